@@ -1,0 +1,136 @@
+#pragma once
+#include <rondel/dtype.h>
+#include <rondel/export.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rondel {
+
+/// Extents of a tensor, outermost first. Rank 0 is a scalar.
+using Shape = std::vector<std::int64_t>;
+
+/// Product of the extents; throws Error (caller) when it overflows int64 or an extent is negative.
+RONDEL_API std::int64_t element_count(std::span<const std::int64_t> shape);
+/// Row-major strides, in elements.
+RONDEL_API Shape row_major_strides(std::span<const std::int64_t> shape);
+/// "f32[2,3]"
+RONDEL_API std::string to_text(DType, std::span<const std::int64_t> shape);
+
+/// C++ type to DType for the types C++ has.
+template <class T> struct dtype_of;
+template <> struct dtype_of<double> { static constexpr DType value = DType::f64; };
+template <> struct dtype_of<float> { static constexpr DType value = DType::f32; };
+template <> struct dtype_of<std::int64_t> { static constexpr DType value = DType::i64; };
+template <> struct dtype_of<std::int32_t> { static constexpr DType value = DType::i32; };
+template <> struct dtype_of<std::int16_t> { static constexpr DType value = DType::i16; };
+template <> struct dtype_of<std::int8_t> { static constexpr DType value = DType::i8; };
+template <> struct dtype_of<std::uint64_t> { static constexpr DType value = DType::u64; };
+template <> struct dtype_of<std::uint32_t> { static constexpr DType value = DType::u32; };
+template <> struct dtype_of<std::uint16_t> { static constexpr DType value = DType::u16; };
+template <> struct dtype_of<std::uint8_t> { static constexpr DType value = DType::u8; };
+template <> struct dtype_of<bool> { static constexpr DType value = DType::boolean; };
+template <> struct dtype_of<std::string> { static constexpr DType value = DType::string; };
+
+/// A dense block of elements of one dtype, seen through extents and strides.
+///
+/// A Tensor is a handle: copying it shares the block. Views (`reshaped`, `strided`) share it too.
+/// Blocks are at least 64-byte aligned when Rondel allocates them. Reading from many threads is
+/// safe; writing is the business of whoever made the block.
+class RONDEL_API Tensor {
+ public:
+  /// No tensor; `defined()` is false.
+  Tensor() = default;
+  /// A new block, contents unspecified (strings: empty).
+  Tensor(DType dtype, Shape shape);
+  /// A block that belongs to somebody else, kept alive by `owner`. `strides` in elements.
+  Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner);
+
+  template <class T> static Tensor from(Shape shape, std::span<const T> values);
+  template <class T> static Tensor from(Shape shape, std::initializer_list<T> values) {
+    return from<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
+  }
+  template <class T> static Tensor scalar(T value) { return from<T>({}, std::span<const T>(&value, 1)); }
+  /// All bits zero (strings: empty).
+  static Tensor zeros(DType dtype, Shape shape);
+
+  bool defined() const { return data_ != nullptr; }
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  /// In elements; may be 0 (broadcast) or negative (reversed).
+  const Shape& strides() const { return strides_; }
+  std::int64_t rank() const { return static_cast<std::int64_t>(shape_.size()); }
+  std::int64_t size() const { return element_count(shape_); }
+  bool contiguous() const;
+  /// Address of the element at index 0,0,... Strings are std::string objects.
+  void* data() const { return data_; }
+  template <class T> T* data_as() const { return static_cast<T*>(data_); }
+  /// Whatever keeps the block alive; `use_count()` of it tells whether anyone else can see it.
+  const std::shared_ptr<void>& owner() const { return owner_; }
+
+  /// The same elements with other extents; needs a contiguous tensor of equal size.
+  Tensor reshaped(Shape shape) const;
+  /// Another view of the same block: `offset` elements further, other extents and strides.
+  Tensor strided(std::int64_t offset, Shape shape, Shape strides) const;
+  /// Slice `index` along `axis`; the axis goes.
+  Tensor at(std::int64_t axis, std::int64_t index) const;
+  /// Itself when contiguous, else a contiguous copy.
+  Tensor packed() const;
+  /// A contiguous copy of its own.
+  Tensor copy() const;
+  /// Copies the elements of `source` (same dtype and shape) into this tensor's block.
+  void assign(const Tensor& source) const;
+
+ private:
+  DType dtype_ = DType::f32;
+  Shape shape_;
+  Shape strides_;
+  void* data_ = nullptr;
+  std::shared_ptr<void> owner_;
+};
+
+template <class T> Tensor Tensor::from(Shape shape, std::span<const T> values) {
+  Tensor t(dtype_of<T>::value, std::move(shape));
+  T* out = t.data_as<T>();
+  const auto n = static_cast<std::size_t>(t.size());
+  if (n != values.size()) throw std::invalid_argument("Tensor::from: values do not fill the shape");
+  for (std::size_t i = 0; i < n; ++i) out[i] = values[i];
+  return t;
+}
+
+class Value;
+
+/// A list of tensors of one dtype.
+struct Sequence {
+  DType dtype = DType::f32;
+  std::shared_ptr<const std::vector<Tensor>> items = std::make_shared<std::vector<Tensor>>();
+  std::size_t size() const { return items->size(); }
+};
+
+/// An optional that may hold a tensor or a sequence; empty when `held` is null.
+struct Optional {
+  std::shared_ptr<const Value> held;
+};
+
+/// What flows along an edge: nothing, a tensor, a sequence or an optional.
+class RONDEL_API Value : public std::variant<std::monostate, Tensor, Sequence, Optional> {
+ public:
+  using variant::variant;
+  bool defined() const { return index() != 0; }
+  bool is_tensor() const { return std::holds_alternative<Tensor>(*this); }
+  bool is_sequence() const { return std::holds_alternative<Sequence>(*this); }
+  bool is_optional() const { return std::holds_alternative<Optional>(*this); }
+  const Tensor& tensor() const { return std::get<Tensor>(*this); }
+  const Sequence& sequence() const { return std::get<Sequence>(*this); }
+  const Optional& optional() const { return std::get<Optional>(*this); }
+};
+
+/// "f32[2,3]", "seq of 3 f32", "optional (empty)"
+RONDEL_API std::string to_text(const Value&);
+
+}  // namespace rondel

@@ -1,0 +1,37 @@
+#pragma once
+#include <rondel/error.h>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace rondel {
+
+[[noreturn]] void throw_error(Blame blame, std::string message);
+
+/// The caller's fault: a wrong model, input or option.
+template <class... Args>
+void require(bool holds, fmt::format_string<Args...> text, Args&&... args) {
+  if (!holds) [[unlikely]]
+    throw_error(Blame::caller, fmt::format(text, std::forward<Args>(args)...));
+}
+
+template <class... Args>
+[[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) {
+  throw_error(Blame::caller, fmt::format(text, std::forward<Args>(args)...));
+}
+
+/// A known limit of ours; the text names what is not supported.
+template <class... Args>
+[[noreturn]] void unsupported(fmt::format_string<Args...> text, Args&&... args) {
+  throw_error(Blame::unsupported, fmt::format(text, std::forward<Args>(args)...));
+}
+
+/// Our fault: what must hold if our own code is right.
+template <class... Args>
+void invariant(bool holds, fmt::format_string<Args...> text, Args&&... args) {
+  if (!holds) [[unlikely]]
+    throw_error(Blame::internal, fmt::format(text, std::forward<Args>(args)...));
+}
+
+}  // namespace rondel

@@ -1,0 +1,177 @@
+#pragma once
+#include "scalar/program.h"
+
+#include <functional>
+#include <optional>
+#include <initializer_list>
+#include <type_traits>
+#include <vector>
+
+namespace rondel::scalar {
+
+class Builder;
+
+/// A value of the program being built. Arithmetic on it appends instructions.
+///
+/// C++ numbers mix in and take the other side's type: `x / (1 + exp(-x))`. Both sides must have
+/// one type. f16 and bf16 arithmetic is written as f32 arithmetic rounded after every operation.
+class Ex {
+ public:
+  Ex() = default;
+  Ex(Builder* builder, Reg reg) : builder_(builder), reg_(reg) {}
+  Builder& builder() const { return *builder_; }
+  Reg reg() const { return reg_; }
+  DType type() const;
+  explicit operator bool() const { return builder_ != nullptr; }
+
+ private:
+  Builder* builder_ = nullptr;
+  Reg reg_ = -1;
+};
+
+using Indices = std::vector<Ex>;
+
+/// Writes programs. Folds integer constants, so index arithmetic with known extents is free.
+class Builder {
+ public:
+  explicit Builder(std::string name);
+
+  std::int32_t buffer(Buffer);      ///< a parameter; all parameters before any local
+  std::int32_t local(std::string name, DType, std::vector<std::int64_t> extents);
+  Ex param();                       ///< the next i64 parameter
+  const Buffer& buffer(std::int32_t id) const;
+
+  Ex constant(DType, double);
+  Ex constant(DType, std::int64_t);
+  Ex constant_bits(DType, std::int64_t bits);
+  Ex index(std::int64_t value) { return constant(DType::i64, value); }
+  /// A constant when the extent is known.
+  Ex extent(std::int32_t buffer, std::int64_t axis);
+  /// The value of an integer constant, if it is one.
+  std::optional<std::int64_t> known(Ex) const;
+
+  Ex load(std::int32_t buffer, const Indices&);
+  void store(std::int32_t buffer, const Indices&, Ex value);
+
+  Ex unary(Op, Ex);
+  Ex binary(Op, Ex, Ex);   ///< also comparisons
+  Ex fma(Ex a, Ex b, Ex c);
+  Ex select(Ex condition, Ex a, Ex b);
+  /// Any numeric dtype to any other, as ONNX Cast has it: small floats and 4- and 2-bit integers
+  /// included. `saturate` is for small floats only.
+  Ex cast(DType to, Ex, bool saturate = true);
+  Ex bitcast(DType to, Ex);
+  /// `text` is said when `condition` is false; "{}" in it takes `shown` (i64) in order.
+  void check(Ex condition, std::string text, std::initializer_list<Ex> shown = {});
+
+  using Body = std::function<std::vector<Ex>(Ex index, std::span<const Ex> carried)>;
+  /// for index in [lo, hi): carried = body(index, carried). Returns the finals.
+  std::vector<Ex> for_(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags = 0);
+  /// The same without carried values; trips are independent when `flags` has `parallel`.
+  void for_each(Ex lo, Ex hi, const std::function<void(Ex index)>&, std::uint8_t flags = parallel);
+  /// The body's first result decides going on. Returns the finals, then the index after the last.
+  std::vector<Ex> for_while(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags = 0);
+  using Branch = std::function<std::vector<Ex>()>;
+  std::vector<Ex> if_(Ex condition, const Branch& then, const Branch& otherwise);
+  void if_(Ex condition, const std::function<void()>& then);
+
+  void call(Call, const std::vector<Ex>& leading);
+  void contract(Contract, const std::vector<Ex>& leading);
+
+  /// Nested `for_each` over `extents`, innermost axis last.
+  void for_all(const std::vector<Ex>& extents, const std::function<void(const Indices&)>&);
+
+  /// Combines element(i) for i in [0, n) as a fixed tree of 64 lanes: lane l takes elements
+  /// l, l+64, ... in order, starting from `neutral`; lanes are then folded 32, 16, ..., 1. The
+  /// order is written in the program, so every executor gives the same bits.
+  /// Several values are carried at once (ArgMax: value and index).
+  std::vector<Ex> reduce(Ex n, const std::vector<Ex>& neutral,
+                         const std::function<std::vector<Ex>(Ex i)>& element,
+                         const std::function<std::vector<Ex>(std::span<const Ex> a,
+                                                             std::span<const Ex> b)>& combine);
+
+  /// The finished program, verified. The builder is spent.
+  std::shared_ptr<const Program> finish();
+
+ private:
+  friend class Ex;
+  Reg emit(Inst, std::span<const Ex> operands, DType result);
+  std::vector<Ex> emit_many(Inst, std::span<const Ex> operands, std::span<const DType> results);
+  std::vector<Ex> loop(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags);
+  std::shared_ptr<Program> program_;
+  std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer constants
+};
+
+/// The type arithmetic on `t` is done in: f32 for the floats narrower than it, `t` otherwise.
+DType compute_type(DType t);
+
+Ex operator+(Ex, Ex);
+Ex operator-(Ex, Ex);
+Ex operator*(Ex, Ex);
+Ex operator/(Ex, Ex);
+Ex operator%(Ex, Ex);
+Ex operator-(Ex);
+Ex operator&(Ex, Ex);
+Ex operator|(Ex, Ex);
+Ex operator^(Ex, Ex);
+Ex operator~(Ex);  ///< of a bool: not
+Ex operator<<(Ex, Ex);
+Ex operator>>(Ex, Ex);
+Ex operator==(Ex, Ex);
+Ex operator!=(Ex, Ex);
+Ex operator<(Ex, Ex);
+Ex operator<=(Ex, Ex);
+inline Ex operator>(Ex a, Ex b) { return b < a; }
+inline Ex operator>=(Ex a, Ex b) { return b <= a; }
+
+template <class N>
+concept Number = std::is_arithmetic_v<N> && !std::is_same_v<N, bool>;
+
+/// A C++ number as a constant of the type of `like`.
+template <Number N> Ex literal(Ex like, N n) {
+  if constexpr (std::is_floating_point_v<N>)
+    return like.builder().constant(like.type(), static_cast<double>(n));
+  else
+    return like.builder().constant(like.type(), static_cast<std::int64_t>(n));
+}
+template <Number N> Ex operator+(Ex a, N b) { return a + literal(a, b); }
+template <Number N> Ex operator+(N a, Ex b) { return literal(b, a) + b; }
+template <Number N> Ex operator-(Ex a, N b) { return a - literal(a, b); }
+template <Number N> Ex operator-(N a, Ex b) { return literal(b, a) - b; }
+template <Number N> Ex operator*(Ex a, N b) { return a * literal(a, b); }
+template <Number N> Ex operator*(N a, Ex b) { return literal(b, a) * b; }
+template <Number N> Ex operator/(Ex a, N b) { return a / literal(a, b); }
+template <Number N> Ex operator/(N a, Ex b) { return literal(b, a) / b; }
+template <Number N> Ex operator%(Ex a, N b) { return a % literal(a, b); }
+template <Number N> Ex operator<<(Ex a, N b) { return a << literal(a, b); }
+template <Number N> Ex operator>>(Ex a, N b) { return a >> literal(a, b); }
+template <Number N> Ex operator&(Ex a, N b) { return a & literal(a, b); }
+template <Number N> Ex operator|(Ex a, N b) { return a | literal(a, b); }
+template <Number N> Ex operator==(Ex a, N b) { return a == literal(a, b); }
+template <Number N> Ex operator!=(Ex a, N b) { return a != literal(a, b); }
+template <Number N> Ex operator<(Ex a, N b) { return a < literal(a, b); }
+template <Number N> Ex operator<=(Ex a, N b) { return a <= literal(a, b); }
+template <Number N> Ex operator>(Ex a, N b) { return a > literal(a, b); }
+template <Number N> Ex operator>=(Ex a, N b) { return a >= literal(a, b); }
+
+Ex select(Ex condition, Ex a, Ex b);
+template <Number N> Ex select(Ex c, Ex a, N b) { return select(c, a, literal(a, b)); }
+template <Number N> Ex select(Ex c, N a, Ex b) { return select(c, literal(b, a), b); }
+Ex fma(Ex a, Ex b, Ex c);
+Ex cast(DType, Ex);
+Ex bitcast(DType, Ex);
+Ex sqrt(Ex);
+Ex floor(Ex);
+Ex ceil(Ex);
+Ex trunc(Ex);
+Ex round_even(Ex);
+Ex abs(Ex);          ///< |x|; clears the sign bit of floats; MIN stays MIN
+Ex is_nan(Ex);       ///< false for integers
+/// The smaller, the larger; NaN if either is NaN (NumPy's minimum and maximum).
+Ex min(Ex, Ex);
+Ex max(Ex, Ex);
+/// The largest and smallest finite value and the infinities of a type (integers: their range).
+Ex lowest(Builder&, DType);
+Ex highest(Builder&, DType);
+
+}  // namespace rondel::scalar

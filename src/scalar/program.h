@@ -1,0 +1,192 @@
+#pragma once
+#include <rondel/dtype.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+/// The scalar level: a closed, flat bytecode for loops over elements. The interpreter and the
+/// code generator know it and nothing else; the verifier says what is well formed.
+namespace rondel::scalar {
+
+/// A virtual register. Each is written by exactly one instruction (SSA).
+using Reg = std::int32_t;
+
+/// The primitives. `T` is the instruction's type.
+///
+/// Arithmetic is on f32, f64 and the byte-sized-and-up integers; band/bor/bxor/bnot also on bool.
+/// Other dtypes only load, store, select, bitcast and, where said, cast and compare; the builder
+/// writes their arithmetic as casts around these. Integer arithmetic wraps.
+enum class Op : std::uint8_t {
+  constant,  ///< imm: the value's bits
+  param,     ///< i64 parameter number `id`
+  extent,    ///< i64 extent of buffer `id` on axis `imm`
+  add, sub, mul,
+  div,  ///< integers: towards zero; x/0 = 0, MIN/-1 = MIN. floats: IEEE
+  rem,  ///< integers: sign of the dividend; x%0 = 0, MIN%-1 = 0. floats: fmod
+  neg,
+  fma,                       ///< a*b+c, one rounding; floats only
+  sqrt, floor, ceil, trunc,  ///< floats only
+  round_even,                ///< to nearest, ties to even; floats only
+  band, bor, bxor, bnot,
+  shl,  ///< shift counts >= width give 0
+  shr,  ///< arithmetic on signed types, logical on unsigned; counts >= width fill
+  eq, ne, lt, le,  ///< result bool; T is the operands' type. eq and ne also on string, complex, bool
+  select,          ///< select(bool, a, b)
+  /// T is the result's type, `from` the operand's. Among f64, f32, integers and bool, and
+  /// f32 <-> f16, f32 <-> bf16 (round to nearest even; NaN stays NaN). Float to integer truncates,
+  /// saturates, and gives 0 for NaN; integer to integer wraps; to bool is x != 0.
+  cast,
+  bitcast,  ///< same width; `from` the operand's type
+  load,     ///< buffer `id` at the operands, one index an axis
+  store,    ///< buffer `id`; operands: indices, then the value
+  /// for_(lo, hi, inits...) defines (index, carried...). Runs index = lo, lo+1, ... < hi.
+  for_,
+  /// end_for(nexts...) or, when the loop is `conditional`, end_for(go, nexts...): goes on while go.
+  /// Defines (finals...) or (finals..., stopped): `stopped` is the index after the last one run.
+  end_for,
+  if_,    ///< if_(condition)
+  else_,  ///< else_(yields of the first branch...)
+  end_if, ///< end_if(yields of the other branch...) defines (merged...)
+  check,  ///< check(condition, up to 4 i64 shown in the message): when false, ends with site `id`
+  call,      ///< calls[id]; operands: the leading indices of its views, in order
+  contract,  ///< contracts[id]; operands: the leading indices of a, b, c, in order
+};
+inline constexpr int op_count = static_cast<int>(Op::contract) + 1;
+
+std::string_view name(Op);
+
+/// Flags of `for_`.
+inline constexpr std::uint8_t parallel = 1;       ///< trips are independent: any order, vectors
+inline constexpr std::uint8_t conditional = 2;    ///< end_for's first operand decides going on
+inline constexpr std::uint8_t interruptible = 4;  ///< looks at the stop flag on each back edge
+
+struct Inst {
+  Op op;
+  DType type = DType::i64;  ///< of the first result, or as said at the op
+  DType from = DType::i64;  ///< cast and bitcast: the operand's
+  std::uint8_t flags = 0;
+  std::int32_t id = -1;    ///< buffer, param, site, call or contract
+  std::int32_t jump = -1;  ///< for_ <-> end_for; if_ -> else_ (or end_if) -> end_if
+  std::int64_t imm = 0;
+  std::uint32_t operand_begin = 0, operand_count = 0;
+  std::uint32_t result_begin = 0, result_count = 0;
+};
+
+enum class Access : std::uint8_t { in, out, inout, local };
+
+/// An array the program reads or writes.
+///
+/// Parameters (in, out, inout) are bound at run time in order of their number; `out` and `inout`
+/// never overlap another buffer unless `may_alias` names an input that is read at the very index
+/// that is written. `local` arrays are the program's own, all extents known, uninitialised.
+struct Buffer {
+  std::string name;
+  DType dtype = DType::f32;
+  Access access = Access::in;
+  std::vector<std::int64_t> extents;  ///< -1: known only when the program runs
+  bool contiguous = true;             ///< row-major; otherwise strides are read from the binding
+  std::int32_t may_alias = -1;
+  std::int64_t rank() const { return static_cast<std::int64_t>(extents.size()); }
+};
+
+/// A bound buffer: address, extents, and strides in elements (may be 0 or negative).
+struct View {
+  void* data;
+  const std::int64_t* extents;
+  const std::int64_t* strides;
+};
+
+/// What a running program shares with whoever runs it.
+struct Context {
+  std::atomic<std::int32_t>* stop = nullptr;  ///< non-zero: end soon with status `stopped`
+  std::array<std::int64_t, 4> shown{};        ///< the values of the check that failed
+  void* workspace = nullptr;                  ///< `Program::workspace_bytes` bytes, 64-byte aligned
+};
+
+/// 0: done. -1: stopped by the flag. s > 0: check site s-1 failed.
+using Status = std::int32_t;
+inline constexpr Status done = 0, stopped = -1;
+
+/// A kernel that a program may call on views (the trailing axes of its buffers).
+using KernelFn = Status (*)(Context&, std::span<const View> views, const void* attributes);
+
+struct Call {
+  std::string name;
+  KernelFn function = nullptr;
+  std::shared_ptr<const void> attributes;
+  struct Operand {
+    std::int32_t buffer;
+    std::int32_t leading;  ///< how many leading axes are fixed by operands
+  };
+  std::vector<Operand> views;
+};
+
+/// c[.., m, n] = sum over k ascending of a[.., m, k] * b[.., k, n]: one accumulator an element,
+/// starting from 0, one fma a step for floats (`fused`; else a rounded product and a sum). f16 and
+/// bf16 accumulate in f32 and round once at the end; integers wrap in the type of c (operands
+/// are cast to it first).
+struct Contract {
+  std::int32_t a = -1, b = -1, c = -1;                         ///< buffers
+  std::int32_t a_leading = 0, b_leading = 0, c_leading = 0;    ///< axes fixed by operands
+  bool a_transposed = false, b_transposed = false;             ///< a is [k, m]; b is [n, k]
+  bool a_vector = false, b_vector = false;  ///< a is [k] (c has no m); b is [k] (c has no n)
+  bool fused = true;
+};
+
+/// Where a program can fail, and what to say. "{}" in the text takes the check's values in order.
+struct Site {
+  std::string text;
+};
+
+struct Program {
+  std::string name;
+  std::vector<Buffer> buffers;  ///< parameters first, in binding order; then locals
+  std::int32_t param_count = 0;
+  std::vector<Inst> code;
+  std::vector<Reg> regs;         ///< pool for operands and results
+  std::vector<DType> reg_types;  ///< by Reg
+  std::vector<Site> sites;
+  std::vector<Call> calls;
+  std::vector<Contract> contracts;
+
+  std::span<const Reg> operands(const Inst& i) const {
+    return {regs.data() + i.operand_begin, i.operand_count};
+  }
+  std::span<const Reg> results(const Inst& i) const {
+    return {regs.data() + i.result_begin, i.result_count};
+  }
+  /// How many buffers are parameters.
+  std::size_t binding_count() const;
+  /// Bytes of all `local` arrays, each aligned to 64.
+  std::size_t workspace_bytes() const;
+};
+
+/// Something that runs a program: the interpreter or native code. Thread-safe.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  /// `views`: one a parameter buffer. `params`: `param_count` integers.
+  virtual Status run(Context&, const View* views, const std::int64_t* params) const = 0;
+  virtual const Program& program() const = 0;
+  virtual bool native() const = 0;
+};
+
+/// Throws Error(internal) naming the instruction unless the program is well formed: registers
+/// written once before use and in scope, types as each op says, blocks nested, ids in range.
+void verify(const Program&);
+
+/// One instruction a line, blocks indented.
+std::string to_text(const Program&);
+
+/// The oracle: runs the program as it stands.
+std::unique_ptr<Executable> interpret(std::shared_ptr<const Program>);
+
+/// The message of a failed check.
+std::string failure_text(const Program&, const Context&, Status);
+
+}  // namespace rondel::scalar

@@ -1,0 +1,44 @@
+#pragma once
+#include "ir/graph.h"
+
+namespace rondel::ir {
+
+/// Appends nodes to one region, inferring and checking types as it goes.
+class Builder {
+ public:
+  Builder(Graph& graph, RegionId region) : graph_(graph), region_(region) {}
+  Graph& graph() const { return graph_; }
+  RegionId region() const { return region_; }
+  /// Said of nodes added from now on, in errors and dumps.
+  void source(std::string s) { source_ = std::move(s); }
+  /// New nodes go before position `at` of the region (and after each other) rather than last.
+  void insert_at(std::size_t at) { at_ = at; }
+
+  /// All outputs of the op.
+  std::vector<ValueId> add(std::string_view op, std::vector<ValueId> inputs, Attributes = {},
+                           std::size_t outputs = 1);
+  /// Its only (or first) output.
+  ValueId operator()(std::string_view op, std::vector<ValueId> inputs, Attributes = {});
+
+  ValueId constant(Tensor);
+  template <class T> ValueId scalar(T v) { return constant(Tensor::scalar<T>(v)); }
+  /// A scalar of the given dtype.
+  ValueId scalar(DType, double);
+  ValueId integers(const Ints& v);  ///< i64[n]
+
+  /// `body` fills the region, whose parameters are [i, go, states..., elements...], and returns
+  /// [go, states..., items...]. Types of states and elements follow from the inputs; states are
+  /// widened until they hold. Outputs: [finals..., stacks..., n].
+  using Body = std::function<std::vector<ValueId>(Builder&, std::span<const ValueId> params)>;
+  std::vector<ValueId> loop(const LoopParts&, std::vector<ValueId> inputs, const Body&);
+  using Branch = std::function<std::vector<ValueId>(Builder&)>;
+  std::vector<ValueId> if_(ValueId condition, const Branch& then, const Branch& otherwise);
+
+ private:
+  Graph& graph_;
+  RegionId region_;
+  std::string source_;
+  std::optional<std::size_t> at_;
+};
+
+}  // namespace rondel::ir

@@ -1,0 +1,122 @@
+#pragma once
+#include "ir/op_def.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rondel::ir {
+
+/// Ids into a graph's arenas. -1: none (an input left out, the root's parent).
+enum class ValueId : std::int32_t { none = -1 };
+enum class NodeId : std::int32_t { none = -1 };
+enum class RegionId : std::int32_t { none = -1, root = 0 };
+inline std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
+inline std::size_t index(NodeId n) { return static_cast<std::size_t>(n); }
+inline std::size_t index(RegionId r) { return static_cast<std::size_t>(r); }
+
+struct ValueInfo {
+  Type type;
+  std::string name;                      ///< unique in the graph after `uniquify_names`
+  NodeId producer = NodeId::none;        ///< none: a parameter of `region`
+  RegionId region = RegionId::none;      ///< where it is defined
+  std::int32_t position = 0;             ///< output number or parameter number
+};
+
+struct Node {
+  const OpDef* op = nullptr;
+  Attributes attributes;
+  std::vector<ValueId> inputs;   ///< `none` where an optional one is left out
+  std::vector<ValueId> outputs;  ///< `none` where nobody named it
+  std::vector<RegionId> regions;
+  RegionId region = RegionId::none;  ///< where it stands
+  std::string source;  ///< where it came from: file's node name (or a made-up one) and ONNX op
+};
+
+/// A list of nodes in order, with parameters and results: a graph, a loop's body, a branch.
+/// It may read values of enclosing regions (captures).
+struct Region {
+  std::vector<ValueId> params;
+  std::vector<NodeId> nodes;
+  std::vector<ValueId> results;
+  NodeId parent = NodeId::none;
+};
+
+/// A program of tensor ops. Owns all nodes, values and regions, of every depth, by id.
+class Graph {
+ public:
+  Graph();
+  std::string name = "graph";
+  /// Inputs that may be left out, and what they are then.
+  std::map<ValueId, Tensor> defaults;
+  std::vector<std::string> input_names, output_names;  ///< as the model's user knows them
+  std::vector<Type> declared_outputs;                  ///< as the file says them
+
+  const ValueInfo& value(ValueId v) const { return values_[index(v)]; }
+  ValueInfo& value(ValueId v) { return values_[index(v)]; }
+  const Node& node(NodeId n) const { return nodes_[index(n)]; }
+  Node& node(NodeId n) { return nodes_[index(n)]; }
+  const Region& region(RegionId r) const { return regions_[index(r)]; }
+  Region& region(RegionId r) { return regions_[index(r)]; }
+  const Region& root() const { return regions_[0]; }
+  Region& root() { return regions_[0]; }
+  std::size_t value_count() const { return values_.size(); }
+  std::size_t node_count() const { return nodes_.size(); }
+  std::size_t region_count() const { return regions_.size(); }
+
+  ValueId add_param(RegionId, Type, std::string name);
+  RegionId add_region();
+  /// Appends a node whose outputs have the given types (an output of kind `none` is left out).
+  NodeId add_node(RegionId, const OpDef&, Attributes, std::vector<ValueId> inputs,
+                  std::span<const Type> outputs, std::vector<RegionId> regions = {});
+  /// The same before position `at` of the region's list.
+  NodeId insert_node(RegionId, std::size_t at, const OpDef&, Attributes,
+                     std::vector<ValueId> inputs, std::span<const Type> outputs,
+                     std::vector<RegionId> regions = {});
+  /// Takes the node out of its region (its ids stay, unused).
+  void erase_node(NodeId);
+  /// Every reader of `from`, results included, reads `to` instead.
+  void replace_uses(ValueId from, ValueId to);
+
+  /// The constant a value is, if a `constant` node makes it; else null.
+  const Tensor* constant(ValueId) const;
+  /// Whether `inner` is `outer` or nested in it.
+  bool encloses(RegionId outer, RegionId inner) const;
+  /// Values defined outside `r` that are read in it or below it, in order of first use.
+  std::vector<ValueId> captures(RegionId r) const;
+
+ private:
+  std::vector<ValueInfo> values_;
+  std::vector<Node> nodes_;
+  std::vector<Region> regions_;
+};
+
+/// The parts of a `loop` node, whose inputs are [trips?, go?, states..., scans..., extents...] and
+/// whose outputs are [finals..., stacks..., n]. See docs/loops: the loop's contract.
+/// Attributes: `trips`, `go` (flags: the input is there), `states`, `scans`, `stacks` (counts),
+/// `fixed`, `axis_in`, `reverse_in`, `axis_out`, `reverse_out`, `extents` (flags, one a stack;
+/// empty: none has one).
+/// Body: params [i, go, states..., elements...], results [go, states..., items...].
+struct LoopParts {
+  bool has_trips = false, has_go = false;
+  std::size_t states = 0, scans = 0, stacks = 0;
+  Ints fixed, axis_in, reverse_in, axis_out, reverse_out, extents;
+  RegionId body = RegionId::none;
+
+  explicit LoopParts(const Node&);
+  std::size_t trips_at() const { return 0; }
+  std::size_t go_at() const { return has_trips ? 1U : 0U; }
+  std::size_t states_at() const { return std::size_t{has_trips} + std::size_t{has_go}; }
+  std::size_t scans_at() const { return states_at() + states; }
+  /// Input number of stack k's extent; only where `has_extent(k)`.
+  std::size_t extent_at(std::size_t k) const;
+  bool has_extent(std::size_t k) const { return k < extents.size() && extents[k] != 0; }
+  std::size_t input_count() const;
+  std::size_t output_count() const { return states + stacks + 1; }
+  Attributes attributes() const;
+  LoopParts() = default;
+};
+
+}  // namespace rondel::ir

@@ -1,0 +1,90 @@
+#pragma once
+#include "ir/attributes.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rondel::ir {
+
+/// What an op computes; `ops/meaning.h` says which kinds there are.
+class Meaning {
+ public:
+  virtual ~Meaning() = default;
+};
+
+/// What a type rule sees and says. When compiling, types may be partial and most values unknown;
+/// the same rule runs with exact types and all `value_inputs` before a step runs, so whatever it
+/// accepts has been checked.
+class TypeContext {
+ public:
+  TypeContext(const Attributes& attributes, std::span<const Type* const> inputs,
+              std::span<const Tensor* const> values, std::size_t output_count)
+      : attributes_(attributes), inputs_(inputs), values_(values), outputs_(output_count) {}
+
+  const Attributes& attributes() const { return attributes_; }
+  std::size_t input_count() const { return inputs_.size(); }
+  bool has(std::size_t k) const { return k < inputs_.size() && inputs_[k] != nullptr; }
+  /// Type of input k; the input must be there.
+  const Type& input(std::size_t k) const;
+  /// The value of input k where it is known, else null. Only ask for `value_inputs`.
+  const Tensor* value(std::size_t k) const { return k < values_.size() ? values_[k] : nullptr; }
+  /// The same as a list of integers (any integer dtype, rank 0 or 1).
+  std::optional<Ints> integers(std::size_t k) const;
+
+  std::size_t output_count() const { return outputs_.size(); }
+  void output(std::size_t j, Type t) { outputs_[j] = std::move(t); }
+  std::span<const Type> outputs() const { return outputs_; }
+
+ private:
+  const Attributes& attributes_;
+  std::span<const Type* const> inputs_;
+  std::span<const Tensor* const> values_;
+  std::vector<Type> outputs_;
+};
+/// Throws Error(caller) with a text that needs no node name in it: who runs the rule adds it.
+using TypeRule = std::function<void(TypeContext&)>;
+
+struct InputDef {
+  std::string_view name;
+  enum Kind : std::uint8_t { needed, optional, variadic } kind = needed;
+};
+
+/// An op, said once: from this follow checking, interpretation, native code and documentation.
+struct OpDef {
+  std::string_view name;  ///< snake_case of the ONNX name where it has one
+  std::string_view doc;   ///< one line: what it computes
+  std::vector<InputDef> inputs;
+  std::vector<std::string_view> outputs = {"y"};  ///< those after the first may be left unnamed
+  /// Names and defaults; a node has no attribute that is not here. A default in `Attributes`;
+  /// those without one are listed in `required`.
+  Attributes attributes;
+  std::vector<std::string_view> required;
+  TypeRule type;
+  std::shared_ptr<const Meaning> meaning;
+
+  /// Facts that passes ask for.
+  /// Inputs whose values the type rule or the program may depend on (Reshape's shape, axes).
+  std::vector<std::size_t> value_inputs;
+  /// Given its types, can it fail at run time (an index from data, integer division)?
+  bool can_fail = false;
+  bool random = false;
+  /// Takes sequences, optionals, or states of changing rank; never asked for a scalar program.
+  bool opaque = false;
+};
+
+/// The ops there are, by name. Ops register themselves before main.
+const OpDef* find_op(std::string_view name);
+const OpDef& op(std::string_view name);  ///< must exist
+std::vector<const OpDef*> all_ops();     ///< sorted by name
+
+/// `const OpEntry relu{{.name = "relu", ...}};` in the op's own file makes it known.
+struct OpEntry {
+  explicit OpEntry(OpDef);
+};
+
+}  // namespace rondel::ir

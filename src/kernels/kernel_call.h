@@ -1,0 +1,49 @@
+#pragma once
+#include <rondel/tensor.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace rondel::kernels {
+
+/// One call of a kernel on whole values. Inputs may be views (any strides); an input left out is
+/// an undefined Value. A kernel either fills the outputs that are there already (their types were
+/// known) or makes them with `make`.
+class KernelCall {
+ public:
+  using Allocate = std::function<Tensor(DType, Shape)>;
+  KernelCall(std::span<const Value> inputs, std::span<Value> outputs, const Allocate& allocate)
+      : inputs_(inputs), outputs_(outputs), allocate_(allocate) {}
+
+  std::size_t input_count() const { return inputs_.size(); }
+  std::size_t output_count() const { return outputs_.size(); }
+  bool has(std::size_t k) const { return k < inputs_.size() && inputs_[k].defined(); }
+  const Value& value(std::size_t k) const { return inputs_[k]; }
+  const Tensor& tensor(std::size_t k) const { return inputs_[k].tensor(); }
+  /// Input k as a row-major block: itself where it is one.
+  Tensor packed(std::size_t k) const { return inputs_[k].tensor().packed(); }
+
+  /// Output j as a row-major tensor of this type: the one that waits there when it has the type,
+  /// else a new one within the run's memory budget.
+  Tensor make(std::size_t j, DType, Shape);
+  /// A tensor of the run's memory for the kernel's own use.
+  Tensor scratch(DType dtype, Shape shape) const { return allocate_(dtype, std::move(shape)); }
+  void set(std::size_t j, Value v) { outputs_[j] = std::move(v); }
+
+  /// Non-zero: the run is to end; long kernels look at it now and then and return early.
+  const std::atomic<std::int32_t>* stop = nullptr;
+  bool stopping() const { return stop != nullptr && stop->load(std::memory_order_relaxed) != 0; }
+
+ private:
+  std::span<const Value> inputs_;
+  std::span<Value> outputs_;
+  const Allocate& allocate_;
+};
+
+/// A kernel bound to its attributes.
+using Kernel = std::function<void(KernelCall&)>;
+
+}  // namespace rondel::kernels

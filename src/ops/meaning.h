@@ -1,0 +1,136 @@
+#pragma once
+#include "ir/builder.h"
+#include "ir/op_def.h"
+#include "kernels/kernel_call.h"
+#include "scalar/builder.h"
+
+#include <functional>
+#include <span>
+#include <vector>
+
+/// The kinds of meaning an op can have, and how each is written. Every kind says the op once; the
+/// interpreter, native code and fusion follow from it.
+namespace rondel::ops {
+
+using scalar::Ex;
+using scalar::Indices;
+
+/// What a scalar meaning sees while a program is written: its operands as elements or as buffers,
+/// their extents, attributes, and the values of `value_inputs`.
+class Emitter {
+ public:
+  virtual ~Emitter() = default;
+  virtual scalar::Builder& builder() = 0;
+  virtual const ir::Attributes& attributes() const = 0;
+  virtual std::size_t input_count() const = 0;
+  virtual std::size_t output_count() const = 0;
+  /// Whether optional input k is there.
+  virtual bool has(std::size_t k) const = 0;
+  /// Types as this program is specialised for: rank known; an extent is a number, or a symbol.
+  virtual const ir::Type& input(std::size_t k) const = 0;
+  virtual const ir::Type& output(std::size_t j) const = 0;
+  /// The value of a `value_inputs` operand; null when the program is written without it.
+  virtual const Tensor* value(std::size_t k) const = 0;
+
+  /// An element of input k; indices are int64, in range, one an axis.
+  virtual Ex load(std::size_t k, const Indices&) = 0;
+  virtual Ex extent(std::size_t k, std::int64_t axis) = 0;
+  virtual Ex output_extent(std::size_t j, std::int64_t axis) = 0;
+  /// Only in `program` meanings: output elements, and operands as buffers (for contract and call).
+  virtual void store(std::size_t j, const Indices&, Ex value) = 0;
+  virtual std::int32_t input_buffer(std::size_t k) = 0;
+  virtual std::int32_t output_buffer(std::size_t j) = 0;
+
+  /// Where input k is read for element `out` of an output it is broadcast to: trailing axes are
+  /// aligned, axes of extent 1 stay at 0.
+  Indices broadcast(std::size_t k, const Indices& out);
+  Ex load_broadcast(std::size_t k, const Indices& out) { return load(k, broadcast(k, out)); }
+  DType dtype(std::size_t k) const { return input(k).dtype(); }
+  DType output_dtype(std::size_t j = 0) const { return output(j).dtype(); }
+  std::int64_t rank(std::size_t k) const { return input(k).rank(); }
+};
+
+/// One output element from one element of each input, broadcast: y[i] = f(a[i], b[i], ...).
+struct ElementWise : ir::Meaning {
+  using Fn = std::function<Ex(Emitter&, std::span<const Ex>)>;
+  explicit ElementWise(Fn f) : fn(std::move(f)) {}
+  Fn fn;
+};
+
+/// Any output element by itself: `fn(emitter, j, index)` is element `index` of output j. It may
+/// load any elements and carry loops (reductions, gathers, pads). Fuses into its consumers.
+struct Elements : ir::Meaning {
+  using Fn = std::function<Ex(Emitter&, std::size_t j, const Indices&)>;
+  explicit Elements(Fn f) : fn(std::move(f)) {}
+  Fn fn;
+};
+
+/// A whole loop nest that stores every output element itself (running sums, scatters, products).
+struct Nest : ir::Meaning {
+  using Fn = std::function<void(Emitter&)>;
+  explicit Nest(Fn f) : fn(std::move(f)) {}
+  Fn fn;
+};
+
+/// A small graph of simpler ops. Returns one value an output. Expanded before lowering; inputs
+/// left out are ValueId::none.
+struct Composite : ir::Meaning {
+  using Fn = std::function<std::vector<ir::ValueId>(ir::Builder&, const ir::Node&)>;
+  explicit Composite(Fn f) : fn(std::move(f)) {}
+  Fn fn;
+};
+
+/// A C++ function on whole values: a plain reference for every dtype it takes, and perhaps a
+/// faster borrowed one, used unless interpreting or `strict`. `fast` may return an empty function
+/// for types it does not take.
+struct KernelMeaning : ir::Meaning {
+  using Prepare = std::function<kernels::Kernel(const ir::Node&, std::span<const ir::Type> inputs)>;
+  explicit KernelMeaning(Prepare r, Prepare f = nullptr)
+      : reference(std::move(r)), fast(std::move(f)) {}
+  Prepare reference, fast;
+};
+
+/// An op whose result is its (first) input seen through other extents and strides. `fn` gives the view
+/// of an input tensor, or nothing where this input's strides do not allow it; `elements` says the same
+/// element by element and is what runs then.
+struct ViewMeaning : Elements {
+  /// One view an output; `inputs` as they are at run time, `shapes` those of the outputs.
+  using Fn = std::function<std::optional<std::vector<Tensor>>(
+      const ir::Attributes&, std::span<const Value> inputs, std::span<const Shape> shapes)>;
+  ViewMeaning(Fn v, Elements::Fn e) : Elements(std::move(e)), view(std::move(v)) {}
+  Fn view;
+};
+
+/// `loop` and `if`, which passes and the runtime know.
+struct Control : ir::Meaning {};
+
+// How a meaning is written in an op's file.
+
+/// `.meaning = elementwise([](Ex x) { return x / (1 + exp(-x)); })`, of one to four operands.
+template <class F> std::shared_ptr<const ir::Meaning> elementwise(F f) {
+  return std::make_shared<ElementWise>([f](Emitter& e, std::span<const Ex> x) -> Ex {
+    if constexpr (std::is_invocable_v<F, Emitter&, std::span<const Ex>>) return f(e, x);
+    else if constexpr (std::is_invocable_v<F, Emitter&, Ex>) return f(e, x[0]);
+    else if constexpr (std::is_invocable_v<F, Ex>) return f(x[0]);
+    else if constexpr (std::is_invocable_v<F, Ex, Ex>) return f(x[0], x[1]);
+    else if constexpr (std::is_invocable_v<F, Ex, Ex, Ex>) return f(x[0], x[1], x[2]);
+    else return f(x[0], x[1], x[2], x[3]);
+  });
+}
+inline auto elements(Elements::Fn f) { return std::make_shared<Elements>(std::move(f)); }
+inline auto nest(Nest::Fn f) { return std::make_shared<Nest>(std::move(f)); }
+inline auto composite(Composite::Fn f) { return std::make_shared<Composite>(std::move(f)); }
+inline auto kernel(KernelMeaning::Prepare reference, KernelMeaning::Prepare fast = nullptr) {
+  return std::make_shared<KernelMeaning>(std::move(reference), std::move(fast));
+}
+inline auto view(ViewMeaning::Fn v, Elements::Fn e) {
+  return std::make_shared<ViewMeaning>(std::move(v), std::move(e));
+}
+
+/// Whether an op's meaning is of kind K.
+template <class K> const K* meaning_as(const ir::OpDef& op) {
+  return dynamic_cast<const K*>(op.meaning.get());
+}
+inline bool is_elementwise(const ir::OpDef& op) { return meaning_as<ElementWise>(op) != nullptr; }
+
+}  // namespace rondel::ops

@@ -1,0 +1,35 @@
+#pragma once
+#include "ir/op_def.h"
+
+#include <initializer_list>
+
+/// Type rules that many ops share, and the pieces they are made of.
+namespace rondel::ops {
+
+/// Output 0 has the type of input 0.
+void same_as_first(ir::TypeContext&);
+/// Inputs of one dtype, broadcast together (NumPy's rule); the result has that dtype.
+void broadcast_rule(ir::TypeContext&);
+/// The same with a bool result.
+void broadcast_to_bool(ir::TypeContext&);
+/// The same rule, with the dtypes an op takes checked; the error names those expected.
+ir::TypeRule with_dtypes(std::initializer_list<DType> allowed, ir::TypeRule rule);
+ir::TypeRule floats_only(ir::TypeRule rule);
+ir::TypeRule numbers_only(ir::TypeRule rule);   ///< integers and floats of 16 bits and up
+ir::TypeRule bools_only(ir::TypeRule rule);
+ir::TypeRule integers_only(ir::TypeRule rule);
+
+/// The extents that result from broadcasting; empty where a rank is unknown.
+std::optional<ir::Extents> broadcast_extents(std::span<const ir::Type* const>);
+std::optional<ir::Extents> broadcast_extents(const ir::Extents&, const ir::Extents&);
+/// `axis` counted from the front; an error outside [-rank, rank). `what` names it in the message.
+std::int64_t normal_axis(std::int64_t axis, std::int64_t rank, std::string_view what = "axis");
+/// Sorted, without repetitions (which are an error).
+ir::Ints normal_axes(const ir::Ints& axes, std::int64_t rank, std::string_view what = "axes");
+/// Requires that input k is a tensor (of a dtype); the message names the input.
+void require_tensor(const ir::TypeContext&, std::size_t k);
+void require_dtype(const ir::TypeContext&, std::size_t k, DType);
+/// Requires known rank to be `rank` where it is known.
+void require_rank(const ir::TypeContext&, std::size_t k, std::int64_t rank);
+
+}  // namespace rondel::ops

@@ -58,18 +58,18 @@ struct InputDef {
 struct OpDef {
   std::string_view name;  ///< snake_case of the ONNX name where it has one
   std::string_view doc;   ///< one line: what it computes
-  std::vector<InputDef> inputs;
+  std::vector<InputDef> inputs = {};
   std::vector<std::string_view> outputs = {"y"};  ///< those after the first may be left unnamed
   /// Names and defaults; a node has no attribute that is not here. A default in `Attributes`;
   /// those without one are listed in `required`.
-  Attributes attributes;
-  std::vector<std::string_view> required;
-  TypeRule type;
-  std::shared_ptr<const Meaning> meaning;
+  Attributes attributes = {};
+  std::vector<std::string_view> required = {};
+  TypeRule type = {};
+  std::shared_ptr<const Meaning> meaning = {};
 
   /// Facts that passes ask for.
   /// Inputs whose values the type rule or the program may depend on (Reshape's shape, axes).
-  std::vector<std::size_t> value_inputs;
+  std::vector<std::size_t> value_inputs = {};
   /// Given its types, can it fail at run time (an index from data, integer division)?
   bool can_fail = false;
   bool random = false;

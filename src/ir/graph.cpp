@@ -1,0 +1,133 @@
+#include "ir/graph.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace rondel::ir {
+
+Graph::Graph() : regions_(1) {}
+
+ValueId Graph::add_param(RegionId r, Type type, std::string value_name) {
+  const auto id = static_cast<ValueId>(values_.size());
+  auto& params = region(r).params;
+  values_.push_back({std::move(type), std::move(value_name), NodeId::none, r,
+                     static_cast<std::int32_t>(params.size())});
+  params.push_back(id);
+  return id;
+}
+
+RegionId Graph::add_region() {
+  regions_.emplace_back();
+  return static_cast<RegionId>(regions_.size() - 1);
+}
+
+NodeId Graph::add_node(RegionId r, const OpDef& op, Attributes attributes,
+                       std::vector<ValueId> inputs, std::span<const Type> outputs,
+                       std::vector<RegionId> regions) {
+  return insert_node(r, region(r).nodes.size(), op, std::move(attributes), std::move(inputs),
+                     outputs, std::move(regions));
+}
+
+NodeId Graph::insert_node(RegionId r, std::size_t at, const OpDef& op, Attributes attributes,
+                          std::vector<ValueId> inputs, std::span<const Type> outputs,
+                          std::vector<RegionId> regions) {
+  const auto id = static_cast<NodeId>(nodes_.size());
+  Node node{&op, std::move(attributes), std::move(inputs), {}, std::move(regions), r, {}};
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    node.outputs.push_back(static_cast<ValueId>(values_.size()));
+    values_.push_back({outputs[j], {}, id, r, static_cast<std::int32_t>(j)});
+  }
+  for (const RegionId inner : node.regions) region(inner).parent = id;
+  nodes_.push_back(std::move(node));
+  auto& list = region(r).nodes;
+  list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), id);
+  return id;
+}
+
+void Graph::erase_node(NodeId n) { std::erase(region(node(n).region).nodes, n); }
+
+void Graph::replace_uses(ValueId from, ValueId to) {
+  for (Node& n : nodes_) std::replace(n.inputs.begin(), n.inputs.end(), from, to);
+  for (Region& r : regions_) std::replace(r.results.begin(), r.results.end(), from, to);
+}
+
+const Tensor* Graph::constant(ValueId v) const {
+  if (v == ValueId::none || value(v).producer == NodeId::none) return nullptr;
+  const Node& n = node(value(v).producer);
+  if (n.op->name != "constant") return nullptr;
+  return &n.attributes.tensor("value");
+}
+
+bool Graph::encloses(RegionId outer, RegionId inner) const {
+  while (inner != outer) {
+    const NodeId parent = region(inner).parent;
+    if (parent == NodeId::none) return false;
+    inner = node(parent).region;
+  }
+  return true;
+}
+
+std::vector<ValueId> Graph::captures(RegionId r) const {
+  std::vector<ValueId> found;
+  std::unordered_set<std::int32_t> seen;
+  auto use = [&](ValueId v) {
+    if (v == ValueId::none || encloses(r, value(v).region)) return;
+    if (seen.insert(static_cast<std::int32_t>(v)).second) found.push_back(v);
+  };
+  auto visit = [&](auto&& self, RegionId here) -> void {
+    for (const NodeId n : region(here).nodes) {
+      for (const ValueId v : node(n).inputs) use(v);
+      for (const RegionId inner : node(n).regions) self(self, inner);
+    }
+    for (const ValueId v : region(here).results) use(v);
+  };
+  visit(visit, r);
+  return found;
+}
+
+LoopParts::LoopParts(const Node& n)
+    : has_trips(n.attributes.flag("trips")),
+      has_go(n.attributes.flag("go")),
+      states(static_cast<std::size_t>(n.attributes.i("states"))),
+      scans(static_cast<std::size_t>(n.attributes.i("scans"))),
+      stacks(static_cast<std::size_t>(n.attributes.i("stacks"))),
+      fixed(n.attributes.ints("fixed")),
+      axis_in(n.attributes.ints("axis_in")),
+      reverse_in(n.attributes.ints("reverse_in")),
+      axis_out(n.attributes.ints("axis_out")),
+      reverse_out(n.attributes.ints("reverse_out")),
+      extents(n.attributes.ints("extents")),
+      body(n.regions.at(0)) {
+  fixed.resize(states, 0);
+  axis_in.resize(scans, 0);
+  reverse_in.resize(scans, 0);
+  axis_out.resize(stacks, 0);
+  reverse_out.resize(stacks, 0);
+  extents.resize(stacks, 0);
+}
+
+std::size_t LoopParts::extent_at(std::size_t k) const {
+  std::size_t at = scans_at() + scans;
+  for (std::size_t j = 0; j < k; ++j) at += has_extent(j) ? 1U : 0U;
+  return at;
+}
+
+std::size_t LoopParts::input_count() const { return extent_at(stacks); }
+
+Attributes LoopParts::attributes() const {
+  return {{"trips", std::int64_t{has_trips}},
+          {"go", std::int64_t{has_go}},
+          {"states", static_cast<std::int64_t>(states)},
+          {"scans", static_cast<std::int64_t>(scans)},
+          {"stacks", static_cast<std::int64_t>(stacks)},
+          {"fixed", fixed},
+          {"axis_in", axis_in},
+          {"reverse_in", reverse_in},
+          {"axis_out", axis_out},
+          {"reverse_out", reverse_out},
+          {"extents", extents}};
+}
+
+}  // namespace rondel::ir

@@ -1,0 +1,70 @@
+#include "ir/op_def.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+#include <map>
+
+namespace rondel::ir {
+namespace {
+
+std::map<std::string_view, std::unique_ptr<OpDef>>& table() {
+  static std::map<std::string_view, std::unique_ptr<OpDef>> ops;
+  return ops;
+}
+
+}  // namespace
+
+OpEntry::OpEntry(OpDef def) {
+  auto owned = std::make_unique<OpDef>(std::move(def));
+  const std::string_view key = owned->name;
+  const bool fresh = table().emplace(key, std::move(owned)).second;
+  invariant(fresh, "op '{}' is defined twice", key);
+}
+
+const OpDef* find_op(std::string_view name) {
+  auto it = table().find(name);
+  return it == table().end() ? nullptr : it->second.get();
+}
+
+const OpDef& op(std::string_view name) {
+  const OpDef* def = find_op(name);
+  invariant(def != nullptr, "there is no op '{}'", name);
+  return *def;
+}
+
+std::vector<const OpDef*> all_ops() {
+  std::vector<const OpDef*> ops;
+  for (const auto& [name, def] : table()) ops.push_back(def.get());
+  return ops;
+}
+
+const Type& TypeContext::input(std::size_t k) const {
+  require(has(k), "input {} is missing", k);
+  return *inputs_[k];
+}
+
+std::optional<Ints> TypeContext::integers(std::size_t k) const {
+  const Tensor* t = value(k);
+  if (t == nullptr) return std::nullopt;
+  require(t->rank() <= 1 && is_integer(t->dtype()),
+          "input {} is {}; expected a list of integers", k, to_text(t->dtype(), t->shape()));
+  const Tensor packed = t->packed();
+  Ints values(static_cast<std::size_t>(packed.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    switch (packed.dtype()) {
+      case DType::i64: values[i] = packed.data_as<std::int64_t>()[i]; break;
+      case DType::u64: values[i] = static_cast<std::int64_t>(packed.data_as<std::uint64_t>()[i]); break;
+      case DType::i32: values[i] = packed.data_as<std::int32_t>()[i]; break;
+      case DType::u32: values[i] = packed.data_as<std::uint32_t>()[i]; break;
+      case DType::i16: values[i] = packed.data_as<std::int16_t>()[i]; break;
+      case DType::u16: values[i] = packed.data_as<std::uint16_t>()[i]; break;
+      case DType::u8: case DType::u4: case DType::u2:
+        values[i] = packed.data_as<std::uint8_t>()[i]; break;
+      default: values[i] = packed.data_as<std::int8_t>()[i]; break;
+    }
+  }
+  return values;
+}
+
+}  // namespace rondel::ir

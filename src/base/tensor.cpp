@@ -1,0 +1,193 @@
+#include <rondel/tensor.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace rondel {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+/// A block of raw bytes, never of size 0 so that every defined tensor has an address.
+std::shared_ptr<void> allocate_bytes(std::int64_t bytes) {
+  const auto rounded =
+      static_cast<std::size_t>(checked_add(std::max<std::int64_t>(bytes, 1), alignment - 1)) /
+      alignment * alignment;
+  void* data = std::aligned_alloc(alignment, rounded);
+  if (!data) throw_error(Blame::limit, fmt::format("no memory for a block of {} bytes", bytes));
+  return {data, [](void* p) { std::free(p); }};
+}
+
+std::shared_ptr<void> allocate_strings(std::int64_t count) {
+  const auto n = static_cast<std::size_t>(std::max<std::int64_t>(count, 1));
+  auto* strings = new std::string[n];
+  return {strings, [](void* p) { delete[] static_cast<std::string*>(p); }};
+}
+
+/// Copies a strided block of `T`, innermost axis in the innermost loop.
+template <class T>
+void copy_elements(const T* from, const Shape& from_strides, T* to, const Shape& to_strides,
+                   const Shape& shape, std::size_t axis) {
+  if (axis == shape.size()) {
+    *to = *from;
+    return;
+  }
+  const std::int64_t n = shape[axis], step = from_strides[axis], to_step = to_strides[axis];
+  if (axis + 1 == shape.size()) {
+    for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * step];
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i)
+    copy_elements(from + i * step, from_strides, to + i * to_step, to_strides, shape, axis + 1);
+}
+
+struct Wide {
+  std::uint64_t low, high;
+};
+
+template <class T> void copy_as(const Tensor& from, const Tensor& to) {
+  copy_elements(from.data_as<T>(), from.strides(), to.data_as<T>(), to.strides(), from.shape(), 0);
+}
+
+void copy_block(const Tensor& from, const Tensor& to) {
+  if (from.size() == 0) return;
+  if (from.dtype() == DType::string) return copy_as<std::string>(from, to);
+  const std::size_t bytes = byte_size(from.dtype());
+  if (from.contiguous() && to.contiguous()) {
+    std::memmove(to.data(), from.data(), static_cast<std::size_t>(from.size()) * bytes);
+    return;
+  }
+  switch (bytes) {
+    case 1: return copy_as<std::uint8_t>(from, to);
+    case 2: return copy_as<std::uint16_t>(from, to);
+    case 4: return copy_as<std::uint32_t>(from, to);
+    case 8: return copy_as<std::uint64_t>(from, to);
+    default: return copy_as<Wide>(from, to);
+  }
+}
+
+char* moved(void* data, std::int64_t elements, DType dtype) {
+  return static_cast<char*>(data) + elements * static_cast<std::int64_t>(byte_size(dtype));
+}
+
+}  // namespace
+
+std::int64_t element_count(std::span<const std::int64_t> shape) {
+  bool empty = false;
+  for (const std::int64_t extent : shape) {
+    require(extent >= 0, "shape [{}]: extent {} is negative", join(shape, ","), extent);
+    empty = empty || extent == 0;
+  }
+  if (empty) return 0;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count = checked_mul(count, extent, "element count");
+  return count;
+}
+
+Shape row_major_strides(std::span<const std::int64_t> shape) {
+  Shape strides(shape.size());
+  const bool empty = element_count(shape) == 0;  // any strides do, and products may overflow
+  std::int64_t step = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    strides[axis] = step;
+    if (!empty) step *= shape[axis];
+  }
+  return strides;
+}
+
+std::string to_text(DType dtype, std::span<const std::int64_t> shape) {
+  return fmt::format("{}[{}]", name(dtype), join(shape, ","));
+}
+
+Tensor::Tensor(DType dtype, Shape shape)
+    : dtype_(dtype), shape_(std::move(shape)), strides_(row_major_strides(shape_)) {
+  const std::int64_t count = element_count(shape_);
+  const std::int64_t bytes =
+      checked_mul(count, static_cast<std::int64_t>(byte_size(dtype)), "bytes of a tensor");
+  owner_ = dtype == DType::string ? allocate_strings(count) : allocate_bytes(bytes);
+  data_ = owner_.get();
+}
+
+Tensor::Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner)
+    : dtype_(dtype),
+      shape_(std::move(shape)),
+      strides_(std::move(strides)),
+      data_(data),
+      owner_(std::move(owner)) {
+  invariant(shape_.size() == strides_.size(), "a view of rank {} has {} strides", shape_.size(),
+            strides_.size());
+  const std::int64_t count = element_count(shape_);
+  if (data_) return;
+  invariant(count == 0, "a view {} of no address", to_text(dtype_, shape_));
+  owner_ = allocate_bytes(0);
+  data_ = owner_.get();
+}
+
+Tensor Tensor::zeros(DType dtype, Shape shape) {
+  Tensor t(dtype, std::move(shape));
+  if (dtype != DType::string)
+    std::memset(t.data(), 0, static_cast<std::size_t>(t.size()) * byte_size(dtype));
+  return t;
+}
+
+bool Tensor::contiguous() const {
+  if (size() == 0) return true;
+  std::int64_t step = 1;
+  for (std::size_t axis = shape_.size(); axis-- > 0;) {
+    if (shape_[axis] != 1 && strides_[axis] != step) return false;
+    step *= shape_[axis];
+  }
+  return true;
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  invariant(contiguous(), "reshape of a view that is not contiguous, {}", to_text(dtype_, shape_));
+  require(element_count(shape) == size(), "{} cannot be reshaped to [{}]: {} elements against {}",
+          to_text(dtype_, shape_), join(shape, ","), size(), element_count(shape));
+  Shape strides = row_major_strides(shape);
+  return {dtype_, std::move(shape), std::move(strides), data_, owner_};
+}
+
+Tensor Tensor::strided(std::int64_t offset, Shape shape, Shape strides) const {
+  return {dtype_, std::move(shape), std::move(strides), moved(data_, offset, dtype_), owner_};
+}
+
+Tensor Tensor::at(std::int64_t axis, std::int64_t index) const {
+  invariant(axis >= 0 && axis < rank(), "axis {} of {}", axis, to_text(dtype_, shape_));
+  const auto a = static_cast<std::size_t>(axis);
+  invariant(index >= 0 && index < shape_[a], "slice {} on axis {} of {}", index, axis,
+            to_text(dtype_, shape_));
+  Shape shape = shape_, strides = strides_;
+  shape.erase(shape.begin() + axis);
+  strides.erase(strides.begin() + axis);
+  return strided(index * strides_[a], std::move(shape), std::move(strides));
+}
+
+Tensor Tensor::packed() const { return contiguous() ? *this : copy(); }
+
+Tensor Tensor::copy() const {
+  Tensor t(dtype_, shape_);
+  copy_block(*this, t);
+  return t;
+}
+
+void Tensor::assign(const Tensor& source) const {
+  invariant(source.dtype_ == dtype_ && source.shape_ == shape_, "assignment of {} to {}",
+            to_text(source.dtype_, source.shape_), to_text(dtype_, shape_));
+  copy_block(source, *this);
+}
+
+std::string to_text(const Value& value) {
+  if (value.is_tensor()) return to_text(value.tensor().dtype(), value.tensor().shape());
+  if (value.is_sequence())
+    return fmt::format("seq of {} {}", value.sequence().size(), name(value.sequence().dtype));
+  if (!value.is_optional()) return "nothing";
+  const auto& held = value.optional().held;
+  return held ? fmt::format("optional of {}", to_text(*held)) : "optional (empty)";
+}
+
+}  // namespace rondel

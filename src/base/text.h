@@ -1,0 +1,39 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Small helpers for messages and text forms.
+namespace rondel {
+
+/// The items of a range, each as `text(item)` gives it, with `separator` between them.
+template <class Range, class Text>
+std::string join(const Range& range, std::string_view separator, Text&& text) {
+  std::string out;
+  bool first = true;
+  for (const auto& item : range) {
+    if (!first) out += separator;
+    first = false;
+    out += text(item);
+  }
+  return out;
+}
+
+/// The same for items that fmt can print.
+template <class Range>
+std::string join(const Range& range, std::string_view separator = ", ") {
+  return join(range, separator, [](const auto& item) { return fmt::format("{}", item); });
+}
+
+/// The candidate nearest to `wanted` by edit distance, for "did you mean"; empty when none is near.
+std::string closest(std::string_view wanted, const std::vector<std::string>& candidates);
+
+/// The parts of `text` between occurrences of `separator`; one part when there is none.
+std::vector<std::string> split(std::string_view text, char separator);
+
+/// `text` without blanks at either end.
+std::string_view trimmed(std::string_view text);
+
+}  // namespace rondel

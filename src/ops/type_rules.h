@@ -29,7 +29,19 @@ ir::Ints normal_axes(const ir::Ints& axes, std::int64_t rank, std::string_view w
 /// Requires that input k is a tensor (of a dtype); the message names the input.
 void require_tensor(const ir::TypeContext&, std::size_t k);
 void require_dtype(const ir::TypeContext&, std::size_t k, DType);
+void require_dtypes(const ir::TypeContext&, std::size_t k, std::span<const DType> allowed);
+void require_same_dtype(const ir::TypeContext&, std::size_t a, std::size_t b);
+/// Rank 0, or one element in rank 1 (which ONNX's models often have where a scalar is meant).
+void require_scalar(const ir::TypeContext&, std::size_t k);
 /// Requires known rank to be `rank` where it is known.
 void require_rank(const ir::TypeContext&, std::size_t k, std::int64_t rank);
+
+/// Attributes that say a dtype (`to`, `dtype`) hold a Type of kind tensor, by convention a scalar.
+DType dtype_attribute(const ir::Attributes&, std::string_view name);
+
+/// f32, f64, f16, bf16; i64 ... i8, u64 ... u8; both.
+std::span<const DType> float_dtypes();
+std::span<const DType> integer_dtypes();
+std::span<const DType> number_dtypes();
 
 }  // namespace rondel::ops

@@ -1,0 +1,192 @@
+#include "ops/type_rules.h"
+
+#include "base/error.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace rondel::ops {
+namespace {
+
+using ir::Extent;
+using ir::Extents;
+using ir::Ints;
+using ir::Type;
+using ir::TypeContext;
+using ir::TypeRule;
+
+/// Inputs that are there, all of them tensors of one dtype.
+std::vector<const Type*> uniform_inputs(const TypeContext& c) {
+  std::vector<const Type*> types;
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < c.input_count(); ++k) {
+    if (!c.has(k)) continue;
+    require_tensor(c, k);
+    if (types.empty()) first = k;
+    types.push_back(&c.input(k));
+    require(types.back()->dtype() == types.front()->dtype(),
+            "input {} is {} and input {} is {}; expected one dtype; cast one of them?", first,
+            name(types.front()->dtype()), k, name(types.back()->dtype()));
+  }
+  require(!types.empty(), "there is no input; expected at least one");
+  return types;
+}
+
+Type broadcast_type(DType t, std::span<const Type* const> inputs) {
+  auto extents = broadcast_extents(inputs);
+  return extents ? Type::tensor(t, std::move(*extents)) : Type::unranked(t);
+}
+
+std::string names_of(std::span<const DType> types) {
+  std::string text;
+  for (DType t : types) text += (text.empty() ? "" : ", ") + std::string(name(t));
+  return text;
+}
+
+TypeRule with_dtype_list(std::vector<DType> allowed, TypeRule rule) {
+  return [allowed = std::move(allowed), rule = std::move(rule)](TypeContext& c) {
+    for (std::size_t k = 0; k < c.input_count(); ++k)
+      if (c.has(k)) require_dtypes(c, k, allowed);
+    rule(c);
+  };
+}
+
+Extent broadcast_extent(const Extent& a, const Extent& b, std::size_t from_last) {
+  if (a == b) return a;
+  if (a.known() && a.value == 1) return b;
+  if (b.known() && b.value == 1) return a;
+  require(!a.known() || !b.known(), "extents {} and {} of axis -{} do not broadcast", a.value,
+          b.value, from_last);
+  if (a.known()) return a;
+  if (b.known()) return b;
+  return {};
+}
+
+}  // namespace
+
+std::span<const DType> float_dtypes() {
+  static constexpr DType list[] = {DType::f32, DType::f64, DType::f16, DType::bf16};
+  return list;
+}
+
+std::span<const DType> integer_dtypes() {
+  static constexpr DType list[] = {DType::i64, DType::i32, DType::i16, DType::i8,
+                                   DType::u64, DType::u32, DType::u16, DType::u8};
+  return list;
+}
+
+std::span<const DType> number_dtypes() {
+  static constexpr DType list[] = {DType::f32, DType::f64, DType::f16, DType::bf16,
+                                   DType::i64, DType::i32, DType::i16, DType::i8,
+                                   DType::u64, DType::u32, DType::u16, DType::u8};
+  return list;
+}
+
+void same_as_first(TypeContext& c) {
+  require_tensor(c, 0);
+  c.output(0, c.input(0));
+}
+
+void broadcast_rule(TypeContext& c) {
+  const auto types = uniform_inputs(c);
+  c.output(0, broadcast_type(types.front()->dtype(), types));
+}
+
+void broadcast_to_bool(TypeContext& c) {
+  c.output(0, broadcast_type(DType::boolean, uniform_inputs(c)));
+}
+
+TypeRule with_dtypes(std::initializer_list<DType> allowed, TypeRule rule) {
+  return with_dtype_list(allowed, std::move(rule));
+}
+TypeRule floats_only(TypeRule rule) {
+  return with_dtype_list({float_dtypes().begin(), float_dtypes().end()}, std::move(rule));
+}
+TypeRule numbers_only(TypeRule rule) {
+  return with_dtype_list({number_dtypes().begin(), number_dtypes().end()}, std::move(rule));
+}
+TypeRule bools_only(TypeRule rule) { return with_dtypes({DType::boolean}, std::move(rule)); }
+TypeRule integers_only(TypeRule rule) {
+  return with_dtype_list({integer_dtypes().begin(), integer_dtypes().end()}, std::move(rule));
+}
+
+std::optional<Extents> broadcast_extents(const Extents& a, const Extents& b) {
+  const std::size_t rank = std::max(a.size(), b.size());
+  Extents result(rank);
+  for (std::size_t last = 1; last <= rank; ++last) {
+    const Extent x = last <= a.size() ? a[a.size() - last] : Extent(1);
+    const Extent y = last <= b.size() ? b[b.size() - last] : Extent(1);
+    result[rank - last] = broadcast_extent(x, y, last);
+  }
+  return result;
+}
+
+std::optional<Extents> broadcast_extents(std::span<const Type* const> types) {
+  Extents result;
+  for (const Type* t : types) {
+    if (!t->has_rank()) return std::nullopt;
+    result = *broadcast_extents(result, t->extents());
+  }
+  return result;
+}
+
+std::int64_t normal_axis(std::int64_t axis, std::int64_t rank, std::string_view what) {
+  require(axis >= -rank && axis < rank, "{} {} is outside [{}, {}) of a tensor of rank {}", what,
+          axis, -rank, rank, rank);
+  return axis < 0 ? axis + rank : axis;
+}
+
+Ints normal_axes(const Ints& axes, std::int64_t rank, std::string_view what) {
+  Ints result;
+  for (std::int64_t axis : axes) result.push_back(normal_axis(axis, rank, what));
+  std::sort(result.begin(), result.end());
+  require(std::adjacent_find(result.begin(), result.end()) == result.end(),
+          "{} [{}] name one axis twice", what, fmt::join(axes, ", "));
+  return result;
+}
+
+void require_tensor(const TypeContext& c, std::size_t k) {
+  require(c.input(k).is_tensor(), "input {} is {}; expected a tensor", k, to_text(c.input(k)));
+}
+
+void require_dtype(const TypeContext& c, std::size_t k, DType t) {
+  require_dtypes(c, k, {&t, 1});
+}
+
+void require_dtypes(const TypeContext& c, std::size_t k, std::span<const DType> allowed) {
+  require_tensor(c, k);
+  const DType t = c.input(k).dtype();
+  require(std::find(allowed.begin(), allowed.end(), t) != allowed.end(),
+          "input {} is {}; expected {}{}", k, name(t), allowed.size() > 1 ? "one of " : "",
+          names_of(allowed));
+}
+
+void require_same_dtype(const TypeContext& c, std::size_t a, std::size_t b) {
+  require_tensor(c, a);
+  require_tensor(c, b);
+  require(c.input(a).dtype() == c.input(b).dtype(),
+          "input {} is {} and input {} is {}; expected one dtype; cast one of them?", a,
+          name(c.input(a).dtype()), b, name(c.input(b).dtype()));
+}
+
+void require_rank(const TypeContext& c, std::size_t k, std::int64_t rank) {
+  require_tensor(c, k);
+  const Type& t = c.input(k);
+  require(!t.has_rank() || t.rank() == rank, "input {} is {}; expected rank {}", k, to_text(t),
+          rank);
+}
+
+void require_scalar(const TypeContext& c, std::size_t k) {
+  require_tensor(c, k);
+  const Type& t = c.input(k);
+  const bool single = !t.has_rank() || t.rank() == 0 ||
+                      (t.rank() == 1 && (!t.extent(0).known() || t.extent(0).value == 1));
+  require(single, "input {} is {}; expected a scalar", k, to_text(t));
+}
+
+DType dtype_attribute(const ir::Attributes& attributes, std::string_view name) {
+  return attributes.type(name).dtype();
+}
+
+}  // namespace rondel::ops

@@ -1,0 +1,159 @@
+"""What a workload is, and how one is measured: in turn, in one process, medians.
+
+Memory is the exception: each engine's peak is taken in a process of its own (see `peak_memory`).
+"""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any, Callable, Optional
+
+import numpy as np
+
+BENCH = Path(__file__).resolve().parent
+PEERS = ("rondel", "onnxruntime", "jax")
+
+
+@dataclass
+class Workload:
+    """One model, what to feed it, and what a trip of it is."""
+
+    name: str
+    doc: str  #: one line: what runs, with sizes
+    model: bytes  #: a serialized ModelProto
+    feeds: dict  #: name to array
+    trips: int  #: trips that one call makes
+    first: Optional[dict] = (
+        None  #: feeds that make the first run short, so that loading can be told from it
+    )
+    limit_ns: Optional[float] = None  #: the most a trip may cost in Rondel
+    tolerance: float = 1e-5  #: of |difference| / (1 + |reference|), against ONNX Runtime
+    call: Optional[Callable] = None  #: call(session, feeds) -> outputs; default: session.run
+    jax: Optional[Callable] = (
+        None  #: jax() -> a function without arguments that returns the outputs
+    )
+
+    def run(self, session, **instead):
+        feeds = self.feeds | instead
+        return self.call(session, feeds) if self.call else session.run(None, feeds)
+
+
+@dataclass
+class Measured:
+    """One engine on one workload."""
+
+    trip_ns: float
+    load_ms: float  #: making the session and its first run, less what that run usually takes
+    peak_mib: Optional[float]
+    outputs: Any
+
+
+def session(engine, model):
+    """A session on one thread; `engine` is the name of a module with onnxruntime's interface."""
+    module = __import__(engine)
+    options = module.SessionOptions()
+    options.intra_op_num_threads = 1
+    return module.InferenceSession(model, options)
+
+
+def prepare(engine, workload):
+    """Load, compile and run: (function of one call, seconds to be ready, outputs).
+
+    An engine may compile when the session is made or at the first run. So ready is: session and
+    first run, less a second run of the same.
+    """
+    start = time.perf_counter()
+    if engine == "jax":
+        first = call = workload.jax()
+    else:
+        loaded = session(engine, workload.model)
+        call = partial(workload.run, loaded)
+        first = partial(workload.run, loaded, **(workload.first or {}))
+    first()
+    ready = time.perf_counter() - start
+    start = time.perf_counter()
+    first()
+    usual = time.perf_counter() - start
+    return call, max(0.0, ready - usual), call()
+
+
+def measure(workload, engines, rounds, report=lambda done: None):
+    """Measured for each engine; the engines take turns, each round in another order."""
+    prepared = {engine: prepare(engine, workload) for engine in engines}
+    seconds = {engine: [] for engine in engines}
+    for done in range(rounds):
+        shift = done % len(engines)
+        for engine in engines[shift:] + engines[:shift]:
+            call = prepared[engine][0]
+            start = time.perf_counter()
+            call()
+            seconds[engine].append(time.perf_counter() - start)
+        report(done + 1)
+    return {
+        engine: Measured(
+            trip_ns=median(seconds[engine]) / workload.trips * 1e9,
+            load_ms=ready * 1e3,
+            peak_mib=None,
+            outputs=outputs,
+        )
+        for engine, (_, ready, outputs) in prepared.items()
+    }
+
+
+def disagreement(got, reference):
+    """The largest |got - reference| / (1 + |reference|) over all outputs; infinite for other shapes."""
+    worst = 0.0
+    for g, r in zip(got, reference, strict=True):
+        g, r = np.asarray(g), np.asarray(r)
+        if g.shape != r.shape:
+            return float("inf")
+        if g.size:
+            g, r = g.astype(np.float64), r.astype(np.float64)
+            difference = np.where(g == r, 0.0, np.abs(g - r) / (1 + np.abs(r)))
+            worst = max(worst, float(np.nan_to_num(difference, nan=np.inf).max()))
+    return worst
+
+
+def peak_memory(engine, name):
+    """MiB that loading and running a workload adds to a fresh process; None without /proc.
+
+    The process imports the engine and builds the workload, resets the kernel's high-water mark,
+    loads, runs twice, and prints the new high-water mark less what it held before.
+    """
+    if engine == "jax" or not Path("/proc/self/clear_refs").exists():
+        return None
+    answer = subprocess.run(
+        [sys.executable, __file__, engine, name], capture_output=True, text=True, check=False
+    )
+    if answer.returncode != 0:
+        raise RuntimeError(f"measuring the memory of {name} in {engine} failed:\n{answer.stderr}")
+    return json.loads(answer.stdout.splitlines()[-1])["mib"]
+
+
+def _status_kib(key):
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(key + ":"):
+            return int(line.split()[1])
+    raise RuntimeError(f"/proc/self/status has no {key}")
+
+
+def _measure_own_memory(engine, name):
+    from workloads import load
+
+    workload = load(name)
+    __import__(engine)
+    Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM, see proc(5)
+    before = _status_kib("VmRSS")
+    loaded = session(engine, workload.model)
+    for _ in range(2):
+        workload.run(loaded)
+    print(json.dumps({"mib": (_status_kib("VmHWM") - before) / 1024}))
+
+
+if __name__ == "__main__":
+    _measure_own_memory(*sys.argv[1:])

@@ -1,0 +1,17 @@
+"""The workloads: one file each, with a function `workload()`; in the order of the table."""
+
+import importlib
+
+NAMES = (
+    "scalar_loop",
+    "elementwise_loop",
+    "lstm_scan",
+    "lstm_op",
+    "knn_scan",
+    "silero_vad",
+)
+
+
+def load(name):
+    """The Workload of that name; raises ImportError when a package it needs is missing."""
+    return importlib.import_module(f"workloads.{name}").workload()

@@ -1,0 +1,47 @@
+"""b = b*a + c on f32 scalars: what a trip costs when there is next to nothing in it."""
+
+import numpy as np
+from onnx import parser
+
+from harness import Workload
+
+TRIPS = 1_000_000
+MODEL = """
+<ir_version: 10, opset_import: ["" : 21]>
+scalar_loop (int64 trips, float b, float a, float c) => (float last) {
+  last = Loop (trips, "", b) <body = step (int64 i, bool go, float now)
+                                 => (bool go_on, float next) {
+    go_on = Identity (go)
+    scaled = Mul (now, a)
+    next = Add (scaled, c)
+  }>
+}
+"""
+
+
+def workload():
+    return Workload(
+        name="scalar_loop",
+        doc="Loop, b = b*a + c on f32 scalars",
+        model=parser.parse_model(MODEL).SerializeToString(),
+        feeds={
+            "trips": np.array(TRIPS),
+            "b": np.array(1, np.float32),
+            "a": np.array(0.999, np.float32),
+            "c": np.array(0.5, np.float32),
+        },
+        trips=TRIPS,
+        first={"trips": np.array(1)},
+        limit_ns=3.0,
+        tolerance=1e-4,  # a million roundings; a fused multiply-add makes half of them
+        jax=in_jax,
+    )
+
+
+def in_jax():
+    import jax
+    import jax.numpy as jnp
+
+    step = jax.jit(lambda b, a, c: jax.lax.fori_loop(0, TRIPS, lambda i, b: b * a + c, b))
+    arguments = (jnp.float32(1), jnp.float32(0.999), jnp.float32(0.5))
+    return lambda: [step(*arguments).block_until_ready()]

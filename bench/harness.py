@@ -4,6 +4,7 @@ Memory is the exception: each engine's peak is taken in a process of its own (se
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 BENCH = Path(__file__).resolve().parent
+ONE_THREAD_XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 PEERS = ("rondel", "onnxruntime", "jax")
 
 
@@ -69,6 +71,7 @@ def prepare(engine, workload):
     """
     start = time.perf_counter()
     if engine == "jax":
+        os.environ.setdefault("XLA_FLAGS", ONE_THREAD_XLA)
         first = call = workload.jax()
     else:
         loaded = session(engine, workload.model)
@@ -106,7 +109,7 @@ def measure(workload, engines, rounds, report=lambda done: None):
 
 
 def disagreement(got, reference):
-    """The largest |got - reference| / (1 + |reference|) over all outputs; infinite for other shapes."""
+    """The largest |got - reference| / (1 + |reference|) of all outputs; infinite for other shapes."""
     worst = 0.0
     for g, r in zip(got, reference, strict=True):
         g, r = np.asarray(g), np.asarray(r)

@@ -23,7 +23,7 @@ from workloads import NAMES, load
 
 RESULTS = BENCH.parent / "build" / "bench" / "latest.json"
 FOOT = """\
-trip: median of {rounds} calls through Python, divided by the trips of a call; the engines take turns
+trip: median of {rounds} calls through Python, divided by the trips of a call; engines take turns
 in one process, one thread each. ratio: ONNX Runtime's time by Rondel's. limit: Rondel's time as a
 part of what is allowed. load: making the session and its first run, less a second one. peak: what
 loading and running add, at most, to a fresh process with that engine alone.

@@ -19,24 +19,23 @@ struct Knowledge {
 /// What the graph itself says: the types in it, and its constants.
 Knowledge knowledge_of(const Graph&);
 
-/// Output types of one node (not of `loop` or `if`), by its op's rule. Errors are completed with the node's source, op and
-/// the types of its inputs.
-std::vector<Type> infer_node(const Graph&, NodeId, const Knowledge&);
+/// Evaluates a pure node whose inputs are all known and small; the session supplies it.
+using Evaluator = std::function<std::vector<Value>(const Graph&, NodeId,
+                                                   std::span<const Tensor* const> inputs)>;
 
 /// Types of everything in `r` and below, in order, from the types of its parameters and captures
 /// in `k`. A loop's states are widened until their types hold for the initial and the next value
-/// (loops.md rule 1); an if's results are joined. Checks what loops.md asks to be checked when a
-/// model is loaded: dtypes of states, tensor items, axes within rank, counts.
-void infer_region(const Graph&, RegionId r, Knowledge& k);
+/// (loops.md rule 1); an if's results are joined. Checks what can be checked before running:
+/// every op's rule, dtypes of states, tensor items, axes within rank, arities. With an evaluator,
+/// small values that follow from what is known (shape arithmetic) are found as well.
+/// Errors name the node, its op and the types of its inputs.
+void infer_region(const Graph&, RegionId r, Knowledge& k, const Evaluator& = nullptr);
+
+/// The same for one node (its regions included).
+void infer_node(const Graph&, NodeId, Knowledge& k, const Evaluator& = nullptr);
 
 /// The same for the whole graph, written into its values.
-void infer_types(Graph&);
-
-/// Values of small integer nodes (shape arithmetic) that can be had without running the model are
-/// put into `k.values` by this, when set: the session sets it to an evaluator of pure nodes.
-using Evaluator = std::function<std::vector<Tensor>(const Graph&, NodeId,
-                                                    std::span<const Tensor* const> inputs)>;
-void infer_region(const Graph&, RegionId r, Knowledge& k, const Evaluator&);
+void infer_types(Graph&, const Evaluator& = nullptr);
 
 /// "node 'cell/add' (Add)": how errors and dumps name a node.
 std::string where(const Graph&, NodeId);

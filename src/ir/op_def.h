@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rondel::ir {
@@ -38,6 +39,10 @@ class TypeContext {
 
   std::size_t output_count() const { return outputs_.size(); }
   void output(std::size_t j, Type t) { outputs_[j] = std::move(t); }
+  /// Says that output j is this very value, whatever the inputs hold (a constant; the shape of a
+  /// tensor whose extents are known).
+  void known(std::size_t j, Tensor t) { known_.emplace_back(j, std::move(t)); }
+  std::span<const std::pair<std::size_t, Tensor>> known() const { return known_; }
   std::span<const Type> outputs() const { return outputs_; }
 
  private:
@@ -45,6 +50,7 @@ class TypeContext {
   std::span<const Type* const> inputs_;
   std::span<const Tensor* const> values_;
   std::vector<Type> outputs_;
+  std::vector<std::pair<std::size_t, Tensor>> known_;
 };
 /// Throws Error(caller) with a text that needs no node name in it: who runs the rule adds it.
 using TypeRule = std::function<void(TypeContext&)>;

@@ -1,0 +1,130 @@
+#include "ir/builder.h"
+
+#include "base/error.h"
+#include "ir/infer.h"
+
+#include <algorithm>
+
+namespace rondel::ir {
+namespace {
+
+/// What is known of a node's inputs alone, so that adding a node costs what the node is.
+Knowledge knowledge_around(const Graph& g, std::span<const ValueId> inputs) {
+  Knowledge k;
+  k.types.resize(g.value_count());
+  for (const ValueId v : inputs) {
+    if (v == ValueId::none) continue;
+    k.types[index(v)] = g.value(v).type;
+    if (const Tensor* t = g.constant(v)) k.values[static_cast<std::int32_t>(v)] = *t;
+  }
+  return k;
+}
+
+void write_back(Graph& g, RegionId r, const Knowledge& k);
+
+void write_back(Graph& g, NodeId n, const Knowledge& k) {
+  for (const ValueId v : g.node(n).outputs)
+    if (v != ValueId::none) g.value(v).type = k.types[index(v)];
+  for (const RegionId r : g.node(n).regions) write_back(g, r, k);
+}
+
+void write_back(Graph& g, RegionId r, const Knowledge& k) {
+  for (const ValueId v : g.region(r).params) g.value(v).type = k.types[index(v)];
+  for (const NodeId n : g.region(r).nodes) write_back(g, n, k);
+}
+
+}  // namespace
+
+std::vector<ValueId> Builder::add(std::string_view name, std::vector<ValueId> inputs,
+                                  Attributes attributes, std::size_t outputs) {
+  const OpDef& def = op(name);
+  const std::vector<Type> unset(outputs);
+  const std::size_t at = at_ ? (*at_)++ : graph_.region(region_).nodes.size();
+  const NodeId n = graph_.insert_node(region_, at, def, std::move(attributes), std::move(inputs),
+                                      unset);
+  graph_.node(n).source = source_;
+  Knowledge k = knowledge_around(graph_, graph_.node(n).inputs);
+  infer_node(graph_, n, k);
+  write_back(graph_, n, k);
+  return graph_.node(n).outputs;
+}
+
+ValueId Builder::operator()(std::string_view name, std::vector<ValueId> inputs,
+                            Attributes attributes) {
+  return add(name, std::move(inputs), std::move(attributes), 1)[0];
+}
+
+ValueId Builder::constant(Tensor t) { return (*this)("constant", {}, {{"value", std::move(t)}}); }
+
+ValueId Builder::scalar(DType dtype, double v) {
+  const ValueId wide = constant(Tensor::scalar<double>(v));
+  if (dtype == DType::f64) return wide;
+  return (*this)("cast", {wide}, {{"to", Type::scalar(dtype)}});
+}
+
+ValueId Builder::integers(const Ints& v) {
+  return constant(Tensor::from<std::int64_t>({static_cast<std::int64_t>(v.size())},
+                                             std::span<const std::int64_t>(v)));
+}
+
+std::vector<ValueId> Builder::loop(const LoopParts& parts, std::vector<ValueId> inputs,
+                                   const Body& body) {
+  invariant(inputs.size() == parts.input_count(), "a loop of {} inputs is given {}",
+            parts.input_count(), inputs.size());
+  const RegionId r = graph_.add_region();
+  graph_.add_param(r, Type::scalar(DType::i64), "i");
+  graph_.add_param(r, Type::scalar(DType::boolean), "go");
+  for (std::size_t s = 0; s < parts.states; ++s)
+    graph_.add_param(r, graph_.value(inputs[parts.states_at() + s]).type, {});
+  for (std::size_t s = 0; s < parts.scans; ++s) {
+    Type t = graph_.value(inputs[parts.scans_at() + s]).type;
+    const std::int64_t axis = s < parts.axis_in.size() ? parts.axis_in[s] : 0;
+    if (t.is_tensor() && t.has_rank() && axis >= -t.rank() && axis < t.rank()) {
+      Extents extents = t.extents();
+      extents.erase(extents.begin() + (axis < 0 ? axis + t.rank() : axis));
+      t = Type::tensor(t.dtype(), std::move(extents));
+    }
+    graph_.add_param(r, std::move(t), {});
+  }
+  Builder inner(graph_, r);
+  inner.source(source_);
+  const std::vector<ValueId> params = graph_.region(r).params;
+  graph_.region(r).results = body(inner, params);
+
+  const std::size_t at = at_ ? (*at_)++ : graph_.region(region_).nodes.size();
+  const std::vector<Type> unset(parts.output_count());
+  const NodeId n = graph_.insert_node(region_, at, op("loop"), parts.attributes(),
+                                      std::move(inputs), unset, {r});
+  graph_.node(n).source = source_;
+  Knowledge k = knowledge_of(graph_);
+  for (const ValueId v : graph_.node(n).inputs)
+    if (v != ValueId::none)
+      if (const Tensor* t = graph_.constant(v)) k.values[static_cast<std::int32_t>(v)] = *t;
+  infer_node(graph_, n, k);
+  write_back(graph_, n, k);
+  return graph_.node(n).outputs;
+}
+
+std::vector<ValueId> Builder::if_(ValueId condition, const Branch& then, const Branch& otherwise) {
+  const RegionId regions[2] = {graph_.add_region(), graph_.add_region()};
+  const Branch* branches[2] = {&then, &otherwise};
+  for (std::size_t b = 0; b < 2; ++b) {
+    Builder inner(graph_, regions[b]);
+    inner.source(source_);
+    graph_.region(regions[b]).results = (*branches[b])(inner);
+  }
+  require(graph_.region(regions[0]).results.size() == graph_.region(regions[1]).results.size(),
+          "{}: one branch has {} outputs, the other {}", source_,
+          graph_.region(regions[0]).results.size(), graph_.region(regions[1]).results.size());
+  const std::size_t at = at_ ? (*at_)++ : graph_.region(region_).nodes.size();
+  const std::vector<Type> unset(graph_.region(regions[0]).results.size());
+  const NodeId n = graph_.insert_node(region_, at, op("if"), {}, {condition}, unset,
+                                      {regions[0], regions[1]});
+  graph_.node(n).source = source_;
+  Knowledge k = knowledge_of(graph_);
+  infer_node(graph_, n, k);
+  write_back(graph_, n, k);
+  return graph_.node(n).outputs;
+}
+
+}  // namespace rondel::ir

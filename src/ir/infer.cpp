@@ -1,0 +1,281 @@
+#include "ir/infer.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+
+namespace rondel::ir {
+namespace {
+
+/// Values larger than this are not followed while inferring.
+constexpr std::int64_t most_followed = 1024;
+
+class Inference {
+ public:
+  Inference(const Graph& g, Knowledge& k, const Evaluator& e) : g_(g), k_(k), evaluate_(e) {
+    k_.types.resize(g.value_count());
+  }
+
+  void region(RegionId r) {
+    for (const NodeId n : g_.region(r).nodes) node(n);
+  }
+
+  void node(NodeId n) {
+    const Node& node = g_.node(n);
+    for (const ValueId v : node.outputs)
+      if (v != ValueId::none) k_.values.erase(static_cast<std::int32_t>(v));
+    if (node.op->name == "loop") return loop(n);
+    if (node.op->name == "if") return branch(n);
+    rule(n);
+  }
+
+ private:
+  Type& type(ValueId v) { return k_.types[index(v)]; }
+
+  template <class... Args>
+  [[noreturn]] void fail_at(NodeId n, fmt::format_string<Args...> text, Args&&... args) {
+    throw_error(Blame::caller,
+                where(g_, n) + ": " + fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  /// "; a=f32[8,64] b=f32[32,8]"
+  std::string inputs_text(const Node& node) {
+    std::string text;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == ValueId::none) continue;
+      const auto& defs = node.op->inputs;
+      const std::string port = defs.empty() ? std::to_string(i)
+                                            : std::string(defs[std::min(i, defs.size() - 1)].name);
+      text += (text.empty() ? "; " : " ") + port + "=" + to_text(type(node.inputs[i]));
+    }
+    return text;
+  }
+
+  void check_arity(NodeId n) {
+    const Node& node = g_.node(n);
+    const auto& defs = node.op->inputs;
+    const bool open = !defs.empty() && defs.back().kind == InputDef::variadic;
+    if (node.inputs.size() > defs.size() && !open)
+      fail_at(n, "{} inputs given; {} takes at most {}", node.inputs.size(), node.op->name,
+              defs.size());
+    for (std::size_t i = 0; i < defs.size(); ++i) {
+      const bool given = i < node.inputs.size() && node.inputs[i] != ValueId::none;
+      if (!given && defs[i].kind == InputDef::needed)
+        fail_at(n, "input '{}' is missing", defs[i].name);
+    }
+    for (const auto attribute : node.op->required)
+      if (!node.attributes.has(attribute)) fail_at(n, "attribute '{}' is missing", attribute);
+  }
+
+  void rule(NodeId n) {
+    check_arity(n);
+    const Node& node = g_.node(n);
+    std::vector<const Type*> types;
+    std::vector<const Tensor*> values;
+    for (const ValueId v : node.inputs) {
+      types.push_back(v == ValueId::none ? nullptr : &type(v));
+      values.push_back(v == ValueId::none ? nullptr : k_.value(v));
+    }
+    TypeContext context(node.attributes, types, values, node.outputs.size());
+    try {
+      node.op->type(context);
+    } catch (const Error& e) {
+      throw Error(e.blame(), where(g_, n) + ": " + e.what() + inputs_text(node));
+    }
+    for (std::size_t j = 0; j < node.outputs.size(); ++j)
+      if (node.outputs[j] != ValueId::none) type(node.outputs[j]) = context.outputs()[j];
+    for (const auto& [j, value] : context.known())
+      if (j < node.outputs.size() && node.outputs[j] != ValueId::none)
+        k_.values[static_cast<std::int32_t>(node.outputs[j])] = value;
+    if (evaluate_ && context.known().empty()) follow(n, values);
+  }
+
+  /// Evaluates a small node whose inputs are known.
+  void follow(NodeId n, std::span<const Tensor* const> values) {
+    const Node& node = g_.node(n);
+    if (node.op->random || !node.regions.empty()) return;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == ValueId::none) continue;
+      if (values[i] == nullptr || values[i]->size() > most_followed) return;
+    }
+    for (const ValueId v : node.outputs) {
+      if (v == ValueId::none) continue;
+      const Type& t = type(v);
+      if (!t.is_static() || element_count(t.static_shape()) > most_followed) return;
+    }
+    const std::vector<Value> results = evaluate_(g_, n, values);
+    for (std::size_t j = 0; j < results.size() && j < node.outputs.size(); ++j)
+      if (node.outputs[j] != ValueId::none && results[j].is_tensor())
+        k_.values[static_cast<std::int32_t>(node.outputs[j])] = results[j].tensor();
+  }
+
+  /// An input that must be a scalar of `dtype`, as [] or [1].
+  void need_scalar(NodeId n, ValueId v, DType dtype, std::string_view what) {
+    const Type& t = type(v);
+    const bool fits_rank = t.is_tensor() && (!t.has_rank() || t.rank() == 0 ||
+                                             (t.rank() == 1 && (!t.extent(0).known() ||
+                                                                t.extent(0).value == 1)));
+    if (!t.is_tensor() || t.dtype() != dtype || !fits_rank)
+      fail_at(n, "{} is {}; expected {}[] or {}[1]", what, to_text(t), name(dtype), name(dtype));
+  }
+
+  Type element_of(NodeId n, const Type& scan, std::int64_t axis, std::size_t k) {
+    if (!scan.is_tensor()) fail_at(n, "scan {} is {}; expected a tensor", k, to_text(scan));
+    if (!scan.has_rank()) return Type::unranked(scan.dtype());
+    const std::int64_t rank = scan.rank();
+    if (rank == 0 || axis < -rank || axis >= rank)
+      fail_at(n, "scan {} is {}; axis {} is out of range", k, to_text(scan), axis);
+    Extents extents = scan.extents();
+    extents.erase(extents.begin() + (axis < 0 ? axis + rank : axis));
+    return Type::tensor(scan.dtype(), std::move(extents));
+  }
+
+  Extent trip_extent(const Node& node, const LoopParts& parts) {
+    if (parts.has_trips) {
+      if (parts.has_go) return {};
+      const Tensor* trips = k_.value(node.inputs[parts.trips_at()]);
+      if (trips == nullptr || trips->size() != 1) return {};
+      return std::max<std::int64_t>(*trips->data_as<std::int64_t>(), 0);
+    }
+    if (parts.has_go || parts.scans == 0) return {};
+    std::optional<Extent> least;
+    for (std::size_t s = 0; s < parts.scans; ++s) {
+      const Type& t = type(node.inputs[parts.scans_at() + s]);
+      if (!t.has_rank()) return {};
+      const std::int64_t axis = parts.axis_in[s];
+      const Extent e = t.extent(axis < 0 ? axis + t.rank() : axis);
+      if (!least || *least == e) least = e;
+      else if (least->known() && e.known()) least = std::min(least->value, e.value);
+      else return {};
+    }
+    return *least;
+  }
+
+  Type stack_of(NodeId n, const LoopParts& parts, std::size_t k, const Type& item,
+                const Extent& trips) {
+    if (!item.is_tensor())
+      fail_at(n, "item {} of the body is {}; what a loop stacks must be a tensor", k,
+              to_text(item));
+    if (!item.has_rank()) return Type::unranked(item.dtype());
+    const std::int64_t rank = item.rank() + 1, axis = parts.axis_out[k];
+    if (axis < -rank || axis >= rank)
+      fail_at(n, "stack {} has rank {}; axis {} is out of range", k, rank, axis);
+    Extent extent = trips;
+    if (parts.has_extent(k)) {
+      const Tensor* value = k_.value(g_.node(n).inputs[parts.extent_at(k)]);
+      extent = value != nullptr && value->size() == 1 && *value->data_as<std::int64_t>() >= 0
+                   ? Extent(*value->data_as<std::int64_t>())
+                   : Extent();
+    }
+    Extents extents = item.extents();
+    extents.insert(extents.begin() + (axis < 0 ? axis + rank : axis), extent);
+    return Type::tensor(item.dtype(), std::move(extents));
+  }
+
+  void loop(NodeId n) {
+    const Node& node = g_.node(n);
+    const LoopParts parts(node);
+    const Region& body = g_.region(parts.body);
+    invariant(node.inputs.size() == parts.input_count() &&
+                  body.params.size() == 2 + parts.states + parts.scans &&
+                  body.results.size() == 1 + parts.states + parts.stacks,
+              "{}: counts of the loop and its body differ", where(g_, n));
+    if (parts.has_trips) need_scalar(n, node.inputs[parts.trips_at()], DType::i64, "the trip count");
+    if (parts.has_go) need_scalar(n, node.inputs[parts.go_at()], DType::boolean, "the condition");
+
+    type(body.params[0]) = Type::scalar(DType::i64);
+    type(body.params[1]) = Type::scalar(DType::boolean);
+    for (const ValueId p : body.params) k_.values.erase(static_cast<std::int32_t>(p));
+    for (std::size_t s = 0; s < parts.states; ++s)
+      type(body.params[2 + s]) = type(node.inputs[parts.states_at() + s]);
+    for (std::size_t s = 0; s < parts.scans; ++s)
+      type(body.params[2 + parts.states + s]) =
+          element_of(n, type(node.inputs[parts.scans_at() + s]), parts.axis_in[s], s);
+    do region(parts.body);
+    while (widen_states(n, parts));
+    need_scalar(n, body.results[0], DType::boolean, "the body's condition");
+
+    for (std::size_t s = 0; s < parts.states; ++s)
+      set_output(node, s, type(body.params[2 + s]));
+    const Extent trips = trip_extent(node, parts);
+    for (std::size_t s = 0; s < parts.stacks; ++s)
+      set_output(node, parts.states + s,
+                 stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips));
+    set_output(node, parts.states + parts.stacks, Type::scalar(DType::i64));
+  }
+
+  /// Joins each state's type with that of its next value; true when one got wider.
+  bool widen_states(NodeId n, const LoopParts& parts) {
+    const Region& body = g_.region(parts.body);
+    bool wider = false;
+    for (std::size_t s = 0; s < parts.states; ++s) {
+      Type& state = type(body.params[2 + s]);
+      const Type& next = type(body.results[1 + s]);
+      const std::optional<Type> both = join(state, next);
+      if (!both || (parts.fixed[s] != 0 && !fits(next, state)))
+        fail_at(n, "state {} ('{}') begins as {} and becomes {}; a state keeps its {}", s,
+                g_.value(body.params[2 + s]).name, to_text(state), to_text(next),
+                both ? "shape here" : "type");
+      if (parts.fixed[s] != 0 || *both == state) continue;
+      state = *both;
+      wider = true;
+    }
+    return wider;
+  }
+
+  void branch(NodeId n) {
+    const Node& node = g_.node(n);
+    need_scalar(n, node.inputs.at(0), DType::boolean, "the condition");
+    const Region &then = g_.region(node.regions.at(0)), &otherwise = g_.region(node.regions.at(1));
+    region(node.regions[0]);
+    region(node.regions[1]);
+    for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+      const Type &a = type(then.results.at(j)), &b = type(otherwise.results.at(j));
+      const std::optional<Type> both = join(a, b);
+      if (!both)
+        fail_at(n, "output {} is {} in one branch and {} in the other", j, to_text(a), to_text(b));
+      set_output(node, j, *both);
+    }
+  }
+
+  void set_output(const Node& node, std::size_t j, const Type& t) {
+    if (j < node.outputs.size() && node.outputs[j] != ValueId::none) type(node.outputs[j]) = t;
+  }
+
+  const Graph& g_;
+  Knowledge& k_;
+  const Evaluator& evaluate_;
+};
+
+}  // namespace
+
+Knowledge knowledge_of(const Graph& g) {
+  Knowledge k;
+  k.types.reserve(g.value_count());
+  for (std::size_t v = 0; v < g.value_count(); ++v)
+    k.types.push_back(g.value(static_cast<ValueId>(v)).type);
+  return k;
+}
+
+void infer_region(const Graph& g, RegionId r, Knowledge& k, const Evaluator& evaluate) {
+  Inference(g, k, evaluate).region(r);
+}
+
+void infer_node(const Graph& g, NodeId n, Knowledge& k, const Evaluator& evaluate) {
+  Inference(g, k, evaluate).node(n);
+}
+
+void infer_types(Graph& g, const Evaluator& evaluate) {
+  Knowledge k = knowledge_of(g);
+  infer_region(g, RegionId::root, k, evaluate);
+  for (std::size_t v = 0; v < g.value_count(); ++v)
+    g.value(static_cast<ValueId>(v)).type = k.types[v];
+}
+
+std::string where(const Graph& g, NodeId n) {
+  const Node& node = g.node(n);
+  if (node.source.empty()) return fmt::format("node ({})", node.op->name);
+  return node.source;
+}
+
+}  // namespace rondel::ir

@@ -131,6 +131,21 @@ std::optional<Extents> broadcast_extents(std::span<const Type* const> types) {
   return result;
 }
 
+void broadcast_onto(const Extents& to, const Extents& from) {
+  require(from.size() <= to.size(), "rank {} does not broadcast to rank {}", from.size(),
+          to.size());
+  for (std::size_t last = 1; last <= from.size(); ++last) {
+    const Extent &x = to[to.size() - last], &y = from[from.size() - last];
+    const bool grows = x.known() && x.value == 1 && y.known() && y.value != 1;
+    require(!grows, "extent {} of axis -{} does not broadcast to 1", y.value, last);
+    broadcast_extent(x, y, last);
+  }
+}
+
+Type with_dtype(const Type& t, DType dtype) {
+  return t.has_rank() ? Type::tensor(dtype, t.extents()) : Type::unranked(dtype);
+}
+
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank, std::string_view what) {
   require(axis >= -rank && axis < rank, "{} {} is outside [{}, {}) of a tensor of rank {}", what,
           axis, -rank, rank, rank);

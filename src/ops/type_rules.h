@@ -22,6 +22,10 @@ ir::TypeRule integers_only(ir::TypeRule rule);
 /// The extents that result from broadcasting; empty where a rank is unknown.
 std::optional<ir::Extents> broadcast_extents(std::span<const ir::Type* const>);
 std::optional<ir::Extents> broadcast_extents(const ir::Extents&, const ir::Extents&);
+/// Requires that `from` broadcasts to `to` without changing it.
+void broadcast_onto(const ir::Extents& to, const ir::Extents& from);
+/// The same shape of another dtype.
+ir::Type with_dtype(const ir::Type&, DType);
 /// `axis` counted from the front; an error outside [-rank, rank). `what` names it in the message.
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank, std::string_view what = "axis");
 /// Sorted, without repetitions (which are an error).

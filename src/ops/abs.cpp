@@ -1,0 +1,16 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+const ir::OpEntry abs_op{{
+    .name = "abs",
+    .doc = "y = |x|; the least integer stays itself",
+    .inputs = {{"x"}},
+    .type = numbers_only(same_as_first),
+    .meaning = elementwise([](Ex x) { return is_unsigned_integer(x.type()) ? x : abs(x); }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,17 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+const ir::OpEntry and_op{{
+    .name = "and",
+    .doc = "c = a and b, of bools, broadcast",
+    .inputs = {{"a"}, {"b"}},
+    .outputs = {"c"},
+    .type = bools_only(broadcast_rule),
+    .meaning = elementwise([](Ex a, Ex b) { return a & b; }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

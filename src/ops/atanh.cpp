@@ -1,0 +1,17 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+#include "scalar/math.h"
+
+namespace rondel::ops {
+namespace {
+
+const ir::OpEntry atanh_op{{
+    .name = "atanh",
+    .doc = "y = the inverse hyperbolic tangent of x",
+    .inputs = {{"x"}},
+    .type = floats_only(same_as_first),
+    .meaning = elementwise([](Ex x) { return scalar::atanh(x); }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,32 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+Ex clipped(Emitter& e, std::span<const Ex> x) {
+  Ex y = x[0];
+  if (e.has(1)) y = max(y, x[1]);
+  if (e.has(2)) y = min(y, x[2]);
+  return y;
+}
+
+void clip_rule(ir::TypeContext& c) {
+  for (std::size_t k : {1U, 2U}) {
+    if (!c.has(k)) continue;
+    require_same_dtype(c, 0, k);
+    require_scalar(c, k);
+  }
+  same_as_first(c);
+}
+
+const ir::OpEntry clip{{
+    .name = "clip",
+    .doc = "y = x held within [min, max], each a scalar that may be left out",
+    .inputs = {{"x"}, {"min", ir::InputDef::optional}, {"max", ir::InputDef::optional}},
+    .type = numbers_only(clip_rule),
+    .meaning = elementwise(clipped),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,17 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+#include "scalar/math.h"
+
+namespace rondel::ops {
+namespace {
+
+const ir::OpEntry cos_op{{
+    .name = "cos",
+    .doc = "y = the cosine of x (radians)",
+    .inputs = {{"x"}},
+    .type = floats_only(same_as_first),
+    .meaning = elementwise([](Ex x) { return scalar::cos(x); }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

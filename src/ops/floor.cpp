@@ -1,0 +1,16 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+const ir::OpEntry floor_op{{
+    .name = "floor",
+    .doc = "y = the largest whole number not above x",
+    .inputs = {{"x"}},
+    .type = floats_only(same_as_first),
+    .meaning = elementwise([](Ex x) { return scalar::floor(x); }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

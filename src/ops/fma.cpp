@@ -1,0 +1,16 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+const ir::OpEntry fma_op{{
+    .name = "fma",
+    .doc = "y = a * b + c with one rounding, broadcast",
+    .inputs = {{"a"}, {"b"}, {"c"}},
+    .type = floats_only(broadcast_rule),
+    .meaning = elementwise([](Ex a, Ex b, Ex c) { return fma(a, b, c); }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

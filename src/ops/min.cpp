@@ -1,0 +1,22 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+Ex all_min(Emitter&, std::span<const Ex> x) {
+  Ex result = x[0];
+  for (Ex v : x.subspan(1)) result = min(result, v);
+  return result;
+}
+
+const ir::OpEntry min_op{{
+    .name = "min",
+    .doc = "y = the least of the inputs, element by element, broadcast; NaN wins",
+    .inputs = {{"x", ir::InputDef::variadic}},
+    .type = numbers_only(broadcast_rule),
+    .meaning = elementwise(all_min),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,31 @@
+#include "ops/type_rules.h"
+#include "ops/wide.h"
+
+namespace rondel::ops {
+namespace {
+
+Ex remainder(Emitter& e, std::span<const Ex> x) {
+  const Ex a = widened(x[0]), b = widened(x[1]);
+  if (is_integer(b.type())) b.builder().check(b != 0, "integer remainder of division by zero");
+  Ex r = a % b;
+  if (!e.attributes().flag("fmod") && !is_unsigned_integer(b.type())) {
+    const Ex zero = scalar::literal(b, 0);
+    r = select(r == zero, r, select((r < zero) == (b < zero), r, r + b));
+    if (is_float(b.type())) r = select(r == zero, select(b < zero, -abs(r), abs(r)), r);
+  }
+  return narrowed(x[0].type(), r);
+}
+
+const ir::OpEntry mod_op{{
+    .name = "mod",
+    .doc = "c = remainder of a / b: with the sign of b, or (fmod = 1) of a",
+    .inputs = {{"a"}, {"b"}},
+    .outputs = {"c"},
+    .attributes = {{"fmod", 0}},
+    .type = numbers_only(broadcast_rule),
+    .meaning = elementwise(remainder),
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,16 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+const ir::OpEntry round_op{{
+    .name = "round",
+    .doc = "y = x rounded to the nearest whole number, ties to even",
+    .inputs = {{"x"}},
+    .type = floats_only(same_as_first),
+    .meaning = elementwise([](Ex x) { return round_even(x); }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

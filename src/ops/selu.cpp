@@ -1,0 +1,23 @@
+#include "ops/type_rules.h"
+#include "ops/wide.h"
+#include "scalar/math.h"
+
+namespace rondel::ops {
+namespace {
+
+Ex selu_of(Emitter& e, Ex x) {
+  const Ex gamma = attribute(e, "gamma", x);
+  return gamma * select(x <= 0, attribute(e, "alpha", x) * expm1(x), x);
+}
+
+const ir::OpEntry selu{{
+    .name = "selu",
+    .doc = "y = gamma * x above zero, gamma * alpha * (exp(x) - 1) below",
+    .inputs = {{"x"}},
+    .attributes = {{"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}},
+    .type = floats_only(same_as_first),
+    .meaning = elementwise(wide(selu_of)),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,17 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+#include "scalar/math.h"
+
+namespace rondel::ops {
+namespace {
+
+const ir::OpEntry sigmoid{{
+    .name = "sigmoid",
+    .doc = "y = 1 / (1 + exp(-x))",
+    .inputs = {{"x"}},
+    .type = floats_only(same_as_first),
+    .meaning = elementwise([](Ex x) { return scalar::sigmoid(x); }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

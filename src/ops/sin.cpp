@@ -1,0 +1,17 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+#include "scalar/math.h"
+
+namespace rondel::ops {
+namespace {
+
+const ir::OpEntry sin_op{{
+    .name = "sin",
+    .doc = "y = the sine of x (radians)",
+    .inputs = {{"x"}},
+    .type = floats_only(same_as_first),
+    .meaning = elementwise([](Ex x) { return scalar::sin(x); }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

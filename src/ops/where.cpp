@@ -1,0 +1,25 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void where_rule(ir::TypeContext& c) {
+  require_dtype(c, 0, DType::boolean);
+  require_same_dtype(c, 1, 2);
+  const ir::Type* all[] = {&c.input(0), &c.input(1), &c.input(2)};
+  auto extents = broadcast_extents(all);
+  const DType t = c.input(1).dtype();
+  c.output(0, extents ? ir::Type::tensor(t, *extents) : ir::Type::unranked(t));
+}
+
+const ir::OpEntry where_op{{
+    .name = "where",
+    .doc = "y = a where the condition holds, b elsewhere, broadcast; of any dtype",
+    .inputs = {{"condition"}, {"a"}, {"b"}},
+    .type = where_rule,
+    .meaning = elementwise([](Ex condition, Ex a, Ex b) { return select(condition, a, b); }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

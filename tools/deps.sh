@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# tools/deps.sh [--done] NAME: put one library that is built or unpacked from a source package into .deps/NAME.
+# Names: protobuf onnx onednn. Versions and hashes are pinned here; done once, until its recipe changes.
+# --done only asks whether that is so.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+deps=$root/.deps
+pip=$root/.venv/bin/pip
+jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+
+protobuf_version=3.21.12
+protobuf_sha=930c2c3b5ecc6c9c12615cf5ad93f1cd6e12d0aba862b572e076259970ac3a53
+onnx_version=1.23.2
+onnx_sha=008cb0467b2bbee41448acc7da8b6f4e704624cb0d327a2d5adafc7ce19bc5b8
+onednn_version=2023.2.0
+onednn_sha=2f22a54d6a890ed14bfa185d42a4be65d8b5b1df85dc1f0f3a9abe31620416fb
+onednn_devel_sha=9763c69e8c907e119056bd52ad918ca84ac9ba939d130a99dfa95ccca3e5e284
+
+verify() { echo "$2  $1" | sha256sum --check --quiet || { echo "$1 is not the file that is pinned"; exit 1; }; }
+
+configure() {  # configure SOURCE cmake-arguments...: one way to build a borrowed C++ library
+  local source=$1; shift
+  cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 \
+    -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_CXX_VISIBILITY_PRESET=hidden \
+    -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" "$@"
+}
+
+# Debian's libprotobuf.a is not position independent and its shared one shows its symbols to the
+# whole process; the lite runtime is all that onnx needs.
+protobuf() {
+  mkdir -p "$work/lists/partial" "$work/sources"
+  local list
+  for list in /etc/apt/sources.list /etc/apt/sources.list.d/debian.{list,sources}; do
+    [ ! -f "$list" ] || sed 's/^deb /deb-src /; s/^Types:.*/Types: deb-src/' "$list" > "$work/sources/${list##*/}"
+  done
+  mv "$work/sources/sources.list" "$work/sources/main.list" 2>/dev/null || true
+  local apt=(-o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$work/sources"
+    -o "Dir::State::lists=$work/lists" -o APT::Sandbox::User=root)
+  cd "$work"
+  apt-get "${apt[@]}" update
+  apt-get "${apt[@]}" source --download-only --tar-only protobuf
+  verify "protobuf_$protobuf_version.orig.tar.gz" "$protobuf_sha"
+  tar xf "protobuf_$protobuf_version.orig.tar.gz"
+  configure "$work/protobuf-$protobuf_version" -Dprotobuf_BUILD_TESTS=OFF \
+    -Dprotobuf_BUILD_PROTOC_BINARIES=OFF -Dprotobuf_WITH_ZLIB=OFF
+  cmake --build build --target libprotobuf-lite -j "$jobs"
+  mkdir -p "$out/lib" "$out/include"
+  cp build/libprotobuf-lite.a "$out/lib/"
+  cd "protobuf-$protobuf_version/src"
+  find google \( -name '*.h' -o -name '*.inc' \) -not -path '*/compiler/*' -exec cp --parents {} "$out/include" \;
+}
+
+onnx() {
+  "$pip" download --quiet --no-deps --no-binary onnx --dest "$work" "onnx==$onnx_version"
+  verify "$work/onnx-$onnx_version.tar.gz" "$onnx_sha"
+  tar xf "$work/onnx-$onnx_version.tar.gz" -C "$work"
+  # It asks for CMake 3.26 but uses nothing of it.
+  sed -i 's/cmake_minimum_required(VERSION 3.26)/cmake_minimum_required(VERSION 3.25)/' \
+    "$work/onnx-$onnx_version/CMakeLists.txt"
+  cat > "$work/protobuf.cmake" <<CMAKE
+add_library(protobuf::libprotobuf-lite STATIC IMPORTED GLOBAL)
+set_target_properties(protobuf::libprotobuf-lite PROPERTIES
+  IMPORTED_LOCATION $deps/protobuf/lib/libprotobuf-lite.a
+  INTERFACE_INCLUDE_DIRECTORIES $deps/protobuf/include)
+CMAKE
+  # -O1: the schemas are half the code and run once.
+  configure "$work/onnx-$onnx_version" -DCMAKE_PROJECT_onnx_INCLUDE="$work/protobuf.cmake" \
+    -DONNX_CUSTOM_PROTOC_EXECUTABLE="$(command -v protoc)" -DONNX_USE_LITE_PROTO=ON -DONNX_ML=ON \
+    -DPython3_EXECUTABLE="$root/.venv/bin/python" -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
+    -DCMAKE_INSTALL_PREFIX="$out" -DCMAKE_INSTALL_LIBDIR=lib
+  cmake --build "$work/build" -j "$jobs"
+  cmake --install "$work/build"
+}
+
+# The newest oneDNN on the package index whose threads are OpenMP of gcc; later ones need SYCL.
+onednn() {
+  "$pip" download --quiet --no-deps --dest "$work" \
+    "onednn-cpu-gomp==$onednn_version" "onednn-devel-cpu-gomp==$onednn_version"
+  local tag=$onednn_version-py2.py3-none-manylinux1_x86_64.whl part
+  verify "$work/onednn_cpu_gomp-$tag" "$onednn_sha"
+  verify "$work/onednn_devel_cpu_gomp-$tag" "$onednn_devel_sha"
+  for part in onednn_cpu_gomp onednn_devel_cpu_gomp; do
+    "$root/.venv/bin/python" -m zipfile -e "$work/$part-$tag" "$work/unpacked"
+  done
+  mkdir -p "$out/lib"
+  cp "$work/unpacked/onednn_cpu_gomp-$onednn_version.data/data/lib/libdnnl.so.3" "$out/lib/"
+  cp -r "$work/unpacked/onednn_devel_cpu_gomp-$onednn_version.data/data/include" "$out/include"
+}
+
+only_ask=
+[ "$1" != --done ] || { only_ask=1; shift; }
+name=$1
+stamp=$({ declare -f configure "$name"; for v in $(compgen -v "${name}_"); do echo "$v=${!v}"; done; } | sha256sum)
+[ "$(cat "$deps/$name/.stamp" 2>/dev/null)" != "$stamp" ] || exit 0
+[ -z "$only_ask" ] || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=$deps/$name
+rm -rf "$out"
+mkdir -p "$out"
+(set -e; "$name")
+echo "$stamp" > "$out/.stamp"

@@ -1,7 +1,9 @@
 #pragma once
+#include "base/float_formats.h"
 #include "scalar/program.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <initializer_list>
 #include <type_traits>
@@ -57,9 +59,10 @@ class Builder {
   Ex binary(Op, Ex, Ex);   ///< also comparisons
   Ex fma(Ex a, Ex b, Ex c);
   Ex select(Ex condition, Ex a, Ex b);
-  /// Any numeric dtype to any other, as ONNX Cast has it: small floats and 4- and 2-bit integers
-  /// included. `saturate` is for small floats only.
-  Ex cast(DType to, Ex, bool saturate = true);
+  /// Any real dtype or bool to any other, as ONNX Cast has it: small floats and 4- and 2-bit
+  /// integers included, those wrapping also from floats. `saturate` is for small floats only,
+  /// `rounding` for f8e8m0 only. One rounding, whatever the two types.
+  Ex cast(DType to, Ex, bool saturate = true, ScaleRounding rounding = ScaleRounding::up);
   Ex bitcast(DType to, Ex);
   /// `text` is said when `condition` is false; "{}" in it takes `shown` (i64) in order.
   void check(Ex condition, std::string text, std::initializer_list<Ex> shown = {});
@@ -84,7 +87,8 @@ class Builder {
   /// Combines element(i) for i in [0, n) as a fixed tree of 64 lanes: lane l takes elements
   /// l, l+64, ... in order, starting from `neutral`; lanes are then folded 32, 16, ..., 1. The
   /// order is written in the program, so every executor gives the same bits.
-  /// Several values are carried at once (ArgMax: value and index).
+  /// Several values are carried at once (ArgMax: value and index). The lanes are a local array, so
+  /// loops around it are not `parallel` any more.
   std::vector<Ex> reduce(Ex n, const std::vector<Ex>& neutral,
                          const std::function<std::vector<Ex>(Ex i)>& element,
                          const std::function<std::vector<Ex>(std::span<const Ex> a,
@@ -98,8 +102,14 @@ class Builder {
   Reg emit(Inst, std::span<const Ex> operands, DType result);
   std::vector<Ex> emit_many(Inst, std::span<const Ex> operands, std::span<const DType> results);
   std::vector<Ex> loop(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags);
+  Ex prologue(DType type, Inst);
+  Ex fold(Op, Ex, Ex);
+  void use_scratch();
   std::shared_ptr<Program> program_;
-  std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer constants
+  std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer and bool constants
+  std::vector<Inst> prologue_;                      // constants, params and extents, each once
+  std::map<std::array<std::int64_t, 4>, Reg> prologue_regs_;
+  std::vector<std::size_t> open_loops_;             // where in the code
 };
 
 /// The type arithmetic on `t` is done in: f32 for the floats narrower than it, `t` otherwise.
@@ -170,7 +180,7 @@ Ex is_nan(Ex);       ///< false for integers
 /// The smaller, the larger; NaN if either is NaN (NumPy's minimum and maximum).
 Ex min(Ex, Ex);
 Ex max(Ex, Ex);
-/// The largest and smallest finite value and the infinities of a type (integers: their range).
+/// The least and the greatest value of a type: infinities where a float has them.
 Ex lowest(Builder&, DType);
 Ex highest(Builder&, DType);
 

@@ -1,0 +1,199 @@
+#include "base/error.h"
+#include "scalar/builder.h"
+
+/// The part of the builder that opens and closes blocks, and the finished program.
+namespace rondel::scalar {
+namespace {
+
+std::vector<DType> types(std::span<const Ex> values) {
+  std::vector<DType> out;
+  for (const Ex& x : values) out.push_back(x.type());
+  return out;
+}
+
+/// Renumbers registers in the order of their definition, so that those of instructions that were
+/// dropped leave no holes.
+void renumber(Program& p) {
+  std::vector<Reg> renamed(p.reg_types.size(), -1);
+  std::vector<DType> reg_types;
+  for (const Inst& i : p.code) {
+    for (const Reg r : p.results(i)) {
+      renamed[static_cast<std::size_t>(r)] = static_cast<Reg>(reg_types.size());
+      reg_types.push_back(p.reg_types[static_cast<std::size_t>(r)]);
+    }
+  }
+  std::vector<Reg> regs;
+  for (Inst& i : p.code) {
+    const auto move = [&](std::uint32_t& begin, std::uint32_t count) {
+      const auto moved = static_cast<std::uint32_t>(regs.size());
+      for (std::uint32_t k = 0; k < count; ++k)
+        regs.push_back(renamed[static_cast<std::size_t>(p.regs[begin + k])]);
+      begin = moved;
+    };
+    move(i.operand_begin, i.operand_count);
+    move(i.result_begin, i.result_count);
+  }
+  p.regs = std::move(regs);
+  p.reg_types = std::move(reg_types);
+}
+
+}  // namespace
+
+std::vector<Ex> Builder::loop(Ex lo, Ex hi, std::vector<Ex> inits, const Body& body,
+                              std::uint8_t flags) {
+  const auto from = known(lo), to = known(hi);
+  const bool once = from && to && *from < INT64_MAX && *to == *from + 1;
+  const std::size_t n = inits.size(), go = flags & conditional ? 1 : 0;
+  if (from && to && *to <= *from) {
+    if (go) inits.push_back(lo);
+    return inits;
+  }
+  if (once) {
+    std::vector<Ex> next = body(lo, inits);
+    invariant(next.size() == n + go, "program {}: {} values for {} carried", program_->name,
+              next.size(), n);
+    if (go) next.erase(next.begin());
+    if (go) next.push_back(hi);
+    return next;
+  }
+  std::vector<Ex> operands{lo, hi};
+  operands.insert(operands.end(), inits.begin(), inits.end());
+  std::vector<DType> results = types(inits);
+  results.insert(results.begin(), DType::i64);
+  const std::size_t at = program_->code.size();
+  const std::vector<Ex> begun = emit_many({.op = Op::for_, .flags = flags}, operands, results);
+  open_loops_.push_back(at);
+  const std::vector<Ex> next = body(begun[0], std::span(begun).subspan(1));
+  open_loops_.pop_back();
+  invariant(next.size() == n + go, "program {}: {} values for {} carried", program_->name,
+            next.size(), n);
+  results.erase(results.begin());
+  if (go) results.push_back(DType::i64);
+  program_->code[at].jump = static_cast<std::int32_t>(program_->code.size());
+  return emit_many({.op = Op::end_for, .jump = static_cast<std::int32_t>(at)}, next, results);
+}
+
+std::vector<Ex> Builder::for_(Ex lo, Ex hi, std::vector<Ex> inits, const Body& body,
+                              std::uint8_t flags) {
+  return loop(lo, hi, std::move(inits), body, static_cast<std::uint8_t>(flags & ~conditional));
+}
+
+std::vector<Ex> Builder::for_while(Ex lo, Ex hi, std::vector<Ex> inits, const Body& body,
+                                   std::uint8_t flags) {
+  return loop(lo, hi, std::move(inits), body, flags | conditional);
+}
+
+void Builder::for_each(Ex lo, Ex hi, const std::function<void(Ex)>& body, std::uint8_t flags) {
+  const auto step = [&](Ex index, std::span<const Ex>) {
+    body(index);
+    return std::vector<Ex>();
+  };
+  for_(lo, hi, {}, step, flags);
+}
+
+std::vector<Ex> Builder::if_(Ex condition, const Branch& then, const Branch& otherwise) {
+  if (const auto c = known(condition)) return *c ? then() : otherwise();
+  const std::size_t at = program_->code.size();
+  emit_many({.op = Op::if_}, {&condition, 1}, {});
+  const std::vector<Ex> yields = then();
+  const std::size_t middle = program_->code.size();
+  program_->code[at].jump = static_cast<std::int32_t>(middle);
+  emit_many({.op = Op::else_}, yields, {});
+  const std::vector<Ex> others = otherwise();
+  invariant(types(yields) == types(others), "program {}: the branches of an if yield unlike values",
+            program_->name);
+  program_->code[middle].jump = static_cast<std::int32_t>(program_->code.size());
+  return emit_many({.op = Op::end_if}, others, types(yields));
+}
+
+void Builder::if_(Ex condition, const std::function<void()>& then) {
+  if (const auto c = known(condition)) {
+    if (*c) then();
+    return;
+  }
+  const std::size_t at = program_->code.size();
+  emit_many({.op = Op::if_}, {&condition, 1}, {});
+  then();
+  program_->code[at].jump = static_cast<std::int32_t>(program_->code.size());
+  emit_many({.op = Op::end_if}, {}, {});
+}
+
+void Builder::for_all(const std::vector<Ex>& extents,
+                      const std::function<void(const Indices&)>& body) {
+  Indices indices;
+  const std::function<void()> nest = [&] {
+    if (indices.size() == extents.size()) return body(indices);
+    for_each(index(0), extents[indices.size()], [&](Ex i) {
+      indices.push_back(i);
+      nest();
+      indices.pop_back();
+    });
+  };
+  nest();
+}
+
+/// Open loops share the local array that is about to be used: their trips depend on each other.
+void Builder::use_scratch() {
+  for (const std::size_t at : open_loops_) {
+    std::uint8_t& flags = program_->code[at].flags;
+    flags = static_cast<std::uint8_t>(flags & ~parallel);
+  }
+}
+
+std::vector<Ex> Builder::reduce(
+    Ex n, const std::vector<Ex>& neutral, const std::function<std::vector<Ex>(Ex)>& element,
+    const std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>& combine) {
+  constexpr std::int64_t lanes = 64;
+  use_scratch();
+  std::vector<std::int32_t> arrays;
+  for (const Ex& x : neutral)
+    arrays.push_back(local("lanes", x.type(), {lanes}));
+  const auto get = [&](Ex lane) {
+    std::vector<Ex> values;
+    for (const std::int32_t array : arrays) values.push_back(load(array, {lane}));
+    return values;
+  };
+  const auto put = [&](Ex lane, std::span<const Ex> values) {
+    invariant(values.size() == arrays.size(), "program {}: {} values in a reduction of {}",
+              program_->name, values.size(), arrays.size());
+    for (std::size_t k = 0; k < arrays.size(); ++k) store(arrays[k], {lane}, values[k]);
+  };
+  const auto take = [&](Ex base, Ex count) {
+    for_each(index(0), count, [&](Ex lane) {
+      const std::vector<Ex> so_far = get(lane);
+      put(lane, combine(so_far, element(base + lane)));
+    });
+  };
+  for_each(index(0), index(lanes), [&](Ex lane) { put(lane, neutral); });
+  const Ex rounds = n / lanes;
+  for_each(index(0), rounds, [&](Ex round) { take(round * lanes, index(lanes)); }, 0);
+  take(rounds * lanes, n - rounds * lanes);
+  for (std::int64_t width = lanes / 2; width > 0; width /= 2) {
+    for_each(index(0), index(width), [&](Ex lane) {
+      const std::vector<Ex> low = get(lane), high = get(lane + width);
+      put(lane, combine(low, high));
+    });
+  }
+  return get(index(0));
+}
+
+std::shared_ptr<const Program> Builder::finish() {
+  Program& p = *program_;
+  std::vector<bool> used(p.reg_types.size());
+  for (const Inst& i : p.code)
+    for (const Reg r : p.operands(i)) used[static_cast<std::size_t>(r)] = true;
+  std::vector<Inst> code;
+  for (const Inst& i : prologue_)
+    if (used[static_cast<std::size_t>(p.results(i)[0])]) code.push_back(i);
+  const auto shift = static_cast<std::int32_t>(code.size());
+  for (Inst i : p.code) {
+    if (i.jump >= 0) i.jump += shift;
+    code.push_back(i);
+  }
+  p.code = std::move(code);
+  renumber(p);
+  verify(p);
+  return std::exchange(program_, nullptr);
+}
+
+}  // namespace rondel::scalar

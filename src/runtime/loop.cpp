@@ -1,0 +1,218 @@
+#include "runtime/loop.h"
+
+#include "base/error.h"
+#include "runtime/stack.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace rondel::runtime {
+namespace {
+
+/// Rows a growing stack gains before a native loop runs on.
+constexpr std::int64_t first_chunk = 256;
+
+Value scalar_value(Memory& memory, DType dtype, std::int64_t v) {
+  Tensor t = memory.allocate(dtype, {});
+  if (dtype == DType::boolean)
+    *t.data_as<std::uint8_t>() = v != 0;
+  else
+    *t.data_as<std::int64_t>() = v;
+  return t;
+}
+
+}  // namespace
+
+LoopStart LoopStep::start(Frame& frame) const {
+  LoopStart s;
+  std::size_t at = 0;
+  if (spec.has_trips)
+    s.trips = std::max<std::int64_t>(read_scalar_i64(frame[inputs[at++]], source + ": the trip count"), 0);
+  if (spec.has_go) s.go = read_scalar_bool(frame[inputs[at++]], source + ": the condition");
+  for (std::size_t j = 0; j < spec.states; ++j) s.states.push_back(frame[inputs[at++]]);
+  for (std::size_t j = 0; j < spec.scans; ++j) {
+    const Tensor& scan = frame[inputs[at++]].tensor();
+    const std::int64_t rank = scan.rank(), axis = spec.axis_in[j];
+    require(rank > 0 && axis >= -rank && axis < rank, "{}: scan '{}' is {}; axis {} is out of range",
+            source, spec.scan_names[j], to_text(scan.dtype(), scan.shape()), axis);
+    s.scans.push_back(scan);
+    s.scan_extents.push_back(scan.shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+  }
+  for (std::size_t k = 0; k < spec.stacks; ++k) {
+    s.extents.emplace_back();
+    if (spec.extents[k] == 0) continue;
+    const std::int64_t extent = read_scalar_i64(frame[inputs[at++]], source + ": a stack's extent");
+    require(extent >= 0, "{}: the extent of stack '{}' is {}; it cannot be negative", source,
+            spec.stack_names[k], extent);
+    s.extents.back() = extent;
+  }
+  if (!spec.has_trips && !spec.has_go && spec.scans > 0)
+    s.trips = *std::min_element(s.scan_extents.begin(), s.scan_extents.end());
+  s.certain = !spec.has_go && s.trips.has_value();
+  return s;
+}
+
+std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>& stacks) const {
+  Run& run = frame.run();
+  FrameLease lease(body, run);
+  Frame& inner = *lease;
+  bind_captures(body, frame, inner);
+  const std::vector<Value> initial = s.states;
+  Value go = scalar_value(run.memory, DType::boolean, s.go ? 1 : 0);
+  bool goes_on = s.go;
+  std::int64_t t = 0;
+  const std::int64_t most = s.trips.value_or(std::numeric_limits<std::int64_t>::max());
+  try {
+    for (; goes_on && t < most; ++t) {
+      run.check_stop();
+      if (t >= run.max_trips)
+        throw_error(Blame::limit, fmt::format("the budget of {} trips is used up; raise max_trips",
+                                              run.max_trips));
+      const auto& params = body.params;
+      if (params[0] >= 0) inner[params[0]] = scalar_value(run.memory, DType::i64, t);
+      if (params[1] >= 0) inner[params[1]] = go;
+      for (std::size_t j = 0; j < spec.states; ++j) inner[params[2 + j]] = std::move(s.states[j]);
+      for (std::size_t j = 0; j < spec.scans; ++j) {
+        const std::int64_t extent = s.scan_extents[j];
+        require(t < extent, "scan '{}' has extent {}: trip {} reads past it", spec.scan_names[j],
+                extent, t);
+        const std::int64_t rank = s.scans[j].rank(), axis = spec.axis_in[j];
+        inner[params[2 + spec.states + j]] = s.scans[j].at(
+            axis < 0 ? axis + rank : axis, spec.reverse_in[j] != 0 ? extent - 1 - t : t);
+      }
+      inner.execute();
+      go = inner[body.results[0]];
+      if (spec.has_go) goes_on = read_scalar_bool(go, "the body's condition");
+      for (std::size_t j = 0; j < spec.states; ++j) {
+        s.states[j] = inner[body.results[1 + j]];
+        if (spec.fixed[j] == 0) continue;
+        const Tensor &first = initial[j].tensor(), &next = s.states[j].tensor();
+        require(next.shape() == first.shape(),
+                "state '{}' changes from {} to {}; it is of fixed shape", spec.state_names[j],
+                to_text(first.dtype(), first.shape()), to_text(next.dtype(), next.shape()));
+      }
+      for (std::size_t k = 0; k < spec.stacks; ++k)
+        stacks[k].put(t, inner[body.results[1 + spec.states + k]].tensor());
+    }
+  } catch (const Error& e) {
+    throw Error(e.blame(), fmt::format("{}, trip {}: {}", source, t, e.what()));
+  }
+  return t;
+}
+
+std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart& s,
+                                  std::vector<Stack>& stacks) const {
+  Run& run = frame.run();
+  Memory& memory = run.memory;
+  for (Value& state : s.states) {
+    Tensor own = memory.allocate(state.tensor().dtype(), state.tensor().shape());
+    own.assign(state.tensor());
+    state = own;
+  }
+  Tensor go = scalar_value(memory, DType::boolean, s.go ? 1 : 0).tensor();
+  Tensor stopped = scalar_value(memory, DType::i64, 0).tensor();
+  std::vector<Tensor> bound(native.bindings.size());
+  std::vector<scalar::View> views(native.bindings.size());
+  bool grows = false;
+  for (std::size_t b = 0; b < native.bindings.size(); ++b) {
+    const Native::Binding& binding = native.bindings[b];
+    using Bind = Native::Bind;
+    switch (binding.kind) {
+      case Bind::state: bound[b] = s.states[binding.index].tensor(); break;
+      case Bind::go: bound[b] = go; break;
+      case Bind::stopped: bound[b] = stopped; break;
+      case Bind::capture: bound[b] = frame[body.captures[binding.index].first].tensor(); break;
+      case Bind::scan: bound[b] = s.scans[binding.index]; break;
+      case Bind::temporary: bound[b] = memory.allocate(binding.dtype, binding.shape); break;
+      case Bind::stack: grows = grows || !stacks[binding.index].certain(); break;
+    }
+  }
+  const auto workspace = static_cast<std::int64_t>(native.code->program().workspace_bytes());
+  const Tensor scratch = workspace > 0 ? memory.allocate(DType::u8, {workspace}) : Tensor();
+  const std::int64_t most =
+      std::min(s.trips.value_or(std::numeric_limits<std::int64_t>::max()), run.max_trips);
+  scalar::Context context;
+  context.stop = &run.stop;
+  context.workspace = scratch.data();
+
+  std::int64_t from = 0;
+  std::int64_t chunk = grows ? first_chunk : most;
+  while (from < most && *go.data_as<std::uint8_t>() != 0) {
+    run.check_stop();
+    const std::int64_t to = most - from > chunk ? from + chunk : most;
+    for (std::size_t b = 0; b < native.bindings.size(); ++b) {
+      const Native::Binding& binding = native.bindings[b];
+      if (binding.kind == Native::Bind::stack)
+        bound[b] = stacks[binding.index].prepare(binding.dtype, binding.shape, to);
+      views[b] = {bound[b].data(), bound[b].shape().data(), bound[b].strides().data()};
+    }
+    const std::int64_t params[3] = {from, to, s.certain ? *s.trips : 0};
+    const scalar::Status status = native.code->run(context, views.data(), params);
+    if (status != scalar::done) {
+      run.check_stop();
+      fail("{}: {}", source, scalar::failure_text(native.code->program(), context, status));
+    }
+    from = *stopped.data_as<std::int64_t>();
+    chunk *= grows ? 2 : 1;
+    if (!spec.has_go) *go.data_as<std::uint8_t>() = 1;
+  }
+  const bool goes_on = *go.data_as<std::uint8_t>() != 0;
+  if (goes_on && from >= run.max_trips && (!s.trips || from < *s.trips))
+    throw_error(Blame::limit, fmt::format("{}, trip {}: the budget of {} trips is used up; raise "
+                                          "max_trips", source, from, run.max_trips));
+  return from;
+}
+
+void LoopStep::finish(Frame& frame, const LoopStart& s, std::vector<Value> states, std::int64_t n,
+                      std::vector<Tensor> stacks) const {
+  for (std::size_t j = 0; j < spec.states; ++j)
+    if (outputs[j] >= 0) frame[outputs[j]] = std::move(states[j]);
+  std::vector<ItemType> items;
+  for (std::size_t k = 0; k < spec.stacks; ++k) {
+    const Slot out = outputs[spec.states + k];
+    if (out < 0) continue;
+    if (stacks[k].defined()) {
+      frame[out] = std::move(stacks[k]);
+      continue;
+    }
+    if (items.empty()) {
+      std::vector<Value> given;
+      for (const Slot slot : inputs) given.push_back(slot < 0 ? Value() : frame[slot]);
+      items = item_types(given);
+    }
+    Shape shape = items[k].shape.value_or(Shape{});
+    for (std::int64_t& extent : shape) extent = std::max<std::int64_t>(extent, 0);
+    const auto rank = static_cast<std::int64_t>(shape.size()) + 1;
+    const std::int64_t axis = items[k].shape ? spec.axis_out[k] : 0;
+    shape.insert(shape.begin() + (axis < 0 ? axis + rank : axis), s.extents[k].value_or(0));
+    frame[out] = frame.run().memory.zeros(items[k].dtype, std::move(shape));
+  }
+  const Slot count = outputs[spec.states + spec.stacks];
+  if (count >= 0) frame[count] = scalar_value(frame.run().memory, DType::i64, n);
+}
+
+void LoopStep::run(Frame& frame, StepState*) const {
+  LoopStart s = start(frame);
+  if (!s.go || (s.trips && *s.trips == 0)) {
+    std::vector<Value> states = s.states;
+    return finish(frame, s, std::move(states), 0, std::vector<Tensor>(spec.stacks));
+  }
+  std::vector<Stack> stacks;
+  for (std::size_t k = 0; k < spec.stacks; ++k)
+    stacks.emplace_back(frame.run().memory, source + ": stack '" + spec.stack_names[k] + "'",
+                        spec.axis_out[k], spec.reverse_out[k] != 0, s.extents[k],
+                        s.certain ? s.trips : std::nullopt);
+  std::shared_ptr<const Native> code;
+  if (native) {
+    std::vector<Value> given, captured;
+    for (const Slot slot : inputs) given.push_back(slot < 0 ? Value() : frame[slot]);
+    for (const auto& [outer, inner] : body.captures) captured.push_back(frame[outer]);
+    code = native(given, captured);
+  }
+  const std::int64_t n = code ? run_native(frame, *code, s, stacks) : run_steps(frame, s, stacks);
+  std::vector<Tensor> joined;
+  for (Stack& stack : stacks) joined.push_back(stack.finish(n));
+  finish(frame, s, std::move(s.states), n, std::move(joined));
+}
+
+}  // namespace rondel::runtime

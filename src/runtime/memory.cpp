@@ -1,0 +1,133 @@
+#include "runtime/memory.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+namespace rondel::runtime {
+namespace {
+
+constexpr std::size_t alignment = 64;
+/// Blocks kept for the next run, in all.
+constexpr std::size_t most_kept = std::size_t{256} << 20;
+constexpr std::size_t class_count = 4 * 48;
+
+/// Sizes are rounded up to four classes a power of two, so a block fits what it is taken for
+/// within a quarter.
+std::size_t size_class(std::size_t bytes) {
+  if (bytes <= alignment) return 0;
+  const auto power = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes
+  const std::size_t quarter = (bytes - 1 - (std::size_t{1} << power)) >> (power - 2);
+  return (power - 6) * 4 + quarter + 1;
+}
+std::size_t class_bytes(std::size_t c) {
+  if (c == 0) return alignment;
+  const std::size_t power = (c - 1) / 4 + 6, quarter = (c - 1) % 4 + 1;
+  return (std::size_t{1} << power) + (quarter << (power - 2));
+}
+
+}  // namespace
+
+struct Memory::Pool {
+  explicit Pool(std::size_t b) : budget(b), free(class_count) {}
+  ~Pool() {
+    for (auto& list : free)
+      for (void* block : list) std::free(block);
+  }
+
+  void claim(std::size_t bytes) {
+    std::size_t now = used.load(std::memory_order_relaxed);
+    do {
+      if (bytes > budget || now > budget - bytes)
+        throw_error(Blame::limit,
+                    fmt::format("the memory budget of {} bytes does not allow {} more: {} are in "
+                                "use; raise max_memory_bytes or make the inputs smaller",
+                                budget, bytes, now));
+    } while (!used.compare_exchange_weak(now, now + bytes, std::memory_order_relaxed));
+  }
+  void unclaim(std::size_t bytes) { used.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  void* take(std::size_t c) {
+    {
+      const std::lock_guard lock(mutex);
+      if (!free[c].empty()) {
+        void* block = free[c].back();
+        free[c].pop_back();
+        kept -= class_bytes(c);
+        return block;
+      }
+    }
+    return std::aligned_alloc(alignment, (class_bytes(c) + alignment - 1) / alignment * alignment);
+  }
+
+  void give_back(void* block, std::size_t c) {
+    unclaim(class_bytes(c));
+    {
+      const std::lock_guard lock(mutex);
+      if (kept + class_bytes(c) <= most_kept) {
+        free[c].push_back(block);
+        kept += class_bytes(c);
+        return;
+      }
+    }
+    std::free(block);
+  }
+
+  const std::size_t budget;
+  std::atomic<std::size_t> used{0};
+  std::mutex mutex;
+  std::vector<std::vector<void*>> free;
+  std::size_t kept = 0;
+};
+
+Memory::Memory(std::size_t budget) : pool_(std::make_shared<Pool>(budget)) {}
+
+Tensor Memory::allocate(DType dtype, Shape shape) {
+  const auto count = static_cast<std::size_t>(element_count(shape));
+  const auto bytes = static_cast<std::size_t>(checked_mul(
+      static_cast<std::int64_t>(count), static_cast<std::int64_t>(byte_size(dtype))));
+  if (dtype == DType::string) {
+    pool_->claim(bytes);
+    std::shared_ptr<Pool> pool = pool_;
+    auto* strings = new std::vector<std::string>(std::max<std::size_t>(count, 1));
+    std::shared_ptr<void> owner(strings->data(), [pool, strings, bytes](void*) {
+      delete strings;
+      pool->unclaim(bytes);
+    });
+    Shape strides = row_major_strides(shape);
+    return Tensor(dtype, std::move(shape), std::move(strides), strings->data(), owner);
+  }
+  const std::size_t c = size_class(bytes);
+  if (c >= class_count)
+    throw_error(Blame::limit, fmt::format("{} bytes are more than any memory holds", bytes));
+  pool_->claim(class_bytes(c));
+  void* block = pool_->take(c);
+  if (block == nullptr) {
+    pool_->unclaim(class_bytes(c));
+    throw_error(Blame::limit, fmt::format("the system has no {} bytes left", bytes));
+  }
+  std::shared_ptr<Pool> pool = pool_;
+  std::shared_ptr<void> owner(block, [pool, c](void* p) { pool->give_back(p, c); });
+  Shape strides = row_major_strides(shape);
+  return Tensor(dtype, std::move(shape), std::move(strides), block, std::move(owner));
+}
+
+Tensor Memory::zeros(DType dtype, Shape shape) {
+  Tensor t = allocate(dtype, std::move(shape));
+  if (dtype != DType::string)
+    std::memset(t.data(), 0, static_cast<std::size_t>(t.size()) * byte_size(dtype));
+  return t;
+}
+
+void Memory::claim(std::size_t bytes) { pool_->claim(bytes); }
+void Memory::unclaim(std::size_t bytes) { pool_->unclaim(bytes); }
+std::size_t Memory::in_use() const { return pool_->used.load(std::memory_order_relaxed); }
+
+}  // namespace rondel::runtime

@@ -1,0 +1,30 @@
+#pragma once
+#include <rondel/tensor.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace rondel::runtime {
+
+/// The memory of a session: every block a run uses comes from here, is counted against one budget
+/// before it is made, and goes back to a pool when its last reader lets go. A handle: copies share
+/// budget and pool. Thread-safe.
+class Memory {
+ public:
+  explicit Memory(std::size_t budget_bytes);
+
+  /// Contents unspecified (strings: empty). Throws Error(limit) when the budget does not allow it.
+  Tensor allocate(DType, Shape);
+  Tensor zeros(DType, Shape);
+  /// Counts bytes that live elsewhere (reserved address space) against the budget.
+  void claim(std::size_t bytes);
+  void unclaim(std::size_t bytes);
+  /// Bytes in use now.
+  std::size_t in_use() const;
+
+ private:
+  struct Pool;
+  std::shared_ptr<Pool> pool_;
+};
+
+}  // namespace rondel::runtime

@@ -1,0 +1,214 @@
+#include "runtime/plan.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+
+namespace rondel::runtime {
+namespace {
+
+/// What decides whether a program prepared before still fits.
+struct InputKey {
+  Shape shape;
+  bool contiguous = true;
+  Tensor value;  ///< of a value input
+};
+
+bool same_value(const Tensor& a, const Tensor& b) {
+  if (a.data() == b.data() && a.owner() == b.owner()) return false;  // may have been rewritten
+  if (a.dtype() != b.dtype() || a.shape() != b.shape() || a.dtype() == DType::string) return false;
+  const auto bytes = static_cast<std::size_t>(a.size()) * byte_size(a.dtype());
+  const Tensor left = a.packed(), right = b.packed();
+  return std::equal(left.data_as<char>(), left.data_as<char>() + bytes, right.data_as<char>());
+}
+
+struct ProgramState : StepState {
+  bool ready = false;
+  std::vector<InputKey> key;
+  Prepared prepared;
+  std::vector<scalar::View> views;
+  Tensor workspace;
+};
+
+bool matches(const ProgramStep& step, const ProgramState& state, Frame& frame) {
+  if (!state.ready) return false;
+  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+    if (step.inputs[k] < 0) continue;
+    const Tensor& t = frame[step.inputs[k]].tensor();
+    const InputKey& key = state.key[k];
+    if (t.shape() != key.shape || t.contiguous() != key.contiguous) return false;
+    if (key.value.defined() && !same_value(t, key.value)) return false;
+  }
+  return true;
+}
+
+std::vector<Value> gather(const Step& step, Frame& frame) {
+  std::vector<Value> values;
+  values.reserve(step.inputs.size());
+  for (const Slot s : step.inputs) values.push_back(s < 0 ? Value() : frame[s]);
+  return values;
+}
+
+void prepare(const ProgramStep& step, ProgramState& state, Frame& frame) {
+  const std::vector<Value> inputs = gather(step, frame);
+  state.ready = false;
+  state.prepared = step.prepare(inputs);
+  state.key.assign(inputs.size(), {});
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k].defined())
+      state.key[k] = {inputs[k].tensor().shape(), inputs[k].tensor().contiguous(), {}};
+  for (const std::size_t k : step.value_inputs)
+    if (k < inputs.size() && inputs[k].defined()) state.key[k].value = inputs[k].tensor().copy();
+  const auto workspace =
+      static_cast<std::int64_t>(state.prepared.code ? state.prepared.code->program().workspace_bytes() : 0);
+  state.workspace = workspace > 0 ? frame.run().memory.allocate(DType::u8, {workspace}) : Tensor();
+  state.ready = true;
+}
+
+bool try_view(const ProgramStep& step, const ProgramState& state, Frame& frame) {
+  if (!step.view) return false;
+  auto views = step.view(gather(step, frame), state.prepared.outputs);
+  if (!views) return false;
+  for (std::size_t j = 0; j < step.outputs.size(); ++j)
+    if (step.outputs[j] >= 0) frame[step.outputs[j]] = std::move((*views)[j]);
+  return true;
+}
+
+}  // namespace
+
+void Run::end() const {
+  if (static_cast<Stop>(stop.load()) == Stop::cancelled)
+    throw_error(Blame::cancelled, "the run was ended by its terminate flag");
+  throw_error(Blame::deadline, "the run's deadline has passed");
+}
+
+Frame::Frame(const Plan& plan) : plan_(plan), slots_(plan.slot_count) {
+  for (const auto& [slot, tensor] : plan.constants) (*this)[slot] = tensor;
+  for (const auto& step : plan.steps) states_.push_back(step->make_state());
+}
+
+Tensor Frame::allocate(Slot slot, DType dtype, const Shape& shape) {
+  const Layout& layout = plan_.layout;
+  const auto at = static_cast<std::size_t>(slot);
+  if (at < layout.offset.size() && layout.offset[at] >= 0) {
+    if (!arena_.defined()) arena_ = run_->memory.allocate(DType::u8, {layout.total});
+    return Tensor(dtype, shape, row_major_strides(shape),
+                  arena_.data_as<char>() + layout.offset[at], arena_.owner());
+  }
+  return run_->memory.allocate(dtype, shape);
+}
+
+void Frame::execute() {
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    run_->check_stop();
+    const Step& step = *plan_.steps[s];
+    step.run(*this, states_[s].get());
+    for (const Slot dead : step.release) slots_[static_cast<std::size_t>(dead)] = Value();
+  }
+}
+
+std::unique_ptr<Frame> Plan::take_frame(Run& run) const {
+  std::unique_ptr<Frame> frame;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      frame = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  if (!frame) frame = std::make_unique<Frame>(*this);
+  frame->run_ = &run;
+  return frame;
+}
+
+void Plan::give_back(std::unique_ptr<Frame> frame) const {
+  // What a run left behind (an error, results that were copied out) is let go of here.
+  std::fill(frame->slots_.begin(), frame->slots_.end(), Value());
+  for (const auto& [slot, tensor] : constants) (*frame)[slot] = tensor;
+  frame->arena_ = Tensor();
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(frame));
+}
+
+std::unique_ptr<StepState> ProgramStep::make_state() const {
+  return std::make_unique<ProgramState>();
+}
+
+void ProgramStep::run(Frame& frame, StepState* remembered) const {
+  auto& state = static_cast<ProgramState&>(*remembered);
+  if (!matches(*this, state, frame)) rondel::runtime::prepare(*this, state, frame);
+  if (try_view(*this, state, frame)) return;
+
+  state.views.clear();
+  for (const Slot s : inputs) {
+    if (s < 0) continue;
+    const Tensor& t = frame[s].tensor();
+    state.views.push_back({t.data(), t.shape().data(), t.strides().data()});
+  }
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    const auto& [dtype, shape] = state.prepared.outputs[j];
+    if (outputs[j] < 0) continue;
+    frame[outputs[j]] = frame.allocate(outputs[j], dtype, shape);
+    const Tensor& t = frame[outputs[j]].tensor();
+    state.views.push_back({t.data(), t.shape().data(), t.strides().data()});
+  }
+  scalar::Context context;
+  context.stop = &frame.run().stop;
+  context.workspace = state.workspace.data();
+  const scalar::Status status = state.prepared.code->run(context, state.views.data(), nullptr);
+  if (status == scalar::done) return;
+  frame.run().check_stop();
+  fail("{}: {}", source, scalar::failure_text(state.prepared.code->program(), context, status));
+}
+
+void KernelStep::run(Frame& frame, StepState*) const {
+  const std::vector<Value> values = gather(*this, frame);
+  const auto types = check(values);
+  std::vector<Value> results(outputs.size());
+  for (std::size_t j = 0; j < outputs.size(); ++j)
+    if (types[j] && outputs[j] >= 0)
+      results[j] = frame.allocate(outputs[j], types[j]->first, types[j]->second);
+  const kernels::KernelCall::Allocate allocate = [&](DType dtype, Shape shape) {
+    return frame.run().memory.allocate(dtype, std::move(shape));
+  };
+  kernels::KernelCall call(values, results, allocate);
+  call.stop = &frame.run().stop;
+  try {
+    kernel(call);
+  } catch (const Error& e) {
+    throw Error(e.blame(), source + ": " + e.what());
+  }
+  frame.run().check_stop();
+  for (std::size_t j = 0; j < outputs.size(); ++j)
+    if (outputs[j] >= 0) frame[outputs[j]] = std::move(results[j]);
+}
+
+void bind_captures(const Plan& plan, Frame& from, Frame& to) {
+  for (const auto& [outer, inner] : plan.captures) to[inner] = from[outer];
+}
+
+void IfStep::run(Frame& frame, StepState*) const {
+  const Plan& taken = read_scalar_bool(frame[inputs[0]], source + ": the condition") ? then : otherwise;
+  FrameLease inner(taken, frame.run());
+  bind_captures(taken, frame, *inner);
+  inner->execute();
+  for (std::size_t j = 0; j < outputs.size(); ++j)
+    if (outputs[j] >= 0) frame[outputs[j]] = (*inner)[taken.results[j]];
+}
+
+namespace {
+const Tensor& single(const Value& v, const std::string& what) {
+  require(v.is_tensor() && v.tensor().rank() <= 1 && v.tensor().size() == 1,
+          "{} is {}; expected one element, as [] or [1]", what, to_text(v));
+  return v.tensor();
+}
+}  // namespace
+
+std::int64_t read_scalar_i64(const Value& v, const std::string& what) {
+  return *single(v, what).data_as<std::int64_t>();
+}
+bool read_scalar_bool(const Value& v, const std::string& what) {
+  return *single(v, what).data_as<std::uint8_t>() != 0;
+}
+
+}  // namespace rondel::runtime

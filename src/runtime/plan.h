@@ -1,0 +1,164 @@
+#pragma once
+#include "kernels/kernel_call.h"
+#include "runtime/memory.h"
+#include "scalar/program.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What runs: flat lists of steps over numbered slots. A plan knows no graph, no op and no name;
+/// what a step needs of those came along as closures when the session built it.
+namespace rondel::runtime {
+
+/// A place in a frame that holds one value. -1: none.
+using Slot = std::int32_t;
+
+/// What ends a run early; the value of `Run::stop`.
+enum class Stop : std::int32_t { no = 0, deadline = 1, cancelled = 2 };
+
+/// One run of a session.
+struct Run {
+  Memory& memory;
+  std::int64_t max_trips;
+  std::uint64_t seed = 0;
+  std::atomic<std::int32_t> stop{0};
+  /// Throws Error(deadline) or Error(cancelled) when the run is to end.
+  void check_stop() const {
+    if (stop.load(std::memory_order_relaxed) != 0) [[unlikely]] end();
+  }
+  [[noreturn]] void end() const;
+};
+
+class Frame;
+
+/// What a step remembers between runs of one frame.
+struct StepState {
+  virtual ~StepState() = default;
+};
+
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual std::unique_ptr<StepState> make_state() const { return nullptr; }
+  virtual void run(Frame&, StepState*) const = 0;
+
+  std::string source;  ///< how errors name it
+  std::vector<Slot> inputs, outputs;
+  std::vector<Slot> release;  ///< slots that nobody reads after this step
+};
+
+/// Where the temporaries of one frame lie in its arena, for one set of input shapes.
+struct Layout {
+  std::vector<std::int64_t> offset;  ///< by slot; -1: not in the arena
+  std::vector<std::int64_t> bytes;   ///< by slot
+  std::int64_t total = 0;
+};
+
+/// A region, ready to run: a model, a loop's body, a branch.
+struct Plan {
+  std::size_t slot_count = 0;
+  std::vector<Slot> params, results;
+  /// Values of the enclosing frame that this region reads: theirs, ours.
+  std::vector<std::pair<Slot, Slot>> captures;
+  std::vector<std::pair<Slot, Tensor>> constants;
+  std::vector<std::unique_ptr<Step>> steps;
+  Layout layout;
+
+  /// Frames that are free; a run takes one and gives it back.
+  std::unique_ptr<Frame> take_frame(Run&) const;
+  void give_back(std::unique_ptr<Frame>) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Frame>> free_;
+};
+
+/// The values of one plan while it runs.
+class Frame {
+ public:
+  explicit Frame(const Plan&);
+  Value& operator[](Slot s) { return slots_[static_cast<std::size_t>(s)]; }
+  Run& run() const { return *run_; }
+  const Plan& plan() const { return plan_; }
+  /// A tensor for `slot`: in the arena where the layout has a place for it, else a block.
+  Tensor allocate(Slot slot, DType, const Shape&);
+  /// Runs every step.
+  void execute();
+
+ private:
+  friend struct Plan;
+  const Plan& plan_;
+  Run* run_ = nullptr;
+  std::vector<Value> slots_;
+  std::vector<std::unique_ptr<StepState>> states_;
+  Tensor arena_;
+};
+
+/// A frame for the length of a scope.
+class FrameLease {
+ public:
+  FrameLease(const Plan& plan, Run& run) : plan_(plan), frame_(plan.take_frame(run)) {}
+  ~FrameLease() { plan_.give_back(std::move(frame_)); }
+  Frame& operator*() const { return *frame_; }
+  Frame* operator->() const { return frame_.get(); }
+
+ private:
+  const Plan& plan_;
+  std::unique_ptr<Frame> frame_;
+};
+
+/// A program, or a view, for inputs of certain types: code and the types of the outputs.
+struct Prepared {
+  std::shared_ptr<const scalar::Executable> code;
+  std::vector<std::pair<DType, Shape>> outputs;
+};
+
+/// Runs a scalar program. `prepare` is asked again whenever shapes, contiguity, or the values of
+/// `value_inputs` differ from the last time.
+class ProgramStep : public Step {
+ public:
+  using Prepare = std::function<Prepared(std::span<const Value> inputs)>;
+  /// Views of the inputs that are the outputs, where strides allow it.
+  using View = std::function<std::optional<std::vector<Tensor>>(
+      std::span<const Value> inputs, std::span<const std::pair<DType, Shape>> outputs)>;
+  Prepare prepare;
+  std::vector<std::size_t> value_inputs;
+  View view;
+
+  std::unique_ptr<StepState> make_state() const override;
+  void run(Frame&, StepState*) const override;
+};
+
+/// Runs a kernel. `prepare` gives the output types it can (those it cannot tell are left out and the
+/// kernel makes these outputs) and checks the inputs; it is asked at every call.
+class KernelStep : public Step {
+ public:
+  using Check = std::function<std::vector<std::optional<std::pair<DType, Shape>>>(
+      std::span<const Value> inputs)>;
+  Check check;
+  kernels::Kernel kernel;
+  void run(Frame&, StepState*) const override;
+};
+
+/// A value passed on as it is.
+class IfStep : public Step {
+ public:
+  Plan then, otherwise;
+  void run(Frame&, StepState*) const override;
+};
+
+/// Reads a [] or [1] tensor. `what` names it in the error.
+std::int64_t read_scalar_i64(const Value&, const std::string& what);
+bool read_scalar_bool(const Value&, const std::string& what);
+
+/// Copies captured values from the enclosing frame.
+void bind_captures(const Plan&, Frame& from, Frame& to);
+
+}  // namespace rondel::runtime

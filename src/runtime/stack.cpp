@@ -1,0 +1,143 @@
+#include "runtime/stack.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace rondel::runtime {
+namespace {
+
+/// Address space a growing stack reserves; memory is only used as rows are written.
+constexpr std::size_t most_reserved = std::size_t{1} << 38;
+/// Finished stacks smaller than this are copied out, so that the address space is free again.
+constexpr std::int64_t least_kept_mapped = std::int64_t{1} << 20;
+constexpr std::size_t claim_step = std::size_t{64} << 10;
+
+}  // namespace
+
+/// Reserved address space, claimed from the budget as it is used.
+struct Stack::Reserved {
+  explicit Reserved(const Memory& m) : memory(m) {
+    for (size = most_reserved; size >= claim_step; size /= 4) {
+      base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (base != MAP_FAILED) return;
+    }
+    throw_error(Blame::limit, "the system gives no address space for a loop's stack");
+  }
+  ~Reserved() {
+    ::munmap(base, size);
+    memory.unclaim(claimed);
+  }
+  Reserved(const Reserved&) = delete;
+  Reserved& operator=(const Reserved&) = delete;
+
+  void need(std::size_t bytes) {
+    if (bytes <= claimed) return;
+    if (bytes > size)
+      throw_error(Blame::limit, fmt::format("a loop's stack of {} bytes exceeds what can be "
+                                            "reserved ({} bytes)", bytes, size));
+    const std::size_t more = std::min(size, std::max(bytes, claimed + std::max(claim_step, claimed / 4)));
+    memory.claim(more - claimed);
+    claimed = more;
+  }
+
+  Memory memory;
+  void* base = nullptr;
+  std::size_t size = 0, claimed = 0;
+};
+
+Stack::Stack(Memory& memory, std::string what, std::int64_t axis, bool reversed,
+             std::optional<std::int64_t> extent, std::optional<std::int64_t> trips)
+    : memory_(&memory), what_(std::move(what)), axis_(axis), reversed_(reversed), extent_(extent),
+      trips_(trips) {}
+
+std::int64_t Stack::extent_for(std::int64_t n) const {
+  if (!extent_) return n;
+  require(*extent_ >= n, "{}: its extent is {}, but the loop made {} trips", what_, *extent_, n);
+  return *extent_;
+}
+
+Shape Stack::whole_shape(std::int64_t extent) const {
+  const auto rank = static_cast<std::int64_t>(item_.size()) + 1;
+  require(axis_ >= -rank && axis_ < rank, "{}: axis {} is out of range for rank {}", what_, axis_,
+          rank);
+  Shape shape = item_;
+  shape.insert(shape.begin() + (axis_ < 0 ? axis_ + rank : axis_), extent);
+  return shape;
+}
+
+void Stack::begin(DType dtype, const Shape& item) {
+  begun_ = true;
+  dtype_ = dtype;
+  item_ = item;
+  row_bytes_ = checked_mul(element_count(item), static_cast<std::int64_t>(byte_size(dtype)));
+  if (trips_) {
+    const std::int64_t extent = extent_for(*trips_);
+    whole_ = extent > *trips_ ? memory_->zeros(dtype, whole_shape(extent))
+                              : memory_->allocate(dtype, whole_shape(extent));
+  } else if (dtype != DType::string) {
+    whole_shape(0);
+    reserved_ = std::make_shared<Reserved>(*memory_);
+  }
+}
+
+Tensor Stack::place(const Tensor& whole, std::int64_t t, std::int64_t n) const {
+  const std::int64_t rank = whole.rank();
+  return whole.at(axis_ < 0 ? axis_ + rank : axis_, reversed_ ? n - 1 - t : t);
+}
+
+void Stack::put(std::int64_t t, const Tensor& item) {
+  if (!begun_) begin(item.dtype(), item.shape());
+  require(item.dtype() == dtype_ && item.shape() == item_,
+          "{}: trip {} gives {}, earlier trips gave {}; every trip must give the same type", what_,
+          t, to_text(item.dtype(), item.shape()), to_text(dtype_, item_));
+  if (trips_) return place(whole_, t, *trips_).assign(item);
+  if (dtype_ == DType::string) return strings_.push_back(item.copy());
+  reserve_rows(t + 1);
+  const Tensor row(dtype_, item_, row_major_strides(item_),
+                   static_cast<char*>(reserved_->base) + t * row_bytes_, nullptr);
+  row.assign(item);
+}
+
+void Stack::reserve_rows(std::int64_t rows) {
+  reserved_->need(static_cast<std::size_t>(checked_mul(rows, row_bytes_)));
+}
+
+Tensor Stack::prepare(DType dtype, const Shape& item, std::int64_t to) {
+  if (!begun_) begin(dtype, item);
+  if (trips_) return whole_;
+  reserve_rows(to);
+  Shape shape = item_;
+  shape.insert(shape.begin(), to);
+  Shape strides = row_major_strides(shape);
+  return Tensor(dtype_, std::move(shape), std::move(strides), reserved_->base, reserved_);
+}
+
+Tensor Stack::finish(std::int64_t n) {
+  if (trips_) return whole_;
+  const std::int64_t extent = extent_for(n);
+  const bool in_order = extent == n && !reversed_ && axis_ == 0 && n * row_bytes_ >= least_kept_mapped;
+  if (dtype_ != DType::string && in_order) {
+    Shape shape = whole_shape(n);
+    Shape strides = row_major_strides(shape);
+    return Tensor(dtype_, std::move(shape), std::move(strides), reserved_->base, reserved_);
+  }
+  Tensor whole = extent > n ? memory_->zeros(dtype_, whole_shape(extent))
+                            : memory_->allocate(dtype_, whole_shape(extent));
+  for (std::int64_t t = 0; t < n; ++t) {
+    const Tensor row =
+        dtype_ == DType::string
+            ? strings_[static_cast<std::size_t>(t)]
+            : Tensor(dtype_, item_, row_major_strides(item_),
+                     static_cast<char*>(reserved_->base) + t * row_bytes_, reserved_);
+    place(whole, t, n).assign(row);
+  }
+  return whole;
+}
+
+}  // namespace rondel::runtime

@@ -1,0 +1,53 @@
+#pragma once
+#include "runtime/memory.h"
+
+#include <optional>
+#include <string>
+
+namespace rondel::runtime {
+
+/// The items of a loop, joined along a new axis. Where the number of trips (or the extent) is
+/// certain the result is allocated once and written in place, on any axis, in either direction.
+/// Otherwise items are appended as rows to reserved address space, which never moves, and put in
+/// order once at the end.
+class Stack {
+ public:
+  /// `axis` counts in the stack's rank, negative from its end. `trips`: certain, if given.
+  Stack(Memory& memory, std::string what, std::int64_t axis, bool reversed,
+        std::optional<std::int64_t> extent, std::optional<std::int64_t> trips);
+  Stack(Stack&&) noexcept = default;
+
+  /// Item of trip t; trips come in order. Its dtype and shape are those of the first.
+  void put(std::int64_t t, const Tensor& item);
+  /// For native loops: rows [0, to) may be written from now on. Returns the buffer they go to:
+  /// the result itself where trips are certain, else [capacity, item...].
+  Tensor prepare(DType, const Shape& item, std::int64_t to);
+  /// Bytes of one row.
+  bool certain() const { return trips_.has_value(); }
+  /// The joined tensor after n trips (n > 0, or the item's type known).
+  Tensor finish(std::int64_t n);
+
+ private:
+  void begin(DType, const Shape& item);
+  void reserve_rows(std::int64_t rows);
+  /// Where item t of n goes in the finished tensor.
+  Tensor place(const Tensor& whole, std::int64_t t, std::int64_t n) const;
+  std::int64_t extent_for(std::int64_t n) const;
+  Shape whole_shape(std::int64_t extent) const;
+
+  struct Reserved;
+  Memory* memory_;
+  std::string what_;
+  std::int64_t axis_;
+  bool reversed_;
+  std::optional<std::int64_t> extent_, trips_;
+  bool begun_ = false;
+  DType dtype_ = DType::f32;
+  Shape item_;
+  std::int64_t row_bytes_ = 0;
+  Tensor whole_;                       ///< where certain
+  std::shared_ptr<Reserved> reserved_; ///< otherwise
+  std::vector<Tensor> strings_;        ///< items of strings, which cannot be moved as bytes
+};
+
+}  // namespace rondel::runtime

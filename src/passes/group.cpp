@@ -1,6 +1,7 @@
 #include "passes/group.h"
 
 #include "ops/meaning.h"
+#include "passes/extract.h"
 
 #include <algorithm>
 #include <map>
@@ -99,10 +100,11 @@ class Grouping {
     for (const NodeId n : group.nodes) {
       const ir::Node& node = g_.node(n);
       for (const ValueId v : node.inputs)
-        if (v != ValueId::none && !made.contains(v) && seen.insert(v).second)
+        if (v != ValueId::none && !made.contains(v) && !held(group, v) && seen.insert(v).second)
           group.inputs.push_back(v);
       for (const std::size_t k : node.op->value_inputs) {
         if (k >= node.inputs.size() || node.inputs[k] == ValueId::none) continue;
+        if (g_.constant(node.inputs[k]) != nullptr) continue;
         const auto at = std::find(group.inputs.begin(), group.inputs.end(), node.inputs[k]);
         if (at != group.inputs.end())
           group.value_inputs.push_back(static_cast<std::size_t>(at - group.inputs.begin()));
@@ -113,6 +115,12 @@ class Grouping {
       for (const ValueId v : g_.node(n).outputs)
         if (v != ValueId::none && (outside.contains(v) || group.nodes.size() == 1))
           group.outputs.push_back(v);
+  }
+
+  /// Programs hold small constants themselves; a nest may want them in buffers.
+  bool held(const Group& group, ValueId v) const {
+    return group.program && is_small_constant(g_, v) &&
+           ops::meaning_as<ops::Nest>(*g_.node(group.nodes[0]).op) == nullptr;
   }
 
   std::set<ValueId> read_outside(const Group& group) {

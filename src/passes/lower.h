@@ -8,13 +8,9 @@
 
 namespace rondel::passes {
 
-/// The scalar program of a group for one shape class of its inputs: parameters are the inputs
-/// (those that are not small constants of the model), then the outputs.
-struct LoweredGroup {
-  std::shared_ptr<const scalar::Program> program;
-  std::vector<bool> bound;  ///< by input: whether the program has a buffer for it
-};
-LoweredGroup lower_group(const ir::Graph&, const Group&, const ShapeClass&);
+/// The scalar program of a group that `extract` made, for one shape class of its parameters.
+/// The program's parameters are the graph's, then its results.
+std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const ShapeClass&);
 
 /// The scalar program of a whole loop for one shape class of its inputs and captures.
 /// Parameters: from, to, n (the certain number of trips, else 0).

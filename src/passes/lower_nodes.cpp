@@ -82,9 +82,9 @@ void store_all(const Sink& sink, const Indices& index, Ex value) {
 }
 
 /// One element of every node of an element-wise group.
-void lower_element(LoweringScope& s, const Group& group, const Indices& index) {
+void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const Indices& index) {
   std::map<ValueId, Ex> made;
-  for (const NodeId n : group.nodes) {
+  for (const NodeId n : nodes) {
     const ir::Node& node = s.graph.node(n);
     NodeEmitter emitter(s, n);
     Ex result;
@@ -106,6 +106,16 @@ void lower_element(LoweringScope& s, const Group& group, const Indices& index) {
   }
 }
 
+/// The extents of the index space that the nodes share: those of any of their sinks.
+const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes) {
+  for (const NodeId n : nodes) {
+    const auto it = s.sinks.find(s.graph.node(n).outputs[0]);
+    if (it != s.sinks.end()) return it->second.extents;
+  }
+  invariant(false, "nothing reads {}", s.graph.node(nodes[0]).op->name);
+  return s.sinks.begin()->second.extents;
+}
+
 }  // namespace
 
 Place single_element(scalar::Builder& b, Ex element, std::int64_t rank) {
@@ -119,29 +129,31 @@ Place whole_buffer(scalar::Builder& b, std::int32_t buffer) {
   return p;
 }
 
-std::optional<Ex> small_constant(scalar::Builder& b, const ir::Graph& g, ValueId v) {
-  const Tensor* t = g.constant(v);
-  if (t == nullptr || t->size() != 1 || byte_size(t->dtype()) > 8 || t->dtype() == DType::string ||
-      is_complex(t->dtype()))
-    return std::nullopt;
-  std::int64_t bits = 0;
-  std::memcpy(&bits, t->data(), byte_size(t->dtype()));
-  return b.constant_bits(t->dtype(), bits);
+Sink whole_sink(scalar::Builder& b, std::int32_t buffer) {
+  Sink s{{[&b, buffer](const Indices& i, Ex x) { b.store(buffer, i, x); }}, buffer, {}};
+  for (std::int64_t a = 0; a < b.buffer(buffer).rank(); ++a) s.extents.push_back(b.extent(buffer, a));
+  return s;
 }
 
-void lower_nodes(LoweringScope& s, const Group& group) {
-  const ir::Node& first = s.graph.node(group.nodes[0]);
+Ex constant_element(scalar::Builder& b, const Tensor& t) {
+  std::int64_t bits = 0;
+  std::memcpy(&bits, t.data(), byte_size(t.dtype()));
+  return b.constant_bits(t.dtype(), bits);
+}
+
+void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
+  const ir::Node& first = s.graph.node(nodes[0]);
   if (const auto* nest = ops::meaning_as<ops::Nest>(*first.op)) {
-    NodeEmitter emitter(s, group.nodes[0]);
+    NodeEmitter emitter(s, nodes[0]);
     return nest->fn(emitter);
   }
   Indices index;
   if (first.outputs.size() == 1)
-    return over_space(s.builder, s.sinks.at(group.outputs[0]).extents, index,
-                      [&](const Indices& i) { lower_element(s, group, i); });
+    return over_space(s.builder, space_of(s, nodes), index,
+                      [&](const Indices& i) { lower_element(s, nodes, i); });
   const auto* each = ops::meaning_as<ops::Elements>(*first.op);
-  invariant(each != nullptr && group.nodes.size() == 1, "{} is no program", first.op->name);
-  NodeEmitter emitter(s, group.nodes[0]);
+  invariant(each != nullptr && nodes.size() == 1, "{} is no program", first.op->name);
+  NodeEmitter emitter(s, nodes[0]);
   for (std::size_t j = 0; j < first.outputs.size(); ++j) {
     if (first.outputs[j] == ValueId::none) continue;
     const Sink& sink = s.sinks.at(first.outputs[j]);

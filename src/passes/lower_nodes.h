@@ -1,6 +1,5 @@
 #pragma once
 #include "ir/infer.h"
-#include "passes/group.h"
 #include "scalar/builder.h"
 
 #include <functional>
@@ -38,10 +37,12 @@ struct LoweringScope {
 Place single_element(scalar::Builder&, scalar::Ex element, std::int64_t rank);
 /// The elements of a buffer.
 Place whole_buffer(scalar::Builder&, std::int32_t buffer);
-/// A constant of one element that fits in a register, if `v` is one.
-std::optional<scalar::Ex> small_constant(scalar::Builder&, const ir::Graph&, ir::ValueId v);
+Sink whole_sink(scalar::Builder&, std::int32_t buffer);
+/// The only element of a small constant.
+scalar::Ex constant_element(scalar::Builder&, const Tensor&);
 
-/// Writes one group: a loop nest over its index space, or the nest its single node says.
-void lower_nodes(LoweringScope&, const Group&);
+/// Writes some nodes: one loop nest over their index space, or the nest that a single node says.
+/// Every operand from outside has a place; every value read outside has a sink.
+void lower_nodes(LoweringScope&, std::span<const ir::NodeId>);
 
 }  // namespace rondel::passes

@@ -1,0 +1,173 @@
+#include "codegen/code.h"
+
+#include "base/error.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+namespace rondel::codegen {
+namespace {
+
+using llvm::Intrinsic::ID;
+
+/// Operands and type of an instruction of arithmetic.
+struct Args {
+  Code& code;
+  llvm::IRBuilder<>& build;
+  DType type;
+  Value *a, *b, *c;
+  bool is_float() const { return native_float(type); }
+  bool is_signed() const { return is_signed_integer(type); }
+  llvm::Type* llvm_type() const { return a->getType(); }
+  Value* number(std::int64_t n) const {
+    return llvm::ConstantInt::get(llvm_type(), static_cast<std::uint64_t>(n), true);
+  }
+};
+
+Value* add(const Args& x) {
+  return x.is_float() ? x.build.CreateFAdd(x.a, x.b) : x.build.CreateAdd(x.a, x.b);
+}
+Value* sub(const Args& x) {
+  return x.is_float() ? x.build.CreateFSub(x.a, x.b) : x.build.CreateSub(x.a, x.b);
+}
+Value* mul(const Args& x) {
+  return x.is_float() ? x.build.CreateFMul(x.a, x.b) : x.build.CreateMul(x.a, x.b);
+}
+Value* neg(const Args& x) {
+  return x.is_float() ? x.build.CreateFNeg(x.a) : x.build.CreateNeg(x.a);
+}
+
+/// A divisor for which the processor's division has a result, and what it stands in for.
+struct Divisor {
+  Value *safe, *zero, *minus_one;
+};
+
+Divisor divisor(const Args& x) {
+  Divisor d;
+  d.zero = x.build.CreateICmpEQ(x.b, x.number(0));
+  d.minus_one = x.is_signed() ? x.build.CreateICmpEQ(x.b, x.number(-1)) : x.build.getFalse();
+  d.safe = x.build.CreateSelect(x.build.CreateOr(d.zero, d.minus_one), x.number(1), x.b);
+  return d;
+}
+
+Value* div(const Args& x) {
+  if (x.is_float()) return x.build.CreateFDiv(x.a, x.b);
+  const Divisor d = divisor(x);
+  Value* q = x.is_signed() ? x.build.CreateSDiv(x.a, d.safe) : x.build.CreateUDiv(x.a, d.safe);
+  q = x.build.CreateSelect(d.minus_one, x.build.CreateNeg(x.a), q);
+  return x.build.CreateSelect(d.zero, x.number(0), q);
+}
+
+Value* rem(const Args& x) {
+  if (x.is_float()) return x.build.CreateFRem(x.a, x.b);
+  const Divisor d = divisor(x);
+  Value* r = x.is_signed() ? x.build.CreateSRem(x.a, d.safe) : x.build.CreateURem(x.a, d.safe);
+  return x.build.CreateSelect(x.build.CreateOr(d.zero, d.minus_one), x.number(0), r);
+}
+
+Value* fma(const Args& x) {
+  return x.build.CreateIntrinsic(llvm::Intrinsic::fma, {x.llvm_type()}, {x.a, x.b, x.c});
+}
+
+template <ID id>
+Value* unary_intrinsic(const Args& x) {
+  return x.build.CreateUnaryIntrinsic(id, x.a);
+}
+
+Value* band(const Args& x) { return x.build.CreateAnd(x.a, x.b); }
+Value* bor(const Args& x) { return x.build.CreateOr(x.a, x.b); }
+Value* bxor(const Args& x) { return x.build.CreateXor(x.a, x.b); }
+Value* bnot(const Args& x) { return x.build.CreateNot(x.a); }
+
+/// Whether a shift count is below the width. Counts are read as unsigned.
+Value* in_width(const Args& x) {
+  return x.build.CreateICmpULT(x.b, x.number(x.llvm_type()->getIntegerBitWidth()));
+}
+
+Value* shl(const Args& x) {
+  Value* in = in_width(x);
+  Value* count = x.build.CreateSelect(in, x.b, x.number(0));
+  return x.build.CreateSelect(in, x.build.CreateShl(x.a, count), x.number(0));
+}
+
+Value* shr(const Args& x) {
+  Value* in = in_width(x);
+  if (x.is_signed()) {
+    Value* last = x.number(x.llvm_type()->getIntegerBitWidth() - 1);
+    return x.build.CreateAShr(x.a, x.build.CreateSelect(in, x.b, last));
+  }
+  Value* count = x.build.CreateSelect(in, x.b, x.number(0));
+  return x.build.CreateSelect(in, x.build.CreateLShr(x.a, count), x.number(0));
+}
+
+/// Real and imaginary part of a complex number held as its bits.
+std::pair<Value*, Value*> parts(const Args& x, Value* bits) {
+  const unsigned half = bits->getType()->getIntegerBitWidth() / 2;
+  llvm::Type* integer = x.build.getIntNTy(half);
+  llvm::Type* real = half == 32 ? x.build.getFloatTy() : x.build.getDoubleTy();
+  Value* high = x.build.CreateLShr(bits, half);
+  return {x.build.CreateBitCast(x.build.CreateTrunc(bits, integer), real),
+          x.build.CreateBitCast(x.build.CreateTrunc(high, integer), real)};
+}
+
+Value* eq(const Args& x) {
+  if (x.is_float()) return x.build.CreateFCmpOEQ(x.a, x.b);
+  if (!is_complex(x.type)) return x.build.CreateICmpEQ(x.a, x.b);
+  const auto [ar, ai] = parts(x, x.a);
+  const auto [br, bi] = parts(x, x.b);
+  return x.build.CreateAnd(x.build.CreateFCmpOEQ(ar, br), x.build.CreateFCmpOEQ(ai, bi));
+}
+Value* ne(const Args& x) {
+  return x.is_float() ? x.build.CreateFCmpUNE(x.a, x.b) : x.build.CreateNot(eq(x));
+}
+Value* lt(const Args& x) {
+  if (x.is_float()) return x.build.CreateFCmpOLT(x.a, x.b);
+  return x.is_signed() ? x.build.CreateICmpSLT(x.a, x.b) : x.build.CreateICmpULT(x.a, x.b);
+}
+Value* le(const Args& x) {
+  if (x.is_float()) return x.build.CreateFCmpOLE(x.a, x.b);
+  return x.is_signed() ? x.build.CreateICmpSLE(x.a, x.b) : x.build.CreateICmpULE(x.a, x.b);
+}
+Value* select(const Args& x) { return x.build.CreateSelect(x.a, x.b, x.c); }
+
+using Writer = Value* (*)(const Args&);
+
+Writer writer(Op op) {
+  switch (op) {
+    case Op::add: return add;
+    case Op::sub: return sub;
+    case Op::mul: return mul;
+    case Op::div: return div;
+    case Op::rem: return rem;
+    case Op::neg: return neg;
+    case Op::fma: return fma;
+    case Op::sqrt: return unary_intrinsic<llvm::Intrinsic::sqrt>;
+    case Op::floor: return unary_intrinsic<llvm::Intrinsic::floor>;
+    case Op::ceil: return unary_intrinsic<llvm::Intrinsic::ceil>;
+    case Op::trunc: return unary_intrinsic<llvm::Intrinsic::trunc>;
+    case Op::round_even: return unary_intrinsic<llvm::Intrinsic::roundeven>;
+    case Op::band: return band;
+    case Op::bor: return bor;
+    case Op::bxor: return bxor;
+    case Op::bnot: return bnot;
+    case Op::shl: return shl;
+    case Op::shr: return shr;
+    case Op::eq: return eq;
+    case Op::ne: return ne;
+    case Op::lt: return lt;
+    case Op::le: return le;
+    case Op::select: return select;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+Value* arithmetic(Code& code, const Inst& inst) {
+  const Writer write = writer(inst.op);
+  invariant(write != nullptr, "codegen: {} is not arithmetic", scalar::name(inst.op));
+  const std::size_t n = inst.operand_count;
+  return write({code, code.build, inst.type, code.operand(inst, 0),
+                n > 1 ? code.operand(inst, 1) : nullptr, n > 2 ? code.operand(inst, 2) : nullptr});
+}
+
+}  // namespace rondel::codegen

@@ -1,0 +1,136 @@
+#pragma once
+#include "scalar/program.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <optional>
+#include <vector>
+
+/// The native function under construction, and the small functions that write its parts. Internal
+/// to this folder.
+namespace rondel::codegen {
+
+using llvm::Value;
+using scalar::Inst;
+using scalar::Op;
+using scalar::Reg;
+
+/// What the host offers, as far as the choice of code depends on it.
+struct Host {
+  unsigned vector_bytes = 16;  ///< of the widest vector register
+  unsigned vector_registers = 16;
+};
+
+/// A buffer of the program, its address, extents and strides in registers from the entry block on.
+struct BoundBuffer {
+  const scalar::Buffer* buffer = nullptr;
+  Value* data = nullptr;
+  std::vector<Value*> extents, strides;  ///< i64; strides in elements
+  Value* extents_array = nullptr;        ///< for calls
+  Value* strides_array = nullptr;
+  llvm::MDNode* scope = nullptr;   ///< !alias.scope of its accesses
+  llvm::MDNode* others = nullptr;  ///< !noalias of its accesses
+  bool constant = false;           ///< nothing writes it while the program runs
+};
+
+struct OpenLoop {
+  llvm::BasicBlock *before, *body, *after;
+  llvm::PHINode* index;
+  Value* lo;
+  Value* hi;
+  std::vector<llvm::PHINode*> carried;
+  std::vector<Value*> inits;
+  llvm::MDNode* group = nullptr;  ///< access group of a parallel loop
+  std::uint8_t flags = 0;
+};
+
+struct OpenIf {
+  llvm::BasicBlock *otherwise, *after;
+  llvm::BasicBlock* then_end = nullptr;
+  std::vector<Value*> then_yields;
+};
+
+struct Code {
+  Code(const scalar::Program&, llvm::Module&, const Host&);
+
+  const scalar::Program& program;
+  llvm::Module& module;
+  Host host;
+  llvm::LLVMContext& llvm;
+  llvm::IRBuilder<> build;
+  llvm::Function* function = nullptr;
+  Value* context = nullptr;
+  Value* stop = nullptr;  ///< address of the stop flag, never null; only in interruptible programs
+  std::vector<Value*> params;
+  std::vector<BoundBuffer> buffers;
+  std::vector<Value*> regs;
+  std::vector<OpenLoop> loops;
+  std::vector<OpenIf> ifs;
+  llvm::MDNode* all_scopes = nullptr;
+
+  Value* operand(const Inst& i, std::size_t n) const {
+    return regs[static_cast<std::size_t>(program.operands(i)[n])];
+  }
+  void define(const Inst& i, std::size_t n, Value* value) {
+    regs[static_cast<std::size_t>(program.results(i)[n])] = value;
+  }
+  llvm::BasicBlock* block(const char* name) {
+    return llvm::BasicBlock::Create(llvm, name, function);
+  }
+  Value* i64(std::int64_t v) { return build.getInt64(static_cast<std::uint64_t>(v)); }
+  const BoundBuffer& bound(std::int32_t id) const { return buffers[static_cast<std::size_t>(id)]; }
+  /// Room in the function's frame, allocated once whatever loop the code is in.
+  llvm::AllocaInst* frame_slot(llvm::Type*, llvm::Align);
+};
+
+// types.cpp
+llvm::Type* register_type(llvm::LLVMContext&, DType);  ///< bool: i1; f16, bf16, ...: their bits
+llvm::Type* memory_type(llvm::LLVMContext&, DType);    ///< bool: i8
+bool native_float(DType);                              ///< f32 and f64, which arithmetic is done on
+llvm::Constant* constant(llvm::LLVMContext&, DType, std::int64_t bits);
+
+// emit.cpp
+/// Writes `status run(context, views, params)` for the program into the module.
+void emit_program(const scalar::Program&, llvm::Module&, const Host&);
+inline constexpr const char* entry_name = "run";
+
+// arithmetic.cpp
+Value* arithmetic(Code&, const Inst&);
+
+// convert.cpp
+/// Also of vectors, element by element.
+Value* convert(Code&, Value*, DType from, DType to);
+Value* bit_cast(Code&, const Inst&);
+
+// memory.cpp
+void bind_buffers(Code&, Value* views);
+/// Address of the element at `indices` (the leading axes; the others at 0).
+Value* address(Code&, const BoundBuffer&, llvm::ArrayRef<Value*> indices);
+/// Marks an access of a buffer with what it cannot overlap and whose trips are independent.
+void annotate(Code&, llvm::Instruction*, const BoundBuffer&);
+Value* load_element(Code&, const BoundBuffer&, Value* at);
+void store_element(Code&, const BoundBuffer&, Value* at, Value* value);
+void emit_load(Code&, const Inst&);
+void emit_store(Code&, const Inst&);
+
+// control.cpp
+void begin_for(Code&, const Inst&);
+void end_for(Code&, const Inst&);
+void begin_if(Code&, const Inst&);
+void begin_else(Code&, const Inst&);
+void end_if(Code&, const Inst&);
+void emit_check(Code&, const Inst&);
+/// Goes on in a new block when `condition` holds; `fail` writes the block taken, rarely, otherwise.
+void unless(Code&, Value* condition, const char* name, llvm::function_ref<void()> fail);
+
+// call.cpp
+/// In the entry block: extents and strides in memory, for the views that calls take.
+void prepare_calls(Code&);
+void emit_call(Code&, const Inst&);
+std::string call_symbol(std::int32_t id);        ///< the kernel's address
+std::string attributes_symbol(std::int32_t id);  ///< its attributes' address
+
+// contract.cpp
+void emit_contract(Code&, const Inst&);
+}  // namespace rondel::codegen

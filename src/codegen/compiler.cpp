@@ -1,0 +1,77 @@
+#include "codegen/compiler.h"
+
+#include "base/error.h"
+#include "codegen/jit.h"
+
+#include <fmt/format.h>
+
+namespace rondel::codegen {
+namespace {
+
+using Run = scalar::Status (*)(scalar::Context*, const scalar::View*, const std::int64_t*);
+
+class Native final : public scalar::Executable {
+ public:
+  Native(std::shared_ptr<const scalar::Program> program, std::unique_ptr<Jit::Linked> code)
+      : program_(std::move(program)), code_(std::move(code)),
+        run_(reinterpret_cast<Run>(code_->entry())) {}
+
+  scalar::Status run(scalar::Context& context, const scalar::View* views,
+                     const std::int64_t* params) const override {
+    return run_(&context, views, params);
+  }
+  const scalar::Program& program() const override { return *program_; }
+  bool native() const override { return true; }
+
+ private:
+  std::shared_ptr<const scalar::Program> program_;
+  std::unique_ptr<Jit::Linked> code_;
+  Run run_;
+};
+
+std::vector<Symbol> kernels(const scalar::Program& program) {
+  std::vector<Symbol> symbols;
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    const scalar::Call& call = program.calls[i];
+    const auto id = static_cast<std::int32_t>(i);
+    symbols.push_back({call_symbol(id), reinterpret_cast<const void*>(call.function)});
+    if (call.attributes) symbols.push_back({attributes_symbol(id), call.attributes.get()});
+  }
+  return symbols;
+}
+
+}  // namespace
+
+Compiler::Compiler() : jit_(std::make_shared<Jit>()) {}
+Compiler::~Compiler() = default;
+
+std::unique_ptr<scalar::Executable> Compiler::compile(
+    std::shared_ptr<const scalar::Program> program, Tier tier) const {
+  invariant(refusal(*program).empty(), "codegen: {}: {}", program->name, refusal(*program));
+  llvm::LLVMContext context;
+  const auto module = jit_->write(context, *program);
+  if (tier == Tier::optimised) jit_->optimise(*module);
+  auto code = Jit::link(jit_, jit_->assemble(*module, tier), kernels(*program));
+  return std::make_unique<Native>(std::move(program), std::move(code));
+}
+
+std::string Compiler::refusal(const scalar::Program& program) {
+  for (const scalar::Buffer& b : program.buffers)
+    if (b.dtype == DType::string)
+      return fmt::format("buffer {} holds strings, which have no native form", b.name);
+  for (const DType t : program.reg_types)
+    if (t == DType::string) return "strings have no native form";
+  return {};
+}
+
+std::string Compiler::to_llvm(const scalar::Program& program, Tier tier) const {
+  llvm::LLVMContext context;
+  const auto module = jit_->write(context, program);
+  if (tier == Tier::optimised) jit_->optimise(*module);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, nullptr);
+  return stream.str();
+}
+
+}  // namespace rondel::codegen

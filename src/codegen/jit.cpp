@@ -1,0 +1,241 @@
+#include "codegen/jit.h"
+
+#include "base/error.h"
+
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace rondel::codegen {
+namespace {
+
+[[noreturn]] void fail_with(const char* doing, llvm::Error error) {
+  throw_error(Blame::internal,
+              fmt::format("codegen: {}: {}", doing, llvm::toString(std::move(error))));
+}
+
+template <class T>
+T value_of(const char* doing, llvm::Expected<T> expected) {
+  if (!expected) fail_with(doing, expected.takeError());
+  return std::move(*expected);
+}
+
+void expect_success(const char* doing, llvm::Error error) {
+  if (error) fail_with(doing, std::move(error));
+}
+
+void set_up_target_once() {
+  static const bool done = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)done;
+}
+
+/// Multiplications and additions stay apart unless the program says fma.
+llvm::TargetOptions strict_floats() {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  options.UnsafeFPMath = false;
+  options.NoInfsFPMath = options.NoNaNsFPMath = options.NoSignedZerosFPMath = false;
+  return options;
+}
+
+llvm::orc::JITTargetMachineBuilder host_machine() {
+  set_up_target_once();
+  auto builder =
+      value_of("the host's processor", llvm::orc::JITTargetMachineBuilder::detectHost());
+  builder.setOptions(strict_floats());
+  builder.setRelocationModel(llvm::Reloc::PIC_);
+  builder.setCodeModel(llvm::CodeModel::Small);
+  return builder;
+}
+
+Host measure(const std::string& features) {
+  const auto has = [&](const char* feature) { return features.find(feature) != std::string::npos; };
+  if (has("+avx512f")) return {.vector_bytes = 64, .vector_registers = 32};
+  if (has("+avx2")) return {.vector_bytes = 32, .vector_registers = 16};
+  return {.vector_bytes = 16, .vector_registers = 16};
+}
+
+template <class Function>
+llvm::orc::ExecutorSymbolDef at(Function* function) {
+  return {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
+}
+
+/// What LLVM may call for an operation that the processor lacks, or for a copy it recognises.
+llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
+  using F1 = float(float);
+  using D1 = double(double);
+  using F2 = float(float, float);
+  using D2 = double(double, double);
+  using F3 = float(float, float, float);
+  using D3 = double(double, double, double);
+  llvm::orc::SymbolMap map;
+  const auto put = [&](const char* name, auto* function) {
+    map[jit.mangleAndIntern(name)] = at(function);
+  };
+  put("fmod", static_cast<D2*>(std::fmod));
+  put("fmodf", static_cast<F2*>(std::fmod));
+  put("fma", static_cast<D3*>(std::fma));
+  put("fmaf", static_cast<F3*>(std::fma));
+  put("floor", static_cast<D1*>(std::floor));
+  put("floorf", static_cast<F1*>(std::floor));
+  put("ceil", static_cast<D1*>(std::ceil));
+  put("ceilf", static_cast<F1*>(std::ceil));
+  put("trunc", static_cast<D1*>(std::trunc));
+  put("truncf", static_cast<F1*>(std::trunc));
+  // Nobody changes the rounding mode, so that nearbyint rounds to even.
+  put("roundeven", static_cast<D1*>(std::nearbyint));
+  put("roundevenf", static_cast<F1*>(std::nearbyint));
+  put("memcpy", std::memcpy);
+  put("memmove", std::memmove);
+  put("memset", std::memset);
+  return map;
+}
+
+/// Errors become ours; remarks and warnings about passes are for nobody.
+struct Diagnostics final : llvm::DiagnosticHandler {
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    throw_error(Blame::internal, "codegen: LLVM: " + text);
+  }
+};
+
+void set_target(llvm::Function& function, const std::string& cpu, const std::string& features,
+                const Host& host) {
+  function.addFnAttr("target-cpu", cpu);
+  function.addFnAttr("target-features", features);
+  function.addFnAttr("prefer-vector-width", std::to_string(8 * host.vector_bytes));
+}
+
+}  // namespace
+
+Jit::Jit() {
+  auto builder = host_machine();
+  cpu_ = builder.getCPU();
+  features_ = builder.getFeatures().getString();
+  host_ = measure(features_);
+  lljit_ = value_of("starting LLVM's JIT",
+                    llvm::orc::LLJITBuilder()
+                        .setJITTargetMachineBuilder(std::move(builder))
+                        .setLinkProcessSymbolsByDefault(false)
+                        .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                        .create());
+  library_functions_ = &lljit_->getExecutionSession().createBareJITDylib("library functions");
+  expect_success("library functions",
+                 library_functions_->define(llvm::orc::absoluteSymbols(library_functions(*lljit_))));
+}
+
+Jit::Linked::~Linked() {
+  llvm::consumeError(jit_->lljit_->getExecutionSession().removeJITDylib(library_));
+}
+
+std::unique_ptr<llvm::Module> Jit::write(llvm::LLVMContext& context,
+                                         const scalar::Program& program) {
+  context.setDiagnosticHandler(std::make_unique<Diagnostics>());
+  auto module = std::make_unique<llvm::Module>(program.name, context);
+  module->setDataLayout(lljit_->getDataLayout());
+  module->setTargetTriple(lljit_->getTargetTriple().str());
+  emit_program(program, *module, host_);
+  for (llvm::Function& function : *module)
+    if (!function.isDeclaration()) set_target(function, cpu_, features_, host_);
+#ifndef NDEBUG
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  invariant(!llvm::verifyModule(*module, &stream), "codegen: {}: {}", program.name, stream.str());
+#endif
+  return module;
+}
+
+Jit::Machine Jit::take_machine(Compiler::Tier tier) {
+  {
+    const std::lock_guard lock(mutex_);
+    auto& machines = machines_[static_cast<int>(tier)];
+    if (!machines.empty()) {
+      Machine machine = std::move(machines.back());
+      machines.pop_back();
+      return machine;
+    }
+  }
+  auto builder = host_machine();
+  const bool quick = tier == Compiler::Tier::quick;
+  builder.setCodeGenOptLevel(quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default);
+  Machine machine = value_of("the host's code generator", builder.createTargetMachine());
+  machine->setFastISel(quick);
+  return machine;
+}
+
+void Jit::give_back(Compiler::Tier tier, Machine machine) {
+  const std::lock_guard lock(mutex_);
+  machines_[static_cast<int>(tier)].push_back(std::move(machine));
+}
+
+void Jit::optimise(llvm::Module& module) {
+  Machine machine = take_machine(Compiler::Tier::optimised);
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = true;
+  llvm::PassBuilder passes(machine.get(), tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(sccs);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, sccs, modules);
+  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  give_back(Compiler::Tier::optimised, std::move(machine));
+}
+
+Jit::Object Jit::assemble(llvm::Module& module, Compiler::Tier tier) {
+  Machine machine = take_machine(tier);
+  llvm::SmallVector<char, 0> bytes;
+  {
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager passes;
+    llvm::MCContext* context = nullptr;
+    invariant(!machine->addPassesToEmitMC(passes, context, stream),
+              "codegen: LLVM writes no objects for this machine");
+    passes.run(module);
+  }
+  give_back(tier, std::move(machine));
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "object", false);
+}
+
+std::unique_ptr<Jit::Linked> Jit::link(const std::shared_ptr<Jit>& jit, Object object,
+                                       const std::vector<Symbol>& symbols) {
+  llvm::orc::LLJIT& lljit = *jit->lljit_;
+  auto& library = lljit.getExecutionSession().createBareJITDylib(
+      fmt::format("program {}", jit->next_.fetch_add(1)));
+  library.addToLinkOrder(*jit->library_functions_);
+  auto linked = std::make_unique<Linked>(jit, library);
+  llvm::orc::SymbolMap map;
+  for (const Symbol& symbol : symbols)
+    map[lljit.mangleAndIntern(symbol.name)] = {llvm::orc::ExecutorAddr::fromPtr(symbol.address),
+                                               llvm::JITSymbolFlags::Exported};
+  if (!map.empty())
+    expect_success("symbols of a program", library.define(llvm::orc::absoluteSymbols(map)));
+  expect_success("adding code", lljit.addObjectFile(library, std::move(object)));
+  const auto entry = value_of("linking code", lljit.lookup(library, entry_name));
+  linked->entry_ = entry.toPtr<void*>();
+  return linked;
+}
+
+}  // namespace rondel::codegen

@@ -1,0 +1,67 @@
+#pragma once
+#include "codegen/code.h"
+#include "codegen/compiler.h"
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace rondel::codegen {
+
+/// A name that code refers to, and where it is in this process.
+struct Symbol {
+  std::string name;
+  const void* address;
+};
+
+/// LLVM set up for this machine: passes, machine code, linking. Thread-safe.
+class Jit {
+ public:
+  Jit();
+
+  /// Machine code in memory until this goes.
+  class Linked {
+   public:
+    Linked(std::shared_ptr<Jit> jit, llvm::orc::JITDylib& library)
+        : jit_(std::move(jit)), library_(library) {}
+    ~Linked();
+    Linked(const Linked&) = delete;
+    Linked& operator=(const Linked&) = delete;
+    void* entry() const { return entry_; }
+
+   private:
+    friend class Jit;
+    std::shared_ptr<Jit> jit_;
+    llvm::orc::JITDylib& library_;
+    void* entry_ = nullptr;
+  };
+
+  using Object = std::unique_ptr<llvm::MemoryBuffer>;
+  /// A module for the host, holding the program's function.
+  std::unique_ptr<llvm::Module> write(llvm::LLVMContext&, const scalar::Program&);
+  void optimise(llvm::Module&);
+  Object assemble(llvm::Module&, Compiler::Tier);
+  /// The code of `object`, ready to be called at its symbol `entry_name`. Besides `symbols` it may
+  /// use nothing but the few functions of the C library that LLVM itself calls.
+  static std::unique_ptr<Linked> link(const std::shared_ptr<Jit>&, Object object,
+                                      const std::vector<Symbol>& symbols);
+
+ private:
+  using Machine = std::unique_ptr<llvm::TargetMachine>;
+  Machine take_machine(Compiler::Tier);
+  void give_back(Compiler::Tier, Machine);
+
+  std::unique_ptr<llvm::orc::LLJIT> lljit_;
+  llvm::orc::JITDylib* library_functions_ = nullptr;
+  Host host_;
+  std::string cpu_, features_;
+  std::mutex mutex_;  ///< guards `machines_`
+  std::vector<Machine> machines_[2];
+  std::atomic<std::uint64_t> next_{0};
+};
+
+}  // namespace rondel::codegen

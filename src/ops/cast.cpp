@@ -1,0 +1,56 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+using ir::Type;
+using ir::ValueId;
+
+/// The dtype through which numbers of type `t` become text or come from it.
+DType text_partner(DType t, bool to_text) {
+  if (is_float(t)) return t == DType::f64 || !to_text ? DType::f64 : DType::f32;
+  if (is_unsigned_integer(t)) return DType::u64;
+  return is_integer(t) ? DType::i64 : t;
+}
+
+ValueId convert(ir::Builder& b, ValueId x, DType to, const ir::Attributes& how) {
+  if (b.graph().value(x).type.dtype() == to) return x;
+  return b("convert", {x},
+           {{"to", Type::scalar(to)},
+            {"saturate", how.i("saturate", 1)},
+            {"round_mode", how.s("round_mode", "up")}});
+}
+
+std::vector<ValueId> cast_to(ir::Builder& b, const ir::Node& node) {
+  const ValueId x = node.inputs[0];
+  const DType from = b.graph().value(x).type.dtype();
+  const DType to = dtype_attribute(node.attributes, "to");
+  if ((from == DType::string) == (to == DType::string))
+    return {convert(b, x, to, node.attributes)};
+  if (to == DType::string) {
+    const ValueId number = convert(b, x, text_partner(from, true), node.attributes);
+    return {b("convert_text", {number}, {{"to", Type::scalar(to)}})};
+  }
+  const DType through = to == DType::f32 ? to : text_partner(to, false);
+  const ValueId number = b("convert_text", {x}, {{"to", Type::scalar(through)}});
+  return {convert(b, number, to, node.attributes)};
+}
+
+void cast_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  c.output(0, with_dtype(c.input(0), dtype_attribute(c.attributes(), "to")));
+}
+
+const ir::OpEntry cast_op{{
+    .name = "cast",
+    .doc = "y = x in another dtype, text included",
+    .inputs = {{"x"}},
+    .attributes = {{"saturate", 1}, {"round_mode", "up"}},
+    .required = {"to"},
+    .type = cast_rule,
+    .meaning = composite(cast_to),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,31 @@
+#include "ops/reduction.h"
+#include "scalar/math.h"
+
+#include <limits>
+
+namespace rondel::ops {
+namespace {
+
+/// log(sum(exp(x - m))) + m with m the greatest x, so that nothing overflows.
+Ex log_sum_exp(Emitter& e, std::size_t, const Indices& out) {
+  const Reduced x(e, out);
+  scalar::Builder& b = e.builder();
+  const DType own = scalar::compute_type(e.dtype(0));
+  const DType t = is_integer(own) ? DType::f64 : own;
+  const Fold greatest{.neutral = scalar::lowest, .combine = [](Ex p, Ex q) { return max(p, q); }};
+  const Fold sum{.neutral = zero, .combine = plus};
+  const auto element = [&](Ex i) { return narrowed(t, x(i)); };
+  const Ex top = fold(b, greatest, x.count(), t, element);
+  const Ex finite = abs(top) < std::numeric_limits<double>::infinity();
+  const Ex shift = select(finite, top, 0);
+  const Ex total =
+      fold(b, sum, x.count(), t, [&](Ex i) { return scalar::exp(element(i) - shift); });
+  return narrowed(e.output_dtype(), scalar::log(total) + shift);
+}
+
+const ir::OpEntry reduce_log_sum_exp{reduce_op(
+    "reduce_log_sum_exp", "y = the logarithm of the sum of the exponentials over the axes",
+    numbers_of_first, elements(log_sum_exp))};
+
+}  // namespace
+}  // namespace rondel::ops

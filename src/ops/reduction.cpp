@@ -1,0 +1,147 @@
+#include "ops/reduction.h"
+
+#include "base/error.h"
+#include "ops/type_rules.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rondel::ops {
+namespace {
+
+using ir::Extents;
+using ir::Ints;
+using ir::Type;
+
+bool contains(const Ints& list, std::int64_t x) {
+  return std::find(list.begin(), list.end(), x) != list.end();
+}
+
+std::optional<Ints> integers_of(const Tensor* t) {
+  if (t == nullptr) return std::nullopt;
+  const Tensor packed = t->packed();
+  const auto* p = packed.data_as<std::int64_t>();
+  return Ints(p, p + packed.size());
+}
+
+/// The result's type where the axes are not known yet.
+Type unknown_axes(const ir::TypeContext& c, const Type& x, bool keep) {
+  if (!x.has_rank()) return Type::unranked(x.dtype());
+  if (keep) return Type::ranked(x.dtype(), x.rank());
+  const Type& axes = c.input(1);
+  const bool counted = axes.has_rank() && axes.rank() == 1 && axes.extent(0).value > 0;
+  if (!counted) return Type::unranked(x.dtype());
+  require(axes.extent(0).value <= x.rank(), "there are {} axes for a tensor of rank {}",
+          axes.extent(0).value, x.rank());
+  return Type::ranked(x.dtype(), x.rank() - axes.extent(0).value);
+}
+
+}  // namespace
+
+Ints reduced_axes(const ir::Attributes& a, const std::optional<Ints>& axes, std::int64_t rank) {
+  if (axes && !axes->empty()) return normal_axes(*axes, rank);
+  if (a.flag("noop_with_empty_axes")) return {};
+  Ints all(static_cast<std::size_t>(rank));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+void reduce_rule(ir::TypeContext& c) {
+  const Type& x = c.input(0);
+  const bool keep = c.attributes().flag("keepdims", true);
+  if (c.has(1)) {
+    require_dtype(c, 1, DType::i64);
+    if (!c.value(1)) return c.output(0, unknown_axes(c, x, keep));
+  }
+  const std::optional<Ints> axes = c.has(1) ? c.integers(1) : std::nullopt;
+  if (!x.has_rank()) {
+    const bool all = (!axes || axes->empty()) && !c.attributes().flag("noop_with_empty_axes");
+    return c.output(0, all && !keep ? Type::scalar(x.dtype()) : Type::unranked(x.dtype()));
+  }
+  const Ints reduced = reduced_axes(c.attributes(), axes, x.rank());
+  Extents out;
+  for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
+    if (!contains(reduced, axis)) out.push_back(x.extent(axis));
+    else if (keep) out.emplace_back(1);
+  }
+  c.output(0, Type::tensor(x.dtype(), std::move(out)));
+}
+
+void numbers_of_first(ir::TypeContext& c) { require_dtypes(c, 0, number_dtypes()); }
+
+void numbers_or_bool_first(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  if (c.input(0).dtype() != DType::boolean) numbers_of_first(c);
+}
+
+Reduced::Reduced(Emitter& e, const Indices& out) : e_(e) {
+  const std::int64_t rank = e.rank(0);
+  const bool given = e.has(1);
+  invariant(!given || e.value(1) != nullptr, "a reduction is written without its axes");
+  axes_ = reduced_axes(e.attributes(), given ? integers_of(e.value(1)) : std::nullopt, rank);
+  const bool keep = e.attributes().flag("keepdims", true);
+  count_ = e.builder().index(1);
+  std::size_t from = 0;
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    const bool gone = contains(axes_, axis);
+    index_.push_back(gone ? Ex{} : out[from]);
+    if (gone) count_ = count_ * e.extent(0, axis);
+    if (!gone || keep) ++from;
+  }
+}
+
+Ex Reduced::raw(Ex i) const {
+  Indices index = index_;
+  for (std::size_t k = axes_.size(); k-- > 0;) {
+    const std::int64_t axis = axes_[k];
+    const Ex extent = e_.extent(0, axis);
+    index[static_cast<std::size_t>(axis)] = k == 0 ? i : i % extent;
+    if (k > 0) i = i / extent;
+  }
+  return e_.load(0, index);
+}
+
+Ex fold(scalar::Builder& b, const Fold& f, Ex count, DType t,
+        const std::function<Ex(Ex i)>& element) {
+  return b.reduce(
+      count, {f.neutral(b, t)}, [&](Ex i) { return std::vector<Ex>{element(i)}; },
+      [&](std::span<const Ex> x, std::span<const Ex> y) {
+        return std::vector<Ex>{f.combine(x[0], y[0])};
+      })[0];
+}
+
+std::shared_ptr<const ir::Meaning> reduction(Fold f) {
+  return elements([f = std::move(f)](Emitter& e, std::size_t, const Indices& out) {
+    const Reduced x(e, out);
+    const DType own = scalar::compute_type(e.dtype(0));
+    const DType t = f.in_floats && is_integer(own) ? DType::f64 : own;
+    const auto element = [&](Ex i) { return f.map(narrowed(t, x(i))); };
+    const Ex total = fold(e.builder(), f, x.count(), t, element);
+    return narrowed(e.output_dtype(), f.finish(total, x.count()));
+  });
+}
+
+Ex zero(scalar::Builder& b, DType t) { return b.constant(t, std::int64_t{0}); }
+Ex plus(Ex a, Ex b) { return a + b; }
+
+ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule rule, Fold f) {
+  return reduce_op(name, doc, std::move(rule), reduction(std::move(f)));
+}
+
+ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule rule,
+                    std::shared_ptr<const ir::Meaning> meaning) {
+  ir::OpDef op;
+  op.name = name;
+  op.doc = doc;
+  op.inputs = {{"x"}, {"axes", ir::InputDef::optional}};
+  op.attributes = {{"keepdims", 1}, {"noop_with_empty_axes", 0}};
+  op.type = [rule = std::move(rule)](ir::TypeContext& c) {
+    rule(c);
+    reduce_rule(c);
+  };
+  op.meaning = std::move(meaning);
+  op.value_inputs = {1};
+  return op;
+}
+
+}  // namespace rondel::ops

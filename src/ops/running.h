@@ -1,0 +1,10 @@
+#pragma once
+#include "ops/meaning.h"
+
+namespace rondel::ops {
+
+/// A running fold along one axis, as CumSum has it: in order, from `neutral`.
+ir::OpDef running_op(std::string_view name, std::string_view doc, std::int64_t neutral,
+                     Ex (*combine)(Ex, Ex));
+
+}  // namespace rondel::ops

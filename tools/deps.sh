@@ -95,8 +95,9 @@ stamp=$({ declare -f configure "$name"; for v in $(compgen -v "${name}_"); do ec
 [ -z "$only_ask" ] || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-out=$deps/$name
-rm -rf "$out"
-mkdir -p "$out"
-(set -e; "$name")
+out=$work/out
+mkdir -p "$out" "$deps"
+"$name"
 echo "$stamp" > "$out/.stamp"
+rm -rf "${deps:?}/$name"
+mv "$out" "$deps/$name"

@@ -83,11 +83,21 @@ class Inference {
       throw Error(e.blame(), where(g_, n) + ": " + e.what() + inputs_text(node));
     }
     for (std::size_t j = 0; j < node.outputs.size(); ++j)
-      if (node.outputs[j] != ValueId::none) type(node.outputs[j]) = context.outputs()[j];
+      if (node.outputs[j] != ValueId::none)
+        type(node.outputs[j]) = named(context.outputs()[j], node.outputs[j]);
     for (const auto& [j, value] : context.known())
       if (j < node.outputs.size() && node.outputs[j] != ValueId::none)
         k_.values[static_cast<std::int32_t>(node.outputs[j])] = value;
     if (evaluate_ && context.known().empty()) follow(n, values);
+  }
+
+  Type named(const Type& t, ValueId v) const {
+    if (!k_.name_unknowns || !t.is_tensor() || !t.has_rank()) return t;
+    Extents extents = t.extents();
+    for (std::size_t a = 0; a < extents.size(); ++a)
+      if (!extents[a].known() && !extents[a].symbolic())
+        extents[a] = Extent(fmt::format("v{}.{}", index(v), a));
+    return Type::tensor(t.dtype(), std::move(extents));
   }
 
   /// Evaluates a small node whose inputs are known.

@@ -10,6 +10,9 @@ namespace rondel::ir {
 struct Knowledge {
   std::vector<Type> types;                          ///< by ValueId
   std::unordered_map<std::int32_t, Tensor> values;  ///< by ValueId: values known in advance
+  /// Give every unknown extent of an op's result a symbol of its own, so that what keeps its extents
+  /// downstream is seen to.
+  bool name_unknowns = false;
   const Tensor* value(ValueId v) const {
     auto it = values.find(static_cast<std::int32_t>(v));
     return it == values.end() ? nullptr : &it->second;

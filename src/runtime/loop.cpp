@@ -137,7 +137,7 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
 
   std::int64_t from = 0;
   std::int64_t chunk = grows ? first_chunk : most;
-  while (from < most && *go.data_as<std::uint8_t>() != 0) {
+  while (from < most && (!spec.has_go || *go.data_as<std::uint8_t>() != 0)) {
     run.check_stop();
     const std::int64_t to = most - from > chunk ? from + chunk : most;
     for (std::size_t b = 0; b < native.bindings.size(); ++b) {
@@ -154,9 +154,8 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
     }
     from = *stopped.data_as<std::int64_t>();
     chunk *= grows ? 2 : 1;
-    if (!spec.has_go) *go.data_as<std::uint8_t>() = 1;
   }
-  const bool goes_on = *go.data_as<std::uint8_t>() != 0;
+  const bool goes_on = !spec.has_go || *go.data_as<std::uint8_t>() != 0;
   if (goes_on && from >= run.max_trips && (!s.trips || from < *s.trips))
     throw_error(Blame::limit, fmt::format("{}, trip {}: the budget of {} trips is used up; raise "
                                           "max_trips", source, from, run.max_trips));

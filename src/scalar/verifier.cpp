@@ -125,8 +125,8 @@ class Verifier {
   }
 
   static bool same_width(const Inst& i) {
-    return value_bytes(i.from) == value_bytes(i.type) && i.from != DType::string &&
-           i.type != DType::string;
+    const auto has_bits = [](DType t) { return t != DType::string && t != DType::boolean; };
+    return value_bytes(i.from) == value_bytes(i.type) && has_bits(i.from) && has_bits(i.type);
   }
 
   void counts(const Inst& i, std::size_t operands, std::size_t results) const {

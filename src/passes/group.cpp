@@ -1,0 +1,168 @@
+#include "passes/group.h"
+
+#include "ops/meaning.h"
+#include "passes/extract.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::ValueId;
+
+/// A program's element is a function of its index alone.
+bool by_element(const ir::Node& n) {
+  return ops::meaning_as<ops::ElementWise>(*n.op) != nullptr ||
+         (ops::meaning_as<ops::Elements>(*n.op) != nullptr && n.outputs.size() == 1 &&
+          ops::meaning_as<ops::ViewMeaning>(*n.op) == nullptr);
+}
+
+bool is_program(const ir::Node& n) {
+  return ops::meaning_as<ops::ElementWise>(*n.op) != nullptr ||
+         ops::meaning_as<ops::Elements>(*n.op) != nullptr ||
+         ops::meaning_as<ops::Nest>(*n.op) != nullptr;
+}
+
+class Grouping {
+ public:
+  Grouping(const Graph& g, ir::RegionId r, bool fuse) : g_(g), region_(r), fuse_(fuse) {}
+
+  std::vector<Group> run() {
+    for (const NodeId n : g_.region(region_).nodes) {
+      if (!g_.node(n).outputs.empty() && g_.constant(g_.node(n).outputs[0]) != nullptr) continue;
+      place(n);
+    }
+    for (std::size_t i = 0; i < groups_.size(); ++i) complete(groups_[i]);
+    return std::move(groups_);
+  }
+
+ private:
+  void place(NodeId n) {
+    const ir::Node& node = g_.node(n);
+    std::optional<std::size_t> joined = fuse_ ? host(node) : std::nullopt;
+    if (!joined) {
+      joined = groups_.size();
+      groups_.push_back({{}, {}, {}, is_program(node), {}});
+    }
+    groups_[*joined].nodes.push_back(n);
+    for (const ValueId v : node.outputs)
+      if (v != ValueId::none) group_of_[v] = *joined;
+  }
+
+  /// The group a node can join: one of the same index space that makes one of its inputs, with no
+  /// input made later. An op that reads any elements joins only where it reads none of the group.
+  std::optional<std::size_t> host(const ir::Node& node) {
+    if (!by_element(node)) return std::nullopt;
+    std::optional<std::size_t> last;
+    for (const ValueId v : reads(node)) {
+      const auto it = group_of_.find(v);
+      if (it != group_of_.end()) last = std::max(last.value_or(0), it->second);
+    }
+    if (!last) return std::nullopt;
+    const Group& group = groups_[*last];
+    const ir::Node& first = g_.node(group.nodes[0]);
+    if (!by_element(first) || !same_space(first, node)) return std::nullopt;
+    const bool elementwise = ops::is_elementwise(*node.op);
+    for (const ValueId v : node.inputs) {
+      const auto it = v == ValueId::none ? group_of_.end() : group_of_.find(v);
+      if (it == group_of_.end() || it->second != *last) continue;
+      if (!elementwise || !same_extents(g_.value(v).type, g_.value(node.outputs[0]).type))
+        return std::nullopt;
+    }
+    return last;
+  }
+
+  std::vector<ValueId> reads(const ir::Node& node) {
+    std::vector<ValueId> all = node.inputs;
+    for (const ir::RegionId r : node.regions) {
+      const auto inner = g_.captures(r);
+      all.insert(all.end(), inner.begin(), inner.end());
+    }
+    return all;
+  }
+
+  static bool same_extents(const ir::Type& a, const ir::Type& b) {
+    if (!a.is_tensor() || !b.is_tensor() || !a.has_rank() || !b.has_rank()) return false;
+    return a.extents() == b.extents();
+  }
+  bool same_space(const ir::Node& a, const ir::Node& b) const {
+    return same_extents(g_.value(a.outputs[0]).type, g_.value(b.outputs[0]).type);
+  }
+
+  void complete(Group& group) {
+    std::set<ValueId> made, seen;
+    for (const NodeId n : group.nodes)
+      for (const ValueId v : g_.node(n).outputs) made.insert(v);
+    for (const NodeId n : group.nodes) {
+      const ir::Node& node = g_.node(n);
+      for (const ValueId v : node.inputs)
+        if (v != ValueId::none && !made.contains(v) && !held(group, v) && seen.insert(v).second)
+          group.inputs.push_back(v);
+      for (const std::size_t k : node.op->value_inputs) {
+        if (k >= node.inputs.size() || node.inputs[k] == ValueId::none) continue;
+        if (g_.constant(node.inputs[k]) != nullptr) continue;
+        const auto at = std::find(group.inputs.begin(), group.inputs.end(), node.inputs[k]);
+        if (at != group.inputs.end())
+          group.value_inputs.push_back(static_cast<std::size_t>(at - group.inputs.begin()));
+      }
+    }
+    const std::set<ValueId> outside = read_outside(group);
+    for (const NodeId n : group.nodes)
+      for (const ValueId v : g_.node(n).outputs)
+        if (v != ValueId::none && (outside.contains(v) || group.nodes.size() == 1))
+          group.outputs.push_back(v);
+  }
+
+  /// Programs hold small constants themselves; a nest may want them in buffers.
+  bool held(const Group& group, ValueId v) const {
+    return group.program && is_small_constant(g_, v) &&
+           ops::meaning_as<ops::Nest>(*g_.node(group.nodes[0]).op) == nullptr;
+  }
+
+  std::set<ValueId> read_outside(const Group& group) {
+    if (uses_.empty()) count_uses();
+    std::set<ValueId> found;
+    for (const NodeId n : group.nodes)
+      for (const ValueId v : g_.node(n).outputs) {
+        if (v == ValueId::none) continue;
+        const std::size_t inside = static_cast<std::size_t>(
+            std::count_if(group.nodes.begin(), group.nodes.end(), [&](NodeId m) {
+              const auto& in = g_.node(m).inputs;
+              return std::find(in.begin(), in.end(), v) != in.end();
+            }));
+        if (uses_[v] > inside) found.insert(v);
+      }
+    return found;
+  }
+
+  /// How many nodes (each once) and results read a value of this region, at any depth.
+  void count_uses() {
+    for (const NodeId n : g_.region(region_).nodes) {
+      std::set<ValueId> once;
+      for (const ValueId v : reads(g_.node(n)))
+        if (v != ValueId::none) once.insert(v);
+      for (const ValueId v : once) ++uses_[v];
+    }
+    for (const ValueId v : g_.region(region_).results) ++uses_[v];
+    uses_[ValueId::none] = 0;
+  }
+
+  const Graph& g_;
+  const ir::RegionId region_;
+  const bool fuse_;
+  std::vector<Group> groups_;
+  std::map<ValueId, std::size_t> group_of_;
+  std::map<ValueId, std::size_t> uses_;
+};
+
+}  // namespace
+
+std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, bool fuse) {
+  return Grouping(g, r, fuse).run();
+}
+
+}  // namespace rondel::passes

@@ -1,0 +1,23 @@
+#pragma once
+#include "ir/graph.h"
+
+#include <vector>
+
+namespace rondel::passes {
+
+/// Nodes of a region that become one step.
+struct Group {
+  std::vector<ir::NodeId> nodes;
+  std::vector<ir::ValueId> inputs;   ///< read from outside, each once, in order of first use
+  std::vector<ir::ValueId> outputs;  ///< read outside of the group, in order of definition
+  bool program = false;              ///< one scalar program; otherwise a single node of another kind
+  /// Of `inputs`: those whose values the program or the types depend on.
+  std::vector<std::size_t> value_inputs;
+};
+
+/// Cuts a region into steps, in an order in which each can run. Element-wise nodes over one index
+/// space come together, so that what lies between them stays in registers; `fuse` false keeps
+/// every node by itself. Nodes of `constant` are in no group.
+std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, bool fuse);
+
+}  // namespace rondel::passes

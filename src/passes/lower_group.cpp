@@ -1,0 +1,60 @@
+#include "ops/meaning.h"
+#include "passes/extract.h"
+#include "passes/lower.h"
+#include "passes/lower_nodes.h"
+
+namespace rondel::passes {
+namespace {
+
+using ir::ValueId;
+
+/// The types of the group's values for a shape class, and the values that shape the program.
+ir::Knowledge knowledge_for(const ir::Graph& g, const ShapeClass& c) {
+  ir::Knowledge k = ir::knowledge_of(g);
+  k.name_unknowns = true;
+  for (std::size_t i = 0; i < g.root().params.size(); ++i) {
+    const ValueId v = g.root().params[i];
+    k.types[ir::index(v)] = c.types[i];
+    if (c.values[i].defined()) k.values[static_cast<std::int32_t>(v)] = c.values[i];
+  }
+  ir::infer_region(g, ir::RegionId::root, k);
+  return k;
+}
+
+std::vector<std::int64_t> known_extents(const ir::Type& t) {
+  std::vector<std::int64_t> extents;
+  for (const ir::Extent& e : t.extents()) extents.push_back(e.value);
+  return extents;
+}
+
+}  // namespace
+
+std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const ShapeClass& c) {
+  const ir::Knowledge knowledge = knowledge_for(g, c);
+  std::vector<ir::NodeId> nodes;
+  for (const ir::NodeId n : g.root().nodes)
+    if (g.node(n).outputs.empty() || g.constant(g.node(n).outputs[0]) == nullptr) nodes.push_back(n);
+
+  scalar::Builder b(g.node(nodes.back()).source);
+  LoweringScope scope{g, knowledge, b, {}, {}};
+  std::vector<std::int32_t> buffers;
+  for (std::size_t i = 0; i < g.root().params.size(); ++i)
+    buffers.push_back(b.buffer({g.value(g.root().params[i]).name, c.types[i].dtype(),
+                                scalar::Access::in, known_extents(c.types[i]), c.contiguous[i]}));
+  for (const ValueId v : g.root().results) {
+    const ir::Type& t = knowledge.types[ir::index(v)];
+    buffers.push_back(b.buffer({g.value(v).name, t.dtype(), scalar::Access::out, known_extents(t)}));
+  }
+  std::size_t next = 0;
+  for (const ValueId v : g.root().params) scope.places.emplace(v, whole_buffer(b, buffers[next++]));
+  for (const ValueId v : g.root().results) scope.sinks.emplace(v, whole_sink(b, buffers[next++]));
+  for (const ir::NodeId n : nodes)
+    for (const ValueId v : g.node(n).inputs)
+      if (v != ValueId::none && !scope.places.contains(v) && is_small_constant(g, v))
+        scope.places.emplace(v, single_element(b, constant_element(b, *g.constant(v)),
+                                               g.constant(v)->rank()));
+  lower_nodes(scope, nodes);
+  return b.finish();
+}
+
+}  // namespace rondel::passes

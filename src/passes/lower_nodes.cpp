@@ -1,0 +1,180 @@
+#include "passes/lower_nodes.h"
+
+#include "base/error.h"
+#include "ops/meaning.h"
+
+#include <cstring>
+
+namespace rondel::passes {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+using scalar::Ex;
+using scalar::Indices;
+
+/// Lets one node's meaning see its operands where they are.
+class NodeEmitter : public ops::Emitter {
+ public:
+  NodeEmitter(LoweringScope& s, NodeId n) : s_(s), node_(s.graph.node(n)) {}
+
+  scalar::Builder& builder() override { return s_.builder; }
+  const ir::Attributes& attributes() const override { return node_.attributes; }
+  std::size_t input_count() const override { return node_.inputs.size(); }
+  std::size_t output_count() const override { return node_.outputs.size(); }
+  bool has(std::size_t k) const override {
+    return k < node_.inputs.size() && node_.inputs[k] != ValueId::none;
+  }
+  const ir::Type& input(std::size_t k) const override { return type(node_.inputs.at(k)); }
+  const ir::Type& output(std::size_t j) const override { return type(node_.outputs.at(j)); }
+  const Tensor* value(std::size_t k) const override {
+    return has(k) ? s_.knowledge.value(node_.inputs[k]) : nullptr;
+  }
+  Ex load(std::size_t k, const Indices& i) override { return place(k).load(i); }
+  Ex extent(std::size_t k, std::int64_t axis) override {
+    return place(k).extents.at(static_cast<std::size_t>(axis));
+  }
+  Ex output_extent(std::size_t j, std::int64_t axis) override {
+    return sink(j).extents.at(static_cast<std::size_t>(axis));
+  }
+  void store(std::size_t j, const Indices& i, Ex value) override {
+    if (node_.outputs.at(j) == ValueId::none) return;
+    for (const auto& put : sink(j).stores) put(i, value);
+  }
+  std::int32_t input_buffer(std::size_t k) override {
+    const Place& p = place(k);
+    if (p.buffer < 0) unsupported("operand {} of {} is not in a buffer", k, node_.op->name);
+    return p.buffer;
+  }
+  std::int32_t output_buffer(std::size_t j) override {
+    const Sink& p = sink(j);
+    if (p.buffer < 0) unsupported("output {} of {} is not in a buffer", j, node_.op->name);
+    return p.buffer;
+  }
+
+ private:
+  const ir::Type& type(ValueId v) const { return s_.knowledge.types[ir::index(v)]; }
+  const Place& place(std::size_t k) const { return s_.places.at(node_.inputs.at(k)); }
+  const Sink& sink(std::size_t j) const { return s_.sinks.at(node_.outputs.at(j)); }
+
+  LoweringScope& s_;
+  const ir::Node& node_;
+};
+
+/// Loops over `extents`; axes known to have extent 1 need none.
+void over_space(scalar::Builder& b, const std::vector<Ex>& extents, Indices& index,
+                const std::function<void(const Indices&)>& body) {
+  const std::size_t axis = index.size();
+  if (axis == extents.size()) return body(index);
+  auto inside = [&](Ex i) {
+    index.push_back(i);
+    over_space(b, extents, index, body);
+    index.pop_back();
+  };
+  if (b.known(extents[axis]) == 1)
+    inside(b.index(0));
+  else
+    b.for_each(b.index(0), extents[axis], inside);
+}
+
+void store_all(const Sink& sink, const Indices& index, Ex value) {
+  for (const auto& put : sink.stores) put(index, value);
+}
+
+/// One element of every node of an element-wise group.
+void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const Indices& index) {
+  std::map<ValueId, Ex> made;
+  for (const NodeId n : nodes) {
+    const ir::Node& node = s.graph.node(n);
+    NodeEmitter emitter(s, n);
+    Ex result;
+    if (const auto* wise = ops::meaning_as<ops::ElementWise>(*node.op)) {
+      std::vector<Ex> operands;
+      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+        const ValueId v = node.inputs[k];
+        const auto it = made.find(v);
+        if (v == ValueId::none) operands.emplace_back();
+        else operands.push_back(it != made.end() ? it->second : emitter.load_broadcast(k, index));
+      }
+      result = wise->fn(emitter, operands);
+    } else {
+      result = ops::meaning_as<ops::Elements>(*node.op)->fn(emitter, 0, index);
+    }
+    made[node.outputs[0]] = result;
+    const auto sink = s.sinks.find(node.outputs[0]);
+    if (sink != s.sinks.end()) store_all(sink->second, index, result);
+  }
+}
+
+/// The extents of the index space that the nodes share: those of any of their sinks.
+const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes) {
+  for (const NodeId n : nodes) {
+    const auto it = s.sinks.find(s.graph.node(n).outputs[0]);
+    if (it != s.sinks.end()) return it->second.extents;
+  }
+  invariant(false, "nothing reads {}", s.graph.node(nodes[0]).op->name);
+  return s.sinks.begin()->second.extents;
+}
+
+}  // namespace
+
+Place single_element(scalar::Builder& b, Ex element, std::int64_t rank) {
+  return {[element](const Indices&) { return element; }, -1,
+          std::vector<Ex>(static_cast<std::size_t>(rank), b.index(1))};
+}
+
+Place whole_buffer(scalar::Builder& b, std::int32_t buffer) {
+  Place p{[&b, buffer](const Indices& i) { return b.load(buffer, i); }, buffer, {}};
+  for (std::int64_t a = 0; a < b.buffer(buffer).rank(); ++a) p.extents.push_back(b.extent(buffer, a));
+  return p;
+}
+
+Sink whole_sink(scalar::Builder& b, std::int32_t buffer) {
+  Sink s{{[&b, buffer](const Indices& i, Ex x) { b.store(buffer, i, x); }}, buffer, {}};
+  for (std::int64_t a = 0; a < b.buffer(buffer).rank(); ++a) s.extents.push_back(b.extent(buffer, a));
+  return s;
+}
+
+Ex constant_element(scalar::Builder& b, const Tensor& t) {
+  std::int64_t bits = 0;
+  std::memcpy(&bits, t.data(), byte_size(t.dtype()));
+  return b.constant_bits(t.dtype(), bits);
+}
+
+void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
+  const ir::Node& first = s.graph.node(nodes[0]);
+  if (const auto* nest = ops::meaning_as<ops::Nest>(*first.op)) {
+    NodeEmitter emitter(s, nodes[0]);
+    return nest->fn(emitter);
+  }
+  Indices index;
+  if (first.outputs.size() == 1)
+    return over_space(s.builder, space_of(s, nodes), index,
+                      [&](const Indices& i) { lower_element(s, nodes, i); });
+  const auto* each = ops::meaning_as<ops::Elements>(*first.op);
+  invariant(each != nullptr && nodes.size() == 1, "{} is no program", first.op->name);
+  NodeEmitter emitter(s, nodes[0]);
+  for (std::size_t j = 0; j < first.outputs.size(); ++j) {
+    if (first.outputs[j] == ValueId::none) continue;
+    const Sink& sink = s.sinks.at(first.outputs[j]);
+    over_space(s.builder, sink.extents, index,
+               [&](const Indices& i) { store_all(sink, i, each->fn(emitter, j, i)); });
+  }
+}
+
+}  // namespace rondel::passes
+
+namespace rondel::ops {
+
+Indices Emitter::broadcast(std::size_t k, const Indices& out) {
+  const auto rank_in = static_cast<std::size_t>(rank(k));
+  Indices index;
+  for (std::size_t a = 0; a < rank_in; ++a) {
+    const ir::Extent& e = input(k).extent(static_cast<std::int64_t>(a));
+    const bool spread = e.known() && e.value == 1;
+    index.push_back(spread ? builder().index(0) : out[out.size() - rank_in + a]);
+  }
+  return index;
+}
+
+}  // namespace rondel::ops

@@ -1,0 +1,67 @@
+#include "passes/shape_class.h"
+
+#include <algorithm>
+#include <map>
+
+namespace rondel::passes {
+namespace {
+
+/// Equal extents get equal symbols, so what is inferred for the class holds for all its members.
+class Symbols {
+ public:
+  ir::Extent of(std::int64_t extent, const ir::Extent* declared) {
+    if (extent == 1 || (declared != nullptr && declared->known())) return extent;
+    const auto [it, fresh] = symbols_.try_emplace(extent, symbols_.size());
+    return ir::Extent("s" + std::to_string(it->second));
+  }
+
+ private:
+  std::map<std::int64_t, std::size_t> symbols_;
+};
+
+std::string bytes_of(const Tensor& t) {
+  const Tensor packed = t.packed();
+  if (t.dtype() == DType::string) {
+    std::string all;
+    for (std::int64_t i = 0; i < packed.size(); ++i)
+      all += std::to_string(packed.data_as<std::string>()[i].size()) + ":" +
+             packed.data_as<std::string>()[i];
+    return all;
+  }
+  return {packed.data_as<char>(), static_cast<std::size_t>(packed.size()) * byte_size(t.dtype())};
+}
+
+}  // namespace
+
+ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> declared,
+                    std::span<const std::size_t> value_inputs) {
+  ShapeClass c;
+  c.values.resize(inputs.size());
+  Symbols symbols;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (!inputs[k].is_tensor()) {
+      c.types.emplace_back();
+      c.contiguous.push_back(true);
+      c.key += "-;";
+      continue;
+    }
+    const Tensor& t = inputs[k].tensor();
+    const bool ranked = k < declared.size() && declared[k].is_tensor() &&
+                        declared[k].has_rank() && declared[k].rank() == t.rank();
+    ir::Extents extents;
+    for (std::int64_t a = 0; a < t.rank(); ++a)
+      extents.push_back(symbols.of(t.shape()[static_cast<std::size_t>(a)],
+                                   ranked ? &declared[k].extent(a) : nullptr));
+    c.types.push_back(ir::Type::tensor(t.dtype(), std::move(extents)));
+    c.contiguous.push_back(t.contiguous());
+    c.key += to_text(c.types.back()) + (t.contiguous() ? ";" : "~;");
+  }
+  for (const std::size_t k : value_inputs) {
+    if (k >= inputs.size() || !inputs[k].is_tensor()) continue;
+    c.values[k] = inputs[k].tensor().copy();
+    c.key += "#" + std::to_string(k) + "=" + bytes_of(c.values[k]);
+  }
+  return c;
+}
+
+}  // namespace rondel::passes

@@ -1,0 +1,205 @@
+#include "scalar/contract.h"
+
+#include "base/error.h"
+#include "base/float_formats.h"
+#include "base/text.h"
+#include "scalar/op_facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+namespace rondel::scalar {
+namespace {
+
+constexpr std::int64_t block = 64;
+
+/// One row of a against `width` (at most `block`) columns of b.
+template <class T> struct Strip {
+  const T* a;
+  std::int64_t a_step;
+  const T* b;
+  std::int64_t b_row, b_column;
+  std::int64_t depth, width;
+};
+
+template <bool fused, class T> [[gnu::always_inline]] inline T step(T a, T b, T sum) {
+  if constexpr (std::is_integral_v<T>) {
+    const auto product = static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b);
+    return static_cast<T>(static_cast<std::uint64_t>(sum) + product);
+  } else if constexpr (fused) {
+    return std::fma(a, b, sum);
+  } else {
+    const T product = a * b;
+    return sum + product;
+  }
+}
+
+template <bool fused, class T>
+[[gnu::always_inline]] inline void run_strip(const Strip<T>& s, T* sums) {
+  if (s.width == block && s.b_column == 1) {
+    T own[block] = {};  // nothing else points here, so the inner loop becomes vector code
+    for (std::int64_t k = 0; k < s.depth; ++k) {
+      const T a = s.a[k * s.a_step];
+      const T* b = s.b + k * s.b_row;
+      for (std::int64_t j = 0; j < block; ++j) own[j] = step<fused>(a, b[j], own[j]);
+    }
+    std::copy(own, own + block, sums);
+    return;
+  }
+  std::fill(sums, sums + block, T(0));
+  for (std::int64_t k = 0; k < s.depth; ++k) {
+    const T a = s.a[k * s.a_step];
+    const T* b = s.b + k * s.b_row;
+    for (std::int64_t j = 0; j < s.width; ++j)
+      sums[j] = step<fused>(a, b[j * s.b_column], sums[j]);
+  }
+}
+
+// fma is exact in both clones; the first has the instruction, the other calls the C library.
+[[gnu::target_clones("fma", "default")]] void strip_f32(const Strip<float>& s, float* sums) {
+  run_strip<true>(s, sums);
+}
+[[gnu::target_clones("fma", "default")]] void strip_f64(const Strip<double>& s, double* sums) {
+  run_strip<true>(s, sums);
+}
+
+template <class T> void strip(const Strip<T>& s, T* sums, bool fused) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (fused) return strip_f32(s, sums);
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (fused) return strip_f64(s, sums);
+  }
+  run_strip<false>(s, sums);
+}
+
+/// One element as `T`: integers wrap, narrow floats widen.
+template <class T> T element(const Matrix& m, std::int64_t at) {
+  const auto read = [&]<class S>(S*) { return static_cast<const S*>(m.data)[at]; };
+  const auto integer = [&]<class S>(S* tag) { return static_cast<T>(read(tag)); };
+  switch (m.dtype) {
+    case DType::f64: return static_cast<T>(read(static_cast<double*>(nullptr)));
+    case DType::f32: return static_cast<T>(read(static_cast<float*>(nullptr)));
+    case DType::f16: return static_cast<T>(f16_to_f32(read(static_cast<std::uint16_t*>(nullptr))));
+    case DType::bf16: return static_cast<T>(bf16_to_f32(read(static_cast<std::uint16_t*>(nullptr))));
+    case DType::i64: return integer(static_cast<std::int64_t*>(nullptr));
+    case DType::i32: return integer(static_cast<std::int32_t*>(nullptr));
+    case DType::i16: return integer(static_cast<std::int16_t*>(nullptr));
+    case DType::i8: return integer(static_cast<std::int8_t*>(nullptr));
+    case DType::u64: return integer(static_cast<std::uint64_t*>(nullptr));
+    case DType::u32: return integer(static_cast<std::uint32_t*>(nullptr));
+    case DType::u16: return integer(static_cast<std::uint16_t*>(nullptr));
+    case DType::u8: return integer(static_cast<std::uint8_t*>(nullptr));
+    default: invariant(false, "contract of {}", name(m.dtype)); return T(0);
+  }
+}
+
+/// A matrix of `T`: the one given, or a converted copy that lives in `storage`.
+template <class T> Matrix as(const Matrix& m, std::vector<T>& storage) {
+  const bool same = std::is_floating_point_v<T>
+                        ? is_wide_float(m.dtype)
+                        : is_integer(m.dtype) && byte_size(m.dtype) == sizeof(T);
+  if (same) return m;
+  storage.reserve(static_cast<std::size_t>(m.rows * m.columns));
+  for (std::int64_t i = 0; i < m.rows; ++i)
+    for (std::int64_t j = 0; j < m.columns; ++j)
+      storage.push_back(element<T>(m, i * m.row_stride + j * m.column_stride));
+  return {storage.data(), m.dtype, m.rows, m.columns, m.columns, 1};
+}
+
+template <class T> void put(const Matrix& c, std::int64_t at, T value) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (c.dtype == DType::f16 || c.dtype == DType::bf16) {
+      static_cast<std::uint16_t*>(c.data)[at] = f32_to_narrow(c.dtype, value);
+      return;
+    }
+  }
+  static_cast<T*>(c.data)[at] = value;
+}
+
+template <class T> void multiply(const Matrix& a_any, const Matrix& b_any, const Matrix& c, bool fused) {
+  std::vector<T> a_copy, b_copy;
+  const Matrix a = as(a_any, a_copy), b = as(b_any, b_copy);
+  T sums[block];
+  for (std::int64_t i = 0; i < c.rows; ++i) {
+    for (std::int64_t j = 0; j < c.columns; j += block) {
+      const std::int64_t width = std::min(block, c.columns - j);
+      const T* row = static_cast<const T*>(a.data) + i * a.row_stride;
+      const T* columns = static_cast<const T*>(b.data) + j * b.column_stride;
+      strip<T>({row, a.column_stride, columns, b.row_stride, b.column_stride, a.columns, width}, sums,
+               fused);
+      for (std::int64_t k = 0; k < width; ++k)
+        put(c, i * c.row_stride + (j + k) * c.column_stride, sums[k]);
+    }
+  }
+}
+
+struct Side {
+  std::int32_t buffer, leading;
+  bool transposed, vector, row;  ///< `row`: a vector lies along the columns
+};
+
+Matrix matrix(const Program& program, const Side& side, const View* views,
+              const std::int64_t* leading) {
+  const auto id = static_cast<std::size_t>(side.buffer);
+  const View& view = views[id];
+  std::int64_t offset = 0;
+  for (std::int32_t k = 0; k < side.leading; ++k) offset += leading[k] * view.strides[k];
+  Matrix m{nullptr, program.buffers[id].dtype, 1, 1, 0, 0};
+  const auto bytes = static_cast<std::int64_t>(byte_size(m.dtype));
+  m.data = static_cast<char*>(view.data) + offset * bytes;
+  const std::int64_t* extents = view.extents + side.leading;
+  const std::int64_t* strides = view.strides + side.leading;
+  const auto columns = [&](int axis) { m.columns = extents[axis], m.column_stride = strides[axis]; };
+  const auto rows = [&](int axis) { m.rows = extents[axis], m.row_stride = strides[axis]; };
+  if (side.vector) {
+    side.row ? columns(0) : rows(0);
+  } else {
+    rows(side.transposed ? 1 : 0);
+    columns(side.transposed ? 0 : 1);
+  }
+  return m;
+}
+
+}  // namespace
+
+void contract(const Matrix& a, const Matrix& b, const Matrix& c, bool fused) {
+  invariant(a.columns == b.rows && c.rows == a.rows && c.columns == b.columns,
+            "contract of [{},{}] and [{},{}] into [{},{}]", a.rows, a.columns, b.rows, b.columns,
+            c.rows, c.columns);
+  switch (c.dtype) {
+    case DType::f64: return multiply<double>(a, b, c, fused);
+    case DType::f32: case DType::f16: case DType::bf16: return multiply<float>(a, b, c, fused);
+    case DType::i64: case DType::u64: return multiply<std::uint64_t>(a, b, c, false);
+    case DType::i32: case DType::u32: return multiply<std::uint32_t>(a, b, c, false);
+    case DType::i16: case DType::u16: return multiply<std::uint16_t>(a, b, c, false);
+    case DType::i8: case DType::u8: return multiply<std::uint8_t>(a, b, c, false);
+    default: invariant(false, "contract into {}", name(c.dtype));
+  }
+}
+
+Product operands_of(const Program& program, const Contract& c, const View* views,
+                    const std::int64_t* leading) {
+  const std::int64_t* for_b = leading + c.a_leading;
+  const std::int64_t* for_c = for_b + c.b_leading;
+  Product p;
+  p.a = matrix(program, {c.a, c.a_leading, c.a_transposed, c.a_vector, true}, views, leading);
+  p.b = matrix(program, {c.b, c.b_leading, c.b_transposed, c.b_vector, false}, views, for_b);
+  const View& view = views[c.c];
+  p.c = {nullptr, program.buffers[static_cast<std::size_t>(c.c)].dtype, 1, 1, 0, 0};
+  std::int64_t offset = 0;
+  for (std::int32_t k = 0; k < c.c_leading; ++k) offset += for_c[k] * view.strides[k];
+  p.c.data = static_cast<char*>(view.data) + offset * static_cast<std::int64_t>(byte_size(p.c.dtype));
+  std::int32_t axis = c.c_leading;
+  if (!c.a_vector) {
+    p.c.rows = view.extents[axis];
+    p.c.row_stride = view.strides[axis++];
+  }
+  if (!c.b_vector) {
+    p.c.columns = view.extents[axis];
+    p.c.column_stride = view.strides[axis];
+  }
+  return p;
+}
+
+}  // namespace rondel::scalar

@@ -1,0 +1,166 @@
+#include "base/error.h"
+#include "scalar/contract.h"
+#include "scalar/interpreter_frame.h"
+#include "scalar/op_facts.h"
+
+/// Blocks, checks, calls and what a run reads of its surroundings.
+namespace rondel::scalar {
+namespace {
+
+void move(Frame& f, const std::vector<Move>& moves) {
+  for (const Move& m : moves) std::memcpy(f.slots + m.to, f.slots + m.from, slot_size);
+}
+
+/// All reads before all writes.
+void move_at_once(Frame& f, const std::vector<Move>& moves) {
+  char* at = f.scratch;
+  for (const Move& m : moves) {
+    std::memcpy(at, f.slots + m.from, slot_size);
+    at += slot_size;
+  }
+  at = f.scratch;
+  for (const Move& m : moves) {
+    std::memcpy(f.slots + m.to, at, slot_size);
+    at += slot_size;
+  }
+}
+
+bool asked_to_stop(const Frame& f) {
+  return f.context->stop && f.context->stop->load(std::memory_order_relaxed) != 0;
+}
+
+/// for_: out the index, a the lower and b the upper bound, c where `stopped` goes.
+const Step* begin_loop(Frame& f, const Step& s) {
+  const auto lo = get<std::int64_t>(f, s.a);
+  if (lo < get<std::int64_t>(f, s.b)) {
+    set(f, s.out, lo);
+    move(f, s.detail->enter);
+    return &s + 1;
+  }
+  move(f, s.detail->skip);
+  if (s.flags & conditional) set(f, s.c, lo);
+  return s.target;
+}
+
+/// end_for: out the index, a what decides going on, b the upper bound, c where `stopped` goes.
+const Step* end_plain_loop(Frame& f, const Step& s) {
+  const std::int64_t index = get<std::int64_t>(f, s.out) + 1;
+  if (index >= get<std::int64_t>(f, s.b)) return &s + 1;
+  set(f, s.out, index);
+  return s.target;
+}
+
+const Step* end_loop(Frame& f, const Step& s) {
+  const std::int64_t index = get<std::int64_t>(f, s.out) + 1;
+  const bool goes_on = !(s.flags & conditional) || get<std::uint8_t>(f, s.a);
+  if (!goes_on || index >= get<std::int64_t>(f, s.b)) {
+    move(f, s.detail->exit);
+    if (s.flags & conditional) set(f, s.c, index);
+    return &s + 1;
+  }
+  if ((s.flags & interruptible) && asked_to_stop(f)) {
+    f.status = stopped;
+    return nullptr;
+  }
+  set(f, s.out, index);
+  s.detail->swaps ? move_at_once(f, s.detail->next) : move(f, s.detail->next);
+  return s.target;
+}
+
+const Step* branch(Frame& f, const Step& s) {
+  return get<std::uint8_t>(f, s.a) ? &s + 1 : s.target;
+}
+
+const Step* end_branch(Frame& f, const Step& s) {
+  move(f, s.detail->enter);
+  return s.target;
+}
+
+const Step* read_param(Frame& f, const Step& s) {
+  set(f, s.out, f.params[s.id]);
+  return &s + 1;
+}
+
+const Step* read_extent(Frame& f, const Step& s) {
+  set(f, s.out, f.buffers[s.id].extents[s.imm]);
+  return &s + 1;
+}
+
+const Step* run_check(Frame& f, const Step& s) {
+  if (get<std::uint8_t>(f, s.a)) [[likely]]
+    return &s + 1;
+  const auto& operands = s.detail->operands;
+  for (std::size_t k = 1; k < operands.size(); ++k)
+    f.context->shown[k - 1] = get<std::int64_t>(f, operands[k]);
+  f.status = s.id + 1;
+  return nullptr;
+}
+
+std::vector<std::int64_t> leading(const Frame& f, const Step& s) {
+  std::vector<std::int64_t> values;
+  for (const std::uint32_t slot : s.detail->operands) values.push_back(get<std::int64_t>(f, slot));
+  return values;
+}
+
+/// The leading indices of one view lie inside their axes.
+void hold_inside(const Frame& f, const Step& s, std::int32_t buffer, std::int32_t axes,
+                 const std::int64_t* indices) {
+  const Bound& b = f.buffers[buffer];
+  for (std::int32_t k = 0; k < axes; ++k)
+    invariant(indices[k] >= 0 && indices[k] < b.extents[k],
+              "scalar program {}: instruction {}: index {} on axis {} of {}, extent {}",
+              f.program->name, s.at, indices[k], k,
+              f.program->buffers[static_cast<std::size_t>(buffer)].name, b.extents[k]);
+}
+
+const Step* run_call(Frame& f, const Step& s) {
+  const Call& call = f.program->calls[static_cast<std::size_t>(s.id)];
+  const std::vector<std::int64_t> indices = leading(f, s);
+  const std::int64_t* next = indices.data();
+  std::vector<View> views;
+  for (const Call::Operand& operand : call.views) {
+    hold_inside(f, s, operand.buffer, operand.leading, next);
+    const Bound& b = f.buffers[operand.buffer];
+    std::int64_t offset = 0;
+    for (std::int32_t k = 0; k < operand.leading; ++k) offset += *next++ * b.strides[k];
+    const DType t = f.program->buffers[static_cast<std::size_t>(operand.buffer)].dtype;
+    views.push_back({b.data + offset * static_cast<std::int64_t>(byte_size(t)),
+                     b.extents + operand.leading, b.strides + operand.leading});
+  }
+  f.status = call.function(*f.context, views, call.attributes.get());
+  return f.status == done ? &s + 1 : nullptr;
+}
+
+const Step* run_contract(Frame& f, const Step& s) {
+  const Contract& c = f.program->contracts[static_cast<std::size_t>(s.id)];
+  const std::vector<std::int64_t> indices = leading(f, s);
+  hold_inside(f, s, c.a, c.a_leading, indices.data());
+  hold_inside(f, s, c.b, c.b_leading, indices.data() + c.a_leading);
+  hold_inside(f, s, c.c, c.c_leading, indices.data() + c.a_leading + c.b_leading);
+  std::vector<View> views;
+  for (std::size_t i = 0; i < f.program->buffers.size(); ++i)
+    views.push_back({f.buffers[i].data, f.buffers[i].extents, f.buffers[i].strides});
+  const Product p = operands_of(*f.program, c, views.data(), indices.data());
+  contract(p.a, p.b, p.c, c.fused);
+  return &s + 1;
+}
+
+}  // namespace
+
+Handler control_handler(const Inst& i, const Detail& detail) {
+  switch (i.op) {
+    case Op::param: return read_param;
+    case Op::extent: return read_extent;
+    case Op::for_: return begin_loop;
+    case Op::end_for:
+      return i.flags == 0 && detail.next.empty() ? end_plain_loop : end_loop;
+    case Op::if_: return branch;
+    case Op::else_: case Op::end_if: return end_branch;
+    case Op::check: return run_check;
+    case Op::call: return run_call;
+    case Op::contract: return run_contract;
+    default: return nullptr;
+  }
+}
+
+}  // namespace rondel::scalar

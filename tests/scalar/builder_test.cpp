@@ -1,0 +1,43 @@
+#include "scalar/builder.h"
+#include "scalar/run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rondel::scalar {
+namespace {
+
+using testing::HasSubstr;
+
+Buffer vector_of(const char* name, DType dtype, Access access) {
+  return {.name = name, .dtype = dtype, .access = access, .extents = {-1}};
+}
+
+TEST(Builder, adds_two_vectors) {
+  Builder b("add");
+  const auto x = b.buffer(vector_of("x", DType::f32, Access::in));
+  const auto y = b.buffer(vector_of("y", DType::f32, Access::out));
+  const Ex zero = b.index(0), n = b.extent(x, 0);
+  b.for_each(zero, n, [&](Ex i) { b.store(y, {i}, b.load(x, {i}) * 2 + 1.5); });
+  const auto program = b.finish();
+  EXPECT_EQ(to_text(*program), R"(program add
+in x: f32[?]
+out y: f32[?]
+  %0 = constant i64 0
+  %1 = extent x axis 0
+  %2 = constant f32 2
+  %3 = constant f32 1.5
+  %4 = for parallel %0, %1
+    %5 = load x %4
+    %6 = mul f32 %5, %2
+    %7 = add f32 %6, %3
+    store y %4, %7
+  end_for
+)");
+  const Tensor in = Tensor::from<float>({3}, {1, 2, 3}), out(DType::f32, {3});
+  EXPECT_EQ(interpreted(program, {in, out}), done);
+  EXPECT_EQ(out.data_as<float>()[2], 7.5f);
+}
+
+}  // namespace
+}  // namespace rondel::scalar

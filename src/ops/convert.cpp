@@ -5,12 +5,12 @@
 namespace rondel::ops {
 namespace {
 
-scalar::Builder::ScaleRounding rounding(const ir::Attributes& a) {
+ScaleRounding rounding(const ir::Attributes& a) {
   const std::string mode = a.s("round_mode", "up");
-  if (mode == "up") return scalar::Builder::ScaleRounding::up;
-  if (mode == "down") return scalar::Builder::ScaleRounding::down;
+  if (mode == "up") return ScaleRounding::up;
+  if (mode == "down") return ScaleRounding::down;
   require(mode == "nearest", "round_mode is '{}'; expected 'up', 'down' or 'nearest'", mode);
-  return scalar::Builder::ScaleRounding::nearest;
+  return ScaleRounding::nearest;
 }
 
 Ex converted(Emitter& e, Ex x) {

@@ -1,0 +1,432 @@
+#include "scalar/random_program.h"
+
+#include "scalar/builder.h"
+
+#include <random>
+
+namespace rondel::scalar {
+namespace {
+
+const DType computed[] = {DType::f32, DType::f32, DType::f64, DType::i64, DType::i32,
+                          DType::i16, DType::i8,  DType::u64, DType::u32, DType::u16,
+                          DType::u8,  DType::f16, DType::bf16, DType::boolean};
+const DType stored_only[] = {DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz,
+                             DType::f8e8m0,   DType::f4e2m1,     DType::i4,     DType::u4,
+                             DType::i2,       DType::u2,         DType::c64,    DType::c128};
+
+/// Writes one program. Loads keep to their extents by `index`; trips of parallel loops store only
+/// where their own index leads and load only what nobody stores.
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) : rng_(seed), b_("random" + std::to_string(seed)) {
+    out_.seed = seed;
+  }
+
+  RandomProgram run() {
+    for (int n = one_of(2, 4); n > 0; --n) parameter(Access::in);
+    for (int n = one_of(1, 3); n > 0; --n) parameter(Access::out);
+    if (chance(3)) parameter(Access::inout);
+    if (chance(4)) product_parameters();
+    for (int n = one_of(0, 2); n > 0; --n) pool_.push_back(parameter_value());
+    for (int n = one_of(0, 2); n > 0; --n) local();
+    for (int n = one_of(2, 6); n > 0; --n) statement(0);
+    if (product_ >= 0) b_.contract(product(), {});
+    out_.program = b_.finish();
+    return std::move(out_);
+  }
+
+ private:
+  struct Array {
+    std::int32_t id;
+    DType dtype;
+    Shape shape;
+    Access access;
+  };
+  /// A parallel loop that is open: what its trips may store.
+  struct Region {
+    const Array* target;
+    Indices fixed;
+  };
+
+  // ------------------------------------------------------------------ choices
+  int one_of(int low, int high) { return low + static_cast<int>(rng_() % static_cast<unsigned>(high - low + 1)); }
+  bool chance(int n) { return rng_() % static_cast<unsigned>(n) == 0; }
+  DType computed_type() { return computed[rng_() % std::size(computed)]; }
+  DType any_type() { return chance(4) ? stored_only[rng_() % std::size(stored_only)] : computed_type(); }
+
+  // ------------------------------------------------------------------ buffers
+  void bind(Access access, DType t, Shape shape, int layout) {
+    Shape extents = shape;
+    for (auto& e : extents)
+      if (chance(2)) e = -1;
+    const std::string name = "p" + std::to_string(out_.tensors.size());
+    const auto id = b_.buffer({name, t, access, extents, layout == 0, -1});
+    arrays_.push_back({id, t, shape, access});
+    out_.tensors.push_back(random_tensor(rng_(), t, std::move(shape), layout));
+  }
+
+  void parameter(Access access) {
+    Shape shape;
+    for (int rank = one_of(0, 3); rank > 0; --rank) shape.push_back(one_of(1, 9));
+    const int layout = chance(2) ? 0 : one_of(0, access == Access::in ? 4 : 3);
+    bind(access, any_type(), std::move(shape), layout);
+  }
+
+  Ex parameter_value() {
+    out_.params.push_back(one_of(-2, 9));
+    return b_.param();
+  }
+
+  void product_parameters() {
+    static const DType types[] = {DType::f32, DType::f64, DType::f16, DType::bf16,
+                                  DType::i32, DType::u8,  DType::i64};
+    const DType t = types[rng_() % std::size(types)];
+    const std::int64_t m = one_of(1, 7), n = one_of(1, 70), k = one_of(0, 9);
+    const bool flip = chance(2);
+    product_ = static_cast<int>(arrays_.size());
+    transposed_ = flip;
+    bind(Access::in, t, flip ? Shape{k, m} : Shape{m, k}, one_of(0, 3));
+    bind(Access::in, t, {k, n}, one_of(0, 3));
+    bind(Access::out, t, {m, n}, one_of(0, 2));
+    reserved_ = {product_, product_ + 1, product_ + 2};
+  }
+
+  Contract product() {
+    Contract c;
+    c.a = product_;
+    c.b = product_ + 1;
+    c.c = product_ + 2;
+    c.a_transposed = transposed_;
+    c.fused = !chance(3);
+    return c;
+  }
+
+  void local() {
+    Shape shape;
+    for (int rank = one_of(1, 2); rank > 0; --rank) shape.push_back(one_of(1, 8));
+    DType t = any_type();
+    if (t == DType::c128) t = DType::f64;
+    const auto id = b_.local("l" + std::to_string(arrays_.size()), t, shape);
+    std::vector<Ex> extents;
+    for (const std::int64_t n : shape) extents.push_back(b_.index(n));
+    const Ex value = expression(t, 1);
+    b_.for_all(extents, [&](const Indices& at) { b_.store(id, at, value); });
+    arrays_.push_back({id, t, shape, Access::local});
+  }
+
+  // ------------------------------------------------------------------ expressions
+  Ex constant(DType t) {
+    if (is_complex(t)) t = DType::i32;
+    if (is_float(t)) {
+      static const double values[] = {0, 1, -1, 0.5, 3, -2.25, 1e-3, 100};
+      return b_.constant(t, values[rng_() % std::size(values)]);
+    }
+    return b_.constant(t, static_cast<std::int64_t>(chance(4) ? rng_() : rng_() % 9 - 2));
+  }
+
+  const Array* readable(DType t) {
+    std::vector<const Array*> found;
+    for (const Array& a : arrays_) {
+      const bool settled = a.access == Access::in || regions_.empty();
+      if (a.dtype == t && settled && usable(a)) found.push_back(&a);
+    }
+    return found.empty() ? nullptr : found[rng_() % found.size()];
+  }
+
+  bool usable(const Array& a) const {
+    const bool empty = std::find(a.shape.begin(), a.shape.end(), 0) != a.shape.end();
+    return !empty && std::find(reserved_.begin(), reserved_.end(), a.id) == reserved_.end();
+  }
+
+  /// Any i64 brought into [0, n).
+  Ex index(std::int64_t n) {
+    const Ex any = expression(DType::i64, 2) % n;
+    return (any + n) % n;
+  }
+
+  Indices indices(const Array& a) {
+    Indices out;
+    for (const std::int64_t n : a.shape) out.push_back(index(n));
+    return out;
+  }
+
+  Ex leaf(DType t) {
+    std::vector<Ex> found;
+    for (const Ex& x : pool_)
+      if (x.type() == t) found.push_back(x);
+    if (!found.empty() && !chance(3)) return found[rng_() % found.size()];
+    if (const Array* a = readable(t); a && loads_ > 0 && !chance(3)) {
+      --loads_;
+      return b_.load(a->id, indices(*a));
+    }
+    if (!is_complex(t)) return constant(t);
+    return t == DType::c64 ? bitcast(t, constant(DType::u64)) : complex_leaf();
+  }
+
+  /// A c128 can only be loaded; without a buffer to load from there is a local of one element.
+  Ex complex_leaf() {
+    if (const Array* a = readable(DType::c128)) {
+      Indices zeros(a->shape.size(), b_.index(0));
+      return b_.load(a->id, zeros);
+    }
+    throw std::logic_error("no c128 to load");
+  }
+
+  Ex expression(DType t, int depth) {
+    if (depth >= 4 || chance(4)) return leaf(t);
+    if (is_complex(t)) return chance(2) ? select(condition(depth + 1), leaf(t), leaf(t)) : leaf(t);
+    if (chance(5)) return select(condition(depth + 1), expression(t, depth + 1), expression(t, depth + 1));
+    if (chance(5)) return b_.cast(t, expression(computed_type(), depth + 1), chance(2));
+    if (t == DType::boolean) return condition(depth);
+    if (is_small_float(t) || (is_integer(t) && file_bits(t) < 8))
+      return b_.cast(t, expression(DType::f32, depth + 1), chance(2));
+    return is_integer(t) ? integer(t, depth + 1) : real(t, depth + 1);
+  }
+
+  Ex integer(DType t, int depth) {
+    static const Op ops[] = {Op::add, Op::sub, Op::mul, Op::div,  Op::rem,
+                             Op::band, Op::bor, Op::bxor, Op::shl, Op::shr};
+    if (chance(8)) return chance(2) ? -expression(t, depth) : ~expression(t, depth);
+    if (chance(8)) return min(expression(t, depth), expression(t, depth));
+    if (chance(8) && (t == DType::u32 || t == DType::i64)) {
+      const Ex x = expression(t == DType::u32 ? DType::f32 : DType::f64, depth);
+      return bitcast(t, select(is_nan(x), literal(x, 1), x));
+    }
+    const Ex a = expression(t, depth), b = expression(t, depth);
+    return b_.binary(ops[rng_() % std::size(ops)], a, b);
+  }
+
+  Ex real(DType t, int depth) {
+    static const Op unaries[] = {Op::neg, Op::sqrt, Op::floor, Op::ceil, Op::trunc, Op::round_even};
+    static const Op ops[] = {Op::add, Op::sub, Op::mul, Op::div, Op::add, Op::mul, Op::rem};
+    if (chance(5)) return b_.unary(unaries[rng_() % std::size(unaries)], expression(t, depth));
+    if (chance(6)) return fma(expression(t, depth), expression(t, depth), expression(t, depth));
+    if (chance(8)) return max(expression(t, depth), expression(t, depth));
+    if (chance(8)) return abs(expression(t, depth));
+    const Ex a = expression(t, depth), b = expression(t, depth);
+    return b_.binary(ops[rng_() % std::size(ops)], a, b);
+  }
+
+  Ex condition(int depth) {
+    static const Op ops[] = {Op::eq, Op::ne, Op::lt, Op::le};
+    if (depth >= 4) return leaf(DType::boolean);
+    if (chance(4)) return expression(DType::boolean, 3) & expression(DType::boolean, 3);
+    DType t = computed_type();
+    if (t == DType::boolean) t = DType::i64;
+    const Ex a = expression(t, depth + 1), b = expression(t, depth + 1);
+    return b_.binary(ops[rng_() % std::size(ops)], a, b);
+  }
+
+  // ------------------------------------------------------------------ statements
+  /// What `body` adds to the pool goes when it ends.
+  template <class F> void scope(F body) {
+    const std::size_t size = pool_.size();
+    body();
+    pool_.resize(size);
+  }
+
+  void statement(int depth) {
+    loads_ = 6;
+    if (depth >= 3) return store();
+    switch (one_of(0, 9)) {
+      case 0: case 1: return depth < 2 ? counted_loop(depth) : store();
+      case 2: return carried_loop(depth);
+      case 3: return while_loop(depth);
+      case 4: return branch(depth);
+      case 5: return parallel_loop(depth);
+      case 6: return check();
+      case 7: return reduction();
+      default: return store();
+    }
+  }
+
+  void store() {
+    if (!regions_.empty()) {
+      const Region& r = regions_.back();
+      Indices at = r.fixed;
+      for (std::size_t axis = at.size(); axis < r.target->shape.size(); ++axis)
+        at.push_back(index(r.target->shape[axis]));
+      return b_.store(r.target->id, at, expression(r.target->dtype, 0));
+    }
+    std::vector<const Array*> found;
+    for (const Array& a : arrays_)
+      if (a.access != Access::in && usable(a)) found.push_back(&a);
+    if (found.empty()) return;
+    const Array& a = *found[rng_() % found.size()];
+    const Indices at = indices(a);
+    b_.store(a.id, at, value_for(a));
+  }
+
+  /// c128 may have nothing to be made of but itself.
+  Ex value_for(const Array& a) {
+    if (a.dtype == DType::c128 && !readable(DType::c128)) {
+      Indices zeros(a.shape.size(), b_.index(0));
+      return b_.load(a.id, zeros);
+    }
+    return expression(a.dtype, 0);
+  }
+
+  Ex bound() {
+    if (chance(3)) {
+      const Array& a = arrays_[rng_() % arrays_.size()];
+      if (!a.shape.empty()) return b_.extent(a.id, 0);
+    }
+    if (chance(4)) return expression(DType::i64, 2) % 6;
+    return b_.index(one_of(0, 6));
+  }
+
+  void statements(int depth) {
+    for (int n = one_of(1, 3); n > 0; --n) statement(depth);
+  }
+
+  void counted_loop(int depth) {
+    const Ex lo = b_.index(one_of(-1, 1)), hi = bound();
+    const std::uint8_t flags = chance(3) ? interruptible : std::uint8_t{0};
+    b_.for_each(lo, hi, [&](Ex i) {
+      scope([&] {
+        pool_.push_back(i);
+        statements(depth + 1);
+      });
+    }, flags);
+  }
+
+  std::vector<Ex> initial() {
+    std::vector<Ex> inits;
+    for (int n = one_of(1, 3); n > 0; --n) inits.push_back(expression(computed_type(), 2));
+    return inits;
+  }
+
+  std::vector<Ex> nexts(std::span<const Ex> carried) {
+    std::vector<Ex> out;
+    for (const Ex& x : carried) {
+      std::vector<Ex> alike;
+      for (const Ex& y : carried)
+        if (y.type() == x.type()) alike.push_back(y);
+      out.push_back(chance(3) ? alike[rng_() % alike.size()] : expression(x.type(), 1));
+    }
+    return out;
+  }
+
+  void carried_loop(int depth) {
+    const Ex lo = b_.index(one_of(0, 1)), hi = bound();
+    const auto finals = b_.for_(lo, hi, initial(), [&](Ex i, std::span<const Ex> carried) {
+      std::vector<Ex> next;
+      scope([&] {
+        pool_.push_back(i);
+        pool_.insert(pool_.end(), carried.begin(), carried.end());
+        if (depth < 2 && chance(2)) statement(depth + 1);
+        loads_ = 4;
+        next = nexts(carried);
+      });
+      return next;
+    });
+    pool_.insert(pool_.end(), finals.begin(), finals.end());
+  }
+
+  void while_loop(int depth) {
+    const Ex lo = b_.index(0), hi = b_.index(one_of(0, 12));
+    const auto finals = b_.for_while(lo, hi, initial(), [&](Ex i, std::span<const Ex> carried) {
+      std::vector<Ex> next;
+      scope([&] {
+        pool_.push_back(i);
+        pool_.insert(pool_.end(), carried.begin(), carried.end());
+        if (depth < 2 && chance(3)) statement(depth + 1);
+        loads_ = 4;
+        next = nexts(carried);
+        next.insert(next.begin(), condition(1) | (i < one_of(0, 4)));
+      });
+      return next;
+    });
+    pool_.insert(pool_.end(), finals.begin(), finals.end());
+  }
+
+  void branch(int depth) {
+    const Ex when = condition(0);
+    if (chance(3)) return b_.if_(when, [&] { scope([&] { statements(depth + 1); }); });
+    const DType t = computed_type(), u = computed_type();
+    const Builder::Branch arm = [&] {
+      std::vector<Ex> yields;
+      scope([&] {
+        if (chance(2)) statement(depth + 1);
+        loads_ = 4;
+        yields = {expression(t, 1), expression(u, 1)};
+      });
+      return yields;
+    };
+    const auto merged = b_.if_(when, arm, arm);
+    pool_.insert(pool_.end(), merged.begin(), merged.end());
+  }
+
+  void parallel_loop(int depth) {
+    Region region{};
+    if (!regions_.empty()) {
+      region = regions_.back();
+      if (region.fixed.size() >= region.target->shape.size()) return store();
+    } else {
+      std::vector<const Array*> found;
+      for (const Array& a : arrays_)
+        if (a.access != Access::in && !a.shape.empty() && usable(a) && a.dtype != DType::c128)
+          found.push_back(&a);
+      if (found.empty()) return;
+      region.target = found[rng_() % found.size()];
+    }
+    const auto axis = static_cast<std::int64_t>(region.fixed.size());
+    b_.for_each(b_.index(0), b_.extent(region.target->id, axis), [&](Ex i) {
+      scope([&] {
+        Region inner = region;
+        inner.fixed.push_back(i);
+        regions_.push_back(inner);
+        pool_.push_back(i);
+        for (int n = one_of(1, 2); n > 0; --n) {
+          loads_ = 6;
+          chance(3) ? parallel_loop(depth + 1) : store();
+        }
+        regions_.pop_back();
+      });
+    });
+  }
+
+  void check() {
+    if (!regions_.empty()) return store();
+    const Ex holds = condition(1) | (expression(DType::i32, 2) < one_of(0, 40));
+    b_.check(holds, "check of {} and {}", {expression(DType::i64, 2), expression(DType::i64, 2)});
+  }
+
+  void reduction() {
+    if (!regions_.empty()) return store();
+    std::vector<const Array*> found;
+    for (const Array& a : arrays_)
+      if (a.access == Access::in && a.shape.size() == 1 && usable(a) && !is_complex(a.dtype))
+        found.push_back(&a);
+    if (found.empty()) return store();
+    const Array& a = *found[rng_() % found.size()];
+    const DType t = chance(2) ? DType::f32 : DType::i32;
+    const bool sum = chance(2);
+    const Ex first = b_.constant(t, std::int64_t{0});
+    const Ex n = b_.extent(a.id, 0) * one_of(1, 40);
+    const auto element = [&](Ex i) {
+      return std::vector<Ex>{b_.cast(t, b_.load(a.id, {i % a.shape[0]})) * 3};
+    };
+    const auto combine = [&](std::span<const Ex> x, std::span<const Ex> y) {
+      return std::vector<Ex>{sum ? x[0] + y[0] : max(x[0], y[0])};
+    };
+    pool_.push_back(b_.reduce(n, {first}, element, combine)[0]);
+  }
+
+  std::mt19937_64 rng_;
+  Builder b_;
+  RandomProgram out_;
+  std::vector<Array> arrays_;
+  std::vector<Ex> pool_;
+  std::vector<Region> regions_;
+  std::vector<std::int32_t> reserved_;
+  int product_ = -1;
+  bool transposed_ = false;
+  int loads_ = 6;
+};
+
+}  // namespace
+
+RandomProgram random_program(std::uint64_t seed) { return Generator(seed).run(); }
+
+}  // namespace rondel::scalar

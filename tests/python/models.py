@@ -1,0 +1,133 @@
+"""Small builders for test models, and the few words the tests share.
+
+Models are written in ONNX's own text form, so that a test shows its model and its expectation together:
+
+    run("f (float[2] x) => (float[2] y) { y = Add (x, x) }", {"x": [1, 2]})
+
+An untyped name is legal inside bodies; `float` is a scalar, `float[]` a tensor of unknown rank.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from onnx import TensorProto, helper
+
+import rondel
+
+LOOP_VERSIONS = [1, 11, 13, 16, 19, 21, 23, 24, 25]
+SCAN_VERSIONS = [9, 11, 16, 19, 21, 23, 24, 25]  # Scan-8 has another form and tests of its own
+IF_VERSIONS = [1, 11, 13, 16, 19, 21, 23, 24, 25]
+INT64_MAX = 2**63 - 1
+
+
+def ir_version(opset: int) -> int:
+    """The least IR version that may carry this opset (3 is the first with opset imports)."""
+    with contextlib.suppress(Exception):
+        return max(3, helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
+    return 10
+
+
+def model(text: str, opset: int = 21, ir: int | None = None, domains: dict[str, int] | None = None):
+    """A ModelProto from the text of its graph (and of its local functions, after the graph)."""
+    imports = {"": opset, **(domains or {})}
+    listed = ", ".join(f'"{d}" : {v}' for d, v in imports.items())
+    header = f"<ir_version: {ir or ir_version(opset)}, opset_import: [{listed}]>"
+    return onnx.parser.parse_model(f"{header}\n{text}")
+
+
+def session(source, opset: int = 21, options=None, domains=None):
+    """A session of a model given as text, ModelProto, bytes or path."""
+    if isinstance(source, str) and "=>" in source:
+        source = model(source, opset, domains=domains)
+    return rondel.InferenceSession(source, options)
+
+
+def run(source, feeds=None, opset: int = 21, options=None, run_options=None, domains=None):
+    return session(source, opset, options, domains).run(None, feeds or {}, run_options)
+
+
+def options(**fields):
+    """SessionOptions with these fields set."""
+    made = rondel.SessionOptions()
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def run_options(**fields):
+    made = rondel.RunOptions()
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def f32(*values):
+    return np.array(values, np.float32)
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+def scalar(value, dtype=np.int64):
+    return np.array(value, dtype)
+
+
+TRUE = np.array(True)
+FALSE = np.array(False)
+
+
+def same(got, want):
+    """Bit for bit the same tensor: dtype, shape and elements (NaN equals NaN)."""
+    want = np.asarray(want)
+    got = np.asarray(got)
+    assert got.dtype == want.dtype, f"dtype {got.dtype}, expected {want.dtype}"
+    assert got.shape == want.shape, f"shape {got.shape}, expected {want.shape}"
+    if want.dtype.kind in "OUS":
+        assert got.tolist() == want.tolist()
+    elif want.dtype.kind in "fc":
+        np.testing.assert_array_equal(got, want)
+    else:
+        assert got.tobytes() == np.ascontiguousarray(want).tobytes(), f"{got} is not {want}"
+
+
+def strings(*values):
+    return np.array(values, dtype=object)
+
+
+@contextlib.contextmanager
+def refused(kind, *words):
+    """The block raises `kind`, and its message has each of the words (a tuple: one of them)."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    says(caught.value, *words)
+
+
+def says(error, *words):
+    """The error's message has each word, whatever its case and the spaces inside shapes."""
+    message = str(error).lower()
+    dense = message.replace(" ", "")
+    for word in words:
+        choices = word if isinstance(word, tuple) else (word,)
+        found = any(c.lower() in message or c.lower().replace(" ", "") in dense for c in choices)
+        assert found, f"no {' or '.join(choices)!r} in the message: {error}"
+
+
+def tensor(name, array):
+    return onnx.numpy_helper.from_array(np.asarray(array), name)
+
+
+def value(name, dtype=TensorProto.FLOAT, shape=None):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def make_model(nodes, inputs, outputs, initializers=(), opset=21, functions=(), domains=None, **graph_fields):
+    """A ModelProto from parts, for what the text form cannot say."""
+    graph = helper.make_graph(list(nodes), "graph", list(inputs), list(outputs), list(initializers), **graph_fields)
+    imports = [helper.make_opsetid(d, v) for d, v in {"": opset, **(domains or {})}.items()]
+    return helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=ir_version(opset))

@@ -322,17 +322,14 @@ def test_wrong_axes_and_directions_are_refused(attribute, values):
 
 @pytest.mark.parametrize(
     ("inputs", "outputs"),
-    [("s", "s, s"), ("s, e, f", "s, e"), ("s, e", "s"), ("s, e", "s, e, e")],
-    ids=["an input too few", "an input too many", "an output too few", "an output too many"],
+    [("s", "s, s"), ("s, e, f", "s, e"), ("s, e", "s")],
+    ids=["an input too few", "an input too many", "an output too few"],
 )
 def test_body_arity_mismatch_is_refused(inputs, outputs):
     text = f"""
     main (float s0, float[l] x) => (float total, float[l] sums) {{
       [crooked] total, sums = Scan (s0, x) <num_scan_inputs: int = 1, body: graph = body ({inputs}) => ({outputs}) {{ }}>
     }}"""
-    if outputs == "s, e, e":  # more results than the node names: legal, the last is not read
-        same(run(text, {"s0": scalar(1, np.float32), "x": f32(2, 3)})[1], f32(2, 3))
-        return
     with refused(rondel.CallerError, "crooked"):
         session(text)
 

@@ -1,0 +1,462 @@
+"""What bad input gets: an error of the right kind that names the node, the value and what was expected.
+
+Nothing here may crash, hang or give half an output.
+"""
+
+import random
+
+import numpy as np
+import onnx
+import pytest
+import rondel
+from models import f32, i64, make_model, model, refused, run, scalar, session, tensor, value
+from onnx import TensorProto, helper
+
+GOOD = """
+main (float[2, k] features, int64 shift) => (float[2, k] y) {
+  one = Cast <to: int = 1> (shift)
+  [adding] y = Add (features, one)
+}"""
+FEEDS = {"features": np.ones((2, 3), np.float32), "shift": scalar(1)}
+
+
+def good_bytes():
+    return model(GOOD).SerializeToString()
+
+
+# ---- the kinds ------------------------------------------------------------------------------------------
+
+
+def test_the_kinds_of_errors():
+    assert issubclass(rondel.Error, Exception)
+    assert issubclass(rondel.CallerError, (rondel.Error,)) and issubclass(rondel.CallerError, ValueError)
+    assert issubclass(rondel.UnsupportedError, rondel.Error)
+    assert issubclass(rondel.UnsupportedError, NotImplementedError)
+    for kind in (rondel.InternalError, rondel.LimitExceeded, rondel.Cancelled, rondel.DeadlineExceeded):
+        assert issubclass(kind, rondel.Error)
+        assert not issubclass(kind, rondel.CallerError)
+
+
+# ---- files ----------------------------------------------------------------------------------------------
+
+
+def test_missing_file(tmp_path):
+    path = tmp_path / "nowhere.onnx"
+    with refused(rondel.CallerError, "nowhere.onnx"):
+        rondel.InferenceSession(str(path))
+    with refused(rondel.CallerError, "nowhere.onnx"):
+        rondel.InferenceSession(path)
+
+
+def test_a_folder_is_not_a_model(tmp_path):
+    with refused(rondel.CallerError, tmp_path.name):
+        rondel.InferenceSession(str(tmp_path))
+
+
+@pytest.mark.parametrize("source", ["file", "bytes"])
+def test_empty(source, tmp_path):
+    path = tmp_path / "empty.onnx"
+    path.write_bytes(b"")
+    with refused(rondel.CallerError, ("empty", "no graph", "model")):
+        rondel.InferenceSession(str(path) if source == "file" else b"")
+
+
+def test_truncated_anywhere():
+    whole = good_bytes()
+    for length in range(1, len(whole)):
+        try:
+            s = rondel.InferenceSession(whole[:length])
+        except rondel.InternalError as error:
+            pytest.fail(f"{length} of {len(whole)} bytes: blamed on ourselves: {error}")
+        except rondel.Error:
+            continue
+        # A prefix may end where a field ends (a graph without its opset import): then it must still not crash.
+        with np.errstate(all="ignore"):
+            try:
+                s.run(None, FEEDS)
+            except rondel.InternalError as error:
+                pytest.fail(f"{length} of {len(whole)} bytes: blamed on ourselves: {error}")
+            except rondel.Error:
+                pass
+
+
+def test_truncated_file_is_the_callers_error(tmp_path):
+    whole = good_bytes()
+    path = tmp_path / "cut.onnx"
+    path.write_bytes(whole[: len(whole) // 2])
+    with refused(rondel.CallerError, "cut.onnx"):
+        rondel.InferenceSession(str(path))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_bytes(seed):
+    source = random.Random(seed)
+    noise = source.randbytes(source.choice([1, 2, 7, 64, 1000, 4096]))
+    with pytest.raises((rondel.CallerError, rondel.UnsupportedError)):
+        rondel.InferenceSession(noise)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_flipped_bytes_never_crash(seed):
+    source = random.Random(seed)
+    spoiled = bytearray(good_bytes())
+    for _ in range(source.randint(1, 4)):
+        spoiled[source.randrange(len(spoiled))] = source.randrange(256)
+    try:
+        rondel.InferenceSession(bytes(spoiled)).run(None, FEEDS)
+    except rondel.InternalError as error:
+        pytest.fail(f"seed {seed}: blamed on ourselves: {error}")
+    except rondel.Error:
+        pass
+
+
+@pytest.mark.parametrize("wrong", [None, 3, 2.5, ["model"], {"graph": 1}])
+def test_a_model_of_no_known_kind(wrong):
+    with pytest.raises((TypeError, ValueError)):
+        rondel.InferenceSession(wrong)
+
+
+# ---- models ---------------------------------------------------------------------------------------------
+
+
+def test_unknown_op():
+    with refused(rondel.CallerError, "strange", "Frobnicate"):
+        session("main (float[2] x) => (float[2] y) { [strange] y = Frobnicate (x) }")
+
+
+def test_unknown_domain():
+    text = "main (float[2] x) => (float[2] y) { [strange] y = com.example.Sum (x) }"
+    with refused(rondel.CallerError, "com.example"):
+        session(text, domains={"com.example": 1})
+
+
+def test_domain_not_imported():
+    with refused(rondel.CallerError, "com.example"):
+        session("main (float[2] x) => (float[2] y) { [strange] y = com.example.Sum (x) }")
+
+
+def test_opset_newer_than_ours():
+    with refused(rondel.CallerError, "999"):
+        session(GOOD, opset=999)
+
+
+def test_opset_of_zero_or_less():
+    for opset in (0, -1):
+        made = model(GOOD)
+        made.opset_import[0].version = opset
+        with refused(rondel.CallerError, "opset"):
+            session(made)
+
+
+def test_no_opset_import():
+    made = model(GOOD)
+    del made.opset_import[:]
+    with refused(rondel.CallerError, "opset"):
+        session(made)
+
+
+def test_ir_version_newer_than_ours():
+    made = model(GOOD)
+    made.ir_version = 9999
+    with refused(rondel.CallerError, "ir", "9999"):
+        session(made)
+
+
+def test_an_op_before_its_first_opset():
+    with refused(rondel.CallerError, "Trilu", "13"):
+        session("main (float[2, 2] x) => (float[2, 2] y) { y = Trilu (x) }", opset=13)
+
+
+def test_a_listed_schema_without_kernel_is_unsupported_and_named():
+    # DeformConv is a standard op outside of what this version runs; ImageDecoder likewise.
+    text = "main (uint8[n] x) => (uint8[a, b, c] y) { [picture] y = ImageDecoder (x) }"
+    try:
+        session(text)
+    except rondel.UnsupportedError as error:
+        assert "ImageDecoder" in str(error)
+
+
+def test_a_cycle():
+    text = "main (float[2] x) => (float[2] y) { a = Add (x, b)  b = Neg (a)  y = Neg (b) }"
+    with refused(rondel.CallerError, ("a", "b")):
+        session(text)
+
+
+def test_nodes_out_of_order_are_refused_by_name():
+    text = "main (float[2] x) => (float[2] y) { y = Neg (later)  later = Abs (x) }"
+    with refused(rondel.CallerError, "later"):
+        session(text)
+
+
+def test_a_value_nobody_makes():
+    with refused(rondel.CallerError, "ghost"):
+        session("main (float[2] x) => (float[2] y) { [haunted] y = Add (x, ghost) }")
+
+
+def test_an_output_nobody_makes():
+    with refused(rondel.CallerError, "ghost"):
+        session("main (float[2] x) => (float[2] ghost) { y = Neg (x) }")
+
+
+def test_a_value_made_twice():
+    with refused(rondel.CallerError, "twin"):
+        session("main (float[2] x) => (float[2] twin) { twin = Neg (x)  twin = Abs (x) }")
+
+
+def test_an_input_made_again():
+    with refused(rondel.CallerError, "x"):
+        session("main (float[2] x) => (float[2] x) { x = Neg (x) }")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("y = Add (x)", ("add",)),
+        ("y = Neg (x, x)", ("neg",)),
+        ("y, z = Neg (x)", ("neg",)),
+        ("y = Add (x, )", ("add",)),
+        ("y = Neg ()", ("neg",)),
+    ],
+)
+def test_wrong_number_of_inputs_or_outputs(line, words):
+    with refused(rondel.CallerError, *words):
+        session(f"main (float[2] x) => (float[2] y) {{ [odd] {line} }}")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('y = Transpose <perm: string = "ab"> (x)', ("transpose", "perm")),
+        ("y = Concat (x, x)", ("concat", "axis")),
+        ("y = Neg <colour: int = 3> (x)", ("neg", "colour")),
+        ("y = Concat <axis: int = 5> (x, x)", ("concat", "axis", "5")),
+        ("y = Transpose <perm: ints = [0, 0]> (x)", ("transpose", "perm")),
+        ("y = Transpose <perm: ints = [0, 7]> (x)", ("transpose", "perm")),
+        ("y = Transpose <perm: ints = [0]> (x)", ("transpose", "perm")),
+        ("y = Cast <to: int = 99> (x)", ("cast", "99")),
+        ("y = Softmax <axis: int = 2> (x)", ("softmax", "axis")),
+    ],
+)
+def test_wrong_attributes(line, words):
+    with refused(rondel.CallerError, *words):
+        run(f"main (float[2, 3] x) => (float[] y) {{ [odd] {line} }}", {"x": np.ones((2, 3), np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("y = Add (x, n)", ("add", ("f32", "float"), ("i64", "int64"))),
+        ("y = And (x, x)", ("and", "bool")),
+        ("y = BitwiseAnd (x, x)", ("bitwiseand",)),
+        ("y = Reshape (x, x)", ("reshape", "shape")),
+        ("y = Gather (x, x)", ("gather", "indices")),
+    ],
+)
+def test_wrong_operand_types(line, words):
+    with refused(rondel.CallerError, "odd", *words):
+        session(f"main (float[2] x, int64[2] n) => (float[] y) {{ [odd] {line} }}")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("y = Add (a, b)", ("2,3", "4,5")),
+        ("y = MatMul (a, b)", ("3", "4")),
+        ("y = Concat <axis: int = 0> (a, b)", ("2,3", "4,5")),
+        ("y = Reshape (a, s)", ("2,3", "7")),
+        ("y = Expand (a, s)", ("2,3", "7")),
+        ("y = Gemm (a, b)", ("3", "4")),
+        ("y = Gather (a, s)", ("7",)),
+        ("y = Squeeze (a, zero)", ("squeeze",)),
+        ("y = Split <num_outputs: int = 1> (a, s)", ("split",)),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False], ids=["shapes in the file", "shapes from the feeds"])
+def test_operands_that_do_not_fit(line, words, known):
+    a, b = ("float[2, 3]", "float[4, 5]") if known else ("float[p, q]", "float[r, s]")
+    text = f"""
+    main ({a} a, {b} b) => (float[] y) {{
+      s = Constant <value_ints: ints = [7]> ()
+      zero = Constant <value_ints: ints = [0]> ()
+      [clash] {line}
+    }}"""
+    feeds = {"a": np.ones((2, 3), np.float32), "b": np.ones((4, 5), np.float32)}
+    with refused(rondel.CallerError, "clash", *words):
+        run(text, feeds)
+
+
+def test_integer_division_by_zero_names_the_node():
+    text = "main (int64[n] x, int64[n] z) => (int64[n] y) { [share] y = Div (x, z) }"
+    with refused(rondel.CallerError, "share", "zero"):
+        run(text, {"x": i64(1, 2), "z": i64(1, 0)})
+    least = np.iinfo(np.int64).min
+    assert run(text, {"x": i64(least), "z": i64(-1)})[0].tolist() == [least]
+
+
+# ---- feeds ----------------------------------------------------------------------------------------------
+
+
+def test_missing_input():
+    with refused(rondel.CallerError, "shift", "missing"):
+        session(GOOD).run(None, {"features": FEEDS["features"]})
+
+
+def test_no_inputs_at_all():
+    with refused(rondel.CallerError, "features"):
+        session(GOOD).run(None, {})
+
+
+def test_extra_feed():
+    with refused(rondel.CallerError, "featurs", "features"):
+        session(GOOD).run(None, {**FEEDS, "featurs": FEEDS["features"]})
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int32, np.bool_, np.complex64])
+def test_wrong_dtype(dtype):
+    names = {"float64": ("float64", "f64", "double"), "bool": ("bool",), "int32": ("int32", "i32")}
+    got = names.get(np.dtype(dtype).name, ("complex64", "c64"))
+    with refused(rondel.CallerError, "features", got, ("float32", "f32", "float")):
+        session(GOOD).run(None, {**FEEDS, "features": np.ones((2, 3), dtype)})
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3, 1), (3, 2)])
+def test_wrong_shape(shape):
+    dense = str(list(shape)).replace(" ", "")
+    with refused(rondel.CallerError, "features", (dense, "rank", "extent")):
+        session(GOOD).run(None, {**FEEDS, "features": np.ones(shape, np.float32)})
+
+
+def test_one_symbol_two_extents():
+    text = "main (float[n] a, float[n] b) => (float[n] y) { [sum] y = Add (a, b) }"
+    with refused(rondel.CallerError, ("n", "sum"), "2", "3"):
+        run(text, {"a": f32(1, 2), "b": f32(1, 2, 3)})
+
+
+@pytest.mark.parametrize("wrong", ["text", {"a": 1}, object(), None])
+def test_a_feed_that_is_no_tensor(wrong):
+    with pytest.raises((rondel.CallerError, TypeError)):
+        session(GOOD).run(None, {**FEEDS, "features": wrong})
+
+
+def test_a_list_for_a_tensor_input_of_ragged_rows():
+    with pytest.raises((ValueError, TypeError)):
+        session(GOOD).run(None, {**FEEDS, "features": [[1.0, 2.0], [3.0]]})
+
+
+def test_a_tensor_for_a_sequence_input():
+    text = "main (seq(float[n]) q) => (int64 y) { y = SequenceLength (q) }"
+    assert run(text, {"q": [f32(1), f32(2)]})[0] == 2
+    with pytest.raises((rondel.CallerError, TypeError)):
+        run(text, {"q": scalar(3, np.float32)})
+    with pytest.raises((rondel.CallerError, TypeError)):
+        run(text, {"q": [f32(1), i64(2)]})
+
+
+def test_none_for_an_input_that_is_not_optional():
+    with pytest.raises((rondel.CallerError, TypeError)):
+        session(GOOD).run(None, {**FEEDS, "shift": None})
+
+
+def test_unknown_output_name():
+    with refused(rondel.CallerError, "nothing"):
+        session(GOOD).run(["nothing"], FEEDS)
+
+
+def test_a_session_outlives_a_bad_run():
+    s = session(GOOD)
+    for bad in ({}, {**FEEDS, "features": f32(1)}):
+        with pytest.raises(rondel.CallerError):
+            s.run(None, bad)
+    np.testing.assert_array_equal(s.run(None, FEEDS)[0], np.full((2, 3), 2, np.float32))
+
+
+def test_feeds_are_never_written():
+    x = np.ones((2, 3), np.float32)
+    x.setflags(write=False)
+    session(GOOD).run(None, {**FEEDS, "features": x})
+    assert (x == 1).all()
+
+
+# ---- depth ----------------------------------------------------------------------------------------------
+
+
+def nested_if(levels):
+    def branch(level):
+        if level == 0:
+            node = helper.make_node("Neg", ["x"], ["r0"])
+        else:
+            inner = branch(level - 1)
+            node = helper.make_node("If", ["c"], [f"r{level}"], then_branch=inner, else_branch=inner)
+        return helper.make_graph([node], f"g{level}", [], [value(f"r{level}", TensorProto.FLOAT, [2])])
+
+    graph = branch(levels)
+    graph.input.extend([value("c", TensorProto.BOOL, []), value("x", TensorProto.FLOAT, [2])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def test_nesting_loads_or_is_refused_in_reasonable_time():
+    np.testing.assert_array_equal(
+        run(nested_if(6), {"c": np.array(True), "x": f32(1, 2)})[0],
+        f32(-1, -2),
+    )
+
+
+def field(number, payload):
+    """A length-delimited protobuf field, written by hand: protobuf's own Python refuses to nest this deep."""
+    length, size = b"", len(payload)
+    while size > 127:
+        length, size = length + bytes([size & 127 | 128]), size >> 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + payload
+
+
+@pytest.mark.parametrize("levels", [20, 100, 1000, 4000])
+def test_very_deep_nesting_never_crashes(levels):
+    # One branch nests, the other is flat: the size stays linear in the depth.
+    shell = helper.make_graph([], "g", [], [value("r", TensorProto.FLOAT, [2])]).SerializeToString()
+    flat = field(1, helper.make_node("Neg", ["x"], ["r"]).SerializeToString()) + shell
+    is_graph = bytes([20 << 3 & 127 | 128, 20 >> 4, 5])  # AttributeProto.type = GRAPH
+    other = field(5, field(1, b"else_branch") + field(6, flat) + is_graph)
+    nested = flat
+    for _ in range(levels):
+        attribute = field(5, field(1, b"then_branch") + field(6, nested) + is_graph)
+        node = field(1, b"c") + field(2, b"r") + field(4, b"If") + attribute + other
+        nested = field(1, node) + shell
+    inputs = b"".join(
+        field(11, v.SerializeToString()) for v in (value("c", TensorProto.BOOL, []), value("x", TensorProto.FLOAT, [2]))
+    )
+    header = helper.make_model(onnx.GraphProto(), opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    header.ClearField("graph")
+    whole = header.SerializeToString() + field(7, nested + inputs)
+    try:
+        (r,) = rondel.InferenceSession(whole).run(None, {"c": np.array(True), "x": f32(1, 2)})
+    except rondel.InternalError as error:
+        pytest.fail(f"blamed on ourselves: {error}")
+    except rondel.Error:
+        assert levels > 20, "twenty levels are what people write"
+    else:
+        np.testing.assert_array_equal(r, f32(-1, -2))
+
+
+def test_a_shape_too_large_for_any_memory():
+    text = """
+    main (int64[k] shape) => (float[] y) { [vast] y = ConstantOfShape (shape) }"""
+    with pytest.raises((rondel.CallerError, rondel.LimitExceeded)):
+        run(text, {"shape": i64(2**40, 2**40)})
+    with pytest.raises((rondel.CallerError, rondel.LimitExceeded)):
+        run(text, {"shape": i64(-1)})
+
+
+def test_memory_budget_bounds_one_value():
+    text = "main (int64[k] shape) => (float[] y) { [vast] y = ConstantOfShape (shape) }"
+    limited = rondel.SessionOptions()
+    limited.max_memory_bytes = 1 << 20
+    assert run(text, {"shape": i64(1000)}, options=limited)[0].shape == (1000,)
+    with refused(rondel.LimitExceeded, "memory"):
+        run(text, {"shape": i64(1 << 24)}, options=limited)
+
+
+def test_an_initializer_and_a_node_of_one_name():
+    node = helper.make_node("Neg", ["x"], ["w"])
+    made = make_model([node], [value("x", 1, [2])], [value("w", 1, [2])], [tensor("w", f32(1, 2))])
+    with refused(rondel.CallerError, "w"):
+        session(made)

@@ -1,0 +1,26 @@
+"""Counts of onnx's backend suite: what passed, what failed, and what is unsupported by which op."""
+
+from collections import Counter
+
+passed: list[str] = []
+failed: list[str] = []
+unsupported: dict[str, str] = {}  # test -> the op (or feature) that is missing
+
+
+def summary(width: int = 100) -> list[str]:
+    """Lines for people, most frequent op first; none if the suite did not run."""
+    if not (passed or failed or unsupported):
+        return []
+    total = len(passed) + len(failed) + len(unsupported)
+    lines = [f"{total} tests: {len(passed)} passed, {len(failed)} failed, {len(unsupported)} unsupported"]
+    if unsupported:
+        counts = Counter(unsupported.values()).most_common()
+        line = "unsupported by op:"
+        for op, count in counts:
+            word = f" {op} {count},"
+            if len(line) + len(word) > width:
+                lines.append(line)
+                line = "   "
+            line += word
+        lines.append(line.rstrip(","))
+    return lines

@@ -1,0 +1,31 @@
+"""The ops this version promises to run, in every version of them; said once for the tests."""
+
+ELEMENTWISE = """
+    Add Sub Mul Div Neg Abs Reciprocal Sqrt Exp Log Pow Mod Sign Floor Ceil Round Clip Min Max Sum Mean Relu
+    Tanh Sigmoid Erf Sin Cos
+    And Or Xor Not Equal Greater GreaterOrEqual Less LessOrEqual
+    BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift
+    Cast Where Identity
+"""
+
+REDUCTIONS = """
+    ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare
+    ArgMax ArgMin CumSum TopK Softmax
+"""
+
+PRODUCTS = "MatMul Gemm Conv LSTM"
+
+MOVEMENT = """
+    Shape Size Reshape Squeeze Unsqueeze Flatten Transpose Concat Split Slice Gather Expand Tile Pad
+    Range Constant ConstantOfShape NonZero
+"""
+
+SEQUENCES = """
+    SequenceConstruct SequenceEmpty SequenceInsert SequenceErase SequenceAt SequenceLength
+    SplitToSequence ConcatFromSequence
+    Optional OptionalHasElement OptionalGetElement
+"""
+
+CONTROL = "If Loop Scan"
+
+SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, PRODUCTS, MOVEMENT, SEQUENCES, CONTROL]).split())

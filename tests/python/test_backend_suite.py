@@ -1,0 +1,138 @@
+"""The whole onnx backend suite, through the suite's own runner and `rondel.backend`.
+
+A test all of whose ops we promise must pass. Any other may be refused when its model is loaded, with an error that
+names the op (it counts as unsupported); one that loads must pass as well.
+"""
+
+import functools
+import os
+import re
+
+import backend_report
+import numpy as np
+import onnx
+import pytest
+import rondel
+import rondel.backend
+from onnx import helper
+from onnx.backend.test import BackendTest
+from onnx.backend.test.loader import load_model_tests
+from supported_ops import SUPPORTED
+
+# The loader's word for a kind of tests, and the runner's.
+KINDS = {
+    "node": "Node",
+    "simple": "Simple",
+    "pytorch-converted": "PyTorchConverted",
+    "pytorch-operator": "PyTorchOperator",
+    "real": "Real",
+}
+
+# Results that the model does not determine: NumPy's global generator decides them.
+NOT_DETERMINED = re.compile(r"test_bernoulli")
+
+
+def ops_of(model):
+    """Every op of a model, in its graph, its bodies and its local functions, without the functions' own names."""
+    local = {(f.domain, f.name) for f in model.functions}
+    found = set()
+
+    def visit(nodes):
+        for node in nodes:
+            if (node.domain, node.op_type) not in local:
+                found.add(f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type)
+            for attribute in node.attribute:
+                for graph in [attribute.g, *attribute.graphs]:
+                    visit(graph.node)
+
+    visit(model.graph.node)
+    for function in model.functions:
+        visit(function.node)
+    return found
+
+
+def model_of(case):
+    if case.model is not None:
+        return case.model
+    if case.model_dir is not None:
+        return onnx.load(os.path.join(case.model_dir, "model.onnx"))
+    return onnx.load(os.path.join(os.path.dirname(onnx.__file__), "..", case.url))
+
+
+@functools.cache
+def cases():
+    listed = ((kind, case) for kind in KINDS for case in load_model_tests(kind=kind))
+    return {f"{kind}/{case.name}": (kind, case) for kind, case in sorted(listed, key=lambda kc: (kc[0], kc[1].name))}
+
+
+@functools.cache
+def runner():
+    return BackendTest(rondel.backend, __name__).test_cases
+
+
+def run_case(kind, case):
+    """The suite's own test, as its runner would call it: its data, its comparison, its tolerance."""
+    name = f"{case.name}_cpu"
+    suite = runner()[f"OnnxBackend{KINDS[kind]}ModelTest"]
+    getattr(suite(name), name)()
+
+
+def named_by(error, ops):
+    """The ops that the refusal names as words of its message."""
+    return [op for op in ops if re.search(rf"(?<!\w){re.escape(op.split('.')[-1])}(?!\w)", str(error), re.IGNORECASE)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models_folder(tmp_path_factory):
+    """The runner copies the data of its larger models here instead of into the home folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ONNX_MODELS", str(tmp_path_factory.mktemp("onnx_models")))
+        yield
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", cases())
+def test_case(name):
+    kind, case = cases()[name]
+    model = model_of(case)
+    missing = ops_of(model) - SUPPORTED
+    try:
+        rondel.backend.prepare(model, "CPU")
+    except rondel.UnsupportedError as error:
+        named = named_by(error, missing)
+        if named:
+            backend_report.unsupported[name] = max(named, key=len)
+            pytest.skip(f"unsupported: {error}")
+        backend_report.failed.append(name)
+        pytest.fail(f"refused as unsupported, but {'every op is promised' if not missing else 'no op is named'}: {error}")
+    except Exception:
+        backend_report.failed.append(name)
+        raise
+    if NOT_DETERMINED.search(case.name):
+        pytest.skip("the result is random")
+    try:
+        run_case(kind, case)
+    except BaseException:
+        backend_report.failed.append(name)
+        raise
+    backend_report.passed.append(name)
+
+
+def test_devices():
+    assert rondel.backend.supports_device("CPU")
+    assert not rondel.backend.supports_device("CUDA")
+
+
+def test_run_model_and_run_node():
+    x = np.array([1, -2], np.float32)
+    node = helper.make_node("Abs", ["x"], ["y"])
+    (y,) = rondel.backend.run_node(node, [x])
+    assert y.tolist() == [1, 2]
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    assert rondel.backend.run_model(model, [x])[0].tolist() == [1, 2]

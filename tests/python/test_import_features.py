@@ -565,7 +565,7 @@ def test_many_threads_share_a_session():
     def work(seed):
         rng = np.random.default_rng(seed)
         for _ in range(30):
-            x, m = rng.integers(0, 9, rng.integers(0, 50)).astype(np.float32), int(rng.integers(0, 12))
+            x, m = rng.integers(0, 9, rng.integers(0, 50)).astype(np.float32), int(rng.integers(1, 12))
             y, stack = s.run(None, {"m": scalar(m), "x": x})
             want = x[None] * np.arange(1, m + 1, dtype=np.float32)[:, None]
             if not (np.array_equal(y, x * (m + 1)) and np.array_equal(stack, want)):

@@ -1,0 +1,160 @@
+#include "scalar/math.h"
+#include "scalar/math_coefficients.h"
+#include "scalar/math_parts.h"
+
+/// tanh from exp(2|x|) kept as a pair; sinh and cosh from exp; each with a polynomial near 0.
+/// The inverses are logarithms whose argument is kept as a pair. But for tanh, f32 computes in
+/// f64, where plain formulas are exact enough.
+namespace rondel::scalar {
+namespace parts {
+namespace {
+
+constexpr double ln2 = 0x1.62e42fefa39efp-1;
+
+// x + x^3 p(x^2)
+Ex odd(Ex x, std::span<const double> polynomial) {
+  const Ex square = x * x;
+  return fma(square * x, horner(square, polynomial), x);
+}
+
+// 1 - 2 / (exp(2 a) + 1), for a in [0.5, limit]
+Ex tanh_far(Ex a, double limit) {
+  const Exponential e = exponential(2 * clamp(a, 0.5, limit));
+  const Ex power = power_of_two(e.n, a.type());
+  const Pair denominator = fast_sum(e.hi * power, literal(a, 1.0));
+  const Ex rest = fma(e.lo, power, denominator.lo);
+  const Ex inverse = 1 / denominator.hi, q = 2 * inverse;
+  const Ex q_rest = (fma(-q, denominator.hi, literal(a, 2.0)) - q * rest) * inverse;
+  const Ex y = 1 - q;
+  return y + (((1 - y) - q) - q_rest);
+}
+
+// 1 from 9.02 in f32 and 19.07 in f64.
+Ex tanh_any(Ex x) {
+  const Ex a = abs(x);
+  const Ex near = is_f32(x) ? odd(a, coefficients::tanh_f32) : odd(a, coefficients::tanh_f64);
+  return flip_sign(select(a < 0.55, near, tanh_far(a, is_f32(x) ? 10 : 20)), x);
+}
+
+// exp(a) / 2 and exp(-a) / 2 for a >= 0; the first may overflow although exp(a) / 2 is finite only
+// where the result does too.
+Pair halves(Ex a) {
+  const Exponential e = exponential(clamp(a, 0, 711));
+  return {scale(e.hi, e.n - 1), scale(0.25 / e.hi, 1 - e.n)};
+}
+
+// What exponential(a).lo adds to exp(a) / 2.
+Ex half_rest(Ex a) {
+  const Exponential e = exponential(clamp(a, 0, 711));
+  return scale(e.lo, e.n - 1);
+}
+
+Ex sinh_f64(Ex x) {
+  const Ex a = abs(x);
+  const Pair half = halves(a);
+  const Ex far = half.hi + (half_rest(a) - half.lo);
+  return flip_sign(select(a < 1, odd(a, coefficients::sinh_f64), far), x);
+}
+
+Ex cosh_f64(Ex x) {
+  const Ex a = abs(x);
+  const Pair half = halves(a);
+  return half.hi + (half_rest(a) + half.lo);
+}
+
+Ex sinh_f32(Ex x) {
+  const Ex a = abs(cast(DType::f64, x));
+  const Ex e = exp_for_f32(clamp(a, 0, 100));
+  const Ex y = select(a < 1, odd(a, coefficients::sinh_f64_for_f32), 0.5 * (e - 1 / e));
+  return flip_sign(cast(DType::f32, y), x);
+}
+
+Ex cosh_f32(Ex x) {
+  const Ex e = exp_for_f32(clamp(abs(cast(DType::f64, x)), 0, 100));
+  return cast(DType::f32, 0.5 * (e + 1 / e));
+}
+
+// The square root of a pair, as a pair.
+Pair sqrt_pair(Pair a) {
+  const Ex root = sqrt(a.hi);
+  const Ex rest = fma(-root, root, a.hi) + a.lo;
+  return {root, select(a.hi == 0, literal(root, 0.0), 0.5 * rest / root)};
+}
+
+Pair add(Pair a, Pair b) {
+  const Pair sum = two_sum(a.hi, b.hi);
+  return fast_sum(sum.hi, sum.lo + (a.lo + b.lo));
+}
+
+// From 2^28 on, log(2 a), whose argument may overflow, is log(a) + ln2.
+Ex far_log(Ex a, Ex near) { return select(a < 0x1p28, near, log(a) + ln2); }
+
+// log1p(a + a^2 / (1 + sqrt(1 + a^2)))
+Ex asinh_f64(Ex x) {
+  const Ex a = abs(x), bounded = clamp(a, 0, 0x1p28), one = literal(x, 1.0), zero = literal(x, 0.0);
+  const Pair square = two_product(bounded, bounded);
+  const Pair root = sqrt_pair(add({one, zero}, square));
+  const Pair below = add({one, zero}, root);
+  const Ex q = square.hi / below.hi;
+  const Ex q_rest = (fma(-q, below.hi, square.hi) + (square.lo - q * below.lo)) / below.hi;
+  const Pair sum = log1p_extended(add({bounded, zero}, {q, q_rest}));
+  const Ex y = far_log(a, sum.hi + sum.lo);
+  return select(a < 0x1p-28, x, flip_sign(y, x));
+}
+
+// log1p(t + sqrt(2 t + t^2)), t = x - 1
+Ex acosh_f64(Ex x) {
+  const Ex bounded = clamp(x, 1, 0x1p28), zero = literal(x, 0.0);
+  const Ex t = bounded - 1;
+  const Pair root = sqrt_pair(add({2 * t, zero}, two_product(t, t)));
+  const Pair sum = log1p_extended(add({t, zero}, root));
+  return select(x < 1, nan(x), far_log(x, sum.hi + sum.lo));
+}
+
+// log1p(2 a / (1 - a)) / 2
+Ex atanh_f64(Ex x) {
+  const Ex a = abs(x), bounded = clamp(a, 0, 1 - 0x1p-53);
+  const Pair below = fast_sum(literal(x, 1.0), -bounded);
+  const Ex q = 2 * bounded / below.hi;
+  const Ex q_rest = (fma(-q, below.hi, 2 * bounded) - q * below.lo) / below.hi;
+  const Pair sum = log1p_extended({q, q_rest});
+  const Ex y = 0.5 * sum.hi + 0.5 * sum.lo;
+  const Ex edge = select(a == 1, infinity(x), select(a > 1, nan(x), y));
+  return select(a < 0x1p-28, x, flip_sign(edge, x));
+}
+
+Ex asinh_f32(Ex x) {
+  const Ex a = abs(cast(DType::f64, x)), square = a * a;
+  const Ex y = log1p_for_f32(a + square / (1 + sqrt(1 + square)));
+  return flip_sign(cast(DType::f32, select(a < infinity(a), y, a)), x);
+}
+
+Ex acosh_f32(Ex x) {
+  const Ex t = cast(DType::f64, x) - 1;
+  const Ex y = log1p_for_f32(t + sqrt(t * (t + 2)));
+  return cast(DType::f32, select(t < 0, nan(t), y));
+}
+
+Ex atanh_f32(Ex x) {
+  const Ex a = abs(cast(DType::f64, x));
+  const Ex y = 0.5 * log1p_for_f32(2 * a / (1 - a));
+  return flip_sign(cast(DType::f32, select(a > 1, nan(a), y)), x);
+}
+
+}  // namespace
+}  // namespace parts
+
+// Largest error: f32 0.70 ulp, f64 0.70.
+Ex tanh(Ex x) { return parts::by_type(x, parts::tanh_any, parts::tanh_any); }
+// Largest error: f32 0.51 ulp, f64 1.1.
+Ex sinh(Ex x) { return parts::by_type(x, parts::sinh_f32, parts::sinh_f64); }
+// Largest error: f32 0.51 ulp, f64 1.1.
+Ex cosh(Ex x) { return parts::by_type(x, parts::cosh_f32, parts::cosh_f64); }
+// Largest error: f32 0.51 ulp, f64 1.
+Ex asinh(Ex x) { return parts::by_type(x, parts::asinh_f32, parts::asinh_f64); }
+// Largest error: f32 0.51 ulp, f64 1.
+Ex acosh(Ex x) { return parts::by_type(x, parts::acosh_f32, parts::acosh_f64); }
+// Largest error: f32 0.51 ulp, f64 0.51.
+Ex atanh(Ex x) { return parts::by_type(x, parts::atanh_f32, parts::atanh_f64); }
+
+}  // namespace rondel::scalar

@@ -1,0 +1,77 @@
+#include "scalar/math.h"
+#include "scalar/math_parts.h"
+
+/// pow = exp(y log |x|) with the special values of C. f32 computes in f64; f64 keeps the logarithm
+/// and its product with y as pairs.
+namespace rondel::scalar {
+namespace parts {
+namespace {
+
+// |x|^y for everything but |x| = 1 and NaN, which `finish` puts in.
+Ex magnitude_for_f32(Ex x, Ex y) {
+  const Ex t = y * log_for_f32(abs(x));
+  return cast(DType::f32, exp_for_f32(clamp(t, -200, 200)));
+}
+
+Ex magnitude_f64(Ex x, Ex y) {
+  const Ex a = abs(x);
+  const Significand parts = log_parts(a);
+  const Pair l = log_extended_sum({parts.m, literal(a, 0.0)}, parts.k);
+  const Ex l_hi = log_special(a, l.hi);
+  const Ex t = y * l_hi, bound = clamp(t, -750, 750);
+  const Ex t_rest = select(bound == t, fma(y, l_hi, -t) + y * l.lo, 0.0);
+  const Exponential e = exponential(bound);
+  return scale(e.hi + fma(t_rest, e.hi, e.lo), e.n);
+}
+
+struct Kind {
+  Ex integer, odd;  ///< bool: y is an integer (infinities are), an odd one
+};
+Kind kind(Ex y) {
+  const Ex integer = trunc(y) == y, half = y * 0.5;
+  return {integer, integer & (trunc(half) != half)};
+}
+
+Ex finish(Ex x, Ex y, Ex magnitude) {
+  const Kind y_kind = kind(y);
+  const Ex sign = select(y_kind.odd, x, literal(x, 0.0));
+  const Ex powered = flip_sign(select(abs(x) == 1, 1.0, magnitude), sign);
+  const Ex no_root = (x < 0) & (abs(x) < infinity(x)) & ~y_kind.integer;
+  const Ex invalid = no_root | is_nan(x) | is_nan(y);
+  return select((x == 1) | (y == 0), 1.0, select(invalid, nan(x), powered));
+}
+
+// By squaring, low bit of the exponent first. A negative exponent inverts: only 1 and -1 are left.
+Ex integer_power(Ex x, Ex y) {
+  Builder& b = x.builder();
+  const bool may_invert = is_signed_integer(y.type());
+  const Ex negative = may_invert ? y < 0 : b.constant_bits(DType::boolean, 0);
+  const Ex exponent = cast(DType::u64, select(negative, y & 1, y));
+  const auto finals =
+      b.for_while(b.index(0), b.index(64), {literal(x, 1), x, exponent},
+                  [](Ex, std::span<const Ex> carried) -> std::vector<Ex> {
+                    const Ex product = carried[0], square = carried[1], rest = carried[2];
+                    const Ex next = rest >> 1;
+                    return {next != 0, select((rest & 1) != 0, product * square, product),
+                            square * square, next};
+                  });
+  if (!may_invert) return finals[0];
+  const Ex unit = is_signed_integer(x.type()) ? (x == 1) | (x == -1) : x == 1;
+  return select(negative & ~unit, literal(x, 0), finals[0]);
+}
+
+}  // namespace
+}  // namespace parts
+
+// Largest error: f32 0.51 ulp, f64 1.
+Ex pow(Ex x, Ex y) {
+  const DType t = x.type();
+  if (t == DType::f64) return parts::finish(x, y, parts::magnitude_f64(x, y));
+  if (t != DType::f32) return cast(t, pow(cast(DType::f32, x), cast(DType::f32, y)));
+  const Ex wide_x = cast(DType::f64, x), wide_y = cast(DType::f64, y);
+  return parts::finish(x, y, parts::magnitude_for_f32(wide_x, wide_y));
+}
+
+Ex integer_pow(Ex x, Ex y) { return parts::integer_power(x, y); }
+
+}  // namespace rondel::scalar

@@ -88,6 +88,11 @@ void same_as_first(TypeContext& c) {
   c.output(0, c.input(0));
 }
 
+void same_shape_along_axis(TypeContext& c) {
+  same_as_first(c);
+  if (c.input(0).has_rank()) normal_axis(c.attributes().i("axis", -1), c.input(0).rank());
+}
+
 void broadcast_rule(TypeContext& c) {
   const auto types = uniform_inputs(c);
   c.output(0, broadcast_type(types.front()->dtype(), types));

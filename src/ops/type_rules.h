@@ -8,6 +8,8 @@ namespace rondel::ops {
 
 /// Output 0 has the type of input 0.
 void same_as_first(ir::TypeContext&);
+/// The same, of an op that works along its attribute `axis`.
+void same_shape_along_axis(ir::TypeContext&);
 /// Inputs of one dtype, broadcast together (NumPy's rule); the result has that dtype.
 void broadcast_rule(ir::TypeContext&);
 /// The same with a bool result.

@@ -1,0 +1,29 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void constant_rule(ir::TypeContext& c) {
+  const Tensor& value = c.attributes().tensor("value");
+  c.output(0, ir::Type::of(value));
+  c.known(0, value);
+}
+
+kernels::Kernel give_value(const ir::Node& node, std::span<const ir::Type>) {
+  return [value = node.attributes.tensor("value")](kernels::KernelCall& call) {
+    call.make(0, value.dtype(), value.shape()).assign(value);
+  };
+}
+
+const ir::OpEntry constant_op{{
+    .name = "constant",
+    .doc = "y = the tensor that the model holds",
+    .inputs = {},
+    .required = {"value"},
+    .type = constant_rule,
+    .meaning = kernel(give_value),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,18 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+const ir::OpEntry identity{{
+    .name = "identity",
+    .doc = "y = x, whatever it is",
+    .inputs = {{"x"}},
+    .type = [](ir::TypeContext& c) { c.output(0, c.input(0)); },
+    .meaning = composite([](ir::Builder&, const ir::Node& node) {
+      return std::vector<ir::ValueId>{node.inputs[0]};
+    }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,48 @@
+#include "base/error.h"
+#include "ops/meaning.h"
+#include "ops/scalars.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+Ex hot(Emitter& e, std::size_t, const Indices& out) {
+  const auto axis = normal_axis(e.attributes().i("axis", -1), e.rank(0) + 1);
+  Indices index = out;
+  index.erase(index.begin() + axis);
+  const Ex depth = cast(DType::i64, scalar_input(e, 1));
+  Ex at = cast(DType::i64, e.load(0, index));
+  at = select(at < 0, at + depth, at);
+  const Ex on = at == out[static_cast<std::size_t>(axis)];
+  return select(on, e.load(2, {e.builder().index(1)}), e.load(2, {e.builder().index(0)}));
+}
+
+void one_hot_rule(ir::TypeContext& c) {
+  require_dtypes(c, 0, number_dtypes());
+  require_dtypes(c, 1, number_dtypes());
+  require_scalar(c, 1);
+  require_rank(c, 2, 1);
+  const ir::Type &indices = c.input(0), &values = c.input(2);
+  require(!values.has_rank() || !values.extent(0).known() || values.extent(0).value == 2,
+          "values is {}; expected two elements, off and on", to_text(values));
+  const Tensor* depth = c.value(1);
+  require(depth == nullptr || integer_value(*depth) >= 1, "depth is below 1");
+  if (!indices.has_rank()) return c.output(0, ir::Type::unranked(values.dtype()));
+  const auto axis = normal_axis(c.attributes().i("axis", -1), indices.rank() + 1);
+  ir::Extents out = indices.extents();
+  out.insert(out.begin() + axis, depth ? ir::Extent(integer_value(*depth)) : ir::Extent());
+  c.output(0, ir::Type::tensor(values.dtype(), std::move(out)));
+}
+
+const ir::OpEntry one_hot{{
+    .name = "one_hot",
+    .doc = "y = values[1] where the index stands on the new axis, values[0] elsewhere",
+    .inputs = {{"indices"}, {"depth"}, {"values"}},
+    .attributes = {{"axis", -1}},
+    .type = one_hot_rule,
+    .meaning = elements(hot),
+    .value_inputs = {1},
+}};
+
+}  // namespace
+}  // namespace rondel::ops

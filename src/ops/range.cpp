@@ -1,0 +1,63 @@
+#include "base/error.h"
+#include "base/float_formats.h"
+#include "ops/meaning.h"
+#include "ops/scalars.h"
+#include "ops/type_rules.h"
+#include "ops/wide.h"
+
+#include <cmath>
+
+namespace rondel::ops {
+namespace {
+
+/// How many of start, start + delta, ... lie before the limit.
+std::int64_t whole_count(std::int64_t start, std::int64_t limit, std::int64_t delta) {
+  require(delta != 0, "delta is 0; expected another number");
+  const __int128 distance = static_cast<__int128>(limit) - start;
+  if (distance == 0 || (distance > 0) != (delta > 0)) return 0;
+  const __int128 step = delta;
+  return static_cast<std::int64_t>((distance + step + (step > 0 ? -1 : 1)) / step);
+}
+
+std::int64_t float_count(double start, double limit, double delta) {
+  require(delta != 0 && std::isfinite(start) && std::isfinite(limit) && !std::isnan(delta),
+          "start {}, limit {}, delta {}; expected finite numbers and a step", start, limit, delta);
+  const double count = std::ceil((limit - start) / delta);
+  require(count < 9.2e18, "{} elements are too many", count);
+  return count > 0 ? static_cast<std::int64_t>(count) : 0;
+}
+
+void range_rule(ir::TypeContext& c) {
+  require_dtypes(c, 0, number_dtypes());
+  for (std::size_t k : {0U, 1U, 2U}) {
+    require_same_dtype(c, 0, k);
+    require_scalar(c, k);
+  }
+  const DType t = c.input(0).dtype();
+  const Tensor *start = c.value(0), *limit = c.value(1), *delta = c.value(2);
+  if (start == nullptr || limit == nullptr || delta == nullptr)
+    return c.output(0, ir::Type::ranked(t, 1));
+  const std::int64_t count =
+      is_integer(t)
+          ? whole_count(integer_value(*start), integer_value(*limit), integer_value(*delta))
+          : float_count(float_value(*start), float_value(*limit), float_value(*delta));
+  c.output(0, ir::Type::tensor(t, ir::Extents{count}));
+}
+
+Ex term(Emitter& e, std::size_t, const Indices& index) {
+  const Ex start = widened(scalar_input(e, 0)), delta = widened(scalar_input(e, 2));
+  return narrowed(e.dtype(0), start + cast(start.type(), index[0]) * delta);
+}
+
+const ir::OpEntry range_op{{
+    .name = "range",
+    .doc = "y = start, start + delta, ... up to the limit, which is not in it",
+    .inputs = {{"start"}, {"limit"}, {"delta"}},
+    .attributes = {{"stash_type", ir::Type::scalar(DType::f32)}},
+    .type = range_rule,
+    .meaning = elements(term),
+    .value_inputs = {0, 1, 2},
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,28 @@
+#include "ops/compose.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+using ir::ValueId;
+
+/// Less the greatest element, so that nothing overflows.
+std::vector<ValueId> softmax_of(ir::Builder& b, const ir::Node& node) {
+  const ir::Ints axis{node.attributes.i("axis", -1)};
+  const ValueId x = wide_value(b, node.inputs[0]);
+  const ValueId e = b("exp", {b("sub", {x, reduce_kept(b, "reduce_max", x, axis)})});
+  const ValueId y = b("div", {e, reduce_kept(b, "reduce_sum", e, axis)});
+  return {as(b, y, dtype_of(b, node.inputs[0]))};
+}
+
+const ir::OpEntry softmax{{
+    .name = "softmax",
+    .doc = "y = exp(x) / sum(exp(x)) along the axis",
+    .inputs = {{"x"}},
+    .attributes = {{"axis", -1}},
+    .type = floats_only(same_shape_along_axis),
+    .meaning = composite(softmax_of),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

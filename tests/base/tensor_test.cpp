@@ -1,0 +1,117 @@
+#include <rondel/error.h>
+#include <rondel/tensor.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rondel {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<float> values(const Tensor& t) {
+  const Tensor packed = t.packed();
+  return {packed.data_as<float>(), packed.data_as<float>() + packed.size()};
+}
+
+template <class F> std::string message_of(F f, Blame blame) {
+  try {
+    f();
+  } catch (const Error& e) {
+    EXPECT_EQ(static_cast<int>(e.blame()), static_cast<int>(blame));
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Tensor, is_a_handle_on_an_aligned_block) {
+  const Tensor a = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor b = a;
+  b.data_as<float>()[0] = 9;
+  EXPECT_EQ(a.data_as<float>()[0], 9);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0u);
+  EXPECT_EQ(to_text(a.dtype(), a.shape()), "f32[2,3]");
+  EXPECT_FALSE(Tensor().defined());
+}
+
+TEST(Tensor, views_share_the_block) {
+  const Tensor a = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_THAT(values(a.at(0, 1)), ElementsAre(4, 5, 6));
+  EXPECT_THAT(values(a.at(1, 2)), ElementsAre(3, 6));
+  EXPECT_THAT(values(a.reshaped({3, 2}).at(0, 2)), ElementsAre(5, 6));
+  EXPECT_THAT(values(a.strided(0, {3, 2}, {1, 3})), ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_THAT(values(a.strided(5, {3}, {-2})), ElementsAre(6, 4, 2));
+  EXPECT_THAT(values(a.strided(1, {3}, {0})), ElementsAre(2, 2, 2));
+  EXPECT_FALSE(a.at(1, 0).contiguous());
+  EXPECT_TRUE(a.strided(0, {1, 3}, {77, 1}).contiguous());
+}
+
+TEST(Tensor, assigns_through_strides) {
+  const Tensor a = Tensor::zeros(DType::f32, {2, 3});
+  a.at(1, 1).assign(Tensor::from<float>({2}, {7, 8}));
+  EXPECT_THAT(values(a), ElementsAre(0, 7, 0, 0, 8, 0));
+  const Tensor strings = Tensor::from<std::string>({2}, {"a", "b"});
+  const Tensor copy = strings.strided(1, {2}, {-1}).copy();
+  EXPECT_EQ(copy.data_as<std::string>()[0], "b");
+  EXPECT_EQ(Tensor(DType::string, {2}).data_as<std::string>()[1], "");
+}
+
+TEST(Tensor, empty_ones_have_an_address) {
+  const Tensor a(DType::f64, {0, 5});
+  EXPECT_TRUE(a.defined());
+  EXPECT_TRUE(a.contiguous());
+  EXPECT_EQ(a.size(), 0);
+  EXPECT_EQ(a.copy().shape(), (Shape{0, 5}));
+  EXPECT_TRUE(Tensor(DType::f32, {0}, {1}, nullptr, nullptr).defined());
+}
+
+TEST(Tensor, sizes_are_checked) {
+  const std::int64_t big = std::int64_t{1} << 40;
+  EXPECT_THAT(message_of([&] { element_count(Shape{big, big}); }, Blame::caller),
+              HasSubstr("does not fit"));
+  EXPECT_EQ(element_count(Shape{big, 0, big}), 0);
+  EXPECT_THAT(message_of([&] { element_count(Shape{2, -1}); }, Blame::caller),
+              HasSubstr("extent -1 is negative"));
+  EXPECT_THAT(message_of([&] { Tensor(DType::f64, {std::int64_t{1} << 61}); }, Blame::caller),
+              HasSubstr("does not fit"));
+  EXPECT_THAT(message_of([&] { Tensor(DType::f32, {2, 3}).reshaped({5}); }, Blame::caller),
+              HasSubstr("f32[2,3] cannot be reshaped to [5]"));
+  EXPECT_THAT(message_of([&] { checked_add(INT64_MAX, 1, "bytes"); }, Blame::caller),
+              HasSubstr("bytes: 9223372036854775807 + 1"));
+}
+
+TEST(Value, prints_what_it_is) {
+  EXPECT_EQ(to_text(Value(Tensor(DType::i8, {4}))), "i8[4]");
+  EXPECT_EQ(to_text(Value(Sequence{})), "seq of 0 f32");
+  EXPECT_EQ(to_text(Value(Optional{})), "optional (empty)");
+  EXPECT_EQ(to_text(Value()), "nothing");
+}
+
+TEST(DType, names_return) {
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto t = static_cast<DType>(i);
+    EXPECT_EQ(parse_dtype(name(t)), t);
+    EXPECT_EQ(is_number(t), t != DType::boolean && t != DType::string);
+  }
+  EXPECT_EQ(name(DType::f8e4m3fnuz), "f8e4m3fnuz");
+  EXPECT_EQ(parse_dtype("float"), std::nullopt);
+  EXPECT_EQ(byte_size(DType::i4), 1u);
+  EXPECT_EQ(file_bits(DType::u2), 2);
+  EXPECT_TRUE(is_small_float(DType::f4e2m1));
+  EXPECT_FALSE(is_small_float(DType::bf16));
+}
+
+TEST(Text, helps_messages) {
+  EXPECT_EQ(join(std::vector<int>{1, 2, 3}, "x"), "1x2x3");
+  EXPECT_EQ(closest("MatMull", {"Add", "MatMul", "Mul"}), "MatMul");
+  EXPECT_EQ(closest("Quux", {"Add", "MatMul"}), "");
+  EXPECT_EQ(split("a,,b", ',').size(), 3u);
+  EXPECT_EQ(trimmed("  a b\n"), "a b");
+}
+
+}  // namespace
+}  // namespace rondel

@@ -110,10 +110,10 @@ void Frame::execute() {
 std::unique_ptr<Frame> Plan::take_frame(Run& run) const {
   std::unique_ptr<Frame> frame;
   {
-    const std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      frame = std::move(free_.back());
-      free_.pop_back();
+    const std::lock_guard lock(pool_->mutex);
+    if (!pool_->free.empty()) {
+      frame = std::move(pool_->free.back());
+      pool_->free.pop_back();
     }
   }
   if (!frame) frame = std::make_unique<Frame>(*this);
@@ -126,8 +126,8 @@ void Plan::give_back(std::unique_ptr<Frame> frame) const {
   std::fill(frame->slots_.begin(), frame->slots_.end(), Value());
   for (const auto& [slot, tensor] : constants) (*frame)[slot] = tensor;
   frame->arena_ = Tensor();
-  const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(frame));
+  const std::lock_guard lock(pool_->mutex);
+  pool_->free.push_back(std::move(frame));
 }
 
 std::unique_ptr<StepState> ProgramStep::make_state() const {

@@ -76,8 +76,11 @@ struct Plan {
   void give_back(std::unique_ptr<Frame>) const;
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Frame>> free_;
+  struct FramePool {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Frame>> free;
+  };
+  std::shared_ptr<FramePool> pool_ = std::make_shared<FramePool>();
 };
 
 /// The values of one plan while it runs.

@@ -1,0 +1,33 @@
+#pragma once
+#include "scalar/program.h"
+
+#include <memory>
+
+namespace rondel::session {
+
+/// How programs become executable.
+enum class Execution {
+  interpreter,  ///< the oracle only
+  tiered,       ///< interpreted at first; what runs for long is compiled in the background
+  compiled,     ///< compiled at once (what cannot be is interpreted)
+};
+
+/// The execution asked for in the environment: RONDEL_JIT=0 (interpreter), 1 (tiered), 2
+/// (compiled at once); `otherwise` when it says nothing.
+Execution execution_from_environment(Execution otherwise);
+
+/// Makes programs executable. All tiers give the same bits. Thread-safe.
+class Code {
+ public:
+  explicit Code(Execution);
+  ~Code();
+  Execution execution() const { return execution_; }
+  std::shared_ptr<const scalar::Executable> make(std::shared_ptr<const scalar::Program>);
+
+ private:
+  struct Background;
+  Execution execution_;
+  std::shared_ptr<Background> background_;
+};
+
+}  // namespace rondel::session

@@ -1,0 +1,153 @@
+#include "session/loop_builder.h"
+
+#include "base/error.h"
+#include "passes/lower.h"
+#include "passes/shape_class.h"
+
+#include <map>
+#include <mutex>
+
+namespace rondel::session {
+namespace {
+
+using ir::LoopParts;
+using ir::ValueId;
+using runtime::LoopStep;
+
+std::string name_of(const ir::Graph& g, ValueId v, std::size_t number) {
+  const std::string& name = v == ValueId::none ? std::string() : g.value(v).name;
+  return name.empty() ? std::to_string(number) : name;
+}
+
+runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
+  const LoopParts parts(node);
+  const ir::Region& body = g.region(parts.body);
+  runtime::LoopSpec spec{parts.has_trips, parts.has_go,     parts.states,   parts.scans,
+                         parts.stacks,    parts.fixed,      parts.axis_in,  parts.reverse_in,
+                         parts.axis_out,  parts.reverse_out, parts.extents, {}, {}, {}};
+  for (std::size_t s = 0; s < parts.states; ++s)
+    spec.state_names.push_back(name_of(g, body.params[2 + s], s));
+  for (std::size_t s = 0; s < parts.scans; ++s)
+    spec.scan_names.push_back(name_of(g, body.params[2 + parts.states + s], s));
+  for (std::size_t s = 0; s < parts.stacks; ++s)
+    spec.stack_names.push_back(name_of(g, body.results[1 + parts.states + s], s));
+  return spec;
+}
+
+/// Types of the loop's outputs and items for the inputs as they are; captures keep the types of
+/// the model where their values are not at hand.
+ir::Knowledge exact_loop(const ir::Graph& g, ir::NodeId n, std::span<const Value> inputs) {
+  ir::Knowledge k = ir::knowledge_of(g);
+  const ir::Node& node = g.node(n);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (inputs[i].defined()) k.types[ir::index(node.inputs[i])] = ir::Type::of(inputs[i]);
+  ir::infer_node(g, n, k);
+  return k;
+}
+
+std::vector<LoopStep::ItemType> item_types(const ir::Graph& g, ir::NodeId n,
+                                           std::span<const Value> inputs) {
+  const LoopParts parts(g.node(n));
+  const ir::Knowledge k = exact_loop(g, n, inputs);
+  std::vector<LoopStep::ItemType> types;
+  for (std::size_t s = 0; s < parts.stacks; ++s) {
+    const ir::Type& t = k.types[ir::index(g.region(parts.body).results[1 + parts.states + s])];
+    std::optional<Shape> shape;
+    if (t.has_rank()) shape = t.static_shape();
+    types.push_back({t.dtype(), shape});
+  }
+  return types;
+}
+
+/// Native code of one loop by shape class, and what it is bound to.
+class NativeLoops {
+ public:
+  NativeLoops(const Building& b, ir::NodeId n) : b_(b), node_(n) {
+    const ir::Node& node = b.graph->node(n);
+    for (const ValueId v : node.inputs) declared_.push_back(b.graph->value(v).type);
+    for (const ValueId v : b.graph->captures(node.regions[0]))
+      if (b.graph->constant(v) == nullptr) declared_.push_back(b.graph->value(v).type);
+  }
+
+  std::shared_ptr<const LoopStep::Native> get(std::span<const Value> inputs,
+                                              std::span<const Value> captures) {
+    std::vector<Value> all(inputs.begin(), inputs.end());
+    all.insert(all.end(), captures.begin(), captures.end());
+    for (const Value& v : all)
+      if (!v.is_tensor()) return nullptr;
+    const passes::ShapeClass c = passes::classify(all, declared_, {});
+    const Entry& entry = find(c);
+    return entry.code ? bind(entry, c, all) : nullptr;
+  }
+
+ private:
+  struct Entry {
+    passes::LoweredLoop lowered;
+    std::shared_ptr<const scalar::Executable> code;
+  };
+
+  const Entry& find(const passes::ShapeClass& c) {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = entries_.find(c.key); it != entries_.end()) return *it->second;
+    if (entries_.size() >= most) {
+      static const Entry none;
+      return none;
+    }
+    auto entry = std::make_unique<Entry>();
+    entry->lowered = passes::lower_loop(*b_.graph, node_, c, b_.fuse);
+    if (entry->lowered.program) entry->code = b_.code->make(entry->lowered.program);
+    return *(entries_[c.key] = std::move(entry));
+  }
+
+  /// The class's symbols take the extents of these inputs.
+  static std::shared_ptr<const LoopStep::Native> bind(const Entry& entry,
+                                                      const passes::ShapeClass& c,
+                                                      std::span<const Value> all) {
+    std::map<std::string, std::int64_t> extents;
+    for (std::size_t k = 0; k < all.size(); ++k)
+      for (std::int64_t a = 0; a < c.types[k].rank(); ++a)
+        if (c.types[k].extent(a).symbolic())
+          extents[c.types[k].extent(a).symbol] = all[k].tensor().shape()[static_cast<std::size_t>(a)];
+    auto native = std::make_shared<LoopStep::Native>();
+    native->code = entry.code;
+    for (const auto& binding : entry.lowered.bindings) {
+      Shape shape;
+      if (binding.type.is_tensor())
+        for (const ir::Extent& e : binding.type.extents())
+          shape.push_back(e.known() ? e.value : extents.at(e.symbol));
+      const DType dtype = binding.type.is_tensor() ? binding.type.dtype() : DType::f32;
+      native->bindings.push_back({static_cast<LoopStep::Native::Bind>(binding.kind),
+                                  binding.index, dtype, std::move(shape)});
+    }
+    return native;
+  }
+
+  static constexpr std::size_t most = 64;
+  const Building b_;
+  const ir::NodeId node_;
+  std::vector<ir::Type> declared_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Entry>> entries_;
+};
+
+}  // namespace
+
+std::unique_ptr<runtime::Step> loop_step(const Building& b, ir::NodeId n,
+                                         const std::function<runtime::Slot(ValueId)>& outer) {
+  const ir::Node& node = b.graph->node(n);
+  auto step = std::make_unique<LoopStep>();
+  step->spec = spec_of(*b.graph, node);
+  step->body = build_plan(b, node.regions[0], outer);
+  step->item_types = [graph = b.graph, n](std::span<const Value> inputs) {
+    return item_types(*graph, n, inputs);
+  };
+  if (b.code->execution() != Execution::interpreter) {
+    auto loops = std::make_shared<NativeLoops>(b, n);
+    step->native = [loops](std::span<const Value> inputs, std::span<const Value> captures) {
+      return loops->get(inputs, captures);
+    };
+  }
+  return step;
+}
+
+}  // namespace rondel::session

@@ -1,0 +1,183 @@
+#include "session/plan_builder.h"
+
+#include "base/error.h"
+#include "ops/meaning.h"
+#include "passes/extract.h"
+#include "passes/group.h"
+#include "session/loop_builder.h"
+#include "session/steps.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace rondel::session {
+namespace {
+
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+using runtime::Plan;
+using runtime::Slot;
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const Building& b, RegionId r) : b_(b), g_(*b.graph), region_(r) {}
+
+  Plan run(const std::function<Slot(ValueId)>& outer) {
+    const ir::Region& region = g_.region(region_);
+    for (const ValueId v : region.params) plan_.params.push_back(slot(v));
+    for (const ValueId v : g_.captures(region_))
+      if (g_.constant(v) == nullptr) plan_.captures.emplace_back(outer(v), slot(v));
+    for (const passes::Group& group : passes::group_nodes(g_, region_, b_.fuse)) add(group);
+    for (const ValueId v : region.results) plan_.results.push_back(slot(v));
+    plan_.slot_count = slots_.size();
+    release_after_last_use();
+    lay_out();
+    return std::move(plan_);
+  }
+
+ private:
+  /// The slot of a value; constants of any depth are held by each plan that reads them.
+  Slot slot(ValueId v) {
+    if (v == ValueId::none) return -1;
+    const auto [it, fresh] = slots_.try_emplace(v, static_cast<Slot>(slots_.size()));
+    if (fresh)
+      if (const Tensor* t = g_.constant(v)) plan_.constants.emplace_back(it->second, *t);
+    return it->second;
+  }
+  std::vector<Slot> slots(const std::vector<ValueId>& values) {
+    std::vector<Slot> all;
+    for (const ValueId v : values) all.push_back(slot(v));
+    return all;
+  }
+
+  void add(const passes::Group& group) {
+    const ir::Node& node = g_.node(group.nodes[0]);
+    std::unique_ptr<runtime::Step> step;
+    const std::vector<ValueId>* inputs = &node.inputs;
+    const std::vector<ValueId>* outputs = &node.outputs;
+    if (group.program) {
+      step = program_step(b_, passes::extract(g_, group), group.value_inputs);
+      inputs = &group.inputs;
+      outputs = &group.outputs;
+    } else if (ops::meaning_as<ops::Control>(*node.op) != nullptr) {
+      step = node.op->name == "loop" ? loop(group.nodes[0]) : branch(group.nodes[0]);
+    } else {
+      step = kernel_step(b_, g_, group.nodes[0]);
+    }
+    step->source = ir::where(g_, group.nodes.back());
+    step->inputs = slots(*inputs);
+    step->outputs = slots(*outputs);
+    makers_.push_back(group.program || ops::meaning_as<ops::KernelMeaning>(*node.op) != nullptr);
+    plan_.steps.push_back(std::move(step));
+  }
+
+  std::unique_ptr<runtime::Step> loop(NodeId n) {
+    return loop_step(b_, n, [this](ValueId v) { return slot(v); });
+  }
+
+  std::unique_ptr<runtime::Step> branch(NodeId n) {
+    auto step = std::make_unique<runtime::IfStep>();
+    const auto outer = [this](ValueId v) { return slot(v); };
+    step->then = build_plan(b_, g_.node(n).regions[0], outer);
+    step->otherwise = build_plan(b_, g_.node(n).regions[1], outer);
+    return step;
+  }
+
+  /// Slots a step reads, captures of its regions included.
+  static std::vector<Slot> reads(const runtime::Step& step) {
+    std::vector<Slot> all = step.inputs;
+    const auto captured = [&](const Plan& p) {
+      for (const auto& [outer, inner] : p.captures) all.push_back(outer);
+    };
+    if (const auto* loop = dynamic_cast<const runtime::LoopStep*>(&step)) captured(loop->body);
+    if (const auto* branch = dynamic_cast<const runtime::IfStep*>(&step)) {
+      captured(branch->then);
+      captured(branch->otherwise);
+    }
+    return all;
+  }
+
+  void release_after_last_use() {
+    std::set<Slot> kept(plan_.results.begin(), plan_.results.end());
+    for (const auto& [s, tensor] : plan_.constants) kept.insert(s);
+    for (const auto& [outer, inner] : plan_.captures) kept.insert(inner);
+    std::map<Slot, std::size_t> last;
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      for (const Slot s : plan_.steps[i]->outputs) last[s] = i;
+      for (const Slot s : reads(*plan_.steps[i])) last[s] = i;
+    }
+    for (const auto& [s, i] : last)
+      if (s >= 0 && !kept.contains(s)) plan_.steps[i]->release.push_back(s);
+  }
+
+  /// Gives temporaries of known type places in one arena, by first fit over their lifetimes. A
+  /// value that another may alias (a view, a sequence's item, what enters or leaves a region)
+  /// gets a block of its own.
+  void lay_out() {
+    struct Piece {
+      std::size_t first, last;
+      std::int64_t offset, bytes;
+    };
+    plan_.layout.offset.assign(plan_.slot_count, -1);
+    plan_.layout.bytes.assign(plan_.slot_count, 0);
+    std::map<Slot, std::size_t> born, dies;
+    std::set<Slot> shared(plan_.results.begin(), plan_.results.end());
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      const runtime::Step& step = *plan_.steps[i];
+      const auto* program = dynamic_cast<const runtime::ProgramStep*>(&step);
+      const bool only_reads = makers_[i] && (program == nullptr || !program->view);
+      for (const Slot s : step.outputs) only_reads ? void(born[s] = i) : void(shared.insert(s));
+      for (const Slot s : reads(step)) {
+        dies[s] = i;
+        if (!only_reads || !plain_values(step)) shared.insert(s);
+      }
+    }
+    std::map<Slot, ValueId> values;
+    for (const auto& [v, s] : slots_) values[s] = v;
+    std::vector<Piece> placed;
+    for (const auto& [s, first] : born) {
+      const ir::Type& type = g_.value(values.at(s)).type;
+      if (s < 0 || shared.contains(s) || !type.is_static() || type.dtype() == DType::string) continue;
+      const std::int64_t bytes =
+          (element_count(type.static_shape()) * static_cast<std::int64_t>(byte_size(type.dtype())) + 63) / 64 * 64;
+      Piece piece{first, dies.contains(s) ? dies[s] : first, 0, std::max<std::int64_t>(bytes, 64)};
+      std::sort(placed.begin(), placed.end(),
+                [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+      for (const Piece& p : placed)
+        if (p.first <= piece.last && piece.first <= p.last && piece.offset < p.offset + p.bytes &&
+            p.offset < piece.offset + piece.bytes)
+          piece.offset = p.offset + p.bytes;
+      placed.push_back(piece);
+      plan_.layout.offset[static_cast<std::size_t>(s)] = piece.offset;
+      plan_.layout.bytes[static_cast<std::size_t>(s)] = piece.bytes;
+      plan_.layout.total = std::max(plan_.layout.total, piece.offset + piece.bytes);
+    }
+  }
+
+  /// Whether the step's values are all tensors, so that none can be held on to.
+  bool plain_values(const runtime::Step& step) const {
+    std::map<Slot, ValueId> values;
+    for (const auto& [v, s] : slots_) values[s] = v;
+    for (const auto* list : {&step.inputs, &step.outputs})
+      for (const Slot s : *list)
+        if (s >= 0 && !g_.value(values.at(s)).type.is_tensor()) return false;
+    return true;
+  }
+
+  const Building& b_;
+  const ir::Graph& g_;
+  const RegionId region_;
+  Plan plan_;
+  std::map<ValueId, Slot> slots_;
+  std::vector<bool> makers_;  ///< by step: its outputs are new blocks
+};
+
+}  // namespace
+
+Plan build_plan(const Building& b, RegionId r, const std::function<Slot(ValueId)>& outer) {
+  return PlanBuilder(b, r).run(outer);
+}
+
+}  // namespace rondel::session

@@ -1,0 +1,27 @@
+#pragma once
+#include "ir/graph.h"
+#include "ir/infer.h"
+#include "runtime/plan.h"
+#include "session/code.h"
+
+#include <memory>
+
+namespace rondel::session {
+
+/// What building a plan needs to know.
+struct Building {
+  std::shared_ptr<const ir::Graph> graph;
+  std::shared_ptr<Code> code;
+  bool fuse = true;             ///< element-wise nodes share loops
+  bool borrowed_kernels = true; ///< false: references only
+};
+
+/// The plan of a region: its nodes as steps. Captures are listed by the slots that
+/// `outer` gives the enclosing values.
+runtime::Plan build_plan(const Building&, ir::RegionId,
+                         const std::function<runtime::Slot(ir::ValueId)>& outer = nullptr);
+
+/// Evaluates one node without a plan around it, by the interpreter.
+ir::Evaluator make_evaluator();
+
+}  // namespace rondel::session

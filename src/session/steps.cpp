@@ -1,0 +1,168 @@
+#include "session/steps.h"
+
+#include "base/error.h"
+#include "ops/meaning.h"
+#include "passes/extract.h"
+#include "passes/lower.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace rondel::session {
+namespace {
+
+using ir::ValueId;
+
+/// Code by shape class. Bounded: what was made first goes first.
+class ClassCache {
+ public:
+  std::shared_ptr<const scalar::Executable> get(const std::string& key, const auto& make) {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = code_.find(key); it != code_.end()) return it->second;
+    auto made = make();
+    if (order_.size() == most) {
+      code_.erase(order_.front());
+      order_.erase(order_.begin());
+    }
+    order_.push_back(key);
+    return code_[key] = std::move(made);
+  }
+
+ private:
+  static constexpr std::size_t most = 64;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const scalar::Executable>> code_;
+  std::vector<std::string> order_;
+};
+
+std::pair<DType, Shape> exact(const ir::Graph& g, ValueId v, const ir::Knowledge& k) {
+  const ir::Type& t = k.types[ir::index(v)];
+  invariant(t.is_static(), "the type {} of '{}' is not exact when it runs", to_text(t),
+            g.value(v).name);
+  return {t.dtype(), t.static_shape()};
+}
+
+/// What a program step keeps: its group as a graph, and code by shape class.
+struct GroupCode {
+  ir::Graph graph;
+  std::vector<ir::Type> declared;
+  std::vector<std::size_t> value_inputs;
+  std::shared_ptr<Code> code;
+  ClassCache cache;
+
+  runtime::Prepared prepare(std::span<const Value> inputs) {
+    const ir::Knowledge k = exact_knowledge(graph, inputs, value_inputs);
+    runtime::Prepared p;
+    for (const ValueId v : graph.root().results) p.outputs.push_back(exact(graph, v, k));
+    const passes::ShapeClass c = passes::classify(inputs, declared, value_inputs);
+    p.code = cache.get(c.key, [&] { return code->make(passes::lower_group(graph, c)); });
+    return p;
+  }
+};
+
+runtime::ProgramStep::View view_of(const ir::Graph& g) {
+  if (g.root().nodes.empty()) return nullptr;
+  const ir::Node& node = g.node(g.root().nodes.back());
+  const auto* meaning = ops::meaning_as<ops::ViewMeaning>(*node.op);
+  if (meaning == nullptr) return nullptr;
+  // The node's operands in its own order: parameters of the group, or constants it holds.
+  std::vector<std::pair<std::ptrdiff_t, Value>> operands;
+  for (const ValueId v : node.inputs) {
+    const auto& params = g.root().params;
+    const auto at = std::find(params.begin(), params.end(), v);
+    if (v == ValueId::none) operands.emplace_back(-1, Value());
+    else if (at != params.end()) operands.emplace_back(at - params.begin(), Value());
+    else operands.emplace_back(-1, *g.constant(v));
+  }
+  return [operands, meaning, attributes = node.attributes](
+             std::span<const Value> inputs, std::span<const std::pair<DType, Shape>> outputs) {
+    std::vector<Value> values;
+    for (const auto& [at, constant] : operands)
+      values.push_back(at < 0 ? constant : inputs[static_cast<std::size_t>(at)]);
+    std::vector<Shape> shapes;
+    for (const auto& [dtype, shape] : outputs) shapes.push_back(shape);
+    return meaning->view(attributes, values, shapes);
+  };
+}
+
+/// Kernels that hold no state beside their attributes are prepared once.
+kernels::Kernel prepare_kernel(const Building& b, const ir::Graph& g, ir::NodeId n,
+                               const ops::KernelMeaning& meaning) {
+  const ir::Node& node = g.node(n);
+  std::vector<ir::Type> types;
+  for (const ValueId v : node.inputs)
+    types.push_back(v == ValueId::none ? ir::Type() : g.value(v).type);
+  if (b.borrowed_kernels && meaning.fast)
+    if (kernels::Kernel fast = meaning.fast(node, types)) return fast;
+  return meaning.reference(node, types);
+}
+
+}  // namespace
+
+ir::Knowledge exact_knowledge(const ir::Graph& g, std::span<const Value> inputs,
+                              std::span<const std::size_t> value_inputs) {
+  ir::Knowledge k = ir::knowledge_of(g);
+  const auto& params = g.root().params;
+  for (std::size_t i = 0; i < params.size(); ++i)
+    if (inputs[i].defined()) k.types[ir::index(params[i])] = ir::Type::of(inputs[i]);
+  for (const std::size_t i : value_inputs)
+    if (inputs[i].is_tensor())
+      k.values[static_cast<std::int32_t>(params[i])] = inputs[i].tensor();
+  ir::infer_region(g, ir::RegionId::root, k);
+  return k;
+}
+
+std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph group,
+                                            std::vector<std::size_t> value_inputs) {
+  auto kept = std::make_shared<GroupCode>();
+  for (const ValueId v : group.root().params) kept->declared.push_back(group.value(v).type);
+  kept->graph = std::move(group);
+  kept->value_inputs = value_inputs;
+  kept->code = b.code;
+  auto step = std::make_unique<runtime::ProgramStep>();
+  step->value_inputs = std::move(value_inputs);
+  step->view = view_of(kept->graph);
+  step->prepare = [kept](std::span<const Value> inputs) { return kept->prepare(inputs); };
+  return step;
+}
+
+std::unique_ptr<runtime::Step> kernel_step(const Building& b, const ir::Graph& g, ir::NodeId n) {
+  const ir::Node& node = g.node(n);
+  const auto* meaning = ops::meaning_as<ops::KernelMeaning>(*node.op);
+  if (meaning == nullptr) unsupported("{}: there is no way to run op '{}'", ir::where(g, n), node.op->name);
+  passes::Group group{{n}, {}, {}, false, {}};
+  for (const ValueId v : node.inputs)
+    if (v != ValueId::none && std::find(group.inputs.begin(), group.inputs.end(), v) == group.inputs.end())
+      group.inputs.push_back(v);
+  for (const ValueId v : node.outputs)
+    if (v != ValueId::none) group.outputs.push_back(v);
+  auto alone = std::make_shared<const ir::Graph>(passes::extract(g, group));
+
+  // Where each parameter of `alone` stands among the node's inputs.
+  std::vector<std::size_t> position, value_inputs;
+  for (std::size_t p = 0; p < group.inputs.size(); ++p) {
+    const auto at = std::find(node.inputs.begin(), node.inputs.end(), group.inputs[p]);
+    position.push_back(static_cast<std::size_t>(at - node.inputs.begin()));
+    for (const std::size_t k : node.op->value_inputs)
+      if (k < node.inputs.size() && node.inputs[k] == group.inputs[p]) value_inputs.push_back(p);
+  }
+  auto step = std::make_unique<runtime::KernelStep>();
+  step->kernel = prepare_kernel(b, g, n, *meaning);
+  step->check = [alone, position, value_inputs, outputs = node.outputs](std::span<const Value> inputs) {
+    std::vector<Value> params;
+    for (const std::size_t k : position) params.push_back(inputs[k]);
+    const ir::Knowledge k = exact_knowledge(*alone, params, value_inputs);
+    std::vector<std::optional<std::pair<DType, Shape>>> types(outputs.size());
+    std::size_t next = 0;
+    for (std::size_t j = 0; j < outputs.size(); ++j) {
+      if (outputs[j] == ValueId::none) continue;
+      const ir::Type& t = k.types[ir::index(alone->root().results[next++])];
+      if (t.is_static()) types[j] = {t.dtype(), t.static_shape()};
+    }
+    return types;
+  };
+  return step;
+}
+
+}  // namespace rondel::session

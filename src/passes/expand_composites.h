@@ -1,0 +1,10 @@
+#pragma once
+#include "ir/graph.h"
+
+namespace rondel::passes {
+
+/// Replaces every node whose op's meaning is a composite by the graph it stands for, until there is
+/// none. Types must have been inferred.
+bool expand_composites(ir::Graph&);
+
+}  // namespace rondel::passes

@@ -1,0 +1,82 @@
+#include "passes/fold_constants.h"
+
+#include "ir/builder.h"
+
+#include <algorithm>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+
+/// Puts constants in place of a node's outputs that are known.
+bool fold_node(Graph& g, NodeId n, const ir::Knowledge& k) {
+  if (!g.node(n).outputs.empty() && g.constant(g.node(n).outputs[0]) != nullptr) return false;
+  bool changed = false;
+  for (std::size_t j = 0; j < g.node(n).outputs.size(); ++j) {
+    const ValueId v = g.node(n).outputs[j];
+    const Tensor* known = v == ValueId::none ? nullptr : k.value(v);
+    if (known == nullptr) continue;
+    const RegionId r = g.node(n).region;
+    const auto& list = g.region(r).nodes;
+    ir::Builder b(g, r);
+    b.source(g.node(n).source);
+    b.insert_at(static_cast<std::size_t>(std::find(list.begin(), list.end(), n) - list.begin()));
+    const ValueId constant = b.constant(*known);
+    g.value(constant).name = g.value(v).name;
+    g.replace_uses(v, constant);
+    changed = true;
+  }
+  return changed;
+}
+
+/// An `if` whose condition is known: the nodes of the branch taken move out in its place.
+bool take_branch(Graph& g, NodeId n) {
+  const ir::Node node = g.node(n);
+  if (node.regions.size() != 2) return false;
+  const Tensor* condition = g.constant(node.inputs[0]);
+  if (condition == nullptr || condition->size() != 1) return false;
+  const RegionId taken = node.regions[*condition->data_as<std::uint8_t>() != 0 ? 0 : 1];
+  auto& list = g.region(node.region).nodes;
+  auto at = std::find(list.begin(), list.end(), n);
+  const std::vector<NodeId> moved = std::move(g.region(taken).nodes);
+  g.region(taken).nodes.clear();
+  list.insert(at, moved.begin(), moved.end());
+  for (const NodeId m : moved) {
+    g.node(m).region = node.region;
+    for (const ValueId v : g.node(m).outputs)
+      if (v != ValueId::none) g.value(v).region = node.region;
+  }
+  const std::vector<ValueId> results = g.region(taken).results;
+  for (std::size_t j = 0; j < node.outputs.size(); ++j)
+    if (node.outputs[j] != ValueId::none) g.replace_uses(node.outputs[j], results[j]);
+  g.erase_node(n);
+  return true;
+}
+
+bool fold_region(Graph& g, RegionId r, const ir::Knowledge& k) {
+  bool changed = false;
+  const std::vector<NodeId> nodes = g.region(r).nodes;
+  for (const NodeId n : nodes) {
+    changed |= fold_node(g, n, k);
+    for (const RegionId inner : std::vector<RegionId>(g.node(n).regions))
+      changed |= fold_region(g, inner, k);
+    if (!g.node(n).regions.empty()) changed |= take_branch(g, n);
+  }
+  return changed;
+}
+
+}  // namespace
+
+bool fold_constants(Graph& g, const ir::Evaluator& evaluate) {
+  ir::Knowledge k = ir::knowledge_of(g);
+  k.name_unknowns = true;
+  ir::infer_region(g, RegionId::root, k, evaluate);
+  for (std::size_t v = 0; v < k.types.size(); ++v) g.value(static_cast<ValueId>(v)).type = k.types[v];
+  return fold_region(g, RegionId::root, k);
+}
+
+}  // namespace rondel::passes

@@ -1,0 +1,36 @@
+#include "passes/pipeline.h"
+
+#include "ir/text.h"
+#include "passes/contract_products.h"
+#include "passes/expand_composites.h"
+#include "passes/fold_constants.h"
+#include "passes/remove_dead.h"
+
+namespace rondel::passes {
+namespace {
+
+const Pass pipeline[] = {
+    {"expand_composites", "ops that are small graphs become those graphs",
+     [](ir::Graph& g, const PassOptions&) { return expand_composites(g); }},
+    {"forward_identities", "readers of an identity read its input",
+     [](ir::Graph& g, const PassOptions&) { return forward_identities(g); }},
+    {"fold_constants", "what is known without running becomes a constant",
+     [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }},
+    {"contract_products", "a*b+c becomes one fma",
+     [](ir::Graph& g, const PassOptions& o) { return o.contract && contract_products(g); }},
+    {"remove_dead", "nodes that nobody reads go",
+     [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
+};
+
+}  // namespace
+
+std::span<const Pass> normalise() { return pipeline; }
+
+void run(std::span<const Pass> passes, ir::Graph& g, const PassOptions& options, bool verify) {
+  for (const Pass& pass : passes) {
+    pass.run(g, options);
+    if (verify) ir::verify(g);
+  }
+}
+
+}  // namespace rondel::passes

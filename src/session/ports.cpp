@@ -1,0 +1,84 @@
+#include "session/ports.h"
+
+#include "base/error.h"
+
+namespace rondel::session {
+namespace {
+
+/// ONNX's names of element types.
+std::string_view onnx_name(DType t) {
+  switch (t) {
+    case DType::f64: return "double";
+    case DType::f32: return "float";
+    case DType::f16: return "float16";
+    case DType::bf16: return "bfloat16";
+    case DType::f8e4m3fn: return "float8e4m3fn";
+    case DType::f8e4m3fnuz: return "float8e4m3fnuz";
+    case DType::f8e5m2: return "float8e5m2";
+    case DType::f8e5m2fnuz: return "float8e5m2fnuz";
+    case DType::f8e8m0: return "float8e8m0";
+    case DType::f4e2m1: return "float4e2m1";
+    case DType::i64: return "int64";
+    case DType::i32: return "int32";
+    case DType::i16: return "int16";
+    case DType::i8: return "int8";
+    case DType::i4: return "int4";
+    case DType::i2: return "int2";
+    case DType::u64: return "uint64";
+    case DType::u32: return "uint32";
+    case DType::u16: return "uint16";
+    case DType::u8: return "uint8";
+    case DType::u4: return "uint4";
+    case DType::u2: return "uint2";
+    case DType::boolean: return "bool";
+    case DType::c64: return "complex64";
+    case DType::c128: return "complex128";
+    case DType::string: return "string";
+  }
+  return "?";
+}
+
+std::string type_text(const ir::Type& t) {
+  switch (t.kind()) {
+    case ir::Type::Kind::sequence: return "seq(" + type_text(t.element()) + ")";
+    case ir::Type::Kind::optional: return "optional(" + type_text(t.element()) + ")";
+    case ir::Type::Kind::none: return "";
+    case ir::Type::Kind::tensor: break;
+  }
+  return fmt::format("tensor({})", onnx_name(t.dtype()));
+}
+
+void check_tensor(const std::string& name, const Tensor& t, const ir::Type& expected) {
+  require(t.dtype() == expected.dtype(), "input '{}' is {}; expected {}", name,
+          to_text(t.dtype(), t.shape()), to_text(expected));
+  require(fits(ir::Type::tensor(t.dtype(), t.shape()), expected), "input '{}' is {}; expected {}",
+          name, to_text(t.dtype(), t.shape()), to_text(expected));
+}
+
+}  // namespace
+
+PortInfo port(const std::string& name, const ir::Type& t) {
+  PortInfo info{name, type_text(t), std::nullopt};
+  if (!t.is_tensor() || !t.has_rank()) return info;
+  info.shape.emplace();
+  for (const ir::Extent& e : t.extents())
+    info.shape->push_back(e.known() ? std::to_string(e.value) : e.symbol);
+  return info;
+}
+
+void check_feed(const std::string& name, const Value& v, const ir::Type& expected) {
+  if (expected.is_optional()) {
+    if (!v.defined() || (v.is_optional() && !v.optional().held)) return;
+    return check_feed(name, v.is_optional() ? *v.optional().held : v, expected.element());
+  }
+  require(v.defined(), "input '{}' is empty; expected {}", name, to_text(expected));
+  if (expected.is_sequence()) {
+    require(v.is_sequence(), "input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
+    for (const Tensor& item : *v.sequence().items) check_tensor(name, item, expected.element());
+    return;
+  }
+  require(v.is_tensor(), "input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
+  check_tensor(name, v.tensor(), expected);
+}
+
+}  // namespace rondel::session

@@ -1,0 +1,240 @@
+#include <rondel/session.h>
+
+#include "base/error.h"
+#include "frontends/onnx/import.h"
+#include "ir/text.h"
+#include "passes/pipeline.h"
+#include "session/code.h"
+#include "session/plan_builder.h"
+#include "session/ports.h"
+#include "session/watchdog.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+namespace rondel {
+namespace {
+
+using session::Execution;
+
+Execution execution_of(const SessionOptions& o) {
+  return o.jit ? session::execution_from_environment(Execution::tiered) : Execution::interpreter;
+}
+
+onnx::ImportOptions import_options(const SessionOptions& o) {
+  require(o.loop_cond == "spec" || o.loop_cond == "honour",
+          "SessionOptions.loop_cond is '{}'; expected 'spec' or 'honour'", o.loop_cond);
+  return {o.loop_cond, o.external_data_dir};
+}
+
+#ifdef NDEBUG
+constexpr bool verify_passes = false;
+#else
+constexpr bool verify_passes = true;
+#endif
+
+/// The same graph with a symbol of its own for every extent of every input, for inputs whose
+/// extents differ where the model says they are equal.
+ir::Graph without_shared_symbols(ir::Graph g) {
+  for (const ir::ValueId v : g.root().params) {
+    ir::Type& t = g.value(v).type;
+    if (!t.is_tensor() || !t.has_rank()) continue;
+    ir::Extents extents = t.extents();
+    for (std::size_t a = 0; a < extents.size(); ++a)
+      if (!extents[a].known()) extents[a] = ir::Extent(fmt::format("in{}.{}", ir::index(v), a));
+    t = ir::Type::tensor(t.dtype(), std::move(extents));
+  }
+  ir::infer_types(g);
+  return g;
+}
+
+/// A tensor that nothing else can see: itself when it is its block's only owner.
+Tensor owned(Tensor t, std::size_t readers) {
+  const bool alone = t.owner() && static_cast<std::size_t>(t.owner().use_count()) <= readers;
+  return alone && t.contiguous() ? t : t.copy();
+}
+
+Value owned(Value v) {
+  if (v.is_tensor()) {
+    Tensor t = std::move(std::get<Tensor>(v));
+    v = Value();
+    return owned(std::move(t), 1);
+  }
+  if (v.is_sequence()) {
+    Sequence copy{v.sequence().dtype, nullptr};
+    std::vector<Tensor> items;
+    for (const Tensor& item : *v.sequence().items) items.push_back(item.copy());
+    copy.items = std::make_shared<const std::vector<Tensor>>(std::move(items));
+    return copy;
+  }
+  if (v.is_optional() && v.optional().held)
+    return Optional{std::make_shared<const Value>(owned(*v.optional().held))};
+  return v;
+}
+
+}  // namespace
+
+struct Session::Impl {
+  Impl(onnx::Imported imported, const SessionOptions& o)
+      : options(o),
+        info(std::move(imported.info)),
+        graph(std::move(imported.graph)),
+        code(std::make_shared<session::Code>(execution_of(o))),
+        memory(o.max_memory_bytes) {
+    const auto& root = graph.root();
+    for (std::size_t i = 0; i < root.params.size(); ++i)
+      inputs.push_back(session::port(graph.input_names[i], graph.value(root.params[i]).type));
+    for (std::size_t j = 0; j < root.results.size(); ++j)
+      outputs.push_back(session::port(
+          graph.output_names[j], graph.declared_outputs[j].kind() == ir::Type::Kind::none
+                                     ? graph.value(root.results[j]).type
+                                     : graph.declared_outputs[j]));
+    plan = compile(graph, &compiled);
+  }
+
+  runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
+    const bool interpreting = code->execution() == Execution::interpreter;
+    const bool optimise = options.graph_optimization_level > 0;
+    passes::PassOptions how;
+    how.contract = !options.strict;
+    how.evaluate = session::make_evaluator();
+    passes::run(passes::normalise(), g, how, verify_passes);
+    session::Building b;
+    b.graph = std::make_shared<const ir::Graph>(std::move(g));
+    b.code = code;
+    b.fuse = optimise;
+    b.borrowed_kernels = !interpreting && !options.strict;
+    if (kept != nullptr) *kept = b.graph;
+    return session::build_plan(b, ir::RegionId::root);
+  }
+
+  /// The values of the inputs in order, checked.
+  std::vector<Value> bind(const std::map<std::string, Value>& feeds) const {
+    for (const auto& [name, value] : feeds)
+      require(std::find(graph.input_names.begin(), graph.input_names.end(), name) !=
+                  graph.input_names.end(),
+              "there is no input '{}'; the inputs are {}", name, names(graph.input_names));
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < graph.input_names.size(); ++i) {
+      const ir::ValueId v = graph.root().params[i];
+      const ir::Type& type = graph.value(v).type;
+      const auto fed = feeds.find(graph.input_names[i]);
+      const auto initial = graph.defaults.find(v);
+      if (fed == feeds.end() && initial != graph.defaults.end()) {
+        values.emplace_back(initial->second);
+        continue;
+      }
+      require(fed != feeds.end() || type.is_optional(), "input '{}' is missing; expected {}",
+              graph.input_names[i], to_text(type));
+      Value value = fed == feeds.end() ? Value() : fed->second;
+      session::check_feed(graph.input_names[i], value, type);
+      if (type.is_optional() && !value.is_optional())
+        value = value.defined() ? Optional{std::make_shared<const Value>(value)} : Optional{};
+      values.push_back(std::move(value));
+    }
+    return values;
+  }
+
+  static std::string names(const std::vector<std::string>& all) {
+    std::string text;
+    for (const std::string& n : all) text += (text.empty() ? "'" : ", '") + n + "'";
+    return text.empty() ? "none" : text;
+  }
+
+  /// Whether extents that the model calls by one symbol are equal here.
+  bool symbols_agree(std::span<const Value> values) const {
+    std::map<std::string, std::int64_t> seen;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const ir::Type& t = graph.value(graph.root().params[i]).type;
+      if (!values[i].is_tensor() || !t.is_tensor() || !t.has_rank()) continue;
+      for (std::int64_t a = 0; a < t.rank(); ++a) {
+        const std::int64_t extent = values[i].tensor().shape()[static_cast<std::size_t>(a)];
+        if (t.extent(a).symbolic() &&
+            seen.try_emplace(t.extent(a).symbol, extent).first->second != extent)
+          return false;
+      }
+    }
+    return true;
+  }
+
+  const runtime::Plan& plan_for(std::span<const Value> values) const {
+    if (symbols_agree(values)) return plan;
+    const std::lock_guard lock(loose_mutex);
+    if (!loose)
+      loose = std::make_unique<runtime::Plan>(compile(without_shared_symbols(graph), nullptr));
+    return *loose;
+  }
+
+  std::vector<Value> run(std::span<const std::size_t> wanted,
+                         const std::map<std::string, Value>& feeds, const RunOptions& o) const {
+    runtime::Memory shared = memory;
+    runtime::Run run{shared, options.max_trips, o.seed};
+    const session::Watch watch(run, o);
+    std::vector<Value> results;
+    {
+      std::vector<Value> values = bind(feeds);
+      const runtime::Plan& p = plan_for(values);
+      const runtime::FrameLease frame(p, run);
+      for (std::size_t i = 0; i < values.size(); ++i) (*frame)[p.params[i]] = std::move(values[i]);
+      frame->execute();
+      for (const std::size_t j : wanted) results.push_back((*frame)[p.results[j]]);
+    }
+    for (Value& v : results) v = owned(std::move(v));
+    return results;
+  }
+
+  SessionOptions options;
+  ModelInfo info;
+  ir::Graph graph;  ///< as imported
+  std::shared_ptr<const ir::Graph> compiled;
+  std::shared_ptr<session::Code> code;
+  runtime::Memory memory;
+  runtime::Plan plan;
+  mutable std::mutex loose_mutex;
+  mutable std::unique_ptr<runtime::Plan> loose;
+  std::vector<PortInfo> inputs, outputs;
+};
+
+Session::Session(const std::filesystem::path& model, const SessionOptions& o)
+    : impl_(std::make_unique<Impl>(onnx::import_file(model, import_options(o)), o)) {}
+Session::Session(std::span<const std::byte> model, const SessionOptions& o)
+    : impl_(std::make_unique<Impl>(onnx::import_bytes(model, import_options(o)), o)) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+const std::vector<PortInfo>& Session::inputs() const { return impl_->inputs; }
+const std::vector<PortInfo>& Session::outputs() const { return impl_->outputs; }
+const ModelInfo& Session::info() const { return impl_->info; }
+
+std::map<std::string, Value> Session::run(const std::map<std::string, Value>& feeds,
+                                          const RunOptions& o) const {
+  const std::vector<Value> values = run({}, feeds, o);
+  std::map<std::string, Value> named;
+  for (std::size_t j = 0; j < values.size(); ++j)
+    named[impl_->outputs[j].name] = values[j];
+  return named;
+}
+
+std::vector<Value> Session::run(std::span<const std::string> outputs,
+                                const std::map<std::string, Value>& feeds,
+                                const RunOptions& o) const {
+  std::vector<std::size_t> wanted;
+  const auto& known = impl_->graph.output_names;
+  for (const std::string& name : outputs) {
+    const auto at = std::find(known.begin(), known.end(), name);
+    require(at != known.end(), "there is no output '{}'; the outputs are {}", name,
+            Impl::names(known));
+    wanted.push_back(static_cast<std::size_t>(at - known.begin()));
+  }
+  if (outputs.empty())
+    for (std::size_t j = 0; j < known.size(); ++j) wanted.push_back(j);
+  return impl_->run(wanted, feeds, o);
+}
+
+std::string Session::ir_text(bool imported) const {
+  return ir::to_text(imported ? impl_->graph : *impl_->compiled);
+}
+
+}  // namespace rondel

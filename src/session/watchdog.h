@@ -1,0 +1,22 @@
+#pragma once
+#include "runtime/plan.h"
+
+#include <rondel/session.h>
+
+namespace rondel::session {
+
+/// Ends runs on time: one thread for the process owns the clock, so that running code only looks
+/// at one flag. It is begun by the first run that has a deadline or a terminate flag.
+class Watch {
+ public:
+  /// Watches `run` until destroyed.
+  Watch(runtime::Run& run, const RunOptions&);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  runtime::Run* watched_ = nullptr;
+};
+
+}  // namespace rondel::session

@@ -35,6 +35,8 @@ NodeId Graph::insert_node(RegionId r, std::size_t at, const OpDef& op, Attribute
                           std::vector<RegionId> regions) {
   const auto id = static_cast<NodeId>(nodes_.size());
   Node node{&op, std::move(attributes), std::move(inputs), {}, std::move(regions), r, {}};
+  for (const auto& [name, value] : op.attributes)
+    if (!node.attributes.has(name)) node.attributes.set(name, value);
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     node.outputs.push_back(static_cast<ValueId>(values_.size()));
     values_.push_back({outputs[j], {}, id, r, static_cast<std::int32_t>(j)});

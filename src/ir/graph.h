@@ -69,6 +69,7 @@ class Graph {
   ValueId add_param(RegionId, Type, std::string name);
   RegionId add_region();
   /// Appends a node whose outputs have the given types (an output of kind `none` is left out).
+  /// Attributes that are left out get the op's defaults.
   NodeId add_node(RegionId, const OpDef&, Attributes, std::vector<ValueId> inputs,
                   std::span<const Type> outputs, std::vector<RegionId> regions = {});
   /// The same before position `at` of the region's list.

@@ -25,14 +25,14 @@ def assert_agrees(outcome):
 
 def test_digits_agree_with_scikit_learn(demo):
     pytest.importorskip(
-        "skl2onnx", reason="the demo's own packages: see examples/demo/requirements.txt"
+        "skl2onnx", reason="the demo's own packages: see tools/requirements.txt"
     )
     assert_agrees(demo("digits_knn").run(quick=True))
 
 
 def test_heat_agrees_with_numpy(demo):
     pytest.importorskip(
-        "onnxscript", reason="the demo's own packages: see examples/demo/requirements.txt"
+        "onnxscript", reason="the demo's own packages: see tools/requirements.txt"
     )
     assert_agrees(demo("heat").run(quick=True))
 
@@ -40,14 +40,14 @@ def test_heat_agrees_with_numpy(demo):
 @pytest.mark.skipif(shutil.which("espeak-ng") is None, reason="needs espeak-ng, a Debian package")
 def test_speech_agrees_with_onnxruntime(demo):
     pytest.importorskip(
-        "scipy", reason="the demo's own packages: see examples/demo/requirements.txt"
+        "scipy", reason="the demo's own packages: see tools/requirements.txt"
     )
     assert_agrees(demo("speech").run(quick=True))
 
 
 def test_the_table_fits_and_the_exit_code_tells(demo, monkeypatch, capsys):
     pytest.importorskip(
-        "onnxscript", reason="the demo's own packages: see examples/demo/requirements.txt"
+        "onnxscript", reason="the demo's own packages: see tools/requirements.txt"
     )
     main = demo("demo").main
     assert main(["--only", "heat", "--quick"]) == 0

@@ -29,7 +29,8 @@ bool is_program(const ir::Node& n) {
 
 class Grouping {
  public:
-  Grouping(const Graph& g, ir::RegionId r, bool fuse) : g_(g), region_(r), fuse_(fuse) {}
+  Grouping(const Graph& g, ir::RegionId r, std::span<const ir::Type> types, bool fuse)
+      : g_(g), region_(r), types_(types), fuse_(fuse) {}
 
   std::vector<Group> run() {
     for (const NodeId n : g_.region(region_).nodes) {
@@ -70,7 +71,7 @@ class Grouping {
     for (const ValueId v : node.inputs) {
       const auto it = v == ValueId::none ? group_of_.end() : group_of_.find(v);
       if (it == group_of_.end() || it->second != *last) continue;
-      if (!elementwise || !same_extents(g_.value(v).type, g_.value(node.outputs[0]).type))
+      if (!elementwise || !same_extents(type(v), type(node.outputs[0])))
         return std::nullopt;
     }
     return last;
@@ -85,12 +86,13 @@ class Grouping {
     return all;
   }
 
+  const ir::Type& type(ValueId v) const { return types_[ir::index(v)]; }
   static bool same_extents(const ir::Type& a, const ir::Type& b) {
     if (!a.is_tensor() || !b.is_tensor() || !a.has_rank() || !b.has_rank()) return false;
     return a.extents() == b.extents();
   }
   bool same_space(const ir::Node& a, const ir::Node& b) const {
-    return same_extents(g_.value(a.outputs[0]).type, g_.value(b.outputs[0]).type);
+    return same_extents(type(a.outputs[0]), type(b.outputs[0]));
   }
 
   void complete(Group& group) {
@@ -153,6 +155,7 @@ class Grouping {
 
   const Graph& g_;
   const ir::RegionId region_;
+  const std::span<const ir::Type> types_;
   const bool fuse_;
   std::vector<Group> groups_;
   std::map<ValueId, std::size_t> group_of_;
@@ -161,8 +164,9 @@ class Grouping {
 
 }  // namespace
 
-std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, bool fuse) {
-  return Grouping(g, r, fuse).run();
+std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, std::span<const ir::Type> types,
+                               bool fuse) {
+  return Grouping(g, r, types, fuse).run();
 }
 
 }  // namespace rondel::passes

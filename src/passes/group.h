@@ -1,6 +1,7 @@
 #pragma once
 #include "ir/graph.h"
 
+#include <span>
 #include <vector>
 
 namespace rondel::passes {
@@ -17,7 +18,8 @@ struct Group {
 
 /// Cuts a region into steps, in an order in which each can run. Element-wise nodes over one index
 /// space come together, so that what lies between them stays in registers; `fuse` false keeps
-/// every node by itself. Nodes of `constant` are in no group.
-std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, bool fuse);
+/// every node by itself. Nodes of `constant` are in no group. `types`: by ValueId.
+std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, std::span<const ir::Type> types,
+                               bool fuse);
 
 }  // namespace rondel::passes

@@ -19,9 +19,12 @@ struct LoweredLoop {
   std::string reason;                              ///< why the loop runs step by step
   /// What each parameter buffer is; extents of temporaries and items by symbol of the class.
   struct Binding {
-    enum class Kind : std::uint8_t { state, go, stopped, capture, scan, stack, temporary } kind;
+    enum class Kind : std::uint8_t {
+      state, go, stopped, capture, scan, stack, temporary, constant
+    } kind;
     std::size_t index = 0;
-    ir::Type type;
+    ir::Type type;    ///< of an item or a temporary
+    Tensor constant;  ///< a constant of the model that is no register
   };
   std::vector<Binding> bindings;
 };

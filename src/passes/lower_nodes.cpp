@@ -81,7 +81,8 @@ void store_all(const Sink& sink, const Indices& index, Ex value) {
   for (const auto& put : sink.stores) put(index, value);
 }
 
-/// One element of every node of an element-wise group.
+/// One element of every node of an element-wise group. All loads come before all stores, because a
+/// state may be updated in place.
 void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const Indices& index) {
   std::map<ValueId, Ex> made;
   for (const NodeId n : nodes) {
@@ -101,8 +102,11 @@ void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const Indice
       result = ops::meaning_as<ops::Elements>(*node.op)->fn(emitter, 0, index);
     }
     made[node.outputs[0]] = result;
-    const auto sink = s.sinks.find(node.outputs[0]);
-    if (sink != s.sinks.end()) store_all(sink->second, index, result);
+  }
+  for (const NodeId n : nodes) {
+    const ValueId v = s.graph.node(n).outputs[0];
+    const auto sink = s.sinks.find(v);
+    if (sink != s.sinks.end()) store_all(sink->second, index, made.at(v));
   }
 }
 

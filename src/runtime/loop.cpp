@@ -124,6 +124,7 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
       case Bind::capture: bound[b] = frame[body.captures[binding.index].first].tensor(); break;
       case Bind::scan: bound[b] = s.scans[binding.index]; break;
       case Bind::temporary: bound[b] = memory.allocate(binding.dtype, binding.shape); break;
+      case Bind::constant: bound[b] = binding.constant; break;
       case Bind::stack: grows = grows || !stacks[binding.index].certain(); break;
     }
   }

@@ -41,12 +41,15 @@ class LoopStep : public Step {
   struct Native {
     std::shared_ptr<const scalar::Executable> code;
     /// Parameters of the program, in order: what each buffer is bound to.
-    enum class Bind : std::uint8_t { state, go, stopped, capture, scan, stack, temporary };
+    enum class Bind : std::uint8_t {
+      state, go, stopped, capture, scan, stack, temporary, constant
+    };
     struct Binding {
       Bind kind;
       std::size_t index = 0;           ///< state, capture (of `captures`), scan or stack number
       DType dtype = DType::f32;        ///< of a temporary
       Shape shape;                     ///< of a temporary, or of an item
+      Tensor constant;
     };
     std::vector<Binding> bindings;
   };

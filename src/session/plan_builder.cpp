@@ -29,7 +29,8 @@ class PlanBuilder {
     for (const ValueId v : region.params) plan_.params.push_back(slot(v));
     for (const ValueId v : g_.captures(region_))
       if (g_.constant(v) == nullptr) plan_.captures.emplace_back(outer(v), slot(v));
-    for (const passes::Group& group : passes::group_nodes(g_, region_, b_.fuse)) add(group);
+    const ir::Knowledge k = ir::knowledge_of(g_);
+    for (const passes::Group& group : passes::group_nodes(g_, region_, k.types, b_.fuse)) add(group);
     for (const ValueId v : region.results) plan_.results.push_back(slot(v));
     plan_.slot_count = slots_.size();
     release_after_last_use();

@@ -1,0 +1,506 @@
+"""Inputs for the differential test of ops: for each op, the tensors and attributes worth trying.
+
+A case is a list of input arrays (None: left out), the attributes, and the number of outputs. What an opset spells
+otherwise (an attribute that became an input) is said once here, by `opset`.
+"""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+FLOATS = ["float32", "float64", "float16", "bfloat16"]
+SIGNED = ["int8", "int16", "int32", "int64"]
+UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
+INTEGERS = SIGNED + UNSIGNED
+REALS = FLOATS + INTEGERS
+EVERYTHING = [*REALS, "bool", "string", "complex64", "complex128"]
+
+SHAPES = [(), (0,), (1,), (5,), (2, 3, 4), (3, 0), (1, 257)]
+PAIRS = [
+    ((), ()),
+    ((4,), ()),
+    ((), (2, 3)),
+    ((2, 3), (3,)),
+    ((2, 1, 4), (3, 1)),
+    ((0, 3), (3,)),
+    ((1,), (0,)),
+    ((4, 5), (4, 5)),
+    ((67,), (67,)),
+]
+
+
+def dtype_of(name):
+    if name == "string":
+        return np.dtype(object)
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def draw(rng, dtype, shape, low=-4.0, high=4.0, special=True):
+    """Random elements of a dtype between two bounds; floats get zeros, infinities and NaN strewn in if `special`."""
+    count = int(np.prod(shape, dtype=int))
+    kind = dtype_of(dtype)
+    if dtype == "string":
+        words = np.array(["", "a", "b", "abc", "é", "a longer string than any small buffer"], object)
+        return words[rng.integers(0, len(words), count)].reshape(shape)
+    if dtype == "bool":
+        return rng.integers(0, 2, count).astype(bool).reshape(shape)
+    if dtype.startswith("complex"):
+        return (rng.uniform(low, high, count) + 1j * rng.uniform(low, high, count)).astype(kind).reshape(shape)
+    if dtype in INTEGERS:
+        low = max(low, 0) if dtype in UNSIGNED else low
+        values = rng.integers(int(low), int(high) + 1, count)
+        return values.astype(kind).reshape(shape)
+    values = rng.uniform(low, high, count)
+    if special and count > 3:
+        strewn = rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan], count)
+        values = np.where(rng.random(count) < 0.1, strewn, values)
+    return values.astype(kind).reshape(shape)
+
+
+def extremes(rng, dtype, shape):
+    """Integers from the whole range of their dtype; floats as by `draw`."""
+    if dtype not in INTEGERS:
+        return draw(rng, dtype, shape)
+    limits = np.iinfo(dtype)
+    count = int(np.prod(shape, dtype=int))
+    return rng.integers(limits.min, limits.max, count, dtype=dtype, endpoint=True).reshape(shape)
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+def unary(low=-4.0, high=4.0, special=True, whole_range=False, **attributes):
+    def cases(rng, dtype, opset):
+        for shape in SHAPES:
+            x = extremes(rng, dtype, shape) if whole_range else draw(rng, dtype, shape, low, high, special)
+            yield [x], attributes, 1
+
+    return cases
+
+
+def binary(low=-4.0, high=4.0, special=True, whole_range=False, nonzero=False, right=None, attributes=lambda d: {}):
+    def cases(rng, dtype, opset):
+        for a_shape, b_shape in PAIRS:
+            make = extremes if whole_range and dtype in INTEGERS else lambda *k: draw(*k, low, high, special)
+            a, b = make(rng, dtype, a_shape), make(rng, dtype, b_shape)
+            if right:
+                b = draw(rng, dtype, b_shape, *right, special)
+            if nonzero:
+                b = np.where(b == 0, np.ones_like(b), b)
+            yield [a, b], attributes(dtype), 1
+
+    return cases
+
+
+def variadic(rng, dtype, opset):
+    for count in (1, 2, 3):
+        yield [draw(rng, dtype, (2, 3)) for _ in range(count)], {}, 1
+    if opset >= 8:
+        yield [draw(rng, dtype, s) for s in ((2, 1), (3,), ())], {}, 1
+        yield [draw(rng, dtype, s) for s in ((0, 3), (1, 3))], {}, 1
+
+
+def clip(rng, dtype, opset):
+    for shape in SHAPES:
+        x = draw(rng, dtype, shape)
+        if opset < 11:
+            yield [x], {"min": -1.0, "max": 2.0}, 1
+            continue
+        low, high = (np.array(v).astype(x.dtype) for v in (1, 3))
+        yield [x, low, high], {}, 1
+        yield [x, None, high], {}, 1
+        yield [x, low], {}, 1
+
+
+def mod(rng, dtype, opset):
+    for a_shape, b_shape in PAIRS:
+        a, b = draw(rng, dtype, a_shape, -50, 50, False), draw(rng, dtype, b_shape, -9, 9, False)
+        b = np.where(b == 0, np.ones_like(b), b)
+        yield [a, b], {"fmod": 1}, 1
+        if dtype in INTEGERS:
+            yield [a, b], {"fmod": 0}, 1
+
+
+def shift(rng, dtype, opset):
+    for a_shape, b_shape in PAIRS:
+        bits = np.iinfo(dtype).bits
+        a, b = extremes(rng, dtype, a_shape), draw(rng, dtype, b_shape, 0, bits - 1)
+        yield [a, b], {"direction": "LEFT"}, 1
+        yield [a, b], {"direction": "RIGHT"}, 1
+
+
+def where(rng, dtype, opset):
+    for shapes in (((), (), ()), ((3,), (2, 3), ()), ((2, 1), (3,), (2, 3)), ((0, 1), (3,), (1,))):
+        c, a, b = shapes
+        yield [draw(rng, "bool", c), draw(rng, dtype, a), draw(rng, dtype, b)], {}, 1
+
+
+def reduction(axes_input_from, empty=True, low=-4.0, high=4.0):
+    def cases(rng, dtype, opset):
+        for shape, axes in (
+            ((2, 3, 4), [1]),
+            ((2, 3, 4), [0, 2]),
+            ((2, 3, 4), None),
+            ((2, 3, 4), [-1]),
+            ((5,), [0]),
+            ((70, 3), [0]),
+            ((3, 300), [1]),
+            ((2, 0, 3), [1]),
+            ((2, 0, 3), [0]),
+        ):
+            if 0 in shape and (not empty or opset < 20):
+                continue
+            if axes and axes[0] < 0 and opset < 11:
+                continue
+            x = draw(rng, dtype, shape, low, high, special=False)
+            for keepdims in (0, 1):
+                attributes = {"keepdims": keepdims}
+                if axes is None:
+                    yield [x], attributes, 1
+                elif opset >= axes_input_from:
+                    yield [x, i64(*axes)], attributes, 1
+                else:
+                    yield [x], {**attributes, "axes": axes}, 1
+        x = draw(rng, dtype, (), low, high, special=False)
+        yield [x], {"keepdims": 0}, 1
+        if opset >= axes_input_from:
+            yield [x[None]], {"keepdims": 0, "noop_with_empty_axes": 1}, 1
+
+    return cases
+
+
+def arg_extreme(rng, dtype, opset):
+    for shape, axis in (((2, 3, 4), 1), ((7,), 0), ((3, 40), -1), ((1, 1), 0)):
+        if axis < 0 and opset < 11:
+            continue
+        x = draw(rng, dtype, shape, -3, 3, special=False)
+        ties = np.zeros_like(x)
+        for keepdims in (0, 1):
+            yield [x], {"axis": axis, "keepdims": keepdims}, 1
+            if opset >= 12:
+                yield [ties], {"axis": axis, "keepdims": keepdims, "select_last_index": 1}, 1
+
+
+def cumsum(rng, dtype, opset):
+    for shape, axis in (((5,), 0), ((2, 3, 4), 1), ((2, 3), -1), ((0, 3), 0)):
+        x = draw(rng, dtype, shape, special=False)
+        for exclusive in (0, 1):
+            for reverse in (0, 1):
+                yield [x, np.array(axis, np.int64)], {"exclusive": exclusive, "reverse": reverse}, 1
+
+
+def topk(rng, dtype, opset):
+    for shape, axis, k in (((7,), 0, 3), ((2, 9), 1, 9), ((3, 4, 5), 1, 2), ((3, 4), 0, 0)):
+        x = draw(rng, dtype, shape, -9, 9, special=False)
+        if dtype in FLOATS:
+            x = rng.permutation(int(np.prod(shape))).reshape(shape).astype(x.dtype)  # no ties: which index is free
+        if opset < 10:
+            if k:
+                yield [x], {"axis": axis, "k": k}, 2
+            continue
+        yield [x, i64(k)], {"axis": axis}, 2
+        if opset >= 11:
+            yield [x, i64(k)], {"axis": axis - len(shape), "largest": 0}, 2
+
+
+def softmax(rng, dtype, opset):
+    for shape, axis in (((2, 5), 1), ((2, 3, 4), 1), ((2, 3, 4), 2), ((2, 3, 4), 0), ((1, 300), 1)):
+        yield [draw(rng, dtype, shape, -9, 9, special=False)], {"axis": axis}, 1
+
+
+def matmul(rng, dtype, opset):
+    for a, b in (
+        ((2, 3), (3, 4)),
+        ((3,), (3,)),
+        ((3,), (3, 4)),
+        ((2, 3), (3,)),
+        ((5, 2, 3), (3, 4)),
+        ((5, 2, 3), (5, 3, 4)),
+        ((4, 1, 2, 3), (5, 3, 2)),
+        ((65, 33), (33, 17)),
+        ((2, 0), (0, 3)),
+        ((0, 3), (3, 2)),
+    ):
+        yield [draw(rng, dtype, a, special=False), draw(rng, dtype, b, special=False)], {}, 1
+
+
+def gemm(rng, dtype, opset):
+    for ta in (0, 1):
+        for tb in (0, 1):
+            a = draw(rng, dtype, (3, 2) if ta else (2, 3), special=False)
+            b = draw(rng, dtype, (4, 3) if tb else (3, 4), special=False)
+            for c in ((4,), (2, 1), (2, 4), (), None):
+                if c is None and opset < 11:
+                    continue
+                inputs = [a, b] if c is None else [a, b, draw(rng, dtype, c, special=False)]
+                scale = {"alpha": 0.5, "beta": 2.0} if dtype in FLOATS else {}
+                yield inputs, {"transA": ta, "transB": tb, **scale}, 1
+
+
+def conv(rng, dtype, opset):
+    for x, w, attributes in (
+        ((1, 2, 7), (3, 2, 3), {}),
+        ((2, 2, 5, 6), (4, 2, 3, 3), {"pads": [1, 1, 1, 1]}),
+        ((1, 4, 6, 6), (4, 2, 3, 2), {"group": 2, "strides": [2, 1]}),
+        ((1, 3, 8, 8), (3, 1, 3, 3), {"group": 3, "dilations": [2, 2]}),
+        ((1, 1, 5, 5), (1, 1, 2, 2), {"auto_pad": "SAME_UPPER", "strides": [2, 2]}),
+        ((1, 1, 5, 5), (1, 1, 2, 2), {"auto_pad": "SAME_LOWER"}),
+        ((1, 1, 5, 5), (1, 1, 3, 3), {"auto_pad": "VALID"}),
+        ((1, 2, 4, 4, 4), (2, 2, 2, 2, 2), {"pads": [0, 1, 0, 1, 0, 1]}),
+    ):
+        inputs = [draw(rng, dtype, x, special=False), draw(rng, dtype, w, special=False)]
+        yield inputs, attributes, 1
+        yield [*inputs, draw(rng, dtype, w[:1], special=False)], attributes, 1
+
+
+def lstm(rng, dtype, opset):
+    steps, batch, width, hidden = 5, 2, 3, 4
+    for direction in ("forward", "reverse", "bidirectional"):
+        count = 2 if direction == "bidirectional" else 1
+
+        def t(*shape):
+            return draw(rng, dtype, shape, -1, 1, special=False)
+
+        base = [t(steps, batch, width), t(count, 4 * hidden, width), t(count, 4 * hidden, hidden)]
+        attributes = {"hidden_size": hidden, "direction": direction}
+        yield base, attributes, 3
+        bias, lens = t(count, 8 * hidden), np.array([5, 3], np.int32)
+        state = [t(count, batch, hidden), t(count, batch, hidden)]
+        yield [*base, bias], attributes, 3
+        yield [*base, bias, lens, *state], attributes, 3
+        yield [*base, bias, None, *state, t(count, 3 * hidden)], {**attributes, "clip": 0.5}, 3
+
+
+def shape_of(rng, dtype, opset):
+    for shape in SHAPES:
+        yield [draw(rng, dtype, shape)], {}, 1
+    if opset >= 15:
+        for start, end in ((1, None), (0, 2), (-2, -1), (5, 9), (-9, 2)):
+            attributes = {"start": start} if end is None else {"start": start, "end": end}
+            yield [draw(rng, dtype, (2, 3, 4))], attributes, 1
+
+
+def size(rng, dtype, opset):
+    for shape in SHAPES:
+        yield [draw(rng, dtype, shape)], {}, 1
+
+
+def reshape(rng, dtype, opset):
+    for shape, target in (((2, 3, 4), (6, 4)), ((2, 3, 4), (0, -1)), ((6,), (-1,)), ((1,), ()), ((0, 3), (0, 5))):
+        yield [draw(rng, dtype, shape), i64(*target)], {}, 1
+    if opset >= 14:
+        yield [draw(rng, dtype, (0, 3)), i64(3, 0)], {"allowzero": 1}, 1
+
+
+def squeeze(rng, dtype, opset):
+    for shape, axes in (((1, 3, 1), [0]), ((1, 3, 1), [0, 2]), ((1, 3, 1), None), ((1,), [0]), ((1, 3, 1), [-1])):
+        if axes and axes[0] < 0 and opset < 11:
+            continue
+        x = draw(rng, dtype, shape)
+        if axes is None:
+            yield [x], {}, 1
+        elif opset < 13:
+            yield [x], {"axes": axes}, 1
+        else:
+            yield [x, i64(*axes)], {}, 1
+
+
+def unsqueeze(rng, dtype, opset):
+    for shape, axes in (((), [0]), ((3,), [0, 2]), ((2, 3), [1]), ((2, 3), [-1]), ((3,), [3, 0, 1])):
+        if opset < 11 and (min(axes) < 0 or axes != sorted(axes)):
+            continue
+        x = draw(rng, dtype, shape)
+        yield ([x], {"axes": axes}, 1) if opset < 13 else ([x, i64(*axes)], {}, 1)
+
+
+def flatten(rng, dtype, opset):
+    for shape, axis in (((2, 3, 4), 0), ((2, 3, 4), 1), ((2, 3, 4), 3), ((5,), 1), ((0, 3), 1)):
+        yield [draw(rng, dtype, shape)], {"axis": axis}, 1
+
+
+def transpose(rng, dtype, opset):
+    for shape, perm in (((2, 3, 4), [2, 0, 1]), ((2, 3, 4), None), ((), None), ((5,), [0]), ((0, 3), [1, 0]), ((40, 33), [1, 0])):
+        yield [draw(rng, dtype, shape)], {} if perm is None else {"perm": perm}, 1
+
+
+def concat(rng, dtype, opset):
+    for shapes, axis in ((((2, 3), (1, 3)), 0), (((2, 3), (2, 0), (2, 5)), 1), (((4,),), 0), (((2, 3), (2, 1)), -1)):
+        if axis < 0 and opset < 11:
+            continue
+        yield [draw(rng, dtype, s) for s in shapes], {"axis": axis}, 1
+
+
+def split(rng, dtype, opset):
+    for shape, axis, parts in (((6, 2), 0, [1, 2, 3]), ((2, 6), 1, [6, 0]), ((6,), 0, None)):
+        x = draw(rng, dtype, shape)
+        if parts is None:
+            yield [x], {"axis": axis, **({"num_outputs": 3} if opset >= 18 else {})}, 3
+        elif opset < 13:
+            yield [x], {"axis": axis, "split": parts}, len(parts)
+        else:
+            yield [x, i64(*parts)], {"axis": axis}, len(parts)
+    if opset >= 18:
+        yield [draw(rng, dtype, (7, 2))], {"axis": 0, "num_outputs": 3}, 3
+
+
+def slice_(rng, dtype, opset):
+    x = draw(rng, dtype, (5, 6))
+    for starts, ends, axes, steps in (
+        ([1], [4], [0], [1]),
+        ([0, 2], [5, 99], [0, 1], [1, 1]),
+        ([-3], [-1], [1], [1]),
+        ([0], [6], [1], [2]),
+        ([-1], [-99], [0], [-1]),
+        ([4, 5], [0, 1], [0, 1], [-2, -3]),
+        ([3], [2], [0], [1]),
+        ([0], [2**63 - 1], [-1], [1]),
+    ):
+        if opset < 10:
+            if steps == [1] * len(steps) and min(axes) >= 0:
+                yield [x], {"starts": starts, "ends": ends, "axes": axes}, 1
+            continue
+        yield [x, i64(*starts), i64(*ends), i64(*axes), i64(*steps)], {}, 1
+    if opset >= 10:
+        yield [x, i64(1, 1), i64(3, 3)], {}, 1
+        yield [x, *(np.array([v], np.int32) for v in (1, 4, 0))], {}, 1
+
+
+def gather(rng, dtype, opset):
+    for shape, axis, indices in (
+        ((5,), 0, np.array(2)),
+        ((5, 3), 0, np.array([0, 4, 0])),
+        ((5, 3), 1, np.array([[0, 2], [1, 1]])),
+        ((2, 3, 4), -1, np.array([3])),
+        ((5, 3), 0, np.zeros((0,))),
+        ((5, 3), 0, np.array([-1, -5])),
+    ):
+        if opset < 11 and (axis < 0 or indices.min(initial=0) < 0):
+            continue
+        for kind in (np.int64, np.int32):
+            yield [draw(rng, dtype, shape), indices.astype(kind)], {"axis": axis}, 1
+
+
+def expand(rng, dtype, opset):
+    for shape, target in (((3, 1), (2, 3, 4)), ((), (2, 2)), ((3,), (1,)), ((1,), (0,)), ((2, 3), (3,))):
+        yield [draw(rng, dtype, shape), i64(*target)], {}, 1
+
+
+def tile(rng, dtype, opset):
+    for shape, repeats in (((3,), (2,)), ((2, 3), (2, 1)), ((2, 3), (0, 2)), ((2, 1, 3), (1, 4, 2))):
+        yield [draw(rng, dtype, shape), i64(*repeats)], {}, 1
+
+
+def pad(rng, dtype, opset):
+    for shape, pads in (((3,), [1, 2]), ((2, 3), [0, 1, 2, 0]), ((3, 4), [1, 1, 1, 1]), ((4, 5), [-1, 0, 1, -2])):
+        x = draw(rng, dtype, shape)
+        for mode in ("constant", "edge", "reflect", "wrap"):
+            if (mode == "wrap" and opset < 19) or (mode != "constant" and min(pads) < 0):
+                continue
+            if opset < 11:
+                yield [x], {"mode": mode, "pads": pads, **({"value": 2.0} if mode == "constant" else {})}, 1
+            elif mode == "constant":
+                yield [x, i64(*pads), draw(rng, dtype, (), 1, 3, False)], {"mode": mode}, 1
+                yield [x, i64(*pads)], {"mode": mode}, 1
+            else:
+                yield [x, i64(*pads)], {"mode": mode}, 1
+    if opset >= 18:
+        yield [draw(rng, dtype, (2, 3)), i64(1, 2), draw(rng, dtype, (), 1, 3, False), i64(-1)], {}, 1
+
+
+def range_(rng, dtype, opset):
+    kind = dtype_of(dtype)
+    for bounds in ((0, 5, 1), (1, 10, 3), (5, 5, 1), (5, 0, 1), (9, 0, -2)):
+        yield [np.array(v).astype(kind) for v in bounds], {}, 1
+
+
+def nonzero(rng, dtype, opset):
+    for shape in ((5,), (2, 3, 4), (0,), (1, 70)):
+        x = draw(rng, dtype, shape, special=False)
+        if dtype != "string":
+            x = np.where(rng.random(shape) < 0.5, x, np.zeros_like(x))
+        yield [x], {}, 1
+
+
+# op -> (dtypes, cases, rtol for float32). rtol 0 says: every bit.
+OPS = {
+    "Add": (REALS, binary(), 0),
+    "Sub": (REALS, binary(), 0),
+    "Mul": (REALS, binary(), 0),
+    "Div": (REALS, binary(nonzero=True), 0),
+    "Neg": (FLOATS + SIGNED, unary(), 0),
+    "Abs": (REALS, unary(), 0),
+    "Reciprocal": (FLOATS, unary(), 1e-6),
+    "Sqrt": (FLOATS, unary(0, 100), 1e-6),
+    "Exp": (FLOATS, unary(), 2e-6),
+    "Log": (FLOATS, unary(0, 100), 2e-6),
+    "Pow": (FLOATS + ["int32", "int64"], binary(0.5, 4, special=False, right=(0, 3)), 1e-5),
+    "Mod": (INTEGERS + ["float32", "float64"], mod, 0),
+    "Sign": (REALS, unary(), 0),
+    "Floor": (FLOATS, unary(), 0),
+    "Ceil": (FLOATS, unary(), 0),
+    "Round": (FLOATS, unary(), 0),
+    "Clip": (REALS, clip, 0),
+    "Min": (REALS, variadic, 0),
+    "Max": (REALS, variadic, 0),
+    "Sum": (FLOATS, variadic, 1e-6),
+    "Mean": (FLOATS, variadic, 1e-6),
+    "Relu": (FLOATS + SIGNED, unary(), 0),
+    "Tanh": (FLOATS, unary(), 5e-6),
+    "Sigmoid": (FLOATS, unary(), 5e-6),
+    "Erf": (FLOATS, unary(), 5e-6),
+    "Sin": (FLOATS, unary(special=False), 5e-6),
+    "Cos": (FLOATS, unary(special=False), 5e-6),
+    "And": (["bool"], binary(), 0),
+    "Or": (["bool"], binary(), 0),
+    "Xor": (["bool"], binary(), 0),
+    "Not": (["bool"], unary(), 0),
+    "Equal": (EVERYTHING, binary(-2, 2), 0),
+    "Greater": (REALS, binary(-2, 2), 0),
+    "GreaterOrEqual": (REALS, binary(-2, 2), 0),
+    "Less": (REALS, binary(-2, 2), 0),
+    "LessOrEqual": (REALS, binary(-2, 2), 0),
+    "BitwiseAnd": (INTEGERS, binary(whole_range=True), 0),
+    "BitwiseOr": (INTEGERS, binary(whole_range=True), 0),
+    "BitwiseXor": (INTEGERS, binary(whole_range=True), 0),
+    "BitwiseNot": (INTEGERS, unary(whole_range=True), 0),
+    "BitShift": (UNSIGNED, shift, 0),
+    "Where": (EVERYTHING, where, 0),
+    "Identity": (EVERYTHING, unary(), 0),
+    "ReduceSum": (REALS, reduction(13), 1e-5),
+    "ReduceMean": (REALS, reduction(18, empty=False), 1e-5),
+    "ReduceMax": (REALS, reduction(18), 0),
+    "ReduceMin": (REALS, reduction(18), 0),
+    "ReduceProd": (["float32", "float64", "int32", "int64"], reduction(18, low=0.5, high=1.5), 1e-4),
+    "ReduceL1": (["float32", "float64", "int32", "int64"], reduction(18), 1e-5),
+    "ReduceL2": (["float32", "float64"], reduction(18), 1e-5),
+    "ReduceLogSum": (["float32", "float64"], reduction(18, low=0.5), 1e-5),
+    "ReduceLogSumExp": (["float32", "float64"], reduction(18), 1e-5),
+    "ReduceSumSquare": (["float32", "float64", "int32", "int64"], reduction(18), 1e-5),
+    "ArgMax": (REALS, arg_extreme, 0),
+    "ArgMin": (REALS, arg_extreme, 0),
+    "CumSum": (["float32", "float64", "int32", "int64"], cumsum, 1e-5),
+    "TopK": (REALS, topk, 0),
+    "Softmax": (FLOATS, softmax, 1e-5),
+    "MatMul": (["float32", "float64", "float16", "int32", "int64", "uint32", "uint64"], matmul, 1e-4),
+    "Gemm": (["float32", "float64", "float16", "int32", "int64"], gemm, 1e-4),
+    "Conv": (["float32", "float64", "float16"], conv, 1e-4),
+    "LSTM": (["float32"], lstm, 1e-4),
+    "Shape": (EVERYTHING, shape_of, 0),
+    "Size": (EVERYTHING, size, 0),
+    "Reshape": (EVERYTHING, reshape, 0),
+    "Squeeze": (EVERYTHING, squeeze, 0),
+    "Unsqueeze": (EVERYTHING, unsqueeze, 0),
+    "Flatten": (EVERYTHING, flatten, 0),
+    "Transpose": (EVERYTHING, transpose, 0),
+    "Concat": (EVERYTHING, concat, 0),
+    "Split": (EVERYTHING, split, 0),
+    "Slice": (EVERYTHING, slice_, 0),
+    "Gather": (EVERYTHING, gather, 0),
+    "Expand": (EVERYTHING, expand, 0),
+    "Tile": (EVERYTHING, tile, 0),
+    "Pad": (REALS + ["bool", "string"], pad, 0),
+    "Range": (["float32", "float64", "int16", "int32", "int64"], range_, 1e-6),
+    "NonZero": (["float32", "float64", "int32", "int64", "uint8", "bool"], nonzero, 0),
+}

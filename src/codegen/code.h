@@ -104,6 +104,8 @@ Value* convert(Code&, Value*, DType from, DType to);
 Value* bit_cast(Code&, const Inst&);
 
 // memory.cpp
+/// Whether the locals live in the function's frame; else in the context's workspace.
+bool locals_in_frame(const scalar::Program&);
 void bind_buffers(Code&, Value* views);
 /// Address of the element at `indices` (the leading axes; the others at 0).
 Value* address(Code&, const BoundBuffer&, llvm::ArrayRef<Value*> indices);

@@ -1,5 +1,7 @@
 #include "codegen/compiler.h"
 
+#include <rondel/tensor.h>
+
 #include "base/error.h"
 #include "codegen/jit.h"
 
@@ -14,19 +16,34 @@ class Native final : public scalar::Executable {
  public:
   Native(std::shared_ptr<const scalar::Program> program, std::unique_ptr<Jit::Linked> code)
       : program_(std::move(program)), code_(std::move(code)),
-        run_(reinterpret_cast<Run>(code_->entry())) {}
+        run_(reinterpret_cast<Run>(code_->entry())),
+        workspace_bytes_(program_->workspace_bytes()) {}
 
   scalar::Status run(scalar::Context& context, const scalar::View* views,
                      const std::int64_t* params) const override {
-    return run_(&context, views, params);
+    if (context.workspace || workspace_bytes_ == 0) [[likely]]
+      return run_(&context, views, params);
+    return run_with_workspace(context, views, params);
   }
   const scalar::Program& program() const override { return *program_; }
   bool native() const override { return true; }
 
  private:
+  /// For a caller that brings none, as with the interpreter.
+  scalar::Status run_with_workspace(scalar::Context& context, const scalar::View* views,
+                                    const std::int64_t* params) const {
+    if (locals_in_frame(*program_)) return run_(&context, views, params);
+    const Tensor workspace(DType::u8, {static_cast<std::int64_t>(workspace_bytes_)});
+    context.workspace = workspace.data();
+    const auto forget = [](scalar::Context* c) { c->workspace = nullptr; };
+    const std::unique_ptr<scalar::Context, decltype(forget)> lent(&context, forget);
+    return run_(&context, views, params);
+  }
+
   std::shared_ptr<const scalar::Program> program_;
   std::unique_ptr<Jit::Linked> code_;
   Run run_;
+  std::size_t workspace_bytes_;
 };
 
 std::vector<Symbol> kernels(const scalar::Program& program) {

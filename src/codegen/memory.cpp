@@ -137,11 +137,14 @@ std::vector<Value*> first_operands(Code& code, const Inst& inst, std::size_t cou
 
 }  // namespace
 
+bool locals_in_frame(const scalar::Program& program) {
+  return program.workspace_bytes() <= frame_limit;
+}
+
 void bind_buffers(Code& code, Value* views) {
   const std::size_t parameters = code.program.binding_count();
-  const bool in_frame = code.program.workspace_bytes() <= frame_limit;
   Value* workspace = nullptr;
-  if (!in_frame)
+  if (!locals_in_frame(code.program))
     workspace = load_word(code, code.build.getPtrTy(), code.context,
                           offsetof(scalar::Context, workspace), "workspace");
   const std::vector<std::int64_t> offsets = scalar::local_offsets(code.program);

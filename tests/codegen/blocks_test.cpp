@@ -1,0 +1,235 @@
+#include "codegen/agree.h"
+
+/// Loops, branches, checks, calls, the stop flag; how buffers are bound.
+namespace rondel::codegen {
+namespace {
+
+using scalar::Access;
+using scalar::Builder;
+using scalar::Context;
+using scalar::Ex;
+using scalar::View;
+using Values = std::vector<Ex>;
+using Carried = std::span<const Ex>;
+
+std::int32_t buffer(Builder& b, std::string name, DType t, Access access, Shape extents,
+                    bool contiguous = true, std::int32_t may_alias = -1) {
+  return b.buffer({.name = std::move(name), .dtype = t, .access = access, .extents = std::move(extents),
+                   .contiguous = contiguous, .may_alias = may_alias});
+}
+
+TEST(Blocks, CarriedValuesMoveAtOnce) {
+  Builder b("fibonacci");
+  const auto out = buffer(b, "out", DType::i64, Access::out, {2});
+  const Ex n = b.param();
+  const auto last = b.for_(b.index(0), n, {b.index(0), b.index(1)},
+                           [](Ex, Carried x) { return Values{x[1], x[0] + x[1]}; });
+  b.store(out, {b.index(0)}, last[0]);
+  b.store(out, {b.index(1)}, last[1]);
+  const auto program = b.finish();
+  for (const std::int64_t trips : {-5, 0, 1, 2, 90}) agree(program, {Tensor::zeros(DType::i64, {2})}, {trips});
+}
+
+TEST(Blocks, ConditionalLoopsSayWhereTheyStopped) {
+  Builder b("collatz");
+  const auto out = buffer(b, "out", DType::i64, Access::out, {2});
+  const Ex x0 = b.param(), most = b.param();
+  const auto last = b.for_while(b.index(3), most, {x0}, [&](Ex, Carried x) {
+    const Ex next = select((x[0] & 1) == 0, x[0] >> 1, x[0] * 3 + 1);
+    return Values{next != 1, next};
+  });
+  b.store(out, {b.index(0)}, last[0]);
+  b.store(out, {b.index(1)}, last[1]);
+  const auto program = b.finish();
+  for (const std::int64_t most_trips : {0, 3, 4, 10, 1000})
+    for (const std::int64_t x : {1, 2, 7, 27}) agree(program, {Tensor::zeros(DType::i64, {2})}, {x, most_trips});
+}
+
+TEST(Blocks, SumsKeepTheirOrder) {
+  for (const bool tree : {false, true}) {
+    Builder b("sum");
+    const auto in = buffer(b, "in", DType::f32, Access::in, {-1});
+    const auto out = buffer(b, "out", DType::f32, Access::out, {});
+    const Ex zero = b.constant(DType::f32, 0.0);
+    const auto sum =
+        tree ? b.reduce(b.extent(in, 0), {zero}, [&](Ex i) { return Values{b.load(in, {i})}; },
+                        [](Carried x, Carried y) { return Values{x[0] + y[0]}; })
+             : b.for_(b.index(0), b.extent(in, 0), {zero},
+                      [&](Ex i, Carried x) { return Values{x[0] + b.load(in, {i})}; });
+    b.store(out, {}, sum[0]);
+    const auto program = b.finish();
+    for (const std::int64_t n : {0, 1, 63, 64, 65, 1000})
+      agree(program, {plain_values(DType::f32, {n}, 5), Tensor::zeros(DType::f32, {})});
+  }
+}
+
+TEST(Blocks, BranchesMergeValuesAndGuardAccesses) {
+  Builder b("branches");
+  const auto in = buffer(b, "in", DType::f32, Access::in, {-1});
+  const auto out = buffer(b, "out", DType::f32, Access::out, {20});
+  b.for_each(b.index(0), b.index(20), [&](Ex i) {
+    const auto value = b.if_(i < b.extent(in, 0), [&] { return Values{b.load(in, {i})}; },
+                             [&] { return Values{b.constant(DType::f32, -1.0)}; });
+    b.if_((i & 1) == 0, [&] { b.store(out, {i}, value[0]); });
+  });
+  const auto program = b.finish();
+  for (const std::int64_t n : {0, 7, 19})
+    agree(program, {plain_values(DType::f32, {n}, 9), plain_values(DType::f32, {20}, 10)});
+}
+
+TEST(Blocks, ChecksNameTheirSiteAndShowValues) {
+  Builder b("gather");
+  const auto table = buffer(b, "table", DType::f32, Access::in, {-1});
+  const auto index = buffer(b, "index", DType::i64, Access::in, {-1});
+  const auto out = buffer(b, "out", DType::f32, Access::out, {-1});
+  const Ex n = b.extent(table, 0);
+  b.for_each(b.index(0), b.extent(index, 0), [&](Ex i) {
+    const Ex at = b.load(index, {i});
+    b.check(b.index(-1) < at, "index {} is negative", {at});
+    b.check(at < n, "index {} at {} of {}", {at, i, n});
+    b.store(out, {i}, b.load(table, {at}));
+  });
+  const auto program = b.finish();
+  const Tensor values = plain_values(DType::f32, {5}, 1), results = Tensor::zeros(DType::f32, {4});
+  EXPECT_EQ(agree(program, {values, Tensor::from<std::int64_t>({4}, {4, 0, 2, 1}), results}), 0);
+  EXPECT_EQ(agree(program, {values, Tensor::from<std::int64_t>({4}, {4, 0, -2, 1}), results}), 1);
+  EXPECT_EQ(agree(program, {values, Tensor::from<std::int64_t>({4}, {4, 5, 2, 1}), results}), 2);
+}
+
+TEST(Blocks, TheStopFlagEndsInterruptibleLoops) {
+  Builder b("endless");
+  const auto state = buffer(b, "state", DType::i64, Access::inout, {});
+  const Ex to = b.param();
+  b.for_(b.index(0), to, {}, [&](Ex, Carried) {
+    b.store(state, {}, b.load(state, {}) + 1);
+    return Values{};
+  }, scalar::interruptible);
+  const auto program = b.finish();
+  std::atomic<std::int32_t> stop{1};
+  EXPECT_EQ(agree(program, {Tensor::scalar<std::int64_t>(3)}, {INT64_MAX}, &stop), scalar::stopped);
+  EXPECT_EQ(agree(program, {Tensor::scalar<std::int64_t>(3)}, {1}, &stop), scalar::done);
+  stop = 0;
+  EXPECT_EQ(agree(program, {Tensor::scalar<std::int64_t>(3)}, {9}, &stop), scalar::done);
+  EXPECT_EQ(agree(program, {Tensor::scalar<std::int64_t>(3)}, {9}), scalar::done);
+}
+
+TEST(Blocks, StridedBuffersReadTheirBinding) {
+  Builder b("transpose and reverse");
+  const auto in = buffer(b, "in", DType::f64, Access::in, {-1, -1}, false);
+  const auto out = buffer(b, "out", DType::f64, Access::out, {-1, -1}, false);
+  b.for_all({b.extent(in, 0), b.extent(in, 1)},
+            [&](const scalar::Indices& i) { b.store(out, i, b.load(in, i) + 1); });
+  const auto program = b.finish();
+  const Tensor block = plain_values(DType::f64, {100}, 2), result = Tensor::zeros(DType::f64, {64});
+  agree(program, {block.strided(0, {3, 7}, {1, 3}), result.strided(20, {3, 7}, {-7, 1})});
+  agree(program, {block.strided(50, {3, 7}, {0, -2}), result.strided(0, {3, 7}, {2, 6})});
+  agree(program, {block.strided(0, {0, 7}, {7, 1}), result.strided(0, {0, 7}, {7, 1})});
+}
+
+TEST(Blocks, OutputsMayLieOnTheInputTheyName) {
+  Builder b("in place");
+  const auto in = buffer(b, "in", DType::f32, Access::in, {-1});
+  const auto other = buffer(b, "other", DType::f32, Access::in, {-1});
+  const auto out = buffer(b, "out", DType::f32, Access::out, {-1}, true, in);
+  b.for_each(b.index(0), b.extent(in, 0), [&](Ex i) {
+    const Ex x = b.load(in, {i});
+    b.store(out, {i}, x * x + b.load(other, {i}));
+  });
+  const auto program = b.finish();
+  const Tensor x = plain_values(DType::f32, {77}, 1), y = plain_values(DType::f32, {77}, 2);
+  const Tensor before = x.copy();
+  const Tensor apart = Tensor::zeros(DType::f32, {77});
+  EXPECT_EQ(scalar::interpreted(program, {x, y, apart}), scalar::done);
+  for (const auto tier : {Compiler::Tier::quick, Compiler::Tier::optimised}) {
+    x.assign(before);
+    Context context;
+    EXPECT_EQ(scalar::run(*compiler().compile(program, tier), context, {x, y, x}), scalar::done);
+    expect_equal(apart, x, "in place");
+  }
+}
+
+/// A prefix sum by way of a local array, small (in the frame) and large (in the workspace).
+TEST(Blocks, LocalsLiveInTheFrameOrTheWorkspace) {
+  for (const std::int64_t n : {10, 10000}) {
+    Builder b("local");
+    const auto out = buffer(b, "out", DType::f32, Access::inout, {n});
+    const auto scratch = b.local("scratch", DType::f32, {n});
+    const auto half = b.local("half", DType::f32, {1});
+    b.for_each(b.index(0), b.index(n), [&](Ex i) {
+      b.store(half, {b.index(0)}, b.load(out, {i}) * 0.5);  // shared by all trips
+      b.store(scratch, {b.index(n - 1) - i}, b.load(half, {b.index(0)}));
+    });
+    b.for_each(b.index(0), b.index(n), [&](Ex i) { b.store(out, {i}, b.load(scratch, {i})); });
+    const auto program = b.finish();
+    agree(program, {plain_values(DType::f32, {n}, 4)});
+    std::vector<char> workspace(program->workspace_bytes() + 64);
+    const Tensor own = plain_values(DType::f32, {n}, 4), expected = own.copy();
+    scalar::interpreted(program, {expected});
+    Context context;
+    context.workspace = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) & ~63ull);
+    EXPECT_EQ(scalar::run(*compiler().compile(program), context, {own}), scalar::done);
+    expect_equal(expected, own, "caller's workspace");
+  }
+}
+
+/// Scales views[1] by the attribute into views[0]; fails with 7 on a negative first element.
+scalar::Status scale(Context& context, std::span<const View> views, const void* attributes) {
+  const double factor = *static_cast<const double*>(attributes);
+  const View &out = views[0], &in = views[1];
+  const auto* from = static_cast<const float*>(in.data);
+  if (from[0] < 0) return 7;
+  for (std::int64_t i = 0; i < in.extents[0]; ++i)
+    static_cast<float*>(out.data)[i * out.strides[0]] =
+        static_cast<float>(static_cast<double>(from[i * in.strides[0]]) * factor);
+  context.shown[0] = in.extents[0];
+  return scalar::done;
+}
+
+TEST(Blocks, CallsTakeViewsOfTrailingAxes) {
+  for (const bool known : {false, true})
+    for (const bool contiguous : {false, true}) {
+      Builder b("call");
+      const Shape extents = known ? Shape{3, 5} : Shape{-1, -1};
+      const auto in = buffer(b, "in", DType::f32, Access::in, extents, contiguous);
+      const auto out = buffer(b, "out", DType::f32, Access::out, extents, contiguous);
+      const auto row = b.local("row", DType::f32, {5});
+      const auto factor = std::make_shared<const double>(2.5);
+      b.for_(b.index(0), b.extent(in, 0), {}, [&](Ex i, Carried) {
+        b.call({"scale", scale, factor, {{row, 0}, {in, 1}}}, {i});
+        b.call({"scale", scale, factor, {{out, 1}, {row, 0}}}, {i});
+        return Values{};
+      });
+      const auto program = b.finish();
+      const Tensor values = Tensor::from<float>(
+          {3, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+      const Tensor result = Tensor::zeros(DType::f32, {3, 5});
+      EXPECT_EQ(agree(program, {values, result}), scalar::done);
+      values.data_as<float>()[5] = -1;
+      EXPECT_EQ(agree(program, {values, result}), 7);
+    }
+}
+
+[[noreturn]] scalar::Status throws(Context&, std::span<const View>, const void*) {
+  throw std::runtime_error("from a kernel");
+}
+
+TEST(Blocks, WhatKernelsThrowPassesThroughNativeCode) {
+  Builder b("throws");
+  const auto state = buffer(b, "state", DType::f32, Access::inout, {4});
+  b.call({"throws", throws, nullptr, {{state, 0}}}, {});
+  const auto program = b.finish();
+  for (const auto tier : {Compiler::Tier::quick, Compiler::Tier::optimised}) {
+    Context context;
+    EXPECT_THROW(scalar::run(*compiler().compile(program, tier), context, {Tensor::zeros(DType::f32, {4})}),
+                 std::runtime_error);
+  }
+}
+
+TEST(Blocks, StringsAreRefused) {
+  Builder b("strings");
+  buffer(b, "names", DType::string, Access::in, {2});
+  EXPECT_NE(Compiler::refusal(*b.finish()), "");
+}
+
+}  // namespace
+}  // namespace rondel::codegen

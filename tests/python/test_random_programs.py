@@ -1,0 +1,75 @@
+"""Random programs of nested Loop, Scan and If: a small NumPy machine says what each must give.
+
+The interpreter and the native code must give it bit for bit. A failure prints the seed and the program;
+`RONDEL_PROGRAMS=20000` tries more of them, `RONDEL_SEED` starts elsewhere.
+"""
+
+import os
+
+import machine
+import numpy as np
+import onnx.printer
+import pytest
+import rondel
+from programs import random_program
+
+COUNT = int(os.environ.get("RONDEL_PROGRAMS", "400"))
+FIRST = int(os.environ.get("RONDEL_SEED", "0"))
+CHUNK = 20
+
+
+def results(model, feeds, jit):
+    options = rondel.SessionOptions()
+    options.jit = jit
+    limits = rondel.RunOptions()
+    limits.deadline = 60.0
+    return rondel.InferenceSession(model, options).run(None, feeds, limits)
+
+
+def differs(got, want):
+    """What is not the same bit for bit, in words (a zero's sign apart: Max and Min leave it open)."""
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return f"{got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}"
+    return None if np.array_equal(got, want) else f"{got.tolist()} instead of {want.tolist()}"
+
+
+def fault(seed):
+    """What goes wrong with the program of this seed; None if nothing does."""
+    model, feeds = random_program(seed)
+    want = machine.run_model(model, feeds)
+    names = [o.name for o in model.graph.output]
+    interpreted = None
+    for jit in (False, True):
+        way = "native" if jit else "interpreter"
+        try:
+            got = results(model, feeds, jit)
+        except rondel.Error as error:
+            return f"{way}: {type(error).__name__}: {error}"
+        for name, a, b in zip(names, got, want, strict=True):
+            words = differs(a, b)
+            if words:
+                return f"{way}: {name}: {words}"
+        if jit and any(a.tobytes() != b.tobytes() for a, b in zip(got, interpreted, strict=True)):
+            return "native and interpreter differ in the sign of a zero"
+        interpreted = got
+    return None
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK), ids=lambda s: f"seeds {s} to {s + CHUNK - 1}")
+def test_random_programs(first):
+    faults = {}
+    for seed in range(first, min(first + CHUNK, FIRST + COUNT)):
+        words = fault(seed)
+        if words:
+            faults[seed] = words
+    if faults:
+        smallest = min(faults, key=lambda s: random_program(s)[0].ByteSize())
+        listed = "\n".join(f"seed {seed}: {words[:400]}" for seed, words in faults.items())
+        program = onnx.printer.to_text(random_program(smallest)[0])
+        pytest.fail(f"{len(faults)} of {CHUNK} programs differ\n{listed}\n\nseed {smallest}:\n{program}", pytrace=False)
+
+
+def test_a_seed_is_one_program():
+    a, b = random_program(3), random_program(3)
+    assert a[0].SerializeToString(deterministic=True) == b[0].SerializeToString(deterministic=True)
+    assert all(np.array_equal(a[1][k], b[1][k]) for k in a[1])

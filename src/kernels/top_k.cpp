@@ -1,0 +1,66 @@
+#include "kernels/top_k.h"
+
+#include "kernels/narrow_floats.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace rondel::kernels {
+namespace {
+
+template <class T> bool less(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return a < b;
+  } else {
+    using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const auto x = static_cast<Wide>(a), y = static_cast<Wide>(b);
+    return x < y || (y != y && x == x);
+  }
+}
+
+template <class T>
+void row(const T* x, std::int64_t n, std::int64_t step, std::int64_t k, bool largest,
+         std::vector<std::int64_t>& order, T* values, std::int64_t* indices) {
+  order.resize(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  const auto before = [&](std::int64_t i, std::int64_t j) {
+    const T a = x[i * step], b = x[j * step];
+    if (largest ? less(b, a) : less(a, b)) return true;
+    if (largest ? less(a, b) : less(b, a)) return false;
+    return i < j;
+  };
+  std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+  for (std::int64_t i = 0; i < k; ++i) {
+    indices[i * step] = order[static_cast<std::size_t>(i)];
+    values[i * step] = x[order[static_cast<std::size_t>(i)] * step];
+  }
+}
+
+template <class T> void top_k_as(KernelCall& call, const TopK& spec) {
+  const Tensor x = call.packed(0);
+  const std::int64_t k = *call.tensor(1).data_as<std::int64_t>();
+  const auto axis = static_cast<std::size_t>(spec.axis < 0 ? spec.axis + x.rank() : spec.axis);
+  Shape shape = x.shape();
+  const std::int64_t n = shape[axis];
+  shape[axis] = k;
+  const Tensor values = call.make(0, x.dtype(), shape), indices = call.make(1, DType::i64, shape);
+  const auto after = shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1;
+  const std::int64_t inner = element_count(Shape(after, shape.end()));
+  const std::int64_t outer = element_count(Shape(shape.begin(), after - 1));
+  std::vector<std::int64_t> order;
+  for (std::int64_t o = 0; o < outer && !call.stopping(); ++o)
+    for (std::int64_t i = 0; i < inner; ++i)
+      row(x.data_as<T>() + o * n * inner + i, n, inner, k, spec.largest, order,
+          values.data_as<T>() + o * k * inner + i,
+          indices.data_as<std::int64_t>() + o * k * inner + i);
+}
+
+}  // namespace
+
+void top_k(KernelCall& call, const TopK& spec) {
+  with_number_type(call.tensor(0).dtype(),
+                   [&](auto zero) { top_k_as<decltype(zero)>(call, spec); });
+}
+
+}  // namespace rondel::kernels

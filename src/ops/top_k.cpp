@@ -1,0 +1,50 @@
+#include "base/error.h"
+#include "kernels/top_k.h"
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void top_k_rule(ir::TypeContext& c) {
+  require_dtypes(c, 0, number_dtypes());
+  require_dtype(c, 1, DType::i64);
+  require_scalar(c, 1);
+  const ir::Type& x = c.input(0);
+  ir::Type values = ir::Type::unranked(x.dtype());
+  if (x.has_rank()) {
+    const auto axis = normal_axis(c.attributes().i("axis", -1), x.rank());
+    ir::Extents out = x.extents();
+    ir::Extent& extent = out[static_cast<std::size_t>(axis)];
+    if (const auto k = c.integers(1)) {
+      require(k->front() >= 0, "k is {}; expected 0 or more", k->front());
+      require(!extent.known() || k->front() <= extent.value, "k is {} of only {} elements",
+              k->front(), extent.value);
+      extent = k->front();
+    } else {
+      extent = {};
+    }
+    values = ir::Type::tensor(x.dtype(), std::move(out));
+  }
+  if (c.output_count() > 1) c.output(1, with_dtype(values, DType::i64));
+  c.output(0, std::move(values));
+}
+
+kernels::Kernel prepare(const ir::Node& node, std::span<const ir::Type>) {
+  const kernels::TopK spec{node.attributes.i("axis", -1), node.attributes.flag("largest", true)};
+  return [spec](kernels::KernelCall& call) { kernels::top_k(call, spec); };
+}
+
+const ir::OpEntry top_k{{
+    .name = "top_k",
+    .doc = "The k greatest (or least) elements along the axis, in order, and where they stood",
+    .inputs = {{"x"}, {"k"}},
+    .outputs = {"values", "indices"},
+    .attributes = {{"axis", -1}, {"largest", 1}, {"sorted", 1}},
+    .type = top_k_rule,
+    .meaning = kernel(prepare),
+    .value_inputs = {1},
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,337 @@
+#include "ops/op_test.h"
+
+#include "base/error.h"
+#include "base/float_formats.h"
+#include "base/text.h"
+#include "ops/compose.h"
+#include "passes/pipeline.h"
+#include "session/plan_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace rondel::test {
+namespace {
+
+using session::Execution;
+
+/// How much of its inputs' types a graph is told.
+enum class Told { all, ranks, nothing };
+
+ir::Type told_type(const Value& v, Told told) {
+  const ir::Type exact = ir::Type::of(v);
+  if (!exact.is_tensor() || told == Told::all) return exact;
+  if (told == Told::nothing) return ir::Type::unranked(exact.dtype());
+  return ir::Type::ranked(exact.dtype(), exact.rank());
+}
+
+/// Values that a model would hold as constants where the op wants to know them.
+bool shapes_types(const ir::OpDef& op, std::size_t k) {
+  for (const std::size_t v : op.value_inputs)
+    if (v == k) return true;
+  return false;
+}
+
+std::vector<Value> execute(const OpCase& c, std::size_t outputs, Told told, Execution how) {
+  ir::Graph g;
+  ir::Builder b(g, ir::RegionId::root);
+  const ir::OpDef& op = ir::op(c.op);
+  std::vector<ir::ValueId> operands;
+  std::vector<Value> feeds;
+  for (std::size_t k = 0; k < c.inputs.size(); ++k) {
+    const Value& v = c.inputs[k];
+    if (!v.defined()) {
+      operands.push_back(ir::ValueId::none);
+    } else if (told == Told::all && shapes_types(op, k)) {
+      operands.push_back(b.constant(v.tensor()));
+    } else {
+      operands.push_back(g.add_param(ir::RegionId::root, told_type(v, told), fmt::format("x{}", k)));
+      feeds.push_back(v);
+    }
+  }
+  g.root().results = b.add(c.op, operands, c.attributes, outputs);
+  passes::PassOptions options;
+  options.evaluate = session::make_evaluator();
+  passes::run(passes::normalise(), g, options, true);
+  session::Building building;
+  building.graph = std::make_shared<const ir::Graph>(std::move(g));
+  building.code = std::make_shared<session::Code>(how);
+  building.borrowed_kernels = false;
+  const runtime::Plan plan = build_plan(building, ir::RegionId::root);
+  runtime::Memory memory(std::numeric_limits<std::size_t>::max());
+  runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
+  runtime::FrameLease frame(plan, run);
+  for (std::size_t k = 0; k < feeds.size(); ++k) (*frame)[plan.params[k]] = feeds[k];
+  frame->execute();
+  std::vector<Value> results;
+  for (std::size_t j = 0; j < outputs; ++j) {
+    const Tensor t = (*frame)[plan.results[j]].tensor();
+    results.emplace_back(t.copy());
+  }
+  return results;
+}
+
+/// Reads the notation of the header.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  void skip() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool eat(std::string_view token) {
+    skip();
+    if (text_.substr(at_, token.size()) != token) return false;
+    at_ += token.size();
+    return true;
+  }
+  void need(std::string_view token) {
+    if (!eat(token)) fail("expected '{}' at '{}'", token, text_.substr(at_));
+  }
+  bool done() {
+    skip();
+    return at_ == text_.size();
+  }
+  std::string word() {
+    skip();
+    const std::size_t from = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
+                                  text_[at_] == '_'))
+      ++at_;
+    return std::string(text_.substr(from, at_ - from));
+  }
+  std::string rest() { return std::string(trimmed(text_.substr(at_))); }
+
+  Value value() {
+    if (eat("none")) return {};
+    return tensor();
+  }
+
+  Tensor tensor() {
+    DType t = DType::f32;
+    const std::size_t from = at_;
+    if (const auto named = parse_dtype(word())) t = *named;
+    else at_ = from;
+    if (eat("(")) return Tensor::zeros(t, extents());
+    Shape shape;
+    std::vector<std::string> items;
+    elements(0, shape, items);
+    Tensor result(t, shape);
+    for (std::size_t i = 0; i < items.size(); ++i) put(result, i, items[i]);
+    return result;
+  }
+
+  ir::Attribute attribute() {
+    skip();
+    if (eat("(")) return extents();
+    if (text_[at_] == '\'') return item();
+    const std::string text = item();
+    if (const auto t = parse_dtype(text)) return ir::Type::scalar(*t);
+    std::int64_t whole = 0;
+    const auto end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, whole).ptr == end) return whole;
+    return std::stod(text);
+  }
+
+ private:
+  Shape extents() {
+    Shape shape;
+    while (!eat(")")) {
+      shape.push_back(std::stoll(item()));
+      eat(",");
+    }
+    return shape;
+  }
+
+  std::string item() {
+    skip();
+    if (text_[at_] == '\'') {
+      const std::size_t end = text_.find('\'', at_ + 1);
+      const std::string text(text_.substr(at_ + 1, end - at_ - 1));
+      at_ = end + 1;
+      return text;
+    }
+    const std::size_t from = at_;
+    while (at_ < text_.size() && std::string_view(",[]() ;&").find(text_[at_]) == std::string_view::npos)
+      ++at_;
+    require(at_ > from, "expected a value at '{}'", text_.substr(from));
+    return std::string(text_.substr(from, at_ - from));
+  }
+
+  void elements(std::size_t axis, Shape& shape, std::vector<std::string>& items) {
+    if (!eat("[")) return items.push_back(item());
+    std::int64_t n = 0;
+    if (shape.size() == axis) shape.push_back(-1);
+    while (!eat("]")) {
+      elements(axis + 1, shape, items);
+      eat(",");
+      ++n;
+    }
+    require(shape[axis] < 0 || shape[axis] == n, "lists of {} and {} elements", shape[axis], n);
+    shape[axis] = n;
+  }
+
+  template <class T> static void put_as(const Tensor& t, std::size_t i, T value) {
+    t.data_as<T>()[i] = value;
+  }
+
+  static void put(const Tensor& t, std::size_t i, const std::string& text) {
+    if (t.dtype() == DType::string) return put_as(t, i, text);
+    if (t.dtype() == DType::boolean) return put_as(t, i, text == "true" || text == "1");
+    if (is_integer(t.dtype())) {
+      const auto whole = t.dtype() == DType::u64 ? static_cast<std::int64_t>(std::stoull(text))
+                                                 : std::stoll(text);
+      std::memcpy(t.data_as<char>() + i * byte_size(t.dtype()), &whole, byte_size(t.dtype()));
+      return;
+    }
+    const double x = std::stod(text);
+    switch (t.dtype()) {
+      case DType::f64: return put_as(t, i, x);
+      case DType::f32: return put_as(t, i, static_cast<float>(x));
+      case DType::f16: return put_as(t, i, f64_to_f16(x));
+      case DType::bf16: return put_as(t, i, f64_to_bf16(x));
+      default: fail("no notation for {}", name(t.dtype()));
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+double real(const Tensor& t, std::size_t i) {
+  switch (t.dtype()) {
+    case DType::f64: return t.data_as<double>()[i];
+    case DType::f32: return t.data_as<float>()[i];
+    case DType::f16: return f16_to_f32(t.data_as<std::uint16_t>()[i]);
+    case DType::bf16: return bf16_to_f32(t.data_as<std::uint16_t>()[i]);
+    default: fail("{} is no float", name(t.dtype()));
+  }
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  const auto n = static_cast<std::size_t>(a.size());
+  if (a.dtype() == DType::string)
+    return std::equal(a.data_as<std::string>(), a.data_as<std::string>() + n, b.data_as<std::string>());
+  return std::memcmp(a.data(), b.data(), n * byte_size(a.dtype())) == 0;
+}
+
+bool near(const Tensor& got, const Tensor& want, double tolerance) {
+  if (got.dtype() != want.dtype() || got.shape() != want.shape()) return false;
+  if (got.dtype() != DType::f32 && got.dtype() != DType::f64 && got.dtype() != DType::f16 &&
+      got.dtype() != DType::bf16)
+    return same_bits(got, want);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(got.size()); ++i) {
+    const double x = real(got, i), y = real(want, i);
+    const bool equal = x == y || (std::isnan(x) && std::isnan(y));
+    if (!equal && !(std::abs(x - y) <= tolerance * std::max(1.0, std::abs(y)))) return false;
+  }
+  return true;
+}
+
+/// Every way a case is run.
+struct Way {
+  Told told;
+  Execution how;
+  const char* text;
+};
+constexpr Way ways[] = {
+    {Told::all, Execution::interpreter, "exact types, interpreted"},
+    {Told::all, Execution::compiled, "exact types, compiled"},
+    {Told::ranks, Execution::interpreter, "unknown extents, interpreted"},
+    {Told::ranks, Execution::compiled, "unknown extents, compiled"},
+    {Told::nothing, Execution::interpreter, "unknown ranks, interpreted"},
+    {Told::nothing, Execution::compiled, "unknown ranks, compiled"},
+};
+
+void check_error(const OpCase& c, const std::string& expected, const std::string& line) {
+  for (const Way& way : ways) {
+    try {
+      execute(c, 1, way.told, way.how);
+      ADD_FAILURE() << line << "\n  " << way.text << ": no error";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(expected), std::string::npos)
+          << line << "\n  " << way.text << ": " << e.what();
+    }
+  }
+}
+
+void check_results(const OpCase& c, const std::vector<Tensor>& want, const std::string& line,
+                   double tolerance) {
+  std::vector<Value> first;
+  for (const Way& way : ways) {
+    try {
+      const std::vector<Value> got = execute(c, want.size(), way.told, way.how);
+      if (first.empty()) first = got;
+      for (std::size_t j = 0; j < want.size(); ++j) {
+        const Tensor& t = got[j].tensor();
+        EXPECT_TRUE(near(t, want[j], tolerance))
+            << line << "\n  " << way.text << ": " << test::to_text(t);
+        EXPECT_TRUE(same_bits(t, first[j].tensor()))
+            << line << "\n  " << way.text << ": other bits, " << test::to_text(t);
+      }
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << line << "\n  " << way.text << ": " << e.what();
+    }
+  }
+}
+
+void check_line(const std::string& line, double tolerance) {
+  Reader r(line);
+  OpCase c{r.word(), {}, {}};
+  for (bool attributes = false; !r.eat("->");) {
+    attributes = r.eat(";") || attributes;
+    const std::string name = r.word();
+    r.need("=");
+    if (attributes) c.attributes.set(name, r.attribute());
+    else c.inputs.push_back(r.value());
+  }
+  if (r.eat("error:")) return check_error(c, r.rest(), line);
+  std::vector<Tensor> want;
+  do want.push_back(r.tensor());
+  while (r.eat("&"));
+  require(r.done(), "cannot read the end of '{}': '{}'", line, r.rest());
+  check_results(c, want, line, tolerance);
+}
+
+}  // namespace
+
+void check_ops(std::string_view text, double tolerance) {
+  for (const std::string& part : split(text, '\n')) {
+    const std::string line(trimmed(part));
+    if (line.empty() || line[0] == '#') continue;
+    try {
+      check_line(line, tolerance);
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << line << "\n  " << e.what();
+    }
+  }
+}
+
+std::vector<Value> run_op(const OpCase& c, std::size_t outputs) {
+  return execute(c, outputs, Told::all, Execution::interpreter);
+}
+
+Tensor tensor(std::string_view text) { return Reader(text).tensor(); }
+
+std::string to_text(const Tensor& t) {
+  std::string text = rondel::to_text(t.dtype(), t.shape()) + " {";
+  for (std::size_t i = 0; i < static_cast<std::size_t>(t.size()) && i < 64; ++i) {
+    text += i == 0 ? "" : ", ";
+    if (t.dtype() == DType::string) text += t.data_as<std::string>()[i];
+    else if (t.dtype() == DType::boolean) text += t.data_as<bool>()[i] ? "true" : "false";
+    else if (is_float(t.dtype()) && !is_small_float(t.dtype())) text += fmt::format("{}", real(t, i));
+    else {
+      std::int64_t bits = 0;
+      std::memcpy(&bits, t.data_as<char>() + i * byte_size(t.dtype()), byte_size(t.dtype()));
+      text += std::to_string(bits);
+    }
+  }
+  return text + "}";
+}
+
+}  // namespace rondel::test

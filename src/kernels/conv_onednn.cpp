@@ -72,13 +72,17 @@ struct FastConv::Cache {
   std::shared_ptr<const Prepared> get(const ConvSpec& spec, const Shape& x, const Shape& w,
                                       bool bias, const Shape& y) {
     const std::lock_guard lock(mutex);
-    std::shared_ptr<const Prepared>& entry = made[{x, w, bias}];
-    if (!entry) {
-      const auto fresh = std::make_shared<const Prepared>(prepare(spec, x, w, bias, y));
-      if (made.size() > most) made.clear();
-      return made[{x, w, bias}] = fresh;
+    Key key{x, w, bias};
+    if (const auto found = made.find(key); found != made.end()) return found->second;
+    std::shared_ptr<const Prepared> fresh;
+    try {
+      fresh = std::make_shared<const Prepared>(prepare(spec, x, w, bias, y));
+    } catch (const dnnl::error&) {
+      fresh = nullptr;  // what oneDNN does not take stays with the reference
     }
-    return entry;
+    if (made.size() >= most) made.clear();
+    made.emplace(std::move(key), fresh);
+    return fresh;
   }
 };
 
@@ -94,6 +98,7 @@ void FastConv::operator()(KernelCall& call) const {
   const Tensor bias = call.has(2) ? call.packed(2) : Tensor();
   const Tensor y = call.make(0, DType::f32, y_shape);
   const auto ready = cache_->get(spec_, x.shape(), w.shape(), bias.defined(), y_shape);
+  if (!ready) return conv(call, spec_);
   const auto bytes = static_cast<std::int64_t>(ready->scratch.get_size());
   const Tensor scratch = call.scratch(DType::u8, {bytes});
   std::unordered_map<int, memory> arguments{

@@ -1,0 +1,293 @@
+#include "ops/recurrent.h"
+
+#include "ops/type_rules.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace rondel::ops {
+namespace {
+
+using ir::Builder;
+using ir::Extent;
+using ir::Extents;
+using ir::Ints;
+using ir::Node;
+using ir::Type;
+using ir::ValueId;
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// Parameters of an activation where the model gives none; `alphas` and `betas`: which it takes.
+struct Known {
+  const char* name;
+  double alpha, beta;
+  bool takes_alpha, takes_beta;
+};
+constexpr Known known_activations[] = {
+    {"sigmoid", 0, 0, false, false},        {"tanh", 0, 0, false, false},
+    {"relu", 0, 0, false, false},           {"softsign", 0, 0, false, false},
+    {"softplus", 0, 0, false, false},       {"affine", 1, 0, true, true},
+    {"leakyrelu", 0.01F, 0, true, false},   {"thresholdedrelu", 1, 0, true, false},
+    {"scaledtanh", 1, 1, true, true},       {"hardsigmoid", 0.2F, 0.5, true, true},
+    {"elu", 1, 0, true, false},
+};
+
+/// The activations of all directions; alphas and betas are handed out in their order.
+std::vector<Activation> activations_of(const ir::Attributes& a, const Recurrence& r,
+                                       std::size_t directions) {
+  ir::Strings names = a.strings("activations");
+  if (names.empty())
+    for (std::size_t d = 0; d < directions; ++d)
+      names.insert(names.end(), r.activations.begin(), r.activations.end());
+  require(names.size() == directions * r.activations.size(),
+          "activations has {} names; expected {}", names.size(),
+          directions * r.activations.size());
+  const ir::Floats alphas = a.floats("activation_alpha"), betas = a.floats("activation_beta");
+  std::size_t next_alpha = 0, next_beta = 0;
+  std::vector<Activation> all;
+  for (const std::string& name : names) {
+    const std::string plain = lower(name);
+    const auto* k = std::find_if(std::begin(known_activations), std::end(known_activations),
+                                 [&](const Known& x) { return plain == x.name; });
+    require(k != std::end(known_activations), "there is no activation '{}'", name);
+    const bool alpha = k->takes_alpha && next_alpha < alphas.size();
+    const bool beta = k->takes_beta && next_beta < betas.size();
+    all.push_back({plain, alpha ? alphas[next_alpha++] : k->alpha,
+                   beta ? betas[next_beta++] : k->beta});
+  }
+  return all;
+}
+
+std::size_t directions_of(const ir::Attributes& a) {
+  const std::string d = a.s("direction", "forward");
+  require(d == "forward" || d == "reverse" || d == "bidirectional",
+          "direction is '{}'; expected 'forward', 'reverse' or 'bidirectional'", d);
+  return d == "bidirectional" ? 2 : 1;
+}
+
+ValueId slice(Builder& b, ValueId x, std::int64_t from, std::int64_t to, std::int64_t axis) {
+  return b("slice", {x, b.integers({from}), b.integers({to}), b.integers({axis})});
+}
+
+/// Row `d` of the first axis, which goes.
+ValueId row(Builder& b, ValueId x, std::int64_t d) {
+  return b("gather", {x, b.scalar<std::int64_t>(d)}, {{"axis", 0}});
+}
+
+/// The op's inputs in the layout that the loop works on: time first, in the compute type.
+struct Prepared {
+  ValueId x, w, r, bias = ValueId::none, lengths = ValueId::none, peepholes = ValueId::none;
+  std::vector<ValueId> initial;  // [directions, n, hidden] or none
+  bool batch_first;
+};
+
+Prepared prepare(Builder& b, const Node& node, const Recurrence& r) {
+  const bool batch_first = node.attributes.i("layout", 0) == 1;
+  const auto wide = [&](std::size_t k) { return wide_value(b, node.inputs[k]); };
+  Prepared p{wide(0), wide(1), wide(2), ValueId::none, ValueId::none, ValueId::none, {}, batch_first};
+  if (batch_first) p.x = b("transpose", {p.x}, {{"perm", Ints{1, 0, 2}}});
+  if (has_input(node, 3)) p.bias = wide(3);
+  if (has_input(node, 4)) p.lengths = as(b, node.inputs[4], DType::i64);
+  for (const int at : {5, r.inputs.initial_c}) {
+    if (at < 0) continue;
+    ValueId h = ValueId::none;
+    if (has_input(node, static_cast<std::size_t>(at))) {
+      h = wide(static_cast<std::size_t>(at));
+      if (batch_first) h = b("transpose", {h}, {{"perm", Ints{1, 0, 2}}});
+    }
+    p.initial.push_back(h);
+  }
+  const auto at = static_cast<std::size_t>(std::max(r.inputs.peepholes, 0));
+  if (r.inputs.peepholes >= 0 && has_input(node, at)) p.peepholes = wide(at);
+  return p;
+}
+
+ValueId zeros(Builder& b, ValueId x, std::int64_t hidden) {
+  const ValueId batch = b("shape", {x}, {{"start", 1}, {"end", 2}});
+  const ValueId shape = b("concat", {batch, b.integers({hidden})}, {{"axis", 0}});
+  return b("constant_of_shape", {shape}, {{"value", Tensor::zeros(dtype_of(b, x), {1})}});
+}
+
+/// Which samples still run at trip i, as bool[n, 1].
+ValueId running(Builder& b, const Prepared& p, ValueId i, ValueId extent, bool reverse) {
+  ValueId time = i;
+  if (reverse) time = b("sub", {b("sub", {extent, b.scalar<std::int64_t>(1)}), i});
+  return b("unsqueeze", {b("less", {time, p.lengths}), b.integers({1})});
+}
+
+struct Unrolled {
+  std::vector<ValueId> finals;
+  ValueId items;
+};
+
+Unrolled one_direction(Builder& b, const Prepared& p, const Recurrence& r, const Node& node,
+                       std::size_t d, bool reverse, std::vector<Activation> activations) {
+  const std::int64_t hidden = node.attributes.i("hidden_size");
+  const auto at = static_cast<std::int64_t>(d);
+  const std::int64_t width = r.gates * hidden;
+  const bool inner = r.inner_bias(node.attributes);
+  Cell cell{row(b, p.r, at), ValueId::none, ValueId::none, std::move(activations),
+            node.attributes.f("clip", 0.0), &node.attributes};
+  if (p.peepholes != ValueId::none) cell.peepholes = row(b, p.peepholes, at);
+  ValueId x = b("mat_mul", {p.x, row(b, p.w, at)}, {{"transpose_b", 1}});
+  if (p.bias != ValueId::none) {
+    const ValueId both = row(b, p.bias, at);
+    const ValueId input = slice(b, both, 0, width, 0), recurrence = slice(b, both, width, 2 * width, 0);
+    x = b("add", {x, inner ? input : b("add", {input, recurrence})});
+    if (inner) cell.bias = recurrence;
+  }
+  std::vector<ValueId> inputs;
+  for (const ValueId h : p.initial)
+    inputs.push_back(h == ValueId::none ? zeros(b, p.x, hidden) : row(b, h, at));
+  inputs.push_back(x);
+  ir::LoopParts loop;
+  loop.states = r.states;
+  loop.scans = loop.stacks = 1;
+  loop.fixed = Ints(r.states, 1);
+  loop.axis_in = loop.axis_out = {0};
+  loop.reverse_in = loop.reverse_out = {reverse ? 1 : 0};
+  const bool ragged = p.lengths != ValueId::none;
+  const ValueId extent = ragged ? b("gather", {b("shape", {p.x}), b.scalar<std::int64_t>(0)},
+                                    {{"axis", 0}})
+                                : ValueId::none;
+  const auto body = [&](Builder& in, std::span<const ValueId> params) {
+    const std::span<const ValueId> states = params.subspan(2, r.states);
+    std::vector<ValueId> next = r.step(in, cell, params[2 + r.states], states);
+    ValueId item = next[0];
+    if (ragged) {
+      const ValueId on = running(in, p, params[0], extent, reverse);
+      item = in("where", {on, item, in.scalar(dtype_of(in, item), 0.0)});
+      for (std::size_t s = 0; s < r.states; ++s) next[s] = in("where", {on, next[s], states[s]});
+    }
+    next.insert(next.begin(), params[1]);
+    next.push_back(item);
+    return next;
+  };
+  std::vector<ValueId> out = b.loop(loop, std::move(inputs), body);
+  return {{out.begin(), out.begin() + static_cast<std::ptrdiff_t>(r.states)}, out[r.states]};
+}
+
+/// The directions' values beside each other on a new axis.
+ValueId joined(Builder& b, const std::vector<ValueId>& values, std::int64_t axis) {
+  std::vector<ValueId> with_axis;
+  for (const ValueId v : values) with_axis.push_back(b("unsqueeze", {v, b.integers({axis})}));
+  return with_axis.size() == 1 ? with_axis[0] : b("concat", with_axis, {{"axis", axis}});
+}
+
+void check_extent(const ir::TypeContext& c, std::size_t k, std::int64_t axis, std::int64_t wanted,
+                  const char* what) {
+  if (!c.has(k) || !c.input(k).has_rank() || wanted < 0) return;
+  const Extent& e = c.input(k).extent(axis);
+  require(!e.known() || e.value == wanted, "input {} is {}; expected {} {} on axis {}", k,
+          to_text(c.input(k)), what, wanted, axis);
+}
+
+}  // namespace
+
+ValueId Activation::operator()(Builder& b, ValueId x) const {
+  const DType t = dtype_of(b, x);
+  if (name == "affine") return b("add", {b("mul", {x, b.scalar(t, alpha)}), b.scalar(t, beta)});
+  if (name == "scaledtanh")
+    return b("mul", {b("tanh", {b("mul", {x, b.scalar(t, beta)})}), b.scalar(t, alpha)});
+  if (name == "leakyrelu") return b("leaky_relu", {x}, {{"alpha", alpha}});
+  if (name == "thresholdedrelu") return b("thresholded_relu", {x}, {{"alpha", alpha}});
+  if (name == "hardsigmoid") return b("hard_sigmoid", {x}, {{"alpha", alpha}, {"beta", beta}});
+  if (name == "elu") return b("elu", {x}, {{"alpha", alpha}});
+  return b(name, {x});
+}
+
+ValueId Cell::activate(Builder& b, std::size_t k, ValueId x) const {
+  if (clip > 0) {
+    const DType t = dtype_of(b, x);
+    x = b("clip", {x, b.scalar(t, -clip), b.scalar(t, clip)});
+  }
+  return activations[k](b, x);
+}
+
+ValueId Cell::product(Builder& b, ValueId h) const {
+  return b("mat_mul", {h, recurrence}, {{"transpose_b", 1}});
+}
+
+std::vector<ValueId> parts(Builder& b, ValueId x, std::int64_t count) {
+  return b.add("split", {x}, {{"axis", -1}, {"num_outputs", count}},
+               static_cast<std::size_t>(count));
+}
+
+std::vector<ValueId> unroll(Builder& b, const Node& original, const Recurrence& r) {
+  Node node = original;
+  const Type& weights = b.graph().value(node.inputs[2]).type;
+  if (node.attributes.i("hidden_size") == 0) {
+    if (!weights.has_rank() || !weights.extent(2).known())
+      unsupported("hidden_size is not given, nor the extents of R known");
+    node.attributes.set("hidden_size", weights.extent(2).value);
+  }
+  const std::size_t directions = directions_of(node.attributes);
+  const std::vector<Activation> activations = activations_of(node.attributes, r, directions);
+  const Prepared p = prepare(b, node, r);
+  const std::size_t per = r.activations.size();
+  std::vector<std::vector<ValueId>> finals(r.states);
+  std::vector<ValueId> items;
+  for (std::size_t d = 0; d < directions; ++d) {
+    const bool reverse = d == 1 || node.attributes.s("direction", "forward") == "reverse";
+    const auto first = activations.begin() + static_cast<std::ptrdiff_t>(d * per);
+    const Unrolled u = one_direction(b, p, r, node, d, reverse,
+                                     {first, first + static_cast<std::ptrdiff_t>(per)});
+    for (std::size_t s = 0; s < r.states; ++s) finals[s].push_back(u.finals[s]);
+    items.push_back(u.items);
+  }
+  const DType own = dtype_of(b, node.inputs[0]);
+  std::vector<ValueId> results(1 + r.states, ValueId::none);
+  if (has_output(node, 0)) {
+    results[0] = as(b, joined(b, items, 1), own);
+    if (p.batch_first) results[0] = b("transpose", {results[0]}, {{"perm", Ints{2, 0, 1, 3}}});
+  }
+  for (std::size_t s = 0; s < r.states; ++s)
+    if (has_output(node, 1 + s)) results[1 + s] = as(b, joined(b, finals[s], p.batch_first ? 1 : 0), own);
+  return results;
+}
+
+void recurrent_rule(ir::TypeContext& c, const Recurrence& r) {
+  const auto directions = static_cast<std::int64_t>(directions_of(c.attributes()));
+  activations_of(c.attributes(), r, static_cast<std::size_t>(directions));
+  for (std::size_t k = 0; k < c.input_count(); ++k) {
+    if (!c.has(k)) continue;
+    if (k == 4) require_dtype(c, k, DType::i32);
+    else require_dtypes(c, k, float_dtypes()), require_same_dtype(c, 0, k);
+    require_rank(c, k, k == 4 ? 1 : k == 3 || static_cast<int>(k) == r.inputs.peepholes ? 2 : 3);
+    if (k == 1 || k == 2 || k == 3) check_extent(c, k, 0, directions, "directions");
+  }
+  const Type &x = c.input(0), &recurrence = c.input(2);
+  const bool batch_first = c.attributes().i("layout", 0) == 1;
+  const std::int64_t said = c.attributes().i("hidden_size");
+  Extent hidden = said > 0 ? Extent(said) : Extent();
+  if (!hidden.known() && recurrence.has_rank()) hidden = recurrence.extent(2);
+  if (hidden.known()) {
+    check_extent(c, 1, 1, r.gates * hidden.value, "gates times hidden =");
+    check_extent(c, 2, 1, r.gates * hidden.value, "gates times hidden =");
+    check_extent(c, 2, 2, hidden.value, "hidden =");
+    check_extent(c, 3, 1, 2 * r.gates * hidden.value, "biases");
+  }
+  if (x.has_rank() && x.extent(2).known()) check_extent(c, 1, 2, x.extent(2).value, "inputs");
+  const Extent time = x.has_rank() ? x.extent(batch_first ? 1 : 0) : Extent();
+  const Extent batch = x.has_rank() ? x.extent(batch_first ? 0 : 1) : Extent();
+  const Extents y = batch_first ? Extents{batch, time, directions, hidden}
+                                : Extents{time, directions, batch, hidden};
+  const Extents last = batch_first ? Extents{batch, directions, hidden}
+                                   : Extents{directions, batch, hidden};
+  c.output(0, Type::tensor(x.dtype(), y));
+  for (std::size_t j = 1; j < c.output_count(); ++j) c.output(j, Type::tensor(x.dtype(), last));
+}
+
+ir::Attributes recurrent_attributes() {
+  return {{"activation_alpha", ir::Floats{}}, {"activation_beta", ir::Floats{}},
+          {"activations", ir::Strings{}},     {"clip", 0.0},
+          {"direction", "forward"},           {"hidden_size", 0},
+          {"layout", 0}};
+}
+
+}  // namespace rondel::ops

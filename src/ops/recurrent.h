@@ -1,0 +1,55 @@
+#pragma once
+#include "ops/compose.h"
+
+/// What RNN, GRU and LSTM share: they are small graphs around one loop over time. What depends on
+/// the input alone is one product for the whole sequence, before the loop.
+namespace rondel::ops {
+
+/// An activation with its parameters, as ONNX names them ("Tanh", "HardSigmoid", ...).
+struct Activation {
+  std::string name;
+  double alpha, beta;
+  ir::ValueId operator()(ir::Builder&, ir::ValueId x) const;
+};
+
+/// Position of each input; -1 where the op has none.
+struct RecurrentInputs {
+  int initial_c = -1, peepholes = -1;
+};
+
+/// One direction inside its loop.
+struct Cell {
+  ir::ValueId recurrence;  ///< r of the direction, [gates * hidden, hidden]
+  ir::ValueId bias;        ///< recurrence bias that must stay inside, [gates * hidden]; or none
+  ir::ValueId peepholes;   ///< [3 * hidden] or none
+  std::vector<Activation> activations;
+  double clip;  ///< 0: none
+  const ir::Attributes* attributes;
+
+  /// Held within [-clip, clip], then through activation k.
+  ir::ValueId activate(ir::Builder&, std::size_t k, ir::ValueId x) const;
+  ir::ValueId product(ir::Builder& b, ir::ValueId h) const;  ///< h r^T
+};
+
+/// What makes one recurrent op of the three.
+struct Recurrence {
+  std::int64_t gates;
+  std::size_t states;  ///< 1: [h]; 2: [h, c]
+  std::vector<std::string> activations;  ///< defaults of one direction
+  /// Whether the recurrence bias must be added inside the loop.
+  std::function<bool(const ir::Attributes&)> inner_bias;
+  /// Next states from x w^T + biases [n, gates * hidden] and the states.
+  std::function<std::vector<ir::ValueId>(ir::Builder&, const Cell&, ir::ValueId x,
+                                         std::span<const ir::ValueId> states)> step;
+  RecurrentInputs inputs;
+};
+
+/// Part `k` of `count` equal parts of the last axis.
+std::vector<ir::ValueId> parts(ir::Builder&, ir::ValueId x, std::int64_t count);
+
+std::vector<ir::ValueId> unroll(ir::Builder&, const ir::Node&, const Recurrence&);
+void recurrent_rule(ir::TypeContext&, const Recurrence&);
+/// Attributes that all three have.
+ir::Attributes recurrent_attributes();
+
+}  // namespace rondel::ops

@@ -1,0 +1,34 @@
+#include "ops/recurrent.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+using ir::Builder;
+using ir::ValueId;
+
+std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x, std::span<const ValueId> states) {
+  return {cell.activate(b, 0, b("add", {x, cell.product(b, states[0])}))};
+}
+
+Recurrence recurrence() {
+  return {1, 1, {"Tanh"}, [](const ir::Attributes&) { return false; }, step, {}};
+}
+
+const ir::OpEntry rnn{{
+    .name = "rnn",
+    .doc = "Plain recurrent layer over a sequence: every hidden state, and the last one",
+    .inputs = {{"x"},
+               {"w"},
+               {"r"},
+               {"b", ir::InputDef::optional},
+               {"sequence_lens", ir::InputDef::optional},
+               {"initial_h", ir::InputDef::optional}},
+    .outputs = {"y", "y_h"},
+    .attributes = recurrent_attributes(),
+    .type = [](ir::TypeContext& c) { recurrent_rule(c, recurrence()); },
+    .meaning = composite([](Builder& b, const ir::Node& n) { return unroll(b, n, recurrence()); }),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

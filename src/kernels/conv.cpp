@@ -10,13 +10,14 @@ namespace {
 
 /// One plane of the input or the output, and how a kernel position maps one onto the other.
 struct Plane {
-  Shape in, out, kernel;             // spatial extents
+  Shape in, out, kernel;  // spatial extents
   std::vector<WindowAxis> windows;
   std::int64_t in_size, out_size, kernel_size;
 };
 
 Plane plane_of(const ConvSpec& s, const Shape& x, const Shape& w, const Shape& y) {
-  Plane p{{x.begin() + 2, x.end()}, {y.begin() + 2, y.end()}, {w.begin() + 2, w.end()}, {}, 0, 0, 0};
+  Plane p{
+      {x.begin() + 2, x.end()}, {y.begin() + 2, y.end()}, {w.begin() + 2, w.end()}, {}, 0, 0, 0};
   for (std::size_t a = 0; a < p.in.size(); ++a)
     p.windows.push_back(axis_of(s.window, a, p.in[a], p.kernel[a]));
   p.in_size = element_count(p.in);
@@ -42,8 +43,7 @@ void add_axis(const Plane& p, std::size_t a, const Shape& offsets, const T* x, A
 }
 
 /// Adds one input channel, seen through one kernel plane.
-template <class T, class Acc>
-void add_channel(const Plane& p, const T* x, const T* w, Acc* sum) {
+template <class T, class Acc> void add_channel(const Plane& p, const T* x, const T* w, Acc* sum) {
   Shape position(p.kernel.size()), offsets(p.kernel.size());
   for (std::int64_t k = 0; k < p.kernel_size; ++k) {
     for (std::size_t a = 0; a < position.size(); ++a)

@@ -106,8 +106,7 @@ void FastConv::operator()(KernelCall& call) const {
       {DNNL_ARG_WEIGHTS, memory(ready->w, engine(), w.data())},
       {DNNL_ARG_DST, memory(ready->y, engine(), y.data())},
       {DNNL_ARG_SCRATCHPAD, memory(ready->scratch, engine(), scratch.data())}};
-  if (bias.defined())
-    arguments.emplace(DNNL_ARG_BIAS, memory(ready->bias, engine(), bias.data()));
+  if (bias.defined()) arguments.emplace(DNNL_ARG_BIAS, memory(ready->bias, engine(), bias.data()));
   thread_local dnnl::stream stream(engine());
   ready->primitive.execute(stream, arguments);
   stream.wait();

@@ -74,15 +74,13 @@ template <class T> T number(std::string_view text) {
 template <class T> void to_text(KernelCall& call) {
   const Tensor in = call.packed(0), out = call.make(0, DType::string, in.shape());
   const auto n = static_cast<std::size_t>(in.size());
-  for (std::size_t i = 0; i < n; ++i)
-    out.data_as<std::string>()[i] = text_of(in.data_as<T>()[i]);
+  for (std::size_t i = 0; i < n; ++i) out.data_as<std::string>()[i] = text_of(in.data_as<T>()[i]);
 }
 
 template <class T> void from_text(KernelCall& call) {
   const Tensor in = call.packed(0), out = call.make(0, dtype_of<T>::value, in.shape());
   const auto n = static_cast<std::size_t>(in.size());
-  for (std::size_t i = 0; i < n; ++i)
-    out.data_as<T>()[i] = number<T>(in.data_as<std::string>()[i]);
+  for (std::size_t i = 0; i < n; ++i) out.data_as<T>()[i] = number<T>(in.data_as<std::string>()[i]);
 }
 
 }  // namespace
@@ -104,8 +102,7 @@ double text_number(std::string_view whole) {
   double value = std::numeric_limits<double>::infinity();
   if (!same_letters(magnitude, "inf") && !same_letters(magnitude, "infinity"))
     require(parsed(text, value) || out_of_range_number(text, value), "'{}' is not a number", whole);
-  else if (negative)
-    value = -value;
+  else if (negative) value = -value;
   return value;
 }
 

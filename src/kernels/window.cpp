@@ -47,8 +47,8 @@ WindowAxis axis_of(const WindowSpec& s, std::size_t axis, std::int64_t extent,
     w.end = or_else(s.pads, axis + s.pads.size() / 2, 0);
   } else if (s.auto_pad != AutoPad::valid) {
     const std::int64_t count = divide_up(extent, w.stride);
-    const std::int64_t total =
-        std::max<std::int64_t>((count - 1) * w.stride + w.reach() - extent, 0);
+    const std::int64_t total = std::max<std::int64_t>((count - 1) * w.stride + w.reach() - extent,
+                                                      0);
     const std::int64_t less = total / 2;
     w.begin = s.auto_pad == AutoPad::same_upper ? less : total - less;
     w.end = total - w.begin;

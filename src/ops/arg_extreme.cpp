@@ -51,7 +51,10 @@ Ex arg_extreme(scalar::Builder& b, Ex n, DType element_type, bool greatest, bool
     return beyond | (p_nan & ~q_nan) | (tie & earlier);
   };
   return b.reduce(
-      n, {worst, nowhere}, [&](Ex i) { return std::vector<Ex>{widened(element(i)), i}; },
+      n, {worst, nowhere},
+      [&](Ex i) {
+        return std::vector<Ex>{widened(element(i)), i};
+      },
       [&](std::span<const Ex> p, std::span<const Ex> q) {
         const Ex first = better(p, q);
         return std::vector<Ex>{select(first, p[0], q[0]), select(first, p[1], q[1])};

@@ -26,8 +26,7 @@ std::vector<ValueId> cast_to(ir::Builder& b, const ir::Node& node) {
   const ValueId x = node.inputs[0];
   const DType from = b.graph().value(x).type.dtype();
   const DType to = dtype_attribute(node.attributes, "to");
-  if ((from == DType::string) == (to == DType::string))
-    return {convert(b, x, to, node.attributes)};
+  if ((from == DType::string) == (to == DType::string)) return {convert(b, x, to, node.attributes)};
   if (to == DType::string) {
     const ValueId number = convert(b, x, text_partner(from, true), node.attributes);
     return {b("convert_text", {number}, {{"to", Type::scalar(to)}})};

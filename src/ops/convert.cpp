@@ -16,8 +16,7 @@ ScaleRounding rounding(const ir::Attributes& a) {
 Ex converted(Emitter& e, Ex x) {
   const DType to = e.output_dtype();
   if (to == x.type()) return x;
-  return e.builder().cast(to, x, e.attributes().flag("saturate", true),
-                          rounding(e.attributes()));
+  return e.builder().cast(to, x, e.attributes().flag("saturate", true), rounding(e.attributes()));
 }
 
 bool converts(DType t) { return t != DType::string && !is_complex(t); }

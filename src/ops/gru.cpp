@@ -19,7 +19,8 @@ ValueId late_reset(Builder& b, const Cell& cell, ValueId x, ValueId product, Val
 }
 
 /// Gates stand as update, reset, hidden.
-std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x, std::span<const ValueId> states) {
+std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x,
+                          std::span<const ValueId> states) {
   const ValueId h = states[0];
   const std::int64_t hidden = cell.attributes->i("hidden_size");
   const std::vector<ValueId> in = parts(b, x, 3);

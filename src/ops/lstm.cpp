@@ -14,7 +14,8 @@ ValueId peep(Builder& b, const Cell& cell, std::span<const ValueId> p, std::size
 }
 
 /// Gates stand as input, output, forget, cell.
-std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x, std::span<const ValueId> states) {
+std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x,
+                          std::span<const ValueId> states) {
   const ValueId h = states[0], c = states[1];
   const std::vector<ValueId> gates = parts(b, b("add", {x, cell.product(b, h)}), 4);
   std::vector<ValueId> p;
@@ -30,7 +31,11 @@ std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x, std::span<con
 }
 
 Recurrence recurrence() {
-  return {4, 2, {"Sigmoid", "Tanh", "Tanh"}, [](const ir::Attributes&) { return false; }, step,
+  return {4,
+          2,
+          {"Sigmoid", "Tanh", "Tanh"},
+          [](const ir::Attributes&) { return false; },
+          step,
           {.initial_c = 6, .peepholes = 7}};
 }
 
@@ -42,7 +47,8 @@ ir::Attributes attributes() {
 
 const ir::OpEntry lstm{{
     .name = "lstm",
-    .doc = "Long short-term memory over a sequence: every hidden state, the last one, the last cell",
+    .doc =
+        "Long short-term memory over a sequence: every hidden state, the last one, the last cell",
     .inputs = {{"x"},
                {"w"},
                {"r"},

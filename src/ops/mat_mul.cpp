@@ -15,8 +15,7 @@ struct Operand {
   std::int64_t batch;  // how many leading axes
 
   Operand(const Type& t, const ir::Attributes& a, const char* flag)
-      : vector(t.rank() == 1),
-        transposed(!vector && a.flag(flag)),
+      : vector(t.rank() == 1), transposed(!vector && a.flag(flag)),
         batch(t.rank() - (vector ? 1 : 2)) {}
 };
 

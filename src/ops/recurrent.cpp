@@ -29,11 +29,11 @@ struct Known {
   bool takes_alpha, takes_beta;
 };
 constexpr Known known_activations[] = {
-    {"sigmoid", 0, 0, false, false},        {"tanh", 0, 0, false, false},
-    {"relu", 0, 0, false, false},           {"softsign", 0, 0, false, false},
-    {"softplus", 0, 0, false, false},       {"affine", 1, 0, true, true},
-    {"leakyrelu", 0.01F, 0, true, false},   {"thresholdedrelu", 1, 0, true, false},
-    {"scaledtanh", 1, 1, true, true},       {"hardsigmoid", 0.2F, 0.5, true, true},
+    {"sigmoid", 0, 0, false, false},      {"tanh", 0, 0, false, false},
+    {"relu", 0, 0, false, false},         {"softsign", 0, 0, false, false},
+    {"softplus", 0, 0, false, false},     {"affine", 1, 0, true, true},
+    {"leakyrelu", 0.01F, 0, true, false}, {"thresholdedrelu", 1, 0, true, false},
+    {"scaledtanh", 1, 1, true, true},     {"hardsigmoid", 0.2F, 0.5, true, true},
     {"elu", 1, 0, true, false},
 };
 
@@ -45,8 +45,7 @@ std::vector<Activation> activations_of(const ir::Attributes& a, const Recurrence
     for (std::size_t d = 0; d < directions; ++d)
       names.insert(names.end(), r.activations.begin(), r.activations.end());
   require(names.size() == directions * r.activations.size(),
-          "activations has {} names; expected {}", names.size(),
-          directions * r.activations.size());
+          "activations has {} names; expected {}", names.size(), directions * r.activations.size());
   const ir::Floats alphas = a.floats("activation_alpha"), betas = a.floats("activation_beta");
   std::size_t next_alpha = 0, next_beta = 0;
   std::vector<Activation> all;
@@ -57,8 +56,8 @@ std::vector<Activation> activations_of(const ir::Attributes& a, const Recurrence
     require(k != std::end(known_activations), "there is no activation '{}'", name);
     const bool alpha = k->takes_alpha && next_alpha < alphas.size();
     const bool beta = k->takes_beta && next_beta < betas.size();
-    all.push_back({plain, alpha ? alphas[next_alpha++] : k->alpha,
-                   beta ? betas[next_beta++] : k->beta});
+    all.push_back(
+        {plain, alpha ? alphas[next_alpha++] : k->alpha, beta ? betas[next_beta++] : k->beta});
   }
   return all;
 }
@@ -89,7 +88,8 @@ struct Prepared {
 Prepared prepare(Builder& b, const Node& node, const Recurrence& r) {
   const bool batch_first = node.attributes.i("layout", 0) == 1;
   const auto wide = [&](std::size_t k) { return wide_value(b, node.inputs[k]); };
-  Prepared p{wide(0), wide(1), wide(2), ValueId::none, ValueId::none, ValueId::none, {}, batch_first};
+  Prepared p{wide(0),       wide(1),       wide(2), ValueId::none,
+             ValueId::none, ValueId::none, {},      batch_first};
   if (batch_first) p.x = b("transpose", {p.x}, {{"perm", Ints{1, 0, 2}}});
   if (has_input(node, 3)) p.bias = wide(3);
   if (has_input(node, 4)) p.lengths = as(b, node.inputs[4], DType::i64);
@@ -131,13 +131,18 @@ Unrolled one_direction(Builder& b, const Prepared& p, const Recurrence& r, const
   const auto at = static_cast<std::int64_t>(d);
   const std::int64_t width = r.gates * hidden;
   const bool inner = r.inner_bias(node.attributes);
-  Cell cell{row(b, p.r, at), ValueId::none, ValueId::none, std::move(activations),
-            node.attributes.f("clip", 0.0), &node.attributes};
+  Cell cell{row(b, p.r, at),
+            ValueId::none,
+            ValueId::none,
+            std::move(activations),
+            node.attributes.f("clip", 0.0),
+            &node.attributes};
   if (p.peepholes != ValueId::none) cell.peepholes = row(b, p.peepholes, at);
   ValueId x = b("mat_mul", {p.x, row(b, p.w, at)}, {{"transpose_b", 1}});
   if (p.bias != ValueId::none) {
     const ValueId both = row(b, p.bias, at);
-    const ValueId input = slice(b, both, 0, width, 0), recurrence = slice(b, both, width, 2 * width, 0);
+    const ValueId input = slice(b, both, 0, width, 0),
+                  recurrence = slice(b, both, width, 2 * width, 0);
     x = b("add", {x, inner ? input : b("add", {input, recurrence})});
     if (inner) cell.bias = recurrence;
   }
@@ -247,7 +252,8 @@ std::vector<ValueId> unroll(Builder& b, const Node& original, const Recurrence& 
     if (p.batch_first) results[0] = b("transpose", {results[0]}, {{"perm", Ints{2, 0, 1, 3}}});
   }
   for (std::size_t s = 0; s < r.states; ++s)
-    if (has_output(node, 1 + s)) results[1 + s] = as(b, joined(b, finals[s], p.batch_first ? 1 : 0), own);
+    if (has_output(node, 1 + s))
+      results[1 + s] = as(b, joined(b, finals[s], p.batch_first ? 1 : 0), own);
   return results;
 }
 
@@ -284,9 +290,12 @@ void recurrent_rule(ir::TypeContext& c, const Recurrence& r) {
 }
 
 ir::Attributes recurrent_attributes() {
-  return {{"activation_alpha", ir::Floats{}}, {"activation_beta", ir::Floats{}},
-          {"activations", ir::Strings{}},     {"clip", 0.0},
-          {"direction", "forward"},           {"hidden_size", 0},
+  return {{"activation_alpha", ir::Floats{}},
+          {"activation_beta", ir::Floats{}},
+          {"activations", ir::Strings{}},
+          {"clip", 0.0},
+          {"direction", "forward"},
+          {"hidden_size", 0},
           {"layout", 0}};
 }
 

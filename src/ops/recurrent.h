@@ -34,13 +34,14 @@ struct Cell {
 /// What makes one recurrent op of the three.
 struct Recurrence {
   std::int64_t gates;
-  std::size_t states;  ///< 1: [h]; 2: [h, c]
+  std::size_t states;                    ///< 1: [h]; 2: [h, c]
   std::vector<std::string> activations;  ///< defaults of one direction
   /// Whether the recurrence bias must be added inside the loop.
   std::function<bool(const ir::Attributes&)> inner_bias;
   /// Next states from x w^T + biases [n, gates * hidden] and the states.
   std::function<std::vector<ir::ValueId>(ir::Builder&, const Cell&, ir::ValueId x,
-                                         std::span<const ir::ValueId> states)> step;
+                                         std::span<const ir::ValueId> states)>
+      step;
   RecurrentInputs inputs;
 };
 

@@ -3,10 +3,13 @@
 namespace rondel::ops {
 namespace {
 
-const ir::OpEntry reduce_l2{reduce_op(
-    "reduce_l2", "y = the root of the sum of the squares over the axes", numbers_of_first,
-    {.map = [](Ex x) { return x * x; }, .neutral = zero, .combine = plus,
-     .finish = [](Ex total, Ex) { return sqrt(total); }, .in_floats = true})};
+const ir::OpEntry reduce_l2{
+    reduce_op("reduce_l2", "y = the root of the sum of the squares over the axes", numbers_of_first,
+              {.map = [](Ex x) { return x * x; },
+               .neutral = zero,
+               .combine = plus,
+               .finish = [](Ex total, Ex) { return sqrt(total); },
+               .in_floats = true})};
 
 }  // namespace
 }  // namespace rondel::ops

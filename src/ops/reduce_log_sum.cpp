@@ -4,10 +4,12 @@
 namespace rondel::ops {
 namespace {
 
-const ir::OpEntry reduce_log_sum{reduce_op(
-    "reduce_log_sum", "y = the logarithm of the sum over the axes", numbers_of_first,
-    {.neutral = zero, .combine = plus,
-     .finish = [](Ex total, Ex) { return log(total); }, .in_floats = true})};
+const ir::OpEntry reduce_log_sum{
+    reduce_op("reduce_log_sum", "y = the logarithm of the sum over the axes", numbers_of_first,
+              {.neutral = zero,
+               .combine = plus,
+               .finish = [](Ex total, Ex) { return log(total); },
+               .in_floats = true})};
 
 }  // namespace
 }  // namespace rondel::ops

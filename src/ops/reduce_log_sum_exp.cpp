@@ -18,8 +18,8 @@ Ex log_sum_exp(Emitter& e, std::size_t, const Indices& out) {
   const Ex top = fold(b, greatest, x.count(), t, element);
   const Ex finite = abs(top) < std::numeric_limits<double>::infinity();
   const Ex shift = select(finite, top, 0);
-  const Ex total =
-      fold(b, sum, x.count(), t, [&](Ex i) { return scalar::exp(element(i) - shift); });
+  const Ex total = fold(b, sum, x.count(), t,
+                        [&](Ex i) { return scalar::exp(element(i) - shift); });
   return narrowed(e.output_dtype(), scalar::log(total) + shift);
 }
 

@@ -3,10 +3,11 @@
 namespace rondel::ops {
 namespace {
 
-const ir::OpEntry reduce_mean{reduce_op(
-    "reduce_mean", "y = the mean over the axes; of nothing NaN", numbers_of_first,
-    {.neutral = zero, .combine = plus,
-     .finish = [](Ex total, Ex count) { return total / cast(total.type(), count); }})};
+const ir::OpEntry reduce_mean{
+    reduce_op("reduce_mean", "y = the mean over the axes; of nothing NaN", numbers_of_first,
+              {.neutral = zero, .combine = plus, .finish = [](Ex total, Ex count) {
+                 return total / cast(total.type(), count);
+               }})};
 
 }  // namespace
 }  // namespace rondel::ops

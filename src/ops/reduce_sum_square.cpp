@@ -3,9 +3,9 @@
 namespace rondel::ops {
 namespace {
 
-const ir::OpEntry reduce_sum_square{reduce_op(
-    "reduce_sum_square", "y = the sum of the squares over the axes", numbers_of_first,
-    {.map = [](Ex x) { return x * x; }, .neutral = zero, .combine = plus})};
+const ir::OpEntry reduce_sum_square{
+    reduce_op("reduce_sum_square", "y = the sum of the squares over the axes", numbers_of_first,
+              {.map = [](Ex x) { return x * x; }, .neutral = zero, .combine = plus})};
 
 }  // namespace
 }  // namespace rondel::ops

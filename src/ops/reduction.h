@@ -12,7 +12,8 @@ void numbers_of_first(ir::TypeContext&);
 void numbers_or_bool_first(ir::TypeContext&);
 
 /// The axes a reduction runs over: all of them where none are given, unless that means none.
-ir::Ints reduced_axes(const ir::Attributes&, const std::optional<ir::Ints>& axes, std::int64_t rank);
+ir::Ints reduced_axes(const ir::Attributes&, const std::optional<ir::Ints>& axes,
+                      std::int64_t rank);
 
 /// The elements of input 0 that make one output element, counted row-major over the reduced axes.
 class Reduced {

@@ -7,7 +7,8 @@ namespace {
 using ir::Builder;
 using ir::ValueId;
 
-std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x, std::span<const ValueId> states) {
+std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x,
+                          std::span<const ValueId> states) {
   return {cell.activate(b, 0, b("add", {x, cell.product(b, states[0])}))};
 }
 

@@ -1,5 +1,5 @@
-#include "base/error.h"
 #include "kernels/top_k.h"
+#include "base/error.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 

@@ -170,9 +170,7 @@ void require_tensor(const TypeContext& c, std::size_t k) {
   require(c.input(k).is_tensor(), "input {} is {}; expected a tensor", k, to_text(c.input(k)));
 }
 
-void require_dtype(const TypeContext& c, std::size_t k, DType t) {
-  require_dtypes(c, k, {&t, 1});
-}
+void require_dtype(const TypeContext& c, std::size_t k, DType t) { require_dtypes(c, k, {&t, 1}); }
 
 void require_dtypes(const TypeContext& c, std::size_t k, std::span<const DType> allowed) {
   require_tensor(c, k);

@@ -17,7 +17,7 @@ void broadcast_to_bool(ir::TypeContext&);
 /// The same rule, with the dtypes an op takes checked; the error names those expected.
 ir::TypeRule with_dtypes(std::initializer_list<DType> allowed, ir::TypeRule rule);
 ir::TypeRule floats_only(ir::TypeRule rule);
-ir::TypeRule numbers_only(ir::TypeRule rule);   ///< integers and floats of 16 bits and up
+ir::TypeRule numbers_only(ir::TypeRule rule);  ///< integers and floats of 16 bits and up
 ir::TypeRule bools_only(ir::TypeRule rule);
 ir::TypeRule integers_only(ir::TypeRule rule);
 

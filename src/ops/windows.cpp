@@ -3,8 +3,12 @@
 namespace rondel::ops {
 
 kernels::WindowSpec window_spec(const ir::Attributes& a) {
-  return {a.ints("kernel_shape"), a.ints("strides"), a.ints("dilations"), a.ints("pads"),
-          kernels::parse_auto_pad(a.s("auto_pad", "NOTSET")), a.flag("ceil_mode")};
+  return {a.ints("kernel_shape"),
+          a.ints("strides"),
+          a.ints("dilations"),
+          a.ints("pads"),
+          kernels::parse_auto_pad(a.s("auto_pad", "NOTSET")),
+          a.flag("ceil_mode")};
 }
 
 ir::Extent window_extent(const kernels::WindowSpec& spec, std::size_t axis, const ir::Extent& input,

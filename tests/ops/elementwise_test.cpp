@@ -144,7 +144,8 @@ TEST(ElementWise, NarrowFloatsRoundOnce) {
     gelu x=bf16[1] -> bf16[0.84]
     add a=bf16[256] b=bf16[1] -> bf16[256]
     sigmoid x=f16[1] -> f16[0.731]
-  )", 2e-3);
+  )",
+            2e-3);
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ std::vector<Value> execute(const OpCase& c, std::size_t outputs, Told told, Exec
     } else if (told == Told::all && shapes_types(op, k)) {
       operands.push_back(b.constant(v.tensor()));
     } else {
-      operands.push_back(g.add_param(ir::RegionId::root, told_type(v, told), fmt::format("x{}", k)));
+      operands.push_back(
+          g.add_param(ir::RegionId::root, told_type(v, told), fmt::format("x{}", k)));
       feeds.push_back(v);
     }
   }
@@ -99,8 +100,8 @@ class Reader {
   std::string word() {
     skip();
     const std::size_t from = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
-                                  text_[at_] == '_'))
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
       ++at_;
     return std::string(text_.substr(from, at_ - from));
   }
@@ -156,7 +157,8 @@ class Reader {
       return text;
     }
     const std::size_t from = at_;
-    while (at_ < text_.size() && std::string_view(",[]() ;&").find(text_[at_]) == std::string_view::npos)
+    while (at_ < text_.size() &&
+           std::string_view(",[]() ;&").find(text_[at_]) == std::string_view::npos)
       ++at_;
     require(at_ > from, "expected a value at '{}'", text_.substr(from));
     return std::string(text_.substr(from, at_ - from));
@@ -216,7 +218,8 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   const auto n = static_cast<std::size_t>(a.size());
   if (a.dtype() == DType::string)
-    return std::equal(a.data_as<std::string>(), a.data_as<std::string>() + n, b.data_as<std::string>());
+    return std::equal(a.data_as<std::string>(), a.data_as<std::string>() + n,
+                      b.data_as<std::string>());
   return std::memcmp(a.data(), b.data(), n * byte_size(a.dtype())) == 0;
 }
 
@@ -306,9 +309,7 @@ void check_ops(std::string_view text, double tolerance) {
     if (line.empty() || line[0] == '#') continue;
     try {
       check_line(line, tolerance);
-    } catch (const std::exception& e) {
-      ADD_FAILURE() << line << "\n  " << e.what();
-    }
+    } catch (const std::exception& e) { ADD_FAILURE() << line << "\n  " << e.what(); }
   }
 }
 
@@ -324,7 +325,8 @@ std::string to_text(const Tensor& t) {
     text += i == 0 ? "" : ", ";
     if (t.dtype() == DType::string) text += t.data_as<std::string>()[i];
     else if (t.dtype() == DType::boolean) text += t.data_as<bool>()[i] ? "true" : "false";
-    else if (is_float(t.dtype()) && !is_small_float(t.dtype())) text += fmt::format("{}", real(t, i));
+    else if (is_float(t.dtype()) && !is_small_float(t.dtype()))
+      text += fmt::format("{}", real(t, i));
     else {
       std::int64_t bits = 0;
       std::memcpy(&bits, t.data_as<char>() + i * byte_size(t.dtype()), byte_size(t.dtype()));

@@ -14,8 +14,9 @@
 ///     mat_mul a=f32(8,64) b=f32(32,8) -> error: inner extents 64 and 32 differ
 ///
 /// A tensor is nested lists or a number, with a dtype before it (f32 where none is said);
-/// `f32(8,64)` is zeros of that shape, `none` an input left out. Attributes follow a semicolon: integers, reals,
-/// 'text', (1, 2) for a list of integers, or a dtype. Several results are separated by `&`.
+/// `f32(8,64)` is zeros of that shape, `none` an input left out. Attributes follow a semicolon:
+/// integers, reals, 'text', (1, 2) for a list of integers, or a dtype. Several results are
+/// separated by `&`.
 ///
 /// Each line runs with exact types, with unknown extents and with unknown ranks, by the interpreter
 /// and compiled; all must give the same bits. Expected floats hold within `tolerance`.

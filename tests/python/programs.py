@@ -93,7 +93,7 @@ class Writer:
     def array(self, dtype, shape):
         count = int(np.prod(shape, dtype=int))
         numbers = [self.random.randint(-4, 4) for _ in range(count)]
-        return (np.array(numbers).reshape(shape) > 0) if dtype == B else np.array(numbers, NUMPY[dtype]).reshape(shape)
+        return np.asarray(np.array(numbers).reshape(shape) > 0 if dtype == B else np.array(numbers).reshape(shape), NUMPY[dtype])
 
     # ---- straight-line ops ------------------------------------------------------------------------------
 

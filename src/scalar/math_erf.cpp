@@ -18,8 +18,8 @@ Ex near(Ex a) {
 // From 3.92 (f32) and 5.93 (f64) on the result is 1.
 Ex far(Ex a) {
   const Ex t = clamp(a, split, is_f32(a) ? 4 : 6) - split;
-  const Ex q =
-      is_f32(a) ? horner(t, coefficients::log_erfc_f32) : horner(t, coefficients::log_erfc_f64);
+  const Ex q = is_f32(a) ? horner(t, coefficients::log_erfc_f32)
+                         : horner(t, coefficients::log_erfc_f64);
   const Exponential e = exponential(q);
   return fma(-e.hi, power_of_two(e.n, a.type()), literal(a, 1.0));
 }

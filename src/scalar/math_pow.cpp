@@ -47,14 +47,14 @@ Ex integer_power(Ex x, Ex y) {
   const bool may_invert = is_signed_integer(y.type());
   const Ex negative = may_invert ? y < 0 : b.constant_bits(DType::boolean, 0);
   const Ex exponent = cast(DType::u64, select(negative, y & 1, y));
-  const auto finals =
-      b.for_while(b.index(0), b.index(64), {literal(x, 1), x, exponent},
-                  [](Ex, std::span<const Ex> carried) -> std::vector<Ex> {
-                    const Ex product = carried[0], square = carried[1], rest = carried[2];
-                    const Ex next = rest >> 1;
-                    return {next != 0, select((rest & 1) != 0, product * square, product),
-                            square * square, next};
-                  });
+  const auto finals = b.for_while(
+      b.index(0), b.index(64), {literal(x, 1), x, exponent},
+      [](Ex, std::span<const Ex> carried) -> std::vector<Ex> {
+        const Ex product = carried[0], square = carried[1], rest = carried[2];
+        const Ex next = rest >> 1;
+        return {next != 0, select((rest & 1) != 0, product * square, product), square * square,
+                next};
+      });
   if (!may_invert) return finals[0];
   const Ex unit = is_signed_integer(x.type()) ? (x == 1) | (x == -1) : x == 1;
   return select(negative & ~unit, literal(x, 0), finals[0]);

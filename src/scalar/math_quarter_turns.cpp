@@ -116,10 +116,10 @@ Ex half_word(Ex x, int shift) { return cast(DType::f64, (x >> shift) & 0xfffffff
 
 // A fraction of 126 bits as a pair of f64, times pi/2.
 Pair quarter_to_radians(Wide fraction) {
-  const Pair top =
-      two_sum(half_word(fraction.hi, 32) * 0x1p-30, half_word(fraction.hi, 0) * 0x1p-62);
-  const Pair low =
-      two_sum(half_word(fraction.lo, 32) * 0x1p-94, half_word(fraction.lo, 0) * 0x1p-126);
+  const Pair top = two_sum(half_word(fraction.hi, 32) * 0x1p-30,
+                           half_word(fraction.hi, 0) * 0x1p-62);
+  const Pair low = two_sum(half_word(fraction.lo, 32) * 0x1p-94,
+                           half_word(fraction.lo, 0) * 0x1p-126);
   const Pair sum = two_sum(top.hi, low.hi);
   const Pair f = fast_sum(sum.hi, sum.lo + (top.lo + low.lo));
   const Pair r = two_product(f.hi, literal(f.hi, half_pi_f64[0]));

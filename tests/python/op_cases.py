@@ -393,7 +393,7 @@ def tile(rng, dtype, opset):
 
 
 def pad(rng, dtype, opset):
-    for shape, pads in (((3,), [1, 2]), ((2, 3), [0, 1, 2, 0]), ((3, 4), [1, 1, 1, 1]), ((4, 5), [-1, 0, 1, -2])):
+    for shape, pads in (((3,), [1, 2]), ((2, 3), [0, 1, 1, 0]), ((3, 4), [1, 1, 1, 1]), ((4, 5), [-1, 0, 1, -2])):
         x = draw(rng, dtype, shape)
         for mode in ("constant", "edge", "reflect", "wrap"):
             if (mode == "wrap" and opset < 19) or (mode != "constant" and min(pads) < 0):

@@ -41,7 +41,7 @@ def takes(op, opset, dtype):
 
 
 def onnx_type(array):
-    if array.dtype == object:
+    if array.dtype.kind in "OU":
         return onnx.TensorProto.STRING
     return helper.np_dtype_to_tensor_dtype(array.dtype)
 
@@ -89,7 +89,11 @@ def expected(model, op, feeds, inputs, attributes):
         with contextlib.suppress(Exception):
             return ort_session(model.SerializeToString()).run(None, feeds), "onnxruntime"
     with np.errstate(all="ignore"):
-        return onnx.reference.ReferenceEvaluator(model).run(None, feeds), "onnx.reference"
+        results = onnx.reference.ReferenceEvaluator(model).run(None, feeds)
+    for result, declared in zip(results, model.graph.output, strict=True):
+        if onnx_type(np.asarray(result)) != declared.type.tensor_type.elem_type:
+            raise LookupError("the reference evaluator gives another dtype than the schema says")
+    return results, "onnx.reference"
 
 
 def difference(got, want, rtol):

@@ -1,0 +1,243 @@
+"""Sequence and Optional ops: lists in, lists out, empty ones and positions from the end among them."""
+
+import numpy as np
+import pytest
+import rondel
+from models import f32, i64, model, refused, run, same, scalar, session, strings, value
+from onnx import TensorProto, helper
+
+
+def lists(got, want):
+    assert isinstance(got, list)
+    for a, b in zip(got, want, strict=True):
+        same(a, b)
+
+
+Q = [f32(1), f32(2, 3), f32(4, 5, 6)]
+
+
+@pytest.mark.parametrize("opset", [11, 13, 21, 25])
+def test_construct_insert_erase_at_length(opset):
+    text = """
+    main (float[n] a, float[m] b, int64 k) => (seq(float[l]) q, seq(float[l]) r, seq(float[l]) s, float[l] e, int64 n) {
+      q = SequenceConstruct (a, b, a)
+      r = SequenceInsert (q, b, k)
+      s = SequenceErase (r, k)
+      e = SequenceAt (r, k)
+      n = SequenceLength (r)
+    }"""
+    a, b = f32(1, 2), f32(3)
+    q, r, s, e, n = run(text, {"a": a, "b": b, "k": scalar(1)}, opset=opset)
+    lists(q, [a, b, a])
+    lists(r, [a, b, b, a])
+    lists(s, [a, b, a])
+    same(e, b)
+    same(n, scalar(4))
+
+
+@pytest.mark.parametrize("position", range(-3, 3))
+def test_at(position):
+    text = "main (seq(float[n]) q, int64 k) => (float[n] e) { e = SequenceAt (q, k) }"
+    same(run(text, {"q": Q, "k": scalar(position)})[0], Q[position])
+    narrow = text.replace("int64 k", "int32 k")
+    same(run(narrow, {"q": Q, "k": scalar(position, np.int32)})[0], Q[position])
+
+
+@pytest.mark.parametrize("position", [None, *range(-3, 4)])
+def test_insert(position):
+    given = "" if position is None else ", k"
+    text = f"main (seq(float[n]) q, float[1] x, int64 k) => (seq(float[n]) r) {{ r = SequenceInsert (q, x{given}) }}"
+    want = list(Q)
+    want.insert(len(Q) if position is None else position, f32(9))
+    lists(run(text, {"q": Q, "x": f32(9), "k": scalar(position or 0)})[0], want)
+
+
+@pytest.mark.parametrize("position", [None, *range(-3, 3)])
+def test_erase(position):
+    given = "" if position is None else ", k"
+    text = f"main (seq(float[n]) q, int64 k) => (seq(float[n]) r) {{ r = SequenceErase (q{given}) }}"
+    want = list(Q)
+    del want[-1 if position is None else position]
+    lists(run(text, {"q": Q, "k": scalar(position or 0)})[0], want)
+
+
+@pytest.mark.parametrize(
+    ("line", "position"),
+    [
+        ("r = SequenceAt (q, k)", 3),
+        ("r = SequenceAt (q, k)", -4),
+        ("r = SequenceErase (q, k)", 3),
+        ("r = SequenceErase (q, k)", -4),
+        ("r = SequenceInsert (q, x, k)", 4),
+        ("r = SequenceInsert (q, x, k)", -4),
+    ],
+)
+def test_positions_out_of_range_are_errors(line, position):
+    kind = "float[n]" if "At" in line else "seq(float[n])"
+    text = f"main (seq(float[n]) q, float[1] x, int64 k) => ({kind} r) {{ [where] {line} }}"
+    with refused(rondel.CallerError, "where", str(position), "3"):
+        run(text, {"q": Q, "x": f32(9), "k": scalar(position)})
+
+
+def test_empty():
+    text = """
+    main () => (seq(int64[n]) q, int64 n, seq(int64[n]) r) {
+      q = SequenceEmpty <dtype: int = 7> ()
+      n = SequenceLength (q)
+      x = Constant <value_ints: ints = [3]> ()
+      r = SequenceInsert (q, x)
+    }"""
+    q, n, r = run(text)
+    assert q == []
+    same(n, scalar(0))
+    lists(r, [i64(3)])
+    with refused(rondel.CallerError, "where"):
+        run(
+            """main (int64 k) => (float[n] e) {
+              q = SequenceEmpty ()
+              [where] e = SequenceAt (q, k)
+            }""",
+            {"k": scalar(0)},
+        )
+
+
+def test_element_types_must_agree():
+    with refused(rondel.CallerError, "mixed"):
+        session("main (float[1] a, int64[1] b) => (seq(float[n]) q) { [mixed] q = SequenceConstruct (a, b) }")
+    with refused(rondel.CallerError, "mixed"):
+        session("main (seq(float[n]) q, int64[1] b) => (seq(float[n]) r) { [mixed] r = SequenceInsert (q, b) }")
+
+
+def test_a_sequence_given_to_two_readers_stays_what_it_was():
+    text = """
+    main (seq(float[n]) q, float[1] x) => (seq(float[n]) r, seq(float[n]) s, seq(float[n]) t) {
+      r = SequenceInsert (q, x)
+      s = SequenceErase (q)
+      t = Identity (q)
+    }"""
+    r, s, t = run(text, {"q": Q, "x": f32(9)})
+    lists(r, [*Q, f32(9)])
+    lists(s, Q[:-1])
+    lists(t, Q)
+
+
+@pytest.mark.parametrize("opset", [11, 24])
+def test_split_to_sequence(opset):
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    text = "main (float[4, 3] x, int64{} s) => (seq(float[a, b]) q) {{ q = SplitToSequence <axis: int = {}> (x, s) }}"
+    lists(run(text.format("", 0), {"x": x, "s": scalar(3)}, opset)[0], [x[:3], x[3:]])
+    lists(run(text.format("[2]", 1), {"x": x, "s": i64(1, 2)}, opset)[0], [x[:, :1], x[:, 1:]])
+    lists(run(text.format("[3]", -2), {"x": x, "s": i64(1, 0, 3)}, opset)[0], [x[:1], x[:0], x[1:]])
+    rows = "main (float[4, 3] x) => (seq(float[b]) q) {{ q = SplitToSequence <axis: int = 0, keepdims: int = {}> (x) }}"
+    lists(run(rows.format(1), {"x": x}, opset)[0], [x[k : k + 1] for k in range(4)])
+    lists(run(rows.format(0), {"x": x}, opset)[0], list(x))
+    with refused(rondel.CallerError, "splittosequence"):
+        run(text.format("[2]", 0), {"x": x, "s": i64(1, 2)}, opset)
+
+
+def test_concat_from_sequence():
+    q = [np.full((2, k), k, np.float32) for k in (1, 0, 3)]
+    text = "main (seq(float[n, m]) q) => (float[] y) {{ [joined] y = ConcatFromSequence <axis: int = {}, new_axis: int = {}> (q) }}"
+    same(run(text.format(1, 0), {"q": q})[0], np.concatenate(q, 1))
+    same(run(text.format(-1, 0), {"q": q})[0], np.concatenate(q, 1))
+    alike = [np.full((2, 3), k, np.float32) for k in range(4)]
+    for axis in (0, 1, 2, -1, -3):
+        same(run(text.format(axis, 1), {"q": alike})[0], np.stack(alike, axis))
+    with refused(rondel.CallerError, "joined"):
+        run(text.format(0, 0), {"q": q})
+    with refused(rondel.CallerError, "joined"):
+        run(text.format(0, 1), {"q": q})
+    with refused(rondel.CallerError, "joined", "empty"):
+        run(text.format(0, 0), {"q": []})
+
+
+def test_sequences_of_strings():
+    text = """
+    main (seq(string[n]) q) => (string[n] y, seq(string[n]) r) {
+      y = ConcatFromSequence <axis: int = 0> (q)
+      r = SequenceErase (q)
+    }"""
+    long = "a string beyond the reach of small buffers, kept whole"
+    y, r = run(text, {"q": [strings("a"), strings(long, ""), strings("é")]})
+    same(y, strings("a", long, "", "é"))
+    lists(r, [strings("a"), strings(long, "")])
+
+
+def test_results_alias_no_feed():
+    text = "main (seq(float[n]) q) => (seq(float[n]) r, float[n] e) { k = Constant <value_int: int = 0> ()  r = Identity (q)  e = SequenceAt (q, k) }"
+    r, e = run(text, {"q": Q})
+    for y in (*r, e):
+        y[:] = 99
+    lists(Q, [f32(1), f32(2, 3), f32(4, 5, 6)])
+    assert not np.shares_memory(r[0], e)
+
+
+# ---- optionals ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("opset", [18, 21, 25])
+def test_has_and_get_element(opset):
+    text = """
+    main (optional(float[2]) o, float[2] x) => (bool a, bool b, bool c) {
+      a = OptionalHasElement (o)
+      b = OptionalHasElement (x)
+      c = OptionalHasElement ()
+    }"""
+    for o in (None, f32(1, 2)):
+        a, b, c = run(text, {"o": o, "x": f32(3, 4)}, opset)
+        same(a, np.array(o is not None))
+        same(b, np.array(True))
+        same(c, np.array(False))
+    get = "main (optional(float[2]) o) => (float[2] y) { [inside] y = OptionalGetElement (o) }"
+    same(run(get, {"o": f32(1, 2)}, opset)[0], f32(1, 2))
+    with refused(rondel.CallerError, "inside", "empty"):
+        run(get, {"o": None}, opset)
+
+
+def test_get_element_of_a_tensor_is_the_tensor():
+    text = "main (float[2] x) => (float[2] y) { y = OptionalGetElement (x) }"
+    same(run(text, {"x": f32(1, 2)})[0], f32(1, 2))
+
+
+def test_optional_of_a_sequence():
+    text = """
+    main (seq(float[n]) q) => (optional(seq(float[n])) o, seq(float[n]) r) {
+      o = Optional (q)
+      r = OptionalGetElement (o)
+    }"""
+    o, r = run(text, {"q": Q})
+    lists(o, Q)
+    lists(r, Q)
+
+
+def test_an_empty_optional():
+    node = helper.make_node(
+        "Optional", [], ["o"], type=helper.make_tensor_type_proto(TensorProto.FLOAT, [2])
+    )
+    has = helper.make_node("OptionalHasElement", ["o"], ["y"])
+    made = model("main () => (bool y) { y = Constant <value = bool {1}> () }")
+    del made.graph.node[:]
+    made.graph.node.extend([node, has])
+    same(run(made)[0], np.array(False))
+
+
+# ---- ConstantOfShape ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int8, np.uint16, np.int64, np.bool_])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0), (2, 3)])
+def test_constant_of_shape(dtype, shape):
+    filler = helper.make_tensor("v", helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), [1], [1])
+    node = helper.make_node("ConstantOfShape", ["s"], ["y"], value=filler)
+    graph = helper.make_graph(
+        [node], "g", [value("s", TensorProto.INT64, ["k"])], [value("y", filler.data_type, None)]
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    same(run(made, {"s": np.array(shape, np.int64)})[0], np.ones(shape, dtype))
+
+
+def test_constant_of_shape_is_float_zero_by_default():
+    text = "main (int64[k] s) => (float[] y) { y = ConstantOfShape (s) }"
+    same(run(text, {"s": i64(2, 2)})[0], np.zeros((2, 2), np.float32))
+    with refused(rondel.CallerError, ("-1", "negative")):
+        run(text, {"s": i64(2, -1)})

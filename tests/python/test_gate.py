@@ -347,7 +347,7 @@ def test_relative_path_to_the_model(folder, monkeypatch):
         ({"offset": 4, "length": 24}, ()),
         ({"offset": 24}, ()),
         ({"offset": -4, "length": 24}, ("offset",)),
-        ({"offset": 2**63 - 8, "length": 24}, ("offset",)),
+        ({"offset": 2**63 - 8, "length": 24}, ()),
         ({"offset": 2**70}, ("offset",)),
         ({"offset": "four"}, ("offset",)),
         ({"offset": "4x"}, ("offset",)),
@@ -445,23 +445,23 @@ def test_models_from_memory_need_a_folder(form, folder, monkeypatch):
 
 
 @every_external_place
-@pytest.mark.parametrize("location", ["../secret/secret.bin", "link.bin", "hard.bin"])
-def test_a_given_folder_is_no_way_around_the_gate(place, location, folder):
-    os.symlink(folder.parent / "secret" / "secret.bin", folder / "link.bin")
-    os.link(folder.parent / "secret" / "secret.bin", folder / "hard.bin")
+@pytest.mark.parametrize("location", ["../secret/secret.bin", "a/../../secret/secret.bin"])
+def test_nothing_leads_out_of_a_given_folder_by_its_path(place, location, folder):
     with refused(rondel.CallerError, os.path.basename(location)):
         loaded(place(external(location)).SerializeToString(), external_data_dir=str(folder))
 
 
-def test_a_given_folder_for_caches_that_link_elsewhere(folder, tmp_path):
-    # A download cache keeps the model behind a symlink and the weights in a folder of blobs.
+@pytest.mark.parametrize("link", [os.symlink, os.link], ids=["symlinks", "hard links"])
+def test_a_given_folder_may_link_elsewhere(link, folder, tmp_path):
+    # A download cache keeps names that link to a folder of blobs; who names the folder trusts it.
     cache = tmp_path / "cache"
     cache.mkdir()
-    os.symlink(saved(folder, as_initializer(external())), cache / "model.onnx")
-    same(
-        loaded(str(cache / "model.onnx"), external_data_dir=str(folder)).run(None, {"x": f32(1)})[0],
-        f32(22),
-    )
+    link(saved(folder, as_initializer(external())), cache / "model.onnx")
+    link(folder / "weights.bin", cache / "weights.bin")
+    path = str(cache / "model.onnx")
+    same(loaded(path, external_data_dir=str(cache)).run(None, {"x": f32(1)})[0], f32(22))
+    with refused(rondel.CallerError, "weights.bin", "external_data_dir"):
+        session(path)
 
 
 def test_a_given_folder_that_does_not_exist(folder):

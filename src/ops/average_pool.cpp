@@ -1,0 +1,30 @@
+#include "ops/pooling.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+ir::Attributes attributes() {
+  ir::Attributes a = pool_attributes();
+  a.set("count_include_pad", std::int64_t{0});
+  return a;
+}
+
+kernels::Kernel prepare(const ir::Node& node, std::span<const ir::Type>) {
+  return [spec = pool_spec(node.attributes)](kernels::KernelCall& call) {
+    kernels::average_pool(call, spec);
+  };
+}
+
+const ir::OpEntry average_pool{{
+    .name = "average_pool",
+    .doc = "y = the mean of the elements under each window",
+    .inputs = {{"x"}},
+    .attributes = attributes(),
+    .required = {"kernel_shape"},
+    .type = floats_only(pool_rule),
+    .meaning = kernel(prepare),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -41,6 +41,22 @@ TEST(Gemm, ScalesAndAdds) {
   )");
 }
 
+TEST(Einsum, Equations) {
+  check_ops(R"(
+    einsum a=[[1, 2], [3, 4]] b=[[5, 6], [7, 8]]; equation='ij,jk->ik' -> [[19, 22], [43, 50]]
+    einsum a=[[1, 2], [3, 4]] b=[[5, 6], [7, 8]]; equation='ij,jk' -> [[19, 22], [43, 50]]
+    einsum a=[[1, 2], [3, 4]]; equation='ij->ji' -> [[1, 3], [2, 4]]
+    einsum a=[[1, 2], [3, 4]]; equation='ii->i' -> [1, 4]
+    einsum a=[[1, 2], [3, 4]]; equation='ij->i' -> [3, 7]
+    einsum a=[[1, 2], [3, 4]]; equation='...->...' -> [[1, 2], [3, 4]]
+    einsum a=[[[1, 2]], [[3, 4]]] b=[[1], [10]]; equation='...ij, jk -> ...ik' -> [[[21]], [[43]]]
+    einsum a=[1, 2] b=[3, 4]; equation='i,i' -> 11
+    einsum a=[1, 2] b=[3, 4] c=[5]; equation='i,j,k->ijk' -> [[[15], [20]], [[30], [40]]]
+    einsum a=[1, 2]; equation='ij->i' -> error: term 0 names 2 axes
+    einsum a=[1, 2]; equation='i->j' -> error: the result has 'j', which no term has
+  )");
+}
+
 TEST(Conv, Windows) {
   check_ops(R"(
     conv x=[[[1, 2, 3, 4]]] w=[[[1, 10]]] -> [[[21, 32, 43]]]

@@ -1,0 +1,185 @@
+#include "base/error.h"
+#include "ops/reduction.h"
+#include "ops/type_rules.h"
+
+#include <algorithm>
+#include <map>
+
+namespace rondel::ops {
+namespace {
+
+using ir::Extent;
+using ir::Type;
+
+/// The index of each axis of a term: a letter's code, or an axis under the ellipsis, which is
+/// counted from the last.
+using Labels = std::vector<int>;
+constexpr int ellipsis_label = 1000;
+
+struct Equation {
+  std::vector<std::string> terms;  // without blanks; "..." as '.'
+  std::string result;
+  bool has_result = false;
+};
+
+std::string term_of(std::string_view text) {
+  std::string term;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ' ') continue;
+    const bool dots = text.substr(i, 3) == "...";
+    const bool letter = std::isalpha(static_cast<unsigned char>(text[i])) != 0;
+    require(dots || letter, "the equation has '{}'; expected letters, ',', '...' and '->'",
+            text[i]);
+    term += text[i];
+    if (dots) i += 2;
+  }
+  require(std::count(term.begin(), term.end(), '.') <= 1, "'{}' has two ellipses", text);
+  return term;
+}
+
+Equation parse(const std::string& text) {
+  Equation e;
+  const std::size_t arrow = text.find("->");
+  std::string_view left = std::string_view(text).substr(0, arrow);
+  for (;;) {
+    const std::size_t comma = left.find(',');
+    e.terms.push_back(term_of(left.substr(0, comma)));
+    if (comma == std::string_view::npos) break;
+    left.remove_prefix(comma + 1);
+  }
+  if (arrow != std::string::npos) {
+    e.result = term_of(std::string_view(text).substr(arrow + 2));
+    e.has_result = true;
+  }
+  return e;
+}
+
+Labels labels_of(const std::string& term, std::int64_t under_ellipsis) {
+  Labels labels;
+  for (const char c : term) {
+    if (c != '.') labels.push_back(c);
+    else
+      for (std::int64_t k = under_ellipsis; k-- > 0;)
+        labels.push_back(ellipsis_label + static_cast<int>(k));
+  }
+  return labels;
+}
+
+/// The whole equation for operands of known rank.
+struct Indexed {
+  std::vector<Labels> operands;
+  Labels result;
+};
+
+Indexed indexed(const std::string& text, std::span<const Type* const> inputs) {
+  const Equation e = parse(text);
+  require(e.terms.size() == inputs.size(), "the equation has {} terms for {} operands",
+          e.terms.size(), inputs.size());
+  Indexed x;
+  std::int64_t most = 0;
+  std::map<char, int> times;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const std::string& term = e.terms[k];
+    const bool open = term.find('.') != std::string::npos;
+    const auto letters = static_cast<std::int64_t>(term.size()) - (open ? 1 : 0);
+    const std::int64_t rank = inputs[k]->rank();
+    require(open ? rank >= letters : rank == letters, "term {} names {} axes of {}", k, letters,
+            to_text(*inputs[k]));
+    x.operands.push_back(labels_of(term, rank - letters));
+    if (open) most = std::max(most, rank - letters);
+    for (const char c : term) ++times[c];
+  }
+  std::string result = e.result;
+  if (!e.has_result) {
+    if (times.contains('.')) result += '.';
+    for (const auto& [c, n] : times)
+      if (n == 1 && c != '.') result += c;
+  }
+  for (const char c : result)
+    require(c == '.' || times.contains(c), "the result has '{}', which no term has", c);
+  x.result = labels_of(result, most);
+  Labels sorted = x.result;
+  std::sort(sorted.begin(), sorted.end());
+  require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
+          "the result '{}' names one index twice", result);
+  return x;
+}
+
+void einsum_rule(ir::TypeContext& c) {
+  std::vector<const Type*> inputs;
+  for (std::size_t k = 0; k < c.input_count(); ++k) {
+    require_same_dtype(c, 0, k);
+    inputs.push_back(&c.input(k));
+    if (!inputs.back()->has_rank()) return c.output(0, Type::unranked(c.input(0).dtype()));
+  }
+  const Indexed x = indexed(c.attributes().s("equation", ""), inputs);
+  std::map<int, Extent> extents;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    for (std::size_t a = 0; a < x.operands[k].size(); ++a) {
+      const Extent& here = inputs[k]->extent(static_cast<std::int64_t>(a));
+      const auto [at, fresh] = extents.emplace(x.operands[k][a], here);
+      if (!fresh) at->second = broadcast_extents({at->second}, {here})->front();
+    }
+  }
+  ir::Extents out;
+  for (const int label : x.result) out.push_back(extents.at(label));
+  c.output(0, Type::tensor(c.input(0).dtype(), std::move(out)));
+}
+
+/// One element: the sum over the indices that the result does not have of the product of the
+/// operands' elements.
+Ex einsum_element(Emitter& e, std::size_t, const Indices& out) {
+  std::vector<const Type*> inputs;
+  for (std::size_t k = 0; k < e.input_count(); ++k) inputs.push_back(&e.input(k));
+  const Indexed x = indexed(e.attributes().s("equation", ""), inputs);
+  std::map<int, Ex> index, extent;
+  for (std::size_t a = 0; a < out.size(); ++a) index[x.result[a]] = out[a];
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    for (std::size_t a = 0; a < x.operands[k].size(); ++a) {
+      const auto axis = static_cast<std::int64_t>(a);
+      const int label = x.operands[k][a];
+      const bool single = inputs[k]->extent(axis).value == 1;
+      if (!index.contains(label) && (!single || !extent.contains(label)))
+        extent[label] = e.extent(k, axis);
+    }
+  }
+  const auto product = [&] {
+    Ex result;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      Indices at;
+      for (std::size_t a = 0; a < x.operands[k].size(); ++a) {
+        const bool single = inputs[k]->extent(static_cast<std::int64_t>(a)).value == 1;
+        at.push_back(single ? e.builder().index(0) : index.at(x.operands[k][a]));
+      }
+      const Ex element = widened(e.load(k, at));
+      result = result ? result * element : element;
+    }
+    return result;
+  };
+  if (extent.empty()) return narrowed(e.output_dtype(), product());
+  Ex count = e.builder().index(1);
+  for (const auto& [label, n] : extent) count = count * n;
+  const auto element = [&](Ex i) {
+    for (auto at = extent.rbegin(); at != extent.rend(); ++at) {
+      const bool first = std::next(at) == extent.rend();
+      index[at->first] = first ? i : i % at->second;
+      if (!first) i = i / at->second;
+    }
+    return product();
+  };
+  const Fold sum{.neutral = zero, .combine = plus};
+  const DType t = scalar::compute_type(e.output_dtype());
+  return narrowed(e.output_dtype(), fold(e.builder(), sum, count, t, element));
+}
+
+const ir::OpEntry einsum{{
+    .name = "einsum",
+    .doc = "y = the sum of products of the operands' elements that the equation says",
+    .inputs = {{"x", ir::InputDef::variadic}},
+    .required = {"equation"},
+    .type = numbers_only(einsum_rule),
+    .meaning = elements(einsum_element),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

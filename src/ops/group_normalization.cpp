@@ -1,0 +1,59 @@
+#include "base/error.h"
+#include "ops/compose.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+using ir::ValueId;
+
+/// Each group of channels as one row: [n, groups, rest].
+std::vector<ValueId> normalized(ir::Builder& b, const ir::Node& node) {
+  const ir::Type& type = b.graph().value(node.inputs[0]).type;
+  if (!type.has_rank()) unsupported("group normalization of a tensor of unknown rank");
+  ir::Ints after_channel;
+  for (std::int64_t a = 2; a < type.rank(); ++a) after_channel.push_back(a - 1);
+  const DType own = type.dtype(), t = scalar::compute_type(own);
+  const auto channel = [&](std::size_t k) {
+    const ValueId v = as(b, node.inputs[k], t);
+    return after_channel.empty() ? v : b("unsqueeze", {v, b.integers(after_channel)});
+  };
+  const ValueId x = as(b, node.inputs[0], t);
+  const ValueId rows = b("reshape", {x, b.integers({0, node.attributes.i("num_groups"), -1})});
+  const ValueId d = b("sub", {rows, reduce_kept(b, "reduce_mean", rows, {-1})});
+  const ValueId variance = reduce_kept(b, "reduce_mean", b("mul", {d, d}), {-1});
+  const ValueId epsilon = b.scalar(t, node.attributes.f("epsilon", 0));
+  const ValueId even = b("div", {d, b("sqrt", {b("add", {variance, epsilon})})});
+  const ValueId back = b("reshape", {even, b("shape", {node.inputs[0]})});
+  return {as(b, b("add", {b("mul", {back, channel(1)}), channel(2)}), own)};
+}
+
+void group_rule(ir::TypeContext& c) {
+  const ir::Type& x = c.input(0);
+  const std::int64_t groups = c.attributes().i("num_groups");
+  require(groups >= 1, "num_groups is {}; expected 1 or more", groups);
+  require(!x.has_rank() || x.rank() >= 2, "input 0 is {}; expected [n, channels, ...]", to_text(x));
+  const std::int64_t channels = x.has_rank() ? x.extent(1).value : -1;
+  require(channels < 0 || channels % groups == 0, "{} channels do not make {} groups", channels,
+          groups);
+  for (std::size_t k : {1U, 2U}) {
+    require_rank(c, k, 1);
+    const std::int64_t n = c.input(k).has_rank() ? c.input(k).extent(0).value : -1;
+    require(n < 0 || channels < 0 || n == channels, "input {} has {} elements for {} channels", k,
+            n, channels);
+  }
+  c.output(0, x);
+}
+
+const ir::OpEntry group_normalization{{
+    .name = "group_normalization",
+    .doc = "y = (x - mean) / deviation * scale + bias, each group of channels by itself",
+    .inputs = {{"x"}, {"scale"}, {"bias"}},
+    .attributes = {{"epsilon", 1e-5F}, {"stash_type", ir::Type::scalar(DType::f32)}},
+    .required = {"num_groups"},
+    .type = floats_only(group_rule),
+    .meaning = composite(normalized),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -63,10 +63,11 @@ set_target_properties(protobuf::libprotobuf-lite PROPERTIES
   IMPORTED_LOCATION $deps/protobuf/lib/libprotobuf-lite.a
   INTERFACE_INCLUDE_DIRECTORIES $deps/protobuf/include)
 CMAKE
-  # -O1: the schemas are half the code and run once.
+  # -O1 and files compiled together: the schemas are most of the code and run once.
   configure "$work/onnx-$onnx_version" -DCMAKE_PROJECT_onnx_INCLUDE="$work/protobuf.cmake" \
     -DONNX_CUSTOM_PROTOC_EXECUTABLE="$(command -v protoc)" -DONNX_USE_LITE_PROTO=ON -DONNX_ML=ON \
     -DPython3_EXECUTABLE="$root/.venv/bin/python" -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
+    -DONNX_USE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 \
     -DCMAKE_INSTALL_PREFIX="$out" -DCMAKE_INSTALL_LIBDIR=lib
   cmake --build "$work/build" -j "$jobs"
   cmake --install "$work/build"

@@ -1,0 +1,158 @@
+// Functions: the model's own and those that ONNX defines ops by, expanded where they are called.
+#include "base/text.h"
+#include "frontends/onnx/attributes.h"
+#include "frontends/onnx/importer.h"
+#include "frontends/onnx/types.h"
+
+namespace rondel::onnx {
+namespace {
+
+constexpr int deepest_call = 100;
+constexpr std::int64_t most_expansions = 10'000;
+
+/// "a -> b -> a" when `f` is being expanded already; else empty.
+std::string cycle(const Frame& frame, const pb::FunctionProto& f) {
+  std::string path = f.name();
+  for (const Frame* at = &frame; at != nullptr; at = at->caller) {
+    if (at->function == nullptr) continue;
+    path = at->function->name() + " -> " + path;
+    if (at->function == &f) return path;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string function_key(const std::string& domain, const std::string& name,
+                         const std::string& overload) {
+  return normal_domain(domain) + '\0' + name + '\0' + overload;
+}
+
+const pb::FunctionProto* Importer::local_function(const pb::NodeProto& n) const {
+  if (functions_.empty()) return nullptr;
+  const auto it = functions_.find(function_key(n.domain(), n.op_type(), n.overload()));
+  return it == functions_.end() ? nullptr : it->second;
+}
+
+std::vector<ValueId> Importer::call_function(const pb::NodeProto& n, const pb::FunctionProto& f,
+                                             std::span<const ValueId> inputs, Frame frame,
+                                             Scope* outer, Scope& at) {
+  require(frame.depth < deepest_call, "functions call each other deeper than {}", deepest_call);
+  const auto formal = static_cast<std::size_t>(f.input_size());
+  require(inputs.size() <= formal, "{} inputs are given; function {} takes {}", inputs.size(),
+          f.name(), formal);
+  require(n.output_size() <= f.output_size(), "{} outputs are named; function {} gives {}",
+          n.output_size(), f.name(), f.output_size());
+  Scope scope{outer, at.region, &f.node(), {}};
+  for (std::size_t k = 0; k < formal; ++k)
+    define(scope, f.input(static_cast<int>(k)), k < inputs.size() ? inputs[k] : ValueId::none);
+  nodes(f.node(), scope, frame);
+  std::vector<ValueId> results;
+  for (int j = 0; j < n.output_size(); ++j) {
+    const ValueId* v = scope.find(f.output(j));
+    const bool computed = v != nullptr && *v != ValueId::none;
+    require(computed || n.output(j).empty(), "function {} never computes its output '{}'", f.name(),
+            f.output(j));
+    results.push_back(computed ? *v : ValueId::none);
+  }
+  return results;
+}
+
+std::vector<ValueId> Importer::call_local(const pb::NodeProto& n, const pb::FunctionProto& f,
+                                          Scope& scope, const Frame& caller,
+                                          const std::string&) {
+  const std::string path = cycle(caller, f);
+  require(path.empty(), "function {} calls itself: {}", f.name(), path);
+  require(++expansions_ <= most_expansions, "functions are called more than {} times",
+          most_expansions);
+  Frame frame;
+  frame.caller = &caller;
+  frame.function = &f;
+  frame.opsets = read_opsets(f.opset_import(), "function " + f.name());
+  if (frame.opsets.empty()) frame.opsets = caller.opsets;
+  frame.prefix = caller.prefix + name_of(n, caller) + "/";
+  frame.depth = caller.depth + 1;
+  auto bound = bindings(n, scope, caller);
+  for (const auto& [name, binding] : bound) {
+    bool formal = false;
+    for (const std::string& a : f.attribute()) formal = formal || a == name;
+    for (const auto& a : f.attribute_proto()) formal = formal || a.name() == name;
+    require(formal, "attribute '{}' is not one of function {}", name, f.name());
+    frame.attributes.emplace(name, binding);
+  }
+  for (const std::string& a : f.attribute())
+    require(bound.contains(a), "attribute '{}' of function {} is missing", a, f.name());
+  for (const auto& a : f.attribute_proto())
+    frame.attributes.emplace(a.name(), Binding{&a, nullptr, &caller});
+  return call_function(n, f, resolve(n, scope), std::move(frame), nullptr, scope);
+}
+
+const pb::FunctionProto* Importer::built_in_body(const pb::OpSchema& schema, std::int64_t opset,
+                                                 const pb::NodeProto& node,
+                                                 std::span<const ValueId> inputs) {
+  const int version = static_cast<int>(opset);
+  if (schema.HasFunction())
+    if (const pb::FunctionProto* f = schema.GetFunction(version)) return f;
+  if (!schema.HasContextDependentFunction()) return nullptr;
+  std::vector<pb::TypeProto> types;
+  for (const ValueId v : inputs)
+    types.push_back(v == ValueId::none ? pb::TypeProto() : type_proto(type(v)));
+  const pb::FunctionBodyBuildContextImpl context(node, types);
+  pb::FunctionProto body;
+  if (!schema.BuildContextDependentFunction(context, body, version)) return nullptr;
+  made_bodies_.push_back(std::move(body));
+  return &made_bodies_.back();
+}
+
+std::optional<std::vector<ValueId>> Importer::call_built_in(const Call& c,
+                                                            const pb::OpSchema& schema,
+                                                            std::int64_t opset,
+                                                            const std::vector<ValueId>& inputs,
+                                                            const ir::Attributes& attributes,
+                                                            std::size_t outputs) {
+  if (!schema.HasFunction() && !schema.HasContextDependentFunction()) return std::nullopt;
+  // The node as the schema's builder sees it: attributes resolved, names by position.
+  pb::NodeProto& node = made_nodes_.emplace_back();
+  node.set_op_type(schema.Name());
+  node.set_domain(schema.domain());
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    node.add_input(inputs[k] == ValueId::none ? "" : "i" + std::to_string(k));
+  for (std::size_t j = 0; j < outputs; ++j) {
+    const bool named = static_cast<int>(j) >= c.node.output_size() ||
+                       !c.node.output(static_cast<int>(j)).empty();
+    node.add_output(named ? "o" + std::to_string(j) : "");
+  }
+  for (const auto& [name, value] : attributes) *node.add_attribute() = attribute_proto(name, value);
+  for (const auto& [name, binding] : c.graphs) {
+    *node.add_attribute() = *binding.attribute;
+    node.mutable_attribute(node.attribute_size() - 1)->set_name(name);
+  }
+
+  const pb::FunctionProto* f = built_in_body(schema, opset, node, inputs);
+  if (f == nullptr) return std::nullopt;
+  Frame frame;
+  frame.caller = &c.frame;
+  frame.function = f;
+  frame.opsets = read_opsets(f->opset_import(), "the body of " + schema.Name());
+  frame.prefix = c.frame.prefix + name_of(c.node, c.frame) + "/";
+  frame.depth = c.frame.depth + 1;
+  frame.built_in = true;
+  Scope* outer = nullptr;
+  if (!c.graphs.empty()) {
+    // A graph handed to an op (SequenceMap's body) goes on seeing the names and attributes of the
+    // place where it was written.
+    const Binding& written = c.graphs.begin()->second;
+    outer = written.scope;
+    frame.attributes = written.frame->attributes;
+    for (const auto& [domain, version] : written.frame->opsets)
+      frame.opsets.emplace(domain, version);
+  }
+  for (const auto& a : node.attribute())
+    frame.attributes[a.name()] = Binding{&a, outer, &c.frame};
+  for (const auto& [name, a] : schema.attributes())
+    if (a.default_value.has_name())
+      frame.attributes.emplace(name, Binding{&a.default_value, nullptr, &c.frame});
+  return call_function(node, *f, inputs, std::move(frame), outer, c.scope);
+}
+
+}  // namespace rondel::onnx

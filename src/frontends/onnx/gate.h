@@ -1,0 +1,33 @@
+#pragma once
+#include "frontends/onnx/external.h"
+#include "frontends/onnx/proto.h"
+
+#include <rondel/tensor.h>
+
+#include <string_view>
+#include <unordered_map>
+
+namespace rondel::onnx {
+
+/// Every tensor of a model, of whatever kind, comes through here: initializers, sparse ones,
+/// attributes in graphs of any depth and in functions, with their data inside or outside the file.
+/// What comes out is dense, has exactly the elements its shape says, and nothing outside the
+/// model's folder was read for it. Throws Error(caller) naming `what`.
+class Gate {
+ public:
+  explicit Gate(DataFolder folder) : folder_(std::move(folder)) {}
+
+  /// One proto (by address) is read once: functions and loop bodies share their constants.
+  Tensor tensor(const pb::TensorProto&, std::string_view what);
+  Tensor sparse(const pb::SparseTensorProto&, std::string_view what);
+
+ private:
+  Tensor read(const pb::TensorProto&, const std::string& what);
+  Tensor read_external(const pb::TensorProto&, DType, Shape, std::size_t bytes,
+                       const std::string& what);
+
+  DataFolder folder_;
+  std::unordered_map<const void*, Tensor> read_;
+};
+
+}  // namespace rondel::onnx

@@ -1,0 +1,279 @@
+#include "frontends/onnx/importer.h"
+
+#include "base/text.h"
+#include "frontends/onnx/attributes.h"
+#include "frontends/onnx/rules.h"
+#include "frontends/onnx/types.h"
+
+#include <algorithm>
+
+namespace rondel::onnx {
+namespace {
+
+/// Graphs within graphs, through functions too. Protobuf bounds what a file can nest; functions
+/// could multiply it.
+constexpr int deepest = 128;
+constexpr std::int64_t most_nodes = 2'000'000;
+
+class Deeper {
+ public:
+  explicit Deeper(int& depth) : depth_(depth) {
+    require(depth_ < deepest, "graphs are nested deeper than {}", deepest);
+    ++depth_;
+  }
+  ~Deeper() { --depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+
+ private:
+  int& depth_;
+};
+
+const std::string* defined_by(const Nodes* nodes, const std::string& name) {
+  if (nodes == nullptr) return nullptr;
+  for (const pb::NodeProto& n : *nodes)
+    for (const std::string& output : n.output())
+      if (output == name) return &n.op_type();
+  return nullptr;
+}
+
+/// Errors that name a node already are left as they are.
+bool names_a_node(std::string_view text) {
+  return text.starts_with("node '") || text.starts_with("initializer '");
+}
+
+}  // namespace
+
+const ValueId* Scope::find(const std::string& name) const {
+  for (const Scope* s = this; s != nullptr; s = s->outer)
+    if (const auto it = s->names.find(name); it != s->names.end()) return &it->second;
+  return nullptr;
+}
+
+Importer::Importer(std::shared_ptr<pb::ModelProto> model, DataFolder folder,
+                   const ImportOptions& options)
+    : model_(std::move(model)), options_(options), gate_(std::move(folder)) {
+  require(options.loop_cond == "spec" || options.loop_cond == "honour",
+          "loop_cond is '{}'; expected 'spec' or 'honour'", options.loop_cond);
+}
+
+Imported Importer::run() {
+  read_header();
+  read_functions();
+  root();
+  for (std::size_t v = 0; v < graph().value_count(); ++v)
+    graph().value(static_cast<ValueId>(v)).type = known_.types[v];
+  return std::move(out_);
+}
+
+void Importer::read_header() {
+  opsets_ = read_opsets(model_->opset_import(), "the model");
+  // The first two IR versions had no opset imports.
+  if (opsets_.empty() && model_->ir_version() < 3) opsets_[""] = 1;
+  for (const auto& [domain, version] : opsets_) out_.opsets[domain_text(domain)] = version;
+  out_.op_counts = count_ops(*model_);
+  ModelInfo& info = out_.info;
+  info.graph_name = model_->graph().name();
+  info.producer_name = model_->producer_name();
+  info.domain = model_->domain();
+  info.description = model_->doc_string();
+  info.graph_description = model_->graph().doc_string();
+  info.version = model_->model_version();
+  for (const auto& entry : model_->metadata_props()) info.custom_metadata[entry.key()] = entry.value();
+}
+
+void Importer::read_functions() {
+  for (const pb::FunctionProto& f : model_->functions()) {
+    const bool added =
+        functions_.emplace(function_key(f.domain(), f.name(), f.overload()), &f).second;
+    require(added, "function {}.{} is defined twice", domain_text(f.domain()), f.name());
+  }
+}
+
+void Importer::root() {
+  const pb::GraphProto& g = model_->graph();
+  graph().name = g.name().empty() ? "graph" : g.name();
+  Scope scope{nullptr, ir::RegionId::root, &g.node(), {}};
+  Frame frame;
+  frame.opsets = opsets_;
+  std::unordered_map<std::string, Tensor> given;
+  for (const pb::TensorProto& t : g.initializer())
+    given.emplace(t.name(), gate_.tensor(t, "initializer '" + t.name() + "'"));
+  for (const pb::SparseTensorProto& s : g.sparse_initializer())
+    given.emplace(s.values().name(), gate_.sparse(s, "initializer '" + s.values().name() + "'"));
+
+  for (const pb::ValueInfoProto& input : g.input()) {
+    const std::string what = "input '" + input.name() + "'";
+    require(!input.name().empty(), "an input of the graph has no name");
+    const auto value = given.find(input.name());
+    const bool typed = says_type(input.type());
+    require(typed || value != given.end(), "{} has no type", what);
+    const ir::Type type = typed ? type_of(input.type(), what) : ir::Type::of(value->second);
+    const ValueId id = param(ir::RegionId::root, type, input.name());
+    if (value != given.end()) {
+      require(ir::fits(ir::Type::of(value->second), type), "{} is {}, but its initializer is {}",
+              what, ir::to_text(type), ir::to_text(ir::Type::of(value->second)));
+      graph().defaults.emplace(id, value->second);
+    }
+    graph().input_names.push_back(input.name());
+    define(scope, input.name(), id);
+  }
+  graph().root().results = body(g, scope, frame);
+  for (int j = 0; j < g.output_size(); ++j) {
+    const pb::ValueInfoProto& output = g.output(j);
+    const ValueId v = graph().root().results[static_cast<std::size_t>(j)];
+    graph().output_names.push_back(output.name());
+    if (!says_type(output.type())) {
+      graph().declared_outputs.push_back(type(v));
+      continue;
+    }
+    const ir::Type declared = type_of(output.type(), "output '" + output.name() + "'");
+    require(schema_text(declared) == schema_text(type(v)), "output '{}' is declared {} but is {}",
+            output.name(), ir::to_text(declared), ir::to_text(type(v)));
+    graph().declared_outputs.push_back(declared);
+  }
+}
+
+void Importer::initializers(const pb::GraphProto& g, Scope& scope) {
+  const auto add = [&](const std::string& name, Tensor t) {
+    if (scope.names.contains(name)) return;  // an input of the same name: its default
+    define(scope, name, constant(std::move(t), "initializer '" + name + "'", scope.region));
+  };
+  for (const pb::TensorProto& t : g.initializer()) {
+    require(!t.name().empty(), "an initializer of graph '{}' has no name", g.name());
+    add(t.name(), gate_.tensor(t, "initializer '" + t.name() + "'"));
+  }
+  for (const pb::SparseTensorProto& s : g.sparse_initializer()) {
+    require(!s.values().name().empty(), "a sparse initializer of graph '{}' has no name", g.name());
+    add(s.values().name(), gate_.sparse(s, "initializer '" + s.values().name() + "'"));
+  }
+}
+
+std::vector<ValueId> Importer::body(const pb::GraphProto& g, Scope& scope, const Frame& frame) {
+  const Deeper deeper(depth_);
+  scope.nodes = &g.node();
+  initializers(g, scope);
+  nodes(g.node(), scope, frame);
+  std::vector<ValueId> results;
+  for (const pb::ValueInfoProto& output : g.output()) {
+    const ValueId* v = scope.find(output.name());
+    require(v != nullptr && *v != ValueId::none, "output '{}' of graph '{}' is never computed",
+            output.name(), g.name());
+    results.push_back(*v);
+  }
+  return results;
+}
+
+void Importer::nodes(const Nodes& list, Scope& scope, const Frame& frame) {
+  for (const pb::NodeProto& n : list) {
+    const std::string source =
+        fmt::format("node '{}' ({})", frame.prefix + name_of(n, frame), n.op_type());
+    try {
+      node(n, scope, frame, source);
+    } catch (const Error& e) {
+      if (names_a_node(e.what())) throw;
+      throw Error(e.blame(), source + ": " + e.what());
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {
+      // The onnx library's own exceptions, from building a function's body.
+      throw Error(Blame::caller, source + ": " + e.what());
+    }
+  }
+}
+
+void Importer::node(const pb::NodeProto& n, Scope& scope, const Frame& frame,
+                    const std::string& source) {
+  if (++nodes_read_ > most_nodes)
+    throw_error(Blame::limit,
+                fmt::format("the model expands to more than {} nodes", most_nodes));
+  const std::vector<ValueId> results = convert(n, scope, frame, source);
+  const auto named = static_cast<std::size_t>(n.output_size());
+  invariant(results.size() >= named, "{} gave {} of {} outputs", source, results.size(), named);
+  for (std::size_t j = 0; j < named; ++j) {
+    const std::string& name = n.output(static_cast<int>(j));
+    if (!name.empty()) define(scope, name, results[j]);
+  }
+}
+
+void Importer::define(Scope& scope, const std::string& name, ValueId v) {
+  require(!scope.names.contains(name), "'{}' is defined twice in one graph", name);
+  scope.names.emplace(name, v);
+  if (v == ValueId::none) return;
+  ir::ValueInfo& value = graph().value(v);
+  if (value.name.empty()) value.name = name;
+}
+
+std::string Importer::name_of(const pb::NodeProto& n, const Frame&) const {
+  if (!n.name().empty()) return n.name();
+  for (const std::string& output : n.output())
+    if (!output.empty()) return output;
+  return n.op_type();
+}
+
+std::string Importer::not_found(const std::string& name, const Scope& scope) const {
+  for (const Scope* s = &scope; s != nullptr; s = s->outer)
+    if (const std::string* op = defined_by(s->nodes, name))
+      return fmt::format("input '{}' is used before the node ({}) that defines it", name, *op);
+  return fmt::format("input '{}' is not defined by any input, initializer or node", name);
+}
+
+std::vector<ValueId> Importer::resolve(const pb::NodeProto& n, const Scope& scope) const {
+  std::vector<ValueId> inputs;
+  for (const std::string& name : n.input()) {
+    if (name.empty()) {
+      inputs.push_back(ValueId::none);
+      continue;
+    }
+    const ValueId* v = scope.find(name);
+    if (v == nullptr) fail("{}", not_found(name, scope));
+    inputs.push_back(*v);
+  }
+  return inputs;
+}
+
+void Importer::warn(std::string where, std::string message) {
+  out_.findings.push_back({Finding::Level::warning, std::move(where), std::move(message)});
+}
+
+ValueId Importer::param(ir::RegionId r, ir::Type type, const std::string& name) {
+  const ValueId v = graph().add_param(r, type, name);
+  known_.types.resize(graph().value_count());
+  known_.types[ir::index(v)] = std::move(type);
+  return v;
+}
+
+ValueId Importer::constant(Tensor t, const std::string& source, ir::RegionId r) {
+  const ValueId v =
+      add_native(ir::op("constant"), {}, {{"value", t}}, 1, source, r)[0];
+  known_.values[static_cast<std::int32_t>(v)] = std::move(t);
+  return v;
+}
+
+std::vector<ValueId> Importer::add_native(const ir::OpDef& op, std::vector<ValueId> inputs,
+                                          ir::Attributes attributes, std::size_t outputs,
+                                          const std::string& source, ir::RegionId r) {
+  while (!inputs.empty() && inputs.back() == ValueId::none) inputs.pop_back();
+  const std::vector<ir::Type> unset(outputs);
+  const ir::NodeId n =
+      graph().add_node(r, op, std::move(attributes), std::move(inputs), unset);
+  graph().node(n).source = source;
+  known_.types.resize(graph().value_count());
+  ir::infer_node(graph(), n, known_);
+  return graph().node(n).outputs;
+}
+
+std::vector<ValueId> Importer::add_control(const char* op, ir::Attributes attributes,
+                                           std::vector<ValueId> inputs,
+                                           std::vector<ir::RegionId> regions, std::size_t outputs,
+                                           const std::string& source, ir::RegionId r) {
+  const std::vector<ir::Type> unset(outputs);
+  const ir::NodeId n = graph().add_node(r, ir::op(op), std::move(attributes), std::move(inputs),
+                                        unset, std::move(regions));
+  graph().node(n).source = source;
+  known_.types.resize(graph().value_count());
+  ir::infer_node(graph(), n, known_);
+  return graph().node(n).outputs;
+}
+
+}  // namespace rondel::onnx

@@ -1,0 +1,171 @@
+#pragma once
+#include "frontends/onnx/gate.h"
+#include "frontends/onnx/import.h"
+#include "frontends/onnx/schemas.h"
+#include "ir/infer.h"
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace rondel::onnx {
+
+using ir::ValueId;
+using Nodes = google::protobuf::RepeatedPtrField<pb::NodeProto>;
+
+/// The names of one graph or function body. Scoping is lexical: what is not found here is looked
+/// for outside, where it must already have been defined.
+struct Scope {
+  Scope* outer = nullptr;
+  ir::RegionId region = ir::RegionId::root;
+  const Nodes* nodes = nullptr;
+  std::unordered_map<std::string, ValueId> names;
+
+  /// `ValueId::none` is a function's input that the call leaves out.
+  const ValueId* find(const std::string& name) const;
+};
+
+struct Frame;
+
+/// An attribute and where it was written: a graph in it sees that place's names.
+struct Binding {
+  const pb::AttributeProto* attribute = nullptr;
+  Scope* scope = nullptr;
+  const Frame* frame = nullptr;
+};
+
+/// What the nodes of a body are read by: the model's own graphs have one frame, each expansion of
+/// a function its own.
+struct Frame {
+  const Frame* caller = nullptr;
+  const pb::FunctionProto* function = nullptr;
+  Opsets opsets;
+  std::unordered_map<std::string, Binding> attributes;  ///< what `ref_attr_name` refers to
+  std::string prefix;                                   ///< of node names
+  int depth = 0;
+  bool built_in = false;
+};
+
+class Importer;
+
+/// One ONNX node on its way in: what a rule sees. Inputs are resolved, attributes converted.
+class Call {
+ public:
+  Importer& importer;
+  const pb::NodeProto& node;
+  const pb::OpSchema& schema;
+  Scope& scope;
+  const Frame& frame;
+  std::string op, source;
+  std::vector<ValueId> inputs;  ///< `none` where left out; trailing ones are cut off
+  ir::Attributes attributes;
+  std::unordered_map<std::string, Binding> graphs;
+  std::size_t outputs = 0;
+
+  int version() const { return schema.since_version(); }
+  bool has(std::size_t k) const { return k < inputs.size() && inputs[k] != ValueId::none; }
+  ValueId in(std::size_t k) const { return has(k) ? inputs[k] : ValueId::none; }
+  /// Puts `v` at input k, leaving out those between.
+  void set_input(std::size_t k, ValueId v);
+  /// The attribute, taken from the node; nothing when it is absent.
+  std::optional<ir::Attribute> take(std::string_view name);
+
+  const ir::Type& type(ValueId) const;
+  std::optional<std::int64_t> rank(ValueId) const;
+  ValueId constant(Tensor) const;
+  ValueId integers(const ir::Ints&) const;   ///< i64[n]
+  ValueId integer(std::int64_t) const;       ///< i64[]
+  ValueId number(DType, double) const;       ///< a scalar of the dtype
+  /// Outputs of an op in its newest ONNX form.
+  std::vector<ValueId> add(const std::string& op, std::vector<ValueId> inputs,
+                           ir::Attributes = {}, std::size_t outputs = 1) const;
+  /// Its first output.
+  ValueId one(const std::string& op, std::vector<ValueId> inputs, ir::Attributes = {}) const;
+  /// The node itself as it now stands, in its op's newest form.
+  std::vector<ValueId> newest() const { return add(op, inputs, attributes, outputs); }
+};
+
+/// Reads one model into one graph.
+class Importer {
+ public:
+  Importer(std::shared_ptr<pb::ModelProto>, DataFolder, const ImportOptions&);
+  Imported run();
+
+  // For rules and control flow.
+  ir::Graph& graph() { return out_.graph; }
+  const ImportOptions& options() const { return options_; }
+  const ir::Type& type(ValueId v) const { return known_.types[ir::index(v)]; }
+  void warn(std::string where, std::string message);
+  /// Nodes, values: an op of ours with inferred types.
+  std::vector<ValueId> add_native(const ir::OpDef&, std::vector<ValueId> inputs, ir::Attributes,
+                                  std::size_t outputs, const std::string& source, ir::RegionId);
+  /// An op in its newest ONNX form: natively or as its function body.
+  std::vector<ValueId> add(const Call&, const std::string& op, std::vector<ValueId> inputs,
+                           ir::Attributes, std::size_t outputs);
+  ValueId constant(Tensor, const std::string& source, ir::RegionId);
+  ValueId param(ir::RegionId, ir::Type, const std::string& name);
+  /// Fills the scope's region with a graph whose inputs are bound already; its outputs.
+  std::vector<ValueId> body(const pb::GraphProto&, Scope&, const Frame&);
+  /// Adds a loop or if, whose regions are filled, and infers what they give.
+  std::vector<ValueId> add_control(const char* op, ir::Attributes, std::vector<ValueId> inputs,
+                                   std::vector<ir::RegionId>, std::size_t outputs,
+                                   const std::string& source, ir::RegionId);
+  /// Binds an output name in the scope, once.
+  void define(Scope&, const std::string& name, ValueId);
+
+ private:
+  void read_header();
+  void read_functions();
+  void root();
+  void initializers(const pb::GraphProto&, Scope&);
+  void nodes(const Nodes&, Scope&, const Frame&);
+  void node(const pb::NodeProto&, Scope&, const Frame&, const std::string& source);
+  std::vector<ValueId> convert(const pb::NodeProto&, Scope&, const Frame&, const std::string& source);
+  std::vector<ValueId> resolve(const pb::NodeProto&, const Scope&) const;
+  std::unordered_map<std::string, Binding> bindings(const pb::NodeProto&, Scope&, const Frame&) const;
+  void read_attributes(Call&, const std::unordered_map<std::string, Binding>&);
+  void check_signature(const Call&);
+  void check_outputs(const Call&, std::span<const ValueId>);
+  std::vector<ValueId> dispatch(Call&);
+  std::vector<ValueId> call_function(const pb::NodeProto&, const pb::FunctionProto&,
+                                     std::span<const ValueId> inputs, Frame, Scope* outer,
+                                     Scope& at);
+  std::vector<ValueId> call_local(const pb::NodeProto&, const pb::FunctionProto&, Scope&,
+                                  const Frame&, const std::string& source);
+  std::optional<std::vector<ValueId>> call_built_in(const Call&, const pb::OpSchema&,
+                                                    std::int64_t opset,
+                                                    const std::vector<ValueId>& inputs,
+                                                    const ir::Attributes&, std::size_t outputs);
+  const pb::FunctionProto* built_in_body(const pb::OpSchema&, std::int64_t opset,
+                                         const pb::NodeProto&, std::span<const ValueId> inputs);
+  ir::Attributes fitted(const ir::OpDef&, const pb::OpSchema* schema, ir::Attributes given) const;
+  const pb::FunctionProto* local_function(const pb::NodeProto&) const;
+  std::string name_of(const pb::NodeProto&, const Frame&) const;
+  std::string not_found(const std::string& name, const Scope&) const;
+
+  std::shared_ptr<pb::ModelProto> model_;
+  ImportOptions options_;
+  Gate gate_;
+  Imported out_;
+  ir::Knowledge known_;
+  Opsets opsets_;
+  std::unordered_map<std::string, const pb::FunctionProto*> functions_;
+  /// Bodies and nodes made while importing; the gate knows tensors by address, so they stay.
+  std::deque<pb::FunctionProto> made_bodies_;
+  std::deque<pb::NodeProto> made_nodes_;
+  std::int64_t expansions_ = 0, nodes_read_ = 0;
+  int depth_ = 0;
+};
+
+/// The op of ours that an ONNX op of a standard domain becomes, whatever its version; null: none.
+const ir::OpDef* native_op(const std::string& onnx_op);
+/// "domain/name/overload": how model-local functions are looked up.
+std::string function_key(const std::string& domain, const std::string& name,
+                         const std::string& overload);
+/// ONNX ops as in the file, every graph and function body counted once.
+std::map<std::string, std::int64_t> count_ops(const pb::ModelProto&);
+
+}  // namespace rondel::onnx

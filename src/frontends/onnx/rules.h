@@ -1,0 +1,30 @@
+#pragma once
+#include "frontends/onnx/importer.h"
+
+#include <span>
+#include <string_view>
+
+namespace rondel::onnx {
+
+/// Turns an op of some versions into what we have. An op without a row is, in all its versions,
+/// what it is in the newest: more types, more attributes, but no other meaning.
+struct Rule {
+  std::string_view op;
+  int from, to;  ///< of the schema's own version (since_version), both included
+  std::vector<ValueId> (*convert)(Call&);
+  /// The op of ours it needs, if that is not the one of its name; "-": none.
+  std::string_view needs = {};
+};
+inline constexpr int newest = 1 << 20;
+
+/// The rule for a version of an op of ai.onnx; null where there is none.
+const Rule* find_rule(const std::string& op, int version);
+
+std::span<const Rule> constant_rules();
+std::span<const Rule> control_rules();
+std::span<const Rule> elementwise_rules();
+std::span<const Rule> shape_rules();
+std::span<const Rule> reduction_rules();
+std::span<const Rule> nn_rules();
+
+}  // namespace rondel::onnx

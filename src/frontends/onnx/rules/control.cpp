@@ -1,0 +1,68 @@
+#include "frontends/onnx/rules/control.h"
+
+#include "frontends/onnx/types.h"
+
+namespace rondel::onnx {
+
+BodyGraph body_graph(const Call& c, const std::string& name, std::size_t inputs) {
+  const auto it = c.graphs.find(name);
+  require(it != c.graphs.end(), "attribute '{}' is missing", name);
+  BodyGraph body{it->second.attribute->g(), it->second, {}};
+  std::unordered_set<std::string> given;
+  for (const auto& t : body.graph.initializer()) given.insert(t.name());
+  for (const auto& s : body.graph.sparse_initializer()) given.insert(s.values().name());
+  const bool more = static_cast<std::size_t>(body.graph.input_size()) > inputs;
+  for (const auto& input : body.graph.input())
+    if (!more || !given.contains(input.name())) body.inputs.push_back(&input);
+  require(body.inputs.size() == inputs, "its {} has {} inputs; expected {}", name,
+          body.inputs.size(), inputs);
+  return body;
+}
+
+Scope body_scope(const BodyGraph& body, ir::RegionId region) {
+  return Scope{body.binding.scope, region, &body.graph.node(), {}};
+}
+
+void check_declared(const pb::ValueInfoProto& declared, const ir::Type& bound) {
+  if (!declared.has_type() || !says_type(declared.type())) return;
+  const ir::Type type = type_of(declared.type(), "body input '" + declared.name() + "'");
+  require(schema_text(type) == schema_text(bound), "body input '{}' is declared {} but is given {}",
+          declared.name(), ir::to_text(type), ir::to_text(bound));
+}
+
+std::optional<std::int64_t> declared_rank(const pb::ValueInfoProto& input) {
+  const auto& type = input.type();
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return std::nullopt;
+  return type.tensor_type().shape().dim_size();
+}
+
+ValueId one_in(const Call& c, ir::RegionId region, const std::string& op,
+               std::vector<ValueId> inputs, ir::Attributes attributes) {
+  Scope scope{&c.scope, region, nullptr, {}};
+  Call inner{c.importer, c.node, c.schema, scope, c.frame, c.op, c.source, {}, {}, {}, 1};
+  return inner.one(op, std::move(inputs), std::move(attributes));
+}
+
+ValueId scalar_of(const Call& c, ValueId v, DType dtype, std::string_view what,
+                  ir::RegionId region) {
+  const ir::Type& t = c.type(v);
+  const bool fits = t.is_tensor() && t.dtype() == dtype &&
+                    (!t.has_rank() || t.rank() == 0 ||
+                     (t.rank() == 1 && (!t.extent(0).known() || t.extent(0).value == 1)));
+  require(fits, "{} is {}; expected {}[] or {}[1]", what, ir::to_text(t), name(dtype), name(dtype));
+  if (t.has_rank() && t.rank() == 0) return v;
+  const ValueId shape = c.importer.constant(Tensor(DType::i64, {0}), c.source, region);
+  return one_in(c, region, "Reshape", {v, shape});
+}
+
+std::span<const Rule> control_rules() {
+  static constexpr Rule rules[] = {
+      {"Loop", 1, newest, import_loop, "loop"},
+      {"Scan", 8, 8, import_scan_8, "loop"},
+      {"Scan", 9, newest, import_scan, "loop"},
+      {"If", 1, newest, import_if, "if"},
+  };
+  return rules;
+}
+
+}  // namespace rondel::onnx

@@ -1,0 +1,96 @@
+// Loop: M and cond are the loop's trips and go, carried values its states, the rest its items.
+#include "frontends/onnx/rules/control.h"
+
+#include <algorithm>
+
+namespace rondel::onnx {
+namespace {
+
+/// A body input of the loop itself (i or go), in the rank that the body declares.
+ValueId as_declared(const Call& c, ValueId v, const pb::ValueInfoProto& declared, ir::RegionId body) {
+  check_declared(declared, c.type(v));
+  const auto rank = declared_rank(declared);
+  if (!rank || *rank == 0) return v;
+  require(*rank == 1, "body input '{}' is declared with {} axes; expected none, or one of extent 1",
+          declared.name(), *rank);
+  const ValueId shape = c.importer.constant(Tensor::from<std::int64_t>({1}, {1}), c.source, body);
+  return one_in(c, body, "Reshape", {v, shape});
+}
+
+/// Whether the body's condition is certainly true: its own input handed on, or a true constant.
+bool certainly_true(const ir::Graph& g, ValueId v, ValueId go) {
+  while (v != go) {
+    if (const Tensor* t = g.constant(v))
+      return t->dtype() == DType::boolean && t->size() == 1 && *t->data_as<std::uint8_t>() != 0;
+    if (g.value(v).producer == ir::NodeId::none) return false;
+    const ir::Node& n = g.node(g.value(v).producer);
+    if (n.op->name != "identity" && n.op->name != "reshape") return false;
+    v = n.inputs.at(0);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<ValueId> import_loop(Call& c) {
+  Importer& importer = c.importer;
+  ir::Graph& g = importer.graph();
+  const std::size_t states = static_cast<std::size_t>(std::max(c.node.input_size() - 2, 0));
+  const BodyGraph body = body_graph(c, "body", states + 2);
+  const auto results_given = static_cast<std::size_t>(body.graph.output_size());
+  require(results_given >= states + 1, "its body has {} outputs; expected cond and {} carried values",
+          results_given, states);
+  ir::LoopParts parts;
+  parts.states = states;
+  parts.stacks = results_given - 1 - states;
+  require(parts.states + parts.stacks >= 1, "a Loop needs a carried value or a scan output");
+  require(c.outputs <= parts.states + parts.stacks, "{} outputs are named; it has {}", c.outputs,
+          parts.states + parts.stacks);
+  parts.fixed.assign(parts.states, 0);
+  parts.axis_out.assign(parts.stacks, 0);
+  parts.reverse_out.assign(parts.stacks, 0);
+  parts.extents.assign(parts.stacks, 0);
+
+  std::vector<ValueId> inputs;
+  if (c.has(0)) {
+    parts.has_trips = true;
+    inputs.push_back(scalar_of(c, c.in(0), DType::i64, "M", c.scope.region));
+  }
+  const bool honoured = importer.options().loop_cond == "honour";
+  if (c.has(1)) {
+    parts.has_go = true;
+    inputs.push_back(scalar_of(c, c.in(1), DType::boolean, "cond", c.scope.region));
+  } else if (honoured) {
+    parts.has_go = true;
+    inputs.push_back(c.constant(Tensor::scalar<bool>(true)));
+  }
+  for (std::size_t s = 0; s < states; ++s) {
+    require(c.has(2 + s), "the initial value of '{}' is left out", body.inputs[2 + s]->name());
+    check_declared(*body.inputs[2 + s], c.type(c.in(2 + s)));
+    inputs.push_back(c.in(2 + s));
+  }
+
+  const ir::RegionId region = g.add_region();
+  Scope scope = body_scope(body, region);
+  const ValueId i = importer.param(region, ir::Type::scalar(DType::i64), body.inputs[0]->name());
+  const ValueId go = importer.param(region, ir::Type::scalar(DType::boolean), body.inputs[1]->name());
+  for (std::size_t s = 0; s < states; ++s) {
+    const std::string& name = body.inputs[2 + s]->name();
+    importer.define(scope, name, importer.param(region, c.type(c.in(2 + s)), name));
+  }
+  importer.define(scope, body.inputs[0]->name(), as_declared(c, i, *body.inputs[0], region));
+  importer.define(scope, body.inputs[1]->name(), as_declared(c, go, *body.inputs[1], region));
+  std::vector<ValueId> results = importer.body(body.graph, scope, *body.binding.frame);
+  results[0] = scalar_of(c, results[0], DType::boolean, "the body's condition", region);
+  if (!c.has(1) && !certainly_true(g, results[0], go))
+    importer.warn(c.source,
+                  honoured ? "cond is left out; the body's condition stops the loop all the same, "
+                             "as loop_cond = \"honour\" asks"
+                           : "cond is left out, so the body's condition is ignored, as the ONNX text "
+                             "says; ONNX Runtime stops on it (loop_cond = \"honour\" does, too)");
+  g.region(region).results = std::move(results);
+  return importer.add_control("loop", parts.attributes(), std::move(inputs), {region},
+                              parts.output_count(), c.source, c.scope.region);
+}
+
+}  // namespace rondel::onnx

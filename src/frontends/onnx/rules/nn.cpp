@@ -1,0 +1,84 @@
+// Network layers whose flags changed.
+#include "frontends/onnx/rules.h"
+
+namespace rondel::onnx {
+namespace {
+
+bool named(const Call& c, std::size_t j) {
+  return j < c.outputs && !c.node.output(static_cast<int>(j)).empty();
+}
+
+/// Dropout before 12. Those versions were used for inference (as ONNX's own converter and other
+/// runtimes take them): the input passes, and everything is kept.
+std::vector<ValueId> dropout_inference(Call& c) {
+  const auto test = c.take("is_test");
+  if (c.version() < 7 && (!test || std::get<std::int64_t>(*test) == 0))
+    c.importer.warn(c.source, "is_test is 0, which asks for training; it runs as inference");
+  std::vector<ValueId> results{c.one("Identity", {c.in(0)})};
+  if (c.outputs > 1) {
+    const DType mask = c.version() >= 10 ? DType::boolean : c.type(c.in(0)).dtype();
+    Tensor one(DType::boolean, {1});
+    *one.data_as<std::uint8_t>() = 1;
+    const ValueId all = c.one("ConstantOfShape", {c.one("Shape", {c.in(0)})}, {{"value", one}});
+    results.push_back(mask == DType::boolean
+                          ? all
+                          : c.one("Cast", {all}, {{"to", ir::Type::scalar(mask)}}));
+  }
+  return results;
+}
+
+/// BatchNormalization before 14: more than one output meant training.
+std::vector<ValueId> batch_normalization(Call& c) {
+  const auto test = c.take("is_test"), spatial = c.take("spatial");
+  if (spatial && std::get<std::int64_t>(*spatial) == 0)
+    unsupported("statistics of every element (spatial = 0) are not supported");
+  bool training = false;
+  for (std::size_t j = 1; j < c.outputs; ++j) training = training || named(c, j);
+  if (test && std::get<std::int64_t>(*test) != 0) training = false;
+  if (named(c, 3) || named(c, 4)) unsupported("saved_mean and saved_var are not supported");
+  c.attributes.set("training_mode", std::int64_t{training});
+  const std::size_t wanted = c.outputs;
+  std::vector<ValueId> results = c.add(c.op, c.inputs, c.attributes, training ? 3 : 1);
+  results.resize(wanted, ValueId::none);
+  return results;
+}
+
+std::vector<ValueId> gemm_broadcast(Call& c) {
+  c.attributes.erase("broadcast");  // C is always broadcast now
+  return c.newest();
+}
+
+std::vector<ValueId> lstm_all_outputs(Call& c) {
+  c.attributes.erase("output_sequence");  // said which outputs are made; their names say it
+  return c.newest();
+}
+
+std::vector<ValueId> roi_align_10(Call& c) {
+  c.attributes.set("coordinate_transformation_mode", std::string("output_half_pixel"));
+  return c.newest();
+}
+
+/// GroupNormalization-18 has a scale and bias a group, not a channel, and is its own function.
+std::vector<ValueId> group_normalization_18(Call& c) {
+  unsupported("version 18, with a scale for each group, is not supported: {} of version 21 has one "
+              "for each channel",
+              c.op);
+}
+
+}  // namespace
+
+std::span<const Rule> nn_rules() {
+  static constexpr Rule rules[] = {
+      {"Dropout", 1, 10, dropout_inference, "identity"},
+      {"BatchNormalization", 1, 13, batch_normalization},
+      {"Gemm", 1, 6, gemm_broadcast},
+      {"LSTM", 1, 6, lstm_all_outputs},
+      {"GRU", 1, 6, lstm_all_outputs},
+      {"RNN", 1, 6, lstm_all_outputs},
+      {"RoiAlign", 10, 15, roi_align_10},
+      {"GroupNormalization", 18, 20, group_normalization_18, "?"},
+  };
+  return rules;
+}
+
+}  // namespace rondel::onnx

@@ -1,0 +1,155 @@
+// Ops on shapes and positions whose attributes became inputs.
+#include "frontends/onnx/rules.h"
+
+namespace rondel::onnx {
+namespace {
+
+std::optional<ir::Ints> take_ints(Call& c, std::string_view name) {
+  const auto a = c.take(name);
+  if (!a) return std::nullopt;
+  return std::get<ir::Ints>(*a);
+}
+
+/// Squeeze and Unsqueeze before 13.
+std::vector<ValueId> axes_input(Call& c) {
+  if (const auto axes = take_ints(c, "axes")) c.set_input(1, c.integers(*axes));
+  return c.newest();
+}
+
+std::vector<ValueId> reshape_attribute(Call& c) {
+  const auto shape = take_ints(c, "shape");
+  require(shape.has_value(), "attribute 'shape' is missing");
+  c.set_input(1, c.integers(*shape));
+  return c.newest();
+}
+
+std::vector<ValueId> slice_attributes(Call& c) {
+  const auto starts = take_ints(c, "starts"), ends = take_ints(c, "ends"), axes = take_ints(c, "axes");
+  require(starts && ends && starts->size() == ends->size() &&
+              (!axes || axes->size() == starts->size()),
+          "starts, ends and axes differ in length");
+  c.set_input(1, c.integers(*starts));
+  c.set_input(2, c.integers(*ends));
+  if (axes) c.set_input(3, c.integers(*axes));
+  return c.newest();
+}
+
+/// Before 13 the lengths were an attribute (in 1, perhaps an input); before 18 the number of parts
+/// was that of the outputs.
+std::vector<ValueId> split(Call& c) {
+  if (const auto lengths = take_ints(c, "split")) c.set_input(1, c.integers(*lengths));
+  if (!c.has(1)) c.attributes.set("num_outputs", static_cast<std::int64_t>(c.outputs));
+  return c.newest();
+}
+
+/// Pad-1 and Pad-2.
+std::vector<ValueId> pad_attributes(Call& c) {
+  auto pads = take_ints(c, c.version() == 1 ? "paddings" : "pads");
+  require(pads.has_value(), "attribute 'pads' is missing");
+  const auto value = c.take("value");
+  c.set_input(1, c.integers(*pads));
+  if (value && c.attributes.s("mode", "constant") == "constant")
+    c.set_input(2, c.number(c.type(c.in(0)).dtype(), std::get<double>(*value)));
+  return c.newest();
+}
+
+/// Tile-1 repeats `tiles` times along one axis, both scalars of a number type.
+std::vector<ValueId> tile_one_axis(Call& c) {
+  const auto whole = [&](std::size_t k) {
+    return c.one("Cast", {c.in(k)}, {{"to", ir::Type::scalar(DType::i64)}});
+  };
+  const ValueId rank = c.one("Shape", {c.one("Shape", {c.in(0)})});
+  const ValueId ones = c.one("ConstantOfShape", {rank},
+                             {{"value", Tensor::from<std::int64_t>({1}, {1})}});
+  const ValueId last = c.one("Reshape", {rank, c.constant(Tensor(DType::i64, {0}))});
+  const ValueId axes = c.one("Range", {c.integer(0), last, c.integer(1)});
+  const ValueId here = c.one("Equal", {axes, whole(2)});
+  return c.add("Tile", {c.in(0), c.one("Where", {here, whole(1), ones})});
+}
+
+std::vector<ValueId> topk_attribute(Call& c) {
+  const auto k = c.take("k");
+  require(k.has_value(), "attribute 'k' is missing");
+  c.set_input(1, c.integers({std::get<std::int64_t>(*k)}));
+  return c.newest();
+}
+
+std::vector<ValueId> concat_axis(Call& c) {
+  if (!c.attributes.has("axis")) c.attributes.set("axis", std::int64_t{1});
+  return c.newest();
+}
+
+std::vector<ValueId> scatter(Call& c) {
+  c.op = "ScatterElements";
+  return c.newest();
+}
+
+/// Upsample and Resize-10 place pixels asymmetrically and take the lower one.
+std::vector<ValueId> resize_with(Call& c, ValueId scales) {
+  c.attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
+  c.attributes.set("nearest_mode", std::string("floor"));
+  if (c.attributes.s("mode", "nearest") == "bilinear") c.attributes.set("mode", std::string("linear"));
+  return c.add("Resize", {c.in(0), ValueId::none, scales}, c.attributes, c.outputs);
+}
+
+ValueId scales_of(Call& c, std::span<const double> values) {
+  Tensor t(DType::f32, {static_cast<std::int64_t>(values.size())});
+  for (std::size_t i = 0; i < values.size(); ++i) t.data_as<float>()[i] = static_cast<float>(values[i]);
+  return c.constant(std::move(t));
+}
+
+std::vector<ValueId> upsample(Call& c) {
+  if (c.version() >= 9) return resize_with(c, c.in(1));
+  if (c.version() >= 7) {
+    const auto scales = c.take("scales");
+    require(scales.has_value(), "attribute 'scales' is missing");
+    return resize_with(c, scales_of(c, std::get<ir::Floats>(*scales)));
+  }
+  const auto height = c.take("height_scale"), width = c.take("width_scale");
+  require(height && width, "height_scale and width_scale must be given");
+  const double scales[] = {1, 1, std::get<double>(*height), std::get<double>(*width)};
+  return resize_with(c, scales_of(c, scales));
+}
+
+std::vector<ValueId> resize_10(Call& c) { return resize_with(c, c.in(1)); }
+
+/// Resize-11 and -13 give an empty `scales` where `sizes` counts.
+std::vector<ValueId> resize_empty_scales(Call& c) {
+  const auto empty = [&](ValueId v) {
+    const ir::Type& t = c.type(v);
+    return t.is_tensor() && t.has_rank() && t.rank() == 1 && t.extent(0).value == 0;
+  };
+  for (const std::size_t k : {std::size_t{1}, std::size_t{2}})
+    if (c.has(k) && empty(c.in(k))) c.inputs[k] = ValueId::none;
+  return c.newest();
+}
+
+std::vector<ValueId> dft_axis(Call& c) {
+  const auto axis = c.take("axis");
+  c.set_input(2, c.integer(axis ? std::get<std::int64_t>(*axis) : 1));
+  return c.newest();
+}
+
+}  // namespace
+
+std::span<const Rule> shape_rules() {
+  static constexpr Rule rules[] = {
+      {"Squeeze", 1, 12, axes_input},
+      {"Unsqueeze", 1, 12, axes_input},
+      {"Reshape", 1, 4, reshape_attribute},
+      {"Slice", 1, 9, slice_attributes},
+      {"Split", 1, 17, split},
+      {"Pad", 1, 10, pad_attributes},
+      {"Tile", 1, 5, tile_one_axis},
+      {"TopK", 1, 9, topk_attribute},
+      {"Concat", 1, 3, concat_axis},
+      {"Scatter", 9, 10, scatter, "scatter_elements"},
+      {"Upsample", 1, 9, upsample, "resize"},
+      {"Resize", 10, 10, resize_10},
+      {"Resize", 11, 18, resize_empty_scales},
+      {"DFT", 17, 19, dft_axis},
+  };
+  return rules;
+}
+
+}  // namespace rondel::onnx

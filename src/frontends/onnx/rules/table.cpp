@@ -1,0 +1,24 @@
+#include "frontends/onnx/rules.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace rondel::onnx {
+
+const Rule* find_rule(const std::string& op, int version) {
+  static const auto* const table = [] {
+    auto* t = new std::unordered_map<std::string, std::vector<const Rule*>>();
+    for (const auto rules : {constant_rules(), control_rules(), elementwise_rules(), shape_rules(),
+                             reduction_rules(), nn_rules()})
+      for (const Rule& r : rules) (*t)[std::string(r.op)].push_back(&r);
+    return t;
+  }();
+  const auto it = table->find(op);
+  if (it == table->end()) return nullptr;
+  for (const Rule* r : it->second)
+    if (r->from <= version && version <= r->to) return r;
+  return nullptr;
+}
+
+}  // namespace rondel::onnx

@@ -1,0 +1,52 @@
+#include "base/error.h"
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+std::string name_of(const ir::Strings& names, std::size_t k) {
+  return k < names.size() ? "'" + names[k] + "'" : "input " + std::to_string(k);
+}
+
+/// The check is the type rule itself, which sees exact types before the op runs.
+void same_extent_rule(ir::TypeContext& c) {
+  const ir::Ints axes = c.attributes().ints("axes");
+  const ir::Strings names = c.attributes().strings("names");
+  require(axes.size() == c.input_count(), "{} axes are given for {} inputs", axes.size(),
+          c.input_count());
+  std::size_t first = 0;
+  std::int64_t extent = -1;
+  for (std::size_t k = 0; k < c.input_count(); ++k) {
+    require_tensor(c, k);
+    if (!c.input(k).has_rank()) continue;
+    const ir::Extent& e =
+        c.input(k).extent(normal_axis(axes[k], c.input(k).rank(), "axis of " + name_of(names, k)));
+    if (!e.known()) continue;
+    if (extent < 0) {
+      extent = e.value;
+      first = k;
+    }
+    require(e.value == extent, "{} has extent {} on axis {} and {} has {} on axis {}; expected one",
+            name_of(names, first), extent, axes[first], name_of(names, k), e.value, axes[k]);
+  }
+  c.output(0, c.input(0));
+}
+
+const ir::OpEntry same_extent{{
+    .name = "same_extent",
+    .doc = "y = the first of the inputs, all of which must have one extent, each on its axis",
+    .inputs = {{"x", ir::InputDef::variadic}},
+    .attributes = {{"names", ir::Strings{}}},
+    .required = {"axes"},
+    .type = same_extent_rule,
+    .meaning = view(
+        [](const ir::Attributes&, std::span<const Value> inputs, std::span<const Shape>) {
+          return std::optional(std::vector<Tensor>{inputs[0].tensor()});
+        },
+        [](Emitter& e, std::size_t, const Indices& at) { return e.load(0, at); }),
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

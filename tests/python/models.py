@@ -48,7 +48,30 @@ def session(source, opset: int = 21, options=None, domains=None):
 
 
 def run(source, feeds=None, opset: int = 21, options=None, run_options=None, domains=None):
-    return session(source, opset, options, domains).run(None, feeds or {}, run_options)
+    """All outputs. Where the test sets no options, the interpreter must give the same, bit for bit."""
+    outputs = session(source, opset, options, domains).run(None, feeds or {}, run_options)
+    if options is None and run_options is None:
+        interpreted = session(source, opset, interpreter(), domains).run(None, feeds or {})
+        agree(outputs, interpreted)
+    return outputs
+
+
+def interpreter():
+    """Options under which no generated code runs."""
+    return options(jit=False)
+
+
+def agree(native, interpreted):
+    """The same value bit for bit: tensors, lists of them, None."""
+    assert type(native) is type(interpreted), f"native gives {native}, the interpreter {interpreted}"
+    if isinstance(native, list):
+        assert len(native) == len(interpreted)
+        for a, b in zip(native, interpreted, strict=True):
+            agree(a, b)
+    elif isinstance(native, np.ndarray):
+        assert native.dtype == interpreted.dtype and native.shape == interpreted.shape
+        equal = native.tolist() == interpreted.tolist() if native.dtype == object else native.tobytes() == interpreted.tobytes()
+        assert equal, f"native gives {native}, the interpreter {interpreted}"
 
 
 def options(**fields):

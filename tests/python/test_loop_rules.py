@@ -982,6 +982,78 @@ def test_the_standards_own_sample():
     same(vals, np.array([12, -6], np.int32))
 
 
+# ---- long loops: where a native loop runs in chunks -----------------------------------------------------
+
+EDGES = [1, 2, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 4096, 4097, 65537]
+
+
+@pytest.mark.parametrize("trips", EDGES)
+@pytest.mark.parametrize("stop", ["by count", "by condition"])
+def test_stacks_of_any_length(trips, stop):
+    text = """
+    main (int64 m, int64 last, int64 x) => (int64 y, int64[n] s, int64[n, 3] t) {
+      three = Constant <value_ints: ints = [3]> ()
+      c = Constant <value = bool {1}> ()
+      y, s, t = Loop (m, c, x) <body: graph = body (i, go, a) => (more, b, item, row) {
+        b = Add (a, i)
+        item = Mul (a, a)
+        row = Expand (i, three)
+        more = Less (i, last)
+      }>
+    }"""
+    m, last = (trips, 2**40) if stop == "by count" else (INT64_MAX, trips - 1)
+    y, s, t = run(text, {"m": scalar(m), "last": scalar(last), "x": scalar(5)})
+    i = np.arange(trips, dtype=np.int64)
+    states = 5 + np.concatenate([[0], np.cumsum(i)])
+    same(y, scalar(states[-1]))
+    same(s, states[:-1] ** 2)
+    same(t, np.repeat(i[:, None], 3, 1))
+
+
+@pytest.mark.parametrize("bad", [0, 1, 64, 1000, 5000])
+def test_an_error_at_any_trip_is_found_there(bad):
+    text = """
+    main (int64 m, int64[k] table) => (int64[n] s) {
+      hundred = Constant <value_int: int = 100> ()
+      s = Loop (m, "") <body: graph = body (i, go) => (go, item) {
+        divisor = Gather (table, i)
+        [share] item = Div (hundred, divisor)
+      }>
+    }"""
+    table = np.full(6000, 7, np.int64)
+    same(run(text, {"m": scalar(6000), "table": table})[0], np.full(6000, 14, np.int64))
+    table[bad] = 0
+    with refused(rondel.CallerError, "share", "zero", f"trip {bad}"):
+        run(text, {"m": scalar(6000), "table": table})
+    if bad:
+        same(run(text, {"m": scalar(bad), "table": table})[0], np.full(bad, 14, np.int64))
+
+
+def test_eight_elementwise_ops_on_a_vector():
+    text = """
+    main (int64 m, float[256] x) => (float[256] y) {
+      half = Constant <value_float: float = 0.5> ()
+      one = Constant <value_float: float = 1.0> ()
+      y = Loop (m, , x) <body: graph = body (i, go, a) => (go, h) {
+        b = Mul (a, half)
+        c = Add (b, one)
+        d = Abs (c)
+        e = Sub (d, half)
+        f = Max (e, b)
+        g = Min (f, one)
+        k = Neg (g)
+        h = Add (k, a)
+      }>
+    }"""
+    x = np.linspace(-3, 3, 256, dtype=np.float32)
+    want = x
+    for _ in range(50):
+        b = want * np.float32(0.5)
+        e = np.abs(b + np.float32(1)) - np.float32(0.5)
+        want = -np.minimum(np.maximum(e, b), np.float32(1)) + want
+    np.testing.assert_allclose(run(text, {"m": scalar(50), "x": x})[0], want, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("opset", [11, 16])
 def test_a_million_trips_of_scalars(opset):
     text = """

@@ -11,6 +11,39 @@ std::vector<DType> types(std::span<const Ex> values) {
   return out;
 }
 
+bool has_effect(Op op) {
+  switch (op) {
+    case Op::store: case Op::check: case Op::call: case Op::contract: case Op::for_:
+    case Op::end_for: case Op::if_: case Op::else_: case Op::end_if:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Puts the prologue in front, without what computes a value that nothing uses.
+void drop_unused(Program& p, const std::vector<Inst>& prologue) {
+  std::vector<Inst> all = prologue;
+  all.insert(all.end(), p.code.begin(), p.code.end());
+  const auto shift = static_cast<std::int32_t>(prologue.size());
+  std::vector<bool> used(p.reg_types.size()), kept(all.size());
+  for (std::size_t at = all.size(); at-- > 0;) {
+    kept[at] = has_effect(all[at].op);
+    for (const Reg r : p.results(all[at]))
+      if (used[static_cast<std::size_t>(r)]) kept[at] = true;
+    if (!kept[at]) continue;
+    for (const Reg r : p.operands(all[at])) used[static_cast<std::size_t>(r)] = true;
+  }
+  std::vector<std::int32_t> moved(all.size());
+  p.code.clear();
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    moved[at] = static_cast<std::int32_t>(p.code.size());
+    if (kept[at]) p.code.push_back(all[at]);
+  }
+  for (Inst& i : p.code)
+    if (i.jump >= 0) i.jump = moved[static_cast<std::size_t>(i.jump + shift)];
+}
+
 /// Renumbers registers in the order of their definition, so that those of instructions that were
 /// dropped leave no holes.
 void renumber(Program& p) {
@@ -179,18 +212,7 @@ std::vector<Ex> Builder::reduce(
 
 std::shared_ptr<const Program> Builder::finish() {
   Program& p = *program_;
-  std::vector<bool> used(p.reg_types.size());
-  for (const Inst& i : p.code)
-    for (const Reg r : p.operands(i)) used[static_cast<std::size_t>(r)] = true;
-  std::vector<Inst> code;
-  for (const Inst& i : prologue_)
-    if (used[static_cast<std::size_t>(p.results(i)[0])]) code.push_back(i);
-  const auto shift = static_cast<std::int32_t>(code.size());
-  for (Inst i : p.code) {
-    if (i.jump >= 0) i.jump += shift;
-    code.push_back(i);
-  }
-  p.code = std::move(code);
+  drop_unused(p, prologue_);
   renumber(p);
   verify(p);
   return std::exchange(program_, nullptr);

@@ -1,0 +1,119 @@
+#include "base/float_formats.h"
+#include "scalar/builder.h"
+#include "scalar/contract.h"
+#include "scalar/run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace rondel::scalar {
+namespace {
+
+std::vector<float> random_floats(std::int64_t n, unsigned seed) {
+  std::mt19937 rng(seed);
+  std::vector<float> out;
+  for (std::int64_t i = 0; i < n; ++i) out.push_back(std::uniform_real_distribution<float>(-2, 2)(rng));
+  return out;
+}
+
+/// c = a * b as a program, a and b given as stored.
+Tensor product(Contract c, const Tensor& a, const Tensor& b, DType type, Shape shape,
+               std::vector<std::int64_t> leading = {}) {
+  Builder builder("product");
+  const auto dynamic = [](const Tensor& t) { return std::vector<std::int64_t>(t.shape().size(), -1); };
+  c.a = builder.buffer({"a", a.dtype(), Access::in, dynamic(a), a.contiguous()});
+  c.b = builder.buffer({"b", b.dtype(), Access::in, dynamic(b), b.contiguous()});
+  c.c = builder.buffer({"c", type, Access::out, std::vector<std::int64_t>(shape.size(), -1)});
+  std::vector<Ex> indices;
+  for (const std::int64_t i : leading) indices.push_back(builder.index(i));
+  builder.contract(c, indices);
+  const Tensor out = Tensor::zeros(type, std::move(shape));
+  EXPECT_EQ(interpreted(builder.finish(), {a, b, out}), done);
+  return out;
+}
+
+template <bool fused> float dot(const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, std::int64_t n) {
+  float sum = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    if (fused) {
+      sum = std::fma(a[k * a_step], b[k * b_step], sum);
+    } else {
+      const float p = a[k * a_step] * b[k * b_step];
+      sum = sum + p;
+    }
+  }
+  return sum;
+}
+
+TEST(Contract, sums_with_one_accumulator_an_element) {
+  const std::int64_t m = 5, n = 70, k = 33;
+  const Tensor a = Tensor::from<float>({m, k}, random_floats(m * k, 1));
+  const Tensor b = Tensor::from<float>({k, n}, random_floats(k * n, 2));
+  const Tensor a_stored = a.strided(0, {k, m}, {1, k}), b_stored = b.strided(0, {n, k}, {1, n});
+  for (const bool fused : {true, false}) {
+    for (const int transposed : {0, 1, 2, 3}) {
+      const bool ta = transposed & 1, tb = transposed & 2;
+      Contract c;
+      c.a_transposed = ta, c.b_transposed = tb, c.fused = fused;
+      // Packed copies of what is stored, and strided views of the original.
+      const Tensor x = ta ? a_stored : a, y = tb ? b_stored : b;
+      for (const bool packed : {true, false}) {
+        const Tensor out = product(c, packed ? x.packed() : x, packed ? y.packed() : y, DType::f32, {m, n});
+        for (std::int64_t i = 0; i < m; ++i) {
+          for (std::int64_t j = 0; j < n; ++j) {
+            const float *p = a.data_as<float>() + i * k, *q = b.data_as<float>() + j;
+            const float want = fused ? dot<true>(p, 1, q, n, k) : dot<false>(p, 1, q, n, k);
+            ASSERT_EQ(out.data_as<float>()[i * n + j], want) << i << " " << j << " " << transposed;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Contract, takes_vectors_and_leading_indices) {
+  const Tensor a = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6}), b = Tensor::from<float>({2, 3, 2}, {9, 9, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6});
+  Contract row;
+  row.a_vector = true, row.a_leading = 1, row.b_leading = 1, row.c_leading = 1;
+  const Tensor y = product(row, a, b, DType::f32, {3, 2}, {1, 1, 2});
+  EXPECT_EQ(y.data_as<float>()[4], 4 * 1 + 5 * 3 + 6 * 5);
+  EXPECT_EQ(y.data_as<float>()[5], 4 * 2 + 5 * 4 + 6 * 6);
+  EXPECT_EQ(y.data_as<float>()[0], 0);
+  Contract column;
+  column.b_vector = true, column.b_leading = 1;
+  const Tensor z = product(column, a, a, DType::f32, {2}, {0});
+  EXPECT_EQ(z.data_as<float>()[0], 14);
+  EXPECT_EQ(z.data_as<float>()[1], 32);
+  Contract both;
+  both.a_vector = both.b_vector = true, both.a_leading = both.b_leading = 1;
+  EXPECT_EQ(product(both, a, a, DType::f32, {}, {0, 1}).data_as<float>()[0], 32);
+}
+
+TEST(Contract, half_floats_round_once_at_the_end) {
+  std::vector<std::uint16_t> codes(3000, f32_to_f16(1.0f));
+  const Tensor ones(DType::f16, {1, 3000});
+  std::copy(codes.begin(), codes.end(), ones.data_as<std::uint16_t>());
+  Contract c;
+  c.b_transposed = true;
+  const Tensor y = product(c, ones, ones, DType::f16, {1, 1});
+  EXPECT_EQ(f16_to_f32(y.data_as<std::uint16_t>()[0]), 3000.0f);
+  EXPECT_EQ(product(c, ones, ones, DType::f32, {1, 1}).data_as<float>()[0], 3000.0f);
+}
+
+TEST(Contract, integers_wrap_in_the_type_of_the_result) {
+  const Tensor a = Tensor::from<std::uint8_t>({1, 2}, {200, 255}), b = Tensor::from<std::int8_t>({2, 1}, {-100, 127});
+  EXPECT_EQ(product({}, a, b, DType::i32, {1, 1}).data_as<std::int32_t>()[0], 200 * -100 + 255 * 127);
+  EXPECT_EQ(product({}, a, b, DType::i8, {1, 1}).data_as<std::int8_t>()[0], static_cast<std::int8_t>(200 * -100 + 255 * 127));
+  const Tensor big = Tensor::from<std::int64_t>({1, 1}, {INT64_MAX});
+  EXPECT_EQ(product({}, big, big, DType::i64, {1, 1}).data_as<std::int64_t>()[0], 1);
+}
+
+TEST(Contract, empty_sums_are_zero) {
+  const Tensor y = product({}, Tensor(DType::f32, {2, 0}), Tensor(DType::f32, {0, 3}), DType::f32, {2, 3});
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(y.data_as<float>()[i], 0.0f);
+}
+
+}  // namespace
+}  // namespace rondel::scalar

@@ -16,8 +16,7 @@ void require(bool holds, fmt::format_string<Args...> text, Args&&... args) {
     throw_error(Blame::caller, fmt::format(text, std::forward<Args>(args)...));
 }
 
-template <class... Args>
-[[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) {
+template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) {
   throw_error(Blame::caller, fmt::format(text, std::forward<Args>(args)...));
 }
 

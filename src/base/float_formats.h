@@ -142,7 +142,8 @@ inline std::uint8_t f32_to_e8m0(float x, bool saturate = true,
   if (x != x) return 0xff;
   if (magnitude < 0x00400000u) return saturate ? 0 : 0xff;
   // A denormal is rebased so that its leading bit, 2^-127, counts as exponent 0 like a normal's.
-  const std::uint32_t rebased = magnitude < 0x00800000u ? (magnitude - 0x00400000u) << 1 : magnitude;
+  const std::uint32_t rebased = magnitude < 0x00800000u ? (magnitude - 0x00400000u) << 1
+                                                        : magnitude;
   std::uint32_t carry = 0;
   if (rounding == ScaleRounding::up) carry = 0x7fffffu;
   if (rounding == ScaleRounding::nearest) carry = 0x400000u;

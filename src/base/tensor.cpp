@@ -14,9 +14,9 @@ constexpr std::size_t alignment = 64;
 
 /// A block of raw bytes, never of size 0 so that every defined tensor has an address.
 std::shared_ptr<void> allocate_bytes(std::int64_t bytes) {
-  const auto rounded =
-      static_cast<std::size_t>(checked_add(std::max<std::int64_t>(bytes, 1), alignment - 1)) /
-      alignment * alignment;
+  const auto rounded = static_cast<std::size_t>(
+                           checked_add(std::max<std::int64_t>(bytes, 1), alignment - 1)) /
+                       alignment * alignment;
   void* data = std::aligned_alloc(alignment, rounded);
   if (!data) throw_error(Blame::limit, fmt::format("no memory for a block of {} bytes", bytes));
   return {data, [](void* p) { std::free(p); }};
@@ -106,17 +106,14 @@ std::string to_text(DType dtype, std::span<const std::int64_t> shape) {
 Tensor::Tensor(DType dtype, Shape shape)
     : dtype_(dtype), shape_(std::move(shape)), strides_(row_major_strides(shape_)) {
   const std::int64_t count = element_count(shape_);
-  const std::int64_t bytes =
-      checked_mul(count, static_cast<std::int64_t>(byte_size(dtype)), "bytes of a tensor");
+  const std::int64_t bytes = checked_mul(count, static_cast<std::int64_t>(byte_size(dtype)),
+                                         "bytes of a tensor");
   owner_ = dtype == DType::string ? allocate_strings(count) : allocate_bytes(bytes);
   data_ = owner_.get();
 }
 
 Tensor::Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner)
-    : dtype_(dtype),
-      shape_(std::move(shape)),
-      strides_(std::move(strides)),
-      data_(data),
+    : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)), data_(data),
       owner_(std::move(owner)) {
   invariant(shape_.size() == strides_.size(), "a view of rank {} has {} strides", shape_.size(),
             strides_.size());

@@ -22,8 +22,7 @@ std::string join(const Range& range, std::string_view separator, Text&& text) {
 }
 
 /// The same for items that fmt can print.
-template <class Range>
-std::string join(const Range& range, std::string_view separator = ", ") {
+template <class Range> std::string join(const Range& range, std::string_view separator = ", ") {
   return join(range, separator, [](const auto& item) { return fmt::format("{}", item); });
 }
 

@@ -67,8 +67,8 @@ std::vector<Ex> Builder::emit_many(Inst inst, std::span<const Ex> operands,
   inst.operand_begin = static_cast<std::uint32_t>(p.regs.size());
   inst.operand_count = static_cast<std::uint32_t>(operands.size());
   for (const Ex& x : operands) {
-    invariant(x && &x.builder() == this, "program {}: an operand of {} comes from elsewhere", p.name,
-              name(inst.op));
+    invariant(x && &x.builder() == this, "program {}: an operand of {} comes from elsewhere",
+              p.name, name(inst.op));
     p.regs.push_back(x.reg());
   }
   inst.result_begin = static_cast<std::uint32_t>(p.regs.size());
@@ -111,7 +111,8 @@ std::int32_t Builder::buffer(Buffer b) {
 }
 
 std::int32_t Builder::local(std::string name, DType dtype, std::vector<std::int64_t> extents) {
-  program_->buffers.push_back({std::move(name), dtype, Access::local, std::move(extents), true, -1});
+  program_->buffers.push_back(
+      {std::move(name), dtype, Access::local, std::move(extents), true, -1});
   return static_cast<std::int32_t>(program_->buffers.size()) - 1;
 }
 
@@ -149,7 +150,8 @@ Ex Builder::constant(DType type, std::int64_t value) {
 
 Ex Builder::extent(std::int32_t id, std::int64_t axis) {
   const Buffer& b = buffer(id);
-  invariant(axis >= 0 && axis < b.rank(), "program {}: axis {} of {}", program_->name, axis, b.name);
+  invariant(axis >= 0 && axis < b.rank(), "program {}: axis {} of {}", program_->name, axis,
+            b.name);
   const std::int64_t n = b.extents[static_cast<std::size_t>(axis)];
   if (n >= 0) return index(n);
   return prologue(DType::i64, {.op = Op::extent, .id = id, .imm = axis});
@@ -178,8 +180,8 @@ void Builder::store(std::int32_t id, const Indices& indices, Ex value) {
 Ex Builder::unary(Op op, Ex x) {
   const DType t = x.type(), wide = arithmetic_type(t);
   if (wide != t) return cast(t, unary(op, cast(wide, x)));
-  invariant(is_unary(op) && takes(op, t), "program {}: no {} of {}", program_->name,
-            name(op), name(t));
+  invariant(is_unary(op) && takes(op, t), "program {}: no {} of {}", program_->name, name(op),
+            name(t));
   if (const auto v = known(x); v && op == Op::neg && t == DType::i64)
     return index(static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(*v)));
   if (const auto v = known(x); v && op == Op::bnot && t == DType::boolean)
@@ -189,15 +191,15 @@ Ex Builder::unary(Op op, Ex x) {
 
 Ex Builder::binary(Op op, Ex a, Ex b) {
   const DType t = a.type();
-  invariant(t == b.type(), "program {}: {} of {} and {}", program_->name, name(op),
-            name(t), name(b.type()));
+  invariant(t == b.type(), "program {}: {} of {} and {}", program_->name, name(op), name(t),
+            name(b.type()));
   const DType wide = arithmetic_type(t);
   if (wide != t) {
     const Ex result = binary(op, cast(wide, a), cast(wide, b));
     return is_comparison(op) ? result : cast(t, result);
   }
-  invariant(is_binary(op) && takes(op, t), "program {}: no {} of {}", program_->name,
-            name(op), name(t));
+  invariant(is_binary(op) && takes(op, t), "program {}: no {} of {}", program_->name, name(op),
+            name(t));
   if (const Ex folded = fold(op, a, b)) return folded;
   const Ex operands[] = {a, b};
   return {this, emit({.op = op, .type = t}, operands, is_comparison(op) ? DType::boolean : t)};
@@ -218,8 +220,12 @@ Ex Builder::fold(Op op, Ex a, Ex b) {
       case Op::add: return index(static_cast<std::int64_t>(u + v));
       case Op::sub: return index(static_cast<std::int64_t>(u - v));
       case Op::mul: return index(static_cast<std::int64_t>(u * v));
-      case Op::div: if (*y > 0) return index(*x / *y); break;
-      case Op::rem: if (*y > 0) return index(*x % *y); break;
+      case Op::div:
+        if (*y > 0) return index(*x / *y);
+        break;
+      case Op::rem:
+        if (*y > 0) return index(*x % *y);
+        break;
       case Op::eq: return constant_bits(DType::boolean, *x == *y);
       case Op::ne: return constant_bits(DType::boolean, *x != *y);
       case Op::lt: return constant_bits(DType::boolean, *x < *y);
@@ -248,8 +254,8 @@ Ex Builder::fma(Ex a, Ex b, Ex c) {
 Ex Builder::select(Ex condition, Ex a, Ex b) {
   const DType t = a.type();
   invariant(condition.type() == DType::boolean && b.type() == t,
-            "program {}: select by {} of {} and {}", program_->name,
-            name(condition.type()), name(t), name(b.type()));
+            "program {}: select by {} of {} and {}", program_->name, name(condition.type()),
+            name(t), name(b.type()));
   if (const auto c = known(condition)) return *c ? a : b;
   if (a.reg() == b.reg()) return a;
   const Ex operands[] = {condition, a, b};

@@ -3,9 +3,9 @@
 #include "scalar/program.h"
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
-#include <initializer_list>
 #include <type_traits>
 #include <vector>
 
@@ -38,9 +38,9 @@ class Builder {
  public:
   explicit Builder(std::string name);
 
-  std::int32_t buffer(Buffer);      ///< a parameter; all parameters before any local
+  std::int32_t buffer(Buffer);  ///< a parameter; all parameters before any local
   std::int32_t local(std::string name, DType, std::vector<std::int64_t> extents);
-  Ex param();                       ///< the next i64 parameter
+  Ex param();  ///< the next i64 parameter
   const Buffer& buffer(std::int32_t id) const;
 
   Ex constant(DType, double);
@@ -56,7 +56,7 @@ class Builder {
   void store(std::int32_t buffer, const Indices&, Ex value);
 
   Ex unary(Op, Ex);
-  Ex binary(Op, Ex, Ex);   ///< also comparisons
+  Ex binary(Op, Ex, Ex);  ///< also comparisons
   Ex fma(Ex a, Ex b, Ex c);
   Ex select(Ex condition, Ex a, Ex b);
   /// Any real dtype or bool to any other, as ONNX Cast has it: small floats and 4- and 2-bit
@@ -73,7 +73,8 @@ class Builder {
   /// The same without carried values; trips are independent when `flags` has `parallel`.
   void for_each(Ex lo, Ex hi, const std::function<void(Ex index)>&, std::uint8_t flags = parallel);
   /// The body's first result decides going on. Returns the finals, then the index after the last.
-  std::vector<Ex> for_while(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags = 0);
+  std::vector<Ex> for_while(Ex lo, Ex hi, std::vector<Ex> inits, const Body&,
+                            std::uint8_t flags = 0);
   using Branch = std::function<std::vector<Ex>()>;
   std::vector<Ex> if_(Ex condition, const Branch& then, const Branch& otherwise);
   void if_(Ex condition, const std::function<void()>& then);
@@ -89,10 +90,9 @@ class Builder {
   /// order is written in the program, so every executor gives the same bits.
   /// Several values are carried at once (ArgMax: value and index). The lanes are a local array, so
   /// loops around it are not `parallel` any more.
-  std::vector<Ex> reduce(Ex n, const std::vector<Ex>& neutral,
-                         const std::function<std::vector<Ex>(Ex i)>& element,
-                         const std::function<std::vector<Ex>(std::span<const Ex> a,
-                                                             std::span<const Ex> b)>& combine);
+  std::vector<Ex> reduce(
+      Ex n, const std::vector<Ex>& neutral, const std::function<std::vector<Ex>(Ex i)>& element,
+      const std::function<std::vector<Ex>(std::span<const Ex> a, std::span<const Ex> b)>& combine);
 
   /// The finished program, verified. The builder is spent.
   std::shared_ptr<const Program> finish();
@@ -109,7 +109,7 @@ class Builder {
   std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer and bool constants
   std::vector<Inst> prologue_;                      // constants, params and extents, each once
   std::map<std::array<std::int64_t, 4>, Reg> prologue_regs_;
-  std::vector<std::size_t> open_loops_;             // where in the code
+  std::vector<std::size_t> open_loops_;  // where in the code
 };
 
 /// The type arithmetic on `t` is done in: f32 for the floats narrower than it, `t` otherwise.
@@ -141,8 +141,7 @@ concept Number = std::is_arithmetic_v<N> && !std::is_same_v<N, bool>;
 template <Number N> Ex literal(Ex like, N n) {
   if constexpr (std::is_floating_point_v<N>)
     return like.builder().constant(like.type(), static_cast<double>(n));
-  else
-    return like.builder().constant(like.type(), static_cast<std::int64_t>(n));
+  else return like.builder().constant(like.type(), static_cast<std::int64_t>(n));
 }
 template <Number N> Ex operator+(Ex a, N b) { return a + literal(a, b); }
 template <Number N> Ex operator+(N a, Ex b) { return literal(b, a) + b; }
@@ -175,8 +174,8 @@ Ex floor(Ex);
 Ex ceil(Ex);
 Ex trunc(Ex);
 Ex round_even(Ex);
-Ex abs(Ex);          ///< |x|; clears the sign bit of floats; MIN stays MIN
-Ex is_nan(Ex);       ///< false for integers
+Ex abs(Ex);     ///< |x|; clears the sign bit of floats; MIN stays MIN
+Ex is_nan(Ex);  ///< false for integers
 /// The smaller, the larger; NaN if either is NaN (NumPy's minimum and maximum).
 Ex min(Ex, Ex);
 Ex max(Ex, Ex);

@@ -13,11 +13,16 @@ std::vector<DType> types(std::span<const Ex> values) {
 
 bool has_effect(Op op) {
   switch (op) {
-    case Op::store: case Op::check: case Op::call: case Op::contract: case Op::for_:
-    case Op::end_for: case Op::if_: case Op::else_: case Op::end_if:
-      return true;
-    default:
-      return false;
+    case Op::store:
+    case Op::check:
+    case Op::call:
+    case Op::contract:
+    case Op::for_:
+    case Op::end_for:
+    case Op::if_:
+    case Op::else_:
+    case Op::end_if: return true;
+    default: return false;
   }
 }
 
@@ -179,8 +184,7 @@ std::vector<Ex> Builder::reduce(
   constexpr std::int64_t lanes = 64;
   use_scratch();
   std::vector<std::int32_t> arrays;
-  for (const Ex& x : neutral)
-    arrays.push_back(local("lanes", x.type(), {lanes}));
+  for (const Ex& x : neutral) arrays.push_back(local("lanes", x.type(), {lanes}));
   const auto get = [&](Ex lane) {
     std::vector<Ex> values;
     for (const std::int32_t array : arrays) values.push_back(load(array, {lane}));
@@ -199,7 +203,8 @@ std::vector<Ex> Builder::reduce(
   };
   for_each(index(0), index(lanes), [&](Ex lane) { put(lane, neutral); });
   const Ex rounds = n / lanes;
-  for_each(index(0), rounds, [&](Ex round) { take(round * lanes, index(lanes)); }, 0);
+  for_each(
+      index(0), rounds, [&](Ex round) { take(round * lanes, index(lanes)); }, 0);
   take(rounds * lanes, n - rounds * lanes);
   for (std::int64_t width = lanes / 2; width > 0; width /= 2) {
     for_each(index(0), index(width), [&](Ex lane) {

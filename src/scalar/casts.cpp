@@ -32,8 +32,10 @@ Ex narrowable_f32(Ex x) {
   switch (x.type()) {
     case DType::f32: return x;
     case DType::f64: return odd_f32(x);
-    case DType::i64: case DType::u64: return odd_f32(jammed_f64(x));
-    case DType::i32: case DType::u32: return odd_f32(cast(DType::f64, x));
+    case DType::i64:
+    case DType::u64: return odd_f32(jammed_f64(x));
+    case DType::i32:
+    case DType::u32: return odd_f32(cast(DType::f64, x));
     default: return cast(DType::f32, x);
   }
 }
@@ -53,10 +55,8 @@ Ex encode_small(DType to, Ex x, bool saturate) {
   Ex code = select(magnitude < (std::int64_t{128 - f.bias} << 23), subnormal, normal);
   code = select(code > f.largest, saturate ? f.largest : f.overflow, code);
   const Ex with_sign = code | sign;
-  if (f.unsigned_zero)
-    code = select((code == 0) | (code == 0x80), code, with_sign);
-  else
-    code = with_sign;
+  if (f.unsigned_zero) code = select((code == 0) | (code == 0x80), code, with_sign);
+  else code = with_sign;
   const Ex nan = f.nan < f.sign_bit ? sign | f.nan : u32(x, f.nan);
   return bitcast(to, cast(DType::u8, select(is_nan(x), nan, code)));
 }
@@ -68,21 +68,17 @@ Ex decode_small(Ex x) {
   const Ex sign = select((code & f.sign_bit) != 0, u32(x, 0x80000000), u32(x, 0));
   const std::int64_t step = std::int64_t{128 - f.bias - f.mantissa_bits} << 23;
   const Ex scaled = cast(DType::f32, magnitude) * bitcast(DType::f32, u32(x, step));
-  const Ex normal =
-      (magnitude << (23 - f.mantissa_bits)) + (std::int64_t{127 - f.bias} << 23);
+  const Ex normal = (magnitude << (23 - f.mantissa_bits)) + (std::int64_t{127 - f.bias} << 23);
   Ex bits = select(magnitude < (1 << f.mantissa_bits), bitcast(DType::u32, scaled), normal);
   if (f.has_infinity) bits = select(magnitude > f.largest, u32(x, 0x7f800000), bits);
-  if (f.unsigned_zero)
-    bits = select(code == 0x80, u32(x, 0x7fc00000), bits);
-  else if (f.first_nan < 0x80)
-    bits = select(magnitude >= f.first_nan, u32(x, 0x7fc00000), bits);
+  if (f.unsigned_zero) bits = select(code == 0x80, u32(x, 0x7fc00000), bits);
+  else if (f.first_nan < 0x80) bits = select(magnitude >= f.first_nan, u32(x, 0x7fc00000), bits);
   return bitcast(DType::f32, bits | sign);
 }
 
 Ex encode_e8m0(Ex x, bool saturate, ScaleRounding rounding) {
   const Ex magnitude = bitcast(DType::u32, x) & 0x7fffffff;
-  const Ex rebased =
-      select(magnitude < 0x00800000, (magnitude - 0x00400000) << 1, magnitude);
+  const Ex rebased = select(magnitude < 0x00800000, (magnitude - 0x00400000) << 1, magnitude);
   std::int64_t carry = 0;
   if (rounding == ScaleRounding::up) carry = 0x7fffff;
   if (rounding == ScaleRounding::nearest) carry = 0x400000;
@@ -121,11 +117,9 @@ Ex Builder::cast(DType to, Ex x, bool saturate, ScaleRounding rounding) {
   const DType from = x.type();
   if (from == to) return x;
   const auto real = [](DType t) { return is_integer(t) || is_float(t) || t == DType::boolean; };
-  if (!real(from) || !real(to))
-    unsupported("a cast from {} to {}", name(from), name(to));
+  if (!real(from) || !real(to)) unsupported("a cast from {} to {}", name(from), name(to));
   if (const auto v = known(x); v && is_integer(from) && is_integer(to)) return constant(to, *v);
-  if (casts(from, to))
-    return {this, emit({.op = Op::cast, .type = to, .from = from}, {&x, 1}, to)};
+  if (casts(from, to)) return {this, emit({.op = Op::cast, .type = to, .from = from}, {&x, 1}, to)};
   const Ex wide = widened(x);
   if (is_cast_type(to)) return cast(to, wide);
   if (is_integer(to)) {

@@ -51,8 +51,7 @@ template <bool fused, class T>
   for (std::int64_t k = 0; k < s.depth; ++k) {
     const T a = s.a[k * s.a_step];
     const T* b = s.b + k * s.b_row;
-    for (std::int64_t j = 0; j < s.width; ++j)
-      sums[j] = step<fused>(a, b[j * s.b_column], sums[j]);
+    for (std::int64_t j = 0; j < s.width; ++j) sums[j] = step<fused>(a, b[j * s.b_column], sums[j]);
   }
 }
 
@@ -81,7 +80,8 @@ template <class T> T element(const Matrix& m, std::int64_t at) {
     case DType::f64: return static_cast<T>(read(static_cast<double*>(nullptr)));
     case DType::f32: return static_cast<T>(read(static_cast<float*>(nullptr)));
     case DType::f16: return static_cast<T>(f16_to_f32(read(static_cast<std::uint16_t*>(nullptr))));
-    case DType::bf16: return static_cast<T>(bf16_to_f32(read(static_cast<std::uint16_t*>(nullptr))));
+    case DType::bf16:
+      return static_cast<T>(bf16_to_f32(read(static_cast<std::uint16_t*>(nullptr))));
     case DType::i64: return integer(static_cast<std::int64_t*>(nullptr));
     case DType::i32: return integer(static_cast<std::int32_t*>(nullptr));
     case DType::i16: return integer(static_cast<std::int16_t*>(nullptr));
@@ -117,7 +117,8 @@ template <class T> void put(const Matrix& c, std::int64_t at, T value) {
   static_cast<T*>(c.data)[at] = value;
 }
 
-template <class T> void multiply(const Matrix& a_any, const Matrix& b_any, const Matrix& c, bool fused) {
+template <class T>
+void multiply(const Matrix& a_any, const Matrix& b_any, const Matrix& c, bool fused) {
   std::vector<T> a_copy, b_copy;
   const Matrix a = as(a_any, a_copy), b = as(b_any, b_copy);
   T sums[block];
@@ -126,8 +127,8 @@ template <class T> void multiply(const Matrix& a_any, const Matrix& b_any, const
       const std::int64_t width = std::min(block, c.columns - j);
       const T* row = static_cast<const T*>(a.data) + i * a.row_stride;
       const T* columns = static_cast<const T*>(b.data) + j * b.column_stride;
-      strip<T>({row, a.column_stride, columns, b.row_stride, b.column_stride, a.columns, width}, sums,
-               fused);
+      strip<T>({row, a.column_stride, columns, b.row_stride, b.column_stride, a.columns, width},
+               sums, fused);
       for (std::int64_t k = 0; k < width; ++k)
         put(c, i * c.row_stride + (j + k) * c.column_stride, sums[k]);
     }
@@ -150,7 +151,9 @@ Matrix matrix(const Program& program, const Side& side, const View* views,
   m.data = static_cast<char*>(view.data) + offset * bytes;
   const std::int64_t* extents = view.extents + side.leading;
   const std::int64_t* strides = view.strides + side.leading;
-  const auto columns = [&](int axis) { m.columns = extents[axis], m.column_stride = strides[axis]; };
+  const auto columns = [&](int axis) {
+    m.columns = extents[axis], m.column_stride = strides[axis];
+  };
   const auto rows = [&](int axis) { m.rows = extents[axis], m.row_stride = strides[axis]; };
   if (side.vector) {
     side.row ? columns(0) : rows(0);
@@ -169,11 +172,17 @@ void contract(const Matrix& a, const Matrix& b, const Matrix& c, bool fused) {
             c.rows, c.columns);
   switch (c.dtype) {
     case DType::f64: return multiply<double>(a, b, c, fused);
-    case DType::f32: case DType::f16: case DType::bf16: return multiply<float>(a, b, c, fused);
-    case DType::i64: case DType::u64: return multiply<std::uint64_t>(a, b, c, false);
-    case DType::i32: case DType::u32: return multiply<std::uint32_t>(a, b, c, false);
-    case DType::i16: case DType::u16: return multiply<std::uint16_t>(a, b, c, false);
-    case DType::i8: case DType::u8: return multiply<std::uint8_t>(a, b, c, false);
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16: return multiply<float>(a, b, c, fused);
+    case DType::i64:
+    case DType::u64: return multiply<std::uint64_t>(a, b, c, false);
+    case DType::i32:
+    case DType::u32: return multiply<std::uint32_t>(a, b, c, false);
+    case DType::i16:
+    case DType::u16: return multiply<std::uint16_t>(a, b, c, false);
+    case DType::i8:
+    case DType::u8: return multiply<std::uint8_t>(a, b, c, false);
     default: invariant(false, "contract into {}", name(c.dtype));
   }
 }
@@ -189,7 +198,8 @@ Product operands_of(const Program& program, const Contract& c, const View* views
   p.c = {nullptr, program.buffers[static_cast<std::size_t>(c.c)].dtype, 1, 1, 0, 0};
   std::int64_t offset = 0;
   for (std::int32_t k = 0; k < c.c_leading; ++k) offset += for_c[k] * view.strides[k];
-  p.c.data = static_cast<char*>(view.data) + offset * static_cast<std::int64_t>(byte_size(p.c.dtype));
+  p.c.data = static_cast<char*>(view.data) +
+             offset * static_cast<std::int64_t>(byte_size(p.c.dtype));
   std::int32_t axis = c.c_leading;
   if (!c.a_vector) {
     p.c.rows = view.extents[axis];

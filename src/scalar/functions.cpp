@@ -56,7 +56,8 @@ Ex abs(Ex x) {
   switch (t) {
     case DType::f64: return without_sign(x, DType::u64, INT64_MAX);
     case DType::f32: return without_sign(x, DType::u32, 0x7fffffff);
-    case DType::f16: case DType::bf16: return without_sign(x, DType::u16, 0x7fff);
+    case DType::f16:
+    case DType::bf16: return without_sign(x, DType::u16, 0x7fff);
     default: break;
   }
   if (is_small_float(t)) return cast(t, abs(cast(DType::f32, x)));

@@ -87,7 +87,9 @@ class Decoder {
   const Step* step(std::size_t at) const { return out_.steps.data() + step_of_[at]; }
 
   /// What an if_ that jumps to `jump` runs when its condition is false.
-  const Step* after_else(std::int32_t jump) const { return step(static_cast<std::size_t>(jump) + 1); }
+  const Step* after_else(std::int32_t jump) const {
+    return step(static_cast<std::size_t>(jump) + 1);
+  }
 
   /// The flags of a loop are on its first instruction.
   Inst loop_flags(std::size_t at) const {
@@ -154,7 +156,8 @@ class Arena {
       return;
     }
     held_.reset(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
-    if (!held_) throw_error(Blame::limit, fmt::format("no memory for {} bytes of workspace", bytes));
+    if (!held_)
+      throw_error(Blame::limit, fmt::format("no memory for {} bytes of workspace", bytes));
     data_ = held_.get();
   }
   char* data() const { return data_; }

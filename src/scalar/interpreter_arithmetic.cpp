@@ -51,9 +51,15 @@ struct Rem {
     else return static_cast<T>(a % b);
   }
 };
-struct And { template <class T> static T apply(T a, T b) { return static_cast<T>(a & b); } };
-struct Or { template <class T> static T apply(T a, T b) { return static_cast<T>(a | b); } };
-struct Xor { template <class T> static T apply(T a, T b) { return static_cast<T>(a ^ b); } };
+struct And {
+  template <class T> static T apply(T a, T b) { return static_cast<T>(a & b); }
+};
+struct Or {
+  template <class T> static T apply(T a, T b) { return static_cast<T>(a | b); }
+};
+struct Xor {
+  template <class T> static T apply(T a, T b) { return static_cast<T>(a ^ b); }
+};
 
 /// Shift counts are read as unsigned.
 template <class T> bool shifts_out(T count) {
@@ -76,9 +82,15 @@ struct Eq {
     else return a == b;
   }
 };
-struct Ne { template <class T> static Truth apply(T a, T b) { return !Eq::apply(a, b); } };
-struct Lt { template <class T> static Truth apply(T a, T b) { return a < b; } };
-struct Le { template <class T> static Truth apply(T a, T b) { return a <= b; } };
+struct Ne {
+  template <class T> static Truth apply(T a, T b) { return !Eq::apply(a, b); }
+};
+struct Lt {
+  template <class T> static Truth apply(T a, T b) { return a < b; }
+};
+struct Le {
+  template <class T> static Truth apply(T a, T b) { return a <= b; }
+};
 
 struct Neg {
   template <class T> static T apply(T a) {
@@ -86,12 +98,24 @@ struct Neg {
     else return -a;
   }
 };
-struct Sqrt { template <class T> static T apply(T a) { return std::sqrt(a); } };
-struct Floor { template <class T> static T apply(T a) { return std::floor(a); } };
-struct Ceil { template <class T> static T apply(T a) { return std::ceil(a); } };
-struct Trunc { template <class T> static T apply(T a) { return std::trunc(a); } };
-struct RoundEven { template <class T> static T apply(T a) { return std::nearbyint(a); } };
-struct Not { template <class T> static T apply(T a) { return static_cast<T>(~a); } };
+struct Sqrt {
+  template <class T> static T apply(T a) { return std::sqrt(a); }
+};
+struct Floor {
+  template <class T> static T apply(T a) { return std::floor(a); }
+};
+struct Ceil {
+  template <class T> static T apply(T a) { return std::ceil(a); }
+};
+struct Trunc {
+  template <class T> static T apply(T a) { return std::trunc(a); }
+};
+struct RoundEven {
+  template <class T> static T apply(T a) { return std::nearbyint(a); }
+};
+struct Not {
+  template <class T> static T apply(T a) { return static_cast<T>(~a); }
+};
 
 template <class F, class T> const Step* run_unary(Frame& f, const Step& s) {
   set(f, s.out, F::apply(get<T>(f, s.a)));
@@ -167,9 +191,15 @@ template <class F> Handler equality(DType t) {
 
 // ------------------------------------------------------------------ casts
 
-struct F16 { std::uint16_t code; };
-struct BF16 { std::uint16_t code; };
-struct Bool { Truth value; };
+struct F16 {
+  std::uint16_t code;
+};
+struct BF16 {
+  std::uint16_t code;
+};
+struct Bool {
+  Truth value;
+};
 
 template <class To, class From> To to_integer(From x) {
   if constexpr (integral<From>) {

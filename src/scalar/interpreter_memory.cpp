@@ -14,7 +14,8 @@ struct Flag {
   std::uint8_t value;
 };
 
-[[noreturn]] void out_of_range(const Frame& f, const Step& s, std::int64_t axis, std::int64_t index) {
+[[noreturn]] void out_of_range(const Frame& f, const Step& s, std::int64_t axis,
+                               std::int64_t index) {
   const Buffer& b = f.program->buffers[static_cast<std::size_t>(s.id)];
   const std::int64_t extent = f.buffers[s.id].extents[axis];
   throw_error(Blame::internal,

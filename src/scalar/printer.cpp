@@ -71,15 +71,21 @@ class Printer {
       case Op::constant: return fmt::format(" {} {}", name(i.type), constant_text(i.type, i.imm));
       case Op::param: return fmt::format(" {}", i.id);
       case Op::extent: return fmt::format(" {} axis {}", buffer_name(i.id), i.imm);
-      case Op::load: case Op::store: return fmt::format(" {}", buffer_name(i.id));
-      case Op::cast: case Op::bitcast: return fmt::format(" {} <- {}", name(i.type), name(i.from));
-      case Op::for_: return std::string(i.flags & parallel ? " parallel" : "") +
-                            (i.flags & conditional ? " conditional" : "") +
-                            (i.flags & interruptible ? " interruptible" : "");
+      case Op::load:
+      case Op::store: return fmt::format(" {}", buffer_name(i.id));
+      case Op::cast:
+      case Op::bitcast: return fmt::format(" {} <- {}", name(i.type), name(i.from));
+      case Op::for_:
+        return std::string(i.flags & parallel ? " parallel" : "") +
+               (i.flags & conditional ? " conditional" : "") +
+               (i.flags & interruptible ? " interruptible" : "");
       case Op::check: return id < p_.sites.size() ? fmt::format(" \"{}\"", p_.sites[id].text) : "";
       case Op::call: return id < p_.calls.size() ? call_text(p_.calls[id]) : "";
       case Op::contract: return id < p_.contracts.size() ? contract_text(p_.contracts[id]) : "";
-      case Op::end_for: case Op::if_: case Op::else_: case Op::end_if: return "";
+      case Op::end_for:
+      case Op::if_:
+      case Op::else_:
+      case Op::end_if: return "";
       default: return fmt::format(" {}", name(i.type));
     }
   }

@@ -7,11 +7,11 @@ namespace rondel::scalar {
 namespace {
 
 constexpr std::array<std::string_view, op_count> names{
-    "constant", "param", "extent",     "add",     "sub",   "mul",    "div",     "rem",
-    "neg",      "fma",   "sqrt",       "floor",   "ceil",  "trunc",  "round_even",
-    "and",      "or",    "xor",        "not",     "shl",   "shr",    "eq",      "ne",
-    "lt",       "le",    "select",     "cast",    "bitcast", "load", "store",   "for",
-    "end_for",  "if",    "else",       "end_if",  "check", "call",   "contract"};
+    "constant", "param",  "extent", "add",     "sub",  "mul",     "div",        "rem",
+    "neg",      "fma",    "sqrt",   "floor",   "ceil", "trunc",   "round_even", "and",
+    "or",       "xor",    "not",    "shl",     "shr",  "eq",      "ne",         "lt",
+    "le",       "select", "cast",   "bitcast", "load", "store",   "for",        "end_for",
+    "if",       "else",   "end_if", "check",   "call", "contract"};
 
 std::int64_t aligned(std::int64_t bytes) { return checked_add(bytes, 63) / 64 * 64; }
 
@@ -56,23 +56,33 @@ std::size_t value_bytes(DType t) {
 
 bool takes(Op op, DType t) {
   switch (op) {
-    case Op::add: case Op::sub: case Op::mul: case Op::div: case Op::rem: case Op::neg:
-    case Op::lt: case Op::le:
-      return is_wide_float(t) || is_wide_integer(t);
-    case Op::fma: case Op::sqrt: case Op::floor: case Op::ceil: case Op::trunc: case Op::round_even:
-      return is_wide_float(t);
-    case Op::band: case Op::bor: case Op::bxor: case Op::bnot:
-      return is_wide_integer(t) || t == DType::boolean;
-    case Op::shl: case Op::shr:
-      return is_wide_integer(t);
-    case Op::eq: case Op::ne:
-      return is_cast_type(t) || is_complex(t) || t == DType::string;
-    case Op::constant:
-      return t != DType::string && t != DType::c128;
-    case Op::param: case Op::extent: case Op::for_:
-      return t == DType::i64;
-    default:
-      return true;
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
+    case Op::rem:
+    case Op::neg:
+    case Op::lt:
+    case Op::le: return is_wide_float(t) || is_wide_integer(t);
+    case Op::fma:
+    case Op::sqrt:
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc:
+    case Op::round_even: return is_wide_float(t);
+    case Op::band:
+    case Op::bor:
+    case Op::bxor:
+    case Op::bnot: return is_wide_integer(t) || t == DType::boolean;
+    case Op::shl:
+    case Op::shr: return is_wide_integer(t);
+    case Op::eq:
+    case Op::ne: return is_cast_type(t) || is_complex(t) || t == DType::string;
+    case Op::constant: return t != DType::string && t != DType::c128;
+    case Op::param:
+    case Op::extent:
+    case Op::for_: return t == DType::i64;
+    default: return true;
   }
 }
 
@@ -84,25 +94,32 @@ bool casts(DType from, DType to) {
 
 bool is_unary(Op op) {
   switch (op) {
-    case Op::neg: case Op::sqrt: case Op::floor: case Op::ceil: case Op::trunc: case Op::round_even:
-    case Op::bnot:
-      return true;
-    default:
-      return false;
+    case Op::neg:
+    case Op::sqrt:
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc:
+    case Op::round_even:
+    case Op::bnot: return true;
+    default: return false;
   }
 }
 
-bool is_comparison(Op op) {
-  return op == Op::eq || op == Op::ne || op == Op::lt || op == Op::le;
-}
+bool is_comparison(Op op) { return op == Op::eq || op == Op::ne || op == Op::lt || op == Op::le; }
 
 bool is_binary(Op op) {
   switch (op) {
-    case Op::add: case Op::sub: case Op::mul: case Op::div: case Op::rem: case Op::band:
-    case Op::bor: case Op::bxor: case Op::shl: case Op::shr:
-      return true;
-    default:
-      return is_comparison(op);
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
+    case Op::rem:
+    case Op::band:
+    case Op::bor:
+    case Op::bxor:
+    case Op::shl:
+    case Op::shr: return true;
+    default: return is_comparison(op);
   }
 }
 

@@ -25,18 +25,29 @@ enum class Op : std::uint8_t {
   constant,  ///< imm: the value's bits
   param,     ///< i64 parameter number `id`
   extent,    ///< i64 extent of buffer `id` on axis `imm`
-  add, sub, mul,
+  add,
+  sub,
+  mul,
   div,  ///< integers: towards zero; x/0 = 0, MIN/-1 = MIN. floats: IEEE
   rem,  ///< integers: sign of the dividend; x%0 = 0, MIN%-1 = 0. floats: fmod
   neg,
-  fma,                       ///< a*b+c, one rounding; floats only
-  sqrt, floor, ceil, trunc,  ///< floats only
-  round_even,                ///< to nearest, ties to even; floats only
-  band, bor, bxor, bnot,
+  fma,  ///< a*b+c, one rounding; floats only
+  sqrt,
+  floor,
+  ceil,
+  trunc,       ///< floats only
+  round_even,  ///< to nearest, ties to even; floats only
+  band,
+  bor,
+  bxor,
+  bnot,
   shl,  ///< shift counts >= width give 0
   shr,  ///< arithmetic on signed types, logical on unsigned; counts >= width fill
-  eq, ne, lt, le,  ///< result bool; T is the operands' type. eq and ne also on string, complex, bool
-  select,          ///< select(bool, a, b)
+  eq,
+  ne,
+  lt,
+  le,      ///< result bool; T is the operands' type. eq and ne also on string, complex, bool
+  select,  ///< select(bool, a, b)
   /// T is the result's type, `from` the operand's. Among f64, f32, integers and bool, and
   /// f32 <-> f16, f32 <-> bf16 (round to nearest even; NaN stays NaN). Float to integer truncates,
   /// saturates, and gives 0 for NaN; integer to integer wraps; to bool is x != 0.
@@ -49,11 +60,11 @@ enum class Op : std::uint8_t {
   /// end_for(nexts...) or, when the loop is `conditional`, end_for(go, nexts...): goes on while go.
   /// Defines (finals...) or (finals..., stopped): `stopped` is the index after the last one run.
   end_for,
-  if_,    ///< if_(condition)
-  else_,  ///< else_(yields of the first branch...)
-  end_if, ///< end_if(yields of the other branch...) defines (merged...)
-  check,  ///< check(condition, up to 4 i64 shown in the message): when false, ends with site `id`
-  call,      ///< calls[id]; operands: the leading indices of its views, in order
+  if_,     ///< if_(condition)
+  else_,   ///< else_(yields of the first branch...)
+  end_if,  ///< end_if(yields of the other branch...) defines (merged...)
+  check,   ///< check(condition, up to 4 i64 shown in the message): when false, ends with site `id`
+  call,    ///< calls[id]; operands: the leading indices of its views, in order
   contract,  ///< contracts[id]; operands: the leading indices of a, b, c, in order
 };
 inline constexpr int op_count = static_cast<int>(Op::contract) + 1;
@@ -131,9 +142,9 @@ struct Call {
 /// bf16 accumulate in f32 and round once at the end; integers wrap in the type of c (operands
 /// are cast to it first).
 struct Contract {
-  std::int32_t a = -1, b = -1, c = -1;                         ///< buffers
-  std::int32_t a_leading = 0, b_leading = 0, c_leading = 0;    ///< axes fixed by operands
-  bool a_transposed = false, b_transposed = false;             ///< a is [k, m]; b is [n, k]
+  std::int32_t a = -1, b = -1, c = -1;                       ///< buffers
+  std::int32_t a_leading = 0, b_leading = 0, c_leading = 0;  ///< axes fixed by operands
+  bool a_transposed = false, b_transposed = false;           ///< a is [k, m]; b is [n, k]
   bool a_vector = false, b_vector = false;  ///< a is [k] (c has no m); b is [k] (c has no n)
   bool fused = true;
 };

@@ -16,14 +16,15 @@ class Verifier {
     buffers();
     for (at_ = 0; at_ < p_.code.size(); ++at_) instruction(p_.code[at_]);
     at_ = p_.code.size();
-    hold(open_.empty(), "the block opened at {} is not closed", open_.empty() ? 0 : open_.back().at);
+    hold(open_.empty(), "the block opened at {} is not closed",
+         open_.empty() ? 0 : open_.back().at);
   }
 
  private:
   struct Block {
-    std::size_t at;              ///< the for_ or if_
-    std::vector<Reg> mine;       ///< registers that go out of scope at its end
-    std::size_t other = 0;       ///< the else_, if one was seen
+    std::size_t at;         ///< the for_ or if_
+    std::vector<Reg> mine;  ///< registers that go out of scope at its end
+    std::size_t other = 0;  ///< the else_, if one was seen
   };
 
   /// Names the instruction in every message.
@@ -44,7 +45,8 @@ class Verifier {
       const bool local = b.access == Access::local;
       hold(local || !locals, "parameter {} comes after a local array", b.name);
       locals = local;
-      const bool known = std::all_of(b.extents.begin(), b.extents.end(), [](auto n) { return n >= 0; });
+      const bool known = std::all_of(b.extents.begin(), b.extents.end(),
+                                     [](auto n) { return n >= 0; });
       hold(!local || known, "local {} has an unknown extent", b.name);
       hold(!local || b.contiguous, "local {} is strided", b.name);
       hold(!local || b.dtype != DType::string, "local {} holds strings", b.name);
@@ -217,9 +219,7 @@ class Verifier {
     hold(nexts.size() == n + go, "{} values for {} carried", nexts.size(), n);
     hold(finals.size() == n + go, "{} results for {} carried", finals.size(), n);
     if (go) operand(i, 0, DType::boolean);
-    for (std::size_t k = 0; k < n; ++k) {
-      same(nexts[k + go], carried[k + 1]);
-    }
+    for (std::size_t k = 0; k < n; ++k) { same(nexts[k + go], carried[k + 1]); }
     close();
     open_.pop_back();
     for (const Reg r : finals) define(r);
@@ -290,8 +290,8 @@ class Verifier {
   void contract(const Inst& i) const {
     hold(i.id >= 0 && static_cast<std::size_t>(i.id) < p_.contracts.size(), "no contract {}", i.id);
     const Contract& c = p_.contracts[static_cast<std::size_t>(i.id)];
-    const std::int64_t leading =
-        lead(c.a, c.a_leading) + lead(c.b, c.b_leading) + lead(c.c, c.c_leading);
+    const std::int64_t leading = lead(c.a, c.a_leading) + lead(c.b, c.b_leading) +
+                                 lead(c.c, c.c_leading);
     counts(i, static_cast<std::size_t>(leading), 0);
     indices(i, leading);
     trailing(c.a, c.a_leading, c.a_vector ? 1 : 2);
@@ -304,7 +304,8 @@ class Verifier {
 
   void trailing(std::int32_t id, std::int32_t leading, std::int64_t rank) const {
     const Buffer& b = buffer(id);
-    hold(b.rank() - leading == rank, "{} has {} axes left, not {}", b.name, b.rank() - leading, rank);
+    hold(b.rank() - leading == rank, "{} has {} axes left, not {}", b.name, b.rank() - leading,
+         rank);
   }
 
   /// Integers of a byte and more, or floats that accumulate in the type c accumulates in.

@@ -17,9 +17,9 @@ struct Field {
 };
 
 const Field fields[] = {
-    {DType::f16, 5, 10, 15, 0x7bff},     {DType::bf16, 8, 7, 127, 0x7f7f},
-    {DType::f8e4m3fn, 4, 3, 7, 0x7e},    {DType::f8e4m3fnuz, 4, 3, 8, 0x7f},
-    {DType::f8e5m2, 5, 2, 15, 0x7b},     {DType::f8e5m2fnuz, 5, 2, 16, 0x7f},
+    {DType::f16, 5, 10, 15, 0x7bff},  {DType::bf16, 8, 7, 127, 0x7f7f},
+    {DType::f8e4m3fn, 4, 3, 7, 0x7e}, {DType::f8e4m3fnuz, 4, 3, 8, 0x7f},
+    {DType::f8e5m2, 5, 2, 15, 0x7b},  {DType::f8e5m2fnuz, 5, 2, 16, 0x7f},
     {DType::f4e2m1, 2, 1, 1, 0x7},
 };
 
@@ -53,7 +53,8 @@ std::uint16_t expected(const Field& f, double x, bool saturate) {
   const double size = std::abs(x);
   unsigned code = std::isinf(size) ? f.largest + 1 : nearest(f, std::min(size, 1e300));
   if (code > f.largest) code = small && saturate ? f.largest : infinity;
-  if (small && s.unsigned_zero && (code == 0 || code == 0x80)) return static_cast<std::uint16_t>(code);
+  if (small && s.unsigned_zero && (code == 0 || code == 0x80))
+    return static_cast<std::uint16_t>(code);
   return static_cast<std::uint16_t>(code | sign);
 }
 
@@ -63,8 +64,7 @@ TEST(FloatFormats, every_code_decodes_to_its_fields) {
       const float positive = narrow_to_f32(f.type, static_cast<std::uint16_t>(code));
       ASSERT_EQ(static_cast<double>(positive), magnitude(f, code)) << name(f.type) << " " << code;
       if (code == 0 && small_format(f.type).unsigned_zero && is_small_float(f.type)) continue;
-      const float negative =
-          narrow_to_f32(f.type, static_cast<std::uint16_t>(code | sign_bit(f)));
+      const float negative = narrow_to_f32(f.type, static_cast<std::uint16_t>(code | sign_bit(f)));
       ASSERT_EQ(std::bit_cast<std::uint32_t>(negative),
                 std::bit_cast<std::uint32_t>(positive) | 0x80000000u);
     }
@@ -78,8 +78,7 @@ TEST(FloatFormats, every_code_returns) {
       const std::uint16_t back = f32_to_narrow(f.type, x, false);
       if (std::isnan(x))
         ASSERT_TRUE(std::isnan(narrow_to_f32(f.type, back))) << name(f.type) << " " << code;
-      else
-        ASSERT_EQ(back, code) << name(f.type);
+      else ASSERT_EQ(back, code) << name(f.type);
     }
   }
 }
@@ -98,7 +97,8 @@ TEST(FloatFormats, rounds_to_nearest_even_around_every_boundary) {
   for (const Field& f : fields) {
     for (unsigned code = 0; code <= f.largest; ++code) {
       const double low = magnitude(f, code), middle = (low + magnitude(f, code + 1)) / 2;
-      for (const double x : {low, middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300)}) {
+      for (const double x :
+           {low, middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300)}) {
         holds_for(f, x);
         holds_for(f, -x);
         holds_for(f, std::nextafterf(static_cast<float>(x), 1e30f));
@@ -111,8 +111,10 @@ TEST(FloatFormats, rounds_random_bits) {
   std::mt19937_64 rng(7);
   for (int i = 0; i < 50'000; ++i) {
     const auto wide = std::bit_cast<double>(rng());
-    const double near = std::ldexp(1 + static_cast<double>(rng()) * 0x1p-64, static_cast<int>(rng() % 44) - 30);
-    const auto narrow = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(rng())));
+    const double near = std::ldexp(1 + static_cast<double>(rng()) * 0x1p-64,
+                                   static_cast<int>(rng() % 44) - 30);
+    const auto narrow = static_cast<double>(
+        std::bit_cast<float>(static_cast<std::uint32_t>(rng())));
     for (const double x : {wide, near, narrow})
       if (x == x)
         for (const Field& f : fields) holds_for(f, x);

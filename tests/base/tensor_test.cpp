@@ -71,14 +71,26 @@ TEST(Tensor, empty_ones_have_an_address) {
 
 TEST(Tensor, sizes_are_checked) {
   const std::int64_t big = std::int64_t{1} << 40;
-  EXPECT_THAT(message_of([&] { element_count(Shape{big, big}); }, Blame::caller),
+  EXPECT_THAT(message_of(
+                  [&] {
+                    element_count(Shape{big, big});
+                  },
+                  Blame::caller),
               HasSubstr("does not fit"));
   EXPECT_EQ(element_count(Shape{big, 0, big}), 0);
-  EXPECT_THAT(message_of([&] { element_count(Shape{2, -1}); }, Blame::caller),
+  EXPECT_THAT(message_of(
+                  [&] {
+                    element_count(Shape{2, -1});
+                  },
+                  Blame::caller),
               HasSubstr("extent -1 is negative"));
   EXPECT_THAT(message_of([&] { Tensor(DType::f64, {std::int64_t{1} << 61}); }, Blame::caller),
               HasSubstr("does not fit"));
-  EXPECT_THAT(message_of([&] { Tensor(DType::f32, {2, 3}).reshaped({5}); }, Blame::caller),
+  EXPECT_THAT(message_of(
+                  [&] {
+                    Tensor(DType::f32, {2, 3}).reshaped({5});
+                  },
+                  Blame::caller),
               HasSubstr("f32[2,3] cannot be reshaped to [5]"));
   EXPECT_THAT(message_of([&] { checked_add(INT64_MAX, 1, "bytes"); }, Blame::caller),
               HasSubstr("bytes: 9223372036854775807 + 1"));

@@ -23,9 +23,10 @@ TEST(Blocks, carried_values_swap_at_once) {
   Builder b("fibonacci");
   const auto y = b.buffer(out(DType::i64, {2}));
   const Ex n = b.param();
-  const auto finals = b.for_(b.index(0), n, {b.index(0), b.index(1)}, [](Ex, std::span<const Ex> c) {
-    return std::vector<Ex>{c[1], c[0] + c[1]};
-  });
+  const auto finals = b.for_(b.index(0), n, {b.index(0), b.index(1)},
+                             [](Ex, std::span<const Ex> c) {
+                               return std::vector<Ex>{c[1], c[0] + c[1]};
+                             });
   b.store(y, {b.index(0)}, finals[0]);
   b.store(y, {b.index(1)}, finals[1]);
   const auto program = b.finish();
@@ -56,9 +57,9 @@ TEST(Blocks, conditional_loops_say_where_they_stopped) {
     return integers(t);
   };
   using V = std::vector<std::int64_t>;
-  EXPECT_EQ(run_with(0, 10, 3), (V{6, 4}));        // trips 0 1 2 3, the last says stop
-  EXPECT_EQ(run_with(0, 3, 100), (V{3, 3}));       // the bound ends it
-  EXPECT_EQ(run_with(5, 5, 100), (V{0, 5}));       // no trip
+  EXPECT_EQ(run_with(0, 10, 3), (V{6, 4}));   // trips 0 1 2 3, the last says stop
+  EXPECT_EQ(run_with(0, 3, 100), (V{3, 3}));  // the bound ends it
+  EXPECT_EQ(run_with(5, 5, 100), (V{0, 5}));  // no trip
   EXPECT_EQ(run_with(7, 2, 100), (V{0, 7}));
   EXPECT_EQ(run_with(INT64_MAX - 2, INT64_MAX, 0), (V{INT64_MAX - 2, INT64_MAX - 1}));
 }
@@ -84,8 +85,13 @@ TEST(Blocks, branches_merge) {
   const auto y = b.buffer(out(DType::i64, {2}));
   const Ex x = b.param(), zero = b.index(0);
   const auto merged = b.if_(
-      x < 0, [&] { return std::vector<Ex>{-x, b.index(1)}; },
-      [&] { return std::vector<Ex>{x, b.index(2)}; });
+      x < 0,
+      [&] {
+        return std::vector<Ex>{-x, b.index(1)};
+      },
+      [&] {
+        return std::vector<Ex>{x, b.index(2)};
+      });
   b.store(y, {zero}, merged[0]);
   b.if_(merged[1] == 1, [&] { b.store(y, {b.index(1)}, merged[1] * 10); });
   const auto program = b.finish();
@@ -101,10 +107,13 @@ TEST(Blocks, checks_end_the_run_and_say_why) {
   const auto y = b.buffer(out(DType::i64, {4}));
   const Ex n = b.param();
   b.check(b.constant(DType::boolean, std::int64_t{1}), "never said");
-  b.for_each(b.index(0), b.index(4), [&](Ex i) {
-    b.check(i != n, "index {} is the forbidden {}, out of {}", {i, n});
-    b.store(y, {i}, i + 1);
-  }, 0);
+  b.for_each(
+      b.index(0), b.index(4),
+      [&](Ex i) {
+        b.check(i != n, "index {} is the forbidden {}, out of {}", {i, n});
+        b.store(y, {i}, i + 1);
+      },
+      0);
   const auto program = b.finish();
   EXPECT_EQ(program->sites.size(), 1u);
   const Tensor t = Tensor::zeros(DType::i64, {4});
@@ -122,7 +131,9 @@ TEST(Blocks, interruptible_loops_look_at_the_flag) {
   const auto forever = [](std::uint8_t flags) {
     Builder b("forever");
     const Ex n = b.param();
-    b.for_(b.index(0), n, {b.index(0)}, [](Ex, std::span<const Ex> c) { return std::vector<Ex>{c[0] + 1}; }, flags);
+    b.for_(
+        b.index(0), n, {b.index(0)},
+        [](Ex, std::span<const Ex> c) { return std::vector<Ex>{c[0] + 1}; }, flags);
     return b.finish();
   };
   std::atomic<std::int32_t> flag = 1;
@@ -137,13 +148,16 @@ TEST(Blocks, interruptible_loops_look_at_the_flag) {
 TEST(Blocks, locals_live_in_the_workspace) {
   Builder b("local");
   const auto y = b.buffer(out(DType::f32, {-1}));
-  const auto first = b.local("first", DType::f32, {3}), second = b.local("second", DType::f64, {8000});
+  const auto first = b.local("first", DType::f32, {3}),
+             second = b.local("second", DType::f64, {8000});
   b.store(first, {b.index(2)}, b.constant(DType::f32, 2.5));
   b.store(second, {b.index(7999)}, b.constant(DType::f64, 4.0));
-  b.store(y, {b.index(0)}, b.load(first, {b.index(2)}) + cast(DType::f32, b.load(second, {b.index(7999)})));
+  b.store(y, {b.index(0)},
+          b.load(first, {b.index(2)}) + cast(DType::f32, b.load(second, {b.index(7999)})));
   const auto program = b.finish();
   EXPECT_EQ(program->workspace_bytes(), 64u + 64000u);
-  const Tensor t(DType::f32, {1}), workspace = Tensor::zeros(DType::u8, {static_cast<std::int64_t>(program->workspace_bytes())});
+  const Tensor t(DType::f32, {1}),
+      workspace = Tensor::zeros(DType::u8, {static_cast<std::int64_t>(program->workspace_bytes())});
   EXPECT_EQ(interpreted(program, {t}), done);
   EXPECT_EQ(t.data_as<float>()[0], 6.5f);
   Context context{.workspace = workspace.data()};
@@ -156,9 +170,11 @@ TEST(Blocks, strides_come_from_the_binding) {
   Builder b("transpose");
   const auto x = b.buffer({"x", DType::i64, Access::in, {-1, -1}, false});
   const auto y = b.buffer({"y", DType::i64, Access::out, {-1, -1}});
-  b.for_all({b.extent(y, 0), b.extent(y, 1)}, [&](const Indices& i) { b.store(y, i, b.load(x, i)); });
+  b.for_all({b.extent(y, 0), b.extent(y, 1)},
+            [&](const Indices& i) { b.store(y, i, b.load(x, i)); });
   const auto program = b.finish();
-  const Tensor t = Tensor::from<std::int64_t>({2, 3}, {1, 2, 3, 4, 5, 6}), flipped(DType::i64, {3, 2});
+  const Tensor t = Tensor::from<std::int64_t>({2, 3}, {1, 2, 3, 4, 5, 6}),
+               flipped(DType::i64, {3, 2});
   ASSERT_EQ(interpreted(program, {t.strided(0, {3, 2}, {1, 3}), flipped}), done);
   EXPECT_EQ(integers(flipped), (std::vector<std::int64_t>{1, 4, 2, 5, 3, 6}));
   ASSERT_EQ(interpreted(program, {t.strided(5, {3, 2}, {0, -1}), flipped}), done);
@@ -178,7 +194,8 @@ TEST(Blocks, the_interpreter_notices_indices_out_of_range) {
       FAIL();
     } catch (const Error& e) {
       EXPECT_EQ(e.blame(), Blame::internal);
-      EXPECT_NE(std::string(e.what()).find("on axis 1 of y, extent 4"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("on axis 1 of y, extent 4"), std::string::npos)
+          << e.what();
     }
   }
 }
@@ -199,9 +216,12 @@ TEST(Blocks, calls_get_the_trailing_axes) {
   const auto y = b.buffer(out(DType::i64, {-1}));
   b.check(b.param() == 1, "{} is negative");
   const auto factor = std::make_shared<std::int64_t>(10);
-  b.for_each(b.index(0), b.extent(x, 0), [&](Ex i) {
-    b.call({"add_up", add_up, factor, {{x, 1}, {y, 1}}}, {i, i});
-  }, 0);
+  b.for_each(
+      b.index(0), b.extent(x, 0),
+      [&](Ex i) {
+        b.call({"add_up", add_up, factor, {{x, 1}, {y, 1}}}, {i, i});
+      },
+      0);
   const auto program = b.finish();
   const Tensor t = Tensor::from<std::int64_t>({2, 3}, {1, 2, 3, 4, 5, 6}), sums(DType::i64, {3});
   ASSERT_EQ(interpreted(program, {t.strided(0, {3, 2}, {1, 3}), sums}, {1}), done);
@@ -234,7 +254,8 @@ TEST(Blocks, reductions_follow_the_tree) {
       b.store(y, {}, sum[0]);
       std::vector<float> values;
       for (std::int64_t i = 0; i < n; ++i)
-        values.push_back(std::ldexp(1.0f, static_cast<int>(i * 7 % 40) - 20) * (i % 3 ? 1.1f : -0.7f));
+        values.push_back(std::ldexp(1.0f, static_cast<int>(i * 7 % 40) - 20) *
+                         (i % 3 ? 1.1f : -0.7f));
       const Tensor t = Tensor::from<float>({n}, values), total(DType::f32, {});
       ASSERT_EQ(interpreted(b.finish(), {t, total}), done);
       EXPECT_EQ(total.data_as<float>()[0], tree_sum(values)) << n;
@@ -248,7 +269,9 @@ TEST(Blocks, reductions_carry_several_values) {
   const auto y = b.buffer(out(DType::i64, {}));
   const auto best = b.reduce(
       b.extent(x, 0), {lowest(b, DType::f32), b.index(INT64_MAX)},
-      [&](Ex i) { return std::vector<Ex>{b.load(x, {i}), i}; },
+      [&](Ex i) {
+        return std::vector<Ex>{b.load(x, {i}), i};
+      },
       [](auto p, auto q) {
         const Ex right = (p[0] < q[0]) | ((p[0] == q[0]) & (q[1] < p[1]));
         return std::vector<Ex>{select(right, q[0], p[0]), select(right, q[1], p[1])};
@@ -269,7 +292,9 @@ TEST(Blocks, loops_around_a_reduction_are_not_parallel) {
   b.for_each(b.index(0), b.extent(x, 0), [&](Ex i) {
     const auto sum = b.reduce(
         b.extent(x, 1), {b.constant(DType::f32, 0.0)},
-        [&](Ex j) { return std::vector<Ex>{b.load(x, {i, j})}; },
+        [&](Ex j) {
+          return std::vector<Ex>{b.load(x, {i, j})};
+        },
         [](auto p, auto q) { return std::vector<Ex>{p[0] + q[0]}; });
     b.store(y, {i}, sum[0]);
   });

@@ -9,8 +9,8 @@
 namespace rondel::scalar {
 namespace {
 
-const DType narrow[] = {DType::f16,        DType::bf16,   DType::f8e4m3fn,   DType::f8e4m3fnuz,
-                        DType::f8e5m2,     DType::f8e8m0, DType::f8e5m2fnuz, DType::f4e2m1};
+const DType narrow[] = {DType::f16,    DType::bf16,   DType::f8e4m3fn,   DType::f8e4m3fnuz,
+                        DType::f8e5m2, DType::f8e8m0, DType::f8e5m2fnuz, DType::f4e2m1};
 
 Tensor cast_all(DType to, const Tensor& x, bool saturate = true) {
   return map(to, {x}, [&](Builder& b, const auto& v) { return b.cast(to, v[0], saturate); });
@@ -73,14 +73,16 @@ std::vector<double> interesting() {
       const double low = narrow_to_f32(t, static_cast<std::uint16_t>(code));
       const double high = narrow_to_f32(t, static_cast<std::uint16_t>(code + 1));
       const double middle = (low + high) / 2;
-      for (const double x : {low, middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300)})
+      for (const double x :
+           {low, middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300)})
         if (x == x) out.insert(out.end(), {x, -x});
     }
   }
   std::mt19937_64 rng(3);
   for (int i = 0; i < 20'000; ++i) {
     out.push_back(std::bit_cast<double>(rng()));
-    const double size = std::ldexp(1 + static_cast<double>(rng()) * 0x1p-64, static_cast<int>(rng() % 300) - 150);
+    const double size = std::ldexp(1 + static_cast<double>(rng()) * 0x1p-64,
+                                   static_cast<int>(rng() % 300) - 150);
     out.push_back(rng() % 2 ? size : -size);
   }
   return out;
@@ -93,10 +95,13 @@ TEST(Cast, floats_to_every_narrow_type) {
   const Tensor doubles = tensor(DType::f64, wide), floats = tensor(DType::f32, single);
   for (const DType to : narrow) {
     for (const bool saturate : {true, false}) {
-      const Tensor from_wide = cast_all(to, doubles, saturate), from_single = cast_all(to, floats, saturate);
+      const Tensor from_wide = cast_all(to, doubles, saturate),
+                   from_single = cast_all(to, floats, saturate);
       for (std::size_t i = 0; i < wide.size(); ++i) {
-        ASSERT_EQ(code_at(from_wide, i), f64_to_narrow(to, wide[i], saturate)) << name(to) << " " << wide[i];
-        ASSERT_EQ(code_at(from_single, i), f32_to_narrow(to, single[i], saturate)) << name(to) << " " << single[i];
+        ASSERT_EQ(code_at(from_wide, i), f64_to_narrow(to, wide[i], saturate))
+            << name(to) << " " << wide[i];
+        ASSERT_EQ(code_at(from_single, i), f32_to_narrow(to, single[i], saturate))
+            << name(to) << " " << single[i];
       }
     }
   }
@@ -104,9 +109,11 @@ TEST(Cast, floats_to_every_narrow_type) {
 
 /// One rounding from an integer: the narrow neighbours' distance decides, in 128 bits.
 TEST(Cast, integers_to_narrow_floats_round_once) {
-  std::vector<std::int64_t> values{0, 1, -1, INT64_MAX, INT64_MIN, 2049, 2051, 65519, 65520, -65520};
+  std::vector<std::int64_t> values{0,    1,    -1,    INT64_MAX, INT64_MIN,
+                                   2049, 2051, 65519, 65520,     -65520};
   std::mt19937_64 rng(5);
-  for (int i = 0; i < 20'000; ++i) values.push_back(static_cast<std::int64_t>(rng()) >> (rng() % 63));
+  for (int i = 0; i < 20'000; ++i)
+    values.push_back(static_cast<std::int64_t>(rng()) >> (rng() % 63));
   for (int shift = 9; shift < 62; ++shift)  // ties of bf16, and their neighbours
     for (const std::int64_t near : {-1, 0, 1})
       for (const std::int64_t lead : {257, 259}) {
@@ -114,8 +121,10 @@ TEST(Cast, integers_to_narrow_floats_round_once) {
         values.push_back((lead << shift) + near);
         values.push_back(-(lead << shift) + near);
       }
-  const Tensor x = tensor(DType::i64, values), y = cast_all(DType::bf16, x), z = cast_all(DType::f16, x);
-  const Tensor unsigned_y = cast_all(DType::bf16, Tensor(DType::u64, x.shape(), {1}, x.data(), x.owner()));
+  const Tensor x = tensor(DType::i64, values), y = cast_all(DType::bf16, x),
+               z = cast_all(DType::f16, x);
+  const Tensor unsigned_y = cast_all(DType::bf16,
+                                     Tensor(DType::u64, x.shape(), {1}, x.data(), x.owner()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto exact = static_cast<long double>(values[i]);  // 64 bits of precision
     const auto nearest_bf16 = [&](long double v) {
@@ -129,7 +138,9 @@ TEST(Cast, integers_to_narrow_floats_round_once) {
       return f64_to_bf16(v == 0 ? 0.0 : jammed());
     };
     ASSERT_EQ(code_at(y, i), nearest_bf16(exact)) << values[i];
-    ASSERT_EQ(code_at(unsigned_y, i), nearest_bf16(static_cast<long double>(static_cast<std::uint64_t>(values[i])))) << values[i];
+    ASSERT_EQ(code_at(unsigned_y, i),
+              nearest_bf16(static_cast<long double>(static_cast<std::uint64_t>(values[i]))))
+        << values[i];
     ASSERT_EQ(code_at(z, i), f64_to_f16(static_cast<double>(values[i]))) << values[i];
   }
 }
@@ -153,7 +164,8 @@ TEST(Cast, four_and_two_bit_integers_wrap) {
 }
 
 TEST(Cast, floats_to_integers_saturate) {
-  const std::vector<double> values{0.9, -0.9, 255.5, -128.9, 1e30, -1e30, NAN, HUGE_VAL, -HUGE_VAL, 0x1p63, 0x1p31};
+  const std::vector<double> values{0.9, -0.9,     255.5,     -128.9, 1e30,  -1e30,
+                                   NAN, HUGE_VAL, -HUGE_VAL, 0x1p63, 0x1p31};
   const Tensor x = tensor(DType::f64, values);
   const auto check = [&]<class T>(T) {
     const Tensor y = cast_all(dtype_of<T>::value, x);
@@ -175,7 +187,8 @@ TEST(Cast, floats_to_integers_saturate) {
 TEST(Cast, bools_are_nonzero) {
   const Tensor x = Tensor::from<float>({4}, {0.0f, -0.0f, NAN, 0.25f});
   const Tensor y = cast_all(DType::boolean, x);
-  EXPECT_EQ((std::vector<bool>(y.data_as<bool>(), y.data_as<bool>() + 4)), (std::vector<bool>{false, false, true, true}));
+  EXPECT_EQ((std::vector<bool>(y.data_as<bool>(), y.data_as<bool>() + 4)),
+            (std::vector<bool>{false, false, true, true}));
   const Tensor z = cast_all(DType::f8e4m3fn, y);
   EXPECT_EQ(small_to_f32(DType::f8e4m3fn, z.data_as<std::uint8_t>()[3]), 1.0f);
 }

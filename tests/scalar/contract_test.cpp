@@ -1,6 +1,6 @@
+#include "scalar/contract.h"
 #include "base/float_formats.h"
 #include "scalar/builder.h"
-#include "scalar/contract.h"
 #include "scalar/run.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ namespace {
 std::vector<float> random_floats(std::int64_t n, unsigned seed) {
   std::mt19937 rng(seed);
   std::vector<float> out;
-  for (std::int64_t i = 0; i < n; ++i) out.push_back(std::uniform_real_distribution<float>(-2, 2)(rng));
+  for (std::int64_t i = 0; i < n; ++i)
+    out.push_back(std::uniform_real_distribution<float>(-2, 2)(rng));
   return out;
 }
 
@@ -22,7 +23,9 @@ std::vector<float> random_floats(std::int64_t n, unsigned seed) {
 Tensor product(Contract c, const Tensor& a, const Tensor& b, DType type, Shape shape,
                std::vector<std::int64_t> leading = {}) {
   Builder builder("product");
-  const auto dynamic = [](const Tensor& t) { return std::vector<std::int64_t>(t.shape().size(), -1); };
+  const auto dynamic = [](const Tensor& t) {
+    return std::vector<std::int64_t>(t.shape().size(), -1);
+  };
   c.a = builder.buffer({"a", a.dtype(), Access::in, dynamic(a), a.contiguous()});
   c.b = builder.buffer({"b", b.dtype(), Access::in, dynamic(b), b.contiguous()});
   c.c = builder.buffer({"c", type, Access::out, std::vector<std::int64_t>(shape.size(), -1)});
@@ -34,7 +37,9 @@ Tensor product(Contract c, const Tensor& a, const Tensor& b, DType type, Shape s
   return out;
 }
 
-template <bool fused> float dot(const float* a, std::int64_t a_step, const float* b, std::int64_t b_step, std::int64_t n) {
+template <bool fused>
+float dot(const float* a, std::int64_t a_step, const float* b, std::int64_t b_step,
+          std::int64_t n) {
   float sum = 0;
   for (std::int64_t k = 0; k < n; ++k) {
     if (fused) {
@@ -60,7 +65,8 @@ TEST(Contract, sums_with_one_accumulator_an_element) {
       // Packed copies of what is stored, and strided views of the original.
       const Tensor x = ta ? a_stored : a, y = tb ? b_stored : b;
       for (const bool packed : {true, false}) {
-        const Tensor out = product(c, packed ? x.packed() : x, packed ? y.packed() : y, DType::f32, {m, n});
+        const Tensor out = product(c, packed ? x.packed() : x, packed ? y.packed() : y, DType::f32,
+                                   {m, n});
         for (std::int64_t i = 0; i < m; ++i) {
           for (std::int64_t j = 0; j < n; ++j) {
             const float *p = a.data_as<float>() + i * k, *q = b.data_as<float>() + j;
@@ -74,7 +80,8 @@ TEST(Contract, sums_with_one_accumulator_an_element) {
 }
 
 TEST(Contract, takes_vectors_and_leading_indices) {
-  const Tensor a = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6}), b = Tensor::from<float>({2, 3, 2}, {9, 9, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6});
+  const Tensor a = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
+               b = Tensor::from<float>({2, 3, 2}, {9, 9, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6});
   Contract row;
   row.a_vector = true, row.a_leading = 1, row.b_leading = 1, row.c_leading = 1;
   const Tensor y = product(row, a, b, DType::f32, {3, 2}, {1, 1, 2});
@@ -103,15 +110,19 @@ TEST(Contract, half_floats_round_once_at_the_end) {
 }
 
 TEST(Contract, integers_wrap_in_the_type_of_the_result) {
-  const Tensor a = Tensor::from<std::uint8_t>({1, 2}, {200, 255}), b = Tensor::from<std::int8_t>({2, 1}, {-100, 127});
-  EXPECT_EQ(product({}, a, b, DType::i32, {1, 1}).data_as<std::int32_t>()[0], 200 * -100 + 255 * 127);
-  EXPECT_EQ(product({}, a, b, DType::i8, {1, 1}).data_as<std::int8_t>()[0], static_cast<std::int8_t>(200 * -100 + 255 * 127));
+  const Tensor a = Tensor::from<std::uint8_t>({1, 2}, {200, 255}),
+               b = Tensor::from<std::int8_t>({2, 1}, {-100, 127});
+  EXPECT_EQ(product({}, a, b, DType::i32, {1, 1}).data_as<std::int32_t>()[0],
+            200 * -100 + 255 * 127);
+  EXPECT_EQ(product({}, a, b, DType::i8, {1, 1}).data_as<std::int8_t>()[0],
+            static_cast<std::int8_t>(200 * -100 + 255 * 127));
   const Tensor big = Tensor::from<std::int64_t>({1, 1}, {INT64_MAX});
   EXPECT_EQ(product({}, big, big, DType::i64, {1, 1}).data_as<std::int64_t>()[0], 1);
 }
 
 TEST(Contract, empty_sums_are_zero) {
-  const Tensor y = product({}, Tensor(DType::f32, {2, 0}), Tensor(DType::f32, {0, 3}), DType::f32, {2, 3});
+  const Tensor y = product({}, Tensor(DType::f32, {2, 0}), Tensor(DType::f32, {0, 3}), DType::f32,
+                           {2, 3});
   for (int i = 0; i < 6; ++i) EXPECT_EQ(y.data_as<float>()[i], 0.0f);
 }
 

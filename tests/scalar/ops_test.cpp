@@ -11,8 +11,8 @@ namespace {
 using Wide = __int128;
 
 template <class T> class Integers : public testing::Test {};
-using IntegerTypes = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-                                    std::uint16_t, std::uint32_t, std::uint64_t>;
+using IntegerTypes = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                                    std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(Integers, IntegerTypes);
 
 template <class T> Tensor vector_of(const std::vector<T>& values) {
@@ -23,7 +23,8 @@ template <class T> std::vector<T> edges() {
   using Limits = std::numeric_limits<T>;
   std::vector<T> out{Limits::min(), static_cast<T>(Limits::min() + 1), Limits::max(),
                      static_cast<T>(Limits::max() - 1)};
-  for (const int v : {-9, -3, -1, 0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 100}) out.push_back(static_cast<T>(v));
+  for (const int v : {-9, -3, -1, 0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 100})
+    out.push_back(static_cast<T>(v));
   return out;
 }
 
@@ -38,7 +39,8 @@ template <class T> std::pair<Tensor, Tensor> pairs(const std::vector<T>& values)
 template <class T, class F> void integer_op(Op op, F meaning) {
   const std::pair<Tensor, Tensor> both = pairs(edges<T>());
   const Tensor a = both.first, b = both.second;
-  const Tensor y = map(a.dtype(), {a, b}, [&](Builder& s, const auto& v) { return s.binary(op, v[0], v[1]); });
+  const Tensor y = map(a.dtype(), {a, b},
+                       [&](Builder& s, const auto& v) { return s.binary(op, v[0], v[1]); });
   for (std::int64_t i = 0; i < a.size(); ++i) {
     const T p = a.data_as<T>()[i], q = b.data_as<T>()[i];
     ASSERT_EQ(y.data_as<T>()[i], static_cast<T>(meaning(Wide(p), Wide(q))))
@@ -51,8 +53,11 @@ TYPED_TEST(Integers, arithmetic_wraps) {
   const Wide min = std::numeric_limits<T>::min();
   integer_op<T>(Op::add, [](Wide a, Wide b) { return a + b; });
   integer_op<T>(Op::sub, [](Wide a, Wide b) { return a - b; });
-  integer_op<T>(Op::mul, [](Wide a, Wide b) { return static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b)); });
-  integer_op<T>(Op::div, [=](Wide a, Wide b) { return b == 0 ? 0 : (b == -1 && a == min ? min : a / b); });
+  integer_op<T>(Op::mul, [](Wide a, Wide b) {
+    return static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b));
+  });
+  integer_op<T>(Op::div,
+                [=](Wide a, Wide b) { return b == 0 ? 0 : (b == -1 && a == min ? min : a / b); });
   integer_op<T>(Op::rem, [](Wide a, Wide b) { return b == 0 ? 0 : a % b; });
 }
 
@@ -66,7 +71,9 @@ TYPED_TEST(Integers, bits) {
   integer_op<T>(Op::shl, [=](Wide a, Wide b) {
     return out(b) ? 0 : static_cast<Wide>(static_cast<unsigned __int128>(a) << static_cast<int>(b));
   });
-  integer_op<T>(Op::shr, [=](Wide a, Wide b) { return out(b) ? (a < 0 ? -1 : 0) : a >> static_cast<int>(b); });
+  integer_op<T>(Op::shr, [=](Wide a, Wide b) {
+    return out(b) ? (a < 0 ? -1 : 0) : a >> static_cast<int>(b);
+  });
 }
 
 TYPED_TEST(Integers, comparisons_and_signs) {
@@ -74,13 +81,16 @@ TYPED_TEST(Integers, comparisons_and_signs) {
   const std::pair<Tensor, Tensor> both = pairs(edges<T>());
   const Tensor a = both.first, b = both.second;
   const auto compare = [&](Op op) {
-    return map(DType::boolean, {a, b}, [&](Builder& s, const auto& v) { return s.binary(op, v[0], v[1]); });
+    return map(DType::boolean, {a, b},
+               [&](Builder& s, const auto& v) { return s.binary(op, v[0], v[1]); });
   };
   const auto one = [&](auto f) {
     return map(a.dtype(), {a, b}, [&](Builder&, const std::vector<Ex>& v) { return f(v); });
   };
-  const Tensor eq = compare(Op::eq), ne = compare(Op::ne), lt = compare(Op::lt), le = compare(Op::le);
-  const Tensor neg = one([](const auto& v) { return -v[0]; }), inv = one([](const auto& v) { return ~v[0]; });
+  const Tensor eq = compare(Op::eq), ne = compare(Op::ne), lt = compare(Op::lt),
+               le = compare(Op::le);
+  const Tensor neg = one([](const auto&v) { return -v[0]; }),
+               inv = one([](const auto&v) { return ~v[0]; });
   const Tensor low = one([](const auto& v) { return min(v[0], v[1]); });
   const Tensor high = one([](const auto& v) { return max(v[0], v[1]); });
   const Tensor size = one([](const auto& v) { return abs(v[0]); });
@@ -102,12 +112,14 @@ TYPED_TEST(Integers, convert_to_each_other_by_wrapping) {
   using T = TypeParam;
   const Tensor a = vector_of(edges<T>());
   const auto to = [&]<class U>(U) {
-    const Tensor y = map(dtype_of<U>::value, {a}, [](Builder&, const auto& v) { return cast(dtype_of<U>::value, v[0]); });
+    const Tensor y = map(dtype_of<U>::value, {a},
+                         [](Builder&, const auto& v) { return cast(dtype_of<U>::value, v[0]); });
     for (std::int64_t i = 0; i < a.size(); ++i)
       ASSERT_EQ(y.data_as<U>()[i], static_cast<U>(a.data_as<T>()[i]));
   };
   to(std::int8_t{}), to(std::int16_t{}), to(std::int32_t{}), to(std::int64_t{}), to(std::uint8_t{});
-  to(std::uint16_t{}), to(std::uint32_t{}), to(std::uint64_t{}), to(float{}), to(double{}), to(bool{});
+  to(std::uint16_t{}), to(std::uint32_t{}), to(std::uint64_t{}), to(float{}), to(double{}),
+      to(bool{});
 }
 
 template <class T> class Floats : public testing::Test {};
@@ -116,13 +128,29 @@ TYPED_TEST_SUITE(Floats, FloatTypes);
 
 template <class T> std::vector<T> float_edges() {
   using Limits = std::numeric_limits<T>;
-  return {T(0), T(-0.0), T(1), T(-1), T(0.5), T(2.5), T(-3.5), T(1e-3), Limits::infinity(), -Limits::infinity(),
-          Limits::quiet_NaN(), Limits::max(), Limits::lowest(), Limits::min(), Limits::denorm_min(), T(1e10)};
+  return {T(0),
+          T(-0.0),
+          T(1),
+          T(-1),
+          T(0.5),
+          T(2.5),
+          T(-3.5),
+          T(1e-3),
+          Limits::infinity(),
+          -Limits::infinity(),
+          Limits::quiet_NaN(),
+          Limits::max(),
+          Limits::lowest(),
+          Limits::min(),
+          Limits::denorm_min(),
+          T(1e10)};
 }
 
 template <class T> void same(T got, T want, const char* what) {
   if (want != want) ASSERT_TRUE(got != got) << what;
-  else ASSERT_TRUE(got == want && std::signbit(got) == std::signbit(want)) << what << " " << got << " " << want;
+  else
+    ASSERT_TRUE(got == want && std::signbit(got) == std::signbit(want))
+        << what << " " << got << " " << want;
 }
 
 TYPED_TEST(Floats, arithmetic_is_ieee) {
@@ -130,27 +158,47 @@ TYPED_TEST(Floats, arithmetic_is_ieee) {
   const std::pair<Tensor, Tensor> both = pairs(float_edges<T>());
   const Tensor a = both.first, b = both.second;
   const auto check = [&](const char* what, auto built, auto meaning) {
-    const Tensor y = map(a.dtype(), {a, b}, [&](Builder&, const std::vector<Ex>& v) { return built(v[0], v[1]); });
+    const Tensor y = map(a.dtype(), {a, b},
+                         [&](Builder&, const std::vector<Ex>& v) { return built(v[0], v[1]); });
     for (std::int64_t i = 0; i < a.size(); ++i)
       same<T>(y.data_as<T>()[i], meaning(a.data_as<T>()[i], b.data_as<T>()[i]), what);
   };
-  check("add", [](Ex p, Ex q) { return p + q; }, [](T p, T q) { return p + q; });
-  check("sub", [](Ex p, Ex q) { return p - q; }, [](T p, T q) { return p - q; });
-  check("mul", [](Ex p, Ex q) { return p * q; }, [](T p, T q) { return p * q; });
-  check("div", [](Ex p, Ex q) { return p / q; }, [](T p, T q) { return p / q; });
-  check("rem", [](Ex p, Ex q) { return p % q; }, [](T p, T q) { return std::fmod(p, q); });
-  check("fma", [](Ex p, Ex q) { return fma(p, q, p); }, [](T p, T q) { return std::fma(p, q, p); });
-  check("neg", [](Ex p, Ex) { return -p; }, [](T p, T) { return -p; });
-  check("sqrt", [](Ex p, Ex) { return sqrt(p); }, [](T p, T) { return std::sqrt(p); });
-  check("floor", [](Ex p, Ex) { return floor(p); }, [](T p, T) { return std::floor(p); });
-  check("ceil", [](Ex p, Ex) { return ceil(p); }, [](T p, T) { return std::ceil(p); });
-  check("trunc", [](Ex p, Ex) { return trunc(p); }, [](T p, T) { return std::trunc(p); });
-  check("round", [](Ex p, Ex) { return round_even(p); }, [](T p, T) { return std::nearbyint(p); });
-  check("abs", [](Ex p, Ex) { return abs(p); }, [](T p, T) { return std::abs(p); });
-  check("select", [](Ex p, Ex q) { return select(p < q, p, 2); }, [](T p, T q) { return p < q ? p : T(2); });
+  check(
+      "add", [](Ex p, Ex q) { return p + q; }, [](T p, T q) { return p + q; });
+  check(
+      "sub", [](Ex p, Ex q) { return p - q; }, [](T p, T q) { return p - q; });
+  check(
+      "mul", [](Ex p, Ex q) { return p * q; }, [](T p, T q) { return p * q; });
+  check(
+      "div", [](Ex p, Ex q) { return p / q; }, [](T p, T q) { return p / q; });
+  check(
+      "rem", [](Ex p, Ex q) { return p % q; }, [](T p, T q) { return std::fmod(p, q); });
+  check(
+      "fma", [](Ex p, Ex q) { return fma(p, q, p); }, [](T p, T q) { return std::fma(p, q, p); });
+  check(
+      "neg", [](Ex p, Ex) { return -p; }, [](T p, T) { return -p; });
+  check(
+      "sqrt", [](Ex p, Ex) { return sqrt(p); }, [](T p, T) { return std::sqrt(p); });
+  check(
+      "floor", [](Ex p, Ex) { return floor(p); }, [](T p, T) { return std::floor(p); });
+  check(
+      "ceil", [](Ex p, Ex) { return ceil(p); }, [](T p, T) { return std::ceil(p); });
+  check(
+      "trunc", [](Ex p, Ex) { return trunc(p); }, [](T p, T) { return std::trunc(p); });
+  check(
+      "round", [](Ex p, Ex) { return round_even(p); }, [](T p, T) { return std::nearbyint(p); });
+  check(
+      "abs", [](Ex p, Ex) { return abs(p); }, [](T p, T) { return std::abs(p); });
+  check(
+      "select", [](Ex p, Ex q) { return select(p < q, p, 2); },
+      [](T p, T q) { return p < q ? p : T(2); });
   const auto nan = [](T p, T q) { return p != p ? p : q; };
-  check("min", [](Ex p, Ex q) { return min(p, q); }, [=](T p, T q) { return p != p || q != q ? nan(p, q) : (p < q ? p : q); });
-  check("max", [](Ex p, Ex q) { return max(p, q); }, [=](T p, T q) { return p != p || q != q ? nan(p, q) : (q < p ? p : q); });
+  check(
+      "min", [](Ex p, Ex q) { return min(p, q); },
+      [=](T p, T q) { return p != p || q != q ? nan(p, q) : (p < q ? p : q); });
+  check(
+      "max", [](Ex p, Ex q) { return max(p, q); },
+      [=](T p, T q) { return p != p || q != q ? nan(p, q) : (q < p ? p : q); });
 }
 
 TYPED_TEST(Floats, comparisons_are_false_for_nan) {
@@ -158,7 +206,8 @@ TYPED_TEST(Floats, comparisons_are_false_for_nan) {
   const std::pair<Tensor, Tensor> both = pairs(float_edges<T>());
   const Tensor a = both.first, b = both.second;
   const auto check = [&](Op op, auto meaning) {
-    const Tensor y = map(DType::boolean, {a, b}, [&](Builder& s, const auto& v) { return s.binary(op, v[0], v[1]); });
+    const Tensor y = map(DType::boolean, {a, b},
+                         [&](Builder& s, const auto& v) { return s.binary(op, v[0], v[1]); });
     for (std::int64_t i = 0; i < a.size(); ++i)
       ASSERT_EQ(y.data_as<bool>()[i], meaning(a.data_as<T>()[i], b.data_as<T>()[i])) << name(op);
   };
@@ -169,9 +218,11 @@ TYPED_TEST(Floats, comparisons_are_false_for_nan) {
 }
 
 TEST(Ops, bool_logic) {
-  const Tensor a = Tensor::from<bool>({4}, {false, false, true, true}), b = Tensor::from<bool>({4}, {false, true, false, true});
+  const Tensor a = Tensor::from<bool>({4}, {false, false, true, true}),
+               b = Tensor::from<bool>({4}, {false, true, false, true});
   const auto table = [&](auto f) {
-    const Tensor y = map(DType::boolean, {a, b}, [&](Builder&, const std::vector<Ex>& v) { return f(v[0], v[1]); });
+    const Tensor y = map(DType::boolean, {a, b},
+                         [&](Builder&, const std::vector<Ex>& v) { return f(v[0], v[1]); });
     int bits = 0;
     for (int i = 0; i < 4; ++i) bits = bits * 2 + y.data_as<bool>()[i];
     return bits;
@@ -203,9 +254,11 @@ TEST(Ops, half_floats_round_after_every_operation) {
 TEST(Ops, strings_and_complex_numbers_move_and_compare) {
   const Tensor a = Tensor::from<std::string>({3}, {"x", "", "long enough to live elsewhere"});
   const Tensor b = Tensor::from<std::string>({3}, {"x", "y", "long enough to live elsewhere"});
-  const Tensor same = map(DType::boolean, {a, b}, [](Builder&, const auto& v) { return v[0] == v[1]; });
+  const Tensor same = map(DType::boolean, {a, b},
+                          [](Builder&, const auto& v) { return v[0] == v[1]; });
   EXPECT_TRUE(same.data_as<bool>()[0] && !same.data_as<bool>()[1] && same.data_as<bool>()[2]);
-  const Tensor pick = map(DType::string, {a, b, same}, [](Builder&, const auto& v) { return select(v[2], v[0], v[1]); });
+  const Tensor pick = map(DType::string, {a, b, same},
+                          [](Builder&, const auto& v) { return select(v[2], v[0], v[1]); });
   EXPECT_EQ(pick.data_as<std::string>()[1], "y");
   EXPECT_EQ(pick.data_as<std::string>()[2], "long enough to live elsewhere");
 
@@ -214,7 +267,8 @@ TEST(Ops, strings_and_complex_numbers_move_and_compare) {
   std::memcpy(c.data(), parts, sizeof(parts));
   const Tensor copy = map(DType::c128, {c}, [](Builder&, const auto& v) { return v[0]; });
   EXPECT_EQ(std::memcmp(copy.data(), parts, sizeof(parts)), 0);
-  const Tensor equal = map(DType::boolean, {c, copy}, [](Builder&, const auto& v) { return v[0] == v[1]; });
+  const Tensor equal = map(DType::boolean, {c, copy},
+                           [](Builder&, const auto& v) { return v[0] == v[1]; });
   EXPECT_TRUE(equal.data_as<bool>()[0]);
   EXPECT_FALSE(equal.data_as<bool>()[1]);
 }

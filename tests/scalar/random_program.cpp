@@ -7,8 +7,8 @@
 namespace rondel::scalar {
 namespace {
 
-const DType computed[] = {DType::f32, DType::f32, DType::f64, DType::i64, DType::i32,
-                          DType::i16, DType::i8,  DType::u64, DType::u32, DType::u16,
+const DType computed[] = {DType::f32, DType::f32, DType::f64,  DType::i64,    DType::i32,
+                          DType::i16, DType::i8,  DType::u64,  DType::u32,    DType::u16,
                           DType::u8,  DType::f16, DType::bf16, DType::boolean};
 const DType stored_only[] = {DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz,
                              DType::f8e8m0,   DType::f4e2m1,     DType::i4,     DType::u4,
@@ -49,10 +49,14 @@ class Generator {
   };
 
   // ------------------------------------------------------------------ choices
-  int one_of(int low, int high) { return low + static_cast<int>(rng_() % static_cast<unsigned>(high - low + 1)); }
+  int one_of(int low, int high) {
+    return low + static_cast<int>(rng_() % static_cast<unsigned>(high - low + 1));
+  }
   bool chance(int n) { return rng_() % static_cast<unsigned>(n) == 0; }
   DType computed_type() { return computed[rng_() % std::size(computed)]; }
-  DType any_type() { return chance(4) ? stored_only[rng_() % std::size(stored_only)] : computed_type(); }
+  DType any_type() {
+    return chance(4) ? stored_only[rng_() % std::size(stored_only)] : computed_type();
+  }
 
   // ------------------------------------------------------------------ buffers
   void bind(Access access, DType t, Shape shape, int layout) {
@@ -175,7 +179,8 @@ class Generator {
   Ex expression(DType t, int depth) {
     if (depth >= 4 || chance(4)) return leaf(t);
     if (is_complex(t)) return chance(2) ? select(condition(depth + 1), leaf(t), leaf(t)) : leaf(t);
-    if (chance(5)) return select(condition(depth + 1), expression(t, depth + 1), expression(t, depth + 1));
+    if (chance(5))
+      return select(condition(depth + 1), expression(t, depth + 1), expression(t, depth + 1));
     if (chance(5)) return b_.cast(t, expression(computed_type(), depth + 1), chance(2));
     if (t == DType::boolean) return condition(depth);
     if (is_small_float(t) || (is_integer(t) && file_bits(t) < 8))
@@ -184,7 +189,7 @@ class Generator {
   }
 
   Ex integer(DType t, int depth) {
-    static const Op ops[] = {Op::add, Op::sub, Op::mul, Op::div,  Op::rem,
+    static const Op ops[] = {Op::add,  Op::sub, Op::mul,  Op::div, Op::rem,
                              Op::band, Op::bor, Op::bxor, Op::shl, Op::shr};
     if (chance(8)) return chance(2) ? -expression(t, depth) : ~expression(t, depth);
     if (chance(8)) return min(expression(t, depth), expression(t, depth));
@@ -229,7 +234,8 @@ class Generator {
     loads_ = 6;
     if (depth >= 3) return store();
     switch (one_of(0, 9)) {
-      case 0: case 1: return depth < 2 ? counted_loop(depth) : store();
+      case 0:
+      case 1: return depth < 2 ? counted_loop(depth) : store();
       case 2: return carried_loop(depth);
       case 3: return while_loop(depth);
       case 4: return branch(depth);
@@ -282,12 +288,15 @@ class Generator {
   void counted_loop(int depth) {
     const Ex lo = b_.index(one_of(-1, 1)), hi = bound();
     const std::uint8_t flags = chance(3) ? interruptible : std::uint8_t{0};
-    b_.for_each(lo, hi, [&](Ex i) {
-      scope([&] {
-        pool_.push_back(i);
-        statements(depth + 1);
-      });
-    }, flags);
+    b_.for_each(
+        lo, hi,
+        [&](Ex i) {
+          scope([&] {
+            pool_.push_back(i);
+            statements(depth + 1);
+          });
+        },
+        flags);
   }
 
   std::vector<Ex> initial() {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-/// Random scalar programs: nested loops, ifs, carried values, conditional loops, checks, reductions,
-/// products, loads and stores through all kinds of strides, all types. Two executors must agree on
-/// them bit for bit, but for the bits of NaN, which the programs never look at.
+/// Random scalar programs: nested loops, ifs, carried values, conditional loops, checks,
+/// reductions, products, loads and stores through all kinds of strides, all types. Two executors
+/// must agree on them bit for bit, but for the bits of NaN, which the programs never look at.
 namespace rondel::scalar {
 
 struct RandomProgram {

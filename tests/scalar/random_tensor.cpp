@@ -13,9 +13,9 @@ namespace {
 using Random = std::mt19937_64;
 
 std::uint64_t random_float_bits(Random& rng, DType t) {
-  static const double edges[] = {0.0,     -0.0,    1.0,        -1.0,     0.5,      HUGE_VAL, -HUGE_VAL,
-                                 NAN,     1e-40,   -3e38,      65519.0,  448.0,    1e300,    -1e-310,
-                                 2.5,     -1.5,    2147483648, 9.3e18,   -128.5,   255.5};
+  static const double edges[] = {0.0, -0.0,  1.0,        -1.0,    0.5,    HUGE_VAL, -HUGE_VAL,
+                                 NAN, 1e-40, -3e38,      65519.0, 448.0,  1e300,    -1e-310,
+                                 2.5, -1.5,  2147483648, 9.3e18,  -128.5, 255.5};
   const auto small = std::uniform_real_distribution<double>(-4, 4)(rng);
   const double value = rng() % 4 ? small : edges[rng() % std::size(edges)];
   if (t == DType::f64) return std::bit_cast<std::uint64_t>(value);
@@ -28,7 +28,8 @@ std::uint64_t random_bits(Random& rng, DType t) {
   if (is_float(t)) return random_float_bits(rng, t);
   if (is_complex(t)) {
     const auto part = t == DType::c64 ? DType::f32 : DType::f64;
-    return random_float_bits(rng, part) | (t == DType::c64 ? random_float_bits(rng, part) << 32 : 0);
+    return random_float_bits(rng, part) |
+           (t == DType::c64 ? random_float_bits(rng, part) << 32 : 0);
   }
   const int bits = file_bits(t);
   std::uint64_t value = rng() % 3 ? rng() % 11 - 5 : rng();
@@ -51,7 +52,8 @@ std::vector<std::uint64_t> comparable(const Tensor& t, const char* at) {
   };
   constexpr std::uint64_t some_nan = 0x7ff7;
   switch (t.dtype()) {
-    case DType::f64: case DType::c128:
+    case DType::f64:
+    case DType::c128:
       for (auto& w : words) w = nan64(w) ? some_nan : w;
       break;
     case DType::f32: words[0] = nan32(words[0]) ? some_nan : words[0]; break;
@@ -75,7 +77,8 @@ std::vector<char*> addresses(const Tensor& t) {
   const auto bytes = static_cast<std::int64_t>(byte_size(t.dtype()));
   for (std::int64_t n = t.size(); n > 0; --n) {
     std::int64_t offset = 0;
-    for (std::size_t axis = 0; axis < index.size(); ++axis) offset += index[axis] * t.strides()[axis];
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+      offset += index[axis] * t.strides()[axis];
     out.push_back(static_cast<char*>(t.data()) + offset * bytes);
     for (std::size_t axis = index.size(); axis-- > 0;) {
       if (++index[axis] < t.shape()[axis]) break;

@@ -8,11 +8,11 @@
 /// Running programs in tests: tensors bound in the order of the parameters.
 namespace rondel::scalar {
 
-inline Status run(const Executable& executable, Context& context, const std::vector<Tensor>& tensors,
+inline Status run(const Executable& executable, Context& context,
+                  const std::vector<Tensor>& tensors,
                   const std::vector<std::int64_t>& params = {}) {
   std::vector<View> views;
-  for (const Tensor& t : tensors)
-    views.push_back({t.data(), t.shape().data(), t.strides().data()});
+  for (const Tensor& t : tensors) views.push_back({t.data(), t.shape().data(), t.strides().data()});
   return executable.run(context, views.data(), params.data());
 }
 

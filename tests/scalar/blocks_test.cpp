@@ -71,12 +71,13 @@ TEST(Blocks, loops_of_known_trips_fold) {
   const Ex none = b.for_(b.index(3), b.index(3), {b.index(1)}, add)[0];
   const Ex once = b.for_(b.index(3), b.index(4), {none}, add)[0];
   EXPECT_EQ(b.known(once), 9);
-  b.store(y, {b.index(0)}, once);
+  const Ex zero = b.index(0);
+  b.store(y, {zero}, once);
   EXPECT_EQ(to_text(*b.finish()), R"(program fold
 out y: i64[1]
-  %0 = constant i64 0
-  %1 = constant i64 9
-  store y %0, %1
+  %0 = constant i64 9
+  %1 = constant i64 0
+  store y %1, %0
 )");
 }
 

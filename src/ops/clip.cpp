@@ -16,6 +16,8 @@ void clip_rule(ir::TypeContext& c) {
     if (!c.has(k)) continue;
     require_same_dtype(c, 0, k);
     require_scalar(c, k);
+    if (c.input(0).has_rank() && c.input(k).has_rank())
+      broadcast_onto(c.input(0).extents(), c.input(k).extents());
   }
   same_as_first(c);
 }

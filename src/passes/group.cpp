@@ -106,7 +106,6 @@ class Grouping {
           group.inputs.push_back(v);
       for (const std::size_t k : node.op->value_inputs) {
         if (k >= node.inputs.size() || node.inputs[k] == ValueId::none) continue;
-        if (g_.constant(node.inputs[k]) != nullptr) continue;
         const auto at = std::find(group.inputs.begin(), group.inputs.end(), node.inputs[k]);
         if (at != group.inputs.end())
           group.value_inputs.push_back(static_cast<std::size_t>(at - group.inputs.begin()));

@@ -100,7 +100,7 @@ TEST(Softmax, AlongAnAxis) {
     rms_normalization x=[[3, 4]] s=[1, 2]; epsilon=0.0 -> [[0.848528, 2.262742]]
     batch_normalization x=[[[1, 2]], [[3, 4]]] s=[2] b=[1] m=[2] v=[4]; epsilon=0.0 -> [[[0, 1]], [[2, 3]]]
     instance_normalization x=[[[1, 3], [2, 6]]] s=[1, 2] b=[0, 1]; epsilon=0.0 -> [[[-1, 1], [-1, 3]]]
-    softmax x=[1]; axis=1 -> error: axis 1 is outside [-1, 1)
+    softmax x=[1]; axis=1 -> error: 1 is outside [-1, 1) of a tensor of rank 1
   )");
 }
 

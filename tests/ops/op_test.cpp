@@ -204,6 +204,8 @@ class Reader {
   std::size_t at_ = 0;
 };
 
+bool has_reals(DType t) { return is_float(t) && !is_small_float(t); }
+
 double real(const Tensor& t, std::size_t i) {
   switch (t.dtype()) {
     case DType::f64: return t.data_as<double>()[i];
@@ -214,20 +216,25 @@ double real(const Tensor& t, std::size_t i) {
   }
 }
 
+/// Equal bits; NaNs count as equal, since 0/0 has another sign when it is folded than when it runs.
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   const auto n = static_cast<std::size_t>(a.size());
   if (a.dtype() == DType::string)
     return std::equal(a.data_as<std::string>(), a.data_as<std::string>() + n,
                       b.data_as<std::string>());
-  return std::memcmp(a.data(), b.data(), n * byte_size(a.dtype())) == 0;
+  const std::size_t size = byte_size(a.dtype());
+  for (std::size_t i = 0; i < n; ++i) {
+    if (std::memcmp(a.data_as<char>() + i * size, b.data_as<char>() + i * size, size) == 0)
+      continue;
+    if (!has_reals(a.dtype()) || !std::isnan(real(a, i)) || !std::isnan(real(b, i))) return false;
+  }
+  return true;
 }
 
 bool near(const Tensor& got, const Tensor& want, double tolerance) {
   if (got.dtype() != want.dtype() || got.shape() != want.shape()) return false;
-  if (got.dtype() != DType::f32 && got.dtype() != DType::f64 && got.dtype() != DType::f16 &&
-      got.dtype() != DType::bf16)
-    return same_bits(got, want);
+  if (!has_reals(got.dtype())) return same_bits(got, want);
   for (std::size_t i = 0; i < static_cast<std::size_t>(got.size()); ++i) {
     const double x = real(got, i), y = real(want, i);
     const bool equal = x == y || (std::isnan(x) && std::isnan(y));
@@ -325,8 +332,7 @@ std::string to_text(const Tensor& t) {
     text += i == 0 ? "" : ", ";
     if (t.dtype() == DType::string) text += t.data_as<std::string>()[i];
     else if (t.dtype() == DType::boolean) text += t.data_as<bool>()[i] ? "true" : "false";
-    else if (is_float(t.dtype()) && !is_small_float(t.dtype()))
-      text += fmt::format("{}", real(t, i));
+    else if (has_reals(t.dtype())) text += fmt::format("{}", real(t, i));
     else {
       std::int64_t bits = 0;
       std::memcpy(&bits, t.data_as<char>() + i * byte_size(t.dtype()), byte_size(t.dtype()));

@@ -1,5 +1,5 @@
 # The libraries that tools/deps.sh puts into RONDEL_DEPS, as imported targets. One that is not there
-# is left out, and with it the folder that borrows it.
+# is left out; the folder that borrows it then says so.
 
 # rondel_dep(target folder file [LINKS targets...] [DEFINES definitions...])
 function(rondel_dep target folder file)

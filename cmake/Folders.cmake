@@ -1,6 +1,6 @@
 # rondel_folder(name path [LINKS folders...] [BORROWS libraries...])
-# One static library rondel_<name> for the sources of src/<path>. A folder without sources, or whose
-# borrowed libraries are missing, is left out, and so are links to it.
+# One static library rondel_<name> for the sources of src/<path>. A folder without sources is left
+# out, and so are links to it.
 function(rondel_folder name path)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LINKS;BORROWS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${path}/*.cpp)
@@ -9,8 +9,7 @@ function(rondel_folder name path)
   endif()
   foreach(library IN LISTS arg_BORROWS)
     if(NOT TARGET ${library})
-      message(WARNING "src/${path} is left out: ${library} was not found (run ./dev setup)")
-      return()
+      message(FATAL_ERROR "src/${path} needs ${library}, which was not found: run ./dev setup")
     endif()
   endforeach()
   add_library(rondel_${name} STATIC ${sources})

@@ -49,7 +49,11 @@ std::optional<Ints> TypeContext::integers(std::size_t k) const {
   if (t == nullptr) return std::nullopt;
   require(t->rank() <= 1 && is_integer(t->dtype()),
           "input {} is {}; expected a list of integers", k, to_text(t->dtype(), t->shape()));
-  const Tensor packed = t->packed();
+  return integers_of(*t);
+}
+
+Ints integers_of(const Tensor& t) {
+  const Tensor packed = t.packed();
   Ints values(static_cast<std::size_t>(packed.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     switch (packed.dtype()) {

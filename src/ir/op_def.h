@@ -18,6 +18,9 @@ class Meaning {
   virtual ~Meaning() = default;
 };
 
+/// The elements of a list of integers (any integer dtype, rank 0 or 1).
+Ints integers_of(const Tensor&);
+
 /// What a type rule sees and says. When compiling, types may be partial and most values unknown;
 /// the same rule runs with exact types and all `value_inputs` before a step runs, so whatever it
 /// accepts has been checked.

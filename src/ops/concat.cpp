@@ -1,0 +1,63 @@
+#include "base/checked.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void concat_rule(ir::TypeContext& c) {
+  require(c.input_count() > 0, "there is nothing to join");
+  const DType dtype = c.input(0).dtype();
+  std::optional<ir::Extents> joined;
+  for (std::size_t k = 0; k < c.input_count(); ++k) {
+    require_tensor(c, k);
+    require_same_dtype(c, 0, k);
+    const ir::Type& x = c.input(k);
+    if (!x.has_rank()) return c.output(0, ir::Type::unranked(dtype));
+    const auto axis = static_cast<std::size_t>(normal_axis(c.attributes().i("axis"), x.rank()));
+    if (!joined) {
+      joined = x.extents();
+      continue;
+    }
+    require(joined->size() == x.extents().size(), "ranks {} and {} differ", joined->size(), x.rank());
+    for (std::size_t a = 0; a < joined->size(); ++a) {
+      ir::Extent& e = (*joined)[a];
+      const ir::Extent& more = x.extents()[a];
+      if (a == axis) {
+        e = e.known() && more.known() ? ir::Extent(checked_add(e.value, more.value)) : ir::Extent();
+        continue;
+      }
+      require(!e.known() || !more.known() || e.value == more.value,
+              "extents {} and {} of axis {} differ; only axis {} is joined", e.value, more.value, a,
+              axis);
+      if (!e.known() && (more.known() || !e.symbolic())) e = more;
+    }
+  }
+  c.output(0, ir::Type::tensor(dtype, *joined));
+}
+
+void concat_nest(Emitter& e) {
+  const auto axis = static_cast<std::size_t>(normal_axis(e.attributes().i("axis"), e.rank(0)));
+  Ex offset = e.builder().index(0);
+  for (std::size_t k = 0; k < e.input_count(); ++k) {
+    const Indices extents = extents_of(e, k);
+    e.builder().for_all(extents, [&](const Indices& in) {
+      Indices out = in;
+      out[axis] = in[axis] + offset;
+      e.store(0, out, e.load(k, in));
+    });
+    offset = offset + extents[axis];
+  }
+}
+
+const ir::OpEntry concat{{
+    .name = "concat",
+    .doc = "y = the inputs joined along `axis`",
+    .inputs = {{"inputs", ir::InputDef::variadic}},
+    .required = {"axis"},
+    .type = concat_rule,
+    .meaning = nest(concat_nest),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

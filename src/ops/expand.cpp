@@ -1,0 +1,47 @@
+#include "base/error.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void expand_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  require_dtype(c, 1, DType::i64);
+  const ir::Type &x = c.input(0), &shape = c.input(1);
+  const auto wanted = c.integers(1);
+  if (wanted && x.has_rank()) {
+    for (const std::int64_t w : *wanted) require(w >= 0, "the shape has a negative extent: {}", w);
+    const auto extents = broadcast_extents(x.extents(), ir::Extents(wanted->begin(), wanted->end()));
+    return c.output(0, extents ? ir::Type::tensor(x.dtype(), *extents)
+                               : ir::Type::unranked(x.dtype()));
+  }
+  const bool counted = x.has_rank() && shape.has_rank() && shape.rank() == 1 && shape.extent(0).known();
+  c.output(0, counted ? ir::Type::ranked(x.dtype(), std::max(x.rank(), shape.extent(0).value))
+                      : ir::Type::unranked(x.dtype()));
+}
+
+std::optional<std::vector<Tensor>> expanded_view(const ir::Attributes&,
+                                                 std::span<const Value> inputs,
+                                                 std::span<const Shape> shapes) {
+  const Tensor& x = inputs[0].tensor();
+  const std::size_t more = shapes[0].size() - x.shape().size();
+  Shape strides(shapes[0].size(), 0);
+  for (std::size_t a = 0; a < x.shape().size(); ++a)
+    if (x.shape()[a] != 1) strides[more + a] = x.strides()[a];
+  return std::vector<Tensor>{x.strided(0, shapes[0], std::move(strides))};
+}
+
+const ir::OpEntry expand{{
+    .name = "expand",
+    .doc = "y = x broadcast with a shape",
+    .inputs = {{"x"}, {"shape"}},
+    .type = expand_rule,
+    .meaning = view(expanded_view, [](Emitter& e, std::size_t,
+                                      const Indices& out) { return e.load_broadcast(0, out); }),
+    .value_inputs = {1},
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,39 @@
+#include "base/checked.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+ir::Extent product(const ir::Type& x, std::int64_t from, std::int64_t to) {
+  std::int64_t p = 1;
+  if (to - from == 1) return x.extent(from);
+  for (std::int64_t a = from; a < to; ++a) {
+    if (!x.extent(a).known()) return {};
+    p = checked_mul(p, x.extent(a).value);
+  }
+  return p;
+}
+
+void flatten_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  const ir::Type& x = c.input(0);
+  if (!x.has_rank()) return c.output(0, ir::Type::ranked(x.dtype(), 2));
+  // The axis may be the rank itself, so it counts in rank + 1 places.
+  std::int64_t axis = c.attributes().i("axis");
+  axis = axis == x.rank() ? axis : normal_axis(axis, std::max<std::int64_t>(x.rank(), 1));
+  c.output(0, ir::Type::tensor(x.dtype(),
+                               ir::Extents{product(x, 0, axis), product(x, axis, x.rank())}));
+}
+
+const ir::OpEntry flatten{{
+    .name = "flatten",
+    .doc = "y = x as a matrix: the axes before `axis` are its rows, the others its columns",
+    .inputs = {{"x"}},
+    .attributes = {{"axis", std::int64_t{1}}},
+    .type = flatten_rule,
+    .meaning = view(reshaped_view, reshaped_element),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

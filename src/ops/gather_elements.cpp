@@ -1,0 +1,41 @@
+#include "base/error.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void gather_elements_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  require_dtypes(c, 1, integer_dtypes());
+  const ir::Type &x = c.input(0), &indices = c.input(1);
+  if (!indices.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
+  if (x.has_rank()) {
+    require(x.rank() == indices.rank(), "ranks {} and {} differ", x.rank(), indices.rank());
+    normal_axis(c.attributes().i("axis"), x.rank());
+  }
+  c.output(0, with_dtype(indices, x.dtype()));
+}
+
+Ex gathered(Emitter& e, std::size_t, const Indices& out) {
+  const std::int64_t axis = normal_axis(e.attributes().i("axis"), e.rank(0));
+  Indices in = out;
+  for (std::int64_t a = 0; a < e.rank(0); ++a) {
+    const auto at = static_cast<std::size_t>(a);
+    in[at] = checked_index(e, a == axis ? e.load(1, out) : out[at], e.extent(0, a), "index");
+  }
+  return e.load(0, in);
+}
+
+const ir::OpEntry gather_elements{{
+    .name = "gather_elements",
+    .doc = "y = x at each index's own place, but along `axis` where the index says",
+    .inputs = {{"x"}, {"indices"}},
+    .attributes = {{"axis", std::int64_t{0}}},
+    .type = gather_elements_rule,
+    .meaning = elements(gathered),
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

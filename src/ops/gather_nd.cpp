@@ -1,0 +1,49 @@
+#include "base/error.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void gather_nd_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  require_dtype(c, 1, DType::i64);
+  const ir::Type &x = c.input(0), &indices = c.input(1);
+  const std::int64_t batch = c.attributes().i("batch_dims");
+  if (!x.has_rank() || !indices.has_rank() || indices.rank() == 0 ||
+      !indices.extent(indices.rank() - 1).known())
+    return c.output(0, ir::Type::unranked(x.dtype()));
+  const std::int64_t depth = indices.extent(indices.rank() - 1).value;
+  require(batch >= 0 && batch < indices.rank() && batch + depth <= x.rank(),
+          "indices of {} coordinates after {} batch axes do not fit rank {}", depth, batch, x.rank());
+  ir::Extents extents(indices.extents().begin(), indices.extents().end() - 1);
+  extents.insert(extents.end(), x.extents().begin() + batch + depth, x.extents().end());
+  c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+}
+
+Ex gathered(Emitter& e, std::size_t, const Indices& out) {
+  const std::int64_t batch = e.attributes().i("batch_dims"), leading = e.rank(1) - 1;
+  const std::int64_t depth = e.rank(0) - batch - (static_cast<std::int64_t>(out.size()) - leading);
+  Indices in(out.begin(), out.begin() + batch);
+  Indices at(out.begin(), out.begin() + leading);
+  at.emplace_back();
+  for (std::int64_t d = 0; d < depth; ++d) {
+    at.back() = e.builder().index(d);
+    in.push_back(checked_index(e, e.load(1, at), e.extent(0, batch + d), "index"));
+  }
+  in.insert(in.end(), out.begin() + leading, out.end());
+  return e.load(0, in);
+}
+
+const ir::OpEntry gather_nd{{
+    .name = "gather_nd",
+    .doc = "y = the slices of x that whole coordinates name, the last axis of indices",
+    .inputs = {{"x"}, {"indices"}},
+    .attributes = {{"batch_dims", std::int64_t{0}}},
+    .type = gather_nd_rule,
+    .meaning = elements(gathered),
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

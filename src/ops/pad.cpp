@@ -1,0 +1,113 @@
+#include "base/checked.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+/// Elements added before and after each axis; negative ones take elements away.
+struct Margins {
+  ir::Ints before, after;
+};
+
+Margins margins_of(const ir::Ints& pads, const std::optional<ir::Ints>& axes, std::int64_t rank) {
+  Margins m{ir::Ints(static_cast<std::size_t>(rank)), ir::Ints(static_cast<std::size_t>(rank))};
+  const std::size_t n = axes ? axes->size() : static_cast<std::size_t>(rank);
+  require(pads.size() == 2 * n, "{} pads for {} axes; expected two an axis", pads.size(), n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto a = axes ? static_cast<std::size_t>(normal_axis((*axes)[i], rank)) : i;
+    m.before[a] = pads[i];
+    m.after[a] = pads[n + i];
+  }
+  return m;
+}
+
+void check_reach(const std::string& mode, std::int64_t before, std::int64_t after,
+                 std::int64_t extent, std::int64_t axis) {
+  if (mode == "constant" || (before <= 0 && after <= 0)) return;
+  require(extent > 0, "axis {} is empty; mode '{}' has nothing to take", axis, mode);
+}
+
+void pad_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  require_dtype(c, 1, DType::i64);
+  const ir::Type& x = c.input(0);
+  const std::string mode = c.attributes().s("mode", "constant");
+  require(mode == "constant" || mode == "reflect" || mode == "edge" || mode == "wrap",
+          "mode is '{}'; expected constant, reflect, edge or wrap", mode);
+  if (c.has(2)) require_same_dtype(c, 0, 2);
+  if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
+  const auto pads = c.integers(1), axes = c.has(3) ? c.integers(3) : std::nullopt;
+  if (!pads || (c.has(3) && !axes)) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
+  const Margins m = margins_of(*pads, axes, x.rank());
+  ir::Extents extents;
+  for (std::int64_t a = 0; a < x.rank(); ++a) {
+    const auto at = static_cast<std::size_t>(a);
+    const std::int64_t more = checked_add(m.before[at], m.after[at]);
+    const ir::Extent& e = x.extent(a);
+    if (!e.known()) {
+      extents.push_back(m.before[at] == 0 && m.after[at] == 0 ? e : ir::Extent());
+      continue;
+    }
+    check_reach(mode, m.before[at], m.after[at], e.value, a);
+    const std::int64_t extent = checked_add(e.value, more);
+    require(extent >= 0, "axis {} of extent {} is padded by {} and {}", a, e.value, m.before[at],
+            m.after[at]);
+    extents.emplace_back(extent);
+  }
+  c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+}
+
+/// Where element `i` of the padded axis comes from; may lie outside in mode constant.
+Ex source(Emitter& e, const std::string& mode, Ex i, Ex extent) {
+  if (mode == "edge") return scalar::max(e.builder().index(0), scalar::min(i, extent - 1));
+  if (mode == "wrap") return (i % extent + extent) % extent;
+  // Reflection has period 2 (extent - 1) and never repeats the edge.
+  const Ex period = scalar::max(e.builder().index(1), (extent - 1) * 2);
+  const Ex phase = (i % period + period) % period;
+  return select(phase < extent, phase, period - phase);
+}
+
+Ex fill(Emitter& e) {
+  if (e.has(2)) return e.load(2, Indices(static_cast<std::size_t>(e.rank(2)), e.builder().index(0)));
+  if (e.dtype(0) == DType::string) unsupported("padding strings needs a constant_value");
+  return e.builder().constant_bits(e.dtype(0), 0);
+}
+
+Ex padded(Emitter& e, std::size_t, const Indices& out) {
+  scalar::Builder& b = e.builder();
+  const std::string mode = e.attributes().s("mode", "constant");
+  const auto axes = e.has(3) ? std::optional(known_integers(e, 3)) : std::nullopt;
+  const Margins m = margins_of(known_integers(e, 1), axes, e.rank(0));
+  Indices in;
+  Ex inside;
+  for (std::size_t a = 0; a < out.size(); ++a) {
+    if (m.before[a] == 0 && m.after[a] == 0) {
+      in.push_back(out[a]);
+      continue;
+    }
+    const Ex extent = e.extent(0, static_cast<std::int64_t>(a)), i = out[a] - m.before[a];
+    in.push_back(mode == "constant" ? i : source(e, mode, i, extent));
+    if (mode != "constant") continue;
+    const Ex within = (i >= b.index(0)) & (i < extent);
+    inside = inside ? inside & within : within;
+  }
+  if (!inside) return e.load(0, in);
+  return b.if_(inside, [&] { return std::vector<Ex>{e.load(0, in)}; },
+               [&] { return std::vector<Ex>{fill(e)}; })[0];
+}
+
+const ir::OpEntry pad{{
+    .name = "pad",
+    .doc = "y = x with elements added before and after each axis",
+    .inputs = {{"x"}, {"pads"}, {"constant_value", ir::InputDef::optional},
+               {"axes", ir::InputDef::optional}},
+    .attributes = {{"mode", std::string("constant")}},
+    .type = pad_rule,
+    .meaning = elements(padded),
+    .value_inputs = {1, 3},
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,28 @@
+#include "ops/scatter.h"
+
+#include "base/error.h"
+
+namespace rondel::ops {
+
+void copy_to_output(Emitter& e) {
+  e.builder().for_all(extents_of(e, 0),
+                      [&](const Indices& i) { e.store(0, i, e.load(0, i)); });
+}
+
+void put_update(Emitter& e, const Indices& at, Ex update) {
+  const std::string how = e.attributes().s("reduction", "none");
+  if (how == "none") return e.store(0, at, update);
+  const Ex old = e.builder().load(e.output_buffer(0), at);
+  if (how == "add") e.store(0, at, old + update);
+  if (how == "mul") e.store(0, at, old * update);
+  if (how == "min") e.store(0, at, scalar::min(old, update));
+  if (how == "max") e.store(0, at, scalar::max(old, update));
+}
+
+void require_reduction(const ir::TypeContext& c) {
+  const std::string how = c.attributes().s("reduction", "none");
+  require(how == "none" || how == "add" || how == "mul" || how == "min" || how == "max",
+          "reduction is '{}'; expected none, add, mul, min or max", how);
+}
+
+}  // namespace rondel::ops

@@ -1,0 +1,29 @@
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void size_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  c.output(0, ir::Type::scalar(DType::i64));
+  if (c.input(0).is_static())
+    c.known(0, Tensor::scalar<std::int64_t>(element_count(c.input(0).static_shape())));
+}
+
+Ex size_element(Emitter& e, std::size_t, const Indices&) {
+  Ex product = e.builder().index(1);
+  for (const Ex extent : extents_of(e, 0)) product = product * extent;
+  return product;
+}
+
+const ir::OpEntry size{{
+    .name = "size",
+    .doc = "y = how many elements x has",
+    .inputs = {{"x"}},
+    .type = size_rule,
+    .meaning = elements(size_element),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

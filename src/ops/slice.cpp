@@ -1,0 +1,143 @@
+#include "base/error.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace rondel::ops {
+namespace {
+
+/// Where a slice begins along an axis, its step, and how many elements it takes.
+struct Range {
+  std::int64_t start = 0, step = 1, count = 0;
+};
+
+/// `start` and `end` as NumPy reads them: negative ones count from the end, then both are clamped.
+Range range_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
+  const auto clamp = [&](std::int64_t v, std::int64_t low, std::int64_t high) {
+    return std::clamp(v < 0 ? (v < -extent ? low : v + extent) : v, low, high);
+  };
+  Range r{0, step, 0};
+  if (step > 0) {
+    r.start = clamp(start, 0, extent);
+    const std::int64_t stop = clamp(end, 0, extent);
+    r.count = stop > r.start ? (stop - r.start - 1) / step + 1 : 0;
+  } else {
+    r.start = clamp(start, -1, extent - 1);
+    const std::int64_t stop = clamp(end, -1, extent - 1);
+    // -step overflows for the least integer; no extent is that large, so one element is taken.
+    const std::int64_t back = step == std::numeric_limits<std::int64_t>::min() ? extent + 1 : -step;
+    r.count = r.start > stop ? (r.start - stop - 1) / back + 1 : 0;
+    if (r.count <= 1) r.step = -1;
+  }
+  if (r.count <= 1 && step > 0) r.step = 1;
+  return r;
+}
+
+/// What the integer operands say, by axis of x; an axis not named is taken whole.
+struct Bounds {
+  ir::Ints starts, ends, steps, axes;
+};
+Bounds bounds_of(ir::Ints starts, ir::Ints ends, std::optional<ir::Ints> axes,
+                 std::optional<ir::Ints> steps, std::int64_t rank) {
+  Bounds b{std::move(starts), std::move(ends), {}, {}};
+  const std::size_t n = b.starts.size();
+  b.steps = steps.value_or(ir::Ints(n, 1));
+  if (axes) {
+    for (const std::int64_t a : *axes) b.axes.push_back(normal_axis(a, rank));
+  } else {
+    b.axes.resize(n);
+    std::iota(b.axes.begin(), b.axes.end(), 0);
+  }
+  require(b.ends.size() == n && b.axes.size() == n && b.steps.size() == n,
+          "{} starts, {} ends, {} axes and {} steps; expected as many of each", n, b.ends.size(),
+          b.axes.size(), b.steps.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    require(b.steps[i] != 0, "the step along axis {} is 0", b.axes[i]);
+    require(b.axes[i] < rank, "there are {} starts for a tensor of rank {}", n, rank);
+    require(std::count(b.axes.begin(), b.axes.end(), b.axes[i]) == 1, "axis {} is named twice",
+            b.axes[i]);
+  }
+  return b;
+}
+
+void slice_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  const ir::Type& x = c.input(0);
+  if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
+  const auto starts = c.integers(1), ends = c.integers(2);
+  const auto axes = c.has(3) ? c.integers(3) : std::nullopt;
+  const auto steps = c.has(4) ? c.integers(4) : std::nullopt;
+  if (!starts || !ends || (c.has(3) && !axes) || (c.has(4) && !steps)) {
+    if (!axes) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
+    ir::Extents extents = x.extents();
+    for (const std::int64_t a : *axes)
+      extents[static_cast<std::size_t>(normal_axis(a, x.rank()))] = ir::Extent();
+    return c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  }
+  const Bounds b = bounds_of(*starts, *ends, axes, steps, x.rank());
+  ir::Extents extents = x.extents();
+  for (std::size_t i = 0; i < b.axes.size(); ++i) {
+    ir::Extent& e = extents[static_cast<std::size_t>(b.axes[i])];
+    e = e.known() ? ir::Extent(range_of(b.starts[i], b.ends[i], b.steps[i], e.value).count)
+                  : ir::Extent();
+  }
+  c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+}
+
+std::optional<std::vector<Tensor>> sliced_view(const ir::Attributes&, std::span<const Value> inputs,
+                                               std::span<const Shape> shapes) {
+  const Tensor& x = inputs[0].tensor();
+  const auto list = [&](std::size_t k) -> std::optional<ir::Ints> {
+    if (k >= inputs.size() || !inputs[k].defined()) return std::nullopt;
+    return ir::integers_of(inputs[k].tensor());
+  };
+  const Bounds b = bounds_of(*list(1), *list(2), list(3), list(4), x.rank());
+  Shape strides = x.strides();
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < b.axes.size(); ++i) {
+    const auto a = static_cast<std::size_t>(b.axes[i]);
+    const Range r = range_of(b.starts[i], b.ends[i], b.steps[i], x.shape()[a]);
+    if (r.count > 0) offset += r.start * strides[a];
+    strides[a] *= r.step;
+  }
+  return std::vector<Tensor>{x.strided(x.size() > 0 ? offset : 0, shapes[0], std::move(strides))};
+}
+
+/// Positions as they are for any extent, so that the code serves all of them.
+Ex sliced_element(Emitter& e, std::size_t, const Indices& out) {
+  const auto list = [&](std::size_t k) -> std::optional<ir::Ints> {
+    if (!e.has(k)) return std::nullopt;
+    return known_integers(e, k);
+  };
+  const Bounds b = bounds_of(*list(1), *list(2), list(3), list(4), e.rank(0));
+  scalar::Builder& p = e.builder();
+  Indices in = out;
+  for (std::size_t i = 0; i < b.axes.size(); ++i) {
+    const auto a = static_cast<std::size_t>(b.axes[i]);
+    const Ex extent = e.extent(0, b.axes[i]);
+    const Ex given = p.index(b.starts[i]);
+    const Ex low = p.index(b.steps[i] > 0 ? 0 : -1);
+    const Ex high = b.steps[i] > 0 ? extent : extent - 1;
+    const Ex counted = b.starts[i] >= 0 ? given : select(given < -extent, low, given + extent);
+    const Ex start = scalar::max(low, scalar::min(counted, high));
+    in[a] = start + out[a] * b.steps[i];
+  }
+  return e.load(0, in);
+}
+
+const ir::OpEntry slice{{
+    .name = "slice",
+    .doc = "y = x[start:end:step, ...] along the axes listed",
+    .inputs = {{"x"}, {"starts"}, {"ends"}, {"axes", ir::InputDef::optional},
+               {"steps", ir::InputDef::optional}},
+    .type = slice_rule,
+    .meaning = view(sliced_view, sliced_element),
+    .value_inputs = {1, 2, 3, 4},
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,91 @@
+#include "base/error.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+#include <numeric>
+
+namespace rondel::ops {
+namespace {
+
+/// The lengths of the parts of `extent` elements: those given, or equal ones, the last perhaps
+/// shorter.
+ir::Ints lengths_of(const std::optional<ir::Ints>& given, std::int64_t parts, std::int64_t extent) {
+  if (given) {
+    const std::int64_t sum = std::accumulate(given->begin(), given->end(), std::int64_t{0});
+    require(static_cast<std::int64_t>(given->size()) == parts, "{} lengths for {} outputs",
+            given->size(), parts);
+    require(sum == extent, "the lengths add up to {}, the extent is {}", sum, extent);
+    return *given;
+  }
+  const std::int64_t each = (extent + parts - 1) / parts;
+  ir::Ints lengths;
+  for (std::int64_t j = 0; j < parts; ++j)
+    lengths.push_back(std::max<std::int64_t>(0, std::min(each, extent - j * each)));
+  return lengths;
+}
+
+void split_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  const ir::Type& x = c.input(0);
+  const auto parts = static_cast<std::int64_t>(c.output_count());
+  const auto given = c.has(1) ? c.integers(1) : std::nullopt;
+  if (given)
+    for (const std::int64_t length : *given) require(length >= 0, "a length is {}", length);
+  for (std::size_t j = 0; j < c.output_count(); ++j) {
+    if (!x.has_rank()) {
+      c.output(j, ir::Type::unranked(x.dtype()));
+      continue;
+    }
+    const auto axis = static_cast<std::size_t>(normal_axis(c.attributes().i("axis"), x.rank()));
+    ir::Extents extents = x.extents();
+    if (extents[axis].known() && (given || !c.has(1)))
+      extents[axis] = lengths_of(given, parts, extents[axis].value)[j];
+    else
+      extents[axis] = given ? ir::Extent((*given)[j]) : ir::Extent();
+    c.output(j, ir::Type::tensor(x.dtype(), std::move(extents)));
+  }
+}
+
+std::optional<std::vector<Tensor>> split_view(const ir::Attributes& attributes,
+                                              std::span<const Value> inputs,
+                                              std::span<const Shape> shapes) {
+  const Tensor& x = inputs[0].tensor();
+  const auto axis = static_cast<std::size_t>(normal_axis(attributes.i("axis"), x.rank()));
+  std::vector<Tensor> parts;
+  std::int64_t offset = 0;
+  for (const Shape& shape : shapes) {
+    parts.push_back(x.strided(x.size() > 0 ? offset * x.strides()[axis] : 0, shape, x.strides()));
+    offset += shape[axis];
+  }
+  return parts;
+}
+
+Ex split_element(Emitter& e, std::size_t j, const Indices& out) {
+  const std::int64_t axis = normal_axis(e.attributes().i("axis"), e.rank(0));
+  Indices in = out;
+  Ex& along = in[static_cast<std::size_t>(axis)];
+  if (e.has(1)) {
+    const ir::Ints lengths = known_integers(e, 1);
+    const auto before = lengths.begin() + static_cast<std::ptrdiff_t>(j);
+    along = along + std::accumulate(lengths.begin(), before, std::int64_t{0});
+  } else {
+    const auto parts = static_cast<std::int64_t>(e.output_count());
+    along = along + (e.extent(0, axis) + (parts - 1)) / parts * static_cast<std::int64_t>(j);
+  }
+  return e.load(0, in);
+}
+
+const ir::OpEntry split{{
+    .name = "split",
+    .doc = "the parts of x along `axis`, of the lengths given or of equal ones",
+    .inputs = {{"x"}, {"lengths", ir::InputDef::optional}},
+    .outputs = {"parts"},
+    .attributes = {{"axis", std::int64_t{0}}, {"num_outputs", std::int64_t{0}}},
+    .type = split_rule,
+    .meaning = view(split_view, split_element),
+    .value_inputs = {1},
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,59 @@
+#include "base/error.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+#include <algorithm>
+
+namespace rondel::ops {
+namespace {
+
+/// The axes that go; without a list, those of extent 1. Nothing where that is not known yet.
+std::optional<ir::Ints> squeezed(const ir::Type& x, bool given, const std::optional<ir::Ints>& axes) {
+  if (given && !axes) return std::nullopt;
+  if (axes) return normal_axes(*axes, x.rank());
+  ir::Ints ones;
+  for (std::int64_t a = 0; a < x.rank(); ++a) {
+    if (!x.extent(a).known() && !x.extent(a).symbolic()) return std::nullopt;
+    if (x.extent(a).value == 1) ones.push_back(a);
+  }
+  const bool unsure = std::ranges::any_of(x.extents(), [](const ir::Extent& e) { return !e.known(); });
+  if (unsure) return std::nullopt;
+  return ones;
+}
+
+void squeeze_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  if (c.has(1)) require_dtype(c, 1, DType::i64);
+  const ir::Type& x = c.input(0);
+  if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
+  const auto gone = squeezed(x, c.has(1), c.has(1) ? c.integers(1) : std::nullopt);
+  if (!gone) {
+    const bool counted = c.has(1) && c.input(1).has_rank() && c.input(1).rank() == 1 &&
+                         c.input(1).extent(0).known() && c.input(1).extent(0).value <= x.rank();
+    return c.output(0, counted ? ir::Type::ranked(x.dtype(), x.rank() - c.input(1).extent(0).value)
+                               : ir::Type::unranked(x.dtype()));
+  }
+  ir::Extents extents;
+  for (std::int64_t a = 0; a < x.rank(); ++a) {
+    if (std::ranges::count(*gone, a) == 0) {
+      extents.push_back(x.extent(a));
+      continue;
+    }
+    require(!x.extent(a).known() || x.extent(a).value == 1,
+            "axis {} has extent {}; only axes of extent 1 can go", a, x.extent(a).value);
+  }
+  c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+}
+
+const ir::OpEntry squeeze{{
+    .name = "squeeze",
+    .doc = "y = x without the axes listed (all of extent 1 where none are)",
+    .inputs = {{"x"}, {"axes", ir::InputDef::optional}},
+    .type = squeeze_rule,
+    .meaning = view(reshaped_view, reshaped_element),
+    .value_inputs = {1},
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

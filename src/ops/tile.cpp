@@ -1,0 +1,48 @@
+#include "base/checked.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void tile_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  require_dtype(c, 1, DType::i64);
+  const ir::Type& x = c.input(0);
+  if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
+  const auto repeats = c.integers(1);
+  if (!repeats) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
+  require(static_cast<std::int64_t>(repeats->size()) == x.rank(), "{} repeats for rank {}",
+          repeats->size(), x.rank());
+  ir::Extents extents;
+  for (std::int64_t a = 0; a < x.rank(); ++a) {
+    const std::int64_t times = (*repeats)[static_cast<std::size_t>(a)];
+    require(times >= 0, "axis {} is repeated {} times", a, times);
+    const ir::Extent& e = x.extent(a);
+    extents.push_back(times == 1 ? e
+                      : e.known() ? ir::Extent(checked_mul(e.value, times)) : ir::Extent());
+  }
+  c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+}
+
+Ex tiled(Emitter& e, std::size_t, const Indices& out) {
+  Indices in;
+  for (std::size_t a = 0; a < out.size(); ++a) {
+    const Ex extent = e.extent(0, static_cast<std::int64_t>(a));
+    in.push_back(e.builder().known(extent) == 1 ? e.builder().index(0) : out[a] % extent);
+  }
+  return e.load(0, in);
+}
+
+const ir::OpEntry tile{{
+    .name = "tile",
+    .doc = "y = x repeated along each axis",
+    .inputs = {{"x"}, {"repeats"}},
+    .type = tile_rule,
+    .meaning = elements(tiled),
+    .value_inputs = {1},
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

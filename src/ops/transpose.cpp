@@ -1,0 +1,64 @@
+#include "base/error.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+#include <algorithm>
+
+namespace rondel::ops {
+namespace {
+
+/// The axis of x that axis a of y is; reversed order where `perm` is not given.
+ir::Ints permutation(const ir::Attributes& attributes, std::int64_t rank) {
+  ir::Ints perm = attributes.ints("perm");
+  if (perm.empty())
+    for (std::int64_t a = rank; a-- > 0;) perm.push_back(a);
+  ir::Ints sorted = perm;
+  std::ranges::sort(sorted);
+  bool whole = static_cast<std::int64_t>(perm.size()) == rank;
+  for (std::size_t a = 0; whole && a < sorted.size(); ++a)
+    whole = sorted[a] == static_cast<std::int64_t>(a);
+  require(whole, "perm {} is no permutation of {} axes", to_text(ir::Attribute(perm)), rank);
+  return perm;
+}
+
+void transpose_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  const ir::Type& x = c.input(0);
+  if (!x.has_rank()) {
+    const auto rank = static_cast<std::int64_t>(c.attributes().ints("perm").size());
+    return c.output(0, rank > 0 ? ir::Type::ranked(x.dtype(), rank) : ir::Type::unranked(x.dtype()));
+  }
+  ir::Extents extents;
+  for (const std::int64_t from : permutation(c.attributes(), x.rank()))
+    extents.push_back(x.extent(from));
+  c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+}
+
+std::optional<std::vector<Tensor>> transposed_view(const ir::Attributes& attributes,
+                                                   std::span<const Value> inputs,
+                                                   std::span<const Shape> shapes) {
+  const Tensor& x = inputs[0].tensor();
+  Shape strides;
+  for (const std::int64_t from : permutation(attributes, x.rank()))
+    strides.push_back(x.strides()[static_cast<std::size_t>(from)]);
+  return std::vector<Tensor>{x.strided(0, shapes[0], std::move(strides))};
+}
+
+Ex transposed_element(Emitter& e, std::size_t, const Indices& out) {
+  Indices in(out.size());
+  const ir::Ints perm = permutation(e.attributes(), e.rank(0));
+  for (std::size_t a = 0; a < out.size(); ++a) in[static_cast<std::size_t>(perm[a])] = out[a];
+  return e.load(0, in);
+}
+
+const ir::OpEntry transpose{{
+    .name = "transpose",
+    .doc = "y = x with its axes in the order `perm` (reversed where it is left out)",
+    .inputs = {{"x"}},
+    .attributes = {{"perm", ir::Ints{}}},
+    .type = transpose_rule,
+    .meaning = view(transposed_view, transposed_element),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

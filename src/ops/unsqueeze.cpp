@@ -1,0 +1,42 @@
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+#include <algorithm>
+
+namespace rondel::ops {
+namespace {
+
+void unsqueeze_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  require_dtype(c, 1, DType::i64);
+  const ir::Type &x = c.input(0), &list = c.input(1);
+  if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
+  const auto axes = c.integers(1);
+  if (!axes) {
+    const bool counted = list.has_rank() && (list.rank() == 0 || list.extent(0).known());
+    const std::int64_t more = !counted ? 0 : list.rank() == 0 ? 1 : list.extent(0).value;
+    return c.output(0, counted ? ir::Type::ranked(x.dtype(), x.rank() + more)
+                               : ir::Type::unranked(x.dtype()));
+  }
+  const std::int64_t rank = x.rank() + static_cast<std::int64_t>(axes->size());
+  const ir::Ints added = normal_axes(*axes, rank);
+  ir::Extents extents;
+  for (std::int64_t a = 0, from = 0; a < rank; ++a) {
+    const bool is_new = std::ranges::count(added, a) > 0;
+    extents.push_back(is_new ? ir::Extent(1) : x.extent(from++));
+  }
+  c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+}
+
+const ir::OpEntry unsqueeze{{
+    .name = "unsqueeze",
+    .doc = "y = x with axes of extent 1 at the places listed, which count in y",
+    .inputs = {{"x"}, {"axes"}},
+    .type = unsqueeze_rule,
+    .meaning = view(reshaped_view, reshaped_element),
+    .value_inputs = {1},
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

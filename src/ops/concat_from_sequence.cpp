@@ -1,0 +1,63 @@
+#include "base/checked.h"
+#include "ops/sequences.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void join_rule(ir::TypeContext& c) {
+  const ir::Type& element = element_type(c, 0);
+  if (!element.has_rank()) return c.output(0, ir::Type::unranked(element.dtype()));
+  const bool fresh = c.attributes().flag("new_axis");
+  const std::int64_t rank = element.rank() + (fresh ? 1 : 0);
+  const std::int64_t axis = normal_axis(c.attributes().i("axis"), rank);
+  ir::Extents extents = element.extents();
+  if (fresh) extents.insert(extents.begin() + axis, ir::Extent());
+  else extents[static_cast<std::size_t>(axis)] = ir::Extent();
+  c.output(0, ir::Type::tensor(element.dtype(), std::move(extents)));
+}
+
+kernels::Kernel joiner(const ir::Node& node, std::span<const ir::Type>) {
+  const bool fresh = node.attributes.flag("new_axis");
+  return [fresh, wanted = node.attributes.i("axis")](kernels::KernelCall& call) {
+    const auto& items = *call.value(0).sequence().items;
+    require(!items.empty(), "the sequence is empty; there is nothing to join");
+    const std::int64_t rank = items[0].rank() + (fresh ? 1 : 0);
+    const auto axis = static_cast<std::size_t>(normal_axis(wanted, rank));
+    Shape shape = items[0].shape();
+    if (fresh) shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 0);
+    else shape[axis] = 0;
+    for (const Tensor& t : items) {
+      Shape expected = items[0].shape();
+      if (!fresh && t.rank() == items[0].rank()) expected[axis] = t.shape()[axis];
+      require(t.shape() == expected, "{} and {} cannot be joined along axis {}",
+              to_text(t.dtype(), t.shape()), to_text(items[0].dtype(), items[0].shape()), axis);
+      shape[axis] = checked_add(shape[axis], fresh ? 1 : t.shape()[axis]);
+    }
+    const Tensor y = call.make(0, items[0].dtype(), shape);
+    std::int64_t offset = 0;
+    for (const Tensor& t : items) {
+      Shape part = y.shape();
+      part[axis] = fresh ? 1 : t.shape()[axis];
+      const Tensor place = y.strided(y.size() > 0 ? offset * y.strides()[axis] : 0, part, y.strides());
+      (fresh ? place.at(static_cast<std::int64_t>(axis), 0) : place).assign(t);
+      offset += part[axis];
+    }
+  };
+}
+
+const ir::OpEntry concat_from_sequence{{
+    .name = "concat_from_sequence",
+    .doc = "the tensors of a sequence joined along an axis, a new one with `new_axis`",
+    .inputs = {{"sequence"}},
+    .outputs = {"joined"},
+    .attributes = {{"new_axis", std::int64_t{0}}},
+    .required = {"axis"},
+    .type = join_rule,
+    .meaning = kernel(joiner),
+    .can_fail = true,
+    .opaque = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,29 @@
+#include "base/error.h"
+#include "ops/sequences.h"
+
+namespace rondel::ops {
+namespace {
+
+void get(kernels::KernelCall& call) {
+  if (!call.value(0).is_optional()) return call.set(0, call.value(0));
+  const auto& held = call.value(0).optional().held;
+  require(held != nullptr, "the optional is empty");
+  call.set(0, *held);
+}
+
+const ir::OpEntry optional_get_element{{
+    .name = "optional_get_element",
+    .doc = "what an optional holds; a value that is no optional is passed on",
+    .inputs = {{"value"}},
+    .outputs = {"element"},
+    .type =
+        [](ir::TypeContext& c) {
+          c.output(0, c.input(0).is_optional() ? c.input(0).element() : c.input(0));
+        },
+    .meaning = plain_kernel(get),
+    .can_fail = true,
+    .opaque = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,34 @@
+#include "ops/sequences.h"
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+namespace {
+
+void erase_rule(ir::TypeContext& c) {
+  element_type(c, 0);
+  if (c.has(1)) require_dtypes(c, 1, integer_dtypes());
+  c.output(0, c.input(0));
+}
+
+void erase(kernels::KernelCall& call) {
+  const Sequence& before = call.value(0).sequence();
+  const Value last = Tensor::scalar<std::int64_t>(-1);
+  const std::size_t at = position_in(call.has(1) ? call.value(1) : last, before.size(), false);
+  std::vector<Tensor> items = *before.items;
+  items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
+  call.set(0, sequence_of(before.dtype, std::move(items)));
+}
+
+const ir::OpEntry sequence_erase{{
+    .name = "sequence_erase",
+    .doc = "the sequence without the tensor at a position, or the last one",
+    .inputs = {{"sequence"}, {"position", ir::InputDef::optional}},
+    .outputs = {"sequence"},
+    .type = erase_rule,
+    .meaning = plain_kernel(erase),
+    .can_fail = true,
+    .opaque = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,26 @@
+#include "ops/sequences.h"
+
+namespace rondel::ops {
+namespace {
+
+void length(kernels::KernelCall& call) {
+  const Tensor n = call.make(0, DType::i64, {});
+  *n.data_as<std::int64_t>() = static_cast<std::int64_t>(call.value(0).sequence().size());
+}
+
+const ir::OpEntry sequence_length{{
+    .name = "sequence_length",
+    .doc = "how many tensors a sequence has",
+    .inputs = {{"sequence"}},
+    .outputs = {"length"},
+    .type =
+        [](ir::TypeContext& c) {
+          element_type(c, 0);
+          c.output(0, ir::Type::scalar(DType::i64));
+        },
+    .meaning = plain_kernel(length),
+    .opaque = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

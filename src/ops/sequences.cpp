@@ -1,0 +1,30 @@
+#include "ops/sequences.h"
+
+#include "base/error.h"
+
+namespace rondel::ops {
+
+const ir::Type& element_type(const ir::TypeContext& c, std::size_t k) {
+  require(c.input(k).is_sequence(), "input {} is {}; expected a sequence", k, to_text(c.input(k)));
+  return c.input(k).element();
+}
+
+std::size_t position_in(const Value& position, std::size_t n, bool end) {
+  const ir::Ints at = ir::integers_of(position.tensor());
+  require(at.size() == 1, "the position is {}; expected one integer", to_text(position));
+  const auto count = static_cast<std::int64_t>(n);
+  const std::int64_t most = end ? count : count - 1;
+  require(at[0] >= -count && at[0] <= most, "position {} is out of range for a sequence of {}",
+          at[0], n);
+  return static_cast<std::size_t>(at[0] < 0 ? at[0] + count : at[0]);
+}
+
+std::shared_ptr<const ir::Meaning> plain_kernel(void (*f)(kernels::KernelCall&)) {
+  return kernel([f](const ir::Node&, std::span<const ir::Type>) -> kernels::Kernel { return f; });
+}
+
+Sequence sequence_of(DType dtype, std::vector<Tensor> items) {
+  return {dtype, std::make_shared<const std::vector<Tensor>>(std::move(items))};
+}
+
+}  // namespace rondel::ops

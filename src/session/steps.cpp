@@ -105,7 +105,9 @@ ir::Knowledge exact_knowledge(const ir::Graph& g, std::span<const Value> inputs,
   ir::Knowledge k = ir::knowledge_of(g);
   const auto& params = g.root().params;
   for (std::size_t i = 0; i < params.size(); ++i)
-    if (inputs[i].defined()) k.types[ir::index(params[i])] = ir::Type::of(inputs[i]);
+    // An optional keeps its declared type: an empty one does not tell what it would hold.
+    if (inputs[i].is_tensor() || inputs[i].is_sequence())
+      k.types[ir::index(params[i])] = ir::Type::of(inputs[i]);
   for (const std::size_t i : value_inputs)
     if (inputs[i].is_tensor())
       k.values[static_cast<std::int32_t>(params[i])] = inputs[i].tensor();

@@ -1,0 +1,246 @@
+// The bindings, kept small: tensors cross as addresses and shapes, NumPy's side is in Python.
+#include <rondel/session.h>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+namespace nb = nanobind;
+using namespace rondel;
+
+namespace {
+
+/// Keeps a Python object alive for as long as a tensor looks at its memory.
+std::shared_ptr<void> keep(nb::object object) {
+  auto* held = new nb::object(std::move(object));
+  return {held, [held](void*) {
+            if (!Py_IsInitialized()) return;
+            const nb::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
+
+DType dtype_named(const std::string& name) {
+  const auto t = parse_dtype(name);
+  if (!t) throw Error(Blame::caller, "there is no dtype '" + name + "'");
+  return *t;
+}
+
+/// A tensor over memory of NumPy's: row-major, of the dtype's own width.
+Value tensor_over(const std::string& dtype, Shape shape, std::uintptr_t address, nb::object owner) {
+  Shape strides = row_major_strides(shape);
+  return Tensor(dtype_named(dtype), std::move(shape), std::move(strides),
+                reinterpret_cast<void*>(address), keep(std::move(owner)));
+}
+
+Value tensor_of_strings(Shape shape, const std::vector<nb::bytes>& items) {
+  Tensor t(DType::string, std::move(shape));
+  for (std::size_t i = 0; i < items.size(); ++i)
+    t.data_as<std::string>()[i].assign(items[i].c_str(), items[i].size());
+  return t;
+}
+
+Value sequence_of(const std::string& dtype, const std::vector<Value>& items) {
+  std::vector<Tensor> tensors;
+  for (const Value& v : items) {
+    if (!v.is_tensor()) throw Error(Blame::caller, "a sequence holds tensors only");
+    tensors.push_back(v.tensor());
+  }
+  const DType t = tensors.empty() ? dtype_named(dtype) : tensors[0].dtype();
+  return Sequence{t, std::make_shared<const std::vector<Tensor>>(std::move(tensors))};
+}
+
+/// ("tensor", dtype, shape, bytes or list), ("sequence", [..]), ("optional", None or ...).
+nb::object unpack(const Value& v) {
+  if (v.is_sequence()) {
+    nb::list items;
+    for (const Tensor& t : *v.sequence().items) items.append(unpack(t));
+    return nb::make_tuple("sequence", items);
+  }
+  if (v.is_optional())
+    return v.optional().held ? unpack(*v.optional().held) : nb::object(nb::none());
+  if (!v.is_tensor()) return nb::none();
+  const Tensor& t = v.tensor();
+  const std::string dtype(name(t.dtype()));
+  const auto count = static_cast<std::size_t>(t.size());
+  if (t.dtype() == DType::string) {
+    nb::list items;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string& s = t.data_as<std::string>()[i];
+      items.append(nb::bytes(s.data(), s.size()));
+    }
+    return nb::make_tuple("tensor", dtype, nb::cast(t.shape()), items);
+  }
+  auto* held = new Tensor(t);
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
+  const std::size_t bytes = count * byte_size(t.dtype());
+  return nb::make_tuple("tensor", dtype, nb::cast(t.shape()),
+                        nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
+                            static_cast<std::uint8_t*>(t.data()), {bytes}, owner)));
+}
+
+/// RunOptions with a flag of its own, which any thread may set.
+struct PyRunOptions {
+  std::optional<double> deadline;
+  std::uint64_t seed = 0;
+  std::atomic<bool> terminate{false};
+};
+
+std::span<const std::byte> as_bytes(const nb::bytes& b) {
+  return {reinterpret_cast<const std::byte*>(b.c_str()), b.size()};
+}
+
+nb::list run(const Session& s, const std::vector<std::string>& outputs,
+             const std::map<std::string, Value>& feeds, PyRunOptions* options) {
+  RunOptions o;
+  if (options != nullptr) {
+    o.deadline = options->deadline;
+    o.seed = options->seed;
+    o.terminate = &options->terminate;
+  }
+  std::vector<Value> results;
+  {
+    const nb::gil_scoped_release released;
+    results = s.run(outputs, feeds, o);
+  }
+  nb::list unpacked;
+  for (const Value& v : results) unpacked.append(unpack(v));
+  return unpacked;
+}
+
+const char* exception_for(Blame blame) {
+  switch (blame) {
+    case Blame::caller: return "CallerError";
+    case Blame::unsupported: return "UnsupportedError";
+    case Blame::limit: return "LimitExceeded";
+    case Blame::deadline: return "DeadlineExceeded";
+    case Blame::cancelled: return "Cancelled";
+    case Blame::internal: return "InternalError";
+  }
+  return "InternalError";
+}
+
+void translate(const std::exception_ptr& p, void*) {
+  try {
+    std::rethrow_exception(p);
+  } catch (const Error& e) {
+    const nb::object type = nb::module_::import_("rondel.errors").attr(exception_for(e.blame()));
+    PyErr_SetString(type.ptr(), e.what());
+  }
+}
+
+nb::dict report(const ModelReport& r) {
+  nb::dict out;
+  out["inputs"] = nb::cast(r.inputs);
+  out["outputs"] = nb::cast(r.outputs);
+  out["opsets"] = nb::cast(r.opsets);
+  out["op_counts"] = nb::cast(r.op_counts);
+  nb::list loops, findings;
+  for (const LoopInfo& l : r.loops) {
+    nb::dict d;
+    d["name"] = l.name;
+    d["source"] = l.source;
+    d["depth"] = l.depth;
+    d["states"] = nb::cast(l.states);
+    d["scans"] = nb::cast(l.scans);
+    d["stacks"] = nb::cast(l.stacks);
+    d["bound"] = l.bound;
+    loops.append(d);
+  }
+  for (const Finding& f : r.findings) {
+    const char* level = f.level == Finding::Level::error     ? "error"
+                        : f.level == Finding::Level::warning ? "warning"
+                                                             : "note";
+    findings.append(nb::make_tuple(level, f.where, f.message));
+  }
+  out["loops"] = loops;
+  out["findings"] = findings;
+  out["runs"] = r.runs();
+  return out;
+}
+
+}  // namespace
+
+NB_MODULE(_rondel, m) {
+  nb::register_exception_translator(translate);
+  m.def("version", &version);
+
+  nb::class_<Value>(m, "Value");
+  m.def("tensor_over", &tensor_over);
+  m.def("tensor_of_strings", &tensor_of_strings);
+  m.def("sequence_of", &sequence_of);
+  m.def("nothing", [] { return Value(Optional{}); });
+
+  nb::class_<PortInfo>(m, "PortInfo")
+      .def_ro("name", &PortInfo::name)
+      .def_ro("type", &PortInfo::type)
+      .def_ro("shape", &PortInfo::shape);
+  nb::class_<ModelInfo>(m, "ModelInfo")
+      .def_ro("graph_name", &ModelInfo::graph_name)
+      .def_ro("producer_name", &ModelInfo::producer_name)
+      .def_ro("domain", &ModelInfo::domain)
+      .def_ro("description", &ModelInfo::description)
+      .def_ro("graph_description", &ModelInfo::graph_description)
+      .def_ro("version", &ModelInfo::version)
+      .def_ro("custom_metadata_map", &ModelInfo::custom_metadata);
+
+  nb::class_<SessionOptions>(m, "SessionOptions", nb::dynamic_attr(),
+                             "How a model is compiled and bounded.")
+      .def(nb::init<>())
+      .def_rw("intra_op_num_threads", &SessionOptions::intra_op_num_threads)
+      .def_rw("max_memory_bytes", &SessionOptions::max_memory_bytes,
+              "Bytes that all runs of the session may hold at once.")
+      .def_rw("max_trips", &SessionOptions::max_trips, "Trips of any one loop.")
+      .def_rw("loop_cond", &SessionOptions::loop_cond,
+              "'spec': a body's cond is ignored where Loop's cond is \"\"; 'honour': it stops.")
+      .def_rw("jit", &SessionOptions::jit, "False: interpret, generate no code.")
+      .def_rw("strict", &SessionOptions::strict, "True: no fma contraction, no borrowed kernels.")
+      .def_prop_rw(
+          "graph_optimization_level",
+          [](const SessionOptions& o) { return o.graph_optimization_level; },
+          [](SessionOptions& o, nb::object level) { o.graph_optimization_level = nb::cast<int>(nb::int_(level)); },
+          "0: none, 1: basic, 99: all; onnxruntime's enum is understood.")
+      .def_prop_rw(
+          "external_data_dir",
+          [](const SessionOptions& o) {
+            return o.external_data_dir ? nb::cast(o.external_data_dir->string()) : nb::object(nb::none());
+          },
+          [](SessionOptions& o, std::optional<std::filesystem::path> dir) { o.external_data_dir = std::move(dir); },
+          nb::arg("dir").none(), "Where external data may be read from.");
+
+  nb::class_<PyRunOptions>(m, "RunOptions", nb::dynamic_attr(), "How one run is bounded.")
+      .def(nb::init<>())
+      .def_rw("deadline", &PyRunOptions::deadline, nb::arg().none(), "Seconds from the start of the run.")
+      .def_rw("seed", &PyRunOptions::seed, "Seed of the random ops.")
+      .def_prop_rw(
+          "terminate", [](const PyRunOptions& o) { return o.terminate.load(); },
+          [](PyRunOptions& o, bool v) { o.terminate.store(v); },
+          "Set from any thread to end the run.");
+
+  nb::class_<Session>(m, "Session")
+      .def("__init__",
+           [](Session* self, const std::filesystem::path& path, const SessionOptions& o) {
+             const nb::gil_scoped_release released;
+             new (self) Session(path, o);
+           })
+      .def("__init__",
+           [](Session* self, nb::bytes model, const SessionOptions& o) {
+             const auto bytes = as_bytes(model);
+             const nb::gil_scoped_release released;
+             new (self) Session(bytes, o);
+           })
+      .def("inputs", &Session::inputs)
+      .def("outputs", &Session::outputs)
+      .def("info", &Session::info)
+      .def("ir_text", &Session::ir_text)
+      .def("run", &run, nb::arg("outputs"), nb::arg("feeds"), nb::arg("options").none());
+
+  m.def("inspect", [](const std::filesystem::path& p, const SessionOptions& o) { return report(inspect(p, o)); });
+  m.def("inspect", [](nb::bytes b, const SessionOptions& o) { return report(inspect(as_bytes(b), o)); });
+}

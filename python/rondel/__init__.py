@@ -1,0 +1,42 @@
+"""Rondel runs tensor programs that have loops in them.
+
+>>> import rondel
+>>> session = rondel.InferenceSession("model.onnx")   # doctest: +SKIP
+>>> session.run(None, {"x": x})                       # doctest: +SKIP
+"""
+
+from ._rondel import RunOptions, SessionOptions
+from ._rondel import version as _version
+from .errors import (
+    CallerError,
+    Cancelled,
+    DeadlineExceeded,
+    Error,
+    InternalError,
+    LimitExceeded,
+    UnsupportedError,
+)
+from .inspection import inspect
+from .session import InferenceSession
+
+
+def get_available_providers():
+    """What runs models here."""
+    return ["CPUExecutionProvider"]
+
+
+__version__ = _version()
+__all__ = [
+    "CallerError",
+    "Cancelled",
+    "DeadlineExceeded",
+    "Error",
+    "InferenceSession",
+    "InternalError",
+    "LimitExceeded",
+    "RunOptions",
+    "SessionOptions",
+    "UnsupportedError",
+    "get_available_providers",
+    "inspect",
+]

@@ -1,0 +1,79 @@
+"""NumPy arrays to values and back."""
+
+import numpy as np
+
+from . import _rondel
+from .errors import CallerError
+
+_NUMPY = {
+    "f64": "float64", "f32": "float32", "f16": "float16",
+    "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8",
+    "u64": "uint64", "u32": "uint32", "u16": "uint16", "u8": "uint8",
+    "bool": "bool", "c64": "complex64", "c128": "complex128",
+}  # fmt: skip
+# Types that NumPy gets from ml_dtypes (which onnx brings); as raw integers without it.
+_EXTENDED = {
+    "bf16": "bfloat16", "f8e4m3fn": "float8_e4m3fn", "f8e4m3fnuz": "float8_e4m3fnuz",
+    "f8e5m2": "float8_e5m2", "f8e5m2fnuz": "float8_e5m2fnuz", "f8e8m0": "float8_e8m0fnu",
+    "f4e2m1": "float4_e2m1fn", "i4": "int4", "u4": "uint4", "i2": "int2", "u2": "uint2",
+}  # fmt: skip
+_NAME_OF = {numpy: ours for ours, numpy in (_NUMPY | _EXTENDED).items()}
+_ONNX_NAME = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "string": "str",
+              "complex64": "c64", "complex128": "c128", "bool": "bool",
+              "float8e4m3fn": "f8e4m3fn", "float8e4m3fnuz": "f8e4m3fnuz", "float8e5m2": "f8e5m2",
+              "float8e5m2fnuz": "f8e5m2fnuz", "float8e8m0": "f8e8m0", "float4e2m1": "f4e2m1"}  # fmt: skip
+
+
+def numpy_dtype(name: str) -> np.dtype:
+    """The NumPy dtype of one of ours."""
+    if name in _NUMPY:
+        return np.dtype(_NUMPY[name])
+    try:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, _EXTENDED[name]))
+    except ImportError:
+        return np.dtype("uint16" if name == "bf16" else "uint8")
+
+
+def element_name(onnx_type: str) -> str:
+    """Our name of the elements of an ONNX type text: 'seq(tensor(float))' -> 'f32'."""
+    inner = onnx_type[onnx_type.rfind("(") + 1 :].rstrip(")")
+    if inner in _ONNX_NAME:
+        return _ONNX_NAME[inner]
+    return inner.replace("uint", "u").replace("int", "i")
+
+
+def to_value(x, what: str, expected: str):
+    """A feed as people write them: arrays, scalars, lists (a sequence where one is expected), None."""
+    if x is None:
+        return _rondel.nothing()
+    if "seq(" in expected:
+        if not isinstance(x, (list, tuple)):
+            raise CallerError(f"input '{what}' is a {type(x).__name__}; expected a list of arrays")
+        return _rondel.sequence_of(element_name(expected), [to_value(item, what, "tensor") for item in x])
+    if hasattr(x, "numpy") and callable(x.numpy) and not isinstance(x, np.ndarray):
+        x = x.numpy()  # OrtValue, and tensors of other libraries
+    array = np.asarray(x)
+    if array.dtype.kind in "OUS":
+        items = [s if isinstance(s, bytes) else str(s).encode() for s in array.reshape(-1).tolist()]
+        return _rondel.tensor_of_strings(list(array.shape), items)
+    name = _NAME_OF.get(array.dtype.newbyteorder("=").name)
+    if name is None:
+        raise CallerError(f"input '{what}' has NumPy dtype {array.dtype}, which no tensor has")
+    array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
+    return _rondel.tensor_over(name, list(array.shape), array.__array_interface__["data"][0], array)
+
+
+def from_value(unpacked):
+    """An output: an array, a list of them, or None for an empty optional."""
+    if unpacked is None:
+        return None
+    if unpacked[0] == "sequence":
+        return [from_value(item) for item in unpacked[1]]
+    _, dtype, shape, data = unpacked
+    if dtype == "str":
+        array = np.empty(len(data), dtype=object)
+        array[:] = [item.decode("utf-8", "surrogateescape") for item in data]
+        return array.reshape(shape)
+    return data.view(numpy_dtype(dtype)).reshape(shape)

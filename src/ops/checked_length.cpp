@@ -13,7 +13,8 @@ void checked_length_rule(ir::TypeContext& c) {
 Ex check(Emitter& e, std::span<const Ex> x) {
   const Ex length = x[0], most = x[1];
   e.builder().check(length >= e.builder().index(0), "a sequence length is negative: {}", {length});
-  e.builder().check(length <= most, "a sequence length is {}; the sequences have {}", {length, most});
+  e.builder().check(length <= most, "a sequence length is {}; the sequences have {}",
+                    {length, most});
   return length;
 }
 

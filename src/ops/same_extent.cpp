@@ -20,8 +20,8 @@ void same_extent_rule(ir::TypeContext& c) {
   for (std::size_t k = 0; k < c.input_count(); ++k) {
     require_tensor(c, k);
     if (!c.input(k).has_rank()) continue;
-    const ir::Extent& e =
-        c.input(k).extent(normal_axis(axes[k], c.input(k).rank(), "axis of " + name_of(names, k)));
+    const ir::Extent& e = c.input(k).extent(
+        normal_axis(axes[k], c.input(k).rank(), "axis of " + name_of(names, k)));
     if (!e.known()) continue;
     if (extent < 0) {
       extent = e.value;

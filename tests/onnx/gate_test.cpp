@@ -160,9 +160,9 @@ class ExternalData : public ::testing::Test {
 TEST_F(ExternalData, IsReadFromTheModelsFolder) {
   EXPECT_EQ(elements<float>(read(at({{"location", "data.bin"}})))[3], 4);
   EXPECT_EQ(elements<float>(read(at({{"location", "sub/./data.bin"}})))[3], 4);
-  EXPECT_EQ(elements<float>(
-                read(at({{"location", "data.bin"}, {"offset", "4"}, {"length", "8"}}, 2))),
-            (std::vector<float>{2, 3}));
+  EXPECT_EQ(
+      elements<float>(read(at({{"location", "data.bin"}, {"offset", "4"}, {"length", "8"}}, 2))),
+      (std::vector<float>{2, 3}));
 }
 
 TEST_F(ExternalData, OnlyFromThere) {
@@ -195,7 +195,9 @@ TEST_F(ExternalData, KeysAndSpansAreChecked) {
   EXPECT_THAT(error(at({{"location", "data.bin"}, {"offset", "4"}})), HasSubstr("which has 16"));
   EXPECT_THAT(error(at({{"location", "data.bin"}, {"offset", "18446744073709551615"}})),
               HasSubstr("which has 16"));
-  EXPECT_THAT(error_of([&] { Gate({}).tensor(at({{"location", "data.bin"}}), "w"); }),
+  EXPECT_THAT(error_of([&] {
+                Gate({}).tensor(at({{"location", "data.bin"}}), "w");
+              }),
               HasSubstr("external_data_dir"));
 }
 

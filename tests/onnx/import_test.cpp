@@ -47,9 +47,9 @@ TEST(Import, VersionsBeyondOursAreNamed) {
 }
 
 TEST(Import, UnknownOpsAndDomains) {
-  EXPECT_THAT(graph_error(13, "g (float[1] x) => (float[1] y) { y = Frobnicate(x) }",
-                          Blame::unsupported),
-              HasSubstr("node 'y' (Frobnicate): op Frobnicate of ai.onnx, version 13 is not known"));
+  EXPECT_THAT(
+      graph_error(13, "g (float[1] x) => (float[1] y) { y = Frobnicate(x) }", Blame::unsupported),
+      HasSubstr("node 'y' (Frobnicate): op Frobnicate of ai.onnx, version 13 is not known"));
   EXPECT_THAT(graph_error(13, "g (float[1] x) => (float[1] y) { y = com.acme.Foo(x) }"),
               HasSubstr("does not import"));
   EXPECT_THAT(graph_error(13, "g (float[1] x) => (float[1] y) { y = Gelu(x) }"),
@@ -94,8 +94,9 @@ TEST(Import, SignaturesAreChecked) {
 
 TEST(Import, InitializersThatAreInputsAreDefaults) {
   const Imported i = import_graph(
-      13, "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}, float[2] k = {3, 4}> "
-          "{ t = Mul(x, w) y = Add(t, k) }");
+      13,
+      "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}, float[2] k = {3, 4}> "
+      "{ t = Mul(x, w) y = Add(t, k) }");
   ASSERT_EQ(i.graph.root().params.size(), 2U);
   EXPECT_EQ(i.graph.defaults.at(i.graph.root().params[1]).data_as<float>()[1], 2);
   EXPECT_EQ(find(i.graph, "constant").source, "initializer 'k'");
@@ -143,9 +144,9 @@ TEST(Import, FunctionsThatMultiplyAreBounded) {
 }
 
 TEST(Import, OpsWithoutOursUseTheBodyThatOnnxGives) {
-  const Imported i = import_graph(
-      18, "g (float[5, 3] s, int64[5] t) => (float[...] y) "
-          "{ y = MeanVarianceNormalization <axes = [0]> (s) }");
+  const Imported i = import_graph(18,
+                                  "g (float[5, 3] s, int64[5] t) => (float[...] y) "
+                                  "{ y = MeanVarianceNormalization <axes = [0]> (s) }");
   EXPECT_EQ(output_type(i), "f32[5, 3]");
 }
 

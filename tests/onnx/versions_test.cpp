@@ -19,20 +19,21 @@ ir::Ints constant_input(const Imported& i, std::string_view op, std::size_t k) {
 }
 
 TEST(Versions, ArithmeticWithAnAxis) {
-  const Imported i = import_graph(
-      6, "g (float[2,3,4,5] a, float[3,4] b) => (float[2,3,4,5] c) "
-         "{ c = Add <broadcast = 1, axis = 1> (a, b) }");
+  const Imported i = import_graph(6,
+                                  "g (float[2,3,4,5] a, float[3,4] b) => (float[2,3,4,5] c) "
+                                  "{ c = Add <broadcast = 1, axis = 1> (a, b) }");
   EXPECT_EQ(ops_of(i.graph), "unsqueeze add");
   EXPECT_EQ(constant_input(i, "unsqueeze", 1), (ir::Ints{2}));
   EXPECT_EQ(output_type(i), "f32[2, 3, 4, 5]");
-  EXPECT_EQ(ops(6, "g (float[2,3] a, float[3] b) => (float[2,3] c) "
-                   "{ c = Mul <broadcast = 1> (a, b) }"),
+  EXPECT_EQ(ops(6,
+                "g (float[2,3] a, float[3] b) => (float[2,3] c) "
+                "{ c = Mul <broadcast = 1> (a, b) }"),
             "mul");
 }
 
 TEST(Versions, AxesBecameInputs) {
-  Imported i =
-      import_graph(11, "g (float[1,3] x) => (float[3] y) { y = Squeeze <axes = [0]> (x) }");
+  Imported i = import_graph(11,
+                            "g (float[1,3] x) => (float[3] y) { y = Squeeze <axes = [0]> (x) }");
   EXPECT_EQ(constant_input(i, "squeeze", 1), (ir::Ints{0}));
   i = import_graph(11, "g (float[3] x) => (float[1,3] y) { y = Unsqueeze <axes = [0]> (x) }");
   EXPECT_EQ(constant_input(i, "unsqueeze", 1), (ir::Ints{0}));
@@ -66,16 +67,14 @@ TEST(Versions, SplitCountsItsOutputs) {
 }
 
 TEST(Versions, SoftmaxSawAMatrix) {
-  const Imported i =
-      import_graph(11, "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax(x) }");
+  const Imported i = import_graph(11, "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax(x) }");
   EXPECT_EQ(ops_of(i.graph), "flatten softmax shape reshape");
   EXPECT_EQ(find(i.graph, "flatten").attributes.i("axis", 1), 1);
   EXPECT_EQ(ops(13, "g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax(x) }"), "softmax");
 }
 
 TEST(Versions, ClipsBoundsWereAttributes) {
-  const Imported i =
-      import_graph(6, "g (float[2] x) => (float[2] y) { y = Clip <max = 6.0> (x) }");
+  const Imported i = import_graph(6, "g (float[2] x) => (float[2] y) { y = Clip <max = 6.0> (x) }");
   const ir::Node& clip = find(i.graph, "clip");
   EXPECT_EQ(clip.inputs.at(1), ir::ValueId::none);
   EXPECT_EQ(*i.graph.constant(clip.inputs.at(2))->data_as<float>(), 6);
@@ -87,8 +86,8 @@ TEST(Versions, DefaultsThatChangedAreSaid) {
 }
 
 TEST(Versions, CastNamedItsType) {
-  const Imported i =
-      import_graph(1, "g (float[2] x) => (int64[2] y) { y = Cast <to = \"INT64\"> (x) }");
+  const Imported i = import_graph(
+      1, "g (float[2] x) => (int64[2] y) { y = Cast <to = \"INT64\"> (x) }");
   EXPECT_EQ(output_type(i), "i64[2]");
 }
 
@@ -98,16 +97,18 @@ TEST(Versions, DropoutWasInference) {
 }
 
 TEST(Versions, OpsTakenOut) {
-  EXPECT_THAT(graph_error(11, "g (float[2] x, int64[2] i) => (float[2] y) "
-                              "{ y = Scatter(x, i, x) }"),
+  EXPECT_THAT(graph_error(11,
+                          "g (float[2] x, int64[2] i) => (float[2] y) "
+                          "{ y = Scatter(x, i, x) }"),
               HasSubstr("taken out in version 11"));
 }
 
 TEST(Versions, ConstantsOfEveryKind) {
   const Imported i = import_graph(
-      13, "g () => (float a, int64[2] b, string c, float[2] d) "
-          "{ a = Constant <value_float = 1.5> () b = Constant <value_ints = [1, 2]> () "
-          "c = Constant <value_string = \"s\"> () d = Constant <value = float[2] {1, 2}> () }");
+      13,
+      "g () => (float a, int64[2] b, string c, float[2] d) "
+      "{ a = Constant <value_float = 1.5> () b = Constant <value_ints = [1, 2]> () "
+      "c = Constant <value_string = \"s\"> () d = Constant <value = float[2] {1, 2}> () }");
   EXPECT_EQ(output_type(i, 0), "f32[]");
   EXPECT_EQ(output_type(i, 1), "i64[2]");
   EXPECT_EQ(output_type(i, 2), "str[]");

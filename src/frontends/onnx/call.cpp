@@ -28,10 +28,10 @@ std::string op_text(const pb::NodeProto& n, std::int64_t version) {
                      version);
 }
 
-ir::Attribute in_kind_of(const ir::Attribute* default_, std::string_view name,
-                         ir::Attribute given, std::string_view op) {
-  const bool integer_wanted =
-      default_ != nullptr && std::holds_alternative<std::int64_t>(*default_);
+ir::Attribute in_kind_of(const ir::Attribute* default_, std::string_view name, ir::Attribute given,
+                         std::string_view op) {
+  const bool integer_wanted = default_ != nullptr &&
+                              std::holds_alternative<std::int64_t>(*default_);
   if (const auto* i = std::get_if<std::int64_t>(&given); i != nullptr && holds_dtype(name)) {
     if (integer_wanted) return given;
     return ir::Type::scalar(require_dtype(static_cast<std::int32_t>(*i),
@@ -148,8 +148,8 @@ void Importer::read_attributes(Call& c, const std::unordered_map<std::string, Bi
       c.graphs.emplace(name, b);
       continue;
     }
-    ir::Attribute value =
-        attribute_of(*b.attribute, gate_, c.source + ": attribute '" + name + "'");
+    ir::Attribute value = attribute_of(*b.attribute, gate_,
+                                       c.source + ": attribute '" + name + "'");
     if (!is_unset_dtype(name, value)) c.attributes.set(name, std::move(value));
   }
   const pb::OpSchema* now = find_schema(c.op, newest_version(c.schema.domain()), c.schema.domain());
@@ -217,8 +217,8 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
   require(import != frame.opsets.end() || frame.built_in,
           "op {} is of domain '{}', which {} does not import", n.op_type(), domain_text(domain),
           frame.function == nullptr ? "the model" : "its function");
-  const std::int64_t version =
-      import != frame.opsets.end() ? import->second : newest_version(domain);
+  const std::int64_t version = import != frame.opsets.end() ? import->second
+                                                            : newest_version(domain);
   const pb::OpSchema* schema = find_schema(n.op_type(), version, domain);
   if (schema == nullptr) {
     const bool later = find_schema(n.op_type(), newest_version(domain), domain) != nullptr;
@@ -227,7 +227,16 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
   }
   require(!schema->Deprecated(), "{} was taken out in version {}", op_text(n, version),
           schema->since_version());
-  Call c{*this, n, *schema, scope, frame, n.op_type(), source, resolve(n, scope), {}, {},
+  Call c{*this,
+         n,
+         *schema,
+         scope,
+         frame,
+         n.op_type(),
+         source,
+         resolve(n, scope),
+         {},
+         {},
          static_cast<std::size_t>(n.output_size())};
   check_signature(c);
   read_attributes(c, bindings(n, scope, frame));
@@ -243,9 +252,8 @@ std::vector<ValueId> Importer::dispatch(Call& c) {
     if (const Rule* rule = find_rule(c.op, c.version())) return rule->convert(c);
   if (const ir::OpDef* op = native_op(c.op); op != nullptr && c.graphs.empty()) {
     const pb::OpSchema* now = find_schema(c.op, newest_version(domain), domain);
-    std::vector<ValueId> results =
-        add_native(*op, c.inputs, fitted(*op, now, c.attributes), c.outputs, c.source,
-                   c.scope.region);
+    std::vector<ValueId> results = add_native(*op, c.inputs, fitted(*op, now, c.attributes),
+                                              c.outputs, c.source, c.scope.region);
     for (std::size_t j = 1; j < c.outputs; ++j) {
       if (!c.node.output(static_cast<int>(j)).empty()) continue;
       graph().node(graph().value(results[j]).producer).outputs[j] = ValueId::none;
@@ -253,11 +261,7 @@ std::vector<ValueId> Importer::dispatch(Call& c) {
     }
     return results;
   }
-  const auto import = c.frame.opsets.find(domain);
-  const std::int64_t opset =
-      import == c.frame.opsets.end() ? newest_version(domain) : import->second;
-  if (auto results = call_built_in(c, c.schema, opset, c.inputs, c.attributes, c.outputs))
-    return std::move(*results);
+  if (auto results = own_body(c)) return std::move(*results);
   return add(c, c.op, c.inputs, c.attributes, c.outputs);
 }
 

@@ -25,7 +25,8 @@ void each_node(const pb::ModelProto& model, const Opsets& opsets, Visit visit) {
   each_node(model.graph().node(), opsets, visit);
   for (const auto& f : model.functions()) {
     Opsets own;
-    for (const auto& import : f.opset_import()) own[normal_domain(import.domain())] = import.version();
+    for (const auto& import : f.opset_import())
+      own[normal_domain(import.domain())] = import.version();
     each_node(f.node(), own.empty() ? opsets : own, visit);
   }
 }
@@ -117,10 +118,10 @@ std::vector<Finding> missing_ops(const pb::ModelProto& model) {
   std::vector<Finding> findings;
   for (const auto& [key, m] : missing) {
     const auto& [domain, op, version] = key;
-    findings.push_back({Finding::Level::error, fmt::format("node '{}' ({})", m.first, op),
-                        fmt::format("op {} of {}, version {}, is not supported; it occurs {} time{}",
-                                    op, domain_text(domain), version, m.times,
-                                    m.times == 1 ? "" : "s")});
+    findings.push_back(
+        {Finding::Level::error, fmt::format("node '{}' ({})", m.first, op),
+         fmt::format("op {} of {}, version {}, is not supported; it occurs {} time{}", op,
+                     domain_text(domain), version, m.times, m.times == 1 ? "" : "s")});
   }
   return findings;
 }

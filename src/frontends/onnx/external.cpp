@@ -56,8 +56,8 @@ int open_stepwise(int folder, const std::vector<std::string>& parts) {
   Descriptor here(::dup(folder));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const bool last = i + 1 == parts.size();
-    Descriptor next(::openat(here.get(), parts[i].c_str(),
-                             read_flags | O_NOFOLLOW | (last ? 0 : O_DIRECTORY)));
+    Descriptor next(
+        ::openat(here.get(), parts[i].c_str(), read_flags | O_NOFOLLOW | (last ? 0 : O_DIRECTORY)));
     if (next.get() < 0) return -1;
     here = std::move(next);
   }
@@ -100,9 +100,10 @@ std::shared_ptr<MappedFile> DataFolder::open(const std::string& location, const 
   require(folder.get() >= 0, "{}: cannot open folder '{}': {}", what, base, std::strerror(errno));
   const Descriptor file(given_ ? ::openat(folder.get(), path.c_str(), read_flags)
                                : open_beneath(folder.get(), parts));
-  require(file.get() >= 0, "{}: cannot open its external data '{}' in '{}': {}{}", what, location,
-          base, std::strerror(errno),
-          errno == ELOOP ? " (links are followed only in a folder given as external_data_dir)" : "");
+  require(
+      file.get() >= 0, "{}: cannot open its external data '{}' in '{}': {}{}", what, location, base,
+      std::strerror(errno),
+      errno == ELOOP ? " (links are followed only in a folder given as external_data_dir)" : "");
   struct stat status {};
   require(::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode),
           "{}: external data '{}' is not a regular file", what, location);

@@ -27,7 +27,8 @@ class MappedFile {
 
 /// The one folder a model's external data may lie in. Locations are relative paths without `..`.
 /// In the model's own folder (`given` false) no component may be a symbolic link, and the file may
-/// have no second name (a hard link to something else). A folder that the caller gave may hold links.
+/// have no second name (a hard link to something else). A folder that the caller gave may hold
+/// links.
 class DataFolder {
  public:
   DataFolder() = default;

@@ -59,8 +59,7 @@ std::vector<ValueId> Importer::call_function(const pb::NodeProto& n, const pb::F
 }
 
 std::vector<ValueId> Importer::call_local(const pb::NodeProto& n, const pb::FunctionProto& f,
-                                          Scope& scope, const Frame& caller,
-                                          const std::string&) {
+                                          Scope& scope, const Frame& caller, const std::string&) {
   const std::string path = cycle(caller, f);
   require(path.empty(), "function {} calls itself: {}", f.name(), path);
   require(++expansions_ <= most_expansions, "functions are called more than {} times",
@@ -104,12 +103,16 @@ const pb::FunctionProto* Importer::built_in_body(const pb::OpSchema& schema, std
   return &made_bodies_.back();
 }
 
-std::optional<std::vector<ValueId>> Importer::call_built_in(const Call& c,
-                                                            const pb::OpSchema& schema,
-                                                            std::int64_t opset,
-                                                            const std::vector<ValueId>& inputs,
-                                                            const ir::Attributes& attributes,
-                                                            std::size_t outputs) {
+std::optional<std::vector<ValueId>> Importer::own_body(const Call& c) {
+  const auto import = c.frame.opsets.find(c.schema.domain());
+  const std::int64_t opset = import == c.frame.opsets.end() ? newest_version(c.schema.domain())
+                                                            : import->second;
+  return call_built_in(c, c.schema, opset, c.inputs, c.attributes, c.outputs);
+}
+
+std::optional<std::vector<ValueId>> Importer::call_built_in(
+    const Call& c, const pb::OpSchema& schema, std::int64_t opset,
+    const std::vector<ValueId>& inputs, const ir::Attributes& attributes, std::size_t outputs) {
   if (!schema.HasFunction() && !schema.HasContextDependentFunction()) return std::nullopt;
   // The node as the schema's builder sees it: attributes resolved, names by position.
   pb::NodeProto& node = made_nodes_.emplace_back();
@@ -147,8 +150,7 @@ std::optional<std::vector<ValueId>> Importer::call_built_in(const Call& c,
     for (const auto& [domain, version] : written.frame->opsets)
       frame.opsets.emplace(domain, version);
   }
-  for (const auto& a : node.attribute())
-    frame.attributes[a.name()] = Binding{&a, outer, &c.frame};
+  for (const auto& a : node.attribute()) frame.attributes[a.name()] = Binding{&a, outer, &c.frame};
   for (const auto& [name, a] : schema.attributes())
     if (a.default_value.has_name())
       frame.attributes.emplace(name, Binding{&a.default_value, nullptr, &c.frame});

@@ -37,8 +37,7 @@ std::size_t count_of(const Shape& shape, std::string_view what) {
 
 /// Bytes that `n` elements take in a file.
 std::size_t file_bytes(DType t, std::size_t n, std::string_view what) {
-  const std::int64_t bits =
-      checked_mul(static_cast<std::int64_t>(n), file_bits(t), what);
+  const std::int64_t bits = checked_mul(static_cast<std::int64_t>(n), file_bits(t), what);
   return static_cast<std::size_t>(bits / 8 + (bits % 8 != 0 ? 1 : 0));
 }
 
@@ -51,8 +50,7 @@ void unpack(DType t, const std::byte* in, std::size_t n, std::uint8_t* out) {
   const unsigned each = 8 / bits, mask = (1U << bits) - 1, sign = 1U << (bits - 1);
   const bool extend = is_signed_integer(t);
   for (std::size_t i = 0; i < n; ++i) {
-    const unsigned value =
-        (std::to_integer<unsigned>(in[i / each]) >> (i % each * bits)) & mask;
+    const unsigned value = (std::to_integer<unsigned>(in[i / each]) >> (i % each * bits)) & mask;
     out[i] = static_cast<std::uint8_t>(extend && (value & sign) != 0 ? value | ~mask : value);
   }
 }
@@ -167,8 +165,8 @@ void fill_from_field(const Tensor& out, const pb::TensorProto& t, std::size_t n,
 }
 
 std::size_t entries_needed(DType t, std::size_t n, std::string_view what) {
-  if (is_complex(t)) return static_cast<std::size_t>(
-      checked_mul(static_cast<std::int64_t>(n), 2, what));
+  if (is_complex(t))
+    return static_cast<std::size_t>(checked_mul(static_cast<std::int64_t>(n), 2, what));
   if (t != DType::string && packed_in_files(t)) return file_bytes(t, n, what);
   return n;
 }
@@ -287,10 +285,10 @@ Tensor Gate::sparse(const pb::SparseTensorProto& s, std::string_view name_) {
   const std::int64_t count = values.size(), rank = static_cast<std::int64_t>(shape.size());
   const bool linear = indices.rank() == 1 && indices.shape()[0] == count;
   require(linear || (indices.rank() == 2 && indices.shape() == Shape{count, rank}),
-          "{}: {} values need indices i64[{}] or i64[{},{}]; they are {}", what, count, count, count,
-          rank, to_text(indices.dtype(), indices.shape()));
-  if (checked_mul(static_cast<std::int64_t>(n), static_cast<std::int64_t>(byte_size(values.dtype())),
-                  what) > most_dense_bytes)
+          "{}: {} values need indices i64[{}] or i64[{},{}]; they are {}", what, count, count,
+          count, rank, to_text(indices.dtype(), indices.shape()));
+  if (checked_mul(static_cast<std::int64_t>(n),
+                  static_cast<std::int64_t>(byte_size(values.dtype())), what) > most_dense_bytes)
     throw_error(Blame::limit, fmt::format("{}: {} would take more than {} bytes when dense", what,
                                           to_text(values.dtype(), shape), most_dense_bytes));
   Tensor out = Tensor::zeros(values.dtype(), shape);
@@ -309,9 +307,10 @@ Tensor Gate::sparse(const pb::SparseTensorProto& s, std::string_view name_) {
     require(at > before, "{}: indices must ascend without repetition", what);
     before = at;
     const Shape one{1};
-    Tensor(out.dtype(), one, one,
-           static_cast<std::byte*>(out.data()) + static_cast<std::size_t>(at) * byte_size(out.dtype()),
-           out.owner())
+    Tensor(
+        out.dtype(), one, one,
+        static_cast<std::byte*>(out.data()) + static_cast<std::size_t>(at) * byte_size(out.dtype()),
+        out.owner())
         .assign(values.strided(i, one, one));
   }
   read_.emplace(&s, out);

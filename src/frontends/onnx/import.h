@@ -27,8 +27,8 @@ struct ImportOptions {
 struct Imported {
   ir::Graph graph;
   rondel::ModelInfo info;
-  std::map<std::string, std::int64_t> opsets;     ///< by domain; the default one is "ai.onnx"
-  std::vector<Finding> findings;                  ///< warnings and notes
+  std::map<std::string, std::int64_t> opsets;  ///< by domain; the default one is "ai.onnx"
+  std::vector<Finding> findings;               ///< warnings and notes
   /// ONNX ops as in the file, subgraphs and functions included; `domain.Op` outside ai.onnx.
   std::map<std::string, std::int64_t> op_counts;
 };

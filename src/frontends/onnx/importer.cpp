@@ -79,7 +79,8 @@ void Importer::read_header() {
   info.description = model_->doc_string();
   info.graph_description = model_->graph().doc_string();
   info.version = model_->model_version();
-  for (const auto& entry : model_->metadata_props()) info.custom_metadata[entry.key()] = entry.value();
+  for (const auto& entry : model_->metadata_props())
+    info.custom_metadata[entry.key()] = entry.value();
 }
 
 void Importer::read_functions() {
@@ -166,16 +167,14 @@ std::vector<ValueId> Importer::body(const pb::GraphProto& g, Scope& scope, const
 
 void Importer::nodes(const Nodes& list, Scope& scope, const Frame& frame) {
   for (const pb::NodeProto& n : list) {
-    const std::string source =
-        fmt::format("node '{}' ({})", frame.prefix + name_of(n, frame), n.op_type());
+    const std::string source = fmt::format("node '{}' ({})", frame.prefix + name_of(n, frame),
+                                           n.op_type());
     try {
       node(n, scope, frame, source);
     } catch (const Error& e) {
       if (names_a_node(e.what())) throw;
       throw Error(e.blame(), source + ": " + e.what());
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::exception& e) {
+    } catch (const std::bad_alloc&) { throw; } catch (const std::exception& e) {
       // The onnx library's own exceptions, from building a function's body.
       throw Error(Blame::caller, source + ": " + e.what());
     }
@@ -185,8 +184,7 @@ void Importer::nodes(const Nodes& list, Scope& scope, const Frame& frame) {
 void Importer::node(const pb::NodeProto& n, Scope& scope, const Frame& frame,
                     const std::string& source) {
   if (++nodes_read_ > most_nodes)
-    throw_error(Blame::limit,
-                fmt::format("the model expands to more than {} nodes", most_nodes));
+    throw_error(Blame::limit, fmt::format("the model expands to more than {} nodes", most_nodes));
   const std::vector<ValueId> results = convert(n, scope, frame, source);
   const auto named = static_cast<std::size_t>(n.output_size());
   invariant(results.size() >= named, "{} gave {} of {} outputs", source, results.size(), named);
@@ -244,8 +242,7 @@ ValueId Importer::param(ir::RegionId r, ir::Type type, const std::string& name) 
 }
 
 ValueId Importer::constant(Tensor t, const std::string& source, ir::RegionId r) {
-  const ValueId v =
-      add_native(ir::op("constant"), {}, {{"value", t}}, 1, source, r)[0];
+  const ValueId v = add_native(ir::op("constant"), {}, {{"value", t}}, 1, source, r)[0];
   known_.values[static_cast<std::int32_t>(v)] = std::move(t);
   return v;
 }
@@ -255,8 +252,7 @@ std::vector<ValueId> Importer::add_native(const ir::OpDef& op, std::vector<Value
                                           const std::string& source, ir::RegionId r) {
   while (!inputs.empty() && inputs.back() == ValueId::none) inputs.pop_back();
   const std::vector<ir::Type> unset(outputs);
-  const ir::NodeId n =
-      graph().add_node(r, op, std::move(attributes), std::move(inputs), unset);
+  const ir::NodeId n = graph().add_node(r, op, std::move(attributes), std::move(inputs), unset);
   graph().node(n).source = source;
   known_.types.resize(graph().value_count());
   ir::infer_node(graph(), n, known_);

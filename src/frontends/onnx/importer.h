@@ -76,12 +76,12 @@ class Call {
   const ir::Type& type(ValueId) const;
   std::optional<std::int64_t> rank(ValueId) const;
   ValueId constant(Tensor) const;
-  ValueId integers(const ir::Ints&) const;   ///< i64[n]
-  ValueId integer(std::int64_t) const;       ///< i64[]
-  ValueId number(DType, double) const;       ///< a scalar of the dtype
+  ValueId integers(const ir::Ints&) const;  ///< i64[n]
+  ValueId integer(std::int64_t) const;      ///< i64[]
+  ValueId number(DType, double) const;      ///< a scalar of the dtype
   /// Outputs of an op in its newest ONNX form.
-  std::vector<ValueId> add(const std::string& op, std::vector<ValueId> inputs,
-                           ir::Attributes = {}, std::size_t outputs = 1) const;
+  std::vector<ValueId> add(const std::string& op, std::vector<ValueId> inputs, ir::Attributes = {},
+                           std::size_t outputs = 1) const;
   /// Its first output.
   ValueId one(const std::string& op, std::vector<ValueId> inputs, ir::Attributes = {}) const;
   /// The node itself as it now stands, in its op's newest form.
@@ -105,6 +105,9 @@ class Importer {
   /// An op in its newest ONNX form: natively or as its function body.
   std::vector<ValueId> add(const Call&, const std::string& op, std::vector<ValueId> inputs,
                            ir::Attributes, std::size_t outputs);
+  /// The node as the function body that ONNX gives the op in the node's own version; nothing where
+  /// it gives none.
+  std::optional<std::vector<ValueId>> own_body(const Call&);
   ValueId constant(Tensor, const std::string& source, ir::RegionId);
   ValueId param(ir::RegionId, ir::Type, const std::string& name);
   /// Fills the scope's region with a graph whose inputs are bound already; its outputs.
@@ -123,9 +126,11 @@ class Importer {
   void initializers(const pb::GraphProto&, Scope&);
   void nodes(const Nodes&, Scope&, const Frame&);
   void node(const pb::NodeProto&, Scope&, const Frame&, const std::string& source);
-  std::vector<ValueId> convert(const pb::NodeProto&, Scope&, const Frame&, const std::string& source);
+  std::vector<ValueId> convert(const pb::NodeProto&, Scope&, const Frame&,
+                               const std::string& source);
   std::vector<ValueId> resolve(const pb::NodeProto&, const Scope&) const;
-  std::unordered_map<std::string, Binding> bindings(const pb::NodeProto&, Scope&, const Frame&) const;
+  std::unordered_map<std::string, Binding> bindings(const pb::NodeProto&, Scope&,
+                                                    const Frame&) const;
   void read_attributes(Call&, const std::unordered_map<std::string, Binding>&);
   void check_signature(const Call&);
   void check_outputs(const Call&, std::span<const ValueId>);

@@ -24,9 +24,10 @@ void check_header(const pb::ModelProto& model) {
 
 std::shared_ptr<pb::ModelProto> parse_model(std::span<const std::byte> bytes) {
   require(!bytes.empty(), "not an ONNX model: there are no bytes");
-  require(bytes.size() <= most_bytes,
-          "the model has {} bytes; a protobuf holds at most 2 GiB: keep the weights as external data",
-          bytes.size());
+  require(
+      bytes.size() <= most_bytes,
+      "the model has {} bytes; a protobuf holds at most 2 GiB: keep the weights as external data",
+      bytes.size());
   auto model = std::make_shared<pb::ModelProto>();
   google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(bytes.data()),
                                             static_cast<int>(bytes.size()));
@@ -55,9 +56,7 @@ std::shared_ptr<pb::ModelProto> read_model(const std::filesystem::path& path) {
           path.string());
   try {
     return parse_model(bytes);
-  } catch (const Error& e) {
-    throw Error(e.blame(), path.string() + ": " + e.what());
-  }
+  } catch (const Error& e) { throw Error(e.blame(), path.string() + ": " + e.what()); }
 }
 
 }  // namespace rondel::onnx

@@ -17,8 +17,9 @@ Opsets read_opsets(const OpsetImports& imports, std::string_view what) {
   for (const auto& import : imports) {
     const std::string domain = normal_domain(import.domain());
     const int newest = newest_version(domain);
-    require(import.version() >= 1 || newest == 0, "{} imports version {} of {}; versions begin at 1",
-            what, import.version(), domain_text(domain));
+    require(import.version() >= 1 || newest == 0,
+            "{} imports version {} of {}; versions begin at 1", what, import.version(),
+            domain_text(domain));
     require(newest == 0 || import.version() <= newest,
             "{} imports version {} of {}; the newest known here is {}", what, import.version(),
             domain_text(domain), newest);

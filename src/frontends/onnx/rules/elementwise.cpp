@@ -26,8 +26,7 @@ ValueId aligned(const Call& c, ValueId a, ValueId b, std::int64_t axis) {
   const ValueId shape_b = c.one("Shape", {b});
   const ValueId rank_a = c.one("Shape", {c.one("Shape", {a})});
   const ValueId rank_b = c.one("Shape", {shape_b});
-  const ValueId more =
-      c.one("Sub", {c.one("Sub", {rank_a, rank_b}), c.integers({axis})});
+  const ValueId more = c.one("Sub", {c.one("Sub", {rank_a, rank_b}), c.integers({axis})});
   const ValueId ones = c.one("ConstantOfShape", {more},
                              {{"value", Tensor::from<std::int64_t>({1}, {1})}});
   const ValueId shape = c.one("Concat", {shape_b, ones}, {{"axis", std::int64_t{0}}});
@@ -46,7 +45,8 @@ std::vector<ValueId> with_axis(Call& c) {
 /// PRelu before 7: one slope, or one a channel (axis 1).
 std::vector<ValueId> prelu_channels(Call& c) {
   const ir::Type& slope = c.type(c.in(1));
-  const bool one = slope.has_rank() && slope.is_static() && element_count(slope.static_shape()) == 1;
+  const bool one = slope.has_rank() && slope.is_static() &&
+                   element_count(slope.static_shape()) == 1;
   if (!one && slope.has_rank() && slope.rank() == 1)
     c.inputs.at(1) = aligned(c, c.in(0), c.in(1), 1);
   return c.newest();
@@ -89,11 +89,20 @@ std::vector<ValueId> grid_sample_names(Call& c) {
 
 std::span<const Rule> elementwise_rules() {
   static constexpr Rule rules[] = {
-      {"Add", 1, 6, with_axis},      {"Sub", 1, 6, with_axis},     {"Mul", 1, 6, with_axis},
-      {"Div", 1, 6, with_axis},      {"Pow", 1, 6, with_axis},     {"And", 1, 6, with_axis},
-      {"Or", 1, 6, with_axis},       {"Xor", 1, 6, with_axis},     {"Equal", 1, 6, with_axis},
-      {"Greater", 1, 6, with_axis},  {"Less", 1, 6, with_axis},    {"PRelu", 1, 6, prelu_channels},
-      {"Cast", 1, 5, cast_by_name},  {"Clip", 1, 10, clip_attributes},
+      {"Add", 1, 6, with_axis},
+      {"Sub", 1, 6, with_axis},
+      {"Mul", 1, 6, with_axis},
+      {"Div", 1, 6, with_axis},
+      {"Pow", 1, 6, with_axis},
+      {"And", 1, 6, with_axis},
+      {"Or", 1, 6, with_axis},
+      {"Xor", 1, 6, with_axis},
+      {"Equal", 1, 6, with_axis},
+      {"Greater", 1, 6, with_axis},
+      {"Less", 1, 6, with_axis},
+      {"PRelu", 1, 6, prelu_channels},
+      {"Cast", 1, 5, cast_by_name},
+      {"Clip", 1, 10, clip_attributes},
       {"GridSample", 1, 19, grid_sample_names},
   };
   return rules;

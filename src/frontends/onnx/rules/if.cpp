@@ -4,8 +4,7 @@
 namespace rondel::onnx {
 
 std::vector<ValueId> import_if(Call& c) {
-  const ValueId condition =
-      scalar_of(c, c.in(0), DType::boolean, "the condition", c.scope.region);
+  const ValueId condition = scalar_of(c, c.in(0), DType::boolean, "the condition", c.scope.region);
   std::vector<ir::RegionId> regions;
   for (const char* name : {"then_branch", "else_branch"}) {
     const BodyGraph branch = body_graph(c, name, 0);

@@ -7,7 +7,8 @@ namespace rondel::onnx {
 namespace {
 
 /// A body input of the loop itself (i or go), in the rank that the body declares.
-ValueId as_declared(const Call& c, ValueId v, const pb::ValueInfoProto& declared, ir::RegionId body) {
+ValueId as_declared(const Call& c, ValueId v, const pb::ValueInfoProto& declared,
+                    ir::RegionId body) {
   check_declared(declared, c.type(v));
   const auto rank = declared_rank(declared);
   if (!rank || *rank == 0) return v;
@@ -38,8 +39,8 @@ std::vector<ValueId> import_loop(Call& c) {
   const std::size_t states = static_cast<std::size_t>(std::max(c.node.input_size() - 2, 0));
   const BodyGraph body = body_graph(c, "body", states + 2);
   const auto results_given = static_cast<std::size_t>(body.graph.output_size());
-  require(results_given >= states + 1, "its body has {} outputs; expected cond and {} carried values",
-          results_given, states);
+  require(results_given >= states + 1,
+          "its body has {} outputs; expected cond and {} carried values", results_given, states);
   ir::LoopParts parts;
   parts.states = states;
   parts.stacks = results_given - 1 - states;
@@ -73,7 +74,8 @@ std::vector<ValueId> import_loop(Call& c) {
   const ir::RegionId region = g.add_region();
   Scope scope = body_scope(body, region);
   const ValueId i = importer.param(region, ir::Type::scalar(DType::i64), body.inputs[0]->name());
-  const ValueId go = importer.param(region, ir::Type::scalar(DType::boolean), body.inputs[1]->name());
+  const ValueId go = importer.param(region, ir::Type::scalar(DType::boolean),
+                                    body.inputs[1]->name());
   for (std::size_t s = 0; s < states; ++s) {
     const std::string& name = body.inputs[2 + s]->name();
     importer.define(scope, name, importer.param(region, c.type(c.in(2 + s)), name));
@@ -84,10 +86,11 @@ std::vector<ValueId> import_loop(Call& c) {
   results[0] = scalar_of(c, results[0], DType::boolean, "the body's condition", region);
   if (!c.has(1) && !certainly_true(g, results[0], go))
     importer.warn(c.source,
-                  honoured ? "cond is left out; the body's condition stops the loop all the same, "
-                             "as loop_cond = \"honour\" asks"
-                           : "cond is left out, so the body's condition is ignored, as the ONNX text "
-                             "says; ONNX Runtime stops on it (loop_cond = \"honour\" does, too)");
+                  honoured
+                      ? "cond is left out; the body's condition stops the loop all the same, "
+                        "as loop_cond = \"honour\" asks"
+                      : "cond is left out, so the body's condition is ignored, as the ONNX text "
+                        "says; ONNX Runtime stops on it (loop_cond = \"honour\" does, too)");
   g.region(region).results = std::move(results);
   return importer.add_control("loop", parts.attributes(), std::move(inputs), {region},
                               parts.output_count(), c.source, c.scope.region);

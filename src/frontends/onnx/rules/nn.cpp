@@ -20,9 +20,8 @@ std::vector<ValueId> dropout_inference(Call& c) {
     Tensor one(DType::boolean, {1});
     *one.data_as<std::uint8_t>() = 1;
     const ValueId all = c.one("ConstantOfShape", {c.one("Shape", {c.in(0)})}, {{"value", one}});
-    results.push_back(mask == DType::boolean
-                          ? all
-                          : c.one("Cast", {all}, {{"to", ir::Type::scalar(mask)}}));
+    results.push_back(
+        mask == DType::boolean ? all : c.one("Cast", {all}, {{"to", ir::Type::scalar(mask)}}));
   }
   return results;
 }
@@ -58,11 +57,11 @@ std::vector<ValueId> roi_align_10(Call& c) {
   return c.newest();
 }
 
-/// GroupNormalization-18 has a scale and bias a group, not a channel, and is its own function.
+/// GroupNormalization-18 has a scale and bias a group, not a channel: its own body says how.
 std::vector<ValueId> group_normalization_18(Call& c) {
-  unsupported("version 18, with a scale for each group, is not supported: {} of version 21 has one "
-              "for each channel",
-              c.op);
+  auto results = c.importer.own_body(c);
+  invariant(results.has_value(), "GroupNormalization-18 has no body");
+  return std::move(*results);
 }
 
 }  // namespace
@@ -76,7 +75,7 @@ std::span<const Rule> nn_rules() {
       {"GRU", 1, 6, lstm_all_outputs},
       {"RNN", 1, 6, lstm_all_outputs},
       {"RoiAlign", 10, 15, roi_align_10},
-      {"GroupNormalization", 18, 20, group_normalization_18, "?"},
+      {"GroupNormalization", 18, 20, group_normalization_18, "-"},
   };
   return rules;
 }

@@ -40,9 +40,10 @@ std::size_t scan_count(Call& c, std::size_t inputs) {
 ValueId checked(const Call& c, std::span<const ValueId> scans, const ir::Ints& along,
                 std::span<const std::string> names) {
   if (scans.size() < 2) return scans[0];
-  return c.importer.add_native(ir::op("same_extent"), {scans.begin(), scans.end()},
-                               {{"axes", along}, {"names", ir::Strings(names.begin(), names.end())}},
-                               1, c.source, c.scope.region)[0];
+  return c.importer.add_native(
+      ir::op("same_extent"), {scans.begin(), scans.end()},
+      {{"axes", along}, {"names", ir::Strings(names.begin(), names.end())}}, 1, c.source,
+      c.scope.region)[0];
 }
 
 struct Counts {
@@ -151,7 +152,8 @@ std::vector<ValueId> import_scan_8(Call& c) {
             "a scan is {}; expected a batch axis and a sequence axis", ir::to_text(c.type(v)));
   given[n.states] = checked(c, scanned, ir::Ints(n.scans, 1), scan_names);
   const ValueId whole = given[n.states];
-  const ValueId shape = c.one("Shape", {whole}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
+  const ValueId shape = c.one("Shape", {whole},
+                              {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
   const ValueId longest = scalar_of(c, shape, DType::i64, "the sequence axis", c.scope.region);
 
   // The outer loop scans everything along the batch.
@@ -176,7 +178,8 @@ std::vector<ValueId> import_scan_8(Call& c) {
   const ValueId go = importer.param(region, ir::Type::scalar(DType::boolean), "go");
   std::vector<ValueId> sample;
   for (std::size_t k = 0; k < batched.size(); ++k)
-    sample.push_back(importer.param(region, element_type(c.type(batched[k]), 0, names[k]), names[k]));
+    sample.push_back(
+        importer.param(region, element_type(c.type(batched[k]), 0, names[k]), names[k]));
 
   ir::LoopParts parts;
   parts.states = n.states;
@@ -188,14 +191,14 @@ std::vector<ValueId> import_scan_8(Call& c) {
   parts.axis_out.assign(n.stacks, 0);
   parts.reverse_out.assign(n.stacks, 0);
   parts.extents.assign(n.stacks, 1);
-  std::vector<ValueId> inputs(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(given.size()));
+  std::vector<ValueId> inputs(sample.begin(),
+                              sample.begin() + static_cast<std::ptrdiff_t>(given.size()));
   if (has_lengths) {
     // Each scan is cut to the sample's own length, so that a reversed one begins at its own end.
     const auto list = [&](ir::Ints v) {
-      return importer.constant(
-          Tensor::from<std::int64_t>({static_cast<std::int64_t>(v.size())},
-                                     std::span<const std::int64_t>(v)),
-          c.source, region);
+      return importer.constant(Tensor::from<std::int64_t>({static_cast<std::int64_t>(v.size())},
+                                                          std::span<const std::int64_t>(v)),
+                               c.source, region);
     };
     const ValueId zero = list({0}), one = list({1});
     const ValueId end = one_in(c, region, "Reshape", {sample.back(), one});

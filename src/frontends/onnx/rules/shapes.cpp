@@ -24,10 +24,11 @@ std::vector<ValueId> reshape_attribute(Call& c) {
 }
 
 std::vector<ValueId> slice_attributes(Call& c) {
-  const auto starts = take_ints(c, "starts"), ends = take_ints(c, "ends"), axes = take_ints(c, "axes");
-  require(starts && ends && starts->size() == ends->size() &&
-              (!axes || axes->size() == starts->size()),
-          "starts, ends and axes differ in length");
+  const auto starts = take_ints(c, "starts"), ends = take_ints(c, "ends"),
+             axes = take_ints(c, "axes");
+  require(
+      starts && ends && starts->size() == ends->size() && (!axes || axes->size() == starts->size()),
+      "starts, ends and axes differ in length");
   c.set_input(1, c.integers(*starts));
   c.set_input(2, c.integers(*ends));
   if (axes) c.set_input(3, c.integers(*axes));
@@ -88,13 +89,15 @@ std::vector<ValueId> scatter(Call& c) {
 std::vector<ValueId> resize_with(Call& c, ValueId scales) {
   c.attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
   c.attributes.set("nearest_mode", std::string("floor"));
-  if (c.attributes.s("mode", "nearest") == "bilinear") c.attributes.set("mode", std::string("linear"));
+  if (c.attributes.s("mode", "nearest") == "bilinear")
+    c.attributes.set("mode", std::string("linear"));
   return c.add("Resize", {c.in(0), ValueId::none, scales}, c.attributes, c.outputs);
 }
 
 ValueId scales_of(Call& c, std::span<const double> values) {
   Tensor t(DType::f32, {static_cast<std::int64_t>(values.size())});
-  for (std::size_t i = 0; i < values.size(); ++i) t.data_as<float>()[i] = static_cast<float>(values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    t.data_as<float>()[i] = static_cast<float>(values[i]);
   return c.constant(std::move(t));
 }
 

@@ -1,70 +1,37 @@
-#include "scalar/random_program.h"
-
-#include "scalar/builder.h"
-
-#include <random>
+#include "scalar/random_expressions.h"
 
 namespace rondel::scalar {
 namespace {
 
-const DType computed[] = {DType::f32, DType::f32, DType::f64,  DType::i64,    DType::i32,
-                          DType::i16, DType::i8,  DType::u64,  DType::u32,    DType::u16,
-                          DType::u8,  DType::f16, DType::bf16, DType::boolean};
-const DType stored_only[] = {DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz,
-                             DType::f8e8m0,   DType::f4e2m1,     DType::i4,     DType::u4,
-                             DType::i2,       DType::u2,         DType::c64,    DType::c128};
-
 /// Writes one program. Loads keep to their extents by `index`; trips of parallel loops store only
 /// where their own index leads and load only what nobody stores.
-class Generator {
+class Generator : RandomExpressions {
  public:
-  explicit Generator(std::uint64_t seed) : rng_(seed), b_("random" + std::to_string(seed)) {
-    out_.seed = seed;
-  }
+  explicit Generator(std::uint64_t seed) : RandomExpressions(seed) { out_.seed = seed; }
 
   RandomProgram run() {
     for (int n = one_of(2, 4); n > 0; --n) parameter(Access::in);
     for (int n = one_of(1, 3); n > 0; --n) parameter(Access::out);
     if (chance(3)) parameter(Access::inout);
     if (chance(4)) product_parameters();
+    if (chance(3)) shared_parameters();
     for (int n = one_of(0, 2); n > 0; --n) pool_.push_back(parameter_value());
     for (int n = one_of(0, 2); n > 0; --n) local();
     for (int n = one_of(2, 6); n > 0; --n) statement(0);
     if (product_ >= 0) b_.contract(product(), {});
+    if (out_.shared >= 0) update_in_place();
     out_.program = b_.finish();
     return std::move(out_);
   }
 
  private:
-  struct Array {
-    std::int32_t id;
-    DType dtype;
-    Shape shape;
-    Access access;
-  };
-  /// A parallel loop that is open: what its trips may store.
-  struct Region {
-    const Array* target;
-    Indices fixed;
-  };
-
-  // ------------------------------------------------------------------ choices
-  int one_of(int low, int high) {
-    return low + static_cast<int>(rng_() % static_cast<unsigned>(high - low + 1));
-  }
-  bool chance(int n) { return rng_() % static_cast<unsigned>(n) == 0; }
-  DType computed_type() { return computed[rng_() % std::size(computed)]; }
-  DType any_type() {
-    return chance(4) ? stored_only[rng_() % std::size(stored_only)] : computed_type();
-  }
-
   // ------------------------------------------------------------------ buffers
-  void bind(Access access, DType t, Shape shape, int layout) {
+  void bind(Access access, DType t, Shape shape, int layout, std::int32_t may_alias = -1) {
     Shape extents = shape;
     for (auto& e : extents)
       if (chance(2)) e = -1;
     const std::string name = "p" + std::to_string(out_.tensors.size());
-    const auto id = b_.buffer({name, t, access, extents, layout == 0, -1});
+    const auto id = b_.buffer({name, t, access, extents, layout == 0, may_alias});
     arrays_.push_back({id, t, shape, access});
     out_.tensors.push_back(random_tensor(rng_(), t, std::move(shape), layout));
   }
@@ -95,6 +62,36 @@ class Generator {
     reserved_ = {product_, product_ + 1, product_ + 2};
   }
 
+  /// An output in the very block of the input before it.
+  void shared_parameters() {
+    Shape shape;
+    for (int rank = one_of(1, 2); rank > 0; --rank) shape.push_back(one_of(1, 40));
+    const DType t = computed_type();
+    const auto input = static_cast<std::int32_t>(arrays_.size());
+    bind(Access::in, t, shape, 0);
+    bind(Access::out, t, shape, 0, input);
+    reserved_.insert(reserved_.end(), {input, input + 1});
+    out_.shared = input + 1;
+  }
+
+  /// The input is read at the very index that is written.
+  void update_in_place() {
+    const auto to = static_cast<std::size_t>(out_.shared), from = to - 1;
+    std::vector<Ex> extents;
+    for (std::int64_t axis = 0; axis < b_.buffer(out_.shared).rank(); ++axis)
+      extents.push_back(b_.extent(out_.shared, axis));
+    regions_.push_back({&arrays_[to], {}});
+    b_.for_all(extents, [&](const Indices& at) {
+      scope([&] {
+        loads_ = 4;
+        pool_.push_back(b_.load(arrays_[from].id, at));
+        pool_.insert(pool_.end(), at.begin(), at.end());
+        b_.store(arrays_[to].id, at, expression(arrays_[to].dtype, 0));
+      });
+    });
+    regions_.pop_back();
+  }
+
   Contract product() {
     Contract c;
     c.a = product_;
@@ -116,110 +113,6 @@ class Generator {
     const Ex value = expression(t, 1);
     b_.for_all(extents, [&](const Indices& at) { b_.store(id, at, value); });
     arrays_.push_back({id, t, shape, Access::local});
-  }
-
-  // ------------------------------------------------------------------ expressions
-  Ex constant(DType t) {
-    if (is_complex(t)) t = DType::i32;
-    if (is_float(t)) {
-      static const double values[] = {0, 1, -1, 0.5, 3, -2.25, 1e-3, 100};
-      return b_.constant(t, values[rng_() % std::size(values)]);
-    }
-    return b_.constant(t, static_cast<std::int64_t>(chance(4) ? rng_() : rng_() % 9 - 2));
-  }
-
-  const Array* readable(DType t) {
-    std::vector<const Array*> found;
-    for (const Array& a : arrays_) {
-      const bool settled = a.access == Access::in || regions_.empty();
-      if (a.dtype == t && settled && usable(a)) found.push_back(&a);
-    }
-    return found.empty() ? nullptr : found[rng_() % found.size()];
-  }
-
-  bool usable(const Array& a) const {
-    const bool empty = std::find(a.shape.begin(), a.shape.end(), 0) != a.shape.end();
-    return !empty && std::find(reserved_.begin(), reserved_.end(), a.id) == reserved_.end();
-  }
-
-  /// Any i64 brought into [0, n).
-  Ex index(std::int64_t n) {
-    const Ex any = expression(DType::i64, 2) % n;
-    return (any + n) % n;
-  }
-
-  Indices indices(const Array& a) {
-    Indices out;
-    for (const std::int64_t n : a.shape) out.push_back(index(n));
-    return out;
-  }
-
-  Ex leaf(DType t) {
-    std::vector<Ex> found;
-    for (const Ex& x : pool_)
-      if (x.type() == t) found.push_back(x);
-    if (!found.empty() && !chance(3)) return found[rng_() % found.size()];
-    if (const Array* a = readable(t); a && loads_ > 0 && !chance(3)) {
-      --loads_;
-      return b_.load(a->id, indices(*a));
-    }
-    if (!is_complex(t)) return constant(t);
-    return t == DType::c64 ? bitcast(t, constant(DType::u64)) : complex_leaf();
-  }
-
-  /// A c128 can only be loaded; without a buffer to load from there is a local of one element.
-  Ex complex_leaf() {
-    if (const Array* a = readable(DType::c128)) {
-      Indices zeros(a->shape.size(), b_.index(0));
-      return b_.load(a->id, zeros);
-    }
-    throw std::logic_error("no c128 to load");
-  }
-
-  Ex expression(DType t, int depth) {
-    if (depth >= 4 || chance(4)) return leaf(t);
-    if (is_complex(t)) return chance(2) ? select(condition(depth + 1), leaf(t), leaf(t)) : leaf(t);
-    if (chance(5))
-      return select(condition(depth + 1), expression(t, depth + 1), expression(t, depth + 1));
-    if (chance(5)) return b_.cast(t, expression(computed_type(), depth + 1), chance(2));
-    if (t == DType::boolean) return condition(depth);
-    if (is_small_float(t) || (is_integer(t) && file_bits(t) < 8))
-      return b_.cast(t, expression(DType::f32, depth + 1), chance(2));
-    return is_integer(t) ? integer(t, depth + 1) : real(t, depth + 1);
-  }
-
-  Ex integer(DType t, int depth) {
-    static const Op ops[] = {Op::add,  Op::sub, Op::mul,  Op::div, Op::rem,
-                             Op::band, Op::bor, Op::bxor, Op::shl, Op::shr};
-    if (chance(8)) return chance(2) ? -expression(t, depth) : ~expression(t, depth);
-    if (chance(8)) return min(expression(t, depth), expression(t, depth));
-    if (chance(8) && (t == DType::u32 || t == DType::i64)) {
-      const Ex x = expression(t == DType::u32 ? DType::f32 : DType::f64, depth);
-      return bitcast(t, select(is_nan(x), literal(x, 1), x));
-    }
-    const Ex a = expression(t, depth), b = expression(t, depth);
-    return b_.binary(ops[rng_() % std::size(ops)], a, b);
-  }
-
-  Ex real(DType t, int depth) {
-    static const Op unaries[] = {Op::neg, Op::sqrt, Op::floor, Op::ceil, Op::trunc, Op::round_even};
-    static const Op ops[] = {Op::add, Op::sub, Op::mul, Op::div, Op::add, Op::mul, Op::rem};
-    if (chance(5)) return b_.unary(unaries[rng_() % std::size(unaries)], expression(t, depth));
-    if (chance(6)) return fma(expression(t, depth), expression(t, depth), expression(t, depth));
-    if (chance(8)) return max(expression(t, depth), expression(t, depth));
-    if (chance(8)) return abs(expression(t, depth));
-    const Ex a = expression(t, depth), b = expression(t, depth);
-    return b_.binary(ops[rng_() % std::size(ops)], a, b);
-  }
-
-  Ex condition(int depth) {
-    static const Op ops[] = {Op::eq, Op::ne, Op::lt, Op::le};
-    if (depth >= 4) return leaf(DType::boolean);
-    if (chance(4)) return expression(DType::boolean, 3) & expression(DType::boolean, 3);
-    DType t = computed_type();
-    if (t == DType::boolean) t = DType::i64;
-    const Ex a = expression(t, depth + 1), b = expression(t, depth + 1);
-    return b_.binary(ops[rng_() % std::size(ops)], a, b);
   }
 
   // ------------------------------------------------------------------ statements
@@ -422,16 +315,9 @@ class Generator {
     pool_.push_back(b_.reduce(n, {first}, element, combine)[0]);
   }
 
-  std::mt19937_64 rng_;
-  Builder b_;
   RandomProgram out_;
-  std::vector<Array> arrays_;
-  std::vector<Ex> pool_;
-  std::vector<Region> regions_;
-  std::vector<std::int32_t> reserved_;
   int product_ = -1;
   bool transposed_ = false;
-  int loads_ = 6;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ struct RandomProgram {
   std::shared_ptr<const Program> program;
   std::vector<Tensor> tensors;  ///< one a parameter buffer, outputs filled with what stays
   std::vector<std::int64_t> params;
+  int shared = -1;  ///< this output lives in the block of the tensor before it, if one does
 };
 
 /// The same program for the same seed.

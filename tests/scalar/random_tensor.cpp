@@ -127,6 +127,10 @@ Tensor random_tensor(std::uint64_t seed, DType dtype, Shape shape, int layout) {
 Outcome run_copies(const Executable& executable, const RandomProgram& random) {
   Outcome outcome;
   for (const Tensor& t : random.tensors) outcome.tensors.push_back(copy_with_strides(t));
+  if (random.shared >= 0) {
+    const auto k = static_cast<std::size_t>(random.shared);
+    outcome.tensors[k] = outcome.tensors[k - 1];
+  }
   Context context;
   outcome.status = run(executable, context, outcome.tensors, random.params);
   if (outcome.status > done) outcome.shown = context.shown;

@@ -1,6 +1,4 @@
-#include "codegen/code.h"
-
-#include <llvm/IR/Intrinsics.h>
+#include "codegen/contract.h"
 
 #include <algorithm>
 
@@ -8,28 +6,6 @@
 /// one accumulator an element, so that the bits are those of the plain triple loop.
 namespace rondel::codegen {
 namespace {
-
-/// One factor: the rows (one scalar a step, spread over a vector) or the columns (vectors).
-struct Factor {
-  const BoundBuffer* buffer;
-  Value* base;
-  Value* stride;    ///< from row to row, or column to column
-  Value* k_stride;  ///< from k to k + 1
-  Value* count;     ///< how many rows or columns
-};
-
-struct Product {
-  Factor rows, columns;
-  const BoundBuffer* out;
-  Value* out_base;
-  Value *out_row_stride, *out_column_stride;
-  Value* depth;  ///< extent of k
-  DType sum;     ///< what products are summed in
-  bool fused;
-  unsigned lanes = 1;           ///< columns in a vector
-  unsigned tile_rows = 1;       ///< rows of a full tile
-  unsigned tile_vectors = 1;    ///< vectors of a full tile
-};
 
 bool is_one(Value* v) {
   const auto* known = llvm::dyn_cast<llvm::ConstantInt>(v);
@@ -40,15 +16,6 @@ bool is_one(Value* v) {
 std::int64_t known_or(Value* v, std::int64_t otherwise) {
   const auto* known = llvm::dyn_cast<llvm::ConstantInt>(v);
   return known ? known->getSExtValue() : otherwise;
-}
-
-/// base + sum of index * stride, in elements of the buffer.
-Value* element_at(Code& code, const BoundBuffer& b, Value* base,
-                  std::initializer_list<std::pair<Value*, Value*>> terms) {
-  Value* offset = code.i64(0);
-  for (const auto& [index, stride] : terms)
-    offset = code.build.CreateNSWAdd(offset, code.build.CreateNSWMul(index, stride));
-  return code.build.CreateInBoundsGEP(memory_type(code.llvm, b.buffer->dtype), base, offset);
 }
 
 /// for i = lo; i < hi; i += step. Returns hi's side: the insertion point is after the loop.
@@ -68,127 +35,6 @@ void count_up(Code& code, Value* lo, Value* hi, std::int64_t step,
   code.build.SetInsertPoint(after);
 }
 
-llvm::Type* vector_of(llvm::Type* element, unsigned lanes) {
-  return lanes == 1 ? element : static_cast<llvm::Type*>(llvm::FixedVectorType::get(element, lanes));
-}
-
-llvm::Align element_align(const BoundBuffer& b) {
-  return llvm::Align(byte_size(b.buffer->dtype));
-}
-
-/// A tile of the result: where it begins, and which lanes exist (`mask` null: all).
-struct Tile {
-  Value *row, *column;
-  unsigned rows, vectors;
-  Value* mask = nullptr;
-};
-
-Value* load_columns(Code& code, const Product& p, Value* at, Value* mask) {
-  const BoundBuffer& b = *p.columns.buffer;
-  llvm::Type* type = vector_of(memory_type(code.llvm, b.buffer->dtype), p.lanes);
-  llvm::Instruction* loaded =
-      mask ? static_cast<llvm::Instruction*>(code.build.CreateMaskedLoad(
-                 type, at, element_align(b), mask, llvm::Constant::getNullValue(type)))
-           : code.build.CreateAlignedLoad(type, at, element_align(b));
-  annotate(code, loaded, b);
-  return convert(code, loaded, b.buffer->dtype, p.sum);
-}
-
-void store_columns(Code& code, const Product& p, Value* at, Value* sum, Value* mask) {
-  const BoundBuffer& b = *p.out;
-  Value* value = convert(code, sum, p.sum, b.buffer->dtype);
-  llvm::Instruction* stored =
-      mask ? static_cast<llvm::Instruction*>(
-                 code.build.CreateMaskedStore(value, at, element_align(b), mask))
-           : code.build.CreateAlignedStore(value, at, element_align(b));
-  annotate(code, stored, b);
-}
-
-Value* load_row(Code& code, const Product& p, Value* at) {
-  Value* x = load_element(code, *p.rows.buffer, at);
-  x = convert(code, x, p.rows.buffer->buffer->dtype, p.sum);
-  return p.lanes == 1 ? x : code.build.CreateVectorSplat(p.lanes, x);
-}
-
-/// sum + x * y as the contract says.
-Value* step(Code& code, const Product& p, Value* x, Value* y, Value* sum) {
-  llvm::IRBuilder<>& build = code.build;
-  if (!native_float(p.sum)) return build.CreateAdd(sum, build.CreateMul(x, y));
-  if (!p.fused) return build.CreateFAdd(sum, build.CreateFMul(x, y));
-  return build.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum});
-}
-
-/// The index of vector `v` of a tile.
-Value* column_of(Code& code, const Product& p, const Tile& t, unsigned v) {
-  return code.build.CreateNSWAdd(t.column, code.i64(static_cast<std::int64_t>(v) * p.lanes));
-}
-Value* row_of(Code& code, const Tile& t, unsigned r) {
-  return code.build.CreateNSWAdd(t.row, code.i64(r));
-}
-
-std::vector<Value*> add_products(Code& code, const Product& p, const Tile& t, Value* k,
-                                 const std::vector<llvm::PHINode*>& sums) {
-  std::vector<Value*> columns, next;
-  for (unsigned v = 0; v < t.vectors; ++v)
-    columns.push_back(load_columns(
-        code, p,
-        element_at(code, *p.columns.buffer, p.columns.base,
-                   {{column_of(code, p, t, v), p.columns.stride}, {k, p.columns.k_stride}}),
-        t.mask));
-  for (unsigned r = 0; r < t.rows; ++r) {
-    Value* x = load_row(code, p,
-                        element_at(code, *p.rows.buffer, p.rows.base,
-                                   {{row_of(code, t, r), p.rows.stride}, {k, p.rows.k_stride}}));
-    for (unsigned v = 0; v < t.vectors; ++v)
-      next.push_back(step(code, p, x, columns[v], sums[r * t.vectors + v]));
-  }
-  return next;
-}
-
-/// The sums over k of a tile.
-std::vector<Value*> sum_tile(Code& code, const Product& p, const Tile& t) {
-  llvm::Type* type = vector_of(register_type(code.llvm, p.sum), p.lanes);
-  Value* zero = llvm::Constant::getNullValue(type);
-  llvm::BasicBlock* before = code.build.GetInsertBlock();
-  llvm::BasicBlock* loop = code.block("depth");
-  llvm::BasicBlock* after = code.block("summed");
-  Value* any = code.build.CreateICmpSLT(code.i64(0), p.depth);
-  code.build.CreateCondBr(any, loop, after);
-  code.build.SetInsertPoint(loop);
-  llvm::PHINode* k = code.build.CreatePHI(code.build.getInt64Ty(), 2);
-  k->addIncoming(code.i64(0), before);
-  std::vector<llvm::PHINode*> sums;
-  for (unsigned i = 0; i < t.rows * t.vectors; ++i) {
-    sums.push_back(code.build.CreatePHI(type, 2));
-    sums.back()->addIncoming(zero, before);
-  }
-  const std::vector<Value*> next = add_products(code, p, t, k, sums);
-  Value* next_k = code.build.CreateNSWAdd(k, code.i64(1));
-  code.build.CreateCondBr(code.build.CreateICmpSLT(next_k, p.depth), loop, after);
-  k->addIncoming(next_k, loop);
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i]->addIncoming(next[i], loop);
-  code.build.SetInsertPoint(after);
-  std::vector<Value*> finals;
-  for (Value* n : next) {
-    llvm::PHINode* final = code.build.CreatePHI(type, 2);
-    final->addIncoming(zero, before);
-    final->addIncoming(n, loop);
-    finals.push_back(final);
-  }
-  return finals;
-}
-
-void emit_tile(Code& code, const Product& p, const Tile& t) {
-  const std::vector<Value*> sums = sum_tile(code, p, t);
-  for (unsigned r = 0; r < t.rows; ++r)
-    for (unsigned v = 0; v < t.vectors; ++v) {
-      Value* at = element_at(code, *p.out, p.out_base,
-                             {{row_of(code, t, r), p.out_row_stride},
-                              {column_of(code, p, t, v), p.out_column_stride}});
-      store_columns(code, p, at, sums[r * t.vectors + v], t.mask);
-    }
-}
-
 /// Which lanes of the vector at `column` are columns of the result.
 Value* lane_mask(Code& code, const Product& p, Value* column) {
   if (p.lanes == 1) return nullptr;
@@ -197,11 +43,6 @@ Value* lane_mask(Code& code, const Product& p, Value* column) {
   Value* left = code.build.CreateNSWSub(p.columns.count, column);
   return code.build.CreateICmpSLT(llvm::ConstantVector::get(numbers),
                                   code.build.CreateVectorSplat(p.lanes, left));
-}
-
-/// `count` rounded down to a multiple of `step`.
-Value* whole(Code& code, Value* count, std::int64_t step) {
-  return code.build.CreateNSWSub(count, code.build.CreateSRem(count, code.i64(step)));
 }
 
 /// All rows of the columns from `column` on: full tiles, then what is left.
@@ -218,15 +59,29 @@ void emit_rows(Code& code, const Product& p, Value* column, unsigned vectors, Va
   });
 }
 
+/// All rows of the columns from `lo` in steps of `vectors` vectors; returns where they end.
+Value* emit_columns(Code& code, const Product& p, Value* lo, unsigned vectors) {
+  const std::int64_t width = std::int64_t{p.lanes} * vectors;
+  Value* left = code.build.CreateNSWSub(p.columns.count, lo);
+  Value* hi = code.build.CreateNSWAdd(lo, whole(code, left, width));
+  count_up(code, lo, hi, width,
+           [&](Value* column) { emit_rows(code, p, column, vectors, nullptr); });
+  return hi;
+}
+
 void emit_product(Code& code, const Product& p) {
-  const std::int64_t width = std::int64_t{p.lanes} * p.tile_vectors;
-  Value* full = whole(code, p.columns.count, width);
-  count_up(code, code.i64(0), full, width,
-           [&](Value* column) { emit_rows(code, p, column, p.tile_vectors, nullptr); });
-  if (width == 1) return;
-  count_up(code, full, p.columns.count, p.lanes, [&](Value* column) {
-    emit_rows(code, p, column, 1, lane_mask(code, p, column));
-  });
+  Value* done = emit_columns(code, p, code.i64(0), p.tile_vectors);
+  if (p.turned) {
+    done = emit_columns(code, p, done, 1);
+    Product apart = p;
+    apart.turned = false;
+    apart.lanes = 1;
+    emit_columns(code, apart, done, 1);
+  } else if (p.lanes > 1 || p.tile_vectors > 1) {
+    count_up(code, done, p.columns.count, p.lanes, [&](Value* column) {
+      emit_rows(code, p, column, 1, lane_mask(code, p, column));
+    });
+  }
 }
 
 /// The least number of equal parts of at most `most` that make `count`, and how large they are.
@@ -237,14 +92,33 @@ unsigned balanced(std::int64_t count, std::int64_t most) {
   return static_cast<unsigned>((count + parts - 1) / parts);
 }
 
+/// How columns come into vectors: `direct`, side by side in memory; `turned`, contiguous along k.
+enum class Columns { direct, turned, apart };
+
+Columns columns_of(const Factor& f, Value* out_stride) {
+  if (is_one(f.count) || !is_one(out_stride)) return Columns::apart;
+  if (is_one(f.stride)) return Columns::direct;
+  return is_one(f.k_stride) ? Columns::turned : Columns::apart;
+}
+
+/// c = a b is also c' = b' a': the factor that comes into vectors more easily is read as columns.
+void orient(Product& p) {
+  if (columns_of(p.rows, p.out_row_stride) >= columns_of(p.columns, p.out_column_stride)) return;
+  std::swap(p.rows, p.columns);
+  std::swap(p.out_row_stride, p.out_column_stride);
+}
+
 /// Tile sizes: as many sums as registers hold beside the factors, so that additions overlap.
 void choose_tile(Code& code, Product& p) {
-  const bool columns_in_a_row = is_one(p.columns.stride) && is_one(p.out_column_stride);
   const auto sum_bytes = static_cast<unsigned>(byte_size(p.sum));
   const std::int64_t columns = known_or(p.columns.count, -1), rows = known_or(p.rows.count, -1);
-  if (columns_in_a_row && columns != 1) p.lanes = code.host.vector_bytes / sum_bytes;
-  const unsigned sums = code.host.vector_registers * 3 / 4;
-  const std::int64_t most_vectors = rows == 1 ? 8 : code.host.vector_registers / 8;
+  const Columns how = columns_of(p.columns, p.out_column_stride);
+  p.turned = how == Columns::turned;
+  if (how == Columns::direct) p.lanes = code.host.vector_bytes / sum_bytes;
+  if (how == Columns::turned) p.lanes = std::min(8u, code.host.vector_bytes / sum_bytes);
+  const unsigned sums = code.host.vector_registers * (p.turned ? 1 : 3) / (p.turned ? 2 : 4);
+  const std::int64_t most_vectors =
+      rows == 1 ? (p.turned ? 4 : 8) : (p.turned ? 1 : code.host.vector_registers / 8);
   p.tile_vectors = columns == 1 ? 1 : balanced(columns < 0 ? -1 : columns / p.lanes, most_vectors);
   p.tile_rows = balanced(rows, std::clamp(sums / p.tile_vectors, 1u, 8u));
 }
@@ -288,16 +162,6 @@ Product describe(Code& code, const Inst& inst, const scalar::Contract& c) {
   p.sum = t == DType::f16 || t == DType::bf16 ? DType::f32 : t;
   p.fused = c.fused;
   return p;
-}
-
-/// c = a b is also c' = b' a': the factor with consecutive elements is best read as columns.
-void orient(Product& p) {
-  const bool columns_fit = is_one(p.columns.stride) && is_one(p.out_column_stride) &&
-                           !is_one(p.columns.count);
-  const bool rows_fit = is_one(p.rows.stride) && is_one(p.out_row_stride) && !is_one(p.rows.count);
-  if (columns_fit || !rows_fit) return;
-  std::swap(p.rows, p.columns);
-  std::swap(p.out_row_stride, p.out_column_stride);
 }
 
 }  // namespace

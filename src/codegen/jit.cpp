@@ -24,6 +24,12 @@ namespace {
               fmt::format("codegen: {}: {}", doing, llvm::toString(std::move(error))));
 }
 
+/// What LLVM reported beside the error it returned.
+std::string& last_report() {
+  thread_local std::string text;
+  return text;
+}
+
 template <class T>
 T value_of(const char* doing, llvm::Expected<T> expected) {
   if (!expected) fail_with(doing, expected.takeError());
@@ -96,6 +102,11 @@ llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
   put("ceilf", static_cast<F1*>(std::ceil));
   put("trunc", static_cast<D1*>(std::trunc));
   put("truncf", static_cast<F1*>(std::trunc));
+  // What saturating casts to unsigned may use; the sign of a zero is lost in them.
+  put("fmax", static_cast<D2*>(std::fmax));
+  put("fmaxf", static_cast<F2*>(std::fmax));
+  put("fmin", static_cast<D2*>(std::fmin));
+  put("fminf", static_cast<F2*>(std::fmin));
   // Nobody changes the rounding mode, so that nearbyint rounds to even.
   put("roundeven", static_cast<D1*>(std::nearbyint));
   put("roundevenf", static_cast<F1*>(std::nearbyint));
@@ -137,6 +148,9 @@ Jit::Jit() {
                         .setLinkProcessSymbolsByDefault(false)
                         .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
                         .create());
+  // Reported on the thread that links, before its lookup fails with less to say.
+  lljit_->getExecutionSession().setErrorReporter(
+      [](llvm::Error error) { last_report() = llvm::toString(std::move(error)); });
   library_functions_ = &lljit_->getExecutionSession().createBareJITDylib("library functions");
   expect_success("library functions",
                  library_functions_->define(llvm::orc::absoluteSymbols(library_functions(*lljit_))));
@@ -233,8 +247,10 @@ std::unique_ptr<Jit::Linked> Jit::link(const std::shared_ptr<Jit>& jit, Object o
   if (!map.empty())
     expect_success("symbols of a program", library.define(llvm::orc::absoluteSymbols(map)));
   expect_success("adding code", lljit.addObjectFile(library, std::move(object)));
-  const auto entry = value_of("linking code", lljit.lookup(library, entry_name));
-  linked->entry_ = entry.toPtr<void*>();
+  last_report().clear();
+  auto entry = lljit.lookup(library, entry_name);
+  if (!entry) fail_with(fmt::format("linking code: {}", last_report()).c_str(), entry.takeError());
+  linked->entry_ = entry->toPtr<void*>();
   return linked;
 }
 

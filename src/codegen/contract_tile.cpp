@@ -1,0 +1,232 @@
+#include "codegen/contract.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+namespace rondel::codegen {
+namespace {
+
+/// base + sum of index * stride, in elements of the buffer.
+Value* element_at(Code& code, const BoundBuffer& b, Value* base,
+                  std::initializer_list<std::pair<Value*, Value*>> terms) {
+  Value* offset = code.i64(0);
+  for (const auto& [index, stride] : terms)
+    offset = code.build.CreateNSWAdd(offset, code.build.CreateNSWMul(index, stride));
+  return code.build.CreateInBoundsGEP(memory_type(code.llvm, b.buffer->dtype), base, offset);
+}
+
+llvm::Type* vector_of(llvm::Type* element, unsigned lanes) {
+  return lanes == 1 ? element : static_cast<llvm::Type*>(llvm::FixedVectorType::get(element, lanes));
+}
+
+llvm::Align element_align(const BoundBuffer& b) {
+  return llvm::Align(byte_size(b.buffer->dtype));
+}
+
+Value* load_columns(Code& code, const Product& p, Value* at, Value* mask) {
+  const BoundBuffer& b = *p.columns.buffer;
+  llvm::Type* type = vector_of(memory_type(code.llvm, b.buffer->dtype), p.lanes);
+  llvm::Instruction* loaded =
+      mask ? static_cast<llvm::Instruction*>(code.build.CreateMaskedLoad(
+                 type, at, element_align(b), mask, llvm::Constant::getNullValue(type)))
+           : code.build.CreateAlignedLoad(type, at, element_align(b));
+  annotate(code, loaded, b);
+  return convert(code, loaded, b.buffer->dtype, p.sum);
+}
+
+void store_columns(Code& code, const Product& p, Value* at, Value* sum, Value* mask) {
+  const BoundBuffer& b = *p.out;
+  Value* value = convert(code, sum, p.sum, b.buffer->dtype);
+  llvm::Instruction* stored =
+      mask ? static_cast<llvm::Instruction*>(
+                 code.build.CreateMaskedStore(value, at, element_align(b), mask))
+           : code.build.CreateAlignedStore(value, at, element_align(b));
+  annotate(code, stored, b);
+}
+
+Value* load_row(Code& code, const Product& p, Value* at) {
+  Value* x = load_element(code, *p.rows.buffer, at);
+  x = convert(code, x, p.rows.buffer->buffer->dtype, p.sum);
+  return p.lanes == 1 ? x : code.build.CreateVectorSplat(p.lanes, x);
+}
+
+/// sum + x * y as the contract says.
+Value* step(Code& code, const Product& p, Value* x, Value* y, Value* sum) {
+  llvm::IRBuilder<>& build = code.build;
+  if (!native_float(p.sum)) return build.CreateAdd(sum, build.CreateMul(x, y));
+  if (!p.fused) return build.CreateFAdd(sum, build.CreateFMul(x, y));
+  return build.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum});
+}
+
+/// The index of vector `v` of a tile.
+Value* column_of(Code& code, const Product& p, const Tile& t, unsigned v) {
+  return code.build.CreateNSWAdd(t.column, code.i64(static_cast<std::int64_t>(v) * p.lanes));
+}
+Value* row_of(Code& code, const Tile& t, unsigned r) {
+  return code.build.CreateNSWAdd(t.row, code.i64(r));
+}
+
+/// What a step of `depth` k's adds: sums in, sums out.
+using Sums = std::vector<Value*>;
+using AddProducts = llvm::function_ref<Sums(Value* k, const Sums&)>;
+
+/// A loop already of the size that fits the processor: unrolling it only takes time.
+void leave_as_is(Code& code, llvm::Instruction* back_edge) {
+  const auto word = [&](const char* text) {
+    return llvm::MDNode::get(code.llvm, llvm::MDString::get(code.llvm, text));
+  };
+  llvm::MDNode* id =
+      llvm::MDNode::getDistinct(code.llvm, {nullptr, word("llvm.loop.unroll.disable")});
+  id->replaceOperandWith(0, id);
+  back_edge->setMetadata(llvm::LLVMContext::MD_loop, id);
+}
+
+/// for k = lo; k < hi; k += depth: sums = add(k, sums). Returns the sums.
+Sums sum_up(Code& code, Value* lo, Value* hi, std::int64_t depth, const Sums& start, AddProducts add) {
+  llvm::BasicBlock* before = code.build.GetInsertBlock();
+  llvm::BasicBlock* loop = code.block("depth");
+  llvm::BasicBlock* after = code.block("summed");
+  code.build.CreateCondBr(code.build.CreateICmpSLT(lo, hi), loop, after);
+  code.build.SetInsertPoint(loop);
+  llvm::PHINode* k = code.build.CreatePHI(code.build.getInt64Ty(), 2);
+  k->addIncoming(lo, before);
+  std::vector<llvm::PHINode*> carried;
+  for (Value* s : start) {
+    carried.push_back(code.build.CreatePHI(s->getType(), 2));
+    carried.back()->addIncoming(s, before);
+  }
+  const Sums next = add(k, Sums(carried.begin(), carried.end()));
+  Value* next_k = code.build.CreateNSWAdd(k, code.i64(depth));
+  leave_as_is(code, code.build.CreateCondBr(code.build.CreateICmpSLT(next_k, hi), loop, after));
+  k->addIncoming(next_k, loop);
+  for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], loop);
+  code.build.SetInsertPoint(after);
+  Sums finals;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    llvm::PHINode* final = code.build.CreatePHI(start[i]->getType(), 2);
+    final->addIncoming(start[i], before);
+    final->addIncoming(next[i], loop);
+    finals.push_back(final);
+  }
+  return finals;
+}
+
+Value* column_address(Code& code, const Product& p, Value* column, Value* k) {
+  return element_at(code, *p.columns.buffer, p.columns.base,
+                    {{column, p.columns.stride}, {k, p.columns.k_stride}});
+}
+
+Value* row_value(Code& code, const Product& p, const Tile& t, unsigned r, Value* k) {
+  return load_row(code, p, element_at(code, *p.rows.buffer, p.rows.base,
+                                      {{row_of(code, t, r), p.rows.stride}, {k, p.rows.k_stride}}));
+}
+
+/// Adds row r times `columns`, one vector each of the tile, to the sums.
+void add_row(Code& code, const Product& p, const Tile& t, unsigned r, Value* x,
+             const std::vector<Value*>& columns, Sums& sums) {
+  for (unsigned v = 0; v < t.vectors; ++v) {
+    Value*& sum = sums[r * t.vectors + v];
+    sum = step(code, p, x, columns[v], sum);
+  }
+}
+
+/// The sums over k of a tile whose columns lie side by side in memory.
+Sums sum_direct(Code& code, const Product& p, const Tile& t, const Sums& zeros) {
+  return sum_up(code, code.i64(0), p.depth, 1, zeros, [&](Value* k, Sums sums) {
+    std::vector<Value*> columns;
+    for (unsigned v = 0; v < t.vectors; ++v)
+      columns.push_back(
+          load_columns(code, p, column_address(code, p, column_of(code, p, t, v), k), t.mask));
+    for (unsigned r = 0; r < t.rows; ++r)
+      add_row(code, p, t, r, row_value(code, p, t, r, k), columns, sums);
+    return sums;
+  });
+}
+
+/// Lane j of vector i becomes lane i of vector j; as many vectors as lanes, a power of two.
+void transpose(Code& code, std::vector<Value*>& vectors) {
+  const auto lanes = static_cast<unsigned>(vectors.size());
+  for (unsigned s = 1; s < lanes; s *= 2) {
+    llvm::SmallVector<int> low, high;
+    for (unsigned j = 0; j < lanes; ++j) {
+      low.push_back(static_cast<int>(j & s ? lanes + j - s : j));
+      high.push_back(static_cast<int>(j & s ? lanes + j : j + s));
+    }
+    for (unsigned i = 0; i < lanes; ++i) {
+      if (i & s) continue;
+      Value *a = vectors[i], *b = vectors[i + s];
+      vectors[i] = code.build.CreateShuffleVector(a, b, low);
+      vectors[i + s] = code.build.CreateShuffleVector(a, b, high);
+    }
+  }
+}
+
+/// As many steps of k as there are lanes, for one vector of columns: element i is step k + i.
+std::vector<Value*> load_turned(Code& code, const Product& p, Value* column, Value* k) {
+  std::vector<Value*> vectors;
+  for (unsigned lane = 0; lane < p.lanes; ++lane) {
+    Value* at = code.build.CreateNSWAdd(column, code.i64(lane));
+    vectors.push_back(load_columns(code, p, column_address(code, p, at, k), nullptr));
+  }
+  transpose(code, vectors);
+  return vectors;
+}
+
+/// One step of k for one vector of columns that lie apart.
+Value* load_apart(Code& code, const Product& p, Value* column, Value* k) {
+  Value* vector =
+      llvm::PoisonValue::get(vector_of(register_type(code.llvm, p.sum), p.lanes));
+  for (unsigned lane = 0; lane < p.lanes; ++lane) {
+    Value* at = code.build.CreateNSWAdd(column, code.i64(lane));
+    Value* x = load_element(code, *p.columns.buffer, column_address(code, p, at, k));
+    x = convert(code, x, p.columns.buffer->buffer->dtype, p.sum);
+    vector = code.build.CreateInsertElement(vector, x, lane);
+  }
+  return vector;
+}
+
+/// The sums over k of a tile whose columns are contiguous along k: blocks are transposed in registers.
+Sums sum_turned(Code& code, const Product& p, const Tile& t, const Sums& zeros) {
+  Value* whole_blocks = whole(code, p.depth, p.lanes);
+  const Sums sums =
+      sum_up(code, code.i64(0), whole_blocks, p.lanes, zeros, [&](Value* k, Sums block) {
+        for (unsigned v = 0; v < t.vectors; ++v) {
+          const std::vector<Value*> columns = load_turned(code, p, column_of(code, p, t, v), k);
+          for (unsigned i = 0; i < p.lanes; ++i)
+            for (unsigned r = 0; r < t.rows; ++r) {
+              Value* x = row_value(code, p, t, r, code.build.CreateNSWAdd(k, code.i64(i)));
+              Value*& sum = block[r * t.vectors + v];
+              sum = step(code, p, x, columns[i], sum);
+            }
+        }
+        return block;
+      });
+  return sum_up(code, whole_blocks, p.depth, 1, sums, [&](Value* k, Sums rest) {
+    std::vector<Value*> columns;
+    for (unsigned v = 0; v < t.vectors; ++v)
+      columns.push_back(load_apart(code, p, column_of(code, p, t, v), k));
+    for (unsigned r = 0; r < t.rows; ++r)
+      add_row(code, p, t, r, row_value(code, p, t, r, k), columns, rest);
+    return rest;
+  });
+}
+
+}  // namespace
+
+Value* whole(Code& code, Value* count, std::int64_t step) {
+  return code.build.CreateNSWSub(count, code.build.CreateSRem(count, code.i64(step)));
+}
+
+void emit_tile(Code& code, const Product& p, const Tile& t) {
+  llvm::Type* type = vector_of(register_type(code.llvm, p.sum), p.lanes);
+  const Sums zeros(std::size_t{t.rows} * t.vectors, llvm::Constant::getNullValue(type));
+  const Sums sums = p.turned ? sum_turned(code, p, t, zeros) : sum_direct(code, p, t, zeros);
+  for (unsigned r = 0; r < t.rows; ++r)
+    for (unsigned v = 0; v < t.vectors; ++v) {
+      Value* at = element_at(code, *p.out, p.out_base,
+                             {{row_of(code, t, r), p.out_row_stride},
+                              {column_of(code, p, t, v), p.out_column_stride}});
+      store_columns(code, p, at, sums[r * t.vectors + v], t.mask);
+    }
+}
+
+}  // namespace rondel::codegen

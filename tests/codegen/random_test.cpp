@@ -1,0 +1,38 @@
+#include <gtest/gtest.h>
+
+#include "codegen/compiler.h"
+#include "scalar/random_program.h"
+
+#include <cstdlib>
+
+namespace rondel::codegen {
+namespace {
+
+/// RONDEL_RANDOM_PROGRAMS says how many; RONDEL_RANDOM_SEED where they start.
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+TEST(Random, ProgramsGiveTheInterpretersBits) {
+  const Compiler compiler;
+  const std::uint64_t first = setting("RONDEL_RANDOM_SEED", 1);
+  const std::uint64_t count = setting("RONDEL_RANDOM_PROGRAMS", 600);
+  std::uint64_t compiled = 0;
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    const scalar::RandomProgram random = scalar::random_program(seed);
+    if (!Compiler::refusal(*random.program).empty()) continue;
+    ++compiled;
+    const auto expected = scalar::run_copies(*scalar::interpret(random.program), random);
+    for (const auto tier : {Compiler::Tier::quick, Compiler::Tier::optimised}) {
+      const auto native = compiler.compile(random.program, tier);
+      const auto actual = scalar::run_copies(*native, random);
+      EXPECT_EQ(scalar::difference(random, expected, actual), "")
+          << (tier == Compiler::Tier::quick ? "quick" : "optimised") << ", seed " << seed;
+    }
+  }
+  EXPECT_GE(compiled * 10, count * 9) << "too many refusals for the test to mean much";
+}
+
+}  // namespace
+}  // namespace rondel::codegen

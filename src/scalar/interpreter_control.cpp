@@ -152,7 +152,7 @@ Handler control_handler(const Inst& i, const Detail& detail) {
     case Op::param: return read_param;
     case Op::extent: return read_extent;
     case Op::for_: return begin_loop;
-    case Op::end_for: return i.flags == 0 && detail.next.empty() ? end_plain_loop : end_loop;
+    case Op::end_for: return i.flags == 0 && detail.exit.empty() ? end_plain_loop : end_loop;
     case Op::if_: return branch;
     case Op::else_:
     case Op::end_if: return end_branch;

@@ -68,8 +68,7 @@ Value* fma(const Args& x) {
   return x.build.CreateIntrinsic(llvm::Intrinsic::fma, {x.llvm_type()}, {x.a, x.b, x.c});
 }
 
-template <ID id>
-Value* unary_intrinsic(const Args& x) {
+template <ID id> Value* unary_intrinsic(const Args& x) {
   return x.build.CreateUnaryIntrinsic(id, x.a);
 }
 

@@ -71,8 +71,7 @@ void prepare_calls(Code& code) {
 void emit_call(Code& code, const Inst& inst) {
   const scalar::Call& call = code.program.calls[static_cast<std::size_t>(inst.id)];
   llvm::Type* bytes = llvm::ArrayType::get(code.build.getInt8Ty(), sizeof(scalar::View));
-  Value* views =
-      code.frame_slot(llvm::ArrayType::get(bytes, call.views.size()), llvm::Align(8));
+  Value* views = code.frame_slot(llvm::ArrayType::get(bytes, call.views.size()), llvm::Align(8));
   std::size_t next = 0;
   for (std::size_t i = 0; i < call.views.size(); ++i) {
     std::vector<Value*> leading;

@@ -16,8 +16,8 @@ class Native final : public scalar::Executable {
  public:
   Native(std::shared_ptr<const scalar::Program> program, std::unique_ptr<Jit::Linked> code)
       : program_(std::move(program)), code_(std::move(code)),
-        run_(reinterpret_cast<Run>(code_->entry())),
-        workspace_bytes_(program_->workspace_bytes()) {}
+        run_(reinterpret_cast<Run>(code_->entry())), workspace_bytes_(program_->workspace_bytes()) {
+  }
 
   scalar::Status run(scalar::Context& context, const scalar::View* views,
                      const std::int64_t* params) const override {

@@ -78,9 +78,8 @@ void emit_product(Code& code, const Product& p) {
     apart.lanes = 1;
     emit_columns(code, apart, done, 1);
   } else if (p.lanes > 1 || p.tile_vectors > 1) {
-    count_up(code, done, p.columns.count, p.lanes, [&](Value* column) {
-      emit_rows(code, p, column, 1, lane_mask(code, p, column));
-    });
+    count_up(code, done, p.columns.count, p.lanes,
+             [&](Value* column) { emit_rows(code, p, column, 1, lane_mask(code, p, column)); });
   }
 }
 
@@ -117,8 +116,8 @@ void choose_tile(Code& code, Product& p) {
   if (how == Columns::direct) p.lanes = code.host.vector_bytes / sum_bytes;
   if (how == Columns::turned) p.lanes = std::min(8u, code.host.vector_bytes / sum_bytes);
   const unsigned sums = code.host.vector_registers * (p.turned ? 1 : 3) / (p.turned ? 2 : 4);
-  const std::int64_t most_vectors =
-      rows == 1 ? (p.turned ? 4 : 8) : (p.turned ? 1 : code.host.vector_registers / 8);
+  const std::int64_t most_vectors = rows == 1 ? (p.turned ? 4 : 8)
+                                              : (p.turned ? 1 : code.host.vector_registers / 8);
   p.tile_vectors = columns == 1 ? 1 : balanced(columns < 0 ? -1 : columns / p.lanes, most_vectors);
   p.tile_rows = balanced(rows, std::clamp(sums / p.tile_vectors, 1u, 8u));
 }

@@ -15,20 +15,19 @@ Value* element_at(Code& code, const BoundBuffer& b, Value* base,
 }
 
 llvm::Type* vector_of(llvm::Type* element, unsigned lanes) {
-  return lanes == 1 ? element : static_cast<llvm::Type*>(llvm::FixedVectorType::get(element, lanes));
+  return lanes == 1 ? element
+                    : static_cast<llvm::Type*>(llvm::FixedVectorType::get(element, lanes));
 }
 
-llvm::Align element_align(const BoundBuffer& b) {
-  return llvm::Align(byte_size(b.buffer->dtype));
-}
+llvm::Align element_align(const BoundBuffer& b) { return llvm::Align(byte_size(b.buffer->dtype)); }
 
 Value* load_columns(Code& code, const Product& p, Value* at, Value* mask) {
   const BoundBuffer& b = *p.columns.buffer;
   llvm::Type* type = vector_of(memory_type(code.llvm, b.buffer->dtype), p.lanes);
-  llvm::Instruction* loaded =
-      mask ? static_cast<llvm::Instruction*>(code.build.CreateMaskedLoad(
-                 type, at, element_align(b), mask, llvm::Constant::getNullValue(type)))
-           : code.build.CreateAlignedLoad(type, at, element_align(b));
+  llvm::Instruction* loaded = mask ? static_cast<llvm::Instruction*>(code.build.CreateMaskedLoad(
+                                         type, at, element_align(b), mask,
+                                         llvm::Constant::getNullValue(type)))
+                                   : code.build.CreateAlignedLoad(type, at, element_align(b));
   annotate(code, loaded, b);
   return convert(code, loaded, b.buffer->dtype, p.sum);
 }
@@ -36,10 +35,9 @@ Value* load_columns(Code& code, const Product& p, Value* at, Value* mask) {
 void store_columns(Code& code, const Product& p, Value* at, Value* sum, Value* mask) {
   const BoundBuffer& b = *p.out;
   Value* value = convert(code, sum, p.sum, b.buffer->dtype);
-  llvm::Instruction* stored =
-      mask ? static_cast<llvm::Instruction*>(
-                 code.build.CreateMaskedStore(value, at, element_align(b), mask))
-           : code.build.CreateAlignedStore(value, at, element_align(b));
+  llvm::Instruction* stored = mask ? static_cast<llvm::Instruction*>(code.build.CreateMaskedStore(
+                                         value, at, element_align(b), mask))
+                                   : code.build.CreateAlignedStore(value, at, element_align(b));
   annotate(code, stored, b);
 }
 
@@ -74,14 +72,15 @@ void leave_as_is(Code& code, llvm::Instruction* back_edge) {
   const auto word = [&](const char* text) {
     return llvm::MDNode::get(code.llvm, llvm::MDString::get(code.llvm, text));
   };
-  llvm::MDNode* id =
-      llvm::MDNode::getDistinct(code.llvm, {nullptr, word("llvm.loop.unroll.disable")});
+  llvm::MDNode* id = llvm::MDNode::getDistinct(code.llvm,
+                                               {nullptr, word("llvm.loop.unroll.disable")});
   id->replaceOperandWith(0, id);
   back_edge->setMetadata(llvm::LLVMContext::MD_loop, id);
 }
 
 /// for k = lo; k < hi; k += depth: sums = add(k, sums). Returns the sums.
-Sums sum_up(Code& code, Value* lo, Value* hi, std::int64_t depth, const Sums& start, AddProducts add) {
+Sums sum_up(Code& code, Value* lo, Value* hi, std::int64_t depth, const Sums& start,
+            AddProducts add) {
   llvm::BasicBlock* before = code.build.GetInsertBlock();
   llvm::BasicBlock* loop = code.block("depth");
   llvm::BasicBlock* after = code.block("summed");
@@ -116,8 +115,9 @@ Value* column_address(Code& code, const Product& p, Value* column, Value* k) {
 }
 
 Value* row_value(Code& code, const Product& p, const Tile& t, unsigned r, Value* k) {
-  return load_row(code, p, element_at(code, *p.rows.buffer, p.rows.base,
-                                      {{row_of(code, t, r), p.rows.stride}, {k, p.rows.k_stride}}));
+  return load_row(code, p,
+                  element_at(code, *p.rows.buffer, p.rows.base,
+                             {{row_of(code, t, r), p.rows.stride}, {k, p.rows.k_stride}}));
 }
 
 /// Adds row r times `columns`, one vector each of the tile, to the sums.
@@ -173,8 +173,7 @@ std::vector<Value*> load_turned(Code& code, const Product& p, Value* column, Val
 
 /// One step of k for one vector of columns that lie apart.
 Value* load_apart(Code& code, const Product& p, Value* column, Value* k) {
-  Value* vector =
-      llvm::PoisonValue::get(vector_of(register_type(code.llvm, p.sum), p.lanes));
+  Value* vector = llvm::PoisonValue::get(vector_of(register_type(code.llvm, p.sum), p.lanes));
   for (unsigned lane = 0; lane < p.lanes; ++lane) {
     Value* at = code.build.CreateNSWAdd(column, code.i64(lane));
     Value* x = load_element(code, *p.columns.buffer, column_address(code, p, at, k));
@@ -184,11 +183,12 @@ Value* load_apart(Code& code, const Product& p, Value* column, Value* k) {
   return vector;
 }
 
-/// The sums over k of a tile whose columns are contiguous along k: blocks are transposed in registers.
+/// The sums over k of a tile whose columns are contiguous along k: blocks are transposed in
+/// registers.
 Sums sum_turned(Code& code, const Product& p, const Tile& t, const Sums& zeros) {
   Value* whole_blocks = whole(code, p.depth, p.lanes);
-  const Sums sums =
-      sum_up(code, code.i64(0), whole_blocks, p.lanes, zeros, [&](Value* k, Sums block) {
+  const Sums sums = sum_up(
+      code, code.i64(0), whole_blocks, p.lanes, zeros, [&](Value* k, Sums block) {
         for (unsigned v = 0; v < t.vectors; ++v) {
           const std::vector<Value*> columns = load_turned(code, p, column_of(code, p, t, v), k);
           for (unsigned i = 0; i < p.lanes; ++i)

@@ -13,7 +13,8 @@ bool independent(const OpenLoop& loop) {
          loop.carried.empty();
 }
 
-/// Tells passes on the loop's back edge that the accesses of its group do not depend on one another.
+/// Tells passes on the loop's back edge that the accesses of its group do not depend on one
+/// another.
 void mark_parallel(Code& code, llvm::Instruction* back_edge, const OpenLoop& loop) {
   if (!loop.group) return;
   llvm::Metadata* parts[] = {llvm::MDString::get(code.llvm, "llvm.loop.parallel_accesses"),
@@ -164,8 +165,8 @@ void emit_check(Code& code, const Inst& inst) {
   unless(code, code.operand(inst, 0), "failed", [&] {
     for (std::size_t i = 1; i < inst.operand_count; ++i) {
       const std::size_t offset = offsetof(scalar::Context, shown) + 8 * (i - 1);
-      Value* at =
-          code.build.CreateConstInBoundsGEP1_64(code.build.getInt8Ty(), code.context, offset);
+      Value* at = code.build.CreateConstInBoundsGEP1_64(code.build.getInt8Ty(), code.context,
+                                                        offset);
       code.build.CreateAlignedStore(code.operand(inst, i), at, llvm::Align(8));
     }
     code.build.CreateRet(code.build.getInt32(static_cast<std::uint32_t>(inst.id + 1)));

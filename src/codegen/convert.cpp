@@ -8,9 +8,7 @@ namespace rondel::codegen {
 namespace {
 
 /// `element`, or a vector of it when `x` is a vector.
-llvm::Type* like(Value* x, llvm::Type* element) {
-  return x->getType()->getWithNewType(element);
-}
+llvm::Type* like(Value* x, llvm::Type* element) { return x->getType()->getWithNewType(element); }
 
 Value* f16_to_f32(Code& code, Value* bits) {
   llvm::IRBuilder<>& build = code.build;
@@ -52,8 +50,7 @@ Value* float_to_integer(Code& code, Value* x, DType to) {
 
 Value* from_float(Code& code, Value* x, DType from, DType to) {
   llvm::IRBuilder<>& build = code.build;
-  if (to == DType::boolean)
-    return build.CreateFCmpUNE(x, llvm::ConstantFP::getZero(x->getType()));
+  if (to == DType::boolean) return build.CreateFCmpUNE(x, llvm::ConstantFP::getZero(x->getType()));
   if (native_float(to)) return build.CreateFPCast(x, like(x, register_type(code.llvm, to)));
   if (is_integer(to)) return float_to_integer(code, x, to);
   invariant(from == DType::f32, "codegen: no cast of {} to {}", name(from), name(to));

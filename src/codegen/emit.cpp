@@ -52,13 +52,10 @@ void open_function(Code& code) {
 
 void emit(Code& code, const Inst& inst) {
   switch (inst.op) {
-    case Op::constant:
-      return code.define(inst, 0, constant(code.llvm, inst.type, inst.imm));
-    case Op::param:
-      return code.define(inst, 0, code.params[static_cast<std::size_t>(inst.id)]);
+    case Op::constant: return code.define(inst, 0, constant(code.llvm, inst.type, inst.imm));
+    case Op::param: return code.define(inst, 0, code.params[static_cast<std::size_t>(inst.id)]);
     case Op::extent:
-      return code.define(inst, 0,
-                         code.bound(inst.id).extents[static_cast<std::size_t>(inst.imm)]);
+      return code.define(inst, 0, code.bound(inst.id).extents[static_cast<std::size_t>(inst.imm)]);
     case Op::cast:
       return code.define(inst, 0, convert(code, code.operand(inst, 0), inst.from, inst.type));
     case Op::bitcast: return code.define(inst, 0, bit_cast(code, inst));

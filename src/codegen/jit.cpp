@@ -30,8 +30,7 @@ std::string& last_report() {
   return text;
 }
 
-template <class T>
-T value_of(const char* doing, llvm::Expected<T> expected) {
+template <class T> T value_of(const char* doing, llvm::Expected<T> expected) {
   if (!expected) fail_with(doing, expected.takeError());
   return std::move(*expected);
 }
@@ -60,8 +59,7 @@ llvm::TargetOptions strict_floats() {
 
 llvm::orc::JITTargetMachineBuilder host_machine() {
   set_up_target_once();
-  auto builder =
-      value_of("the host's processor", llvm::orc::JITTargetMachineBuilder::detectHost());
+  auto builder = value_of("the host's processor", llvm::orc::JITTargetMachineBuilder::detectHost());
   builder.setOptions(strict_floats());
   builder.setRelocationModel(llvm::Reloc::PIC_);
   builder.setCodeModel(llvm::CodeModel::Small);
@@ -75,8 +73,7 @@ Host measure(const std::string& features) {
   return {.vector_bytes = 16, .vector_registers = 16};
 }
 
-template <class Function>
-llvm::orc::ExecutorSymbolDef at(Function* function) {
+template <class Function> llvm::orc::ExecutorSymbolDef at(Function* function) {
   return {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
 }
 
@@ -142,18 +139,17 @@ Jit::Jit() {
   cpu_ = builder.getCPU();
   features_ = builder.getFeatures().getString();
   host_ = measure(features_);
-  lljit_ = value_of("starting LLVM's JIT",
-                    llvm::orc::LLJITBuilder()
-                        .setJITTargetMachineBuilder(std::move(builder))
-                        .setLinkProcessSymbolsByDefault(false)
-                        .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
-                        .create());
+  lljit_ = value_of("starting LLVM's JIT", llvm::orc::LLJITBuilder()
+                                               .setJITTargetMachineBuilder(std::move(builder))
+                                               .setLinkProcessSymbolsByDefault(false)
+                                               .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                                               .create());
   // Reported on the thread that links, before its lookup fails with less to say.
   lljit_->getExecutionSession().setErrorReporter(
       [](llvm::Error error) { last_report() = llvm::toString(std::move(error)); });
   library_functions_ = &lljit_->getExecutionSession().createBareJITDylib("library functions");
-  expect_success("library functions",
-                 library_functions_->define(llvm::orc::absoluteSymbols(library_functions(*lljit_))));
+  expect_success("library functions", library_functions_->define(
+                                          llvm::orc::absoluteSymbols(library_functions(*lljit_))));
 }
 
 Jit::Linked::~Linked() {

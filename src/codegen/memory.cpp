@@ -186,8 +186,8 @@ llvm::Align element_alignment(DType t) {
 
 Value* load_element(Code& code, const BoundBuffer& b, Value* at) {
   const DType t = b.buffer->dtype;
-  llvm::LoadInst* loaded =
-      code.build.CreateAlignedLoad(memory_type(code.llvm, t), at, element_alignment(t));
+  llvm::LoadInst* loaded = code.build.CreateAlignedLoad(memory_type(code.llvm, t), at,
+                                                        element_alignment(t));
   annotate(code, loaded, b);
   return t == DType::boolean ? code.build.CreateIsNotNull(loaded) : loaded;
 }

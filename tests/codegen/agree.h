@@ -41,7 +41,8 @@ inline bool is_nan(DType t, const char* at) {
 
 inline std::string bits_at(const char* at, std::size_t bytes) {
   std::string text;
-  for (std::size_t i = bytes; i-- > 0;) text += fmt::format("{:02x}", static_cast<unsigned char>(at[i]));
+  for (std::size_t i = bytes; i-- > 0;)
+    text += fmt::format("{:02x}", static_cast<unsigned char>(at[i]));
   return text;
 }
 
@@ -54,8 +55,8 @@ inline void expect_equal(const Tensor& expected, const Tensor& actual, const std
     const char* a = actual.data_as<char>() + i * bytes;
     if (std::memcmp(e, a, bytes) == 0) continue;
     if (is_nan(expected.dtype(), e) && is_nan(expected.dtype(), a)) continue;
-    ADD_FAILURE() << what << " element " << i << ": interpreter " << bits_at(e, bytes) << ", native "
-                  << bits_at(a, bytes);
+    ADD_FAILURE() << what << " element " << i << ": interpreter " << bits_at(e, bytes)
+                  << ", native " << bits_at(a, bytes);
     ++shown;
   }
 }

@@ -49,8 +49,8 @@ TEST(Arithmetic, EveryUnaryOpOnEveryType) {
   for (int op = 0; op < scalar::op_count; ++op)
     for (const DType t : all_types())
       if (scalar::is_unary(static_cast<Op>(op)) && scalar::takes(static_cast<Op>(op), t))
-        element_wise(fmt::format("{} {}", scalar::name(static_cast<Op>(op)), rondel::name(t)), {t}, t,
-                     [&](Builder& b, auto x) { return b.unary(static_cast<Op>(op), x[0]); });
+        element_wise(fmt::format("{} {}", scalar::name(static_cast<Op>(op)), rondel::name(t)), {t},
+                     t, [&](Builder& b, auto x) { return b.unary(static_cast<Op>(op), x[0]); });
 }
 
 TEST(Arithmetic, EveryBinaryOpOnEveryType) {

@@ -14,20 +14,38 @@ using Carried = std::span<const Ex>;
 
 std::int32_t buffer(Builder& b, std::string name, DType t, Access access, Shape extents,
                     bool contiguous = true, std::int32_t may_alias = -1) {
-  return b.buffer({.name = std::move(name), .dtype = t, .access = access, .extents = std::move(extents),
-                   .contiguous = contiguous, .may_alias = may_alias});
+  return b.buffer({.name = std::move(name),
+                   .dtype = t,
+                   .access = access,
+                   .extents = std::move(extents),
+                   .contiguous = contiguous,
+                   .may_alias = may_alias});
 }
 
 TEST(Blocks, CarriedValuesMoveAtOnce) {
   Builder b("fibonacci");
   const auto out = buffer(b, "out", DType::i64, Access::out, {2});
   const Ex n = b.param();
-  const auto last = b.for_(b.index(0), n, {b.index(0), b.index(1)},
-                           [](Ex, Carried x) { return Values{x[1], x[0] + x[1]}; });
+  const auto last = b.for_(b.index(0), n, {b.index(0), b.index(1)}, [](Ex, Carried x) {
+    return Values{x[1], x[0] + x[1]};
+  });
   b.store(out, {b.index(0)}, last[0]);
   b.store(out, {b.index(1)}, last[1]);
   const auto program = b.finish();
-  for (const std::int64_t trips : {-5, 0, 1, 2, 90}) agree(program, {Tensor::zeros(DType::i64, {2})}, {trips});
+  for (const std::int64_t trips : {-5, 0, 1, 2, 90})
+    agree(program, {Tensor::zeros(DType::i64, {2})}, {trips});
+}
+
+TEST(Blocks, AValueCarriedUnchangedIsItsFinal) {
+  Builder b("identity");
+  const auto out = buffer(b, "out", DType::i64, Access::out, {});
+  const Ex n = b.param();
+  b.store(out, {}, b.for_(b.index(0), n, {n}, [](Ex, Carried x) { return Values{x[0]}; })[0]);
+  const auto program = b.finish();
+  const Tensor result = Tensor::zeros(DType::i64, {});
+  scalar::interpreted(program, {result}, {5});
+  EXPECT_EQ(result.data_as<std::int64_t>()[0], 5);
+  agree(program, {result}, {5});
 }
 
 TEST(Blocks, ConditionalLoopsSayWhereTheyStopped) {
@@ -42,7 +60,8 @@ TEST(Blocks, ConditionalLoopsSayWhereTheyStopped) {
   b.store(out, {b.index(1)}, last[1]);
   const auto program = b.finish();
   for (const std::int64_t most_trips : {0, 3, 4, 10, 1000})
-    for (const std::int64_t x : {1, 2, 7, 27}) agree(program, {Tensor::zeros(DType::i64, {2})}, {x, most_trips});
+    for (const std::int64_t x : {1, 2, 7, 27})
+      agree(program, {Tensor::zeros(DType::i64, {2})}, {x, most_trips});
 }
 
 TEST(Blocks, SumsKeepTheirOrder) {
@@ -51,11 +70,12 @@ TEST(Blocks, SumsKeepTheirOrder) {
     const auto in = buffer(b, "in", DType::f32, Access::in, {-1});
     const auto out = buffer(b, "out", DType::f32, Access::out, {});
     const Ex zero = b.constant(DType::f32, 0.0);
-    const auto sum =
-        tree ? b.reduce(b.extent(in, 0), {zero}, [&](Ex i) { return Values{b.load(in, {i})}; },
-                        [](Carried x, Carried y) { return Values{x[0] + y[0]}; })
-             : b.for_(b.index(0), b.extent(in, 0), {zero},
-                      [&](Ex i, Carried x) { return Values{x[0] + b.load(in, {i})}; });
+    const auto sum = tree ? b.reduce(
+                                b.extent(in, 0), {zero},
+                                [&](Ex i) { return Values{b.load(in, {i})}; },
+                                [](Carried x, Carried y) { return Values{x[0] + y[0]}; })
+                          : b.for_(b.index(0), b.extent(in, 0), {zero},
+                                   [&](Ex i, Carried x) { return Values{x[0] + b.load(in, {i})}; });
     b.store(out, {}, sum[0]);
     const auto program = b.finish();
     for (const std::int64_t n : {0, 1, 63, 64, 65, 1000})
@@ -68,8 +88,9 @@ TEST(Blocks, BranchesMergeValuesAndGuardAccesses) {
   const auto in = buffer(b, "in", DType::f32, Access::in, {-1});
   const auto out = buffer(b, "out", DType::f32, Access::out, {20});
   b.for_each(b.index(0), b.index(20), [&](Ex i) {
-    const auto value = b.if_(i < b.extent(in, 0), [&] { return Values{b.load(in, {i})}; },
-                             [&] { return Values{b.constant(DType::f32, -1.0)}; });
+    const auto value = b.if_(
+        i < b.extent(in, 0), [&] { return Values{b.load(in, {i})}; },
+        [&] { return Values{b.constant(DType::f32, -1.0)}; });
     b.if_((i & 1) == 0, [&] { b.store(out, {i}, value[0]); });
   });
   const auto program = b.finish();
@@ -100,10 +121,13 @@ TEST(Blocks, TheStopFlagEndsInterruptibleLoops) {
   Builder b("endless");
   const auto state = buffer(b, "state", DType::i64, Access::inout, {});
   const Ex to = b.param();
-  b.for_(b.index(0), to, {}, [&](Ex, Carried) {
-    b.store(state, {}, b.load(state, {}) + 1);
-    return Values{};
-  }, scalar::interruptible);
+  b.for_(
+      b.index(0), to, {},
+      [&](Ex, Carried) {
+        b.store(state, {}, b.load(state, {}) + 1);
+        return Values{};
+      },
+      scalar::interruptible);
   const auto program = b.finish();
   std::atomic<std::int32_t> stop{1};
   EXPECT_EQ(agree(program, {Tensor::scalar<std::int64_t>(3)}, {INT64_MAX}, &stop), scalar::stopped);
@@ -166,7 +190,8 @@ TEST(Blocks, LocalsLiveInTheFrameOrTheWorkspace) {
     const Tensor own = plain_values(DType::f32, {n}, 4), expected = own.copy();
     scalar::interpreted(program, {expected});
     Context context;
-    context.workspace = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) & ~63ull);
+    context.workspace = reinterpret_cast<void*>(
+        (reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) & ~63ull);
     EXPECT_EQ(scalar::run(*compiler().compile(program), context, {own}), scalar::done);
     expect_equal(expected, own, "caller's workspace");
   }
@@ -179,8 +204,8 @@ scalar::Status scale(Context& context, std::span<const View> views, const void* 
   const auto* from = static_cast<const float*>(in.data);
   if (from[0] < 0) return 7;
   for (std::int64_t i = 0; i < in.extents[0]; ++i)
-    static_cast<float*>(out.data)[i * out.strides[0]] =
-        static_cast<float>(static_cast<double>(from[i * in.strides[0]]) * factor);
+    static_cast<float*>(out.data)[i * out.strides[0]] = static_cast<float>(
+        static_cast<double>(from[i * in.strides[0]]) * factor);
   context.shown[0] = in.extents[0];
   return scalar::done;
 }
@@ -220,8 +245,9 @@ TEST(Blocks, WhatKernelsThrowPassesThroughNativeCode) {
   const auto program = b.finish();
   for (const auto tier : {Compiler::Tier::quick, Compiler::Tier::optimised}) {
     Context context;
-    EXPECT_THROW(scalar::run(*compiler().compile(program, tier), context, {Tensor::zeros(DType::f32, {4})}),
-                 std::runtime_error);
+    EXPECT_THROW(
+        scalar::run(*compiler().compile(program, tier), context, {Tensor::zeros(DType::f32, {4})}),
+        std::runtime_error);
   }
 }
 

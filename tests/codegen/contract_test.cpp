@@ -28,54 +28,96 @@ void check(const Case& c) {
   Shape out;
   if (!c.a_vector) out.push_back(c.m);
   if (!c.b_vector) out.push_back(c.n);
-  Builder build(fmt::format("[{},{}]{} x [{},{}]{} {} {}", c.m, c.k, c.a_transposed ? "'" : "", c.k, c.n,
-                            c.b_transposed ? "'" : "", name(c.c), c.known ? "known" : "unknown"));
+  Builder build(fmt::format("[{},{}]{} x [{},{}]{} {} {}", c.m, c.k, c.a_transposed ? "'" : "", c.k,
+                            c.n, c.b_transposed ? "'" : "", name(c.c),
+                            c.known ? "known" : "unknown"));
   std::vector<Tensor> tensors;
   const auto buffer = [&](const char* what, DType t, Access access, Shape shape) {
     shape.insert(shape.begin(), 2);
     tensors.push_back(plain_values(t, shape, static_cast<std::uint32_t>(tensors.size() + 1)));
     if (!c.known) shape.assign(shape.size(), -1);
-    return build.buffer({.name = what, .dtype = t, .access = access, .extents = shape, .contiguous = c.contiguous});
+    return build.buffer(
+        {.name = what, .dtype = t, .access = access, .extents = shape, .contiguous = c.contiguous});
   };
   const auto ia = buffer("a", c.a, Access::in, a), ib = buffer("b", c.b, Access::in, b);
   const auto ic = buffer("c", c.c, Access::out, out);
   build.for_(build.index(0), build.index(2), {}, [&](Ex i, std::span<const Ex>) {
-    build.contract({.a = ia, .b = ib, .c = ic, .a_leading = 1, .b_leading = 1, .c_leading = 1,
-                    .a_transposed = c.a_transposed, .b_transposed = c.b_transposed,
-                    .a_vector = c.a_vector, .b_vector = c.b_vector, .fused = c.fused}, {i, i, i});
+    build.contract({.a = ia,
+                    .b = ib,
+                    .c = ic,
+                    .a_leading = 1,
+                    .b_leading = 1,
+                    .c_leading = 1,
+                    .a_transposed = c.a_transposed,
+                    .b_transposed = c.b_transposed,
+                    .a_vector = c.a_vector,
+                    .b_vector = c.b_vector,
+                    .fused = c.fused},
+                   {i, i, i});
     return std::vector<Ex>{};
   });
   agree(build.finish(), tensors);
 }
 
 TEST(ContractTest, ManyShapes) {
-  for (const auto& [m, k, n] : std::vector<std::array<std::int64_t, 3>>{
-           {1, 1, 1}, {1, 7, 16}, {1, 5, 200}, {3, 0, 5}, {0, 3, 5}, {6, 9, 64}, {7, 13, 65}, {16, 16, 16},
-           {17, 3, 130}, {33, 8, 1}, {5, 31, 15}, {64, 40, 10}})
+  for (const auto& [m, k, n] : std::vector<std::array<std::int64_t, 3>>{{1, 1, 1},
+                                                                        {1, 7, 16},
+                                                                        {1, 5, 200},
+                                                                        {3, 0, 5},
+                                                                        {0, 3, 5},
+                                                                        {6, 9, 64},
+                                                                        {7, 13, 65},
+                                                                        {16, 16, 16},
+                                                                        {17, 3, 130},
+                                                                        {33, 8, 1},
+                                                                        {5, 31, 15},
+                                                                        {64, 40, 10}})
     for (const bool known : {true, false})
       for (const bool a_transposed : {false, true})
         for (const bool b_transposed : {false, true})
-          check({.m = m, .k = k, .n = n, .a_transposed = a_transposed, .b_transposed = b_transposed, .known = known});
+          check({.m = m,
+                 .k = k,
+                 .n = n,
+                 .a_transposed = a_transposed,
+                 .b_transposed = b_transposed,
+                 .known = known});
 }
 
 TEST(ContractTest, Vectors) {
   for (const std::int64_t n : {1, 4, 16, 37, 150})
     for (const bool known : {true, false})
       for (const bool transposed : {false, true}) {
-        check({.m = 1, .k = 19, .n = n, .b_transposed = transposed, .a_vector = true, .known = known});
-        check({.m = n, .k = 35, .n = 1, .a_transposed = transposed, .b_vector = true, .known = known});
+        check({.m = 1,
+               .k = 19,
+               .n = n,
+               .b_transposed = transposed,
+               .a_vector = true,
+               .known = known});
+        check({.m = n,
+               .k = 35,
+               .n = 1,
+               .a_transposed = transposed,
+               .b_vector = true,
+               .known = known});
         check({.m = 1, .k = n, .n = 1, .a_vector = true, .b_vector = true, .known = known});
       }
 }
 
 TEST(ContractTest, RoundedProducts) {
   check({.m = 7, .k = 33, .n = 40, .fused = false});
-  check({.m = 7, .k = 33, .n = 40, .b_transposed = true, .fused = false, .a = DType::f64, .b = DType::f64, .c = DType::f64});
+  check({.m = 7,
+         .k = 33,
+         .n = 40,
+         .b_transposed = true,
+         .fused = false,
+         .a = DType::f64,
+         .b = DType::f64,
+         .c = DType::f64});
 }
 
 TEST(ContractTest, EveryType) {
-  for (const DType t : {DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16, DType::i8, DType::u64,
-                        DType::u32, DType::u16, DType::u8})
+  for (const DType t : {DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16,
+                        DType::i8, DType::u64, DType::u32, DType::u16, DType::u8})
     for (const bool transposed : {false, true})
       check({.m = 9, .k = 20, .n = 75, .b_transposed = transposed, .a = t, .b = t, .c = t});
   check({.m = 9, .k = 20, .n = 75, .a = DType::u8, .b = DType::i8, .c = DType::i32});

@@ -6,7 +6,8 @@
 namespace rondel::codegen {
 namespace {
 
-/// Calls `f` with a null pointer to the C++ type that holds an element; narrow floats by their bits.
+/// Calls `f` with a null pointer to the C++ type that holds an element; narrow floats by their
+/// bits.
 template <class F> void with_type(DType t, F f) {
   switch (t) {
     case DType::f64: return f(static_cast<double*>(nullptr));
@@ -17,29 +18,37 @@ template <class F> void with_type(DType t, F f) {
     case DType::i8: return f(static_cast<std::int8_t*>(nullptr));
     case DType::u64: return f(static_cast<std::uint64_t*>(nullptr));
     case DType::u32: return f(static_cast<std::uint32_t*>(nullptr));
-    case DType::u16: case DType::f16: case DType::bf16: return f(static_cast<std::uint16_t*>(nullptr));
+    case DType::u16:
+    case DType::f16:
+    case DType::bf16: return f(static_cast<std::uint16_t*>(nullptr));
     default: return f(static_cast<std::uint8_t*>(nullptr));
   }
 }
 
 template <class T> std::vector<T> corners() {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> v{T(0), T(1), T(2), T(3), T(7), T(31), T(32), T(63), T(64), Limits::max(), Limits::lowest()};
+  std::vector<T> v{
+      T(0), T(1), T(2), T(3), T(7), T(31), T(32), T(63), T(64), Limits::max(), Limits::lowest()};
   if constexpr (std::is_signed_v<T>) v.insert(v.end(), {T(-1), T(-2), T(-64)});
   if constexpr (std::is_floating_point_v<T>) {
-    for (const double x : {0.5, 1.5, 2.5, 0.49999997, 127.5, 128.0, 255.5, 256.0, 32768.0, 65520.0, 2147483648.0,
-                           4294967296.0, 9223372036854775808.0, 18446744073709551616.0, 1e-40, 6e-8})
+    for (const double x :
+         {0.5, 1.5, 2.5, 0.49999997, 127.5, 128.0, 255.5, 256.0, 32768.0, 65520.0, 2147483648.0,
+          4294967296.0, 9223372036854775808.0, 18446744073709551616.0, 1e-40, 6e-8})
       v.insert(v.end(), {static_cast<T>(x), static_cast<T>(-x)});
-    v.insert(v.end(), {T(-0.0), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),
-                       Limits::denorm_min(), -Limits::denorm_min(), Limits::min(), Limits::epsilon()});
+    v.insert(v.end(),
+             {T(-0.0), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),
+              Limits::denorm_min(), -Limits::denorm_min(), Limits::min(), Limits::epsilon()});
   }
   return v;
 }
 
 std::uint64_t mask_of(DType t) {
   switch (t) {
-    case DType::i4: case DType::u4: case DType::f4e2m1: return 0xf;
-    case DType::i2: case DType::u2: return 0x3;
+    case DType::i4:
+    case DType::u4:
+    case DType::f4e2m1: return 0xf;
+    case DType::i2:
+    case DType::u2: return 0x3;
     case DType::boolean: return 0x1;
     default: return ~std::uint64_t{0};
   }

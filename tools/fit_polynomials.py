@@ -3,6 +3,7 @@
 
     pip install mpmath gmpy2 numpy
     python tools/fit_polynomials.py > src/scalar/math_coefficients.h
+    ./dev format
 
 A fit is near-minimax: weighted least squares on Chebyshev points whose weights are moved to where
 the error is largest (Lawson's iteration), in 60 digits. Then the coefficients are rounded one after

@@ -28,7 +28,8 @@ ArcSine arc_sine(Ex a) {
 Ex asin_any(Ex x) {
   const ArcSine arc = arc_sine(abs(x));
   const double* half = half_pi(x);
-  const Ex from_end = (half[0] - 2 * arc.s) - (2 * arc.rest - half[1]);
+  const Pair high = fast_sum(literal(x, half[0]), -2 * arc.s);
+  const Ex from_end = high.hi + (high.lo + (half[1] - 2 * arc.rest));
   return flip_sign(select(arc.far, from_end, arc.s + arc.rest), x);
 }
 
@@ -61,7 +62,7 @@ Ex atan_any(Ex x) {
 }  // namespace
 }  // namespace parts
 
-// Largest error: f32 2 ulp, f64 2.
+// Largest error: f32 1.2 ulp, f64 1.2.
 Ex asin(Ex x) { return parts::by_type(x, parts::asin_any, parts::asin_any); }
 // Largest error: f32 1.1 ulp, f64 1.2.
 Ex acos(Ex x) { return parts::by_type(x, parts::acos_any, parts::acos_any); }

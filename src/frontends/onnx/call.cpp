@@ -28,6 +28,17 @@ std::string op_text(const pb::NodeProto& n, std::int64_t version) {
                      version);
 }
 
+/// The types an input takes, for errors: a few of them by name.
+std::string list_of(const pb::DataTypeSet& types) {
+  constexpr std::size_t shown = 6;
+  std::vector<std::string> names;
+  for (const std::string* t : types) names.push_back(*t);
+  std::sort(names.begin(), names.end());
+  if (names.size() <= shown) return join(names, " or ");
+  names.resize(shown);
+  return join(names, ", ") + " or others";
+}
+
 ir::Attribute in_kind_of(const ir::Attribute* default_, std::string_view name, ir::Attribute given,
                          std::string_view op) {
   const bool integer_wanted = default_ != nullptr &&
@@ -190,8 +201,8 @@ void Importer::check_signature(const Call& c) {
     const auto& types = formal.GetTypes();
     const bool taken = std::any_of(types.begin(), types.end(),
                                    [&](const std::string* t) { return *t == text; });
-    require(taken, "input {} ('{}') is {}, which {} does not take in version {}", k,
-            formal.GetName(), text, c.op, c.version());
+    require(taken, "input {} ('{}') is {}, which {} does not take in version {}; expected {}", k,
+            formal.GetName(), text, c.op, c.version(), list_of(types));
   }
 }
 
@@ -223,7 +234,8 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
   if (schema == nullptr) {
     const bool later = find_schema(n.op_type(), newest_version(domain), domain) != nullptr;
     if (later) fail("{} does not exist yet in that version", op_text(n, version));
-    unsupported("{} is not known", op_text(n, version));
+    fail("{} is not known: neither ONNX nor a function of the model defines it",
+         op_text(n, version));
   }
   require(!schema->Deprecated(), "{} was taken out in version {}", op_text(n, version),
           schema->since_version());

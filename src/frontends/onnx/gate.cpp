@@ -258,6 +258,9 @@ Tensor Gate::read_external(const pb::TensorProto& t, DType dtype, Shape shape, s
           checked_add(static_cast<std::int64_t>(span.offset & INT64_MAX),
                       static_cast<std::int64_t>(bytes)),
           span.location, file->size());
+  require(span.length || file->size() - span.offset == bytes,
+          "{} is {}, which takes {} bytes; '{}' has {} from {} on, and no length is given", what,
+          to_text(dtype, shape), bytes, span.location, file->size() - span.offset, span.offset);
   const std::size_t n = count_of(shape, what);
   std::byte* at = n == 0 ? nullptr : file->data() + span.offset;
   const bool as_it_lies = !packed_in_files(dtype) && dtype != DType::boolean && n > 0 &&

@@ -53,6 +53,7 @@ struct PortInfo {
   std::string name;
   std::string type;
   std::optional<std::vector<std::string>> shape;
+  bool has_default = false;  ///< an input that may be left out: an initializer stands for it
 };
 
 struct ModelInfo {

@@ -180,7 +180,8 @@ NB_MODULE(_rondel, m) {
   nb::class_<PortInfo>(m, "PortInfo")
       .def_ro("name", &PortInfo::name)
       .def_ro("type", &PortInfo::type)
-      .def_ro("shape", &PortInfo::shape);
+      .def_ro("shape", &PortInfo::shape)
+      .def_ro("has_default", &PortInfo::has_default);
   nb::class_<ModelInfo>(m, "ModelInfo")
       .def_ro("graph_name", &ModelInfo::graph_name)
       .def_ro("producer_name", &ModelInfo::producer_name)

@@ -10,12 +10,15 @@ _PROVIDERS = ["CPUExecutionProvider"]
 
 
 class Port:
-    """An input or output: its name, type ('tensor(float)') and shape (numbers, names, or None)."""
+    """An input or output: its name, type ('tensor(float)') and shape (numbers, names, or None).
+
+    A sequence or optional has shape [], as in onnxruntime.
+    """
 
     def __init__(self, info):
         self.name = info.name
         self.type = info.type
-        self.shape = _shape(info.shape)
+        self.shape = _shape(info.shape) if info.type.startswith("tensor") else []
 
     def __repr__(self):
         return f"Port(name='{self.name}', type='{self.type}', shape={self.shape})"
@@ -61,12 +64,18 @@ class InferenceSession:
                 warnings.warn(f"there is no provider '{name}' here; the CPU runs the model", stacklevel=2)
         self._options = sess_options if sess_options is not None else _rondel.SessionOptions()
         self._session = _rondel.Session(model_source(model), self._options)
-        self._inputs = [Port(p) for p in self._session.inputs()]
+        ports = self._session.inputs()
+        self._inputs = [Port(p) for p in ports if not p.has_default]
+        self._overridable = [Port(p) for p in ports if p.has_default]
         self._outputs = [Port(p) for p in self._session.outputs()]
-        self._types = {p.name: p.type for p in self._inputs}
+        self._types = {p.name: p.type for p in ports}
 
     def get_inputs(self):
         return list(self._inputs)
+
+    def get_overridable_initializers(self):
+        """Inputs that an initializer stands for when they are left out."""
+        return list(self._overridable)
 
     def get_outputs(self):
         return list(self._outputs)

@@ -83,8 +83,10 @@ struct Session::Impl {
         code(std::make_shared<session::Code>(execution_of(o))),
         memory(o.max_memory_bytes) {
     const auto& root = graph.root();
-    for (std::size_t i = 0; i < root.params.size(); ++i)
+    for (std::size_t i = 0; i < root.params.size(); ++i) {
       inputs.push_back(session::port(graph.input_names[i], graph.value(root.params[i]).type));
+      inputs.back().has_default = graph.defaults.contains(root.params[i]);
+    }
     for (std::size_t j = 0; j < root.results.size(); ++j)
       outputs.push_back(session::port(
           graph.output_names[j], graph.declared_outputs[j].kind() == ir::Type::Kind::none

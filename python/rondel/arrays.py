@@ -54,7 +54,7 @@ def to_value(x, what: str, expected: str):
         return _rondel.sequence_of(element_name(expected), [to_value(item, what, "tensor") for item in x])
     if hasattr(x, "numpy") and callable(x.numpy) and not isinstance(x, np.ndarray):
         x = x.numpy()  # OrtValue, and tensors of other libraries
-    array = np.asarray(x)
+    array = np.asarray(x) if hasattr(x, "dtype") else untyped(x, what, expected)
     if array.dtype.kind in "OUS":
         items = [s if isinstance(s, bytes) else str(s).encode() for s in array.reshape(-1).tolist()]
         return _rondel.tensor_of_strings(list(array.shape), items)
@@ -63,6 +63,22 @@ def to_value(x, what: str, expected: str):
         raise CallerError(f"input '{what}' has NumPy dtype {array.dtype}, which no tensor has")
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
     return _rondel.tensor_over(name, list(array.shape), array.__array_interface__["data"][0], array)
+
+
+def untyped(x, what: str, expected: str) -> np.ndarray:
+    """A Python number or nested list: it has no dtype of its own and takes the input's, if all of it fits."""
+    array = np.asarray(x)
+    if not expected.startswith("tensor(") or array.dtype.kind not in "biuf":
+        return array
+    name = element_name(expected)
+    if name not in _NAME_OF.values() or (name == "bool") != (array.dtype.kind == "b"):
+        return array
+    if array.dtype.kind == "f" and array.size and name[0] in "iu":
+        return array
+    try:
+        return np.asarray(x, dtype=numpy_dtype(name))
+    except (OverflowError, ValueError) as error:
+        raise CallerError(f"input '{what}' does not fit {name}: {error}") from None
 
 
 def from_value(unpacked):

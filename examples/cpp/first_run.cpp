@@ -2,7 +2,8 @@
 //
 //   first_run model.onnx
 //
-// Feeds every input that the model declares with ones (an unknown extent counts as 1) and prints the outputs.
+// Feeds every input that the model declares with ones (an unknown extent counts as 1) and prints
+// the outputs.
 #include <rondel/session.h>
 
 #include <cstdint>
@@ -29,7 +30,8 @@ rondel::Tensor ones(const rondel::PortInfo& input) {
   if (input.type == "tensor(int64)") {
     return rondel::Tensor::from<std::int64_t>(shape, std::vector<std::int64_t>(count, 1));
   }
-  throw std::invalid_argument(input.name + ": this example feeds float and int64, not " + input.type);
+  throw std::invalid_argument(input.name + ": this example feeds float and int64, not " +
+                              input.type);
 }
 
 }  // namespace

@@ -11,11 +11,32 @@ namespace rondel {
 /// The element types of ONNX up to IR version 13.
 /// 4- and 2-bit values take one byte each in memory; they are packed only in files.
 enum class DType : std::uint8_t {
-  f64, f32, f16, bf16,
-  f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0, f4e2m1,
-  i64, i32, i16, i8, i4, i2,
-  u64, u32, u16, u8, u4, u2,
-  boolean, c64, c128, string,
+  f64,
+  f32,
+  f16,
+  bf16,
+  f8e4m3fn,
+  f8e4m3fnuz,
+  f8e5m2,
+  f8e5m2fnuz,
+  f8e8m0,
+  f4e2m1,
+  i64,
+  i32,
+  i16,
+  i8,
+  i4,
+  i2,
+  u64,
+  u32,
+  u16,
+  u8,
+  u4,
+  u2,
+  boolean,
+  c64,
+  c128,
+  string,
 };
 inline constexpr int dtype_count = static_cast<int>(DType::string) + 1;
 

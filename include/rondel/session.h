@@ -29,7 +29,8 @@ struct SessionOptions {
   std::int64_t max_trips = std::numeric_limits<std::int64_t>::max();
   /// What a body's cond means where Loop's cond is "": "spec" ignores it, "honour" stops on it.
   std::string loop_cond = "spec";
-  /// False: the interpreter alone, no generated code. RONDEL_JIT=0 in the environment does the same.
+  /// False: the interpreter alone, no generated code. RONDEL_JIT=0 in the environment does the
+  /// same.
   bool jit = true;
   /// True: no contraction to fma and no borrowed kernels.
   bool strict = false;
@@ -102,7 +103,7 @@ struct LoopInfo {
   std::string name, source;  ///< node name; "Loop", "Scan", ...
   int depth = 0;
   std::vector<std::string> states, scans, stacks;  ///< "name: type"
-  std::string bound;  ///< what ends it, in words
+  std::string bound;                               ///< what ends it, in words
 };
 struct ModelReport {
   std::vector<PortInfo> inputs, outputs;

@@ -55,7 +55,9 @@ class RONDEL_API Tensor {
   template <class T> static Tensor from(Shape shape, std::initializer_list<T> values) {
     return from<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
   }
-  template <class T> static Tensor scalar(T value) { return from<T>({}, std::span<const T>(&value, 1)); }
+  template <class T> static Tensor scalar(T value) {
+    return from<T>({}, std::span<const T>(&value, 1));
+  }
   /// All bits zero (strings: empty).
   static Tensor zeros(DType dtype, Shape shape);
 

@@ -205,19 +205,25 @@ NB_MODULE(_rondel, m) {
       .def_prop_rw(
           "graph_optimization_level",
           [](const SessionOptions& o) { return o.graph_optimization_level; },
-          [](SessionOptions& o, nb::object level) { o.graph_optimization_level = nb::cast<int>(nb::int_(level)); },
+          [](SessionOptions& o, nb::object level) {
+            o.graph_optimization_level = nb::cast<int>(nb::int_(level));
+          },
           "0: none, 1: basic, 99: all; onnxruntime's enum is understood.")
       .def_prop_rw(
           "external_data_dir",
           [](const SessionOptions& o) {
-            return o.external_data_dir ? nb::cast(o.external_data_dir->string()) : nb::object(nb::none());
+            return o.external_data_dir ? nb::cast(o.external_data_dir->string())
+                                       : nb::object(nb::none());
           },
-          [](SessionOptions& o, std::optional<std::filesystem::path> dir) { o.external_data_dir = std::move(dir); },
+          [](SessionOptions& o, std::optional<std::filesystem::path> dir) {
+            o.external_data_dir = std::move(dir);
+          },
           nb::arg("dir").none(), "Where external data may be read from.");
 
   nb::class_<PyRunOptions>(m, "RunOptions", nb::dynamic_attr(), "How one run is bounded.")
       .def(nb::init<>())
-      .def_rw("deadline", &PyRunOptions::deadline, nb::arg().none(), "Seconds from the start of the run.")
+      .def_rw("deadline", &PyRunOptions::deadline, nb::arg().none(),
+              "Seconds from the start of the run.")
       .def_rw("seed", &PyRunOptions::seed, "Seed of the random ops.")
       .def_prop_rw(
           "terminate", [](const PyRunOptions& o) { return o.terminate.load(); },
@@ -242,6 +248,9 @@ NB_MODULE(_rondel, m) {
       .def("ir_text", &Session::ir_text)
       .def("run", &run, nb::arg("outputs"), nb::arg("feeds"), nb::arg("options").none());
 
-  m.def("inspect", [](const std::filesystem::path& p, const SessionOptions& o) { return report(inspect(p, o)); });
-  m.def("inspect", [](nb::bytes b, const SessionOptions& o) { return report(inspect(as_bytes(b), o)); });
+  m.def("inspect", [](const std::filesystem::path& p, const SessionOptions& o) {
+    return report(inspect(p, o));
+  });
+  m.def("inspect",
+        [](nb::bytes b, const SessionOptions& o) { return report(inspect(as_bytes(b), o)); });
 }

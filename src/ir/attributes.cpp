@@ -42,10 +42,8 @@ Attributes::Attributes(std::initializer_list<std::pair<std::string, Attribute>> 
 void Attributes::set(std::string key, Attribute value) {
   auto at = std::lower_bound(items_.begin(), items_.end(), key,
                              [](const auto& item, const std::string& k) { return item.first < k; });
-  if (at != items_.end() && at->first == key)
-    at->second = std::move(value);
-  else
-    items_.insert(at, {std::move(key), std::move(value)});
+  if (at != items_.end() && at->first == key) at->second = std::move(value);
+  else items_.insert(at, {std::move(key), std::move(value)});
 }
 
 void Attributes::erase(std::string_view key) {

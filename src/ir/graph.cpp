@@ -90,18 +90,13 @@ std::vector<ValueId> Graph::captures(RegionId r) const {
 }
 
 LoopParts::LoopParts(const Node& n)
-    : has_trips(n.attributes.flag("trips")),
-      has_go(n.attributes.flag("go")),
+    : has_trips(n.attributes.flag("trips")), has_go(n.attributes.flag("go")),
       states(static_cast<std::size_t>(n.attributes.i("states"))),
       scans(static_cast<std::size_t>(n.attributes.i("scans"))),
-      stacks(static_cast<std::size_t>(n.attributes.i("stacks"))),
-      fixed(n.attributes.ints("fixed")),
-      axis_in(n.attributes.ints("axis_in")),
-      reverse_in(n.attributes.ints("reverse_in")),
-      axis_out(n.attributes.ints("axis_out")),
-      reverse_out(n.attributes.ints("reverse_out")),
-      extents(n.attributes.ints("extents")),
-      body(n.regions.at(0)) {
+      stacks(static_cast<std::size_t>(n.attributes.i("stacks"))), fixed(n.attributes.ints("fixed")),
+      axis_in(n.attributes.ints("axis_in")), reverse_in(n.attributes.ints("reverse_in")),
+      axis_out(n.attributes.ints("axis_out")), reverse_out(n.attributes.ints("reverse_out")),
+      extents(n.attributes.ints("extents")), body(n.regions.at(0)) {
   fixed.resize(states, 0);
   axis_in.resize(scans, 0);
   reverse_in.resize(scans, 0);

@@ -19,10 +19,10 @@ inline std::size_t index(RegionId r) { return static_cast<std::size_t>(r); }
 
 struct ValueInfo {
   Type type;
-  std::string name;                      ///< unique in the graph after `uniquify_names`
-  NodeId producer = NodeId::none;        ///< none: a parameter of `region`
-  RegionId region = RegionId::none;      ///< where it is defined
-  std::int32_t position = 0;             ///< output number or parameter number
+  std::string name;                  ///< unique in the graph after `uniquify_names`
+  NodeId producer = NodeId::none;    ///< none: a parameter of `region`
+  RegionId region = RegionId::none;  ///< where it is defined
+  std::int32_t position = 0;         ///< output number or parameter number
 };
 
 struct Node {

@@ -10,8 +10,8 @@ namespace rondel::ir {
 struct Knowledge {
   std::vector<Type> types;                          ///< by ValueId
   std::unordered_map<std::int32_t, Tensor> values;  ///< by ValueId: values known in advance
-  /// Give every unknown extent of an op's result a symbol of its own, so that what keeps its extents
-  /// downstream is seen to.
+  /// Give every unknown extent of an op's result a symbol of its own, so that what keeps its
+  /// extents downstream is seen to.
   bool name_unknowns = false;
   const Tensor* value(ValueId v) const {
     auto it = values.find(static_cast<std::int32_t>(v));
@@ -23,8 +23,8 @@ struct Knowledge {
 Knowledge knowledge_of(const Graph&);
 
 /// Evaluates a pure node whose inputs are all known and small; the session supplies it.
-using Evaluator = std::function<std::vector<Value>(const Graph&, NodeId,
-                                                   std::span<const Tensor* const> inputs)>;
+using Evaluator =
+    std::function<std::vector<Value>(const Graph&, NodeId, std::span<const Tensor* const> inputs)>;
 
 /// Types of everything in `r` and below, in order, from the types of its parameters and captures
 /// in `k`. A loop's states are widened until their types hold for the initial and the next value

@@ -47,8 +47,8 @@ const Type& TypeContext::input(std::size_t k) const {
 std::optional<Ints> TypeContext::integers(std::size_t k) const {
   const Tensor* t = value(k);
   if (t == nullptr) return std::nullopt;
-  require(t->rank() <= 1 && is_integer(t->dtype()),
-          "input {} is {}; expected a list of integers", k, to_text(t->dtype(), t->shape()));
+  require(t->rank() <= 1 && is_integer(t->dtype()), "input {} is {}; expected a list of integers",
+          k, to_text(t->dtype(), t->shape()));
   return integers_of(*t);
 }
 
@@ -58,13 +58,16 @@ Ints integers_of(const Tensor& t) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     switch (packed.dtype()) {
       case DType::i64: values[i] = packed.data_as<std::int64_t>()[i]; break;
-      case DType::u64: values[i] = static_cast<std::int64_t>(packed.data_as<std::uint64_t>()[i]); break;
+      case DType::u64:
+        values[i] = static_cast<std::int64_t>(packed.data_as<std::uint64_t>()[i]);
+        break;
       case DType::i32: values[i] = packed.data_as<std::int32_t>()[i]; break;
       case DType::u32: values[i] = packed.data_as<std::uint32_t>()[i]; break;
       case DType::i16: values[i] = packed.data_as<std::int16_t>()[i]; break;
       case DType::u16: values[i] = packed.data_as<std::uint16_t>()[i]; break;
-      case DType::u8: case DType::u4: case DType::u2:
-        values[i] = packed.data_as<std::uint8_t>()[i]; break;
+      case DType::u8:
+      case DType::u4:
+      case DType::u2: values[i] = packed.data_as<std::uint8_t>()[i]; break;
       default: values[i] = packed.data_as<std::int8_t>()[i]; break;
     }
   }

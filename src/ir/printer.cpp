@@ -42,11 +42,15 @@ std::string element(const Tensor& t, std::int64_t i) {
     case DType::i64: return std::to_string(get(std::int64_t{}));
     case DType::i32: return std::to_string(get(std::int32_t{}));
     case DType::i16: return std::to_string(get(std::int16_t{}));
-    case DType::i8: case DType::i4: case DType::i2: return std::to_string(get(std::int8_t{}));
+    case DType::i8:
+    case DType::i4:
+    case DType::i2: return std::to_string(get(std::int8_t{}));
     case DType::u64: return std::to_string(get(std::uint64_t{}));
     case DType::u32: return std::to_string(get(std::uint32_t{}));
     case DType::u16: return std::to_string(get(std::uint16_t{}));
-    case DType::u8: case DType::u4: case DType::u2: return std::to_string(get(std::uint8_t{}));
+    case DType::u8:
+    case DType::u4:
+    case DType::u2: return std::to_string(get(std::uint8_t{}));
     case DType::f32:
       if (const float v = get(float{}); v == v) return fmt::format("{}", v);
       break;
@@ -56,7 +60,8 @@ std::string element(const Tensor& t, std::int64_t i) {
     default: break;
   }
   std::string bits = "0x";
-  const auto* bytes = t.data_as<unsigned char>() + static_cast<std::size_t>(i) * byte_size(t.dtype());
+  const auto* bytes = t.data_as<unsigned char>() +
+                      static_cast<std::size_t>(i) * byte_size(t.dtype());
   for (std::size_t b = byte_size(t.dtype()); b-- > 0;) bits += fmt::format("{:02x}", bytes[b]);
   return bits;
 }
@@ -146,8 +151,8 @@ class Printer {
             join(n.inputs, [this](ValueId v) { return name(v); }) + ")";
     for (const auto& [key, value] : n.attributes)
       text += " " + key + "=" + attribute_text(value, options_.most_elements);
-    const std::string from =
-        options_.sources && !n.source.empty() ? "  // from " + quoted(n.source) : "";
+    const std::string from = options_.sources && !n.source.empty() ? "  // from " + quoted(n.source)
+                                                                   : "";
     if (n.regions.empty()) return line(text + from);
     line(text + " {" + from);
     ++depth_;

@@ -18,8 +18,9 @@ std::string to_text(const Graph&, const TextOptions& = {});
 Graph parse(std::string_view text);
 
 /// Throws Error(internal) naming node and value unless the graph is well formed: ids in range,
-/// definitions before uses and in scope, counts and kinds of inputs, attributes and regions as the op says,
-/// types as its rule gives them (or less exact), loops and ifs with the arities of their form.
+/// definitions before uses and in scope, counts and kinds of inputs, attributes and regions as the
+/// op says, types as its rule gives them (or less exact), loops and ifs with the arities of their
+/// form.
 void verify(const Graph&);
 
 }  // namespace rondel::ir

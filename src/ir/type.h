@@ -54,7 +54,9 @@ class Type {
   bool has_rank() const { return shape_.has_value(); }
   std::int64_t rank() const { return static_cast<std::int64_t>(shape_->size()); }
   const Extents& extents() const { return *shape_; }
-  const Extent& extent(std::int64_t axis) const { return (*shape_)[static_cast<std::size_t>(axis)]; }
+  const Extent& extent(std::int64_t axis) const {
+    return (*shape_)[static_cast<std::size_t>(axis)];
+  }
   /// All extents known.
   bool is_static() const;
   Shape static_shape() const;

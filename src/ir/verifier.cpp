@@ -16,9 +16,7 @@ class Verifier {
     Knowledge k = knowledge_of(g_);
     try {
       infer_region(g_, RegionId::root, k);
-    } catch (const Error& e) {
-      throw Error(Blame::internal, e.what());
-    }
+    } catch (const Error& e) { throw Error(Blame::internal, e.what()); }
     for (std::size_t v = 0; v < defined_.size(); ++v)
       invariant(!defined_[v] || fits(k.types[v], g_.value(static_cast<ValueId>(v)).type),
                 "value '{}' has type {}, but its op gives {}",

@@ -19,7 +19,8 @@ void concat_rule(ir::TypeContext& c) {
       joined = x.extents();
       continue;
     }
-    require(joined->size() == x.extents().size(), "ranks {} and {} differ", joined->size(), x.rank());
+    require(joined->size() == x.extents().size(), "ranks {} and {} differ", joined->size(),
+            x.rank());
     for (std::size_t a = 0; a < joined->size(); ++a) {
       ir::Extent& e = (*joined)[a];
       const ir::Extent& more = x.extents()[a];

@@ -39,7 +39,8 @@ kernels::Kernel joiner(const ir::Node& node, std::span<const ir::Type>) {
     for (const Tensor& t : items) {
       Shape part = y.shape();
       part[axis] = fresh ? 1 : t.shape()[axis];
-      const Tensor place = y.strided(y.size() > 0 ? offset * y.strides()[axis] : 0, part, y.strides());
+      const Tensor place = y.strided(y.size() > 0 ? offset * y.strides()[axis] : 0, part,
+                                     y.strides());
       (fresh ? place.at(static_cast<std::int64_t>(axis), 0) : place).assign(t);
       offset += part[axis];
     }

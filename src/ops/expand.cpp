@@ -12,11 +12,13 @@ void expand_rule(ir::TypeContext& c) {
   const auto wanted = c.integers(1);
   if (wanted && x.has_rank()) {
     for (const std::int64_t w : *wanted) require(w >= 0, "the shape has a negative extent: {}", w);
-    const auto extents = broadcast_extents(x.extents(), ir::Extents(wanted->begin(), wanted->end()));
-    return c.output(0, extents ? ir::Type::tensor(x.dtype(), *extents)
-                               : ir::Type::unranked(x.dtype()));
+    const auto extents = broadcast_extents(x.extents(),
+                                           ir::Extents(wanted->begin(), wanted->end()));
+    return c.output(
+        0, extents ? ir::Type::tensor(x.dtype(), *extents) : ir::Type::unranked(x.dtype()));
   }
-  const bool counted = x.has_rank() && shape.has_rank() && shape.rank() == 1 && shape.extent(0).known();
+  const bool counted = x.has_rank() && shape.has_rank() && shape.rank() == 1 &&
+                       shape.extent(0).known();
   c.output(0, counted ? ir::Type::ranked(x.dtype(), std::max(x.rank(), shape.extent(0).value))
                       : ir::Type::unranked(x.dtype()));
 }

@@ -22,8 +22,8 @@ void flatten_rule(ir::TypeContext& c) {
   // The axis may be the rank itself, so it counts in rank + 1 places.
   std::int64_t axis = c.attributes().i("axis");
   axis = axis == x.rank() ? axis : normal_axis(axis, std::max<std::int64_t>(x.rank(), 1));
-  c.output(0, ir::Type::tensor(x.dtype(),
-                               ir::Extents{product(x, 0, axis), product(x, axis, x.rank())}));
+  c.output(
+      0, ir::Type::tensor(x.dtype(), ir::Extents{product(x, 0, axis), product(x, axis, x.rank())}));
 }
 
 const ir::OpEntry flatten{{

@@ -15,7 +15,8 @@ void gather_nd_rule(ir::TypeContext& c) {
     return c.output(0, ir::Type::unranked(x.dtype()));
   const std::int64_t depth = indices.extent(indices.rank() - 1).value;
   require(batch >= 0 && batch < indices.rank() && batch + depth <= x.rank(),
-          "indices of {} coordinates after {} batch axes do not fit rank {}", depth, batch, x.rank());
+          "indices of {} coordinates after {} batch axes do not fit rank {}", depth, batch,
+          x.rank());
   ir::Extents extents(indices.extents().begin(), indices.extents().end() - 1);
   extents.insert(extents.end(), x.extents().begin() + batch + depth, x.extents().end());
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));

@@ -90,9 +90,9 @@ struct KernelMeaning : ir::Meaning {
   Prepare reference, fast;
 };
 
-/// An op whose result is its (first) input seen through other extents and strides. `fn` gives the view
-/// of an input tensor, or nothing where this input's strides do not allow it; `elements` says the same
-/// element by element and is what runs then.
+/// An op whose result is its (first) input seen through other extents and strides. `fn` gives the
+/// view of an input tensor, or nothing where this input's strides do not allow it; `elements` says
+/// the same element by element and is what runs then.
 struct ViewMeaning : Elements {
   /// One view an output; `inputs` as they are at run time, `shapes` those of the outputs.
   using Fn = std::function<std::optional<std::vector<Tensor>>(

@@ -21,7 +21,8 @@ bool is_zero(const Tensor& t, std::int64_t i) {
   if (t.dtype() == DType::f32) return t.data_as<float>()[i] == 0;
   const std::size_t width = byte_size(t.dtype());
   std::uint64_t bits = 0;
-  if (width <= 8) std::memcpy(&bits, t.data_as<char>() + static_cast<std::size_t>(i) * width, width);
+  if (width <= 8)
+    std::memcpy(&bits, t.data_as<char>() + static_cast<std::size_t>(i) * width, width);
   if (t.dtype() == DType::f16 || t.dtype() == DType::bf16) return (bits & 0x7fff) == 0;
   return bits == 0;
 }
@@ -45,7 +46,8 @@ void non_zero_kernel(kernels::KernelCall& call) {
 
 const ir::OpEntry non_zero{{
     .name = "non_zero",
-    .doc = "y = the indices of the elements of x that are not zero, i64[rank, n], in row-major order",
+    .doc =
+        "y = the indices of the elements of x that are not zero, i64[rank, n], in row-major order",
     .inputs = {{"x"}},
     .type = ir::TypeRule(non_zero_rule),
     .meaning = kernel([](const ir::Node&, std::span<const ir::Type>) -> kernels::Kernel {

@@ -69,7 +69,8 @@ Ex source(Emitter& e, const std::string& mode, Ex i, Ex extent) {
 }
 
 Ex fill(Emitter& e) {
-  if (e.has(2)) return e.load(2, Indices(static_cast<std::size_t>(e.rank(2)), e.builder().index(0)));
+  if (e.has(2))
+    return e.load(2, Indices(static_cast<std::size_t>(e.rank(2)), e.builder().index(0)));
   if (e.dtype(0) == DType::string) unsupported("padding strings needs a constant_value");
   return e.builder().constant_bits(e.dtype(0), 0);
 }
@@ -93,14 +94,17 @@ Ex padded(Emitter& e, std::size_t, const Indices& out) {
     inside = inside ? inside & within : within;
   }
   if (!inside) return e.load(0, in);
-  return b.if_(inside, [&] { return std::vector<Ex>{e.load(0, in)}; },
-               [&] { return std::vector<Ex>{fill(e)}; })[0];
+  return b.if_(
+      inside, [&] { return std::vector<Ex>{e.load(0, in)}; },
+      [&] { return std::vector<Ex>{fill(e)}; })[0];
 }
 
 const ir::OpEntry pad{{
     .name = "pad",
     .doc = "y = x with elements added before and after each axis",
-    .inputs = {{"x"}, {"pads"}, {"constant_value", ir::InputDef::optional},
+    .inputs = {{"x"},
+               {"pads"},
+               {"constant_value", ir::InputDef::optional},
                {"axes", ir::InputDef::optional}},
     .attributes = {{"mode", std::string("constant")}},
     .type = pad_rule,

@@ -55,8 +55,9 @@ void reshape_rule(ir::TypeContext& c) {
   require_rank(c, 1, 1);
   const ir::Type &x = c.input(0), &shape = c.input(1);
   if (const auto wanted = c.integers(1))
-    return c.output(0, ir::Type::tensor(
-                           x.dtype(), reshaped_extents(x, *wanted, c.attributes().flag("allowzero"))));
+    return c.output(
+        0, ir::Type::tensor(x.dtype(),
+                            reshaped_extents(x, *wanted, c.attributes().flag("allowzero"))));
   const bool counted = shape.has_rank() && shape.extent(0).known();
   c.output(0, counted ? ir::Type::ranked(x.dtype(), shape.extent(0).value)
                       : ir::Type::unranked(x.dtype()));

@@ -5,8 +5,7 @@
 namespace rondel::ops {
 
 void copy_to_output(Emitter& e) {
-  e.builder().for_all(extents_of(e, 0),
-                      [&](const Indices& i) { e.store(0, i, e.load(0, i)); });
+  e.builder().for_all(extents_of(e, 0), [&](const Indices& i) { e.store(0, i, e.load(0, i)); });
 }
 
 void put_update(Emitter& e, const Indices& at, Ex update) {

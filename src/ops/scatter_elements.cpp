@@ -26,11 +26,14 @@ void scatter_nest(Emitter& e) {
   const std::function<void(Indices)> over = [&](Indices i) {
     const auto a = static_cast<std::int64_t>(i.size());
     if (a < e.rank(1)) {
-      return e.builder().for_each(e.builder().index(0), e.extent(1, a), [&](Ex here) {
-        Indices next = i;
-        next.push_back(here);
-        over(next);
-      }, 0);
+      return e.builder().for_each(
+          e.builder().index(0), e.extent(1, a),
+          [&](Ex here) {
+            Indices next = i;
+            next.push_back(here);
+            over(next);
+          },
+          0);
     }
     Indices at = i;
     for (std::int64_t d = 0; d < e.rank(0); ++d) {

@@ -21,10 +21,10 @@ void scatter_nd_rule(ir::TypeContext& c) {
       const bool leading = a < indices.rank() - 1;
       const ir::Extent& wanted = leading ? indices.extent(a)
                                          : x.extent(depth.value + a - (indices.rank() - 1));
-      require(!wanted.known() || !updates.extent(a).known() ||
-                  wanted.value == updates.extent(a).value,
-              "updates {} do not fit x {} at indices {}", to_text(updates), to_text(x),
-              to_text(indices));
+      require(
+          !wanted.known() || !updates.extent(a).known() || wanted.value == updates.extent(a).value,
+          "updates {} do not fit x {} at indices {}", to_text(updates), to_text(x),
+          to_text(indices));
     }
   }
   c.output(0, x);
@@ -37,11 +37,14 @@ void scatter_nest(Emitter& e) {
   const std::function<void(Indices)> over = [&](Indices i) {
     const auto a = static_cast<std::int64_t>(i.size());
     if (a < e.rank(2)) {
-      return e.builder().for_each(e.builder().index(0), e.extent(2, a), [&](Ex here) {
-        Indices next = i;
-        next.push_back(here);
-        over(next);
-      }, 0);
+      return e.builder().for_each(
+          e.builder().index(0), e.extent(2, a),
+          [&](Ex here) {
+            Indices next = i;
+            next.push_back(here);
+            over(next);
+          },
+          0);
     }
     Indices coordinate(i.begin(), i.begin() + leading), at;
     coordinate.emplace_back();

@@ -11,7 +11,8 @@ const ir::OpEntry sequence_empty{{
     .attributes = {{"dtype", ir::Type::scalar(DType::f32)}},
     .type =
         [](ir::TypeContext& c) {
-          c.output(0, ir::Type::sequence(ir::Type::unranked(dtype_attribute(c.attributes(), "dtype"))));
+          c.output(
+              0, ir::Type::sequence(ir::Type::unranked(dtype_attribute(c.attributes(), "dtype"))));
         },
     .meaning = kernel([](const ir::Node& n, std::span<const ir::Type>) -> kernels::Kernel {
       return [dtype = dtype_attribute(n.attributes, "dtype")](kernels::KernelCall& call) {

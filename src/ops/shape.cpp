@@ -16,8 +16,7 @@ void shape_rule(ir::TypeContext& c) {
   const ir::Type& x = c.input(0);
   if (!x.has_rank()) return c.output(0, ir::Type::ranked(DType::i64, 1));
   const std::int64_t begin = clamped(c.attributes().i("start"), x.rank());
-  const std::int64_t end =
-      std::max(begin, clamped(c.attributes().i("end"), x.rank()));
+  const std::int64_t end = std::max(begin, clamped(c.attributes().i("end"), x.rank()));
   c.output(0, ir::Type::tensor(DType::i64, ir::Extents{end - begin}));
   ir::Ints extents;
   for (std::int64_t a = begin; a < end; ++a) extents.push_back(x.extent(a).value);

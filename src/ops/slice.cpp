@@ -131,7 +131,10 @@ Ex sliced_element(Emitter& e, std::size_t, const Indices& out) {
 const ir::OpEntry slice{{
     .name = "slice",
     .doc = "y = x[start:end:step, ...] along the axes listed",
-    .inputs = {{"x"}, {"starts"}, {"ends"}, {"axes", ir::InputDef::optional},
+    .inputs = {{"x"},
+               {"starts"},
+               {"ends"},
+               {"axes", ir::InputDef::optional},
                {"steps", ir::InputDef::optional}},
     .type = slice_rule,
     .meaning = view(sliced_view, sliced_element),

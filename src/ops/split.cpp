@@ -40,8 +40,7 @@ void split_rule(ir::TypeContext& c) {
     ir::Extents extents = x.extents();
     if (extents[axis].known() && (given || !c.has(1)))
       extents[axis] = lengths_of(given, parts, extents[axis].value)[j];
-    else
-      extents[axis] = given ? ir::Extent((*given)[j]) : ir::Extent();
+    else extents[axis] = given ? ir::Extent((*given)[j]) : ir::Extent();
     c.output(j, ir::Type::tensor(x.dtype(), std::move(extents)));
   }
 }

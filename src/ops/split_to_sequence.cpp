@@ -47,7 +47,8 @@ kernels::Kernel splitter(const ir::Node& node, std::span<const ir::Type>) {
     for (const std::int64_t n : lengths) {
       Shape shape = x.shape();
       shape[axis] = n;
-      const Tensor part = x.strided(x.size() > 0 ? offset * x.strides()[axis] : 0, shape, x.strides());
+      const Tensor part = x.strided(x.size() > 0 ? offset * x.strides()[axis] : 0, shape,
+                                    x.strides());
       parts.push_back(call.has(1) || keep ? part : part.at(static_cast<std::int64_t>(axis), 0));
       offset += n;
     }

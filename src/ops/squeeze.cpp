@@ -8,7 +8,8 @@ namespace rondel::ops {
 namespace {
 
 /// The axes that go; without a list, those of extent 1. Nothing where that is not known yet.
-std::optional<ir::Ints> squeezed(const ir::Type& x, bool given, const std::optional<ir::Ints>& axes) {
+std::optional<ir::Ints> squeezed(const ir::Type& x, bool given,
+                                 const std::optional<ir::Ints>& axes) {
   if (given && !axes) return std::nullopt;
   if (axes) return normal_axes(*axes, x.rank());
   ir::Ints ones;
@@ -16,7 +17,8 @@ std::optional<ir::Ints> squeezed(const ir::Type& x, bool given, const std::optio
     if (!x.extent(a).known() && !x.extent(a).symbolic()) return std::nullopt;
     if (x.extent(a).value == 1) ones.push_back(a);
   }
-  const bool unsure = std::ranges::any_of(x.extents(), [](const ir::Extent& e) { return !e.known(); });
+  const bool unsure = std::ranges::any_of(x.extents(),
+                                          [](const ir::Extent& e) { return !e.known(); });
   if (unsure) return std::nullopt;
   return ones;
 }

@@ -19,8 +19,9 @@ void tile_rule(ir::TypeContext& c) {
     const std::int64_t times = (*repeats)[static_cast<std::size_t>(a)];
     require(times >= 0, "axis {} is repeated {} times", a, times);
     const ir::Extent& e = x.extent(a);
-    extents.push_back(times == 1 ? e
-                      : e.known() ? ir::Extent(checked_mul(e.value, times)) : ir::Extent());
+    extents.push_back(times == 1  ? e
+                      : e.known() ? ir::Extent(checked_mul(e.value, times))
+                                  : ir::Extent());
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
 }

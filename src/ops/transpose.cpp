@@ -26,7 +26,8 @@ void transpose_rule(ir::TypeContext& c) {
   const ir::Type& x = c.input(0);
   if (!x.has_rank()) {
     const auto rank = static_cast<std::int64_t>(c.attributes().ints("perm").size());
-    return c.output(0, rank > 0 ? ir::Type::ranked(x.dtype(), rank) : ir::Type::unranked(x.dtype()));
+    return c.output(0,
+                    rank > 0 ? ir::Type::ranked(x.dtype(), rank) : ir::Type::unranked(x.dtype()));
   }
   ir::Extents extents;
   for (const std::int64_t from : permutation(c.attributes(), x.rank()))

@@ -15,8 +15,8 @@ void unsqueeze_rule(ir::TypeContext& c) {
   if (!axes) {
     const bool counted = list.has_rank() && (list.rank() == 0 || list.extent(0).known());
     const std::int64_t more = !counted ? 0 : list.rank() == 0 ? 1 : list.extent(0).value;
-    return c.output(0, counted ? ir::Type::ranked(x.dtype(), x.rank() + more)
-                               : ir::Type::unranked(x.dtype()));
+    return c.output(
+        0, counted ? ir::Type::ranked(x.dtype(), x.rank() + more) : ir::Type::unranked(x.dtype()));
   }
   const std::int64_t rank = x.rank() + static_cast<std::int64_t>(axes->size());
   const ir::Ints added = normal_axes(*axes, rank);

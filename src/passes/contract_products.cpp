@@ -57,7 +57,8 @@ class Contraction {
       const auto& list = g_.region(node.region).nodes;
       ir::Builder builder(g_, node.region);
       builder.source(node.source);
-      builder.insert_at(static_cast<std::size_t>(std::find(list.begin(), list.end(), n) - list.begin()));
+      builder.insert_at(
+          static_cast<std::size_t>(std::find(list.begin(), list.end(), n) - list.begin()));
       if (subtracts && side == 0) c = builder("neg", {c});
       if (subtracts && side == 1) a = builder("neg", {a});
       const ValueId y = builder("fma", {a, b, c});

@@ -30,7 +30,8 @@ bool expand_composites(ir::Graph& g) {
                 ir::where(g, n), results.size(), node.outputs.size());
       for (std::size_t j = 0; j < node.outputs.size(); ++j) {
         if (node.outputs[j] == ir::ValueId::none) continue;
-        if (g.value(results[j]).name.empty()) g.value(results[j]).name = g.value(node.outputs[j]).name;
+        if (g.value(results[j]).name.empty())
+          g.value(results[j]).name = g.value(node.outputs[j]).name;
         g.replace_uses(node.outputs[j], results[j]);
       }
       g.erase_node(n);

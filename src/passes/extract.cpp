@@ -30,8 +30,8 @@ class Extraction {
     std::vector<ir::Type> types;
     for (const ValueId v : node.outputs)
       types.push_back(v == ValueId::none ? ir::Type() : from_.value(v).type);
-    const ir::NodeId made =
-        to_.add_node(RegionId::root, *node.op, node.attributes, std::move(inputs), types);
+    const ir::NodeId made = to_.add_node(RegionId::root, *node.op, node.attributes,
+                                         std::move(inputs), types);
     to_.node(made).source = node.source;
     for (std::size_t j = 0; j < node.outputs.size(); ++j) {
       const ValueId v = node.outputs[j];
@@ -64,8 +64,8 @@ Graph extract(const Graph& g, const Group& group) { return Extraction(g).run(gro
 
 bool is_small_constant(const Graph& g, ValueId v) {
   const Tensor* t = g.constant(v);
-  return t != nullptr && t->size() == 1 && t->dtype() != DType::string &&
-         !is_complex(t->dtype()) && byte_size(t->dtype()) <= 8;
+  return t != nullptr && t->size() == 1 && t->dtype() != DType::string && !is_complex(t->dtype()) &&
+         byte_size(t->dtype()) <= 8;
 }
 
 }  // namespace rondel::passes

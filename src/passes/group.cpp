@@ -71,8 +71,7 @@ class Grouping {
     for (const ValueId v : node.inputs) {
       const auto it = v == ValueId::none ? group_of_.end() : group_of_.find(v);
       if (it == group_of_.end() || it->second != *last) continue;
-      if (!elementwise || !same_extents(type(v), type(node.outputs[0])))
-        return std::nullopt;
+      if (!elementwise || !same_extents(type(v), type(node.outputs[0]))) return std::nullopt;
     }
     return last;
   }

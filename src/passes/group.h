@@ -11,7 +11,7 @@ struct Group {
   std::vector<ir::NodeId> nodes;
   std::vector<ir::ValueId> inputs;   ///< read from outside, each once, in order of first use
   std::vector<ir::ValueId> outputs;  ///< read outside of the group, in order of definition
-  bool program = false;              ///< one scalar program; otherwise a single node of another kind
+  bool program = false;  ///< one scalar program; otherwise a single node of another kind
   /// Of `inputs`: those whose values the program or the types depend on.
   std::vector<std::size_t> value_inputs;
 };

@@ -20,7 +20,14 @@ struct LoweredLoop {
   /// What each parameter buffer is; extents of temporaries and items by symbol of the class.
   struct Binding {
     enum class Kind : std::uint8_t {
-      state, go, stopped, capture, scan, stack, temporary, constant
+      state,
+      go,
+      stopped,
+      capture,
+      scan,
+      stack,
+      temporary,
+      constant
     } kind;
     std::size_t index = 0;
     ir::Type type;    ///< of an item or a temporary

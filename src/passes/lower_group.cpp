@@ -33,7 +33,8 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
   const ir::Knowledge knowledge = knowledge_for(g, c);
   std::vector<ir::NodeId> nodes;
   for (const ir::NodeId n : g.root().nodes)
-    if (g.node(n).outputs.empty() || g.constant(g.node(n).outputs[0]) == nullptr) nodes.push_back(n);
+    if (g.node(n).outputs.empty() || g.constant(g.node(n).outputs[0]) == nullptr)
+      nodes.push_back(n);
 
   scalar::Builder b(g.node(nodes.back()).source);
   LoweringScope scope{g, knowledge, b, {}, {}};
@@ -43,7 +44,8 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
                                 scalar::Access::in, known_extents(c.types[i]), c.contiguous[i]}));
   for (const ValueId v : g.root().results) {
     const ir::Type& t = knowledge.types[ir::index(v)];
-    buffers.push_back(b.buffer({g.value(v).name, t.dtype(), scalar::Access::out, known_extents(t)}));
+    buffers.push_back(
+        b.buffer({g.value(v).name, t.dtype(), scalar::Access::out, known_extents(t)}));
   }
   std::size_t next = 0;
   for (const ValueId v : g.root().params) scope.places.emplace(v, whole_buffer(b, buffers[next++]));
@@ -51,8 +53,8 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
   for (const ir::NodeId n : nodes)
     for (const ValueId v : g.node(n).inputs)
       if (v != ValueId::none && !scope.places.contains(v) && is_small_constant(g, v))
-        scope.places.emplace(v, single_element(b, constant_element(b, *g.constant(v)),
-                                               g.constant(v)->rank()));
+        scope.places.emplace(
+            v, single_element(b, constant_element(b, *g.constant(v)), g.constant(v)->rank()));
   lower_nodes(scope, nodes);
   return b.finish();
 }

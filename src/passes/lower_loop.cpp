@@ -152,8 +152,8 @@ class LoopLowering {
     std::vector<std::int64_t> extents;
     for (const ir::Extent& e : t.extents()) extents.push_back(e.value);
     out_.bindings.push_back({kind, index, std::move(told), std::move(constant)});
-    const std::int32_t id =
-        b_.buffer({std::move(name), t.dtype(), access, std::move(extents), contiguous});
+    const std::int32_t id = b_.buffer(
+        {std::move(name), t.dtype(), access, std::move(extents), contiguous});
     for (std::int64_t a = 0; a < t.rank(); ++a)
       if (t.extent(a).symbolic()) symbol_at_.try_emplace(t.extent(a).symbol, id, a);
     return id;
@@ -161,14 +161,15 @@ class LoopLowering {
 
   void declare_parameters() {
     for (std::size_t s = 0; s < parts_.states; ++s)
-      state_buffers_.push_back(bind(Kind::state, s, "state" + std::to_string(s), type(state(s)),
-                                    Access::inout, true));
+      state_buffers_.push_back(
+          bind(Kind::state, s, "state" + std::to_string(s), type(state(s)), Access::inout, true));
     go_buffer_ = bind(Kind::go, 0, "go", ir::Type::scalar(DType::boolean), Access::inout, true);
-    stopped_buffer_ = bind(Kind::stopped, 0, "stopped", ir::Type::scalar(DType::i64), Access::out, true);
+    stopped_buffer_ = bind(Kind::stopped, 0, "stopped", ir::Type::scalar(DType::i64), Access::out,
+                           true);
     for (std::size_t c = 0; c < captures_.size(); ++c)
-      outer_buffers_[captures_[c]] =
-          bind(Kind::capture, c, "capture" + std::to_string(c), type(captures_[c]), Access::in,
-               class_.contiguous[node_.inputs.size() + c]);
+      outer_buffers_[captures_[c]] = bind(Kind::capture, c, "capture" + std::to_string(c),
+                                          type(captures_[c]), Access::in,
+                                          class_.contiguous[node_.inputs.size() + c]);
     for (std::size_t s = 0; s < parts_.scans; ++s)
       scan_buffers_.push_back(bind(Kind::scan, s, "scan" + std::to_string(s),
                                    class_.types[parts_.scans_at() + s], Access::in,
@@ -197,7 +198,8 @@ class LoopLowering {
   }
   void declare_constant(ValueId v) {
     const Tensor* t = g_.constant(v);
-    if (t == nullptr || outer_buffers_.contains(v) || (is_small_constant(g_, v) && !in_buffer_.contains(v)))
+    if (t == nullptr || outer_buffers_.contains(v) ||
+        (is_small_constant(g_, v) && !in_buffer_.contains(v)))
       return;
     k_.types[ir::index(v)] = ir::Type::tensor(t->dtype(), t->shape());
     outer_buffers_[v] = bind(Kind::constant, 0, "constant" + std::to_string(ir::index(v)), type(v),
@@ -253,14 +255,19 @@ class LoopLowering {
     std::vector<Ex> inits{b_.load(go_buffer_, {})};
     for (std::size_t s = 0; s < parts_.states; ++s)
       if (carried(s)) inits.push_back(b_.load(state_buffers_[s], zeros(state(s))));
-    const auto trip = [&](Ex t, std::span<const Ex> carried_in) { return write_trip(t, carried_in); };
-    std::vector<Ex> finals =
-        parts_.has_go ? b_.for_while(from, to, inits, trip, scalar::interruptible)
-                      : b_.for_(from, to, inits, [&](Ex t, std::span<const Ex> c) {
-                          std::vector<Ex> next = trip(t, c);
-                          next.erase(next.begin());
-                          return next;
-                        }, scalar::interruptible);
+    const auto trip = [&](Ex t, std::span<const Ex> carried_in) {
+      return write_trip(t, carried_in);
+    };
+    std::vector<Ex> finals = parts_.has_go
+                                 ? b_.for_while(from, to, inits, trip, scalar::interruptible)
+                                 : b_.for_(
+                                       from, to, inits,
+                                       [&](Ex t, std::span<const Ex> c) {
+                                         std::vector<Ex> next = trip(t, c);
+                                         next.erase(next.begin());
+                                         return next;
+                                       },
+                                       scalar::interruptible);
     b_.store(go_buffer_, {}, finals[0]);
     std::size_t next = 1;
     for (std::size_t s = 0; s < parts_.states; ++s)
@@ -309,8 +316,8 @@ class LoopLowering {
     const Ex extent = b_.extent(buffer, axis);
     const ValueId v = body_.params[2 + parts_.states + s];
     if (parts_.has_trips || parts_.has_go)
-      b_.check(t < extent,
-               "scan '" + g_.value(v).name + "' has extent {}: trip {} reads past it", {extent, t});
+      b_.check(t < extent, "scan '" + g_.value(v).name + "' has extent {}: trip {} reads past it",
+               {extent, t});
     const Ex position = parts_.reverse_in[s] != 0 ? extent - 1 - t : t;
     Place place{[this, buffer, axis, position](const Indices& i) {
                   Indices whole = i;
@@ -348,7 +355,8 @@ class LoopLowering {
       return sink;
     }
     const auto in_place = in_place_.find(v);
-    sink.buffer = in_place != in_place_.end() ? state_buffers_[in_place->second] : temporaries_.at(v);
+    sink.buffer = in_place != in_place_.end() ? state_buffers_[in_place->second]
+                                              : temporaries_.at(v);
     sink.stores.push_back([this, id = sink.buffer](const Indices& i, Ex x) { b_.store(id, i, x); });
     scope.places.insert_or_assign(v, whole_buffer(b_, sink.buffer));
     if (ops::meaning_as<ops::Nest>(*g_.node(group.nodes[0]).op) != nullptr) return sink;
@@ -394,7 +402,8 @@ class LoopLowering {
   const ir::Type& type(ValueId v) const { return k_.types[ir::index(v)]; }
   ValueId state(std::size_t s) const { return body_.params[2 + s]; }
   bool is_state(ValueId v) const {
-    const auto begin = body_.params.begin() + 2, end = begin + static_cast<std::ptrdiff_t>(parts_.states);
+    const auto begin = body_.params.begin() + 2,
+               end = begin + static_cast<std::ptrdiff_t>(parts_.states);
     return std::find(begin, end, v) != end;
   }
   bool class_symbol(const ir::Extent& e) const {
@@ -403,7 +412,9 @@ class LoopLowering {
     });
   }
   Place held(ValueId v, Ex x) { return single_element(b_, x, type(v).rank()); }
-  Indices zeros(ValueId v) { return Indices(static_cast<std::size_t>(type(v).rank()), b_.index(0)); }
+  Indices zeros(ValueId v) {
+    return Indices(static_cast<std::size_t>(type(v).rank()), b_.index(0));
+  }
   Ex element(LoweringScope& scope, ValueId v) { return scope.places.at(v).load(zeros(v)); }
 
   std::vector<Ex> extents_of(ValueId v) {
@@ -465,9 +476,7 @@ class LoopLowering {
 LoweredLoop lower_loop(const Graph& g, NodeId n, const ShapeClass& c, bool fuse) {
   try {
     return LoopLowering(g, n, c, fuse).run();
-  } catch (const NotWhole& e) {
-    return {nullptr, e.reason, {}};
-  } catch (const Error& e) {
+  } catch (const NotWhole& e) { return {nullptr, e.reason, {}}; } catch (const Error& e) {
     // What is wrong is found again, with its trip, when the loop runs step by step.
     if (e.blame() == Blame::internal) throw;
     return {nullptr, e.what(), {}};

@@ -71,10 +71,8 @@ void over_space(scalar::Builder& b, const std::vector<Ex>& extents, Indices& ind
     over_space(b, extents, index, body);
     index.pop_back();
   };
-  if (b.known(extents[axis]) == 1)
-    inside(b.index(0));
-  else
-    b.for_each(b.index(0), extents[axis], inside);
+  if (b.known(extents[axis]) == 1) inside(b.index(0));
+  else b.for_each(b.index(0), extents[axis], inside);
 }
 
 void store_all(const Sink& sink, const Indices& index, Ex value) {
@@ -129,13 +127,15 @@ Place single_element(scalar::Builder& b, Ex element, std::int64_t rank) {
 
 Place whole_buffer(scalar::Builder& b, std::int32_t buffer) {
   Place p{[&b, buffer](const Indices& i) { return b.load(buffer, i); }, buffer, {}};
-  for (std::int64_t a = 0; a < b.buffer(buffer).rank(); ++a) p.extents.push_back(b.extent(buffer, a));
+  for (std::int64_t a = 0; a < b.buffer(buffer).rank(); ++a)
+    p.extents.push_back(b.extent(buffer, a));
   return p;
 }
 
 Sink whole_sink(scalar::Builder& b, std::int32_t buffer) {
   Sink s{{[&b, buffer](const Indices& i, Ex x) { b.store(buffer, i, x); }}, buffer, {}};
-  for (std::int64_t a = 0; a < b.buffer(buffer).rank(); ++a) s.extents.push_back(b.extent(buffer, a));
+  for (std::int64_t a = 0; a < b.buffer(buffer).rank(); ++a)
+    s.extents.push_back(b.extent(buffer, a));
   return s;
 }
 

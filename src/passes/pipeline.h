@@ -10,8 +10,8 @@ namespace rondel::passes {
 
 /// What passes may do, by the session's options.
 struct PassOptions {
-  bool contract = true;           ///< a*b+c may become one fma
-  ir::Evaluator evaluate;         ///< for folding constants; none: nothing is folded
+  bool contract = true;    ///< a*b+c may become one fma
+  ir::Evaluator evaluate;  ///< for folding constants; none: nothing is folded
 };
 
 /// A rewrite of a graph into a graph that means the same.

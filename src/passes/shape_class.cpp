@@ -46,8 +46,8 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
       continue;
     }
     const Tensor& t = inputs[k].tensor();
-    const bool ranked = k < declared.size() && declared[k].is_tensor() &&
-                        declared[k].has_rank() && declared[k].rank() == t.rank();
+    const bool ranked = k < declared.size() && declared[k].is_tensor() && declared[k].has_rank() &&
+                        declared[k].rank() == t.rank();
     ir::Extents extents;
     for (std::int64_t a = 0; a < t.rank(); ++a)
       extents.push_back(symbols.of(t.shape()[static_cast<std::size_t>(a)],

@@ -11,10 +11,10 @@ namespace rondel::passes {
 /// model or 1, which of the others are equal to each other, whether it is row-major, and the
 /// values of inputs that shape the program. Other extents are arguments of the code.
 struct ShapeClass {
-  std::vector<ir::Type> types;     ///< by input; extents are numbers or symbols "s0", "s1", ...
-  std::vector<bool> contiguous;    ///< by input
-  std::vector<Tensor> values;      ///< by input; undefined where the value does not matter
-  std::string key;                 ///< equal keys, equal classes
+  std::vector<ir::Type> types;   ///< by input; extents are numbers or symbols "s0", "s1", ...
+  std::vector<bool> contiguous;  ///< by input
+  std::vector<Tensor> values;    ///< by input; undefined where the value does not matter
+  std::string key;               ///< equal keys, equal classes
 };
 
 /// `declared`: what the model says of each input; its known extents are constants.

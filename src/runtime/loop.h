@@ -18,7 +18,7 @@ struct LoopSpec {
 struct LoopStart {
   std::optional<std::int64_t> trips;  ///< the most trips: `trips`, or the least scan extent
   bool go = true;
-  bool certain = false;               ///< `trips` is the number made
+  bool certain = false;  ///< `trips` is the number made
   std::vector<Value> states;
   std::vector<Tensor> scans;
   std::vector<std::int64_t> scan_extents;
@@ -29,8 +29,8 @@ class LoopStep : public Step {
  public:
   LoopSpec spec;
   Plan body;
-  /// The types of the items as far as the inputs' types tell: dtype and extents (-1: unknown), or nothing
-  /// where not even the rank is known. Asked when no trip is made (loops.md rule 3).
+  /// The types of the items as far as the inputs' types tell: dtype and extents (-1: unknown), or
+  /// nothing where not even the rank is known. Asked when no trip is made (loops.md rule 3).
   struct ItemType {
     DType dtype;
     std::optional<Shape> shape;
@@ -42,13 +42,20 @@ class LoopStep : public Step {
     std::shared_ptr<const scalar::Executable> code;
     /// Parameters of the program, in order: what each buffer is bound to.
     enum class Bind : std::uint8_t {
-      state, go, stopped, capture, scan, stack, temporary, constant
+      state,
+      go,
+      stopped,
+      capture,
+      scan,
+      stack,
+      temporary,
+      constant
     };
     struct Binding {
       Bind kind;
-      std::size_t index = 0;           ///< state, capture (of `captures`), scan or stack number
-      DType dtype = DType::f32;        ///< of a temporary
-      Shape shape;                     ///< of a temporary, or of an item
+      std::size_t index = 0;     ///< state, capture (of `captures`), scan or stack number
+      DType dtype = DType::f32;  ///< of a temporary
+      Shape shape;               ///< of a temporary, or of an item
       Tensor constant;
     };
     std::vector<Binding> bindings;

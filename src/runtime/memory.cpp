@@ -91,8 +91,8 @@ Memory::Memory(std::size_t budget) : pool_(std::make_shared<Pool>(budget)) {}
 
 Tensor Memory::allocate(DType dtype, Shape shape) {
   const auto count = static_cast<std::size_t>(element_count(shape));
-  const auto bytes = static_cast<std::size_t>(checked_mul(
-      static_cast<std::int64_t>(count), static_cast<std::int64_t>(byte_size(dtype))));
+  const auto bytes = static_cast<std::size_t>(
+      checked_mul(static_cast<std::int64_t>(count), static_cast<std::int64_t>(byte_size(dtype))));
   if (dtype == DType::string) {
     pool_->claim(bytes);
     std::shared_ptr<Pool> pool = pool_;

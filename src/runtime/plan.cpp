@@ -59,8 +59,8 @@ void prepare(const ProgramStep& step, ProgramState& state, Frame& frame) {
       state.key[k] = {inputs[k].tensor().shape(), inputs[k].tensor().contiguous(), {}};
   for (const std::size_t k : step.value_inputs)
     if (k < inputs.size() && inputs[k].defined()) state.key[k].value = inputs[k].tensor().copy();
-  const auto workspace =
-      static_cast<std::int64_t>(state.prepared.code ? state.prepared.code->program().workspace_bytes() : 0);
+  const auto workspace = static_cast<std::int64_t>(
+      state.prepared.code ? state.prepared.code->program().workspace_bytes() : 0);
   state.workspace = workspace > 0 ? frame.run().memory.allocate(DType::u8, {workspace}) : Tensor();
   state.ready = true;
 }
@@ -175,9 +175,7 @@ void KernelStep::run(Frame& frame, StepState*) const {
   call.stop = &frame.run().stop;
   try {
     kernel(call);
-  } catch (const Error& e) {
-    throw Error(e.blame(), source + ": " + e.what());
-  }
+  } catch (const Error& e) { throw Error(e.blame(), source + ": " + e.what()); }
   frame.run().check_stop();
   for (std::size_t j = 0; j < outputs.size(); ++j)
     if (outputs[j] >= 0) frame[outputs[j]] = std::move(results[j]);
@@ -188,7 +186,8 @@ void bind_captures(const Plan& plan, Frame& from, Frame& to) {
 }
 
 void IfStep::run(Frame& frame, StepState*) const {
-  const Plan& taken = read_scalar_bool(frame[inputs[0]], source + ": the condition") ? then : otherwise;
+  const Plan& taken = read_scalar_bool(frame[inputs[0]], source + ": the condition") ? then
+                                                                                     : otherwise;
   FrameLease inner(taken, frame.run());
   bind_captures(taken, frame, *inner);
   inner->execute();

@@ -31,7 +31,8 @@ struct Run {
   std::atomic<std::int32_t> stop{0};
   /// Throws Error(deadline) or Error(cancelled) when the run is to end.
   void check_stop() const {
-    if (stop.load(std::memory_order_relaxed) != 0) [[unlikely]] end();
+    if (stop.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      end();
   }
   [[noreturn]] void end() const;
 };
@@ -139,8 +140,8 @@ class ProgramStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Runs a kernel. `prepare` gives the output types it can (those it cannot tell are left out and the
-/// kernel makes these outputs) and checks the inputs; it is asked at every call.
+/// Runs a kernel. `prepare` gives the output types it can (those it cannot tell are left out and
+/// the kernel makes these outputs) and checks the inputs; it is asked at every call.
 class KernelStep : public Step {
  public:
   using Check = std::function<std::vector<std::optional<std::pair<DType, Shape>>>(

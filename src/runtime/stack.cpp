@@ -40,8 +40,10 @@ struct Stack::Reserved {
     if (bytes <= claimed) return;
     if (bytes > size)
       throw_error(Blame::limit, fmt::format("a loop's stack of {} bytes exceeds what can be "
-                                            "reserved ({} bytes)", bytes, size));
-    const std::size_t more = std::min(size, std::max(bytes, claimed + std::max(claim_step, claimed / 4)));
+                                            "reserved ({} bytes)",
+                                            bytes, size));
+    const std::size_t more = std::min(size,
+                                      std::max(bytes, claimed + std::max(claim_step, claimed / 4)));
     memory.claim(more - claimed);
     claimed = more;
   }
@@ -121,7 +123,8 @@ Tensor Stack::prepare(DType dtype, const Shape& item, std::int64_t to) {
 Tensor Stack::finish(std::int64_t n) {
   if (trips_) return whole_;
   const std::int64_t extent = extent_for(n);
-  const bool in_order = extent == n && !reversed_ && axis_ == 0 && n * row_bytes_ >= least_kept_mapped;
+  const bool in_order = extent == n && !reversed_ && axis_ == 0 &&
+                        n * row_bytes_ >= least_kept_mapped;
   if (dtype_ != DType::string && in_order) {
     Shape shape = whole_shape(n);
     Shape strides = row_major_strides(shape);
@@ -130,11 +133,11 @@ Tensor Stack::finish(std::int64_t n) {
   Tensor whole = extent > n ? memory_->zeros(dtype_, whole_shape(extent))
                             : memory_->allocate(dtype_, whole_shape(extent));
   for (std::int64_t t = 0; t < n; ++t) {
-    const Tensor row =
-        dtype_ == DType::string
-            ? strings_[static_cast<std::size_t>(t)]
-            : Tensor(dtype_, item_, row_major_strides(item_),
-                     static_cast<char*>(reserved_->base) + t * row_bytes_, reserved_);
+    const Tensor row = dtype_ == DType::string
+                           ? strings_[static_cast<std::size_t>(t)]
+                           : Tensor(dtype_, item_, row_major_strides(item_),
+                                    static_cast<char*>(reserved_->base) + t * row_bytes_,
+                                    reserved_);
     place(whole, t, n).assign(row);
   }
   return whole;

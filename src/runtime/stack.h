@@ -45,9 +45,9 @@ class Stack {
   DType dtype_ = DType::f32;
   Shape item_;
   std::int64_t row_bytes_ = 0;
-  Tensor whole_;                       ///< where certain
-  std::shared_ptr<Reserved> reserved_; ///< otherwise
-  std::vector<Tensor> strings_;        ///< items of strings, which cannot be moved as bytes
+  Tensor whole_;                        ///< where certain
+  std::shared_ptr<Reserved> reserved_;  ///< otherwise
+  std::vector<Tensor> strings_;         ///< items of strings, which cannot be moved as bytes
 };
 
 }  // namespace rondel::runtime

@@ -15,7 +15,8 @@
 namespace rondel::session {
 namespace {
 
-/// A program is compiled once interpreting it has taken this long in all: about what compiling takes.
+/// A program is compiled once interpreting it has taken this long in all: about what compiling
+/// takes.
 constexpr std::int64_t hot_ns = 2'000'000;
 
 }  // namespace

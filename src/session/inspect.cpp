@@ -25,7 +25,8 @@ std::string bound_of(const ir::Graph& g, const ir::Node& node, const ir::LoopPar
                : "a trip count from data";
   }
   if (parts.has_go) text += text.empty() ? "a condition from data" : ", or a condition from data";
-  if (text.empty()) text = parts.scans > 0 ? "the extent of its scans" : "nothing: it needs a deadline";
+  if (text.empty())
+    text = parts.scans > 0 ? "the extent of its scans" : "nothing: it needs a deadline";
   return text;
 }
 
@@ -65,7 +66,9 @@ ModelReport report(const auto& import, const auto& check) {
   return r;
 }
 
-onnx::ImportOptions options_of(const SessionOptions& o) { return {o.loop_cond, o.external_data_dir}; }
+onnx::ImportOptions options_of(const SessionOptions& o) {
+  return {o.loop_cond, o.external_data_dir};
+}
 
 }  // namespace
 

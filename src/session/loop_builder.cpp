@@ -22,9 +22,20 @@ std::string name_of(const ir::Graph& g, ValueId v, std::size_t number) {
 runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
   const LoopParts parts(node);
   const ir::Region& body = g.region(parts.body);
-  runtime::LoopSpec spec{parts.has_trips, parts.has_go,     parts.states,   parts.scans,
-                         parts.stacks,    parts.fixed,      parts.axis_in,  parts.reverse_in,
-                         parts.axis_out,  parts.reverse_out, parts.extents, {}, {}, {}};
+  runtime::LoopSpec spec{parts.has_trips,
+                         parts.has_go,
+                         parts.states,
+                         parts.scans,
+                         parts.stacks,
+                         parts.fixed,
+                         parts.axis_in,
+                         parts.reverse_in,
+                         parts.axis_out,
+                         parts.reverse_out,
+                         parts.extents,
+                         {},
+                         {},
+                         {}};
   for (std::size_t s = 0; s < parts.states; ++s)
     spec.state_names.push_back(name_of(g, body.params[2 + s], s));
   for (std::size_t s = 0; s < parts.scans; ++s)
@@ -107,7 +118,8 @@ class NativeLoops {
     for (std::size_t k = 0; k < all.size(); ++k)
       for (std::int64_t a = 0; a < c.types[k].rank(); ++a)
         if (c.types[k].extent(a).symbolic())
-          extents[c.types[k].extent(a).symbol] = all[k].tensor().shape()[static_cast<std::size_t>(a)];
+          extents[c.types[k].extent(a).symbol] =
+              all[k].tensor().shape()[static_cast<std::size_t>(a)];
     auto native = std::make_shared<LoopStep::Native>();
     native->code = entry.code;
     for (const auto& binding : entry.lowered.bindings) {
@@ -116,9 +128,8 @@ class NativeLoops {
         for (const ir::Extent& e : binding.type.extents())
           shape.push_back(e.known() ? e.value : extents.at(e.symbol));
       const DType dtype = binding.type.is_tensor() ? binding.type.dtype() : DType::f32;
-      native->bindings.push_back({static_cast<LoopStep::Native::Bind>(binding.kind),
-                                  binding.index, dtype, std::move(shape),
-                                  binding.constant});
+      native->bindings.push_back({static_cast<LoopStep::Native::Bind>(binding.kind), binding.index,
+                                  dtype, std::move(shape), binding.constant});
     }
     return native;
   }

@@ -30,7 +30,8 @@ class PlanBuilder {
     for (const ValueId v : g_.captures(region_))
       if (g_.constant(v) == nullptr) plan_.captures.emplace_back(outer(v), slot(v));
     const ir::Knowledge k = ir::knowledge_of(g_);
-    for (const passes::Group& group : passes::group_nodes(g_, region_, k.types, b_.fuse)) add(group);
+    for (const passes::Group& group : passes::group_nodes(g_, region_, k.types, b_.fuse))
+      add(group);
     for (const ValueId v : region.results) plan_.results.push_back(slot(v));
     plan_.slot_count = slots_.size();
     release_after_last_use();
@@ -140,9 +141,12 @@ class PlanBuilder {
     std::vector<Piece> placed;
     for (const auto& [s, first] : born) {
       const ir::Type& type = g_.value(values.at(s)).type;
-      if (s < 0 || shared.contains(s) || !type.is_static() || type.dtype() == DType::string) continue;
-      const std::int64_t bytes =
-          (element_count(type.static_shape()) * static_cast<std::int64_t>(byte_size(type.dtype())) + 63) / 64 * 64;
+      if (s < 0 || shared.contains(s) || !type.is_static() || type.dtype() == DType::string)
+        continue;
+      const std::int64_t bytes = (element_count(type.static_shape()) *
+                                      static_cast<std::int64_t>(byte_size(type.dtype())) +
+                                  63) /
+                                 64 * 64;
       Piece piece{first, dies.contains(s) ? dies[s] : first, 0, std::max<std::int64_t>(bytes, 64)};
       std::sort(placed.begin(), placed.end(),
                 [](const Piece& a, const Piece& b) { return a.offset < b.offset; });

@@ -12,8 +12,8 @@ namespace rondel::session {
 struct Building {
   std::shared_ptr<const ir::Graph> graph;
   std::shared_ptr<Code> code;
-  bool fuse = true;             ///< element-wise nodes share loops
-  bool borrowed_kernels = true; ///< false: references only
+  bool fuse = true;              ///< element-wise nodes share loops
+  bool borrowed_kernels = true;  ///< false: references only
 };
 
 /// The plan of a region: its nodes as steps. Captures are listed by the slots that

@@ -77,21 +77,18 @@ Value owned(Value v) {
 
 struct Session::Impl {
   Impl(onnx::Imported imported, const SessionOptions& o)
-      : options(o),
-        info(std::move(imported.info)),
-        graph(std::move(imported.graph)),
-        code(std::make_shared<session::Code>(execution_of(o))),
-        memory(o.max_memory_bytes) {
+      : options(o), info(std::move(imported.info)), graph(std::move(imported.graph)),
+        code(std::make_shared<session::Code>(execution_of(o))), memory(o.max_memory_bytes) {
     const auto& root = graph.root();
     for (std::size_t i = 0; i < root.params.size(); ++i) {
       inputs.push_back(session::port(graph.input_names[i], graph.value(root.params[i]).type));
       inputs.back().has_default = graph.defaults.contains(root.params[i]);
     }
     for (std::size_t j = 0; j < root.results.size(); ++j)
-      outputs.push_back(session::port(
-          graph.output_names[j], graph.declared_outputs[j].kind() == ir::Type::Kind::none
-                                     ? graph.value(root.results[j]).type
-                                     : graph.declared_outputs[j]));
+      outputs.push_back(session::port(graph.output_names[j],
+                                      graph.declared_outputs[j].kind() == ir::Type::Kind::none
+                                          ? graph.value(root.results[j]).type
+                                          : graph.declared_outputs[j]));
     plan = compile(graph, &compiled);
   }
 
@@ -214,8 +211,7 @@ std::map<std::string, Value> Session::run(const std::map<std::string, Value>& fe
                                           const RunOptions& o) const {
   const std::vector<Value> values = run({}, feeds, o);
   std::map<std::string, Value> named;
-  for (std::size_t j = 0; j < values.size(); ++j)
-    named[impl_->outputs[j].name] = values[j];
+  for (std::size_t j = 0; j < values.size(); ++j) named[impl_->outputs[j].name] = values[j];
   return named;
 }
 

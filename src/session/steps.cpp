@@ -109,8 +109,7 @@ ir::Knowledge exact_knowledge(const ir::Graph& g, std::span<const Value> inputs,
     if (inputs[i].is_tensor() || inputs[i].is_sequence())
       k.types[ir::index(params[i])] = ir::Type::of(inputs[i]);
   for (const std::size_t i : value_inputs)
-    if (inputs[i].is_tensor())
-      k.values[static_cast<std::int32_t>(params[i])] = inputs[i].tensor();
+    if (inputs[i].is_tensor()) k.values[static_cast<std::int32_t>(params[i])] = inputs[i].tensor();
   ir::infer_region(g, ir::RegionId::root, k);
   return k;
 }
@@ -132,10 +131,12 @@ std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph group,
 std::unique_ptr<runtime::Step> kernel_step(const Building& b, const ir::Graph& g, ir::NodeId n) {
   const ir::Node& node = g.node(n);
   const auto* meaning = ops::meaning_as<ops::KernelMeaning>(*node.op);
-  if (meaning == nullptr) unsupported("{}: there is no way to run op '{}'", ir::where(g, n), node.op->name);
+  if (meaning == nullptr)
+    unsupported("{}: there is no way to run op '{}'", ir::where(g, n), node.op->name);
   passes::Group group{{n}, {}, {}, false, {}};
   for (const ValueId v : node.inputs)
-    if (v != ValueId::none && std::find(group.inputs.begin(), group.inputs.end(), v) == group.inputs.end())
+    if (v != ValueId::none &&
+        std::find(group.inputs.begin(), group.inputs.end(), v) == group.inputs.end())
       group.inputs.push_back(v);
   for (const ValueId v : node.outputs)
     if (v != ValueId::none) group.outputs.push_back(v);
@@ -151,7 +152,8 @@ std::unique_ptr<runtime::Step> kernel_step(const Building& b, const ir::Graph& g
   }
   auto step = std::make_unique<runtime::KernelStep>();
   step->kernel = prepare_kernel(b, g, n, *meaning);
-  step->check = [alone, position, value_inputs, outputs = node.outputs](std::span<const Value> inputs) {
+  step->check = [alone, position, value_inputs,
+                 outputs = node.outputs](std::span<const Value> inputs) {
     std::vector<Value> params;
     for (const std::size_t k : position) params.push_back(inputs[k]);
     const ir::Knowledge k = exact_knowledge(*alone, params, value_inputs);

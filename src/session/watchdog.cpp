@@ -69,8 +69,7 @@ class Watchdog {
       for (const Watched& w : watched_) {
         if (w.terminate != nullptr && w.terminate->load(std::memory_order_relaxed))
           set(*w.run, runtime::Stop::cancelled);
-        else if (w.deadline && *w.deadline <= now)
-          set(*w.run, runtime::Stop::deadline);
+        else if (w.deadline && *w.deadline <= now) set(*w.run, runtime::Stop::deadline);
         if (w.terminate != nullptr) next = std::min(next, now + poll);
         if (w.deadline && *w.deadline > now) next = std::min(next, *w.deadline);
       }

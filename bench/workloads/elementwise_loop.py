@@ -1,4 +1,7 @@
-"""Eight element-wise ops on an f32[256] state: what fusion of a small body is worth."""
+"""Eight element-wise ops on an f32[256] state: what fusion of a small body is worth.
+
+The body contracts (it multiplies by 0.9 at most, twice), so a difference in rounding stays small.
+"""
 
 import numpy as np
 from onnx import parser
@@ -20,7 +23,7 @@ elementwise_loop (int64 trips, float[{SIZE}] x, float[{SIZE}] a, float[{SIZE}] b
     v5 = Max (v4, low)
     v6 = Min (v5, high)
     v7 = Neg (v6)
-    next = Add (v7, now)
+    next = Mul (v7, a)
   }}>
 }}
 """
@@ -32,8 +35,8 @@ def arrays():
         "x": random.normal(size=SIZE).astype(np.float32),
         "a": random.uniform(0.5, 0.9, SIZE).astype(np.float32),
         "b": random.normal(size=SIZE).astype(np.float32),
-        "low": random.uniform(-0.5, -0.1, SIZE).astype(np.float32),
-        "high": random.uniform(0.1, 0.5, SIZE).astype(np.float32),
+        "low": random.uniform(0.05, 0.1, SIZE).astype(np.float32),
+        "high": random.uniform(0.5, 1.0, SIZE).astype(np.float32),
     }
 
 
@@ -55,7 +58,7 @@ def in_jax():
     import jax.numpy as jnp
 
     def step(x, a, b, low, high):
-        return -jnp.minimum(jnp.maximum(jnp.abs(x * a + b - low), low), high) + x
+        return -jnp.minimum(jnp.maximum(jnp.abs(x * a + b - low), low), high) * a
 
     values = {name: jnp.asarray(value) for name, value in arrays().items()}
     loop = jax.jit(lambda x, **rest: jax.lax.fori_loop(0, TRIPS, lambda i, x: step(x, **rest), x))

@@ -137,9 +137,11 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
   context.workspace = scratch.data();
 
   std::int64_t from = 0;
-  std::int64_t chunk = grows ? first_chunk : most;
+  std::int64_t chunk = first_chunk;
   while (from < most && (!spec.has_go || *go.data_as<std::uint8_t>() != 0)) {
     run.check_stop();
+    // Chunks begin short, so that better code is taken up soon after it is there.
+    if (!grows && native.code->native()) chunk = most;
     const std::int64_t to = most - from > chunk ? from + chunk : most;
     for (std::size_t b = 0; b < native.bindings.size(); ++b) {
       const Native::Binding& binding = native.bindings[b];
@@ -154,7 +156,7 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
       fail("{}: {}", source, scalar::failure_text(native.code->program(), context, status));
     }
     from = *stopped.data_as<std::int64_t>();
-    chunk *= grows ? 2 : 1;
+    chunk = chunk > most / 2 ? most : chunk * 2;
   }
   const bool goes_on = !spec.has_go || *go.data_as<std::uint8_t>() != 0;
   if (goes_on && from >= run.max_trips && (!s.trips || from < *s.trips))

@@ -2,6 +2,8 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
+
 namespace rondel::codegen {
 namespace {
 
@@ -183,24 +185,43 @@ Value* load_apart(Code& code, const Product& p, Value* column, Value* k) {
   return vector;
 }
 
-/// The sums over k of a tile whose columns are contiguous along k: blocks are transposed in
-/// registers.
-Sums sum_turned(Code& code, const Product& p, const Tile& t, const Sums& zeros) {
-  Value* whole_blocks = whole(code, p.depth, p.lanes);
-  const Sums sums = sum_up(
-      code, code.i64(0), whole_blocks, p.lanes, zeros, [&](Value* k, Sums block) {
-        for (unsigned v = 0; v < t.vectors; ++v) {
-          const std::vector<Value*> columns = load_turned(code, p, column_of(code, p, t, v), k);
-          for (unsigned i = 0; i < p.lanes; ++i)
-            for (unsigned r = 0; r < t.rows; ++r) {
-              Value* x = row_value(code, p, t, r, code.build.CreateNSWAdd(k, code.i64(i)));
-              Value*& sum = block[r * t.vectors + v];
-              sum = step(code, p, x, columns[i], sum);
-            }
+/// Adds `depth` steps of k, a multiple of the lanes, for columns contiguous along k. Each vector of
+/// columns takes all of them before the next, so that a cache line is used up once it is there.
+Sums add_turned(Code& code, const Product& p, const Tile& t, Value* k, unsigned depth, Sums sums) {
+  for (unsigned v = 0; v < t.vectors; ++v) {
+    Value* column = column_of(code, p, t, v);
+    for (unsigned from = 0; from < depth; from += p.lanes) {
+      Value* block = code.build.CreateNSWAdd(k, code.i64(from));
+      const std::vector<Value*> columns = load_turned(code, p, column, block);
+      for (unsigned i = 0; i < p.lanes; ++i) {
+        Value* at = code.build.CreateNSWAdd(block, code.i64(i));
+        for (unsigned r = 0; r < t.rows; ++r) {
+          Value*& sum = sums[r * t.vectors + v];
+          sum = step(code, p, row_value(code, p, t, r, at), columns[i], sum);
         }
-        return block;
-      });
-  return sum_up(code, whole_blocks, p.depth, 1, sums, [&](Value* k, Sums rest) {
+      }
+    }
+  }
+  return sums;
+}
+
+/// The sums over k of a tile whose columns are contiguous along k: blocks are transposed in
+/// registers, first as deep as a cache line, then as deep as a vector; the rest goes one by one.
+Sums sum_turned(Code& code, const Product& p, const Tile& t, const Sums& zeros) {
+  constexpr unsigned line = 64;
+  const auto bytes = static_cast<unsigned>(byte_size(p.columns.buffer->buffer->dtype));
+  const unsigned whole_line = std::clamp(line / bytes, p.lanes, 2 * p.lanes);
+  Sums sums = zeros;
+  Value* done = code.i64(0);
+  for (unsigned depth = whole_line; depth >= p.lanes; depth /= 2) {
+    Value* left = code.build.CreateNSWSub(p.depth, done);
+    Value* hi = code.build.CreateNSWAdd(done, whole(code, left, depth));
+    sums = sum_up(code, done, hi, depth, sums, [&](Value* k, const Sums& before) {
+      return add_turned(code, p, t, k, depth, before);
+    });
+    done = hi;
+  }
+  return sum_up(code, done, p.depth, 1, sums, [&](Value* k, Sums rest) {
     std::vector<Value*> columns;
     for (unsigned v = 0; v < t.vectors; ++v)
       columns.push_back(load_apart(code, p, column_of(code, p, t, v), k));

@@ -17,7 +17,7 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
 TEST(Random, ProgramsGiveTheInterpretersBits) {
   const Compiler compiler;
   const std::uint64_t first = setting("RONDEL_RANDOM_SEED", 1);
-  const std::uint64_t count = setting("RONDEL_RANDOM_PROGRAMS", 600);
+  const std::uint64_t count = setting("RONDEL_RANDOM_PROGRAMS", 400);
   std::uint64_t compiled = 0;
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     const scalar::RandomProgram random = scalar::random_program(seed);

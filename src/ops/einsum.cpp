@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/reduction.h"
+#include "ops/scalars.h"
 #include "ops/type_rules.h"
 
 #include <algorithm>
@@ -158,13 +159,15 @@ Ex einsum_element(Emitter& e, std::size_t, const Indices& out) {
   };
   if (extent.empty()) return narrowed(e.output_dtype(), product());
   Ex count = e.builder().index(1);
-  for (const auto& [label, n] : extent) count = count * n;
+  std::vector<Ex> extents;
+  for (const auto& [label, n] : extent) {
+    count = count * n;
+    extents.push_back(n);
+  }
   const auto element = [&](Ex i) {
-    for (auto at = extent.rbegin(); at != extent.rend(); ++at) {
-      const bool first = std::next(at) == extent.rend();
-      index[at->first] = first ? i : i % at->second;
-      if (!first) i = i / at->second;
-    }
+    const Indices summed = unravel(i, extents);
+    std::size_t next = 0;
+    for (const auto& [label, n] : extent) index[label] = summed[next++];
     return product();
   };
   const Fold sum{.neutral = zero, .combine = plus};

@@ -1,31 +1,47 @@
 #include "base/error.h"
-#include "ops/compose.h"
+#include "ops/reduction.h"
+#include "ops/scalars.h"
 #include "ops/type_rules.h"
 
 namespace rondel::ops {
 namespace {
 
-using ir::ValueId;
-
-std::vector<ValueId> normalized(ir::Builder& b, const ir::Node& node) {
-  const ir::Type& type = b.graph().value(node.inputs[0]).type;
-  if (!type.has_rank()) unsupported("instance normalization of a tensor of unknown rank");
-  ir::Ints spatial, after_channel;
-  for (std::int64_t a = 2; a < type.rank(); ++a) {
-    spatial.push_back(a);
-    after_channel.push_back(a - 1);
-  }
-  const DType own = type.dtype(), t = scalar::compute_type(own);
-  const auto channel = [&](std::size_t k) {
-    return b("unsqueeze", {as(b, node.inputs[k], t), b.integers(after_channel)});
+/// One channel of one sample: its mean, its variance, then its elements.
+void write_channel(Emitter& e, Ex sample, Ex channel, const std::vector<Ex>& spatial, Ex count) {
+  scalar::Builder& b = e.builder();
+  const DType t = scalar::compute_type(e.dtype(0));
+  const auto element = [&](Ex i) {
+    Indices index = unravel(i, spatial);
+    index.insert(index.begin(), {sample, channel});
+    return widened(e.load(0, index));
   };
-  const ValueId x = as(b, node.inputs[0], t);
-  const ValueId d = b("sub", {x, reduce_kept(b, "reduce_mean", x, spatial)});
-  const ValueId variance = reduce_kept(b, "reduce_mean", b("mul", {d, d}), spatial);
-  const ValueId epsilon = b.scalar(t, node.attributes.f("epsilon", 0));
-  const ValueId deviation = b("sqrt", {b("add", {variance, epsilon})});
-  const ValueId scaled = b("mul", {b("div", {d, deviation}), channel(1)});
-  return {as(b, b("add", {scaled, channel(2)}), own)};
+  const Fold sum{.neutral = zero, .combine = plus};
+  const Ex n = cast(t, count);
+  const Ex mean = fold(b, sum, count, t, element) / n;
+  const auto squared = [&](Ex i) {
+    const Ex d = element(i) - mean;
+    return d * d;
+  };
+  const Ex variance = fold(b, sum, count, t, squared) / n;
+  const Ex deviation = sqrt(variance + e.attributes().f("epsilon", 0));
+  const Ex scale = widened(e.load(1, {channel})), bias = widened(e.load(2, {channel}));
+  b.for_all(spatial, [&](const Indices& inner) {
+    Indices index = inner;
+    index.insert(index.begin(), {sample, channel});
+    const Ex y = (widened(e.load(0, index)) - mean) / deviation * scale + bias;
+    e.store(0, index, narrowed(e.output_dtype(), y));
+  });
+}
+
+void write_all(Emitter& e) {
+  std::vector<Ex> spatial;
+  Ex count = e.builder().index(1);
+  for (std::int64_t a = 2; a < e.rank(0); ++a) {
+    spatial.push_back(e.extent(0, a));
+    count = count * spatial.back();
+  }
+  e.builder().for_all({e.extent(0, 0), e.extent(0, 1)},
+                      [&](const Indices& at) { write_channel(e, at[0], at[1], spatial, count); });
 }
 
 void instance_rule(ir::TypeContext& c) {
@@ -48,7 +64,7 @@ const ir::OpEntry instance_normalization{{
     .inputs = {{"x"}, {"scale"}, {"bias"}},
     .attributes = {{"epsilon", 1e-5F}},
     .type = floats_only(instance_rule),
-    .meaning = composite(normalized),
+    .meaning = nest(write_all),
 }};
 
 }  // namespace

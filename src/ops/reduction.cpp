@@ -1,6 +1,7 @@
 #include "ops/reduction.h"
 
 #include "base/error.h"
+#include "ops/scalars.h"
 #include "ops/type_rules.h"
 
 #include <algorithm>
@@ -91,13 +92,12 @@ Reduced::Reduced(Emitter& e, const Indices& out) : e_(e) {
 }
 
 Ex Reduced::raw(Ex i) const {
+  std::vector<Ex> extents;
+  for (const std::int64_t axis : axes_) extents.push_back(e_.extent(0, axis));
+  const Indices reduced = unravel(i, extents);
   Indices index = index_;
-  for (std::size_t k = axes_.size(); k-- > 0;) {
-    const std::int64_t axis = axes_[k];
-    const Ex extent = e_.extent(0, axis);
-    index[static_cast<std::size_t>(axis)] = k == 0 ? i : i % extent;
-    if (k > 0) i = i / extent;
-  }
+  for (std::size_t k = 0; k < axes_.size(); ++k)
+    index[static_cast<std::size_t>(axes_[k])] = reduced[k];
   return e_.load(0, index);
 }
 

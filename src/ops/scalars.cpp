@@ -5,6 +5,15 @@
 
 namespace rondel::ops {
 
+Indices unravel(Ex i, std::span<const Ex> extents) {
+  Indices index(extents.size());
+  for (std::size_t a = extents.size(); a-- > 0;) {
+    index[a] = a == 0 ? i : i % extents[a];
+    if (a > 0) i = i / extents[a];
+  }
+  return index;
+}
+
 std::int64_t integer_value(const Tensor& t) {
   require(t.size() > 0, "a number is expected, not {}", to_text(t.dtype(), t.shape()));
   switch (t.dtype()) {

@@ -73,9 +73,9 @@ ValueId slice(Builder& b, ValueId x, std::int64_t from, std::int64_t to, std::in
   return b("slice", {x, b.integers({from}), b.integers({to}), b.integers({axis})});
 }
 
-/// Row `d` of the first axis, which goes.
+/// Row `d` of the first axis, which goes. A view, so that weights are not copied.
 ValueId row(Builder& b, ValueId x, std::int64_t d) {
-  return b("gather", {x, b.scalar<std::int64_t>(d)}, {{"axis", 0}});
+  return b("squeeze", {slice(b, x, d, d + 1, 0), b.integers({0})});
 }
 
 /// The op's inputs in the layout that the loop works on: time first, in the compute type.

@@ -44,8 +44,10 @@ std::vector<Activation> activations_of(const ir::Attributes& a, const Recurrence
   if (names.empty())
     for (std::size_t d = 0; d < directions; ++d)
       names.insert(names.end(), r.activations.begin(), r.activations.end());
-  require(names.size() == directions * r.activations.size(),
-          "activations has {} names; expected {}", names.size(), directions * r.activations.size());
+  // ONNX's own default for RNN names two for one direction: what is beyond is not used.
+  const std::size_t wanted = directions * r.activations.size();
+  require(names.size() >= wanted, "activations has {} names; expected {}", names.size(), wanted);
+  names.resize(wanted);
   const ir::Floats alphas = a.floats("activation_alpha"), betas = a.floats("activation_beta");
   std::size_t next_alpha = 0, next_beta = 0;
   std::vector<Activation> all;

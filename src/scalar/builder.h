@@ -88,8 +88,7 @@ class Builder {
   /// Combines element(i) for i in [0, n) as a fixed tree of 64 lanes: lane l takes elements
   /// l, l+64, ... in order, starting from `neutral`; lanes are then folded 32, 16, ..., 1. The
   /// order is written in the program, so every executor gives the same bits.
-  /// Several values are carried at once (ArgMax: value and index). Lanes that get no element are
-  /// left out, so `neutral` must change nothing. Beyond 16 elements the lanes are a local array, and
+  /// Several values are carried at once (ArgMax: value and index). The lanes are a local array, so
   /// loops around it are not `parallel` any more.
   std::vector<Ex> reduce(
       Ex n, const std::vector<Ex>& neutral, const std::function<std::vector<Ex>(Ex i)>& element,
@@ -102,10 +101,6 @@ class Builder {
   friend class Ex;
   Reg emit(Inst, std::span<const Ex> operands, DType result);
   std::vector<Ex> emit_many(Inst, std::span<const Ex> operands, std::span<const DType> results);
-  std::vector<Ex> reduce_few(std::int64_t n, const std::vector<Ex>& neutral,
-                             const std::function<std::vector<Ex>(Ex i)>& element,
-                             const std::function<std::vector<Ex>(std::span<const Ex> a,
-                                                                 std::span<const Ex> b)>& combine);
   std::vector<Ex> loop(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags);
   Ex prologue(DType type, Inst);
   Ex fold(Op, Ex, Ex);

@@ -7,6 +7,22 @@
 namespace rondel::scalar {
 namespace {
 
+/// A reduction in which each lane has one element at most: no scratch, no loops. Lanes without an
+/// element would hold what is neutral, which changes nothing, and are left out.
+std::vector<Ex> reduce_few(
+    Builder& b, std::int64_t n, const std::vector<Ex>& neutral,
+    const std::function<std::vector<Ex>(Ex)>& element,
+    const std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>& combine) {
+  std::vector<std::vector<Ex>> lanes;
+  for (std::int64_t i = 0; i < n; ++i) lanes.push_back(combine(neutral, element(b.index(i))));
+  if (lanes.empty()) return neutral;
+  auto width = std::bit_ceil(lanes.size());
+  for (width /= 2; width > 0; width /= 2)
+    for (std::size_t lane = 0; lane < width && lane + width < lanes.size(); ++lane)
+      lanes[lane] = combine(lanes[lane], lanes[lane + width]);
+  return lanes[0];
+}
+
 std::vector<DType> types(std::span<const Ex> values) {
   std::vector<DType> out;
   for (const Ex& x : values) out.push_back(x.type());
@@ -180,32 +196,15 @@ void Builder::use_scratch() {
   }
 }
 
-/// The same tree where each lane has one element at most: no scratch, no loops.
-std::vector<Ex> Builder::reduce_few(
-    std::int64_t n, const std::vector<Ex>& neutral,
-    const std::function<std::vector<Ex>(Ex)>& element,
-    const std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>& combine) {
-  std::vector<std::vector<Ex>> lanes;
-  for (std::int64_t i = 0; i < n; ++i) lanes.push_back(combine(neutral, element(index(i))));
-  if (lanes.empty()) return neutral;
-  auto width = std::bit_ceil(lanes.size());
-  for (width /= 2; width > 0; width /= 2)
-    for (std::size_t lane = 0; lane < width && lane + width < lanes.size(); ++lane)
-      lanes[lane] = combine(lanes[lane], lanes[lane + width]);
-  return lanes[0];
-}
-
 std::vector<Ex> Builder::reduce(
     Ex n, const std::vector<Ex>& neutral, const std::function<std::vector<Ex>(Ex)>& element,
     const std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>& combine) {
   constexpr std::int64_t most_lanes = 64, in_registers = 16;
   const std::int64_t elements = known(n).value_or(most_lanes);
-  if (elements <= in_registers) return reduce_few(elements, neutral, element, combine);
-  // Lanes beyond the elements hold what is neutral, which changes nothing: they are left out.
-  const std::int64_t lanes =
-      elements < most_lanes
-          ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(elements)))
-          : most_lanes;
+  if (elements <= in_registers) return reduce_few(*this, elements, neutral, element, combine);
+  const std::int64_t lanes = elements < most_lanes ? static_cast<std::int64_t>(std::bit_ceil(
+                                                         static_cast<std::uint64_t>(elements)))
+                                                   : most_lanes;
   use_scratch();
   std::vector<std::int32_t> arrays;
   for (const Ex& x : neutral) arrays.push_back(local("lanes", x.type(), {lanes}));

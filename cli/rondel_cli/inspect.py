@@ -1,0 +1,53 @@
+"""`rondel inspect`: what is in this model?"""
+
+import sys
+
+import rondel
+
+from .table import add_model_options, port_text, render, session_options
+
+
+def add_to(commands):
+    parser = commands.add_parser(
+        "inspect",
+        help="show inputs, outputs, ops, and what the loops carry",
+        description="Prints inputs, outputs, opsets, op counts, and each loop with what it carries.",
+    )
+    add_model_options(parser)
+    parser.add_argument("--ir", action="store_true", help="print the graph as imported, as text")
+    parser.add_argument("--compiled", action="store_true", help="with --ir: as compiled rather than as imported")
+    parser.set_defaults(act=act)
+
+
+def act(options):
+    if options.ir:
+        session = rondel.InferenceSession(options.model, session_options(options))
+        print(session.ir_text(imported=not options.compiled), end="")
+        return 0
+    report = rondel.inspect(options.model, session_options(options))
+    if not report.runs:
+        for level, where, message in report.findings:
+            print(f"{level}: {where}: {message}" if where else f"{level}: {message}", file=sys.stderr)
+        return 3
+    _section("inputs", [port_text(p) for p in report.inputs])
+    _section("outputs", [port_text(p) for p in report.outputs])
+    _section("opsets", [f"{domain} {version}" for domain, version in sorted(report.opsets.items())])
+    print("\nops")
+    rows = sorted(report.op_counts.items(), key=lambda item: (-item[1], item[0]))
+    print(_indent(render(("op", "count"), rows, right=("count",))))
+    for loop in report.loops:
+        print(f"\nloop {loop['name']} (depth {loop['depth']}), ended by {loop['bound']}")
+        for part in ("states", "scans", "stacks"):
+            for item in loop[part]:
+                print(f"  {part[:-1]:6} {item}")
+    return 0
+
+
+def _section(title, lines):
+    print(f"{title}")
+    for line in lines or ["none"]:
+        print(f"  {line}")
+
+
+def _indent(text):
+    return "\n".join("  " + line for line in text.splitlines())

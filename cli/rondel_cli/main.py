@@ -1,0 +1,58 @@
+"""The command `rondel`: run, inspect and check models.
+
+Exit codes: 0 done; 1 the model or input is wrong; 2 the command line is; 3 not supported yet;
+4 a budget or deadline; 5 a bug of ours.
+"""
+
+import argparse
+import sys
+
+import rondel
+
+from . import check, inspect, run
+
+_EXIT = [
+    (rondel.CallerError, 1),
+    (rondel.UnsupportedError, 3),
+    (rondel.LimitExceeded, 4),
+    (rondel.DeadlineExceeded, 4),
+    (rondel.Cancelled, 4),
+    (rondel.Error, 5),
+]
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(
+        prog="rondel",
+        description="Runs ONNX models with loops in them (Loop, Scan, If), natively.",
+        epilog="exit codes: 0 done, 1 wrong model or input, 2 wrong command line, 3 not supported yet, "
+        "4 budget or deadline, 5 a bug of ours\n\n"
+        "first steps:\n"
+        "  rondel check model.onnx                     will it run?\n"
+        "  rondel inspect model.onnx                   what is in it, and what do its loops carry?\n"
+        "  rondel run model.onnx -i x=random:f32[2,3]  run it and show the outputs",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"rondel {rondel.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for module in (run, inspect, check):
+        module.add_to(commands)
+    return parser
+
+
+def main(arguments=None):
+    options = make_parser().parse_args(arguments)
+    try:
+        return options.act(options)
+    except rondel.Error as error:
+        print(f"rondel: {error}", file=sys.stderr)
+        return next(code for kind, code in _EXIT if isinstance(error, kind))
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print("rondel: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

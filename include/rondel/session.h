@@ -105,7 +105,7 @@ struct LoopInfo {
   std::vector<std::string> states, scans, stacks;  ///< "name: type"
   std::string bound;                               ///< what ends it, in words
 };
-struct ModelReport {
+struct RONDEL_API ModelReport {
   std::vector<PortInfo> inputs, outputs;
   std::map<std::string, std::int64_t> opsets;
   std::map<std::string, std::int64_t> op_counts;

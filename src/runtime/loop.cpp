@@ -9,7 +9,8 @@
 namespace rondel::runtime {
 namespace {
 
-/// Rows a growing stack gains before a native loop runs on.
+/// Trips of a native loop's first chunk; each later one is twice as long. Between chunks stacks
+/// grow and better code, once it is there, takes over.
 constexpr std::int64_t first_chunk = 256;
 
 Value scalar_value(Memory& memory, DType dtype, std::int64_t v) {
@@ -113,7 +114,6 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
   Tensor stopped = scalar_value(memory, DType::i64, 0).tensor();
   std::vector<Tensor> bound(native.bindings.size());
   std::vector<scalar::View> views(native.bindings.size());
-  bool grows = false;
   for (std::size_t b = 0; b < native.bindings.size(); ++b) {
     const Native::Binding& binding = native.bindings[b];
     using Bind = Native::Bind;
@@ -125,7 +125,7 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
       case Bind::scan: bound[b] = s.scans[binding.index]; break;
       case Bind::temporary: bound[b] = memory.allocate(binding.dtype, binding.shape); break;
       case Bind::constant: bound[b] = binding.constant; break;
-      case Bind::stack: grows = grows || !stacks[binding.index].certain(); break;
+      case Bind::stack: break;  // below, chunk by chunk
     }
   }
   const auto workspace = static_cast<std::int64_t>(native.code->program().workspace_bytes());

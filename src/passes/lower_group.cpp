@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "ops/meaning.h"
 #include "passes/extract.h"
 #include "passes/lower.h"
@@ -22,6 +23,8 @@ ir::Knowledge knowledge_for(const ir::Graph& g, const ShapeClass& c) {
 }
 
 std::vector<std::int64_t> known_extents(const ir::Type& t) {
+  invariant(t.is_tensor() && t.has_rank(), "a program is written for a value of type {}",
+            to_text(t));
   std::vector<std::int64_t> extents;
   for (const ir::Extent& e : t.extents()) extents.push_back(e.value);
   return extents;

@@ -140,8 +140,6 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
   std::int64_t chunk = first_chunk;
   while (from < most && (!spec.has_go || *go.data_as<std::uint8_t>() != 0)) {
     run.check_stop();
-    // Chunks begin short, so that better code is taken up soon after it is there.
-    if (!grows && native.code->native()) chunk = most;
     const std::int64_t to = most - from > chunk ? from + chunk : most;
     for (std::size_t b = 0; b < native.bindings.size(); ++b) {
       const Native::Binding& binding = native.bindings[b];

@@ -197,6 +197,22 @@ TEST(Blocks, LocalsLiveInTheFrameOrTheWorkspace) {
   }
 }
 
+/// Trips write and read the same four elements; that a trip reads what it wrote is known only when
+/// it runs.
+TEST(Blocks, TripsMayShareALocalAsScratch) {
+  Builder b("scratch");
+  const auto in = buffer(b, "in", DType::f32, Access::in, {-1});
+  const auto out = buffer(b, "out", DType::f32, Access::out, {-1});
+  const auto scratch = b.local("scratch", DType::f32, {4});
+  const Ex written = b.param(), read = b.param();
+  b.for_each(b.index(0), b.extent(in, 0), [&](Ex i) {
+    b.store(scratch, {(i + written) & 3}, b.load(in, {i}) * 0.5);
+    b.store(out, {i}, b.load(scratch, {(i + read) & 3}));
+  });
+  const Tensor values = plain_values(DType::f32, {200}, 4);
+  agree(b.finish(), {values, Tensor::zeros(DType::f32, {200})}, {1, 1});
+}
+
 /// Scales views[1] by the attribute into views[0]; fails with 7 on a negative first element.
 scalar::Status scale(Context& context, std::span<const View> views, const void* attributes) {
   const double factor = *static_cast<const double*>(attributes);

@@ -131,7 +131,11 @@ void translate(const std::exception_ptr& p, void*) {
     std::rethrow_exception(p);
   } catch (const Error& e) {
     const nb::object type = nb::module_::import_("rondel.errors").attr(exception_for(e.blame()));
-    PyErr_SetString(type.ptr(), e.what());
+    // A broken file may put any bytes into a name.
+    const std::string_view text = e.what();
+    const auto message = nb::steal<nb::object>(
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+    PyErr_SetObject(type.ptr(), message.ptr());
   }
 }
 
@@ -231,16 +235,17 @@ NB_MODULE(_rondel, m) {
           "Set from any thread to end the run.");
 
   nb::class_<Session>(m, "Session")
-      .def("__init__",
-           [](Session* self, const std::filesystem::path& path, const SessionOptions& o) {
-             const nb::gil_scoped_release released;
-             new (self) Session(path, o);
-           })
+      // Bytes first: a path would take them, too.
       .def("__init__",
            [](Session* self, nb::bytes model, const SessionOptions& o) {
              const auto bytes = as_bytes(model);
              const nb::gil_scoped_release released;
              new (self) Session(bytes, o);
+           })
+      .def("__init__",
+           [](Session* self, const std::filesystem::path& path, const SessionOptions& o) {
+             const nb::gil_scoped_release released;
+             new (self) Session(path, o);
            })
       .def("inputs", &Session::inputs)
       .def("outputs", &Session::outputs)
@@ -248,9 +253,9 @@ NB_MODULE(_rondel, m) {
       .def("ir_text", &Session::ir_text)
       .def("run", &run, nb::arg("outputs"), nb::arg("feeds"), nb::arg("options").none());
 
+  m.def("inspect",
+        [](nb::bytes b, const SessionOptions& o) { return report(inspect(as_bytes(b), o)); });
   m.def("inspect", [](const std::filesystem::path& p, const SessionOptions& o) {
     return report(inspect(p, o));
   });
-  m.def("inspect",
-        [](nb::bytes b, const SessionOptions& o) { return report(inspect(as_bytes(b), o)); });
 }

@@ -7,7 +7,7 @@
 namespace rondel::ir {
 namespace {
 
-/// Values larger than this are not followed while inferring.
+/// Values of more elements than this are followed only where less comes of them, or as much.
 constexpr std::int64_t most_followed = 1024;
 
 class Inference {
@@ -104,15 +104,19 @@ class Inference {
   void follow(NodeId n, std::span<const Tensor* const> values) {
     const Node& node = g_.node(n);
     if (node.op->random || !node.regions.empty()) return;
+    std::int64_t read = 0, made = 0;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == ValueId::none) continue;
-      if (values[i] == nullptr || values[i]->size() > most_followed) return;
+      if (values[i] == nullptr) return;
+      read += values[i]->size();
     }
     for (const ValueId v : node.outputs) {
       if (v == ValueId::none) continue;
       const Type& t = type(v);
-      if (!t.is_static() || element_count(t.static_shape()) > most_followed) return;
+      if (!t.is_static()) return;
+      made += element_count(t.static_shape());
     }
+    if (made > std::max(read, most_followed)) return;
     const std::vector<Value> results = evaluate_(g_, n, values);
     for (std::size_t j = 0; j < results.size() && j < node.outputs.size(); ++j)
       if (node.outputs[j] != ValueId::none && results[j].is_tensor())

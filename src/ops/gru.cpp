@@ -9,8 +9,8 @@ using ir::ValueId;
 
 bool linear_before_reset(const ir::Attributes& a) { return a.flag("linear_before_reset"); }
 
-ValueId columns(Builder& b, ValueId x, std::int64_t from, std::int64_t to, std::int64_t axis) {
-  return b("slice", {x, b.integers({from}), b.integers({to}), b.integers({axis})});
+ValueId columns(Builder& b, ValueId x, std::int64_t from, std::int64_t to) {
+  return b("slice", {x, b.integers({from}), b.integers({to}), b.integers({1})});
 }
 
 /// The new hidden state before mixing, where the reset gate is applied after the product.
@@ -33,13 +33,12 @@ std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x,
     r = cell.activate(b, 0, b("add", {in[1], rec[1]}));
     fresh = late_reset(b, cell, in[2], rec[2], r);
   } else {
-    const ValueId first = columns(b, cell.recurrence, 0, 2 * hidden, 0);
-    const ValueId last = columns(b, cell.recurrence, 2 * hidden, 3 * hidden, 0);
-    const ir::Attributes transposed{{"transpose_b", 1}};
-    const std::vector<ValueId> rec = parts(b, b("mat_mul", {h, first}, transposed), 2);
+    const ValueId first = columns(b, cell.recurrence, 0, 2 * hidden);
+    const ValueId last = columns(b, cell.recurrence, 2 * hidden, 3 * hidden);
+    const std::vector<ValueId> rec = parts(b, b("mat_mul", {h, first}), 2);
     z = cell.activate(b, 0, b("add", {in[0], rec[0]}));
     r = cell.activate(b, 0, b("add", {in[1], rec[1]}));
-    const ValueId product = b("mat_mul", {b("mul", {r, h}), last}, transposed);
+    const ValueId product = b("mat_mul", {b("mul", {r, h}), last});
     fresh = cell.activate(b, 1, b("add", {in[2], product}));
   }
   const ValueId one = b.scalar(dtype_of(b, z), 1.0);

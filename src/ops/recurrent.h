@@ -19,7 +19,7 @@ struct RecurrentInputs {
 
 /// One direction inside its loop.
 struct Cell {
-  ir::ValueId recurrence;  ///< r of the direction, [gates * hidden, hidden]
+  ir::ValueId recurrence;  ///< r of the direction, transposed: [hidden, gates * hidden]
   ir::ValueId bias;        ///< recurrence bias that must stay inside, [gates * hidden]; or none
   ir::ValueId peepholes;   ///< [3 * hidden] or none
   std::vector<Activation> activations;
@@ -28,7 +28,7 @@ struct Cell {
 
   /// Held within [-clip, clip], then through activation k.
   ir::ValueId activate(ir::Builder&, std::size_t k, ir::ValueId x) const;
-  ir::ValueId product(ir::Builder& b, ir::ValueId h) const;  ///< h r^T
+  ir::ValueId product(ir::Builder& b, ir::ValueId h) const;  ///< h times the recurrence
 };
 
 /// What makes one recurrent op of the three.

@@ -70,7 +70,7 @@ std::vector<LoopStep::ItemType> item_types(const ir::Graph& g, ir::NodeId n,
   return types;
 }
 
-/// Native code of one loop by shape class, and what it is bound to.
+/// Native code of one loop by shape class, else by exact shapes, and what it is bound to.
 class NativeLoops {
  public:
   NativeLoops(const Building& b, ir::NodeId n) : b_(b), node_(n) {
@@ -87,8 +87,14 @@ class NativeLoops {
     for (const Value& v : all)
       if (!v.is_tensor()) return nullptr;
     const passes::ShapeClass c = passes::classify(all, declared_, {});
-    const Entry& entry = find(c);
-    return entry.code ? bind(entry, c, all) : nullptr;
+    if (const Entry& entry = find(c); entry.code) return bind(entry, c, all);
+    // Extents that are computed in the body may be known for these inputs alone.
+    std::vector<ir::Type> as_they_are;
+    for (const Value& v : all) as_they_are.push_back(ir::Type::of(v));
+    const passes::ShapeClass exact = passes::classify(all, as_they_are, {});
+    if (exact.key == c.key) return nullptr;
+    const Entry& entry = find(exact);
+    return entry.code ? bind(entry, exact, all) : nullptr;
   }
 
  private:

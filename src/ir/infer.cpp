@@ -9,6 +9,9 @@ namespace {
 
 /// Values of more elements than this are followed only where less comes of them, or as much.
 constexpr std::int64_t most_followed = 1024;
+/// Rules run while inferring, a node of the graph and beyond that. States that widen in loops
+/// nested deep multiply the passes over the innermost body; a small file could ask for years.
+constexpr std::size_t most_rules_a_node = 200, most_rules = 1'000'000;
 
 class Inference {
  public:
@@ -21,6 +24,10 @@ class Inference {
   }
 
   void node(NodeId n) {
+    if (++rules_ > most_rules + most_rules_a_node * g_.node_count())
+      throw_error(Blame::limit, where(g_, n) +
+                                    ": loops nested this deep, whose states change type, "
+                                    "take too long to infer");
     const Node& node = g_.node(n);
     for (const ValueId v : node.outputs)
       if (v != ValueId::none) k_.values.erase(static_cast<std::int32_t>(v));
@@ -126,9 +133,9 @@ class Inference {
   /// An input that must be a scalar of `dtype`, as [] or [1].
   void need_scalar(NodeId n, ValueId v, DType dtype, std::string_view what) {
     const Type& t = type(v);
-    const bool fits_rank = t.is_tensor() && (!t.has_rank() || t.rank() == 0 ||
-                                             (t.rank() == 1 && (!t.extent(0).known() ||
-                                                                t.extent(0).value == 1)));
+    const bool fits_rank = t.is_tensor() &&
+                           (!t.has_rank() || t.rank() == 0 ||
+                            (t.rank() == 1 && (!t.extent(0).known() || t.extent(0).value == 1)));
     if (!t.is_tensor() || t.dtype() != dtype || !fits_rank)
       fail_at(n, "{} is {}; expected {}[] or {}[1]", what, to_text(t), name(dtype), name(dtype));
   }
@@ -194,7 +201,8 @@ class Inference {
                   body.params.size() == 2 + parts.states + parts.scans &&
                   body.results.size() == 1 + parts.states + parts.stacks,
               "{}: counts of the loop and its body differ", where(g_, n));
-    if (parts.has_trips) need_scalar(n, node.inputs[parts.trips_at()], DType::i64, "the trip count");
+    if (parts.has_trips)
+      need_scalar(n, node.inputs[parts.trips_at()], DType::i64, "the trip count");
     if (parts.has_go) need_scalar(n, node.inputs[parts.go_at()], DType::boolean, "the condition");
 
     type(body.params[0]) = Type::scalar(DType::i64);
@@ -203,14 +211,13 @@ class Inference {
     for (std::size_t s = 0; s < parts.states; ++s)
       type(body.params[2 + s]) = type(node.inputs[parts.states_at() + s]);
     for (std::size_t s = 0; s < parts.scans; ++s)
-      type(body.params[2 + parts.states + s]) =
-          element_of(n, type(node.inputs[parts.scans_at() + s]), parts.axis_in[s], s);
+      type(body.params[2 + parts.states + s]) = element_of(
+          n, type(node.inputs[parts.scans_at() + s]), parts.axis_in[s], s);
     do region(parts.body);
     while (widen_states(n, parts));
     need_scalar(n, body.results[0], DType::boolean, "the body's condition");
 
-    for (std::size_t s = 0; s < parts.states; ++s)
-      set_output(node, s, type(body.params[2 + s]));
+    for (std::size_t s = 0; s < parts.states; ++s) set_output(node, s, type(body.params[2 + s]));
     const Extent trips = trip_extent(node, parts);
     for (std::size_t s = 0; s < parts.stacks; ++s)
       set_output(node, parts.states + s,
@@ -259,6 +266,7 @@ class Inference {
   const Graph& g_;
   Knowledge& k_;
   const Evaluator& evaluate_;
+  std::size_t rules_ = 0;
 };
 
 }  // namespace

@@ -261,5 +261,15 @@ TEST(Depth, IsBounded) {
   EXPECT_THAT(error_of([&] { import_proto(m); }), HasSubstr("nested deeper"));
 }
 
+TEST(Depth, WideningStatesDoNotMultiplyWithoutEnd) {
+  std::string text;
+  for (int k = 0; k < 25; ++k)
+    text = "u = Loop <body = b (int64 i, bool c, float[2] s) => (bool c, float[4] t) { " + text +
+           " t = Concat <axis = 0> (s, x) }> (m, \"\", x)";
+  EXPECT_THAT(
+      graph_error(21, "g (int64 m, float[2] x) => (float[n] u) { " + text + " }", Blame::limit),
+      HasSubstr("too long to infer"));
+}
+
 }  // namespace
 }  // namespace rondel::onnx

@@ -79,8 +79,6 @@ std::vector<ValueId> Importer::call_local(const pb::NodeProto& n, const pb::Func
     require(formal, "attribute '{}' is not one of function {}", name, f.name());
     frame.attributes.emplace(name, binding);
   }
-  for (const std::string& a : f.attribute())
-    require(bound.contains(a), "attribute '{}' of function {} is missing", a, f.name());
   for (const auto& a : f.attribute_proto())
     frame.attributes.emplace(a.name(), Binding{&a, nullptr, &caller});
   return call_function(n, f, resolve(n, scope), std::move(frame), nullptr, scope);

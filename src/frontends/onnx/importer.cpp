@@ -98,8 +98,11 @@ void Importer::root() {
   Frame frame;
   frame.opsets = opsets_;
   std::unordered_map<std::string, Tensor> given;
-  for (const pb::TensorProto& t : g.initializer())
+  for (pb::TensorProto& t : *model_->mutable_graph()->mutable_initializer()) {
     given.emplace(t.name(), gate_.tensor(t, "initializer '" + t.name() + "'"));
+    // The gate keeps what it read; weights are not held twice.
+    if (t.has_raw_data()) delete t.release_raw_data();
+  }
   for (const pb::SparseTensorProto& s : g.sparse_initializer())
     given.emplace(s.values().name(), gate_.sparse(s, "initializer '" + s.values().name() + "'"));
 

@@ -133,6 +133,7 @@ std::vector<ValueId> import_scan_8(Call& c) {
   // Inputs: sequence_lens?, states (batch first), scans (batch, then sequence).
   Importer& importer = c.importer;
   ir::Graph& g = importer.graph();
+  require(!c.inputs.empty(), "all inputs of a Scan are left out");
   const bool has_lengths = c.has(0);
   std::vector<ValueId> given(c.inputs.begin() + 1, c.inputs.end());
   check_items(c, given);

@@ -194,7 +194,8 @@ TEST(Scan, ListsAndExtentsAreChecked) {
               HasSubstr("negative axes begin in version 11"));
   EXPECT_THAT(graph_error(11, two_scans("scan_input_axes = [0],")),
               HasSubstr("scan_input_axes has 1 entries; there are 2"));
-  EXPECT_THAT(graph_error(11, two_scans("scan_input_axes = [0, 5],")), HasSubstr("out of range"));
+  EXPECT_THAT(graph_error(11, two_scans("scan_input_axes = [0, 5],")),
+              HasSubstr("axis of 'b' 5 is outside"));
   EXPECT_THAT(graph_error(11, two_scans("scan_output_axes = [3],")), HasSubstr("out of range"));
   EXPECT_THAT(graph_error(11, two_scans("scan_input_directions = [0, 2],")),
               HasSubstr("expected 0 (forward) or 1"));

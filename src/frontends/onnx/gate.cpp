@@ -254,9 +254,7 @@ Tensor Gate::read_external(const pb::TensorProto& t, DType dtype, Shape shape, s
   require(span.length.value_or(bytes) == bytes, "{} is {}, which takes {} bytes; its length is {}",
           what, to_text(dtype, shape), bytes, span.length.value_or(0));
   require(span.offset <= file->size() && bytes <= file->size() - span.offset,
-          "{} needs bytes {} to {} of '{}', which has {}", what, span.offset,
-          checked_add(static_cast<std::int64_t>(span.offset & INT64_MAX),
-                      static_cast<std::int64_t>(bytes)),
+          "{} needs {} bytes from byte {} of '{}', which has {}", what, bytes, span.offset,
           span.location, file->size());
   require(span.length || file->size() - span.offset == bytes,
           "{} is {}, which takes {} bytes; '{}' has {} from {} on, and no length is given", what,

@@ -88,6 +88,8 @@ def prepare(engine, workload):
 def measure(workload, engines, rounds, report=lambda done: None):
     """Measured for each engine; the engines take turns, each round in another order."""
     prepared = {engine: prepare(engine, workload) for engine in engines}
+    for call, _, _ in prepared.values():
+        warm_up(call)
     seconds = {engine: [] for engine in engines}
     for done in range(rounds):
         shift = done % len(engines)
@@ -106,6 +108,13 @@ def measure(workload, engines, rounds, report=lambda done: None):
         )
         for engine, (_, ready, outputs) in prepared.items()
     }
+
+
+def warm_up(call, seconds=1.0):
+    """Calls for at least that long: an engine may compile better code in the background."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        call()
 
 
 def disagreement(got, reference):

@@ -114,6 +114,17 @@ nb::list run(const Session& s, const std::vector<std::string>& outputs,
   return unpacked;
 }
 
+/// Text that may hold anything: what is no UTF-8 is replaced.
+nb::object text(const std::string& s) {
+  return nb::steal(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace"));
+}
+
+nb::object texts(const std::vector<std::string>& all) {
+  nb::list list;
+  for (const std::string& s : all) list.append(text(s));
+  return list;
+}
+
 const char* exception_for(Blame blame) {
   switch (blame) {
     case Blame::caller: return "CallerError";
@@ -131,11 +142,7 @@ void translate(const std::exception_ptr& p, void*) {
     std::rethrow_exception(p);
   } catch (const Error& e) {
     const nb::object type = nb::module_::import_("rondel.errors").attr(exception_for(e.blame()));
-    // A broken file may put any bytes into a name.
-    const std::string_view text = e.what();
-    const auto message = nb::steal<nb::object>(
-        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-    PyErr_SetObject(type.ptr(), message.ptr());
+    PyErr_SetObject(type.ptr(), text(e.what()).ptr());
   }
 }
 
@@ -182,18 +189,22 @@ NB_MODULE(_rondel, m) {
   m.def("nothing", [] { return Value(Optional{}); });
 
   nb::class_<PortInfo>(m, "PortInfo")
-      .def_ro("name", &PortInfo::name)
+      .def_prop_ro("name", [](const PortInfo& p) { return text(p.name); })
       .def_ro("type", &PortInfo::type)
-      .def_ro("shape", &PortInfo::shape)
+      .def_prop_ro("shape", [](const PortInfo& p) { return p.shape ? texts(*p.shape) : nb::object(nb::none()); })
       .def_ro("has_default", &PortInfo::has_default);
   nb::class_<ModelInfo>(m, "ModelInfo")
-      .def_ro("graph_name", &ModelInfo::graph_name)
-      .def_ro("producer_name", &ModelInfo::producer_name)
-      .def_ro("domain", &ModelInfo::domain)
-      .def_ro("description", &ModelInfo::description)
-      .def_ro("graph_description", &ModelInfo::graph_description)
+      .def_prop_ro("graph_name", [](const ModelInfo& m) { return text(m.graph_name); })
+      .def_prop_ro("producer_name", [](const ModelInfo& m) { return text(m.producer_name); })
+      .def_prop_ro("domain", [](const ModelInfo& m) { return text(m.domain); })
+      .def_prop_ro("description", [](const ModelInfo& m) { return text(m.description); })
+      .def_prop_ro("graph_description", [](const ModelInfo& m) { return text(m.graph_description); })
       .def_ro("version", &ModelInfo::version)
-      .def_ro("custom_metadata_map", &ModelInfo::custom_metadata);
+      .def_prop_ro("custom_metadata_map", [](const ModelInfo& m) {
+        nb::dict map;
+        for (const auto& [key, value] : m.custom_metadata) map[text(key)] = text(value);
+        return map;
+      });
 
   nb::class_<SessionOptions>(m, "SessionOptions", nb::dynamic_attr(),
                              "How a model is compiled and bounded.")

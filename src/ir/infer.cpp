@@ -175,8 +175,8 @@ class Inference {
   Type stack_of(NodeId n, const LoopParts& parts, std::size_t k, const Type& item,
                 const Extent& trips) {
     if (!item.is_tensor())
-      fail_at(n, "item {} of the body is {}; what a loop stacks must be a tensor", k,
-              to_text(item));
+      fail_at(n, "item {} of the body is {} {}; what a loop stacks must be a tensor", k,
+              item.is_sequence() ? "a sequence," : "an optional,", to_text(item));
     if (!item.has_rank()) return Type::unranked(item.dtype());
     const std::int64_t rank = item.rank() + 1, axis = parts.axis_out[k];
     if (axis < -rank || axis >= rank)

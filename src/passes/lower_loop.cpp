@@ -36,7 +36,7 @@ constexpr std::int64_t most_local_bytes = 4096;
 class LoopLowering {
  public:
   LoopLowering(const Graph& g, NodeId n, const ShapeClass& c, bool fuse)
-      : g_(g), node_(g.node(n)), parts_(node_), body_(g.region(parts_.body)), class_(c),
+      : g_(g), id_(n), node_(g.node(n)), parts_(node_), body_(g.region(parts_.body)), class_(c),
         b_(ir::where(g, n)) {
     infer(n);
     groups_ = group_nodes(g, parts_.body, k_.types, fuse);
@@ -278,6 +278,7 @@ class LoopLowering {
   /// One trip. Returns [goes on, go, carried states...].
   std::vector<Ex> write_trip(Ex t, std::span<const Ex> carried_in) {
     LoweringScope scope{g_, k_, b_, outer_, {}};
+    b_.enter(check_name(g_, id_) + ", trip {}: ", {t});
     place_params(scope, t, carried_in);
     for (const Group& group : groups_) {
       place_constants(scope, group);
@@ -291,6 +292,7 @@ class LoopLowering {
     for (std::size_t s = 0; s < parts_.states; ++s)
       if (carried(s)) next.push_back(element(scope, body_.results[1 + s]));
     move_states(scope);
+    b_.leave();
     return next;
   }
 
@@ -450,6 +452,7 @@ class LoopLowering {
   }
 
   const Graph& g_;
+  const NodeId id_;
   const ir::Node& node_;
   const LoopParts parts_;
   const ir::Region& body_;

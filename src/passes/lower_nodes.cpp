@@ -86,6 +86,7 @@ void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const Indice
   for (const NodeId n : nodes) {
     const ir::Node& node = s.graph.node(n);
     NodeEmitter emitter(s, n);
+    s.builder.enter(check_name(s.graph, n) + ": ");
     Ex result;
     if (const auto* wise = ops::meaning_as<ops::ElementWise>(*node.op)) {
       std::vector<Ex> operands;
@@ -99,6 +100,7 @@ void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const Indice
     } else {
       result = ops::meaning_as<ops::Elements>(*node.op)->fn(emitter, 0, index);
     }
+    s.builder.leave();
     made[node.outputs[0]] = result;
   }
   for (const NodeId n : nodes) {
@@ -119,6 +121,12 @@ const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes)
 }
 
 }  // namespace
+
+std::string check_name(const ir::Graph& g, NodeId n) {
+  std::string name = ir::where(g, n);
+  for (std::size_t at = 0; (at = name.find("{}", at)) != std::string::npos;) name.replace(at, 2, "()");
+  return name;
+}
 
 Place single_element(scalar::Builder& b, Ex element, std::int64_t rank) {
   return {[element](const Indices&) { return element; }, -1,
@@ -149,7 +157,9 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
   const ir::Node& first = s.graph.node(nodes[0]);
   if (const auto* nest = ops::meaning_as<ops::Nest>(*first.op)) {
     NodeEmitter emitter(s, nodes[0]);
-    return nest->fn(emitter);
+    s.builder.enter(check_name(s.graph, nodes[0]) + ": ");
+    nest->fn(emitter);
+    return s.builder.leave();
   }
   Indices index;
   if (first.outputs.size() == 1)
@@ -158,12 +168,14 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
   const auto* each = ops::meaning_as<ops::Elements>(*first.op);
   invariant(each != nullptr && nodes.size() == 1, "{} is no program", first.op->name);
   NodeEmitter emitter(s, nodes[0]);
+  s.builder.enter(check_name(s.graph, nodes[0]) + ": ");
   for (std::size_t j = 0; j < first.outputs.size(); ++j) {
     if (first.outputs[j] == ValueId::none) continue;
     const Sink& sink = s.sinks.at(first.outputs[j]);
     over_space(s.builder, sink.extents, index,
                [&](const Indices& i) { store_all(sink, i, each->fn(emitter, j, i)); });
   }
+  s.builder.leave();
 }
 
 }  // namespace rondel::passes

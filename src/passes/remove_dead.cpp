@@ -33,6 +33,15 @@ bool sweep(Graph& g, RegionId r, const std::vector<std::size_t>& uses) {
   return changed;
 }
 
+/// A result keeps the name it has for the model's author when what it passes on becomes the result.
+void keep_result_name(Graph& g, const ir::Node& identity) {
+  const ValueId from = identity.inputs[0], to = identity.outputs[0];
+  const bool made_here = g.value(from).producer != NodeId::none && g.value(from).region == identity.region;
+  const auto& results = g.region(identity.region).results;
+  if (made_here && std::ranges::count(results, to) > 0 && std::ranges::count(results, from) == 0)
+    g.value(from).name = g.value(to).name;
+}
+
 }  // namespace
 
 bool remove_dead(Graph& g) {
@@ -50,6 +59,7 @@ bool forward_identities(Graph& g) {
     if (node.op->name != "identity" || node.inputs.size() != 1) continue;
     const auto& list = g.region(node.region).nodes;
     if (std::find(list.begin(), list.end(), static_cast<NodeId>(i)) == list.end()) continue;
+    keep_result_name(g, node);
     g.replace_uses(node.outputs[0], node.inputs[0]);
     g.erase_node(static_cast<NodeId>(i));
     changed = true;

@@ -151,7 +151,7 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
     const scalar::Status status = native.code->run(context, views.data(), params);
     if (status != scalar::done) {
       run.check_stop();
-      fail("{}: {}", source, scalar::failure_text(native.code->program(), context, status));
+      fail("{}", scalar::failure_text(native.code->program(), context, status));
     }
     from = *stopped.data_as<std::int64_t>();
     chunk = chunk > most / 2 ? most : chunk * 2;
@@ -199,7 +199,7 @@ void LoopStep::run(Frame& frame, StepState*) const {
   }
   std::vector<Stack> stacks;
   for (std::size_t k = 0; k < spec.stacks; ++k)
-    stacks.emplace_back(frame.run().memory, source + ": stack '" + spec.stack_names[k] + "'",
+    stacks.emplace_back(frame.run().memory, "item '" + spec.stack_names[k] + "'",
                         spec.axis_out[k], spec.reverse_out[k] != 0, s.extents[k],
                         s.certain ? s.trips : std::nullopt);
   std::shared_ptr<const Native> code;
@@ -211,7 +211,11 @@ void LoopStep::run(Frame& frame, StepState*) const {
   }
   const std::int64_t n = code ? run_native(frame, *code, s, stacks) : run_steps(frame, s, stacks);
   std::vector<Tensor> joined;
-  for (Stack& stack : stacks) joined.push_back(stack.finish(n));
+  try {
+    for (Stack& stack : stacks) joined.push_back(stack.finish(n));
+  } catch (const Error& e) {
+    throw Error(e.blame(), source + ": " + e.what());
+  }
   finish(frame, s, std::move(s.states), n, std::move(joined));
 }
 

@@ -158,7 +158,7 @@ void ProgramStep::run(Frame& frame, StepState* remembered) const {
   const scalar::Status status = state.prepared.code->run(context, state.views.data(), nullptr);
   if (status == scalar::done) return;
   frame.run().check_stop();
-  fail("{}: {}", source, scalar::failure_text(state.prepared.code->program(), context, status));
+  fail("{}", scalar::failure_text(state.prepared.code->program(), context, status));
 }
 
 void KernelStep::run(Frame& frame, StepState*) const {

@@ -51,7 +51,8 @@ ir::Knowledge exact_loop(const ir::Graph& g, ir::NodeId n, std::span<const Value
   ir::Knowledge k = ir::knowledge_of(g);
   const ir::Node& node = g.node(n);
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
-    if (inputs[i].defined()) k.types[ir::index(node.inputs[i])] = ir::Type::of(inputs[i]);
+    if (inputs[i].is_tensor() || inputs[i].is_sequence())
+      k.types[ir::index(node.inputs[i])] = ir::Type::of(inputs[i]);
   ir::infer_node(g, n, k);
   return k;
 }

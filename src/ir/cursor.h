@@ -1,0 +1,72 @@
+#pragma once
+#include "base/error.h"
+#include "ir/attributes.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace rondel::ir {
+
+/// A place in a text, and what can be read there: the forms that `value_text.h` writes. Blanks and
+/// comments (`//` to the end of the line) may stand between any two of them. What is not as
+/// expected is the caller's error and names line and column.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : text_(text) {}
+
+  /// After blanks and comments.
+  std::size_t at();
+  /// Back to a place where `at` has been.
+  void rewind(std::size_t at) { at_ = at; }
+  /// The next character, 0 at the end.
+  char peek();
+  bool accept(char);
+  /// The same for a word, or for another run of characters such as "...".
+  bool accept(std::string_view);
+  void expect(char);
+  void expect_word(std::string_view);
+  /// Whether a word (or quoted string) and `=` come next: an attribute.
+  bool before_assignment();
+
+  /// Letters, digits, `_` and, after the first, `more`.
+  std::string word(std::string_view what, std::string_view more = "");
+  std::string word_or_string(std::string_view what, std::string_view more = "");
+  std::string string();
+  std::int64_t integer();
+  Type type();
+  Attribute attribute();
+  /// A tensor, or `undefined`.
+  Tensor tensor();
+
+  /// What the comment `// from "..."` at the end of the line just read says; "" without one.
+  std::string source();
+  void forget_source() { source_.clear(); }
+
+  template <class... Args>
+  [[noreturn]] void fail(std::size_t at, fmt::format_string<Args...> text, Args&&... args) const {
+    throw_error(Blame::caller, position(at) + fmt::format(text, std::forward<Args>(args)...));
+  }
+  /// "expected WHAT, found ..." here.
+  [[noreturn]] void fail_expected(std::string_view what);
+
+ private:
+  void skip();
+  void comment(bool same_line);
+  std::string position(std::size_t at) const;
+  /// A run of letters, digits, `_`, `.`, `+` and `-`.
+  std::string_view token();
+  Type type(int depth);
+  Extents extents();
+  std::variant<std::int64_t, double> number();
+  Attribute list(std::string_view kind);
+  void element(DType, std::vector<unsigned char>& bytes);
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string source_;
+};
+
+}  // namespace rondel::ir

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace rondel::ir {
 namespace {
@@ -120,8 +119,7 @@ class Parser {
   }
 
   void define(const Definition& d, ValueId v) {
-    if (!defined_.insert(d.key).second) in_.fail(d.at, "'%{}' is defined twice", d.name);
-    visible_.emplace(d.key, v);
+    if (!visible_.emplace(d.key, v).second) in_.fail(d.at, "'%{}' is defined twice", d.name);
     scopes_.back().push_back(d.key);
     g_.value(v).name = d.name;
     if (!d.type) untyped_.push_back(v);
@@ -362,7 +360,6 @@ class Parser {
   Cursor in_;
   Graph g_;
   std::unordered_map<std::string, ValueId> visible_;
-  std::unordered_set<std::string> defined_;
   std::vector<std::vector<std::string>> scopes_ = std::vector<std::vector<std::string>>(1);
   std::vector<ValueId> untyped_;
 };

@@ -1,0 +1,137 @@
+#include "base/error.h"
+#include "ir/builder.h"
+#include "ir/errors.h"
+#include "ir/text.h"
+
+#include <gmock/gmock.h>
+
+namespace rondel::ir {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A loop whose state doubles, and a negation of what it gives.
+Graph sample() {
+  return parse(R"g(graph "g" (%a: f32[2], %t: i64[]) {
+    %f, %s, %n = loop trips=%t states=(%a) {
+      body(%i, %go, %x) { %y = add(%x, %x)  yield go=%go states=(%y) items=(%y) } }
+    %r = neg(%f)
+    yield %r })g");
+}
+
+/// What `verify` says of the sample after `change`: a fault of ours.
+std::string complaint(const std::function<void(Graph&)>& change) {
+  Graph g = sample();
+  change(g);
+  return error_of([&] { verify(g); }, Blame::internal);
+}
+
+NodeId root_node(const Graph& g, std::size_t k) { return g.root().nodes[k]; }
+Region& body(Graph& g) { return g.region(g.node(root_node(g, 0)).regions[0]); }
+
+TEST(Verifier, AcceptsAWellFormedGraph) {
+  EXPECT_EQ(complaint([](Graph&) {}), "");
+}
+
+TEST(Verifier, ValuesExist) {
+  EXPECT_THAT(complaint([](Graph& g) { g.root().results[0] = static_cast<ValueId>(999); }),
+              HasSubstr("reads value 999, which does not exist"));
+}
+TEST(Verifier, DefinitionsComeBeforeUses) {
+  EXPECT_THAT(complaint([](Graph& g) { std::swap(g.root().nodes[0], g.root().nodes[1]); }),
+              HasSubstr("reads 'f', which is not defined before it"));
+}
+TEST(Verifier, RegionsHideWhatTheyDefine) {
+  EXPECT_THAT(complaint([](Graph& g) { g.root().results[0] = body(g).results[1]; }),
+              HasSubstr("reads 'y', which is inside another region"));
+}
+TEST(Verifier, ValuesAreDefinedOnce) {
+  EXPECT_THAT(complaint([](Graph& g) { g.root().params.push_back(g.root().params[0]); }),
+              HasSubstr("value 'a' is defined twice"));
+}
+TEST(Verifier, ValuesKnowTheirPlace) {
+  EXPECT_THAT(complaint([](Graph& g) { g.value(g.root().params[1]).position = 0; }),
+              HasSubstr("value 't' is not where it says it is defined"));
+}
+TEST(Verifier, NodesStandInOnePlace) {
+  EXPECT_THAT(complaint([](Graph& g) { g.root().nodes.push_back(g.root().nodes[1]); }),
+              HasSubstr("stands in two places"));
+}
+TEST(Verifier, NodesKnowTheirRegion) {
+  EXPECT_THAT(
+      complaint([](Graph& g) { g.node(root_node(g, 1)).region = static_cast<RegionId>(1); }),
+      HasSubstr("node (neg) is not where it says it is"));
+}
+TEST(Verifier, NeededInputsAreThere) {
+  EXPECT_THAT(complaint([](Graph& g) { g.node(root_node(g, 1)).inputs[0] = ValueId::none; }),
+              HasSubstr("node (neg): input 'x' is missing"));
+}
+TEST(Verifier, OpsTakeSoManyInputs) {
+  EXPECT_THAT(complaint([](Graph& g) {
+                auto& inputs = g.node(root_node(g, 1)).inputs;
+                inputs.push_back(inputs[0]);
+              }),
+              HasSubstr("node (neg) has 2 inputs; neg takes at most 1"));
+}
+TEST(Verifier, AttributesAreTheOps) {
+  EXPECT_THAT(
+      complaint([](Graph& g) { g.node(root_node(g, 1)).attributes.set("axis", std::int64_t{0}); }),
+      HasSubstr("op 'neg' has no attribute 'axis'"));
+}
+TEST(Verifier, AttributesAreOfTheirKind) {
+  EXPECT_THAT(complaint([](Graph& g) { g.node(root_node(g, 0)).attributes.set("fixed", 1.5); }),
+              HasSubstr("attribute 'fixed' is 1.5; expected the kind of"));
+}
+TEST(Verifier, RequiredAttributesAreThere) {
+  Graph g;
+  Builder b(g, RegionId::root);
+  g.root().results = {b.integers({1})};
+  g.node(root_node(g, 0)).attributes.erase("value");
+  EXPECT_THAT(error_of([&] { verify(g); }, Blame::internal),
+              HasSubstr("node (constant): attribute 'value' is missing"));
+}
+TEST(Verifier, OnlyLoopsAndIfsHaveRegions) {
+  EXPECT_THAT(complaint([](Graph& g) {
+                const RegionId r = g.add_region();
+                g.node(root_node(g, 1)).regions = {r};
+              }),
+              HasSubstr("node (neg) has 1 regions; 'neg' has 0"));
+}
+TEST(Verifier, RegionsBelongToTheirNode) {
+  EXPECT_THAT(complaint([](Graph& g) { body(g).parent = root_node(g, 1); }),
+              HasSubstr("node (loop): its region belongs to another node"));
+}
+TEST(Verifier, LoopsAgreeWithTheirInputsAndBodies) {
+  EXPECT_THAT(complaint([](Graph& g) { g.node(root_node(g, 0)).inputs.pop_back(); }),
+              HasSubstr("a loop of 1 states, 0 scans and 1 stacks has 2 inputs, not 1"));
+  EXPECT_THAT(complaint([](Graph& g) { body(g).results.pop_back(); }),
+              HasSubstr("has 3 results of its body, not 2"));
+  EXPECT_THAT(complaint([](Graph& g) { g.node(root_node(g, 0)).outputs.pop_back(); }),
+              HasSubstr("has 3 outputs, not 2"));
+}
+TEST(Verifier, BranchesGiveTheOutputs) {
+  Graph g = parse(R"g(graph "g" (%c: bool[], %a: f32[]) {
+    %y = if(%c) { then { yield %a } else { yield %a } }
+    yield %y })g");
+  g.region(g.node(root_node(g, 0)).regions[1]).results.clear();
+  EXPECT_THAT(error_of([&] { verify(g); }, Blame::internal),
+              HasSubstr("a branch has 0 results for 1 outputs"));
+}
+TEST(Verifier, DefaultsAreOfInputsAndFitThem) {
+  EXPECT_THAT(complaint([](Graph& g) { g.defaults[g.root().results[0]] = Tensor::scalar(1.0f); }),
+              HasSubstr("a default is for no input"));
+  EXPECT_THAT(complaint([](Graph& g) { g.defaults[g.root().params[0]] = Tensor::scalar(1.0); }),
+              HasSubstr("input 'a' is f32[2]; its default is not"));
+}
+TEST(Verifier, NamesAreForEveryInputAndOutput) {
+  EXPECT_THAT(complaint([](Graph& g) { g.input_names = {"a"}; }),
+              HasSubstr("1 input names for 2 values"));
+}
+TEST(Verifier, TypesAreWhatOpsGive) {
+  EXPECT_THAT(
+      complaint([](Graph& g) { g.value(g.root().results[0]).type = Type::scalar(DType::f64); }),
+      HasSubstr("value 'r' has type f64[], but its op gives f32[2]"));
+}
+
+}  // namespace
+}  // namespace rondel::ir

@@ -71,7 +71,6 @@ Ex source(Emitter& e, const std::string& mode, Ex i, Ex extent) {
 Ex fill(Emitter& e) {
   if (e.has(2))
     return e.load(2, Indices(static_cast<std::size_t>(e.rank(2)), e.builder().index(0)));
-  if (e.dtype(0) == DType::string) unsupported("padding strings needs a constant_value");
   return e.builder().constant_bits(e.dtype(0), 0);
 }
 

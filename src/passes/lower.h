@@ -12,6 +12,9 @@ namespace rondel::passes {
 /// The program's parameters are the graph's, then its results.
 std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const ShapeClass&);
 
+/// Whether the class tells the rank of everything in the group.
+bool ranks_known(const ir::Graph& group, const ShapeClass&);
+
 /// The scalar program of a whole loop for one shape class of its inputs and captures.
 /// Parameters: from, to, n (the certain number of trips, else 0).
 struct LoweredLoop {

@@ -32,6 +32,14 @@ std::vector<std::int64_t> known_extents(const ir::Type& t) {
 
 }  // namespace
 
+bool ranks_known(const ir::Graph& g, const ShapeClass& c) {
+  const ir::Knowledge k = knowledge_for(g, c);
+  for (const ir::NodeId n : g.root().nodes)
+    for (const ValueId v : g.node(n).outputs)
+      if (v != ValueId::none && !k.types[ir::index(v)].has_rank()) return false;
+  return true;
+}
+
 std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const ShapeClass& c) {
   const ir::Knowledge knowledge = knowledge_for(g, c);
   std::vector<ir::NodeId> nodes;

@@ -25,7 +25,8 @@ bool same_value(const Tensor& a, const Tensor& b) {
 struct ProgramState : StepState {
   bool ready = false;
   std::vector<InputKey> key;
-  Prepared prepared;
+  OutputTypes outputs;
+  std::shared_ptr<const scalar::Executable> code;
   std::vector<scalar::View> views;
   Tensor workspace;
 };
@@ -52,22 +53,26 @@ std::vector<Value> gather(const Step& step, Frame& frame) {
 void prepare(const ProgramStep& step, ProgramState& state, Frame& frame) {
   const std::vector<Value> inputs = gather(step, frame);
   state.ready = false;
-  state.prepared = step.prepare(inputs);
+  state.code = nullptr;
+  state.outputs = step.types(inputs);
   state.key.assign(inputs.size(), {});
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (inputs[k].defined())
       state.key[k] = {inputs[k].tensor().shape(), inputs[k].tensor().contiguous(), {}};
   for (const std::size_t k : step.value_inputs)
     if (k < inputs.size() && inputs[k].defined()) state.key[k].value = inputs[k].tensor().copy();
-  const auto workspace = static_cast<std::int64_t>(
-      state.prepared.code ? state.prepared.code->program().workspace_bytes() : 0);
-  state.workspace = workspace > 0 ? frame.run().memory.allocate(DType::u8, {workspace}) : Tensor();
   state.ready = true;
+}
+
+void prepare_code(const ProgramStep& step, ProgramState& state, Frame& frame) {
+  state.code = step.code(gather(step, frame));
+  const auto workspace = static_cast<std::int64_t>(state.code->program().workspace_bytes());
+  state.workspace = workspace > 0 ? frame.run().memory.allocate(DType::u8, {workspace}) : Tensor();
 }
 
 bool try_view(const ProgramStep& step, const ProgramState& state, Frame& frame) {
   if (!step.view) return false;
-  auto views = step.view(gather(step, frame), state.prepared.outputs);
+  auto views = step.view(gather(step, frame), state.outputs);
   if (!views) return false;
   for (std::size_t j = 0; j < step.outputs.size(); ++j)
     if (step.outputs[j] >= 0) frame[step.outputs[j]] = std::move((*views)[j]);
@@ -138,6 +143,7 @@ void ProgramStep::run(Frame& frame, StepState* remembered) const {
   auto& state = static_cast<ProgramState&>(*remembered);
   if (!matches(*this, state, frame)) rondel::runtime::prepare(*this, state, frame);
   if (try_view(*this, state, frame)) return;
+  if (!state.code) prepare_code(*this, state, frame);
 
   state.views.clear();
   for (const Slot s : inputs) {
@@ -146,7 +152,7 @@ void ProgramStep::run(Frame& frame, StepState* remembered) const {
     state.views.push_back({t.data(), t.shape().data(), t.strides().data()});
   }
   for (std::size_t j = 0; j < outputs.size(); ++j) {
-    const auto& [dtype, shape] = state.prepared.outputs[j];
+    const auto& [dtype, shape] = state.outputs[j];
     if (outputs[j] < 0) continue;
     frame[outputs[j]] = frame.allocate(outputs[j], dtype, shape);
     const Tensor& t = frame[outputs[j]].tensor();
@@ -155,10 +161,10 @@ void ProgramStep::run(Frame& frame, StepState* remembered) const {
   scalar::Context context;
   context.stop = &frame.run().stop;
   context.workspace = state.workspace.data();
-  const scalar::Status status = state.prepared.code->run(context, state.views.data(), nullptr);
+  const scalar::Status status = state.code->run(context, state.views.data(), nullptr);
   if (status == scalar::done) return;
   frame.run().check_stop();
-  fail("{}", scalar::failure_text(state.prepared.code->program(), context, status));
+  fail("{}", scalar::failure_text(state.code->program(), context, status));
 }
 
 void KernelStep::run(Frame& frame, StepState*) const {

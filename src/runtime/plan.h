@@ -118,21 +118,22 @@ class FrameLease {
   std::unique_ptr<Frame> frame_;
 };
 
-/// A program, or a view, for inputs of certain types: code and the types of the outputs.
-struct Prepared {
-  std::shared_ptr<const scalar::Executable> code;
-  std::vector<std::pair<DType, Shape>> outputs;
-};
+/// The types of a step's outputs.
+using OutputTypes = std::vector<std::pair<DType, Shape>>;
 
-/// Runs a scalar program. `prepare` is asked again whenever shapes, contiguity, or the values of
-/// `value_inputs` differ from the last time.
+/// Runs a scalar program. `types` (which checks the inputs) and `code` are asked again whenever
+/// shapes, contiguity, or the values of `value_inputs` differ from the last time; `code` only where
+/// no view does.
 class ProgramStep : public Step {
  public:
-  using Prepare = std::function<Prepared(std::span<const Value> inputs)>;
+  using Types = std::function<OutputTypes(std::span<const Value> inputs)>;
+  using Code =
+      std::function<std::shared_ptr<const scalar::Executable>(std::span<const Value> inputs)>;
   /// Views of the inputs that are the outputs, where strides allow it.
   using View = std::function<std::optional<std::vector<Tensor>>(
       std::span<const Value> inputs, std::span<const std::pair<DType, Shape>> outputs)>;
-  Prepare prepare;
+  Types types;
+  Code code;
   std::vector<std::size_t> value_inputs;
   View view;
 

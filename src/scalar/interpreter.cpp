@@ -2,6 +2,7 @@
 #include "scalar/interpreter_frame.h"
 #include "scalar/op_facts.h"
 
+#include <bit>
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -46,7 +47,9 @@ class Decoder {
     const Inst& i = p_.code[at];
     const auto operands = p_.operands(i), results = p_.results(i);
     if (i.op == Op::constant) {
-      out_.constants.push_back({slot(results[0]), i.imm});
+      static const std::string empty;
+      const bool text = i.type == DType::string;
+      out_.constants.push_back({slot(results[0]), text ? std::bit_cast<std::int64_t>(&empty) : i.imm});
       return;
     }
     Step& s = out_.steps[step_of_[at]];

@@ -62,8 +62,9 @@ const Step* end_loop(Frame& f, const Step& s) {
     f.status = stopped;
     return nullptr;
   }
-  set(f, s.out, index);
+  // The index moves on last: a carried value may become what it was in this trip.
   s.detail->swaps ? move_at_once(f, s.detail->next) : move(f, s.detail->next);
+  set(f, s.out, index);
   return s.target;
 }
 

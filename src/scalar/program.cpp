@@ -78,7 +78,7 @@ bool takes(Op op, DType t) {
     case Op::shr: return is_wide_integer(t);
     case Op::eq:
     case Op::ne: return is_cast_type(t) || is_complex(t) || t == DType::string;
-    case Op::constant: return t != DType::string && t != DType::c128;
+    case Op::constant: return t != DType::c128;
     case Op::param:
     case Op::extent:
     case Op::for_: return t == DType::i64;

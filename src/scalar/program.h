@@ -22,7 +22,7 @@ using Reg = std::int32_t;
 /// Other dtypes only load, store, select, bitcast and, where said, cast and compare; the builder
 /// writes their arithmetic as casts around these. Integer arithmetic wraps.
 enum class Op : std::uint8_t {
-  constant,  ///< imm: the value's bits
+  constant,  ///< imm: the value's bits; of a string 0, the empty one
   param,     ///< i64 parameter number `id`
   extent,    ///< i64 extent of buffer `id` on axis `imm`
   add,

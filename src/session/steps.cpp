@@ -51,13 +51,25 @@ struct GroupCode {
   std::shared_ptr<Code> code;
   ClassCache cache;
 
-  runtime::Prepared prepare(std::span<const Value> inputs) {
+  runtime::OutputTypes types(std::span<const Value> inputs) const {
     const ir::Knowledge k = exact_knowledge(graph, inputs, value_inputs);
-    runtime::Prepared p;
-    for (const ValueId v : graph.root().results) p.outputs.push_back(exact(graph, v, k));
-    const passes::ShapeClass c = passes::classify(inputs, declared, value_inputs);
-    p.code = cache.get(c.key, [&] { return code->make(passes::lower_group(graph, c)); });
-    return p;
+    runtime::OutputTypes outputs;
+    for (const ValueId v : graph.root().results) outputs.push_back(exact(graph, v, k));
+    return outputs;
+  }
+
+  std::shared_ptr<const scalar::Executable> executable(std::span<const Value> inputs) {
+    passes::ShapeClass c = passes::classify(inputs, declared, value_inputs);
+    // A rank may depend on extents (Squeeze without axes); then code is for exact shapes.
+    if (!passes::ranks_known(graph, c)) c = passes::classify(inputs, exactly(inputs), value_inputs);
+    return cache.get(c.key, [&] { return code->make(passes::lower_group(graph, c)); });
+  }
+
+ private:
+  static std::vector<ir::Type> exactly(std::span<const Value> inputs) {
+    std::vector<ir::Type> types;
+    for (const Value& v : inputs) types.push_back(ir::Type::of(v));
+    return types;
   }
 };
 
@@ -124,7 +136,8 @@ std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph group,
   auto step = std::make_unique<runtime::ProgramStep>();
   step->value_inputs = std::move(value_inputs);
   step->view = view_of(kept->graph);
-  step->prepare = [kept](std::span<const Value> inputs) { return kept->prepare(inputs); };
+  step->types = [kept](std::span<const Value> inputs) { return kept->types(inputs); };
+  step->code = [kept](std::span<const Value> inputs) { return kept->executable(inputs); };
   return step;
 }
 

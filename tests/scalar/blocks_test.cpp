@@ -37,6 +37,21 @@ TEST(Blocks, carried_values_swap_at_once) {
   EXPECT_EQ(integers(t), (std::vector<std::int64_t>{0, 1}));
 }
 
+TEST(Blocks, a_carried_value_becomes_the_index_of_its_own_trip) {
+  Builder b("previous");
+  const auto y = b.buffer(out(DType::i64, {2}));
+  const Ex hi = b.param();
+  const auto finals = b.for_(b.index(0), hi, {b.index(-1), b.index(-1)}, [&](Ex i, std::span<const Ex> c) {
+    return std::vector<Ex>{i, c[0]};
+  });
+  b.store(y, {b.index(0)}, finals[0]);
+  b.store(y, {b.index(1)}, finals[1]);
+  const auto program = b.finish();
+  const Tensor t(DType::i64, {2});
+  ASSERT_EQ(interpreted(program, {t}, {5}), done);
+  EXPECT_EQ(integers(t), (std::vector<std::int64_t>{4, 3}));
+}
+
 std::shared_ptr<const Program> countdown() {
   Builder b("countdown");
   const auto y = b.buffer(out(DType::i64, {2}));

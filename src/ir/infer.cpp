@@ -127,7 +127,7 @@ class Inference {
     const std::vector<Value> results = evaluate_(g_, n, values);
     for (std::size_t j = 0; j < results.size() && j < node.outputs.size(); ++j)
       if (node.outputs[j] != ValueId::none && results[j].is_tensor())
-        k_.values[static_cast<std::int32_t>(node.outputs[j])] = results[j].tensor();
+        k_.values[static_cast<std::int32_t>(node.outputs[j])] = results[j].tensor().packed();
   }
 
   /// An input that must be a scalar of `dtype`, as [] or [1].

@@ -17,6 +17,8 @@ _EXTENDED = {
     "f8e5m2": "float8_e5m2", "f8e5m2fnuz": "float8_e5m2fnuz", "f8e8m0": "float8_e8m0fnu",
     "f4e2m1": "float4_e2m1fn", "i4": "int4", "u4": "uint4", "i2": "int2", "u2": "uint2",
 }  # fmt: skip
+# One byte an element, sign-extended, on our side; ml_dtypes leaves the upper bits unset.
+_WIDE = {"i4": np.int8, "i2": np.int8, "u4": np.uint8, "u2": np.uint8}
 _NAME_OF = {numpy: ours for ours, numpy in (_NUMPY | _EXTENDED).items()}
 _ONNX_NAME = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "string": "str",
               "complex64": "c64", "complex128": "c128", "bool": "bool",
@@ -62,6 +64,8 @@ def to_value(x, what: str, expected: str):
     if name is None:
         raise CallerError(f"input '{what}' has NumPy dtype {array.dtype}, which no tensor has")
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
+    if name in _WIDE:
+        array = np.asarray(array.astype(_WIDE[name]), order="C")
     return _rondel.tensor_over(name, list(array.shape), array.__array_interface__["data"][0], array)
 
 
@@ -92,4 +96,6 @@ def from_value(unpacked):
         array = np.empty(len(data), dtype=object)
         array[:] = [item.decode("utf-8", "surrogateescape") for item in data]
         return array.reshape(shape)
+    if dtype in _WIDE:
+        return data.view(_WIDE[dtype]).astype(numpy_dtype(dtype)).reshape(shape)
     return data.view(numpy_dtype(dtype)).reshape(shape)

@@ -124,6 +124,12 @@ std::optional<Type> join(const Type& a, const Type& b) {
     // An output that one side leaves empty takes the other side's type.
     if (a.kind() == Type::Kind::none) return b;
     if (b.kind() == Type::Kind::none) return a;
+    // An optional also holds what it may hold, bare (ONNX's loop16_seq_none relies on it).
+    const bool first = a.is_optional(), second = b.is_optional();
+    if (first != second) {
+      const auto element = first ? join(a.element(), b) : join(a, b.element());
+      if (element) return Type::optional(*element);
+    }
     return std::nullopt;
   }
   if (a.kind() == Type::Kind::none) return a;
@@ -142,6 +148,7 @@ std::optional<Type> join(const Type& a, const Type& b) {
 
 bool fits(const Type& actual, const Type& declared) {
   if (declared.kind() == Type::Kind::none || actual.kind() == Type::Kind::none) return true;
+  if (actual.is_optional() && !declared.is_optional()) return fits(actual.element(), declared);
   if (actual.kind() != declared.kind()) return false;
   if (actual.kind() != Type::Kind::tensor) return fits(actual.element(), declared.element());
   if (actual.dtype() != declared.dtype()) return false;

@@ -83,8 +83,6 @@ def ort_is_no_oracle(op, inputs, attributes):
     empty = any(0 in s for s in shapes)
     if op.startswith("Reduce") and empty:
         return True
-    if op == "LSTM" and "clip" in attributes:
-        return True  # it leaves the cell unclipped where h takes it; ONNX clips the input of every activation
     if op == "Gather" and inputs[0].dtype == object:
         return True  # from opset 25 on it gives empty strings
     return op == "MatMul" and empty or op in ("Mod", "Div") and inputs[0].dtype.kind in "iu" and empty

@@ -191,14 +191,17 @@ NB_MODULE(_rondel, m) {
   nb::class_<PortInfo>(m, "PortInfo")
       .def_prop_ro("name", [](const PortInfo& p) { return text(p.name); })
       .def_ro("type", &PortInfo::type)
-      .def_prop_ro("shape", [](const PortInfo& p) { return p.shape ? texts(*p.shape) : nb::object(nb::none()); })
+      .def_prop_ro(
+          "shape",
+          [](const PortInfo& p) { return p.shape ? texts(*p.shape) : nb::object(nb::none()); })
       .def_ro("has_default", &PortInfo::has_default);
   nb::class_<ModelInfo>(m, "ModelInfo")
       .def_prop_ro("graph_name", [](const ModelInfo& m) { return text(m.graph_name); })
       .def_prop_ro("producer_name", [](const ModelInfo& m) { return text(m.producer_name); })
       .def_prop_ro("domain", [](const ModelInfo& m) { return text(m.domain); })
       .def_prop_ro("description", [](const ModelInfo& m) { return text(m.description); })
-      .def_prop_ro("graph_description", [](const ModelInfo& m) { return text(m.graph_description); })
+      .def_prop_ro("graph_description",
+                   [](const ModelInfo& m) { return text(m.graph_description); })
       .def_ro("version", &ModelInfo::version)
       .def_prop_ro("custom_metadata_map", [](const ModelInfo& m) {
         nb::dict map;

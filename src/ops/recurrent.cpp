@@ -80,8 +80,8 @@ ValueId row(Builder& b, ValueId x, std::int64_t d) {
   return b("squeeze", {slice(b, x, d, d + 1, 0), b.integers({0})});
 }
 
-/// The weights of direction `d` as the product reads them: a row for each input, so that the rows of
-/// the gates lie side by side in memory.
+/// The weights of direction `d` as the product reads them: a row for each input, so that the rows
+/// of the gates lie side by side in memory.
 ValueId weights_of(Builder& b, ValueId w, std::int64_t d) {
   return b("transpose", {row(b, w, d)}, {{"perm", Ints{1, 0}}});
 }
@@ -139,12 +139,8 @@ Unrolled one_direction(Builder& b, const Prepared& p, const Recurrence& r, const
   const auto at = static_cast<std::int64_t>(d);
   const std::int64_t width = r.gates * hidden;
   const bool inner = r.inner_bias(node.attributes);
-  Cell cell{weights_of(b, p.r, at),
-            ValueId::none,
-            ValueId::none,
-            std::move(activations),
-            node.attributes.f("clip", 0.0),
-            &node.attributes};
+  Cell cell{weights_of(b, p.r, at),         ValueId::none,   ValueId::none, std::move(activations),
+            node.attributes.f("clip", 0.0), &node.attributes};
   if (p.peepholes != ValueId::none) cell.peepholes = row(b, p.peepholes, at);
   ValueId x = b("mat_mul", {p.x, weights_of(b, p.w, at)});
   if (p.bias != ValueId::none) {
@@ -222,9 +218,7 @@ ValueId Cell::activate(Builder& b, std::size_t k, ValueId x) const {
   return activations[k](b, x);
 }
 
-ValueId Cell::product(Builder& b, ValueId h) const {
-  return b("mat_mul", {h, recurrence});
-}
+ValueId Cell::product(Builder& b, ValueId h) const { return b("mat_mul", {h, recurrence}); }
 
 std::vector<ValueId> parts(Builder& b, ValueId x, std::int64_t count) {
   return b.add("split", {x}, {{"axis", -1}, {"num_outputs", count}},

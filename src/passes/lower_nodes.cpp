@@ -124,7 +124,8 @@ const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes)
 
 std::string check_name(const ir::Graph& g, NodeId n) {
   std::string name = ir::where(g, n);
-  for (std::size_t at = 0; (at = name.find("{}", at)) != std::string::npos;) name.replace(at, 2, "()");
+  for (std::size_t at = 0; (at = name.find("{}", at)) != std::string::npos;)
+    name.replace(at, 2, "()");
   return name;
 }
 

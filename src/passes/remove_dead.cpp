@@ -36,7 +36,8 @@ bool sweep(Graph& g, RegionId r, const std::vector<std::size_t>& uses) {
 /// A result keeps the name it has for the model's author when what it passes on becomes the result.
 void keep_result_name(Graph& g, const ir::Node& identity) {
   const ValueId from = identity.inputs[0], to = identity.outputs[0];
-  const bool made_here = g.value(from).producer != NodeId::none && g.value(from).region == identity.region;
+  const bool made_here = g.value(from).producer != NodeId::none &&
+                         g.value(from).region == identity.region;
   const auto& results = g.region(identity.region).results;
   if (made_here && std::ranges::count(results, to) > 0 && std::ranges::count(results, from) == 0)
     g.value(from).name = g.value(to).name;

@@ -15,10 +15,8 @@ constexpr std::int64_t first_chunk = 256;
 
 Value scalar_value(Memory& memory, DType dtype, std::int64_t v) {
   Tensor t = memory.allocate(dtype, {});
-  if (dtype == DType::boolean)
-    *t.data_as<std::uint8_t>() = v != 0;
-  else
-    *t.data_as<std::int64_t>() = v;
+  if (dtype == DType::boolean) *t.data_as<std::uint8_t>() = v != 0;
+  else *t.data_as<std::int64_t>() = v;
   return t;
 }
 
@@ -28,14 +26,16 @@ LoopStart LoopStep::start(Frame& frame) const {
   LoopStart s;
   std::size_t at = 0;
   if (spec.has_trips)
-    s.trips = std::max<std::int64_t>(read_scalar_i64(frame[inputs[at++]], source + ": the trip count"), 0);
+    s.trips = std::max<std::int64_t>(
+        read_scalar_i64(frame[inputs[at++]], source + ": the trip count"), 0);
   if (spec.has_go) s.go = read_scalar_bool(frame[inputs[at++]], source + ": the condition");
   for (std::size_t j = 0; j < spec.states; ++j) s.states.push_back(frame[inputs[at++]]);
   for (std::size_t j = 0; j < spec.scans; ++j) {
     const Tensor& scan = frame[inputs[at++]].tensor();
     const std::int64_t rank = scan.rank(), axis = spec.axis_in[j];
-    require(rank > 0 && axis >= -rank && axis < rank, "{}: scan '{}' is {}; axis {} is out of range",
-            source, spec.scan_names[j], to_text(scan.dtype(), scan.shape()), axis);
+    require(rank > 0 && axis >= -rank && axis < rank,
+            "{}: scan '{}' is {}; axis {} is out of range", source, spec.scan_names[j],
+            to_text(scan.dtype(), scan.shape()), axis);
     s.scans.push_back(scan);
     s.scan_extents.push_back(scan.shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
   }
@@ -130,8 +130,8 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
   }
   const auto workspace = static_cast<std::int64_t>(native.code->program().workspace_bytes());
   const Tensor scratch = workspace > 0 ? memory.allocate(DType::u8, {workspace}) : Tensor();
-  const std::int64_t most =
-      std::min(s.trips.value_or(std::numeric_limits<std::int64_t>::max()), run.max_trips);
+  const std::int64_t most = std::min(s.trips.value_or(std::numeric_limits<std::int64_t>::max()),
+                                     run.max_trips);
   scalar::Context context;
   context.stop = &run.stop;
   context.workspace = scratch.data();
@@ -159,7 +159,8 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
   const bool goes_on = !spec.has_go || *go.data_as<std::uint8_t>() != 0;
   if (goes_on && from >= run.max_trips && (!s.trips || from < *s.trips))
     throw_error(Blame::limit, fmt::format("{}, trip {}: the budget of {} trips is used up; raise "
-                                          "max_trips", source, from, run.max_trips));
+                                          "max_trips",
+                                          source, from, run.max_trips));
   return from;
 }
 
@@ -199,9 +200,8 @@ void LoopStep::run(Frame& frame, StepState*) const {
   }
   std::vector<Stack> stacks;
   for (std::size_t k = 0; k < spec.stacks; ++k)
-    stacks.emplace_back(frame.run().memory, "item '" + spec.stack_names[k] + "'",
-                        spec.axis_out[k], spec.reverse_out[k] != 0, s.extents[k],
-                        s.certain ? s.trips : std::nullopt);
+    stacks.emplace_back(frame.run().memory, "item '" + spec.stack_names[k] + "'", spec.axis_out[k],
+                        spec.reverse_out[k] != 0, s.extents[k], s.certain ? s.trips : std::nullopt);
   std::shared_ptr<const Native> code;
   if (native) {
     std::vector<Value> given, captured;
@@ -213,9 +213,7 @@ void LoopStep::run(Frame& frame, StepState*) const {
   std::vector<Tensor> joined;
   try {
     for (Stack& stack : stacks) joined.push_back(stack.finish(n));
-  } catch (const Error& e) {
-    throw Error(e.blame(), source + ": " + e.what());
-  }
+  } catch (const Error& e) { throw Error(e.blame(), source + ": " + e.what()); }
   finish(frame, s, std::move(s.states), n, std::move(joined));
 }
 

@@ -2,8 +2,8 @@
 #include "scalar/interpreter_frame.h"
 #include "scalar/op_facts.h"
 
-#include <bit>
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <new>
 
@@ -49,7 +49,8 @@ class Decoder {
     if (i.op == Op::constant) {
       static const std::string empty;
       const bool text = i.type == DType::string;
-      out_.constants.push_back({slot(results[0]), text ? std::bit_cast<std::int64_t>(&empty) : i.imm});
+      out_.constants.push_back(
+          {slot(results[0]), text ? std::bit_cast<std::int64_t>(&empty) : i.imm});
       return;
     }
     Step& s = out_.steps[step_of_[at]];

@@ -41,9 +41,10 @@ TEST(Blocks, a_carried_value_becomes_the_index_of_its_own_trip) {
   Builder b("previous");
   const auto y = b.buffer(out(DType::i64, {2}));
   const Ex hi = b.param();
-  const auto finals = b.for_(b.index(0), hi, {b.index(-1), b.index(-1)}, [&](Ex i, std::span<const Ex> c) {
-    return std::vector<Ex>{i, c[0]};
-  });
+  const auto finals = b.for_(b.index(0), hi, {b.index(-1), b.index(-1)},
+                             [&](Ex i, std::span<const Ex> c) {
+                               return std::vector<Ex>{i, c[0]};
+                             });
   b.store(y, {b.index(0)}, finals[0]);
   b.store(y, {b.index(1)}, finals[1]);
   const auto program = b.finish();

@@ -1,0 +1,140 @@
+"""What the documentation shows is true: its snippets run and print what stands below them.
+
+A fence says what it is for, in the source of the page:
+
+    ```python run                  runs, all of a page in one process and one folder, in order
+    ```text output                 what the Python above it printed
+    ```console run                 `$ ` lines run in that folder; the other lines are what they print
+    ```cpp examples/cpp/x.cpp      stands word for word in that file
+
+In expected text, `...` on a line of its own is any number of lines, within a line any text.
+Fences that say none of this are only read. Pages of docs/ find the files that README.md's Python wrote.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\S+) ([^\n]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MARK = "-- end of snippet --"
+
+
+class Snippet(NamedTuple):
+    line: int
+    language: str
+    purpose: str
+    text: str
+
+
+def snippets(page):
+    text = page.read_text()
+    return [Snippet(text.count("\n", 0, m.start()) + 1, *m.groups()) for m in FENCE.finditer(text)]
+
+
+def pattern(expected):
+    """A regular expression for expected text."""
+    lines = []
+    for line in expected.rstrip("\n").split("\n"):
+        if line == "...":
+            lines.append(r"(?:.*\n)*")
+        else:
+            lines.append(".*".join(re.escape(part.rstrip()) for part in line.split("...")) + r"[ \t]*\n")
+    return "".join(lines)
+
+
+def check(page, line, expected, got):
+    if expected.strip():
+        found = "\n".join(part.rstrip() for part in got.rstrip("\n").split("\n")) + "\n"
+        assert re.fullmatch(pattern(expected), found), (
+            f"{page.relative_to(ROOT)}:{line} shows\n{expected}\nbut what came is\n{found}"
+        )
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """The environment of a reader: the package, and the command `rondel`."""
+    commands = tmp_path_factory.mktemp("bin")
+    rondel = commands / "rondel"
+    rondel.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rondel_cli.main "$@"\n')
+    rondel.chmod(0o755)
+    python = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT / "cli")]))
+    path = os.pathsep.join([str(commands), os.environ.get("PATH", "")])
+    return {**os.environ, "PYTHONPATH": python, "PATH": path, "NO_COLOR": "1"}
+
+
+def run_python(page, folder, environment):
+    """All Python of a page in one process; each snippet's own output is checked."""
+    found = snippets(page)
+    codes = [s for s in found if (s.language, s.purpose) == ("python", "run")]
+    script = folder / "page.py"
+    script.write_text("\n".join(f"{s.text}\nprint({MARK!r}, flush=True)" for s in codes))
+    run = subprocess.run([sys.executable, script], cwd=folder, env=environment, capture_output=True, text=True)
+    printed = run.stdout.split(MARK + "\n")
+    failing = codes[min(len(printed), len(codes)) - 1].line if codes else 0
+    assert run.returncode == 0, f"{page.relative_to(ROOT)}:{failing}:\n{run.stderr}"
+    for s, got in zip(codes, printed):
+        after = found[found.index(s) + 1 :][:1]
+        if after and (after[0].language, after[0].purpose) == ("text", "output"):
+            check(page, after[0].line, after[0].text, got)
+
+
+def run_commands(page, snippet, folder, environment):
+    for part in re.split(r"^\$ ", snippet.text, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        run = subprocess.run(
+            ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True
+        )
+        check(page, snippet.line, expected, run.stdout + run.stderr)
+        if not expected.strip():
+            assert run.returncode == 0, f"{command}: {run.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_snippets_of(page, tmp_path, environment):
+    if page != README:
+        run_python(README, tmp_path, environment)
+    run_python(page, tmp_path, environment)
+    for snippet in snippets(page):
+        if (snippet.language, snippet.purpose) == ("console", "run"):
+            run_commands(page, snippet, tmp_path, environment)
+        elif snippet.language == "cpp":
+            shown = without_indent((ROOT / snippet.purpose).read_text())
+            assert without_indent(snippet.text) in shown, f"{page.name}:{snippet.line} is not in {snippet.purpose}"
+
+
+def without_indent(text):
+    return "\n".join(line.strip() for line in text.strip().split("\n"))
+
+
+def test_the_first_page_has_every_face():
+    kinds = {(s.language, s.purpose) for s in snippets(README)}
+    assert {("python", "run"), ("console", "run"), ("cpp", "examples/cpp/first_run.cpp")} <= kinds
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_of(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert "://" in target or (page.parent / target).exists(), f"{page.name}: there is no {target}"
+
+
+@pytest.mark.parametrize(
+    "expected, got, same",
+    [
+        ("a\n...\nb", "a\n1\n2\nb\n", True),
+        ("a\n...\nb", "a\nb\n", True),
+        ("took ... ms", "took 1.5 ms\n", True),
+        ("a b", "a  b\n", False),
+        ("a", "a\nb\n", False),
+        ("[1.0]", "1\n", False),
+    ],
+)
+def test_expected_text(expected, got, same):
+    assert bool(re.fullmatch(pattern(expected), got)) == same

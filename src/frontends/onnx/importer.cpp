@@ -132,8 +132,11 @@ void Importer::root() {
       continue;
     }
     const ir::Type declared = type_of(output.type(), "output '" + output.name() + "'");
-    require(schema_text(declared) == schema_text(type(v)), "output '{}' is declared {} but is {}",
-            output.name(), ir::to_text(declared), ir::to_text(type(v)));
+    // What an optional holds may be declared bare.
+    const bool bare = type(v).is_optional() && !declared.is_optional();
+    require(schema_text(declared) == schema_text(bare ? type(v).element() : type(v)),
+            "output '{}' is declared {} but is {}", output.name(), ir::to_text(declared),
+            ir::to_text(type(v)));
     graph().declared_outputs.push_back(declared);
   }
 }

@@ -31,6 +31,8 @@ KINDS = {
 # Results that the model does not determine: NumPy's global generator decides them.
 # The reference rounds to float16 after each product of its sums, we round a sum once.
 ROUNDED_ONCE = {"test_attention_4d_causal_fp16", "test_attention_4d_causal_fp16_expanded"}
+# The runner takes len() of each item of a list of results, which arrays of rank 0 do not have.
+COMPARED_HERE = {"test_loop16_seq_none"}
 NOT_DETERMINED = re.compile(r"test_bernoulli")
 
 
@@ -79,6 +81,20 @@ def run_case(kind, case):
     getattr(suite(name), name)()
 
 
+def compare_here(case):
+    """The case's data sets, compared item by item with the suite's tolerance."""
+    assert case.data_sets
+    for inputs, outputs in case.data_sets:
+        results = rondel.backend.prepare(case.model, "CPU").run(list(inputs))
+        assert len(results) == len(outputs)
+        for got, want in zip(results, outputs):
+            assert isinstance(got, list) == isinstance(want, list)
+            pairs = list(zip(got, want, strict=True)) if isinstance(want, list) else [(got, want)]
+            for g, w in pairs:
+                assert g.dtype == w.dtype and g.shape == w.shape
+                np.testing.assert_allclose(g, w, rtol=case.rtol, atol=case.atol)
+
+
 def named_by(error, ops):
     """The ops that the refusal names as words of its message; also one that only a function's body has."""
     inside = re.search(r"\bop (\w+) of", str(error))
@@ -118,7 +134,7 @@ def test_case(name):
     if NOT_DETERMINED.search(case.name):
         pytest.skip("the result is random")
     try:
-        run_case(kind, case)
+        compare_here(case) if case.name in COMPARED_HERE else run_case(kind, case)
     except BaseException:
         backend_report.failed.append(name)
         raise

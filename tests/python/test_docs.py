@@ -13,6 +13,7 @@ Fences that say none of this are only read. Pages of docs/ find the files that R
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -97,11 +98,21 @@ def run_commands(page, snippet, folder, environment):
             assert run.returncode == 0, f"{command}: {run.stderr}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_snippets_of(page, tmp_path, environment):
+@pytest.fixture(scope="module")
+def first_page(tmp_path_factory, environment):
+    """The folder in which README.md's Python has run."""
+    folder = tmp_path_factory.mktemp("first_page")
+    run_python(README, folder, environment)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if snippets(p)], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_snippets_of(page, first_page, tmp_path, environment):
+    shutil.copytree(first_page, tmp_path, dirs_exist_ok=True)
     if page != README:
-        run_python(README, tmp_path, environment)
-    run_python(page, tmp_path, environment)
+        run_python(page, tmp_path, environment)
     for snippet in snippets(page):
         if (snippet.language, snippet.purpose) == ("console", "run"):
             run_commands(page, snippet, tmp_path, environment)
@@ -119,7 +130,7 @@ def test_the_first_page_has_every_face():
     assert {("python", "run"), ("console", "run"), ("cpp", "examples/cpp/first_run.cpp")} <= kinds
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_of(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         assert "://" in target or (page.parent / target).exists(), f"{page.name}: there is no {target}"

@@ -1,6 +1,7 @@
 #pragma once
 #include "passes/group.h"
 #include "passes/shape_class.h"
+#include "scalar/loop_binding.h"
 #include "scalar/program.h"
 
 #include <memory>
@@ -22,16 +23,7 @@ struct LoweredLoop {
   std::string reason;                              ///< why the loop runs step by step
   /// What each parameter buffer is; extents of temporaries and items by symbol of the class.
   struct Binding {
-    enum class Kind : std::uint8_t {
-      state,
-      go,
-      stopped,
-      capture,
-      scan,
-      stack,
-      temporary,
-      constant
-    } kind;
+    scalar::LoopBinding kind;
     std::size_t index = 0;
     ir::Type type;    ///< of an item or a temporary
     Tensor constant;  ///< a constant of the model that is no register

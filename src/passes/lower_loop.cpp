@@ -18,7 +18,7 @@ using ir::ValueId;
 using scalar::Access;
 using scalar::Ex;
 using scalar::Indices;
-using Kind = LoweredLoop::Binding::Kind;
+using Kind = scalar::LoopBinding;
 
 /// Why a loop is not lowered whole; caught here and told as the reason.
 struct NotWhole {

@@ -116,7 +116,7 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
   std::vector<scalar::View> views(native.bindings.size());
   for (std::size_t b = 0; b < native.bindings.size(); ++b) {
     const Native::Binding& binding = native.bindings[b];
-    using Bind = Native::Bind;
+    using Bind = scalar::LoopBinding;
     switch (binding.kind) {
       case Bind::state: bound[b] = s.states[binding.index].tensor(); break;
       case Bind::go: bound[b] = go; break;
@@ -143,7 +143,7 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
     const std::int64_t to = most - from > chunk ? from + chunk : most;
     for (std::size_t b = 0; b < native.bindings.size(); ++b) {
       const Native::Binding& binding = native.bindings[b];
-      if (binding.kind == Native::Bind::stack)
+      if (binding.kind == scalar::LoopBinding::stack)
         bound[b] = stacks[binding.index].prepare(binding.dtype, binding.shape, to);
       views[b] = {bound[b].data(), bound[b].shape().data(), bound[b].strides().data()};
     }

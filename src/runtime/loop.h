@@ -1,5 +1,6 @@
 #pragma once
 #include "runtime/plan.h"
+#include "scalar/loop_binding.h"
 
 namespace rondel::runtime {
 
@@ -41,18 +42,8 @@ class LoopStep : public Step {
   struct Native {
     std::shared_ptr<const scalar::Executable> code;
     /// Parameters of the program, in order: what each buffer is bound to.
-    enum class Bind : std::uint8_t {
-      state,
-      go,
-      stopped,
-      capture,
-      scan,
-      stack,
-      temporary,
-      constant
-    };
     struct Binding {
-      Bind kind;
+      scalar::LoopBinding kind;
       std::size_t index = 0;     ///< state, capture (of `captures`), scan or stack number
       DType dtype = DType::f32;  ///< of a temporary
       Shape shape;               ///< of a temporary, or of an item

@@ -135,8 +135,8 @@ class NativeLoops {
         for (const ir::Extent& e : binding.type.extents())
           shape.push_back(e.known() ? e.value : extents.at(e.symbol));
       const DType dtype = binding.type.is_tensor() ? binding.type.dtype() : DType::f32;
-      native->bindings.push_back({static_cast<LoopStep::Native::Bind>(binding.kind), binding.index,
-                                  dtype, std::move(shape), binding.constant});
+      native->bindings.push_back(
+          {binding.kind, binding.index, dtype, std::move(shape), binding.constant});
     }
     return native;
   }

@@ -1,0 +1,20 @@
+#pragma once
+#include <cstdint>
+
+namespace rondel::scalar {
+
+/// What a parameter buffer of a whole-loop program stands for. Such a program has the integer
+/// parameters (from, to, n): it runs the trips [from, to) and says in `stopped` where it stopped;
+/// n is the certain number of trips, else 0.
+enum class LoopBinding : std::uint8_t {
+  state,      ///< a carried state: its value before the first trip, then after the last
+  go,         ///< bool[]: the go that the body gave last
+  stopped,    ///< i64[]: the trip after the last one made
+  capture,    ///< a value of the enclosing region
+  scan,       ///< a whole scanned tensor
+  stack,      ///< where items go: the whole result, or rows of a growing stack
+  temporary,  ///< memory for the length of the loop
+  constant,   ///< a constant of the model
+};
+
+}  // namespace rondel::scalar

@@ -11,7 +11,7 @@ namespace {
 
 /// Trips of a native loop's first chunk; each later one is twice as long. Between chunks stacks
 /// grow and better code, once it is there, takes over.
-constexpr std::int64_t first_chunk = 256;
+constexpr std::int64_t first_chunk = 4;
 
 Value scalar_value(Memory& memory, DType dtype, std::int64_t v) {
   Tensor t = memory.allocate(dtype, {});

@@ -58,6 +58,9 @@ def to_value(x, what: str, expected: str):
         x = x.numpy()  # OrtValue, and tensors of other libraries
     array = np.asarray(x) if hasattr(x, "dtype") else untyped(x, what, expected)
     if array.dtype.kind in "OUS":
+        odd = next((s for s in array.reshape(-1).tolist() if not isinstance(s, (str, bytes))), None)
+        if odd is not None:
+            raise CallerError(f"input '{what}' holds a {type(odd).__name__}; expected {expected}")
         items = [s if isinstance(s, bytes) else str(s).encode() for s in array.reshape(-1).tolist()]
         return _rondel.tensor_of_strings(list(array.shape), items)
     name = _NAME_OF.get(array.dtype.newbyteorder("=").name)

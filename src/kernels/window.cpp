@@ -7,6 +7,9 @@
 namespace rondel::kernels {
 namespace {
 
+/// No window is larger, so that reaches and sums of pads cannot overflow.
+constexpr std::int64_t most = std::int64_t{1} << 31;
+
 std::int64_t or_else(const std::vector<std::int64_t>& list, std::size_t i, std::int64_t otherwise) {
   return list.empty() ? otherwise : list[i];
 }
@@ -18,7 +21,7 @@ void check_list(const std::vector<std::int64_t>& list, std::size_t count, std::i
   require(list.empty() || list.size() == count, "{} has {} elements; expected {}", what,
           list.size(), count);
   for (const std::int64_t x : list)
-    require(x >= least, "{} has {}; expected {} or more", what, x, least);
+    require(x >= least && x <= most, "{} has {}; expected {} to {}", what, x, least, most);
 }
 
 }  // namespace

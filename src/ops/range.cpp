@@ -6,6 +6,7 @@
 #include "ops/wide.h"
 
 #include <cmath>
+#include <limits>
 
 namespace rondel::ops {
 namespace {
@@ -16,7 +17,10 @@ std::int64_t whole_count(std::int64_t start, std::int64_t limit, std::int64_t de
   const __int128 distance = static_cast<__int128>(limit) - start;
   if (distance == 0 || (distance > 0) != (delta > 0)) return 0;
   const __int128 step = delta;
-  return static_cast<std::int64_t>((distance + step + (step > 0 ? -1 : 1)) / step);
+  const __int128 count = (distance + step + (step > 0 ? -1 : 1)) / step;
+  require(count <= std::numeric_limits<std::int64_t>::max(),
+          "start {}, limit {}, delta {}: more elements than any tensor has", start, limit, delta);
+  return static_cast<std::int64_t>(count);
 }
 
 std::int64_t float_count(double start, double limit, double delta) {

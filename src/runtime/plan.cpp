@@ -70,6 +70,14 @@ void prepare_code(const ProgramStep& step, ProgramState& state, Frame& frame) {
   state.workspace = workspace > 0 ? frame.run().memory.allocate(DType::u8, {workspace}) : Tensor();
 }
 
+/// Outputs without elements need no code; loops over their other extents would be for nothing.
+void make_empty_outputs(const ProgramStep& step, const ProgramState& state, Frame& frame) {
+  for (std::size_t j = 0; j < step.outputs.size(); ++j)
+    if (step.outputs[j] >= 0)
+      frame[step.outputs[j]] = frame.run().memory.allocate(state.outputs[j].first,
+                                                           state.outputs[j].second);
+}
+
 bool try_view(const ProgramStep& step, const ProgramState& state, Frame& frame) {
   if (!step.view) return false;
   auto views = step.view(gather(step, frame), state.outputs);
@@ -107,7 +115,13 @@ void Frame::execute() {
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     run_->check_stop();
     const Step& step = *plan_.steps[s];
-    step.run(*this, states_[s].get());
+    try {
+      step.run(*this, states_[s].get());
+    } catch (const Error& e) {
+      // What memory says of its budget does not know who asked.
+      if (e.blame() != Blame::limit || std::string_view(e.what()).starts_with("node ")) throw;
+      throw Error(e.blame(), step.source + ": " + e.what());
+    }
     for (const Slot dead : step.release) slots_[static_cast<std::size_t>(dead)] = Value();
   }
 }
@@ -143,6 +157,9 @@ void ProgramStep::run(Frame& frame, StepState* remembered) const {
   auto& state = static_cast<ProgramState&>(*remembered);
   if (!matches(*this, state, frame)) rondel::runtime::prepare(*this, state, frame);
   if (try_view(*this, state, frame)) return;
+  if (std::ranges::all_of(state.outputs,
+                          [](const auto& o) { return element_count(o.second) == 0; }))
+    return make_empty_outputs(*this, state, frame);
   if (!state.code) prepare_code(*this, state, frame);
 
   state.views.clear();

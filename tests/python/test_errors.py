@@ -11,6 +11,7 @@ import pytest
 import rondel
 from models import f32, i64, make_model, model, refused, run, scalar, session, tensor, value
 from onnx import TensorProto, helper
+from onnx.parser import parse_model
 
 GOOD = """
 main (float[2, k] features, int64 shift) => (float[2, k] y) {
@@ -460,3 +461,35 @@ def test_an_initializer_and_a_node_of_one_name():
     made = make_model([node], [value("x", 1, [2])], [value("w", 1, [2])], [tensor("w", f32(1, 2))])
     with refused(rondel.CallerError, "w"):
         session(made)
+
+
+def test_objects_that_are_no_text_are_named():
+    model = parse_model("""<ir_version: 8, opset_import: ["": 17]> g (float[n] a) => (float[n] y) { y = Abs (a) }""")
+    with pytest.raises(rondel.CallerError, match="'a' holds a object"):
+        rondel.InferenceSession(model).run(None, {"a": np.array([object()], dtype=object)})
+
+
+def test_a_tensor_without_elements_takes_no_time_however_large_its_other_extents():
+    model = parse_model(
+        """<ir_version: 8, opset_import: ["": 17]> g (int64[3] s) => (float[a, b, c] y) { y = ConstantOfShape (s) }"""
+    )
+    (y,) = rondel.InferenceSession(model).run(None, {"s": np.array([2**40, 2**20, 0])})
+    assert y.shape == (2**40, 2**20, 0)
+
+
+def test_a_range_longer_than_any_tensor_is_refused():
+    model = parse_model(
+        """<ir_version: 8, opset_import: ["": 17]> g (int64 a, int64 b, int64 d) => (int64[n] y) { y = Range (a, b, d) }"""
+    )
+    feeds = {"a": np.int64(-(2**63)), "b": np.int64(2**63 - 1), "d": np.int64(1)}
+    with pytest.raises(rondel.CallerError, match="more elements than any tensor has"):
+        rondel.InferenceSession(model).run(None, feeds)
+
+
+def test_a_window_too_large_to_reckon_with_is_refused():
+    model = parse_model(
+        """<ir_version: 8, opset_import: ["": 17]> g (float[1,1,5] x, float[1,1,2] w) => (float[a,b,c] y) {
+        y = Conv <pads = [9223372036854775807, 0]> (x, w) }"""
+    )
+    with pytest.raises(rondel.CallerError, match="pads has 9223372036854775807"):
+        rondel.InferenceSession(model).run(None, {"x": np.zeros((1, 1, 5), "f"), "w": np.zeros((1, 1, 2), "f")})

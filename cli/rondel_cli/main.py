@@ -12,6 +12,7 @@ import rondel
 from . import check, inspect, run
 
 _EXIT = [
+    (run.UsageError, 2),
     (rondel.CallerError, 1),
     (rondel.UnsupportedError, 3),
     (rondel.LimitExceeded, 4),
@@ -49,6 +50,12 @@ def main(arguments=None):
         return next(code for kind, code in _EXIT if isinstance(error, kind))
     except BrokenPipeError:
         return 0
+    except MemoryError as error:
+        print(f"rondel: out of memory: {error}", file=sys.stderr)
+        return 4
+    except OSError as error:
+        print(f"rondel: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("rondel: interrupted", file=sys.stderr)
         return 130

@@ -13,6 +13,10 @@ from rondel.arrays import numpy_dtype
 from .table import add_model_options, render, session_options
 
 
+class UsageError(rondel.CallerError):
+    """What stands on the command line cannot be read."""
+
+
 def add_to(commands):
     parser = commands.add_parser(
         "run",
@@ -65,7 +69,7 @@ def read_feeds(texts, rng):
         if not equals and text.endswith(".npz"):
             name, what = "", text
         elif not equals:
-            raise rondel.CallerError(f"-i {text}: expected NAME=FILE or NAME=random:f32[2,3]")
+            raise UsageError(f"-i {text}: expected NAME=FILE or NAME=random:f32[2,3]")
         if what.startswith("random:"):
             feeds[name] = random_tensor(what.removeprefix("random:"), rng)
         else:
@@ -99,12 +103,12 @@ def random_tensor(text, rng):
     """'f32[2,3]': floats uniform in [0, 1), integers in [0, 10), bools."""
     match = re.fullmatch(r"(\w+)\[([\d, ]*)\]", text)
     if not match:
-        raise rondel.CallerError(f"random:{text}: expected a type such as f32[2,3] or i64[]")
+        raise UsageError(f"random:{text}: expected a type such as f32[2,3] or i64[]")
     shape = [int(e) for e in match[2].split(",") if e.strip()]
     try:
         dtype = numpy_dtype(match[1])
     except KeyError:
-        raise rondel.CallerError(f"random:{text}: there is no dtype '{match[1]}'") from None
+        raise UsageError(f"random:{text}: there is no dtype '{match[1]}'") from None
     if dtype.kind in "iu":
         return rng.integers(0, 10, shape).astype(dtype)
     return rng.random(shape).astype(dtype) if dtype.kind != "b" else rng.random(shape) < 0.5

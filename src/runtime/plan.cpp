@@ -118,8 +118,9 @@ void Frame::execute() {
     try {
       step.run(*this, states_[s].get());
     } catch (const Error& e) {
-      // What memory says of its budget does not know who asked.
-      if (e.blame() != Blame::limit || std::string_view(e.what()).starts_with("node ")) throw;
+      // What memory and size arithmetic say does not know who asked.
+      const bool ours = e.blame() == Blame::caller || e.blame() == Blame::limit;
+      if (!ours || std::string_view(e.what()).starts_with("node ")) throw;
       throw Error(e.blame(), step.source + ": " + e.what());
     }
     for (const Slot dead : step.release) slots_[static_cast<std::size_t>(dead)] = Value();

@@ -61,6 +61,7 @@ TEST(Import, CheckNamesEveryMissingOp) {
       model_of(13, "g (float[1] x) => (float[1] y) { a = Foo(x) b = Bar(a) y = Foo(b) }")
           .SerializeAsString();
   const auto findings = check_bytes(std::as_bytes(std::span(bytes.data(), bytes.size())));
+  EXPECT_EQ(findings.size(), 2U);
   std::string all;
   for (const Finding& f : findings) all += f.where + ": " + f.message + "\n";
   EXPECT_THAT(all, HasSubstr("op Foo of ai.onnx, version 13, is not supported; it occurs 2 times"));

@@ -21,8 +21,7 @@ std::vector<Finding> check(const std::shared_ptr<pb::ModelProto>& model, DataFol
     findings.insert(findings.end(), imported.findings.begin(), imported.findings.end());
   } catch (const Error& e) {
     // An op that is missing ends the import too, and has been named.
-    if (!ops_missing || e.blame() != Blame::unsupported)
-      findings.push_back({Finding::Level::error, model->graph().name(), e.what()});
+    if (!ops_missing) findings.push_back({Finding::Level::error, model->graph().name(), e.what()});
   }
   return findings;
 }

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "codegen/compiler.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -18,6 +19,25 @@ namespace {
 /// A program is compiled once interpreting it has taken this long in all: about what compiling
 /// takes.
 constexpr std::int64_t hot_ns = 2'000'000;
+/// A run of about this many instructions is not begun by the interpreter: compiling costs less.
+constexpr double most_interpreted = 1e7;
+
+/// About how many instructions one run (of a loop: one trip) takes, from the extents it is bound
+/// to.
+double estimated_work(const scalar::Program& p, const scalar::View* views) {
+  double elements = 1, longest = 1;
+  for (std::size_t b = 0; b < p.binding_count(); ++b) {
+    double count = 1;
+    for (std::int64_t a = 0; a < p.buffers[b].rank(); ++a) {
+      const auto extent = static_cast<double>(views[b].extents[a]);
+      count *= extent;
+      longest = std::max(longest, extent);
+    }
+    elements = std::max(elements, count);
+  }
+  const double per_element = p.contracts.empty() ? static_cast<double>(p.code.size()) : longest;
+  return elements * per_element;
+}
 
 }  // namespace
 
@@ -29,6 +49,8 @@ class Tiered : public scalar::Executable {
 
   scalar::Status run(scalar::Context& c, const scalar::View* v,
                      const std::int64_t* params) const override {
+    if (!native() && estimated_work(*program_, v) > most_interpreted && !asked_.test_and_set())
+      on_large();
     if (const scalar::Executable* better = better_.load(std::memory_order_acquire))
       return better->run(c, v, params);
     const auto begin = std::chrono::steady_clock::now();
@@ -41,15 +63,21 @@ class Tiered : public scalar::Executable {
   const scalar::Program& program() const override { return *program_; }
   bool native() const override { return better_.load(std::memory_order_acquire) != nullptr; }
 
+  /// The first to come stays: others may be running it.
   void replace(std::unique_ptr<scalar::Executable> better) {
+    const std::lock_guard lock(replacing_);
+    if (owned_) return;
     owned_ = std::move(better);
     better_.store(owned_.get(), std::memory_order_release);
   }
   const std::shared_ptr<const scalar::Program>& shared_program() const { return program_; }
 
-  std::function<void()> on_hot;
+  std::function<void()> on_hot;    ///< asks for better code some time soon
+  std::function<void()> on_large;  ///< waits for it
 
  private:
+  std::mutex replacing_;
+  mutable std::atomic_flag asked_;
   std::shared_ptr<const scalar::Program> program_;
   std::unique_ptr<scalar::Executable> interpreted_;
   std::unique_ptr<scalar::Executable> owned_;
@@ -82,6 +110,14 @@ struct Code::Background {
     wake.notify_one();
   }
 
+  /// What cannot be compiled goes on being interpreted: the results are the same.
+  void improve(Tiered& program) const {
+    if (program.native()) return;
+    try {
+      program.replace(compiler.compile(program.shared_program()));
+    } catch (const std::exception&) {}
+  }
+
   void work() {
     std::unique_lock lock(mutex);
     while (true) {
@@ -91,11 +127,7 @@ struct Code::Background {
       queue.pop_front();
       if (!next) continue;
       lock.unlock();
-      try {
-        next->replace(compiler.compile(next->shared_program()));
-      } catch (const Error&) {
-        // What cannot be compiled goes on being interpreted: the results are the same.
-      }
+      improve(*next);
       lock.lock();
     }
   }
@@ -123,6 +155,11 @@ std::shared_ptr<const scalar::Executable> Code::make(std::shared_ptr<const scala
   auto tiered = std::make_shared<Tiered>(std::move(p));
   tiered->on_hot = [background = std::weak_ptr(background_), self = std::weak_ptr(tiered)] {
     if (auto b = background.lock()) b->enqueue(self);
+  };
+  tiered->on_large = [background = std::weak_ptr(background_), self = std::weak_ptr(tiered)] {
+    const auto b = background.lock();
+    const auto program = self.lock();
+    if (b && program) b->improve(*program);
   };
   return tiered;
 }

@@ -55,7 +55,7 @@ class Step {
   std::vector<Slot> release;  ///< slots that nobody reads after this step
 };
 
-/// Where the temporaries of one frame lie in its arena, for one set of input shapes.
+/// Where the temporaries of one frame lie in its arena: those whose extents are known.
 struct Layout {
   std::vector<std::int64_t> offset;  ///< by slot; -1: not in the arena
   std::vector<std::int64_t> bytes;   ///< by slot
@@ -141,8 +141,8 @@ class ProgramStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Runs a kernel. `prepare` gives the output types it can (those it cannot tell are left out and
-/// the kernel makes these outputs) and checks the inputs; it is asked at every call.
+/// Runs a kernel. `check`, asked at every call, checks the inputs and gives the output types that
+/// it can tell; the kernel makes the other outputs itself.
 class KernelStep : public Step {
  public:
   using Check = std::function<std::vector<std::optional<std::pair<DType, Shape>>>(
@@ -152,7 +152,7 @@ class KernelStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// A value passed on as it is.
+/// Runs the plan that the condition chooses; the other is not touched.
 class IfStep : public Step {
  public:
   Plan then, otherwise;

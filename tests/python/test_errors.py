@@ -493,3 +493,14 @@ def test_a_window_too_large_to_reckon_with_is_refused():
     )
     with pytest.raises(rondel.CallerError, match="pads has 9223372036854775807"):
         rondel.InferenceSession(model).run(None, {"x": np.zeros((1, 1, 5), "f"), "w": np.zeros((1, 1, 2), "f")})
+
+
+def test_a_deadline_ends_one_large_program():
+    model = parse_model(
+        """<ir_version: 8, opset_import: ["": 17]> g (float[n] a) => (float[n] y) {
+        b = Sin (a) c = Exp (b) d = Tanh (c) e = Cos (d) f = Sin (e) y = Exp (f) }"""
+    )
+    options = rondel.RunOptions()
+    options.deadline = 0.02
+    with pytest.raises(rondel.DeadlineExceeded):
+        rondel.InferenceSession(model).run(None, {"a": np.ones(30_000_000, np.float32)}, options)

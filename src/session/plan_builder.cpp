@@ -125,6 +125,12 @@ class PlanBuilder {
     plan_.layout.offset.assign(plan_.slot_count, -1);
     plan_.layout.bytes.assign(plan_.slot_count, 0);
     std::map<Slot, std::size_t> born, dies;
+    std::map<Slot, ValueId> values;
+    std::set<Slot> holders;  // sequences and optionals
+    for (const auto& [v, s] : slots_) {
+      values[s] = v;
+      if (!g_.value(v).type.is_tensor()) holders.insert(s);
+    }
     std::set<Slot> shared(plan_.results.begin(), plan_.results.end());
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       const runtime::Step& step = *plan_.steps[i];
@@ -133,12 +139,10 @@ class PlanBuilder {
       for (const Slot s : step.outputs) only_reads ? void(born[s] = i) : void(shared.insert(s));
       for (const Slot s : reads(step)) {
         dies[s] = i;
-        if (!only_reads || !plain_values(step)) shared.insert(s);
+        if (!only_reads || !plain_values(step, holders)) shared.insert(s);
       }
     }
-    std::map<Slot, ValueId> values;
-    for (const auto& [v, s] : slots_) values[s] = v;
-    std::vector<Piece> placed;
+    std::vector<Piece> placed;  // by offset
     for (const auto& [s, first] : born) {
       const ir::Type& type = g_.value(values.at(s)).type;
       if (s < 0 || shared.contains(s) || !type.is_static() || type.dtype() == DType::string)
@@ -148,13 +152,11 @@ class PlanBuilder {
                                   63) /
                                  64 * 64;
       Piece piece{first, dies.contains(s) ? dies[s] : first, 0, std::max<std::int64_t>(bytes, 64)};
-      std::sort(placed.begin(), placed.end(),
-                [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
       for (const Piece& p : placed)
         if (p.first <= piece.last && piece.first <= p.last && piece.offset < p.offset + p.bytes &&
             p.offset < piece.offset + piece.bytes)
           piece.offset = p.offset + p.bytes;
-      placed.push_back(piece);
+      placed.insert(std::ranges::upper_bound(placed, piece.offset, {}, &Piece::offset), piece);
       plan_.layout.offset[static_cast<std::size_t>(s)] = piece.offset;
       plan_.layout.bytes[static_cast<std::size_t>(s)] = piece.bytes;
       plan_.layout.total = std::max(plan_.layout.total, piece.offset + piece.bytes);
@@ -162,13 +164,9 @@ class PlanBuilder {
   }
 
   /// Whether the step's values are all tensors, so that none can be held on to.
-  bool plain_values(const runtime::Step& step) const {
-    std::map<Slot, ValueId> values;
-    for (const auto& [v, s] : slots_) values[s] = v;
-    for (const auto* list : {&step.inputs, &step.outputs})
-      for (const Slot s : *list)
-        if (s >= 0 && !g_.value(values.at(s)).type.is_tensor()) return false;
-    return true;
+  static bool plain_values(const runtime::Step& step, const std::set<Slot>& holders) {
+    const auto holds = [&](Slot s) { return holders.contains(s); };
+    return std::ranges::none_of(step.inputs, holds) && std::ranges::none_of(step.outputs, holds);
   }
 
   const Building& b_;

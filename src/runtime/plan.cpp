@@ -1,5 +1,6 @@
 #include "runtime/plan.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 
 #include <algorithm>
@@ -98,20 +99,36 @@ void Run::end() const {
 Frame::Frame(const Plan& plan) : plan_(plan), slots_(plan.slot_count) {
   for (const auto& [slot, tensor] : plan.constants) (*this)[slot] = tensor;
   for (const auto& step : plan.steps) states_.push_back(step->make_state());
+  extents_.assign(plan.layout.symbols.size(), -1);
+  if (extents_.empty()) places_ = place(plan.layout, extents_, plan.slot_count);
+}
+
+/// Places for the extents that the plan starts from, unless they are those of the last time.
+void Frame::lay_out() {
+  bool same = true;
+  for (std::size_t i = 0; i < extents_.size(); ++i) {
+    const Layout::Symbol& symbol = plan_.layout.symbols[i];
+    const std::int64_t now = (*this)[symbol.slot].tensor().shape()[symbol.axis];
+    same = same && now == extents_[i];
+    extents_[i] = now;
+  }
+  if (same) return;
+  places_ = place(plan_.layout, extents_, plan_.slot_count);
+  arena_ = Tensor();
 }
 
 Tensor Frame::allocate(Slot slot, DType dtype, const Shape& shape) {
-  const Layout& layout = plan_.layout;
-  const auto at = static_cast<std::size_t>(slot);
-  if (at < layout.offset.size() && layout.offset[at] >= 0) {
-    if (!arena_.defined()) arena_ = run_->memory.allocate(DType::u8, {layout.total});
-    return Tensor(dtype, shape, row_major_strides(shape),
-                  arena_.data_as<char>() + layout.offset[at], arena_.owner());
-  }
-  return run_->memory.allocate(dtype, shape);
+  const Places::Place place = places_.by_slot[static_cast<std::size_t>(slot)];
+  const std::int64_t bytes = checked_mul(element_count(shape),
+                                         static_cast<std::int64_t>(byte_size(dtype)));
+  if (place.offset < 0 || bytes > place.bytes) return run_->memory.allocate(dtype, shape);
+  if (!arena_.defined()) arena_ = run_->memory.allocate(DType::u8, {places_.total});
+  return Tensor(dtype, shape, row_major_strides(shape), arena_.data_as<char>() + place.offset,
+                arena_.owner());
 }
 
 void Frame::execute() {
+  lay_out();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     run_->check_stop();
     const Step& step = *plan_.steps[s];

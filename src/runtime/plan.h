@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/kernel_call.h"
+#include "runtime/layout.h"
 #include "runtime/memory.h"
 #include "scalar/program.h"
 
@@ -16,9 +17,6 @@
 /// What runs: flat lists of steps over numbered slots. A plan knows no graph, no op and no name;
 /// what a step needs of those came along as closures when the session built it.
 namespace rondel::runtime {
-
-/// A place in a frame that holds one value. -1: none.
-using Slot = std::int32_t;
 
 /// What ends a run early; the value of `Run::stop`.
 enum class Stop : std::int32_t { no = 0, deadline = 1, cancelled = 2 };
@@ -55,13 +53,6 @@ class Step {
   std::vector<Slot> release;  ///< slots that nobody reads after this step
 };
 
-/// Where the temporaries of one frame lie in its arena: those whose extents are known.
-struct Layout {
-  std::vector<std::int64_t> offset;  ///< by slot; -1: not in the arena
-  std::vector<std::int64_t> bytes;   ///< by slot
-  std::int64_t total = 0;
-};
-
 /// A region, ready to run: a model, a loop's body, a branch.
 struct Plan {
   std::size_t slot_count = 0;
@@ -91,17 +82,20 @@ class Frame {
   Value& operator[](Slot s) { return slots_[static_cast<std::size_t>(s)]; }
   Run& run() const { return *run_; }
   const Plan& plan() const { return plan_; }
-  /// A tensor for `slot`: in the arena where the layout has a place for it, else a block.
+  /// A tensor for `slot`: in the arena where it has a place there, else a block.
   Tensor allocate(Slot slot, DType, const Shape&);
   /// Runs every step.
   void execute();
 
  private:
   friend struct Plan;
+  void lay_out();
   const Plan& plan_;
   Run* run_ = nullptr;
   std::vector<Value> slots_;
   std::vector<std::unique_ptr<StepState>> states_;
+  std::vector<std::int64_t> extents_;  ///< that `places_` are for
+  Places places_;
   Tensor arena_;
 };
 

@@ -114,16 +114,10 @@ class PlanBuilder {
       if (s >= 0 && !kept.contains(s)) plan_.steps[i]->release.push_back(s);
   }
 
-  /// Gives temporaries of known type places in one arena, by first fit over their lifetimes. A
-  /// value that another may alias (a view, a sequence's item, what enters or leaves a region)
-  /// gets a block of its own.
+  /// Says which temporaries can share one arena, and their sizes as far as they follow from
+  /// extents the plan starts from. A value that another may alias (a view, a sequence's item, what
+  /// enters or leaves a region) gets a block of its own.
   void lay_out() {
-    struct Piece {
-      std::size_t first, last;
-      std::int64_t offset, bytes;
-    };
-    plan_.layout.offset.assign(plan_.slot_count, -1);
-    plan_.layout.bytes.assign(plan_.slot_count, 0);
     std::map<Slot, std::size_t> born, dies;
     std::map<Slot, ValueId> values;
     std::set<Slot> holders;  // sequences and optionals
@@ -142,25 +136,52 @@ class PlanBuilder {
         if (!only_reads || !plain_values(step, holders)) shared.insert(s);
       }
     }
-    std::vector<Piece> placed;  // by offset
+    find_symbols(values);
     for (const auto& [s, first] : born) {
-      const ir::Type& type = g_.value(values.at(s)).type;
-      if (s < 0 || shared.contains(s) || !type.is_static() || type.dtype() == DType::string)
-        continue;
-      const std::int64_t bytes = (element_count(type.static_shape()) *
-                                      static_cast<std::int64_t>(byte_size(type.dtype())) +
-                                  63) /
-                                 64 * 64;
-      Piece piece{first, dies.contains(s) ? dies[s] : first, 0, std::max<std::int64_t>(bytes, 64)};
-      for (const Piece& p : placed)
-        if (p.first <= piece.last && piece.first <= p.last && piece.offset < p.offset + p.bytes &&
-            p.offset < piece.offset + piece.bytes)
-          piece.offset = p.offset + p.bytes;
-      placed.insert(std::ranges::upper_bound(placed, piece.offset, {}, &Piece::offset), piece);
-      plan_.layout.offset[static_cast<std::size_t>(s)] = piece.offset;
-      plan_.layout.bytes[static_cast<std::size_t>(s)] = piece.bytes;
-      plan_.layout.total = std::max(plan_.layout.total, piece.offset + piece.bytes);
+      if (s < 0 || shared.contains(s)) continue;
+      if (auto piece = sized(s, g_.value(values.at(s)).type)) {
+        piece->first = first;
+        piece->last = dies.contains(s) ? dies[s] : first;
+        plan_.layout.pieces.push_back(std::move(*piece));
+      }
     }
+  }
+
+  /// Where each symbol of the parameters and captures is read.
+  void find_symbols(const std::map<Slot, ValueId>& values) {
+    std::vector<Slot> given = plan_.params;
+    for (const auto& [outer, inner] : plan_.captures) given.push_back(inner);
+    for (const Slot s : given) {
+      const ir::Type& type = g_.value(values.at(s)).type;
+      if (!type.is_tensor() || !type.has_rank()) continue;
+      for (std::int64_t a = 0; a < type.rank(); ++a)
+        if (type.extent(a).symbolic())
+          symbols_.try_emplace(type.extent(a).symbol,
+                               runtime::Layout::Symbol{s, static_cast<std::size_t>(a)});
+    }
+  }
+
+  /// The size of a temporary; nothing where an extent is not known when the plan starts.
+  std::optional<runtime::Layout::Piece> sized(Slot s, const ir::Type& type) {
+    if (!type.is_tensor() || !type.has_rank() || type.dtype() == DType::string) return {};
+    runtime::Layout::Piece piece{s, 0, 0, static_cast<std::int64_t>(byte_size(type.dtype())), {}};
+    for (const ir::Extent& e : type.extents()) {
+      if (e.known()) {
+        if (__builtin_mul_overflow(piece.bytes, e.value, &piece.bytes)) return {};
+      } else if (e.symbolic() && symbols_.contains(e.symbol)) {
+        piece.symbols.push_back(number_of(e.symbol));
+      } else {
+        return {};
+      }
+    }
+    return piece;
+  }
+
+  /// The place of a symbol among those that the layout reads.
+  std::size_t number_of(const std::string& symbol) {
+    const auto [it, fresh] = numbers_.try_emplace(symbol, plan_.layout.symbols.size());
+    if (fresh) plan_.layout.symbols.push_back(symbols_.at(symbol));
+    return it->second;
   }
 
   /// Whether the step's values are all tensors, so that none can be held on to.
@@ -175,6 +196,8 @@ class PlanBuilder {
   Plan plan_;
   std::map<ValueId, Slot> slots_;
   std::vector<bool> makers_;  ///< by step: its outputs are new blocks
+  std::map<std::string, runtime::Layout::Symbol> symbols_;
+  std::map<std::string, std::size_t> numbers_;  ///< of the symbols that sizes need
 };
 
 }  // namespace

@@ -1,0 +1,47 @@
+#include "runtime/layout.h"
+
+#include <algorithm>
+
+namespace rondel::runtime {
+namespace {
+
+constexpr std::int64_t alignment = 64;
+/// Offsets stay far from overflow; sizes beyond are refused when they are asked for.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 48;
+
+/// -1: more than `most_bytes`.
+std::int64_t size_of(const Layout::Piece& piece, std::span<const std::int64_t> extents) {
+  std::int64_t bytes = piece.bytes;
+  for (const std::size_t s : piece.symbols)
+    if (__builtin_mul_overflow(bytes, extents[s], &bytes)) return -1;
+  if (bytes > most_bytes) return -1;
+  return std::max((bytes + alignment - 1) / alignment * alignment, alignment);
+}
+
+}  // namespace
+
+Places place(const Layout& layout, std::span<const std::int64_t> extents, std::size_t slot_count) {
+  struct Placed {
+    std::size_t first, last;
+    std::int64_t offset, bytes;
+  };
+  Places places;
+  places.by_slot.resize(slot_count);
+  std::vector<Placed> placed;  // by offset
+  for (const Layout::Piece& piece : layout.pieces) {
+    const std::int64_t bytes = size_of(piece, extents);
+    if (bytes < 0) continue;
+    Placed here{piece.first, piece.last, 0, bytes};
+    for (const Placed& p : placed)
+      if (p.first <= here.last && here.first <= p.last && here.offset < p.offset + p.bytes &&
+          p.offset < here.offset + bytes)
+        here.offset = p.offset + p.bytes;
+    if (here.offset > most_bytes) continue;
+    placed.insert(std::ranges::upper_bound(placed, here.offset, {}, &Placed::offset), here);
+    places.by_slot[static_cast<std::size_t>(piece.slot)] = {here.offset, bytes};
+    places.total = std::max(places.total, here.offset + bytes);
+  }
+  return places;
+}
+
+}  // namespace rondel::runtime

@@ -196,7 +196,7 @@ class Reader {
       case DType::f32: return put_as(t, i, static_cast<float>(x));
       case DType::f16: return put_as(t, i, f64_to_f16(x));
       case DType::bf16: return put_as(t, i, f64_to_bf16(x));
-      default: fail("no notation for {}", name(t.dtype()));
+      default: return put_as(t, i, static_cast<std::uint8_t>(f64_to_narrow(t.dtype(), x)));
     }
   }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+import onnx
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 SIGNED = ["int8", "int16", "int32", "int64"]
@@ -208,6 +209,41 @@ def topk(rng, dtype, opset):
 def softmax(rng, dtype, opset):
     for shape, axis in (((2, 5), 1), ((2, 3, 4), 1), ((2, 3, 4), 2), ((2, 3, 4), 0), ((1, 300), 1)):
         yield [draw(rng, dtype, shape, -9, 9, special=False)], {"axis": axis}, 1
+
+
+def granules(rng, shape, opset):
+    """How scales are given for a tensor of rank 2: the scale's shape and the attributes."""
+    yield (), {}
+    if opset >= 13:
+        yield (shape[1],), {"axis": 1}
+        yield (shape[0],), {"axis": -2}
+    if opset >= 21:
+        yield (shape[0], -(-shape[1] // 4)), {"axis": 1, "block_size": 4}
+
+
+def quantize(rng, dtype, opset):
+    shape = (3, 12)
+    x = draw(rng, dtype, shape, -300, 300, special=False)
+    for scales, attributes in granules(rng, shape, opset):
+        scale = rng.uniform(0.5, 4, scales).astype(np.float32)
+        if dtype == "float16":  # the scale's type says how exact the quotient is; ONNX Runtime takes float32
+            scale = (2.0 ** rng.integers(0, 4, scales)).astype(np.float16)
+        yield [x, scale], attributes, 1
+        for kind in ("uint8", "int8", *(["int16", "uint16", "int4", "uint4"] if opset >= 21 else [])):
+            yield [x, scale, draw(rng, kind, scales, 0, 7)], attributes, 1
+        if opset >= 21:
+            yield [x, scale], {**attributes, "output_dtype": onnx.TensorProto.INT16}, 1
+
+
+def dequantize(rng, dtype, opset):
+    shape = (3, 12)
+    x = draw(rng, dtype, shape, 0 if dtype.startswith("u") else -7, 7)
+    for scales, attributes in granules(rng, shape, opset):
+        for kind in ("float32", *(["float16"] if opset >= 19 else [])):
+            scale = rng.uniform(0.5, 4, scales).astype(kind)
+            yield [x, scale], attributes, 1
+            if dtype != "int32":
+                yield [x, scale, draw(rng, dtype, scales, 0, 7)], attributes, 1
 
 
 def matmul(rng, dtype, opset):
@@ -485,6 +521,8 @@ OPS = {
     "CumSum": (["float32", "float64", "int32", "int64"], cumsum, 1e-5),
     "TopK": (REALS, topk, 0),
     "Softmax": (FLOATS, softmax, 1e-5),
+    "QuantizeLinear": (["float32", "float16", "int32"], quantize, 0),
+    "DequantizeLinear": (["int8", "uint8", "int16", "uint16", "int32", "int4", "uint4"], dequantize, 0),
     "MatMul": (["float32", "float64", "float16", "int32", "int64", "uint32", "uint64"], matmul, 1e-4),
     "Gemm": (["float32", "float64", "float16", "int32", "int64"], gemm, 1e-4),
     "Conv": (["float32", "float64", "float16"], conv, 1e-4),

@@ -13,6 +13,8 @@ REDUCTIONS = """
     ArgMax ArgMin CumSum TopK Softmax
 """
 
+QUANTIZATION = "QuantizeLinear DequantizeLinear"
+
 PRODUCTS = "MatMul Gemm Conv LSTM"
 
 MOVEMENT = """
@@ -28,4 +30,4 @@ SEQUENCES = """
 
 CONTROL = "If Loop Scan"
 
-SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, PRODUCTS, MOVEMENT, SEQUENCES, CONTROL]).split())
+SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, QUANTIZATION, PRODUCTS, MOVEMENT, SEQUENCES, CONTROL]).split())

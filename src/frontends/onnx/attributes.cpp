@@ -52,8 +52,9 @@ AP::AttributeType kind_of(const AP& a) {
 }
 
 bool holds_dtype(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> names = {
-      "to", "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision"};
+  static constexpr std::array<std::string_view, 7> names = {
+      "to",       "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision",
+      "precision"};
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 

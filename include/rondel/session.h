@@ -63,6 +63,10 @@ struct ModelInfo {
   std::map<std::string, std::string> custom_metadata;
 };
 
+namespace session {
+struct FromGraph;  // how front ends without a file make one
+}
+
 /// A compiled model. Safe to run from many threads at once.
 class RONDEL_API Session {
  public:
@@ -90,7 +94,9 @@ class RONDEL_API Session {
   std::string ir_text(bool imported) const;
 
  private:
+  friend struct session::FromGraph;
   struct Impl;
+  explicit Session(std::unique_ptr<Impl>);
   std::unique_ptr<Impl> impl_;
 };
 

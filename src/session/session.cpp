@@ -5,6 +5,7 @@
 #include "ir/text.h"
 #include "passes/pipeline.h"
 #include "session/code.h"
+#include "session/from_graph.h"
 #include "session/plan_builder.h"
 #include "session/ports.h"
 #include "session/watchdog.h"
@@ -76,8 +77,8 @@ Value owned(Value v) {
 }  // namespace
 
 struct Session::Impl {
-  Impl(onnx::Imported imported, const SessionOptions& o)
-      : options(o), info(std::move(imported.info)), graph(std::move(imported.graph)),
+  Impl(ir::Graph g, ModelInfo i, const SessionOptions& o)
+      : options(o), info(std::move(i)), graph(std::move(g)),
         code(std::make_shared<session::Code>(execution_of(o))), memory(o.max_memory_bytes) {
     const auto& root = graph.root();
     for (std::size_t i = 0; i < root.params.size(); ++i) {
@@ -91,6 +92,8 @@ struct Session::Impl {
                                           : graph.declared_outputs[j]));
     plan = compile(graph, &compiled);
   }
+  Impl(onnx::Imported imported, const SessionOptions& o)
+      : Impl(std::move(imported.graph), std::move(imported.info), o) {}
 
   runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
     const bool interpreting = code->execution() == Execution::interpreter;
@@ -199,9 +202,14 @@ Session::Session(const std::filesystem::path& model, const SessionOptions& o)
     : impl_(std::make_unique<Impl>(onnx::import_file(model, import_options(o)), o)) {}
 Session::Session(std::span<const std::byte> model, const SessionOptions& o)
     : impl_(std::make_unique<Impl>(onnx::import_bytes(model, import_options(o)), o)) {}
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
+
+Session session::FromGraph::make(ir::Graph graph, ModelInfo info, const SessionOptions& o) {
+  return Session(std::make_unique<Session::Impl>(std::move(graph), std::move(info), o));
+}
 
 const std::vector<PortInfo>& Session::inputs() const { return impl_->inputs; }
 const std::vector<PortInfo>& Session::outputs() const { return impl_->outputs; }

@@ -1,0 +1,107 @@
+// Networks built layer by layer, with TensorRT's names: include this and say rondel::network for
+// nvinfer1. Where TensorRT logs and returns null or false, these throw rondel::Error naming the
+// layer; what means nothing on this machine is accepted and noted (IBuilder::notes).
+#pragma once
+#include <rondel/network/layers.h>
+#include <rondel/network/loop.h>
+#include <rondel/session.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rondel::network {
+
+struct NetworkData;
+
+/// A network under construction. It owns its layers and tensors. One thread at a time.
+class RONDEL_API INetworkDefinition {
+ public:
+  INetworkDefinition();
+  ~INetworkDefinition();
+  INetworkDefinition(const INetworkDefinition&) = delete;
+  INetworkDefinition& operator=(const INetworkDefinition&) = delete;
+
+  ITensor* addInput(const char* name, DataType type, const Dims& dimensions);
+  void markOutput(ITensor& tensor);
+  void unmarkOutput(ITensor& tensor);
+  void setName(const char* name);
+  const char* getName() const;
+
+  IConstantLayer* addConstant(const Dims& dimensions, Weights weights);
+  IElementWiseLayer* addElementWise(ITensor& input1, ITensor& input2, ElementWiseOperation op);
+  IUnaryLayer* addUnary(ITensor& input, UnaryOperation operation);
+  IActivationLayer* addActivation(ITensor& input, ActivationType type);
+  IMatrixMultiplyLayer* addMatrixMultiply(ITensor& input0, MatrixOperation op0, ITensor& input1,
+                                          MatrixOperation op1);
+  IReduceLayer* addReduce(ITensor& input, ReduceOperation operation, std::uint32_t reduceAxes,
+                          bool keepDimensions);
+  IShuffleLayer* addShuffle(ITensor& input);
+  ISliceLayer* addSlice(ITensor& input, const Dims& start, const Dims& size, const Dims& stride);
+  IConcatenationLayer* addConcatenation(ITensor* const* inputs, std::int32_t nbInputs);
+  IGatherLayer* addGather(ITensor& data, ITensor& indices, std::int32_t axis);
+  IGatherLayer* addGatherV2(ITensor& data, ITensor& indices, GatherMode mode);
+  ISelectLayer* addSelect(ITensor& condition, ITensor& thenInput, ITensor& elseInput);
+  IShapeLayer* addShape(ITensor& input);
+  ICastLayer* addCast(ITensor& input, DataType toType);
+  IIdentityLayer* addIdentity(ITensor& input);
+  IFillLayer* addFill(const Dims& dimensions, FillOperation op,
+                      DataType outputType = DataType::kFLOAT);
+  ISoftMaxLayer* addSoftMax(ITensor& input);
+  ITopKLayer* addTopK(ITensor& input, TopKOperation op, std::int32_t k, std::uint32_t reduceAxes,
+                      DataType indicesType = DataType::kINT32);
+  IConvolutionLayer* addConvolutionNd(ITensor& input, std::int64_t nbOutputMaps,
+                                      const Dims& kernelSize, Weights kernelWeights,
+                                      Weights biasWeights);
+  IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type, const Dims& windowSize);
+  INormalizationLayer* addNormalization(ITensor& input, ITensor& scale, ITensor& bias,
+                                        std::uint32_t axesMask);
+  IScaleLayer* addScale(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
+                        Weights power);
+  IScaleLayer* addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
+                          Weights power, std::int32_t channelAxis);
+  IOneHotLayer* addOneHot(ITensor& indices, ITensor& values, ITensor& depth, std::int32_t axis);
+  INonZeroLayer* addNonZero(ITensor& input, DataType indicesType = DataType::kINT32);
+  IScatterLayer* addScatter(ITensor& data, ITensor& indices, ITensor& updates, ScatterMode mode);
+  IEinsumLayer* addEinsum(ITensor* const* inputs, std::int32_t nbInputs, const char* equation);
+  ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, CumulativeOperation operation,
+                                  bool exclusive, bool reverse);
+  ISqueezeLayer* addSqueeze(ITensor& input, ITensor& axes);
+  IUnsqueezeLayer* addUnsqueeze(ITensor& input, ITensor& axes);
+  IAssertionLayer* addAssertion(ITensor& condition, const char* message);
+  IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale,
+                              DataType outputType = DataType::kINT8);
+  IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale,
+                                  DataType outputType = DataType::kFLOAT);
+  IPaddingLayer* addPaddingNd(ITensor& input, const Dims& prePadding, const Dims& postPadding);
+  IResizeLayer* addResize(ITensor& input);
+
+  ILoop* addLoop();
+  IIfConditional* addIfConditional();
+
+  /// In the order they were added, boundary layers of loops and conditionals included.
+  std::int32_t getNbLayers() const;
+  ILayer* getLayer(std::int32_t index) const;
+  std::int32_t getNbInputs() const;
+  ITensor* getInput(std::int32_t index) const;
+  /// In the order they were marked, which is the order of the session's outputs.
+  std::int32_t getNbOutputs() const;
+  ITensor* getOutput(std::int32_t index) const;
+  std::int32_t getNbLoops() const;
+  ILoop* getLoop(std::int32_t index) const;
+  std::int32_t getNbConditionals() const;
+  IIfConditional* getConditional(std::int32_t index) const;
+
+  NetworkData& data() const { return *data_; }
+
+ private:
+  std::unique_ptr<NetworkData> data_;
+};
+
+/// Checks the network, and compiles it. The network may be changed and built again, and need not
+/// outlive the session. Inputs and outputs are called as their tensors are. Throws Error.
+RONDEL_API Session buildSession(const INetworkDefinition& network, const SessionOptions& = {});
+/// What the session is compiled from, as text (docs/ir.md says how to read it).
+RONDEL_API std::string irText(const INetworkDefinition& network);
+
+}  // namespace rondel::network

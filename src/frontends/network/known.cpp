@@ -1,0 +1,168 @@
+#include "frontends/network/known.h"
+
+#include "base/error.h"
+#include "frontends/network/rule.h"
+#include "ir/infer.h"
+
+#include <algorithm>
+#include <set>
+
+namespace rondel::network {
+namespace {
+
+const ir::Type& type_of(const LayerData& l, std::size_t input) {
+  const TensorData* t = l.input(input);
+  require(t != nullptr, "{}: its input {} is not set", say(l), input);
+  return l.network.known.at(t).type;
+}
+
+/// The layers whose outputs must be known first: those of all inputs, but not of the value that a
+/// recurrence has next, which has the type that it has anyway.
+std::vector<const TensorData*> needed(const TensorData& t) {
+  std::vector<const TensorData*> all;
+  if (t.producer == nullptr) return all;
+  const LayerData& l = *t.producer;
+  const std::size_t count = l.type == LayerType::kRECURRENCE ? 1 : l.inputs.size();
+  for (std::size_t k = 0; k < count; ++k)
+    if (l.input(k) != nullptr) all.push_back(l.input(k));
+  return all;
+}
+
+/// `axis` of a tensor of that many axes, from the front.
+std::int64_t axis_of(const LayerData& l, std::int64_t rank, const ir::Type& of) {
+  const std::int64_t axis = l.parameters.i("axis");
+  require(axis >= -rank && axis < rank,
+          "{}: axis {} is out of range; expected {} to {} for {} of {}", say(l), axis, -rank,
+          rank - 1,
+          l.type == LayerType::kITERATOR ? "an iterator over" : "a concatenation of values",
+          to_text(of));
+  return axis < 0 ? axis + rank : axis;
+}
+
+ir::Type iterated(const LayerData& l) {
+  const ir::Type& whole = type_of(l, 0);
+  if (!whole.has_rank()) return whole;
+  require(whole.rank() > 0, "{}: an iterator over a scalar; expected a tensor of one axis or more",
+          say(l));
+  ir::Extents extents = whole.extents();
+  extents.erase(extents.begin() + axis_of(l, whole.rank(), whole));
+  return ir::Type::tensor(whole.dtype(), std::move(extents));
+}
+
+std::optional<std::int64_t> known_integer(const TensorData* t) {
+  if (t == nullptr) return std::nullopt;
+  const auto it = t->network.known.find(t);
+  if (it == t->network.known.end() || !it->second.value) return std::nullopt;
+  if (!is_integer(it->second.value->dtype()) || it->second.value->size() != 1) return std::nullopt;
+  return ir::integers_of(*it->second.value)[0];
+}
+
+/// The extent of a concatenation: its length, else the trips of a loop that makes exactly those.
+ir::Extent joined_extent(const LayerData& l) {
+  std::optional<std::int64_t> extent;
+  if (l.input(1) != nullptr) {
+    extent = known_integer(l.input(1));
+  } else {
+    for (const LayerData* other : l.construct->boundary) {
+      if (other->type != LayerType::kTRIP_LIMIT) continue;
+      if (static_cast<TripLimit>(other->parameters.i("limit")) == TripLimit::kWHILE) return {};
+      if (other->input(0) != nullptr && !l.network.known.contains(other->input(0)))
+        known(*other->input(0));
+      extent = known_integer(other->input(0));
+    }
+    if (extent) extent = std::max<std::int64_t>(*extent, 0);
+  }
+  return extent && *extent >= 0 ? ir::Extent(*extent) : ir::Extent();
+}
+
+ir::Type loop_output(const LayerData& l) {
+  const ir::Type& item = type_of(l, 0);
+  if (static_cast<LoopOutput>(l.parameters.i("output")) == LoopOutput::kLAST_VALUE) return item;
+  if (!item.has_rank()) return item;
+  ir::Extents extents = item.extents();
+  extents.insert(extents.begin() + axis_of(l, item.rank() + 1, item), joined_extent(l));
+  return ir::Type::tensor(item.dtype(), std::move(extents));
+}
+
+ir::Type chosen(const LayerData& l) {
+  const ir::Type &a = type_of(l, 0), &b = type_of(l, 1);
+  const auto joined = join(a, b);
+  require(joined.has_value() && (!a.has_rank() || !b.has_rank() || a.rank() == b.rank()),
+          "{}: {} gives {} when true and {} when false; expected one element type and rank", say(l),
+          say(*l.construct), to_text(a), to_text(b));
+  return *joined;
+}
+
+/// The types of an ordinary layer's outputs, by its rule in a graph of its own.
+std::vector<Known> ruled(const LayerData& l) {
+  ir::Graph g;
+  ir::Builder b(g, ir::RegionId::root);
+  std::vector<ValueId> inputs;
+  for (const TensorData* t : l.inputs) {
+    if (t == nullptr) {
+      inputs.push_back(ValueId::none);
+      continue;
+    }
+    const Known& k = l.network.known.at(t);
+    inputs.push_back(k.value ? b.constant(*k.value)
+                             : g.add_param(ir::RegionId::root, k.type, t->name));
+  }
+  const std::vector<ValueId> outputs = apply_rule(b, l, inputs);
+  ir::Knowledge knowledge = ir::knowledge_of(g);
+  ir::infer_region(g, ir::RegionId::root, knowledge);
+  std::vector<Known> all;
+  for (const ValueId v : outputs) {
+    const Tensor* value = knowledge.value(v);
+    all.push_back({knowledge.types[index(v)],
+                   value != nullptr ? std::optional<Tensor>(*value) : std::nullopt});
+  }
+  return all;
+}
+
+std::vector<Known> work_out(const LayerData& l) {
+  switch (l.type) {
+    case LayerType::kRECURRENCE: return {{type_of(l, 0), {}}};
+    case LayerType::kITERATOR: return {{iterated(l), {}}};
+    case LayerType::kLOOP_OUTPUT: return {{loop_output(l), {}}};
+    case LayerType::kCONDITIONAL_INPUT: type_of(l, 0); return {l.network.known.at(l.input(0))};
+    case LayerType::kCONDITIONAL_OUTPUT: return {{chosen(l), {}}};
+    default: return ruled(l);
+  }
+}
+
+}  // namespace
+
+const Known& known(const TensorData& wanted) {
+  auto& all = wanted.network.known;
+  std::vector<const TensorData*> stack{&wanted};
+  std::set<const TensorData*> begun;
+  while (!stack.empty()) {
+    const TensorData& t = *stack.back();
+    if (all.contains(&t)) {
+      stack.pop_back();
+      continue;
+    }
+    if (begun.insert(&t).second) {
+      for (const TensorData* before : needed(t)) {
+        if (all.contains(before)) continue;
+        require(
+            !begun.contains(before),
+            "{} depends on itself by a path that is not through the second input of a recurrence",
+            say(*before));
+        stack.push_back(before);
+      }
+      continue;
+    }
+    stack.pop_back();
+    if (t.producer == nullptr) {
+      all[&t] = {t.declared, {}};
+      continue;
+    }
+    std::vector<Known> outputs = work_out(*t.producer);
+    for (std::size_t j = 0; j < outputs.size(); ++j)
+      all[t.producer->outputs[j].get()] = std::move(outputs[j]);
+  }
+  return all.at(&wanted);
+}
+
+}  // namespace rondel::network

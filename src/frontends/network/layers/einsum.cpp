@@ -1,0 +1,28 @@
+#include "base/error.h"
+#include "frontends/network/rule.h"
+
+namespace rondel::network {
+namespace {
+
+const KindEntry entry{{LayerType::kEINSUM, "Einsum", -1, nullptr}};
+
+}  // namespace
+
+IEinsumLayer* INetworkDefinition::addEinsum(ITensor* const* inputs, std::int32_t nbInputs,
+                                            const char* equation) {
+  require(equation != nullptr, "the equation of an einsum is a null pointer");
+  return add_layer<IEinsumLayer>(*data_, LayerType::kEINSUM,
+                                 tensors_of(inputs, nbInputs, "an einsum"),
+                                 {{"equation", std::string(equation)}});
+}
+
+bool IEinsumLayer::setEquation(const char* equation) {
+  require(equation != nullptr, "the equation of an einsum is a null pointer");
+  set_parameter(*this, "equation", std::string(equation));
+  return true;
+}
+const char* IEinsumLayer::getEquation() const {
+  return std::get<std::string>(*data().parameters.find("equation")).c_str();
+}
+
+}  // namespace rondel::network

@@ -1,0 +1,61 @@
+#include "base/error.h"
+#include "frontends/network/rule.h"
+
+namespace rondel::network {
+namespace {
+
+/// Rounded down; our `div` of integers rounds towards zero.
+ValueId floor_div(Lowering& l, ValueId a, ValueId b) {
+  if (is_float(l.dtype(a))) return l.b("floor", {l.b("div", {a, b})});
+  if (!is_signed_integer(l.dtype(a))) return l.b("div", {a, b});
+  return l.b("div", {l.b("sub", {a, l.b("mod", {a, b})}), b});
+}
+
+const char* op_of(ElementWiseOperation op) {
+  switch (op) {
+    case ElementWiseOperation::kSUM: return "add";
+    case ElementWiseOperation::kPROD: return "mul";
+    case ElementWiseOperation::kMAX: return "max";
+    case ElementWiseOperation::kMIN: return "min";
+    case ElementWiseOperation::kSUB: return "sub";
+    case ElementWiseOperation::kDIV: return "div";
+    case ElementWiseOperation::kPOW: return "pow";
+    case ElementWiseOperation::kAND: return "and";
+    case ElementWiseOperation::kOR: return "or";
+    case ElementWiseOperation::kXOR: return "xor";
+    case ElementWiseOperation::kEQUAL: return "equal";
+    case ElementWiseOperation::kGREATER: return "greater";
+    case ElementWiseOperation::kLESS: return "less";
+    default: fail("there is no element-wise operation {}", static_cast<int>(op));
+  }
+}
+
+std::vector<ValueId> lower(Lowering& l) {
+  const ValueId a = l.in(0), b = l.in(1);
+  require(!l.type(a).has_rank() || !l.type(b).has_rank() || l.rank(a) == l.rank(b),
+          "operands of {} and {} axes; expected as many in both: {} and {}; reshape one with a "
+          "shuffle layer",
+          l.rank(a), l.rank(b), to_text(l.type(a)), to_text(l.type(b)));
+  const auto op = l.choice<ElementWiseOperation>("operation");
+  if (op == ElementWiseOperation::kFLOOR_DIV) return {floor_div(l, a, b)};
+  return {l.b(op_of(op), {a, b})};
+}
+
+const KindEntry entry{{LayerType::kELEMENTWISE, "ElementWise", 2, lower}};
+
+}  // namespace
+
+IElementWiseLayer* INetworkDefinition::addElementWise(ITensor& a, ITensor& b,
+                                                      ElementWiseOperation op) {
+  return add_layer<IElementWiseLayer>(*data_, LayerType::kELEMENTWISE, {&a.data(), &b.data()},
+                                      {{"operation", static_cast<std::int64_t>(op)}});
+}
+
+void IElementWiseLayer::setOperation(ElementWiseOperation op) {
+  set_choice(*this, "operation", op);
+}
+ElementWiseOperation IElementWiseLayer::getOperation() const {
+  return choice<ElementWiseOperation>(*this, "operation");
+}
+
+}  // namespace rondel::network

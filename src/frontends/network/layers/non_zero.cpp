@@ -1,0 +1,19 @@
+#include "base/error.h"
+#include "frontends/network/rule.h"
+
+namespace rondel::network {
+namespace {
+
+const KindEntry entry{{LayerType::kNON_ZERO, "NonZero", 1, nullptr}};
+
+}  // namespace
+
+INonZeroLayer* INetworkDefinition::addNonZero(ITensor& input, DataType indicesType) {
+  return add_layer<INonZeroLayer>(*data_, LayerType::kNON_ZERO, {&input.data()},
+                                  {{"indices_type", static_cast<std::int64_t>(indicesType)}});
+}
+
+void INonZeroLayer::setIndicesType(DataType v) { set_choice(*this, "indices_type", v); }
+DataType INonZeroLayer::getIndicesType() const { return choice<DataType>(*this, "indices_type"); }
+
+}  // namespace rondel::network

@@ -1,0 +1,21 @@
+#include "base/error.h"
+#include "frontends/network/rule.h"
+
+namespace rondel::network {
+namespace {
+
+const KindEntry entry{{LayerType::kONE_HOT, "OneHot", 3, nullptr}};
+
+}  // namespace
+
+IOneHotLayer* INetworkDefinition::addOneHot(ITensor& indices, ITensor& values, ITensor& depth,
+                                            std::int32_t axis) {
+  return add_layer<IOneHotLayer>(*data_, LayerType::kONE_HOT,
+                                 {&indices.data(), &values.data(), &depth.data()},
+                                 {{"axis", std::int64_t{axis}}});
+}
+
+void IOneHotLayer::setAxis(std::int32_t v) { set_choice(*this, "axis", v); }
+std::int32_t IOneHotLayer::getAxis() const { return choice<std::int32_t>(*this, "axis"); }
+
+}  // namespace rondel::network

@@ -1,0 +1,23 @@
+#include "base/error.h"
+#include "frontends/network/rule.h"
+
+namespace rondel::network {
+namespace {
+
+const KindEntry entry{{LayerType::kSCATTER, "Scatter", 3, nullptr}};
+
+}  // namespace
+
+IScatterLayer* INetworkDefinition::addScatter(ITensor& data, ITensor& indices, ITensor& updates,
+                                              ScatterMode mode) {
+  return add_layer<IScatterLayer>(
+      *data_, LayerType::kSCATTER, {&data.data(), &indices.data(), &updates.data()},
+      {{"mode", static_cast<std::int64_t>(mode)}, {"axis", std::int64_t{0}}});
+}
+
+void IScatterLayer::setMode(ScatterMode v) { set_choice(*this, "mode", v); }
+ScatterMode IScatterLayer::getMode() const { return choice<ScatterMode>(*this, "mode"); }
+void IScatterLayer::setAxis(std::int32_t v) { set_choice(*this, "axis", v); }
+std::int32_t IScatterLayer::getAxis() const { return choice<std::int32_t>(*this, "axis"); }
+
+}  // namespace rondel::network

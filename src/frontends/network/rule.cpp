@@ -1,0 +1,77 @@
+#include "frontends/network/rule.h"
+
+#include "base/error.h"
+
+#include <map>
+
+namespace rondel::network {
+namespace {
+
+std::map<LayerType, LayerKind>& kinds() {
+  static std::map<LayerType, LayerKind> all;
+  return all;
+}
+
+}  // namespace
+
+KindEntry::KindEntry(LayerKind k) {
+  invariant(kinds().emplace(k.type, k).second, "two kinds of layer {}", k.name);
+}
+
+const LayerKind& kind(LayerType t) {
+  const auto it = kinds().find(t);
+  invariant(it != kinds().end(), "no kind of layer {}", static_cast<int>(t));
+  return it->second;
+}
+
+ValueId Lowering::in(std::size_t k) const {
+  require(has(k), "its input {} is not set", k);
+  return inputs_[k];
+}
+
+std::int64_t Lowering::rank(ValueId v) const {
+  require(type(v).is_tensor() && type(v).has_rank(),
+          "the number of axes of an operand is not known: {}", to_text(type(v)));
+  return type(v).rank();
+}
+
+std::int64_t Lowering::axis(std::int64_t axis, std::int64_t rank) const {
+  require(axis >= -rank && axis < rank, "axis {} of a tensor of {} axes", axis, rank);
+  return axis < 0 ? axis + rank : axis;
+}
+
+ir::Ints Lowering::axes_of_mask(const char* parameter, std::int64_t rank) const {
+  const auto mask = static_cast<std::uint64_t>(layer.parameters.i(parameter));
+  ir::Ints axes;
+  for (std::int64_t a = 0; a < 32; ++a)
+    if ((mask >> a & 1U) != 0) axes.push_back(a);
+  require(axes.empty() || axes.back() < rank, "axes 0x{:x} of a tensor of {} axes", mask, rank);
+  return axes;
+}
+
+ValueId Lowering::cast(ValueId v, DType to) const {
+  return dtype(v) == to ? v : b("cast", {v}, {{"to", ir::Type::scalar(to)}});
+}
+
+std::vector<ValueId> apply_rule(ir::Builder& b, const LayerData& layer,
+                                std::span<const ValueId> inputs) {
+  const std::string where = say(layer);
+  b.source(where);
+  try {
+    const LayerKind& k = kind(layer.type);
+    if (k.rule == nullptr) unsupported("this kind of layer is not there yet");
+    Lowering lowering(b, layer, inputs);
+    std::vector<ValueId> outputs = k.rule(lowering);
+    invariant(outputs.size() == layer.outputs.size(), "its rule gives {} outputs", outputs.size());
+    for (std::size_t j = 0; j < outputs.size(); ++j)
+      if (layer.output_types[j])
+        outputs[j] = lowering.cast(outputs[j], dtype(*layer.output_types[j]));
+    return outputs;
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    if (text.starts_with(where)) throw;
+    throw_error(e.blame(), where + ": " + text);
+  }
+}
+
+}  // namespace rondel::network

@@ -1,0 +1,70 @@
+// What a layer means, in ops: one rule a kind of layer, each in a file of layers/.
+#pragma once
+#include "frontends/network/data.h"
+#include "ir/builder.h"
+
+#include <span>
+
+namespace rondel::network {
+
+using ir::ValueId;
+
+/// What a rule is given: where to write, and the values of the layer's inputs.
+class Lowering {
+ public:
+  Lowering(ir::Builder& builder, const LayerData& l, std::span<const ValueId> inputs)
+      : b(builder), layer(l), inputs_(inputs) {}
+  ir::Builder& b;
+  const LayerData& layer;
+
+  std::size_t input_count() const { return inputs_.size(); }
+  bool has(std::size_t k) const { return k < inputs_.size() && inputs_[k] != ValueId::none; }
+  ValueId in(std::size_t k) const;  ///< must be set; the caller's error otherwise
+  const ir::Type& type(ValueId v) const { return b.graph().value(v).type; }
+  DType dtype(ValueId v) const { return type(v).dtype(); }
+  /// The number of axes must be known; the caller's error otherwise.
+  std::int64_t rank(ValueId v) const;
+  /// Its value, where it is known when building; else null.
+  const Tensor* known(ValueId v) const { return b.graph().constant(v); }
+  /// `axis` counted from the front; out of range is the caller's error.
+  std::int64_t axis(std::int64_t axis, std::int64_t rank) const;
+  /// The axes whose bits are set in the parameter, in order; each below `rank`.
+  ir::Ints axes_of_mask(const char* parameter, std::int64_t rank) const;
+
+  /// The layer's parameters.
+  const ir::Attributes& parameters() const { return layer.parameters; }
+  template <class E> E choice(const char* name) const {
+    return static_cast<E>(layer.parameters.i(name));
+  }
+
+  /// The value as another type; itself where it has it.
+  ValueId cast(ValueId v, DType to) const;
+
+ private:
+  std::span<const ValueId> inputs_;
+};
+
+/// From the values of a layer's inputs to those of its outputs. Throws Error without naming the
+/// layer: who calls it does.
+using Rule = std::vector<ValueId> (*)(Lowering&);
+
+struct LayerKind {
+  LayerType type;
+  const char* name;  ///< as TensorRT's class is called, without I and Layer
+  /// Inputs it may have; -1: as many as it was made with.
+  std::int32_t most_inputs;
+  Rule rule;  ///< null: a boundary, or not there yet
+};
+/// The kind of a type of layer; it must exist.
+const LayerKind& kind(LayerType);
+
+/// `const KindEntry unary{{LayerType::kUNARY, "Unary", 1, lower}};` in the layer's own file makes
+/// it known.
+struct KindEntry {
+  explicit KindEntry(LayerKind);
+};
+
+/// Runs the layer's rule, casts to the output types asked for, and names the layer in errors.
+std::vector<ValueId> apply_rule(ir::Builder&, const LayerData&, std::span<const ValueId> inputs);
+
+}  // namespace rondel::network

@@ -1,0 +1,13 @@
+#pragma once
+#include <rondel/session.h>
+
+#include "ir/graph.h"
+
+namespace rondel::session {
+
+/// A session from a graph that a front end made, its inputs and outputs as the graph names them.
+struct FromGraph {
+  static Session make(ir::Graph graph, ModelInfo info, const SessionOptions&);
+};
+
+}  // namespace rondel::session

@@ -24,7 +24,7 @@ namespace {
               fmt::format("codegen: {}: {}", doing, llvm::toString(std::move(error))));
 }
 
-/// What LLVM reported beside the error it returned.
+/// What LLVM reported on this thread, beside the error it returned or where it returned none.
 std::string& last_report() {
   thread_local std::string text;
   return text;
@@ -113,17 +113,24 @@ llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
   return map;
 }
 
-/// Errors become ours; remarks and warnings about passes are for nobody.
+/// Errors are kept until LLVM has returned, since nothing may be thrown through its frames;
+/// remarks and warnings about passes are for nobody.
 struct Diagnostics final : llvm::DiagnosticHandler {
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
-    if (info.getSeverity() != llvm::DS_Error) return true;
-    std::string text;
-    llvm::raw_string_ostream stream(text);
+    if (info.getSeverity() != llvm::DS_Error || !last_report().empty()) return true;
+    llvm::raw_string_ostream stream(last_report());
     llvm::DiagnosticPrinterRawOStream printer(stream);
     info.print(printer);
-    throw_error(Blame::internal, "codegen: LLVM: " + text);
+    return true;
   }
 };
+
+/// Runs passes, and throws what they reported.
+template <class Run> void run_passes(Run run) {
+  last_report().clear();
+  run();
+  if (!last_report().empty()) throw_error(Blame::internal, "codegen: LLVM: " + last_report());
+}
 
 void set_target(llvm::Function& function, const std::string& cpu, const std::string& features,
                 const Host& host) {
@@ -210,7 +217,9 @@ void Jit::optimise(llvm::Module& module) {
   passes.registerFunctionAnalyses(functions);
   passes.registerLoopAnalyses(loops);
   passes.crossRegisterProxies(loops, functions, sccs, modules);
-  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  run_passes([&] {
+    passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  });
   give_back(Compiler::Tier::optimised, std::move(machine));
 }
 
@@ -223,7 +232,7 @@ Jit::Object Jit::assemble(llvm::Module& module, Compiler::Tier tier) {
     llvm::MCContext* context = nullptr;
     invariant(!machine->addPassesToEmitMC(passes, context, stream),
               "codegen: LLVM writes no objects for this machine");
-    passes.run(module);
+    run_passes([&] { passes.run(module); });
   }
   give_back(tier, std::move(machine));
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "object", false);

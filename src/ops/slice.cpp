@@ -40,8 +40,8 @@ Range range_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int
 struct Bounds {
   ir::Ints starts, ends, steps, axes;
 };
-Bounds bounds_of(ir::Ints starts, ir::Ints ends, std::optional<ir::Ints> axes,
-                 std::optional<ir::Ints> steps, std::int64_t rank) {
+Bounds bounds_of(ir::Ints starts, ir::Ints ends, const std::optional<ir::Ints>& axes,
+                 const std::optional<ir::Ints>& steps, std::int64_t rank) {
   Bounds b{std::move(starts), std::move(ends), {}, {}};
   const std::size_t n = b.starts.size();
   b.steps = steps.value_or(ir::Ints(n, 1));

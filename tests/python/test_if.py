@@ -29,8 +29,9 @@ def test_condition_of_shape_1(taken):
 
 
 def test_condition_of_two_elements_is_an_error():
-    with refused(rondel.CallerError, "if"):
-        run(CHOICE.replace("bool c", "bool[k] c"), {"c": np.array([True, True]), "x": f32(1, 3)})
+    for declared in ("bool[2] c", "bool[k] c", "bool[] c"):
+        with refused(rondel.CallerError, "(If)", "the condition is bool[2]; expected", "bool[] or bool[1]"):
+            run(CHOICE.replace("bool c", declared), {"c": np.array([True, True]), "x": f32(1, 3)})
 
 
 def test_condition_of_another_dtype_is_refused():

@@ -51,8 +51,8 @@ ValueId scalar_of(const Call& c, ValueId v, DType dtype, std::string_view what,
                      (t.rank() == 1 && (!t.extent(0).known() || t.extent(0).value == 1)));
   require(fits, "{} is {}; expected {}[] or {}[1]", what, ir::to_text(t), name(dtype), name(dtype));
   if (t.has_rank() && t.rank() == 0) return v;
-  const ValueId shape = c.importer.constant(Tensor(DType::i64, {0}), c.source, region);
-  return one_in(c, region, "Reshape", {v, shape});
+  return c.importer.add_native(ir::op("one_element"), {v}, {{"what", std::string(what)}}, 1,
+                               c.source, region)[0];
 }
 
 std::span<const Rule> control_rules() {

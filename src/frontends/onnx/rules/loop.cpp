@@ -25,7 +25,9 @@ bool certainly_true(const ir::Graph& g, ValueId v, ValueId go) {
       return t->dtype() == DType::boolean && t->size() == 1 && *t->data_as<std::uint8_t>() != 0;
     if (g.value(v).producer == ir::NodeId::none) return false;
     const ir::Node& n = g.node(g.value(v).producer);
-    if (n.op->name != "identity" && n.op->name != "reshape") return false;
+    const bool same = n.op->name == "identity" || n.op->name == "reshape" ||
+                      n.op->name == "one_element";
+    if (!same) return false;
     v = n.inputs.at(0);
   }
   return true;

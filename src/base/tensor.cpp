@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace rondel {
 namespace {
@@ -24,7 +25,8 @@ std::shared_ptr<void> allocate_bytes(std::int64_t bytes) {
 
 std::shared_ptr<void> allocate_strings(std::int64_t count) {
   const auto n = static_cast<std::size_t>(std::max<std::int64_t>(count, 1));
-  auto* strings = new std::string[n];
+  auto* strings = new (std::nothrow) std::string[n];
+  if (!strings) throw_error(Blame::limit, fmt::format("no memory for a block of {} strings", n));
   return {strings, [](void* p) { delete[] static_cast<std::string*>(p); }};
 }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t alignment = 64;
 /// Blocks kept for the next run, in all.
 constexpr std::size_t most_kept = std::size_t{256} << 20;
-constexpr std::size_t class_count = 4 * 48;
+constexpr std::size_t class_count = std::size_t{4} * 48;
 
 /// Sizes are rounded up to four classes a power of two, so a block fits what it is taken for
 /// within a quarter.
@@ -87,23 +87,99 @@ struct Memory::Pool {
   std::size_t kept = 0;
 };
 
+namespace {
+
+/// Bytes a string takes beside its own object.
+std::size_t text_bytes(const std::string& s) {
+  static const std::size_t inside = std::string().capacity();
+  return s.capacity() > inside ? s.capacity() + 1 : 0;
+}
+
+/// The same of all elements of a tensor, from axis `a` on.
+std::size_t text_bytes(const Tensor& t, const std::string* at, std::size_t a) {
+  if (a == t.shape().size()) return text_bytes(*at);
+  std::size_t bytes = 0;
+  for (std::int64_t i = 0; i < t.shape()[a]; ++i)
+    bytes += text_bytes(t, at + i * t.strides()[a], a + 1);
+  return bytes;
+}
+
+/// Bytes of a block; what no memory holds is a limit, whatever it was asked for by.
+std::size_t bytes_of(DType dtype, const Shape& shape) {
+  try {
+    return static_cast<std::size_t>(
+        checked_mul(element_count(shape), static_cast<std::int64_t>(byte_size(dtype)), "bytes"));
+  } catch (const Error& e) {
+    throw_error(Blame::limit, fmt::format("{} is more than any memory holds ({})",
+                                          to_text(dtype, shape), e.what()));
+  }
+}
+
+}  // namespace
+
+/// A block of strings, and what of the budget it and its text have claimed.
+struct Memory::Strings {
+  Strings(std::shared_ptr<Pool> p, std::size_t count, std::size_t bytes) : pool(std::move(p)) {
+    claim(bytes);
+    try {
+      strings.resize(count);
+    } catch (...) {
+      pool->unclaim(claimed);
+      throw;
+    }
+  }
+  ~Strings() { pool->unclaim(claimed); }
+  Strings(const Strings&) = delete;
+  Strings& operator=(const Strings&) = delete;
+
+  void claim(std::size_t bytes) {
+    pool->claim(bytes);
+    claimed += bytes;
+  }
+
+  std::shared_ptr<Pool> pool;
+  std::size_t claimed = 0;
+  std::atomic<bool> counted{false};  ///< the text is in `claimed`
+  std::vector<std::string> strings;
+};
+
+/// Keeps a block of strings, and lets `count_text` find it.
+struct Memory::StringsOwner {
+  std::shared_ptr<Strings> block;
+  void operator()(void*) const {}
+};
+
 Memory::Memory(std::size_t budget) : pool_(std::make_shared<Pool>(budget)) {}
 
+Tensor Memory::allocate_strings(Shape shape, std::size_t bytes) {
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(element_count(shape), 1));
+  auto block = std::make_shared<Strings>(pool_, count, bytes);
+  std::string* data = block->strings.data();
+  Shape strides = row_major_strides(shape);
+  return Tensor(DType::string, std::move(shape), std::move(strides), data,
+                std::shared_ptr<void>(data, StringsOwner{std::move(block)}));
+}
+
+void Memory::count_text(const Value& v) {
+  if (v.is_sequence())
+    for (const Tensor& item : *v.sequence().items) count_text(item);
+  if (v.is_optional() && v.optional().held) count_text(*v.optional().held);
+  if (!v.is_tensor() || v.tensor().dtype() != DType::string) return;
+  const auto* owner = std::get_deleter<StringsOwner>(v.tensor().owner());
+  if (owner != nullptr && !owner->block->counted) count_written_text(v.tensor());
+}
+
+void Memory::count_written_text(const Tensor& t) {
+  if (t.dtype() != DType::string) return;
+  const auto* owner = std::get_deleter<StringsOwner>(t.owner());
+  if (owner == nullptr) return;
+  owner->block->counted = true;
+  owner->block->claim(text_bytes(t, t.data_as<std::string>(), 0));
+}
+
 Tensor Memory::allocate(DType dtype, Shape shape) {
-  const auto count = static_cast<std::size_t>(element_count(shape));
-  const auto bytes = static_cast<std::size_t>(
-      checked_mul(static_cast<std::int64_t>(count), static_cast<std::int64_t>(byte_size(dtype))));
-  if (dtype == DType::string) {
-    pool_->claim(bytes);
-    std::shared_ptr<Pool> pool = pool_;
-    auto* strings = new std::vector<std::string>(std::max<std::size_t>(count, 1));
-    std::shared_ptr<void> owner(strings->data(), [pool, strings, bytes](void*) {
-      delete strings;
-      pool->unclaim(bytes);
-    });
-    Shape strides = row_major_strides(shape);
-    return Tensor(dtype, std::move(shape), std::move(strides), strings->data(), owner);
-  }
+  const std::size_t bytes = bytes_of(dtype, shape);
+  if (dtype == DType::string) return allocate_strings(std::move(shape), bytes);
   const std::size_t c = size_class(bytes);
   if (c >= class_count)
     throw_error(Blame::limit, fmt::format("{} bytes are more than any memory holds", bytes));

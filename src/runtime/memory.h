@@ -13,9 +13,15 @@ class Memory {
  public:
   explicit Memory(std::size_t budget_bytes);
 
-  /// Contents unspecified (strings: empty). Throws Error(limit) when the budget does not allow it.
+  /// Contents unspecified (strings: empty). Throws Error(limit) when the budget does not allow it,
+  /// or no memory could.
   Tensor allocate(DType, Shape);
   Tensor zeros(DType, Shape);
+  /// Counts the text of strings in blocks of ours, which nobody can know before it is made: once a
+  /// block, when it has been written. What others own (feeds, constants) is left alone.
+  void count_text(const Value&);
+  /// The same for a part of a block that has just been written.
+  void count_written_text(const Tensor&);
   /// Counts bytes that live elsewhere (reserved address space) against the budget.
   void claim(std::size_t bytes);
   void unclaim(std::size_t bytes);
@@ -24,6 +30,9 @@ class Memory {
 
  private:
   struct Pool;
+  struct Strings;
+  struct StringsOwner;
+  Tensor allocate_strings(Shape shape, std::size_t bytes);
   std::shared_ptr<Pool> pool_;
 };
 

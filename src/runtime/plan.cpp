@@ -214,12 +214,16 @@ void KernelStep::run(Frame& frame, StepState*) const {
   };
   kernels::KernelCall call(values, results, allocate);
   call.stop = &frame.run().stop;
+  call.threads = frame.run().threads;
   try {
     kernel(call);
   } catch (const Error& e) { throw Error(e.blame(), source + ": " + e.what()); }
   frame.run().check_stop();
-  for (std::size_t j = 0; j < outputs.size(); ++j)
-    if (outputs[j] >= 0) frame[outputs[j]] = std::move(results[j]);
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    if (outputs[j] < 0) continue;
+    frame.run().memory.count_text(results[j]);
+    frame[outputs[j]] = std::move(results[j]);
+  }
 }
 
 void bind_captures(const Plan& plan, Frame& from, Frame& to) {

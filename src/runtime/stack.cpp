@@ -93,13 +93,21 @@ Tensor Stack::place(const Tensor& whole, std::int64_t t, std::int64_t n) const {
   return whole.at(axis_ < 0 ? axis_ + rank : axis_, reversed_ ? n - 1 - t : t);
 }
 
+void Stack::write(const Tensor& to, const Tensor& item) const {
+  to.assign(item);
+  memory_->count_written_text(to);
+}
+
 void Stack::put(std::int64_t t, const Tensor& item) {
   if (!begun_) begin(item.dtype(), item.shape());
   require(item.dtype() == dtype_ && item.shape() == item_,
           "{}: trip {} gives {}, earlier trips gave {}; every trip must give the same type", what_,
           t, to_text(item.dtype(), item.shape()), to_text(dtype_, item_));
-  if (trips_) return place(whole_, t, *trips_).assign(item);
-  if (dtype_ == DType::string) return strings_.push_back(item.copy());
+  if (trips_) return write(place(whole_, t, *trips_), item);
+  if (dtype_ == DType::string) {
+    strings_.push_back(memory_->allocate(dtype_, item_));
+    return write(strings_.back(), item);
+  }
   reserve_rows(t + 1);
   const Tensor row(dtype_, item_, row_major_strides(item_),
                    static_cast<char*>(reserved_->base) + t * row_bytes_, nullptr);
@@ -107,7 +115,11 @@ void Stack::put(std::int64_t t, const Tensor& item) {
 }
 
 void Stack::reserve_rows(std::int64_t rows) {
-  reserved_->need(static_cast<std::size_t>(checked_mul(rows, row_bytes_)));
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(rows, row_bytes_, &bytes))
+    throw_error(Blame::limit, fmt::format("{}: {} of {} bytes are more than any memory holds",
+                                          what_, rows, row_bytes_));
+  reserved_->need(static_cast<std::size_t>(bytes));
 }
 
 Tensor Stack::prepare(DType dtype, const Shape& item, std::int64_t to) {
@@ -138,7 +150,7 @@ Tensor Stack::finish(std::int64_t n) {
                            : Tensor(dtype_, item_, row_major_strides(item_),
                                     static_cast<char*>(reserved_->base) + t * row_bytes_,
                                     reserved_);
-    place(whole, t, n).assign(row);
+    write(place(whole, t, n), row);
   }
   return whole;
 }

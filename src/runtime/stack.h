@@ -29,6 +29,7 @@ class Stack {
 
  private:
   void begin(DType, const Shape& item);
+  void write(const Tensor& to, const Tensor& item) const;
   void reserve_rows(std::int64_t rows);
   /// Where item t of n goes in the finished tensor.
   Tensor place(const Tensor& whole, std::int64_t t, std::int64_t n) const;

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 import rondel
-from models import f32, i64, make_model, model, refused, run, scalar, session, tensor, value
+from models import f32, i64, make_model, model, options, refused, run, scalar, session, tensor, value
 from onnx import TensorProto, helper
 from onnx.parser import parse_model
 
@@ -292,6 +292,67 @@ def test_integer_division_by_zero_names_the_node():
         run(text, {"x": i64(1, 2), "z": i64(1, 0)})
     least = np.iinfo(np.int64).min
     assert run(text, {"x": i64(least), "z": i64(-1)})[0].tolist() == [least]
+
+
+# ---- sizes ----------------------------------------------------------------------------------------------
+
+STACKED = """
+main (int64 n, float[2, 2] x) => (float[] y) {
+  [pile] s, y = Loop (n, , x) <
+    body: graph = body (int64 i, bool go, float[2, 2] a) => (bool on, float[2, 2] b, float[2, 2] item) {
+      on = Identity (go)  b = Neg (a)  item = Abs (a)
+    }
+  >
+}"""
+
+
+@pytest.mark.parametrize("trips", [2**40, 2**58, 2**60, 2**61, 2**63 - 1])
+@pytest.mark.parametrize("jit", [True, False])
+def test_a_stack_too_large_for_any_memory_is_a_limit(trips, jit):
+    s = session(STACKED, options=options(jit=jit, max_memory_bytes=2**33))
+    with refused(rondel.LimitExceeded, "pile", ("bytes", "memory")):
+        s.run(None, {"n": scalar(trips), "x": np.ones((2, 2), np.float32)})
+
+
+TEXT = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "main (string[1] s) => (string[] y) { n = Constant <value_ints: ints = [1000]> ()  [many] y = Expand (s, n) }",
+        "main (string[1] s) => (string[] y) { n = Constant <value_ints: ints = [1000]> ()  [many] y = Tile (s, n) }",
+        """main (string[1] s) => (string[] y) {
+          n = Constant <value_int: int = 1000> ()
+          [many] y = Loop (n, ) < body: graph = body (int64 i, bool go) => (bool on, string[1] t) {
+            on = Identity (go)  t = Identity (s)
+          } > }""",
+        """main (string[1] s) => (string[] y) {
+          [many] n, y = Loop (, yes, zero) < body: graph = body (int64 i, bool go, int64 k) => (bool on, int64 l, string[1] t) {
+            l = Add (k, one)  on = Less (l, most)  t = Identity (s)
+          } > }""",
+        """main (string[1] s) => (seq(string[]) y) {
+          n = Constant <value_ints: ints = [1000]> ()
+          e = SequenceEmpty <dtype: int = 8> ()
+          [many] big = Expand (s, n)
+          y = SequenceInsert (e, big)
+        }""",
+    ],
+    ids=["expand", "tile", "certain stack", "growing stack", "sequence"],
+)
+@pytest.mark.parametrize("jit", [True, False])
+def test_the_memory_budget_counts_text(text, jit):
+    made = model(text)
+    made.graph.initializer.extend(
+        [tensor("yes", np.array(True)), tensor("zero", scalar(0)), tensor("one", scalar(1)), tensor("most", scalar(1000))]
+    )
+    feeds = {"s": np.array([TEXT], dtype=object)}
+    with refused(rondel.LimitExceeded, "many", "budget"):
+        session(made, options=options(jit=jit, max_memory_bytes=10_000_000)).run(None, feeds)
+    s = session(made, options=options(jit=jit, max_memory_bytes=250_000_000))
+    for _ in range(3):  # what is counted is given back
+        got = s.run(None, feeds)[-1]
+        assert np.size(got) == 1000 and np.ravel(got)[-1] == TEXT
 
 
 # ---- feeds ----------------------------------------------------------------------------------------------

@@ -197,7 +197,11 @@ void ProgramStep::run(Frame& frame, StepState* remembered) const {
   context.stop = &frame.run().stop;
   context.workspace = state.workspace.data();
   const scalar::Status status = state.code->run(context, state.views.data(), nullptr);
-  if (status == scalar::done) return;
+  if (status == scalar::done) {
+    for (const Slot s : outputs)
+      if (s >= 0) frame.run().memory.count_text(frame[s]);
+    return;
+  }
   frame.run().check_stop();
   fail("{}", scalar::failure_text(state.code->program(), context, status));
 }

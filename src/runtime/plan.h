@@ -26,6 +26,7 @@ struct Run {
   Memory& memory;
   std::int64_t max_trips;
   std::uint64_t seed = 0;
+  int threads = 0;  ///< of one kernel; 0: as many as there are cores
   std::atomic<std::int32_t> stop{0};
   /// Throws Error(deadline) or Error(cancelled) when the run is to end.
   void check_stop() const {

@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "codegen/compiler.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -119,6 +121,7 @@ struct Code::Background {
   }
 
   void work() {
+    pthread_setname_np(pthread_self(), "rondel-compile");
     std::unique_lock lock(mutex);
     while (true) {
       wake.wait(lock, [this] { return ending || !queue.empty(); });

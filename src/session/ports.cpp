@@ -48,11 +48,10 @@ std::string type_text(const ir::Type& t) {
   return fmt::format("tensor({})", onnx_name(t.dtype()));
 }
 
-void check_tensor(const std::string& name, const Tensor& t, const ir::Type& expected) {
-  require(t.dtype() == expected.dtype(), "input '{}' is {}; expected {}", name,
-          to_text(t.dtype(), t.shape()), to_text(expected));
-  require(fits(ir::Type::tensor(t.dtype(), t.shape()), expected), "input '{}' is {}; expected {}",
-          name, to_text(t.dtype(), t.shape()), to_text(expected));
+void check_tensor(const std::string& what, const Tensor& t, const ir::Type& expected) {
+  const bool fitting = t.dtype() == expected.dtype() &&
+                       fits(ir::Type::tensor(t.dtype(), t.shape()), expected);
+  require(fitting, "{} is {}; expected {}", what, to_text(t.dtype(), t.shape()), to_text(expected));
 }
 
 }  // namespace
@@ -74,11 +73,13 @@ void check_feed(const std::string& name, const Value& v, const ir::Type& expecte
   require(v.defined(), "input '{}' is empty; expected {}", name, to_text(expected));
   if (expected.is_sequence()) {
     require(v.is_sequence(), "input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
-    for (const Tensor& item : *v.sequence().items) check_tensor(name, item, expected.element());
+    const std::vector<Tensor>& items = *v.sequence().items;
+    for (std::size_t k = 0; k < items.size(); ++k)
+      check_tensor(fmt::format("item {} of input '{}'", k, name), items[k], expected.element());
     return;
   }
   require(v.is_tensor(), "input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
-  check_tensor(name, v.tensor(), expected);
+  check_tensor(fmt::format("input '{}'", name), v.tensor(), expected);
 }
 
 }  // namespace rondel::session

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "frontends/onnx/import.h"
 #include "ir/text.h"
-#include "passes/pipeline.h"
 #include "session/code.h"
 #include "session/from_graph.h"
 #include "session/plan_builder.h"
@@ -26,14 +25,12 @@ Execution execution_of(const SessionOptions& o) {
 onnx::ImportOptions import_options(const SessionOptions& o) {
   require(o.loop_cond == "spec" || o.loop_cond == "honour",
           "SessionOptions.loop_cond is '{}'; expected 'spec' or 'honour'", o.loop_cond);
+  require(o.max_trips >= 0, "SessionOptions.max_trips is {}; expected 0 or more", o.max_trips);
+  require(o.intra_op_num_threads >= 0,
+          "SessionOptions.intra_op_num_threads is {}; expected 0 (one a core) or more",
+          o.intra_op_num_threads);
   return {o.loop_cond, o.external_data_dir};
 }
-
-#ifdef NDEBUG
-constexpr bool verify_passes = false;
-#else
-constexpr bool verify_passes = true;
-#endif
 
 /// The same graph with a symbol of its own for every extent of every input, for inputs whose
 /// extents differ where the model says they are equal.
@@ -98,12 +95,8 @@ struct Session::Impl {
   runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
     const bool interpreting = code->execution() == Execution::interpreter;
     const bool optimise = options.graph_optimization_level > 0;
-    passes::PassOptions how;
-    how.contract = !options.strict;
-    how.evaluate = session::make_evaluator();
-    passes::run(passes::normalise(), g, how, verify_passes);
     session::Building b;
-    b.graph = std::make_shared<const ir::Graph>(std::move(g));
+    b.graph = session::normalised(std::move(g), options);
     b.code = code;
     b.fuse = optimise;
     b.borrowed_kernels = !interpreting && !options.strict;
@@ -171,7 +164,7 @@ struct Session::Impl {
   std::vector<Value> run(std::span<const std::size_t> wanted,
                          const std::map<std::string, Value>& feeds, const RunOptions& o) const {
     runtime::Memory shared = memory;
-    runtime::Run run{shared, options.max_trips, o.seed};
+    runtime::Run run{shared, options.max_trips, o.seed, options.intra_op_num_threads};
     const session::Watch watch(run, o);
     std::vector<Value> results;
     {

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -58,6 +60,7 @@ class Watchdog {
 
  private:
   void watch() {
+    pthread_setname_np(pthread_self(), "rondel-watch");
     std::unique_lock lock(mutex_);
     while (!ending_) {
       if (watched_.empty()) {

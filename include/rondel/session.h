@@ -17,15 +17,18 @@
 
 namespace rondel {
 
-/// How a model is compiled and bounded.
+/// How a model is compiled and bounded. Values out of range end in Error(caller) when a session is
+/// made.
 struct SessionOptions {
-  /// 0: as many as there are cores.
+  /// Threads of one op; 0: as many as there are cores. With 1 a run begins no thread but those of
+  /// the process: one that compiles, and one that keeps deadlines.
   int intra_op_num_threads = 0;
   /// 0: none, 1: basic, 99: all, as onnxruntime counts them.
   int graph_optimization_level = 99;
-  /// Bytes that all runs of the session may hold at once; checked before each allocation.
+  /// Bytes that all runs of the session may hold at once, beside feeds, weights and what a run has
+  /// handed out; checked before each allocation, and for the text of strings after it.
   std::size_t max_memory_bytes = std::numeric_limits<std::size_t>::max();
-  /// Trips of any one loop; a trip beyond them never begins.
+  /// Trips of any one loop, 0 or more; a trip beyond them never begins.
   std::int64_t max_trips = std::numeric_limits<std::int64_t>::max();
   /// What a body's cond means where Loop's cond is "": "spec" ignores it, "honour" stops on it.
   std::string loop_cond = "spec";
@@ -40,7 +43,7 @@ struct SessionOptions {
 
 /// How one run is bounded.
 struct RunOptions {
-  /// Seconds from the start of the run; none: no deadline.
+  /// Seconds from the start of the run, 0 or more; none: no deadline.
   std::optional<double> deadline;
   /// Set from any thread to end the run with Error(cancelled) within a millisecond.
   std::atomic<bool>* terminate = nullptr;
@@ -48,7 +51,8 @@ struct RunOptions {
   std::uint64_t seed = 0;
 };
 
-/// An input or output of a model. `type` is a text such as "tensor(float)"; `shape` holds numbers,
+/// An input or output of a model. `type` is a text such as "tensor(float)", as ONNX writes types;
+/// `shape` holds numbers,
 /// names of symbols, or empty strings where nothing is known; absent where the rank is unknown.
 struct PortInfo {
   std::string name;
@@ -57,6 +61,7 @@ struct PortInfo {
   bool has_default = false;  ///< an input that may be left out: an initializer stands for it
 };
 
+/// What a model says of itself, as its file has it.
 struct ModelInfo {
   std::string graph_name, producer_name, domain, description, graph_description;
   std::int64_t version = 0;
@@ -70,27 +75,35 @@ struct FromGraph;  // how front ends without a file make one
 /// A compiled model. Safe to run from many threads at once.
 class RONDEL_API Session {
  public:
-  /// Reads an ONNX file. Throws Error.
+  /// Reads an ONNX file. Throws Error: `caller` for a file that cannot be read or is no valid
+  /// model, and for options out of range; `unsupported` for an op or type that is not run. The
+  /// message names the node.
   explicit Session(const std::filesystem::path& model, const SessionOptions& = {});
-  /// Reads a serialized ONNX ModelProto.
+  /// Reads a serialized ONNX ModelProto; the bytes need not outlive the call.
   explicit Session(std::span<const std::byte> model, const SessionOptions& = {});
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
+  /// In the model's order. They live as long as the session.
   const std::vector<PortInfo>& inputs() const;
   const std::vector<PortInfo>& outputs() const;
   const ModelInfo& info() const;
 
-  /// All outputs by name. Inputs that have a default in the model may be left out.
-  /// Outputs never alias inputs, weights or each other.
+  /// All outputs by name. Inputs that have a default in the model may be left out, and optional
+  /// ones, which are then empty. Outputs never alias inputs, weights or each other; feeds are read
+  /// in place, in any strides, and never written.
+  ///
+  /// Throws Error: `caller` for a feed that is missing, unknown or of another type or shape than
+  /// the model says, and for what the data makes impossible (an index out of range); `limit`,
+  /// `deadline` and `cancelled` as the options say. The session stays usable after any of them.
   std::map<std::string, Value> run(const std::map<std::string, Value>& feeds,
                                    const RunOptions& = {}) const;
   /// The named outputs, in the order asked for; empty: all, in the model's order.
   std::vector<Value> run(std::span<const std::string> outputs,
                          const std::map<std::string, Value>& feeds, const RunOptions& = {}) const;
 
-  /// The graph as text: `imported` as read, else as compiled.
+  /// The graph as text, which src/ir/parser.cpp reads back: `imported` as read, else as compiled.
   std::string ir_text(bool imported) const;
 
  private:
@@ -100,28 +113,44 @@ class RONDEL_API Session {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What `rondel check` and `rondel inspect` say of a model without compiling it.
+/// Something that `rondel check` says of a model: an error keeps it from running; a warning names
+/// what other runtimes understand differently.
 struct Finding {
   enum class Level { note, warning, error } level;
   std::string where, message;
 };
+
+/// A loop of a model.
 struct LoopInfo {
-  std::string name, source;  ///< node name; "Loop", "Scan", ...
-  int depth = 0;
-  std::vector<std::string> states, scans, stacks;  ///< "name: type"
+  std::string name;    ///< "node 'decode' (Loop)"
+  std::string source;  ///< "loop"; in a model that does not run, the ONNX op
+  int depth = 0;       ///< regions around it
+  std::vector<std::string> states, scans, stacks;  ///< "name: type", or the name alone
   std::string bound;                               ///< what ends it, in words
+  /// How it runs, in words: "natively, as a whole", or "step by step: " and why. As far as the
+  /// declared shapes tell; empty in a model that does not run.
+  std::string execution;
 };
+
+/// What a model holds, and whether it will run. Of one that will not, everything that the file
+/// says by itself is there; `opsets` are by domain, "ai.onnx" being ONNX's own, and `op_counts`
+/// count nodes of any depth, function bodies once.
 struct RONDEL_API ModelReport {
-  std::vector<PortInfo> inputs, outputs;
+  std::vector<PortInfo> inputs, outputs;  ///< `type` is "" where the file declares none
   std::map<std::string, std::int64_t> opsets;
   std::map<std::string, std::int64_t> op_counts;
   std::vector<LoopInfo> loops;
   std::vector<Finding> findings;
+  /// No finding is an error.
   bool runs() const;
 };
+
+/// Reads a model without running it or writing code. What keeps it from running is a finding;
+/// throws Error(caller) only for what is no model, or an option out of range.
 RONDEL_API ModelReport inspect(const std::filesystem::path& model, const SessionOptions& = {});
 RONDEL_API ModelReport inspect(std::span<const std::byte> model, const SessionOptions& = {});
 
+/// "0.1.0"
 RONDEL_API const char* version();
 
 }  // namespace rondel

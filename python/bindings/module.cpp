@@ -146,29 +146,36 @@ void translate(const std::exception_ptr& p, void*) {
   }
 }
 
+nb::dict counts(const std::map<std::string, std::int64_t>& by_name) {
+  nb::dict out;
+  for (const auto& [name, count] : by_name) out[text(name)] = count;
+  return out;
+}
+
 nb::dict report(const ModelReport& r) {
   nb::dict out;
   out["inputs"] = nb::cast(r.inputs);
   out["outputs"] = nb::cast(r.outputs);
-  out["opsets"] = nb::cast(r.opsets);
-  out["op_counts"] = nb::cast(r.op_counts);
+  out["opsets"] = counts(r.opsets);
+  out["op_counts"] = counts(r.op_counts);
   nb::list loops, findings;
   for (const LoopInfo& l : r.loops) {
     nb::dict d;
-    d["name"] = l.name;
-    d["source"] = l.source;
+    d["name"] = text(l.name);
+    d["source"] = text(l.source);
     d["depth"] = l.depth;
-    d["states"] = nb::cast(l.states);
-    d["scans"] = nb::cast(l.scans);
-    d["stacks"] = nb::cast(l.stacks);
-    d["bound"] = l.bound;
+    d["states"] = texts(l.states);
+    d["scans"] = texts(l.scans);
+    d["stacks"] = texts(l.stacks);
+    d["bound"] = text(l.bound);
+    d["execution"] = text(l.execution);
     loops.append(d);
   }
   for (const Finding& f : r.findings) {
     const char* level = f.level == Finding::Level::error     ? "error"
                         : f.level == Finding::Level::warning ? "warning"
                                                              : "note";
-    findings.append(nb::make_tuple(level, f.where, f.message));
+    findings.append(nb::make_tuple(level, text(f.where), text(f.message)));
   }
   out["loops"] = loops;
   out["findings"] = findings;
@@ -209,24 +216,16 @@ NB_MODULE(_rondel, m) {
         return map;
       });
 
-  nb::class_<SessionOptions>(m, "SessionOptions", nb::dynamic_attr(),
-                             "How a model is compiled and bounded.")
+  // rondel/options.py checks what is set, and says what each option is.
+  nb::class_<SessionOptions>(m, "SessionOptions")
       .def(nb::init<>())
       .def_rw("intra_op_num_threads", &SessionOptions::intra_op_num_threads)
-      .def_rw("max_memory_bytes", &SessionOptions::max_memory_bytes,
-              "Bytes that all runs of the session may hold at once.")
-      .def_rw("max_trips", &SessionOptions::max_trips, "Trips of any one loop.")
-      .def_rw("loop_cond", &SessionOptions::loop_cond,
-              "'spec': a body's cond is ignored where Loop's cond is \"\"; 'honour': it stops.")
-      .def_rw("jit", &SessionOptions::jit, "False: interpret, generate no code.")
-      .def_rw("strict", &SessionOptions::strict, "True: no fma contraction, no borrowed kernels.")
-      .def_prop_rw(
-          "graph_optimization_level",
-          [](const SessionOptions& o) { return o.graph_optimization_level; },
-          [](SessionOptions& o, nb::object level) {
-            o.graph_optimization_level = nb::cast<int>(nb::int_(level));
-          },
-          "0: none, 1: basic, 99: all; onnxruntime's enum is understood.")
+      .def_rw("graph_optimization_level", &SessionOptions::graph_optimization_level)
+      .def_rw("max_memory_bytes", &SessionOptions::max_memory_bytes)
+      .def_rw("max_trips", &SessionOptions::max_trips)
+      .def_rw("loop_cond", &SessionOptions::loop_cond)
+      .def_rw("jit", &SessionOptions::jit)
+      .def_rw("strict", &SessionOptions::strict)
       .def_prop_rw(
           "external_data_dir",
           [](const SessionOptions& o) {
@@ -236,17 +235,15 @@ NB_MODULE(_rondel, m) {
           [](SessionOptions& o, std::optional<std::filesystem::path> dir) {
             o.external_data_dir = std::move(dir);
           },
-          nb::arg("dir").none(), "Where external data may be read from.");
+          nb::arg("dir").none());
 
-  nb::class_<PyRunOptions>(m, "RunOptions", nb::dynamic_attr(), "How one run is bounded.")
+  nb::class_<PyRunOptions>(m, "RunOptions")
       .def(nb::init<>())
-      .def_rw("deadline", &PyRunOptions::deadline, nb::arg().none(),
-              "Seconds from the start of the run.")
-      .def_rw("seed", &PyRunOptions::seed, "Seed of the random ops.")
+      .def_rw("deadline", &PyRunOptions::deadline, nb::arg().none())
+      .def_rw("seed", &PyRunOptions::seed)
       .def_prop_rw(
           "terminate", [](const PyRunOptions& o) { return o.terminate.load(); },
-          [](PyRunOptions& o, bool v) { o.terminate.store(v); },
-          "Set from any thread to end the run.");
+          [](PyRunOptions& o, bool v) { o.terminate.store(v); });
 
   nb::class_<Session>(m, "Session")
       // Bytes first: a path would take them, too.

@@ -64,4 +64,25 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
   return c;
 }
 
+ShapeClass class_of(std::span<const ir::Type> declared) {
+  ShapeClass c;
+  c.values.resize(declared.size());
+  c.contiguous.assign(declared.size(), true);
+  std::map<std::string, std::size_t> named;
+  std::size_t next = 0;
+  for (const ir::Type& t : declared) {
+    ir::Extents extents = t.extents();
+    for (ir::Extent& e : extents) {
+      if (e.known()) continue;
+      const std::size_t number = e.symbolic() ? named.try_emplace(e.symbol, next).first->second
+                                              : next;
+      if (number == next) ++next;
+      e = ir::Extent("s" + std::to_string(number));
+    }
+    c.types.push_back(ir::Type::tensor(t.dtype(), std::move(extents)));
+    c.key += to_text(c.types.back()) + ";";
+  }
+  return c;
+}
+
 }  // namespace rondel::passes

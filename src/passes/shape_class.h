@@ -21,4 +21,8 @@ struct ShapeClass {
 ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> declared,
                     std::span<const std::size_t> value_inputs);
 
+/// The class of whatever has the declared types, which have ranks: extents that are not known are
+/// symbols, equal where the model calls them by one name.
+ShapeClass class_of(std::span<const ir::Type> declared);
+
 }  // namespace rondel::passes

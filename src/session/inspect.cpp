@@ -1,11 +1,14 @@
 #include "base/error.h"
 #include "frontends/onnx/import.h"
 #include "ir/graph.h"
+#include "session/loop_builder.h"
+#include "session/plan_builder.h"
 #include "session/ports.h"
 
 #include <rondel/session.h>
 
 #include <algorithm>
+#include <map>
 
 namespace rondel {
 namespace {
@@ -15,19 +18,24 @@ std::string typed(const ir::Graph& g, ir::ValueId v) {
   return (info.name.empty() ? "(unnamed)" : info.name) + ": " + to_text(info.type);
 }
 
-/// What ends a loop, in words.
+/// What ends a loop, in words; `trips`: how many, or that they come from data; empty: no count.
+std::string bound_text(std::string trips, bool condition, bool scans) {
+  if (condition) trips += trips.empty() ? "a condition from data" : ", or a condition from data";
+  if (!trips.empty()) return trips;
+  return scans ? "the extent of its scans" : "nothing: it needs a deadline";
+}
+
+constexpr const char* trips_from_data = "a trip count from data";
+
 std::string bound_of(const ir::Graph& g, const ir::Node& node, const ir::LoopParts& parts) {
-  std::string text;
+  std::string trips;
   if (parts.has_trips) {
-    const Tensor* trips = g.constant(node.inputs[parts.trips_at()]);
-    text = trips != nullptr && trips->size() == 1
-               ? fmt::format("{} trips", *trips->data_as<std::int64_t>())
-               : "a trip count from data";
+    const Tensor* known = g.constant(node.inputs[parts.trips_at()]);
+    trips = known != nullptr && known->size() == 1
+                ? fmt::format("{} trips", *known->data_as<std::int64_t>())
+                : trips_from_data;
   }
-  if (parts.has_go) text += text.empty() ? "a condition from data" : ", or a condition from data";
-  if (text.empty())
-    text = parts.scans > 0 ? "the extent of its scans" : "nothing: it needs a deadline";
-  return text;
+  return bound_text(std::move(trips), parts.has_go, parts.scans > 0);
 }
 
 void find_loops(const ir::Graph& g, ir::RegionId r, int depth, std::vector<LoopInfo>& found) {
@@ -36,7 +44,7 @@ void find_loops(const ir::Graph& g, ir::RegionId r, int depth, std::vector<LoopI
     if (node.op->name == "loop") {
       const ir::LoopParts parts(node);
       const ir::Region& body = g.region(parts.body);
-      LoopInfo info{node.source, "loop", depth, {}, {}, {}, bound_of(g, node, parts)};
+      LoopInfo info{node.source, "loop", depth, {}, {}, {}, bound_of(g, node, parts), {}};
       for (std::size_t s = 0; s < parts.states; ++s)
         info.states.push_back(typed(g, body.params[2 + s]));
       for (std::size_t s = 0; s < parts.scans; ++s)
@@ -49,20 +57,67 @@ void find_loops(const ir::Graph& g, ir::RegionId r, int depth, std::vector<LoopI
   }
 }
 
-ModelReport report(const auto& import, const auto& check) {
+/// How each loop of the compiled graph runs, by its node.
+void find_executions(const ir::Graph& g, ir::RegionId r, bool fuse,
+                     std::map<std::string, std::string>& found) {
+  for (const ir::NodeId n : g.region(r).nodes) {
+    const ir::Node& node = g.node(n);
+    if (node.op->name == "loop") found.emplace(node.source, session::how_it_runs(g, n, fuse));
+    for (const ir::RegionId inner : node.regions) find_executions(g, inner, fuse, found);
+  }
+}
+
+void tell_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o) {
+  if (r.loops.empty()) return;
+  std::map<std::string, std::string> found;
+  try {
+    const auto compiled = session::normalised(std::move(graph), o);
+    find_executions(*compiled, ir::RegionId::root, o.graph_optimization_level > 0, found);
+  } catch (const Error& e) {
+    // What cannot be compiled will not run.
+    if (e.blame() == Blame::internal) throw;
+    r.findings.push_back({Finding::Level::error, "", e.what()});
+    return;
+  }
+  for (LoopInfo& loop : r.loops) {
+    const auto at = found.find(loop.name);
+    loop.execution = at == found.end() ? "not at all: what it gives is constant or never read"
+                     : o.jit           ? at->second
+                                       : "by the interpreter, as jit is off";
+  }
+}
+
+void tell_imported(ModelReport& r, onnx::Imported model, const SessionOptions& o) {
+  const ir::Graph& g = model.graph;
+  for (std::size_t i = 0; i < g.input_names.size(); ++i) {
+    const ir::ValueId v = g.root().params[i];
+    r.inputs.push_back(session::port(g.input_names[i], g.value(v).type));
+    r.inputs.back().has_default = g.defaults.contains(v);
+  }
+  for (std::size_t j = 0; j < g.output_names.size(); ++j)
+    r.outputs.push_back(session::port(g.output_names[j], g.value(g.root().results[j]).type));
+  find_loops(g, ir::RegionId::root, 0, r.loops);
+  tell_executions(r, std::move(model.graph), o);
+}
+
+void tell_file(ModelReport& r, const onnx::Survey& survey) {
+  for (const auto& [name, type] : survey.inputs) r.inputs.push_back(session::port(name, type));
+  for (const auto& [name, type] : survey.outputs) r.outputs.push_back(session::port(name, type));
+  for (const onnx::FileLoop& loop : survey.loops) {
+    r.loops.push_back(loop.info);
+    r.loops.back().bound = bound_text(loop.has_trips ? trips_from_data : "", loop.has_condition,
+                                      !loop.info.scans.empty());
+  }
+}
+
+/// What the import knows, which is more than the file says; else what the file says.
+ModelReport report(onnx::Survey survey, const SessionOptions& o) {
   ModelReport r;
-  r.findings = check();
-  if (!r.runs()) return r;
-  const onnx::Imported model = import();
-  for (std::size_t i = 0; i < model.graph.input_names.size(); ++i)
-    r.inputs.push_back(session::port(model.graph.input_names[i],
-                                     model.graph.value(model.graph.root().params[i]).type));
-  for (std::size_t j = 0; j < model.graph.output_names.size(); ++j)
-    r.outputs.push_back(session::port(model.graph.output_names[j],
-                                      model.graph.value(model.graph.root().results[j]).type));
-  r.opsets = model.opsets;
-  r.op_counts = model.op_counts;
-  find_loops(model.graph, ir::RegionId::root, 0, r.loops);
+  r.opsets = survey.opsets;
+  r.op_counts = survey.op_counts;
+  r.findings = survey.findings;
+  if (survey.imported) tell_imported(r, std::move(*survey.imported), o);
+  else tell_file(r, survey);
   return r;
 }
 
@@ -78,13 +133,11 @@ bool ModelReport::runs() const {
 }
 
 ModelReport inspect(const std::filesystem::path& model, const SessionOptions& o) {
-  return report([&] { return onnx::import_file(model, options_of(o)); },
-                [&] { return onnx::check_file(model, options_of(o)); });
+  return report(onnx::survey_file(model, options_of(o)), o);
 }
 
 ModelReport inspect(std::span<const std::byte> model, const SessionOptions& o) {
-  return report([&] { return onnx::import_bytes(model, options_of(o)); },
-                [&] { return onnx::check_bytes(model, options_of(o)); });
+  return report(onnx::survey_bytes(model, options_of(o)), o);
 }
 
 const char* version() { return RONDEL_VERSION; }

@@ -1,6 +1,7 @@
 #include "session/loop_builder.h"
 
 #include "base/error.h"
+#include "codegen/compiler.h"
 #include "passes/lower.h"
 #include "passes/shape_class.h"
 
@@ -71,14 +72,19 @@ std::vector<LoopStep::ItemType> item_types(const ir::Graph& g, ir::NodeId n,
   return types;
 }
 
+/// What a loop reads from outside: its inputs, then its captures but for constants.
+std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
+  std::vector<ValueId> values = g.node(n).inputs;
+  for (const ValueId v : g.captures(g.node(n).regions[0]))
+    if (g.constant(v) == nullptr) values.push_back(v);
+  return values;
+}
+
 /// Native code of one loop by shape class, else by exact shapes, and what it is bound to.
 class NativeLoops {
  public:
   NativeLoops(const Building& b, ir::NodeId n) : b_(b), node_(n) {
-    const ir::Node& node = b.graph->node(n);
-    for (const ValueId v : node.inputs) declared_.push_back(b.graph->value(v).type);
-    for (const ValueId v : b.graph->captures(node.regions[0]))
-      if (b.graph->constant(v) == nullptr) declared_.push_back(b.graph->value(v).type);
+    for (const ValueId v : outer_values(*b.graph, n)) declared_.push_back(b.graph->value(v).type);
   }
 
   std::shared_ptr<const LoopStep::Native> get(std::span<const Value> inputs,
@@ -167,6 +173,25 @@ std::unique_ptr<runtime::Step> loop_step(const Building& b, ir::NodeId n,
     };
   }
   return step;
+}
+
+std::string how_it_runs(const ir::Graph& g, ir::NodeId n, bool fuse) {
+  std::vector<ir::Type> declared;
+  bool exact = true;
+  for (const ValueId v : outer_values(g, n)) {
+    const ir::Type& t = g.value(v).type;
+    if (!t.is_tensor()) return fmt::format("step by step: '{}' is {}", g.value(v).name, to_text(t));
+    if (!t.has_rank())
+      return fmt::format("as the rank of '{}' allows, which is not declared", g.value(v).name);
+    exact = exact && t.is_static();
+    declared.push_back(t);
+  }
+  const auto lowered = passes::lower_loop(g, n, passes::class_of(declared), fuse);
+  if (!lowered.program)
+    return fmt::format("step by step{}: {}", exact ? "" : ", for shapes as declared",
+                       lowered.reason);
+  const std::string refusal = codegen::Compiler::refusal(*lowered.program);
+  return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
 }
 
 }  // namespace rondel::session

@@ -4,6 +4,7 @@
 #include "ops/meaning.h"
 #include "passes/extract.h"
 #include "passes/group.h"
+#include "passes/pipeline.h"
 #include "session/loop_builder.h"
 #include "session/steps.h"
 
@@ -201,6 +202,19 @@ class PlanBuilder {
 };
 
 }  // namespace
+
+std::shared_ptr<const ir::Graph> normalised(ir::Graph g, const SessionOptions& options) {
+#ifdef NDEBUG
+  constexpr bool verify = false;
+#else
+  constexpr bool verify = true;
+#endif
+  passes::PassOptions how;
+  how.contract = !options.strict;
+  how.evaluate = make_evaluator();
+  passes::run(passes::normalise(), g, how, verify);
+  return std::make_shared<const ir::Graph>(std::move(g));
+}
 
 Plan build_plan(const Building& b, RegionId r, const std::function<Slot(ValueId)>& outer) {
   return PlanBuilder(b, r).run(outer);

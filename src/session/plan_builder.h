@@ -4,6 +4,8 @@
 #include "runtime/plan.h"
 #include "session/code.h"
 
+#include <rondel/session.h>
+
 #include <memory>
 
 namespace rondel::session {
@@ -15,6 +17,9 @@ struct Building {
   bool fuse = true;              ///< element-wise nodes share loops
   bool borrowed_kernels = true;  ///< false: references only
 };
+
+/// The graph that plans are made of: the imported one after every pass.
+std::shared_ptr<const ir::Graph> normalised(ir::Graph, const SessionOptions&);
 
 /// The plan of a region: its nodes as steps. Captures are listed by the slots that
 /// `outer` gives the enclosing values.

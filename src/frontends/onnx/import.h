@@ -39,9 +39,25 @@ Imported import_file(const std::filesystem::path&, const ImportOptions& = {});
 /// The same for a serialized ModelProto.
 Imported import_bytes(std::span<const std::byte>, const ImportOptions& = {});
 
-/// What keeps the model from running, one finding an op that we do not have, and whatever else the
-/// import says: warnings, and the error that ended it. Throws only for what is not a model at all.
-std::vector<Finding> check_file(const std::filesystem::path&, const ImportOptions& = {});
-std::vector<Finding> check_bytes(std::span<const std::byte>, const ImportOptions& = {});
+/// A Loop or Scan as the file has it: what its body declares.
+struct FileLoop {
+  rondel::LoopInfo info;  ///< but for `bound`
+  bool has_trips = false, has_condition = false;
+};
+
+/// What a model holds, whether or not it can be run.
+struct Survey {
+  std::vector<std::pair<std::string, ir::Type>> inputs, outputs;  ///< of kind none: not declared
+  std::map<std::string, std::int64_t> opsets, op_counts;
+  std::vector<FileLoop> loops;
+  /// What keeps the model from running, one finding an op that we do not have, and whatever else
+  /// the import says: warnings, and the error that ended it.
+  std::vector<Finding> findings;
+  std::optional<Imported> imported;  ///< where nothing keeps it from running
+};
+
+/// Throws only for what is not a model at all.
+Survey survey_file(const std::filesystem::path&, const ImportOptions& = {});
+Survey survey_bytes(std::span<const std::byte>, const ImportOptions& = {});
 
 }  // namespace rondel::onnx

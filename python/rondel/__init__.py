@@ -5,7 +5,6 @@
 >>> session.run(None, {"x": x})                       # doctest: +SKIP
 """
 
-from ._rondel import RunOptions, SessionOptions
 from ._rondel import version as _version
 from .errors import (
     CallerError,
@@ -17,6 +16,7 @@ from .errors import (
     UnsupportedError,
 )
 from .inspection import inspect
+from .options import RunOptions, SessionOptions
 from .session import InferenceSession
 
 

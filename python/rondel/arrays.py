@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _rondel
-from .errors import CallerError
+from .errors import CallerError, UnsupportedError
 
 _NUMPY = {
     "f64": "float64", "f32": "float32", "f16": "float16",
@@ -40,65 +40,111 @@ def numpy_dtype(name: str) -> np.dtype:
 
 def element_name(onnx_type: str) -> str:
     """Our name of the elements of an ONNX type text: 'seq(tensor(float))' -> 'f32'."""
-    inner = onnx_type[onnx_type.rfind("(") + 1 :].rstrip(")")
+    inner = _inner(onnx_type)
     if inner in _ONNX_NAME:
         return _ONNX_NAME[inner]
     return inner.replace("uint", "u").replace("int", "i")
 
 
+def _inner(onnx_type):
+    return onnx_type[onnx_type.rfind("(") + 1 :].rstrip(")")
+
+
 def to_value(x, what: str, expected: str):
-    """A feed as people write them: arrays, scalars, lists (a sequence where one is expected), None."""
+    """A feed as people write them: arrays, scalars, lists (a sequence where one is expected), None.
+
+    what: how errors name it; expected: its ONNX type text, or "" where the model has no such input.
+    """
     if x is None:
         return _rondel.nothing()
     if "seq(" in expected:
-        if not isinstance(x, (list, tuple)):
-            raise CallerError(f"input '{what}' is a {type(x).__name__}; expected a list of arrays")
-        return _rondel.sequence_of(element_name(expected), [to_value(item, what, "tensor") for item in x])
-    if hasattr(x, "numpy") and callable(x.numpy) and not isinstance(x, np.ndarray):
-        x = x.numpy()  # OrtValue, and tensors of other libraries
-    array = np.asarray(x) if hasattr(x, "dtype") else untyped(x, what, expected)
+        return _sequence(x, what, expected)
+    array = _array(x, what, expected)
     if array.dtype.kind in "OUS":
-        odd = next((s for s in array.reshape(-1).tolist() if not isinstance(s, (str, bytes))), None)
-        if odd is not None:
-            raise CallerError(f"input '{what}' holds a {type(odd).__name__}; expected {expected}")
-        items = [s if isinstance(s, bytes) else str(s).encode() for s in array.reshape(-1).tolist()]
-        return _rondel.tensor_of_strings(list(array.shape), items)
+        return _rondel.tensor_of_strings(list(array.shape), _texts(array, what, expected))
     name = _NAME_OF.get(array.dtype.newbyteorder("=").name)
     if name is None:
-        raise CallerError(f"input '{what}' has NumPy dtype {array.dtype}, which no tensor has")
+        raise CallerError(f"{what} has NumPy dtype {array.dtype}, which no tensor has; expected {expected}")
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
     if name in _WIDE:
         array = np.asarray(array.astype(_WIDE[name]), order="C")
     return _rondel.tensor_over(name, list(array.shape), array.__array_interface__["data"][0], array)
 
 
-def untyped(x, what: str, expected: str) -> np.ndarray:
-    """A Python number or nested list: it has no dtype of its own and takes the input's, if all of it fits."""
+def _sequence(x, what, expected):
+    if not isinstance(x, (list, tuple)):
+        raise CallerError(f"{what} is a {type(x).__name__}; expected {expected}, a list of arrays")
+    item_type = f"tensor({_inner(expected)})"
+    items = []
+    for k, item in enumerate(x):
+        if item is None:
+            raise CallerError(f"item {k} of {what} is None; expected {item_type}")
+        items.append(to_value(item, f"item {k} of {what}", item_type))
+    return _rondel.sequence_of(element_name(expected), items)
+
+
+def _array(x, what, expected) -> np.ndarray:
+    """x as an array; tensors of other libraries say how themselves."""
+    try:
+        if hasattr(x, "numpy") and callable(x.numpy) and not isinstance(x, np.ndarray):
+            x = x.numpy()
+        return np.asarray(x) if hasattr(x, "dtype") else _untyped(x, what, expected)
+    except CallerError:
+        raise
+    except Exception as error:  # whatever NumPy, or the library that x comes from, has to say
+        raise CallerError(f"{what} is a {type(x).__name__} that makes no array: {error}; expected {expected}") from error
+
+
+def _texts(array, what, expected):
+    """The elements of an array of strings, as bytes."""
+    items = array.reshape(-1).tolist()
+    for item in items:
+        if not isinstance(item, (str, bytes)):
+            raise CallerError(f"{what} holds a {type(item).__name__}, {item!r:.40}; expected {expected}")
+    try:
+        return [s if isinstance(s, bytes) else s.encode("utf-8", "surrogateescape") for s in items]
+    except UnicodeEncodeError as error:
+        raise CallerError(f"{what} holds text that is no Unicode: {error}") from None
+
+
+def _untyped(x, what: str, expected: str) -> np.ndarray:
+    """A Python number, text or nested list: it has no dtype of its own and takes the input's, if all of it fits."""
+    name = element_name(expected) if expected else ""
+    if name == "str":
+        return np.array(x, dtype=object)  # else NumPy would turn numbers among texts into texts
     array = np.asarray(x)
-    if not expected.startswith("tensor(") or array.dtype.kind not in "biuf":
+    integers = array.dtype.kind == "O" and all(type(v) is int for v in array.reshape(-1).tolist())
+    if name not in _NAME_OF.values() or not (array.dtype.kind in "biuf" or integers):
         return array
-    name = element_name(expected)
-    if name not in _NAME_OF.values() or (name == "bool") != (array.dtype.kind == "b"):
+    if (name == "bool") != (array.dtype.kind == "b"):
         return array
     if array.dtype.kind == "f" and array.size and name[0] in "iu":
         return array
     try:
         return np.asarray(x, dtype=numpy_dtype(name))
     except (OverflowError, ValueError) as error:
-        raise CallerError(f"input '{what}' does not fit {name}: {error}") from None
+        raise CallerError(f"{what} does not fit {name}: {error}") from None
 
 
-def from_value(unpacked):
-    """An output: an array, a list of them, or None for an empty optional."""
+def from_value(unpacked, what: str):
+    """An output: an array, a list of them, or None for an empty optional. `what`: how errors name it."""
     if unpacked is None:
         return None
     if unpacked[0] == "sequence":
-        return [from_value(item) for item in unpacked[1]]
+        return [from_value(item, f"item {k} of {what}") for k, item in enumerate(unpacked[1])]
     _, dtype, shape, data = unpacked
+    try:
+        return _elements(dtype, data).reshape(shape)
+    except ValueError as error:
+        extents = ",".join(map(str, shape))
+        raise UnsupportedError(f"{what} is {dtype}[{extents}], which NumPy cannot hold: {error}") from None
+
+
+def _elements(dtype, data) -> np.ndarray:
     if dtype == "str":
         array = np.empty(len(data), dtype=object)
         array[:] = [item.decode("utf-8", "surrogateescape") for item in data]
-        return array.reshape(shape)
+        return array
     if dtype in _WIDE:
-        return data.view(_WIDE[dtype]).astype(numpy_dtype(dtype)).reshape(shape)
-    return data.view(numpy_dtype(dtype)).reshape(shape)
+        return data.view(_WIDE[dtype]).astype(numpy_dtype(dtype))
+    return data.view(numpy_dtype(dtype))

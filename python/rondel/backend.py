@@ -5,7 +5,7 @@ import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep
 
-from .errors import UnsupportedError
+from .errors import CallerError, UnsupportedError
 from .session import InferenceSession
 
 
@@ -19,7 +19,10 @@ class RondelRep(BackendRep):
         if not isinstance(inputs, dict):
             if not isinstance(inputs, (list, tuple)):
                 inputs = [inputs]
-            inputs = {port.name: x for port, x in zip(self.session.get_inputs(), inputs)}
+            ports = self.session.get_inputs()
+            if len(inputs) > len(ports):
+                raise CallerError(f"{len(inputs)} inputs are given; the model takes {len(ports)}")
+            inputs = {port.name: x for port, x in zip(ports, inputs)}
         return tuple(self.session.run(None, inputs))
 
 

@@ -2,9 +2,11 @@
 
 import os
 import warnings
+from collections.abc import Iterable, Mapping
 
 from . import _rondel, arrays
 from .errors import CallerError
+from .options import RunOptions, SessionOptions, checked_options, path_text
 
 _PROVIDERS = ["CPUExecutionProvider"]
 
@@ -41,29 +43,63 @@ class ModelMeta:
 
 def model_source(model):
     """A path, bytes, or protobuf object as what the engine takes: a path or bytes."""
-    if hasattr(model, "SerializeToString"):
-        return model.SerializeToString()
     if isinstance(model, (bytes, bytearray, memoryview)):
         return bytes(model)
-    if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model)
-    raise CallerError(f"the model is a {type(model).__name__}; expected a path, bytes or a ModelProto")
+    try:
+        if isinstance(model, (str, os.PathLike)):
+            return path_text(model)
+        if hasattr(model, "SerializeToString") and not isinstance(model, type):
+            return model.SerializeToString()
+    except Exception as error:  # protobuf has exceptions of its own
+        raise CallerError(f"the model {model!r:.100} cannot be read: {error}") from error
+    raise CallerError(f"the model is a {_kind(model)}; expected a path, bytes or a ModelProto")
+
+
+def _kind(x):
+    return f"class ({x.__name__})" if isinstance(x, type) else type(x).__name__
+
+
+def _warn_of_unknown(providers):
+    if isinstance(providers, str) or not isinstance(providers, Iterable):
+        raise CallerError(f"providers is {providers!r}; expected a list of names")
+    for provider in providers:
+        name = provider[0] if isinstance(provider, (tuple, list)) and provider else provider
+        if not isinstance(name, str):
+            raise CallerError(f"providers holds {provider!r}; expected names, or pairs of a name and options")
+        if name not in _PROVIDERS:
+            warnings.warn(f"there is no provider '{name}' here; the CPU runs the model", stacklevel=3)
+
+
+def _wanted(output_names):
+    """The outputs asked for, as a list of names; empty for all."""
+    if output_names is None:
+        return []
+    if isinstance(output_names, (str, bytes)) or not isinstance(output_names, Iterable):
+        raise CallerError(f"output_names is {output_names!r}; expected a list of names, or None for all")
+    names = list(output_names)
+    for name in names:
+        if not isinstance(name, str):
+            raise CallerError(f"output_names holds {name!r}; expected names")
+    return names
 
 
 class InferenceSession:
-    """A compiled model.
+    """A compiled model. Runs may go on in many threads at once.
 
-    model: path, bytes, or onnx.ModelProto. Runs may go on in many threads at once.
-    Raises rondel.Error and its subclasses.
+    path_or_bytes: a path, bytes, or onnx.ModelProto.
+    sess_options: rondel.SessionOptions, or None.
+    providers: names, or (name, options); one that is not "CPUExecutionProvider" warns. provider_options,
+    and whatever else onnxruntime takes by keyword, changes nothing.
+
+    Raises CallerError for what is no valid model or option, UnsupportedError for what this version
+    does not run, each naming the node.
     """
 
-    def __init__(self, model, sess_options=None, providers=None, provider_options=None, **_):
-        for provider in providers or []:
-            name = provider[0] if isinstance(provider, (tuple, list)) else provider
-            if name not in _PROVIDERS:
-                warnings.warn(f"there is no provider '{name}' here; the CPU runs the model", stacklevel=2)
-        self._options = sess_options if sess_options is not None else _rondel.SessionOptions()
-        self._session = _rondel.Session(model_source(model), self._options)
+    def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **_):
+        if providers is not None:
+            _warn_of_unknown(providers)
+        self._options = checked_options(sess_options, SessionOptions, "sess_options")
+        self._session = _rondel.Session(model_source(path_or_bytes), self._options)
         ports = self._session.inputs()
         self._inputs = [Port(p) for p in ports if not p.has_default]
         self._overridable = [Port(p) for p in ports if p.has_default]
@@ -92,16 +128,30 @@ class InferenceSession:
     def run(self, output_names, input_feed, run_options=None):
         """Outputs by name (None: all), as arrays, lists for sequences, None for empty optionals.
 
-        input_feed: dict of name to array, scalar, list (sequences) or None (optionals).
+        input_feed: dict of name to array, scalar, list (sequences) or None (optionals). Numbers and lists
+        without a dtype take the input's. Raises CallerError for feeds that do not fit the model (naming the
+        input, what came and what was expected) or what its data makes impossible, LimitExceeded for a
+        budget, DeadlineExceeded and Cancelled as run_options say, UnsupportedError for an output that NumPy
+        cannot hold.
         """
-        if isinstance(output_names, str):
-            output_names = [output_names]
-        feeds = {
-            name: arrays.to_value(x, name, self._types.get(name, "tensor"))
-            for name, x in input_feed.items()
-        }
-        results = self._session.run(list(output_names or []), feeds, run_options)
-        return [arrays.from_value(r) for r in results]
+        wanted = _wanted(output_names)
+        chosen = checked_options(run_options, RunOptions, "run_options")
+        results = self._session.run(wanted, self._values(input_feed), chosen)
+        names = wanted or [p.name for p in self._outputs]
+        return [arrays.from_value(r, f"output '{name}'") for r, name in zip(results, names)]
+
+    def _values(self, input_feed):
+        if not isinstance(input_feed, Mapping):
+            raise CallerError(f"input_feed is a {_kind(input_feed)}; expected a dict of input names to arrays")
+        values = {}
+        for name, x in input_feed.items():
+            if not isinstance(name, str):
+                raise CallerError(f"input_feed has the key {name!r}; expected names of inputs, as text")
+            if name not in self._types:
+                known = ", ".join(f"'{n}'" for n in self._types) or "none"
+                raise CallerError(f"there is no input '{name}'; the inputs are {known}")
+            values[name] = arrays.to_value(x, f"input '{name}'", self._types[name])
+        return values
 
     def ir_text(self, imported=False):
         """The graph as text, as compiled or as imported."""

@@ -1,0 +1,233 @@
+"""The Python package held wrongly: whatever a person may pass, CallerError names it, and says what was expected.
+
+onnxruntime's own forms must go on working; they are at the end.
+"""
+
+import types
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import rondel
+from models import FALSE, f32, i64, model, refused, run, same, scalar, session, strings
+
+ADD = "main (float[2] x, int64 n) => (float[2] y) { m = Cast <to: int = 1> (n)  y = Add (x, m) }"
+FEEDS = {"x": f32(1, 2), "n": scalar(1)}
+TEXTS = "main (string[k] s) => (string[k] t) { t = Identity (s) }"
+LIST = "main (seq(float[2]) q) => (int64 n) { n = SequenceLength (q) }"
+
+
+# ---- options --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *[("intra_op_num_threads", w) for w in (-1, 2**31, 1.5, "4", None, True)],
+        *[("graph_optimization_level", w) for w in (4, -1, "all", None, 1.0)],
+        *[("max_memory_bytes", w) for w in (-1, 2**64, 1e9, "1 GB", None)],
+        *[("max_trips", w) for w in (-1, 2**63, 10.0, "10", None, FALSE, i64(1, 2))],
+        *[("loop_cond", w) for w in ("Spec", "", None, 1)],
+        *[(name, w) for name in ("jit", "strict") for w in (0, 1, "no", None)],
+        *[("external_data_dir", w) for w in (3, ["a"], "a\0b")],
+    ],
+)
+def test_session_options(name, wrong):
+    made = rondel.SessionOptions()
+    before = getattr(made, name)
+    with refused(rondel.CallerError, f"SessionOptions.{name} is ", repr(wrong), "expected"):
+        setattr(made, name, wrong)
+    assert getattr(made, name) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *[("deadline", w) for w in (-1, float("nan"), "1", True, [1])],
+        *[("seed", w) for w in (-1, 2**64, 1.5, "1", None)],
+        *[("terminate", w) for w in (1, None, "yes")],
+    ],
+)
+def test_run_options(name, wrong):
+    with refused(rondel.CallerError, f"RunOptions.{name} is ", repr(wrong), "expected"):
+        setattr(rondel.RunOptions(), name, wrong)
+
+
+def test_options_that_nobody_has():
+    with refused(rondel.CallerError, "max_trip", "did you mean 'max_trips'"):
+        rondel.SessionOptions().max_trip = 3
+    with refused(rondel.CallerError, "timeout"):
+        rondel.RunOptions().timeout = 3
+
+
+def test_options_of_another_class():
+    for wrong in (3, {}, rondel.RunOptions(), onnxruntime.SessionOptions()):
+        with refused(rondel.CallerError, "sess_options", type(wrong).__name__, "rondel.SessionOptions"):
+            rondel.InferenceSession(model(ADD), wrong)
+        with refused(rondel.CallerError, "sess_options", type(wrong).__name__):
+            rondel.inspect(model(ADD), wrong)
+    for wrong in (3, {}, rondel.SessionOptions()):
+        with refused(rondel.CallerError, "run_options", type(wrong).__name__, "rondel.RunOptions"):
+            session(ADD).run(None, FEEDS, wrong)
+
+
+@pytest.mark.parametrize("wrong", ["CPUExecutionProvider", 3, [3], [None], [[]], [(3, {})]])
+def test_providers(wrong):
+    with refused(rondel.CallerError, "providers", "expected"):
+        rondel.InferenceSession(model(ADD), providers=wrong)
+
+
+# ---- models ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, 3, 2.5, ["model"], {"graph": 1}, onnx.ModelProto, object(), "a\0b.onnx", np.zeros(3)]
+)
+@pytest.mark.parametrize("call", [rondel.InferenceSession, rondel.inspect])
+def test_models_of_no_known_kind(call, wrong):
+    with refused(rondel.CallerError, "model"):
+        call(wrong)
+
+
+def test_a_part_of_a_model_is_no_model():
+    for part in (model(ADD).graph, model(ADD).graph.node[0]):
+        with refused(rondel.CallerError, "not an ONNX model"):
+            rondel.InferenceSession(part)
+
+
+# ---- feeds ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [None, [f32(1, 2)], (1, 2), f32(1, 2), "x", 3, {"x"}])
+def test_feeds_that_are_no_dict(wrong):
+    with refused(rondel.CallerError, "input_feed", type(wrong).__name__, "dict"):
+        session(ADD).run(None, wrong)
+
+
+@pytest.mark.parametrize("key", [0, None, b"x", ("x",), "\udcff"])
+def test_keys_that_are_no_input(key):
+    with refused(rondel.CallerError, ("key " + repr(key), "no input"), ("expected", "the inputs are")):
+        session(ADD).run(None, {**FEEDS, key: f32(1)})
+
+
+@pytest.mark.parametrize("wrong", ["y", b"y", 3, [3], [None], [b"y"]])
+def test_output_names(wrong):
+    with refused(rondel.CallerError, "output_names", repr(wrong if not isinstance(wrong, list) else wrong[0])):
+        session(ADD).run(wrong, FEEDS)
+
+
+class Broken:
+    def numpy(self):
+        raise RuntimeError("call detach first")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (np.array([1.0, None], dtype=object), ("float",)),
+        (np.array([{}, []], dtype=object), ("dict",)),
+        (np.array([1, 2], dtype="datetime64[s]"), ("datetime64",)),
+        (np.zeros(2, dtype=[("a", "f4")]), ("NumPy dtype",)),
+        (np.array(["a", "b"]), ("str",)),
+        ([[1.0, 2.0], [3.0]], ("list",)),
+        ([None, 3], ("NoneType",)),
+        ([1.0, "a"], ("str",)),
+        ({"a": 1}, ("dict",)),
+        (object(), ("object",)),
+        (len, ("builtin",)),
+        (types.SimpleNamespace(), ("SimpleNamespace",)),
+        (Broken(), ("Broken", "call detach first")),
+        (np.float32, ("type",)),
+        ([1 + 2j, 0], (("complex", "c128"),)),
+        (None, ("empty",)),
+        ([f32(1, 2), f32(3)], ("list",)),
+        (2**70, (("f32[]",))),
+    ],
+)
+def test_feeds_that_are_no_tensor(wrong, words):
+    with refused(rondel.CallerError, "input 'x'", "expected", *words):
+        session(ADD).run(None, {**FEEDS, "x": wrong})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"), [(2**63, ("fit",)), (2**70, ("fit",)), (1.5, ("f64",)), (True, ("bool",)), ("1", ("str",))]
+)
+def test_numbers_that_do_not_fit(wrong, words):
+    with refused(rondel.CallerError, "input 'n'", *words):
+        session(ADD).run(None, {**FEEDS, "n": wrong})
+
+
+@pytest.mark.parametrize("wrong", [[None, 3], [None, "a"], ["a", None], ["a", 3], [3, "a"], [1.5], [["a"], "b"], ["\ud800"]])
+def test_texts(wrong):
+    with refused(rondel.CallerError, "input 's'"):
+        session(TEXTS).run(None, {"s": wrong})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (f32(1, 2), ("ndarray", "list")),
+        ({"a": f32(1, 2)}, ("dict", "list")),
+        ("ab", ("str", "list")),
+        ([f32(1, 2), None], ("item 1", "None")),
+        ([f32(1, 2), [f32(1, 2), f32(1)]], ("item 1",)),
+        ([["a", "b"]], ("item 0", "str")),
+        ([i64(1, 2)], (("i64"), ("f32"))),
+        ([f32(1, 2), i64(1, 2)], (("i64"), ("f32"))),
+        ([f32(1, 2, 3)], ("f32[3]",)),
+    ],
+)
+def test_lists(wrong, words):
+    with refused(rondel.CallerError, "input 'q'", *words):
+        session(LIST).run(None, {"q": wrong})
+
+
+# ---- outputs --------------------------------------------------------------------------------------------
+
+
+def test_an_output_that_numpy_cannot_hold():
+    text = "main (int64[k] s) => (float[] big) { big = ConstantOfShape (s) }"
+    with refused(rondel.UnsupportedError, "output 'big'", "f32[1099511627776,1099511627776,0]", "NumPy"):
+        session(text).run(None, {"s": i64(2**40, 2**40, 0)})
+
+
+def test_texts_come_back_as_they_went():
+    odd = b"\xff caf\xc3\xa9".decode("utf-8", "surrogateescape")
+    got = session(TEXTS).run(None, {"s": [odd, "b"]})[0]
+    same(got, strings(odd, "b"))
+    same(session(TEXTS).run(None, {"s": got})[0], strings(odd, "b"))
+
+
+# ---- the backend ----------------------------------------------------------------------------------------
+
+
+def test_the_backend_counts_its_inputs():
+    import rondel.backend
+
+    with refused(rondel.CallerError, "3 inputs", "takes 2"):
+        rondel.backend.prepare(model(ADD)).run([f32(1, 2), scalar(1), scalar(2)])
+
+
+# ---- what works -----------------------------------------------------------------------------------------
+
+
+def test_what_onnxruntime_takes():
+    made = rondel.SessionOptions()
+    made.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    assert made.graph_optimization_level == 1
+    made.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    made.log_severity_level = 3
+    made.intra_op_num_threads = np.int64(1)
+    made.jit = np.bool_(True)
+    s = rondel.InferenceSession(path_or_bytes=model(ADD), sess_options=made, providers=("CPUExecutionProvider",))
+    assert s.get_session_options() is made
+    limits = rondel.RunOptions()
+    limits.deadline, limits.log_severity_level = 10, 3
+    for names in (None, [], ["y"], ("y",), iter(["y"]), np.array(["y"])):
+        same(s.run(names, FEEDS, limits)[0], f32(2, 3))
+    same(s.run(None, types.MappingProxyType({"x": [1, 2], "n": 1}))[0], f32(2, 3))
+
+
+def test_lists_take_the_dtype_of_the_items():
+    assert run(LIST, {"q": [[1.0, 2.0], (3, 4)]})[0] == 2

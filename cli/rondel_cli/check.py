@@ -12,6 +12,7 @@ def add_to(commands):
         "check",
         help="say whether a model will run",
         description="Says whether a model will run, names each op that will not, and warns where runtimes differ.",
+        epilog="exit codes: 0 it will run, 1 no model at all, 2 wrong command line, 3 it will not run",
     )
     add_model_options(parser)
     parser.set_defaults(act=act)

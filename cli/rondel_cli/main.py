@@ -1,7 +1,7 @@
 """The command `rondel`: run, inspect and check models.
 
-Exit codes: 0 done; 1 the model or input is wrong; 2 the command line is; 3 not supported yet;
-4 a budget or deadline; 5 a bug of ours.
+Exit codes: 0 done; 1 the model or input is wrong; 2 the command line is; 3 not supported yet (of
+`check` and `inspect`: the model will not run, for whatever reason); 4 a budget or deadline; 5 a bug of ours.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 """`rondel run`: run a model once and show its outputs."""
 
+import argparse
 import os
 import pathlib
 import re
@@ -22,6 +23,13 @@ def add_to(commands):
         "run",
         help="run a model once and show its outputs",
         description="Runs a model once, prints a table of its outputs and writes them where asked.",
+        epilog="examples:\n"
+        "  rondel run model.onnx -i x=random:f32[2,3]        random numbers, [0, 1) or 0 to 9\n"
+        "  rondel run model.onnx -i x=x.npy -i n=n.pb -o out  from files, and to files\n"
+        "  rondel run model.onnx -i feeds.npz                 several inputs by their names\n\n"
+        "exit codes: 0 done, 1 wrong model or input, 2 wrong command line, 3 not supported yet, "
+        "4 a budget or deadline, 5 a bug of ours",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_options(parser)
     parser.add_argument(
@@ -32,19 +40,43 @@ def add_to(commands):
         metavar="NAME=WHAT",
         help="an input: a file (.npy, .pb, or .npz, which may hold several and needs no NAME), or random:f32[2,3]",
     )
-    parser.add_argument("-o", "--output", metavar="DIR", help="write each output to DIR as .npy")
-    parser.add_argument("--seed", type=int, default=0, help="of random inputs and random ops (0)")
-    parser.add_argument("--deadline", type=float, metavar="SECONDS", help="end the run after this time")
-    parser.add_argument("--max-trips", type=int, metavar="N", help="trips of any one loop at most")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="write each output to DIR as NAME.npy: all of them, or on failure none"
+    )
+    parser.add_argument("--seed", type=_count, default=0, metavar="N", help="of random inputs and random ops (0)")
+    parser.add_argument("--deadline", type=_seconds, metavar="SECONDS", help="end the run after this time")
+    parser.add_argument("--max-trips", type=_count, metavar="N", help="trips of any one loop at most")
+    parser.add_argument("--max-memory", type=_count, metavar="BYTES", help="what the run may hold at once")
+    parser.add_argument("--threads", type=_count, metavar="N", help="threads of one op (as many as there are cores)")
     parser.add_argument("--interpret", action="store_true", help="use the interpreter only (as RONDEL_JIT=0)")
     parser.set_defaults(act=act)
+
+
+def _count(text):
+    if not text.isdigit() or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 0 or more, below 2**63")
+    return int(text)
+
+
+def _seconds(text):
+    try:
+        if float(text) >= 0:
+            return float(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"'{text}' is not a time in seconds, 0 or more")
 
 
 def act(options):
     chosen = session_options(options)
     chosen.jit = not options.interpret
-    if options.max_trips is not None:
-        chosen.max_trips = options.max_trips
+    for name, value in (
+        ("max_trips", options.max_trips),
+        ("max_memory_bytes", options.max_memory),
+        ("intra_op_num_threads", options.threads),
+    ):
+        if value is not None:
+            setattr(chosen, name, value)
     session = rondel.InferenceSession(options.model, chosen)
     feeds = read_feeds(options.input, np.random.default_rng(options.seed))
     limits = rondel.RunOptions()
@@ -94,7 +126,7 @@ def read_file(name, path):
             tensor = onnx.TensorProto()
             tensor.ParseFromString(pathlib.Path(path).read_bytes())
             return {name or tensor.name: onnx.numpy_helper.to_array(tensor)}
-    except (OSError, ValueError) as error:
+    except Exception as error:  # those of NumPy, zipfile, protobuf and onnx
         raise rondel.CallerError(f"cannot read {path}: {error}") from error
     raise rondel.CallerError(f"{path}: expected a .npy, .npz or .pb file")
 
@@ -115,19 +147,34 @@ def random_tensor(text, rng):
 
 
 def write_outputs(folder, outputs):
-    """Each output as a .npy file, written whole or not at all; lists get a file an item."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Each output as a .npy file, all of them or none; lists get a file an item."""
+    files = {}
     for name, value in outputs.items():
-        base = re.sub(r"[^\w.-]", "_", name)
-        items = {f"{base}.{i}": v for i, v in enumerate(value)} if isinstance(value, list) else {base: value}
+        items = {f"{name}.{i}": v for i, v in enumerate(value)} if isinstance(value, list) else {name: value}
         for stem, array in items.items():
-            if array is None:
-                continue
-            part = folder / f".{stem}.part"
+            if array is not None:
+                files[_free_name(re.sub(r"[^\w.-]", "_", stem), files)] = array
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = {folder / f"{stem}.npy": folder / f".{stem}.part" for stem in files}
+    try:
+        for array, part in zip(files.values(), parts.values()):
             with open(part, "wb") as file:
-                np.save(file, array)
-            os.replace(part, folder / f"{stem}.npy")
-            print(f"wrote {folder / stem}.npy")
+                np.save(file, array.astype(str) if array.dtype == object else array, allow_pickle=False)
+    except BaseException:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+        raise
+    for path, part in parts.items():
+        os.replace(part, path)
+        print(f"wrote {path}")
+
+
+def _free_name(stem, taken):
+    """Names that differ only in what no file name may hold get a number."""
+    number, free = 1, stem
+    while free in taken:
+        number, free = number + 1, f"{stem}_{number + 1}"
+    return free
 
 
 def _row(name, value):

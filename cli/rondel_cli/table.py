@@ -29,7 +29,7 @@ def coloured(text, code, stream=None):
 def port_text(port):
     """'x: tensor(float)[N, 3]'"""
     shape = "" if port.shape is None else "[" + ", ".join("?" if e is None else str(e) for e in port.shape) + "]"
-    return f"{port.name}: {port.type}{shape}"
+    return f"{port.name}: {port.type or '(no type declared)'}{shape if port.type else ''}"
 
 
 def add_model_options(parser):

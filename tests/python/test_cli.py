@@ -1,0 +1,233 @@
+"""The command line: what it prints, what it writes, and its exit codes."""
+
+import numpy as np
+import onnx
+import pytest
+from models import f32, model
+from rondel_cli.main import main
+
+ROOT = """
+main (float[n] x, int64 most) => (float[n] y, float[] steps) {
+  [root] y, steps = Loop (most, , x) <
+    body: graph = body (int64 i, bool go, float[n] s) => (bool on, float[n] t, float[] m) {
+      on = Identity (go)  t = Mul (s, s)  m = ReduceMax <keepdims: int = 0> (t)
+    }
+  >
+}"""
+
+
+@pytest.fixture
+def rondel(capsys, tmp_path, monkeypatch):
+    """Runs the command in a folder of its own; returns (exit code, standard output, the other)."""
+    monkeypatch.chdir(tmp_path)
+
+    def act(*arguments):
+        try:
+            code = main([str(a) for a in arguments])
+        except SystemExit as ended:  # argparse
+            code = ended.code
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return act
+
+
+def saved(text, name="model.onnx", **fields):
+    onnx.save(model(text, **fields), name)
+    return name
+
+
+def files():
+    import pathlib
+
+    return sorted(str(p) for p in pathlib.Path().rglob("*") if p.is_file() and p.suffix != ".onnx")
+
+
+# ---- inspect --------------------------------------------------------------------------------------------
+
+
+def test_inspect_says_how_each_loop_runs(rondel):
+    code, out, _ = rondel("inspect", saved(ROOT))
+    assert code == 0
+    for line in (
+        "x: tensor(float)[n]",
+        "ai.onnx 21",
+        "Loop           1",
+        "loop node 'root' (Loop) (depth 0), ended by a trip count from data",
+        "  state  s: f32[n]",
+        "  stack  m: f32[]",
+        "  runs   natively, as a whole",
+    ):
+        assert line in out, out
+
+
+def test_inspect_says_why_a_loop_runs_step_by_step(rondel):
+    text = """
+    main (float[n] x, int64 most) => (float[k] y) {
+      [grow] y = Loop (most, , x) <
+        body: graph = body (int64 i, bool go, float[a] s) => (bool on, float[b] t) {
+          on = Identity (go)  t = Concat <axis: int = 0> (s, s)
+        }
+      >
+    }"""
+    code, out, _ = rondel("inspect", saved(text))
+    assert code == 0
+    assert "runs   step by step, for shapes as declared: " in out and "changes its shape" in out, out
+
+
+def test_inspect_of_a_loop_that_is_never_run(rondel):
+    text = """
+    main (float[n] x, int64 most) => (float[n] y) {
+      y = Neg (x)
+      z = Loop (most, , x) <
+        body: graph = body (int64 i, bool go, float[n] s) => (bool on, float[n] t) { on = Identity (go)  t = Mul (s, s) }
+      >
+    }"""
+    code, out, _ = rondel("inspect", saved(text))
+    assert code == 0 and "runs   not at all" in out, out
+
+
+def test_inspect_of_what_will_not_run_prints_all_that_is_known(rondel):
+    text = ROOT.replace("t = Mul (s, s)", "t = Frobnicate (s)")
+    code, out, err = rondel("inspect", saved(text))
+    assert code == 3
+    for line in (
+        "x: tensor(float)[n]",
+        "most: tensor(int64)[]",
+        "steps: tensor(float)",
+        "ai.onnx 21",
+        "Frobnicate     1",
+        "loop node 'root' (Loop) (depth 0), ended by a trip count from data",
+        "  state  s: f32[n]",
+        "  stack  m: f32[?]" if "m: f32[?]" in out else "  stack  m",
+    ):
+        assert line in out, out
+    assert err.startswith("error: node 't' (Frobnicate): op Frobnicate of ai.onnx, version 21, is not supported"), err
+
+
+def test_inspect_of_a_scan_that_will_not_run(rondel):
+    text = """
+    main (float[2] a, float[t, 2] xs) => (float[2] b, float[t, 2] ys) {
+      b, ys = Scan <num_scan_inputs: int = 1, body: graph = body (float[2] s, float[2] x) => (float[2] r, float[2] y) {
+        r = Add (s, x)  y = Frobnicate (r)
+      }> (a, xs)
+    }"""
+    code, out, err = rondel("inspect", saved(text))
+    assert code == 3 and "Frobnicate" in err
+    for line in ("(Scan) (depth 0), ended by the extent of its scans", "state  s: f32[2]", "scan   x: f32[2]", "stack  y: f32[2]"):
+        assert line in out, out
+
+
+def test_inspect_of_what_is_wrong_names_the_fault_once(rondel):
+    made = model(ROOT)
+    made.opset_import[0].version = 999
+    onnx.save(made, "new.onnx")
+    code, out, err = rondel("inspect", "new.onnx")
+    assert code == 3 and "ai.onnx 999" in out and "x: tensor(float)[n]" in out
+    assert err.count("\n") == 1 and "999" in err and "newest" in err
+    code, out, err = rondel("inspect", saved("main (float[2] x) => (float[3] y) { [odd] y = MatMul (x, ghost) }"))
+    assert code == 3 and "MatMul" in out and "ghost" in err
+
+
+def test_inspect_of_what_is_no_model(rondel, tmp_path):
+    (tmp_path / "noise.onnx").write_bytes(b"hello, world")
+    for name in ("noise.onnx", "nowhere.onnx", tmp_path):
+        for command in ("inspect", "check"):
+            code, out, err = rondel(command, name)
+            assert code == 1 and out == "" and err.startswith("rondel: ") and err.count("\n") == 1
+
+
+# ---- run ------------------------------------------------------------------------------------------------
+
+GOOD = "main (float[2, k] features, int64 shift) => (float[2, k] y) { one = Cast <to: int = 1> (shift)  [adding] y = Add (features, one) }"
+FED = ("-i", "features=random:f32[2,3]", "-i", "shift=random:i64[]", "-o", "out")
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "code", "words"),
+    [
+        ("main (float[2] x) => (float[2] y) { [strange] y = Frobnicate (x) }", FED, 1, ("strange", "Frobnicate")),
+        ("main (float[2] x) => (float[2] y) { y = com.example.Sum (x) }", FED, 1, ("com.example",)),
+        (GOOD, FED[:2] + FED[4:], 1, ("'shift' is missing", "i64[]")),
+        (GOOD, ("-i", "features=random:f64[2,3]", *FED[2:]), 1, ("features", "f64[2,3]", "f32[2, k]")),
+        (GOOD, ("-i", "features=random:f32[3,3]", *FED[2:]), 1, ("features", "f32[3,3]", "f32[2, k]")),
+        (GOOD, (*FED, "-i", "featurs=random:f32[2,3]"), 1, ("featurs", "features")),
+        (GOOD, (*FED, "-i", "shift=nowhere.npy"), 1, ("nowhere.npy",)),
+        (GOOD, (*FED, "-i", "shift=random:z9[2]"), 2, ("z9",)),
+        (GOOD, (*FED, "-i", "shift"), 2, ("NAME=FILE",)),
+        (GOOD, (*FED, "--max-trips", "-1"), 2, ("--max-trips",)),
+        (GOOD, (*FED, "--deadline", "soon"), 2, ("--deadline", "soon")),
+        (GOOD, (*FED, "--seed", "-1"), 2, ("--seed",)),
+        (GOOD, (*FED, "--max-memory", "8"), 4, ("budget of 8 bytes",)),
+    ],
+)
+def test_failures_write_nothing(rondel, text, arguments, code, words):
+    got, out, err = rondel("run", saved(text), *arguments)
+    assert got == code, err
+    assert out == "" and files() == []
+    for word in words:
+        assert word in err, err
+
+
+def test_truncated_files(rondel, tmp_path):
+    saved(GOOD)
+    whole = (tmp_path / "model.onnx").read_bytes()
+    (tmp_path / "cut.onnx").write_bytes(whole[: len(whole) // 2])
+    code, out, err = rondel("run", "cut.onnx", *FED)
+    assert code == 1 and out == "" and "cut.onnx" in err and files() == []
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz", "pb"])
+def test_inputs_that_are_spoilt(rondel, tmp_path, ending):
+    path = tmp_path / f"x.{ending}"
+    (np.savez if ending == "npz" else np.save)(tmp_path / "good", f32(1, 2))
+    whole = next(tmp_path.glob("good.*")).read_bytes()
+    for spoilt in (b"", b"\xff\xff\xff", whole[:20], whole[: len(whole) - 3]):
+        path.write_bytes(spoilt)
+        code, _, err = rondel("run", saved(GOOD), *FED[:2], "-i", f"shift={path.name}", "-o", "out")
+        assert code == 1 and "shift" in err or path.name in err, err
+        assert not (tmp_path / "out").exists()
+
+
+def test_outputs_are_written_all_or_none(rondel, tmp_path, monkeypatch):
+    text = "main (float[2] x, string[k] s) => (float[2] y, string[k] t, float[2] z) { y = Neg (x)  t = Identity (s)  z = Abs (x) }"
+    np.save("x.npy", f32(1, -2))
+    np.save("s.npy", np.array(["a", "long text"]))
+    feeds = ("-i", "x=x.npy", "-i", "s=s.npy")
+    save, made = np.save, []
+
+    def fails_at_last(*arguments, **fields):
+        made.append(arguments)
+        if len(made) == 3:
+            raise OSError("no space left on device")
+        save(*arguments, **fields)
+
+    monkeypatch.setattr(np, "save", fails_at_last)
+    code, _, err = rondel("run", saved(text), *feeds, "-o", "out")
+    assert code == 1 and "no space left" in err and list((tmp_path / "out").iterdir()) == []
+    monkeypatch.setattr(np, "save", save)
+    assert rondel("run", "model.onnx", *feeds, "-o", "out")[0] == 0
+    assert np.load("out/t.npy").tolist() == ["a", "long text"]
+    assert np.load("out/y.npy").tolist() == [-1, 2]
+
+
+def test_outputs_whose_names_clash_as_files(rondel):
+    made = model("main (float[2] x) => (float[2] y, float[2] z) { y = Neg (x)  z = Abs (x) }")
+    for node, name in zip(made.graph.node, ("a/b", "a_b"), strict=True):
+        node.output[0] = name
+    for output, name in zip(made.graph.output, ("a/b", "a_b"), strict=True):
+        output.name = name
+    onnx.save(made, "model.onnx")
+    np.save("x.npy", f32(1, -2))
+    assert rondel("run", "model.onnx", "-i", "x=x.npy", "-o", "out")[0] == 0
+    assert [np.load(f"out/{name}.npy").tolist() for name in ("a_b", "a_b_2")] == [[-1, 2], [1, 2]]
+
+
+# ---- help -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("inspect",), ("check",)])
+def test_help_teaches(rondel, command):
+    code, out, _ = rondel(*command, "--help")
+    assert code == 0 and "exit codes: 0 " in out
+    assert command == ("check",) or "rondel " + (command[0] if command else "run") + " model.onnx" in out

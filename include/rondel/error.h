@@ -6,9 +6,8 @@
 
 namespace rondel {
 
-/// Whose doing an error is. `caller`: a wrong model, input or option. `unsupported`: a known limit
-/// of ours. `internal`: a bug. The last three are about a run that was stopped: by its budget of
-/// memory or trips (or because no memory is large enough), by its deadline, by its terminate flag.
+/// Whose doing an error is. `caller`: a wrong model or input. `unsupported`: a known limit of
+/// ours. `internal`: a bug. The last three are about a run that was stopped.
 enum class Blame { caller, unsupported, internal, limit, deadline, cancelled };
 
 /// Every error Rondel throws. The message names the node, the op, the types and shapes, what was

@@ -46,14 +46,11 @@ class RONDEL_API Tensor {
  public:
   /// No tensor; `defined()` is false.
   Tensor() = default;
-  /// A new block, contents unspecified (strings: empty). Throws Error: `caller` for a negative
-  /// extent or a size beyond 64 bits, `limit` where the system has no memory for it.
+  /// A new block, contents unspecified (strings: empty).
   Tensor(DType dtype, Shape shape);
   /// A block that belongs to somebody else, kept alive by `owner`. `strides` in elements.
   Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner);
 
-  /// A copy of `values`, in row-major order; throws std::invalid_argument where they do not fill
-  /// the shape.
   template <class T> static Tensor from(Shape shape, std::span<const T> values);
   template <class T> static Tensor from(Shape shape, std::initializer_list<T> values) {
     return from<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
@@ -82,7 +79,7 @@ class RONDEL_API Tensor {
   Tensor reshaped(Shape shape) const;
   /// Another view of the same block: `offset` elements further, other extents and strides.
   Tensor strided(std::int64_t offset, Shape shape, Shape strides) const;
-  /// Slice `index` along `axis`, both counted from 0; the axis goes.
+  /// Slice `index` along `axis`; the axis goes.
   Tensor at(std::int64_t axis, std::int64_t index) const;
   /// Itself when contiguous, else a contiguous copy.
   Tensor packed() const;

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 
-#include <omp.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <map>
@@ -24,21 +23,6 @@ const dnnl::engine& engine() {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
   return cpu;
 }
-
-/// oneDNN asks OpenMP how many threads it may use, when a primitive is made and when it runs; the
-/// answer is kept by calling thread. 0 leaves it as it is: a thread a core.
-class ThreadScope {
- public:
-  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
-    if (threads > 0) omp_set_num_threads(threads);
-  }
-  ~ThreadScope() { omp_set_num_threads(before_); }
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
-
- private:
-  const int before_;
-};
 
 memory::desc row_major(const Shape& shape) {
   return {memory::dims(shape.begin(), shape.end()), memory::data_type::f32,
@@ -113,7 +97,6 @@ void FastConv::operator()(KernelCall& call) const {
   const Tensor x = call.packed(0), w = call.packed(1);
   const Tensor bias = call.has(2) ? call.packed(2) : Tensor();
   const Tensor y = call.make(0, DType::f32, y_shape);
-  const ThreadScope threads(call.threads);
   const auto ready = cache_->get(spec_, x.shape(), w.shape(), bias.defined(), y_shape);
   if (!ready) return conv(call, spec_);
   const auto bytes = static_cast<std::int64_t>(ready->scratch.get_size());

@@ -33,9 +33,6 @@ class KernelCall {
   Tensor scratch(DType dtype, Shape shape) const { return allocate_(dtype, std::move(shape)); }
   void set(std::size_t j, Value v) { outputs_[j] = std::move(v); }
 
-  /// Threads that a borrowed kernel may use; 0: as many as there are cores.
-  int threads = 0;
-
   /// Non-zero: the run is to end; long kernels look at it now and then and return early.
   const std::atomic<std::int32_t>* stop = nullptr;
   bool stopping() const { return stop != nullptr && stop->load(std::memory_order_relaxed) != 0; }

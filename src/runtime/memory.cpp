@@ -123,9 +123,9 @@ struct Memory::Strings {
     claim(bytes);
     try {
       strings.resize(count);
-    } catch (...) {
+    } catch (const std::exception&) {  // bad_alloc, or length_error
       pool->unclaim(claimed);
-      throw;
+      throw_error(Blame::limit, fmt::format("the system has no memory for {} strings", count));
     }
   }
   ~Strings() { pool->unclaim(claimed); }

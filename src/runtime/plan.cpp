@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "kernels/threads.h"
 
 #include <algorithm>
 
@@ -218,7 +219,7 @@ void KernelStep::run(Frame& frame, StepState*) const {
   };
   kernels::KernelCall call(values, results, allocate);
   call.stop = &frame.run().stop;
-  call.threads = frame.run().threads;
+  const kernels::ThreadScope threads(frame.run().threads);
   try {
     kernel(call);
   } catch (const Error& e) { throw Error(e.blame(), source + ": " + e.what()); }

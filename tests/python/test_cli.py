@@ -96,10 +96,10 @@ def test_inspect_of_what_will_not_run_prints_all_that_is_known(rondel):
         "most: tensor(int64)[]",
         "steps: tensor(float)",
         "ai.onnx 21",
-        "Frobnicate     1",
+        "Frobnicate      1",
         "loop node 'root' (Loop) (depth 0), ended by a trip count from data",
         "  state  s: f32[n]",
-        "  stack  m: f32[?]" if "m: f32[?]" in out else "  stack  m",
+        "  stack  m: f32[...]",
     ):
         assert line in out, out
     assert err.startswith("error: node 't' (Frobnicate): op Frobnicate of ai.onnx, version 21, is not supported"), err

@@ -1,0 +1,19 @@
+#pragma once
+
+namespace rondel::kernels {
+
+/// How many threads borrowed kernels may use on this thread while the scope lasts; 0: as many as
+/// there are cores. oneDNN asks OpenMP, when a primitive is made and when it runs, and OpenMP keeps
+/// the answer by calling thread.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads);
+  ~ThreadScope();
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  int before_ = 0;  ///< 0: nothing was set
+};
+
+}  // namespace rondel::kernels

@@ -1,0 +1,88 @@
+#include "runtime/memory.h"
+
+#include "base/error.h"
+#include "runtime/stack.h"
+
+namespace rondel::runtime {
+namespace {
+
+const std::string long_text(1000, 'x');
+
+Blame blame_of(const auto& act) {
+  try {
+    act();
+  } catch (const Error& e) { return e.blame(); }
+  ADD_FAILURE() << "nothing is thrown";
+  return Blame::internal;
+}
+
+TEST(Memory, WhatNoMemoryHoldsIsALimit) {
+  Memory memory(std::size_t{1} << 30);
+  for (const Shape& shape : {Shape{std::int64_t{1} << 62}, Shape{std::int64_t{1} << 40, 1 << 30}})
+    for (const DType t : {DType::f32, DType::string})
+      EXPECT_EQ(blame_of([&] { memory.allocate(t, shape); }), Blame::limit);
+  EXPECT_EQ(memory.in_use(), 0U);
+}
+
+TEST(Memory, StringsThatCannotBeMadeClaimNothing) {
+  Memory memory(std::size_t(-1));
+  // A claim that the budget allows and no allocator gives.
+  EXPECT_EQ(blame_of([&] { memory.allocate(DType::string, {std::int64_t{1} << 57}); }),
+            Blame::limit);
+  EXPECT_EQ(memory.in_use(), 0U);
+}
+
+TEST(Memory, TextIsCountedOnceABlockAndGivenBack) {
+  Memory memory(1 << 20);
+  {
+    const Tensor t = memory.allocate(DType::string, {2, 3});
+    const std::size_t objects = memory.in_use();
+    EXPECT_EQ(objects, 6 * sizeof(std::string));
+    t.data_as<std::string>()[0] = "short";
+    t.data_as<std::string>()[4] = long_text;
+    memory.count_text(t);
+    const std::size_t counted = memory.in_use();
+    EXPECT_GE(counted, objects + long_text.size());
+    EXPECT_LE(counted, objects + 2 * long_text.size());
+    memory.count_text(Value(Sequence{DType::string, std::make_shared<std::vector<Tensor>>(2, t)}));
+    memory.count_text(t.at(0, 1));
+    EXPECT_EQ(memory.in_use(), counted);
+  }
+  EXPECT_EQ(memory.in_use(), 0U);
+}
+
+TEST(Memory, TextOfOthersIsNotCounted) {
+  Memory memory(1 << 20);
+  memory.count_text(Tensor::from<std::string>({1}, {long_text}));
+  memory.count_text(Tensor::from<float>({1}, {1.0F}));
+  EXPECT_EQ(memory.in_use(), 0U);
+}
+
+TEST(Memory, TextBeyondTheBudgetIsALimit) {
+  Memory memory(2000);
+  {
+    const Tensor t = memory.allocate(DType::string, {3});
+    for (int i = 0; i < 3; ++i) t.data_as<std::string>()[i] = long_text;
+    EXPECT_EQ(blame_of([&] { memory.count_text(t); }), Blame::limit);
+  }
+  EXPECT_EQ(memory.in_use(), 0U);
+}
+
+TEST(Memory, StacksCountTheTextOfTheirItems) {
+  const Tensor item = Tensor::from<std::string>({1}, {long_text});
+  for (const std::optional<std::int64_t> trips : {std::optional<std::int64_t>(10), {}}) {
+    Memory memory(1 << 20);
+    {
+      Stack stack(memory, "item 'a'", 0, false, std::nullopt, trips);
+      for (std::int64_t t = 0; t < 10; ++t) stack.put(t, item);
+      EXPECT_GE(memory.in_use(), 10 * long_text.size());
+      const Tensor whole = stack.finish(10);
+      EXPECT_EQ(whole.data_as<std::string>()[9], long_text);
+      EXPECT_GE(memory.in_use(), 10 * long_text.size());
+    }
+    EXPECT_EQ(memory.in_use(), 0U);
+  }
+}
+
+}  // namespace
+}  // namespace rondel::runtime

@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "runtime/stack.h"
 
+#include <gtest/gtest.h>
+
 namespace rondel::runtime {
 namespace {
 

@@ -71,7 +71,8 @@ TEST(Loop, ScalarsMayHaveOneAxis) {
       "g (int64[1] m, bool[1] k, float[2] x) => (float[2] y) { y = Loop <body = "
       "b (int64[1] i, bool[1] c, float[2] s) => (bool[1] c2, float[2] s2) "
       "{ c2 = Identity(c) s2 = Add(s, s) }> (m, k, x) }");
-  EXPECT_EQ(ops_of(i.graph), "reshape reshape loop(reshape reshape identity add reshape)");
+  EXPECT_EQ(ops_of(i.graph),
+            "one_element one_element loop(reshape reshape identity add one_element)");
   EXPECT_THAT(graph_error(21,
                           "g (int64[2] m, float[2] x) => (float[2] y) { y = Loop <body = "
                           "b (int64 i, bool c, float[2] s) => (bool c, float[2] s2) "
@@ -235,7 +236,7 @@ TEST(If, BecomesTheIf) {
       "g (bool[1] c, float[2] x) => (float y) { y = If <then_branch = a () => (float[2] p) "
       "{ p = Neg(x) }, else_branch = b () => (float[1, 2] q) "
       "{ z = Constant <value_ints = [0]> () q = Unsqueeze(x, z) }> (c) }");
-  EXPECT_EQ(ops_of(i.graph), "reshape if(neg | unsqueeze)");
+  EXPECT_EQ(ops_of(i.graph), "one_element if(neg | unsqueeze)");
   EXPECT_EQ(output_type(i), "f32[...]");
 }
 

@@ -2,6 +2,7 @@
 #include "frontends/onnx/import.h"
 #include "ir/graph.h"
 #include "session/loop_builder.h"
+#include "session/options.h"
 #include "session/plan_builder.h"
 #include "session/ports.h"
 
@@ -121,10 +122,6 @@ ModelReport report(onnx::Survey survey, const SessionOptions& o) {
   return r;
 }
 
-onnx::ImportOptions options_of(const SessionOptions& o) {
-  return {o.loop_cond, o.external_data_dir};
-}
-
 }  // namespace
 
 bool ModelReport::runs() const {
@@ -133,11 +130,11 @@ bool ModelReport::runs() const {
 }
 
 ModelReport inspect(const std::filesystem::path& model, const SessionOptions& o) {
-  return report(onnx::survey_file(model, options_of(o)), o);
+  return report(onnx::survey_file(model, session::import_options(o)), o);
 }
 
 ModelReport inspect(std::span<const std::byte> model, const SessionOptions& o) {
-  return report(onnx::survey_bytes(model, options_of(o)), o);
+  return report(onnx::survey_bytes(model, session::import_options(o)), o);
 }
 
 const char* version() { return RONDEL_VERSION; }

@@ -5,6 +5,7 @@
 #include "ir/text.h"
 #include "session/code.h"
 #include "session/from_graph.h"
+#include "session/options.h"
 #include "session/plan_builder.h"
 #include "session/ports.h"
 #include "session/watchdog.h"
@@ -20,16 +21,6 @@ using session::Execution;
 
 Execution execution_of(const SessionOptions& o) {
   return o.jit ? session::execution_from_environment(Execution::tiered) : Execution::interpreter;
-}
-
-onnx::ImportOptions import_options(const SessionOptions& o) {
-  require(o.loop_cond == "spec" || o.loop_cond == "honour",
-          "SessionOptions.loop_cond is '{}'; expected 'spec' or 'honour'", o.loop_cond);
-  require(o.max_trips >= 0, "SessionOptions.max_trips is {}; expected 0 or more", o.max_trips);
-  require(o.intra_op_num_threads >= 0,
-          "SessionOptions.intra_op_num_threads is {}; expected 0 (one a core) or more",
-          o.intra_op_num_threads);
-  return {o.loop_cond, o.external_data_dir};
 }
 
 /// The same graph with a symbol of its own for every extent of every input, for inputs whose
@@ -75,7 +66,7 @@ Value owned(Value v) {
 
 struct Session::Impl {
   Impl(ir::Graph g, ModelInfo i, const SessionOptions& o)
-      : options(o), info(std::move(i)), graph(std::move(g)),
+      : options(session::checked(o)), info(std::move(i)), graph(std::move(g)),
         code(std::make_shared<session::Code>(execution_of(o))), memory(o.max_memory_bytes) {
     const auto& root = graph.root();
     for (std::size_t i = 0; i < root.params.size(); ++i) {
@@ -192,9 +183,9 @@ struct Session::Impl {
 };
 
 Session::Session(const std::filesystem::path& model, const SessionOptions& o)
-    : impl_(std::make_unique<Impl>(onnx::import_file(model, import_options(o)), o)) {}
+    : impl_(std::make_unique<Impl>(onnx::import_file(model, session::import_options(o)), o)) {}
 Session::Session(std::span<const std::byte> model, const SessionOptions& o)
-    : impl_(std::make_unique<Impl>(onnx::import_bytes(model, import_options(o)), o)) {}
+    : impl_(std::make_unique<Impl>(onnx::import_bytes(model, session::import_options(o)), o)) {}
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;

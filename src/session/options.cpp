@@ -1,0 +1,21 @@
+#include "session/options.h"
+
+#include "base/error.h"
+
+namespace rondel::session {
+
+const SessionOptions& checked(const SessionOptions& o) {
+  require(o.loop_cond == "spec" || o.loop_cond == "honour",
+          "SessionOptions.loop_cond is '{}'; expected 'spec' or 'honour'", o.loop_cond);
+  require(o.max_trips >= 0, "SessionOptions.max_trips is {}; expected 0 or more", o.max_trips);
+  require(o.intra_op_num_threads >= 0,
+          "SessionOptions.intra_op_num_threads is {}; expected 0 (one a core) or more",
+          o.intra_op_num_threads);
+  return o;
+}
+
+onnx::ImportOptions import_options(const SessionOptions& o) {
+  return {checked(o).loop_cond, o.external_data_dir};
+}
+
+}  // namespace rondel::session

@@ -1,0 +1,144 @@
+#include "onnx/models.h"
+
+#include <rondel/session.h>
+
+#include <gmock/gmock.h>
+
+/// What bad input gets from the public C++ names; the package and the command line have tests of
+/// their own (tests/python/test_errors.py, test_misuse.py, test_cli.py).
+namespace rondel {
+namespace {
+
+using onnx::error_of;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* adding =
+    "g (float[2, k] x, int64 n) => (float[2, k] y) "
+    "{ m = Cast <to = 1> (n)  [sum] y = Add(x, m) }";
+
+std::string bytes_of(const std::string& text) {
+  return onnx::model_of(21, text).SerializeAsString();
+}
+std::span<const std::byte> span_of(const std::string& bytes) {
+  return std::as_bytes(std::span(bytes.data(), bytes.size()));
+}
+Session session_of(const std::string& text, const SessionOptions& options = {}) {
+  const std::string bytes = bytes_of(text);
+  return Session(span_of(bytes), options);
+}
+
+const Tensor x = Tensor::from<float>({2, 1}, {1, 2});
+const Tensor n = Tensor::scalar<std::int64_t>(3);
+
+std::string feed_error(const std::map<std::string, Value>& feeds) {
+  const Session s = session_of(adding);
+  std::string text = error_of([&] { s.run(feeds); });
+  // A session outlives a bad run.
+  EXPECT_EQ(s.run({{"x", x}, {"n", n}}).at("y").tensor().data_as<float>()[1], 5);
+  return text;
+}
+
+TEST(Faces, Feeds) {
+  EXPECT_THAT(feed_error({{"x", x}}), HasSubstr("input 'n' is missing; expected i64[]"));
+  EXPECT_THAT(feed_error({{"x", x}, {"n", n}, {"z", n}}),
+              HasSubstr("there is no input 'z'; the inputs are 'x', 'n'"));
+  EXPECT_THAT(feed_error({{"x", n}, {"n", n}}),
+              HasSubstr("input 'x' is i64[]; expected f32[2, k]"));
+  EXPECT_THAT(feed_error({{"x", Tensor(DType::f32, {3, 1})}, {"n", n}}),
+              HasSubstr("input 'x' is f32[3,1]; expected f32[2, k]"));
+  EXPECT_THAT(feed_error({{"x", Value()}, {"n", n}}), HasSubstr("input 'x' is empty"));
+  EXPECT_THAT(feed_error({{"x", Sequence()}, {"n", n}}), HasSubstr("input 'x' is seq of 0 f32"));
+}
+
+TEST(Faces, ItemsOfFedSequences) {
+  const Session s = session_of("g (seq(float[2]) q) => (int64 y) { y = SequenceLength(q) }");
+  auto items = std::make_shared<std::vector<Tensor>>(2, Tensor(DType::f32, {2}));
+  items->at(1) = Tensor(DType::f32, {3});
+  EXPECT_THAT(error_of([&] {
+                s.run({{"q", Sequence{DType::f32, items}}});
+              }),
+              HasSubstr("item 1 of input 'q' is f32[3]; expected f32[2]"));
+}
+
+TEST(Faces, OutputsAskedFor) {
+  const std::vector<std::string> wanted{"z"};
+  EXPECT_THAT(error_of([&] {
+                session_of(adding).run(wanted, {{"x", x}, {"n", n}});
+              }),
+              HasSubstr("there is no output 'z'; the outputs are 'y'"));
+}
+
+TEST(Faces, OptionsOutOfRange) {
+  SessionOptions trips, threads, cond;
+  trips.max_trips = -1;
+  threads.intra_op_num_threads = -2;
+  cond.loop_cond = "maybe";
+  for (const auto& [options, text] :
+       {std::pair(trips, "SessionOptions.max_trips is -1; expected 0 or more"),
+        std::pair(threads, "SessionOptions.intra_op_num_threads is -2; expected 0"),
+        std::pair(cond, "SessionOptions.loop_cond is 'maybe'; expected 'spec' or 'honour'")}) {
+    EXPECT_THAT(error_of([&] { session_of(adding, options); }), HasSubstr(text));
+    EXPECT_THAT(error_of([&] { inspect(span_of(bytes_of(adding)), options); }), HasSubstr(text));
+  }
+  RunOptions late;
+  late.deadline = -1;
+  EXPECT_THAT(error_of([&] {
+                session_of(adding).run({{"x", x}, {"n", n}}, late);
+              }),
+              HasSubstr("RunOptions.deadline is -1"));
+}
+
+constexpr const char* counting = R"(
+  g (int64 most, float[2] x) => (float[2] y, float[a] items) {
+    [count] y, items = Loop (most, , x) <body = b (int64 i, bool go, float[2] s)
+        => (bool on, float[2] t, float item) {
+      on = Identity (go)  t = OP (s, s)  item = ReduceSum <keepdims = 0> (t) }> })";
+
+std::string counting_with(const std::string& op) {
+  std::string text = counting;
+  return text.replace(text.find("OP"), 2, op);
+}
+
+TEST(Faces, InspectSaysHowLoopsRun) {
+  const ModelReport r = inspect(span_of(bytes_of(counting_with("Add"))));
+  ASSERT_TRUE(r.runs());
+  ASSERT_EQ(r.loops.size(), 1U);
+  EXPECT_EQ(r.loops[0].name, "node 'count' (Loop)");
+  EXPECT_EQ(r.loops[0].execution, "natively, as a whole");
+  EXPECT_THAT(r.loops[0].states, ElementsAre("s: f32[2]"));
+}
+
+TEST(Faces, InspectOfWhatWillNotRunSaysWhatTheFileSays) {
+  const ModelReport r = inspect(span_of(bytes_of(counting_with("Frobnicate"))));
+  EXPECT_FALSE(r.runs());
+  ASSERT_EQ(r.findings.size(), 1U);
+  EXPECT_THAT(r.findings[0].message, HasSubstr("op Frobnicate of ai.onnx, version 21"));
+  ASSERT_EQ(r.inputs.size(), 2U);
+  EXPECT_EQ(r.inputs[1].type, "tensor(float)");
+  EXPECT_EQ(r.outputs.size(), 2U);
+  EXPECT_EQ(r.opsets.at("ai.onnx"), 21);
+  EXPECT_EQ(r.op_counts.at("Frobnicate"), 1);
+  ASSERT_EQ(r.loops.size(), 1U);
+  EXPECT_EQ(r.loops[0].source, "Loop");
+  EXPECT_EQ(r.loops[0].bound, "a trip count from data");
+  EXPECT_THAT(r.loops[0].states, ElementsAre("s: f32[2]"));
+  EXPECT_THAT(r.loops[0].stacks, ElementsAre("item: f32[]"));
+  EXPECT_EQ(r.loops[0].execution, "");
+}
+
+TEST(Faces, InspectNamesAFaultOnce) {
+  onnx::pb::ModelProto m = onnx::model_of(21, adding);
+  m.mutable_opset_import(0)->set_version(999);
+  const std::string newer = m.SerializeAsString();
+  const ModelReport r = inspect(span_of(newer));
+  ASSERT_EQ(r.findings.size(), 1U);
+  EXPECT_THAT(r.findings[0].message, AllOf(HasSubstr("version 999"), HasSubstr("newest")));
+  EXPECT_EQ(r.inputs.size(), 2U);
+  EXPECT_THAT(error_of([&] { inspect(span_of(newer.substr(0, 20))); }),
+              HasSubstr("not an ONNX model"));
+}
+
+}  // namespace
+}  // namespace rondel

@@ -1,7 +1,6 @@
 // The bindings, kept small: tensors cross as addresses and shapes, NumPy's side is in Python.
-#include <rondel/session.h>
+#include "bindings.h"
 
-#include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -13,6 +12,38 @@
 
 namespace nb = nanobind;
 using namespace rondel;
+
+namespace rondel::python {
+
+nb::object unpack(const Value& v) {
+  if (v.is_sequence()) {
+    nb::list items;
+    for (const Tensor& t : *v.sequence().items) items.append(unpack(t));
+    return nb::make_tuple("sequence", items);
+  }
+  if (v.is_optional())
+    return v.optional().held ? unpack(*v.optional().held) : nb::object(nb::none());
+  if (!v.is_tensor()) return nb::none();
+  const Tensor& t = v.tensor();
+  const std::string dtype(name(t.dtype()));
+  const auto count = static_cast<std::size_t>(t.size());
+  if (t.dtype() == DType::string) {
+    nb::list items;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string& s = t.data_as<std::string>()[i];
+      items.append(nb::bytes(s.data(), s.size()));
+    }
+    return nb::make_tuple("tensor", dtype, nb::cast(t.shape()), items);
+  }
+  auto* held = new Tensor(t);
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
+  const std::size_t bytes = count * byte_size(t.dtype());
+  return nb::make_tuple("tensor", dtype, nb::cast(t.shape()),
+                        nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
+                            static_cast<std::uint8_t*>(t.data()), {bytes}, owner)));
+}
+
+}  // namespace rondel::python
 
 namespace {
 
@@ -56,35 +87,6 @@ Value sequence_of(const std::string& dtype, const std::vector<Value>& items) {
   return Sequence{t, std::make_shared<const std::vector<Tensor>>(std::move(tensors))};
 }
 
-/// ("tensor", dtype, shape, bytes or list), ("sequence", [..]), ("optional", None or ...).
-nb::object unpack(const Value& v) {
-  if (v.is_sequence()) {
-    nb::list items;
-    for (const Tensor& t : *v.sequence().items) items.append(unpack(t));
-    return nb::make_tuple("sequence", items);
-  }
-  if (v.is_optional())
-    return v.optional().held ? unpack(*v.optional().held) : nb::object(nb::none());
-  if (!v.is_tensor()) return nb::none();
-  const Tensor& t = v.tensor();
-  const std::string dtype(name(t.dtype()));
-  const auto count = static_cast<std::size_t>(t.size());
-  if (t.dtype() == DType::string) {
-    nb::list items;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::string& s = t.data_as<std::string>()[i];
-      items.append(nb::bytes(s.data(), s.size()));
-    }
-    return nb::make_tuple("tensor", dtype, nb::cast(t.shape()), items);
-  }
-  auto* held = new Tensor(t);
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
-  const std::size_t bytes = count * byte_size(t.dtype());
-  return nb::make_tuple("tensor", dtype, nb::cast(t.shape()),
-                        nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
-                            static_cast<std::uint8_t*>(t.data()), {bytes}, owner)));
-}
-
 /// RunOptions with a flag of its own, which any thread may set.
 struct PyRunOptions {
   std::optional<double> deadline;
@@ -110,7 +112,7 @@ nb::list run(const Session& s, const std::vector<std::string>& outputs,
     results = s.run(outputs, feeds, o);
   }
   nb::list unpacked;
-  for (const Value& v : results) unpacked.append(unpack(v));
+  for (const Value& v : results) unpacked.append(python::unpack(v));
   return unpacked;
 }
 
@@ -269,4 +271,5 @@ NB_MODULE(_rondel, m) {
   m.def("inspect", [](const std::filesystem::path& p, const SessionOptions& o) {
     return report(inspect(p, o));
   });
+  python::bind_network(m);
 }

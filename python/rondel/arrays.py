@@ -30,12 +30,24 @@ def numpy_dtype(name: str) -> np.dtype:
     """The NumPy dtype of one of ours."""
     if name in _NUMPY:
         return np.dtype(_NUMPY[name])
+    if name == "str":
+        return np.dtype(object)
     try:
         import ml_dtypes
 
         return np.dtype(getattr(ml_dtypes, _EXTENDED[name]))
     except ImportError:
         return np.dtype("uint16" if name == "bf16" else "uint8")
+
+
+def dtype_name(dtype: np.dtype) -> str:
+    """Our name of a NumPy dtype."""
+    if dtype.kind in "OUS":
+        return "str"
+    name = _NAME_OF.get(dtype.newbyteorder("=").name)
+    if name is None:
+        raise CallerError(f"NumPy dtype {dtype}, which no tensor has")
+    return name
 
 
 def element_name(onnx_type: str) -> str:
@@ -62,9 +74,10 @@ def to_value(x, what: str, expected: str):
     array = _array(x, what, expected)
     if array.dtype.kind in "OUS":
         return _rondel.tensor_of_strings(list(array.shape), _texts(array, what, expected))
-    name = _NAME_OF.get(array.dtype.newbyteorder("=").name)
-    if name is None:
-        raise CallerError(f"{what} has NumPy dtype {array.dtype}, which no tensor has; expected {expected}")
+    try:
+        name = dtype_name(array.dtype)
+    except CallerError as error:
+        raise CallerError(f"{what} has {error}; expected {expected}") from None
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
     if name in _WIDE:
         array = np.asarray(array.astype(_WIDE[name]), order="C")

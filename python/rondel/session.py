@@ -98,8 +98,19 @@ class InferenceSession:
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **_):
         if providers is not None:
             _warn_of_unknown(providers)
-        self._options = checked_options(sess_options, SessionOptions, "sess_options")
-        self._session = _rondel.Session(model_source(path_or_bytes), self._options)
+        options = checked_options(sess_options, SessionOptions, "sess_options")
+        self._begin(_rondel.Session(model_source(path_or_bytes), options), options)
+
+    @classmethod
+    def of(cls, session, options):
+        """Of an engine's session: what a network builds."""
+        made = cls.__new__(cls)
+        made._begin(session, options)
+        return made
+
+    def _begin(self, session, options):
+        self._options = options
+        self._session = session
         ports = self._session.inputs()
         self._inputs = [Port(p) for p in ports if not p.has_default]
         self._overridable = [Port(p) for p in ports if p.has_default]

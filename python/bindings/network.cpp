@@ -1,0 +1,183 @@
+#include "network_types.h"
+
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+namespace nb = nanobind;
+using namespace rondel::network;
+
+namespace rondel::python {
+namespace {
+
+// What a network owns is handed out by reference: rondel/network keeps the network beside it.
+constexpr auto owned = nb::rv_policy::reference;
+
+void bind_tensor(nb::module_& m) {
+  nb::class_<ITensor>(m, "ITensor")
+      .def_prop_rw("name", &ITensor::getName, &ITensor::setName)
+      .def_prop_rw("shape", &ITensor::getDimensions, &ITensor::setDimensions)
+      .def_prop_rw("dtype", &ITensor::getType, &ITensor::setType)
+      .def_prop_ro("is_network_input", &ITensor::isNetworkInput)
+      .def_prop_ro("is_network_output", &ITensor::isNetworkOutput)
+      .def("set_dimension_name", &ITensor::setDimensionName)
+      .def("get_dimension_name", &ITensor::getDimensionName);
+}
+
+void bind_layer(nb::module_& m) {
+  nb::class_<ILayer>(m, "ILayer")
+      .def_prop_ro("layer_type", &ILayer::getType)
+      .def_prop_rw("name", &ILayer::getName, &ILayer::setName)
+      .def_prop_rw("metadata", &ILayer::getMetadata, &ILayer::setMetadata)
+      .def_prop_ro("num_inputs", &ILayer::getNbInputs)
+      .def_prop_ro("num_outputs", &ILayer::getNbOutputs)
+      .def("get_input", &ILayer::getInput, owned)
+      .def("get_output", &ILayer::getOutput, owned)
+      .def("set_input", &ILayer::setInput)
+      .def("set_output_type", &ILayer::setOutputType)
+      .def("get_output_type", &ILayer::getOutputType)
+      .def("output_type_is_set", &ILayer::outputTypeIsSet)
+      .def("reset_output_type", &ILayer::resetOutputType)
+      .def_prop_rw("precision", &ILayer::getPrecision, &ILayer::setPrecision)
+      .def_prop_ro("precision_is_set", &ILayer::precisionIsSet)
+      .def("reset_precision", &ILayer::resetPrecision);
+}
+
+void bind_loop(nb::module_& m) {
+  nb::class_<ILoop>(m, "ILoop")
+      .def_prop_rw("name", &ILoop::getName, &ILoop::setName)
+      .def("add_recurrence", &ILoop::addRecurrence, owned)
+      .def("add_trip_limit", &ILoop::addTripLimit, owned)
+      .def("add_iterator", &ILoop::addIterator, owned)
+      .def("add_loop_output", &ILoop::addLoopOutput, owned);
+  nb::class_<ILoopBoundaryLayer, ILayer>(m, "ILoopBoundaryLayer")
+      .def_prop_ro("loop", &ILoopBoundaryLayer::getLoop, owned);
+  nb::class_<IRecurrenceLayer, ILoopBoundaryLayer>(m, "IRecurrenceLayer");
+  nb::class_<ITripLimitLayer, ILoopBoundaryLayer>(m, "ITripLimitLayer")
+      .def_prop_ro("kind", &ITripLimitLayer::getTripLimit);
+  nb::class_<IIteratorLayer, ILoopBoundaryLayer>(m, "IIteratorLayer")
+      .def_prop_rw("axis", &IIteratorLayer::getAxis, &IIteratorLayer::setAxis)
+      .def_prop_rw("reverse", &IIteratorLayer::getReverse, &IIteratorLayer::setReverse);
+  nb::class_<ILoopOutputLayer, ILoopBoundaryLayer>(m, "ILoopOutputLayer")
+      .def_prop_ro("kind", &ILoopOutputLayer::getLoopOutput)
+      .def_prop_rw("axis", &ILoopOutputLayer::getAxis, &ILoopOutputLayer::setAxis);
+}
+
+void bind_conditional(nb::module_& m) {
+  nb::class_<IIfConditional>(m, "IIfConditional")
+      .def_prop_rw("name", &IIfConditional::getName, &IIfConditional::setName)
+      .def("set_condition", &IIfConditional::setCondition, owned)
+      .def("add_input", &IIfConditional::addInput, owned)
+      .def("add_output", &IIfConditional::addOutput, owned);
+  nb::class_<IIfConditionalBoundaryLayer, ILayer>(m, "IIfConditionalBoundaryLayer")
+      .def_prop_ro("conditional", &IIfConditionalBoundaryLayer::getConditional, owned);
+  nb::class_<IConditionLayer, IIfConditionalBoundaryLayer>(m, "IConditionLayer");
+  nb::class_<IIfConditionalInputLayer, IIfConditionalBoundaryLayer>(m, "IIfConditionalInputLayer");
+  nb::class_<IIfConditionalOutputLayer, IIfConditionalBoundaryLayer>(m,
+                                                                     "IIfConditionalOutputLayer");
+}
+
+using N = INetworkDefinition;
+
+IConcatenationLayer* add_concatenation(N& n, const std::vector<ITensor*>& inputs) {
+  return n.addConcatenation(inputs.data(), static_cast<std::int32_t>(inputs.size()));
+}
+
+IEinsumLayer* add_einsum(N& n, const std::vector<ITensor*>& inputs, const char* equation) {
+  return n.addEinsum(inputs.data(), static_cast<std::int32_t>(inputs.size()), equation);
+}
+
+IConstantLayer* add_constant(N& n, const Dims& shape, const PyWeights& w) {
+  return n.addConstant(shape, weights_of(w));
+}
+
+IConvolutionLayer* add_convolution_nd(N& n, ITensor& input, std::int64_t maps, const Dims& window,
+                                      const PyWeights& kernel, const PyWeights& bias) {
+  return n.addConvolutionNd(input, maps, window, weights_of(kernel), weights_of(bias));
+}
+
+IScaleLayer* add_scale(N& n, ITensor& input, ScaleMode mode, const PyWeights& shift,
+                       const PyWeights& scale, const PyWeights& power) {
+  return n.addScale(input, mode, weights_of(shift), weights_of(scale), weights_of(power));
+}
+
+IScaleLayer* add_scale_nd(N& n, ITensor& input, ScaleMode mode, const PyWeights& shift,
+                          const PyWeights& scale, const PyWeights& power, std::int32_t axis) {
+  return n.addScaleNd(input, mode, weights_of(shift), weights_of(scale), weights_of(power), axis);
+}
+
+void bind_adding(nb::class_<N>& c) {
+  c.def("add_input", &N::addInput, owned)
+      .def("add_constant", &add_constant, owned)
+      .def("add_elementwise", &N::addElementWise, owned)
+      .def("add_unary", &N::addUnary, owned)
+      .def("add_activation", &N::addActivation, owned)
+      .def("add_matrix_multiply", &N::addMatrixMultiply, owned)
+      .def("add_reduce", &N::addReduce, owned)
+      .def("add_shuffle", &N::addShuffle, owned)
+      .def("add_slice", &N::addSlice, owned)
+      .def("add_concatenation", &add_concatenation, owned)
+      .def("add_gather", &N::addGather, owned)
+      .def("add_gather_v2", &N::addGatherV2, owned)
+      .def("add_select", &N::addSelect, owned)
+      .def("add_shape", &N::addShape, owned)
+      .def("add_cast", &N::addCast, owned)
+      .def("add_identity", &N::addIdentity, owned)
+      .def("add_fill", &N::addFill, owned)
+      .def("add_softmax", &N::addSoftMax, owned)
+      .def("add_topk", &N::addTopK, owned)
+      .def("add_convolution_nd", &add_convolution_nd, owned)
+      .def("add_pooling_nd", &N::addPoolingNd, owned)
+      .def("add_normalization", &N::addNormalization, owned)
+      .def("add_scale", &add_scale, owned)
+      .def("add_scale_nd", &add_scale_nd, owned)
+      .def("add_one_hot", &N::addOneHot, owned)
+      .def("add_non_zero", &N::addNonZero, owned)
+      .def("add_scatter", &N::addScatter, owned)
+      .def("add_einsum", &add_einsum, owned)
+      .def("add_cumulative", &N::addCumulative, owned)
+      .def("add_squeeze", &N::addSqueeze, owned)
+      .def("add_unsqueeze", &N::addUnsqueeze, owned)
+      .def("add_assertion", &N::addAssertion, owned)
+      .def("add_quantize", &N::addQuantize, owned)
+      .def("add_dequantize", &N::addDequantize, owned)
+      .def("add_padding_nd", &N::addPaddingNd, owned)
+      .def("add_resize", &N::addResize, owned)
+      .def("add_loop", &N::addLoop, owned)
+      .def("add_if_conditional", &N::addIfConditional, owned);
+}
+
+void bind_definition(nb::module_& m) {
+  nb::class_<N> c(m, "INetworkDefinition");
+  c.def(nb::init<>())
+      .def_prop_rw("name", &N::getName, &N::setName)
+      .def("mark_output", &N::markOutput)
+      .def("unmark_output", &N::unmarkOutput)
+      .def_prop_ro("num_layers", &N::getNbLayers)
+      .def_prop_ro("num_inputs", &N::getNbInputs)
+      .def_prop_ro("num_outputs", &N::getNbOutputs)
+      .def("get_layer", &N::getLayer, owned)
+      .def("get_input", &N::getInput, owned)
+      .def("get_output", &N::getOutput, owned)
+      .def(
+          "build_session",
+          [](const N& n, const SessionOptions& options) { return buildSession(n, options); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("ir_text", [](const N& n) { return irText(n); });
+  bind_adding(c);
+}
+
+}  // namespace
+
+void bind_network(nb::module_& m) {
+  nb::module_ sub = m.def_submodule("network");
+  bind_network_types(sub);
+  bind_tensor(sub);
+  bind_layer(sub);
+  bind_network_layers(sub);
+  bind_loop(sub);
+  bind_conditional(sub);
+  bind_definition(sub);
+}
+
+}  // namespace rondel::python

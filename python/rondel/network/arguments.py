@@ -1,0 +1,207 @@
+"""Arguments as people write them, to what the engine takes; what is wrong is the caller's error and names its place.
+
+A method's annotations are the one statement of what it takes: `checked` reads them, converts each argument by the rule
+for its type (`RULES`), and says which argument of which method was something else. `Attribute` does the same for a property.
+"""
+
+import functools
+import inspect
+import operator
+import types
+import typing
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+
+from ..errors import CallerError
+
+
+def describe(x) -> str:
+    """What an argument is, for a message: 'the int 3', 'a list', 'None'."""
+    if x is None:
+        return "None"
+    kind = type(x).__name__
+    if isinstance(x, (bool, int, float, str)) and len(repr(x)) < 40:
+        return f"the {kind} {x!r}"
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+
+
+class Wrong(Exception):
+    """What was expected instead of an argument; whoever knows the argument's place makes the message."""
+
+
+def as_bool(x) -> bool:
+    if isinstance(x, (bool, np.bool_)) or (isinstance(x, int) and x in (0, 1)):
+        return bool(x)
+    raise Wrong("True or False")
+
+
+def whole_number(x, least=-(2**63), most=2**63 - 1) -> int:
+    """An int, one of NumPy's, or an array of one."""
+    if isinstance(x, (bool, np.bool_)):
+        raise Wrong("a whole number")
+    if isinstance(x, np.ndarray) and x.size == 1:
+        x = x.item()
+    try:
+        number = operator.index(x)
+    except TypeError:
+        raise Wrong("a whole number") from None
+    if not least <= number <= most:
+        raise Wrong(f"a whole number from {least} to {most}")
+    return number
+
+
+def as_int(x) -> int:
+    """Numbers of axes, inputs, channels: 32 bits."""
+    return whole_number(x, -(2**31), 2**31 - 1)
+
+
+def as_axes(x) -> int:
+    return whole_number(x, 0, 2**32 - 1)
+
+
+def as_number(x):
+    """A whole number as int, any other as float."""
+    if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
+        return whole_number(x)
+    return as_float(x)
+
+
+def as_float(x) -> float:
+    if isinstance(x, (bool, np.bool_, str, bytes)):
+        raise Wrong("a number")
+    try:
+        return float(x)
+    except (TypeError, ValueError, OverflowError):
+        raise Wrong("a number") from None
+
+
+def as_str(x) -> str:
+    if isinstance(x, str) and "\0" not in x:
+        return x
+    raise Wrong("a str (without NUL)")
+
+
+def whole_numbers(x) -> tuple:
+    """A tuple of ints from a tuple, list, array, other sequence, or one number."""
+    if isinstance(x, np.ndarray):
+        x = x.reshape(-1).tolist()
+    if isinstance(x, (str, bytes)):
+        raise Wrong("a sequence of whole numbers")
+    try:
+        items = tuple(x)
+    except TypeError:
+        items = (x,)
+    try:
+        return tuple(whole_number(item) for item in items)
+    except Wrong:
+        raise Wrong("a sequence of whole numbers") from None
+
+
+Axes = typing.NewType("Axes", int)
+"""Bit k set: axis k."""
+Number = typing.NewType("Number", float)
+"""An int, or a float."""
+
+RULES = {bool: as_bool, int: as_int, Axes: as_axes, Number: as_number, float: as_float, str: as_str, tuple: whole_numbers}
+
+
+def rule(annotation):
+    """Gives a type of this package its conversion: a decorator for the function that converts."""
+
+    def register(function):
+        RULES[annotation] = function
+        return function
+
+    return register
+
+
+def convert(x, annotation):
+    """The argument as the annotation says; raises Wrong."""
+    origin = typing.get_origin(annotation)
+    if origin in (typing.Union, types.UnionType):
+        options = typing.get_args(annotation)
+        if x is None and type(None) in options:
+            return None
+        return convert(x, next(o for o in options if o is not type(None)))
+    if origin is Sequence:
+        (kind,) = typing.get_args(annotation)
+        if isinstance(x, (str, bytes)) or not hasattr(x, "__iter__"):
+            raise Wrong(f"a list of {kind.__name__}")
+        return [convert(item, kind) for item in x]
+    if annotation in RULES:
+        return RULES[annotation](x)
+    if annotation in (object, typing.Any, inspect.Parameter.empty) or isinstance(x, annotation):
+        return x
+    raise Wrong(expected(annotation))
+
+
+def expected(kind) -> str:
+    if issubclass(kind, Enum):
+        first = next(iter(kind))
+        return f"a {kind.__name__}, such as {kind.__name__}.{first.name}"
+    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+
+
+def refuse(where: str, name: str, x, wrong: Wrong):
+    raise CallerError(f"{where}: {name} is {describe(x)}; expected {wrong}") from None
+
+
+def checked(method):
+    """The method with its arguments converted by their annotations; every misuse is a CallerError naming the argument."""
+    signature = inspect.signature(method)
+    hints = None
+
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        nonlocal hints
+        where = f"{place(self)}.{method.__name__}"
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise CallerError(f"{where}: {error}; its arguments are {listed(signature)}") from None
+        hints = hints or typing.get_type_hints(method)
+        for name, x in bound.arguments.items():
+            if name in hints:
+                try:
+                    bound.arguments[name] = convert(x, hints[name])
+                except Wrong as wrong:
+                    refuse(where, name, x, wrong)
+        return method(*bound.args, **bound.kwargs)
+
+    return call
+
+
+def listed(signature) -> str:
+    return str(signature.replace(parameters=list(signature.parameters.values())[1:], return_annotation=inspect.Signature.empty))
+
+
+def place(x) -> str:
+    """A layer or loop by its own name, anything else by its kind."""
+    return x._label() if hasattr(x, "_label") else type(x).__name__
+
+
+class Attribute(property):
+    """A property of the engine's object: read as it is, converted when set.
+
+    kind: as an annotation. read, write: between the user's value and the engine's.
+    """
+
+    def __init__(self, kind, doc, *, read=None, write=None, settable=True):
+        self.kind, self.read, self.write = kind, read, write
+        super().__init__(self.get, self.set if settable else None, doc=doc)
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def get(self, owner):
+        value = getattr(owner._raw, self.name)
+        return value if self.read is None or value is None else self.read(value)
+
+    def set(self, owner, value):
+        try:
+            value = convert(value, self.kind)
+        except Wrong as wrong:
+            refuse(place(owner), self.name, value, wrong)
+        setattr(owner._raw, self.name, value if self.write is None else self.write(value))

@@ -1,0 +1,192 @@
+"""Builder, its configuration and Logger: so that code written for TensorRT runs. A network needs none of it.
+
+Everything is taken and can be read back. What means nothing here is noted through the logger, once each.
+"""
+
+import sys
+from enum import IntEnum
+
+from ..options import SessionOptions
+from ..session import InferenceSession
+from .arguments import Number, checked
+from .definition import Network
+from .foundation import Dims
+from .not_here import NotHere
+
+
+class ILogger:
+    """Base of loggers: override log(severity, message)."""
+
+    class Severity(IntEnum):
+        INTERNAL_ERROR = 0
+        ERROR = 1
+        WARNING = 2
+        INFO = 3
+        VERBOSE = 4
+
+    INTERNAL_ERROR, ERROR, WARNING, INFO, VERBOSE = Severity
+
+    def __init__(self):
+        pass
+
+    def log(self, severity, msg):
+        """Told what is ignored."""
+
+
+class Logger(ILogger):
+    """Writes what is at least as severe as min_severity to the standard error."""
+
+    def __init__(self, min_severity=ILogger.Severity.WARNING):
+        super().__init__()
+        self.min_severity = min_severity
+
+    def log(self, severity, msg):
+        if severity <= self.min_severity:
+            print(f"[rondel] {ILogger.Severity(severity).name}: {msg}", file=sys.stderr)
+
+
+class NetworkDefinitionCreationFlag(IntEnum):
+    """Flags of create_network, as 1 << int(flag). All networks here are explicit in their batch and strong in their types."""
+
+    EXPLICIT_BATCH = 0
+    STRONGLY_TYPED = 1
+    PREFER_AOT_PYTHON_PLUGINS = 2
+    PREFER_JIT_PYTHON_PLUGINS = 3
+
+
+class BuilderFlag(IntEnum):
+    """Flags of a configuration. None changes what is built."""
+
+    FP16 = 0
+    INT8 = 1
+    DEBUG = 2
+    GPU_FALLBACK = 3
+    REFIT = 4
+    DISABLE_TIMING_CACHE = 5
+    TF32 = 7
+    SPARSE_WEIGHTS = 8
+    SAFETY_SCOPE = 9
+    OBEY_PRECISION_CONSTRAINTS = 10
+    PREFER_PRECISION_CONSTRAINTS = 11
+    DIRECT_IO = 12
+    REJECT_EMPTY_ALGORITHMS = 13
+    VERSION_COMPATIBLE = 14
+    EXCLUDE_LEAN_RUNTIME = 15
+    FP8 = 16
+    ERROR_ON_TIMING_CACHE_MISS = 17
+    BF16 = 18
+
+
+class MemoryPoolType(IntEnum):
+    """What a GPU's memory is divided into. The budget here is SessionOptions.max_memory_bytes."""
+
+    WORKSPACE = 0
+    DLA_MANAGED_SRAM = 1
+    DLA_LOCAL_DRAM = 2
+    DLA_GLOBAL_DRAM = 3
+    TACTIC_DRAM = 4
+    TACTIC_SHARED_MEMORY = 5
+
+
+class ProfilingVerbosity(IntEnum):
+    LAYER_NAMES_ONLY = 0
+    NONE = 1
+    DETAILED = 2
+
+
+class IOptimizationProfile:
+    """Ranges of the extents of inputs: kept. Any extents run here."""
+
+    def __init__(self):
+        self._shapes = {}
+
+    @checked
+    def set_shape(self, input: str, min: Dims, opt: Dims, max: Dims):
+        self._shapes[input] = [min, opt, max]
+
+    @checked
+    def get_shape(self, input: str) -> list:
+        return self._shapes.get(input, [])
+
+    set_shape_input = set_shape
+    get_shape_input = get_shape
+
+    def __bool__(self):
+        return True
+
+
+class IBuilderConfig:
+    """Options of a build: kept, and noted where they are set. Any attribute of TensorRT's may be set."""
+
+    def __init__(self, note):
+        self.__dict__.update(_note=note, _limits={}, flags=0, num_optimization_profiles=0, builder_optimization_level=3,
+                             profiling_verbosity=ProfilingVerbosity.LAYER_NAMES_ONLY)  # fmt: skip
+
+    def __setattr__(self, name, value):
+        self._note(f"the configuration's {name} is ignored: it changes nothing on this machine")
+        self.__dict__[name] = value
+
+    @checked
+    def set_flag(self, flag: BuilderFlag):
+        self._note(f"BuilderFlag.{flag.name} is ignored: every layer computes in the types of its inputs")
+        self.__dict__["flags"] |= 1 << flag
+
+    @checked
+    def clear_flag(self, flag: BuilderFlag):
+        self.__dict__["flags"] &= ~(1 << flag)
+
+    @checked
+    def get_flag(self, flag: BuilderFlag) -> bool:
+        return bool(self.flags >> flag & 1)
+
+    @checked
+    def set_memory_pool_limit(self, pool: MemoryPoolType, pool_size: Number):
+        self._note("memory pool limits are ignored: set SessionOptions.max_memory_bytes")
+        self._limits[pool] = pool_size
+
+    @checked
+    def get_memory_pool_limit(self, pool: MemoryPoolType) -> int:
+        return self._limits.get(pool, 0)
+
+    @checked
+    def add_optimization_profile(self, profile: IOptimizationProfile) -> int:
+        self._note("optimization profiles are ignored: any extents run")
+        self.__dict__["num_optimization_profiles"] += 1
+        return self.num_optimization_profiles - 1
+
+
+class Builder(NotHere):
+    """Makes networks and configurations."""
+
+    platform_has_fast_fp16 = False
+    platform_has_fast_int8 = False
+    platform_has_tf32 = False
+
+    @checked
+    def __init__(self, logger: ILogger | None = None):
+        self.logger = logger if logger is not None else Logger()
+        self.notes = []
+
+    @checked
+    def create_network(self, flags: int = 0) -> Network:
+        """An empty network. flags: bits of NetworkDefinitionCreationFlag."""
+        return Network(flags, self)
+
+    def create_builder_config(self) -> IBuilderConfig:
+        return IBuilderConfig(self.note)
+
+    def create_optimization_profile(self) -> IOptimizationProfile:
+        return IOptimizationProfile()
+
+    @checked
+    def build_session(
+        self, network: Network, config: IBuilderConfig | None = None, options: SessionOptions | None = None
+    ) -> InferenceSession:
+        """network.build_session(options); the configuration changes nothing."""
+        return network.build_session(options)
+
+    def note(self, text):
+        """Keeps and logs what is ignored, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+            self.logger.log(ILogger.Severity.INFO, text)

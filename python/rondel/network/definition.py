@@ -1,0 +1,363 @@
+"""Network: TensorRT's INetworkDefinition.
+
+One statement a layer, in one place: what it takes, what it gives, which types it has. That is why this file is long.
+"""
+
+import os
+from collections.abc import Sequence
+
+from .._rondel import network as engine
+from .._rondel.network import (
+    ActivationType,
+    CumulativeOperation,
+    DataType,
+    ElementWiseOperation,
+    FillOperation,
+    GatherMode,
+    MatrixOperation,
+    PoolingType,
+    ReduceOperation,
+    ScaleMode,
+    ScatterMode,
+    TopKOperation,
+    UnaryOperation,
+)
+from ..errors import CallerError
+from ..options import SessionOptions, checked_options
+from ..session import InferenceSession
+from . import layers
+from .arguments import Attribute, Axes, checked
+from .foundation import Dims, Weights
+from .layers import ILayer, ITensor, given, wrap
+from .loops import IIfConditional, ILoop
+from .not_here import NotHere
+
+_NONE = Weights()
+
+
+class NoSuchLayer(CallerError, IndexError):
+    """A layer's number is out of range."""
+
+
+class Network(NotHere):
+    """A network that is built layer by layer: inputs, layers, loops, conditionals, marked outputs.
+
+    Then `build_session()` runs it and `to_onnx()` saves it; it may be changed and built again. A wrong argument is a
+    CallerError at once; what is wrong with the network as a whole is one when it is built, and names the layers.
+    Not to be changed from two threads at once.
+    """
+
+    __slots__ = ("_raw", "builder", "flags", "__weakref__")
+
+    def __init__(self, flags=0, builder=None):
+        self._raw = engine.INetworkDefinition()
+        self.builder = builder
+        self.flags = flags
+
+    name = Attribute(str, "The network's name.")
+    num_layers = Attribute(int, "Layers, those at the boundaries of loops and conditionals included.", settable=False)
+    num_inputs = Attribute(int, "Inputs.", settable=False)
+    num_outputs = Attribute(int, "Outputs.", settable=False)
+    has_implicit_batch_dimension = property(lambda self: False, doc="There is no such thing.")
+
+    # ---- building and saving -------------------------------------------------------------------------------
+
+    def build_session(self, options: SessionOptions | None = None) -> InferenceSession:
+        """Checks the network and compiles it. Outputs come in the order they were marked.
+
+        Raises CallerError, naming layers and loops, when something is wrong with the network.
+        """
+        options = checked_options(options, SessionOptions, "Network.build_session: options")
+        return InferenceSession.of(self._raw.build_session(options), options)
+
+    def ir_text(self) -> str:
+        """What the session is made from, as text."""
+        return self._raw.ir_text()
+
+    # ---- inputs and outputs --------------------------------------------------------------------------------
+
+    @checked
+    def add_input(self, name: str, dtype: DataType, shape: Dims) -> ITensor:
+        """An input. An extent of -1 may be anything when the network runs; () is a scalar."""
+        return self._tensor(self._raw.add_input(name, dtype, shape))
+
+    @checked
+    def mark_output(self, tensor: ITensor):
+        """The tensor becomes an output of the network, under its name."""
+        self._raw.mark_output(self._given(tensor, "tensor"))
+
+    @checked
+    def unmark_output(self, tensor: ITensor):
+        self._raw.unmark_output(self._given(tensor, "tensor"))
+
+    @checked
+    def get_input(self, index: int) -> ITensor:
+        """Input `index`, in the order they were added."""
+        return self._tensor(self._raw.get_input(index))
+
+    @checked
+    def get_output(self, index: int) -> ITensor:
+        """Output `index`, in the order they were marked."""
+        return self._tensor(self._raw.get_output(index))
+
+    @checked
+    def get_layer(self, index: int) -> ILayer:
+        """Layer `index`, in the order they were added. So are network[index] and iterating over the network."""
+        return wrap(self, self._raw.get_layer(index))
+
+    def __getitem__(self, index):
+        number = range(self.num_layers)[index] if -self.num_layers <= index < self.num_layers else None
+        if number is None:
+            raise NoSuchLayer(f"there is no layer {index}; the network has {self.num_layers}")
+        return self.get_layer(number)
+
+    def __len__(self):
+        return self.num_layers
+
+    # ---- constants and what is made of nothing -------------------------------------------------------------
+
+    @checked
+    def add_constant(self, shape: Dims, weights: Weights) -> layers.IConstantLayer:
+        """The given elements. weights: an array of any dtype there is, as many elements as the shape has; copied."""
+        return self._add("add_constant", shape, weights.engine())
+
+    @checked
+    def add_fill(self, shape: Dims, op: FillOperation, output_type: DataType = DataType.FLOAT) -> layers.IFillLayer:
+        """A tensor of this shape. LINSPACE: alpha + index * beta; RANDOM_UNIFORM, RANDOM_NORMAL: of alpha and beta.
+
+        Inputs 0, 1 and 2, by set_input, replace shape, alpha and beta.
+        """
+        return self._add("add_fill", shape, op, output_type)
+
+    # ---- element by element --------------------------------------------------------------------------------
+
+    @checked
+    def add_elementwise(self, input1: ITensor, input2: ITensor, op: ElementWiseOperation) -> layers.IElementWiseLayer:
+        """op on pairs of elements of two tensors of one type and rank; axes of extent 1 are repeated.
+
+        EQUAL, GREATER and LESS give BOOL; AND, OR and XOR take it.
+        """
+        return self._add("add_elementwise", input1, input2, op)
+
+    @checked
+    def add_unary(self, input: ITensor, op: UnaryOperation) -> layers.IUnaryLayer:
+        """op on each element; NOT takes BOOL, ISINF and ISNAN give it."""
+        return self._add("add_unary", input, op)
+
+    @checked
+    def add_activation(self, input: ITensor, type: ActivationType) -> layers.IActivationLayer:
+        """An activation of each element; its numbers are the layer's alpha and beta."""
+        return self._add("add_activation", input, type)
+
+    @checked
+    def add_select(self, condition: ITensor, then_input: ITensor, else_input: ITensor) -> layers.ISelectLayer:
+        """Elements of then_input where condition (BOOL) holds, else of else_input; both of one type."""
+        return self._add("add_select", condition, then_input, else_input)
+
+    @checked
+    def add_cast(self, input: ITensor, to_type: DataType) -> layers.ICastLayer:
+        """The elements in another type."""
+        return self._add("add_cast", input, to_type)
+
+    @checked
+    def add_identity(self, input: ITensor) -> layers.IIdentityLayer:
+        """The input as it is."""
+        return self._add("add_identity", input)
+
+    @checked
+    def add_scale(
+        self,
+        input: ITensor,
+        mode: ScaleMode,
+        shift: Weights | None = None,
+        scale: Weights | None = None,
+        power: Weights | None = None,
+    ) -> layers.IScaleLayer:
+        """(input * scale + shift) ** power; one number each, one a channel (axis 1), or one an element."""
+        return self._add("add_scale", input, mode, *(w.engine() for w in (shift or _NONE, scale or _NONE, power or _NONE)))
+
+    @checked
+    def add_scale_nd(
+        self,
+        input: ITensor,
+        mode: ScaleMode,
+        shift: Weights | None = None,
+        scale: Weights | None = None,
+        power: Weights | None = None,
+        channel_axis: int = 1,
+    ) -> layers.IScaleLayer:
+        """As add_scale, with another axis of channels."""
+        numbers = (w.engine() for w in (shift or _NONE, scale or _NONE, power or _NONE))
+        return self._add("add_scale_nd", input, mode, *numbers, channel_axis)
+
+    @checked
+    def add_quantize(self, input: ITensor, scale: ITensor, output_type: DataType = DataType.INT8) -> layers.IQuantizeLayer:
+        """round(input / scale), saturated; a scale of rank 1 goes along the layer's axis."""
+        return self._add("add_quantize", input, scale, output_type)
+
+    @checked
+    def add_dequantize(self, input: ITensor, scale: ITensor, output_type: DataType = DataType.FLOAT) -> layers.IDequantizeLayer:
+        """input * scale; a scale of rank 1 goes along the layer's axis."""
+        return self._add("add_dequantize", input, scale, output_type)
+
+    # ---- products, reductions, windows ---------------------------------------------------------------------
+
+    @checked
+    def add_matrix_multiply(
+        self, input0: ITensor, op0: MatrixOperation, input1: ITensor, op1: MatrixOperation
+    ) -> layers.IMatrixMultiplyLayer:
+        """The product of the last two axes (VECTOR: of the last one); leading axes are batches."""
+        return self._add("add_matrix_multiply", input0, op0, input1, op1)
+
+    @checked
+    def add_einsum(self, inputs: Sequence[ITensor], equation: str) -> layers.IEinsumLayer:
+        """A sum of products, as NumPy's einsum writes it: 'ij,jk->ik'."""
+        return self._add("add_einsum", inputs, equation)
+
+    @checked
+    def add_reduce(self, input: ITensor, op: ReduceOperation, axes: Axes, keep_dims: bool) -> layers.IReduceLayer:
+        """Elements along axes brought together. axes: bit k set for axis k."""
+        return self._add("add_reduce", input, op, axes, keep_dims)
+
+    @checked
+    def add_cumulative(
+        self, input: ITensor, axis: ITensor, op: CumulativeOperation, exclusive: bool, reverse: bool
+    ) -> layers.ICumulativeLayer:
+        """Running sums along an axis, which is an INT32 or INT64 scalar tensor."""
+        return self._add("add_cumulative", input, axis, op, exclusive, reverse)
+
+    @checked
+    def add_softmax(self, input: ITensor) -> layers.ISoftMaxLayer:
+        """exp(x) / sum of exp(x) along the layer's axes."""
+        return self._add("add_softmax", input)
+
+    @checked
+    def add_topk(
+        self, input: ITensor, op: TopKOperation, k: int, axes: Axes, indices_type: DataType = DataType.INT32
+    ) -> layers.ITopKLayer:
+        """The k largest or least along an axis, in order: output 0 the values, output 1 their indices."""
+        return self._add("add_topk", input, op, k, axes, indices_type)
+
+    @checked
+    def add_normalization(self, input: ITensor, scale: ITensor, bias: ITensor, axesMask: Axes) -> layers.INormalizationLayer:
+        """(input - mean) / sqrt(variance + epsilon) * scale + bias, over the axes of the mask."""
+        return self._add("add_normalization", input, scale, bias, axesMask)
+
+    @checked
+    def add_convolution_nd(
+        self, input: ITensor, num_output_maps: int, kernel_shape: Dims, kernel: Weights, bias: Weights | None = None
+    ) -> layers.IConvolutionLayer:
+        """input [batch, channels, extents...], kernel [num_output_maps, channels / groups, window...]."""
+        weights = kernel.engine(), (bias or _NONE).engine()
+        return self._add("add_convolution_nd", input, num_output_maps, kernel_shape, *weights)
+
+    @checked
+    def add_pooling_nd(self, input: ITensor, type: PoolingType, window_size: Dims) -> layers.IPoolingLayer:
+        """The maximum or average of windows over the last axes of [batch, channels, extents...]."""
+        return self._add("add_pooling_nd", input, type, window_size)
+
+    @checked
+    def add_padding_nd(self, input: ITensor, pre_padding: Dims, post_padding: Dims) -> layers.IPaddingLayer:
+        """Zeros around the last two axes; a negative number cuts."""
+        return self._add("add_padding_nd", input, pre_padding, post_padding)
+
+    @checked
+    def add_resize(self, input: ITensor) -> layers.IResizeLayer:
+        """Other extents, by the layer's shape or scales."""
+        return self._add("add_resize", input)
+
+    # ---- moving elements -----------------------------------------------------------------------------------
+
+    @checked
+    def add_shuffle(self, input: ITensor) -> layers.IShuffleLayer:
+        """first_transpose, then reshape_dims, then second_transpose, each as the layer says. Input 1: reshape_dims."""
+        return self._add("add_shuffle", input)
+
+    @checked
+    def add_slice(self, input: ITensor, start: Dims, shape: Dims, stride: Dims) -> layers.ISliceLayer:
+        """Element i of the output is element start + i * stride. Inputs 1, 2 and 3 replace start, shape and stride."""
+        return self._add("add_slice", input, start, shape, stride)
+
+    @checked
+    def add_concatenation(self, inputs: Sequence[ITensor]) -> layers.IConcatenationLayer:
+        """Tensors joined along the layer's axis."""
+        return self._add("add_concatenation", inputs)
+
+    @checked
+    def add_gather(self, input: ITensor, indices: ITensor, axis: int) -> layers.IGatherLayer:
+        """Slices of the input along an axis, by INT32 or INT64 indices, whose axes take the axis' place."""
+        return self._add("add_gather", input, indices, axis)
+
+    @checked
+    def add_gather_v2(self, input: ITensor, indices: ITensor, mode: GatherMode) -> layers.IGatherLayer:
+        """DEFAULT: as add_gather; ELEMENT: an index an element; ND: an index of several axes."""
+        return self._add("add_gather_v2", input, indices, mode)
+
+    @checked
+    def add_scatter(self, data: ITensor, indices: ITensor, updates: ITensor, mode: ScatterMode) -> layers.IScatterLayer:
+        """data with the updates at the indices."""
+        return self._add("add_scatter", data, indices, updates, mode)
+
+    @checked
+    def add_one_hot(self, indices: ITensor, values: ITensor, depth: ITensor, axis: int) -> layers.IOneHotLayer:
+        """values [off, on]: on at each index along a new axis of extent depth."""
+        return self._add("add_one_hot", indices, values, depth, axis)
+
+    @checked
+    def add_non_zero(self, input: ITensor, indices_type: DataType = DataType.INT32) -> layers.INonZeroLayer:
+        """Indices of the elements that are not zero: [rank, how many]."""
+        return self._add("add_non_zero", input, indices_type)
+
+    @checked
+    def add_squeeze(self, input: ITensor, axes: ITensor) -> layers.ISqueezeLayer:
+        """Without these axes, whose extents are 1. axes: known when building."""
+        return self._add("add_squeeze", input, axes)
+
+    @checked
+    def add_unsqueeze(self, input: ITensor, axes: ITensor) -> layers.IUnsqueezeLayer:
+        """With new axes of extent 1. axes: known when building."""
+        return self._add("add_unsqueeze", input, axes)
+
+    @checked
+    def add_shape(self, input: ITensor) -> layers.IShapeLayer:
+        """The extents, as INT64."""
+        return self._add("add_shape", input)
+
+    @checked
+    def add_assertion(self, condition: ITensor, message: str) -> layers.IAssertionLayer:
+        """The run fails with the message where condition (BOOL) does not hold."""
+        return self._add("add_assertion", condition, message)
+
+    # ---- control -------------------------------------------------------------------------------------------
+
+    @checked
+    def add_loop(self) -> ILoop:
+        """A loop; its recurrences, iterators, limits and outputs are added to it."""
+        return ILoop(self, self._raw.add_loop())
+
+    @checked
+    def add_if_conditional(self) -> IIfConditional:
+        """A conditional; its condition, inputs and outputs are added to it."""
+        return IIfConditional(self, self._raw.add_if_conditional())
+
+    # ---- helpers -------------------------------------------------------------------------------------------
+
+    def _add(self, method, *arguments):
+        """The layer that the engine's method adds; tensors among the arguments must be of this network."""
+        return wrap(self, getattr(self._raw, method)(*(self._engine(method, a) for a in arguments)))
+
+    def _engine(self, method, argument):
+        if isinstance(argument, ITensor):
+            return given(self, argument, f"Network.{method}: an argument")
+        if isinstance(argument, list):
+            return [self._engine(method, a) for a in argument]
+        return argument
+
+    def _given(self, tensor, name):
+        return given(self, tensor, f"Network: {name}")
+
+    def _tensor(self, raw):
+        return ITensor(self, raw)
+
+    def __repr__(self):
+        return f"Network('{self.name}', {self.num_layers} layers)"

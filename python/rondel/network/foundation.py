@@ -1,0 +1,177 @@
+"""Shapes, permutations, weights and dtypes: what networks are described with."""
+
+import numpy as np
+
+from .. import _rondel, arrays
+from ..errors import CallerError
+from .arguments import Wrong, describe, rule, whole_numbers
+
+DataType = _rondel.network.DataType
+_NAMES = {t: _rondel.network.dtype_name(t) for t in DataType}
+_OF_NAME = {name: t for t, name in _NAMES.items()}
+
+
+class Dims(tuple):
+    """The extents of a tensor, outermost first: a tuple. -1: not known until the network runs. () is a scalar."""
+
+    __slots__ = ()
+    MAX_DIMS = 8
+
+    def __new__(cls, shape=()):
+        try:
+            return super().__new__(cls, whole_numbers(shape))
+        except Wrong as wrong:
+            raise CallerError(f"{cls.__name__} of {describe(shape)}; expected {wrong}") from None
+
+    def __repr__(self):
+        return tuple.__repr__(self)
+
+
+class Dims2(Dims):
+    """Dims2(a, b), or of a sequence of two."""
+
+    __slots__ = ()
+    count = 2
+
+    def __new__(cls, *extents):
+        made = super().__new__(cls, extents[0] if len(extents) == 1 else extents)
+        if len(made) != cls.count:
+            raise CallerError(f"{cls.__name__} has {cls.count} extents, not {len(made)}")
+        return made
+
+
+class DimsHW(Dims2):
+    """Height and width."""
+
+    __slots__ = ()
+    h = property(lambda self: self[0], doc="Height.")
+    w = property(lambda self: self[1], doc="Width.")
+
+
+class Dims3(Dims2):
+    """Dims3(a, b, c), or of a sequence of three."""
+
+    __slots__ = ()
+    count = 3
+
+
+class Dims4(Dims2):
+    """Dims4(a, b, c, d), or of a sequence of four."""
+
+    __slots__ = ()
+    count = 4
+
+
+class Permutation(Dims):
+    """The order of axes: axis k of the result is axis p[k] of the input. The identity on the axes it leaves out."""
+
+    __slots__ = ()
+
+
+@rule(Dims)
+def as_dims(x):
+    extents = Dims(whole_numbers(x))
+    if len(extents) > Dims.MAX_DIMS:
+        raise Wrong(f"at most {Dims.MAX_DIMS} numbers")
+    return extents
+
+
+@rule(Permutation)
+def as_permutation(x):
+    order = Permutation(whole_numbers(x))
+    if len(order) > Dims.MAX_DIMS or sorted(order) != list(range(len(order))):
+        raise Wrong("an order of axes, such as (1, 0)")
+    return order
+
+
+class Weights:
+    """Elements of a constant or of a layer: a copy of an array, so changing that later changes nothing.
+
+    Weights(array) takes every dtype there is; numbers without one are INT64, FLOAT or BOOL. Weights(DataType.FLOAT) is empty.
+    Weights(type, ptr, count) copies `count` elements from an address, as TensorRT's does.
+    """
+
+    __slots__ = ("_array", "_dtype")
+
+    def __init__(self, a=DataType.FLOAT, ptr=None, count=None):
+        if ptr is not None:
+            a = _from_address(a, ptr, count)
+        if isinstance(a, DataType):
+            self._array, self._dtype = np.empty(0, nptype(a)), a
+            return
+        try:
+            array = np.array(a, order="C")
+            if array.dtype == np.float64 and not hasattr(a, "dtype"):
+                array = array.astype(np.float32)
+            name = arrays.dtype_name(array.dtype)
+        except (CallerError, ValueError) as error:
+            raise CallerError(f"Weights of {describe(a)}: {error}") from None
+        self._array, self._dtype = array, _OF_NAME[name]
+
+    @property
+    def dtype(self) -> DataType:
+        return self._dtype
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._array.size
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.nbytes
+
+    def numpy(self):
+        """The elements, in the shape they were given in."""
+        return self._array
+
+    def __len__(self):
+        return self.size
+
+    def engine(self):
+        """What the engine takes: the type, the elements (2- and 4-bit ones packed, low bits first), how many."""
+        if not self.size:
+            return self._dtype, _rondel.nothing(), 0
+        bits = {"i4": 4, "u4": 4, "f4e2m1": 4, "i2": 2, "u2": 2}.get(_NAMES[self._dtype])
+        elements = self._array if bits is None else _packed(self._array, bits)
+        return self._dtype, arrays.to_value(elements, "weights", "tensor"), self.size
+
+
+def _packed(array, bits):
+    each = 8 // bits
+    fields = np.zeros(-(-array.size // each) * each, np.uint8)
+    fields[: array.size] = array.reshape(-1).view(np.uint8) & (2**bits - 1)
+    shifts = np.arange(each, dtype=np.uint8) * bits
+    return np.bitwise_or.reduce(fields.reshape(-1, each) << shifts, axis=1)
+
+
+def _from_address(dtype, ptr, count):
+    import ctypes
+
+    if not isinstance(dtype, DataType) or not isinstance(ptr, int) or not isinstance(count, int) or count < 0:
+        raise CallerError("Weights(type, ptr, count) takes a DataType, an address and a number of elements")
+    to = np.dtype(nptype(dtype))
+    return np.frombuffer((ctypes.c_char * (count * to.itemsize)).from_address(ptr), to).copy()
+
+
+@rule(Weights)
+def as_weights(x):
+    """Weights, an array, or a number or (nested) list of them."""
+    if isinstance(x, Weights):
+        return x
+    if isinstance(x, (np.ndarray, np.generic, int, float, str, list, tuple)):
+        return Weights(x)
+    raise Wrong("Weights or an array")
+
+
+def nptype(dtype):
+    """The NumPy type of a DataType; those that NumPy lacks come from ml_dtypes."""
+    if not isinstance(dtype, DataType):
+        raise CallerError(f"nptype of {describe(dtype)}; expected a DataType, such as DataType.FLOAT")
+    return arrays.numpy_dtype(_NAMES[dtype]).type
+
+
+def volume(shape) -> int:
+    """The number of elements; -1 where an extent is."""
+    extents = Dims(shape)
+    return -1 if -1 in extents else int(np.prod(extents, dtype=object)) if extents else 1

@@ -1,0 +1,465 @@
+"""Tensors and layers: TensorRT's names and attributes, over the engine's objects.
+
+A class has what is particular to its layer and nothing else. What a layer means, with its types and shapes, is said where it
+is added: `Network`, `ILoop`, `IIfConditional`.
+"""
+
+from collections.abc import Sequence
+
+from .._rondel.network import (
+    ActivationType,
+    CumulativeOperation,
+    DataType,
+    ElementWiseOperation,
+    FillOperation,
+    GatherMode,
+    InterpolationMode,
+    LayerType,
+    LoopOutput,
+    MatrixOperation,
+    PaddingMode,
+    PoolingType,
+    ReduceOperation,
+    ResizeCoordinateTransformation,
+    ResizeRoundMode,
+    ResizeSelector,
+    SampleMode,
+    ScaleMode,
+    ScatterMode,
+    TopKOperation,
+    TripLimit,
+    UnaryOperation,
+)
+from .. import arrays
+from ..errors import CallerError
+from .arguments import Attribute, Axes, Number, Wrong, checked, rule
+from .foundation import Dims, Permutation, Weights
+
+
+def elements(unpacked):
+    """The elements of weights, as an array."""
+    return arrays.from_value(unpacked, "weights")
+
+
+class Handle:
+    """Something that a network owns: it keeps the network alive, and equals every other handle on the same thing."""
+
+    __slots__ = ("_network", "_raw")
+
+    def __init__(self, network, raw):
+        self._network = network
+        self._raw = raw
+
+    def __eq__(self, other):
+        return isinstance(other, Handle) and self._raw is other._raw
+
+    def __hash__(self):
+        return hash(self._raw)
+
+    def _given(self, tensor, name):
+        """The engine's object for a tensor, which must be of the same network."""
+        return given(self._network, tensor, f"{self._label()}: {name}")
+
+
+def given(network, tensor, what):
+    if tensor._network is not network:
+        raise CallerError(f"{what} is tensor '{tensor.name}' of another network")
+    return tensor._raw
+
+
+class ITensor(Handle):
+    """A value that flows between layers: an input of the network, or an output of a layer."""
+
+    __slots__ = ()
+
+    name = Attribute(str, "Inputs and outputs of the network are fed and fetched by it.")
+    shape = Attribute(Dims, "Extents; -1: known only when running. Set on inputs of the network only.", read=Dims)
+    dtype = Attribute(DataType, "The element type. Set on inputs of the network only.")
+    is_network_input = Attribute(bool, "An input of the network?", settable=False)
+    is_network_output = Attribute(bool, "Marked as an output of the network?", settable=False)
+
+    @checked
+    def set_dimension_name(self, index: int, name: str):
+        """Names an extent of an input. Extents of one name are equal when the network runs."""
+        self._raw.set_dimension_name(index, name)
+
+    @checked
+    def get_dimension_name(self, index: int) -> str:
+        return self._raw.get_dimension_name(index)
+
+    def _label(self):
+        return f"tensor '{self.name}'"
+
+    def __repr__(self):
+        return f"ITensor('{self.name}')"
+
+
+@rule(ITensor)
+def as_tensor(x):
+    if isinstance(x, ITensor):
+        return x
+    if isinstance(x, ILayer):
+        raise Wrong("a tensor: its get_output(0)")
+    raise Wrong("a tensor (ITensor); add_constant makes one of numbers")
+
+
+class ILayer(Handle):
+    """A step of a network."""
+
+    __slots__ = ()
+
+    name = Attribute(str, "Said in errors.")
+    metadata = Attribute(str, "Any text; kept.")
+    num_inputs = Attribute(int, "How many inputs it has, those that are not set included.", settable=False)
+    num_outputs = Attribute(int, "How many outputs it has.", settable=False)
+    precision = Attribute(DataType, "Kept and otherwise ignored: a layer computes in the type of its inputs.")
+    precision_is_set = Attribute(bool, "Was `precision` set?", settable=False)
+
+    @property
+    def type(self) -> LayerType:
+        """What kind of layer it is."""
+        return self._raw.layer_type
+
+    @checked
+    def get_input(self, index: int) -> ITensor | None:
+        """Input `index`; None where it is not set."""
+        return self._tensor(self._raw.get_input(index))
+
+    @checked
+    def get_output(self, index: int) -> ITensor:
+        """Output `index`."""
+        return self._tensor(self._raw.get_output(index))
+
+    @checked
+    def set_input(self, index: int, tensor: ITensor):
+        """Replaces input `index`, or sets one that may be left out."""
+        self._raw.set_input(index, self._given(tensor, "tensor"))
+
+    @checked
+    def set_output_type(self, index: int, dtype: DataType):
+        """Output `index` is cast to this type where it has another."""
+        self._raw.set_output_type(index, dtype)
+
+    @checked
+    def get_output_type(self, index: int) -> DataType:
+        return self._raw.get_output_type(index)
+
+    @checked
+    def output_type_is_set(self, index: int) -> bool:
+        return self._raw.output_type_is_set(index)
+
+    @checked
+    def reset_output_type(self, index: int):
+        self._raw.reset_output_type(index)
+
+    @checked
+    def reset_precision(self):
+        self._raw.reset_precision()
+
+    def _tensor(self, raw):
+        return None if raw is None else ITensor(self._network, raw)
+
+    def _label(self):
+        return f"layer '{self.name}'"
+
+    def __repr__(self):
+        return f"{type(self).__name__}('{self.name}')"
+
+
+# ---- layers by their attributes ----------------------------------------------------------------------------
+
+
+class IActivationLayer(ILayer):
+    __slots__ = ()
+    type = Attribute(ActivationType, "Which function. (The kind of layer is not to be had here, as in TensorRT.)")
+    alpha = Attribute(float, "The function's first number.")
+    beta = Attribute(float, "The function's second number.")
+
+
+class IAssertionLayer(ILayer):
+    __slots__ = ()
+    message = Attribute(str, "What the error says when the condition does not hold.")
+
+
+class ICastLayer(ILayer):
+    __slots__ = ()
+    to_type = Attribute(DataType, "The type of the output.")
+
+
+class IConcatenationLayer(ILayer):
+    __slots__ = ()
+    axis = Attribute(int, "The axis along which the inputs are joined; a negative one counts from the end.")
+
+
+class IConstantLayer(ILayer):
+    __slots__ = ()
+    weights = Attribute(Weights, "The elements, as an array.", read=elements, write=Weights.engine)
+    shape = Attribute(Dims, "The extents.", read=Dims)
+
+
+class Windowed(ILayer):
+    """What convolution and pooling share: a window that goes over the last axes."""
+
+    __slots__ = ()
+    stride_nd = Attribute(Dims, "Steps of the window, an axis each.", read=Dims)
+    padding_nd = Attribute(Dims, "Padding on both sides, an axis each.", read=Dims)
+    pre_padding = Attribute(Dims, "Padding before the first element.", read=Dims)
+    post_padding = Attribute(Dims, "Padding after the last element.", read=Dims)
+    padding_mode = Attribute(PaddingMode, "How padding is found where it is not given.")
+
+
+class IConvolutionLayer(Windowed):
+    __slots__ = ()
+    num_output_maps = Attribute(int, "Channels of the output.")
+    kernel_size_nd = Attribute(Dims, "Extents of the window.", read=Dims)
+    dilation_nd = Attribute(Dims, "Distance between elements of the window.", read=Dims)
+    num_groups = Attribute(int, "Groups of channels that are convolved apart.")
+    kernel = Attribute(Weights, "[output maps, channels / groups, window...], as an array.", read=elements, write=Weights.engine)
+    bias = Attribute(Weights, "[output maps] or nothing, as an array.", read=elements, write=Weights.engine)
+
+
+class ICumulativeLayer(ILayer):
+    __slots__ = ()
+    op = Attribute(CumulativeOperation, "What is accumulated.")
+    exclusive = Attribute(bool, "True: an element's sum leaves out the element.")
+    reverse = Attribute(bool, "True: from the end.")
+
+
+class IDequantizeLayer(ILayer):
+    __slots__ = ()
+    axis = Attribute(int, "The axis that scales of rank 1 go along.")
+    to_type = Attribute(DataType, "The type of the output.")
+
+
+class IEinsumLayer(ILayer):
+    __slots__ = ()
+    equation = Attribute(str, "As in NumPy: 'ij,jk->ik'.")
+
+
+class IElementWiseLayer(ILayer):
+    __slots__ = ()
+    op = Attribute(ElementWiseOperation, "What is done with a pair of elements.")
+
+
+class IFillLayer(ILayer):
+    __slots__ = ()
+    shape = Attribute(Dims, "Extents of the output.", read=Dims)
+    operation = Attribute(FillOperation, "What it is filled with.")
+    alpha = Attribute(Number, "Start; minimum; mean. An int where it is set to one.")
+    beta = Attribute(Number, "Step; maximum; standard deviation. An int where it is set to one.")
+    to_type = Attribute(DataType, "The type of the output.")
+
+    def is_alpha_beta_int64(self) -> bool:
+        """Were alpha and beta set as ints?"""
+        return self._raw.is_alpha_beta_int64()
+
+
+class IGatherLayer(ILayer):
+    __slots__ = ()
+    axis = Attribute(int, "The axis that is indexed.")
+    mode = Attribute(GatherMode, "How indices are understood.")
+    num_elementwise_dims = Attribute(int, "Leading axes that data and indices share.")
+
+
+class IIdentityLayer(ILayer):
+    __slots__ = ()
+
+
+class IMatrixMultiplyLayer(ILayer):
+    __slots__ = ()
+    op0 = Attribute(MatrixOperation, "What input 0 is taken as.")
+    op1 = Attribute(MatrixOperation, "What input 1 is taken as.")
+
+
+class INonZeroLayer(ILayer):
+    __slots__ = ()
+    indices_type = Attribute(DataType, "INT32 or INT64.")
+
+
+class INormalizationLayer(ILayer):
+    __slots__ = ()
+    epsilon = Attribute(float, "Added to the variance.")
+    axes = Attribute(Axes, "Bit k set: normalised over axis k.")
+    num_groups = Attribute(int, "Groups of channels that are normalised apart.")
+    compute_precision = Attribute(DataType, "Kept and otherwise ignored.")
+
+
+class IOneHotLayer(ILayer):
+    __slots__ = ()
+    axis = Attribute(int, "The new axis.")
+
+
+class IPaddingLayer(ILayer):
+    __slots__ = ()
+    pre_padding_nd = Attribute(Dims, "Zeros before the first element; negative: elements less.", read=Dims)
+    post_padding_nd = Attribute(Dims, "Zeros after the last element; negative: elements less.", read=Dims)
+
+
+class IPoolingLayer(Windowed):
+    __slots__ = ()
+    type = Attribute(PoolingType, "What is taken of a window.")
+    window_size_nd = Attribute(Dims, "Extents of the window.", read=Dims)
+    blend_factor = Attribute(float, "Share of the average in MAX_AVERAGE_BLEND.")
+    average_count_excludes_padding = Attribute(bool, "True: padding does not count in an average.")
+
+
+class IQuantizeLayer(ILayer):
+    __slots__ = ()
+    axis = Attribute(int, "The axis that scales of rank 1 go along.")
+    to_type = Attribute(DataType, "The type of the output.")
+
+
+class IReduceLayer(ILayer):
+    __slots__ = ()
+    op = Attribute(ReduceOperation, "How elements are brought together.")
+    axes = Attribute(Axes, "Bit k set: axis k is reduced.")
+    keep_dims = Attribute(bool, "True: reduced axes stay, with extent 1.")
+
+
+class IResizeLayer(ILayer):
+    __slots__ = ()
+    shape = Attribute(Dims, "Extents of the output.", read=Dims)
+    scales = Attribute(Sequence[float], "Factors of the extents, an axis each.")
+    resize_mode = Attribute(InterpolationMode, "How elements are made.")
+    coordinate_transformation = Attribute(ResizeCoordinateTransformation, "Which place an output looks at.")
+    selector_for_single_pixel = Attribute(ResizeSelector, "Where an output of one element looks.")
+    nearest_rounding = Attribute(ResizeRoundMode, "How a place between two elements is rounded.")
+    cubic_coeff = Attribute(float, "The cubic kernel's number.")
+    exclude_outside = Attribute(bool, "True: elements outside of the input weigh nothing.")
+
+
+class IScaleLayer(ILayer):
+    __slots__ = ()
+    mode = Attribute(ScaleMode, "How many numbers there are: one, one a channel, or one an element.")
+    shift = Attribute(Weights, "As an array; empty: 0.", read=elements, write=Weights.engine)
+    scale = Attribute(Weights, "As an array; empty: 1.", read=elements, write=Weights.engine)
+    power = Attribute(Weights, "As an array; empty: 1.", read=elements, write=Weights.engine)
+    channel_axis = Attribute(int, "The axis of the channels.")
+
+
+class IScatterLayer(ILayer):
+    __slots__ = ()
+    axis = Attribute(int, "The axis that ELEMENT indices are of.")
+    mode = Attribute(ScatterMode, "How indices are understood.")
+
+
+class ISelectLayer(ILayer):
+    __slots__ = ()
+
+
+class IShapeLayer(ILayer):
+    __slots__ = ()
+
+
+class IShuffleLayer(ILayer):
+    __slots__ = ()
+    first_transpose = Attribute(Permutation, "The order of axes before reshaping.", read=Permutation)
+    reshape_dims = Attribute(Dims, "New extents; -1: what is left; 0: as the input's. None: not reshaped.", read=Dims)
+    second_transpose = Attribute(Permutation, "The order of axes after reshaping.", read=Permutation)
+    zero_is_placeholder = Attribute(bool, "True: an extent of 0 stands for the input's; False: for none.")
+
+
+class ISliceLayer(ILayer):
+    __slots__ = ()
+    start = Attribute(Dims, "The first index, an axis each.", read=Dims)
+    shape = Attribute(Dims, "Extents of the output.", read=Dims)
+    stride = Attribute(Dims, "The step between indices, an axis each.", read=Dims)
+    mode = Attribute(SampleMode, "What is read outside of the input.")
+    axes = Attribute(Dims, "The axes that start, shape and stride are about. None: all.", read=Dims)
+
+
+class ISoftMaxLayer(ILayer):
+    __slots__ = ()
+    axes = Attribute(Axes, "Bit k set: elements along axis k sum up to 1.")
+
+
+class ISqueezeLayer(ILayer):
+    __slots__ = ()
+
+
+class ITopKLayer(ILayer):
+    __slots__ = ()
+    op = Attribute(TopKOperation, "The largest or the least.")
+    k = Attribute(int, "How many.")
+    axes = Attribute(Axes, "One bit: the axis.")
+    indices_type = Attribute(DataType, "INT32 or INT64.")
+
+
+class IUnaryLayer(ILayer):
+    __slots__ = ()
+    op = Attribute(UnaryOperation, "What is done with an element.")
+
+
+class IUnsqueezeLayer(ILayer):
+    __slots__ = ()
+
+
+# ---- boundaries of loops and conditionals ------------------------------------------------------------------
+
+
+class ILoopBoundaryLayer(ILayer):
+    """A layer where values enter or leave a loop."""
+
+    __slots__ = ()
+
+    @property
+    def loop(self):
+        """The ILoop it belongs to."""
+        from .loops import ILoop
+
+        return ILoop(self._network, self._raw.loop)
+
+
+class ITripLimitLayer(ILoopBoundaryLayer):
+    __slots__ = ()
+    kind = Attribute(TripLimit, "COUNT or WHILE.", settable=False)
+
+
+class IRecurrenceLayer(ILoopBoundaryLayer):
+    """Input 0: its value in the first trip. Input 1, set later: its value in the next."""
+
+    __slots__ = ()
+
+
+class IIteratorLayer(ILoopBoundaryLayer):
+    __slots__ = ()
+    axis = Attribute(int, "The axis it goes along; a negative one counts from the end.")
+    reverse = Attribute(bool, "True: from the last trip's slice to the first.")
+
+
+class ILoopOutputLayer(ILoopBoundaryLayer):
+    """Input 1, which may be left out: the extent of the new axis."""
+
+    __slots__ = ()
+    kind = Attribute(LoopOutput, "LAST_VALUE, CONCATENATE or REVERSE.", settable=False)
+    axis = Attribute(int, "The new axis; a negative one counts from the end of the result.")
+
+
+class IIfConditionalBoundaryLayer(ILayer):
+    """A layer where values enter or leave a conditional."""
+
+    __slots__ = ()
+
+    @property
+    def conditional(self):
+        """The IIfConditional it belongs to."""
+        from .loops import IIfConditional
+
+        return IIfConditional(self._network, self._raw.conditional)
+
+
+class IConditionLayer(IIfConditionalBoundaryLayer):
+    __slots__ = ()
+
+
+class IIfConditionalInputLayer(IIfConditionalBoundaryLayer):
+    __slots__ = ()
+
+
+class IIfConditionalOutputLayer(IIfConditionalBoundaryLayer):
+    __slots__ = ()
+
+
+def wrap(network, raw) -> ILayer:
+    """The layer of the engine's as an object of the class of its name."""
+    return globals()[type(raw).__name__](network, raw)

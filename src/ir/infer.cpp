@@ -110,7 +110,7 @@ class Inference {
   /// Evaluates a small node whose inputs are known.
   void follow(NodeId n, std::span<const Tensor* const> values) {
     const Node& node = g_.node(n);
-    if (node.op->random || !node.regions.empty()) return;
+    if (node.op->random || !node.regions.empty() || node.outputs.empty()) return;
     std::int64_t read = 0, made = 0;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == ValueId::none) continue;

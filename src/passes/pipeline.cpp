@@ -4,6 +4,7 @@
 #include "passes/contract_products.h"
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
+#include "passes/key_random_ops.h"
 #include "passes/remove_dead.h"
 
 namespace rondel::passes {
@@ -12,6 +13,8 @@ namespace {
 const Pass pipeline[] = {
     {"expand_composites", "ops that are small graphs become those graphs",
      [](ir::Graph& g, const PassOptions&) { return expand_composites(g); }},
+    {"key_random_ops", "random draws depend on the seed and the trips around them",
+     [](ir::Graph& g, const PassOptions&) { return key_random_ops(g); }},
     {"forward_identities", "readers of an identity read its input",
      [](ir::Graph& g, const PassOptions&) { return forward_identities(g); }},
     {"fold_constants", "what is known without running becomes a constant",

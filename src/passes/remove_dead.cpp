@@ -24,8 +24,10 @@ bool sweep(Graph& g, RegionId r, const std::vector<std::size_t>& uses) {
   auto& nodes = g.region(r).nodes;
   const std::size_t before = nodes.size();
   std::erase_if(nodes, [&](NodeId n) {
-    return std::ranges::none_of(
-        g.node(n).outputs, [&](ValueId v) { return v != ValueId::none && uses[ir::index(v)] > 0; });
+    const auto& outputs = g.node(n).outputs;
+    return !outputs.empty() && std::ranges::none_of(outputs, [&](ValueId v) {
+      return v != ValueId::none && uses[ir::index(v)] > 0;
+    });
   });
   bool changed = nodes.size() != before;
   for (const NodeId n : std::vector<NodeId>(g.region(r).nodes))

@@ -163,6 +163,8 @@ struct Session::Impl {
       const runtime::Plan& p = plan_for(values);
       const runtime::FrameLease frame(p, run);
       for (std::size_t i = 0; i < values.size(); ++i) (*frame)[p.params[i]] = std::move(values[i]);
+      if (p.params.size() > values.size())  // as passes::key_random_ops adds it
+        (*frame)[p.params[values.size()]] = Tensor::scalar<std::uint64_t>(o.seed);
       frame->execute();
       for (const std::size_t j : wanted) results.push_back((*frame)[p.results[j]]);
     }

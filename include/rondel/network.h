@@ -56,6 +56,9 @@ class RONDEL_API INetworkDefinition {
   IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type, const Dims& windowSize);
   INormalizationLayer* addNormalization(ITensor& input, ITensor& scale, ITensor& bias,
                                         std::uint32_t axesMask);
+  /// Scale and bias have one value a channel where there are groups, not one a group.
+  INormalizationLayer* addNormalizationV2(ITensor& input, ITensor& scale, ITensor& bias,
+                                          std::uint32_t axesMask);
   IScaleLayer* addScale(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
                         Weights power);
   IScaleLayer* addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,

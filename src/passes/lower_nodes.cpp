@@ -17,7 +17,9 @@ using scalar::Indices;
 /// Lets one node's meaning see its operands where they are.
 class NodeEmitter : public ops::Emitter {
  public:
-  NodeEmitter(LoweringScope& s, NodeId n) : s_(s), node_(s.graph.node(n)) {}
+  /// `space`: the extents of the output where it has no sink, being read in its group only.
+  NodeEmitter(LoweringScope& s, NodeId n, const std::vector<Ex>* space = nullptr)
+      : s_(s), node_(s.graph.node(n)), space_(space) {}
 
   scalar::Builder& builder() override { return s_.builder; }
   const ir::Attributes& attributes() const override { return node_.attributes; }
@@ -36,7 +38,8 @@ class NodeEmitter : public ops::Emitter {
     return place(k).extents.at(static_cast<std::size_t>(axis));
   }
   Ex output_extent(std::size_t j, std::int64_t axis) override {
-    return sink(j).extents.at(static_cast<std::size_t>(axis));
+    const bool inside = space_ != nullptr && !s_.sinks.contains(node_.outputs.at(j));
+    return (inside ? *space_ : sink(j).extents).at(static_cast<std::size_t>(axis));
   }
   void store(std::size_t j, const Indices& i, Ex value) override {
     if (node_.outputs.at(j) == ValueId::none) return;
@@ -60,6 +63,7 @@ class NodeEmitter : public ops::Emitter {
 
   LoweringScope& s_;
   const ir::Node& node_;
+  const std::vector<Ex>* space_;
 };
 
 /// Elements of a vector between two looks at the stop flag.
@@ -120,11 +124,12 @@ void store_all(const Sink& sink, const Indices& index, Ex value) {
 
 /// One element of every node of an element-wise group. All loads come before all stores, because a
 /// state may be updated in place.
-void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const Indices& index) {
+void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const std::vector<Ex>& space,
+                   const Indices& index) {
   std::map<ValueId, Ex> made;
   for (const NodeId n : nodes) {
     const ir::Node& node = s.graph.node(n);
-    NodeEmitter emitter(s, n);
+    NodeEmitter emitter(s, n, &space);
     s.builder.enter(check_name(s.graph, n) + ": ");
     Ex result;
     if (const auto* wise = ops::meaning_as<ops::ElementWise>(*node.op)) {
@@ -202,9 +207,11 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
     return s.builder.leave();
   }
   Indices index;
-  if (first.outputs.size() == 1)
-    return over_space(s, space_of(s, nodes), index,
-                      [&](const Indices& i) { lower_element(s, nodes, i); });
+  if (first.outputs.size() == 1) {
+    const std::vector<Ex>& space = space_of(s, nodes);
+    return over_space(s, space, index,
+                      [&](const Indices& i) { lower_element(s, nodes, space, i); });
+  }
   const auto* each = ops::meaning_as<ops::Elements>(*first.op);
   invariant(each != nullptr && nodes.size() == 1, "{} is no program", first.op->name);
   NodeEmitter emitter(s, nodes[0]);

@@ -251,6 +251,7 @@ class RONDEL_API INormalizationLayer : public ILayer {
   /// The type that mean and variance are computed in.
   void setComputePrecision(DataType type);
   DataType getComputePrecision() const;
+  bool isV2() const;
 };
 
 /// (input * scale + shift) ^ power, with one value each, one a channel, or one an element.

@@ -4,7 +4,15 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kASSERTION, "Assertion", 1, nullptr}};
+/// A node without outputs: it stays for what it checks (passes/remove_dead.h).
+std::vector<ValueId> lower(Lowering& l) {
+  require(l.dtype(l.in(0)) == DType::boolean, "the condition is {}; expected bools",
+          to_text(l.type(l.in(0))));
+  l.b.add("assertion", {l.in(0)}, {{"message", l.parameters().s("message", "")}}, 0);
+  return {};
+}
+
+const KindEntry entry{{LayerType::kASSERTION, "Assertion", 1, lower}};
 
 }  // namespace
 

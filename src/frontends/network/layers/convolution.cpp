@@ -1,10 +1,62 @@
+#include "base/checked.h"
 #include "base/error.h"
-#include "frontends/network/rule.h"
+#include "frontends/network/layers/windows.h"
+
+#include <fmt/ranges.h>
 
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kCONVOLUTION, "Convolution", 3, nullptr}};
+/// [maps, channels of a group, kernel...]
+ValueId kernel(Lowering& l, const ir::Ints& size) {
+  const std::int64_t maps = l.parameters().i("maps"), groups = l.parameters().i("groups");
+  if (l.has(1)) {
+    const ir::Type& t = l.type(l.in(1));
+    require(!t.has_rank() || t.rank() == 0 || !t.extent(0).known() || t.extent(0).value == maps,
+            "the kernel is {} for {} output maps", to_text(t), maps);
+    return l.in(1);
+  }
+  require(l.parameters().has("kernel"), "it has no kernel; give weights or set input 1");
+  const Tensor& given = l.parameters().tensor("kernel");
+  std::int64_t each = maps;
+  for (const std::int64_t n : size) each = checked_mul(each, n);
+  const ir::Extent& channels = l.type(l.in(0)).extent(1);
+  const std::int64_t depth = channels.known() ? channels.value / groups
+                             : each > 0       ? given.size() / each
+                                              : 0;
+  require(given.size() == checked_mul(each, depth),
+          "the kernel has {} weights; expected {} for {} output maps, {} channels in {} groups and "
+          "a kernel of [{}]",
+          given.size(), each * depth, maps, depth * groups, groups, fmt::join(size, ", "));
+  Shape shape{maps, depth};
+  shape.insert(shape.end(), size.begin(), size.end());
+  return l.b.constant(given.reshaped(shape));
+}
+
+ValueId bias(Lowering& l) {
+  if (l.has(2)) return l.in(2);
+  if (!l.parameters().has("bias")) return ValueId::none;
+  const Tensor& given = l.parameters().tensor("bias");
+  require(given.size() == l.parameters().i("maps"), "the bias has {} weights for {} output maps",
+          given.size(), l.parameters().i("maps"));
+  return l.b.constant(given);
+}
+
+std::vector<ValueId> lower(Lowering& l) {
+  const ValueId x = l.in(0);
+  const std::int64_t groups = l.parameters().i("groups"), maps = l.parameters().i("maps");
+  const ir::Ints size = window_of(l, "kernel_size");
+  require(groups >= 1 && maps >= 1, "{} output maps in {} groups; expected 1 or more of both", maps,
+          groups);
+  ir::Attributes a = window_attributes(l, size);
+  if (l.choice<PaddingMode>("padding_mode") == PaddingMode::kEXPLICIT_ROUND_UP) round_up(a);
+  a.set("group", groups);
+  std::vector<ValueId> operands{x, l.cast(kernel(l, size), l.dtype(x))};
+  if (const ValueId b = bias(l); b != ValueId::none) operands.push_back(l.cast(b, l.dtype(x)));
+  return {l.b("conv", operands, a)};
+}
+
+const KindEntry entry{{LayerType::kCONVOLUTION, "Convolution", 3, lower}};
 
 }  // namespace
 

@@ -4,7 +4,15 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kCUMULATIVE, "Cumulative", 2, nullptr}};
+std::vector<ValueId> lower(Lowering& l) {
+  require(l.choice<CumulativeOperation>("operation") == CumulativeOperation::kSUM,
+          "there is no cumulative operation {}", l.parameters().i("operation"));
+  return {l.b(
+      "cum_sum", {l.in(0), l.in(1)},
+      {{"exclusive", l.parameters().i("exclusive")}, {"reverse", l.parameters().i("reverse")}})};
+}
+
+const KindEntry entry{{LayerType::kCUMULATIVE, "Cumulative", 2, lower}};
 
 }  // namespace
 

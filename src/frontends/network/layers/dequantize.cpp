@@ -1,10 +1,20 @@
 #include "base/error.h"
-#include "frontends/network/rule.h"
+#include "frontends/network/layers/quantization.h"
 
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kDEQUANTIZE, "Dequantize", 3, nullptr}};
+/// The zero point may have any type of numbers: TensorRT's own examples give it as floats.
+std::vector<ValueId> lower(Lowering& l) {
+  const DType to = dtype(l.choice<DataType>("to"));
+  ir::Attributes a = granularity(l);
+  a.set("output_dtype", ir::Type::scalar(to));
+  std::vector<ValueId> operands{l.in(0), l.in(1)};
+  if (l.has(2)) operands.push_back(l.cast(l.in(2), l.dtype(l.in(0))));
+  return {l.b("dequantize_linear", operands, a)};
+}
+
+const KindEntry entry{{LayerType::kDEQUANTIZE, "Dequantize", 3, lower}};
 
 }  // namespace
 

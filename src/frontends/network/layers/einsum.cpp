@@ -4,7 +4,13 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kEINSUM, "Einsum", -1, nullptr}};
+std::vector<ValueId> lower(Lowering& l) {
+  std::vector<ValueId> operands;
+  for (std::size_t k = 0; k < l.input_count(); ++k) operands.push_back(l.in(k));
+  return {l.b("einsum", operands, {{"equation", l.parameters().s("equation", "")}})};
+}
+
+const KindEntry entry{{LayerType::kEINSUM, "Einsum", -1, lower}};
 
 }  // namespace
 

@@ -4,7 +4,66 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kFILL, "Fill", 3, nullptr}};
+/// The extents of the result: input 0, else the dimensions given.
+ValueId extents(Lowering& l) {
+  if (l.has(0)) return l.cast(l.in(0), DType::i64);
+  return l.b.integers(l.parameters().ints("dimensions"));
+}
+
+/// Alpha or beta in type `t`: the input, else the number given.
+ValueId operand(Lowering& l, std::size_t input, const std::string& name, DType t,
+                double otherwise) {
+  if (l.has(input)) return l.cast(l.in(input), t);
+  const ir::Attributes& a = l.parameters();
+  if (a.has(name + "_int")) return l.cast(l.b.scalar(a.i(name + "_int", 0)), t);
+  return l.b.scalar(t, a.f(name, otherwise));
+}
+
+/// alpha + sum over the axes of index * beta[axis].
+ValueId linspace(Lowering& l, DType t) {
+  ir::Builder& b = l.b;
+  const ValueId shape = extents(l), beta = operand(l, 2, "beta", t, 1);
+  const ir::Type of_shape = l.type(shape), of_beta = l.type(beta);
+  require(of_shape.has_rank() && of_shape.rank() == 1 && of_shape.extent(0).known(),
+          "its extents are {}; expected a known number of them", to_text(of_shape));
+  const std::int64_t rank = of_shape.extent(0).value;
+  require(of_beta.has_rank() && (of_beta.rank() == 0 ? rank == 1 : of_beta.rank() == 1),
+          "beta is {} for {} axes; expected a step an axis", to_text(of_beta), rank);
+  ValueId y = operand(l, 1, "alpha", t, 0);
+  for (std::int64_t a = 0; a < rank; ++a) {
+    const ValueId n = b("gather", {shape, b.scalar(a)}, {{"axis", 0}});
+    const ValueId zero = b.scalar(std::int64_t{0}), one = b.scalar(std::int64_t{1});
+    const ValueId index = l.cast(b("range", {zero, n, one}), t);
+    const ValueId step = of_beta.rank() == 0 ? beta
+                                             : b("gather", {beta, b.scalar(a)}, {{"axis", 0}});
+    ir::Ints behind;
+    for (std::int64_t k = a + 1; k < rank; ++k) behind.push_back(k - a);
+    ValueId along = b("mul", {index, step});
+    if (!behind.empty()) along = b("unsqueeze", {along, b.integers(behind)});
+    y = b("add", {y, along});
+  }
+  return y;
+}
+
+/// Numbers that are drawn anew in each run with another seed and in each trip of a loop.
+ValueId random(Lowering& l, bool uniform, DType t) {
+  require(is_float(t) && !is_small_float(t), "there are no random numbers of type {}", name(t));
+  const ValueId key = l.b("random_key", {});
+  const ValueId alpha = operand(l, 1, "alpha", t, 0), beta = operand(l, 2, "beta", t, 1);
+  return l.b(uniform ? "uniform" : "normal", {key, alpha, beta, extents(l)});
+}
+
+std::vector<ValueId> lower(Lowering& l) {
+  const DType t = dtype(l.choice<DataType>("to"));
+  switch (l.choice<FillOperation>("operation")) {
+    case FillOperation::kLINSPACE: return {linspace(l, t)};
+    case FillOperation::kRANDOM_UNIFORM: return {random(l, true, t)};
+    case FillOperation::kRANDOM_NORMAL: return {random(l, false, t)};
+  }
+  fail("there is no fill operation {}", l.parameters().i("operation"));
+}
+
+const KindEntry entry{{LayerType::kFILL, "Fill", 3, lower}};
 
 }  // namespace
 
@@ -26,11 +85,11 @@ DataType IFillLayer::getToType() const { return choice<DataType>(*this, "to"); }
 void IFillLayer::setAlpha(double v) { set_parameter(*this, "alpha", v); }
 double IFillLayer::getAlpha() const { return data().parameters.f("alpha", 0); }
 void IFillLayer::setBeta(double v) { set_parameter(*this, "beta", v); }
-double IFillLayer::getBeta() const { return data().parameters.f("beta", 0); }
+double IFillLayer::getBeta() const { return data().parameters.f("beta", 1); }
 void IFillLayer::setAlphaInt64(std::int64_t v) { set_parameter(*this, "alpha_int", v); }
 std::int64_t IFillLayer::getAlphaInt64() const { return data().parameters.i("alpha_int", 0); }
 void IFillLayer::setBetaInt64(std::int64_t v) { set_parameter(*this, "beta_int", v); }
-std::int64_t IFillLayer::getBetaInt64() const { return data().parameters.i("beta_int", 0); }
+std::int64_t IFillLayer::getBetaInt64() const { return data().parameters.i("beta_int", 1); }
 bool IFillLayer::isAlphaBetaInt64() const {
   return data().parameters.has("alpha_int") || data().parameters.has("beta_int");
 }

@@ -4,7 +4,11 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kNON_ZERO, "NonZero", 1, nullptr}};
+std::vector<ValueId> lower(Lowering& l) {
+  return {l.cast(l.b("non_zero", {l.in(0)}), dtype(l.choice<DataType>("indices_type")))};
+}
+
+const KindEntry entry{{LayerType::kNON_ZERO, "NonZero", 1, lower}};
 
 }  // namespace
 

@@ -4,7 +4,11 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kONE_HOT, "OneHot", 3, nullptr}};
+std::vector<ValueId> lower(Lowering& l) {
+  return {l.b("one_hot", {l.in(0), l.in(2), l.in(1)}, {{"axis", l.parameters().i("axis")}})};
+}
+
+const KindEntry entry{{LayerType::kONE_HOT, "OneHot", 3, lower}};
 
 }  // namespace
 

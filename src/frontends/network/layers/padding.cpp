@@ -4,7 +4,19 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kPADDING, "Padding", 1, nullptr}};
+/// As many of the last axes as the paddings say.
+std::vector<ValueId> lower(Lowering& l) {
+  ir::Ints pads = l.parameters().ints("pre_padding"), axes;
+  const ir::Ints post = l.parameters().ints("post_padding");
+  require(pads.size() == post.size(),
+          "pre-padding has {} axes and post-padding {}; expected as many", pads.size(),
+          post.size());
+  for (std::int64_t a = -std::ssize(pads); a < 0; ++a) axes.push_back(a);
+  pads.insert(pads.end(), post.begin(), post.end());
+  return {l.b("pad", {l.in(0), l.b.integers(pads), ValueId::none, l.b.integers(axes)})};
+}
+
+const KindEntry entry{{LayerType::kPADDING, "Padding", 1, lower}};
 
 }  // namespace
 

@@ -1,10 +1,37 @@
 #include "base/error.h"
-#include "frontends/network/rule.h"
+#include "frontends/network/layers/windows.h"
 
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kPOOLING, "Pooling", 1, nullptr}};
+/// Where a window rounded up would lie in the padding alone it is left out, as ONNX has it.
+std::vector<ValueId> lower(Lowering& l) {
+  const ir::Ints size = window_of(l, "window");
+  ir::Attributes a = window_attributes(l, size);
+  a.set("kernel_shape", size);
+  const auto mode = l.choice<PaddingMode>("padding_mode");
+  a.set("ceil_mode", std::int64_t{mode == PaddingMode::kEXPLICIT_ROUND_UP});
+  const auto maximum = [&] { return l.b("max_pool", {l.in(0)}, a); };
+  const auto average = [&] {
+    ir::Attributes with = a;
+    with.set("count_include_pad", std::int64_t{l.parameters().i("exclusive") == 0});
+    return l.b("average_pool", {l.in(0)}, with);
+  };
+  const auto times = [&](ValueId v, double by) {
+    return l.b("mul", {v, l.b.scalar(l.dtype(v), by)});
+  };
+  switch (l.choice<PoolingType>("type")) {
+    case PoolingType::kMAX: return {maximum()};
+    case PoolingType::kAVERAGE: return {average()};
+    case PoolingType::kMAX_AVERAGE_BLEND: {
+      const double blend = l.parameters().f("blend", 0);
+      return {l.b("add", {times(maximum(), 1 - blend), times(average(), blend)})};
+    }
+  }
+  fail("there is no pooling {}", l.parameters().i("type"));
+}
+
+const KindEntry entry{{LayerType::kPOOLING, "Pooling", 1, lower}};
 
 }  // namespace
 

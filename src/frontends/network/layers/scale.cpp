@@ -4,7 +4,60 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kSCALE, "Scale", 1, nullptr}};
+/// The shape in which coefficients are broadcast to the input.
+ir::Ints coefficients(Lowering& l) {
+  const ir::Type& x = l.type(l.in(0));
+  const std::int64_t axis = l.axis(l.parameters().i("axis"), x.rank());
+  const auto behind = static_cast<std::size_t>(x.rank() - axis);
+  switch (l.choice<ScaleMode>("mode")) {
+    case ScaleMode::kUNIFORM: return {1};
+    case ScaleMode::kCHANNEL: {
+      ir::Ints shape(behind, 1);
+      shape[0] = x.extent(axis).value;
+      return shape;
+    }
+    case ScaleMode::kELEMENTWISE: {
+      ir::Ints shape;
+      for (std::int64_t a = axis; a < x.rank(); ++a) shape.push_back(x.extent(a).value);
+      return shape;
+    }
+  }
+  fail("there is no scale mode {}", l.parameters().i("mode"));
+}
+
+/// One of the coefficients in the input's type; none where no weights are given.
+ValueId coefficient(Lowering& l, const char* name, const ir::Ints& shape) {
+  if (!l.parameters().has(name)) return ValueId::none;
+  const ir::Type x = l.type(l.in(0));
+  const Tensor& given = l.parameters().tensor(name);
+  std::int64_t expected = 1;
+  for (const std::int64_t n : shape) {
+    require(n >= 0, "the {} has one value for each of an extent that is not known: {}", name,
+            to_text(x));
+    expected *= n;
+  }
+  require(given.size() == expected, "the {} has {} values; expected {} for {}", name, given.size(),
+          expected, to_text(x));
+  require(is_float(x.dtype()) || is_integer(given.dtype()),
+          "the {} is {} and the input {}; expected one type", name, rondel::name(given.dtype()),
+          to_text(x));
+  return l.cast(l.b.constant(given.reshaped(shape)), x.dtype());
+}
+
+std::vector<ValueId> lower(Lowering& l) {
+  l.rank(l.in(0));
+  const ir::Ints shape = coefficients(l);
+  ValueId y = l.in(0);
+  const std::pair<const char*, const char*> steps[] = {
+      {"scale", "mul"}, {"shift", "add"}, {"power", "pow"}};
+  for (const auto& [name, op] : steps) {
+    const ValueId c = coefficient(l, name, shape);
+    if (c != ValueId::none) y = l.b(op, {y, c});
+  }
+  return {y};
+}
+
+const KindEntry entry{{LayerType::kSCALE, "Scale", 1, lower}};
 
 }  // namespace
 

@@ -4,7 +4,17 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kSCATTER, "Scatter", 3, nullptr}};
+std::vector<ValueId> lower(Lowering& l) {
+  const std::vector<ValueId> operands{l.in(0), l.cast(l.in(1), DType::i64), l.in(2)};
+  switch (l.choice<ScatterMode>("mode")) {
+    case ScatterMode::kELEMENT:
+      return {l.b("scatter_elements", operands, {{"axis", l.parameters().i("axis")}})};
+    case ScatterMode::kND: return {l.b("scatter_nd", operands)};
+  }
+  fail("there is no scatter mode {}", l.parameters().i("mode"));
+}
+
+const KindEntry entry{{LayerType::kSCATTER, "Scatter", 3, lower}};
 
 }  // namespace
 

@@ -1,10 +1,20 @@
 #include "base/error.h"
 #include "frontends/network/rule.h"
 
+#include <algorithm>
+
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kSOFTMAX, "SoftMax", 1, nullptr}};
+std::vector<ValueId> lower(Lowering& l) {
+  const std::int64_t rank = l.rank(l.in(0));
+  ir::Ints axes{std::max<std::int64_t>(rank - 3, 0)};
+  if (l.parameters().has("axes")) axes = l.axes_of_mask("axes", rank);
+  require(axes.size() == 1, "{} axes are set; a softmax goes along one", axes.size());
+  return {l.b("softmax", {l.in(0)}, {{"axis", axes[0]}})};
+}
+
+const KindEntry entry{{LayerType::kSOFTMAX, "SoftMax", 1, lower}};
 
 }  // namespace
 

@@ -4,8 +4,12 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry squeeze{{LayerType::kSQUEEZE, "Squeeze", 2, nullptr}};
-const KindEntry unsqueeze{{LayerType::kUNSQUEEZE, "Unsqueeze", 2, nullptr}};
+template <bool adds> std::vector<ValueId> lower(Lowering& l) {
+  return {l.b(adds ? "unsqueeze" : "squeeze", {l.in(0), l.cast(l.in(1), DType::i64)})};
+}
+
+const KindEntry squeeze{{LayerType::kSQUEEZE, "Squeeze", 2, lower<false>}};
+const KindEntry unsqueeze{{LayerType::kUNSQUEEZE, "Unsqueeze", 2, lower<true>}};
 
 }  // namespace
 

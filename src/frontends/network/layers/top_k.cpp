@@ -4,7 +4,22 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kTOPK, "TopK", 2, nullptr}};
+/// How many, as i64[1].
+ValueId count(Lowering& l) {
+  if (!l.has(1)) return l.b.integers({l.parameters().i("k")});
+  return l.b("reshape", {l.cast(l.in(1), DType::i64), l.b.integers({1})});
+}
+
+std::vector<ValueId> lower(Lowering& l) {
+  const ir::Ints axes = l.axes_of_mask("axes", l.rank(l.in(0)));
+  require(axes.size() == 1, "{} axes are set; a top-k goes along one", axes.size());
+  const bool largest = l.choice<TopKOperation>("operation") == TopKOperation::kMAX;
+  std::vector<ValueId> found = l.b.add("top_k", {l.in(0), count(l)},
+                                       {{"axis", axes[0]}, {"largest", std::int64_t{largest}}}, 2);
+  return {found[0], l.cast(found[1], dtype(l.choice<DataType>("indices_type")))};
+}
+
+const KindEntry entry{{LayerType::kTOPK, "TopK", 2, lower}};
 
 }  // namespace
 

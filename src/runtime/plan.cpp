@@ -72,6 +72,12 @@ void prepare_code(const ProgramStep& step, ProgramState& state, Frame& frame) {
   state.workspace = workspace > 0 ? frame.run().memory.allocate(DType::u8, {workspace}) : Tensor();
 }
 
+/// Whether an error says already where it happened: a node of a model, a layer or loop of a
+/// network.
+bool names_a_source(std::string_view text) {
+  return text.starts_with("node ") || text.starts_with("layer ") || text.starts_with("loop ");
+}
+
 /// Outputs without elements need no code; loops over their other extents would be for nothing.
 void make_empty_outputs(const ProgramStep& step, const ProgramState& state, Frame& frame) {
   for (std::size_t j = 0; j < step.outputs.size(); ++j)
@@ -138,7 +144,7 @@ void Frame::execute() {
     } catch (const Error& e) {
       // What memory and size arithmetic say does not know who asked.
       const bool ours = e.blame() == Blame::caller || e.blame() == Blame::limit;
-      if (!ours || std::string_view(e.what()).starts_with("node ")) throw;
+      if (!ours || names_a_source(e.what())) throw;
       throw Error(e.blame(), step.source + ": " + e.what());
     }
     for (const Slot dead : step.release) slots_[static_cast<std::size_t>(dead)] = Value();

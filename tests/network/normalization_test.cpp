@@ -93,9 +93,9 @@ TEST(Normalization, errors_name_the_layer) {
   EXPECT_THAT(error(normalization(0b1000), good), HasSubstr("axes 0x8 of a tensor of 3 axes"));
   EXPECT_THAT(error(normalization(0b100), {grouped, f32({4}, {1, 2, 3, 4}), good[2]}),
               HasSubstr("the scale is f32[4]; expected 3 axes, each of extent 1 or that of "
-                        "f32[1,4,2]"));
+                        "f32[1, 4, 2]"));
   EXPECT_THAT(error(normalization(0b100), {grouped, good[1], f32({1, 3, 1}, {1, 2, 3})}),
-              HasSubstr("the bias is f32[1,3,1]"));
+              HasSubstr("the bias is f32[1, 3, 1]"));
   EXPECT_THAT(error(normalization(0b110, two_groups), good),
               HasSubstr("2 groups need all axes behind the channels"));
   const auto three = [](INormalizationLayer& l) { l.setNbGroups(3); };
@@ -135,7 +135,7 @@ TEST(Scale, errors_name_the_layer) {
   };
   const Tensor x = f32({1, 2, 2}, {1, 2, 3, 4});
   EXPECT_THAT(error(ScaleMode::kCHANNEL, weights(four), 1, x),
-              HasSubstr("layer 's' (Scale): the shift has 4 values; expected 2 for f32[1,2,2]"));
+              HasSubstr("layer 's' (Scale): the shift has 4 values; expected 2 for f32[1, 2, 2]"));
   EXPECT_THAT(error(ScaleMode::kUNIFORM, weights(two), 3, x),
               HasSubstr("axis 3 of a tensor of 3 axes"));
   EXPECT_THAT(error(ScaleMode::kUNIFORM, weights(two), 0, i64({2}, {1, 2})),

@@ -106,7 +106,7 @@ TEST(Convolution, errors_name_the_layer_and_the_figures) {
   EXPECT_THAT(error([](IConvolutionLayer& l) {
                 l.setKernelSizeNd(Dims{1, {4}});
               }),
-              HasSubstr("a window of 1 axes over f32[1,1,3,3]; expected batch, channels and the "
+              HasSubstr("a window of 1 axes over f32[1, 1, 3, 3]; expected batch, channels and the "
                         "window's axes"));
   EXPECT_THAT(error([](IConvolutionLayer& l) {
                 l.setStrideNd(Dims{1, {1}});
@@ -174,7 +174,7 @@ TEST(Pooling, errors_name_the_layer) {
     return std::vector{pooling(PoolingType::kMAX, Dims3{1, 1, 1}, [](IPoolingLayer&) {})(n, in)};
   };
   EXPECT_THAT(error_of(build, {row}),
-              HasSubstr("layer 'pool' (Pooling): a window of 3 axes over f32[1,1,1,4]"));
+              HasSubstr("layer 'pool' (Pooling): a window of 3 axes over f32[1, 1, 1, 4]"));
 }
 
 }  // namespace

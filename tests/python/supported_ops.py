@@ -15,6 +15,8 @@ REDUCTIONS = """
 
 QUANTIZATION = "QuantizeLinear DequantizeLinear"
 
+RANDOM = "RandomUniform RandomUniformLike RandomNormal RandomNormalLike Bernoulli Multinomial"
+
 PRODUCTS = "MatMul Gemm Conv LSTM"
 
 MOVEMENT = """
@@ -30,4 +32,4 @@ SEQUENCES = """
 
 CONTROL = "If Loop Scan"
 
-SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, QUANTIZATION, PRODUCTS, MOVEMENT, SEQUENCES, CONTROL]).split())
+SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, QUANTIZATION, RANDOM, PRODUCTS, MOVEMENT, SEQUENCES, CONTROL]).split())

@@ -250,6 +250,22 @@ TEST(Blocks, CallsTakeViewsOfTrailingAxes) {
     }
 }
 
+/// An output may lie over an input that is read where it is written: a load after the store sees
+/// the new element, so the compiler may not take the two for apart.
+TEST(Blocks, ALoadAfterAStoreOverItsInputSeesTheNewElement) {
+  Builder b("over");
+  const auto x = buffer(b, "x", DType::f32, Access::in, {-1});
+  const auto y = buffer(b, "y", DType::f32, Access::out, {-1}, true, x);
+  const auto z = buffer(b, "z", DType::f32, Access::out, {-1});
+  b.for_each(b.index(0), b.extent(x, 0), [&](Ex i) {
+    b.store(y, {i}, b.load(x, {i}) + 1);
+    b.store(z, {i}, b.load(x, {i}));
+  });
+  const auto program = b.finish();
+  const Tensor both = plain_values(DType::f32, {100}, 3), after = Tensor::zeros(DType::f32, {100});
+  EXPECT_EQ(agree(program, {both, both, after}), scalar::done);
+}
+
 [[noreturn]] scalar::Status throws(Context&, std::span<const View>, const void*) {
   throw std::runtime_error("from a kernel");
 }

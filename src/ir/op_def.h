@@ -77,8 +77,11 @@ struct OpDef {
   std::shared_ptr<const Meaning> meaning = {};
 
   /// Facts that passes ask for.
-  /// Inputs whose values the type rule or the program may depend on (Reshape's shape, axes).
+  /// Inputs whose values the type rule may depend on (Reshape's shape, axes).
   std::vector<std::size_t> value_inputs = {};
+  /// Those of them that the program is written for as well (Pad's pads, axes): other values, other
+  /// code. Of the rest it sees only the extents that follow.
+  std::vector<std::size_t> program_values = {};
   /// Given its types, can it fail at run time (an index from data, integer division)?
   bool can_fail = false;
   bool random = false;

@@ -109,6 +109,7 @@ const ir::OpEntry pad{{
     .type = pad_rule,
     .meaning = elements(padded),
     .value_inputs = {1, 3},
+    .program_values = {1, 3},
     .can_fail = true,
 }};
 

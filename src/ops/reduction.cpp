@@ -141,6 +141,7 @@ ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule ru
   };
   op.meaning = std::move(meaning);
   op.value_inputs = {1};
+  op.program_values = {1};
   return op;
 }
 

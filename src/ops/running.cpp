@@ -55,6 +55,7 @@ ir::OpDef running_op(std::string_view name, std::string_view doc, std::int64_t n
   op.type = running_rule;
   op.meaning = nest([=](Emitter& e) { write_running(e, neutral, combine); });
   op.value_inputs = {1};
+  op.program_values = {1};
   return op;
 }
 

@@ -139,6 +139,7 @@ const ir::OpEntry slice{{
     .type = slice_rule,
     .meaning = view(sliced_view, sliced_element),
     .value_inputs = {1, 2, 3, 4},
+    .program_values = {1, 2, 3, 4},
     .can_fail = true,
 }};
 

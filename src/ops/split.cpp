@@ -83,6 +83,7 @@ const ir::OpEntry split{{
     .type = split_rule,
     .meaning = view(split_view, split_element),
     .value_inputs = {1},
+    .program_values = {1},
     .can_fail = true,
 }};
 

@@ -47,7 +47,7 @@ class Grouping {
     std::optional<std::size_t> joined = fuse_ ? host(node) : std::nullopt;
     if (!joined) {
       joined = groups_.size();
-      groups_.push_back({{}, {}, {}, is_program(node), {}});
+      groups_.push_back({.program = is_program(node)});
     }
     groups_[*joined].nodes.push_back(n);
     for (const ValueId v : node.outputs)
@@ -105,9 +105,11 @@ class Grouping {
           group.inputs.push_back(v);
       for (const std::size_t k : node.op->value_inputs) {
         if (k >= node.inputs.size() || node.inputs[k] == ValueId::none) continue;
-        const auto at = std::find(group.inputs.begin(), group.inputs.end(), node.inputs[k]);
-        if (at != group.inputs.end())
-          group.value_inputs.push_back(static_cast<std::size_t>(at - group.inputs.begin()));
+        const auto found = std::find(group.inputs.begin(), group.inputs.end(), node.inputs[k]);
+        if (found == group.inputs.end()) continue;
+        const auto at = static_cast<std::size_t>(found - group.inputs.begin());
+        group.value_inputs.push_back(at);
+        if (std::ranges::count(node.op->program_values, k) > 0) group.program_values.push_back(at);
       }
     }
     const std::set<ValueId> outside = read_outside(group);

@@ -8,12 +8,12 @@ namespace rondel::passes {
 
 /// Nodes of a region that become one step.
 struct Group {
-  std::vector<ir::NodeId> nodes;
-  std::vector<ir::ValueId> inputs;   ///< read from outside, each once, in order of first use
-  std::vector<ir::ValueId> outputs;  ///< read outside of the group, in order of definition
+  std::vector<ir::NodeId> nodes = {};
+  std::vector<ir::ValueId> inputs = {};   ///< read from outside, each once, in order of first use
+  std::vector<ir::ValueId> outputs = {};  ///< read outside of the group, in order of definition
   bool program = false;  ///< one scalar program; otherwise a single node of another kind
-  /// Of `inputs`: those whose values the program or the types depend on.
-  std::vector<std::size_t> value_inputs;
+  /// Of `inputs`: those whose values the types depend on, and of these, the program.
+  std::vector<std::size_t> value_inputs = {}, program_values = {};
 };
 
 /// Cuts a region into steps, in an order in which each can run. Element-wise nodes over one index

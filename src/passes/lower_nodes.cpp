@@ -31,6 +31,9 @@ class NodeEmitter : public ops::Emitter {
   const ir::Type& input(std::size_t k) const override { return type(node_.inputs.at(k)); }
   const ir::Type& output(std::size_t j) const override { return type(node_.outputs.at(j)); }
   const Tensor* value(std::size_t k) const override {
+    invariant(std::ranges::count(node_.op->program_values, k) > 0,
+              "{} asks for the value of input {}, which is none of its program_values",
+              node_.op->name, k);
     return has(k) ? s_.knowledge.value(node_.inputs[k]) : nullptr;
   }
   Ex load(std::size_t k, const Indices& i) override { return place(k).load(i); }

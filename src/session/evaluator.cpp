@@ -10,7 +10,7 @@ ir::Evaluator make_evaluator() {
   return [](const ir::Graph& g, ir::NodeId n,
             std::span<const Tensor* const> inputs) -> std::vector<Value> {
     const ir::Node& node = g.node(n);
-    passes::Group group{{n}, {}, {}, false, {}};
+    passes::Group group{.nodes = {n}};
     std::vector<Value> values;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const ir::ValueId v = node.inputs[k];

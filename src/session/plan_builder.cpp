@@ -61,7 +61,7 @@ class PlanBuilder {
     const std::vector<ValueId>* inputs = &node.inputs;
     const std::vector<ValueId>* outputs = &node.outputs;
     if (group.program) {
-      step = program_step(b_, passes::extract(g_, group), group.value_inputs);
+      step = program_step(b_, passes::extract(g_, group), group);
       inputs = &group.inputs;
       outputs = &group.outputs;
     } else if (ops::meaning_as<ops::Control>(*node.op) != nullptr) {

@@ -47,7 +47,7 @@ std::pair<DType, Shape> exact(const ir::Graph& g, ValueId v, const ir::Knowledge
 struct GroupCode {
   ir::Graph graph;
   std::vector<ir::Type> declared;
-  std::vector<std::size_t> value_inputs;
+  std::vector<std::size_t> value_inputs, program_values;
   std::shared_ptr<Code> code;
   ClassCache cache;
 
@@ -59,8 +59,9 @@ struct GroupCode {
   }
 
   std::shared_ptr<const scalar::Executable> executable(std::span<const Value> inputs) {
-    passes::ShapeClass c = passes::classify(inputs, declared, value_inputs);
-    // A rank may depend on extents (Squeeze without axes); then code is for exact shapes.
+    passes::ShapeClass c = passes::classify(inputs, declared, program_values);
+    // A rank may depend on extents (Squeeze without axes) or on a value (ConstantOfShape of a shape
+    // of unknown length); then code is for exact shapes.
     if (!passes::ranks_known(graph, c)) c = passes::classify(inputs, exactly(inputs), value_inputs);
     return cache.get(c.key, [&] { return code->make(passes::lower_group(graph, c)); });
   }
@@ -126,15 +127,16 @@ ir::Knowledge exact_knowledge(const ir::Graph& g, std::span<const Value> inputs,
   return k;
 }
 
-std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph group,
-                                            std::vector<std::size_t> value_inputs) {
+std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph graph,
+                                            const passes::Group& group) {
   auto kept = std::make_shared<GroupCode>();
-  for (const ValueId v : group.root().params) kept->declared.push_back(group.value(v).type);
-  kept->graph = std::move(group);
-  kept->value_inputs = value_inputs;
+  for (const ValueId v : graph.root().params) kept->declared.push_back(graph.value(v).type);
+  kept->graph = std::move(graph);
+  kept->value_inputs = group.value_inputs;
+  kept->program_values = group.program_values;
   kept->code = b.code;
   auto step = std::make_unique<runtime::ProgramStep>();
-  step->value_inputs = std::move(value_inputs);
+  step->value_inputs = group.value_inputs;
   step->view = view_of(kept->graph);
   step->types = [kept](std::span<const Value> inputs) { return kept->types(inputs); };
   step->code = [kept](std::span<const Value> inputs) { return kept->executable(inputs); };
@@ -146,7 +148,7 @@ std::unique_ptr<runtime::Step> kernel_step(const Building& b, const ir::Graph& g
   const auto* meaning = ops::meaning_as<ops::KernelMeaning>(*node.op);
   if (meaning == nullptr)
     unsupported("{}: there is no way to run op '{}'", ir::where(g, n), node.op->name);
-  passes::Group group{{n}, {}, {}, false, {}};
+  passes::Group group{.nodes = {n}};
   for (const ValueId v : node.inputs)
     if (v != ValueId::none &&
         std::find(group.inputs.begin(), group.inputs.end(), v) == group.inputs.end())

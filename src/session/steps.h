@@ -1,4 +1,5 @@
 #pragma once
+#include "passes/group.h"
 #include "passes/shape_class.h"
 #include "runtime/plan.h"
 #include "session/plan_builder.h"
@@ -7,9 +8,9 @@
 
 namespace rondel::session {
 
-/// The step of a group that `passes::extract` made: types, shape class, program, code.
-std::unique_ptr<runtime::Step> program_step(const Building&, ir::Graph group,
-                                            std::vector<std::size_t> value_inputs);
+/// The step of a group, given as the graph that `passes::extract` made of it: types, shape class,
+/// program, code.
+std::unique_ptr<runtime::Step> program_step(const Building&, ir::Graph, const passes::Group&);
 
 /// The step of a node whose meaning is a kernel.
 std::unique_ptr<runtime::Step> kernel_step(const Building&, const ir::Graph&, ir::NodeId);

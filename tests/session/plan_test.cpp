@@ -42,5 +42,49 @@ TEST(Plan, ATemporaryOfUnknownExtentHasNone) {
                   .layout.pieces.empty());
 }
 
+/// The code of an op's step for each of the given inputs.
+std::vector<const scalar::Executable*> codes(std::string_view op, ir::Attributes attributes,
+                                             const std::vector<std::vector<Value>>& inputs) {
+  auto graph = std::make_shared<ir::Graph>();
+  ir::Builder b(*graph, ir::RegionId::root);
+  std::vector<ValueId> operands;
+  for (const Value& v : inputs[0])
+    operands.push_back(graph->add_param(
+        ir::RegionId::root, ir::Type::ranked(v.tensor().dtype(), v.tensor().rank()), "in"));
+  graph->root().results = {b(op, operands, std::move(attributes))};
+  Building building;
+  building.graph = graph;
+  building.code = std::make_shared<Code>(Execution::interpreter);
+  const runtime::Plan plan = build_plan(building, ir::RegionId::root);
+  const auto& step = dynamic_cast<const runtime::ProgramStep&>(*plan.steps[0]);
+  std::vector<const scalar::Executable*> made;
+  for (const auto& values : inputs) made.push_back(step.code(values).get());
+  return made;
+}
+
+Tensor scalar(std::int64_t v) { return Tensor::scalar<std::int64_t>(v); }
+Tensor list(std::vector<std::int64_t> v) {
+  return Tensor::from<std::int64_t>({static_cast<std::int64_t>(v.size())}, v);
+}
+
+TEST(Plan, OpsThatSeeOnlyExtentsHaveOneCodeForAllLengths) {
+  const auto range = codes(
+      "range", {}, {{scalar(0), scalar(5), scalar(1)}, {scalar(3), scalar(900), scalar(2)}});
+  EXPECT_EQ(range[0], range[1]);
+  const Tensor x = Tensor::zeros(DType::f32, {4, 7});
+  const auto tile = codes("tile", {}, {{x, list({2, 3})}, {x, list({50, 6})}});
+  EXPECT_EQ(tile[0], tile[1]);
+  const Tensor at = list({1, 2}), values = Tensor::zeros(DType::f32, {2});
+  const auto one_hot = codes("one_hot", {}, {{at, scalar(5), values}, {at, scalar(64), values}});
+  EXPECT_EQ(one_hot[0], one_hot[1]);
+}
+
+TEST(Plan, OpsWhoseProgramTakesValuesHaveCodeForEach) {
+  const Tensor x = Tensor::zeros(DType::f32, {4, 7});
+  const auto sum = codes("reduce_sum", {}, {{x, list({0})}, {x, list({1})}, {x, list({0})}});
+  EXPECT_NE(sum[0], sum[1]);
+  EXPECT_EQ(sum[0], sum[2]);
+}
+
 }  // namespace
 }  // namespace rondel::session

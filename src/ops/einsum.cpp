@@ -1,178 +1,97 @@
-#include "base/error.h"
-#include "ops/reduction.h"
-#include "ops/scalars.h"
+#include "ops/compose.h"
+#include "ops/equation.h"
 #include "ops/type_rules.h"
 
 #include <algorithm>
-#include <map>
 
 namespace rondel::ops {
 namespace {
 
-using ir::Extent;
+using ir::Ints;
 using ir::Type;
+using ir::ValueId;
 
-/// The index of each axis of a term: a letter's code, or an axis under the ellipsis, which is
-/// counted from the last.
-using Labels = std::vector<int>;
-constexpr int ellipsis_label = 1000;
-
-struct Equation {
-  std::vector<std::string> terms;  // without blanks; "..." as '.'
-  std::string result;
-  bool has_result = false;
-};
-
-std::string term_of(std::string_view text) {
-  std::string term;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == ' ') continue;
-    const bool dots = text.substr(i, 3) == "...";
-    const bool letter = std::isalpha(static_cast<unsigned char>(text[i])) != 0;
-    require(dots || letter, "the equation has '{}'; expected letters, ',', '...' and '->'",
-            text[i]);
-    term += text[i];
-    if (dots) i += 2;
-  }
-  require(std::count(term.begin(), term.end(), '.') <= 1, "'{}' has two ellipses", text);
-  return term;
+std::int64_t axis_of(const Labels& labels, int label) {
+  return std::ranges::find(labels, label) - labels.begin();
 }
 
-Equation parse(const std::string& text) {
-  Equation e;
-  const std::size_t arrow = text.find("->");
-  std::string_view left = std::string_view(text).substr(0, arrow);
-  for (;;) {
-    const std::size_t comma = left.find(',');
-    e.terms.push_back(term_of(left.substr(0, comma)));
-    if (comma == std::string_view::npos) break;
-    left.remove_prefix(comma + 1);
-  }
-  if (arrow != std::string::npos) {
-    e.result = term_of(std::string_view(text).substr(arrow + 2));
-    e.has_result = true;
-  }
-  return e;
+/// A product does not broadcast within matrices or batch: indices of both operands must have one
+/// extent for sure.
+bool same_extents(const Indexed& x, const Product& p, const Type& a, const Type& b) {
+  for (const Labels* shared : {&p.batch, &p.summed})
+    for (const int label : *shared) {
+      const ir::Extent& n = a.extent(axis_of(x.operands[0], label));
+      const ir::Extent& m = b.extent(axis_of(x.operands[1], label));
+      if (!(n == m) || (!n.known() && !n.symbolic())) return false;
+    }
+  return true;
 }
 
-Labels labels_of(const std::string& term, std::int64_t under_ellipsis) {
-  Labels labels;
-  for (const char c : term) {
-    if (c != '.') labels.push_back(c);
-    else
-      for (std::int64_t k = under_ellipsis; k-- > 0;)
-        labels.push_back(ellipsis_label + static_cast<int>(k));
-  }
-  return labels;
+Labels joined(std::initializer_list<const Labels*> parts) {
+  Labels all;
+  for (const Labels* part : parts) all.insert(all.end(), part->begin(), part->end());
+  return all;
 }
 
-/// The whole equation for operands of known rank.
-struct Indexed {
-  std::vector<Labels> operands;
-  Labels result;
-};
-
-Indexed indexed(const std::string& text, std::span<const Type* const> inputs) {
-  const Equation e = parse(text);
-  require(e.terms.size() == inputs.size(), "the equation has {} terms for {} operands",
-          e.terms.size(), inputs.size());
-  Indexed x;
-  std::int64_t most = 0;
-  std::map<char, int> times;
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    const std::string& term = e.terms[k];
-    const bool open = term.find('.') != std::string::npos;
-    const auto letters = static_cast<std::int64_t>(term.size()) - (open ? 1 : 0);
-    const std::int64_t rank = inputs[k]->rank();
-    require(open ? rank >= letters : rank == letters, "term {} names {} axes of {}", k, letters,
-            to_text(*inputs[k]));
-    x.operands.push_back(labels_of(term, rank - letters));
-    if (open) most = std::max(most, rank - letters);
-    for (const char c : term) ++times[c];
-  }
-  std::string result = e.result;
-  if (!e.has_result) {
-    if (times.contains('.')) result += '.';
-    for (const auto& [c, n] : times)
-      if (n == 1 && c != '.') result += c;
-  }
-  for (const char c : result)
-    require(c == '.' || times.contains(c), "the result has '{}', which no term has", c);
-  x.result = labels_of(result, most);
-  Labels sorted = x.result;
-  std::sort(sorted.begin(), sorted.end());
-  require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
-          "the result '{}' names one index twice", result);
-  return x;
+ValueId ordered(ir::Builder& b, ValueId x, const Labels& from, const Labels& to) {
+  if (from == to) return x;
+  Ints perm;
+  for (const int label : to) perm.push_back(axis_of(from, label));
+  return b("transpose", {x}, {{"perm", perm}});
 }
 
-void einsum_rule(ir::TypeContext& c) {
-  std::vector<const Type*> inputs;
-  for (std::size_t k = 0; k < c.input_count(); ++k) {
-    require_same_dtype(c, 0, k);
-    inputs.push_back(&c.input(k));
-    if (!inputs.back()->has_rank()) return c.output(0, Type::unranked(c.input(0).dtype()));
+/// Extents of the axes [begin, end) of x, as they are or as one.
+ValueId extents(ir::Builder& b, ValueId x, std::size_t begin, std::size_t end) {
+  return b("shape", {x},
+           {{"start", static_cast<std::int64_t>(begin)}, {"end", static_cast<std::int64_t>(end)}});
+}
+ValueId merged_extent(ir::Builder& b, ValueId x, std::size_t begin, std::size_t end) {
+  return reduce_kept(b, "reduce_prod", extents(b, x, begin, end), {0});
+}
+
+/// x, whose axes are `batch`, then two groups, as a batch of matrices.
+ValueId matrices(ir::Builder& b, ValueId x, std::size_t batch, std::size_t first,
+                 std::size_t second) {
+  if (first == 1 && second == 1) return x;
+  const std::size_t middle = batch + first;
+  const ValueId shape = b("concat",
+                          {extents(b, x, 0, batch), merged_extent(b, x, batch, middle),
+                           merged_extent(b, x, middle, middle + second)},
+                          {{"axis", 0}});
+  return b("reshape", {x, shape}, {{"allowzero", 1}});
+}
+
+ValueId multiplied(ir::Builder& b, const ir::Node& node, const Indexed& x, const Product& p) {
+  const std::size_t batch = p.batch.size(), rows = p.rows.size(), columns = p.columns.size();
+  const ValueId left = ordered(b, node.inputs[0], x.operands[0],
+                               joined({&p.batch, &p.rows, &p.summed}));
+  const ValueId right = ordered(b, node.inputs[1], x.operands[1],
+                                joined({&p.batch, &p.summed, &p.columns}));
+  ValueId y = b("mat_mul", {matrices(b, left, batch, rows, p.summed.size()),
+                            matrices(b, right, batch, p.summed.size(), columns)});
+  if (rows != 1 || columns != 1) {
+    const std::size_t inner = batch + p.summed.size();
+    const ValueId shape = b(
+        "concat", {extents(b, left, 0, batch + rows), extents(b, right, inner, inner + columns)},
+        {{"axis", 0}});
+    y = b("reshape", {y, shape}, {{"allowzero", 1}});
   }
-  const Indexed x = indexed(c.attributes().s("equation", ""), inputs);
-  std::map<int, Extent> extents;
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    for (std::size_t a = 0; a < x.operands[k].size(); ++a) {
-      const Extent& here = inputs[k]->extent(static_cast<std::int64_t>(a));
-      const auto [at, fresh] = extents.emplace(x.operands[k][a], here);
-      if (!fresh) at->second = broadcast_extents({at->second}, {here})->front();
+  return ordered(b, y, joined({&p.batch, &p.rows, &p.columns}), x.result);
+}
+
+/// A batched matrix product where the equation is one, else the sum as it is said.
+std::vector<ValueId> einsum_of(ir::Builder& b, const ir::Node& node) {
+  if (node.inputs.size() == 2) {
+    const Type left = b.graph().value(node.inputs[0]).type,
+               right = b.graph().value(node.inputs[1]).type;
+    if (left.has_rank() && right.has_rank()) {
+      const Type* types[] = {&left, &right};
+      const Indexed x = indexed(node.attributes.s("equation", ""), types);
+      const auto p = product_of(x);
+      if (p && same_extents(x, *p, left, right)) return {multiplied(b, node, x, *p)};
     }
   }
-  ir::Extents out;
-  for (const int label : x.result) out.push_back(extents.at(label));
-  c.output(0, Type::tensor(c.input(0).dtype(), std::move(out)));
-}
-
-/// One element: the sum over the indices that the result does not have of the product of the
-/// operands' elements.
-Ex einsum_element(Emitter& e, std::size_t, const Indices& out) {
-  std::vector<const Type*> inputs;
-  for (std::size_t k = 0; k < e.input_count(); ++k) inputs.push_back(&e.input(k));
-  const Indexed x = indexed(e.attributes().s("equation", ""), inputs);
-  std::map<int, Ex> index, extent;
-  for (std::size_t a = 0; a < out.size(); ++a) index[x.result[a]] = out[a];
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    for (std::size_t a = 0; a < x.operands[k].size(); ++a) {
-      const auto axis = static_cast<std::int64_t>(a);
-      const int label = x.operands[k][a];
-      const bool single = inputs[k]->extent(axis).value == 1;
-      if (!index.contains(label) && (!single || !extent.contains(label)))
-        extent[label] = e.extent(k, axis);
-    }
-  }
-  const auto product = [&] {
-    Ex result;
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      Indices at;
-      for (std::size_t a = 0; a < x.operands[k].size(); ++a) {
-        const bool single = inputs[k]->extent(static_cast<std::int64_t>(a)).value == 1;
-        at.push_back(single ? e.builder().index(0) : index.at(x.operands[k][a]));
-      }
-      const Ex element = widened(e.load(k, at));
-      result = result ? result * element : element;
-    }
-    return result;
-  };
-  if (extent.empty()) return narrowed(e.output_dtype(), product());
-  Ex count = e.builder().index(1);
-  std::vector<Ex> extents;
-  for (const auto& [label, n] : extent) {
-    count = count * n;
-    extents.push_back(n);
-  }
-  const auto element = [&](Ex i) {
-    const Indices summed = unravel(i, extents);
-    std::size_t next = 0;
-    for (const auto& [label, n] : extent) index[label] = summed[next++];
-    return product();
-  };
-  const Fold sum{.neutral = zero, .combine = plus};
-  const DType t = scalar::compute_type(e.output_dtype());
-  return narrowed(e.output_dtype(), fold(e.builder(), sum, count, t, element));
+  return {b("einsum_sum", node.inputs, {{"equation", node.attributes.s("equation", "")}})};
 }
 
 const ir::OpEntry einsum{{
@@ -181,7 +100,7 @@ const ir::OpEntry einsum{{
     .inputs = {{"x", ir::InputDef::variadic}},
     .required = {"equation"},
     .type = numbers_only(einsum_rule),
-    .meaning = elements(einsum_element),
+    .meaning = composite(einsum_of),
 }};
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "network/layer_test.h"
+#include "network/single_layer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,6 +42,19 @@ TEST(Fill, counts_along_each_axis) {
       Told::extents);
   EXPECT_EQ(table.dtype(), DType::i32);
   expect(table, {2, 3}, {1, 2, 3, 11, 12, 13});
+}
+
+TEST(Fill, counts_in_integers_that_no_double_holds) {
+  const Tensor y = run_one(
+      [](INetworkDefinition& n, const Inputs&) {
+        IFillLayer* l = n.addFill(Dims{1, {2}}, FillOperation::kLINSPACE, DataType::kINT64);
+        l->setAlphaInt64((std::int64_t{1} << 53) + 1);
+        l->setBetaInt64(1);
+        return l->getOutput(0);
+      },
+      {});
+  EXPECT_EQ(y.data_as<std::int64_t>()[0], (std::int64_t{1} << 53) + 1);
+  EXPECT_EQ(y.data_as<std::int64_t>()[1], (std::int64_t{1} << 53) + 2);
 }
 
 TEST(Fill, draws_uniform_numbers_by_the_seed_of_the_run) {

@@ -1,4 +1,4 @@
-#include "network/layer_test.h"
+#include "network/single_layer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

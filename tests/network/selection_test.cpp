@@ -1,5 +1,5 @@
 // Layers that pick, place, count and check elements.
-#include "network/layer_test.h"
+#include "network/single_layer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

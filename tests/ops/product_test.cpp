@@ -51,6 +51,16 @@ TEST(Einsum, Equations) {
     einsum a=[[1, 2], [3, 4]]; equation='...->...' -> [[1, 2], [3, 4]]
     einsum a=[[[1, 2]], [[3, 4]]] b=[[1], [10]]; equation='...ij, jk -> ...ik' -> [[[21]], [[43]]]
     einsum a=[1, 2] b=[3, 4]; equation='i,i' -> 11
+    einsum a=[[1, 2, 3]] b=[4, 5, 6]; equation='ij,j->i' -> [32]
+    einsum a=[1, 2, 3] b=[[1, 4], [2, 5], [3, 6]]; equation='j,jk' -> [14, 32]
+    einsum a=[[1, 2], [3, 4]] b=[[5, 6], [7, 8]]; equation='ji,kj->ki' -> [[23, 34], [31, 46]]
+    einsum a=[[[1, 2], [3, 4]]] b=[[[5, 6], [7, 8]]]; equation='bij,bij->b' -> [70]
+    einsum a=[[[1, 2], [3, 4]]] b=[[[5, 6], [7, 8]]]; equation='abi,cdi->dbca' -> [[[[17]], [[39]]], [[[23]], [[53]]]]
+    einsum a=[[[1, 2]], [[3, 4]]] b=[[[5], [6]], [[7], [8]]]; equation='...ij,...jk->...ik' -> [[[17]], [[53]]]
+    einsum a=i32[[1, 2], [3, 4]] b=i32[[5, 6], [7, 8]]; equation='ij,jk->ki' -> i32[[19, 43], [22, 50]]
+    einsum a=[[0.1, 0.7, 0.3], [1.1, 0.2, 3.7]] b=[[0.3, 0.9], [5.1, 0.11], [0.77, 2.3]]; equation='ij,jk->ik' -> [[3.831, 0.857], [4.199, 9.522]]
+    einsum a=(0,2) b=(2,3); equation='ij,jk->ik' -> (0,3)
+    einsum a=(2,0) b=(0,3); equation='ij,jk->ik' -> (2,3)
     einsum a=[1, 2] b=[3, 4] c=[5]; equation='i,j,k->ijk' -> [[[15], [20]], [[30], [40]]]
     einsum a=[1, 2]; equation='ij->i' -> error: term 0 names 2 axes
     einsum a=[1, 2]; equation='i->j' -> error: the result has 'j', which no term has

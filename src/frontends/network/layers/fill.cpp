@@ -10,13 +10,20 @@ ValueId extents(Lowering& l) {
   return l.b.integers(l.parameters().ints("dimensions"));
 }
 
+/// Alpha or beta as given, not as an input.
+double parameter(Lowering& l, const std::string& name, double otherwise) {
+  const ir::Attributes& a = l.parameters();
+  if (a.has(name + "_int")) return static_cast<double>(a.i(name + "_int", 0));
+  return a.f(name, otherwise);
+}
+
 /// Alpha or beta in type `t`: the input, else the number given.
 ValueId operand(Lowering& l, std::size_t input, const std::string& name, DType t,
                 double otherwise) {
   if (l.has(input)) return l.cast(l.in(input), t);
-  const ir::Attributes& a = l.parameters();
-  if (a.has(name + "_int")) return l.cast(l.b.scalar(a.i(name + "_int", 0)), t);
-  return l.b.scalar(t, a.f(name, otherwise));
+  if (l.parameters().has(name + "_int"))  // which a double might not hold
+    return l.cast(l.b.scalar(l.parameters().i(name + "_int")), t);
+  return l.b.scalar(t, parameter(l, name, otherwise));
 }
 
 /// alpha + sum over the axes of index * beta[axis].
@@ -27,15 +34,17 @@ ValueId linspace(Lowering& l, DType t) {
   require(of_shape.has_rank() && of_shape.rank() == 1 && of_shape.extent(0).known(),
           "its extents are {}; expected a known number of them", to_text(of_shape));
   const std::int64_t rank = of_shape.extent(0).value;
-  require(of_beta.has_rank() && (of_beta.rank() == 0 ? rank == 1 : of_beta.rank() == 1),
-          "beta is {} for {} axes; expected a step an axis", to_text(of_beta), rank);
+  const bool steps = of_beta.has_rank() && of_beta.rank() == 1 &&
+                     (!of_beta.extent(0).known() || of_beta.extent(0).value == rank);
+  const bool one_step = of_beta.has_rank() && of_beta.rank() == 0 && rank == 1;
+  require(steps || one_step, "beta is {} for {} axes; expected a step an axis", to_text(of_beta),
+          rank);
   ValueId y = operand(l, 1, "alpha", t, 0);
   for (std::int64_t a = 0; a < rank; ++a) {
     const ValueId n = b("gather", {shape, b.scalar(a)}, {{"axis", 0}});
     const ValueId zero = b.scalar(std::int64_t{0}), one = b.scalar(std::int64_t{1});
     const ValueId index = l.cast(b("range", {zero, n, one}), t);
-    const ValueId step = of_beta.rank() == 0 ? beta
-                                             : b("gather", {beta, b.scalar(a)}, {{"axis", 0}});
+    const ValueId step = one_step ? beta : b("gather", {beta, b.scalar(a)}, {{"axis", 0}});
     ir::Ints behind;
     for (std::int64_t k = a + 1; k < rank; ++k) behind.push_back(k - a);
     ValueId along = b("mul", {index, step});
@@ -45,12 +54,22 @@ ValueId linspace(Lowering& l, DType t) {
   return y;
 }
 
-/// Numbers that are drawn anew in each run with another seed and in each trip of a loop.
+/// Numbers that are drawn anew in each run with another seed and in each trip of a loop: uniform
+/// from alpha to beta, or normal with mean alpha and standard deviation beta.
 ValueId random(Lowering& l, bool uniform, DType t) {
   require(is_float(t) && !is_small_float(t), "there are no random numbers of type {}", name(t));
-  const ValueId key = l.b("random_key", {});
+  ir::Attributes a{{"dtype", ir::Type::scalar(t)}};
+  if (!l.has(0) && !l.has(1) && !l.has(2)) {
+    a.set("shape", l.parameters().ints("dimensions"));
+    a.set(uniform ? "low" : "mean", parameter(l, "alpha", 0));
+    a.set(uniform ? "high" : "scale", parameter(l, "beta", 1));
+    return l.b(uniform ? "random_uniform" : "random_normal", {}, a);
+  }
   const ValueId alpha = operand(l, 1, "alpha", t, 0), beta = operand(l, 2, "beta", t, 1);
-  return l.b(uniform ? "uniform" : "normal", {key, alpha, beta, extents(l)});
+  const ValueId shape = l.b("expand", {l.b.scalar(t, 0), extents(l)});
+  const ValueId drawn = l.b(uniform ? "random_uniform_like" : "random_normal_like", {shape}, a);
+  const ValueId width = uniform ? l.b("sub", {beta, alpha}) : beta;
+  return l.b("add", {l.b("mul", {drawn, width}), alpha});
 }
 
 std::vector<ValueId> lower(Lowering& l) {

@@ -1,4 +1,4 @@
-#include "network/layer_test.h"
+#include "network/single_layer.h"
 
 #include "base/float_formats.h"
 

@@ -110,6 +110,14 @@ TEST(Fill, errors_name_the_layer) {
               HasSubstr("layer 'f' (Fill): beta is f32[] for 2 axes; expected a step an axis"));
   EXPECT_THAT(error(Dims2{2, 2}, FillOperation::kRANDOM_NORMAL, DataType::kINT32),
               HasSubstr("layer 'f' (Fill): there are no random numbers of type i32"));
+  const auto build = [](INetworkDefinition& n, const Inputs& in) {
+    IFillLayer* l = n.addFill(Dims2{2, 2}, FillOperation::kRANDOM_UNIFORM);
+    l->setName("f");
+    l->setInput(1, *in[0]);
+    return Inputs{l->getOutput(0)};
+  };
+  EXPECT_THAT(error_of(build, {f32({2}, {1, 2})}),
+              HasSubstr("layer 'f' (Fill): alpha is f32[2]; expected a scalar"));
   EXPECT_THAT(error(Dims2{2, -2}, FillOperation::kRANDOM_UNIFORM, DataType::kFLOAT),
               HasSubstr("layer 'f' (Fill): extent -2 is negative"));
 }

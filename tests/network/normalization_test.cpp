@@ -117,6 +117,9 @@ TEST(Scale, once_for_all_for_a_channel_and_for_each_element) {
   expect(run_one(scale(ScaleMode::kUNIFORM, weights(one), weights(two), weights(squares)), {x}),
          {1, 2, 2}, {9, 25, 49, 81});
   expect(run_one(scale(ScaleMode::kUNIFORM, {}, {}, {}), {x}), {1, 2, 2}, {1, 2, 3, 4});
+  const float unread = 9;  // a count of 0 says that there are none
+  expect(run_one(scale(ScaleMode::kUNIFORM, {DataType::kFLOAT, &unread, 0}, {}, {}), {x}),
+         {1, 2, 2}, {1, 2, 3, 4});
   expect(run_one(scale(ScaleMode::kCHANNEL, weights(shifts), {}, {}), {x}, Told::extents),
          {1, 2, 2}, {11, 12, 23, 24});
   expect(run_one(scale(ScaleMode::kELEMENTWISE, {}, weights(four), {}), {x}, Told::extents),

@@ -142,6 +142,8 @@ class RONDEL_API IIdentityLayer : public ILayer {
 
 /// kLINSPACE: alpha + sum over axes of index * beta. kRANDOM_UNIFORM: from alpha to beta.
 /// kRANDOM_NORMAL: mean alpha, standard deviation beta. Inputs: extents 0, alpha 1, beta 2.
+/// Random numbers follow from the run's seed; in a loop they are drawn anew each trip if an input
+/// comes from inside of it (else the layer stands outside).
 class RONDEL_API IFillLayer : public ILayer {
  public:
   using ILayer::ILayer;

@@ -88,7 +88,7 @@ Dims dims(const ILayer& layer, const char* name) {
 }
 
 void set_weights(const ILayer& layer, const char* name, Weights w) {
-  if (w.values == nullptr && w.count == 0) layer.data().parameters.erase(name);
+  if (w.count == 0) layer.data().parameters.erase(name);
   else layer.data().parameters.set(name, tensor_of(w));
   layer.data().network.changed();
 }

@@ -108,9 +108,9 @@ template <class E> E choice(const ILayer& layer, const char* name) {
 }
 void set_parameter(const ILayer&, const char* name, ir::Attribute);
 void set_dims(const ILayer&, const char* name, const Dims&);
-Dims dims(const ILayer&, const char* name);  ///< nbDims is -1 where it is not set
-void set_weights(const ILayer&, const char* name, Weights);
-Weights weights(const ILayer&, const char* name);  ///< empty where they are not set
+Dims dims(const ILayer&, const char* name);                  ///< nbDims is -1 where it is not set
+void set_weights(const ILayer&, const char* name, Weights);  ///< none of them: not set
+Weights weights(const ILayer&, const char* name);            ///< empty where they are not set
 
 ir::Ints ints_of(const Dims&);  ///< checks the number of axes
 Dims dims_of(const ir::Ints&);

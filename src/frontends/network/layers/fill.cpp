@@ -26,6 +26,10 @@ ValueId operand(Lowering& l, std::size_t input, const std::string& name, DType t
   return l.b.scalar(t, parameter(l, name, otherwise));
 }
 
+void require_scalar(Lowering& l, ValueId v, const char* what) {
+  require(l.rank(v) == 0, "{} is {}; expected a scalar", what, to_text(l.type(v)));
+}
+
 /// alpha + sum over the axes of index * beta[axis].
 ValueId linspace(Lowering& l, DType t) {
   ir::Builder& b = l.b;
@@ -40,6 +44,7 @@ ValueId linspace(Lowering& l, DType t) {
   require(steps || one_step, "beta is {} for {} axes; expected a step an axis", to_text(of_beta),
           rank);
   ValueId y = operand(l, 1, "alpha", t, 0);
+  require_scalar(l, y, "alpha");
   for (std::int64_t a = 0; a < rank; ++a) {
     const ValueId n = b("gather", {shape, b.scalar(a)}, {{"axis", 0}});
     const ValueId zero = b.scalar(std::int64_t{0}), one = b.scalar(std::int64_t{1});
@@ -66,6 +71,8 @@ ValueId random(Lowering& l, bool uniform, DType t) {
     return l.b(uniform ? "random_uniform" : "random_normal", {}, a);
   }
   const ValueId alpha = operand(l, 1, "alpha", t, 0), beta = operand(l, 2, "beta", t, 1);
+  require_scalar(l, alpha, "alpha");
+  require_scalar(l, beta, "beta");
   const ValueId shape = l.b("expand", {l.b.scalar(t, 0), extents(l)});
   const ValueId drawn = l.b(uniform ? "random_uniform_like" : "random_normal_like", {shape}, a);
   const ValueId width = uniform ? l.b("sub", {beta, alpha}) : beta;

@@ -30,6 +30,11 @@ void unpack(const std::byte* from, std::int64_t count, DType t, std::uint8_t* to
 
 }  // namespace
 
+bool is_while(const LayerData& l) {
+  return l.type == LayerType::kTRIP_LIMIT &&
+         static_cast<TripLimit>(l.parameters.i("limit")) == TripLimit::kWHILE;
+}
+
 std::string say(const LayerData& l) {
   return fmt::format("layer {} ({})", quoted_or_number(l.name, l.number), kind(l.type).name);
 }

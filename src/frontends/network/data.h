@@ -76,6 +76,9 @@ struct NetworkData {
   void changed() { known.clear(); }
 };
 
+/// A layer of a loop's while limit, which is tested with the values that the next trip would have.
+bool is_while(const LayerData&);
+
 /// How errors name things: "layer 'gate' (ElementWise)", "layer 3 (Constant)", "loop 'rows'",
 /// "input 'x'", "output 0 of layer 'cell' (Recurrence)".
 std::string say(const LayerData&);

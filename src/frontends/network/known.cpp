@@ -25,6 +25,10 @@ std::vector<const TensorData*> needed(const TensorData& t) {
   const std::size_t count = l.type == LayerType::kRECURRENCE ? 1 : l.inputs.size();
   for (std::size_t k = 0; k < count; ++k)
     if (l.input(k) != nullptr) all.push_back(l.input(k));
+  if (l.type == LayerType::kLOOP_OUTPUT)  // a count says how long a concatenation is
+    for (const LayerData* limit : l.construct->boundary)
+      if (limit->type == LayerType::kTRIP_LIMIT && !is_while(*limit) && limit->input(0) != nullptr)
+        all.push_back(limit->input(0));
   return all;
 }
 
@@ -65,9 +69,7 @@ ir::Extent joined_extent(const LayerData& l) {
   } else {
     for (const LayerData* other : l.construct->boundary) {
       if (other->type != LayerType::kTRIP_LIMIT) continue;
-      if (static_cast<TripLimit>(other->parameters.i("limit")) == TripLimit::kWHILE) return {};
-      if (other->input(0) != nullptr && !l.network.known.contains(other->input(0)))
-        known(*other->input(0));
+      if (is_while(*other)) return {};
       extent = known_integer(other->input(0));
     }
     if (extent) extent = std::max<std::int64_t>(*extent, 0);

@@ -1,31 +1,42 @@
 #include "frontends/network/lower.h"
 
 #include "base/error.h"
-#include "frontends/network/rule.h"
+#include "frontends/network/emit.h"
 #include "ir/text.h"
 
 namespace rondel::network {
+namespace {
+
+void require_names_once(const NetworkData& network) {
+  std::map<std::string, const TensorData*> seen;
+  for (const TensorData* t : network.outputs) {
+    const auto [it, first] = seen.try_emplace(t->face.getName(), t);
+    require(first, "two outputs of the network are named '{}': {} and {}", it->first,
+            say(*it->second), say(*t));
+  }
+}
+
+}  // namespace
 
 ir::Graph lower(const INetworkDefinition& definition) {
   const NetworkData& network = definition.data();
+  require(!network.outputs.empty(), "the network has no outputs; mark one with markOutput");
+  require_names_once(network);
+  check_constructs(network);
+  const Placement placement(network);
+
   ir::Graph g;
   g.name = network.name;
-  ir::Builder b(g, ir::RegionId::root);
-  std::unordered_map<const TensorData*, ValueId> values;
+  Emitter emitter(g, placement);
+  Environment root(ir::Builder(g, ir::RegionId::root));
   for (const auto& input : network.inputs) {
-    values[input.get()] = g.add_param(ir::RegionId::root, input->declared, input->name);
+    root.values[input.get()] = g.add_param(ir::RegionId::root, input->declared, input->name);
     g.input_names.push_back(input->name);
   }
-  for (const auto& layer : network.layers) {
-    std::vector<ValueId> inputs;
-    for (const TensorData* t : layer->inputs)
-      inputs.push_back(t == nullptr ? ValueId::none : values.at(t));
-    const std::vector<ValueId> outputs = apply_rule(b, *layer, inputs);
-    for (std::size_t j = 0; j < outputs.size(); ++j) values[layer->outputs[j].get()] = outputs[j];
-  }
+  emitter.fill(root, placement.root(), network.outputs);
   for (const TensorData* t : network.outputs) {
-    g.root().results.push_back(values.at(t));
-    g.output_names.push_back(t->face.getName());
+    g.root().results.push_back(root.at(t));
+    g.output_names.emplace_back(t->face.getName());
     g.declared_outputs.emplace_back();
   }
   return g;

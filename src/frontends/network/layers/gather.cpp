@@ -4,7 +4,56 @@
 namespace rondel::network {
 namespace {
 
-const KindEntry entry{{LayerType::kGATHER, "Gather", 2, nullptr}};
+ir::Ints range(std::int64_t from, std::int64_t to) {
+  ir::Ints all;
+  for (std::int64_t i = from; i < to; ++i) all.push_back(i);
+  return all;
+}
+
+ir::Ints joined(std::initializer_list<ir::Ints> parts) {
+  ir::Ints all;
+  for (const ir::Ints& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+ValueId transposed(Lowering& l, ValueId x, const ir::Ints& order) {
+  return order == range(0, std::ssize(order)) ? x : l.b("transpose", {x}, {{"perm", order}});
+}
+
+/// The first `batch` axes of both go together; `axis` of the data is moved behind them, gathered
+/// from, and its place taken by the other axes of the indices.
+ValueId gather_batches(Lowering& l, ValueId data, ValueId indices, std::int64_t axis,
+                       std::int64_t batch) {
+  const std::int64_t rank = l.rank(data), added = l.rank(indices) - batch;
+  require(added >= 0 && axis >= batch,
+          "{} element-wise axes of {} and {}, gathered along axis {}; expected no more than "
+          "the indices have, all before the axis",
+          batch, to_text(l.type(data)), to_text(l.type(indices)), axis);
+  data = transposed(l, data,
+                    joined({range(0, batch), {axis}, range(batch, axis), range(axis + 1, rank)}));
+  const ValueId tuples = l.b("unsqueeze", {indices, l.b.integers({-1})});
+  const ValueId y = l.b("gather_nd", {data, tuples}, {{"batch_dims", batch}});
+  const std::int64_t before = axis - batch;  // axes of the data that stand before the indices'
+  return transposed(l, y,
+                    joined({range(0, batch), range(batch + added, batch + added + before),
+                            range(batch, batch + added), range(axis + added, rank - 1 + added)}));
+}
+
+std::vector<ValueId> lower(Lowering& l) {
+  const ValueId data = l.in(0), indices = l.in(1);
+  const std::int64_t batch = l.parameters().i("batch");
+  const auto axis = [&] { return l.axis(l.parameters().i("axis"), l.rank(data)); };
+  switch (l.choice<GatherMode>("mode")) {
+    case GatherMode::kDEFAULT:
+      if (batch != 0) return {gather_batches(l, data, indices, axis(), batch)};
+      return {l.b("gather", {data, indices}, {{"axis", axis()}})};
+    case GatherMode::kELEMENT: return {l.b("gather_elements", {data, indices}, {{"axis", axis()}})};
+    case GatherMode::kND: return {l.b("gather_nd", {data, indices}, {{"batch_dims", batch}})};
+  }
+  fail("there is no gather mode {}", l.parameters().i("mode"));
+}
+
+const KindEntry entry{{LayerType::kGATHER, "Gather", 2, lower}};
 
 }  // namespace
 

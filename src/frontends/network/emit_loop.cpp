@@ -1,0 +1,233 @@
+// A loop's layers as one `loop` (docs/loops.md, section 4).
+#include "base/error.h"
+#include "frontends/network/emit.h"
+#include "frontends/network/known.h"
+
+#include <algorithm>
+
+namespace rondel::network {
+namespace {
+
+std::vector<const TensorData*> inputs_of(const std::vector<const LayerData*>& layers,
+                                         std::size_t k) {
+  std::vector<const TensorData*> all;
+  for (const LayerData* l : layers) all.push_back(l->input(k));
+  return all;
+}
+
+bool is_last_value(const LayerData& l) {
+  return static_cast<LoopOutput>(l.parameters.i("output")) == LoopOutput::kLAST_VALUE;
+}
+
+ValueId as_i64(ir::Builder& b, ValueId v) {
+  if (b.graph().value(v).type.dtype() == DType::i64) return v;
+  return b("cast", {v}, {{"to", ir::Type::scalar(DType::i64)}});
+}
+
+/// Whether a node may fail, or costs more than a few elements: what is worth a branch.
+bool worth_a_branch(const ir::Graph& g, const ir::Node& n) {
+  if (n.op->can_fail || !n.regions.empty()) return true;
+  return std::any_of(n.outputs.begin(), n.outputs.end(),
+                     [&](ValueId v) { return v != ValueId::none && !g.value(v).type.is_static(); });
+}
+
+}  // namespace
+
+/// One loop while it is written.
+class LoopEmitter {
+ public:
+  LoopEmitter(Emitter& emitter, const Placement& placement, Environment& env,
+              const ConstructData& c)
+      : emitter_(emitter), env_(env), c_(c), body_(placement.scope(c, 0)),
+        layers_(placement.loop(c)), placement_(placement) {
+    for (const LayerData* l : layers_.outputs)
+      if (!is_last_value(*l)) stacks_.push_back(l);
+  }
+
+  std::vector<ValueId> write();
+  const std::vector<const LayerData*>& stacks() const { return stacks_; }
+  const LoopLayers& layers() const { return layers_; }
+
+ private:
+  ValueId condition(Environment& at, std::span<const ValueId> recurrences, ValueId trip);
+  ValueId slice_of_condition(Environment& at, std::span<const ValueId> recurrences);
+  bool exactly_the_scans() const;
+  bool reads_by_index(const LayerData& iterator) const;
+  ValueId scanned(const LayerData& iterator);
+  std::vector<ValueId> body(ir::Builder& b, std::span<const ValueId> params);
+
+  Emitter& emitter_;
+  Environment& env_;
+  const ConstructData& c_;
+  const Scope& body_;
+  const LoopLayers layers_;
+  const Placement& placement_;
+  std::vector<const LayerData*> stacks_;
+  std::vector<const LayerData*> scans_;  ///< the iterators that are scans of the loop
+  ValueId count_ = ValueId::none;        ///< i64
+};
+
+/// The layers that the while limit is computed by, copied for these values of the recurrences.
+ValueId LoopEmitter::slice_of_condition(Environment& at, std::span<const ValueId> recurrences) {
+  Environment copy(at.b, &at);
+  for (std::size_t s = 0; s < recurrences.size(); ++s)
+    copy.values[layers_.recurrences[s]->outputs[0].get()] = recurrences[s];
+  const TensorData* wanted = layers_.go->input(0);
+  emitter_.fill(copy, body_, std::span(&wanted, 1));
+  return copy.at(wanted);
+}
+
+/// Whether trip `trip` runs as far as the while limit says, never computed for a trip that the
+/// count has ended unless nobody could tell.
+ValueId LoopEmitter::condition(Environment& at, std::span<const ValueId> recurrences,
+                               ValueId trip) {
+  ir::Graph& g = at.b.graph();
+  const ir::Region& r = g.region(at.b.region());
+  const std::size_t before = r.nodes.size();
+  at.b.source(say(*layers_.go));
+  const ValueId plain = slice_of_condition(at, recurrences);
+  const bool guarded = count_ != ValueId::none &&
+                       std::any_of(r.nodes.begin() + static_cast<std::ptrdiff_t>(before),
+                                   r.nodes.end(),
+                                   [&](ir::NodeId n) { return worth_a_branch(g, g.node(n)); });
+  if (!guarded) return plain;
+  while (g.region(at.b.region()).nodes.size() > before)
+    g.erase_node(g.region(at.b.region()).nodes.back());
+  at.b.source(say(*layers_.go));
+  const ValueId next = trip == ValueId::none ? at.b.scalar<std::int64_t>(0)
+                                             : at.b("add", {trip, at.b.scalar<std::int64_t>(1)});
+  const ValueId more = at.b("less", {next, count_});
+  return at.b.if_(
+      more,
+      [&](ir::Builder& b) {
+        Environment inner(b, &at);
+        return std::vector<ValueId>{slice_of_condition(inner, recurrences)};
+      },
+      [](ir::Builder& b) { return std::vector<ValueId>{b.scalar<bool>(false)}; })[0];
+}
+
+/// A constant count that is the extent of every iterator needs no saying: it is a scan's own.
+bool LoopEmitter::exactly_the_scans() const {
+  const Tensor* count = env_.b.graph().constant(env_.at(layers_.count->input(0)));
+  if (layers_.go != nullptr || count == nullptr || scans_.empty()) return false;
+  const std::int64_t trips = ir::integers_of(*count)[0];
+  return std::all_of(scans_.begin(), scans_.end(), [&](const LayerData* l) {
+    const ir::Type& t = env_.b.graph().value(env_.at(l->input(0))).type;
+    if (!t.has_rank()) return false;
+    const std::int64_t axis = l->parameters.i("axis");
+    return t.extent(axis < 0 ? axis + t.rank() : axis).value == trips;
+  });
+}
+
+/// A reversed iterator begins with slice count - 1, which may be past the end. With a count alone
+/// the last trip says so; with a while limit beside it, that trip may never come.
+bool LoopEmitter::reads_by_index(const LayerData& l) const {
+  return l.parameters.i("reverse") != 0 && layers_.count != nullptr && layers_.go != nullptr;
+}
+
+/// What the loop scans: the whole tensor, or as much as a reversed iterator begins at.
+ValueId LoopEmitter::scanned(const LayerData& l) {
+  const ValueId whole = env_.at(l.input(0));
+  if (l.parameters.i("reverse") == 0 || count_ == ValueId::none) return whole;
+  ir::Builder& b = env_.b;
+  const ir::Type& t = b.graph().value(whole).type;
+  const std::int64_t axis = l.parameters.i("axis");
+  const Tensor* count = b.graph().constant(count_);
+  if (count != nullptr && t.has_rank() &&
+      t.extent(axis < 0 ? axis + t.rank() : axis).value == ir::integers_of(*count)[0])
+    return whole;
+  b.source(say(l));
+  const ValueId end = b("unsqueeze", {count_, b.integers({0})});
+  return b("slice", {whole, b.integers({0}), end, b.integers({axis})});
+}
+
+std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> params) {
+  ir::Graph& g = b.graph();
+  Environment inner(b, &env_);
+  const auto name = [&](ValueId v, const LayerData& l, const char* otherwise) {
+    const std::string& given = l.outputs[0]->name.empty() ? l.name : l.outputs[0]->name;
+    g.value(v).name = !given.empty() ? given : otherwise;
+    inner.values[l.outputs[0].get()] = v;
+  };
+  std::size_t at = 2;
+  for (const LayerData* l : layers_.recurrences) name(params[at++], *l, "");
+  for (const LayerData* l : scans_)
+    name(params[at++], *l, fmt::format("iterator {}", l->number).c_str());
+  for (const LayerData* l : layers_.iterators) {
+    if (!reads_by_index(*l)) continue;
+    inner.b.source(say(*l));
+    const ValueId last = inner.b("sub", {count_, inner.b.scalar<std::int64_t>(1)});
+    inner.values[l->outputs[0].get()] = inner.b(
+        "gather", {env_.at(l->input(0)), inner.b("sub", {last, params[0]})},
+        {{"axis", l->parameters.i("axis")}});
+  }
+
+  std::vector<const TensorData*> wanted = inputs_of(layers_.recurrences, 1);
+  for (const LayerData* l : stacks_) wanted.push_back(l->input(0));
+  emitter_.fill(inner, body_, wanted);
+  std::vector<ValueId> results;
+  for (const TensorData* t : wanted) results.push_back(inner.at(t));
+  const std::span next(results.data(), layers_.recurrences.size());
+  const ValueId go = layers_.go == nullptr ? params[1] : condition(inner, next, params[0]);
+  results.insert(results.begin(), go);
+  return results;
+}
+
+std::vector<ValueId> LoopEmitter::write() {
+  env_.b.source(say(c_));
+  for (const LayerData* l : layers_.iterators)
+    if (!reads_by_index(*l)) scans_.push_back(l);
+  std::vector<ValueId> states, scans, extents, inputs;
+  for (const LayerData* l : layers_.recurrences) states.push_back(env_.at(l->input(0)));
+  ir::LoopParts parts;
+  if (layers_.count != nullptr) {
+    env_.b.source(say(*layers_.count));
+    count_ = as_i64(env_.b, env_.at(layers_.count->input(0)));
+    parts.has_trips = !exactly_the_scans();
+  }
+  for (const LayerData* l : scans_) {
+    scans.push_back(scanned(*l));
+    parts.axis_in.push_back(l->parameters.i("axis"));
+    parts.reverse_in.push_back(l->parameters.i("reverse"));
+  }
+  for (const LayerData* l : stacks_) {
+    parts.axis_out.push_back(l->parameters.i("axis"));
+    parts.reverse_out.push_back(
+        static_cast<LoopOutput>(l->parameters.i("output")) == LoopOutput::kREVERSE ? 1 : 0);
+    parts.extents.push_back(l->input(1) != nullptr ? 1 : 0);
+    if (l->input(1) == nullptr) continue;
+    env_.b.source(say(*l));
+    extents.push_back(as_i64(env_.b, env_.at(l->input(1))));
+  }
+  parts.states = states.size();
+  parts.scans = scans.size();
+  parts.stacks = stacks_.size();
+  parts.fixed.assign(parts.states, 1);
+  if (parts.has_trips) inputs.push_back(count_);
+  if (layers_.go != nullptr) {
+    parts.has_go = true;
+    inputs.push_back(condition(env_, states, ValueId::none));
+  }
+  for (const auto* part : {&states, &scans, &extents})
+    inputs.insert(inputs.end(), part->begin(), part->end());
+  env_.b.source(say(c_));
+  return env_.b.loop(parts, std::move(inputs),
+                     [&](ir::Builder& b, std::span<const ValueId> params) {
+                       return body(b, std::vector<ValueId>(params.begin(), params.end()));
+                     });
+}
+
+void Emitter::loop(Environment& env, const ConstructData& c) {
+  LoopEmitter written(*this, placement_, env, c);
+  const std::vector<ValueId> results = written.write();
+  const auto& recurrences = written.layers().recurrences;
+  for (const LayerData* l : written.layers().outputs) {
+    if (!is_last_value(*l)) continue;
+    const auto at = std::find(recurrences.begin(), recurrences.end(), l->input(0)->producer);
+    define(env, l->outputs[0].get(), results[static_cast<std::size_t>(at - recurrences.begin())]);
+  }
+  for (std::size_t k = 0; k < written.stacks().size(); ++k)
+    define(env, written.stacks()[k]->outputs[0].get(), results[recurrences.size() + k]);
+}
+
+}  // namespace rondel::network

@@ -1,0 +1,177 @@
+#include "frontends/network/nest.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+#include <set>
+
+namespace rondel::network {
+namespace {
+
+bool is_seed(const LayerData& l) {
+  return l.type == LayerType::kRECURRENCE || l.type == LayerType::kITERATOR ||
+         l.type == LayerType::kCONDITIONAL_INPUT;
+}
+bool is_output(const LayerData& l) {
+  return l.type == LayerType::kLOOP_OUTPUT || l.type == LayerType::kCONDITIONAL_OUTPUT;
+}
+const char* way_out(const ConstructData& c) {
+  return c.is_loop ? "take it out with addLoopOutput" : "take it out with addOutput";
+}
+
+}  // namespace
+
+Nest::Nest(const NetworkData& network) : network_(network), uses_(network.layers.size()) {
+  for (const auto& l : network.layers)
+    for (std::size_t k = 0; k < l->inputs.size(); ++k)
+      if (l->inputs[k] != nullptr && l->inputs[k]->producer != nullptr)
+        uses_[l->inputs[k]->producer->number].emplace_back(l.get(), k);
+  for (const auto& c : network.loops) constructs_.push_back(c.get());
+  for (const auto& c : network.conditionals) constructs_.push_back(c.get());
+  for (const ConstructData* c : constructs_) find_inside(*c);
+  for (const ConstructData* c : constructs_) check_boundary(*c);
+  check_overlaps();
+  check_outputs();
+  for (const ConstructData* c : constructs_) check_feedback(*c);
+}
+
+bool Nest::inside(const ConstructData& construct, const LayerData& layer) const {
+  return inside_.at(&construct)[layer.number];
+}
+bool Nest::inside(const ConstructData& outer, const ConstructData& inner) const {
+  return holds_.at(&outer).contains(&inner);
+}
+bool Nest::is_inside(const ConstructData& c, const TensorData* t) const {
+  return t != nullptr && t->producer != nullptr && inside(c, *t->producer);
+}
+
+void Nest::mark(const ConstructData& c, const LayerData& l, const TensorData* value) {
+  std::vector<bool>& in = inside_[&c];
+  if (in[l.number]) return;
+  in[l.number] = true;
+  pending_.push_back(&l);
+  if (l.construct == nullptr || l.construct == &c) return;
+  holds_[&c].try_emplace(l.construct, Witness{&l, value});
+  for (const LayerData* boundary : l.construct->boundary) mark(c, *boundary, value);
+}
+
+void Nest::find_inside(const ConstructData& c) {
+  inside_[&c].resize(network_.layers.size());
+  holds_[&c];
+  for (const LayerData* l : c.boundary)
+    if (is_seed(*l)) mark(c, *l, nullptr);
+  while (!pending_.empty()) {
+    const LayerData& l = *pending_.back();
+    pending_.pop_back();
+    for (const auto& [user, k] : uses_[l.number])
+      if (user->construct != &c) mark(c, *user, user->inputs[k]);
+  }
+}
+
+/// What enters a construct comes from outside of it.
+void Nest::check_boundary(const ConstructData& c) const {
+  for (const LayerData* l : c.boundary) {
+    const auto outside = [&](std::size_t k, const char* what) {
+      require(!is_inside(c, l->input(k)), "{}: {}, {}, is inside {}; expected a value from outside",
+              say(*l), what, l->input(k) == nullptr ? "" : say(*l->input(k)), say(c));
+    };
+    switch (l->type) {
+      case LayerType::kRECURRENCE: outside(0, "its initial value"); break;
+      case LayerType::kITERATOR: outside(0, "what it iterates over"); break;
+      case LayerType::kLOOP_OUTPUT: outside(1, "its length"); break;
+      case LayerType::kCONDITION: outside(0, "the condition"); break;
+      case LayerType::kCONDITIONAL_INPUT: outside(0, "its input"); break;
+      case LayerType::kTRIP_LIMIT:
+        if (is_while(*l)) check_while(*l);
+        else outside(0, "the trip count");
+        break;
+      default: break;
+    }
+  }
+}
+
+/// The value of a while limit can be computed before a trip: from recurrences of its loop and from
+/// outside.
+void Nest::check_while(const LayerData& limit) const {
+  const ConstructData& c = *limit.construct;
+  std::vector<const LayerData*> pending;
+  std::set<const LayerData*> seen;
+  const auto visit = [&](const TensorData* t) {
+    if (is_inside(c, t) && seen.insert(t->producer).second) pending.push_back(t->producer);
+  };
+  visit(limit.input(0));
+  while (!pending.empty()) {
+    const LayerData& l = *pending.back();
+    pending.pop_back();
+    if (l.construct == &c && l.type == LayerType::kRECURRENCE) continue;
+    require(
+        l.type != LayerType::kITERATOR && l.type != LayerType::kRECURRENCE &&
+            l.type != LayerType::kLOOP_OUTPUT,
+        "{}: the while limit of {} is computed from {}{}; expected recurrences of that loop and "
+        "values from outside of it only",
+        say(limit), say(c), say(l),
+        l.construct != &c && l.construct != nullptr ? " of " + say(*l.construct) : "");
+    for (const TensorData* t : l.inputs) visit(t);
+  }
+}
+
+/// Of two constructs, one is inside the other or they share nothing.
+void Nest::check_overlaps() const {
+  for (const auto& [a, held] : holds_)
+    for (const auto& [b, witness] : held) {
+      const auto back = holds_.at(b).find(a);
+      if (back == holds_.at(b).end()) continue;
+      fail(
+          "{} and {} overlap: {} of {} uses {}, which is inside {}, and {} of {} uses {}, which "
+          "is inside {}; expected one inside the other, and values to leave through its outputs",
+          say(*a), say(*b), say(*witness.by), say(*b), say(*witness.value), say(*a),
+          say(*back->second.by), say(*a), say(*back->second.value), say(*b));
+    }
+  std::vector<const ConstructData*> around;
+  for (const auto& l : network_.layers) {
+    around.clear();
+    for (const ConstructData* c : constructs_)
+      if (inside(*c, *l)) around.push_back(c);
+    for (std::size_t i = 0; i < around.size(); ++i)
+      for (std::size_t j = i + 1; j < around.size(); ++j)
+        require(inside(*around[i], *around[j]) || inside(*around[j], *around[i]),
+                "{} and {} overlap: {} is inside of both, and neither is inside the other",
+                say(*around[i]), say(*around[j]), say(*l));
+  }
+}
+
+void Nest::check_outputs() const {
+  for (const TensorData* t : network_.outputs)
+    for (const ConstructData* c : constructs_)
+      require(!is_inside(*c, t), "{} is marked as an output of the network and is inside {}; {}",
+              say(*t), say(*c), way_out(*c));
+}
+
+/// Nothing that a construct depends on depends on its outputs, except through the second input of
+/// a recurrence of a loop around it.
+void Nest::check_feedback(const ConstructData& c) const {
+  std::vector<bool> after(network_.layers.size());
+  std::vector<const LayerData*> pending;
+  const auto reach = [&](const LayerData& l) {
+    if (after[l.number]) return;
+    after[l.number] = true;
+    pending.push_back(&l);
+  };
+  for (const LayerData* l : c.boundary)
+    if (is_output(*l)) reach(*l);
+  while (!pending.empty()) {
+    const LayerData& l = *pending.back();
+    pending.pop_back();
+    for (const auto& [user, k] : uses_[l.number]) {
+      const ConstructData* of = user->construct;
+      if (of != nullptr && inside(*of, c)) continue;  // an output, or the next trip, of one around
+      require(of != &c, "{} of {} uses {}, which depends on an output of {} itself", say(*user),
+              say(c), say(*user->inputs[k]), say(c));
+      reach(*user);
+      if (of != nullptr)
+        for (const LayerData* boundary : of->boundary) reach(*boundary);
+    }
+  }
+}
+
+}  // namespace rondel::network

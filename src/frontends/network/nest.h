@@ -1,0 +1,53 @@
+// Which layers are inside which loops and conditionals: inferred from the data flow, and refused
+// where loops do not nest.
+#pragma once
+#include "frontends/network/data.h"
+
+#include <map>
+#include <vector>
+
+namespace rondel::network {
+
+/// What is inside of what. A layer is inside a loop when it depends on an iterator or recurrence of
+/// it, and inside a conditional when it depends on an input layer of it, by a path that takes no
+/// output of it. A construct is inside another when one of its boundary layers is; then all of
+/// them are.
+class Nest {
+ public:
+  /// Throws Error(caller) naming constructs, layers and the rule where the rules of loops are
+  /// broken (docs/loops.md, section 4).
+  explicit Nest(const NetworkData&);
+
+  bool inside(const ConstructData& construct, const LayerData& layer) const;
+  bool inside(const ConstructData& outer, const ConstructData& inner) const;
+
+ private:
+  /// Layer `by`, at a boundary of one construct, uses `value`, which is inside another.
+  struct Witness {
+    const LayerData* by;
+    const TensorData* value;
+  };
+  using Uses = std::vector<std::vector<std::pair<const LayerData*, std::size_t>>>;
+
+  void find_inside(const ConstructData&);
+  void mark(const ConstructData&, const LayerData&, const TensorData* value);
+  void check_boundary(const ConstructData&) const;
+  void check_while(const LayerData& limit) const;
+  void check_overlaps() const;
+  void check_outputs() const;
+  void check_feedback(const ConstructData&) const;
+  bool is_inside(const ConstructData&, const TensorData*) const;
+
+  const NetworkData& network_;
+  std::vector<const ConstructData*> constructs_;
+  /// For each layer by number: (layer, input number) of those that use one of its outputs.
+  Uses uses_;
+  std::map<const ConstructData*, std::vector<bool>> inside_;  ///< by layer number
+  std::map<const ConstructData*, std::map<const ConstructData*, Witness>> holds_;
+  std::vector<const LayerData*> pending_;
+};
+
+/// Rules of single loops and conditionals: trip limits, second inputs, types, axes.
+void check_constructs(const NetworkData&);
+
+}  // namespace rondel::network

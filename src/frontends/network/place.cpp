@@ -1,0 +1,207 @@
+#include "frontends/network/place.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+
+namespace rondel::network {
+namespace {
+
+const Scope* common(const Scope* a, const Scope* b) {
+  while (a != b) {
+    if (a->depth >= b->depth) a = a->parent;
+    else b = b->parent;
+  }
+  return a;
+}
+
+bool encloses(const Scope* outer, const Scope* inner) {
+  while (inner->depth > outer->depth) inner = inner->parent;
+  return inner == outer;
+}
+
+}  // namespace
+
+const TensorData* seen_through(const TensorData* t) {
+  while (t->producer != nullptr && t->producer->type == LayerType::kCONDITIONAL_INPUT)
+    t = t->producer->input(0);
+  return t;
+}
+
+std::optional<Unit> maker(const TensorData* t) {
+  t = seen_through(t);
+  const LayerData* l = t->producer;
+  if (l == nullptr || l->type == LayerType::kRECURRENCE || l->type == LayerType::kITERATOR)
+    return std::nullopt;
+  return l->construct != nullptr ? Unit{nullptr, l->construct} : Unit{l, nullptr};
+}
+
+Placement::Placement(const NetworkData& network) : network_(network), nest_(network) {
+  scopes_.push_back(std::make_unique<Scope>());
+  find_live();
+  find_order();
+  place();
+}
+
+const Scope& Placement::scope(const ConstructData& c, int branch) const {
+  return *scope_of_.at({&c, branch});
+}
+
+LoopLayers Placement::loop(const ConstructData& c) const {
+  LoopLayers parts;
+  for (const LayerData* l : c.boundary) {
+    if (l->type == LayerType::kTRIP_LIMIT) (is_while(*l) ? parts.go : parts.count) = l;
+    if (!live_.contains(l)) continue;
+    if (l->type == LayerType::kRECURRENCE) parts.recurrences.push_back(l);
+    if (l->type == LayerType::kITERATOR) parts.iterators.push_back(l);
+    if (l->type == LayerType::kLOOP_OUTPUT) parts.outputs.push_back(l);
+  }
+  return parts;
+}
+
+std::vector<const LayerData*> Placement::outputs(const ConstructData& c) const {
+  std::vector<const LayerData*> all;
+  for (const LayerData* l : c.boundary)
+    if (l->type == LayerType::kCONDITIONAL_OUTPUT && live_.contains(l)) all.push_back(l);
+  return all;
+}
+
+/// What an output of the network needs, layer by layer; of loops only the recurrences and
+/// iterators that are read.
+void Placement::find_live() {
+  std::vector<const LayerData*> pending;
+  const auto reach = [&](const LayerData* l) {
+    if (l != nullptr && live_.insert(l).second) pending.push_back(l);
+  };
+  for (const TensorData* t : network_.outputs) reach(t->producer);
+  while (!pending.empty()) {
+    const LayerData& l = *pending.back();
+    pending.pop_back();
+    for (const TensorData* t : l.inputs)
+      if (t != nullptr) reach(t->producer);
+    if (l.construct != nullptr)
+      for (const LayerData* other : l.construct->boundary)
+        if (other->type == LayerType::kTRIP_LIMIT || other->type == LayerType::kCONDITION)
+          reach(other);
+  }
+}
+
+std::vector<Placement::Use> Placement::uses_of(const Unit& u, const Scope* at) const {
+  std::vector<Use> all;
+  const auto add = [&](const TensorData* t, const Scope* in) {
+    if (t != nullptr) all.push_back({t, in});
+  };
+  const auto inner = [&](int branch) {
+    const auto it = scope_of_.find({u.construct, branch});
+    return it == scope_of_.end() ? nullptr : it->second;
+  };
+  if (u.layer != nullptr) {
+    for (const TensorData* t : u.layer->inputs) add(t, at);
+  } else if (u.construct->is_loop) {
+    const LoopLayers parts = loop(*u.construct);
+    if (parts.count != nullptr) add(parts.count->input(0), at);
+    for (const LayerData* l : parts.recurrences) add(l->input(0), at);
+    for (const LayerData* l : parts.iterators) add(l->input(0), at);
+    for (const LayerData* l : parts.outputs) add(l->input(1), at);
+    if (parts.go != nullptr) add(parts.go->input(0), inner(0));
+    for (const LayerData* l : parts.recurrences) add(l->input(1), inner(0));
+    for (const LayerData* l : parts.outputs) add(l->input(0), inner(0));
+  } else {
+    for (const LayerData* l : u.construct->boundary)
+      if (l->type == LayerType::kCONDITION) add(l->input(0), at);
+    for (const LayerData* l : outputs(*u.construct)) {
+      add(l->input(0), inner(0));
+      add(l->input(1), inner(1));
+    }
+  }
+  return all;
+}
+
+/// Depth first from the layers as they were added, so that the order is theirs where it can be.
+void Placement::find_order() {
+  enum class State { unseen, begun, done };
+  std::map<Unit, State> state;
+  std::vector<Unit> stack;
+  for (const auto& l : network_.layers) {
+    if (!live_.contains(l.get()) || l->outputs.empty()) continue;
+    const auto first = maker(l->outputs[0].get());
+    if (!first || l->type == LayerType::kCONDITIONAL_INPUT) continue;
+    stack.push_back(*first);
+    while (!stack.empty()) {
+      const Unit u = stack.back();
+      if (state[u] == State::done) {
+        stack.pop_back();
+      } else if (state[u] == State::begun) {
+        state[u] = State::done;
+        position_[u] = order_.size();
+        order_.push_back(u);
+        stack.pop_back();
+      } else {
+        state[u] = State::begun;
+        const std::vector<Use> uses = uses_of(u, nullptr);
+        for (auto it = uses.rbegin(); it != uses.rend(); ++it) {
+          const auto m = maker(it->value);
+          if (!m || state[*m] == State::done) continue;
+          require(state[*m] != State::begun,
+                  "{} depends on itself by a path that is not through the second input of a "
+                  "recurrence of its loop",
+                  m->layer != nullptr ? say(*m->layer) : say(*m->construct));
+          stack.push_back(*m);
+        }
+      }
+    }
+  }
+}
+
+/// Users before what they use, so that each unit's uses are all placed when it is.
+void Placement::place() {
+  for (const TensorData* t : network_.outputs) use(t, &root());
+  for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+    const Unit& u = *it;
+    const Scope* at = where_.at(u) = out_of_loops(u, where_.at(u));
+    if (u.construct != nullptr)
+      for (int branch = 0; branch < (u.construct->is_loop ? 1 : 2); ++branch) {
+        scopes_.push_back(std::make_unique<Scope>(Scope{at, u.construct, branch, at->depth + 1}));
+        scope_of_[{u.construct, branch}] = scopes_.back().get();
+      }
+    for (const Use& used : uses_of(u, at)) use(used.value, used.in);
+  }
+}
+
+void Placement::use(const TensorData* t, const Scope* in) {
+  const auto m = maker(t);
+  if (!m) return;
+  const auto [it, first] = where_.try_emplace(*m, in);
+  if (!first) it->second = common(it->second, in);
+}
+
+const Scope* Placement::out_of_loops(const Unit& u, const Scope* at) const {
+  if (u.layer != nullptr && u.layer->type == LayerType::kCONSTANT) return &root();
+  while (at->construct != nullptr && at->construct->is_loop &&
+         !(u.layer != nullptr ? nest_.inside(*at->construct, *u.layer)
+                              : nest_.inside(*at->construct, *u.construct)))
+    at = at->parent;
+  return at;
+}
+
+std::vector<Unit> Placement::needed(const Scope& s,
+                                    std::span<const TensorData* const> wanted) const {
+  std::set<Unit> seen;
+  std::vector<Unit> pending, here;
+  const auto visit = [&](const TensorData* t) {
+    const auto m = maker(t);
+    if (m && encloses(&s, where_.at(*m)) && seen.insert(*m).second) pending.push_back(*m);
+  };
+  for (const TensorData* t : wanted) visit(t);
+  while (!pending.empty()) {
+    const Unit u = pending.back();
+    pending.pop_back();
+    if (where_.at(u) == &s) here.push_back(u);
+    for (const Use& used : uses_of(u, where_.at(u))) visit(used.value);
+  }
+  std::sort(here.begin(), here.end(),
+            [&](const Unit& a, const Unit& b) { return position_.at(a) < position_.at(b); });
+  return here;
+}
+
+}  // namespace rondel::network

@@ -1,0 +1,311 @@
+// What is refused when a session is built: one test a rule, with its message.
+#include "network/net.h"
+
+namespace rondel::network {
+namespace {
+
+ITensor& last(ILoop* loop, ITensor& t) {
+  return *loop->addLoopOutput(t, LoopOutput::kLAST_VALUE)->getOutput(0);
+}
+ITensor& joined(ILoop* loop, ITensor& t, std::int32_t axis = 0) {
+  return *loop->addLoopOutput(t, LoopOutput::kCONCATENATE, axis)->getOutput(0);
+}
+
+TEST(NetworkRefusal, a_loop_without_a_trip_limit) {
+  Net n;
+  ILoop* loop = n.addLoop();
+  loop->setName("rows");
+  n.out(last(loop, n.counter(loop, n.f32(0), n.f32(1))), "y");
+  EXPECT_EQ(refusal(n),
+            "loop 'rows' has no trip limit; add one of kCOUNT or kWHILE, or one of each");
+}
+
+TEST(NetworkRefusal, two_limits_of_a_kind) {
+  Net n;
+  ILoop* loop = n.counted(n.i64(3), "rows");
+  loop->addTripLimit(n.i32(4), TripLimit::kCOUNT)->setName("again");
+  n.out(last(loop, n.counter(loop, n.f32(0), n.f32(1))), "y");
+  EXPECT_EQ(refusal(n), "loop 'rows' has two kCOUNT limits, layer 1 (TripLimit) and layer 'again' "
+                        "(TripLimit); expected one of each kind at most");
+}
+
+TEST(NetworkRefusal, a_count_of_another_type_or_shape) {
+  Net n;
+  ILoop* loop = n.counted(n.f32(3), "rows");
+  n.out(last(loop, n.counter(loop, n.f32(0), n.f32(1))), "y");
+  EXPECT_EQ(refusal(n), "layer 1 (TripLimit): the trip count of loop 'rows', the output of layer 0 "
+                        "(Constant), is f32[]; expected i32[] or i64[]");
+  Net m;
+  ITensor& c = m.in("c", DataType::kINT64, Dims{1, {1}});
+  ILoop* other = m.counted(c);
+  m.out(last(other, m.counter(other, m.f32(0), m.f32(1))), "y");
+  EXPECT_EQ(refusal(m), "layer 0 (TripLimit): the trip count of loop 0, input 'c', is i64[1]; "
+                        "expected i32[] or i64[]");
+}
+
+TEST(NetworkRefusal, a_while_limit_computed_from_an_iterator) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims{1, {-1}});
+  ILoop* loop = n.addLoop();
+  loop->setName("rows");
+  IIteratorLayer* it = loop->addIterator(x);
+  it->setName("row");
+  loop->addTripLimit(n.less(*it->getOutput(0), n.f32(3)), TripLimit::kWHILE);
+  n.out(joined(loop, *it->getOutput(0)), "y");
+  EXPECT_EQ(refusal(n),
+            "layer 3 (TripLimit): the while limit of loop 'rows' is computed from layer 'row' "
+            "(Iterator) of loop 'rows'; expected recurrences of that loop and values from outside "
+            "of it only");
+}
+
+TEST(NetworkRefusal, a_while_limit_computed_from_a_loop_output) {
+  Net n;
+  ILoop* outer = n.addLoop();
+  outer->setName("outer");
+  ITensor& x = n.counter(outer, n.f32(0), n.f32(1));
+  ILoop* inner = n.counted(n.i64(2), "inner");
+  ITensor& y = last(inner, n.counter(inner, x, n.f32(1)));
+  outer->addTripLimit(n.less(y, n.f32(3)), TripLimit::kWHILE)->setName("limit");
+  n.out(last(outer, x), "y");
+  EXPECT_EQ(refusal(n),
+            "layer 'limit' (TripLimit): the while limit of loop 'outer' is computed from layer 9 "
+            "(LoopOutput) of loop 'inner'; expected recurrences of that loop and values from "
+            "outside of it only");
+}
+
+TEST(NetworkRefusal, a_while_limit_that_is_no_bool) {
+  Net n;
+  ILoop* loop = n.addLoop();
+  ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
+  loop->addTripLimit(x, TripLimit::kWHILE);
+  n.out(last(loop, x), "y");
+  EXPECT_EQ(refusal(n), "layer 4 (TripLimit): the while limit of loop 0, the output of layer 2 "
+                        "(Recurrence), is f32[]; expected bool[]");
+}
+
+TEST(NetworkRefusal, a_recurrence_without_a_second_input) {
+  Net n;
+  ILoop* loop = n.counted(n.i64(3), "rows");
+  IRecurrenceLayer* r = loop->addRecurrence(n.f32(0));
+  r->setName("h");
+  n.out(last(loop, *r->getOutput(0)), "y");
+  EXPECT_EQ(refusal(n), "layer 'h' (Recurrence) of loop 'rows' has no second input; set the value "
+                        "of the next trip with setInput(1, ...)");
+}
+
+TEST(NetworkRefusal, a_recurrence_that_changes_type_or_shape) {
+  for (const bool shape : {false, true}) {
+    Net n;
+    ILoop* loop = n.counted(n.i64(3), "rows");
+    IRecurrenceLayer* r = loop->addRecurrence(n.f32({0, 0}));
+    r->setName("h");
+    ITensor& next = shape ? n.in("next", DataType::kFLOAT, Dims{1, {3}})
+                          : n.in("next", DataType::kINT32, Dims{1, {2}});
+    r->setInput(1, next);
+    n.out(last(loop, *r->getOutput(0)), "y");
+    EXPECT_EQ(refusal(n),
+              std::string("layer 'h' (Recurrence) of loop 'rows': its initial value, the output of "
+                          "layer 2 (Constant), is f32[2] and its next value, input 'next', is ") +
+                  (shape ? "f32[3]" : "i32[2]") + "; expected one type");
+  }
+}
+
+TEST(NetworkRefusal, a_recurrence_that_changes_an_extent_known_only_when_running) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims{1, {-1}});
+  ITensor& y = n.in("y", DataType::kFLOAT, Dims{1, {-1}});
+  ILoop* loop = n.counted(n.i64(2), "rows");
+  IRecurrenceLayer* r = loop->addRecurrence(x);
+  r->setName("h");
+  r->setInput(1, y);
+  n.out(last(loop, *r->getOutput(0)), "z");
+  const std::string said = failure(n, {{"x", Tensor::zeros(DType::f32, {2})},
+                                       {"y", Tensor::zeros(DType::f32, {3})}});
+  EXPECT_THAT(said, testing::HasSubstr("loop 'rows'"));
+  EXPECT_THAT(said, testing::HasSubstr("'h'"));
+}
+
+TEST(NetworkRefusal, an_initial_value_from_inside) {
+  Net n;
+  ILoop* loop = n.counted(n.i64(3), "rows");
+  ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
+  ITensor& y = n.add(x, x);
+  y.setName("y");
+  IRecurrenceLayer* r = loop->addRecurrence(y);
+  r->setInput(1, y);
+  n.out(last(loop, *r->getOutput(0)), "z");
+  EXPECT_EQ(refusal(n), "layer 6 (Recurrence): its initial value, 'y' of layer 5 (ElementWise), is "
+                        "inside loop 'rows'; expected a value from outside");
+}
+
+TEST(NetworkRefusal, a_count_from_inside) {
+  Net n;
+  ILoop* loop = n.addLoop();
+  loop->setName("rows");
+  ITensor& x = n.counter(loop, n.i64(0), n.i64(1));
+  loop->addTripLimit(x, TripLimit::kCOUNT);
+  n.out(last(loop, x), "y");
+  EXPECT_EQ(refusal(n), "layer 4 (TripLimit): the trip count, the output of layer 2 (Recurrence), "
+                        "is inside loop 'rows'; expected a value from outside");
+}
+
+TEST(NetworkRefusal, a_length_from_inside) {
+  Net n;
+  ILoop* loop = n.counted(n.i64(3), "rows");
+  ITensor& x = n.counter(loop, n.i64(0), n.i64(1));
+  ILoopOutputLayer* out = loop->addLoopOutput(x, LoopOutput::kCONCATENATE);
+  out->setInput(1, x);
+  n.out(*out->getOutput(0), "y");
+  EXPECT_EQ(refusal(n), "layer 6 (LoopOutput): its length, the output of layer 4 (Recurrence), is "
+                        "inside loop 'rows'; expected a value from outside");
+}
+
+TEST(NetworkRefusal, the_last_value_of_something_else) {
+  Net n;
+  ILoop* loop = n.counted(n.i64(3), "rows");
+  ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
+  n.out(last(loop, n.add(x, x)), "y");
+  EXPECT_EQ(refusal(n), "layer 7 (LoopOutput): the last value of loop 'rows' is asked of the "
+                        "output of layer 6 (ElementWise); expected the output of a recurrence of "
+                        "that loop");
+}
+
+TEST(NetworkRefusal, loops_that_overlap) {
+  Net n;
+  ILoop* a = n.counted(n.i64(3), "A");
+  ILoop* b = n.counted(n.i64(3), "B");
+  IRecurrenceLayer* x = a->addRecurrence(n.f32(0));
+  x->setName("x");
+  IRecurrenceLayer* y = b->addRecurrence(n.f32(0));
+  y->setName("y");
+  x->setInput(1, *y->getOutput(0));
+  y->setInput(1, *x->getOutput(0));
+  n.out(last(a, *x->getOutput(0)), "z");
+  const std::string said = refusal(n);
+  EXPECT_THAT(said, testing::HasSubstr("loop 'A' and loop 'B' overlap"));
+  EXPECT_THAT(said, testing::HasSubstr("layer 'x' (Recurrence)"));
+  EXPECT_THAT(said, testing::HasSubstr("layer 'y' (Recurrence)"));
+}
+
+TEST(NetworkRefusal, loops_that_share_a_layer_without_one_inside_the_other) {
+  Net n;
+  ILoop* a = n.counted(n.i64(3), "A");
+  ILoop* b = n.counted(n.i64(3), "B");
+  ITensor& x = n.counter(a, n.f32(0), n.f32(1));
+  ITensor& y = n.counter(b, n.f32(0), n.f32(1));
+  ITensor& z = n.add(x, y);
+  n.out(joined(a, z), "p");
+  n.out(joined(b, z), "q");
+  EXPECT_THAT(refusal(n), testing::HasSubstr("overlap"));
+}
+
+TEST(NetworkRefusal, an_inside_value_marked_as_an_output) {
+  Net n;
+  ILoop* loop = n.counted(n.i64(3), "rows");
+  n.out(n.counter(loop, n.f32(0), n.f32(1)), "y");  // a loop without outputs of its own
+  EXPECT_EQ(refusal(n), "'y' of layer 4 (Recurrence) is marked as an output of the network and is "
+                        "inside loop 'rows'; take it out with addLoopOutput");
+}
+
+TEST(NetworkRefusal, an_inside_value_used_outside) {
+  Net n;
+  ILoop* loop = n.counted(n.i64(3), "rows");
+  ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
+  n.out(n.add(x, last(loop, x)), "y");
+  EXPECT_EQ(refusal(n), "'y' of layer 7 (ElementWise) is marked as an output of the network and is "
+                        "inside loop 'rows'; take it out with addLoopOutput");
+}
+
+TEST(NetworkRefusal, a_loop_that_uses_its_own_output) {
+  Net n;
+  ILoop* loop = n.counted(n.i64(3), "rows");
+  IRecurrenceLayer* r = loop->addRecurrence(n.f32(0));
+  ITensor& end = last(loop, *r->getOutput(0));
+  r->setInput(1, n.add(*r->getOutput(0), end));
+  n.out(end, "y");
+  EXPECT_EQ(refusal(n), "layer 3 (Recurrence) of loop 'rows' uses the output of layer 5 "
+                        "(ElementWise), which depends on an output of loop 'rows' itself");
+}
+
+TEST(NetworkRefusal, a_cycle_that_is_not_through_a_recurrence) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims{});
+  IElementWiseLayer* a = n.addElementWise(x, x, Op::kSUM);
+  a->setName("a");
+  IElementWiseLayer* b = n.addElementWise(*a->getOutput(0), x, Op::kSUM);
+  a->setInput(1, *b->getOutput(0));
+  n.out(*b->getOutput(0), "y");
+  EXPECT_THAT(refusal(n), testing::HasSubstr("depends on itself by a path that is not through the "
+                                             "second input of a recurrence"));
+}
+
+TEST(NetworkRefusal, an_axis_out_of_range) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims2{2, 3});
+  ILoop* loop = n.counted(n.i64(2), "rows");
+  IIteratorLayer* it = loop->addIterator(x, 2);
+  it->setName("row");
+  n.out(joined(loop, *it->getOutput(0)), "y");
+  EXPECT_EQ(refusal(n), "layer 'row' (Iterator): axis 2 is out of range; expected -2 to 1 for an "
+                        "iterator over f32[2, 3]");
+  it->setAxis(0);
+  loop->addLoopOutput(*it->getOutput(0), LoopOutput::kREVERSE, -3)->setName("join");
+  EXPECT_EQ(refusal(n), "layer 'join' (LoopOutput): axis -3 is out of range; expected -2 to 1 for "
+                        "a concatenation of values of f32[3]");
+}
+
+TEST(NetworkRefusal, branches_of_two_types) {
+  Net n;
+  IIfConditional* c = n.addIfConditional();
+  c->setName("pick");
+  c->setCondition(n.boolean(true));
+  n.out(*c->addOutput(n.f32(1), n.i32(1))->getOutput(0), "y");
+  EXPECT_EQ(refusal(n), "layer 4 (ConditionalOutput): conditional 'pick' gives f32[] when true and "
+                        "i32[] when false; expected one element type and rank");
+}
+
+TEST(NetworkRefusal, a_conditional_without_a_condition) {
+  Net n;
+  IIfConditional* c = n.addIfConditional();
+  n.out(*c->addOutput(n.f32(1), n.f32(1))->getOutput(0), "y");
+  EXPECT_EQ(refusal(n), "conditional 0 has no condition; set it with setCondition");
+}
+
+TEST(NetworkRefusal, a_value_of_a_branch_used_outside) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims{});
+  IIfConditional* c = n.addIfConditional();
+  c->setName("pick");
+  c->setCondition(n.boolean(true));
+  ITensor& inside = *c->addInput(x)->getOutput(0);
+  n.out(n.add(inside, *c->addOutput(inside, x)->getOutput(0)), "y");
+  EXPECT_EQ(refusal(n), "'y' of layer 4 (ElementWise) is marked as an output of the network and is "
+                        "inside conditional 'pick'; take it out with addOutput");
+}
+
+TEST(NetworkRefusal, a_network_without_outputs_and_names_that_repeat) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims{});
+  EXPECT_EQ(refusal(n), "the network has no outputs; mark one with markOutput");
+  n.out(n.add(x, x), "y");
+  n.out(n.mul(x, x), "y");
+  EXPECT_EQ(refusal(n), "two outputs of the network are named 'y': 'y' of layer 0 (ElementWise) "
+                        "and 'y' of layer 1 (ElementWise)");
+  EXPECT_THROW(n.in("x", DataType::kFLOAT, Dims{}), Error);
+}
+
+TEST(NetworkRefusal, a_layer_that_is_wrong_names_itself) {
+  Net n;
+  IElementWiseLayer* sum = n.addElementWise(n.in("a", DataType::kFLOAT, Dims{1, {2}}),
+                                            n.in("b", DataType::kFLOAT, Dims{1, {3}}), Op::kSUM);
+  sum->setName("sum");
+  EXPECT_THAT(refusal(n), testing::HasSubstr("the network has no outputs"));
+  n.out(*sum->getOutput(0), "y");
+  EXPECT_THAT(refusal(n), testing::StartsWith("layer 'sum' (ElementWise)"));
+  EXPECT_THROW(sum->getOutput(0)->getDimensions(), Error);
+  EXPECT_THROW(sum->getOutput(1), Error);
+  EXPECT_THROW(sum->setInput(2, *sum->getOutput(0)), Error);
+}
+
+}  // namespace
+}  // namespace rondel::network

@@ -73,7 +73,8 @@ class LoopLowering {
     }
     ir::infer_node(g_, n, k_);
     for (std::size_t s = 0; s < parts_.states; ++s)
-      if (!(type(state(s)) == class_.types[parts_.states_at() + s]))
+      if (!(type(state(s)) == class_.types[parts_.states_at() + s]) ||
+          !(type(body_.results[1 + s]) == type(state(s))))
         not_whole("state '{}' changes its shape", g_.value(state(s)).name);
   }
 

@@ -25,22 +25,25 @@ TEST(NetworkRefusal, two_limits_of_a_kind) {
   ILoop* loop = n.counted(n.i64(3), "rows");
   loop->addTripLimit(n.i32(4), TripLimit::kCOUNT)->setName("again");
   n.out(last(loop, n.counter(loop, n.f32(0), n.f32(1))), "y");
-  EXPECT_EQ(refusal(n), "loop 'rows' has two kCOUNT limits, layer 1 (TripLimit) and layer 'again' "
-                        "(TripLimit); expected one of each kind at most");
+  EXPECT_EQ(refusal(n),
+            "loop 'rows' has two kCOUNT limits, layer 1 (TripLimit) and layer 'again' "
+            "(TripLimit); expected one of each kind at most");
 }
 
 TEST(NetworkRefusal, a_count_of_another_type_or_shape) {
   Net n;
   ILoop* loop = n.counted(n.f32(3), "rows");
   n.out(last(loop, n.counter(loop, n.f32(0), n.f32(1))), "y");
-  EXPECT_EQ(refusal(n), "layer 1 (TripLimit): the trip count of loop 'rows', the output of layer 0 "
-                        "(Constant), is f32[]; expected i32[] or i64[]");
+  EXPECT_EQ(refusal(n),
+            "layer 1 (TripLimit): the trip count of loop 'rows', the output of layer 0 "
+            "(Constant), is f32[]; expected i32[] or i64[]");
   Net m;
   ITensor& c = m.in("c", DataType::kINT64, Dims{1, {1}});
   ILoop* other = m.counted(c);
   m.out(last(other, m.counter(other, m.f32(0), m.f32(1))), "y");
-  EXPECT_EQ(refusal(m), "layer 0 (TripLimit): the trip count of loop 0, input 'c', is i64[1]; "
-                        "expected i32[] or i64[]");
+  EXPECT_EQ(refusal(m),
+            "layer 0 (TripLimit): the trip count of loop 0, input 'c', is i64[1]; "
+            "expected i32[] or i64[]");
 }
 
 TEST(NetworkRefusal, a_while_limit_computed_from_an_iterator) {
@@ -79,8 +82,9 @@ TEST(NetworkRefusal, a_while_limit_that_is_no_bool) {
   ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
   loop->addTripLimit(x, TripLimit::kWHILE);
   n.out(last(loop, x), "y");
-  EXPECT_EQ(refusal(n), "layer 4 (TripLimit): the while limit of loop 0, the output of layer 2 "
-                        "(Recurrence), is f32[]; expected bool[]");
+  EXPECT_EQ(refusal(n),
+            "layer 4 (TripLimit): the while limit of loop 0, the output of layer 2 "
+            "(Recurrence), is f32[]; expected bool[]");
 }
 
 TEST(NetworkRefusal, a_recurrence_without_a_second_input) {
@@ -89,8 +93,9 @@ TEST(NetworkRefusal, a_recurrence_without_a_second_input) {
   IRecurrenceLayer* r = loop->addRecurrence(n.f32(0));
   r->setName("h");
   n.out(last(loop, *r->getOutput(0)), "y");
-  EXPECT_EQ(refusal(n), "layer 'h' (Recurrence) of loop 'rows' has no second input; set the value "
-                        "of the next trip with setInput(1, ...)");
+  EXPECT_EQ(refusal(n),
+            "layer 'h' (Recurrence) of loop 'rows' has no second input; set the value "
+            "of the next trip with setInput(1, ...)");
 }
 
 TEST(NetworkRefusal, a_recurrence_that_changes_type_or_shape) {
@@ -119,8 +124,8 @@ TEST(NetworkRefusal, a_recurrence_that_changes_an_extent_known_only_when_running
   r->setName("h");
   r->setInput(1, y);
   n.out(last(loop, *r->getOutput(0)), "z");
-  const std::string said = failure(n, {{"x", Tensor::zeros(DType::f32, {2})},
-                                       {"y", Tensor::zeros(DType::f32, {3})}});
+  const std::string said = failure(
+      n, {{"x", Tensor::zeros(DType::f32, {2})}, {"y", Tensor::zeros(DType::f32, {3})}});
   EXPECT_THAT(said, testing::HasSubstr("loop 'rows'"));
   EXPECT_THAT(said, testing::HasSubstr("'h'"));
 }
@@ -134,8 +139,9 @@ TEST(NetworkRefusal, an_initial_value_from_inside) {
   IRecurrenceLayer* r = loop->addRecurrence(y);
   r->setInput(1, y);
   n.out(last(loop, *r->getOutput(0)), "z");
-  EXPECT_EQ(refusal(n), "layer 6 (Recurrence): its initial value, 'y' of layer 5 (ElementWise), is "
-                        "inside loop 'rows'; expected a value from outside");
+  EXPECT_EQ(refusal(n),
+            "layer 7 (Recurrence): its initial value, 'y' of layer 6 (ElementWise), is "
+            "inside loop 'rows'; expected a value from outside");
 }
 
 TEST(NetworkRefusal, a_count_from_inside) {
@@ -145,8 +151,9 @@ TEST(NetworkRefusal, a_count_from_inside) {
   ITensor& x = n.counter(loop, n.i64(0), n.i64(1));
   loop->addTripLimit(x, TripLimit::kCOUNT);
   n.out(last(loop, x), "y");
-  EXPECT_EQ(refusal(n), "layer 4 (TripLimit): the trip count, the output of layer 2 (Recurrence), "
-                        "is inside loop 'rows'; expected a value from outside");
+  EXPECT_EQ(refusal(n),
+            "layer 4 (TripLimit): the trip count, the output of layer 2 (Recurrence), "
+            "is inside loop 'rows'; expected a value from outside");
 }
 
 TEST(NetworkRefusal, a_length_from_inside) {
@@ -156,8 +163,9 @@ TEST(NetworkRefusal, a_length_from_inside) {
   ILoopOutputLayer* out = loop->addLoopOutput(x, LoopOutput::kCONCATENATE);
   out->setInput(1, x);
   n.out(*out->getOutput(0), "y");
-  EXPECT_EQ(refusal(n), "layer 6 (LoopOutput): its length, the output of layer 4 (Recurrence), is "
-                        "inside loop 'rows'; expected a value from outside");
+  EXPECT_EQ(refusal(n),
+            "layer 6 (LoopOutput): its length, the output of layer 4 (Recurrence), is "
+            "inside loop 'rows'; expected a value from outside");
 }
 
 TEST(NetworkRefusal, the_last_value_of_something_else) {
@@ -165,9 +173,10 @@ TEST(NetworkRefusal, the_last_value_of_something_else) {
   ILoop* loop = n.counted(n.i64(3), "rows");
   ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
   n.out(last(loop, n.add(x, x)), "y");
-  EXPECT_EQ(refusal(n), "layer 7 (LoopOutput): the last value of loop 'rows' is asked of the "
-                        "output of layer 6 (ElementWise); expected the output of a recurrence of "
-                        "that loop");
+  EXPECT_EQ(refusal(n),
+            "layer 7 (LoopOutput): the last value of loop 'rows' is asked of the "
+            "output of layer 6 (ElementWise); expected the output of a recurrence of "
+            "that loop");
 }
 
 TEST(NetworkRefusal, loops_that_overlap) {
@@ -203,8 +212,9 @@ TEST(NetworkRefusal, an_inside_value_marked_as_an_output) {
   Net n;
   ILoop* loop = n.counted(n.i64(3), "rows");
   n.out(n.counter(loop, n.f32(0), n.f32(1)), "y");  // a loop without outputs of its own
-  EXPECT_EQ(refusal(n), "'y' of layer 4 (Recurrence) is marked as an output of the network and is "
-                        "inside loop 'rows'; take it out with addLoopOutput");
+  EXPECT_EQ(refusal(n),
+            "'y' of layer 4 (Recurrence) is marked as an output of the network and is "
+            "inside loop 'rows'; take it out with addLoopOutput");
 }
 
 TEST(NetworkRefusal, an_inside_value_used_outside) {
@@ -212,8 +222,9 @@ TEST(NetworkRefusal, an_inside_value_used_outside) {
   ILoop* loop = n.counted(n.i64(3), "rows");
   ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
   n.out(n.add(x, last(loop, x)), "y");
-  EXPECT_EQ(refusal(n), "'y' of layer 7 (ElementWise) is marked as an output of the network and is "
-                        "inside loop 'rows'; take it out with addLoopOutput");
+  EXPECT_EQ(refusal(n),
+            "'y' of layer 7 (ElementWise) is marked as an output of the network and is "
+            "inside loop 'rows'; take it out with addLoopOutput");
 }
 
 TEST(NetworkRefusal, a_loop_that_uses_its_own_output) {
@@ -223,8 +234,9 @@ TEST(NetworkRefusal, a_loop_that_uses_its_own_output) {
   ITensor& end = last(loop, *r->getOutput(0));
   r->setInput(1, n.add(*r->getOutput(0), end));
   n.out(end, "y");
-  EXPECT_EQ(refusal(n), "layer 3 (Recurrence) of loop 'rows' uses the output of layer 5 "
-                        "(ElementWise), which depends on an output of loop 'rows' itself");
+  EXPECT_EQ(refusal(n),
+            "layer 3 (Recurrence) of loop 'rows' uses the output of layer 5 "
+            "(ElementWise), which depends on an output of loop 'rows' itself");
 }
 
 TEST(NetworkRefusal, a_cycle_that_is_not_through_a_recurrence) {
@@ -246,12 +258,14 @@ TEST(NetworkRefusal, an_axis_out_of_range) {
   IIteratorLayer* it = loop->addIterator(x, 2);
   it->setName("row");
   n.out(joined(loop, *it->getOutput(0)), "y");
-  EXPECT_EQ(refusal(n), "layer 'row' (Iterator): axis 2 is out of range; expected -2 to 1 for an "
-                        "iterator over f32[2, 3]");
+  EXPECT_EQ(refusal(n),
+            "layer 'row' (Iterator): axis 2 is out of range; expected -2 to 1 for an "
+            "iterator over f32[2, 3]");
   it->setAxis(0);
   loop->addLoopOutput(*it->getOutput(0), LoopOutput::kREVERSE, -3)->setName("join");
-  EXPECT_EQ(refusal(n), "layer 'join' (LoopOutput): axis -3 is out of range; expected -2 to 1 for "
-                        "a concatenation of values of f32[3]");
+  EXPECT_EQ(refusal(n),
+            "layer 'join' (LoopOutput): axis -3 is out of range; expected -2 to 1 for "
+            "a concatenation of f32[3]");
 }
 
 TEST(NetworkRefusal, branches_of_two_types) {
@@ -260,8 +274,9 @@ TEST(NetworkRefusal, branches_of_two_types) {
   c->setName("pick");
   c->setCondition(n.boolean(true));
   n.out(*c->addOutput(n.f32(1), n.i32(1))->getOutput(0), "y");
-  EXPECT_EQ(refusal(n), "layer 4 (ConditionalOutput): conditional 'pick' gives f32[] when true and "
-                        "i32[] when false; expected one element type and rank");
+  EXPECT_EQ(refusal(n),
+            "layer 4 (ConditionalOutput): conditional 'pick' gives f32[] when true and "
+            "i32[] when false; expected one element type and rank");
 }
 
 TEST(NetworkRefusal, a_conditional_without_a_condition) {
@@ -279,8 +294,9 @@ TEST(NetworkRefusal, a_value_of_a_branch_used_outside) {
   c->setCondition(n.boolean(true));
   ITensor& inside = *c->addInput(x)->getOutput(0);
   n.out(n.add(inside, *c->addOutput(inside, x)->getOutput(0)), "y");
-  EXPECT_EQ(refusal(n), "'y' of layer 4 (ElementWise) is marked as an output of the network and is "
-                        "inside conditional 'pick'; take it out with addOutput");
+  EXPECT_EQ(refusal(n),
+            "'y' of layer 4 (ElementWise) is marked as an output of the network and is "
+            "inside conditional 'pick'; take it out with addOutput");
 }
 
 TEST(NetworkRefusal, a_network_without_outputs_and_names_that_repeat) {
@@ -289,8 +305,9 @@ TEST(NetworkRefusal, a_network_without_outputs_and_names_that_repeat) {
   EXPECT_EQ(refusal(n), "the network has no outputs; mark one with markOutput");
   n.out(n.add(x, x), "y");
   n.out(n.mul(x, x), "y");
-  EXPECT_EQ(refusal(n), "two outputs of the network are named 'y': 'y' of layer 0 (ElementWise) "
-                        "and 'y' of layer 1 (ElementWise)");
+  EXPECT_EQ(refusal(n),
+            "two outputs of the network are named 'y': 'y' of layer 0 (ElementWise) "
+            "and 'y' of layer 1 (ElementWise)");
   EXPECT_THROW(n.in("x", DataType::kFLOAT, Dims{}), Error);
 }
 

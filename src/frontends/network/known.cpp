@@ -35,11 +35,9 @@ std::vector<const TensorData*> needed(const TensorData& t) {
 /// `axis` of a tensor of that many axes, from the front.
 std::int64_t axis_of(const LayerData& l, std::int64_t rank, const ir::Type& of) {
   const std::int64_t axis = l.parameters.i("axis");
-  require(axis >= -rank && axis < rank,
-          "{}: axis {} is out of range; expected {} to {} for {} of {}", say(l), axis, -rank,
-          rank - 1,
-          l.type == LayerType::kITERATOR ? "an iterator over" : "a concatenation of values",
-          to_text(of));
+  require(axis >= -rank && axis < rank, "{}: axis {} is out of range; expected {} to {} for {} {}",
+          say(l), axis, -rank, rank - 1,
+          l.type == LayerType::kITERATOR ? "an iterator over" : "a concatenation of", to_text(of));
   return axis < 0 ? axis + rank : axis;
 }
 

@@ -109,23 +109,22 @@ void Nest::check_while(const LayerData& limit) const {
             l.type != LayerType::kLOOP_OUTPUT,
         "{}: the while limit of {} is computed from {}{}; expected recurrences of that loop and "
         "values from outside of it only",
-        say(limit), say(c), say(l),
-        l.construct != &c && l.construct != nullptr ? " of " + say(*l.construct) : "");
+        say(limit), say(c), say(l), l.construct == nullptr ? "" : " of " + say(*l.construct));
     for (const TensorData* t : l.inputs) visit(t);
   }
 }
 
 /// Of two constructs, one is inside the other or they share nothing.
 void Nest::check_overlaps() const {
-  for (const auto& [a, held] : holds_)
-    for (const auto& [b, witness] : held) {
-      const auto back = holds_.at(b).find(a);
-      if (back == holds_.at(b).end()) continue;
+  for (const ConstructData* a : constructs_)
+    for (const ConstructData* b : constructs_) {
+      if (!inside(*a, *b) || !inside(*b, *a)) continue;
+      const Witness &in_a = holds_.at(a).at(b), &in_b = holds_.at(b).at(a);
       fail(
           "{} and {} overlap: {} of {} uses {}, which is inside {}, and {} of {} uses {}, which "
           "is inside {}; expected one inside the other, and values to leave through its outputs",
-          say(*a), say(*b), say(*witness.by), say(*b), say(*witness.value), say(*a),
-          say(*back->second.by), say(*a), say(*back->second.value), say(*b));
+          say(*a), say(*b), say(*in_a.by), say(*b), say(*in_a.value), say(*a), say(*in_b.by),
+          say(*a), say(*in_b.value), say(*b));
     }
   std::vector<const ConstructData*> around;
   for (const auto& l : network_.layers) {

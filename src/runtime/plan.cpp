@@ -75,7 +75,8 @@ void prepare_code(const ProgramStep& step, ProgramState& state, Frame& frame) {
 /// Whether an error says already where it happened: a node of a model, a layer or loop of a
 /// network.
 bool names_a_source(std::string_view text) {
-  return text.starts_with("node ") || text.starts_with("layer ") || text.starts_with("loop ");
+  return text.starts_with("node ") || text.starts_with("layer ") || text.starts_with("loop ") ||
+         text.starts_with("conditional ");
 }
 
 /// Outputs without elements need no code; loops over their other extents would be for nothing.

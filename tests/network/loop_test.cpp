@@ -212,6 +212,21 @@ TEST(NetworkLoop, is_inside_another_when_only_its_next_value_comes_from_there) {
   EXPECT_EQ(text(run(n, {{"x", Tensor::from<float>({3}, {1, 2, 3})}}).at("y")), "f32[3] 2 4 6");
 }
 
+TEST(NetworkLoop, holds_the_assertions_inside_of_it_and_checks_them_in_trips_that_run_only) {
+  Net n;
+  ILoop* loop = n.counted(n.in("t", DataType::kINT64, Dims{}));
+  ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
+  loop->addTripLimit(n.less(x, n.f32(10)), TripLimit::kWHILE);
+  n.addAssertion(n.less(x, n.f32(2)), "two trips at most")->setName("bound");
+  n.out(*loop->addLoopOutput(x, LoopOutput::kLAST_VALUE)->getOutput(0), "y");
+  ILoop* unused = n.counted(n.i64(3));
+  n.addAssertion(n.less(n.counter(unused, n.f32(0), n.f32(1)), n.f32(-1)), "of a removed loop");
+  const auto trips = [](std::int64_t t) { return Feeds{{"t", Tensor::scalar(t)}}; };
+  EXPECT_EQ(text(run(n, trips(0)).at("y")), "f32[] 0");
+  EXPECT_EQ(text(run(n, trips(2)).at("y")), "f32[] 2");
+  EXPECT_THAT(failure(n, trips(3)), testing::HasSubstr("two trips at most"));
+}
+
 TEST(NetworkLoop, every_element_type_is_carried_and_joined) {
   for (int t = 0; t < dtype_count; ++t) {
     const auto dtype = static_cast<DType>(t);

@@ -30,6 +30,14 @@ void Emitter::fill(Environment& env, const Scope& scope,
   }
 }
 
+void Emitter::fill_whole(Environment& env, const Scope& scope,
+                         std::vector<const TensorData*> wanted) {
+  const auto& assertions = placement_.assertions(scope.construct);
+  for (const LayerData* l : assertions) wanted.push_back(l->input(0));
+  fill(env, scope, wanted);
+  for (const LayerData* l : assertions) layer(env, *l);
+}
+
 void Emitter::layer(Environment& env, const LayerData& l) {
   std::vector<ValueId> inputs;
   for (const TensorData* t : l.inputs) inputs.push_back(t == nullptr ? ValueId::none : env.at(t));

@@ -21,7 +21,10 @@ class Emitter {
  public:
   Emitter(ir::Graph& g, const Placement& p) : g_(g), placement_(p) {}
 
-  /// Writes what `wanted` needs of the units placed in `scope`.
+  /// Writes what `wanted` needs of the units placed in `scope`, and the assertions of the loop that
+  /// it is the body of (null: of the whole graph).
+  void fill_whole(Environment&, const Scope& scope, std::vector<const TensorData*> wanted);
+  /// Without assertions.
   void fill(Environment&, const Scope& scope, std::span<const TensorData* const> wanted);
 
  private:

@@ -164,7 +164,7 @@ std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> 
 
   std::vector<const TensorData*> wanted = inputs_of(layers_.recurrences, 1);
   for (const LayerData* l : stacks_) wanted.push_back(l->input(0));
-  emitter_.fill(inner, body_, wanted);
+  emitter_.fill_whole(inner, body_, wanted);
   std::vector<ValueId> results;
   for (const TensorData* t : wanted) results.push_back(inner.at(t));
   const std::span next(results.data(), layers_.recurrences.size());

@@ -33,7 +33,7 @@ ir::Graph lower(const INetworkDefinition& definition) {
     root.values[input.get()] = g.add_param(ir::RegionId::root, input->declared, input->name);
     g.input_names.push_back(input->name);
   }
-  emitter.fill(root, placement.root(), network.outputs);
+  emitter.fill_whole(root, placement.root(), {network.outputs.begin(), network.outputs.end()});
   for (const TensorData* t : network.outputs) {
     g.root().results.push_back(root.at(t));
     g.output_names.emplace_back(t->face.getName());

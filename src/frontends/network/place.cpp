@@ -69,21 +69,52 @@ std::vector<const LayerData*> Placement::outputs(const ConstructData& c) const {
 /// What an output of the network needs, layer by layer; of loops only the recurrences and
 /// iterators that are read.
 void Placement::find_live() {
+  for (const TensorData* t : network_.outputs)
+    if (t->producer != nullptr) reach(*t->producer);
+  std::vector<const LayerData*> waiting;
+  for (const auto& l : network_.layers)
+    if (l->outputs.empty() && l->construct == nullptr) waiting.push_back(l.get());
+  while (std::erase_if(waiting, [&](const LayerData* l) { return hold_assertion(*l); }) != 0) {}
+}
+
+void Placement::reach(const LayerData& first) {
   std::vector<const LayerData*> pending;
-  const auto reach = [&](const LayerData* l) {
+  const auto visit = [&](const LayerData* l) {
     if (l != nullptr && live_.insert(l).second) pending.push_back(l);
   };
-  for (const TensorData* t : network_.outputs) reach(t->producer);
+  visit(&first);
   while (!pending.empty()) {
     const LayerData& l = *pending.back();
     pending.pop_back();
     for (const TensorData* t : l.inputs)
-      if (t != nullptr) reach(t->producer);
+      if (t != nullptr) visit(t->producer);
     if (l.construct != nullptr)
       for (const LayerData* other : l.construct->boundary)
         if (other->type == LayerType::kTRIP_LIMIT || other->type == LayerType::kCONDITION)
-          reach(other);
+          visit(other);
   }
+}
+
+/// Whether all loops around the assertion are needed; then it stands in the innermost.
+bool Placement::hold_assertion(const LayerData& l) {
+  const ConstructData* innermost = nullptr;
+  for (const auto& loop : network_.loops) {
+    if (!nest_.inside(*loop, l)) continue;
+    if (std::ranges::none_of(loop->boundary, [&](const LayerData* b) {
+          return b->type == LayerType::kLOOP_OUTPUT && live_.contains(b);
+        }))
+      return false;
+    if (innermost == nullptr || nest_.inside(*innermost, *loop)) innermost = loop.get();
+  }
+  assertions_[innermost].push_back(&l);
+  reach(l);
+  return true;
+}
+
+const std::vector<const LayerData*>& Placement::assertions(const ConstructData* loop) const {
+  static const std::vector<const LayerData*> none;
+  const auto it = assertions_.find(loop);
+  return it == assertions_.end() ? none : it->second;
 }
 
 std::vector<Placement::Use> Placement::uses_of(const Unit& u, const Scope* at) const {
@@ -106,6 +137,7 @@ std::vector<Placement::Use> Placement::uses_of(const Unit& u, const Scope* at) c
     if (parts.go != nullptr) add(parts.go->input(0), inner(0));
     for (const LayerData* l : parts.recurrences) add(l->input(1), inner(0));
     for (const LayerData* l : parts.outputs) add(l->input(0), inner(0));
+    for (const LayerData* l : assertions(u.construct)) add(l->input(0), inner(0));
   } else {
     for (const LayerData* l : u.construct->boundary)
       if (l->type == LayerType::kCONDITION) add(l->input(0), at);
@@ -156,6 +188,7 @@ void Placement::find_order() {
 /// Users before what they use, so that each unit's uses are all placed when it is.
 void Placement::place() {
   for (const TensorData* t : network_.outputs) use(t, &root());
+  for (const LayerData* l : assertions(nullptr)) use(l->input(0), &root());
   for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
     const Unit& u = *it;
     const Scope* at = where_.at(u) = out_of_loops(u, where_.at(u));

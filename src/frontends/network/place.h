@@ -32,7 +32,8 @@ struct LoopLayers {
 
 /// A value is placed in the deepest scope that all its uses share, but not in a loop that it does
 /// not depend on, unless a branch would be left for that: what only one branch needs stays in it.
-/// What no output of the network needs is left out.
+/// What no output of the network needs is left out. An assertion, which has no output, stands in
+/// the innermost loop that it is inside of, if something needs that loop.
 class Placement {
  public:
   explicit Placement(const NetworkData&);
@@ -43,6 +44,8 @@ class Placement {
   /// The units placed in a scope itself that `wanted` needs, operands first.
   std::vector<Unit> needed(const Scope&, std::span<const TensorData* const> wanted) const;
   LoopLayers loop(const ConstructData&) const;
+  /// Assertions that stand in the body of a loop, or in the whole graph (null).
+  const std::vector<const LayerData*>& assertions(const ConstructData* loop) const;
   /// Output layers of a conditional that something needs.
   std::vector<const LayerData*> outputs(const ConstructData&) const;
 
@@ -53,6 +56,8 @@ class Placement {
     const Scope* in;
   };
   void find_live();
+  void reach(const LayerData&);
+  bool hold_assertion(const LayerData&);
   void find_order();
   void place();
   std::vector<Use> uses_of(const Unit&, const Scope* at) const;
@@ -62,6 +67,7 @@ class Placement {
   const NetworkData& network_;
   Nest nest_;
   std::set<const LayerData*> live_;
+  std::map<const ConstructData*, std::vector<const LayerData*>> assertions_;
   std::vector<Unit> order_;  ///< operands before what uses them
   std::map<Unit, std::size_t> position_;
   std::vector<std::unique_ptr<Scope>> scopes_;

@@ -1,5 +1,4 @@
 #include "ops/random.h"
-#include "ops/scalars.h"
 #include "ops/wide.h"
 #include "scalar/math.h"
 

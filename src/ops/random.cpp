@@ -5,6 +5,7 @@
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
+#include <cmath>
 #include <limits>
 
 namespace rondel::ops {

@@ -9,7 +9,8 @@
 ///
 /// The key of a node's draw is an operand like any other (op `random_key`), computed from the
 /// run's seed, the node and the trip numbers of the loops around it (loops.md section 2). So draws
-/// differ from trip to trip, are the same when recomputed, and no pass needs to know of them.
+/// differ from trip to trip, are the same when recomputed, and no pass but key_random_ops knows of
+/// them.
 namespace rondel::ops {
 
 /// The 128 random bits that `key` gives for the counter (low, high). Operands are u64, words u32.

@@ -98,6 +98,8 @@ TEST(Normalization, errors_name_the_layer) {
               HasSubstr("the bias is f32[1, 3, 1]"));
   EXPECT_THAT(error(normalization(0b110, two_groups), good),
               HasSubstr("2 groups need all axes behind the channels"));
+  const auto whole = [](INormalizationLayer& l) { l.setComputePrecision(DataType::kINT32); };
+  EXPECT_THAT(error(normalization(0b100, whole), good), HasSubstr("it computes in i32"));
   const auto three = [](INormalizationLayer& l) { l.setNbGroups(3); };
   EXPECT_THAT(error(normalization(0b100, three), good),
               HasSubstr("4 channels do not divide into 3 groups"));

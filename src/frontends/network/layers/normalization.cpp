@@ -86,6 +86,8 @@ std::vector<ValueId> lower(Lowering& l) {
   require_fits(l, l.in(2), "bias", groups);
   // A type narrower than f64 is never what an f64 input is computed in.
   const DType t = own == DType::f64 ? own : dtype(l.choice<DataType>("compute_type"));
+  require(is_float(t) && !is_small_float(t),
+          "it computes in {}; expected a float of 16 bits and up", name(t));
   const Affine affine{l.cast(l.in(1), t), l.cast(l.in(2), t)};
   const ValueId x = l.cast(l.in(0), t);
   const ValueId y = groups == 1 ? normalized(l, x, axes, &affine)

@@ -1,0 +1,73 @@
+#include "base/error.h"
+#include "ir/builder.h"
+#include "passes/pipeline.h"
+#include "session/plan_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace rondel::session {
+namespace {
+
+using ir::ValueId;
+
+/// x, counted up `trips` times; an assertion that nothing reads holds each trip's x below `limit`.
+/// Once more, on its own, before the loop.
+ir::Graph counting() {
+  ir::Graph g;
+  ir::Builder b(g, ir::RegionId::root);
+  const ValueId trips = g.add_param(ir::RegionId::root, ir::Type::scalar(DType::i64), "trips");
+  const ValueId x = g.add_param(ir::RegionId::root, ir::Type::ranked(DType::f32, 1), "x");
+  const ValueId limit = g.add_param(ir::RegionId::root, ir::Type::ranked(DType::f32, 1), "limit");
+  const auto hold = [limit](ir::Builder& in, ValueId v, const char* source) {
+    in.source(source);
+    in.add("assertion", {in("less", {v, limit})}, {{"message", "too large"}}, 0);
+  };
+  hold(b, x, "node 'before'");
+  ir::LoopParts p;
+  p.has_trips = true;
+  p.states = 1;
+  p.fixed = {1};
+  b.source("node 'count'");
+  const auto body = [&](ir::Builder& in, std::span<const ValueId> params) {
+    hold(in, params[2], "node 'inside'");
+    return std::vector<ValueId>{params[1], in("add", {params[2], in.scalar(1.0F)})};
+  };
+  g.root().results = {b.loop(p, {trips, x}, body)[0]};
+  return g;
+}
+
+/// The final x, or the error.
+std::string run(Execution how, std::int64_t trips, const Tensor& x, const Tensor& limit) {
+  ir::Graph g = counting();
+  passes::run(passes::normalise(), g, {}, true);
+  Building building;
+  building.graph = std::make_shared<const ir::Graph>(std::move(g));
+  building.code = std::make_shared<Code>(how);
+  const runtime::Plan plan = build_plan(building, ir::RegionId::root);
+  runtime::Memory memory(std::numeric_limits<std::size_t>::max());
+  runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
+  const runtime::FrameLease frame(plan, run);
+  (*frame)[plan.params[0]] = Tensor::scalar(trips);
+  (*frame)[plan.params[1]] = x;
+  (*frame)[plan.params[2]] = limit;
+  try {
+    frame->execute();
+  } catch (const Error& e) { return e.what(); }
+  return std::to_string((*frame)[plan.results[0]].tensor().data_as<float>()[0]);
+}
+
+TEST(Assertion, StaysThoughNothingReadsItAndNamesTheTrip) {
+  const Tensor x = Tensor::from<float>({2}, {0, 1}), limit = Tensor::from<float>({2}, {9, 4});
+  const Tensor low = Tensor::from<float>({1}, {1});
+  for (const Execution how : {Execution::interpreter, Execution::compiled}) {
+    EXPECT_EQ(run(how, 3, x, limit), "3.000000");
+    EXPECT_EQ(run(how, 4, x, limit),
+              "node 'count', trip 3: node 'inside': assertion failed: too large");
+    EXPECT_EQ(run(how, 0, x, low), "node 'before': assertion failed: too large");
+  }
+}
+
+}  // namespace
+}  // namespace rondel::session

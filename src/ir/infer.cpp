@@ -274,8 +274,12 @@ class Inference {
 Knowledge knowledge_of(const Graph& g) {
   Knowledge k;
   k.types.reserve(g.value_count());
-  for (std::size_t v = 0; v < g.value_count(); ++v)
-    k.types.push_back(g.value(static_cast<ValueId>(v)).type);
+  for (std::size_t v = 0; v < g.value_count(); ++v) {
+    const auto id = static_cast<ValueId>(v);
+    k.types.push_back(g.value(id).type);
+    if (const Tensor* value = g.constant(id))
+      k.values.emplace(static_cast<std::int32_t>(v), *value);
+  }
   return k;
 }
 

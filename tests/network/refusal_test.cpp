@@ -258,14 +258,16 @@ TEST(NetworkRefusal, an_axis_out_of_range) {
   IIteratorLayer* it = loop->addIterator(x, 2);
   it->setName("row");
   n.out(joined(loop, *it->getOutput(0)), "y");
-  EXPECT_EQ(refusal(n),
-            "layer 'row' (Iterator): axis 2 is out of range; expected -2 to 1 for an "
-            "iterator over f32[2, 3]");
+  EXPECT_EQ(
+      refusal(n),
+      "layer 'row' (Iterator) of loop 'rows': axis 2 is out of range; expected -2 to 1 for an "
+      "iterator over f32[2, 3]");
   it->setAxis(0);
   loop->addLoopOutput(*it->getOutput(0), LoopOutput::kREVERSE, -3)->setName("join");
-  EXPECT_EQ(refusal(n),
-            "layer 'join' (LoopOutput): axis -3 is out of range; expected -2 to 1 for "
-            "a concatenation of f32[3]");
+  EXPECT_EQ(
+      refusal(n),
+      "layer 'join' (LoopOutput) of loop 'rows': axis -3 is out of range; expected -2 to 1 for "
+      "a concatenation of f32[3]");
 }
 
 TEST(NetworkRefusal, branches_of_two_types) {

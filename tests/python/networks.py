@@ -39,11 +39,15 @@ LARGEST = 32
 
 @dataclass(eq=False)
 class Value:
-    """A tensor with the extents it has when the network runs; None where a data-dependent trip count decides."""
+    """A tensor with the extents it has when the network runs; None where a data-dependent trip count decides.
+
+    vague: an extent is one that only a trip would show, and there may be none.
+    """
 
     tensor: object
     dtype: object
     shape: tuple
+    vague: bool = False
 
     @property
     def known(self):
@@ -63,6 +67,7 @@ class Scope:
         self.kind = kind
         self.depth = outer.depth + 1 if outer else 0
         self.values = []
+        self.anchor = None  # a value by which what is made here is inside of what this is the inside of
 
     def visible(self):
         return (self.outer.visible() if self.outer else []) + self.values
@@ -82,6 +87,7 @@ class Weaver:
         self.network = Network()
         self.feeds = {}
         self.covered = Counter()
+        self.loose = False  # something made inside might, as a whole, not depend on what it is inside of
 
     def chance(self, p):
         return self.random.random() < p
@@ -253,6 +259,18 @@ class Weaver:
         least = self.elementwise(found, self.number(low, found.dtype), "MAX", found.dtype, (), hidden)
         return self.elementwise(least, self.number(high, found.dtype), "MIN", found.dtype, (), hidden)
 
+    def anchor(self, scope):
+        """What must be an input of a loop or conditional here, so that it is inside and not merely written inside; or None.
+
+        Else a layer that nothing needs might be inside of two constructs that are not inside of one another.
+        """
+        if scope.anchor is None:
+            return None
+        if self.chance(0.1):
+            self.loose = True
+            return None
+        return scope.anchor
+
     # ---- conditionals --------------------------------------------------------------------------------------
 
     def flag(self, scope):
@@ -275,11 +293,13 @@ class Weaver:
             return taken[v]
 
         wanted = [scope.pick(lambda v: v.known) for _ in range(self.random.randint(1, 3))]
+        anchor = through(self.anchor(scope) or wanted[0])
         branches = []
         for _ in range(2):
             branch = Scope(self, scope, "a conditional")
             branch.values += [through(scope.pick(lambda v: v.known)) for _ in range(self.random.randint(1, 3))]
             branch.values += [through(w) for w in wanted]
+            branch.anchor = anchor
             self.block(branch, self.random.randint(1, 4))
             branches.append([branch.pick(lambda v, w=w: v in branch.values and v.like == w.like) or through(w) for w in wanted])
         for first, second in zip(*branches, strict=True):
@@ -317,6 +337,10 @@ class Weaver:
         states = [(loop.add_recurrence(v.tensor), v) for v in initial]
         body.values += [Value(layer.get_output(0), v.dtype, v.shape) for layer, v in states]
         recurrences = list(body.values[len(iterated) :])
+        body.anchor = body.values[0]
+        if anchor := self.anchor(scope):
+            layer = loop.add_recurrence(anchor.tensor)
+            layer.set_input(1, layer.get_output(0))
         if form != "count":
             self.add_while(loop, scope, body, recurrences, most)
         self.block(body, self.random.randint(1, 5))
@@ -356,13 +380,11 @@ class Weaver:
 
     def outputs(self, loop, scope, body, recurrences, most, exact):
         likely = [v for v in recurrences if self.chance(0.8)] or recurrences[:1]
+        joined = [body.pick(lambda v: v.known) for _ in range(self.random.randint(0 if likely else 1, 2))]
         for v in likely:
             self.covered["last value"] += 1
             self.make(loop.add_loop_output(v.tensor, LoopOutput.LAST_VALUE), v.dtype, v.shape, scope)
-        for _ in range(self.random.randint(0 if likely else 1, 2)):
-            v = body.pick(lambda v: v.known)
-            if not v:
-                continue
+        for v in joined:
             kind = self.random.choice([LoopOutput.CONCATENATE, LoopOutput.REVERSE])
             axis = self.random.randint(0, len(v.shape))
             layer = loop.add_loop_output(v.tensor, kind, axis)
@@ -374,12 +396,9 @@ class Weaver:
                 self.covered["output with a length"] += 1
             where = "an invariant" if v not in body.values else "the loop"
             self.covered[f"{kind.name.lower()} of {where}"] += 1
-            shape = v.shape if exact else self.seen_without_trips(v)
-            self.make(layer, v.dtype, (*shape[:axis], extent, *shape[axis:]), scope)
-
-    def seen_without_trips(self, v):
-        """The extents, None where only a trip would show them: after no trip they are 0."""
-        return tuple(e if declared >= 0 else None for e, declared in zip(v.shape, v.tensor.shape, strict=True))
+            shape = v.shape if exact else tuple(e if d >= 0 else None for e, d in zip(v.shape, v.tensor.shape, strict=True))
+            made = self.make(layer, v.dtype, (*shape[:axis], extent, *shape[axis:]), scope)
+            made.vague = None in shape
 
     # ---- whole networks ------------------------------------------------------------------------------------
 
@@ -414,10 +433,9 @@ class Weaver:
         self.add_input(scope, "flag", BOOL, ())
         inputs = len(scope.values)
         self.block(scope, self.random.randint(4, 9))
-        made = scope.values[inputs:][-8:]
+        made = [v for v in scope.values[inputs:] if not v.vague][-12:]
         for v in made or scope.values[:1]:
             self.network.mark_output(self.own(v).tensor)
-        return self.network, self.feeds
 
     def add_input(self, scope, name, dtype, shape):
         declared = tuple(-1 if self.chance(0.25) else e for e in shape)
@@ -429,7 +447,7 @@ class Weaver:
 
 
 def random_network(seed):
-    """A network, feeds for it, and what it covers."""
+    """The weaver of a random network: its network, feeds, what is covered, and whether it is loose."""
     weaver = Weaver(seed)
-    network, feeds = weaver.weave()
-    return network, feeds, weaver.covered
+    weaver.weave()
+    return weaver

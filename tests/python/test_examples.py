@@ -17,6 +17,26 @@ def test_first_run_in_python():
     assert "[1. 2. 4. 8.]" in run.stdout and "16" in run.stdout
 
 
+NETWORKS = {
+    "counting_loop": ["[ 3  8 13 18] and ends as 23", "transposed: [[2.0, 4.0], [3.0, 6.0], [5.0, 8.0]]", "[[4.0, 6.0, 8.0], [2.0, 3.0, 5.0]]"],
+    "lstm": ["y[12, 1, 3, 8]: largest difference", "c[1, 3, 8]: largest difference"],
+    "char_rnn": ["Le temps a laissié son manteau", "De vent, de froidure et de pluie.\n"],
+    "nest": ["[1. 2. 3. 4.] -> 3 elements, sum 6.0", "[0. 1. 0. 1.] -> 4 elements, sum 2.0"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_in_python(name):
+    script = ROOT / "examples" / "network" / f"{name}.py"
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, encoding="utf-8")
+    assert run.returncode == 0, run.stderr
+    assert not [line for line in NETWORKS[name] if line not in run.stdout], run.stdout
+
+
+def test_every_network_in_python_is_run():
+    assert {p.stem for p in (ROOT / "examples" / "network").glob("*.py")} == set(NETWORKS)
+
+
 def test_first_run_in_cpp(tmp_path):
     program = ROOT / "build" / "release" / "examples" / "cpp" / "first_run"
     if not program.exists():

@@ -42,8 +42,8 @@ class NoSuchLayer(CallerError, IndexError):
 class Network(NotHere):
     """A network that is built layer by layer: inputs, layers, loops, conditionals, marked outputs.
 
-    Then `build_session()` runs it and `to_onnx()` saves it; it may be changed and built again. A wrong argument is a
-    CallerError at once; what is wrong with the network as a whole is one when it is built, and names the layers.
+    Then `build_session()` runs it; it may be changed and built again. A wrong argument is a CallerError at once; what is
+    wrong with the network as a whole is one when it is built, and names the layers.
     Not to be changed from two threads at once.
     """
 

@@ -35,8 +35,9 @@ std::vector<const TensorData*> needed(const TensorData& t) {
 /// `axis` of a tensor of that many axes, from the front.
 std::int64_t axis_of(const LayerData& l, std::int64_t rank, const ir::Type& of) {
   const std::int64_t axis = l.parameters.i("axis");
-  require(axis >= -rank && axis < rank, "{}: axis {} is out of range; expected {} to {} for {} {}",
-          say(l), axis, -rank, rank - 1,
+  require(axis >= -rank && axis < rank,
+          "{} of {}: axis {} is out of range; expected {} to {} for {} {}", say(l),
+          say(*l.construct), axis, -rank, rank - 1,
           l.type == LayerType::kITERATOR ? "an iterator over" : "a concatenation of", to_text(of));
   return axis < 0 ? axis + rank : axis;
 }
@@ -44,8 +45,9 @@ std::int64_t axis_of(const LayerData& l, std::int64_t rank, const ir::Type& of) 
 ir::Type iterated(const LayerData& l) {
   const ir::Type& whole = type_of(l, 0);
   if (!whole.has_rank()) return whole;
-  require(whole.rank() > 0, "{}: an iterator over a scalar; expected a tensor of one axis or more",
-          say(l));
+  require(whole.rank() > 0,
+          "{} of {}: an iterator over a scalar; expected a tensor of one axis or more", say(l),
+          say(*l.construct));
   ir::Extents extents = whole.extents();
   extents.erase(extents.begin() + axis_of(l, whole.rank(), whole));
   return ir::Type::tensor(whole.dtype(), std::move(extents));

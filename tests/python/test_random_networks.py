@@ -1,0 +1,98 @@
+"""Random networks of loops and conditionals: what runs is what the formal semantics says.
+
+The oracle is `lazy_sequences.py`, which knows nothing of how a network is made into a graph. A failure prints the seed and the
+network; `RONDEL_NETWORKS=20000` tries more of them, `RONDEL_SEED` starts elsewhere. With `-s` the last test says what all of
+them together covered. What a fault teaches is kept as a test of its own in `test_network.py`.
+"""
+
+import os
+from collections import Counter
+
+import lazy_sequences
+import numpy as np
+import pytest
+from networks import random_network
+
+import rondel
+
+COUNT = int(os.environ.get("RONDEL_NETWORKS", "200"))
+FIRST = int(os.environ.get("RONDEL_SEED", "0"))
+CHUNK = 20
+COVERED = Counter()
+
+
+def differs(got, want):
+    """What is not the same bit for bit, in words (a zero's sign apart: MAX and MIN leave it open)."""
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return f"{got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}"
+    return None if np.array_equal(got, want) else f"{got.tolist()} instead of {want.tolist()}"
+
+
+def run_here(network, feeds, jit, monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    limits = rondel.RunOptions()
+    limits.deadline = 60.0
+    return network.build_session().run(None, feeds, limits)
+
+
+def fault(seed, monkeypatch):
+    """What goes wrong with the network of this seed; None if nothing does."""
+    weaver = random_network(seed)
+    network, feeds = weaver.network, weaver.feeds
+    COVERED.update(weaver.covered)
+    want = lazy_sequences.evaluate(network, feeds)
+    found = {}
+    for jit in "012":
+        try:
+            found[f"RONDEL_JIT={jit}"] = run_here(network, feeds, jit, monkeypatch)
+        except rondel.Error as error:
+            if weaver.loose and " overlap: " in str(error):
+                COVERED["refused: a layer inside of two loops that are not inside of one another"] += 1
+                return None
+            return f"RONDEL_JIT={jit}: {type(error).__name__}: {error}"
+    for way, got in found.items():
+        for k, (a, b) in enumerate(zip(got, want, strict=True)):
+            words = differs(a, b)
+            if words:
+                return f"{way}: output {k}: {words}"
+    COVERED["networks"] += 1
+    return None
+
+
+def describe(seed):
+    weaver = random_network(seed)
+    network, feeds = weaver.network, weaver.feeds
+    lines = []
+    for layer in network:
+        inputs = [layer.get_input(k) for k in range(layer.num_inputs)]
+        arguments = ", ".join("-" if t is None else f"{t.name}{list(t.shape)}" for t in inputs)
+        of = getattr(layer, "loop", None) or getattr(layer, "conditional", None)
+        details = [f"{a}={getattr(layer, a)}" for a in ("kind", "axis", "reverse", "op", "to_type", "axes") if hasattr(layer, a)]
+        lines.append(f"{layer.name}: {type(layer).__name__}({arguments}) {of or ''} {' '.join(details)}")
+    return "\n".join([*lines, *(f"{k} = {v!r}" for k, v in feeds.items())])
+
+
+def check(seeds, monkeypatch):
+    faults = {seed: words for seed in seeds if (words := fault(seed, monkeypatch))}
+    if faults:
+        smallest = min(faults, key=lambda s: len(random_network(s).network))
+        listed = "\n".join(f"seed {seed}: {words[:400]}" for seed, words in faults.items())
+        pytest.fail(f"{len(faults)} networks differ\n{listed}\n\nseed {smallest}:\n{describe(smallest)}", pytrace=False)
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK), ids=lambda s: f"seeds {s} to {s + CHUNK - 1}")
+def test_random_networks(first, monkeypatch):
+    check(range(first, min(first + CHUNK, FIRST + COUNT)), monkeypatch)
+
+
+def test_what_was_covered():
+    """Every form of loop, output and conditional was met; what was is printed."""
+    for what, times in sorted(COVERED.items()):
+        print(f"{times:6}  {what}")
+    if COVERED["networks"] < 150:
+        pytest.skip("too few networks ran for a count")
+    forms = ["count loop in network", "while loop in network", "both loop in network", "last value", "concatenate of the loop",
+             "concatenate of an invariant", "reverse of the loop", "reverse of an invariant", "output with a length",
+             "conditional in network", "conditional in a loop", "count loop in a conditional", "while loop in a loop",
+             "recurrence whose next comes from outside", "while on data", "dynamic input", "loop at depth 2"]  # fmt: skip
+    assert not [form for form in forms if COVERED[form] < 5]

@@ -10,8 +10,9 @@ void gather_nd_rule(ir::TypeContext& c) {
   require_dtype(c, 1, DType::i64);
   const ir::Type &x = c.input(0), &indices = c.input(1);
   const std::int64_t batch = c.attributes().i("batch_dims");
-  if (!x.has_rank() || !indices.has_rank() || indices.rank() == 0 ||
-      !indices.extent(indices.rank() - 1).known())
+  require(!indices.has_rank() || indices.rank() > 0,
+          "indices are {}; expected coordinates along their last axis", to_text(indices));
+  if (!x.has_rank() || !indices.has_rank() || !indices.extent(indices.rank() - 1).known())
     return c.output(0, ir::Type::unranked(x.dtype()));
   const std::int64_t depth = indices.extent(indices.rank() - 1).value;
   require(batch >= 0 && batch < indices.rank() && batch + depth <= x.rank(),

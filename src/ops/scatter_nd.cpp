@@ -11,7 +11,9 @@ void scatter_nd_rule(ir::TypeContext& c) {
   require_same_dtype(c, 0, 2);
   require_reduction(c);
   const ir::Type &x = c.input(0), &indices = c.input(1), &updates = c.input(2);
-  if (x.has_rank() && indices.has_rank() && indices.rank() > 0 && updates.has_rank()) {
+  require(!indices.has_rank() || indices.rank() > 0,
+          "indices are {}; expected coordinates along their last axis", to_text(indices));
+  if (x.has_rank() && indices.has_rank() && updates.has_rank()) {
     const ir::Extent& depth = indices.extent(indices.rank() - 1);
     require(!depth.known() || (depth.value <= x.rank() &&
                                updates.rank() == indices.rank() - 1 + x.rank() - depth.value),

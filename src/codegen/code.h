@@ -1,4 +1,5 @@
 #pragma once
+#include "codegen/looks.h"
 #include "scalar/program.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -36,13 +37,18 @@ struct BoundBuffer {
 
 struct OpenLoop {
   llvm::BasicBlock *before, *body, *after;
+  llvm::BasicBlock* block = nullptr;  ///< begins a block of trips, where there are blocks
   llvm::PHINode* index;
+  llvm::PHINode* block_index = nullptr;  ///< where the block begins
   Value* lo;
   Value* hi;
+  Value* block_hi = nullptr;  ///< where it ends
   std::vector<llvm::PHINode*> carried;
+  std::vector<llvm::PHINode*> block_carried;  ///< into the block
   std::vector<Value*> inits;
   llvm::MDNode* group = nullptr;  ///< access group of a parallel loop
   std::uint8_t flags = 0;
+  Look look;
 };
 
 struct OpenIf {
@@ -61,7 +67,8 @@ struct Code {
   llvm::IRBuilder<> build;
   llvm::Function* function = nullptr;
   Value* context = nullptr;
-  Value* stop = nullptr;  ///< address of the stop flag, never null; only in interruptible programs
+  Value* stop = nullptr;    ///< address of the stop flag, never null
+  std::vector<Look> looks;  ///< by instruction
   std::vector<Value*> params;
   std::vector<BoundBuffer> buffers;
   std::vector<Value*> regs;
@@ -77,6 +84,9 @@ struct Code {
   }
   llvm::BasicBlock* block(const char* name) {
     return llvm::BasicBlock::Create(llvm, name, function);
+  }
+  const Look& look(const Inst& i) const {
+    return looks[static_cast<std::size_t>(&i - program.code.data())];
   }
   Value* i64(std::int64_t v) { return build.getInt64(static_cast<std::uint64_t>(v)); }
   const BoundBuffer& bound(std::int32_t id) const { return buffers[static_cast<std::size_t>(id)]; }
@@ -123,6 +133,10 @@ void begin_if(Code&, const Inst&);
 void begin_else(Code&, const Inst&);
 void end_if(Code&, const Inst&);
 void emit_check(Code&, const Inst&);
+/// One look at the stop flag: returns `stopped` when it is set.
+void look_at_stop(Code&);
+/// Where the block of at most `block` steps that begins at `from` < `hi` ends.
+Value* end_of_block(Code&, Value* from, Value* hi, std::int64_t block);
 /// Goes on in a new block when `condition` holds; `fail` writes the block taken, rarely, otherwise.
 void unless(Code&, Value* condition, const char* name, llvm::function_ref<void()> fail);
 

@@ -167,7 +167,9 @@ Product describe(Code& code, const Inst& inst, const scalar::Contract& c) {
 
 void emit_contract(Code& code, const Inst& inst) {
   const scalar::Contract& c = code.program.contracts[static_cast<std::size_t>(inst.id)];
+  if (code.look(inst).before) look_at_stop(code);
   Product p = describe(code, inst, c);
+  p.looks = code.look(inst).kind == Look::Kind::tiles;
   orient(p);
   choose_tile(code, p);
   emit_product(code, p);

@@ -21,6 +21,7 @@ struct Product {
   Value* depth;  ///< extent of k
   DType sum;     ///< what products are summed in
   bool fused;
+  bool looks = false;         ///< at the stop flag, in each tile
   bool turned = false;        ///< columns are contiguous along k and transposed in registers
   unsigned lanes = 1;         ///< columns in a vector
   unsigned tile_rows = 1;     ///< rows of a full tile

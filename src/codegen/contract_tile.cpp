@@ -111,6 +111,36 @@ Sums sum_up(Code& code, Value* lo, Value* hi, std::int64_t depth, const Sums& st
   return finals;
 }
 
+/// Steps of k between two looks at the stop flag; a multiple of every depth.
+constexpr std::int64_t k_block = 4096;
+
+/// The same in blocks, with a look before each where the product has looks.
+Sums sum_in_blocks(Code& code, const Product& p, Value* hi, std::int64_t depth, const Sums& start,
+                   AddProducts add) {
+  if (!p.looks) return sum_up(code, code.i64(0), hi, depth, start, add);
+  llvm::BasicBlock* before = code.build.GetInsertBlock();
+  llvm::BasicBlock* block = code.block("k_block");
+  llvm::BasicBlock* after = code.block("k_done");
+  code.build.CreateBr(block);
+  code.build.SetInsertPoint(block);
+  llvm::PHINode* k = code.build.CreatePHI(code.build.getInt64Ty(), 2);
+  k->addIncoming(code.i64(0), before);
+  std::vector<llvm::PHINode*> carried;
+  for (Value* s : start) {
+    carried.push_back(code.build.CreatePHI(s->getType(), 2));
+    carried.back()->addIncoming(s, before);
+  }
+  look_at_stop(code);
+  Value* end = end_of_block(code, k, hi, k_block);
+  const Sums next = sum_up(code, k, end, depth, Sums(carried.begin(), carried.end()), add);
+  llvm::BasicBlock* back = code.build.GetInsertBlock();
+  k->addIncoming(end, back);
+  for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], back);
+  code.build.CreateCondBr(code.build.CreateICmpSLT(end, hi), block, after);
+  code.build.SetInsertPoint(after);
+  return next;
+}
+
 Value* column_address(Code& code, const Product& p, Value* column, Value* k) {
   return element_at(code, *p.columns.buffer, p.columns.base,
                     {{column, p.columns.stride}, {k, p.columns.k_stride}});
@@ -133,7 +163,7 @@ void add_row(Code& code, const Product& p, const Tile& t, unsigned r, Value* x,
 
 /// The sums over k of a tile whose columns lie side by side in memory.
 Sums sum_direct(Code& code, const Product& p, const Tile& t, const Sums& zeros) {
-  return sum_up(code, code.i64(0), p.depth, 1, zeros, [&](Value* k, Sums sums) {
+  return sum_in_blocks(code, p, p.depth, 1, zeros, [&](Value* k, Sums sums) {
     std::vector<Value*> columns;
     for (unsigned v = 0; v < t.vectors; ++v)
       columns.push_back(
@@ -216,9 +246,11 @@ Sums sum_turned(Code& code, const Product& p, const Tile& t, const Sums& zeros) 
   for (unsigned depth = whole_line; depth >= p.lanes; depth /= 2) {
     Value* left = code.build.CreateNSWSub(p.depth, done);
     Value* hi = code.build.CreateNSWAdd(done, whole(code, left, depth));
-    sums = sum_up(code, done, hi, depth, sums, [&](Value* k, const Sums& before) {
+    const auto add = [&](Value* k, const Sums& before) {
       return add_turned(code, p, t, k, depth, before);
-    });
+    };
+    sums = depth == whole_line ? sum_in_blocks(code, p, hi, depth, sums, add)
+                               : sum_up(code, done, hi, depth, sums, add);
     done = hi;
   }
   return sum_up(code, done, p.depth, 1, sums, [&](Value* k, Sums rest) {

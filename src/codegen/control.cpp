@@ -25,18 +25,6 @@ void mark_parallel(Code& code, llvm::Instruction* back_edge, const OpenLoop& loo
   back_edge->setMetadata(llvm::LLVMContext::MD_loop, id);
 }
 
-/// One relaxed look at the stop flag; goes on in a new block when it is not set. Volatile keeps it
-/// in the loop; an order above `unordered` would make passes believe that it writes memory.
-void look_at_stop(Code& code) {
-  llvm::LoadInst* flag = code.build.CreateAlignedLoad(code.build.getInt32Ty(), code.stop,
-                                                      llvm::Align(4), /*isVolatile=*/true, "stop");
-  flag->setAtomic(llvm::AtomicOrdering::Unordered);
-  flag->setMetadata(llvm::LLVMContext::MD_noalias, code.all_scopes);
-  unless(code, code.build.CreateIsNull(flag), "stopped", [&] {
-    code.build.CreateRet(code.build.getInt32(static_cast<std::uint32_t>(scalar::stopped)));
-  });
-}
-
 llvm::PHINode* phi(Code& code, llvm::Type* type, unsigned incoming) {
   return code.build.CreatePHI(type, incoming);
 }
@@ -57,7 +45,53 @@ void define_finals(Code& code, const Inst& inst, const OpenLoop& loop, llvm::Bas
   code.define(inst, nexts.size(), stopped);
 }
 
+/// Opens the loop over blocks around the loop over trips.
+void begin_block(Code& code, OpenLoop& loop, llvm::BasicBlock* enter) {
+  loop.block = code.block("block");
+  code.build.CreateBr(loop.block);
+  code.build.SetInsertPoint(loop.block);
+  loop.block_index = phi(code, code.build.getInt64Ty(), 2);
+  loop.block_index->addIncoming(loop.lo, enter);
+  for (Value* init : loop.inits) {
+    loop.block_carried.push_back(phi(code, init->getType(), 2));
+    loop.block_carried.back()->addIncoming(init, enter);
+  }
+  loop.block_hi = end_of_block(code, loop.block_index, loop.hi, loop.look.block);
+}
+
+/// Ends a block: on to the next after a look, unless the loop is done. The insertion point is in a
+/// block of its own that only the trips' last one reaches.
+void end_block(Code& code, const OpenLoop& loop, Value* more, const std::vector<Value*>& nexts,
+               Value* next_index) {
+  llvm::BasicBlock* again = code.block("next_block");
+  code.build.CreateCondBr(more, again, loop.after);
+  code.build.SetInsertPoint(again);
+  look_at_stop(code);
+  llvm::BasicBlock* back = code.build.GetInsertBlock();
+  code.build.CreateBr(loop.block);
+  loop.block_index->addIncoming(next_index, back);
+  for (std::size_t i = 0; i < nexts.size(); ++i) loop.block_carried[i]->addIncoming(nexts[i], back);
+}
+
 }  // namespace
+
+// Volatile keeps the look in its loop; an order above `unordered` would make passes believe that it
+// writes memory.
+void look_at_stop(Code& code) {
+  llvm::LoadInst* flag = code.build.CreateAlignedLoad(code.build.getInt32Ty(), code.stop,
+                                                      llvm::Align(4), /*isVolatile=*/true, "stop");
+  flag->setAtomic(llvm::AtomicOrdering::Unordered);
+  flag->setMetadata(llvm::LLVMContext::MD_noalias, code.all_scopes);
+  unless(code, code.build.CreateIsNull(flag), "stopped", [&] {
+    code.build.CreateRet(code.build.getInt32(static_cast<std::uint32_t>(scalar::stopped)));
+  });
+}
+
+Value* end_of_block(Code& code, Value* from, Value* hi, std::int64_t block) {
+  Value* left = code.build.CreateSub(hi, from);  // as unsigned: never overflows
+  return code.build.CreateSelect(code.build.CreateICmpULE(left, code.i64(block)), hi,
+                                 code.build.CreateAdd(from, code.i64(block)));
+}
 
 void unless(Code& code, Value* condition, const char* name, llvm::function_ref<void()> fail) {
   llvm::BasicBlock* failed = code.block(name);
@@ -72,6 +106,8 @@ void unless(Code& code, Value* condition, const char* name, llvm::function_ref<v
 void begin_for(Code& code, const Inst& inst) {
   OpenLoop loop;
   loop.flags = inst.flags;
+  loop.look = code.look(inst);
+  if (loop.look.before) look_at_stop(code);
   loop.lo = code.operand(inst, 0);
   loop.hi = code.operand(inst, 1);
   for (std::size_t i = 2; i < inst.operand_count; ++i) loop.inits.push_back(code.operand(inst, i));
@@ -81,14 +117,17 @@ void begin_for(Code& code, const Inst& inst) {
   llvm::BasicBlock* enter = code.block("enter");
   code.build.CreateCondBr(code.build.CreateICmpSLT(loop.lo, loop.hi), enter, loop.after);
   code.build.SetInsertPoint(enter);
+  const bool blocks = loop.look.kind == Look::Kind::blocks;
+  if (blocks) begin_block(code, loop, enter);
+  llvm::BasicBlock* from = code.build.GetInsertBlock();
   code.build.CreateBr(loop.body);
   code.build.SetInsertPoint(loop.body);
   loop.index = phi(code, code.build.getInt64Ty(), 2);
-  loop.index->addIncoming(loop.lo, enter);
+  loop.index->addIncoming(blocks ? loop.block_index : loop.lo, from);
   code.define(inst, 0, loop.index);
   for (std::size_t i = 0; i < loop.inits.size(); ++i) {
     llvm::PHINode* carried = phi(code, loop.inits[i]->getType(), 2);
-    carried->addIncoming(loop.inits[i], enter);
+    carried->addIncoming(blocks ? loop.block_carried[i] : loop.inits[i], from);
     loop.carried.push_back(carried);
     code.define(inst, i + 1, carried);
   }
@@ -104,24 +143,33 @@ void end_for(Code& code, const Inst& inst) {
   for (std::size_t i = conditional ? 1 : 0; i < inst.operand_count; ++i)
     nexts.push_back(code.operand(inst, i));
   Value* next_index = code.build.CreateNSWAdd(loop.index, code.i64(1));
-  Value* more = code.build.CreateICmpSLT(next_index, loop.hi);
-  if (conditional) more = code.build.CreateAnd(code.operand(inst, 0), more);
+  const auto goes_on = [&](Value* hi) {
+    Value* more = code.build.CreateICmpSLT(next_index, hi);
+    return conditional ? code.build.CreateAnd(code.operand(inst, 0), more) : more;
+  };
 
   llvm::BasicBlock* latch = code.build.GetInsertBlock();
   llvm::Instruction* back_edge = nullptr;
-  if (loop.flags & scalar::interruptible) {
+  if (loop.look.kind == Look::Kind::each) {
     llvm::BasicBlock* again = code.block("again");
-    code.build.CreateCondBr(more, again, loop.after);
+    code.build.CreateCondBr(goes_on(loop.hi), again, loop.after);
     code.build.SetInsertPoint(again);
     look_at_stop(code);
     back_edge = code.build.CreateBr(loop.body);
   } else {
-    back_edge = code.build.CreateCondBr(more, loop.body, loop.after);
+    llvm::BasicBlock* out = loop.block ? code.block("block_done") : loop.after;
+    back_edge = code.build.CreateCondBr(goes_on(loop.block ? loop.block_hi : loop.hi), loop.body,
+                                        out);
   }
   mark_parallel(code, back_edge, loop);
-  llvm::BasicBlock* back = code.build.GetInsertBlock();
+  llvm::BasicBlock* back = back_edge->getParent();
   loop.index->addIncoming(next_index, back);
   for (std::size_t i = 0; i < nexts.size(); ++i) loop.carried[i]->addIncoming(nexts[i], back);
+  if (loop.block) {
+    latch = back_edge->getSuccessor(1);
+    code.build.SetInsertPoint(latch);
+    end_block(code, loop, goes_on(loop.hi), nexts, next_index);
+  }
   code.build.SetInsertPoint(loop.after);
   define_finals(code, inst, loop, latch, nexts, next_index);
 }

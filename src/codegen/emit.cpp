@@ -5,12 +5,6 @@
 namespace rondel::codegen {
 namespace {
 
-bool interruptible(const scalar::Program& program) {
-  for (const Inst& inst : program.code)
-    if (inst.op == Op::for_ && (inst.flags & scalar::interruptible)) return true;
-  return false;
-}
-
 /// Address of the stop flag, or of a zero when there is none: the null test is made once.
 Value* stop_flag(Code& code) {
   llvm::Type* word = code.build.getInt32Ty();
@@ -77,7 +71,7 @@ void emit(Code& code, const Inst& inst) {
 
 Code::Code(const scalar::Program& p, llvm::Module& m, const Host& h)
     : program(p), module(m), host(h), llvm(m.getContext()), build(m.getContext()),
-      regs(p.reg_types.size()) {}
+      looks(place_looks(p)), regs(p.reg_types.size()) {}
 
 llvm::AllocaInst* Code::frame_slot(llvm::Type* type, llvm::Align alignment) {
   llvm::BasicBlock& entry = function->getEntryBlock();
@@ -93,7 +87,7 @@ void emit_program(const scalar::Program& program, llvm::Module& module, const Ho
   load_params(code, code.function->getArg(2));
   bind_buffers(code, code.function->getArg(1));
   prepare_calls(code);
-  if (interruptible(program)) code.stop = stop_flag(code);
+  code.stop = stop_flag(code);
   for (const Inst& inst : program.code) emit(code, inst);
   code.build.CreateRet(code.build.getInt32(static_cast<std::uint32_t>(scalar::done)));
 }

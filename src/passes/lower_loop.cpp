@@ -259,16 +259,13 @@ class LoopLowering {
     const auto trip = [&](Ex t, std::span<const Ex> carried_in) {
       return write_trip(t, carried_in);
     };
-    std::vector<Ex> finals = parts_.has_go
-                                 ? b_.for_while(from, to, inits, trip, scalar::interruptible)
-                                 : b_.for_(
-                                       from, to, inits,
-                                       [&](Ex t, std::span<const Ex> c) {
-                                         std::vector<Ex> next = trip(t, c);
-                                         next.erase(next.begin());
-                                         return next;
-                                       },
-                                       scalar::interruptible);
+    const auto counted_trip = [&](Ex t, std::span<const Ex> carried_in) {
+      std::vector<Ex> next = trip(t, carried_in);
+      next.erase(next.begin());
+      return next;
+    };
+    std::vector<Ex> finals = parts_.has_go ? b_.for_while(from, to, inits, trip)
+                                           : b_.for_(from, to, inits, counted_trip);
     b_.store(go_buffer_, {}, finals[0]);
     std::size_t next = 1;
     for (std::size_t s = 0; s < parts_.states; ++s)
@@ -278,7 +275,7 @@ class LoopLowering {
 
   /// One trip. Returns [goes on, go, carried states...].
   std::vector<Ex> write_trip(Ex t, std::span<const Ex> carried_in) {
-    LoweringScope scope{g_, k_, b_, outer_, {}, false};
+    LoweringScope scope{g_, k_, b_, outer_, {}};
     b_.enter(check_name(g_, id_) + ", trip {}: ", {t});
     place_params(scope, t, carried_in);
     for (const Group& group : groups_) {

@@ -69,58 +69,6 @@ class NodeEmitter : public ops::Emitter {
   const std::vector<Ex>* space_;
 };
 
-/// Elements of a vector between two looks at the stop flag.
-constexpr std::int64_t block = 16384;
-
-/// Loops over an index space; axes known to have extent 1 need none. Where the run can be stopped
-/// inside (`interruptible`), the outermost loop looks at the flag, a long vector between blocks.
-class SpaceLoops {
- public:
-  SpaceLoops(scalar::Builder& b, const std::vector<Ex>& extents, bool interruptible)
-      : b_(b), extents_(extents), looks_(interruptible) {
-    axes_left_ = std::ranges::count_if(extents, [&](Ex e) { return b.known(e) != 1; });
-  }
-
-  void run(Indices& index, const std::function<void(const Indices&)>& body) {
-    const std::size_t axis = index.size();
-    if (axis == extents_.size()) return body(index);
-    const auto inside = [&](Ex i) {
-      index.push_back(i);
-      run(index, body);
-      index.pop_back();
-    };
-    if (b_.known(extents_[axis]) == 1) return inside(b_.index(0));
-    const bool looks = looks_, innermost = axes_left_ == 1;
-    looks_ = false;
-    --axes_left_;
-    const auto known = b_.known(extents_[axis]);
-    if (!looks || (innermost && known && *known <= block))
-      b_.for_each(b_.index(0), extents_[axis], inside);
-    else if (innermost) in_blocks(extents_[axis], inside);
-    else b_.for_each(b_.index(0), extents_[axis], inside, scalar::parallel | scalar::interruptible);
-    ++axes_left_;
-    looks_ = looks;
-  }
-
- private:
-  void in_blocks(Ex extent, const std::function<void(Ex)>& inside) {
-    b_.for_each(
-        b_.index(0), (extent + (block - 1)) / block,
-        [&](Ex i) { b_.for_each(i * block, scalar::min(i * block + block, extent), inside); },
-        scalar::parallel | scalar::interruptible);
-  }
-
-  scalar::Builder& b_;
-  const std::vector<Ex>& extents_;
-  bool looks_;
-  std::ptrdiff_t axes_left_;
-};
-
-void over_space(LoweringScope& s, const std::vector<Ex>& extents, Indices& index,
-                const std::function<void(const Indices&)>& body) {
-  SpaceLoops(s.builder, extents, s.interruptible).run(index, body);
-}
-
 void store_all(const Sink& sink, const Indices& index, Ex value) {
   for (const auto& put : sink.stores) put(index, value);
 }
@@ -209,11 +157,10 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
     nest->fn(emitter);
     return s.builder.leave();
   }
-  Indices index;
   if (first.outputs.size() == 1) {
     const std::vector<Ex>& space = space_of(s, nodes);
-    return over_space(s, space, index,
-                      [&](const Indices& i) { lower_element(s, nodes, space, i); });
+    return s.builder.for_all(space,
+                             [&](const Indices& i) { lower_element(s, nodes, space, i); });
   }
   const auto* each = ops::meaning_as<ops::Elements>(*first.op);
   invariant(each != nullptr && nodes.size() == 1, "{} is no program", first.op->name);
@@ -222,8 +169,8 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
   for (std::size_t j = 0; j < first.outputs.size(); ++j) {
     if (first.outputs[j] == ValueId::none) continue;
     const Sink& sink = s.sinks.at(first.outputs[j]);
-    over_space(s, sink.extents, index,
-               [&](const Indices& i) { store_all(sink, i, each->fn(emitter, j, i)); });
+    s.builder.for_all(sink.extents,
+                      [&](const Indices& i) { store_all(sink, i, each->fn(emitter, j, i)); });
   }
   s.builder.leave();
 }

@@ -31,8 +31,6 @@ struct LoweringScope {
   scalar::Builder& builder;
   std::map<ir::ValueId, Place> places;
   std::map<ir::ValueId, Sink> sinks;
-  /// Loops over large spaces look at the stop flag (those of a loop's body need not: trips do).
-  bool interruptible = false;
 };
 
 /// A value whose only element is `element`.

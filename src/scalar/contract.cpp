@@ -13,6 +13,11 @@ namespace rondel::scalar {
 namespace {
 
 constexpr std::int64_t block = 64;
+/// Steps of k, or elements converted, between two looks at the stop flag.
+constexpr std::int64_t longest = 4096;
+
+using Stop = const std::atomic<std::int32_t>&;
+bool asked(Stop stop) { return stop.load(std::memory_order_relaxed) != 0; }
 
 /// One row of a against `width` (at most `block`) columns of b.
 template <class T> struct Strip {
@@ -35,10 +40,12 @@ template <bool fused, class T> [[gnu::always_inline]] inline T step(T a, T b, T 
   }
 }
 
+/// Adds to the sums.
 template <bool fused, class T>
 [[gnu::always_inline]] inline void run_strip(const Strip<T>& s, T* sums) {
   if (s.width == block && s.b_column == 1) {
-    T own[block] = {};  // nothing else points here, so the inner loop becomes vector code
+    T own[block];  // nothing else points here, so the inner loop becomes vector code
+    std::copy(sums, sums + block, own);
     for (std::int64_t k = 0; k < s.depth; ++k) {
       const T a = s.a[k * s.a_step];
       const T* b = s.b + k * s.b_row;
@@ -47,7 +54,6 @@ template <bool fused, class T>
     std::copy(own, own + block, sums);
     return;
   }
-  std::fill(sums, sums + block, T(0));
   for (std::int64_t k = 0; k < s.depth; ++k) {
     const T a = s.a[k * s.a_step];
     const T* b = s.b + k * s.b_row;
@@ -94,16 +100,31 @@ template <class T> T element(const Matrix& m, std::int64_t at) {
   }
 }
 
-/// A matrix of `T`: the one given, or a converted copy that lives in `storage`.
-template <class T> Matrix as(const Matrix& m, std::vector<T>& storage) {
+/// The whole of k, in parts.
+template <class T> bool sum_up(Strip<T> s, T* sums, bool fused, Stop stop) {
+  std::fill(sums, sums + block, T(0));
+  for (std::int64_t left = s.depth; left > 0; left -= s.depth) {
+    if (asked(stop)) return false;
+    s.depth = std::min(left, longest);
+    strip(s, sums, fused);
+    s.a += s.depth * s.a_step;
+    s.b += s.depth * s.b_row;
+  }
+  return true;
+}
+
+/// A matrix of `T`: the one given, or a converted copy that lives in `storage`, incomplete when
+/// asked to stop.
+template <class T> Matrix as(const Matrix& m, std::vector<T>& storage, Stop stop) {
   const bool same = std::is_floating_point_v<T>
                         ? is_wide_float(m.dtype)
                         : is_integer(m.dtype) && byte_size(m.dtype) == sizeof(T);
   if (same) return m;
   storage.reserve(static_cast<std::size_t>(m.rows * m.columns));
   for (std::int64_t i = 0; i < m.rows; ++i)
-    for (std::int64_t j = 0; j < m.columns; ++j)
-      storage.push_back(element<T>(m, i * m.row_stride + j * m.column_stride));
+    for (std::int64_t from = 0; from < m.columns && !asked(stop); from += longest)
+      for (std::int64_t j = from; j < std::min(m.columns, from + longest); ++j)
+        storage.push_back(element<T>(m, i * m.row_stride + j * m.column_stride));
   return {storage.data(), m.dtype, m.rows, m.columns, m.columns, 1};
 }
 
@@ -118,21 +139,23 @@ template <class T> void put(const Matrix& c, std::int64_t at, T value) {
 }
 
 template <class T>
-void multiply(const Matrix& a_any, const Matrix& b_any, const Matrix& c, bool fused) {
+bool multiply(const Matrix& a_any, const Matrix& b_any, const Matrix& c, bool fused, Stop stop) {
   std::vector<T> a_copy, b_copy;
-  const Matrix a = as(a_any, a_copy), b = as(b_any, b_copy);
+  const Matrix a = as(a_any, a_copy, stop), b = as(b_any, b_copy, stop);
   T sums[block];
   for (std::int64_t i = 0; i < c.rows; ++i) {
     for (std::int64_t j = 0; j < c.columns; j += block) {
       const std::int64_t width = std::min(block, c.columns - j);
       const T* row = static_cast<const T*>(a.data) + i * a.row_stride;
       const T* columns = static_cast<const T*>(b.data) + j * b.column_stride;
-      strip<T>({row, a.column_stride, columns, b.row_stride, b.column_stride, a.columns, width},
-               sums, fused);
+      const Strip<T> whole{row,  a.column_stride, columns, b.row_stride, b.column_stride, a.columns,
+                           width};
+      if (!sum_up(whole, sums, fused, stop)) return false;
       for (std::int64_t k = 0; k < width; ++k)
         put(c, i * c.row_stride + (j + k) * c.column_stride, sums[k]);
     }
   }
+  return true;
 }
 
 struct Side {
@@ -166,24 +189,24 @@ Matrix matrix(const Program& program, const Side& side, const View* views,
 
 }  // namespace
 
-void contract(const Matrix& a, const Matrix& b, const Matrix& c, bool fused) {
+bool contract(const Matrix& a, const Matrix& b, const Matrix& c, bool fused, Stop stop) {
   invariant(a.columns == b.rows && c.rows == a.rows && c.columns == b.columns,
             "contract of [{},{}] and [{},{}] into [{},{}]", a.rows, a.columns, b.rows, b.columns,
             c.rows, c.columns);
   switch (c.dtype) {
-    case DType::f64: return multiply<double>(a, b, c, fused);
+    case DType::f64: return multiply<double>(a, b, c, fused, stop);
     case DType::f32:
     case DType::f16:
-    case DType::bf16: return multiply<float>(a, b, c, fused);
+    case DType::bf16: return multiply<float>(a, b, c, fused, stop);
     case DType::i64:
-    case DType::u64: return multiply<std::uint64_t>(a, b, c, false);
+    case DType::u64: return multiply<std::uint64_t>(a, b, c, false, stop);
     case DType::i32:
-    case DType::u32: return multiply<std::uint32_t>(a, b, c, false);
+    case DType::u32: return multiply<std::uint32_t>(a, b, c, false, stop);
     case DType::i16:
-    case DType::u16: return multiply<std::uint16_t>(a, b, c, false);
+    case DType::u16: return multiply<std::uint16_t>(a, b, c, false, stop);
     case DType::i8:
-    case DType::u8: return multiply<std::uint8_t>(a, b, c, false);
-    default: invariant(false, "contract into {}", name(c.dtype));
+    case DType::u8: return multiply<std::uint8_t>(a, b, c, false, stop);
+    default: invariant(false, "contract into {}", name(c.dtype)); return false;
   }
 }
 

@@ -13,8 +13,10 @@ struct Matrix {
 };
 
 /// c = a * b with the meaning program.h gives: one accumulator an element, k ascending. `fused`:
-/// one fma a step for floats. c must not overlap a or b. Throws Error (internal) on unlike extents.
-void contract(const Matrix& a, const Matrix& b, const Matrix& c, bool fused);
+/// one fma a step for floats. c must not overlap a or b. False when `stop` ended it before c was
+/// complete. Throws Error (internal) on unlike extents.
+bool contract(const Matrix& a, const Matrix& b, const Matrix& c, bool fused,
+              const std::atomic<std::int32_t>& stop);
 
 struct Product {
   Matrix a, b, c;

@@ -203,7 +203,10 @@ class Interpreter final : public Executable {
     for (const auto& c : decoded_.constants)
       std::memcpy(registers + c.slot, &c.bits, sizeof(c.bits));
     char* scratch = registers + program_->reg_types.size() * slot_size;
-    Frame frame{registers, scratch, bound, params, &context, program_.get(), done};
+    static constexpr std::atomic<std::int32_t> never{0};
+    Frame frame{registers,      scratch,  bound,
+                params,         &context, context.stop ? context.stop : &never,
+                program_.get(), done};
     const Step* step = decoded_.steps.data();
     while (step) step = step->run(frame, *step);
     return frame.status;

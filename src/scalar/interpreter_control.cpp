@@ -25,8 +25,12 @@ void move_at_once(Frame& f, const std::vector<Move>& moves) {
   }
 }
 
-bool asked_to_stop(const Frame& f) {
-  return f.context->stop && f.context->stop->load(std::memory_order_relaxed) != 0;
+/// Looked at on every back edge: a trip takes far longer than the look.
+bool asked_to_stop(const Frame& f) { return f.stop->load(std::memory_order_relaxed) != 0; }
+
+const Step* stop_here(Frame& f) {
+  f.status = stopped;
+  return nullptr;
 }
 
 /// for_: out the index, a the lower and b the upper bound, c where `stopped` goes.
@@ -46,6 +50,8 @@ const Step* begin_loop(Frame& f, const Step& s) {
 const Step* end_plain_loop(Frame& f, const Step& s) {
   const std::int64_t index = get<std::int64_t>(f, s.out) + 1;
   if (index >= get<std::int64_t>(f, s.b)) return &s + 1;
+  if (asked_to_stop(f)) [[unlikely]]
+    return stop_here(f);
   set(f, s.out, index);
   return s.target;
 }
@@ -58,10 +64,8 @@ const Step* end_loop(Frame& f, const Step& s) {
     if (s.flags & conditional) set(f, s.c, index);
     return &s + 1;
   }
-  if ((s.flags & interruptible) && asked_to_stop(f)) {
-    f.status = stopped;
-    return nullptr;
-  }
+  if (asked_to_stop(f)) [[unlikely]]
+    return stop_here(f);
   // The index moves on last: a carried value may become what it was in this trip.
   s.detail->swaps ? move_at_once(f, s.detail->next) : move(f, s.detail->next);
   set(f, s.out, index);
@@ -142,8 +146,7 @@ const Step* run_contract(Frame& f, const Step& s) {
   for (std::size_t i = 0; i < f.program->buffers.size(); ++i)
     views.push_back({f.buffers[i].data, f.buffers[i].extents, f.buffers[i].strides});
   const Product p = operands_of(*f.program, c, views.data(), indices.data());
-  contract(p.a, p.b, p.c, c.fused);
-  return &s + 1;
+  return contract(p.a, p.b, p.c, c.fused, *f.stop) ? &s + 1 : stop_here(f);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct Frame {
   const Bound* buffers;
   const std::int64_t* params;
   Context* context;
+  const std::atomic<std::int32_t>* stop;  ///< never null
   const Program* program;
   Status status;
 };

@@ -77,8 +77,7 @@ class Printer {
       case Op::bitcast: return fmt::format(" {} <- {}", name(i.type), name(i.from));
       case Op::for_:
         return std::string(i.flags & parallel ? " parallel" : "") +
-               (i.flags & conditional ? " conditional" : "") +
-               (i.flags & interruptible ? " interruptible" : "");
+               (i.flags & conditional ? " conditional" : "");
       case Op::check: return id < p_.sites.size() ? fmt::format(" \"{}\"", p_.sites[id].text) : "";
       case Op::call: return id < p_.calls.size() ? call_text(p_.calls[id]) : "";
       case Op::contract: return id < p_.contracts.size() ? contract_text(p_.contracts[id]) : "";

@@ -72,9 +72,8 @@ inline constexpr int op_count = static_cast<int>(Op::contract) + 1;
 std::string_view name(Op);
 
 /// Flags of `for_`.
-inline constexpr std::uint8_t parallel = 1;       ///< trips are independent: any order, vectors
-inline constexpr std::uint8_t conditional = 2;    ///< end_for's first operand decides going on
-inline constexpr std::uint8_t interruptible = 4;  ///< looks at the stop flag on each back edge
+inline constexpr std::uint8_t parallel = 1;     ///< trips are independent: any order, vectors
+inline constexpr std::uint8_t conditional = 2;  ///< end_for's first operand decides going on
 
 struct Inst {
   Op op;
@@ -114,9 +113,11 @@ struct View {
 
 /// What a running program shares with whoever runs it.
 struct Context {
-  std::atomic<std::int32_t>* stop = nullptr;  ///< non-zero: end soon with status `stopped`
-  std::array<std::int64_t, 4> shown{};        ///< the values of the check that failed
-  void* workspace = nullptr;                  ///< `Program::workspace_bytes` bytes, 64-byte aligned
+  /// Non-zero: end within a fraction of a millisecond with status `stopped`, whatever the program;
+  /// what it writes is then unspecified. One that is done by then may end as it would have.
+  std::atomic<std::int32_t>* stop = nullptr;
+  std::array<std::int64_t, 4> shown{};  ///< the values of the check that failed
+  void* workspace = nullptr;            ///< `Program::workspace_bytes` bytes, 64-byte aligned
 };
 
 /// 0: done. -1: stopped by the flag. s > 0: check site s-1 failed.

@@ -96,6 +96,7 @@ inline scalar::Status agree(const std::shared_ptr<const scalar::Program>& progra
     const Outcome actual = outcome(*compiler().compile(program, tier), tensors, params, stop);
     EXPECT_EQ(expected.status, actual.status) << program->name << ", " << name(tier);
     EXPECT_EQ(expected.shown, actual.shown) << program->name << ", " << name(tier);
+    if (expected.status == scalar::stopped) continue;  // what was written is unspecified
     for (std::size_t i = 0; i < tensors.size(); ++i)
       expect_equal(expected.tensors[i], actual.tensors[i],
                    fmt::format("{}, {}, {}", program->name, name(tier), program->buffers[i].name));

@@ -117,17 +117,14 @@ TEST(Blocks, ChecksNameTheirSiteAndShowValues) {
   EXPECT_EQ(agree(program, {values, Tensor::from<std::int64_t>({4}, {4, 5, 2, 1}), results}), 2);
 }
 
-TEST(Blocks, TheStopFlagEndsInterruptibleLoops) {
+TEST(Blocks, TheStopFlagEndsLoops) {
   Builder b("endless");
   const auto state = buffer(b, "state", DType::i64, Access::inout, {});
   const Ex to = b.param();
-  b.for_(
-      b.index(0), to, {},
-      [&](Ex, Carried) {
-        b.store(state, {}, b.load(state, {}) + 1);
-        return Values{};
-      },
-      scalar::interruptible);
+  b.for_(b.index(0), to, {}, [&](Ex, Carried) {
+    b.store(state, {}, b.load(state, {}) + 1);
+    return Values{};
+  });
   const auto program = b.finish();
   std::atomic<std::int32_t> stop{1};
   EXPECT_EQ(agree(program, {Tensor::scalar<std::int64_t>(3)}, {INT64_MAX}, &stop), scalar::stopped);

@@ -144,22 +144,19 @@ TEST(Blocks, checks_end_the_run_and_say_why) {
   EXPECT_EQ(run(*executable, context, {t}, {9}), done);
 }
 
-TEST(Blocks, interruptible_loops_look_at_the_flag) {
-  const auto forever = [](std::uint8_t flags) {
-    Builder b("forever");
-    const Ex n = b.param();
-    b.for_(
-        b.index(0), n, {b.index(0)},
-        [](Ex, std::span<const Ex> c) { return std::vector<Ex>{c[0] + 1}; }, flags);
-    return b.finish();
-  };
+TEST(Blocks, loops_look_at_the_stop_flag) {
+  Builder b("forever");
+  const Ex n = b.param();
+  b.for_(b.index(0), n, {b.index(0)},
+         [](Ex, std::span<const Ex> c) { return std::vector<Ex>{c[0] + 1}; });
+  const auto forever = b.finish();
   std::atomic<std::int32_t> flag = 1;
   Context context{.stop = &flag};
-  EXPECT_EQ(run(*interpret(forever(interruptible)), context, {}, {INT64_MAX}), stopped);
-  EXPECT_EQ(run(*interpret(forever(0)), context, {}, {1000}), done);
-  EXPECT_EQ(failure_text(*forever(0), context, stopped), "stopped");
+  EXPECT_EQ(run(*interpret(forever), context, {}, {INT64_MAX}), stopped);
+  EXPECT_EQ(failure_text(*forever, context, stopped), "stopped");
+  EXPECT_EQ(run(*interpret(forever), context, {}, {1}), done);
   flag = 0;
-  EXPECT_EQ(run(*interpret(forever(interruptible)), context, {}, {1000}), done);
+  EXPECT_EQ(run(*interpret(forever), context, {}, {1000}), done);
 }
 
 TEST(Blocks, locals_live_in_the_workspace) {

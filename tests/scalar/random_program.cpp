@@ -180,7 +180,6 @@ class Generator : RandomExpressions {
 
   void counted_loop(int depth) {
     const Ex lo = b_.index(one_of(-1, 1)), hi = bound();
-    const std::uint8_t flags = chance(3) ? interruptible : std::uint8_t{0};
     b_.for_each(
         lo, hi,
         [&](Ex i) {
@@ -189,7 +188,7 @@ class Generator : RandomExpressions {
             statements(depth + 1);
           });
         },
-        flags);
+        0);
   }
 
   std::vector<Ex> initial() {

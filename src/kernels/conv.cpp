@@ -1,6 +1,7 @@
 #include "kernels/conv.h"
 
 #include "base/checked.h"
+#include "kernels/looks.h"
 #include "kernels/narrow_floats.h"
 
 #include <algorithm>
@@ -26,31 +27,39 @@ Plane plane_of(const ConvSpec& s, const Shape& x, const Shape& w, const Shape& y
   return p;
 }
 
+/// Elements of a row between looks at the stop flag.
+constexpr std::int64_t most_at_once = Looks::units;
+
 /// sum[o] += weight * x[o * stride + offset] over the places of axis `a` and those after it.
 template <class T, class Acc>
-void add_axis(const Plane& p, std::size_t a, const Shape& offsets, const T* x, Acc* sum, Acc weight,
-              std::int64_t in_base, std::int64_t out_base) {
+void add_axis(Looks& looks, const Plane& p, std::size_t a, const Shape& offsets, const T* x,
+              Acc* sum, Acc weight, std::int64_t in_base, std::int64_t out_base) {
   const std::int64_t stride = p.windows[a].stride;
   const Inside in = inside(offsets[a], stride, p.in[a], p.out[a]);
   const std::int64_t in_row = in_base * p.in[a] + offsets[a], out_row = out_base * p.out[a];
   if (a + 1 < p.in.size()) {
     for (std::int64_t o = in.from; o < in.to; ++o)
-      add_axis(p, a + 1, offsets, x, sum, weight, in_row + o * stride, out_row + o);
+      add_axis(looks, p, a + 1, offsets, x, sum, weight, in_row + o * stride, out_row + o);
     return;
   }
-  for (std::int64_t o = in.from; o < in.to; ++o)
-    sum[out_row + o] += weight * static_cast<Acc>(x[in_row + o * stride]);
+  for (std::int64_t from = in.from; from < in.to; from += most_at_once) {
+    const std::int64_t to = std::min(in.to, from + most_at_once);
+    for (std::int64_t o = from; o < to; ++o)
+      sum[out_row + o] += weight * static_cast<Acc>(x[in_row + o * stride]);
+    looks.did(to - from);
+  }
 }
 
 /// Adds one input channel, seen through one kernel plane.
-template <class T, class Acc> void add_channel(const Plane& p, const T* x, const T* w, Acc* sum) {
+template <class T, class Acc>
+void add_channel(Looks& looks, const Plane& p, const T* x, const T* w, Acc* sum) {
   Shape position(p.kernel.size()), offsets(p.kernel.size());
   for (std::int64_t k = 0; k < p.kernel_size; ++k) {
     for (std::size_t a = 0; a < position.size(); ++a)
       offsets[a] = position[a] * p.windows[a].dilation - p.windows[a].begin;
     const Acc weight = static_cast<Acc>(w[k]);
     if (p.in.empty()) sum[0] += weight * static_cast<Acc>(x[0]);
-    else add_axis(p, 0, offsets, x, sum, weight, 0, 0);
+    else add_axis(looks, p, 0, offsets, x, sum, weight, 0, 0);
     for (std::size_t a = position.size(); a-- > 0;) {
       if (++position[a] < p.kernel[a]) break;
       position[a] = 0;
@@ -60,20 +69,21 @@ template <class T, class Acc> void add_channel(const Plane& p, const T* x, const
 
 template <class T> void conv_as(KernelCall& call, const ConvSpec& spec) {
   using Acc = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  const Tensor x = call.packed(0), w = call.packed(1);
+  const Tensor x = packed_with_looks(call, 0), w = packed_with_looks(call, 1);
   const Tensor bias = call.has(2) ? call.packed(2) : Tensor();
   const Tensor y = call.make(0, x.dtype(), conv_shape(spec, x.shape(), w.shape()));
   const Plane p = plane_of(spec, x.shape(), w.shape(), y.shape());
   const std::int64_t channels = x.shape()[1], maps = w.shape()[0];
   const std::int64_t per_group = w.shape()[1], maps_per_group = maps / spec.groups;
+  Looks looks(call);
   std::vector<Acc> sum(static_cast<std::size_t>(p.out_size));
   for (std::int64_t n = 0; n < x.shape()[0]; ++n) {
-    for (std::int64_t m = 0; m < maps && !call.stopping(); ++m) {
+    for (std::int64_t m = 0; m < maps; ++m) {
       const Acc start = bias.defined() ? static_cast<Acc>(bias.data_as<T>()[m]) : Acc{0};
       std::fill(sum.begin(), sum.end(), start);
       const std::int64_t first = n * channels + m / maps_per_group * per_group;
       for (std::int64_t c = 0; c < per_group; ++c)
-        add_channel(p, x.data_as<T>() + (first + c) * p.in_size,
+        add_channel(looks, p, x.data_as<T>() + (first + c) * p.in_size,
                     w.data_as<T>() + (m * per_group + c) * p.kernel_size, sum.data());
       T* out = y.data_as<T>() + (n * maps + m) * p.out_size;
       std::transform(sum.begin(), sum.end(), out, [](Acc v) { return static_cast<T>(v); });

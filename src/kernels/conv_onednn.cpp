@@ -1,9 +1,14 @@
 #include "kernels/conv_onednn.h"
 
 #include "base/error.h"
+#include "kernels/looks.h"
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -24,6 +29,18 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
+/// oneDNN's threads are OpenMP's. In the child of a fork the thread that forked would wait for ones
+/// that are not there: it works alone from then on. (Others of the child begin threads of their
+/// own.)
+void work_alone_after_fork() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    void* openmp = ::dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void* set = openmp != nullptr ? ::dlsym(openmp, "omp_set_num_threads") : nullptr;
+    if (set != nullptr) reinterpret_cast<void (*)(int)>(set)(1);
+  });
+  (void)registered;
+}
+
 memory::desc row_major(const Shape& shape) {
   return {memory::dims(shape.begin(), shape.end()), memory::data_type::f32,
           row_major_strides(shape)};
@@ -37,14 +54,24 @@ Shape grouped(Shape w, std::int64_t groups) {
   return w;
 }
 
-Prepared prepare(const ConvSpec& spec, const Shape& x, const Shape& w, bool bias, const Shape& y) {
+/// What a convolution is made for. `begin`: the padding before the first spatial axis, which parts
+/// of one convolution differ in.
+struct Shapes {
+  Shape x, w, y;
+  bool bias;
+  std::int64_t begin;
+  auto operator<=>(const Shapes&) const = default;
+};
+
+Prepared prepare(const ConvSpec& spec, const Shapes& s) {
+  const auto& [x, w, y, bias, first_begin] = s;
   memory::dims strides, dilations, begins, ends;
   for (std::size_t a = 2; a < x.size(); ++a) {
     const WindowAxis axis = axis_of(spec.window, a - 2, x[a], w[a]);
     strides.push_back(axis.stride);
     dilations.push_back(axis.dilation - 1);
-    begins.push_back(axis.begin);
-    ends.push_back((y[a] - 1) * axis.stride + axis.reach() - x[a] - axis.begin);
+    begins.push_back(a == 2 ? first_begin : axis.begin);
+    ends.push_back((y[a] - 1) * axis.stride + axis.reach() - x[a] - begins.back());
   }
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -64,52 +91,118 @@ Prepared prepare(const ConvSpec& spec, const Shape& x, const Shape& w, bool bias
 
 /// The convolutions of one node, by the shapes it has met; forgotten when there are many.
 struct FastConv::Cache {
-  static constexpr std::size_t most = 16;
-  using Key = std::tuple<Shape, Shape, bool>;
+  static constexpr std::size_t most = 64;
   std::mutex mutex;
-  std::map<Key, std::shared_ptr<const Prepared>> made;
+  std::map<Shapes, std::shared_ptr<const Prepared>> made;
 
-  std::shared_ptr<const Prepared> get(const ConvSpec& spec, const Shape& x, const Shape& w,
-                                      bool bias, const Shape& y) {
+  /// Null where oneDNN does not take it.
+  std::shared_ptr<const Prepared> get(const ConvSpec& spec, const Shapes& shapes) {
     const std::lock_guard lock(mutex);
-    Key key{x, w, bias};
-    if (const auto found = made.find(key); found != made.end()) return found->second;
+    if (const auto found = made.find(shapes); found != made.end()) return found->second;
     std::shared_ptr<const Prepared> fresh;
     try {
-      fresh = std::make_shared<const Prepared>(prepare(spec, x, w, bias, y));
-    } catch (const dnnl::error&) {
-      fresh = nullptr;  // what oneDNN does not take stays with the reference
-    }
+      fresh = std::make_shared<const Prepared>(prepare(spec, shapes));
+    } catch (const dnnl::error&) { fresh = nullptr; }
     if (made.size() >= most) made.clear();
-    made.emplace(std::move(key), fresh);
+    made.emplace(shapes, fresh);
     return fresh;
   }
 };
 
 FastConv::FastConv(ConvSpec spec) : spec_(std::move(spec)), cache_(std::make_shared<Cache>()) {}
 
+/// One convolution in parts of about a millisecond, between which the run may be ended: some images
+/// of the batch, or some rows of one image, which are copied.
+class FastConv::InParts {
+ public:
+  InParts(const FastConv& conv, KernelCall& call, const Tensor& y)
+      : conv_(conv), call_(call), looks_(call), x_(packed_with_looks(call, 0)),
+        w_(packed_with_looks(call, 1)), bias_(call.has(2) ? packed_with_looks(call, 2) : Tensor()),
+        y_(y), axis_(axis_of(conv.spec_.window, 0, x_.shape()[2], w_.shape()[2])) {}
+
+  /// False where oneDNN does not take it.
+  bool run() {
+    const std::int64_t images = x_.shape()[0],
+                       an_image = y_.size() / images * (w_.size() / w_.shape()[0]);
+    const std::int64_t rows = y_.shape()[2];
+    const bool split_rows = an_image > 2 * most && rows > 1 && every_row_reads();
+    const std::int64_t at_once = std::clamp<std::int64_t>(most / an_image, 1, images);
+    const std::int64_t rows_at_once = std::max<std::int64_t>(most / (an_image / rows), 1);
+    for (std::int64_t n = 0; n < images; n += at_once) {
+      const std::int64_t count = std::min(at_once, images - n);
+      const Tensor x = part(x_, 0, n, count), y = part(y_, 0, n, count);
+      if (!split_rows && !convolve(x, y, axis_.begin)) return false;
+      for (std::int64_t r = 0; split_rows && r < rows; r += rows_at_once)
+        if (!convolve_rows(x, y, r, std::min(rows_at_once, rows - r))) return false;
+    }
+    return true;
+  }
+
+ private:
+  /// Multiplications of a part.
+  static constexpr std::int64_t most = std::int64_t{1} << 25;
+
+  static Tensor part(const Tensor& t, std::size_t axis, std::int64_t from, std::int64_t count) {
+    Shape shape = t.shape();
+    shape[axis] = count;
+    return t.strided(from * t.strides()[axis], std::move(shape), t.strides());
+  }
+
+  /// Whether no window lies in the padding as a whole.
+  bool every_row_reads() const {
+    return axis_.begin < axis_.reach() &&
+           (y_.shape()[2] - 1) * axis_.stride - axis_.begin < x_.shape()[2];
+  }
+
+  bool convolve_rows(const Tensor& x, const Tensor& y, std::int64_t row, std::int64_t count) {
+    const std::int64_t first = row * axis_.stride - axis_.begin;
+    const std::int64_t end = first + (count - 1) * axis_.stride + axis_.reach();
+    const std::int64_t from = std::max<std::int64_t>(first, 0), to = std::min(end, x.shape()[2]);
+    const Tensor seen = part(x, 2, from, to - from), made = part(y, 2, row, count);
+    const Tensor in = call_.scratch(DType::f32, seen.shape()),
+                 out = call_.scratch(DType::f32, made.shape());
+    looks_.assign(seen, in);
+    if (!convolve(in, out, from - first)) return false;
+    looks_.assign(out, made);
+    return true;
+  }
+
+  bool convolve(const Tensor& x, const Tensor& y, std::int64_t begin) {
+    looks_.look();
+    const auto ready = conv_.cache_->get(
+        conv_.spec_, {x.shape(), w_.shape(), y.shape(), bias_.defined(), begin});
+    if (!ready) return false;
+    const Tensor scratch = call_.scratch(DType::u8,
+                                         {static_cast<std::int64_t>(ready->scratch.get_size())});
+    std::unordered_map<int, memory> arguments{
+        {DNNL_ARG_SRC, memory(ready->x, engine(), x.data())},
+        {DNNL_ARG_WEIGHTS, memory(ready->w, engine(), w_.data())},
+        {DNNL_ARG_DST, memory(ready->y, engine(), y.data())},
+        {DNNL_ARG_SCRATCHPAD, memory(ready->scratch, engine(), scratch.data())}};
+    if (bias_.defined())
+      arguments.emplace(DNNL_ARG_BIAS, memory(ready->bias, engine(), bias_.data()));
+    thread_local dnnl::stream stream(engine());
+    ready->primitive.execute(stream, arguments);
+    stream.wait();
+    return true;
+  }
+
+  const FastConv& conv_;
+  KernelCall& call_;
+  const Looks looks_;
+  const Tensor x_, w_, bias_, y_;
+  const WindowAxis axis_;
+};
+
 void FastConv::operator()(KernelCall& call) const {
   const Shape& shape = call.tensor(0).shape();
   const Shape y_shape = conv_shape(spec_, shape, call.tensor(1).shape());
   const bool fits = shape.size() >= 3 && shape.size() <= 5 && element_count(y_shape) > 0 &&
-                    element_count(shape) > 0;
+                    call.tensor(1).size() > 0 && element_count(shape) > 0;
   if (call.tensor(0).dtype() != DType::f32 || !fits) return conv(call, spec_);
-  const Tensor x = call.packed(0), w = call.packed(1);
-  const Tensor bias = call.has(2) ? call.packed(2) : Tensor();
   const Tensor y = call.make(0, DType::f32, y_shape);
-  const auto ready = cache_->get(spec_, x.shape(), w.shape(), bias.defined(), y_shape);
-  if (!ready) return conv(call, spec_);
-  const auto bytes = static_cast<std::int64_t>(ready->scratch.get_size());
-  const Tensor scratch = call.scratch(DType::u8, {bytes});
-  std::unordered_map<int, memory> arguments{
-      {DNNL_ARG_SRC, memory(ready->x, engine(), x.data())},
-      {DNNL_ARG_WEIGHTS, memory(ready->w, engine(), w.data())},
-      {DNNL_ARG_DST, memory(ready->y, engine(), y.data())},
-      {DNNL_ARG_SCRATCHPAD, memory(ready->scratch, engine(), scratch.data())}};
-  if (bias.defined()) arguments.emplace(DNNL_ARG_BIAS, memory(ready->bias, engine(), bias.data()));
-  thread_local dnnl::stream stream(engine());
-  ready->primitive.execute(stream, arguments);
-  stream.wait();
+  work_alone_after_fork();
+  if (!InParts(*this, call, y).run()) conv(call, spec_);
 }
 
 }  // namespace rondel::kernels

@@ -14,6 +14,7 @@ class FastConv {
 
  private:
   struct Cache;
+  class InParts;
   ConvSpec spec_;
   std::shared_ptr<Cache> cache_;
 };

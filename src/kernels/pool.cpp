@@ -1,5 +1,6 @@
 #include "kernels/pool.h"
 
+#include "kernels/looks.h"
 #include "kernels/narrow_floats.h"
 
 #include <algorithm>
@@ -59,7 +60,7 @@ Span span_of(const WindowAxis& w, std::int64_t extent, std::int64_t place) {
 }
 
 /// Calls f(offset in the plane, index as it is counted) for every element under the window.
-template <class F> void under(const Plane& p, const std::vector<Span>& spans, F f) {
+template <class F> void under(Looks& looks, const Plane& p, const std::vector<Span>& spans, F f) {
   Shape counts, counter(spans.size());
   for (const Span& s : spans) {
     if (s.count == 0) return;
@@ -73,36 +74,40 @@ template <class F> void under(const Plane& p, const std::vector<Span>& spans, F 
       index += at * p.index_steps[a];
     }
     f(offset, index);
+    looks.did(4);
   } while (next(counter, counts));
 }
 
 /// Calls f(plane number, place number, spans) for every element of the result.
-template <class F> void each_place(KernelCall& call, const Plane& p, std::int64_t planes, F f) {
+template <class F> void each_place(Looks& looks, const Plane& p, std::int64_t planes, F f) {
   std::vector<Span> spans(p.in.size());
   if (element_count(p.out) == 0) return;
-  for (std::int64_t plane = 0; plane < planes && !call.stopping(); ++plane) {
+  for (std::int64_t plane = 0; plane < planes; ++plane) {
     Shape place(p.out.size());
     std::int64_t number = 0;
     do {
-      for (std::size_t a = 0; a < spans.size(); ++a)
+      for (std::size_t a = 0; a < spans.size(); ++a) {
         spans[a] = span_of(p.windows[a], p.in[a], place[a]);
+        looks.did(p.windows[a].kernel);
+      }
       f(plane, number++, spans);
     } while (next(place, p.out));
   }
 }
 
 template <class T> void max_as(KernelCall& call, const PoolSpec& spec, bool indices) {
-  const Tensor x = call.packed(0);
+  const Tensor x = packed_with_looks(call, 0);
   const Shape shape = pool_shape(spec, x.shape());
   const Tensor y = call.make(0, x.dtype(), shape);
   const Tensor where = indices ? call.make(1, DType::i64, shape) : Tensor();
   const Plane p = plane_of(spec, x.shape(), shape);
+  Looks looks(call);
   const std::int64_t in_size = element_count(p.in), out_size = element_count(p.out);
   const auto pick = [&](std::int64_t plane, std::int64_t number, const std::vector<Span>& spans) {
     const T* in = x.data_as<T>() + plane * in_size;
     T best{};
     std::int64_t best_at = -1;
-    under(p, spans, [&](std::int64_t offset, std::int64_t index) {
+    under(looks, p, spans, [&](std::int64_t offset, std::int64_t index) {
       const T v = in[offset];
       const bool wins = best_at < 0 || v > best || (v != v && best == best);
       if (wins) best = v, best_at = index;
@@ -111,25 +116,26 @@ template <class T> void max_as(KernelCall& call, const PoolSpec& spec, bool indi
     if (indices)
       where.data_as<std::int64_t>()[plane * out_size + number] = plane * in_size + best_at;
   };
-  each_place(call, p, shape[0] * shape[1], pick);
+  each_place(looks, p, shape[0] * shape[1], pick);
 }
 
 template <class T> void average_as(KernelCall& call, const PoolSpec& spec) {
   using Acc = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  const Tensor x = call.packed(0);
+  const Tensor x = packed_with_looks(call, 0);
   const Shape shape = pool_shape(spec, x.shape());
   const Tensor y = call.make(0, x.dtype(), shape);
   const Plane p = plane_of(spec, x.shape(), shape);
+  Looks looks(call);
   const std::int64_t in_size = element_count(p.in), out_size = element_count(p.out);
   const auto mean = [&](std::int64_t plane, std::int64_t number, const std::vector<Span>& spans) {
     const T* in = x.data_as<T>() + plane * in_size;
     Acc sum = 0;
     std::int64_t count = 1;
     for (const Span& s : spans) count *= spec.count_include_pad ? s.covered : s.count;
-    under(p, spans, [&](std::int64_t at, std::int64_t) { sum += static_cast<Acc>(in[at]); });
+    under(looks, p, spans, [&](std::int64_t at, std::int64_t) { sum += static_cast<Acc>(in[at]); });
     y.data_as<T>()[plane * out_size + number] = static_cast<T>(sum / static_cast<Acc>(count));
   };
-  each_place(call, p, shape[0] * shape[1], mean);
+  each_place(looks, p, shape[0] * shape[1], mean);
 }
 
 }  // namespace

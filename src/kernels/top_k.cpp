@@ -1,9 +1,9 @@
 #include "kernels/top_k.h"
 
+#include "kernels/looks.h"
 #include "kernels/narrow_floats.h"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 namespace rondel::kernels {
@@ -20,11 +20,16 @@ template <class T> bool less(T a, T b) {
 }
 
 template <class T>
-void row(const T* x, std::int64_t n, std::int64_t step, std::int64_t k, bool largest,
+void row(Looks& looks, const T* x, std::int64_t n, std::int64_t step, std::int64_t k, bool largest,
          std::vector<std::int64_t>& order, T* values, std::int64_t* indices) {
-  order.resize(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
+  order.clear();
+  order.reserve(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    order.push_back(i);
+    looks.did(1);
+  }
   const auto before = [&](std::int64_t i, std::int64_t j) {
+    looks.did(4);
     const T a = x[i * step], b = x[j * step];
     if (largest ? less(b, a) : less(a, b)) return true;
     if (largest ? less(a, b) : less(b, a)) return false;
@@ -32,13 +37,14 @@ void row(const T* x, std::int64_t n, std::int64_t step, std::int64_t k, bool lar
   };
   std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
   for (std::int64_t i = 0; i < k; ++i) {
+    looks.did(4);
     indices[i * step] = order[static_cast<std::size_t>(i)];
     values[i * step] = x[order[static_cast<std::size_t>(i)] * step];
   }
 }
 
 template <class T> void top_k_as(KernelCall& call, const TopK& spec) {
-  const Tensor x = call.packed(0);
+  const Tensor x = packed_with_looks(call, 0);
   const std::int64_t k = *call.tensor(1).data_as<std::int64_t>();
   const auto axis = static_cast<std::size_t>(spec.axis < 0 ? spec.axis + x.rank() : spec.axis);
   Shape shape = x.shape();
@@ -49,9 +55,10 @@ template <class T> void top_k_as(KernelCall& call, const TopK& spec) {
   const std::int64_t inner = element_count(Shape(after, shape.end()));
   const std::int64_t outer = element_count(Shape(shape.begin(), after - 1));
   std::vector<std::int64_t> order;
-  for (std::int64_t o = 0; o < outer && !call.stopping(); ++o)
+  Looks looks(call);
+  for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < inner; ++i)
-      row(x.data_as<T>() + o * n * inner + i, n, inner, k, spec.largest, order,
+      row(looks, x.data_as<T>() + o * n * inner + i, n, inner, k, spec.largest, order,
           values.data_as<T>() + o * k * inner + i,
           indices.data_as<std::int64_t>() + o * k * inner + i);
 }

@@ -1,4 +1,5 @@
 #include "base/checked.h"
+#include "kernels/looks.h"
 #include "ops/sequences.h"
 #include "ops/type_rules.h"
 
@@ -41,7 +42,7 @@ kernels::Kernel joiner(const ir::Node& node, std::span<const ir::Type>) {
       part[axis] = fresh ? 1 : t.shape()[axis];
       const Tensor place = y.strided(y.size() > 0 ? offset * y.strides()[axis] : 0, part,
                                      y.strides());
-      (fresh ? place.at(static_cast<std::int64_t>(axis), 0) : place).assign(t);
+      kernels::Looks(call).assign(t, fresh ? place.at(static_cast<std::int64_t>(axis), 0) : place);
       offset += part[axis];
     }
   };

@@ -1,3 +1,4 @@
+#include "kernels/looks.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -12,7 +13,7 @@ void constant_rule(ir::TypeContext& c) {
 
 kernels::Kernel give_value(const ir::Node& node, std::span<const ir::Type>) {
   return [value = node.attributes.tensor("value")](kernels::KernelCall& call) {
-    call.make(0, value.dtype(), value.shape()).assign(value);
+    kernels::Looks(call).assign(value, call.make(0, value.dtype(), value.shape()));
   };
 }
 

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "kernels/looks.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -28,13 +29,17 @@ bool is_zero(const Tensor& t, std::int64_t i) {
 }
 
 void non_zero_kernel(kernels::KernelCall& call) {
-  const Tensor x = call.packed(0);
+  const Tensor x = kernels::packed_with_looks(call, 0);
   std::vector<std::int64_t> found;
-  for (std::int64_t i = 0; i < x.size(); ++i)
+  kernels::Looks looks(call);
+  for (std::int64_t i = 0; i < x.size(); ++i) {
     if (!is_zero(x, i)) found.push_back(i);
+    looks.did(2);
+  }
   const auto n = static_cast<std::int64_t>(found.size());
   const Tensor y = call.make(0, DType::i64, {x.rank(), n});
   for (std::int64_t k = 0; k < n; ++k) {
+    looks.did(8);
     std::int64_t rest = found[static_cast<std::size_t>(k)];
     for (std::int64_t a = x.rank(); a-- > 0;) {
       const std::int64_t extent = x.shape()[static_cast<std::size_t>(a)];

@@ -107,7 +107,7 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
   Memory& memory = run.memory;
   for (Value& state : s.states) {
     Tensor own = memory.allocate(state.tensor().dtype(), state.tensor().shape());
-    own.assign(state.tensor());
+    run.assign(state.tensor(), own);
     state = own;
   }
   Tensor go = scalar_value(memory, DType::boolean, s.go ? 1 : 0).tensor();
@@ -186,7 +186,7 @@ void LoopStep::finish(Frame& frame, const LoopStart& s, std::vector<Value> state
     const auto rank = static_cast<std::int64_t>(shape.size()) + 1;
     const std::int64_t axis = items[k].shape ? spec.axis_out[k] : 0;
     shape.insert(shape.begin() + (axis < 0 ? axis + rank : axis), s.extents[k].value_or(0));
-    frame[out] = frame.run().memory.zeros(items[k].dtype, std::move(shape));
+    frame[out] = frame.run().zeros(items[k].dtype, std::move(shape));
   }
   const Slot count = outputs[spec.states + spec.stacks];
   if (count >= 0) frame[count] = scalar_value(frame.run().memory, DType::i64, n);
@@ -200,7 +200,7 @@ void LoopStep::run(Frame& frame, StepState*) const {
   }
   std::vector<Stack> stacks;
   for (std::size_t k = 0; k < spec.stacks; ++k)
-    stacks.emplace_back(frame.run().memory, "item '" + spec.stack_names[k] + "'", spec.axis_out[k],
+    stacks.emplace_back(frame.run(), "item '" + spec.stack_names[k] + "'", spec.axis_out[k],
                         spec.reverse_out[k] != 0, s.extents[k], s.certain ? s.trips : std::nullopt);
   std::shared_ptr<const Native> code;
   if (native) {

@@ -195,13 +195,6 @@ Tensor Memory::allocate(DType dtype, Shape shape) {
   return Tensor(dtype, std::move(shape), std::move(strides), block, std::move(owner));
 }
 
-Tensor Memory::zeros(DType dtype, Shape shape) {
-  Tensor t = allocate(dtype, std::move(shape));
-  if (dtype != DType::string)
-    std::memset(t.data(), 0, static_cast<std::size_t>(t.size()) * byte_size(dtype));
-  return t;
-}
-
 void Memory::claim(std::size_t bytes) { pool_->claim(bytes); }
 void Memory::unclaim(std::size_t bytes) { pool_->unclaim(bytes); }
 std::size_t Memory::in_use() const { return pool_->used.load(std::memory_order_relaxed); }

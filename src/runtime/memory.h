@@ -16,7 +16,6 @@ class Memory {
   /// Contents unspecified (strings: empty). Throws Error(limit) when the budget does not allow it,
   /// or no memory could.
   Tensor allocate(DType, Shape);
-  Tensor zeros(DType, Shape);
   /// Counts the text of strings in blocks of ours, which nobody can know before it is made: once a
   /// block, when it has been written. What others own (feeds, constants) is left alone.
   void count_text(const Value&);

@@ -1,7 +1,9 @@
 #include "runtime/plan.h"
 
 #include "base/checked.h"
+#include "base/copy.h"
 #include "base/error.h"
+#include "kernels/looks.h"
 #include "kernels/threads.h"
 
 #include <algorithm>
@@ -98,6 +100,16 @@ bool try_view(const ProgramStep& step, const ProgramState& state, Frame& frame) 
 
 }  // namespace
 
+void Run::assign(const Tensor& from, const Tensor& to) const {
+  assign_in_parts(from, to, [this] { check_stop(); });
+}
+
+Tensor Run::zeros(DType dtype, Shape shape) const {
+  Tensor t = memory.allocate(dtype, std::move(shape));
+  if (dtype != DType::string) clear_in_parts(t, [this] { check_stop(); });
+  return t;
+}
+
 void Run::end() const {
   if (static_cast<Stop>(stop.load()) == Stop::cancelled)
     throw_error(Blame::cancelled, "the run was ended by its terminate flag");
@@ -150,6 +162,7 @@ void Frame::execute() {
     }
     for (const Slot dead : step.release) slots_[static_cast<std::size_t>(dead)] = Value();
   }
+  run_->check_stop();
 }
 
 std::unique_ptr<Frame> Plan::take_frame(Run& run) const {
@@ -230,7 +243,9 @@ void KernelStep::run(Frame& frame, StepState*) const {
   const kernels::ThreadScope threads(frame.run().threads);
   try {
     kernel(call);
-  } catch (const Error& e) { throw Error(e.blame(), source + ": " + e.what()); }
+  } catch (const kernels::Stopped&) { frame.run().check_stop(); } catch (const Error& e) {
+    throw Error(e.blame(), source + ": " + e.what());
+  }
   frame.run().check_stop();
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (outputs[j] < 0) continue;

@@ -34,6 +34,10 @@ struct Run {
       end();
   }
   [[noreturn]] void end() const;
+  /// to = from, of the same type, however large: the run may be ended in between.
+  void assign(const Tensor& from, const Tensor& to) const;
+  /// Of the run's memory, likewise.
+  Tensor zeros(DType, Shape) const;
 };
 
 class Frame;

@@ -53,9 +53,9 @@ struct Stack::Reserved {
   std::size_t size = 0, claimed = 0;
 };
 
-Stack::Stack(Memory& memory, std::string what, std::int64_t axis, bool reversed,
+Stack::Stack(Run& run, std::string what, std::int64_t axis, bool reversed,
              std::optional<std::int64_t> extent, std::optional<std::int64_t> trips)
-    : memory_(&memory), what_(std::move(what)), axis_(axis), reversed_(reversed), extent_(extent),
+    : run_(&run), what_(std::move(what)), axis_(axis), reversed_(reversed), extent_(extent),
       trips_(trips) {}
 
 std::int64_t Stack::extent_for(std::int64_t n) const {
@@ -80,11 +80,11 @@ void Stack::begin(DType dtype, const Shape& item) {
   row_bytes_ = checked_mul(element_count(item), static_cast<std::int64_t>(byte_size(dtype)));
   if (trips_) {
     const std::int64_t extent = extent_for(*trips_);
-    whole_ = extent > *trips_ ? memory_->zeros(dtype, whole_shape(extent))
-                              : memory_->allocate(dtype, whole_shape(extent));
+    whole_ = extent > *trips_ ? run_->zeros(dtype, whole_shape(extent))
+                              : run_->memory.allocate(dtype, whole_shape(extent));
   } else if (dtype != DType::string) {
     whole_shape(0);
-    reserved_ = std::make_shared<Reserved>(*memory_);
+    reserved_ = std::make_shared<Reserved>(run_->memory);
   }
 }
 
@@ -94,8 +94,8 @@ Tensor Stack::place(const Tensor& whole, std::int64_t t, std::int64_t n) const {
 }
 
 void Stack::write(const Tensor& to, const Tensor& item) const {
-  to.assign(item);
-  memory_->count_written_text(to);
+  run_->assign(item, to);
+  run_->memory.count_written_text(to);
 }
 
 void Stack::put(std::int64_t t, const Tensor& item) {
@@ -105,13 +105,13 @@ void Stack::put(std::int64_t t, const Tensor& item) {
           t, to_text(item.dtype(), item.shape()), to_text(dtype_, item_));
   if (trips_) return write(place(whole_, t, *trips_), item);
   if (dtype_ == DType::string) {
-    strings_.push_back(memory_->allocate(dtype_, item_));
+    strings_.push_back(run_->memory.allocate(dtype_, item_));
     return write(strings_.back(), item);
   }
   reserve_rows(t + 1);
   const Tensor row(dtype_, item_, row_major_strides(item_),
                    static_cast<char*>(reserved_->base) + t * row_bytes_, nullptr);
-  row.assign(item);
+  run_->assign(item, row);
 }
 
 void Stack::reserve_rows(std::int64_t rows) {
@@ -142,9 +142,10 @@ Tensor Stack::finish(std::int64_t n) {
     Shape strides = row_major_strides(shape);
     return Tensor(dtype_, std::move(shape), std::move(strides), reserved_->base, reserved_);
   }
-  Tensor whole = extent > n ? memory_->zeros(dtype_, whole_shape(extent))
-                            : memory_->allocate(dtype_, whole_shape(extent));
+  Tensor whole = extent > n ? run_->zeros(dtype_, whole_shape(extent))
+                            : run_->memory.allocate(dtype_, whole_shape(extent));
   for (std::int64_t t = 0; t < n; ++t) {
+    run_->check_stop();
     const Tensor row = dtype_ == DType::string
                            ? strings_[static_cast<std::size_t>(t)]
                            : Tensor(dtype_, item_, row_major_strides(item_),

@@ -1,5 +1,5 @@
 #pragma once
-#include "runtime/memory.h"
+#include "runtime/plan.h"
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ namespace rondel::runtime {
 class Stack {
  public:
   /// `axis` counts in the stack's rank, negative from its end. `trips`: certain, if given.
-  Stack(Memory& memory, std::string what, std::int64_t axis, bool reversed,
+  Stack(Run& run, std::string what, std::int64_t axis, bool reversed,
         std::optional<std::int64_t> extent, std::optional<std::int64_t> trips);
   Stack(Stack&&) noexcept = default;
 
@@ -37,7 +37,7 @@ class Stack {
   Shape whole_shape(std::int64_t extent) const;
 
   struct Reserved;
-  Memory* memory_;
+  Run* run_;
   std::string what_;
   std::int64_t axis_;
   bool reversed_;

@@ -1,0 +1,49 @@
+#pragma once
+#include <rondel/tensor.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+/// Copies and fills that may take long, in parts, so that a run can be ended between them.
+namespace rondel {
+
+/// Bytes of a part: some tens of microseconds.
+inline constexpr std::size_t copied_at_once = std::size_t{1} << 18;
+
+/// Calls f(part of a, the same part of b) for parts of at most about `copied_at_once` bytes, cut
+/// along the outermost axes. `f` may throw.
+template <class F> void in_parts(const Tensor& a, const Tensor& b, const F& f) {
+  const auto width = static_cast<std::int64_t>(byte_size(a.dtype()));
+  const std::int64_t size = a.size(), most = static_cast<std::int64_t>(copied_at_once) / width;
+  if (size <= most) return f(a, b);
+  std::size_t axis = 0;
+  while (a.shape()[axis] == 1) ++axis;
+  const std::int64_t extent = a.shape()[axis], row = size / extent;
+  const std::int64_t rows = std::max<std::int64_t>(most / row, 1);
+  for (std::int64_t from = 0; from < extent; from += rows) {
+    Shape shape = a.shape();
+    shape[axis] = std::min(rows, extent - from);
+    in_parts(a.strided(from * a.strides()[axis], shape, a.strides()),
+             b.strided(from * b.strides()[axis], shape, b.strides()), f);
+  }
+}
+
+/// to = from; `look` is called before each part and may throw.
+template <class F> void assign_in_parts(const Tensor& from, const Tensor& to, const F& look) {
+  in_parts(from, to, [&](const Tensor& source, const Tensor& place) {
+    look();
+    place.assign(source);
+  });
+}
+
+/// Zeros in the bytes of a row-major tensor that does not hold strings.
+template <class F> void clear_in_parts(const Tensor& t, const F& look) {
+  const std::size_t bytes = static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
+  for (std::size_t at = 0; at < bytes; at += copied_at_once) {
+    look();
+    std::memset(t.data_as<char>() + at, 0, std::min(copied_at_once, bytes - at));
+  }
+}
+
+}  // namespace rondel

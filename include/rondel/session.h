@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -47,6 +48,9 @@ struct RunOptions {
   std::optional<double> deadline;
   /// Set from any thread to end the run with Error(cancelled) within a millisecond.
   std::atomic<bool>* terminate = nullptr;
+  /// Asked about every 20 ms while the run goes on, from another thread; true ends it with
+  /// Error(cancelled). For signals and other things that set no flag. Must not wait nor throw.
+  std::function<bool()> interrupted;
   /// Seed of the random ops.
   std::uint64_t seed = 0;
 };

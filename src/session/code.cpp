@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "codegen/compiler.h"
+#include "session/fork.h"
 
 #include <pthread.h>
 
@@ -13,7 +14,9 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <shared_mutex>
 #include <thread>
+#include <vector>
 
 namespace rondel::session {
 namespace {
@@ -52,7 +55,7 @@ class Tiered : public scalar::Executable {
   scalar::Status run(scalar::Context& c, const scalar::View* v,
                      const std::int64_t* params) const override {
     if (!native() && estimated_work(*program_, v) > most_interpreted && !asked_.test_and_set())
-      on_large();
+      on_large(c);
     if (const scalar::Executable* better = better_.load(std::memory_order_acquire))
       return better->run(c, v, params);
     const auto begin = std::chrono::steady_clock::now();
@@ -74,8 +77,9 @@ class Tiered : public scalar::Executable {
   }
   const std::shared_ptr<const scalar::Program>& shared_program() const { return program_; }
 
-  std::function<void()> on_hot;    ///< asks for better code some time soon
-  std::function<void()> on_large;  ///< waits for it
+  std::function<void()> on_hot;  ///< asks for better code some time soon
+  /// Waits for it, unless the run is to end.
+  std::function<void(const scalar::Context&)> on_large;
 
  private:
   std::mutex replacing_;
@@ -87,53 +91,96 @@ class Tiered : public scalar::Executable {
   mutable std::atomic<std::int64_t> spent_{0};
 };
 
-/// One thread that compiles what got hot, begun when something first does.
-struct Code::Background {
+/// Threads that compile: one for what got hot, more where runs wait for what is large. The work
+/// goes on when a run stops waiting. A fork waits until nothing is being compiled, since LLVM's
+/// locks would stay locked in the child, which begins with an empty queue and threads of its own.
+class Code::Background : ForkAware {
+ public:
   codegen::Compiler compiler;
-  std::mutex mutex;
-  std::condition_variable wake;
-  std::deque<std::weak_ptr<Tiered>> queue;
-  bool ending = false;
-  std::thread thread;
 
-  ~Background() {
-    {
+  ~Background() override { delete workers_; }
+  void before_fork() override { workers_->compiling.lock(); }
+  void after_fork_in_parent() override { workers_->compiling.unlock(); }
+  void after_fork_in_child() override { workers_ = new Workers(*this); }
+
+  void enqueue(std::weak_ptr<Tiered> program) { workers_->add({std::move(program)}, false); }
+
+  /// Returns when it is compiled, cannot be, or the run is to end.
+  void compile_now(std::weak_ptr<Tiered> program, const scalar::Context& run) {
+    workers_->wait(std::move(program), run);
+  }
+
+ private:
+  struct Job {
+    std::weak_ptr<Tiered> program;
+    std::shared_ptr<bool> done = nullptr;  ///< of jobs that a run waits for
+  };
+
+  struct Workers {
+    explicit Workers(const Background& b) : background(b) {}
+    ~Workers() {
+      {
+        const std::lock_guard lock(mutex);
+        ending = true;
+      }
+      wake.notify_all();
+      for (std::thread& t : threads) t.join();
+    }
+
+    void add(Job job, bool first) {
       const std::lock_guard lock(mutex);
-      ending = true;
+      const std::size_t most = first ? std::max(1u, std::thread::hardware_concurrency()) : 1;
+      first ? queue.push_front(std::move(job)) : queue.push_back(std::move(job));
+      if (queue.size() > idle && threads.size() < most) threads.emplace_back([this] { work(); });
+      wake.notify_one();
     }
-    wake.notify_all();
-    if (thread.joinable()) thread.join();
-  }
 
-  void enqueue(std::weak_ptr<Tiered> program) {
-    const std::lock_guard lock(mutex);
-    queue.push_back(std::move(program));
-    if (!thread.joinable()) thread = std::thread([this] { work(); });
-    wake.notify_one();
-  }
-
-  /// What cannot be compiled goes on being interpreted: the results are the same.
-  void improve(Tiered& program) const {
-    if (program.native()) return;
-    try {
-      program.replace(compiler.compile(program.shared_program()));
-    } catch (const std::exception&) {}
-  }
-
-  void work() {
-    pthread_setname_np(pthread_self(), "rondel-compile");
-    std::unique_lock lock(mutex);
-    while (true) {
-      wake.wait(lock, [this] { return ending || !queue.empty(); });
-      if (ending) return;
-      const std::shared_ptr<Tiered> next = queue.front().lock();
-      queue.pop_front();
-      if (!next) continue;
-      lock.unlock();
-      improve(*next);
-      lock.lock();
+    void wait(std::weak_ptr<Tiered> program, const scalar::Context& run) {
+      const auto done = std::make_shared<bool>(false);
+      add({std::move(program), done}, true);
+      std::unique_lock lock(mutex);
+      while (!*done && (run.stop == nullptr || run.stop->load(std::memory_order_relaxed) == 0))
+        finished.wait_for(lock, std::chrono::microseconds(500));
     }
-  }
+
+    void work() {
+      pthread_setname_np(pthread_self(), "rondel-compile");
+      std::unique_lock lock(mutex);
+      while (true) {
+        ++idle;
+        wake.wait(lock, [this] { return ending || !queue.empty(); });
+        --idle;
+        if (ending) return;
+        const Job job = std::move(queue.front());
+        queue.pop_front();
+        lock.unlock();
+        if (const std::shared_ptr<Tiered> program = job.program.lock()) improve(*program);
+        lock.lock();
+        if (job.done) *job.done = true;
+        finished.notify_all();
+      }
+    }
+
+    /// What cannot be compiled goes on being interpreted: the results are the same.
+    void improve(Tiered& program) {
+      const std::shared_lock lock(compiling);
+      if (program.native()) return;
+      try {
+        program.replace(background.compiler.compile(program.shared_program()));
+      } catch (const std::exception&) {}
+    }
+
+    const Background& background;
+    std::shared_mutex compiling;
+    std::mutex mutex;
+    std::condition_variable wake, finished;
+    std::deque<Job> queue;
+    std::size_t idle = 0;
+    bool ending = false;
+    std::vector<std::thread> threads;
+  };
+
+  Workers* workers_ = new Workers(*this);
 };
 
 Execution execution_from_environment(Execution otherwise) {
@@ -159,10 +206,9 @@ std::shared_ptr<const scalar::Executable> Code::make(std::shared_ptr<const scala
   tiered->on_hot = [background = std::weak_ptr(background_), self = std::weak_ptr(tiered)] {
     if (auto b = background.lock()) b->enqueue(self);
   };
-  tiered->on_large = [background = std::weak_ptr(background_), self = std::weak_ptr(tiered)] {
-    const auto b = background.lock();
-    const auto program = self.lock();
-    if (b && program) b->improve(*program);
+  tiered->on_large = [background = std::weak_ptr(background_),
+                      self = std::weak_ptr(tiered)](const scalar::Context& run) {
+    if (const auto b = background.lock()) b->compile_now(self, run);
   };
   return tiered;
 }

@@ -25,7 +25,7 @@ class Code {
   std::shared_ptr<const scalar::Executable> make(std::shared_ptr<const scalar::Program>);
 
  private:
-  struct Background;
+  class Background;
   Execution execution_;
   std::shared_ptr<Background> background_;
 };

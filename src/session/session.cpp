@@ -38,27 +38,29 @@ ir::Graph without_shared_symbols(ir::Graph g) {
   return g;
 }
 
-/// A tensor that nothing else can see: itself when it is its block's only owner.
-Tensor owned(Tensor t, std::size_t readers) {
-  const bool alone = t.owner() && static_cast<std::size_t>(t.owner().use_count()) <= readers;
-  return alone && t.contiguous() ? t : t.copy();
+Tensor copied(const runtime::Run& run, const Tensor& t) {
+  const Tensor copy(t.dtype(), t.shape());
+  run.assign(t, copy);
+  return copy;
 }
 
-Value owned(Value v) {
+/// A value that nothing else can see: a tensor itself when it is its block's only owner.
+Value owned(const runtime::Run& run, Value v) {
   if (v.is_tensor()) {
     Tensor t = std::move(std::get<Tensor>(v));
     v = Value();
-    return owned(std::move(t), 1);
+    const bool alone = t.owner() && t.owner().use_count() <= 1;
+    return alone && t.contiguous() ? t : copied(run, t);
   }
   if (v.is_sequence()) {
     Sequence copy{v.sequence().dtype, nullptr};
     std::vector<Tensor> items;
-    for (const Tensor& item : *v.sequence().items) items.push_back(item.copy());
+    for (const Tensor& item : *v.sequence().items) items.push_back(copied(run, item));
     copy.items = std::make_shared<const std::vector<Tensor>>(std::move(items));
     return copy;
   }
   if (v.is_optional() && v.optional().held)
-    return Optional{std::make_shared<const Value>(owned(*v.optional().held))};
+    return Optional{std::make_shared<const Value>(owned(run, *v.optional().held))};
   return v;
 }
 
@@ -168,7 +170,7 @@ struct Session::Impl {
       frame->execute();
       for (const std::size_t j : wanted) results.push_back((*frame)[p.results[j]]);
     }
-    for (Value& v : results) v = owned(std::move(v));
+    for (Value& v : results) v = owned(run, std::move(v));
     return results;
   }
 

@@ -1,6 +1,7 @@
 #include "session/watchdog.h"
 
 #include "base/error.h"
+#include "session/fork.h"
 
 #include <pthread.h>
 
@@ -22,26 +23,52 @@ constexpr auto poll = std::chrono::microseconds(300);
 /// Deadlines further off than this are none.
 constexpr double longest_s = 1e9;
 
+/// How often a run that can be interrupted is asked whether it was.
+constexpr auto pulse = std::chrono::milliseconds(20);
+
 struct Watched {
   runtime::Run* run;
   std::optional<Clock::time_point> deadline;
   const std::atomic<bool>* terminate;
-};
+  const std::function<bool()>* interrupted;
+  Clock::time_point ask;  ///< when next
 
-class Watchdog {
- public:
-  static Watchdog& instance() {
-    static Watchdog dog;
-    return dog;
+  /// Sets the run's flag if it is time to; returns when to come again.
+  Clock::time_point look(Clock::time_point now) {
+    auto next = Clock::time_point::max();
+    if (terminate != nullptr) {
+      if (terminate->load(std::memory_order_relaxed)) set(runtime::Stop::cancelled);
+      next = now + poll;
+    }
+    if (*interrupted) {
+      if (ask <= now) {
+        if ((*interrupted)()) set(runtime::Stop::cancelled);
+        ask = now + pulse;
+      }
+      next = std::min(next, ask);
+    }
+    if (deadline && *deadline <= now) set(runtime::Stop::deadline);
+    else if (deadline) next = std::min(next, *deadline);
+    return next;
   }
 
-  void add(Watched w) {
-    {
-      const std::lock_guard lock(mutex_);
-      watched_.push_back(w);
-      if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
-    }
-    changed_.notify_one();
+ private:
+  void set(runtime::Stop why) {
+    std::int32_t none = 0;
+    run->stop.compare_exchange_strong(none, static_cast<std::int32_t>(why));
+  }
+};
+
+/// The thread and what it watches.
+class Watcher {
+ public:
+  /// Wakes the thread only where it would sleep for too long: a run of microseconds costs no more
+  /// than a place in the list.
+  void add(Watched w, Clock::time_point due) {
+    const std::lock_guard lock(mutex_);
+    watched_.push_back(w);
+    if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
+    if (due < wakes_) changed_.notify_one();
   }
 
   void remove(const runtime::Run* run) {
@@ -49,7 +76,7 @@ class Watchdog {
     std::erase_if(watched_, [run](const Watched& w) { return w.run == run; });
   }
 
-  ~Watchdog() {
+  ~Watcher() {
     {
       const std::lock_guard lock(mutex_);
       ending_ = true;
@@ -63,33 +90,34 @@ class Watchdog {
     pthread_setname_np(pthread_self(), "rondel-watch");
     std::unique_lock lock(mutex_);
     while (!ending_) {
-      if (watched_.empty()) {
-        changed_.wait(lock);
-        continue;
-      }
       const auto now = Clock::now();
-      auto next = now + std::chrono::hours(1);
-      for (const Watched& w : watched_) {
-        if (w.terminate != nullptr && w.terminate->load(std::memory_order_relaxed))
-          set(*w.run, runtime::Stop::cancelled);
-        else if (w.deadline && *w.deadline <= now) set(*w.run, runtime::Stop::deadline);
-        if (w.terminate != nullptr) next = std::min(next, now + poll);
-        if (w.deadline && *w.deadline > now) next = std::min(next, *w.deadline);
-      }
-      changed_.wait_until(lock, next);
+      wakes_ = Clock::time_point::max();
+      for (Watched& w : watched_) wakes_ = std::min(wakes_, w.look(now));
+      if (wakes_ == Clock::time_point::max()) changed_.wait(lock);
+      else changed_.wait_until(lock, wakes_);
     }
-  }
-
-  static void set(runtime::Run& run, runtime::Stop why) {
-    std::int32_t none = 0;
-    run.stop.compare_exchange_strong(none, static_cast<std::int32_t>(why));
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Watched> watched_;
+  Clock::time_point wakes_ = Clock::time_point::max();
   bool ending_ = false;
   std::thread thread_;
+};
+
+/// The one of this process; the child of a fork begins with another.
+class Watchdog : ForkAware {
+ public:
+  static Watcher& watcher() {
+    static Watchdog one;
+    return *one.watcher_;
+  }
+  ~Watchdog() override { delete watcher_; }
+  void after_fork_in_child() override { watcher_ = new Watcher; }
+
+ private:
+  Watcher* watcher_ = new Watcher;
 };
 
 }  // namespace
@@ -105,13 +133,15 @@ Watch::Watch(runtime::Run& run, const RunOptions& options) {
   }
   if (options.terminate != nullptr && options.terminate->load())
     run.stop = static_cast<std::int32_t>(runtime::Stop::cancelled);
-  if (!deadline && options.terminate == nullptr) return;
+  if (!deadline && options.terminate == nullptr && !options.interrupted) return;
   watched_ = &run;
-  Watchdog::instance().add({&run, deadline, options.terminate});
+  const auto now = Clock::now();
+  Watched w{&run, deadline, options.terminate, &options.interrupted, now + pulse};
+  Watchdog::watcher().add(w, w.look(now));
 }
 
 Watch::~Watch() {
-  if (watched_ != nullptr) Watchdog::instance().remove(watched_);
+  if (watched_ != nullptr) Watchdog::watcher().remove(watched_);
 }
 
 }  // namespace rondel::session

@@ -6,10 +6,11 @@
 namespace rondel::session {
 
 /// Ends runs on time: one thread for the process owns the clock, so that running code only looks
-/// at one flag. It is begun by the first run that has a deadline or a terminate flag.
+/// at one flag. It is begun by the first run that asks for anything of it; a child of fork() has
+/// its own.
 class Watch {
  public:
-  /// Watches `run` until destroyed.
+  /// Watches `run` until destroyed; the options outlive it.
   Watch(runtime::Run& run, const RunOptions&);
   ~Watch();
   Watch(const Watch&) = delete;

@@ -1,0 +1,51 @@
+#include "session/fork.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace rondel::session {
+namespace {
+
+struct Registry {
+  std::mutex mutex;  // held from before a fork until after it, in parent and child
+  std::vector<ForkAware*> all;
+
+  Registry() {
+    pthread_atfork([] { instance().before(); }, [] { instance().in_parent(); },
+                   [] { instance().in_child(); });
+  }
+  /// Never destroyed: a process may fork while it ends.
+  static Registry& instance() {
+    static auto* one = new Registry;
+    return *one;
+  }
+
+  void before() {
+    mutex.lock();
+    for (ForkAware* each : all) each->before_fork();
+  }
+  void in_parent() {
+    for (ForkAware* each : all) each->after_fork_in_parent();
+    mutex.unlock();
+  }
+  void in_child() {
+    for (ForkAware* each : all) each->after_fork_in_child();
+    mutex.unlock();
+  }
+};
+
+}  // namespace
+
+ForkAware::ForkAware() {
+  const std::lock_guard lock(Registry::instance().mutex);
+  Registry::instance().all.push_back(this);
+}
+ForkAware::~ForkAware() {
+  const std::lock_guard lock(Registry::instance().mutex);
+  std::erase(Registry::instance().all, this);
+}
+
+}  // namespace rondel::session

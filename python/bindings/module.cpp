@@ -1,5 +1,6 @@
 // The bindings, kept small: tensors cross as addresses and shapes, NumPy's side is in Python.
 #include "bindings.h"
+#include "interrupt.h"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
@@ -98,6 +99,28 @@ std::span<const std::byte> as_bytes(const nb::bytes& b) {
   return {reinterpret_cast<const std::byte*>(b.c_str()), b.size()};
 }
 
+/// Throws KeyboardInterrupt, when that is why the run has ended, or when it came too late to end
+/// it.
+std::vector<Value> run_interruptibly(const Session& s, const std::vector<std::string>& outputs,
+                                     const std::map<std::string, Value>& feeds, RunOptions& o) {
+  std::vector<Value> results;
+  std::exception_ptr failure;
+  {
+    const InterruptWatch watch;
+    if (watch.on()) o.interrupted = &InterruptWatch::arrived;
+    const nb::gil_scoped_release released;
+    try {
+      results = s.run(outputs, feeds, o);
+    } catch (...) { failure = std::current_exception(); }
+  }
+  if (o.interrupted && PyErr_CheckSignals() != 0) {
+    InterruptWatch::arrived();  // this one is dealt with
+    throw nb::python_error();
+  }
+  if (failure) std::rethrow_exception(failure);
+  return results;
+}
+
 nb::list run(const Session& s, const std::vector<std::string>& outputs,
              const std::map<std::string, Value>& feeds, PyRunOptions* options) {
   RunOptions o;
@@ -106,11 +129,7 @@ nb::list run(const Session& s, const std::vector<std::string>& outputs,
     o.seed = options->seed;
     o.terminate = &options->terminate;
   }
-  std::vector<Value> results;
-  {
-    const nb::gil_scoped_release released;
-    results = s.run(outputs, feeds, o);
-  }
+  const std::vector<Value> results = run_interruptibly(s, outputs, feeds, o);
   nb::list unpacked;
   for (const Value& v : results) unpacked.append(python::unpack(v));
   return unpacked;

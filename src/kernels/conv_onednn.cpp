@@ -5,9 +5,6 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include <dlfcn.h>
-#include <pthread.h>
-
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -27,18 +24,6 @@ struct Prepared {
 const dnnl::engine& engine() {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
   return cpu;
-}
-
-/// oneDNN's threads are OpenMP's. In the child of a fork the thread that forked would wait for ones
-/// that are not there: it works alone from then on. (Others of the child begin threads of their
-/// own.)
-void work_alone_after_fork() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] {
-    void* openmp = ::dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    void* set = openmp != nullptr ? ::dlsym(openmp, "omp_set_num_threads") : nullptr;
-    if (set != nullptr) reinterpret_cast<void (*)(int)>(set)(1);
-  });
-  (void)registered;
 }
 
 memory::desc row_major(const Shape& shape) {
@@ -201,7 +186,6 @@ void FastConv::operator()(KernelCall& call) const {
                     call.tensor(1).size() > 0 && element_count(shape) > 0;
   if (call.tensor(0).dtype() != DType::f32 || !fits) return conv(call, spec_);
   const Tensor y = call.make(0, DType::f32, y_shape);
-  work_alone_after_fork();
   if (!InParts(*this, call, y).run()) conv(call, spec_);
 }
 

@@ -1,11 +1,28 @@
 #include "kernels/threads.h"
 
 #include <omp.h>
+#include <pthread.h>
 
 namespace rondel::kernels {
+namespace {
+
+/// Whether this thread has forked: OpenMP would wait for the threads it had, which the child has
+/// not. Others of the child begin threads of their own.
+thread_local bool alone = false;
+
+void work_alone_after_fork() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    alone = true;
+    omp_set_num_threads(1);
+  });
+  (void)registered;
+}
+
+}  // namespace
 
 ThreadScope::ThreadScope(int threads) {
-  if (threads <= 0) return;
+  work_alone_after_fork();
+  if (threads <= 0 || alone) return;
   before_ = omp_get_max_threads();
   omp_set_num_threads(threads);
 }

@@ -1,4 +1,5 @@
 #include "runtime/memory.h"
+#include "runtime/plan.h"
 
 #include "base/error.h"
 #include "runtime/stack.h"
@@ -74,8 +75,9 @@ TEST(Memory, StacksCountTheTextOfTheirItems) {
   const Tensor item = Tensor::from<std::string>({1}, {long_text});
   for (const std::optional<std::int64_t> trips : {std::optional<std::int64_t>(10), {}}) {
     Memory memory(1 << 20);
+    runtime::Run run{memory, 10};
     {
-      Stack stack(memory, "item 'a'", 0, false, std::nullopt, trips);
+      Stack stack(run, "item 'a'", 0, false, std::nullopt, trips);
       for (std::int64_t t = 0; t < 10; ++t) stack.put(t, item);
       EXPECT_GE(memory.in_use(), 10 * long_text.size());
       const Tensor whole = stack.finish(10);

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "kernels/looks.h"
+#include "kernels/threads.h"
 
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -40,16 +41,18 @@ Shape grouped(Shape w, std::int64_t groups) {
 }
 
 /// What a convolution is made for. `begin`: the padding before the first spatial axis, which parts
-/// of one convolution differ in.
+/// of one convolution differ in. `threads`: oneDNN shares the work out when it makes one, so in a
+/// forked child, which works alone, those of the parent will not do.
 struct Shapes {
   Shape x, w, y;
   bool bias;
   std::int64_t begin;
+  int threads;
   auto operator<=>(const Shapes&) const = default;
 };
 
 Prepared prepare(const ConvSpec& spec, const Shapes& s) {
-  const auto& [x, w, y, bias, first_begin] = s;
+  const auto& [x, w, y, bias, first_begin, threads] = s;
   memory::dims strides, dilations, begins, ends;
   for (std::size_t a = 2; a < x.size(); ++a) {
     const WindowAxis axis = axis_of(spec.window, a - 2, x[a], w[a]);
@@ -155,7 +158,7 @@ class FastConv::InParts {
   bool convolve(const Tensor& x, const Tensor& y, std::int64_t begin) {
     looks_.look();
     const auto ready = conv_.cache_->get(
-        conv_.spec_, {x.shape(), w_.shape(), y.shape(), bias_.defined(), begin});
+        conv_.spec_, {x.shape(), w_.shape(), y.shape(), bias_.defined(), begin, thread_count()});
     if (!ready) return false;
     const Tensor scratch = call_.scratch(DType::u8,
                                          {static_cast<std::int64_t>(ready->scratch.get_size())});

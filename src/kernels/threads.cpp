@@ -31,4 +31,6 @@ ThreadScope::~ThreadScope() {
   if (before_ > 0) omp_set_num_threads(before_);
 }
 
+int thread_count() { return omp_get_max_threads(); }
+
 }  // namespace rondel::kernels

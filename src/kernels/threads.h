@@ -16,4 +16,7 @@ class ThreadScope {
   int before_ = 0;  ///< 0: nothing was set
 };
 
+/// How many threads borrowed kernels would use on this thread now.
+int thread_count();
+
 }  // namespace rondel::kernels

@@ -159,8 +159,7 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
   }
   if (first.outputs.size() == 1) {
     const std::vector<Ex>& space = space_of(s, nodes);
-    return s.builder.for_all(space,
-                             [&](const Indices& i) { lower_element(s, nodes, space, i); });
+    return s.builder.for_all(space, [&](const Indices& i) { lower_element(s, nodes, space, i); });
   }
   const auto* each = ops::meaning_as<ops::Elements>(*first.op);
   invariant(each != nullptr && nodes.size() == 1, "{} is no program", first.op->name);

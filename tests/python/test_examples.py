@@ -4,8 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import onnxruntime as ort
 import pytest
-from onnx import parser, save
+from onnx import TensorProto, helper, numpy_helper, parser, save
+
+import rondel
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,3 +63,65 @@ def test_first_run_in_cpp(tmp_path):
     broken.write_bytes(b"not a model")
     run = subprocess.run([program, broken], capture_output=True, text=True)
     assert run.returncode == 1 and run.stderr
+
+
+def network_example(name):
+    program = ROOT / "build" / "release" / "examples" / "network" / f"network_{name}"
+    if not program.exists():
+        pytest.skip("examples/network is not built")
+    run = subprocess.run([program], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    "name, lines",
+    [
+        (
+            "counting_loop",
+            [
+                "last: i32[] 17",
+                "all: i32[4] 5 8 11 14",
+                "rows: f32[2,3] 2 3 5 4 6 8",
+                "rows_as_columns: f32[3,2] 2 4 3 6 5 8",
+                "columns: f32[3,2] 2 4 3 6 5 8",
+                "mirrored: f32[2,3] 5 3 2 8 6 4",
+            ],
+        ),
+        ("char_rnn", ["rondel: its opening lines keep coming back."]),
+        ("nest", ["distances: f32[2,3] 0 9 16 25 16 9"]),
+        ("conditional", ["y: f32[2] 0.6 0.8", "y: f32[3] 0 0 0"]),
+    ],
+)
+def test_network_examples(name, lines):
+    assert network_example(name) == lines
+
+
+def test_network_lstm_is_the_lstm_of_onnx():
+    def waves(shape, scale, step):
+        at = np.arange(1, np.prod(shape) + 1, dtype=np.float64)
+        return (scale * np.sin(step * at)).astype(np.float32).reshape(shape)
+
+    lines = dict(line.split(": ") for line in network_example("lstm"))
+    steps, batch, inputs, hidden = 5, 2, 3, 4
+    w = waves((1, 4 * hidden, inputs), 0.5, 0.7)
+    r = waves((1, 4 * hidden, hidden), 0.5, 1.1)
+    b = np.concatenate([waves((1, 4 * hidden), 0.1, 1.3), np.zeros((1, 4 * hidden), np.float32)], 1)
+    names = ["y", "y_h", "y_c"]
+    graph = helper.make_graph(
+        [helper.make_node("LSTM", ["x", "w", "r", "b"], names, hidden_size=hidden)],
+        "lstm",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["t", batch, inputs])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names],
+        [numpy_helper.from_array(v, name) for name, v in (("w", w), ("r", r), ("b", b))],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    x = waves((steps, batch, inputs), 1, 0.3)
+    expected = [rondel.InferenceSession(model).run(names, {"x": x})]
+    expected.append(ort.InferenceSession(model.SerializeToString()).run(names, {"x": x}))
+    for outputs in expected:
+        for name, value in zip(names, outputs):
+            shape, *numbers = lines[name].split()
+            assert shape.startswith("f32["), lines[name]
+            ours = np.array(numbers, np.float32)
+            np.testing.assert_allclose(ours, value.ravel(), rtol=1e-5, atol=1e-6)

@@ -104,7 +104,7 @@ class RONDEL_API INetworkDefinition {
 /// Checks the network, and compiles it. The network may be changed and built again, and need not
 /// outlive the session. Inputs and outputs are called as their tensors are. Throws Error.
 RONDEL_API Session buildSession(const INetworkDefinition& network, const SessionOptions& = {});
-/// What the session is compiled from, as text (docs/ir.md says how to read it).
+/// What the session is compiled from, as text (src/ir/README.md says how to read it).
 RONDEL_API std::string irText(const INetworkDefinition& network);
 
 }  // namespace rondel::network

@@ -41,8 +41,11 @@ runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
     spec.state_names.push_back(name_of(g, body.params[2 + s], s));
   for (std::size_t s = 0; s < parts.scans; ++s)
     spec.scan_names.push_back(name_of(g, body.params[2 + parts.states + s], s));
-  for (std::size_t s = 0; s < parts.stacks; ++s)
-    spec.stack_names.push_back(name_of(g, body.results[1 + parts.states + s], s));
+  for (std::size_t s = 0; s < parts.stacks; ++s) {
+    const ValueId item = body.results[1 + parts.states + s], stack = node.outputs[parts.states + s];
+    const bool named = !g.value(item).name.empty() || stack == ValueId::none;
+    spec.stack_names.push_back(name_of(g, named ? item : stack, s));
+  }
   return spec;
 }
 

@@ -19,6 +19,12 @@ bool is_last_value(const LayerData& l) {
   return static_cast<LoopOutput>(l.parameters.i("output")) == LoopOutput::kLAST_VALUE;
 }
 
+/// What errors of a run call the value that enters or leaves a loop at this layer.
+std::string name_of(const LayerData& l) {
+  const std::string& given = l.outputs[0]->name.empty() ? l.name : l.outputs[0]->name;
+  return given.empty() ? say(l) : given;
+}
+
 ValueId as_i64(ir::Builder& b, ValueId v) {
   if (b.graph().value(v).type.dtype() == DType::i64) return v;
   return b("cast", {v}, {{"to", ir::Type::scalar(DType::i64)}});
@@ -144,15 +150,13 @@ ValueId LoopEmitter::scanned(const LayerData& l) {
 std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> params) {
   ir::Graph& g = b.graph();
   Environment inner(b, &env_);
-  const auto name = [&](ValueId v, const LayerData& l, const char* otherwise) {
-    const std::string& given = l.outputs[0]->name.empty() ? l.name : l.outputs[0]->name;
-    g.value(v).name = !given.empty() ? given : otherwise;
+  const auto name = [&](ValueId v, const LayerData& l) {
+    g.value(v).name = name_of(l);
     inner.values[l.outputs[0].get()] = v;
   };
   std::size_t at = 2;
-  for (const LayerData* l : layers_.recurrences) name(params[at++], *l, "");
-  for (const LayerData* l : scans_)
-    name(params[at++], *l, fmt::format("iterator {}", l->number).c_str());
+  for (const LayerData* l : layers_.recurrences) name(params[at++], *l);
+  for (const LayerData* l : scans_) name(params[at++], *l);
   for (const LayerData* l : layers_.iterators) {
     if (!reads_by_index(*l)) continue;
     inner.b.source(say(*l));
@@ -226,8 +230,11 @@ void Emitter::loop(Environment& env, const ConstructData& c) {
     const auto at = std::find(recurrences.begin(), recurrences.end(), l->input(0)->producer);
     define(env, l->outputs[0].get(), results[static_cast<std::size_t>(at - recurrences.begin())]);
   }
-  for (std::size_t k = 0; k < written.stacks().size(); ++k)
-    define(env, written.stacks()[k]->outputs[0].get(), results[recurrences.size() + k]);
+  for (std::size_t k = 0; k < written.stacks().size(); ++k) {
+    const LayerData& l = *written.stacks()[k];
+    g_.value(results[recurrences.size() + k]).name = name_of(l);
+    define(env, l.outputs[0].get(), results[recurrences.size() + k]);
+  }
 }
 
 }  // namespace rondel::network

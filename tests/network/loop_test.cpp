@@ -148,6 +148,20 @@ TEST(NetworkLoop, a_length_may_be_more_than_the_trips_and_the_rest_is_zero) {
       "loop 'short': item 'layer 4 (Recurrence)': its extent is 1, but the loop made 2 trips");
 }
 
+TEST(NetworkLoop, that_makes_no_trip_knows_the_extents_that_constant_lengths_give) {
+  Net n;
+  ILoop* outer = n.counted(n.in("t", DataType::kINT32, Dims{}));
+  ITensor& x = n.counter(outer, n.f32(0), n.f32(1));
+  ILoop* inner = n.counted(n.i32(2));
+  ILoopOutputLayer* row = inner->addLoopOutput(x, LoopOutput::kCONCATENATE);
+  row->setInput(1, n.i32(3));
+  ITensor& rows = *outer->addLoopOutput(*row->getOutput(0), LoopOutput::kCONCATENATE)->getOutput(0);
+  EXPECT_EQ(rows.getDimensions().d[1], 3);
+  n.out(rows, "y");
+  EXPECT_EQ(text(run(n, {{"t", Tensor::scalar(0)}}).at("y")), "f32[0,3]");
+  EXPECT_EQ(text(run(n, {{"t", Tensor::scalar(2)}}).at("y")), "f32[2,3] 0 0 0 1 1 0");
+}
+
 TEST(NetworkLoop, an_invariant_is_used_directly_and_may_be_concatenated) {
   Net n;
   ITensor& x = n.in("x", DataType::kFLOAT, Dims{1, {-1}});

@@ -25,8 +25,10 @@ std::string name_of(const LayerData& l) {
   return given.empty() ? say(l) : given;
 }
 
+/// A constant stays one, so that extents which follow from it are known.
 ValueId as_i64(ir::Builder& b, ValueId v) {
   if (b.graph().value(v).type.dtype() == DType::i64) return v;
+  if (const Tensor* t = b.graph().constant(v)) return b.scalar(ir::integers_of(*t)[0]);
   return b("cast", {v}, {{"to", ir::Type::scalar(DType::i64)}});
 }
 

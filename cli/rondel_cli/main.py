@@ -1,4 +1,4 @@
-"""The command `rondel`: run, inspect and check models.
+"""The command `rondel`: run, inspect, check and convert models.
 
 Exit codes: 0 done; 1 the model or input is wrong; 2 the command line is; 3 not supported yet (of
 `check` and `inspect`: the model will not run, for whatever reason); 4 a budget or deadline; 5 a bug of ours.
@@ -9,7 +9,7 @@ import sys
 
 import rondel
 
-from . import check, inspect, run
+from . import check, convert, inspect, run
 
 _EXIT = [
     (run.UsageError, 2),
@@ -31,12 +31,13 @@ def make_parser():
         "first steps:\n"
         "  rondel check model.onnx                     will it run?\n"
         "  rondel inspect model.onnx                   what is in it, and what do its loops carry?\n"
-        "  rondel run model.onnx -i x=random:f32[2,3]  run it and show the outputs",
+        "  rondel run model.onnx -i x=random:f32[2,3]  run it and show the outputs\n"
+        "  rondel convert model.onnx -o clean.onnx     write it as standard ONNX for other runtimes",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"rondel {rondel.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, inspect, check):
+    for module in (run, inspect, check, convert):
         module.add_to(commands)
     return parser
 

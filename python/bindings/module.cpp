@@ -2,6 +2,8 @@
 #include "bindings.h"
 #include "interrupt.h"
 
+#include <rondel/exporter.h>
+
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -204,6 +206,41 @@ nb::dict report(const ModelReport& r) {
   return out;
 }
 
+nb::dict report(const ExportReport& r) {
+  nb::dict out;
+  out["opset"] = r.opset;
+  out["ir_version"] = r.ir_version;
+  out["op_counts"] = nb::cast(r.op_counts);
+  nb::list loops;
+  for (const ExportReport::Loop& l : r.loops)
+    loops.append(nb::make_tuple(text(l.name), l.written, l.reason));
+  out["loops"] = loops;
+  out["notes"] = texts(r.notes);
+  out["bytes"] = r.bytes;
+  out["external_bytes"] = r.external_bytes;
+  return out;
+}
+
+/// (bytes, report) of a model given as bytes or as a path.
+nb::tuple export_bytes(const auto& model, const ExportOptions& o) {
+  ExportedModel exported;
+  {
+    const nb::gil_scoped_release released;
+    exported = export_model(model, o);
+  }
+  return nb::make_tuple(nb::bytes(exported.bytes.data(), exported.bytes.size()),
+                        report(exported.report));
+}
+
+nb::dict export_file(const auto& model, const std::filesystem::path& to, const ExportOptions& o) {
+  ExportReport written;
+  {
+    const nb::gil_scoped_release released;
+    written = export_model(model, to, o);
+  }
+  return report(written);
+}
+
 }  // namespace
 
 NB_MODULE(_rondel, m) {
@@ -291,4 +328,20 @@ NB_MODULE(_rondel, m) {
     return report(inspect(p, o));
   });
   python::bind_network(m);
+
+  nb::class_<ExportOptions>(m, "ExportOptions")
+      .def(nb::init<>())
+      .def_rw("opset", &ExportOptions::opset, nb::arg().none())
+      .def_rw("external_data", &ExportOptions::external_data)
+      .def_rw("compiled", &ExportOptions::compiled)
+      .def_rw("reading", &ExportOptions::reading);
+  m.def("export_bytes",
+        [](nb::bytes model, const ExportOptions& o) { return export_bytes(as_bytes(model), o); });
+  m.def("export_bytes", [](const std::filesystem::path& model, const ExportOptions& o) {
+    return export_bytes(model, o);
+  });
+  m.def("export_file", [](nb::bytes model, const std::filesystem::path& to,
+                          const ExportOptions& o) { return export_file(as_bytes(model), to, o); });
+  m.def("export_file", [](const std::filesystem::path& model, const std::filesystem::path& to,
+                          const ExportOptions& o) { return export_file(model, to, o); });
 }

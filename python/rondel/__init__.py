@@ -15,6 +15,7 @@ from .errors import (
     LimitExceeded,
     UnsupportedError,
 )
+from .exporting import ExportReport, export
 from .inspection import inspect
 from .options import RunOptions, SessionOptions
 from .session import InferenceSession
@@ -31,12 +32,14 @@ __all__ = [
     "Cancelled",
     "DeadlineExceeded",
     "Error",
+    "ExportReport",
     "InferenceSession",
     "InternalError",
     "LimitExceeded",
     "RunOptions",
     "SessionOptions",
     "UnsupportedError",
+    "export",
     "get_available_providers",
     "inspect",
 ]

@@ -1,6 +1,7 @@
-"""What the tests of this folder share: the summary of onnx's backend suite at the end of a run."""
+"""What the tests of this folder share: the summaries at the end of a run."""
 
 import backend_report
+import export_report
 import pytest
 
 
@@ -10,8 +11,9 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter):
-    lines = backend_report.summary()
-    if lines:
-        terminalreporter.section("onnx backend suite")
+    for title, report in {"onnx backend suite": backend_report, "export": export_report}.items():
+        lines = report.summary()
+        if lines:
+            terminalreporter.section(title)
         for line in lines:
             terminalreporter.write_line(line)

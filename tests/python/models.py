@@ -48,11 +48,14 @@ def session(source, opset: int = 21, options=None, domains=None):
 
 
 def run(source, feeds=None, opset: int = 21, options=None, run_options=None, domains=None):
-    """All outputs. Where the test sets no options, the interpreter must give the same, bit for bit."""
+    """All outputs. Where the test sets no options, the interpreter must give the same, bit for bit, and so must the
+    model as we write it."""
+    if isinstance(source, str) and "=>" in source:
+        source = model(source, opset, domains=domains)
     outputs = session(source, opset, options, domains).run(None, feeds or {}, run_options)
     if options is None and run_options is None:
-        interpreted = session(source, opset, interpreter(), domains).run(None, feeds or {})
-        agree(outputs, interpreted)
+        agree(outputs, session(source, options=interpreter()).run(None, feeds or {}))
+        agree(outputs, session(rondel.export(source), options=interpreter()).run(None, feeds or {}))
     return outputs
 
 

@@ -1066,3 +1066,16 @@ def test_a_million_trips_of_scalars(opset):
     }""".replace("<value_float: float = 0.5>", "<value = float {0.5}>")
     (y,) = run(text, {"m": scalar(1_000_000), "x": scalar(3, np.float32)}, opset=opset)
     same(y, scalar(6, np.float32))
+
+
+def test_zero_trips_give_the_shape_that_captured_axes_say():
+    text = """
+    main (int64 m, float[2, 3] x) => (float[n, k] y) <int64[1] axes = {1}> {
+      y = Loop (m, ) <body: graph = body (int64 i, bool go) => (bool more, float[k] item) {
+        more = Identity (go)
+        item = ReduceSum <keepdims: int = 0> (x, axes)
+      }>
+    }"""
+    x = np.ones((2, 3), np.float32)
+    for m in (0, 1):
+        assert run(text, {"m": scalar(m), "x": x})[0].shape == (m, 2)

@@ -1,62 +1,11 @@
 #include "frontends/onnx/attributes.h"
 
 #include "base/error.h"
-#include "frontends/onnx/types.h"
-
-#include <algorithm>
-#include <array>
+#include "formats/onnx/types.h"
 
 namespace rondel::onnx {
-namespace {
 
 using AP = pb::AttributeProto;
-
-pb::TensorProto tensor_proto(const Tensor& given) {
-  const Tensor t = given.packed();
-  pb::TensorProto out;
-  for (const std::int64_t e : t.shape()) out.add_dims(e);
-  out.set_data_type(data_type_of(t.dtype()));
-  const auto n = static_cast<std::size_t>(t.size());
-  if (t.dtype() == DType::string) {
-    for (std::size_t i = 0; i < n; ++i) out.add_string_data(t.data_as<std::string>()[i]);
-    return out;
-  }
-  const auto bits = static_cast<unsigned>(file_bits(t.dtype()));
-  if (bits >= 8) {
-    out.set_raw_data(t.data(), n * byte_size(t.dtype()));
-    return out;
-  }
-  const unsigned each = 8 / bits, mask = (1U << bits) - 1;
-  std::string packed((n + each - 1) / each, '\0');
-  for (std::size_t i = 0; i < n; ++i) {
-    const unsigned value = (t.data_as<std::uint8_t>()[i] & mask) << (i % each * bits);
-    packed[i / each] = static_cast<char>(static_cast<unsigned char>(packed[i / each]) | value);
-  }
-  out.set_raw_data(packed);
-  return out;
-}
-
-}  // namespace
-
-AP::AttributeType kind_of(const AP& a) {
-  if (a.type() != AP::UNDEFINED) return a.type();
-  if (a.has_f()) return AP::FLOAT;
-  if (a.has_i()) return AP::INT;
-  if (a.has_s()) return AP::STRING;
-  if (a.has_t()) return AP::TENSOR;
-  if (a.has_g()) return AP::GRAPH;
-  if (a.floats_size() > 0) return AP::FLOATS;
-  if (a.ints_size() > 0) return AP::INTS;
-  if (a.strings_size() > 0) return AP::STRINGS;
-  return AP::UNDEFINED;
-}
-
-bool holds_dtype(std::string_view name) {
-  static constexpr std::array<std::string_view, 7> names = {
-      "to",       "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision",
-      "precision"};
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 ir::Attribute attribute_of(const AP& a, Gate& gate, const std::string& what) {
   switch (kind_of(a)) {
@@ -73,48 +22,6 @@ ir::Attribute attribute_of(const AP& a, Gate& gate, const std::string& what) {
     default: break;
   }
   unsupported("{}: lists of tensors, types and graphs are not supported", what);
-}
-
-AP attribute_proto(const std::string& name, const ir::Attribute& value) {
-  AP a;
-  a.set_name(name);
-  std::visit(
-      [&](const auto& v) {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, std::int64_t>) {
-          a.set_type(AP::INT);
-          a.set_i(v);
-        } else if constexpr (std::is_same_v<T, double>) {
-          a.set_type(AP::FLOAT);
-          a.set_f(static_cast<float>(v));
-        } else if constexpr (std::is_same_v<T, std::string>) {
-          a.set_type(AP::STRING);
-          a.set_s(v);
-        } else if constexpr (std::is_same_v<T, ir::Ints>) {
-          a.set_type(AP::INTS);
-          a.mutable_ints()->Add(v.begin(), v.end());
-        } else if constexpr (std::is_same_v<T, ir::Floats>) {
-          a.set_type(AP::FLOATS);
-          for (const double f : v) a.add_floats(static_cast<float>(f));
-        } else if constexpr (std::is_same_v<T, ir::Strings>) {
-          a.set_type(AP::STRINGS);
-          for (const std::string& s : v) a.add_strings(s);
-        } else if constexpr (std::is_same_v<T, Tensor>) {
-          a.set_type(AP::TENSOR);
-          *a.mutable_t() = tensor_proto(v);
-        } else {
-          // A tensor type stands for its element type, which ONNX writes as a number.
-          if (holds_dtype(name)) {
-            a.set_type(AP::INT);
-            a.set_i(data_type_of(v.dtype()));
-          } else {
-            a.set_type(AP::TYPE_PROTO);
-            *a.mutable_tp() = type_proto(v);
-          }
-        }
-      },
-      value);
-  return a;
 }
 
 }  // namespace rondel::onnx

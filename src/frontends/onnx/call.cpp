@@ -1,8 +1,8 @@
 // From an ONNX node to a call that rules and the op table understand: attributes, signature, op.
 #include "base/text.h"
+#include "formats/onnx/types.h"
 #include "frontends/onnx/attributes.h"
 #include "frontends/onnx/rules.h"
-#include "frontends/onnx/types.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,8 +1,8 @@
 // Functions: the model's own and those that ONNX defines ops by, expanded where they are called.
 #include "base/text.h"
+#include "formats/onnx/types.h"
 #include "frontends/onnx/attributes.h"
 #include "frontends/onnx/importer.h"
-#include "frontends/onnx/types.h"
 
 namespace rondel::onnx {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "frontends/onnx/types.h"
+#include "formats/onnx/types.h"
 
 #include <bit>
 #include <charconv>

@@ -1,6 +1,6 @@
 #pragma once
 #include "frontends/onnx/external.h"
-#include "frontends/onnx/proto.h"
+#include "formats/onnx/proto.h"
 
 #include <rondel/tensor.h>
 

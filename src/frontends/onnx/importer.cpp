@@ -1,9 +1,9 @@
 #include "frontends/onnx/importer.h"
 
 #include "base/text.h"
+#include "formats/onnx/types.h"
 #include "frontends/onnx/attributes.h"
 #include "frontends/onnx/rules.h"
-#include "frontends/onnx/types.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "frontends/onnx/gate.h"
 #include "frontends/onnx/import.h"
-#include "frontends/onnx/schemas.h"
+#include "formats/onnx/schemas.h"
 #include "ir/infer.h"
 
 #include <deque>

@@ -1,9 +1,9 @@
 // What a model says of itself, read from the file alone; then what the import has to say.
 #include "frontends/onnx/survey.h"
 
+#include "formats/onnx/types.h"
 #include "frontends/onnx/check.h"
 #include "frontends/onnx/importer.h"
-#include "frontends/onnx/types.h"
 
 #include <algorithm>
 

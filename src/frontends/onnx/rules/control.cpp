@@ -1,6 +1,6 @@
 #include "frontends/onnx/rules/control.h"
 
-#include "frontends/onnx/types.h"
+#include "formats/onnx/types.h"
 
 namespace rondel::onnx {
 

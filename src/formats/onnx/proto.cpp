@@ -1,4 +1,4 @@
-#include "frontends/onnx/proto.h"
+#include "formats/onnx/proto.h"
 
 #include <google/protobuf/io/coded_stream.h>
 

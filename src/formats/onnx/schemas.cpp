@@ -1,4 +1,4 @@
-#include "frontends/onnx/schemas.h"
+#include "formats/onnx/schemas.h"
 
 namespace rondel::onnx {
 

@@ -1,4 +1,4 @@
-#include "frontends/onnx/types.h"
+#include "formats/onnx/types.h"
 
 #include <array>
 #include <utility>

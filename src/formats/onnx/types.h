@@ -1,5 +1,5 @@
 #pragma once
-#include "frontends/onnx/proto.h"
+#include "formats/onnx/proto.h"
 #include "ir/type.h"
 
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-#include "frontends/onnx/proto.h"
+#include "formats/onnx/proto.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

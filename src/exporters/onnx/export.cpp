@@ -1,0 +1,52 @@
+#include "exporters/onnx/export.h"
+
+#include "base/error.h"
+#include "exporters/onnx/files.h"
+#include "exporters/onnx/model.h"
+#include "exporters/onnx/written_check.h"
+
+namespace rondel::exporters {
+namespace {
+
+constexpr std::uint64_t most_bytes = 0x7fffffff;
+
+/// Bytes of the model with its initializers in it.
+std::uint64_t embedded_size(const Model& m) {
+  std::uint64_t bytes = m.proto.ByteSizeLong();
+  for (const Tensor& t : m.initializers)
+    bytes += static_cast<std::uint64_t>(t.size()) *
+             (t.dtype() == DType::string ? 1 : byte_size(t.dtype()));
+  return bytes;
+}
+
+}  // namespace
+
+ExportedModel to_bytes(const ir::Graph& g, const ModelInfo& info, const ExportOptions& options) {
+  Model m = to_model(g, info, options.opset);
+  require(!options.external_data,
+          "external data stands in a file beside the model's; give a path to write to");
+  const std::uint64_t size = embedded_size(m);
+  require(size <= most_bytes,
+          "the model has {} bytes and a protobuf holds at most 2 GiB; give a path to write to, and "
+          "the initializers go into a file beside it",
+          size);
+  embed(m);
+  check_written(m);
+  ExportedModel out{m.proto.SerializeAsString(), std::move(m.report)};
+  out.report.bytes = out.bytes.size();
+  return out;
+}
+
+ExportReport to_file(const ir::Graph& g, const ModelInfo& info, const std::filesystem::path& to,
+                     const ExportOptions& options) {
+  Model m = to_model(g, info, options.opset);
+  const bool external = options.external_data || embedded_size(m) > most_bytes;
+  if (external && !options.external_data)
+    m.report.notes.push_back(
+        "the initializers stand in a file of their own: a protobuf holds at "
+        "most 2 GiB");
+  write_files(m, to, external);
+  return std::move(m.report);
+}
+
+}  // namespace rondel::exporters

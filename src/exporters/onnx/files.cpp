@@ -1,0 +1,131 @@
+#include "exporters/onnx/files.h"
+
+#include "base/error.h"
+#include "exporters/onnx/written_check.h"
+#include "formats/onnx/protos.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include <unistd.h>
+
+namespace rondel::exporters {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Smaller tensors stay in the model.
+constexpr std::size_t least_external = 1024;
+/// Where larger ones begin in the file: whole pages can be mapped.
+constexpr std::uint64_t page = 4096;
+
+/// A new folder beside a file, gone with all that is left in it.
+class Workshop {
+ public:
+  explicit Workshop(const fs::path& beside) {
+    const fs::path parent = beside.has_parent_path() ? beside.parent_path() : fs::path(".");
+    std::string pattern = (parent / ".rondel-XXXXXX").string();
+    require(::mkdtemp(pattern.data()) != nullptr, "cannot write to '{}': {}", beside.string(),
+            std::strerror(errno));
+    folder_ = pattern;
+  }
+  ~Workshop() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  Workshop(const Workshop&) = delete;
+  Workshop& operator=(const Workshop&) = delete;
+  fs::path operator/(const fs::path& name) const { return folder_ / name; }
+
+ private:
+  fs::path folder_;
+};
+
+void write(std::ofstream& file, const char* data, std::size_t bytes, const fs::path& to) {
+  file.write(data, static_cast<std::streamsize>(bytes));
+  require(file.good(), "cannot write to '{}': {}", to.string(), std::strerror(errno));
+}
+
+void refer(pb::TensorProto& t, const std::string& file, std::uint64_t offset, std::size_t bytes) {
+  t.set_data_location(pb::TensorProto::EXTERNAL);
+  const auto entry = [&](const char* key, const std::string& value) {
+    auto* e = t.add_external_data();
+    e->set_key(key);
+    e->set_value(value);
+  };
+  entry("location", file);
+  entry("offset", std::to_string(offset));
+  entry("length", std::to_string(bytes));
+}
+
+/// Writes the larger initializers one after the other, each from a new page on.
+std::uint64_t write_data(Model& m, const fs::path& place, const std::string& name) {
+  std::ofstream file(place, std::ios::binary);
+  std::uint64_t at = 0;
+  for (std::size_t k = 0; k < m.initializers.size(); ++k) {
+    pb::TensorProto& t = *m.proto.mutable_graph()->mutable_initializer(static_cast<int>(k));
+    const Tensor& value = m.initializers[k];
+    const bool text = value.dtype() == DType::string;
+    const std::string bytes = text ? std::string() : onnx::packed_bytes(value);
+    if (bytes.size() < least_external) {
+      const std::string known = t.name();
+      t = onnx::tensor_proto(value);
+      t.set_name(known);
+      continue;
+    }
+    const std::string gap((page - at % page) % page, '\0');
+    write(file, gap.data(), gap.size(), place);
+    at += gap.size();
+    write(file, bytes.data(), bytes.size(), place);
+    refer(t, name, at, bytes.size());
+    at += bytes.size();
+  }
+  file.close();
+  require(!file.fail(), "cannot write to '{}': {}", place.string(), std::strerror(errno));
+  return at;
+}
+
+void write_proto(const pb::ModelProto& proto, const fs::path& place) {
+  std::ofstream file(place, std::ios::binary);
+  const bool written = file.good() && proto.SerializeToOstream(&file);
+  file.close();
+  require(written && !file.fail(), "cannot write to '{}': {}", place.string(),
+          std::strerror(errno));
+}
+
+void move_into_place(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  require(!error, "cannot write '{}': {}", to.string(), error.message());
+}
+
+}  // namespace
+
+void write_files(Model& m, const fs::path& to, bool external) {
+  std::error_code error;
+  require(!to.filename().empty() && !fs::is_directory(to, error),
+          "cannot write to '{}': it is a folder; expected the name of a file", to.string());
+  const Workshop workshop(to);
+  const fs::path model = workshop / to.filename();
+  const fs::path data_name = to.filename().string() + ".data";
+  if (external) {
+    m.report.external_bytes = write_data(m, workshop / data_name, data_name.string());
+    write_proto(m.proto, model);
+    check_written(m, model);
+  } else {
+    embed(m);
+    check_written(m);
+    write_proto(m.proto, model);
+  }
+  m.report.bytes = fs::file_size(model);
+  if (m.report.external_bytes > 0) {
+    fs::path beside = to;
+    beside += ".data";
+    move_into_place(workshop / data_name, beside);
+  }
+  move_into_place(model, to);
+}
+
+}  // namespace rondel::exporters

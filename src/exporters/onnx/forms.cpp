@@ -1,0 +1,315 @@
+#include "exporters/onnx/forms.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "formats/onnx/protos.h"
+#include "formats/onnx/types.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_map>
+
+namespace rondel::exporters {
+namespace {
+
+using ir::Graph;
+using ir::ValueId;
+
+/// How the versions `from` to `to` of an op are written, starting from the newest form. Gives the
+/// reason where this node cannot be.
+struct Form {
+  std::string_view op;
+  int from, to;  ///< of the schema's own version (since_version), both included
+  std::string (*write)(const Graph&, const ir::Node&, Said&);
+};
+
+bool has_input(const Said& s, std::size_t k) {
+  return k < s.inputs.size() && s.inputs[k] != ValueId::none;
+}
+
+/// Input k, a constant list, becomes the attribute `name`; a list left out stays so.
+std::string as_attribute(const Graph& g, Said& s, std::size_t k, const char* name) {
+  if (!has_input(s, k)) return {};
+  const Tensor* value = g.constant(s.inputs[k]);
+  if (value == nullptr)
+    return fmt::format("its {} are an attribute there, and these are not constant", name);
+  const ir::Ints list = ir::integers_of(*value);
+  s.inputs.resize(k);
+  if (!list.empty()) s.attributes.set(name, list);
+  return {};
+}
+
+std::string axes_attribute(const Graph& g, const ir::Node&, Said& s) {
+  return as_attribute(g, s, 1, "axes");
+}
+
+std::string reduce(const Graph& g, const ir::Node& n, Said& s) {
+  const bool noop = s.attributes.flag("noop_with_empty_axes");
+  std::string why = axes_attribute(g, n, s);
+  if (why.empty() && noop && !s.attributes.has("axes"))
+    return "no axes mean all of them there, not none";
+  s.attributes.erase("noop_with_empty_axes");
+  return why;
+}
+
+/// Parts of equal lengths were the outputs' number, and had to be equal.
+std::string split_equally(const Graph& g, const ir::Node& n, Said& s) {
+  s.attributes.erase("num_outputs");
+  if (has_input(s, 1)) return {};
+  const ir::Type& x = g.value(n.inputs[0]).type;
+  if (!x.has_rank()) return "whether its parts are equal is not known";
+  const std::int64_t axis = n.attributes.i("axis", 0);
+  const ir::Extent& e = x.extent(axis < 0 ? axis + x.rank() : axis);
+  if (!e.known() || e.value % static_cast<std::int64_t>(n.outputs.size()) != 0)
+    return "its parts may differ in length, which begins in version 18";
+  return {};
+}
+
+std::string split_attribute(const Graph& g, const ir::Node& n, Said& s) {
+  const std::string why = split_equally(g, n, s);
+  return why.empty() ? as_attribute(g, s, 1, "split") : why;
+}
+
+std::string without_axes(const Graph&, const ir::Node&, Said& s) {
+  return has_input(s, 3) ? "its axes begin in version 18" : "";
+}
+
+/// 0 kept the extent of x; where no extent is 0 there is no difference.
+std::string without_allowzero(const Graph& g, const ir::Node& n, Said& s) {
+  if (!n.attributes.flag("allowzero")) return {};
+  const Tensor* shape = g.constant(n.inputs[1]);
+  if (shape == nullptr || std::ranges::count(ir::integers_of(*shape), 0) > 0)
+    return "allowzero begins in version 14";
+  s.attributes.erase("allowzero");
+  return {};
+}
+
+/// The input was seen as a matrix, whose rows ended before `axis`: the same for the last axis.
+std::string last_axis(const Graph& g, const ir::Node& n, Said& s) {
+  const ir::Type& x = g.value(n.inputs[0]).type;
+  if (!x.has_rank()) return "its axis counts from the front there, and the rank is not known";
+  const std::int64_t axis = n.attributes.i("axis", -1);
+  if (axis != -1 && axis != x.rank() - 1) return "it goes over all axes from `axis` on there";
+  s.attributes.set("axis", x.rank() - 1);
+  return {};
+}
+
+std::string without_inputs(const Graph&, const ir::Node&, Said& s) {
+  return s.inputs.size() > 1 ? "its ratio and mode are not inputs there" : "";
+}
+
+std::string scale_of_groups(const Graph&, const ir::Node&, Said&) {
+  return "its scale and bias are those of groups there, not of channels";
+}
+
+constexpr int newest_reduce = 17;
+constexpr Form forms[] = {
+    {"ReduceSum", 1, 12, reduce},
+    {"ReduceMean", 1, newest_reduce, reduce},
+    {"ReduceMax", 1, newest_reduce, reduce},
+    {"ReduceMin", 1, newest_reduce, reduce},
+    {"ReduceProd", 1, newest_reduce, reduce},
+    {"ReduceL1", 1, newest_reduce, reduce},
+    {"ReduceL2", 1, newest_reduce, reduce},
+    {"ReduceLogSum", 1, newest_reduce, reduce},
+    {"ReduceLogSumExp", 1, newest_reduce, reduce},
+    {"ReduceSumSquare", 1, newest_reduce, reduce},
+    {"Squeeze", 1, 12, axes_attribute},
+    {"Unsqueeze", 1, 12, axes_attribute},
+    {"Split", 1, 12, split_attribute},
+    {"Split", 13, 17, split_equally},
+    {"Pad", 11, 17, without_axes},
+    {"Reshape", 5, 13, without_allowzero},
+    {"Softmax", 1, 12, last_axis},
+    {"LogSoftmax", 1, 12, last_axis},
+    {"Hardmax", 1, 12, last_axis},
+    {"Dropout", 1, 11, without_inputs},
+    {"GroupNormalization", 18, 20, scale_of_groups},
+};
+
+const Form* find_form(std::string_view op, int version) {
+  for (const Form& f : forms)
+    if (f.op == op && f.from <= version && version <= f.to) return &f;
+  return nullptr;
+}
+
+std::string folded(std::string_view name) {
+  std::string out;
+  for (const char c : name)
+    if (c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+/// The attribute as the schema's kind has it.
+pb::AttributeProto attribute_as(const std::string& name, const ir::Attribute& value,
+                                pb::AttributeProto::AttributeType kind) {
+  if (const auto* i = std::get_if<std::int64_t>(&value); i && kind == pb::AttributeProto::FLOAT)
+    return onnx::attribute_proto(name, static_cast<double>(*i));
+  return onnx::attribute_proto(name, value);
+}
+
+bool equal(const pb::AttributeProto& a, const pb::AttributeProto& b) {
+  return a.SerializeAsString() == b.SerializeAsString();
+}
+
+/// A type that says nothing: the attribute is left out.
+bool is_unset(const ir::Attribute& value) {
+  const auto* type = std::get_if<ir::Type>(&value);
+  return type != nullptr && type->kind() == ir::Type::Kind::none;
+}
+
+/// Leaves the attributes that this version has and would not assume by itself.
+std::string fit_attributes(const ir::Node& n, Said& s) {
+  const pb::OpSchema* now = onnx::find_schema(s.op, onnx::newest_version(s.domain), s.domain);
+  ir::Attributes kept;
+  for (const auto& [name, value] : s.attributes) {
+    if (is_unset(value)) continue;
+    const ir::Attribute* ours = n.op->attributes.find(name);
+    const bool usual = ours != nullptr && ir::to_text(*ours) == ir::to_text(value);
+    const auto known = s.schema->attributes().find(name);
+    if (known == s.schema->attributes().end()) {
+      const auto later = now->attributes().find(name);
+      const bool assumed = later != now->attributes().end() &&
+                           later->second.default_value.has_name() &&
+                           equal(attribute_as(name, value, later->second.type),
+                                 later->second.default_value);
+      if (!usual && !assumed)
+        return fmt::format("attribute '{}' = {} is not in version {}", name, ir::to_text(value),
+                           s.schema->since_version());
+      continue;
+    }
+    const auto& a = known->second;
+    const bool has_default = a.default_value.has_name();
+    if (has_default ? equal(attribute_as(name, value, a.type), a.default_value)
+                    : usual && !a.required)
+      continue;
+    kept.set(name, value);
+  }
+  s.attributes = std::move(kept);
+  for (const auto& [name, a] : s.schema->attributes())
+    invariant(!a.required || a.type == pb::AttributeProto::GRAPH || s.attributes.has(name),
+              "{} would be written without '{}'", s.op, name);
+  return {};
+}
+
+std::string type_fault(const ir::Type& t, const pb::OpSchema::FormalParameter& formal,
+                       const Said& s) {
+  const std::string text = onnx::schema_text(t);
+  const auto& types = formal.GetTypes();
+  if (std::ranges::any_of(types, [&](const std::string* k) { return *k == text; })) return {};
+  return fmt::format("{} does not take {} as '{}' in version {}", s.op, text, formal.GetName(),
+                     s.schema->since_version());
+}
+
+/// Whether the schema takes these inputs and gives these outputs.
+std::string fit_signature(const Graph& g, std::span<const ValueId> outputs, Said& s) {
+  const auto given = static_cast<int>(s.inputs.size()), named = static_cast<int>(outputs.size());
+  if (given < s.schema->min_input() || given > s.schema->max_input())
+    return fmt::format("{} takes {} to {} inputs in version {}, not {}", s.op,
+                       s.schema->min_input(), s.schema->max_input(), s.schema->since_version(),
+                       given);
+  if (named > s.schema->max_output())
+    return fmt::format("{} has {} outputs in version {}, not {}", s.op, s.schema->max_output(),
+                       s.schema->since_version(), named);
+  const auto formal = [](const auto& list, std::size_t k) -> const auto& {
+    return list[std::min(k, list.size() - 1)];
+  };
+  for (std::size_t k = 0; k < s.inputs.size(); ++k) {
+    const auto& f = formal(s.schema->inputs(), k);
+    if (s.inputs[k] == ValueId::none) {
+      if (f.GetOption() == pb::OpSchema::Single) return fmt::format("'{}' is needed", f.GetName());
+      continue;
+    }
+    if (auto why = type_fault(g.value(s.inputs[k]).type, f, s); !why.empty()) return why;
+  }
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    if (outputs[j] == ValueId::none) continue;
+    auto why = type_fault(g.value(outputs[j]).type, formal(s.schema->outputs(), j), s);
+    if (!why.empty()) return why;
+  }
+  return {};
+}
+
+/// Finds the schema; false, with the reason said, where this opset has none.
+bool find(Said& s, int opset) {
+  const int newest = onnx::newest_version(s.domain);
+  const int version = s.domain.empty() ? opset : newest;
+  s.schema = onnx::find_schema(s.op, version, s.domain);
+  if (s.schema != nullptr && !s.schema->Deprecated()) return true;
+  int first = version;
+  while (first < newest && onnx::find_schema(s.op, first, s.domain) == nullptr) ++first;
+  s.why_not = fmt::format("{} begins in opset {}", s.op, first);
+  return false;
+}
+
+}  // namespace
+
+std::optional<OnnxName> onnx_name(std::string_view our_op) {
+  static const auto* const table = [] {
+    auto* t = new std::unordered_map<std::string, OnnxName>();
+    for (const pb::OpSchema& s : pb::OpSchemaRegistry::get_all_schemas()) {
+      if (s.Deprecated()) continue;
+      OnnxName& name = (*t)[folded(s.Name())];
+      if (name.op.empty() || s.domain().empty()) name = {s.domain(), s.Name()};
+    }
+    return t;
+  }();
+  const auto it = table->find(folded(our_op));
+  if (it == table->end()) return std::nullopt;
+  return it->second;
+}
+
+Said say(const Graph& g, const ir::Node& n, int opset) {
+  Said s;
+  const auto name = onnx_name(n.op->name);
+  if (!name) {
+    s.op = n.op->name;
+    s.why_not = fmt::format("ONNX has no op for {}", n.op->name);
+    return s;
+  }
+  s.op = name->op;
+  s.domain = name->domain;
+  s.inputs = n.inputs;
+  s.attributes = n.attributes;
+  if (!find(s, opset)) return s;
+  if (const Form* form = s.domain.empty() ? find_form(s.op, s.schema->since_version()) : nullptr)
+    s.why_not = form->write(g, n, s);
+  while (!s.inputs.empty() && s.inputs.back() == ValueId::none) s.inputs.pop_back();
+  if (s.why_not.empty()) s.why_not = fit_attributes(n, s);
+  if (s.why_not.empty()) s.why_not = fit_signature(g, n.outputs, s);
+  return s;
+}
+
+Said say_loop(const Graph& g, const ir::Node& n, bool scan, int opset) {
+  const ir::LoopParts p(n);
+  Said s;
+  s.op = scan ? "Scan" : "Loop";
+  s.inputs = n.inputs;
+  if (!scan) {
+    if (!p.has_trips) s.inputs.insert(s.inputs.begin(), ValueId::none);
+    if (!p.has_go) s.inputs.insert(s.inputs.begin() + 1, ValueId::none);
+  }
+  const auto list = [&](const char* name, const ir::Ints& values) {
+    if (std::ranges::count(values, 0) != std::ssize(values)) s.attributes.set(name, values);
+  };
+  if (scan) {
+    s.attributes.set("num_scan_inputs", static_cast<std::int64_t>(p.scans));
+    list("scan_input_axes", p.axis_in);
+    list("scan_input_directions", p.reverse_in);
+    list("scan_output_axes", p.axis_out);
+    list("scan_output_directions", p.reverse_out);
+  }
+  if (!find(s, opset)) return s;
+  s.why_not = fit_signature(g, std::span(n.outputs).first(n.outputs.size() - 1), s);
+  return s;
+}
+
+bool can_copy(const ir::Type& t, int opset) {
+  Said s;
+  s.op = "Identity";
+  return find(s, opset) && type_fault(t, s.schema->inputs()[0], s).empty();
+}
+
+bool has_form(std::string_view op, int version) { return find_form(op, version) != nullptr; }
+
+}  // namespace rondel::exporters

@@ -1,0 +1,406 @@
+#include "exporters/onnx/model.h"
+
+#include "base/error.h"
+#include "exporters/onnx/forms.h"
+#include "exporters/onnx/loops.h"
+#include "exporters/onnx/names.h"
+#include "exporters/onnx/rewrites.h"
+#include "formats/onnx/protos.h"
+#include "formats/onnx/types.h"
+#include "ir/infer.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace rondel::exporters {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+
+/// The least IR version that has an opset, and that has a dtype.
+struct Since {
+  int first, ir;
+};
+constexpr Since ir_of_opset[] = {{27, 13}, {25, 13}, {24, 12}, {23, 11}, {21, 10},
+                                 {19, 9},  {15, 8},  {12, 7},  {11, 6}};
+
+int ir_version(int opset) {
+  for (const Since& s : ir_of_opset)
+    if (opset >= s.first) return s.ir;
+  return ir_of_opset[std::size(ir_of_opset) - 1].ir;
+}
+
+int ir_version(DType t) {
+  switch (t) {
+    case DType::i2:
+    case DType::u2: return 13;
+    case DType::f8e8m0: return 12;
+    case DType::f4e2m1: return 11;
+    case DType::i4:
+    case DType::u4: return 10;
+    case DType::f8e4m3fn:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz: return 9;
+    default: return 3;
+  }
+}
+
+bool is_loop(const ir::Node& n) { return n.op->name == "loop"; }
+bool is_constant(const ir::Node& n) { return n.op->name == "constant"; }
+
+/// The values that anybody needs for the results of the root.
+class Live {
+ public:
+  explicit Live(const Graph& g) : g_(g), values_(g.value_count(), false) {
+    for (const ValueId v : g.root().results) add(v);
+  }
+  bool operator()(ValueId v) const { return v != ValueId::none && values_[ir::index(v)]; }
+  bool operator()(const ir::Node& n) const {
+    return std::ranges::any_of(n.outputs, [&](ValueId v) { return (*this)(v); });
+  }
+
+ private:
+  void add(ValueId v) {
+    if (v == ValueId::none || values_[ir::index(v)]) return;
+    std::vector<ValueId> open{v};
+    const auto reach = [&](ValueId w) {
+      if (w == ValueId::none || values_[ir::index(w)]) return;
+      values_[ir::index(w)] = true;
+      open.push_back(w);
+    };
+    values_[ir::index(v)] = true;
+    while (!open.empty()) {
+      const ValueId w = open.back();
+      open.pop_back();
+      if (g_.value(w).producer == NodeId::none) continue;
+      const ir::Node& n = g_.node(g_.value(w).producer);
+      for (const ValueId input : n.inputs) reach(input);
+      for (const RegionId r : n.regions)
+        for (const ValueId result : g_.region(r).results) reach(result);
+    }
+  }
+
+  const Graph& g_;
+  std::vector<bool> values_;
+};
+
+/// Nodes without results end a run where something does not hold, which no op of ONNX does.
+std::vector<std::string> notes_on_assertions(const Graph& g) {
+  std::vector<std::string> notes;
+  for (std::size_t r = 0; r < g.region_count(); ++r)
+    for (const NodeId n : g.region(static_cast<RegionId>(r)).nodes)
+      if (g.node(n).outputs.empty())
+        notes.push_back(fmt::format("{} is left out: ONNX has no op for {}", ir::where(g, n),
+                                    g.node(n).op->name));
+  return notes;
+}
+
+/// Takes out what nobody reads; nodes without results as well, which ONNX does not have.
+void drop_unread(Graph& g) {
+  const Live live(g);
+  for (std::size_t r = 0; r < g.region_count(); ++r)
+    std::erase_if(g.region(static_cast<RegionId>(r)).nodes,
+                  [&](NodeId n) { return !live(g.node(n)); });
+}
+
+/// Writes a graph in which every node is one of ONNX.
+class Writer {
+ public:
+  Writer(const Graph& g, const Scans& scans, int opset)
+      : g_(g), scans_(scans), opset_(opset), live_(g) {
+    named_.resize(g_.value_count());
+  }
+
+  Model write(const ModelInfo& info) {
+    header(info);
+    pb::GraphProto& out = *model_.proto.mutable_graph();
+    out.set_name(g_.name);
+    out.set_doc_string(info.graph_description);
+    name_ports();
+    inputs(out);
+    nodes(RegionId::root, out);
+    outputs(out);
+    int ir = ir_version(opset_);
+    for (const Tensor& t : model_.initializers) ir = std::max(ir, ir_version(t.dtype()));
+    model_.proto.set_ir_version(ir);
+    model_.report.opset = opset_;
+    model_.report.ir_version = ir;
+    return std::move(model_);
+  }
+
+ private:
+  void header(const ModelInfo& info) {
+    pb::ModelProto& m = model_.proto;
+    m.set_producer_name("rondel");
+    m.set_producer_version(RONDEL_VERSION);
+    m.set_domain(info.domain);
+    m.set_doc_string(info.description);
+    m.set_model_version(info.version);
+    for (const auto& [key, value] : info.custom_metadata) {
+      auto* entry = m.add_metadata_props();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
+    import_opset("", opset_);
+  }
+
+  void import_opset(const std::string& domain, int version) {
+    auto* opset = model_.proto.add_opset_import();
+    opset->set_domain(domain);
+    opset->set_version(version);
+    imported_.insert(domain);
+  }
+
+  /// What the model's user knows has its name before anything else takes it.
+  void name_ports() {
+    const ir::Region& root = g_.root();
+    for (const std::string& name : g_.input_names) names_.reserve(name);
+    for (const std::string& name : g_.output_names) names_.reserve(name);
+    for (std::size_t i = 0; i < root.params.size(); ++i)
+      named_[ir::index(root.params[i])] = g_.input_names[i];
+    for (std::size_t j = 0; j < root.results.size(); ++j) {
+      const ValueId v = root.results[j];
+      if (made_by_node(v, RegionId::root) && named_[ir::index(v)].empty())
+        named_[ir::index(v)] = g_.output_names[j];
+    }
+  }
+
+  bool made_by_node(ValueId v, RegionId r) const {
+    const ir::ValueInfo& value = g_.value(v);
+    return value.region == r && value.producer != NodeId::none &&
+           !is_constant(g_.node(value.producer));
+  }
+
+  const std::string& name(ValueId v) {
+    std::string& given = named_[ir::index(v)];
+    if (!given.empty()) return given;
+    const ir::ValueInfo& value = g_.value(v);
+    std::string wanted = value.name;
+    if (wanted.empty())
+      wanted = value.producer == NodeId::none ? "x" : std::string(g_.node(value.producer).op->name);
+    return given = names_.unique(wanted);
+  }
+
+  void declare(pb::ValueInfoProto& out, const std::string& name_, const ir::Type& type) {
+    out.set_name(name_);
+    *out.mutable_type() = onnx::type_proto(type);
+  }
+
+  void inputs(pb::GraphProto& out) {
+    for (const ValueId v : g_.root().params) {
+      declare(*out.add_input(), name(v), g_.value(v).type);
+      if (const auto given = g_.defaults.find(v); given != g_.defaults.end())
+        initializer(name(v), given->second);
+    }
+  }
+
+  void initializer(const std::string& name_, const Tensor& t) {
+    pb::TensorProto* out = model_.proto.mutable_graph()->add_initializer();
+    *out = onnx::tensor_header(t);
+    out->set_name(name_);
+    model_.initializers.push_back(t);
+  }
+
+  void outputs(pb::GraphProto& out) {
+    for (std::size_t j = 0; j < g_.root().results.size(); ++j) {
+      const ValueId v = g_.root().results[j];
+      const std::string& wanted = g_.output_names[j];
+      if (name(v) != wanted) copy(out, v, wanted);
+      const ir::Type& actual = g_.value(v).type;
+      const bool said = j < g_.declared_outputs.size() &&
+                        g_.declared_outputs[j].kind() == actual.kind();
+      declare(*out.add_output(), wanted, said ? g_.declared_outputs[j] : actual);
+    }
+  }
+
+  void copy(pb::GraphProto& out, ValueId from, const std::string& to) {
+    const ir::Type& type = g_.value(from).type;
+    require(can_copy(type, opset_), "'{}': opset {} cannot say it: its Identity does not take {}",
+            to, opset_, ir::to_text(type));
+    pb::NodeProto& n = *out.add_node();
+    n.set_op_type("Identity");
+    n.add_input(name(from));
+    n.add_output(to);
+    ++model_.report.op_counts["Identity"];
+  }
+
+  void nodes(RegionId r, pb::GraphProto& out) {
+    for (const NodeId n : g_.region(r).nodes) {
+      const ir::Node& node = g_.node(n);
+      if (!live_(node)) continue;
+      // All constants are the model's: bodies read them as what they capture.
+      if (is_constant(node)) initializer(name(node.outputs[0]), node.attributes.tensor("value"));
+      else write_node(n, out);
+    }
+  }
+
+  void write_node(NodeId id, pb::GraphProto& out) {
+    const ir::Node& n = g_.node(id);
+    const bool loop = is_loop(n), scan = scans_.contains(static_cast<std::int32_t>(id));
+    const Said said = loop ? say_loop(g_, n, scan, opset_) : say(g_, n, opset_);
+    if (!said.why_not.empty()) refuse(g_, id, said.why_not, opset_);
+    if (!imported_.contains(said.domain))
+      import_opset(said.domain, onnx::newest_version(said.domain));
+    pb::NodeProto& node = *out.add_node();
+    node.set_op_type(said.op);
+    node.set_domain(said.domain);
+    if (const std::string wanted = name_in_file(n); !wanted.empty())
+      node.set_name(node_names_.unique(wanted));
+    for (const ValueId v : said.inputs) node.add_input(v == ValueId::none ? "" : name(v));
+    for (const auto& [key, value] : said.attributes)
+      *node.add_attribute() = attribute(key, value, said);
+    if (loop) body(n, scan, node);
+    else branches(n, node);
+    name_outputs(n, loop, node);
+    ++model_.report.op_counts[said.domain.empty() ? said.op : said.domain + "." + said.op];
+  }
+
+  static pb::AttributeProto attribute(const std::string& key, const ir::Attribute& value,
+                                      const Said& said) {
+    const auto* whole = std::get_if<std::int64_t>(&value);
+    const bool as_float = whole != nullptr &&
+                          said.schema->attributes().at(key).type == pb::AttributeProto::FLOAT;
+    return onnx::attribute_proto(key,
+                                 as_float ? ir::Attribute(static_cast<double>(*whole)) : value);
+  }
+
+  /// The outputs of loops and branches all have names: there are as many as their bodies give, and
+  /// some runtimes trip over those without.
+  void name_outputs(const ir::Node& n, bool loop, pb::NodeProto& node) {
+    std::vector<ValueId> outputs = n.outputs;
+    if (loop) outputs.pop_back();
+    const bool all = !n.regions.empty();
+    while (!all && !outputs.empty() && !live_(outputs.back())) outputs.pop_back();
+    for (const ValueId v : outputs)
+      node.add_output(live_(v) ? name(v) : all ? names_.unique("unused") : "");
+  }
+
+  void body(const ir::Node& n, bool scan, pb::NodeProto& node) {
+    const ir::Region& r = g_.region(n.regions[0]);
+    pb::GraphProto& out = graph_attribute(node, "body", n);
+    for (std::size_t k = scan ? 2 : 0; k < r.params.size(); ++k)
+      declare(*out.add_input(), name(r.params[k]), g_.value(r.params[k]).type);
+    nodes(n.regions[0], out);
+    results(n.regions[0], scan ? 1 : 0, out);
+  }
+
+  void branches(const ir::Node& n, pb::NodeProto& node) {
+    static constexpr const char* names[] = {"then_branch", "else_branch"};
+    for (std::size_t b = 0; b < n.regions.size(); ++b) {
+      pb::GraphProto& out = graph_attribute(node, names[b], n);
+      nodes(n.regions[b], out);
+      results(n.regions[b], 0, out);
+    }
+  }
+
+  pb::GraphProto& graph_attribute(pb::NodeProto& node, const char* key, const ir::Node& n) {
+    pb::AttributeProto& a = *node.add_attribute();
+    a.set_name(key);
+    a.set_type(pb::AttributeProto::GRAPH);
+    const std::string owner = name_in_file(n);
+    a.mutable_g()->set_name(graph_names_.unique(owner.empty() ? key : owner + "/" + key));
+    return *a.mutable_g();
+  }
+
+  /// What a body gives back is made in it, under names of its own, each once.
+  void results(RegionId r, std::size_t first, pb::GraphProto& out) {
+    std::unordered_set<std::int32_t> given;
+    const auto& all = g_.region(r).results;
+    for (std::size_t k = first; k < all.size(); ++k) {
+      const bool own = made_by_node(all[k], r) &&
+                       given.insert(static_cast<std::int32_t>(all[k])).second;
+      std::string said = name(all[k]);
+      if (!own) {
+        said = names_.unique(said);
+        copy(out, all[k], said);
+      }
+      declare(*out.add_output(), said, g_.value(all[k]).type);
+    }
+  }
+
+  const Graph& g_;
+  const Scans& scans_;
+  int opset_;
+  Live live_;
+  Model model_;
+  Names names_, node_names_, graph_names_;
+  std::vector<std::string> named_;  ///< by ValueId
+  std::unordered_set<std::string> imported_;
+};
+
+/// Why each loop is no Scan, before the loops are changed; in the order they are found.
+void report_loops(const Graph& g, RegionId r, std::vector<ExportReport::Loop>& out) {
+  for (const NodeId n : g.region(r).nodes) {
+    const ir::Node& node = g.node(n);
+    if (is_loop(node)) {
+      const std::string reason = why_no_scan(g, node), known = name_in_file(node);
+      out.push_back({known.empty() ? "loop" : known, reason.empty() ? "Scan" : "Loop", reason});
+    }
+    for (const RegionId inner : node.regions) report_loops(g, inner, out);
+  }
+}
+
+/// The least opset from the usual one on that has every op as it is, as far as any has.
+int opset_for(const Graph& g, RegionId r, int opset) {
+  for (const NodeId n : g.region(r).nodes) {
+    const ir::Node& node = g.node(n);
+    if (!is_loop(node) && !is_constant(node)) opset = least_opset(g, node, opset).value_or(opset);
+    for (const RegionId inner : node.regions) opset = opset_for(g, inner, opset);
+  }
+  return opset;
+}
+
+/// The model in the least opset from `opset` on that can say the graph.
+Model written(const Graph& g, const Scans& scans, const ModelInfo& info, int opset, bool fixed) {
+  for (;; ++opset) {
+    try {
+      Graph said = g;
+      make_sayable(said, scans, opset);
+      return Writer(said, scans, opset).write(info);
+    } catch (const Error& e) {
+      if (fixed || opset == newest_opset() || e.blame() == Blame::internal) throw;
+    }
+  }
+}
+
+}  // namespace
+
+int newest_opset() { return onnx::newest_version(""); }
+
+Model to_model(ir::Graph g, const ModelInfo& info, std::optional<int> wanted) {
+  require(!wanted || (*wanted >= oldest_opset && *wanted <= newest_opset()),
+          "there is no way to opset {}; those that can be written are {} to {}", wanted.value_or(0),
+          oldest_opset, newest_opset());
+  const std::vector<std::string> notes = notes_on_assertions(g);
+  drop_unread(g);
+  std::vector<ExportReport::Loop> loops;
+  report_loops(g, RegionId::root, loops);
+  const Scans scans = make_scans(g);
+  drop_unread(g);
+  const int least = wanted ? *wanted : opset_for(g, RegionId::root, usual_opset);
+  Model model = written(g, scans, info, least, wanted.has_value());
+  model.report.loops = std::move(loops);
+  model.report.notes = notes;
+  const int opset = model.report.opset;
+  if (!wanted && opset > usual_opset)
+    model.report.notes.push_back(fmt::format(
+        "opset {} rather than the usual {}, which has not all ops and types of the model", opset,
+        usual_opset));
+  return model;
+}
+
+void embed(Model& m) {
+  for (std::size_t k = 0; k < m.initializers.size(); ++k) {
+    pb::TensorProto& t = *m.proto.mutable_graph()->mutable_initializer(static_cast<int>(k));
+    const std::string name = t.name();
+    t = onnx::tensor_proto(m.initializers[k]);
+    t.set_name(name);
+  }
+}
+
+}  // namespace rondel::exporters

@@ -1,0 +1,78 @@
+#include "exporters/onnx/written_check.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+#include <fstream>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <onnx/checker.h>
+#pragma GCC diagnostic pop
+
+namespace rondel::exporters {
+namespace {
+
+bool unranked(const pb::ValueInfoProto& port) {
+  return port.type().has_tensor_type() && !port.type().tensor_type().has_shape();
+}
+
+bool any_unranked(const pb::GraphProto& g) {
+  return std::ranges::any_of(g.input(), unranked) || std::ranges::any_of(g.output(), unranked);
+}
+
+/// Gives ports of unknown rank a shape for the checker's sake.
+void give_shapes(google::protobuf::RepeatedPtrField<pb::ValueInfoProto>& ports) {
+  for (pb::ValueInfoProto& port : ports)
+    if (unranked(port)) port.mutable_type()->mutable_tensor_type()->mutable_shape();
+}
+
+/// The model with a rank for every port, and a note that some have none.
+pb::ModelProto shaped(Model& m) {
+  m.report.notes.emplace_back(
+      "an input or output has no known rank; ONNX wants every port of a model to have one");
+  pb::ModelProto copy = m.proto;
+  give_shapes(*copy.mutable_graph()->mutable_input());
+  give_shapes(*copy.mutable_graph()->mutable_output());
+  return copy;
+}
+
+/// What the checker says against a model (a proto, or the path of one); "" when it says nothing.
+template <class M> std::string complaint(const M& model, bool infers) {
+  try {
+    ::onnx::checker::check_model(model, infers);
+    return {};
+  } catch (const std::exception& e) { return e.what(); }
+}
+
+template <class M> void accepted(const M& model) {
+  const std::string said = complaint(model, false);
+  invariant(said.empty(), "onnx's checker does not accept what was written: {}", said);
+}
+
+/// The same, and a note where onnx's shape inference disagrees: it knows less than the ops do (an
+/// output of MaxPool with ceil_mode, a branch that is never taken), and may have disagreed before.
+template <class M> void accepted_and_inferred(const M& model, Model& m) {
+  accepted(model);
+  if (const std::string said = complaint(model, true); !said.empty())
+    m.report.notes.push_back("onnx's shape inference does not follow the model: " + said);
+}
+
+}  // namespace
+
+void check_written(Model& m) {
+  if (any_unranked(m.proto.graph())) accepted(shaped(m));
+  else accepted_and_inferred(m.proto, m);
+}
+
+void check_written(Model& m, const std::filesystem::path& file) {
+  if (!any_unranked(m.proto.graph())) return accepted_and_inferred(file.string(), m);
+  const std::string copy = file.string() + ".shaped";
+  std::ofstream out(copy, std::ios::binary);
+  invariant(shaped(m).SerializeToOstream(&out), "the copy for the checker cannot be written");
+  out.close();
+  accepted(copy);
+}
+
+}  // namespace rondel::exporters

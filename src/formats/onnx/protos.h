@@ -1,0 +1,26 @@
+#pragma once
+#include "formats/onnx/proto.h"
+#include "ir/attributes.h"
+
+#include <string>
+
+/// Tensors and attributes as ONNX writes them. The way in goes through the front end's gate.
+namespace rondel::onnx {
+
+/// Element type and extents, no elements.
+pb::TensorProto tensor_header(const Tensor&);
+/// The elements as `raw_data` has them: row-major, little-endian, 4- and 2-bit values packed. Not
+/// for strings.
+std::string packed_bytes(const Tensor&);
+/// Header and elements.
+pb::TensorProto tensor_proto(const Tensor&);
+
+/// The kind the proto says, or, where an old file does not say one, the kind of what is in it.
+pb::AttributeProto::AttributeType kind_of(const pb::AttributeProto&);
+
+/// Whether the integer attribute `name` of an op holds one of ONNX's element types.
+bool holds_dtype(std::string_view name);
+
+pb::AttributeProto attribute_proto(const std::string& name, const ir::Attribute&);
+
+}  // namespace rondel::onnx

@@ -1,0 +1,300 @@
+// Each form of the loop, and the nodes of ONNX that say it.
+#include "exporters/written.h"
+
+#include <gmock/gmock.h>
+
+namespace rondel::exporters {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ExportLoop, AScanIsAScan) {
+  EXPECT_EQ(written(R"(graph "g" (%s: f32[2], %x: f32[T, 2]) {
+    %y, %t, _ = loop states=(%s) scans=(%x) fixed=[1] {
+      body(%i: i64[], %go: bool[], %a: f32[2], %e: f32[2]) {
+        %b = add(%a, %e)
+        yield go=%go states=(%b) items=(%b)
+      }
+    }
+    yield %y, %t
+  })"),
+            R"(y, t = Scan<num_scan_inputs: int = 1>(s, x)
+  body(a, e) -> (b, b_1)
+    b = Add(a, e)
+    b_1 = Identity(b)
+)");
+}
+
+TEST(ExportLoop, AScanKeepsAxesAndDirections) {
+  EXPECT_EQ(
+      written(R"(graph "g" (%s: f32[2], %x: f32[2, T]) {
+    %y, %t, _ = loop states=(%s) scans=(%x) fixed=[1] axis_in=[1] reverse_in=[1] axis_out=[-1] reverse_out=[1] {
+      body(%i: i64[], %go: bool[], %a: f32[2], %e: f32[2]) {
+        %b = add(%a, %e)
+        yield go=%go states=(%b) items=(%b)
+      }
+    }
+    yield %y, %t
+  })"),
+      R"(y, t = Scan<num_scan_inputs: int = 1, scan_input_axes: ints = [1], scan_input_directions: ints = [1], scan_output_axes: ints = [-1], scan_output_directions: ints = [1]>(s, x)
+  body(a, e) -> (b, b_1)
+    b = Add(a, e)
+    b_1 = Identity(b)
+)");
+}
+
+TEST(ExportLoop, NOfAScanIsItsExtent) {
+  EXPECT_EQ(written(R"(graph "g" (%s: f32[2], %x: f32[T, 2]) {
+    %y, %n = loop states=(%s) scans=(%x) fixed=[1] {
+      body(%i: i64[], %go: bool[], %a: f32[2], %e: f32[2]) {
+        %b = add(%a, %e)
+        yield go=%go states=(%b)
+      }
+    }
+    yield %y, %n
+  })"),
+            R"(shape = Shape(x)
+n = Gather(shape, {0})
+y = Scan<num_scan_inputs: int = 1>(s, x)
+  body(a, e) -> (b)
+    b = Add(a, e)
+)");
+}
+
+TEST(ExportLoop, ACountOfTheScansExtentIsNoCount) {
+  EXPECT_EQ(written(R"(graph "g" (%s: f32[2], %x: f32[5, 2]) {
+    %five = constant value=i64[] {5}
+    %y, _ = loop trips=%five states=(%s) scans=(%x) fixed=[1] {
+      body(%i: i64[], %go: bool[], %a: f32[2], %e: f32[2]) {
+        %b = add(%a, %e)
+        yield go=%go states=(%b)
+      }
+    }
+    yield %y
+  })"),
+            R"(y = Scan<num_scan_inputs: int = 1>(s, x)
+  body(a, e) -> (b)
+    b = Add(a, e)
+)");
+}
+
+TEST(ExportLoop, ATripCountMakesALoopThatGathers) {
+  EXPECT_EQ(written(R"(graph "g" (%m: i64[], %s: f32[2], %x: f32[2, T]) {
+    %y, _ = loop trips=%m states=(%s) scans=(%x) axis_in=[1] {
+      body(%i: i64[], %go: bool[], %a: f32[2], %e: f32[2]) {
+        %b = add(%a, %e)
+        yield go=%go states=(%b)
+      }
+    }
+    yield %y
+  })"),
+            R"(y = Loop(m, _, s)
+  body(i, go, a) -> (constant_1, b)
+    e = Gather<axis: int = 1>(x, i)
+    b = Add(a, e)
+    constant_1 = Identity({1})
+)");
+}
+
+TEST(ExportLoop, AReversedScanIsReversedOutside) {
+  EXPECT_EQ(written(R"(graph "g" (%m: i64[], %x: f32[T, 2]) {
+    %t, _ = loop trips=%m scans=(%x) reverse_in=[1] {
+      body(%i: i64[], %go: bool[], %e: f32[2]) {
+        %b = neg(%e)
+        yield go=%go items=(%b)
+      }
+    }
+    yield %t
+  })"),
+            R"(slice = Slice(x, {-1}, {-9223372036854775808}, {0}, {-1})
+t = Loop(m, _)
+  body(i, go) -> (constant_3_1, b)
+    e = Gather(slice, i)
+    b = Neg(e)
+    constant_3_1 = Identity({1})
+)");
+}
+
+TEST(ExportLoop, ScansThatMayDifferGiveTheLeastExtent) {
+  EXPECT_EQ(written(R"(graph "g" (%x: f32[T, 2], %z: f32[2, U]) {
+    %t, _ = loop scans=(%x, %z) axis_in=[0, 1] {
+      body(%i: i64[], %go: bool[], %e: f32[2], %f: f32[2]) {
+        %b = add(%e, %f)
+        yield go=%go items=(%b)
+      }
+    }
+    yield %t
+  })"),
+            R"(shape = Shape(x)
+gather = Gather(shape, {0})
+shape_1 = Shape(z)
+gather_1 = Gather(shape_1, {1})
+min = Min(gather, gather_1)
+t = Loop(min, _)
+  body(i, go) -> (constant_2_1, b)
+    e = Gather(x, i)
+    f = Gather<axis: int = 1>(z, i)
+    b = Add(e, f)
+    constant_2_1 = Identity({1})
+)");
+}
+
+TEST(ExportLoop, StacksAreMovedAndReversedAfter) {
+  EXPECT_EQ(written(R"(graph "g" (%m: i64[], %x: f32[2]) {
+    %t, %u, _ = loop trips=%m axis_out=[1, 0] reverse_out=[0, 1] {
+      body(%i: i64[], %go: bool[]) {
+        %b = neg(%x)
+        yield go=%go items=(%b, %i)
+      }
+    }
+    yield %t, %u
+  })"),
+            R"(loop, loop_1 = Loop(m, _)
+  body(i, go) -> (constant_1, b, i_1)
+    b = Neg(x)
+    constant_1 = Identity({1})
+    i_1 = Identity(i)
+t = Transpose<perm: ints = [1, 0]>(loop)
+u = Slice(loop_1, {-1}, {-9223372036854775808}, {0}, {-1})
+)");
+}
+
+TEST(ExportLoop, AnExtentIsFilledWithZeros) {
+  EXPECT_EQ(written(R"(graph "g" (%m: i64[], %n: i64[], %x: f32[2]) {
+    %t, _ = loop trips=%m extents=(%n) {
+      body(%i: i64[], %go: bool[]) {
+        %b = neg(%x)
+        yield go=%go items=(%b)
+      }
+    }
+    yield %t
+  })"),
+            R"(loop = Loop(m, _)
+  body(i, go) -> (constant_1, b)
+    b = Neg(x)
+    constant_1 = Identity({1})
+shape = Shape(loop)
+slice = Slice(shape, {0}, {1}, {0})
+slice_1 = Slice(shape, {1}, {9223372036854775807}, {0})
+reshape = Reshape(n, {1})
+sub = Sub(reshape, slice)
+concat = Concat<axis: int = 0>(sub, slice_1)
+expand = Expand(constant_5, concat)
+t = Concat<axis: int = 0>(loop, expand)
+)");
+}
+
+TEST(ExportLoop, TheNumberOfTripsIsCounted) {
+  EXPECT_EQ(written(R"(graph "g" (%c: bool[], %x: i64[]) {
+    %n = loop go=%c {
+      body(%i: i64[], %go: bool[]) {
+        %on = less(%i, %x)
+        yield go=%on
+      }
+    }
+    yield %n
+  })"),
+            R"(n = Loop(_, c, {0})
+  body(i, go, trips_made) -> (on, add)
+    on = Less(i, x)
+    add = Add(i, {1})
+)");
+}
+
+TEST(ExportLoop, AConditionThatNeverDecidesIsAStateWhereItIsRead) {
+  EXPECT_EQ(written(R"(graph "g" (%m: i64[], %x: i64[]) {
+    %t, _ = loop trips=%m {
+      body(%i: i64[], %go: bool[]) {
+        %on = less(%i, %x)
+        %seen = not(%go)
+        yield go=%on items=(%seen)
+      }
+    }
+    yield %t
+  })"),
+            R"(unused, t = Loop(m, _, {1})
+  body(i, go, go_1) -> (constant_1_1, on, seen)
+    on = Less(i, x)
+    seen = Not(go_1)
+    constant_1_1 = Identity({1})
+)");
+}
+
+TEST(ExportLoop, NamesOfInnerScopesAreTheirOwn) {
+  EXPECT_EQ(written(R"(graph "g" (%m: i64[], %x: f32[2]) {
+    %y, _ = loop trips=%m states=(%x) {
+      body(%i: i64[], %go: bool[], %x#1: f32[2]) {
+        %x#2 = add(%x#1, %x)
+        yield go=%go states=(%x#2)
+      }
+    }
+    %z, _ = loop trips=%m states=(%y) {
+      body(%i: i64[], %go: bool[], %x#1: f32[2]) {
+        %x#2 = sub(%x#1, %x)
+        yield go=%go states=(%x#2)
+      }
+    }
+    yield %z
+  })"),
+            R"(y = Loop(m, _, x)
+  body(i, go, x_1) -> (constant_1, x_2)
+    x_2 = Add(x_1, x)
+    constant_1 = Identity({1})
+z = Loop(m, _, y)
+  body(i_1, go_1, x_3) -> (constant_2_1, x_4)
+    x_4 = Sub(x_3, x)
+    constant_2_1 = Identity({1})
+)");
+}
+
+TEST(ExportLoop, WhatABodyHandsThroughIsCopied) {
+  EXPECT_EQ(written(R"(graph "g" (%m: i64[], %x: f32[2], %k: f32[2]) {
+    %y, %t, %u, %v, _ = loop trips=%m states=(%x) {
+      body(%i: i64[], %go: bool[], %a: f32[2]) {
+        %b = add(%a, %k)
+        yield go=%go states=(%b) items=(%b, %a, %k)
+      }
+    }
+    yield %y, %t, %u, %v
+  })"),
+            R"(y, t, u, v = Loop(m, _, x)
+  body(i, go, a) -> (constant_1, b, b_1, a_1, k_1)
+    b = Add(a, k)
+    constant_1 = Identity({1})
+    b_1 = Identity(b)
+    a_1 = Identity(a)
+    k_1 = Identity(k)
+)");
+}
+
+TEST(ExportLoop, WhyALoopIsNoScanIsSaid) {
+  const Model m = model_of(R"(graph "g" (%m: i64[], %x: f32[T, 2]) {
+    %t, _ = loop trips=%m scans=(%x) {
+      body(%i: i64[], %go: bool[], %e: f32[2]) {
+        %b = neg(%e)
+        yield go=%go items=(%b)
+      }
+    }
+    yield %t
+  })");
+  ASSERT_EQ(m.report.loops.size(), 1U);
+  EXPECT_EQ(m.report.loops[0].written, "Loop");
+  EXPECT_EQ(m.report.loops[0].reason, "it has a trip count of its own");
+}
+
+TEST(ExportLoop, AStackOfUnknownRankOnAnotherAxisIsRefused) {
+  const std::string why = error_of(R"(graph "g" (%m: i64[], %x: f32[...]) {
+    %t, _ = loop trips=%m axis_out=[1] {
+      body(%i: i64[], %go: bool[]) {
+        %b = neg(%x)
+        yield go=%go items=(%b)
+      }
+    }
+    yield %t
+  })",
+                                   std::nullopt, Blame::unsupported);
+  EXPECT_THAT(why, HasSubstr("stacked on axis 1"));
+}
+
+}  // namespace
+}  // namespace rondel::exporters

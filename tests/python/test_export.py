@@ -1,0 +1,387 @@
+"""Models written as ONNX: what comes back gives the same, onnx's checker accepts it, other runtimes run it.
+
+Every model that `models.run` runs in this folder is exported and compared there, too.
+"""
+
+import glob
+import os
+import re
+import stat
+import subprocess
+import sys
+
+import export_report
+import numpy as np
+import onnx
+import pytest
+import rondel
+from machine import run_model
+from models import agree, f32, interpreter, model, refused, run, same, scalar, session
+from onnx import TensorProto, helper, numpy_helper
+from programs import random_program
+from test_backend_suite import NOT_DETERMINED, cases, model_of
+
+PROGRAMS = int(os.environ.get("RONDEL_PROGRAMS", "400")) // 2
+WAYS = {
+    "as read": {},
+    "as compiled": {"compiled": True},
+    "opset 17": {"opset": 17},
+    "opset 13": {"opset": 13},
+    "newest opset": {"opset": onnx.defs.onnx_opset_version()},
+}
+
+# onnx's shape inference does not follow these, whoever writes them: a branch that is never taken, a rounding of extents
+# that ceil_mode corrects, and an optional declared as what it holds.
+NOT_INFERRED = re.compile(
+    r"affine_grid_3d|averagepool_2d_ceil_last_window|maxpool_2d_ceil_output_size_reduce|loop16_seq_none"
+)
+
+
+# ---- every model of the suite -----------------------------------------------------------------------------
+
+
+def read(path, declared):
+    """An input of the suite's stored data, by its declared type."""
+    raw = open(path, "rb").read()
+    kinds = {"sequence_type": (onnx.SequenceProto, numpy_helper.to_list), "optional_type": (onnx.OptionalProto, numpy_helper.to_optional)}
+    proto, value = kinds.get(declared.WhichOneof("value"), (onnx.TensorProto, numpy_helper.to_array))
+    return value(proto.FromString(raw))
+
+
+def inputs_of(case, source):
+    if case.data_sets is None:
+        folder = os.path.join(case.model_dir, "test_data_set_0")
+        count = len(glob.glob(f"{folder}/input_*.pb"))
+        return [read(f"{folder}/input_{k}.pb", source.graph.input[k].type) for k in range(count)]
+    return [numpy_helper.to_array(x) if isinstance(x, TensorProto) else x for x in case.data_sets[0][0]]
+
+
+def interpreted(source, inputs):
+    s = rondel.InferenceSession(source, interpreter())
+    return s.run(None, {port.name: x for port, x in zip(s.get_inputs(), inputs)})
+
+
+SUITE = [name for name, (kind, _) in cases().items() if kind != "real"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", SUITE)
+def test_a_model_of_the_suite_comes_back_the_same(name):
+    _, case = cases()[name]
+    source = model_of(case)
+    inputs = inputs_of(case, source)
+    try:
+        want = interpreted(source, inputs)
+    except rondel.UnsupportedError:
+        pytest.skip("the model itself is not supported")
+    for way, options in WAYS.items():
+        try:
+            written = rondel.export(source, **options)
+        except (rondel.CallerError, rondel.UnsupportedError) as error:
+            assert "opset" in options and "cannot say it" in str(error), f"{way}: {error}"
+            export_report.refuse(way, re.search(r"\((\w+)\): opset", str(error))[1])
+            continue
+        onnx.checker.check_model(written, full_check=not NOT_INFERRED.search(name))
+        if not NOT_DETERMINED.search(name):
+            agree(interpreted(written, inputs), want)
+        export_report.same[way] += 1
+
+
+# ---- random programs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS, 20))
+def test_random_programs_come_back_the_same(first):
+    for seed in range(first, min(first + 20, PROGRAMS)):
+        source, feeds = random_program(seed)
+        want = run_model(source, feeds)
+        for options in ({}, {"compiled": True}, {"opset": 13}):
+            got = session(rondel.export(source, **options), options=interpreter()).run(None, feeds)
+            for g, w in zip(got, want, strict=True):
+                assert g.dtype == w.dtype and g.shape == w.shape, f"seed {seed}, {options}"
+                assert np.array_equal(g, w), f"seed {seed}, {options}: {g} instead of {w}"
+
+
+# ---- other runtimes ---------------------------------------------------------------------------------------
+
+
+def in_onnxruntime(written, feeds):
+    """What ONNX Runtime gives, its optimiser off; None where it has not all kernels, or does not take a type."""
+    ort = pytest.importorskip("onnxruntime")
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try:
+        s = ort.InferenceSession(written, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        assert re.search(r"NOT_IMPLEMENTED|not implemented|NotImplemented", str(error)), error
+        return None
+    return s.run(None, feeds)
+
+
+LOOPS = {
+    "counted, with items": (
+        """
+        main (int64 m, float[2] x) => (float[2] y, float[n, 2] s, int64[n] t) {
+          y, s, t = Loop (m, , x) <body: graph = b (int64 i, bool go, float[2] a) => (bool more, float[2] b, float[2] c, int64 j) {
+            more = Identity (go)
+            b = Add (a, a)
+            c = Neg (a)
+            j = Identity (i)
+          }>
+        }""",
+        {"m": scalar(3), "x": f32(1, 2)},
+    ),
+    "until a condition from data": (
+        """
+        main (bool go, float[2] x) => (float[2] y, float[n] s) {
+          y, s = Loop (, go, x) <body: graph = b (int64 i, bool go_, float[2] a) => (bool more, float[2] b, float c) {
+            b = Add (a, a)
+            c = ReduceMax <keepdims: int = 0> (b)
+            most = Constant <value_float: float = 50.0> ()
+            more = Less (c, most)
+          }>
+        }""",
+        {"go": np.array(True), "x": f32(1, 2)},
+    ),
+    "scans of every axis and direction": (
+        """
+        main (float[2] x, float[2, 3] u, float[3, 2] v) => (float[2] y, float[2, 3] s) {
+          y, s = Scan <num_scan_inputs: int = 2, scan_input_axes: ints = [1, 0], scan_input_directions: ints = [1, 0],
+                       scan_output_axes: ints = [1], scan_output_directions: ints = [1],
+                       body: graph = b (float[2] a, float[2] e, float[2] f) => (float[2] b, float[2] c) {
+            c = Mul (e, f)
+            b = Add (a, c)
+          }> (x, u, v)
+        }""",
+        {"x": f32(1, 2), "u": f32([1, 2, 3], [4, 5, 6]), "v": f32([1, 2], [3, 4], [5, 6])},
+    ),
+    "a loop in a branch in a loop": (
+        """
+        main (int64 m, float[2] x) => (float[2] y) {
+          y = Loop (m, , x) <body: graph = b (int64 i, bool go, float[2] x) => (bool more, float[2] z) {
+            more = Identity (go)
+            one = Constant <value_int: int = 1> ()
+            first = Less (i, one)
+            z = If (first) <
+              then_branch: graph = t () => (float[2] p) {
+                p = Loop (m, , x) <body: graph = c (int64 i, bool go, float[2] x) => (bool on, float[2] q) {
+                  on = Identity (go)
+                  q = Add (x, x)
+                }>
+              },
+              else_branch: graph = e () => (float[2] p) { p = Neg (x) }>
+          }>
+        }""",
+        {"m": scalar(3), "x": f32(1, 2)},
+    ),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["as read", "as compiled"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_run_in_onnx_runtime(name, compiled):
+    text, feeds = LOOPS[name]
+    want = run(text, feeds)
+    got = in_onnxruntime(rondel.export(model(text), compiled=compiled), feeds)
+    for g, w in zip(got, want, strict=True):
+        same(g, w)
+
+
+# ---- files and errors -------------------------------------------------------------------------------------
+
+DOUBLE = "main (float[2] x) => (float[2] y) { y = Add (x, x) }"
+
+
+def weights(dtype=np.float32, elements=3000):
+    """y = x + w, w large enough to stand in a file of its own."""
+    w = numpy_helper.from_array(np.arange(elements, dtype=dtype), "w")
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [elements])],
+        [w],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def test_bytes_or_a_file(tmp_path):
+    written = rondel.export(model(DOUBLE))
+    assert isinstance(written, bytes)
+    report = rondel.export(model(DOUBLE), tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").read_bytes() == written
+    assert report.opset == 21 and report.bytes == len(written) and report.external_bytes == 0
+    assert report.op_counts == {"Add": 1} and report.loops == [] and report.notes == []
+    assert [p.name for p in tmp_path.iterdir()] == ["m.onnx"]
+    same(run(tmp_path / "m.onnx", {"x": f32(1, 2)})[0], f32(2, 4))
+
+
+def test_external_data(tmp_path):
+    report = rondel.export(weights(), tmp_path / "m.onnx", external_data=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.onnx", "m.onnx.data"]
+    assert report.external_bytes == (tmp_path / "m.onnx.data").stat().st_size == 12000
+    assert report.bytes < 1000
+    same(session(tmp_path / "m.onnx").run(None, {"x": f32(1)})[0], np.arange(3000, dtype=np.float32) + 1)
+    onnx.checker.check_model(str(tmp_path / "m.onnx"), full_check=True)
+    (got,) = in_onnxruntime(str(tmp_path / "m.onnx"), {"x": f32(1)})
+    same(got, np.arange(3000, dtype=np.float32) + 1)
+
+
+def test_external_data_begins_at_pages(tmp_path):
+    source = weights()
+    more = source.graph.initializer.add()
+    more.CopyFrom(numpy_helper.from_array(np.ones(2000, np.float32), "v"))
+    source.graph.node.add().CopyFrom(helper.make_node("Neg", ["v"], ["z"]))
+    source.graph.output.add().CopyFrom(helper.make_tensor_value_info("z", TensorProto.FLOAT, [2000]))
+    rondel.export(source, tmp_path / "m.onnx", external_data=True)
+    loaded = onnx.load(tmp_path / "m.onnx", load_external_data=False)
+    offsets = {t.name: {e.key: e.value for e in t.external_data} for t in loaded.graph.initializer}
+    assert offsets["w"] == {"location": "m.onnx.data", "offset": "0", "length": "12000"}
+    assert offsets["v"] == {"location": "m.onnx.data", "offset": "12288", "length": "8000"}
+
+
+def test_bytes_hold_no_external_data():
+    with refused(rondel.CallerError, "give a path"):
+        rondel.export(weights(), external_data=True)
+
+
+@pytest.mark.parametrize("where", ["none/m.onnx", "."])
+def test_a_place_that_cannot_be_written(tmp_path, where):
+    with refused(rondel.CallerError, "cannot write to"):
+        rondel.export(model(DOUBLE), tmp_path / where)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written(tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with refused(rondel.CallerError, "cannot write to"):
+        rondel.export(model(DOUBLE), tmp_path / "m.onnx")
+
+
+def test_what_fails_leaves_what_was_there(tmp_path):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(b"what was there")
+    with refused(rondel.CallerError, "opset"):
+        rondel.export(model(DOUBLE), path, opset=99)
+    assert path.read_bytes() == b"what was there"
+    assert [p.name for p in tmp_path.iterdir()] == ["m.onnx"]
+
+
+@pytest.mark.parametrize("opset", [1, 10, 99, -1])
+def test_opsets_there_are_not(opset):
+    with refused(rondel.CallerError, f"no way to opset {opset}", "11 to"):
+        rondel.export(model(DOUBLE), opset=opset)
+
+
+def test_an_op_that_an_opset_does_not_have():
+    with refused(rondel.CallerError, "node 'y' (BitwiseNot)", "opset 17", "begins in opset 18", "opset 18 has it"):
+        rondel.export(model("m (int32[2] x) => (int32[2] y) { y = BitwiseNot (x) }"), opset=17)
+
+
+def test_a_model_that_cannot_be_read(tmp_path):
+    with refused(rondel.CallerError, "cannot read"):
+        rondel.export(tmp_path / "none.onnx")
+    with refused(rondel.CallerError, "not an ONNX model"):
+        rondel.export(b"nothing")
+    with refused(rondel.CallerError, "expected a path, bytes or a ModelProto"):
+        rondel.export(3)
+
+
+# ---- what is kept -----------------------------------------------------------------------------------------
+
+
+def test_what_the_model_says_of_itself_is_kept():
+    source = model(DOUBLE)
+    source.domain, source.doc_string, source.model_version = "a.b", "what it is", 7
+    source.graph.doc_string, source.graph.name = "its graph", "the graph"
+    helper.set_model_props(source, {"key": "value"})
+    written = onnx.load_from_string(rondel.export(source))
+    assert (written.domain, written.doc_string, written.model_version) == ("a.b", "what it is", 7)
+    assert (written.graph.doc_string, written.graph.name) == ("its graph", "the graph")
+    assert {p.key: p.value for p in written.metadata_props} == {"key": "value"}
+    assert (written.producer_name, written.producer_version) == ("rondel", rondel.__version__)
+
+
+def test_symbols_and_defaults_are_kept():
+    source = model("m (float[N, 2] x, float[2] w) => (float[N, 2] y) <float[2] w = {1, 2}> { y = Add (x, w) }")
+    written = rondel.export(source)
+    loaded = onnx.load_from_string(written)
+    assert [d.dim_param or d.dim_value for d in loaded.graph.input[0].type.tensor_type.shape.dim] == ["N", 2]
+    s = session(written)
+    assert [p.name for p in s.get_overridable_initializers()] == ["w"]
+    same(s.run(None, {"x": f32([1, 1])})[0], f32([2, 3]))
+
+
+def names_of(graph, found):
+    for node in graph.node:
+        found += [n for n in node.output if n]
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                found += [v.name for v in attribute.g.input]
+                names_of(attribute.g, found)
+    return found
+
+
+def test_names_that_shadow_are_made_unique():
+    source = model("""
+    main (int64 m, float[2] x) => (float[2] y) {
+      y = Loop (m, , x) <body: graph = body (int64 i, bool go, float[2] x) => (bool more, float[2] t) {
+        more = Identity (go)
+        t = Add (x, x)
+      }>
+    }""")
+    written = onnx.load_from_string(rondel.export(source))
+    names = names_of(written.graph, [v.name for v in written.graph.input])
+    assert len(names) == len(set(names)) and "x" in names and "x_1" in names
+    same(run(source, {"m": scalar(3), "x": f32(1, 2)})[0], f32(8, 16))
+
+
+def test_functions_are_inlined():
+    source = model(
+        "main (float[2] x) => (float[2] y) { y = own.Twice (x) }\n"
+        '<domain: "own", opset_import: ["" : 21]> Twice (a) => (b) { b = Add (a, a) }',
+        domains={"own": 1},
+    )
+    written = onnx.load_from_string(rondel.export(source))
+    assert len(written.functions) == 0 and [n.op_type for n in written.graph.node] == ["Add"]
+
+
+# ---- the command line -------------------------------------------------------------------------------------
+
+
+def convert(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "rondel_cli.main", "convert", *map(str, arguments)], capture_output=True, text=True
+    )
+
+
+COUNTED = """
+main (int64 m, float[2] x, float[T, 2] s) => (float[2] y, float[2] z) {
+  y = Loop (m, , x) <body: graph = counted (int64 i, bool go, float[2] a) => (bool more, float[2] b) {
+    more = Identity (go)
+    b = Add (a, a)
+  }>
+  z = Scan <num_scan_inputs: int = 1, body: graph = summed (float[2] c, float[2] e) => (float[2] d) { d = Add (c, e) }> (x, s)
+}"""
+
+
+def test_the_command_line_says_what_it_wrote(tmp_path):
+    onnx.save(model(COUNTED), tmp_path / "in.onnx")
+    done = convert(tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--opset", 17)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert any(re.match(r"y +Loop +it has no scans", line) for line in lines), done.stdout
+    assert any(re.match(r"z +Scan", line) for line in lines), done.stdout
+    assert f"wrote {tmp_path / 'out.onnx'}: opset 17" in done.stdout
+    feeds = {"m": scalar(2), "x": f32(1, 2), "s": f32([1, 1], [2, 2])}
+    agree(run(tmp_path / "out.onnx", feeds), run(tmp_path / "in.onnx", feeds))
+
+
+def test_the_command_line_refuses(tmp_path):
+    onnx.save(model("m (int32[2] x) => (int32[2] y) { y = BitwiseNot (x) }"), tmp_path / "in.onnx")
+    done = convert(tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--opset", 13)
+    assert done.returncode == 1 and "BitwiseNot begins in opset 18" in done.stderr
+    assert not (tmp_path / "out.onnx").exists()
+    assert "--external-data" in convert("--help").stdout

@@ -51,6 +51,11 @@ RONDEL_API ExportReport export_model(const std::filesystem::path& model,
 RONDEL_API ExportReport export_model(std::span<const std::byte> model,
                                      const std::filesystem::path& to, const ExportOptions& = {});
 
+/// The same for a session's model, however it was made: from a file, or by a network builder.
+/// `reading` is not looked at.
+RONDEL_API ExportReport export_model(const Session&, const std::filesystem::path& to,
+                                     const ExportOptions& = {});
+
 /// The same as bytes. A model of more than 2 GiB is an error: it needs a file, and one beside it.
 struct ExportedModel {
   std::string bytes;
@@ -59,5 +64,6 @@ struct ExportedModel {
 RONDEL_API ExportedModel export_model(const std::filesystem::path& model,
                                       const ExportOptions& = {});
 RONDEL_API ExportedModel export_model(std::span<const std::byte> model, const ExportOptions& = {});
+RONDEL_API ExportedModel export_model(const Session&, const ExportOptions& = {});
 
 }  // namespace rondel

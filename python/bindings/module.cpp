@@ -337,11 +337,15 @@ NB_MODULE(_rondel, m) {
       .def_rw("reading", &ExportOptions::reading);
   m.def("export_bytes",
         [](nb::bytes model, const ExportOptions& o) { return export_bytes(as_bytes(model), o); });
+  m.def("export_bytes",
+        [](const Session& model, const ExportOptions& o) { return export_bytes(model, o); });
   m.def("export_bytes", [](const std::filesystem::path& model, const ExportOptions& o) {
     return export_bytes(model, o);
   });
   m.def("export_file", [](nb::bytes model, const std::filesystem::path& to,
                           const ExportOptions& o) { return export_file(as_bytes(model), to, o); });
+  m.def("export_file", [](const Session& model, const std::filesystem::path& to,
+                          const ExportOptions& o) { return export_file(model, to, o); });
   m.def("export_file", [](const std::filesystem::path& model, const std::filesystem::path& to,
                           const ExportOptions& o) { return export_file(model, to, o); });
 }

@@ -3,7 +3,7 @@
 import os
 
 from . import _rondel
-from .session import model_source
+from .session import InferenceSession, model_source
 
 
 class ExportReport:
@@ -20,7 +20,7 @@ class ExportReport:
 def export(model, path=None, *, opset=None, external_data=False, compiled=False, sess_options=None):
     """Writes a model as standard ONNX that onnx's checker accepts.
 
-    model: path, bytes or ModelProto. path: the file to write; None: the model comes back as bytes.
+    model: path, bytes, ModelProto, or an InferenceSession. path: the file to write; None: the model comes back as bytes.
     opset: of the written model; None: 21, or the least newer one that has all of the model's ops and types.
     external_data: True writes the initializers to `path` + ".data", as is done for models above 2 GiB.
     compiled: True writes the graph as it is compiled, its ops expanded and its constants folded.
@@ -34,7 +34,7 @@ def export(model, path=None, *, opset=None, external_data=False, compiled=False,
     options.compiled = compiled
     if sess_options is not None:
         options.reading = sess_options
-    source = model_source(model)
+    source = model._session if isinstance(model, InferenceSession) else model_source(model)
     if path is None:
         return _rondel.export_bytes(source, options)[0]
     return ExportReport(_rondel.export_file(source, os.fspath(path), options))

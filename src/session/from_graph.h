@@ -8,6 +8,8 @@ namespace rondel::session {
 /// A session from a graph that a front end made, its inputs and outputs as the graph names them.
 struct FromGraph {
   static Session make(ir::Graph graph, ModelInfo info, const SessionOptions&);
+  /// And back: the graph as it was imported or built, or as it was compiled.
+  static const ir::Graph& of(const Session&, bool compiled);
 };
 
 }  // namespace rondel::session

@@ -199,6 +199,10 @@ Session session::FromGraph::make(ir::Graph graph, ModelInfo info, const SessionO
   return Session(std::make_unique<Session::Impl>(std::move(graph), std::move(info), o));
 }
 
+const ir::Graph& session::FromGraph::of(const Session& s, bool compiled) {
+  return compiled ? *s.impl_->compiled : s.impl_->graph;
+}
+
 const std::vector<PortInfo>& Session::inputs() const { return impl_->inputs; }
 const std::vector<PortInfo>& Session::outputs() const { return impl_->outputs; }
 const ModelInfo& Session::info() const { return impl_->info; }

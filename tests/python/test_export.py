@@ -17,6 +17,7 @@ import pytest
 import rondel
 from machine import run_model
 from models import agree, f32, interpreter, model, refused, run, same, scalar, session
+from nets import F32, Net
 from onnx import TensorProto, helper, numpy_helper
 from programs import random_program
 from test_backend_suite import NOT_DETERMINED, cases, model_of
@@ -186,6 +187,32 @@ def test_loops_run_in_onnx_runtime(name, compiled):
     got = in_onnxruntime(rondel.export(model(text), compiled=compiled), feeds)
     for g, w in zip(got, want, strict=True):
         same(g, w)
+
+
+# ---- networks -------------------------------------------------------------------------------------------
+
+
+def test_a_network_is_saved_as_onnx(tmp_path):
+    """Sums of the columns of x, last one first, and how far they were on the way."""
+    net = Net()
+    x = net.input("x", (2, 3), F32)
+    loop = net.loop(net.i64(3))
+    step = loop.add_iterator(x, 1, True).get_output(0)
+    total = net.recurrence(loop, net.constant(np.zeros(2, np.float32)), lambda so_far: net.add(so_far, step))
+    net.last(loop, total)
+    feeds = {"x": f32([1, 2, 3], [4, 5, 6])}
+    want = net.network.build_session().run(None, feeds)
+    same(want[0], f32(6, 15))
+    written = net.network.to_onnx()
+    onnx.checker.check_model(written, full_check=True)
+    for result in (session(written).run(None, feeds), in_onnxruntime(written, feeds)):
+        agree(result, want)
+    assert net.network.to_onnx(tmp_path / "n.onnx").loops[0][1:] == ("Scan", "")
+    agree(rondel.InferenceSession(tmp_path / "n.onnx").run(None, feeds), want)
+
+
+def test_a_session_is_saved_as_onnx():
+    assert rondel.export(session(DOUBLE)) == rondel.export(model(DOUBLE))
 
 
 # ---- files and errors -------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from .._rondel.network import (
     UnaryOperation,
 )
 from ..errors import CallerError
+from ..exporting import export
 from ..options import SessionOptions, checked_options
 from ..session import InferenceSession
 from . import layers
@@ -69,6 +70,10 @@ class Network(NotHere):
         """
         options = checked_options(options, SessionOptions, "Network.build_session: options")
         return InferenceSession.of(self._raw.build_session(options), options)
+
+    def to_onnx(self, path=None, *, opset: int | None = None, external_data: bool = False):
+        """The network as standard ONNX: bytes, or with a path a file and an ExportReport. As `rondel.export`."""
+        return export(self.build_session(), path, opset=opset, external_data=external_data)
 
     def ir_text(self) -> str:
         """What the session is made from, as text."""

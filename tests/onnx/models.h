@@ -1,6 +1,6 @@
 #pragma once
-#include "frontends/onnx/import.h"
 #include "formats/onnx/proto.h"
+#include "frontends/onnx/import.h"
 #include "ir/text.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #pragma once
-#include "frontends/onnx/external.h"
 #include "formats/onnx/proto.h"
+#include "frontends/onnx/external.h"
 
 #include <rondel/tensor.h>
 

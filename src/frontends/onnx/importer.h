@@ -1,7 +1,7 @@
 #pragma once
+#include "formats/onnx/schemas.h"
 #include "frontends/onnx/gate.h"
 #include "frontends/onnx/import.h"
-#include "formats/onnx/schemas.h"
 #include "ir/infer.h"
 
 #include <deque>

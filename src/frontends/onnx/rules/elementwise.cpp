@@ -1,7 +1,7 @@
 // Arithmetic before NumPy broadcasting (opset 7), and element-wise ops whose attributes moved.
 #include "formats/onnx/proto.h"
-#include "frontends/onnx/rules.h"
 #include "formats/onnx/types.h"
+#include "frontends/onnx/rules.h"
 
 #include <algorithm>
 #include <cctype>

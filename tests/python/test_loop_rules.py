@@ -1070,12 +1070,12 @@ def test_a_million_trips_of_scalars(opset):
 
 def test_zero_trips_give_the_shape_that_captured_axes_say():
     text = """
-    main (int64 m, float[2, 3] x) => (float[n, k] y) <int64[1] axes = {1}> {
-      y = Loop (m, ) <body: graph = body (int64 i, bool go) => (bool more, float[k] item) {
+    main (int64 m, bool c, float[2, 3] x) => (float[n, k] y) <int64[1] axes = {1}> {
+      y = Loop (m, c) <body: graph = body (int64 i, bool go) => (bool more, float[k] item) {
         more = Identity (go)
         item = ReduceSum <keepdims: int = 0> (x, axes)
       }>
     }"""
     x = np.ones((2, 3), np.float32)
     for m in (0, 1):
-        assert run(text, {"m": scalar(m), "x": x})[0].shape == (m, 2)
+        assert run(text, {"m": scalar(m), "c": TRUE, "x": x})[0].shape == (m, 2)

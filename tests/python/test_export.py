@@ -31,10 +31,11 @@ WAYS = {
     "newest opset": {"opset": onnx.defs.onnx_opset_version()},
 }
 
-# onnx's shape inference does not follow these, whoever writes them: a branch that is never taken, a rounding of extents
-# that ceil_mode corrects, and an optional declared as what it holds.
+# onnx's shape inference does not follow these, whoever writes them: ONNX's own body of AffineGrid has branches that are
+# never taken and a Range to a list of one, ceil_mode corrects a rounding of extents, and an optional is declared as
+# what it holds.
 NOT_INFERRED = re.compile(
-    r"affine_grid_3d|averagepool_2d_ceil_last_window|maxpool_2d_ceil_output_size_reduce|loop16_seq_none"
+    r"affine_grid|averagepool_2d_ceil_last_window|maxpool_2d_ceil_output_size_reduce|loop16_seq_none"
 )
 
 

@@ -222,7 +222,8 @@ class Rewriting {
     body.results[0] = go;
     const bool read = needed_in_body(g_, parts_).reads(go);
     if (read) {
-      const ValueId state = add_state(outer_.scalar(true), g_.value(go).name);
+      const std::string name = g_.value(go).name;
+      const ValueId state = add_state(outer_.scalar(true), name);
       g_.replace_uses(go, state);
       more_next_.push_back(told == go ? state : told);
     }
@@ -232,8 +233,7 @@ class Rewriting {
   }
 
   void count_trips() {
-    const ValueId state = add_state(outer_.scalar<std::int64_t>(0), "trips_made");
-    static_cast<void>(state);
+    add_state(outer_.scalar<std::int64_t>(0), "trips_made");
     counter_ = states_.size() - 1;
     inner_.insert_at(g_.region(parts_.body).nodes.size());
     const ValueId i = g_.region(parts_.body).params[0];

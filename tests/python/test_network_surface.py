@@ -370,6 +370,14 @@ def test_a_wrong_attribute_is_the_callers_error(kind, name):
         owner.no_such_attribute = 1
 
 
+@pytest.mark.parametrize("wrong", [{"path": 3}, {"path": "/no/such/folder/x.onnx"}, {"opset": "x"}, {"opset": 3}, {"no": 1}])
+def test_saving_wrongly_is_the_callers_error(wrong):
+    net = Net()
+    net.mark(net.relu(net.input("x", (2,))))
+    with refused(rondel.CallerError, next(iter(wrong)) if wrong.get("path") == 3 else ""):
+        net.network.to_onnx(**wrong)
+
+
 def test_a_layer_is_not_a_tensor():
     net = Net()
     with refused(rondel.CallerError, "add_unary", "input", "get_output(0)"):
@@ -400,7 +408,7 @@ def test_what_is_not_here_says_why():
     assert not hasattr(n, "add_plugin_v2")
     with refused(rondel.UnsupportedError, "add_plugin_v2", "layers"):
         n.add_plugin_v2([], None)
-    with refused(rondel.UnsupportedError, "build_session"):
+    with refused(rondel.UnsupportedError, "build_session", "to_onnx"):
         trt.Builder().build_serialized_network(n, None)
     with pytest.raises(AttributeError, match="add_nothing"):
         n.add_nothing()

@@ -11,10 +11,12 @@ import types
 import typing
 from collections.abc import Sequence
 from enum import Enum
+from pathlib import Path
 
 import numpy as np
 
 from ..errors import CallerError
+from ..options import path_text
 
 
 def describe(x) -> str:
@@ -83,6 +85,13 @@ def as_str(x) -> str:
     raise Wrong("a str (without NUL)")
 
 
+def as_path(x) -> Path:
+    try:
+        return Path(path_text(x))
+    except (TypeError, ValueError):
+        raise Wrong("a path") from None
+
+
 def whole_numbers(x) -> tuple:
     """A tuple of ints from a tuple, list, array, other sequence, or one number."""
     if isinstance(x, np.ndarray):
@@ -104,7 +113,7 @@ Axes = typing.NewType("Axes", int)
 Number = typing.NewType("Number", float)
 """An int, or a float."""
 
-RULES = {bool: as_bool, int: as_int, Axes: as_axes, Number: as_number, float: as_float, str: as_str, tuple: whole_numbers}
+RULES = {bool: as_bool, int: as_int, Axes: as_axes, Number: as_number, float: as_float, str: as_str, Path: as_path, tuple: whole_numbers}
 
 
 def rule(annotation):

@@ -3,8 +3,8 @@
 One statement a layer, in one place: what it takes, what it gives, which types it has. That is why this file is long.
 """
 
-import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from .._rondel import network as engine
 from .._rondel.network import (
@@ -71,8 +71,12 @@ class Network(NotHere):
         options = checked_options(options, SessionOptions, "Network.build_session: options")
         return InferenceSession.of(self._raw.build_session(options), options)
 
-    def to_onnx(self, path=None, *, opset: int | None = None, external_data: bool = False):
-        """The network as standard ONNX: bytes, or with a path a file and an ExportReport. As `rondel.export`."""
+    @checked
+    def to_onnx(self, path: Path | None = None, *, opset: int | None = None, external_data: bool = False):
+        """The network as standard ONNX: bytes, or with a path a file and an ExportReport. As `rondel.export`.
+
+        Raises CallerError as build_session does, for an opset that cannot say the network, and where nothing can be written.
+        """
         return export(self.build_session(), path, opset=opset, external_data=external_data)
 
     def ir_text(self) -> str:

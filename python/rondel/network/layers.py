@@ -1,4 +1,4 @@
-"""Tensors and layers: TensorRT's names and attributes, over the engine's objects.
+"""Tensors and layers: TensorRT's names and attributes, over the engine's objects. Long: it has a class for each layer.
 
 A class has what is particular to its layer and nothing else. What a layer means, with its types and shapes, is said where it
 is added: `Network`, `ILoop`, `IIfConditional`.

@@ -6,10 +6,9 @@ _PLUGIN = "plugins are compiled for a GPU; write the function with layers"
 _REFIT = "weights are part of the session; build another one"
 _DEBUG = "mark_output shows any tensor outside of loops; a loop output shows those inside"
 _OTHER_LAYER = "this layer is not there yet; write it with others, or import it from ONNX"
-_ENGINE = "there is no engine file: network.build_session() runs the network"
+_ENGINE = "there is no engine file: network.build_session() runs the network, network.to_onnx() saves it"
 
 NOT_HERE = {
-    "to_onnx": "networks cannot be saved yet",
     "add_plugin": _PLUGIN,
     "add_plugin_v2": _PLUGIN,
     "add_plugin_v3": _PLUGIN,

@@ -80,8 +80,11 @@ def test_a_model_of_the_suite_comes_back_the_same(name):
         try:
             written = rondel.export(source, **options)
         except (rondel.CallerError, rondel.UnsupportedError) as error:
-            assert "opset" in options and "cannot say it" in str(error), f"{way}: {error}"
-            export_report.refuse(way, re.search(r"\((\w+)\): opset", str(error))[1])
+            # What random ops are compiled to has no op in ONNX; as read they are ONNX's.
+            drawn = way == "as compiled" and NOT_DETERMINED.search(name)
+            assert "cannot say it" in str(error) and (drawn or "opset" in options), f"{way}: {error}"
+            named = re.search(r"\((\w+)\): opset", str(error))
+            export_report.refuse(way, named[1] if named else "Identity")
             continue
         onnx.checker.check_model(written, full_check=not NOT_INFERRED.search(name))
         if not NOT_DETERMINED.search(name):

@@ -77,7 +77,6 @@ class RONDEL_API INetworkDefinition {
   IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale,
                                   DataType outputType = DataType::kFLOAT);
   IPaddingLayer* addPaddingNd(ITensor& input, const Dims& prePadding, const Dims& postPadding);
-  IResizeLayer* addResize(ITensor& input);
 
   ILoop* addLoop();
   IIfConditional* addIfConditional();

@@ -142,7 +142,6 @@ void bind_adding(nb::class_<N>& c) {
       .def("add_quantize", &N::addQuantize, owned)
       .def("add_dequantize", &N::addDequantize, owned)
       .def("add_padding_nd", &N::addPaddingNd, owned)
-      .def("add_resize", &N::addResize, owned)
       .def("add_loop", &N::addLoop, owned)
       .def("add_if_conditional", &N::addIfConditional, owned);
 }

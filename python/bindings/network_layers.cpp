@@ -182,30 +182,6 @@ void bind_windows(nb::module_& m) {
       .def_prop_rw("padding_mode", &P::getPaddingMode, &P::setPaddingMode);
 }
 
-std::vector<float> scales_of(const IResizeLayer& l) {
-  std::vector<float> scales(static_cast<std::size_t>(std::max(0, l.getScales(0, nullptr))));
-  l.getScales(static_cast<std::int32_t>(scales.size()), scales.data());
-  return scales;
-}
-
-void bind_resize(nb::module_& m) {
-  using R = IResizeLayer;
-  layer<R>(m, "IResizeLayer")
-      .def_prop_rw("shape", &R::getOutputDimensions, &R::setOutputDimensions)
-      .def_prop_rw("scales", &scales_of,
-                   [](R& l, const std::vector<float>& s) {
-                     l.setScales(s.data(), static_cast<std::int32_t>(s.size()));
-                   })
-      .def_prop_rw("resize_mode", &R::getResizeMode, &R::setResizeMode)
-      .def_prop_rw("coordinate_transformation", &R::getCoordinateTransformation,
-                   &R::setCoordinateTransformation)
-      .def_prop_rw("selector_for_single_pixel", &R::getSelectorForSinglePixel,
-                   &R::setSelectorForSinglePixel)
-      .def_prop_rw("nearest_rounding", &R::getNearestRounding, &R::setNearestRounding)
-      .def_prop_rw("cubic_coeff", &R::getCubicCoeff, &R::setCubicCoeff)
-      .def_prop_rw("exclude_outside", &R::getExcludeOutside, &R::setExcludeOutside);
-}
-
 }  // namespace
 
 void bind_network_layers(nb::module_& m) {
@@ -213,7 +189,6 @@ void bind_network_layers(nb::module_& m) {
   bind_movement(m);
   bind_types_and_fill(m);
   bind_windows(m);
-  bind_resize(m);
 }
 
 }  // namespace rondel::python

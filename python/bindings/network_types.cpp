@@ -193,23 +193,6 @@ void bind_modes(nb::module_& m) {
                 {"CLAMP", S::kCLAMP},
                 {"FILL", S::kFILL},
                 {"REFLECT", S::kREFLECT}});
-  using I = InterpolationMode;
-  bind_enum<I>(m, "InterpolationMode", "How a resized tensor's elements are made.",
-               {{"NEAREST", I::kNEAREST}, {"LINEAR", I::kLINEAR}, {"CUBIC", I::kCUBIC}});
-  using T = ResizeCoordinateTransformation;
-  bind_enum<T>(m, "ResizeCoordinateTransformation", "Which place of the input an output looks at.",
-               {{"ALIGN_CORNERS", T::kALIGN_CORNERS},
-                {"ASYMMETRIC", T::kASYMMETRIC},
-                {"HALF_PIXEL", T::kHALF_PIXEL}});
-  bind_enum<ResizeSelector>(
-      m, "ResizeSelector", "Where an output of one element looks.",
-      {{"FORMULA", ResizeSelector::kFORMULA}, {"UPPER", ResizeSelector::kUPPER}});
-  using R = ResizeRoundMode;
-  bind_enum<R>(m, "ResizeRoundMode", "How a place between two elements is rounded.",
-               {{"HALF_UP", R::kHALF_UP},
-                {"HALF_DOWN", R::kHALF_DOWN},
-                {"FLOOR", R::kFLOOR},
-                {"CEIL", R::kCEIL}});
 }
 
 void bind_loop_kinds(nb::module_& m) {

@@ -26,7 +26,7 @@ add_elementwise input1 input2 op | add_unary input op | add_padding_nd input pre
 add_shuffle input | add_slice input start shape stride | add_reduce input op axes keep_dims
 add_topk input op k axes indices_type= | add_gather input indices axis | add_scatter data indices updates mode
 add_gather_v2 input indices mode | add_matrix_multiply input0 op0 input1 op1 | add_constant shape weights
-add_identity input | add_cast input to_type | add_resize input | add_loop | add_shape input
+add_identity input | add_cast input to_type | add_loop | add_shape input
 add_select condition then_input else_input | add_assertion condition message | add_fill shape op output_type=
 add_quantize input scale output_type= | add_dequantize input scale output_type= | add_if_conditional
 add_einsum inputs equation | add_one_hot indices values depth axis | add_non_zero input indices_type=
@@ -75,8 +75,6 @@ ATTRIBUTES = {
     "IQuantizeLayer": "axis to_type",
     "IRecurrenceLayer": "loop",
     "IReduceLayer": "op axes keep_dims",
-    "IResizeLayer": "shape scales resize_mode coordinate_transformation selector_for_single_pixel nearest_rounding"
-    " exclude_outside cubic_coeff",
     "IScaleLayer": "mode shift scale power channel_axis",
     "IScatterLayer": "axis mode",
     "IShuffleLayer": "first_transpose reshape_dims second_transpose zero_is_placeholder",
@@ -107,7 +105,6 @@ ENUMS = {
     "ScaleMode": "UNIFORM CHANNEL ELEMENTWISE",
     "SampleMode": "STRICT_BOUNDS WRAP CLAMP FILL REFLECT",
     "CumulativeOperation": "SUM",
-    "InterpolationMode": "NEAREST LINEAR CUBIC",
     "NetworkDefinitionCreationFlag": "EXPLICIT_BATCH STRONGLY_TYPED",
     "BuilderFlag": "FP16 INT8 BF16 TF32 REFIT",
     "MemoryPoolType": "WORKSPACE TACTIC_DRAM",
@@ -297,7 +294,7 @@ def every_call():
         "add_topk": (x, trt.TopKOperation.MAX, 1, 1), "add_gather": (x, i, 0),
         "add_scatter": (x, i, x, trt.ScatterMode.ELEMENT), "add_gather_v2": (x, i, trt.GatherMode.DEFAULT),
         "add_matrix_multiply": (x, trt.MatrixOperation.NONE, x, trt.MatrixOperation.NONE), "add_constant": ((2,), f32([1, 2])),
-        "add_identity": (x,), "add_cast": (x, F32), "add_resize": (x,), "add_loop": (), "add_shape": (x,),
+        "add_identity": (x,), "add_cast": (x, F32), "add_loop": (), "add_shape": (x,),
         "add_select": (flag, x, x), "add_assertion": (flag, "no"), "add_fill": ((2,), trt.FillOperation.LINSPACE),
         "add_quantize": (x, net.f32(1)), "add_dequantize": (x, net.f32(1)), "add_if_conditional": (),
         "add_einsum": ([x], "ij->ji"), "add_one_hot": (i, net.f32([0, 1]), i, 0), "add_non_zero": (x,),

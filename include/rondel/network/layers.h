@@ -361,27 +361,4 @@ class RONDEL_API IPaddingLayer : public ILayer {
   Dims getPostPaddingNd() const;
 };
 
-/// Input 1: the result's extents.
-class RONDEL_API IResizeLayer : public ILayer {
- public:
-  using ILayer::ILayer;
-  void setOutputDimensions(const Dims& dimensions);
-  Dims getOutputDimensions() const;
-  void setScales(const float* scales, std::int32_t nbScales);
-  /// Copies at most `size` of them; returns how many there are, -1 where none are set.
-  std::int32_t getScales(std::int32_t size, float* scales) const;
-  void setResizeMode(InterpolationMode interpolationMode);
-  InterpolationMode getResizeMode() const;
-  void setCoordinateTransformation(ResizeCoordinateTransformation coordTransform);
-  ResizeCoordinateTransformation getCoordinateTransformation() const;
-  void setSelectorForSinglePixel(ResizeSelector selector);
-  ResizeSelector getSelectorForSinglePixel() const;
-  void setNearestRounding(ResizeRoundMode value);
-  ResizeRoundMode getNearestRounding() const;
-  void setCubicCoeff(float value);
-  float getCubicCoeff() const;
-  void setExcludeOutside(bool value);
-  bool getExcludeOutside() const;
-};
-
 }  // namespace rondel::network

@@ -214,15 +214,6 @@ enum class SampleMode : std::int32_t {
   kREFLECT = 4,
 };
 using SliceMode = SampleMode;
-enum class InterpolationMode : std::int32_t { kNEAREST = 0, kLINEAR = 1, kCUBIC = 2 };
-using ResizeMode = InterpolationMode;
-enum class ResizeCoordinateTransformation : std::int32_t {
-  kALIGN_CORNERS = 0,
-  kASYMMETRIC = 1,
-  kHALF_PIXEL = 2,
-};
-enum class ResizeSelector : std::int32_t { kFORMULA = 0, kUPPER = 1 };
-enum class ResizeRoundMode : std::int32_t { kHALF_UP = 0, kHALF_DOWN = 1, kFLOOR = 2, kCEIL = 3 };
 
 /// What limits a loop's trips: a number, or a test before each trip.
 enum class TripLimit : std::int32_t { kCOUNT = 0, kWHILE = 1 };

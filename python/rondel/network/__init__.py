@@ -27,16 +27,12 @@ from .._rondel.network import (
     ElementWiseOperation,
     FillOperation,
     GatherMode,
-    InterpolationMode,
     LayerType,
     LoopOutput,
     MatrixOperation,
     PaddingMode,
     PoolingType,
     ReduceOperation,
-    ResizeCoordinateTransformation,
-    ResizeRoundMode,
-    ResizeSelector,
     SampleMode,
     ScaleMode,
     ScatterMode,
@@ -88,7 +84,6 @@ from .layers import (
     IQuantizeLayer,
     IRecurrenceLayer,
     IReduceLayer,
-    IResizeLayer,
     IScaleLayer,
     IScatterLayer,
     ISelectLayer,
@@ -107,7 +102,6 @@ from .loops import IIfConditional, ILoop
 
 INetworkDefinition = Network
 SliceMode = SampleMode
-ResizeMode = InterpolationMode
 
 __all__ = [name for name, x in globals().items() if not name.startswith("_") and not isinstance(x, _Module)]
 

@@ -270,11 +270,6 @@ class Network(NotHere):
         """Zeros around the last two axes; a negative number cuts."""
         return self._add("add_padding_nd", input, pre_padding, post_padding)
 
-    @checked
-    def add_resize(self, input: ITensor) -> layers.IResizeLayer:
-        """Other extents, by the layer's shape or scales."""
-        return self._add("add_resize", input)
-
     # ---- moving elements -----------------------------------------------------------------------------------
 
     @checked

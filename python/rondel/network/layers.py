@@ -13,16 +13,12 @@ from .._rondel.network import (
     ElementWiseOperation,
     FillOperation,
     GatherMode,
-    InterpolationMode,
     LayerType,
     LoopOutput,
     MatrixOperation,
     PaddingMode,
     PoolingType,
     ReduceOperation,
-    ResizeCoordinateTransformation,
-    ResizeRoundMode,
-    ResizeSelector,
     SampleMode,
     ScaleMode,
     ScatterMode,
@@ -314,18 +310,6 @@ class IReduceLayer(ILayer):
     op = Attribute(ReduceOperation, "How elements are brought together.")
     axes = Attribute(Axes, "Bit k set: axis k is reduced.")
     keep_dims = Attribute(bool, "True: reduced axes stay, with extent 1.")
-
-
-class IResizeLayer(ILayer):
-    __slots__ = ()
-    shape = Attribute(Dims, "Extents of the output.", read=Dims)
-    scales = Attribute(Sequence[float], "Factors of the extents, an axis each.")
-    resize_mode = Attribute(InterpolationMode, "How elements are made.")
-    coordinate_transformation = Attribute(ResizeCoordinateTransformation, "Which place an output looks at.")
-    selector_for_single_pixel = Attribute(ResizeSelector, "Where an output of one element looks.")
-    nearest_rounding = Attribute(ResizeRoundMode, "How a place between two elements is rounded.")
-    cubic_coeff = Attribute(float, "The cubic kernel's number.")
-    exclude_outside = Attribute(bool, "True: elements outside of the input weigh nothing.")
 
 
 class IScaleLayer(ILayer):

@@ -25,6 +25,7 @@ NOT_HERE = {
     "unmark_output_for_shapes": "shapes are tensors like others: unmark_output",
     "remove_tensor": "what no output needs is not computed; leave the tensor",
     "serialize": _ENGINE,
+    "add_resize": _OTHER_LAYER,
     "add_lrn": _OTHER_LAYER,
     "add_deconvolution_nd": _OTHER_LAYER,
     "add_parametric_relu": "add_activation or add_select write it: x where x > 0, else slope * x",

@@ -111,6 +111,8 @@ InterruptWatch::~InterruptWatch() {
   wakeup_pipe().in_use = false;
 }
 
+void InterruptWatch::prepare() { Signals::get(); }
+
 bool InterruptWatch::arrived() {
   std::array<unsigned char, 64> numbers;
   bool found = false;

@@ -22,6 +22,8 @@ class InterruptWatch {
   bool on() const { return on_; }
   /// Whether SIGINT has arrived. From any thread, without the GIL.
   static bool arrived();
+  /// Looks up what of Python's is needed; when the module is made, since a signal may end it.
+  static void prepare();
 
  private:
   bool on_ = false;

@@ -110,6 +110,8 @@ std::vector<Value> run_interruptibly(const Session& s, const std::vector<std::st
   {
     const InterruptWatch watch;
     if (watch.on()) o.interrupted = &InterruptWatch::arrived;
+    // One that came just before would wait in Python for the end of the run.
+    if (watch.on() && PyErr_CheckSignals() != 0) throw nb::python_error();
     const nb::gil_scoped_release released;
     try {
       results = s.run(outputs, feeds, o);
@@ -244,6 +246,7 @@ nb::dict export_file(const auto& model, const std::filesystem::path& to, const E
 }  // namespace
 
 NB_MODULE(_rondel, m) {
+  InterruptWatch::prepare();
   nb::register_exception_translator(translate);
   m.def("version", &version);
 

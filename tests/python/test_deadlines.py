@@ -170,7 +170,7 @@ INTERRUPTED = f"""
             sent.append(time.perf_counter())
             os.kill(os.getpid(), number)
         threading.Timer(delay, send).start()
-    def run(deadline=5.0):
+    def run(deadline=30.0):
         options = rondel.RunOptions()
         options.deadline = deadline
         session.run(None, {{"x": np.float32(1)}}, options)

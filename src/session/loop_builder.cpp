@@ -86,8 +86,9 @@ std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
 /// Native code of one loop by shape class, else by exact shapes, and what it is bound to.
 class NativeLoops {
  public:
-  NativeLoops(const Building& b, ir::NodeId n) : b_(b), node_(n) {
-    for (const ValueId v : outer_values(*b.graph, n)) declared_.push_back(b.graph->value(v).type);
+  NativeLoops(const Building& b, ir::NodeId n)
+      : b_(b), node_(n), outer_(outer_values(*b.graph, n)) {
+    for (const ValueId v : outer_) declared_.push_back(b.graph->value(v).type);
   }
 
   std::shared_ptr<const LoopStep::Native> get(std::span<const Value> inputs,
@@ -96,6 +97,7 @@ class NativeLoops {
     all.insert(all.end(), captures.begin(), captures.end());
     for (const Value& v : all)
       if (!v.is_tensor()) return nullptr;
+    if (!fits(all)) return nullptr;
     const passes::ShapeClass c = passes::classify(all, declared_, {});
     if (const Entry& entry = find(c); entry.code) return bind(entry, c, all);
     // Extents that are computed in the body may be known for these inputs alone.
@@ -108,6 +110,33 @@ class NativeLoops {
   }
 
  private:
+  /// Whether the body's rules hold for the extents at hand. Code for a class takes it for granted:
+  /// where they do not hold the loop runs step by step, which says what is wrong, and where.
+  bool fits(std::span<const Value> all) {
+    Shape key;
+    for (const Value& v : all) {
+      key.push_back(v.tensor().rank());
+      key.insert(key.end(), v.tensor().shape().begin(), v.tensor().shape().end());
+    }
+    const std::lock_guard lock(mutex_);
+    if (const auto it = fits_.find(key); it != fits_.end()) return it->second;
+    if (fits_.size() >= most) fits_.clear();
+    return fits_[key] = rules_hold(all);
+  }
+
+  bool rules_hold(std::span<const Value> all) const {
+    ir::Knowledge k = ir::knowledge_of(*b_.graph);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
+    try {
+      ir::infer_node(*b_.graph, node_, k);
+    } catch (const Error& e) {
+      if (e.blame() == Blame::internal) throw;
+      return false;
+    }
+    return true;
+  }
+
   struct Entry {
     passes::LoweredLoop lowered;
     std::shared_ptr<const scalar::Executable> code;
@@ -153,8 +182,10 @@ class NativeLoops {
   static constexpr std::size_t most = 64;
   const Building b_;
   const ir::NodeId node_;
+  const std::vector<ValueId> outer_;  ///< inputs, then captures that are no constants
   std::vector<ir::Type> declared_;
   std::mutex mutex_;
+  std::map<Shape, bool> fits_;  ///< by the extents of all of them
   std::map<std::string, std::unique_ptr<Entry>> entries_;
 };
 

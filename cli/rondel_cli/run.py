@@ -141,9 +141,12 @@ def random_tensor(text, rng):
         dtype = numpy_dtype(match[1])
     except KeyError:
         raise UsageError(f"random:{text}: there is no dtype '{match[1]}'") from None
-    if dtype.kind in "iu":
-        return rng.integers(0, 10, shape).astype(dtype)
-    return rng.random(shape).astype(dtype) if dtype.kind != "b" else rng.random(shape) < 0.5
+    try:
+        if dtype.kind in "iu":
+            return rng.integers(0, 10, shape).astype(dtype)
+        return rng.random(shape).astype(dtype) if dtype.kind != "b" else rng.random(shape) < 0.5
+    except (ValueError, MemoryError) as error:
+        raise UsageError(f"random:{text}: {error}") from None
 
 
 def write_outputs(folder, outputs):

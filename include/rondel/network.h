@@ -107,3 +107,5 @@ RONDEL_API Session buildSession(const INetworkDefinition& network, const Session
 RONDEL_API std::string irText(const INetworkDefinition& network);
 
 }  // namespace rondel::network
+
+#include <rondel/network/builder.h>  // needs what is above

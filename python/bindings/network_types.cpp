@@ -76,7 +76,6 @@ void bind_layer_type(nb::module_& m) {
                 {"IDENTITY", T::kIDENTITY},
                 {"SLICE", T::kSLICE},
                 {"SHAPE", T::kSHAPE},
-                {"RESIZE", T::kRESIZE},
                 {"TRIP_LIMIT", T::kTRIP_LIMIT},
                 {"RECURRENCE", T::kRECURRENCE},
                 {"ITERATOR", T::kITERATOR},

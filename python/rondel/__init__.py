@@ -17,7 +17,7 @@ from .errors import (
 )
 from .exporting import ExportReport, export
 from .inspection import inspect
-from .options import RunOptions, SessionOptions
+from .options import ExecutionMode, GraphOptimizationLevel, RunOptions, SessionOptions
 from .session import InferenceSession
 
 
@@ -33,6 +33,8 @@ __all__ = [
     "DeadlineExceeded",
     "Error",
     "ExportReport",
+    "ExecutionMode",
+    "GraphOptimizationLevel",
     "InferenceSession",
     "InternalError",
     "LimitExceeded",

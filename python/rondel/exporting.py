@@ -1,8 +1,8 @@
 """Models written as standard ONNX."""
 
-import os
-
 from . import _rondel
+from .errors import CallerError
+from .options import SessionOptions, boolean, integer, path_text
 from .session import InferenceSession, model_source
 
 
@@ -20,7 +20,7 @@ class ExportReport:
 def export(model, path=None, *, opset=None, external_data=False, compiled=False, sess_options=None):
     """Writes a model as standard ONNX that onnx's checker accepts.
 
-    model: path, bytes, ModelProto, or an InferenceSession. path: the file to write; None: the model comes back as bytes.
+    model: path, bytes, ModelProto, an InferenceSession or a network. path: the file to write; None: the model comes back as bytes.
     opset: of the written model; None: 21, or the least newer one that has all of the model's ops and types.
     external_data: True writes the initializers to `path` + ".data", as is done for models above 2 GiB.
     compiled: True writes the graph as it is compiled, its ops expanded and its constants folded.
@@ -29,12 +29,24 @@ def export(model, path=None, *, opset=None, external_data=False, compiled=False,
     Returns the bytes, or with a path an ExportReport. Raises rondel.Error; nothing half-written stays.
     """
     options = _rondel.ExportOptions()
-    options.opset = opset
-    options.external_data = external_data
-    options.compiled = compiled
+    if opset is not None:
+        options.opset = _argument("opset", opset, "the number of an opset", integer(-(2**31), 2**31 - 1)[1])
+    options.external_data = _argument("external_data", external_data, "True or False", boolean)
+    options.compiled = _argument("compiled", compiled, "True or False", boolean)
     if sess_options is not None:
+        if not isinstance(sess_options, SessionOptions):
+            raise CallerError(f"export: sess_options is {sess_options!r}; expected rondel.SessionOptions")
         options.reading = sess_options
+    if hasattr(model, "build_session"):
+        model = model.build_session()
     source = model._session if isinstance(model, InferenceSession) else model_source(model)
     if path is None:
         return _rondel.export_bytes(source, options)[0]
-    return ExportReport(_rondel.export_file(source, os.fspath(path), options))
+    return ExportReport(_rondel.export_file(source, _argument("path", path, "a path", path_text), options))
+
+
+def _argument(name, value, expected, check):
+    try:
+        return check(value)
+    except (TypeError, ValueError):
+        raise CallerError(f"export: {name} is {value!r}; expected {expected}") from None

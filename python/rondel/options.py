@@ -1,11 +1,30 @@
 """SessionOptions and RunOptions: onnxruntime's names, each value checked where it is set."""
 
 import difflib
+import enum
 import operator
 import os
 
 from . import _rondel
 from .errors import CallerError
+
+
+class GraphOptimizationLevel(enum.IntEnum):
+    """Values of SessionOptions.graph_optimization_level, by onnxruntime's names."""
+
+    ORT_DISABLE_ALL = 0
+    ORT_ENABLE_BASIC = 1
+    ORT_ENABLE_EXTENDED = 2
+    ORT_ENABLE_LAYOUT = 3
+    ORT_ENABLE_ALL = 99
+
+
+class ExecutionMode(enum.IntEnum):
+    """onnxruntime's modes; there is one way to run here, which computes the same in either."""
+
+    ORT_SEQUENTIAL = 0
+    ORT_PARALLEL = 1
+
 
 # What onnxruntime's options have beside ours: taken, because none of them can change a result.
 _IGNORED_IN_SESSIONS = {

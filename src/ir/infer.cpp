@@ -70,6 +70,8 @@ class Inference {
       if (!given && defs[i].kind == InputDef::needed)
         fail_at(n, "input '{}' is missing", defs[i].name);
     }
+    for (std::size_t i = defs.size() - 1; open && i < node.inputs.size(); ++i)
+      if (node.inputs[i] == ValueId::none) fail_at(n, "input {} is left out; it is needed", i);
     for (const auto attribute : node.op->required)
       if (!node.attributes.has(attribute)) fail_at(n, "attribute '{}' is missing", attribute);
   }

@@ -125,14 +125,14 @@ TEST(NetworkLayer, slices_by_values_known_when_running) {
   EXPECT_THROW(y(1, 2), Error);
 }
 
-TEST(NetworkLayer, gathers_of_three_modes) {
+template <class Index> void gather_in_three_modes(DataType type) {
   Net n;
   const float m[] = {1, 2, 3, 4, 5, 6};
-  const std::int64_t i[] = {2, 0}, e[] = {2, 0, 1, 1}, p[] = {1, 2, 0, 0};
+  const Index i[] = {2, 0}, e[] = {2, 0, 1, 1}, p[] = {1, 2, 0, 0};
   ITensor& x = *n.addConstant(Dims2{2, 3}, {DataType::kFLOAT, m, 6})->getOutput(0);
-  ITensor& one = *n.addConstant(Dims{1, {2}}, {DataType::kINT64, i, 2})->getOutput(0);
-  ITensor& each = *n.addConstant(Dims2{2, 2}, {DataType::kINT64, e, 4})->getOutput(0);
-  ITensor& pairs = *n.addConstant(Dims2{2, 2}, {DataType::kINT64, p, 4})->getOutput(0);
+  ITensor& one = *n.addConstant(Dims{1, {2}}, {type, i, 2})->getOutput(0);
+  ITensor& each = *n.addConstant(Dims2{2, 2}, {type, e, 4})->getOutput(0);
+  ITensor& pairs = *n.addConstant(Dims2{2, 2}, {type, p, 4})->getOutput(0);
   n.out(*n.addGather(x, one, 1)->getOutput(0), "columns");
   IGatherLayer* elements = n.addGatherV2(x, each, GatherMode::kELEMENT);
   elements->setGatherAxis(1);
@@ -146,6 +146,11 @@ TEST(NetworkLayer, gathers_of_three_modes) {
   EXPECT_EQ(text(y.at("elements")), "f32[2,2] 3 1 5 5");
   EXPECT_EQ(text(y.at("pairs")), "f32[2] 6 1");
   EXPECT_EQ(text(y.at("batch")), "f32[2,2] 3 1 5 5");
+}
+
+TEST(NetworkLayer, gathers_of_three_modes) {
+  gather_in_three_modes<std::int64_t>(DataType::kINT64);
+  gather_in_three_modes<std::int32_t>(DataType::kINT32);
 }
 
 TEST(NetworkLayer, fills_with_steps_along_axes) {

@@ -313,6 +313,28 @@ TEST(NetworkRefusal, a_network_without_outputs_and_names_that_repeat) {
   EXPECT_THROW(n.in("x", DataType::kFLOAT, Dims{}), Error);
 }
 
+TEST(NetworkRefusal, an_output_named_like_an_input) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims{});
+  n.out(n.add(x, x), "x");
+  EXPECT_EQ(refusal(n),
+            "an output of the network is named 'x', as an input is: 'x' of layer 0 "
+            "(ElementWise)");
+}
+
+TEST(NetworkRefusal, operations_that_there_are_not) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims2{2, 2});
+  n.out(*n.addMatrixMultiply(x, static_cast<MatrixOperation>(99), x, MatrixOperation::kNONE)
+             ->getOutput(0),
+        "y");
+  EXPECT_THAT(refusal(n), testing::HasSubstr("there is no matrix operation 99"));
+  Net m;
+  ITensor& z = m.in("z", DataType::kFLOAT, Dims2{2, 2});
+  m.out(*m.addTopK(z, static_cast<TopKOperation>(99), 1, 2)->getOutput(0), "y");
+  EXPECT_THAT(refusal(m), testing::HasSubstr("there is no top-k operation 99"));
+}
+
 TEST(NetworkRefusal, a_layer_that_is_wrong_names_itself) {
   Net n;
   IElementWiseLayer* sum = n.addElementWise(n.in("a", DataType::kFLOAT, Dims{1, {2}}),

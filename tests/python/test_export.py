@@ -20,6 +20,7 @@ from models import agree, f32, interpreter, model, refused, run, same, scalar, s
 from nets import F32, Net
 from onnx import TensorProto, helper, numpy_helper
 from programs import random_program
+from rondel.network import LoopOutput
 from test_backend_suite import NOT_DETERMINED, cases, model_of
 
 PROGRAMS = int(os.environ.get("RONDEL_PROGRAMS", "400")) // 2
@@ -416,3 +417,46 @@ def test_the_command_line_refuses(tmp_path):
     assert done.returncode == 1 and "BitwiseNot begins in opset 18" in done.stderr
     assert not (tmp_path / "out.onnx").exists()
     assert "--external-data" in convert("--help").stdout
+
+
+def counting_network():
+    net = Net()
+    loop = net.loop(3, "count up")
+    net.last(loop, net.recurrence(loop, net.f32(1), net.relu))
+    return net.network
+
+
+def test_names_of_loops_and_layers_are_kept():
+    network = counting_network()
+    for i in range(network.num_layers):
+        network.get_layer(i).name = f"my layer {i}"
+    names = [n.name for n in onnx.load_from_string(rondel.export(network)).graph.node]
+    assert "count up" in names, names
+
+
+@pytest.mark.parametrize("wrong", [{"opset": "x"}, {"opset": 1.5}, {"opset": 2**70}, {"external_data": "yes"}, {"compiled": None},
+                                   {"sess_options": 3}, {"path": 3}])
+def test_arguments_of_another_kind(wrong):
+    with refused(rondel.CallerError, next(iter(wrong)), "expected"):
+        rondel.export(counting_network(), **wrong)
+
+
+def test_loops_too_deep_for_a_file_are_refused():
+    def model_of_depth(depth):
+        net = Net()
+        value = net.f32(1)
+        loops = [net.loop(2, f"loop {d}") for d in range(depth)]
+        recurrences = []
+        for loop in loops:
+            recurrences.append(loop.add_recurrence(value))
+            value = recurrences[-1].get_output(0)
+        value = net.relu(value)
+        for loop, recurrence in reversed(list(zip(loops, recurrences))):
+            recurrence.set_input(1, value)
+            value = loop.add_loop_output(recurrence.get_output(0), LoopOutput.LAST_VALUE).get_output(0)
+        net.network.mark_output(value)
+        return net.network
+
+    onnx.load_from_string(rondel.export(model_of_depth(30)))
+    with refused(rondel.UnsupportedError, "40 deep"):
+        rondel.export(model_of_depth(40))

@@ -6,7 +6,7 @@ onnxruntime's own forms must go on working; they are at the end.
 import types
 
 import numpy as np
-import onnx
+import onnx.parser
 import onnxruntime
 import pytest
 import rondel
@@ -227,6 +227,22 @@ def test_what_onnxruntime_takes():
     for names in (None, [], ["y"], ("y",), iter(["y"]), np.array(["y"])):
         same(s.run(names, FEEDS, limits)[0], f32(2, 3))
     same(s.run(None, types.MappingProxyType({"x": [1, 2], "n": 1}))[0], f32(2, 3))
+
+
+def test_onnxruntimes_enums_are_ours_too():
+    made = rondel.SessionOptions()
+    for name, level in onnxruntime.GraphOptimizationLevel.__members__.items():
+        assert getattr(rondel.GraphOptimizationLevel, name) == int(level)
+        made.graph_optimization_level = getattr(rondel.GraphOptimizationLevel, name)
+        assert made.graph_optimization_level == int(level)
+    made.execution_mode = rondel.ExecutionMode.ORT_SEQUENTIAL
+
+
+@pytest.mark.parametrize("op", ["Max", "Min", "Sum", "Mean"])
+def test_an_operand_left_out_of_many(op):
+    with pytest.raises(rondel.CallerError, match=rf"\({op}\).*input 0 is left out"):
+        rondel.InferenceSession(onnx.parser.parse_model(
+            f'<ir_version: 10, opset_import: ["": 21]> g (float[n] x) => (float[n] y) {{ y = {op} (, x) }}'))
 
 
 def test_lists_take_the_dtype_of_the_items():

@@ -105,7 +105,6 @@ enum class LayerType : std::int32_t {
   kIDENTITY = 20,
   kSLICE = 22,
   kSHAPE = 23,
-  kRESIZE = 25,
   kTRIP_LIMIT = 26,
   kRECURRENCE = 27,
   kITERATOR = 28,

@@ -12,11 +12,15 @@ std::string Names::unique(const std::string& wanted) {
 }
 
 std::string name_in_file(const ir::Node& n) {
-  // The front end writes: node 'NAME' (Op).
-  const std::string begin = "node '";
-  const std::size_t end = n.source.rfind("' (");
-  if (!n.source.starts_with(begin) || end == std::string::npos) return {};
-  return n.source.substr(begin.size(), end - begin.size());
+  // Front ends write: node 'NAME' (Op), layer 'NAME' (Kind), loop 'NAME', conditional 'NAME'.
+  const std::string_view source = n.source;
+  const std::size_t begin = source.find('\'');
+  if (begin == std::string_view::npos) return {};
+  const std::string_view kind = source.substr(0, begin);
+  if (kind != "node " && kind != "layer " && kind != "loop " && kind != "conditional ") return {};
+  std::size_t end = source.rfind("' (");
+  if (end == std::string_view::npos) end = source.size() - 1;
+  return end > begin ? std::string(source.substr(begin + 1, end - begin - 1)) : std::string();
 }
 
 }  // namespace rondel::exporters

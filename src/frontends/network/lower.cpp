@@ -14,6 +14,12 @@ void require_names_once(const NetworkData& network) {
     require(first, "two outputs of the network are named '{}': {} and {}", it->first,
             say(*it->second), say(*t));
   }
+  for (const auto& input : network.inputs) {
+    const auto output = seen.find(input->name);
+    if (output != seen.end() && output->second != input.get())
+      fail("an output of the network is named '{}', as an input is: {}", input->name,
+           say(*output->second));
+  }
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ std::vector<ValueId> lower(Lowering& l) {
   MatrixOperation op[2];
   for (std::int32_t k = 0; k < 2; ++k) {
     op[k] = l.choice<MatrixOperation>(parameter_of(k));
+    const auto number = static_cast<int>(op[k]);
+    require(number >= 0 && number <= 2, "there is no matrix operation {}", number);
     require(l.rank(x[k]) >= own_axes(op[k]), "operand {} is {}; expected {} axes or more", k,
             to_text(l.type(x[k])), own_axes(op[k]));
   }

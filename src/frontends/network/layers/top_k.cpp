@@ -13,6 +13,8 @@ ValueId count(Lowering& l) {
 std::vector<ValueId> lower(Lowering& l) {
   const ir::Ints axes = l.axes_of_mask("axes", l.rank(l.in(0)));
   require(axes.size() == 1, "{} axes are set; a top-k goes along one", axes.size());
+  const auto operation = l.parameters().i("operation");
+  require(operation == 0 || operation == 1, "there is no top-k operation {}", operation);
   const bool largest = l.choice<TopKOperation>("operation") == TopKOperation::kMAX;
   std::vector<ValueId> found = l.b.add("top_k", {l.in(0), count(l)},
                                        {{"axis", axes[0]}, {"largest", std::int64_t{largest}}}, 2);

@@ -343,7 +343,22 @@ class Rewriting {
     const ValueId tail_shape = b("concat", {missing, item}, {{"axis", std::int64_t{0}}});
     const ValueId nothing = b.constant(Tensor::zeros(g_.value(stack).type.dtype(), {}));
     const ValueId tail = b("expand", {nothing, tail_shape});
-    return b("concat", {stack, tail}, {{"axis", std::int64_t{0}}});
+    const ValueId whole = b("concat", {stack, tail}, {{"axis", std::int64_t{0}}});
+    const Tensor* known = g_.constant(extent);
+    return known == nullptr ? whole : of_extent(whole, *known->data_as<std::int64_t>());
+  }
+
+  /// The same tensor, of an extent that readers can know without running: where a loop around this
+  /// one makes no trip, nothing else tells it.
+  ValueId of_extent(ValueId stack, std::int64_t extent) {
+    const ir::Type& t = g_.value(stack).type;
+    if (!t.has_rank()) return stack;
+    ir::Ints shape{extent};
+    for (std::int64_t a = 1; a < t.rank(); ++a) {
+      const ir::Extent& e = t.extent(a);
+      shape.push_back(e.known() ? e.value : 0);  // 0: as it is
+    }
+    return outer_("reshape", {stack, outer_.integers(shape)});
   }
 
   ValueId moved(ValueId stack, std::int64_t axis) {

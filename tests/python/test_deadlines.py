@@ -162,6 +162,7 @@ INTERRUPTED = f"""
     import os, signal, threading, time
     import numpy as np, rondel
     from onnx.parser import parse_model
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in what they run in the background
     ENDLESS = '''{HEAD} {ENDLESS}'''
     session = rondel.InferenceSession(parse_model(ENDLESS))
     sent = []

@@ -128,6 +128,7 @@ Ex Builder::param() {
 
 Ex Builder::constant_bits(DType type, std::int64_t bits) {
   invariant(takes(Op::constant, type), "no constants of {}", name(type));
+  if (is_integer(type)) bits = wrapped(type, bits);
   const Ex x = prologue(type, {.op = Op::constant, .imm = bits});
   if (is_integer(type) || type == DType::boolean) known_[static_cast<std::size_t>(x.reg())] = bits;
   return x;
@@ -137,12 +138,12 @@ Ex Builder::constant(DType type, double value) {
   if (is_float(type)) return constant_bits(type, float_bits(type, value));
   if (type == DType::boolean) return constant_bits(type, value != 0);
   invariant(is_integer(type), "no number is a {}", name(type));
-  return constant_bits(type, wrapped(type, truncated(value)));
+  return constant_bits(type, truncated(value));
 }
 
 Ex Builder::constant(DType type, std::int64_t value) {
   if (type == DType::boolean) return constant_bits(type, value != 0);
-  if (is_integer(type)) return constant_bits(type, wrapped(type, value));
+  if (is_integer(type)) return constant_bits(type, value);
   if (type == DType::f32)
     return constant_bits(type, std::bit_cast<std::uint32_t>(static_cast<float>(value)));
   return constant(type, static_cast<double>(value));

@@ -45,7 +45,7 @@ class Builder {
 
   Ex constant(DType, double);
   Ex constant(DType, std::int64_t);
-  Ex constant_bits(DType, std::int64_t bits);
+  Ex constant_bits(DType, std::int64_t bits);  ///< those of the dtype; higher ones do not matter
   Ex index(std::int64_t value) { return constant(DType::i64, value); }
   /// A constant when the extent is known.
   Ex extent(std::int32_t buffer, std::int64_t axis);

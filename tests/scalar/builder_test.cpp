@@ -39,5 +39,19 @@ out y: f32[?]
   EXPECT_EQ(out.data_as<float>()[2], 7.5f);
 }
 
+// A tensor's bytes, copied, have no bits above those of the dtype.
+TEST(Builder, ConstantsOfNarrowIntegersHaveTheirSign) {
+  const std::pair<DType, std::int64_t> minus_three[] = {
+      {DType::i32, 0xfffffffd}, {DType::i16, 0xfffd}, {DType::i8, 0xfd}, {DType::i4, 0xd}};
+  for (const auto& [t, bits] : minus_three) {
+    Builder b("widen");
+    const auto y = b.buffer(vector_of("y", DType::i64, Access::out));
+    b.store(y, {b.index(0)}, cast(DType::i64, b.constant_bits(t, bits)));
+    const Tensor out(DType::i64, {1});
+    EXPECT_EQ(interpreted(b.finish(), {out}), done);
+    EXPECT_EQ(out.data_as<std::int64_t>()[0], -3) << name(t);
+  }
+}
+
 }  // namespace
 }  // namespace rondel::scalar

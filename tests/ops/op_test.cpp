@@ -3,77 +3,23 @@
 #include "base/error.h"
 #include "base/float_formats.h"
 #include "base/text.h"
-#include "ops/compose.h"
-#include "passes/pipeline.h"
-#include "session/plan_builder.h"
+#include "ops/export_sweep.h"
+#include "ops/op_graph.h"
 
 #include <gtest/gtest.h>
 
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 namespace rondel::test {
 namespace {
 
 using session::Execution;
 
-/// How much of its inputs' types a graph is told.
-enum class Told { all, ranks, nothing };
-
-ir::Type told_type(const Value& v, Told told) {
-  const ir::Type exact = ir::Type::of(v);
-  if (!exact.is_tensor() || told == Told::all) return exact;
-  if (told == Told::nothing) return ir::Type::unranked(exact.dtype());
-  return ir::Type::ranked(exact.dtype(), exact.rank());
-}
-
-/// Values that a model would hold as constants where the op wants to know them.
-bool shapes_types(const ir::OpDef& op, std::size_t k) {
-  for (const std::size_t v : op.value_inputs)
-    if (v == k) return true;
-  return false;
-}
-
 std::vector<Value> execute(const OpCase& c, std::size_t outputs, Told told, Execution how) {
-  ir::Graph g;
-  ir::Builder b(g, ir::RegionId::root);
-  const ir::OpDef& op = ir::op(c.op);
-  std::vector<ir::ValueId> operands;
-  std::vector<Value> feeds;
-  for (std::size_t k = 0; k < c.inputs.size(); ++k) {
-    const Value& v = c.inputs[k];
-    if (!v.defined()) {
-      operands.push_back(ir::ValueId::none);
-    } else if (told == Told::all && shapes_types(op, k)) {
-      operands.push_back(b.constant(v.tensor()));
-    } else {
-      operands.push_back(
-          g.add_param(ir::RegionId::root, told_type(v, told), fmt::format("x{}", k)));
-      feeds.push_back(v);
-    }
-  }
-  g.root().results = b.add(c.op, operands, c.attributes, outputs);
-  passes::PassOptions options;
-  options.evaluate = session::make_evaluator();
-  passes::run(passes::normalise(), g, options, true);
-  session::Building building;
-  building.graph = std::make_shared<const ir::Graph>(std::move(g));
-  building.code = std::make_shared<session::Code>(how);
-  building.borrowed_kernels = false;
-  const runtime::Plan plan = build_plan(building, ir::RegionId::root);
-  runtime::Memory memory(std::numeric_limits<std::size_t>::max());
-  runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
-  runtime::FrameLease frame(plan, run);
-  for (std::size_t k = 0; k < feeds.size(); ++k) (*frame)[plan.params[k]] = feeds[k];
-  frame->execute();
-  std::vector<Value> results;
-  for (std::size_t j = 0; j < outputs; ++j) {
-    const Tensor t = (*frame)[plan.results[j]].tensor();
-    results.emplace_back(t.copy());
-  }
-  return results;
+  Asked one = asked(c, outputs, told);
+  return run_graph(std::move(one.graph), one.feeds, how);
 }
 
 /// Reads the notation of the header.
@@ -216,22 +162,6 @@ double real(const Tensor& t, std::size_t i) {
   }
 }
 
-/// Equal bits; NaNs count as equal, since 0/0 has another sign when it is folded than when it runs.
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  const auto n = static_cast<std::size_t>(a.size());
-  if (a.dtype() == DType::string)
-    return std::equal(a.data_as<std::string>(), a.data_as<std::string>() + n,
-                      b.data_as<std::string>());
-  const std::size_t size = byte_size(a.dtype());
-  for (std::size_t i = 0; i < n; ++i) {
-    if (std::memcmp(a.data_as<char>() + i * size, b.data_as<char>() + i * size, size) == 0)
-      continue;
-    if (!has_reals(a.dtype()) || !std::isnan(real(a, i)) || !std::isnan(real(b, i))) return false;
-  }
-  return true;
-}
-
 bool near(const Tensor& got, const Tensor& want, double tolerance) {
   if (got.dtype() != want.dtype() || got.shape() != want.shape()) return false;
   if (!has_reals(got.dtype())) return same_bits(got, want);
@@ -306,6 +236,7 @@ void check_line(const std::string& line, double tolerance) {
   while (r.eat("&"));
   require(r.done(), "cannot read the end of '{}': '{}'", line, r.rest());
   check_results(c, want, line, tolerance);
+  check_exports(c, want.size(), line);
 }
 
 }  // namespace

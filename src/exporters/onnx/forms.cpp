@@ -6,6 +6,7 @@
 #include "formats/onnx/types.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <unordered_map>
 
@@ -102,7 +103,14 @@ std::string scale_of_groups(const Graph&, const ir::Node&, Said&) {
   return "its scale and bias are those of groups there, not of channels";
 }
 
-constexpr int newest_reduce = 17;
+std::string of_scalars(const Graph& g, const ir::Node& n, Said&) {
+  const auto listed = [&](ValueId v) {
+    return g.value(v).type.has_rank() && g.value(v).type.rank() > 0;
+  };
+  return std::ranges::any_of(n.inputs, listed) ? "its operands are scalars, not lists of one" : "";
+}
+
+constexpr int newest_reduce = 17, any_version = 1000;
 constexpr Form forms[] = {
     {"ReduceSum", 1, 12, reduce},
     {"ReduceMean", 1, newest_reduce, reduce},
@@ -123,6 +131,7 @@ constexpr Form forms[] = {
     {"Softmax", 1, 12, last_axis},
     {"LogSoftmax", 1, 12, last_axis},
     {"Hardmax", 1, 12, last_axis},
+    {"Range", 11, any_version, of_scalars},
     {"Dropout", 1, 11, without_inputs},
     {"GroupNormalization", 18, 20, scale_of_groups},
 };
@@ -192,43 +201,72 @@ std::string fit_attributes(const ir::Node& n, Said& s) {
   return {};
 }
 
-std::string type_fault(const ir::Type& t, const pb::OpSchema::FormalParameter& formal,
-                       const Said& s) {
-  const std::string text = onnx::schema_text(t);
-  const auto& types = formal.GetTypes();
-  if (std::ranges::any_of(types, [&](const std::string* k) { return *k == text; })) return {};
-  return fmt::format("{} does not take {} as '{}' in version {}", s.op, text, formal.GetName(),
-                     s.schema->since_version());
+bool takes(const pb::OpSchema::FormalParameter& formal, const std::string& type) {
+  return std::ranges::any_of(formal.GetTypes(),
+                             [&](const std::string* known) { return *known == type; });
 }
 
-/// Whether the schema takes these inputs and gives these outputs.
-std::string fit_signature(const Graph& g, std::span<const ValueId> outputs, Said& s) {
-  const auto given = static_cast<int>(s.inputs.size()), named = static_cast<int>(outputs.size());
-  if (given < s.schema->min_input() || given > s.schema->max_input())
-    return fmt::format("{} takes {} to {} inputs in version {}, not {}", s.op,
-                       s.schema->min_input(), s.schema->max_input(), s.schema->since_version(),
-                       given);
-  if (named > s.schema->max_output())
-    return fmt::format("{} has {} outputs in version {}, not {}", s.op, s.schema->max_output(),
-                       s.schema->since_version(), named);
-  const auto formal = [](const auto& list, std::size_t k) -> const auto& {
-    return list[std::min(k, list.size() - 1)];
-  };
-  for (std::size_t k = 0; k < s.inputs.size(); ++k) {
-    const auto& f = formal(s.schema->inputs(), k);
-    if (s.inputs[k] == ValueId::none) {
-      if (f.GetOption() == pb::OpSchema::Single) return fmt::format("'{}' is needed", f.GetName());
-      continue;
+/// Holds the types of a node's values against its schema.
+class Signature {
+ public:
+  Signature(const Graph& g, Said& s, const std::optional<Exchange>& e) : g_(g), s_(s), e_(e) {}
+
+  /// Why the schema does not take these inputs and give these outputs; "" when it does.
+  std::string fault(std::span<const ValueId> outputs) {
+    std::string why = arity_fault(outputs.size());
+    for (std::size_t k = 0; why.empty() && k < s_.inputs.size(); ++k) {
+      const auto& f = formal(s_.schema->inputs(), k);
+      if (s_.inputs[k] != ValueId::none) why = type_fault(s_.inputs[k], f);
+      else if (f.GetOption() == pb::OpSchema::Single)
+        why = fmt::format("'{}' is needed", f.GetName());
     }
-    if (auto why = type_fault(g.value(s.inputs[k]).type, f, s); !why.empty()) return why;
+    for (std::size_t j = 0; why.empty() && j < outputs.size(); ++j)
+      if (outputs[j] != ValueId::none)
+        why = type_fault(outputs[j], formal(s_.schema->outputs(), j));
+    return why;
   }
-  for (std::size_t j = 0; j < outputs.size(); ++j) {
-    if (outputs[j] == ValueId::none) continue;
-    auto why = type_fault(g.value(outputs[j]).type, formal(s.schema->outputs(), j), s);
-    if (!why.empty()) return why;
+
+ private:
+  using Formal = pb::OpSchema::FormalParameter;
+
+  static const Formal& formal(const std::vector<Formal>& list, std::size_t k) {
+    return list[std::min(k, list.size() - 1)];
   }
-  return {};
-}
+
+  std::string arity_fault(std::size_t outputs) const {
+    const auto given = static_cast<int>(s_.inputs.size()), named = static_cast<int>(outputs);
+    const pb::OpSchema& schema = *s_.schema;
+    if (given < schema.min_input() || given > schema.max_input())
+      return fmt::format("{} takes {} to {} inputs in version {}, not {}", s_.op,
+                         schema.min_input(), schema.max_input(), schema.since_version(), given);
+    if (named > schema.max_output())
+      return fmt::format("{} has {} outputs in version {}, not {}", s_.op, schema.max_output(),
+                         schema.since_version(), named);
+    return {};
+  }
+
+  std::string type_fault(ValueId v, const Formal& f) {
+    const ir::Type& own = g_.value(v).type;
+    const bool exchanged = e_ && own.is_tensor() && own.dtype() == e_->from;
+    const std::string text = onnx::schema_text(exchanged ? ir::Type::scalar(e_->to) : own);
+    if (!takes(f, text)) {
+      if (own.is_tensor()) s_.untaken = exchanged ? e_->to : own.dtype();
+      return fmt::format("{} does not take {} as '{}' in version {}", s_.op, text, f.GetName(),
+                         s_.schema->since_version());
+    }
+    if (!f.GetIsHomogeneous()) return {};
+    const auto [first, fresh] = seen_.try_emplace(f.GetTypeStr(), text);
+    if (fresh || first->second == text) return {};
+    return fmt::format(
+        "{} wants one type for '{}' and what stands before it in version {}, not {} and {}", s_.op,
+        f.GetName(), s_.schema->since_version(), text, first->second);
+  }
+
+  const Graph& g_;
+  Said& s_;
+  const std::optional<Exchange>& e_;
+  std::unordered_map<std::string, std::string> seen_;  ///< type variable of the schema, type
+};
 
 /// Finds the schema; false, with the reason said, where this opset has none.
 bool find(Said& s, int opset) {
@@ -259,7 +297,7 @@ std::optional<OnnxName> onnx_name(std::string_view our_op) {
   return it->second;
 }
 
-Said say(const Graph& g, const ir::Node& n, int opset) {
+Said say(const Graph& g, const ir::Node& n, int opset, const std::optional<Exchange>& exchange) {
   Said s;
   const auto name = onnx_name(n.op->name);
   if (!name) {
@@ -276,7 +314,7 @@ Said say(const Graph& g, const ir::Node& n, int opset) {
     s.why_not = form->write(g, n, s);
   while (!s.inputs.empty() && s.inputs.back() == ValueId::none) s.inputs.pop_back();
   if (s.why_not.empty()) s.why_not = fit_attributes(n, s);
-  if (s.why_not.empty()) s.why_not = fit_signature(g, n.outputs, s);
+  if (s.why_not.empty()) s.why_not = Signature(g, s, exchange).fault(n.outputs);
   return s;
 }
 
@@ -300,14 +338,24 @@ Said say_loop(const Graph& g, const ir::Node& n, bool scan, int opset) {
     list("scan_output_directions", p.reverse_out);
   }
   if (!find(s, opset)) return s;
-  s.why_not = fit_signature(g, std::span(n.outputs).first(n.outputs.size() - 1), s);
+  s.why_not = Signature(g, s, std::nullopt).fault(std::span(n.outputs).first(n.outputs.size() - 1));
   return s;
 }
 
 bool can_copy(const ir::Type& t, int opset) {
   Said s;
   s.op = "Identity";
-  return find(s, opset) && type_fault(t, s.schema->inputs()[0], s).empty();
+  return find(s, opset) && takes(s.schema->inputs()[0], onnx::schema_text(t));
+}
+
+bool can_cast(const Exchange& e, int opset) {
+  Said s;
+  s.op = "Cast";
+  if (!find(s, opset)) return false;
+  return std::ranges::all_of(std::array{e.from, e.to}, [&](DType t) {
+    const std::string text = onnx::schema_text(ir::Type::scalar(t));
+    return takes(s.schema->inputs()[0], text) && takes(s.schema->outputs()[0], text);
+  });
 }
 
 bool has_form(std::string_view op, int version) { return find_form(op, version) != nullptr; }

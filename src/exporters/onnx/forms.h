@@ -17,18 +17,28 @@ struct Said {
   std::vector<ir::ValueId> inputs;  ///< none where left out
   ir::Attributes attributes;
   const pb::OpSchema* schema = nullptr;
-  std::string why_not;  ///< set: the opset does not have this node, and why
+  std::string why_not;                ///< set: the opset does not have this node, and why
+  std::optional<DType> untaken = {};  ///< the reason is that the op does not take this dtype
+};
+
+/// Tensors of dtype `from` seen as ones of `to`.
+struct Exchange {
+  DType from, to;
 };
 
 /// The node in its opset. Our ops have the newest form of ONNX's; a row of `forms.cpp` says how an
-/// older version of an op writes it, or that it cannot.
-Said say(const ir::Graph&, const ir::Node&, int opset);
+/// older version of an op writes it, or that it cannot. With an exchange: whether it would have it
+/// of those dtypes.
+Said say(const ir::Graph&, const ir::Node&, int opset, const std::optional<Exchange>& = {});
 
 /// The loop's node: Scan or Loop, which it must have the form of (loops.h).
 Said say_loop(const ir::Graph&, const ir::Node&, bool scan, int opset);
 
 /// Whether the opset's Identity takes a value of the type.
 bool can_copy(const ir::Type&, int opset);
+
+/// Whether the opset's Cast goes from one dtype to the other and back.
+bool can_cast(const Exchange&, int opset);
 
 /// The ONNX op that has the name of ours, as "domain" and "Name"; nothing where there is none.
 struct OnnxName {

@@ -10,6 +10,7 @@
 #include "ir/infer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -252,8 +253,10 @@ class Writer {
     if (const std::string wanted = name_in_file(n); !wanted.empty())
       node.set_name(node_names_.unique(wanted));
     for (const ValueId v : said.inputs) node.add_input(v == ValueId::none ? "" : name(v));
-    for (const auto& [key, value] : said.attributes)
+    for (const auto& [key, value] : said.attributes) {
       *node.add_attribute() = attribute(key, value, said);
+      note_rounding(id, key, value);
+    }
     if (loop) body(n, scan, node);
     else branches(n, node);
     name_outputs(n, loop, node);
@@ -267,6 +270,20 @@ class Writer {
                           said.schema->attributes().at(key).type == pb::AttributeProto::FLOAT;
     return onnx::attribute_proto(key,
                                  as_float ? ir::Attribute(static_cast<double>(*whole)) : value);
+  }
+
+  /// Arithmetic in f64 sees what becomes of a number in an attribute.
+  void note_rounding(NodeId id, const std::string& key, const ir::Attribute& value) {
+    const auto* x = std::get_if<double>(&value);
+    const bool f64 = std::ranges::any_of(g_.node(id).inputs, [&](ValueId v) {
+      return v != ValueId::none && g_.value(v).type.kind() != ir::Type::Kind::none &&
+             g_.value(v).type.dtype() == DType::f64;
+    });
+    if (x == nullptr || !f64 || std::isnan(*x)) return;
+    if (const auto rounded = static_cast<double>(static_cast<float>(*x)); rounded != *x)
+      model_.report.notes.push_back(
+          fmt::format("{}: {} = {} is written as {}: ONNX's attributes are f32", ir::where(g_, id),
+                      key, *x, rounded));
   }
 
   /// The outputs of loops and branches all have names: there are as many as their bodies give, and
@@ -385,7 +402,7 @@ Model to_model(ir::Graph g, const ModelInfo& info, std::optional<int> wanted) {
   const int least = wanted ? *wanted : opset_for(g, RegionId::root, usual_opset);
   Model model = written(g, scans, info, least, wanted.has_value());
   model.report.loops = std::move(loops);
-  model.report.notes = notes;
+  model.report.notes.insert(model.report.notes.begin(), notes.begin(), notes.end());
   const int opset = model.report.opset;
   if (!wanted && opset > usual_opset)
     model.report.notes.push_back(fmt::format(

@@ -1,0 +1,178 @@
+#include "exporters/onnx/rows.h"
+
+#include "base/error.h"
+#include "ir/infer.h"
+#include "ops/meaning.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace rondel::exporters {
+namespace {
+
+using ir::Graph;
+using ir::ValueId;
+using Values = std::vector<ValueId>;
+
+constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+
+/// `convert` and `convert_text` are the two halves of Cast.
+Values cast(ir::Builder& b, const ir::Node& n) {
+  ir::Attributes how{{"to", *n.attributes.find("to")}};
+  for (const char* name : {"saturate", "round_mode"})
+    if (const ir::Attribute* a = n.attributes.find(name)) how.set(name, *a);
+  return b.add("cast", n.inputs, how);
+}
+
+/// Two roundings instead of one; read back, the passes make one fma of them again.
+Values multiply_and_add(ir::Builder& b, const ir::Node& n) {
+  return {b("add", {b("mul", {n.inputs[0], n.inputs[1]}), n.inputs[2]})};
+}
+
+/// x under its own shape with the extent of each other input put in: an error where that is not
+/// its own.
+Values reshape_to_extents(ir::Builder& b, const ir::Node& n) {
+  const ir::Ints axes = n.attributes.ints("axes");
+  const ValueId x = n.inputs[0], zero = b.integers({0});
+  const ValueId shape = b("shape", {x});
+  const auto part = [&](std::int64_t from, std::int64_t to) {
+    return b("slice", {shape, b.integers({from}), b.integers({to}), zero});
+  };
+  ValueId y = x;
+  for (std::size_t k = 1; k < n.inputs.size(); ++k) {
+    const ValueId extent = b("gather", {b("shape", {n.inputs[k]}), b.integers({axes[k]})});
+    const ValueId wanted = b(
+        "concat",
+        {part(0, axes[0]), extent, part(axes[0] == -1 ? to_the_end : axes[0] + 1, to_the_end)},
+        {{"axis", 0}});
+    y = b("reshape", {y, wanted}, {{"allowzero", 1}});
+  }
+  return {y};
+}
+
+/// Looked up in 0, 1, ..., most: beyond it is an error, and where a negative length is sent.
+Values look_up(ir::Builder& b, const ir::Node& n) {
+  const ValueId lengths = n.inputs[0], zero = b.scalar<std::int64_t>(0),
+                one = b.scalar<std::int64_t>(1);
+  const ValueId beyond = b("add", {n.inputs[1], one});
+  const ValueId at = b("where", {b("less", {lengths, zero}), beyond, lengths});
+  return {b("gather", {b("range", {zero, beyond, one}), at})};
+}
+
+/// Shape before 15 gives all extents.
+Values slice_of_shape(ir::Builder& b, const ir::Node& n) {
+  const ValueId whole = b("shape", n.inputs);
+  return {b("slice", {whole, b.integers({n.attributes.i("start")}),
+                      b.integers({n.attributes.i("end")}), b.integers({0})})};
+}
+
+/// Split before 18 has no unequal parts but those whose lengths are given.
+Values split_by_lengths(ir::Builder& b, const ir::Node& n) {
+  const ir::Type& x = b.graph().value(n.inputs[0]).type;
+  if (!x.has_rank() || n.inputs.size() > 1) return {};
+  const std::int64_t axis = n.attributes.i("axis", 0);
+  const ir::Extent& e = x.extent(axis < 0 ? axis + x.rank() : axis);
+  if (!e.known()) return {};
+  const auto parts = static_cast<std::int64_t>(n.outputs.size());
+  const std::int64_t each = (e.value + parts - 1) / parts;
+  ir::Ints lengths;
+  for (std::int64_t j = 0; j < parts; ++j)
+    lengths.push_back(std::clamp<std::int64_t>(e.value - j * each, 0, each));
+  return b.add("split", {n.inputs[0], b.integers(lengths)}, {{"axis", axis}}, n.outputs.size());
+}
+
+/// Pad before 18 is told of every axis.
+Values pad_every_axis(ir::Builder& b, const ir::Node& n) {
+  const Graph& g = b.graph();
+  const ir::Type& x = g.value(n.inputs[0]).type;
+  const Tensor *pads = g.constant(n.inputs[1]), *axes = g.constant(n.inputs.at(3));
+  if (!x.has_rank() || pads == nullptr || axes == nullptr) return {};
+  const ir::Ints given = ir::integers_of(*pads), named = ir::integers_of(*axes);
+  const auto rank = static_cast<std::size_t>(x.rank());
+  ir::Ints all(2 * rank, 0);
+  for (std::size_t k = 0; k < named.size(); ++k) {
+    const auto axis = static_cast<std::size_t>(named[k] < 0 ? named[k] + x.rank() : named[k]);
+    all[axis] = given[k];
+    all[rank + axis] = given[named.size() + k];
+  }
+  Values inputs{n.inputs[0], b.integers(all), n.inputs[2]};
+  if (n.inputs[2] == ValueId::none) inputs.pop_back();
+  return b.add("pad", inputs, n.attributes);
+}
+
+/// An operand of our product may be taken transposed.
+Values transpose_then_multiply(ir::Builder& b, const ir::Node& n) {
+  const auto operand = [&](std::size_t k, const char* flag) {
+    const ir::Type& t = b.graph().value(n.inputs[k]).type;
+    if (!n.attributes.flag(flag) || (t.has_rank() && t.rank() < 2)) return n.inputs[k];
+    if (!t.has_rank()) return ValueId::none;
+    ir::Ints order(static_cast<std::size_t>(t.rank()));
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order.end()[-1], order.end()[-2]);
+    return b("transpose", {n.inputs[k]}, {{"perm", order}});
+  };
+  const ValueId left = operand(0, "transpose_a"), right = operand(1, "transpose_b");
+  if (left == ValueId::none || right == ValueId::none) return {};
+  return b.add("mat_mul", {left, right});
+}
+
+Values reshape_to_scalar(ir::Builder& b, const ir::Node& n) {
+  return {b("reshape", {n.inputs[0], b.integers({})})};
+}
+
+/// ONNX's EyeLike looks at the dtype of what it only wants the shape of.
+Values eye_of_shape(ir::Builder& b, const ir::Node& n) {
+  return b.add("eye_like", {b("constant_of_shape", {b("shape", {n.inputs[0]})})}, n.attributes);
+}
+
+Values einsum(ir::Builder& b, const ir::Node& n) { return b.add("einsum", n.inputs, n.attributes); }
+
+struct Row {
+  std::string_view op;
+  Values (*write)(ir::Builder&, const ir::Node&);
+};
+constexpr Row rows[] = {
+    {"convert", cast},
+    {"convert_text", cast},
+    {"fma", multiply_and_add},
+    {"same_extent", reshape_to_extents},
+    {"checked_length", look_up},
+    {"shape", slice_of_shape},
+    {"split", split_by_lengths},
+    {"pad", pad_every_axis},
+    {"mat_mul", transpose_then_multiply},
+    {"one_element", reshape_to_scalar},
+    {"einsum_sum", einsum},
+    {"eye_like", eye_of_shape},
+    {"sum", add_all},
+    {"relu", keep_unsigned},
+    {"pow", integer_power},
+    {"range", scalar_operands},
+    {"reduce_mean", integer_mean},
+    {"quantize_linear", quantize},
+    {"dequantize_linear", dequantize},
+    {"random_key", key_of_parts},
+    {"uniform", uniform_draw},
+    {"normal", normal_draw},
+    {"sampled_index", index_draw},
+};
+
+const Row* find_row(std::string_view op) {
+  for (const Row& r : rows)
+    if (r.op == op) return &r;
+  return nullptr;
+}
+
+}  // namespace
+
+Values said_otherwise(ir::Builder& b, const ir::Node& n) {
+  if (const Row* r = find_row(n.op->name))
+    if (Values v = r->write(b, n); !v.empty()) return v;
+  if (const auto* composite = ops::meaning_as<ops::Composite>(*n.op)) return composite->fn(b, n);
+  return {};
+}
+
+bool has_row(std::string_view op) { return find_row(op) != nullptr; }
+
+}  // namespace rondel::exporters

@@ -1,0 +1,143 @@
+#include "base/error.h"
+#include "exporters/onnx/rows.h"
+#include "ops/compose.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rondel::exporters {
+namespace {
+
+using ir::ValueId;
+using ops::as;
+using ops::dtype_of;
+using Values = std::vector<ValueId>;
+
+ValueId scalar_shaped(ir::Builder& b, ValueId x) { return b("reshape", {x, b.integers({})}); }
+
+/// One of a granule's blocks for each index of x along the axis.
+ValueId each_of_blocks(ir::Builder& b, ValueId x, ValueId blocks, std::int64_t axis,
+                       std::int64_t size) {
+  const ValueId zero = b.scalar<std::int64_t>(0), one = b.scalar<std::int64_t>(1);
+  const ValueId n = b("gather", {b("shape", {x}), b.scalar(axis)});
+  const ValueId block = b("div", {b("range", {zero, n, one}), b.scalar(size)});
+  return b("gather", {blocks, block}, {{"axis", axis}});
+}
+
+/// A scale or zero point in `t`, in a shape that broadcasts to x: one for all, one an index of
+/// `axis`, or one a block. None where its rank, or that of x, is not known.
+ValueId granule(ir::Builder& b, const ir::Node& n, std::size_t k, DType t) {
+  const ir::Type x = b.graph().value(n.inputs[0]).type, s = b.graph().value(n.inputs[k]).type;
+  if (!s.has_rank() || !x.has_rank()) return ValueId::none;
+  const std::int64_t said = n.attributes.i("axis", 1), block = n.attributes.i("block_size", 0);
+  const std::int64_t axis = x.rank() == 1 ? 0 : said < 0 ? said + x.rank() : said;
+  const ValueId value = as(b, n.inputs[k], t);
+  const bool one = std::ranges::all_of(
+      s.extents(), [](const ir::Extent& e) { return e.known() && e.value == 1; });
+  if (one) return scalar_shaped(b, value);
+  if (block > 0 && s.rank() == x.rank()) return each_of_blocks(b, n.inputs[0], value, axis, block);
+  ir::Ints after;
+  for (std::int64_t a = axis + 1; a < x.rank(); ++a) after.push_back(a - axis);
+  return after.empty() ? value : b("unsqueeze", {value, b.integers(after)});
+}
+
+DType asked(const ir::Attributes& a, const char* name, DType otherwise) {
+  const ir::Type& t = a.type(name);
+  return t.is_tensor() ? t.dtype() : otherwise;
+}
+
+}  // namespace
+
+Values add_all(ir::Builder& b, const ir::Node& n) {
+  ValueId sum = n.inputs[0];
+  for (std::size_t k = 1; k < n.inputs.size(); ++k) sum = b("add", {sum, n.inputs[k]});
+  return {sum};
+}
+
+Values keep_unsigned(ir::Builder& b, const ir::Node& n) {
+  if (!is_unsigned_integer(dtype_of(b, n.inputs[0]))) return {};
+  return n.inputs;
+}
+
+/// A u64 exponent as one of less than 2^63, by which the power is the same: odd numbers come round
+/// after 2^62 steps, and the others are 0 from the 64th on.
+ValueId below_two_63(ir::Builder& b, ValueId y) {
+  const ValueId turn = b.scalar(std::uint64_t{1} << 62);
+  const ValueId again = b("add", {b("mod", {y, turn}), turn});
+  return b("where", {b("less", {y, turn}), y, again});
+}
+
+/// An integer exponent is one of x's dtype; wide enough, the power wraps as that of the dtype does.
+Values integer_power(ir::Builder& b, const ir::Node& n) {
+  const DType own = dtype_of(b, n.inputs[0]);
+  if (!is_integer(own)) return {};
+  if (!is_integer(dtype_of(b, n.inputs[1])))
+    return {as(b, b("pow", {as(b, n.inputs[0], DType::f64), as(b, n.inputs[1], DType::f64)}), own)};
+  const DType wide = file_bits(own) <= 16 ? DType::i32 : DType::i64;
+  ValueId power = as(b, n.inputs[1], own);
+  if (own == DType::u64) power = below_two_63(b, power);
+  return {as(b, b("pow", {as(b, n.inputs[0], wide), as(b, power, wide)}), own)};
+}
+
+Values scalar_operands(ir::Builder& b, const ir::Node& n) {
+  Values scalars;
+  for (const ValueId v : n.inputs) scalars.push_back(scalar_shaped(b, v));
+  return b.add(n.op->name, scalars, n.attributes);
+}
+
+/// The sum, which wraps, by the number of elements; of nothing 0.
+Values integer_mean(ir::Builder& b, const ir::Node& n) {
+  const DType own = dtype_of(b, n.inputs[0]);
+  if (!is_integer(own)) return {};
+  const bool axes = ops::has_input(n, 1);
+  const Tensor* known = axes ? b.graph().constant(n.inputs[1]) : nullptr;
+  if (axes && known == nullptr) return {};
+  if ((!axes || known->size() == 0) && n.attributes.flag("noop_with_empty_axes")) return {};
+  const ValueId shape = b("shape", {n.inputs[0]});
+  const ValueId extents = axes && known->size() > 0 ? b("gather", {shape, n.inputs[1]}) : shape;
+  const ValueId count = b("reduce_prod", {extents}, {{"keepdims", std::int64_t{0}}});
+  const ValueId sum = b("reduce_sum", n.inputs, n.attributes);
+  const ValueId divisor = as(b, b("max", {count, b.scalar<std::int64_t>(1)}), own);
+  return {b("div", {sum, divisor})};
+}
+
+/// saturate(round(x / scale) + zero): integers are rounded before the zero point is added.
+Values quantize(ir::Builder& b, const ir::Node& n) {
+  const DType scale_type = dtype_of(b, n.inputs[1]);
+  DType in = asked(n.attributes, "precision", scale_type);
+  if (!is_float(in) || is_small_float(in)) in = DType::f32;
+  const DType to = ops::has_input(n, 2) ? dtype_of(b, n.inputs[2])
+                                        : asked(n.attributes, "output_dtype", DType::u8);
+  const DType wide = scalar::compute_type(in);
+  const ValueId scale = granule(b, n, 1, in);
+  const ValueId zero = ops::has_input(n, 2) ? granule(b, n, 2, wide) : ValueId::none;
+  if (scale == ValueId::none || (ops::has_input(n, 2) && zero == ValueId::none)) return {};
+  ValueId y = as(b, b("div", {as(b, n.inputs[0], in), scale}), wide);
+  if (is_integer(to)) y = b("round", {y});
+  if (zero != ValueId::none) y = b("add", {y, zero});
+  if (is_integer(to)) {
+    const int bits = file_bits(to) - (is_unsigned_integer(to) ? 0 : 1);
+    const double most = std::ldexp(1.0, bits) - 1;
+    const double least = is_unsigned_integer(to) ? 0 : -most - 1;
+    y = b("clip", {y, b.scalar(wide, least), b.scalar(wide, most)});
+  }
+  return {b("convert", {y},
+            {{"to", ir::Type::scalar(to)}, {"saturate", n.attributes.i("saturate", 1)}})};
+}
+
+/// (x - zero) * scale.
+Values dequantize(ir::Builder& b, const ir::Node& n) {
+  const DType to = asked(n.attributes, "output_dtype", dtype_of(b, n.inputs[1]));
+  const DType wide = scalar::compute_type(to);
+  const ValueId scale = granule(b, n, 1, wide);
+  if (scale == ValueId::none) return {};
+  ValueId x = as(b, n.inputs[0], wide);
+  if (ops::has_input(n, 2)) {
+    const ValueId zero = granule(b, n, 2, wide);
+    if (zero == ValueId::none) return {};
+    x = b("sub", {x, zero});
+  }
+  return {as(b, b("mul", {x, scale}), to)};
+}
+
+}  // namespace rondel::exporters

@@ -1,0 +1,183 @@
+#include "ops/export_sweep.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "exporters/onnx/export.h"
+#include "frontends/onnx/import.h"
+#include "ops/op_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <complex>
+#include <optional>
+#include <set>
+
+namespace rondel::test {
+namespace {
+
+using session::Execution;
+
+template <class C> Tensor complex_from(DType t, const Tensor& reals) {
+  Tensor y(t, reals.shape());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(y.size()); ++i)
+    y.data_as<C>()[i] = static_cast<typename C::value_type>(reals.data_as<double>()[i]);
+  return y;
+}
+
+/// Such values in another dtype, as far as there are any.
+Tensor converted(const Tensor& x, DType t) {
+  if (x.dtype() == t) return x;
+  if (is_complex(x.dtype())) return Tensor::zeros(t, x.shape());
+  const DType to = is_complex(t) ? DType::f64 : t;
+  const Tensor y = run_op({"cast", {x}, {{"to", ir::Type::scalar(to)}}})[0].tensor();
+  if (t == DType::c64) return complex_from<std::complex<float>>(t, y);
+  if (t == DType::c128) return complex_from<std::complex<double>>(t, y);
+  return y;
+}
+
+/// The case with `to` wherever an input or an attribute has the dtype `from`; nothing where its
+/// text is no number.
+std::optional<OpCase> exchanged(OpCase c, DType from, DType to) try {
+  for (Value& v : c.inputs)
+    if (v.is_tensor() && v.tensor().dtype() == from) v = converted(v.tensor(), to);
+  ir::Attributes attributes;
+  for (const auto& [name, value] : c.attributes) {
+    const auto* type = std::get_if<ir::Type>(&value);
+    const auto* tensor = std::get_if<Tensor>(&value);
+    if (type != nullptr && type->is_tensor() && type->dtype() == from)
+      attributes.set(name, ir::Type::scalar(to));
+    else if (tensor != nullptr && tensor->dtype() == from)
+      attributes.set(name, converted(*tensor, to));
+    else attributes.set(name, value);
+  }
+  c.attributes = std::move(attributes);
+  return c;
+} catch (const Error&) { return std::nullopt; }
+
+std::set<DType> dtypes_of(const OpCase& c) {
+  std::set<DType> found;
+  for (const Value& v : c.inputs)
+    if (v.is_tensor()) found.insert(v.tensor().dtype());
+  for (const auto& [_, value] : c.attributes) {
+    if (const auto* type = std::get_if<ir::Type>(&value); type != nullptr && type->is_tensor())
+      found.insert(type->dtype());
+    if (const auto* tensor = std::get_if<Tensor>(&value)) found.insert(tensor->dtype());
+  }
+  return found;
+}
+
+std::string text_of(const OpCase& c) {
+  std::string text = c.op + "(";
+  for (const Value& v : c.inputs) text += (text.back() == '(' ? "" : ", ") + rondel::to_text(v);
+  for (const auto& [name, value] : c.attributes) text += "; " + name + "=" + ir::to_text(value);
+  return text + ")";
+}
+
+/// What the case gives; nothing where the op does not take it.
+std::optional<std::vector<Value>> interpreted(const OpCase& c, std::size_t outputs) {
+  try {
+    return run_op(c, outputs);
+  } catch (const Error&) { return std::nullopt; }
+}
+
+/// What ONNX cannot say, and what it is told by.
+struct Refused {
+  std::string_view op, why;
+};
+constexpr Refused refused[] = {
+    // No op computes on complex numbers, and ArrayFeatureExtractor takes few types.
+    {"equal", "Equal does not take tensor(complex"},
+    {"array_feature_extractor", "ArrayFeatureExtractor does not take tensor(complex"},
+    // No float holds all of them.
+    {"max_pool", "MaxPool does not take tensor(int64)"},
+    {"max_pool", "MaxPool does not take tensor(uint64)"},
+    // What is added to is rounded after each term.
+    {"scatter_elements", "ScatterElements does not take tensor(float"},
+    {"scatter_nd", "ScatterND does not take tensor(float"},
+    // There is no zero among them, and we take the least one for it.
+    {"non_zero", "NonZero does not take tensor(float8e8m0)"},
+};
+
+bool is_refused(const OpCase& c, std::string_view why) {
+  return std::ranges::any_of(refused, [&](const Refused& r) {
+    return r.op == c.op && why.find(r.why) != std::string_view::npos;
+  });
+}
+
+/// The case as a model; nothing where it is known that there is none.
+std::optional<ExportedModel> exported(const ir::Graph& g, const OpCase& c) {
+  try {
+    return exporters::to_bytes(g, {});
+  } catch (const Error& e) {
+    EXPECT_TRUE(is_refused(c, e.what())) << text_of(c) << ": " << e.what();
+    return std::nullopt;
+  }
+}
+
+void check_export(const OpCase& c, const std::vector<Value>& want) {
+  const Asked one = asked(c, want.size(), Told::all);
+  const auto written = exported(one.graph, c);
+  if (!written) return;
+  bool same_numbers = true;
+  for (const std::string& note : written->report.notes) {
+    const bool attribute = note.find("attributes are f32") != std::string::npos;
+    const bool newer = note.find("rather than the usual") != std::string::npos;
+    same_numbers = same_numbers && !attribute;
+    EXPECT_TRUE(attribute || newer) << text_of(c) << ": " << note;
+  }
+  const auto bytes = std::as_bytes(std::span(written->bytes));
+  const std::vector<Value> got = run_graph(onnx::import_bytes(bytes).graph, one.feeds,
+                                           Execution::interpreter);
+  for (std::size_t j = 0; same_numbers && j < want.size(); ++j)
+    EXPECT_TRUE(same_bits(got[j].tensor(), want[j].tensor()))
+        << text_of(c) << ": " << to_text(got[j].tensor()) << " instead of "
+        << to_text(want[j].tensor());
+}
+
+/// Ops that no line can say, for their values are no tensors, are not told beforehand, or have a
+/// rank that must be known: models with them are exported by tests/python/test_export.py.
+constexpr std::string_view of_no_line =
+    " assertion bernoulli concat_from_sequence constant global_average_pool global_max_pool "
+    "group_normalization if loop multinomial optional optional_get_element optional_has_element "
+    "random_normal random_normal_like random_uniform random_uniform_like sequence_at "
+    "sequence_construct sequence_empty sequence_erase sequence_insert sequence_length "
+    "split_to_sequence ";
+
+std::set<std::string>& ops_seen() {
+  static std::set<std::string> seen;
+  return seen;
+}
+
+/// After all tests: each op has stood in some line.
+class EveryOp : public ::testing::Environment {
+  void TearDown() override {
+    if (GTEST_FLAG_GET(filter) != "*") return;
+    for (const ir::OpDef* op : ir::all_ops())
+      EXPECT_NE(ops_seen().contains(std::string(op->name)),
+                of_no_line.find(fmt::format(" {} ", op->name)) != std::string_view::npos)
+          << op->name << ": give it a line in tests/ops";
+  }
+};
+const auto* const every_op = ::testing::AddGlobalTestEnvironment(new EveryOp);
+
+}  // namespace
+
+void check_exports(const OpCase& c, std::size_t outputs, const std::string& line) {
+  ops_seen().insert(c.op);
+  std::set<std::string> seen;
+  for (const DType from : dtypes_of(c)) {
+    for (int t = 0; t < dtype_count; ++t) {
+      const auto to = static_cast<DType>(t);
+      try {
+        const auto one = exchanged(c, from, to);
+        if (!one || !seen.insert(text_of(*one)).second) continue;
+        if (const auto want = interpreted(*one, outputs)) check_export(*one, *want);
+      } catch (const std::exception& e) {
+        ADD_FAILURE() << line << " with " << name(to) << " for " << name(from) << ": " << e.what();
+      }
+    }
+  }
+}
+
+}  // namespace rondel::test

@@ -1,0 +1,101 @@
+#include "ops/op_graph.h"
+
+#include "base/float_formats.h"
+#include "base/text.h"
+#include "ops/compose.h"
+#include "passes/pipeline.h"
+#include "session/plan_builder.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace rondel::test {
+namespace {
+
+ir::Type told_type(const Value& v, Told told) {
+  const ir::Type exact = ir::Type::of(v);
+  if (!exact.is_tensor() || told == Told::all) return exact;
+  if (told == Told::nothing) return ir::Type::unranked(exact.dtype());
+  return ir::Type::ranked(exact.dtype(), exact.rank());
+}
+
+/// Values that a model would hold as constants where the op wants to know them.
+bool shapes_types(const ir::OpDef& op, std::size_t k) {
+  for (const std::size_t v : op.value_inputs)
+    if (v == k) return true;
+  return false;
+}
+
+bool is_nan(const Tensor& t, std::size_t i) {
+  switch (t.dtype()) {
+    case DType::f64: return std::isnan(t.data_as<double>()[i]);
+    case DType::f32: return std::isnan(t.data_as<float>()[i]);
+    case DType::f16:
+    case DType::bf16: return std::isnan(narrow_to_f32(t.dtype(), t.data_as<std::uint16_t>()[i]));
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Asked asked(const OpCase& c, std::size_t outputs, Told told) {
+  Asked made;
+  ir::Graph& g = made.graph;
+  ir::Builder b(g, ir::RegionId::root);
+  const ir::OpDef& op = ir::op(c.op);
+  std::vector<ir::ValueId> operands;
+  for (std::size_t k = 0; k < c.inputs.size(); ++k) {
+    const Value& v = c.inputs[k];
+    if (!v.defined()) {
+      operands.push_back(ir::ValueId::none);
+    } else if (told == Told::all && shapes_types(op, k)) {
+      operands.push_back(b.constant(v.tensor()));
+    } else {
+      g.input_names.push_back(fmt::format("x{}", k));
+      operands.push_back(g.add_param(ir::RegionId::root, told_type(v, told), g.input_names.back()));
+      made.feeds.push_back(v);
+    }
+  }
+  g.root().results = b.add(c.op, operands, c.attributes, outputs);
+  for (std::size_t j = 0; j < outputs; ++j) g.output_names.push_back(fmt::format("y{}", j));
+  return made;
+}
+
+std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, session::Execution how) {
+  passes::PassOptions options;
+  options.evaluate = session::make_evaluator();
+  passes::run(passes::normalise(), g, options, true);
+  session::Building building;
+  building.graph = std::make_shared<const ir::Graph>(std::move(g));
+  building.code = std::make_shared<session::Code>(how);
+  building.borrowed_kernels = false;
+  const runtime::Plan plan = build_plan(building, ir::RegionId::root);
+  runtime::Memory memory(std::numeric_limits<std::size_t>::max());
+  runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
+  runtime::FrameLease frame(plan, run);
+  for (std::size_t k = 0; k < feeds.size(); ++k) (*frame)[plan.params[k]] = feeds[k];
+  frame->execute();
+  std::vector<Value> results;
+  for (const auto result : plan.results) {
+    const Tensor t = (*frame)[result].tensor();
+    results.emplace_back(t.copy());
+  }
+  return results;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  const auto n = static_cast<std::size_t>(a.size());
+  if (a.dtype() == DType::string)
+    return std::equal(a.data_as<std::string>(), a.data_as<std::string>() + n,
+                      b.data_as<std::string>());
+  const std::size_t size = byte_size(a.dtype());
+  for (std::size_t i = 0; i < n; ++i)
+    if (std::memcmp(a.data_as<char>() + i * size, b.data_as<char>() + i * size, size) != 0 &&
+        !(is_nan(a, i) && is_nan(b, i)))
+      return false;
+  return true;
+}
+
+}  // namespace rondel::test

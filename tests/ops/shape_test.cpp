@@ -1,0 +1,73 @@
+#include "ops/op_test.h"
+
+#include <gtest/gtest.h>
+
+namespace rondel::test {
+namespace {
+
+// Ops that hand elements on, or make them of shapes.
+TEST(Move, Joined) {
+  check_ops(R"(
+    concat a=[[1, 2]] b=[[3, 4], [5, 6]]; axis=0 -> [[1, 2], [3, 4], [5, 6]]
+    concat a=[[1], [2]] b=[[3], [4]]; axis=-1 -> [[1, 3], [2, 4]]
+    split x=[1, 2, 3, 4, 5] lengths=i64[2, 3] -> [1, 2] & [3, 4, 5]
+    split x=[1, 2, 3] lengths=none; num_outputs=2 -> [1, 2] & [3]
+    expand x=[[1], [2]] shape=i64[2, 3] -> [[1, 1, 1], [2, 2, 2]]
+    tile x=[1, 2] repeats=i64[2] -> [1, 2, 1, 2]
+    pad x=[1, 2] pads=i64[1, 2] value=7 -> [7, 1, 2, 7, 7]
+    pad x=[[1, 2, 3]] pads=i64[-1, 1] value=none axes=i64[1] -> [[2, 3, 0]]
+    pad x=[1, 2, 3] pads=i64[1, 1]; mode='reflect' -> [2, 1, 2, 3, 2]
+    pad x=[1, 2, 3] pads=i64[1, 2]; mode='edge' -> [1, 1, 2, 3, 3, 3]
+    pad x=[1, 2, 3] pads=i64[1, 1]; mode='wrap' -> [3, 1, 2, 3, 1]
+  )");
+}
+
+TEST(Move, Chosen) {
+  check_ops(R"(
+    gather x=[[1, 2], [3, 4], [5, 6]] i=i64[2, -3] -> [[5, 6], [1, 2]]
+    gather x=[[1, 2], [3, 4]] i=i32 1; axis=1 -> [2, 4]
+    gather_elements x=[[1, 2], [3, 4]] i=i64[[1, 0]] -> [[3, 2]]
+    slice x=[1, 2, 3, 4, 5] starts=i64[1] ends=i64[4] -> [2, 3, 4]
+    slice x=[1, 2, 3, 4, 5] starts=i64[-1] ends=i64[-9] axes=i64[0] steps=i64[-2] -> [5, 3, 1]
+    scatter_elements x=[1, 2, 3] i=i64[2, 0] u=[7, 8] -> [8, 2, 7]
+    scatter_elements x=[1, 2, 3] i=i64[1, 1] u=[7, 8]; reduction='add' -> [1, 17, 3]
+    scatter_elements x=[1, 2, 3] i=i64[1, 1] u=[7, 8]; reduction='mul' -> [1, 112, 3]
+    scatter_elements x=[1, 2, 3] i=i64[1, 1] u=[7, 8]; reduction='max' -> [1, 8, 3]
+    scatter_elements x=[1, 2, 3] i=i64[1, 1] u=[1, 8]; reduction='min' -> [1, 1, 3]
+    non_zero x=[[0, 1], [2, 0]] -> i64[[0, 1], [1, 0]]
+    array_feature_extractor x=[[1, 2, 3]] i=i64[2, 0] -> [[3, 1]]
+  )");
+}
+
+TEST(Move, OtherShapes) {
+  check_ops(R"(
+    transpose x=[[1, 2, 3], [4, 5, 6]] -> [[1, 4], [2, 5], [3, 6]]
+    transpose x=[[[1, 2]], [[3, 4]]]; perm=(1, 0, 2) -> [[[1, 2], [3, 4]]]
+    reshape x=[1, 2, 3, 4] shape=i64[2, -1] -> [[1, 2], [3, 4]]
+    flatten x=[[[1], [2]]]; axis=2 -> [[1], [2]]
+    squeeze x=[[1, 2]] axes=i64[0] -> [1, 2]
+    unsqueeze x=[1, 2] axes=i64[1] -> [[1], [2]]
+    one_element x=[[3]] -> 3
+    same_extent x=[[1, 2]] y=[5, 6, 7]; axes=(0, 0) -> error: extent
+    same_extent x=[[1, 2]] y=[5, 6]; axes=(1, 0) -> [[1, 2]]
+    shape x=f32(2,3) -> i64[2, 3]
+    shape x=f32(2,3,4); start=1 end=-1 -> i64[3]
+    size x=f32(2,3) -> i64 6
+    checked_length lengths=i64[1, 3] most=i64 3 -> i64[1, 3]
+    convert x=[1.5]; to=i8 -> i8[1]
+  )");
+}
+
+// What stands for them is tested where it is written: here, that they come through at all.
+TEST(Move, NothingThroughLayers) {
+  check_ops(R"(
+    rnn x=f32(2,1,3) w=f32(1,2,3) r=f32(1,2,2); hidden_size=2 -> f32(2,1,1,2)
+    gru x=f32(2,1,3) w=f32(1,6,3) r=f32(1,6,2); hidden_size=2 -> f32(2,1,1,2)
+    lstm x=f32(2,1,3) w=f32(1,8,3) r=f32(1,8,2); hidden_size=2 -> f32(2,1,1,2)
+    einsum_sum x=[[1, 2], [3, 4]]; equation='ij->j' -> [4, 6]
+    convert_text x=str['3']; to=f32 -> [3]
+  )");
+}
+
+}  // namespace
+}  // namespace rondel::test

@@ -179,7 +179,7 @@ slice_1 = Slice(shape, {1}, {9223372036854775807}, {0})
 reshape = Reshape(n, {1})
 sub = Sub(reshape, slice)
 concat = Concat<axis: int = 0>(sub, slice_1)
-expand = Expand(constant_5, concat)
+expand = Expand(constant_9, concat)
 t = Concat<axis: int = 0>(loop, expand)
 )");
 }
@@ -282,8 +282,8 @@ TEST(ExportLoop, WhyALoopIsNoScanIsSaid) {
   EXPECT_EQ(m.report.loops[0].reason, "it has a trip count of its own");
 }
 
-TEST(ExportLoop, AStackOfUnknownRankOnAnotherAxisIsRefused) {
-  const std::string why = error_of(R"(graph "g" (%m: i64[], %x: f32[...]) {
+TEST(ExportLoop, AStackOfUnknownRankIsTransposedAsOneOfThree) {
+  const Model m = model_of(R"(graph "g" (%m: i64[], %x: f32[...]) {
     %t, _ = loop trips=%m axis_out=[1] {
       body(%i: i64[], %go: bool[]) {
         %b = neg(%x)
@@ -291,9 +291,13 @@ TEST(ExportLoop, AStackOfUnknownRankOnAnotherAxisIsRefused) {
       }
     }
     yield %t
-  })",
-                                   std::nullopt, Blame::unsupported);
-  EXPECT_THAT(why, HasSubstr("stacked on axis 1"));
+  })");
+  const std::string nodes = nodes_of(m.proto.graph(), constants_of(m));
+  EXPECT_THAT(nodes, HasSubstr("= Transpose<perm: ints = [1, 0, 2]>(reshape)"));
+  EXPECT_THAT(nodes, HasSubstr("= OptionalGetElement(x)"));
+  EXPECT_THAT(nodes, HasSubstr("= Optional("));
+  EXPECT_THAT(m.report.notes, testing::ElementsAre(HasSubstr("'x' is written as an optional"),
+                                                   HasSubstr("'t' is written as an optional")));
 }
 
 }  // namespace

@@ -78,8 +78,9 @@ std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, sessi
   frame->execute();
   std::vector<Value> results;
   for (const auto result : plan.results) {
-    const Tensor t = (*frame)[result].tensor();
-    results.emplace_back(t.copy());
+    const Value& v = (*frame)[result];
+    if (v.is_tensor()) results.emplace_back(v.tensor().copy());
+    else results.push_back(v);
   }
   return results;
 }

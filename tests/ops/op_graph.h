@@ -17,7 +17,7 @@ struct Asked {
 /// Where all is told, values that a model would hold as constants (shapes, axes) are constants.
 Asked asked(const OpCase&, std::size_t outputs, Told);
 
-/// Runs the passes and the graph. Its results may be anything but opaque.
+/// Runs the passes and the graph.
 std::vector<Value> run_graph(ir::Graph, const std::vector<Value>& feeds, session::Execution);
 
 /// Equal bits; NaNs of 16 bits and up count as equal, since 0/0 has another sign when it is folded

@@ -348,6 +348,15 @@ bool can_copy(const ir::Type& t, int opset) {
   return find(s, opset) && takes(s.schema->inputs()[0], onnx::schema_text(t));
 }
 
+bool can_hold(const ir::Type& t, int opset) {
+  const auto takes_it = [&](const char* op, const ir::Type& input) {
+    Said s;
+    s.op = op;
+    return find(s, opset) && takes(s.schema->inputs()[0], onnx::schema_text(input));
+  };
+  return takes_it("Optional", t) && takes_it("OptionalGetElement", ir::Type::optional(t));
+}
+
 bool can_cast(const Exchange& e, int opset) {
   Said s;
   s.op = "Cast";

@@ -37,6 +37,9 @@ Said say_loop(const ir::Graph&, const ir::Node&, bool scan, int opset);
 /// Whether the opset's Identity takes a value of the type.
 bool can_copy(const ir::Type&, int opset);
 
+/// Whether the opset's optionals hold a value of the type, and give it back.
+bool can_hold(const ir::Type&, int opset);
+
 /// Whether the opset's Cast goes from one dtype to the other and back.
 bool can_cast(const Exchange&, int opset);
 

@@ -1,11 +1,11 @@
 #include "exporters/onnx/loops.h"
 
 #include "base/error.h"
+#include "exporters/onnx/stacks.h"
 #include "ir/builder.h"
 #include "ir/infer.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_set>
 
 namespace rondel::exporters {
@@ -147,13 +147,6 @@ std::string why_no_scan(const Graph& g, const ir::Node& loop) {
 }
 
 namespace {
-
-/// `x` with axis `axis` backwards.
-ValueId reversed(ir::Builder& b, ValueId x, std::int64_t axis) {
-  const ValueId last = b.integers({-1});
-  return b("slice", {x, last, b.integers({std::numeric_limits<std::int64_t>::min()}),
-                     b.integers({axis}), last});
-}
 
 /// The extent of `x` along `axis`: a scalar.
 ValueId extent_of(ir::Builder& b, ValueId x, std::int64_t axis) {
@@ -323,56 +316,10 @@ class Rewriting {
     g_.replace_uses(old, now);
   }
 
-  /// A stack as the loop promised it, from one that was made on axis 0, in order, without extent.
   ValueId finished(const ir::Node& before, std::size_t k, ValueId stack) {
-    if (parts_.reverse_out[k] != 0) stack = reversed(outer_, stack, 0);
-    if (parts_.has_extent(k)) stack = extended(stack, before.inputs[parts_.extent_at(k)]);
-    return parts_.axis_out[k] == 0 ? stack : moved(stack, parts_.axis_out[k]);
-  }
-
-  /// Zeros after the items up to `extent`. Where there are more items, the negative extent of the
-  /// zeros is an error at run time.
-  ValueId extended(ValueId stack, ValueId extent) {
-    ir::Builder& b = outer_;
-    const ValueId shape = b("shape", {stack});
-    const ValueId zero = b.integers({0}), one = b.integers({1});
-    const ValueId end = b.integers({std::numeric_limits<std::int64_t>::max()});
-    const ValueId made = b("slice", {shape, zero, one, zero});
-    const ValueId item = b("slice", {shape, one, end, zero});
-    const ValueId missing = b("sub", {b("reshape", {extent, one}), made});
-    const ValueId tail_shape = b("concat", {missing, item}, {{"axis", std::int64_t{0}}});
-    const ValueId nothing = b.constant(Tensor::zeros(g_.value(stack).type.dtype(), {}));
-    const ValueId tail = b("expand", {nothing, tail_shape});
-    const ValueId whole = b("concat", {stack, tail}, {{"axis", std::int64_t{0}}});
-    const Tensor* known = g_.constant(extent);
-    return known == nullptr ? whole : of_extent(whole, *known->data_as<std::int64_t>());
-  }
-
-  /// The same tensor, of an extent that readers can know without running: where a loop around this
-  /// one makes no trip, nothing else tells it.
-  ValueId of_extent(ValueId stack, std::int64_t extent) {
-    const ir::Type& t = g_.value(stack).type;
-    if (!t.has_rank()) return stack;
-    ir::Ints shape{extent};
-    for (std::int64_t a = 1; a < t.rank(); ++a) {
-      const ir::Extent& e = t.extent(a);
-      shape.push_back(e.known() ? e.value : 0);  // 0: as it is
-    }
-    return outer_("reshape", {stack, outer_.integers(shape)});
-  }
-
-  ValueId moved(ValueId stack, std::int64_t axis) {
-    const ir::Type& t = g_.value(stack).type;
-    if (!t.has_rank())
-      unsupported(
-          "{}: its items are stacked on axis {}, and their rank is not known; ONNX's Loop "
-          "stacks on axis 0, and Transpose needs the rank",
-          ir::where(g_, n_), axis);
-    if (axis < 0) axis += t.rank();
-    ir::Ints order;
-    for (std::int64_t a = 1; a < t.rank(); ++a) order.push_back(a);
-    order.insert(order.begin() + axis, 0);
-    return axis == 0 ? stack : outer_("transpose", {stack}, {{"perm", order}});
+    const ValueId extent = parts_.has_extent(k) ? before.inputs[parts_.extent_at(k)]
+                                                : ValueId::none;
+    return finished_stack(outer_, stack, {parts_.reverse_out[k] != 0, extent, parts_.axis_out[k]});
   }
 
   Graph& g_;

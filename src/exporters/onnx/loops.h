@@ -16,8 +16,7 @@ bool make_scan(ir::Graph&, ir::NodeId loop);
 
 /// Brings a loop into the form of an ONNX Loop, with what Loop lacks written around it: no scans,
 /// stacks on axis 0 in order, no extents, n not read, and a constant for the body's `go` where it
-/// never decides. True: other nodes stand for it now; false: it has that form. What the new nodes
-/// cannot be told without (the rank of an item stacked on another axis than 0) is an error.
+/// never decides. True: other nodes stand for it now; false: it has that form.
 bool make_loop(ir::Graph&, ir::NodeId loop);
 
 }  // namespace rondel::exporters

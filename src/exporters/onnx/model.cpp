@@ -2,8 +2,10 @@
 
 #include "base/error.h"
 #include "exporters/onnx/forms.h"
+#include "exporters/onnx/live.h"
 #include "exporters/onnx/loops.h"
 #include "exporters/onnx/names.h"
+#include "exporters/onnx/ports.h"
 #include "exporters/onnx/rewrites.h"
 #include "formats/onnx/protos.h"
 #include "formats/onnx/types.h"
@@ -53,42 +55,6 @@ int ir_version(DType t) {
 
 bool is_loop(const ir::Node& n) { return n.op->name == "loop"; }
 bool is_constant(const ir::Node& n) { return n.op->name == "constant"; }
-
-/// The values that anybody needs for the results of the root.
-class Live {
- public:
-  explicit Live(const Graph& g) : g_(g), values_(g.value_count(), false) {
-    for (const ValueId v : g.root().results) add(v);
-  }
-  bool operator()(ValueId v) const { return v != ValueId::none && values_[ir::index(v)]; }
-  bool operator()(const ir::Node& n) const {
-    return std::ranges::any_of(n.outputs, [&](ValueId v) { return (*this)(v); });
-  }
-
- private:
-  void add(ValueId v) {
-    if (v == ValueId::none || values_[ir::index(v)]) return;
-    std::vector<ValueId> open{v};
-    const auto reach = [&](ValueId w) {
-      if (w == ValueId::none || values_[ir::index(w)]) return;
-      values_[ir::index(w)] = true;
-      open.push_back(w);
-    };
-    values_[ir::index(v)] = true;
-    while (!open.empty()) {
-      const ValueId w = open.back();
-      open.pop_back();
-      if (g_.value(w).producer == NodeId::none) continue;
-      const ir::Node& n = g_.node(g_.value(w).producer);
-      for (const ValueId input : n.inputs) reach(input);
-      for (const RegionId r : n.regions)
-        for (const ValueId result : g_.region(r).results) reach(result);
-    }
-  }
-
-  const Graph& g_;
-  std::vector<bool> values_;
-};
 
 /// Nodes without results end a run where something does not hold, which no op of ONNX does.
 std::vector<std::string> notes_on_assertions(const Graph& g) {
@@ -377,8 +343,11 @@ Model written(const Graph& g, const Scans& scans, const ModelInfo& info, int ops
   for (;; ++opset) {
     try {
       Graph said = g;
+      const std::vector<std::string> notes = hold_unranked_ports(said, opset);
       make_sayable(said, scans, opset);
-      return Writer(said, scans, opset).write(info);
+      Model m = Writer(said, scans, opset).write(info);
+      m.report.notes.insert(m.report.notes.begin(), notes.begin(), notes.end());
+      return m;
     } catch (const Error& e) {
       if (fixed || opset == newest_opset() || e.blame() == Blame::internal) throw;
     }

@@ -31,7 +31,8 @@ void give_shapes(google::protobuf::RepeatedPtrField<pb::ValueInfoProto>& ports) 
 /// The model with a rank for every port, and a note that some have none.
 pb::ModelProto shaped(Model& m) {
   m.report.notes.emplace_back(
-      "an input or output has no known rank; ONNX wants every port of a model to have one");
+      "an input or output has no known rank, for which ONNX has no form in this opset: its checker "
+      "takes the model only with one");
   pb::ModelProto copy = m.proto;
   give_shapes(*copy.mutable_graph()->mutable_input());
   give_shapes(*copy.mutable_graph()->mutable_output());

@@ -7,7 +7,7 @@ namespace rondel::exporters {
 
 /// Runs onnx's checker on what is about to be handed over. A model it does not accept is a bug of
 /// ours: Error(internal). Notes in the report: where onnx's shape inference disagrees with a type,
-/// and a port of unknown rank, for which ONNX has no valid type.
+/// and a port without a rank that no optional could hold (ports.h).
 void check_written(Model&);
 
 /// The same for a model on disk, whose initializers are beside it.

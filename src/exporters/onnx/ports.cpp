@@ -1,0 +1,58 @@
+#include "exporters/onnx/ports.h"
+
+#include "base/text.h"
+#include "exporters/onnx/forms.h"
+#include "ir/builder.h"
+
+namespace rondel::exporters {
+namespace {
+
+using ir::Graph;
+using ir::RegionId;
+using ir::ValueId;
+
+bool has_no_rank(const ir::Type& t) { return t.is_tensor() && !t.has_rank(); }
+
+std::string note(const std::string& name) {
+  return fmt::format(
+      "'{}' is written as an optional, which always holds it: its rank is not known, and ONNX "
+      "wants "
+      "one of every tensor that a model takes or gives",
+      name);
+}
+
+void take_held(Graph& g, ValueId input) {
+  g.value(input).type = ir::Type::optional(g.value(input).type);
+  ir::Builder b(g, RegionId::root);
+  b.insert_at(0);
+  const ValueId held = b("optional_get_element", {input});
+  g.value(held).name = g.value(input).name;
+  g.replace_uses(input, held);
+  g.node(g.value(held).producer).inputs[0] = input;
+}
+
+}  // namespace
+
+std::vector<std::string> hold_unranked_ports(Graph& g, int opset) {
+  std::vector<std::string> notes;
+  const std::vector<ValueId> params = g.root().params;
+  for (std::size_t k = 0; k < params.size(); ++k) {
+    const ir::Type t = g.value(params[k]).type;
+    if (!has_no_rank(t) || g.defaults.contains(params[k]) || !can_hold(t, opset)) continue;
+    take_held(g, params[k]);
+    notes.push_back(note(g.input_names[k]));
+  }
+  for (std::size_t j = 0; j < g.root().results.size(); ++j) {
+    const ir::Type t = g.value(g.root().results[j]).type;
+    const bool said = j < g.declared_outputs.size() && g.declared_outputs[j].is_tensor() &&
+                      g.declared_outputs[j].has_rank();
+    if (said || !has_no_rank(t) || !can_hold(t, opset)) continue;
+    ir::Builder b(g, RegionId::root);
+    const ValueId held = b("optional", {g.root().results[j]});
+    g.root().results[j] = held;
+    notes.push_back(note(g.output_names[j]));
+  }
+  return notes;
+}
+
+}  // namespace rondel::exporters

@@ -1,0 +1,109 @@
+#include "exporters/onnx/stacks.h"
+
+#include <limits>
+#include <numeric>
+
+namespace rondel::exporters {
+namespace {
+
+using ir::ValueId;
+
+constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+
+/// Elements from .. to of a list.
+ValueId part(ir::Builder& b, ValueId list, std::int64_t from, std::int64_t to) {
+  return b("slice", {list, b.integers({from}), b.integers({to}), b.integers({0})});
+}
+
+ValueId joined(ir::Builder& b, std::vector<ValueId> parts) {
+  return b("concat", std::move(parts), {{"axis", std::int64_t{0}}});
+}
+
+/// The same tensor, of an extent that readers can know without running: where a loop around this
+/// one makes no trip, nothing else tells it.
+ValueId of_extent(ir::Builder& b, ValueId stack, std::int64_t extent) {
+  const ir::Type t = b.graph().value(stack).type;
+  if (!t.has_rank()) return stack;
+  ir::Ints shape{extent};
+  for (std::int64_t a = 1; a < t.rank(); ++a) {
+    const ir::Extent& e = t.extent(a);
+    shape.push_back(e.known() ? e.value : 0);  // 0: as it is
+  }
+  return b("reshape", {stack, b.integers(shape)});
+}
+
+/// Zeros after the items up to `extent`. Where there are more items, the negative extent of the
+/// zeros is an error at run time.
+ValueId extended(ir::Builder& b, ValueId stack, ValueId extent) {
+  const ValueId shape = b("shape", {stack});
+  const ValueId made = part(b, shape, 0, 1), item = part(b, shape, 1, to_the_end);
+  const ValueId missing = b("sub", {b("reshape", {extent, b.integers({1})}), made});
+  const DType t = b.graph().value(stack).type.dtype();
+  const ValueId tail = b("expand", {b.constant(Tensor::zeros(t, {})), joined(b, {missing, item})});
+  const ValueId whole = joined(b, {stack, tail});
+  const Tensor* known = b.graph().constant(extent);
+  return known == nullptr ? whole : of_extent(b, whole, *known->data_as<std::int64_t>());
+}
+
+/// The first axis becomes axis `axis` by way of three: those before it, it, and those after it.
+ValueId transposed(ir::Builder& b, ValueId stack, ValueId shape, std::int64_t axis) {
+  const ValueId n = part(b, shape, 0, 1), item = part(b, shape, 1, to_the_end);
+  // The axes that must be there for this one to be are gathered: an error where they are not.
+  const auto axes = [&](std::int64_t from, std::int64_t to) {
+    ir::Ints all(static_cast<std::size_t>(to - from));
+    std::iota(all.begin(), all.end(), from);
+    return b("gather", {item, b.integers(all)});
+  };
+  const bool counted = axis >= 0;
+  const ValueId before = counted ? axes(0, axis)
+                                 : part(b, item, 0, axis == -1 ? to_the_end : axis + 1);
+  const ValueId after = counted ? part(b, item, axis, to_the_end) : axes(axis + 1, 0);
+  const auto reshaped = [&](ValueId x, ValueId shape_) {
+    return b("reshape", {x, shape_}, {{"allowzero", std::int64_t{1}}});
+  };
+  const ValueId three = joined(b, {n, b("reduce_prod", {before}), b("reduce_prod", {after})});
+  const ValueId y = b("transpose", {reshaped(stack, three)}, {{"perm", ir::Ints{1, 0, 2}}});
+  return reshaped(y, joined(b, {before, n, after}));
+}
+
+/// Transpose wants to know the rank. A stack of no trips, whose items nothing tells the shape of,
+/// has no other axis.
+ValueId moved_whatever_rank(ir::Builder& b, ValueId stack, std::int64_t axis) {
+  const ValueId shape = b("shape", {stack}), one = b.scalar<std::int64_t>(1);
+  const ValueId first = b("gather", {shape, b.scalar<std::int64_t>(0)});
+  const ValueId nothing = b("and",
+                            {b("equal", {b("size", {shape}), one}), b("less", {first, one})});
+  const auto as_it_is = [&](ir::Builder& then) {
+    return std::vector<ValueId>{then("identity", {stack})};
+  };
+  const auto turned = [&](ir::Builder& otherwise) {
+    return std::vector<ValueId>{transposed(otherwise, stack, shape, axis)};
+  };
+  return b.if_(nothing, as_it_is, turned)[0];
+}
+
+ValueId moved(ir::Builder& b, ValueId stack, std::int64_t axis) {
+  const ir::Type t = b.graph().value(stack).type;
+  if (!t.has_rank()) return moved_whatever_rank(b, stack, axis);
+  if (axis < 0) axis += t.rank();
+  ir::Ints order;
+  for (std::int64_t a = 1; a < t.rank(); ++a) order.push_back(a);
+  order.insert(order.begin() + axis, 0);
+  return axis == 0 ? stack : b("transpose", {stack}, {{"perm", order}});
+}
+
+}  // namespace
+
+ValueId reversed(ir::Builder& b, ValueId x, std::int64_t axis) {
+  const ValueId last = b.integers({-1});
+  return b("slice", {x, last, b.integers({std::numeric_limits<std::int64_t>::min()}),
+                     b.integers({axis}), last});
+}
+
+ValueId finished_stack(ir::Builder& b, ValueId stack, const StackForm& f) {
+  if (f.reverse) stack = reversed(b, stack, 0);
+  if (f.extent != ValueId::none) stack = extended(b, stack, f.extent);
+  return f.axis == 0 ? stack : moved(b, stack, f.axis);
+}
+
+}  // namespace rondel::exporters

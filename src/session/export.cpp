@@ -1,5 +1,6 @@
 #include "exporters/onnx/export.h"
 
+#include "base/text.h"
 #include "frontends/onnx/import.h"
 #include "passes/pipeline.h"
 #include "session/from_graph.h"
@@ -8,20 +9,72 @@
 
 #include <rondel/exporter.h>
 
+#include <algorithm>
+
 namespace rondel {
 namespace {
 
+/// A graph to be written, and what to note of it.
+struct Written {
+  ir::Graph graph;
+  std::string note = {};
+};
+
+std::string unused_name(const std::vector<std::string>& names, const std::string& wanted) {
+  const auto is_used = [&](const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  std::string name = wanted;
+  for (int k = 1; is_used(name); ++k) name = fmt::format("{}_{}", wanted, k);
+  return name;
+}
+
+/// A compiled graph of a model with so many inputs. One that draws has the seed as one more, 0
+/// where it is left out, as it is when a session runs.
+Written with_seed(ir::Graph g, std::size_t inputs) {
+  if (g.root().params.size() == inputs) return {std::move(g)};
+  g.defaults[g.root().params.back()] = Tensor::scalar<std::uint64_t>(0);
+  g.input_names.resize(inputs);
+  g.input_names.push_back(unused_name(g.input_names, "seed"));
+  std::string note = fmt::format(
+      "random draws are written out in standard arithmetic: the same numbers come for a seed as in "
+      "a session; it is the input '{}', and 0 where that is left out",
+      g.input_names.back());
+  return {std::move(g), std::move(note)};
+}
+
 /// The graph as it is compiled.
-ir::Graph compiled(ir::Graph g, const SessionOptions& o) {
+Written compiled(ir::Graph g, const SessionOptions& o) {
+  const std::size_t inputs = g.root().params.size();
   passes::PassOptions how;
   how.contract = !o.strict;
   how.evaluate = session::make_evaluator();
   passes::run(passes::normalise(), g, how, false);
-  return g;
+  return with_seed(std::move(g), inputs);
 }
 
-ir::Graph to_write(onnx::Imported& imported, const ExportOptions& o) {
-  return o.compiled ? compiled(std::move(imported.graph), o.reading) : std::move(imported.graph);
+Written to_write(onnx::Imported& imported, const ExportOptions& o) {
+  return o.compiled ? compiled(std::move(imported.graph), o.reading)
+                    : Written{std::move(imported.graph)};
+}
+
+Written to_write(const Session& s, const ExportOptions& o) {
+  const ir::Graph& read = session::FromGraph::of(s, false);
+  return o.compiled ? with_seed(session::FromGraph::of(s, true), read.root().params.size())
+                    : Written{read};
+}
+
+ExportReport to_file(const Written& w, const ModelInfo& info, const std::filesystem::path& to,
+                     const ExportOptions& o) {
+  ExportReport report = exporters::to_file(w.graph, info, to, o);
+  if (!w.note.empty()) report.notes.push_back(w.note);
+  return report;
+}
+
+ExportedModel to_bytes(const Written& w, const ModelInfo& info, const ExportOptions& o) {
+  ExportedModel m = exporters::to_bytes(w.graph, info, o);
+  if (!w.note.empty()) m.report.notes.push_back(w.note);
+  return m;
 }
 
 }  // namespace
@@ -29,32 +82,32 @@ ir::Graph to_write(onnx::Imported& imported, const ExportOptions& o) {
 ExportReport export_model(const std::filesystem::path& model, const std::filesystem::path& to,
                           const ExportOptions& o) {
   onnx::Imported imported = onnx::import_file(model, session::import_options(o.reading));
-  return exporters::to_file(to_write(imported, o), imported.info, to, o);
+  return to_file(to_write(imported, o), imported.info, to, o);
 }
 
 ExportReport export_model(std::span<const std::byte> model, const std::filesystem::path& to,
                           const ExportOptions& o) {
   onnx::Imported imported = onnx::import_bytes(model, session::import_options(o.reading));
-  return exporters::to_file(to_write(imported, o), imported.info, to, o);
+  return to_file(to_write(imported, o), imported.info, to, o);
 }
 
 ExportReport export_model(const Session& s, const std::filesystem::path& to,
                           const ExportOptions& o) {
-  return exporters::to_file(session::FromGraph::of(s, o.compiled), s.info(), to, o);
+  return to_file(to_write(s, o), s.info(), to, o);
 }
 
 ExportedModel export_model(const std::filesystem::path& model, const ExportOptions& o) {
   onnx::Imported imported = onnx::import_file(model, session::import_options(o.reading));
-  return exporters::to_bytes(to_write(imported, o), imported.info, o);
+  return to_bytes(to_write(imported, o), imported.info, o);
 }
 
 ExportedModel export_model(std::span<const std::byte> model, const ExportOptions& o) {
   onnx::Imported imported = onnx::import_bytes(model, session::import_options(o.reading));
-  return exporters::to_bytes(to_write(imported, o), imported.info, o);
+  return to_bytes(to_write(imported, o), imported.info, o);
 }
 
 ExportedModel export_model(const Session& s, const ExportOptions& o) {
-  return exporters::to_bytes(session::FromGraph::of(s, o.compiled), s.info(), o);
+  return to_bytes(to_write(s, o), s.info(), o);
 }
 
 }  // namespace rondel

@@ -1,26 +1,20 @@
 #include <rondel/tensor.h>
 
+#include "base/block.h"
 #include "base/checked.h"
 #include "base/text.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
 namespace rondel {
 namespace {
 
-constexpr std::size_t alignment = 64;
-
-/// A block of raw bytes, never of size 0 so that every defined tensor has an address.
 std::shared_ptr<void> allocate_bytes(std::int64_t bytes) {
-  const auto rounded = static_cast<std::size_t>(
-                           checked_add(std::max<std::int64_t>(bytes, 1), alignment - 1)) /
-                       alignment * alignment;
-  void* data = std::aligned_alloc(alignment, rounded);
-  if (!data) throw_error(Blame::limit, fmt::format("no memory for a block of {} bytes", bytes));
-  return {data, [](void* p) { std::free(p); }};
+  OwnedBlock block = take_owned_block(static_cast<std::size_t>(bytes));
+  if (!block) throw_error(Blame::limit, fmt::format("no memory for a block of {} bytes", bytes));
+  return block;
 }
 
 std::shared_ptr<void> allocate_strings(std::int64_t count) {

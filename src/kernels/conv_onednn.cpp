@@ -7,8 +7,10 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace rondel::kernels {
 namespace {
@@ -27,6 +29,18 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
+/// oneDNN makes its code for products at the first one, which takes tens of milliseconds: that is
+/// had when a model is loaded, since no run could be ended meanwhile.
+void make_products_ready() {
+  constexpr std::int64_t n = 16;
+  static const auto done = [] {
+    const std::array<float, n * n> a{}, b{};
+    std::array<float, n * n> c{};
+    return dnnl::sgemm('N', 'N', n, n, n, 1, a.data(), n, b.data(), n, 0, c.data(), n);
+  }();
+  static_cast<void>(done);
+}
+
 memory::desc row_major(const Shape& shape) {
   return {memory::dims(shape.begin(), shape.end()), memory::data_type::f32,
           row_major_strides(shape)};
@@ -40,26 +54,25 @@ Shape grouped(Shape w, std::int64_t groups) {
   return w;
 }
 
-/// What a convolution is made for. `begin`: the padding before the first spatial axis, which parts
-/// of one convolution differ in. `threads`: oneDNN shares the work out when it makes one, so in a
+/// What a convolution is made for. `begins`: the padding before each spatial axis, which parts of
+/// one convolution differ in. `threads`: oneDNN shares the work out when it makes one, so in a
 /// forked child, which works alone, those of the parent will not do.
 struct Shapes {
   Shape x, w, y;
   bool bias;
-  std::int64_t begin;
+  Shape begins;
   int threads;
   auto operator<=>(const Shapes&) const = default;
 };
 
 Prepared prepare(const ConvSpec& spec, const Shapes& s) {
-  const auto& [x, w, y, bias, first_begin, threads] = s;
-  memory::dims strides, dilations, begins, ends;
+  const auto& [x, w, y, bias, begins, threads] = s;
+  memory::dims strides, dilations, ends;
   for (std::size_t a = 2; a < x.size(); ++a) {
     const WindowAxis axis = axis_of(spec.window, a - 2, x[a], w[a]);
     strides.push_back(axis.stride);
     dilations.push_back(axis.dilation - 1);
-    begins.push_back(a == 2 ? first_begin : axis.begin);
-    ends.push_back((y[a] - 1) * axis.stride + axis.reach() - x[a] - begins.back());
+    ends.push_back((y[a] - 1) * axis.stride + axis.reach() - x[a] - begins[a - 2]);
   }
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -97,38 +110,38 @@ struct FastConv::Cache {
   }
 };
 
-FastConv::FastConv(ConvSpec spec) : spec_(std::move(spec)), cache_(std::make_shared<Cache>()) {}
+FastConv::FastConv(ConvSpec spec) : spec_(std::move(spec)), cache_(std::make_shared<Cache>()) {
+  make_products_ready();
+}
 
 /// One convolution in parts of about a millisecond, between which the run may be ended: some images
-/// of the batch, or some rows of one image, which are copied.
+/// of the batch, or some rows of one image, or a part of one row, which are copied.
 class FastConv::InParts {
  public:
   InParts(const FastConv& conv, KernelCall& call, const Tensor& y)
       : conv_(conv), call_(call), looks_(call), x_(packed_with_looks(call, 0)),
         w_(packed_with_looks(call, 1)), bias_(call.has(2) ? packed_with_looks(call, 2) : Tensor()),
-        y_(y), axis_(axis_of(conv.spec_.window, 0, x_.shape()[2], w_.shape()[2])) {}
+        y_(y) {
+    for (std::size_t a = 2; a < y.shape().size(); ++a)
+      axes_.push_back(axis_of(conv.spec_.window, a - 2, x_.shape()[a], w_.shape()[a]));
+  }
 
   /// False where oneDNN does not take it.
   bool run() {
-    const std::int64_t images = x_.shape()[0],
-                       an_image = y_.size() / images * (w_.size() / w_.shape()[0]);
-    const std::int64_t rows = y_.shape()[2];
-    const bool split_rows = an_image > 2 * most && rows > 1 && every_row_reads();
-    const std::int64_t at_once = std::clamp<std::int64_t>(most / an_image, 1, images);
-    const std::int64_t rows_at_once = std::max<std::int64_t>(most / (an_image / rows), 1);
+    const std::int64_t images = x_.shape()[0];
+    const std::int64_t at_once = std::clamp<std::int64_t>(most / (work(y_) / images), 1, images);
+    Shape begins;
+    for (const WindowAxis& axis : axes_) begins.push_back(axis.begin);
     for (std::int64_t n = 0; n < images; n += at_once) {
       const std::int64_t count = std::min(at_once, images - n);
-      const Tensor x = part(x_, 0, n, count), y = part(y_, 0, n, count);
-      if (!split_rows && !convolve(x, y, axis_.begin)) return false;
-      for (std::int64_t r = 0; split_rows && r < rows; r += rows_at_once)
-        if (!convolve_rows(x, y, r, std::min(rows_at_once, rows - r))) return false;
+      if (!convolve_along(0, part(x_, 0, n, count), part(y_, 0, n, count), begins)) return false;
     }
     return true;
   }
 
  private:
   /// Multiplications of a part.
-  static constexpr std::int64_t most = std::int64_t{1} << 25;
+  static constexpr std::int64_t most = std::int64_t{1} << 24;
 
   static Tensor part(const Tensor& t, std::size_t axis, std::int64_t from, std::int64_t count) {
     Shape shape = t.shape();
@@ -136,29 +149,52 @@ class FastConv::InParts {
     return t.strided(from * t.strides()[axis], std::move(shape), t.strides());
   }
 
-  /// Whether no window lies in the padding as a whole.
-  bool every_row_reads() const {
-    return axis_.begin < axis_.reach() &&
-           (y_.shape()[2] - 1) * axis_.stride - axis_.begin < x_.shape()[2];
+  /// Multiplications it takes to make `y`.
+  std::int64_t work(const Tensor& y) const { return y.size() * (w_.size() / w_.shape()[0]); }
+
+  /// Whether no window lies in the padding before or after `axis` as a whole.
+  bool every_place_reads(std::size_t axis) const {
+    const WindowAxis& window = axes_[axis];
+    return window.begin < window.reach() &&
+           (y_.shape()[axis + 2] - 1) * window.stride - window.begin < x_.shape()[axis + 2];
   }
 
-  bool convolve_rows(const Tensor& x, const Tensor& y, std::int64_t row, std::int64_t count) {
-    const std::int64_t first = row * axis_.stride - axis_.begin;
-    const std::int64_t end = first + (count - 1) * axis_.stride + axis_.reach();
-    const std::int64_t from = std::max<std::int64_t>(first, 0), to = std::min(end, x.shape()[2]);
-    const Tensor seen = part(x, 2, from, to - from), made = part(y, 2, row, count);
-    const Tensor in = call_.scratch(DType::f32, seen.shape()),
-                 out = call_.scratch(DType::f32, made.shape());
-    looks_.assign(seen, in);
-    if (!convolve(in, out, from - first)) return false;
-    looks_.assign(out, made);
+  /// In parts along the spatial axes from `axis` on, those along earlier axes being of one place.
+  bool convolve_along(std::size_t axis, const Tensor& x, const Tensor& y, const Shape& begins) {
+    if (work(y) <= 2 * most || axis == axes_.size()) return convolve_packed(x, y, begins);
+    if (!every_place_reads(axis)) return convolve_along(axis + 1, x, y, begins);
+    const WindowAxis& window = axes_[axis];
+    const std::size_t a = axis + 2;
+    const std::int64_t places = y.shape()[a];
+    const std::int64_t at_once = std::max<std::int64_t>(most / (work(y) / places), 1);
+    for (std::int64_t p = 0; p < places; p += at_once) {
+      const std::int64_t count = std::min(at_once, places - p);
+      const std::int64_t first = p * window.stride - window.begin;
+      const std::int64_t end = first + (count - 1) * window.stride + window.reach();
+      const std::int64_t from = std::max<std::int64_t>(first, 0), to = std::min(end, x.shape()[a]);
+      Shape part_begins = begins;
+      part_begins[axis] = from - first;
+      if (!convolve_along(axis + 1, part(x, a, from, to - from), part(y, a, p, count), part_begins))
+        return false;
+    }
     return true;
   }
 
-  bool convolve(const Tensor& x, const Tensor& y, std::int64_t begin) {
+  /// What is no block of its own is copied.
+  bool convolve_packed(const Tensor& x, const Tensor& y, const Shape& begins) {
+    if (x.contiguous() && y.contiguous()) return convolve(x, y, begins);
+    const Tensor in = call_.scratch(DType::f32, x.shape()),
+                 out = call_.scratch(DType::f32, y.shape());
+    looks_.assign(x, in);
+    if (!convolve(in, out, begins)) return false;
+    looks_.assign(out, y);
+    return true;
+  }
+
+  bool convolve(const Tensor& x, const Tensor& y, const Shape& begins) {
     looks_.look();
     const auto ready = conv_.cache_->get(
-        conv_.spec_, {x.shape(), w_.shape(), y.shape(), bias_.defined(), begin, thread_count()});
+        conv_.spec_, {x.shape(), w_.shape(), y.shape(), bias_.defined(), begins, thread_count()});
     if (!ready) return false;
     const Tensor scratch = call_.scratch(DType::u8,
                                          {static_cast<std::int64_t>(ready->scratch.get_size())});
@@ -179,7 +215,7 @@ class FastConv::InParts {
   KernelCall& call_;
   const Looks looks_;
   const Tensor x_, w_, bias_, y_;
-  const WindowAxis axis_;
+  std::vector<WindowAxis> axes_;
 };
 
 void FastConv::operator()(KernelCall& call) const {

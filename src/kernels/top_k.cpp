@@ -4,7 +4,6 @@
 #include "kernels/narrow_floats.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace rondel::kernels {
 namespace {
@@ -21,11 +20,9 @@ template <class T> bool less(T a, T b) {
 
 template <class T>
 void row(Looks& looks, const T* x, std::int64_t n, std::int64_t step, std::int64_t k, bool largest,
-         std::vector<std::int64_t>& order, T* values, std::int64_t* indices) {
-  order.clear();
-  order.reserve(static_cast<std::size_t>(n));
+         std::int64_t* order, T* values, std::int64_t* indices) {
   for (std::int64_t i = 0; i < n; ++i) {
-    order.push_back(i);
+    order[i] = i;
     looks.did(1);
   }
   const auto before = [&](std::int64_t i, std::int64_t j) {
@@ -35,11 +32,11 @@ void row(Looks& looks, const T* x, std::int64_t n, std::int64_t step, std::int64
     if (largest ? less(a, b) : less(b, a)) return false;
     return i < j;
   };
-  std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+  std::partial_sort(order, order + k, order + n, before);
   for (std::int64_t i = 0; i < k; ++i) {
     looks.did(4);
-    indices[i * step] = order[static_cast<std::size_t>(i)];
-    values[i * step] = x[order[static_cast<std::size_t>(i)] * step];
+    indices[i * step] = order[i];
+    values[i * step] = x[order[i] * step];
   }
 }
 
@@ -54,12 +51,12 @@ template <class T> void top_k_as(KernelCall& call, const TopK& spec) {
   const auto after = shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1;
   const std::int64_t inner = element_count(Shape(after, shape.end()));
   const std::int64_t outer = element_count(Shape(shape.begin(), after - 1));
-  std::vector<std::int64_t> order;
+  const Tensor order = call.scratch(DType::i64, {n});
   Looks looks(call);
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < inner; ++i)
-      row(looks, x.data_as<T>() + o * n * inner + i, n, inner, k, spec.largest, order,
-          values.data_as<T>() + o * k * inner + i,
+      row(looks, x.data_as<T>() + o * n * inner + i, n, inner, k, spec.largest,
+          order.data_as<std::int64_t>(), values.data_as<T>() + o * k * inner + i,
           indices.data_as<std::int64_t>() + o * k * inner + i);
 }
 

@@ -3,7 +3,8 @@
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
-#include <cstring>
+#include <complex>
+#include <string>
 
 namespace rondel::ops {
 namespace {
@@ -15,38 +16,59 @@ void non_zero_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::tensor(DType::i64, ir::Extents{x.rank(), ir::Extent()}));
 }
 
-/// Whether element i is zero; floats have two zeros, which differ in the sign bit.
-bool is_zero(const Tensor& t, std::int64_t i) {
-  if (t.dtype() == DType::string) return t.data_as<std::string>()[i].empty();
-  if (t.dtype() == DType::f64) return t.data_as<double>()[i] == 0;
-  if (t.dtype() == DType::f32) return t.data_as<float>()[i] == 0;
-  const std::size_t width = byte_size(t.dtype());
-  std::uint64_t bits = 0;
-  if (width <= 8)
-    std::memcpy(&bits, t.data_as<char>() + static_cast<std::size_t>(i) * width, width);
-  if (t.dtype() == DType::f16 || t.dtype() == DType::bf16) return (bits & 0x7fff) == 0;
-  return bits == 0;
+/// Calls f with the test of element i being zero; floats have two zeros, which differ in the sign
+/// bit.
+template <class F> void with_zero_test(const Tensor& t, F f) {
+  const auto elements = [&]<class T>(T) {
+    return f([x = t.data_as<T>()](std::int64_t i) { return x[i] == T{}; });
+  };
+  switch (t.dtype()) {
+    case DType::string: return elements(std::string());
+    case DType::f64: return elements(double());
+    case DType::f32: return elements(float());
+    case DType::c64: return elements(std::complex<float>());
+    case DType::c128: return elements(std::complex<double>());
+    case DType::f16:
+    case DType::bf16:
+      return f([x = t.data_as<std::uint16_t>()](std::int64_t i) { return (x[i] & 0x7fff) == 0; });
+    default: break;
+  }
+  switch (byte_size(t.dtype())) {
+    case 1: return elements(std::uint8_t());
+    case 2: return elements(std::uint16_t());
+    case 4: return elements(std::uint32_t());
+    default: return elements(std::uint64_t());
+  }
+}
+
+/// The index after `index`, in row-major order.
+void advance(Shape& index, const Shape& shape) {
+  for (std::size_t a = shape.size(); a-- > 0;) {
+    if (++index[a] < shape[a]) return;
+    index[a] = 0;
+  }
 }
 
 void non_zero_kernel(kernels::KernelCall& call) {
   const Tensor x = kernels::packed_with_looks(call, 0);
-  std::vector<std::int64_t> found;
   kernels::Looks looks(call);
-  for (std::int64_t i = 0; i < x.size(); ++i) {
-    if (!is_zero(x, i)) found.push_back(i);
-    looks.did(2);
-  }
-  const auto n = static_cast<std::int64_t>(found.size());
-  const Tensor y = call.make(0, DType::i64, {x.rank(), n});
-  for (std::int64_t k = 0; k < n; ++k) {
-    looks.did(8);
-    std::int64_t rest = found[static_cast<std::size_t>(k)];
-    for (std::int64_t a = x.rank(); a-- > 0;) {
-      const std::int64_t extent = x.shape()[static_cast<std::size_t>(a)];
-      y.data_as<std::int64_t>()[a * n + k] = rest % extent;
-      rest /= extent;
+  with_zero_test(x, [&](const auto& is_zero) {
+    std::int64_t n = 0;
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      n += is_zero(i) ? 0 : 1;
+      looks.did(1);
     }
-  }
+    const Tensor y = call.make(0, DType::i64, {x.rank(), n});
+    auto* to = y.data_as<std::int64_t>();
+    Shape index(x.shape().size());
+    for (std::int64_t i = 0; i < x.size(); ++i, advance(index, x.shape())) {
+      looks.did(2);
+      if (is_zero(i)) continue;
+      for (std::size_t a = 0; a < index.size(); ++a)
+        to[static_cast<std::int64_t>(a) * n] = index[a];
+      ++to;
+    }
+  });
 }
 
 const ir::OpEntry non_zero{{

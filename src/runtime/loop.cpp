@@ -13,8 +13,8 @@ namespace {
 /// grow and better code, once it is there, takes over.
 constexpr std::int64_t first_chunk = 4;
 
-Value scalar_value(Memory& memory, DType dtype, std::int64_t v) {
-  Tensor t = memory.allocate(dtype, {});
+Value scalar_value(const Run& run, DType dtype, std::int64_t v) {
+  Tensor t = run.allocate(dtype, {});
   if (dtype == DType::boolean) *t.data_as<std::uint8_t>() = v != 0;
   else *t.data_as<std::int64_t>() = v;
   return t;
@@ -59,7 +59,7 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>&
   Frame& inner = *lease;
   bind_captures(body, frame, inner);
   const std::vector<Value> initial = s.states;
-  Value go = scalar_value(run.memory, DType::boolean, s.go ? 1 : 0);
+  Value go = scalar_value(run, DType::boolean, s.go ? 1 : 0);
   bool goes_on = s.go;
   std::int64_t t = 0;
   const std::int64_t most = s.trips.value_or(std::numeric_limits<std::int64_t>::max());
@@ -70,7 +70,7 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>&
         throw_error(Blame::limit, fmt::format("the budget of {} trips is used up; raise max_trips",
                                               run.max_trips));
       const auto& params = body.params;
-      if (params[0] >= 0) inner[params[0]] = scalar_value(run.memory, DType::i64, t);
+      if (params[0] >= 0) inner[params[0]] = scalar_value(run, DType::i64, t);
       if (params[1] >= 0) inner[params[1]] = go;
       for (std::size_t j = 0; j < spec.states; ++j) inner[params[2 + j]] = std::move(s.states[j]);
       for (std::size_t j = 0; j < spec.scans; ++j) {
@@ -104,14 +104,13 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>&
 std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart& s,
                                   std::vector<Stack>& stacks) const {
   Run& run = frame.run();
-  Memory& memory = run.memory;
   for (Value& state : s.states) {
-    Tensor own = memory.allocate(state.tensor().dtype(), state.tensor().shape());
+    Tensor own = run.allocate(state.tensor().dtype(), state.tensor().shape());
     run.assign(state.tensor(), own);
     state = own;
   }
-  Tensor go = scalar_value(memory, DType::boolean, s.go ? 1 : 0).tensor();
-  Tensor stopped = scalar_value(memory, DType::i64, 0).tensor();
+  Tensor go = scalar_value(run, DType::boolean, s.go ? 1 : 0).tensor();
+  Tensor stopped = scalar_value(run, DType::i64, 0).tensor();
   std::vector<Tensor> bound(native.bindings.size());
   std::vector<scalar::View> views(native.bindings.size());
   for (std::size_t b = 0; b < native.bindings.size(); ++b) {
@@ -123,13 +122,13 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
       case Bind::stopped: bound[b] = stopped; break;
       case Bind::capture: bound[b] = frame[body.captures[binding.index].first].tensor(); break;
       case Bind::scan: bound[b] = s.scans[binding.index]; break;
-      case Bind::temporary: bound[b] = memory.allocate(binding.dtype, binding.shape); break;
+      case Bind::temporary: bound[b] = run.allocate(binding.dtype, binding.shape); break;
       case Bind::constant: bound[b] = binding.constant; break;
       case Bind::stack: break;  // below, chunk by chunk
     }
   }
   const auto workspace = static_cast<std::int64_t>(native.code->program().workspace_bytes());
-  const Tensor scratch = workspace > 0 ? memory.allocate(DType::u8, {workspace}) : Tensor();
+  const Tensor scratch = workspace > 0 ? run.allocate(DType::u8, {workspace}) : Tensor();
   const std::int64_t most = std::min(s.trips.value_or(std::numeric_limits<std::int64_t>::max()),
                                      run.max_trips);
   scalar::Context context;
@@ -189,7 +188,7 @@ void LoopStep::finish(Frame& frame, const LoopStart& s, std::vector<Value> state
     frame[out] = frame.run().zeros(items[k].dtype, std::move(shape));
   }
   const Slot count = outputs[spec.states + spec.stacks];
-  if (count >= 0) frame[count] = scalar_value(frame.run().memory, DType::i64, n);
+  if (count >= 0) frame[count] = scalar_value(frame.run(), DType::i64, n);
 }
 
 void LoopStep::run(Frame& frame, StepState*) const {

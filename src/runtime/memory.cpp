@@ -1,34 +1,37 @@
 #include "runtime/memory.h"
 
+#include "base/block.h"
 #include "base/checked.h"
+#include "base/copy.h"
 #include "base/error.h"
+#include "base/release.h"
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <vector>
 
 namespace rondel::runtime {
 namespace {
 
-constexpr std::size_t alignment = 64;
+constexpr std::size_t smallest = 64;
 /// Blocks kept for the next run, in all.
 constexpr std::size_t most_kept = std::size_t{256} << 20;
+/// Strings that take long to let go of one by one.
+constexpr std::size_t many_strings = std::size_t{1} << 14;
 constexpr std::size_t class_count = std::size_t{4} * 48;
 
 /// Sizes are rounded up to four classes a power of two, so a block fits what it is taken for
 /// within a quarter.
 std::size_t size_class(std::size_t bytes) {
-  if (bytes <= alignment) return 0;
+  if (bytes <= smallest) return 0;
   const auto power = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes
   const std::size_t quarter = (bytes - 1 - (std::size_t{1} << power)) >> (power - 2);
   return (power - 6) * 4 + quarter + 1;
 }
 std::size_t class_bytes(std::size_t c) {
-  if (c == 0) return alignment;
+  if (c == 0) return smallest;
   const std::size_t power = (c - 1) / 4 + 6, quarter = (c - 1) % 4 + 1;
   return (std::size_t{1} << power) + (quarter << (power - 2));
 }
@@ -38,8 +41,8 @@ std::size_t class_bytes(std::size_t c) {
 struct Memory::Pool {
   explicit Pool(std::size_t b) : budget(b), free(class_count) {}
   ~Pool() {
-    for (auto& list : free)
-      for (void* block : list) std::free(block);
+    for (std::size_t c = 0; c < class_count; ++c)
+      for (void* block : free[c]) give_back_block(block, class_bytes(c));
   }
 
   void claim(std::size_t bytes) {
@@ -64,7 +67,7 @@ struct Memory::Pool {
         return block;
       }
     }
-    return std::aligned_alloc(alignment, (class_bytes(c) + alignment - 1) / alignment * alignment);
+    return take_block(class_bytes(c));
   }
 
   void give_back(void* block, std::size_t c) {
@@ -77,7 +80,7 @@ struct Memory::Pool {
         return;
       }
     }
-    std::free(block);
+    give_back_block(block, class_bytes(c));
   }
 
   const std::size_t budget;
@@ -96,11 +99,19 @@ std::size_t text_bytes(const std::string& s) {
 }
 
 /// The same of all elements of a tensor, from axis `a` on.
-std::size_t text_bytes(const Tensor& t, const std::string* at, std::size_t a) {
+std::size_t text_bytes(const Tensor& t, const std::string* at, std::size_t a = 0) {
   if (a == t.shape().size()) return text_bytes(*at);
   std::size_t bytes = 0;
   for (std::int64_t i = 0; i < t.shape()[a]; ++i)
     bytes += text_bytes(t, at + i * t.strides()[a], a + 1);
+  return bytes;
+}
+std::size_t text_bytes(const Tensor& t, const Look& look) {
+  std::size_t bytes = 0;
+  in_parts(t, t, [&](const Tensor& part, const Tensor&) {
+    if (look) look();
+    bytes += text_bytes(part, part.data_as<std::string>());
+  });
   return bytes;
 }
 
@@ -119,16 +130,17 @@ std::size_t bytes_of(DType dtype, const Shape& shape) {
 
 /// A block of strings, and what of the budget it and its text have claimed.
 struct Memory::Strings {
-  Strings(std::shared_ptr<Pool> p, std::size_t count, std::size_t bytes) : pool(std::move(p)) {
+  Strings(std::shared_ptr<Pool> p, std::size_t n, std::size_t bytes, const Look& look)
+      : pool(std::move(p)), count(n) {
     claim(bytes);
     try {
-      strings.resize(count);
-    } catch (const std::exception&) {  // bad_alloc, or length_error
-      pool->unclaim(claimed);
-      throw_error(Blame::limit, fmt::format("the system has no memory for {} strings", count));
+      make(look);
+    } catch (...) {
+      give_back();
+      throw;
     }
   }
-  ~Strings() { pool->unclaim(claimed); }
+  ~Strings() { give_back(); }
   Strings(const Strings&) = delete;
   Strings& operator=(const Strings&) = delete;
 
@@ -140,7 +152,31 @@ struct Memory::Strings {
   std::shared_ptr<Pool> pool;
   std::size_t claimed = 0;
   std::atomic<bool> counted{false};  ///< the text is in `claimed`
-  std::vector<std::string> strings;
+  std::string* strings = nullptr;
+  std::size_t count, made = 0;
+
+ private:
+  void make(const Look& look) {
+    if (count >= many_strings) wait_for_releases();
+    strings = static_cast<std::string*>(take_block(count * sizeof(std::string)));
+    if (strings == nullptr)
+      throw_error(Blame::limit, fmt::format("the system has no memory for {} strings", count));
+    while (made < count) {
+      if (look) look();
+      const std::size_t more = std::min(count - made, many_strings);
+      std::uninitialized_default_construct_n(strings + made, more);
+      made += more;
+    }
+  }
+  void give_back() {
+    pool->unclaim(claimed);
+    const auto release = [n = made, bytes = count * sizeof(std::string)](std::string* s) {
+      std::destroy_n(s, n);
+      give_back_block(s, bytes);
+    };
+    if (made < many_strings) release(strings);
+    else release_later(strings, release);
+  }
 };
 
 /// Keeps a block of strings, and lets `count_text` find it.
@@ -151,35 +187,35 @@ struct Memory::StringsOwner {
 
 Memory::Memory(std::size_t budget) : pool_(std::make_shared<Pool>(budget)) {}
 
-Tensor Memory::allocate_strings(Shape shape, std::size_t bytes) {
+Tensor Memory::allocate_strings(Shape shape, std::size_t bytes, const Look& look) {
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(element_count(shape), 1));
-  auto block = std::make_shared<Strings>(pool_, count, bytes);
-  std::string* data = block->strings.data();
+  auto block = std::make_shared<Strings>(pool_, count, bytes, look);
+  std::string* data = block->strings;
   Shape strides = row_major_strides(shape);
   return Tensor(DType::string, std::move(shape), std::move(strides), data,
                 std::shared_ptr<void>(data, StringsOwner{std::move(block)}));
 }
 
-void Memory::count_text(const Value& v) {
+void Memory::count_text(const Value& v, const Look& look) {
   if (v.is_sequence())
-    for (const Tensor& item : *v.sequence().items) count_text(item);
-  if (v.is_optional() && v.optional().held) count_text(*v.optional().held);
+    for (const Tensor& item : *v.sequence().items) count_text(item, look);
+  if (v.is_optional() && v.optional().held) count_text(*v.optional().held, look);
   if (!v.is_tensor() || v.tensor().dtype() != DType::string) return;
   const auto* owner = std::get_deleter<StringsOwner>(v.tensor().owner());
-  if (owner != nullptr && !owner->block->counted) count_written_text(v.tensor());
+  if (owner != nullptr && !owner->block->counted) count_written_text(v.tensor(), look);
 }
 
-void Memory::count_written_text(const Tensor& t) {
+void Memory::count_written_text(const Tensor& t, const Look& look) {
   if (t.dtype() != DType::string) return;
   const auto* owner = std::get_deleter<StringsOwner>(t.owner());
   if (owner == nullptr) return;
   owner->block->counted = true;
-  owner->block->claim(text_bytes(t, t.data_as<std::string>(), 0));
+  owner->block->claim(text_bytes(t, look));
 }
 
-Tensor Memory::allocate(DType dtype, Shape shape) {
+Tensor Memory::allocate(DType dtype, Shape shape, const Look& look) {
   const std::size_t bytes = bytes_of(dtype, shape);
-  if (dtype == DType::string) return allocate_strings(std::move(shape), bytes);
+  if (dtype == DType::string) return allocate_strings(std::move(shape), bytes, look);
   const std::size_t c = size_class(bytes);
   if (c >= class_count)
     throw_error(Blame::limit, fmt::format("{} bytes are more than any memory holds", bytes));

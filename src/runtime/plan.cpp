@@ -71,7 +71,7 @@ void prepare(const ProgramStep& step, ProgramState& state, Frame& frame) {
 void prepare_code(const ProgramStep& step, ProgramState& state, Frame& frame) {
   state.code = step.code(gather(step, frame));
   const auto workspace = static_cast<std::int64_t>(state.code->program().workspace_bytes());
-  state.workspace = workspace > 0 ? frame.run().memory.allocate(DType::u8, {workspace}) : Tensor();
+  state.workspace = workspace > 0 ? frame.run().allocate(DType::u8, {workspace}) : Tensor();
 }
 
 /// Whether an error says already where it happened: a node of a model, a layer or loop of a
@@ -85,8 +85,8 @@ bool names_a_source(std::string_view text) {
 void make_empty_outputs(const ProgramStep& step, const ProgramState& state, Frame& frame) {
   for (std::size_t j = 0; j < step.outputs.size(); ++j)
     if (step.outputs[j] >= 0)
-      frame[step.outputs[j]] = frame.run().memory.allocate(state.outputs[j].first,
-                                                           state.outputs[j].second);
+      frame[step.outputs[j]] = frame.run().allocate(state.outputs[j].first,
+                                                    state.outputs[j].second);
 }
 
 bool try_view(const ProgramStep& step, const ProgramState& state, Frame& frame) {
@@ -100,12 +100,17 @@ bool try_view(const ProgramStep& step, const ProgramState& state, Frame& frame) 
 
 }  // namespace
 
+Tensor Run::allocate(DType dtype, Shape shape) const {
+  if (dtype != DType::string) return memory.allocate(dtype, std::move(shape));
+  return memory.allocate(dtype, std::move(shape), [this] { check_stop(); });
+}
+
 void Run::assign(const Tensor& from, const Tensor& to) const {
   assign_in_parts(from, to, [this] { check_stop(); });
 }
 
 Tensor Run::zeros(DType dtype, Shape shape) const {
-  Tensor t = memory.allocate(dtype, std::move(shape));
+  Tensor t = allocate(dtype, std::move(shape));
   if (dtype != DType::string) clear_in_parts(t, [this] { check_stop(); });
   return t;
 }
@@ -141,8 +146,8 @@ Tensor Frame::allocate(Slot slot, DType dtype, const Shape& shape) {
   const Places::Place place = places_.by_slot[static_cast<std::size_t>(slot)];
   const std::int64_t bytes = checked_mul(element_count(shape),
                                          static_cast<std::int64_t>(byte_size(dtype)));
-  if (place.offset < 0 || bytes > place.bytes) return run_->memory.allocate(dtype, shape);
-  if (!arena_.defined()) arena_ = run_->memory.allocate(DType::u8, {places_.total});
+  if (place.offset < 0 || bytes > place.bytes) return run_->allocate(dtype, shape);
+  if (!arena_.defined()) arena_ = run_->allocate(DType::u8, {places_.total});
   return Tensor(dtype, shape, row_major_strides(shape), arena_.data_as<char>() + place.offset,
                 arena_.owner());
 }
@@ -221,7 +226,7 @@ void ProgramStep::run(Frame& frame, StepState* remembered) const {
   const scalar::Status status = state.code->run(context, state.views.data(), nullptr);
   if (status == scalar::done) {
     for (const Slot s : outputs)
-      if (s >= 0) frame.run().memory.count_text(frame[s]);
+      if (s >= 0) frame.run().memory.count_text(frame[s], [&] { frame.run().check_stop(); });
     return;
   }
   frame.run().check_stop();
@@ -236,7 +241,7 @@ void KernelStep::run(Frame& frame, StepState*) const {
     if (types[j] && outputs[j] >= 0)
       results[j] = frame.allocate(outputs[j], types[j]->first, types[j]->second);
   const kernels::KernelCall::Allocate allocate = [&](DType dtype, Shape shape) {
-    return frame.run().memory.allocate(dtype, std::move(shape));
+    return frame.run().allocate(dtype, std::move(shape));
   };
   kernels::KernelCall call(values, results, allocate);
   call.stop = &frame.run().stop;
@@ -249,7 +254,7 @@ void KernelStep::run(Frame& frame, StepState*) const {
   frame.run().check_stop();
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (outputs[j] < 0) continue;
-    frame.run().memory.count_text(results[j]);
+    frame.run().memory.count_text(results[j], [&] { frame.run().check_stop(); });
     frame[outputs[j]] = std::move(results[j]);
   }
 }

@@ -34,10 +34,11 @@ struct Run {
       end();
   }
   [[noreturn]] void end() const;
-  /// to = from, of the same type, however large: the run may be ended in between.
-  void assign(const Tensor& from, const Tensor& to) const;
-  /// Of the run's memory, likewise.
+  /// Of the run's memory. This and what follows may take long: the run may be ended in between.
+  Tensor allocate(DType, Shape) const;
   Tensor zeros(DType, Shape) const;
+  /// to = from, of the same type.
+  void assign(const Tensor& from, const Tensor& to) const;
 };
 
 class Frame;

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/release.h"
 
 #include <sys/mman.h>
 
@@ -30,8 +31,9 @@ struct Stack::Reserved {
     throw_error(Blame::limit, "the system gives no address space for a loop's stack");
   }
   ~Reserved() {
-    ::munmap(base, size);
     memory.unclaim(claimed);
+    if (claimed < least_released_later) ::munmap(base, size);
+    else release_later(base, [n = size](void* p) { ::munmap(p, n); });
   }
   Reserved(const Reserved&) = delete;
   Reserved& operator=(const Reserved&) = delete;
@@ -81,7 +83,7 @@ void Stack::begin(DType dtype, const Shape& item) {
   if (trips_) {
     const std::int64_t extent = extent_for(*trips_);
     whole_ = extent > *trips_ ? run_->zeros(dtype, whole_shape(extent))
-                              : run_->memory.allocate(dtype, whole_shape(extent));
+                              : run_->allocate(dtype, whole_shape(extent));
   } else if (dtype != DType::string) {
     whole_shape(0);
     reserved_ = std::make_shared<Reserved>(run_->memory);
@@ -95,7 +97,7 @@ Tensor Stack::place(const Tensor& whole, std::int64_t t, std::int64_t n) const {
 
 void Stack::write(const Tensor& to, const Tensor& item) const {
   run_->assign(item, to);
-  run_->memory.count_written_text(to);
+  run_->memory.count_written_text(to, [this] { run_->check_stop(); });
 }
 
 void Stack::put(std::int64_t t, const Tensor& item) {
@@ -105,7 +107,7 @@ void Stack::put(std::int64_t t, const Tensor& item) {
           t, to_text(item.dtype(), item.shape()), to_text(dtype_, item_));
   if (trips_) return write(place(whole_, t, *trips_), item);
   if (dtype_ == DType::string) {
-    strings_.push_back(run_->memory.allocate(dtype_, item_));
+    strings_.push_back(run_->allocate(dtype_, item_));
     return write(strings_.back(), item);
   }
   reserve_rows(t + 1);
@@ -143,7 +145,7 @@ Tensor Stack::finish(std::int64_t n) {
     return Tensor(dtype_, std::move(shape), std::move(strides), reserved_->base, reserved_);
   }
   Tensor whole = extent > n ? run_->zeros(dtype_, whole_shape(extent))
-                            : run_->memory.allocate(dtype_, whole_shape(extent));
+                            : run_->allocate(dtype_, whole_shape(extent));
   for (std::int64_t t = 0; t < n; ++t) {
     run_->check_stop();
     const Tensor row = dtype_ == DType::string

@@ -1,5 +1,6 @@
 #include "scalar/contract.h"
 
+#include "base/block.h"
 #include "base/error.h"
 #include "base/float_formats.h"
 #include "base/text.h"
@@ -115,17 +116,20 @@ template <class T> bool sum_up(Strip<T> s, T* sums, bool fused, Stop stop) {
 
 /// A matrix of `T`: the one given, or a converted copy that lives in `storage`, incomplete when
 /// asked to stop.
-template <class T> Matrix as(const Matrix& m, std::vector<T>& storage, Stop stop) {
+template <class T> Matrix as(const Matrix& m, OwnedBlock& storage, Stop stop) {
   const bool same = std::is_floating_point_v<T>
                         ? is_wide_float(m.dtype)
                         : is_integer(m.dtype) && byte_size(m.dtype) == sizeof(T);
   if (same) return m;
-  storage.reserve(static_cast<std::size_t>(m.rows * m.columns));
+  const std::int64_t bytes = m.rows * m.columns * static_cast<std::int64_t>(sizeof(T));
+  storage = take_owned_block(static_cast<std::size_t>(bytes));
+  if (!storage) throw_error(Blame::limit, fmt::format("no memory for {} bytes", bytes));
+  T* to = static_cast<T*>(storage.get());
   for (std::int64_t i = 0; i < m.rows; ++i)
     for (std::int64_t from = 0; from < m.columns && !asked(stop); from += longest)
       for (std::int64_t j = from; j < std::min(m.columns, from + longest); ++j)
-        storage.push_back(element<T>(m, i * m.row_stride + j * m.column_stride));
-  return {storage.data(), m.dtype, m.rows, m.columns, m.columns, 1};
+        *to++ = element<T>(m, i * m.row_stride + j * m.column_stride);
+  return {storage.get(), m.dtype, m.rows, m.columns, m.columns, 1};
 }
 
 template <class T> void put(const Matrix& c, std::int64_t at, T value) {
@@ -140,8 +144,8 @@ template <class T> void put(const Matrix& c, std::int64_t at, T value) {
 
 template <class T>
 bool multiply(const Matrix& a_any, const Matrix& b_any, const Matrix& c, bool fused, Stop stop) {
-  std::vector<T> a_copy, b_copy;
-  const Matrix a = as(a_any, a_copy, stop), b = as(b_any, b_copy, stop);
+  OwnedBlock a_copy, b_copy;
+  const Matrix a = as<T>(a_any, a_copy, stop), b = as<T>(b_any, b_copy, stop);
   T sums[block];
   for (std::int64_t i = 0; i < c.rows; ++i) {
     for (std::int64_t j = 0; j < c.columns; j += block) {

@@ -1,10 +1,10 @@
+#include "base/block.h"
 #include "base/error.h"
 #include "scalar/interpreter_frame.h"
 #include "scalar/op_facts.h"
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <new>
 
 namespace rondel::scalar {
@@ -159,19 +159,16 @@ class Arena {
       data_ = small_;
       return;
     }
-    held_.reset(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+    held_ = take_owned_block(bytes);
     if (!held_)
       throw_error(Blame::limit, fmt::format("no memory for {} bytes of workspace", bytes));
-    data_ = held_.get();
+    data_ = static_cast<char*>(held_.get());
   }
   char* data() const { return data_; }
 
  private:
-  struct Free {
-    void operator()(char* p) const { std::free(p); }
-  };
   alignas(64) char small_[4096];
-  std::unique_ptr<char, Free> held_;
+  OwnedBlock held_;
   char* data_ = nullptr;
 };
 

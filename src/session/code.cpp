@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "codegen/compiler.h"
-#include "session/fork.h"
+#include "base/fork.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 #include "session/watchdog.h"
 
 #include "base/error.h"
-#include "session/fork.h"
+#include "base/fork.h"
 
 #include <pthread.h>
 

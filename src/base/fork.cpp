@@ -1,4 +1,4 @@
-#include "session/fork.h"
+#include "base/fork.h"
 
 #include <pthread.h>
 
@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-namespace rondel::session {
+namespace rondel {
 namespace {
 
 struct Registry {
@@ -48,4 +48,4 @@ ForkAware::~ForkAware() {
   std::erase(Registry::instance().all, this);
 }
 
-}  // namespace rondel::session
+}  // namespace rondel

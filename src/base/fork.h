@@ -1,6 +1,6 @@
 #pragma once
 
-namespace rondel::session {
+namespace rondel {
 
 /// Something that owns threads. A child of fork() has none of them, and finds locks as they were:
 /// what these guard is made anew there, and the old left where it is.
@@ -17,4 +17,4 @@ class ForkAware {
   virtual ~ForkAware();
 };
 
-}  // namespace rondel::session
+}  // namespace rondel

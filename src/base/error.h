@@ -9,7 +9,8 @@ namespace rondel {
 
 [[noreturn]] void throw_error(Blame blame, std::string message);
 
-/// The caller's fault: a wrong model, input or option.
+/// The caller's fault: a wrong model, input or option. Arguments are worked out whether it holds or
+/// not: where every run or trip comes by, and they are texts, write `if (...) fail(...)`.
 template <class... Args>
 void require(bool holds, fmt::format_string<Args...> text, Args&&... args) {
   if (!holds) [[unlikely]]

@@ -75,7 +75,7 @@ char* moved(void* data, std::int64_t elements, DType dtype) {
 std::int64_t element_count(std::span<const std::int64_t> shape) {
   bool empty = false;
   for (const std::int64_t extent : shape) {
-    require(extent >= 0, "shape [{}]: extent {} is negative", join(shape, ","), extent);
+    if (extent < 0) fail("shape [{}]: extent {} is negative", join(shape, ","), extent);
     empty = empty || extent == 0;
   }
   if (empty) return 0;
@@ -139,8 +139,9 @@ bool Tensor::contiguous() const {
 
 Tensor Tensor::reshaped(Shape shape) const {
   invariant(contiguous(), "reshape of a view that is not contiguous, {}", to_text(dtype_, shape_));
-  require(element_count(shape) == size(), "{} cannot be reshaped to [{}]: {} elements against {}",
-          to_text(dtype_, shape_), join(shape, ","), size(), element_count(shape));
+  if (element_count(shape) != size())
+    fail("{} cannot be reshaped to [{}]: {} elements against {}", to_text(dtype_, shape_),
+         join(shape, ","), size(), element_count(shape));
   Shape strides = row_major_strides(shape);
   return {dtype_, std::move(shape), std::move(strides), data_, owner_};
 }

@@ -143,6 +143,9 @@ class FastConv::InParts {
   /// Multiplications of a part.
   static constexpr std::int64_t most = std::int64_t{1} << 24;
 
+  /// Less than that takes longer to share out among threads than to do.
+  static constexpr std::int64_t least_shared = std::int64_t{1} << 20;
+
   static Tensor part(const Tensor& t, std::size_t axis, std::int64_t from, std::int64_t count) {
     Shape shape = t.shape();
     shape[axis] = count;
@@ -193,6 +196,7 @@ class FastConv::InParts {
 
   bool convolve(const Tensor& x, const Tensor& y, const Shape& begins) {
     looks_.look();
+    const ThreadScope threads(work(y) < least_shared ? 1 : 0);
     const auto ready = conv_.cache_->get(
         conv_.spec_, {x.shape(), w_.shape(), y.shape(), bias_.defined(), begins, thread_count()});
     if (!ready) return false;

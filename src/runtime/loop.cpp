@@ -26,23 +26,23 @@ LoopStart LoopStep::start(Frame& frame) const {
   LoopStart s;
   std::size_t at = 0;
   if (spec.has_trips)
-    s.trips = std::max<std::int64_t>(
-        read_scalar_i64(frame[inputs[at++]], source + ": the trip count"), 0);
-  if (spec.has_go) s.go = read_scalar_bool(frame[inputs[at++]], source + ": the condition");
+    s.trips = std::max<std::int64_t>(read_scalar_i64(frame[inputs[at++]], source, "the trip count"),
+                                     0);
+  if (spec.has_go) s.go = read_scalar_bool(frame[inputs[at++]], source, "the condition");
   for (std::size_t j = 0; j < spec.states; ++j) s.states.push_back(frame[inputs[at++]]);
   for (std::size_t j = 0; j < spec.scans; ++j) {
     const Tensor& scan = frame[inputs[at++]].tensor();
     const std::int64_t rank = scan.rank(), axis = spec.axis_in[j];
-    require(rank > 0 && axis >= -rank && axis < rank,
-            "{}: scan '{}' is {}; axis {} is out of range", source, spec.scan_names[j],
-            to_text(scan.dtype(), scan.shape()), axis);
+    if (rank == 0 || axis < -rank || axis >= rank)
+      fail("{}: scan '{}' is {}; axis {} is out of range", source, spec.scan_names[j],
+           to_text(scan.dtype(), scan.shape()), axis);
     s.scans.push_back(scan);
     s.scan_extents.push_back(scan.shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
   }
   for (std::size_t k = 0; k < spec.stacks; ++k) {
     s.extents.emplace_back();
     if (spec.extents[k] == 0) continue;
-    const std::int64_t extent = read_scalar_i64(frame[inputs[at++]], source + ": a stack's extent");
+    const std::int64_t extent = read_scalar_i64(frame[inputs[at++]], source, "a stack's extent");
     require(extent >= 0, "{}: the extent of stack '{}' is {}; it cannot be negative", source,
             spec.stack_names[k], extent);
     s.extents.back() = extent;
@@ -83,14 +83,14 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>&
       }
       inner.execute();
       go = inner[body.results[0]];
-      if (spec.has_go) goes_on = read_scalar_bool(go, "the body's condition");
+      if (spec.has_go) goes_on = read_scalar_bool(go, "", "the body's condition");
       for (std::size_t j = 0; j < spec.states; ++j) {
         s.states[j] = inner[body.results[1 + j]];
         if (spec.fixed[j] == 0) continue;
         const Tensor &first = initial[j].tensor(), &next = s.states[j].tensor();
-        require(next.shape() == first.shape(),
-                "state '{}' changes from {} to {}; it is of fixed shape", spec.state_names[j],
-                to_text(first.dtype(), first.shape()), to_text(next.dtype(), next.shape()));
+        if (next.shape() != first.shape())
+          fail("state '{}' changes from {} to {}; it is of fixed shape", spec.state_names[j],
+               to_text(first.dtype(), first.shape()), to_text(next.dtype(), next.shape()));
       }
       for (std::size_t k = 0; k < spec.stacks; ++k)
         stacks[k].put(t, inner[body.results[1 + spec.states + k]].tensor());

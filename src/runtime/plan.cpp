@@ -264,8 +264,8 @@ void bind_captures(const Plan& plan, Frame& from, Frame& to) {
 }
 
 void IfStep::run(Frame& frame, StepState*) const {
-  const Plan& taken = read_scalar_bool(frame[inputs[0]], source + ": the condition") ? then
-                                                                                     : otherwise;
+  const Plan& taken = read_scalar_bool(frame[inputs[0]], source, "the condition") ? then
+                                                                                  : otherwise;
   FrameLease inner(taken, frame.run());
   bind_captures(taken, frame, *inner);
   inner->execute();
@@ -274,18 +274,19 @@ void IfStep::run(Frame& frame, StepState*) const {
 }
 
 namespace {
-const Tensor& single(const Value& v, const std::string& what) {
-  require(v.is_tensor() && v.tensor().rank() <= 1 && v.tensor().size() == 1,
-          "{} is {}; expected one element, as [] or [1]", what, to_text(v));
+const Tensor& single(const Value& v, std::string_view where, std::string_view what) {
+  if (!v.is_tensor() || v.tensor().rank() > 1 || v.tensor().size() != 1)
+    fail("{}{}{} is {}; expected one element, as [] or [1]", where, where.empty() ? "" : ": ", what,
+         to_text(v));
   return v.tensor();
 }
 }  // namespace
 
-std::int64_t read_scalar_i64(const Value& v, const std::string& what) {
-  return *single(v, what).data_as<std::int64_t>();
+std::int64_t read_scalar_i64(const Value& v, std::string_view where, std::string_view what) {
+  return *single(v, where, what).data_as<std::int64_t>();
 }
-bool read_scalar_bool(const Value& v, const std::string& what) {
-  return *single(v, what).data_as<std::uint8_t>() != 0;
+bool read_scalar_bool(const Value& v, std::string_view where, std::string_view what) {
+  return *single(v, where, what).data_as<std::uint8_t>() != 0;
 }
 
 }  // namespace rondel::runtime

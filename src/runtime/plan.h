@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -159,9 +160,9 @@ class IfStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Reads a [] or [1] tensor. `what` names it in the error.
-std::int64_t read_scalar_i64(const Value&, const std::string& what);
-bool read_scalar_bool(const Value&, const std::string& what);
+/// Reads a [] or [1] tensor. `where` (may be empty) and `what` name it in the error.
+std::int64_t read_scalar_i64(const Value&, std::string_view where, std::string_view what);
+bool read_scalar_bool(const Value&, std::string_view where, std::string_view what);
 
 /// Copies captured values from the enclosing frame.
 void bind_captures(const Plan&, Frame& from, Frame& to);

@@ -102,9 +102,9 @@ void Stack::write(const Tensor& to, const Tensor& item) const {
 
 void Stack::put(std::int64_t t, const Tensor& item) {
   if (!begun_) begin(item.dtype(), item.shape());
-  require(item.dtype() == dtype_ && item.shape() == item_,
-          "{}: trip {} gives {}, earlier trips gave {}; every trip must give the same type", what_,
-          t, to_text(item.dtype(), item.shape()), to_text(dtype_, item_));
+  if (item.dtype() != dtype_ || item.shape() != item_)
+    fail("{}: trip {} gives {}, earlier trips gave {}; every trip must give the same type", what_,
+         t, to_text(item.dtype(), item.shape()), to_text(dtype_, item_));
   if (trips_) return write(place(whole_, t, *trips_), item);
   if (dtype_ == DType::string) {
     strings_.push_back(run_->allocate(dtype_, item_));

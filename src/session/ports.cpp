@@ -48,10 +48,14 @@ std::string type_text(const ir::Type& t) {
   return fmt::format("tensor({})", onnx_name(t.dtype()));
 }
 
-void check_tensor(const std::string& what, const Tensor& t, const ir::Type& expected) {
-  const bool fitting = t.dtype() == expected.dtype() &&
-                       fits(ir::Type::tensor(t.dtype(), t.shape()), expected);
-  require(fitting, "{} is {}; expected {}", what, to_text(t.dtype(), t.shape()), to_text(expected));
+/// `item`: of a sequence that is fed, or -1.
+void check_tensor(const std::string& name, std::ptrdiff_t item, const Tensor& t,
+                  const ir::Type& expected) {
+  if (t.dtype() == expected.dtype() && fits(ir::Type::tensor(t.dtype(), t.shape()), expected))
+    return;
+  const std::string what = item < 0 ? fmt::format("input '{}'", name)
+                                    : fmt::format("item {} of input '{}'", item, name);
+  fail("{} is {}; expected {}", what, to_text(t.dtype(), t.shape()), to_text(expected));
 }
 
 }  // namespace
@@ -70,16 +74,17 @@ void check_feed(const std::string& name, const Value& v, const ir::Type& expecte
     if (!v.defined() || (v.is_optional() && !v.optional().held)) return;
     return check_feed(name, v.is_optional() ? *v.optional().held : v, expected.element());
   }
-  require(v.defined(), "input '{}' is empty; expected {}", name, to_text(expected));
+  if (!v.defined()) fail("input '{}' is empty; expected {}", name, to_text(expected));
   if (expected.is_sequence()) {
-    require(v.is_sequence(), "input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
+    if (!v.is_sequence())
+      fail("input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
     const std::vector<Tensor>& items = *v.sequence().items;
     for (std::size_t k = 0; k < items.size(); ++k)
-      check_tensor(fmt::format("item {} of input '{}'", k, name), items[k], expected.element());
+      check_tensor(name, static_cast<std::ptrdiff_t>(k), items[k], expected.element());
     return;
   }
-  require(v.is_tensor(), "input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
-  check_tensor(fmt::format("input '{}'", name), v.tensor(), expected);
+  if (!v.is_tensor()) fail("input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
+  check_tensor(name, -1, v.tensor(), expected);
 }
 
 }  // namespace rondel::session

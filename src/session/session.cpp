@@ -100,9 +100,9 @@ struct Session::Impl {
   /// The values of the inputs in order, checked.
   std::vector<Value> bind(const std::map<std::string, Value>& feeds) const {
     for (const auto& [name, value] : feeds)
-      require(std::find(graph.input_names.begin(), graph.input_names.end(), name) !=
-                  graph.input_names.end(),
-              "there is no input '{}'; the inputs are {}", name, names(graph.input_names));
+      if (std::find(graph.input_names.begin(), graph.input_names.end(), name) ==
+          graph.input_names.end())
+        fail("there is no input '{}'; the inputs are {}", name, names(graph.input_names));
     std::vector<Value> values;
     for (std::size_t i = 0; i < graph.input_names.size(); ++i) {
       const ir::ValueId v = graph.root().params[i];
@@ -113,8 +113,8 @@ struct Session::Impl {
         values.emplace_back(initial->second);
         continue;
       }
-      require(fed != feeds.end() || type.is_optional(), "input '{}' is missing; expected {}",
-              graph.input_names[i], to_text(type));
+      if (fed == feeds.end() && !type.is_optional())
+        fail("input '{}' is missing; expected {}", graph.input_names[i], to_text(type));
       Value value = fed == feeds.end() ? Value() : fed->second;
       session::check_feed(graph.input_names[i], value, type);
       if (type.is_optional() && !value.is_optional())

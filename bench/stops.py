@@ -1,0 +1,47 @@
+"""How long a run goes on after its deadline, for each kind of work that may take long; one table.
+
+    python bench/stops.py             seven runs each, by native code and by the interpreter
+    python bench/stops.py --only top  those whose names hold "top"
+
+loops.md promises a millisecond. Runs are those of tests/python/long_runs.py; the deadline is 50 ms.
+The time is taken in Python, around the call: raising the error there counts.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+
+from harness import BENCH
+
+sys.path.insert(0, str(BENCH.parent / "tests" / "python"))
+from long_runs import CASES, over, session_of  # noqa: E402
+
+RUNS = 7
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="a part of the names")
+    options = parser.parse_args(arguments)
+    print(f"{'':33} {'native':>17} {'interpreted':>17}")
+    print(f"{'ms over, of ' + str(RUNS) + ' runs':33} {'median':>8} {'most':>8} {'median':>8} {'most':>8}")
+    for case, (graph, feeds) in CASES.items():
+        if options.only in case:
+            given = feeds()
+            columns = [late(graph, given, jit) for jit in ("1", "0")]
+            print(f"{case:33} " + " ".join(f"{ms:8.2f}" for pair in columns for ms in pair), flush=True)
+
+
+def late(graph, feeds, jit):
+    """Median and most, in milliseconds."""
+    os.environ["RONDEL_JIT"] = jit
+    session = session_of(graph)
+    times = [over(session, feeds) * 1e3 for _ in range(RUNS)]
+    return statistics.median(times), max(times)
+
+
+if __name__ == "__main__":
+    main()

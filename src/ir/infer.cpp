@@ -1,6 +1,7 @@
 #include "ir/infer.h"
 
 #include "base/error.h"
+#include "base/look.h"
 
 #include <algorithm>
 
@@ -24,6 +25,7 @@ class Inference {
   }
 
   void node(NodeId n) {
+    look_around();
     if (++rules_ > most_rules + most_rules_a_node * g_.node_count())
       throw_error(Blame::limit, where(g_, n) +
                                     ": loops nested this deep, whose states change type, "

@@ -1,5 +1,6 @@
 #include "passes/group.h"
 
+#include "base/look.h"
 #include "ops/meaning.h"
 #include "passes/extract.h"
 
@@ -43,6 +44,7 @@ class Grouping {
 
  private:
   void place(NodeId n) {
+    look_around();
     const ir::Node& node = g_.node(n);
     std::optional<std::size_t> joined = fuse_ ? host(node) : std::nullopt;
     if (!joined) {
@@ -127,17 +129,15 @@ class Grouping {
 
   std::set<ValueId> read_outside(const Group& group) {
     if (uses_.empty()) count_uses();
+    std::map<ValueId, std::size_t> inside;  // how many nodes of the group read it
+    for (const NodeId n : group.nodes) {
+      const auto& in = g_.node(n).inputs;
+      for (const ValueId v : std::set<ValueId>(in.begin(), in.end())) ++inside[v];
+    }
     std::set<ValueId> found;
     for (const NodeId n : group.nodes)
-      for (const ValueId v : g_.node(n).outputs) {
-        if (v == ValueId::none) continue;
-        const std::size_t inside = static_cast<std::size_t>(
-            std::count_if(group.nodes.begin(), group.nodes.end(), [&](NodeId m) {
-              const auto& in = g_.node(m).inputs;
-              return std::find(in.begin(), in.end(), v) != in.end();
-            }));
-        if (uses_[v] > inside) found.insert(v);
-      }
+      for (const ValueId v : g_.node(n).outputs)
+        if (v != ValueId::none && uses_[v] > inside[v]) found.insert(v);
     return found;
   }
 

@@ -1,5 +1,6 @@
 // One class, because lowering a loop is one walk with one set of decisions about where values live.
 #include "base/error.h"
+#include "base/look.h"
 #include "ops/meaning.h"
 #include "passes/extract.h"
 #include "passes/lower.h"
@@ -479,7 +480,7 @@ LoweredLoop lower_loop(const Graph& g, NodeId n, const ShapeClass& c, bool fuse)
     return LoopLowering(g, n, c, fuse).run();
   } catch (const NotWhole& e) { return {nullptr, e.reason, {}}; } catch (const Error& e) {
     // What is wrong is found again, with its trip, when the loop runs step by step.
-    if (e.blame() == Blame::internal) throw;
+    if (e.blame() == Blame::internal || ends_run(e)) throw;
     return {nullptr, e.what(), {}};
   }
 }

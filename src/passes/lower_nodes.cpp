@@ -1,6 +1,7 @@
 #include "passes/lower_nodes.h"
 
 #include "base/error.h"
+#include "base/look.h"
 #include "ops/meaning.h"
 
 #include <algorithm>
@@ -79,6 +80,7 @@ void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const std::v
                    const Indices& index) {
   std::map<ValueId, Ex> made;
   for (const NodeId n : nodes) {
+    look_around();
     const ir::Node& node = s.graph.node(n);
     NodeEmitter emitter(s, n, &space);
     s.builder.enter(check_name(s.graph, n) + ": ");

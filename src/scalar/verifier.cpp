@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/look.h"
 #include "base/text.h"
 #include "scalar/op_facts.h"
 #include "scalar/program.h"
@@ -14,7 +15,10 @@ class Verifier {
 
   void run() {
     buffers();
-    for (at_ = 0; at_ < p_.code.size(); ++at_) instruction(p_.code[at_]);
+    for (at_ = 0; at_ < p_.code.size(); ++at_) {
+      look_around();
+      instruction(p_.code[at_]);
+    }
     at_ = p_.code.size();
     hold(open_.empty(), "the block opened at {} is not closed",
          open_.empty() ? 0 : open_.back().at);

@@ -1,8 +1,9 @@
 #include "session/code.h"
 
 #include "base/error.h"
-#include "codegen/compiler.h"
 #include "base/fork.h"
+#include "base/look.h"
+#include "codegen/compiler.h"
 
 #include <pthread.h>
 
@@ -54,7 +55,8 @@ class Tiered : public scalar::Executable {
 
   scalar::Status run(scalar::Context& c, const scalar::View* v,
                      const std::int64_t* params) const override {
-    if (!native() && estimated_work(*program_, v) > most_interpreted && !asked_.test_and_set())
+    if (!native() && estimated_work(*program_, v) > most_interpreted && on_large &&
+        !asked_.test_and_set())
       on_large(c);
     if (const scalar::Executable* better = better_.load(std::memory_order_acquire))
       return better->run(c, v, params);
@@ -107,7 +109,16 @@ class Code::Background : ForkAware {
 
   /// Returns when it is compiled, cannot be, or the run is to end.
   void compile_now(std::weak_ptr<Tiered> program, const scalar::Context& run) {
-    workers_->wait(std::move(program), run);
+    workers_->wait(std::move(program), [&run] {
+      return run.stop != nullptr && run.stop->load(std::memory_order_relaxed) != 0;
+    });
+  }
+  /// Throws where the run that this thread prepares is to end.
+  void compile_now(std::weak_ptr<Tiered> program) {
+    workers_->wait(std::move(program), [] {
+      look_around();
+      return false;
+    });
   }
 
  private:
@@ -135,12 +146,11 @@ class Code::Background : ForkAware {
       wake.notify_one();
     }
 
-    void wait(std::weak_ptr<Tiered> program, const scalar::Context& run) {
+    void wait(std::weak_ptr<Tiered> program, const std::function<bool()>& ending) {
       const auto done = std::make_shared<bool>(false);
       add({std::move(program), done}, true);
       std::unique_lock lock(mutex);
-      while (!*done && (run.stop == nullptr || run.stop->load(std::memory_order_relaxed) == 0))
-        finished.wait_for(lock, std::chrono::microseconds(500));
+      while (!*done && !ending()) finished.wait_for(lock, std::chrono::microseconds(500));
     }
 
     void work() {
@@ -201,8 +211,12 @@ Code::~Code() = default;
 std::shared_ptr<const scalar::Executable> Code::make(std::shared_ptr<const scalar::Program> p) {
   if (execution_ == Execution::interpreter || !codegen::Compiler::refusal(*p).empty())
     return scalar::interpret(std::move(p));
-  if (execution_ == Execution::compiled) return background_->compiler.compile(std::move(p));
   auto tiered = std::make_shared<Tiered>(std::move(p));
+  if (execution_ == Execution::compiled) {
+    background_->compile_now(tiered);
+    if (tiered->native()) return tiered;
+    return background_->compiler.compile(tiered->shared_program());  // says what is wrong
+  }
   tiered->on_hot = [background = std::weak_ptr(background_), self = std::weak_ptr(tiered)] {
     if (auto b = background.lock()) b->enqueue(self);
   };

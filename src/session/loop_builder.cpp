@@ -1,6 +1,7 @@
 #include "session/loop_builder.h"
 
 #include "base/error.h"
+#include "base/look.h"
 #include "codegen/compiler.h"
 #include "passes/lower.h"
 #include "passes/shape_class.h"
@@ -131,7 +132,7 @@ class NativeLoops {
     try {
       ir::infer_node(*b_.graph, node_, k);
     } catch (const Error& e) {
-      if (e.blame() == Blame::internal) throw;
+      if (e.blame() == Blame::internal || ends_run(e)) throw;
       return false;
     }
     return true;

@@ -1,6 +1,7 @@
 #include <rondel/session.h>
 
 #include "base/error.h"
+#include "base/look.h"
 #include "frontends/onnx/import.h"
 #include "ir/text.h"
 #include "session/code.h"
@@ -159,6 +160,8 @@ struct Session::Impl {
     runtime::Memory shared = memory;
     runtime::Run run{shared, options.max_trips, o.seed, options.intra_op_num_threads};
     const session::Watch watch(run, o);
+    const LookScope looks([](const void* r) { static_cast<const runtime::Run*>(r)->check_stop(); },
+                          &run);
     std::vector<Value> results;
     {
       std::vector<Value> values = bind(feeds);

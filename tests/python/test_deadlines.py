@@ -35,29 +35,31 @@ def test_a_deadline_ends_it(case, jit, monkeypatch):
     assert usual < USUAL
 
 
-def test_a_deadline_ends_a_first_run_at_any_moment():
+@pytest.mark.parametrize("jit", ["2", "1", "0"], ids=["compiled", "tiered", "interpreted"])
+def test_a_deadline_ends_a_first_run_at_any_moment(jit, monkeypatch):
     """A first run finds shapes, lowers, and waits for code: the time comes in each of these."""
+    monkeypatch.setenv("RONDEL_JIT", jit)
     body = " ".join(f"v{k + 1} = {op} (v{k})" for k, op in enumerate(
-        ["Sin", "Exp", "Tanh", "Neg", "Abs", "Sqrt", "Erf", "Floor"] * 20))
+        ["Sin", "Exp", "Tanh", "Neg", "Abs", "Sqrt", "Erf", "Floor"] * 30))
     graph = f"""g (float[n] x) => (float[n] y, float[m,p] z) {{
         axis = Constant <value_int = 0> () t = Constant <value_int = 1> () go = Cast <to = 9> (t)
         m = Constant <value_int = 3> ()
-        y, z = Loop (m, go, x) <body = step (int64 i, bool c, float[n] v0) => (bool d, float[n] v160, float[n] w) {{
-            d = Identity (c) {body} w = CumSum (v160, axis) }}> }}"""
+        y, z = Loop (m, go, x) <body = step (int64 i, bool c, float[n] v0) => (bool d, float[n] v240, float[n] w) {{
+            d = Identity (c) {body} w = CumSum (v240, axis) }}> }}"""
     feeds = {"x": f32(7)}
     session = session_of(graph)
     begin = time.perf_counter()
     session.run(None, feeds)
     whole = time.perf_counter() - begin
     late = []
-    for k in range(30):
+    for k in range(16):
         session = session_of(graph)
         try:
-            late.append(over(session, feeds, whole * k / 40))
+            late.append(over(session, feeds, whole * k / 20))
         except AssertionError:  # this one was faster than the first
             pass
     print(f"first run {whole * 1e3:.1f} ms, over by {[round(1e3 * x, 1) for x in sorted(late)[-5:]]} ms")
-    assert len(late) > 10 and statistics.median(late) < USUAL and max(late) < BOUND
+    assert len(late) > 5 and statistics.median(late) < USUAL and max(late) < BOUND
 
 
 ENDLESS = """g (float x) => (float y) { t = Constant <value_int = 1> () go = Cast <to = 9> (t)

@@ -35,6 +35,33 @@ TEST(Memory, StringsThatCannotBeMadeClaimNothing) {
   EXPECT_EQ(memory.in_use(), 0U);
 }
 
+TEST(Memory, ManyStringsAreMadeAndCountedInParts) {
+  Memory memory(std::size_t{1} << 30);
+  int looks = 0;
+  const Look count = [&] { ++looks; };
+  {
+    const Tensor t = memory.allocate(DType::string, {1000, 100}, count);
+    EXPECT_GT(looks, 4);
+    EXPECT_EQ(t.data_as<std::string>()[99'999], "");
+    t.data_as<std::string>()[99'999] = long_text;
+    looks = 0;
+    memory.count_text(t, count);
+    EXPECT_GT(looks, 4);
+    EXPECT_GE(memory.in_use(), 100'000 * sizeof(std::string) + long_text.size());
+  }
+  EXPECT_EQ(memory.in_use(), 0U);
+}
+
+TEST(Memory, StringsThatWereToEndWhileTheyWereMadeClaimNothing) {
+  Memory memory(std::size_t{1} << 30);
+  int left = 3;
+  const Look end = [&] {
+    if (--left == 0) throw Error(Blame::deadline, "now");
+  };
+  EXPECT_EQ(blame_of([&] { memory.allocate(DType::string, {100'000}, end); }), Blame::deadline);
+  EXPECT_EQ(memory.in_use(), 0U);
+}
+
 TEST(Memory, TextIsCountedOnceABlockAndGivenBack) {
   Memory memory(1 << 20);
   {

@@ -1,0 +1,73 @@
+#include "base/release.h"
+
+#include "base/block.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+namespace rondel {
+namespace {
+
+TEST(Release, HappensOnAnotherThreadAndIsWaitedFor) {
+  std::atomic<int> released{0};
+  std::thread::id where;
+  for (int k = 0; k < 3; ++k)
+    release_later(&released, [&where](std::atomic<int>* count) {
+      where = std::this_thread::get_id();
+      ++*count;
+    });
+  wait_for_releases();
+  EXPECT_EQ(released, 3);
+  EXPECT_NE(where, std::this_thread::get_id());
+}
+
+TEST(Release, WhatIsReleasedMayReleaseMore) {
+  std::atomic<int> released{0};
+  release_later(&released, [](std::atomic<int>* count) {
+    release_later(count, [](std::atomic<int>* c) { ++*c; });
+    ++*count;
+  });
+  wait_for_releases();
+  EXPECT_EQ(released, 2);
+}
+
+TEST(Release, AChildOfForkNeitherWaitsForItsParentsNorIsWithoutItsOwn) {
+  std::atomic<bool> go{false};
+  release_later(&go, [](std::atomic<bool>* g) {
+    while (!*g) std::this_thread::yield();
+  });
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    wait_for_releases();
+    std::atomic<int> released{0};
+    release_later(&released, [](std::atomic<int>* count) { ++*count; });
+    wait_for_releases();
+    _exit(released == 1 ? 0 : 1);
+  }
+  go = true;
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  wait_for_releases();
+}
+
+TEST(Block, LargeOnesComeAndGoLikeSmallOnes) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, 2 * least_released_later}) {
+    void* block = take_block(bytes);
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 64, 0U);
+    give_back_block(block, bytes);
+  }
+  give_back_block(nullptr, 5);
+  wait_for_releases();
+  EXPECT_EQ(take_block(~std::size_t{0}), nullptr);
+}
+
+}  // namespace
+}  // namespace rondel

@@ -16,11 +16,16 @@ void non_zero_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::tensor(DType::i64, ir::Extents{x.rank(), ir::Extent()}));
 }
 
-/// Calls f with the test of element i being zero; floats have two zeros, which differ in the sign
-/// bit.
+/// Calls f with the test of element i being zero. Most floats have two zeros, which differ in the
+/// sign bit; the kinds called fnuz have one, f8e8m0 none.
 template <class F> void with_zero_test(const Tensor& t, F f) {
   const auto elements = [&]<class T>(T) {
     return f([x = t.data_as<T>()](std::int64_t i) { return x[i] == T{}; });
+  };
+  const auto codes = [&](std::uint8_t magnitude) {
+    return f([x = t.data_as<std::uint8_t>(), magnitude](std::int64_t i) {
+      return (x[i] & magnitude) == 0;
+    });
   };
   switch (t.dtype()) {
     case DType::string: return elements(std::string());
@@ -31,6 +36,10 @@ template <class F> void with_zero_test(const Tensor& t, F f) {
     case DType::f16:
     case DType::bf16:
       return f([x = t.data_as<std::uint16_t>()](std::int64_t i) { return (x[i] & 0x7fff) == 0; });
+    case DType::f8e4m3fn:
+    case DType::f8e5m2: return codes(0x7f);
+    case DType::f4e2m1: return codes(0x7);
+    case DType::f8e8m0: return f([](std::int64_t) { return false; });
     default: break;
   }
   switch (byte_size(t.dtype())) {

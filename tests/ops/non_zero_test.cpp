@@ -32,11 +32,17 @@ template <class T> std::vector<std::int64_t> found(DType dtype, const std::vecto
   return {y.data_as<std::int64_t>(), y.data_as<std::int64_t>() + y.size()};
 }
 
-TEST(NonZero, TakesComplexNumbersAndText) {
+TEST(NonZero, TakesComplexNumbersNarrowFloatsAndText) {
   EXPECT_EQ(found<std::complex<float>>(DType::c64, {{0, -0.0F}, {0, 1}, {2, 0}}),
             (std::vector<std::int64_t>{1, 2}));
   EXPECT_EQ(found<std::complex<double>>(DType::c128, {{0, -0.0}, {0, 1}, {2, 0}}),
             (std::vector<std::int64_t>{1, 2}));
+  for (const DType t : {DType::f8e4m3fn, DType::f8e5m2})
+    EXPECT_EQ(found<std::uint8_t>(t, {0, 0x80, 1}), (std::vector<std::int64_t>{2}));
+  for (const DType t : {DType::f8e4m3fnuz, DType::f8e5m2fnuz})  // 0x80 is NaN there
+    EXPECT_EQ(found<std::uint8_t>(t, {0, 0x80}), (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(found<std::uint8_t>(DType::f4e2m1, {0, 8, 9}), (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(found<std::uint8_t>(DType::f8e8m0, {0, 1}), (std::vector<std::int64_t>{0, 1}));
   EXPECT_EQ(found<std::string>(DType::string, {"", "a"}), (std::vector<std::int64_t>{1}));
 }
 

@@ -35,6 +35,7 @@ def add_to(commands):
         help="put the weights into OUT.onnx.data, as is done anyway for a model above 2 GiB",
     )
     parser.add_argument("--compiled", action="store_true", help="write the graph as compiled rather than as read")
+    parser.add_argument("--no-assertions", action="store_true", help="leave assertions out rather than fail where one does not hold")
     parser.set_defaults(act=act)
 
 
@@ -45,6 +46,7 @@ def act(options):
         opset=options.opset,
         external_data=options.external_data,
         compiled=options.compiled,
+        assertions=not options.no_assertions,
         sess_options=session_options(options),
     )
     rows = sorted(report.op_counts.items(), key=lambda item: (-item[1], item[0]))

@@ -22,7 +22,12 @@ struct ExportOptions {
   /// more than 2 GiB, which a protobuf cannot hold, is always written so.
   bool external_data = false;
   /// True: the graph as it is compiled (ops expanded, constants folded) rather than as it was read.
+  /// Random draws are written out in standard arithmetic then, and give a session's numbers for the
+  /// seed, which is one more input: "seed", 0 where it is left out.
   bool compiled = false;
+  /// True: where an assertion does not hold, the written model ends in an error as well: a result
+  /// is gathered from beyond its data. False: assertions are left out.
+  bool assertions = true;
   /// How the model is read (`loop_cond`, `external_data_dir`).
   SessionOptions reading = {};
 };

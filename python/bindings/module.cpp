@@ -337,6 +337,7 @@ NB_MODULE(_rondel, m) {
       .def_rw("opset", &ExportOptions::opset, nb::arg().none())
       .def_rw("external_data", &ExportOptions::external_data)
       .def_rw("compiled", &ExportOptions::compiled)
+      .def_rw("assertions", &ExportOptions::assertions)
       .def_rw("reading", &ExportOptions::reading);
   m.def("export_bytes",
         [](nb::bytes model, const ExportOptions& o) { return export_bytes(as_bytes(model), o); });

@@ -17,13 +17,15 @@ class ExportReport:
         return f"ExportReport(opset={self.opset}, bytes={self.bytes}, loops={self.loops})"
 
 
-def export(model, path=None, *, opset=None, external_data=False, compiled=False, sess_options=None):
+def export(model, path=None, *, opset=None, external_data=False, compiled=False, assertions=True, sess_options=None):
     """Writes a model as standard ONNX that onnx's checker accepts.
 
     model: path, bytes, ModelProto, an InferenceSession or a network. path: the file to write; None: the model comes back as bytes.
     opset: of the written model; None: 21, or the least newer one that has all of the model's ops and types.
     external_data: True writes the initializers to `path` + ".data", as is done for models above 2 GiB.
-    compiled: True writes the graph as it is compiled, its ops expanded and its constants folded.
+    compiled: True writes the graph as it is compiled, its ops expanded and its constants folded. Random draws are written
+        out in standard arithmetic then, and give the session's numbers for the seed, which is one more input (0 if left out).
+    assertions: True makes the written model fail where an assertion of the model does not hold; False leaves them out.
     sess_options: how the model is read (loop_cond, external_data_dir).
 
     Returns the bytes, or with a path an ExportReport. Raises rondel.Error; nothing half-written stays.
@@ -33,6 +35,7 @@ def export(model, path=None, *, opset=None, external_data=False, compiled=False,
         options.opset = _argument("opset", opset, "the number of an opset", integer(-(2**31), 2**31 - 1)[1])
     options.external_data = _argument("external_data", external_data, "True or False", boolean)
     options.compiled = _argument("compiled", compiled, "True or False", boolean)
+    options.assertions = _argument("assertions", assertions, "True or False", boolean)
     if sess_options is not None:
         if not isinstance(sess_options, SessionOptions):
             raise CallerError(f"export: sess_options is {sess_options!r}; expected rondel.SessionOptions")

@@ -110,6 +110,26 @@ TEST(Forms, WhatAnOpsetCannotSayIsRefusedByName) {
               HasSubstr("opset 21 cannot say it: CumProd begins in opset 26; opset 26 has it"));
 }
 
+TEST(Forms, WhatIsMovedInNarrowDtypesIsCastOnceAndBack) {
+  const std::string text = R"(graph "g" (%x: f8e5m2[4], %i: i64[], %s: f8e5m2[1]) {
+    %a = constant value=i64[1] {0}
+    %y = gather(%x, %i)
+    %z = unsqueeze(%y, %a)
+    %t = concat(%s, %z, %s) axis=0
+    yield %y, %t
+  })";
+  EXPECT_EQ(written(text), R"(cast = Cast<to: int = 10>(s)
+cast_1 = Cast<to: int = 10>(x)
+gather = Gather(cast_1, i)
+y = Cast<saturate: int = 0, to: int = 19>(gather)
+z = Unsqueeze(y, {0})
+cast_2 = Cast<to: int = 10>(z)
+concat = Concat<axis: int = 0>(cast, cast_2, cast)
+t = Cast<saturate: int = 0, to: int = 19>(concat)
+)");
+  EXPECT_THAT(error_of(text, 17, Blame::caller), HasSubstr("opset 19 has it"));
+}
+
 TEST(Forms, OpsetsBeyondTheRangeAreRefused) {
   const std::string text = R"(graph "g" (%x: f32[2]) {
     %y = neg(%x)
@@ -134,7 +154,7 @@ TEST(Forms, ResultsHaveTheNamesTheirUsersKnow) {
     yield %y, %x, %y
   })");
   g.output_names = {"first", "second", "third"};
-  Model m = to_model(g, {}, std::nullopt);
+  Model m = to_model(g, {}, {});
   EXPECT_EQ(nodes_of(m.proto.graph(), {}),
             "first = Neg(x)\nsecond = Identity(x)\nthird = Identity(first)\n");
 }

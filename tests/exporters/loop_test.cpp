@@ -300,5 +300,43 @@ TEST(ExportLoop, AStackOfUnknownRankIsTransposedAsOneOfThree) {
                                                    HasSubstr("'t' is written as an optional")));
 }
 
+TEST(ExportAssertions, AResultIsGatheredWhereTheyHold) {
+  EXPECT_EQ(written(R"(graph "g" (%c: bool[], %d: bool[3], %x: f32[2]) {
+    %y = if(%c) {
+      then {
+        assertion(%d) message="no"
+        %a = neg(%x)
+        yield %a
+      }
+      else { %b = abs(%x) yield %b }
+    }
+    yield %y
+  })"),
+            R"(y = If(c)
+  then_branch() -> (a_1)
+    a = Neg(x)
+    not = Not(d)
+    cast = Cast<to: int = 7>(not)
+    reduce_sum = ReduceSum<keepdims: int = 0>(cast)
+    unsqueeze = Unsqueeze(a, {0})
+    a_1 = Gather(unsqueeze, reduce_sum)
+  else_branch() -> (b)
+    b = Abs(x)
+)");
+}
+
+TEST(ExportAssertions, WithoutAResultTheyAreNoted) {
+  const Model m = model_of(R"(graph "g" (%m: i64[], %d: bool[]) {
+    %n = loop trips=%m {
+      body(%i: i64[], %go: bool[]) {
+        assertion(%d) message="no"
+        yield go=%go
+      }
+    }
+    yield %n
+  })");
+  EXPECT_THAT(m.report.notes, testing::ElementsAre(HasSubstr("is left out: no result")));
+}
+
 }  // namespace
 }  // namespace rondel::exporters

@@ -24,9 +24,15 @@ inline ir::Graph graph_of(const std::string& text) {
   return g;
 }
 
+inline ExportOptions in_opset(std::optional<int> opset) {
+  ExportOptions options;
+  options.opset = opset;
+  return options;
+}
+
 /// The model, which onnx's checker must accept.
 inline Model model_of(const std::string& text, std::optional<int> opset = {}) {
-  Model m = to_model(graph_of(text), {}, opset);
+  Model m = to_model(graph_of(text), {}, in_opset(opset));
   embed(m);
   ::onnx::checker::check_model(m.proto, true);
   return m;
@@ -93,7 +99,7 @@ inline std::string written(const std::string& text, std::optional<int> opset = {
 
 inline std::string error_of(const std::string& text, std::optional<int> opset, Blame blame) {
   try {
-    to_model(graph_of(text), {}, opset);
+    to_model(graph_of(text), {}, in_opset(opset));
   } catch (const Error& e) {
     EXPECT_EQ(e.blame(), blame) << e.what();
     return e.what();

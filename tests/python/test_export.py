@@ -260,6 +260,53 @@ def test_draws_are_not_written_out_as_they_are_read():
         rondel.export(source, opset=17, compiled=True)
 
 
+# ---- assertions -------------------------------------------------------------------------------------------
+
+
+def asserted(place):
+    """A network that gives x after three doublings, and asserts that x, or each value on the way, is below `most`."""
+    net = Net()
+    x, most = net.input("x", (2,)), net.input("most", (2,))
+
+    def below(value):
+        layer = net.network.add_assertion(net.less(value, most), "too large")
+        layer.name = "is below"
+
+    def doubled(value):
+        if place == "in a loop":
+            below(value)
+        return net.add(value, value)
+
+    if place == "in the model":
+        below(x)
+    loop = net.loop(3)
+    y = net.recurrence(loop, x, doubled)
+    net.last(loop, y)
+    return net.network
+
+
+@pytest.mark.parametrize("place", ["in the model", "in a loop"])
+@pytest.mark.parametrize("compiled", [False, True], ids=["as read", "as compiled"])
+def test_assertions_are_kept(place, compiled, tmp_path):
+    network = asserted(place)
+    written = rondel.export(network, compiled=compiled)
+    onnx.checker.check_model(written, full_check=True)
+    good = {"x": f32(1, 2), "most": f32(9, 9)}
+    want = network.build_session().run(None, good)
+    agree(session(written).run(None, good), want)
+    agree(in_onnxruntime(written, good), want)
+    bad = {"x": f32(1, 2), "most": f32(9, 2 if place == "in the model" else 8)}
+    with refused(rondel.CallerError, "too large"):
+        network.build_session().run(None, bad)
+    with refused(rondel.CallerError, "is below"):
+        session(written).run(None, bad)
+    with pytest.raises(Exception, match="is below"):
+        in_onnxruntime(written, bad)
+    report = rondel.export(network, tmp_path / "m.onnx", compiled=compiled, assertions=False)
+    assert any("is left out, as asked" in note for note in report.notes), report.notes
+    session(tmp_path / "m.onnx").run(None, bad)
+
+
 # ---- ports without a rank ---------------------------------------------------------------------------------
 
 
@@ -514,7 +561,7 @@ def test_names_of_loops_and_layers_are_kept():
     assert "count up" in names, names
 
 
-@pytest.mark.parametrize("wrong", [{"opset": "x"}, {"opset": 1.5}, {"opset": 2**70}, {"external_data": "yes"}, {"compiled": None},
+@pytest.mark.parametrize("wrong", [{"opset": "x"}, {"opset": 1.5}, {"opset": 2**70}, {"external_data": "yes"}, {"compiled": None}, {"assertions": 1.5},
                                    {"sess_options": 3}, {"path": 3}])
 def test_arguments_of_another_kind(wrong):
     with refused(rondel.CallerError, next(iter(wrong)), "expected"):

@@ -41,7 +41,7 @@ void check_depth(const Model& m) {
 }  // namespace
 
 ExportedModel to_bytes(const ir::Graph& g, const ModelInfo& info, const ExportOptions& options) {
-  Model m = to_model(g, info, options.opset);
+  Model m = to_model(g, info, options);
   check_depth(m);
   require(!options.external_data,
           "external data stands in a file beside the model's; give a path to write to");
@@ -59,7 +59,7 @@ ExportedModel to_bytes(const ir::Graph& g, const ModelInfo& info, const ExportOp
 
 ExportReport to_file(const ir::Graph& g, const ModelInfo& info, const std::filesystem::path& to,
                      const ExportOptions& options) {
-  Model m = to_model(g, info, options.opset);
+  Model m = to_model(g, info, options);
   check_depth(m);
   const bool external = options.external_data || embedded_size(m) > most_bytes;
   if (external && !options.external_data)

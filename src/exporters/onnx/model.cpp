@@ -1,6 +1,7 @@
 #include "exporters/onnx/model.h"
 
 #include "base/error.h"
+#include "exporters/onnx/assertions.h"
 #include "exporters/onnx/forms.h"
 #include "exporters/onnx/live.h"
 #include "exporters/onnx/loops.h"
@@ -56,14 +57,12 @@ int ir_version(DType t) {
 bool is_loop(const ir::Node& n) { return n.op->name == "loop"; }
 bool is_constant(const ir::Node& n) { return n.op->name == "constant"; }
 
-/// Nodes without results end a run where something does not hold, which no op of ONNX does.
-std::vector<std::string> notes_on_assertions(const Graph& g) {
+std::vector<std::string> note_assertions(const Graph& g) {
   std::vector<std::string> notes;
   for (std::size_t r = 0; r < g.region_count(); ++r)
     for (const NodeId n : g.region(static_cast<RegionId>(r)).nodes)
       if (g.node(n).outputs.empty())
-        notes.push_back(fmt::format("{} is left out: ONNX has no op for {}", ir::where(g, n),
-                                    g.node(n).op->name));
+        notes.push_back(fmt::format("{} is left out, as asked", ir::where(g, n)));
   return notes;
 }
 
@@ -358,11 +357,13 @@ Model written(const Graph& g, const Scans& scans, const ModelInfo& info, int ops
 
 int newest_opset() { return onnx::newest_version(""); }
 
-Model to_model(ir::Graph g, const ModelInfo& info, std::optional<int> wanted) {
+Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options) {
+  const std::optional<int> wanted = options.opset;
   require(!wanted || (*wanted >= oldest_opset && *wanted <= newest_opset()),
           "there is no way to opset {}; those that can be written are {} to {}", wanted.value_or(0),
           oldest_opset, newest_opset());
-  const std::vector<std::string> notes = notes_on_assertions(g);
+  const std::vector<std::string> notes = options.assertions ? keep_assertions(g)
+                                                            : note_assertions(g);
   drop_unread(g);
   std::vector<ExportReport::Loop> loops;
   report_loops(g, RegionId::root, loops);

@@ -4,7 +4,6 @@
 
 #include <rondel/exporter.h>
 
-#include <optional>
 #include <vector>
 
 namespace rondel::exporters {
@@ -22,10 +21,10 @@ struct Model {
 inline constexpr int usual_opset = 21, oldest_opset = 11;
 int newest_opset();
 
-/// The graph in ONNX of one opset: `opset`, or without one the least that is at least the usual one
-/// and has each op of the graph as it is. Throws Error(caller) naming node and op where an opset
-/// that was asked for cannot say it.
-Model to_model(ir::Graph, const ModelInfo&, std::optional<int> opset);
+/// The graph in ONNX of one opset: `options.opset`, or without one the least that is at least the
+/// usual one and has each op of the graph as it is. Throws Error(caller) naming node and op where
+/// an opset that was asked for cannot say it.
+Model to_model(ir::Graph, const ModelInfo&, const ExportOptions& options);
 
 /// Puts the elements into the model; they must fit a protobuf.
 void embed(Model&);

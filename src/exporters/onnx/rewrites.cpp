@@ -24,6 +24,28 @@ using ir::RegionId;
 using ir::ValueId;
 using Values = std::vector<ValueId>;
 
+/// The dtype in which an opset's op takes a node whose own it does not take, and how.
+struct Carrier {
+  Exchange exchange;
+  Carried how;
+};
+
+std::optional<Carrier> carrier(const Graph& g, const ir::Node& n, const Said& said, int opset) {
+  if (!said.untaken) return std::nullopt;
+  const DType narrow = *said.untaken;
+  const Carried how = carried(n, narrow);
+  if (how == Carried::no) return std::nullopt;
+  for (const DType wide : carriers(narrow, how)) {
+    const Exchange exchange{narrow, wide};
+    const Said then = say(g, n, opset, exchange);
+    // Another dtype that is not taken has its turn after this one.
+    const bool better = then.why_not.empty() ||
+                        (then.untaken && *then.untaken != narrow && *then.untaken != wide);
+    if (better && can_cast(exchange, opset)) return Carrier{exchange, how};
+  }
+  return std::nullopt;
+}
+
 /// Brings one region, and those within, into sayable form.
 class Rewriter {
  public:
@@ -59,21 +81,9 @@ class Rewriter {
 
   /// Writes the node in a wider dtype than the one that its op does not take.
   bool carry(NodeId n, const Said& said) {
-    if (!said.untaken) return false;
-    const DType narrow = *said.untaken;
-    const Carried how = carried(g_.node(n), narrow);
-    if (how == Carried::no) return false;
-    for (const DType wide : carriers(narrow, how)) {
-      const Exchange exchange{narrow, wide};
-      const Said then = say(g_, g_.node(n), opset_, exchange);
-      // Another dtype that is not taken has its turn after this one.
-      const bool better = then.why_not.empty() ||
-                          (then.untaken && *then.untaken != narrow && *then.untaken != wide);
-      if (!better || !can_cast(exchange, opset_)) continue;
-      carry_in(n, exchange, how);
-      return true;
-    }
-    return false;
+    const auto by = carrier(g_, g_.node(n), said, opset_);
+    if (by) carry_in(n, by->exchange, by->how);
+    return by.has_value();
   }
 
   void carry_in(NodeId n, const Exchange& e, Carried how) {
@@ -167,6 +177,20 @@ std::optional<int> least_opset(const Graph& g, const ir::Node& n, int from) {
   return std::nullopt;
 }
 
+namespace {
+
+/// The least opset that has the node, if only in a wider dtype.
+std::optional<int> opset_to_try(const Graph& g, const ir::Node& n, int from) {
+  if (n.op->name == "loop") return std::nullopt;
+  for (int opset = from; opset <= newest_opset(); ++opset) {
+    const Said said = say(g, n, opset);
+    if (said.why_not.empty() || carrier(g, n, said, opset)) return opset;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Scans make_scans(Graph& g) {
   Scans scans;
   for (std::size_t r = 0; r < g.region_count(); ++r)
@@ -177,7 +201,7 @@ Scans make_scans(Graph& g) {
 }
 
 void refuse(const Graph& g, NodeId n, const std::string& why_not, int opset) {
-  const auto newer = g.node(n).op->name == "loop" ? std::nullopt : least_opset(g, g.node(n), opset);
+  const auto newer = opset_to_try(g, g.node(n), opset);
   const std::string way_out = newer ? fmt::format("; opset {} has it", *newer) : "";
   throw_error(
       newer ? Blame::caller : Blame::unsupported,

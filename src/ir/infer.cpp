@@ -31,8 +31,7 @@ class Inference {
                                     ": loops nested this deep, whose states change type, "
                                     "take too long to infer");
     const Node& node = g_.node(n);
-    for (const ValueId v : node.outputs)
-      if (v != ValueId::none) k_.values.erase(static_cast<std::int32_t>(v));
+    for (const ValueId v : node.outputs) forget(v);
     if (node.op->name == "loop") return loop(n);
     if (node.op->name == "if") return branch(n);
     rule(n);
@@ -40,6 +39,13 @@ class Inference {
 
  private:
   Type& type(ValueId v) { return k_.types[index(v)]; }
+
+  void forget(ValueId v) {
+    if (v == ValueId::none) return;
+    k_.values.erase(static_cast<std::int32_t>(v));
+    k_.elements.erase(static_cast<std::int32_t>(v));
+    k_.same.erase(static_cast<std::int32_t>(v));
+  }
 
   template <class... Args>
   [[noreturn]] void fail_at(NodeId n, fmt::format_string<Args...> text, Args&&... args) {
@@ -83,11 +89,14 @@ class Inference {
     const Node& node = g_.node(n);
     std::vector<const Type*> types;
     std::vector<const Tensor*> values;
+    std::vector<const Extents*> elements;
     for (const ValueId v : node.inputs) {
       types.push_back(v == ValueId::none ? nullptr : &type(v));
       values.push_back(v == ValueId::none ? nullptr : k_.value(v));
+      const auto known = k_.elements.find(static_cast<std::int32_t>(v));
+      elements.push_back(known == k_.elements.end() ? nullptr : &known->second);
     }
-    TypeContext context(node.attributes, types, values, node.outputs.size());
+    TypeContext context(node.attributes, types, values, elements, node.outputs.size());
     try {
       node.op->type(context);
     } catch (const Error& e) {
@@ -96,10 +105,23 @@ class Inference {
     for (std::size_t j = 0; j < node.outputs.size(); ++j)
       if (node.outputs[j] != ValueId::none)
         type(node.outputs[j]) = named(context.outputs()[j], node.outputs[j]);
-    for (const auto& [j, value] : context.known())
-      if (j < node.outputs.size() && node.outputs[j] != ValueId::none)
-        k_.values[static_cast<std::int32_t>(node.outputs[j])] = value;
+    keep(node, context);
     if (evaluate_ && context.known().empty()) follow(n, values);
+  }
+
+  /// What the rule says of the outputs beside their types.
+  void keep(const Node& node, const TypeContext& said) {
+    const auto each = [&](const auto& list, const auto& put) {
+      for (const auto& [j, what] : list)
+        if (j < node.outputs.size() && node.outputs[j] != ValueId::none)
+          put(static_cast<std::int32_t>(node.outputs[j]), what);
+    };
+    const auto is_known = [](const Extent& e) { return e.known() || e.symbolic(); };
+    each(said.known(), [&](auto v, const Tensor& t) { k_.values[v] = t; });
+    each(said.made_elements(), [&](auto v, const Extents& e) {
+      if (std::ranges::any_of(e, is_known)) k_.elements[v] = e;
+    });
+    each(said.same(), [&](auto v, std::size_t k) { k_.same[v] = node.inputs[k]; });
   }
 
   Type named(const Type& t, ValueId v) const {
@@ -159,8 +181,9 @@ class Inference {
     if (parts.has_trips) {
       if (parts.has_go) return {};
       const Tensor* trips = k_.value(node.inputs[parts.trips_at()]);
-      if (trips == nullptr || trips->size() != 1) return {};
-      return std::max<std::int64_t>(*trips->data_as<std::int64_t>(), 0);
+      const bool none = trips != nullptr && trips->size() == 1 &&
+                        *trips->data_as<std::int64_t>() < 0;
+      return none ? Extent(0) : k_.integer(node.inputs[parts.trips_at()]);
     }
     if (parts.has_go || parts.scans == 0) return {};
     std::optional<Extent> least;
@@ -185,13 +208,8 @@ class Inference {
     const std::int64_t rank = item.rank() + 1, axis = parts.axis_out[k];
     if (axis < -rank || axis >= rank)
       fail_at(n, "stack {} has rank {}; axis {} is out of range", k, rank, axis);
-    Extent extent = trips;
-    if (parts.has_extent(k)) {
-      const Tensor* value = k_.value(g_.node(n).inputs[parts.extent_at(k)]);
-      extent = value != nullptr && value->size() == 1 && *value->data_as<std::int64_t>() >= 0
-                   ? Extent(*value->data_as<std::int64_t>())
-                   : Extent();
-    }
+    const Extent extent = parts.has_extent(k) ? k_.integer(g_.node(n).inputs[parts.extent_at(k)])
+                                              : trips;
     Extents extents = item.extents();
     extents.insert(extents.begin() + (axis < 0 ? axis + rank : axis), extent);
     return Type::tensor(item.dtype(), std::move(extents));
@@ -211,7 +229,7 @@ class Inference {
 
     type(body.params[0]) = Type::scalar(DType::i64);
     type(body.params[1]) = Type::scalar(DType::boolean);
-    for (const ValueId p : body.params) k_.values.erase(static_cast<std::int32_t>(p));
+    for (const ValueId p : body.params) forget(p);
     for (std::size_t s = 0; s < parts.states; ++s)
       type(body.params[2 + s]) = type(node.inputs[parts.states_at() + s]);
     for (std::size_t s = 0; s < parts.scans; ++s)
@@ -237,11 +255,12 @@ class Inference {
       Type& state = type(body.params[2 + s]);
       const Type& next = type(body.results[1 + s]);
       const std::optional<Type> both = join(state, next);
-      if (!both || (parts.fixed[s] != 0 && !fits(next, state)))
+      const bool kept = parts.fixed[s] != 0;
+      if (!both || (kept && !fits(next, state)))
         fail_at(n, "state {} ('{}') begins as {} and becomes {}; a state keeps its {}", s,
                 g_.value(body.params[2 + s]).name, to_text(state), to_text(next),
                 both ? "shape here" : "type");
-      if (parts.fixed[s] != 0 || *both == state) continue;
+      if (kept || *both == state) continue;
       state = *both;
       wider = true;
     }
@@ -274,6 +293,22 @@ class Inference {
 };
 
 }  // namespace
+
+Extent Knowledge::integer(ValueId v) const {
+  if (const Tensor* t = value(v); t != nullptr && t->size() == 1 && is_integer(t->dtype())) {
+    const std::int64_t number = integers_of(*t)[0];
+    return number >= 0 ? Extent(number) : Extent();
+  }
+  const auto known = elements.find(static_cast<std::int32_t>(v));
+  return known != elements.end() && known->second.size() == 1 ? known->second[0] : Extent();
+}
+
+ValueId Knowledge::original(ValueId v) const {
+  for (auto it = same.find(static_cast<std::int32_t>(v)); it != same.end();
+       it = same.find(static_cast<std::int32_t>(v)))
+    v = it->second;
+  return v;
+}
 
 Knowledge knowledge_of(const Graph& g) {
   Knowledge k;

@@ -52,6 +52,23 @@ std::optional<Ints> TypeContext::integers(std::size_t k) const {
   return integers_of(*t);
 }
 
+std::optional<Extents> TypeContext::elements(std::size_t k) const {
+  constexpr std::int64_t most = 64;
+  const Type& t = input(k);
+  if (k < elements_.size() && elements_[k] != nullptr) return *elements_[k];
+  if (!t.is_tensor() || !is_integer(t.dtype()) || !t.has_rank() || t.rank() > 1)
+    return std::nullopt;
+  const std::int64_t count = t.rank() == 0 ? 1 : t.extent(0).value;
+  if (count < 0 || count > most) return std::nullopt;
+  Extents elements(static_cast<std::size_t>(count));
+  const Tensor* known = value(k);
+  if (known == nullptr || known->size() != count) return elements;
+  const Ints values = integers_of(*known);
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    if (values[i] >= 0) elements[i] = values[i];
+  return elements;
+}
+
 Ints integers_of(const Tensor& t) {
   const Tensor packed = t.packed();
   Ints values(static_cast<std::size_t>(packed.size()));

@@ -38,7 +38,9 @@ std::vector<ValueId> cast_to(ir::Builder& b, const ir::Node& node) {
 
 void cast_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
-  c.output(0, with_dtype(c.input(0), dtype_attribute(c.attributes(), "to")));
+  const DType to = dtype_attribute(c.attributes(), "to");
+  c.output(0, with_dtype(c.input(0), to));
+  if (holds_extents(to)) keep_elements(c);
 }
 
 const ir::OpEntry cast_op{{

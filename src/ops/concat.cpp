@@ -5,6 +5,17 @@
 namespace rondel::ops {
 namespace {
 
+/// Of short lists of integers, one list.
+void join_elements(ir::TypeContext& c) {
+  ir::Extents joined;
+  for (std::size_t k = 0; k < c.input_count(); ++k) {
+    const auto list = c.input(k).rank() == 1 ? c.elements(k) : std::nullopt;
+    if (!list) return;
+    joined.insert(joined.end(), list->begin(), list->end());
+  }
+  c.set_elements(0, std::move(joined));
+}
+
 void concat_rule(ir::TypeContext& c) {
   require(c.input_count() > 0, "there is nothing to join");
   const DType dtype = c.input(0).dtype();
@@ -35,6 +46,7 @@ void concat_rule(ir::TypeContext& c) {
     }
   }
   c.output(0, ir::Type::tensor(dtype, *joined));
+  join_elements(c);
 }
 
 void concat_nest(Emitter& e) {

@@ -28,6 +28,7 @@ void convert_rule(ir::TypeContext& c) {
           name(from), name(to));
   rounding(c.attributes());
   c.output(0, with_dtype(c.input(0), to));
+  if (holds_extents(to)) keep_elements(c);
 }
 
 const ir::OpEntry convert{{

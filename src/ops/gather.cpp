@@ -1,8 +1,25 @@
+#include "ops/gather.h"
+
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
 namespace rondel::ops {
 namespace {
+
+/// Of a short list of integers, those that are picked.
+void pick_elements(ir::TypeContext& c) {
+  if (c.input(0).rank() != 1 || c.value(1) == nullptr || c.value(1)->rank() > 1) return;
+  const auto list = c.elements(0);
+  if (!list) return;
+  const std::int64_t count = std::ssize(*list);
+  const ir::Ints indices = ir::integers_of(*c.value(1));
+  ir::Extents picked;
+  for (const std::int64_t at : indices) {
+    if (at < -count || at >= count) return;
+    picked.push_back((*list)[static_cast<std::size_t>(at < 0 ? at + count : at)]);
+  }
+  c.set_elements(0, std::move(picked));
+}
 
 void gather_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
@@ -14,6 +31,7 @@ void gather_rule(ir::TypeContext& c) {
   const auto at = extents.erase(extents.begin() + axis);
   extents.insert(at, indices.extents().begin(), indices.extents().end());
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  pick_elements(c);
 }
 
 Ex gathered(Emitter& e, std::size_t, const Indices& out) {
@@ -36,4 +54,12 @@ const ir::OpEntry gather{{
 }};
 
 }  // namespace
+
+std::optional<std::int64_t> picked_axis(const ir::Graph& g, const ir::Node& n) {
+  if (n.op->name != "gather") return std::nullopt;
+  const ir::Type &x = g.value(n.inputs[0]).type, &index = g.value(n.inputs[1]).type;
+  if (!x.has_rank() || !index.has_rank() || index.rank() != 0) return std::nullopt;
+  return normal_axis(n.attributes.i("axis"), x.rank());
+}
+
 }  // namespace rondel::ops

@@ -8,7 +8,12 @@ const ir::OpEntry identity{{
     .name = "identity",
     .doc = "y = x, whatever it is",
     .inputs = {{"x"}},
-    .type = [](ir::TypeContext& c) { c.output(0, c.input(0)); },
+    .type =
+        [](ir::TypeContext& c) {
+          c.output(0, c.input(0));
+          keep_elements(c);
+          c.same(0, 0);
+        },
     .meaning = composite([](ir::Builder&, const ir::Node& node) {
       return std::vector<ir::ValueId>{node.inputs[0]};
     }),

@@ -16,6 +16,7 @@ void one_element_rule(ir::TypeContext& c) {
   require(may_be_one, "{} is {}; expected one element, as {}[] or {}[1]",
           c.attributes().s("what", "x"), to_text(x), name(x.dtype()), name(x.dtype()));
   c.output(0, ir::Type::scalar(x.dtype()));
+  keep_elements(c);
 }
 
 const ir::OpEntry one_element{{

@@ -53,6 +53,7 @@ void reshape_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   require_dtype(c, 1, DType::i64);
   require_rank(c, 1, 1);
+  keep_elements(c);
   const ir::Type &x = c.input(0), &shape = c.input(1);
   if (const auto wanted = c.integers(1))
     return c.output(

@@ -9,6 +9,16 @@ std::string name_of(const ir::Strings& names, std::size_t k) {
   return k < names.size() ? "'" + names[k] + "'" : "input " + std::to_string(k);
 }
 
+bool certainly_same(const ir::TypeContext& c, const ir::Ints& axes) {
+  const auto extent = [&](std::size_t k) {
+    const ir::Type& x = c.input(k);
+    return x.has_rank() ? x.extent(normal_axis(axes[k], x.rank())) : ir::Extent();
+  };
+  for (std::size_t k = 1; k < c.input_count(); ++k)
+    if (!(extent(k) == extent(0))) return false;
+  return true;
+}
+
 /// The check is the type rule itself, which sees exact types before the op runs.
 void same_extent_rule(ir::TypeContext& c) {
   const ir::Ints axes = c.attributes().ints("axes");
@@ -31,6 +41,7 @@ void same_extent_rule(ir::TypeContext& c) {
             name_of(names, first), extent, axes[first], name_of(names, k), e.value, axes[k]);
   }
   c.output(0, c.input(0));
+  if (certainly_same(c, axes)) c.same(0, 0);
 }
 
 const ir::OpEntry same_extent{{

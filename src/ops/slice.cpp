@@ -63,6 +63,51 @@ Bounds bounds_of(ir::Ints starts, ir::Ints ends, const std::optional<ir::Ints>& 
   return b;
 }
 
+/// Of a short list of integers, those from start to end.
+void cut_elements(ir::TypeContext& c, const Bounds& b) {
+  const auto list = c.input(0).rank() == 1 ? c.elements(0) : std::nullopt;
+  if (!list || b.axes.size() != 1) return;
+  const Range r = range_of(b.starts[0], b.ends[0], b.steps[0], std::ssize(*list));
+  ir::Extents cut;
+  for (std::int64_t i = 0; i < r.count; ++i)
+    cut.push_back((*list)[static_cast<std::size_t>(r.start + i * r.step)]);
+  c.set_elements(0, std::move(cut));
+}
+
+/// Whether a slice takes all of an axis, whatever its extent.
+enum class Takes : std::uint8_t { some, all, all_backwards };
+
+/// The same of the k-th axis that is named, as far as the operands are known.
+Takes taken(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const auto starts = c.integers(1), ends = c.integers(2);
+  const auto steps = c.has(4) ? c.integers(4) : ir::Ints(k + 1, 1);
+  const auto counted = c.elements(2);
+  if (!starts || !steps || !counted ||
+      k >= std::min({starts->size(), steps->size(), counted->size()}))
+    return Takes::some;
+  const std::int64_t start = starts->at(k), step = steps->at(k);
+  if (step == -1 && start == -1 && ends && ends->at(k) == Limits::min())
+    return Takes::all_backwards;
+  const bool to_the_end = (ends && ends->at(k) == Limits::max()) || counted->at(k) == extent;
+  return step == 1 && start == 0 && to_the_end ? Takes::all : Takes::some;
+}
+
+/// The extents where a number is missing: as they were along axes that are taken whole.
+void slice_in_part(ir::TypeContext& c, const ir::Ints& axes) {
+  const ir::Type& x = c.input(0);
+  ir::Extents extents = x.extents();
+  bool whole = true;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    ir::Extent& e = extents[static_cast<std::size_t>(normal_axis(axes[k], x.rank()))];
+    const Takes takes = taken(c, k, e);
+    whole = whole && takes == Takes::all;
+    if (takes == Takes::some) e = ir::Extent();
+  }
+  c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  if (whole) c.same(0, 0);
+}
+
 void slice_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   const ir::Type& x = c.input(0);
@@ -72,19 +117,21 @@ void slice_rule(ir::TypeContext& c) {
   const auto steps = c.has(4) ? c.integers(4) : std::nullopt;
   if (!starts || !ends || (c.has(3) && !axes) || (c.has(4) && !steps)) {
     if (!axes) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
-    ir::Extents extents = x.extents();
-    for (const std::int64_t a : *axes)
-      extents[static_cast<std::size_t>(normal_axis(a, x.rank()))] = ir::Extent();
-    return c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+    return slice_in_part(c, *axes);
   }
   const Bounds b = bounds_of(*starts, *ends, axes, steps, x.rank());
   ir::Extents extents = x.extents();
-  for (std::size_t i = 0; i < b.axes.size(); ++i) {
-    ir::Extent& e = extents[static_cast<std::size_t>(b.axes[i])];
-    e = e.known() ? ir::Extent(range_of(b.starts[i], b.ends[i], b.steps[i], e.value).count)
-                  : ir::Extent();
+  bool whole = true;
+  for (std::size_t k = 0; k < b.axes.size(); ++k) {
+    ir::Extent& e = extents[static_cast<std::size_t>(b.axes[k])];
+    const Takes takes = taken(c, k, e);
+    whole = whole && takes == Takes::all;
+    if (e.known()) e = range_of(b.starts[k], b.ends[k], b.steps[k], e.value).count;
+    else if (takes == Takes::some) e = ir::Extent();
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  cut_elements(c, b);
+  if (whole) c.same(0, 0);
 }
 
 std::optional<std::vector<Tensor>> sliced_view(const ir::Attributes&, std::span<const Value> inputs,

@@ -45,6 +45,7 @@ void squeeze_rule(ir::TypeContext& c) {
             "axis {} has extent {}; only axes of extent 1 can go", a, x.extent(a).value);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  keep_elements(c);
 }
 
 const ir::OpEntry squeeze{{

@@ -93,6 +93,12 @@ void same_shape_along_axis(TypeContext& c) {
   if (c.input(0).has_rank()) normal_axis(c.attributes().i("axis", -1), c.input(0).rank());
 }
 
+void keep_elements(TypeContext& c) {
+  if (auto elements = c.elements(0)) c.set_elements(0, std::move(*elements));
+}
+
+bool holds_extents(DType t) { return t == DType::i64 || t == DType::u64; }
+
 void broadcast_rule(TypeContext& c) {
   const auto types = uniform_inputs(c);
   c.output(0, broadcast_type(types.front()->dtype(), types));

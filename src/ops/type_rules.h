@@ -10,6 +10,12 @@ namespace rondel::ops {
 void same_as_first(ir::TypeContext&);
 /// The same, of an op that works along its attribute `axis`.
 void same_shape_along_axis(ir::TypeContext&);
+/// Says of output 0 that it has the elements of input 0 in their order, as far as those are known
+/// integers.
+void keep_elements(ir::TypeContext&);
+/// Whether every extent is a number of the dtype; a narrower one makes another of those from 2^31
+/// on.
+bool holds_extents(DType);
 /// Inputs of one dtype, broadcast together (NumPy's rule); the result has that dtype.
 void broadcast_rule(ir::TypeContext&);
 /// The same with a bool result.

@@ -26,6 +26,7 @@ void unsqueeze_rule(ir::TypeContext& c) {
     extents.push_back(is_new ? ir::Extent(1) : x.extent(from++));
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  keep_elements(c);
 }
 
 const ir::OpEntry unsqueeze{{

@@ -6,6 +6,7 @@
 #include "passes/fold_constants.h"
 #include "passes/key_random_ops.h"
 #include "passes/remove_dead.h"
+#include "passes/simplify_scans.h"
 
 namespace rondel::passes {
 namespace {
@@ -19,6 +20,8 @@ const Pass pipeline[] = {
      [](ir::Graph& g, const PassOptions&) { return forward_identities(g); }},
     {"fold_constants", "what is known without running becomes a constant",
      [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }},
+    {"simplify_scans", "a count that is the extent of what a loop scans is left out",
+     [](ir::Graph& g, const PassOptions&) { return simplify_scans(g); }},
     {"contract_products", "a*b+c becomes one fma",
      [](ir::Graph& g, const PassOptions& o) { return o.contract && contract_products(g); }},
     {"remove_dead", "nodes that nobody reads go",

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "frontends/onnx/import.h"
 #include "passes/pipeline.h"
+#include "passes/simplify_scans.h"
 #include "session/from_graph.h"
 #include "session/options.h"
 #include "session/plan_builder.h"
@@ -53,15 +54,21 @@ Written compiled(ir::Graph g, const SessionOptions& o) {
   return with_seed(std::move(g), inputs);
 }
 
+/// The graph as it was read, but that a loop which only scans says no more than that.
+Written as_read(ir::Graph g) {
+  passes::simplify_scans(g);
+  return {std::move(g)};
+}
+
 Written to_write(onnx::Imported& imported, const ExportOptions& o) {
   return o.compiled ? compiled(std::move(imported.graph), o.reading)
-                    : Written{std::move(imported.graph)};
+                    : as_read(std::move(imported.graph));
 }
 
 Written to_write(const Session& s, const ExportOptions& o) {
   const ir::Graph& read = session::FromGraph::of(s, false);
   return o.compiled ? with_seed(session::FromGraph::of(s, true), read.root().params.size())
-                    : Written{read};
+                    : as_read(read);
 }
 
 ExportReport to_file(const Written& w, const ModelInfo& info, const std::filesystem::path& to,

@@ -61,23 +61,6 @@ y = Scan<num_scan_inputs: int = 1>(s, x)
 )");
 }
 
-TEST(ExportLoop, ACountOfTheScansExtentIsNoCount) {
-  EXPECT_EQ(written(R"(graph "g" (%s: f32[2], %x: f32[5, 2]) {
-    %five = constant value=i64[] {5}
-    %y, _ = loop trips=%five states=(%s) scans=(%x) fixed=[1] {
-      body(%i: i64[], %go: bool[], %a: f32[2], %e: f32[2]) {
-        %b = add(%a, %e)
-        yield go=%go states=(%b)
-      }
-    }
-    yield %y
-  })"),
-            R"(y = Scan<num_scan_inputs: int = 1>(s, x)
-  body(a, e) -> (b)
-    b = Add(a, e)
-)");
-}
-
 TEST(ExportLoop, ATripCountMakesALoopThatGathers) {
   EXPECT_EQ(written(R"(graph "g" (%m: i64[], %s: f32[2], %x: f32[2, T]) {
     %y, _ = loop trips=%m states=(%s) scans=(%x) axis_in=[1] {

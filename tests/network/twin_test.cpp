@@ -109,6 +109,33 @@ TEST(NetworkTwin, of_a_scan) {
   })");
 }
 
+/// The trips are the extent of what is iterated over, read from its shape as TensorRT's users do.
+TEST(NetworkTwin, of_a_scan_that_counts_its_trips) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims2{-1, 3});
+  ITensor& h0 = n.in("h0", DataType::kFLOAT, Dims{1, {3}});
+  ITensor& shape = *n.addShape(x)->getOutput(0);
+  IShuffleLayer* first = n.addShuffle(
+      *n.addSlice(shape, Dims{1, {0}}, Dims{1, {1}}, Dims{1, {1}})->getOutput(0));
+  first->setReshapeDimensions(Dims{});
+  ILoop* loop = n.counted(*first->getOutput(0));
+  ITensor& step = *loop->addIterator(x)->getOutput(0);
+  ITensor& back = *loop->addIterator(x, 0, true)->getOutput(0);
+  IRecurrenceLayer* h = loop->addRecurrence(h0);
+  ITensor& next = n.add(n.mul(*h->getOutput(0), back), step);
+  h->setInput(1, next);
+  n.out(*loop->addLoopOutput(*h->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0), "last");
+  n.out(*loop->addLoopOutput(next, LoopOutput::kCONCATENATE, 1)->getOutput(0), "all");
+  expect_twins(n, R"(g (float[?, 3] x, float[3] h0) => (float[3] last, float[3, ?] all) {
+    last, all = Scan <num_scan_inputs = 2, scan_input_directions = [0, 1], scan_output_axes = [1],
+        body = b (float[3] h, float[3] step, float[3] back) => (float[3] next, float[3] item) {
+      p = Mul (h, back)
+      next = Add (p, step)
+      item = Identity (next)
+    }> (h0, x, x)
+  })");
+}
+
 TEST(NetworkTwin, of_a_nest_with_a_choice) {
   Net n;
   ITensor& t = n.in("t", DataType::kINT64, Dims{});

@@ -11,7 +11,7 @@ import numpy as np
 from models import agree, interpreter, same
 
 from rondel import network as trt
-from rondel.network import ActivationType, DataType, ElementWiseOperation, LoopOutput, Network, TripLimit, UnaryOperation
+from rondel.network import ActivationType, DataType, ElementWiseOperation, LoopOutput, Network, ReduceOperation, TripLimit, UnaryOperation
 
 I64, I32, F32, BOOL = DataType.INT64, DataType.INT32, DataType.FLOAT, DataType.BOOL
 
@@ -50,6 +50,24 @@ class Net:
 
     def relu(self, a):
         return self.network.add_activation(a, ActivationType.RELU).get_output(0)
+
+    def shape(self, a):
+        return self.network.add_shape(a).get_output(0)
+
+    def reshaped(self, a, shape):
+        layer = self.network.add_shuffle(a)
+        layer.reshape_dims = shape
+        return layer.get_output(0)
+
+    def sliced(self, a, start, size):
+        return self.network.add_slice(a, start, size, (1,) * len(start)).get_output(0)
+
+    def reduced(self, a, how=ReduceOperation.PROD):
+        """All of it, as a scalar."""
+        return self.network.add_reduce(a, how, (1 << len(a.shape)) - 1, False).get_output(0)
+
+    def cast(self, a, dtype):
+        return self.network.add_cast(a, dtype).get_output(0)
 
     def gather(self, a, index, axis=0):
         return self.network.add_gather(a, index, axis).get_output(0)

@@ -17,11 +17,12 @@ import pytest
 import rondel
 from machine import run_model
 from models import agree, f32, interpreter, model, refused, run, same, scalar, session
-from nets import F32, Net
+from nets import F32, I32, I64, Net
 from onnx import TensorProto, helper, numpy_helper
 from programs import random_program
 from rondel.network import LoopOutput
 from test_backend_suite import NOT_DETERMINED, cases, model_of
+from test_network_ir import EXTENTS, sums_of_columns
 
 PROGRAMS = int(os.environ.get("RONDEL_PROGRAMS", "400")) // 2
 WAYS = {
@@ -341,6 +342,63 @@ def test_a_network_is_saved_as_onnx(tmp_path):
         agree(result, want)
     assert net.network.to_onnx(tmp_path / "n.onnx").loops[0][1:] == ("Scan", "")
     agree(rondel.InferenceSession(tmp_path / "n.onnx").run(None, feeds), want)
+
+
+def written_loops(net, path):
+    return [(written, reason) for _, written, reason in net.network.to_onnx(path).loops]
+
+
+@pytest.mark.parametrize("extent", [0, 1, 4])
+@pytest.mark.parametrize("way", EXTENTS)
+def test_a_count_read_from_a_shape_makes_a_scan(way, extent, tmp_path):
+    net = sums_of_columns(EXTENTS[way])
+    feeds = {"x": np.arange(2 * extent, dtype=np.float32).reshape(2, extent), "h": f32(1, 2), "z": np.zeros(extent, np.float32)}
+    want = net.run(feeds)
+    assert written_loops(net, tmp_path / "n.onnx") == [("Scan", "")]
+    written = (tmp_path / "n.onnx").read_bytes()
+    onnx.checker.check_model(written, full_check=True)
+    assert "Slice" not in [node.op_type for node in onnx.load_from_string(written).graph.node]
+    agree(session(written).run(None, feeds), want)
+    if extent > 0:  # ONNX Runtime 1.31 does not run a Scan of extent 0: an error of its own, or the process ends
+        agree(in_onnxruntime(written, feeds), want)
+
+
+# Counts that are not the extent, though made of it, and what the loop then does with four columns.
+OTHER_COUNTS = {
+    "one less": (lambda net, x: net.op(EXTENTS["gather"](net, x), net.i64(1), "SUB"), 3),
+    "another axis": (lambda net, x: net.gather(net.shape(x), net.i64(0)), 2),
+    "the less of two": (lambda net, x: net.op(EXTENTS["gather"](net, x), net.i64(3), "MIN"), 3),
+    "the less of two, which it is": (lambda net, x: net.op(EXTENTS["gather"](net, x), net.i64(9), "MIN"), 4),
+    "how many elements": (lambda net, x: net.op(net.reduced(net.shape(x)), net.i64(2), "FLOOR_DIV"), 4),
+    # From 2^31 on an int32 is another number.
+    "cast to int32": (lambda net, x: net.cast(EXTENTS["gather"](net, x), I32), 4),
+}
+
+
+@pytest.mark.parametrize("way", OTHER_COUNTS)
+def test_another_count_makes_a_loop(way, tmp_path):
+    count, trips = OTHER_COUNTS[way]
+    net = sums_of_columns(count)
+    feeds = {"x": np.arange(8, dtype=np.float32).reshape(2, 4), "h": f32(1, 2), "z": np.zeros(4, np.float32)}
+    want = net.run(feeds)
+    same(want[2], feeds["x"].T[:trips][::-1])
+    assert written_loops(net, tmp_path / "n.onnx") == [("Loop", "it has a trip count of its own")]
+    for result in (session(tmp_path / "n.onnx").run(None, feeds), in_onnxruntime(str(tmp_path / "n.onnx"), feeds)):
+        agree(result, want)
+
+
+def test_a_count_that_more_iterators_may_not_have_makes_a_loop(tmp_path):
+    net = Net()
+    x, z = net.input("x", (-1,)), net.input("z", (-1,))
+    loop = net.loop(net.gather(net.shape(x), net.i64(0)))
+    both = net.add(*(loop.add_iterator(t, 0).get_output(0) for t in (x, z)))
+    net.joined(loop, both)
+    assert written_loops(net, tmp_path / "n.onnx")[0][0] == "Loop"
+    feeds = {"x": f32(1, 2), "z": f32(3, 4, 5)}  # what is iterated over may be longer than the count
+    for result in (net.run(feeds), session(tmp_path / "n.onnx").run(None, feeds), in_onnxruntime(str(tmp_path / "n.onnx"), feeds)):
+        same(result[0], f32(4, 6))
+    with refused(rondel.CallerError, "extent 2"):
+        net.network.build_session().run(None, {"x": f32(3, 4, 5), "z": f32(1, 2)})
 
 
 def test_a_session_is_saved_as_onnx():

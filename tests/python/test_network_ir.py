@@ -2,11 +2,12 @@
 
 import re
 
+import pytest
 from models import model
 from nets import I64, Net
 
 import rondel
-from rondel.network import ActivationType, MatrixOperation
+from rondel.network import ActivationType, DataType, MatrixOperation
 
 
 def plain(text):
@@ -85,6 +86,73 @@ def test_a_scan():
         same = Identity (now)
       }> (h, x)
     }""")
+
+
+# How a network comes by the extent of axis 1 of x, f32[2, ?], as a count: of the tensor and the builder.
+EXTENTS = {
+    "gather": lambda net, x: net.gather(net.shape(x), net.i64(1)),
+    "gather from the end": lambda net, x: net.gather(net.shape(x), net.i64(-1)),
+    "slice, reshaped": lambda net, x: net.reshaped(net.sliced(net.shape(x), (1,), (1,)), ()),
+    "slice, squeezed": lambda net, x: net.network.add_squeeze(net.sliced(net.shape(x), (1,), (1,)), net.i64([0])).get_output(0),
+    "a list of one, reshaped": lambda net, x: net.reshaped(net.gather(net.shape(x), net.i64([1])), ()),
+    "cast and back": lambda net, x: net.cast(net.cast(net.gather(net.shape(x), net.i64(1)), DataType.INT64), DataType.INT64),
+    "of an identity": lambda net, x: net.gather(net.shape(net.network.add_identity(x).get_output(0)), net.i64(1)),
+    "of what has its shape": lambda net, x: net.gather(net.shape(net.unary(x, "NEG")), net.i64(1)),
+    "of another with the same dimension": lambda net, x: net.gather(net.shape(net.network.get_input(2)), net.i64(0)),
+}
+
+
+def sums_of_columns(count):
+    """Sums of the columns of x, f32[2, N], up to each, and the columns last one first; z, f32[N], stands beside."""
+    net = Net()
+    x, h0, z = net.input("x", (2, -1)), net.input("h", (2,)), net.input("z", (-1,))
+    x.set_dimension_name(1, "N")
+    z.set_dimension_name(0, "N")
+    loop = net.loop(count(net, x))
+    column, back = (loop.add_iterator(x, 1, reverse=r).get_output(0) for r in (False, True))
+    h = net.recurrence(loop, h0, lambda h: net.add(h, column))
+    net.last(loop, h)
+    net.joined(loop, h, 1)
+    net.joined(loop, back)
+    return net
+
+
+@pytest.mark.parametrize("way", EXTENTS)
+def test_a_scan_whose_count_is_read_from_a_shape(way):
+    same_graph(sums_of_columns(EXTENTS[way]), """
+    twin (float[2, N] x, float[2] h, float[N] z) => (float[2] last, float[2, N] all, float[N, 2] backwards) {
+      last, all, backwards = Scan <num_scan_inputs = 2, scan_input_axes = [1, 1], scan_input_directions = [0, 1], scan_output_axes = [1, 0],
+                              body = step (float[2] s, float[2] column, float[2] back) => (float[2] next, float[2] item, float[2] same) {
+        next = Add (s, column)
+        item = Identity (s)
+        same = Identity (back)
+      }> (h, x, x)
+    }""")
+
+
+@pytest.mark.parametrize("cond", ["", "yes"], ids=["no condition", "a condition that is true"])
+def test_a_loop_of_onnx_that_is_a_scan(cond):
+    """A count that is an extent and slices gathered by the trip: what the exporters of other tools make of a scan."""
+    loop, scan = (rondel.InferenceSession(model(text)).ir_text(imported=False) for text in (f"""
+    twin (float[N, 3] x, float[3] h) => (float[3] last, float[k, 3] all) {{
+      yes = Constant <value = bool {{1}}> ()
+      first = Constant <value_int = 0> ()
+      shape = Shape (x)
+      n = Gather (shape, first)
+      last, all = Loop (n, {cond or '""'}, h) <body = step (int64 i, bool go, float[3] s) => (bool on, float[3] next, float[3] item) {{
+        now = Gather (x, i)
+        next = Add (s, now)
+        on = Identity (go)
+        item = Identity (s)
+      }}>
+    }}""", """
+    twin (float[N, 3] x, float[3] h) => (float[3] last, float[k, 3] all) {
+      last, all = Scan <num_scan_inputs = 1, body = step (float[3] s, float[3] now) => (float[3] next, float[3] item) {
+        next = Add (s, now)
+        item = Identity (s)
+      }> (h, x)
+    }"""))
+    assert plain(loop) == plain(scan)
 
 
 def test_a_while():

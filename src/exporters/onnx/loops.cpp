@@ -96,20 +96,13 @@ bool one_extent(const Graph& g, const ir::Node& loop, const LoopParts& p) {
   return true;
 }
 
-/// Whether the trip count is certainly the scans' extent.
-bool counts_the_scans(const Graph& g, const ir::Node& loop, const LoopParts& p) {
-  const Tensor* trips = g.constant(loop.inputs[p.trips_at()]);
-  const ir::Extent* extent = extent_along(g, loop.inputs[p.scans_at()], p.axis_in[0]);
-  return trips != nullptr && extent != nullptr && extent->known() && trips->size() == 1 &&
-         *trips->data_as<std::int64_t>() == extent->value;
-}
-
 bool keeps_shape(const Graph& g, const LoopParts& p, std::size_t s) {
   const ir::Region& body = g.region(p.body);
   const ir::Type &before = g.value(body.params[2 + s]).type,
                  &after = g.value(body.results[1 + s]).type;
   if (!before.is_tensor()) return false;
-  return p.fixed[s] != 0 || (before.is_static() && before == after);
+  return p.fixed[s] != 0 ||
+         (before.has_rank() && after.has_rank() && before.extents() == after.extents());
 }
 
 bool is_read(const Graph& g, ValueId v) {
@@ -134,8 +127,8 @@ std::string why_no_scan(const Graph& g, const ir::Node& loop) {
   const LoopParts p(loop);
   if (p.scans == 0) return "it has no scans";
   if (p.has_go) return "a condition ends it";
+  if (p.has_trips) return "it has a trip count of its own";
   if (!one_extent(g, loop, p)) return "its scans may differ in extent";
-  if (p.has_trips && !counts_the_scans(g, loop, p)) return "it has a trip count of its own";
   if (std::ranges::count(p.extents, 1) > 0) return "a stack has an extent of its own";
   const auto& params = g.region(p.body).params;
   const Needed needed = needed_in_body(g, p);
@@ -280,7 +273,8 @@ class Rewriting {
       types.push_back(s < parts_.states && before.outputs[s] != ValueId::none
                           ? g_.value(before.outputs[s]).type
                           : g_.value(states_[s]).type);
-    for (const ValueId item : items) types.push_back(stacked(g_.value(item).type));
+    for (std::size_t k = 0; k < items.size(); ++k)
+      types.push_back(stacked(g_.value(items[k]).type, trips_of(before, k)));
     types.push_back(ir::Type::scalar(DType::i64));
     const std::size_t at = position_of(n_);
     const NodeId loop = g_.insert_node(before.region, at, *before.op, now.attributes(),
@@ -298,10 +292,18 @@ class Rewriting {
     g_.erase_node(n_);
   }
 
-  static ir::Type stacked(const ir::Type& item) {
+  /// The number of trips, as far as the stack tells.
+  ir::Extent trips_of(const ir::Node& before, std::size_t k) const {
+    const ValueId stack = before.outputs[parts_.states + k];
+    if (stack == ValueId::none || parts_.has_extent(k)) return {};
+    const ir::Extent* e = extent_along(g_, stack, parts_.axis_out[k]);
+    return e == nullptr ? ir::Extent() : *e;
+  }
+
+  static ir::Type stacked(const ir::Type& item, const ir::Extent& trips) {
     if (!item.has_rank()) return ir::Type::unranked(item.dtype());
     ir::Extents extents = item.extents();
-    extents.insert(extents.begin(), ir::Extent());
+    extents.insert(extents.begin(), trips);
     return ir::Type::tensor(item.dtype(), std::move(extents));
   }
 
@@ -347,11 +349,6 @@ void take_as_scan(Graph& g, NodeId n) {
     b.insert_at(static_cast<std::size_t>(std::ranges::find(list, n) - list.begin()));
     g.replace_uses(trips, extent_of(b, g.node(n).inputs[p.scans_at()], p.axis_in[0]));
   }
-  if (!p.has_trips) return;
-  LoopParts whole = p;
-  whole.has_trips = false;
-  g.node(n).inputs.erase(g.node(n).inputs.begin());
-  g.node(n).attributes = whole.attributes();
 }
 
 /// Whether the loop has the form of an ONNX Loop: no scans, stacks on axis 0 in order, no extents,

@@ -59,7 +59,6 @@ class LoopEmitter {
  private:
   ValueId condition(Environment& at, std::span<const ValueId> recurrences, ValueId trip);
   ValueId slice_of_condition(Environment& at, std::span<const ValueId> recurrences);
-  bool exactly_the_scans() const;
   bool reads_by_index(const LayerData& iterator) const;
   ValueId scanned(const LayerData& iterator);
   std::vector<ValueId> body(ir::Builder& b, std::span<const ValueId> params);
@@ -114,19 +113,6 @@ ValueId LoopEmitter::condition(Environment& at, std::span<const ValueId> recurre
       [](ir::Builder& b) { return std::vector<ValueId>{b.scalar<bool>(false)}; })[0];
 }
 
-/// A constant count that is the extent of every iterator needs no saying: it is a scan's own.
-bool LoopEmitter::exactly_the_scans() const {
-  const Tensor* count = env_.b.graph().constant(env_.at(layers_.count->input(0)));
-  if (layers_.go != nullptr || count == nullptr || scans_.empty()) return false;
-  const std::int64_t trips = ir::integers_of(*count)[0];
-  return std::all_of(scans_.begin(), scans_.end(), [&](const LayerData* l) {
-    const ir::Type& t = env_.b.graph().value(env_.at(l->input(0))).type;
-    if (!t.has_rank()) return false;
-    const std::int64_t axis = l->parameters.i("axis");
-    return t.extent(axis < 0 ? axis + t.rank() : axis).value == trips;
-  });
-}
-
 /// A reversed iterator begins with slice count - 1, which may be past the end. With a count alone
 /// the last trip says so; with a while limit beside it, that trip may never come.
 bool LoopEmitter::reads_by_index(const LayerData& l) const {
@@ -138,15 +124,9 @@ ValueId LoopEmitter::scanned(const LayerData& l) {
   const ValueId whole = env_.at(l.input(0));
   if (l.parameters.i("reverse") == 0 || count_ == ValueId::none) return whole;
   ir::Builder& b = env_.b;
-  const ir::Type& t = b.graph().value(whole).type;
-  const std::int64_t axis = l.parameters.i("axis");
-  const Tensor* count = b.graph().constant(count_);
-  if (count != nullptr && t.has_rank() &&
-      t.extent(axis < 0 ? axis + t.rank() : axis).value == ir::integers_of(*count)[0])
-    return whole;
   b.source(say(l));
   const ValueId end = b("unsqueeze", {count_, b.integers({0})});
-  return b("slice", {whole, b.integers({0}), end, b.integers({axis})});
+  return b("slice", {whole, b.integers({0}), end, b.integers({l.parameters.i("axis")})});
 }
 
 std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> params) {
@@ -189,7 +169,7 @@ std::vector<ValueId> LoopEmitter::write() {
   if (layers_.count != nullptr) {
     env_.b.source(say(*layers_.count));
     count_ = as_i64(env_.b, env_.at(layers_.count->input(0)));
-    parts.has_trips = !exactly_the_scans();
+    parts.has_trips = true;
   }
   for (const LayerData* l : scans_) {
     scans.push_back(scanned(*l));

@@ -94,10 +94,12 @@ LoopParts::LoopParts(const Node& n)
       states(static_cast<std::size_t>(n.attributes.i("states"))),
       scans(static_cast<std::size_t>(n.attributes.i("scans"))),
       stacks(static_cast<std::size_t>(n.attributes.i("stacks"))), fixed(n.attributes.ints("fixed")),
-      axis_in(n.attributes.ints("axis_in")), reverse_in(n.attributes.ints("reverse_in")),
-      axis_out(n.attributes.ints("axis_out")), reverse_out(n.attributes.ints("reverse_out")),
-      extents(n.attributes.ints("extents")), body(n.regions.at(0)) {
+      keeps(n.attributes.ints("keeps")), axis_in(n.attributes.ints("axis_in")),
+      reverse_in(n.attributes.ints("reverse_in")), axis_out(n.attributes.ints("axis_out")),
+      reverse_out(n.attributes.ints("reverse_out")), extents(n.attributes.ints("extents")),
+      body(n.regions.at(0)) {
   fixed.resize(states, 0);
+  keeps.resize(states, 0);
   axis_in.resize(scans, 0);
   reverse_in.resize(scans, 0);
   axis_out.resize(stacks, 0);
@@ -114,12 +116,15 @@ std::size_t LoopParts::extent_at(std::size_t k) const {
 std::size_t LoopParts::input_count() const { return extent_at(stacks); }
 
 Attributes LoopParts::attributes() const {
+  Ints kept = keeps;
+  kept.resize(states, 0);
   return {{"trips", std::int64_t{has_trips}},
           {"go", std::int64_t{has_go}},
           {"states", static_cast<std::int64_t>(states)},
           {"scans", static_cast<std::int64_t>(scans)},
           {"stacks", static_cast<std::int64_t>(stacks)},
           {"fixed", fixed},
+          {"keeps", kept},
           {"axis_in", axis_in},
           {"reverse_in", reverse_in},
           {"axis_out", axis_out},

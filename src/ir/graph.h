@@ -97,13 +97,15 @@ class Graph {
 /// The parts of a `loop` node, whose inputs are [trips?, go?, states..., scans..., extents...] and
 /// whose outputs are [finals..., stacks..., n]. See docs/loops: the loop's contract.
 /// Attributes: `trips`, `go` (flags: the input is there), `states`, `scans`, `stacks` (counts),
-/// `fixed`, `axis_in`, `reverse_in`, `axis_out`, `reverse_out`, `extents` (flags, one a stack;
-/// empty: none has one).
-/// Body: params [i, go, states..., elements...], results [go, states..., items...].
+/// `fixed`, `keeps`, `axis_in`, `reverse_in`, `axis_out`, `reverse_out`, `extents` (flags, one a
+/// stack; empty: none has one). Body: params [i, go, states..., elements...], results [go,
+/// states..., items...].
 struct LoopParts {
   bool has_trips = false, has_go = false;
   std::size_t states = 0, scans = 0, stacks = 0;
-  Ints fixed, axis_in, reverse_in, axis_out, reverse_out, extents;
+  /// `keeps`: what the model came from says that this state keeps its shape, and nothing holds it
+  /// to that; it is believed where no trip is made, which could show otherwise.
+  Ints fixed, keeps, axis_in, reverse_in, axis_out, reverse_out, extents;
   RegionId body = RegionId::none;
 
   explicit LoopParts(const Node&);

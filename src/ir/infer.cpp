@@ -255,7 +255,7 @@ class Inference {
       Type& state = type(body.params[2 + s]);
       const Type& next = type(body.results[1 + s]);
       const std::optional<Type> both = join(state, next);
-      const bool kept = parts.fixed[s] != 0;
+      const bool kept = parts.fixed[s] != 0 || (k_.believe && parts.keeps[s] != 0);
       if (!both || (kept && !fits(next, state)))
         fail_at(n, "state {} ('{}') begins as {} and becomes {}; a state keeps its {}", s,
                 g_.value(body.params[2 + s]).name, to_text(state), to_text(next),

@@ -17,6 +17,8 @@ struct Knowledge {
   /// Give every unknown extent of an op's result a symbol of its own, so that what keeps its
   /// extents downstream is seen to.
   bool name_unknowns = false;
+  /// Believe what models say of their values (`keeps`): only for values that are never there.
+  bool believe = false;
   const Tensor* value(ValueId v) const {
     auto it = values.find(static_cast<std::int32_t>(v));
     return it == values.end() ? nullptr : &it->second;

@@ -7,7 +7,7 @@ namespace rondel::ir {
 namespace {
 
 constexpr std::array<std::string_view, 5> counts{"trips", "go", "states", "scans", "stacks"};
-constexpr std::array<std::string_view, 6> lists{"fixed",    "axis_in",     "reverse_in",
+constexpr std::array<std::string_view, 7> lists{"fixed",    "keeps",       "axis_in", "reverse_in",
                                                 "axis_out", "reverse_out", "extents"};
 
 /// Whether every count and list is there, of its kind and in its range.
@@ -32,7 +32,7 @@ bool is_loop_count(std::string_view attribute) {
 }
 
 std::optional<Ints> usual_loop_list(const LoopParts& p, std::string_view attribute) {
-  if (attribute == "fixed") return Ints(p.states, 0);
+  if (attribute == "fixed" || attribute == "keeps") return Ints(p.states, 0);
   if (attribute == "axis_in" || attribute == "reverse_in") return Ints(p.scans, 0);
   if (std::ranges::find(lists, attribute) != lists.end()) return Ints(p.stacks, 0);
   return std::nullopt;

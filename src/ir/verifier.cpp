@@ -137,6 +137,7 @@ class FormVerifier {
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       invariant(node.inputs[i] != ValueId::none, "{}: input {} is no value", name, i);
     for (const auto& [list, key, count] : {std::tuple{&parts.fixed, "fixed", parts.states},
+                                           {&parts.keeps, "keeps", parts.states},
                                            {&parts.axis_in, "axis_in", parts.scans},
                                            {&parts.reverse_in, "reverse_in", parts.scans},
                                            {&parts.axis_out, "axis_out", parts.stacks},

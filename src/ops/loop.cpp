@@ -14,6 +14,7 @@ const ir::OpEntry loop{{
                    {"scans", std::int64_t{0}},
                    {"stacks", std::int64_t{0}},
                    {"fixed", ir::Ints{}},
+                   {"keeps", ir::Ints{}},
                    {"axis_in", ir::Ints{}},
                    {"reverse_in", ir::Ints{}},
                    {"axis_out", ir::Ints{}},

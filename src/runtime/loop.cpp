@@ -53,6 +53,18 @@ LoopStart LoopStep::start(Frame& frame) const {
   return s;
 }
 
+std::vector<Value> LoopStep::given(Frame& frame) const {
+  std::vector<Value> values;
+  for (const Slot slot : inputs) values.push_back(slot < 0 ? Value() : frame[slot]);
+  return values;
+}
+
+std::vector<Value> LoopStep::captured(Frame& frame) const {
+  std::vector<Value> values;
+  for (const auto& [outer, inner] : body.captures) values.push_back(frame[outer]);
+  return values;
+}
+
 std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>& stacks) const {
   Run& run = frame.run();
   FrameLease lease(body, run);
@@ -175,11 +187,7 @@ void LoopStep::finish(Frame& frame, const LoopStart& s, std::vector<Value> state
       frame[out] = std::move(stacks[k]);
       continue;
     }
-    if (items.empty()) {
-      std::vector<Value> given;
-      for (const Slot slot : inputs) given.push_back(slot < 0 ? Value() : frame[slot]);
-      items = item_types(given);
-    }
+    if (items.empty()) items = item_types(given(frame), captured(frame));
     Shape shape = items[k].shape.value_or(Shape{});
     for (std::int64_t& extent : shape) extent = std::max<std::int64_t>(extent, 0);
     const auto rank = static_cast<std::int64_t>(shape.size()) + 1;
@@ -202,12 +210,7 @@ void LoopStep::run(Frame& frame, StepState*) const {
     stacks.emplace_back(frame.run(), "item '" + spec.stack_names[k] + "'", spec.axis_out[k],
                         spec.reverse_out[k] != 0, s.extents[k], s.certain ? s.trips : std::nullopt);
   std::shared_ptr<const Native> code;
-  if (native) {
-    std::vector<Value> given, captured;
-    for (const Slot slot : inputs) given.push_back(slot < 0 ? Value() : frame[slot]);
-    for (const auto& [outer, inner] : body.captures) captured.push_back(frame[outer]);
-    code = native(given, captured);
-  }
+  if (native) code = native(given(frame), captured(frame));
   const std::int64_t n = code ? run_native(frame, *code, s, stacks) : run_steps(frame, s, stacks);
   std::vector<Tensor> joined;
   try {

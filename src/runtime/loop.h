@@ -30,13 +30,16 @@ class LoopStep : public Step {
  public:
   LoopSpec spec;
   Plan body;
-  /// The types of the items as far as the inputs' types tell: dtype and extents (-1: unknown), or
-  /// nothing where not even the rank is known. Asked when no trip is made (loops.md rule 3).
+  /// The types of the items as far as the types of inputs and captures tell: dtype and extents (-1:
+  /// unknown), or nothing where not even the rank is known. Asked when no trip is made (loops.md
+  /// rule 3).
   struct ItemType {
     DType dtype;
     std::optional<Shape> shape;
   };
-  std::function<std::vector<ItemType>(std::span<const Value> inputs)> item_types;
+  std::function<std::vector<ItemType>(std::span<const Value> inputs,
+                                      std::span<const Value> captures)>
+      item_types;
 
   /// A native whole loop for these inputs, or nothing: then the loop runs step by step.
   struct Native {
@@ -59,6 +62,8 @@ class LoopStep : public Step {
 
  private:
   LoopStart start(Frame&) const;
+  std::vector<Value> given(Frame&) const;
+  std::vector<Value> captured(Frame&) const;
   void finish(Frame&, const LoopStart&, std::vector<Value> states, std::int64_t n,
               std::vector<Tensor> stacks) const;
   std::int64_t run_steps(Frame&, LoopStart&, std::vector<Stack>&) const;

@@ -6,6 +6,7 @@
 #include "passes/lower.h"
 #include "passes/shape_class.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -50,32 +51,6 @@ runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
   return spec;
 }
 
-/// Types of the loop's outputs and items for the inputs as they are; captures keep the types of
-/// the model where their values are not at hand.
-ir::Knowledge exact_loop(const ir::Graph& g, ir::NodeId n, std::span<const Value> inputs) {
-  ir::Knowledge k = ir::knowledge_of(g);
-  const ir::Node& node = g.node(n);
-  for (std::size_t i = 0; i < node.inputs.size(); ++i)
-    if (inputs[i].is_tensor() || inputs[i].is_sequence())
-      k.types[ir::index(node.inputs[i])] = ir::Type::of(inputs[i]);
-  ir::infer_node(g, n, k);
-  return k;
-}
-
-std::vector<LoopStep::ItemType> item_types(const ir::Graph& g, ir::NodeId n,
-                                           std::span<const Value> inputs) {
-  const LoopParts parts(g.node(n));
-  const ir::Knowledge k = exact_loop(g, n, inputs);
-  std::vector<LoopStep::ItemType> types;
-  for (std::size_t s = 0; s < parts.stacks; ++s) {
-    const ir::Type& t = k.types[ir::index(g.region(parts.body).results[1 + parts.states + s])];
-    std::optional<Shape> shape;
-    if (t.has_rank()) shape = t.static_shape();
-    types.push_back({t.dtype(), shape});
-  }
-  return types;
-}
-
 /// What a loop reads from outside: its inputs, then its captures but for constants.
 std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
   std::vector<ValueId> values = g.node(n).inputs;
@@ -83,6 +58,76 @@ std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
     if (g.constant(v) == nullptr) values.push_back(v);
   return values;
 }
+
+/// Ranks and extents of tensors, one after the other.
+Shape extents_of(std::span<const Value> tensors) {
+  Shape all;
+  for (const Value& v : tensors) {
+    const Shape& shape = v.tensor().shape();
+    all.push_back(v.tensor().rank());
+    all.insert(all.end(), shape.begin(), shape.end());
+  }
+  return all;
+}
+
+/// The types of what a loop would stack if it made a trip, for what goes in as it is.
+class ItemTypes {
+ public:
+  ItemTypes(std::shared_ptr<const ir::Graph> g, ir::NodeId n)
+      : graph_(std::move(g)), node_(n), outer_(outer_values(*graph_, n)) {}
+
+  std::vector<LoopStep::ItemType> get(std::span<const Value> inputs,
+                                      std::span<const Value> captures) {
+    std::vector<Value> all(inputs.begin(), inputs.end());
+    all.insert(all.end(), captures.begin(), captures.end());
+    if (!std::ranges::all_of(all, [](const Value& v) { return v.is_tensor(); })) return infer(all);
+    Shape key = extents_of(all);
+    const std::lock_guard lock(mutex_);
+    if (const auto it = known_.find(key); it != known_.end()) return it->second;
+    if (known_.size() >= most) known_.clear();
+    return known_[std::move(key)] = infer(all);
+  }
+
+ private:
+  /// What a trip would stumble over is no error where none is made: then less is said.
+  std::vector<LoopStep::ItemType> infer(std::span<const Value> all) const {
+    for (const bool believe : {true, false}) {
+      ir::Knowledge k = ir::knowledge_of(*graph_);
+      k.believe = believe;
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].is_tensor() || all[i].is_sequence())
+          k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
+      try {
+        ir::infer_node(*graph_, node_, k);
+        return items(k);
+      } catch (const Error& e) {
+        if (e.blame() == Blame::internal) throw;
+      }
+    }
+    return items(ir::knowledge_of(*graph_));
+  }
+
+  std::vector<LoopStep::ItemType> items(const ir::Knowledge& k) const {
+    const LoopParts parts(graph_->node(node_));
+    std::vector<LoopStep::ItemType> types;
+    for (std::size_t s = 0; s < parts.stacks; ++s) {
+      const ValueId item = graph_->region(parts.body).results[1 + parts.states + s];
+      const ir::Type& t = k.types[ir::index(item)];
+      // Whether there is a rank is the model's to tell: which axes there are does not depend on a
+      // run.
+      const bool ranked = graph_->value(item).type.has_rank() && t.has_rank();
+      types.push_back({t.dtype(), ranked ? std::optional(t.static_shape()) : std::nullopt});
+    }
+    return types;
+  }
+
+  static constexpr std::size_t most = 64;
+  const std::shared_ptr<const ir::Graph> graph_;
+  const ir::NodeId node_;
+  const std::vector<ValueId> outer_;
+  std::mutex mutex_;
+  std::map<Shape, std::vector<LoopStep::ItemType>> known_;  ///< by the extents of all of them
+};
 
 /// Native code of one loop by shape class, else by exact shapes, and what it is bound to.
 class NativeLoops {
@@ -114,15 +159,11 @@ class NativeLoops {
   /// Whether the body's rules hold for the extents at hand. Code for a class takes it for granted:
   /// where they do not hold the loop runs step by step, which says what is wrong, and where.
   bool fits(std::span<const Value> all) {
-    Shape key;
-    for (const Value& v : all) {
-      key.push_back(v.tensor().rank());
-      key.insert(key.end(), v.tensor().shape().begin(), v.tensor().shape().end());
-    }
+    Shape key = extents_of(all);
     const std::lock_guard lock(mutex_);
     if (const auto it = fits_.find(key); it != fits_.end()) return it->second;
     if (fits_.size() >= most) fits_.clear();
-    return fits_[key] = rules_hold(all);
+    return fits_[std::move(key)] = rules_hold(all);
   }
 
   bool rules_hold(std::span<const Value> all) const {
@@ -198,8 +239,9 @@ std::unique_ptr<runtime::Step> loop_step(const Building& b, ir::NodeId n,
   auto step = std::make_unique<LoopStep>();
   step->spec = spec_of(*b.graph, node);
   step->body = build_plan(b, node.regions[0], outer);
-  step->item_types = [graph = b.graph, n](std::span<const Value> inputs) {
-    return item_types(*graph, n, inputs);
+  auto items = std::make_shared<ItemTypes>(b.graph, n);
+  step->item_types = [items](std::span<const Value> inputs, std::span<const Value> captures) {
+    return items->get(inputs, captures);
   };
   if (b.code->execution() != Execution::interpreter) {
     auto loops = std::make_shared<NativeLoops>(b, n);

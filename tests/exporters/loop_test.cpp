@@ -1,5 +1,6 @@
 // Each form of the loop, and the nodes of ONNX that say it.
 #include "exporters/written.h"
+#include "formats/onnx/types.h"
 
 #include <gmock/gmock.h>
 
@@ -263,6 +264,37 @@ TEST(ExportLoop, WhyALoopIsNoScanIsSaid) {
   ASSERT_EQ(m.report.loops.size(), 1U);
   EXPECT_EQ(m.report.loops[0].written, "Loop");
   EXPECT_EQ(m.report.loops[0].reason, "it has a trip count of its own");
+}
+
+/// The types of the first loop's body as declared: "f32[2, k] -> f32[2, k]" of its first state.
+std::string first_state(const std::string& text) {
+  const Model m = model_of(text);
+  const auto& body = m.proto.graph().node(0).attribute(0).g();
+  const auto said = [](const pb::ValueInfoProto& v) {
+    return ir::to_text(onnx::type_of(v.type(), v.name()));
+  };
+  return said(body.input(2)) + " -> " + said(body.output(1));
+}
+
+TEST(ExportLoop, AStateThatKeepsItsShapeIsDeclaredTo) {
+  const auto loop = [](const std::string& x, const std::string& how) {
+    return R"(graph "g" (%m: i64[], %k: i64[1], %a: )" + x + R"() {
+      %y, _ = loop trips=%m states=(%a))" +
+           how + R"( {
+        body(%i: i64[], %go: bool[], %b) {
+          %zero = constant value=i64[1] {0}
+          %c = slice(%b, %zero, %k, %zero)
+          yield go=%go states=(%c)
+        }
+      }
+      yield %y
+    })";
+  };
+  EXPECT_EQ(first_state(loop("f32[2, 3]", " fixed=[1]")), "f32[2, 3] -> f32[2, 3]");
+  EXPECT_EQ(first_state(loop("f32[?, N]", " fixed=[1]")), "f32[b_extent, N] -> f32[b_extent, N]");
+  EXPECT_EQ(first_state(loop("f32[?, b_extent]", " keeps=[1]")),
+            "f32[b_extent_1, b_extent] -> f32[b_extent_1, b_extent]");
+  EXPECT_EQ(first_state(loop("f32[2, 3]", "")), "f32[?, 3] -> f32[?, 3]");
 }
 
 TEST(ExportLoop, AStackOfUnknownRankIsTransposedAsOneOfThree) {

@@ -130,7 +130,7 @@ TEST(GraphText, TypesLeftOutAreInferred) {
 
 TEST(GraphText, AMalformedLoopPrintsAndReadsBack) {
   expect_exact(R"g(graph "g" (%a: f32[]) {
-  %y: f32[] = loop(%a) axis_in=ints[] axis_out=ints[] extents=ints[] fixed=ints[] go=1 reverse_in=ints[] reverse_out=ints[] scans=0 stacks=0 states=2 trips=0 {
+  %y: f32[] = loop(%a) axis_in=ints[] axis_out=ints[] extents=ints[] fixed=ints[] go=1 keeps=ints[] reverse_in=ints[] reverse_out=ints[] scans=0 stacks=0 states=2 trips=0 {
     region(%i: i64[]) {
       yield %a
     }

@@ -401,6 +401,46 @@ def test_a_count_that_more_iterators_may_not_have_makes_a_loop(tmp_path):
         net.network.build_session().run(None, {"x": f32(3, 4, 5), "z": f32(1, 2)})
 
 
+def stacks_of_no_trip(kind, axis, length, static, conditional):
+    """In each trip of an outer loop, of which there may be none: an inner loop's stacks, on every axis."""
+    net = Net()
+    x, count = net.input("x", (2, 3) if static else (-1, -1)), net.input("count", (), I64)
+    outer = net.loop(count)
+    s = net.recurrence(outer, x, lambda s: net.sliced(s, (0, 0), (2, 3)) if static else net.unary(s, "NEG"))
+    inner = net.loop(2)
+    row = inner.add_iterator(s, 0, reverse=conditional).get_output(0)
+    t = net.recurrence(inner, s, lambda t: net.add(t, s))
+    stacks = []
+    for item, at in ((row, min(axis, 1)), (t, axis), (x, axis)):
+        layer = inner.add_loop_output(item, kind, at)
+        if length is not None:
+            layer.set_input(1, net.i64(length) if static else net.op(net.i64(length), net.network.get_input(1), "MAX"))
+        stacks.append(layer.get_output(0))
+    for stack in stacks:
+        for outer_kind in (LoopOutput.CONCATENATE, LoopOutput.REVERSE):
+            net.joined(outer, stack, len(stack.shape) if conditional else 0, kind=outer_kind)
+    return net
+
+
+@pytest.mark.parametrize("static", [True, False], ids=["static", "dynamic"])
+@pytest.mark.parametrize("conditional", [True, False], ids=["last axis", "first axis"])
+@pytest.mark.parametrize("length", [None, 2, 5])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("kind", [LoopOutput.CONCATENATE, LoopOutput.REVERSE], ids=["in order", "reversed"])
+def test_stacks_where_no_trip_is_made_come_back_the_same(kind, axis, length, static, conditional):
+    net = stacks_of_no_trip(kind, axis, length, static, conditional)
+    made = net.network.build_session()
+    ways = [net.network.to_onnx(), rondel.export(made, compiled=True), net.network.to_onnx(opset=13)]
+    for count in (0, 1):
+        feeds = {"x": np.ones((2, 3), np.float32), "count": scalar(count)}
+        want = made.run(None, feeds)
+        for written in ways:
+            got = session(written).run(None, feeds)
+            for g, w in zip(got, want, strict=True):
+                same(g, w)
+            agree(session(rondel.export(written)).run(None, feeds), want)
+
+
 def test_a_session_is_saved_as_onnx():
     assert rondel.export(session(DOUBLE)) == rondel.export(model(DOUBLE))
 

@@ -15,6 +15,7 @@ from models import (
     TRUE,
     f32,
     i64,
+    interpreter,
     options,
     refused,
     run,
@@ -361,6 +362,78 @@ def test_zero_trips_where_the_items_rank_grows():
     y, s = run(RANK_GROWS_WITH_ITEM, {"m": scalar(0), "x": f32(7)})
     same(y, f32(7))
     assert s.shape == (0,)
+
+
+def test_zero_trips_tell_extents_of_what_is_captured():
+    text = """
+    main (int64 m, float[a, b] x) => (float[n, c] s) {
+      s = Loop (m, "") <body: graph = body (i, go) => (more, item) {
+        more = Identity (go)
+        item = Gather <axis: int = 1> (x, i)
+      }>
+    }"""
+    for m in (0, 2):
+        assert run(text, {"m": scalar(m), "x": np.ones((3, 4), np.float32)})[0].shape == (m, 3)
+
+
+def test_zero_trips_have_no_errors():
+    text = """
+    main (int64 m, float[k] x, float[j] w) => (float[n, l] s) {
+      four = Constant <value_floats: floats = [1.0, 2.0, 3.0, 4.0]> ()
+      s = Loop (m, "") <body: graph = body (i, go) => (more, item) {
+        more = Identity (go)
+        item = OP (x, w)
+      }>
+    }"""
+    for op, operands in (("Add", "x, w"), ("Add", "x, four"), ("MatMul", "x, w"), ("MatMul", "four, x")):
+        for jit in (None, interpreter()):
+            s = session(text.replace("OP (x, w)", f"{op} ({operands})"), options=jit)
+            feeds = {"m": scalar(0), "x": np.ones(5, np.float32), "w": np.ones(3, np.float32)}
+            assert s.run(None, feeds)[0].shape[0] == 0
+            with refused(rondel.CallerError, op):
+                s.run(None, {**feeds, "m": scalar(1)})
+
+
+KEPT = """
+main (int64 m, float[n, 2] x, int64[1] k) => (float[] y, float[] s) {{
+  zero = Constant <value_ints: ints = [0]> ()
+  y, s = Loop (m, , x) <body: graph = body (int64 i, bool go, float{came} a) => (bool more, float{left} b, float[] item) {{
+    more = Identity (go)
+    {step}
+    item = Identity (a)
+  }}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("came", "left", "shape"),
+    [
+        ("[3, 2]", "[3, 2]", (0, 3, 2)),
+        ("[p, 2]", "[p, 2]", (0, 3, 2)),
+        ("[p, 2]", "[q, 2]", (0, 0, 2)),
+        ("[?, 2]", "[?, 2]", (0, 0, 2)),
+        ("[3, 2]", "[3]", (0, 0, 2)),
+        ("[7, 2]", "[7, 2]", (0, 3, 2)),
+    ],
+)
+def test_zero_trips_where_a_state_is_declared_to_keep_its_shape(came, left, shape):
+    text = KEPT.format(came=came, left=left, step="b = Slice (a, zero, k, zero)")
+    feeds = {"m": scalar(0), "x": np.ones((3, 2), np.float32), "k": i64(1)}
+    y, s = run(text, feeds)
+    assert y.shape == (3, 2) and s.shape == shape
+    with refused(rondel.CallerError, "item"):  # nothing holds it to what was declared: its next element is [1, 2]
+        run(text, {**feeds, "m": scalar(2)})
+    same(run(text, {**feeds, "m": scalar(1)})[0], np.ones((1, 2), np.float32))
+
+
+@pytest.mark.parametrize("step", ["b = Concat <axis: int = 0> (a, a)", "b = Concat <axis: int = 1> (a, a)", "b = Unsqueeze (a, zero)"])
+@pytest.mark.parametrize("m", [0, 1])
+def test_a_state_that_is_declared_to_keep_its_shape_and_does_not(step, m):
+    text = KEPT.format(came="[p, q]", left="[p, q]", step=step)
+    x = np.ones((3, 2), np.float32)
+    y, s = run(text, {"m": scalar(m), "x": x, "k": i64(1)})
+    assert y.size == x.size * (1 if m == 0 or "Unsqueeze" in step else 2)
+    assert s.shape[0] == m and (m == 0 or s.shape == (1, 3, 2))
 
 
 # ---- states ---------------------------------------------------------------------------------------------

@@ -260,6 +260,8 @@ class Rewriting {
     now.stacks = parts_.stacks;
     now.fixed = parts_.fixed;
     now.fixed.resize(now.states, 1);
+    now.keeps = parts_.keeps;
+    now.keeps.resize(now.states, 0);
     now.axis_out.assign(now.stacks, 0);
     now.reverse_out.assign(now.stacks, 0);
     now.extents.assign(now.stacks, 0);

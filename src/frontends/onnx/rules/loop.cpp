@@ -33,6 +33,37 @@ bool certainly_true(const ir::Graph& g, ValueId v, ValueId go) {
   return true;
 }
 
+bool same_dimension(const pb::TensorShapeProto::Dimension& a,
+                    const pb::TensorShapeProto::Dimension& b) {
+  if (a.has_dim_value())
+    return b.has_dim_value() && a.dim_value() == b.dim_value() && a.dim_value() >= 0;
+  return !a.dim_param().empty() && a.dim_param() == b.dim_param();
+}
+
+/// Whether the body declares that a state leaves with the extents it came with, each by a number or
+/// by the name of a dimension.
+bool declared_to_keep(const pb::ValueInfoProto& in, const pb::ValueInfoProto& out) {
+  const auto &before = in.type().tensor_type(), &after = out.type().tensor_type();
+  if (!before.has_shape() || !after.has_shape()) return false;
+  return std::ranges::equal(before.shape().dim(), after.shape().dim(), same_dimension);
+}
+
+/// What is declared is kept where it says more than was inferred.
+void keep_declared(const Call& c, ir::NodeId loop, const BodyGraph& body) {
+  ir::Node& node = c.importer.graph().node(loop);
+  ir::LoopParts parts(node);
+  const ir::Region& region = c.importer.graph().region(parts.body);
+  for (std::size_t s = 0; s < parts.states; ++s) {
+    const ir::Type &first = c.type(node.inputs[parts.states_at() + s]),
+                   &any = c.type(region.params[2 + s]);
+    const bool inferred = first.is_tensor() && first.has_rank() && any.is_tensor() &&
+                          any.has_rank() && first.extents() == any.extents();
+    parts.keeps[s] = !inferred && declared_to_keep(*body.inputs[2 + s],
+                                                   body.graph.output(static_cast<int>(1 + s)));
+  }
+  node.attributes = parts.attributes();
+}
+
 }  // namespace
 
 std::vector<ValueId> import_loop(Call& c) {
@@ -94,8 +125,11 @@ std::vector<ValueId> import_loop(Call& c) {
                       : "cond is left out, so the body's condition is ignored, as the ONNX text "
                         "says; ONNX Runtime stops on it (loop_cond = \"honour\" does, too)");
   g.region(region).results = std::move(results);
-  return importer.add_control("loop", parts.attributes(), std::move(inputs), {region},
-                              parts.output_count(), c.source, c.scope.region);
+  const std::vector<ValueId> outputs = importer.add_control(
+      "loop", parts.attributes(), std::move(inputs), {region}, parts.output_count(), c.source,
+      c.scope.region);
+  keep_declared(c, g.value(outputs.back()).producer, body);
+  return outputs;
 }
 
 }  // namespace rondel::onnx

@@ -11,13 +11,6 @@
 namespace rondel::runtime {
 namespace {
 
-/// What decides whether a program prepared before still fits.
-struct InputKey {
-  Shape shape;
-  bool contiguous = true;
-  Tensor value;  ///< of a value input
-};
-
 bool same_value(const Tensor& a, const Tensor& b) {
   if (a.data() == b.data() && a.owner() == b.owner()) return false;  // may have been rewritten
   if (a.dtype() != b.dtype() || a.shape() != b.shape() || a.dtype() == DType::string) return false;
@@ -26,26 +19,63 @@ bool same_value(const Tensor& a, const Tensor& b) {
   return std::equal(left.data_as<char>(), left.data_as<char>() + bytes, right.data_as<char>());
 }
 
+/// What decides whether something prepared for a step's inputs still fits them.
+class InputKeys {
+ public:
+  explicit InputKeys(bool contiguity) : contiguity_(contiguity) {}
+
+  bool fit(const Step& step, Frame& frame) const {
+    if (!ready_) return false;
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      if (step.inputs[k] < 0) continue;
+      const Value& v = frame[step.inputs[k]];
+      if (!v.is_tensor()) return false;
+      const Tensor& t = v.tensor();
+      const Key& key = keys_[k];
+      if (t.shape() != key.shape) return false;
+      if (contiguity_ && t.contiguous() != key.contiguous) return false;
+      if (key.value.defined() && !same_value(t, key.value)) return false;
+    }
+    return true;
+  }
+
+  void forget() { ready_ = false; }
+  /// Nothing is remembered of inputs that are no tensors: then nothing fits.
+  void remember(std::span<const Value> inputs, std::span<const std::size_t> value_inputs) {
+    ready_ = std::ranges::all_of(inputs,
+                                 [](const Value& v) { return !v.defined() || v.is_tensor(); });
+    if (!ready_) return;
+    keys_.assign(inputs.size(), {});
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (inputs[k].defined())
+        keys_[k] = {inputs[k].tensor().shape(), inputs[k].tensor().contiguous(), {}};
+    for (const std::size_t k : value_inputs)
+      if (k < inputs.size() && inputs[k].defined()) keys_[k].value = inputs[k].tensor().copy();
+  }
+
+ private:
+  struct Key {
+    Shape shape;
+    bool contiguous = true;
+    Tensor value;  ///< of a value input
+  };
+  bool contiguity_;  ///< counts
+  bool ready_ = false;
+  std::vector<Key> keys_;
+};
+
 struct ProgramState : StepState {
-  bool ready = false;
-  std::vector<InputKey> key;
+  InputKeys keys{true};
   OutputTypes outputs;
   std::shared_ptr<const scalar::Executable> code;
   std::vector<scalar::View> views;
   Tensor workspace;
 };
 
-bool matches(const ProgramStep& step, const ProgramState& state, Frame& frame) {
-  if (!state.ready) return false;
-  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-    if (step.inputs[k] < 0) continue;
-    const Tensor& t = frame[step.inputs[k]].tensor();
-    const InputKey& key = state.key[k];
-    if (t.shape() != key.shape || t.contiguous() != key.contiguous) return false;
-    if (key.value.defined() && !same_value(t, key.value)) return false;
-  }
-  return true;
-}
+struct KernelState : StepState {
+  InputKeys keys{false};
+  KernelStep::Types types;
+};
 
 std::vector<Value> gather(const Step& step, Frame& frame) {
   std::vector<Value> values;
@@ -56,16 +86,10 @@ std::vector<Value> gather(const Step& step, Frame& frame) {
 
 void prepare(const ProgramStep& step, ProgramState& state, Frame& frame) {
   const std::vector<Value> inputs = gather(step, frame);
-  state.ready = false;
+  state.keys.forget();
   state.code = nullptr;
   state.outputs = step.types(inputs);
-  state.key.assign(inputs.size(), {});
-  for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (inputs[k].defined())
-      state.key[k] = {inputs[k].tensor().shape(), inputs[k].tensor().contiguous(), {}};
-  for (const std::size_t k : step.value_inputs)
-    if (k < inputs.size() && inputs[k].defined()) state.key[k].value = inputs[k].tensor().copy();
-  state.ready = true;
+  state.keys.remember(inputs, step.value_inputs);
 }
 
 void prepare_code(const ProgramStep& step, ProgramState& state, Frame& frame) {
@@ -199,7 +223,7 @@ std::unique_ptr<StepState> ProgramStep::make_state() const {
 
 void ProgramStep::run(Frame& frame, StepState* remembered) const {
   auto& state = static_cast<ProgramState&>(*remembered);
-  if (!matches(*this, state, frame)) rondel::runtime::prepare(*this, state, frame);
+  if (!state.keys.fit(*this, frame)) prepare(*this, state, frame);
   if (try_view(*this, state, frame)) return;
   if (!state.outputs.empty() && std::ranges::all_of(state.outputs, [](const auto& o) {
         return element_count(o.second) == 0;
@@ -233,9 +257,19 @@ void ProgramStep::run(Frame& frame, StepState* remembered) const {
   fail("{}", scalar::failure_text(state.code->program(), context, status));
 }
 
-void KernelStep::run(Frame& frame, StepState*) const {
+std::unique_ptr<StepState> KernelStep::make_state() const {
+  return std::make_unique<KernelState>();
+}
+
+void KernelStep::run(Frame& frame, StepState* remembered) const {
+  auto& state = static_cast<KernelState&>(*remembered);
   const std::vector<Value> values = gather(*this, frame);
-  const auto types = check(values);
+  if (!state.keys.fit(*this, frame)) {
+    state.keys.forget();
+    state.types = check(values);
+    state.keys.remember(values, value_inputs);
+  }
+  const Types& types = state.types;
   std::vector<Value> results(outputs.size());
   for (std::size_t j = 0; j < outputs.size(); ++j)
     if (types[j] && outputs[j] >= 0)

@@ -142,14 +142,16 @@ class ProgramStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Runs a kernel. `check`, asked at every call, checks the inputs and gives the output types that
-/// it can tell; the kernel makes the other outputs itself.
+/// Runs a kernel. `check` checks the inputs and gives the output types that it can tell; it is
+/// asked again whenever shapes or the values of `value_inputs` differ from the last time, and at
+/// every call where an input is no tensor. The kernel makes the other outputs itself.
 class KernelStep : public Step {
  public:
-  using Check = std::function<std::vector<std::optional<std::pair<DType, Shape>>>(
-      std::span<const Value> inputs)>;
-  Check check;
+  using Types = std::vector<std::optional<std::pair<DType, Shape>>>;
+  std::function<Types(std::span<const Value> inputs)> check;
+  std::vector<std::size_t> value_inputs;
   kernels::Kernel kernel;
+  std::unique_ptr<StepState> make_state() const override;
   void run(Frame&, StepState*) const override;
 };
 

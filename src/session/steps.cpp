@@ -166,13 +166,14 @@ std::unique_ptr<runtime::Step> kernel_step(const Building& b, const ir::Graph& g
       if (k < node.inputs.size() && node.inputs[k] == group.inputs[p]) value_inputs.push_back(p);
   }
   auto step = std::make_unique<runtime::KernelStep>();
+  step->value_inputs = node.op->value_inputs;
   step->kernel = prepare_kernel(b, g, n, *meaning);
   step->check = [alone, position, value_inputs,
                  outputs = node.outputs](std::span<const Value> inputs) {
     std::vector<Value> params;
     for (const std::size_t k : position) params.push_back(inputs[k]);
     const ir::Knowledge k = exact_knowledge(*alone, params, value_inputs);
-    std::vector<std::optional<std::pair<DType, Shape>>> types(outputs.size());
+    runtime::KernelStep::Types types(outputs.size());
     std::size_t next = 0;
     for (std::size_t j = 0; j < outputs.size(); ++j) {
       if (outputs[j] == ValueId::none) continue;

@@ -1,0 +1,67 @@
+#include "runtime/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+/// What a kernel's step asks again, and when.
+namespace rondel::runtime {
+namespace {
+
+/// A plan of one step, which counts how often its types are asked for.
+class KernelStepTest : public testing::Test {
+ protected:
+  KernelStepTest() {
+    auto step = std::make_unique<KernelStep>();
+    step->inputs = {0};
+    step->outputs = {1};
+    step->check = [this](std::span<const Value>) -> KernelStep::Types {
+      ++asked_;
+      return {std::pair{DType::i64, Shape{}}};
+    };
+    step->kernel = [](kernels::KernelCall&) {};
+    step_ = step.get();
+    plan_.slot_count = 2;
+    plan_.params = {0};
+    plan_.results = {1};
+    plan_.steps.push_back(std::move(step));
+  }
+
+  int asked_after(Value v) {
+    Memory memory(std::numeric_limits<std::size_t>::max());
+    runtime::Run run{memory, 1};  // testing::Test has a Run of its own
+    const FrameLease frame(plan_, run);
+    (*frame)[0] = std::move(v);
+    frame->execute();
+    return asked_;
+  }
+
+  int asked_ = 0;
+  Plan plan_;
+  KernelStep* step_ = nullptr;
+};
+
+TEST_F(KernelStepTest, TypesAreAskedForAgainWhereShapesDiffer) {
+  EXPECT_EQ(asked_after(Tensor::from<float>({2}, {1, 2})), 1);
+  EXPECT_EQ(asked_after(Tensor::from<float>({2}, {3, 4})), 1);
+  EXPECT_EQ(asked_after(Tensor::from<float>({2}, {3, 4}).strided(1, {2}, {-1})), 1);
+  EXPECT_EQ(asked_after(Tensor::from<float>({2, 1}, {3, 4})), 2);
+  EXPECT_EQ(asked_after(Tensor::from<float>({2}, {1, 2})), 3);
+}
+
+TEST_F(KernelStepTest, TypesAreAskedForAgainWhereAValueThatTheyDependOnDiffers) {
+  step_->value_inputs = {0};
+  EXPECT_EQ(asked_after(Tensor::from<float>({2}, {1, 2})), 1);
+  EXPECT_EQ(asked_after(Tensor::from<float>({2}, {1, 2})), 1);
+  EXPECT_EQ(asked_after(Tensor::from<float>({2}, {1, 3})), 2);
+}
+
+TEST_F(KernelStepTest, TypesAreAskedForAtEveryCallWhereAnInputIsNoTensor) {
+  EXPECT_EQ(asked_after(Sequence{}), 1);
+  EXPECT_EQ(asked_after(Sequence{}), 2);
+  EXPECT_EQ(asked_after(Tensor::scalar(1.0F)), 3);
+  EXPECT_EQ(asked_after(Sequence{}), 4);
+}
+
+}  // namespace
+}  // namespace rondel::runtime

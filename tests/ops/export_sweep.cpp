@@ -95,8 +95,6 @@ constexpr Refused refused[] = {
     // What is added to is rounded after each term.
     {"scatter_elements", "ScatterElements does not take tensor(float"},
     {"scatter_nd", "ScatterND does not take tensor(float"},
-    // There is no zero among them, and we take the least one for it.
-    {"non_zero", "NonZero does not take tensor(float8e8m0)"},
 };
 
 bool is_refused(const OpCase& c, std::string_view why) {

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import export_report
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -20,7 +21,7 @@ from models import agree, f32, interpreter, model, refused, run, same, scalar, s
 from nets import F32, I32, I64, Net
 from onnx import TensorProto, helper, numpy_helper
 from programs import random_program
-from rondel.network import LoopOutput
+from rondel.network import DataType, LoopOutput
 from test_backend_suite import NOT_DETERMINED, cases, model_of
 from test_network_ir import EXTENTS, sums_of_columns
 
@@ -191,6 +192,32 @@ def test_loops_run_in_onnx_runtime(name, compiled):
     got = in_onnxruntime(rondel.export(model(text), compiled=compiled), feeds)
     for g, w in zip(got, want, strict=True):
         same(g, w)
+
+
+def test_a_loop_over_float8_runs_in_onnx_runtime():
+    """Slices, Gather, Concat and Expand, which ONNX does not have for it, go through another dtype."""
+    ort = pytest.importorskip("onnxruntime")
+    net = Net()
+    x, trips, extent = net.input("x", (16, 16), DataType.FP8), net.input("m", (), DataType.INT64), net.input("k", (), DataType.INT64)
+    loop = net.loop(trips)
+    column = loop.add_iterator(x, 1, True).get_output(0)
+    for kind, axis in ((LoopOutput.CONCATENATE, 1), (LoopOutput.REVERSE, 0)):
+        stack = loop.add_loop_output(column, kind, axis)
+        stack.set_input(1, extent)
+        net.network.mark_output(stack.get_output(0))
+    codes = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    counts = {"m": np.array(16), "k": np.array(18)}
+    want = net.network.build_session().run(None, {"x": codes.view(ml_dtypes.float8_e4m3fn), **counts})
+    other = ort.InferenceSession(net.network.to_onnx(), providers=["CPUExecutionProvider"])
+    bound = other.io_binding()
+    bound.bind_ortvalue_input("x", ort.OrtValue.ortvalue_from_numpy_with_onnx_type(codes, TensorProto.FLOAT8E4M3FN))
+    for name, value in counts.items():
+        bound.bind_cpu_input(name, value)
+    for port in other.get_outputs():
+        bound.bind_output(port.name)
+    other.run_with_iobinding(bound)
+    for got, expected in zip(bound.get_outputs(), want, strict=True):
+        same(got.numpy().view(np.uint8), expected.view(np.uint8))
 
 
 # ---- random draws -----------------------------------------------------------------------------------------

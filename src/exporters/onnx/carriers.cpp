@@ -76,8 +76,6 @@ Carried carried(const ir::Node& n, DType narrow) {
   const bool whole = is_integer(narrow);
   if ((how == Carried::wrapped || how == Carried::saturated) && !whole) return Carried::no;
   if (how == Carried::rounded && !is_float(narrow)) return Carried::no;
-  // f8e8m0 has no zero, and our NonZero takes its least for one.
-  if (n.op->name == "non_zero" && narrow == DType::f8e8m0) return Carried::no;
   return how;
 }
 

@@ -37,7 +37,7 @@ ir::Graph read_back(const ir::Graph& g, std::optional<int> opset = {}) {
 
 /// What a result holds, where it is an optional.
 Tensor tensor_in(const Value& v) {
-  return v.is_optional() ? v.optional().held->tensor() : v.tensor();
+  return (v.is_optional() ? v.optional().held->tensor() : v.tensor()).packed();
 }
 
 /// [16, 16] of all codes of a byte, or of what the dtype has.

@@ -62,10 +62,15 @@ Asked asked(const OpCase& c, std::size_t outputs, Told told) {
   return made;
 }
 
-std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, session::Execution how) {
+ir::Graph compiled(ir::Graph g) {
   passes::PassOptions options;
   options.evaluate = session::make_evaluator();
   passes::run(passes::normalise(), g, options, true);
+  return g;
+}
+
+std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, session::Execution how) {
+  g = compiled(std::move(g));
   session::Building building;
   building.graph = std::make_shared<const ir::Graph>(std::move(g));
   building.code = std::make_shared<session::Code>(how);

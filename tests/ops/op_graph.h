@@ -17,6 +17,9 @@ struct Asked {
 /// Where all is told, values that a model would hold as constants (shapes, axes) are constants.
 Asked asked(const OpCase&, std::size_t outputs, Told);
 
+/// The graph after the passes, as it is compiled.
+ir::Graph compiled(ir::Graph);
+
 /// Runs the passes and the graph.
 std::vector<Value> run_graph(ir::Graph, const std::vector<Value>& feeds, session::Execution);
 

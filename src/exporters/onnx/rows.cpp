@@ -101,20 +101,30 @@ Values pad_every_axis(ir::Builder& b, const ir::Node& n) {
   return b.add("pad", inputs, n.attributes);
 }
 
-/// An operand of our product may be taken transposed.
-Values transpose_then_multiply(ir::Builder& b, const ir::Node& n) {
-  const auto operand = [&](std::size_t k, const char* flag) {
-    const ir::Type& t = b.graph().value(n.inputs[k]).type;
-    if (!n.attributes.flag(flag) || (t.has_rank() && t.rank() < 2)) return n.inputs[k];
-    if (!t.has_rank()) return ValueId::none;
+/// Its last two axes exchanged; a vector has but one, and stays.
+ValueId matrix_transposed(ir::Builder& b, ValueId x) {
+  const ir::Type t = b.graph().value(x).type;
+  if (t.has_rank()) {
+    if (t.rank() < 2) return x;
     ir::Ints order(static_cast<std::size_t>(t.rank()));
     std::iota(order.begin(), order.end(), 0);
     std::swap(order.end()[-1], order.end()[-2]);
-    return b("transpose", {n.inputs[k]}, {{"perm", order}});
+    return b("transpose", {x}, {{"perm", order}});
+  }
+  const ValueId rank = b("size", {b("shape", {x})});
+  const auto as_it_is = [&](ir::Builder& then) { return Values{then("identity", {x})}; };
+  const auto exchanged = [&](ir::Builder& otherwise) {
+    return Values{otherwise("einsum", {x}, {{"equation", std::string("...ij->...ji")}})};
   };
-  const ValueId left = operand(0, "transpose_a"), right = operand(1, "transpose_b");
-  if (left == ValueId::none || right == ValueId::none) return {};
-  return b.add("mat_mul", {left, right});
+  return b.if_(b("less", {rank, b.scalar<std::int64_t>(2)}), as_it_is, exchanged)[0];
+}
+
+/// An operand of our product may be taken transposed.
+Values transpose_then_multiply(ir::Builder& b, const ir::Node& n) {
+  const auto operand = [&](std::size_t k, const char* flag) {
+    return n.attributes.flag(flag) ? matrix_transposed(b, n.inputs[k]) : n.inputs[k];
+  };
+  return b.add("mat_mul", {operand(0, "transpose_a"), operand(1, "transpose_b")});
 }
 
 Values reshape_to_scalar(ir::Builder& b, const ir::Node& n) {

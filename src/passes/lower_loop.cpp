@@ -110,7 +110,7 @@ class LoopLowering {
   void decide_storage() {
     for (std::size_t s = 0; s < parts_.states; ++s) {
       const ValueId next = body_.results[1 + s];
-      if (carried(s) || next == state(s) || in_place_.contains(next)) continue;
+      if (carried(s) || single(next) || next == state(s) || in_place_.contains(next)) continue;
       const auto maker = maker_of(next);
       if (maker && free_at(s, *maker)) in_place_[next] = s;
     }

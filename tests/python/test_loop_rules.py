@@ -503,6 +503,21 @@ def test_state_dtype_change_is_refused():
         session(text)
 
 
+@pytest.mark.parametrize("jit", ["0", "1", "2"])
+def test_a_state_of_one_element_that_a_product_reads(jit, monkeypatch):
+    # The product reads it from memory, its next value is made in a register.
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    text = """
+    main (int64 m, float[1, 1] x) => (float[1, 1] y) {
+      y = Loop (m, , x) <body: graph = body (int64 i, bool go, float[1, 1] a) => (bool more, float[1, 1] b) {
+        more = Identity (go)
+        p = MatMul (a, a)
+        b = Neg (p)
+      }>
+    }"""
+    same(run(text, {"m": scalar(3), "x": f32([2])})[0], f32([-256]))
+
+
 def test_states_swap():
     text = """
     main (int64 m, float a0, float b0) => (float a, float b) {

@@ -101,7 +101,7 @@ class ItemTypes {
         ir::infer_node(*graph_, node_, k);
         return items(k);
       } catch (const Error& e) {
-        if (e.blame() == Blame::internal) throw;
+        if (e.blame() == Blame::internal || ends_run(e)) throw;
       }
     }
     return items(ir::knowledge_of(*graph_));

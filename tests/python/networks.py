@@ -259,6 +259,21 @@ class Weaver:
         least = self.elementwise(found, self.number(low, found.dtype), "MAX", found.dtype, (), hidden)
         return self.elementwise(least, self.number(high, found.dtype), "MIN", found.dtype, (), hidden)
 
+    def extent(self, v, axis):
+        """The extent of an axis, read from the shape in one of the ways that people have."""
+        self.covered["count read from a shape"] += 1
+        shape = self.network.add_shape(v.tensor).get_output(0)
+        if self.chance(0.5):
+            index = self.number(axis - (len(v.shape) if self.chance(0.5) else 0), rank=self.random.randint(0, 1))
+            picked = self.network.add_gather(shape, index.tensor, 0).get_output(0)
+        else:
+            picked = self.network.add_slice(shape, (axis,), (1,), (1,)).get_output(0)
+        if len(picked.shape):
+            shuffle = self.network.add_shuffle(picked)
+            shuffle.reshape_dims = ()
+            picked = shuffle.get_output(0)
+        return Value(picked, DataType.INT64, ())
+
     def anchor(self, scope):
         """What must be an input of a loop or conditional here, so that it is inside and not merely written inside; or None.
 
@@ -323,8 +338,12 @@ class Weaver:
         iterated = [(v, self.random.choice([k for k, e in enumerate(v.shape) if e == max(v.shape)])) for v in iterated if v]
         most = min([most, *(v.shape[axis] for v, axis in iterated)])
         if form != "while":
-            low = most if self.chance(0.6) else 0
-            count = self.clamped(scope, low, most)
+            whole = [(v, axis) for v, axis in iterated if v.shape[axis] == most]
+            if whole and self.chance(0.4):
+                low, count = most, self.extent(*self.random.choice(whole))
+            else:
+                low = most if self.chance(0.6) else 0
+                count = self.clamped(scope, low, most)
             exact = most if low == most and form == "count" else None
             loop.add_trip_limit(count.tensor, TripLimit.COUNT)
         for v, axis in iterated:

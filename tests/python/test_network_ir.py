@@ -2,8 +2,9 @@
 
 import re
 
+import numpy as np
 import pytest
-from models import model
+from models import f32, model, refused, same
 from nets import I64, Net
 
 import rondel
@@ -128,6 +129,16 @@ def test_a_scan_whose_count_is_read_from_a_shape(way):
         same = Identity (back)
       }> (h, x, x)
     }""")
+
+
+def test_a_dimension_that_is_not_the_same_after_all():
+    """What is left out because two dimensions have one name counts again where their extents differ."""
+    s = sums_of_columns(EXTENTS["of another with the same dimension"]).network.build_session()
+    feeds = {"x": np.arange(8, dtype=np.float32).reshape(2, 4), "h": f32(1, 1)}
+    for extent, last in ((4, f32(7, 23)), (2, f32(2, 10)), (4, f32(7, 23))):
+        same(s.run(None, {**feeds, "z": np.zeros(extent, np.float32)})[0], last)
+    with refused(rondel.CallerError, "trip 4", "extent 4"):
+        s.run(None, {**feeds, "z": np.zeros(6, np.float32)})
 
 
 @pytest.mark.parametrize("cond", ["", "yes"], ids=["no condition", "a condition that is true"])

@@ -78,9 +78,8 @@ void drop_unread(Graph& g) {
 class Writer {
  public:
   Writer(const Graph& g, const Scans& scans, int opset)
-      : g_(g), scans_(scans), opset_(opset), live_(g) {
+      : g_(g), scans_(scans), opset_(opset), live_(g), dimensions_(g) {
     named_.resize(g_.value_count());
-    reserve_dimensions();
   }
 
   Model write(const ModelInfo& info) {
@@ -135,18 +134,6 @@ class Writer {
       if (made_by_node(v, RegionId::root) && named_[ir::index(v)].empty())
         named_[ir::index(v)] = g_.output_names[j];
     }
-  }
-
-  /// Names that dimensions have already mean what they mean.
-  void reserve_dimensions() {
-    const auto reserve = [&](const ir::Type& t) {
-      if (!t.is_tensor() || !t.has_rank()) return;
-      for (const ir::Extent& e : t.extents())
-        if (e.symbolic()) dimensions_.reserve(e.symbol);
-    };
-    for (std::size_t v = 0; v < g_.value_count(); ++v)
-      reserve(g_.value(static_cast<ValueId>(v)).type);
-    for (const ir::Type& t : g_.declared_outputs) reserve(t);
   }
 
   bool made_by_node(ValueId v, RegionId r) const {
@@ -295,17 +282,10 @@ class Writer {
                      &next = g_.value(r.results[1 + s]).type;
       const bool kept = parts.fixed[s] != 0 || parts.keeps[s] != 0;
       if (!kept || !first.is_tensor() || !first.has_rank() || !ir::fits(next, first)) continue;
-      const pb::TypeProto type = onnx::type_proto(with_named_extents(first, name(r.params[2 + s])));
+      const pb::TypeProto type = onnx::type_proto(dimensions_.named(first, name(r.params[2 + s])));
       *body.mutable_input(static_cast<int>(2 + s))->mutable_type() = type;
       *body.mutable_output(static_cast<int>(1 + s))->mutable_type() = type;
     }
-  }
-
-  ir::Type with_named_extents(const ir::Type& t, const std::string& of) {
-    ir::Extents extents = t.extents();
-    for (ir::Extent& e : extents)
-      if (!e.known() && !e.symbolic()) e = ir::Extent(dimensions_.unique(of + "_extent"));
-    return ir::Type::tensor(t.dtype(), std::move(extents));
   }
 
   void branches(const ir::Node& n, pb::NodeProto& node) {
@@ -347,7 +327,8 @@ class Writer {
   int opset_;
   Live live_;
   Model model_;
-  Names names_, node_names_, graph_names_, dimensions_;
+  Names names_, node_names_, graph_names_;
+  Dimensions dimensions_;
   std::vector<std::string> named_;  ///< by ValueId
   std::unordered_set<std::string> imported_;
 };

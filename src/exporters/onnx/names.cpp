@@ -11,6 +11,24 @@ std::string Names::unique(const std::string& wanted) {
   }
 }
 
+Dimensions::Dimensions(const ir::Graph& g) {
+  const auto reserve = [&](const ir::Type& t) {
+    if (!t.is_tensor() || !t.has_rank()) return;
+    for (const ir::Extent& e : t.extents())
+      if (e.symbolic()) names_.reserve(e.symbol);
+  };
+  for (std::size_t v = 0; v < g.value_count(); ++v)
+    reserve(g.value(static_cast<ir::ValueId>(v)).type);
+  for (const ir::Type& t : g.declared_outputs) reserve(t);
+}
+
+ir::Type Dimensions::named(const ir::Type& t, const std::string& of) {
+  ir::Extents extents = t.extents();
+  for (ir::Extent& e : extents)
+    if (!e.known() && !e.symbolic()) e = ir::Extent(names_.unique(of + "_extent"));
+  return ir::Type::tensor(t.dtype(), std::move(extents));
+}
+
 std::string name_in_file(const ir::Node& n) {
   // Front ends write: node 'NAME' (Op), layer 'NAME' (Kind), loop 'NAME', conditional 'NAME'.
   const std::string_view source = n.source;

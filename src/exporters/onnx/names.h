@@ -18,6 +18,18 @@ class Names {
   std::unordered_map<std::string, std::int64_t> next_;  ///< number to try for a name that is taken
 };
 
+/// Names for extents that are not known, none of which the graph has for another.
+class Dimensions {
+ public:
+  explicit Dimensions(const ir::Graph&);
+  /// The type with a name for each of its extents that has neither that nor a number; `of` is what
+  /// the value is called.
+  ir::Type named(const ir::Type&, const std::string& of);
+
+ private:
+  Names names_;
+};
+
 /// The node's name in the file it came from; empty where it came from none.
 std::string name_in_file(const ir::Node&);
 

@@ -105,6 +105,11 @@ class RONDEL_API INetworkDefinition {
 RONDEL_API Session buildSession(const INetworkDefinition& network, const SessionOptions& = {});
 /// What the session is compiled from, as text (src/ir/README.md says how to read it).
 RONDEL_API std::string irText(const INetworkDefinition& network);
+/// As errors call it: "layer 'gate' (ElementWise)", "loop 0".
+RONDEL_API std::string label(const ITensor&);
+RONDEL_API std::string label(const ILayer&);
+RONDEL_API std::string label(const ILoop&);
+RONDEL_API std::string label(const IIfConditional&);
 
 }  // namespace rondel::network
 

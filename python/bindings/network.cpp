@@ -164,6 +164,10 @@ void bind_definition(nb::module_& m) {
           nb::call_guard<nb::gil_scoped_release>())
       .def("ir_text", [](const N& n) { return irText(n); });
   bind_adding(c);
+  m.def("label", [](const ITensor& x) { return label(x); });
+  m.def("label", [](const ILayer& x) { return label(x); });
+  m.def("label", [](const ILoop& x) { return label(x); });
+  m.def("label", [](const IIfConditional& x) { return label(x); });
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ template <class E> struct Named {
 template <class E>
 void bind_enum(nb::module_& m, const char* name, const char* doc,
                std::initializer_list<Named<E>> values) {
-  nb::enum_<E> made(m, name, doc);
+  nb::enum_<E> made(m, name, doc, nb::is_arithmetic());
   for (const Named<E>& v : values) made.value(v.name, v.value, v.doc);
   made.attr("__module__") = "rondel.network";
 }

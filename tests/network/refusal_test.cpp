@@ -20,6 +20,18 @@ TEST(NetworkRefusal, a_loop_without_a_trip_limit) {
             "loop 'rows' has no trip limit; add one of kCOUNT or kWHILE, or one of each");
 }
 
+TEST(NetworkRefusal, labels_are_what_errors_say) {
+  Net n;
+  ILoop* loop = n.addLoop();
+  ITensor& zero = n.f32(0);
+  EXPECT_EQ(label(*loop), "loop 0");
+  EXPECT_EQ(label(*n.addIfConditional()), "conditional 0");
+  EXPECT_EQ(label(*n.getLayer(0)), "layer 0 (Constant)");
+  EXPECT_EQ(label(zero), "the output of layer 0 (Constant)");
+  loop->setName("rows");
+  EXPECT_EQ(label(*loop), "loop 'rows'");
+}
+
 TEST(NetworkRefusal, two_limits_of_a_kind) {
   Net n;
   ILoop* loop = n.counted(n.i64(3), "rows");

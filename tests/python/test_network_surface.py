@@ -139,6 +139,48 @@ def test_enumerations_are_there(name):
     assert not [v for v in ENUMS[name].split() if not hasattr(getattr(trt, name), v)]
 
 
+@pytest.mark.parametrize("name", ENUMS)
+def test_enumerations_are_ints_and_say_their_names(name):
+    kind = getattr(trt, name)
+    for member in kind:
+        assert int(member) == member == kind(int(member)) and isinstance(member, int)
+        assert str(member) == repr(member) == f"{member}" == f"{name}.{member.name}"
+    in_order = name not in ("BuilderFlag", "ProfilingVerbosity", "MemoryPoolType")  # of these only some are listed above
+    if in_order:
+        assert [int(getattr(kind, v)) for v in ENUMS[name].split()] == list(range(len(ENUMS[name].split())))
+
+
+def test_numbers_of_enumerations_are_tensorrts():
+    found = {name: int(getattr(trt.LayerType, name)) for name in ("CONVOLUTION", "CAST", "CONSTANT", "TRIP_LIMIT", "LOOP_OUTPUT",
+             "CONDITION", "CONDITIONAL_OUTPUT", "NORMALIZATION", "CUMULATIVE")}  # fmt: skip
+    assert found == {"CONVOLUTION": 0, "CAST": 1, "CONSTANT": 19, "TRIP_LIMIT": 26, "LOOP_OUTPUT": 29, "CONDITION": 34,
+                     "CONDITIONAL_OUTPUT": 36, "NORMALIZATION": 45, "CUMULATIVE": 49}  # fmt: skip
+    assert (int(trt.BuilderFlag.REFIT), int(trt.ProfilingVerbosity.DETAILED), int(trt.MemoryPoolType.TACTIC_DRAM)) == (4, 2, 4)
+    assert int(trt.Logger.VERBOSE) == 4 and str(trt.Logger.VERBOSE) == "Severity.VERBOSE"
+
+
+def test_a_member_of_an_enumeration_is_no_number_of_an_argument():
+    net = Net()
+    x = net.input("x", (2, 2))
+    with refused(rondel.CallerError, "add_gather", "axis is GatherMode.ND; expected a whole number"):
+        net.network.add_gather(x, net.i64(0), trt.GatherMode.ND)
+    with refused(rondel.CallerError, "add_reduce", "keep_dims is ReduceOperation.PROD; expected True or False"):
+        net.network.add_reduce(x, trt.ReduceOperation.SUM, 1, trt.ReduceOperation.PROD)
+    with refused(rondel.CallerError, "add_constant", "weights is TripLimit.WHILE"):
+        net.network.add_constant((), TripLimit.WHILE)
+    with refused(rondel.CallerError, "add_cast", "to_type is the int 0; expected a DataType"):
+        net.network.add_cast(x, 0)
+
+
+SIZES = {"FLOAT": 4, "HALF": 2, "BF16": 2, "INT8": 1, "INT32": 4, "INT64": 8, "BOOL": 1, "UINT8": 1, "FP8": 1, "INT4": 0.5,
+         "FP4": 0.5, "DOUBLE": 8, "COMPLEX128": 16, "INT2": 0.25, "STRING": None}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_itemsize(name):
+    assert getattr(DataType, name).itemsize == SIZES[name]
+
+
 def test_all_names_come_with_a_star():
     names = {**globals()}
     assert not [name for name in [*ATTRIBUTES, *ENUMS, *OTHERS.split()] if name not in names or name not in trt.__all__]
@@ -383,10 +425,35 @@ def test_a_layer_is_not_a_tensor():
 
 def test_a_tensor_of_another_network():
     a, b = Net(), Net()
-    with refused(rondel.CallerError, "another network"):
-        a.add(a.f32(1), b.f32(1))
-    with refused(rondel.CallerError, "another network"):
-        a.loop().add_recurrence(b.f32(1))
+    theirs = b.input("x", ())
+    theirs_too = b.relu(theirs)
+    with refused(rondel.CallerError, "Network.add_elementwise: input2 is input 'x' of another network"):
+        a.add(a.f32(1), theirs)
+    with refused(rondel.CallerError, "add_concatenation: inputs[1] is the output of layer 0 (Activation) of another network"):
+        a.network.add_concatenation([a.f32(1), theirs_too])
+    with refused(rondel.CallerError, "Network.mark_output: tensor is input 'x' of another network"):
+        a.network.mark_output(theirs)
+    with refused(rondel.CallerError, "loop 0.add_recurrence: initial_value is input 'x' of another network"):
+        a.network.add_loop().add_recurrence(theirs)
+    with refused(rondel.CallerError, "conditional 0.set_condition: condition is input 'x' of another network"):
+        a.network.add_if_conditional().set_condition(theirs)
+    layer = a.network.add_identity(a.f32(1))
+    layer.name = "same"
+    with refused(rondel.CallerError, "layer 'same' (Identity).set_input: tensor is input 'x' of another network"):
+        layer.set_input(0, theirs)
+
+
+def test_an_argument_and_a_build_call_a_loop_by_one_name():
+    net = Net()
+    loop = net.network.add_loop()
+    with refused(rondel.CallerError, "loop 0.add_recurrence: initial_value is the int 3"):
+        loop.add_recurrence(3)
+    net.mark(loop.add_loop_output(loop.add_recurrence(net.f32(1)).get_output(0), LoopOutput.LAST_VALUE).get_output(0))
+    with refused(rondel.CallerError, "loop 0 has no trip limit"):
+        net.network.build_session()
+    loop.name = "rows"
+    with refused(rondel.CallerError, "loop 'rows'.add_recurrence"):
+        loop.add_recurrence(3)
 
 
 @pytest.mark.parametrize("shape, array", [((2,), np.float32([1, 2, 3])), ((-1,), np.float32([1])), ((2, 2), np.float32([1]))])
@@ -395,53 +462,3 @@ def test_a_constant_of_another_size(shape, array):
         n = Network()
         n.mark_output(n.add_constant(shape, array).get_output(0))
         n.build_session()
-
-
-# ---- what is not here, and what is ignored -----------------------------------------------------------------
-
-
-def test_what_is_not_here_says_why():
-    n = Network()
-    assert not hasattr(n, "add_plugin_v2")
-    with refused(rondel.UnsupportedError, "add_plugin_v2", "layers"):
-        n.add_plugin_v2([], None)
-    with refused(rondel.UnsupportedError, "build_session", "to_onnx"):
-        trt.Builder().build_serialized_network(n, None)
-    with pytest.raises(AttributeError, match="add_nothing"):
-        n.add_nothing()
-
-
-def test_code_written_for_tensorrt_runs(capsys):
-    logger = trt.Logger(trt.Logger.INFO)
-    builder = trt.Builder(logger)
-    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH))
-    config = builder.create_builder_config()
-    config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, 1 << 33)
-    config.set_flag(trt.BuilderFlag.FP16)
-    config.max_aux_streams = 2
-    profile = builder.create_optimization_profile()
-    profile.set_shape("x", (1, 2), (4, 2), (8, 2))
-    config.add_optimization_profile(profile)
-    assert config.get_flag(trt.BuilderFlag.FP16) and config.max_aux_streams == 2
-    assert config.get_memory_pool_limit(trt.MemoryPoolType.WORKSPACE) == 1 << 33
-    assert profile.get_shape("x") == [(1, 2), (4, 2), (8, 2)]
-    x = network.add_input("x", trt.float32, (-1, 2))
-    network.mark_output(network.add_activation(x, trt.ActivationType.RELU).get_output(0))
-    session = builder.build_session(network, config)
-    same(session.run(None, {"x": np.float32([[-1, 1]])})[0], np.float32([[0, 1]]))
-    said = capsys.readouterr().err
-    assert all(word in said for word in ("memory pool", "FP16", "max_aux_streams", "profiles")) and "INFO" in said
-    assert len(builder.notes) == 4
-
-
-def test_a_logger_of_ones_own():
-    heard = []
-
-    class Mine(trt.ILogger):
-        def log(self, severity, msg):
-            heard.append((severity, msg))
-
-    trt.Builder(Mine()).create_builder_config().set_flag(trt.BuilderFlag.INT8)
-    assert heard and heard[0][0] == trt.Logger.INFO and "INT8" in heard[0][1]
-    with refused(rondel.CallerError, "logger"):
-        trt.Builder(3)

@@ -20,6 +20,7 @@ What maps to what, and what a loop means where texts leave it open: docs/network
 
 from types import ModuleType as _Module
 
+from .._rondel import version as _version
 from .._rondel.network import (
     ActivationType,
     CumulativeOperation,
@@ -48,10 +49,10 @@ from .builder import (
     IOptimizationProfile,
     Logger,
     MemoryPoolType,
-    NetworkDefinitionCreationFlag,
     ProfilingVerbosity,
+    init_libnvinfer_plugins,
 )
-from .definition import Network
+from .definition import Network, NetworkDefinitionCreationFlag
 from .foundation import Dims, Dims2, Dims3, Dims4, DimsHW, Permutation, Weights, nptype, volume
 from .layers import (
     IActivationLayer,
@@ -99,7 +100,10 @@ from .layers import (
     IUnsqueezeLayer,
 )
 from .loops import IIfConditional, ILoop
+from .not_here import MODULE as _MODULE
+from .not_here import missing as _missing
 
+__version__ = _version()
 INetworkDefinition = Network
 SliceMode = SampleMode
 
@@ -109,3 +113,7 @@ __all__ = [name for name, x in globals().items() if not name.startswith("_") and
 float64, float32, float16, bfloat16 = DataType.DOUBLE, DataType.FLOAT, DataType.HALF, DataType.BF16
 int64, int32, int8, int4, uint8 = DataType.INT64, DataType.INT32, DataType.INT8, DataType.INT4, DataType.UINT8
 fp8, fp4, bool = DataType.FP8, DataType.FP4, DataType.BOOL
+
+
+def __getattr__(name):
+    raise _missing(__name__, _MODULE, name)

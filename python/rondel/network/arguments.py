@@ -10,7 +10,7 @@ import operator
 import types
 import typing
 from collections.abc import Sequence
-from enum import Enum
+from enum import Enum, IntEnum
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,8 @@ def describe(x) -> str:
     """What an argument is, for a message: 'the int 3', 'a list', 'None'."""
     if x is None:
         return "None"
+    if isinstance(x, Enum):
+        return repr(x)
     kind = type(x).__name__
     if isinstance(x, (bool, int, float, str)) and len(repr(x)) < 40:
         return f"the {kind} {x!r}"
@@ -34,14 +36,14 @@ class Wrong(Exception):
 
 
 def as_bool(x) -> bool:
-    if isinstance(x, (bool, np.bool_)) or (isinstance(x, int) and x in (0, 1)):
+    if isinstance(x, (bool, np.bool_)) or (isinstance(x, int) and not isinstance(x, Enum) and x in (0, 1)):
         return bool(x)
     raise Wrong("True or False")
 
 
 def whole_number(x, least=-(2**63), most=2**63 - 1) -> int:
     """An int, one of NumPy's, or an array of one."""
-    if isinstance(x, (bool, np.bool_)):
+    if isinstance(x, (bool, np.bool_, Enum)):
         raise Wrong("a whole number")
     if isinstance(x, np.ndarray) and x.size == 1:
         x = x.item()
@@ -63,6 +65,10 @@ def as_axes(x) -> int:
     return whole_number(x, 0, 2**32 - 1)
 
 
+def as_flags(x) -> int:
+    return whole_number(int(x) if isinstance(x, IntEnum) else x, 0, 2**32 - 1)
+
+
 def as_number(x):
     """A whole number as int, any other as float."""
     if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
@@ -71,7 +77,7 @@ def as_number(x):
 
 
 def as_float(x) -> float:
-    if isinstance(x, (bool, np.bool_, str, bytes)):
+    if isinstance(x, (bool, np.bool_, str, bytes, Enum)):
         raise Wrong("a number")
     try:
         return float(x)
@@ -110,10 +116,13 @@ def whole_numbers(x) -> tuple:
 
 Axes = typing.NewType("Axes", int)
 """Bit k set: axis k."""
+Flags = typing.NewType("Flags", int)
+"""Bits of flags; a single member of an enumeration is its number, as TensorRT takes it."""
 Number = typing.NewType("Number", float)
 """An int, or a float."""
 
-RULES = {bool: as_bool, int: as_int, Axes: as_axes, Number: as_number, float: as_float, str: as_str, Path: as_path, tuple: whole_numbers}
+RULES = {bool: as_bool, int: as_int, Axes: as_axes, Flags: as_flags, Number: as_number, float: as_float, str: as_str, Path: as_path,
+         tuple: whole_numbers}  # fmt: skip
 
 
 def rule(annotation):
@@ -177,9 +186,19 @@ def checked(method):
                     bound.arguments[name] = convert(x, hints[name])
                 except Wrong as wrong:
                     refuse(where, name, x, wrong)
+                same_network(self, bound.arguments[name], f"{where}: {name}")
         return method(*bound.args, **bound.kwargs)
 
     return call
+
+
+def same_network(owner, argument, what):
+    """Refuses a tensor of another network than its owner's, and a list with one."""
+    if isinstance(argument, list):
+        for k, item in enumerate(argument):
+            same_network(owner, item, f"{what}[{k}]")
+    elif getattr(argument, "_network", None) is not getattr(owner, "_network", None) and hasattr(argument, "_label"):
+        raise CallerError(f"{what} is {argument._label()} of another network")
 
 
 def listed(signature) -> str:

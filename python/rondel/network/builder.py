@@ -4,20 +4,20 @@ Everything is taken and can be read back. What means nothing here is noted throu
 """
 
 import sys
-from enum import IntEnum
 
+from ..errors import Error
 from ..options import SessionOptions
 from ..session import InferenceSession
-from .arguments import Number, checked
+from .arguments import Flags, Number, checked
 from .definition import Network
-from .foundation import Dims
-from .not_here import NotHere
+from .foundation import Choice, Context, Dims
+from .not_here import BUILDER, CONFIG, Ignored, NotHere
 
 
-class ILogger:
+class ILogger(Context):
     """Base of loggers: override log(severity, message)."""
 
-    class Severity(IntEnum):
+    class Severity(Choice):
         INTERNAL_ERROR = 0
         ERROR = 1
         WARNING = 2
@@ -45,16 +45,7 @@ class Logger(ILogger):
             print(f"[rondel] {ILogger.Severity(severity).name}: {msg}", file=sys.stderr)
 
 
-class NetworkDefinitionCreationFlag(IntEnum):
-    """Flags of create_network, as 1 << int(flag). All networks here are explicit in their batch and strong in their types."""
-
-    EXPLICIT_BATCH = 0
-    STRONGLY_TYPED = 1
-    PREFER_AOT_PYTHON_PLUGINS = 2
-    PREFER_JIT_PYTHON_PLUGINS = 3
-
-
-class BuilderFlag(IntEnum):
+class BuilderFlag(Choice):
     """Flags of a configuration. None changes what is built."""
 
     FP16 = 0
@@ -77,7 +68,7 @@ class BuilderFlag(IntEnum):
     BF16 = 18
 
 
-class MemoryPoolType(IntEnum):
+class MemoryPoolType(Choice):
     """What a GPU's memory is divided into. The budget here is SessionOptions.max_memory_bytes."""
 
     WORKSPACE = 0
@@ -88,7 +79,7 @@ class MemoryPoolType(IntEnum):
     TACTIC_SHARED_MEMORY = 5
 
 
-class ProfilingVerbosity(IntEnum):
+class ProfilingVerbosity(Choice):
     LAYER_NAMES_ONLY = 0
     NONE = 1
     DETAILED = 2
@@ -115,12 +106,14 @@ class IOptimizationProfile:
         return True
 
 
-class IBuilderConfig:
+class IBuilderConfig(Context, NotHere):
     """Options of a build: kept, and noted where they are set. Any attribute of TensorRT's may be set."""
+
+    _not_here = CONFIG
 
     def __init__(self, note):
         self.__dict__.update(_note=note, _limits={}, flags=0, num_optimization_profiles=0, builder_optimization_level=3,
-                             profiling_verbosity=ProfilingVerbosity.LAYER_NAMES_ONLY)  # fmt: skip
+                             int8_calibrator=None, profiling_verbosity=ProfilingVerbosity.LAYER_NAMES_ONLY)  # fmt: skip
 
     def __setattr__(self, name, value):
         self._note(f"the configuration's {name} is ignored: it changes nothing on this machine")
@@ -155,9 +148,14 @@ class IBuilderConfig:
         return self.num_optimization_profiles - 1
 
 
-class Builder(NotHere):
+class Builder(Context, NotHere):
     """Makes networks and configurations."""
 
+    _not_here = BUILDER
+    max_threads = Ignored(0, "set SessionOptions.intra_op_num_threads")
+    max_batch_size = Ignored(1, "the batch is an axis like others")
+    error_recorder = Ignored(None, "errors are raised")
+    num_DLA_cores = 0
     platform_has_fast_fp16 = False
     platform_has_fast_int8 = False
     platform_has_tf32 = False
@@ -166,9 +164,10 @@ class Builder(NotHere):
     def __init__(self, logger: ILogger | None = None):
         self.logger = logger if logger is not None else Logger()
         self.notes = []
+        self._kept = {}
 
     @checked
-    def create_network(self, flags: int = 0) -> Network:
+    def create_network(self, flags: Flags = 0) -> Network:
         """An empty network. flags: bits of NetworkDefinitionCreationFlag."""
         return Network(flags, self)
 
@@ -185,8 +184,31 @@ class Builder(NotHere):
         """network.build_session(options); the configuration changes nothing."""
         return network.build_session(options)
 
+    @checked
+    def is_network_supported(self, network: Network, config: IBuilderConfig | None = None) -> bool:
+        """Is everything right with the network? What is wrong is logged; `build_session` raises it."""
+        try:
+            network.ir_text()
+        except Error as error:
+            self.logger.log(ILogger.Severity.ERROR, str(error))
+            return False
+        return True
+
+    def reset(self):
+        """Attributes that were set are as they were at first."""
+        self._kept.clear()
+
     def note(self, text):
         """Keeps and logs what is ignored, once."""
         if text not in self.notes:
             self.notes.append(text)
             self.logger.log(ILogger.Severity.INFO, text)
+
+    _note = note
+
+
+def init_libnvinfer_plugins(logger=None, namespace=""):
+    """There are no plugins, so that there is nothing to do; the logger is told."""
+    if isinstance(logger, ILogger):
+        logger.log(ILogger.Severity.INFO, "init_libnvinfer_plugins is ignored: there are no plugins")
+    return True

@@ -28,19 +28,28 @@ from ..options import SessionOptions, checked_options
 from ..session import InferenceSession
 from . import layers
 from .arguments import Attribute, Axes, checked
-from .foundation import Dims, Weights
-from .layers import ILayer, ITensor, given, wrap
+from .foundation import Choice, Context, Dims, Weights
+from .layers import ILayer, ITensor, wrap
 from .loops import IIfConditional, ILoop
-from .not_here import NotHere
+from .not_here import NETWORK, Ignored, NotHere
 
 _NONE = Weights()
+
+
+class NetworkDefinitionCreationFlag(Choice):
+    """Flags of create_network, as 1 << int(flag). All networks here are explicit in their batch and strong in their types."""
+
+    EXPLICIT_BATCH = 0
+    STRONGLY_TYPED = 1
+    PREFER_AOT_PYTHON_PLUGINS = 2
+    PREFER_JIT_PYTHON_PLUGINS = 3
 
 
 class NoSuchLayer(CallerError, IndexError):
     """A layer's number is out of range."""
 
 
-class Network(NotHere):
+class Network(Context, NotHere):
     """A network that is built layer by layer: inputs, layers, loops, conditionals, marked outputs.
 
     Then `build_session()` runs it; it may be changed and built again. A wrong argument is a CallerError at once; what is
@@ -48,9 +57,11 @@ class Network(NotHere):
     Not to be changed from two threads at once.
     """
 
-    __slots__ = ("_raw", "builder", "flags", "__weakref__")
+    __slots__ = ("_raw", "_kept", "builder", "flags", "__weakref__")
+    _not_here = NETWORK
 
     def __init__(self, flags=0, builder=None):
+        self._kept = {}
         self._raw = engine.INetworkDefinition()
         self.builder = builder
         self.flags = flags
@@ -60,6 +71,12 @@ class Network(NotHere):
     num_inputs = Attribute(int, "Inputs.", settable=False)
     num_outputs = Attribute(int, "Outputs.", settable=False)
     has_implicit_batch_dimension = property(lambda self: False, doc="There is no such thing.")
+    error_recorder = Ignored(None, "errors are raised")
+
+    @checked
+    def get_flag(self, flag: NetworkDefinitionCreationFlag) -> bool:
+        """Was it among the flags that the network was made with? It changes nothing."""
+        return bool(self.flags >> flag & 1)
 
     # ---- building and saving -------------------------------------------------------------------------------
 
@@ -93,11 +110,11 @@ class Network(NotHere):
     @checked
     def mark_output(self, tensor: ITensor):
         """The tensor becomes an output of the network, under its name."""
-        self._raw.mark_output(self._given(tensor, "tensor"))
+        self._raw.mark_output(tensor._raw)
 
     @checked
     def unmark_output(self, tensor: ITensor):
-        self._raw.unmark_output(self._given(tensor, "tensor"))
+        self._raw.unmark_output(tensor._raw)
 
     @checked
     def get_input(self, index: int) -> ITensor:
@@ -347,21 +364,26 @@ class Network(NotHere):
     # ---- helpers -------------------------------------------------------------------------------------------
 
     def _add(self, method, *arguments):
-        """The layer that the engine's method adds; tensors among the arguments must be of this network."""
-        return wrap(self, getattr(self._raw, method)(*(self._engine(method, a) for a in arguments)))
-
-    def _engine(self, method, argument):
-        if isinstance(argument, ITensor):
-            return given(self, argument, f"Network.{method}: an argument")
-        if isinstance(argument, list):
-            return [self._engine(method, a) for a in argument]
-        return argument
-
-    def _given(self, tensor, name):
-        return given(self, tensor, f"Network: {name}")
+        """The layer that the engine's method adds."""
+        return wrap(self, getattr(self._raw, method)(*(_engine(a) for a in arguments)))
 
     def _tensor(self, raw):
         return ITensor(self, raw)
 
+    @property
+    def _network(self):
+        return self
+
+    def _note(self, text):
+        if self.builder is not None:
+            self.builder.note(text)
+
     def __repr__(self):
         return f"Network('{self.name}', {self.num_layers} layers)"
+
+
+def _engine(argument):
+    """The engine's own of a tensor, or of a list of them; anything else as it is."""
+    if isinstance(argument, ITensor):
+        return argument._raw
+    return [_engine(a) for a in argument] if isinstance(argument, list) else argument

@@ -1,5 +1,7 @@
 """Shapes, permutations, weights and dtypes: what networks are described with."""
 
+from enum import Enum, IntEnum
+
 import numpy as np
 
 from .. import _rondel, arrays
@@ -9,6 +11,26 @@ from .arguments import Wrong, describe, rule, whole_numbers
 DataType = _rondel.network.DataType
 _NAMES = {t: _rondel.network.dtype_name(t) for t in DataType}
 _OF_NAME = {name: t for t, name in _NAMES.items()}
+_BITS = {"i4": 4, "u4": 4, "f4e2m1": 4, "i2": 2, "u2": 2}
+
+
+class Choice(IntEnum):
+    """Base of enumerations: they are ints, and are printed by their names."""
+
+    __str__ = Enum.__str__
+    __repr__ = Enum.__str__
+
+
+class Context:
+    """`with` may be written, as in code for TensorRT, and changes nothing: what is used lives."""
+
+    __slots__ = ()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
 
 
 class Dims(tuple):
@@ -132,7 +154,7 @@ class Weights:
         """What the engine takes: the type, the elements (2- and 4-bit ones packed, low bits first), how many."""
         if not self.size:
             return self._dtype, _rondel.nothing(), 0
-        bits = {"i4": 4, "u4": 4, "f4e2m1": 4, "i2": 2, "u2": 2}.get(_NAMES[self._dtype])
+        bits = _BITS.get(_NAMES[self._dtype])
         elements = self._array if bits is None else _packed(self._array, bits)
         return self._dtype, arrays.to_value(elements, "weights", "tensor"), self.size
 
@@ -159,7 +181,7 @@ def as_weights(x):
     """Weights, an array, or a number or (nested) list of them."""
     if isinstance(x, Weights):
         return x
-    if isinstance(x, (np.ndarray, np.generic, int, float, str, list, tuple)):
+    if isinstance(x, (np.ndarray, np.generic, int, float, str, list, tuple)) and not isinstance(x, Enum):
         return Weights(x)
     raise Wrong("Weights or an array")
 
@@ -169,6 +191,17 @@ def nptype(dtype):
     if not isinstance(dtype, DataType):
         raise CallerError(f"nptype of {describe(dtype)}; expected a DataType, such as DataType.FLOAT")
     return arrays.numpy_dtype(_NAMES[dtype]).type
+
+
+def _itemsize(dtype):
+    """Bytes of an element: a fraction where several share a byte, None of a string."""
+    if dtype == DataType.STRING:
+        return None
+    bits = _BITS.get(_NAMES[dtype])
+    return np.dtype(nptype(dtype)).itemsize if bits is None else bits / 8
+
+
+DataType.itemsize = property(_itemsize, doc=_itemsize.__doc__)
 
 
 def volume(shape) -> int:

@@ -6,6 +6,7 @@ is added: `Network`, `ILoop`, `IIfConditional`.
 
 from collections.abc import Sequence
 
+from .._rondel import network as engine
 from .._rondel.network import (
     ActivationType,
     CumulativeOperation,
@@ -27,9 +28,9 @@ from .._rondel.network import (
     UnaryOperation,
 )
 from .. import arrays
-from ..errors import CallerError
 from .arguments import Attribute, Axes, Number, Wrong, checked, rule
 from .foundation import Dims, Permutation, Weights
+from .not_here import TENSOR, NotHere
 
 
 def elements(unpacked):
@@ -52,21 +53,16 @@ class Handle:
     def __hash__(self):
         return hash(self._raw)
 
-    def _given(self, tensor, name):
-        """The engine's object for a tensor, which must be of the same network."""
-        return given(self._network, tensor, f"{self._label()}: {name}")
+    def _label(self):
+        """As the engine's errors call it."""
+        return engine.label(self._raw)
 
 
-def given(network, tensor, what):
-    if tensor._network is not network:
-        raise CallerError(f"{what} is tensor '{tensor.name}' of another network")
-    return tensor._raw
-
-
-class ITensor(Handle):
+class ITensor(Handle, NotHere):
     """A value that flows between layers: an input of the network, or an output of a layer."""
 
     __slots__ = ()
+    _not_here = TENSOR
 
     name = Attribute(str, "Inputs and outputs of the network are fed and fetched by it.")
     shape = Attribute(Dims, "Extents; -1: known only when running. Set on inputs of the network only.", read=Dims)
@@ -82,9 +78,6 @@ class ITensor(Handle):
     @checked
     def get_dimension_name(self, index: int) -> str:
         return self._raw.get_dimension_name(index)
-
-    def _label(self):
-        return f"tensor '{self.name}'"
 
     def __repr__(self):
         return f"ITensor('{self.name}')"
@@ -129,7 +122,7 @@ class ILayer(Handle):
     @checked
     def set_input(self, index: int, tensor: ITensor):
         """Replaces input `index`, or sets one that may be left out."""
-        self._raw.set_input(index, self._given(tensor, "tensor"))
+        self._raw.set_input(index, tensor._raw)
 
     @checked
     def set_output_type(self, index: int, dtype: DataType):
@@ -154,9 +147,6 @@ class ILayer(Handle):
 
     def _tensor(self, raw):
         return None if raw is None else ITensor(self._network, raw)
-
-    def _label(self):
-        return f"layer '{self.name}'"
 
     def __repr__(self):
         return f"{type(self).__name__}('{self.name}')"

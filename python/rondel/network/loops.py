@@ -33,7 +33,7 @@ class ILoop(Handle):
         initial_value: its value in the first trip, from outside of the loop. What the next trip gets is given later, by
         `set_input(1, tensor)`; it has the same type and shape, and usually comes from inside.
         """
-        return IRecurrenceLayer(self._network, self._raw.add_recurrence(self._given(initial_value, "initial_value")))
+        return IRecurrenceLayer(self._network, self._raw.add_recurrence(initial_value._raw))
 
     @checked
     def add_trip_limit(self, tensor: ITensor, kind: TripLimit) -> ITripLimitLayer:
@@ -43,7 +43,7 @@ class ILoop(Handle):
         TripLimit.WHILE: tensor is a BOOL scalar, tested before each trip, that depends only on recurrences of this loop
         and on values from outside of it.
         """
-        return ITripLimitLayer(self._network, self._raw.add_trip_limit(self._given(tensor, "tensor"), kind))
+        return ITripLimitLayer(self._network, self._raw.add_trip_limit(tensor._raw, kind))
 
     @checked
     def add_iterator(self, tensor: ITensor, axis: int = 0, reverse: bool = False) -> IIteratorLayer:
@@ -53,7 +53,7 @@ class ILoop(Handle):
         T being the loop's trip count, or the extent where it has none. A trip that reads past the extent is an error at
         that trip; iterators of different extents may go together.
         """
-        return IIteratorLayer(self._network, self._raw.add_iterator(self._given(tensor, "tensor"), axis, reverse))
+        return IIteratorLayer(self._network, self._raw.add_iterator(tensor._raw, axis, reverse))
 
     @checked
     def add_loop_output(self, tensor: ITensor, kind: LoopOutput, axis: int = 0) -> ILoopOutputLayer:
@@ -64,10 +64,7 @@ class ILoop(Handle):
         `set_input(1, length)` gives the extent of the new axis, an INT32 or INT64 scalar from outside of the loop: below
         the trips made it is an error at run time, above them the rest is zeros. Without it: exactly the trips made.
         """
-        return ILoopOutputLayer(self._network, self._raw.add_loop_output(self._given(tensor, "tensor"), kind, axis))
-
-    def _label(self):
-        return f"loop '{self.name}'"
+        return ILoopOutputLayer(self._network, self._raw.add_loop_output(tensor._raw, kind, axis))
 
     def __repr__(self):
         return f"ILoop('{self.name}')"
@@ -83,22 +80,18 @@ class IIfConditional(Handle):
     @checked
     def set_condition(self, condition: ITensor) -> IConditionLayer:
         """A BOOL scalar from outside of the conditional: True takes the first tensor of each output."""
-        return IConditionLayer(self._network, self._raw.set_condition(self._given(condition, "condition")))
+        return IConditionLayer(self._network, self._raw.set_condition(condition._raw))
 
     @checked
     def add_input(self, input: ITensor) -> IIfConditionalInputLayer:
         """A value as the two ways see it. What depends on it is inside of the conditional."""
-        return IIfConditionalInputLayer(self._network, self._raw.add_input(self._given(input, "input")))
+        return IIfConditionalInputLayer(self._network, self._raw.add_input(input._raw))
 
     @checked
     def add_output(self, true_subgraph_output: ITensor, false_subgraph_output: ITensor) -> IIfConditionalOutputLayer:
         """What the conditional gives to the outside: the one tensor or the other, of one type and rank."""
-        first = self._given(true_subgraph_output, "true_subgraph_output")
-        second = self._given(false_subgraph_output, "false_subgraph_output")
-        return IIfConditionalOutputLayer(self._network, self._raw.add_output(first, second))
-
-    def _label(self):
-        return f"conditional '{self.name}'"
+        raw = self._raw.add_output(true_subgraph_output._raw, false_subgraph_output._raw)
+        return IIfConditionalOutputLayer(self._network, raw)
 
     def __repr__(self):
         return f"IIfConditional('{self.name}')"

@@ -7,8 +7,17 @@ _REFIT = "weights are part of the session; build another one"
 _DEBUG = "mark_output shows any tensor outside of loops; a loop output shows those inside"
 _OTHER_LAYER = "this layer is not there yet; write it with others, or import it from ONNX"
 _ENGINE = "there is no engine file: network.build_session() runs the network, network.to_onnx() saves it"
+_PARSER = "rondel.InferenceSession(path) runs an ONNX model"
+_TIMING = "nothing is timed when a network is built; leave the cache out"
+_TACTICS = "there are no tactics to choose from; leave the line out"
+_PREVIEW = "there is nothing to be had in advance; leave the line out"
+_DEVICE = "everything runs on the processor; leave the line out"
+_CALIBRATION = "a layer computes in the types of its inputs; add_quantize and add_dequantize round as INT8 does"
+_SHAPE_TENSOR = "any INT32 or INT64 tensor may be a shape, and all tensors are computed when the network runs"
+_LAYOUT = "all tensors are dense, the last axis innermost (LINEAR); leave the line out"
+_MEMORY = "memory is the machine's own; SessionOptions.max_memory_bytes limits it"
 
-NOT_HERE = {
+NETWORK = {
     "add_plugin": _PLUGIN,
     "add_plugin_v2": _PLUGIN,
     "add_plugin_v3": _PLUGIN,
@@ -25,8 +34,12 @@ NOT_HERE = {
     "unmark_output_for_shapes": "shapes are tensors like others: unmark_output",
     "remove_tensor": "what no output needs is not computed; leave the tensor",
     "serialize": _ENGINE,
+    "add_convolution": "add_convolution_nd is; kernel_shape goes as it is",
+    "add_pooling": "add_pooling_nd is; window_size goes as it is",
+    "add_padding": "add_padding_nd is; pre_padding and post_padding go as they are",
     "add_resize": _OTHER_LAYER,
     "add_lrn": _OTHER_LAYER,
+    "add_deconvolution": _OTHER_LAYER,
     "add_deconvolution_nd": _OTHER_LAYER,
     "add_parametric_relu": "add_activation or add_select write it: x where x > 0, else slope * x",
     "add_ragged_softmax": _OTHER_LAYER,
@@ -38,10 +51,74 @@ NOT_HERE = {
     "add_normalization_v2": "add_normalization takes scale and bias of any shape that goes with the input",
     "add_rnn_v2": "a loop writes it: an iterator, recurrences and a loop output; see examples/network/lstm.py",
     "add_fully_connected": "add_matrix_multiply and add_elementwise write it",
+}
+
+TENSOR = {
+    "location": _DEVICE,
+    "is_shape_tensor": _SHAPE_TENSOR,
+    "is_execution_tensor": _SHAPE_TENSOR,
+    "allowed_formats": _LAYOUT,
+    "dynamic_range": _CALIBRATION,
+    "set_dynamic_range": _CALIBRATION,
+    "get_dynamic_range": _CALIBRATION,
+    "reset_dynamic_range": _CALIBRATION,
+    "broadcast_across_batch": "the batch is an axis like others; leave the line out",
+}
+
+BUILDER = {
     "build_serialized_network": _ENGINE,
     "build_engine_with_config": _ENGINE,
     "build_engine": _ENGINE,
     "build_cuda_engine": _ENGINE,
+    "get_plugin_registry": _PLUGIN,
+    "gpu_allocator": _MEMORY,
+    "max_DLA_batch_size": _DEVICE,
+}
+
+CONFIG = {
+    "create_timing_cache": _TIMING,
+    "get_timing_cache": _TIMING,
+    "set_timing_cache": _TIMING,
+    "set_tactic_sources": _TACTICS,
+    "get_tactic_sources": _TACTICS,
+    "set_preview_feature": _PREVIEW,
+    "get_preview_feature": _PREVIEW,
+    "set_device_type": _DEVICE,
+    "get_device_type": _DEVICE,
+    "can_run_on_DLA": _DEVICE,
+    "set_calibration_profile": _CALIBRATION,
+    "get_calibration_profile": _CALIBRATION,
+}
+
+MODULE = {
+    "Runtime": _ENGINE,
+    "ICudaEngine": _ENGINE,
+    "IExecutionContext": _ENGINE,
+    "IHostMemory": _ENGINE,
+    "Refitter": _REFIT,
+    "OnnxParser": _PARSER,
+    "OnnxParserFlag": _PARSER,
+    "OnnxParserRefitter": _PARSER,
+    "TensorFormat": _LAYOUT,
+    "TensorLocation": _DEVICE,
+    "DeviceType": _DEVICE,
+    "EngineCapability": _DEVICE,
+    "PreviewFeature": _PREVIEW,
+    "TacticSource": _TACTICS,
+    "ITimingCache": _TIMING,
+    "IInt8Calibrator": _CALIBRATION,
+    "IInt8EntropyCalibrator": _CALIBRATION,
+    "IInt8EntropyCalibrator2": _CALIBRATION,
+    "IInt8MinMaxCalibrator": _CALIBRATION,
+    "IGpuAllocator": _MEMORY,
+    "IErrorRecorder": "errors are raised, as rondel.CallerError and its kin",
+    "IPluginV2": _PLUGIN,
+    "IPluginV3": _PLUGIN,
+    "IPluginCreator": _PLUGIN,
+    "get_plugin_registry": _PLUGIN,
+    "InterpolationMode": _OTHER_LAYER,
+    "ResizeMode": _OTHER_LAYER,
+    "BoundingBoxFormat": _OTHER_LAYER,
 }
 
 
@@ -49,13 +126,43 @@ class NotHereError(UnsupportedError, AttributeError):
     """Something of TensorRT's that is not here; the message says what to do instead. hasattr() gives False."""
 
 
+def missing(kind: str, table: dict, name: str) -> AttributeError:
+    """The error for a name that `kind` has not: with the way out where it is one of the table's."""
+    if name in table:
+        return NotHereError(f"{kind}.{name} is not here: {table[name]}")
+    return AttributeError(f"'{kind}' has no attribute '{name}'")
+
+
+class Ignored:
+    """An attribute that is kept, and noted where it is set: it changes nothing.
+
+    Its owner has `_kept`, a dict, and `_note`, which is told. why: what counts instead.
+    """
+
+    def __init__(self, default, why):
+        self.default, self.why = default, why
+
+    def __set_name__(self, kind, name):
+        self.name = name
+
+    def __get__(self, owner, kind=None):
+        return self if owner is None else owner._kept.get(self.name, self.default)
+
+    def __set__(self, owner, value):
+        owner._note(f"{type(owner).__name__}.{self.name} is ignored: {self.why}")
+        owner._kept[self.name] = value
+
+
 class NotHere:
-    """Base of the classes with such names."""
+    """Base of the classes with such names, which `_not_here` lists: to read one, and to set one, is the error above."""
 
     __slots__ = ()
+    _not_here = {}
 
     def __getattr__(self, name):
-        kind = type(self).__name__
-        if name in NOT_HERE:
-            raise NotHereError(f"{kind}.{name} is not here: {NOT_HERE[name]}")
-        raise AttributeError(f"'{kind}' has no attribute '{name}'")
+        raise missing(type(self).__name__, self._not_here, name)
+
+    def __setattr__(self, name, value):
+        if name in self._not_here:
+            raise missing(type(self).__name__, self._not_here, name)
+        super().__setattr__(name, value)

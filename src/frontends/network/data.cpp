@@ -51,6 +51,11 @@ std::string say(const TensorData& t) {
   return fmt::format("output {} of {}", t.position, say(*t.producer));
 }
 
+std::string label(const ITensor& t) { return say(t.data()); }
+std::string label(const ILayer& l) { return say(l.data()); }
+std::string label(const ILoop& l) { return say(l.data()); }
+std::string label(const IIfConditional& c) { return say(c.data()); }
+
 LayerData& new_layer(NetworkData& network, LayerType type, std::vector<TensorData*> inputs,
                      ir::Attributes parameters, std::size_t outputs) {
   for (std::size_t k = 0; k < inputs.size(); ++k)

@@ -31,7 +31,11 @@ def main(arguments=None):
     for case, (graph, feeds) in CASES.items():
         if options.only in case:
             given = feeds()
-            columns = [late(graph, given, jit) for jit in ("1", "0")]
+            try:
+                columns = [late(graph, given, jit) for jit in ("1", "0")]
+            except AssertionError as early:  # a fast machine
+                print(f"{case:33} {early}")
+                continue
             print(f"{case:33} " + " ".join(f"{ms:8.2f}" for pair in columns for ms in pair), flush=True)
 
 

@@ -22,7 +22,8 @@ namespace rondel {
 /// made.
 struct SessionOptions {
   /// Threads of one op; 0: as many as there are cores. With 1 a run begins no thread but those of
-  /// the process: one that compiles, and one that keeps deadlines.
+  /// the process: one that compiles, one that keeps deadlines, and one that gives large blocks
+  /// back.
   int intra_op_num_threads = 0;
   /// 0: none, 1: basic, 99: all, as onnxruntime counts them.
   int graph_optimization_level = 99;

@@ -12,6 +12,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 namespace nb = nanobind;
 using namespace rondel;
@@ -50,13 +52,49 @@ nb::object unpack(const Value& v) {
 
 namespace {
 
+/// Python objects that were let go of on threads without the GIL. Such a thread never waits for it,
+/// since whoever holds it may be waiting for the thread; Python's main thread lets go of them soon,
+/// and every run does.
+class Orphans {
+ public:
+  static void add(nb::object* held) {
+    bool first = false;
+    {
+      const std::lock_guard lock(mutex());
+      first = list().empty();
+      list().push_back(held);
+    }
+    if (first) Py_AddPendingCall([](void*) { return drop(), 0; }, nullptr);
+  }
+  /// With the GIL.
+  static void drop() {
+    std::vector<nb::object*> now;
+    {
+      const std::lock_guard lock(mutex());
+      now.swap(list());
+    }
+    for (const nb::object* held : now) delete held;
+  }
+
+ private:
+  // Never destroyed: tensors may be let go of while the process ends.
+  static std::mutex& mutex() {
+    static auto* one = new std::mutex;
+    return *one;
+  }
+  static std::vector<nb::object*>& list() {
+    static auto* one = new std::vector<nb::object*>;
+    return *one;
+  }
+};
+
 /// Keeps a Python object alive for as long as a tensor looks at its memory.
 std::shared_ptr<void> keep(nb::object object) {
   auto* held = new nb::object(std::move(object));
   return {held, [held](void*) {
             if (!Py_IsInitialized()) return;
-            const nb::gil_scoped_acquire gil;
-            delete held;
+            if (PyGILState_Check() != 0) delete held;
+            else Orphans::add(held);
           }};
 }
 
@@ -117,6 +155,7 @@ std::vector<Value> run_interruptibly(const Session& s, const std::vector<std::st
       results = s.run(outputs, feeds, o);
     } catch (...) { failure = std::current_exception(); }
   }
+  Orphans::drop();
   if (o.interrupted && PyErr_CheckSignals() != 0) {
     InterruptWatch::arrived();  // this one is dealt with
     throw nb::python_error();

@@ -8,7 +8,7 @@
 
 namespace rondel {
 
-void* take_block(std::size_t bytes) noexcept {
+void* take_block(std::size_t bytes) {
   constexpr std::size_t alignment = 64;
   if (bytes > std::numeric_limits<std::size_t>::max() - alignment) return nullptr;
   if (bytes >= least_released_later) wait_for_releases();
@@ -17,8 +17,11 @@ void* take_block(std::size_t bytes) noexcept {
 }
 
 void give_back_block(void* block, std::size_t bytes) noexcept {
-  if (block == nullptr || bytes < least_released_later) std::free(block);
-  else release_later(block, std::free);
+  if (block == nullptr || bytes < least_released_later) return std::free(block);
+  release_later(block, [bytes](void* b) {
+    give_back_pages(b, bytes);
+    std::free(b);
+  });
 }
 
 }  // namespace rondel

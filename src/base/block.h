@@ -6,7 +6,8 @@
 namespace rondel {
 
 /// At least `bytes` bytes, 64-byte aligned, contents unspecified; null when the system has none.
-void* take_block(std::size_t bytes) noexcept;
+/// A large one waits for what is being given back, looking around (base/look.h).
+void* take_block(std::size_t bytes);
 /// Gives back what `take_block(bytes)` gave; null is nothing. A large block goes on another thread,
 /// soon: see base/release.h.
 void give_back_block(void* block, std::size_t bytes) noexcept;
@@ -17,7 +18,7 @@ struct GiveBackBlock {
 };
 /// A block with one owner.
 using OwnedBlock = std::unique_ptr<void, GiveBackBlock>;
-inline OwnedBlock take_owned_block(std::size_t bytes) noexcept {
+inline OwnedBlock take_owned_block(std::size_t bytes) {
   return {take_block(bytes), GiveBackBlock{bytes}};
 }
 

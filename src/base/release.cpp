@@ -1,13 +1,19 @@
 #include "base/release.h"
 
 #include "base/fork.h"
+#include "base/look.h"
 
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
-#include <exception>
+#include <cstdint>
+#include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
 namespace rondel {
 namespace {
@@ -19,37 +25,52 @@ class Releases {
     std::unique_lock lock(mutex_);
     try {
       waiting_.push_back(std::move(last));
-      if (busy_) return;
-      std::thread([this] { work(); }).detach();
-      busy_ = true;
-    } catch (const std::exception&) {  // no thread to be had
-      busy_ = true;
+    } catch (const std::bad_alloc&) { return; }  // `last` goes with this call, after the lock
+    ++added_;
+    if (busy_) return;
+    busy_ = true;
+    try {
+      std::thread([this] {
+        pthread_setname_np(pthread_self(), "rondel-release");
+        work();
+      }).detach();
+    } catch (const std::system_error&) {  // no thread to be had
       lock.unlock();
       work();
     }
   }
+
   void wait() {
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return !busy_; });
+    const std::uint64_t all = added_;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (released_ < all && std::chrono::steady_clock::now() < end) {
+      done_.wait_for(lock, std::chrono::microseconds(300));
+      lock.unlock();
+      look_around();
+      lock.lock();
+    }
   }
 
  private:
   void work() {
     std::unique_lock lock(mutex_);
     while (!waiting_.empty()) {
-      std::vector<std::shared_ptr<void>> now;
-      now.swap(waiting_);
+      std::shared_ptr<void> next = std::move(waiting_.front());
+      waiting_.pop_front();
       lock.unlock();
-      now.clear();
+      next.reset();
       lock.lock();
+      ++released_;
+      done_.notify_all();
     }
     busy_ = false;
-    done_.notify_all();
   }
 
   std::mutex mutex_;
   std::condition_variable done_;
-  std::vector<std::shared_ptr<void>> waiting_;
+  std::deque<std::shared_ptr<void>> waiting_;
+  std::uint64_t added_ = 0, released_ = 0;
   bool busy_ = false;
 };
 
@@ -72,6 +93,15 @@ class OfProcess : ForkAware {
 void release_later(std::shared_ptr<void> last) noexcept {
   OfProcess::releases().add(std::move(last));
 }
-void wait_for_releases() noexcept { OfProcess::releases().wait(); }
+
+void wait_for_releases() { OfProcess::releases().wait(); }
+
+void give_back_pages(void* block, std::size_t bytes) noexcept {
+  constexpr std::uintptr_t page = 4096, at_once = std::uintptr_t{4} << 20;
+  const auto start = reinterpret_cast<std::uintptr_t>(block);
+  const std::uintptr_t end = (start + bytes) / page * page;
+  for (std::uintptr_t at = (start + page - 1) / page * page; at < end; at += at_once)
+    ::madvise(reinterpret_cast<void*>(at), std::min(at_once, end - at), MADV_DONTNEED);
+}
 
 }  // namespace rondel

@@ -141,7 +141,8 @@ class Inference {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == ValueId::none) continue;
       if (values[i] == nullptr) return;
-      read += values[i]->size();
+      const auto end = node.inputs.begin() + static_cast<std::ptrdiff_t>(i);
+      if (std::find(node.inputs.begin(), end, node.inputs[i]) == end) read += values[i]->size();
     }
     for (const ValueId v : node.outputs) {
       if (v == ValueId::none) continue;

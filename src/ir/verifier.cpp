@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/look.h"
 #include "ir/infer.h"
 #include "ir/text.h"
 #include "ir/verify_form.h"
@@ -202,7 +203,10 @@ void verify(const Graph& g) {
   Knowledge k = knowledge_of(g);
   try {
     infer_region(g, RegionId::root, k);
-  } catch (const Error& e) { throw Error(Blame::internal, e.what()); }
+  } catch (const Error& e) {
+    if (ends_run(e)) throw;
+    throw Error(Blame::internal, e.what());
+  }
   verify_types(g, RegionId::root, k);
 }
 

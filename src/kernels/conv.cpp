@@ -67,6 +67,15 @@ void add_channel(Looks& looks, const Plane& p, const T* x, const T* w, Acc* sum)
   }
 }
 
+/// f(from, to) for parts of [0, n).
+template <class F> void in_looked_at_parts(Looks& looks, std::int64_t n, const F& f) {
+  for (std::int64_t from = 0; from < n; from += most_at_once) {
+    const std::int64_t to = std::min(n, from + most_at_once);
+    f(from, to);
+    looks.did(to - from);
+  }
+}
+
 template <class T> void conv_as(KernelCall& call, const ConvSpec& spec) {
   using Acc = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const Tensor x = packed_with_looks(call, 0), w = packed_with_looks(call, 1);
@@ -76,17 +85,23 @@ template <class T> void conv_as(KernelCall& call, const ConvSpec& spec) {
   const std::int64_t channels = x.shape()[1], maps = w.shape()[0];
   const std::int64_t per_group = w.shape()[1], maps_per_group = maps / spec.groups;
   Looks looks(call);
-  std::vector<Acc> sum(static_cast<std::size_t>(p.out_size));
+  // Sums are f64 for f64, else f32.
+  const Tensor sums = call.scratch(dtype_of<Acc>::value, {p.out_size});
+  Acc* sum = sums.data_as<Acc>();
   for (std::int64_t n = 0; n < x.shape()[0]; ++n) {
     for (std::int64_t m = 0; m < maps; ++m) {
       const Acc start = bias.defined() ? static_cast<Acc>(bias.data_as<T>()[m]) : Acc{0};
-      std::fill(sum.begin(), sum.end(), start);
+      in_looked_at_parts(looks, p.out_size, [&](std::int64_t from, std::int64_t to) {
+        std::fill(sum + from, sum + to, start);
+      });
       const std::int64_t first = n * channels + m / maps_per_group * per_group;
       for (std::int64_t c = 0; c < per_group; ++c)
         add_channel(looks, p, x.data_as<T>() + (first + c) * p.in_size,
-                    w.data_as<T>() + (m * per_group + c) * p.kernel_size, sum.data());
+                    w.data_as<T>() + (m * per_group + c) * p.kernel_size, sum);
       T* out = y.data_as<T>() + (n * maps + m) * p.out_size;
-      std::transform(sum.begin(), sum.end(), out, [](Acc v) { return static_cast<T>(v); });
+      in_looked_at_parts(looks, p.out_size, [&](std::int64_t from, std::int64_t to) {
+        std::transform(sum + from, sum + to, out + from, [](Acc v) { return static_cast<T>(v); });
+      });
     }
   }
 }

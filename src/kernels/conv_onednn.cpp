@@ -115,7 +115,8 @@ FastConv::FastConv(ConvSpec spec) : spec_(std::move(spec)), cache_(std::make_sha
 }
 
 /// One convolution in parts of about a millisecond, between which the run may be ended: some images
-/// of the batch, or some rows of one image, or a part of one row, which are copied.
+/// of the batch, or some rows of one image, or a part of one row, or some output maps; what is no
+/// block by itself is copied.
 class FastConv::InParts {
  public:
   InParts(const FastConv& conv, KernelCall& call, const Tensor& y)
@@ -164,7 +165,7 @@ class FastConv::InParts {
 
   /// In parts along the spatial axes from `axis` on, those along earlier axes being of one place.
   bool convolve_along(std::size_t axis, const Tensor& x, const Tensor& y, const Shape& begins) {
-    if (work(y) <= 2 * most || axis == axes_.size()) return convolve_packed(x, y, begins);
+    if (work(y) <= 2 * most || axis == axes_.size()) return convolve_maps(x, y, begins);
     if (!every_place_reads(axis)) return convolve_along(axis + 1, x, y, begins);
     const WindowAxis& window = axes_[axis];
     const std::size_t a = axis + 2;
@@ -183,32 +184,56 @@ class FastConv::InParts {
     return true;
   }
 
-  /// What is no block of its own is copied.
-  bool convolve_packed(const Tensor& x, const Tensor& y, const Shape& begins) {
-    if (x.contiguous() && y.contiguous()) return convolve(x, y, begins);
-    const Tensor in = call_.scratch(DType::f32, x.shape()),
-                 out = call_.scratch(DType::f32, y.shape());
-    looks_.assign(x, in);
-    if (!convolve(in, out, begins)) return false;
+  /// In parts of some output maps, where one place still takes long.
+  bool convolve_maps(const Tensor& x, const Tensor& y, const Shape& begins) {
+    const Tensor in = packed(x);
+    const std::int64_t maps = y.shape()[1];
+    const std::int64_t at_once = conv_.spec_.groups > 1
+                                     ? maps
+                                     : std::max<std::int64_t>(most / (work(y) / maps), 1);
+    if (work(y) <= 2 * most || at_once >= maps) return convolve_packed(in, y, w_, bias_, begins);
+    for (std::int64_t m = 0; m < maps; m += at_once) {
+      const std::int64_t count = std::min(at_once, maps - m);
+      const Tensor bias = bias_.defined() ? part(bias_, 0, m, count) : Tensor();
+      if (!convolve_packed(in, part(y, 1, m, count), part(w_, 0, m, count), bias, begins))
+        return false;
+    }
+    return true;
+  }
+
+  /// A result that is no block of its own is made beside and copied.
+  bool convolve_packed(const Tensor& x, const Tensor& y, const Tensor& w, const Tensor& bias,
+                       const Shape& begins) {
+    if (y.contiguous()) return convolve(x, y, w, bias, begins);
+    const Tensor out = call_.scratch(DType::f32, y.shape());
+    if (!convolve(x, out, w, bias, begins)) return false;
     looks_.assign(out, y);
     return true;
   }
 
-  bool convolve(const Tensor& x, const Tensor& y, const Shape& begins) {
+  Tensor packed(const Tensor& x) const {
+    if (x.contiguous()) return x;
+    const Tensor block = call_.scratch(DType::f32, x.shape());
+    looks_.assign(x, block);
+    return block;
+  }
+
+  bool convolve(const Tensor& x, const Tensor& y, const Tensor& w, const Tensor& bias,
+                const Shape& begins) {
     looks_.look();
     const ThreadScope threads(work(y) < least_shared ? 1 : 0);
     const auto ready = conv_.cache_->get(
-        conv_.spec_, {x.shape(), w_.shape(), y.shape(), bias_.defined(), begins, thread_count()});
+        conv_.spec_, {x.shape(), w.shape(), y.shape(), bias.defined(), begins, thread_count()});
     if (!ready) return false;
     const Tensor scratch = call_.scratch(DType::u8,
                                          {static_cast<std::int64_t>(ready->scratch.get_size())});
     std::unordered_map<int, memory> arguments{
         {DNNL_ARG_SRC, memory(ready->x, engine(), x.data())},
-        {DNNL_ARG_WEIGHTS, memory(ready->w, engine(), w_.data())},
+        {DNNL_ARG_WEIGHTS, memory(ready->w, engine(), w.data())},
         {DNNL_ARG_DST, memory(ready->y, engine(), y.data())},
         {DNNL_ARG_SCRATCHPAD, memory(ready->scratch, engine(), scratch.data())}};
-    if (bias_.defined())
-      arguments.emplace(DNNL_ARG_BIAS, memory(ready->bias, engine(), bias_.data()));
+    if (bias.defined())
+      arguments.emplace(DNNL_ARG_BIAS, memory(ready->bias, engine(), bias.data()));
     thread_local dnnl::stream stream(engine());
     ready->primitive.execute(stream, arguments);
     stream.wait();

@@ -28,11 +28,14 @@ kernels::Kernel joiner(const ir::Node& node, std::span<const ir::Type>) {
     Shape shape = items[0].shape();
     if (fresh) shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 0);
     else shape[axis] = 0;
+    kernels::Looks looks(call);
     for (const Tensor& t : items) {
+      looks.did(item_units);
       Shape expected = items[0].shape();
       if (!fresh && t.rank() == items[0].rank()) expected[axis] = t.shape()[axis];
-      require(t.shape() == expected, "{} and {} cannot be joined along axis {}",
-              to_text(t.dtype(), t.shape()), to_text(items[0].dtype(), items[0].shape()), axis);
+      if (t.shape() != expected)
+        fail("{} and {} cannot be joined along axis {}", to_text(t.dtype(), t.shape()),
+             to_text(items[0].dtype(), items[0].shape()), axis);
       shape[axis] = checked_add(shape[axis], fresh ? 1 : t.shape()[axis]);
     }
     const Tensor y = call.make(0, items[0].dtype(), shape);
@@ -42,7 +45,8 @@ kernels::Kernel joiner(const ir::Node& node, std::span<const ir::Type>) {
       part[axis] = fresh ? 1 : t.shape()[axis];
       const Tensor place = y.strided(y.size() > 0 ? offset * y.strides()[axis] : 0, part,
                                      y.strides());
-      kernels::Looks(call).assign(t, fresh ? place.at(static_cast<std::int64_t>(axis), 0) : place);
+      looks.did(item_units);
+      looks.assign(t, fresh ? place.at(static_cast<std::int64_t>(axis), 0) : place);
       offset += part[axis];
     }
   };

@@ -28,7 +28,8 @@ template <class F> void with_zero_test(const Tensor& t, F f) {
     });
   };
   switch (t.dtype()) {
-    case DType::string: return elements(std::string());
+    case DType::string:
+      return f([x = t.data_as<std::string>()](std::int64_t i) { return x[i].empty(); });
     case DType::f64: return elements(double());
     case DType::f32: return elements(float());
     case DType::c64: return elements(std::complex<float>());

@@ -19,7 +19,8 @@ void construct_rule(ir::TypeContext& c) {
 void construct(kernels::KernelCall& call) {
   std::vector<Tensor> items;
   for (std::size_t k = 0; k < call.input_count(); ++k) items.push_back(call.tensor(k));
-  call.set(0, sequence_of(call.tensor(0).dtype(), std::move(items)));
+  call.set(0, Sequence{call.tensor(0).dtype(),
+                       std::make_shared<const std::vector<Tensor>>(std::move(items))});
 }
 
 const ir::OpEntry sequence_construct{{

@@ -16,7 +16,7 @@ const ir::OpEntry sequence_empty{{
         },
     .meaning = kernel([](const ir::Node& n, std::span<const ir::Type>) -> kernels::Kernel {
       return [dtype = dtype_attribute(n.attributes, "dtype")](kernels::KernelCall& call) {
-        call.set(0, sequence_of(dtype, {}));
+        call.set(0, Sequence{dtype});
       };
     }),
     .opaque = true,

@@ -14,9 +14,9 @@ void erase(kernels::KernelCall& call) {
   const Sequence& before = call.value(0).sequence();
   const Value last = Tensor::scalar<std::int64_t>(-1);
   const std::size_t at = position_in(call.has(1) ? call.value(1) : last, before.size(), false);
-  std::vector<Tensor> items = *before.items;
-  items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
-  call.set(0, sequence_of(before.dtype, std::move(items)));
+  const Items items = items_of(call, before);
+  items->erase(items->begin() + static_cast<std::ptrdiff_t>(at));
+  call.set(0, Sequence{before.dtype, items});
 }
 
 const ir::OpEntry sequence_erase{{

@@ -18,9 +18,9 @@ void insert(kernels::KernelCall& call) {
   const Sequence& before = call.value(0).sequence();
   const std::size_t at = call.has(2) ? position_in(call.value(2), before.size(), true)
                                      : before.size();
-  std::vector<Tensor> items = *before.items;
-  items.insert(items.begin() + static_cast<std::ptrdiff_t>(at), call.tensor(1));
-  call.set(0, sequence_of(before.dtype, std::move(items)));
+  const Items items = items_of(call, before);
+  items->insert(items->begin() + static_cast<std::ptrdiff_t>(at), call.tensor(1));
+  call.set(0, Sequence{before.dtype, items});
 }
 
 const ir::OpEntry sequence_insert{{

@@ -1,8 +1,16 @@
 #include "ops/sequences.h"
 
 #include "base/error.h"
+#include "base/release.h"
+#include "kernels/looks.h"
 
 namespace rondel::ops {
+namespace {
+
+/// Letting go of as many takes longer than a run that is told to end has.
+constexpr std::size_t many_items = std::size_t{1} << 13;
+
+}  // namespace
 
 const ir::Type& element_type(const ir::TypeContext& c, std::size_t k) {
   require(c.input(k).is_sequence(), "input {} is {}; expected a sequence", k, to_text(c.input(k)));
@@ -23,8 +31,23 @@ std::shared_ptr<const ir::Meaning> plain_kernel(void (*f)(kernels::KernelCall&))
   return kernel([f](const ir::Node&, std::span<const ir::Type>) -> kernels::Kernel { return f; });
 }
 
-Sequence sequence_of(DType dtype, std::vector<Tensor> items) {
-  return {dtype, std::make_shared<const std::vector<Tensor>>(std::move(items))};
+Items make_items() {
+  return {new std::vector<Tensor>, [](std::vector<Tensor>* items) {
+            const auto drop = [](std::vector<Tensor>* last) { delete last; };
+            if (items->size() < many_items) drop(items);
+            else release_later(items, drop);
+          }};
+}
+
+Items items_of(const kernels::KernelCall& call, const Sequence& sequence) {
+  kernels::Looks looks(call);
+  Items items = make_items();
+  items->reserve(sequence.size() + 1);
+  for (const Tensor& item : *sequence.items) {
+    looks.did(item_units);
+    items->push_back(item);
+  }
+  return items;
 }
 
 }  // namespace rondel::ops

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "kernels/looks.h"
 #include "ops/sequences.h"
 #include "ops/type_rules.h"
 
@@ -42,17 +43,20 @@ kernels::Kernel splitter(const ir::Node& node, std::span<const ir::Type>) {
     const std::int64_t extent = x.shape()[axis];
     const ir::Ints lengths = call.has(1) ? part_lengths(call.tensor(1), extent)
                                          : ir::Ints(static_cast<std::size_t>(extent), 1);
-    std::vector<Tensor> parts;
+    const Items parts = make_items();
+    parts->reserve(lengths.size());
     std::int64_t offset = 0;
+    kernels::Looks looks(call);
     for (const std::int64_t n : lengths) {
+      looks.did(item_units);
       Shape shape = x.shape();
       shape[axis] = n;
       const Tensor part = x.strided(x.size() > 0 ? offset * x.strides()[axis] : 0, shape,
                                     x.strides());
-      parts.push_back(call.has(1) || keep ? part : part.at(static_cast<std::int64_t>(axis), 0));
+      parts->push_back(call.has(1) || keep ? part : part.at(static_cast<std::int64_t>(axis), 0));
       offset += n;
     }
-    call.set(0, sequence_of(x.dtype(), std::move(parts)));
+    call.set(0, Sequence{x.dtype(), parts});
   };
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t first_chunk = 4;
 
 Value scalar_value(const Run& run, DType dtype, std::int64_t v) {
-  Tensor t = run.allocate(dtype, {});
+  Tensor t = run.memory.allocate(dtype, {});
   if (dtype == DType::boolean) *t.data_as<std::uint8_t>() = v != 0;
   else *t.data_as<std::int64_t>() = v;
   return t;
@@ -117,7 +117,7 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
                                   std::vector<Stack>& stacks) const {
   Run& run = frame.run();
   for (Value& state : s.states) {
-    Tensor own = run.allocate(state.tensor().dtype(), state.tensor().shape());
+    Tensor own = run.memory.allocate(state.tensor().dtype(), state.tensor().shape());
     run.assign(state.tensor(), own);
     state = own;
   }
@@ -134,13 +134,13 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
       case Bind::stopped: bound[b] = stopped; break;
       case Bind::capture: bound[b] = frame[body.captures[binding.index].first].tensor(); break;
       case Bind::scan: bound[b] = s.scans[binding.index]; break;
-      case Bind::temporary: bound[b] = run.allocate(binding.dtype, binding.shape); break;
+      case Bind::temporary: bound[b] = run.memory.allocate(binding.dtype, binding.shape); break;
       case Bind::constant: bound[b] = binding.constant; break;
       case Bind::stack: break;  // below, chunk by chunk
     }
   }
   const auto workspace = static_cast<std::int64_t>(native.code->program().workspace_bytes());
-  const Tensor scratch = workspace > 0 ? run.allocate(DType::u8, {workspace}) : Tensor();
+  const Tensor scratch = workspace > 0 ? run.memory.allocate(DType::u8, {workspace}) : Tensor();
   const std::int64_t most = std::min(s.trips.value_or(std::numeric_limits<std::int64_t>::max()),
                                      run.max_trips);
   scalar::Context context;

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/copy.h"
 #include "base/error.h"
+#include "base/look.h"
 #include "base/release.h"
 
 #include <algorithm>
@@ -106,10 +107,10 @@ std::size_t text_bytes(const Tensor& t, const std::string* at, std::size_t a = 0
     bytes += text_bytes(t, at + i * t.strides()[a], a + 1);
   return bytes;
 }
-std::size_t text_bytes(const Tensor& t, const Look& look) {
+std::size_t text_bytes(const Tensor& t) {
   std::size_t bytes = 0;
   in_parts(t, t, [&](const Tensor& part, const Tensor&) {
-    if (look) look();
+    look_around();
     bytes += text_bytes(part, part.data_as<std::string>());
   });
   return bytes;
@@ -130,11 +131,11 @@ std::size_t bytes_of(DType dtype, const Shape& shape) {
 
 /// A block of strings, and what of the budget it and its text have claimed.
 struct Memory::Strings {
-  Strings(std::shared_ptr<Pool> p, std::size_t n, std::size_t bytes, const Look& look)
+  Strings(std::shared_ptr<Pool> p, std::size_t n, std::size_t bytes)
       : pool(std::move(p)), count(n) {
     claim(bytes);
     try {
-      make(look);
+      make();
     } catch (...) {
       give_back();
       throw;
@@ -156,13 +157,13 @@ struct Memory::Strings {
   std::size_t count, made = 0;
 
  private:
-  void make(const Look& look) {
+  void make() {
     if (count >= many_strings) wait_for_releases();
     strings = static_cast<std::string*>(take_block(count * sizeof(std::string)));
     if (strings == nullptr)
       throw_error(Blame::limit, fmt::format("the system has no memory for {} strings", count));
     while (made < count) {
-      if (look) look();
+      look_around();
       const std::size_t more = std::min(count - made, many_strings);
       std::uninitialized_default_construct_n(strings + made, more);
       made += more;
@@ -187,40 +188,46 @@ struct Memory::StringsOwner {
 
 Memory::Memory(std::size_t budget) : pool_(std::make_shared<Pool>(budget)) {}
 
-Tensor Memory::allocate_strings(Shape shape, std::size_t bytes, const Look& look) {
+Tensor Memory::allocate_strings(Shape shape, std::size_t bytes) {
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(element_count(shape), 1));
-  auto block = std::make_shared<Strings>(pool_, count, bytes, look);
+  auto block = std::make_shared<Strings>(pool_, count, bytes);
   std::string* data = block->strings;
   Shape strides = row_major_strides(shape);
   return Tensor(DType::string, std::move(shape), std::move(strides), data,
                 std::shared_ptr<void>(data, StringsOwner{std::move(block)}));
 }
 
-void Memory::count_text(const Value& v, const Look& look) {
+void Memory::count_text(const Value& v) {
   if (v.is_sequence())
-    for (const Tensor& item : *v.sequence().items) count_text(item, look);
-  if (v.is_optional() && v.optional().held) count_text(*v.optional().held, look);
+    for (const Tensor& item : *v.sequence().items) count_text(item);
+  if (v.is_optional() && v.optional().held) count_text(*v.optional().held);
   if (!v.is_tensor() || v.tensor().dtype() != DType::string) return;
   const auto* owner = std::get_deleter<StringsOwner>(v.tensor().owner());
-  if (owner != nullptr && !owner->block->counted) count_written_text(v.tensor(), look);
+  if (owner != nullptr && !owner->block->counted) count_written_text(v.tensor());
 }
 
-void Memory::count_written_text(const Tensor& t, const Look& look) {
+void Memory::count_written_text(const Tensor& t) {
   if (t.dtype() != DType::string) return;
   const auto* owner = std::get_deleter<StringsOwner>(t.owner());
   if (owner == nullptr) return;
+  owner->block->claim(text_bytes(t));
   owner->block->counted = true;
-  owner->block->claim(text_bytes(t, look));
 }
 
-Tensor Memory::allocate(DType dtype, Shape shape, const Look& look) {
+Tensor Memory::allocate(DType dtype, Shape shape) {
   const std::size_t bytes = bytes_of(dtype, shape);
-  if (dtype == DType::string) return allocate_strings(std::move(shape), bytes, look);
+  if (dtype == DType::string) return allocate_strings(std::move(shape), bytes);
   const std::size_t c = size_class(bytes);
   if (c >= class_count)
     throw_error(Blame::limit, fmt::format("{} bytes are more than any memory holds", bytes));
   pool_->claim(class_bytes(c));
-  void* block = pool_->take(c);
+  void* block = nullptr;
+  try {
+    block = pool_->take(c);
+  } catch (...) {  // the run is to end
+    pool_->unclaim(class_bytes(c));
+    throw;
+  }
   if (block == nullptr) {
     pool_->unclaim(class_bytes(c));
     throw_error(Blame::limit, fmt::format("the system has no {} bytes left", bytes));

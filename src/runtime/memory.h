@@ -2,29 +2,25 @@
 #include <rondel/tensor.h>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 namespace rondel::runtime {
 
-/// Called between the parts of what may take long; may throw.
-using Look = std::function<void()>;
-
 /// The memory of a session: every block a run uses comes from here, is counted against one budget
 /// before it is made, and goes back to a pool when its last reader lets go. A handle: copies share
-/// budget and pool. Thread-safe.
+/// budget and pool. Thread-safe. What takes long looks around (base/look.h).
 class Memory {
  public:
   explicit Memory(std::size_t budget_bytes);
 
   /// Contents unspecified (strings: empty). Throws Error(limit) when the budget does not allow it,
   /// or no memory could.
-  Tensor allocate(DType, Shape, const Look& = {});
+  Tensor allocate(DType, Shape);
   /// Counts the text of strings in blocks of ours, which nobody can know before it is made: once a
   /// block, when it has been written. What others own (feeds, constants) is left alone.
-  void count_text(const Value&, const Look& = {});
+  void count_text(const Value&);
   /// The same for a part of a block that has just been written.
-  void count_written_text(const Tensor&, const Look& = {});
+  void count_written_text(const Tensor&);
   /// Counts bytes that live elsewhere (reserved address space) against the budget.
   void claim(std::size_t bytes);
   void unclaim(std::size_t bytes);
@@ -35,7 +31,7 @@ class Memory {
   struct Pool;
   struct Strings;
   struct StringsOwner;
-  Tensor allocate_strings(Shape shape, std::size_t bytes, const Look&);
+  Tensor allocate_strings(Shape shape, std::size_t bytes);
   std::shared_ptr<Pool> pool_;
 };
 

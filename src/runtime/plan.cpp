@@ -29,9 +29,10 @@ class InputKeys {
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.inputs[k] < 0) continue;
       const Value& v = frame[step.inputs[k]];
-      if (!v.is_tensor()) return false;
-      const Tensor& t = v.tensor();
       const Key& key = keys_[k];
+      if (v.is_tensor() != key.tensor) return false;
+      if (!key.tensor) continue;
+      const Tensor& t = v.tensor();
       if (t.shape() != key.shape) return false;
       if (contiguity_ && t.contiguous() != key.contiguous) return false;
       if (key.value.defined() && !same_value(t, key.value)) return false;
@@ -42,19 +43,18 @@ class InputKeys {
   void forget() { ready_ = false; }
   /// Nothing is remembered of inputs that are no tensors: then nothing fits.
   void remember(std::span<const Value> inputs, std::span<const std::size_t> value_inputs) {
-    ready_ = std::ranges::all_of(inputs,
-                                 [](const Value& v) { return !v.defined() || v.is_tensor(); });
-    if (!ready_) return;
     keys_.assign(inputs.size(), {});
     for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k].defined())
-        keys_[k] = {inputs[k].tensor().shape(), inputs[k].tensor().contiguous(), {}};
+      if (inputs[k].is_tensor())
+        keys_[k] = {true, inputs[k].tensor().shape(), inputs[k].tensor().contiguous(), {}};
     for (const std::size_t k : value_inputs)
-      if (k < inputs.size() && inputs[k].defined()) keys_[k].value = inputs[k].tensor().copy();
+      if (k < inputs.size() && inputs[k].is_tensor()) keys_[k].value = inputs[k].tensor().copy();
+    ready_ = true;
   }
 
  private:
   struct Key {
+    bool tensor = false;  ///< else nothing depends on what it holds: its declared type counts
     Shape shape;
     bool contiguous = true;
     Tensor value;  ///< of a value input
@@ -93,9 +93,10 @@ void prepare(const ProgramStep& step, ProgramState& state, Frame& frame) {
 }
 
 void prepare_code(const ProgramStep& step, ProgramState& state, Frame& frame) {
-  state.code = step.code(gather(step, frame));
-  const auto workspace = static_cast<std::int64_t>(state.code->program().workspace_bytes());
-  state.workspace = workspace > 0 ? frame.run().allocate(DType::u8, {workspace}) : Tensor();
+  auto code = step.code(gather(step, frame));
+  const auto workspace = static_cast<std::int64_t>(code->program().workspace_bytes());
+  state.workspace = workspace > 0 ? frame.run().memory.allocate(DType::u8, {workspace}) : Tensor();
+  state.code = std::move(code);
 }
 
 /// Whether an error says already where it happened: a node of a model, a layer or loop of a
@@ -109,8 +110,8 @@ bool names_a_source(std::string_view text) {
 void make_empty_outputs(const ProgramStep& step, const ProgramState& state, Frame& frame) {
   for (std::size_t j = 0; j < step.outputs.size(); ++j)
     if (step.outputs[j] >= 0)
-      frame[step.outputs[j]] = frame.run().allocate(state.outputs[j].first,
-                                                    state.outputs[j].second);
+      frame[step.outputs[j]] = frame.run().memory.allocate(state.outputs[j].first,
+                                                           state.outputs[j].second);
 }
 
 bool try_view(const ProgramStep& step, const ProgramState& state, Frame& frame) {
@@ -124,17 +125,12 @@ bool try_view(const ProgramStep& step, const ProgramState& state, Frame& frame) 
 
 }  // namespace
 
-Tensor Run::allocate(DType dtype, Shape shape) const {
-  if (dtype != DType::string) return memory.allocate(dtype, std::move(shape));
-  return memory.allocate(dtype, std::move(shape), [this] { check_stop(); });
-}
-
 void Run::assign(const Tensor& from, const Tensor& to) const {
   assign_in_parts(from, to, [this] { check_stop(); });
 }
 
 Tensor Run::zeros(DType dtype, Shape shape) const {
-  Tensor t = allocate(dtype, std::move(shape));
+  Tensor t = memory.allocate(dtype, std::move(shape));
   if (dtype != DType::string) clear_in_parts(t, [this] { check_stop(); });
   return t;
 }
@@ -170,8 +166,8 @@ Tensor Frame::allocate(Slot slot, DType dtype, const Shape& shape) {
   const Places::Place place = places_.by_slot[static_cast<std::size_t>(slot)];
   const std::int64_t bytes = checked_mul(element_count(shape),
                                          static_cast<std::int64_t>(byte_size(dtype)));
-  if (place.offset < 0 || bytes > place.bytes) return run_->allocate(dtype, shape);
-  if (!arena_.defined()) arena_ = run_->allocate(DType::u8, {places_.total});
+  if (place.offset < 0 || bytes > place.bytes) return run_->memory.allocate(dtype, shape);
+  if (!arena_.defined()) arena_ = run_->memory.allocate(DType::u8, {places_.total});
   return Tensor(dtype, shape, row_major_strides(shape), arena_.data_as<char>() + place.offset,
                 arena_.owner());
 }
@@ -250,7 +246,7 @@ void ProgramStep::run(Frame& frame, StepState* remembered) const {
   const scalar::Status status = state.code->run(context, state.views.data(), nullptr);
   if (status == scalar::done) {
     for (const Slot s : outputs)
-      if (s >= 0) frame.run().memory.count_text(frame[s], [&] { frame.run().check_stop(); });
+      if (s >= 0) frame.run().memory.count_text(frame[s]);
     return;
   }
   frame.run().check_stop();
@@ -275,7 +271,7 @@ void KernelStep::run(Frame& frame, StepState* remembered) const {
     if (types[j] && outputs[j] >= 0)
       results[j] = frame.allocate(outputs[j], types[j]->first, types[j]->second);
   const kernels::KernelCall::Allocate allocate = [&](DType dtype, Shape shape) {
-    return frame.run().allocate(dtype, std::move(shape));
+    return frame.run().memory.allocate(dtype, std::move(shape));
   };
   kernels::KernelCall call(values, results, allocate);
   call.stop = &frame.run().stop;
@@ -288,7 +284,7 @@ void KernelStep::run(Frame& frame, StepState* remembered) const {
   frame.run().check_stop();
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (outputs[j] < 0) continue;
-    frame.run().memory.count_text(results[j], [&] { frame.run().check_stop(); });
+    frame.run().memory.count_text(results[j]);
     frame[outputs[j]] = std::move(results[j]);
   }
 }

@@ -35,11 +35,10 @@ struct Run {
       end();
   }
   [[noreturn]] void end() const;
-  /// Of the run's memory. This and what follows may take long: the run may be ended in between.
-  Tensor allocate(DType, Shape) const;
-  Tensor zeros(DType, Shape) const;
-  /// to = from, of the same type.
+  /// to = from, of the same type, however large: the run may be ended in between.
   void assign(const Tensor& from, const Tensor& to) const;
+  /// Of the run's memory, likewise.
+  Tensor zeros(DType, Shape) const;
 };
 
 class Frame;
@@ -143,8 +142,8 @@ class ProgramStep : public Step {
 };
 
 /// Runs a kernel. `check` checks the inputs and gives the output types that it can tell; it is
-/// asked again whenever shapes or the values of `value_inputs` differ from the last time, and at
-/// every call where an input is no tensor. The kernel makes the other outputs itself.
+/// asked again whenever shapes or the values of `value_inputs` differ from the last time (of a
+/// sequence or an optional the declared type counts). The kernel makes the other outputs itself.
 class KernelStep : public Step {
  public:
   using Types = std::vector<std::optional<std::pair<DType, Shape>>>;

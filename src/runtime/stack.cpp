@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace rondel::runtime {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr std::size_t most_reserved = std::size_t{1} << 38;
 /// Finished stacks smaller than this are copied out, so that the address space is free again.
 constexpr std::int64_t least_kept_mapped = std::int64_t{1} << 20;
+/// Items of strings that take long to let go of.
+constexpr std::size_t many_strings = 1024;
 constexpr std::size_t claim_step = std::size_t{64} << 10;
 
 }  // namespace
@@ -33,7 +36,11 @@ struct Stack::Reserved {
   ~Reserved() {
     memory.unclaim(claimed);
     if (claimed < least_released_later) ::munmap(base, size);
-    else release_later(base, [n = size](void* p) { ::munmap(p, n); });
+    else
+      release_later(base, [n = size, used = claimed](void* p) {
+        give_back_pages(p, used);
+        ::munmap(p, n);
+      });
   }
   Reserved(const Reserved&) = delete;
   Reserved& operator=(const Reserved&) = delete;
@@ -83,11 +90,17 @@ void Stack::begin(DType dtype, const Shape& item) {
   if (trips_) {
     const std::int64_t extent = extent_for(*trips_);
     whole_ = extent > *trips_ ? run_->zeros(dtype, whole_shape(extent))
-                              : run_->allocate(dtype, whole_shape(extent));
+                              : run_->memory.allocate(dtype, whole_shape(extent));
   } else if (dtype != DType::string) {
     whole_shape(0);
     reserved_ = std::make_shared<Reserved>(run_->memory);
   }
+}
+
+Stack::~Stack() {
+  if (strings_.size() < many_strings) return;
+  auto* items = new (std::nothrow) std::vector<Tensor>(std::move(strings_));
+  if (items != nullptr) release_later(items, [](std::vector<Tensor>* all) { delete all; });
 }
 
 Tensor Stack::place(const Tensor& whole, std::int64_t t, std::int64_t n) const {
@@ -97,7 +110,7 @@ Tensor Stack::place(const Tensor& whole, std::int64_t t, std::int64_t n) const {
 
 void Stack::write(const Tensor& to, const Tensor& item) const {
   run_->assign(item, to);
-  run_->memory.count_written_text(to, [this] { run_->check_stop(); });
+  run_->memory.count_written_text(to);
 }
 
 void Stack::put(std::int64_t t, const Tensor& item) {
@@ -107,7 +120,7 @@ void Stack::put(std::int64_t t, const Tensor& item) {
          t, to_text(item.dtype(), item.shape()), to_text(dtype_, item_));
   if (trips_) return write(place(whole_, t, *trips_), item);
   if (dtype_ == DType::string) {
-    strings_.push_back(run_->allocate(dtype_, item_));
+    strings_.push_back(run_->memory.allocate(dtype_, item_));
     return write(strings_.back(), item);
   }
   reserve_rows(t + 1);
@@ -145,17 +158,27 @@ Tensor Stack::finish(std::int64_t n) {
     return Tensor(dtype_, std::move(shape), std::move(strides), reserved_->base, reserved_);
   }
   Tensor whole = extent > n ? run_->zeros(dtype_, whole_shape(extent))
-                            : run_->allocate(dtype_, whole_shape(extent));
+                            : run_->memory.allocate(dtype_, whole_shape(extent));
+  if (dtype_ != DType::string) {
+    if (n > 0) put_rows(whole, n);
+    return whole;
+  }
   for (std::int64_t t = 0; t < n; ++t) {
     run_->check_stop();
-    const Tensor row = dtype_ == DType::string
-                           ? strings_[static_cast<std::size_t>(t)]
-                           : Tensor(dtype_, item_, row_major_strides(item_),
-                                    static_cast<char*>(reserved_->base) + t * row_bytes_,
-                                    reserved_);
-    write(place(whole, t, n), row);
+    write(place(whole, t, n), strings_[static_cast<std::size_t>(t)]);
   }
   return whole;
+}
+
+void Stack::put_rows(const Tensor& whole, std::int64_t n) const {
+  Shape rows = item_, to = whole.strides();
+  rows.insert(rows.begin(), n);
+  const auto axis = to.begin() + (axis_ < 0 ? axis_ + whole.rank() : axis_);
+  const std::int64_t step = *axis;
+  to.erase(axis);
+  to.insert(to.begin(), reversed_ ? -step : step);
+  const Tensor written(dtype_, rows, row_major_strides(rows), reserved_->base, reserved_);
+  run_->assign(written, whole.strided(reversed_ ? (n - 1) * step : 0, rows, std::move(to)));
 }
 
 }  // namespace rondel::runtime

@@ -16,6 +16,7 @@ class Stack {
   Stack(Run& run, std::string what, std::int64_t axis, bool reversed,
         std::optional<std::int64_t> extent, std::optional<std::int64_t> trips);
   Stack(Stack&&) noexcept = default;
+  ~Stack();
 
   /// Item of trip t; trips come in order. Its dtype and shape are those of the first.
   void put(std::int64_t t, const Tensor& item);
@@ -31,6 +32,8 @@ class Stack {
   void begin(DType, const Shape& item);
   void write(const Tensor& to, const Tensor& item) const;
   void reserve_rows(std::int64_t rows);
+  /// The first n rows to where they belong in the finished tensor.
+  void put_rows(const Tensor& whole, std::int64_t n) const;
   /// Where item t of n goes in the finished tensor.
   Tensor place(const Tensor& whole, std::int64_t t, std::int64_t n) const;
   std::int64_t extent_for(std::int64_t n) const;

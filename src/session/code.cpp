@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <shared_mutex>
@@ -113,18 +114,23 @@ class Code::Background : ForkAware {
       return run.stop != nullptr && run.stop->load(std::memory_order_relaxed) != 0;
     });
   }
-  /// Throws where the run that this thread prepares is to end.
+  /// Throws what compiling threw, or where the run that this thread prepares is to end.
   void compile_now(std::weak_ptr<Tiered> program) {
-    workers_->wait(std::move(program), [] {
+    const std::exception_ptr wrong = workers_->wait(std::move(program), [] {
       look_around();
       return false;
     });
+    if (wrong) std::rethrow_exception(wrong);
   }
 
  private:
+  struct Outcome {
+    bool done = false;
+    std::exception_ptr wrong;
+  };
   struct Job {
     std::weak_ptr<Tiered> program;
-    std::shared_ptr<bool> done = nullptr;  ///< of jobs that a run waits for
+    std::shared_ptr<Outcome> outcome = nullptr;  ///< of jobs that a run waits for
   };
 
   struct Workers {
@@ -146,11 +152,12 @@ class Code::Background : ForkAware {
       wake.notify_one();
     }
 
-    void wait(std::weak_ptr<Tiered> program, const std::function<bool()>& ending) {
-      const auto done = std::make_shared<bool>(false);
-      add({std::move(program), done}, true);
+    std::exception_ptr wait(std::weak_ptr<Tiered> program, const std::function<bool()>& ending) {
+      const auto outcome = std::make_shared<Outcome>();
+      add({std::move(program), outcome}, true);
       std::unique_lock lock(mutex);
-      while (!*done && !ending()) finished.wait_for(lock, std::chrono::microseconds(500));
+      while (!outcome->done && !ending()) finished.wait_for(lock, std::chrono::microseconds(500));
+      return outcome->wrong;
     }
 
     void work() {
@@ -164,20 +171,22 @@ class Code::Background : ForkAware {
         const Job job = std::move(queue.front());
         queue.pop_front();
         lock.unlock();
-        if (const std::shared_ptr<Tiered> program = job.program.lock()) improve(*program);
+        std::exception_ptr wrong;
+        if (const std::shared_ptr<Tiered> program = job.program.lock()) wrong = improve(*program);
         lock.lock();
-        if (job.done) *job.done = true;
+        if (job.outcome) *job.outcome = {true, wrong};
         finished.notify_all();
       }
     }
 
     /// What cannot be compiled goes on being interpreted: the results are the same.
-    void improve(Tiered& program) {
+    std::exception_ptr improve(Tiered& program) {
       const std::shared_lock lock(compiling);
-      if (program.native()) return;
+      if (program.native()) return nullptr;
       try {
         program.replace(background.compiler.compile(program.shared_program()));
-      } catch (const std::exception&) {}
+      } catch (const std::exception&) { return std::current_exception(); }
+      return nullptr;
     }
 
     const Background& background;
@@ -214,8 +223,7 @@ std::shared_ptr<const scalar::Executable> Code::make(std::shared_ptr<const scala
   auto tiered = std::make_shared<Tiered>(std::move(p));
   if (execution_ == Execution::compiled) {
     background_->compile_now(tiered);
-    if (tiered->native()) return tiered;
-    return background_->compiler.compile(tiered->shared_program());  // says what is wrong
+    return tiered;
   }
   tiered->on_hot = [background = std::weak_ptr(background_), self = std::weak_ptr(tiered)] {
     if (auto b = background.lock()) b->enqueue(self);

@@ -82,10 +82,10 @@ class ItemTypes {
     all.insert(all.end(), captures.begin(), captures.end());
     if (!std::ranges::all_of(all, [](const Value& v) { return v.is_tensor(); })) return infer(all);
     Shape key = extents_of(all);
-    const std::lock_guard lock(mutex_);
+    const auto lock = lock_looking(mutex_);
     if (const auto it = known_.find(key); it != known_.end()) return it->second;
     if (known_.size() >= most) known_.clear();
-    return known_[std::move(key)] = infer(all);
+    return known_[std::move(key)] = kept_.work([&] { return infer(all); });
   }
 
  private:
@@ -125,7 +125,8 @@ class ItemTypes {
   const std::shared_ptr<const ir::Graph> graph_;
   const ir::NodeId node_;
   const std::vector<ValueId> outer_;
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
+  Kept kept_;
   std::map<Shape, std::vector<LoopStep::ItemType>> known_;  ///< by the extents of all of them
 };
 
@@ -160,10 +161,10 @@ class NativeLoops {
   /// where they do not hold the loop runs step by step, which says what is wrong, and where.
   bool fits(std::span<const Value> all) {
     Shape key = extents_of(all);
-    const std::lock_guard lock(mutex_);
+    const auto lock = lock_looking(mutex_);
     if (const auto it = fits_.find(key); it != fits_.end()) return it->second;
     if (fits_.size() >= most) fits_.clear();
-    return fits_[std::move(key)] = rules_hold(all);
+    return fits_[std::move(key)] = kept_.work([&] { return rules_hold(all); });
   }
 
   bool rules_hold(std::span<const Value> all) const {
@@ -185,15 +186,17 @@ class NativeLoops {
   };
 
   const Entry& find(const passes::ShapeClass& c) {
-    const std::lock_guard lock(mutex_);
+    const auto lock = lock_looking(mutex_);
     if (const auto it = entries_.find(c.key); it != entries_.end()) return *it->second;
     if (entries_.size() >= most) {
       static const Entry none;
       return none;
     }
     auto entry = std::make_unique<Entry>();
-    entry->lowered = passes::lower_loop(*b_.graph, node_, c, b_.fuse);
-    if (entry->lowered.program) entry->code = b_.code->make(entry->lowered.program);
+    kept_.work([&] {
+      entry->lowered = passes::lower_loop(*b_.graph, node_, c, b_.fuse);
+      if (entry->lowered.program) entry->code = b_.code->make(entry->lowered.program);
+    });
     return *(entries_[c.key] = std::move(entry));
   }
 
@@ -226,7 +229,8 @@ class NativeLoops {
   const ir::NodeId node_;
   const std::vector<ValueId> outer_;  ///< inputs, then captures that are no constants
   std::vector<ir::Type> declared_;
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
+  Kept kept_;
   std::map<Shape, bool> fits_;  ///< by the extents of all of them
   std::map<std::string, std::unique_ptr<Entry>> entries_;
 };

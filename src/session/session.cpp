@@ -149,9 +149,11 @@ struct Session::Impl {
 
   const runtime::Plan& plan_for(std::span<const Value> values) const {
     if (symbols_agree(values)) return plan;
-    const std::lock_guard lock(loose_mutex);
+    const auto lock = lock_looking(loose_mutex);
     if (!loose)
-      loose = std::make_unique<runtime::Plan>(compile(without_shared_symbols(graph), nullptr));
+      loose = making_loose.work([&] {
+        return std::make_unique<runtime::Plan>(compile(without_shared_symbols(graph), nullptr));
+      });
     return *loose;
   }
 
@@ -184,7 +186,8 @@ struct Session::Impl {
   std::shared_ptr<session::Code> code;
   runtime::Memory memory;
   runtime::Plan plan;
-  mutable std::mutex loose_mutex;
+  mutable std::timed_mutex loose_mutex;
+  mutable Kept making_loose;
   mutable std::unique_ptr<runtime::Plan> loose;
   std::vector<PortInfo> inputs, outputs;
 };

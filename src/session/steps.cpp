@@ -1,6 +1,7 @@
 #include "session/steps.h"
 
 #include "base/error.h"
+#include "base/look.h"
 #include "ops/meaning.h"
 #include "passes/extract.h"
 #include "passes/lower.h"
@@ -18,9 +19,9 @@ using ir::ValueId;
 class ClassCache {
  public:
   std::shared_ptr<const scalar::Executable> get(const std::string& key, const auto& make) {
-    const std::lock_guard lock(mutex_);
+    const auto lock = lock_looking(mutex_);
     if (const auto it = code_.find(key); it != code_.end()) return it->second;
-    auto made = make();
+    auto made = kept_.work(make);
     if (order_.size() == most) {
       code_.erase(order_.front());
       order_.erase(order_.begin());
@@ -31,7 +32,8 @@ class ClassCache {
 
  private:
   static constexpr std::size_t most = 64;
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
+  Kept kept_;
   std::map<std::string, std::shared_ptr<const scalar::Executable>> code_;
   std::vector<std::string> order_;
 };
@@ -50,9 +52,11 @@ struct GroupCode {
   std::vector<std::size_t> value_inputs, program_values;
   std::shared_ptr<Code> code;
   ClassCache cache;
+  Kept knowledge;
 
-  runtime::OutputTypes types(std::span<const Value> inputs) const {
-    const ir::Knowledge k = exact_knowledge(graph, inputs, value_inputs);
+  runtime::OutputTypes types(std::span<const Value> inputs) {
+    const ir::Knowledge k = knowledge.work(
+        [&] { return exact_knowledge(graph, inputs, value_inputs); });
     runtime::OutputTypes outputs;
     for (const ValueId v : graph.root().results) outputs.push_back(exact(graph, v, k));
     return outputs;
@@ -62,7 +66,8 @@ struct GroupCode {
     passes::ShapeClass c = passes::classify(inputs, declared, program_values);
     // A rank may depend on extents (Squeeze without axes) or on a value (ConstantOfShape of a shape
     // of unknown length); then code is for exact shapes.
-    if (!passes::ranks_known(graph, c)) c = passes::classify(inputs, exactly(inputs), value_inputs);
+    if (!knowledge.work([&] { return passes::ranks_known(graph, c); }))
+      c = passes::classify(inputs, exactly(inputs), value_inputs);
     return cache.get(c.key, [&] { return code->make(passes::lower_group(graph, c)); });
   }
 
@@ -118,9 +123,9 @@ ir::Knowledge exact_knowledge(const ir::Graph& g, std::span<const Value> inputs,
   ir::Knowledge k = ir::knowledge_of(g);
   const auto& params = g.root().params;
   for (std::size_t i = 0; i < params.size(); ++i)
-    // An optional keeps its declared type: an empty one does not tell what it would hold.
-    if (inputs[i].is_tensor() || inputs[i].is_sequence())
-      k.types[ir::index(params[i])] = ir::Type::of(inputs[i]);
+    // An optional keeps its declared type, since an empty one does not tell what it would hold; a
+    // sequence, since it would take as long to look at every item.
+    if (inputs[i].is_tensor()) k.types[ir::index(params[i])] = ir::Type::of(inputs[i]);
   for (const std::size_t i : value_inputs)
     if (inputs[i].is_tensor()) k.values[static_cast<std::int32_t>(params[i])] = inputs[i].tensor();
   ir::infer_region(g, ir::RegionId::root, k);

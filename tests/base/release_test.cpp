@@ -1,6 +1,7 @@
 #include "base/release.h"
 
 #include "base/block.h"
+#include "base/look.h"
 
 #include <gtest/gtest.h>
 
@@ -55,6 +56,34 @@ TEST(Release, AChildOfForkNeitherWaitsForItsParentsNorIsWithoutItsOwn) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   wait_for_releases();
+}
+
+TEST(Release, AWaitEndsWithTheRun) {
+  std::atomic<bool> go{false};
+  release_later(&go, [](std::atomic<bool>* g) {
+    while (!*g) std::this_thread::yield();
+  });
+  {
+    const LookScope ended([](const void*) { throw Error(Blame::deadline, "now"); }, nullptr);
+    EXPECT_THROW(take_block(2 * least_released_later), Error);
+    give_back_block(take_block(100), 100);  // a small one waits for nothing
+  }
+  go = true;
+  wait_for_releases();
+}
+
+TEST(Kept, WorkThatWasCutShortIsFinishedTheNextTime) {
+  Kept kept;
+  int begun = 0;
+  const auto work = [&] {
+    ++begun;
+    look_around();
+    return begun;
+  };
+  const LookScope ended([](const void*) { throw Error(Blame::deadline, "now"); }, nullptr);
+  EXPECT_THROW(kept.work(work), Error);
+  EXPECT_EQ(kept.work(work), 2);
+  EXPECT_THROW(kept.work(work), Error);
 }
 
 TEST(Block, LargeOnesComeAndGoLikeSmallOnes) {

@@ -1,4 +1,4 @@
-"""Runs that take seconds, of every kind of work there is: for what is to end soon when it is told to."""
+"""Runs that take long, of every kind of work there is: for what is to end soon when it is told to."""
 
 import time
 
@@ -18,7 +18,7 @@ def random_indices(count, below):
     return np.random.default_rng(0).integers(0, below, count)
 
 
-# name: graph, feeds. Sizes are such that one core takes seconds.
+# name: graph, feeds. Sizes are such that one core takes a second or more.
 CASES = {
     "matmul": ("g (float[m,k] a, float[k,n] b) => (float[m,n] y) { y = MatMul (a, b) }",
                lambda: {"a": f32(6000, 6000), "b": f32(6000, 6000)}),
@@ -37,6 +37,10 @@ CASES = {
                           lambda: {"x": f32(1, 128, 900, 900), "w": f32(128, 128, 5, 5)}),
     "conv of a batch": ("g (float[n,c,h,w] x, float[m,c,5,5] w) => (float[n,m,p,q] y) { y = Conv (x, w) }",
                         lambda: {"x": f32(1000, 64, 60, 60), "w": f32(128, 64, 5, 5)}),
+    "conv of many channels": ("g (float[n,c,h,w] x, float[m,c,1,1] w) => (float[n,m,p,q] y) { y = Conv (x, w) }",
+                              lambda: {"x": f32(1, 6000, 40, 40), "w": f32(12000, 6000, 1, 1)}),
+    "conv of float64": ("g (double[n,c,h,w] x, double[m,c,5,5] w) => (double[n,m,p,q] y) { y = Conv (x, w) }",
+                        lambda: {"x": np.ones((1, 8, 3000, 3000)), "w": np.ones((2, 8, 5, 5))}),
     "max pool": ("g (float[n,c,h,w] x) => (float[n,c,p,q] y) { y = MaxPool <kernel_shape = [15, 15]> (x) }",
                  lambda: {"x": f32(1, 1, 4000, 4000)}),
     "global pool of one plane": ("g (float[n,c,h,w] x) => (float[n,c,p,q] y) { y = GlobalAveragePool (x) }",
@@ -64,6 +68,22 @@ CASES = {
                            lambda: {"x": f32(100_000_000)}),
     "numbers to text": ("g (float[n] x) => (string[n] y) { y = Cast <to = 8> (x) }",
                         lambda: {"x": np.random.default_rng(1).random(3_000_000, np.float32)}),
+    "items of a sequence": (
+        """g (float[n,m] x) => (float[p,q] y) {
+        s = SplitToSequence <axis = 0> (x) a = ConcatFromSequence <axis = 0> (s)
+        t = SplitToSequence <axis = 0> (a) b = ConcatFromSequence <axis = 0> (t)
+        u = SplitToSequence <axis = 0> (b) y = ConcatFromSequence <axis = 0> (u) }""",
+        lambda: {"x": f32(1_000_000, 1)}),
+    "one item of a long sequence in every trip": (
+        """g (float[n,m] x, float[k,m] first) => (float[k,m] y) {
+        s = SplitToSequence <axis = 0> (x) t = Constant <value_int = 1> () go = Cast <to = 9> (t) at = Constant <value_int = 7> ()
+        y = Loop (, go, first) <body = step (int64 i, bool c, float[k,m] v) => (bool d, float[k,m] z) { d = Identity (c)
+        e = SequenceAt (s, at) z = Add (v, e) }> }""",
+        lambda: {"x": f32(20_000, 4), "first": f32(1, 4)}),
+    "a stack of strings": (
+        """g (string[n] x) => (string[k,n] y) { t = Constant <value_int = 1> () go = Cast <to = 9> (t)
+        y = Loop (, go) <body = step (int64 i, bool c) => (bool d, string[n] z) { d = Identity (c) z = Identity (x) }> }""",
+        lambda: {"x": np.array(["a", "longer than what fits into a string itself"])}),
     "one trip of element-wise work": (
         """g (float[n] x) => (float[n] y) { m = Constant <value_int = 1> () t = Constant <value_int = 1> () go = Cast <to = 9> (t)
         y = Loop (m, go, x) <body = step (int64 i, bool c, float[n] s) => (bool d, float[n] z) { d = Identity (c)

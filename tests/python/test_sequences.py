@@ -1,10 +1,14 @@
 """Sequence and Optional ops: lists in, lists out, empty ones and positions from the end among them."""
 
+import time
+import weakref
+
 import numpy as np
 import pytest
 import rondel
 from models import f32, i64, model, refused, run, same, scalar, session, strings, value
 from onnx import TensorProto, helper
+from onnx.parser import parse_model
 
 
 def lists(got, want):
@@ -241,3 +245,18 @@ def test_constant_of_shape_is_float_zero_by_default():
     same(run(text, {"s": i64(2, 2)})[0], np.zeros((2, 2), np.float32))
     with refused(rondel.CallerError, ("-1", "negative")):
         run(text, {"s": i64(2, -1)})
+
+
+def test_a_long_sequence_of_arrays_is_let_go_of():
+    """The items of a long sequence go on another thread; arrays of Python's come back for that."""
+    session = rondel.InferenceSession(parse_model("""<ir_version: 9, opset_import: ["": 18]>
+        g (seq(float[n]) s, float[n] x) => (seq(float[n]) t) { t = SequenceInsert (s, x) }"""))
+    arrays = [np.full(2, k, np.float32) for k in range(20_000)]
+    alive = [weakref.ref(a) for a in arrays]
+    (t,) = session.run(None, {"s": arrays, "x": np.zeros(2, np.float32)})
+    assert len(t) == 20_001 and t[19_999][1] == 19_999
+    del t, arrays
+    end = time.monotonic() + 20
+    while any(a() is not None for a in alive) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not any(a() is not None for a in alive)

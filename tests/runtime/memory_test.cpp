@@ -2,6 +2,7 @@
 #include "runtime/plan.h"
 
 #include "base/error.h"
+#include "base/look.h"
 #include "runtime/stack.h"
 
 #include <gtest/gtest.h>
@@ -35,18 +36,27 @@ TEST(Memory, StringsThatCannotBeMadeClaimNothing) {
   EXPECT_EQ(memory.in_use(), 0U);
 }
 
+/// Counts looks; from the `last` on they end the run.
+struct Looking {
+  int count = 0, last = 1 << 30;
+  LookScope scope{[](const void* of) {
+                    auto* self = const_cast<Looking*>(static_cast<const Looking*>(of));
+                    if (++self->count >= self->last) throw Error(Blame::deadline, "now");
+                  },
+                  this};
+};
+
 TEST(Memory, ManyStringsAreMadeAndCountedInParts) {
   Memory memory(std::size_t{1} << 30);
-  int looks = 0;
-  const Look count = [&] { ++looks; };
+  Looking looks;
   {
-    const Tensor t = memory.allocate(DType::string, {1000, 100}, count);
-    EXPECT_GT(looks, 4);
+    const Tensor t = memory.allocate(DType::string, {1000, 100});
+    EXPECT_GT(looks.count, 4);
     EXPECT_EQ(t.data_as<std::string>()[99'999], "");
     t.data_as<std::string>()[99'999] = long_text;
-    looks = 0;
-    memory.count_text(t, count);
-    EXPECT_GT(looks, 4);
+    looks.count = 0;
+    memory.count_text(t);
+    EXPECT_GT(looks.count, 4);
     EXPECT_GE(memory.in_use(), 100'000 * sizeof(std::string) + long_text.size());
   }
   EXPECT_EQ(memory.in_use(), 0U);
@@ -54,11 +64,8 @@ TEST(Memory, ManyStringsAreMadeAndCountedInParts) {
 
 TEST(Memory, StringsThatWereToEndWhileTheyWereMadeClaimNothing) {
   Memory memory(std::size_t{1} << 30);
-  int left = 3;
-  const Look end = [&] {
-    if (--left == 0) throw Error(Blame::deadline, "now");
-  };
-  EXPECT_EQ(blame_of([&] { memory.allocate(DType::string, {100'000}, end); }), Blame::deadline);
+  const Looking looks{.last = 3};
+  EXPECT_EQ(blame_of([&] { memory.allocate(DType::string, {100'000}); }), Blame::deadline);
   EXPECT_EQ(memory.in_use(), 0U);
 }
 

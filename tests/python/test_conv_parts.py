@@ -1,0 +1,45 @@
+"""Convolutions so large that they are made in parts, against ONNX Runtime: every way of cutting."""
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx.parser import parse_model
+
+import rondel
+
+# x, w, attributes. Parts are of about 2^24 multiplications.
+CASES = {
+    "images": ((40, 16, 40, 40), (16, 16, 5, 5), ""),
+    "rows": ((1, 32, 200, 60), (32, 32, 3, 3), "pads = [1, 1, 1, 1]"),
+    "rows, strided, dilated": ((1, 48, 301, 90), (64, 48, 3, 3), "strides = [2, 3], dilations = [3, 2], pads = [4, 0, 2, 5]"),
+    "columns": ((1, 64, 9, 900), (64, 64, 5, 5), "pads = [2, 2, 2, 2]"),
+    "rows of groups": ((2, 64, 220, 60), (64, 32, 3, 3), "group = 2, pads = [1, 1, 1, 1]"),
+    "maps of one place": ((1, 4096, 1, 1), (12000, 4096, 1, 1), ""),
+    "maps of few places": ((2, 2048, 3, 3), (5000, 2048, 2, 2), ""),
+    "a window as large as the image": ((1, 16, 300, 300), (40, 16, 300, 300), ""),
+    "windows that lie in the padding": ((1, 64, 6, 600), (64, 64, 3, 3), "pads = [5, 5, 5, 5]"),
+    "one axis": ((1, 64, 60000), (64, 64, 9), "pads = [4, 4]"),
+    "three axes": ((1, 8, 40, 40, 40), (8, 8, 3, 3, 3), "pads = [1, 1, 1, 1, 1, 1]"),
+}
+
+
+@pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
+@pytest.mark.parametrize("case", CASES)
+def test_parts_make_the_whole(case, bias):
+    x, w, attributes = CASES[case]
+    axes = [f"a{k}" for k in range(len(x))]
+    shape = ",".join(axes)
+    graph = f"""<ir_version: 9, opset_import: ["": 18]>
+        g (float[{shape}] x, float[m,{",".join("k" + a for a in axes[1:])}] w{", float[m] b" if bias else ""})
+        => (float[{",".join("o" + a for a in axes)}] y) {{
+            y = Conv{f" <{attributes}>" if attributes else ""} (x, w{", b" if bias else ""}) }}"""
+    model = parse_model(graph).SerializeToString()
+    rng = np.random.default_rng(0)
+    feeds = {"x": rng.standard_normal(x, np.float32), "w": rng.standard_normal(w, np.float32)}
+    if bias:
+        feeds["b"] = 100 * rng.standard_normal(w[0], np.float32)
+    (wanted,) = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, feeds)
+    (got,) = rondel.InferenceSession(model).run(None, feeds)
+    depth = np.prod(w[1:])
+    assert got.shape == wanted.shape
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=3e-6 * depth**0.5 * 10)

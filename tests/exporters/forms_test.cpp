@@ -50,6 +50,60 @@ TEST(Forms, AnInputThatWasAnAttributeIsOneAgain) {
   EXPECT_EQ(written(text, 17), "y = ReduceMean<axes: ints = [1]>(x)\n");
 }
 
+TEST(Forms, EllipsesStandForOneNumberOfAxes) {
+  const auto product = [](const std::string& x, const std::string& y, const std::string& equation) {
+    return written("graph \"g\" (%x: f32" + x + ", %y: f32" + y +
+                   ") {\n%z = einsum(%x, %y) equation=\"" + equation + "\"\nyield %z\n}");
+  };
+  EXPECT_EQ(product("[2, 1, 3, 4]", "[5, 4, 2]", "...ij,...jk->...ik"),
+            "unsqueeze = Unsqueeze(y, {0})\n"
+            "z = Einsum<equation: string = \"...ij,...jk->...ik\">(x, unsqueeze)\n");
+  EXPECT_EQ(product("[3]", "[4, 2, 5]", "i ... , j... -> ...ij"),
+            "unsqueeze = Unsqueeze(x, {1, 2})\n"
+            "z = Einsum<equation: string = \"i ... , j... -> ...ij\">(unsqueeze, y)\n");
+  EXPECT_EQ(product("[3, 4]", "[5, 4, 2]", "ij,...jk->...ik"),
+            "z = Einsum<equation: string = \"ij,...jk->...ik\">(x, y)\n");
+}
+
+TEST(Forms, BeforeTwentyTwoNoWindowIsRoundedUpIntoPadding) {
+  const auto pool = [](const std::string& op, const std::string& x, const std::string& how,
+                       int opset) {
+    return written("graph \"g\" (%x: f32" + x + ") {\n%y = " + op + "(%x) ceil_mode=1 " + how +
+                       "\nyield %y\n}",
+                   opset);
+  };
+  const std::string two_by_two = "kernel_shape=[2] strides=[2] pads=[1, 1]";
+  for (const std::string op : {"average_pool", "max_pool"}) {
+    const std::string name = op == "max_pool" ? "y = MaxPool" : "y = AveragePool";
+    EXPECT_EQ(pool(op, "[1, 1, 7]", two_by_two, 21),
+              name + "<kernel_shape: ints = [2], pads: ints = [1, 0], strides: ints = [2]>(x)\n");
+    EXPECT_EQ(pool(op, "[1, 1, 7]", two_by_two, 22),
+              name +
+                  "<ceil_mode: int = 1, kernel_shape: ints = [2], pads: ints = [1, 1], "
+                  "strides: ints = [2]>(x)\n");
+    EXPECT_EQ(pool(op, "[1, 1, 8]", two_by_two, 21),
+              name +
+                  "<ceil_mode: int = 1, kernel_shape: ints = [2], pads: ints = [1, 1], "
+                  "strides: ints = [2]>(x)\n");
+    EXPECT_EQ(pool(op, "[1, 1, 7]", "kernel_shape=[1] strides=[5] auto_pad=\"VALID\"", 21),
+              name + "<kernel_shape: ints = [1], pads: ints = [0, 0], strides: ints = [5]>(x)\n");
+    EXPECT_EQ(pool(op, "[1, 1, 7, 8]", "kernel_shape=[2, 3] strides=[2, 2] pads=[1, 0, 1, 0]", 21),
+              name +
+                  "<kernel_shape: ints = [2, 3], pads: ints = [1, 0, 0, 1], "
+                  "strides: ints = [2, 2]>(x)\n");
+  }
+}
+
+TEST(Forms, AveragePoolBeforeNineteenHasNoDilations) {
+  const auto pool = [](const std::string& dilation) {
+    return "graph \"g\" (%x: f32[1, 1, 7]) {\n%y = average_pool(%x) kernel_shape=[2] dilations=[" +
+           dilation + "]\nyield %y\n}";
+  };
+  EXPECT_EQ(written(pool("1"), 18), "y = AveragePool<kernel_shape: ints = [2]>(x)\n");
+  EXPECT_THAT(error_of(pool("2"), 18, Blame::caller),
+              testing::HasSubstr("its dilations begin in version 19; opset 19 has it"));
+}
+
 TEST(Forms, OldSplitsAreEqualOrOfGivenLengths) {
   const std::string text = R"(graph "g" (%x: f32[5]) {
     %a, %b = split(%x) num_outputs=2

@@ -21,7 +21,7 @@ from models import agree, f32, interpreter, model, refused, run, same, scalar, s
 from nets import F32, I32, I64, Net
 from onnx import TensorProto, helper, numpy_helper
 from programs import random_program
-from rondel.network import DataType, LoopOutput
+from rondel.network import DataType, LoopOutput, PaddingMode, PoolingType
 from test_backend_suite import NOT_DETERMINED, cases, model_of
 from test_network_ir import EXTENTS, sums_of_columns
 
@@ -35,11 +35,8 @@ WAYS = {
 }
 
 # onnx's shape inference does not follow these, whoever writes them: ONNX's own body of AffineGrid has branches that are
-# never taken and a Range to a list of one, ceil_mode corrects a rounding of extents, and an optional is declared as
-# what it holds.
-NOT_INFERRED = re.compile(
-    r"affine_grid|averagepool_2d_ceil_last_window|maxpool_2d_ceil_output_size_reduce|loop16_seq_none"
-)
+# never taken and a Range to a list of one, and an optional is declared as what it holds.
+NOT_INFERRED = re.compile(r"affine_grid|loop16_seq_none")
 
 
 # ---- every model of the suite -----------------------------------------------------------------------------
@@ -369,6 +366,60 @@ def test_a_network_is_saved_as_onnx(tmp_path):
         agree(result, want)
     assert net.network.to_onnx(tmp_path / "n.onnx").loops[0][1:] == ("Scan", "")
     agree(rondel.InferenceSession(tmp_path / "n.onnx").run(None, feeds), want)
+
+
+@pytest.mark.parametrize("opset", [None, 13, 17, 22])
+@pytest.mark.parametrize("equation, shapes", [
+    ("...ij,...jk->...ik", [(2, 1, 3, 4), (5, 4, 2)]), ("...ij,...jk->...ik", [(3, 4), (5, 4, 2)]),
+    ("i...,...j->...ij", [(3, 2, 5), (4,)]), ("...i,...i,j->...j", [(3,), (2, 5, 3), (4,)]),
+])  # fmt: skip
+def test_ellipses_of_different_ranks_are_taken_by_all(equation, shapes, opset):
+    net = Net()
+    operands = [net.input(f"x{k}", shape) for k, shape in enumerate(shapes)]
+    net.mark(net.network.add_einsum(operands, equation).get_output(0))
+    random = np.random.default_rng(0)
+    feeds = {f"x{k}": random.integers(-3, 4, shape).astype(np.float32) for k, shape in enumerate(shapes)}
+    want = np.einsum(equation, *feeds.values())
+    taken_by_all(net, feeds, want, opset)
+
+
+# Extent, then what the layer is told. Of the first the last window that is rounded up would lie wholly in padding.
+ROUNDED_UP = {
+    "in padding": ([7], {"kernel": [2], "stride_nd": [2], "pre_padding": [1], "post_padding": [1]}),
+    "over the end": ([8], {"kernel": [3], "stride_nd": [2], "pre_padding": [0], "post_padding": [0]}),
+    "both": ([7, 8], {"kernel": [2, 3], "stride_nd": [2, 2], "pre_padding": [1, 0], "post_padding": [1, 0]}),
+    "between windows": ([7], {"kernel": [1], "stride_nd": [5], "pre_padding": [0], "post_padding": [0]}),
+}
+
+
+@pytest.mark.parametrize("opset", [None, 13, 19, 22])
+@pytest.mark.parametrize("excludes", [True, False])
+@pytest.mark.parametrize("kind", [PoolingType.AVERAGE, PoolingType.MAX])
+@pytest.mark.parametrize("how", ROUNDED_UP)
+def test_pools_that_round_up_are_taken_by_all(how, kind, excludes, opset):
+    extents, attributes = ROUNDED_UP[how]
+    net = Net()
+    layer = net.network.add_pooling_nd(net.input("x", (1, 1, *extents)), kind, attributes["kernel"])
+    for name in ("stride_nd", "pre_padding", "post_padding"):
+        setattr(layer, name, attributes[name])
+    layer.padding_mode = PaddingMode.EXPLICIT_ROUND_UP
+    layer.average_count_excludes_padding = excludes
+    net.mark(layer.get_output(0))
+    feeds = {"x": np.random.default_rng(0).standard_normal((1, 1, *extents)).astype(np.float32)}
+    # What rounding up adds does not count in an average, and padding does: there no padding stands for both.
+    inferred = (how, kind, excludes) != ("both", PoolingType.AVERAGE, False) or opset == 22
+    taken_by_all(net, feeds, net.network.build_session().run(None, feeds)[0], opset, inferred)
+
+
+def taken_by_all(net, feeds, want, opset, inferred=True):
+    """Written, a network gives `want` here and in ONNX Runtime, and onnx infers the extents that it declares."""
+    written = net.network.to_onnx(opset=opset)
+    onnx.checker.check_model(written, full_check=inferred)
+    for result in (net.network.build_session(), session(written)):
+        np.testing.assert_allclose(result.run(None, feeds)[0], want, rtol=1e-6)
+    in_ort = in_onnxruntime(written, feeds)[0]
+    assert in_ort.shape == np.shape(want)
+    np.testing.assert_allclose(in_ort, want, rtol=1e-6)
 
 
 def written_loops(net, path):

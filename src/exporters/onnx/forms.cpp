@@ -99,6 +99,14 @@ std::string without_inputs(const Graph&, const ir::Node&, Said& s) {
   return s.inputs.size() > 1 ? "its ratio and mode are not inputs there" : "";
 }
 
+std::string without_dilations(const Graph&, const ir::Node& n, Said& s) {
+  const ir::Ints dilations = n.attributes.ints("dilations");
+  if (std::ranges::count(dilations, 1) != std::ssize(dilations))
+    return "its dilations begin in version 19";
+  s.attributes.erase("dilations");
+  return {};
+}
+
 std::string scale_of_groups(const Graph&, const ir::Node&, Said&) {
   return "its scale and bias are those of groups there, not of channels";
 }
@@ -133,6 +141,7 @@ constexpr Form forms[] = {
     {"Hardmax", 1, 12, last_axis},
     {"Range", 11, any_version, of_scalars},
     {"Dropout", 1, 11, without_inputs},
+    {"AveragePool", 1, 18, without_dilations},
     {"GroupNormalization", 18, 20, scale_of_groups},
 };
 

@@ -5,6 +5,7 @@
 #include "exporters/onnx/forms.h"
 #include "exporters/onnx/loops.h"
 #include "exporters/onnx/model.h"
+#include "exporters/onnx/plainly.h"
 #include "exporters/onnx/rows.h"
 #include "formats/onnx/schemas.h"
 #include "ir/builder.h"
@@ -68,6 +69,7 @@ class Rewriter {
     const std::string_view op = g_.node(n).op->name;
     if (op == "constant") return true;
     if (op == "loop") return is_scan(n) || !make_loop(g_, n);
+    if (put_plainly(g_, n, opset_)) return false;
     const Said said = say(g_, g_.node(n), opset_);
     return said.why_not.empty() || !(carry(n, said) || rewrite(r, at, n));
   }

@@ -1,0 +1,122 @@
+#include "exporters/onnx/plainly.h"
+
+#include "ir/builder.h"
+#include "ops/pooling.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace rondel::exporters {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+
+/// The terms of an equation's operands, without blanks.
+std::vector<std::string> terms_of(const std::string& equation) {
+  std::vector<std::string> terms{""};
+  for (const char c : equation.substr(0, equation.find("->"))) {
+    if (c == ',') terms.emplace_back();
+    else if (c != ' ') terms.back() += c;
+  }
+  return terms;
+}
+
+/// An operand's ellipsis: the axis that it begins at, and how many it stands for.
+struct Ellipsis {
+  std::size_t operand;
+  std::int64_t at, axes;
+};
+
+/// Of all operands that have one; none where a rank is not known.
+std::vector<Ellipsis> ellipses_of(const Graph& g, const Node& n) {
+  const std::vector<std::string> terms = terms_of(n.attributes.s("equation", ""));
+  std::vector<Ellipsis> found;
+  for (std::size_t k = 0; k < terms.size() && k < n.inputs.size(); ++k) {
+    const std::size_t at = terms[k].find("...");
+    if (at == std::string::npos) continue;
+    const ir::Type& x = g.value(n.inputs[k]).type;
+    if (!x.has_rank()) return {};
+    found.push_back({k, static_cast<std::int64_t>(at), x.rank() - (std::ssize(terms[k]) - 3)});
+  }
+  return found;
+}
+
+bool add_axes_under_ellipses(Graph& g, NodeId id) {
+  const Node n = g.node(id);
+  const std::vector<Ellipsis> ellipses = ellipses_of(g, n);
+  std::int64_t most = 0;
+  for (const Ellipsis& e : ellipses) most = std::max(most, e.axes);
+
+  ir::Builder b(g, n.region);
+  b.source(n.source);
+  const auto& nodes = g.region(n.region).nodes;
+  b.insert_at(static_cast<std::size_t>(std::ranges::find(nodes, id) - nodes.begin()));
+  bool changed = false;
+  for (const Ellipsis& e : ellipses) {
+    ir::Ints added;
+    for (std::int64_t k = e.axes; k < most; ++k) added.push_back(e.at + k - e.axes);
+    if (added.empty()) continue;
+    const ir::ValueId x = n.inputs[e.operand];
+    const ir::ValueId wider = b("unsqueeze", {x, b.integers(added)});
+    g.node(id).inputs[e.operand] = wider;
+    changed = true;
+  }
+  return changed;
+}
+
+/// Padding under which windows that are not rounded up are those of a pool that rounds up.
+struct Rounded {
+  ir::Ints pads;
+  bool drops = false;  ///< the count that is rounded up has one window more
+};
+
+/// Nothing where no such padding is known, or where it would count in an average.
+std::optional<Rounded> without_rounding(const kernels::PoolSpec& spec, const ir::Type& x) {
+  const std::size_t spatial = spec.window.kernel.size();
+  if (!x.has_rank() || x.rank() != static_cast<std::int64_t>(spatial) + 2) return std::nullopt;
+  Rounded r{ir::Ints(2 * spatial, 0)};
+  for (std::size_t a = 0; a < spatial; ++a) {
+    const ir::Extent& e = x.extent(static_cast<std::int64_t>(a) + 2);
+    if (!e.known()) return std::nullopt;
+    const std::int64_t kernel = spec.window.kernel[a];
+    const kernels::WindowAxis w = kernels::axis_of(spec.window, a, e.value, kernel);
+    const std::int64_t count = kernels::places(w, e.value, true);
+    const std::int64_t before = e.value + w.begin, room = before + w.end - w.reach();
+    r.drops = r.drops || count * w.stride < room + w.stride;
+    const std::int64_t end = std::max<std::int64_t>((count - 1) * w.stride + w.reach() - before, 0);
+    // What rounding up adds is no padding; and ONNX Runtime wants padding smaller than the kernel.
+    if (end > w.end && (spec.count_include_pad || end >= kernel)) return std::nullopt;
+    r.pads[a] = w.begin;
+    r.pads[a + spatial] = end;
+  }
+  return r;
+}
+
+bool pool_without_rounding(Graph& g, NodeId id) {
+  Node& n = g.node(id);
+  const kernels::PoolSpec spec = ops::pool_spec(n.attributes);
+  if (!spec.window.ceil_mode) return false;
+  const auto r = without_rounding(spec, g.value(n.inputs[0]).type);
+  if (!r || !r->drops) return false;
+  n.attributes.set("ceil_mode", std::int64_t{0});
+  n.attributes.set("auto_pad", std::string("NOTSET"));
+  n.attributes.set("pads", r->pads);
+  return true;
+}
+
+constexpr int rounding_settled = 22;
+
+}  // namespace
+
+bool put_plainly(Graph& g, NodeId id, int opset) {
+  const std::string_view op = g.node(id).op->name;
+  if (op == "einsum") return add_axes_under_ellipses(g, id);
+  if (op == "average_pool" || op == "max_pool")
+    return opset < rounding_settled && pool_without_rounding(g, id);
+  return false;
+}
+
+}  // namespace rondel::exporters

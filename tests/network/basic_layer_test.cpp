@@ -1,8 +1,12 @@
 // What single layers mean, and what is said of their results before anything runs.
 #include "network/net.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 namespace rondel::network {
 namespace {
@@ -77,6 +81,34 @@ TEST(NetworkLayer, floor_division_rounds_down) {
   EXPECT_EQ(text(run(n).at("div")), "i32[5] 3 -3 -3 3 2");
 }
 
+template <class Int> void floor_division_of_the_least(DataType type) {
+  constexpr Int least = std::numeric_limits<Int>::min(), most = std::numeric_limits<Int>::max();
+  const Int p[] = {least, least, static_cast<Int>(least + 1), most, least, most, least};
+  const Int q[] = {3, most, -3, -3, least, least, 1};
+  Net n;
+  ITensor& a = n.in("a", type, Dims{1, {-1}});
+  ITensor& b = n.in("b", type, Dims{1, {-1}});
+  n.out(n.op(a, b, Op::kFLOOR_DIV), "y");
+  Tensor x = Tensor::zeros(dtype(type), {7}), z = Tensor::zeros(dtype(type), {7});
+  std::copy(std::begin(p), std::end(p), x.data_as<Int>());
+  std::copy(std::begin(q), std::end(q), z.data_as<Int>());
+  const Tensor y = run(n, {{"a", x}, {"b", z}}).at("y").tensor().packed();
+  for (std::size_t k = 0; k < 7; ++k) {
+    const __int128 wide = p[k], by = q[k], towards_zero = wide / by;
+    const bool between = wide % by != 0 && (wide < 0) != (by < 0);
+    EXPECT_EQ(y.data_as<Int>()[k], static_cast<Int>(towards_zero - (between ? 1 : 0))) << k;
+  }
+  z.data_as<Int>()[3] = 0;
+  EXPECT_THAT(failure(n, {{"a", x}, {"b", z}}), testing::HasSubstr("integer division by zero"));
+}
+
+TEST(NetworkLayer, floor_division_near_the_least_integer) {
+  floor_division_of_the_least<std::int8_t>(DataType::kINT8);
+  floor_division_of_the_least<std::int16_t>(data_type(DType::i16));
+  floor_division_of_the_least<std::int32_t>(DataType::kINT32);
+  floor_division_of_the_least<std::int64_t>(DataType::kINT64);
+}
+
 TEST(NetworkLayer, slices_within_the_bounds_and_what_modes_do_beyond) {
   const auto slice = [](std::int64_t start, std::int64_t size, std::int64_t stride, SampleMode mode,
                         bool dynamic) {
@@ -123,6 +155,108 @@ TEST(NetworkLayer, slices_by_values_known_when_running) {
   EXPECT_EQ(y(0, 2), "f32[2,2] 2 3 5 6");
   EXPECT_EQ(y(1, 1), "f32[1,2] 5 6");
   EXPECT_THROW(y(1, 2), Error);
+}
+
+/// A slice of a vector whose start, size and stride come with the run.
+std::string sliced_when_running(SampleMode mode, std::vector<float> x, std::int64_t start,
+                                std::int64_t size, std::int64_t stride, Dims told = {1, {-1}}) {
+  Net n;
+  ISliceLayer* s = n.addSlice(n.in("x", DataType::kFLOAT, told), Dims{1, {0}}, Dims{1, {1}},
+                              Dims{1, {1}});
+  s->setName("cut");
+  s->setMode(mode);
+  Feeds feeds{{"x", Tensor::zeros(DType::f32, {static_cast<std::int64_t>(x.size())})}};
+  std::copy(x.begin(), x.end(), feeds.at("x").tensor().data_as<float>());
+  const std::pair<const char*, std::int64_t> parts[] = {
+      {"start", start}, {"size", size}, {"stride", stride}};
+  for (std::int32_t k = 0; k < 3; ++k) {
+    s->setInput(k + 1, n.in(parts[k].first, DataType::kINT64, Dims{1, {1}}));
+    feeds[parts[k].first] = Tensor::from<std::int64_t>({1}, {parts[k].second});
+  }
+  n.out(*s->getOutput(0), "y");
+  try {
+    return text(run(n, feeds).at("y"));
+  } catch (const Error& e) {
+    EXPECT_EQ(e.blame(), Blame::caller) << e.what();
+    return e.what();
+  }
+}
+
+TEST(NetworkLayer, strict_slices_by_values_known_when_running_stay_within_the_bounds) {
+  const auto strict = [](std::int64_t start, std::int64_t size, std::int64_t stride) {
+    return sliced_when_running(SampleMode::kSTRICT_BOUNDS, {1, 2, 3, 4}, start, size, stride);
+  };
+  EXPECT_EQ(strict(1, 3, 1), "f32[3] 2 3 4");
+  EXPECT_EQ(strict(3, 4, -1), "f32[4] 4 3 2 1");
+  EXPECT_EQ(strict(3, 2, 0), "f32[2] 4 4");
+  EXPECT_EQ(strict(-7, 0, -1), "f32[0]");
+  EXPECT_EQ(strict(2, 1, std::numeric_limits<std::int64_t>::max()), "f32[1] 3");
+  for (const auto& [start, size, stride] :
+       {std::array<std::int64_t, 3>{-2, 2, 1}, {2, 3, 1}, {1, 2, -2}, {0, 2, 1LL << 62}, {9, 1, 1}})
+    EXPECT_THAT(strict(start, size, stride),
+                testing::HasSubstr(fmt::format(
+                    "layer 'cut' (Slice): along axis 0 it takes {} elements from {} in steps of "
+                    "{}, of an extent of 4; expected all within the bounds",
+                    size, start, stride)));
+  EXPECT_THAT(strict(1, -1, 1),
+              testing::HasSubstr("layer 'cut' (Slice): along axis 0 it takes -1 elements"));
+}
+
+TEST(NetworkLayer, slices_of_an_axis_that_is_empty) {
+  using M = SampleMode;
+  for (const Dims& told : {Dims{1, {0}}, Dims{1, {-1}}}) {
+    const auto of_nothing = [&](M mode, std::int64_t size) {
+      return sliced_when_running(mode, {}, 0, size, 0, told);
+    };
+    EXPECT_EQ(of_nothing(M::kFILL, 2), "f32[2] 0 0");
+    for (const M mode : {M::kSTRICT_BOUNDS, M::kFILL, M::kWRAP, M::kCLAMP, M::kREFLECT}) {
+      EXPECT_EQ(of_nothing(mode, 0), "f32[0]");
+      EXPECT_THAT(of_nothing(mode, -1), testing::HasSubstr("layer 'cut' (Slice)"));
+    }
+    for (const M mode : {M::kWRAP, M::kCLAMP, M::kREFLECT})
+      EXPECT_THAT(of_nothing(mode, 2),
+                  testing::AllOf(testing::HasSubstr("layer 'cut' (Slice): along axis 0"),
+                                 testing::HasSubstr("there is nothing to repeat")));
+    // The same of parameters.
+    for (const M mode : {M::kSTRICT_BOUNDS, M::kFILL, M::kWRAP, M::kCLAMP, M::kREFLECT}) {
+      const auto y = [&](std::int64_t size) {
+        Net n;
+        ISliceLayer* s = n.addSlice(n.in("x", DataType::kFLOAT, told), Dims{1, {0}},
+                                    Dims{1, {size}}, Dims{1, {0}});
+        s->setMode(mode);
+        n.out(*s->getOutput(0), "y");
+        try {
+          return text(run(n, {{"x", Tensor::zeros(DType::f32, {0})}}).at("y"));
+        } catch (const Error& e) { return std::string(e.what()).substr(0, 15); }
+      };
+      EXPECT_EQ(y(0), "f32[0]");
+      EXPECT_EQ(y(2), mode == M::kFILL ? "f32[2] 0 0" : "layer 0 (Slice)");
+    }
+  }
+}
+
+TEST(NetworkLayer, a_slice_of_no_elements_may_go_any_way) {
+  Net n;
+  ITensor& x = n.f32({1, 2, 3, 4});
+  EXPECT_EQ(result(n, *n.addSlice(x, Dims{1, {-2}}, Dims{1, {0}}, Dims{1, {-1}})->getOutput(0)),
+            "f32[0]");
+}
+
+TEST(NetworkLayer, integers_that_say_where_are_integers) {
+  Net n;
+  n.out(*n.addUnsqueeze(n.f32({1, 2}), n.f32(0))->getOutput(0), "y");
+  EXPECT_THAT(refusal(n), testing::HasSubstr("its input 1, axes, is f32[]; expected integers"));
+}
+
+TEST(NetworkLayer, a_uniform_scale_of_tensors_of_any_rank) {
+  const std::vector<float> two{2};
+  const Weights w{DataType::kFLOAT, two.data(), 1};
+  Net n;
+  n.out(*n.addScale(n.f32(3), ScaleMode::kUNIFORM, {}, w, {})->getOutput(0), "scalar");
+  n.out(*n.addScale(n.f32({3, 4}), ScaleMode::kUNIFORM, {}, w, {})->getOutput(0), "vector");
+  const auto y = run(n);
+  EXPECT_EQ(text(y.at("scalar")), "f32[] 6");
+  EXPECT_EQ(text(y.at("vector")), "f32[2] 6 8");
 }
 
 template <class Index> void gather_in_three_modes(DataType type) {

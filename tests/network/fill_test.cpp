@@ -57,6 +57,45 @@ TEST(Fill, counts_in_integers_that_no_double_holds) {
   EXPECT_EQ(y.data_as<std::int64_t>()[1], (std::int64_t{1} << 53) + 2);
 }
 
+TEST(Fill, counts_by_the_numbers_set_last) {
+  INetworkDefinition n;
+  IFillLayer* l = n.addFill(Dims{1, {2}}, FillOperation::kLINSPACE);
+  l->setAlphaInt64(3);
+  l->setBetaInt64(4);
+  EXPECT_TRUE(l->isAlphaBetaInt64());
+  l->setAlpha(0.5);
+  EXPECT_FALSE(l->isAlphaBetaInt64());
+  EXPECT_EQ(l->getAlpha(), 0.5);
+  EXPECT_EQ(l->getBeta(), 4);
+  n.markOutput(*l->getOutput(0));
+  expect(buildSession(n).run(std::map<std::string, Value>{}).begin()->second.tensor(), {2},
+         {0.5, 4.5});
+  l->setBeta(0.25);
+  l->setBetaInt64(1);
+  expect(buildSession(n).run(std::map<std::string, Value>{}).begin()->second.tensor(), {2},
+         {0.5, 1.5});
+}
+
+TEST(Fill, extents_that_come_with_the_run_are_not_negative) {
+  for (const FillOperation op : {FillOperation::kLINSPACE, FillOperation::kRANDOM_UNIFORM}) {
+    INetworkDefinition n;
+    IFillLayer* l = n.addFill(Dims{}, op);
+    l->setName("f");
+    l->setInput(0, *n.addInput("extents", DataType::kINT64, Dims{1, {1}}));
+    n.markOutput(*l->getOutput(0));
+    const Session s = buildSession(n);
+    const auto error = [&](std::int64_t extent) -> std::string {
+      try {
+        s.run({{"extents", i64({1}, {extent})}});
+      } catch (const Error& e) { return e.what(); }
+      return "none";
+    };
+    EXPECT_EQ(error(0), "none");
+    EXPECT_THAT(error(-1), HasSubstr("layer 'f' (Fill)"));
+    EXPECT_THAT(error(-1), HasSubstr("negative"));
+  }
+}
+
 TEST(Fill, draws_uniform_numbers_by_the_seed_of_the_run) {
   INetworkDefinition n;
   IFillLayer* l = n.addFill(Dims2{100, 100}, FillOperation::kRANDOM_UNIFORM);

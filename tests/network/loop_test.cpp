@@ -116,6 +116,30 @@ TEST(NetworkLoop, a_reversed_iterator_under_both_limits_begins_with_the_count) {
   EXPECT_THAT(failure(n, past), testing::HasSubstr("back"));
 }
 
+TEST(NetworkLoop, a_count_past_the_extent_of_a_reversed_iterator_is_an_error_before_the_loop) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims{1, {-1}});
+  ILoop* loop = n.counted(n.in("t", DataType::kINT64, Dims{}), "long");
+  IIteratorLayer* back = loop->addIterator(x, -1, true);
+  back->setName("back");
+  ITensor& item = *back->getOutput(0);
+  n.addAssertion(n.less(item, n.f32(0)), "a trip was made");
+  n.out(*loop->addLoopOutput(item, LoopOutput::kCONCATENATE)->getOutput(0), "y");
+  const auto trips = [](std::int64_t t) {
+    return Feeds{{"x", Tensor::from<float>({3}, {-1, 2, -3})}, {"t", Tensor::scalar(t)}};
+  };
+  EXPECT_EQ(text(run(n, trips(1)).at("y")), "f32[1] -1");
+  EXPECT_EQ(text(run(n, trips(0)).at("y")), "f32[0]");
+  EXPECT_EQ(text(run(n, trips(-5)).at("y")), "f32[0]");
+  EXPECT_THAT(failure(n, trips(3)), testing::HasSubstr("a trip was made"));
+  for (const std::int64_t t : {std::int64_t{4}, std::int64_t{1} << 40})
+    EXPECT_THAT(failure(n, trips(t)),
+                testing::HasSubstr(
+                    "layer 'back' (Iterator) of loop 'long': it begins with slice count - 1: the "
+                    "count is " +
+                    std::to_string(t) + ", the extent along axis -1 is 3"));
+}
+
 TEST(NetworkLoop, an_iterator_that_ends_before_its_loop_is_an_error_of_that_trip) {
   Net n;
   ITensor& x = n.in("x", DataType::kFLOAT, Dims{1, {-1}});

@@ -141,7 +141,7 @@ TEST(Scale, errors_name_the_layer) {
   const Tensor x = f32({1, 2, 2}, {1, 2, 3, 4});
   EXPECT_THAT(error(ScaleMode::kCHANNEL, weights(four), 1, x),
               HasSubstr("layer 's' (Scale): the shift has 4 values; expected 2 for f32[1, 2, 2]"));
-  EXPECT_THAT(error(ScaleMode::kUNIFORM, weights(two), 3, x),
+  EXPECT_THAT(error(ScaleMode::kCHANNEL, weights(two), 3, x),
               HasSubstr("axis 3 of a tensor of 3 axes"));
   EXPECT_THAT(error(ScaleMode::kUNIFORM, weights(two), 0, i64({2}, {1, 2})),
               HasSubstr("the shift is f32 and the input i64[2]; expected one type"));

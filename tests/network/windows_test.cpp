@@ -169,6 +169,27 @@ TEST(Pooling, padding_modes) {
   expect(run_one(with(PaddingMode::kSAME_LOWER), {row}), {1, 1, 1, 2}, {2, 4});
 }
 
+TEST(Pooling, tells_what_is_not_set) {
+  INetworkDefinition n;
+  ITensor* x = n.addInput("x", DataType::kFLOAT, Dims4{1, 1, 4, 4});
+  const auto expect_dims = [](const Dims& d, std::int64_t v) {
+    ASSERT_EQ(d.nbDims, 2);
+    EXPECT_EQ(d.d[0], v);
+    EXPECT_EQ(d.d[1], v);
+  };
+  const auto expect_defaults = [&](const auto& layer) {
+    expect_dims(layer.getStrideNd(), 1);
+    for (const Dims& d : {layer.getPaddingNd(), layer.getPrePadding(), layer.getPostPadding()})
+      expect_dims(d, 0);
+  };
+  expect_defaults(*n.addPoolingNd(*x, PoolingType::kMAX, Dims2{2, 3}));
+  IConvolutionLayer* c = n.addConvolutionNd(*x, 1, Dims2{2, 3}, {}, {});
+  expect_defaults(*c);
+  expect_dims(c->getDilationNd(), 1);
+  c->setStrideNd(Dims2{5, 5});
+  expect_dims(c->getStrideNd(), 5);
+}
+
 TEST(Pooling, errors_name_the_layer) {
   const auto build = [](INetworkDefinition& n, const Inputs& in) {
     return std::vector{pooling(PoolingType::kMAX, Dims3{1, 1, 1}, [](IPoolingLayer&) {})(n, in)};

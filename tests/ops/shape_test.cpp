@@ -29,6 +29,13 @@ TEST(Move, Chosen) {
     gather_elements x=[[1, 2], [3, 4]] i=i64[[1, 0]] -> [[3, 2]]
     slice x=[1, 2, 3, 4, 5] starts=i64[1] ends=i64[4] -> [2, 3, 4]
     slice x=[1, 2, 3, 4, 5] starts=i64[-1] ends=i64[-9] axes=i64[0] steps=i64[-2] -> [5, 3, 1]
+    strict_slice x=[1, 2, 3, 4, 5] starts=i64[1] sizes=i64[2] strides=i64[3]; axes=(0,) -> [2, 5]
+    strict_slice x=[[1, 2], [3, 4]] starts=i64[1, 1] sizes=i64[2, 1] strides=i64[-1, 9]; axes=(-1, 0) -> [[4, 3]]
+    strict_slice x=[1, 2] starts=i64[1] sizes=i64[3] strides=i64[0]; axes=(0,) -> [2, 2, 2]
+    strict_slice x=[1, 2] starts=i64[-9] sizes=i64[0] strides=i64[-1]; axes=(0,) -> f32(0)
+    strict_slice x=[1, 2] starts=i64[-1] sizes=i64[1] strides=i64[1]; axes=(0,) -> error: along axis 0 it takes 1 elements from -1 in steps of 1, of an extent of 2
+    strict_slice x=[1, 2] starts=i64[1] sizes=i64[2] strides=i64[9223372036854775807]; axes=(0,) -> error: steps of 9223372036854775807
+    strict_slice x=[1, 2] starts=i64[0] sizes=i64[-1] strides=i64[1]; axes=(0,) -> error: it takes -1 elements
     scatter_elements x=[1, 2, 3] i=i64[2, 0] u=[7, 8] -> [8, 2, 7]
     scatter_elements x=[1, 2, 3] i=i64[1, 1] u=[7, 8]; reduction='add' -> [1, 17, 3]
     scatter_elements x=[1, 2, 3] i=i64[1, 1] u=[7, 8]; reduction='mul' -> [1, 112, 3]
@@ -54,6 +61,9 @@ TEST(Move, OtherShapes) {
     shape x=f32(2,3,4); start=1 end=-1 -> i64[3]
     size x=f32(2,3) -> i64 6
     checked_length lengths=i64[1, 3] most=i64 3 -> i64[1, 3]
+    bounded x=i64[-1, 3] most=i64 3 -> i64[-1, 3]
+    bounded x=i64[1, 4] most=i64 3; message='of {} only {}' -> error: of 4 only 3
+    bounded x=i64[-1, 3] most=i64 3; least=0 -> error: -1 is not in bounds; expected at most 3
     convert x=[1.5]; to=i8 -> i8[1]
   )");
 }

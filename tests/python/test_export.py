@@ -465,6 +465,31 @@ def test_another_count_makes_a_loop(way, tmp_path):
         agree(result, want)
 
 
+@pytest.mark.parametrize("start, size, stride", [(1, 2, 1), (3, 2, -2), (2, 3, 0), (-1, 0, 1), (-1, 1, 1), (2, 3, 1), (0, -1, 1)])
+def test_a_strict_slice_by_values_that_come_with_the_run(start, size, stride, tmp_path):
+    """Other runtimes slice within the bounds as we do, and refuse what goes beyond."""
+    net = Net()
+    parts = [net.input(name, (1,), I64) for name in ("start", "size", "stride")]
+    layer = net.network.add_slice(net.input("x", (-1,)), (0,), (1,), (1,))
+    for k, part in enumerate(parts):
+        layer.set_input(k + 1, part)
+    net.mark(layer.get_output(0))
+    net.network.to_onnx(tmp_path / "n.onnx")
+    x, at = f32(1, 2, 3, 4), start + stride * np.arange(max(size, 0))
+    feeds = {"x": x, "start": np.array([start]), "size": np.array([size]), "stride": np.array([stride])}
+    inside = size >= 0 and all(0 <= i < 4 for i in at)
+    for attempt in (
+        lambda: net.run(feeds, oracle=False),
+        lambda: session(tmp_path / "n.onnx").run(None, feeds),
+        lambda: in_onnxruntime(str(tmp_path / "n.onnx"), feeds),
+    ):
+        if inside:
+            same(attempt()[0], x[at])
+        else:
+            with pytest.raises(Exception, match="(?i)bounds|elements|out of"):
+                attempt()
+
+
 def test_a_count_that_more_iterators_may_not_have_makes_a_loop(tmp_path):
     net = Net()
     x, z = net.input("x", (-1,)), net.input("z", (-1,))

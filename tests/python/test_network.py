@@ -6,7 +6,7 @@ expects.
 
 import numpy as np
 import pytest
-from models import refused, run_options, same
+from models import f32, refused, run_options, same
 from nets import BOOL, F32, I32, I64, Net
 
 import rondel
@@ -142,8 +142,22 @@ def test_a_trip_past_an_iterators_extent_is_an_error(reverse):
     layer = loop.add_iterator(net.f32([1, 2, 3]), reverse=reverse)
     layer.name = "steps"
     net.joined(loop, layer.get_output(0))
-    with refused(rondel.CallerError, "'walk'", "'steps'", "trip 3", "extent 3"):
+    with refused(rondel.CallerError, "'walk'", "'steps'", *(("count is 4", "axis 0 is 3") if reverse else ("trip 3", "extent 3"))):
         net.network.build_session().run(None, {"n": 4})
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_a_loop_without_trips_gives_initial_values_whatever_the_next_would_be(count):
+    """A next value of another shape is an error of the trip that makes it, and there is none."""
+    net = Net()
+    n, x = net.input("n", (), I64), net.input("x", (-1,))
+    for counted in (n, net.i64(count)):
+        loop = net.loop(counted)
+        net.last(loop, net.recurrence(loop, x, lambda _: net.f32([1, 2, 3])))
+    for got in net.run({"x": f32(4, 5), "n": count}):
+        same(got, f32(4, 5))
+    with refused(rondel.CallerError, "trip 0", "f32[2] to f32[3]"):
+        net.network.build_session().run(None, {"x": f32(4, 5), "n": 1})
 
 
 def test_a_while_still_true_when_an_iterator_is_exhausted_is_an_error():

@@ -462,3 +462,47 @@ def test_a_constant_of_another_size(shape, array):
         n = Network()
         n.mark_output(n.add_constant(shape, array).get_output(0))
         n.build_session()
+
+
+def test_text_that_is_no_text_and_layers_that_are_no_numbers():
+    net = Net()
+    n, x = net.network, net.input("x", (2,))
+    net.relu(x)
+    alone = "a\ud800"
+    for call in (
+        lambda: n.add_input(alone, F32, (1,)),
+        lambda: n.add_einsum([x], alone),
+        lambda: n.add_assertion(net.constant(True), alone),
+        lambda: setattr(x, "name", alone),
+        lambda: setattr(n[0], "metadata", alone),
+        lambda: setattr(n.add_loop(), "name", alone),
+        lambda: x.set_dimension_name(0, alone),
+    ):
+        with pytest.raises(rondel.CallerError, match="surrogate"):
+            call()
+    for index in ("a", slice(0, 1), None, 1.5, x):
+        with pytest.raises(rondel.CallerError, match=r"Network.__getitem__: index is .*; expected a whole number"):
+            n[index]
+    assert n[-1] == n.get_layer(n.num_layers - 1) and [layer.name for layer in n]
+
+
+def test_windows_say_their_defaults():
+    net = Net()
+    x = net.input("x", (1, 1, 4, 4))
+    pool = net.network.add_pooling_nd(x, trt.PoolingType.MAX, (2, 3))
+    conv = net.network.add_convolution_nd(x, 1, (2, 3), np.ones((1, 1, 2, 3), np.float32))
+    for layer in (pool, conv):
+        assert layer.stride_nd == (1, 1)
+        assert layer.padding_nd == layer.pre_padding == layer.post_padding == (0, 0)
+    assert conv.dilation_nd == (1, 1)
+
+
+def test_numbers_of_a_fill_are_those_set_last():
+    net = Net()
+    fill = net.network.add_fill((2,), trt.FillOperation.LINSPACE)
+    fill.alpha, fill.beta = 1, 2
+    assert (fill.alpha, fill.beta, fill.is_alpha_beta_int64()) == (1, 2, True)
+    fill.alpha = 0.5
+    assert (fill.alpha, fill.beta, fill.is_alpha_beta_int64()) == (0.5, 2, False)
+    net.mark(fill.get_output(0))
+    same(net.run_one(oracle=False), np.float32([0.5, 2.5]))

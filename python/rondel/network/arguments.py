@@ -86,9 +86,13 @@ def as_float(x) -> float:
 
 
 def as_str(x) -> str:
-    if isinstance(x, str) and "\0" not in x:
-        return x
-    raise Wrong("a str (without NUL)")
+    if not isinstance(x, str) or "\0" in x:
+        raise Wrong("a str (without NUL)")
+    try:
+        x.encode()
+    except UnicodeEncodeError:
+        raise Wrong("a str of whole characters (a surrogate stands alone in it)") from None
+    return x
 
 
 def as_path(x) -> Path:

@@ -131,7 +131,8 @@ class Network(Context, NotHere):
         """Layer `index`, in the order they were added. So are network[index] and iterating over the network."""
         return wrap(self, self._raw.get_layer(index))
 
-    def __getitem__(self, index):
+    @checked
+    def __getitem__(self, index: int):
         number = range(self.num_layers)[index] if -self.num_layers <= index < self.num_layers else None
         if number is None:
             raise NoSuchLayer(f"there is no layer {index}; the network has {self.num_layers}")
@@ -151,7 +152,8 @@ class Network(Context, NotHere):
     def add_fill(self, shape: Dims, op: FillOperation, output_type: DataType = DataType.FLOAT) -> layers.IFillLayer:
         """A tensor of this shape. LINSPACE: alpha + index * beta; RANDOM_UNIFORM, RANDOM_NORMAL: of alpha and beta.
 
-        Inputs 0, 1 and 2, by set_input, replace shape, alpha and beta.
+        Inputs 0, 1 and 2, by set_input, replace shape, alpha and beta. Random numbers follow from the run's seed; in a
+        loop they are drawn anew each trip if an input comes from inside of it, else they are the same in all trips.
         """
         return self._add("add_fill", shape, op, output_type)
 

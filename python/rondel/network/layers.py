@@ -72,7 +72,9 @@ class ITensor(Handle, NotHere):
 
     @checked
     def set_dimension_name(self, index: int, name: str):
-        """Names an extent of an input. Extents of one name are equal when the network runs."""
+        """Names an extent of an input. Extents of one name are taken to be equal, which is no demand: where they are
+        not, the network runs as if they had no names.
+        """
         self._raw.set_dimension_name(index, name)
 
     @checked
@@ -267,7 +269,7 @@ class INormalizationLayer(ILayer):
     epsilon = Attribute(float, "Added to the variance.")
     axes = Attribute(Axes, "Bit k set: normalised over axis k.")
     num_groups = Attribute(int, "Groups of channels that are normalised apart.")
-    compute_precision = Attribute(DataType, "Kept and otherwise ignored.")
+    compute_precision = Attribute(DataType, "The type that mean and variance are computed in.")
 
 
 class IOneHotLayer(ILayer):

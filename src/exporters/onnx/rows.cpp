@@ -60,6 +60,35 @@ Values look_up(ir::Builder& b, const ir::Node& n) {
   return {b("gather", {b("range", {zero, beyond, one}), at})};
 }
 
+/// Looked up among one, at the number of elements that are out of bounds.
+Values look_up_first(ir::Builder& b, const ir::Node& n) {
+  const ValueId below = b("less", {n.inputs[0], b.scalar(n.attributes.i("least"))});
+  const ValueId out = b("or", {below, b("greater", n.inputs)});
+  const ValueId each = b("cast", {out}, {{"to", ir::Type::scalar(DType::i64)}});
+  const ValueId count = b("reduce_sum", {each}, {{"keepdims", std::int64_t{0}}});
+  return {b("gather", {b("unsqueeze", {n.inputs[0], b.integers({0})}), count})};
+}
+
+/// Gathered along each axis. What would count from the end, and a negative size, is looked up
+/// beyond any extent.
+Values gather_each_axis(ir::Builder& b, const ir::Node& n) {
+  const ValueId zero = b.scalar<std::int64_t>(0), one = b.scalar<std::int64_t>(1),
+                beyond = b.scalar(to_the_end);
+  const ir::Ints axes = n.attributes.ints("axes");
+  ValueId y = n.inputs[0];
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const auto element = [&](std::size_t list) {
+      return b("gather", {n.inputs[list], b.scalar(static_cast<std::int64_t>(k))});
+    };
+    const ValueId size = element(2), negative = b("less", {size, zero});
+    const ValueId i = b("range", {zero, b("where", {negative, one, size}), one});
+    const ValueId at = b("add", {element(1), b("mul", {i, element(3)})});
+    const ValueId wrong = b("or", {negative, b("less", {at, zero})});
+    y = b("gather", {y, b("where", {wrong, beyond, at})}, {{"axis", axes[k]}});
+  }
+  return {y};
+}
+
 /// Shape before 15 gives all extents.
 Values slice_of_shape(ir::Builder& b, const ir::Node& n) {
   const ValueId whole = b("shape", n.inputs);
@@ -148,6 +177,8 @@ constexpr Row rows[] = {
     {"fma", multiply_and_add},
     {"same_extent", reshape_to_extents},
     {"checked_length", look_up},
+    {"bounded", look_up_first},
+    {"strict_slice", gather_each_axis},
     {"shape", slice_of_shape},
     {"split", split_by_lengths},
     {"pad", pad_every_axis},

@@ -3,6 +3,8 @@
 #include "frontends/network/emit.h"
 #include "frontends/network/known.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace rondel::network {
@@ -114,7 +116,7 @@ ValueId LoopEmitter::condition(Environment& at, std::span<const ValueId> recurre
 }
 
 /// A reversed iterator begins with slice count - 1, which may be past the end. With a count alone
-/// the last trip says so; with a while limit beside it, that trip may never come.
+/// that is found before the loop; with a while limit beside it, there may be no first trip.
 bool LoopEmitter::reads_by_index(const LayerData& l) const {
   return l.parameters.i("reverse") != 0 && layers_.count != nullptr && layers_.go != nullptr;
 }
@@ -124,9 +126,16 @@ ValueId LoopEmitter::scanned(const LayerData& l) {
   const ValueId whole = env_.at(l.input(0));
   if (l.parameters.i("reverse") == 0 || count_ == ValueId::none) return whole;
   ir::Builder& b = env_.b;
+  b.source(fmt::format("{} of {}", say(l), say(c_)));
+  const std::int64_t axis = l.parameters.i("axis");
+  const ValueId extent = b("gather", {b("shape", {whole}), b.scalar(axis)});
+  const ValueId count = b("bounded", {count_, extent},
+                          {{"message", fmt::format("it begins with slice count - 1: the count is "
+                                                   "{{}}, the extent along axis {} is {{}}",
+                                                   axis)}});
   b.source(say(l));
-  const ValueId end = b("unsqueeze", {count_, b.integers({0})});
-  return b("slice", {whole, b.integers({0}), end, b.integers({l.parameters.i("axis")})});
+  const ValueId end = b("unsqueeze", {count, b.integers({0})});
+  return b("slice", {whole, b.integers({0}), end, b.integers({axis})});
 }
 
 std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> params) {

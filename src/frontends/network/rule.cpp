@@ -29,6 +29,12 @@ ValueId Lowering::in(std::size_t k) const {
   return inputs_[k];
 }
 
+ValueId Lowering::integers(std::size_t k, const char* what) const {
+  require(is_integer(dtype(in(k))), "its input {}, {}, is {}; expected integers", k, what,
+          to_text(type(in(k))));
+  return cast(in(k), DType::i64);
+}
+
 std::int64_t Lowering::rank(ValueId v) const {
   require(type(v).is_tensor() && type(v).has_rank(),
           "the number of axes of an operand is not known: {}", to_text(type(v)));

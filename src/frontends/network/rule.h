@@ -20,6 +20,8 @@ class Lowering {
   std::size_t input_count() const { return inputs_.size(); }
   bool has(std::size_t k) const { return k < inputs_.size() && inputs_[k] != ValueId::none; }
   ValueId in(std::size_t k) const;  ///< must be set; the caller's error otherwise
+  /// Input k, which must hold integers, as i64; the caller's error says `what` it is.
+  ValueId integers(std::size_t k, const char* what) const;
   const ir::Type& type(ValueId v) const { return b.graph().value(v).type; }
   DType dtype(ValueId v) const { return type(v).dtype(); }
   /// The number of axes must be known; the caller's error otherwise.

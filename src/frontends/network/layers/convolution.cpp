@@ -90,11 +90,17 @@ Weights IConvolutionLayer::getBiasWeights() const { return weights(*this, "bias"
 void IConvolutionLayer::setKernelSizeNd(const Dims& v) { set_dims(*this, "kernel_size", v); }
 Dims IConvolutionLayer::getKernelSizeNd() const { return dims(*this, "kernel_size"); }
 void IConvolutionLayer::setStrideNd(const Dims& v) { set_dims(*this, "stride", v); }
-Dims IConvolutionLayer::getStrideNd() const { return dims(*this, "stride"); }
+Dims IConvolutionLayer::getStrideNd() const {
+  return window_dims(*this, "stride", "kernel_size", 1);
+}
 void IConvolutionLayer::setPrePadding(const Dims& v) { set_dims(*this, "pre_padding", v); }
-Dims IConvolutionLayer::getPrePadding() const { return dims(*this, "pre_padding"); }
+Dims IConvolutionLayer::getPrePadding() const {
+  return window_dims(*this, "pre_padding", "kernel_size", 0);
+}
 void IConvolutionLayer::setPostPadding(const Dims& v) { set_dims(*this, "post_padding", v); }
-Dims IConvolutionLayer::getPostPadding() const { return dims(*this, "post_padding"); }
+Dims IConvolutionLayer::getPostPadding() const {
+  return window_dims(*this, "post_padding", "kernel_size", 0);
+}
 void IConvolutionLayer::setPaddingMode(PaddingMode v) { set_choice(*this, "padding_mode", v); }
 PaddingMode IConvolutionLayer::getPaddingMode() const {
   return choice<PaddingMode>(*this, "padding_mode");
@@ -105,6 +111,8 @@ void IConvolutionLayer::setPaddingNd(const Dims& v) {
 }
 Dims IConvolutionLayer::getPaddingNd() const { return getPrePadding(); }
 void IConvolutionLayer::setDilationNd(const Dims& v) { set_dims(*this, "dilation", v); }
-Dims IConvolutionLayer::getDilationNd() const { return dims(*this, "dilation"); }
+Dims IConvolutionLayer::getDilationNd() const {
+  return window_dims(*this, "dilation", "kernel_size", 1);
+}
 
 }  // namespace rondel::network

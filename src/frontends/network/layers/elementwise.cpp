@@ -4,11 +4,18 @@
 namespace rondel::network {
 namespace {
 
-/// Rounded down; our `div` of integers rounds towards zero.
+/// Rounded down; our `div` of integers rounds towards zero, which is one more where there is a
+/// remainder and the signs differ.
 ValueId floor_div(Lowering& l, ValueId a, ValueId b) {
-  if (is_float(l.dtype(a))) return l.b("floor", {l.b("div", {a, b})});
-  if (!is_signed_integer(l.dtype(a))) return l.b("div", {a, b});
-  return l.b("div", {l.b("sub", {a, l.b("mod", {a, b})}), b});
+  const DType t = l.dtype(a);
+  const ValueId quotient = l.b("div", {a, b});
+  if (is_float(t)) return l.b("floor", {quotient});
+  if (!is_signed_integer(t)) return quotient;
+  const ValueId zero = l.b.scalar(t, 0);
+  const ValueId exact = l.b("equal", {l.b("mul", {quotient, b}), a});
+  const ValueId below = l.b("xor", {l.b("less", {a, zero}), l.b("less", {b, zero})});
+  const ValueId lower = l.b("sub", {quotient, l.b.scalar(t, 1)});
+  return l.b("where", {l.b("and", {below, l.b("not", {exact})}), lower, quotient});
 }
 
 const char* op_of(ElementWiseOperation op) {

@@ -6,13 +6,15 @@ namespace {
 
 /// The extents of the result: input 0, else the dimensions given.
 ValueId extents(Lowering& l) {
-  if (l.has(0)) return l.cast(l.in(0), DType::i64);
-  return l.b.integers(l.parameters().ints("dimensions"));
+  const ValueId given = l.has(0) ? l.integers(0, "extents")
+                                 : l.b.integers(l.parameters().ints("dimensions"));
+  if (const Tensor* t = l.known(given))
+    for (const std::int64_t n : ir::integers_of(*t)) require(n >= 0, "extent {} is negative", n);
+  return given;
 }
 
 /// Alpha or beta as given, not as an input.
-double parameter(Lowering& l, const std::string& name, double otherwise) {
-  const ir::Attributes& a = l.parameters();
+double parameter(const ir::Attributes& a, const std::string& name, double otherwise) {
   if (a.has(name + "_int")) return static_cast<double>(a.i(name + "_int", 0));
   return a.f(name, otherwise);
 }
@@ -23,7 +25,7 @@ ValueId operand(Lowering& l, std::size_t input, const std::string& name, DType t
   if (l.has(input)) return l.cast(l.in(input), t);
   if (l.parameters().has(name + "_int"))  // which a double might not hold
     return l.cast(l.b.scalar(l.parameters().i(name + "_int")), t);
-  return l.b.scalar(t, parameter(l, name, otherwise));
+  return l.b.scalar(t, parameter(l.parameters(), name, otherwise));
 }
 
 void require_scalar(Lowering& l, ValueId v, const char* what) {
@@ -45,6 +47,7 @@ ValueId linspace(Lowering& l, DType t) {
           rank);
   ValueId y = operand(l, 1, "alpha", t, 0);
   require_scalar(l, y, "alpha");
+  if (l.known(shape) == nullptr) y = b("expand", {y, shape});  // which refuses negative extents
   for (std::int64_t a = 0; a < rank; ++a) {
     const ValueId n = b("gather", {shape, b.scalar(a)}, {{"axis", 0}});
     const ValueId zero = b.scalar(std::int64_t{0}), one = b.scalar(std::int64_t{1});
@@ -59,15 +62,16 @@ ValueId linspace(Lowering& l, DType t) {
   return y;
 }
 
-/// Numbers that are drawn anew in each run with another seed and in each trip of a loop: uniform
-/// from alpha to beta, or normal with mean alpha and standard deviation beta.
+/// Numbers that are drawn anew in each run with another seed and in each trip of a loop that the
+/// layer is inside of: uniform from alpha to beta, or normal with mean alpha and standard deviation
+/// beta.
 ValueId random(Lowering& l, bool uniform, DType t) {
   require(is_float(t) && !is_small_float(t), "there are no random numbers of type {}", name(t));
   ir::Attributes a{{"dtype", ir::Type::scalar(t)}};
   if (!l.has(0) && !l.has(1) && !l.has(2)) {
     a.set("shape", l.parameters().ints("dimensions"));
-    a.set(uniform ? "low" : "mean", parameter(l, "alpha", 0));
-    a.set(uniform ? "high" : "scale", parameter(l, "beta", 1));
+    a.set(uniform ? "low" : "mean", parameter(l.parameters(), "alpha", 0));
+    a.set(uniform ? "high" : "scale", parameter(l.parameters(), "beta", 1));
     return l.b(uniform ? "random_uniform" : "random_normal", {}, a);
   }
   const ValueId alpha = operand(l, 1, "alpha", t, 0), beta = operand(l, 2, "beta", t, 1);
@@ -91,6 +95,16 @@ std::vector<ValueId> lower(Lowering& l) {
 
 const KindEntry entry{{LayerType::kFILL, "Fill", 3, lower}};
 
+/// Alpha or beta is kept as what it was set to last, an integer or not.
+void set_number(const ILayer& layer, const std::string& name, double v) {
+  layer.data().parameters.erase(name + "_int");
+  set_parameter(layer, name.c_str(), v);
+}
+void set_number(const ILayer& layer, const std::string& name, std::int64_t v) {
+  layer.data().parameters.erase(name);
+  set_parameter(layer, (name + "_int").c_str(), v);
+}
+
 }  // namespace
 
 IFillLayer* INetworkDefinition::addFill(const Dims& dimensions, FillOperation op, DataType type) {
@@ -108,16 +122,17 @@ FillOperation IFillLayer::getOperation() const { return choice<FillOperation>(*t
 void IFillLayer::setToType(DataType v) { set_choice(*this, "to", v); }
 DataType IFillLayer::getToType() const { return choice<DataType>(*this, "to"); }
 
-void IFillLayer::setAlpha(double v) { set_parameter(*this, "alpha", v); }
-double IFillLayer::getAlpha() const { return data().parameters.f("alpha", 0); }
-void IFillLayer::setBeta(double v) { set_parameter(*this, "beta", v); }
-double IFillLayer::getBeta() const { return data().parameters.f("beta", 1); }
-void IFillLayer::setAlphaInt64(std::int64_t v) { set_parameter(*this, "alpha_int", v); }
+void IFillLayer::setAlpha(double v) { set_number(*this, "alpha", v); }
+double IFillLayer::getAlpha() const { return parameter(data().parameters, "alpha", 0); }
+void IFillLayer::setBeta(double v) { set_number(*this, "beta", v); }
+double IFillLayer::getBeta() const { return parameter(data().parameters, "beta", 1); }
+void IFillLayer::setAlphaInt64(std::int64_t v) { set_number(*this, "alpha", v); }
 std::int64_t IFillLayer::getAlphaInt64() const { return data().parameters.i("alpha_int", 0); }
-void IFillLayer::setBetaInt64(std::int64_t v) { set_parameter(*this, "beta_int", v); }
+void IFillLayer::setBetaInt64(std::int64_t v) { set_number(*this, "beta", v); }
 std::int64_t IFillLayer::getBetaInt64() const { return data().parameters.i("beta_int", 1); }
 bool IFillLayer::isAlphaBetaInt64() const {
-  return data().parameters.has("alpha_int") || data().parameters.has("beta_int");
+  const ir::Attributes& a = data().parameters;
+  return (a.has("alpha_int") || a.has("beta_int")) && !a.has("alpha") && !a.has("beta");
 }
 
 }  // namespace rondel::network

@@ -31,7 +31,7 @@ ValueId gather_batches(Lowering& l, ValueId data, ValueId indices, std::int64_t 
           batch, to_text(l.type(data)), to_text(l.type(indices)), axis);
   data = transposed(l, data,
                     joined({range(0, batch), {axis}, range(batch, axis), range(axis + 1, rank)}));
-  const ValueId tuples = l.b("unsqueeze", {l.cast(indices, DType::i64), l.b.integers({-1})});
+  const ValueId tuples = l.b("unsqueeze", {l.integers(1, "indices"), l.b.integers({-1})});
   const ValueId y = l.b("gather_nd", {data, tuples}, {{"batch_dims", batch}});
   const std::int64_t before = axis - batch;  // axes of the data that stand before the indices'
   return transposed(l, y,
@@ -49,7 +49,7 @@ std::vector<ValueId> lower(Lowering& l) {
       return {l.b("gather", {data, indices}, {{"axis", axis()}})};
     case GatherMode::kELEMENT: return {l.b("gather_elements", {data, indices}, {{"axis", axis()}})};
     case GatherMode::kND:
-      return {l.b("gather_nd", {data, l.cast(indices, DType::i64)}, {{"batch_dims", batch}})};
+      return {l.b("gather_nd", {data, l.integers(1, "indices")}, {{"batch_dims", batch}})};
   }
   fail("there is no gather mode {}", l.parameters().i("mode"));
 }

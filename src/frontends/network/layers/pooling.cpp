@@ -60,11 +60,13 @@ bool IPoolingLayer::getAverageCountExcludesPadding() const {
 void IPoolingLayer::setWindowSizeNd(const Dims& v) { set_dims(*this, "window", v); }
 Dims IPoolingLayer::getWindowSizeNd() const { return dims(*this, "window"); }
 void IPoolingLayer::setStrideNd(const Dims& v) { set_dims(*this, "stride", v); }
-Dims IPoolingLayer::getStrideNd() const { return dims(*this, "stride"); }
+Dims IPoolingLayer::getStrideNd() const { return window_dims(*this, "stride", "window", 1); }
 void IPoolingLayer::setPrePadding(const Dims& v) { set_dims(*this, "pre_padding", v); }
-Dims IPoolingLayer::getPrePadding() const { return dims(*this, "pre_padding"); }
+Dims IPoolingLayer::getPrePadding() const { return window_dims(*this, "pre_padding", "window", 0); }
 void IPoolingLayer::setPostPadding(const Dims& v) { set_dims(*this, "post_padding", v); }
-Dims IPoolingLayer::getPostPadding() const { return dims(*this, "post_padding"); }
+Dims IPoolingLayer::getPostPadding() const {
+  return window_dims(*this, "post_padding", "window", 0);
+}
 void IPoolingLayer::setPaddingMode(PaddingMode v) { set_choice(*this, "padding_mode", v); }
 PaddingMode IPoolingLayer::getPaddingMode() const {
   return choice<PaddingMode>(*this, "padding_mode");

@@ -6,11 +6,12 @@ namespace {
 
 /// The shape in which coefficients are broadcast to the input.
 ir::Ints coefficients(Lowering& l) {
+  if (l.choice<ScaleMode>("mode") == ScaleMode::kUNIFORM) return {};
   const ir::Type& x = l.type(l.in(0));
   const std::int64_t axis = l.axis(l.parameters().i("axis"), x.rank());
   const auto behind = static_cast<std::size_t>(x.rank() - axis);
   switch (l.choice<ScaleMode>("mode")) {
-    case ScaleMode::kUNIFORM: return {1};
+    case ScaleMode::kUNIFORM: break;
     case ScaleMode::kCHANNEL: {
       ir::Ints shape(behind, 1);
       shape[0] = x.extent(axis).value;

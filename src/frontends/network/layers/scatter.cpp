@@ -5,7 +5,7 @@ namespace rondel::network {
 namespace {
 
 std::vector<ValueId> lower(Lowering& l) {
-  const std::vector<ValueId> operands{l.in(0), l.cast(l.in(1), DType::i64), l.in(2)};
+  const std::vector<ValueId> operands{l.in(0), l.integers(1, "indices"), l.in(2)};
   switch (l.choice<ScatterMode>("mode")) {
     case ScatterMode::kELEMENT:
       return {l.b("scatter_elements", operands, {{"axis", l.parameters().i("axis")}})};

@@ -37,7 +37,7 @@ ValueId transposed(Lowering& l, ValueId x, const char* name) {
 
 ValueId reshaped(Lowering& l, ValueId x) {
   ValueId to = ValueId::none;
-  if (l.has(1)) to = l.cast(l.in(1), DType::i64);
+  if (l.has(1)) to = l.integers(1, "extents");
   else if (l.parameters().has("dimensions")) to = l.b.integers(l.parameters().ints("dimensions"));
   if (to == ValueId::none) return x;
   const std::int64_t zero_is_zero = l.parameters().i("zero_is_placeholder") == 0 ? 1 : 0;

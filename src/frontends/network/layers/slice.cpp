@@ -1,6 +1,8 @@
 #include "base/error.h"
 #include "frontends/network/rule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -14,23 +16,24 @@ struct Part {
   std::optional<ir::Ints> known;
 };
 
-/// y[i] = x[start + i * stride] along each axis. Where that stays inside of x it is our `slice`;
-/// what other modes do beyond the bounds, and a stride of 0, is done by index.
+/// y[i] = x[start + i * stride] along each axis. Where that certainly stays inside of x it is our
+/// `slice`, and under kSTRICT_BOUNDS else a `strict_slice`; what other modes do beyond the bounds,
+/// and a stride of 0, is done by index.
 class SliceRule {
  public:
   explicit SliceRule(Lowering& l)
-      : l_(l), b_(l.b), x_(l.in(0)), axes_(axes()), start_(part(1, "start", 0)),
-        size_(part(2, "size", 0)), stride_(part(3, "stride", 1)) {}
+      : l_(l), b_(l.b), mode_(l.choice<SampleMode>("mode")), x_(l.in(0)), axes_(axes()),
+        start_(part(1, "start", 0)), size_(part(2, "size", 0)), stride_(part(3, "stride", 1)) {}
+  /// The same rule, written elsewhere.
+  SliceRule(const SliceRule& rule, ir::Builder& b)
+      : l_(rule.l_), b_(b), mode_(rule.mode_), x_(rule.x_), axes_(rule.axes_), start_(rule.start_),
+        size_(rule.size_), stride_(rule.stride_) {}
 
   ValueId write() {
-    const bool strict = l_.choice<SampleMode>("mode") == SampleMode::kSTRICT_BOUNDS;
     if (stays_inside()) return sliced();
-    if (strict && stride_.known && std::ranges::count(*stride_.known, 0) == 0)
-      return l_.b("reshape", {sliced(), whole_size()}, {{"allowzero", std::int64_t{1}}});
-    ValueId y = x_;
-    for (std::size_t k = 0; k < axes_.size(); ++k)
-      y = b_("gather", {y, positions(k)}, {{"axis", axes_[k]}});
-    return l_.choice<SampleMode>("mode") == SampleMode::kFILL ? filled(y) : y;
+    if (mode_ == SampleMode::kSTRICT_BOUNDS)
+      return b_("strict_slice", {x_, start_.value, size_.value, stride_.value}, {{"axes", axes_}});
+    return mode_ == SampleMode::kFILL ? filled() : gathered();
   }
 
  private:
@@ -38,15 +41,19 @@ class SliceRule {
   Part part(std::size_t input, const char* name, std::int64_t otherwise) const;
   bool stays_inside() const;
   ValueId sliced();
+  ValueId gathered();
+  ValueId filled();
+  ValueId filled_around(ValueId y, ValueId fill);
   ValueId whole_size();
+  ValueId size(std::size_t k);
   ValueId unbounded(std::size_t k);
   ValueId positions(std::size_t k);
-  ValueId filled(ValueId y);
 
   ValueId i64(std::int64_t v) { return b_.scalar<std::int64_t>(v); }
   ValueId element(ValueId list, std::size_t k) {
     return b_("gather", {list, i64(static_cast<std::int64_t>(k))}, {{"axis", std::int64_t{0}}});
   }
+  ir::Extent known_extent(std::size_t k) const { return l_.type(x_).extent(axes_[k]); }
   ValueId extent(std::int64_t axis) {
     const ir::Extent& e = l_.type(x_).extent(axis);
     return e.known() ? i64(e.value) : element(b_("shape", {x_}), static_cast<std::size_t>(axis));
@@ -54,6 +61,7 @@ class SliceRule {
 
   Lowering& l_;
   ir::Builder& b_;
+  SampleMode mode_;
   ValueId x_;
   ir::Ints axes_;
   Part start_, size_, stride_;
@@ -79,7 +87,7 @@ ir::Ints SliceRule::axes() const {
 Part SliceRule::part(std::size_t input, const char* name, std::int64_t otherwise) const {
   Part p;
   if (l_.has(input)) {
-    p.value = l_.cast(l_.in(input), DType::i64);
+    p.value = l_.integers(input, name);
     if (const Tensor* t = l_.known(l_.in(input))) p.known = ir::integers_of(*t);
     const ir::Type& t = l_.type(p.value);
     require(t.has_rank() && t.rank() == 1 &&
@@ -98,7 +106,7 @@ Part SliceRule::part(std::size_t input, const char* name, std::int64_t otherwise
 
 /// Checks what is known when building. True where all of it is, and every element is one of x.
 bool SliceRule::stays_inside() const {
-  const bool strict = l_.choice<SampleMode>("mode") == SampleMode::kSTRICT_BOUNDS;
+  const bool strict = mode_ == SampleMode::kSTRICT_BOUNDS;
   bool inside = start_.known && size_.known && stride_.known;
   for (std::size_t k = 0; k < axes_.size(); ++k) {
     if (size_.known)
@@ -118,30 +126,25 @@ bool SliceRule::stays_inside() const {
   return inside;
 }
 
+/// Of parts that are all known, and stay inside.
 ValueId SliceRule::sliced() {
-  ValueId end;
-  if (start_.known && size_.known) {
-    ir::Ints ends;
-    for (std::size_t k = 0; k < axes_.size(); ++k) {
-      const std::int64_t e = (*start_.known)[k] + (*size_.known)[k] * (*stride_.known)[k];
-      ends.push_back(e < 0 ? std::numeric_limits<std::int64_t>::min() : e);
+  ir::Ints starts = *start_.known, ends, strides = *stride_.known;
+  for (std::size_t k = 0; k < axes_.size(); ++k) {
+    const std::int64_t size = (*size_.known)[k];
+    if (size == 0) {  // wherever it starts, and of whatever stride
+      starts[k] = 0;
+      strides[k] = 1;
     }
-    end = b_.integers(ends);
-  } else {
-    const auto& strides = *stride_.known;
-    const bool ones = std::ranges::count(strides, 1) == std::ssize(strides);
-    end = b_("add", {start_.value, ones ? size_.value : b_("mul", {size_.value, stride_.value})});
-    if (std::ranges::any_of(strides, [](std::int64_t s) { return s < 0; }))
-      end = b_("where",
-               {b_("less", {end, i64(0)}), i64(std::numeric_limits<std::int64_t>::min()), end});
+    const std::int64_t last = starts[k] + (size - 1) * strides[k];
+    const std::int64_t end = strides[k] < 0 ? last - 1 : last + 1;
+    ends.push_back(end < 0 ? std::numeric_limits<std::int64_t>::min() : end);
   }
-  const bool steps = std::ranges::any_of(*stride_.known, [](std::int64_t s) { return s != 1; });
-  std::vector<ValueId> inputs{x_, start_.value, end, b_.integers(axes_)};
-  if (steps) inputs.push_back(stride_.value);
+  std::vector<ValueId> inputs{x_, b_.integers(starts), b_.integers(ends), b_.integers(axes_)};
+  if (std::ranges::count(strides, 1) < std::ssize(strides)) inputs.push_back(b_.integers(strides));
   return b_("slice", inputs);
 }
 
-/// The extents that the result must have: our `slice` stops at the bounds, so it may have fewer.
+/// The extents of the result.
 ValueId SliceRule::whole_size() {
   std::vector<ValueId> extents;
   for (std::int64_t a = 0; a < l_.rank(x_); ++a) {
@@ -155,17 +158,38 @@ ValueId SliceRule::whole_size() {
   return b_("concat", extents, {{"axis", std::int64_t{0}}});
 }
 
+/// The size along axis k. An axis that is empty has nothing that modes could repeat.
+ValueId SliceRule::size(std::size_t k) {
+  const ValueId size = element(size_.value, k);
+  const ir::Extent n = known_extent(k);
+  const bool repeats = mode_ != SampleMode::kFILL, some = n.known() && n.value > 0;
+  const bool none = size_.known && (*size_.known)[k] == 0;
+  if (size_.known && (!repeats || some || none)) return size;
+  const auto text = [&](std::string_view taken, std::string_view most) {
+    return fmt::format("along axis {}, of {}, it takes {} elements; expected 0 to {}{}", axes_[k],
+                       n.known() ? std::to_string(n.value) : "an extent found when running", taken,
+                       most,
+                       repeats ? ", as there is nothing to repeat in an axis that is empty" : "");
+  };
+  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+  ValueId most = i64(any);
+  if (repeats && !some) {
+    if (n.known() && size_.known) fail("{}", text(std::to_string((*size_.known)[k]), "0"));
+    most = b_("where", {b_("greater", {extent(axes_[k]), i64(0)}), most, i64(0)});
+  }
+  return b_("bounded", {size, most}, {{"least", std::int64_t{0}}, {"message", text("{}", "{}")}});
+}
+
 /// start + i * stride for each element along axis k.
 ValueId SliceRule::unbounded(std::size_t k) {
-  const ValueId i = b_("range", {i64(0), element(size_.value, k), i64(1)});
+  const ValueId i = b_("range", {i64(0), size(k), i64(1)});
   return b_("add", {element(start_.value, k), b_("mul", {i, element(stride_.value, k)})});
 }
 
 ValueId SliceRule::positions(std::size_t k) {
   const ValueId at = unbounded(k), n = extent(axes_[k]);
   const ValueId last = b_("sub", {n, i64(1)});
-  switch (l_.choice<SampleMode>("mode")) {
-    case SampleMode::kSTRICT_BOUNDS: return at;
+  switch (mode_) {
     case SampleMode::kWRAP: return b_("mod", {at, n});
     case SampleMode::kFILL:
     case SampleMode::kCLAMP: return b_("max", {b_("min", {at, last}), i64(0)});
@@ -174,13 +198,19 @@ ValueId SliceRule::positions(std::size_t k) {
       const ValueId in_period = b_("mod", {at, period});
       return b_("min", {in_period, b_("sub", {period, in_period})});
     }
+    default: fail("there is no slice mode {}", l_.parameters().i("mode"));
   }
-  fail("there is no slice mode {}", l_.parameters().i("mode"));
 }
 
-/// `y` where the position is one of x, else the fill value.
-ValueId SliceRule::filled(ValueId y) {
-  const ValueId fill = l_.has(4) ? l_.in(4) : b_.scalar(l_.dtype(x_), 0);
+ValueId SliceRule::gathered() {
+  ValueId y = x_;
+  for (std::size_t k = 0; k < axes_.size(); ++k)
+    y = b_("gather", {y, positions(k)}, {{"axis", axes_[k]}});
+  return y;
+}
+
+/// `y`, gathered at the nearest positions, where the position is one of x, else the fill value.
+ValueId SliceRule::filled_around(ValueId y, ValueId fill) {
   for (std::size_t k = 0; k < axes_.size(); ++k) {
     const ValueId at = unbounded(k);
     const ValueId inside = b_(
@@ -190,6 +220,30 @@ ValueId SliceRule::filled(ValueId y) {
     y = b_("where", {b_("reshape", {inside, b_.integers(broadcast)}), y, fill});
   }
   return y;
+}
+
+/// An axis without elements has no nearest ones: all is fill then.
+ValueId SliceRule::filled() {
+  const ValueId fill = l_.has(4) ? l_.in(4) : b_.scalar(l_.dtype(x_), 0);
+  require(l_.dtype(fill) == l_.dtype(x_), "it fills {} with {}; expected one type",
+          to_text(l_.type(x_)), to_text(l_.type(fill)));
+  const auto nothing_but = [&](ir::Builder& b) {
+    return std::vector<ValueId>{b("expand", {fill, SliceRule(*this, b).whole_size()})};
+  };
+  const auto around = [&](ir::Builder& b) {
+    SliceRule rule(*this, b);
+    return std::vector<ValueId>{rule.filled_around(rule.gathered(), fill)};
+  };
+  ValueId empty = ValueId::none;
+  for (std::size_t k = 0; k < axes_.size(); ++k) {
+    const ir::Extent n = known_extent(k);
+    if (n.known() && n.value == 0) return nothing_but(b_)[0];
+    if (n.known()) continue;
+    const ValueId none = b_("equal", {extent(axes_[k]), i64(0)});
+    empty = empty == ValueId::none ? none : b_("or", {empty, none});
+  }
+  if (empty == ValueId::none) return around(b_)[0];
+  return b_.if_(empty, nothing_but, around)[0];
 }
 
 std::vector<ValueId> lower(Lowering& l) { return {SliceRule(l).write()}; }

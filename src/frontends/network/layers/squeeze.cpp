@@ -5,7 +5,7 @@ namespace rondel::network {
 namespace {
 
 template <bool adds> std::vector<ValueId> lower(Lowering& l) {
-  return {l.b(adds ? "unsqueeze" : "squeeze", {l.in(0), l.cast(l.in(1), DType::i64)})};
+  return {l.b(adds ? "unsqueeze" : "squeeze", {l.in(0), l.integers(1, "axes")})};
 }
 
 const KindEntry squeeze{{LayerType::kSQUEEZE, "Squeeze", 2, lower<false>}};

@@ -41,6 +41,12 @@ ir::Attributes window_attributes(Lowering& l, const ir::Ints& window) {
   return a;
 }
 
+Dims window_dims(const ILayer& layer, const char* name, const char* window,
+                 std::int64_t otherwise) {
+  const ir::Attributes& a = layer.data().parameters;
+  return dims_of(a.ints(name, ir::Ints(a.ints(window).size(), otherwise)));
+}
+
 void round_up(ir::Attributes& a) {
   ir::Ints pads = a.ints("pads");
   const ir::Ints strides = a.ints("strides");

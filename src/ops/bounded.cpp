@@ -1,0 +1,41 @@
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+#include <limits>
+
+namespace rondel::ops {
+namespace {
+
+void bounded_rule(ir::TypeContext& c) {
+  require_dtype(c, 0, DType::i64);
+  require_dtype(c, 1, DType::i64);
+  require_scalar(c, 1);
+  c.output(0, c.input(0));
+  keep_elements(c);
+  const auto x = c.elements(0),
+             most = c.elements(1);  // which are not negative where they are known
+  if (x && most && x->size() == 1 && most->size() == 1 && x->front() == most->front() &&
+      c.attributes().i("least") <= 0)
+    c.same(0, 0);
+}
+
+Ex checked(Emitter& e, std::span<const Ex> x) {
+  const Ex least = e.builder().index(e.attributes().i("least"));
+  for (const Ex holds : {x[0] >= least, x[0] <= x[1]})
+    e.builder().check(holds, e.attributes().s("message", ""), {x[0], x[1]});
+  return x[0];
+}
+
+const ir::OpEntry bounded{{
+    .name = "bounded",
+    .doc = "y = x, each element from `least` to `most`; else an error whose two {} it and most are",
+    .inputs = {{"x"}, {"most"}},
+    .attributes = {{"least", std::numeric_limits<std::int64_t>::min()},
+                   {"message", "{} is not in bounds; expected at most {}"}},
+    .type = bounded_rule,
+    .meaning = elementwise(checked),
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -1,0 +1,107 @@
+#include "base/error.h"
+#include "ops/positions.h"
+#include "ops/type_rules.h"
+
+#include <optional>
+
+namespace rondel::ops {
+namespace {
+
+using Lists = std::span<const std::optional<ir::Ints>, 3>;
+
+/// The axes named, from the front, each once.
+ir::Ints axes_of(const ir::Attributes& a, std::int64_t rank) {
+  ir::Ints axes = a.ints("axes");
+  normal_axes(axes, rank);
+  for (std::int64_t& axis : axes) axis = normal_axis(axis, rank);
+  return axes;
+}
+
+/// Checks axis number k as far as the lists (starts, sizes, strides) and its extent are known.
+/// Where nothing is taken, nothing is read.
+void require_inside(Lists lists, std::size_t k, std::int64_t axis, const ir::Extent& extent) {
+  const auto &starts = lists[0], &sizes = lists[1], &strides = lists[2];
+  if (!sizes) return;
+  const std::int64_t size = (*sizes)[k];
+  require(size >= 0, "along axis {} it takes {} elements; expected 0 or more", axis, size);
+  if (size == 0 || !starts || !strides) return;
+  const std::int64_t start = (*starts)[k], stride = (*strides)[k];
+  const __int128 last = start + static_cast<__int128>(size - 1) * stride;
+  const bool inside = start >= 0 && last >= 0 &&
+                      (!extent.known() || (start < extent.value && last < extent.value));
+  require(inside,
+          "along axis {} it takes {} elements from {} in steps of {}, of an extent of {}; expected "
+          "all within the bounds",
+          axis, size, start, stride, extent.known() ? std::to_string(extent.value) : "any size");
+}
+
+void strict_slice_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  const ir::Type& x = c.input(0);
+  const std::optional<ir::Ints> lists[3] = {c.integers(1), c.integers(2), c.integers(3)};
+  const auto counted = c.elements(2);
+  if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
+  const ir::Ints axes = axes_of(c.attributes(), x.rank());
+  for (std::size_t k : {1U, 2U, 3U}) {
+    require_dtype(c, k, DType::i64);
+    require_rank(c, k, 1);
+    const ir::Type& list = c.input(k);
+    require(!list.has_rank() || !list.extent(0).known() || list.extent(0).value == std::ssize(axes),
+            "input {} is {} for {} axes", k, to_text(list), axes.size());
+  }
+  ir::Extents extents = x.extents();
+  bool whole = true;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    ir::Extent& extent = extents[static_cast<std::size_t>(axes[k])];
+    require_inside(lists, k, axes[k], extent);
+    const ir::Extent size = counted ? counted->at(k) : ir::Extent();
+    whole = whole && lists[0] && lists[2] && (*lists[0])[k] == 0 && (*lists[2])[k] == 1 &&
+            size == extent;
+    extent = size;
+  }
+  c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  if (whole) c.same(0, 0);
+}
+
+std::optional<std::vector<Tensor>> taken_view(const ir::Attributes& a,
+                                              std::span<const Value> inputs,
+                                              std::span<const Shape> shapes) {
+  const Tensor& x = inputs[0].tensor();
+  const ir::Ints axes = axes_of(a, x.rank()), starts = ir::integers_of(inputs[1].tensor()),
+                 steps = ir::integers_of(inputs[3].tensor());
+  Shape strides = x.strides();
+  std::int64_t offset = 0;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const auto axis = static_cast<std::size_t>(axes[k]);
+    const std::int64_t size = shapes[0][axis];
+    if (size > 0) offset += starts[k] * strides[axis];
+    if (size > 1) strides[axis] *= steps[k];  // of fewer, a step may be any number
+  }
+  return std::vector<Tensor>{x.strided(x.size() > 0 ? offset : 0, shapes[0], std::move(strides))};
+}
+
+Ex taken_element(Emitter& e, std::size_t, const Indices& out) {
+  const ir::Ints axes = axes_of(e.attributes(), e.rank(0)), starts = known_integers(e, 1),
+                 steps = known_integers(e, 3);
+  Indices in = out;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const auto axis = static_cast<std::size_t>(axes[k]);
+    in[axis] = out[axis] * steps[k] + starts[k];
+  }
+  return e.load(0, in);
+}
+
+const ir::OpEntry strict_slice{{
+    .name = "strict_slice",
+    .doc = "element i of y is x[start + i * stride], along each of the axes; beyond x is an error",
+    .inputs = {{"x"}, {"starts"}, {"sizes"}, {"strides"}},
+    .required = {"axes"},
+    .type = strict_slice_rule,
+    .meaning = view(taken_view, taken_element),
+    .value_inputs = {1, 2, 3},
+    .program_values = {1, 2, 3},
+    .can_fail = true,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

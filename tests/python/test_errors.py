@@ -565,3 +565,15 @@ def test_a_deadline_ends_one_large_program():
     options.deadline = 0.02
     with pytest.raises(rondel.DeadlineExceeded):
         rondel.InferenceSession(model).run(None, {"a": np.ones(30_000_000, np.float32)}, options)
+
+
+def test_constants_that_grow_are_left_to_a_run_and_its_budget():
+    """Read twice, a constant doubles; 28 times that is a gigabyte."""
+    nodes = " ".join(f"t{k + 1} = Concat <axis = 0> (t{k}, t{k})" for k in range(28))
+    model = parse_model(f"""<ir_version: 9, opset_import: ["": 18]>
+        g () => (float[n] y) {{ t0 = Constant <value_floats = [1.0]> () {nodes} y = Identity (t28) }}""")
+    options = rondel.SessionOptions()
+    options.max_memory_bytes = 1 << 24
+    session = rondel.InferenceSession(model, options)
+    with pytest.raises(rondel.LimitExceeded, match="memory budget"):
+        session.run(None, {})

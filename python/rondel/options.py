@@ -148,7 +148,8 @@ class SessionOptions(_Checked, _rondel.SessionOptions):
 class RunOptions(_Checked, _rondel.RunOptions):
     """How one run is bounded.
 
-    deadline: seconds from the start of the run; None: none.
+    deadline: seconds from when the feeds have been taken in (millions of texts take a while);
+        None: none.
     terminate: set to True from any thread to end the run.
     seed: of the random ops, 0 or more.
     """

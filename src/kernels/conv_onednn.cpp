@@ -153,8 +153,11 @@ class FastConv::InParts {
     return t.strided(from * t.strides()[axis], std::move(shape), t.strides());
   }
 
-  /// Multiplications it takes to make `y`.
-  std::int64_t work(const Tensor& y) const { return y.size() * (w_.size() / w_.shape()[0]); }
+  /// About how many multiplications it takes to make `y`; those of groups take longer, as little is
+  /// read more than once.
+  std::int64_t work(const Tensor& y) const {
+    return y.size() * (w_.size() / w_.shape()[0]) * (conv_.spec_.groups > 1 ? 8 : 1);
+  }
 
   /// Whether no window lies in the padding before or after `axis` as a whole.
   bool every_place_reads(std::size_t axis) const {
@@ -184,13 +187,14 @@ class FastConv::InParts {
     return true;
   }
 
-  /// In parts of some output maps, where one place still takes long.
+  /// In parts of some output maps, where one place still takes long: not of few, since each part
+  /// goes over the input anew.
   bool convolve_maps(const Tensor& x, const Tensor& y, const Shape& begins) {
     const Tensor in = packed(x);
     const std::int64_t maps = y.shape()[1];
     const std::int64_t at_once = conv_.spec_.groups > 1
                                      ? maps
-                                     : std::max<std::int64_t>(most / (work(y) / maps), 1);
+                                     : std::max<std::int64_t>(most / (work(y) / maps), 16);
     if (work(y) <= 2 * most || at_once >= maps) return convolve_packed(in, y, w_, bias_, begins);
     for (std::int64_t m = 0; m < maps; m += at_once) {
       const std::int64_t count = std::min(at_once, maps - m);

@@ -74,7 +74,7 @@ CASES = {
         t = SplitToSequence <axis = 0> (a) b = ConcatFromSequence <axis = 0> (t)
         u = SplitToSequence <axis = 0> (b) y = ConcatFromSequence <axis = 0> (u) }""",
         lambda: {"x": f32(1_000_000, 1)}),
-    "one item of a long sequence in every trip": (
+    "items read from a sequence": (
         """g (float[n,m] x, float[k,m] first) => (float[k,m] y) {
         s = SplitToSequence <axis = 0> (x) t = Constant <value_int = 1> () go = Cast <to = 9> (t) at = Constant <value_int = 7> ()
         y = Loop (, go, first) <body = step (int64 i, bool c, float[k,m] v) => (bool d, float[k,m] z) { d = Identity (c)

@@ -1,6 +1,7 @@
 #include "kernels/conv_onednn.h"
 
 #include "base/error.h"
+#include "kernels/conv_windows.h"
 #include "kernels/looks.h"
 #include "kernels/threads.h"
 
@@ -258,6 +259,9 @@ void FastConv::operator()(KernelCall& call) const {
                     call.tensor(1).size() > 0 && element_count(shape) > 0;
   if (call.tensor(0).dtype() != DType::f32 || !fits) return conv(call, spec_);
   const Tensor y = call.make(0, DType::f32, y_shape);
+  if (few_large_windows(y_shape, call.tensor(1).shape()))
+    return conv_windows(call, spec_, packed_with_looks(call, 0), packed_with_looks(call, 1),
+                        call.has(2) ? packed_with_looks(call, 2) : Tensor(), y);
   if (!InParts(*this, call, y).run()) conv(call, spec_);
 }
 

@@ -23,7 +23,7 @@ class Stack {
   /// For native loops: rows [0, to) may be written from now on. Returns the buffer they go to:
   /// the result itself where trips are certain, else [capacity, item...].
   Tensor prepare(DType, const Shape& item, std::int64_t to);
-  /// Bytes of one row.
+  /// Whether the number of trips is.
   bool certain() const { return trips_.has_value(); }
   /// The joined tensor after n trips (n > 0, or the item's type known).
   Tensor finish(std::int64_t n);

@@ -6,7 +6,6 @@ Every model that `models.run` runs in this folder is exported and compared there
 import glob
 import os
 import re
-import stat
 import subprocess
 import sys
 
@@ -75,6 +74,7 @@ def test_a_model_of_the_suite_comes_back_the_same(name):
     try:
         want = interpreted(source, inputs)
     except rondel.UnsupportedError:
+        # One of the suite's 230 that use ops or types we do not have; test_backend_suite.py counts them.
         pytest.skip("the model itself is not supported")
     for way, options in WAYS.items():
         try:
@@ -613,11 +613,9 @@ def test_a_place_that_cannot_be_written(tmp_path, where):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written(tmp_path):
-    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+def test_a_folder_that_may_not_be_written():
     with refused(rondel.CallerError, "cannot write to"):
-        rondel.export(model(DOUBLE), tmp_path / "m.onnx")
+        rondel.export(model(DOUBLE), "/proc/self/m.onnx")  # not by root either
 
 
 def test_what_fails_leaves_what_was_there(tmp_path):

@@ -110,6 +110,7 @@ def test_what_was_covered():
     for what, times in sorted(COVERED.items()):
         print(f"{times:6}  {what}")
     if COVERED["networks"] < 150:
+        # Some of the tests were selected, or RONDEL_NETWORKS asks for fewer: forms may be missing by chance.
         pytest.skip("too few networks ran for a count")
     forms = ["count loop in network", "while loop in network", "both loop in network", "last value", "concatenate of the loop",
              "concatenate of an invariant", "reverse of the loop", "reverse of an invariant", "output with a length",

@@ -38,8 +38,8 @@ TEST(NetworkRefusal, two_limits_of_a_kind) {
   loop->addTripLimit(n.i32(4), TripLimit::kCOUNT)->setName("again");
   n.out(last(loop, n.counter(loop, n.f32(0), n.f32(1))), "y");
   EXPECT_EQ(refusal(n),
-            "loop 'rows' has two kCOUNT limits, layer 1 (TripLimit) and layer 'again' "
-            "(TripLimit); expected one of each kind at most");
+            "loop 'rows' has two kCOUNT limits, layer 1 (TripLimit) and layer 'again' (TripLimit); "
+            "expected one of each kind at most");
 }
 
 TEST(NetworkRefusal, a_count_of_another_type_or_shape) {
@@ -47,15 +47,15 @@ TEST(NetworkRefusal, a_count_of_another_type_or_shape) {
   ILoop* loop = n.counted(n.f32(3), "rows");
   n.out(last(loop, n.counter(loop, n.f32(0), n.f32(1))), "y");
   EXPECT_EQ(refusal(n),
-            "layer 1 (TripLimit): the trip count of loop 'rows', the output of layer 0 "
-            "(Constant), is f32[]; expected i32[] or i64[]");
+            "layer 1 (TripLimit) of loop 'rows': the trip count, the output of layer 0 (Constant), "
+            "is f32[]; expected i32[] or i64[]");
   Net m;
   ITensor& c = m.in("c", DataType::kINT64, Dims{1, {1}});
   ILoop* other = m.counted(c);
   m.out(last(other, m.counter(other, m.f32(0), m.f32(1))), "y");
   EXPECT_EQ(refusal(m),
-            "layer 0 (TripLimit): the trip count of loop 0, input 'c', is i64[1]; "
-            "expected i32[] or i64[]");
+            "layer 0 (TripLimit) of loop 0: the trip count, input 'c', is i64[1]; expected i32[] "
+            "or i64[]");
 }
 
 TEST(NetworkRefusal, a_while_limit_computed_from_an_iterator) {
@@ -67,10 +67,10 @@ TEST(NetworkRefusal, a_while_limit_computed_from_an_iterator) {
   it->setName("row");
   loop->addTripLimit(n.less(*it->getOutput(0), n.f32(3)), TripLimit::kWHILE);
   n.out(joined(loop, *it->getOutput(0)), "y");
-  EXPECT_EQ(refusal(n),
-            "layer 3 (TripLimit): the while limit of loop 'rows' is computed from layer 'row' "
-            "(Iterator) of loop 'rows'; expected recurrences of that loop and values from outside "
-            "of it only");
+  EXPECT_EQ(
+      refusal(n),
+      "layer 3 (TripLimit) of loop 'rows': the while limit is computed from layer 'row' (Iterator) "
+      "of loop 'rows'; expected recurrences of loop 'rows' and values from outside of it only");
 }
 
 TEST(NetworkRefusal, a_while_limit_computed_from_a_loop_output) {
@@ -83,8 +83,8 @@ TEST(NetworkRefusal, a_while_limit_computed_from_a_loop_output) {
   outer->addTripLimit(n.less(y, n.f32(3)), TripLimit::kWHILE)->setName("limit");
   n.out(last(outer, x), "y");
   EXPECT_EQ(refusal(n),
-            "layer 'limit' (TripLimit): the while limit of loop 'outer' is computed from layer 9 "
-            "(LoopOutput) of loop 'inner'; expected recurrences of that loop and values from "
+            "layer 'limit' (TripLimit) of loop 'outer': the while limit is computed from layer 9 "
+            "(LoopOutput) of loop 'inner'; expected recurrences of loop 'outer' and values from "
             "outside of it only");
 }
 
@@ -95,8 +95,8 @@ TEST(NetworkRefusal, a_while_limit_that_is_no_bool) {
   loop->addTripLimit(x, TripLimit::kWHILE);
   n.out(last(loop, x), "y");
   EXPECT_EQ(refusal(n),
-            "layer 4 (TripLimit): the while limit of loop 0, the output of layer 2 "
-            "(Recurrence), is f32[]; expected bool[]");
+            "layer 4 (TripLimit) of loop 0: the while limit, the output of layer 2 (Recurrence) of "
+            "loop 0, is f32[]; expected bool[]");
 }
 
 TEST(NetworkRefusal, a_recurrence_without_a_second_input) {
@@ -106,8 +106,8 @@ TEST(NetworkRefusal, a_recurrence_without_a_second_input) {
   r->setName("h");
   n.out(last(loop, *r->getOutput(0)), "y");
   EXPECT_EQ(refusal(n),
-            "layer 'h' (Recurrence) of loop 'rows' has no second input; set the value "
-            "of the next trip with setInput(1, ...)");
+            "layer 'h' (Recurrence) of loop 'rows' has no second input; set the value of the next "
+            "trip with setInput(1, ...)");
 }
 
 TEST(NetworkRefusal, a_recurrence_that_changes_type_or_shape) {
@@ -152,8 +152,8 @@ TEST(NetworkRefusal, an_initial_value_from_inside) {
   r->setInput(1, y);
   n.out(last(loop, *r->getOutput(0)), "z");
   EXPECT_EQ(refusal(n),
-            "layer 7 (Recurrence): its initial value, 'y' of layer 6 (ElementWise), is "
-            "inside loop 'rows'; expected a value from outside");
+            "layer 7 (Recurrence) of loop 'rows': its initial value, 'y' of layer 6 (ElementWise), "
+            "is inside loop 'rows'; expected a value from outside");
 }
 
 TEST(NetworkRefusal, a_count_from_inside) {
@@ -164,8 +164,8 @@ TEST(NetworkRefusal, a_count_from_inside) {
   loop->addTripLimit(x, TripLimit::kCOUNT);
   n.out(last(loop, x), "y");
   EXPECT_EQ(refusal(n),
-            "layer 4 (TripLimit): the trip count, the output of layer 2 (Recurrence), "
-            "is inside loop 'rows'; expected a value from outside");
+            "layer 4 (TripLimit) of loop 'rows': the trip count, the output of layer 2 "
+            "(Recurrence) of loop 'rows', is inside loop 'rows'; expected a value from outside");
 }
 
 TEST(NetworkRefusal, a_length_from_inside) {
@@ -176,8 +176,8 @@ TEST(NetworkRefusal, a_length_from_inside) {
   out->setInput(1, x);
   n.out(*out->getOutput(0), "y");
   EXPECT_EQ(refusal(n),
-            "layer 6 (LoopOutput): its length, the output of layer 4 (Recurrence), is "
-            "inside loop 'rows'; expected a value from outside");
+            "layer 6 (LoopOutput) of loop 'rows': its length, the output of layer 4 (Recurrence) "
+            "of loop 'rows', is inside loop 'rows'; expected a value from outside");
 }
 
 TEST(NetworkRefusal, the_last_value_of_something_else) {
@@ -186,9 +186,8 @@ TEST(NetworkRefusal, the_last_value_of_something_else) {
   ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
   n.out(last(loop, n.add(x, x)), "y");
   EXPECT_EQ(refusal(n),
-            "layer 7 (LoopOutput): the last value of loop 'rows' is asked of the "
-            "output of layer 6 (ElementWise); expected the output of a recurrence of "
-            "that loop");
+            "layer 7 (LoopOutput) of loop 'rows': a last value is asked of the output of layer 6 "
+            "(ElementWise); expected the output of a recurrence of loop 'rows'");
 }
 
 TEST(NetworkRefusal, loops_that_overlap) {
@@ -225,8 +224,8 @@ TEST(NetworkRefusal, an_inside_value_marked_as_an_output) {
   ILoop* loop = n.counted(n.i64(3), "rows");
   n.out(n.counter(loop, n.f32(0), n.f32(1)), "y");  // a loop without outputs of its own
   EXPECT_EQ(refusal(n),
-            "'y' of layer 4 (Recurrence) is marked as an output of the network and is "
-            "inside loop 'rows'; take it out with addLoopOutput");
+            "'y' of layer 4 (Recurrence) of loop 'rows' is marked as an output of the network and "
+            "is inside loop 'rows'; take it out with addLoopOutput");
 }
 
 TEST(NetworkRefusal, an_inside_value_used_outside) {
@@ -235,8 +234,9 @@ TEST(NetworkRefusal, an_inside_value_used_outside) {
   ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
   n.out(n.add(x, last(loop, x)), "y");
   EXPECT_EQ(refusal(n),
-            "'y' of layer 7 (ElementWise) is marked as an output of the network and is "
-            "inside loop 'rows'; take it out with addLoopOutput");
+            "'y' of layer 7 (ElementWise) is marked as an output of the network and is inside loop "
+            "'rows', as it is computed from layer 4 (Recurrence) of loop 'rows'; take it out with "
+            "addLoopOutput");
 }
 
 TEST(NetworkRefusal, a_loop_that_uses_its_own_output) {
@@ -247,9 +247,13 @@ TEST(NetworkRefusal, a_loop_that_uses_its_own_output) {
   r->setInput(1, n.add(*r->getOutput(0), end));
   n.out(end, "y");
   EXPECT_EQ(refusal(n),
-            "layer 3 (Recurrence) of loop 'rows' uses the output of layer 5 "
-            "(ElementWise), which depends on an output of loop 'rows' itself");
+            "layer 3 (Recurrence) of loop 'rows' uses the output of layer 5 (ElementWise), which "
+            "depends on an output of loop 'rows' itself, and that comes when it has ended");
 }
+
+constexpr const char* take_from_the_trip_before =
+    "; expected what a trip takes from the one before it to go through addRecurrence and its "
+    "setInput(1, ...)";
 
 TEST(NetworkRefusal, a_cycle_that_is_not_through_a_recurrence) {
   Net n;
@@ -259,8 +263,85 @@ TEST(NetworkRefusal, a_cycle_that_is_not_through_a_recurrence) {
   IElementWiseLayer* b = n.addElementWise(*a->getOutput(0), x, Op::kSUM);
   a->setInput(1, *b->getOutput(0));
   n.out(*b->getOutput(0), "y");
-  EXPECT_THAT(refusal(n), testing::HasSubstr("depends on itself by a path that is not through the "
-                                             "second input of a recurrence"));
+  EXPECT_EQ(refusal(n),
+            std::string("the output of layer 'a' (ElementWise) depends on itself by a path that is "
+                        "not through the second input of a recurrence: layer 'a' (ElementWise) -> "
+                        "layer 1 (ElementWise) -> layer 'a' (ElementWise)") +
+                take_from_the_trip_before);
+}
+
+TEST(NetworkRefusal, a_cycle_inside_a_loop) {
+  Net n;
+  ILoop* loop = n.counted(n.i64(3), "rows");
+  ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
+  IElementWiseLayer* a = n.addElementWise(x, x, Op::kSUM);
+  IElementWiseLayer* b = n.addElementWise(x, *a->getOutput(0), Op::kPROD);
+  a->setInput(0, *b->getOutput(0));
+  n.out(joined(loop, *b->getOutput(0)), "y");
+  EXPECT_EQ(refusal(n),
+            std::string("the output of layer 6 (ElementWise) depends on itself by a path that is "
+                        "not through the second input of a recurrence: layer 6 (ElementWise) -> "
+                        "layer 7 (ElementWise) -> layer 6 (ElementWise)") +
+                take_from_the_trip_before);
+}
+
+TEST(NetworkRefusal, a_count_from_the_loops_own_last_value) {
+  Net n;
+  ILoop* loop = n.addLoop();
+  loop->setName("rows");
+  ITensor& x = n.counter(loop, n.i64(0), n.i64(1));
+  ITensor& end = last(loop, x);
+  loop->addTripLimit(n.add(end, end), TripLimit::kCOUNT);
+  n.out(end, "y");
+  EXPECT_EQ(refusal(n),
+            std::string("'y' of layer 4 (LoopOutput) of loop 'rows' depends on itself by a path "
+                        "that is not through the second input of a recurrence: layer 4 "
+                        "(LoopOutput) of loop 'rows' -> layer 5 (ElementWise) -> layer 6 "
+                        "(TripLimit) of loop 'rows' -> layer 4 (LoopOutput) of loop 'rows'") +
+                take_from_the_trip_before);
+}
+
+TEST(NetworkRefusal, counts_of_two_loops_from_each_other) {
+  Net n;
+  ILoop* a = n.addLoop();
+  ILoop* b = n.addLoop();
+  a->setName("A");
+  b->setName("B");
+  ITensor& end_of_a = last(a, n.counter(a, n.i64(0), n.i64(1)));
+  ITensor& end_of_b = last(b, n.counter(b, n.i64(0), n.i64(1)));
+  a->addTripLimit(end_of_b, TripLimit::kCOUNT);
+  b->addTripLimit(end_of_a, TripLimit::kCOUNT);
+  n.out(end_of_a, "y");
+  EXPECT_THAT(refusal(n),
+              testing::HasSubstr("layer 4 (LoopOutput) of loop 'A' -> layer 11 (TripLimit) of loop "
+                                 "'B' -> layer 9 (LoopOutput) of loop 'B' -> layer 10 (TripLimit) "
+                                 "of loop 'A' -> layer 4 (LoopOutput) of loop 'A'"));
+}
+
+TEST(NetworkRefusal, a_long_cycle_is_shown_in_part) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims{});
+  IElementWiseLayer* first = n.addElementWise(x, x, Op::kSUM);
+  ITensor* at = first->getOutput(0);
+  for (int k = 1; k < 40; ++k) at = &n.add(*at, x);
+  first->setInput(1, *at);
+  n.out(*at, "y");
+  EXPECT_THAT(
+      refusal(n),
+      testing::HasSubstr("layer 0 (ElementWise) -> layer 1 (ElementWise) -> layer 2 (ElementWise) "
+                         "-> layer 3 (ElementWise) -> 33 more -> layer 37 (ElementWise) -> layer "
+                         "38 (ElementWise) -> layer 39 (ElementWise) -> layer 0 (ElementWise)"));
+}
+
+TEST(NetworkRefusal, the_last_value_of_another_loops_recurrence) {
+  Net n;
+  ILoop* a = n.counted(n.i64(3), "A");
+  ILoop* b = n.counted(n.i64(3), "B");
+  ITensor& x = n.counter(a, n.f32(0), n.f32(1));
+  n.out(last(b, x), "y");
+  EXPECT_EQ(refusal(n),
+            "layer 8 (LoopOutput) of loop 'B': a last value is asked of the output of layer 6 "
+            "(Recurrence) of loop 'A'; expected the output of a recurrence of loop 'B'");
 }
 
 TEST(NetworkRefusal, an_axis_out_of_range) {
@@ -270,16 +351,14 @@ TEST(NetworkRefusal, an_axis_out_of_range) {
   IIteratorLayer* it = loop->addIterator(x, 2);
   it->setName("row");
   n.out(joined(loop, *it->getOutput(0)), "y");
-  EXPECT_EQ(
-      refusal(n),
-      "layer 'row' (Iterator) of loop 'rows': axis 2 is out of range; expected -2 to 1 for an "
-      "iterator over f32[2, 3]");
+  EXPECT_EQ(refusal(n),
+            "layer 'row' (Iterator) of loop 'rows': axis 2 is out of range; expected -2 to 1 for "
+            "an iterator over f32[2, 3]");
   it->setAxis(0);
   loop->addLoopOutput(*it->getOutput(0), LoopOutput::kREVERSE, -3)->setName("join");
-  EXPECT_EQ(
-      refusal(n),
-      "layer 'join' (LoopOutput) of loop 'rows': axis -3 is out of range; expected -2 to 1 for "
-      "a concatenation of f32[3]");
+  EXPECT_EQ(refusal(n),
+            "layer 'join' (LoopOutput) of loop 'rows': axis -3 is out of range; expected -2 to 1 "
+            "for a concatenation of f32[3]");
 }
 
 TEST(NetworkRefusal, branches_of_two_types) {
@@ -289,8 +368,8 @@ TEST(NetworkRefusal, branches_of_two_types) {
   c->setCondition(n.boolean(true));
   n.out(*c->addOutput(n.f32(1), n.i32(1))->getOutput(0), "y");
   EXPECT_EQ(refusal(n),
-            "layer 4 (ConditionalOutput): conditional 'pick' gives f32[] when true and "
-            "i32[] when false; expected one element type and rank");
+            "layer 4 (ConditionalOutput) of conditional 'pick' gives f32[] when true and i32[] "
+            "when false; expected one element type and rank");
 }
 
 TEST(NetworkRefusal, a_conditional_without_a_condition) {
@@ -309,8 +388,9 @@ TEST(NetworkRefusal, a_value_of_a_branch_used_outside) {
   ITensor& inside = *c->addInput(x)->getOutput(0);
   n.out(n.add(inside, *c->addOutput(inside, x)->getOutput(0)), "y");
   EXPECT_EQ(refusal(n),
-            "'y' of layer 4 (ElementWise) is marked as an output of the network and is "
-            "inside conditional 'pick'; take it out with addOutput");
+            "'y' of layer 4 (ElementWise) is marked as an output of the network and is inside "
+            "conditional 'pick', as it is computed from layer 2 (ConditionalInput) of conditional "
+            "'pick'; take it out with addOutput");
 }
 
 TEST(NetworkRefusal, a_network_without_outputs_and_names_that_repeat) {
@@ -320,8 +400,8 @@ TEST(NetworkRefusal, a_network_without_outputs_and_names_that_repeat) {
   n.out(n.add(x, x), "y");
   n.out(n.mul(x, x), "y");
   EXPECT_EQ(refusal(n),
-            "two outputs of the network are named 'y': 'y' of layer 0 (ElementWise) "
-            "and 'y' of layer 1 (ElementWise)");
+            "two outputs of the network are named 'y': 'y' of layer 0 (ElementWise) and 'y' of "
+            "layer 1 (ElementWise)");
   EXPECT_THROW(n.in("x", DataType::kFLOAT, Dims{}), Error);
 }
 
@@ -330,8 +410,7 @@ TEST(NetworkRefusal, an_output_named_like_an_input) {
   ITensor& x = n.in("x", DataType::kFLOAT, Dims{});
   n.out(n.add(x, x), "x");
   EXPECT_EQ(refusal(n),
-            "an output of the network is named 'x', as an input is: 'x' of layer 0 "
-            "(ElementWise)");
+            "an output of the network is named 'x', as an input is: 'x' of layer 0 (ElementWise)");
 }
 
 TEST(NetworkRefusal, operations_that_there_are_not) {

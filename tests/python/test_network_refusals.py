@@ -259,7 +259,29 @@ def test_a_cycle_that_goes_through_no_recurrence():
     first.name, second.name = "first", "second"
     first.set_input(0, second.get_output(0))
     net.mark(second.get_output(0))
-    with refused(rondel.CallerError, ("'first'", "'second'"), "depends on itself", "recurrence"):
+    with refused(rondel.CallerError, "'first'", "'second'", "depends on itself", "recurrence"):
+        build(net)
+
+
+def test_a_count_from_the_loops_own_last_value():
+    net = Net()
+    loop = net.network.add_loop()
+    loop.name = "endless"
+    end = loop.add_loop_output(net.counter(loop), LoopOutput.LAST_VALUE)
+    end.name = "end"
+    loop.add_trip_limit(end.get_output(0), TripLimit.COUNT)
+    net.mark(end.get_output(0))
+    with refused(rondel.CallerError, "'endless'", "'end'", "(TripLimit)", "depends on itself", "recurrence"):
+        build(net)
+
+
+def test_the_last_value_of_another_loops_recurrence():
+    net = Net()
+    one, other = counted(net, "one"), counted(net, "other")
+    i = net.counter(one)
+    i.name = "index"
+    net.last(other, i)
+    with refused(rondel.CallerError, "loop 'one'", "loop 'other'", "'index'", "recurrence"):
         build(net)
 
 

@@ -7,15 +7,15 @@ namespace rondel::network {
 namespace {
 
 const ir::Type& input_type(const LayerData& l, std::size_t k) {
-  require(l.input(k) != nullptr, "{} of {}: its input {} is not set", say(l), say(*l.construct), k);
+  require(l.input(k) != nullptr, "{}: its input {} is not set", say(l), k);
   return known(*l.input(k)).type;
 }
 
 void require_scalar(const LayerData& l, std::size_t k, bool dtype_fits, const char* what,
                     const char* expected) {
   const ir::Type& t = input_type(l, k);
-  require(dtype_fits && (!t.has_rank() || t.rank() == 0), "{}: {} of {}, {}, is {}; expected {}",
-          say(l), what, say(*l.construct), say(*l.input(k)), to_text(t), expected);
+  require(dtype_fits && (!t.has_rank() || t.rank() == 0), "{}: {}, {}, is {}; expected {}", say(l),
+          what, say(*l.input(k)), to_text(t), expected);
 }
 
 void require_integer_scalar(const LayerData& l, std::size_t k, const char* what) {
@@ -32,12 +32,11 @@ void check_trip_limits(const ConstructData& loop) {
   for (const LayerData* l : loop.boundary) {
     if (l->type != LayerType::kTRIP_LIMIT) continue;
     const std::int64_t kind = l->parameters.i("limit");
-    require(kind == 0 || kind == 1, "{} of {}: there is no trip limit {}", say(*l), say(loop),
-            kind);
+    require(kind == 0 || kind == 1, "{}: there is no trip limit {}", say(*l), kind);
     const LayerData*& there = limits[kind];
     require(there == nullptr, "{} has two {} limits, {} and {}; expected one of each kind at most",
-            say(loop), kind == 0 ? "kCOUNT" : "kWHILE", there == nullptr ? "" : say(*there),
-            say(*l));
+            say(loop), kind == 0 ? "kCOUNT" : "kWHILE", there == nullptr ? "" : say_within(*there),
+            say_within(*l));
     there = l;
   }
   require(limits[0] != nullptr || limits[1] != nullptr,
@@ -49,8 +48,7 @@ void check_trip_limits(const ConstructData& loop) {
 /// Extents that are only known when running are checked then: recurrences are fixed states.
 void check_recurrence(const LayerData& l) {
   require(l.input(1) != nullptr,
-          "{} of {} has no second input; set the value of the next trip with setInput(1, ...)",
-          say(l), say(*l.construct));
+          "{} has no second input; set the value of the next trip with setInput(1, ...)", say(l));
   const ir::Type &first = input_type(l, 0), &next = input_type(l, 1);
   bool same = first.dtype() == next.dtype();
   if (same && first.has_rank() && next.has_rank()) {
@@ -59,11 +57,8 @@ void check_recurrence(const LayerData& l) {
       same = !first.extent(a).known() || !next.extent(a).known() ||
              first.extent(a).value == next.extent(a).value;
   }
-  require(same,
-          "{} of {}: its initial value, {}, is {} and its next value, {}, is {}; expected one "
-          "type",
-          say(l), say(*l.construct), say(*l.input(0)), to_text(first), say(*l.input(1)),
-          to_text(next));
+  require(same, "{}: its initial value, {}, is {} and its next value, {}, is {}; expected one type",
+          say(l), say(*l.input(0)), to_text(first), say(*l.input(1)), to_text(next));
 }
 
 void check_loop_output(const LayerData& l) {
@@ -72,16 +67,13 @@ void check_loop_output(const LayerData& l) {
     const LayerData* from = l.input(0)->producer;
     require(
         from != nullptr && from->type == LayerType::kRECURRENCE && from->construct == l.construct,
-        "{}: the last value of {} is asked of {}; expected the output of a recurrence of that "
-        "loop",
-        say(l), say(*l.construct), say(*l.input(0)));
-    require(l.input(1) == nullptr, "{} of {}: a last value has no length", say(l),
-            say(*l.construct));
+        "{}: a last value is asked of {}; expected the output of a recurrence of {}", say(l),
+        say(*l.input(0)), say(*l.construct));
+    require(l.input(1) == nullptr, "{}: a last value has no length", say(l));
     return;
   }
   require(output == LoopOutput::kCONCATENATE || output == LoopOutput::kREVERSE,
-          "{} of {}: there is no loop output {}", say(l), say(*l.construct),
-          static_cast<int>(output));
+          "{}: there is no loop output {}", say(l), static_cast<int>(output));
   if (l.input(1) != nullptr) require_integer_scalar(l, 1, "the length of a concatenation");
 }
 

@@ -35,8 +35,13 @@ bool is_while(const LayerData& l) {
          static_cast<TripLimit>(l.parameters.i("limit")) == TripLimit::kWHILE;
 }
 
-std::string say(const LayerData& l) {
+std::string say_within(const LayerData& l) {
   return fmt::format("layer {} ({})", quoted_or_number(l.name, l.number), kind(l.type).name);
+}
+
+std::string say(const LayerData& l) {
+  const std::string name = say_within(l);
+  return l.construct == nullptr ? name : fmt::format("{} of {}", name, say(*l.construct));
 }
 
 std::string say(const ConstructData& c) {

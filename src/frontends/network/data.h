@@ -80,10 +80,12 @@ struct NetworkData {
 bool is_while(const LayerData&);
 
 /// How errors name things: "layer 'gate' (ElementWise)", "layer 3 (Constant)", "loop 'rows'",
-/// "input 'x'", "output 0 of layer 'cell' (Recurrence)".
+/// "layer 'state' (Recurrence) of loop 'rows'", "input 'x'", "output 0 of layer 'k' (TopK)".
 std::string say(const LayerData&);
 std::string say(const ConstructData&);
 std::string say(const TensorData&);
+/// The layer without its loop, where that one has just been named: "layer 'state' (Recurrence)".
+std::string say_within(const LayerData&);
 
 /// Adds a layer with one face of class L, for the methods of INetworkDefinition.
 LayerData& new_layer(NetworkData&, LayerType, std::vector<TensorData*> inputs, ir::Attributes,

@@ -24,7 +24,7 @@ bool is_last_value(const LayerData& l) {
 /// What errors of a run call the value that enters or leaves a loop at this layer.
 std::string name_of(const LayerData& l) {
   const std::string& given = l.outputs[0]->name.empty() ? l.name : l.outputs[0]->name;
-  return given.empty() ? say(l) : given;
+  return given.empty() ? say_within(l) : given;
 }
 
 /// A constant stays one, so that extents which follow from it are known.
@@ -126,14 +126,13 @@ ValueId LoopEmitter::scanned(const LayerData& l) {
   const ValueId whole = env_.at(l.input(0));
   if (l.parameters.i("reverse") == 0 || count_ == ValueId::none) return whole;
   ir::Builder& b = env_.b;
-  b.source(fmt::format("{} of {}", say(l), say(c_)));
+  b.source(say(l));
   const std::int64_t axis = l.parameters.i("axis");
   const ValueId extent = b("gather", {b("shape", {whole}), b.scalar(axis)});
   const ValueId count = b("bounded", {count_, extent},
                           {{"message", fmt::format("it begins with slice count - 1: the count is "
                                                    "{{}}, the extent along axis {} is {{}}",
                                                    axis)}});
-  b.source(say(l));
   const ValueId end = b("unsqueeze", {count, b.integers({0})});
   return b("slice", {whole, b.integers({0}), end, b.integers({axis})});
 }

@@ -1,11 +1,13 @@
 #include "frontends/network/known.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "frontends/network/rule.h"
 #include "ir/infer.h"
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 namespace rondel::network {
 namespace {
@@ -35,9 +37,8 @@ std::vector<const TensorData*> needed(const TensorData& t) {
 /// `axis` of a tensor of that many axes, from the front.
 std::int64_t axis_of(const LayerData& l, std::int64_t rank, const ir::Type& of) {
   const std::int64_t axis = l.parameters.i("axis");
-  require(axis >= -rank && axis < rank,
-          "{} of {}: axis {} is out of range; expected {} to {} for {} {}", say(l),
-          say(*l.construct), axis, -rank, rank - 1,
+  require(axis >= -rank && axis < rank, "{}: axis {} is out of range; expected {} to {} for {} {}",
+          say(l), axis, -rank, rank - 1,
           l.type == LayerType::kITERATOR ? "an iterator over" : "a concatenation of", to_text(of));
   return axis < 0 ? axis + rank : axis;
 }
@@ -45,9 +46,8 @@ std::int64_t axis_of(const LayerData& l, std::int64_t rank, const ir::Type& of) 
 ir::Type iterated(const LayerData& l) {
   const ir::Type& whole = type_of(l, 0);
   if (!whole.has_rank()) return whole;
-  require(whole.rank() > 0,
-          "{} of {}: an iterator over a scalar; expected a tensor of one axis or more", say(l),
-          say(*l.construct));
+  require(whole.rank() > 0, "{}: an iterator over a scalar; expected a tensor of one axis or more",
+          say(l));
   ir::Extents extents = whole.extents();
   extents.erase(extents.begin() + axis_of(l, whole.rank(), whole));
   return ir::Type::tensor(whole.dtype(), std::move(extents));
@@ -90,8 +90,8 @@ ir::Type chosen(const LayerData& l) {
   const ir::Type &a = type_of(l, 0), &b = type_of(l, 1);
   const auto joined = join(a, b);
   require(joined.has_value() && (!a.has_rank() || !b.has_rank() || a.rank() == b.rank()),
-          "{}: {} gives {} when true and {} when false; expected one element type and rank", say(l),
-          say(*l.construct), to_text(a), to_text(b));
+          "{} gives {} when true and {} when false; expected one element type and rank", say(l),
+          to_text(a), to_text(b));
   return *joined;
 }
 
@@ -132,11 +132,44 @@ std::vector<Known> work_out(const LayerData& l) {
   }
 }
 
+/// The layers that a value passes from `made` to its user, the user included: that of a trip count
+/// is read by way of its limit.
+void add_step(std::vector<std::string>& path, const TensorData& user, const TensorData& made) {
+  const LayerData& l = *user.producer;
+  if (std::ranges::find(l.inputs, &made) == l.inputs.end())
+    for (const LayerData* limit : l.construct->boundary)
+      if (limit->type == LayerType::kTRIP_LIMIT && limit->input(0) == &made)
+        path.push_back(say(*limit));
+  path.push_back(say(l));
+}
+
+/// Of a path of many layers, the first and the last few.
+std::string path_text(const std::vector<std::string>& path) {
+  constexpr std::size_t shown = 8;
+  if (path.size() <= shown) return rondel::join(path, " -> ");
+  const std::span all(path);
+  return fmt::format("{} -> {} more -> {}", rondel::join(all.first(shown / 2), " -> "),
+                     path.size() - shown, rondel::join(all.last(shown / 2), " -> "));
+}
+
+/// `uses`: tensors, each computed from the next; the last needs one of them.
+[[noreturn]] void refuse_cycle(std::span<const TensorData* const> uses, const TensorData& needed) {
+  const auto first = std::ranges::find(uses, &needed);
+  std::vector<std::string> path{say(*needed.producer)};
+  const TensorData* made = &needed;
+  for (auto it = uses.end(); it != first; made = *it) add_step(path, **--it, *made);
+  fail(
+      "{} depends on itself by a path that is not through the second input of a recurrence: {}; "
+      "expected what a trip takes from the one before it to go through addRecurrence and its "
+      "setInput(1, ...)",
+      say(needed), path_text(path));
+}
+
 }  // namespace
 
 const Known& known(const TensorData& wanted) {
   auto& all = wanted.network.known;
-  std::vector<const TensorData*> stack{&wanted};
+  std::vector<const TensorData*> stack{&wanted}, path;
   std::set<const TensorData*> begun;
   while (!stack.empty()) {
     const TensorData& t = *stack.back();
@@ -145,17 +178,16 @@ const Known& known(const TensorData& wanted) {
       continue;
     }
     if (begun.insert(&t).second) {
+      path.push_back(&t);
       for (const TensorData* before : needed(t)) {
         if (all.contains(before)) continue;
-        require(
-            !begun.contains(before),
-            "{} depends on itself by a path that is not through the second input of a recurrence",
-            say(*before));
+        if (begun.contains(before)) refuse_cycle(path, *before);
         stack.push_back(before);
       }
       continue;
     }
     stack.pop_back();
+    path.pop_back();
     if (t.producer == nullptr) {
       all[&t] = {t.declared, {}};
       continue;

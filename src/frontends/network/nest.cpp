@@ -104,12 +104,11 @@ void Nest::check_while(const LayerData& limit) const {
     const LayerData& l = *pending.back();
     pending.pop_back();
     if (l.construct == &c && l.type == LayerType::kRECURRENCE) continue;
-    require(
-        l.type != LayerType::kITERATOR && l.type != LayerType::kRECURRENCE &&
-            l.type != LayerType::kLOOP_OUTPUT,
-        "{}: the while limit of {} is computed from {}{}; expected recurrences of that loop and "
-        "values from outside of it only",
-        say(limit), say(c), say(l), l.construct == nullptr ? "" : " of " + say(*l.construct));
+    require(l.type != LayerType::kITERATOR && l.type != LayerType::kRECURRENCE &&
+                l.type != LayerType::kLOOP_OUTPUT,
+            "{}: the while limit is computed from {}; expected recurrences of {} and values from "
+            "outside of it only",
+            say(limit), say(l), say(c));
     for (const TensorData* t : l.inputs) visit(t);
   }
 }
@@ -121,10 +120,10 @@ void Nest::check_overlaps() const {
       if (!inside(*a, *b) || !inside(*b, *a)) continue;
       const Witness &in_a = holds_.at(a).at(b), &in_b = holds_.at(b).at(a);
       fail(
-          "{} and {} overlap: {} of {} uses {}, which is inside {}, and {} of {} uses {}, which "
-          "is inside {}; expected one inside the other, and values to leave through its outputs",
-          say(*a), say(*b), say(*in_a.by), say(*b), say(*in_a.value), say(*a), say(*in_b.by),
-          say(*a), say(*in_b.value), say(*b));
+          "{} and {} overlap: {} uses {}, which is inside {}, and {} uses {}, which is inside {}; "
+          "expected one inside the other, and values to leave through its outputs",
+          say(*a), say(*b), say(*in_a.by), say(*in_a.value), say(*a), say(*in_b.by),
+          say(*in_b.value), say(*b));
     }
   std::vector<const ConstructData*> around;
   for (const auto& l : network_.layers) {
@@ -139,11 +138,36 @@ void Nest::check_overlaps() const {
   }
 }
 
+/// The layer by which what `inner` is computed from entered the construct.
+const LayerData& Nest::entrance(const ConstructData& c, const LayerData& inner) const {
+  std::vector<const LayerData*> pending{&inner};
+  std::set<const LayerData*> seen;
+  while (true) {
+    const LayerData& l = *pending.back();
+    if (l.construct == &c) return l;
+    pending.pop_back();
+    const auto visit = [&](const LayerData* before) {
+      if (before != nullptr && inside(c, *before) && seen.insert(before).second)
+        pending.push_back(before);
+    };
+    for (const TensorData* t : l.inputs)
+      if (t != nullptr) visit(t->producer);
+    if (l.construct != nullptr)
+      for (const LayerData* boundary : l.construct->boundary) visit(boundary);
+  }
+}
+
 void Nest::check_outputs() const {
   for (const TensorData* t : network_.outputs)
-    for (const ConstructData* c : constructs_)
-      require(!is_inside(*c, t), "{} is marked as an output of the network and is inside {}; {}",
-              say(*t), say(*c), way_out(*c));
+    for (const ConstructData* c : constructs_) {
+      if (!is_inside(*c, t)) continue;
+      const LayerData& from = entrance(*c, *t->producer);
+      const std::string why = &from == t->producer
+                                  ? ""
+                                  : fmt::format(", as it is computed from {}", say(from));
+      fail("{} is marked as an output of the network and is inside {}{}; {}", say(*t), say(*c), why,
+           way_out(*c));
+    }
 }
 
 /// Nothing that a construct depends on depends on its outputs, except through the second input of
@@ -164,8 +188,10 @@ void Nest::check_feedback(const ConstructData& c) const {
     for (const auto& [user, k] : uses_[l.number]) {
       const ConstructData* of = user->construct;
       if (of != nullptr && inside(*of, c)) continue;  // an output, or the next trip, of one around
-      require(of != &c, "{} of {} uses {}, which depends on an output of {} itself", say(*user),
-              say(c), say(*user->inputs[k]), say(c));
+      require(
+          of != &c,
+          "{} uses {}, which depends on an output of {} itself, and that comes when it has ended",
+          say(*user), say(*user->inputs[k]), say(c));
       reach(*user);
       if (of != nullptr)
         for (const LayerData* boundary : of->boundary) reach(*boundary);

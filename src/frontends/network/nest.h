@@ -35,6 +35,7 @@ class Nest {
   void check_while(const LayerData& limit) const;
   void check_overlaps() const;
   void check_outputs() const;
+  const LayerData& entrance(const ConstructData&, const LayerData& inner) const;
   void check_feedback(const ConstructData&) const;
   bool is_inside(const ConstructData&, const TensorData*) const;
 

@@ -174,10 +174,8 @@ void Placement::find_order() {
         for (auto it = uses.rbegin(); it != uses.rend(); ++it) {
           const auto m = maker(it->value);
           if (!m || state[*m] == State::done) continue;
-          require(state[*m] != State::begun,
-                  "{} depends on itself by a path that is not through the second input of a "
-                  "recurrence of its loop",
-                  m->layer != nullptr ? say(*m->layer) : say(*m->construct));
+          invariant(state[*m] != State::begun, "{} depends on itself, which nobody refused",
+                    m->layer != nullptr ? say(*m->layer) : say(*m->construct));
           stack.push_back(*m);
         }
       }

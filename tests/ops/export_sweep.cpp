@@ -86,9 +86,8 @@ struct Refused {
   std::string_view op, why;
 };
 constexpr Refused refused[] = {
-    // No op computes on complex numbers, and ArrayFeatureExtractor takes few types.
+    // No op computes on complex numbers.
     {"equal", "Equal does not take tensor(complex"},
-    {"array_feature_extractor", "ArrayFeatureExtractor does not take tensor(complex"},
     // No float holds all of them.
     {"max_pool", "MaxPool does not take tensor(int64)"},
     {"max_pool", "MaxPool does not take tensor(uint64)"},

@@ -43,6 +43,9 @@ TEST(Move, Chosen) {
     scatter_elements x=[1, 2, 3] i=i64[1, 1] u=[1, 8]; reduction='min' -> [1, 1, 3]
     non_zero x=[[0, 1], [2, 0]] -> i64[[0, 1], [1, 0]]
     array_feature_extractor x=[[1, 2, 3]] i=i64[2, 0] -> [[3, 1]]
+    array_feature_extractor x=[1, 2, 3] i=i64[[2, 0, 1]] -> [[3, 1, 2]]
+    array_feature_extractor x=c64(3) i=i64[2, 0] -> c64(1, 2)
+    array_feature_extractor x=c64(2, 3) i=i64[2, 0] -> c64(2, 2)
   )");
 }
 

@@ -17,6 +17,11 @@ using Values = std::vector<ValueId>;
 
 constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
 
+/// A branch that gives x.
+ir::Builder::Branch same(ValueId x) {
+  return [x](ir::Builder& b) { return Values{b("identity", {x})}; };
+}
+
 /// `convert` and `convert_text` are the two halves of Cast.
 Values cast(ir::Builder& b, const ir::Node& n) {
   ir::Attributes how{{"to", *n.attributes.find("to")}};
@@ -89,6 +94,19 @@ Values gather_each_axis(ir::Builder& b, const ir::Node& n) {
   return {y};
 }
 
+/// ai.onnx.ml takes few types. Its indices are one list, and a vector gives a row.
+Values gather_last_axis(ir::Builder& b, const ir::Node& n) {
+  const ir::Type x = b.graph().value(n.inputs[0]).type;
+  const ValueId list = b("reshape", {n.inputs[1], b.integers({-1})});
+  const ValueId y = b("gather", {n.inputs[0], list}, {{"axis", std::int64_t{-1}}});
+  const auto row = [&](ir::Builder& then) {
+    return Values{then("unsqueeze", {y, then.integers({0})})};
+  };
+  if (x.has_rank()) return x.rank() == 1 ? row(b) : Values{y};
+  const ValueId rank = b("size", {b("shape", {y})});
+  return b.if_(b("less", {rank, b.scalar<std::int64_t>(2)}), row, same(y));
+}
+
 /// Shape before 15 gives all extents.
 Values slice_of_shape(ir::Builder& b, const ir::Node& n) {
   const ValueId whole = b("shape", n.inputs);
@@ -141,11 +159,10 @@ ValueId matrix_transposed(ir::Builder& b, ValueId x) {
     return b("transpose", {x}, {{"perm", order}});
   }
   const ValueId rank = b("size", {b("shape", {x})});
-  const auto as_it_is = [&](ir::Builder& then) { return Values{then("identity", {x})}; };
   const auto exchanged = [&](ir::Builder& otherwise) {
     return Values{otherwise("einsum", {x}, {{"equation", std::string("...ij->...ji")}})};
   };
-  return b.if_(b("less", {rank, b.scalar<std::int64_t>(2)}), as_it_is, exchanged)[0];
+  return b.if_(b("less", {rank, b.scalar<std::int64_t>(2)}), same(x), exchanged)[0];
 }
 
 /// An operand of our product may be taken transposed.
@@ -179,6 +196,7 @@ constexpr Row rows[] = {
     {"checked_length", look_up},
     {"bounded", look_up_first},
     {"strict_slice", gather_each_axis},
+    {"array_feature_extractor", gather_last_axis},
     {"shape", slice_of_shape},
     {"split", split_by_lengths},
     {"pad", pad_every_axis},

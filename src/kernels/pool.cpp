@@ -114,7 +114,9 @@ template <class T> void max_as(KernelCall& call, const PoolSpec& spec, bool indi
     });
     y.data_as<T>()[plane * out_size + number] = best;
     if (indices)
-      where.data_as<std::int64_t>()[plane * out_size + number] = plane * in_size + best_at;
+      where.data_as<std::int64_t>()[plane * out_size + number] = best_at < 0
+                                                                     ? -1
+                                                                     : plane * in_size + best_at;
   };
   each_place(looks, p, shape[0] * shape[1], pick);
 }

@@ -21,18 +21,24 @@ Results results(const ir::Graph& g, const std::vector<Value>& feeds) try {
   return run_graph(g, feeds, Execution::interpreter);
 } catch (const Error&) { return std::nullopt; }
 
+/// Nothing where the types say already that there is no such node.
+std::optional<Asked> graph_of(const OpCase& c, std::size_t outputs, Told told) try {
+  return asked(c, outputs, told);
+} catch (const Error&) { return std::nullopt; }
+
 Tensor held(const Value& v) {
   return (v.is_optional() ? v.optional().held->tensor() : v.tensor()).packed();
 }
 
 void same_when_written(const OpCase& c, std::size_t outputs = 1) {
-  const Asked exact = asked(c, outputs, Told::all);
-  const Results want = results(exact.graph, exact.feeds);
+  const auto exact = graph_of(c, outputs, Told::all);
+  const Results want = exact ? results(exact->graph, exact->feeds) : std::nullopt;
   for (const Told told : {Told::all, Told::ranks, Told::nothing}) {
-    const Asked one = asked(c, outputs, told);
-    const ExportedModel written = exporters::to_bytes(one.graph, {}, {});
+    const auto one = graph_of(c, outputs, told);
+    if (!one && !want) continue;
+    const ExportedModel written = exporters::to_bytes(one->graph, {}, {});
     const auto bytes = std::as_bytes(std::span(written.bytes));
-    const Results got = results(onnx::import_bytes(bytes).graph, one.feeds);
+    const Results got = results(onnx::import_bytes(bytes).graph, one->feeds);
     ASSERT_EQ(got.has_value(), want.has_value()) << c.op;
     for (std::size_t j = 0; want && j < outputs; ++j)
       EXPECT_TRUE(same_bits(held((*got)[j]), (*want)[j].tensor()))
@@ -45,6 +51,51 @@ TEST(ExportedRows, FeaturesOfAnyDtype) {
   for (const char* x : {"c64(2, 3)", "c128(3)"})
     for (const char* at : {"i64[2, 0]", "i64[[0, 0], [1, 2]]", "i64(0)", "i64[3]", "i64[-1]"})
       same_when_written({"array_feature_extractor", {tensor(x), tensor(at)}, {}});
+}
+
+/// Numbers that no float tells apart, the least ones among them, and equals.
+Tensor whole_numbers(DType t, const Shape& shape) {
+  Tensor x(t, shape);
+  std::uint64_t state = 1;
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    const std::uint64_t high = std::uint64_t{1} << 63, pick = state >> 60;
+    x.data_as<std::uint64_t>()[i] = pick < 8 ? high + pick % 4 : pick < 12 ? pick % 2 : high;
+  }
+  return x;
+}
+
+ir::Attributes pool(ir::Ints kernel, ir::Ints strides, ir::Ints dilations, ir::Ints pads) {
+  return {{"kernel_shape", kernel}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}};
+}
+
+TEST(ExportedRows, GreatestOfLongIntegers) {
+  const std::vector<ir::Attributes> windows{
+      pool({2, 3}, {}, {}, {}),
+      pool({3, 2}, {2, 3}, {}, {1, 0, 1, 1}),
+      pool({2, 2}, {1, 2}, {2, 3}, {0, 1, 2, 2}),
+      pool({2, 2}, {1, 1}, {1, 7}, {2, 5, 2, 5}),  // windows in padding alone
+      pool({1, 9}, {}, {}, {}),                    // too large
+  };
+  const std::vector<ir::Attributes> same{pool({3, 2}, {2, 3}, {1, 2}, {}),
+                                         pool({4, 4}, {1, 3}, {}, {})};
+  for (const DType t : {DType::i64, DType::u64})
+    for (const std::int64_t up : {0, 1})
+      for (const std::int64_t order : {0, 1}) {
+        const auto check = [&](ir::Attributes a, const char* auto_pad) {
+          a.set("ceil_mode", up);
+          a.set("storage_order", order);
+          a.set("auto_pad", std::string(auto_pad));
+          same_when_written({"max_pool", {whole_numbers(t, {2, 2, 5, 6})}, a}, 2);
+        };
+        for (const ir::Attributes& a : windows) check(a, "NOTSET");
+        for (const ir::Attributes& a : same)
+          for (const char* auto_pad : {"SAME_UPPER", "SAME_LOWER", "VALID"}) check(a, auto_pad);
+      }
+  const auto rank_3 = pool({2}, {}, {}, {1, 1});
+  same_when_written({"max_pool", {whole_numbers(DType::i64, {1, 2, 7})}, rank_3}, 2);
+  same_when_written({"max_pool", {whole_numbers(DType::i64, {0, 2, 7})}, rank_3}, 2);
+  same_when_written({"max_pool", {whole_numbers(DType::i64, {1, 2, 0})}, rank_3}, 2);
 }
 
 }  // namespace

@@ -88,9 +88,6 @@ struct Refused {
 constexpr Refused refused[] = {
     // No op computes on complex numbers.
     {"equal", "Equal does not take tensor(complex"},
-    // No float holds all of them.
-    {"max_pool", "MaxPool does not take tensor(int64)"},
-    {"max_pool", "MaxPool does not take tensor(uint64)"},
     // What is added to is rounded after each term.
     {"scatter_elements", "ScatterElements does not take tensor(float"},
     {"scatter_nd", "ScatterND does not take tensor(float"},

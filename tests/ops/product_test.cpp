@@ -99,6 +99,7 @@ TEST(Pool, Windows) {
     max_pool x=[[[1, 3, 2]]]; kernel_shape=(3) pads=(1, 1) -> [[[3, 3, 3]]]
     max_pool x=u8[[[1, 3, 2]]]; kernel_shape=(2) -> u8[[[3, 3]]]
     max_pool x=[[[1, 2, 3, 4]]]; kernel_shape=(2) dilations=(2) -> [[[3, 4]]]
+    max_pool x=[[[5]]]; kernel_shape=(2) dilations=(5) pads=(3, 3) -> [[[0, 0]]] & i64[[[-1, -1]]]
     average_pool x=[[[1, 3, 2, 4]]]; kernel_shape=(2) -> [[[2, 2.5, 3]]]
     average_pool x=[[[1, 3, 2]]]; kernel_shape=(3) pads=(1, 1) -> [[[2, 2, 2.5]]]
     average_pool x=[[[1, 3, 2]]]; kernel_shape=(3) pads=(1, 1) count_include_pad=1 -> [[[1.333333, 2, 1.666667]]]

@@ -10,6 +10,7 @@ An untyped name is legal inside bodies; `float` is a scalar, `float[]` a tensor 
 from __future__ import annotations
 
 import contextlib
+import re
 
 import numpy as np
 import onnx
@@ -57,6 +58,20 @@ def run(source, feeds=None, opset: int = 21, options=None, run_options=None, dom
         agree(outputs, session(source, options=interpreter()).run(None, feeds or {}))
         agree(outputs, session(rondel.export(source), options=interpreter()).run(None, feeds or {}))
     return outputs
+
+
+def in_onnxruntime(written, feeds):
+    """What ONNX Runtime gives, its optimiser off; None where it has not all kernels, or does not take a type."""
+    ort = pytest.importorskip("onnxruntime")
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try:
+        s = ort.InferenceSession(written, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        assert re.search(r"NOT_IMPLEMENTED|not implemented|NotImplemented", str(error)), error
+        return None
+    return s.run(None, feeds)
 
 
 def interpreter():

@@ -16,7 +16,7 @@ import onnx
 import pytest
 import rondel
 from machine import run_model
-from models import agree, f32, interpreter, model, refused, run, same, scalar, session
+from models import agree, f32, in_onnxruntime, interpreter, model, refused, run, same, scalar, session
 from nets import F32, I32, I64, Net
 from onnx import TensorProto, helper, numpy_helper
 from programs import random_program
@@ -106,20 +106,6 @@ def test_random_programs_come_back_the_same(first):
 
 
 # ---- other runtimes ---------------------------------------------------------------------------------------
-
-
-def in_onnxruntime(written, feeds):
-    """What ONNX Runtime gives, its optimiser off; None where it has not all kernels, or does not take a type."""
-    ort = pytest.importorskip("onnxruntime")
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    try:
-        s = ort.InferenceSession(written, options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        assert re.search(r"NOT_IMPLEMENTED|not implemented|NotImplemented", str(error)), error
-        return None
-    return s.run(None, feeds)
 
 
 LOOPS = {

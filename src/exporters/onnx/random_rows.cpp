@@ -1,6 +1,7 @@
 // Random draws as standard arithmetic: ops/random.h in ops of ONNX, number for number. Words of 32
 // bits stand in i64, where nothing here overflows and every runtime has the arithmetic.
 #include "exporters/onnx/rows.h"
+#include "exporters/onnx/whole.h"
 #include "ops/compose.h"
 #include "ops/random.h"
 
@@ -20,21 +21,6 @@ using Words = std::array<ValueId, 4>;
 
 constexpr std::int64_t rounds = 10, two_16 = 1 << 16, two_32 = std::int64_t{1} << 32;
 constexpr std::int64_t multipliers[] = {0xd2511f53, 0xcd9e8d57}, steps[] = {0x9e3779b9, 0xbb67ae85};
-
-/// i64 arithmetic on non-negative numbers.
-class Whole {
- public:
-  explicit Whole(ir::Builder& b) : b_(b) {}
-  ValueId operator()(std::int64_t v) const { return b_.scalar(v); }
-  ValueId add(ValueId x, ValueId y) const { return b_("add", {x, y}); }
-  ValueId mul(ValueId x, std::int64_t y) const { return b_("mul", {x, b_.scalar(y)}); }
-  ValueId div(ValueId x, std::int64_t y) const { return b_("div", {x, b_.scalar(y)}); }
-  ValueId mod(ValueId x, std::int64_t y) const { return b_("mod", {x, b_.scalar(y)}); }
-  ValueId xor_(ValueId x, ValueId y) const { return b_("bitwise_xor", {x, y}); }
-
- private:
-  ir::Builder& b_;
-};
 
 struct Product {
   ValueId high, low;
@@ -90,8 +76,7 @@ ValueId u64_of(ir::Builder& b, ValueId low, ValueId high) {
 Words blocks(ir::Builder& b, ValueId key, ValueId shape) {
   const Whole w(b);
   const ValueId n = b("reduce_prod", {shape}, {{"keepdims", std::int64_t{0}}});
-  const ValueId i = b("reshape", {b("range", {w(0), n, w(1)}), shape},
-                      {{"allowzero", std::int64_t{1}}});
+  const ValueId i = b("reshape", {w.below(n), shape}, {{"allowzero", std::int64_t{1}}});
   const ValueId none = w.mul(i, 0);
   return philox(b, words(b, key), {w.mod(i, two_32), w.div(i, two_32), none, none});
 }

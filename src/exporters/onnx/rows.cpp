@@ -209,6 +209,7 @@ constexpr Row rows[] = {
     {"pow", integer_power},
     {"range", scalar_operands},
     {"reduce_mean", integer_mean},
+    {"max_pool", greatest_whole},
     {"quantize_linear", quantize},
     {"dequantize_linear", dequantize},
     {"random_key", key_of_parts},

@@ -1,0 +1,168 @@
+// MaxPool of integers that no float holds: axis by axis, as the greatest of what is gathered under
+// each window, for the greatest of a window is that of its lines.
+#include "exporters/onnx/rows.h"
+#include "exporters/onnx/whole.h"
+#include "ops/compose.h"
+#include "ops/pooling.h"
+#include "ops/windows.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace rondel::exporters {
+namespace {
+
+using ir::ValueId;
+using kernels::WindowAxis;
+using kernels::WindowSpec;
+using Values = std::vector<ValueId>;
+
+constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
+
+/// The indices of one axis under each window, [places, kernel]. What lies in padding is the index
+/// `extent`; under a window with nothing else it is `extent + 1`.
+struct Under {
+  ValueId indices;
+  bool padding;  ///< there may be such indices
+};
+
+Under known_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis, std::int64_t extent) {
+  const WindowAxis w = kernels::axis_of(spec, axis, extent, spec.kernel[axis]);
+  const std::int64_t places = kernels::places(w, extent, spec.ceil_mode);
+  bool padding = false;
+  Tensor all(DType::i64, {places, w.kernel});
+  for (std::int64_t place = 0; place < places; ++place) {
+    const std::span line(all.data_as<std::int64_t>() + place * w.kernel,
+                         static_cast<std::size_t>(w.kernel));
+    for (std::size_t k = 0; k < line.size(); ++k) {
+      const std::int64_t at = place * w.stride - w.begin +
+                              static_cast<std::int64_t>(k) * w.dilation;
+      line[k] = at < 0 || at >= extent ? extent : at;
+    }
+    padding = padding || std::ranges::count(line, extent) > 0;
+    if (std::ranges::count(line, extent) == w.kernel) std::ranges::fill(line, extent + 1);
+  }
+  return {b.constant(all), padding};
+}
+
+/// kernels::axis_of and kernels::places for an extent that comes with the run: how many places the
+/// window takes, an error where it does not fit, and the padding before the first.
+struct Slide {
+  ValueId places, begin;
+};
+
+Slide slide(ir::Builder& b, const WindowSpec& spec, std::size_t axis, ValueId extent) {
+  const Whole n(b);
+  const WindowAxis w = kernels::axis_of(spec, axis, 0, spec.kernel[axis]);
+  const bool upper = spec.auto_pad == kernels::AutoPad::same_upper;
+  ValueId begin = n(w.begin), padding = n(w.begin + w.end);
+  if (upper || spec.auto_pad == kernels::AutoPad::same_lower) {
+    const ValueId count = n.div(n.add(extent, w.stride - 1), w.stride);
+    const ValueId reached = n.add(n.mul(count, w.stride), w.reach() - w.stride);
+    padding = b("max", {n.sub(reached, extent), n(0)});
+    begin = n.div(upper ? padding : n.add(padding, 1), 2);
+  }
+  const ValueId room = n.add(n.add(extent, padding), -w.reach());
+  ValueId last = n.div(spec.ceil_mode ? n.add(room, w.stride - 1) : room, w.stride);
+  if (spec.ceil_mode) {
+    const ValueId begins = n.less(n.mul(last, w.stride), n.add(extent, begin));
+    last = b("where", {begins, last, n.add(last, -1)});
+  }
+  const ValueId out = ops::as(b, n.less(room, n(0)), DType::i64);
+  return {b("gather", {b("unsqueeze", {n.add(last, 1), b.integers({0})}), out}), begin};
+}
+
+Under computed_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis, ValueId extent) {
+  const Whole n(b);
+  const WindowAxis w = kernels::axis_of(spec, axis, 0, spec.kernel[axis]);
+  const auto [places, begin] = slide(b, spec, axis, extent);
+  ir::Ints steps;
+  for (std::int64_t k = 0; k < w.kernel; ++k) steps.push_back(k * w.dilation);
+  const ValueId starts = n.sub(n.mul(n.below(places), w.stride), begin);
+  const ValueId at = n.add(b("unsqueeze", {starts, b.integers({1})}), b.integers(steps));
+  const ValueId inside = b("and", {b("not", {n.less(at, n(0))}), n.less(at, extent)});
+  const ValueId some = b("where", {inside, at, extent});
+  const ValueId first = ops::reduce_kept(b, "reduce_min", some, {1});
+  return {b("where", {n.less(first, extent), some, n.add(extent, 1)}), true};
+}
+
+Under under_windows(ir::Builder& b, const WindowSpec& spec, std::size_t axis, ValueId x) {
+  const auto at = static_cast<std::int64_t>(axis) + 2;
+  const ir::Extent extent = b.graph().value(x).type.has_rank() ? b.graph().value(x).type.extent(at)
+                                                               : ir::Extent();
+  if (extent.known()) return known_indices(b, spec, axis, extent.value);
+  return computed_indices(b, spec, axis, b("gather", {b("shape", {x}), b.scalar(at)}));
+}
+
+/// The elements under each window along an axis: [..., places, kernel, ...].
+ValueId gathered(ir::Builder& b, ValueId x, const Under& u, std::int64_t axis,
+                 const Tensor& padding, const Tensor& nothing) {
+  for (const Tensor& value : {padding, nothing})
+    if (u.padding) x = b("pad", {x, b.integers({0, 1}), b.constant(value), b.integers({axis})});
+  return b("gather", {x, u.indices}, {{"axis", axis}});
+}
+
+/// The greatest elements, and among all of x where each first stood: `nowhere` under a window with
+/// padding alone, whose greatest element is 0.
+struct Greatest {
+  ValueId value, index;
+};
+
+Greatest along(ir::Builder& b, const Greatest& x, const WindowSpec& spec, std::size_t axis) {
+  const auto at = static_cast<std::int64_t>(axis) + 2;
+  const DType t = ops::dtype_of(b, x.value);
+  const Tensor lowest = t == DType::u64 ? Tensor::scalar<std::uint64_t>(0)
+                                        : Tensor::scalar(std::numeric_limits<std::int64_t>::min());
+  const Under u = under_windows(b, spec, axis, x.value);
+  const ValueId kernel = b.integers({at + 1});
+  const ValueId values = gathered(b, x.value, u, at, lowest, Tensor::zeros(t, {}));
+  const auto least = [&](const char* op, ValueId v) {
+    return b(op, {v, kernel}, {{"keepdims", std::int64_t{0}}});
+  };
+  Greatest y{least("reduce_max", values), ValueId::none};
+  if (x.index == ValueId::none) return y;
+  const Tensor none = Tensor::scalar(nowhere);
+  const ValueId indices = gathered(b, x.index, u, at, none, none);
+  const ValueId there = b("equal", {values, b("unsqueeze", {y.value, kernel})});
+  y.index = least("reduce_min", b("where", {there, indices, b.constant(none)}));
+  return y;
+}
+
+/// 0, 1, ... in the shape.
+ValueId counted(ir::Builder& b, ValueId count, ValueId shape) {
+  return b("reshape", {Whole(b).below(count), shape}, {{"allowzero", std::int64_t{1}}});
+}
+
+/// Indices as the attribute storage_order counts the spatial axes; -1 where there is none.
+ValueId stored(ir::Builder& b, ValueId index, ValueId x, std::size_t spatial, bool column_major) {
+  const ValueId none = b.scalar<std::int64_t>(-1);
+  const ValueId there = b("less", {index, b.scalar(nowhere)});
+  if (!column_major) return b("where", {there, index, none});
+  ir::Ints turned(spatial + 2);
+  std::iota(turned.begin(), turned.end(), 0);
+  std::reverse(turned.begin() + 2, turned.end());
+  const ValueId count = b("size", {x});
+  const ValueId by_columns = counted(b, count, b("gather", {b("shape", {x}), b.integers(turned)}));
+  const ValueId by_rows = b("transpose", {by_columns}, {{"perm", turned}});
+  const ValueId list = b("reshape", {by_rows, b.integers({-1})});
+  const ValueId table = b("concat", {list, b.integers({-1})}, {{"axis", std::int64_t{0}}});
+  return b("gather", {table, b("where", {there, index, count})});
+}
+
+}  // namespace
+
+Values greatest_whole(ir::Builder& b, const ir::Node& n) {
+  const ValueId x = n.inputs[0];
+  const DType t = ops::dtype_of(b, x);
+  if (t != DType::i64 && t != DType::u64) return {};
+  const kernels::PoolSpec spec = ops::pool_spec(n.attributes);
+  const bool indexed = ops::has_output(n, 1);
+  Greatest y{x, indexed ? counted(b, b("size", {x}), b("shape", {x})) : ValueId::none};
+  const std::size_t spatial = spec.window.kernel.size();
+  for (std::size_t axis = 0; axis < spatial; ++axis) y = along(b, y, spec.window, axis);
+  if (indexed) y.index = stored(b, y.index, x, spatial, spec.column_major);
+  return {y.value, y.index};
+}
+
+}  // namespace rondel::exporters

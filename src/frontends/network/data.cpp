@@ -76,6 +76,34 @@ LayerData& new_layer(NetworkData& network, LayerType type, std::vector<TensorDat
   return *network.layers.back();
 }
 
+const Known* KnownTensors::find(const TensorData& t) const {
+  const auto it = entries_.find(&t);
+  return it == entries_.end() ? nullptr : &it->second.known;
+}
+
+const Known& KnownTensors::add(const TensorData& t, Known known) {
+  const auto [it, fresh] = entries_.try_emplace(&t, Entry{std::move(known), order_.size()});
+  if (fresh) order_.push_back(&t);
+  return it->second.known;
+}
+
+void KnownTensors::forget(const TensorData& t) {
+  const auto it = entries_.find(&t);
+  if (it == entries_.end()) return;
+  const std::size_t from = it->second.place;
+  for (std::size_t k = from; k < order_.size(); ++k) entries_.erase(order_[k]);
+  order_.resize(from);
+}
+
+void changed(const TensorData& t) { t.network.known.forget(t); }
+
+void changed(const LayerData& l) {
+  for (const auto& output : l.outputs) changed(*output);
+  if (l.type != LayerType::kTRIP_LIMIT) return;
+  for (const LayerData* other : l.construct->boundary)  // a count says how long an output is
+    if (other->type == LayerType::kLOOP_OUTPUT) changed(*other);
+}
+
 std::vector<TensorData*> tensors_of(ITensor* const* tensors, std::int32_t count, const char* what) {
   require(count > 0 && tensors != nullptr, "{} of {} tensors; expected one or more", what, count);
   std::vector<TensorData*> all;
@@ -88,13 +116,13 @@ std::vector<TensorData*> tensors_of(ITensor* const* tensors, std::int32_t count,
 
 void set_parameter(const ILayer& layer, const char* name, ir::Attribute value) {
   layer.data().parameters.set(name, std::move(value));
-  layer.data().network.changed();
+  changed(layer.data());
 }
 
 void set_dims(const ILayer& layer, const char* name, const Dims& d) {
   if (d.nbDims < 0) layer.data().parameters.erase(name);
   else layer.data().parameters.set(name, ints_of(d));
-  layer.data().network.changed();
+  changed(layer.data());
 }
 
 Dims dims(const ILayer& layer, const char* name) {
@@ -105,7 +133,7 @@ Dims dims(const ILayer& layer, const char* name) {
 void set_weights(const ILayer& layer, const char* name, Weights w) {
   if (w.count == 0) layer.data().parameters.erase(name);
   else layer.data().parameters.set(name, tensor_of(w));
-  layer.data().network.changed();
+  changed(layer.data());
 }
 
 Weights weights(const ILayer& layer, const char* name) {

@@ -64,16 +64,30 @@ struct Known {
   std::optional<Tensor> value;
 };
 
+/// What was worked out of a network's tensors, each from some of those before it.
+class KnownTensors {
+ public:
+  const Known* find(const TensorData&) const;
+  const Known& add(const TensorData&, Known);
+  /// Forgets a tensor, and what came after it: that may have been worked out from it.
+  void forget(const TensorData&);
+
+ private:
+  struct Entry {
+    Known known;
+    std::size_t place;  ///< in order_
+  };
+  std::unordered_map<const TensorData*, Entry> entries_;
+  std::vector<const TensorData*> order_;
+};
+
 struct NetworkData {
   std::string name = "network";
   std::vector<std::unique_ptr<TensorData>> inputs;
   std::vector<std::unique_ptr<LayerData>> layers;
   std::vector<TensorData*> outputs;  ///< in the order they were marked
   std::vector<std::unique_ptr<ConstructData>> loops, conditionals;
-  /// Types worked out since the last change.
-  mutable std::unordered_map<const TensorData*, Known> known;
-
-  void changed() { known.clear(); }
+  mutable KnownTensors known;
 };
 
 /// A layer of a loop's while limit, which is tested with the values that the next trip would have.
@@ -100,13 +114,17 @@ L* add_layer(NetworkData& network, LayerType type, std::vector<TensorData*> inpu
   return made;
 }
 
+/// Makes sure that what follows from it is worked out anew.
+void changed(const TensorData&);
+void changed(const LayerData&);
+
 /// The tensors of a list that users pass as a pointer; at least one, none null.
 std::vector<TensorData*> tensors_of(ITensor* const* tensors, std::int32_t count, const char* what);
 
 /// A layer's parameter, for its face's setters and getters. Enumerations are integers.
 template <class E> void set_choice(const ILayer& layer, const char* name, E value) {
   layer.data().parameters.set(name, static_cast<std::int64_t>(value));
-  layer.data().network.changed();
+  changed(layer.data());
 }
 template <class E> E choice(const ILayer& layer, const char* name) {
   return static_cast<E>(layer.data().parameters.i(name));

@@ -57,7 +57,7 @@ T* at(const std::vector<std::unique_ptr<T>>& all, std::int32_t i, const char* wh
 
 void ITensor::setName(const char* name) {
   data_.name = checked_name(name);
-  data_.network.changed();
+  changed(data_);
 }
 
 const char* ITensor::getName() const {
@@ -72,7 +72,7 @@ DataType ITensor::getType() const { return data_type(known(data_).type.dtype());
 void ITensor::setDimensions(const Dims& d) {
   require(isNetworkInput(), "{}: only dimensions of an input can be set", say(data_));
   data_.declared = declared_type(data_type(data_.declared.dtype()), d, &data_.declared);
-  data_.network.changed();
+  changed(data_);
 }
 
 void ITensor::setType(DataType type) {
@@ -81,7 +81,7 @@ void ITensor::setType(DataType type) {
   data_.declared = data_.declared.has_rank()
                        ? ir::Type::tensor(dtype(type), data_.declared.extents())
                        : ir::Type::unranked(dtype(type));
-  data_.network.changed();
+  changed(data_);
 }
 
 void ITensor::setDimensionName(std::int32_t index, const char* name) {
@@ -92,7 +92,7 @@ void ITensor::setDimensionName(std::int32_t index, const char* name) {
   ir::Extent& e = extents[static_cast<std::size_t>(index)];
   if (!e.known()) e = ir::Extent(checked_name(name));
   data_.declared = ir::Type::tensor(data_.declared.dtype(), std::move(extents));
-  data_.network.changed();
+  changed(data_);
 }
 
 const char* ITensor::getDimensionName(std::int32_t index) const {
@@ -148,14 +148,14 @@ void ILayer::setInput(std::int32_t index, ITensor& tensor) {
   const auto k = static_cast<std::size_t>(index);
   if (data_.inputs.size() <= k) data_.inputs.resize(k + 1);
   data_.inputs[k] = &tensor.data();
-  data_.network.changed();
+  changed(data_);
 }
 
 void ILayer::setOutputType(std::int32_t index, DataType type) {
   getOutput(index);
   dtype(type);
   data_.output_types[static_cast<std::size_t>(index)] = type;
-  data_.network.changed();
+  changed(data_);
 }
 DataType ILayer::getOutputType(std::int32_t index) const { return getOutput(index)->getType(); }
 bool ILayer::outputTypeIsSet(std::int32_t index) const {
@@ -165,7 +165,7 @@ bool ILayer::outputTypeIsSet(std::int32_t index) const {
 void ILayer::resetOutputType(std::int32_t index) {
   getOutput(index);
   data_.output_types[static_cast<std::size_t>(index)].reset();
-  data_.network.changed();
+  changed(data_);
 }
 
 void ILayer::setPrecision(DataType type) { data_.precision = type; }

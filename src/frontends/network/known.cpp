@@ -15,7 +15,7 @@ namespace {
 const ir::Type& type_of(const LayerData& l, std::size_t input) {
   const TensorData* t = l.input(input);
   require(t != nullptr, "{}: its input {} is not set", say(l), input);
-  return l.network.known.at(t).type;
+  return l.network.known.find(*t)->type;
 }
 
 /// The layers whose outputs must be known first: those of all inputs, but not of the value that a
@@ -55,10 +55,10 @@ ir::Type iterated(const LayerData& l) {
 
 std::optional<std::int64_t> known_integer(const TensorData* t) {
   if (t == nullptr) return std::nullopt;
-  const auto it = t->network.known.find(t);
-  if (it == t->network.known.end() || !it->second.value) return std::nullopt;
-  if (!is_integer(it->second.value->dtype()) || it->second.value->size() != 1) return std::nullopt;
-  return ir::integers_of(*it->second.value)[0];
+  const Known* k = t->network.known.find(*t);
+  if (k == nullptr || !k->value || !is_integer(k->value->dtype()) || k->value->size() != 1)
+    return std::nullopt;
+  return ir::integers_of(*k->value)[0];
 }
 
 /// The extent of a concatenation: its length, else the trips of a loop that makes exactly those.
@@ -105,7 +105,7 @@ std::vector<Known> ruled(const LayerData& l) {
       inputs.push_back(ValueId::none);
       continue;
     }
-    const Known& k = l.network.known.at(t);
+    const Known& k = *l.network.known.find(*t);
     inputs.push_back(k.value ? b.constant(*k.value)
                              : g.add_param(ir::RegionId::root, k.type, t->name));
   }
@@ -126,7 +126,7 @@ std::vector<Known> work_out(const LayerData& l) {
     case LayerType::kRECURRENCE: return {{type_of(l, 0), {}}};
     case LayerType::kITERATOR: return {{iterated(l), {}}};
     case LayerType::kLOOP_OUTPUT: return {{loop_output(l), {}}};
-    case LayerType::kCONDITIONAL_INPUT: type_of(l, 0); return {l.network.known.at(l.input(0))};
+    case LayerType::kCONDITIONAL_INPUT: type_of(l, 0); return {*l.network.known.find(*l.input(0))};
     case LayerType::kCONDITIONAL_OUTPUT: return {{chosen(l), {}}};
     default: return ruled(l);
   }
@@ -168,19 +168,19 @@ std::string path_text(const std::vector<std::string>& path) {
 }  // namespace
 
 const Known& known(const TensorData& wanted) {
-  auto& all = wanted.network.known;
+  KnownTensors& all = wanted.network.known;
   std::vector<const TensorData*> stack{&wanted}, path;
   std::set<const TensorData*> begun;
   while (!stack.empty()) {
     const TensorData& t = *stack.back();
-    if (all.contains(&t)) {
+    if (all.find(t) != nullptr) {
       stack.pop_back();
       continue;
     }
     if (begun.insert(&t).second) {
       path.push_back(&t);
       for (const TensorData* before : needed(t)) {
-        if (all.contains(before)) continue;
+        if (all.find(*before) != nullptr) continue;
         if (begun.contains(before)) refuse_cycle(path, *before);
         stack.push_back(before);
       }
@@ -189,14 +189,14 @@ const Known& known(const TensorData& wanted) {
     stack.pop_back();
     path.pop_back();
     if (t.producer == nullptr) {
-      all[&t] = {t.declared, {}};
+      all.add(t, {t.declared, {}});
       continue;
     }
     std::vector<Known> outputs = work_out(*t.producer);
     for (std::size_t j = 0; j < outputs.size(); ++j)
-      all[t.producer->outputs[j].get()] = std::move(outputs[j]);
+      all.add(*t.producer->outputs[j], std::move(outputs[j]));
   }
-  return all.at(&wanted);
+  return *all.find(wanted);
 }
 
 }  // namespace rondel::network

@@ -23,6 +23,7 @@ L* add_boundary(ConstructData& construct, LayerType type, std::vector<TensorData
                           outputs);
   layer->data().construct = &construct;
   construct.boundary.push_back(&layer->data());
+  changed(layer->data());
   return layer;
 }
 

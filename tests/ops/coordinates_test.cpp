@@ -11,6 +11,8 @@ TEST(Coordinates, NameElementsAndSlices) {
     gather_nd x=[[1, 2], [3, 4]] indices=i64[[1]] -> [[3, 4]]
     scatter_nd x=[[1, 2], [3, 4]] indices=i64[[0, 1], [1, 0]] updates=[7, 8] -> [[1, 7], [8, 4]]
     scatter_nd x=[[1, 2], [3, 4]] indices=i64[[1]] updates=[[7, 8]] -> [[1, 2], [7, 8]]
+    scatter_nd x=[[1, 2], [3, 4]] indices=i64[[1], [-1]] updates=[[7, 8], [2, 3]]; reduction='add' -> [[1, 2], [12, 15]]
+    scatter_nd x=[[1, 2], [3, 4]] indices=i64[[1], [-1]] updates=[[7, 8], [2, 3]]; reduction='mul' -> [[1, 2], [42, 96]]
   )");
 }
 

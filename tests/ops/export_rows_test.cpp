@@ -98,5 +98,35 @@ TEST(ExportedRows, GreatestOfLongIntegers) {
   same_when_written({"max_pool", {whole_numbers(DType::i64, {1, 2, 0})}, rank_3}, 2);
 }
 
+/// All codes of a byte, or of half a one, several times over and not in order.
+Tensor codes(DType t, const Shape& shape) {
+  Tensor x(t, shape);
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    auto code = static_cast<std::uint8_t>(i * 37 + i / 256);
+    if (t == DType::f4e2m1) code &= 15;
+    // Of the three NaNs of either sign, Cast gives back one.
+    if (t == DType::f8e5m2 && (code & 0x7f) > 0x7c) code = (code & 0x80) | 0x7e;
+    x.data_as<std::uint8_t>()[i] = code;
+  }
+  return x;
+}
+
+TEST(ExportedRows, SumsAreRoundedOneByOne) {
+  Tensor rows(DType::i64, {200, 16}), places(DType::i64, {200, 1});
+  for (std::int64_t i = 0; i < rows.size(); ++i)
+    rows.data_as<std::int64_t>()[i] = i * i % 31 - 16;  // in [-16, 14]
+  for (std::int64_t i = 0; i < 200; ++i) places.data_as<std::int64_t>()[i] = i % 31 - 16;
+  for (const DType t : {DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz,
+                        DType::f8e8m0, DType::f4e2m1})
+    for (const char* reduction : {"add", "mul"}) {
+      const Tensor x = codes(t, {16, 16}), updates = codes(t, {200, 16});
+      const ir::Attributes a{{"reduction", std::string(reduction)}};
+      same_when_written({"scatter_elements", {x, rows, updates}, a});
+      same_when_written({"scatter_nd", {x, places, updates}, a});
+      same_when_written({"scatter_nd", {x, tensor("i64[[16]]"), codes(t, {1, 16})}, a});
+      same_when_written({"scatter_nd", {x, tensor("i64(0, 2)"), codes(t, {0})}, a});
+    }
+}
+
 }  // namespace
 }  // namespace rondel::test

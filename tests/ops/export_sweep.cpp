@@ -88,9 +88,6 @@ struct Refused {
 constexpr Refused refused[] = {
     // No op computes on complex numbers.
     {"equal", "Equal does not take tensor(complex"},
-    // What is added to is rounded after each term.
-    {"scatter_elements", "ScatterElements does not take tensor(float"},
-    {"scatter_nd", "ScatterND does not take tensor(float"},
 };
 
 bool is_refused(const OpCase& c, std::string_view why) {

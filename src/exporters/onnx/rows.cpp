@@ -210,6 +210,8 @@ constexpr Row rows[] = {
     {"range", scalar_operands},
     {"reduce_mean", integer_mean},
     {"max_pool", greatest_whole},
+    {"scatter_elements", update_one_by_one},
+    {"scatter_nd", update_one_by_one},
     {"quantize_linear", quantize},
     {"dequantize_linear", dequantize},
     {"random_key", key_of_parts},

@@ -25,6 +25,9 @@ std::vector<ir::ValueId> dequantize(ir::Builder&, const ir::Node&);
 // Rows on what lies under windows.
 std::vector<ir::ValueId> greatest_whole(ir::Builder&, const ir::Node&);
 
+// Rows on updates.
+std::vector<ir::ValueId> update_one_by_one(ir::Builder&, const ir::Node&);
+
 // Rows on random draws.
 std::vector<ir::ValueId> key_of_parts(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> uniform_draw(ir::Builder&, const ir::Node&);

@@ -1,0 +1,56 @@
+// Updates that are added to narrow floats: each sum is rounded, so they are made one by one.
+#include "exporters/onnx/carriers.h"
+#include "exporters/onnx/rows.h"
+#include "exporters/onnx/whole.h"
+#include "ops/compose.h"
+
+namespace rondel::exporters {
+namespace {
+
+using ir::ValueId;
+using ops::as;
+using Values = std::vector<ValueId>;
+
+ValueId listed(ir::Builder& b, ValueId x) { return b("reshape", {x, b.integers({-1})}); }
+
+/// A list under the shape of x.
+ValueId shaped_as(ir::Builder& b, ValueId list, ValueId x) {
+  const ir::Type t = b.graph().value(x).type;
+  const ValueId shape = t.is_static() ? b.integers(t.static_shape()) : b("shape", {x});
+  return b("reshape", {list, shape}, {{"allowzero", std::int64_t{1}}});
+}
+
+/// For each update the place of its element in x as a list: what the gathering twin of the scatter
+/// finds among 0, 1, ... in the shape of x.
+ValueId places(ir::Builder& b, const ir::Node& n) {
+  const ValueId x = n.inputs[0];
+  const ValueId count = b("reduce_prod", {b("shape", {x})}, {{"keepdims", std::int64_t{0}}});
+  const ValueId numbered = shaped_as(b, Whole(b).below(count), x);
+  if (n.op->name == "scatter_nd") return b("gather_nd", {numbered, n.inputs[1]});
+  return b("gather_elements", {numbered, n.inputs[1]}, {{"axis", n.attributes.i("axis", 0)}});
+}
+
+}  // namespace
+
+Values update_one_by_one(ir::Builder& b, const ir::Node& n) {
+  const DType narrow = ops::dtype_of(b, n.inputs[0]);
+  const std::string reduction = n.attributes.s("reduction", "none");
+  if (!is_small_float(narrow) || (reduction != "add" && reduction != "mul")) return {};
+  ir::LoopParts loop;
+  loop.states = 1;
+  loop.scans = 2;
+  loop.fixed = {1};
+  loop.axis_in = loop.reverse_in = {0, 0};
+  const auto updated = [&](ir::Builder& body, std::span<const ValueId> p) {
+    const ValueId elements = p[2], place = body("unsqueeze", {p[3], body.integers({0})});
+    const ValueId whole = body(reduction, {body("gather", {elements, place}), p[4]});
+    const ValueId rounded = as(body, as(body, whole, narrow), DType::f32);
+    return Values{p[1], body("scatter_elements", {elements, place, rounded})};
+  };
+  const auto wide = [&](ValueId x) { return listed(b, as(b, x, DType::f32)); };
+  const Values all = b.loop(loop, {wide(n.inputs[0]), listed(b, places(b, n)), wide(n.inputs[2])},
+                            updated);
+  return {b("cast", {shaped_as(b, all[0], n.inputs[0])}, cast_back(narrow))};
+}
+
+}  // namespace rondel::exporters

@@ -330,17 +330,17 @@ TEST(ExportAssertions, AResultIsGatheredWhereTheyHold) {
             R"(y = If(c)
   then_branch() -> (a_1)
     a = Neg(x)
+    unsqueeze = Unsqueeze(a, {0})
     not = Not(d)
     cast = Cast<to: int = 7>(not)
     reduce_sum = ReduceSum<keepdims: int = 0>(cast)
-    unsqueeze = Unsqueeze(a, {0})
     a_1 = Gather(unsqueeze, reduce_sum)
   else_branch() -> (b)
     b = Abs(x)
 )");
 }
 
-TEST(ExportAssertions, WithoutAResultTheyAreNoted) {
+TEST(ExportAssertions, ALoopThatGivesOnlyItsTripsGetsAState) {
   const Model m = model_of(R"(graph "g" (%m: i64[], %d: bool[]) {
     %n = loop trips=%m {
       body(%i: i64[], %go: bool[]) {
@@ -350,7 +350,70 @@ TEST(ExportAssertions, WithoutAResultTheyAreNoted) {
     }
     yield %n
   })");
-  EXPECT_THAT(m.report.notes, testing::ElementsAre(HasSubstr("is left out: no result")));
+  EXPECT_THAT(m.report.notes, testing::IsEmpty());
+  EXPECT_EQ(nodes_of(m.proto.graph(), constants_of(m)),
+            R"(loop, loop_1 = Loop(m, _, {0}, {0})
+  body(i, go, asserted, trips_made) -> (constant_2_1, asserted_1, add)
+    unsqueeze = Unsqueeze(asserted, {0})
+    not = Not(d)
+    cast = Cast<to: int = 7>(not)
+    reduce_sum = ReduceSum<keepdims: int = 0>(cast)
+    asserted_1 = Gather(unsqueeze, reduce_sum)
+    add = Add(i, {1})
+    constant_2_1 = Identity({1})
+n = Add(loop_1, loop)
+)");
+}
+
+TEST(ExportAssertions, AreNamedByWhatTheySay) {
+  ir::Graph g = graph_of(R"(graph "g" (%d: bool[], %x: f32[2]) {
+    assertion(%d) message="no"
+    assertion(%d) message="never, 'neither' (here) nor there"
+    assertion(%d)
+    yield %x
+  })");
+  g.node(g.root().nodes[0]).source = "layer 'is it' (Assertion)";
+  const Model m = to_model(g, {}, {});
+  std::vector<std::string> names;
+  for (const pb::NodeProto& n : m.proto.graph().node())
+    if (n.op_type() == "Gather") names.push_back(n.name());
+  EXPECT_THAT(names, testing::ElementsAre("is it: no", "never, 'neither' (here) nor there", ""));
+}
+
+TEST(ExportAssertions, ASequenceStandsBehindAConditionThatCannotBeHad) {
+  const std::string text = R"(graph "g" (%d: bool[], %x: f32[2]) {
+    %y = sequence_construct(%x, %x)
+    assertion(%d) message="no"
+    yield %y
+  })";
+  EXPECT_EQ(written(text), R"(y_1 = SequenceConstruct(x, x)
+not = Not(d)
+cast = Cast<to: int = 7>(not)
+reduce_sum = ReduceSum<keepdims: int = 0>(cast)
+gather = Gather({1}, reduce_sum)
+y = If(gather)
+  then_branch() -> (identity)
+    identity = Identity(y_1)
+  else_branch() -> (identity_1)
+    identity_1 = Identity(y_1)
+)");
+  // There Identity takes no sequence.
+  EXPECT_THAT(model_of(text, 13).report.notes,
+              testing::ElementsAre(HasSubstr("is left out: no result")));
+}
+
+TEST(ExportAssertions, InWhatNobodyReadsTheyNeverRan) {
+  const Model m = model_of(R"(graph "g" (%d: bool[], %x: f32[2]) {
+    %f, _ = loop states=(%x) go=%d {
+      body(%i: i64[], %go: bool[], %a: f32[2]) {
+        assertion(%d) message="no"
+        yield go=%go states=(%a)
+      }
+    }
+    yield %x
+  })");
+  EXPECT_THAT(m.report.notes, testing::IsEmpty());
+  EXPECT_EQ(m.report.op_counts.contains("Gather"), false);
 }
 
 }  // namespace

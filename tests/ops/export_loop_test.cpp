@@ -128,5 +128,88 @@ TEST(ExportedLoops, StackItemsOfAnyRankOnAnyAxis) {
   }
 }
 
+/// What stands in a graph whose results an assertion cannot be put in the way of: %x must be
+/// below 5.
+constexpr const char* asserting[] = {
+    // a loop of which the number of trips is read
+    R"(graph "g" (%m: i64[], %x: f32[]) {
+      %five = constant value=f32[] {5.0}
+      %n = loop trips=%m {
+        body(%i: i64[], %go: bool[]) {
+          %k = convert(%i) to=type f32[]
+          %y = add(%x, %k)
+          %c = less(%y, %five)
+          assertion(%c) message="too large"
+          yield go=%go
+        }
+      }
+      yield %n
+    })",
+    // one that scans, and has a state that nobody reads
+    R"(graph "g" (%m: i64[], %x: f32[]) {
+      %five = constant value=f32[] {5.0}
+      %zero = constant value=i64[] {0}
+      %one = constant value=i64[] {1}
+      %s = range(%zero, %m, %one)
+      %f, %n = loop states=(%x) scans=(%s) axis_in=[0] reverse_in=[0] {
+        body(%i: i64[], %go: bool[], %a: f32[], %e: i64[]) {
+          %k = convert(%e) to=type f32[]
+          %y = add(%x, %k)
+          %c = less(%y, %five)
+          assertion(%c) message="too large"
+          yield go=%go states=(%y)
+        }
+      }
+      yield %n
+    })",
+    // one that is read by another assertion only, and a branch that gives a sequence
+    R"(graph "g" (%m: i64[], %x: f32[]) {
+      %zero = constant value=i64[] {0}
+      %five = constant value=f32[] {5.0}
+      %n = loop trips=%m {
+        body(%i: i64[], %go: bool[]) {
+          %k = convert(%i) to=type f32[]
+          %y = add(%x, %k)
+          %c = less(%y, %five)
+          assertion(%c) message="too large"
+          yield go=%go
+        }
+      }
+      %some = less(%zero, %m)
+      %q = if(%some) {
+        then {
+          %s = sequence_construct(%x, %x)
+          %all = equal(%n, %m)
+          assertion(%all) message="not all"
+          yield %s
+        }
+        else { %t = sequence_construct(%x) yield %t }
+      }
+      %l = sequence_length(%q)
+      yield %l
+    })",
+};
+
+TEST(ExportedAssertions, EndTheRunWhateverTheirGraphGives) {
+  for (const char* text : asserting) {
+    const ir::Graph g = graph_of(text), back = read_back(g);
+    for (const std::int64_t trips : {0, 2}) {
+      const std::vector<Value> good{Tensor::scalar(trips), Tensor::scalar(1.0F)};
+      const auto want = run_graph(g, good, Execution::interpreter);
+      const auto got = run_graph(back, good, Execution::interpreter);
+      EXPECT_TRUE(same_bits(got[0].tensor(), want[0].tensor())) << text;
+    }
+    for (const ir::Graph& either : {g, back}) {
+      const std::vector<Value> bad{Tensor::scalar<std::int64_t>(2), Tensor::scalar(4.0F)};
+      try {
+        run_graph(either, bad, Execution::interpreter);
+        ADD_FAILURE() << text;
+      } catch (const Error& e) {
+        EXPECT_NE(std::string_view(e.what()).find("too large"), std::string_view::npos) << e.what();
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rondel::test

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "exporters/onnx/assertions.h"
 #include "exporters/onnx/forms.h"
+#include "exporters/onnx/ir_version.h"
 #include "exporters/onnx/live.h"
 #include "exporters/onnx/loops.h"
 #include "exporters/onnx/names.h"
@@ -25,46 +26,8 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// The least IR version that has an opset, and that has a dtype.
-struct Since {
-  int first, ir;
-};
-constexpr Since ir_of_opset[] = {{27, 13}, {25, 13}, {24, 12}, {23, 11}, {21, 10},
-                                 {19, 9},  {15, 8},  {12, 7},  {11, 6}};
-
-int ir_version(int opset) {
-  for (const Since& s : ir_of_opset)
-    if (opset >= s.first) return s.ir;
-  return ir_of_opset[std::size(ir_of_opset) - 1].ir;
-}
-
-int ir_version(DType t) {
-  switch (t) {
-    case DType::i2:
-    case DType::u2: return 13;
-    case DType::f8e8m0: return 12;
-    case DType::f4e2m1: return 11;
-    case DType::i4:
-    case DType::u4: return 10;
-    case DType::f8e4m3fn:
-    case DType::f8e4m3fnuz:
-    case DType::f8e5m2:
-    case DType::f8e5m2fnuz: return 9;
-    default: return 3;
-  }
-}
-
 bool is_loop(const ir::Node& n) { return n.op->name == "loop"; }
 bool is_constant(const ir::Node& n) { return n.op->name == "constant"; }
-
-std::vector<std::string> note_assertions(const Graph& g) {
-  std::vector<std::string> notes;
-  for (std::size_t r = 0; r < g.region_count(); ++r)
-    for (const NodeId n : g.region(static_cast<RegionId>(r)).nodes)
-      if (g.node(n).outputs.empty())
-        notes.push_back(fmt::format("{} is left out, as asked", ir::where(g, n)));
-  return notes;
-}
 
 /// Takes out what nobody reads; nodes without results as well, which ONNX does not have.
 void drop_unread(Graph& g) {
@@ -380,8 +343,9 @@ Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options)
   require(!wanted || (*wanted >= oldest_opset && *wanted <= newest_opset()),
           "there is no way to opset {}; those that can be written are {} to {}", wanted.value_or(0),
           oldest_opset, newest_opset());
-  const std::vector<std::string> notes = options.assertions ? keep_assertions(g)
-                                                            : note_assertions(g);
+  const std::vector<std::string> notes = options.assertions
+                                             ? keep_assertions(g, wanted.value_or(usual_opset))
+                                             : note_assertions(g);
   drop_unread(g);
   std::vector<ExportReport::Loop> loops;
   report_loops(g, RegionId::root, loops);

@@ -128,6 +128,49 @@ TEST(ExportedLoops, StackItemsOfAnyRankOnAnyAxis) {
   }
 }
 
+constexpr const char* in_containers = R"(graph "g" (%m: i64[], %c: bool[], %x: T[16, 16]) {
+  %zero = constant value=i64[] {0}
+  %rows = split_to_sequence(%x)
+  %empty = sequence_empty dtype=type T[]
+  %turned, _ = loop trips=%m states=(%empty) {
+    body(%i: i64[], %go: bool[], %s: seq<T[...]>) {
+      %row = sequence_at(%rows, %i)
+      %more = sequence_insert(%s, %row, %zero)
+      yield go=%go states=(%more)
+    }
+  }
+  %either = if(%c) {
+    then { yield %turned }
+    else {
+      %pair = sequence_construct(%x, %x)
+      yield %pair
+    }
+  }
+  %held = optional(%either)
+  %got = optional_get_element(%held)
+  %y = concat_from_sequence(%got) axis=0
+  %n = sequence_length(%got)
+  yield %y, %n
+})";
+
+TEST(ExportedContainers, HoldEveryCodeOfEveryDtype) {
+  for (int k = 0; k < dtype_count; ++k) {
+    const auto t = static_cast<DType>(k);
+    if (is_complex(t)) continue;
+    const ir::Graph g = graph_of(replaced(in_containers, "T[", fmt::format("{}[", name(t))));
+    const ir::Graph back = read_back(g);
+    for (const bool turned : {true, false}) {
+      const std::vector<Value> feeds{Tensor::scalar<std::int64_t>(16), Tensor::scalar(turned),
+                                     every_code(t)};
+      const auto want = run_graph(g, feeds, Execution::interpreter);
+      const auto got = run_graph(back, feeds, Execution::interpreter);
+      for (std::size_t j = 0; j < want.size(); ++j)
+        EXPECT_TRUE(same_bits(tensor_in(got[j]), tensor_in(want[j])))
+            << name(t) << ", result " << j;
+    }
+  }
+}
+
 /// What stands in a graph whose results an assertion cannot be put in the way of: %x must be
 /// below 5.
 constexpr const char* asserting[] = {

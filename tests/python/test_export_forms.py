@@ -1,18 +1,21 @@
 """Nodes that ONNX has no op for, or not in their dtype: what is written of them runs elsewhere, too."""
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from models import agree, in_onnxruntime, session
+import rondel
+from models import agree, in_onnxruntime, model, refused, scalar, session
 from nets import I64, Net
 from onnx.reference import ReferenceEvaluator
 from rondel.network import PaddingMode, PoolingType
 
 
-def elsewhere(written, feeds):
-    """What the model gives here, in ONNX Runtime where it has the kernels, and in onnx's own evaluator."""
+def elsewhere(written, feeds, evaluator=True):
+    """What the model gives here, in ONNX Runtime where it has the kernels, and in onnx's own evaluator (which makes no trip
+    of a loop that has no condition)."""
     onnx.checker.check_model(written, full_check=True)
-    by_onnx = ReferenceEvaluator(onnx.load_from_string(written)).run(None, feeds)
+    by_onnx = ReferenceEvaluator(onnx.load_from_string(written)).run(None, feeds) if evaluator else None
     return [x for x in (session(written).run(None, feeds), in_onnxruntime(written, feeds), by_onnx) if x is not None]
 
 
@@ -35,3 +38,44 @@ def test_pools_of_long_integers(extents, mode):
     assert len(results) == 3
     for result in results:
         agree(result, [got])
+
+
+# ---- sequences of the dtypes that ONNX has no ops on sequences of --------------------------------------------
+
+NARROW = {"bfloat16": (16, ml_dtypes.bfloat16), "float8e4m3fn": (17, ml_dtypes.float8_e4m3fn), "uint4": (21, ml_dtypes.uint4)}
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["as read", "as compiled"])
+@pytest.mark.parametrize("name", NARROW)
+def test_loops_hand_narrow_sequences_through(name, compiled):
+    """Identity does not take them."""
+    source = model(f"""
+    main (int64 m, seq({name}[2]) x) => (seq({name}[2]) y) {{
+      y = Loop (m, , x) <body: graph = b (int64 i, bool go, seq({name}[2]) s) => (bool go, seq({name}[2]) s) {{ }}>
+    }}""")
+    written = rondel.export(source, compiled=compiled)
+    onnx.checker.check_model(written, full_check=True)
+    x = [np.array(v).astype(NARROW[name][1]) for v in ([1, 2], [3, 4])]
+    agree(session(written).run(None, {"m": scalar(2), "x": x}), [x])
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["as read", "as compiled"])
+@pytest.mark.parametrize("name", NARROW)
+def test_narrow_sequences_that_no_port_is_hold_a_wider_dtype(name, compiled):
+    source = model(f"""
+    main (int64 m, float a) => (float b) {{
+      x = SequenceEmpty <dtype: int = {NARROW[name][0]}> ()
+      y, b = Loop (m, , x, a) <body: graph = body (int64 i, bool go, seq({name}) s, float e) => (bool go, seq({name}) s, float f) {{
+        f = Neg (e)
+      }}>
+    }}""")
+    feeds = {"m": scalar(3), "a": scalar(2, np.float32)}
+    for result in elsewhere(rondel.export(source, compiled=compiled), feeds, evaluator=False):
+        agree(result, [scalar(-2, np.float32)])
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_a_port_that_no_op_makes_is_refused(name):
+    source = model(f"main () => (seq({name}) y) {{ y = SequenceEmpty <dtype: int = {NARROW[name][0]}> () }}")
+    with refused(rondel.UnsupportedError, "node 'y' (SequenceEmpty)", "no wider dtype can stand for it, since 'y' is one"):
+        rondel.export(source)

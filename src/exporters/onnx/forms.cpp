@@ -351,19 +351,26 @@ Said say_loop(const Graph& g, const ir::Node& n, bool scan, int opset) {
   return s;
 }
 
-bool can_copy(const ir::Type& t, int opset) {
+namespace {
+
+/// Whether the opset has the op, and its first input takes the type.
+bool takes_first(const char* op, const ir::Type& t, int opset) {
   Said s;
-  s.op = "Identity";
+  s.op = op;
   return find(s, opset) && takes(s.schema->inputs()[0], onnx::schema_text(t));
 }
 
+}  // namespace
+
+bool can_copy(const ir::Type& t, int opset) { return takes_first("Identity", t, opset); }
+
 bool can_hold(const ir::Type& t, int opset) {
-  const auto takes_it = [&](const char* op, const ir::Type& input) {
-    Said s;
-    s.op = op;
-    return find(s, opset) && takes(s.schema->inputs()[0], onnx::schema_text(input));
-  };
-  return takes_it("Optional", t) && takes_it("OptionalGetElement", ir::Type::optional(t));
+  return takes_first("Optional", t, opset) &&
+         takes_first("OptionalGetElement", ir::Type::optional(t), opset);
+}
+
+bool can_list(DType t, int opset) {
+  return takes_first("SequenceConstruct", ir::Type::scalar(t), opset);
 }
 
 bool can_cast(const Exchange& e, int opset) {

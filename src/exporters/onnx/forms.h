@@ -40,6 +40,9 @@ bool can_copy(const ir::Type&, int opset);
 /// Whether the opset's optionals hold a value of the type, and give it back.
 bool can_hold(const ir::Type&, int opset);
 
+/// Whether the opset's sequences hold tensors of the dtype.
+bool can_list(DType, int opset);
+
 /// Whether the opset's Cast goes from one dtype to the other and back.
 bool can_cast(const Exchange&, int opset);
 

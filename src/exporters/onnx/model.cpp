@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "exporters/onnx/assertions.h"
+#include "exporters/onnx/containers.h"
 #include "exporters/onnx/forms.h"
 #include "exporters/onnx/ir_version.h"
 #include "exporters/onnx/live.h"
@@ -103,6 +104,10 @@ class Writer {
     const ir::ValueInfo& value = g_.value(v);
     return value.region == r && value.producer != NodeId::none &&
            !is_constant(g_.node(value.producer));
+  }
+
+  bool is_param(ValueId v, RegionId r) const {
+    return g_.value(v).region == r && g_.value(v).producer == NodeId::none;
   }
 
   const std::string& name(ValueId v) {
@@ -269,13 +274,15 @@ class Writer {
     return *a.mutable_g();
   }
 
-  /// What a body gives back is made in it, under names of its own, each once.
+  /// What a body gives back is made in it, under names of its own, each once. What Identity does
+  /// not take is handed through under the name it came by.
   void results(RegionId r, std::size_t first, pb::GraphProto& out) {
     std::unordered_set<std::int32_t> given;
     const auto& all = g_.region(r).results;
     for (std::size_t k = first; k < all.size(); ++k) {
-      const bool own = made_by_node(all[k], r) &&
-                       given.insert(static_cast<std::int32_t>(all[k])).second;
+      const bool here = made_by_node(all[k], r) ||
+                        (is_param(all[k], r) && !can_copy(g_.value(all[k]).type, opset_));
+      const bool own = here && given.insert(static_cast<std::int32_t>(all[k])).second;
       std::string said = name(all[k]);
       if (!own) {
         said = names_.unique(said);
@@ -308,11 +315,17 @@ void report_loops(const Graph& g, RegionId r, std::vector<ExportReport::Loop>& o
   }
 }
 
-/// The least opset from the usual one on that has every op as it is, as far as any has.
+/// The least opset from the usual one on that has every op on tensors as it is, as far as any has.
 int opset_for(const Graph& g, RegionId r, int opset) {
+  const auto is_tensor = [&](ValueId v) {
+    return v == ValueId::none || g.value(v).type.is_tensor();
+  };
   for (const NodeId n : g.region(r).nodes) {
     const ir::Node& node = g.node(n);
-    if (!is_loop(node) && !is_constant(node)) opset = least_opset(g, node, opset).value_or(opset);
+    const bool tensors = std::ranges::all_of(node.inputs, is_tensor) &&
+                         std::ranges::all_of(node.outputs, is_tensor);
+    if (tensors && !is_loop(node) && !is_constant(node))
+      opset = least_opset(g, node, opset).value_or(opset);
     for (const RegionId inner : node.regions) opset = opset_for(g, inner, opset);
   }
   return opset;
@@ -324,6 +337,7 @@ Model written(const Graph& g, const Scans& scans, const ModelInfo& info, int ops
     try {
       Graph said = g;
       const std::vector<std::string> notes = hold_unranked_ports(said, opset);
+      carry_containers(said, opset);
       make_sayable(said, scans, opset);
       Model m = Writer(said, scans, opset).write(info);
       m.report.notes.insert(m.report.notes.begin(), notes.begin(), notes.end());

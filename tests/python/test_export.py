@@ -334,6 +334,29 @@ def test_what_has_no_rank_is_held_by_an_optional(tmp_path):
         same(result[1], f32(-1, -2))
 
 
+# ---- outputs that nobody reads ------------------------------------------------------------------------------
+
+UNREAD = {
+    "TopK": "float[4] x) => (int64[2] y) { k = Constant <value: tensor = int64[1] {2}> () v, y = TopK (x, k) }",
+    "MaxPool": "float[1, 1, 4] x) => (int64[1, 1, 3] y) { v, y = MaxPool <kernel_shape = [2]> (x) }",
+    "Dropout": "float[4] x) => (bool[4] y) { v, y = Dropout (x) }",
+    "Split": "float[4] x) => (float[2] y) { y, v = Split <num_outputs = 2> (x) }",
+    "LSTM": """float[3, 1, 2] x, float[1, 8, 2] w, float[1, 8, 2] r) => (float[1, 1, 2] y) {
+      v, y = LSTM <hidden_size = 2> (x, w, r) }""",
+}
+
+
+@pytest.mark.parametrize("op", UNREAD)
+def test_an_output_that_nobody_reads(op):
+    source = model(f"main ({UNREAD[op]}")
+    feeds = {p.name: np.random.default_rng(3).random(p.shape, np.float32) for p in session(source).get_inputs()}
+    written = rondel.export(source)
+    onnx.checker.check_model(written, full_check=True)
+    want = session(source).run(None, feeds)
+    agree(session(written).run(None, feeds), want)
+    np.testing.assert_allclose(in_onnxruntime(written, feeds)[0], want[0], rtol=1e-6)
+
+
 # ---- networks -------------------------------------------------------------------------------------------
 
 

@@ -192,7 +192,7 @@ class Writer {
     }
     if (loop) body(n, scan, node);
     else branches(n, node);
-    name_outputs(n, loop, node);
+    name_outputs(n, said, node);
     ++model_.report.op_counts[said.domain.empty() ? said.op : said.domain + "." + said.op];
   }
 
@@ -219,15 +219,20 @@ class Writer {
                       key, *x, rounded));
   }
 
-  /// The outputs of loops and branches all have names: there are as many as their bodies give, and
-  /// some runtimes trip over those without.
-  void name_outputs(const ir::Node& n, bool loop, pb::NodeProto& node) {
+  /// What nobody reads is left out where the op has it as an option. Else it has a name: how many
+  /// parts there are may say what they are, and loops and branches give what their bodies do.
+  void name_outputs(const ir::Node& n, const Said& said, pb::NodeProto& node) {
     std::vector<ValueId> outputs = n.outputs;
-    if (loop) outputs.pop_back();
-    const bool all = !n.regions.empty();
-    while (!all && !outputs.empty() && !live_(outputs.back())) outputs.pop_back();
-    for (const ValueId v : outputs)
-      node.add_output(live_(v) ? name(v) : all ? names_.unique("unused") : "");
+    if (is_loop(n)) outputs.pop_back();
+    const auto& formals = said.schema->outputs();
+    const auto optional = [&](std::size_t k) {
+      return formals[std::min(k, formals.size() - 1)].GetOption() == pb::OpSchema::Optional;
+    };
+    while (!outputs.empty() && !live_(outputs.back()) && optional(outputs.size() - 1))
+      outputs.pop_back();
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      node.add_output(live_(outputs[k]) ? name(outputs[k])
+                                        : (optional(k) ? "" : names_.unique("unused")));
   }
 
   void body(const ir::Node& n, bool scan, pb::NodeProto& node) {

@@ -85,6 +85,7 @@ struct Inst {
   std::int64_t imm = 0;
   std::uint32_t operand_begin = 0, operand_count = 0;
   std::uint32_t result_begin = 0, result_count = 0;
+  bool operator==(const Inst&) const = default;
 };
 
 enum class Access : std::uint8_t { in, out, inout, local };
@@ -134,6 +135,7 @@ struct Call {
   struct Operand {
     std::int32_t buffer;
     std::int32_t leading;  ///< how many leading axes are fixed by operands
+    bool operator==(const Operand&) const = default;
   };
   std::vector<Operand> views;
 };
@@ -148,6 +150,7 @@ struct Contract {
   bool a_transposed = false, b_transposed = false;           ///< a is [k, m]; b is [n, k]
   bool a_vector = false, b_vector = false;  ///< a is [k] (c has no m); b is [k] (c has no n)
   bool fused = true;
+  bool operator==(const Contract&) const = default;
 };
 
 /// Where a program can fail, and what to say. "{}" in the text takes the check's values in order.

@@ -4,6 +4,7 @@
 #include "base/fork.h"
 #include "base/look.h"
 #include "codegen/compiler.h"
+#include "scalar/same_code.h"
 
 #include <pthread.h>
 
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace rondel::session {
@@ -92,6 +94,54 @@ class Tiered : public scalar::Executable {
   std::unique_ptr<scalar::Executable> owned_;
   mutable std::atomic<const scalar::Executable*> better_{nullptr};
   mutable std::atomic<std::int64_t> spent_{0};
+};
+
+namespace {
+
+/// A program that runs the code of one that does the same, and fails with its own messages.
+class Like : public scalar::Executable {
+ public:
+  Like(std::shared_ptr<const scalar::Program> p, std::shared_ptr<const Tiered> code)
+      : program_(std::move(p)), code_(std::move(code)) {}
+  scalar::Status run(scalar::Context& c, const scalar::View* v,
+                     const std::int64_t* params) const override {
+    return code_->run(c, v, params);
+  }
+  const scalar::Program& program() const override { return *program_; }
+  bool native() const override { return code_->native(); }
+
+ private:
+  std::shared_ptr<const scalar::Program> program_;
+  std::shared_ptr<const Tiered> code_;
+};
+
+}  // namespace
+
+/// What has been made of programs and is in use.
+class Code::Shared {
+ public:
+  /// That of a program which does the same, or `make()`.
+  template <class Make> std::shared_ptr<Tiered> get(const scalar::Program& p, Make&& make) {
+    const std::size_t hash = scalar::code_hash(p);
+    const std::lock_guard lock(mutex_);
+    const auto [begin, end] = made_.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+      if (std::shared_ptr<Tiered> t = it->second.lock(); t && same_code(t->program(), p)) return t;
+    if (made_.size() >= most_) forget_unused();
+    std::shared_ptr<Tiered> fresh = make();
+    made_.emplace(hash, fresh);
+    return fresh;
+  }
+
+ private:
+  void forget_unused() {
+    std::erase_if(made_, [](const auto& entry) { return entry.second.expired(); });
+    most_ = 2 * made_.size() + 64;
+  }
+
+  std::mutex mutex_;
+  std::unordered_multimap<std::size_t, std::weak_ptr<Tiered>> made_;
+  std::size_t most_ = 64;
 };
 
 /// Threads that compile: one for what got hot, more where runs wait for what is large. The work
@@ -212,7 +262,7 @@ Execution execution_from_environment(Execution otherwise) {
   fail("RONDEL_JIT is '{}'; expected 0 (interpreter), 1 (tiered) or 2 (compiled at once)", value);
 }
 
-Code::Code(Execution execution) : execution_(execution) {
+Code::Code(Execution execution) : execution_(execution), shared_(std::make_unique<Shared>()) {
   if (execution != Execution::interpreter) background_ = std::make_shared<Background>();
 }
 Code::~Code() = default;
@@ -220,11 +270,15 @@ Code::~Code() = default;
 std::shared_ptr<const scalar::Executable> Code::make(std::shared_ptr<const scalar::Program> p) {
   if (execution_ == Execution::interpreter || !codegen::Compiler::refusal(*p).empty())
     return scalar::interpret(std::move(p));
+  std::shared_ptr<Tiered> code = shared_->get(*p, [&] { return tiered(p); });
+  if (execution_ == Execution::compiled && !code->native()) background_->compile_now(code);
+  if (code->shared_program() == p) return code;
+  return std::make_shared<Like>(std::move(p), std::move(code));
+}
+
+std::shared_ptr<Tiered> Code::tiered(std::shared_ptr<const scalar::Program> p) {
   auto tiered = std::make_shared<Tiered>(std::move(p));
-  if (execution_ == Execution::compiled) {
-    background_->compile_now(tiered);
-    return tiered;
-  }
+  if (execution_ == Execution::compiled) return tiered;
   tiered->on_hot = [background = std::weak_ptr(background_), self = std::weak_ptr(tiered)] {
     if (auto b = background.lock()) b->enqueue(self);
   };

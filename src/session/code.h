@@ -5,6 +5,8 @@
 
 namespace rondel::session {
 
+class Tiered;
+
 /// How programs become executable.
 enum class Execution {
   interpreter,  ///< the oracle only
@@ -16,7 +18,8 @@ enum class Execution {
 /// (compiled at once); `otherwise` when it says nothing.
 Execution execution_from_environment(Execution otherwise);
 
-/// Makes programs executable. All tiers give the same bits. Thread-safe.
+/// Makes programs executable. All tiers give the same bits. Programs that do the same share what is
+/// made of them: it is compiled once, for what all of them have spent. Thread-safe.
 class Code {
  public:
   explicit Code(Execution);
@@ -26,8 +29,12 @@ class Code {
 
  private:
   class Background;
+  class Shared;
+  std::shared_ptr<Tiered> tiered(std::shared_ptr<const scalar::Program>);
+
   Execution execution_;
   std::shared_ptr<Background> background_;
+  std::unique_ptr<Shared> shared_;
 };
 
 }  // namespace rondel::session

@@ -1,0 +1,92 @@
+#include "session/code.h"
+
+#include "scalar/builder.h"
+#include "scalar/run.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace rondel::session {
+namespace {
+
+using scalar::Ex;
+
+/// y[i] = x[i] + by for i in [0, n), where x[i] >= 0.
+std::shared_ptr<const scalar::Program> adding(const std::string& name, double by,
+                                              std::int64_t n = 4) {
+  scalar::Builder b(name);
+  const auto x = b.buffer({name + " x", DType::f32, scalar::Access::in, {n}});
+  const auto y = b.buffer({name + " y", DType::f32, scalar::Access::out, {n}});
+  b.for_each(b.index(0), b.index(n), [&](Ex i) {
+    const Ex element = b.load(x, {i});
+    b.check(b.constant(DType::f32, 0.0) <= element, name + ": element {} is negative", {i});
+    b.store(y, {i}, element + b.constant(DType::f32, by));
+  });
+  return b.finish();
+}
+
+struct Ran {
+  scalar::Status status;
+  Tensor y;
+  std::string failure;
+};
+
+Ran run(const scalar::Executable& code, std::vector<float> elements = {0, 1, 2, 3}) {
+  const auto n = static_cast<std::int64_t>(elements.size());
+  const Tensor x = Tensor::from<float>({n}, std::span<const float>(elements));
+  Ran ran{0, Tensor::zeros(DType::f32, {n}), {}};
+  scalar::Context context;
+  ran.status = scalar::run(code, context, {x, ran.y});
+  if (ran.status != scalar::done)
+    ran.failure = scalar::failure_text(code.program(), context, ran.status);
+  return ran;
+}
+
+class CodeOf : public ::testing::TestWithParam<Execution> {};
+INSTANTIATE_TEST_SUITE_P(Executions, CodeOf,
+                         ::testing::Values(Execution::tiered, Execution::compiled));
+
+TEST_P(CodeOf, programs_that_do_the_same_fail_in_their_own_words) {
+  Code code(GetParam());
+  const auto a = code.make(adding("one", 1)), b = code.make(adding("another", 1));
+  for (const auto& [made, name] : {std::pair(a, "one"), std::pair(b, "another")}) {
+    EXPECT_EQ(made->program().name, name);
+    EXPECT_EQ(run(*made).y.data_as<float>()[3], 4);
+    EXPECT_EQ(run(*made, {0, 1, -2, 3}).failure, std::string(name) + ": element 2 is negative");
+  }
+}
+
+TEST_P(CodeOf, programs_that_do_something_else_have_code_of_their_own) {
+  Code code(GetParam());
+  const auto a = code.make(adding("p", 1)), b = code.make(adding("p", 2)),
+             c = code.make(adding("p", 1, 5));
+  EXPECT_EQ(run(*a).y.data_as<float>()[3], 4);
+  EXPECT_EQ(run(*b).y.data_as<float>()[3], 5);
+  EXPECT_EQ(run(*c, {0, 1, 2, 3, 4}).y.data_as<float>()[4], 5);
+}
+
+TEST(Code, what_one_program_has_got_compiled_all_that_do_the_same_have) {
+  Code code(Execution::tiered);
+  const auto a = code.make(adding("one", 1));
+  EXPECT_FALSE(a->native());
+  for (int waited = 0; waited < 10'000 && !a->native(); ++waited) {
+    for (int k = 0; k < 1'000; ++k) run(*a);  // until it is hot
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(a->native());
+  EXPECT_TRUE(code.make(adding("another", 1))->native());
+  EXPECT_FALSE(code.make(adding("another", 2))->native());
+}
+
+TEST(Code, nothing_is_kept_of_programs_that_nobody_has) {
+  Code code(Execution::compiled);
+  const std::weak_ptr<const scalar::Executable> made = code.make(adding("one", 1));
+  EXPECT_TRUE(made.expired());
+  for (int k = 0; k < 200; ++k)
+    EXPECT_EQ(run(*code.make(adding("p", k % 7))).y.data_as<float>()[0], k % 7);
+}
+
+}  // namespace
+}  // namespace rondel::session

@@ -178,28 +178,6 @@ class Inference {
     return Type::tensor(scan.dtype(), std::move(extents));
   }
 
-  Extent trip_extent(const Node& node, const LoopParts& parts) {
-    if (parts.has_trips) {
-      if (parts.has_go) return {};
-      const Tensor* trips = k_.value(node.inputs[parts.trips_at()]);
-      const bool none = trips != nullptr && trips->size() == 1 &&
-                        *trips->data_as<std::int64_t>() < 0;
-      return none ? Extent(0) : k_.integer(node.inputs[parts.trips_at()]);
-    }
-    if (parts.has_go || parts.scans == 0) return {};
-    std::optional<Extent> least;
-    for (std::size_t s = 0; s < parts.scans; ++s) {
-      const Type& t = type(node.inputs[parts.scans_at() + s]);
-      if (!t.has_rank()) return {};
-      const std::int64_t axis = parts.axis_in[s];
-      const Extent e = t.extent(axis < 0 ? axis + t.rank() : axis);
-      if (!least || *least == e) least = e;
-      else if (least->known() && e.known()) least = std::min(least->value, e.value);
-      else return {};
-    }
-    return *least;
-  }
-
   Type stack_of(NodeId n, const LoopParts& parts, std::size_t k, const Type& item,
                 const Extent& trips) {
     if (!item.is_tensor())
@@ -241,7 +219,7 @@ class Inference {
     need_scalar(n, body.results[0], DType::boolean, "the body's condition");
 
     for (std::size_t s = 0; s < parts.states; ++s) set_output(node, s, type(body.params[2 + s]));
-    const Extent trips = trip_extent(node, parts);
+    const Extent trips = trips_of(node, k_);
     for (std::size_t s = 0; s < parts.stacks; ++s)
       set_output(node, parts.states + s,
                  stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips));
@@ -302,6 +280,28 @@ Extent Knowledge::integer(ValueId v) const {
   }
   const auto known = elements.find(static_cast<std::int32_t>(v));
   return known != elements.end() && known->second.size() == 1 ? known->second[0] : Extent();
+}
+
+Extent trips_of(const Node& loop, const Knowledge& k) {
+  const LoopParts parts(loop);
+  if (parts.has_go) return {};
+  if (parts.has_trips) {
+    const Tensor* trips = k.value(loop.inputs[parts.trips_at()]);
+    const bool none = trips != nullptr && trips->size() == 1 && *trips->data_as<std::int64_t>() < 0;
+    return none ? Extent(0) : k.integer(loop.inputs[parts.trips_at()]);
+  }
+  if (parts.scans == 0) return {};
+  Extent least;
+  for (std::size_t s = 0; s < parts.scans; ++s) {
+    const Type& t = k.types[index(loop.inputs[parts.scans_at() + s])];
+    if (!t.has_rank()) return {};
+    const std::int64_t axis = parts.axis_in[s];
+    const Extent& e = t.extent(axis < 0 ? axis + t.rank() : axis);
+    if (s == 0 || least == e) least = e;
+    else if (least.known() && e.known()) least = std::min(least.value, e.value);
+    else return {};
+  }
+  return least;
 }
 
 ValueId Knowledge::original(ValueId v) const {

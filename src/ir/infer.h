@@ -32,6 +32,9 @@ struct Knowledge {
 /// What the graph itself says: the types in it, and its constants.
 Knowledge knowledge_of(const Graph&);
 
+/// How many trips a loop makes, where it certainly makes so many; unknown else.
+Extent trips_of(const Node& loop, const Knowledge&);
+
 /// Evaluates a pure node whose inputs are all known and small; the session supplies it.
 using Evaluator =
     std::function<std::vector<Value>(const Graph&, NodeId, std::span<const Tensor* const> inputs)>;

@@ -20,7 +20,7 @@ const Pass pipeline[] = {
      [](ir::Graph& g, const PassOptions&) { return forward_identities(g); }},
     {"fold_constants", "what is known without running becomes a constant",
      [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }},
-    {"simplify_scans", "a count that is the extent of what a loop scans is left out",
+    {"simplify_scans", "counts and extents that say what a loop does anyway are left out",
      [](ir::Graph& g, const PassOptions&) { return simplify_scans(g); }},
     {"contract_products", "a*b+c becomes one fma",
      [](ir::Graph& g, const PassOptions& o) { return o.contract && contract_products(g); }},

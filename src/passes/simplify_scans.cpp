@@ -15,7 +15,7 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// Loops that scan something, or count trips in which they could.
+/// Loops that scan something, or count trips.
 std::vector<NodeId> loops_of(const Graph& g) {
   std::vector<NodeId> loops;
   for (std::size_t r = 0; r < g.region_count(); ++r)
@@ -50,15 +50,8 @@ class Simplifying {
   Simplifying(Graph& g, ir::Knowledge& k, NodeId n) : g_(g), k_(k), n_(n), parts_(g.node(n)) {}
 
   bool run() {
-    bool changed = read_originals();
-    if (!parts_.has_trips || (parts_.has_go && !goes_on())) return changed;
-    const Extent trips = k_.integer(loop().inputs[parts_.trips_at()]);
-    for (std::size_t s = 0; s < parts_.scans; ++s)
-      if (!(extent(loop().inputs[parts_.scans_at() + s], parts_.axis_in[s]) == trips))
-        return changed;
-    for (const NodeId pick : picks(trips)) scan(pick);
-    if (parts_.scans > 0) changed = drop_count();
-    return changed;
+    const bool read = read_originals(), counted = drop_limits();
+    return drop_extents() || read || counted;
   }
 
  private:
@@ -122,13 +115,36 @@ class Simplifying {
     g_.erase_node(pick);
   }
 
-  bool drop_count() {
+  /// What ends the loop is left out where its scans do that as well.
+  bool drop_limits() {
+    if (!parts_.has_trips || (parts_.has_go && !goes_on())) return false;
+    const Extent trips = k_.integer(loop().inputs[parts_.trips_at()]);
+    for (std::size_t s = 0; s < parts_.scans; ++s)
+      if (!(extent(loop().inputs[parts_.scans_at() + s], parts_.axis_in[s]) == trips)) return false;
+    for (const NodeId pick : picks(trips)) scan(pick);
+    if (parts_.scans == 0) return false;
     if (parts_.has_go) tell_stacks();
     auto& inputs = loop().inputs;
     inputs.erase(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(parts_.states_at()));
     parts_.has_trips = parts_.has_go = false;
     loop().attributes = parts_.attributes();
     return true;
+  }
+
+  /// Extents that are the number of trips, which a stack has anyway.
+  bool drop_extents() {
+    const Extent trips = ir::trips_of(loop(), k_);
+    bool changed = false;
+    for (std::size_t s = parts_.stacks; s-- > 0;) {
+      if (!parts_.has_extent(s)) continue;
+      const auto at = loop().inputs.begin() + static_cast<std::ptrdiff_t>(parts_.extent_at(s));
+      if (!(k_.integer(*at) == trips)) continue;
+      loop().inputs.erase(at);
+      parts_.extents[s] = 0;
+      changed = true;
+    }
+    if (changed) loop().attributes = parts_.attributes();
+    return changed;
   }
 
   /// As long as there was a condition, nobody knew how long stacks are.

@@ -166,6 +166,68 @@ TEST(SimplifyScans, ExtentsThatAreCertainlyEqualAreNotAsserted) {
   EXPECT_THAT(asserted("f32[?]", "f32[?, 2]"), HasSubstr("same_extent"));
 }
 
+/// A loop of stacks that have extents, with what computes those before it.
+std::string extended(const std::string& before, const std::string& loop,
+                     const std::string& x = "f32[N, 3]") {
+  return simplified("graph \"g\" (%x: " + x + R"(, %z: f32[M], %m: i64[], %c: bool[]) {
+    %s = shape(%x)
+    %q = shape(%z)
+    %zero = constant value=i64[] {0}
+    %one = constant value=i64[] {1}
+    %three = constant value=i64[] {3}
+    %less = constant value=i64[] {-1}
+    %n = gather(%s, %zero)
+    %k = gather(%q, %zero)
+    )" + before + R"(
+    %t, %u, _ = loop )" +
+                    loop + R"( { body(%i, %go) { yield go=%go items=(%i, %i) } }
+    yield %t, %u
+  })");
+}
+
+TEST(SimplifyScans, AnExtentThatIsTheTripsIsNone) {
+  EXPECT_THAT(extended("", "trips=%n extents=(%n, %n)"), HasSubstr("loop trips=%n {"));
+  EXPECT_THAT(extended("", "trips=%n extents=(%k, %n)"), HasSubstr("trips=%n extents=(%k, _) {"));
+  EXPECT_THAT(extended("", "trips=%n extents=(_, %k)", "f32[M, 3]"), HasSubstr("loop trips=%n {"))
+      << "of another tensor, whose extent has the same name";
+  EXPECT_THAT(extended("%a = gather(%s, %zero)", "trips=%three extents=(%a, %three)", "f32[?, 3]"),
+              HasSubstr("trips=%three extents=(%a, _) {"));
+  EXPECT_THAT(extended("%a = gather(%s, %one)", "trips=%a extents=(%three, _)"),
+              HasSubstr("loop trips=%a {"));
+  EXPECT_THAT(extended("", "trips=%less extents=(%zero, _)"), HasSubstr("loop trips=%less {"));
+}
+
+TEST(SimplifyScans, AnExtentThatMayBeAnotherIsKept) {
+  for (const std::string loop :
+       {"trips=%n extents=(%k, _)", "trips=%three extents=(%one, _)",
+        "trips=%three extents=(%n, _)",
+        "trips=%m extents=(%m, _)",        // no trips, and an error, where it is negative
+        "trips=%less extents=(%less, _)",  // likewise
+        "trips=%n go=%c extents=(%n, _)"})
+    EXPECT_THAT(extended("", loop), HasSubstr("loop " + loop + " {"));
+}
+
+TEST(SimplifyScans, AnExtentThatIsTheScansIsNone) {
+  const auto scanned = [](const std::string& how) {
+    return simplified(R"(graph "g" (%x: f32[?, 3]) {
+    %s = shape(%x)
+    %zero = constant value=i64[] {0}
+    %one = constant value=i64[] {1}
+    %n = gather(%s, %zero)
+    %k = gather(%s, %one)
+    %t, %u, _ = loop )" +
+                      how +
+                      R"( { body(%i, %go, %e) { yield go=%go items=(%e, %e) } }
+    yield %t, %u
+  })");
+  };
+  const std::string both = scanned("trips=%n scans=(%x) extents=(%n, %n) axis_out=[1, 0]");
+  EXPECT_EQ(both, scanned("trips=%n scans=(%x) axis_out=[1, 0]"));
+  EXPECT_THAT(both, HasSubstr("loop scans=(%x) axis_out=[1, 0]"));
+  EXPECT_EQ(scanned("scans=(%x) extents=(_, %n)"), scanned("scans=(%x)"));
+  EXPECT_THAT(scanned("scans=(%x) extents=(%k, %n)"), HasSubstr("scans=(%x) extents=(%k, _)"));
+}
+
 /// A loop that gathers by the trip's number.
 std::string gathered(const std::string& loop, const std::string& body) {
   return simplified(R"(graph "g" (%x: f32[N, 2], %z: f32[2, N], %w: f32[M], %m: i64[]) {

@@ -367,7 +367,7 @@ class Weaver:
             layer.set_input(1, self.next_value(scope, body, v).tensor)
         self.covered[f"{form} loop in {scope.kind}"] += 1
         self.covered[f"loop at depth {scope.depth}"] += 1
-        self.outputs(loop, scope, body, recurrences, most, exact)
+        self.outputs(loop, scope, body, recurrences, most, exact, count if count and low == most else None)
 
     def add_while(self, loop, scope, body, recurrences, most):
         """A test before each trip that is false after `most` trips at the latest."""
@@ -397,7 +397,8 @@ class Weaver:
                 return outside
         return body.pick(lambda w: w in body.values and w.like == v.like) or v
 
-    def outputs(self, loop, scope, body, recurrences, most, exact):
+    def outputs(self, loop, scope, body, recurrences, most, exact, count):
+        """`exact`: the trips, where they are known; `count`: what is counted to, where that is `most`."""
         likely = [v for v in recurrences if self.chance(0.8)] or recurrences[:1]
         joined = [body.pick(lambda v: v.known) for _ in range(self.random.randint(0 if likely else 1, 2))]
         for v in likely:
@@ -411,6 +412,9 @@ class Weaver:
             if self.chance(0.4):
                 extent = most + self.random.randint(0, 2)
                 length = self.number(extent, self.random.choice([DataType.INT32, DataType.INT64]))
+                if count and extent == most and self.chance(0.8):
+                    self.covered["output with the count as its length"] += 1
+                    length = count
                 layer.set_input(1, length.tensor)
                 self.covered["output with a length"] += 1
             where = "an invariant" if v not in body.values else "the loop"

@@ -438,9 +438,10 @@ def written_loops(net, path):
 
 
 @pytest.mark.parametrize("extent", [0, 1, 4])
+@pytest.mark.parametrize("told", [False, True], ids=["no length", "and a length"])
 @pytest.mark.parametrize("way", EXTENTS)
-def test_a_count_read_from_a_shape_makes_a_scan(way, extent, tmp_path):
-    net = sums_of_columns(EXTENTS[way])
+def test_a_count_read_from_a_shape_makes_a_scan(way, told, extent, tmp_path):
+    net = sums_of_columns(EXTENTS[way], *[EXTENTS[way]] * told)
     feeds = {"x": np.arange(2 * extent, dtype=np.float32).reshape(2, extent), "h": f32(1, 2), "z": np.zeros(extent, np.float32)}
     want = net.run(feeds)
     assert written_loops(net, tmp_path / "n.onnx") == [("Scan", "")]
@@ -450,6 +451,46 @@ def test_a_count_read_from_a_shape_makes_a_scan(way, extent, tmp_path):
     agree(session(written).run(None, feeds), want)
     if extent > 0:  # ONNX Runtime 1.31 does not run a Scan of extent 0: an error of its own, or the process ends
         agree(in_onnxruntime(written, feeds), want)
+
+
+@pytest.mark.parametrize("length", [3, lambda net, x: net.gather(net.shape(x), net.i64(0))], ids=["a number", "from a shape"])
+def test_a_length_that_is_the_count_makes_nothing(length, tmp_path):
+    """Nor where the loop is no scan."""
+    net = Net()
+    x = net.input("x", (3, 2))
+    loop = net.loop(3)
+    i = net.counter(loop)
+    net.joined(loop, net.mul(net.reshaped(net.cast(i, F32), (1, 1)), x), 0, length if isinstance(length, int) else length(net, x))
+    assert written_loops(net, tmp_path / "n.onnx") == [("Loop", "it has no scans")]
+    written = onnx.load(tmp_path / "n.onnx")
+    assert [node.op_type for node in written.graph.node][-1] == "Loop"
+    assert [d.dim_value for d in written.graph.output[0].type.tensor_type.shape.dim] == [3, 3, 2]
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    for result in (net.run({"x": x}), in_onnxruntime(str(tmp_path / "n.onnx"), {"x": x})):
+        same(result[0], np.stack([0 * x, x, 2 * x]))
+
+
+@pytest.mark.parametrize("count, length", [(3, 4), (3, 3), (0, 0), (-1, 0), (-1, -1), (3, 2), (0, -1)])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_length_is_the_count_or_more(known, count, length, tmp_path):
+    """Where one is sure of both, too: a length below the trips, none of them included, is an error everywhere."""
+    net = Net()
+    numbers = {"n": count, "k": length} if length != count else {"n": count}
+    given = [net.i64(number) if known else net.input(name, (), I64) for name, number in numbers.items()]
+    loop = net.loop(given[0])
+    net.joined(loop, net.counter(loop), 0, given[-1])
+    net.network.to_onnx(tmp_path / "n.onnx")
+    feeds = {} if known else {name: np.array(number) for name, number in numbers.items()}
+    for attempt in (
+        lambda: net.network.build_session().run(None, feeds),
+        lambda: session(tmp_path / "n.onnx").run(None, feeds),
+        lambda: in_onnxruntime(str(tmp_path / "n.onnx"), feeds),
+    ):
+        if length >= max(count, 0):
+            same(attempt()[0], np.array([*range(count), *[0] * (length - max(count, 0))], np.int64))
+        else:
+            with pytest.raises(Exception, match="(?i)extent|shape|negative|expand"):
+                attempt()
 
 
 # Counts that are not the extent, though made of it, and what the loop then does with four columns.

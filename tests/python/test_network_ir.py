@@ -103,8 +103,11 @@ EXTENTS = {
 }
 
 
-def sums_of_columns(count):
-    """Sums of the columns of x, f32[2, N], up to each, and the columns last one first; z, f32[N], stands beside."""
+def sums_of_columns(count, length=lambda net, x: None):
+    """Sums of the columns of x, f32[2, N], up to each, and the columns last one first; z, f32[N], stands beside.
+
+    `count` and `length` give the loop's trip count, and the length of what it joins, of the builder and x.
+    """
     net = Net()
     x, h0, z = net.input("x", (2, -1)), net.input("h", (2,)), net.input("z", (-1,))
     x.set_dimension_name(1, "N")
@@ -113,14 +116,12 @@ def sums_of_columns(count):
     column, back = (loop.add_iterator(x, 1, reverse=r).get_output(0) for r in (False, True))
     h = net.recurrence(loop, h0, lambda h: net.add(h, column))
     net.last(loop, h)
-    net.joined(loop, h, 1)
-    net.joined(loop, back)
+    net.joined(loop, h, 1, length(net, x))
+    net.joined(loop, back, 0, length(net, x))
     return net
 
 
-@pytest.mark.parametrize("way", EXTENTS)
-def test_a_scan_whose_count_is_read_from_a_shape(way):
-    same_graph(sums_of_columns(EXTENTS[way]), """
+SUMS_OF_COLUMNS = """
     twin (float[2, N] x, float[2] h, float[N] z) => (float[2] last, float[2, N] all, float[N, 2] backwards) {
       last, all, backwards = Scan <num_scan_inputs = 2, scan_input_axes = [1, 1], scan_input_directions = [0, 1], scan_output_axes = [1, 0],
                               body = step (float[2] s, float[2] column, float[2] back) => (float[2] next, float[2] item, float[2] same) {
@@ -128,7 +129,20 @@ def test_a_scan_whose_count_is_read_from_a_shape(way):
         item = Identity (s)
         same = Identity (back)
       }> (h, x, x)
-    }""")
+    }"""
+
+
+@pytest.mark.parametrize("way", EXTENTS)
+def test_a_scan_whose_count_is_read_from_a_shape(way):
+    same_graph(sums_of_columns(EXTENTS[way]), SUMS_OF_COLUMNS)
+
+
+@pytest.mark.parametrize("way", EXTENTS)
+def test_a_scan_whose_stacks_are_told_its_length(way):
+    """TensorRT's users must say it."""
+    net = sums_of_columns(EXTENTS["slice, reshaped"], EXTENTS[way])
+    same_graph(net, SUMS_OF_COLUMNS)
+    assert [port.shape for port in net.network.build_session().get_outputs()] == [[2], [2, "N"], ["N", 2]]
 
 
 def test_a_dimension_that_is_not_the_same_after_all():

@@ -114,6 +114,7 @@ def test_what_was_covered():
         pytest.skip("too few networks ran for a count")
     forms = ["count loop in network", "while loop in network", "both loop in network", "last value", "concatenate of the loop",
              "concatenate of an invariant", "reverse of the loop", "reverse of an invariant", "output with a length",
+             "output with the count as its length",
              "conditional in network", "conditional in a loop", "count loop in a conditional", "while loop in a loop",
              "count read from a shape", "recurrence whose next comes from outside", "while on data", "dynamic input", "loop at depth 2",
              "exported and run by ONNX Runtime"]  # fmt: skip

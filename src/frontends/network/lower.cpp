@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "frontends/network/emit.h"
+#include "ir/infer.h"
 #include "ir/text.h"
 
 namespace rondel::network {
@@ -45,6 +46,7 @@ ir::Graph lower(const INetworkDefinition& definition) {
     g.output_names.emplace_back(t->face.getName());
     g.declared_outputs.emplace_back();
   }
+  ir::infer_types(g);  // layer by layer, what follows from extents was not known
   return g;
 }
 

@@ -184,6 +184,20 @@ t = Cast<saturate: int = 0, to: int = 19>(concat)
   EXPECT_THAT(error_of(text, 17, Blame::caller), HasSubstr("opset 19 has it"));
 }
 
+TEST(Forms, OutputsThatCannotBeLeftOutHaveNames) {
+  EXPECT_EQ(written(R"(graph "g" (%x: f32[4]) {
+    %k = constant value=i64[1] {2}
+    %v, %i = top_k(%x, %k)
+    yield %i
+  })"),
+            "unused, i = TopK(x, {2})\n");
+  EXPECT_EQ(written(R"(graph "g" (%x: f32[4]) {
+    %y, %at, %of, %n = unique(%x)
+    yield %of
+  })"),
+            "unused, _, of = Unique(x)\n");
+}
+
 TEST(Forms, OpsetsBeyondTheRangeAreRefused) {
   const std::string text = R"(graph "g" (%x: f32[2]) {
     %y = neg(%x)

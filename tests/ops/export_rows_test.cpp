@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
+#include <limits>
 #include <optional>
 
 namespace rondel::test {
@@ -126,6 +128,34 @@ TEST(ExportedRows, SumsAreRoundedOneByOne) {
       same_when_written({"scatter_nd", {x, tensor("i64[[16]]"), codes(t, {1, 16})}, a});
       same_when_written({"scatter_nd", {x, tensor("i64(0, 2)"), codes(t, {0})}, a});
     }
+}
+
+template <class T> Tensor complex_numbers(DType t, std::vector<std::complex<T>> all, Shape shape) {
+  const Tensor x(t, std::move(shape));
+  std::copy(all.begin(), all.end(), x.data_as<std::complex<T>>());
+  return x;
+}
+
+template <class T> void compare_complex(DType t) {
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN(), inf = std::numeric_limits<T>::infinity();
+  const std::vector<std::complex<T>> all{{0, 0},    {-T{0}, 0},  {1, 2},    {1, -2},
+                                         {nan, 0},  {0, nan},    {inf, 1},  {inf, nan},
+                                         {-inf, 1}, {inf, -inf}, {nan, nan}};
+  const auto n = std::ssize(all);
+  const Tensor row = complex_numbers<T>(t, all, {1, n}),
+               column = complex_numbers<T>(t, all, {n, 1});
+  same_when_written({"equal", {row, column}, {}});
+  same_when_written({"equal", {row, complex_numbers<T>(t, {{1, 2}}, {})}, {}});
+  same_when_written({"equal", {complex_numbers<T>(t, {{inf, 1}}, {}), column}, {}});
+  const Tensor one = complex_numbers<T>(t, {{1, 2}}, {}), nothing(t, {0, n});
+  same_when_written({"equal", {one, one}, {}});
+  same_when_written({"equal", {nothing, row}, {}});
+  same_when_written({"equal", {row, complex_numbers<T>(t, all, {n}).strided(0, {3}, {1})}, {}});
+}
+
+TEST(ExportedRows, ComplexNumbersAreCompared) {
+  compare_complex<float>(DType::c64);
+  compare_complex<double>(DType::c128);
 }
 
 }  // namespace

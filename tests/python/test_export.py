@@ -74,7 +74,7 @@ def test_a_model_of_the_suite_comes_back_the_same(name):
     try:
         want = interpreted(source, inputs)
     except rondel.UnsupportedError:
-        # One of the suite's 230 that use ops or types we do not have; test_backend_suite.py counts them.
+        # One of the suite's 220 that use ops or types we do not have; test_backend_suite.py counts them.
         pytest.skip("the model itself is not supported")
     for way, options in WAYS.items():
         try:

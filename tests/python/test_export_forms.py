@@ -8,7 +8,7 @@ import rondel
 from models import agree, in_onnxruntime, model, refused, scalar, session
 from nets import I64, Net
 from onnx.reference import ReferenceEvaluator
-from rondel.network import PaddingMode, PoolingType
+from rondel.network import DataType, PaddingMode, PoolingType, nptype
 
 
 def elsewhere(written, feeds, evaluator=True):
@@ -38,6 +38,28 @@ def test_pools_of_long_integers(extents, mode):
     assert len(results) == 3
     for result in results:
         agree(result, [got])
+
+
+@pytest.mark.parametrize("extents, opset", [((4, 5), None), ((4, 5), 13), ((-1, -1), None)])
+@pytest.mark.parametrize("dtype", [DataType.COMPLEX64, DataType.COMPLEX128])
+def test_complex_numbers_are_compared(dtype, extents, opset):
+    """By Unique, under whose axis NaN equals nothing in onnx's own evaluator, as here."""
+    net = Net()
+    net.mark(net.op(net.input("x", (extents[0], 1), dtype), net.input("y", (1, extents[1]), dtype), "EQUAL"))
+    nan, inf = np.nan, np.inf
+    x = np.array([[1 + 2j], [complex(0.0, -0.0)], [complex(inf, nan)], [complex(inf, 0)]], nptype(dtype))
+    y = np.array([[1 + 2j, 1 - 2j, complex(-0.0, 0.0), complex(inf, nan), complex(inf, 0)]], nptype(dtype))
+    feeds = {"x": x, "y": y}
+    (want,) = net.run(feeds, oracle=False)
+    agree(want, x == y)
+    assert want.tolist()[2:] == [[False] * 5, [False] * 4 + [True]]
+    results = elsewhere(net.network.to_onnx(opset=opset), feeds)
+    assert len(results) == 2  # ONNX Runtime has no complex numbers here
+    for result in results:
+        agree(result, [want])
+    if extents[1] < 0:
+        for result in elsewhere(net.network.to_onnx(opset=opset), {"x": x, "y": y[:, :0]}):
+            agree(result, [np.zeros((4, 0), bool)])
 
 
 # ---- sequences of the dtypes that ONNX has no ops on sequences of --------------------------------------------

@@ -37,6 +37,7 @@ constexpr Row rows[] = {
     {"tile", Carried::kept},
     {"transpose", Carried::kept},
     {"trilu", Carried::kept},
+    {"unique", Carried::kept},
     {"unsqueeze", Carried::kept},
     {"where", Carried::kept},
     {"cum_prod", Carried::wrapped},

@@ -204,6 +204,7 @@ constexpr Row rows[] = {
     {"one_element", reshape_to_scalar},
     {"einsum_sum", einsum},
     {"eye_like", eye_of_shape},
+    {"equal", equal_complex},
     {"sum", add_all},
     {"relu", keep_unsigned},
     {"pow", integer_power},
@@ -233,6 +234,12 @@ Values said_otherwise(ir::Builder& b, const ir::Node& n) {
     if (Values v = r->write(b, n); !v.empty()) return v;
   if (const auto* composite = ops::meaning_as<ops::Composite>(*n.op)) return composite->fn(b, n);
   return {};
+}
+
+ValueId shaped_as(ir::Builder& b, ValueId list, ValueId x) {
+  const ir::Type t = b.graph().value(x).type;
+  const ValueId shape = t.is_static() ? b.integers(t.static_shape()) : b("shape", {x});
+  return b("reshape", {list, shape}, {{"allowzero", std::int64_t{1}}});
 }
 
 bool has_row(std::string_view op) { return find_row(op) != nullptr; }

@@ -13,7 +13,11 @@ std::vector<ir::ValueId> said_otherwise(ir::Builder&, const ir::Node&);
 
 bool has_row(std::string_view op);
 
-// Rows on integers that ONNX's arithmetic does not take, and on quantization in f64.
+/// A list under the shape of x.
+ir::ValueId shaped_as(ir::Builder&, ir::ValueId list, ir::ValueId x);
+
+// Rows on numbers that ONNX's arithmetic does not take, and on quantization in f64.
+std::vector<ir::ValueId> equal_complex(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> add_all(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> keep_unsigned(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> integer_power(ir::Builder&, const ir::Node&);

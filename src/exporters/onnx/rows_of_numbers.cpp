@@ -46,7 +46,24 @@ DType asked(const ir::Attributes& a, const char* name, DType otherwise) {
   return t.is_tensor() ? t.dtype() : otherwise;
 }
 
+/// As rows of one element.
+ValueId as_column(ir::Builder& b, ValueId x) { return b("reshape", {x, b.integers({-1, 1})}); }
+
 }  // namespace
+
+/// Of all that takes complex numbers only Unique compares them. Pairs are equal where both halves
+/// of it all are the same one of its rows.
+Values equal_complex(ir::Builder& b, const ir::Node& n) {
+  if (!is_complex(dtype_of(b, n.inputs[0]))) return {};
+  const ValueId yes = b.scalar(true);  // Where broadcasts
+  const ValueId x = b("where", {yes, n.inputs[0], n.inputs[1]}),
+                y = b("where", {yes, n.inputs[1], n.inputs[0]});
+  const ValueId all = b("concat", {as_column(b, x), as_column(b, y)}, {{"axis", std::int64_t{0}}});
+  const ValueId which = b.add("unique", {all}, {{"axis", std::int64_t{0}}}, 3)[2];
+  const ValueId halves = b("reshape", {which, b.integers({2, -1})});
+  const auto half = [&](std::int64_t k) { return b("gather", {halves, b.scalar(k)}); };
+  return {shaped_as(b, b("equal", {half(0), half(1)}), x)};
+}
 
 Values add_all(ir::Builder& b, const ir::Node& n) {
   ValueId sum = n.inputs[0];

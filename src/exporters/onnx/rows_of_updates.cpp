@@ -13,13 +13,6 @@ using Values = std::vector<ValueId>;
 
 ValueId listed(ir::Builder& b, ValueId x) { return b("reshape", {x, b.integers({-1})}); }
 
-/// A list under the shape of x.
-ValueId shaped_as(ir::Builder& b, ValueId list, ValueId x) {
-  const ir::Type t = b.graph().value(x).type;
-  const ValueId shape = t.is_static() ? b.integers(t.static_shape()) : b("shape", {x});
-  return b("reshape", {list, shape}, {{"allowzero", std::int64_t{1}}});
-}
-
 /// For each update the place of its element in x as a list: what the gathering twin of the scatter
 /// finds among 0, 1, ... in the shape of x.
 ValueId places(ir::Builder& b, const ir::Node& n) {

@@ -1,0 +1,63 @@
+#include "kernels/unique.h"
+#include "base/error.h"
+#include "ops/compose.h"
+#include "ops/meaning.h"
+#include "ops/type_rules.h"
+
+#include <limits>
+
+namespace rondel::ops {
+namespace {
+
+/// Stands for no axis.
+constexpr std::int64_t no_axis = std::numeric_limits<std::int64_t>::min();
+
+std::vector<DType> comparable() {
+  std::vector<DType> all(number_dtypes().begin(), number_dtypes().end());
+  all.insert(all.end(), {DType::boolean, DType::string, DType::c64, DType::c128});
+  return all;
+}
+
+void unique_rule(ir::TypeContext& c) {
+  require_dtypes(c, 0, comparable());
+  const ir::Type& x = c.input(0);
+  const std::int64_t axis = c.attributes().i("axis", no_axis);
+  ir::Extent slices;
+  ir::Type y = ir::Type::ranked(x.dtype(), 1);
+  if (axis == no_axis) {
+    if (x.is_static()) slices = element_count(x.static_shape());
+  } else if (!x.has_rank()) {
+    y = ir::Type::unranked(x.dtype());
+  } else {
+    ir::Extents extents = x.extents();
+    slices = std::exchange(extents[static_cast<std::size_t>(normal_axis(axis, x.rank()))],
+                           ir::Extent());
+    y = ir::Type::tensor(x.dtype(), std::move(extents));
+  }
+  c.output(0, std::move(y));
+  for (std::size_t j = 1; j < c.output_count(); ++j)
+    c.output(j, ir::Type::tensor(DType::i64, ir::Extents{j == 2 ? slices : ir::Extent()}));
+}
+
+kernels::Kernel prepare(const ir::Node& node, std::span<const ir::Type>) {
+  kernels::Unique spec;
+  if (const std::int64_t axis = node.attributes.i("axis", no_axis); axis != no_axis)
+    spec.axis = axis;
+  spec.sorted = node.attributes.flag("sorted", true);
+  for (std::size_t j = 0; j < spec.wanted.size(); ++j) spec.wanted[j] = has_output(node, j);
+  return [spec](kernels::KernelCall& call) { kernels::unique(call, spec); };
+}
+
+const ir::OpEntry unique{{
+    .name = "unique",
+    .doc = "y = the slices of x along the axis (without one, its elements), each once; where they "
+           "stood first, which of them each one is, and how often they are there",
+    .inputs = {{"x"}},
+    .outputs = {"y", "indices", "inverse_indices", "counts"},
+    .attributes = {{"axis", no_axis}, {"sorted", 1}},
+    .type = unique_rule,
+    .meaning = kernel(prepare),
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -817,24 +817,3 @@ def test_names_of_loops_and_layers_are_kept():
 def test_arguments_of_another_kind(wrong):
     with refused(rondel.CallerError, next(iter(wrong)), "expected"):
         rondel.export(counting_network(), **wrong)
-
-
-def test_loops_too_deep_for_a_file_are_refused():
-    def model_of_depth(depth):
-        net = Net()
-        value = net.f32(1)
-        loops = [net.loop(2, f"loop {d}") for d in range(depth)]
-        recurrences = []
-        for loop in loops:
-            recurrences.append(loop.add_recurrence(value))
-            value = recurrences[-1].get_output(0)
-        value = net.relu(value)
-        for loop, recurrence in reversed(list(zip(loops, recurrences))):
-            recurrence.set_input(1, value)
-            value = loop.add_loop_output(recurrence.get_output(0), LoopOutput.LAST_VALUE).get_output(0)
-        net.network.mark_output(value)
-        return net.network
-
-    onnx.load_from_string(rondel.export(model_of_depth(30)))
-    with refused(rondel.UnsupportedError, "40 deep"):
-        rondel.export(model_of_depth(40))

@@ -5,10 +5,10 @@ import numpy as np
 import onnx
 import pytest
 import rondel
-from models import agree, in_onnxruntime, model, refused, scalar, session
+from models import agree, f32, in_onnxruntime, model, refused, scalar, session
 from nets import I64, Net
 from onnx.reference import ReferenceEvaluator
-from rondel.network import DataType, PaddingMode, PoolingType, nptype
+from rondel.network import DataType, LoopOutput, PaddingMode, PoolingType, nptype
 
 
 def elsewhere(written, feeds, evaluator=True):
@@ -60,6 +60,41 @@ def test_complex_numbers_are_compared(dtype, extents, opset):
     if extents[1] < 0:
         for result in elsewhere(net.network.to_onnx(opset=opset), {"x": x, "y": y[:, :0]}):
             agree(result, [np.zeros((4, 0), bool)])
+
+
+def nest(depth):
+    """x + y as often as loops in each other have trips: two each 16th, one each other."""
+    net = Net()
+    value, more = net.input("x", (2,)), net.input("y", (2,))
+    loops = [net.loop(2 if d % 16 == 0 else 1, f"loop {d}") for d in range(depth)]
+    recurrences = []
+    for loop in loops:
+        recurrences.append(loop.add_recurrence(value))
+        value = recurrences[-1].get_output(0)
+    value = net.add(value, more)
+    for loop, recurrence in reversed(list(zip(loops, recurrences))):
+        recurrence.set_input(1, value)
+        value = loop.add_loop_output(recurrence.get_output(0), LoopOutput.LAST_VALUE).get_output(0)
+    net.network.mark_output(value)
+    return net.network
+
+
+@pytest.mark.parametrize("opset", [None, 13])
+@pytest.mark.parametrize("depth, functions", [(31, 0), (32, 1), (70, 2)])
+def test_nests_too_deep_for_readers_are_functions(depth, functions, opset, tmp_path):
+    network = nest(depth)
+    written = network.to_onnx(opset=opset)
+    assert len(onnx.load_from_string(written).functions) == functions
+    feeds = {"x": f32(1, 2), "y": f32(1, 1)}
+    want = [feeds["x"] + 2 ** (1 + (depth - 1) // 16)]
+    agree(network.build_session().run(None, feeds), want)
+    results = elsewhere(written, feeds, evaluator=False)
+    assert len(results) == 2
+    for result in results:
+        agree(result, want)
+    agree(session(rondel.export(written, compiled=True)).run(None, feeds), want)
+    notes = network.to_onnx(tmp_path / "n.onnx", opset=opset).notes
+    assert any("functions of the model" in note for note in notes) == (functions > 0), notes
 
 
 # ---- sequences of the dtypes that ONNX has no ops on sequences of --------------------------------------------

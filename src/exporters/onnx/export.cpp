@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "exporters/onnx/files.h"
 #include "exporters/onnx/model.h"
+#include "exporters/onnx/nests.h"
 #include "exporters/onnx/written_check.h"
 
 namespace rondel::exporters {
@@ -19,30 +20,11 @@ std::uint64_t embedded_size(const Model& m) {
   return bytes;
 }
 
-/// Loops and branches around the innermost one, itself counted.
-int nest_depth(const pb::GraphProto& g) {
-  int deepest = 0;
-  for (const pb::NodeProto& n : g.node())
-    for (const pb::AttributeProto& a : n.attribute())
-      if (a.has_g()) deepest = std::max(deepest, 1 + nest_depth(a.g()));
-  return deepest;
-}
-
-/// Readers of protobuf take messages of 100 levels. A body adds three (node, attribute, graph), and
-/// the type of a value in it five.
-void check_depth(const Model& m) {
-  constexpr int deepest = (100 - 1 - 5) / 3;
-  const int depth = nest_depth(m.proto.graph());
-  if (depth > deepest)
-    unsupported("loops and conditionals stand {} deep; a file that others can read holds {}", depth,
-                deepest);
-}
-
 }  // namespace
 
 ExportedModel to_bytes(const ir::Graph& g, const ModelInfo& info, const ExportOptions& options) {
   Model m = to_model(g, info, options);
-  check_depth(m);
+  cut_nests(m);
   require(!options.external_data,
           "external data stands in a file beside the model's; give a path to write to");
   const std::uint64_t size = embedded_size(m);
@@ -60,7 +42,7 @@ ExportedModel to_bytes(const ir::Graph& g, const ModelInfo& info, const ExportOp
 ExportReport to_file(const ir::Graph& g, const ModelInfo& info, const std::filesystem::path& to,
                      const ExportOptions& options) {
   Model m = to_model(g, info, options);
-  check_depth(m);
+  cut_nests(m);
   const bool external = options.external_data || embedded_size(m) > most_bytes;
   if (external && !options.external_data)
     m.report.notes.push_back(

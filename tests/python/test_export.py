@@ -20,7 +20,7 @@ from models import agree, f32, in_onnxruntime, interpreter, model, refused, run,
 from nets import F32, I32, I64, Net
 from onnx import TensorProto, helper, numpy_helper
 from programs import random_program
-from rondel.network import DataType, LoopOutput, PaddingMode, PoolingType
+from rondel.network import DataType, LoopOutput, MatrixOperation, PaddingMode, PoolingType
 from test_backend_suite import NOT_DETERMINED, cases, model_of
 from test_network_ir import EXTENTS, sums_of_columns
 
@@ -500,8 +500,6 @@ OTHER_COUNTS = {
     "the less of two": (lambda net, x: net.op(EXTENTS["gather"](net, x), net.i64(3), "MIN"), 3),
     "the less of two, which it is": (lambda net, x: net.op(EXTENTS["gather"](net, x), net.i64(9), "MIN"), 4),
     "how many elements": (lambda net, x: net.op(net.reduced(net.shape(x)), net.i64(2), "FLOOR_DIV"), 4),
-    # From 2^31 on an int32 is another number.
-    "cast to int32": (lambda net, x: net.cast(EXTENTS["gather"](net, x), I32), 4),
 }
 
 
@@ -810,6 +808,45 @@ def test_names_of_loops_and_layers_are_kept():
         network.get_layer(i).name = f"my layer {i}"
     names = [n.name for n in onnx.load_from_string(rondel.export(network)).graph.node]
     assert "count up" in names, names
+
+
+def nodes_of(graph):
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            yield from nodes_of(attribute.g)
+
+
+def test_a_name_is_the_loops_own(tmp_path):
+    """What stands around a Loop, and in it, for what Loop lacks, has the name with a number; a layer's likewise."""
+    net = Net()
+    x, count, most = net.input("x", (-1, 3)), net.input("n", (), I64), net.input("most", (), I64)
+    loop = net.loop(count, "rows")
+    row = loop.add_iterator(x, 0, reverse=True).get_output(0)
+    net.joined(loop, net.relu(row), 1, most)
+    table = net.network.add_matrix_multiply(x, MatrixOperation.TRANSPOSE, x, MatrixOperation.NONE)
+    table.name = "table"
+    net.mark(table.get_output(0))
+    report = net.network.to_onnx(tmp_path / "n.onnx")
+    assert [loop[0] for loop in report.loops] == ["rows"]
+    nodes = list(nodes_of(onnx.load(tmp_path / "n.onnx").graph))
+    assert [node.op_type for node in nodes if node.name == "rows"] == ["Loop"]
+    assert [node.op_type for node in nodes if node.name == "table"] == ["MatMul"]
+    names = [node.name for node in nodes if node.name]
+    assert len(names) == len(set(names)) and sum(name.startswith("rows_") for name in names) > 5
+
+
+def test_loops_that_nobody_named_have_a_name(tmp_path):
+    net = Net()
+    count = net.input("n", (), I64)
+    for name in (None, "named", None):
+        loop = net.loop(count, name)
+        net.last(loop, net.counter(loop))
+    report = net.network.to_onnx(tmp_path / "n.onnx")
+    assert [loop[0] for loop in report.loops] == ["loop", "named", "loop_1"]
+    written = onnx.load(tmp_path / "n.onnx")
+    assert [node.name for node in written.graph.node if node.op_type == "Loop"] == ["loop", "named", "loop_1"]
+    assert [loop["name"] for loop in rondel.inspect(tmp_path / "n.onnx").loops] == [f"node '{n}' (Loop)" for n in ("loop", "named", "loop_1")]
 
 
 @pytest.mark.parametrize("wrong", [{"opset": "x"}, {"opset": 1.5}, {"opset": 2**70}, {"external_data": "yes"}, {"compiled": None}, {"assertions": 1.5},

@@ -42,7 +42,7 @@ void drop_unread(Graph& g) {
 class Writer {
  public:
   Writer(const Graph& g, const Scans& scans, int opset)
-      : g_(g), scans_(scans), opset_(opset), live_(g), dimensions_(g) {
+      : g_(g), scans_(scans), opset_(opset), live_(g), node_names_(g, live_), dimensions_(g) {
     named_.resize(g_.value_count());
   }
 
@@ -183,8 +183,7 @@ class Writer {
     pb::NodeProto& node = *out.add_node();
     node.set_op_type(said.op);
     node.set_domain(said.domain);
-    if (const std::string wanted = name_in_file(n); !wanted.empty())
-      node.set_name(node_names_.unique(wanted));
+    if (const std::string given = node_names_.of(id); !given.empty()) node.set_name(given);
     for (const ValueId v : said.inputs) node.add_input(v == ValueId::none ? "" : name(v));
     for (const auto& [key, value] : said.attributes) {
       *node.add_attribute() = attribute(key, value, said);
@@ -302,7 +301,8 @@ class Writer {
   int opset_;
   Live live_;
   Model model_;
-  Names names_, node_names_, graph_names_;
+  Names names_, graph_names_;
+  NodeNames node_names_;
   Dimensions dimensions_;
   std::vector<std::string> named_;  ///< by ValueId
   std::unordered_set<std::string> imported_;
@@ -313,8 +313,8 @@ void report_loops(const Graph& g, RegionId r, std::vector<ExportReport::Loop>& o
   for (const NodeId n : g.region(r).nodes) {
     const ir::Node& node = g.node(n);
     if (is_loop(node)) {
-      const std::string reason = why_no_scan(g, node), known = name_in_file(node);
-      out.push_back({known.empty() ? "loop" : known, reason.empty() ? "Scan" : "Loop", reason});
+      const std::string reason = why_no_scan(g, node);
+      out.push_back({name_in_file(node), reason.empty() ? "Scan" : "Loop", reason});
     }
     for (const RegionId inner : node.regions) report_loops(g, inner, out);
   }
@@ -366,6 +366,7 @@ Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options)
                                              ? keep_assertions(g, wanted.value_or(usual_opset))
                                              : note_assertions(g);
   drop_unread(g);
+  name_loops(g);
   std::vector<ExportReport::Loop> loops;
   report_loops(g, RegionId::root, loops);
   const Scans scans = make_scans(g);

@@ -1,6 +1,47 @@
 #include "exporters/onnx/names.h"
 
+#include <fmt/format.h>
+
+#include <cctype>
+
 namespace rondel::exporters {
+namespace {
+
+/// The op or kind of layer that the node came from: what stands in parentheses.
+std::string op_in_file(const ir::Node& n) {
+  const std::size_t begin = n.source.rfind("' (");
+  if (begin == std::string::npos) return {};
+  const std::size_t end = n.source.find(')', begin);
+  return end == std::string::npos ? "" : n.source.substr(begin + 3, end - begin - 3);
+}
+
+/// "MatMul" and "mat_mul" alike.
+std::string letters(std::string_view op) {
+  std::string found;
+  for (const char c : op)
+    if (c != '_') found += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return found;
+}
+
+/// How much a node is what it came from.
+int rank_of(const ir::Node& n) {
+  if (!n.regions.empty()) return n.op->name == "loop" ? 4 : 3;
+  if (letters(op_in_file(n)) == letters(n.op->name)) return 2;
+  return n.op->name == "cast" || n.op->name == "identity" ? 0 : 1;
+}
+
+void name_loops(ir::Graph& g, ir::RegionId r, Names& names) {
+  for (const ir::NodeId n : g.region(r).nodes) {
+    if (g.node(n).op->name == "loop") {
+      const std::string known = name_in_file(g.node(n));
+      const std::string given = names.unique(known.empty() ? "loop" : known);
+      if (given != known) g.node(n).source = fmt::format("loop '{}'", given);
+    }
+    for (const ir::RegionId inner : g.node(n).regions) name_loops(g, inner, names);
+  }
+}
+
+}  // namespace
 
 std::string Names::unique(const std::string& wanted) {
   if (used_.insert(wanted).second) return wanted;
@@ -39,6 +80,38 @@ std::string name_in_file(const ir::Node& n) {
   std::size_t end = source.rfind("' (");
   if (end == std::string_view::npos) end = source.size() - 1;
   return end > begin ? std::string(source.substr(begin + 1, end - begin - 1)) : std::string();
+}
+
+void name_loops(ir::Graph& g) {
+  Names names;
+  name_loops(g, ir::RegionId::root, names);
+}
+
+NodeNames::NodeNames(const ir::Graph& g, const Live& live) : g_(g) {
+  find_bearers(live, ir::RegionId::root);
+  for (const auto& [name, bearer] : bearers_) names_.reserve(name);
+}
+
+/// Of loops, and of conditionals, the first, which has the others in it; of nodes that are as much
+/// otherwise the last, because what it gives is the result.
+void NodeNames::find_bearers(const Live& live, ir::RegionId r) {
+  for (const ir::NodeId n : g_.region(r).nodes) {
+    const ir::Node& node = g_.node(n);
+    if (!live(node) || node.op->name == "constant") continue;
+    if (const std::string name = name_in_file(node); !name.empty()) {
+      Bearer& bearer = bearers_[name];
+      const int rank = rank_of(node);
+      if (rank > bearer.rank || (rank == bearer.rank && rank < 3)) bearer = {rank, n};
+    }
+    for (const ir::RegionId inner : node.regions) find_bearers(live, inner);
+  }
+}
+
+std::string NodeNames::of(ir::NodeId n) {
+  const ir::Node& node = g_.node(n);
+  const std::string name = name_in_file(node);
+  if (name.empty()) return node.op->name == "loop" ? names_.unique("loop") : name;
+  return bearers_.at(name).node == n ? name : names_.unique(name);
 }
 
 }  // namespace rondel::exporters

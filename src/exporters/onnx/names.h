@@ -1,6 +1,8 @@
 #pragma once
+#include "exporters/onnx/live.h"
 #include "ir/graph.h"
 
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -32,5 +34,28 @@ class Dimensions {
 
 /// The node's name in the file it came from; empty where it came from none.
 std::string name_in_file(const ir::Node&);
+
+/// Loops that nobody named get a name, and those of one name a name each.
+void name_loops(ir::Graph&);
+
+/// Names for nodes. Where one node or layer became several, its name is that of what it is: the
+/// loop or conditional, else the node of its own op, else the one that makes its result. The
+/// others have numbers behind it, and what came from nowhere has no name.
+class NodeNames {
+ public:
+  NodeNames(const ir::Graph&, const Live&);
+  std::string of(ir::NodeId);
+
+ private:
+  struct Bearer {
+    int rank = -1;
+    ir::NodeId node = ir::NodeId::none;
+  };
+  void find_bearers(const Live&, ir::RegionId);
+
+  const ir::Graph& g_;
+  std::map<std::string, Bearer> bearers_;  ///< by name
+  Names names_;
+};
 
 }  // namespace rondel::exporters

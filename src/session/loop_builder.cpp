@@ -235,6 +235,22 @@ class NativeLoops {
   std::map<std::string, std::unique_ptr<Entry>> entries_;
 };
 
+std::string how_it_runs(const scalar::Program& p) {
+  const std::string refusal = codegen::Compiler::refusal(p);
+  return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
+}
+
+/// The same types, all extents that are not known being one.
+std::vector<ir::Type> all_one_extent(std::vector<ir::Type> types) {
+  for (ir::Type& t : types) {
+    ir::Extents extents = t.extents();
+    for (ir::Extent& e : extents)
+      if (!e.known()) e = ir::Extent("any");
+    t = ir::Type::tensor(t.dtype(), std::move(extents));
+  }
+  return types;
+}
+
 }  // namespace
 
 std::unique_ptr<runtime::Step> loop_step(const Building& b, ir::NodeId n,
@@ -268,11 +284,12 @@ std::string how_it_runs(const ir::Graph& g, ir::NodeId n, bool fuse) {
     declared.push_back(t);
   }
   const auto lowered = passes::lower_loop(g, n, passes::class_of(declared), fuse);
-  if (!lowered.program)
-    return fmt::format("step by step{}: {}", exact ? "" : ", for shapes as declared",
-                       lowered.reason);
-  const std::string refusal = codegen::Compiler::refusal(*lowered.program);
-  return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
+  if (lowered.program) return how_it_runs(*lowered.program);
+  if (exact) return "step by step: " + lowered.reason;
+  // Extents that broadcast, or that a state must keep, are equal in most runs.
+  const auto agreeing = passes::lower_loop(g, n, passes::class_of(all_one_extent(declared)), fuse);
+  if (!agreeing.program) return "step by step, for shapes as declared: " + lowered.reason;
+  return how_it_runs(*agreeing.program) + ", where extents that are not declared agree";
 }
 
 }  // namespace rondel::session

@@ -75,6 +75,17 @@ def test_inspect_says_why_a_loop_runs_step_by_step(rondel):
     assert "runs   step by step, for shapes as declared: " in out and "changes its shape" in out, out
 
 
+def test_inspect_of_a_loop_whose_state_keeps_its_shape_where_extents_agree(rondel):
+    text = """
+    main (float[t, b, 4] x, float[c, 4] h) => (float[c, 4] last) {
+      [cell] last = Scan <
+        num_scan_inputs = 1, body: graph = body (float[c, 4] s, float[b, 4] now) => (float[c, 4] next) { next = Add (s, now) }
+      > (h, x)
+    }"""
+    code, out, _ = rondel("inspect", saved(text))
+    assert code == 0 and "runs   natively, as a whole, where extents that are not declared agree" in out, out
+
+
 def test_inspect_of_a_loop_that_is_never_run(rondel):
     text = """
     main (float[n] x, int64 most) => (float[n] y) {

@@ -28,6 +28,9 @@ def export(model, path=None, *, opset=None, external_data=False, compiled=False,
     assertions: True makes the written model fail where an assertion of the model does not hold; False leaves them out.
     sess_options: how the model is read (loop_cond, external_data_dir).
 
+    A loop that does no more than ONNX's Scan is written as one, any other as a Loop. (ONNX Runtime 1.31 fails on a Scan whose
+    extent is 0, which makes no trip.)
+
     Returns the bytes, or with a path an ExportReport. Raises rondel.Error; nothing half-written stays.
     """
     options = _rondel.ExportOptions()

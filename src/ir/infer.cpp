@@ -323,6 +323,23 @@ Knowledge knowledge_of(const Graph& g) {
   return k;
 }
 
+Knowledge named_knowledge_of(const Graph& g) {
+  Knowledge k = knowledge_of(g);
+  k.name_unknowns = true;
+  for (const ValueId v : g.root().params) {
+    const Type& t = g.value(v).type;
+    if (!t.is_tensor() || !t.has_rank()) continue;
+    Extents extents = t.extents();
+    for (std::size_t a = 0; a < extents.size(); ++a) {
+      Extent& e = extents[a];
+      if (e.symbolic()) e = Extent(fmt::format("declared {}", e.symbol));
+      else if (!e.known()) e = Extent(fmt::format("of input {}.{}", index(v), a));
+    }
+    k.types[index(v)] = Type::tensor(t.dtype(), std::move(extents));
+  }
+  return k;
+}
+
 void infer_region(const Graph& g, RegionId r, Knowledge& k, const Evaluator& evaluate) {
   Inference(g, k, evaluate).region(r);
 }

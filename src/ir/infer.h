@@ -32,6 +32,10 @@ struct Knowledge {
 /// What the graph itself says: the types in it, and its constants.
 Knowledge knowledge_of(const Graph&);
 
+/// The same, with a name for each extent of an input, and for each that inference comes upon, none
+/// of which is the name of another: so that equal ones are seen to be.
+Knowledge named_knowledge_of(const Graph&);
+
 /// How many trips a loop makes, where it certainly makes so many; unknown else.
 Extent trips_of(const Node& loop, const Knowledge&);
 

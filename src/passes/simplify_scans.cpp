@@ -3,8 +3,6 @@
 #include "ir/infer.h"
 #include "ops/gather.h"
 
-#include <fmt/format.h>
-
 namespace rondel::passes {
 namespace {
 
@@ -24,24 +22,6 @@ std::vector<NodeId> loops_of(const Graph& g) {
           (LoopParts(g.node(n)).scans > 0 || LoopParts(g.node(n)).has_trips))
         loops.push_back(n);
   return loops;
-}
-
-/// Types in which each extent of an input has a name, and none that an op's result could have.
-ir::Knowledge with_all_named(const Graph& g) {
-  ir::Knowledge k = ir::knowledge_of(g);
-  k.name_unknowns = true;
-  for (const ValueId v : g.root().params) {
-    const ir::Type& t = g.value(v).type;
-    if (!t.is_tensor() || !t.has_rank()) continue;
-    ir::Extents extents = t.extents();
-    for (std::size_t a = 0; a < extents.size(); ++a) {
-      Extent& e = extents[a];
-      if (e.symbolic()) e = Extent(fmt::format("declared {}", e.symbol));
-      else if (!e.known()) e = Extent(fmt::format("of input {}.{}", ir::index(v), a));
-    }
-    k.types[ir::index(v)] = ir::Type::tensor(t.dtype(), std::move(extents));
-  }
-  return k;
 }
 
 /// One loop, and what is known around it.
@@ -175,7 +155,7 @@ class Simplifying {
 bool simplify_scans(Graph& g) {
   const std::vector<NodeId> loops = loops_of(g);
   if (loops.empty()) return false;
-  ir::Knowledge k = with_all_named(g);
+  ir::Knowledge k = ir::named_knowledge_of(g);
   ir::infer_region(g, RegionId::root, k);
   bool changed = false;
   for (const NodeId n : loops) changed |= Simplifying(g, k, n).run();

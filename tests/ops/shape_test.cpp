@@ -67,6 +67,9 @@ TEST(Move, OtherShapes) {
     bounded x=i64[-1, 3] most=i64 3 -> i64[-1, 3]
     bounded x=i64[1, 4] most=i64 3; message='of {} only {}' -> error: of 4 only 3
     bounded x=i64[-1, 3] most=i64 3; least=0 -> error: -1 is not in bounds; expected at most 3
+    checked_int32 x=i64[2147483647, -2147483648] -> i32[2147483647, -2147483648]
+    checked_int32 x=i64[0, 2147483648] -> error: 2147483648 is beyond what int32 holds
+    checked_int32 x=i64 -2147483649 -> error: -2147483649 is beyond what int32 holds
     convert x=[1.5]; to=i8 -> i8[1]
   )");
 }

@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
         "%a = identity(%x) %b = shape(%a) %n = gather(%b, %zero)",  //
         "%a = neg(%x) %b = shape(%a) %n = gather(%b, %zero)",       //
         "%a = cast(%s) to=type u64[] %b = cast(%a) to=type i64[] %n = gather(%b, %zero)",
+        "%a = checked_int32(%s) %b = cast(%a) to=type i64[] %n = gather(%b, %zero)",
         "%a = gather(%s, %zero) %b = unsqueeze(%a, %0) %n = squeeze(%b)",
         "%a = gather(%s, %0) %b = concat(%1, %a) axis=0 %n = gather(%b, %one)",
         "%a = gather(%x, %zero) axis=1 %b = shape(%a) %n = gather(%b, %zero)"));

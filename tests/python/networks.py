@@ -272,6 +272,8 @@ class Weaver:
             shuffle = self.network.add_shuffle(picked)
             shuffle.reshape_dims = ()
             picked = shuffle.get_output(0)
+        if self.chance(0.3):
+            return Value(self.network.add_cast(picked, DataType.INT32).get_output(0), DataType.INT32, ())
         return Value(picked, DataType.INT64, ())
 
     def anchor(self, scope):

@@ -97,6 +97,9 @@ EXTENTS = {
     "slice, squeezed": lambda net, x: net.network.add_squeeze(net.sliced(net.shape(x), (1,), (1,)), net.i64([0])).get_output(0),
     "a list of one, reshaped": lambda net, x: net.reshaped(net.gather(net.shape(x), net.i64([1])), ()),
     "cast and back": lambda net, x: net.cast(net.cast(net.gather(net.shape(x), net.i64(1)), DataType.INT64), DataType.INT64),
+    "cast to int32": lambda net, x: net.cast(net.gather(net.shape(x), net.i64(1)), DataType.INT32),
+    "of a shape cast to int32": lambda net, x: net.reshaped(net.gather(net.cast(net.shape(x), DataType.INT32), net.i64([1])), ()),
+    "cast to int32 twice": lambda net, x: net.cast(net.cast(EXTENTS["cast to int32"](net, x), DataType.INT64), DataType.INT32),
     "of an identity": lambda net, x: net.gather(net.shape(net.network.add_identity(x).get_output(0)), net.i64(1)),
     "of what has its shape": lambda net, x: net.gather(net.shape(net.unary(x, "NEG")), net.i64(1)),
     "of another with the same dimension": lambda net, x: net.gather(net.shape(net.network.get_input(2)), net.i64(0)),
@@ -143,6 +146,23 @@ def test_a_scan_whose_stacks_are_told_its_length(way):
     net = sums_of_columns(EXTENTS["slice, reshaped"], EXTENTS[way])
     same_graph(net, SUMS_OF_COLUMNS)
     assert [port.shape for port in net.network.build_session().get_outputs()] == [[2], [2, "N"], ["N", 2]]
+
+
+def test_the_cast_of_an_extent_that_int32_does_not_hold():
+    """An error rather than another number: what is cast is the extent, or nothing is."""
+    net = Net()
+    x, data = net.input("x", (-1, 0)), net.input("data", (), I64)
+    layer = net.network.add_cast(net.shape(x), DataType.INT32)
+    layer.name = "narrow"
+    net.mark(layer.get_output(0))
+    net.mark(net.cast(data, DataType.INT32))
+    s = net.network.build_session()
+    feeds = {"x": np.zeros((2**31 - 1, 0), np.float32), "data": np.array(2**31)}
+    shape, number = s.run(None, feeds)
+    same(shape, np.array([2**31 - 1, 0], np.int32))
+    same(number, np.array(-(2**31), np.int32))
+    with refused(rondel.CallerError, "narrow", "2147483648"):
+        s.run(None, {**feeds, "x": np.zeros((2**31, 0), np.float32)})
 
 
 def test_a_dimension_that_is_not_the_same_after_all():

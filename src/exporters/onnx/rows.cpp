@@ -30,6 +30,11 @@ Values cast(ir::Builder& b, const ir::Node& n) {
   return b.add("cast", n.inputs, how);
 }
 
+/// What int32 does not hold is an error here, and another number there.
+Values cast_to_int32(ir::Builder& b, const ir::Node& n) {
+  return b.add("cast", n.inputs, {{"to", ir::Type::scalar(DType::i32)}});
+}
+
 /// Two roundings instead of one; read back, the passes make one fma of them again.
 Values multiply_and_add(ir::Builder& b, const ir::Node& n) {
   return {b("add", {b("mul", {n.inputs[0], n.inputs[1]}), n.inputs[2]})};
@@ -191,6 +196,7 @@ struct Row {
 constexpr Row rows[] = {
     {"convert", cast},
     {"convert_text", cast},
+    {"checked_int32", cast_to_int32},
     {"fma", multiply_and_add},
     {"same_extent", reshape_to_extents},
     {"checked_length", look_up},

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "frontends/network/emit.h"
+#include "frontends/network/extent_casts.h"
 #include "ir/infer.h"
 #include "ir/text.h"
 
@@ -46,6 +47,7 @@ ir::Graph lower(const INetworkDefinition& definition) {
     g.output_names.emplace_back(t->face.getName());
     g.declared_outputs.emplace_back();
   }
+  check_extent_casts(g);
   ir::infer_types(g);  // layer by layer, what follows from extents was not known
   return g;
 }

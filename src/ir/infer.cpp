@@ -66,6 +66,13 @@ class Inference {
     return text;
   }
 
+  /// The message with the inputs' types at its end, but before a hint: "; cast one of them?"
+  std::string with_inputs(const std::string& message, const Node& node) {
+    const std::size_t hint = message.ends_with('?') ? message.rfind("; ") : std::string::npos;
+    return message.substr(0, hint) + inputs_text(node) +
+           (hint == std::string::npos ? "" : message.substr(hint));
+  }
+
   void check_arity(NodeId n) {
     const Node& node = g_.node(n);
     const auto& defs = node.op->inputs;
@@ -100,7 +107,7 @@ class Inference {
     try {
       node.op->type(context);
     } catch (const Error& e) {
-      throw Error(e.blame(), where(g_, n) + ": " + e.what() + inputs_text(node));
+      throw Error(e.blame(), where(g_, n) + ": " + with_inputs(e.what(), node));
     }
     for (std::size_t j = 0; j < node.outputs.size(); ++j)
       if (node.outputs[j] != ValueId::none)

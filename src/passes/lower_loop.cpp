@@ -316,9 +316,10 @@ class LoopLowering {
     const std::int64_t axis = parts_.axis_in[s] < 0 ? parts_.axis_in[s] + rank : parts_.axis_in[s];
     const Ex extent = b_.extent(buffer, axis);
     const ValueId v = body_.params[2 + parts_.states + s];
-    if (parts_.has_trips || parts_.has_go)
-      b_.check(t < extent, "scan '" + g_.value(v).name + "' has extent {}: trip {} reads past it",
-               {extent, t});
+    const std::string has = "scan '" + g_.value(v).name + "' has extent {}: trip {}";
+    if (parts_.has_go) b_.check(t < extent, has + " reads past it", {extent, t});
+    else if (parts_.has_trips)
+      b_.check(t < extent, has + " of a count of {} reads past it", {extent, t, trips_});
     const Ex position = parts_.reverse_in[s] != 0 ? extent - 1 - t : t;
     Place place{[this, buffer, axis, position](const Indices& i) {
                   Indices whole = i;

@@ -43,13 +43,17 @@ LoopStart LoopStep::start(Frame& frame) const {
     s.extents.emplace_back();
     if (spec.extents[k] == 0) continue;
     const std::int64_t extent = read_scalar_i64(frame[inputs[at++]], source, "a stack's extent");
-    require(extent >= 0, "{}: the extent of stack '{}' is {}; it cannot be negative", source,
+    require(extent >= 0, "{}: the length of output '{}' is {}; it cannot be negative", source,
             spec.stack_names[k], extent);
     s.extents.back() = extent;
   }
   if (!spec.has_trips && !spec.has_go && spec.scans > 0)
     s.trips = *std::min_element(s.scan_extents.begin(), s.scan_extents.end());
   s.certain = !spec.has_go && s.trips.has_value();
+  for (std::size_t k = 0; s.certain && k < spec.stacks; ++k)
+    require(s.extents[k].value_or(*s.trips) >= *s.trips,
+            "{}: the length of output '{}' is {}, but the loop makes {} trips", source,
+            spec.stack_names[k], *s.extents[k], *s.trips);
   return s;
 }
 
@@ -87,8 +91,8 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>&
       for (std::size_t j = 0; j < spec.states; ++j) inner[params[2 + j]] = std::move(s.states[j]);
       for (std::size_t j = 0; j < spec.scans; ++j) {
         const std::int64_t extent = s.scan_extents[j];
-        require(t < extent, "scan '{}' has extent {}: trip {} reads past it", spec.scan_names[j],
-                extent, t);
+        require(t < extent, "scan '{}' has extent {}: trip {}{} reads past it", spec.scan_names[j],
+                extent, t, s.certain ? fmt::format(" of a count of {}", most) : "");
         const std::int64_t rank = s.scans[j].rank(), axis = spec.axis_in[j];
         inner[params[2 + spec.states + j]] = s.scans[j].at(
             axis < 0 ? axis + rank : axis, spec.reverse_in[j] != 0 ? extent - 1 - t : t);
@@ -207,8 +211,9 @@ void LoopStep::run(Frame& frame, StepState*) const {
   }
   std::vector<Stack> stacks;
   for (std::size_t k = 0; k < spec.stacks; ++k)
-    stacks.emplace_back(frame.run(), "item '" + spec.stack_names[k] + "'", spec.axis_out[k],
-                        spec.reverse_out[k] != 0, s.extents[k], s.certain ? s.trips : std::nullopt);
+    stacks.emplace_back(frame.run(), StackNames{spec.item_names[k], spec.stack_names[k]},
+                        spec.axis_out[k], spec.reverse_out[k] != 0, s.extents[k],
+                        s.certain ? s.trips : std::nullopt);
   std::shared_ptr<const Native> code;
   if (native) code = native(given(frame), captured(frame));
   const std::int64_t n = code ? run_native(frame, *code, s, stacks) : run_steps(frame, s, stacks);

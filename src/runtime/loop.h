@@ -12,7 +12,8 @@ struct LoopSpec {
   std::size_t states = 0, scans = 0, stacks = 0;
   std::vector<std::int64_t> fixed, axis_in, reverse_in, axis_out, reverse_out;
   std::vector<std::int64_t> extents;  ///< flag a stack
-  std::vector<std::string> state_names, scan_names, stack_names;
+  /// An item as the body calls it, a stack as the loop calls what it gives.
+  std::vector<std::string> state_names, scan_names, item_names, stack_names;
 };
 
 /// What a run of a loop starts from, read from its inputs and checked.

@@ -62,21 +62,22 @@ struct Stack::Reserved {
   std::size_t size = 0, claimed = 0;
 };
 
-Stack::Stack(Run& run, std::string what, std::int64_t axis, bool reversed,
+Stack::Stack(Run& run, StackNames names, std::int64_t axis, bool reversed,
              std::optional<std::int64_t> extent, std::optional<std::int64_t> trips)
-    : run_(&run), what_(std::move(what)), axis_(axis), reversed_(reversed), extent_(extent),
+    : run_(&run), names_(std::move(names)), axis_(axis), reversed_(reversed), extent_(extent),
       trips_(trips) {}
 
 std::int64_t Stack::extent_for(std::int64_t n) const {
   if (!extent_) return n;
-  require(*extent_ >= n, "{}: its extent is {}, but the loop made {} trips", what_, *extent_, n);
+  require(*extent_ >= n, "the length of output '{}' is {}, but the loop made {} trips",
+          names_.whole, *extent_, n);
   return *extent_;
 }
 
 Shape Stack::whole_shape(std::int64_t extent) const {
   const auto rank = static_cast<std::int64_t>(item_.size()) + 1;
-  require(axis_ >= -rank && axis_ < rank, "{}: axis {} is out of range for rank {}", what_, axis_,
-          rank);
+  require(axis_ >= -rank && axis_ < rank, "item '{}': axis {} is out of range for rank {}",
+          names_.item, axis_, rank);
   Shape shape = item_;
   shape.insert(shape.begin() + (axis_ < 0 ? axis_ + rank : axis_), extent);
   return shape;
@@ -116,8 +117,8 @@ void Stack::write(const Tensor& to, const Tensor& item) const {
 void Stack::put(std::int64_t t, const Tensor& item) {
   if (!begun_) begin(item.dtype(), item.shape());
   if (item.dtype() != dtype_ || item.shape() != item_)
-    fail("{}: trip {} gives {}, earlier trips gave {}; every trip must give the same type", what_,
-         t, to_text(item.dtype(), item.shape()), to_text(dtype_, item_));
+    fail("item '{}': trip {} gives {}, earlier trips gave {}; every trip must give the same type",
+         names_.item, t, to_text(item.dtype(), item.shape()), to_text(dtype_, item_));
   if (trips_) return write(place(whole_, t, *trips_), item);
   if (dtype_ == DType::string) {
     strings_.push_back(run_->memory.allocate(dtype_, item_));
@@ -132,8 +133,9 @@ void Stack::put(std::int64_t t, const Tensor& item) {
 void Stack::reserve_rows(std::int64_t rows) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(rows, row_bytes_, &bytes))
-    throw_error(Blame::limit, fmt::format("{}: {} of {} bytes are more than any memory holds",
-                                          what_, rows, row_bytes_));
+    throw_error(Blame::limit,
+                fmt::format("item '{}': {} of {} bytes are more than any memory holds", names_.item,
+                            rows, row_bytes_));
   reserved_->need(static_cast<std::size_t>(bytes));
 }
 

@@ -6,6 +6,11 @@
 
 namespace rondel::runtime {
 
+/// What errors call an item, and the tensor that the items become.
+struct StackNames {
+  std::string item, whole;
+};
+
 /// The items of a loop, joined along a new axis. Where the number of trips (or the extent) is
 /// certain the result is allocated once and written in place, on any axis, in either direction.
 /// Otherwise items are appended as rows to reserved address space, which never moves, and put in
@@ -13,7 +18,7 @@ namespace rondel::runtime {
 class Stack {
  public:
   /// `axis` counts in the stack's rank, negative from its end. `trips`: certain, if given.
-  Stack(Run& run, std::string what, std::int64_t axis, bool reversed,
+  Stack(Run& run, StackNames names, std::int64_t axis, bool reversed,
         std::optional<std::int64_t> extent, std::optional<std::int64_t> trips);
   Stack(Stack&&) noexcept = default;
   ~Stack();
@@ -41,7 +46,7 @@ class Stack {
 
   struct Reserved;
   Run* run_;
-  std::string what_;
+  StackNames names_;
   std::int64_t axis_;
   bool reversed_;
   std::optional<std::int64_t> extent_, trips_;

@@ -38,6 +38,7 @@ runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
                          parts.extents,
                          {},
                          {},
+                         {},
                          {}};
   for (std::size_t s = 0; s < parts.states; ++s)
     spec.state_names.push_back(name_of(g, body.params[2 + s], s));
@@ -45,8 +46,9 @@ runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
     spec.scan_names.push_back(name_of(g, body.params[2 + parts.states + s], s));
   for (std::size_t s = 0; s < parts.stacks; ++s) {
     const ValueId item = body.results[1 + parts.states + s], stack = node.outputs[parts.states + s];
-    const bool named = !g.value(item).name.empty() || stack == ValueId::none;
-    spec.stack_names.push_back(name_of(g, named ? item : stack, s));
+    const auto named = [&](ValueId v) { return v != ValueId::none && !g.value(v).name.empty(); };
+    spec.item_names.push_back(name_of(g, named(item) ? item : stack, s));
+    spec.stack_names.push_back(name_of(g, named(stack) ? stack : item, s));
   }
   return spec;
 }

@@ -167,9 +167,47 @@ TEST(NetworkLoop, a_length_may_be_more_than_the_trips_and_the_rest_is_zero) {
   const auto four = run(n, {{"length", Tensor::scalar(4)}});
   EXPECT_EQ(text(four.at("y")), "f32[4] 5 6 0 0");
   EXPECT_EQ(text(four.at("z")), "f32[4] 6 5 0 0");
-  EXPECT_EQ(
-      failure(n, {{"length", Tensor::scalar(1)}}),
-      "loop 'short': item 'layer 4 (Recurrence)': its extent is 1, but the loop made 2 trips");
+  EXPECT_EQ(failure(n, {{"length", Tensor::scalar(1)}}),
+            "loop 'short': the length of output 'y' is 1, but the loop makes 2 trips");
+  EXPECT_EQ(failure(n, {{"length", Tensor::scalar(-1)}}),
+            "loop 'short': the length of output 'y' is -1; it cannot be negative");
+}
+
+TEST(NetworkLoop, a_length_below_the_trips_of_a_while_names_the_output_that_has_it) {
+  Net n;
+  ILoop* loop = n.addLoop();
+  loop->setName("frames");
+  ITensor& i = n.counter(loop, n.f32(0), n.f32(1));
+  loop->addTripLimit(n.less(i, n.f32(5)), TripLimit::kWHILE);
+  ILoopOutputLayer* all = loop->addLoopOutput(i, LoopOutput::kREVERSE);
+  all->setName("all");
+  all->setInput(1, n.in("length", DataType::kINT32, Dims{}));
+  n.markOutput(*all->getOutput(0));
+  EXPECT_EQ(failure(n, {{"length", Tensor::scalar(3)}}),
+            "loop 'frames': the length of output 'all' is 3, but the loop made 5 trips");
+}
+
+TEST(NetworkLoop, a_trip_past_an_iterator_says_how_many_were_asked_for) {
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims{1, {-1}});
+  ILoop* loop = n.counted(n.in("t", DataType::kINT64, Dims{}), "frames");
+  IIteratorLayer* it = loop->addIterator(x);
+  it->setName("frame");
+  n.out(*loop->addLoopOutput(*it->getOutput(0), LoopOutput::kCONCATENATE)->getOutput(0), "y");
+  const Feeds feeds{{"x", Tensor::from<float>({3}, {1, 2, 3})},
+                    {"t", Tensor::scalar<std::int64_t>(5)}};
+  for (const bool jit : {false, true}) {
+    SessionOptions options;
+    options.jit = jit;
+    try {
+      buildSession(n, options).run(feeds);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& e) {
+      EXPECT_STREQ(e.what(),
+                   "loop 'frames', trip 3: scan 'frame' has extent 3: trip 3 of a count "
+                   "of 5 reads past it");
+    }
+  }
 }
 
 TEST(NetworkLoop, that_makes_no_trip_knows_the_extents_that_constant_lengths_give) {

@@ -90,7 +90,8 @@ TEST(Normalization, errors_name_the_layer) {
                                     f32({1, 4, 1}, {1, 2, 3, 4})};
   EXPECT_THAT(error(normalization(0), good),
               HasSubstr("layer 'norm' (Normalization): no axis is normalized over"));
-  EXPECT_THAT(error(normalization(0b1000), good), HasSubstr("axes 0x8 of a tensor of 3 axes"));
+  EXPECT_THAT(error(normalization(0b1000), good),
+              HasSubstr("axes 0x8 has bit 3 set, for axis 3, and the tensor has 3 axes"));
   EXPECT_THAT(error(normalization(0b100), {grouped, f32({4}, {1, 2, 3, 4}), good[2]}),
               HasSubstr("the scale is f32[4]; expected 3 axes, each of extent 1 or that of "
                         "f32[1, 4, 2]"));

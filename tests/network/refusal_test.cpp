@@ -17,7 +17,7 @@ TEST(NetworkRefusal, a_loop_without_a_trip_limit) {
   loop->setName("rows");
   n.out(last(loop, n.counter(loop, n.f32(0), n.f32(1))), "y");
   EXPECT_EQ(refusal(n),
-            "loop 'rows' has no trip limit; add one of kCOUNT or kWHILE, or one of each");
+            "loop 'rows' has no trip limit; add one of kind COUNT or WHILE, or one of each");
 }
 
 TEST(NetworkRefusal, labels_are_what_errors_say) {
@@ -38,7 +38,7 @@ TEST(NetworkRefusal, two_limits_of_a_kind) {
   loop->addTripLimit(n.i32(4), TripLimit::kCOUNT)->setName("again");
   n.out(last(loop, n.counter(loop, n.f32(0), n.f32(1))), "y");
   EXPECT_EQ(refusal(n),
-            "loop 'rows' has two kCOUNT limits, layer 1 (TripLimit) and layer 'again' (TripLimit); "
+            "loop 'rows' has two COUNT limits, layer 1 (TripLimit) and layer 'again' (TripLimit); "
             "expected one of each kind at most");
 }
 
@@ -106,8 +106,8 @@ TEST(NetworkRefusal, a_recurrence_without_a_second_input) {
   r->setName("h");
   n.out(last(loop, *r->getOutput(0)), "y");
   EXPECT_EQ(refusal(n),
-            "layer 'h' (Recurrence) of loop 'rows' has no second input; set the value of the next "
-            "trip with setInput(1, ...)");
+            "layer 'h' (Recurrence) of loop 'rows' has no second input; give it the value of "
+            "the next trip as input 1");
 }
 
 TEST(NetworkRefusal, a_recurrence_that_changes_type_or_shape) {
@@ -123,7 +123,10 @@ TEST(NetworkRefusal, a_recurrence_that_changes_type_or_shape) {
     EXPECT_EQ(refusal(n),
               std::string("layer 'h' (Recurrence) of loop 'rows': its initial value, the output of "
                           "layer 2 (Constant), is f32[2] and its next value, input 'next', is ") +
-                  (shape ? "f32[3]" : "i32[2]") + "; expected one type");
+                  (shape ? "f32[3]" : "i32[2]") +
+                  (shape ? "; expected one shape; a recurrence keeps its shape: what grows is "
+                           "written into one of the full size (scatter)"
+                         : "; expected one type; cast one of them"));
   }
 }
 
@@ -188,6 +191,16 @@ TEST(NetworkRefusal, the_last_value_of_something_else) {
   EXPECT_EQ(refusal(n),
             "layer 7 (LoopOutput) of loop 'rows': a last value is asked of the output of layer 6 "
             "(ElementWise); expected the output of a recurrence of loop 'rows'");
+  Net m;
+  ILoop* twice = m.counted(m.i64(3), "rows");
+  IRecurrenceLayer* r = twice->addRecurrence(m.f32(1));
+  r->setName("acc");
+  r->setInput(1, m.add(*r->getOutput(0), *r->getOutput(0)));
+  m.out(last(twice, *r->getInput(1)), "y");
+  EXPECT_EQ(refusal(m),
+            "layer 5 (LoopOutput) of loop 'rows': a last value is asked of the output of layer 4 "
+            "(ElementWise); expected the output of a recurrence of loop 'rows', here layer 'acc' "
+            "(Recurrence), whose second input it is");
 }
 
 TEST(NetworkRefusal, loops_that_overlap) {
@@ -225,7 +238,7 @@ TEST(NetworkRefusal, an_inside_value_marked_as_an_output) {
   n.out(n.counter(loop, n.f32(0), n.f32(1)), "y");  // a loop without outputs of its own
   EXPECT_EQ(refusal(n),
             "'y' of layer 4 (Recurrence) of loop 'rows' is marked as an output of the network and "
-            "is inside loop 'rows'; take it out with addLoopOutput");
+            "is inside loop 'rows'; take it out through a loop output");
 }
 
 TEST(NetworkRefusal, an_inside_value_used_outside) {
@@ -235,8 +248,8 @@ TEST(NetworkRefusal, an_inside_value_used_outside) {
   n.out(n.add(x, last(loop, x)), "y");
   EXPECT_EQ(refusal(n),
             "'y' of layer 7 (ElementWise) is marked as an output of the network and is inside loop "
-            "'rows', as it is computed from layer 4 (Recurrence) of loop 'rows'; take it out with "
-            "addLoopOutput");
+            "'rows', as it is computed from layer 4 (Recurrence) of loop 'rows'; take it out "
+            "through a loop output");
 }
 
 TEST(NetworkRefusal, a_loop_that_uses_its_own_output) {
@@ -252,8 +265,7 @@ TEST(NetworkRefusal, a_loop_that_uses_its_own_output) {
 }
 
 constexpr const char* take_from_the_trip_before =
-    "; expected what a trip takes from the one before it to go through addRecurrence and its "
-    "setInput(1, ...)";
+    "; expected what a trip takes from the one before it to be the second input of a recurrence";
 
 TEST(NetworkRefusal, a_cycle_that_is_not_through_a_recurrence) {
   Net n;
@@ -376,7 +388,8 @@ TEST(NetworkRefusal, a_conditional_without_a_condition) {
   Net n;
   IIfConditional* c = n.addIfConditional();
   n.out(*c->addOutput(n.f32(1), n.f32(1))->getOutput(0), "y");
-  EXPECT_EQ(refusal(n), "conditional 0 has no condition; set it with setCondition");
+  EXPECT_EQ(refusal(n),
+            "conditional 0 has no condition; set one, a bool scalar from outside of it");
 }
 
 TEST(NetworkRefusal, a_value_of_a_branch_used_outside) {
@@ -390,13 +403,13 @@ TEST(NetworkRefusal, a_value_of_a_branch_used_outside) {
   EXPECT_EQ(refusal(n),
             "'y' of layer 4 (ElementWise) is marked as an output of the network and is inside "
             "conditional 'pick', as it is computed from layer 2 (ConditionalInput) of conditional "
-            "'pick'; take it out with addOutput");
+            "'pick'; take it out through an output of it");
 }
 
 TEST(NetworkRefusal, a_network_without_outputs_and_names_that_repeat) {
   Net n;
   ITensor& x = n.in("x", DataType::kFLOAT, Dims{});
-  EXPECT_EQ(refusal(n), "the network has no outputs; mark one with markOutput");
+  EXPECT_EQ(refusal(n), "the network has no outputs; mark a tensor as one");
   n.out(n.add(x, x), "y");
   n.out(n.mul(x, x), "y");
   EXPECT_EQ(refusal(n),
@@ -411,6 +424,37 @@ TEST(NetworkRefusal, an_output_named_like_an_input) {
   n.out(n.add(x, x), "x");
   EXPECT_EQ(refusal(n),
             "an output of the network is named 'x', as an input is: 'x' of layer 0 (ElementWise)");
+}
+
+TEST(NetworkRefusal, a_count_that_is_known_to_go_past_an_iterator) {
+  for (const bool reverse : {false, true}) {
+    Net n;
+    ILoop* loop = n.counted(n.i32(5), "frames");
+    IIteratorLayer* it = loop->addIterator(n.in("x", DataType::kFLOAT, Dims2{2, 3}), -1, reverse);
+    it->setName("frame");
+    n.out(joined(loop, *it->getOutput(0)), "y");
+    EXPECT_EQ(refusal(n),
+              "layer 'frame' (Iterator) of loop 'frames': the extent along axis -1 of input 'x', "
+              "f32[2, 3], is 3, but the loop makes 5 trips");
+    loop->addTripLimit(n.boolean(false), TripLimit::kWHILE);  // who knows
+    EXPECT_EQ(text(run(n, {{"x", Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6})}}).at("y")),
+              "f32[0,2]");
+  }
+}
+
+TEST(NetworkRefusal, a_length_that_is_known_to_be_too_short) {
+  Net n;
+  ILoop* loop = n.counted(n.i32(5), "frames");
+  ILoopOutputLayer* all = loop->addLoopOutput(n.counter(loop, n.f32(0), n.f32(1)),
+                                              LoopOutput::kCONCATENATE);
+  all->setName("all");
+  n.out(*all->getOutput(0), "y");
+  all->setInput(1, n.i64(3));
+  EXPECT_EQ(refusal(n),
+            "layer 'all' (LoopOutput) of loop 'frames': its length, the output of layer 7 "
+            "(Constant), is 3, but the loop makes 5 trips");
+  all->setInput(1, n.i64(5));
+  EXPECT_EQ(text(run(n).at("y")), "f32[5] 0 1 2 3 4");
 }
 
 TEST(NetworkRefusal, operations_that_there_are_not) {

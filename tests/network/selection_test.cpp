@@ -148,7 +148,7 @@ TEST(TopK, values_in_order_and_their_indices) {
   EXPECT_THAT(error_of(top(TopKOperation::kMAX, 0b11, 1, DataType::kINT32), {x}),
               HasSubstr("layer 'top' (TopK): 2 axes are set; a top-k goes along one"));
   EXPECT_THAT(error_of(top(TopKOperation::kMAX, 0b100, 1, DataType::kINT32), {x}),
-              HasSubstr("axes 0x4 of a tensor of 2 axes"));
+              HasSubstr("axes 0x4 has bit 2 set, for axis 2, and the tensor has 2 axes"));
   EXPECT_THAT(error_of(top(TopKOperation::kMAX, 0b10, 5, DataType::kINT32), {x}),
               HasSubstr("layer 'top' (TopK): k is 5 of only 4 elements"));
 }
@@ -171,7 +171,7 @@ TEST(SoftMax, goes_along_the_third_axis_from_the_end_unless_one_is_set) {
   EXPECT_THAT(error(softmax(0b11), {f32({2, 1}, {0, 1})}),
               HasSubstr("layer 'soft' (SoftMax): 2 axes are set; a softmax goes along one"));
   EXPECT_THAT(error(softmax(0b100), {f32({2, 1}, {0, 1})}),
-              HasSubstr("axes 0x4 of a tensor of 2 axes"));
+              HasSubstr("axes 0x4 has bit 2 set, for axis 2, and the tensor has 2 axes"));
 }
 
 TEST(Padding, adds_zeros_around_the_last_axes_and_cuts) {

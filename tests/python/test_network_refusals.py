@@ -3,12 +3,24 @@
 One test a rule, with what its message must say.
 """
 
+import contextlib
+import re
+
+import models
 import pytest
-from models import refused
 from nets import F32, I64, Net
 
 import rondel
 from rondel.network import LoopOutput, TripLimit
+
+
+@contextlib.contextmanager
+def refused(kind, *words):
+    """As in models.py; and the message has no name in C++'s spelling."""
+    with models.refused(kind, *words) as caught:
+        yield caught
+    said = re.sub(r"'[^']*'", "''", str(caught.value))
+    assert not re.search(r"\bk[A-Z][A-Z_]+\b|\b[a-z]+[A-Z]\w*|::", said), said
 
 
 def build(net):
@@ -225,7 +237,7 @@ def test_an_inside_value_used_outside():
     twice = net.network.add_elementwise(i, i, rondel.network.ElementWiseOperation.SUM)
     twice.name = "twice"
     net.mark(twice.get_output(0))
-    with refused(rondel.CallerError, "'inside'", "'twice'", ("loop output", "add_loop_output", "addLoopOutput")):
+    with refused(rondel.CallerError, "'inside'", "'twice'", "loop output"):
         build(net)
 
 
@@ -282,6 +294,59 @@ def test_the_last_value_of_another_loops_recurrence():
     i.name = "index"
     net.last(other, i)
     with refused(rondel.CallerError, "loop 'one'", "loop 'other'", "'index'", "recurrence"):
+        build(net)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_count_past_a_known_extent(reverse):
+    net = Net()
+    loop = counted(net, "frames", 5)
+    layer = loop.add_iterator(net.input("x", (3,)), 0, reverse)
+    layer.name = "frame"
+    net.joined(loop, layer.get_output(0))
+    with refused(rondel.CallerError, "'frames'", "'frame'", "'x'", "extent", "is 3", "5 trips"):
+        build(net)
+
+
+def test_a_length_below_a_known_count():
+    net = Net()
+    loop = counted(net, "frames", 5)
+    layer = loop.add_loop_output(net.counter(loop), LoopOutput.REVERSE)
+    layer.name = "all"
+    layer.set_input(1, net.i64(3))
+    net.mark(layer.get_output(0))
+    with refused(rondel.CallerError, "'frames'", "'all' (LoopOutput)", "length", "is 3", "5 trips"):
+        build(net)
+
+
+def test_the_last_value_of_what_a_recurrence_has_next():
+    net = Net()
+    loop = counted(net, "double")
+    layer = loop.add_recurrence(net.f32(1))
+    layer.name = "acc"
+    layer.set_input(1, net.add(layer.get_output(0), layer.get_output(0)))
+    net.mark(loop.add_loop_output(layer.get_input(1), LoopOutput.LAST_VALUE).get_output(0))
+    with refused(rondel.CallerError, "'double'", "layer 'acc' (Recurrence), whose second input it is"):
+        build(net)
+
+
+def test_a_second_condition():
+    net = Net()
+    conditional = net.network.add_if_conditional()
+    conditional.name = "either"
+    conditional.set_condition(net.constant(True)).name = "first"
+    with refused(rondel.CallerError, "'either'", "condition already", "input 0 of layer 'first'"):
+        conditional.set_condition(net.constant(True))
+
+
+def test_an_output_type_at_a_boundary():
+    net = Net()
+    loop = counted(net, "rows")
+    layer = loop.add_loop_output(net.counter(loop), LoopOutput.LAST_VALUE)
+    layer.name = "end"
+    layer.get_output(0).dtype = F32
+    net.mark(layer.get_output(0))
+    with refused(rondel.CallerError, "'rows'", "'end'", "i64", "f32", "cast"):
         build(net)
 
 

@@ -506,3 +506,27 @@ def test_numbers_of_a_fill_are_those_set_last():
     assert (fill.alpha, fill.beta, fill.is_alpha_beta_int64()) == (0.5, 2, False)
     net.mark(fill.get_output(0))
     same(net.run_one(oracle=False), np.float32([0.5, 2.5]))
+
+
+def test_an_input_that_is_not_set_is_none():
+    net = Net()
+    n, x = net.network, net.input("x", (3,))
+    loop = net.loop(3)
+    state = loop.add_recurrence(x)
+    assert state.num_inputs == 1 and state.get_input(0) == x and state.get_input(1) is None
+    assert loop.add_loop_output(x, LoopOutput.CONCATENATE).get_input(1) is None
+    assert [n.add_slice(x, (0,), (1,), (1,)).get_input(k) for k in range(1, 6)] == [None] * 5
+    assert n.add_shuffle(x).get_input(1) is None
+    for index in (2, -1):
+        with refused(rondel.CallerError, "(Recurrence)", f"no input {index}"):
+            state.get_input(index)
+
+
+def test_the_dtype_of_an_output_may_be_set():
+    net = Net()
+    x = net.input("x", (3,))
+    layer = net.network.add_elementwise(x, net.f32([1, 1, 1]), ElementWiseOperation.SUB)
+    layer.get_output(0).dtype = DataType.BOOL
+    assert layer.output_type_is_set(0) and layer.get_output(0).dtype == DataType.BOOL
+    net.mark(layer.get_output(0))
+    same(net.network.build_session().run(None, {"x": np.float32([1, 2, 3])})[0], np.array([False, True, True]))

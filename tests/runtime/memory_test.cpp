@@ -111,7 +111,7 @@ TEST(Memory, StacksCountTheTextOfTheirItems) {
     Memory memory(1 << 20);
     runtime::Run run{memory, 10};
     {
-      Stack stack(run, "item 'a'", 0, false, std::nullopt, trips);
+      Stack stack(run, {"a", "a"}, 0, false, std::nullopt, trips);
       for (std::int64_t t = 0; t < 10; ++t) stack.put(t, item);
       EXPECT_GE(memory.in_use(), 10 * long_text.size());
       const Tensor whole = stack.finish(10);

@@ -26,6 +26,7 @@ class RONDEL_API ITensor {
   DataType getType() const;
   /// Only of an input of the network.
   void setDimensions(const Dims&);
+  /// Of an output of a layer: ILayer::setOutputType.
   void setType(DataType);
   /// Extents of inputs that are called by one name are equal.
   void setDimensionName(std::int32_t index, const char* name);
@@ -55,15 +56,17 @@ class RONDEL_API ILayer {
   void setMetadata(const char* text);
   const char* getMetadata() const;
 
+  /// Up to the last that is set.
   std::int32_t getNbInputs() const;
-  /// Null where that input is not set. Throws where the layer has no such input.
+  /// Null where that input is not set. Throws where such a layer has no such input.
   ITensor* getInput(std::int32_t index) const;
   std::int32_t getNbOutputs() const;
   ITensor* getOutput(std::int32_t index) const;
   /// Replaces an input, or sets one that may be left out. Throws where the layer has no such input.
   void setInput(std::int32_t index, ITensor& tensor);
 
-  /// The output is cast to this type where it has another.
+  /// The output is cast to this type where it has another; not that of a layer at the boundary of a
+  /// loop or conditional, which keeps its type.
   void setOutputType(std::int32_t index, DataType);
   DataType getOutputType(std::int32_t index) const;
   bool outputTypeIsSet(std::int32_t index) const;

@@ -66,7 +66,7 @@ class ITensor(Handle, NotHere):
 
     name = Attribute(str, "Inputs and outputs of the network are fed and fetched by it.")
     shape = Attribute(Dims, "Extents; -1: known only when running. Set on inputs of the network only.", read=Dims)
-    dtype = Attribute(DataType, "The element type. Set on inputs of the network only.")
+    dtype = Attribute(DataType, "The element type. Set on a layer's output: as by its `set_output_type`.")
     is_network_input = Attribute(bool, "An input of the network?", settable=False)
     is_network_output = Attribute(bool, "Marked as an output of the network?", settable=False)
 

@@ -31,58 +31,109 @@ void check_trip_limits(const ConstructData& loop) {
   const LayerData* limits[2] = {nullptr, nullptr};
   for (const LayerData* l : loop.boundary) {
     if (l->type != LayerType::kTRIP_LIMIT) continue;
-    const std::int64_t kind = l->parameters.i("limit");
-    require(kind == 0 || kind == 1, "{}: there is no trip limit {}", say(*l), kind);
-    const LayerData*& there = limits[kind];
+    const LayerData*& there = limits[is_while(*l) ? 1 : 0];
     require(there == nullptr, "{} has two {} limits, {} and {}; expected one of each kind at most",
-            say(loop), kind == 0 ? "kCOUNT" : "kWHILE", there == nullptr ? "" : say_within(*there),
+            say(loop), is_while(*l) ? "WHILE" : "COUNT", there == nullptr ? "" : say_within(*there),
             say_within(*l));
     there = l;
   }
   require(limits[0] != nullptr || limits[1] != nullptr,
-          "{} has no trip limit; add one of kCOUNT or kWHILE, or one of each", say(loop));
+          "{} has no trip limit; add one of kind COUNT or WHILE, or one of each", say(loop));
   if (limits[0] != nullptr) require_integer_scalar(*limits[0], 0, "the trip count");
   if (limits[1] != nullptr) require_bool_scalar(*limits[1], "the while limit");
+}
+
+bool extents_differ(const ir::Type& a, const ir::Type& b) {
+  if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) return false;
+  for (std::int64_t axis = 0; axis < a.rank(); ++axis) {
+    const ir::Extent &one = a.extent(axis), &other = b.extent(axis);
+    if (one.known() && other.known() && one.value != other.value) return true;
+  }
+  return false;
 }
 
 /// Extents that are only known when running are checked then: recurrences are fixed states.
 void check_recurrence(const LayerData& l) {
   require(l.input(1) != nullptr,
-          "{} has no second input; set the value of the next trip with setInput(1, ...)", say(l));
+          "{} has no second input; give it the value of the next trip as input 1", say(l));
   const ir::Type &first = input_type(l, 0), &next = input_type(l, 1);
-  bool same = first.dtype() == next.dtype();
-  if (same && first.has_rank() && next.has_rank()) {
-    same = first.rank() == next.rank();
-    for (std::int64_t a = 0; same && a < first.rank(); ++a)
-      same = !first.extent(a).known() || !next.extent(a).known() ||
-             first.extent(a).value == next.extent(a).value;
-  }
-  require(same, "{}: its initial value, {}, is {} and its next value, {}, is {}; expected one type",
-          say(l), say(*l.input(0)), to_text(first), say(*l.input(1)), to_text(next));
+  const char* hint = nullptr;
+  if (first.dtype() != next.dtype()) hint = "one type; cast one of them";
+  else if (first.has_rank() && next.has_rank() && first.rank() != next.rank())
+    hint = "one shape; reshape one of them";
+  else if (extents_differ(first, next))
+    hint =
+        "one shape; a recurrence keeps its shape: what grows is written into one of the full "
+        "size (scatter)";
+  require(hint == nullptr,
+          "{}: its initial value, {}, is {} and its next value, {}, is {}; "
+          "expected {}",
+          say(l), say(*l.input(0)), to_text(first), say(*l.input(1)), to_text(next),
+          hint == nullptr ? "" : hint);
 }
 
-void check_loop_output(const LayerData& l) {
-  const auto output = static_cast<LoopOutput>(l.parameters.i("output"));
-  if (output == LoopOutput::kLAST_VALUE) {
-    const LayerData* from = l.input(0)->producer;
-    require(
-        from != nullptr && from->type == LayerType::kRECURRENCE && from->construct == l.construct,
-        "{}: a last value is asked of {}; expected the output of a recurrence of {}", say(l),
-        say(*l.input(0)), say(*l.construct));
-    require(l.input(1) == nullptr, "{}: a last value has no length", say(l));
-    return;
+/// The recurrence of the loop that has the tensor as its next value; null: none.
+const LayerData* recurrence_to(const ConstructData& loop, const TensorData* next) {
+  for (const LayerData* l : loop.boundary)
+    if (l->type == LayerType::kRECURRENCE && l->input(1) == next) return l;
+  return nullptr;
+}
+
+void check_last_value(const LayerData& l) {
+  const TensorData* value = l.input(0);
+  const LayerData* from = value->producer;
+  if (from == nullptr || from->type != LayerType::kRECURRENCE || from->construct != l.construct) {
+    const LayerData* meant = recurrence_to(*l.construct, value);
+    const std::string hint = meant == nullptr ? ""
+                                              : fmt::format(", here {}, whose second input it is",
+                                                            say_within(*meant));
+    fail("{}: a last value is asked of {}; expected the output of a recurrence of {}{}", say(l),
+         say(*value), say(*l.construct), hint);
   }
-  require(output == LoopOutput::kCONCATENATE || output == LoopOutput::kREVERSE,
-          "{}: there is no loop output {}", say(l), static_cast<int>(output));
-  if (l.input(1) != nullptr) require_integer_scalar(l, 1, "the length of a concatenation");
+  require(l.input(1) == nullptr, "{}: a last value has no length", say(l));
+}
+
+void check_loop_output(const LayerData& l, std::optional<std::int64_t> trips) {
+  if (static_cast<LoopOutput>(l.parameters.i("output")) == LoopOutput::kLAST_VALUE)
+    return check_last_value(l);
+  if (l.input(1) == nullptr) return;
+  require_integer_scalar(l, 1, "the length of a concatenation");
+  const auto length = known_integer(l.input(1));
+  require(!trips || !length || *length >= *trips,
+          "{}: its length, {}, is {}, but the loop makes {} trips", say(l), say(*l.input(1)),
+          length.value_or(0), trips.value_or(0));
+}
+
+void check_iterator(const LayerData& l, std::optional<std::int64_t> trips) {
+  const ir::Type& whole = input_type(l, 0);
+  if (!trips || !whole.has_rank()) return;
+  const std::int64_t axis = l.parameters.i("axis");
+  const ir::Extent& extent = whole.extent(axis < 0 ? axis + whole.rank() : axis);
+  require(!extent.known() || extent.value >= *trips,
+          "{}: the extent along axis {} of {}, {}, is {}, but the loop makes {} trips", say(l),
+          axis, say(*l.input(0)), to_text(whole), extent.value, *trips);
+}
+
+/// What enters or leaves a construct is not cast on the way.
+void check_output_types(const LayerData& l) {
+  for (const auto& output : l.outputs) {
+    const ir::Type& t = known(*output).type;
+    const auto& asked = l.output_types[output->position];
+    require(!asked || dtype(*asked) == t.dtype(),
+            "{}: its output, {}, was given the type {}; what enters or leaves a loop or a "
+            "conditional keeps its type: cast it before or after",
+            say(l), to_text(t), name(dtype(asked.value_or(DataType::kFLOAT))));
+  }
 }
 
 void check_loop(const ConstructData& loop) {
   check_trip_limits(loop);
+  const auto trips = known_trips(loop);
   for (const LayerData* l : loop.boundary) {
     if (l->type == LayerType::kRECURRENCE) check_recurrence(*l);
-    if (l->type == LayerType::kLOOP_OUTPUT) check_loop_output(*l);
-    for (const auto& output : l->outputs) known(*output);  // axes
+    check_output_types(*l);  // and axes
+    if (l->type == LayerType::kITERATOR) check_iterator(*l, trips);
+    if (l->type == LayerType::kLOOP_OUTPUT) check_loop_output(*l, trips);
   }
 }
 
@@ -93,9 +144,10 @@ void check_conditional(const ConstructData& conditional) {
       has_condition = true;
       require_bool_scalar(*l, "the condition");
     }
-    for (const auto& output : l->outputs) known(*output);
+    check_output_types(*l);
   }
-  require(has_condition, "{} has no condition; set it with setCondition", say(conditional));
+  require(has_condition, "{} has no condition; set one, a bool scalar from outside of it",
+          say(conditional));
 }
 
 }  // namespace

@@ -56,6 +56,15 @@ std::string say(const TensorData& t) {
   return fmt::format("output {} of {}", t.position, say(*t.producer));
 }
 
+std::string checked_text(const char* text, const std::string& what) {
+  constexpr std::size_t longest = 4096;
+  require(text != nullptr, "{} is a null pointer", what);
+  std::string copy(text);
+  require(copy.size() < longest, "{} has {} bytes; expected fewer than {}", what, copy.size(),
+          longest);
+  return copy;
+}
+
 std::string label(const ITensor& t) { return say(t.data()); }
 std::string label(const ILayer& l) { return say(l.data()); }
 std::string label(const ILoop& l) { return say(l.data()); }
@@ -159,9 +168,11 @@ Dims dims_of(const ir::Ints& v) {
 
 Tensor tensor_of(const Weights& w, std::optional<Shape> shape) {
   const Shape of = shape.value_or(Shape{w.count});
-  require(w.count >= 0 && element_count(of) == w.count, "weights of {} elements do not fill {}",
-          w.count, to_text(dtype(w.type), of));
-  require(w.values != nullptr || w.count == 0, "weights of {} elements have no values", w.count);
+  require(w.count >= 0 && element_count(of) == w.count,
+          "a constant of {} takes {} elements; its weights have {}", to_text(dtype(w.type), of),
+          element_count(of), w.count);
+  require(w.values != nullptr || w.count == 0, "weights of {} elements are a null pointer",
+          w.count);
   Tensor t(dtype(w.type), of);
   const auto count = static_cast<std::size_t>(w.count);
   if (count == 0) return t;

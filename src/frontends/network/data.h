@@ -93,6 +93,9 @@ struct NetworkData {
 /// A layer of a loop's while limit, which is tested with the values that the next trip would have.
 bool is_while(const LayerData&);
 
+/// A copy of a text that a user gives; `what` it is, for errors.
+std::string checked_text(const char* text, const std::string& what);
+
 /// How errors name things: "layer 'gate' (ElementWise)", "layer 3 (Constant)", "loop 'rows'",
 /// "layer 'state' (Recurrence) of loop 'rows'", "input 'x'", "output 0 of layer 'k' (TopK)".
 std::string say(const LayerData&);

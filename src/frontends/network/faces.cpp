@@ -9,16 +9,6 @@
 namespace rondel::network {
 namespace {
 
-constexpr std::size_t longest_name = 4096;
-
-std::string checked_name(const char* name) {
-  require(name != nullptr, "a name is a null pointer");
-  std::string text(name);
-  require(text.size() < longest_name, "a name of {} bytes; expected fewer than {}", text.size(),
-          longest_name);
-  return text;
-}
-
 ir::Type declared_type(DataType type, const Dims& d, const ir::Type* before = nullptr) {
   if (d.nbDims == -1) return ir::Type::unranked(dtype(type));
   ir::Extents extents;
@@ -44,6 +34,15 @@ const char* shown(std::string& kept, std::string text) {
   return kept.c_str();
 }
 
+/// The number as one of the inputs that the layer may have.
+std::size_t checked_input(const LayerData& l, std::int32_t index) {
+  const std::int32_t most = kind(l.type).most_inputs;
+  const auto there = most >= 0 ? static_cast<std::size_t>(most) : l.inputs.size();
+  require(index >= 0 && static_cast<std::size_t>(index) < there,
+          "{}: there is no input {}; such a layer has {} at most", say(l), index, there);
+  return static_cast<std::size_t>(index);
+}
+
 template <class T>
 T* at(const std::vector<std::unique_ptr<T>>& all, std::int32_t i, const char* what) {
   require(i >= 0 && static_cast<std::size_t>(i) < all.size(), "there is no {} {}; there are {}",
@@ -56,7 +55,7 @@ T* at(const std::vector<std::unique_ptr<T>>& all, std::int32_t i, const char* wh
 // ---------------------------------------------------------------- tensors
 
 void ITensor::setName(const char* name) {
-  data_.name = checked_name(name);
+  data_.name = checked_text(name, "the name of " + say(data_));
   changed(data_);
 }
 
@@ -76,8 +75,8 @@ void ITensor::setDimensions(const Dims& d) {
 }
 
 void ITensor::setType(DataType type) {
-  require(isNetworkInput(), "{}: only the type of an input can be set; see ILayer::setOutputType",
-          say(data_));
+  if (!isNetworkInput())
+    return data_.producer->face->setOutputType(static_cast<std::int32_t>(data_.position), type);
   data_.declared = data_.declared.has_rank()
                        ? ir::Type::tensor(dtype(type), data_.declared.extents())
                        : ir::Type::unranked(dtype(type));
@@ -90,7 +89,9 @@ void ITensor::setDimensionName(std::int32_t index, const char* name) {
           "{}: there is no dimension {} in {}", say(data_), index, to_text(data_.declared));
   ir::Extents extents = data_.declared.extents();
   ir::Extent& e = extents[static_cast<std::size_t>(index)];
-  if (!e.known()) e = ir::Extent(checked_name(name));
+  if (!e.known())
+    e = ir::Extent(
+        checked_text(name, fmt::format("the name of dimension {} of {}", index, say(data_))));
   data_.declared = ir::Type::tensor(data_.declared.dtype(), std::move(extents));
   changed(data_);
 }
@@ -110,21 +111,24 @@ bool ITensor::isNetworkOutput() const {
 // ---------------------------------------------------------------- layers
 
 LayerType ILayer::getType() const { return data_.type; }
-void ILayer::setName(const char* name) { data_.name = checked_name(name); }
+void ILayer::setName(const char* name) {
+  data_.name = checked_text(name, "the name of " + say(data_));
+}
 const char* ILayer::getName() const {
   if (!data_.name.empty()) return data_.name.c_str();
   return shown(data_.shown,
                fmt::format("(Unnamed Layer* {}) [{}]", data_.number, kind(data_.type).name));
 }
-void ILayer::setMetadata(const char* text) { data_.metadata = checked_name(text); }
+void ILayer::setMetadata(const char* text) {
+  data_.metadata = checked_text(text, "the metadata of " + say(data_));
+}
 const char* ILayer::getMetadata() const { return data_.metadata.c_str(); }
 
 std::int32_t ILayer::getNbInputs() const { return static_cast<std::int32_t>(data_.inputs.size()); }
 
 ITensor* ILayer::getInput(std::int32_t index) const {
-  require(index >= 0 && index < getNbInputs(), "{}: there is no input {}; it has {}", say(data_),
-          index, getNbInputs());
-  TensorData* t = data_.inputs[static_cast<std::size_t>(index)];
+  const std::size_t k = checked_input(data_, index);
+  TensorData* t = k < data_.inputs.size() ? data_.inputs[k] : nullptr;
   return t == nullptr ? nullptr : &t->face;
 }
 
@@ -139,13 +143,9 @@ ITensor* ILayer::getOutput(std::int32_t index) const {
 }
 
 void ILayer::setInput(std::int32_t index, ITensor& tensor) {
-  const std::int32_t most = kind(data_.type).most_inputs;
-  const std::int32_t there = most >= 0 ? most : getNbInputs();
-  require(index >= 0 && index < there, "{}: there is no input {}; it has {}", say(data_), index,
-          there);
+  const std::size_t k = checked_input(data_, index);
   require(&tensor.data().network == &data_.network, "{}: input {} belongs to another network",
           say(data_), index);
-  const auto k = static_cast<std::size_t>(index);
   if (data_.inputs.size() <= k) data_.inputs.resize(k + 1);
   data_.inputs[k] = &tensor.data();
   changed(data_);
@@ -179,10 +179,11 @@ INetworkDefinition::INetworkDefinition() : data_(std::make_unique<NetworkData>()
 INetworkDefinition::~INetworkDefinition() = default;
 
 ITensor* INetworkDefinition::addInput(const char* name, DataType type, const Dims& dimensions) {
-  std::string text = checked_name(name);
-  require(!text.empty(), "an input without a name");
+  std::string text = checked_text(name, "the name of a new input");
+  require(!text.empty(), "a new input has no name; inputs are fed by theirs");
   for (const auto& input : data_->inputs)
-    require(input->name != text, "there are two inputs named '{}'", text);
+    require(input->name != text,
+            "input '{}': there is one of this name already; each is fed by its own", text);
   ir::Type declared;
   try {
     declared = declared_type(type, dimensions);
@@ -208,7 +209,9 @@ void INetworkDefinition::unmarkOutput(ITensor& tensor) {
   std::erase(data_->outputs, &tensor.data());
 }
 
-void INetworkDefinition::setName(const char* name) { data_->name = checked_name(name); }
+void INetworkDefinition::setName(const char* name) {
+  data_->name = checked_text(name, "the name of the network");
+}
 const char* INetworkDefinition::getName() const { return data_->name.c_str(); }
 
 std::int32_t INetworkDefinition::getNbLayers() const {

@@ -53,27 +53,9 @@ ir::Type iterated(const LayerData& l) {
   return ir::Type::tensor(whole.dtype(), std::move(extents));
 }
 
-std::optional<std::int64_t> known_integer(const TensorData* t) {
-  if (t == nullptr) return std::nullopt;
-  const Known* k = t->network.known.find(*t);
-  if (k == nullptr || !k->value || !is_integer(k->value->dtype()) || k->value->size() != 1)
-    return std::nullopt;
-  return ir::integers_of(*k->value)[0];
-}
-
 /// The extent of a concatenation: its length, else the trips of a loop that makes exactly those.
 ir::Extent joined_extent(const LayerData& l) {
-  std::optional<std::int64_t> extent;
-  if (l.input(1) != nullptr) {
-    extent = known_integer(l.input(1));
-  } else {
-    for (const LayerData* other : l.construct->boundary) {
-      if (other->type != LayerType::kTRIP_LIMIT) continue;
-      if (is_while(*other)) return {};
-      extent = known_integer(other->input(0));
-    }
-    if (extent) extent = std::max<std::int64_t>(*extent, 0);
-  }
+  const auto extent = l.input(1) != nullptr ? known_integer(l.input(1)) : known_trips(*l.construct);
   return extent && *extent >= 0 ? ir::Extent(*extent) : ir::Extent();
 }
 
@@ -160,12 +142,30 @@ std::string path_text(const std::vector<std::string>& path) {
   for (auto it = uses.end(); it != first; made = *it) add_step(path, **--it, *made);
   fail(
       "{} depends on itself by a path that is not through the second input of a recurrence: {}; "
-      "expected what a trip takes from the one before it to go through addRecurrence and its "
-      "setInput(1, ...)",
+      "expected what a trip takes from the one before it to be the second input of a recurrence",
       say(needed), path_text(path));
 }
 
 }  // namespace
+
+std::optional<std::int64_t> known_integer(const TensorData* t) {
+  if (t == nullptr) return std::nullopt;
+  const Known* k = t->network.known.find(*t);
+  if (k == nullptr || !k->value || !is_integer(k->value->dtype()) || k->value->size() != 1)
+    return std::nullopt;
+  return ir::integers_of(*k->value)[0];
+}
+
+std::optional<std::int64_t> known_trips(const ConstructData& loop) {
+  std::optional<std::int64_t> trips;
+  for (const LayerData* limit : loop.boundary) {
+    if (limit->type != LayerType::kTRIP_LIMIT) continue;
+    if (is_while(*limit)) return std::nullopt;
+    trips = known_integer(limit->input(0));
+  }
+  if (trips) trips = std::max<std::int64_t>(*trips, 0);
+  return trips;
+}
 
 const Known& known(const TensorData& wanted) {
   KnownTensors& all = wanted.network.known;

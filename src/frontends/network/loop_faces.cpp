@@ -27,11 +27,6 @@ L* add_boundary(ConstructData& construct, LayerType type, std::vector<TensorData
   return layer;
 }
 
-std::string name_of(const char* name) {
-  require(name != nullptr, "a name is a null pointer");
-  return name;
-}
-
 }  // namespace
 
 ILoop* INetworkDefinition::addLoop() {
@@ -65,6 +60,8 @@ IRecurrenceLayer* ILoop::addRecurrence(ITensor& initialValue) {
                                         1);
 }
 ITripLimitLayer* ILoop::addTripLimit(ITensor& tensor, TripLimit limit) {
+  require(limit == TripLimit::kCOUNT || limit == TripLimit::kWHILE, "{}: there is no trip limit {}",
+          say(data_), static_cast<int>(limit));
   return add_boundary<ITripLimitLayer>(data_, LayerType::kTRIP_LIMIT, {&tensor.data()},
                                        {{"limit", static_cast<std::int64_t>(limit)}}, 0);
 }
@@ -74,11 +71,16 @@ IIteratorLayer* ILoop::addIterator(ITensor& tensor, std::int32_t axis, bool reve
       {{"axis", std::int64_t{axis}}, {"reverse", std::int64_t{reverse}}}, 1);
 }
 ILoopOutputLayer* ILoop::addLoopOutput(ITensor& tensor, LoopOutput outputKind, std::int32_t axis) {
+  require(outputKind == LoopOutput::kLAST_VALUE || outputKind == LoopOutput::kCONCATENATE ||
+              outputKind == LoopOutput::kREVERSE,
+          "{}: there is no loop output {}", say(data_), static_cast<int>(outputKind));
   return add_boundary<ILoopOutputLayer>(
       data_, LayerType::kLOOP_OUTPUT, {&tensor.data()},
       {{"output", static_cast<std::int64_t>(outputKind)}, {"axis", std::int64_t{axis}}}, 1);
 }
-void ILoop::setName(const char* name) { data_.name = name_of(name); }
+void ILoop::setName(const char* name) {
+  data_.name = checked_text(name, "the name of " + say(data_));
+}
 const char* ILoop::getName() const { return data_.name.c_str(); }
 
 IIfConditional* IIfConditionalBoundaryLayer::getConditional() const {
@@ -86,9 +88,10 @@ IIfConditional* IIfConditionalBoundaryLayer::getConditional() const {
 }
 
 IConditionLayer* IIfConditional::setCondition(ITensor& tensor) {
-  require(std::none_of(data_.boundary.begin(), data_.boundary.end(),
-                       [](const LayerData* l) { return l->type == LayerType::kCONDITION; }),
-          "{} has a condition already; use setInput of its layer to change it", say(data_));
+  const auto there = std::ranges::find(data_.boundary, LayerType::kCONDITION, &LayerData::type);
+  if (there != data_.boundary.end())
+    fail("{} has a condition already; to change it, set input 0 of {}", say(data_),
+         say_within(**there));
   return add_boundary<IConditionLayer>(data_, LayerType::kCONDITION, {&tensor.data()}, {}, 0);
 }
 IIfConditionalInputLayer* IIfConditional::addInput(ITensor& tensor) {
@@ -99,7 +102,9 @@ IIfConditionalOutputLayer* IIfConditional::addOutput(ITensor& trueTensor, ITenso
   return add_boundary<IIfConditionalOutputLayer>(data_, LayerType::kCONDITIONAL_OUTPUT,
                                                  {&trueTensor.data(), &falseTensor.data()}, {}, 1);
 }
-void IIfConditional::setName(const char* name) { data_.name = name_of(name); }
+void IIfConditional::setName(const char* name) {
+  data_.name = checked_text(name, "the name of " + say(data_));
+}
 const char* IIfConditional::getName() const { return data_.name.c_str(); }
 
 }  // namespace rondel::network

@@ -28,7 +28,7 @@ void require_names_once(const NetworkData& network) {
 
 ir::Graph lower(const INetworkDefinition& definition) {
   const NetworkData& network = definition.data();
-  require(!network.outputs.empty(), "the network has no outputs; mark one with markOutput");
+  require(!network.outputs.empty(), "the network has no outputs; mark a tensor as one");
   require_names_once(network);
   check_constructs(network);
   const Placement placement(network);

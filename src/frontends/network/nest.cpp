@@ -16,7 +16,7 @@ bool is_output(const LayerData& l) {
   return l.type == LayerType::kLOOP_OUTPUT || l.type == LayerType::kCONDITIONAL_OUTPUT;
 }
 const char* way_out(const ConstructData& c) {
-  return c.is_loop ? "take it out with addLoopOutput" : "take it out with addOutput";
+  return c.is_loop ? "take it out through a loop output" : "take it out through an output of it";
 }
 
 }  // namespace

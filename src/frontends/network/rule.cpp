@@ -51,7 +51,9 @@ ir::Ints Lowering::axes_of_mask(const char* parameter, std::int64_t rank) const 
   ir::Ints axes;
   for (std::int64_t a = 0; a < 32; ++a)
     if ((mask >> a & 1U) != 0) axes.push_back(a);
-  require(axes.empty() || axes.back() < rank, "axes 0x{:x} of a tensor of {} axes", mask, rank);
+  require(axes.empty() || axes.back() < rank,
+          "axes 0x{:x} has bit {} set, for axis {}, and the tensor has {} axes", mask,
+          axes.empty() ? 0 : axes.back(), axes.empty() ? 0 : axes.back(), rank);
   return axes;
 }
 

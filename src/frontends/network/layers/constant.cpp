@@ -7,8 +7,9 @@ namespace {
 std::vector<ValueId> lower(Lowering& l) {
   const Tensor& values = l.parameters().tensor("weights");
   const ir::Ints shape = l.parameters().ints("dimensions");
-  require(element_count(shape) == values.size(), "weights of {} elements do not fill {}",
-          values.size(), to_text(values.dtype(), shape));
+  require(element_count(shape) == values.size(),
+          "a constant of {} takes {} elements; its weights have {}", to_text(values.dtype(), shape),
+          element_count(shape), values.size());
   return {l.b.constant(values.reshaped(shape))};
 }
 

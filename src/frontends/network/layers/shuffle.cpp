@@ -20,18 +20,24 @@ Permutation order(const ILayer& layer, const char* name) {
   return p;
 }
 
+/// The order as it was given: what it leaves out is the identity.
+std::string text_of(ir::Ints order) {
+  while (!order.empty() && order.back() == std::ssize(order) - 1) order.pop_back();
+  return fmt::format("[{}]", fmt::join(order, ", "));
+}
+
 ValueId transposed(Lowering& l, ValueId x, const char* name) {
   if (!l.parameters().has(name)) return x;
-  ir::Ints order = l.parameters().ints(name);
+  const ir::Ints& given = l.parameters().ints(name);
   const std::int64_t rank = l.rank(x);
-  require(rank <= std::ssize(order), "a transpose of {} axes; expected at most {}", rank,
-          order.size());
-  order.resize(static_cast<std::size_t>(rank));
+  require(rank <= std::ssize(given), "a transpose of {} axes; expected at most {}", rank,
+          given.size());
+  const ir::Ints order(given.begin(), given.begin() + rank);
   ir::Ints sorted = order, axes(order.size());
   std::iota(axes.begin(), axes.end(), 0);
   std::sort(sorted.begin(), sorted.end());
-  require(sorted == axes, "the {} transpose of {} has the order [{}]; expected each axis once",
-          name, to_text(l.type(x)), fmt::join(order, ", "));
+  require(sorted == axes, "the {} transpose of {} has the order {}; expected each of {} axes once",
+          name, to_text(l.type(x)), text_of(given), rank);
   return order == axes ? x : l.b("transpose", {x}, {{"perm", order}});
 }
 

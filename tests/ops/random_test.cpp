@@ -71,7 +71,7 @@ TEST(Random, Errors) {
     uniform key=u64 5 low=0 high=1 shape=i64[-1] -> error: extent -1 is negative
     uniform key=u64 5 low=0 high=f64 1 shape=i64[1] -> error: expected one dtype
     uniform key=u64 5 low=0 high=1 -> error: expected either a shape or a tensor of that shape
-    random_uniform_like x=i32[1] -> error: there are no random numbers of type i32; give dtype?
+    random_uniform_like x=i32[1] -> error: there are no random numbers of type i32; x=i32
     sampled_index sums=(2,0) key=u64 5; count=1 dtype=i64 -> error: there is nothing to draw from
     sampled_index sums=[1] key=u64 5; count=1 dtype=i64 -> error: expected rank 2
   )");

@@ -4,6 +4,7 @@
 #pragma once
 #include <rondel/network/layers.h>
 #include <rondel/network/loop.h>
+#include <rondel/network/not_here.h>
 #include <rondel/session.h>
 
 #include <memory>
@@ -13,9 +14,13 @@
 namespace rondel::network {
 
 struct NetworkData;
+class IBuilder;
+class IErrorRecorder;
+enum class NetworkDefinitionCreationFlag : std::int32_t;
+using NetworkDefinitionCreationFlags = std::uint32_t;
 
 /// A network under construction. It owns its layers and tensors. One thread at a time.
-class RONDEL_API INetworkDefinition {
+class RONDEL_API INetworkDefinition : public LayersNotHere {
  public:
   INetworkDefinition();
   ~INetworkDefinition();
@@ -93,6 +98,16 @@ class RONDEL_API INetworkDefinition {
   ILoop* getLoop(std::int32_t index) const;
   std::int32_t getNbConditionals() const;
   IIfConditional* getConditional(std::int32_t index) const;
+
+  /// Throws where the network was made without one.
+  IBuilder& getBuilder() const;
+  /// What it was made with; it changes nothing.
+  NetworkDefinitionCreationFlags getFlags() const;
+  bool getFlag(NetworkDefinitionCreationFlag flag) const;
+  bool hasImplicitBatchDimension() const { return false; }
+  /// Kept and otherwise ignored: errors are thrown.
+  void setErrorRecorder(IErrorRecorder* recorder);
+  IErrorRecorder* getErrorRecorder() const;
 
   NetworkData& data() const { return *data_; }
 

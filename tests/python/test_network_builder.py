@@ -1,6 +1,9 @@
 """What TensorRT has and this has not says so, with the way out; what means nothing here is taken, and noted."""
 
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,3 +120,50 @@ def test_a_logger_of_ones_own():
     assert heard and heard[0][0] == trt.Logger.INFO and "INT8" in heard[0][1]
     with refused(rondel.CallerError, "logger"):
         trt.Builder(3)
+
+
+def test_a_configuration_begins_as_tensorrts():
+    config = trt.Builder().create_builder_config()
+    assert config.avg_timing_iterations == 1 and config.engine_capability == trt.EngineCapability.STANDARD
+    assert config.default_device_type == trt.DeviceType.GPU and config.max_num_tactics == -1
+    config.avg_timing_iterations, config.default_device_type = 3, trt.DeviceType.DLA
+    config.set_flag(trt.BuilderFlag.STRIP_PLAN)
+    assert (config.avg_timing_iterations, config.default_device_type, config.flags) == (3, trt.DeviceType.DLA, 1 << 19)
+    config.reset()
+    assert (config.avg_timing_iterations, config.default_device_type, config.flags) == (1, trt.DeviceType.GPU, 0)
+
+
+# The numbers of TensorRT 10.
+@pytest.mark.parametrize("name, number", {"TF32": 6, "STRICT_TYPES": 9, "FP8": 15, "BF16": 17, "WEIGHT_STREAMING": 21}.items())
+def test_flags_have_tensorrts_numbers(name, number):
+    assert trt.BuilderFlag[name] == number
+
+
+# In C++ a call that is not here does not compile, and the compiler says why.
+@pytest.mark.parametrize(
+    "call, why",
+    [
+        ("network.addResize(x)", "Rondel has no such layer yet"),
+        ("network.addPluginV2(&t, 1, x)", "Rondel has no plugins"),
+        ("builder.buildSerializedNetwork(network, config)", "Rondel has no engine files"),
+        ("config.createTimingCache(nullptr, 0)", "Rondel times nothing"),
+        ("network.setWeightsName(0, 0)", "Rondel has no refitting"),
+        ("network.addShuffle(x)", None),
+    ],
+)
+def test_what_cpp_has_not_does_not_compile_and_says_why(call, why, tmp_path):
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    source = tmp_path / "call.cpp"
+    source.write_text(f"""#include <rondel/network.h>
+using namespace rondel::network;
+void run(IBuilder& builder, IBuilderConfig& config, INetworkDefinition& network, ITensor& x) {{
+  ITensor* t = &x;
+  (void)builder, (void)config, (void)network, (void)t;
+  {call};
+}}
+""")
+    include = Path(__file__).parents[2] / "include"
+    done = subprocess.run([compiler, "-std=c++20", f"-I{include}", "-fsyntax-only", source], capture_output=True, text=True)
+    assert (done.returncode == 0) == (why is None) and (why is None or why in done.stderr), done.stderr

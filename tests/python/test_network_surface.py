@@ -106,7 +106,11 @@ ENUMS = {
     "SampleMode": "STRICT_BOUNDS WRAP CLAMP FILL REFLECT",
     "CumulativeOperation": "SUM",
     "NetworkDefinitionCreationFlag": "EXPLICIT_BATCH STRONGLY_TYPED",
-    "BuilderFlag": "FP16 INT8 BF16 TF32 REFIT",
+    "BuilderFlag": "FP16 INT8 BF16 TF32 REFIT STRIP_PLAN WEIGHT_STREAMING STRICT_TYPES STRICT_NANS",
+    "EngineCapability": "STANDARD SAFETY DLA_STANDALONE",
+    "DeviceType": "GPU DLA",
+    "HardwareCompatibilityLevel": "NONE AMPERE_PLUS",
+    "TilingOptimizationLevel": "NONE FAST MODERATE FULL",
     "MemoryPoolType": "WORKSPACE TACTIC_DRAM",
     "ProfilingVerbosity": "LAYER_NAMES_ONLY NONE DETAILED",
 }
@@ -530,3 +534,42 @@ def test_the_dtype_of_an_output_may_be_set():
     assert layer.output_type_is_set(0) and layer.get_output(0).dtype == DataType.BOOL
     net.mark(layer.get_output(0))
     same(net.network.build_session().run(None, {"x": np.float32([1, 2, 3])})[0], np.array([False, True, True]))
+
+
+MESSAGES = {
+    lambda n, x: n.add_input("y", F32, (None, 3)): "Network.add_input: shape[0] is None; expected a whole number, or -1: known only when",
+    lambda n, x: n.add_input("y", F32, (3, "batch")): "Network.add_input: shape[1] is the str 'batch'; expected a whole number, or -1",
+    lambda n, x: setattr(x, "shape", (3.5,)): "input 'x': shape[0] is the float 3.5; expected a whole number, or -1",
+    lambda n, x: n.add_slice(x, (0, None), (1, 1), (1, 1)): "Network.add_slice: start[1] is None; expected a whole number",
+    lambda n, x: n.add_concatenation([x, n.add_identity(x)]): "Network.add_concatenation: inputs[1] is an IIdentityLayer; expected a"
+    " tensor: its get_output(0)",
+    lambda n, x: n.add_reduce(x, trt.ReduceOperation.SUM, (1,), True): "Network.add_reduce: axes is a tuple; expected a mask, in which"
+    " bit k stands for axis k: 1 << 1",
+    lambda n, x: n.add_reduce(x, trt.ReduceOperation.SUM, [0, 2], True): "Network.add_reduce: axes is a list; expected a mask, in which"
+    " bit k stands for axis k: 1 << 0 | 1 << 2",
+    lambda n, x: setattr(n.add_softmax(x), "axes", -1): "axes is the int -1; expected a mask, in which bit k stands for axis k: 1 << k for",
+    lambda n, x: n.add_elementwise(x, x, 0): "Network.add_elementwise: op is the int 0; expected an ElementWiseOperation, such as",
+    lambda n, x: n.add_constant((3,), np.zeros(2, np.float32)): "Network.add_constant: a constant of f32[3] takes 3 elements; its"
+    " weights have 2",
+    lambda n, x: n.add_constant((2,), [[1], [2, 3]]): "Network.add_constant: weights: Weights of a list: ",
+    lambda n, x: n.add_input("x", F32, ()): "Network.add_input: input 'x': there is one of this name already; each is fed by its own",
+    lambda n, x: n.add_input("", F32, ()): "Network.add_input: a new input has no name",
+    lambda n, x: transposed(n, x, (2, 1, 0)).shape: "layer 0 (Shuffle): the first transpose of f32[2, 3] has the order [2, 1, 0];"
+    " expected each of 2 axes once",
+    lambda n, x: n.add_matrix_multiply(x, trt.MatrixOperation.NONE, x, trt.MatrixOperation.NONE).get_output(0).shape: "layer 0"
+    " (MatrixMultiply): inner extents 3 and 2 differ; a=f32[2, 3] b=f32[2, 3]; transpose one of them?",
+}  # fmt: skip
+
+
+def transposed(n, x, order):
+    layer = n.add_shuffle(x)
+    layer.first_transpose = order
+    return layer.get_output(0)
+
+
+@pytest.mark.parametrize("call", MESSAGES, ids=range(len(MESSAGES)))
+def test_a_message_names_the_argument_and_what_was_expected(call):
+    net = Net()
+    x = net.input("x", (2, 3))
+    with refused(rondel.CallerError, MESSAGES[call]):
+        call(net.network, x)

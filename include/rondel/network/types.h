@@ -85,15 +85,19 @@ struct Permutation {
   std::int32_t order[Dims::MAX_DIMS] = {0, 1, 2, 3, 4, 5, 6, 7};
 };
 
+/// Kinds that no layer is of here have their names, so that a `switch` over all of them compiles.
 enum class LayerType : std::int32_t {
   kCONVOLUTION = 0,
   kCAST = 1,
   kACTIVATION = 2,
   kPOOLING = 3,
+  kLRN = 4,
   kSCALE = 5,
   kSOFTMAX = 6,
+  kDECONVOLUTION = 7,
   kCONCATENATION = 8,
   kELEMENTWISE = 9,
+  kPLUGIN = 10,
   kUNARY = 11,
   kPADDING = 12,
   kSHUFFLE = 13,
@@ -101,10 +105,14 @@ enum class LayerType : std::int32_t {
   kTOPK = 15,
   kGATHER = 16,
   kMATRIX_MULTIPLY = 17,
+  kRAGGED_SOFTMAX = 18,
   kCONSTANT = 19,
   kIDENTITY = 20,
+  kPLUGIN_V2 = 21,
   kSLICE = 22,
   kSHAPE = 23,
+  kPARAMETRIC_RELU = 24,
+  kRESIZE = 25,
   kTRIP_LIMIT = 26,
   kRECURRENCE = 27,
   kITERATOR = 28,
@@ -121,10 +129,15 @@ enum class LayerType : std::int32_t {
   kASSERTION = 39,
   kONE_HOT = 40,
   kNON_ZERO = 41,
+  kGRID_SAMPLE = 42,
+  kNMS = 43,
+  kREVERSE_SEQUENCE = 44,
   kNORMALIZATION = 45,
+  kPLUGIN_V3 = 46,
   kSQUEEZE = 47,
   kUNSQUEEZE = 48,
   kCUMULATIVE = 49,
+  kDYNAMIC_QUANTIZE = 50,
 };
 
 enum class ActivationType : std::int32_t {
@@ -218,5 +231,33 @@ using SliceMode = SampleMode;
 enum class TripLimit : std::int32_t { kCOUNT = 0, kWHILE = 1 };
 /// What a loop gives: a recurrence after the last trip, or the values of all trips joined.
 enum class LoopOutput : std::int32_t { kLAST_VALUE = 0, kCONCATENATE = 1, kREVERSE = 2 };
+
+/// A character of a name.
+using AsciiChar = char;
+
+/// How many numbers, from 0 on, TensorRT has for an enumeration.
+template <class E> inline constexpr std::int32_t enum_max = -1;
+template <> inline constexpr std::int32_t enum_max<DataType> = 12;
+template <> inline constexpr std::int32_t enum_max<LayerType> = 51;
+template <> inline constexpr std::int32_t enum_max<ActivationType> = 14;
+template <> inline constexpr std::int32_t enum_max<ElementWiseOperation> = 14;
+template <> inline constexpr std::int32_t enum_max<UnaryOperation> = 25;
+template <> inline constexpr std::int32_t enum_max<ReduceOperation> = 5;
+template <> inline constexpr std::int32_t enum_max<CumulativeOperation> = 1;
+template <> inline constexpr std::int32_t enum_max<MatrixOperation> = 3;
+template <> inline constexpr std::int32_t enum_max<GatherMode> = 3;
+template <> inline constexpr std::int32_t enum_max<ScatterMode> = 2;
+template <> inline constexpr std::int32_t enum_max<TopKOperation> = 2;
+template <> inline constexpr std::int32_t enum_max<PoolingType> = 3;
+template <> inline constexpr std::int32_t enum_max<PaddingMode> = 4;
+template <> inline constexpr std::int32_t enum_max<ScaleMode> = 3;
+template <> inline constexpr std::int32_t enum_max<FillOperation> = 3;
+template <> inline constexpr std::int32_t enum_max<SampleMode> = 5;
+template <> inline constexpr std::int32_t enum_max<TripLimit> = 2;
+template <> inline constexpr std::int32_t enum_max<LoopOutput> = 3;
+template <class E> constexpr std::int32_t EnumMax() noexcept {
+  static_assert(enum_max<E> >= 0, "not an enumeration of the network builder");
+  return enum_max<E>;
+}
 
 }  // namespace rondel::network

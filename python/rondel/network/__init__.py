@@ -44,12 +44,16 @@ from .._rondel.network import (
 from .builder import (
     Builder,
     BuilderFlag,
+    DeviceType,
+    EngineCapability,
+    HardwareCompatibilityLevel,
     IBuilderConfig,
     ILogger,
     IOptimizationProfile,
     Logger,
     MemoryPoolType,
     ProfilingVerbosity,
+    TilingOptimizationLevel,
     init_libnvinfer_plugins,
 )
 from .definition import Network, NetworkDefinitionCreationFlag

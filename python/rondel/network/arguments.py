@@ -32,7 +32,25 @@ def describe(x) -> str:
 
 
 class Wrong(Exception):
-    """What was expected instead of an argument; whoever knows the argument's place makes the message."""
+    """What was expected instead of an argument; whoever knows the argument's place makes the message.
+
+    at, x: of a part of the argument, where that is wrong: "[2]", and what stands there.
+    """
+
+    def __init__(self, expected, at="", x=None):
+        super().__init__(expected)
+        self.at, self.x = at, x
+
+
+def each(items, convert_one) -> list:
+    """The items converted; a wrong one is named by its place."""
+    made = []
+    for k, item in enumerate(items):
+        try:
+            made.append(convert_one(item))
+        except Wrong as wrong:
+            raise Wrong(str(wrong), f"[{k}]{wrong.at}", wrong.x if wrong.at else item) from None
+    return made
 
 
 def as_bool(x) -> bool:
@@ -62,7 +80,12 @@ def as_int(x) -> int:
 
 
 def as_axes(x) -> int:
-    return whole_number(x, 0, 2**32 - 1)
+    try:
+        return whole_number(x, 0, 2**32 - 1)
+    except Wrong:
+        few = isinstance(x, (tuple, list)) and 0 < len(x) < 9 and all(type(axis) is int and axis >= 0 for axis in x)
+        such = " | ".join(f"1 << {axis}" for axis in x) if few else "1 << k for axis k alone"
+        raise Wrong(f"a mask, in which bit k stands for axis k: {such}") from None
 
 
 def as_flags(x) -> int:
@@ -102,8 +125,15 @@ def as_path(x) -> Path:
         raise Wrong("a path") from None
 
 
-def whole_numbers(x) -> tuple:
-    """A tuple of ints from a tuple, list, array, other sequence, or one number."""
+def whole_numbers(x, expected="a whole number") -> tuple:
+    """A tuple of ints from a tuple, list, array, other sequence, or one number. expected: what an item should have been."""
+
+    def number(item):
+        try:
+            return whole_number(item)
+        except Wrong:
+            raise Wrong(expected) from None
+
     if isinstance(x, np.ndarray):
         x = x.reshape(-1).tolist()
     if isinstance(x, (str, bytes)):
@@ -111,11 +141,11 @@ def whole_numbers(x) -> tuple:
     try:
         items = tuple(x)
     except TypeError:
-        items = (x,)
-    try:
-        return tuple(whole_number(item) for item in items)
-    except Wrong:
-        raise Wrong("a sequence of whole numbers") from None
+        try:
+            return (whole_number(x),)
+        except Wrong:
+            raise Wrong("a sequence of whole numbers") from None
+    return tuple(each(items, number))
 
 
 Axes = typing.NewType("Axes", int)
@@ -151,7 +181,7 @@ def convert(x, annotation):
         (kind,) = typing.get_args(annotation)
         if isinstance(x, (str, bytes)) or not hasattr(x, "__iter__"):
             raise Wrong(f"a list of {kind.__name__}")
-        return [convert(item, kind) for item in x]
+        return each(x, lambda item: convert(item, kind))
     if annotation in RULES:
         return RULES[annotation](x)
     if annotation in (object, typing.Any, inspect.Parameter.empty) or isinstance(x, annotation):
@@ -160,14 +190,12 @@ def convert(x, annotation):
 
 
 def expected(kind) -> str:
-    if issubclass(kind, Enum):
-        first = next(iter(kind))
-        return f"a {kind.__name__}, such as {kind.__name__}.{first.name}"
-    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+    text = f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+    return f"{text}, such as {kind.__name__}.{next(iter(kind)).name}" if issubclass(kind, Enum) else text
 
 
 def refuse(where: str, name: str, x, wrong: Wrong):
-    raise CallerError(f"{where}: {name} is {describe(x)}; expected {wrong}") from None
+    raise CallerError(f"{where}: {name}{wrong.at} is {describe(wrong.x if wrong.at else x)}; expected {wrong}") from None
 
 
 def checked(method):
@@ -190,6 +218,8 @@ def checked(method):
                     bound.arguments[name] = convert(x, hints[name])
                 except Wrong as wrong:
                     refuse(where, name, x, wrong)
+                except CallerError as error:
+                    raise CallerError(f"{where}: {name}: {error}") from None
                 same_network(self, bound.arguments[name], f"{where}: {name}")
         return method(*bound.args, **bound.kwargs)
 

@@ -54,18 +54,31 @@ class BuilderFlag(Choice):
     GPU_FALLBACK = 3
     REFIT = 4
     DISABLE_TIMING_CACHE = 5
-    TF32 = 7
-    SPARSE_WEIGHTS = 8
-    SAFETY_SCOPE = 9
-    OBEY_PRECISION_CONSTRAINTS = 10
-    PREFER_PRECISION_CONSTRAINTS = 11
-    DIRECT_IO = 12
-    REJECT_EMPTY_ALGORITHMS = 13
-    VERSION_COMPATIBLE = 14
-    EXCLUDE_LEAN_RUNTIME = 15
-    FP8 = 16
-    ERROR_ON_TIMING_CACHE_MISS = 17
-    BF16 = 18
+    TF32 = 6
+    SPARSE_WEIGHTS = 7
+    SAFETY_SCOPE = 8
+    OBEY_PRECISION_CONSTRAINTS = 9
+    STRICT_TYPES = 9  # the name of older versions
+    PREFER_PRECISION_CONSTRAINTS = 10
+    DIRECT_IO = 11
+    REJECT_EMPTY_ALGORITHMS = 12
+    VERSION_COMPATIBLE = 13
+    EXCLUDE_LEAN_RUNTIME = 14
+    FP8 = 15
+    ERROR_ON_TIMING_CACHE_MISS = 16
+    BF16 = 17
+    DISABLE_COMPILATION_CACHE = 18
+    STRIP_PLAN = 19
+    WEIGHTLESS = 19  # the name of older versions
+    REFIT_IDENTICAL = 20
+    WEIGHT_STREAMING = 21
+    INT4 = 22
+    REFIT_INDIVIDUAL = 23
+    STRICT_NANS = 24
+    MONITOR_MEMORY = 25
+    FP4 = 26
+    EDITABLE_TIMING_CACHE = 27
+    DISTRIBUTIVE_INDEPENDENCE = 28
 
 
 class MemoryPoolType(Choice):
@@ -83,6 +96,32 @@ class ProfilingVerbosity(Choice):
     LAYER_NAMES_ONLY = 0
     NONE = 1
     DETAILED = 2
+
+
+class EngineCapability(Choice):
+    STANDARD = 0
+    SAFETY = 1
+    DLA_STANDALONE = 2
+
+
+class DeviceType(Choice):
+    """Where layers are asked to run. They run on the processor."""
+
+    GPU = 0
+    DLA = 1
+
+
+class HardwareCompatibilityLevel(Choice):
+    NONE = 0
+    AMPERE_PLUS = 1
+    SAME_COMPUTE_CAPABILITY = 2
+
+
+class TilingOptimizationLevel(Choice):
+    NONE = 0
+    FAST = 1
+    MODERATE = 2
+    FULL = 3
 
 
 class IOptimizationProfile:
@@ -112,8 +151,30 @@ class IBuilderConfig(Context, NotHere):
     _not_here = CONFIG
 
     def __init__(self, note):
-        self.__dict__.update(_note=note, _limits={}, flags=0, num_optimization_profiles=0, builder_optimization_level=3,
-                             int8_calibrator=None, profiling_verbosity=ProfilingVerbosity.LAYER_NAMES_ONLY)  # fmt: skip
+        self.__dict__["_note"] = note
+        self.reset()
+
+    def reset(self):
+        """Everything is as TensorRT has it at first."""
+        note = self._note
+        self.__dict__.clear()
+        self.__dict__.update(
+            _note=note,
+            _limits={},
+            flags=0,
+            num_optimization_profiles=0,
+            avg_timing_iterations=1,
+            builder_optimization_level=3,
+            max_num_tactics=-1,
+            profiling_verbosity=ProfilingVerbosity.LAYER_NAMES_ONLY,
+            engine_capability=EngineCapability.STANDARD,
+            default_device_type=DeviceType.GPU,
+            hardware_compatibility_level=HardwareCompatibilityLevel.NONE,
+            tiling_optimization_level=TilingOptimizationLevel.NONE,
+            int8_calibrator=None,
+            algorithm_selector=None,
+            progress_monitor=None,
+        )
 
     def __setattr__(self, name, value):
         self._note(f"the configuration's {name} is ignored: it changes nothing on this machine")

@@ -28,7 +28,7 @@ from ..options import SessionOptions, checked_options
 from ..session import InferenceSession
 from . import layers
 from .arguments import Attribute, Axes, checked
-from .foundation import Choice, Context, Dims, Weights
+from .foundation import Choice, Context, Dims, Extents, Weights
 from .layers import ILayer, ITensor, wrap
 from .loops import IIfConditional, ILoop
 from .not_here import NETWORK, Ignored, NotHere
@@ -103,9 +103,9 @@ class Network(Context, NotHere):
     # ---- inputs and outputs --------------------------------------------------------------------------------
 
     @checked
-    def add_input(self, name: str, dtype: DataType, shape: Dims) -> ITensor:
+    def add_input(self, name: str, dtype: DataType, shape: Extents) -> ITensor:
         """An input. An extent of -1 may be anything when the network runs; () is a scalar."""
-        return self._tensor(self._raw.add_input(name, dtype, shape))
+        return self._tensor(self._made("add_input", name, dtype, shape))
 
     @checked
     def mark_output(self, tensor: ITensor):
@@ -367,7 +367,13 @@ class Network(Context, NotHere):
 
     def _add(self, method, *arguments):
         """The layer that the engine's method adds."""
-        return wrap(self, getattr(self._raw, method)(*(_engine(a) for a in arguments)))
+        return wrap(self, self._made(method, *(_engine(a) for a in arguments)))
+
+    def _made(self, method, *arguments):
+        try:
+            return getattr(self._raw, method)(*arguments)
+        except CallerError as error:
+            raise CallerError(f"Network.{method}: {error}") from None
 
     def _tensor(self, raw):
         return ITensor(self, raw)

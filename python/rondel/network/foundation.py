@@ -1,6 +1,7 @@
 """Shapes, permutations, weights and dtypes: what networks are described with."""
 
 from enum import Enum, IntEnum
+from typing import NewType
 
 import numpy as np
 
@@ -96,6 +97,15 @@ def as_dims(x):
     if len(extents) > Dims.MAX_DIMS:
         raise Wrong(f"at most {Dims.MAX_DIMS} numbers")
     return extents
+
+
+Extents = NewType("Extents", Dims)
+"""Of an input: -1 where an extent is not known."""
+
+
+@rule(Extents)
+def as_extents(x):
+    return as_dims(whole_numbers(x, "a whole number, or -1: known only when the network runs"))
 
 
 @rule(Permutation)

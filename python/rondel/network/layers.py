@@ -29,7 +29,7 @@ from .._rondel.network import (
 )
 from .. import arrays
 from .arguments import Attribute, Axes, Number, Wrong, checked, rule
-from .foundation import Dims, Permutation, Weights
+from .foundation import Dims, Extents, Permutation, Weights
 from .not_here import TENSOR, NotHere
 
 
@@ -65,7 +65,7 @@ class ITensor(Handle, NotHere):
     _not_here = TENSOR
 
     name = Attribute(str, "Inputs and outputs of the network are fed and fetched by it.")
-    shape = Attribute(Dims, "Extents; -1: known only when running. Set on inputs of the network only.", read=Dims)
+    shape = Attribute(Extents, "Extents; -1: known only when running. Set on inputs of the network only.", read=Dims)
     dtype = Attribute(DataType, "The element type. Set on a layer's output: as by its `set_output_type`.")
     is_network_input = Attribute(bool, "An input of the network?", settable=False)
     is_network_output = Attribute(bool, "Marked as an output of the network?", settable=False)

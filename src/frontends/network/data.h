@@ -88,6 +88,9 @@ struct NetworkData {
   std::vector<TensorData*> outputs;  ///< in the order they were marked
   std::vector<std::unique_ptr<ConstructData>> loops, conditionals;
   mutable KnownTensors known;
+  IBuilder* builder = nullptr;  ///< that made it
+  NetworkDefinitionCreationFlags flags = 0;
+  IErrorRecorder* error_recorder = nullptr;
 };
 
 /// A layer of a loop's while limit, which is tested with the values that the next trip would have.

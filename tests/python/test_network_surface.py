@@ -156,9 +156,9 @@ def test_enumerations_are_ints_and_say_their_names(name):
 
 def test_numbers_of_enumerations_are_tensorrts():
     found = {name: int(getattr(trt.LayerType, name)) for name in ("CONVOLUTION", "CAST", "CONSTANT", "TRIP_LIMIT", "LOOP_OUTPUT",
-             "CONDITION", "CONDITIONAL_OUTPUT", "NORMALIZATION", "CUMULATIVE")}  # fmt: skip
+             "CONDITION", "CONDITIONAL_OUTPUT", "NORMALIZATION", "CUMULATIVE", "RESIZE", "PLUGIN_V3")}  # fmt: skip
     assert found == {"CONVOLUTION": 0, "CAST": 1, "CONSTANT": 19, "TRIP_LIMIT": 26, "LOOP_OUTPUT": 29, "CONDITION": 34,
-                     "CONDITIONAL_OUTPUT": 36, "NORMALIZATION": 45, "CUMULATIVE": 49}  # fmt: skip
+                     "CONDITIONAL_OUTPUT": 36, "NORMALIZATION": 45, "CUMULATIVE": 49, "RESIZE": 25, "PLUGIN_V3": 46}  # fmt: skip
     assert (int(trt.BuilderFlag.REFIT), int(trt.ProfilingVerbosity.DETAILED), int(trt.MemoryPoolType.TACTIC_DRAM)) == (4, 2, 4)
     assert int(trt.Logger.VERBOSE) == 4 and str(trt.Logger.VERBOSE) == "Severity.VERBOSE"
 

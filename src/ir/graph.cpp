@@ -48,6 +48,33 @@ NodeId Graph::insert_node(RegionId r, std::size_t at, const OpDef& op, Attribute
   return id;
 }
 
+Graph::AddedState Graph::add_state(NodeId loop, ValueId initial, ValueId next, const Type& type,
+                                   std::string name) {
+  LoopParts parts(node(loop));
+  const auto at = static_cast<std::ptrdiff_t>(parts.states);
+  const ValueId param = add_param(parts.body, type, std::move(name));
+  const auto final = static_cast<ValueId>(values_.size());
+  values_.push_back({type, {}, loop, node(loop).region, 0});
+
+  auto& params = region(parts.body).params;
+  std::rotate(params.begin() + 2 + at, params.end() - 1, params.end());
+  auto& results = region(parts.body).results;
+  results.insert(results.begin() + 1 + at, next == ValueId::none ? param : next);
+  auto& inputs = node(loop).inputs;
+  inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(parts.states_at()) + at, initial);
+  auto& outputs = node(loop).outputs;
+  outputs.insert(outputs.begin() + at, final);
+  for (const auto* list : {&params, &outputs})
+    for (std::size_t k = 0; k < list->size(); ++k)
+      if ((*list)[k] != ValueId::none) value((*list)[k]).position = static_cast<std::int32_t>(k);
+
+  ++parts.states;
+  parts.fixed.push_back(0);
+  parts.keeps.push_back(0);
+  node(loop).attributes = parts.attributes();
+  return {param, final};
+}
+
 void Graph::erase_node(NodeId n) { std::erase(region(node(n).region).nodes, n); }
 
 void Graph::replace_uses(ValueId from, ValueId to) {

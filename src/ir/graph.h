@@ -76,6 +76,13 @@ class Graph {
   NodeId insert_node(RegionId, std::size_t at, const OpDef&, Attributes,
                      std::vector<ValueId> inputs, std::span<const Type> outputs,
                      std::vector<RegionId> regions = {});
+  struct AddedState {
+    ValueId param;  ///< of the body
+    ValueId final;  ///< what a trip left last
+  };
+  /// Gives a loop one more state, of a type that holds for all its values, after those it has. Its
+  /// next value is the parameter itself where `next` is none.
+  AddedState add_state(NodeId loop, ValueId initial, ValueId next, const Type&, std::string name);
   /// Takes the node out of its region (its ids stay, unused).
   void erase_node(NodeId);
   /// Every reader of `from`, results included, reads `to` instead.

@@ -1,6 +1,7 @@
 #include "passes/pipeline.h"
 
 #include "ir/text.h"
+#include "passes/carry_repeated.h"
 #include "passes/contract_products.h"
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
@@ -22,6 +23,8 @@ const Pass pipeline[] = {
      [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }},
     {"simplify_scans", "counts and extents that say what a loop does anyway are left out",
      [](ir::Graph& g, const PassOptions&) { return simplify_scans(g); }},
+    {"carry_repeated", "what the trip before has computed is handed over",
+     [](ir::Graph& g, const PassOptions&) { return carry_repeated(g); }},
     {"contract_products", "a*b+c becomes one fma",
      [](ir::Graph& g, const PassOptions& o) { return o.contract && contract_products(g); }},
     {"remove_dead", "nodes that nobody reads go",

@@ -1,0 +1,181 @@
+#include "passes/carry_repeated.h"
+
+#include "base/text.h"
+#include "ops/meaning.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Graph;
+using ir::LoopParts;
+using ir::Node;
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+using Values = std::vector<ValueId>;
+
+/// Whether equal operands give equal results, and the node is nothing but that.
+bool is_expression(const Node& n) {
+  if (n.op->name == "constant" || n.op->random || !n.regions.empty() || n.outputs.empty())
+    return false;
+  for (const auto& [_, value] : n.attributes)
+    if (std::holds_alternative<Tensor>(value)) return false;
+  return true;
+}
+
+/// Work that is more than a pass over elements.
+bool is_costly(const Node& n) {
+  return ops::meaning_as<ops::Nest>(*n.op) != nullptr ||
+         ops::meaning_as<ops::KernelMeaning>(*n.op) != nullptr;
+}
+
+/// The nodes of a list, found by what they compute.
+class Expressions {
+ public:
+  Expressions(const Graph& g, std::span<const NodeId> nodes) : g_(g) {
+    for (const NodeId n : nodes)
+      if (is_expression(g.node(n))) nodes_.try_emplace(key(g.node(n), g.node(n).inputs), n);
+  }
+
+  /// The node that does to `inputs` what `like` does to its own.
+  const Node* find(const Node& like, const Values& inputs) const {
+    const auto it = nodes_.find(key(like, inputs));
+    return it == nodes_.end() ? nullptr : &g_.node(it->second);
+  }
+
+ private:
+  std::string key(const Node& n, const Values& inputs) const {
+    std::string text = fmt::format("{} {}", n.op->name, n.outputs.size());
+    for (const auto& [name, value] : n.attributes)
+      text += fmt::format(" {}={}", name, ir::to_text(value));
+    for (const ValueId v : inputs) text += " " + operand(v);
+    return text;
+  }
+
+  /// Small constants are known by what they hold: each region may have its own.
+  std::string operand(ValueId v) const {
+    const Tensor* t = v == ValueId::none ? nullptr : g_.constant(v);
+    if (t == nullptr || t->dtype() == DType::string || t->size() > 16)
+      return std::to_string(static_cast<std::int32_t>(v));
+    const Tensor packed = t->packed();
+    return to_text(ir::Type::of(packed)) +
+           std::string(packed.data_as<char>(),
+                       static_cast<std::size_t>(packed.size()) * byte_size(packed.dtype()));
+  }
+
+  const Graph& g_;
+  std::unordered_map<std::string, NodeId> nodes_;
+};
+
+/// One loop, and which values of its body are there for the trip after and before the first.
+class Carrying {
+ public:
+  Carrying(Graph& g, NodeId n)
+      : g_(g), n_(n), parts_(g.node(n)), in_body_(g, body().nodes), before_(g, nodes_before()) {}
+
+  bool run() {
+    follow_states();
+    for (const NodeId n : body().nodes) follow(g_.node(n));
+    const Values found = worth_carrying();
+    for (const ValueId v : found) carry(v);
+    return !found.empty();
+  }
+
+ private:
+  /// The same value in the trip after, and as it is before the first trip.
+  struct Followed {
+    ValueId next, initial;
+    bool costly = false;
+  };
+
+  const ir::Region& body() const { return g_.region(parts_.body); }
+
+  std::vector<NodeId> nodes_before() const {
+    const auto& all = g_.region(g_.node(n_).region).nodes;
+    return {all.begin(), std::ranges::find(all, n_)};
+  }
+
+  void follow_states() {
+    for (std::size_t s = 0; s < parts_.states; ++s)
+      followed_[body().params[2 + s]] = {body().results[1 + s],
+                                         g_.node(n_).inputs[parts_.states_at() + s]};
+  }
+
+  std::optional<Followed> followed(ValueId v) const {
+    if (v == ValueId::none) return Followed{v, v};
+    if (const auto it = followed_.find(v); it != followed_.end()) return it->second;
+    const bool outside = !g_.encloses(parts_.body, g_.value(v).region);
+    if (outside || g_.constant(v) != nullptr) return Followed{v, v};
+    return std::nullopt;
+  }
+
+  void follow(const Node& n) {
+    if (!is_expression(n)) return;
+    Values next, initial;
+    bool costly = is_costly(n);
+    for (const ValueId v : n.inputs) {
+      const auto operand = followed(v);
+      if (!operand) return;
+      next.push_back(operand->next);
+      initial.push_back(operand->initial);
+      costly = costly || operand->costly;
+    }
+    const Node *after = in_body_.find(n, next), *first = before_.find(n, initial);
+    if (after == nullptr || first == nullptr) return;
+    for (std::size_t j = 0; j < n.outputs.size(); ++j)
+      if (n.outputs[j] != ValueId::none && after->outputs[j] != ValueId::none &&
+          first->outputs[j] != ValueId::none)
+        followed_[n.outputs[j]] = {after->outputs[j], first->outputs[j], costly};
+  }
+
+  /// What is read by something else than values that are followed themselves.
+  Values worth_carrying() const {
+    Values found;
+    std::unordered_set<ValueId> seen;
+    const auto read = [&](ValueId v) {
+      const auto it = followed_.find(v);
+      if (it != followed_.end() && it->second.costly && it->second.next != v &&
+          seen.insert(v).second)
+        found.push_back(v);
+    };
+    for (const NodeId id : body().nodes) {
+      const Node& n = g_.node(id);
+      if (!n.outputs.empty() && followed_.contains(n.outputs[0])) continue;
+      for (const ValueId v : n.inputs) read(v);
+      for (const RegionId r : n.regions)
+        for (const ValueId v : g_.captures(r)) read(v);
+    }
+    for (const ValueId v : body().results) read(v);
+    return found;
+  }
+
+  void carry(ValueId v) {
+    const Followed f = followed_.at(v);
+    const auto state = g_.add_state(n_, f.initial, f.next, g_.value(v).type, g_.value(v).name);
+    g_.replace_uses(v, state.param);
+  }
+
+  Graph& g_;
+  NodeId n_;
+  LoopParts parts_;
+  Expressions in_body_, before_;
+  std::unordered_map<ValueId, Followed> followed_;
+};
+
+}  // namespace
+
+bool carry_repeated(Graph& g) {
+  bool changed = false;
+  for (std::size_t r = 0; r < g.region_count(); ++r)
+    for (const NodeId n : std::vector<NodeId>(g.region(static_cast<RegionId>(r)).nodes))
+      if (g.node(n).op->name == "loop") changed = Carrying(g, n).run() || changed;
+  return changed;
+}
+
+}  // namespace rondel::passes

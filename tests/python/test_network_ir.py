@@ -175,6 +175,25 @@ def test_a_dimension_that_is_not_the_same_after_all():
         s.run(None, {**feeds, "z": np.zeros(6, np.float32)})
 
 
+def test_a_length_that_is_not_the_same_after_all():
+    s = sums_of_columns(EXTENTS["gather"], EXTENTS["of another with the same dimension"]).network.build_session()
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    feeds = {"x": x, "h": f32(1, 1)}
+    for extent in (4, 6, 4):
+        backwards = s.run(None, {**feeds, "z": np.zeros(extent, np.float32)})[2]
+        same(backwards, np.concatenate([x.T[::-1], np.zeros((extent - 4, 2), np.float32)]))
+    with refused(rondel.CallerError, "extent is 2", "4 trips"):
+        s.run(None, {**feeds, "z": np.zeros(2, np.float32)})
+
+
+def test_a_count_that_is_a_length_is_cast_once():
+    net = Net()
+    n = net.input("n", (), DataType.INT32)
+    loop = net.loop(n)
+    net.joined(loop, net.counter(loop), 0, n)
+    assert net.network.build_session().ir_text(imported=True).count(" = cast(") == 1
+
+
 @pytest.mark.parametrize("cond", ["", "yes"], ids=["no condition", "a condition that is true"])
 def test_a_loop_of_onnx_that_is_a_scan(cond):
     """A count that is an extent and slices gathered by the trip: what the exporters of other tools make of a scan."""

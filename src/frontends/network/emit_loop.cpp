@@ -191,7 +191,8 @@ std::vector<ValueId> LoopEmitter::write() {
     parts.extents.push_back(l->input(1) != nullptr ? 1 : 0);
     if (l->input(1) == nullptr) continue;
     env_.b.source(say(*l));
-    extents.push_back(as_i64(env_.b, env_.at(l->input(1))));
+    const bool is_count = layers_.count != nullptr && l->input(1) == layers_.count->input(0);
+    extents.push_back(is_count ? count_ : as_i64(env_.b, env_.at(l->input(1))));
   }
   parts.states = states.size();
   parts.scans = scans.size();

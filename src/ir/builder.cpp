@@ -4,6 +4,8 @@
 #include "ir/infer.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 namespace rondel::ir {
 namespace {
@@ -33,6 +35,30 @@ void write_back(Graph& g, RegionId r, const Knowledge& k) {
   for (const NodeId n : g.region(r).nodes) write_back(g, n, k);
 }
 
+/// The number as a scalar that holds it; nothing where a cast has to round or to saturate.
+std::optional<Tensor> held_in(DType dtype, double v) {
+  const auto as = [v]<class T>(T) -> std::optional<Tensor> {
+    constexpr double most = static_cast<double>(std::numeric_limits<T>::max());
+    constexpr double least = static_cast<double>(std::numeric_limits<T>::lowest());
+    if (!(v >= least && v <= most) || v == 0x1p63 || v == 0x1p64) return std::nullopt;
+    const T held = static_cast<T>(v);
+    if (static_cast<double>(held) != v) return std::nullopt;
+    return Tensor::scalar<T>(held);
+  };
+  switch (dtype) {
+    case DType::f32: return as(float{});
+    case DType::i64: return as(std::int64_t{});
+    case DType::i32: return as(std::int32_t{});
+    case DType::i16: return as(std::int16_t{});
+    case DType::i8: return as(std::int8_t{});
+    case DType::u64: return as(std::uint64_t{});
+    case DType::u32: return as(std::uint32_t{});
+    case DType::u16: return as(std::uint16_t{});
+    case DType::u8: return as(std::uint8_t{});
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::vector<ValueId> Builder::add(std::string_view name, std::vector<ValueId> inputs,
@@ -57,6 +83,7 @@ ValueId Builder::operator()(std::string_view name, std::vector<ValueId> inputs,
 ValueId Builder::constant(Tensor t) { return (*this)("constant", {}, {{"value", std::move(t)}}); }
 
 ValueId Builder::scalar(DType dtype, double v) {
+  if (std::optional<Tensor> t = held_in(dtype, v)) return constant(std::move(*t));
   const ValueId wide = constant(Tensor::scalar<double>(v));
   if (dtype == DType::f64) return wide;
   return (*this)("cast", {wide}, {{"to", Type::scalar(dtype)}});

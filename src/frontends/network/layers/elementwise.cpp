@@ -1,21 +1,36 @@
 #include "base/error.h"
 #include "frontends/network/rule.h"
 
+#include <algorithm>
+
 namespace rondel::network {
 namespace {
 
-/// Rounded down; our `div` of integers rounds towards zero, which is one more where there is a
-/// remainder and the signs differ.
+/// Whether all of a divisor's elements are known to be above zero, or all below.
+bool has_sign(const Tensor* divisor, bool above) {
+  return divisor != nullptr && std::ranges::all_of(ir::integers_of(*divisor), [&](std::int64_t v) {
+           return above ? v > 0 : v < 0;
+         });
+}
+
+/// Rounded down; our `div` of integers rounds towards zero, which is one more where what is left
+/// over has the other sign than the divisor.
 ValueId floor_div(Lowering& l, ValueId a, ValueId b) {
   const DType t = l.dtype(a);
   const ValueId quotient = l.b("div", {a, b});
   if (is_float(t)) return l.b("floor", {quotient});
   if (!is_signed_integer(t)) return quotient;
-  const ValueId zero = l.b.scalar(t, 0);
-  const ValueId exact = l.b("equal", {l.b("mul", {quotient, b}), a});
-  const ValueId below = l.b("xor", {l.b("less", {a, zero}), l.b("less", {b, zero})});
-  const ValueId lower = l.b("sub", {quotient, l.b.scalar(t, 1)});
-  return l.b("where", {l.b("and", {below, l.b("not", {exact})}), lower, quotient});
+  const ValueId product = l.b("mul", {quotient, b});
+  const auto beyond = [&](bool above) {
+    return l.cast(l.b(above ? "less" : "greater", {a, product}), t);
+  };
+  const auto one_more = [&] {
+    for (const bool above : {true, false})
+      if (has_sign(l.known(b), above)) return beyond(above);
+    const ValueId below_zero = l.b("less", {b, l.b.scalar(t, 0)});
+    return l.b("where", {below_zero, beyond(false), beyond(true)});
+  };
+  return l.b("sub", {quotient, one_more()});
 }
 
 const char* op_of(ElementWiseOperation op) {

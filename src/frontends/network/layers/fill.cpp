@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "frontends/network/rule.h"
+#include "ops/scalars.h"
 
 namespace rondel::network {
 namespace {
@@ -32,6 +33,14 @@ void require_scalar(Lowering& l, ValueId v, const char* what) {
   require(l.rank(v) == 0, "{} is {}; expected a scalar", what, to_text(l.type(v)));
 }
 
+/// Whether the step along axis `a` is known to be none.
+bool stands_still(Lowering& l, std::int64_t a) {
+  if (!l.has(2)) return parameter(l.parameters(), "beta", 1) == 0;
+  const Tensor* steps = l.known(l.in(2));
+  if (steps == nullptr || is_small_float(steps->dtype())) return false;
+  return ops::float_value(steps->rank() == 0 ? *steps : steps->at(0, a)) == 0;
+}
+
 /// alpha + sum over the axes of index * beta[axis].
 ValueId linspace(Lowering& l, DType t) {
   ir::Builder& b = l.b;
@@ -47,8 +56,12 @@ ValueId linspace(Lowering& l, DType t) {
           rank);
   ValueId y = operand(l, 1, "alpha", t, 0);
   require_scalar(l, y, "alpha");
-  if (l.known(shape) == nullptr) y = b("expand", {y, shape});  // which refuses negative extents
+  bool still = false;
+  for (std::int64_t a = 0; a < rank; ++a) still = still || stands_still(l, a);
+  if (still || l.known(shape) == nullptr)
+    y = b("expand", {y, shape});  // which refuses negative extents
   for (std::int64_t a = 0; a < rank; ++a) {
+    if (stands_still(l, a)) continue;
     const ValueId n = b("gather", {shape, b.scalar(a)}, {{"axis", 0}});
     const ValueId zero = b.scalar(std::int64_t{0}), one = b.scalar(std::int64_t{1});
     const ValueId index = l.cast(b("range", {zero, n, one}), t);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace rondel::network {
 namespace {
@@ -17,8 +18,8 @@ struct Part {
 };
 
 /// y[i] = x[start + i * stride] along each axis. Where that certainly stays inside of x it is our
-/// `slice`, and under kSTRICT_BOUNDS else a `strict_slice`; what other modes do beyond the bounds,
-/// and a stride of 0, is done by index.
+/// `slice`, expanded along axes of stride 0, and under kSTRICT_BOUNDS else a `strict_slice`; whole
+/// repetitions are a `tile`; what other modes do beyond the bounds is done by index.
 class SliceRule {
  public:
   explicit SliceRule(Lowering& l)
@@ -31,6 +32,7 @@ class SliceRule {
 
   ValueId write() {
     if (stays_inside()) return sliced();
+    if (repeats_whole()) return tiled();
     if (mode_ == SampleMode::kSTRICT_BOUNDS)
       return b_("strict_slice", {x_, start_.value, size_.value, stride_.value}, {{"axes", axes_}});
     return mode_ == SampleMode::kFILL ? filled() : gathered();
@@ -39,8 +41,11 @@ class SliceRule {
  private:
   ir::Ints axes() const;
   Part part(std::size_t input, const char* name, std::int64_t otherwise) const;
+  bool all_known() const { return start_.known && size_.known && stride_.known; }
   bool stays_inside() const;
+  bool repeats_whole() const;
   ValueId sliced();
+  ValueId tiled();
   ValueId gathered();
   ValueId filled();
   ValueId filled_around(ValueId y, ValueId fill);
@@ -107,11 +112,11 @@ Part SliceRule::part(std::size_t input, const char* name, std::int64_t otherwise
 /// Checks what is known when building. True where all of it is, and every element is one of x.
 bool SliceRule::stays_inside() const {
   const bool strict = mode_ == SampleMode::kSTRICT_BOUNDS;
-  bool inside = start_.known && size_.known && stride_.known;
+  bool inside = all_known();
   for (std::size_t k = 0; k < axes_.size(); ++k) {
     if (size_.known)
       require((*size_.known)[k] >= 0, "a size of {} along axis {}", (*size_.known)[k], axes_[k]);
-    if (!start_.known || !size_.known || !stride_.known || (*size_.known)[k] == 0) continue;
+    if (!all_known() || (*size_.known)[k] == 0) continue;
     const std::int64_t first = (*start_.known)[k], stride = (*stride_.known)[k];
     const ir::Extent& e = l_.type(x_).extent(axes_[k]);
     const __int128 last = first + static_cast<__int128>((*size_.known)[k] - 1) * stride;
@@ -121,27 +126,52 @@ bool SliceRule::stays_inside() const {
             "along axis {} it takes {} elements from {} in steps of {}, of {}; expected all within "
             "the bounds, or another mode",
             axes_[k], (*size_.known)[k], first, stride, to_text(l_.type(x_)));
-    inside = inside && fits && e.known() && stride != 0;
+    inside = inside && fits && e.known();
   }
   return inside;
 }
 
-/// Of parts that are all known, and stay inside.
+/// True where x is repeated along some axes, any number of times, and taken whole along others.
+bool SliceRule::repeats_whole() const {
+  if (mode_ != SampleMode::kWRAP || !all_known()) return false;
+  for (std::size_t k = 0; k < axes_.size(); ++k) {
+    const ir::Extent& e = known_extent(k);
+    const bool whole = e.known() && e.value > 0 && (*size_.known)[k] % e.value == 0;
+    const bool in_order = (*start_.known)[k] == 0 && (*stride_.known)[k] == 1;
+    if (!whole || !(in_order || e.value == 1)) return false;
+  }
+  return true;
+}
+
+ValueId SliceRule::tiled() {
+  ir::Ints repeats(static_cast<std::size_t>(l_.rank(x_)), 1);
+  for (std::size_t k = 0; k < axes_.size(); ++k)
+    repeats[static_cast<std::size_t>(axes_[k])] = (*size_.known)[k] / known_extent(k).value;
+  return b_("tile", {x_, b_.integers(repeats)});
+}
+
+/// Of parts that are all known, and stay inside. Along an axis of stride 0 it is one element,
+/// expanded.
 ValueId SliceRule::sliced() {
   ir::Ints starts = *start_.known, ends, strides = *stride_.known;
+  ir::Ints spread(static_cast<std::size_t>(l_.rank(x_)), 1);
+  bool whole = true;
   for (std::size_t k = 0; k < axes_.size(); ++k) {
-    const std::int64_t size = (*size_.known)[k];
-    if (size == 0) {  // wherever it starts, and of whatever stride
-      starts[k] = 0;
-      strides[k] = 1;
-    }
+    std::int64_t size = (*size_.known)[k];
+    if (size == 0) starts[k] = 0;  // wherever it starts, and of whatever stride
+    if (size > 0 && strides[k] == 0)
+      size = std::exchange(spread[static_cast<std::size_t>(axes_[k])], size);
+    if (size <= 1) strides[k] = 1;
+    whole = whole && strides[k] == 1 && size == known_extent(k).value;
     const std::int64_t last = starts[k] + (size - 1) * strides[k];
     const std::int64_t end = strides[k] < 0 ? last - 1 : last + 1;
     ends.push_back(end < 0 ? std::numeric_limits<std::int64_t>::min() : end);
   }
   std::vector<ValueId> inputs{x_, b_.integers(starts), b_.integers(ends), b_.integers(axes_)};
   if (std::ranges::count(strides, 1) < std::ssize(strides)) inputs.push_back(b_.integers(strides));
-  return b_("slice", inputs);
+  const bool spreads = std::ranges::count(spread, 1) < std::ssize(spread);
+  if (!spreads) return b_("slice", inputs);
+  return b_("expand", {whole ? x_ : b_("slice", inputs), b_.integers(spread)});
 }
 
 /// The extents of the result.

@@ -127,8 +127,19 @@ class Inference {
     each(said.known(), [&](auto v, const Tensor& t) { k_.values[v] = t; });
     each(said.made_elements(), [&](auto v, const Extents& e) {
       if (std::ranges::any_of(e, is_known)) k_.elements[v] = e;
+      if (std::ranges::all_of(e, &Extent::known)) keep_list(v, e);
     });
     each(said.same(), [&](auto v, std::size_t k) { k_.same[v] = node.inputs[k]; });
+  }
+
+  /// A list of which all elements are known is known.
+  void keep_list(std::int32_t v, const Extents& elements) {
+    const Type& t = k_.types[static_cast<std::size_t>(v)];
+    if (t.dtype() != DType::i64 || !t.is_static() || k_.values.contains(v)) return;
+    Ints numbers;
+    for (const Extent& e : elements) numbers.push_back(e.value);
+    k_.values[v] = Tensor::from<std::int64_t>(t.static_shape(),
+                                              std::span<const std::int64_t>(numbers));
   }
 
   Type named(const Type& t, ValueId v) const {

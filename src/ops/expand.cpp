@@ -8,7 +8,7 @@ namespace {
 void expand_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   require_dtype(c, 1, DType::i64);
-  const ir::Type &x = c.input(0), &shape = c.input(1);
+  const ir::Type& x = c.input(0);
   const auto wanted = c.integers(1);
   if (wanted && x.has_rank()) {
     for (const std::int64_t w : *wanted) require(w >= 0, "the shape has a negative extent: {}", w);
@@ -17,10 +17,10 @@ void expand_rule(ir::TypeContext& c) {
     return c.output(
         0, extents ? ir::Type::tensor(x.dtype(), *extents) : ir::Type::unranked(x.dtype()));
   }
-  const bool counted = x.has_rank() && shape.has_rank() && shape.rank() == 1 &&
-                       shape.extent(0).known();
-  c.output(0, counted ? ir::Type::ranked(x.dtype(), std::max(x.rank(), shape.extent(0).value))
-                      : ir::Type::unranked(x.dtype()));
+  const auto elements = c.elements(1);
+  const auto extents = elements && x.has_rank() ? broadcast_extents(x.extents(), *elements)
+                                                : std::nullopt;
+  c.output(0, extents ? ir::Type::tensor(x.dtype(), *extents) : ir::Type::unranked(x.dtype()));
 }
 
 std::optional<std::vector<Tensor>> expanded_view(const ir::Attributes&,

@@ -49,6 +49,19 @@ ir::Extents reshaped_extents(const ir::Type& x, const ir::Ints& wanted, bool all
   return extents;
 }
 
+/// The extents where not all are known. A 0 may stand for the extent of x at its place.
+ir::Extents in_part(const ir::Type& x, const ir::Extents& wanted, bool allow_zero) {
+  ir::Extents extents = wanted;
+  for (std::size_t a = 0; a < wanted.size(); ++a) {
+    Extent& e = extents[a];
+    const bool certain = allow_zero || (e.known() && e.value > 0);
+    const bool kept = x.has_rank() && (static_cast<std::int64_t>(a) >= x.rank() ||
+                                       x.extent(static_cast<std::int64_t>(a)) == e);
+    if (!certain && !kept) e = Extent();
+  }
+  return extents;
+}
+
 void reshape_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   require_dtype(c, 1, DType::i64);
@@ -59,6 +72,9 @@ void reshape_rule(ir::TypeContext& c) {
     return c.output(
         0, ir::Type::tensor(x.dtype(),
                             reshaped_extents(x, *wanted, c.attributes().flag("allowzero"))));
+  if (const auto wanted = c.elements(1))
+    return c.output(
+        0, ir::Type::tensor(x.dtype(), in_part(x, *wanted, c.attributes().flag("allowzero"))));
   const bool counted = shape.has_rank() && shape.extent(0).known();
   c.output(0, counted ? ir::Type::ranked(x.dtype(), shape.extent(0).value)
                       : ir::Type::unranked(x.dtype()));

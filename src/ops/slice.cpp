@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/positions.h"
+#include "ops/reading_view.h"
 #include "ops/type_rules.h"
 
 #include <algorithm>
@@ -93,6 +94,18 @@ Takes taken(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
   return step == 1 && start == 0 && to_the_end ? Takes::all : Takes::some;
 }
 
+/// How many are taken along the k-th axis, where all that says so is known of it.
+ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
+  const auto starts = c.elements(1), ends = c.elements(2);
+  const auto steps = c.has(4) ? c.integers(4) : ir::Ints(k + 1, 1);
+  if (!extent.known() || !starts || !ends || !steps ||
+      k >= std::min({starts->size(), ends->size(), steps->size()}) || steps->at(k) == 0)
+    return {};
+  const ir::Extent &start = starts->at(k), &end = ends->at(k);
+  if (!start.known() || !end.known()) return {};
+  return range_of(start.value, end.value, steps->at(k), extent.value).count;
+}
+
 /// The extents where a number is missing: as they were along axes that are taken whole.
 void slice_in_part(ir::TypeContext& c, const ir::Ints& axes) {
   const ir::Type& x = c.input(0);
@@ -102,7 +115,7 @@ void slice_in_part(ir::TypeContext& c, const ir::Ints& axes) {
     ir::Extent& e = extents[static_cast<std::size_t>(normal_axis(axes[k], x.rank()))];
     const Takes takes = taken(c, k, e);
     whole = whole && takes == Takes::all;
-    if (takes == Takes::some) e = ir::Extent();
+    if (takes == Takes::some) e = count_along(c, k, e);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
   if (whole) c.same(0, 0);
@@ -159,16 +172,23 @@ Ex sliced_element(Emitter& e, std::size_t, const Indices& out) {
     if (!e.has(k)) return std::nullopt;
     return known_integers(e, k);
   };
-  const Bounds b = bounds_of(*list(1), *list(2), list(3), list(4), e.rank(0));
+  const auto axes = list(3);
+  const std::int64_t count = axes ? std::ssize(*axes) : e.input(1).extent(0).value;
+  if (count < 0) unsupported("a slice of nobody knows how many axes");
+  // Starts are read where they are not known; ends only matter to the extents.
+  const ir::Ints any(static_cast<std::size_t>(count), 0);
+  const Bounds b = bounds_of(any, any, axes, list(4), e.rank(0));
   scalar::Builder& p = e.builder();
   Indices in = out;
   for (std::size_t i = 0; i < b.axes.size(); ++i) {
     const auto a = static_cast<std::size_t>(b.axes[i]);
     const Ex extent = e.extent(0, b.axes[i]);
-    const Ex given = p.index(b.starts[i]);
+    const Ex given = known_or_read(e, 1, i);
     const Ex low = p.index(b.steps[i] > 0 ? 0 : -1);
     const Ex high = b.steps[i] > 0 ? extent : extent - 1;
-    const Ex counted = b.starts[i] >= 0 ? given : select(given < -extent, low, given + extent);
+    const Ex counted = p.known(given).value_or(-1) >= 0
+                           ? given
+                           : select(given < 0, select(given < -extent, low, given + extent), given);
     const Ex start = scalar::max(low, scalar::min(counted, high));
     in[a] = start + out[a] * b.steps[i];
   }
@@ -184,9 +204,9 @@ const ir::OpEntry slice{{
                {"axes", ir::InputDef::optional},
                {"steps", ir::InputDef::optional}},
     .type = slice_rule,
-    .meaning = view(sliced_view, sliced_element),
+    .meaning = reading_view(sliced_view, sliced_element, {1}),
     .value_inputs = {1, 2, 3, 4},
-    .program_values = {1, 2, 3, 4},
+    .program_values = {1, 3, 4},
     .can_fail = true,
 }};
 

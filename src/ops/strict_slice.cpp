@@ -1,11 +1,15 @@
 #include "base/error.h"
-#include "ops/positions.h"
+#include "ops/reading_view.h"
 #include "ops/type_rules.h"
 
 #include <optional>
 
 namespace rondel::ops {
 namespace {
+
+constexpr const char beyond[] =
+    "along axis {} it takes {} elements from {} in steps of {}, of an extent of {}; expected all "
+    "within the bounds";
 
 using Lists = std::span<const std::optional<ir::Ints>, 3>;
 
@@ -29,10 +33,8 @@ void require_inside(Lists lists, std::size_t k, std::int64_t axis, const ir::Ext
   const __int128 last = start + static_cast<__int128>(size - 1) * stride;
   const bool inside = start >= 0 && last >= 0 &&
                       (!extent.known() || (start < extent.value && last < extent.value));
-  require(inside,
-          "along axis {} it takes {} elements from {} in steps of {}, of an extent of {}; expected "
-          "all within the bounds",
-          axis, size, start, stride, extent.known() ? std::to_string(extent.value) : "any size");
+  require(inside, beyond, axis, size, start, stride,
+          extent.known() ? std::to_string(extent.value) : "any size");
 }
 
 void strict_slice_rule(ir::TypeContext& c) {
@@ -80,13 +82,33 @@ std::optional<std::vector<Tensor>> taken_view(const ir::Attributes& a,
   return std::vector<Tensor>{x.strided(x.size() > 0 ? offset : 0, shapes[0], std::move(strides))};
 }
 
+/// The same of all axes, once for all elements; sizes are the extents of the result.
+void check_inside(Emitter& e) {
+  scalar::Builder& p = e.builder();
+  const ir::Ints axes = axes_of(e.attributes(), e.rank(0));
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const Ex size = e.output_extent(0, axes[k]), extent = e.extent(0, axes[k]);
+    const Ex start = known_or_read(e, 1, k), stride = known_or_read(e, 3, k);
+    // How many steps there are to the edge, so that no product can overflow.
+    const Ex room = select(stride > 0, extent - 1 - start, start);
+    const Ex step = select(stride > 0, stride, select(stride < 0, -stride, p.index(1)));
+    const Ex far = (stride == 0) | (size - 1 <= room / step);
+    const Ex holds = (size == 0) | ((start >= 0) & (start < extent) & far);
+    // A check shows four numbers, and a loop's first is the trip.
+    if (const auto by = p.known(stride))
+      p.check(holds, fmt::format(beyond, axes[k], "{}", "{}", *by, "{}"), {size, start, extent});
+    else
+      p.check(holds, fmt::format(beyond, axes[k], "{}", "{}", "{}", "what it has"),
+              {size, start, stride});
+  }
+}
+
 Ex taken_element(Emitter& e, std::size_t, const Indices& out) {
-  const ir::Ints axes = axes_of(e.attributes(), e.rank(0)), starts = known_integers(e, 1),
-                 steps = known_integers(e, 3);
+  const ir::Ints axes = axes_of(e.attributes(), e.rank(0));
   Indices in = out;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const auto axis = static_cast<std::size_t>(axes[k]);
-    in[axis] = out[axis] * steps[k] + starts[k];
+    in[axis] = out[axis] * known_or_read(e, 3, k) + known_or_read(e, 1, k);
   }
   return e.load(0, in);
 }
@@ -97,9 +119,8 @@ const ir::OpEntry strict_slice{{
     .inputs = {{"x"}, {"starts"}, {"sizes"}, {"strides"}},
     .required = {"axes"},
     .type = strict_slice_rule,
-    .meaning = view(taken_view, taken_element),
+    .meaning = reading_view(taken_view, taken_element, {1, 3}, check_inside),
     .value_inputs = {1, 2, 3},
-    .program_values = {1, 2, 3},
     .can_fail = true,
 }};
 

@@ -1,7 +1,7 @@
 // One class, because lowering a loop is one walk with one set of decisions about where values live.
 #include "base/error.h"
 #include "base/look.h"
-#include "ops/meaning.h"
+#include "ops/reading_view.h"
 #include "passes/extract.h"
 #include "passes/lower.h"
 #include "passes/lower_nodes.h"
@@ -68,7 +68,9 @@ class LoopLowering {
       if (const Tensor* t = g_.constant(v)) {
         k_.values[static_cast<std::int32_t>(v)] = *t;
       } else {
-        k_.types[ir::index(v)] = class_.types[node_.inputs.size() + captures_.size()];
+        const std::size_t at = node_.inputs.size() + captures_.size();
+        k_.types[ir::index(v)] = class_.types[at];
+        if (!class_.elements[at].empty()) know_list(v, class_.elements[at]);
         captures_.push_back(v);
       }
     }
@@ -79,13 +81,21 @@ class LoopLowering {
         not_whole("state '{}' changes its shape", g_.value(state(s)).name);
   }
 
+  void know_list(ValueId v, const ir::Extents& elements) {
+    k_.elements[static_cast<std::int32_t>(v)] = elements;
+    if (!std::ranges::all_of(elements, &ir::Extent::known)) return;
+    ir::Ints numbers;
+    for (const ir::Extent& e : elements) numbers.push_back(e.value);
+    const Shape shape = type(v).rank() == 0 ? Shape{} : Shape{std::ssize(numbers)};
+    k_.values[static_cast<std::int32_t>(v)] = Tensor::from<std::int64_t>(
+        shape, std::span<const std::int64_t>(numbers));
+  }
+
   void check_groups() {
     for (const Group& group : groups_) {
       const ir::Node& first = g_.node(group.nodes[0]);
       if (!group.program) not_whole("{} is no scalar program", ir::where(g_, group.nodes[0]));
-      for (const std::size_t at : group.value_inputs)
-        if (k_.value(group.inputs[at]) == nullptr)
-          not_whole("{} depends on the value of an input", ir::where(g_, group.nodes[0]));
+      for (const NodeId n : group.nodes) check_values(n);
       for (const NodeId n : group.nodes)
         for (const ValueId v : g_.node(n).outputs)
           if (v != ValueId::none) check_type(v);
@@ -97,6 +107,29 @@ class LoopLowering {
     }
     for (const ValueId v : body_.params) check_type(v);
     for (const ValueId v : captures_) check_type(v);
+  }
+
+  /// Operands whose values types depend on must be known, or be extents of the class: those are
+  /// looked at before each run.
+  void check_values(NodeId n) const {
+    const ir::Node& node = g_.node(n);
+    const auto among = [](const std::vector<std::size_t>& list, std::size_t k) {
+      return std::ranges::count(list, k) > 0;
+    };
+    for (const std::size_t k : node.op->value_inputs) {
+      const ValueId v = k < node.inputs.size() ? node.inputs[k] : ValueId::none;
+      if (v == ValueId::none || k_.value(v) != nullptr) continue;
+      const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
+      if (reading != nullptr && among(reading->reads, k)) continue;
+      if (among(node.op->program_values, k) || !is_extents(v))
+        not_whole("{} depends on the value of an input", ir::where(g_, n));
+    }
+  }
+  bool is_extents(ValueId v) const {
+    const auto list = k_.elements.find(static_cast<std::int32_t>(v));
+    return list != k_.elements.end() && std::ranges::all_of(list->second, [&](const auto& e) {
+             return e.known() || class_symbol(e);
+           });
   }
 
   void check_type(ValueId v) const {
@@ -249,8 +282,20 @@ class LoopLowering {
   /// What stands before the loop: extents, captured scalars.
   void enter() {
     for (const auto& [symbol, at] : symbol_at_) symbols_[symbol] = b_.extent(at.first, at.second);
+    for (std::size_t c = 0; c < captures_.size(); ++c) enter_list(c);
     for (const auto& [v, buffer] : outer_buffers_)
       outer_.emplace(v, single(v) ? held(v, b_.load(buffer, zeros(v))) : whole_buffer(b_, buffer));
+  }
+
+  /// Extents that no tensor has are read where they are listed.
+  void enter_list(std::size_t c) {
+    const ir::Extents& elements = class_.elements[node_.inputs.size() + c];
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      if (!elements[i].symbolic() || symbols_.contains(elements[i].symbol)) continue;
+      const Indices at(static_cast<std::size_t>(type(captures_[c]).rank()),
+                       b_.index(static_cast<std::int64_t>(i)));
+      symbols_[elements[i].symbol] = b_.load(outer_buffers_.at(captures_[c]), at);
+    }
   }
 
   void write_loop(Ex from, Ex to) {
@@ -409,9 +454,10 @@ class LoopLowering {
     return std::find(begin, end, v) != end;
   }
   bool class_symbol(const ir::Extent& e) const {
-    return std::ranges::any_of(class_.types, [&](const ir::Type& t) {
-      return t.is_tensor() && std::ranges::count(t.extents(), e) > 0;
-    });
+    const auto has = [&](const ir::Extents& extents) { return std::ranges::count(extents, e) > 0; };
+    return std::ranges::any_of(class_.elements, has) ||
+           std::ranges::any_of(
+               class_.types, [&](const ir::Type& t) { return t.is_tensor() && has(t.extents()); });
   }
   Place held(ValueId v, Ex x) { return single_element(b_, x, type(v).rank()); }
   Indices zeros(ValueId v) {

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/look.h"
-#include "ops/meaning.h"
+#include "ops/reading_view.h"
 
 #include <algorithm>
 #include <cstring>
@@ -32,8 +32,10 @@ class NodeEmitter : public ops::Emitter {
   const ir::Type& input(std::size_t k) const override { return type(node_.inputs.at(k)); }
   const ir::Type& output(std::size_t j) const override { return type(node_.outputs.at(j)); }
   const Tensor* value(std::size_t k) const override {
-    invariant(std::ranges::count(node_.op->program_values, k) > 0,
-              "{} asks for the value of input {}, which is none of its program_values",
+    const auto* reading = ops::meaning_as<ops::ReadingView>(*node_.op);
+    invariant(std::ranges::count(node_.op->program_values, k) > 0 ||
+                  (reading != nullptr && std::ranges::count(reading->reads, k) > 0),
+              "{} asks for the value of input {}, which its program does not depend on",
               node_.op->name, k);
     return has(k) ? s_.knowledge.value(node_.inputs[k]) : nullptr;
   }
@@ -107,6 +109,18 @@ void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const std::v
   }
 }
 
+/// What the nodes check once, before the nest that they share.
+void lower_checks(LoweringScope& s, std::span<const NodeId> nodes, const std::vector<Ex>& space) {
+  for (const NodeId n : nodes) {
+    const auto* each = ops::meaning_as<ops::ReadingView>(*s.graph.node(n).op);
+    if (each == nullptr || !each->before) continue;
+    NodeEmitter emitter(s, n, &space);
+    s.builder.enter(check_name(s.graph, n) + ": ");
+    each->before(emitter);
+    s.builder.leave();
+  }
+}
+
 /// The extents of the index space that the nodes share: those of any of their sinks.
 const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes) {
   for (const NodeId n : nodes) {
@@ -161,6 +175,7 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
   }
   if (first.outputs.size() == 1) {
     const std::vector<Ex>& space = space_of(s, nodes);
+    lower_checks(s, nodes, space);
     return s.builder.for_all(space, [&](const Indices& i) { lower_element(s, nodes, space, i); });
   }
   const auto* each = ops::meaning_as<ops::Elements>(*first.op);

@@ -34,9 +34,10 @@ std::string bytes_of(const Tensor& t) {
 }  // namespace
 
 ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> declared,
-                    std::span<const std::size_t> value_inputs) {
+                    std::span<const std::size_t> value_inputs, std::span<const ExtentList> lists) {
   ShapeClass c;
   c.values.resize(inputs.size());
+  c.elements.resize(inputs.size());
   Symbols symbols;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (!inputs[k].is_tensor()) {
@@ -61,17 +62,28 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
     c.values[k] = inputs[k].tensor().copy();
     c.key += "#" + std::to_string(k) + "=" + bytes_of(c.values[k]);
   }
+  for (const ExtentList& list : lists) {
+    const ir::Ints values = ir::integers_of(inputs[list.input].tensor());
+    ir::Extents& elements = c.elements[list.input];
+    for (std::size_t i = 0; i < values.size(); ++i)
+      elements.push_back(
+          values[i] < 0
+              ? ir::Extent()
+              : symbols.of(values[i], i < list.declared.size() ? &list.declared[i] : nullptr));
+    c.key += "@" + std::to_string(list.input) + "=" +
+             to_text(ir::Type::tensor(DType::i64, elements));
+  }
   return c;
 }
 
-ShapeClass class_of(std::span<const ir::Type> declared) {
+ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentList> lists) {
   ShapeClass c;
   c.values.resize(declared.size());
+  c.elements.resize(declared.size());
   c.contiguous.assign(declared.size(), true);
   std::map<std::string, std::size_t> named;
   std::size_t next = 0;
-  for (const ir::Type& t : declared) {
-    ir::Extents extents = t.extents();
+  const auto as_symbols = [&](ir::Extents extents) {
     for (ir::Extent& e : extents) {
       if (e.known()) continue;
       const std::size_t number = e.symbolic() ? named.try_emplace(e.symbol, next).first->second
@@ -79,9 +91,14 @@ ShapeClass class_of(std::span<const ir::Type> declared) {
       if (number == next) ++next;
       e = ir::Extent("s" + std::to_string(number));
     }
+    return extents;
+  };
+  for (const ir::Type& t : declared) {
+    ir::Extents extents = as_symbols(t.extents());
     c.types.push_back(ir::Type::tensor(t.dtype(), std::move(extents)));
     c.key += to_text(c.types.back()) + ";";
   }
+  for (const ExtentList& list : lists) c.elements[list.input] = as_symbols(list.declared);
   return c;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace rondel::session {
 namespace {
@@ -59,6 +60,53 @@ std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
   for (const ValueId v : g.captures(g.node(n).regions[0]))
     if (g.constant(v) == nullptr) values.push_back(v);
   return values;
+}
+
+/// The elements of `v`, a list of integers, that the model says are extents: through shapes, and
+/// through what picks and joins.
+ir::Extents extents_in(const ir::Graph& g, ValueId v) {
+  ir::Knowledge k = ir::knowledge_of(g);
+  std::vector<ir::NodeId> makers;
+  const auto visit = [&](const auto& self, ValueId at) -> void {
+    const ir::NodeId n = g.value(at).producer;
+    const ir::Type& t = g.value(at).type;
+    const bool list = t.is_tensor() && is_integer(t.dtype()) && t.has_rank() && t.rank() <= 1;
+    if (n == ir::NodeId::none || !list || !g.node(n).regions.empty() ||
+        std::ranges::count(makers, n) > 0)
+      return;
+    for (const ValueId from : g.node(n).inputs)
+      if (from != ValueId::none) self(self, from);
+    makers.push_back(n);
+  };
+  visit(visit, v);
+  for (const ir::NodeId n : makers) ir::infer_node(g, n, k);
+  const auto found = k.elements.find(static_cast<std::int32_t>(v));
+  return found == k.elements.end() ? ir::Extents{} : found->second;
+}
+
+/// Which of the values from outside hold extents of what the body makes, alone or joined with
+/// others: short lists in i64.
+std::vector<passes::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
+                                             std::span<const ValueId> outer) {
+  std::set<ValueId> wanted;
+  const auto& nodes = g.region(g.node(n).regions[0]).nodes;
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    const ir::Node& node = g.node(*it);
+    const auto is_wanted = [&](ValueId v) { return wanted.contains(v); };
+    for (const std::size_t k : node.op->value_inputs)
+      if (k < node.inputs.size()) wanted.insert(node.inputs[k]);
+    if (std::ranges::any_of(node.outputs, is_wanted))
+      wanted.insert(node.inputs.begin(), node.inputs.end());
+  }
+  std::vector<passes::ExtentList> lists;
+  for (std::size_t k = g.node(n).inputs.size(); k < outer.size(); ++k) {
+    const ir::Type& t = g.value(outer[k]).type;
+    const bool short_list = t.is_tensor() && t.dtype() == DType::i64 && t.has_rank() &&
+                            (t.rank() == 0 ||
+                             (t.rank() == 1 && t.extent(0).known() && t.extent(0).value <= 64));
+    if (wanted.contains(outer[k]) && short_list) lists.push_back({k, extents_in(g, outer[k])});
+  }
+  return lists;
 }
 
 /// Ranks and extents of tensors, one after the other.
@@ -136,7 +184,8 @@ class ItemTypes {
 class NativeLoops {
  public:
   NativeLoops(const Building& b, ir::NodeId n)
-      : b_(b), node_(n), outer_(outer_values(*b.graph, n)) {
+      : b_(b), node_(n), outer_(outer_values(*b.graph, n)),
+        lists_(extent_lists(*b.graph, n, outer_)) {
     for (const ValueId v : outer_) declared_.push_back(b.graph->value(v).type);
   }
 
@@ -147,12 +196,17 @@ class NativeLoops {
     for (const Value& v : all)
       if (!v.is_tensor()) return nullptr;
     if (!fits(all)) return nullptr;
-    const passes::ShapeClass c = passes::classify(all, declared_, {});
+    const passes::ShapeClass c = passes::classify(all, declared_, {}, lists_);
     if (const Entry& entry = find(c); entry.code) return bind(entry, c, all);
     // Extents that are computed in the body may be known for these inputs alone.
     std::vector<ir::Type> as_they_are;
     for (const Value& v : all) as_they_are.push_back(ir::Type::of(v));
-    const passes::ShapeClass exact = passes::classify(all, as_they_are, {});
+    std::vector<passes::ExtentList> lists = lists_;
+    for (passes::ExtentList& list : lists) {
+      const ir::Ints values = ir::integers_of(all[list.input].tensor());
+      list.declared.assign(values.begin(), values.end());
+    }
+    const passes::ShapeClass exact = passes::classify(all, as_they_are, {}, lists);
     if (exact.key == c.key) return nullptr;
     const Entry& entry = find(exact);
     return entry.code ? bind(entry, exact, all) : nullptr;
@@ -163,6 +217,10 @@ class NativeLoops {
   /// where they do not hold the loop runs step by step, which says what is wrong, and where.
   bool fits(std::span<const Value> all) {
     Shape key = extents_of(all);
+    for (const passes::ExtentList& list : lists_) {
+      const ir::Ints values = ir::integers_of(all[list.input].tensor());
+      key.insert(key.end(), values.begin(), values.end());
+    }
     const auto lock = lock_looking(mutex_);
     if (const auto it = fits_.find(key); it != fits_.end()) return it->second;
     if (fits_.size() >= most) fits_.clear();
@@ -173,6 +231,8 @@ class NativeLoops {
     ir::Knowledge k = ir::knowledge_of(*b_.graph);
     for (std::size_t i = 0; i < all.size(); ++i)
       k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
+    for (const passes::ExtentList& list : lists_)
+      k.values[static_cast<std::int32_t>(outer_[list.input])] = all[list.input].tensor();
     try {
       ir::infer_node(*b_.graph, node_, k);
     } catch (const Error& e) {
@@ -212,6 +272,10 @@ class NativeLoops {
         if (c.types[k].extent(a).symbolic())
           extents[c.types[k].extent(a).symbol] =
               all[k].tensor().shape()[static_cast<std::size_t>(a)];
+    for (std::size_t k = 0; k < all.size(); ++k)
+      for (std::size_t i = 0; i < c.elements[k].size(); ++i)
+        if (c.elements[k][i].symbolic())
+          extents[c.elements[k][i].symbol] = ir::integers_of(all[k].tensor())[i];
     auto native = std::make_shared<LoopStep::Native>();
     native->code = entry.code;
     for (const auto& binding : entry.lowered.bindings) {
@@ -229,7 +293,8 @@ class NativeLoops {
   static constexpr std::size_t most = 64;
   const Building b_;
   const ir::NodeId node_;
-  const std::vector<ValueId> outer_;  ///< inputs, then captures that are no constants
+  const std::vector<ValueId> outer_;             ///< inputs, then captures that are no constants
+  const std::vector<passes::ExtentList> lists_;  ///< among them
   std::vector<ir::Type> declared_;
   std::timed_mutex mutex_;
   Kept kept_;
@@ -242,14 +307,15 @@ std::string how_it_runs(const scalar::Program& p) {
   return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
 }
 
-/// The same types, all extents that are not known being one.
+/// The same extents, all that are not known being one.
+ir::Extents all_one(ir::Extents extents) {
+  for (ir::Extent& e : extents)
+    if (!e.known()) e = ir::Extent("any");
+  return extents;
+}
+
 std::vector<ir::Type> all_one_extent(std::vector<ir::Type> types) {
-  for (ir::Type& t : types) {
-    ir::Extents extents = t.extents();
-    for (ir::Extent& e : extents)
-      if (!e.known()) e = ir::Extent("any");
-    t = ir::Type::tensor(t.dtype(), std::move(extents));
-  }
+  for (ir::Type& t : types) t = ir::Type::tensor(t.dtype(), all_one(t.extents()));
   return types;
 }
 
@@ -285,11 +351,14 @@ std::string how_it_runs(const ir::Graph& g, ir::NodeId n, bool fuse) {
     exact = exact && t.is_static();
     declared.push_back(t);
   }
-  const auto lowered = passes::lower_loop(g, n, passes::class_of(declared), fuse);
+  auto lists = extent_lists(g, n, outer_values(g, n));
+  const auto lowered = passes::lower_loop(g, n, passes::class_of(declared, lists), fuse);
   if (lowered.program) return how_it_runs(*lowered.program);
   if (exact) return "step by step: " + lowered.reason;
   // Extents that broadcast, or that a state must keep, are equal in most runs.
-  const auto agreeing = passes::lower_loop(g, n, passes::class_of(all_one_extent(declared)), fuse);
+  for (passes::ExtentList& list : lists) list.declared = all_one(list.declared);
+  const auto agreeing = passes::lower_loop(g, n, passes::class_of(all_one_extent(declared), lists),
+                                           fuse);
   if (!agreeing.program) return "step by step, for shapes as declared: " + lowered.reason;
   return how_it_runs(*agreeing.program) + ", where extents that are not declared agree";
 }

@@ -10,6 +10,7 @@
 #include "exporters/onnx/names.h"
 #include "exporters/onnx/ports.h"
 #include "exporters/onnx/rewrites.h"
+#include "exporters/onnx/slices.h"
 #include "formats/onnx/protos.h"
 #include "formats/onnx/types.h"
 #include "ir/infer.h"
@@ -365,6 +366,7 @@ Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options)
   const std::vector<std::string> notes = options.assertions
                                              ? keep_assertions(g, wanted.value_or(usual_opset))
                                              : note_assertions(g);
+  write_strict_slices(g);
   drop_unread(g);
   name_loops(g);
   std::vector<ExportReport::Loop> loops;

@@ -75,6 +75,11 @@ Graph::AddedState Graph::add_state(NodeId loop, ValueId initial, ValueId next, c
   return {param, final};
 }
 
+std::size_t Graph::position_of(NodeId n) const {
+  const auto& list = region(node(n).region).nodes;
+  return static_cast<std::size_t>(std::ranges::find(list, n) - list.begin());
+}
+
 void Graph::erase_node(NodeId n) { std::erase(region(node(n).region).nodes, n); }
 
 void Graph::replace_uses(ValueId from, ValueId to) {

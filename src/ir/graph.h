@@ -83,6 +83,8 @@ class Graph {
   /// Gives a loop one more state, of a type that holds for all its values, after those it has. Its
   /// next value is the parameter itself where `next` is none.
   AddedState add_state(NodeId loop, ValueId initial, ValueId next, const Type&, std::string name);
+  /// Its place in its region's list.
+  std::size_t position_of(NodeId) const;
   /// Takes the node out of its region (its ids stay, unused).
   void erase_node(NodeId);
   /// Every reader of `from`, results included, reads `to` instead.

@@ -26,11 +26,6 @@ std::vector<NodeId> assertions_in(const Graph& g, RegionId r) {
   return found;
 }
 
-std::size_t position_of(const Graph& g, NodeId n) {
-  const auto& list = g.region(g.node(n).region).nodes;
-  return static_cast<std::size_t>(std::ranges::find(list, n) - list.begin());
-}
-
 /// The node that ends the run is called what the assertion is, and what it says.
 std::string named_by_message(const ir::Node& assertion) {
   const std::string name = name_in_file(assertion), message = assertion.attributes.s("message", "");
@@ -67,67 +62,23 @@ void guard(Graph& g, RegionId r, std::size_t k, NodeId assertion) {
   g.erase_node(assertion);
 }
 
-/// A loop in the place of another, with one more state: a number that stays 0.
-class WithZero {
- public:
-  WithZero(Graph& g, NodeId n) : g_(g), before_(g.node(n)), parts_(before_), n_(n) {}
-
-  /// The number of the new state's result in the body.
-  std::size_t make() {
-    ir::Builder b(g_, before_.region);
-    b.source(before_.source);
-    b.insert_at(position_of(g_, n_));
-    const auto states = static_cast<std::ptrdiff_t>(parts_.states);
-    Values inputs = before_.inputs;
-    inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(parts_.states_at()) + states,
-                  b.scalar<std::int64_t>(0));
-    change_body(2 + states);
-    std::vector<ir::Type> types;
-    for (const ValueId v : before_.outputs)
-      types.push_back(v == ValueId::none ? ir::Type::scalar(DType::i64) : g_.value(v).type);
-    types.insert(types.begin() + states, ir::Type::scalar(DType::i64));
-    ++parts_.states;
-    parts_.fixed.push_back(1);
-    parts_.keeps.push_back(0);
-    const NodeId now = g_.insert_node(before_.region, position_of(g_, n_), *before_.op,
-                                      parts_.attributes(), inputs, types, before_.regions);
-    g_.node(now).source = before_.source;
-    hand_over(now, static_cast<std::size_t>(states));
-    g_.erase_node(n_);
-    return 1 + static_cast<std::size_t>(states);
-  }
-
- private:
-  void change_body(std::ptrdiff_t at) {
-    const ValueId state = g_.add_param(parts_.body, ir::Type::scalar(DType::i64), "asserted");
-    ir::Region& body = g_.region(parts_.body);
-    std::rotate(body.params.begin() + at, body.params.end() - 1, body.params.end());
-    for (std::size_t k = 0; k < body.params.size(); ++k)
-      g_.value(body.params[k]).position = static_cast<std::int32_t>(k);
-    body.results.insert(body.results.begin() + at - 1, state);
-  }
-
-  /// The number of trips is read with the state, so that the loop stays whoever knows that number.
-  void hand_over(NodeId now, std::size_t state) {
-    Values outputs = g_.node(now).outputs;
-    const ValueId zero = outputs[state];
-    outputs.erase(outputs.begin() + static_cast<std::ptrdiff_t>(state));
-    ir::Builder b(g_, before_.region);
-    b.source(before_.source);
-    b.insert_at(position_of(g_, now) + 1);
-    outputs.back() = b("add", {outputs.back(), zero});
-    for (std::size_t j = 0; j < outputs.size(); ++j) {
-      if (before_.outputs[j] == ValueId::none) continue;
-      g_.value(outputs[j]).name = g_.value(before_.outputs[j]).name;
-      g_.replace_uses(before_.outputs[j], outputs[j]);
-    }
-  }
-
-  Graph& g_;
-  ir::Node before_;
-  ir::LoopParts parts_;
-  NodeId n_;
-};
+/// Gives a loop one more state, a number that stays 0, and its number of trips by way of that, so
+/// that whoever reads the one needs the other. Returns which result of the body the state is.
+std::size_t add_zero(Graph& g, NodeId loop) {
+  ir::Builder b(g, g.node(loop).region);
+  b.source(g.node(loop).source);
+  b.insert_at(g.position_of(loop));
+  const ir::Type number = ir::Type::scalar(DType::i64);
+  const ValueId zero =
+      g.add_state(loop, b.scalar<std::int64_t>(0), ValueId::none, number, "asserted").final;
+  const ValueId trips = g.node(loop).outputs.back();
+  b.insert_at(g.position_of(loop) + 1);
+  const ValueId read = b("add", {trips, zero});
+  g.replace_uses(trips, read);
+  g.node(g.value(read).producer).inputs[0] = trips;
+  std::swap(g.value(read).name, g.value(trips).name);
+  return ir::LoopParts(g.node(loop)).states;
+}
 
 class Keeping {
  public:
@@ -168,7 +119,7 @@ class Keeping {
       for (std::size_t k = body ? 1 : 0; k < results.size(); ++k)
         if (g_.value(results[k]).type.is_tensor()) return k;
     }
-    if (body) return WithZero(g_, parent).make();
+    if (body) return add_zero(g_, parent);
     for (std::size_t k = 0; k < results.size(); ++k)
       if (can_copy(g_.value(results[k]).type, opset_)) return k;
     return std::nullopt;

@@ -151,8 +151,7 @@ class Rewriting {
  public:
   Rewriting(Graph& g, NodeId n)
       : g_(g), n_(n), parts_(g.node(n)), outer_(g, g.node(n).region), inner_(g, parts_.body) {
-    const auto& list = g.region(g.node(n).region).nodes;
-    outer_.insert_at(static_cast<std::size_t>(std::ranges::find(list, n) - list.begin()));
+    outer_.insert_at(g.position_of(n));
     outer_.source(g.node(n).source);
     inner_.source(g.node(n).source);
     inner_.insert_at(0);
@@ -278,7 +277,7 @@ class Rewriting {
     for (std::size_t k = 0; k < items.size(); ++k)
       types.push_back(stacked(g_.value(items[k]).type, trips_of(before, k)));
     types.push_back(ir::Type::scalar(DType::i64));
-    const std::size_t at = position_of(n_);
+    const std::size_t at = g_.position_of(n_);
     const NodeId loop = g_.insert_node(before.region, at, *before.op, now.attributes(),
                                        std::move(inputs), types, {parts_.body});
     g_.node(loop).source = before.source;
@@ -307,11 +306,6 @@ class Rewriting {
     ir::Extents extents = item.extents();
     extents.insert(extents.begin(), trips);
     return ir::Type::tensor(item.dtype(), std::move(extents));
-  }
-
-  std::size_t position_of(NodeId n) const {
-    const auto& list = g_.region(g_.node(n).region).nodes;
-    return static_cast<std::size_t>(std::ranges::find(list, n) - list.begin());
   }
 
   void hand_over(ValueId old, ValueId now) {

@@ -52,8 +52,7 @@ bool add_axes_under_ellipses(Graph& g, NodeId id) {
 
   ir::Builder b(g, n.region);
   b.source(n.source);
-  const auto& nodes = g.region(n.region).nodes;
-  b.insert_at(static_cast<std::size_t>(std::ranges::find(nodes, id) - nodes.begin()));
+  b.insert_at(g.position_of(id));
   bool changed = false;
   for (const Ellipsis& e : ellipses) {
     ir::Ints added;

@@ -60,7 +60,7 @@ class Rewriter {
       if (!settle(r, at, n)) continue;
       for (const RegionId inner : std::vector<RegionId>(g_.node(n).regions)) region(inner);
       // What a body captures may have been cast in front of it.
-      at = g_.node(n).regions.empty() ? at + 1 : position_of(n) + 1;
+      at = g_.node(n).regions.empty() ? at + 1 : g_.position_of(n) + 1;
     }
   }
 
@@ -75,11 +75,6 @@ class Rewriter {
   }
 
   bool is_scan(NodeId n) const { return scans_.contains(static_cast<std::int32_t>(n)); }
-
-  std::size_t position_of(NodeId n) const {
-    const auto& list = g_.region(g_.node(n).region).nodes;
-    return static_cast<std::size_t>(std::ranges::find(list, n) - list.begin());
-  }
 
   /// Writes the node in a wider dtype than the one that its op does not take.
   bool carry(NodeId n, const Said& said) {
@@ -100,7 +95,7 @@ class Rewriter {
         attributes.set(name, ir::Type::scalar(e.to));
     ir::Builder b(g_, node.region);
     b.source(node.source);
-    b.insert_at(position_of(n));
+    b.insert_at(g_.position_of(n));
     const Values results = b.add(node.op->name, inputs, attributes, node.outputs.size());
     for (std::size_t j = 0; j < results.size(); ++j) {
       const ValueId old = node.outputs[j];
@@ -123,7 +118,7 @@ class Rewriter {
     const ir::ValueInfo& value = g_.value(v);
     ir::Builder b(g_, value.region);
     b.source(source);
-    b.insert_at(value.producer == NodeId::none ? 0 : position_of(value.producer) + 1);
+    b.insert_at(value.producer == NodeId::none ? 0 : g_.position_of(value.producer) + 1);
     return known->second = b("cast", {v}, {{"to", ir::Type::scalar(to)}});
   }
 

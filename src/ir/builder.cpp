@@ -13,7 +13,7 @@ namespace {
 /// What is known of a node's inputs alone, so that adding a node costs what the node is.
 Knowledge knowledge_around(const Graph& g, std::span<const ValueId> inputs) {
   Knowledge k;
-  k.types.resize(g.value_count());
+  k.types = Types(Types::Of::few);
   for (const ValueId v : inputs) {
     if (v == ValueId::none) continue;
     k.types[index(v)] = g.value(v).type;

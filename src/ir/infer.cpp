@@ -17,7 +17,7 @@ constexpr std::size_t most_rules_a_node = 200, most_rules = 1'000'000;
 class Inference {
  public:
   Inference(const Graph& g, Knowledge& k, const Evaluator& e) : g_(g), k_(k), evaluate_(e) {
-    k_.types.resize(g.value_count());
+    k_.types.cover(g.value_count());
   }
 
   void region(RegionId r) {
@@ -331,10 +331,10 @@ ValueId Knowledge::original(ValueId v) const {
 
 Knowledge knowledge_of(const Graph& g) {
   Knowledge k;
-  k.types.reserve(g.value_count());
+  k.types.cover(g.value_count());
   for (std::size_t v = 0; v < g.value_count(); ++v) {
     const auto id = static_cast<ValueId>(v);
-    k.types.push_back(g.value(id).type);
+    k.types[v] = g.value(id).type;
     if (const Tensor* value = g.constant(id))
       k.values.emplace(static_cast<std::int32_t>(v), *value);
   }

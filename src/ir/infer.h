@@ -5,10 +5,28 @@
 
 namespace rondel::ir {
 
+/// Types by ValueId: of all values of a graph, or of the few that somebody looks at.
+class Types {
+ public:
+  enum class Of { all, few };
+  explicit Types(Of of = Of::all) : of_(of) {}
+  Type& operator[](std::size_t v) { return of_ == Of::all ? all_[v] : few_[v]; }
+  const Type& operator[](std::size_t v) const { return of_ == Of::all ? all_[v] : few_.at(v); }
+  /// Makes room for that many values.
+  void cover(std::size_t count) {
+    if (of_ == Of::all) all_.resize(count);
+  }
+
+ private:
+  Of of_;
+  std::vector<Type> all_;
+  std::unordered_map<std::size_t, Type> few_;
+};
+
 /// What is known of a graph's values, apart from the graph: so that one graph can be looked at
 /// for many shape classes.
 struct Knowledge {
-  std::vector<Type> types;                          ///< by ValueId
+  Types types;
   std::unordered_map<std::int32_t, Tensor> values;  ///< by ValueId: values known in advance
   /// By ValueId: integers that are extents, known by number or symbol as those are.
   std::unordered_map<std::int32_t, Extents> elements;

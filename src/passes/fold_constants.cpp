@@ -75,7 +75,7 @@ bool fold_constants(Graph& g, const ir::Evaluator& evaluate) {
   ir::Knowledge k = ir::knowledge_of(g);
   k.name_unknowns = true;
   ir::infer_region(g, RegionId::root, k, evaluate);
-  for (std::size_t v = 0; v < k.types.size(); ++v)
+  for (std::size_t v = 0; v < g.value_count(); ++v)
     g.value(static_cast<ValueId>(v)).type = k.types[v];
   return fold_region(g, RegionId::root, k);
 }

@@ -30,7 +30,7 @@ bool is_program(const ir::Node& n) {
 
 class Grouping {
  public:
-  Grouping(const Graph& g, ir::RegionId r, std::span<const ir::Type> types, bool fuse)
+  Grouping(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse)
       : g_(g), region_(r), types_(types), fuse_(fuse) {}
 
   std::vector<Group> run() {
@@ -155,7 +155,7 @@ class Grouping {
 
   const Graph& g_;
   const ir::RegionId region_;
-  const std::span<const ir::Type> types_;
+  const ir::Types& types_;
   const bool fuse_;
   std::vector<Group> groups_;
   std::map<ValueId, std::size_t> group_of_;
@@ -164,8 +164,7 @@ class Grouping {
 
 }  // namespace
 
-std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, std::span<const ir::Type> types,
-                               bool fuse) {
+std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse) {
   return Grouping(g, r, types, fuse).run();
 }
 

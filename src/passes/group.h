@@ -1,7 +1,6 @@
 #pragma once
-#include "ir/graph.h"
+#include "ir/infer.h"
 
-#include <span>
 #include <vector>
 
 namespace rondel::passes {
@@ -18,8 +17,7 @@ struct Group {
 
 /// Cuts a region into steps, in an order in which each can run. Element-wise nodes over one index
 /// space come together, so that what lies between them stays in registers; `fuse` false keeps
-/// every node by itself. Nodes of `constant` are in no group. `types`: by ValueId.
-std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, std::span<const ir::Type> types,
-                               bool fuse);
+/// every node by itself. Nodes of `constant` are in no group.
+std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, bool fuse);
 
 }  // namespace rondel::passes

@@ -84,7 +84,8 @@ class Simplifying {
     const ValueId slice = node.outputs[0];
     const ValueId element = g_.add_param(parts_.body, g_.value(slice).type, g_.value(slice).name);
     g_.replace_uses(slice, element);
-    k_.types.push_back(k_.types[ir::index(slice)]);
+    k_.types.cover(g_.value_count());
+    k_.types[ir::index(element)] = k_.types[ir::index(slice)];
     k_.same[static_cast<std::int32_t>(slice)] = element;
     auto& inputs = loop().inputs;
     inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(parts_.scans_at() + parts_.scans),

@@ -242,7 +242,7 @@ void Importer::warn(std::string where, std::string message) {
 
 ValueId Importer::param(ir::RegionId r, ir::Type type, const std::string& name) {
   const ValueId v = graph().add_param(r, type, name);
-  known_.types.resize(graph().value_count());
+  known_.types.cover(graph().value_count());
   known_.types[ir::index(v)] = std::move(type);
   return v;
 }
@@ -260,7 +260,7 @@ std::vector<ValueId> Importer::add_native(const ir::OpDef& op, std::vector<Value
   const std::vector<ir::Type> unset(outputs);
   const ir::NodeId n = graph().add_node(r, op, std::move(attributes), std::move(inputs), unset);
   graph().node(n).source = source;
-  known_.types.resize(graph().value_count());
+  known_.types.cover(graph().value_count());
   ir::infer_node(graph(), n, known_);
   return graph().node(n).outputs;
 }
@@ -273,7 +273,7 @@ std::vector<ValueId> Importer::add_control(const char* op, ir::Attributes attrib
   const ir::NodeId n = graph().add_node(r, ir::op(op), std::move(attributes), std::move(inputs),
                                         unset, std::move(regions));
   graph().node(n).source = source;
-  known_.types.resize(graph().value_count());
+  known_.types.cover(graph().value_count());
   ir::infer_node(graph(), n, known_);
   return graph().node(n).outputs;
 }

@@ -514,3 +514,47 @@ def test_the_seeds_loop():
     net.joined(loop, layer.get_output(0))
     feeds = {name: np.int32(x) for name, x in {"j": 3, "k": 5, "trips": 4}.items()}
     same(net.run_one(feeds), np.int32([3, 8, 13, 18]))
+
+
+# ---- counts past an extent in loops that need not run --------------------------------------------------------
+
+
+def five_of_three(net, x):
+    """A loop of five trips over what has three elements, and their sum."""
+    loop = net.loop(5)
+    element = loop.add_iterator(x).get_output(0)
+    total = net.recurrence(loop, net.f32(0), lambda s: net.add(s, element))
+    return loop.add_loop_output(total, LoopOutput.LAST_VALUE).get_output(0)
+
+
+def nobody_reads_it(net, x, run):
+    five_of_three(net, x)
+    return net.mul(x, net.reshaped(run, (1,)))
+
+
+def in_a_branch(net, x, run):
+    conditional = net.network.add_if_conditional()
+    conditional.set_condition(net.less(net.f32(0), run))
+    inner = conditional.add_input(x).get_output(0)
+    return conditional.add_output(five_of_three(net, inner), net.f32(7)).get_output(0)
+
+
+def in_a_loop(net, x, run):
+    outer = net.loop(net.network.add_cast(run, DataType.INT64).get_output(0))
+    y = outer.add_recurrence(x)
+    total = net.reshaped(five_of_three(net, y.get_output(0)), (1,))
+    y.set_input(1, net.mul(y.get_output(0), total))
+    return outer.add_loop_output(y.get_output(0), LoopOutput.LAST_VALUE).get_output(0)
+
+
+@pytest.mark.parametrize("place", [nobody_reads_it, in_a_branch, in_a_loop])
+def test_what_does_not_run_is_not_refused(place):
+    net = Net()
+    net.mark(place(net, net.input("x", (3,)), net.input("run")))
+    session = net.network.build_session()
+    x = np.ones(3, np.float32)
+    session.run(None, {"x": x, "run": np.float32(0)})
+    if place is nobody_reads_it:
+        return
+    with refused(rondel.CallerError, "extent 3", "trip 3"):
+        session.run(None, {"x": x, "run": np.float32(1)})

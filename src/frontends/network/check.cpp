@@ -1,7 +1,7 @@
 // The rules that concern one loop or one conditional.
 #include "base/error.h"
 #include "frontends/network/known.h"
-#include "frontends/network/nest.h"
+#include "frontends/network/place.h"
 
 namespace rondel::network {
 namespace {
@@ -93,25 +93,27 @@ void check_last_value(const LayerData& l) {
   require(l.input(1) == nullptr, "{}: a last value has no length", say(l));
 }
 
-void check_loop_output(const LayerData& l, std::optional<std::int64_t> trips) {
+void check_loop_output(const LayerData& l) {
   if (static_cast<LoopOutput>(l.parameters.i("output")) == LoopOutput::kLAST_VALUE)
     return check_last_value(l);
-  if (l.input(1) == nullptr) return;
-  require_integer_scalar(l, 1, "the length of a concatenation");
-  const auto length = known_integer(l.input(1));
-  require(!trips || !length || *length >= *trips,
-          "{}: its length, {}, is {}, but the loop makes {} trips", say(l), say(*l.input(1)),
-          length.value_or(0), trips.value_or(0));
+  if (l.input(1) != nullptr) require_integer_scalar(l, 1, "the length of a concatenation");
 }
 
-void check_iterator(const LayerData& l, std::optional<std::int64_t> trips) {
+void check_length(const LayerData& l, std::int64_t trips) {
+  if (l.input(1) == nullptr) return;
+  const std::int64_t length = known_integer(l.input(1)).value_or(trips);
+  require(length >= trips, "{}: its length, {}, is {}, but the loop makes {} trips", say(l),
+          say(*l.input(1)), length, trips);
+}
+
+void check_iterator(const LayerData& l, std::int64_t trips) {
   const ir::Type& whole = input_type(l, 0);
-  if (!trips || !whole.has_rank()) return;
+  if (!whole.has_rank()) return;
   const std::int64_t axis = l.parameters.i("axis");
   const ir::Extent& extent = whole.extent(axis < 0 ? axis + whole.rank() : axis);
-  require(!extent.known() || extent.value >= *trips,
+  require(!extent.known() || extent.value >= trips,
           "{}: the extent along axis {} of {}, {}, is {}, but the loop makes {} trips", say(l),
-          axis, say(*l.input(0)), to_text(whole), extent.value, *trips);
+          axis, say(*l.input(0)), to_text(whole), extent.value, trips);
 }
 
 /// What enters or leaves a construct is not cast on the way.
@@ -128,12 +130,10 @@ void check_output_types(const LayerData& l) {
 
 void check_loop(const ConstructData& loop) {
   check_trip_limits(loop);
-  const auto trips = known_trips(loop);
   for (const LayerData* l : loop.boundary) {
     if (l->type == LayerType::kRECURRENCE) check_recurrence(*l);
     check_output_types(*l);  // and axes
-    if (l->type == LayerType::kITERATOR) check_iterator(*l, trips);
-    if (l->type == LayerType::kLOOP_OUTPUT) check_loop_output(*l, trips);
+    if (l->type == LayerType::kLOOP_OUTPUT) check_loop_output(*l);
   }
 }
 
@@ -151,6 +151,15 @@ void check_conditional(const ConstructData& conditional) {
 }
 
 }  // namespace
+
+void check_trips(const LoopLayers& layers, const ConstructData& loop) {
+  const auto trips = known_trips(loop);
+  if (!trips) return;
+  for (const LayerData* l : layers.iterators) check_iterator(*l, *trips);
+  for (const LayerData* l : layers.outputs)
+    if (static_cast<LoopOutput>(l->parameters.i("output")) != LoopOutput::kLAST_VALUE)
+      check_length(*l, *trips);
+}
 
 void check_constructs(const NetworkData& network) {
   for (const auto& l : network.layers)  // types, and no path from a layer to itself

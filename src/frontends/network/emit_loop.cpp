@@ -213,6 +213,7 @@ std::vector<ValueId> LoopEmitter::write() {
 }
 
 void Emitter::loop(Environment& env, const ConstructData& c) {
+  if (env.outer == nullptr) check_trips(placement_.loop(c), c);
   LoopEmitter written(*this, placement_, env, c);
   const std::vector<ValueId> results = written.write();
   const auto& recurrences = written.layers().recurrences;

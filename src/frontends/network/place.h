@@ -80,4 +80,9 @@ const TensorData* seen_through(const TensorData*);
 /// What makes a value; none for inputs of the network, recurrences and iterators.
 std::optional<Unit> maker(const TensorData*);
 
+/// Rules that only a loop which is run must keep: enough elements to iterate over, and lengths that
+/// hold its trips, as far as these are known. Elsewhere (in a branch, in another loop) the run
+/// tells.
+void check_trips(const LoopLayers&, const ConstructData& loop);
+
 }  // namespace rondel::network

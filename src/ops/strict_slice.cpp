@@ -8,8 +8,8 @@ namespace rondel::ops {
 namespace {
 
 constexpr const char beyond[] =
-    "along axis {} it takes {} elements from {} in steps of {}, of an extent of {}; expected all "
-    "within the bounds";
+    "along axis {} it takes {} elements from {} in steps of {}{}; expected all within the bounds";
+constexpr const char of_extent[] = ", of an extent of {}";
 
 using Lists = std::span<const std::optional<ir::Ints>, 3>;
 
@@ -34,7 +34,7 @@ void require_inside(Lists lists, std::size_t k, std::int64_t axis, const ir::Ext
   const bool inside = start >= 0 && last >= 0 &&
                       (!extent.known() || (start < extent.value && last < extent.value));
   require(inside, beyond, axis, size, start, stride,
-          extent.known() ? std::to_string(extent.value) : "any size");
+          extent.known() ? fmt::format(of_extent, extent.value) : "");
 }
 
 void strict_slice_rule(ir::TypeContext& c) {
@@ -96,10 +96,9 @@ void check_inside(Emitter& e) {
     const Ex holds = (size == 0) | ((start >= 0) & (start < extent) & far);
     // A check shows four numbers, and a loop's first is the trip.
     if (const auto by = p.known(stride))
-      p.check(holds, fmt::format(beyond, axes[k], "{}", "{}", *by, "{}"), {size, start, extent});
-    else
-      p.check(holds, fmt::format(beyond, axes[k], "{}", "{}", "{}", "what it has"),
-              {size, start, stride});
+      p.check(holds, fmt::format(beyond, axes[k], "{}", "{}", *by, of_extent),
+              {size, start, extent});
+    else p.check(holds, fmt::format(beyond, axes[k], "{}", "{}", "{}", ""), {size, start, stride});
   }
 }
 

@@ -320,6 +320,23 @@ def test_assertions_are_kept(place, compiled, tmp_path):
     session(tmp_path / "m.onnx").run(None, bad)
 
 
+def test_an_assertion_holds_where_the_result_is_empty():
+    """Nothing is looked at when nothing is gathered: what may be empty goes through an If."""
+    net = Net()
+    x, most = net.input("x", (-1,)), net.input("most")
+    net.network.add_assertion(net.less(most, net.f32(9)), "too large")
+    net.mark(net.mul(x, net.f32([2])))
+    written = net.network.to_onnx()
+    onnx.checker.check_model(written, full_check=True)
+    empty = np.zeros(0, np.float32)
+    same(session(written).run(None, {"x": empty, "most": np.array(3, np.float32)})[0], empty)
+    for x in (empty, f32(1, 2)):
+        with refused(rondel.CallerError, "too large"):
+            session(written).run(None, {"x": x, "most": np.array(10, np.float32)})
+        with pytest.raises(Exception, match="too large"):
+            in_onnxruntime(written, {"x": x, "most": np.array(10, np.float32)})
+
+
 # ---- ports without a rank ---------------------------------------------------------------------------------
 
 

@@ -267,3 +267,16 @@ def test_a_loop_that_slices_part_of_a_batch(rows, refused):
     session = net.network.build_session()
     same(session.run(None, feeds)[0], np.full((rows, H), 6, np.float32))
     same(rondel.InferenceSession(net.network.to_onnx()).run(None, feeds)[0], np.full((rows, H), 6, np.float32))
+
+
+@pytest.mark.parametrize("size, step", [(2**33, 2**31), (2**40, 2**24), (2**61, 4), (2**62, 4)])
+def test_sizes_whose_reach_is_no_number_are_refused_after_export(size, step):
+    net = Net()
+    x = net.input("x", (-1, -1))
+    layer = net.network.add_slice(x, (0, 0), (1, 1), (1, step))
+    rows = net.sliced(net.shape(x), (0,), (1,))
+    layer.set_input(2, net.network.add_concatenation([rows, net.i64([size])]).get_output(0))
+    net.mark(layer.get_output(0))
+    for session in (net.network.build_session(), rondel.InferenceSession(net.network.to_onnx())):
+        with pytest.raises(rondel.Error):
+            session.run(None, {"x": np.zeros((2, 3), np.float32)})

@@ -42,15 +42,23 @@ ValueId first_of(ir::Builder& b, ValueId list, const ir::Node& assertion) {
   return b("gather", {list, failures});
 }
 
+bool is_tensor(const ir::Type& t) { return t.is_tensor(); }
+
+/// Whether some index is looked at when something is gathered from the values of a type.
+bool has_elements(const ir::Type& t) {
+  return t.is_static() && element_count(t.static_shape()) > 0;
+}
+
 /// Puts an assertion into the way of result `k` of its region: of a tensor itself, of what else
-/// there is by an `if` on whose condition nothing depends but whether there is one.
-void guard(Graph& g, RegionId r, std::size_t k, NodeId assertion) {
+/// there is, and of a tensor that may be empty, by an `if` on whose condition nothing depends but
+/// whether there is one.
+void guard(Graph& g, RegionId r, std::size_t k, NodeId assertion, int opset) {
   const ir::Node said = g.node(assertion);
   ir::Builder b(g, r);
   b.source(said.source);
   const ValueId y = g.region(r).results[k];
   ValueId guarded = ValueId::none;
-  if (g.value(y).type.is_tensor()) {
+  if (has_elements(g.value(y).type) || !can_copy(g.value(y).type, opset)) {
     guarded = first_of(b, b("unsqueeze", {y, b.integers({0})}), said);
   } else {
     const ValueId yes = first_of(b, b.constant(Tensor::from<bool>({1}, {true})), said);
@@ -103,7 +111,7 @@ class Keeping {
   void keep(RegionId r, const std::vector<NodeId>& found) {
     const auto result = result_to_guard(r);
     for (const NodeId n : found) {
-      if (result) guard(g_, r, *result, n);
+      if (result) guard(g_, r, *result, n, opset_);
       else
         notes_.push_back(fmt::format("{} is left out: no result of its graph can be made an error",
                                      ir::where(g_, n)));
@@ -116,8 +124,9 @@ class Keeping {
     const bool body = parent != NodeId::none && g_.node(parent).op->name == "loop";
     const Values& results = g_.region(r).results;
     if (!body || is_kept_by_results(g_.node(parent))) {
-      for (std::size_t k = body ? 1 : 0; k < results.size(); ++k)
-        if (g_.value(results[k]).type.is_tensor()) return k;
+      for (const auto fits : {has_elements, is_tensor})
+        for (std::size_t k = body ? 1 : 0; k < results.size(); ++k)
+          if (fits(g_.value(results[k]).type)) return k;
     }
     if (body) return add_zero(g_, parent);
     for (std::size_t k = 0; k < results.size(); ++k)

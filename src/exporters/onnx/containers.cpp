@@ -88,8 +88,7 @@ class Carrying {
 
   ir::Builder at(NodeId n, std::size_t after) {
     ir::Builder b(g_, g_.node(n).region);
-    const auto& list = g_.region(g_.node(n).region).nodes;
-    b.insert_at(static_cast<std::size_t>(std::ranges::find(list, n) - list.begin()) + after);
+    b.insert_at(g_.position_of(n) + after);
     b.source(g_.node(n).source);
     return b;
   }

@@ -341,8 +341,7 @@ void take_as_scan(Graph& g, NodeId n) {
   }
   const ValueId trips = g.node(n).outputs.back();
   if (is_read(g, trips)) {
-    const auto& list = g.region(g.node(n).region).nodes;
-    b.insert_at(static_cast<std::size_t>(std::ranges::find(list, n) - list.begin()));
+    b.insert_at(g.position_of(n));
     g.replace_uses(trips, extent_of(b, g.node(n).inputs[p.scans_at()], p.axis_in[0]));
   }
 }

@@ -19,7 +19,9 @@ using ir::ValueId;
 
 /// Beyond every extent, and far from where adding a size overflows.
 constexpr std::int64_t beyond = std::int64_t{1} << 62;
-constexpr std::int64_t most_stride = std::int64_t{1} << 31;
+/// Their products are far from overflowing: of numbers that are known, and of an extent with a
+/// stride.
+constexpr std::int64_t most_reach = std::int64_t{1} << 61, most_stride = std::int64_t{1} << 12;
 
 /// One axis of a slice: what the whole graph tells of it.
 struct Axis {
@@ -88,16 +90,16 @@ class Writing {
   Writing(Graph& g, const StrictSlice& s)
       : g_(g), s_(s), node_(g.node(s.node)), b_(g, node_.region) {
     b_.source(node_.source);
-    const auto& list = g.region(node_.region).nodes;
-    b_.insert_at(static_cast<std::size_t>(std::ranges::find(list, s.node) - list.begin()));
+    b_.insert_at(g.position_of(s.node));
   }
 
   /// Nothing where it is not told enough.
   std::optional<ValueId> run() {
     const auto is_open = [](const Axis& a) { return a.open(); };
     const auto told = [](const Axis& a) {
-      return !a.open() || (a.step && *a.step > 0 && *a.step <= most_stride &&
-                           (a.size.known() || a.size.symbolic()));
+      if (!a.open()) return true;
+      if (!a.step || *a.step <= 0 || *a.step > most_stride) return false;
+      return a.size.known() ? a.size.value <= most_reach / *a.step : a.size.symbolic();
     };
     if (!std::ranges::all_of(s_.axes, told)) return std::nullopt;
     if (std::ranges::none_of(s_.axes, is_open)) return inside_sliced(node_.inputs[0]);

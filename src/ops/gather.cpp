@@ -43,13 +43,31 @@ Ex gathered(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+/// An index out of range is an error even where the slices that it names are empty.
+void check_unread(Emitter& e) {
+  scalar::Builder& b = e.builder();
+  const std::int64_t rank = e.rank(0), axis = normal_axis(e.attributes().i("axis"), rank);
+  Ex empty;
+  for (std::int64_t a = 0; a < rank; ++a) {
+    const Ex extent = e.extent(0, a);
+    if (a == axis || b.known(extent).value_or(0) > 0) continue;
+    empty = empty ? empty | (extent == 0) : extent == 0;
+  }
+  if (!empty) return;
+  b.if_(empty, [&] {
+    b.for_all(extents_of(e, 1), [&](const Indices& at) {
+      checked_index(e, e.load(1, at), e.extent(0, axis), "index");
+    });
+  });
+}
+
 const ir::OpEntry gather{{
     .name = "gather",
     .doc = "y = the slices of x along `axis` that the indices name",
     .inputs = {{"x"}, {"indices"}},
     .attributes = {{"axis", std::int64_t{0}}},
     .type = gather_rule,
-    .meaning = elements(gathered),
+    .meaning = elements(gathered, check_unread),
     .can_fail = true,
 }};
 

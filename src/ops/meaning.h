@@ -61,8 +61,11 @@ struct ElementWise : ir::Meaning {
 /// load any elements and carry loops (reductions, gathers, pads). Fuses into its consumers.
 struct Elements : ir::Meaning {
   using Fn = std::function<Ex(Emitter&, std::size_t j, const Indices&)>;
-  explicit Elements(Fn f) : fn(std::move(f)) {}
+  /// What is written once, before all elements, and even if there are none: checks.
+  using Before = std::function<void(Emitter&)>;
+  explicit Elements(Fn f, Before b = nullptr) : fn(std::move(f)), before(std::move(b)) {}
   Fn fn;
+  Before before;  ///< may be empty
 };
 
 /// A whole loop nest that stores every output element itself (running sums, scatters, products).
@@ -97,7 +100,8 @@ struct ViewMeaning : Elements {
   /// One view an output; `inputs` as they are at run time, `shapes` those of the outputs.
   using Fn = std::function<std::optional<std::vector<Tensor>>(
       const ir::Attributes&, std::span<const Value> inputs, std::span<const Shape> shapes)>;
-  ViewMeaning(Fn v, Elements::Fn e) : Elements(std::move(e)), view(std::move(v)) {}
+  ViewMeaning(Fn v, Elements::Fn e, Before b = nullptr)
+      : Elements(std::move(e), std::move(b)), view(std::move(v)) {}
   Fn view;
 };
 
@@ -117,7 +121,9 @@ template <class F> std::shared_ptr<const ir::Meaning> elementwise(F f) {
     else return f(x[0], x[1], x[2], x[3]);
   });
 }
-inline auto elements(Elements::Fn f) { return std::make_shared<Elements>(std::move(f)); }
+inline auto elements(Elements::Fn f, Elements::Before before = nullptr) {
+  return std::make_shared<Elements>(std::move(f), std::move(before));
+}
 inline auto nest(Nest::Fn f) { return std::make_shared<Nest>(std::move(f)); }
 inline auto composite(Composite::Fn f) { return std::make_shared<Composite>(std::move(f)); }
 inline auto kernel(KernelMeaning::Prepare reference, KernelMeaning::Prepare fast = nullptr) {

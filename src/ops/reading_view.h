@@ -6,12 +6,9 @@ namespace rondel::ops {
 /// A view whose program reads some of the op's `value_inputs` itself, where it is written without
 /// their values.
 struct ReadingView : ViewMeaning {
-  /// What is written once, before all elements: checks of what is read.
-  using Before = std::function<void(Emitter&)>;
   ReadingView(Fn v, Elements::Fn e, std::vector<std::size_t> r, Before b)
-      : ViewMeaning(std::move(v), std::move(e)), reads(std::move(r)), before(std::move(b)) {}
+      : ViewMeaning(std::move(v), std::move(e), std::move(b)), reads(std::move(r)) {}
   std::vector<std::size_t> reads;
-  Before before;  ///< may be empty
 };
 
 inline auto reading_view(ViewMeaning::Fn v, Elements::Fn e, std::vector<std::size_t> reads,

@@ -112,7 +112,7 @@ void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const std::v
 /// What the nodes check once, before the nest that they share.
 void lower_checks(LoweringScope& s, std::span<const NodeId> nodes, const std::vector<Ex>& space) {
   for (const NodeId n : nodes) {
-    const auto* each = ops::meaning_as<ops::ReadingView>(*s.graph.node(n).op);
+    const auto* each = ops::meaning_as<ops::Elements>(*s.graph.node(n).op);
     if (each == nullptr || !each->before) continue;
     NodeEmitter emitter(s, n, &space);
     s.builder.enter(check_name(s.graph, n) + ": ");

@@ -136,6 +136,7 @@ class ProgramStep : public Step {
   Code code;
   std::vector<std::size_t> value_inputs;
   View view;
+  bool checks_always = false;  ///< the program may fail even where it gives no elements
 
   std::unique_ptr<StepState> make_state() const override;
   void run(Frame&, StepState*) const override;

@@ -143,6 +143,10 @@ std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph graph,
   auto step = std::make_unique<runtime::ProgramStep>();
   step->value_inputs = group.value_inputs;
   step->view = view_of(kept->graph);
+  step->checks_always = std::ranges::any_of(group.nodes, [&](ir::NodeId n) {
+    const auto* each = ops::meaning_as<ops::Elements>(*b.graph->node(n).op);
+    return each != nullptr && each->before;
+  });
   step->types = [kept](std::span<const Value> inputs) { return kept->types(inputs); };
   step->code = [kept](std::span<const Value> inputs) { return kept->executable(inputs); };
   return step;

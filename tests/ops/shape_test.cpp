@@ -26,6 +26,10 @@ TEST(Move, Chosen) {
   check_ops(R"(
     gather x=[[1, 2], [3, 4], [5, 6]] i=i64[2, -3] -> [[5, 6], [1, 2]]
     gather x=[[1, 2], [3, 4]] i=i32 1; axis=1 -> [2, 4]
+    gather x=f32(0,2) i=i64[1, -2]; axis=1 -> f32(0,2)
+    gather x=f32(0,2) i=i64[1, 2]; axis=1 -> error: index 2 is out of range for extent 2
+    gather x=f32(3,0,2) i=i32[[0, 3]] -> error: index 3 is out of range for extent 3
+    gather x=f32(0,2) i=i64(0); axis=1 -> f32(0,0)
     gather_elements x=[[1, 2], [3, 4]] i=i64[[1, 0]] -> [[3, 2]]
     slice x=[1, 2, 3, 4, 5] starts=i64[1] ends=i64[4] -> [2, 3, 4]
     slice x=[1, 2, 3, 4, 5] starts=i64[-1] ends=i64[-9] axes=i64[0] steps=i64[-2] -> [5, 3, 1]

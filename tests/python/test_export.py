@@ -321,7 +321,7 @@ def test_assertions_are_kept(place, compiled, tmp_path):
 
 
 def test_an_assertion_holds_where_the_result_is_empty():
-    """Nothing is looked at when nothing is gathered: what may be empty goes through an If."""
+    """Some look at no index where nothing is gathered: what may be empty goes through an If."""
     net = Net()
     x, most = net.input("x", (-1,)), net.input("most")
     net.network.add_assertion(net.less(most, net.f32(9)), "too large")

@@ -1,8 +1,18 @@
-# rondel_folder(name path [LINKS folders...] [BORROWS libraries...])
+# rondel_precompile(target headers...): what nearly every file of the target includes anyway, read
+# once. Files still include what they use: RONDEL_PRECOMPILE=OFF builds the same.
+function(rondel_precompile target)
+  if(RONDEL_PRECOMPILE)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+    target_precompile_headers(${target} PRIVATE ${ARGN}
+      <algorithm> <functional> <map> <memory> <optional> <span> <string> <unordered_map> <vector>)
+  endif()
+endfunction()
+
+# rondel_folder(name path [LINKS folders...] [BORROWS libraries...] [PRECOMPILES headers...])
 # One static library rondel_<name> for the sources of src/<path>. A folder without sources is left
 # out, and so are links to it.
 function(rondel_folder name path)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LINKS;BORROWS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LINKS;BORROWS;PRECOMPILES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${path}/*.cpp)
   if(NOT sources)
     return()
@@ -14,6 +24,7 @@ function(rondel_folder name path)
   endforeach()
   add_library(rondel_${name} STATIC ${sources})
   target_link_libraries(rondel_${name} PUBLIC rondel_flags fmt::fmt PRIVATE ${arg_BORROWS})
+  rondel_precompile(rondel_${name} ${arg_PRECOMPILES})
   foreach(folder IN LISTS arg_LINKS)
     if(TARGET rondel_${folder})
       target_link_libraries(rondel_${name} PUBLIC rondel_${folder})

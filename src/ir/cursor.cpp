@@ -12,7 +12,7 @@
 namespace rondel::ir {
 namespace {
 
-constexpr int most_nested_types = 64;
+constexpr int most_nested_types = 64, most_nested_sums = 64;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -233,14 +233,65 @@ Extents Cursor::extents() {
   while (!accept(']')) {
     if (!list.empty()) expect(',');
     const std::size_t start = at();
-    const char c = peek();
-    if (accept('?')) list.emplace_back();
-    else if (c == '"') list.emplace_back(string());
-    else if (c < '0' || c > '9') list.emplace_back(word("an extent", symbol_marks));
-    else if (const auto v = read<std::int64_t>(token())) list.emplace_back(*v);
-    else fail(start, "expected an extent below 2^63");
+    if (accept('?')) {
+      list.emplace_back();
+      continue;
+    }
+    const Extent e(sum(0));
+    if (!e.known() && !e.symbolic())
+      fail(start, "expected an extent: 0 or more and below 2^63, or a short expression");
+    list.push_back(e);
   }
   return list;
+}
+
+Integer Cursor::sum(int depth) {
+  if (depth > most_nested_sums) fail(at(), "an extent nests deeper than {}", most_nested_sums);
+  Integer total = accept('-') ? -product(depth) : product(depth);
+  for (;;) {
+    if (accept('+')) total = total + product(depth);
+    else if (accept('-')) total = total - product(depth);
+    else return total;
+  }
+}
+
+Integer Cursor::product(int depth) {
+  Integer total = factor(depth);
+  for (;;) {
+    if (accept('*')) total = total * factor(depth);
+    else if (peek() == '/' && !text_.substr(at_).starts_with("//") && accept('/'))
+      total = floor_div(total, factor(depth));
+    else return total;
+  }
+}
+
+Integer Cursor::factor(int depth) {
+  const char c = peek();
+  const std::size_t start = at_;
+  if (c >= '0' && c <= '9') {
+    while (at_ < text_.size() && is_word(text_.substr(at_, 1))) ++at_;
+    const auto v = read<std::int64_t>(text_.substr(start, at_ - start));
+    if (!v) fail(start, "expected an extent below 2^63");
+    return *v;
+  }
+  if (accept('(')) {
+    const Integer inner = sum(depth + 1);
+    expect(')');
+    return inner;
+  }
+  if (accept('$')) return Integer(Symbol::own(word("a name of an extent", symbol_marks)));
+  if (c == '"') {
+    const std::string name = string();
+    if (name.empty()) fail(start, "the name of an extent is empty");
+    return Integer(Symbol::named(name));
+  }
+  const std::string name = word("an extent", symbol_marks);
+  if ((name != "max" && name != "min") || !accept('(')) return Integer(Symbol::named(name));
+  const Integer a = sum(depth + 1);
+  expect(',');
+  const Integer b = sum(depth + 1);
+  expect(')');
+  return name == "max" ? max(a, b) : min(a, b);
 }
 
 Type Cursor::type() { return type(0); }

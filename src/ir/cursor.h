@@ -60,6 +60,10 @@ class Cursor {
   std::string_view token();
   Type type(int depth);
   Extents extents();
+  /// An integer as `to_text(Integer)` writes it: sums, products, quotients, `max`, `min`.
+  Integer sum(int depth);
+  Integer product(int depth);
+  Integer factor(int depth);
   std::variant<std::int64_t, double> number();
   Attribute list(std::string_view kind);
   void element(DType, std::vector<unsigned char>& bytes);

@@ -96,7 +96,7 @@ class Inference {
     const Node& node = g_.node(n);
     std::vector<const Type*> types;
     std::vector<const Tensor*> values;
-    std::vector<const Extents*> elements;
+    std::vector<const Integers*> elements;
     for (const ValueId v : node.inputs) {
       types.push_back(v == ValueId::none ? nullptr : &type(v));
       values.push_back(v == ValueId::none ? nullptr : k_.value(v));
@@ -123,21 +123,21 @@ class Inference {
         if (j < node.outputs.size() && node.outputs[j] != ValueId::none)
           put(static_cast<std::int32_t>(node.outputs[j]), what);
     };
-    const auto is_known = [](const Extent& e) { return e.known() || e.symbolic(); };
+    const auto is_known = [](const Integer& e) { return e.known() || e.symbolic(); };
     each(said.known(), [&](auto v, const Tensor& t) { k_.values[v] = t; });
-    each(said.made_elements(), [&](auto v, const Extents& e) {
+    each(said.made_elements(), [&](auto v, const Integers& e) {
       if (std::ranges::any_of(e, is_known)) k_.elements[v] = e;
-      if (std::ranges::all_of(e, &Extent::known)) keep_list(v, e);
+      if (std::ranges::all_of(e, &Integer::known)) keep_list(v, e);
     });
     each(said.same(), [&](auto v, std::size_t k) { k_.same[v] = node.inputs[k]; });
   }
 
   /// A list of which all elements are known is known.
-  void keep_list(std::int32_t v, const Extents& elements) {
+  void keep_list(std::int32_t v, const Integers& elements) {
     const Type& t = k_.types[static_cast<std::size_t>(v)];
     if (t.dtype() != DType::i64 || !t.is_static() || k_.values.contains(v)) return;
     Ints numbers;
-    for (const Extent& e : elements) numbers.push_back(e.value);
+    for (const Integer& e : elements) numbers.push_back(*e.number);
     k_.values[v] = Tensor::from<std::int64_t>(t.static_shape(),
                                               std::span<const std::int64_t>(numbers));
   }
@@ -147,7 +147,7 @@ class Inference {
     Extents extents = t.extents();
     for (std::size_t a = 0; a < extents.size(); ++a)
       if (!extents[a].known() && !extents[a].symbolic())
-        extents[a] = Extent(fmt::format("v{}.{}", index(v), a));
+        extents[a] = Extent::own(fmt::format("v{}.{}", index(v), a));
     return Type::tensor(t.dtype(), std::move(extents));
   }
 
@@ -205,8 +205,9 @@ class Inference {
     const std::int64_t rank = item.rank() + 1, axis = parts.axis_out[k];
     if (axis < -rank || axis >= rank)
       fail_at(n, "stack {} has rank {}; axis {} is out of range", k, rank, axis);
-    const Extent extent = parts.has_extent(k) ? k_.integer(g_.node(n).inputs[parts.extent_at(k)])
-                                              : trips;
+    const Extent extent = parts.has_extent(k)
+                              ? Extent(k_.integer(g_.node(n).inputs[parts.extent_at(k)]))
+                              : trips;
     Extents extents = item.extents();
     extents.insert(extents.begin() + (axis < 0 ? axis + rank : axis), extent);
     return Type::tensor(item.dtype(), std::move(extents));
@@ -291,35 +292,29 @@ class Inference {
 
 }  // namespace
 
-Extent Knowledge::integer(ValueId v) const {
+Integer Knowledge::integer(ValueId v) const {
   if (const Tensor* t = value(v); t != nullptr && t->size() == 1 && is_integer(t->dtype())) {
     const std::int64_t number = integers_of(*t)[0];
-    return number >= 0 ? Extent(number) : Extent();
+    return number < 0 && t->dtype() == DType::u64 ? Integer() : Integer(number);
   }
   const auto known = elements.find(static_cast<std::int32_t>(v));
-  return known != elements.end() && known->second.size() == 1 ? known->second[0] : Extent();
+  return known != elements.end() && known->second.size() == 1 ? known->second[0] : Integer();
 }
 
 Extent trips_of(const Node& loop, const Knowledge& k) {
   const LoopParts parts(loop);
   if (parts.has_go) return {};
-  if (parts.has_trips) {
-    const Tensor* trips = k.value(loop.inputs[parts.trips_at()]);
-    const bool none = trips != nullptr && trips->size() == 1 && *trips->data_as<std::int64_t>() < 0;
-    return none ? Extent(0) : k.integer(loop.inputs[parts.trips_at()]);
-  }
+  if (parts.has_trips) return Extent(max(k.integer(loop.inputs[parts.trips_at()]), 0));
   if (parts.scans == 0) return {};
-  Extent least;
+  Integer least;
   for (std::size_t s = 0; s < parts.scans; ++s) {
     const Type& t = k.types[index(loop.inputs[parts.scans_at() + s])];
     if (!t.has_rank()) return {};
     const std::int64_t axis = parts.axis_in[s];
     const Extent& e = t.extent(axis < 0 ? axis + t.rank() : axis);
-    if (s == 0 || least == e) least = e;
-    else if (least.known() && e.known()) least = std::min(least.value, e.value);
-    else return {};
+    least = s == 0 ? e : min(least, e);
   }
-  return least;
+  return Extent(least);
 }
 
 ValueId Knowledge::original(ValueId v) const {
@@ -350,8 +345,7 @@ Knowledge named_knowledge_of(const Graph& g) {
     Extents extents = t.extents();
     for (std::size_t a = 0; a < extents.size(); ++a) {
       Extent& e = extents[a];
-      if (e.symbolic()) e = Extent(fmt::format("declared {}", e.symbol));
-      else if (!e.known()) e = Extent(fmt::format("of input {}.{}", index(v), a));
+      if (!e.known() && !e.symbolic()) e = Extent::own(fmt::format("in{}.{}", index(v), a));
     }
     k.types[index(v)] = Type::tensor(t.dtype(), std::move(extents));
   }

@@ -28,8 +28,8 @@ class Types {
 struct Knowledge {
   Types types;
   std::unordered_map<std::int32_t, Tensor> values;  ///< by ValueId: values known in advance
-  /// By ValueId: integers that are extents, known by number or symbol as those are.
-  std::unordered_map<std::int32_t, Extents> elements;
+  /// By ValueId: what is known of short lists of integers, as extents are known.
+  std::unordered_map<std::int32_t, Integers> elements;
   /// By ValueId: values that certainly are others, unchanged.
   std::unordered_map<std::int32_t, ValueId> same;
   /// Give every unknown extent of an op's result a symbol of its own, so that what keeps its
@@ -41,8 +41,8 @@ struct Knowledge {
     auto it = values.find(static_cast<std::int32_t>(v));
     return it == values.end() ? nullptr : &it->second;
   }
-  /// The integer that `v`, of one element, certainly is; unknown where it is negative.
-  Extent integer(ValueId v) const;
+  /// The integer that `v`, of one element, certainly is.
+  Integer integer(ValueId v) const;
   /// `v`, or what it is unchanged.
   ValueId original(ValueId v) const;
 };

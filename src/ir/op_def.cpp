@@ -52,7 +52,7 @@ std::optional<Ints> TypeContext::integers(std::size_t k) const {
   return integers_of(*t);
 }
 
-std::optional<Extents> TypeContext::elements(std::size_t k) const {
+std::optional<Integers> TypeContext::elements(std::size_t k) const {
   constexpr std::int64_t most = 64;
   const Type& t = input(k);
   if (k < elements_.size() && elements_[k] != nullptr) return *elements_[k];
@@ -60,12 +60,12 @@ std::optional<Extents> TypeContext::elements(std::size_t k) const {
     return std::nullopt;
   const std::int64_t count = t.rank() == 0 ? 1 : t.extent(0).value;
   if (count < 0 || count > most) return std::nullopt;
-  Extents elements(static_cast<std::size_t>(count));
+  Integers elements(static_cast<std::size_t>(count));
   const Tensor* known = value(k);
   if (known == nullptr || known->size() != count) return elements;
   const Ints values = integers_of(*known);
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    if (values[i] >= 0) elements[i] = values[i];
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] >= 0 || t.dtype() != DType::u64) elements[i] = values[i];
   return elements;
 }
 

@@ -27,7 +27,7 @@ Ints integers_of(const Tensor&);
 class TypeContext {
  public:
   TypeContext(const Attributes& attributes, std::span<const Type* const> inputs,
-              std::span<const Tensor* const> values, std::span<const Extents* const> elements,
+              std::span<const Tensor* const> values, std::span<const Integers* const> elements,
               std::size_t output_count)
       : attributes_(attributes), inputs_(inputs), values_(values), elements_(elements),
         outputs_(output_count) {}
@@ -41,9 +41,9 @@ class TypeContext {
   const Tensor* value(std::size_t k) const { return k < values_.size() ? values_[k] : nullptr; }
   /// The same as a list of integers (any integer dtype, rank 0 or 1).
   std::optional<Ints> integers(std::size_t k) const;
-  /// What is known of the elements of input k, a short list of integers or one integer: numbers
-  /// from 0 on, and extents by their symbols. Nothing where not even their number is known.
-  std::optional<Extents> elements(std::size_t k) const;
+  /// What is known of the elements of input k, a short list of integers or one integer. Nothing
+  /// where not even their number is known.
+  std::optional<Integers> elements(std::size_t k) const;
 
   std::size_t output_count() const { return outputs_.size(); }
   void output(std::size_t j, Type t) { outputs_[j] = std::move(t); }
@@ -53,8 +53,8 @@ class TypeContext {
   std::span<const std::pair<std::size_t, Tensor>> known() const { return known_; }
   /// Says what is known of the elements of output j, in order: so that what a program computes from
   /// extents is known as far as they are.
-  void set_elements(std::size_t j, Extents e) { made_.emplace_back(j, std::move(e)); }
-  std::span<const std::pair<std::size_t, Extents>> made_elements() const { return made_; }
+  void set_elements(std::size_t j, Integers e) { made_.emplace_back(j, std::move(e)); }
+  std::span<const std::pair<std::size_t, Integers>> made_elements() const { return made_; }
   /// Says that output j is input k itself, unchanged.
   void same(std::size_t j, std::size_t k) { same_.emplace_back(j, k); }
   std::span<const std::pair<std::size_t, std::size_t>> same() const { return same_; }
@@ -64,10 +64,10 @@ class TypeContext {
   const Attributes& attributes_;
   std::span<const Type* const> inputs_;
   std::span<const Tensor* const> values_;
-  std::span<const Extents* const> elements_;
+  std::span<const Integers* const> elements_;
   std::vector<Type> outputs_;
   std::vector<std::pair<std::size_t, Tensor>> known_;
-  std::vector<std::pair<std::size_t, Extents>> made_;
+  std::vector<std::pair<std::size_t, Integers>> made_;
   std::vector<std::pair<std::size_t, std::size_t>> same_;
 };
 /// Throws Error(caller) with a text that needs no node name in it: who runs the rule adds it.

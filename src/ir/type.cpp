@@ -1,7 +1,6 @@
 #include "ir/type.h"
 
 #include "base/error.h"
-#include "ir/value_text.h"
 
 namespace rondel::ir {
 
@@ -91,16 +90,6 @@ bool Type::operator==(const Type& o) const {
   return true;
 }
 
-namespace {
-
-/// Quoted where it could be read as something else.
-std::string symbol_text(const std::string& s) {
-  const bool digit = s.front() >= '0' && s.front() <= '9';
-  return is_word(s, symbol_marks) && !digit ? s : quoted(s);
-}
-
-}  // namespace
-
 std::string to_text(const Type& t) {
   switch (t.kind()) {
     case Type::Kind::none: return "none";
@@ -114,7 +103,7 @@ std::string to_text(const Type& t) {
   for (std::int64_t i = 0; i < t.rank(); ++i) {
     const Extent& e = t.extent(i);
     if (i > 0) s += ", ";
-    s += e.known() ? std::to_string(e.value) : e.symbolic() ? symbol_text(e.symbol) : "?";
+    s += to_text(Integer(e));
   }
   return s + "]";
 }

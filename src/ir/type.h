@@ -2,31 +2,11 @@
 #include <rondel/dtype.h>
 #include <rondel/tensor.h>
 
-#include <cstdint>
+#include "ir/extent.h"
+
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace rondel::ir {
-
-/// One extent of a tensor type: known, a symbol (equal symbols are equal extents), or unknown.
-struct Extent {
-  std::int64_t value = -1;  ///< >= 0 when known
-  std::string symbol;       ///< set when symbolic
-
-  Extent() = default;
-  Extent(std::int64_t v) : value(v) {}  // NOLINT: an extent is written as a number
-  explicit Extent(std::string s) : symbol(std::move(s)) {}
-  bool known() const { return value >= 0; }
-  bool symbolic() const { return value < 0 && !symbol.empty(); }
-  /// Certainly equal: the same number or the same symbol.
-  bool operator==(const Extent& o) const {
-    return value == o.value && symbol == o.symbol && (known() || symbolic());
-  }
-};
-using Extents = std::vector<Extent>;
 
 /// The type of a value: a tensor (dtype and extents, or unknown rank), a sequence of tensors, or
 /// an optional of either. `none` is the type of an output that nobody named.
@@ -71,7 +51,7 @@ class Type {
   std::shared_ptr<const Type> element_;
 };
 
-/// "f32[N, 4]", "f32[?, 4]", "f32[...]" (unknown rank), "seq<f32[3]>", "optional<i64[]>".
+/// "f32[N, 4]", "f32[N + 1, ?]", "f32[...]" (unknown rank), "seq<f32[3]>", "optional<i64[]>".
 std::string to_text(const Type&);
 /// The least type that holds both; nothing when kinds or dtypes differ.
 std::optional<Type> join(const Type&, const Type&);

@@ -18,7 +18,7 @@ std::string word_or_quoted(std::string_view);
 
 /// What may stand unquoted in a value's name and in a symbol, besides letters, digits and `_`.
 inline constexpr std::string_view name_marks = "./-";
-inline constexpr std::string_view symbol_marks = ".+-*/";
+inline constexpr std::string_view symbol_marks = ".";
 
 /// "f32[2] {1, 2}"; elements elided as `...` when there are more than `most` (-1: never).
 std::string tensor_text(const Tensor&, std::int64_t most);

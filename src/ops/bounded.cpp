@@ -12,10 +12,9 @@ void bounded_rule(ir::TypeContext& c) {
   require_scalar(c, 1);
   c.output(0, c.input(0));
   keep_elements(c);
-  const auto x = c.elements(0),
-             most = c.elements(1);  // which are not negative where they are known
+  const auto x = c.elements(0), most = c.elements(1);
   if (x && most && x->size() == 1 && most->size() == 1 && x->front() == most->front() &&
-      c.attributes().i("least") <= 0)
+      x->front().at_least(c.attributes().i("least")))
     c.same(0, 0);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 /// Of short lists of integers, one list.
 void join_elements(ir::TypeContext& c) {
-  ir::Extents joined;
+  ir::Integers joined;
   for (std::size_t k = 0; k < c.input_count(); ++k) {
     const auto list = c.input(k).rank() == 1 ? c.elements(k) : std::nullopt;
     if (!list) return;

@@ -26,7 +26,7 @@ void constant_of_shape_rule(ir::TypeContext& c) {
     for (std::int64_t n : *extents) require(n >= 0, "extent {} is negative", n);
     c.output(0, ir::Type::tensor(value.dtype(), std::span<const std::int64_t>(*extents)));
   } else if (const auto elements = c.elements(0)) {
-    c.output(0, ir::Type::tensor(value.dtype(), *elements));
+    c.output(0, ir::Type::tensor(value.dtype(), ir::as_extents(*elements)));
   } else if (shape.has_rank() && shape.extent(0).known()) {
     c.output(0, ir::Type::ranked(value.dtype(), shape.extent(0).value));
   } else {

@@ -13,7 +13,7 @@ void pick_elements(ir::TypeContext& c) {
   if (!list) return;
   const std::int64_t count = std::ssize(*list);
   const ir::Ints indices = ir::integers_of(*c.value(1));
-  ir::Extents picked;
+  ir::Integers picked;
   for (const std::int64_t at : indices) {
     if (at < -count || at >= count) return;
     picked.push_back((*list)[static_cast<std::size_t>(at < 0 ? at + count : at)]);

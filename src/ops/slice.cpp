@@ -69,7 +69,7 @@ void cut_elements(ir::TypeContext& c, const Bounds& b) {
   const auto list = c.input(0).rank() == 1 ? c.elements(0) : std::nullopt;
   if (!list || b.axes.size() != 1) return;
   const Range r = range_of(b.starts[0], b.ends[0], b.steps[0], std::ssize(*list));
-  ir::Extents cut;
+  ir::Integers cut;
   for (std::int64_t i = 0; i < r.count; ++i)
     cut.push_back((*list)[static_cast<std::size_t>(r.start + i * r.step)]);
   c.set_elements(0, std::move(cut));
@@ -101,9 +101,9 @@ ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent
   if (!extent.known() || !starts || !ends || !steps ||
       k >= std::min({starts->size(), ends->size(), steps->size()}) || steps->at(k) == 0)
     return {};
-  const ir::Extent &start = starts->at(k), &end = ends->at(k);
+  const ir::Integer &start = starts->at(k), &end = ends->at(k);
   if (!start.known() || !end.known()) return {};
-  return range_of(start.value, end.value, steps->at(k), extent.value).count;
+  return range_of(*start.number, *end.number, steps->at(k), extent.value).count;
 }
 
 /// The extents where a number is missing: as they were along axes that are taken whole.

@@ -56,7 +56,7 @@ void strict_slice_rule(ir::TypeContext& c) {
   for (std::size_t k = 0; k < axes.size(); ++k) {
     ir::Extent& extent = extents[static_cast<std::size_t>(axes[k])];
     require_inside(lists, k, axes[k], extent);
-    const ir::Extent size = counted ? counted->at(k) : ir::Extent();
+    const ir::Extent size(counted ? counted->at(k) : ir::Integer());
     whole = whole && lists[0] && lists[2] && (*lists[0])[k] == 0 && (*lists[2])[k] == 1 &&
             size == extent;
     extent = size;

@@ -11,6 +11,8 @@ namespace {
 
 using ir::Extent;
 using ir::Extents;
+using ir::Integer;
+using ir::Integers;
 using ir::Ints;
 using ir::Type;
 using ir::TypeContext;
@@ -94,7 +96,31 @@ void same_shape_along_axis(TypeContext& c) {
 }
 
 void keep_elements(TypeContext& c) {
-  if (auto elements = c.elements(0)) c.set_elements(0, std::move(*elements));
+  auto elements = c.elements(0);
+  if (!elements) return;
+  const bool wraps = c.outputs()[0].is_tensor() && c.outputs()[0].dtype() == DType::u64;
+  for (Integer& e : *elements)
+    if (wraps && !e.at_least(0)) e = {};
+  c.set_elements(0, std::move(*elements));
+}
+
+void combine_elements(TypeContext& c, Integer (*f)(const Integer&, const Integer&)) {
+  const DType t = c.input(0).dtype();
+  if (!holds_extents(t)) return;
+  auto result = c.elements(0);
+  for (std::size_t k = 1; result && k < c.input_count(); ++k) {
+    const auto more = c.elements(k);
+    if (!more || more->empty() || result->empty()) return;
+    const std::size_t a = result->size(), b = more->size();
+    if (a != b && a != 1 && b != 1) return;
+    Integers combined;
+    for (std::size_t i = 0; i < std::max(a, b); ++i)
+      combined.push_back(f((*result)[a == 1 ? 0 : i], (*more)[b == 1 ? 0 : i]));
+    result = std::move(combined);
+    for (Integer& e : *result)
+      if (t == DType::u64 && !e.at_least(0)) e = {};
+  }
+  if (result) c.set_elements(0, std::move(*result));
 }
 
 bool holds_extents(DType t) { return t == DType::i64 || t == DType::u64; }

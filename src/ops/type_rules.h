@@ -13,6 +13,10 @@ void same_shape_along_axis(ir::TypeContext&);
 /// Says of output 0 that it has the elements of input 0 in their order, as far as those are known
 /// integers.
 void keep_elements(ir::TypeContext&);
+/// Says of output 0 what `f` makes of the elements of all inputs, broadcast, as far as those are
+/// known. `f` says what the op does where no number leaves 64 bits; nothing is said of dtypes that
+/// are narrower, and of unsigned numbers only what is certainly not negative.
+void combine_elements(ir::TypeContext&, ir::Integer (*f)(const ir::Integer&, const ir::Integer&));
 /// Whether every extent is a number of the dtype; a narrower one makes another of those from 2^31
 /// on.
 bool holds_extents(DType);

@@ -82,7 +82,7 @@ class LoopLowering {
   }
 
   void know_list(ValueId v, const ir::Extents& elements) {
-    k_.elements[static_cast<std::int32_t>(v)] = elements;
+    k_.elements[static_cast<std::int32_t>(v)] = {elements.begin(), elements.end()};
     if (!std::ranges::all_of(elements, &ir::Extent::known)) return;
     ir::Ints numbers;
     for (const ir::Extent& e : elements) numbers.push_back(e.value);
@@ -453,7 +453,7 @@ class LoopLowering {
                end = begin + static_cast<std::ptrdiff_t>(parts_.states);
     return std::find(begin, end, v) != end;
   }
-  bool class_symbol(const ir::Extent& e) const {
+  bool class_symbol(const ir::Integer& e) const {
     const auto has = [&](const ir::Extents& extents) { return std::ranges::count(extents, e) > 0; };
     return std::ranges::any_of(class_.elements, has) ||
            std::ranges::any_of(
@@ -513,8 +513,8 @@ class LoopLowering {
   std::vector<std::int32_t> state_buffers_, scan_buffers_, stack_buffers_;
   std::int32_t go_buffer_ = -1, stopped_buffer_ = -1;
   std::map<ValueId, std::int32_t> outer_buffers_, temporaries_;
-  std::map<std::string, std::pair<std::int32_t, std::int64_t>> symbol_at_;
-  std::map<std::string, Ex> symbols_;
+  std::map<ir::Symbol, std::pair<std::int32_t, std::int64_t>> symbol_at_;
+  std::map<ir::Symbol, Ex> symbols_;
   std::map<ValueId, Place> outer_;
   std::set<std::size_t> stored_;  ///< stacks that their maker stores to
   Ex trips_;

@@ -1,5 +1,7 @@
 #include "passes/shape_class.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -12,7 +14,7 @@ class Symbols {
   ir::Extent of(std::int64_t extent, const ir::Extent* declared) {
     if (extent == 1 || (declared != nullptr && declared->known())) return extent;
     const auto [it, fresh] = symbols_.try_emplace(extent, symbols_.size());
-    return ir::Extent("s" + std::to_string(it->second));
+    return ir::Extent::own(fmt::format("s{}", it->second));
   }
 
  private:
@@ -81,7 +83,7 @@ ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentLi
   c.values.resize(declared.size());
   c.elements.resize(declared.size());
   c.contiguous.assign(declared.size(), true);
-  std::map<std::string, std::size_t> named;
+  std::map<ir::Symbol, std::size_t> named;
   std::size_t next = 0;
   const auto as_symbols = [&](ir::Extents extents) {
     for (ir::Extent& e : extents) {
@@ -89,7 +91,7 @@ ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentLi
       const std::size_t number = e.symbolic() ? named.try_emplace(e.symbol, next).first->second
                                               : next;
       if (number == next) ++next;
-      e = ir::Extent("s" + std::to_string(number));
+      e = ir::Extent::own(fmt::format("s{}", number));
     }
     return extents;
   };

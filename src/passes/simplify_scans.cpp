@@ -99,7 +99,7 @@ class Simplifying {
   /// What ends the loop is left out where its scans do that as well.
   bool drop_limits() {
     if (!parts_.has_trips || (parts_.has_go && !goes_on())) return false;
-    const Extent trips = k_.integer(loop().inputs[parts_.trips_at()]);
+    const Extent trips(k_.integer(loop().inputs[parts_.trips_at()]));
     if (trips.known() && trips.value == 0) return false;  // others stop on scans of nothing
     for (std::size_t s = 0; s < parts_.scans; ++s)
       if (!(extent(loop().inputs[parts_.scans_at() + s], parts_.axis_in[s]) == trips)) return false;

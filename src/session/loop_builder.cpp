@@ -81,7 +81,8 @@ ir::Extents extents_in(const ir::Graph& g, ValueId v) {
   visit(visit, v);
   for (const ir::NodeId n : makers) ir::infer_node(g, n, k);
   const auto found = k.elements.find(static_cast<std::int32_t>(v));
-  return found == k.elements.end() ? ir::Extents{} : found->second;
+  if (found == k.elements.end()) return {};
+  return {found->second.begin(), found->second.end()};
 }
 
 /// Which of the values from outside hold extents of what the body makes, alone or joined with
@@ -266,7 +267,7 @@ class NativeLoops {
   static std::shared_ptr<const LoopStep::Native> bind(const Entry& entry,
                                                       const passes::ShapeClass& c,
                                                       std::span<const Value> all) {
-    std::map<std::string, std::int64_t> extents;
+    std::map<ir::Symbol, std::int64_t> extents;
     for (std::size_t k = 0; k < all.size(); ++k)
       for (std::int64_t a = 0; a < c.types[k].rank(); ++a)
         if (c.types[k].extent(a).symbolic())
@@ -310,7 +311,7 @@ std::string how_it_runs(const scalar::Program& p) {
 /// The same extents, all that are not known being one.
 ir::Extents all_one(ir::Extents extents) {
   for (ir::Extent& e : extents)
-    if (!e.known()) e = ir::Extent("any");
+    if (!e.known()) e = ir::Extent::own("any");
   return extents;
 }
 

@@ -179,7 +179,7 @@ class PlanBuilder {
   }
 
   /// The place of a symbol among those that the layout reads.
-  std::size_t number_of(const std::string& symbol) {
+  std::size_t number_of(ir::Symbol symbol) {
     const auto [it, fresh] = numbers_.try_emplace(symbol, plan_.layout.symbols.size());
     if (fresh) plan_.layout.symbols.push_back(symbols_.at(symbol));
     return it->second;
@@ -197,8 +197,8 @@ class PlanBuilder {
   Plan plan_;
   std::map<ValueId, Slot> slots_;
   std::vector<bool> makers_;  ///< by step: its outputs are new blocks
-  std::map<std::string, runtime::Layout::Symbol> symbols_;
-  std::map<std::string, std::size_t> numbers_;  ///< of the symbols that sizes need
+  std::map<ir::Symbol, runtime::Layout::Symbol> symbols_;
+  std::map<ir::Symbol, std::size_t> numbers_;  ///< of the symbols that sizes need
 };
 
 }  // namespace

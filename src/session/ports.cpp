@@ -58,14 +58,20 @@ void check_tensor(const std::string& name, std::ptrdiff_t item, const Tensor& t,
   fail("{} is {}; expected {}", what, to_text(t.dtype(), t.shape()), to_text(expected));
 }
 
+/// Names of ours say nothing outside.
+std::string extent_text(const ir::Extent& e) {
+  if (e.known()) return std::to_string(e.value);
+  if (!e.symbolic() || !e.symbol.is_of_models()) return {};
+  return e.symbol.is_name() ? e.symbol.name() : e.symbol.text();
+}
+
 }  // namespace
 
 PortInfo port(const std::string& name, const ir::Type& t) {
   PortInfo info{name, type_text(t), std::nullopt};
   if (!t.is_tensor() || !t.has_rank()) return info;
   info.shape.emplace();
-  for (const ir::Extent& e : t.extents())
-    info.shape->push_back(e.known() ? std::to_string(e.value) : e.symbol);
+  for (const ir::Extent& e : t.extents()) info.shape->push_back(extent_text(e));
   return info;
 }
 

@@ -32,7 +32,8 @@ ir::Graph without_shared_symbols(ir::Graph g) {
     if (!t.is_tensor() || !t.has_rank()) continue;
     ir::Extents extents = t.extents();
     for (std::size_t a = 0; a < extents.size(); ++a)
-      if (!extents[a].known()) extents[a] = ir::Extent(fmt::format("in{}.{}", ir::index(v), a));
+      if (!extents[a].known())
+        extents[a] = ir::Extent::own(fmt::format("in{}.{}", ir::index(v), a));
     t = ir::Type::tensor(t.dtype(), std::move(extents));
   }
   ir::infer_types(g);
@@ -133,7 +134,7 @@ struct Session::Impl {
 
   /// Whether extents that the model calls by one symbol are equal here.
   bool symbols_agree(std::span<const Value> values) const {
-    std::map<std::string, std::int64_t> seen;
+    std::map<ir::Symbol, std::int64_t> seen;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const ir::Type& t = graph.value(graph.root().params[i]).type;
       if (!values[i].is_tensor() || !t.is_tensor() || !t.has_rank()) continue;

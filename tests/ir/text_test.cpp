@@ -177,12 +177,12 @@ TEST(GraphText, AttributesOfAllKinds) {
 
 TEST(GraphText, SymbolsOfAnyText) {
   Graph g;
-  const Extents extents{Extent(std::string("N")),   Extent(std::string("past + 1")),
-                        Extent(std::string("3")),   Extent(std::string("?")),
-                        Extent(std::string("...")), Extent(std::string("a*b"))};
+  const Extents extents{Extent::named("N"),   Extent::named("past + 1"), Extent::named("3"),
+                        Extent::named("?"),   Extent::named("..."),      Extent::named("a*b"),
+                        Extent::named("$v1"), Extent::own("v1")};
   g.root().results = {g.add_param(RegionId::root, Type::tensor(DType::f32, extents), "x")};
   const std::string text = to_text(g);
-  EXPECT_THAT(text, HasSubstr(R"g(f32[N, "past + 1", "3", "?", "...", a*b])g"));
+  EXPECT_THAT(text, HasSubstr(R"g(f32[N, "past + 1", "3", "?", "...", "a*b", "$v1", $v1])g"));
   const Graph again = parse(text);
   EXPECT_EQ(to_text(again), text);
   EXPECT_EQ(again.value(again.root().params[0]).type, Type::tensor(DType::f32, extents));

@@ -26,7 +26,7 @@ runtime::Plan plan_of_products(const ir::Type& a) {
 
 TEST(Plan, ATemporaryOfSymbolicExtentHasItsPlaceInTheArena) {
   const runtime::Plan plan = plan_of_products(
-      ir::Type::tensor(DType::f32, ir::Extents{Extent("n"), 4}));
+      ir::Type::tensor(DType::f32, ir::Extents{Extent::named("n"), 4}));
   ASSERT_EQ(plan.layout.pieces.size(), 1U) << "the result of the second product is handed out";
   const auto& piece = plan.layout.pieces[0];
   EXPECT_EQ(piece.bytes, 16);

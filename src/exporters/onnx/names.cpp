@@ -56,7 +56,7 @@ Dimensions::Dimensions(const ir::Graph& g) {
   const auto reserve = [&](const ir::Type& t) {
     if (!t.is_tensor() || !t.has_rank()) return;
     for (const ir::Extent& e : t.extents())
-      if (e.symbolic()) names_.reserve(e.symbol);
+      if (e.symbolic() && e.symbol.is_name_of_models()) names_.reserve(e.symbol.name());
   };
   for (std::size_t v = 0; v < g.value_count(); ++v)
     reserve(g.value(static_cast<ir::ValueId>(v)).type);
@@ -66,7 +66,8 @@ Dimensions::Dimensions(const ir::Graph& g) {
 ir::Type Dimensions::named(const ir::Type& t, const std::string& of) {
   ir::Extents extents = t.extents();
   for (ir::Extent& e : extents)
-    if (!e.known() && !e.symbolic()) e = ir::Extent(names_.unique(of + "_extent"));
+    if (!e.known() && !(e.symbolic() && e.symbol.is_name_of_models()))
+      e = ir::Extent::named(names_.unique(of + "_extent"));
   return ir::Type::tensor(t.dtype(), std::move(extents));
 }
 

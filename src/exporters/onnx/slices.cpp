@@ -29,7 +29,7 @@ struct Axis {
   Extent extent;                            ///< of the operand
   std::optional<std::int64_t> start, step;  ///< where they are known
   bool from_zero = false;                   ///< whether the start is certainly not negative
-  Extent size;                              ///< known, or a symbol: certainly not negative
+  Extent size;                              ///< where it is certainly not negative
 
   bool whole() const { return start == 0 && step == 1 && size == extent; }
   bool inside() const {
@@ -47,19 +47,21 @@ struct StrictSlice {
   Extents result;
 };
 
-/// What is known of the elements of a list: numbers, whatever their sign, and symbols.
+/// What is known of the elements of a list: numbers of any sign, and those that are no less than 0.
 struct List {
   List(const ir::Knowledge& k, ValueId v, std::size_t count) : numbers(count), extents(count) {
     if (const Tensor* t = k.value(v)) {
       const ir::Ints values = ir::integers_of(*t);
-      for (std::size_t i = 0; i < std::min(count, values.size()); ++i) numbers[i] = values[i];
+      for (std::size_t i = 0; i < std::min(count, values.size()); ++i) {
+        numbers[i] = values[i];
+        extents[i] = values[i];
+      }
     } else if (const auto it = k.elements.find(static_cast<std::int32_t>(v));
                it != k.elements.end() && it->second.size() == count) {
-      extents = it->second;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      if (extents[i].known()) numbers[i] = extents[i].value;
-      else if (numbers[i] && *numbers[i] >= 0) extents[i] = *numbers[i];
+      for (std::size_t i = 0; i < count; ++i) {
+        numbers[i] = it->second[i].number;
+        if (it->second[i].at_least(0)) extents[i] = Extent(it->second[i]);
+      }
     }
   }
   std::vector<std::optional<std::int64_t>> numbers;

@@ -55,7 +55,8 @@ ir::Type tensor_type(const pb::TypeProto::Tensor& t, std::string_view what) {
   ir::Extents extents;
   for (const auto& dim : t.shape().dim()) {
     if (dim.has_dim_value() && dim.dim_value() >= 0) extents.emplace_back(dim.dim_value());
-    else if (dim.has_dim_param() && !dim.dim_param().empty()) extents.emplace_back(dim.dim_param());
+    else if (dim.has_dim_param() && !dim.dim_param().empty())
+      extents.push_back(ir::Extent::named(dim.dim_param()));
     else extents.emplace_back();
   }
   return ir::Type::tensor(dtype, std::move(extents));
@@ -124,7 +125,8 @@ pb::TypeProto type_proto(const ir::Type& t) {
       for (const ir::Extent& e : t.extents()) {
         auto* dim = shape->add_dim();
         if (e.known()) dim->set_dim_value(e.value);
-        else if (e.symbolic()) dim->set_dim_param(e.symbol);
+        // Other symbols have texts that could be the name of another dimension.
+        else if (e.symbolic() && e.symbol.is_name_of_models()) dim->set_dim_param(e.symbol.name());
       }
     }
   }

@@ -28,9 +28,9 @@ std::vector<NodeId> narrowing_casts(const Graph& g) {
 bool are_extents(const ir::Knowledge& k, ir::ValueId v) {
   const auto elements = k.elements.find(static_cast<std::int32_t>(v));
   return elements != k.elements.end() &&
-         std::ranges::all_of(elements->second, [](const ir::Extent& e) {
-           return e.symbolic() ||
-                  (e.known() && e.value <= std::numeric_limits<std::int32_t>::max());
+         std::ranges::all_of(elements->second, [](const ir::Integer& e) {
+           return e.symbolic() || (e.at_least(std::numeric_limits<std::int32_t>::min()) &&
+                                   e.at_most(std::numeric_limits<std::int32_t>::max()));
          });
 }
 

@@ -90,7 +90,7 @@ void ITensor::setDimensionName(std::int32_t index, const char* name) {
   ir::Extents extents = data_.declared.extents();
   ir::Extent& e = extents[static_cast<std::size_t>(index)];
   if (!e.known())
-    e = ir::Extent(
+    e = ir::Extent::named(
         checked_text(name, fmt::format("the name of dimension {} of {}", index, say(data_))));
   data_.declared = ir::Type::tensor(data_.declared.dtype(), std::move(extents));
   changed(data_);
@@ -99,7 +99,7 @@ void ITensor::setDimensionName(std::int32_t index, const char* name) {
 const char* ITensor::getDimensionName(std::int32_t index) const {
   const ir::Type& t = data_.declared;
   if (!isNetworkInput() || !t.has_rank() || index < 0 || index >= t.rank()) return nullptr;
-  return t.extent(index).symbolic() ? t.extent(index).symbol.c_str() : nullptr;
+  return t.extent(index).symbolic() ? t.extent(index).symbol.name().c_str() : nullptr;
 }
 
 bool ITensor::isNetworkInput() const { return data_.producer == nullptr; }

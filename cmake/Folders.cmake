@@ -3,6 +3,9 @@
 function(rondel_precompile target)
   if(RONDEL_PRECOMPILE)
     target_compile_options(${target} PRIVATE -fpch-preprocess)
+    # In angle brackets: CMake writes others as absolute paths, by which ccache would hand one
+    # checkout what another has precompiled.
+    list(TRANSFORM ARGN REPLACE "^([^<].*)$" "<\\1>")
     target_precompile_headers(${target} PRIVATE ${ARGN}
       <algorithm> <functional> <map> <memory> <optional> <span> <string> <unordered_map> <vector>)
   endif()

@@ -1,5 +1,6 @@
 // Which nodes an opset has, and what says the others.
 #include "exporters/onnx/forms.h"
+#include "exporters/onnx/opsets.h"
 #include "exporters/onnx/rewrites.h"
 #include "exporters/written.h"
 #include "formats/onnx/schemas.h"

@@ -15,6 +15,15 @@ def test_every_include_keeps_the_layers():
     assert check_layers.check(ROOT) == []
 
 
+def test_no_files_include_each_other_in_a_circle():
+    assert check_layers.check_circles(ROOT) == []
+
+
+def test_a_circle_is_found_whatever_its_length():
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    assert check_layers.circles(edges) == [["a", "b", "c"], ["d", "e"]]
+
+
 @pytest.mark.parametrize(
     "file, include, reason",
     [

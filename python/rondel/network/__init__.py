@@ -63,7 +63,6 @@ from .layers import (
     IAssertionLayer,
     ICastLayer,
     IConcatenationLayer,
-    IConditionLayer,
     IConstantLayer,
     IConvolutionLayer,
     ICumulativeLayer,
@@ -73,13 +72,7 @@ from .layers import (
     IFillLayer,
     IGatherLayer,
     IIdentityLayer,
-    IIfConditionalBoundaryLayer,
-    IIfConditionalInputLayer,
-    IIfConditionalOutputLayer,
-    IIteratorLayer,
     ILayer,
-    ILoopBoundaryLayer,
-    ILoopOutputLayer,
     IMatrixMultiplyLayer,
     INonZeroLayer,
     INormalizationLayer,
@@ -87,7 +80,6 @@ from .layers import (
     IPaddingLayer,
     IPoolingLayer,
     IQuantizeLayer,
-    IRecurrenceLayer,
     IReduceLayer,
     IScaleLayer,
     IScatterLayer,
@@ -99,11 +91,22 @@ from .layers import (
     ISqueezeLayer,
     ITensor,
     ITopKLayer,
-    ITripLimitLayer,
     IUnaryLayer,
     IUnsqueezeLayer,
 )
-from .loops import IIfConditional, ILoop
+from .loops import (
+    IConditionLayer,
+    IIfConditional,
+    IIfConditionalBoundaryLayer,
+    IIfConditionalInputLayer,
+    IIfConditionalOutputLayer,
+    IIteratorLayer,
+    ILoop,
+    ILoopBoundaryLayer,
+    ILoopOutputLayer,
+    IRecurrenceLayer,
+    ITripLimitLayer,
+)
 from .not_here import MODULE as _MODULE
 from .not_here import missing as _missing
 

@@ -15,7 +15,6 @@ from .._rondel.network import (
     FillOperation,
     GatherMode,
     LayerType,
-    LoopOutput,
     MatrixOperation,
     PaddingMode,
     PoolingType,
@@ -24,7 +23,6 @@ from .._rondel.network import (
     ScaleMode,
     ScatterMode,
     TopKOperation,
-    TripLimit,
     UnaryOperation,
 )
 from .. import arrays
@@ -94,10 +92,16 @@ def as_tensor(x):
     raise Wrong("a tensor (ITensor); add_constant makes one of numbers")
 
 
+_CLASSES = {}  # of layers, by name, those of loops included
+
+
 class ILayer(Handle):
     """A step of a network."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls):
+        _CLASSES[cls.__name__] = cls
 
     name = Attribute(str, "Said in errors.")
     metadata = Attribute(str, "Any text; kept.")
@@ -370,72 +374,6 @@ class IUnsqueezeLayer(ILayer):
     __slots__ = ()
 
 
-# ---- boundaries of loops and conditionals ------------------------------------------------------------------
-
-
-class ILoopBoundaryLayer(ILayer):
-    """A layer where values enter or leave a loop."""
-
-    __slots__ = ()
-
-    @property
-    def loop(self):
-        """The ILoop it belongs to."""
-        from .loops import ILoop
-
-        return ILoop(self._network, self._raw.loop)
-
-
-class ITripLimitLayer(ILoopBoundaryLayer):
-    __slots__ = ()
-    kind = Attribute(TripLimit, "COUNT or WHILE.", settable=False)
-
-
-class IRecurrenceLayer(ILoopBoundaryLayer):
-    """Input 0: its value in the first trip. Input 1, set later: its value in the next."""
-
-    __slots__ = ()
-
-
-class IIteratorLayer(ILoopBoundaryLayer):
-    __slots__ = ()
-    axis = Attribute(int, "The axis it goes along; a negative one counts from the end.")
-    reverse = Attribute(bool, "True: from the last trip's slice to the first.")
-
-
-class ILoopOutputLayer(ILoopBoundaryLayer):
-    """Input 1, which may be left out: the extent of the new axis."""
-
-    __slots__ = ()
-    kind = Attribute(LoopOutput, "LAST_VALUE, CONCATENATE or REVERSE.", settable=False)
-    axis = Attribute(int, "The new axis; a negative one counts from the end of the result.")
-
-
-class IIfConditionalBoundaryLayer(ILayer):
-    """A layer where values enter or leave a conditional."""
-
-    __slots__ = ()
-
-    @property
-    def conditional(self):
-        """The IIfConditional it belongs to."""
-        from .loops import IIfConditional
-
-        return IIfConditional(self._network, self._raw.conditional)
-
-
-class IConditionLayer(IIfConditionalBoundaryLayer):
-    __slots__ = ()
-
-
-class IIfConditionalInputLayer(IIfConditionalBoundaryLayer):
-    __slots__ = ()
-
-
-class IIfConditionalOutputLayer(IIfConditionalBoundaryLayer):
-    __slots__ = ()
-
-
 def wrap(network, raw) -> ILayer:
     """The layer of the engine's as an object of the class of its name."""
-    return globals()[type(raw).__name__](network, raw)
+    return _CLASSES[type(raw).__name__](network, raw)

@@ -2,17 +2,66 @@
 
 from .._rondel.network import LoopOutput, TripLimit
 from .arguments import Attribute, checked
-from .layers import (
-    Handle,
-    IConditionLayer,
-    IIfConditionalInputLayer,
-    IIfConditionalOutputLayer,
-    IIteratorLayer,
-    ILoopOutputLayer,
-    IRecurrenceLayer,
-    ITensor,
-    ITripLimitLayer,
-)
+from .layers import Handle, ILayer, ITensor
+
+
+class ILoopBoundaryLayer(ILayer):
+    """A layer where values enter or leave a loop."""
+
+    __slots__ = ()
+
+    @property
+    def loop(self):
+        """The ILoop it belongs to."""
+        return ILoop(self._network, self._raw.loop)
+
+
+class ITripLimitLayer(ILoopBoundaryLayer):
+    __slots__ = ()
+    kind = Attribute(TripLimit, "COUNT or WHILE.", settable=False)
+
+
+class IRecurrenceLayer(ILoopBoundaryLayer):
+    """Input 0: its value in the first trip. Input 1, set later: its value in the next."""
+
+    __slots__ = ()
+
+
+class IIteratorLayer(ILoopBoundaryLayer):
+    __slots__ = ()
+    axis = Attribute(int, "The axis it goes along; a negative one counts from the end.")
+    reverse = Attribute(bool, "True: from the last trip's slice to the first.")
+
+
+class ILoopOutputLayer(ILoopBoundaryLayer):
+    """Input 1, which may be left out: the extent of the new axis."""
+
+    __slots__ = ()
+    kind = Attribute(LoopOutput, "LAST_VALUE, CONCATENATE or REVERSE.", settable=False)
+    axis = Attribute(int, "The new axis; a negative one counts from the end of the result.")
+
+
+class IIfConditionalBoundaryLayer(ILayer):
+    """A layer where values enter or leave a conditional."""
+
+    __slots__ = ()
+
+    @property
+    def conditional(self):
+        """The IIfConditional it belongs to."""
+        return IIfConditional(self._network, self._raw.conditional)
+
+
+class IConditionLayer(IIfConditionalBoundaryLayer):
+    __slots__ = ()
+
+
+class IIfConditionalInputLayer(IIfConditionalBoundaryLayer):
+    __slots__ = ()
+
+
+class IIfConditionalOutputLayer(IIfConditionalBoundaryLayer):
+    __slots__ = ()
 
 
 class ILoop(Handle):

@@ -8,6 +8,7 @@
 #include "exporters/onnx/live.h"
 #include "exporters/onnx/loops.h"
 #include "exporters/onnx/names.h"
+#include "exporters/onnx/opsets.h"
 #include "exporters/onnx/ports.h"
 #include "exporters/onnx/rewrites.h"
 #include "exporters/onnx/slices.h"
@@ -355,8 +356,6 @@ Model written(const Graph& g, const Scans& scans, const ModelInfo& info, int ops
 }
 
 }  // namespace
-
-int newest_opset() { return onnx::newest_version(""); }
 
 Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options) {
   const std::optional<int> wanted = options.opset;

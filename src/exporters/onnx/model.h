@@ -17,10 +17,6 @@ struct Model {
   ExportReport report;
 };
 
-/// The usual opset, and those that can be asked for.
-inline constexpr int usual_opset = 21, oldest_opset = 11;
-int newest_opset();
-
 /// The graph in ONNX of one opset: `options.opset`, or without one the least that is at least the
 /// usual one and has each op of the graph as it is. Throws Error(caller) naming node and op where
 /// an opset that was asked for cannot say it.

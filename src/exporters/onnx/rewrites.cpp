@@ -4,7 +4,7 @@
 #include "exporters/onnx/carriers.h"
 #include "exporters/onnx/forms.h"
 #include "exporters/onnx/loops.h"
-#include "exporters/onnx/model.h"
+#include "exporters/onnx/opsets.h"
 #include "exporters/onnx/plainly.h"
 #include "exporters/onnx/rows.h"
 #include "formats/onnx/schemas.h"

@@ -206,7 +206,13 @@ void translate(const std::exception_ptr& p, void*) {
     std::rethrow_exception(p);
   } catch (const Error& e) {
     const nb::object type = nb::module_::import_("rondel.errors").attr(exception_for(e.blame()));
-    PyErr_SetObject(type.ptr(), text(e.what()).ptr());
+    const nb::object error = type(text(e.what()));
+    nb::list frames;
+    for (const ErrorFrame& f : e.frames())
+      frames.append(nb::make_tuple(text(f.source), f.trip ? nb::cast(*f.trip) : nb::none()));
+    error.attr("frames") = nb::tuple(frames);
+    error.attr("_message") = text(e.message());
+    PyErr_SetObject(type.ptr(), error.ptr());
   }
 }
 

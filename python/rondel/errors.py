@@ -2,7 +2,28 @@
 
 
 class Error(RuntimeError):
-    """Base of all of them."""
+    """Base of all of them. `str(error)` is the whole text: where it happened, then what.
+
+    frames: where it happened, outermost first, as pairs of a source ("node 'decode' (Loop)", "layer 'gate'", an input, a
+    file) and, where that is a loop, the trip under way, counted from 0; else None. () where it is about no place.
+    message: what happened, without where.
+    """
+
+    frames = ()
+
+    @property
+    def message(self):
+        return self.__dict__.get("_message", str(self))
+
+    @property
+    def node(self):
+        """The innermost source; None where there is no frame."""
+        return self.frames[-1][0] if self.frames else None
+
+    @property
+    def trips(self):
+        """The trips under way of the loops around it, outermost first."""
+        return tuple(trip for _, trip in self.frames if trip is not None)
 
 
 class CallerError(Error, ValueError):

@@ -8,6 +8,8 @@
 namespace rondel {
 
 [[noreturn]] void throw_error(Blame blame, std::string message);
+/// With the frame where it happened.
+[[noreturn]] void throw_error_at(Blame blame, std::string source, std::string message);
 
 /// The caller's fault: a wrong model, input or option. Arguments are worked out whether it holds or
 /// not: where every run or trip comes by, and they are texts, write `if (...) fail(...)`.
@@ -19,6 +21,20 @@ void require(bool holds, fmt::format_string<Args...> text, Args&&... args) {
 
 template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) {
   throw_error(Blame::caller, fmt::format(text, std::forward<Args>(args)...));
+}
+
+/// The same two with the frame where it happened: a node, a layer. Whoever only passes an error on
+/// throws `error.within(source)`.
+template <class... Args>
+void require_at(bool holds, std::string source, fmt::format_string<Args...> text, Args&&... args) {
+  if (!holds) [[unlikely]]
+    throw_error_at(Blame::caller, std::move(source),
+                   fmt::format(text, std::forward<Args>(args)...));
+}
+
+template <class... Args>
+[[noreturn]] void fail_at(std::string source, fmt::format_string<Args...> text, Args&&... args) {
+  throw_error_at(Blame::caller, std::move(source), fmt::format(text, std::forward<Args>(args)...));
 }
 
 /// A known limit of ours; the text names what is not supported.

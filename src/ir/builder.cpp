@@ -140,9 +140,9 @@ std::vector<ValueId> Builder::if_(ValueId condition, const Branch& then, const B
     inner.source(source_);
     graph_.region(regions[b]).results = (*branches[b])(inner);
   }
-  require(graph_.region(regions[0]).results.size() == graph_.region(regions[1]).results.size(),
-          "{}: one branch has {} outputs, the other {}", source_,
-          graph_.region(regions[0]).results.size(), graph_.region(regions[1]).results.size());
+  require_at(graph_.region(regions[0]).results.size() == graph_.region(regions[1]).results.size(),
+             source_, "one branch has {} outputs, the other {}",
+             graph_.region(regions[0]).results.size(), graph_.region(regions[1]).results.size());
   const std::size_t at = at_ ? (*at_)++ : graph_.region(region_).nodes.size();
   const std::vector<Type> unset(graph_.region(regions[0]).results.size());
   const NodeId n = graph_.insert_node(region_, at, op("if"), {}, {condition}, unset,

@@ -27,9 +27,8 @@ class Inference {
   void node(NodeId n) {
     look_around();
     if (++rules_ > most_rules + most_rules_a_node * g_.node_count())
-      throw_error(Blame::limit, where(g_, n) +
-                                    ": loops nested this deep, whose states change type, "
-                                    "take too long to infer");
+      throw_error_at(Blame::limit, where(g_, n),
+                     "loops nested this deep, whose states change type, take too long to infer");
     const Node& node = g_.node(n);
     for (const ValueId v : node.outputs) forget(v);
     if (node.op->name == "loop") return loop(n);
@@ -49,8 +48,7 @@ class Inference {
 
   template <class... Args>
   [[noreturn]] void fail_at(NodeId n, fmt::format_string<Args...> text, Args&&... args) {
-    throw_error(Blame::caller,
-                where(g_, n) + ": " + fmt::format(text, std::forward<Args>(args)...));
+    rondel::fail_at(where(g_, n), text, std::forward<Args>(args)...);
   }
 
   /// "; a=f32[8,64] b=f32[32,8]"
@@ -107,7 +105,7 @@ class Inference {
     try {
       node.op->type(context);
     } catch (const Error& e) {
-      throw Error(e.blame(), where(g_, n) + ": " + with_inputs(e.what(), node));
+      throw Error(e.blame(), with_inputs(e.message(), node), e.frames()).within(where(g_, n));
     }
     for (std::size_t j = 0; j < node.outputs.size(); ++j)
       if (node.outputs[j] != ValueId::none)

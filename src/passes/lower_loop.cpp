@@ -322,7 +322,7 @@ class LoopLowering {
   /// One trip. Returns [goes on, go, carried states...].
   std::vector<Ex> write_trip(Ex t, std::span<const Ex> carried_in) {
     LoweringScope scope{g_, k_, b_, outer_, {}};
-    b_.enter(check_name(g_, id_) + ", trip {}: ", {t});
+    b_.enter(ir::where(g_, id_), t);
     place_params(scope, t, carried_in);
     for (const Group& group : groups_) {
       place_constants(scope, group);

@@ -85,7 +85,7 @@ void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const std::v
     look_around();
     const ir::Node& node = s.graph.node(n);
     NodeEmitter emitter(s, n, &space);
-    s.builder.enter(check_name(s.graph, n) + ": ");
+    s.builder.enter(ir::where(s.graph, n));
     Ex result;
     if (const auto* wise = ops::meaning_as<ops::ElementWise>(*node.op)) {
       std::vector<Ex> operands;
@@ -115,7 +115,7 @@ void lower_checks(LoweringScope& s, std::span<const NodeId> nodes, const std::ve
     const auto* each = ops::meaning_as<ops::Elements>(*s.graph.node(n).op);
     if (each == nullptr || !each->before) continue;
     NodeEmitter emitter(s, n, &space);
-    s.builder.enter(check_name(s.graph, n) + ": ");
+    s.builder.enter(ir::where(s.graph, n));
     each->before(emitter);
     s.builder.leave();
   }
@@ -132,13 +132,6 @@ const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes)
 }
 
 }  // namespace
-
-std::string check_name(const ir::Graph& g, NodeId n) {
-  std::string name = ir::where(g, n);
-  for (std::size_t at = 0; (at = name.find("{}", at)) != std::string::npos;)
-    name.replace(at, 2, "()");
-  return name;
-}
 
 Place single_element(scalar::Builder& b, Ex element, std::int64_t rank) {
   return {[element](const Indices&) { return element; }, -1,
@@ -169,7 +162,7 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
   const ir::Node& first = s.graph.node(nodes[0]);
   if (const auto* nest = ops::meaning_as<ops::Nest>(*first.op)) {
     NodeEmitter emitter(s, nodes[0]);
-    s.builder.enter(check_name(s.graph, nodes[0]) + ": ");
+    s.builder.enter(ir::where(s.graph, nodes[0]));
     nest->fn(emitter);
     return s.builder.leave();
   }
@@ -181,7 +174,7 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
   const auto* each = ops::meaning_as<ops::Elements>(*first.op);
   invariant(each != nullptr && nodes.size() == 1, "{} is no program", first.op->name);
   NodeEmitter emitter(s, nodes[0]);
-  s.builder.enter(check_name(s.graph, nodes[0]) + ": ");
+  s.builder.enter(ir::where(s.graph, nodes[0]));
   for (std::size_t j = 0; j < first.outputs.size(); ++j) {
     if (first.outputs[j] == ValueId::none) continue;
     const Sink& sink = s.sinks.at(first.outputs[j]);

@@ -41,9 +41,6 @@ Sink whole_sink(scalar::Builder&, std::int32_t buffer);
 /// The only element of a small constant.
 scalar::Ex constant_element(scalar::Builder&, const Tensor&);
 
-/// How a node is named in the texts of checks, where "{}" stands for a value.
-std::string check_name(const ir::Graph&, ir::NodeId);
-
 /// Writes some nodes: one loop nest over their index space, or the nest that a single node says.
 /// Every operand from outside has a place; every value read outside has a sink.
 void lower_nodes(LoweringScope&, std::span<const ir::NodeId>);

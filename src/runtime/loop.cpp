@@ -20,21 +20,25 @@ Value scalar_value(const Run& run, DType dtype, std::int64_t v) {
   return t;
 }
 
+Error out_of_trips(const Run& run) {
+  return {Blame::limit,
+          fmt::format("the budget of {} trips is used up; raise max_trips", run.max_trips)};
+}
+
 }  // namespace
 
 LoopStart LoopStep::start(Frame& frame) const {
   LoopStart s;
   std::size_t at = 0;
   if (spec.has_trips)
-    s.trips = std::max<std::int64_t>(read_scalar_i64(frame[inputs[at++]], source, "the trip count"),
-                                     0);
-  if (spec.has_go) s.go = read_scalar_bool(frame[inputs[at++]], source, "the condition");
+    s.trips = std::max<std::int64_t>(read_scalar_i64(frame[inputs[at++]], "the trip count"), 0);
+  if (spec.has_go) s.go = read_scalar_bool(frame[inputs[at++]], "the condition");
   for (std::size_t j = 0; j < spec.states; ++j) s.states.push_back(frame[inputs[at++]]);
   for (std::size_t j = 0; j < spec.scans; ++j) {
     const Tensor& scan = frame[inputs[at++]].tensor();
     const std::int64_t rank = scan.rank(), axis = spec.axis_in[j];
     if (rank == 0 || axis < -rank || axis >= rank)
-      fail("{}: scan '{}' is {}; axis {} is out of range", source, spec.scan_names[j],
+      fail("scan '{}' is {}; axis {} is out of range", spec.scan_names[j],
            to_text(scan.dtype(), scan.shape()), axis);
     s.scans.push_back(scan);
     s.scan_extents.push_back(scan.shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
@@ -42,8 +46,8 @@ LoopStart LoopStep::start(Frame& frame) const {
   for (std::size_t k = 0; k < spec.stacks; ++k) {
     s.extents.emplace_back();
     if (spec.extents[k] == 0) continue;
-    const std::int64_t extent = read_scalar_i64(frame[inputs[at++]], source, "a stack's extent");
-    require(extent >= 0, "{}: the length of output '{}' is {}; it cannot be negative", source,
+    const std::int64_t extent = read_scalar_i64(frame[inputs[at++]], "a stack's extent");
+    require(extent >= 0, "the length of output '{}' is {}; it cannot be negative",
             spec.stack_names[k], extent);
     s.extents.back() = extent;
   }
@@ -52,8 +56,8 @@ LoopStart LoopStep::start(Frame& frame) const {
   s.certain = !spec.has_go && s.trips.has_value();
   for (std::size_t k = 0; s.certain && k < spec.stacks; ++k)
     require(s.extents[k].value_or(*s.trips) >= *s.trips,
-            "{}: the length of output '{}' is {}, but the loop makes {} trips", source,
-            spec.stack_names[k], *s.extents[k], *s.trips);
+            "the length of output '{}' is {}, but the loop makes {} trips", spec.stack_names[k],
+            *s.extents[k], *s.trips);
   return s;
 }
 
@@ -82,9 +86,7 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>&
   try {
     for (; goes_on && t < most; ++t) {
       run.check_stop();
-      if (t >= run.max_trips)
-        throw_error(Blame::limit, fmt::format("the budget of {} trips is used up; raise max_trips",
-                                              run.max_trips));
+      if (t >= run.max_trips) throw out_of_trips(run);
       const auto& params = body.params;
       if (params[0] >= 0) inner[params[0]] = scalar_value(run, DType::i64, t);
       if (params[1] >= 0) inner[params[1]] = go;
@@ -99,7 +101,7 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>&
       }
       inner.execute();
       go = inner[body.results[0]];
-      if (spec.has_go) goes_on = read_scalar_bool(go, "", "the body's condition");
+      if (spec.has_go) goes_on = read_scalar_bool(go, "the body's condition");
       for (std::size_t j = 0; j < spec.states; ++j) {
         s.states[j] = inner[body.results[1 + j]];
         if (spec.fixed[j] == 0) continue;
@@ -111,9 +113,7 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>&
       for (std::size_t k = 0; k < spec.stacks; ++k)
         stacks[k].put(t, inner[body.results[1 + spec.states + k]].tensor());
     }
-  } catch (const Error& e) {
-    throw Error(e.blame(), fmt::format("{}, trip {}: {}", source, t, e.what()));
-  }
+  } catch (const Error& e) { throw e.within(source, t); }
   return t;
 }
 
@@ -166,16 +166,14 @@ std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart&
     const scalar::Status status = native.code->run(context, views.data(), params);
     if (status != scalar::done) {
       run.check_stop();
-      fail("{}", scalar::failure_text(native.code->program(), context, status));
+      throw scalar::failure(native.code->program(), context, status);
     }
     from = *stopped.data_as<std::int64_t>();
     chunk = chunk > most / 2 ? most : chunk * 2;
   }
   const bool goes_on = !spec.has_go || *go.data_as<std::uint8_t>() != 0;
   if (goes_on && from >= run.max_trips && (!s.trips || from < *s.trips))
-    throw_error(Blame::limit, fmt::format("{}, trip {}: the budget of {} trips is used up; raise "
-                                          "max_trips",
-                                          source, from, run.max_trips));
+    throw out_of_trips(run).within(source, from);
   return from;
 }
 
@@ -220,7 +218,7 @@ void LoopStep::run(Frame& frame, StepState*) const {
   std::vector<Tensor> joined;
   try {
     for (Stack& stack : stacks) joined.push_back(stack.finish(n));
-  } catch (const Error& e) { throw Error(e.blame(), source + ": " + e.what()); }
+  } catch (const Error& e) { throw e.within(source); }
   finish(frame, s, std::move(s.states), n, std::move(joined));
 }
 

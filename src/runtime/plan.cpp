@@ -99,13 +99,6 @@ void prepare_code(const ProgramStep& step, ProgramState& state, Frame& frame) {
   state.code = std::move(code);
 }
 
-/// Whether an error says already where it happened: a node of a model, a layer or loop of a
-/// network.
-bool names_a_source(std::string_view text) {
-  return text.starts_with("node ") || text.starts_with("layer ") || text.starts_with("loop ") ||
-         text.starts_with("conditional ");
-}
-
 /// Outputs without elements need no code; loops over their other extents would be for nothing.
 void make_empty_outputs(const ProgramStep& step, const ProgramState& state, Frame& frame) {
   for (std::size_t j = 0; j < step.outputs.size(); ++j)
@@ -182,8 +175,8 @@ void Frame::execute() {
     } catch (const Error& e) {
       // What memory and size arithmetic say does not know who asked.
       const bool ours = e.blame() == Blame::caller || e.blame() == Blame::limit;
-      if (!ours || names_a_source(e.what())) throw;
-      throw Error(e.blame(), step.source + ": " + e.what());
+      if (!ours || !e.frames().empty()) throw;
+      throw e.within(step.source);
     }
     for (const Slot dead : step.release) slots_[static_cast<std::size_t>(dead)] = Value();
   }
@@ -250,7 +243,7 @@ void ProgramStep::run(Frame& frame, StepState* remembered) const {
     return;
   }
   frame.run().check_stop();
-  fail("{}", scalar::failure_text(state.code->program(), context, status));
+  throw scalar::failure(state.code->program(), context, status);
 }
 
 std::unique_ptr<StepState> KernelStep::make_state() const {
@@ -279,7 +272,7 @@ void KernelStep::run(Frame& frame, StepState* remembered) const {
   try {
     kernel(call);
   } catch (const kernels::Stopped&) { frame.run().check_stop(); } catch (const Error& e) {
-    throw Error(e.blame(), source + ": " + e.what());
+    throw e.within(source);
   }
   frame.run().check_stop();
   for (std::size_t j = 0; j < outputs.size(); ++j) {
@@ -294,8 +287,7 @@ void bind_captures(const Plan& plan, Frame& from, Frame& to) {
 }
 
 void IfStep::run(Frame& frame, StepState*) const {
-  const Plan& taken = read_scalar_bool(frame[inputs[0]], source, "the condition") ? then
-                                                                                  : otherwise;
+  const Plan& taken = read_scalar_bool(frame[inputs[0]], "the condition") ? then : otherwise;
   FrameLease inner(taken, frame.run());
   bind_captures(taken, frame, *inner);
   inner->execute();
@@ -304,19 +296,18 @@ void IfStep::run(Frame& frame, StepState*) const {
 }
 
 namespace {
-const Tensor& single(const Value& v, std::string_view where, std::string_view what) {
+const Tensor& single(const Value& v, std::string_view what) {
   if (!v.is_tensor() || v.tensor().rank() > 1 || v.tensor().size() != 1)
-    fail("{}{}{} is {}; expected one element, as [] or [1]", where, where.empty() ? "" : ": ", what,
-         to_text(v));
+    fail("{} is {}; expected one element, as [] or [1]", what, to_text(v));
   return v.tensor();
 }
 }  // namespace
 
-std::int64_t read_scalar_i64(const Value& v, std::string_view where, std::string_view what) {
-  return *single(v, where, what).data_as<std::int64_t>();
+std::int64_t read_scalar_i64(const Value& v, std::string_view what) {
+  return *single(v, what).data_as<std::int64_t>();
 }
-bool read_scalar_bool(const Value& v, std::string_view where, std::string_view what) {
-  return *single(v, where, what).data_as<std::uint8_t>() != 0;
+bool read_scalar_bool(const Value& v, std::string_view what) {
+  return *single(v, what).data_as<std::uint8_t>() != 0;
 }
 
 }  // namespace rondel::runtime

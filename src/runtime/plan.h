@@ -63,6 +63,7 @@ class Step {
 struct Plan {
   std::size_t slot_count = 0;
   std::vector<Slot> params, results;
+  Slot seed = -1;  ///< of a model that draws: u64[]
   /// Values of the enclosing frame that this region reads: theirs, ours.
   std::vector<std::pair<Slot, Slot>> captures;
   std::vector<std::pair<Slot, Tensor>> constants;
@@ -162,9 +163,9 @@ class IfStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Reads a [] or [1] tensor. `where` (may be empty) and `what` name it in the error.
-std::int64_t read_scalar_i64(const Value&, std::string_view where, std::string_view what);
-bool read_scalar_bool(const Value&, std::string_view where, std::string_view what);
+/// Reads a [] or [1] tensor; `what` names it in the error.
+std::int64_t read_scalar_i64(const Value&, std::string_view what);
+bool read_scalar_bool(const Value&, std::string_view what);
 
 /// Copies captured values from the enclosing frame.
 void bind_captures(const Plan&, Frame& from, Frame& to);

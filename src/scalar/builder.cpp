@@ -274,22 +274,22 @@ Ex Builder::bitcast(DType to, Ex x) {
 void Builder::check(Ex condition, std::string text, std::initializer_list<Ex> shown) {
   if (known(condition) == 1) return;
   std::vector<Ex> operands{condition};
-  std::string whole;
-  for (const CheckContext& context : contexts_) {
-    whole += context.text;
-    operands.insert(operands.end(), context.shown.begin(), context.shown.end());
+  Site failed{std::move(text)};
+  for (const CheckFrame& frame : frames_) {
+    failed.frames.push_back({frame.source, frame.trip.has_value()});
+    if (frame.trip) operands.push_back(*frame.trip);
   }
   operands.insert(operands.end(), shown.begin(), shown.end());
-  program_->sites.push_back({whole + text});
+  program_->sites.push_back(std::move(failed));
   const auto site = static_cast<std::int32_t>(program_->sites.size()) - 1;
   emit_many({.op = Op::check, .id = site}, operands, {});
 }
 
-void Builder::enter(std::string text, std::vector<Ex> shown) {
-  contexts_.push_back({std::move(text), std::move(shown)});
+void Builder::enter(std::string source, std::optional<Ex> trip) {
+  frames_.push_back({std::move(source), trip});
 }
 
-void Builder::leave() { contexts_.pop_back(); }
+void Builder::leave() { frames_.pop_back(); }
 
 void Builder::call(Call call, const std::vector<Ex>& leading) {
   program_->calls.push_back(std::move(call));

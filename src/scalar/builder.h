@@ -67,9 +67,9 @@ class Builder {
   /// `text` is said when `condition` is false; "{}" in it takes `shown` (i64) in order.
   void check(Ex condition, std::string text, std::initializer_list<Ex> shown = {});
 
-  /// Begins the texts of the checks written until `leave`, each "{}" in it taking one of `shown`:
-  /// which node, which trip. Contexts nest.
-  void enter(std::string text, std::vector<Ex> shown = {});
+  /// The checks written until `leave` fail within this frame: a node and, of a loop, the trip
+  /// (i64). Frames nest.
+  void enter(std::string source, std::optional<Ex> trip = {});
   void leave();
 
   using Body = std::function<std::vector<Ex>(Ex index, std::span<const Ex> carried)>;
@@ -111,11 +111,11 @@ class Builder {
   Ex fold(Op, Ex, Ex);
   void use_scratch();
   std::shared_ptr<Program> program_;
-  struct CheckContext {
-    std::string text;
-    std::vector<Ex> shown;
+  struct CheckFrame {
+    std::string source;
+    std::optional<Ex> trip;
   };
-  std::vector<CheckContext> contexts_;
+  std::vector<CheckFrame> frames_;
   std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer and bool constants
   std::vector<Inst> prologue_;                      // constants, params and extents, each once
   std::map<std::array<std::int64_t, 4>, Reg> prologue_regs_;

@@ -123,24 +123,27 @@ bool is_binary(Op op) {
   }
 }
 
-std::string failure_text(const Program& program, const Context& context, Status status) {
-  if (status == done) return "done";
-  if (status == stopped) return "stopped";
-  const auto site = static_cast<std::size_t>(status) - 1;
-  if (status < 0 || site >= program.sites.size())
-    return fmt::format("{}: unknown failure {}", program.name, status);
-  const std::string& text = program.sites[site].text;
-  std::string out;
+Error failure(const Program& program, const Context& context, Status status) {
+  const auto index = static_cast<std::size_t>(status) - 1;
+  invariant(status > 0 && index < program.sites.size(), "{}: status {} is no failed check",
+            program.name, status);
+  const Site& site = program.sites[index];
   std::size_t shown = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 2, "{}") != 0 || shown == context.shown.size()) {
-      out += text[i];
+  std::vector<ErrorFrame> frames;
+  for (const Site::Frame& f : site.frames) {
+    frames.push_back({f.source, {}});
+    if (f.trip) frames.back().trip = context.shown.at(shown++);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < site.text.size(); ++i) {
+    if (site.text.compare(i, 2, "{}") != 0 || shown == context.shown.size()) {
+      text += site.text[i];
       continue;
     }
-    out += fmt::format("{}", context.shown[shown++]);
+    text += fmt::format("{}", context.shown[shown++]);
     ++i;
   }
-  return out;
+  return {Blame::caller, std::move(text), std::move(frames)};
 }
 
 }  // namespace rondel::scalar

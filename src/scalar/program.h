@@ -1,5 +1,6 @@
 #pragma once
 #include <rondel/dtype.h>
+#include <rondel/error.h>
 
 #include <array>
 #include <atomic>
@@ -153,9 +154,15 @@ struct Contract {
   bool operator==(const Contract&) const = default;
 };
 
-/// Where a program can fail, and what to say. "{}" in the text takes the check's values in order.
+/// Where a program can fail, and what to say. The values that the check shows are the trips of the
+/// frames, then what each "{}" in the text takes.
 struct Site {
+  struct Frame {
+    std::string source;  ///< a node of a model, as errors have it
+    bool trip = false;   ///< it is a loop, and the trip under way is shown
+  };
   std::string text;
+  std::vector<Frame> frames = {};  ///< outermost first
 };
 
 struct Program {
@@ -201,7 +208,7 @@ std::string to_text(const Program&);
 /// The oracle: runs the program as it stands.
 std::unique_ptr<Executable> interpret(std::shared_ptr<const Program>);
 
-/// The message of a failed check.
-std::string failure_text(const Program&, const Context&, Status);
+/// The error of a failed check: the caller's, with its frames.
+Error failure(const Program&, const Context&, Status);
 
 }  // namespace rondel::scalar

@@ -156,7 +156,8 @@ std::unique_ptr<runtime::Step> kernel_step(const Building& b, const ir::Graph& g
   const ir::Node& node = g.node(n);
   const auto* meaning = ops::meaning_as<ops::KernelMeaning>(*node.op);
   if (meaning == nullptr)
-    unsupported("{}: there is no way to run op '{}'", ir::where(g, n), node.op->name);
+    throw_error_at(Blame::unsupported, ir::where(g, n),
+                   fmt::format("there is no way to run op '{}'", node.op->name));
   passes::Group group{.nodes = {n}};
   for (const ValueId v : node.inputs)
     if (v != ValueId::none &&

@@ -39,8 +39,7 @@ Ran run(const scalar::Executable& code, std::vector<float> elements = {0, 1, 2, 
   Ran ran{0, Tensor::zeros(DType::f32, {n}), {}};
   scalar::Context context;
   ran.status = scalar::run(code, context, {x, ran.y});
-  if (ran.status != scalar::done)
-    ran.failure = scalar::failure_text(code.program(), context, ran.status);
+  if (ran.status > 0) ran.failure = scalar::failure(code.program(), context, ran.status).what();
   return ran;
 }
 

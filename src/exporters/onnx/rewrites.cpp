@@ -200,9 +200,8 @@ Scans make_scans(Graph& g) {
 void refuse(const Graph& g, NodeId n, const std::string& why_not, int opset) {
   const auto newer = opset_to_try(g, g.node(n), opset);
   const std::string way_out = newer ? fmt::format("; opset {} has it", *newer) : "";
-  throw_error(
-      newer ? Blame::caller : Blame::unsupported,
-      fmt::format("{}: opset {} cannot say it: {}{}", ir::where(g, n), opset, why_not, way_out));
+  throw_error_at(newer ? Blame::caller : Blame::unsupported, ir::where(g, n),
+                 fmt::format("opset {} cannot say it: {}{}", opset, why_not, way_out));
 }
 
 void make_sayable(Graph& g, const Scans& scans, int opset) { Rewriter(g, scans, opset).run(); }

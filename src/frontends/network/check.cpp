@@ -7,15 +7,15 @@ namespace rondel::network {
 namespace {
 
 const ir::Type& input_type(const LayerData& l, std::size_t k) {
-  require(l.input(k) != nullptr, "{}: its input {} is not set", say(l), k);
+  require_at(l.input(k) != nullptr, say(l), "its input {} is not set", k);
   return known(*l.input(k)).type;
 }
 
 void require_scalar(const LayerData& l, std::size_t k, bool dtype_fits, const char* what,
                     const char* expected) {
   const ir::Type& t = input_type(l, k);
-  require(dtype_fits && (!t.has_rank() || t.rank() == 0), "{}: {}, {}, is {}; expected {}", say(l),
-          what, say(*l.input(k)), to_text(t), expected);
+  require_at(dtype_fits && (!t.has_rank() || t.rank() == 0), say(l), "{}, {}, is {}; expected {}",
+             what, say(*l.input(k)), to_text(t), expected);
 }
 
 void require_integer_scalar(const LayerData& l, std::size_t k, const char* what) {
@@ -65,11 +65,11 @@ void check_recurrence(const LayerData& l) {
     hint =
         "one shape; a recurrence keeps its shape: what grows is written into one of the full "
         "size (scatter)";
-  require(hint == nullptr,
-          "{}: its initial value, {}, is {} and its next value, {}, is {}; "
-          "expected {}",
-          say(l), say(*l.input(0)), to_text(first), say(*l.input(1)), to_text(next),
-          hint == nullptr ? "" : hint);
+  require_at(hint == nullptr, say(l),
+             "its initial value, {}, is {} and its next value, {}, is {}; "
+             "expected {}",
+             say(*l.input(0)), to_text(first), say(*l.input(1)), to_text(next),
+             hint == nullptr ? "" : hint);
 }
 
 /// The recurrence of the loop that has the tensor as its next value; null: none.
@@ -87,10 +87,10 @@ void check_last_value(const LayerData& l) {
     const std::string hint = meant == nullptr ? ""
                                               : fmt::format(", here {}, whose second input it is",
                                                             say_within(*meant));
-    fail("{}: a last value is asked of {}; expected the output of a recurrence of {}{}", say(l),
-         say(*value), say(*l.construct), hint);
+    fail_at(say(l), "a last value is asked of {}; expected the output of a recurrence of {}{}",
+            say(*value), say(*l.construct), hint);
   }
-  require(l.input(1) == nullptr, "{}: a last value has no length", say(l));
+  require_at(l.input(1) == nullptr, say(l), "a last value has no length");
 }
 
 void check_loop_output(const LayerData& l) {
@@ -102,8 +102,8 @@ void check_loop_output(const LayerData& l) {
 void check_length(const LayerData& l, std::int64_t trips) {
   if (l.input(1) == nullptr) return;
   const std::int64_t length = known_integer(l.input(1)).value_or(trips);
-  require(length >= trips, "{}: its length, {}, is {}, but the loop makes {} trips", say(l),
-          say(*l.input(1)), length, trips);
+  require_at(length >= trips, say(l), "its length, {}, is {}, but the loop makes {} trips",
+             say(*l.input(1)), length, trips);
 }
 
 void check_iterator(const LayerData& l, std::int64_t trips) {
@@ -111,9 +111,9 @@ void check_iterator(const LayerData& l, std::int64_t trips) {
   if (!whole.has_rank()) return;
   const std::int64_t axis = l.parameters.i("axis");
   const ir::Extent& extent = whole.extent(axis < 0 ? axis + whole.rank() : axis);
-  require(!extent.known() || extent.value >= trips,
-          "{}: the extent along axis {} of {}, {}, is {}, but the loop makes {} trips", say(l),
-          axis, say(*l.input(0)), to_text(whole), extent.value, trips);
+  require_at(!extent.known() || extent.value >= trips, say(l),
+             "the extent along axis {} of {}, {}, is {}, but the loop makes {} trips", axis,
+             say(*l.input(0)), to_text(whole), extent.value, trips);
 }
 
 /// What enters or leaves a construct is not cast on the way.
@@ -121,10 +121,10 @@ void check_output_types(const LayerData& l) {
   for (const auto& output : l.outputs) {
     const ir::Type& t = known(*output).type;
     const auto& asked = l.output_types[output->position];
-    require(!asked || dtype(*asked) == t.dtype(),
-            "{}: its output, {}, was given the type {}; what enters or leaves a loop or a "
-            "conditional keeps its type: cast it before or after",
-            say(l), to_text(t), name(dtype(asked.value_or(DataType::kFLOAT))));
+    require_at(!asked || dtype(*asked) == t.dtype(), say(l),
+               "its output, {}, was given the type {}; what enters or leaves a loop or a "
+               "conditional keeps its type: cast it before or after",
+               to_text(t), name(dtype(asked.value_or(DataType::kFLOAT))));
   }
 }
 

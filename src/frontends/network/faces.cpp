@@ -38,8 +38,8 @@ const char* shown(std::string& kept, std::string text) {
 std::size_t checked_input(const LayerData& l, std::int32_t index) {
   const std::int32_t most = kind(l.type).most_inputs;
   const auto there = most >= 0 ? static_cast<std::size_t>(most) : l.inputs.size();
-  require(index >= 0 && static_cast<std::size_t>(index) < there,
-          "{}: there is no input {}; such a layer has {} at most", say(l), index, there);
+  require_at(index >= 0 && static_cast<std::size_t>(index) < there, say(l),
+             "there is no input {}; such a layer has {} at most", index, there);
   return static_cast<std::size_t>(index);
 }
 
@@ -69,7 +69,7 @@ Dims ITensor::getDimensions() const { return dims_of(known(data_).type); }
 DataType ITensor::getType() const { return data_type(known(data_).type.dtype()); }
 
 void ITensor::setDimensions(const Dims& d) {
-  require(isNetworkInput(), "{}: only dimensions of an input can be set", say(data_));
+  require_at(isNetworkInput(), say(data_), "only dimensions of an input can be set");
   data_.declared = declared_type(data_type(data_.declared.dtype()), d, &data_.declared);
   changed(data_);
 }
@@ -84,9 +84,9 @@ void ITensor::setType(DataType type) {
 }
 
 void ITensor::setDimensionName(std::int32_t index, const char* name) {
-  require(isNetworkInput(), "{}: only dimensions of an input can be named", say(data_));
-  require(data_.declared.has_rank() && index >= 0 && index < data_.declared.rank(),
-          "{}: there is no dimension {} in {}", say(data_), index, to_text(data_.declared));
+  require_at(isNetworkInput(), say(data_), "only dimensions of an input can be named");
+  require_at(data_.declared.has_rank() && index >= 0 && index < data_.declared.rank(), say(data_),
+             "there is no dimension {} in {}", index, to_text(data_.declared));
   ir::Extents extents = data_.declared.extents();
   ir::Extent& e = extents[static_cast<std::size_t>(index)];
   if (!e.known())
@@ -137,15 +137,15 @@ std::int32_t ILayer::getNbOutputs() const {
 }
 
 ITensor* ILayer::getOutput(std::int32_t index) const {
-  require(index >= 0 && index < getNbOutputs(), "{}: there is no output {}; it has {}", say(data_),
-          index, getNbOutputs());
+  require_at(index >= 0 && index < getNbOutputs(), say(data_), "there is no output {}; it has {}",
+             index, getNbOutputs());
   return &data_.outputs[static_cast<std::size_t>(index)]->face;
 }
 
 void ILayer::setInput(std::int32_t index, ITensor& tensor) {
   const std::size_t k = checked_input(data_, index);
-  require(&tensor.data().network == &data_.network, "{}: input {} belongs to another network",
-          say(data_), index);
+  require_at(&tensor.data().network == &data_.network, say(data_),
+             "input {} belongs to another network", index);
   if (data_.inputs.size() <= k) data_.inputs.resize(k + 1);
   data_.inputs[k] = &tensor.data();
   changed(data_);
@@ -187,9 +187,7 @@ ITensor* INetworkDefinition::addInput(const char* name, DataType type, const Dim
   ir::Type declared;
   try {
     declared = declared_type(type, dimensions);
-  } catch (const Error& e) {
-    throw_error(e.blame(), fmt::format("input '{}': {}", text, e.what()));
-  }
+  } catch (const Error& e) { throw e.within(fmt::format("input '{}'", text)); }
   auto input = std::make_unique<TensorData>(*data_, nullptr, data_->inputs.size());
   input->name = std::move(text);
   input->declared = std::move(declared);

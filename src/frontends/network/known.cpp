@@ -14,7 +14,7 @@ namespace {
 
 const ir::Type& type_of(const LayerData& l, std::size_t input) {
   const TensorData* t = l.input(input);
-  require(t != nullptr, "{}: its input {} is not set", say(l), input);
+  require_at(t != nullptr, say(l), "its input {} is not set", input);
   return l.network.known.find(*t)->type;
 }
 
@@ -37,17 +37,18 @@ std::vector<const TensorData*> needed(const TensorData& t) {
 /// `axis` of a tensor of that many axes, from the front.
 std::int64_t axis_of(const LayerData& l, std::int64_t rank, const ir::Type& of) {
   const std::int64_t axis = l.parameters.i("axis");
-  require(axis >= -rank && axis < rank, "{}: axis {} is out of range; expected {} to {} for {} {}",
-          say(l), axis, -rank, rank - 1,
-          l.type == LayerType::kITERATOR ? "an iterator over" : "a concatenation of", to_text(of));
+  require_at(axis >= -rank && axis < rank, say(l),
+             "axis {} is out of range; expected {} to {} for {} {}", axis, -rank, rank - 1,
+             l.type == LayerType::kITERATOR ? "an iterator over" : "a concatenation of",
+             to_text(of));
   return axis < 0 ? axis + rank : axis;
 }
 
 ir::Type iterated(const LayerData& l) {
   const ir::Type& whole = type_of(l, 0);
   if (!whole.has_rank()) return whole;
-  require(whole.rank() > 0, "{}: an iterator over a scalar; expected a tensor of one axis or more",
-          say(l));
+  require_at(whole.rank() > 0, say(l),
+             "an iterator over a scalar; expected a tensor of one axis or more");
   ir::Extents extents = whole.extents();
   extents.erase(extents.begin() + axis_of(l, whole.rank(), whole));
   return ir::Type::tensor(whole.dtype(), std::move(extents));

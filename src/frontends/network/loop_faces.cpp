@@ -60,8 +60,8 @@ IRecurrenceLayer* ILoop::addRecurrence(ITensor& initialValue) {
                                         1);
 }
 ITripLimitLayer* ILoop::addTripLimit(ITensor& tensor, TripLimit limit) {
-  require(limit == TripLimit::kCOUNT || limit == TripLimit::kWHILE, "{}: there is no trip limit {}",
-          say(data_), static_cast<int>(limit));
+  require_at(limit == TripLimit::kCOUNT || limit == TripLimit::kWHILE, say(data_),
+             "there is no trip limit {}", static_cast<int>(limit));
   return add_boundary<ITripLimitLayer>(data_, LayerType::kTRIP_LIMIT, {&tensor.data()},
                                        {{"limit", static_cast<std::int64_t>(limit)}}, 0);
 }
@@ -71,9 +71,9 @@ IIteratorLayer* ILoop::addIterator(ITensor& tensor, std::int32_t axis, bool reve
       {{"axis", std::int64_t{axis}}, {"reverse", std::int64_t{reverse}}}, 1);
 }
 ILoopOutputLayer* ILoop::addLoopOutput(ITensor& tensor, LoopOutput outputKind, std::int32_t axis) {
-  require(outputKind == LoopOutput::kLAST_VALUE || outputKind == LoopOutput::kCONCATENATE ||
-              outputKind == LoopOutput::kREVERSE,
-          "{}: there is no loop output {}", say(data_), static_cast<int>(outputKind));
+  require_at(outputKind == LoopOutput::kLAST_VALUE || outputKind == LoopOutput::kCONCATENATE ||
+                 outputKind == LoopOutput::kREVERSE,
+             say(data_), "there is no loop output {}", static_cast<int>(outputKind));
   return add_boundary<ILoopOutputLayer>(
       data_, LayerType::kLOOP_OUTPUT, {&tensor.data()},
       {{"output", static_cast<std::int64_t>(outputKind)}, {"axis", std::int64_t{axis}}}, 1);

@@ -72,8 +72,9 @@ void Nest::find_inside(const ConstructData& c) {
 void Nest::check_boundary(const ConstructData& c) const {
   for (const LayerData* l : c.boundary) {
     const auto outside = [&](std::size_t k, const char* what) {
-      require(!is_inside(c, l->input(k)), "{}: {}, {}, is inside {}; expected a value from outside",
-              say(*l), what, l->input(k) == nullptr ? "" : say(*l->input(k)), say(c));
+      require_at(!is_inside(c, l->input(k)), say(*l),
+                 "{}, {}, is inside {}; expected a value from outside", what,
+                 l->input(k) == nullptr ? "" : say(*l->input(k)), say(c));
     };
     switch (l->type) {
       case LayerType::kRECURRENCE: outside(0, "its initial value"); break;
@@ -104,11 +105,12 @@ void Nest::check_while(const LayerData& limit) const {
     const LayerData& l = *pending.back();
     pending.pop_back();
     if (l.construct == &c && l.type == LayerType::kRECURRENCE) continue;
-    require(l.type != LayerType::kITERATOR && l.type != LayerType::kRECURRENCE &&
-                l.type != LayerType::kLOOP_OUTPUT,
-            "{}: the while limit is computed from {}; expected recurrences of {} and values from "
-            "outside of it only",
-            say(limit), say(l), say(c));
+    require_at(l.type != LayerType::kITERATOR && l.type != LayerType::kRECURRENCE &&
+                   l.type != LayerType::kLOOP_OUTPUT,
+               say(limit),
+               "the while limit is computed from {}; expected recurrences of {} and values from "
+               "outside of it only",
+               say(l), say(c));
     for (const TensorData* t : l.inputs) visit(t);
   }
 }

@@ -76,9 +76,8 @@ std::vector<ValueId> apply_rule(ir::Builder& b, const LayerData& layer,
         outputs[j] = lowering.cast(outputs[j], dtype(*layer.output_types[j]));
     return outputs;
   } catch (const Error& e) {
-    const std::string text = e.what();
-    if (text.starts_with(where)) throw;
-    throw_error(e.blame(), where + ": " + text);
+    if (!e.frames().empty() && e.frames().front().source == where) throw;
+    throw e.within(where);
   }
 }
 

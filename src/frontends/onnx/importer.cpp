@@ -37,11 +37,6 @@ const std::string* defined_by(const Nodes* nodes, const std::string& name) {
   return nullptr;
 }
 
-/// Errors that name a node already are left as they are.
-bool names_a_node(std::string_view text) {
-  return text.starts_with("node '") || text.starts_with("initializer '");
-}
-
 }  // namespace
 
 const ValueId* Scope::find(const std::string& name) const {
@@ -178,11 +173,12 @@ void Importer::nodes(const Nodes& list, Scope& scope, const Frame& frame) {
     try {
       node(n, scope, frame, source);
     } catch (const Error& e) {
-      if (names_a_node(e.what())) throw;
-      throw Error(e.blame(), source + ": " + e.what());
+      // Where functions and bodies nest, the innermost node says enough.
+      if (!e.frames().empty()) throw;
+      throw e.within(source);
     } catch (const std::bad_alloc&) { throw; } catch (const std::exception& e) {
       // The onnx library's own exceptions, from building a function's body.
-      throw Error(Blame::caller, source + ": " + e.what());
+      throw_error_at(Blame::caller, source, e.what());
     }
   }
 }

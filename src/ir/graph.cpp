@@ -7,6 +7,13 @@
 
 namespace rondel::ir {
 
+const char* name(InputRole role) {
+  switch (role) {
+    case InputRole::seed: return "seed";
+  }
+  return "?";
+}
+
 Graph::Graph() : regions_(1) {}
 
 ValueId Graph::add_param(RegionId r, Type type, std::string value_name) {
@@ -16,6 +23,12 @@ ValueId Graph::add_param(RegionId r, Type type, std::string value_name) {
                      static_cast<std::int32_t>(params.size())});
   params.push_back(id);
   return id;
+}
+
+ValueId Graph::input(InputRole role) const {
+  for (const auto& [v, is] : roles)
+    if (is == role) return v;
+  return ValueId::none;
 }
 
 RegionId Graph::add_region() {

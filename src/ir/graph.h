@@ -44,6 +44,10 @@ struct Region {
   NodeId parent = NodeId::none;
 };
 
+/// What an input of a graph is for that its user does not feed by name.
+enum class InputRole { seed };  ///< seed: of a run's random draws, u64[]
+const char* name(InputRole);
+
 /// A program of tensor ops. Owns all nodes, values and regions, of every depth, by id.
 class Graph {
  public:
@@ -51,6 +55,8 @@ class Graph {
   std::string name = "graph";
   /// Inputs that may be left out, and what they are then.
   std::map<ValueId, Tensor> defaults;
+  /// Inputs that are found by what they are for; all others are fed, by name.
+  std::map<ValueId, InputRole> roles;
   std::vector<std::string> input_names, output_names;  ///< as the model's user knows them
   std::vector<Type> declared_outputs;                  ///< as the file says them
 
@@ -67,6 +73,8 @@ class Graph {
   std::size_t region_count() const { return regions_.size(); }
 
   ValueId add_param(RegionId, Type, std::string name);
+  /// The input of a role; none where the graph has none.
+  ValueId input(InputRole) const;
   RegionId add_region();
   /// Appends a node whose outputs have the given types (an output of kind `none` is left out).
   /// Attributes that are left out get the op's defaults.

@@ -148,9 +148,23 @@ class Parser {
       if (v == ValueId::none || !g_.defaults.emplace(v, in_.tensor()).second)
         in_.fail(at, "a default is for one input, once");
     }
+    while (in_.accept("role")) role();
     if (in_.accept("inputs")) list([this] { g_.input_names.push_back(in_.string()); });
     if (in_.accept("outputs")) list([this] { g_.output_names.push_back(in_.string()); });
     if (in_.accept("declared")) list([this] { g_.declared_outputs.push_back(in_.type()); });
+  }
+
+  void role() {
+    const std::size_t at = in_.at();
+    const ValueId v = use();
+    in_.expect('=');
+    for (const InputRole r : {InputRole::seed})
+      if (in_.accept(ir::name(r))) {
+        if (v == ValueId::none || g_.input(r) != ValueId::none || !g_.roles.emplace(v, r).second)
+          in_.fail(at, "a role is one input's, and an input has one at most");
+        return;
+      }
+    in_.fail(in_.at(), "there is no such role of an input");
   }
 
   void list(auto item) {

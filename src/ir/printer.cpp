@@ -18,6 +18,7 @@ class Printer {
   std::string run() {
     out_ = "graph " + quoted(g_.name) + " (" + params(g_.root()) + ") {\n";
     defaults();
+    roles();
     const auto list = [](const auto& items, auto text) {
       return "[" + rondel::join(items, ", ", text) + "]";
     };
@@ -61,6 +62,12 @@ class Printer {
     for (const ValueId v : g_.root().params)
       if (const auto it = g_.defaults.find(v); it != g_.defaults.end())
         line("default " + name(v) + " = " + tensor_text(it->second, options_.most_elements));
+  }
+
+  void roles() {
+    for (const ValueId v : g_.root().params)
+      if (const auto it = g_.roles.find(v); it != g_.roles.end())
+        line("role " + name(v) + " = " + ir::name(it->second));
   }
 
   void statements(const Region& r) {

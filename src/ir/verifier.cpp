@@ -170,6 +170,12 @@ class FormVerifier {
                 "input '{}' is {}; its default is not", g_.value(v).name,
                 to_text(g_.value(v).type));
     }
+    for (const auto& [v, role] : g_.roles) {
+      invariant(std::ranges::count(root.params, v) > 0, "a role is for no input of the graph");
+      invariant(g_.input(role) == v, "two inputs have the role '{}'", ir::name(role));
+      invariant(role != InputRole::seed || g_.value(v).type == Type::scalar(DType::u64),
+                "input '{}' is {}; the seed is u64[]", g_.value(v).name, to_text(g_.value(v).type));
+    }
     const auto same = [](std::string_view what, std::size_t names, std::size_t values) {
       invariant(names == 0 || names == values, "{} {} for {} values", names, what, values);
     };
@@ -205,7 +211,7 @@ void verify(const Graph& g) {
     infer_region(g, RegionId::root, k);
   } catch (const Error& e) {
     if (ends_run(e)) throw;
-    throw Error(Blame::internal, e.what());
+    throw Error(Blame::internal, e.message(), e.frames());
   }
   verify_types(g, RegionId::root, k);
 }

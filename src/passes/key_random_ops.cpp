@@ -2,6 +2,8 @@
 
 #include "ir/builder.h"
 
+#include <algorithm>
+
 namespace rondel::passes {
 namespace {
 
@@ -12,7 +14,9 @@ using ir::ValueId;
 
 class Keys {
  public:
-  explicit Keys(Graph& g) : g_(g) {}
+  explicit Keys(Graph& g) : g_(g), seed_(g.input(ir::InputRole::seed)) {
+    for (std::size_t i = 0; i < g.node_count(); ++i) count(g.node(static_cast<NodeId>(i)));
+  }
 
   bool visit(RegionId r, const std::vector<ValueId>& trips) {
     bool changed = false;
@@ -32,9 +36,17 @@ class Keys {
   }
 
  private:
+  /// Numbers that ops have already are theirs.
+  void count(const ir::Node& node) {
+    if (!node.op->random || node.inputs.size() < 2) return;
+    if (const Tensor* number = g_.constant(node.inputs[1]))
+      number_ = std::max(number_, *number->data_as<std::int64_t>() + 1);
+  }
+
   void give(NodeId n, const std::vector<ValueId>& trips) {
     if (seed_ == ValueId::none) {
       seed_ = g_.add_param(RegionId::root, ir::Type::scalar(DType::u64), "seed");
+      g_.roles.emplace(seed_, ir::InputRole::seed);
       if (!g_.input_names.empty()) g_.input_names.emplace_back("seed");
     }
     ir::Builder b(g_, RegionId::root);
@@ -45,7 +57,7 @@ class Keys {
   }
 
   Graph& g_;
-  ValueId seed_ = ValueId::none;
+  ValueId seed_;
   std::int64_t number_ = 0;
 };
 

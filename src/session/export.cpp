@@ -1,11 +1,10 @@
 #include "exporters/onnx/export.h"
 
 #include "base/text.h"
-#include "frontends/onnx/import.h"
 #include "passes/pipeline.h"
 #include "passes/simplify_scans.h"
 #include "session/from_graph.h"
-#include "session/options.h"
+#include "session/front_ends.h"
 #include "session/plan_builder.h"
 
 #include <rondel/exporter.h>
@@ -30,28 +29,31 @@ std::string unused_name(const std::vector<std::string>& names, const std::string
   return name;
 }
 
-/// A compiled graph of a model with so many inputs. One that draws has the seed as one more, 0
-/// where it is left out, as it is when a session runs.
-Written with_seed(ir::Graph g, std::size_t inputs) {
-  if (g.root().params.size() == inputs) return {std::move(g)};
-  g.defaults[g.root().params.back()] = Tensor::scalar<std::uint64_t>(0);
-  g.input_names.resize(inputs);
-  g.input_names.push_back(unused_name(g.input_names, "seed"));
+/// A compiled graph. One that draws is fed its seed like any other input, 0 where it is left out,
+/// as it is when a session runs.
+Written with_seed(ir::Graph g) {
+  const ir::ValueId seed = g.input(ir::InputRole::seed);
+  if (seed == ir::ValueId::none) return {std::move(g)};
+  g.roles.erase(seed);
+  g.defaults[seed] = Tensor::scalar<std::uint64_t>(0);
+  g.input_names.resize(g.root().params.size());  // a graph without other inputs has no names
+  std::string& name = g.input_names[static_cast<std::size_t>(g.value(seed).position)];
+  name.clear();  // other inputs may have it
+  name = unused_name(g.input_names, "seed");
   std::string note = fmt::format(
       "random draws are written out in standard arithmetic: the same numbers come for a seed as in "
       "a session; it is the input '{}', and 0 where that is left out",
-      g.input_names.back());
+      name);
   return {std::move(g), std::move(note)};
 }
 
 /// The graph as it is compiled.
 Written compiled(ir::Graph g, const SessionOptions& o) {
-  const std::size_t inputs = g.root().params.size();
   passes::PassOptions how;
   how.contract = !o.strict;
   how.evaluate = session::make_evaluator();
   passes::run(passes::normalise(), g, how, false);
-  return with_seed(std::move(g), inputs);
+  return with_seed(std::move(g));
 }
 
 /// The graph as it was read, but that a loop which only scans says no more than that.
@@ -60,15 +62,14 @@ Written as_read(ir::Graph g) {
   return {std::move(g)};
 }
 
-Written to_write(onnx::Imported& imported, const ExportOptions& o) {
+Written to_write(frontends::Imported& imported, const ExportOptions& o) {
   return o.compiled ? compiled(std::move(imported.graph), o.reading)
                     : as_read(std::move(imported.graph));
 }
 
 Written to_write(const Session& s, const ExportOptions& o) {
-  const ir::Graph& read = session::FromGraph::of(s, false);
-  return o.compiled ? with_seed(session::FromGraph::of(s, true), read.root().params.size())
-                    : as_read(read);
+  return o.compiled ? with_seed(session::FromGraph::of(s, true))
+                    : as_read(session::FromGraph::of(s, false));
 }
 
 ExportReport to_file(const Written& w, const ModelInfo& info, const std::filesystem::path& to,
@@ -88,13 +89,13 @@ ExportedModel to_bytes(const Written& w, const ModelInfo& info, const ExportOpti
 
 ExportReport export_model(const std::filesystem::path& model, const std::filesystem::path& to,
                           const ExportOptions& o) {
-  onnx::Imported imported = onnx::import_file(model, session::import_options(o.reading));
+  frontends::Imported imported = session::read_model(model, o.reading);
   return to_file(to_write(imported, o), imported.info, to, o);
 }
 
 ExportReport export_model(std::span<const std::byte> model, const std::filesystem::path& to,
                           const ExportOptions& o) {
-  onnx::Imported imported = onnx::import_bytes(model, session::import_options(o.reading));
+  frontends::Imported imported = session::read_model(model, o.reading);
   return to_file(to_write(imported, o), imported.info, to, o);
 }
 
@@ -104,12 +105,12 @@ ExportReport export_model(const Session& s, const std::filesystem::path& to,
 }
 
 ExportedModel export_model(const std::filesystem::path& model, const ExportOptions& o) {
-  onnx::Imported imported = onnx::import_file(model, session::import_options(o.reading));
+  frontends::Imported imported = session::read_model(model, o.reading);
   return to_bytes(to_write(imported, o), imported.info, o);
 }
 
 ExportedModel export_model(std::span<const std::byte> model, const ExportOptions& o) {
-  onnx::Imported imported = onnx::import_bytes(model, session::import_options(o.reading));
+  frontends::Imported imported = session::read_model(model, o.reading);
   return to_bytes(to_write(imported, o), imported.info, o);
 }
 

@@ -1,8 +1,7 @@
 #include "base/error.h"
-#include "frontends/onnx/import.h"
 #include "ir/graph.h"
+#include "session/front_ends.h"
 #include "session/loop_builder.h"
-#include "session/options.h"
 #include "session/plan_builder.h"
 #include "session/ports.h"
 
@@ -88,7 +87,7 @@ void tell_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o) {
   }
 }
 
-void tell_imported(ModelReport& r, onnx::Imported model, const SessionOptions& o) {
+void tell_imported(ModelReport& r, frontends::Imported model, const SessionOptions& o) {
   const ir::Graph& g = model.graph;
   for (std::size_t i = 0; i < g.input_names.size(); ++i) {
     const ir::ValueId v = g.root().params[i];
@@ -101,10 +100,10 @@ void tell_imported(ModelReport& r, onnx::Imported model, const SessionOptions& o
   tell_executions(r, std::move(model.graph), o);
 }
 
-void tell_file(ModelReport& r, const onnx::Survey& survey) {
+void tell_file(ModelReport& r, const frontends::Survey& survey) {
   for (const auto& [name, type] : survey.inputs) r.inputs.push_back(session::port(name, type));
   for (const auto& [name, type] : survey.outputs) r.outputs.push_back(session::port(name, type));
-  for (const onnx::FileLoop& loop : survey.loops) {
+  for (const frontends::FileLoop& loop : survey.loops) {
     r.loops.push_back(loop.info);
     r.loops.back().bound = bound_text(loop.has_trips ? trips_from_data : "", loop.has_condition,
                                       !loop.info.scans.empty());
@@ -112,7 +111,7 @@ void tell_file(ModelReport& r, const onnx::Survey& survey) {
 }
 
 /// What the import knows, which is more than the file says; else what the file says.
-ModelReport report(onnx::Survey survey, const SessionOptions& o) {
+ModelReport report(frontends::Survey survey, const SessionOptions& o) {
   ModelReport r;
   r.opsets = survey.opsets;
   r.op_counts = survey.op_counts;
@@ -130,11 +129,11 @@ bool ModelReport::runs() const {
 }
 
 ModelReport inspect(const std::filesystem::path& model, const SessionOptions& o) {
-  return report(onnx::survey_file(model, session::import_options(o)), o);
+  return report(session::survey_model(model, o), o);
 }
 
 ModelReport inspect(std::span<const std::byte> model, const SessionOptions& o) {
-  return report(onnx::survey_bytes(model, session::import_options(o)), o);
+  return report(session::survey_model(model, o), o);
 }
 
 const char* version() { return RONDEL_VERSION; }

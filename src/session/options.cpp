@@ -14,8 +14,4 @@ const SessionOptions& checked(const SessionOptions& o) {
   return o;
 }
 
-onnx::ImportOptions import_options(const SessionOptions& o) {
-  return {checked(o).loop_cond, o.external_data_dir};
-}
-
 }  // namespace rondel::session

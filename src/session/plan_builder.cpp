@@ -27,7 +27,10 @@ class PlanBuilder {
 
   Plan run(const std::function<Slot(ValueId)>& outer) {
     const ir::Region& region = g_.region(region_);
-    for (const ValueId v : region.params) plan_.params.push_back(slot(v));
+    const ValueId seed = g_.input(ir::InputRole::seed);
+    for (const ValueId v : region.params)
+      if (v == seed) plan_.seed = slot(v);
+      else plan_.params.push_back(slot(v));
     for (const ValueId v : g_.captures(region_))
       if (g_.constant(v) == nullptr) plan_.captures.emplace_back(outer(v), slot(v));
     const ir::Knowledge k = ir::knowledge_of(g_);

@@ -2,10 +2,10 @@
 
 #include "base/error.h"
 #include "base/look.h"
-#include "frontends/onnx/import.h"
 #include "ir/text.h"
 #include "session/code.h"
 #include "session/from_graph.h"
+#include "session/front_ends.h"
 #include "session/options.h"
 #include "session/plan_builder.h"
 #include "session/ports.h"
@@ -84,7 +84,7 @@ struct Session::Impl {
                                           : graph.declared_outputs[j]));
     plan = compile(graph, &compiled);
   }
-  Impl(onnx::Imported imported, const SessionOptions& o)
+  Impl(frontends::Imported imported, const SessionOptions& o)
       : Impl(std::move(imported.graph), std::move(imported.info), o) {}
 
   runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
@@ -171,8 +171,7 @@ struct Session::Impl {
       const runtime::Plan& p = plan_for(values);
       const runtime::FrameLease frame(p, run);
       for (std::size_t i = 0; i < values.size(); ++i) (*frame)[p.params[i]] = std::move(values[i]);
-      if (p.params.size() > values.size())  // as passes::key_random_ops adds it
-        (*frame)[p.params[values.size()]] = Tensor::scalar<std::uint64_t>(o.seed);
+      if (p.seed >= 0) (*frame)[p.seed] = Tensor::scalar<std::uint64_t>(o.seed);
       frame->execute();
       for (const std::size_t j : wanted) results.push_back((*frame)[p.results[j]]);
     }
@@ -194,9 +193,9 @@ struct Session::Impl {
 };
 
 Session::Session(const std::filesystem::path& model, const SessionOptions& o)
-    : impl_(std::make_unique<Impl>(onnx::import_file(model, session::import_options(o)), o)) {}
+    : impl_(std::make_unique<Impl>(session::read_model(model, o), o)) {}
 Session::Session(std::span<const std::byte> model, const SessionOptions& o)
-    : impl_(std::make_unique<Impl>(onnx::import_bytes(model, session::import_options(o)), o)) {}
+    : impl_(std::make_unique<Impl>(session::read_model(model, o), o)) {}
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;

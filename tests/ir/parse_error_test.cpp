@@ -26,6 +26,11 @@ TEST(ParseErrors, SayLineAndColumn) {
       StartsWith("line 2, column 9: there is no value '%alpa' here; did you mean '%alpha'?"));
   EXPECT_THAT(parse_error("graph \"g\" (%a: f32[], %a: f32[]) { yield }"),
               StartsWith("line 1, column 23: '%a' is defined twice"));
+  EXPECT_THAT(parse_error("graph \"g\" (%s: u64[]) { role %s = sead yield }"),
+              StartsWith("line 1, column 35: there is no such role of an input"));
+  EXPECT_THAT(
+      parse_error("graph \"g\" (%s: u64[], %t: u64[]) { role %s = seed role %t = seed yield }"),
+      StartsWith("line 1, column 56: a role is one input's"));
   EXPECT_THAT(parse_error("graph \"g\" () { %c = constant value=f32[2] {1} yield %c }"),
               StartsWith("line 1, column 36: f32[2] has 2 elements; 1 are given"));
   EXPECT_THAT(parse_error("graph \"g\" () { %c = constant value=u8[1] {256} yield %c }"),

@@ -56,6 +56,18 @@ TEST(GraphText, StraightLine) {
 )g");
 }
 
+TEST(GraphText, Roles) {
+  expect_exact(R"g(graph "g" (%a: f32[], %seed: u64[]) {
+  role %seed = seed
+  inputs ["a", "seed"]
+  yield %a
+}
+)g");
+  const Graph g = parse("graph \"g\" (%s: u64[]) { role %s = seed yield }");
+  EXPECT_EQ(g.input(InputRole::seed), g.root().params[0]);
+  EXPECT_EQ(parse("graph \"g\" (%s: u64[]) { yield }").input(InputRole::seed), ValueId::none);
+}
+
 TEST(GraphText, NamesThatRepeatAndNamesThatNeedQuotes) {
   expect_exact(R"g(graph "a \"b\"\n" (%x: f32[], %x#1: f32[], %#0: f32[], %"a b:0": f32[]) {
   %x#2: f32[] = add(%x, %x#1)

@@ -123,6 +123,18 @@ TEST(Verifier, DefaultsAreOfInputsAndFitThem) {
   EXPECT_THAT(complaint([](Graph& g) { g.defaults[g.root().params[0]] = Tensor::scalar(1.0); }),
               HasSubstr("input 'a' is f32[2]; its default is not"));
 }
+TEST(Verifier, RolesAreOfInputsOnceAndFitThem) {
+  EXPECT_THAT(complaint([](Graph& g) { g.roles[g.root().results[0]] = InputRole::seed; }),
+              HasSubstr("a role is for no input"));
+  EXPECT_THAT(complaint([](Graph& g) { g.roles[g.root().params[0]] = InputRole::seed; }),
+              HasSubstr("input 'a' is f32[2]; the seed is u64[]"));
+  EXPECT_THAT(
+      complaint([](Graph& g) {
+        g.roles[g.add_param(RegionId::root, Type::scalar(DType::u64), "s")] = InputRole::seed;
+        g.roles[g.add_param(RegionId::root, Type::scalar(DType::u64), "t")] = InputRole::seed;
+      }),
+      HasSubstr("two inputs have the role 'seed'"));
+}
 TEST(Verifier, NamesAreForEveryInputAndOutput) {
   EXPECT_THAT(complaint([](Graph& g) { g.input_names = {"a"}; }),
               HasSubstr("1 input names for 2 values"));

@@ -60,7 +60,7 @@ TEST(Import, CheckNamesEveryMissingOp) {
   const std::string bytes =
       model_of(13, "g (float[1] x) => (float[1] y) { a = Foo(x) b = Bar(a) y = Foo(b) }")
           .SerializeAsString();
-  const auto findings = survey_bytes(std::as_bytes(std::span(bytes.data(), bytes.size()))).findings;
+  const auto findings = front_end().survey({{}, std::as_bytes(std::span(bytes))}, {}).findings;
   EXPECT_EQ(findings.size(), 2U);
   std::string all;
   for (const Finding& f : findings) all += f.where + ": " + f.message + "\n";

@@ -111,6 +111,24 @@ def test_flipped_bytes_never_crash(seed):
         pass
 
 
+@pytest.mark.parametrize("read", [rondel.InferenceSession, rondel.inspect, rondel.export])
+@pytest.mark.parametrize("name, content", [("notes.txt", b"hello"), ("model", b"graph {}")])
+def test_a_file_of_a_kind_that_nobody_reads(read, name, content, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with refused(rondel.CallerError, f"'{path}' is no model of a kind that is read here", "onnx (", ".onnx"):
+        read(path)
+    with refused(rondel.CallerError, f"the {len(content)} bytes are no model", "onnx ("):
+        read(content)
+
+
+def test_a_model_is_known_by_what_it_holds_where_its_name_says_nothing(tmp_path):
+    for name in ("model.onnx", "MODEL.ONNX", "model", "model.bin"):
+        path = tmp_path / name
+        path.write_bytes(good_bytes())
+        assert rondel.InferenceSession(path).run(None, FEEDS)[0].tolist() == [[2.0] * 3] * 2
+
+
 @pytest.mark.parametrize("wrong", [None, 3, 2.5, ["model"], {"graph": 1}])
 def test_a_model_of_no_known_kind(wrong):
     with pytest.raises((TypeError, ValueError)):
@@ -292,6 +310,61 @@ def test_integer_division_by_zero_names_the_node():
         run(text, {"x": i64(1, 2), "z": i64(1, 0)})
     least = np.iinfo(np.int64).min
     assert run(text, {"x": i64(least), "z": i64(-1)})[0].tolist() == [least]
+
+
+# ---- where it happened -----------------------------------------------------------------------------------
+
+NESTED = """
+main (int64 n, int64[k] at, float[3] table) => (float[] y, float[] last) {
+  zero = Constant <value: tensor = float {0}> ()
+  [outer] last, y = Loop (n, , zero) <
+    body: graph = body (int64 i, bool go, float a) => (bool on, float b, float item) {
+      on = Identity (go)
+      three = Constant <value: tensor = int64 {3}> ()
+      [inner] b = Loop (three, , a) <
+        body: graph = within (int64 j, bool go2, float c) => (bool on2, float d) {
+          on2 = Identity (go2)
+          [where] t = Add (i, j)
+          [which] index = Gather (at, t)
+          [pick] e = Gather (table, index)
+          d = Add (c, e)
+        }
+      >
+      item = Identity (b)
+    }
+  >
+}"""
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_an_error_carries_its_nodes_and_trips(jit):
+    s = session(NESTED, options=options(jit=jit))
+    feeds = {"n": scalar(4), "at": i64(0, 1, 2, 1, 7, 0), "table": f32(1, 2, 3)}
+    for _ in range(3):  # code may come in between
+        with pytest.raises(rondel.CallerError) as caught:
+            s.run(None, feeds)
+        e = caught.value
+        assert e.frames == (("node 'outer' (Loop)", 2), ("node 'inner' (Loop)", 2), ("node 'pick' (Gather)", None))
+        assert e.node == "node 'pick' (Gather)" and e.trips == (2, 2)
+        assert e.message.startswith("index 7 is out of range")
+        assert str(e) == f"node 'outer' (Loop), trip 2: node 'inner' (Loop), trip 2: node 'pick' (Gather): {e.message}"
+
+
+def test_an_error_of_the_import_carries_its_node():
+    with pytest.raises(rondel.CallerError) as caught:
+        session("main (float[2] x, float[3] z) => (float[] y) { [clash] y = Add (x, z) }")
+    assert caught.value.frames == (("node 'clash' (Add)", None),)
+    assert caught.value.node == "node 'clash' (Add)" and caught.value.trips == ()
+    assert not caught.value.message.startswith("node")
+
+
+def test_an_error_about_no_place_has_no_frames():
+    with pytest.raises(rondel.CallerError) as caught:
+        session(GOOD).run(None, {})
+    assert (caught.value.frames, caught.value.node, caught.value.trips) == ((), None, ())
+    assert caught.value.message == str(caught.value)
+    made_here = rondel.CallerError("text")
+    assert (made_here.frames, made_here.message) == ((), "text")
 
 
 # ---- sizes ----------------------------------------------------------------------------------------------

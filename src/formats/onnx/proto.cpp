@@ -1,8 +1,9 @@
 #include "formats/onnx/proto.h"
 
+#include "base/file.h"
+
 #include <google/protobuf/io/coded_stream.h>
 
-#include <fstream>
 #include <limits>
 #include <system_error>
 #include <vector>
@@ -41,11 +42,8 @@ std::shared_ptr<pb::ModelProto> parse_model(std::span<const std::byte> bytes) {
 }
 
 std::shared_ptr<pb::ModelProto> read_model(const std::filesystem::path& path) {
+  std::ifstream file = open_file(path);
   std::error_code error;
-  require(std::filesystem::is_regular_file(path, error), "cannot read '{}': {}", path.string(),
-          error ? error.message() : "it is not a file");
-  std::ifstream file(path, std::ios::binary);
-  require(file.good(), "cannot open '{}'", path.string());
   const auto size = std::filesystem::file_size(path, error);
   require(!error, "cannot read '{}': {}", path.string(), error.message());
   require(size <= most_bytes, "'{}' has {} bytes; a protobuf holds at most 2 GiB", path.string(),
@@ -56,7 +54,7 @@ std::shared_ptr<pb::ModelProto> read_model(const std::filesystem::path& path) {
           path.string());
   try {
     return parse_model(bytes);
-  } catch (const Error& e) { throw Error(e.blame(), path.string() + ": " + e.what()); }
+  } catch (const Error& e) { throw e.within(path.string()); }
 }
 
 }  // namespace rondel::onnx

@@ -1,0 +1,15 @@
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+namespace rondel {
+
+/// A regular file, opened to be read. Throws Error(caller) naming it and what is in the way.
+std::ifstream open_file(const std::filesystem::path&);
+
+/// Its first bytes, `most` of them or all.
+std::vector<std::byte> read_beginning(const std::filesystem::path&, std::size_t most);
+
+}  // namespace rondel

@@ -1,0 +1,86 @@
+#include "session/front_ends.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "frontends/onnx/import.h"
+#include "session/options.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
+
+namespace rondel::session {
+namespace {
+
+using frontends::FrontEnd;
+using frontends::Source;
+
+/// So much of a file says what it is.
+constexpr std::size_t beginning = 4096;
+
+std::string extension_of(const std::filesystem::path& file) {
+  std::string text = file.extension().string();
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+std::string known() {
+  return join(front_ends(), "; ", [](const FrontEnd* f) {
+    return fmt::format("{} ({}{}{})", f->name, f->doc, f->extensions.empty() ? "" : ", in files ",
+                       join(f->extensions, " or ", [](std::string_view e) { return e; }));
+  });
+}
+
+const FrontEnd& recognised(std::span<const std::byte> bytes, const std::string& what) {
+  for (const FrontEnd* f : front_ends())
+    if (f->recognises(bytes)) return *f;
+  fail("{} no model of a kind that is read here: {}", what, known());
+}
+
+frontends::ImportOptions import_options(const SessionOptions& o) {
+  return {checked(o).loop_cond, o.external_data_dir};
+}
+
+frontends::Imported read(const Source& s, const SessionOptions& o) {
+  const frontends::ImportOptions options = import_options(o);
+  return front_end_of(s).import(s, options);
+}
+
+frontends::Survey survey(const Source& s, const SessionOptions& o) {
+  const frontends::ImportOptions options = import_options(o);
+  return front_end_of(s).survey(s, options);
+}
+
+}  // namespace
+
+std::span<const FrontEnd* const> front_ends() {
+  static const std::array rows{&onnx::front_end()};
+  return rows;
+}
+
+const FrontEnd& front_end_of(const Source& s) {
+  if (!s.file)
+    return recognised(s.bytes.first(std::min(s.bytes.size(), beginning)),
+                      fmt::format("the {} bytes are", s.bytes.size()));
+  const std::string extension = extension_of(*s.file);
+  for (const FrontEnd* f : front_ends())
+    if (std::ranges::find(f->extensions, extension) != f->extensions.end()) return *f;
+  return recognised(read_beginning(*s.file, beginning), fmt::format("'{}' is", s.file->string()));
+}
+
+frontends::Imported read_model(const std::filesystem::path& file, const SessionOptions& o) {
+  return read({file, {}}, o);
+}
+frontends::Imported read_model(std::span<const std::byte> bytes, const SessionOptions& o) {
+  return read({std::nullopt, bytes}, o);
+}
+frontends::Survey survey_model(const std::filesystem::path& file, const SessionOptions& o) {
+  return survey({file, {}}, o);
+}
+frontends::Survey survey_model(std::span<const std::byte> bytes, const SessionOptions& o) {
+  return survey({std::nullopt, bytes}, o);
+}
+
+}  // namespace rondel::session

@@ -21,6 +21,8 @@ def add_to(commands):
     add_model_options(parser)
     parser.add_argument("--ir", action="store_true", help="print the graph as imported, as text")
     parser.add_argument("--compiled", action="store_true", help="with --ir: as compiled rather than as imported")
+    parser.add_argument("--passes", action="store_true", help="list the passes as they ran: time, and what changed")
+    parser.add_argument("--after", metavar="PASS", help="print the graph after each run of PASS that changed it, as text")
     parser.set_defaults(act=act)
 
 
@@ -29,6 +31,8 @@ def act(options):
         session = rondel.InferenceSession(options.model, session_options(options))
         print(session.ir_text(imported=not options.compiled), end="")
         return 0
+    if options.passes or options.after is not None:
+        return _print_passes(options)
     report = rondel.inspect(options.model, session_options(options))
     _section("inputs", [port_text(p) for p in report.inputs])
     _section("outputs", [port_text(p) for p in report.outputs])
@@ -44,6 +48,21 @@ def act(options):
     for level, where, message in report.findings:
         print(f"{level}: {where}: {message}" if where else f"{level}: {message}", file=sys.stderr)
     return 3
+
+
+def _print_passes(options):
+    runs = rondel.trace_passes(options.model, session_options(options), options.after or "")
+    if options.passes:
+        rows = [
+            (r.pipeline, r.round, r.name, "yes" if r.changed else "", r.nodes, f"{r.seconds * 1e3:.3f}") for r in runs
+        ]
+        header = ("pipeline", "round", "pass", "changed", "nodes", "ms")
+        print(render(header, rows, right=("round", "nodes", "ms")))
+    told = [r for r in runs if r.text]
+    for r in [r for r in told if r.changed] or told[:1]:
+        print(f"// after {r.pipeline}/{r.name}, round {r.round}: {'changed' if r.changed else 'nothing changed'}")
+        print(r.text, end="")
+    return 0
 
 
 def _print_loop(loop):

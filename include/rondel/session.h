@@ -155,6 +155,25 @@ struct RONDEL_API ModelReport {
 RONDEL_API ModelReport inspect(const std::filesystem::path& model, const SessionOptions& = {});
 RONDEL_API ModelReport inspect(std::span<const std::byte> model, const SessionOptions& = {});
 
+/// One run of one pass over a model's graph.
+struct PassRun {
+  std::string pipeline, pass;  ///< "canonicalize", "fold_constants"
+  std::string doc;             ///< what the pass does, in a line
+  int round = 0;               ///< of its pipeline, from 1
+  bool changed = false;
+  double seconds = 0;
+  std::size_t nodes = 0;  ///< of the graph after it, those of every depth
+  std::string text;       ///< the graph after it, where that was asked for
+};
+
+/// Compiles a model's graph and says what each pass did, in order. `after`: a pass, by its name or
+/// as "pipeline/pass", whose runs have the graph's text with them; one that there is not is
+/// Error(caller). Other errors as those of Session's constructor.
+RONDEL_API std::vector<PassRun> trace_passes(const std::filesystem::path& model,
+                                             const SessionOptions& = {}, std::string after = "");
+RONDEL_API std::vector<PassRun> trace_passes(std::span<const std::byte> model,
+                                             const SessionOptions& = {}, std::string after = "");
+
 /// "0.1.0"
 RONDEL_API const char* version();
 

@@ -253,6 +253,19 @@ nb::dict report(const ModelReport& r) {
   return out;
 }
 
+nb::list pass_runs(const auto& model, const SessionOptions& o, const std::string& after) {
+  std::vector<PassRun> runs;
+  {
+    const nb::gil_scoped_release released;
+    runs = trace_passes(model, o, after);
+  }
+  nb::list out;
+  for (const PassRun& r : runs)
+    out.append(nb::make_tuple(r.pipeline, r.pass, r.doc, r.round, r.changed, r.seconds, r.nodes,
+                              text(r.text)));
+  return out;
+}
+
 nb::dict report(const ExportReport& r) {
   nb::dict out;
   out["opset"] = r.opset;
@@ -375,6 +388,11 @@ NB_MODULE(_rondel, m) {
   m.def("inspect", [](const std::filesystem::path& p, const SessionOptions& o) {
     return report(inspect(p, o));
   });
+  m.def("trace_passes", [](nb::bytes b, const SessionOptions& o, const std::string& after) {
+    return pass_runs(as_bytes(b), o, after);
+  });
+  m.def("trace_passes", [](const std::filesystem::path& p, const SessionOptions& o,
+                           const std::string& after) { return pass_runs(p, o, after); });
   python::bind_network(m);
 
   nb::class_<ExportOptions>(m, "ExportOptions")

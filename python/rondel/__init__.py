@@ -16,7 +16,7 @@ from .errors import (
     UnsupportedError,
 )
 from .exporting import ExportReport, export
-from .inspection import inspect
+from .inspection import inspect, trace_passes
 from .options import ExecutionMode, GraphOptimizationLevel, RunOptions, SessionOptions
 from .session import InferenceSession
 
@@ -44,4 +44,5 @@ __all__ = [
     "export",
     "get_available_providers",
     "inspect",
+    "trace_passes",
 ]

@@ -1,6 +1,9 @@
 """What a model holds and whether it will run, without running it."""
 
+from typing import NamedTuple
+
 from . import _rondel
+from .errors import CallerError
 from .options import SessionOptions, checked_options
 from .session import Port, model_source
 
@@ -23,6 +26,31 @@ class Report:
         self.loops = found["loops"]
         self.findings = found["findings"]
         self.runs = found["runs"]
+
+
+class PassRun(NamedTuple):
+    """One run of one pass over a model's graph."""
+
+    pipeline: str
+    name: str
+    doc: str
+    round: int  # of its pipeline, from 1
+    changed: bool
+    seconds: float
+    nodes: int  # of the graph after it, those of every depth
+    text: str  # the graph after it, where that was asked for
+
+
+def trace_passes(model, sess_options=None, after="") -> list[PassRun]:
+    """Compiles a model's graph (path, bytes or ModelProto) and says what each pass did, in order.
+
+    after: a pass, by name or as "pipeline/name", whose runs have the graph's text with them; CallerError for one that there
+    is not. Other errors as those of InferenceSession.
+    """
+    if not isinstance(after, str):
+        raise CallerError(f"after is {after!r}; expected the name of a pass")
+    options = checked_options(sess_options, SessionOptions, "sess_options")
+    return [PassRun(*run) for run in _rondel.trace_passes(model_source(model), options, after)]
 
 
 def inspect(model, sess_options=None) -> Report:

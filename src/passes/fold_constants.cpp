@@ -12,14 +12,26 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// Puts constants in place of a node's outputs that are known.
-bool fold_node(Graph& g, NodeId n, const ir::Knowledge& k) {
+/// What anybody reads, by ValueId.
+void find_reads(const Graph& g, RegionId r, std::vector<bool>& read) {
+  const auto note = [&](ValueId v) {
+    if (v != ValueId::none) read[ir::index(v)] = true;
+  };
+  for (const NodeId n : g.region(r).nodes) {
+    for (const ValueId v : g.node(n).inputs) note(v);
+    for (const RegionId inner : g.node(n).regions) find_reads(g, inner, read);
+  }
+  for (const ValueId v : g.region(r).results) note(v);
+}
+
+/// Puts constants in place of a node's outputs that are known, where they are read.
+bool fold_node(Graph& g, NodeId n, const ir::Knowledge& k, const std::vector<bool>& read) {
   if (!g.node(n).outputs.empty() && g.constant(g.node(n).outputs[0]) != nullptr) return false;
   bool changed = false;
   for (std::size_t j = 0; j < g.node(n).outputs.size(); ++j) {
     const ValueId v = g.node(n).outputs[j];
     const Tensor* known = v == ValueId::none ? nullptr : k.value(v);
-    if (known == nullptr) continue;
+    if (known == nullptr || !read[ir::index(v)]) continue;
     const RegionId r = g.node(n).region;
     const auto& list = g.region(r).nodes;
     ir::Builder b(g, r);
@@ -57,13 +69,13 @@ bool take_branch(Graph& g, NodeId n) {
   return true;
 }
 
-bool fold_region(Graph& g, RegionId r, const ir::Knowledge& k) {
+bool fold_region(Graph& g, RegionId r, const ir::Knowledge& k, const std::vector<bool>& read) {
   bool changed = false;
   const std::vector<NodeId> nodes = g.region(r).nodes;
   for (const NodeId n : nodes) {
-    changed |= fold_node(g, n, k);
+    changed |= fold_node(g, n, k, read);
     for (const RegionId inner : std::vector<RegionId>(g.node(n).regions))
-      changed |= fold_region(g, inner, k);
+      changed |= fold_region(g, inner, k, read);
     if (!g.node(n).regions.empty()) changed |= take_branch(g, n);
   }
   return changed;
@@ -75,9 +87,15 @@ bool fold_constants(Graph& g, const ir::Evaluator& evaluate) {
   ir::Knowledge k = ir::knowledge_of(g);
   k.name_unknowns = true;
   ir::infer_region(g, RegionId::root, k, evaluate);
-  for (std::size_t v = 0; v < g.value_count(); ++v)
-    g.value(static_cast<ValueId>(v)).type = k.types[v];
-  return fold_region(g, RegionId::root, k);
+  bool changed = false;
+  for (std::size_t v = 0; v < g.value_count(); ++v) {
+    ir::Type& type = g.value(static_cast<ValueId>(v)).type;
+    changed = changed || !(type == k.types[v]);
+    type = k.types[v];
+  }
+  std::vector<bool> read(g.value_count());
+  find_reads(g, RegionId::root, read);
+  return fold_region(g, RegionId::root, k, read) || changed;
 }
 
 }  // namespace rondel::passes

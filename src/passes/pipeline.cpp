@@ -1,5 +1,6 @@
 #include "passes/pipeline.h"
 
+#include "base/error.h"
 #include "ir/text.h"
 #include "passes/carry_repeated.h"
 #include "passes/contract_products.h"
@@ -9,10 +10,16 @@
 #include "passes/remove_dead.h"
 #include "passes/simplify_scans.h"
 
+#include <array>
+#include <chrono>
+
 namespace rondel::passes {
 namespace {
 
-const Pass pipeline[] = {
+/// A graph that still changes then is one that passes toss to and fro.
+constexpr int most_rounds = 16;
+
+const Pass canonical[] = {
     {"expand_composites", "ops that are small graphs become those graphs",
      [](ir::Graph& g, const PassOptions&) { return expand_composites(g); }},
     {"key_random_ops", "random draws depend on the seed and the trips around them",
@@ -23,6 +30,11 @@ const Pass pipeline[] = {
      [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }},
     {"simplify_scans", "counts and extents that say what a loop does anyway are left out",
      [](ir::Graph& g, const PassOptions&) { return simplify_scans(g); }},
+    {"remove_dead", "nodes that nobody reads go",
+     [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
+};
+
+const Pass faster[] = {
     {"carry_repeated", "what the trip before has computed is handed over",
      [](ir::Graph& g, const PassOptions&) { return carry_repeated(g); }},
     {"contract_products", "a*b+c becomes one fma",
@@ -31,15 +43,51 @@ const Pass pipeline[] = {
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };
 
+PassRun timed(const Pipeline& p, const Pass& pass, int round, ir::Graph& g,
+              const PassOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const bool changed = pass.run(g, options);
+  return {&p, &pass, round, changed, std::chrono::duration<double>(Clock::now() - start).count()};
+}
+
 }  // namespace
 
-std::span<const Pass> normalise() { return pipeline; }
+const Pipeline& canonicalize() {
+  static const Pipeline p{"canonicalize", "what exporters and whoever else reads graphs count on",
+                          canonical};
+  return p;
+}
 
-void run(std::span<const Pass> passes, ir::Graph& g, const PassOptions& options, bool verify) {
-  for (const Pass& pass : passes) {
-    pass.run(g, options);
-    if (verify) ir::verify(g);
-  }
+const Pipeline& optimize() {
+  static const Pipeline p{"optimize", "what is only for speed", faster};
+  return p;
+}
+
+std::span<const Pipeline* const> pipelines() {
+  static const std::array all{&canonicalize(), &optimize()};
+  return all;
+}
+
+bool run(const Pipeline& p, ir::Graph& g, const PassOptions& options, const Driving& d) {
+  bool any = false;
+  std::size_t unchanged = 0;  // passes that have run since the last that changed something
+  for (int round = 1; round <= most_rounds; ++round)
+    for (const Pass& pass : p.passes) {
+      // What ran last and changed something has no more to do: passes are idempotent.
+      if (unchanged + (any ? 1 : 0) >= p.passes.size()) return any;
+      const PassRun done = timed(p, pass, round, g, options);
+      if (d.verify) ir::verify(g);
+      if (d.after) d.after(done, g);
+      unchanged = done.changed ? 0 : unchanged + 1;
+      any = any || done.changed;
+    }
+  invariant(!d.verify, "{} still changes the graph after {} rounds", p.name, most_rounds);
+  return any;
+}
+
+void run_pipelines(ir::Graph& g, const PassOptions& options, const Driving& d) {
+  for (const Pipeline* p : pipelines()) run(*p, g, options, d);
 }
 
 }  // namespace rondel::passes

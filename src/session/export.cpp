@@ -1,7 +1,6 @@
 #include "exporters/onnx/export.h"
 
 #include "base/text.h"
-#include "passes/pipeline.h"
 #include "passes/simplify_scans.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
@@ -47,15 +46,6 @@ Written with_seed(ir::Graph g) {
   return {std::move(g), std::move(note)};
 }
 
-/// The graph as it is compiled.
-Written compiled(ir::Graph g, const SessionOptions& o) {
-  passes::PassOptions how;
-  how.contract = !o.strict;
-  how.evaluate = session::make_evaluator();
-  passes::run(passes::normalise(), g, how, false);
-  return with_seed(std::move(g));
-}
-
 /// The graph as it was read, but that a loop which only scans says no more than that.
 Written as_read(ir::Graph g) {
   passes::simplify_scans(g);
@@ -63,7 +53,7 @@ Written as_read(ir::Graph g) {
 }
 
 Written to_write(frontends::Imported& imported, const ExportOptions& o) {
-  return o.compiled ? compiled(std::move(imported.graph), o.reading)
+  return o.compiled ? with_seed(session::compile_graph(std::move(imported.graph), o.reading))
                     : as_read(std::move(imported.graph));
 }
 

@@ -71,8 +71,8 @@ void tell_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o) {
   if (r.loops.empty()) return;
   std::map<std::string, std::string> found;
   try {
-    const auto compiled = session::normalised(std::move(graph), o);
-    find_executions(*compiled, ir::RegionId::root, o.graph_optimization_level > 0, found);
+    const ir::Graph compiled = session::compile_graph(std::move(graph), o);
+    find_executions(compiled, ir::RegionId::root, o.graph_optimization_level > 0, found);
   } catch (const Error& e) {
     // What cannot be compiled will not run.
     if (e.blame() == Blame::internal) throw;

@@ -4,13 +4,14 @@
 #include "ops/meaning.h"
 #include "passes/extract.h"
 #include "passes/group.h"
-#include "passes/pipeline.h"
 #include "session/loop_builder.h"
 #include "session/steps.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
+#include <string_view>
 
 namespace rondel::session {
 namespace {
@@ -204,19 +205,25 @@ class PlanBuilder {
   std::map<ir::Symbol, std::size_t> numbers_;  ///< of the symbols that sizes need
 };
 
+bool verifies() {
+#ifdef NDEBUG
+  const char* asked = std::getenv("RONDEL_VERIFY");
+  return asked != nullptr && std::string_view(asked) == "1";
+#else
+  return true;
+#endif
+}
+
 }  // namespace
 
-std::shared_ptr<const ir::Graph> normalised(ir::Graph g, const SessionOptions& options) {
-#ifdef NDEBUG
-  constexpr bool verify = false;
-#else
-  constexpr bool verify = true;
-#endif
+ir::Graph compile_graph(
+    ir::Graph g, const SessionOptions& options,
+    const std::function<void(const passes::PassRun&, const ir::Graph&)>& after) {
   passes::PassOptions how;
   how.contract = !options.strict;
   how.evaluate = make_evaluator();
-  passes::run(passes::normalise(), g, how, verify);
-  return std::make_shared<const ir::Graph>(std::move(g));
+  passes::run_pipelines(g, how, {verifies(), after});
+  return g;
 }
 
 Plan build_plan(const Building& b, RegionId r, const std::function<Slot(ValueId)>& outer) {

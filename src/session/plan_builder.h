@@ -1,11 +1,13 @@
 #pragma once
 #include "ir/graph.h"
 #include "ir/infer.h"
+#include "passes/pipeline.h"
 #include "runtime/plan.h"
 #include "session/code.h"
 
 #include <rondel/session.h>
 
+#include <functional>
 #include <memory>
 
 namespace rondel::session {
@@ -18,8 +20,11 @@ struct Building {
   bool borrowed_kernels = true;  ///< false: references only
 };
 
-/// The graph that plans are made of: the imported one after every pass.
-std::shared_ptr<const ir::Graph> normalised(ir::Graph, const SessionOptions&);
+/// The graph that plans are made of: the imported one after every pass. Each pass is verified in
+/// debug builds, and where the environment has RONDEL_VERIFY=1.
+ir::Graph compile_graph(
+    ir::Graph, const SessionOptions&,
+    const std::function<void(const passes::PassRun&, const ir::Graph&)>& after = nullptr);
 
 /// The plan of a region: its nodes as steps. Captures are listed by the slots that
 /// `outer` gives the enclosing values.

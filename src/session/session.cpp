@@ -91,7 +91,7 @@ struct Session::Impl {
     const bool interpreting = code->execution() == Execution::interpreter;
     const bool optimise = options.graph_optimization_level > 0;
     session::Building b;
-    b.graph = session::normalised(std::move(g), options);
+    b.graph = std::make_shared<const ir::Graph>(session::compile_graph(std::move(g), options));
     b.code = code;
     b.fuse = optimise;
     b.borrowed_kernels = !interpreting && !options.strict;

@@ -13,7 +13,7 @@ namespace {
 /// sources, what a file declares of its outputs, and `fixed`: the states of an ONNX Loop may change
 /// shape, recurrences may not.
 std::string structure(ir::Graph g) {
-  passes::run(passes::normalise(), g, {}, true);
+  passes::run_pipelines(g, {}, {.verify = true});
   for (std::size_t v = 0; v < g.value_count(); ++v) g.value(static_cast<ir::ValueId>(v)).name = "";
   g.name = "";
   g.declared_outputs.assign(g.root().results.size(), {});

@@ -65,7 +65,7 @@ Asked asked(const OpCase& c, std::size_t outputs, Told told) {
 ir::Graph compiled(ir::Graph g) {
   passes::PassOptions options;
   options.evaluate = session::make_evaluator();
-  passes::run(passes::normalise(), g, options, true);
+  passes::run_pipelines(g, options, {.verify = true});
   return g;
 }
 

@@ -1,8 +1,12 @@
 """What the tests of this folder share: the summaries at the end of a run."""
 
+import os
+
 import backend_report
 import export_report
 import pytest
+
+os.environ.setdefault("RONDEL_VERIFY", "1")  # graphs are verified after every pass
 
 
 def pytest_configure(config):

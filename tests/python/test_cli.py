@@ -61,6 +61,35 @@ def test_inspect_says_how_each_loop_runs(rondel):
         assert line in out, out
 
 
+def test_inspect_lists_the_passes_as_they_ran(rondel):
+    text = "main (float[2] x) => (float[2] y) { a = Identity (x)  p = Mul (a, x)  y = Add (p, a) }"
+    code, out, _ = rondel("inspect", saved(text), "--passes")
+    assert code == 0
+    rows = [line.split() for line in out.splitlines()]
+    assert rows[0] == ["pipeline", "round", "pass", "changed", "nodes", "ms"]
+    assert ["canonicalize", "1", "expand_composites", "yes", "2"] in [row[:-1] for row in rows]
+    assert ["canonicalize", "1", "remove_dead", "2"] in [row[:-1] for row in rows]
+    assert ["optimize", "1", "contract_products", "yes", "2"] in [row[:-1] for row in rows]
+    assert ["optimize", "1", "remove_dead", "yes", "1"] in [row[:-1] for row in rows]
+    assert all(float(row[-1]) >= 0 for row in rows[2:])
+
+
+def test_inspect_prints_the_graph_after_a_pass(rondel):
+    text = "main (float[2] x) => (float[2] y) { a = Identity (x)  p = Mul (a, x)  y = Add (p, a) }"
+    model = saved(text)
+    code, out, _ = rondel("inspect", model, "--after", "expand_composites")
+    assert code == 0
+    assert out.startswith("// after canonicalize/expand_composites, round 1: changed\ngraph ")
+    assert "add(%p, %x)" in out and "identity" not in out and "fma" not in out
+    code, out, _ = rondel("inspect", model, "--after", "optimize/remove_dead")
+    assert code == 0 and out.count("graph ") == 1 and "%y: f32[2] = fma(%x, %x, %x)" in out and "mul(" not in out
+    code, out, _ = rondel("inspect", model, "--after", "carry_repeated")
+    assert code == 0 and out.startswith("// after optimize/carry_repeated, round 1: nothing changed\ngraph ")
+    code, out, err = rondel("inspect", model, "--after", "nonsense")
+    assert code == 1 and not out
+    assert "there is no pass 'nonsense'; the passes are canonicalize/expand_composites, " in err
+
+
 def test_inspect_says_why_a_loop_runs_step_by_step(rondel):
     text = """
     main (float[n] x, int64 most) => (float[k] y) {

@@ -41,7 +41,7 @@ ir::Graph counting() {
 /// The final x, or the error.
 std::string run(Execution how, std::int64_t trips, const Tensor& x, const Tensor& limit) {
   ir::Graph g = counting();
-  passes::run(passes::normalise(), g, {}, true);
+  passes::run_pipelines(g, {}, {.verify = true});
   Building building;
   building.graph = std::make_shared<const ir::Graph>(std::move(g));
   building.code = std::make_shared<Code>(how);

@@ -2,6 +2,7 @@
 #include "passes/carry_repeated.h"
 
 #include "ir/text.h"
+#include "passes/pass_case.h"
 #include "passes/remove_dead.h"
 
 #include <gmock/gmock.h>
@@ -63,6 +64,47 @@ TEST(CarryRepeated, constants_may_be_each_regions_own) {
       "%c = constant value=f32[1] {2} %s = mul(%x, %c) %p = mat_mul(%a, %s) %r = sub(%b, %p)",
       "%d = constant value=f32[1] {2} %t = mul(%next, %d) %q = mat_mul(%a, %t) %r2 = sub(%b, %q)");
   EXPECT_EQ(count(text, "mat_mul"), 2) << text;
+}
+
+bool carry(ir::Graph& g) {
+  const bool changed = carry_repeated(g);
+  remove_dead(g);
+  return changed;
+}
+
+TEST(CarryRepeated, the_whole_graph_of_a_power_iteration) {
+  expect_rewrite(carry, R"g(graph "g" (%a: f32[4, 4], %x0: f32[4], %n: i64[]) {
+    %r0 = mat_mul(%a, %x0)
+    %x, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+      %r = mat_mul(%a, %x)
+      %next = tanh(%r)
+      %r2 = mat_mul(%a, %next)
+      %size = reduce_max(%r2) keepdims=0
+      %on = greater(%size, %size)
+      yield go=%on states=(%next)
+    } }
+    yield %x })g",
+                 R"g(graph "g" (%a: f32[4, 4], %x0: f32[4], %n: i64[]) {
+    %r0 = mat_mul(%a, %x0)
+    %x, %#0, _ = loop trips=%n states=(%x0, %r0) { body(%i, %go, %x, %r) {
+      %next = tanh(%r)
+      %r2 = mat_mul(%a, %next)
+      %size = reduce_max(%r2) keepdims=0
+      %on = greater(%size, %size)
+      yield go=%on states=(%next, %r2)
+    } }
+    yield %x })g");
+}
+
+TEST(CarryRepeated, the_whole_graph_where_nothing_repeats) {
+  expect_untouched(carry, R"g(graph "g" (%a: f32[4, 4], %x0: f32[4], %n: i64[]) {
+    %r0 = mat_mul(%a, %x0)
+    %x, _ = loop trips=%n states=(%r0) { body(%i, %go, %x) {
+      %r = mat_mul(%a, %x)
+      %next = tanh(%r)
+      yield go=%go states=(%next)
+    } }
+    yield %x })g");
 }
 
 struct Other {

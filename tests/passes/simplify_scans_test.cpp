@@ -3,6 +3,7 @@
 #include "passes/simplify_scans.h"
 
 #include "ir/text.h"
+#include "passes/pass_case.h"
 #include "passes/remove_dead.h"
 
 #include <gmock/gmock.h>
@@ -19,6 +20,43 @@ std::string simplified(const std::string& text) {
   remove_dead(g);
   ir::verify(g);
   return ir::to_text(g);
+}
+
+bool simplify(ir::Graph& g) {
+  const bool changed = simplify_scans(g);
+  remove_dead(g);
+  return changed;
+}
+
+TEST(SimplifyScans, WholeGraphOfACountThatIsTheExtent) {
+  expect_rewrite(simplify, R"g(graph "g" (%x: f32[N, 3], %w: f32[N]) {
+    %s = shape(%x)
+    %zero = constant value=i64[] {0}
+    %n = gather(%s, %zero)
+    %v = identity(%x)
+    %t, _ = loop trips=%n scans=(%v) extents=(%n) { body(%i, %go, %e) {
+      %g = gather(%w, %i)
+      %y = mul(%e, %g)
+      yield go=%go items=(%y) } }
+    yield %t })g",
+                 R"g(graph "g" (%x: f32[N, 3], %w: f32[N]) {
+    %t, _ = loop scans=(%x, %w) { body(%i, %go, %e, %g) {
+      %y = mul(%e, %g)
+      yield go=%go items=(%y) } }
+    yield %t })g");
+}
+
+TEST(SimplifyScans, WholeGraphsThatStay) {
+  expect_untouched(simplify, R"g(graph "g" (%x: f32[N, 3], %n: i64[], %go0: bool[]) {
+    %t, _ = loop trips=%n scans=(%x) { body(%i, %go, %e) { yield go=%go items=(%e) } }
+    %s = shape(%x)
+    %zero = constant value=i64[] {0}
+    %m = gather(%s, %zero)
+    %u, _ = loop trips=%m go=%go0 scans=(%x) { body(%i, %go, %e) { yield go=%go items=(%e) } }
+    %w, _ = loop trips=%n states=(%x) { body(%i, %go, %a) {
+      %b = neg(%a)
+      yield go=%go states=(%b) } }
+    yield %t, %u, %w })g");
 }
 
 /// A loop that scans x along `axis` in %n trips, with what computes %n before it.

@@ -1,0 +1,112 @@
+// What is known without running becomes a constant.
+#include "passes/fold_constants.h"
+
+#include "passes/pass_case.h"
+#include "passes/remove_dead.h"
+
+namespace rondel::passes {
+namespace {
+
+/// An evaluator that knows products of i64 scalars, and nothing else.
+std::vector<Value> products_only(const ir::Graph& g, ir::NodeId n,
+                                 std::span<const Tensor* const> inputs) {
+  if (g.node(n).op->name != "mul" || inputs[0]->dtype() != DType::i64 || inputs[0]->rank() != 0)
+    return {Value()};
+  return {
+      Tensor::scalar(*inputs[0]->data_as<std::int64_t>() * *inputs[1]->data_as<std::int64_t>())};
+}
+
+/// Nodes that constants have replaced are left for remove_dead, which is not what is tested here.
+bool folded(ir::Graph& g) {
+  const bool changed = fold_constants(g, products_only);
+  remove_dead(g);
+  return changed;
+}
+
+TEST(FoldConstants, ExtentsThatAreKnown) {
+  expect_rewrite(folded, R"g(graph "g" (%x: f32[2, 3], %z: f32[N, 3]) {
+    %s = shape(%x)
+    %t = shape(%z)
+    %last = constant value=i64[] {1}
+    %three = gather(%t, %last)
+    yield %s, %t, %three })g",
+                 R"g(graph "g" (%x: f32[2, 3], %z: f32[N, 3]) {
+    %s = constant value=i64[2] {2, 3}
+    %t = shape(%z)
+    %three = constant value=i64[] {3}
+    yield %s, %t, %three })g");
+}
+
+TEST(FoldConstants, WhatTheEvaluatorKnowsAtEveryDepth) {
+  expect_rewrite(folded, R"g(graph "g" (%n: i64[], %x: i64[]) {
+    %two = constant value=i64[] {2}
+    %four = mul(%two, %two)
+    %y, _ = loop trips=%n states=(%x) { body(%i, %go, %s) {
+      %eight = mul(%four, %two)
+      %t = add(%s, %eight)
+      yield go=%go states=(%t) } }
+    yield %y })g",
+                 R"g(graph "g" (%n: i64[], %x: i64[]) {
+    %y, _ = loop trips=%n states=(%x) { body(%i, %go, %s) {
+      %eight = constant value=i64[] {8}
+      %t = add(%s, %eight)
+      yield go=%go states=(%t) } }
+    yield %y })g");
+}
+
+TEST(FoldConstants, OfAConditionThatIsKnownTheBranchTaken) {
+  expect_rewrite(folded, R"g(graph "g" (%x: f32[2], %c: bool[]) {
+    %yes = constant value=bool[] {true}
+    %no = constant value=bool[] {false}
+    %a = if(%yes) { then { %n = neg(%x) yield %n } else { %e = exp(%x) yield %e } }
+    %b = if(%no) { then { yield %x } else { %f = abs(%a) yield %f } }
+    %d = if(%c) { then { yield %x } else { yield %b } }
+    yield %d })g",
+                 R"g(graph "g" (%x: f32[2], %c: bool[]) {
+    %n = neg(%x)
+    %f = abs(%n)
+    %d = if(%c) { then { yield %x } else { yield %f } }
+    yield %d })g");
+}
+
+TEST(FoldConstants, TypesAreInferredAnew) {
+  expect_rewrite(folded, R"g(graph "g" (%x: f32[2, 3]) {
+    %y: f32[?, ?] = neg(%x)
+    yield %y })g",
+                 R"g(graph "g" (%x: f32[2, 3]) {
+    %y: f32[2, 3] = neg(%x)
+    yield %y })g");
+}
+
+TEST(FoldConstants, WhatDependsOnAnInputOrATripStays) {
+  expect_untouched(folded, R"g(graph "g" (%n: i64[], %x: i64[], %z: f32[N]) {
+    %one = constant value=i64[] {1}
+    %a = add(%x, %one)
+    %y, _ = loop trips=%n states=(%a) { body(%i, %go, %s) {
+      %t = add(%s, %i)
+      yield go=%go states=(%t) } }
+    %m = mod(%one, %one)
+    %e = shape(%z)
+    yield %y, %m, %e })g");
+}
+
+TEST(FoldConstants, WithoutAnEvaluatorWhatTypesTell) {
+  const AnyPass types_only = [](ir::Graph& g) {
+    const bool changed = fold_constants(g, nullptr);
+    remove_dead(g);
+    return changed;
+  };
+  expect_rewrite(types_only, R"g(graph "g" (%x: f32[2, 3]) {
+    %two = constant value=i64[] {2}
+    %four = mul(%two, %two)
+    %s = shape(%x)
+    yield %four, %s })g",
+                 R"g(graph "g" (%x: f32[2, 3]) {
+    %two = constant value=i64[] {2}
+    %four = mul(%two, %two)
+    %s = constant value=i64[2] {2, 3}
+    yield %four, %s })g");
+}
+
+}  // namespace
+}  // namespace rondel::passes

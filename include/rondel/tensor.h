@@ -1,6 +1,7 @@
 #pragma once
 #include <rondel/dtype.h>
 #include <rondel/export.h>
+#include <rondel/shape.h>
 
 #include <cstdint>
 #include <initializer_list>
@@ -11,9 +12,6 @@
 #include <vector>
 
 namespace rondel {
-
-/// Extents of a tensor, outermost first. Rank 0 is a scalar.
-using Shape = std::vector<std::int64_t>;
 
 /// Product of the extents; throws Error (caller) when it overflows int64 or an extent is negative.
 RONDEL_API std::int64_t element_count(std::span<const std::int64_t> shape);

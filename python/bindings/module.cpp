@@ -20,6 +20,12 @@ using namespace rondel;
 
 namespace rondel::python {
 
+namespace {
+
+nb::object extents(const Tensor& t) { return nb::cast(std::vector<std::int64_t>(t.shape())); }
+
+}  // namespace
+
 nb::object unpack(const Value& v) {
   if (v.is_sequence()) {
     nb::list items;
@@ -38,12 +44,12 @@ nb::object unpack(const Value& v) {
       const std::string& s = t.data_as<std::string>()[i];
       items.append(nb::bytes(s.data(), s.size()));
     }
-    return nb::make_tuple("tensor", dtype, nb::cast(t.shape()), items);
+    return nb::make_tuple("tensor", dtype, extents(t), items);
   }
   auto* held = new Tensor(t);
   nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
   const std::size_t bytes = count * byte_size(t.dtype());
-  return nb::make_tuple("tensor", dtype, nb::cast(t.shape()),
+  return nb::make_tuple("tensor", dtype, extents(t),
                         nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
                             static_cast<std::uint8_t*>(t.data()), {bytes}, owner)));
 }
@@ -105,14 +111,17 @@ DType dtype_named(const std::string& name) {
 }
 
 /// A tensor over memory of NumPy's: row-major, of the dtype's own width.
-Value tensor_over(const std::string& dtype, Shape shape, std::uintptr_t address, nb::object owner) {
+Value tensor_over(const std::string& dtype, const std::vector<std::int64_t>& extents,
+                  std::uintptr_t address, nb::object owner) {
+  Shape shape = extents;
   Shape strides = row_major_strides(shape);
   return Tensor(dtype_named(dtype), std::move(shape), std::move(strides),
                 reinterpret_cast<void*>(address), keep(std::move(owner)));
 }
 
-Value tensor_of_strings(Shape shape, const std::vector<nb::bytes>& items) {
-  Tensor t(DType::string, std::move(shape));
+Value tensor_of_strings(const std::vector<std::int64_t>& extents,
+                        const std::vector<nb::bytes>& items) {
+  Tensor t(DType::string, extents);
   for (std::size_t i = 0; i < items.size(); ++i)
     t.data_as<std::string>()[i].assign(items[i].c_str(), items[i].size());
   return t;

@@ -73,13 +73,16 @@ char* moved(void* data, std::int64_t elements, DType dtype) {
 }  // namespace
 
 std::int64_t element_count(std::span<const std::int64_t> shape) {
-  bool empty = false;
+  bool empty = false, overflow = false;
+  std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0) fail("shape [{}]: extent {} is negative", join(shape, ","), extent);
     empty = empty || extent == 0;
+    overflow = __builtin_mul_overflow(count, extent, &count) || overflow;
   }
   if (empty) return 0;
-  std::int64_t count = 1;
+  if (!overflow) return count;
+  count = 1;
   for (const std::int64_t extent : shape) count = checked_mul(count, extent, "element count");
   return count;
 }
@@ -128,13 +131,15 @@ Tensor Tensor::zeros(DType dtype, Shape shape) {
 }
 
 bool Tensor::contiguous() const {
-  if (size() == 0) return true;
-  std::int64_t step = 1;
+  bool row_major = true;
+  std::uint64_t step = 1;  // where an extent is 0, others may overflow it
   for (std::size_t axis = shape_.size(); axis-- > 0;) {
-    if (shape_[axis] != 1 && strides_[axis] != step) return false;
-    step *= shape_[axis];
+    const auto extent = static_cast<std::uint64_t>(shape_[axis]);
+    if (extent == 0) return true;
+    if (extent != 1 && static_cast<std::uint64_t>(strides_[axis]) != step) row_major = false;
+    step *= extent;
   }
-  return true;
+  return row_major;
 }
 
 Tensor Tensor::reshaped(Shape shape) const {

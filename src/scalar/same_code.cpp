@@ -1,6 +1,8 @@
 #include "scalar/same_code.h"
 
 #include <algorithm>
+#include <concepts>
+#include <type_traits>
 
 namespace rondel::scalar {
 namespace {
@@ -11,8 +13,49 @@ bool same(const Buffer& a, const Buffer& b) {
 }
 
 bool same(const Call& a, const Call& b) {
-  return a.function == b.function && a.attributes == b.attributes && a.views == b.views;
+  return a.name == b.name && a.function == b.function && a.attributes == b.attributes &&
+         a.views == b.views;
 }
+
+/// Two sums over the same parts, with different steps.
+class KeyWriter {
+ public:
+  template <std::integral T> void add(T part) { mix(static_cast<std::uint64_t>(part)); }
+  template <class T>
+  requires std::is_enum_v<T>
+  void add(T part) { mix(static_cast<std::uint64_t>(part)); }
+  void add(const std::string& text) {
+    add(text.size());
+    for (const char c : text) add(static_cast<unsigned char>(c));
+  }
+  template <class T> void add(const std::vector<T>& parts) {
+    add(parts.size());
+    for (const T& part : parts) add(part);
+  }
+  void add(const Buffer& b) {
+    add(b.dtype), add(b.access), add(b.extents), add(b.contiguous), add(b.may_alias);
+  }
+  void add(const Inst& i) {
+    add(i.op), add(i.type), add(i.from), add(i.flags), add(i.id), add(i.jump), add(i.imm);
+    add(i.operand_begin), add(i.operand_count), add(i.result_begin), add(i.result_count);
+  }
+  void add(const Call::Operand& o) { add(o.buffer), add(o.leading); }
+  void add(const Call& c) { add(c.name), add(c.views); }
+  void add(const Contract& c) {
+    add(c.a), add(c.b), add(c.c), add(c.a_leading), add(c.b_leading), add(c.c_leading);
+    add(c.a_transposed), add(c.b_transposed), add(c.a_vector), add(c.b_vector), add(c.fused);
+  }
+  CodeKey key() const { return {high_, low_}; }
+
+ private:
+  void mix(std::uint64_t part) {
+    low_ = (low_ ^ part) * 0x9E3779B97F4A7C15U;
+    low_ ^= low_ >> 29;
+    high_ = (high_ ^ part) * 0xD6E8FEB86659FD93U;
+    high_ ^= high_ >> 32;
+  }
+  std::uint64_t high_ = 0x243F6A8885A308D3U, low_ = 0x13198A2E03707344U;
+};
 
 }  // namespace
 
@@ -24,24 +67,17 @@ bool same_code(const Program& a, const Program& b) {
          std::ranges::equal(a.calls, b.calls, same_parts);
 }
 
-std::size_t code_hash(const Program& p) {
-  std::size_t hash = p.buffers.size();
-  const auto add = [&](std::int64_t part) {
-    hash = (hash ^ static_cast<std::size_t>(part)) * 0x9E3779B97F4A7C15U;
-    hash ^= hash >> 29;
-  };
-  for (const Buffer& b : p.buffers) {
-    add(static_cast<std::int64_t>(b.dtype));
-    for (const std::int64_t extent : b.extents) add(extent);
-  }
-  for (const Inst& i : p.code) {
-    add(static_cast<std::int64_t>(i.op));
-    add(static_cast<std::int64_t>(i.type));
-    add(i.id);
-    add(i.imm);
-  }
-  for (const Reg r : p.regs) add(r);
-  return hash;
+CodeKey code_key(const Program& p) {
+  KeyWriter key;
+  key.add(p.param_count);
+  key.add(p.buffers);
+  key.add(p.code);
+  key.add(p.regs);
+  key.add(p.reg_types);
+  key.add(p.sites.size());
+  key.add(p.calls);
+  key.add(p.contracts);
+  return key.key();
 }
 
 }  // namespace rondel::scalar

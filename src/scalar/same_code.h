@@ -1,7 +1,8 @@
 #pragma once
 #include "scalar/program.h"
 
-#include <cstddef>
+#include <compare>
+#include <cstdint>
 
 namespace rondel::scalar {
 
@@ -9,7 +10,12 @@ namespace rondel::scalar {
 /// of one is read with the sites of the other.
 bool same_code(const Program&, const Program&);
 
-/// Equal for programs with the same code.
-std::size_t code_hash(const Program&);
+/// 128 bits of what a program does, the same in every process and on every machine: equal for
+/// programs with the same code, and for others in practice never. Kernels count by their names.
+struct CodeKey {
+  std::uint64_t high = 0, low = 0;
+  auto operator<=>(const CodeKey&) const = default;
+};
+CodeKey code_key(const Program&);
 
 }  // namespace rondel::scalar

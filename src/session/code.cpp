@@ -16,10 +16,10 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 namespace rondel::session {
@@ -122,14 +122,14 @@ class Code::Shared {
  public:
   /// That of a program which does the same, or `make()`.
   template <class Make> std::shared_ptr<Tiered> get(const scalar::Program& p, Make&& make) {
-    const std::size_t hash = scalar::code_hash(p);
+    const scalar::CodeKey key = scalar::code_key(p);
     const std::lock_guard lock(mutex_);
-    const auto [begin, end] = made_.equal_range(hash);
+    const auto [begin, end] = made_.equal_range(key);
     for (auto it = begin; it != end; ++it)
       if (std::shared_ptr<Tiered> t = it->second.lock(); t && same_code(t->program(), p)) return t;
     if (made_.size() >= most_) forget_unused();
     std::shared_ptr<Tiered> fresh = make();
-    made_.emplace(hash, fresh);
+    made_.emplace(key, fresh);
     return fresh;
   }
 
@@ -140,7 +140,7 @@ class Code::Shared {
   }
 
   std::mutex mutex_;
-  std::unordered_multimap<std::size_t, std::weak_ptr<Tiered>> made_;
+  std::multimap<scalar::CodeKey, std::weak_ptr<Tiered>> made_;
   std::size_t most_ = 64;
 };
 

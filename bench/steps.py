@@ -1,0 +1,131 @@
+"""What a trip that runs step by step costs, a step in it, and entering a native loop from it; one table.
+
+    python bench/steps.py             every case
+    python bench/steps.py --only loop those whose names hold "loop"
+
+Each figure is a slope: the same model with few and with many of what is measured, so that what stands
+around it cancels out; time is the calling thread's own. A list that the loop carries makes it run step by
+step; nodes are not fused (graph_optimization_level 0) and values have four elements, so that little but
+the engine's own work is seen.
+"""
+
+import argparse
+import time
+from statistics import median
+
+import numpy as np
+import onnx.parser
+
+import rondel
+
+ROUNDS = 9
+TRIPS = 4000
+
+MODEL = """
+<ir_version: 10, opset_import: ["" : 21]>
+steps (int64 trips, float[4] start, float[W] w) => (float[4] x)
+<int64[1] zero = {0}, int64[1] one = {1}, float half = {0.5}, int64 few = {3}, bool yes = {1}>
+{
+  none = SequenceEmpty <dtype = 1> ()
+  x, list = Loop (trips, , start, none) <body = trip
+    (int64 i, bool go, float[4] before, seq(float) carried) =>
+    (bool on, float[4] after, seq(float) same) {
+    on = Identity (go)
+    same = Identity (carried)
+    LINES
+  }>
+}"""
+
+
+def chain(link, count, first="before", last="after"):
+    """`count` links from `first` to `last`; each is text with {a}, {b} and {k}."""
+    names = [first] + [f"y{k}" for k in range(count)]
+    lines = [link.format(a=a, b=b, k=k) for k, (a, b) in enumerate(zip(names, names[1:]))]
+    return "\n    ".join([*lines, f"{last} = Neg ({names[-1]})"])
+
+
+def over_part(extent, count):
+    """`count` additions over a part of w whose extent changes from trip to trip."""
+    return f"""at = Unsqueeze (i, zero)
+    {extent}
+    part = Slice (w, zero, extent)
+    {chain("{b} = Add ({a}, half)", count, "part", "end")}
+    sum = ReduceSum <keepdims = 0> (end)
+    after = Add (before, sum)"""
+
+
+ADD = "{b} = Add ({a}, half)"
+VIEW = "{b}u = Unsqueeze ({a}, zero)\n    {b} = Squeeze ({b}u, zero)"
+IN_TURN = "two = Add (one, one)\n    rest = Mod (at, two)\n    extent = Add (rest, two)"
+GROWING = "extent = Add (at, one)"
+BRANCH = (
+    "{b} = If (go) <then_branch = t{k} () => (float[4] p{k}) {{ p{k} = Add ({a}, half) }}, "
+    "else_branch = e{k} () => (float[4] q{k}) {{ q{k} = Sub ({a}, half) }}>"
+)
+LOOP = (
+    "{b} = Loop (few, , {a}) <body = l{k} (int64 j, bool c, float[4] u) => "
+    "(bool d, float[4] v) {{ d = Identity (c) v = Mul (u, half) }}>"
+)
+LOOP_WITH_STACK = (
+    "f{k}, s{k} = Loop (few, , {a}) <body = l{k} (int64 j, bool c, float[4] u) => (bool d, float[4] v, "
+    "float[4] item) {{ d = Identity (c) v = Mul (u, half) item = Add (u, u) }}>\n"
+    "    m{k} = ReduceMax <keepdims = 0> (s{k})\n    {b} = Add (f{k}, m{k})"
+)
+#: name: (the body, how many more of what is measured it has than the same with none)
+CASES = {
+    "a trip, with one step in it": None,
+    "a step": (lambda count: chain(ADD, count), 20),
+    "a step that gives a view": (lambda count: chain(VIEW, count // 2), 20),
+    "a step, two shapes in turn": (lambda count: over_part(IN_TURN, count), 20),
+    "a step, each trip another shape": (lambda count: over_part(GROWING, count), 20),
+    "an if, with one step in it": (lambda count: chain(BRANCH, count), 10),
+    "entering a loop, and 3 trips": (lambda count: chain(LOOP, count), 10),
+    "the same with a stack, and two steps": (lambda count: chain(LOOP_WITH_STACK, count), 10),
+}
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="a part of the names")
+    options = parser.parse_args(arguments)
+    print(f"{'ns, median of ' + str(ROUNDS) + ' rounds':37} {'each':>9}")
+    for case, measured in CASES.items():
+        if options.only in case:
+            print(f"{case:37} {cost(measured):9.0f}", flush=True)
+
+
+def cost(measured):
+    if measured is None:
+        alone = session(chain(ADD, 0))
+        return median(a_trip(alone) for _ in range(ROUNDS))
+    body, more = measured
+    few, many = session(body(0)), session(body(more))
+    return median((a_trip(many) - a_trip(few)) / more for _ in range(ROUNDS))
+
+
+def session(lines):
+    model = onnx.parser.parse_model(MODEL.replace("LINES", lines))
+    options = rondel.SessionOptions()
+    options.graph_optimization_level = 0
+    made = rondel.InferenceSession(model.SerializeToString(), options)
+    for _ in range(5):
+        a_trip(made)
+        time.sleep(0.1)  # what got hot is compiled meanwhile
+    return made
+
+
+def a_trip(made):
+    feeds = {
+        "trips": np.array(TRIPS, np.int64),
+        "start": np.ones(4, np.float32),
+        "w": np.zeros(TRIPS + 8, np.float32),
+    }
+    start = time.thread_time_ns()
+    made.run(None, feeds)
+    return (time.thread_time_ns() - start) / TRIPS
+
+
+if __name__ == "__main__":
+    main()

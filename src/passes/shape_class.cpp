@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 namespace rondel::passes {
@@ -21,17 +22,55 @@ class Symbols {
   std::map<std::int64_t, std::size_t> symbols_;
 };
 
-std::string bytes_of(const Tensor& t) {
-  const Tensor packed = t.packed();
-  if (t.dtype() == DType::string) {
-    std::string all;
-    for (std::int64_t i = 0; i < packed.size(); ++i)
-      all += std::to_string(packed.data_as<std::string>()[i].size()) + ":" +
-             packed.data_as<std::string>()[i];
-    return all;
+/// Writes a class as integers. Symbols are numbered as they come.
+class KeyWriter {
+ public:
+  std::vector<std::int64_t> write(const ShapeClass& c) {
+    for (std::size_t k = 0; k < c.types.size(); ++k) {
+      add(c.types[k].is_tensor() ? static_cast<std::int64_t>(c.types[k].dtype()) : -1);
+      if (!c.types[k].is_tensor()) continue;
+      add(c.contiguous[k] ? 1 : 0);
+      add(c.types[k].extents());
+      add(c.elements[k]);
+      add(c.values[k]);
+    }
+    return std::move(key_);
   }
-  return {packed.data_as<char>(), static_cast<std::size_t>(packed.size()) * byte_size(t.dtype())};
-}
+
+ private:
+  void add(std::int64_t part) { key_.push_back(part); }
+  void add(const ir::Extents& extents) {
+    add(std::ssize(extents));
+    for (const ir::Extent& e : extents) {
+      if (e.known()) add(e.value);
+      else if (!e.symbolic()) add(-1);
+      else add(-2 - symbols_.try_emplace(e.symbol, std::ssize(symbols_)).first->second);
+    }
+  }
+  void add(const Tensor& value) {
+    if (!value.defined()) return add(-1);
+    add(value.size());
+    const Tensor packed = value.packed();
+    if (value.dtype() != DType::string)
+      return add_bytes(packed.data_as<char>(),
+                       static_cast<std::size_t>(packed.size()) * byte_size(packed.dtype()));
+    for (std::int64_t i = 0; i < packed.size(); ++i) {
+      const std::string& text = packed.data_as<std::string>()[i];
+      add(std::ssize(text));
+      add_bytes(text.data(), text.size());
+    }
+  }
+  void add_bytes(const char* bytes, std::size_t n) {
+    for (std::size_t at = 0; at < n; at += sizeof(std::int64_t)) {
+      std::int64_t part = 0;
+      std::memcpy(&part, bytes + at, std::min(sizeof(part), n - at));
+      add(part);
+    }
+  }
+
+  std::vector<std::int64_t> key_;
+  std::map<ir::Symbol, std::int64_t> symbols_;
+};
 
 }  // namespace
 
@@ -45,7 +84,6 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
     if (!inputs[k].is_tensor()) {
       c.types.emplace_back();
       c.contiguous.push_back(true);
-      c.key += "-;";
       continue;
     }
     const Tensor& t = inputs[k].tensor();
@@ -57,12 +95,10 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
                                    ranked ? &declared[k].extent(a) : nullptr));
     c.types.push_back(ir::Type::tensor(t.dtype(), std::move(extents)));
     c.contiguous.push_back(t.contiguous());
-    c.key += to_text(c.types.back()) + (t.contiguous() ? ";" : "~;");
   }
   for (const std::size_t k : value_inputs) {
     if (k >= inputs.size() || !inputs[k].is_tensor()) continue;
     c.values[k] = inputs[k].tensor().copy();
-    c.key += "#" + std::to_string(k) + "=" + bytes_of(c.values[k]);
   }
   for (const ExtentList& list : lists) {
     const ir::Ints values = ir::integers_of(inputs[list.input].tensor());
@@ -72,9 +108,8 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
           values[i] < 0
               ? ir::Extent()
               : symbols.of(values[i], i < list.declared.size() ? &list.declared[i] : nullptr));
-    c.key += "@" + std::to_string(list.input) + "=" +
-             to_text(ir::Type::tensor(DType::i64, elements));
   }
+  c.key = KeyWriter().write(c);
   return c;
 }
 
@@ -98,9 +133,9 @@ ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentLi
   for (const ir::Type& t : declared) {
     ir::Extents extents = as_symbols(t.extents());
     c.types.push_back(ir::Type::tensor(t.dtype(), std::move(extents)));
-    c.key += to_text(c.types.back()) + ";";
   }
   for (const ExtentList& list : lists) c.elements[list.input] = as_symbols(list.declared);
+  c.key = KeyWriter().write(c);
   return c;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 #include "ir/infer.h"
 
+#include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace rondel::passes {
@@ -23,7 +23,8 @@ struct ShapeClass {
   /// By input: of lists of extents, each as if it were an extent of a tensor; one that is negative
   /// is not known. Empty of all other inputs.
   std::vector<ir::Extents> elements;
-  std::string key;  ///< equal keys, equal classes
+  /// Equal keys, equal classes, in every process.
+  std::vector<std::int64_t> key;
 };
 
 /// `declared`: what the model says of each input; its known extents are constants.

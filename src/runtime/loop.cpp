@@ -9,15 +9,10 @@
 namespace rondel::runtime {
 namespace {
 
-/// Trips of a native loop's first chunk; each later one is twice as long. Between chunks stacks
-/// grow and better code, once it is there, takes over.
-constexpr std::int64_t first_chunk = 4;
-
-Value scalar_value(const Run& run, DType dtype, std::int64_t v) {
-  Tensor t = run.memory.allocate(dtype, {});
+void set_scalar(Frame& frame, Slot to, DType dtype, std::int64_t v) {
+  const Tensor& t = frame.renew(frame[to], dtype, {});
   if (dtype == DType::boolean) *t.data_as<std::uint8_t>() = v != 0;
   else *t.data_as<std::int64_t>() = v;
-  return t;
 }
 
 Error out_of_trips(const Run& run) {
@@ -27,20 +22,61 @@ Error out_of_trips(const Run& run) {
 
 }  // namespace
 
-LoopStart LoopStep::start(Frame& frame) const {
-  LoopStart s;
+struct LoopState : StepState {
+  LoopSlots slots;
+  std::vector<Slot> outer;  ///< inputs, then captures
+  LoopStart start;
+  std::vector<Stack> stacks;
+  Remembered<std::unique_ptr<NativeLoop>> natives;  ///< null: step by step
+  InnerFrame body;
+  std::vector<Value> next;  ///< `go` and states, where they are handed over by copying
+  void release() override {
+    for (Stack& s : stacks) s.release();
+    natives.each([](const auto& n) {
+      if (n) n->release();
+    });
+    body.release();
+    next.assign(next.size(), Value());
+  }
+};
+
+std::unique_ptr<StepState> LoopStep::make_state() const {
+  auto state = std::make_unique<LoopState>();
+  std::size_t at = (spec.has_trips ? 1U : 0U) + (spec.has_go ? 1U : 0U);
+  for (std::size_t j = 0; j < spec.states; ++j) {
+    state->slots.states.push_back(inputs[at++]);
+    state->slots.finals.push_back(outputs[j]);
+  }
+  for (std::size_t j = 0; j < spec.scans; ++j) state->slots.scans.push_back(inputs[at++]);
+  state->outer = inputs;
+  for (const auto& [theirs, ours] : body.captures) {
+    state->slots.captures.push_back(theirs);
+    state->outer.push_back(theirs);
+  }
+  for (std::size_t k = 0; k < spec.stacks; ++k)
+    state->stacks.emplace_back(StackNames{spec.item_names[k], spec.stack_names[k]},
+                               spec.axis_out[k], spec.reverse_out[k] != 0);
+  state->next.resize(1 + spec.states);
+  return state;
+}
+
+void LoopStep::start(Frame& frame, LoopStart& s) const {
+  s.trips.reset();
+  s.go = true;
+  s.conditional = spec.has_go;
+  s.scan_extents.clear();
+  s.extents.clear();
   std::size_t at = 0;
   if (spec.has_trips)
     s.trips = std::max<std::int64_t>(read_scalar_i64(frame[inputs[at++]], "the trip count"), 0);
   if (spec.has_go) s.go = read_scalar_bool(frame[inputs[at++]], "the condition");
-  for (std::size_t j = 0; j < spec.states; ++j) s.states.push_back(frame[inputs[at++]]);
+  at += spec.states;
   for (std::size_t j = 0; j < spec.scans; ++j) {
     const Tensor& scan = frame[inputs[at++]].tensor();
     const std::int64_t rank = scan.rank(), axis = spec.axis_in[j];
     if (rank == 0 || axis < -rank || axis >= rank)
       fail("scan '{}' is {}; axis {} is out of range", spec.scan_names[j],
            to_text(scan.dtype(), scan.shape()), axis);
-    s.scans.push_back(scan);
     s.scan_extents.push_back(scan.shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
   }
   for (std::size_t k = 0; k < spec.stacks; ++k) {
@@ -58,28 +94,53 @@ LoopStart LoopStep::start(Frame& frame) const {
     require(s.extents[k].value_or(*s.trips) >= *s.trips,
             "the length of output '{}' is {}, but the loop makes {} trips", spec.stack_names[k],
             *s.extents[k], *s.trips);
-  return s;
 }
 
-std::vector<Value> LoopStep::given(Frame& frame) const {
-  std::vector<Value> values;
-  for (const Slot slot : inputs) values.push_back(slot < 0 ? Value() : frame[slot]);
-  return values;
+void LoopStep::begin_trip(LoopState& state, Frame& inner, Frame& frame, std::int64_t t) const {
+  const LoopStart& s = state.start;
+  set_scalar(inner, body.params[0], DType::i64, t);
+  for (std::size_t j = 0; j < spec.scans; ++j) {
+    const std::int64_t extent = s.scan_extents[j];
+    require(t < extent, "scan '{}' has extent {}: trip {}{} reads past it", spec.scan_names[j],
+            extent, t, s.certain ? fmt::format(" of a count of {}", *s.trips) : "");
+    const Tensor& scan = frame[state.slots.scans[j]].tensor();
+    const std::int64_t rank = scan.rank(), axis = spec.axis_in[j];
+    inner[body.params[2 + spec.states + j]] = scan.at(axis < 0 ? axis + rank : axis,
+                                                      spec.reverse_in[j] != 0 ? extent - 1 - t : t);
+  }
 }
 
-std::vector<Value> LoopStep::captured(Frame& frame) const {
-  std::vector<Value> values;
-  for (const auto& [outer, inner] : body.captures) values.push_back(frame[outer]);
-  return values;
+/// Items go to their stacks; then `go` and each state to where the next trip finds them: first
+/// those that are copied, since they may be what the body was given.
+void LoopStep::end_trip(LoopState& state, Frame& inner, Frame& frame, std::int64_t t) const {
+  for (std::size_t j = 0; j < spec.states; ++j) {
+    if (spec.fixed[j] == 0) continue;
+    const Tensor& first = frame[state.slots.states[j]].tensor();
+    const Tensor& next = inner[body.results[1 + j]].tensor();
+    if (next.shape() != first.shape())
+      fail("state '{}' changes from {} to {}; it is of fixed shape", spec.state_names[j],
+           to_text(first.dtype(), first.shape()), to_text(next.dtype(), next.shape()));
+  }
+  for (std::size_t k = 0; k < spec.stacks; ++k)
+    state.stacks[k].put(t, inner[body.results[1 + spec.states + k]].tensor());
+  // Result r is what parameter 1 + r is in the next trip.
+  const auto stays = [&](std::size_t r) { return body.results[r] == body.params[1 + r]; };
+  for (std::size_t r = 0; r <= spec.states; ++r)
+    if (!body.movable[r] && !stays(r)) state.next[r] = inner[body.results[r]];
+  for (std::size_t r = 0; r <= spec.states; ++r)
+    if (body.movable[r]) inner.hand_over(r, inner, body.params[1 + r]);
+    else if (!stays(r)) inner[body.params[1 + r]] = std::move(state.next[r]);
 }
 
-std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>& stacks) const {
+std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
   Run& run = frame.run();
-  FrameLease lease(body, run);
-  Frame& inner = *lease;
-  bind_captures(body, frame, inner);
-  const std::vector<Value> initial = s.states;
-  Value go = scalar_value(run, DType::boolean, s.go ? 1 : 0);
+  const LoopStart& s = state.start;
+  Frame& inner = state.body.enter(body, frame, true);
+  for (std::size_t j = 0; j < spec.states; ++j) {
+    inner.put_aside(body.params[2 + j]);
+    inner[body.params[2 + j]] = frame[state.slots.states[j]];
+  }
+  set_scalar(inner, body.params[1], DType::boolean, s.go ? 1 : 0);
   bool goes_on = s.go;
   std::int64_t t = 0;
   const std::int64_t most = s.trips.value_or(std::numeric_limits<std::int64_t>::max());
@@ -87,109 +148,51 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopStart& s, std::vector<Stack>&
     for (; goes_on && t < most; ++t) {
       run.check_stop();
       if (t >= run.max_trips) throw out_of_trips(run);
-      const auto& params = body.params;
-      if (params[0] >= 0) inner[params[0]] = scalar_value(run, DType::i64, t);
-      if (params[1] >= 0) inner[params[1]] = go;
-      for (std::size_t j = 0; j < spec.states; ++j) inner[params[2 + j]] = std::move(s.states[j]);
-      for (std::size_t j = 0; j < spec.scans; ++j) {
-        const std::int64_t extent = s.scan_extents[j];
-        require(t < extent, "scan '{}' has extent {}: trip {}{} reads past it", spec.scan_names[j],
-                extent, t, s.certain ? fmt::format(" of a count of {}", most) : "");
-        const std::int64_t rank = s.scans[j].rank(), axis = spec.axis_in[j];
-        inner[params[2 + spec.states + j]] = s.scans[j].at(
-            axis < 0 ? axis + rank : axis, spec.reverse_in[j] != 0 ? extent - 1 - t : t);
-      }
+      begin_trip(state, inner, frame, t);
       inner.execute();
-      go = inner[body.results[0]];
-      if (spec.has_go) goes_on = read_scalar_bool(go, "the body's condition");
-      for (std::size_t j = 0; j < spec.states; ++j) {
-        s.states[j] = inner[body.results[1 + j]];
-        if (spec.fixed[j] == 0) continue;
-        const Tensor &first = initial[j].tensor(), &next = s.states[j].tensor();
-        if (next.shape() != first.shape())
-          fail("state '{}' changes from {} to {}; it is of fixed shape", spec.state_names[j],
-               to_text(first.dtype(), first.shape()), to_text(next.dtype(), next.shape()));
-      }
-      for (std::size_t k = 0; k < spec.stacks; ++k)
-        stacks[k].put(t, inner[body.results[1 + spec.states + k]].tensor());
+      if (spec.has_go) goes_on = read_scalar_bool(inner[body.results[0]], "the body's condition");
+      end_trip(state, inner, frame, t);
     }
   } catch (const Error& e) { throw e.within(source, t); }
+  for (std::size_t j = 0; j < spec.states; ++j)
+    if (outputs[j] >= 0) inner.exchange(body.params[2 + j], frame, outputs[j]);
+  inner.rest();
   return t;
 }
 
-std::int64_t LoopStep::run_native(Frame& frame, const Native& native, LoopStart& s,
-                                  std::vector<Stack>& stacks) const {
-  Run& run = frame.run();
-  for (Value& state : s.states) {
-    Tensor own = run.memory.allocate(state.tensor().dtype(), state.tensor().shape());
-    run.assign(state.tensor(), own);
-    state = own;
-  }
-  Tensor go = scalar_value(run, DType::boolean, s.go ? 1 : 0).tensor();
-  Tensor stopped = scalar_value(run, DType::i64, 0).tensor();
-  std::vector<Tensor> bound(native.bindings.size());
-  std::vector<scalar::View> views(native.bindings.size());
-  for (std::size_t b = 0; b < native.bindings.size(); ++b) {
-    const Native::Binding& binding = native.bindings[b];
-    using Bind = scalar::LoopBinding;
-    switch (binding.kind) {
-      case Bind::state: bound[b] = s.states[binding.index].tensor(); break;
-      case Bind::go: bound[b] = go; break;
-      case Bind::stopped: bound[b] = stopped; break;
-      case Bind::capture: bound[b] = frame[body.captures[binding.index].first].tensor(); break;
-      case Bind::scan: bound[b] = s.scans[binding.index]; break;
-      case Bind::temporary: bound[b] = run.memory.allocate(binding.dtype, binding.shape); break;
-      case Bind::constant: bound[b] = binding.constant; break;
-      case Bind::stack: break;  // below, chunk by chunk
-    }
-  }
-  const auto workspace = static_cast<std::int64_t>(native.code->program().workspace_bytes());
-  const Tensor scratch = workspace > 0 ? run.memory.allocate(DType::u8, {workspace}) : Tensor();
-  const std::int64_t most = std::min(s.trips.value_or(std::numeric_limits<std::int64_t>::max()),
-                                     run.max_trips);
-  scalar::Context context;
-  context.stop = &run.stop;
-  context.workspace = scratch.data();
-
-  std::int64_t from = 0;
-  std::int64_t chunk = first_chunk;
-  while (from < most && (!spec.has_go || *go.data_as<std::uint8_t>() != 0)) {
-    run.check_stop();
-    const std::int64_t to = most - from > chunk ? from + chunk : most;
-    for (std::size_t b = 0; b < native.bindings.size(); ++b) {
-      const Native::Binding& binding = native.bindings[b];
-      if (binding.kind == scalar::LoopBinding::stack)
-        bound[b] = stacks[binding.index].prepare(binding.dtype, binding.shape, to);
-      views[b] = {bound[b].data(), bound[b].shape().data(), bound[b].strides().data()};
-    }
-    const std::int64_t params[3] = {from, to, s.certain ? *s.trips : 0};
-    const scalar::Status status = native.code->run(context, views.data(), params);
-    if (status != scalar::done) {
-      run.check_stop();
-      throw scalar::failure(native.code->program(), context, status);
-    }
-    from = *stopped.data_as<std::int64_t>();
-    chunk = chunk > most / 2 ? most : chunk * 2;
-  }
-  const bool goes_on = !spec.has_go || *go.data_as<std::uint8_t>() != 0;
-  if (goes_on && from >= run.max_trips && (!s.trips || from < *s.trips))
-    throw out_of_trips(run).within(source, from);
-  return from;
+NativeLoop* LoopStep::native_loop(Frame& frame, LoopState& state) const {
+  if (!native) return nullptr;
+  if (const auto* known = state.natives.find(frame, state.outer)) return known->get();
+  const std::vector<Value> outer = values_of(frame, state.outer);
+  const std::span all(outer);
+  auto code = native(all.first(inputs.size()), all.subspan(inputs.size()));
+  auto loop = code ? std::make_unique<NativeLoop>(std::move(code), state.slots, frame) : nullptr;
+  return state.natives.add(InputKeys(outer, value_inputs, Strides::contiguity), std::move(loop))
+      .get();
 }
 
-void LoopStep::finish(Frame& frame, const LoopStart& s, std::vector<Value> states, std::int64_t n,
-                      std::vector<Tensor> stacks) const {
+std::int64_t LoopStep::run_native(Frame& frame, LoopState& state, NativeLoop& loop) const {
+  const NativeLoop::Outcome outcome = loop.run(frame, state.start, state.stacks);
+  const std::optional<std::int64_t>& trips = state.start.trips;
+  if (outcome.go && outcome.trips >= frame.run().max_trips && (!trips || outcome.trips < *trips))
+    throw out_of_trips(frame.run()).within(source, outcome.trips);
+  return outcome.trips;
+}
+
+/// Finals are the initial values; stacks are as empty as their types tell.
+void LoopStep::make_no_trip(Frame& frame, const LoopStart& s) const {
+  const std::size_t states_at = (spec.has_trips ? 1U : 0U) + (spec.has_go ? 1U : 0U);
   for (std::size_t j = 0; j < spec.states; ++j)
-    if (outputs[j] >= 0) frame[outputs[j]] = std::move(states[j]);
+    if (outputs[j] >= 0) frame[outputs[j]] = frame[inputs[states_at + j]];
   std::vector<ItemType> items;
   for (std::size_t k = 0; k < spec.stacks; ++k) {
     const Slot out = outputs[spec.states + k];
     if (out < 0) continue;
-    if (stacks[k].defined()) {
-      frame[out] = std::move(stacks[k]);
-      continue;
+    if (items.empty()) {
+      std::vector<Slot> captures;
+      for (const auto& [theirs, ours] : body.captures) captures.push_back(theirs);
+      items = item_types(values_of(frame, inputs), values_of(frame, captures));
     }
-    if (items.empty()) items = item_types(given(frame), captured(frame));
     Shape shape = items[k].shape.value_or(Shape{});
     for (std::int64_t& extent : shape) extent = std::max<std::int64_t>(extent, 0);
     const auto rank = static_cast<std::int64_t>(shape.size()) + 1;
@@ -197,29 +200,30 @@ void LoopStep::finish(Frame& frame, const LoopStart& s, std::vector<Value> state
     shape.insert(shape.begin() + (axis < 0 ? axis + rank : axis), s.extents[k].value_or(0));
     frame[out] = frame.run().zeros(items[k].dtype, std::move(shape));
   }
-  const Slot count = outputs[spec.states + spec.stacks];
-  if (count >= 0) frame[count] = scalar_value(frame.run(), DType::i64, n);
 }
 
-void LoopStep::run(Frame& frame, StepState*) const {
-  LoopStart s = start(frame);
+void LoopStep::run(Frame& frame, StepState* remembered) const {
+  auto& state = static_cast<LoopState&>(*remembered);
+  const LoopStart& s = state.start;
+  start(frame, state.start);
+  std::int64_t n = 0;
   if (!s.go || (s.trips && *s.trips == 0)) {
-    std::vector<Value> states = s.states;
-    return finish(frame, s, std::move(states), 0, std::vector<Tensor>(spec.stacks));
+    make_no_trip(frame, s);
+  } else {
+    const auto stack_slot = [&](std::size_t k) { return outputs[spec.states + k]; };
+    for (std::size_t k = 0; k < spec.stacks; ++k)
+      state.stacks[k].begin(frame.run(), s.extents[k], s.certain ? s.trips : std::nullopt,
+                            stack_slot(k) < 0 ? Value() : std::exchange(frame[stack_slot(k)], {}));
+    NativeLoop* const native = native_loop(frame, state);
+    n = native != nullptr ? run_native(frame, state, *native) : run_steps(frame, state);
+    for (std::size_t k = 0; k < spec.stacks; ++k) try {
+        Value joined = state.stacks[k].finish(n);
+        if (stack_slot(k) >= 0) frame[stack_slot(k)] = std::move(joined);
+      } catch (const Error& e) { throw e.within(source); }
   }
-  std::vector<Stack> stacks;
-  for (std::size_t k = 0; k < spec.stacks; ++k)
-    stacks.emplace_back(frame.run(), StackNames{spec.item_names[k], spec.stack_names[k]},
-                        spec.axis_out[k], spec.reverse_out[k] != 0, s.extents[k],
-                        s.certain ? s.trips : std::nullopt);
-  std::shared_ptr<const Native> code;
-  if (native) code = native(given(frame), captured(frame));
-  const std::int64_t n = code ? run_native(frame, *code, s, stacks) : run_steps(frame, s, stacks);
-  std::vector<Tensor> joined;
-  try {
-    for (Stack& stack : stacks) joined.push_back(stack.finish(n));
-  } catch (const Error& e) { throw e.within(source); }
-  finish(frame, s, std::move(s.states), n, std::move(joined));
+  const Slot count = outputs[spec.states + spec.stacks];
+  if (count >= 0) set_scalar(frame, count, DType::i64, n);
+  if (!frame.entered_again()) state.release();
 }
 
 }  // namespace rondel::runtime

@@ -1,10 +1,8 @@
 #pragma once
+#include "runtime/native_loop.h"
 #include "runtime/plan.h"
-#include "scalar/loop_binding.h"
 
 namespace rondel::runtime {
-
-class Stack;
 
 /// The loop of loops.md, with its parts as the graph has them.
 struct LoopSpec {
@@ -16,16 +14,7 @@ struct LoopSpec {
   std::vector<std::string> state_names, scan_names, item_names, stack_names;
 };
 
-/// What a run of a loop starts from, read from its inputs and checked.
-struct LoopStart {
-  std::optional<std::int64_t> trips;  ///< the most trips: `trips`, or the least scan extent
-  bool go = true;
-  bool certain = false;  ///< `trips` is the number made
-  std::vector<Value> states;
-  std::vector<Tensor> scans;
-  std::vector<std::int64_t> scan_extents;
-  std::vector<std::optional<std::int64_t>> extents;
-};
+struct LoopState;
 
 class LoopStep : public Step {
  public:
@@ -42,33 +31,25 @@ class LoopStep : public Step {
                                       std::span<const Value> captures)>
       item_types;
 
-  /// A native whole loop for these inputs, or nothing: then the loop runs step by step.
-  struct Native {
-    std::shared_ptr<const scalar::Executable> code;
-    /// Parameters of the program, in order: what each buffer is bound to.
-    struct Binding {
-      scalar::LoopBinding kind;
-      std::size_t index = 0;     ///< state, capture (of `captures`), scan or stack number
-      DType dtype = DType::f32;  ///< of a temporary
-      Shape shape;               ///< of a temporary, or of an item
-      Tensor constant;
-    };
-    std::vector<Binding> bindings;
-  };
-  std::function<std::shared_ptr<const Native>(std::span<const Value> inputs,
-                                              std::span<const Value> captures)>
+  /// A native whole loop for these inputs, or nothing: then the loop runs step by step. Asked for
+  /// each set of shapes, contiguity and values of `value_inputs` (of inputs and captures) that the
+  /// last few runs have not met.
+  std::function<std::shared_ptr<const LoopCode>(std::span<const Value> inputs,
+                                                std::span<const Value> captures)>
       native;
+  std::vector<std::size_t> value_inputs;
 
+  std::unique_ptr<StepState> make_state() const override;
   void run(Frame&, StepState*) const override;
 
  private:
-  LoopStart start(Frame&) const;
-  std::vector<Value> given(Frame&) const;
-  std::vector<Value> captured(Frame&) const;
-  void finish(Frame&, const LoopStart&, std::vector<Value> states, std::int64_t n,
-              std::vector<Tensor> stacks) const;
-  std::int64_t run_steps(Frame&, LoopStart&, std::vector<Stack>&) const;
-  std::int64_t run_native(Frame&, const Native&, LoopStart&, std::vector<Stack>&) const;
+  void start(Frame&, LoopStart&) const;
+  NativeLoop* native_loop(Frame&, LoopState&) const;
+  std::int64_t run_native(Frame&, LoopState&, NativeLoop&) const;
+  std::int64_t run_steps(Frame&, LoopState&) const;
+  void begin_trip(LoopState&, Frame& inner, Frame&, std::int64_t t) const;
+  void end_trip(LoopState&, Frame& inner, Frame&, std::int64_t t) const;
+  void make_no_trip(Frame&, const LoopStart&) const;
 };
 
 }  // namespace rondel::runtime

@@ -186,6 +186,13 @@ struct Memory::StringsOwner {
   void operator()(void*) const {}
 };
 
+/// Gives a block back to its pool, and lets `bytes_if_alone` know it.
+struct Memory::BlockOwner {
+  std::shared_ptr<Pool> pool;
+  std::size_t size_class;
+  void operator()(void* block) const { pool->give_back(block, size_class); }
+};
+
 Memory::Memory(std::size_t budget) : pool_(std::make_shared<Pool>(budget)) {}
 
 Tensor Memory::allocate_strings(Shape shape, std::size_t bytes) {
@@ -232,8 +239,7 @@ Tensor Memory::allocate(DType dtype, Shape shape) {
     pool_->unclaim(class_bytes(c));
     throw_error(Blame::limit, fmt::format("the system has no {} bytes left", bytes));
   }
-  std::shared_ptr<Pool> pool = pool_;
-  std::shared_ptr<void> owner(block, [pool, c](void* p) { pool->give_back(p, c); });
+  std::shared_ptr<void> owner(block, BlockOwner{pool_, c});
   Shape strides = row_major_strides(shape);
   return Tensor(dtype, std::move(shape), std::move(strides), block, std::move(owner));
 }
@@ -241,5 +247,13 @@ Tensor Memory::allocate(DType dtype, Shape shape) {
 void Memory::claim(std::size_t bytes) { pool_->claim(bytes); }
 void Memory::unclaim(std::size_t bytes) { pool_->unclaim(bytes); }
 std::size_t Memory::in_use() const { return pool_->used.load(std::memory_order_relaxed); }
+
+std::size_t Memory::bytes_if_alone(const Tensor& t) {
+  if (t.owner().use_count() != 1 || t.owner().get() != t.data()) return 0;
+  const auto* owner = std::get_deleter<BlockOwner>(t.owner());
+  // Whoever held it before may have read it on another thread.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return owner == nullptr ? 0 : class_bytes(owner->size_class);
+}
 
 }  // namespace rondel::runtime

@@ -26,11 +26,15 @@ class Memory {
   void unclaim(std::size_t bytes);
   /// Bytes in use now.
   std::size_t in_use() const;
+  /// The bytes of the block that this tensor begins, when it is ours and nobody else holds it, so
+  /// that it may be written again; else 0. Blocks of strings are not told.
+  static std::size_t bytes_if_alone(const Tensor&);
 
  private:
   struct Pool;
   struct Strings;
   struct StringsOwner;
+  struct BlockOwner;
   Tensor allocate_strings(Shape shape, std::size_t bytes);
   std::shared_ptr<Pool> pool_;
 };

@@ -11,109 +11,107 @@
 namespace rondel::runtime {
 namespace {
 
-bool same_value(const Tensor& a, const Tensor& b) {
-  if (a.data() == b.data() && a.owner() == b.owner()) return false;  // may have been rewritten
-  if (a.dtype() != b.dtype() || a.shape() != b.shape() || a.dtype() == DType::string) return false;
-  const auto bytes = static_cast<std::size_t>(a.size()) * byte_size(a.dtype());
-  const Tensor left = a.packed(), right = b.packed();
-  return std::equal(left.data_as<char>(), left.data_as<char>() + bytes, right.data_as<char>());
+bool is_row_major(const Tensor& t, DType dtype, const Shape& shape) {
+  return t.dtype() == dtype && t.shape() == shape && t.contiguous();
 }
 
-/// What decides whether something prepared for a step's inputs still fits them.
-class InputKeys {
- public:
-  explicit InputKeys(bool contiguity) : contiguity_(contiguity) {}
+/// Whether the block that the tensor begins can hold this type, is not much too large for it, and
+/// is seen by nobody else.
+bool may_be_renewed(const Tensor& t, DType dtype, const Shape& shape) {
+  if (dtype == DType::string) return false;
+  const auto bytes = static_cast<std::size_t>(element_count(shape)) * byte_size(dtype);
+  const std::size_t block = Memory::bytes_if_alone(t);
+  return block >= bytes && (block <= 256 || block / 4 <= bytes);
+}
 
-  bool fit(const Step& step, Frame& frame) const {
-    if (!ready_) return false;
-    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-      if (step.inputs[k] < 0) continue;
-      const Value& v = frame[step.inputs[k]];
-      const Key& key = keys_[k];
-      if (v.is_tensor() != key.tensor) return false;
-      if (!key.tensor) continue;
-      const Tensor& t = v.tensor();
-      if (t.shape() != key.shape) return false;
-      if (contiguity_ && t.contiguous() != key.contiguous) return false;
-      if (key.value.defined() && !same_value(t, key.value)) return false;
-    }
-    return true;
-  }
+/// An output that is a view, for inputs of the shapes and strides it was made for.
+struct OutputView {
+  DType dtype;
+  Shape shape, strides;
+  std::ptrdiff_t offset;  ///< bytes from the input's address
+  Tensor constant;        ///< where it is not of an input
+};
 
-  void forget() { ready_ = false; }
-  /// Nothing is remembered of inputs that are no tensors: then nothing fits.
-  void remember(std::span<const Value> inputs, std::span<const std::size_t> value_inputs) {
-    keys_.assign(inputs.size(), {});
-    for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k].is_tensor())
-        keys_[k] = {true, inputs[k].tensor().shape(), inputs[k].tensor().contiguous(), {}};
-    for (const std::size_t k : value_inputs)
-      if (k < inputs.size() && inputs[k].is_tensor()) keys_[k].value = inputs[k].tensor().copy();
-    ready_ = true;
-  }
-
- private:
-  struct Key {
-    bool tensor = false;  ///< else nothing depends on what it holds: its declared type counts
-    Shape shape;
-    bool contiguous = true;
-    Tensor value;  ///< of a value input
-  };
-  bool contiguity_;  ///< counts
-  bool ready_ = false;
-  std::vector<Key> keys_;
+/// How a program step runs for some shapes.
+struct PreparedProgram {
+  OutputTypes outputs;
+  std::vector<OutputView> views;                   ///< empty: none
+  std::shared_ptr<const scalar::Executable> code;  ///< null: views, or outputs without elements
+  std::int64_t workspace_bytes = 0;
+  bool text = false;  ///< an output is of strings
 };
 
 struct ProgramState : StepState {
-  InputKeys keys{true};
-  OutputTypes outputs;
-  std::shared_ptr<const scalar::Executable> code;
+  Remembered<PreparedProgram> remembered;
   std::vector<scalar::View> views;
   Tensor workspace;
 };
 
 struct KernelState : StepState {
-  InputKeys keys{false};
-  KernelStep::Types types;
+  Remembered<KernelStep::Types> remembered;
+  std::vector<Value> inputs, results;
+  void release() override {
+    inputs.clear();
+    results.clear();
+  }
 };
 
-std::vector<Value> gather(const Step& step, Frame& frame) {
-  std::vector<Value> values;
-  values.reserve(step.inputs.size());
-  for (const Slot s : step.inputs) values.push_back(s < 0 ? Value() : frame[s]);
-  return values;
+struct IfState : StepState {
+  InnerFrame then, otherwise;
+  void release() override {
+    then.release();
+    otherwise.release();
+  }
+};
+
+std::vector<OutputView> views_of(const ProgramStep& step, std::span<const Value> inputs,
+                                 const OutputTypes& outputs) {
+  if (!step.view) return {};
+  const auto made = step.view(inputs, outputs);
+  if (!made) return {};
+  std::vector<OutputView> views;
+  for (const Tensor& t : *made) {
+    OutputView v{t.dtype(), t.shape(), t.strides(), 0, {}};
+    if (step.viewed < 0) v.constant = t;
+    else
+      v.offset = t.data_as<char>() -
+                 inputs[static_cast<std::size_t>(step.viewed)].tensor().data_as<char>();
+    views.push_back(std::move(v));
+  }
+  return views;
 }
 
-void prepare(const ProgramStep& step, ProgramState& state, Frame& frame) {
-  const std::vector<Value> inputs = gather(step, frame);
-  state.keys.forget();
-  state.code = nullptr;
-  state.outputs = step.types(inputs);
-  state.keys.remember(inputs, step.value_inputs);
+PreparedProgram& prepare(const ProgramStep& step, ProgramState& state, Frame& frame) {
+  const std::vector<Value> inputs = values_of(frame, step.inputs);
+  PreparedProgram p;
+  p.outputs = step.types(inputs);
+  p.views = views_of(step, inputs, p.outputs);
+  // Outputs without elements need no code; loops over their other extents would be for nothing.
+  const auto empty = [](const auto& o) { return element_count(o.second) == 0; };
+  const bool nothing = !step.checks_always && !p.outputs.empty() &&
+                       std::ranges::all_of(p.outputs, empty);
+  if (p.views.empty() && !nothing) {
+    p.code = step.code(inputs);
+    p.workspace_bytes = static_cast<std::int64_t>(p.code->program().workspace_bytes());
+  }
+  p.text = std::ranges::any_of(p.outputs, [](const auto& o) { return o.first == DType::string; });
+  InputKeys keys(inputs, step.value_inputs, step.view ? Strides::all : Strides::contiguity);
+  return state.remembered.add(std::move(keys), std::move(p));
 }
 
-void prepare_code(const ProgramStep& step, ProgramState& state, Frame& frame) {
-  auto code = step.code(gather(step, frame));
-  const auto workspace = static_cast<std::int64_t>(code->program().workspace_bytes());
-  state.workspace = workspace > 0 ? frame.run().memory.allocate(DType::u8, {workspace}) : Tensor();
-  state.code = std::move(code);
-}
-
-/// Outputs without elements need no code; loops over their other extents would be for nothing.
-void make_empty_outputs(const ProgramStep& step, const ProgramState& state, Frame& frame) {
-  for (std::size_t j = 0; j < step.outputs.size(); ++j)
-    if (step.outputs[j] >= 0)
-      frame[step.outputs[j]] = frame.run().memory.allocate(state.outputs[j].first,
-                                                           state.outputs[j].second);
-}
-
-bool try_view(const ProgramStep& step, const ProgramState& state, Frame& frame) {
-  if (!step.view) return false;
-  auto views = step.view(gather(step, frame), state.outputs);
-  if (!views) return false;
-  for (std::size_t j = 0; j < step.outputs.size(); ++j)
-    if (step.outputs[j] >= 0) frame[step.outputs[j]] = std::move((*views)[j]);
-  return true;
+void give_views(const ProgramStep& step, const PreparedProgram& p, Frame& frame) {
+  for (std::size_t j = 0; j < step.outputs.size(); ++j) {
+    if (step.outputs[j] < 0) continue;
+    const OutputView& v = p.views[j];
+    frame.put_aside(step.outputs[j]);
+    if (step.viewed < 0) {
+      frame[step.outputs[j]] = v.constant;
+      continue;
+    }
+    const Tensor& of = frame[step.inputs[static_cast<std::size_t>(step.viewed)]].tensor();
+    frame[step.outputs[j]] = Tensor(v.dtype, v.shape, v.strides, of.data_as<char>() + v.offset,
+                                    of.owner());
+  }
 }
 
 }  // namespace
@@ -124,8 +122,23 @@ void Run::assign(const Tensor& from, const Tensor& to) const {
 
 Tensor Run::zeros(DType dtype, Shape shape) const {
   Tensor t = memory.allocate(dtype, std::move(shape));
-  if (dtype != DType::string) clear_in_parts(t, [this] { check_stop(); });
+  if (dtype != DType::string) clear(t);
   return t;
+}
+
+void Run::clear(const Tensor& t) const {
+  clear_in_parts(t, [this] { check_stop(); });
+}
+
+const Tensor& Run::renew(Value& v, DType dtype, const Shape& shape) const {
+  if (const auto* t = std::get_if<Tensor>(&v); t != nullptr && may_be_renewed(*t, dtype, shape)) {
+    if (!is_row_major(*t, dtype, shape))
+      v = Tensor(dtype, shape, row_major_strides(shape), t->data(), t->owner());
+    return std::get<Tensor>(v);
+  }
+  v = Value();
+  v = memory.allocate(dtype, shape);
+  return std::get<Tensor>(v);
 }
 
 void Run::end() const {
@@ -134,35 +147,107 @@ void Run::end() const {
   throw_error(Blame::deadline, "the run's deadline has passed");
 }
 
-Frame::Frame(const Plan& plan) : plan_(plan), slots_(plan.slot_count) {
-  for (const auto& [slot, tensor] : plan.constants) (*this)[slot] = tensor;
+Frame::Frame(const Plan& plan, bool entered_again) : plan_(plan), entered_again_(entered_again) {
+  for (std::size_t s = 0; s < plan.slot_count; ++s) slots_.push_back(std::make_unique<Value>());
+  std::vector<bool> constant(plan.slot_count);
+  for (const auto& [slot, tensor] : plan.constants) {
+    (*this)[slot] = tensor;
+    constant[static_cast<std::size_t>(slot)] = true;
+  }
+  for (std::size_t s = 0; s < plan.slot_count; ++s)
+    if (!constant[s]) variable_.push_back(static_cast<Slot>(s));
   for (const auto& step : plan.steps) states_.push_back(step->make_state());
-  extents_.assign(plan.layout.symbols.size(), -1);
-  if (extents_.empty()) places_ = place(plan.layout, extents_, plan.slot_count);
 }
 
-/// Places for the extents that the plan starts from, unless they are those of the last time.
+/// Places for the extents that the plan starts from.
 void Frame::lay_out() {
-  bool same = true;
-  for (std::size_t i = 0; i < extents_.size(); ++i) {
-    const Layout::Symbol& symbol = plan_.layout.symbols[i];
-    const std::int64_t now = (*this)[symbol.slot].tensor().shape()[symbol.axis];
-    same = same && now == extents_[i];
-    extents_[i] = now;
+  constexpr std::size_t most = 4;
+  extents_.clear();
+  for (const Layout::Symbol& symbol : plan_.layout.symbols)
+    extents_.push_back((*this)[symbol.slot].tensor().shape()[symbol.axis]);
+  const auto known = std::ranges::find_if(laid_,
+                                          [&](const auto& l) { return l->extents == extents_; });
+  if (known == laid_.begin() && !laid_.empty()) return;
+  if (known != laid_.end()) {
+    std::rotate(laid_.begin(), known, known + 1);
+  } else {
+    if (laid_.size() == most) laid_.pop_back();
+    Places places = place(plan_.layout, extents_, plan_.slot_count);
+    laid_.insert(laid_.begin(), std::make_unique<Laid>(extents_, std::move(places)));
   }
-  if (same) return;
-  places_ = place(plan_.layout, extents_, plan_.slot_count);
+  if (arena_.defined() && arena_.size() < laid_.front()->places.total) let_arena_go();
+}
+
+bool Frame::in_arena(const Tensor& t) const {
+  if (!arena_.defined()) return false;
+  const auto offset = reinterpret_cast<std::uintptr_t>(t.data()) -
+                      reinterpret_cast<std::uintptr_t>(arena_.data());
+  return offset < static_cast<std::uintptr_t>(arena_.size());
+}
+
+void Frame::let_arena_go() {
+  for (const Layout::Piece& piece : plan_.layout.pieces) (*this)[piece.slot] = Value();
   arena_ = Tensor();
 }
 
-Tensor Frame::allocate(Slot slot, DType dtype, const Shape& shape) {
-  const Places::Place place = places_.by_slot[static_cast<std::size_t>(slot)];
+const Tensor& Frame::output(Slot slot, DType dtype, const Shape& shape) {
   const std::int64_t bytes = checked_mul(element_count(shape),
                                          static_cast<std::int64_t>(byte_size(dtype)));
-  if (place.offset < 0 || bytes > place.bytes) return run_->memory.allocate(dtype, shape);
-  if (!arena_.defined()) arena_ = run_->memory.allocate(DType::u8, {places_.total});
-  return Tensor(dtype, shape, row_major_strides(shape), arena_.data_as<char>() + place.offset,
-                arena_.owner());
+  const Places& places = laid_.front()->places;
+  const Places::Place place = places.by_slot[static_cast<std::size_t>(slot)];
+  const bool placed = place.offset >= 0 && bytes <= place.bytes;
+  Value& v = (*this)[slot];
+  if (!placed) return renew(v, dtype, shape);
+  if (!arena_.defined()) arena_ = run_->memory.allocate(DType::u8, {places.total});
+  char* const address = arena_.data_as<char>() + place.offset;
+  if (const auto* t = std::get_if<Tensor>(&v);
+      t == nullptr || t->data() != address || !is_row_major(*t, dtype, shape))
+    v = Tensor(dtype, shape, row_major_strides(shape), address, arena_.owner());
+  return std::get<Tensor>(v);
+}
+
+const Tensor& Frame::renew(Value& v, DType dtype, const Shape& shape) {
+  const auto* t = std::get_if<Tensor>(&v);
+  if (!spare_.empty() && (t == nullptr || !may_be_renewed(*t, dtype, shape))) {
+    const auto fits = [&](const Tensor& s) { return may_be_renewed(s, dtype, shape); };
+    if (const auto it = std::ranges::find_if(spare_, fits); it != spare_.end()) {
+      v = std::move(*it);
+      spare_.erase(it);
+    }
+  }
+  return run_->renew(v, dtype, shape);
+}
+
+void Frame::put_aside(Slot s) {
+  constexpr std::size_t most = 8;
+  const auto* t = std::get_if<Tensor>(&(*this)[s]);
+  if (!entered_again_ || t == nullptr || spare_.size() == most) return;
+  const std::size_t bytes = Memory::bytes_if_alone(*t);
+  if (bytes != 0 && bytes <= most_kept_bytes)
+    spare_.push_back(std::get<Tensor>(std::move((*this)[s])));
+}
+
+void Frame::drop(Slot s) {
+  Value& v = (*this)[s];
+  if (const auto* t = std::get_if<Tensor>(&v); t != nullptr && entered_again_) {
+    if (in_arena(*t)) return;
+    const std::size_t bytes = Memory::bytes_if_alone(*t);
+    if (bytes != 0 && bytes <= most_kept_bytes) return;
+  }
+  v = Value();
+}
+
+void Frame::rest() {
+  for (const Slot s : variable_) drop(s);
+  if (arena_.defined() && static_cast<std::size_t>(arena_.size()) > most_kept_bytes) let_arena_go();
+}
+
+void Frame::clear() {
+  for (const Slot s : variable_) (*this)[s] = Value();
+  spare_.clear();
+  arena_ = Tensor();
+  for (const auto& state : states_)
+    if (state) state->release();
 }
 
 void Frame::execute() {
@@ -178,7 +263,7 @@ void Frame::execute() {
       if (!ours || !e.frames().empty()) throw;
       throw e.within(step.source);
     }
-    for (const Slot dead : step.release) slots_[static_cast<std::size_t>(dead)] = Value();
+    for (const Slot dead : step.release) drop(dead);
   }
   run_->check_stop();
 }
@@ -192,18 +277,44 @@ std::unique_ptr<Frame> Plan::take_frame(Run& run) const {
       pool_->free.pop_back();
     }
   }
-  if (!frame) frame = std::make_unique<Frame>(*this);
-  frame->run_ = &run;
+  if (!frame) frame = std::make_unique<Frame>(*this, false);
+  frame->begin(run);
   return frame;
 }
 
 void Plan::give_back(std::unique_ptr<Frame> frame) const {
   // What a run left behind (an error, results that were copied out) is let go of here.
-  std::fill(frame->slots_.begin(), frame->slots_.end(), Value());
-  for (const auto& [slot, tensor] : constants) (*frame)[slot] = tensor;
-  frame->arena_ = Tensor();
+  frame->clear();
   const std::lock_guard lock(pool_->mutex);
   pool_->free.push_back(std::move(frame));
+}
+
+Frame& InnerFrame::enter(const Plan& plan, Frame& outer, bool again) {
+  if (!frame_) frame_ = std::make_unique<Frame>(plan, again);
+  frame_->begin(outer.run());
+  for (const auto& [theirs, ours] : plan.captures) (*frame_)[ours] = outer[theirs];
+  return *frame_;
+}
+
+void Frame::hand_over(std::size_t result, Frame& to, Slot slot) {
+  const Slot ours = plan_.results[result];
+  if (!plan_.movable[result]) {
+    to[slot] = (*this)[ours];
+    return;
+  }
+  exchange(ours, to, slot);
+}
+
+void Frame::exchange(Slot ours, Frame& to, Slot theirs) {
+  slots_[static_cast<std::size_t>(ours)].swap(to.slots_[static_cast<std::size_t>(theirs)]);
+  drop(ours);
+}
+
+std::vector<Value> values_of(Frame& frame, std::span<const Slot> slots) {
+  std::vector<Value> values;
+  values.reserve(slots.size());
+  for (const Slot s : slots) values.push_back(s < 0 ? Value() : frame[s]);
+  return values;
 }
 
 std::unique_ptr<StepState> ProgramStep::make_state() const {
@@ -212,38 +323,34 @@ std::unique_ptr<StepState> ProgramStep::make_state() const {
 
 void ProgramStep::run(Frame& frame, StepState* remembered) const {
   auto& state = static_cast<ProgramState&>(*remembered);
-  if (!state.keys.fit(*this, frame)) prepare(*this, state, frame);
-  if (try_view(*this, state, frame)) return;
-  if (!checks_always && !state.outputs.empty() &&
-      std::ranges::all_of(state.outputs,
-                          [](const auto& o) { return element_count(o.second) == 0; }))
-    return make_empty_outputs(*this, state, frame);
-  if (!state.code) prepare_code(*this, state, frame);
+  const PreparedProgram* p = state.remembered.find(frame, inputs);
+  if (p == nullptr) p = &prepare(*this, state, frame);
+  if (!p->views.empty()) return give_views(*this, *p, frame);
 
   state.views.clear();
-  for (const Slot s : inputs) {
-    if (s < 0) continue;
-    const Tensor& t = frame[s].tensor();
+  const auto bind = [&](const Tensor& t) {
     state.views.push_back({t.data(), t.shape().data(), t.strides().data()});
-  }
-  for (std::size_t j = 0; j < outputs.size(); ++j) {
-    const auto& [dtype, shape] = state.outputs[j];
-    if (outputs[j] < 0) continue;
-    frame[outputs[j]] = frame.allocate(outputs[j], dtype, shape);
-    const Tensor& t = frame[outputs[j]].tensor();
-    state.views.push_back({t.data(), t.shape().data(), t.strides().data()});
-  }
+  };
+  for (const Slot s : inputs)
+    if (s >= 0) bind(frame[s].tensor());
+  for (std::size_t j = 0; j < outputs.size(); ++j)
+    if (outputs[j] >= 0) bind(frame.output(outputs[j], p->outputs[j].first, p->outputs[j].second));
+  if (!p->code) return;
+  if (p->workspace_bytes > 0 &&
+      (!state.workspace.defined() || state.workspace.size() < p->workspace_bytes))
+    state.workspace = frame.run().memory.allocate(DType::u8, {p->workspace_bytes});
   scalar::Context context;
   context.stop = &frame.run().stop;
   context.workspace = state.workspace.data();
-  const scalar::Status status = state.code->run(context, state.views.data(), nullptr);
+  const scalar::Status status = p->code->run(context, state.views.data(), nullptr);
   if (status == scalar::done) {
-    for (const Slot s : outputs)
-      if (s >= 0) frame.run().memory.count_text(frame[s]);
+    if (p->text)
+      for (const Slot s : outputs)
+        if (s >= 0) frame.run().memory.count_text(frame[s]);
     return;
   }
   frame.run().check_stop();
-  throw scalar::failure(state.code->program(), context, status);
+  throw scalar::failure(p->code->program(), context, status);
 }
 
 std::unique_ptr<StepState> KernelStep::make_state() const {
@@ -252,21 +359,25 @@ std::unique_ptr<StepState> KernelStep::make_state() const {
 
 void KernelStep::run(Frame& frame, StepState* remembered) const {
   auto& state = static_cast<KernelState&>(*remembered);
-  const std::vector<Value> values = gather(*this, frame);
-  if (!state.keys.fit(*this, frame)) {
-    state.keys.forget();
-    state.types = check(values);
-    state.keys.remember(values, value_inputs);
+  const Types* types = state.remembered.find(frame, inputs);
+  if (types == nullptr) {
+    const std::vector<Value> values = values_of(frame, inputs);
+    Types checked = check(values);
+    types = &state.remembered.add(InputKeys(values, value_inputs, Strides::none),
+                                  std::move(checked));
   }
-  const Types& types = state.types;
-  std::vector<Value> results(outputs.size());
-  for (std::size_t j = 0; j < outputs.size(); ++j)
-    if (types[j] && outputs[j] >= 0)
-      results[j] = frame.allocate(outputs[j], types[j]->first, types[j]->second);
+  state.inputs.clear();
+  for (const Slot s : inputs) state.inputs.push_back(s < 0 ? Value() : frame[s]);
+  state.results.assign(outputs.size(), Value());
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    if (outputs[j] < 0 || !(*types)[j]) continue;
+    frame.output(outputs[j], (*types)[j]->first, (*types)[j]->second);
+    state.results[j] = std::move(frame[outputs[j]]);
+  }
   const kernels::KernelCall::Allocate allocate = [&](DType dtype, Shape shape) {
     return frame.run().memory.allocate(dtype, std::move(shape));
   };
-  kernels::KernelCall call(values, results, allocate);
+  kernels::KernelCall call(state.inputs, state.results, allocate);
   call.stop = &frame.run().stop;
   const kernels::ThreadScope threads(frame.run().threads);
   try {
@@ -277,22 +388,24 @@ void KernelStep::run(Frame& frame, StepState* remembered) const {
   frame.run().check_stop();
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (outputs[j] < 0) continue;
-    frame.run().memory.count_text(results[j]);
-    frame[outputs[j]] = std::move(results[j]);
+    frame.run().memory.count_text(state.results[j]);
+    frame[outputs[j]] = std::move(state.results[j]);
   }
+  state.inputs.clear();
 }
 
-void bind_captures(const Plan& plan, Frame& from, Frame& to) {
-  for (const auto& [outer, inner] : plan.captures) to[inner] = from[outer];
-}
+std::unique_ptr<StepState> IfStep::make_state() const { return std::make_unique<IfState>(); }
 
-void IfStep::run(Frame& frame, StepState*) const {
-  const Plan& taken = read_scalar_bool(frame[inputs[0]], "the condition") ? then : otherwise;
-  FrameLease inner(taken, frame.run());
-  bind_captures(taken, frame, *inner);
-  inner->execute();
+void IfStep::run(Frame& frame, StepState* remembered) const {
+  auto& state = static_cast<IfState&>(*remembered);
+  const bool first = read_scalar_bool(frame[inputs[0]], "the condition");
+  const bool again = frame.entered_again();
+  Frame& inner = first ? state.then.enter(then, frame, again)
+                       : state.otherwise.enter(otherwise, frame, again);
+  inner.execute();
   for (std::size_t j = 0; j < outputs.size(); ++j)
-    if (outputs[j] >= 0) frame[outputs[j]] = (*inner)[taken.results[j]];
+    if (outputs[j] >= 0) inner.hand_over(j, frame, outputs[j]);
+  inner.rest();
 }
 
 namespace {

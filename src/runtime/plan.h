@@ -2,6 +2,7 @@
 #include "kernels/kernel_call.h"
 #include "runtime/layout.h"
 #include "runtime/memory.h"
+#include "runtime/prepared.h"
 #include "scalar/program.h"
 
 #include <atomic>
@@ -37,8 +38,13 @@ struct Run {
   [[noreturn]] void end() const;
   /// to = from, of the same type, however large: the run may be ended in between.
   void assign(const Tensor& from, const Tensor& to) const;
-  /// Of the run's memory, likewise.
+  /// Zeros in a row-major tensor that does not hold strings, likewise.
+  void clear(const Tensor&) const;
+  /// Of the run's memory, zeros (strings: empty).
   Tensor zeros(DType, Shape) const;
+  /// A row-major tensor of this type in `v`, to be written: what is there, where it is one and
+  /// nobody else can see it; else a new block.
+  const Tensor& renew(Value& v, DType, const Shape&) const;
 };
 
 class Frame;
@@ -46,6 +52,8 @@ class Frame;
 /// What a step remembers between runs of one frame.
 struct StepState {
   virtual ~StepState() = default;
+  /// At the end of a run: lets go of values and blocks. What was prepared stays.
+  virtual void release() {}
 };
 
 class Step {
@@ -64,6 +72,9 @@ struct Plan {
   std::size_t slot_count = 0;
   std::vector<Slot> params, results;
   Slot seed = -1;  ///< of a model that draws: u64[]
+  /// By result: a step of this plan makes it, and it is no other result, so that whoever entered
+  /// the region may take it out of its slot.
+  std::vector<bool> movable;
   /// Values of the enclosing frame that this region reads: theirs, ours.
   std::vector<std::pair<Slot, Slot>> captures;
   std::vector<std::pair<Slot, Tensor>> constants;
@@ -85,25 +96,72 @@ struct Plan {
 /// The values of one plan while it runs.
 class Frame {
  public:
-  explicit Frame(const Plan&);
-  Value& operator[](Slot s) { return slots_[static_cast<std::size_t>(s)]; }
+  /// `entered_again`: within a run, as a loop's body is. Then small blocks stay in the slots of
+  /// dead values, so that the next entry writes over them.
+  explicit Frame(const Plan&, bool entered_again);
+  Value& operator[](Slot s) { return *slots_[static_cast<std::size_t>(s)]; }
   Run& run() const { return *run_; }
   const Plan& plan() const { return plan_; }
-  /// A tensor for `slot`: in the arena where it has a place there, else a block.
-  Tensor allocate(Slot slot, DType, const Shape&);
+  bool entered_again() const { return entered_again_; }
+  void begin(Run& run) { run_ = &run; }
+  /// A row-major tensor of this type in `slot`, to be written: what is there already where nobody
+  /// else can see it; else in the arena, where the slot has a place there; else a new block.
+  const Tensor& output(Slot slot, DType, const Shape&);
+  /// The same for a value that has no place in the arena; blocks that were put aside serve, too.
+  const Tensor& renew(Value&, DType, const Shape&);
+  /// Before a view takes the slot: a small block that only the view before held serves other
+  /// values.
+  void put_aside(Slot);
   /// Runs every step.
   void execute();
+  /// For a value that nobody reads any more.
+  void drop(Slot);
+  /// Hands a result of the region to a slot of `to`: out of its own slot, where it may be taken,
+  /// what was there before being dropped.
+  void hand_over(std::size_t result, Frame& to, Slot);
+  /// Hands over a slot's value for what is in a slot of `to`, which is dropped here.
+  void exchange(Slot, Frame& to, Slot);
+  /// Between entries: drops every value.
+  void rest();
+  /// At the end of a run: lets go of everything but the plan's constants.
+  void clear();
 
  private:
-  friend struct Plan;
   void lay_out();
+  bool in_arena(const Tensor&) const;
+  void let_arena_go();
+
+  struct Laid {
+    std::vector<std::int64_t> extents;
+    Places places;
+  };
   const Plan& plan_;
+  const bool entered_again_;
   Run* run_ = nullptr;
-  std::vector<Value> slots_;
+  std::vector<std::unique_ptr<Value>> slots_;  ///< so that values change places without being moved
+  std::vector<Slot> variable_;                 ///< slots that hold no constants
   std::vector<std::unique_ptr<StepState>> states_;
-  std::vector<std::int64_t> extents_;  ///< that `places_` are for
-  Places places_;
+  /// For the last few lists of extents; that of this run first.
+  std::vector<std::unique_ptr<Laid>> laid_;
+  std::vector<std::int64_t> extents_;  ///< of this run
   Tensor arena_;
+  std::vector<Tensor> spare_;  ///< blocks put aside
+};
+
+/// Blocks of at most this many bytes are kept between the entries of a run rather than given back.
+inline constexpr std::size_t most_kept_bytes = std::size_t{16} << 10;
+
+/// The frame of a region that a step enters; kept with the step's state.
+class InnerFrame {
+ public:
+  /// Ready to be executed: captures are there, parameters are not.
+  Frame& enter(const Plan&, Frame& outer, bool again);
+  void release() {
+    if (frame_) frame_->clear();
+  }
+
+ private:
+  std::unique_ptr<Frame> frame_;
 };
 
 /// A frame for the length of a scope.
@@ -122,9 +180,9 @@ class FrameLease {
 /// The types of a step's outputs.
 using OutputTypes = std::vector<std::pair<DType, Shape>>;
 
-/// Runs a scalar program. `types` (which checks the inputs) and `code` are asked again whenever
-/// shapes, contiguity, or the values of `value_inputs` differ from the last time; `code` only where
-/// no view does.
+/// Runs a scalar program. `types` (which checks the inputs) and `code` are asked for each set of
+/// shapes, contiguity and values of `value_inputs` that the last few runs have not met; `code` only
+/// where no view does.
 class ProgramStep : public Step {
  public:
   using Types = std::function<OutputTypes(std::span<const Value> inputs)>;
@@ -137,6 +195,7 @@ class ProgramStep : public Step {
   Code code;
   std::vector<std::size_t> value_inputs;
   View view;
+  std::ptrdiff_t viewed = -1;  ///< the input that views are of; -1: a constant
   bool checks_always = false;  ///< the program may fail even where it gives no elements
 
   std::unique_ptr<StepState> make_state() const override;
@@ -144,8 +203,9 @@ class ProgramStep : public Step {
 };
 
 /// Runs a kernel. `check` checks the inputs and gives the output types that it can tell; it is
-/// asked again whenever shapes or the values of `value_inputs` differ from the last time (of a
-/// sequence or an optional the declared type counts). The kernel makes the other outputs itself.
+/// asked for each set of shapes and values of `value_inputs` that the last few runs have not met
+/// (of a sequence or an optional the declared type counts). The kernel makes the other outputs
+/// itself.
 class KernelStep : public Step {
  public:
   using Types = std::vector<std::optional<std::pair<DType, Shape>>>;
@@ -160,6 +220,7 @@ class KernelStep : public Step {
 class IfStep : public Step {
  public:
   Plan then, otherwise;
+  std::unique_ptr<StepState> make_state() const override;
   void run(Frame&, StepState*) const override;
 };
 
@@ -167,7 +228,7 @@ class IfStep : public Step {
 std::int64_t read_scalar_i64(const Value&, std::string_view what);
 bool read_scalar_bool(const Value&, std::string_view what);
 
-/// Copies captured values from the enclosing frame.
-void bind_captures(const Plan&, Frame& from, Frame& to);
+/// The values of slots; nothing where a slot is -1.
+std::vector<Value> values_of(Frame&, std::span<const Slot>);
 
 }  // namespace rondel::runtime

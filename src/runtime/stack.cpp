@@ -1,6 +1,7 @@
 #include "runtime/stack.h"
 
 #include "base/checked.h"
+#include "base/copy.h"
 #include "base/error.h"
 #include "base/release.h"
 
@@ -17,6 +18,8 @@ namespace {
 constexpr std::size_t most_reserved = std::size_t{1} << 38;
 /// Finished stacks smaller than this are copied out, so that the address space is free again.
 constexpr std::int64_t least_kept_mapped = std::int64_t{1} << 20;
+/// Reserved address space of which more is used is given back when its loop ends.
+constexpr std::size_t most_kept_rows = std::size_t{64} << 10;
 /// Items of strings that take long to let go of.
 constexpr std::size_t many_strings = 1024;
 constexpr std::size_t claim_step = std::size_t{64} << 10;
@@ -62,10 +65,23 @@ struct Stack::Reserved {
   std::size_t size = 0, claimed = 0;
 };
 
-Stack::Stack(Run& run, StackNames names, std::int64_t axis, bool reversed,
-             std::optional<std::int64_t> extent, std::optional<std::int64_t> trips)
-    : run_(&run), names_(std::move(names)), axis_(axis), reversed_(reversed), extent_(extent),
-      trips_(trips) {}
+Stack::Stack(StackNames names, std::int64_t axis, bool reversed)
+    : names_(std::move(names)), axis_(axis), reversed_(reversed) {}
+
+void Stack::begin(Run& run, std::optional<std::int64_t> extent, std::optional<std::int64_t> trips,
+                  Value before) {
+  run_ = &run;
+  extent_ = extent;
+  trips_ = trips;
+  begun_ = false;
+  whole_ = std::move(before);
+}
+
+void Stack::release() {
+  whole_ = Value();
+  reserved_ = nullptr;
+  let_strings_go();
+}
 
 std::int64_t Stack::extent_for(std::int64_t n) const {
   if (!extent_) return n;
@@ -83,25 +99,39 @@ Shape Stack::whole_shape(std::int64_t extent) const {
   return shape;
 }
 
-void Stack::begin(DType dtype, const Shape& item) {
+void Stack::make_whole(std::int64_t extent, bool zeros) {
+  const Tensor& whole = run_->renew(whole_, dtype_, whole_shape(extent));
+  if (zeros && dtype_ != DType::string) run_->clear(whole);
+}
+
+void Stack::begin_items(DType dtype, const Shape& item) {
   begun_ = true;
   dtype_ = dtype;
   item_ = item;
   row_bytes_ = checked_mul(element_count(item), static_cast<std::int64_t>(byte_size(dtype)));
   if (trips_) {
     const std::int64_t extent = extent_for(*trips_);
-    whole_ = extent > *trips_ ? run_->zeros(dtype, whole_shape(extent))
-                              : run_->memory.allocate(dtype, whole_shape(extent));
+    make_whole(extent, extent > *trips_);
   } else if (dtype != DType::string) {
     whole_shape(0);
-    reserved_ = std::make_shared<Reserved>(run_->memory);
+    if (!reserved_) reserved_ = std::make_shared<Reserved>(run_->memory);
   }
+  const bool leading = axis_ == 0 || axis_ == -std::ssize(item) - 1;
+  const bool small = dtype != DType::string &&
+                     static_cast<std::size_t>(row_bytes_) <= copied_at_once;
+  rows_ = nullptr;
+  if (small && !trips_) rows_ = static_cast<char*>(reserved_->base);
+  if (small && trips_ && leading) rows_ = whole_.tensor().data_as<char>();
 }
 
-Stack::~Stack() {
-  if (strings_.size() < many_strings) return;
-  auto* items = new (std::nothrow) std::vector<Tensor>(std::move(strings_));
+Stack::~Stack() { let_strings_go(); }
+
+void Stack::let_strings_go() {
+  auto* items = strings_.size() < many_strings ? nullptr
+                                               : new (std::nothrow)
+                                                     std::vector<Tensor>(std::move(strings_));
   if (items != nullptr) release_later(items, [](std::vector<Tensor>* all) { delete all; });
+  strings_.clear();
 }
 
 Tensor Stack::place(const Tensor& whole, std::int64_t t, std::int64_t n) const {
@@ -115,19 +145,22 @@ void Stack::write(const Tensor& to, const Tensor& item) const {
 }
 
 void Stack::put(std::int64_t t, const Tensor& item) {
-  if (!begun_) begin(item.dtype(), item.shape());
+  if (!begun_) begin_items(item.dtype(), item.shape());
   if (item.dtype() != dtype_ || item.shape() != item_)
     fail("item '{}': trip {} gives {}, earlier trips gave {}; every trip must give the same type",
          names_.item, t, to_text(item.dtype(), item.shape()), to_text(dtype_, item_));
-  if (trips_) return write(place(whole_, t, *trips_), item);
-  if (dtype_ == DType::string) {
+  if (!trips_ && dtype_ == DType::string) {
     strings_.push_back(run_->memory.allocate(dtype_, item_));
     return write(strings_.back(), item);
   }
-  reserve_rows(t + 1);
-  const Tensor row(dtype_, item_, row_major_strides(item_),
-                   static_cast<char*>(reserved_->base) + t * row_bytes_, nullptr);
-  run_->assign(item, row);
+  if (!trips_) reserve_rows(t + 1);
+  const std::int64_t row = trips_ && reversed_ ? *trips_ - 1 - t : t;
+  if (rows_ != nullptr && item.contiguous())
+    std::memcpy(rows_ + row * row_bytes_, item.data(), static_cast<std::size_t>(row_bytes_));
+  else if (trips_) write(place(whole_.tensor(), t, *trips_), item);
+  else
+    run_->assign(item, Tensor(dtype_, item_, row_major_strides(item_),
+                              static_cast<char*>(reserved_->base) + row * row_bytes_, nullptr));
 }
 
 void Stack::reserve_rows(std::int64_t rows) {
@@ -140,8 +173,8 @@ void Stack::reserve_rows(std::int64_t rows) {
 }
 
 Tensor Stack::prepare(DType dtype, const Shape& item, std::int64_t to) {
-  if (!begun_) begin(dtype, item);
-  if (trips_) return whole_;
+  if (!begun_) begin_items(dtype, item);
+  if (trips_) return whole_.tensor();
   reserve_rows(to);
   Shape shape = item_;
   shape.insert(shape.begin(), to);
@@ -149,27 +182,27 @@ Tensor Stack::prepare(DType dtype, const Shape& item, std::int64_t to) {
   return Tensor(dtype_, std::move(shape), std::move(strides), reserved_->base, reserved_);
 }
 
-Tensor Stack::finish(std::int64_t n) {
-  if (trips_) return whole_;
+Value Stack::finish(std::int64_t n) {
+  if (trips_) return std::exchange(whole_, {});
   const std::int64_t extent = extent_for(n);
   const bool in_order = extent == n && !reversed_ && axis_ == 0 &&
                         n * row_bytes_ >= least_kept_mapped;
   if (dtype_ != DType::string && in_order) {
     Shape shape = whole_shape(n);
     Shape strides = row_major_strides(shape);
-    return Tensor(dtype_, std::move(shape), std::move(strides), reserved_->base, reserved_);
+    void* const rows = reserved_->base;
+    return Tensor(dtype_, std::move(shape), std::move(strides), rows, std::move(reserved_));
   }
-  Tensor whole = extent > n ? run_->zeros(dtype_, whole_shape(extent))
-                            : run_->memory.allocate(dtype_, whole_shape(extent));
-  if (dtype_ != DType::string) {
-    if (n > 0) put_rows(whole, n);
-    return whole;
-  }
-  for (std::int64_t t = 0; t < n; ++t) {
+  make_whole(extent, extent > n);
+  const Tensor& whole = whole_.tensor();
+  if (dtype_ != DType::string && n > 0) put_rows(whole, n);
+  for (std::int64_t t = 0; t < n && dtype_ == DType::string; ++t) {
     run_->check_stop();
     write(place(whole, t, n), strings_[static_cast<std::size_t>(t)]);
   }
-  return whole;
+  let_strings_go();
+  if (reserved_ && reserved_->claimed > most_kept_rows) reserved_ = nullptr;
+  return std::exchange(whole_, {});
 }
 
 void Stack::put_rows(const Tensor& whole, std::int64_t n) const {

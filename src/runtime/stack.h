@@ -14,15 +14,18 @@ struct StackNames {
 /// The items of a loop, joined along a new axis. Where the number of trips (or the extent) is
 /// certain the result is allocated once and written in place, on any axis, in either direction.
 /// Otherwise items are appended as rows to reserved address space, which never moves, and put in
-/// order once at the end.
+/// order once at the end. Used again for each run of its loop.
 class Stack {
  public:
-  /// `axis` counts in the stack's rank, negative from its end. `trips`: certain, if given.
-  Stack(Run& run, StackNames names, std::int64_t axis, bool reversed,
-        std::optional<std::int64_t> extent, std::optional<std::int64_t> trips);
+  /// `axis` counts in the stack's rank, negative from its end.
+  Stack(StackNames names, std::int64_t axis, bool reversed);
   Stack(Stack&&) noexcept = default;
   ~Stack();
 
+  /// For one run of the loop. `trips`: certain, if given. `before`: what the stack's slot held; it
+  /// is written over where nobody else can see it.
+  void begin(Run& run, std::optional<std::int64_t> extent, std::optional<std::int64_t> trips,
+             Value before = {});
   /// Item of trip t; trips come in order. Its dtype and shape are those of the first.
   void put(std::int64_t t, const Tensor& item);
   /// For native loops: rows [0, to) may be written from now on. Returns the buffer they go to:
@@ -31,10 +34,14 @@ class Stack {
   /// Whether the number of trips is.
   bool certain() const { return trips_.has_value(); }
   /// The joined tensor after n trips (n > 0, or the item's type known).
-  Tensor finish(std::int64_t n);
+  Value finish(std::int64_t n);
+  /// Lets go of what is kept between runs of the loop.
+  void release();
 
  private:
-  void begin(DType, const Shape& item);
+  void begin_items(DType, const Shape& item);
+  void make_whole(std::int64_t extent, bool zeros);
+  void let_strings_go();
   void write(const Tensor& to, const Tensor& item) const;
   void reserve_rows(std::int64_t rows);
   /// The first n rows to where they belong in the finished tensor.
@@ -45,7 +52,7 @@ class Stack {
   Shape whole_shape(std::int64_t extent) const;
 
   struct Reserved;
-  Run* run_;
+  Run* run_ = nullptr;
   StackNames names_;
   std::int64_t axis_;
   bool reversed_;
@@ -54,8 +61,9 @@ class Stack {
   DType dtype_ = DType::f32;
   Shape item_;
   std::int64_t row_bytes_ = 0;
-  Tensor whole_;                        ///< where certain
-  std::shared_ptr<Reserved> reserved_;  ///< otherwise
+  char* rows_ = nullptr;                ///< where items that are row-major and small are copied to
+  Value whole_;                         ///< where certain
+  std::shared_ptr<Reserved> reserved_;  ///< otherwise; kept between runs
   std::vector<Tensor> strings_;         ///< items of strings, which cannot be moved as bytes
 };
 

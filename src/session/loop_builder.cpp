@@ -1,14 +1,13 @@
 #include "session/loop_builder.h"
 
 #include "base/error.h"
-#include "base/look.h"
 #include "codegen/compiler.h"
 #include "passes/lower.h"
 #include "passes/shape_class.h"
+#include "session/lru_cache.h"
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 
 namespace rondel::session {
@@ -16,6 +15,7 @@ namespace {
 
 using ir::LoopParts;
 using ir::ValueId;
+using runtime::LoopCode;
 using runtime::LoopStep;
 
 std::string name_of(const ir::Graph& g, ValueId v, std::size_t number) {
@@ -110,17 +110,6 @@ std::vector<passes::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
   return lists;
 }
 
-/// Ranks and extents of tensors, one after the other.
-Shape extents_of(std::span<const Value> tensors) {
-  Shape all;
-  for (const Value& v : tensors) {
-    const Shape& shape = v.tensor().shape();
-    all.push_back(v.tensor().rank());
-    all.insert(all.end(), shape.begin(), shape.end());
-  }
-  return all;
-}
-
 /// The types of what a loop would stack if it made a trip, for what goes in as it is.
 class ItemTypes {
  public:
@@ -132,11 +121,7 @@ class ItemTypes {
     std::vector<Value> all(inputs.begin(), inputs.end());
     all.insert(all.end(), captures.begin(), captures.end());
     if (!std::ranges::all_of(all, [](const Value& v) { return v.is_tensor(); })) return infer(all);
-    Shape key = extents_of(all);
-    const auto lock = lock_looking(mutex_);
-    if (const auto it = known_.find(key); it != known_.end()) return it->second;
-    if (known_.size() >= most) known_.clear();
-    return known_[std::move(key)] = kept_.work([&] { return infer(all); });
+    return *known_.get(exact_key(all, {}), [&] { return infer(all); });
   }
 
  private:
@@ -172,13 +157,10 @@ class ItemTypes {
     return types;
   }
 
-  static constexpr std::size_t most = 64;
   const std::shared_ptr<const ir::Graph> graph_;
   const ir::NodeId node_;
   const std::vector<ValueId> outer_;
-  std::timed_mutex mutex_;
-  Kept kept_;
-  std::map<Shape, std::vector<LoopStep::ItemType>> known_;  ///< by the extents of all of them
+  LruCache<std::vector<LoopStep::ItemType>> known_;  ///< by the extents of all of them
 };
 
 /// Native code of one loop by shape class, else by exact shapes, and what it is bound to.
@@ -190,15 +172,22 @@ class NativeLoops {
     for (const ValueId v : outer_) declared_.push_back(b.graph->value(v).type);
   }
 
-  std::shared_ptr<const LoopStep::Native> get(std::span<const Value> inputs,
-                                              std::span<const Value> captures) {
+  /// Which of the values from outside are looked at, beside their shapes.
+  std::vector<std::size_t> value_inputs() const {
+    std::vector<std::size_t> inputs;
+    for (const passes::ExtentList& list : lists_) inputs.push_back(list.input);
+    return inputs;
+  }
+
+  std::shared_ptr<const LoopCode> get(std::span<const Value> inputs,
+                                      std::span<const Value> captures) {
     std::vector<Value> all(inputs.begin(), inputs.end());
     all.insert(all.end(), captures.begin(), captures.end());
     for (const Value& v : all)
       if (!v.is_tensor()) return nullptr;
     if (!fits(all)) return nullptr;
     const passes::ShapeClass c = passes::classify(all, declared_, {}, lists_);
-    if (const Entry& entry = find(c); entry.code) return bind(entry, c, all);
+    if (const auto entry = find(c); entry->code) return bind(*entry, c, all);
     // Extents that are computed in the body may be known for these inputs alone.
     std::vector<ir::Type> as_they_are;
     for (const Value& v : all) as_they_are.push_back(ir::Type::of(v));
@@ -209,23 +198,15 @@ class NativeLoops {
     }
     const passes::ShapeClass exact = passes::classify(all, as_they_are, {}, lists);
     if (exact.key == c.key) return nullptr;
-    const Entry& entry = find(exact);
-    return entry.code ? bind(entry, exact, all) : nullptr;
+    const auto entry = find(exact);
+    return entry->code ? bind(*entry, exact, all) : nullptr;
   }
 
  private:
   /// Whether the body's rules hold for the extents at hand. Code for a class takes it for granted:
   /// where they do not hold the loop runs step by step, which says what is wrong, and where.
   bool fits(std::span<const Value> all) {
-    Shape key = extents_of(all);
-    for (const passes::ExtentList& list : lists_) {
-      const ir::Ints values = ir::integers_of(all[list.input].tensor());
-      key.insert(key.end(), values.begin(), values.end());
-    }
-    const auto lock = lock_looking(mutex_);
-    if (const auto it = fits_.find(key); it != fits_.end()) return it->second;
-    if (fits_.size() >= most) fits_.clear();
-    return fits_[std::move(key)] = kept_.work([&] { return rules_hold(all); });
+    return *fits_.get(exact_key(all, value_inputs()), [&] { return rules_hold(all); });
   }
 
   bool rules_hold(std::span<const Value> all) const {
@@ -248,25 +229,18 @@ class NativeLoops {
     std::shared_ptr<const scalar::Executable> code;
   };
 
-  const Entry& find(const passes::ShapeClass& c) {
-    const auto lock = lock_looking(mutex_);
-    if (const auto it = entries_.find(c.key); it != entries_.end()) return *it->second;
-    if (entries_.size() >= most) {
-      static const Entry none;
-      return none;
-    }
-    auto entry = std::make_unique<Entry>();
-    kept_.work([&] {
-      entry->lowered = passes::lower_loop(*b_.graph, node_, c, b_.fuse);
-      if (entry->lowered.program) entry->code = b_.code->make(entry->lowered.program);
+  std::shared_ptr<const Entry> find(const passes::ShapeClass& c) {
+    return entries_.get(c.key, [&] {
+      Entry entry;
+      entry.lowered = passes::lower_loop(*b_.graph, node_, c, b_.fuse);
+      if (entry.lowered.program) entry.code = b_.code->make(entry.lowered.program);
+      return entry;
     });
-    return *(entries_[c.key] = std::move(entry));
   }
 
   /// The class's symbols take the extents of these inputs.
-  static std::shared_ptr<const LoopStep::Native> bind(const Entry& entry,
-                                                      const passes::ShapeClass& c,
-                                                      std::span<const Value> all) {
+  static std::shared_ptr<const LoopCode> bind(const Entry& entry, const passes::ShapeClass& c,
+                                              std::span<const Value> all) {
     std::map<ir::Symbol, std::int64_t> extents;
     for (std::size_t k = 0; k < all.size(); ++k)
       for (std::int64_t a = 0; a < c.types[k].rank(); ++a)
@@ -277,7 +251,7 @@ class NativeLoops {
       for (std::size_t i = 0; i < c.elements[k].size(); ++i)
         if (c.elements[k][i].symbolic())
           extents[c.elements[k][i].symbol] = ir::integers_of(all[k].tensor())[i];
-    auto native = std::make_shared<LoopStep::Native>();
+    auto native = std::make_shared<LoopCode>();
     native->code = entry.code;
     for (const auto& binding : entry.lowered.bindings) {
       Shape shape;
@@ -291,16 +265,13 @@ class NativeLoops {
     return native;
   }
 
-  static constexpr std::size_t most = 64;
   const Building b_;
   const ir::NodeId node_;
   const std::vector<ValueId> outer_;             ///< inputs, then captures that are no constants
   const std::vector<passes::ExtentList> lists_;  ///< among them
   std::vector<ir::Type> declared_;
-  std::timed_mutex mutex_;
-  Kept kept_;
-  std::map<Shape, bool> fits_;  ///< by the extents of all of them
-  std::map<std::string, std::unique_ptr<Entry>> entries_;
+  LruCache<bool> fits_;  ///< by the extents of all of them
+  LruCache<Entry> entries_;
 };
 
 std::string how_it_runs(const scalar::Program& p) {
@@ -334,6 +305,7 @@ std::unique_ptr<runtime::Step> loop_step(const Building& b, ir::NodeId n,
   };
   if (b.code->execution() != Execution::interpreter) {
     auto loops = std::make_shared<NativeLoops>(b, n);
+    step->value_inputs = loops->value_inputs();
     step->native = [loops](std::span<const Value> inputs, std::span<const Value> captures) {
       return loops->get(inputs, captures);
     };

@@ -39,6 +39,7 @@ class PlanBuilder {
       add(group);
     for (const ValueId v : region.results) plan_.results.push_back(slot(v));
     plan_.slot_count = slots_.size();
+    find_movable();
     release_after_last_use();
     lay_out();
     return std::move(plan_);
@@ -104,6 +105,13 @@ class PlanBuilder {
       captured(branch->otherwise);
     }
     return all;
+  }
+
+  void find_movable() {
+    std::set<Slot> made;
+    for (const auto& step : plan_.steps) made.insert(step->outputs.begin(), step->outputs.end());
+    for (const Slot s : plan_.results)
+      plan_.movable.push_back(made.contains(s) && std::ranges::count(plan_.results, s) == 1);
   }
 
   void release_after_last_use() {

@@ -1,42 +1,17 @@
 #include "session/steps.h"
 
 #include "base/error.h"
-#include "base/look.h"
 #include "ops/meaning.h"
 #include "passes/extract.h"
 #include "passes/lower.h"
+#include "session/lru_cache.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 namespace rondel::session {
 namespace {
 
 using ir::ValueId;
-
-/// Code by shape class. Bounded: what was made first goes first.
-class ClassCache {
- public:
-  std::shared_ptr<const scalar::Executable> get(const std::string& key, const auto& make) {
-    const auto lock = lock_looking(mutex_);
-    if (const auto it = code_.find(key); it != code_.end()) return it->second;
-    auto made = kept_.work(make);
-    if (order_.size() == most) {
-      code_.erase(order_.front());
-      order_.erase(order_.begin());
-    }
-    order_.push_back(key);
-    return code_[key] = std::move(made);
-  }
-
- private:
-  static constexpr std::size_t most = 64;
-  std::timed_mutex mutex_;
-  Kept kept_;
-  std::map<std::string, std::shared_ptr<const scalar::Executable>> code_;
-  std::vector<std::string> order_;
-};
 
 std::pair<DType, Shape> exact(const ir::Graph& g, ValueId v, const ir::Knowledge& k) {
   const ir::Type& t = k.types[ir::index(v)];
@@ -45,30 +20,35 @@ std::pair<DType, Shape> exact(const ir::Graph& g, ValueId v, const ir::Knowledge
   return {t.dtype(), t.static_shape()};
 }
 
-/// What a program step keeps: its group as a graph, and code by shape class.
+/// What a program step keeps: its group as a graph, output types by the inputs' extents, and code
+/// by shape class.
 struct GroupCode {
   ir::Graph graph;
   std::vector<ir::Type> declared;
   std::vector<std::size_t> value_inputs, program_values;
   std::shared_ptr<Code> code;
-  ClassCache cache;
-  Kept knowledge;
 
   runtime::OutputTypes types(std::span<const Value> inputs) {
-    const ir::Knowledge k = knowledge.work(
-        [&] { return exact_knowledge(graph, inputs, value_inputs); });
-    runtime::OutputTypes outputs;
-    for (const ValueId v : graph.root().results) outputs.push_back(exact(graph, v, k));
-    return outputs;
+    return *types_.get(exact_key(inputs, value_inputs), [&] {
+      const ir::Knowledge k = exact_knowledge(graph, inputs, value_inputs);
+      runtime::OutputTypes outputs;
+      for (const ValueId v : graph.root().results) outputs.push_back(exact(graph, v, k));
+      return outputs;
+    });
   }
 
   std::shared_ptr<const scalar::Executable> executable(std::span<const Value> inputs) {
-    passes::ShapeClass c = passes::classify(inputs, declared, program_values);
+    using Executable = std::shared_ptr<const scalar::Executable>;
+    const passes::ShapeClass c = passes::classify(inputs, declared, program_values);
+    const Executable of_class = *by_class_.get(c.key, [&] {
+      return passes::ranks_known(graph, c) ? code->make(passes::lower_group(graph, c)) : nullptr;
+    });
+    if (of_class) return of_class;
     // A rank may depend on extents (Squeeze without axes) or on a value (ConstantOfShape of a shape
     // of unknown length); then code is for exact shapes.
-    if (!knowledge.work([&] { return passes::ranks_known(graph, c); }))
-      c = passes::classify(inputs, exactly(inputs), value_inputs);
-    return cache.get(c.key, [&] { return code->make(passes::lower_group(graph, c)); });
+    const passes::ShapeClass shapes = passes::classify(inputs, exactly(inputs), value_inputs);
+    return *by_shapes_.get(shapes.key,
+                           [&] { return code->make(passes::lower_group(graph, shapes)); });
   }
 
  private:
@@ -77,13 +57,16 @@ struct GroupCode {
     for (const Value& v : inputs) types.push_back(ir::Type::of(v));
     return types;
   }
+
+  LruCache<runtime::OutputTypes> types_;
+  LruCache<std::shared_ptr<const scalar::Executable>> by_class_, by_shapes_;
 };
 
-runtime::ProgramStep::View view_of(const ir::Graph& g) {
-  if (g.root().nodes.empty()) return nullptr;
+void set_view(runtime::ProgramStep& step, const ir::Graph& g) {
+  if (g.root().nodes.empty()) return;
   const ir::Node& node = g.node(g.root().nodes.back());
   const auto* meaning = ops::meaning_as<ops::ViewMeaning>(*node.op);
-  if (meaning == nullptr) return nullptr;
+  if (meaning == nullptr) return;
   // The node's operands in its own order: parameters of the group, or constants it holds.
   std::vector<std::pair<std::ptrdiff_t, Value>> operands;
   for (const ValueId v : node.inputs) {
@@ -93,8 +76,9 @@ runtime::ProgramStep::View view_of(const ir::Graph& g) {
     else if (at != params.end()) operands.emplace_back(at - params.begin(), Value());
     else operands.emplace_back(-1, *g.constant(v));
   }
-  return [operands, meaning, attributes = node.attributes](
-             std::span<const Value> inputs, std::span<const std::pair<DType, Shape>> outputs) {
+  step.viewed = operands[0].first;
+  step.view = [operands, meaning, attributes = node.attributes](
+                  std::span<const Value> inputs, std::span<const std::pair<DType, Shape>> outputs) {
     std::vector<Value> values;
     for (const auto& [at, constant] : operands)
       values.push_back(at < 0 ? constant : inputs[static_cast<std::size_t>(at)]);
@@ -142,7 +126,7 @@ std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph graph,
   kept->code = b.code;
   auto step = std::make_unique<runtime::ProgramStep>();
   step->value_inputs = group.value_inputs;
-  step->view = view_of(kept->graph);
+  set_view(*step, kept->graph);
   step->checks_always = std::ranges::any_of(group.nodes, [&](ir::NodeId n) {
     const auto* each = ops::meaning_as<ops::Elements>(*b.graph->node(n).op);
     return each != nullptr && each->before;

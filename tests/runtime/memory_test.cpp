@@ -111,10 +111,11 @@ TEST(Memory, StacksCountTheTextOfTheirItems) {
     Memory memory(1 << 20);
     runtime::Run run{memory, 10};
     {
-      Stack stack(run, {"a", "a"}, 0, false, std::nullopt, trips);
+      Stack stack({"a", "a"}, 0, false);
+      stack.begin(run, std::nullopt, trips);
       for (std::int64_t t = 0; t < 10; ++t) stack.put(t, item);
       EXPECT_GE(memory.in_use(), 10 * long_text.size());
-      const Tensor whole = stack.finish(10);
+      const Tensor whole = stack.finish(10).tensor();
       EXPECT_EQ(whole.data_as<std::string>()[9], long_text);
       EXPECT_GE(memory.in_use(), 10 * long_text.size());
     }

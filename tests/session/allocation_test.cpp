@@ -1,0 +1,159 @@
+#include "onnx/models.h"
+
+#include <rondel/session.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+/// Warm trips and warm entries allocate nothing. Blocks of a run's memory count, too: each has an
+/// owner on the heap.
+namespace {
+
+thread_local std::int64_t allocations = 0;
+
+void* counted(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) {
+  ++allocations;
+  void* p = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+
+}  // namespace
+
+void* operator new(std::size_t n) { return counted(n); }
+void* operator new[](std::size_t n) { return counted(n); }
+void* operator new(std::size_t n, std::align_val_t a) {
+  return counted(n, static_cast<std::size_t>(a));
+}
+void* operator new[](std::size_t n, std::align_val_t a) {
+  return counted(n, static_cast<std::size_t>(a));
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+namespace rondel {
+namespace {
+
+/// A session all of whose programs are native.
+Session compiled(const std::string& graph) {
+  const std::string bytes = onnx::model_of(21, graph).SerializeAsString();
+  ::setenv("RONDEL_JIT", "2", 1);
+  SessionOptions options;
+  options.graph_optimization_level = 0;  // a step a node
+  Session session(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
+  ::unsetenv("RONDEL_JIT");
+  return session;
+}
+
+/// A loop of n trips that runs step by step, since it carries a list. `lines` of its body make
+/// `next`, f32[4], of the state `x`, and the `items` that become `stacks`.
+std::string stepping(const std::string& lines, const std::string& items = "",
+                     const std::string& stacks = "") {
+  return "g (int64 n, float[4] x0, float[64] w) => (float[4] y" + stacks +
+         ") <int64 few = {3}, int64[1] first = {0}, int64[1] one = {1}, float half = {0.5}, "
+         "bool yes = {1}> { list = SequenceEmpty <dtype = 1> () y, rest" +
+         (items.empty() ? "" : ", items") +
+         " = Loop (n, , x0, list) <body = b (int64 i, bool go, float[4] x, seq(float) l) "
+         "=> (bool on, float[4] next, seq(float) same" +
+         items + ") { on = Identity (go) same = Identity (l) " + lines + " }> }";
+}
+
+/// How many more times 400 trips allocate than 100 do, once both have been made.
+std::int64_t allocations_of_trips(const std::string& graph) {
+  const Session session = compiled(graph);
+  const auto run = [&](std::int64_t n) {
+    const std::int64_t before = allocations;
+    session.run({{"n", Tensor::scalar(n)},
+                 {"x0", Tensor::zeros(DType::f32, {4})},
+                 {"w", Tensor::zeros(DType::f32, {64})}});
+    return allocations - before;
+  };
+  for (const std::int64_t n : {400, 100, 400}) run(n);
+  return run(400) - run(100);
+}
+
+TEST(Allocations, ATripOfProgramsMakesNone) {
+  EXPECT_EQ(allocations_of_trips(stepping("a = Add (x, half) b = Mul (a, x) next = Sub (b, a)")),
+            0);
+}
+
+TEST(Allocations, ViewsMakeNone) {
+  EXPECT_EQ(allocations_of_trips(stepping("a = Unsqueeze (x, first) b = Transpose (a) "
+                                          "c = Squeeze (b, one) next = Neg (c)")),
+            0);
+}
+
+TEST(Allocations, ReductionsMakeNone) {
+  EXPECT_EQ(allocations_of_trips(stepping("a = ReduceSum <keepdims = 0> (w) next = Add (x, a)")),
+            0);
+}
+
+TEST(Allocations, ShapesInTurnMakeNone) {
+  EXPECT_EQ(allocations_of_trips(stepping(
+                "two = Add (one, one) at = Unsqueeze (i, first) turn = Mod (at, two) "
+                "extent = Add (turn, two) part = Slice (w, first, extent) twice = Add (part, part) "
+                "a = ReduceSum <keepdims = 0> (twice) next = Add (x, a)")),
+            0);
+}
+
+TEST(Allocations, BranchesMakeNone) {
+  EXPECT_EQ(allocations_of_trips(stepping(
+                "two = Constant <value_int = 2> () odd = Mod (i, two) c = Cast <to = 9> (odd) "
+                "next = If (c) <then_branch = t () => (float[4] p) { p = Add (x, half) }, "
+                "else_branch = e () => (float[4] q) { r = Add (x, x) q = Sub (r, half) }>")),
+            0);
+}
+
+TEST(Allocations, ItemsMakeNone) {
+  EXPECT_EQ(allocations_of_trips(stepping("next = Add (x, half) item = Mul (x, x)",
+                                          ", float[4] item", ", float[n, 4] items")),
+            0);
+}
+
+constexpr const char* inner =
+    "next = Loop (few, , x) <body = b2 (int64 j, bool c, float[4] u) => "
+    "(bool d, float[4] v) { d = Identity (c) v = Mul (u, half) }>";
+
+TEST(Allocations, EnteringANativeLoopMakesNone) {
+  EXPECT_EQ(allocations_of_trips(stepping(inner)), 0);
+}
+
+TEST(Allocations, EnteringANativeLoopWithStacksAndTemporariesMakesNone) {
+  EXPECT_EQ(
+      allocations_of_trips(stepping(
+          "last, items = Loop (few, , x) <body = b2 (int64 j, bool c, float[4] u) => "
+          "(bool d, float[4] v, float[4] item) { d = Identity (c) s = ReduceSum <keepdims = 0> (u) "
+          "h = Div (u, s) t = Transpose (w) m = ReduceMax <keepdims = 0> (t) v = Add (h, m) "
+          "item = Sub (v, u) }> sum = ReduceSum <keepdims = 0> (items, first) next = Add (sum, "
+          "last)")),
+      0);
+}
+
+TEST(Allocations, EnteringANativeLoopOfUncertainLengthMakesNone) {
+  EXPECT_EQ(allocations_of_trips(stepping(
+                "next, items = Loop (few, yes, x) <body = b2 (int64 j, bool c, float[4] u) => "
+                "(bool d, float[4] v, float item) { v = Mul (u, half) item = ReduceSum <keepdims = "
+                "0> (v) "
+                "d = Greater (item, half) }>")),
+            0);
+}
+
+TEST(Allocations, EnteringALoopThatRunsStepByStepMakesNone) {
+  EXPECT_EQ(
+      allocations_of_trips(stepping("next, rest2 = Loop (few, , x, l) "
+                                    "<body = b2 (int64 j, bool c, float[4] u, seq(float) k) => "
+                                    "(bool d, float[4] v, seq(float) m) "
+                                    "{ d = Identity (c) v = Mul (u, half) m = Identity (k) }>")),
+      0);
+}
+
+}  // namespace
+}  // namespace rondel

@@ -73,8 +73,8 @@ void reshape_rule(ir::TypeContext& c) {
         0, ir::Type::tensor(x.dtype(),
                             reshaped_extents(x, *wanted, c.attributes().flag("allowzero"))));
   if (const auto wanted = c.elements(1))
-    return c.output(
-        0, ir::Type::tensor(x.dtype(), in_part(x, ir::as_extents(*wanted), c.attributes().flag("allowzero"))));
+    return c.output(0, ir::Type::tensor(x.dtype(), in_part(x, ir::as_extents(*wanted),
+                                                           c.attributes().flag("allowzero"))));
   const bool counted = shape.has_rank() && shape.extent(0).known();
   c.output(0, counted ? ir::Type::ranked(x.dtype(), shape.extent(0).value)
                       : ir::Type::unranked(x.dtype()));

@@ -17,7 +17,7 @@ struct ExtentList {
 /// model or 1, which of the others are equal to each other, whether it is row-major, and the
 /// values of inputs that shape the program. Other extents are arguments of the code.
 struct ShapeClass {
-  std::vector<ir::Type> types;   ///< by input; extents are numbers or symbols of ours: $s0, $s1, ...
+  std::vector<ir::Type> types;  ///< by input; extents are numbers or symbols of ours: $s0, $s1, ...
   std::vector<bool> contiguous;  ///< by input
   std::vector<Tensor> values;    ///< by input; undefined where the value does not matter
   /// By input: of lists of extents, each as if it were an extent of a tensor; one that is negative

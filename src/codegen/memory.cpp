@@ -87,10 +87,12 @@ void bind_local(Code& code, BoundBuffer& b, Value* workspace, std::uint64_t offs
 }
 
 bool may_overlap(const Code& code, std::size_t i, std::size_t j) {
-  const auto names = [&](std::size_t a, std::size_t b) {
-    return code.buffers[a].buffer->may_alias == static_cast<std::int32_t>(b);
+  const scalar::Buffer &a = *code.buffers[i].buffer, &b = *code.buffers[j].buffer;
+  const auto names = [](const scalar::Buffer& buffer, std::size_t other) {
+    return buffer.may_alias == static_cast<std::int32_t>(other);
   };
-  return i == j || names(i, j) || names(j, i);
+  const bool share = a.lifetime && b.lifetime && !a.lifetime->meets(*b.lifetime);
+  return i == j || share || names(a, j) || names(b, i);
 }
 
 bool never_written(const Code& code, std::size_t i) {

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "scalar/op_facts.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace rondel::scalar {
@@ -271,15 +272,20 @@ Ex Builder::bitcast(DType to, Ex x) {
   return {this, emit({.op = Op::bitcast, .type = to, .from = from}, {&x, 1}, to)};
 }
 
-void Builder::check(Ex condition, std::string text, std::initializer_list<Ex> shown) {
+void Builder::check(Ex condition, std::string text, std::initializer_list<Ex> shown, Blame blame) {
   if (known(condition) == 1) return;
-  std::vector<Ex> operands{condition};
-  Site failed{std::move(text)};
-  for (const CheckFrame& frame : frames_) {
-    failed.frames.push_back({frame.source, frame.trip.has_value()});
-    if (frame.trip) operands.push_back(*frame.trip);
+  // Where there is no room for every trip, those of the innermost loops are shown.
+  std::size_t left = most_shown - std::min(most_shown, shown.size());
+  Site failed{std::move(text), {}, blame};
+  std::vector<Ex> operands(shown);
+  for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame) {
+    const bool trip = frame->trip && left > 0;
+    failed.frames.insert(failed.frames.begin(), {frame->source, trip});
+    if (!trip) continue;
+    operands.insert(operands.begin(), *frame->trip);
+    --left;
   }
-  operands.insert(operands.end(), shown.begin(), shown.end());
+  operands.insert(operands.begin(), condition);
   program_->sites.push_back(std::move(failed));
   const auto site = static_cast<std::int32_t>(program_->sites.size()) - 1;
   emit_many({.op = Op::check, .id = site}, operands, {});

@@ -65,7 +65,8 @@ class Builder {
   Ex cast(DType to, Ex, bool saturate = true, ScaleRounding rounding = ScaleRounding::up);
   Ex bitcast(DType to, Ex);
   /// `text` is said when `condition` is false; "{}" in it takes `shown` (i64) in order.
-  void check(Ex condition, std::string text, std::initializer_list<Ex> shown = {});
+  void check(Ex condition, std::string text, std::initializer_list<Ex> shown = {},
+             Blame blame = Blame::caller);
 
   /// The checks written until `leave` fail within this frame: a node and, of a loop, the trip
   /// (i64). Frames nest.
@@ -93,8 +94,8 @@ class Builder {
   /// Combines element(i) for i in [0, n) as a fixed tree of 64 lanes: lane l takes elements
   /// l, l+64, ... in order, starting from `neutral`; lanes are then folded 32, 16, ..., 1. The
   /// order is written in the program, so every executor gives the same bits.
-  /// Several values are carried at once (ArgMax: value and index). The lanes are a local array, so
-  /// loops around it are not `parallel` any more.
+  /// Several values are carried at once (ArgMax: value and index). The lanes are a local array that
+  /// each trip of a loop around it fills anew.
   std::vector<Ex> reduce(
       Ex n, const std::vector<Ex>& neutral, const std::function<std::vector<Ex>(Ex i)>& element,
       const std::function<std::vector<Ex>(std::span<const Ex> a, std::span<const Ex> b)>& combine);
@@ -109,7 +110,6 @@ class Builder {
   std::vector<Ex> loop(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags);
   Ex prologue(DType type, Inst);
   Ex fold(Op, Ex, Ex);
-  void use_scratch();
   std::shared_ptr<Program> program_;
   struct CheckFrame {
     std::string source;
@@ -119,7 +119,6 @@ class Builder {
   std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer and bool constants
   std::vector<Inst> prologue_;                      // constants, params and extents, each once
   std::map<std::array<std::int64_t, 4>, Reg> prologue_regs_;
-  std::vector<std::size_t> open_loops_;  // where in the code
 };
 
 /// The type arithmetic on `t` is done in: f32 for the floats narrower than it, `t` otherwise.

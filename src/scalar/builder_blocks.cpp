@@ -122,9 +122,7 @@ std::vector<Ex> Builder::loop(Ex lo, Ex hi, std::vector<Ex> inits, const Body& b
   results.insert(results.begin(), DType::i64);
   const std::size_t at = program_->code.size();
   const std::vector<Ex> begun = emit_many({.op = Op::for_, .flags = flags}, operands, results);
-  open_loops_.push_back(at);
   const std::vector<Ex> next = body(begun[0], std::span(begun).subspan(1));
-  open_loops_.pop_back();
   invariant(next.size() == n + go, "program {}: {} values for {} carried", program_->name,
             next.size(), n);
   results.erase(results.begin());
@@ -192,14 +190,6 @@ void Builder::for_all(const std::vector<Ex>& extents,
   nest();
 }
 
-/// Open loops share the local array that is about to be used: their trips depend on each other.
-void Builder::use_scratch() {
-  for (const std::size_t at : open_loops_) {
-    std::uint8_t& flags = program_->code[at].flags;
-    flags = static_cast<std::uint8_t>(flags & ~parallel);
-  }
-}
-
 std::vector<Ex> Builder::reduce(
     Ex n, const std::vector<Ex>& neutral, const std::function<std::vector<Ex>(Ex)>& element,
     const std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>& combine) {
@@ -209,7 +199,6 @@ std::vector<Ex> Builder::reduce(
   const std::int64_t lanes = elements < most_lanes ? static_cast<std::int64_t>(std::bit_ceil(
                                                          static_cast<std::uint64_t>(elements)))
                                                    : most_lanes;
-  use_scratch();
   std::vector<std::int32_t> arrays;
   for (const Ex& x : neutral) arrays.push_back(local("lanes", x.type(), {lanes}));
   const auto get = [&](Ex lane) {

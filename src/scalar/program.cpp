@@ -1,6 +1,7 @@
 #include "scalar/program.h"
 
 #include "base/checked.h"
+#include "base/error.h"
 #include "scalar/op_facts.h"
 
 namespace rondel::scalar {
@@ -143,7 +144,7 @@ Error failure(const Program& program, const Context& context, Status status) {
     text += fmt::format("{}", context.shown[shown++]);
     ++i;
   }
-  return {Blame::caller, std::move(text), std::move(frames)};
+  return {site.blame, std::move(text), std::move(frames)};
 }
 
 }  // namespace rondel::scalar

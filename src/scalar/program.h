@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,11 +62,11 @@ enum class Op : std::uint8_t {
   /// end_for(nexts...) or, when the loop is `conditional`, end_for(go, nexts...): goes on while go.
   /// Defines (finals...) or (finals..., stopped): `stopped` is the index after the last one run.
   end_for,
-  if_,     ///< if_(condition)
-  else_,   ///< else_(yields of the first branch...)
-  end_if,  ///< end_if(yields of the other branch...) defines (merged...)
-  check,   ///< check(condition, up to 4 i64 shown in the message): when false, ends with site `id`
-  call,    ///< calls[id]; operands: the leading indices of its views, in order
+  if_,       ///< if_(condition)
+  else_,     ///< else_(yields of the first branch...)
+  end_if,    ///< end_if(yields of the other branch...) defines (merged...)
+  check,     ///< check(condition, i64s shown in the message...): when false, ends with site `id`
+  call,      ///< calls[id]; operands: the leading indices of its views, in order
   contract,  ///< contracts[id]; operands: the leading indices of a, b, c, in order
 };
 inline constexpr int op_count = static_cast<int>(Op::contract) + 1;
@@ -95,7 +96,8 @@ enum class Access : std::uint8_t { in, out, inout, local };
 ///
 /// Parameters (in, out, inout) are bound at run time in order of their number; `out` and `inout`
 /// never overlap another buffer unless `may_alias` names an input that is read at the very index
-/// that is written. `local` arrays are the program's own, all extents known, uninitialised.
+/// that is written, or both have lifetimes that do not meet. `local` arrays are the program's own,
+/// all extents known, uninitialised; what a trip of a parallel loop reads of them, it wrote.
 struct Buffer {
   std::string name;
   DType dtype = DType::f32;
@@ -103,6 +105,14 @@ struct Buffer {
   std::vector<std::int64_t> extents;  ///< -1: known only when the program runs
   bool contiguous = true;             ///< row-major; otherwise strides are read from the binding
   std::int32_t may_alias = -1;
+  /// Of working memory that buffers share: the first and the last moment, in an order of the
+  /// program's own, at which what it holds counts.
+  struct Lifetime {
+    std::int32_t first = 0, last = 0;
+    bool meets(const Lifetime& o) const { return first <= o.last && o.first <= last; }
+    bool operator==(const Lifetime&) const = default;
+  };
+  std::optional<Lifetime> lifetime = {};
   std::int64_t rank() const { return static_cast<std::int64_t>(extents.size()); }
 };
 
@@ -113,13 +123,16 @@ struct View {
   const std::int64_t* strides;
 };
 
+/// The most numbers that the message of a check takes.
+inline constexpr std::size_t most_shown = 16;
+
 /// What a running program shares with whoever runs it.
 struct Context {
   /// Non-zero: end within a fraction of a millisecond with status `stopped`, whatever the program;
   /// what it writes is then unspecified. One that is done by then may end as it would have.
   std::atomic<std::int32_t>* stop = nullptr;
-  std::array<std::int64_t, 4> shown{};  ///< the values of the check that failed
-  void* workspace = nullptr;            ///< `Program::workspace_bytes` bytes, 64-byte aligned
+  std::array<std::int64_t, most_shown> shown{};  ///< the values of the check that failed
+  void* workspace = nullptr;  ///< `Program::workspace_bytes` bytes, 64-byte aligned
 };
 
 /// 0: done. -1: stopped by the flag. s > 0: check site s-1 failed.
@@ -163,6 +176,7 @@ struct Site {
   };
   std::string text;
   std::vector<Frame> frames = {};  ///< outermost first
+  Blame blame = Blame::caller;
 };
 
 struct Program {
@@ -208,7 +222,7 @@ std::string to_text(const Program&);
 /// The oracle: runs the program as it stands.
 std::unique_ptr<Executable> interpret(std::shared_ptr<const Program>);
 
-/// The error of a failed check: the caller's, with its frames.
+/// The error of a failed check, as its site says it, with its frames.
 Error failure(const Program&, const Context&, Status);
 
 }  // namespace rondel::scalar

@@ -9,7 +9,7 @@ namespace {
 
 bool same(const Buffer& a, const Buffer& b) {
   return a.dtype == b.dtype && a.access == b.access && a.extents == b.extents &&
-         a.contiguous == b.contiguous && a.may_alias == b.may_alias;
+         a.contiguous == b.contiguous && a.may_alias == b.may_alias && a.lifetime == b.lifetime;
 }
 
 bool same(const Call& a, const Call& b) {

@@ -267,7 +267,7 @@ class Verifier {
   }
 
   void check(const Inst& i) const {
-    hold(i.operand_count >= 1 && i.operand_count <= 5, "{} operands", i.operand_count);
+    hold(i.operand_count >= 1 && i.operand_count <= 1 + most_shown, "{} operands", i.operand_count);
     hold(i.result_count == 0, "has results");
     operand(i, 0, DType::boolean);
     for (int k = 1; k < static_cast<int>(i.operand_count); ++k) operand(i, k, DType::i64);

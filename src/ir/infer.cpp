@@ -24,6 +24,10 @@ class Inference {
     for (const NodeId n : g_.region(r).nodes) node(n);
   }
 
+  /// Extents of stacks that only the trips tell get names as well. What is written into a graph has
+  /// none of them: nothing there asks.
+  void name_stacks() { name_stacks_ = true; }
+
   void node(NodeId n) {
     look_around();
     if (++rules_ > most_rules + most_rules_a_node * g_.node_count())
@@ -237,9 +241,11 @@ class Inference {
 
     for (std::size_t s = 0; s < parts.states; ++s) set_output(node, s, type(body.params[2 + s]));
     const Extent trips = trips_of(node, k_);
-    for (std::size_t s = 0; s < parts.stacks; ++s)
-      set_output(node, parts.states + s,
-                 stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips));
+    for (std::size_t s = 0; s < parts.stacks; ++s) {
+      const Type stack = stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips);
+      const ValueId v = node.outputs[parts.states + s];
+      set_output(node, parts.states + s, name_stacks_ ? named(stack, v) : stack);
+    }
     set_output(node, parts.states + parts.stacks, Type::scalar(DType::i64));
   }
 
@@ -286,6 +292,7 @@ class Inference {
   Knowledge& k_;
   const Evaluator& evaluate_;
   std::size_t rules_ = 0;
+  bool name_stacks_ = false;
 };
 
 }  // namespace
@@ -355,7 +362,9 @@ void infer_region(const Graph& g, RegionId r, Knowledge& k, const Evaluator& eva
 }
 
 void infer_node(const Graph& g, NodeId n, Knowledge& k, const Evaluator& evaluate) {
-  Inference(g, k, evaluate).node(n);
+  Inference inference(g, k, evaluate);
+  inference.name_stacks();
+  inference.node(n);
 }
 
 void infer_types(Graph& g, const Evaluator& evaluate) {

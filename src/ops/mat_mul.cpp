@@ -56,13 +56,17 @@ void write_product(Emitter& e) {
   const Operand left(e.input(0), e.attributes(), "transpose_a");
   const Operand right(e.input(1), e.attributes(), "transpose_b");
   const std::int64_t batch = std::max(left.batch, right.batch);
+  const BufferPart a = e.input_buffer(0), b = e.input_buffer(1), c = e.output_buffer(0);
+  const auto leading_of = [](const BufferPart& part, std::int64_t more) {
+    return static_cast<std::int32_t>(part.leading.size()) + static_cast<std::int32_t>(more);
+  };
   scalar::Contract product;
-  product.a = e.input_buffer(0);
-  product.b = e.input_buffer(1);
-  product.c = e.output_buffer(0);
-  product.a_leading = static_cast<std::int32_t>(left.batch);
-  product.b_leading = static_cast<std::int32_t>(right.batch);
-  product.c_leading = static_cast<std::int32_t>(batch);
+  product.a = a.buffer;
+  product.b = b.buffer;
+  product.c = c.buffer;
+  product.a_leading = leading_of(a, left.batch);
+  product.b_leading = leading_of(b, right.batch);
+  product.c_leading = leading_of(c, batch);
   product.a_transposed = left.transposed;
   product.b_transposed = right.transposed;
   product.a_vector = left.vector;
@@ -70,9 +74,11 @@ void write_product(Emitter& e) {
   std::vector<Ex> extents;
   for (std::int64_t axis = 0; axis < batch; ++axis) extents.push_back(e.output_extent(0, axis));
   e.builder().for_all(extents, [&](const Indices& out) {
-    Indices leading;
+    Indices leading = a.leading;
     append_batch(e, 0, left.batch, out, leading);
+    leading.insert(leading.end(), b.leading.begin(), b.leading.end());
     append_batch(e, 1, right.batch, out, leading);
+    leading.insert(leading.end(), c.leading.begin(), c.leading.end());
     leading.insert(leading.end(), out.begin(), out.end());
     e.builder().contract(product, leading);
   });
@@ -85,7 +91,7 @@ const ir::OpEntry mat_mul{{
     .outputs = {"c"},
     .attributes = {{"transpose_a", 0}, {"transpose_b", 0}},
     .type = mat_mul_rule,
-    .meaning = nest(write_product),
+    .meaning = nest_on_buffers(write_product),
 }};
 
 }  // namespace

@@ -15,6 +15,12 @@ namespace rondel::ops {
 using scalar::Ex;
 using scalar::Indices;
 
+/// A part of a buffer: what is left of its axes where the leading ones are fixed.
+struct BufferPart {
+  std::int32_t buffer = -1;  ///< -1: none
+  Indices leading = {};
+};
+
 /// What a scalar meaning sees while a program is written: its operands as elements or as buffers,
 /// their extents, attributes, and the values of `value_inputs`.
 class Emitter {
@@ -38,8 +44,8 @@ class Emitter {
   virtual Ex output_extent(std::size_t j, std::int64_t axis) = 0;
   /// Only in `program` meanings: output elements, and operands as buffers (for contract and call).
   virtual void store(std::size_t j, const Indices&, Ex value) = 0;
-  virtual std::int32_t input_buffer(std::size_t k) = 0;
-  virtual std::int32_t output_buffer(std::size_t j) = 0;
+  virtual BufferPart input_buffer(std::size_t k) = 0;
+  virtual BufferPart output_buffer(std::size_t j) = 0;
 
   /// Where input k is read for element `out` of an output it is broadcast to: trailing axes are
   /// aligned, axes of extent 1 stay at 0.
@@ -71,8 +77,9 @@ struct Elements : ir::Meaning {
 /// A whole loop nest that stores every output element itself (running sums, scatters, products).
 struct Nest : ir::Meaning {
   using Fn = std::function<void(Emitter&)>;
-  explicit Nest(Fn f) : fn(std::move(f)) {}
+  explicit Nest(Fn f, bool buffers = false) : fn(std::move(f)), reads_buffers(buffers) {}
   Fn fn;
+  bool reads_buffers;  ///< asks for `input_buffer`s; others load elements wherever they are
 };
 
 /// A small graph of simpler ops. Returns one value an output. Expanded before lowering; inputs
@@ -125,6 +132,7 @@ inline auto elements(Elements::Fn f, Elements::Before before = nullptr) {
   return std::make_shared<Elements>(std::move(f), std::move(before));
 }
 inline auto nest(Nest::Fn f) { return std::make_shared<Nest>(std::move(f)); }
+inline auto nest_on_buffers(Nest::Fn f) { return std::make_shared<Nest>(std::move(f), true); }
 inline auto composite(Composite::Fn f) { return std::make_shared<Composite>(std::move(f)); }
 inline auto kernel(KernelMeaning::Prepare reference, KernelMeaning::Prepare fast = nullptr) {
   return std::make_shared<KernelMeaning>(std::move(reference), std::move(fast));

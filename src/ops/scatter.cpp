@@ -11,7 +11,10 @@ void copy_to_output(Emitter& e) {
 void put_update(Emitter& e, const Indices& at, Ex update) {
   const std::string how = e.attributes().s("reduction", "none");
   if (how == "none") return e.store(0, at, update);
-  const Ex old = e.builder().load(e.output_buffer(0), at);
+  const BufferPart to = e.output_buffer(0);
+  Indices whole = to.leading;
+  whole.insert(whole.end(), at.begin(), at.end());
+  const Ex old = e.builder().load(to.buffer, whole);
   if (how == "add") e.store(0, at, old + update);
   if (how == "mul") e.store(0, at, old * update);
   if (how == "min") e.store(0, at, scalar::min(old, update));

@@ -16,21 +16,24 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const
 /// Whether the class tells the rank of everything in the group.
 bool ranks_known(const ir::Graph& group, const ShapeClass&);
 
-/// The scalar program of a whole loop for one shape class of its inputs and captures.
-/// Parameters: from, to, n (the certain number of trips, else 0).
-struct LoweredLoop {
-  std::shared_ptr<const scalar::Program> program;  ///< null: see `reason`
-  std::string reason;                              ///< why the loop runs step by step
-  /// What each parameter buffer is; extents of temporaries and items by symbol of the class.
+/// The scalar program of a whole loop, or of an `if`, with everything below it, for one shape class
+/// of its inputs and captures.
+struct LoweredRegion {
+  /// Parameters: from, to, n (the certain number of trips, else 0), the budget of trips; an `if`
+  /// reads the last one only.
+  std::shared_ptr<const scalar::Program> program;  ///< null: see `reasons`
+  std::vector<std::string> reasons;                ///< all why it runs step by step
+  /// What each parameter buffer is; extents of types are numbers and symbols of the class.
   struct Binding {
     scalar::LoopBinding kind;
     std::size_t index = 0;
-    ir::Type type;    ///< of an item or a temporary
-    Tensor constant;  ///< a constant of the model that is no register
+    ir::Type type;                      ///< of an item, a result or a temporary
+    Tensor constant;                    ///< a constant of the model that is no register
+    scalar::Buffer::Lifetime lifetime;  ///< of a temporary
   };
   std::vector<Binding> bindings;
 };
-LoweredLoop lower_loop(const ir::Graph&, ir::NodeId loop, const ShapeClass& inputs_then_captures,
-                       bool fuse);
+LoweredRegion lower_control(const ir::Graph&, ir::NodeId, const ShapeClass& inputs_then_captures,
+                            bool fuse);
 
 }  // namespace rondel::passes

@@ -59,13 +59,14 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
         b.buffer({g.value(v).name, t.dtype(), scalar::Access::out, known_extents(t)}));
   }
   std::size_t next = 0;
-  for (const ValueId v : g.root().params) scope.places.emplace(v, whole_buffer(b, buffers[next++]));
+  for (const ValueId v : g.root().params)
+    scope.operands.emplace(v, whole_buffer(b, buffers[next++]));
   for (const ValueId v : g.root().results) scope.sinks.emplace(v, whole_sink(b, buffers[next++]));
   for (const ir::NodeId n : nodes)
     for (const ValueId v : g.node(n).inputs)
-      if (v != ValueId::none && !scope.places.contains(v) && is_small_constant(g, v))
-        scope.places.emplace(
-            v, single_element(b, constant_element(b, *g.constant(v)), g.constant(v)->rank()));
+      if (v != ValueId::none && !scope.operands.contains(v) && is_small_constant(g, v))
+        scope.operands.emplace(
+            v, one_element(b, constant_element(b, *g.constant(v)), g.constant(v)->rank()));
   lower_nodes(scope, nodes);
   return b.finish();
 }

@@ -39,9 +39,9 @@ class NodeEmitter : public ops::Emitter {
               node_.op->name, k);
     return has(k) ? s_.knowledge.value(node_.inputs[k]) : nullptr;
   }
-  Ex load(std::size_t k, const Indices& i) override { return place(k).load(i); }
+  Ex load(std::size_t k, const Indices& i) override { return operand(k).load(i); }
   Ex extent(std::size_t k, std::int64_t axis) override {
-    return place(k).extents.at(static_cast<std::size_t>(axis));
+    return operand(k).extents.at(static_cast<std::size_t>(axis));
   }
   Ex output_extent(std::size_t j, std::int64_t axis) override {
     const bool inside = space_ != nullptr && !s_.sinks.contains(node_.outputs.at(j));
@@ -51,20 +51,20 @@ class NodeEmitter : public ops::Emitter {
     if (node_.outputs.at(j) == ValueId::none) return;
     for (const auto& put : sink(j).stores) put(i, value);
   }
-  std::int32_t input_buffer(std::size_t k) override {
-    const Place& p = place(k);
-    if (p.buffer < 0) unsupported("operand {} of {} is not in a buffer", k, node_.op->name);
-    return p.buffer;
+  ops::BufferPart input_buffer(std::size_t k) override {
+    const ops::BufferPart& part = operand(k).part;
+    invariant(part.buffer >= 0, "operand {} of {} is not in a buffer", k, node_.op->name);
+    return part;
   }
-  std::int32_t output_buffer(std::size_t j) override {
-    const Sink& p = sink(j);
-    if (p.buffer < 0) unsupported("output {} of {} is not in a buffer", j, node_.op->name);
-    return p.buffer;
+  ops::BufferPart output_buffer(std::size_t j) override {
+    const ops::BufferPart& part = sink(j).part;
+    invariant(part.buffer >= 0, "output {} of {} is not in a buffer", j, node_.op->name);
+    return part;
   }
 
  private:
   const ir::Type& type(ValueId v) const { return s_.knowledge.types[ir::index(v)]; }
-  const Place& place(std::size_t k) const { return s_.places.at(node_.inputs.at(k)); }
+  const Operand& operand(std::size_t k) const { return s_.operands.at(node_.inputs.at(k)); }
   const Sink& sink(std::size_t j) const { return s_.sinks.at(node_.outputs.at(j)); }
 
   LoweringScope& s_;
@@ -133,20 +133,21 @@ const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes)
 
 }  // namespace
 
-Place single_element(scalar::Builder& b, Ex element, std::int64_t rank) {
-  return {[element](const Indices&) { return element; }, -1,
+Operand one_element(scalar::Builder& b, Ex element, std::int64_t rank) {
+  return {[element](const Indices&) { return element; },
+          {},
           std::vector<Ex>(static_cast<std::size_t>(rank), b.index(1))};
 }
 
-Place whole_buffer(scalar::Builder& b, std::int32_t buffer) {
-  Place p{[&b, buffer](const Indices& i) { return b.load(buffer, i); }, buffer, {}};
+Operand whole_buffer(scalar::Builder& b, std::int32_t buffer) {
+  Operand p{[&b, buffer](const Indices& i) { return b.load(buffer, i); }, {buffer}, {}};
   for (std::int64_t a = 0; a < b.buffer(buffer).rank(); ++a)
     p.extents.push_back(b.extent(buffer, a));
   return p;
 }
 
 Sink whole_sink(scalar::Builder& b, std::int32_t buffer) {
-  Sink s{{[&b, buffer](const Indices& i, Ex x) { b.store(buffer, i, x); }}, buffer, {}};
+  Sink s{{[&b, buffer](const Indices& i, Ex x) { b.store(buffer, i, x); }}, {buffer}, {}};
   for (std::int64_t a = 0; a < b.buffer(buffer).rank(); ++a)
     s.extents.push_back(b.extent(buffer, a));
   return s;

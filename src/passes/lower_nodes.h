@@ -1,5 +1,6 @@
 #pragma once
 #include "ir/infer.h"
+#include "ops/meaning.h"
 #include "scalar/builder.h"
 
 #include <functional>
@@ -9,18 +10,19 @@
 /// The part that lowering a group and lowering a loop share: nodes to loop nests.
 namespace rondel::passes {
 
-/// Where the elements of a value are while a program is written.
-struct Place {
+/// A value that is read: where its elements are while a program is written.
+struct Operand {
   std::function<scalar::Ex(const scalar::Indices&)> load;
-  /// The buffer whose axes are exactly the value's, else -1.
-  std::int32_t buffer = -1;
+  /// The part of a buffer whose axes and extents are exactly the value's, where there is one.
+  ops::BufferPart part;
   std::vector<scalar::Ex> extents;
 };
 
-/// Where an output's elements go; several where a value is both state and item.
+/// A value that is written: where its elements go, to several places where it is both state and
+/// item.
 struct Sink {
   std::vector<std::function<void(const scalar::Indices&, scalar::Ex)>> stores;
-  std::int32_t buffer = -1;  ///< a buffer that takes all of them, else -1
+  ops::BufferPart part;  ///< a buffer that takes all of them, where there is one
   std::vector<scalar::Ex> extents;
 };
 
@@ -29,14 +31,14 @@ struct LoweringScope {
   const ir::Graph& graph;
   const ir::Knowledge& knowledge;
   scalar::Builder& builder;
-  std::map<ir::ValueId, Place> places;
+  std::map<ir::ValueId, Operand> operands;
   std::map<ir::ValueId, Sink> sinks;
 };
 
 /// A value whose only element is `element`.
-Place single_element(scalar::Builder&, scalar::Ex element, std::int64_t rank);
+Operand one_element(scalar::Builder&, scalar::Ex element, std::int64_t rank);
 /// The elements of a buffer.
-Place whole_buffer(scalar::Builder&, std::int32_t buffer);
+Operand whole_buffer(scalar::Builder&, std::int32_t buffer);
 Sink whole_sink(scalar::Builder&, std::int32_t buffer);
 /// The only element of a small constant.
 scalar::Ex constant_element(scalar::Builder&, const Tensor&);

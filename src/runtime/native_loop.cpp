@@ -42,6 +42,8 @@ NativeLoop::NativeLoop(std::shared_ptr<const LoopCode> code, const LoopSlots& sl
         own(b, binding.dtype, binding.shape, binding.first, binding.last);
         break;
       case Kind::constant: see(b, binding.constant); break;
+      case Kind::input:
+      case Kind::result: invariant(false, "a loop's buffer is bound as one of an `if`");
     }
   }
   if (const std::size_t bytes = program.workspace_bytes(); bytes > 0)
@@ -119,7 +121,7 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
       s.rows = stacks[s.stack].prepare(binding.dtype, binding.shape, to);
       see(s.binding, s.rows);
     }
-    const std::int64_t params[3] = {from, to, start.certain ? *start.trips : 0};
+    const std::int64_t params[4] = {from, to, start.certain ? *start.trips : 0, run.max_trips};
     const scalar::Status status = code.run(context, views_.data(), params);
     if (status != scalar::done) {
       run.check_stop();

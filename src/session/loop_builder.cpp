@@ -225,14 +225,14 @@ class NativeLoops {
   }
 
   struct Entry {
-    passes::LoweredLoop lowered;
+    passes::LoweredRegion lowered;
     std::shared_ptr<const scalar::Executable> code;
   };
 
   std::shared_ptr<const Entry> find(const passes::ShapeClass& c) {
     return entries_.get(c.key, [&] {
       Entry entry;
-      entry.lowered = passes::lower_loop(*b_.graph, node_, c, b_.fuse);
+      entry.lowered = passes::lower_control(*b_.graph, node_, c, b_.fuse);
       if (entry.lowered.program) entry.code = b_.code->make(entry.lowered.program);
       return entry;
     });
@@ -251,16 +251,25 @@ class NativeLoops {
       for (std::size_t i = 0; i < c.elements[k].size(); ++i)
         if (c.elements[k][i].symbolic())
           extents[c.elements[k][i].symbol] = ir::integers_of(all[k].tensor())[i];
+    const auto value_of = [&](ir::Symbol name) -> std::optional<std::int64_t> {
+      const auto at = extents.find(name);
+      return at == extents.end() ? std::nullopt : std::optional(at->second);
+    };
     auto native = std::make_shared<LoopCode>();
     native->code = entry.code;
     for (const auto& binding : entry.lowered.bindings) {
       Shape shape;
       if (binding.type.is_tensor())
-        for (const ir::Extent& e : binding.type.extents())
-          shape.push_back(e.known() ? e.value : extents.at(e.symbol));
+        for (const ir::Extent& e : binding.type.extents()) {
+          const auto extent = ir::evaluate(e, value_of);
+          if (!extent) return nullptr;
+          shape.push_back(*extent);
+        }
       const DType dtype = binding.type.is_tensor() ? binding.type.dtype() : DType::f32;
-      native->bindings.push_back(
-          {binding.kind, binding.index, dtype, std::move(shape), binding.constant});
+      native->bindings.push_back({binding.kind, binding.index, dtype, std::move(shape),
+                                  binding.constant,
+                                  static_cast<std::size_t>(binding.lifetime.first),
+                                  static_cast<std::size_t>(binding.lifetime.last)});
     }
     return native;
   }
@@ -325,14 +334,16 @@ std::string how_it_runs(const ir::Graph& g, ir::NodeId n, bool fuse) {
     declared.push_back(t);
   }
   auto lists = extent_lists(g, n, outer_values(g, n));
-  const auto lowered = passes::lower_loop(g, n, passes::class_of(declared, lists), fuse);
+  const auto lowered = passes::lower_control(g, n, passes::class_of(declared, lists), fuse);
   if (lowered.program) return how_it_runs(*lowered.program);
-  if (exact) return "step by step: " + lowered.reason;
+  if (exact) return "step by step: " + fmt::format("{}", fmt::join(lowered.reasons, "; "));
   // Extents that broadcast, or that a state must keep, are equal in most runs.
   for (passes::ExtentList& list : lists) list.declared = all_one(list.declared);
-  const auto agreeing = passes::lower_loop(g, n, passes::class_of(all_one_extent(declared), lists),
-                                           fuse);
-  if (!agreeing.program) return "step by step, for shapes as declared: " + lowered.reason;
+  const auto agreeing = passes::lower_control(
+      g, n, passes::class_of(all_one_extent(declared), lists), fuse);
+  if (!agreeing.program)
+    return "step by step, for shapes as declared: " +
+           fmt::format("{}", fmt::join(lowered.reasons, "; "));
   return how_it_runs(*agreeing.program) + ", where extents that are not declared agree";
 }
 

@@ -1,0 +1,94 @@
+#pragma once
+#include "passes/lower_nodes.h"
+#include "passes/region_tree.h"
+#include "passes/storage_plan.h"
+
+namespace rondel::passes {
+
+/// Where a loop's items go.
+struct StackBuffer {
+  std::int32_t buffer = -1;  ///< -1: nobody reads the stack
+  std::int64_t axis = 0;
+  bool reversed = false;
+  scalar::Ex rows = {};   ///< a reversed stack's first item goes to the last of these
+  scalar::Ex limit = {};  ///< items from here on are left out, and told of after the loop
+};
+
+/// A loop while it is written.
+struct OpenLoop {
+  OpenLoop(const ir::Graph& g, ir::NodeId n) : node(n), parts(g.node(n)) {}
+  ir::NodeId node;
+  ir::LoopParts parts;
+  std::vector<StackBuffer> stacks;
+  scalar::Ex trips;  ///< the certain number; none where there is none
+};
+
+/// Writes the nodes of a tree of regions, region by region: groups as loop nests, `if` with both
+/// branches, inner loops with everything in them. Who uses it has declared the buffers, given each
+/// storage of the plan its own, and put every value from outside among the operands and every
+/// symbol of the class among the extents.
+class RegionLowering {
+ public:
+  RegionLowering(const RegionTree&, const StoragePlan&, scalar::Builder&);
+
+  LoweringScope& scope() { return scope_; }
+  /// Extents by symbol: the class's, later those of inner stacks that only a trip tells.
+  std::map<ir::Symbol, scalar::Ex>& extents() { return extents_; }
+  scalar::Ex extent(const ir::Extent&);
+  void set_buffer(StorageId id, std::int32_t buffer) { buffers_[id] = buffer; }
+  std::int32_t buffer(StorageId id) const { return buffers_[id]; }
+  void set_budget(scalar::Ex trips) { budget_ = trips; }
+
+  /// The trip `t` of a loop. Takes [go, states in registers...], returns [goes on, go, next states
+  /// in registers...].
+  std::vector<scalar::Ex> trip(const OpenLoop&, scalar::Ex t, std::span<const scalar::Ex> carried);
+  /// An `if`; its outputs are operands afterwards.
+  void branch(ir::NodeId);
+
+  std::vector<scalar::Ex> extents_of(ir::ValueId);
+  /// The only element of a value.
+  scalar::Ex element(ir::ValueId);
+  void copy(const Operand& from, std::int32_t to);
+  void define(ir::ValueId, Operand);
+
+ private:
+  void groups(ir::RegionId, const OpenLoop* around, scalar::Ex t);
+  void group(const Group&, const OpenLoop* around, scalar::Ex t);
+  void nest(const Group&);
+  void loop(ir::NodeId);
+  Sink sink_for(ir::ValueId, const OpenLoop* around, scalar::Ex t, bool in_registers);
+  void place_params(const OpenLoop&, scalar::Ex t, std::span<const scalar::Ex> carried);
+  void place_scan(const OpenLoop&, std::size_t s, scalar::Ex t);
+  void place_constant(ir::ValueId);
+  bool stored_by_maker(ir::ValueId item, ir::RegionId body) const;
+  void store_items(const OpenLoop&, scalar::Ex t);
+  void store_item(const OpenLoop&, std::size_t k, const scalar::Indices&, scalar::Ex t,
+                  scalar::Ex value);
+  void move_states(const OpenLoop&);
+
+  // Parts of an inner loop.
+  std::vector<scalar::Ex> run_loop(const OpenLoop&, scalar::Ex most);
+  void begin_states(const OpenLoop&);
+  scalar::Ex most_trips(const OpenLoop&);
+  StackBuffer begin_stack(const OpenLoop&, std::size_t k);
+  void finish_stack(const OpenLoop&, std::size_t k, scalar::Ex made);
+  void check_length(const OpenLoop&, ir::ValueId stack, scalar::Ex room, scalar::Ex trips,
+                    const char* makes);
+  void check_budget(const OpenLoop&, scalar::Ex over);
+
+  Operand in_register(ir::ValueId v, scalar::Ex x);
+  Operand in_buffer(ir::ValueId v, std::int32_t buffer);
+  scalar::Indices zeros(ir::ValueId);
+  const ir::Type& type(ir::ValueId v) const { return tree_.type(v); }
+
+  const RegionTree& tree_;
+  const StoragePlan& plan_;
+  scalar::Builder& b_;
+  ir::Knowledge knowledge_;  ///< of the tree, and the types of constants that it reads
+  LoweringScope scope_;
+  std::vector<std::int32_t> buffers_;  ///< by storage
+  std::map<ir::Symbol, scalar::Ex> extents_;
+  scalar::Ex budget_;
+};
+
+}  // namespace rondel::passes

@@ -1,0 +1,300 @@
+#include "passes/region_tree.h"
+
+#include "base/error.h"
+#include "base/look.h"
+#include "ops/reading_view.h"
+#include "passes/extent_expression.h"
+#include "passes/extract.h"
+
+#include <algorithm>
+
+namespace rondel::passes {
+
+using ir::LoopParts;
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+
+template <class... Args> void RegionTree::refuse(fmt::format_string<Args...> text, Args&&... args) {
+  std::string reason = fmt::format(text, std::forward<Args>(args)...);
+  if (std::ranges::count(reasons_, reason) == 0) reasons_.push_back(std::move(reason));
+}
+
+RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c, bool fuse)
+    : g_(g), top_(top), class_(c), fuse_(fuse) {
+  infer();
+  if (!reasons_.empty()) return;
+  for (const ValueId v : captures_) check_type(v);
+  const ir::Node& node = g_.node(top_);
+  if (node.op->name == "loop") visit_loop(top_);
+  for (const RegionId r : node.regions) visit(r, std::nullopt, node.op->name == "loop");
+  if (node.op->name != "loop") visit_if(top_);
+}
+
+// What the class tells.
+
+void RegionTree::infer() {
+  for (const ir::Extents& list : class_.elements) name_class(list);
+  for (const ir::Type& t : class_.types)
+    if (t.is_tensor() && t.has_rank()) name_class(t.extents());
+  k_ = ir::knowledge_of(g_);
+  k_.name_unknowns = true;
+  const ir::Node& node = g_.node(top_);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    k_.types[ir::index(node.inputs[i])] = class_.types[i];
+    if (!class_.elements[i].empty()) know_list(node.inputs[i], class_.elements[i]);
+  }
+  std::vector<ValueId> seen;
+  for (const RegionId r : node.regions)
+    for (const ValueId v : g_.captures(r)) {
+      if (std::ranges::count(seen, v) > 0) continue;
+      seen.push_back(v);
+      if (const Tensor* t = g_.constant(v)) {
+        k_.values[static_cast<std::int32_t>(v)] = *t;
+        continue;
+      }
+      const std::size_t at = node.inputs.size() + captures_.size();
+      k_.types[ir::index(v)] = class_.types[at];
+      if (!class_.elements[at].empty()) know_list(v, class_.elements[at]);
+      captures_.push_back(v);
+    }
+  try {
+    ir::infer_node(g_, top_, k_);
+  } catch (const Error& e) {
+    // What is wrong is found again, with its trip, when it runs step by step.
+    if (e.blame() == Blame::internal || ends_run(e)) throw;
+    refuse("{}", e.what());
+  }
+}
+
+void RegionTree::name_class(const ir::Extents& extents) {
+  for (const ir::Extent& e : extents)
+    if (e.symbolic()) class_names_.insert(e.symbol);
+}
+
+void RegionTree::know_list(ValueId v, const ir::Extents& elements) {
+  k_.elements[static_cast<std::int32_t>(v)] = {elements.begin(), elements.end()};
+  if (!std::ranges::all_of(elements, &ir::Extent::known)) return;
+  ir::Ints numbers;
+  for (const ir::Extent& e : elements) numbers.push_back(e.value);
+  const Shape shape = type(v).rank() == 0 ? Shape{} : Shape{std::ssize(numbers)};
+  k_.values[static_cast<std::int32_t>(v)] = Tensor::from<std::int64_t>(
+      shape, std::span<const std::int64_t>(numbers));
+}
+
+bool RegionTree::extent_known(const ir::Integer& e) const {
+  return can_express(e, [&](ir::Symbol name) { return class_names_.contains(name); });
+}
+
+bool RegionTree::extents_known(ValueId v) const {
+  return std::ranges::all_of(type(v).extents(), [&](const auto& e) { return extent_known(e); });
+}
+
+ir::Type RegionTree::memory_type(ValueId v) const {
+  ir::Extents extents = type(v).extents();
+  for (ir::Extent& e : extents)
+    if (const auto bound = bounds_.find(e.symbol); bound != bounds_.end()) e = bound->second;
+  return ir::Type::tensor(type(v).dtype(), std::move(extents));
+}
+
+bool RegionTree::single(ValueId v) const {
+  return std::ranges::all_of(type(v).extents(),
+                             [](const ir::Extent& e) { return e.known() && e.value == 1; });
+}
+
+bool RegionTree::certain(NodeId loop) const {
+  const LoopParts parts(g_.node(loop));
+  return !parts.has_go && (parts.has_trips || parts.scans > 0);
+}
+
+ir::Extent RegionTree::most_trips(NodeId loop) const {
+  const ir::Node& node = g_.node(loop);
+  const LoopParts parts(node);
+  if (const ir::Extent exact = ir::trips_of(node, k_); extent_known(exact)) return exact;
+  if (parts.has_trips) {
+    const ir::Extent most(k_.integer(node.inputs[parts.trips_at()]));
+    if (extent_known(most)) return most;
+  }
+  for (std::size_t s = 0; s < parts.scans; ++s) {
+    const ir::Type& t = type(node.inputs[parts.scans_at() + s]);
+    const ir::Extent& extent = t.extent(parts.axis_in[s] < 0 ? parts.axis_in[s] + t.rank()
+                                                             : parts.axis_in[s]);
+    if (extent_known(extent)) return extent;  // a trip beyond it is an error
+  }
+  return {};
+}
+
+// The walk over the regions.
+
+void RegionTree::visit(RegionId r, std::optional<Position> holder, bool loop_body) {
+  RegionInfo& here = regions_[r];
+  here.holder = holder;
+  here.loop_body = loop_body;
+  here.groups = group_nodes(g_, r, k_.types, fuse_);
+  for (const ValueId v : g_.region(r).params) check_type(v);
+  for (std::size_t i = 0; i < here.groups.size(); ++i) {
+    here.begins.push_back(moment_++);
+    visit_group(here.groups[i], {r, i});
+    here.ends.push_back(moment_++);
+  }
+  here.begins.push_back(moment_);
+  here.ends.push_back(moment_++);
+  const auto& results = g_.region(r).results;
+  for (std::size_t j = 0; j < results.size(); ++j)
+    read(results[j], {r, here.groups.size()}, NodeId::none, j);
+}
+
+void RegionTree::visit_group(const Group& group, Position at) {
+  look_around();
+  for (const NodeId n : group.nodes) {
+    const ir::Node& node = g_.node(n);
+    for (std::size_t k = 0; k < node.inputs.size(); ++k)
+      if (node.inputs[k] != ValueId::none) read(node.inputs[k], at, n, k);
+    for (const ValueId v : node.outputs)
+      if (v != ValueId::none) makers_.emplace(v, at);
+  }
+  const NodeId first = group.nodes[0];
+  const ir::Node& node = g_.node(first);
+  if (!group.program && node.regions.empty())
+    return refuse("{} is no scalar program", ir::where(g_, first));
+  if (node.op->name == "loop") visit_loop(first);
+  for (const RegionId inner : node.regions) visit(inner, at, node.op->name == "loop");
+  if (!node.regions.empty() && node.op->name != "loop") visit_if(first);
+  for (const NodeId n : group.nodes) {
+    check_values(n);
+    for (const ValueId v : g_.node(n).outputs)
+      if (v != ValueId::none) check_type(v);
+  }
+  for (const ValueId v : group.outputs)
+    if (node.op->name != "loop") check_extents(v);
+  const auto* nest = ops::meaning_as<ops::Nest>(*node.op);
+  for (const ValueId v : node.inputs)
+    if (nest != nullptr && nest->reads_buffers && v != ValueId::none && type(v).is_tensor() &&
+        type(v).has_rank() && !extents_known(v))
+      refuse("{} needs the extents of '{}' before it runs", ir::where(g_, first), g_.value(v).name);
+}
+
+void RegionTree::visit_loop(NodeId n) {
+  const ir::Node& node = g_.node(n);
+  const LoopParts parts(node);
+  const ir::Region& body = g_.region(parts.body);
+  for (std::size_t s = 0; s < parts.states; ++s) {
+    const ValueId state = body.params[2 + s];
+    if (!(type(state) == type(node.inputs[parts.states_at() + s])) ||
+        !(type(body.results[1 + s]) == type(state)))
+      refuse("state '{}' changes its shape", g_.value(state).name);
+    else check_extents(state);
+  }
+  for (std::size_t k = 0; k < parts.stacks; ++k) visit_stack(n, parts, k);
+}
+
+void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
+  const ir::Node& node = g_.node(n);
+  const ValueId item = g_.region(parts.body).results[1 + parts.states + k];
+  const ValueId stack = node.outputs[parts.states + k];
+  check_type(item);
+  if (!type(item).is_tensor() || !type(item).has_rank()) return;
+  if (extents_known(item)) check_extents(item);
+  else
+    refuse("the extents of item '{}' ({}) are not known before the loop", g_.value(item).name,
+           to_text(type(item)));
+  if (n == top_ || stack == ValueId::none) return;
+  const ir::Extent trips = most_trips(n);
+  const std::int64_t axis = parts.axis_out[k] + (parts.axis_out[k] < 0 ? type(stack).rank() : 0);
+  const ir::Extent& extent = type(stack).extent(axis);
+  if (extent_known(extent)) {
+    if (!certain(n) && parts.has_extent(k) && parts.reverse_out[k] != 0)
+      refuse("output '{}' is stacked backwards, has a length, and its loop may end before",
+             g_.value(stack).name);
+    return;
+  }
+  if (parts.has_extent(k) || !extent_known(trips))
+    refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,
+           ir::where(g_, n));
+  else bounds_[extent.symbol] = trips;
+}
+
+void RegionTree::visit_if(NodeId n) {
+  const ir::Node& node = g_.node(n);
+  for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+    if (node.outputs[j] == ValueId::none) continue;
+    for (const RegionId r : node.regions)
+      if (const ValueId v = g_.region(r).results[j]; !(type(v) == type(node.outputs[j])))
+        return refuse("the branches of {} give output '{}' as {} and {}", ir::where(g_, n),
+                      g_.value(node.outputs[j]).name,
+                      to_text(type(g_.region(node.regions[0]).results[j])),
+                      to_text(type(g_.region(node.regions[1]).results[j])));
+    check_extents(node.outputs[j]);
+  }
+}
+
+/// Operands whose values types depend on must be known, or be extents of the class: those are
+/// looked at before each run.
+void RegionTree::check_values(NodeId n) {
+  const ir::Node& node = g_.node(n);
+  const auto among = [](const std::vector<std::size_t>& list, std::size_t k) {
+    return std::ranges::count(list, k) > 0;
+  };
+  for (const std::size_t k : node.op->value_inputs) {
+    const ValueId v = k < node.inputs.size() ? node.inputs[k] : ValueId::none;
+    if (v == ValueId::none || k_.value(v) != nullptr) continue;
+    const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
+    if (reading != nullptr && among(reading->reads, k)) continue;
+    if (among(node.op->program_values, k) || !is_extents(v))
+      refuse("{} depends on the value of an input", ir::where(g_, n));
+  }
+}
+
+bool RegionTree::is_extents(ValueId v) const {
+  const auto list = k_.elements.find(static_cast<std::int32_t>(v));
+  return list != k_.elements.end() &&
+         std::ranges::all_of(list->second, [&](const auto& e) { return extent_known(e); });
+}
+
+void RegionTree::check_type(ValueId v) {
+  const ir::Type& t = type(v);
+  if (!t.is_tensor() || !t.has_rank() || t.dtype() == DType::string || t.dtype() == DType::c128)
+    refuse("'{}' is {}", g_.value(v).name, to_text(t));
+}
+
+void RegionTree::check_extents(ValueId v) {
+  const ir::Type& t = type(v);
+  if (!t.is_tensor() || !t.has_rank()) return;
+  for (const ir::Extent& e : t.extents()) {
+    if (extent_known(e)) {
+      if (e.symbolic() && !e.symbol.is_name()) expressions_.insert(e.symbol);
+    } else if (!bounds_.contains(e.symbol)) {
+      return refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
+                    to_text(t));
+    }
+  }
+}
+
+void RegionTree::read(ValueId v, Position at, NodeId node, std::size_t number) {
+  reads_[v].push_back({at, node, number});
+  const Tensor* t = g_.constant(v);
+  if (t == nullptr || is_small_constant(g_, v) || std::ranges::count(constants_, v) > 0) return;
+  constants_.push_back(v);
+  k_.types[ir::index(v)] = ir::Type::tensor(t->dtype(), t->shape());
+  check_type(v);
+}
+
+// What others ask.
+
+std::optional<Position> RegionTree::maker(ValueId v) const {
+  const auto it = makers_.find(v);
+  return it == makers_.end() ? std::nullopt : std::optional(it->second);
+}
+
+const std::vector<Read>& RegionTree::reads(ValueId v) const {
+  static const std::vector<Read> none;
+  const auto it = reads_.find(v);
+  return it == reads_.end() ? none : it->second;
+}
+
+bool RegionTree::is_loop_body(RegionId r) const { return info(r).loop_body; }
+std::optional<Position> RegionTree::holder(RegionId r) const { return info(r).holder; }
+std::int32_t RegionTree::begins(Position p) const { return info(p.region).begins.at(p.index); }
+std::int32_t RegionTree::ends(Position p) const { return info(p.region).ends.at(p.index); }
+
+}  // namespace rondel::passes

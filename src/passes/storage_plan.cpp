@@ -1,0 +1,254 @@
+#include "passes/storage_plan.h"
+
+#include "base/error.h"
+#include "ops/meaning.h"
+
+#include <algorithm>
+
+namespace rondel::passes {
+namespace {
+
+using ir::LoopParts;
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+
+bool is_nest(const ir::OpDef& op) { return ops::meaning_as<ops::Nest>(op) != nullptr; }
+
+}  // namespace
+
+StoragePlan::StoragePlan(const RegionTree& tree) : t_(tree) {
+  const ir::Node& node = t_.graph().node(t_.top());
+  if (t_.is_loop_body(node.regions[0])) plan_loop(t_.top(), std::nullopt);
+  else plan_results(node);
+}
+
+/// Of the top node, an `if`.
+void StoragePlan::plan_results(const ir::Node& node) {
+  std::vector<Wish> results;
+  for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+    const ValueId v = node.outputs[j];
+    if (v == ValueId::none || t_.single(v)) continue;
+    homes_[v] = add(t_.memory_type(v), {}, true);
+    results.push_back({j, homes_[v], ValueId::none});
+  }
+  for (const RegionId r : node.regions) plan_region(r, results);
+}
+
+StorageId StoragePlan::add(const ir::Type& type, scalar::Buffer::Lifetime lifetime, bool given) {
+  storages_.push_back({type, given, lifetime});
+  return storages_.size() - 1;
+}
+
+// Who lives where.
+
+/// `at` none: the top node, whose states the caller holds.
+void StoragePlan::plan_loop(NodeId n, std::optional<Position> at) {
+  const ir::Node& node = t_.graph().node(n);
+  const LoopParts parts(node);
+  const ir::Region& body = t_.graph().region(parts.body);
+  std::vector<Wish> wishes;
+  for (std::size_t s = 0; s < parts.states; ++s) {
+    const ValueId param = body.params[2 + s], final = node.outputs[s];
+    if (t_.single(param)) continue;
+    if (!at) {
+      states_[{n, s}] = add(t_.memory_type(param), {}, true);
+    } else if (final != ValueId::none && homes_.contains(final)) {
+      states_[{n, s}] = homes_[final];
+    } else {
+      states_[{n, s}] = add(t_.memory_type(param), {t_.begins(*at), t_.ends(*at)});
+    }
+    homes_[param] = states_[{n, s}];
+    if (body.results[1 + s] != param) wishes.push_back({1 + s, homes_[param], param});
+  }
+  plan_region(parts.body, wishes);
+  plan_copies(n);
+}
+
+void StoragePlan::plan_region(RegionId r, const std::vector<Wish>& of_results) {
+  std::map<ValueId, Wish> wishes;
+  const auto& results = t_.graph().region(r).results;
+  for (const Wish& w : of_results)
+    if (const auto made = t_.maker(results[w.result]); made && made->region == r)
+      wishes.emplace(results[w.result], w);
+  const auto& groups = t_.groups(r);
+  for (std::size_t i = 0; i < groups.size(); ++i) plan_group(groups[i], {r, i}, wishes);
+}
+
+void StoragePlan::plan_group(const Group& group, Position at,
+                             const std::map<ValueId, Wish>& wishes) {
+  const ir::Node& node = t_.graph().node(group.nodes[0]);
+  std::vector<Wish> of_branches;
+  for (const ValueId v : group.outputs) {
+    if (!in_memory(v, at)) continue;
+    settle(v, at, wishes);
+    const auto wish = wishes.find(v);
+    const bool granted = wish != wishes.end() && homes_.at(v) == wish->second.target;
+    const auto output = static_cast<std::size_t>(std::ranges::find(node.outputs, v) -
+                                                 node.outputs.begin());
+    of_branches.push_back({output, homes_.at(v), granted ? wish->second.old : ValueId::none});
+  }
+  if (node.regions.empty()) return;
+  if (t_.is_loop_body(node.regions[0])) return plan_loop(group.nodes[0], at);
+  for (const RegionId r : node.regions) plan_region(r, of_branches);
+}
+
+bool StoragePlan::in_memory(ValueId v, Position made) const {
+  const Group& group = t_.groups(made.region)[made.index];
+  const ir::Node& node = t_.graph().node(group.nodes[0]);
+  if (!node.regions.empty() && t_.reads(v).empty()) return false;
+  if (!node.regions.empty() && t_.is_loop_body(node.regions[0])) {
+    const LoopParts parts(node);
+    const auto output = static_cast<std::size_t>(std::ranges::find(node.outputs, v) -
+                                                 node.outputs.begin());
+    if (output == parts.states + parts.stacks) return false;  // the number of trips
+    if (output >= parts.states) return true;                  // a stack
+  }
+  if (is_nest(*node.op)) return true;
+  return !t_.single(v) && !only_item(v, made);
+}
+
+/// Made element by element in a loop's body, and read by nothing but its group and the loop's
+/// stacks.
+bool StoragePlan::only_item(ValueId v, Position made) const {
+  const Group& group = t_.groups(made.region)[made.index];
+  if (!group.program || !t_.is_loop_body(made.region)) return false;
+  const ir::Node& loop = t_.graph().node(t_.graph().region(made.region).parent);
+  const std::size_t first_item = 1 + LoopParts(loop).states;
+  return std::ranges::all_of(t_.reads(v), [&](const Read& read) {
+    if (read.node != NodeId::none) return read.at == made;
+    return read.at.region == made.region && read.number >= first_item;
+  });
+}
+
+void StoragePlan::settle(ValueId v, Position made, const std::map<ValueId, Wish>& wishes) {
+  const auto wish = wishes.find(v);
+  if (wish != wishes.end() && may_overwrite(wish->second.old, made, v)) {
+    homes_[v] = wish->second.target;
+    live(wish->second.target, v, made);
+    return;
+  }
+  homes_[v] = add(t_.memory_type(v), {t_.begins(made), t_.ends(made)});
+  live(homes_[v], v, made);
+}
+
+void StoragePlan::live(StorageId id, ValueId v, Position made) {
+  scalar::Buffer::Lifetime& life = storages_[id].lifetime;
+  life.first = std::min(life.first, t_.begins(made));
+  life.last = std::max({life.last, t_.ends(made), last_read(v, made.region)});
+}
+
+/// The last moment at which the value counts: to the end of each loop that reads it from outside.
+std::int32_t StoragePlan::last_read(ValueId v, RegionId defined) const {
+  std::int32_t last = 0;
+  for (const Read& read : t_.reads(v)) {
+    last = std::max(last, t_.ends(read.at));
+    for (RegionId r = read.at.region; r != defined;) {
+      const auto holder = t_.holder(r);
+      if (!holder) break;
+      if (t_.is_loop_body(r)) last = std::max(last, t_.ends(*holder));
+      r = holder->region;
+    }
+  }
+  return last;
+}
+
+// What may be overwritten.
+
+/// Whether `by`, which `writer` makes, may be written where `old` stands: nothing reads `old` after
+/// any part of `by` is written, except element by element for the very element.
+bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const {
+  if (old == ValueId::none) return true;
+  const RegionId defined = t_.graph().value(old).region;
+  const auto path_of = [&](Position p) {  // from `defined` inwards
+    std::vector<Position> path{p};
+    while (path.back().region != defined) path.push_back(*t_.holder(path.back().region));
+    std::ranges::reverse(path);
+    return path;
+  };
+  const std::vector<Position> writes = path_of(writer);
+  const bool repeated = std::any_of(writes.begin() + 1, writes.end(),
+                                    [&](const Position& p) { return t_.is_loop_body(p.region); });
+  if (repeated) return false;
+  const Group& group = t_.groups(writer.region)[writer.index];
+  const bool control = !t_.graph().node(group.nodes[0]).regions.empty();
+  return std::ranges::all_of(t_.reads(old), [&](const Read& read) {
+    if (handed_on_unchanged(old, read, by)) return true;
+    const std::vector<Position> reads = path_of(read.at);
+    std::size_t i = 0;
+    while (i < writes.size() && i < reads.size() && writes[i] == reads[i]) ++i;
+    if (i < writes.size() && i < reads.size())
+      // Of two branches of one `if`, one runs.
+      return writes[i].region != reads[i].region || writes[i].index > reads[i].index;
+    if (i == reads.size() && i < writes.size()) return true;  // the condition of an `if` around
+    if (i < reads.size()) {                                   // inside of the node that writes
+      const bool loop = t_.is_loop_body(reads[i].region);
+      const bool at_end = read.node == NodeId::none && i + 1 == reads.size();
+      return !loop && !at_end;  // a branch looks for itself, but for what it hands on at its end
+    }
+    if (control || read.node == NodeId::none) return false;
+    const ir::Node& reader = t_.graph().node(read.node);
+    return ops::is_elementwise(*reader.op) &&
+           t_.type(reader.outputs[0]).extents() == t_.type(old).extents();
+  });
+}
+
+/// Whether the reader hands `old` on to become `by` itself: a branch's result that becomes the
+/// output, an initial value that becomes the final one.
+bool StoragePlan::handed_on_unchanged(ValueId old, const Read& read, ValueId by) const {
+  const ir::Graph& g = t_.graph();
+  const auto is_output = [&](const ir::Node& node, std::size_t j) {
+    return j < node.outputs.size() && node.outputs[j] == by;
+  };
+  if (read.node == NodeId::none) {
+    if (t_.is_loop_body(read.at.region)) return false;
+    return is_output(g.node(g.region(read.at.region).parent), read.number);
+  }
+  const ir::Node& node = g.node(read.node);
+  if (node.regions.empty() || !t_.is_loop_body(node.regions[0])) return false;
+  const LoopParts parts(node);
+  if (read.number < parts.states_at() || read.number >= parts.scans_at()) return false;
+  return node.inputs[read.number] == old && is_output(node, read.number - parts.states_at());
+}
+
+/// Next states that are other states of the loop are moved through copies, since what they stand in
+/// is written over by then; elements of scans that lie apart are put together for nests.
+void StoragePlan::plan_copies(NodeId n) {
+  const ir::Node& node = t_.graph().node(n);
+  const LoopParts parts(node);
+  const ir::Region& body = t_.graph().region(parts.body);
+  const Position end{parts.body, t_.groups(parts.body).size()};
+  for (std::size_t s = 0; s < parts.states; ++s) {
+    const ValueId next = body.results[1 + s], param = body.params[2 + s];
+    const auto others = std::span(body.params).subspan(2, parts.states);
+    if (next == param || t_.single(param) || std::ranges::count(others, next) == 0 ||
+        copies_.contains(next))
+      continue;
+    copies_[next] = add(t_.memory_type(next), {t_.begins(end), t_.ends(end)});
+  }
+  for (std::size_t s = 0; s < parts.scans; ++s) {
+    const ValueId element = body.params[2 + parts.states + s];
+    const bool as_buffer = std::ranges::any_of(t_.reads(element), [&](const Read& read) {
+      if (read.node == NodeId::none) return false;
+      const auto* nest = ops::meaning_as<ops::Nest>(*t_.graph().node(read.node).op);
+      return nest != nullptr && nest->reads_buffers;
+    });
+    const std::int64_t rank = t_.type(element).rank() + 1;
+    const bool in_rows = parts.axis_in[s] == 0 || parts.axis_in[s] == -rank;
+    if (!as_buffer || t_.single(element) || in_rows) continue;
+    copies_[element] = add(t_.memory_type(element),
+                           {t_.begins({parts.body, 0}), last_read(element, parts.body)});
+  }
+}
+
+std::optional<StorageId> StoragePlan::home(ValueId v) const {
+  const auto it = homes_.find(v);
+  return it == homes_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<StorageId> StoragePlan::copy(ValueId v) const {
+  const auto it = copies_.find(v);
+  return it == copies_.end() ? std::nullopt : std::optional(it->second);
+}
+
+}  // namespace rondel::passes

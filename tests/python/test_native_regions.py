@@ -1,0 +1,243 @@
+"""Loops with loops and ifs in them, as one native function each: what it computes, and how it fails."""
+
+import numpy as np
+import pytest
+import rondel
+from models import f32, i64, model, run, scalar, session
+
+YES = "yes = Constant <value = bool {1}> ()"
+
+COLLATZ = f"""
+main (int64 x) => (int64 last, int64 steps) {{
+  {YES}
+  zero = Constant <value = int64 {{0}}> ()
+  last, steps = Loop ("", yes, x, zero) <body = walk (int64 i, bool go, int64 v, int64 n) => (bool on, int64 w, int64 m) {{
+    one = Constant <value = int64 {{1}}> ()
+    two = Constant <value = int64 {{2}}> ()
+    three = Constant <value = int64 {{3}}> ()
+    r = Mod (v, two)
+    odd = Equal (r, one)
+    w = If (odd) <then_branch = up () => (int64 a) {{ p = Mul (v, three)  a = Add (p, one) }},
+                  else_branch = down () => (int64 c) {{ c = Div (v, two) }}>
+    m = Add (n, one)
+    done = Equal (w, one)
+    on = Not (done)
+  }}>
+}}"""
+
+NESTED = f"""
+main (int64 n, float a) => (float r) {{
+  {YES}
+  r = Loop (n, yes, a) <body = outer (int64 i, bool go, float v) => (bool on, float w) {{
+    on = Identity (go)
+    w = Loop (n, go, v) <body = inner (int64 j, bool go2, float x) => (bool on2, float y) {{
+      on2 = Identity (go2)
+      h = Constant <value = float {{0.5}}> ()
+      t = Mul (x, h)
+      one = Constant <value = float {{1.0}}> ()
+      y = Add (t, one)
+    }}>
+  }}>
+}}"""
+
+SCAN_IN_LOOP = f"""
+main (int64 n, float[K,C] xs, float[C] s) => (float[C] r, float[M,K,C] ys) {{
+  {YES}
+  r, ys = Loop (n, yes, s) <body = outer (int64 i, bool go, float[C] v) => (bool on, float[C] w, float[K,C] outs) {{
+    on = Identity (go)
+    w, outs = Scan <num_scan_inputs = 1, body = inner (float[C] st, float[C] x) => (float[C] st2, float[C] o) {{
+      h = Tanh (st)
+      st2 = Add (h, x)
+      o = Mul (st2, x)
+    }}> (v, xs)
+  }}>
+}}"""
+
+LOOP_IN_SCAN = f"""
+main (int64[K] counts, float[K,C] xs, float[C] s) => (float[C] r, float[K,C] ys) {{
+  r, ys = Scan <num_scan_inputs = 2, body = outer (float[C] st, int64 count, float[C] x) => (float[C] st2, float[C] o) {{
+    {YES}
+    st2 = Loop (count, yes, st) <body = inner (int64 i, bool go, float[C] v) => (bool on, float[C] w) {{
+      on = Identity (go)
+      h = Tanh (v)
+      w = Add (h, x)
+    }}>
+    o = Mul (st2, x)
+  }}> (s, counts, xs)
+}}"""
+
+# The states change places in one branch and are both remade in the other.
+SWAPPED_IN_IF = f"""
+main (int64 n, float[C] s, float[C] t) => (float[C] r, float[C] q) {{
+  {YES}
+  r, q = Loop (n, yes, s, t) <body = step (int64 i, bool go, float[C] v, float[C] u) => (bool on, float[C] w, float[C] k) {{
+    on = Identity (go)
+    two = Constant <value = int64 {{2}}> ()
+    one = Constant <value = int64 {{1}}> ()
+    rest = Mod (i, two)
+    odd = Equal (rest, one)
+    w, k = If (odd) <then_branch = swap () => (float[C] a, float[C] b) {{ a = Identity (u)  b = Identity (v) }},
+                     else_branch = make () => (float[C] d, float[C] e) {{ d = Add (v, u) e = Sub (v, u) }}>
+  }}>
+}}"""
+
+# One branch leaves the state as it is, the other reads it after it has a next value.
+KEPT_OR_READ_LATE = f"""
+main (int64 n, float[C] s) => (float[C] r, float[L] sums) {{
+  {YES}
+  r, sums = Loop (n, yes, s) <body = step (int64 i, bool go, float[C] v) => (bool on, float[C] w, float total) {{
+    on = Identity (go)
+    two = Constant <value = int64 {{2}}> ()
+    zero = Constant <value = int64 {{0}}> ()
+    rest = Mod (i, two)
+    even = Equal (rest, zero)
+    w, total = If (even) <
+      then_branch = keep () => (float[C] a, float b) {{ a = Identity (v)  b = ReduceSum <keepdims = 0> (v) }},
+      else_branch = change () => (float[C] d, float e) {{
+        d = Add (v, v)
+        old = ReduceMax <keepdims = 0> (v)
+        new = ReduceMax <keepdims = 0> (d)
+        e = Sub (new, old)
+      }}>
+  }}>
+}}"""
+
+# How many items the inner loop stacks is known when it has ended; fewer than 20.
+INNER_STACK = f"""
+main (int64 n, float[C] s) => (float[C] r, float[M] ys, float[M] last) {{
+  {YES}
+  r, ys, last = Loop (n, yes, s) <body = outer (int64 i, bool go, float[C] v) => (bool on, float[C] w, float total, float end) {{
+    on = Identity (go)
+    most = Constant <value = int64 {{20}}> ()
+    w, items = Loop (most, yes, v) <body = inner (int64 j, bool go2, float[C] x) => (bool on2, float[C] y, float[C] it) {{
+      third = Constant <value = float {{0.3}}> ()
+      y = Add (x, third)
+      it = Mul (y, y)
+      m = ReduceMax <keepdims = 0> (y)
+      lim = Constant <value = float {{2.0}}> ()
+      fi = Cast <to = 1> (i)
+      limit = Add (lim, fi)
+      on2 = Less (m, limit)
+    }}>
+    total = ReduceSum <keepdims = 0> (items)
+    half = Constant <value = float {{0.5}}> ()
+    scaled = Mul (items, half)
+    end = ReduceMax <keepdims = 0> (scaled)
+  }}>
+}}"""
+
+POWER = f"""
+main (int64 n, float[N,N] A, float[N,1] x) => (float[N,1] r) {{
+  {YES}
+  r = Loop (n, yes, x) <body = step (int64 i, bool go, float[N,1] v) => (bool on, float[N,1] w) {{
+    on = Identity (go)
+    y = MatMul (A, v)
+    l = ReduceL2 <keepdims = 1> (y)
+    w = Div (y, l)
+  }}>
+}}"""
+
+# The product reads rows of what is scanned, and columns of it.
+PRODUCTS_OF_SCANS = """
+main (float[T,H] xs, float[H,T] zs, float[H,H] W, float[H] s) => (float[H] r, float[T,H] ys) {
+  r, ys = Scan <num_scan_inputs = 2, scan_input_axes = [0, 1], body = step (float[H] h, float[H] x, float[H] z)
+      => (float[H] next, float[H] out) {
+    a = MatMul (x, W)
+    b = MatMul (z, W)
+    c = Add (a, b)
+    d = Add (c, h)
+    next = Tanh (d)
+    out = Mul (next, x)
+  }> (s, xs, zs)
+}"""
+
+
+def random(*shape):
+    return np.random.default_rng(len(shape) * 100 + sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+CASES = {
+    "collatz": (COLLATZ, {"x": scalar(27, np.int64)}),
+    "nested scalar loops": (NESTED, {"n": scalar(100, np.int64), "a": scalar(3, np.float32)}),
+    "a scan in a loop": (SCAN_IN_LOOP, {"n": scalar(5, np.int64), "xs": random(4, 6), "s": random(6)}),
+    "a loop in a scan": (LOOP_IN_SCAN, {"counts": i64(3, 0, 2, 5), "xs": random(4, 6), "s": random(6)}),
+    "states swapped in an if": (SWAPPED_IN_IF, {"n": scalar(9, np.int64), "s": random(7), "t": random(7)}),
+    "a state kept or read late": (KEPT_OR_READ_LATE, {"n": scalar(6, np.int64), "s": random(2000)}),
+    "an inner stack of some items": (INNER_STACK, {"n": scalar(9, np.int64), "s": random(70)}),
+    "power iteration": (POWER, {"n": scalar(9, np.int64), "A": random(17, 17), "x": random(17, 1)}),
+    "products of scans": (PRODUCTS_OF_SCANS, {"xs": random(5, 9), "zs": random(9, 5), "W": random(9, 9), "s": random(9)}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_region_runs_as_one_function(name, monkeypatch):
+    text, feeds = CASES[name]
+    results = []
+    for jit in ("0", "1", "2"):
+        monkeypatch.setenv("RONDEL_JIT", jit)
+        results.append(run(text, feeds))
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    assert [loop["execution"] for loop in rondel.inspect(model(text)).loops] == ["natively, as a whole"] * text.count("body =")
+
+
+def test_collatz_takes_as_many_steps_as_everybody_says():
+    last, steps = run(COLLATZ, {"x": scalar(27, np.int64)})
+    assert (last, steps) == (1, 111)
+
+
+FAILING = f"""
+main (int64 n, int64[K] at, float[C] x) => (float r) {{
+  {YES}
+  zero = Constant <value = float {{0}}> ()
+  r = Loop (n, yes, zero) <body = outer (int64 i, bool go, float v) => (bool on, float w) {{
+    on = Identity (go)
+    w, unused = Scan <num_scan_inputs = 1, body = inner (float st, int64 p) => (float st2, float o) {{
+      q = Add (p, i)
+      e = Gather (x, q)
+      st2 = Add (st, e)
+      o = Identity (e)
+    }}> (v, at)
+  }}>
+}}"""
+
+
+def message_of(text, feeds, options=None):
+    with pytest.raises(rondel.Error) as caught:
+        session(text, options=options).run(None, feeds)
+    return type(caught.value), str(caught.value)
+
+
+def test_an_error_names_the_nest_of_nodes_and_trips(monkeypatch):
+    feeds = {"n": scalar(5, np.int64), "at": i64(0, 1, 2), "x": f32(1, 2, 3, 4)}
+    said = []
+    for jit in ("0", "2"):
+        monkeypatch.setenv("RONDEL_JIT", jit)
+        said.append(message_of(FAILING, feeds))
+    assert said[0] == said[1]
+    assert "(Loop), trip 2: " in said[0][1] and "(Scan), trip 2: " in said[0][1] and "(Gather)" in said[0][1]
+
+
+def test_a_budget_of_trips_holds_for_inner_loops(monkeypatch):
+    options = rondel.SessionOptions()
+    options.max_trips = 50
+    feeds = {"counts": i64(3, 60, 2, 5), "xs": random(4, 6), "s": random(6)}
+    said = []
+    for jit in ("0", "2"):
+        monkeypatch.setenv("RONDEL_JIT", jit)
+        said.append(message_of(LOOP_IN_SCAN, feeds, options))
+    assert said[0] == said[1]
+    assert said[0][0] is rondel.LimitExceeded and "trip 50: the budget of 50 trips" in said[0][1]
+
+
+def test_a_deadline_ends_an_inner_loop_that_never_ends(monkeypatch):
+    endless = COLLATZ.replace("done = Equal (w, one)", "done = Equal (w, zero)").replace('Loop ("", yes', "Loop (most, yes").replace(
+        YES, YES + "\n  most = Constant <value = int64 {9000000000000000000}> ()"
+    )
+    for jit in ("0", "1", "2"):
+        monkeypatch.setenv("RONDEL_JIT", jit)
+        limits = rondel.RunOptions()
+        limits.deadline = 0.05
+        with pytest.raises(rondel.DeadlineExceeded):
+            session(endless).run(None, {"x": scalar(7, np.int64)}, limits)

@@ -14,13 +14,13 @@ class RandomGraph {
   explicit RandomGraph(unsigned seed) : random_(seed) {
     const ValueId c = g.add_param(RegionId::root, Type::scalar(DType::boolean), name());
     const ValueId t = g.add_param(RegionId::root, Type::scalar(DType::i64), name());
-    std::vector<ValueId> values{
-        g.add_param(RegionId::root, Type::tensor(DType::f32, Extents{Extent::named("N"), 2}), name())};
+    std::vector<ValueId> values{g.add_param(
+        RegionId::root, Type::tensor(DType::f32, Extents{Extent::named("N"), 2}), name())};
     condition_ = c;
     trips_ = t;
     Builder b(g, RegionId::root);
     fill(b, values, 0);
-    g.root().results = {values.back()};
+    g.set_results(RegionId::root, {values.back()});
     if (below(2) == 0) g.defaults.emplace(t, Tensor::scalar(std::int64_t{below(9)}));
   }
   Graph g;

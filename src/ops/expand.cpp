@@ -18,8 +18,9 @@ void expand_rule(ir::TypeContext& c) {
         0, extents ? ir::Type::tensor(x.dtype(), *extents) : ir::Type::unranked(x.dtype()));
   }
   const auto elements = c.elements(1);
-  const auto extents = elements && x.has_rank() ? broadcast_extents(x.extents(), ir::as_extents(*elements))
-                                                : std::nullopt;
+  const auto extents = elements && x.has_rank()
+                           ? broadcast_extents(x.extents(), ir::as_extents(*elements))
+                           : std::nullopt;
   c.output(0, extents ? ir::Type::tensor(x.dtype(), *extents) : ir::Type::unranked(x.dtype()));
 }
 

@@ -17,7 +17,7 @@ struct ExtentList {
 /// model or 1, which of the others are equal to each other, whether it is row-major, and the
 /// values of inputs that shape the program. Other extents are arguments of the code.
 struct ShapeClass {
-  std::vector<ir::Type> types;   ///< by input; extents are numbers or symbols of ours: $s0, $s1, ...
+  std::vector<ir::Type> types;  ///< by input; extents are numbers or symbols of ours: $s0, $s1, ...
   std::vector<bool> contiguous;  ///< by input
   std::vector<Tensor> values;    ///< by input; undefined where the value does not matter
   /// By input: of lists of extents, each as if it were an extent of a tensor; one that is negative
@@ -30,6 +30,10 @@ struct ShapeClass {
 ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> declared,
                     std::span<const std::size_t> value_inputs,
                     std::span<const ExtentList> lists = {});
+
+/// What is known of a group's values for all members of a class; what no name of the class tells
+/// has a name of its own.
+ir::Knowledge knowledge_for(const ir::Graph& group, const ShapeClass&);
 
 /// The class of whatever has the declared types, which have ranks: extents that are not known are
 /// symbols, equal where the model calls them by one name.

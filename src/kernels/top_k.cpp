@@ -1,5 +1,6 @@
 #include "kernels/top_k.h"
 
+#include "base/axis.h"
 #include "kernels/looks.h"
 #include "kernels/narrow_floats.h"
 
@@ -43,7 +44,7 @@ void row(Looks& looks, const T* x, std::int64_t n, std::int64_t step, std::int64
 template <class T> void top_k_as(KernelCall& call, const TopK& spec) {
   const Tensor x = packed_with_looks(call, 0);
   const std::int64_t k = *call.tensor(1).data_as<std::int64_t>();
-  const auto axis = static_cast<std::size_t>(spec.axis < 0 ? spec.axis + x.rank() : spec.axis);
+  const auto axis = static_cast<std::size_t>(axis_from_front(spec.axis, x.rank()));
   Shape shape = x.shape();
   const std::int64_t n = shape[axis];
   shape[axis] = k;

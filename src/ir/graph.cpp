@@ -142,7 +142,7 @@ LoopParts::LoopParts(const Node& n)
       keeps(n.attributes.ints("keeps")), axis_in(n.attributes.ints("axis_in")),
       reverse_in(n.attributes.ints("reverse_in")), axis_out(n.attributes.ints("axis_out")),
       reverse_out(n.attributes.ints("reverse_out")), extents(n.attributes.ints("extents")),
-      body(n.regions.at(0)) {
+      declared(n.attributes.types("declared")), body(n.regions.at(0)) {
   fixed.resize(states, 0);
   keeps.resize(states, 0);
   axis_in.resize(scans, 0);
@@ -174,7 +174,8 @@ Attributes LoopParts::attributes() const {
           {"reverse_in", reverse_in},
           {"axis_out", axis_out},
           {"reverse_out", reverse_out},
-          {"extents", extents}};
+          {"extents", extents},
+          {"declared", declared}};
 }
 
 }  // namespace rondel::ir

@@ -115,14 +115,17 @@ class Graph {
 /// whose outputs are [finals..., stacks..., n]. See docs/loops: the loop's contract.
 /// Attributes: `trips`, `go` (flags: the input is there), `states`, `scans`, `stacks` (counts),
 /// `fixed`, `keeps`, `axis_in`, `reverse_in`, `axis_out`, `reverse_out`, `extents` (flags, one a
-/// stack; empty: none has one). Body: params [i, go, states..., elements...], results [go,
-/// states..., items...].
+/// stack; empty: none has one), `declared` (types, one a stack; empty: none is declared). Body:
+/// params [i, go, states..., elements...], results [go, states..., items...].
 struct LoopParts {
   bool has_trips = false, has_go = false;
   std::size_t states = 0, scans = 0, stacks = 0;
   /// `keeps`: what the model came from says that this state keeps its shape, and nothing holds it
   /// to that; it is believed where no trip is made, which could show otherwise.
   Ints fixed, keeps, axis_in, reverse_in, axis_out, reverse_out, extents;
+  /// What the model says of an item beyond what can be inferred; of kind `none` where it says
+  /// nothing. It may be wrong: it counts where no trip is made.
+  TypeList declared;
   RegionId body = RegionId::none;
 
   explicit LoopParts(const Node&);
@@ -133,6 +136,8 @@ struct LoopParts {
   /// Input number of stack k's extent; only where `has_extent(k)`.
   std::size_t extent_at(std::size_t k) const;
   bool has_extent(std::size_t k) const { return k < extents.size() && extents[k] != 0; }
+  /// The same of item k.
+  Type declared_item(std::size_t k) const { return k < declared.size() ? declared[k] : Type(); }
   std::size_t input_count() const;
   std::size_t output_count() const { return states + stacks + 1; }
   Attributes attributes() const;

@@ -22,7 +22,9 @@ bool has_loop_attributes(const Node& n) {
     const Attribute* a = n.attributes.find(key);
     return a != nullptr && std::holds_alternative<Ints>(*a);
   };
-  return std::ranges::all_of(counts, count) && std::ranges::all_of(lists, list);
+  const Attribute* declared = n.attributes.find("declared");
+  return std::ranges::all_of(counts, count) && std::ranges::all_of(lists, list) &&
+         declared != nullptr && std::holds_alternative<TypeList>(*declared);
 }
 
 }  // namespace

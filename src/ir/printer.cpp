@@ -133,6 +133,8 @@ class Printer {
       if (is_loop_count(key) || (loop.names_extents && key == "extents")) continue;
       const std::optional<Ints> usual = usual_loop_list(loop.parts, key);
       const Ints* list = std::get_if<Ints>(&value);
+      const TypeList* types = std::get_if<TypeList>(&value);
+      if (types != nullptr && types->empty()) continue;
       if (!usual || list == nullptr || *list != *usual) text += attribute(key, value);
     }
     return text;

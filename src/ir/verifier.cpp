@@ -148,6 +148,13 @@ class FormVerifier {
       invariant(given == 0 || given == count, "{}: '{}' has {} items for {}", name, key, given,
                 list->size());
     }
+    const auto not_of_item = [](const Type& t) {
+      return !t.is_tensor() && t.kind() != Type::Kind::none;
+    };
+    invariant(parts.declared.empty() || parts.declared.size() == parts.stacks,
+              "{}: 'declared' has {} items for {}", name, parts.declared.size(), parts.stacks);
+    invariant(std::ranges::none_of(parts.declared, not_of_item),
+              "{}: 'declared' holds the type of something that is no tensor", name);
   }
 
   void branches(const Node& node, const std::string& name) const {

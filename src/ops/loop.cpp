@@ -19,7 +19,8 @@ const ir::OpEntry loop{{
                    {"reverse_in", ir::Ints{}},
                    {"axis_out", ir::Ints{}},
                    {"reverse_out", ir::Ints{}},
-                   {"extents", ir::Ints{}}},
+                   {"extents", ir::Ints{}},
+                   {"declared", ir::TypeList{}}},
     .meaning = std::make_shared<Control>(),
     .can_fail = true,
 }};

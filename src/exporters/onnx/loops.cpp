@@ -1,5 +1,6 @@
 #include "exporters/onnx/loops.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "exporters/onnx/stacks.h"
 #include "ir/builder.h"
@@ -67,7 +68,7 @@ void drop_idle_go(Graph& g, const LoopParts& parts) {
 const ir::Extent* extent_along(const Graph& g, ValueId v, std::int64_t axis) {
   const ir::Type& t = g.value(v).type;
   if (!t.is_tensor() || !t.has_rank()) return nullptr;
-  return &t.extent(axis < 0 ? axis + t.rank() : axis);
+  return &t.extent(axis_from_front(axis, t.rank()));
 }
 
 /// Whether one `same_extent` makes sure of the extents of all scans.
@@ -122,6 +123,43 @@ bool is_read(const Graph& g, ValueId v) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Value `v` of region `r` as a scalar, made before position `at` of the region.
+ValueId scalar_in(Graph& g, RegionId r, std::size_t at, const std::string& source, ValueId v,
+                  const char* what) {
+  const ir::Type& t = g.value(v).type;
+  if (t.has_rank() && t.rank() <= 1) return v;
+  ir::Builder b(g, r);
+  b.source(source);
+  b.insert_at(at);
+  return b("one_element", {v}, {{"what", std::string(what)}});
+}
+
+void hold_inputs(Graph& g, NodeId n) {
+  const ir::Node node = g.node(n);
+  const auto hold = [&](std::size_t k, const char* what) {
+    const ValueId v = scalar_in(g, node.region, g.position_of(n), node.source, node.inputs[k],
+                                what);
+    g.node(n).inputs[k] = v;
+  };
+  if (node.op->name == "if") return hold(0, "the condition");
+  if (node.op->name != "loop") return;
+  const LoopParts parts(node);
+  if (parts.has_trips) hold(parts.trips_at(), "the trip count");
+  if (parts.has_go) hold(parts.go_at(), "the condition");
+  const ValueId go = scalar_in(g, parts.body, g.region(parts.body).nodes.size(), node.source,
+                               g.region(parts.body).results[0], "the body's condition");
+  g.region(parts.body).results[0] = go;
+}
+
+}  // namespace
+
+void hold_scalars(Graph& g) {
+  for (std::size_t r = 0; r < g.region_count(); ++r)
+    for (const NodeId n : std::vector(g.region(static_cast<RegionId>(r)).nodes)) hold_inputs(g, n);
+}
 
 std::string why_no_scan(const Graph& g, const ir::Node& loop) {
   const LoopParts p(loop);
@@ -264,6 +302,7 @@ class Rewriting {
     now.axis_out.assign(now.stacks, 0);
     now.reverse_out.assign(now.stacks, 0);
     now.extents.assign(now.stacks, 0);
+    now.declared = parts_.declared;
     std::vector<ValueId> inputs;
     if (now.has_trips) inputs.push_back(trips_);
     if (now.has_go) inputs.push_back(go_);

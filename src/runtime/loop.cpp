@@ -140,6 +140,7 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
     inner.put_aside(body.params[2 + j]);
     inner[body.params[2 + j]] = frame[state.slots.states[j]];
   }
+  frame.let_go_of_lists(*this);
   set_scalar(inner, body.params[1], DType::boolean, s.go ? 1 : 0);
   bool goes_on = s.go;
   std::int64_t t = 0;

@@ -274,14 +274,8 @@ Ex Builder::bitcast(DType to, Ex x) {
 void Builder::check(Ex condition, std::string text, std::initializer_list<Ex> shown) {
   if (known(condition) == 1) return;
   std::vector<Ex> operands{condition};
-  Site failed{std::move(text)};
-  for (const CheckFrame& frame : frames_) {
-    failed.frames.push_back({frame.source, frame.trip.has_value()});
-    if (frame.trip) operands.push_back(*frame.trip);
-  }
+  const std::int32_t site = add_site(std::move(text), operands);
   operands.insert(operands.end(), shown.begin(), shown.end());
-  program_->sites.push_back(std::move(failed));
-  const auto site = static_cast<std::int32_t>(program_->sites.size()) - 1;
   emit_many({.op = Op::check, .id = site}, operands, {});
 }
 
@@ -291,10 +285,29 @@ void Builder::enter(std::string source, std::optional<Ex> trip) {
 
 void Builder::leave() { frames_.pop_back(); }
 
-void Builder::call(Call call, const std::vector<Ex>& leading) {
+std::int32_t Builder::add_site(std::string text, std::vector<Ex>& shown) {
+  Site site{std::move(text)};
+  for (const CheckFrame& frame : frames_) {
+    site.frames.push_back({frame.source, frame.trip.has_value()});
+    if (frame.trip) shown.push_back(*frame.trip);
+  }
+  program_->sites.push_back(std::move(site));
+  return static_cast<std::int32_t>(program_->sites.size()) - 1;
+}
+
+void Builder::call(Call call, const std::vector<Ex>& leading,
+                   std::span<const std::string> failures) {
+  std::vector<Ex> operands = leading;
+  for (std::size_t k = 0; k < failures.size(); ++k) {
+    std::vector<Ex> trips;
+    const std::int32_t site = add_site(failures[k], trips);
+    if (k > 0) continue;
+    call.first_site = site;
+    operands.insert(operands.end(), trips.begin(), trips.end());
+  }
   program_->calls.push_back(std::move(call));
   const auto id = static_cast<std::int32_t>(program_->calls.size()) - 1;
-  emit_many({.op = Op::call, .id = id}, leading, {});
+  emit_many({.op = Op::call, .id = id}, operands, {});
 }
 
 void Builder::contract(Contract contract, const std::vector<Ex>& leading) {

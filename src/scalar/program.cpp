@@ -3,6 +3,8 @@
 #include "base/checked.h"
 #include "scalar/op_facts.h"
 
+#include <array>
+
 namespace rondel::scalar {
 namespace {
 
@@ -134,15 +136,7 @@ Error failure(const Program& program, const Context& context, Status status) {
     frames.push_back({f.source, {}});
     if (f.trip) frames.back().trip = context.shown.at(shown++);
   }
-  std::string text;
-  for (std::size_t i = 0; i < site.text.size(); ++i) {
-    if (site.text.compare(i, 2, "{}") != 0 || shown == context.shown.size()) {
-      text += site.text[i];
-      continue;
-    }
-    text += fmt::format("{}", context.shown[shown++]);
-    ++i;
-  }
+  std::string text = site_text(site.text, std::span(context.shown).subspan(shown));
   return {Blame::caller, std::move(text), std::move(frames)};
 }
 

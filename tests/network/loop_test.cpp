@@ -322,5 +322,33 @@ TEST(NetworkLoop, every_element_type_is_carried_and_joined) {
   }
 }
 
+/// Where a step for each three of the loops would take minutes.
+TEST(NetworkLoop, nests_six_hundred_deep) {
+  constexpr int depth = 600;
+  Net n;
+  ITensor& x = n.in("x", DataType::kFLOAT, Dims{1, {2}});
+  ITensor& y = n.in("y", DataType::kFLOAT, Dims{1, {2}});
+  ITensor& one = n.i32(1);
+  ITensor& two = n.i32(2);
+  std::vector<std::pair<ILoop*, IRecurrenceLayer*>> loops;
+  ITensor* value = &x;
+  for (int d = 0; d < depth; ++d) {
+    ILoop* loop = n.counted(d % 100 == 0 ? two : one);
+    loops.emplace_back(loop, loop->addRecurrence(*value));
+    value = loops.back().second->getOutput(0);
+  }
+  value = &n.add(*value, y);
+  while (!loops.empty()) {
+    const auto [loop, recurrence] = loops.back();
+    loops.pop_back();
+    recurrence->setInput(1, *value);
+    value = loop->addLoopOutput(*recurrence->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0);
+  }
+  n.out(*value, "z");
+  const auto results = run(
+      n, {{"x", Tensor::from<float>({2}, {1, 2})}, {"y", Tensor::from<float>({2}, {1, 10})}});
+  EXPECT_EQ(text(results.at("z")), "f32[2] 65 642");
+}
+
 }  // namespace
 }  // namespace rondel::network

@@ -127,17 +127,32 @@ void Nest::check_overlaps() const {
           say(*a), say(*b), say(*in_a.by), say(*in_a.value), say(*a), say(*in_b.by),
           say(*in_b.value), say(*b));
     }
-  std::vector<const ConstructData*> around;
+  std::map<const ConstructData*, std::ptrdiff_t> sizes;
+  for (const ConstructData* c : constructs_)
+    sizes[c] = std::count(inside_.at(c).begin(), inside_.at(c).end(), true);
   for (const auto& l : network_.layers) {
-    around.clear();
+    std::vector<const ConstructData*> around;
     for (const ConstructData* c : constructs_)
       if (inside(*c, *l)) around.push_back(c);
-    for (std::size_t i = 0; i < around.size(); ++i)
-      for (std::size_t j = i + 1; j < around.size(); ++j)
-        require(inside(*around[i], *around[j]) || inside(*around[j], *around[i]),
-                "{} and {} overlap: {} is inside of both, and neither is inside the other",
-                say(*around[i]), say(*around[j]), say(*l));
+    check_around(*l, std::move(around), sizes);
   }
+}
+
+/// Of the constructs that a layer is inside of, each holds all smaller ones.
+void Nest::check_around(const LayerData& l, std::vector<const ConstructData*> around,
+                        const std::map<const ConstructData*, std::ptrdiff_t>& sizes) const {
+  std::vector<const ConstructData*> nested = around;
+  std::ranges::stable_sort(nested, std::ranges::greater(),
+                           [&](const ConstructData* c) { return sizes.at(c); });
+  const auto apart = [&](const ConstructData* a, const ConstructData* b) {
+    return !inside(*a, *b) && !inside(*b, *a);
+  };
+  if (std::ranges::adjacent_find(nested, apart) == nested.end()) return;
+  for (std::size_t i = 0; i < around.size(); ++i)
+    for (std::size_t j = i + 1; j < around.size(); ++j)
+      if (apart(around[i], around[j]))
+        fail("{} and {} overlap: {} is inside of both, and neither is inside the other",
+             say(*around[i]), say(*around[j]), say(l));
 }
 
 /// The layer by which what `inner` is computed from entered the construct.

@@ -34,6 +34,8 @@ class Nest {
   void check_boundary(const ConstructData&) const;
   void check_while(const LayerData& limit) const;
   void check_overlaps() const;
+  void check_around(const LayerData&, std::vector<const ConstructData*>,
+                    const std::map<const ConstructData*, std::ptrdiff_t>& sizes) const;
   void check_outputs() const;
   const LayerData& entrance(const ConstructData&, const LayerData& inner) const;
   void check_feedback(const ConstructData&) const;

@@ -15,11 +15,6 @@ const Scope* common(const Scope* a, const Scope* b) {
   return a;
 }
 
-bool encloses(const Scope* outer, const Scope* inner) {
-  while (inner->depth > outer->depth) inner = inner->parent;
-  return inner == outer;
-}
-
 }  // namespace
 
 const TensorData* seen_through(const TensorData* t) {
@@ -41,6 +36,7 @@ Placement::Placement(const NetworkData& network) : network_(network), nest_(netw
   find_live();
   find_order();
   place();
+  find_needs();
 }
 
 const Scope& Placement::scope(const ConstructData& c, int branch) const {
@@ -215,20 +211,37 @@ const Scope* Placement::out_of_loops(const Unit& u, const Scope* at) const {
   return at;
 }
 
+/// A use deep inside a construct is one by the construct in each scope around, up to where the
+/// value is placed.
+void Placement::find_needs() {
+  for (const Unit& u : order_)
+    for (const Use& used : uses_of(u, where_.at(u))) {
+      const auto m = maker(used.value);
+      if (!m) continue;
+      const Scope* there = where_.at(*m);
+      const Scope* at = used.in;
+      if (at == there && at != where_.at(u)) continue;  // what the construct's own scope is for
+      Unit reader = u;
+      for (; at != there; at = at->parent) reader = Unit{nullptr, at->construct};
+      needs_[reader].insert(*m);
+    }
+}
+
 std::vector<Unit> Placement::needed(const Scope& s,
                                     std::span<const TensorData* const> wanted) const {
   std::set<Unit> seen;
   std::vector<Unit> pending, here;
-  const auto visit = [&](const TensorData* t) {
-    const auto m = maker(t);
-    if (m && encloses(&s, where_.at(*m)) && seen.insert(*m).second) pending.push_back(*m);
+  const auto visit = [&](const Unit& u) {
+    if (where_.at(u) == &s && seen.insert(u).second) pending.push_back(u);
   };
-  for (const TensorData* t : wanted) visit(t);
+  for (const TensorData* t : wanted)
+    if (const auto m = maker(t)) visit(*m);
   while (!pending.empty()) {
     const Unit u = pending.back();
     pending.pop_back();
-    if (where_.at(u) == &s) here.push_back(u);
-    for (const Use& used : uses_of(u, where_.at(u))) visit(used.value);
+    here.push_back(u);
+    if (const auto needs = needs_.find(u); needs != needs_.end())
+      for (const Unit& m : needs->second) visit(m);
   }
   std::sort(here.begin(), here.end(),
             [&](const Unit& a, const Unit& b) { return position_.at(a) < position_.at(b); });

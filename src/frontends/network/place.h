@@ -62,6 +62,7 @@ class Placement {
   void place();
   std::vector<Use> uses_of(const Unit&, const Scope* at) const;
   void use(const TensorData*, const Scope*);
+  void find_needs();
   const Scope* out_of_loops(const Unit&, const Scope*) const;
 
   const NetworkData& network_;
@@ -73,6 +74,8 @@ class Placement {
   std::vector<std::unique_ptr<Scope>> scopes_;
   std::map<std::pair<const ConstructData*, int>, Scope*> scope_of_;
   std::map<Unit, const Scope*> where_;
+  /// Of each unit, what it and all in it use of the units placed in the same scope.
+  std::map<Unit, std::set<Unit>> needs_;
 };
 
 /// The value that a conditional's input layer stands for; any other, itself.

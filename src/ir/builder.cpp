@@ -10,11 +10,11 @@
 namespace rondel::ir {
 namespace {
 
-/// What is known of a node's inputs alone, so that adding a node costs what the node is.
-Knowledge knowledge_around(const Graph& g, std::span<const ValueId> inputs) {
+/// What is known of what a node reads alone, so that adding a node costs what the node is.
+Knowledge knowledge_around(const Graph& g, std::span<const ValueId> reads) {
   Knowledge k;
   k.types = Types(Types::Of::few);
-  for (const ValueId v : inputs) {
+  for (const ValueId v : reads) {
     if (v == ValueId::none) continue;
     k.types[index(v)] = g.value(v).type;
     if (const Tensor* t = g.constant(v)) k.values[static_cast<std::int32_t>(v)] = *t;
@@ -33,6 +33,17 @@ void write_back(Graph& g, NodeId n, const Knowledge& k) {
 void write_back(Graph& g, RegionId r, const Knowledge& k) {
   for (const ValueId v : g.region(r).params) g.value(v).type = k.types[index(v)];
   for (const NodeId n : g.region(r).nodes) write_back(g, n, k);
+}
+
+/// The same with what is known of the values that a node's regions begin and end with: enough to
+/// tell its results' types where those of the regions hold.
+Knowledge knowledge_at_edges(const Graph& g, const Node& n) {
+  Knowledge k = knowledge_around(g, n.inputs);
+  for (const RegionId r : n.regions)
+    for (const ReadOnly<ValueId>* edge :
+         {&g.region(r).params, static_cast<const ReadOnly<ValueId>*>(&g.region(r).results)})
+      for (const ValueId v : *edge) k.types[index(v)] = g.value(v).type;
+  return k;
 }
 
 /// The number as a scalar that holds it; nothing where a cast has to round or to saturate.
@@ -61,13 +72,45 @@ std::optional<Tensor> held_in(DType dtype, double v) {
 
 }  // namespace
 
+void Builder::insert_first() {
+  const NodeList& nodes = graph_.region(region_).nodes;
+  before_ = nodes.empty() ? NodeId::none : nodes.front();
+}
+
+Builder Builder::inside(RegionId r) const {
+  Builder inner(graph_, r);
+  inner.source_ = source_;
+  inner.nested_ = true;
+  return inner;
+}
+
+/// Types of a node with regions. Those in the regions were inferred as they were filled; they are
+/// inferred again where a state turned out wider, and once more, with all that a program says of
+/// extents, by the outermost node that is being built.
+void Builder::infer(NodeId n) {
+  if (nested_) {
+    Knowledge edges = knowledge_at_edges(graph_, graph_.node(n));
+    if (infer_from_regions(graph_, n, edges)) {
+      for (const ValueId v : graph_.node(n).outputs) graph_.value(v).type = edges.types[index(v)];
+      return;
+    }
+  }
+  std::vector<ValueId> reads = graph_.node(n).inputs;
+  for (const RegionId r : graph_.node(n).regions) {
+    const std::vector<ValueId> captured = graph_.captures(r);
+    reads.insert(reads.end(), captured.begin(), captured.end());
+  }
+  Knowledge k = knowledge_around(graph_, reads);
+  infer_node(graph_, n, k);
+  write_back(graph_, n, k);
+}
+
 std::vector<ValueId> Builder::add(std::string_view name, std::vector<ValueId> inputs,
                                   Attributes attributes, std::size_t outputs) {
   const OpDef& def = op(name);
   const std::vector<Type> unset(outputs);
-  const std::size_t at = at_ ? (*at_)++ : graph_.region(region_).nodes.size();
-  const NodeId n = graph_.insert_node(region_, at, def, std::move(attributes), std::move(inputs),
-                                      unset);
+  const NodeId n = graph_.insert_node(region_, before_, def, std::move(attributes),
+                                      std::move(inputs), unset);
   graph_.node(n).source = source_;
   Knowledge k = knowledge_around(graph_, graph_.node(n).inputs);
   infer_node(graph_, n, k);
@@ -113,22 +156,14 @@ std::vector<ValueId> Builder::loop(const LoopParts& parts, std::vector<ValueId> 
     }
     graph_.add_param(r, std::move(t), {});
   }
-  Builder inner(graph_, r);
-  inner.source(source_);
+  Builder inner = inside(r);
   const std::vector<ValueId> params = graph_.region(r).params;
-  graph_.region(r).results = body(inner, params);
+  graph_.set_results(r, body(inner, params));
 
-  const std::size_t at = at_ ? (*at_)++ : graph_.region(region_).nodes.size();
   const std::vector<Type> unset(parts.output_count());
-  const NodeId n = graph_.insert_node(region_, at, op("loop"), parts.attributes(),
-                                      std::move(inputs), unset, {r});
+  const NodeId n = graph_.insert_loop(region_, before_, parts, std::move(inputs), unset, {r});
   graph_.node(n).source = source_;
-  Knowledge k = knowledge_of(graph_);
-  for (const ValueId v : graph_.node(n).inputs)
-    if (v != ValueId::none)
-      if (const Tensor* t = graph_.constant(v)) k.values[static_cast<std::int32_t>(v)] = *t;
-  infer_node(graph_, n, k);
-  write_back(graph_, n, k);
+  infer(n);
   return graph_.node(n).outputs;
 }
 
@@ -136,21 +171,17 @@ std::vector<ValueId> Builder::if_(ValueId condition, const Branch& then, const B
   const RegionId regions[2] = {graph_.add_region(), graph_.add_region()};
   const Branch* branches[2] = {&then, &otherwise};
   for (std::size_t b = 0; b < 2; ++b) {
-    Builder inner(graph_, regions[b]);
-    inner.source(source_);
-    graph_.region(regions[b]).results = (*branches[b])(inner);
+    Builder inner = inside(regions[b]);
+    graph_.set_results(regions[b], (*branches[b])(inner));
   }
   require_at(graph_.region(regions[0]).results.size() == graph_.region(regions[1]).results.size(),
              source_, "one branch has {} outputs, the other {}",
              graph_.region(regions[0]).results.size(), graph_.region(regions[1]).results.size());
-  const std::size_t at = at_ ? (*at_)++ : graph_.region(region_).nodes.size();
   const std::vector<Type> unset(graph_.region(regions[0]).results.size());
-  const NodeId n = graph_.insert_node(region_, at, op("if"), {}, {condition}, unset,
+  const NodeId n = graph_.insert_node(region_, before_, op("if"), {}, {condition}, unset,
                                       {regions[0], regions[1]});
   graph_.node(n).source = source_;
-  Knowledge k = knowledge_of(graph_);
-  infer_node(graph_, n, k);
-  write_back(graph_, n, k);
+  infer(n);
   return graph_.node(n).outputs;
 }
 

@@ -11,8 +11,12 @@ class Builder {
   RegionId region() const { return region_; }
   /// Said of nodes added from now on, in errors and dumps.
   void source(std::string s) { source_ = std::move(s); }
-  /// New nodes go before position `at` of the region (and after each other) rather than last.
-  void insert_at(std::size_t at) { at_ = at; }
+  /// New nodes go before this one of the region (and after each other) rather than last; it must
+  /// not be erased meanwhile.
+  void insert_before(NodeId n) { before_ = n; }
+  void insert_after(NodeId n) { before_ = graph_.next(n); }
+  void insert_first();
+  void insert_last() { before_ = NodeId::none; }
 
   /// All outputs of the op.
   std::vector<ValueId> add(std::string_view op, std::vector<ValueId> inputs, Attributes = {},
@@ -35,10 +39,14 @@ class Builder {
   std::vector<ValueId> if_(ValueId condition, const Branch& then, const Branch& otherwise);
 
  private:
+  Builder inside(RegionId) const;
+  void infer(NodeId);
+
   Graph& graph_;
   RegionId region_;
   std::string source_;
-  std::optional<std::size_t> at_;
+  NodeId before_ = NodeId::none;
+  bool nested_ = false;  ///< fills a region of a node that is yet to be
 };
 
 }  // namespace rondel::ir

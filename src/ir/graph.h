@@ -1,21 +1,18 @@
 #pragma once
+#include "ir/lists.h"
+#include "ir/loop_parts.h"
 #include "ir/op_def.h"
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace rondel::ir {
-
-/// Ids into a graph's arenas. -1: none (an input left out, the root's parent).
-enum class ValueId : std::int32_t { none = -1 };
-enum class NodeId : std::int32_t { none = -1 };
-enum class RegionId : std::int32_t { none = -1, root = 0 };
-inline std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
-inline std::size_t index(NodeId n) { return static_cast<std::size_t>(n); }
-inline std::size_t index(RegionId r) { return static_cast<std::size_t>(r); }
 
 struct ValueInfo {
   Type type;
@@ -23,24 +20,35 @@ struct ValueInfo {
   NodeId producer = NodeId::none;    ///< none: a parameter of `region`
   RegionId region = RegionId::none;  ///< where it is defined
   std::int32_t position = 0;         ///< output number or parameter number
+  ReadOnly<Use> uses = {};           ///< everywhere it is read, in no order
 };
 
 struct Node {
   const OpDef* op = nullptr;
   Attributes attributes;
-  std::vector<ValueId> inputs;   ///< `none` where an optional one is left out
-  std::vector<ValueId> outputs;  ///< `none` where nobody named it
-  std::vector<RegionId> regions;
-  RegionId region = RegionId::none;  ///< where it stands
+  Operands inputs;            ///< `none` where an optional one is left out
+  ReadOnly<ValueId> outputs;  ///< `none` where nobody named it
+  ReadOnly<RegionId> regions;
+  RegionId region = RegionId::none;  ///< where it stands; none: it was erased
   std::string source;  ///< where it came from: file's node name (or a made-up one) and ONNX op
+
+  bool is_loop() const { return loop_ != nullptr; }
+  /// What kind of loop this is; only of a `loop`.
+  const LoopParts& loop() const;
+
+ private:
+  friend class Graph;
+  friend struct Tampering;
+  std::shared_ptr<const LoopParts> loop_;
+  std::int32_t link_ = -1;  ///< in its region's list
 };
 
 /// A list of nodes in order, with parameters and results: a graph, a loop's body, a branch.
 /// It may read values of enclosing regions (captures).
 struct Region {
-  std::vector<ValueId> params;
-  std::vector<NodeId> nodes;
-  std::vector<ValueId> results;
+  ReadOnly<ValueId> params;
+  NodeList nodes;
+  Operands results;
   NodeId parent = NodeId::none;
 };
 
@@ -49,6 +57,7 @@ enum class InputRole { seed };  ///< seed: of a run's random draws, u64[]
 const char* name(InputRole);
 
 /// A program of tensor ops. Owns all nodes, values and regions, of every depth, by id.
+/// References to nodes and regions stay valid while the graph grows; those to values do not.
 class Graph {
  public:
   Graph();
@@ -67,36 +76,77 @@ class Graph {
   const Region& region(RegionId r) const { return regions_[index(r)]; }
   Region& region(RegionId r) { return regions_[index(r)]; }
   const Region& root() const { return regions_[0]; }
-  Region& root() { return regions_[0]; }
   std::size_t value_count() const { return values_.size(); }
   std::size_t node_count() const { return nodes_.size(); }
   std::size_t region_count() const { return regions_.size(); }
 
-  ValueId add_param(RegionId, Type, std::string name);
   /// The input of a role; none where the graph has none.
   ValueId input(InputRole) const;
+
+  // ---- building
+
   RegionId add_region();
-  /// Appends a node whose outputs have the given types (an output of kind `none` is left out).
+  ValueId add_param(RegionId, Type, std::string name);
+  /// Adds a node before `before`, or last where that is none. Its outputs have the given types.
   /// Attributes that are left out get the op's defaults.
-  NodeId add_node(RegionId, const OpDef&, Attributes, std::vector<ValueId> inputs,
-                  std::span<const Type> outputs, std::vector<RegionId> regions = {});
-  /// The same before position `at` of the region's list.
-  NodeId insert_node(RegionId, std::size_t at, const OpDef&, Attributes,
-                     std::vector<ValueId> inputs, std::span<const Type> outputs,
-                     std::vector<RegionId> regions = {});
-  struct AddedState {
-    ValueId param;  ///< of the body
-    ValueId final;  ///< what a trip left last
-  };
-  /// Gives a loop one more state, of a type that holds for all its values, after those it has. Its
-  /// next value is the parameter itself where `next` is none.
-  AddedState add_state(NodeId loop, ValueId initial, ValueId next, const Type&, std::string name);
-  /// Its place in its region's list.
-  std::size_t position_of(NodeId) const;
-  /// Takes the node out of its region (its ids stay, unused).
-  void erase_node(NodeId);
-  /// Every reader of `from`, results included, reads `to` instead.
+  NodeId insert_node(RegionId, NodeId before, const OpDef&, Attributes, std::vector<ValueId> inputs,
+                     std::span<const Type> outputs, std::vector<RegionId> regions = {});
+  /// Adds it last.
+  NodeId add_node(RegionId r, const OpDef& op, Attributes attributes, std::vector<ValueId> inputs,
+                  std::span<const Type> outputs, std::vector<RegionId> regions = {}) {
+    return insert_node(r, NodeId::none, op, std::move(attributes), std::move(inputs), outputs,
+                       std::move(regions));
+  }
+  /// The same for a loop. A malformed one may have another number of regions than one.
+  NodeId insert_loop(RegionId, NodeId before, LoopParts, std::vector<ValueId> inputs,
+                     std::span<const Type> outputs, std::vector<RegionId> bodies);
+  void set_results(RegionId, std::vector<ValueId>);
+  void add_result(RegionId r, ValueId v) { insert_result(r, region(r).results.size(), v); }
+
+  // ---- changing what is read
+
+  void set_input(NodeId, std::size_t k, ValueId);
+  void set_inputs(NodeId, std::vector<ValueId>);
+  void set_result(RegionId, std::size_t k, ValueId);
+  /// Every reader of `from`, results included, reads `to` instead. Costs what the readers are.
   void replace_uses(ValueId from, ValueId to);
+  bool is_read(ValueId v) const { return v != ValueId::none && !value(v).uses.empty(); }
+
+  // ---- changing the order and number of nodes
+
+  /// Takes a node out, with all it has in its regions: none of them reads anything any more. Ids
+  /// stay, unused.
+  void erase_node(NodeId);
+  /// Takes out those nodes of a region that `dead` says; nodes that read another's output go before
+  /// it does, so `dead` sees what is left.
+  bool erase_nodes(RegionId, const std::function<bool(NodeId)>& dead);
+  bool is_erased(NodeId n) const { return node(n).region == RegionId::none; }
+  /// The node that stands after this one in its region; none where it is the last.
+  NodeId next(NodeId) const;
+  /// The nodes of `from`, in their order, stand before `before` in the region of that.
+  void move_nodes(RegionId from, NodeId before);
+
+  // ---- changing what nodes and regions have: what a loop has is changed by `LoopEditor`
+
+  void insert_input(NodeId, std::size_t at, ValueId);
+  void erase_input(NodeId, std::size_t at);
+  ValueId insert_output(NodeId, std::size_t at, Type, std::string name);
+  /// Nobody may read it.
+  void erase_output(NodeId, std::size_t at);
+  /// Nobody names it, and nobody may read it: `none` stands in its place.
+  void leave_out_output(NodeId, std::size_t at);
+  ValueId insert_param(RegionId, std::size_t at, Type, std::string name);
+  /// Nobody may read it.
+  void erase_param(RegionId, std::size_t at);
+  void insert_result(RegionId, std::size_t at, ValueId);
+  void erase_result(RegionId, std::size_t at);
+  /// Output, parameter k becomes what number `order[k]` is.
+  void reorder_outputs(NodeId, std::span<const std::size_t> order);
+  void reorder_params(RegionId, std::span<const std::size_t> order);
+  /// The facts alone; lists that are left out are zeros. Its body stays.
+  void set_loop(NodeId, LoopParts);
+
+  // ---- asking
 
   /// The constant a value is, if a `constant` node makes it; else null.
   const Tensor* constant(ValueId) const;
@@ -104,39 +154,21 @@ class Graph {
   bool encloses(RegionId outer, RegionId inner) const;
   /// Values defined outside `r` that are read in it or below it, in order of first use.
   std::vector<ValueId> captures(RegionId r) const;
+  /// `r` and the regions below it, each before those in it. Needs no stack, however deep.
+  std::vector<RegionId> regions_below(RegionId r) const;
 
  private:
+  friend struct Tampering;
+  NodeId place_node(RegionId, NodeId before, Node&&, std::span<const Type> outputs);
+  Operands& operands_of(const Use&);
+  void link(Operands&, Use);
+  void unlink(Operands&, std::size_t k);
+  void set(Operands&, Use first, std::vector<ValueId>);
+  void number(const ReadOnly<ValueId>&);
+
   std::vector<ValueInfo> values_;
-  std::vector<Node> nodes_;
-  std::vector<Region> regions_;
-};
-
-/// The parts of a `loop` node, whose inputs are [trips?, go?, states..., scans..., extents...] and
-/// whose outputs are [finals..., stacks..., n]. See docs/loops: the loop's contract.
-/// Attributes: `trips`, `go` (flags: the input is there), `states`, `scans`, `stacks` (counts),
-/// `fixed`, `keeps`, `axis_in`, `reverse_in`, `axis_out`, `reverse_out`, `extents` (flags, one a
-/// stack; empty: none has one). Body: params [i, go, states..., elements...], results [go,
-/// states..., items...].
-struct LoopParts {
-  bool has_trips = false, has_go = false;
-  std::size_t states = 0, scans = 0, stacks = 0;
-  /// `keeps`: what the model came from says that this state keeps its shape, and nothing holds it
-  /// to that; it is believed where no trip is made, which could show otherwise.
-  Ints fixed, keeps, axis_in, reverse_in, axis_out, reverse_out, extents;
-  RegionId body = RegionId::none;
-
-  explicit LoopParts(const Node&);
-  std::size_t trips_at() const { return 0; }
-  std::size_t go_at() const { return has_trips ? 1U : 0U; }
-  std::size_t states_at() const { return std::size_t{has_trips} + std::size_t{has_go}; }
-  std::size_t scans_at() const { return states_at() + states; }
-  /// Input number of stack k's extent; only where `has_extent(k)`.
-  std::size_t extent_at(std::size_t k) const;
-  bool has_extent(std::size_t k) const { return k < extents.size() && extents[k] != 0; }
-  std::size_t input_count() const;
-  std::size_t output_count() const { return states + stacks + 1; }
-  Attributes attributes() const;
-  LoopParts() = default;
+  std::deque<Node> nodes_;
+  std::deque<Region> regions_;
 };
 
 }  // namespace rondel::ir

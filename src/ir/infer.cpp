@@ -35,9 +35,28 @@ class Inference {
                      "loops nested this deep, whose states change type, take too long to infer");
     const Node& node = g_.node(n);
     for (const ValueId v : node.outputs) forget(v);
-    if (node.op->name == "loop") return loop(n);
+    if (node.is_loop()) return loop(n);
     if (node.op->name == "if") return branch(n);
     rule(n);
+  }
+
+  /// Whether the types of a node's results follow from those in its regions as they are.
+  bool from_regions(NodeId n) {
+    if (!g_.node(n).is_loop()) {
+      need_condition(n);
+      join_branches(n);
+      return true;
+    }
+    check_loop(n);
+    const LoopParts& parts = g_.node(n).loop();
+    const Region& body = g_.region(parts.body);
+    for (std::size_t s = 0; s < parts.states; ++s) {
+      const Type& state = type(body.params[2 + s]);
+      const std::optional<Type> both = join(state, type(body.results[1 + s]));
+      if (!both || !(*both == state)) return false;
+    }
+    finish_loop(n);
+    return true;
   }
 
  private:
@@ -215,9 +234,9 @@ class Inference {
     return Type::tensor(item.dtype(), std::move(extents));
   }
 
-  void loop(NodeId n) {
+  void check_loop(NodeId n) {
     const Node& node = g_.node(n);
-    const LoopParts parts(node);
+    const LoopParts& parts = node.loop();
     const Region& body = g_.region(parts.body);
     invariant(node.inputs.size() == parts.input_count() &&
                   body.params.size() == 2 + parts.states + parts.scans &&
@@ -226,7 +245,13 @@ class Inference {
     if (parts.has_trips)
       need_scalar(n, node.inputs[parts.trips_at()], DType::i64, "the trip count");
     if (parts.has_go) need_scalar(n, node.inputs[parts.go_at()], DType::boolean, "the condition");
+  }
 
+  void loop(NodeId n) {
+    check_loop(n);
+    const Node& node = g_.node(n);
+    const LoopParts& parts = node.loop();
+    const Region& body = g_.region(parts.body);
     type(body.params[0]) = Type::scalar(DType::i64);
     type(body.params[1]) = Type::scalar(DType::boolean);
     for (const ValueId p : body.params) forget(p);
@@ -237,8 +262,15 @@ class Inference {
           n, type(node.inputs[parts.scans_at() + s]), parts.axis_in[s], s);
     do region(parts.body);
     while (widen_states(n, parts));
-    need_scalar(n, body.results[0], DType::boolean, "the body's condition");
+    finish_loop(n);
+  }
 
+  /// Types of a loop's results, when those of its body are known.
+  void finish_loop(NodeId n) {
+    const Node& node = g_.node(n);
+    const LoopParts& parts = node.loop();
+    const Region& body = g_.region(parts.body);
+    need_scalar(n, body.results[0], DType::boolean, "the body's condition");
     for (std::size_t s = 0; s < parts.states; ++s) set_output(node, s, type(body.params[2 + s]));
     const Extent trips = trips_of(node, k_);
     for (std::size_t s = 0; s < parts.stacks; ++s) {
@@ -269,12 +301,19 @@ class Inference {
     return wider;
   }
 
+  void need_condition(NodeId n) {
+    need_scalar(n, g_.node(n).inputs.at(0), DType::boolean, "the condition");
+  }
+
   void branch(NodeId n) {
+    need_condition(n);
+    for (const RegionId r : g_.node(n).regions) region(r);
+    join_branches(n);
+  }
+
+  void join_branches(NodeId n) {
     const Node& node = g_.node(n);
-    need_scalar(n, node.inputs.at(0), DType::boolean, "the condition");
     const Region &then = g_.region(node.regions.at(0)), &otherwise = g_.region(node.regions.at(1));
-    region(node.regions[0]);
-    region(node.regions[1]);
     for (std::size_t j = 0; j < node.outputs.size(); ++j) {
       const Type &a = type(then.results.at(j)), &b = type(otherwise.results.at(j));
       const std::optional<Type> both = join(a, b);
@@ -307,7 +346,7 @@ Integer Knowledge::integer(ValueId v) const {
 }
 
 Extent trips_of(const Node& loop, const Knowledge& k) {
-  const LoopParts parts(loop);
+  const LoopParts& parts = loop.loop();
   if (parts.has_go) return {};
   if (parts.has_trips) return Extent(max(k.integer(loop.inputs[parts.trips_at()]), 0));
   if (parts.scans == 0) return {};
@@ -367,11 +406,26 @@ void infer_node(const Graph& g, NodeId n, Knowledge& k, const Evaluator& evaluat
   inference.node(n);
 }
 
+bool infer_from_regions(const Graph& g, NodeId n, Knowledge& k) {
+  return Inference(g, k, nullptr).from_regions(n);
+}
+
 void infer_types(Graph& g, const Evaluator& evaluate) {
   Knowledge k = knowledge_of(g);
   infer_region(g, RegionId::root, k, evaluate);
   for (std::size_t v = 0; v < g.value_count(); ++v)
     g.value(static_cast<ValueId>(v)).type = k.types[v];
+}
+
+bool can_fail(const Graph& g, NodeId n) {
+  const Node& node = g.node(n);
+  std::vector<const Type*> types;
+  std::vector<const Tensor*> values;
+  for (const ValueId v : node.inputs) {
+    types.push_back(v == ValueId::none ? nullptr : &g.value(v).type);
+    values.push_back(g.constant(v));
+  }
+  return node.op->can_fail(TypeContext(node.attributes, types, values, {}, node.outputs.size()));
 }
 
 std::string where(const Graph& g, NodeId n) {

@@ -72,8 +72,17 @@ void infer_region(const Graph&, RegionId r, Knowledge& k, const Evaluator& = nul
 /// The same for one node (its regions included).
 void infer_node(const Graph&, NodeId, Knowledge& k, const Evaluator& = nullptr);
 
-/// The same for the whole graph, written into its values.
+/// The types of a node's results where those of the values in its regions are known already, and
+/// `k` has those of its inputs and of the regions' parameters and results. False: what a state of a
+/// loop becomes is not of the state's type as far as that tells, and the body has to be inferred.
+bool infer_from_regions(const Graph&, NodeId, Knowledge& k);
+
+/// `infer_region` for the whole graph, written into its values.
 void infer_types(Graph&, const Evaluator& = nullptr);
+
+/// Whether a node can fail at run time, as far as the graph's types and constants tell; one with
+/// regions can.
+bool can_fail(const Graph&, NodeId);
 
 /// "node 'cell/add' (Add)": how errors and dumps name a node.
 std::string where(const Graph&, NodeId);

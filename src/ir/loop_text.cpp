@@ -10,19 +10,13 @@ constexpr std::array<std::string_view, 5> counts{"trips", "go", "states", "scans
 constexpr std::array<std::string_view, 7> lists{"fixed",    "keeps",       "axis_in", "reverse_in",
                                                 "axis_out", "reverse_out", "extents"};
 
-/// Whether every count and list is there, of its kind and in its range.
-bool has_loop_attributes(const Node& n) {
-  const auto count = [&](std::string_view key) {
-    const Attribute* a = n.attributes.find(key);
-    const auto* v = a == nullptr ? nullptr : std::get_if<std::int64_t>(a);
-    const bool flag = key == "trips" || key == "go";
-    return v != nullptr && *v >= 0 && *v <= (flag ? 1 : std::int64_t{1} << 30);
-  };
-  const auto list = [&](std::string_view key) {
-    const Attribute* a = n.attributes.find(key);
-    return a != nullptr && std::holds_alternative<Ints>(*a);
-  };
-  return std::ranges::all_of(counts, count) && std::ranges::all_of(lists, list);
+/// Whether each list has as many entries as there are states, scans or stacks that it tells of.
+bool is_well_formed(const LoopParts& p) {
+  const auto is_flag = [](std::int64_t f) { return f == 0 || f == 1; };
+  return p.fixed.size() == p.states && p.keeps.size() == p.states && p.axis_in.size() == p.scans &&
+         p.reverse_in.size() == p.scans && p.axis_out.size() == p.stacks &&
+         p.reverse_out.size() == p.stacks && p.extents.size() == p.stacks &&
+         std::ranges::all_of(p.extents, is_flag);
 }
 
 }  // namespace
@@ -39,20 +33,12 @@ std::optional<Ints> usual_loop_list(const LoopParts& p, std::string_view attribu
 }
 
 std::optional<LoopText> loop_text(const Graph& g, const Node& n) {
-  if (n.op->name != "loop" || n.regions.size() != 1 || !has_loop_attributes(n)) return std::nullopt;
-  const std::size_t results = g.region(n.regions[0]).results.size();
-  const auto states = static_cast<std::size_t>(n.attributes.i("states"));
-  const auto scans = static_cast<std::size_t>(n.attributes.i("scans"));
-  const auto stacks = static_cast<std::size_t>(n.attributes.i("stacks"));
-  if (results != 1 + states + stacks || scans > n.inputs.size()) return std::nullopt;
-  const Ints extents = n.attributes.ints("extents");
-  const bool full = extents.size() == stacks &&
-                    std::ranges::all_of(extents, [](std::int64_t e) { return e == 0 || e == 1; });
-  if (!full && !extents.empty()) return std::nullopt;
-
-  LoopText text{LoopParts(n), std::ranges::count(extents, 1) > 0};
+  if (!n.is_loop() || n.regions.size() != 1 || !is_well_formed(n.loop())) return std::nullopt;
+  LoopText text{n.loop(), std::ranges::count(n.loop().extents, 1) > 0};
+  if (g.region(n.regions[0]).results.size() != 1 + text.parts.states + text.parts.stacks)
+    return std::nullopt;
   if (text.parts.input_count() != n.inputs.size()) return std::nullopt;
-  for (std::size_t k = 0; k < stacks; ++k)
+  for (std::size_t k = 0; k < text.parts.stacks; ++k)
     if (text.parts.has_extent(k) && n.inputs[text.parts.extent_at(k)] == ValueId::none)
       return std::nullopt;
   return text;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -73,6 +74,22 @@ class TypeContext {
 /// Throws Error(caller) with a text that needs no node name in it: who runs the rule adds it.
 using TypeRule = std::function<void(TypeContext&)>;
 
+/// Whether an op can fail at run time on operands that its type rule takes (an index from data,
+/// integer division), as far as their types and what is known of their values tell. Asked of a
+/// context, `value` may know any operand.
+class CanFail {
+ public:
+  CanFail(bool always) : always_(always) {}
+  template <class F>
+  requires std::is_invocable_r_v<bool, F, const TypeContext&> CanFail(F given)
+      : given_(std::move(given)) {}
+  bool operator()(const TypeContext& c) const { return given_ ? given_(c) : always_; }
+
+ private:
+  bool always_ = false;
+  std::function<bool(const TypeContext&)> given_;
+};
+
 struct InputDef {
   std::string_view name;
   enum Kind : std::uint8_t { needed, optional, variadic } kind = needed;
@@ -97,11 +114,8 @@ struct OpDef {
   /// Those of them that the program is written for as well (Pad's pads, axes): other values, other
   /// code. Of the rest it sees only the extents that follow.
   std::vector<std::size_t> program_values = {};
-  /// Given its types, can it fail at run time (an index from data, integer division)?
-  bool can_fail = false;
+  CanFail can_fail = false;
   bool random = false;
-  /// Takes sequences, optionals, or states of changing rank; never asked for a scalar program.
-  bool opaque = false;
 };
 
 /// The ops there are, by name. Ops register themselves before main.

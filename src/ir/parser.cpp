@@ -195,7 +195,7 @@ class Parser {
       do results.push_back(use());
       while (in_.accept(','));
     }
-    g_.region(r).results = std::move(results);
+    g_.set_results(r, std::move(results));
     return y;
   }
 
@@ -328,11 +328,8 @@ class Parser {
     n.inputs.insert(n.inputs.end(), n.named.scans.begin(), n.named.scans.end());
     if (n.named.extents) add_extents(n, p);
     const Attributes counts = p.attributes();
-    for (const auto& [key, value] : counts) {
-      const std::optional<Ints> usual = usual_loop_list(p, key);
-      if (n.attributes.has(key)) continue;
-      n.attributes.set(key, usual ? Attribute(*usual) : value);
-    }
+    for (const auto& [key, value] : counts)
+      if (!n.attributes.has(key)) n.attributes.set(key, value);
   }
 
   void add_extents(NodeText& n, const LoopParts& p) {
@@ -350,14 +347,25 @@ class Parser {
   void add(RegionId r, NodeText& n) {
     std::vector<Type> types;
     for (const Definition& d : n.outputs) types.push_back(d.type.value_or(Type()));
-    const NodeId id = g_.add_node(r, *n.op, std::move(n.attributes), std::move(n.inputs), types,
-                                  std::move(n.regions));
+    const NodeId id = n.op->name == "loop"
+                          ? add_loop(r, n, types)
+                          : g_.add_node(r, *n.op, std::move(n.attributes), std::move(n.inputs),
+                                        types, std::move(n.regions));
     g_.node(id).source = std::move(n.source);
     for (std::size_t j = 0; j < n.outputs.size(); ++j) {
-      ValueId& v = g_.node(id).outputs[j];
-      if (n.outputs[j].absent) v = ValueId::none;
-      else define(n.outputs[j], v);
+      if (n.outputs[j].absent) g_.leave_out_output(id, j);
+      else define(n.outputs[j], g_.node(id).outputs[j]);
     }
+  }
+
+  NodeId add_loop(RegionId r, NodeText& n, std::span<const Type> types) {
+    const auto parts = [&] {
+      try {
+        return LoopParts::from(n.attributes);
+      } catch (const Error& e) { in_.fail(n.at, "{}", e.what()); }
+    };
+    return g_.insert_loop(r, NodeId::none, parts(), std::move(n.inputs), types,
+                          std::move(n.regions));
   }
 
   /// Types that the text does not say are those of the ops' rules.

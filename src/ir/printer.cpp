@@ -78,7 +78,7 @@ class Printer {
     std::string text = rondel::join(n.outputs, ", ", [this](ValueId v) { return typed(v); });
     text += (n.outputs.empty() ? "" : " = ") + std::string(n.op->name);
     const std::optional<LoopText> loop = loop_text(g_, n);
-    if (loop) text += parts(*loop, n) + loop_attributes(*loop, n);
+    if (loop) text += parts(*loop, n) + loop_attributes(*loop);
     else text += inputs(n) + attributes(n);
     const bool from = options_.sources && !n.source.empty();
     const std::string source = from ? "  // from " + quoted(n.source) : "";
@@ -92,7 +92,7 @@ class Printer {
 
   /// A loop without parentheses is one in its own form.
   std::string inputs(const Node& n) {
-    if (n.inputs.empty() && n.op->name != "loop") return "";
+    if (n.inputs.empty() && !n.is_loop()) return "";
     return "(" + values(n.inputs) + ")";
   }
 
@@ -103,8 +103,9 @@ class Printer {
   /// Those that are not what the op says when they are left out; a loop's all.
   std::string attributes(const Node& n) const {
     std::string text;
-    for (const auto& [key, value] : n.attributes) {
-      const Attribute* usual = n.op->name == "loop" ? nullptr : n.op->attributes.find(key);
+    const Attributes all = n.is_loop() ? n.loop().attributes() : n.attributes;
+    for (const auto& [key, value] : all) {
+      const Attribute* usual = n.op->attributes.find(key);
       if (usual == nullptr || usual->index() != value.index() ||
           attribute_text(*usual, -1) != attribute_text(value, -1))
         text += attribute(key, value);
@@ -127,9 +128,10 @@ class Printer {
     return text + " extents=(" + values(extents) + ")";
   }
 
-  std::string loop_attributes(const LoopText& loop, const Node& n) const {
+  std::string loop_attributes(const LoopText& loop) const {
     std::string text;
-    for (const auto& [key, value] : n.attributes) {
+    const Attributes all = loop.parts.attributes();
+    for (const auto& [key, value] : all) {
       if (is_loop_count(key) || (loop.names_extents && key == "extents")) continue;
       const std::optional<Ints> usual = usual_loop_list(loop.parts, key);
       const Ints* list = std::get_if<Ints>(&value);

@@ -13,11 +13,15 @@ class FormVerifier {
  public:
   explicit FormVerifier(const Graph& g)
       : g_(g), visible_(g.value_count()), seen_values_(g.value_count()),
-        seen_nodes_(g.node_count()), seen_regions_(g.region_count()) {}
+        seen_nodes_(g.node_count()), seen_regions_(g.region_count()), reads_(g.value_count()) {}
 
   void run() {
     invariant(g_.root().parent == NodeId::none, "the graph's own region belongs to a node");
     region(RegionId::root, "the graph");
+    for (std::size_t v = 0; v < g_.value_count(); ++v)
+      invariant(g_.value(static_cast<ValueId>(v)).uses.size() == reads_[v],
+                "value '{}' knows of {} readers and has {}", g_.value(static_cast<ValueId>(v)).name,
+                g_.value(static_cast<ValueId>(v)).uses.size(), reads_[v]);
     interface();
   }
 
@@ -35,10 +39,16 @@ class FormVerifier {
     seen_values_[index(v)] = visible_[index(v)] = true;
   }
 
-  void use(ValueId v, const std::string& reader) const {
+  void use(const Operands& list, Use use, const std::string& reader) {
+    const ValueId v = list[use.index];
     invariant(exists(v), "{} reads value {}, which does not exist", reader, index(v));
     invariant(visible_[index(v)], "{} reads '{}', which is {}", reader, g_.value(v).name,
               seen_values_[index(v)] ? "inside another region" : "not defined before it");
+    const auto& uses = g_.value(v).uses;
+    const std::size_t at = list.use(use.index);
+    invariant(at < uses.size() && uses[at] == use, "{} reads '{}', which does not know of it",
+              reader, g_.value(v).name);
+    ++reads_[index(v)];
   }
 
   bool exists(ValueId v) const { return v != ValueId::none && index(v) < g_.value_count(); }
@@ -54,7 +64,8 @@ class FormVerifier {
     for (const NodeId n : region.nodes) node(n, r);
     for (std::size_t j = 0; j < region.results.size(); ++j) {
       invariant(region.results[j] != ValueId::none, "{}: result {} is no value", owner, j);
-      use(region.results[j], fmt::format("{}: result {}", owner, j));
+      use(region.results, {.region = r, .index = static_cast<std::uint32_t>(j)},
+          fmt::format("{}: result {}", owner, j));
     }
     if (r != RegionId::root) hide(region);
   }
@@ -75,8 +86,9 @@ class FormVerifier {
     invariant(!seen_nodes_[index(n)], "{} stands in two places", name);
     invariant(node.region == r, "{} is not where it says it is", name);
     seen_nodes_[index(n)] = true;
-    for (const ValueId v : node.inputs)
-      if (v != ValueId::none) use(v, name);
+    for (std::size_t k = 0; k < node.inputs.size(); ++k)
+      if (node.inputs[k] != ValueId::none)
+        use(node.inputs, {.node = n, .index = static_cast<std::uint32_t>(k)}, name);
     inputs(node, name);
     attributes(node, name);
     regions(n, name);
@@ -122,10 +134,8 @@ class FormVerifier {
   }
 
   void loop(const Node& node, const std::string& name) const {
-    for (const auto& [key, value] : node.attributes)
-      if (const auto* count = std::get_if<std::int64_t>(&value))
-        invariant(*count >= 0, "{}: attribute '{}' is {}", name, key, *count);
-    const LoopParts parts(node);
+    invariant(node.is_loop(), "{} has no facts of a loop", name);
+    const LoopParts& parts = node.loop();
     const Region& body = g_.region(parts.body);
     const auto same = [&](std::string_view what, std::size_t has, std::size_t wanted) {
       invariant(has == wanted, "{}: a loop of {} states, {} scans and {} stacks has {} {}, not {}",
@@ -144,9 +154,8 @@ class FormVerifier {
                                            {&parts.axis_out, "axis_out", parts.stacks},
                                            {&parts.reverse_out, "reverse_out", parts.stacks},
                                            {&parts.extents, "extents", parts.stacks}}) {
-      const std::size_t given = node.attributes.ints(key).size();
-      invariant(given == 0 || given == count, "{}: '{}' has {} items for {}", name, key, given,
-                list->size());
+      invariant(list->size() == count, "{}: '{}' has {} items for {}", name, key, list->size(),
+                count);
     }
   }
 
@@ -186,6 +195,7 @@ class FormVerifier {
 
   const Graph& g_;
   std::vector<bool> visible_, seen_values_, seen_nodes_, seen_regions_;
+  std::vector<std::size_t> reads_;  ///< by value: how many operands it is
 };
 
 /// Types of the values of `r` against what their ops' rules give.

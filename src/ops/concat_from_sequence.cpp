@@ -62,7 +62,6 @@ const ir::OpEntry concat_from_sequence{{
     .type = join_rule,
     .meaning = kernel(joiner),
     .can_fail = true,
-    .opaque = true,
 }};
 
 }  // namespace

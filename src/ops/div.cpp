@@ -16,7 +16,7 @@ const ir::OpEntry div_op{{
     .outputs = {"c"},
     .type = numbers_only(broadcast_rule),
     .meaning = elementwise(quotient),
-    .can_fail = true,
+    .can_fail = may_divide_by_zero,
 }};
 
 }  // namespace

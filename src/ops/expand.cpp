@@ -43,7 +43,7 @@ const ir::OpEntry expand{{
     .meaning = view(expanded_view, [](Emitter& e, std::size_t,
                                       const Indices& out) { return e.load_broadcast(0, out); }),
     .value_inputs = {1},
-    .can_fail = true,
+    .can_fail = unless_known({1}),
 }};
 
 }  // namespace

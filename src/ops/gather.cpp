@@ -68,7 +68,7 @@ const ir::OpEntry gather{{
     .attributes = {{"axis", std::int64_t{0}}},
     .type = gather_rule,
     .meaning = elements(gathered, check_unread),
-    .can_fail = true,
+    .can_fail = [](const ir::TypeContext& c) { return may_miss(c, c.attributes().i("axis")); },
 }};
 
 }  // namespace

@@ -34,7 +34,7 @@ const ir::OpEntry gather_elements{{
     .attributes = {{"axis", std::int64_t{0}}},
     .type = gather_elements_rule,
     .meaning = elements(gathered),
-    .can_fail = true,
+    .can_fail = [](const ir::TypeContext& c) { return may_miss(c, c.attributes().i("axis")); },
 }};
 
 }  // namespace

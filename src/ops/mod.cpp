@@ -24,7 +24,7 @@ const ir::OpEntry mod_op{{
     .attributes = {{"fmod", 0}},
     .type = numbers_only(broadcast_rule),
     .meaning = elementwise(remainder),
-    .can_fail = true,
+    .can_fail = may_divide_by_zero,
 }};
 
 }  // namespace

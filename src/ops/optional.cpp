@@ -22,7 +22,6 @@ const ir::OpEntry optional{{
     .attributes = {{"type", ir::Type()}},
     .type = optional_rule,
     .meaning = plain_kernel(make),
-    .opaque = true,
 }};
 
 }  // namespace

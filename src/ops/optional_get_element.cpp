@@ -22,7 +22,6 @@ const ir::OpEntry optional_get_element{{
         },
     .meaning = plain_kernel(get),
     .can_fail = true,
-    .opaque = true,
 }};
 
 }  // namespace

@@ -15,7 +15,6 @@ const ir::OpEntry optional_has_element{{
     .outputs = {"has"},
     .type = [](ir::TypeContext& c) { c.output(0, ir::Type::scalar(DType::boolean)); },
     .meaning = plain_kernel(has),
-    .opaque = true,
 }};
 
 }  // namespace

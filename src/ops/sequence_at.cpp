@@ -22,7 +22,6 @@ const ir::OpEntry sequence_at{{
     .type = at_rule,
     .meaning = plain_kernel(at),
     .can_fail = true,
-    .opaque = true,
 }};
 
 }  // namespace

@@ -30,7 +30,6 @@ const ir::OpEntry sequence_construct{{
     .outputs = {"sequence"},
     .type = construct_rule,
     .meaning = plain_kernel(construct),
-    .opaque = true,
 }};
 
 }  // namespace

@@ -19,7 +19,6 @@ const ir::OpEntry sequence_empty{{
         call.set(0, Sequence{dtype});
       };
     }),
-    .opaque = true,
 }};
 
 }  // namespace

@@ -27,7 +27,6 @@ const ir::OpEntry sequence_erase{{
     .type = erase_rule,
     .meaning = plain_kernel(erase),
     .can_fail = true,
-    .opaque = true,
 }};
 
 }  // namespace

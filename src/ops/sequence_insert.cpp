@@ -31,7 +31,6 @@ const ir::OpEntry sequence_insert{{
     .type = insert_rule,
     .meaning = plain_kernel(insert),
     .can_fail = true,
-    .opaque = true,
 }};
 
 }  // namespace

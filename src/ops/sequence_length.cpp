@@ -19,7 +19,6 @@ const ir::OpEntry sequence_length{{
           c.output(0, ir::Type::scalar(DType::i64));
         },
     .meaning = plain_kernel(length),
-    .opaque = true,
 }};
 
 }  // namespace

@@ -84,7 +84,7 @@ const ir::OpEntry split{{
     .meaning = view(split_view, split_element),
     .value_inputs = {1},
     .program_values = {1},
-    .can_fail = true,
+    .can_fail = unless_known({1}),
 }};
 
 }  // namespace

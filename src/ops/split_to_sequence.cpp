@@ -69,7 +69,6 @@ const ir::OpEntry split_to_sequence{{
     .type = split_rule,
     .meaning = kernel(splitter),
     .can_fail = true,
-    .opaque = true,
 }};
 
 }  // namespace

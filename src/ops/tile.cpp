@@ -42,7 +42,7 @@ const ir::OpEntry tile{{
     .type = tile_rule,
     .meaning = elements(tiled),
     .value_inputs = {1},
-    .can_fail = true,
+    .can_fail = unless_known({1}),
 }};
 
 }  // namespace

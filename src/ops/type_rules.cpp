@@ -239,4 +239,29 @@ DType dtype_attribute(const ir::Attributes& attributes, std::string_view name) {
   return attributes.type(name).dtype();
 }
 
+ir::CanFail unless_known(std::vector<std::size_t> value_inputs) {
+  return [value_inputs = std::move(value_inputs)](const ir::TypeContext& c) {
+    for (std::size_t k = 0; k < c.input_count(); ++k)
+      if (c.has(k) && !c.input(k).is_static()) return true;
+    return std::ranges::any_of(value_inputs,
+                               [&](std::size_t k) { return c.has(k) && c.value(k) == nullptr; });
+  };
+}
+
+bool may_divide_by_zero(const ir::TypeContext& c) {
+  const ir::Type& divisor = c.input(1);
+  if (!divisor.is_tensor() || !is_integer(divisor.dtype())) return false;
+  return c.value(1) == nullptr || std::ranges::count(ir::integers_of(*c.value(1)), 0) > 0;
+}
+
+bool may_miss(const ir::TypeContext& c, std::int64_t axis) {
+  const ir::Type& x = c.input(0);
+  if (!x.is_tensor() || !x.has_rank() || axis < -x.rank() || axis >= x.rank()) return true;
+  const ir::Extent& extent = x.extent(axis < 0 ? axis + x.rank() : axis);
+  if (!extent.known() || c.value(1) == nullptr) return true;
+  return std::ranges::any_of(ir::integers_of(*c.value(1)), [&](std::int64_t at) {
+    return at < -extent.value || at >= extent.value;
+  });
+}
+
 }  // namespace rondel::ops

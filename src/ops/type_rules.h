@@ -60,4 +60,13 @@ std::span<const DType> float_dtypes();
 std::span<const DType> integer_dtypes();
 std::span<const DType> number_dtypes();
 
+/// An op that fails only as its type rule does: not where all types are static and the values of
+/// these inputs, which the rule depends on, are known.
+ir::CanFail unless_known(std::vector<std::size_t> value_inputs);
+/// One that divides integers by its second operand.
+bool may_divide_by_zero(const ir::TypeContext&);
+/// Whether indices, the second operand, may be out of range for an extent of the first; negative
+/// ones count from its end.
+bool may_miss(const ir::TypeContext&, std::int64_t axis);
+
 }  // namespace rondel::ops

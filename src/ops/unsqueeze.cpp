@@ -36,7 +36,7 @@ const ir::OpEntry unsqueeze{{
     .type = unsqueeze_rule,
     .meaning = view(reshaped_view, reshaped_element),
     .value_inputs = {1},
-    .can_fail = true,
+    .can_fail = unless_known({1}),
 }};
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "passes/carry_repeated.h"
 
 #include "base/text.h"
+#include "ir/loop_editor.h"
 #include "ops/meaning.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ bool is_costly(const Node& n) {
 /// The nodes of a list, found by what they compute.
 class Expressions {
  public:
-  Expressions(const Graph& g, std::span<const NodeId> nodes) : g_(g) {
+  Expressions(const Graph& g, const std::vector<NodeId>& nodes) : g_(g) {
     for (const NodeId n : nodes)
       if (is_expression(g.node(n))) nodes_.try_emplace(key(g.node(n), g.node(n).inputs), n);
   }
@@ -76,8 +77,7 @@ class Expressions {
 /// One loop, and which values of its body are there for the trip after and before the first.
 class Carrying {
  public:
-  Carrying(Graph& g, NodeId n)
-      : g_(g), n_(n), parts_(g.node(n)), in_body_(g, body().nodes), before_(g, nodes_before()) {}
+  Carrying(Graph& g, NodeId n) : g_(g), n_(n), parts_(g.node(n)), in_body_(g, body().nodes) {}
 
   bool run() {
     follow_states();
@@ -96,9 +96,13 @@ class Carrying {
 
   const ir::Region& body() const { return g_.region(parts_.body); }
 
-  std::vector<NodeId> nodes_before() const {
-    const auto& all = g_.region(g_.node(n_).region).nodes;
-    return {all.begin(), std::ranges::find(all, n_)};
+  /// What is computed before the loop, looked through when there is a first question.
+  const Expressions& before() {
+    if (!before_) {
+      const auto& all = g_.region(g_.node(n_).region).nodes;
+      before_.emplace(g_, std::vector<NodeId>(all.begin(), std::ranges::find(all, n_)));
+    }
+    return *before_;
   }
 
   void follow_states() {
@@ -126,8 +130,9 @@ class Carrying {
       initial.push_back(operand->initial);
       costly = costly || operand->costly;
     }
-    const Node *after = in_body_.find(n, next), *first = before_.find(n, initial);
-    if (after == nullptr || first == nullptr) return;
+    const Node* after = in_body_.find(n, next);
+    const Node* first = after == nullptr ? nullptr : before().find(n, initial);
+    if (first == nullptr) return;
     for (std::size_t j = 0; j < n.outputs.size(); ++j)
       if (n.outputs[j] != ValueId::none && after->outputs[j] != ValueId::none &&
           first->outputs[j] != ValueId::none)
@@ -157,14 +162,16 @@ class Carrying {
 
   void carry(ValueId v) {
     const Followed f = followed_.at(v);
-    const auto state = g_.add_state(n_, f.initial, f.next, g_.value(v).type, g_.value(v).name);
+    const auto state = ir::LoopEditor(g_, n_).add_state(f.initial, f.next, g_.value(v).type,
+                                                        g_.value(v).name);
     g_.replace_uses(v, state.param);
   }
 
   Graph& g_;
   NodeId n_;
   LoopParts parts_;
-  Expressions in_body_, before_;
+  Expressions in_body_;
+  std::optional<Expressions> before_;
   std::unordered_map<ValueId, Followed> followed_;
 };
 
@@ -174,7 +181,7 @@ bool carry_repeated(Graph& g) {
   bool changed = false;
   for (std::size_t r = 0; r < g.region_count(); ++r)
     for (const NodeId n : std::vector<NodeId>(g.region(static_cast<RegionId>(r)).nodes))
-      if (g.node(n).op->name == "loop") changed = Carrying(g, n).run() || changed;
+      if (g.node(n).is_loop()) changed = Carrying(g, n).run() || changed;
   return changed;
 }
 

@@ -5,8 +5,6 @@
 #include "ir/infer.h"
 #include "ops/meaning.h"
 
-#include <algorithm>
-
 namespace rondel::passes {
 
 bool expand_composites(ir::Graph& g) {
@@ -14,17 +12,18 @@ bool expand_composites(ir::Graph& g) {
   // Regions made while expanding come last in the arena and are reached by this loop too.
   for (std::size_t r = 0; r < g.region_count(); ++r) {
     const auto region = static_cast<ir::RegionId>(r);
-    for (std::size_t at = 0; at < g.region(region).nodes.size();) {
-      const ir::NodeId n = g.region(region).nodes[at];
-      const auto* composite = ops::meaning_as<ops::Composite>(*g.node(n).op);
-      if (composite == nullptr) {
-        ++at;
-        continue;
-      }
-      const ir::Node node = g.node(n);
+    // In order; what a composite is made of may be composites, and is next.
+    std::vector<ir::NodeId> pending(g.region(region).nodes.rbegin(), g.region(region).nodes.rend());
+    while (!pending.empty()) {
+      const ir::NodeId n = pending.back();
+      pending.pop_back();
+      const ir::Node& node = g.node(n);
+      const auto* composite = ops::meaning_as<ops::Composite>(*node.op);
+      if (composite == nullptr) continue;
+      const std::size_t before = g.node_count();
       ir::Builder builder(g, region);
       builder.source(node.source);
-      builder.insert_at(at);
+      builder.insert_before(n);
       const std::vector<ir::ValueId> results = composite->fn(builder, node);
       invariant(results.size() >= node.outputs.size(), "{}: its composite gives {} of {} outputs",
                 ir::where(g, n), results.size(), node.outputs.size());
@@ -35,6 +34,9 @@ bool expand_composites(ir::Graph& g) {
         g.replace_uses(node.outputs[j], results[j]);
       }
       g.erase_node(n);
+      for (std::size_t made = g.node_count(); made-- > before;)
+        if (g.node(static_cast<ir::NodeId>(made)).region == region)
+          pending.push_back(static_cast<ir::NodeId>(made));
       changed = true;
     }
   }

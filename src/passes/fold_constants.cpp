@@ -2,8 +2,6 @@
 
 #include "ir/builder.h"
 
-#include <algorithm>
-
 namespace rondel::passes {
 namespace {
 
@@ -12,31 +10,17 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// What anybody reads, by ValueId.
-void find_reads(const Graph& g, RegionId r, std::vector<bool>& read) {
-  const auto note = [&](ValueId v) {
-    if (v != ValueId::none) read[ir::index(v)] = true;
-  };
-  for (const NodeId n : g.region(r).nodes) {
-    for (const ValueId v : g.node(n).inputs) note(v);
-    for (const RegionId inner : g.node(n).regions) find_reads(g, inner, read);
-  }
-  for (const ValueId v : g.region(r).results) note(v);
-}
-
 /// Puts constants in place of a node's outputs that are known, where they are read.
-bool fold_node(Graph& g, NodeId n, const ir::Knowledge& k, const std::vector<bool>& read) {
+bool fold_node(Graph& g, NodeId n, const ir::Knowledge& k) {
   if (!g.node(n).outputs.empty() && g.constant(g.node(n).outputs[0]) != nullptr) return false;
   bool changed = false;
   for (std::size_t j = 0; j < g.node(n).outputs.size(); ++j) {
     const ValueId v = g.node(n).outputs[j];
     const Tensor* known = v == ValueId::none ? nullptr : k.value(v);
-    if (known == nullptr || !read[ir::index(v)]) continue;
-    const RegionId r = g.node(n).region;
-    const auto& list = g.region(r).nodes;
-    ir::Builder b(g, r);
+    if (known == nullptr || !g.is_read(v)) continue;
+    ir::Builder b(g, g.node(n).region);
     b.source(g.node(n).source);
-    b.insert_at(static_cast<std::size_t>(std::find(list.begin(), list.end(), n) - list.begin()));
+    b.insert_before(n);
     const ValueId constant = b.constant(*known);
     g.value(constant).name = g.value(v).name;
     g.replace_uses(v, constant);
@@ -47,35 +31,26 @@ bool fold_node(Graph& g, NodeId n, const ir::Knowledge& k, const std::vector<boo
 
 /// An `if` whose condition is known: the nodes of the branch taken move out in its place.
 bool take_branch(Graph& g, NodeId n) {
-  const ir::Node node = g.node(n);
+  const ir::Node& node = g.node(n);
   if (node.regions.size() != 2) return false;
   const Tensor* condition = g.constant(node.inputs[0]);
   if (condition == nullptr || condition->size() != 1) return false;
   const RegionId taken = node.regions[*condition->data_as<std::uint8_t>() != 0 ? 0 : 1];
-  auto& list = g.region(node.region).nodes;
-  auto at = std::find(list.begin(), list.end(), n);
-  const std::vector<NodeId> moved = std::move(g.region(taken).nodes);
-  g.region(taken).nodes.clear();
-  list.insert(at, moved.begin(), moved.end());
-  for (const NodeId m : moved) {
-    g.node(m).region = node.region;
-    for (const ValueId v : g.node(m).outputs)
-      if (v != ValueId::none) g.value(v).region = node.region;
-  }
-  const std::vector<ValueId> results = g.region(taken).results;
+  g.move_nodes(taken, n);
   for (std::size_t j = 0; j < node.outputs.size(); ++j)
-    if (node.outputs[j] != ValueId::none) g.replace_uses(node.outputs[j], results[j]);
+    if (node.outputs[j] != ValueId::none)
+      g.replace_uses(node.outputs[j], g.region(taken).results[j]);
   g.erase_node(n);
   return true;
 }
 
-bool fold_region(Graph& g, RegionId r, const ir::Knowledge& k, const std::vector<bool>& read) {
+bool fold_region(Graph& g, RegionId r, const ir::Knowledge& k) {
   bool changed = false;
   const std::vector<NodeId> nodes = g.region(r).nodes;
   for (const NodeId n : nodes) {
-    changed |= fold_node(g, n, k, read);
+    changed |= fold_node(g, n, k);
     for (const RegionId inner : std::vector<RegionId>(g.node(n).regions))
-      changed |= fold_region(g, inner, k, read);
+      changed |= fold_region(g, inner, k);
     if (!g.node(n).regions.empty()) changed |= take_branch(g, n);
   }
   return changed;
@@ -93,9 +68,7 @@ bool fold_constants(Graph& g, const ir::Evaluator& evaluate) {
     changed = changed || !(type == k.types[v]);
     type = k.types[v];
   }
-  std::vector<bool> read(g.value_count());
-  find_reads(g, RegionId::root, read);
-  return fold_region(g, RegionId::root, k, read) || changed;
+  return fold_region(g, RegionId::root, k) || changed;
 }
 
 }  // namespace rondel::passes

@@ -127,30 +127,17 @@ class Grouping {
            ops::meaning_as<ops::Nest>(*g_.node(group.nodes[0]).op) == nullptr;
   }
 
-  std::set<ValueId> read_outside(const Group& group) {
-    if (uses_.empty()) count_uses();
-    std::map<ValueId, std::size_t> inside;  // how many nodes of the group read it
-    for (const NodeId n : group.nodes) {
-      const auto& in = g_.node(n).inputs;
-      for (const ValueId v : std::set<ValueId>(in.begin(), in.end())) ++inside[v];
-    }
+  /// What the group makes and a node outside of it reads, or is a result.
+  std::set<ValueId> read_outside(const Group& group) const {
+    const std::set<NodeId> inside(group.nodes.begin(), group.nodes.end());
     std::set<ValueId> found;
     for (const NodeId n : group.nodes)
       for (const ValueId v : g_.node(n).outputs)
-        if (v != ValueId::none && uses_[v] > inside[v]) found.insert(v);
+        if (v != ValueId::none && std::ranges::any_of(g_.value(v).uses, [&](const ir::Use& use) {
+              return !inside.contains(use.node);
+            }))
+          found.insert(v);
     return found;
-  }
-
-  /// How many nodes (each once) and results read a value of this region, at any depth.
-  void count_uses() {
-    for (const NodeId n : g_.region(region_).nodes) {
-      std::set<ValueId> once;
-      for (const ValueId v : reads(g_.node(n)))
-        if (v != ValueId::none) once.insert(v);
-      for (const ValueId v : once) ++uses_[v];
-    }
-    for (const ValueId v : g_.region(region_).results) ++uses_[v];
-    uses_[ValueId::none] = 0;
   }
 
   const Graph& g_;
@@ -159,7 +146,6 @@ class Grouping {
   const bool fuse_;
   std::vector<Group> groups_;
   std::map<ValueId, std::size_t> group_of_;
-  std::map<ValueId, std::size_t> uses_;
 };
 
 }  // namespace

@@ -50,10 +50,10 @@ class Keys {
       if (!g_.input_names.empty()) g_.input_names.emplace_back("seed");
     }
     ir::Builder b(g_, RegionId::root);
-    b.insert_at(0);
+    b.insert_first();
     std::vector<ValueId> parts{seed_, b.scalar(number_++)};
     parts.insert(parts.end(), trips.begin(), trips.end());
-    g_.node(n).inputs = std::move(parts);
+    g_.set_inputs(n, std::move(parts));
   }
 
   Graph& g_;

@@ -10,29 +10,19 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-std::vector<std::size_t> count_uses(const Graph& g, RegionId r, std::vector<std::size_t> uses) {
-  for (const NodeId n : g.region(r).nodes) {
-    for (const ValueId v : g.node(n).inputs)
-      if (v != ValueId::none) ++uses[ir::index(v)];
-    for (const RegionId inner : g.node(n).regions) uses = count_uses(g, inner, std::move(uses));
-  }
-  for (const ValueId v : g.region(r).results) ++uses[ir::index(v)];
-  return uses;
+bool is_dead(const Graph& g, const ir::Node& n) {
+  return !n.outputs.empty() &&
+         std::ranges::none_of(n.outputs, [&](ValueId v) { return g.is_read(v); });
 }
 
-bool sweep(Graph& g, RegionId r, const std::vector<std::size_t>& uses) {
-  auto& nodes = g.region(r).nodes;
-  const std::size_t before = nodes.size();
-  std::erase_if(nodes, [&](NodeId n) {
-    const auto& outputs = g.node(n).outputs;
-    return !outputs.empty() && std::ranges::none_of(outputs, [&](ValueId v) {
-      return v != ValueId::none && uses[ir::index(v)] > 0;
-    });
-  });
-  bool changed = nodes.size() != before;
-  for (const NodeId n : std::vector<NodeId>(g.region(r).nodes))
-    for (const RegionId inner : g.node(n).regions) changed |= sweep(g, inner, uses);
-  return changed;
+/// Everything that is read by the node or in its regions.
+std::vector<ValueId> reads(const Graph& g, const ir::Node& n) {
+  std::vector<ValueId> all = n.inputs;
+  for (const RegionId r : n.regions) {
+    const std::vector<ValueId> captured = g.captures(r);
+    all.insert(all.end(), captured.begin(), captured.end());
+  }
+  return all;
 }
 
 /// A result keeps the name it has for the model's author when what it passes on becomes the result.
@@ -40,33 +30,45 @@ void keep_result_name(Graph& g, const ir::Node& identity) {
   const ValueId from = identity.inputs[0], to = identity.outputs[0];
   const bool made_here = g.value(from).producer != NodeId::none &&
                          g.value(from).region == identity.region;
-  const auto& results = g.region(identity.region).results;
-  if (made_here && std::ranges::count(results, to) > 0 && std::ranges::count(results, from) == 0)
-    g.value(from).name = g.value(to).name;
+  const auto is_result = [&](ValueId v) {
+    return std::ranges::any_of(g.value(v).uses, [&](const ir::Use& use) {
+      return use.node == NodeId::none && use.region == identity.region;
+    });
+  };
+  if (made_here && is_result(to) && !is_result(from)) g.value(from).name = g.value(to).name;
 }
 
 }  // namespace
 
 bool remove_dead(Graph& g) {
+  std::vector<NodeId> pending;
+  for (const RegionId r : g.regions_below(RegionId::root))
+    pending.insert(pending.end(), g.region(r).nodes.begin(), g.region(r).nodes.end());
   bool changed = false;
-  while (sweep(g, RegionId::root,
-               count_uses(g, RegionId::root, std::vector<std::size_t>(g.value_count()))))
+  while (!pending.empty()) {
+    const NodeId n = pending.back();
+    pending.pop_back();
+    if (g.is_erased(n) || !is_dead(g, g.node(n))) continue;
+    for (const ValueId v : reads(g, g.node(n)))
+      if (v != ValueId::none && g.value(v).producer != NodeId::none)
+        pending.push_back(g.value(v).producer);
+    g.erase_node(n);
     changed = true;
+  }
   return changed;
 }
 
 bool forward_identities(Graph& g) {
   bool changed = false;
-  for (std::size_t i = 0; i < g.node_count(); ++i) {
-    const ir::Node& node = g.node(static_cast<NodeId>(i));
-    if (node.op->name != "identity" || node.inputs.size() != 1) continue;
-    const auto& list = g.region(node.region).nodes;
-    if (std::find(list.begin(), list.end(), static_cast<NodeId>(i)) == list.end()) continue;
-    keep_result_name(g, node);
-    g.replace_uses(node.outputs[0], node.inputs[0]);
-    g.erase_node(static_cast<NodeId>(i));
-    changed = true;
-  }
+  for (const RegionId r : g.regions_below(RegionId::root))
+    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
+      const ir::Node& node = g.node(n);
+      if (node.op->name != "identity" || node.outputs[0] == ValueId::none) continue;
+      keep_result_name(g, node);
+      g.replace_uses(node.outputs[0], node.inputs[0]);
+      g.erase_node(n);
+      changed = true;
+    }
   return changed;
 }
 

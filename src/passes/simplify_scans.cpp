@@ -1,6 +1,7 @@
 #include "passes/simplify_scans.h"
 
 #include "ir/infer.h"
+#include "ir/loop_editor.h"
 #include "ops/gather.h"
 
 namespace rondel::passes {
@@ -18,8 +19,7 @@ std::vector<NodeId> loops_of(const Graph& g) {
   std::vector<NodeId> loops;
   for (std::size_t r = 0; r < g.region_count(); ++r)
     for (const NodeId n : g.region(static_cast<RegionId>(r)).nodes)
-      if (g.node(n).op->name == "loop" &&
-          (LoopParts(g.node(n)).scans > 0 || LoopParts(g.node(n)).has_trips))
+      if (g.node(n).is_loop() && (g.node(n).loop().scans > 0 || g.node(n).loop().has_trips))
         loops.push_back(n);
   return loops;
 }
@@ -27,7 +27,7 @@ std::vector<NodeId> loops_of(const Graph& g) {
 /// One loop, and what is known around it.
 class Simplifying {
  public:
-  Simplifying(Graph& g, ir::Knowledge& k, NodeId n) : g_(g), k_(k), n_(n), parts_(g.node(n)) {}
+  Simplifying(Graph& g, ir::Knowledge& k, NodeId n) : g_(g), k_(k), n_(n), editor_(g, n) {}
 
   bool run() {
     const bool read = read_originals(), counted = drop_limits();
@@ -35,15 +35,16 @@ class Simplifying {
   }
 
  private:
-  ir::Node& loop() { return g_.node(n_); }
-  const ir::Region& body() const { return g_.region(parts_.body); }
+  const ir::Node& loop() const { return g_.node(n_); }
+  const LoopParts& parts() const { return editor_.parts(); }
+  const ir::Region& body() const { return g_.region(parts().body); }
 
   bool read_originals() {
     bool changed = false;
-    for (std::size_t s = 0; s < parts_.scans; ++s) {
-      ValueId& scan = loop().inputs[parts_.scans_at() + s];
-      changed = changed || k_.original(scan) != scan;
-      scan = k_.original(scan);
+    for (std::size_t s = 0; s < parts().scans; ++s) {
+      const ValueId scan = editor_.scanned(s), original = k_.original(scan);
+      changed = changed || original != scan;
+      editor_.set_scanned(s, original);
     }
     return changed;
   }
@@ -61,7 +62,7 @@ class Simplifying {
   /// Whether the condition is there and never ends the loop.
   bool goes_on() {
     const ValueId result = k_.original(body().results[0]);
-    return is_true(loop().inputs[parts_.go_at()]) &&
+    return is_true(loop().inputs[parts().go_at()]) &&
            (result == body().params[1] || is_true(result));
   }
 
@@ -72,7 +73,7 @@ class Simplifying {
       const ir::Node& node = g_.node(n);
       const auto axis = ops::picked_axis(g_, node);
       if (!axis || k_.original(node.inputs[1]) != body().params[0]) continue;
-      const bool outside = !g_.encloses(parts_.body, g_.value(node.inputs[0]).region);
+      const bool outside = !g_.encloses(parts().body, g_.value(node.inputs[0]).region);
       if (outside && extent(node.inputs[0], *axis) == trips) found.push_back(n);
     }
     return found;
@@ -80,36 +81,29 @@ class Simplifying {
 
   /// The slice becomes an element of one more scan.
   void scan(NodeId pick) {
-    const ir::Node node = g_.node(pick);
+    const ir::Node& node = g_.node(pick);
     const ValueId slice = node.outputs[0];
-    const ValueId element = g_.add_param(parts_.body, g_.value(slice).type, g_.value(slice).name);
+    const ValueId element = editor_.add_scan(node.inputs[0], *ops::picked_axis(g_, node), false,
+                                             g_.value(slice).type, g_.value(slice).name);
     g_.replace_uses(slice, element);
     k_.types.cover(g_.value_count());
     k_.types[ir::index(element)] = k_.types[ir::index(slice)];
     k_.same[static_cast<std::int32_t>(slice)] = element;
-    auto& inputs = loop().inputs;
-    inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(parts_.scans_at() + parts_.scans),
-                  node.inputs[0]);
-    parts_.axis_in.push_back(*ops::picked_axis(g_, node));
-    parts_.reverse_in.push_back(0);
-    ++parts_.scans;
     g_.erase_node(pick);
   }
 
   /// What ends the loop is left out where its scans do that as well.
   bool drop_limits() {
-    if (!parts_.has_trips || (parts_.has_go && !goes_on())) return false;
-    const Extent trips(k_.integer(loop().inputs[parts_.trips_at()]));
+    if (!parts().has_trips || (parts().has_go && !goes_on())) return false;
+    const Extent trips(k_.integer(loop().inputs[parts().trips_at()]));
     if (trips.known() && trips.value == 0) return false;  // others stop on scans of nothing
-    for (std::size_t s = 0; s < parts_.scans; ++s)
-      if (!(extent(loop().inputs[parts_.scans_at() + s], parts_.axis_in[s]) == trips)) return false;
+    for (std::size_t s = 0; s < parts().scans; ++s)
+      if (!(extent(editor_.scanned(s), parts().axis_in[s]) == trips)) return false;
     for (const NodeId pick : picks(trips)) scan(pick);
-    if (parts_.scans == 0) return false;
-    if (parts_.has_go) tell_stacks();
-    auto& inputs = loop().inputs;
-    inputs.erase(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(parts_.states_at()));
-    parts_.has_trips = parts_.has_go = false;
-    loop().attributes = parts_.attributes();
+    if (parts().scans == 0) return false;
+    if (parts().has_go) tell_stacks();
+    editor_.set_trips(ValueId::none);
+    editor_.set_go(ValueId::none);
     return true;
   }
 
@@ -117,30 +111,26 @@ class Simplifying {
   bool drop_extents() {
     const Extent trips = ir::trips_of(loop(), k_);
     bool changed = false;
-    for (std::size_t s = parts_.stacks; s-- > 0;) {
-      if (!parts_.has_extent(s)) continue;
-      const auto at = loop().inputs.begin() + static_cast<std::ptrdiff_t>(parts_.extent_at(s));
-      if (!(k_.integer(*at) == trips)) continue;
-      loop().inputs.erase(at);
-      parts_.extents[s] = 0;
+    for (std::size_t s = parts().stacks; s-- > 0;) {
+      if (!parts().has_extent(s) || !(k_.integer(editor_.extent(s)) == trips)) continue;
+      editor_.set_extent(s, ValueId::none);
       changed = true;
     }
-    if (changed) loop().attributes = parts_.attributes();
     return changed;
   }
 
   /// As long as there was a condition, nobody knew how long stacks are.
   void tell_stacks() {
-    const ir::Type& scan = g_.value(loop().inputs[parts_.scans_at()]).type;
-    const std::int64_t from = parts_.axis_in[0];
+    const ir::Type& scan = g_.value(editor_.scanned(0)).type;
+    const std::int64_t from = parts().axis_in[0];
     const Extent trips = scan.extent(from < 0 ? from + scan.rank() : from);
-    for (std::size_t s = 0; s < parts_.stacks; ++s) {
-      const ValueId stack = loop().outputs[parts_.states + s];
-      if (stack == ValueId::none || parts_.has_extent(s)) continue;
+    for (std::size_t s = 0; s < parts().stacks; ++s) {
+      const ValueId stack = editor_.stack(s);
+      if (stack == ValueId::none || parts().has_extent(s)) continue;
       ir::Type& t = g_.value(stack).type;
       if (!t.has_rank()) continue;
       ir::Extents extents = t.extents();
-      const std::int64_t to = parts_.axis_out[s];
+      const std::int64_t to = parts().axis_out[s];
       extents[static_cast<std::size_t>(to < 0 ? to + t.rank() : to)] = trips;
       t = ir::Type::tensor(t.dtype(), std::move(extents));
     }
@@ -149,7 +139,7 @@ class Simplifying {
   Graph& g_;
   ir::Knowledge& k_;
   const NodeId n_;
-  LoopParts parts_;
+  ir::LoopEditor editor_;
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ class PlanBuilder {
       if (const Tensor* t = g_.constant(v)) plan_.constants.emplace_back(it->second, *t);
     return it->second;
   }
-  std::vector<Slot> slots(const std::vector<ValueId>& values) {
+  std::vector<Slot> slots(std::span<const ValueId> values) {
     std::vector<Slot> all;
     for (const ValueId v : values) all.push_back(slot(v));
     return all;
@@ -63,20 +63,19 @@ class PlanBuilder {
   void add(const passes::Group& group) {
     const ir::Node& node = g_.node(group.nodes[0]);
     std::unique_ptr<runtime::Step> step;
-    const std::vector<ValueId>* inputs = &node.inputs;
-    const std::vector<ValueId>* outputs = &node.outputs;
+    std::span<const ValueId> inputs = node.inputs, outputs = node.outputs;
     if (group.program) {
       step = program_step(b_, passes::extract(g_, group), group);
-      inputs = &group.inputs;
-      outputs = &group.outputs;
+      inputs = group.inputs;
+      outputs = group.outputs;
     } else if (ops::meaning_as<ops::Control>(*node.op) != nullptr) {
       step = node.op->name == "loop" ? loop(group.nodes[0]) : branch(group.nodes[0]);
     } else {
       step = kernel_step(b_, g_, group.nodes[0]);
     }
     step->source = ir::where(g_, group.nodes.back());
-    step->inputs = slots(*inputs);
-    step->outputs = slots(*outputs);
+    step->inputs = slots(inputs);
+    step->outputs = slots(outputs);
     makers_.push_back(group.program || ops::meaning_as<ops::KernelMeaning>(*node.op) != nullptr);
     plan_.steps.push_back(std::move(step));
   }

@@ -372,7 +372,7 @@ TEST(ExportAssertions, AreNamedByWhatTheySay) {
     assertion(%d)
     yield %x
   })");
-  g.node(g.root().nodes[0]).source = "layer 'is it' (Assertion)";
+  g.node(g.root().nodes.front()).source = "layer 'is it' (Assertion)";
   const Model m = to_model(g, {}, {});
   std::vector<std::string> names;
   for (const pb::NodeProto& n : m.proto.graph().node())

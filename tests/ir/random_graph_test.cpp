@@ -20,7 +20,7 @@ class RandomGraph {
     trips_ = t;
     Builder b(g, RegionId::root);
     fill(b, values, 0);
-    g.root().results = {values.back()};
+    g.set_results(RegionId::root, {values.back()});
     if (below(2) == 0) g.defaults.emplace(t, Tensor::scalar(std::int64_t{below(9)}));
   }
   Graph g;

@@ -25,7 +25,7 @@ void expect_exact(const std::string& text) {
 void expect_same_constant(const Tensor& t) {
   Graph g;
   Builder b(g, RegionId::root);
-  g.root().results = {b.constant(t)};
+  g.set_results(RegionId::root, {b.constant(t)});
   const std::string text = to_text(g);
   const Graph again = parse(text);
   EXPECT_EQ(to_text(again), text);
@@ -142,7 +142,7 @@ TEST(GraphText, TypesLeftOutAreInferred) {
 
 TEST(GraphText, AMalformedLoopPrintsAndReadsBack) {
   expect_exact(R"g(graph "g" (%a: f32[]) {
-  %y: f32[] = loop(%a) axis_in=ints[] axis_out=ints[] extents=ints[] fixed=ints[] go=1 keeps=ints[] reverse_in=ints[] reverse_out=ints[] scans=0 stacks=0 states=2 trips=0 {
+  %y: f32[] = loop(%a) axis_in=ints[] axis_out=ints[] extents=ints[] fixed=[0, 0] go=1 keeps=[0, 0] reverse_in=ints[] reverse_out=ints[] scans=0 stacks=0 states=2 trips=0 {
     region(%i: i64[]) {
       yield %a
     }
@@ -177,7 +177,7 @@ TEST(GraphText, AttributesOfAllKinds) {
   const std::string text = to_text(g);
   const Graph again = parse(text);
   EXPECT_EQ(to_text(again), text);
-  const Attributes& back = again.node(again.root().nodes[0]).attributes;
+  const Attributes& back = again.node(again.root().nodes.front()).attributes;
   for (const auto& [key, value] : all) {
     ASSERT_TRUE(back.has(key)) << key;
     EXPECT_EQ(back.find(key)->index(), value.index()) << key;
@@ -192,7 +192,8 @@ TEST(GraphText, SymbolsOfAnyText) {
   const Extents extents{Extent::named("N"),   Extent::named("past + 1"), Extent::named("3"),
                         Extent::named("?"),   Extent::named("..."),      Extent::named("a*b"),
                         Extent::named("$v1"), Extent::own("v1")};
-  g.root().results = {g.add_param(RegionId::root, Type::tensor(DType::f32, extents), "x")};
+  g.set_results(RegionId::root,
+                {g.add_param(RegionId::root, Type::tensor(DType::f32, extents), "x")});
   const std::string text = to_text(g);
   EXPECT_THAT(text, HasSubstr(R"g(f32[N, "past + 1", "3", "?", "...", "a*b", "$v1", $v1])g"));
   const Graph again = parse(text);
@@ -241,7 +242,7 @@ TEST(GraphText, WideElements) {
 TEST(GraphText, ConstantsMayBeElided) {
   Graph g;
   Builder b(g, RegionId::root);
-  g.root().results = {b.integers({1, 2, 3})};
+  g.set_results(RegionId::root, {b.integers({1, 2, 3})});
   const std::string text = to_text(g, {.most_elements = 2});
   EXPECT_THAT(text, HasSubstr("i64[3] {...}"));
   EXPECT_THAT(error_of([&] { parse(text); }),

@@ -1,9 +1,12 @@
 #include "base/error.h"
 #include "ir/builder.h"
 #include "ir/errors.h"
+#include "ir/tampering.h"
 #include "ir/text.h"
 
 #include <gmock/gmock.h>
+
+#include <iterator>
 
 namespace rondel::ir {
 namespace {
@@ -26,27 +29,37 @@ std::string complaint(const std::function<void(Graph&)>& change) {
   return error_of([&] { verify(g); }, Blame::internal);
 }
 
-NodeId root_node(const Graph& g, std::size_t k) { return g.root().nodes[k]; }
-Region& body(Graph& g) { return g.region(g.node(root_node(g, 0)).regions[0]); }
+NodeId root_node(const Graph& g, std::size_t k) {
+  return *std::next(g.root().nodes.begin(), static_cast<std::ptrdiff_t>(k));
+}
+RegionId body(const Graph& g) { return g.node(root_node(g, 0)).regions[0]; }
 
 TEST(Verifier, AcceptsAWellFormedGraph) {
   EXPECT_EQ(complaint([](Graph&) {}), "");
 }
 
 TEST(Verifier, ValuesExist) {
-  EXPECT_THAT(complaint([](Graph& g) { g.root().results[0] = static_cast<ValueId>(999); }),
+  EXPECT_THAT(complaint([](Graph& g) {
+                Tampering{g}.result(RegionId::root, 0, static_cast<ValueId>(999));
+              }),
               HasSubstr("reads value 999, which does not exist"));
 }
 TEST(Verifier, DefinitionsComeBeforeUses) {
-  EXPECT_THAT(complaint([](Graph& g) { std::swap(g.root().nodes[0], g.root().nodes[1]); }),
+  EXPECT_THAT(complaint([](Graph& g) {
+                const ValueId f = g.node(root_node(g, 0)).outputs[0];
+                Builder early(g, RegionId::root);
+                early.insert_first();
+                early("neg", {f});
+              }),
               HasSubstr("reads 'f', which is not defined before it"));
 }
 TEST(Verifier, RegionsHideWhatTheyDefine) {
-  EXPECT_THAT(complaint([](Graph& g) { g.root().results[0] = body(g).results[1]; }),
-              HasSubstr("reads 'y', which is inside another region"));
+  EXPECT_THAT(
+      complaint([](Graph& g) { g.set_result(RegionId::root, 0, g.region(body(g)).results[1]); }),
+      HasSubstr("reads 'y', which is inside another region"));
 }
 TEST(Verifier, ValuesAreDefinedOnce) {
-  EXPECT_THAT(complaint([](Graph& g) { g.root().params.push_back(g.root().params[0]); }),
+  EXPECT_THAT(complaint([](Graph& g) { Tampering{g}.repeat_param(RegionId::root); }),
               HasSubstr("value 'a' is defined twice"));
 }
 TEST(Verifier, ValuesKnowTheirPlace) {
@@ -54,7 +67,7 @@ TEST(Verifier, ValuesKnowTheirPlace) {
               HasSubstr("value 't' is not where it says it is defined"));
 }
 TEST(Verifier, NodesStandInOnePlace) {
-  EXPECT_THAT(complaint([](Graph& g) { g.root().nodes.push_back(g.root().nodes[1]); }),
+  EXPECT_THAT(complaint([](Graph& g) { Tampering{g}.repeat(root_node(g, 1)); }),
               HasSubstr("stands in two places"));
 }
 TEST(Verifier, NodesKnowTheirRegion) {
@@ -63,13 +76,13 @@ TEST(Verifier, NodesKnowTheirRegion) {
       HasSubstr("node (neg) is not where it says it is"));
 }
 TEST(Verifier, NeededInputsAreThere) {
-  EXPECT_THAT(complaint([](Graph& g) { g.node(root_node(g, 1)).inputs[0] = ValueId::none; }),
+  EXPECT_THAT(complaint([](Graph& g) { g.set_input(root_node(g, 1), 0, ValueId::none); }),
               HasSubstr("node (neg): input 'x' is missing"));
 }
 TEST(Verifier, OpsTakeSoManyInputs) {
   EXPECT_THAT(complaint([](Graph& g) {
-                auto& inputs = g.node(root_node(g, 1)).inputs;
-                inputs.push_back(inputs[0]);
+                const NodeId n = root_node(g, 1);
+                g.insert_input(n, 1, g.node(n).inputs[0]);
               }),
               HasSubstr("node (neg) has 2 inputs; neg takes at most 1"));
 }
@@ -79,13 +92,15 @@ TEST(Verifier, AttributesAreTheOps) {
       HasSubstr("op 'neg' has no attribute 'axis'"));
 }
 TEST(Verifier, AttributesAreOfTheirKind) {
-  EXPECT_THAT(complaint([](Graph& g) { g.node(root_node(g, 0)).attributes.set("fixed", 1.5); }),
-              HasSubstr("attribute 'fixed' is 1.5; expected the kind of"));
+  Graph g = parse(R"g(graph "g" (%a: f32[2]) { %y = leaky_relu(%a)  yield %y })g");
+  g.node(root_node(g, 0)).attributes.set("alpha", std::int64_t{1});
+  EXPECT_THAT(error_of([&] { verify(g); }, Blame::internal),
+              HasSubstr("attribute 'alpha' is 1; expected the kind of"));
 }
 TEST(Verifier, RequiredAttributesAreThere) {
   Graph g;
   Builder b(g, RegionId::root);
-  g.root().results = {b.integers({1})};
+  g.add_result(RegionId::root, b.integers({1}));
   g.node(root_node(g, 0)).attributes.erase("value");
   EXPECT_THAT(error_of([&] { verify(g); }, Blame::internal),
               HasSubstr("node (constant): attribute 'value' is missing"));
@@ -93,27 +108,45 @@ TEST(Verifier, RequiredAttributesAreThere) {
 TEST(Verifier, OnlyLoopsAndIfsHaveRegions) {
   EXPECT_THAT(complaint([](Graph& g) {
                 const RegionId r = g.add_region();
-                g.node(root_node(g, 1)).regions = {r};
+                Tampering{g}.give_region(root_node(g, 1), r);
               }),
               HasSubstr("node (neg) has 1 regions; 'neg' has 0"));
 }
 TEST(Verifier, RegionsBelongToTheirNode) {
-  EXPECT_THAT(complaint([](Graph& g) { body(g).parent = root_node(g, 1); }),
+  EXPECT_THAT(complaint([](Graph& g) { g.region(body(g)).parent = root_node(g, 1); }),
               HasSubstr("node (loop): its region belongs to another node"));
 }
 TEST(Verifier, LoopsAgreeWithTheirInputsAndBodies) {
-  EXPECT_THAT(complaint([](Graph& g) { g.node(root_node(g, 0)).inputs.pop_back(); }),
+  EXPECT_THAT(complaint([](Graph& g) { g.erase_input(root_node(g, 0), 1); }),
               HasSubstr("a loop of 1 states, 0 scans and 1 stacks has 2 inputs, not 1"));
-  EXPECT_THAT(complaint([](Graph& g) { body(g).results.pop_back(); }),
+  EXPECT_THAT(complaint([](Graph& g) { g.erase_result(body(g), 2); }),
               HasSubstr("has 3 results of its body, not 2"));
-  EXPECT_THAT(complaint([](Graph& g) { g.node(root_node(g, 0)).outputs.pop_back(); }),
+  EXPECT_THAT(complaint([](Graph& g) { Tampering{g}.drop_output(root_node(g, 0)); }),
               HasSubstr("has 3 outputs, not 2"));
+  EXPECT_THAT(complaint([](Graph& g) {
+                LoopParts parts = g.node(root_node(g, 0)).loop();
+                parts.fixed = {0, 1};
+                g.set_loop(root_node(g, 0), parts);
+              }),
+              HasSubstr("'fixed' has 2 items for 1"));
+}
+TEST(Verifier, ValuesKnowTheirReaders) {
+  EXPECT_THAT(
+      complaint([](Graph& g) { Tampering{g}.forget_uses(g.node(root_node(g, 0)).outputs[0]); }),
+      HasSubstr("node (neg) reads 'f', which does not know of it"));
+  EXPECT_THAT(
+      complaint([](Graph& g) { Tampering{g}.result(RegionId::root, 0, g.root().params[0]); }),
+      HasSubstr("the graph: result 0 reads 'a', which does not know of it"));
+  EXPECT_THAT(complaint([](Graph& g) {
+                Tampering{g}.add_use(g.root().params[1], {.node = root_node(g, 1), .index = 0});
+              }),
+              HasSubstr("value 't' knows of 2 readers and has 1"));
 }
 TEST(Verifier, BranchesGiveTheOutputs) {
   Graph g = parse(R"g(graph "g" (%c: bool[], %a: f32[]) {
     %y = if(%c) { then { yield %a } else { yield %a } }
     yield %y })g");
-  g.region(g.node(root_node(g, 0)).regions[1]).results.clear();
+  g.set_results(g.node(root_node(g, 0)).regions[1], {});
   EXPECT_THAT(error_of([&] { verify(g); }, Blame::internal),
               HasSubstr("a branch has 0 results for 1 outputs"));
 }

@@ -122,7 +122,7 @@ void check_single_outputs(const OpCase& c, const std::vector<Value>& want, const
   if (want.size() == 1) return;
   for (std::size_t j = 0; j < want.size(); ++j) {
     ir::Graph g = one.graph;
-    g.root().results = {g.root().results[j]};
+    g.set_results(ir::RegionId::root, {g.root().results[j]});
     g.output_names = {g.output_names[j]};
     check_export(c, {want[j]}, g, one.feeds, "one output");
   }

@@ -57,7 +57,7 @@ Asked asked(const OpCase& c, std::size_t outputs, Told told) {
       made.feeds.push_back(v);
     }
   }
-  g.root().results = b.add(c.op, operands, c.attributes, outputs);
+  g.set_results(ir::RegionId::root, b.add(c.op, operands, c.attributes, outputs));
   for (std::size_t j = 0; j < outputs; ++j) g.output_names.push_back(fmt::format("y{}", j));
   return made;
 }

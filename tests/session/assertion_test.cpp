@@ -34,7 +34,7 @@ ir::Graph counting() {
     hold(in, params[2], "node 'inside'");
     return std::vector<ValueId>{params[1], in("add", {params[2], in.scalar(1.0F)})};
   };
-  g.root().results = {b.loop(p, {trips, x}, body)[0]};
+  g.set_results(ir::RegionId::root, {b.loop(p, {trips, x}, body)[0]});
   return g;
 }
 

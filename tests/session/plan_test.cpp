@@ -17,7 +17,7 @@ runtime::Plan plan_of_products(const ir::Type& a) {
   const ValueId weights = graph->add_param(
       ir::RegionId::root, ir::Type::tensor(DType::f32, ir::Extents{4, 4}), "weights");
   const ValueId once = b("mat_mul", {x, weights});
-  graph->root().results = {b("mat_mul", {once, weights})};
+  graph->set_results(ir::RegionId::root, {b("mat_mul", {once, weights})});
   Building building;
   building.graph = graph;
   building.code = std::make_shared<Code>(Execution::interpreter);
@@ -51,7 +51,7 @@ std::vector<const scalar::Executable*> codes(std::string_view op, ir::Attributes
   for (const Value& v : inputs[0])
     operands.push_back(graph->add_param(
         ir::RegionId::root, ir::Type::ranked(v.tensor().dtype(), v.tensor().rank()), "in"));
-  graph->root().results = {b(op, operands, std::move(attributes))};
+  graph->set_results(ir::RegionId::root, {b(op, operands, std::move(attributes))});
   Building building;
   building.graph = graph;
   building.code = std::make_shared<Code>(Execution::interpreter);

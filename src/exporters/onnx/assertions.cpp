@@ -6,6 +6,7 @@
 #include "exporters/onnx/names.h"
 #include "ir/builder.h"
 #include "ir/infer.h"
+#include "ir/loop_editor.h"
 
 #include <algorithm>
 
@@ -66,7 +67,7 @@ void guard(Graph& g, RegionId r, std::size_t k, NodeId assertion, int opset) {
     guarded = b.if_(yes, it, it)[0];
   }
   g.value(guarded).name = g.value(y).name;
-  g.region(r).results[k] = guarded;
+  g.set_result(r, k, guarded);
   g.erase_node(assertion);
 }
 
@@ -75,17 +76,18 @@ void guard(Graph& g, RegionId r, std::size_t k, NodeId assertion, int opset) {
 std::size_t add_zero(Graph& g, NodeId loop) {
   ir::Builder b(g, g.node(loop).region);
   b.source(g.node(loop).source);
-  b.insert_at(g.position_of(loop));
+  b.insert_before(loop);
   const ir::Type number = ir::Type::scalar(DType::i64);
-  const ValueId zero =
-      g.add_state(loop, b.scalar<std::int64_t>(0), ValueId::none, number, "asserted").final;
+  const ValueId zero = ir::LoopEditor(g, loop)
+                           .add_state(b.scalar<std::int64_t>(0), ValueId::none, number, "asserted")
+                           .final;
   const ValueId trips = g.node(loop).outputs.back();
-  b.insert_at(g.position_of(loop) + 1);
+  b.insert_after(loop);
   const ValueId read = b("add", {trips, zero});
   g.replace_uses(trips, read);
-  g.node(g.value(read).producer).inputs[0] = trips;
+  g.set_input(g.value(read).producer, 0, trips);
   std::swap(g.value(read).name, g.value(trips).name);
-  return ir::LoopParts(g.node(loop)).states;
+  return g.node(loop).loop().states;
 }
 
 class Keeping {
@@ -122,7 +124,7 @@ class Keeping {
   std::optional<std::size_t> result_to_guard(RegionId r) {
     const NodeId parent = g_.region(r).parent;
     const bool body = parent != NodeId::none && g_.node(parent).op->name == "loop";
-    const Values& results = g_.region(r).results;
+    const auto& results = g_.region(r).results;
     if (!body || is_kept_by_results(g_.node(parent))) {
       for (const auto fits : {has_elements, is_tensor})
         for (std::size_t k = body ? 1 : 0; k < results.size(); ++k)

@@ -86,9 +86,8 @@ class Carrying {
            g_.value(v).type.dtype() == e_.from;
   }
 
-  ir::Builder at(NodeId n, std::size_t after) {
+  ir::Builder beside(NodeId n) {
     ir::Builder b(g_, g_.node(n).region);
-    b.insert_at(g_.position_of(n) + after);
     b.source(g_.node(n).source);
     return b;
   }
@@ -96,17 +95,20 @@ class Carrying {
   void cast_in(NodeId n, std::size_t k) {
     const ValueId x = g_.node(n).inputs[k];
     if (!is_narrow_tensor(x)) return;
-    const ValueId wide = at(n, 0)("cast", {x}, {{"to", Type::scalar(e_.to)}});
-    g_.node(n).inputs[k] = wide;
+    ir::Builder b = beside(n);
+    b.insert_before(n);
+    g_.set_input(n, k, b("cast", {x}, {{"to", Type::scalar(e_.to)}}));
   }
 
   void cast_out(NodeId n, ValueId y) {
     if (!is_narrow_tensor(y)) return;
     g_.value(y).type = ops::with_dtype(g_.value(y).type, e_.to);
-    const ValueId narrow = at(n, 1)("cast", {y}, cast_back(e_.from));
+    ir::Builder b = beside(n);
+    b.insert_after(n);
+    const ValueId narrow = b("cast", {y}, cast_back(e_.from));
     std::swap(g_.value(narrow).name, g_.value(y).name);
     g_.replace_uses(y, narrow);
-    g_.node(g_.value(narrow).producer).inputs[0] = y;
+    g_.set_input(g_.value(narrow).producer, 0, y);
   }
 
   void widen_attributes(NodeId n) {

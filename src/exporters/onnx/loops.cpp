@@ -4,6 +4,7 @@
 #include "exporters/onnx/stacks.h"
 #include "ir/builder.h"
 #include "ir/infer.h"
+#include "ir/loop_editor.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -59,8 +60,8 @@ void drop_idle_go(Graph& g, const LoopParts& parts) {
   const ValueId go = g.region(parts.body).params[1];
   const Needed needed = needed_in_body(g, parts);
   if (needed.reads(go)) return;
-  g.region(parts.body).results[0] = go;
-  std::erase_if(g.region(parts.body).nodes,
+  g.set_result(parts.body, 0, go);
+  g.erase_nodes(parts.body,
                 [&](NodeId n) { return !needed.nodes.contains(static_cast<std::int32_t>(n)); });
 }
 
@@ -105,22 +106,6 @@ bool keeps_shape(const Graph& g, const LoopParts& p, std::size_t s) {
          (before.has_rank() && after.has_rank() && before.extents() == after.extents());
 }
 
-bool is_read(const Graph& g, ValueId v) {
-  if (v == ValueId::none) return false;
-  const auto in_region = [&](auto&& self, RegionId r) -> bool {
-    const auto& results = g.region(r).results;
-    if (std::ranges::find(results, v) != results.end()) return true;
-    for (const NodeId n : g.region(r).nodes) {
-      const auto& inputs = g.node(n).inputs;
-      if (std::ranges::find(inputs, v) != inputs.end()) return true;
-      for (const RegionId inner : g.node(n).regions)
-        if (self(self, inner)) return true;
-    }
-    return false;
-  };
-  return in_region(in_region, g.value(v).region);
-}
-
 }  // namespace
 
 std::string why_no_scan(const Graph& g, const ir::Node& loop) {
@@ -146,188 +131,122 @@ ValueId extent_of(ir::Builder& b, ValueId x, std::int64_t axis) {
   return b("gather", {b("shape", {x}), b.scalar<std::int64_t>(axis)});
 }
 
+ir::Type stacked(const ir::Type& item, const ir::Extent& trips) {
+  if (!item.has_rank()) return ir::Type::unranked(item.dtype());
+  ir::Extents extents = item.extents();
+  extents.insert(extents.begin(), trips);
+  return ir::Type::tensor(item.dtype(), std::move(extents));
+}
+
 /// One loop on its way to the form of ONNX's Loop.
 class Rewriting {
  public:
   Rewriting(Graph& g, NodeId n)
-      : g_(g), n_(n), parts_(g.node(n)), outer_(g, g.node(n).region), inner_(g, parts_.body) {
-    outer_.insert_at(g.position_of(n));
+      : g_(g), n_(n), editor_(g, n), outer_(g, g.node(n).region), inner_(g, parts().body) {
+    outer_.insert_before(n);
     outer_.source(g.node(n).source);
     inner_.source(g.node(n).source);
-    inner_.insert_at(0);
+    inner_.insert_first();
   }
 
   void run() {
-    const ir::Node before = g_.node(n_);
-    read_inputs(before);
-    gather_scans(before);
-    if (!parts_.has_go) settle_go();
-    if (is_read(g_, before.outputs.back())) count_trips();
-    replace(before);
+    if (!parts().has_trips && !parts().has_go && parts().scans > 0)
+      editor_.set_trips(least_extent());
+    while (parts().scans > 0) gather_first_scan();
+    if (!parts().has_go) settle_go();
+    if (g_.is_read(trips_made())) count_trips();
+    g_.leave_out_output(n_, parts().output_count() - 1);
+    outer_.insert_after(n_);
+    name_finals();
+    for (std::size_t k = parts().stacks; k-- > 0;) renew_first_stack();
   }
 
  private:
-  void read_inputs(const ir::Node& n) {
-    if (parts_.has_trips) trips_ = n.inputs[parts_.trips_at()];
-    else if (!parts_.has_go && parts_.scans > 0) trips_ = least_extent(n);
-    if (parts_.has_go) go_ = n.inputs[parts_.go_at()];
-    const auto first = n.inputs.begin() + static_cast<std::ptrdiff_t>(parts_.states_at());
-    initial_.assign(first, first + static_cast<std::ptrdiff_t>(parts_.states));
-    const auto& params = g_.region(parts_.body).params;
-    for (std::size_t s = 0; s < parts_.states; ++s) states_.push_back(params[2 + s]);
-  }
+  const LoopParts& parts() const { return editor_.parts(); }
+  const ir::Region& body() const { return g_.region(parts().body); }
+  ValueId trips_made() const { return g_.node(n_).outputs.back(); }
 
-  ValueId least_extent(const ir::Node& n) {
+  ValueId least_extent() {
     std::vector<ValueId> extents;
-    for (std::size_t k = 0; k < parts_.scans; ++k)
-      extents.push_back(extent_of(outer_, n.inputs[parts_.scans_at() + k], parts_.axis_in[k]));
+    for (std::size_t k = 0; k < parts().scans; ++k)
+      extents.push_back(extent_of(outer_, editor_.scanned(k), parts().axis_in[k]));
     return extents.size() == 1 ? extents[0] : outer_("min", extents);
   }
 
   /// A scan is read at the trip's index; beyond its extent that is an error, as a scan's is.
-  void gather_scans(const ir::Node& n) {
-    const auto params = g_.region(parts_.body).params;
-    for (std::size_t k = 0; k < parts_.scans; ++k) {
-      const ValueId element = params[2 + parts_.states + k];
-      if (!is_read(g_, element)) continue;
-      ValueId x = n.inputs[parts_.scans_at() + k];
-      if (parts_.reverse_in[k] != 0) x = reversed(outer_, x, parts_.axis_in[k]);
-      const ValueId slice = inner_("gather", {x, params[0]}, {{"axis", parts_.axis_in[k]}});
+  void gather_first_scan() {
+    const ValueId element = body().params[2 + parts().states];
+    if (g_.is_read(element)) {
+      const std::int64_t axis = parts().axis_in[0];
+      ValueId x = editor_.scanned(0);
+      if (parts().reverse_in[0] != 0) x = reversed(outer_, x, axis);
+      const ValueId slice = inner_("gather", {x, body().params[0]}, {{"axis", axis}});
       g_.value(slice).name = g_.value(element).name;
       g_.replace_uses(element, slice);
     }
+    editor_.remove_scan(0);
   }
 
   /// Without a condition of its own the loop is told to go on; where the body reads what it said
   /// last, that is a state.
   void settle_go() {
-    ir::Region& body = g_.region(parts_.body);
-    const ValueId go = body.params[1];
-    const ValueId told = body.results[0];
-    body.results[0] = go;
-    const bool read = needed_in_body(g_, parts_).reads(go);
-    if (read) {
-      const std::string name = g_.value(go).name;
-      const ValueId state = add_state(outer_.scalar(true), name);
+    const ValueId go = body().params[1], told = body().results[0];
+    g_.set_result(parts().body, 0, go);
+    if (needed_in_body(g_, parts()).reads(go)) {
+      const ValueId state = add_state(outer_.scalar(true), told == go ? ValueId::none : told,
+                                      g_.value(go).name)
+                                .param;
       g_.replace_uses(go, state);
-      more_next_.push_back(told == go ? state : told);
     }
-    inner_.insert_at(0);
-    const ValueId on = inner_.scalar(true);
-    g_.region(parts_.body).results[0] = on;
+    inner_.insert_first();
+    g_.set_result(parts().body, 0, inner_.scalar(true));
   }
 
   void count_trips() {
-    add_state(outer_.scalar<std::int64_t>(0), "trips_made");
-    counter_ = states_.size() - 1;
-    inner_.insert_at(g_.region(parts_.body).nodes.size());
-    const ValueId i = g_.region(parts_.body).params[0];
-    more_next_.push_back(inner_("add", {i, inner_.scalar<std::int64_t>(1)}));
+    inner_.insert_last();
+    const ValueId next = inner_("add", {body().params[0], inner_.scalar<std::int64_t>(1)});
+    const ValueId counted = add_state(outer_.scalar<std::int64_t>(0), next, "trips_made").final;
+    hand_over(trips_made(), counted);
   }
 
-  ValueId add_state(ValueId initial, const std::string& name) {
-    initial_.push_back(initial);
-    states_.push_back(g_.add_param(parts_.body, g_.value(initial).type, name));
-    return states_.back();
+  ir::LoopEditor::State add_state(ValueId initial, ValueId next, const std::string& name) {
+    const ir::Type type = g_.value(initial).type;
+    const auto state = editor_.add_state(initial, next, type, name);
+    editor_.set_fixed(parts().states - 1, true);
+    return state;
   }
 
-  /// The body's parameters and results in their new order.
-  void arrange_body() {
-    ir::Region& body = g_.region(parts_.body);
-    std::vector<ValueId> params{body.params[0], body.params[1]}, results{body.results[0]};
-    params.insert(params.end(), states_.begin(), states_.end());
-    const auto items = body.results.begin() + 1 + static_cast<std::ptrdiff_t>(parts_.states);
-    results.insert(results.end(), body.results.begin() + 1, items);
-    results.insert(results.end(), more_next_.begin(), more_next_.end());
-    results.insert(results.end(), items, body.results.end());
-    for (std::size_t k = 0; k < params.size(); ++k)
-      g_.value(params[k]).position = static_cast<std::int32_t>(k);
-    body.params = std::move(params);
-    body.results = std::move(results);
-  }
-
-  void replace(const ir::Node& before) {
-    const std::size_t stacks_from = 1 + parts_.states;
-    const std::vector<ValueId> items(
-        g_.region(parts_.body).results.begin() + static_cast<std::ptrdiff_t>(stacks_from),
-        g_.region(parts_.body).results.end());
-    arrange_body();
-    LoopParts now;
-    now.has_trips = trips_ != ValueId::none;
-    now.has_go = go_ != ValueId::none;
-    now.states = states_.size();
-    now.stacks = parts_.stacks;
-    now.fixed = parts_.fixed;
-    now.fixed.resize(now.states, 1);
-    now.keeps = parts_.keeps;
-    now.keeps.resize(now.states, 0);
-    now.axis_out.assign(now.stacks, 0);
-    now.reverse_out.assign(now.stacks, 0);
-    now.extents.assign(now.stacks, 0);
-    std::vector<ValueId> inputs;
-    if (now.has_trips) inputs.push_back(trips_);
-    if (now.has_go) inputs.push_back(go_);
-    inputs.insert(inputs.end(), initial_.begin(), initial_.end());
-
-    std::vector<ir::Type> types;
-    for (std::size_t s = 0; s < now.states; ++s)
-      types.push_back(s < parts_.states && before.outputs[s] != ValueId::none
-                          ? g_.value(before.outputs[s]).type
-                          : g_.value(states_[s]).type);
-    for (std::size_t k = 0; k < items.size(); ++k)
-      types.push_back(stacked(g_.value(items[k]).type, trips_of(before, k)));
-    types.push_back(ir::Type::scalar(DType::i64));
-    const std::size_t at = g_.position_of(n_);
-    const NodeId loop = g_.insert_node(before.region, at, *before.op, now.attributes(),
-                                       std::move(inputs), types, {parts_.body});
-    g_.node(loop).source = before.source;
-    const std::vector<ValueId> outputs = g_.node(loop).outputs;
-    g_.node(loop).outputs.back() = ValueId::none;
-    outer_.insert_at(at + 1);
-    for (std::size_t s = 0; s < parts_.states; ++s) hand_over(before.outputs[s], outputs[s]);
-    if (counter_) hand_over(before.outputs.back(), outputs[*counter_]);
-    for (std::size_t k = 0; k < parts_.stacks; ++k) {
-      const ValueId old = before.outputs[parts_.states + k];
-      if (old != ValueId::none) hand_over(old, finished(before, k, outputs[now.states + k]));
+  /// A Loop gives all its finals.
+  void name_finals() {
+    for (std::size_t s = 0; s < parts().states; ++s) {
+      if (g_.node(n_).outputs[s] != ValueId::none) continue;
+      g_.insert_output(n_, s, g_.value(body().params[2 + s]).type, {});
+      g_.erase_output(n_, s + 1);
     }
-    g_.erase_node(n_);
   }
 
-  /// The number of trips, as far as the stack tells.
-  ir::Extent trips_of(const ir::Node& before, std::size_t k) const {
-    const ValueId stack = before.outputs[parts_.states + k];
-    if (stack == ValueId::none || parts_.has_extent(k)) return {};
-    const ir::Extent* e = extent_along(g_, stack, parts_.axis_out[k]);
-    return e == nullptr ? ir::Extent() : *e;
-  }
-
-  static ir::Type stacked(const ir::Type& item, const ir::Extent& trips) {
-    if (!item.has_rank()) return ir::Type::unranked(item.dtype());
-    ir::Extents extents = item.extents();
-    extents.insert(extents.begin(), trips);
-    return ir::Type::tensor(item.dtype(), std::move(extents));
+  /// Instead of the first stack there is one on axis 0 after the others; what it was follows.
+  void renew_first_stack() {
+    const ValueId old = editor_.stack(0), item = editor_.item(0);
+    const StackForm form{parts().reverse_out[0] != 0, editor_.extent(0), parts().axis_out[0]};
+    const ir::Extent* trips = old == ValueId::none || parts().has_extent(0)
+                                  ? nullptr
+                                  : extent_along(g_, old, form.axis);
+    const ir::Type type = stacked(g_.value(item).type, trips == nullptr ? ir::Extent() : *trips);
+    const ValueId stack = editor_.add_stack(item, 0, false, ValueId::none, type, {});
+    if (old != ValueId::none) hand_over(old, finished_stack(outer_, stack, form));
+    editor_.remove_stack(0);
   }
 
   void hand_over(ValueId old, ValueId now) {
-    if (old == ValueId::none) return;
     g_.value(now).name = g_.value(old).name;
     g_.replace_uses(old, now);
   }
 
-  ValueId finished(const ir::Node& before, std::size_t k, ValueId stack) {
-    const ValueId extent = parts_.has_extent(k) ? before.inputs[parts_.extent_at(k)]
-                                                : ValueId::none;
-    return finished_stack(outer_, stack, {parts_.reverse_out[k] != 0, extent, parts_.axis_out[k]});
-  }
-
   Graph& g_;
   NodeId n_;
-  LoopParts parts_;
+  ir::LoopEditor editor_;
   ir::Builder outer_, inner_;
-  ValueId trips_ = ValueId::none, go_ = ValueId::none;
-  std::vector<ValueId> initial_, states_;
-  std::vector<ValueId> more_next_;      ///< of the states that are added
-  std::optional<std::size_t> counter_;  ///< the state that counts the trips
 };
 
 /// What a Scan says by itself is not said again: that the extents are equal, and n.
@@ -337,11 +256,11 @@ void take_as_scan(Graph& g, NodeId n) {
   b.source(g.node(n).source);
   if (p.scans > 1 && asserted_equal(g, g.node(n), p)) {
     const NodeId same = g.value(g.node(n).inputs[p.scans_at()]).producer;
-    g.node(n).inputs[p.scans_at()] = g.node(same).inputs[0];
+    ir::LoopEditor(g, n).set_scanned(0, g.node(same).inputs[0]);
   }
   const ValueId trips = g.node(n).outputs.back();
-  if (is_read(g, trips)) {
-    b.insert_at(g.position_of(n));
+  if (g.is_read(trips)) {
+    b.insert_before(n);
     g.replace_uses(trips, extent_of(b, g.node(n).inputs[p.scans_at()], p.axis_in[0]));
   }
 }
@@ -352,7 +271,7 @@ bool is_onnx_loop(const Graph& g, const ir::Node& loop) {
   const LoopParts p(loop);
   const auto zeros = [](const ir::Ints& v) { return std::ranges::count(v, 0) == std::ssize(v); };
   if (p.scans > 0 || !zeros(p.axis_out) || !zeros(p.reverse_out) || !zeros(p.extents)) return false;
-  if (is_read(g, loop.outputs.back())) return false;
+  if (g.is_read(loop.outputs.back())) return false;
   const ir::Region& body = g.region(p.body);
   return p.has_go ||
          (g.constant(body.results[0]) != nullptr && !needed_in_body(g, p).reads(body.params[1]));

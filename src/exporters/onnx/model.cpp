@@ -36,8 +36,7 @@ bool is_constant(const ir::Node& n) { return n.op->name == "constant"; }
 void drop_unread(Graph& g) {
   const Live live(g);
   for (std::size_t r = 0; r < g.region_count(); ++r)
-    std::erase_if(g.region(static_cast<RegionId>(r)).nodes,
-                  [&](NodeId n) { return !live(g.node(n)); });
+    g.erase_nodes(static_cast<RegionId>(r), [&](NodeId n) { return !live(g.node(n)); });
 }
 
 /// Writes a graph in which every node is one of ONNX.

@@ -52,7 +52,7 @@ bool add_axes_under_ellipses(Graph& g, NodeId id) {
 
   ir::Builder b(g, n.region);
   b.source(n.source);
-  b.insert_at(g.position_of(id));
+  b.insert_before(id);
   bool changed = false;
   for (const Ellipsis& e : ellipses) {
     ir::Ints added;
@@ -60,7 +60,7 @@ bool add_axes_under_ellipses(Graph& g, NodeId id) {
     if (added.empty()) continue;
     const ir::ValueId x = n.inputs[e.operand];
     const ir::ValueId wider = b("unsqueeze", {x, b.integers(added)});
-    g.node(id).inputs[e.operand] = wider;
+    g.set_input(id, e.operand, wider);
     changed = true;
   }
   return changed;

@@ -24,11 +24,11 @@ std::string note(const std::string& name) {
 void take_held(Graph& g, ValueId input) {
   g.value(input).type = ir::Type::optional(g.value(input).type);
   ir::Builder b(g, RegionId::root);
-  b.insert_at(0);
+  b.insert_first();
   const ValueId held = b("optional_get_element", {input});
   g.value(held).name = g.value(input).name;
   g.replace_uses(input, held);
-  g.node(g.value(held).producer).inputs[0] = input;
+  g.set_input(g.value(held).producer, 0, input);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::vector<std::string> hold_unranked_ports(Graph& g, int opset) {
     if (said || !has_no_rank(t) || !can_hold(t, opset)) continue;
     ir::Builder b(g, RegionId::root);
     const ValueId held = b("optional", {g.root().results[j]});
-    g.root().results[j] = held;
+    g.set_result(ir::RegionId::root, j, held);
     notes.push_back(note(g.output_names[j]));
   }
   return notes;

@@ -55,23 +55,26 @@ class Rewriter {
 
  private:
   void region(RegionId r) {
-    for (std::size_t at = 0; at < g_.region(r).nodes.size();) {
-      const NodeId n = g_.region(r).nodes[at];
-      if (!settle(r, at, n)) continue;
-      for (const RegionId inner : std::vector<RegionId>(g_.node(n).regions)) region(inner);
-      // What a body captures may have been cast in front of it.
-      at = g_.node(n).regions.empty() ? at + 1 : g_.position_of(n) + 1;
+    NodeId settled = NodeId::none;  // the last of those that are, from the first on
+    const auto next = [&] {
+      if (settled != NodeId::none) return g_.next(settled);
+      return g_.region(r).nodes.empty() ? NodeId::none : g_.region(r).nodes.front();
+    };
+    for (NodeId n = next(); n != NodeId::none; n = next()) {
+      if (!settle(n)) continue;
+      for (const RegionId inner : g_.node(n).regions) region(inner);
+      settled = n;
     }
   }
 
-  /// True when the node at `at` may stay; else other nodes stand there now.
-  bool settle(RegionId r, std::size_t at, NodeId n) {
+  /// True when the node may stay as it is; else there are other nodes before or in place of it.
+  bool settle(NodeId n) {
     const std::string_view op = g_.node(n).op->name;
     if (op == "constant") return true;
     if (op == "loop") return is_scan(n) || !make_loop(g_, n);
     if (put_plainly(g_, n, opset_)) return false;
     const Said said = say(g_, g_.node(n), opset_);
-    return said.why_not.empty() || !(carry(n, said) || rewrite(r, at, n));
+    return said.why_not.empty() || !(carry(n, said) || rewrite(n));
   }
 
   bool is_scan(NodeId n) const { return scans_.contains(static_cast<std::int32_t>(n)); }
@@ -95,7 +98,7 @@ class Rewriter {
         attributes.set(name, ir::Type::scalar(e.to));
     ir::Builder b(g_, node.region);
     b.source(node.source);
-    b.insert_at(g_.position_of(n));
+    b.insert_before(n);
     const Values results = b.add(node.op->name, inputs, attributes, node.outputs.size());
     for (std::size_t j = 0; j < results.size(); ++j) {
       const ValueId old = node.outputs[j];
@@ -118,7 +121,8 @@ class Rewriter {
     const ir::ValueInfo& value = g_.value(v);
     ir::Builder b(g_, value.region);
     b.source(source);
-    b.insert_at(value.producer == NodeId::none ? 0 : g_.position_of(value.producer) + 1);
+    if (value.producer == NodeId::none) b.insert_first();
+    else b.insert_after(value.producer);
     return known->second = b("cast", {v}, {{"to", ir::Type::scalar(to)}});
   }
 
@@ -136,14 +140,14 @@ class Rewriter {
                       b.scalar(e.to, most)});
   }
 
-  bool rewrite(RegionId r, std::size_t at, NodeId n) {
+  bool rewrite(NodeId n) {
     // What stands for an op may hold that op again, but then it must be sayable.
     const ir::Node node = g_.node(n);
     std::set<std::string_view> within = within_[n];
     if (!within.insert(node.op->name).second) return false;
-    ir::Builder b(g_, r);
+    ir::Builder b(g_, node.region);
     b.source(node.source);
-    b.insert_at(at);
+    b.insert_before(n);
     const std::size_t before = g_.node_count();
     const Values results = said_otherwise(b, node);
     if (results.empty()) return false;

@@ -92,7 +92,7 @@ class Writing {
   Writing(Graph& g, const StrictSlice& s)
       : g_(g), s_(s), node_(g.node(s.node)), b_(g, node_.region) {
     b_.source(node_.source);
-    b_.insert_at(g.position_of(s.node));
+    b_.insert_before(s.node);
   }
 
   /// Nothing where it is not told enough.

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "frontends/network/emit.h"
 #include "frontends/network/known.h"
+#include "ir/infer.h"
 
 #include <fmt/format.h>
 
@@ -35,8 +36,9 @@ ValueId as_i64(ir::Builder& b, ValueId v) {
 }
 
 /// Whether a node may fail, or costs more than a few elements: what is worth a branch.
-bool worth_a_branch(const ir::Graph& g, const ir::Node& n) {
-  if (n.op->can_fail || !n.regions.empty()) return true;
+bool worth_a_branch(const ir::Graph& g, ir::NodeId id) {
+  const ir::Node& n = g.node(id);
+  if (!n.regions.empty() || ir::can_fail(g, id)) return true;
   return std::any_of(n.outputs.begin(), n.outputs.end(),
                      [&](ValueId v) { return v != ValueId::none && !g.value(v).type.is_static(); });
 }
@@ -91,17 +93,17 @@ ValueId LoopEmitter::slice_of_condition(Environment& at, std::span<const ValueId
 ValueId LoopEmitter::condition(Environment& at, std::span<const ValueId> recurrences,
                                ValueId trip) {
   ir::Graph& g = at.b.graph();
-  const ir::Region& r = g.region(at.b.region());
-  const std::size_t before = r.nodes.size();
+  const ir::NodeList& nodes = g.region(at.b.region()).nodes;
+  const std::size_t before = nodes.size();
   at.b.source(say(*layers_.go));
   const ValueId plain = slice_of_condition(at, recurrences);
-  const bool guarded = count_ != ValueId::none &&
-                       std::any_of(r.nodes.begin() + static_cast<std::ptrdiff_t>(before),
-                                   r.nodes.end(),
-                                   [&](ir::NodeId n) { return worth_a_branch(g, g.node(n)); });
+  std::vector<ir::NodeId> copied;
+  for (auto n = nodes.rbegin(); nodes.size() - copied.size() > before; ++n) copied.push_back(*n);
+  const bool guarded = count_ != ValueId::none && std::ranges::any_of(copied, [&](ir::NodeId n) {
+                         return worth_a_branch(g, n);
+                       });
   if (!guarded) return plain;
-  while (g.region(at.b.region()).nodes.size() > before)
-    g.erase_node(g.region(at.b.region()).nodes.back());
+  for (const ir::NodeId n : copied) g.erase_node(n);
   at.b.source(say(*layers_.go));
   const ValueId next = trip == ValueId::none ? at.b.scalar<std::int64_t>(0)
                                              : at.b("add", {trip, at.b.scalar<std::int64_t>(1)});

@@ -43,7 +43,7 @@ ir::Graph lower(const INetworkDefinition& definition) {
   }
   emitter.fill_whole(root, placement.root(), {network.outputs.begin(), network.outputs.end()});
   for (const TensorData* t : network.outputs) {
-    g.root().results.push_back(root.at(t));
+    g.add_result(ir::RegionId::root, root.at(t));
     g.output_names.emplace_back(t->face.getName());
     g.declared_outputs.emplace_back();
   }

@@ -269,7 +269,7 @@ std::vector<ValueId> Importer::dispatch(Call& c) {
                                               c.outputs, c.source, c.scope.region);
     for (std::size_t j = 1; j < c.outputs; ++j) {
       if (!c.node.output(static_cast<int>(j)).empty()) continue;
-      graph().node(graph().value(results[j]).producer).outputs[j] = ValueId::none;
+      graph().leave_out_output(graph().value(results[j]).producer, j);
       results[j] = ValueId::none;
     }
     return results;

@@ -117,7 +117,7 @@ void Importer::root() {
     graph().input_names.push_back(input.name());
     define(scope, input.name(), id);
   }
-  graph().root().results = body(g, scope, frame);
+  graph().set_results(ir::RegionId::root, body(g, scope, frame));
   for (int j = 0; j < g.output_size(); ++j) {
     const pb::ValueInfoProto& output = g.output(j);
     const ValueId v = graph().root().results[static_cast<std::size_t>(j)];
@@ -255,23 +255,32 @@ std::vector<ValueId> Importer::add_native(const ir::OpDef& op, std::vector<Value
   while (!inputs.empty() && inputs.back() == ValueId::none) inputs.pop_back();
   const std::vector<ir::Type> unset(outputs);
   const ir::NodeId n = graph().add_node(r, op, std::move(attributes), std::move(inputs), unset);
+  return inferred(n, source);
+}
+
+/// The outputs of a node that has just been added.
+std::vector<ValueId> Importer::inferred(ir::NodeId n, const std::string& source) {
   graph().node(n).source = source;
   known_.types.cover(graph().value_count());
   ir::infer_node(graph(), n, known_);
   return graph().node(n).outputs;
 }
 
-std::vector<ValueId> Importer::add_control(const char* op, ir::Attributes attributes,
-                                           std::vector<ValueId> inputs,
-                                           std::vector<ir::RegionId> regions, std::size_t outputs,
-                                           const std::string& source, ir::RegionId r) {
+std::vector<ValueId> Importer::add_loop(ir::LoopParts parts, std::vector<ValueId> inputs,
+                                        ir::RegionId body, const std::string& source,
+                                        ir::RegionId r) {
+  const std::vector<ir::Type> unset(parts.output_count());
+  return inferred(
+      graph().insert_loop(r, ir::NodeId::none, std::move(parts), std::move(inputs), unset, {body}),
+      source);
+}
+
+std::vector<ValueId> Importer::add_if(ValueId condition, std::vector<ir::RegionId> branches,
+                                      std::size_t outputs, const std::string& source,
+                                      ir::RegionId r) {
   const std::vector<ir::Type> unset(outputs);
-  const ir::NodeId n = graph().add_node(r, ir::op(op), std::move(attributes), std::move(inputs),
-                                        unset, std::move(regions));
-  graph().node(n).source = source;
-  known_.types.cover(graph().value_count());
-  ir::infer_node(graph(), n, known_);
-  return graph().node(n).outputs;
+  return inferred(graph().add_node(r, ir::op("if"), {}, {condition}, unset, std::move(branches)),
+                  source);
 }
 
 }  // namespace rondel::onnx

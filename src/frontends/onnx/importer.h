@@ -112,14 +112,16 @@ class Importer {
   ValueId param(ir::RegionId, ir::Type, const std::string& name);
   /// Fills the scope's region with a graph whose inputs are bound already; its outputs.
   std::vector<ValueId> body(const pb::GraphProto&, Scope&, const Frame&);
-  /// Adds a loop or if, whose regions are filled, and infers what they give.
-  std::vector<ValueId> add_control(const char* op, ir::Attributes, std::vector<ValueId> inputs,
-                                   std::vector<ir::RegionId>, std::size_t outputs,
-                                   const std::string& source, ir::RegionId);
+  /// Adds a loop or an if, whose regions are filled, and infers what they give.
+  std::vector<ValueId> add_loop(ir::LoopParts, std::vector<ValueId> inputs, ir::RegionId body,
+                                const std::string& source, ir::RegionId);
+  std::vector<ValueId> add_if(ValueId condition, std::vector<ir::RegionId> branches,
+                              std::size_t outputs, const std::string& source, ir::RegionId);
   /// Binds an output name in the scope, once.
   void define(Scope&, const std::string& name, ValueId);
 
  private:
+  std::vector<ValueId> inferred(ir::NodeId, const std::string& source);
   void read_header();
   void read_functions();
   void root();

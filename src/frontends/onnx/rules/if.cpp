@@ -13,11 +13,10 @@ std::vector<ValueId> import_if(Call& c) {
     std::vector<ValueId> results = c.importer.body(branch.graph, scope, *branch.binding.frame);
     require(results.size() == c.outputs, "its {} has {} outputs; the node has {}", name,
             results.size(), c.outputs);
-    c.importer.graph().region(region).results = std::move(results);
+    c.importer.graph().set_results(region, std::move(results));
     regions.push_back(region);
   }
-  return c.importer.add_control("if", {}, {condition}, std::move(regions), c.outputs, c.source,
-                                c.scope.region);
+  return c.importer.add_if(condition, std::move(regions), c.outputs, c.source, c.scope.region);
 }
 
 }  // namespace rondel::onnx

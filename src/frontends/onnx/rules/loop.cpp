@@ -1,5 +1,6 @@
 // Loop: M and cond are the loop's trips and go, carried values its states, the rest its items.
 #include "frontends/onnx/rules/control.h"
+#include "ir/loop_editor.h"
 
 #include <algorithm>
 
@@ -50,18 +51,18 @@ bool declared_to_keep(const pb::ValueInfoProto& in, const pb::ValueInfoProto& ou
 
 /// What is declared is kept where it says more than was inferred.
 void keep_declared(const Call& c, ir::NodeId loop, const BodyGraph& body) {
-  ir::Node& node = c.importer.graph().node(loop);
-  ir::LoopParts parts(node);
+  const ir::Node& node = c.importer.graph().node(loop);
+  ir::LoopEditor editor(c.importer.graph(), loop);
+  const ir::LoopParts& parts = editor.parts();
   const ir::Region& region = c.importer.graph().region(parts.body);
   for (std::size_t s = 0; s < parts.states; ++s) {
     const ir::Type &first = c.type(node.inputs[parts.states_at() + s]),
                    &any = c.type(region.params[2 + s]);
     const bool inferred = first.is_tensor() && first.has_rank() && any.is_tensor() &&
                           any.has_rank() && first.extents() == any.extents();
-    parts.keeps[s] = !inferred && declared_to_keep(*body.inputs[2 + s],
-                                                   body.graph.output(static_cast<int>(1 + s)));
+    editor.set_keeps(s, !inferred && declared_to_keep(*body.inputs[2 + s],
+                                                      body.graph.output(static_cast<int>(1 + s))));
   }
-  node.attributes = parts.attributes();
 }
 
 }  // namespace
@@ -124,10 +125,9 @@ std::vector<ValueId> import_loop(Call& c) {
                         "as loop_cond = \"honour\" asks"
                       : "cond is left out, so the body's condition is ignored, as the ONNX text "
                         "says; ONNX Runtime stops on it (loop_cond = \"honour\" does, too)");
-  g.region(region).results = std::move(results);
-  const std::vector<ValueId> outputs = importer.add_control(
-      "loop", parts.attributes(), std::move(inputs), {region}, parts.output_count(), c.source,
-      c.scope.region);
+  g.set_results(region, std::move(results));
+  const std::vector<ValueId> outputs = importer.add_loop(std::move(parts), std::move(inputs),
+                                                         region, c.source, c.scope.region);
   keep_declared(c, g.value(outputs.back()).producer, body);
   return outputs;
 }

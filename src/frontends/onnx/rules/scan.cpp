@@ -96,9 +96,8 @@ std::vector<ValueId> scan_loop(const Call& c, ir::LoopParts parts, const BodyGra
   }
   std::vector<ValueId> results = importer.body(body.graph, scope, *body.binding.frame);
   results.insert(results.begin(), go);
-  importer.graph().region(region).results = std::move(results);
-  return importer.add_control("loop", parts.attributes(), std::move(inputs), {region},
-                              parts.output_count(), c.source, where);
+  importer.graph().set_results(region, std::move(results));
+  return importer.add_loop(std::move(parts), std::move(inputs), region, c.source, where);
 }
 
 }  // namespace
@@ -210,9 +209,8 @@ std::vector<ValueId> import_scan_8(Call& c) {
   std::vector<ValueId> results = scan_loop(c, parts, body, std::move(inputs), region);
   results.pop_back();  // the number of trips
   results.insert(results.begin(), go);
-  g.region(region).results = std::move(results);
-  return importer.add_control("loop", outer.attributes(), std::move(batched), {region},
-                              outer.output_count(), c.source, c.scope.region);
+  g.set_results(region, std::move(results));
+  return importer.add_loop(std::move(outer), std::move(batched), region, c.source, c.scope.region);
 }
 
 }  // namespace rondel::onnx

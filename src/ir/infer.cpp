@@ -35,6 +35,7 @@ class Inference {
                      "loops nested this deep, whose states change type, take too long to infer");
     const Node& node = g_.node(n);
     for (const ValueId v : node.outputs) forget(v);
+    if (!node.regions.empty()) k_.conditions.reset();
     if (node.is_loop()) return loop(n);
     if (node.op->name == "if") return branch(n);
     rule(n);
@@ -134,6 +135,10 @@ class Inference {
       if (node.outputs[j] != ValueId::none)
         type(node.outputs[j]) = named(context.outputs()[j], node.outputs[j]);
     keep(node, context);
+    if (!context.conditions()) k_.conditions.reset();
+    else if (k_.conditions)
+      k_.conditions->insert(k_.conditions->end(), context.conditions()->begin(),
+                            context.conditions()->end());
     if (evaluate_ && context.known().empty()) follow(n, values);
   }
 

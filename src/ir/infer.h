@@ -32,6 +32,9 @@ struct Knowledge {
   std::unordered_map<std::int32_t, Integers> elements;
   /// By ValueId: values that certainly are others, unchanged.
   std::unordered_map<std::int32_t, ValueId> same;
+  /// Where none of these is negative, all rules that were asked hold whatever names stand for
+  /// (`TypeContext::holds_while`). Nothing where one of them did not say so.
+  std::optional<Integers> conditions = Integers();
   /// Give every unknown extent of an op's result a symbol of its own, so that what keeps its
   /// extents downstream is seen to.
   bool name_unknowns = false;

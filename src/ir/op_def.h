@@ -60,6 +60,11 @@ class TypeContext {
   void same(std::size_t j, std::size_t k) { same_.emplace_back(j, k); }
   std::span<const std::pair<std::size_t, std::size_t>> same() const { return same_; }
   std::span<const Type> outputs() const { return outputs_; }
+  /// Says that the rule takes all inputs of these types, and says the same of them, whatever the
+  /// names in extents stand for, where none of these integers is negative. Of a rule that does not
+  /// say so, nobody knows what it says of other extents but itself.
+  void holds_while(Integers not_negative = {}) { conditions_ = std::move(not_negative); }
+  const std::optional<Integers>& conditions() const { return conditions_; }
 
  private:
   const Attributes& attributes_;
@@ -70,6 +75,7 @@ class TypeContext {
   std::vector<std::pair<std::size_t, Tensor>> known_;
   std::vector<std::pair<std::size_t, Integers>> made_;
   std::vector<std::pair<std::size_t, std::size_t>> same_;
+  std::optional<Integers> conditions_;
 };
 /// Throws Error(caller) with a text that needs no node name in it: who runs the rule adds it.
 using TypeRule = std::function<void(TypeContext&)>;

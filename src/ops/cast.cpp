@@ -41,6 +41,7 @@ void cast_rule(ir::TypeContext& c) {
   const DType to = dtype_attribute(c.attributes(), "to");
   c.output(0, with_dtype(c.input(0), to));
   if (holds_extents(to)) keep_elements(c);
+  c.holds_while();
 }
 
 const ir::OpEntry cast_op{{

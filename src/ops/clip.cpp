@@ -19,7 +19,8 @@ void clip_rule(ir::TypeContext& c) {
     if (c.input(0).has_rank() && c.input(k).has_rank())
       broadcast_onto(c.input(0).extents(), c.input(k).extents());
   }
-  same_as_first(c);
+  require_tensor(c, 0);
+  c.output(0, c.input(0));
 }
 
 const ir::OpEntry clip{{

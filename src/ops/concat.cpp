@@ -19,6 +19,7 @@ void join_elements(ir::TypeContext& c) {
 void concat_rule(ir::TypeContext& c) {
   require(c.input_count() > 0, "there is nothing to join");
   const DType dtype = c.input(0).dtype();
+  bool certain = true;
   std::optional<ir::Extents> joined;
   for (std::size_t k = 0; k < c.input_count(); ++k) {
     require_tensor(c, k);
@@ -36,17 +37,20 @@ void concat_rule(ir::TypeContext& c) {
       ir::Extent& e = (*joined)[a];
       const ir::Extent& more = x.extents()[a];
       if (a == axis) {
-        e = e.known() && more.known() ? ir::Extent(checked_add(e.value, more.value)) : ir::Extent();
+        e = e.known() && more.known() ? checked_add(e.value, more.value)
+                                      : ir::Extent(ir::Integer(e) + more);
         continue;
       }
       require(!e.known() || !more.known() || e.value == more.value,
               "extents {} and {} of axis {} differ; only axis {} is joined", e.value, more.value, a,
               axis);
+      certain = certain && e == more;
       if (!e.known() && (more.known() || !e.symbolic())) e = more;
     }
   }
   c.output(0, ir::Type::tensor(dtype, *joined));
   join_elements(c);
+  if (certain) c.holds_while();
 }
 
 void concat_nest(Emitter& e) {

@@ -8,6 +8,7 @@ namespace {
 void constant_rule(ir::TypeContext& c) {
   const Tensor& value = c.attributes().tensor("value");
   c.output(0, ir::Type::of(value));
+  c.holds_while();
   c.known(0, value);
 }
 

@@ -4,6 +4,8 @@
 #include "ops/type_rules.h"
 #include "ops/windows.h"
 
+#include <algorithm>
+
 namespace rondel::ops {
 namespace {
 
@@ -41,14 +43,25 @@ void conv_rule(ir::TypeContext& c) {
     require(n < 0 || m < 0 || n == m, "bias has {} elements for {} channels", n, m);
   }
   ir::Extents out{x.extent(0), w.extent(0)};
+  ir::Integers rooms;
   for (std::int64_t a = 2; a < rank; ++a) {
     const auto axis = static_cast<std::size_t>(a - 2);
     const std::int64_t said = spec.window.kernel.empty() ? -1 : spec.window.kernel[axis];
-    const Extent kernel = w.extent(a).known() ? w.extent(a) : Extent(said);
+    const Extent kernel = w.extent(a).known() || said < 0 ? w.extent(a) : Extent(said);
     require(said < 0 || said == kernel.value, "kernel_shape has {} where w has {}", said,
             kernel.value);
     out.push_back(window_extent(spec.window, axis, x.extent(a), kernel));
+    rooms.push_back(window_room(spec.window, axis, x.extent(a), kernel));
   }
+  const auto is_channels = [&](const Type& b) {
+    return b.has_rank() && b.extent(0) == w.extent(0);
+  };
+  const bool same_kernel = spec.window.kernel.empty() ||
+                           std::all_of(w.extents().begin() + 2, w.extents().end(),
+                                       [](const Extent& e) { return e.known(); });
+  if (x.extent(1).known() && w.extent(0).known() && w.extent(1).known() && same_kernel &&
+      (!c.has(2) || is_channels(c.input(2))))
+    c.holds_while(std::move(rooms));
   c.output(0, Type::tensor(x.dtype(), std::move(out)));
 }
 

@@ -29,6 +29,7 @@ void convert_rule(ir::TypeContext& c) {
   rounding(c.attributes());
   c.output(0, with_dtype(c.input(0), to));
   if (holds_extents(to)) keep_elements(c);
+  c.holds_while();
 }
 
 const ir::OpEntry convert{{

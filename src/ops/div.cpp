@@ -9,12 +9,22 @@ Ex quotient(Ex a, Ex b) {
   return a / b;
 }
 
+/// Towards zero is down where neither is negative; by 0 there is no run.
+ir::Integer whole_quotient(const ir::Integer& a, const ir::Integer& b) {
+  return a.at_least(0) && b.at_least(0) ? floor_div(a, b) : ir::Integer();
+}
+
+void div_rule(ir::TypeContext& c) {
+  broadcast_rule(c);
+  combine_elements(c, whole_quotient);
+}
+
 const ir::OpEntry div_op{{
     .name = "div",
     .doc = "c = a / b, broadcast; integers divide towards zero, and by zero is an error",
     .inputs = {{"a"}, {"b"}},
     .outputs = {"c"},
-    .type = numbers_only(broadcast_rule),
+    .type = numbers_only(div_rule),
     .meaning = elementwise(quotient),
     .can_fail = may_divide_by_zero,
 }};

@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "ops/equation.h"
 #include "ops/reduction.h"
 #include "ops/scalars.h"
@@ -49,7 +50,10 @@ class Sum {
 
  private:
   bool single(std::size_t k, std::size_t a) const {
-    return e_.input(k).extent(static_cast<std::int64_t>(a)).value == 1;
+    const ir::Extent& e = e_.input(k).extent(static_cast<std::int64_t>(a));
+    const bool computed = e.symbolic() && !e.symbol.is_name() && !ir::Integer(e).at_least(2);
+    if (computed) unsupported("extent {} may come to be 1", to_text(ir::Integer(e)));
+    return e.value == 1;
   }
   /// An index that is summed has the extent of any operand where that is not 1.
   void see(std::size_t k, std::size_t a) {

@@ -2,16 +2,16 @@
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
+#include <algorithm>
+
 namespace rondel::ops {
 namespace {
 
 ir::Extent product(const ir::Type& x, std::int64_t from, std::int64_t to) {
+  const std::span<const ir::Extent> extents(x.extents().begin() + from, x.extents().begin() + to);
+  if (!std::ranges::all_of(extents, &ir::Extent::known)) return ir::Extent(ir::product(extents));
   std::int64_t p = 1;
-  if (to - from == 1) return x.extent(from);
-  for (std::int64_t a = from; a < to; ++a) {
-    if (!x.extent(a).known()) return {};
-    p = checked_mul(p, x.extent(a).value);
-  }
+  for (const ir::Extent& e : extents) p = checked_mul(p, e.value);
   return p;
 }
 
@@ -22,6 +22,7 @@ void flatten_rule(ir::TypeContext& c) {
   // The axis may be the rank itself, so it counts in rank + 1 places.
   std::int64_t axis = c.attributes().i("axis");
   axis = axis == x.rank() ? axis : normal_axis(axis, std::max<std::int64_t>(x.rank(), 1));
+  c.holds_while();
   c.output(
       0, ir::Type::tensor(x.dtype(), ir::Extents{product(x, 0, axis), product(x, axis, x.rank())}));
 }

@@ -32,6 +32,7 @@ void gather_rule(ir::TypeContext& c) {
   extents.insert(at, indices.extents().begin(), indices.extents().end());
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
   pick_elements(c);
+  c.holds_while();
 }
 
 Ex gathered(Emitter& e, std::size_t, const Indices& out) {

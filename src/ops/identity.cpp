@@ -13,6 +13,7 @@ const ir::OpEntry identity{{
           c.output(0, c.input(0));
           keep_elements(c);
           c.same(0, 0);
+          c.holds_while();
         },
     .meaning = composite([](ir::Builder&, const ir::Node& node) {
       return std::vector<ir::ValueId>{node.inputs[0]};

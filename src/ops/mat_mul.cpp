@@ -24,6 +24,16 @@ Extent column(const Type& t, const Operand& o) {
   return t.extent(o.batch + (o.vector || o.transposed ? 0 : 1));
 }
 
+void hold_batches(ir::TypeContext& c, const Type& a, const Operand& left, const Type& b,
+                  const Operand& right, const Extents& out) {
+  const auto batch = [](const Type& t, const Operand& o) {
+    return Type::tensor(t.dtype(), Extents(t.extents().begin(), t.extents().begin() + o.batch));
+  };
+  const Type x = batch(a, left), y = batch(b, right);
+  const Type* both[] = {&x, &y};
+  holds_if_certain(c, both, out);
+}
+
 void mat_mul_rule(ir::TypeContext& c) {
   require_same_dtype(c, 0, 1);
   require_dtypes(c, 0, number_dtypes());
@@ -38,6 +48,7 @@ void mat_mul_rule(ir::TypeContext& c) {
           "inner extents {} and {} differ; transpose one of them?", inner_a.value, inner_b.value);
   Extents out = *broadcast_extents(Extents(a.extents().begin(), a.extents().begin() + left.batch),
                                    Extents(b.extents().begin(), b.extents().begin() + right.batch));
+  if (inner_a == inner_b) hold_batches(c, a, left, b, right, out);
   if (!left.vector) out.push_back(row(a, left));
   if (!right.vector) out.push_back(column(b, right));
   c.output(0, Type::tensor(a.dtype(), std::move(out)));
@@ -47,8 +58,8 @@ void mat_mul_rule(ir::TypeContext& c) {
 void append_batch(Emitter& e, std::size_t k, std::int64_t count, const Indices& out, Indices& to) {
   const auto skip = static_cast<std::int64_t>(out.size()) - count;
   for (std::int64_t axis = 0; axis < count; ++axis) {
-    const bool single = e.input(k).extent(axis).value == 1;
-    to.push_back(single ? e.builder().index(0) : out[static_cast<std::size_t>(axis + skip)]);
+    const Ex at = out[static_cast<std::size_t>(axis + skip)];
+    to.push_back(e.broadcast(k, axis, e.output(0).extent(axis + skip), at));
   }
 }
 

@@ -10,11 +10,16 @@ Ex all_max(Emitter&, std::span<const Ex> x) {
   return result;
 }
 
+void max_rule(ir::TypeContext& c) {
+  broadcast_rule(c);
+  combine_elements(c, [](const ir::Integer& a, const ir::Integer& b) { return max(a, b); });
+}
+
 const ir::OpEntry max_op{{
     .name = "max",
     .doc = "y = the greatest of the inputs, element by element, broadcast; NaN wins",
     .inputs = {{"x", ir::InputDef::variadic}},
-    .type = numbers_only(broadcast_rule),
+    .type = numbers_only(max_rule),
     .meaning = elementwise(all_max),
 }};
 

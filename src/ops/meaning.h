@@ -47,6 +47,9 @@ class Emitter {
   virtual BufferPart input_buffer(std::size_t k) = 0;
   virtual BufferPart output_buffer(std::size_t j) = 0;
 
+  /// The index along an axis of input k for index `at` of the result's axis, whose extent is
+  /// `result`, where the input is broadcast to it: 0 where its own extent is 1.
+  Ex broadcast(std::size_t k, std::int64_t axis, const ir::Extent& result, Ex at);
   /// Where input k is read for element `out` of an output it is broadcast to: trailing axes are
   /// aligned, axes of extent 1 stay at 0.
   Indices broadcast(std::size_t k, const Indices& out);

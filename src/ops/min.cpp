@@ -10,11 +10,16 @@ Ex all_min(Emitter&, std::span<const Ex> x) {
   return result;
 }
 
+void min_rule(ir::TypeContext& c) {
+  broadcast_rule(c);
+  combine_elements(c, [](const ir::Integer& a, const ir::Integer& b) { return min(a, b); });
+}
+
 const ir::OpEntry min_op{{
     .name = "min",
     .doc = "y = the least of the inputs, element by element, broadcast; NaN wins",
     .inputs = {{"x", ir::InputDef::variadic}},
-    .type = numbers_only(broadcast_rule),
+    .type = numbers_only(min_rule),
     .meaning = elementwise(all_min),
 }};
 

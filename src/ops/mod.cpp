@@ -16,13 +16,21 @@ Ex remainder(Emitter& e, std::span<const Ex> x) {
   return narrowed(x[0].type(), r);
 }
 
+/// The same for both kinds where neither is negative.
+void mod_rule(ir::TypeContext& c) {
+  broadcast_rule(c);
+  combine_elements(c, [](const ir::Integer& a, const ir::Integer& b) {
+    return a.at_least(0) && b.at_least(0) ? a - b * floor_div(a, b) : ir::Integer();
+  });
+}
+
 const ir::OpEntry mod_op{{
     .name = "mod",
     .doc = "c = remainder of a / b: with the sign of b, or (fmod = 1) of a",
     .inputs = {{"a"}, {"b"}},
     .outputs = {"c"},
     .attributes = {{"fmod", 0}},
-    .type = numbers_only(broadcast_rule),
+    .type = numbers_only(mod_rule),
     .meaning = elementwise(remainder),
     .can_fail = may_divide_by_zero,
 }};

@@ -41,12 +41,17 @@ void pad_rule(ir::TypeContext& c) {
   if (!pads || (c.has(3) && !axes)) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
   const Margins m = margins_of(*pads, axes, x.rank());
   ir::Extents extents;
+  ir::Integers not_negative;
   for (std::int64_t a = 0; a < x.rank(); ++a) {
     const auto at = static_cast<std::size_t>(a);
     const std::int64_t more = checked_add(m.before[at], m.after[at]);
     const ir::Extent& e = x.extent(a);
     if (!e.known()) {
-      extents.push_back(m.before[at] == 0 && m.after[at] == 0 ? e : ir::Extent());
+      const ir::Integer padded = ir::Integer(e) + more;
+      not_negative.push_back(padded);
+      if (mode != "constant" && (m.before[at] > 0 || m.after[at] > 0))
+        not_negative.push_back(ir::Integer(e) - 1);
+      extents.emplace_back(padded);
       continue;
     }
     check_reach(mode, m.before[at], m.after[at], e.value, a);
@@ -56,6 +61,7 @@ void pad_rule(ir::TypeContext& c) {
     extents.emplace_back(extent);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  c.holds_while(std::move(not_negative));
 }
 
 /// Where element `i` of the padded axis comes from; may lie outside in mode constant.

@@ -18,6 +18,7 @@ void pool_rule(ir::TypeContext& c) {
   const auto rank = static_cast<std::int64_t>(spec.window.kernel.size()) + 2;
   require_rank(c, 0, rank);
   ir::Extents out{ir::Extent(), ir::Extent()};
+  ir::Integers rooms;
   for (std::int64_t a = 0; a < rank; ++a) {
     const ir::Extent extent = x.has_rank() ? x.extent(a) : ir::Extent();
     if (a < 2) {
@@ -26,7 +27,9 @@ void pool_rule(ir::TypeContext& c) {
     }
     const auto axis = static_cast<std::size_t>(a - 2);
     out.push_back(window_extent(spec.window, axis, extent, spec.window.kernel[axis]));
+    rooms.push_back(window_room(spec.window, axis, extent, spec.window.kernel[axis]));
   }
+  c.holds_while(std::move(rooms));
   for (std::size_t j = 0; j < c.output_count(); ++j)
     c.output(j, ir::Type::tensor(j == 0 ? x.dtype() : DType::i64, out));
 }

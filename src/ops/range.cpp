@@ -31,6 +31,20 @@ std::int64_t float_count(double start, double limit, double delta) {
   return count > 0 ? static_cast<std::int64_t>(count) : 0;
 }
 
+/// The same of integers that are known as expressions.
+ir::Extent count_of(const ir::TypeContext& c) {
+  if (!is_integer(c.input(0).dtype()) || is_unsigned_integer(c.input(0).dtype())) return {};
+  const auto start = c.elements(0), limit = c.elements(1), delta = c.elements(2);
+  if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 ||
+      delta->size() != 1 || !delta->front().known())
+    return {};
+  const std::int64_t step = *delta->front().number;
+  const ir::Integer distance = limit->front() - start->front();
+  if (step > 0) return ir::Extent(ceil_div(max(distance, 0), step));
+  if (step == 0 || step == std::numeric_limits<std::int64_t>::min()) return {};
+  return ir::Extent(ceil_div(max(-distance, 0), -step));
+}
+
 void range_rule(ir::TypeContext& c) {
   require_dtypes(c, 0, number_dtypes());
   for (std::size_t k : {0U, 1U, 2U}) {
@@ -40,7 +54,7 @@ void range_rule(ir::TypeContext& c) {
   const DType t = c.input(0).dtype();
   const Tensor *start = c.value(0), *limit = c.value(1), *delta = c.value(2);
   if (start == nullptr || limit == nullptr || delta == nullptr)
-    return c.output(0, ir::Type::ranked(t, 1));
+    return c.output(0, ir::Type::tensor(t, ir::Extents{count_of(c)}));
   const std::int64_t count =
       is_integer(t)
           ? whole_count(integer_value(*start), integer_value(*limit), integer_value(*delta))

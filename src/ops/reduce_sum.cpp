@@ -3,8 +3,10 @@
 namespace rondel::ops {
 namespace {
 
-const ir::OpEntry reduce_sum{reduce_op("reduce_sum", "y = the sum over the axes; of nothing 0",
-                                       numbers_of_first, {.neutral = zero, .combine = plus})};
+const ir::OpEntry reduce_sum{
+    with_elements(reduce_op("reduce_sum", "y = the sum over the axes; of nothing 0",
+                            numbers_of_first, {.neutral = zero, .combine = plus}),
+                  0, [](const ir::Integer& a, const ir::Integer& b) { return a + b; })};
 
 }  // namespace
 }  // namespace rondel::ops

@@ -65,6 +65,7 @@ void reduce_rule(ir::TypeContext& c) {
     if (!contains(reduced, axis)) out.push_back(x.extent(axis));
     else if (keep) out.emplace_back(1);
   }
+  c.holds_while();
   c.output(0, Type::tensor(x.dtype(), std::move(out)));
 }
 
@@ -142,6 +143,22 @@ ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule ru
   op.meaning = std::move(meaning);
   op.value_inputs = {1};
   op.program_values = {1};
+  return op;
+}
+
+ir::OpDef with_elements(ir::OpDef op, const ir::Integer& of_none,
+                        ir::Integer (*f)(const ir::Integer&, const ir::Integer&)) {
+  op.type = [rule = std::move(op.type), of_none, f](ir::TypeContext& c) {
+    rule(c);
+    const Type& x = c.input(0);
+    if (x.dtype() != DType::i64 || !x.has_rank() || x.rank() != 1) return;
+    const std::optional<Ints> axes = c.has(1) ? c.integers(1) : std::nullopt;
+    const auto list = c.elements(0);
+    if (!list || (c.has(1) && !axes) || reduced_axes(c.attributes(), axes, 1).empty()) return;
+    ir::Integer all = of_none;
+    for (const ir::Integer& e : *list) all = f(all, e);
+    c.set_elements(0, {all});
+  };
   return op;
 }
 

@@ -48,6 +48,11 @@ Ex fold(scalar::Builder&, const Fold&, Ex count, DType, const std::function<Ex(E
 Ex zero(scalar::Builder&, DType);
 Ex plus(Ex, Ex);
 
+/// The same op, which says what comes of a list of integers as far as those are known. `f`: of two
+/// of them, where no number leaves 64 bits.
+ir::OpDef with_elements(ir::OpDef, const ir::Integer& of_none,
+                        ir::Integer (*f)(const ir::Integer&, const ir::Integer&));
+
 /// The whole definition of a reduction; the rule given checks dtypes only.
 ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule, Fold);
 ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule,

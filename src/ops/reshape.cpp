@@ -3,63 +3,78 @@
 #include "ops/type_rules.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace rondel::ops {
 namespace {
 
 using ir::Extent;
 
-/// Elements in all, where every extent is known.
-std::optional<std::int64_t> count_of(const ir::Type& x) {
-  if (!x.is_static()) return std::nullopt;
-  return element_count(x.static_shape());
+/// What an element of the new shape makes of its axis: an extent; all that is left, for -1; or one
+/// of the two, or what x has there, where that is not known.
+struct Wanted {
+  enum Kind : std::uint8_t { extent, rest, unsure } kind = unsure;
+  Extent e = {};
+};
+
+Wanted wanted_of(const ir::Integer& w, const ir::Type& x, std::size_t axis, bool allow_zero) {
+  const auto a = static_cast<std::int64_t>(axis);
+  require(!w.known() || *w.number >= -1, "extent {} of the new shape is {}", axis,
+          w.number.value_or(0));
+  if (w == -1) return {Wanted::rest};
+  if (!w.at_least(0)) return {};
+  if (allow_zero || w.at_least(1)) return {Wanted::extent, Extent(w)};
+  // 0 keeps the extent of x.
+  if (!x.has_rank()) return {};
+  require(w != 0 || a < x.rank(), "the new shape keeps axis {}, which x does not have", axis);
+  if (w == 0) return {Wanted::extent, x.extent(a)};
+  if (a >= x.rank() || ir::Integer(x.extent(a)) == w) return {Wanted::extent, Extent(w)};
+  return {};
 }
 
-/// 0 keeps the extent of x at its place (unless `allowzero`), -1 takes what is left.
-ir::Extents reshaped_extents(const ir::Type& x, const ir::Ints& wanted, bool allow_zero) {
-  ir::Extents extents;
-  std::optional<std::size_t> rest;
+/// Where all extents are numbers.
+void check_count(std::int64_t count, const ir::Extents& extents, std::optional<std::size_t> rest) {
   std::int64_t known = 1;
-  bool all_known = true;
-  for (std::size_t a = 0; a < wanted.size(); ++a) {
-    const std::int64_t w = wanted[a];
-    require(w >= -1, "extent {} of the new shape is {}", a, w);
-    Extent e = w == -1 ? Extent() : Extent(w);
-    if (w == -1) {
-      require(!rest, "the new shape has -1 twice");
-      rest = a;
-    } else if (w == 0 && !allow_zero) {
-      require(!x.has_rank() || static_cast<std::int64_t>(a) < x.rank(),
-              "the new shape keeps axis {}, which x does not have", a);
-      e = x.has_rank() ? x.extent(static_cast<std::int64_t>(a)) : Extent();
+  for (std::size_t a = 0; a < extents.size(); ++a)
+    if (a != rest) known = checked_mul(known, extents[a].value);
+  if (!rest) return require(known == count, "{} elements do not fill a shape of {}", count, known);
+  require(known > 0 ? count % known == 0 : count == 0,
+          "{} elements cannot be divided into extents whose product is {}", count, known);
+}
+
+/// There are as many elements as before: so one extent follows from the others, if those are known.
+ir::Extents reshaped_extents(const ir::Type& x, const ir::Integers& list, bool allow_zero) {
+  ir::Extents extents;
+  std::optional<std::size_t> rest, missing;
+  std::size_t missed = 0;
+  ir::Integer others = 1;
+  for (std::size_t a = 0; a < list.size(); ++a) {
+    const Wanted w = wanted_of(list[a], x, a, allow_zero);
+    extents.push_back(w.e);
+    require(w.kind != Wanted::rest || !rest, "the new shape has -1 twice");
+    if (w.kind == Wanted::rest) rest = a;
+    if (w.kind == Wanted::extent) {
+      others = others * w.e;
+    } else {
+      missing = a;
+      ++missed;
     }
-    if (w != -1) all_known = all_known && e.known();
-    if (w != -1 && e.known()) known = checked_mul(known, e.value);
-    extents.push_back(e);
   }
-  const std::optional<std::int64_t> count = count_of(x);
-  if (!count || !all_known) return extents;
-  if (!rest) {
-    require(known == *count, "{} elements do not fill a shape of {}", *count, known);
-    return extents;
-  }
-  require(known > 0 ? *count % known == 0 : *count == 0,
-          "{} elements cannot be divided into extents whose product is {}", *count, known);
-  extents[*rest] = known > 0 ? *count / known : 0;
+  if (!x.has_rank() || missed > 1) return extents;
+  const auto in_numbers = [&](std::size_t a) { return a == rest || extents[a].known(); };
+  const auto axes = std::views::iota(std::size_t{0}, extents.size());
+  if (x.is_static() && std::ranges::all_of(axes, in_numbers))
+    check_count(element_count(x.static_shape()), extents, rest);
+  // Of what may be nothing times any number, only -1 says which: 0.
+  if (missing && (rest || others.at_least(1)))
+    extents[*missing] = Extent(floor_div(ir::product(x.extents()), others));
   return extents;
 }
 
-/// The extents where not all are known. A 0 may stand for the extent of x at its place.
-ir::Extents in_part(const ir::Type& x, const ir::Extents& wanted, bool allow_zero) {
-  ir::Extents extents = wanted;
-  for (std::size_t a = 0; a < wanted.size(); ++a) {
-    Extent& e = extents[a];
-    const bool certain = allow_zero || (e.known() && e.value > 0);
-    const bool kept = x.has_rank() && (static_cast<std::int64_t>(a) >= x.rank() ||
-                                       x.extent(static_cast<std::int64_t>(a)) == e);
-    if (!certain && !kept) e = Extent();
-  }
-  return extents;
+/// The new shape as far as it is known.
+std::optional<ir::Integers> listed(const ir::TypeContext& c) {
+  if (const auto wanted = c.integers(1)) return ir::Integers(wanted->begin(), wanted->end());
+  return c.elements(1);
 }
 
 void reshape_rule(ir::TypeContext& c) {
@@ -68,13 +83,10 @@ void reshape_rule(ir::TypeContext& c) {
   require_rank(c, 1, 1);
   keep_elements(c);
   const ir::Type &x = c.input(0), &shape = c.input(1);
-  if (const auto wanted = c.integers(1))
+  if (const auto wanted = listed(c))
     return c.output(
         0, ir::Type::tensor(x.dtype(),
                             reshaped_extents(x, *wanted, c.attributes().flag("allowzero"))));
-  if (const auto wanted = c.elements(1))
-    return c.output(0, ir::Type::tensor(x.dtype(), in_part(x, ir::as_extents(*wanted),
-                                                           c.attributes().flag("allowzero"))));
   const bool counted = shape.has_rank() && shape.extent(0).known();
   c.output(0, counted ? ir::Type::ranked(x.dtype(), shape.extent(0).value)
                       : ir::Type::unranked(x.dtype()));

@@ -18,6 +18,7 @@ void shape_rule(ir::TypeContext& c) {
   const std::int64_t begin = clamped(c.attributes().i("start"), x.rank());
   const std::int64_t end = std::max(begin, clamped(c.attributes().i("end"), x.rank()));
   c.output(0, ir::Type::tensor(DType::i64, ir::Extents{end - begin}));
+  c.holds_while();
   c.set_elements(0, {x.extents().begin() + begin, x.extents().begin() + end});
   ir::Ints extents;
   for (std::int64_t a = begin; a < end; ++a) extents.push_back(x.extent(a).value);

@@ -4,21 +4,11 @@
 namespace rondel::ops {
 namespace {
 
-/// The extent that is the whole product, as the others are 1; else unknown.
-ir::Extent only_extent(const ir::Extents& extents) {
-  ir::Extent only = 1;
-  for (const ir::Extent& e : extents) {
-    if (e.value == 1) continue;
-    if (only.value != 1) return {};
-    only = e;
-  }
-  return only;
-}
-
 void size_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   c.output(0, ir::Type::scalar(DType::i64));
-  if (c.input(0).has_rank()) c.set_elements(0, {only_extent(c.input(0).extents())});
+  c.holds_while();
+  if (c.input(0).has_rank()) c.set_elements(0, {ir::product(c.input(0).extents())});
   if (c.input(0).is_static())
     c.known(0, Tensor::scalar<std::int64_t>(element_count(c.input(0).static_shape())));
 }

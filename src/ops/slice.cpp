@@ -94,16 +94,35 @@ Takes taken(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
   return step == 1 && start == 0 && to_the_end ? Takes::all : Takes::some;
 }
 
-/// How many are taken along the k-th axis, where all that says so is known of it.
+/// A start or an end as an index from the front: no less than `least`, and no more than the extent
+/// as far as `most` says so. Unknown where its sign is.
+ir::Integer from_front(const ir::Integer& v, const ir::Extent& extent, std::int64_t least,
+                       const ir::Integer& most) {
+  // No extent is larger than this, whatever is known of it.
+  if (v.known() && *v.number == std::numeric_limits<std::int64_t>::max()) return most;
+  if (v.at_least(0)) return min(v, most);
+  return v.at_most(-1) ? max(v + extent, least) : ir::Integer();
+}
+
+/// How many are taken along the k-th axis, as far as what says so is known.
 ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
   const auto starts = c.elements(1), ends = c.elements(2);
   const auto steps = c.has(4) ? c.integers(4) : ir::Ints(k + 1, 1);
-  if (!extent.known() || !starts || !ends || !steps ||
-      k >= std::min({starts->size(), ends->size(), steps->size()}) || steps->at(k) == 0)
+  if (!starts || !ends || !steps || k >= std::min({starts->size(), ends->size(), steps->size()}) ||
+      steps->at(k) == 0 || steps->at(k) == std::numeric_limits<std::int64_t>::min())
     return {};
   const ir::Integer &start = starts->at(k), &end = ends->at(k);
-  if (!start.known() || !end.known()) return {};
-  return range_of(*start.number, *end.number, steps->at(k), extent.value).count;
+  const std::int64_t step = steps->at(k);
+  if (extent.known() && start.known() && end.known())
+    return range_of(*start.number, *end.number, step, extent.value).count;
+  if (step > 0) {
+    // A start behind the extent takes nothing, as one at its end: it need not be clamped.
+    const ir::Integer first = start.at_least(0) ? start : from_front(start, extent, 0, extent);
+    return ir::Extent(ceil_div(max(from_front(end, extent, 0, extent) - first, 0), step));
+  }
+  const ir::Integer last = ir::Integer(extent) - 1;
+  return ir::Extent(ceil_div(
+      max(from_front(start, extent, -1, last) - from_front(end, extent, -1, last), 0), -step));
 }
 
 /// The extents where a number is missing: as they were along axes that are taken whole.
@@ -121,6 +140,15 @@ void slice_in_part(ir::TypeContext& c, const ir::Ints& axes) {
   if (whole) c.same(0, 0);
 }
 
+/// The axes where none are listed: as many as there are starts.
+std::optional<ir::Ints> first_axes(const ir::TypeContext& c) {
+  const auto starts = c.elements(1);
+  if (c.has(3) || !starts || std::ssize(*starts) > c.input(0).rank()) return std::nullopt;
+  ir::Ints axes(starts->size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
 void slice_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   const ir::Type& x = c.input(0);
@@ -129,8 +157,8 @@ void slice_rule(ir::TypeContext& c) {
   const auto axes = c.has(3) ? c.integers(3) : std::nullopt;
   const auto steps = c.has(4) ? c.integers(4) : std::nullopt;
   if (!starts || !ends || (c.has(3) && !axes) || (c.has(4) && !steps)) {
-    if (!axes) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
-    return slice_in_part(c, *axes);
+    if (const auto some = axes ? axes : first_axes(c)) return slice_in_part(c, *some);
+    return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
   }
   const Bounds b = bounds_of(*starts, *ends, axes, steps, x.rank());
   ir::Extents extents = x.extents();
@@ -140,10 +168,11 @@ void slice_rule(ir::TypeContext& c) {
     const Takes takes = taken(c, k, e);
     whole = whole && takes == Takes::all;
     if (e.known()) e = range_of(b.starts[k], b.ends[k], b.steps[k], e.value).count;
-    else if (takes == Takes::some) e = ir::Extent();
+    else if (takes == Takes::some) e = count_along(c, k, e);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
   cut_elements(c, b);
+  c.holds_while();
   if (whole) c.same(0, 0);
 }
 

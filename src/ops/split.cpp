@@ -24,11 +24,19 @@ ir::Ints lengths_of(const std::optional<ir::Ints>& given, std::int64_t parts, st
   return lengths;
 }
 
+/// Number j of equal parts.
+ir::Extent equal_part(const ir::Extent& extent, std::int64_t parts, std::int64_t j) {
+  const ir::Integer each = ceil_div(extent, parts);
+  return ir::Extent(max(min(each, extent - each * j), 0));
+}
+
 void split_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   const ir::Type& x = c.input(0);
   const auto parts = static_cast<std::int64_t>(c.output_count());
   const auto given = c.has(1) ? c.integers(1) : std::nullopt;
+  auto listed = c.has(1) ? c.elements(1) : std::nullopt;
+  if (listed && listed->size() != c.output_count()) listed.reset();
   if (given)
     for (const std::int64_t length : *given) require(length >= 0, "a length is {}", length);
   for (std::size_t j = 0; j < c.output_count(); ++j) {
@@ -38,9 +46,10 @@ void split_rule(ir::TypeContext& c) {
     }
     const auto axis = static_cast<std::size_t>(normal_axis(c.attributes().i("axis"), x.rank()));
     ir::Extents extents = x.extents();
-    if (extents[axis].known() && (given || !c.has(1)))
-      extents[axis] = lengths_of(given, parts, extents[axis].value)[j];
-    else extents[axis] = given ? ir::Extent((*given)[j]) : ir::Extent();
+    ir::Extent& extent = extents[axis];
+    if (extent.known() && (given || !c.has(1))) extent = lengths_of(given, parts, extent.value)[j];
+    else if (c.has(1)) extent = ir::Extent(listed ? listed->at(j) : ir::Integer());
+    else extent = equal_part(extent, parts, static_cast<std::int64_t>(j));
     c.output(j, ir::Type::tensor(x.dtype(), std::move(extents)));
   }
 }

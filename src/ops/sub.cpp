@@ -4,12 +4,17 @@
 namespace rondel::ops {
 namespace {
 
+void sub_rule(ir::TypeContext& c) {
+  broadcast_rule(c);
+  combine_elements(c, [](const ir::Integer& a, const ir::Integer& b) { return a - b; });
+}
+
 const ir::OpEntry sub{{
     .name = "sub",
     .doc = "c = a - b, broadcast; integers wrap",
     .inputs = {{"a"}, {"b"}},
     .outputs = {"c"},
-    .type = numbers_only(broadcast_rule),
+    .type = numbers_only(sub_rule),
     .meaning = elementwise([](Ex a, Ex b) { return a - b; }),
 }};
 

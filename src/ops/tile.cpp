@@ -10,18 +10,18 @@ void tile_rule(ir::TypeContext& c) {
   require_dtype(c, 1, DType::i64);
   const ir::Type& x = c.input(0);
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
-  const auto repeats = c.integers(1);
+  const auto repeats = c.elements(1);
   if (!repeats) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
   require(static_cast<std::int64_t>(repeats->size()) == x.rank(), "{} repeats for rank {}",
           repeats->size(), x.rank());
   ir::Extents extents;
   for (std::int64_t a = 0; a < x.rank(); ++a) {
-    const std::int64_t times = (*repeats)[static_cast<std::size_t>(a)];
-    require(times >= 0, "axis {} is repeated {} times", a, times);
+    const ir::Integer& times = (*repeats)[static_cast<std::size_t>(a)];
+    require(!times.known() || *times.number >= 0, "axis {} is repeated {} times", a,
+            times.number.value_or(0));
     const ir::Extent& e = x.extent(a);
-    extents.push_back(times == 1  ? e
-                      : e.known() ? ir::Extent(checked_mul(e.value, times))
-                                  : ir::Extent());
+    extents.push_back(times.known() && e.known() ? checked_mul(e.value, *times.number)
+                                                 : ir::Extent(ir::Integer(e) * times));
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
 }

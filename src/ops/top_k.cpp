@@ -22,7 +22,8 @@ void top_k_rule(ir::TypeContext& c) {
               k->front(), extent.value);
       extent = k->front();
     } else {
-      extent = {};
+      const auto listed = c.elements(1);
+      extent = ir::Extent(listed && listed->size() == 1 ? listed->front() : ir::Integer());
     }
     values = ir::Type::tensor(x.dtype(), std::move(out));
   }

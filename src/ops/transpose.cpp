@@ -33,6 +33,7 @@ void transpose_rule(ir::TypeContext& c) {
   for (const std::int64_t from : permutation(c.attributes(), x.rank()))
     extents.push_back(x.extent(from));
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  c.holds_while();
 }
 
 std::optional<std::vector<Tensor>> transposed_view(const ir::Attributes& attributes,

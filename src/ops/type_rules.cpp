@@ -35,9 +35,11 @@ std::vector<const Type*> uniform_inputs(const TypeContext& c) {
   return types;
 }
 
-Type broadcast_type(DType t, std::span<const Type* const> inputs) {
+void broadcast_to(TypeContext& c, DType t, std::span<const Type* const> inputs) {
   auto extents = broadcast_extents(inputs);
-  return extents ? Type::tensor(t, std::move(*extents)) : Type::unranked(t);
+  if (!extents) return c.output(0, Type::unranked(t));
+  holds_if_certain(c, inputs, *extents);
+  c.output(0, Type::tensor(t, std::move(*extents)));
 }
 
 std::string names_of(std::span<const DType> types) {
@@ -88,10 +90,12 @@ std::span<const DType> number_dtypes() {
 void same_as_first(TypeContext& c) {
   require_tensor(c, 0);
   c.output(0, c.input(0));
+  c.holds_while();
 }
 
 void same_shape_along_axis(TypeContext& c) {
-  same_as_first(c);
+  require_tensor(c, 0);
+  c.output(0, c.input(0));
   if (c.input(0).has_rank()) normal_axis(c.attributes().i("axis", -1), c.input(0).rank());
 }
 
@@ -107,6 +111,8 @@ void keep_elements(TypeContext& c) {
 void combine_elements(TypeContext& c, Integer (*f)(const Integer&, const Integer&)) {
   const DType t = c.input(0).dtype();
   if (!holds_extents(t)) return;
+  for (std::size_t k = 0; k < c.input_count(); ++k)
+    if (!c.input(k).has_rank() || c.input(k).rank() > 1) return;
   auto result = c.elements(0);
   for (std::size_t k = 1; result && k < c.input_count(); ++k) {
     const auto more = c.elements(k);
@@ -127,12 +133,10 @@ bool holds_extents(DType t) { return t == DType::i64 || t == DType::u64; }
 
 void broadcast_rule(TypeContext& c) {
   const auto types = uniform_inputs(c);
-  c.output(0, broadcast_type(types.front()->dtype(), types));
+  broadcast_to(c, types.front()->dtype(), types);
 }
 
-void broadcast_to_bool(TypeContext& c) {
-  c.output(0, broadcast_type(DType::boolean, uniform_inputs(c)));
-}
+void broadcast_to_bool(TypeContext& c) { broadcast_to(c, DType::boolean, uniform_inputs(c)); }
 
 TypeRule with_dtypes(std::initializer_list<DType> allowed, TypeRule rule) {
   return with_dtype_list(allowed, std::move(rule));
@@ -146,6 +150,16 @@ TypeRule numbers_only(TypeRule rule) {
 TypeRule bools_only(TypeRule rule) { return with_dtypes({DType::boolean}, std::move(rule)); }
 TypeRule integers_only(TypeRule rule) {
   return with_dtype_list({integer_dtypes().begin(), integer_dtypes().end()}, std::move(rule));
+}
+
+void holds_if_certain(TypeContext& c, std::span<const Type* const> types, const Extents& result) {
+  for (const Type* t : types)
+    for (std::int64_t a = 0; a < t->rank(); ++a) {
+      const Extent &e = t->extent(a),
+                   &to = result[result.size() - t->extents().size() + static_cast<std::size_t>(a)];
+      if (!(e == 1) && !(e == to)) return;
+    }
+  c.holds_while();
 }
 
 std::optional<Extents> broadcast_extents(const Extents& a, const Extents& b) {

@@ -6,7 +6,7 @@
 /// Type rules that many ops share, and the pieces they are made of.
 namespace rondel::ops {
 
-/// Output 0 has the type of input 0.
+/// Output 0 has the type of input 0, which is all that there is to say of the inputs.
 void same_as_first(ir::TypeContext&);
 /// The same, of an op that works along its attribute `axis`.
 void same_shape_along_axis(ir::TypeContext&);
@@ -31,6 +31,10 @@ ir::TypeRule numbers_only(ir::TypeRule rule);  ///< integers and floats of 16 bi
 ir::TypeRule bools_only(ir::TypeRule rule);
 ir::TypeRule integers_only(ir::TypeRule rule);
 
+/// Where each extent of these certainly is 1 or what it is broadcast to, the rule holds for
+/// whatever else the names in them stand for.
+void holds_if_certain(ir::TypeContext&, std::span<const ir::Type* const>,
+                      const ir::Extents& result);
 /// The extents that result from broadcasting; empty where a rank is unknown.
 std::optional<ir::Extents> broadcast_extents(std::span<const ir::Type* const>);
 std::optional<ir::Extents> broadcast_extents(const ir::Extents&, const ir::Extents&);

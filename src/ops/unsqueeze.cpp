@@ -27,6 +27,7 @@ void unsqueeze_rule(ir::TypeContext& c) {
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
   keep_elements(c);
+  c.holds_while();
 }
 
 const ir::OpEntry unsqueeze{{

@@ -1,6 +1,14 @@
 #include "ops/windows.h"
 
 namespace rondel::ops {
+namespace {
+
+bool pads_follow(const kernels::WindowSpec& spec) {
+  return spec.auto_pad == kernels::AutoPad::same_upper ||
+         spec.auto_pad == kernels::AutoPad::same_lower;
+}
+
+}  // namespace
 
 kernels::WindowSpec window_spec(const ir::Attributes& a) {
   return {a.ints("kernel_shape"),
@@ -11,11 +19,28 @@ kernels::WindowSpec window_spec(const ir::Attributes& a) {
           a.flag("ceil_mode")};
 }
 
+ir::Integer window_room(const kernels::WindowSpec& spec, std::size_t axis, const ir::Extent& input,
+                        const ir::Extent& kernel) {
+  // Pads that follow from the input make room for as many windows as strides begin in it.
+  if (pads_follow(spec)) return ir::Integer(input) - 1;
+  const kernels::WindowAxis w = kernels::axis_of(spec, axis, 0, 1);
+  return ir::Integer(input) + w.begin + w.end - (ir::Integer(kernel) - 1) * w.dilation - 1;
+}
+
 ir::Extent window_extent(const kernels::WindowSpec& spec, std::size_t axis, const ir::Extent& input,
                          const ir::Extent& kernel) {
-  if (!input.known() || !kernel.known()) return {};
-  kernels::WindowAxis w = kernels::axis_of(spec, axis, input.value, kernel.value);
-  return kernels::places(w, input.value, spec.ceil_mode);
+  if (input.known() && kernel.known()) {
+    const kernels::WindowAxis w = kernels::axis_of(spec, axis, input.value, kernel.value);
+    return kernels::places(w, input.value, spec.ceil_mode);
+  }
+  const kernels::WindowAxis w = kernels::axis_of(spec, axis, 0, kernel.known() ? kernel.value : 1);
+  if (pads_follow(spec)) return ir::Extent(ceil_div(input, w.stride));
+  const ir::Integer room = window_room(spec, axis, input, kernel);
+  if (!spec.ceil_mode) return ir::Extent(floor_div(room, w.stride) + 1);
+  // A window that would begin behind the input is left out; behind long pads there may be more.
+  if (!kernel.known() || w.end > w.reach()) return {};
+  return ir::Extent(
+      min(ceil_div(room, w.stride) + 1, ceil_div(ir::Integer(input) + w.begin, w.stride)));
 }
 
 }  // namespace rondel::ops

@@ -7,7 +7,11 @@ namespace rondel::ops {
 
 /// Attributes kernel_shape, strides, dilations, pads, auto_pad and ceil_mode.
 kernels::WindowSpec window_spec(const ir::Attributes&);
-/// How many places the window takes along one axis; unknown where an extent is.
+/// What is left of an axis, with its pads, when the first window is in place: negative where that
+/// does not fit, which is an error.
+ir::Integer window_room(const kernels::WindowSpec&, std::size_t axis, const ir::Extent& input,
+                        const ir::Extent& kernel);
+/// How many places the window takes along one axis, as far as the extents are known.
 ir::Extent window_extent(const kernels::WindowSpec&, std::size_t axis, const ir::Extent& input,
                          const ir::Extent& kernel);
 

@@ -189,14 +189,20 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
 
 namespace rondel::ops {
 
+Ex Emitter::broadcast(std::size_t k, std::int64_t axis, const ir::Extent& result, Ex at) {
+  const ir::Extent& e = input(k).extent(axis);
+  if (e.known()) return e.value == 1 ? builder().index(0) : at;
+  // What has a name in a shape class is not 1. What is computed from it may be.
+  if (!e.symbolic() || e.symbol.is_name() || e == result || ir::Integer(e).at_least(2)) return at;
+  return select(extent(k, axis) == 1, builder().index(0), at);
+}
+
 Indices Emitter::broadcast(std::size_t k, const Indices& out) {
-  const auto rank_in = static_cast<std::size_t>(rank(k));
+  const std::int64_t rank_in = rank(k), skip = std::ssize(out) - rank_in;
   Indices index;
-  for (std::size_t a = 0; a < rank_in; ++a) {
-    const ir::Extent& e = input(k).extent(static_cast<std::int64_t>(a));
-    const bool spread = e.known() && e.value == 1;
-    index.push_back(spread ? builder().index(0) : out[out.size() - rank_in + a]);
-  }
+  for (std::int64_t a = 0; a < rank_in; ++a)
+    index.push_back(
+        broadcast(k, a, output(0).extent(skip + a), out[static_cast<std::size_t>(skip + a)]));
   return index;
 }
 

@@ -1,0 +1,392 @@
+#include "base/error.h"
+#include "ir/infer.h"
+#include "ir/text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+/// What type rules make of extents that are names.
+namespace rondel::ops {
+namespace {
+
+using ir::Graph;
+
+/// The type of %y, where types are left out.
+std::string type_of_y(const std::string& params, const std::string& nodes) {
+  const Graph g = ir::parse("graph \"g\" (" + params + ") {\n" + nodes + "\nyield %y }");
+  return to_text(g.value(g.root().results[0]).type);
+}
+
+struct Row {
+  const char *params, *nodes, *type;
+};
+
+void check(std::initializer_list<Row> rows) {
+  for (const Row& r : rows) EXPECT_EQ(type_of_y(r.params, r.nodes), r.type) << r.nodes;
+}
+
+TEST(Extents, Joined) {
+  check({
+      {"%a: f32[M, 4], %b: f32[N, 4]", "%y = concat(%a, %b, %a) axis=0", "f32[2 * M + N, 4]"},
+      {"%a: f32[M, 4], %b: f32[?, 4]", "%y = concat(%a, %b) axis=0", "f32[?, 4]"},
+      {"%a: f32[M], %b: f32[3]", "%y = concat(%a, %b) axis=0", "f32[M + 3]"},
+  });
+}
+
+TEST(Extents, Padded) {
+  const char* pads = "%p = constant value=i64[4] {1, 0, 2, 0} %y = pad(%x, %p)";
+  const char* cut = "%p = constant value=i64[2] {-1, -2} %y = pad(%x, %p)";
+  check({{"%x: f32[N, M]", pads, "f32[N + 3, M]"}, {"%x: f32[N]", cut, "f32[N - 3]"}});
+}
+
+TEST(Extents, UnderWindows) {
+  check({
+      {"%x: f32[B, 3, H, W]",
+       "%y = max_pool(%x) kernel_shape=[3, 2] strides=[2, 1] pads=[1, 0, 1, 0]",
+       "f32[B, 3, (H + 1) / 2, W - 1]"},
+      {"%x: f32[B, 3, W]", "%y = max_pool(%x) kernel_shape=[3] strides=[2] auto_pad=\"SAME_UPPER\"",
+       "f32[B, 3, (W + 1) / 2]"},
+      {"%x: f32[B, 3, W]", "%y = max_pool(%x) kernel_shape=[2] strides=[2] ceil_mode=1",
+       "f32[B, 3, (W + 1) / 2]"},
+      {"%x: f32[B, 3, W], %w: f32[8, 3, K]", "%y = conv(%x, %w)", "f32[B, 8, -K + W + 1]"},
+  });
+}
+
+TEST(Extents, OfSlices) {
+  const auto slice = [](int start, const char* end, int step) {
+    return fmt::format(
+        "%s = constant value=i64[1] {{{}}} %e = constant value=i64[1] {{{}}}"
+        " %a = constant value=i64[1] {{0}} %t = constant value=i64[1] {{{}}}"
+        " %y = slice(%x, %s, %e, %a, %t)",
+        start, end, step);
+  };
+  const std::string x = "%x: f32[N]", most = "9223372036854775807", least = "-9223372036854775808";
+  EXPECT_EQ(type_of_y(x, slice(0, most.c_str(), 1)), "f32[N]");
+  EXPECT_EQ(type_of_y(x, slice(1, most.c_str(), 1)), "f32[max(N - 1, 0)]");
+  EXPECT_EQ(type_of_y(x, slice(0, "-1", 1)), "f32[max(N - 1, 0)]");
+  EXPECT_EQ(type_of_y(x, slice(0, "5", 1)), "f32[N - max(N - 5, 0)]");
+  EXPECT_EQ(type_of_y(x, slice(-3, most.c_str(), 1)), "f32[N - max(N - 3, 0)]");
+  EXPECT_EQ(type_of_y(x, slice(0, most.c_str(), 2)), "f32[(N + 1) / 2]");
+  EXPECT_EQ(type_of_y(x, slice(-1, least.c_str(), -1)), "f32[N]");
+  EXPECT_EQ(type_of_y("%x: f32[?]", slice(1, "3", 1)), "f32[?]");
+  check({{"%x: f32[N], %z: f32[M]",
+          "%s = constant value=i64[1] {0} %e = shape(%z) %y = slice(%x, %s, %e)",
+          "f32[M - max(M - N, 0)]"}});
+}
+
+TEST(Extents, Reshaped) {
+  const auto reshape = [](const char* shape) {
+    return fmt::format("%s = constant value=i64{} %y = reshape(%x, %s)", shape);
+  };
+  EXPECT_EQ(type_of_y("%x: f32[N, 6, M]", reshape("[1] {-1}")), "f32[6 * M * N]");
+  EXPECT_EQ(type_of_y("%x: f32[N, 6]", reshape("[2] {-1, 3}")), "f32[2 * N, 3]");
+  EXPECT_EQ(type_of_y("%x: f32[N, 6, M]", reshape("[2] {0, -1}")), "f32[N, (6 * M * N) / N]");
+  EXPECT_EQ(type_of_y("%x: f32[N, 8]", reshape("[3] {0, 2, 4}")), "f32[N, 2, 4]");
+  check({
+      {"%x: f32[B, T, 12]",
+       "%s = shape(%x) end=2 %n = constant value=i64[2] {3, 4} %l = concat(%s, %n) axis=0"
+       " %y = reshape(%x, %l)",
+       "f32[B, T, 3, 4]"},
+      {"%x: f32[B, T, 12]",
+       "%s = shape(%x) end=2 %p = reduce_prod(%s) %n = constant value=i64[1] {12}"
+       " %l = concat(%p, %n) axis=0 %y = reshape(%x, %l)",
+       "f32[B * T, 12]"},
+      {"%x: f32[A, B], %z: f32[C, D]", "%s = shape(%z) %y = reshape(%x, %s)", "f32[?, ?]"},
+      {"%x: f32[A, B, 4]", "%y = flatten(%x) axis=1", "f32[A, 4 * B]"},
+  });
+}
+
+TEST(Extents, Computed) {
+  const std::string n =
+      "%s = shape(%x) %i = constant value=i64[] {0} %n = gather(%s, %i) axis=0 "
+      "%one = constant value=i64[] {1} %two = constant value=i64[] {2} ";
+  const auto of = [&](const std::string& nodes) { return type_of_y("%x: f32[N, M]", n + nodes); };
+  EXPECT_EQ(of("%h = div(%n, %two) %y = range(%i, %h, %one)"), "i64[N / 2]");
+  EXPECT_EQ(of("%m = sub(%n, %one) %y = range(%i, %m, %one)"), "i64[max(N - 1, 0)]");
+  EXPECT_EQ(of("%m = mul(%n, %two) %y = range(%one, %m, %two)"),
+            "i64[(max(2 * N - 1, 0) + 1) / 2]");
+  EXPECT_EQ(of("%t = mul(%s, %two) %y = constant_of_shape(%t)"), "f32[2 * N, 2 * M]");
+  EXPECT_EQ(of("%t = add(%s, %one) %z = constant value=f32[] {0} %y = expand(%z, %t)"),
+            "f32[N + 1, M + 1]");
+  // A column less a row is a matrix, of which nothing is known.
+  EXPECT_EQ(of("%0 = constant value=i64[1] {0} %1 = constant value=i64[1] {1} "
+               "%c = unsqueeze(%s, %1) %r = unsqueeze(%s, %0) %d = sub(%c, %r) "
+               "%four = constant value=i64[1] {4} %l = reshape(%d, %four) "
+               "%y = constant_of_shape(%l)"),
+            "f32[?, ?, ?, ?]");
+  EXPECT_EQ(of("%y = tile(%x, %s)"), "f32[N * N, M * M]");
+  EXPECT_EQ(of("%m = sub(%n, %one) %y, %k = loop trips=%m { body(%j, %go) { yield go=%go "
+               "items=(%j) } }"),
+            "i64[max(N - 1, 0)]");
+}
+
+TEST(Extents, OfPartsAndScans) {
+  check({
+      {"%x: f32[N]", "%y, %z = split(%x)", "f32[(N + 1) / 2]"},
+      {"%x: f32[M], %z: f32[N]",
+       "%y, %n = loop scans=(%x, %z) { body(%i, %go, %a, %b) { yield go=%go items=(%a) } }",
+       "f32[M - max(M - N, 0)]"},
+  });
+}
+
+/// Random nodes over tensors and lists of extents, as text; what stands for names is filled in.
+class RandomNodes {
+ public:
+  explicit RandomNodes(unsigned seed) : random_(seed) {
+    for (int p = 0; p < 3; ++p) {
+      std::vector<std::string> extents;
+      for (int rank = pick(1, 3); rank > 0; --rank) extents.push_back(extent());
+      params_ += fmt::format("{}%p{}: f32[{}]", p == 0 ? "" : ", ", p, fmt::join(extents, ", "));
+      tensors_.push_back({fmt::format("%p{}", p), static_cast<int>(extents.size())});
+    }
+    for (int n = pick(2, 7); n > 0; --n) node();
+  }
+
+  std::string text(const std::map<char, std::int64_t>* values) const {
+    std::string all = "graph \"g\" (" + params_ + ") {\n" + nodes_ + "yield " + last() + " }";
+    if (values == nullptr) return all;
+    for (const auto& [name, v] : *values)
+      for (std::size_t at; (at = all.find(fmt::format("<{}>", name))) != std::string::npos;)
+        all.replace(at, 3, std::to_string(v));
+    return all;
+  }
+  static std::string with_names(std::string all) {
+    for (const char name : {'A', 'B', 'C'})
+      for (std::size_t at; (at = all.find(fmt::format("<{}>", name))) != std::string::npos;)
+        all.replace(at, 3, std::string(1, name));
+    return all;
+  }
+
+ private:
+  struct Tensor {
+    std::string name;
+    int rank;
+  };
+  struct List {
+    std::string name;
+    int count;
+  };
+
+  int pick(int from, int to) { return from + static_cast<int>(random_() % (to - from + 1)); }
+  std::string extent() {
+    return pick(0, 3) == 0 ? std::to_string(pick(1, 4))
+                           : std::string("<") + "ABC"[pick(0, 2)] + ">";
+  }
+  const Tensor& tensor() {
+    return tensors_[static_cast<std::size_t>(pick(0, count(tensors_) - 1))];
+  }
+  const List& list() {
+    if (lists_.empty() || pick(0, 3) == 0) {
+      const Tensor x = tensor();
+      const std::string s = made("shape(" + x.name + ")");
+      lists_.push_back({s, x.rank});
+    }
+    return lists_[static_cast<std::size_t>(pick(0, count(lists_) - 1))];
+  }
+  template <class T> static int count(const std::vector<T>& v) {
+    return static_cast<int>(v.size());
+  }
+  std::string made(const std::string& call) {
+    const std::string name = fmt::format("%v{}", next_++);
+    nodes_ += name + " = " + call + "\n";
+    return name;
+  }
+  std::string constant(const std::vector<std::int64_t>& v) {
+    return made(fmt::format("constant value=i64[{}] {{{}}}", v.size(), fmt::join(v, ", ")));
+  }
+  std::string number(std::int64_t v) { return made(fmt::format("constant value=i64[] {{{}}}", v)); }
+  std::string scalar() {
+    const List l = list();
+    if (l.count == 0) return number(pick(0, 4));
+    return made("gather(" + l.name + ", " + number(pick(0, l.count - 1)) + ") axis=0");
+  }
+  std::int64_t bound() {
+    switch (pick(0, 9)) {
+      case 0: return INT64_MAX;
+      case 1: return INT64_MIN;
+      case 2: return INT32_MAX;
+      default: return pick(-6, 7);
+    }
+  }
+  std::string bounds() {
+    return pick(0, 2) == 0 ? made("unsqueeze(" + scalar() + ", " + constant({0}) + ")")
+                           : constant({bound()});
+  }
+  void tensor_made(const std::string& call, int rank) { tensors_.push_back({made(call), rank}); }
+
+  void node() {
+    const Tensor x = tensor();
+    const int axis = x.rank > 0 ? pick(0, x.rank - 1) : 0;
+    const int kind = pick(0, 15);
+    if (x.rank == 0 && kind < 8) return;
+    switch (kind) {
+      case 0: return tensor_made(fmt::format("concat({0}, {0}) axis={1}", x.name, axis), x.rank);
+      case 1: {
+        std::vector<std::int64_t> pads;
+        for (int i = 0; i < 2 * x.rank; ++i) pads.push_back(pick(-1, 3));
+        return tensor_made("pad(" + x.name + ", " + constant(pads) + ")", x.rank);
+      }
+      case 2:
+      case 3: {
+        const std::string start = bounds(), end = bounds(), axes = constant({axis});
+        const std::string step = constant({pick(0, 3) == 0 ? -pick(1, 3) : pick(1, 3)});
+        const std::string y = made(
+            fmt::format("slice({}, {}, {}, {}, {})", x.name, start, end, axes, step));
+        tensors_.push_back({y, x.rank});
+        // Of the same rank, and the same extents but for one.
+        return tensor_made(fmt::format("concat({}, {}) axis={}", y, x.name, axis), x.rank);
+      }
+      case 4: {
+        const std::string first = fmt::format("%v{}", next_++),
+                          second = fmt::format("%v{}", next_++);
+        nodes_ += fmt::format("{}, {} = split({}) axis={}\n", first, second, x.name, axis);
+        tensors_.push_back({first, x.rank});
+        return tensors_.push_back({second, x.rank});
+      }
+      case 5: return tensor_made(fmt::format("flatten({}) axis={}", x.name, axis), 2);
+      case 6: {
+        std::string more = made("unsqueeze(" + x.name + ", " + constant({0}) + ")");
+        int rank = x.rank + 1;
+        if (rank < 3) more = made("unsqueeze(" + more + ", " + constant({0}) + ")"), ++rank;
+        std::vector<int> kernel, strides, pads;
+        for (int a = 2; a < rank; ++a) {
+          kernel.push_back(pick(1, 3));
+          strides.push_back(pick(1, 3));
+        }
+        for (int a = 2; a < rank; ++a) pads.push_back(pick(0, 1)), pads.push_back(pick(0, 1));
+        const char* autos[] = {"NOTSET", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
+        const std::string pad = autos[pick(0, 4)];
+        return tensor_made(
+            fmt::format(
+                "max_pool({}) kernel_shape=[{}] strides=[{}] {} auto_pad=\"{}\" ceil_mode={}", more,
+                fmt::join(kernel, ", "), fmt::join(strides, ", "),
+                pad == "NOTSET" ? fmt::format("pads=[{}]", fmt::join(pads, ", ")) : "", pad,
+                pick(0, 1)),
+            rank);
+      }
+      case 7: {
+        const std::string y = fmt::format("%v{}", next_++), n = fmt::format("%v{}", next_++);
+        nodes_ += fmt::format(
+            "{0}, {1} = loop scans=({2}, {3}) {{ body(%i, %go, %a{4}, %b{4}) {{"
+            " yield go=%go items=(%a{4}) }} }}\n",
+            y, n, x.name, tensors_[0].name, next_);
+        return tensors_.push_back({y, x.rank});
+      }
+      case 8: return tensor_made("reshape(" + x.name + ", " + constant({-1}) + ")", 1);
+      case 9: {
+        if (x.rank < 1) return;
+        return tensor_made(
+            "reshape(" + x.name + ", " + constant({0, pick(0, 1) == 0 ? 1 : 2, -1}) + ")", 3);
+      }
+      case 10: {
+        const List l = list();
+        const std::string wanted = pick(0, 1) == 0 ? l.name
+                                                   : made("concat(" + l.name + ", " +
+                                                          constant({-1}) + ") axis=0");
+        return tensor_made("reshape(" + x.name + ", " + wanted + ")",
+                           l.count + (wanted == l.name ? 0 : 1));
+      }
+      case 11: {
+        const List l = list();
+        return tensor_made("constant_of_shape(" + l.name + ")", l.count);
+      }
+      case 12: {
+        const std::string y = made(fmt::format("range({}, {}, {})", scalar(), scalar(),
+                                               number(pick(0, 2) == 0 ? -pick(1, 3) : pick(1, 3))));
+        return tensor_made(fmt::format("cast({}) to=type f32[]", y), 1);
+      }
+      case 13: {
+        const std::string list_of_x = made("shape(" + x.name + ")");
+        return tensor_made("tile(" + x.name + ", " + list_of_x + ")", x.rank);
+      }
+      case 14: {
+        const List l = list();
+        lists_.push_back({made("reduce_prod(" + l.name + ")"), 1});
+        return;
+      }
+      default: {
+        const List l = list();
+        const char* ops[] = {"add", "sub", "mul", "div", "max", "min", "mod"};
+        const std::string other = pick(0, 1) == 0 ? number(pick(1, 4)) : scalar();
+        lists_.push_back(
+            {made(fmt::format("{}({}, {})", ops[pick(0, 6)], l.name, other)), l.count});
+      }
+    }
+  }
+
+  std::string last() const { return next_ == 0 ? "%p0" : tensors_.back().name; }
+
+  std::mt19937 random_;
+  std::string params_, nodes_;
+  std::vector<Tensor> tensors_;
+  std::vector<List> lists_;
+  int next_ = 0;
+};
+
+std::optional<Graph> parsed(const std::string& text) {
+  try {
+    return ir::parse(text);
+  } catch (const Error& e) {
+    if (e.blame() == Blame::internal) throw;
+    return std::nullopt;
+  }
+}
+
+TEST(Extents, RandomNodesHaveTheExtentsThatTheExpressionsSay) {
+  const unsigned first = std::random_device()();
+  int compared = 0, expressions = 0, unknown = 0, conditional = 0;
+  for (unsigned seed = first; seed != first + 3000; ++seed) {
+    const RandomNodes nodes(seed);
+    const std::string named = RandomNodes::with_names(nodes.text(nullptr));
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, named));
+    const std::optional<Graph> general = parsed(named);
+    ir::Knowledge k;
+    if (general) {
+      k = ir::knowledge_of(*general);
+      ir::infer_region(*general, ir::RegionId::root, k);
+    }
+    std::mt19937 random(seed);
+    for (int run = 0; run < 4; ++run) {
+      std::map<char, std::int64_t> values;
+      for (const char name : {'A', 'B', 'C'})
+        values[name] = static_cast<std::int64_t>(random() % 6);
+      const auto value_of = [&](ir::Symbol s) { return std::optional(values.at(s.name()[0])); };
+      const std::optional<Graph> exact = parsed(nodes.text(&values));
+      if (general && k.conditions && !k.conditions->empty()) ++conditional;
+      if (!exact && general && k.conditions) {
+        EXPECT_TRUE(std::ranges::any_of(*k.conditions, [&](const ir::Integer& i) {
+          const auto value = evaluate(i, value_of);
+          return !value || *value < 0;
+        })) << "the rules are said to hold";
+      }
+      if (!exact) continue;
+      ASSERT_TRUE(general) << "what some extents allow is refused for all";
+      for (std::size_t v = 0; v < exact->value_count(); ++v) {
+        const ir::Type &is = exact->value(static_cast<ir::ValueId>(v)).type,
+                       &said = general->value(static_cast<ir::ValueId>(v)).type;
+        if (!is.is_tensor() || !is.has_rank() || !said.has_rank()) continue;
+        ASSERT_EQ(is.rank(), said.rank());
+        for (std::int64_t a = 0; a < is.rank(); ++a) {
+          const ir::Extent& e = said.extent(a);
+          unknown += !e.known() && !e.symbolic();
+          if (!is.extent(a).known() || (!e.known() && !e.symbolic())) continue;
+          ASSERT_EQ(evaluate(e, value_of), is.extent(a).value)
+              << exact->value(static_cast<ir::ValueId>(v)).name << " axis " << a << ": "
+              << to_text(said) << " for A = " << values['A'] << ", B = " << values['B']
+              << ", C = " << values['C'];
+          ++compared;
+          expressions += e.symbolic() && !e.symbol.is_name();
+        }
+      }
+    }
+  }
+  EXPECT_GT(conditional, 50);
+  EXPECT_GT(expressions, 3000) << compared << " compared, " << unknown << " unknown";
+}
+
+}  // namespace
+}  // namespace rondel::ops

@@ -9,19 +9,6 @@ namespace {
 
 using ir::ValueId;
 
-/// The types of the group's values for a shape class, and the values that shape the program.
-ir::Knowledge knowledge_for(const ir::Graph& g, const ShapeClass& c) {
-  ir::Knowledge k = ir::knowledge_of(g);
-  k.name_unknowns = true;
-  for (std::size_t i = 0; i < g.root().params.size(); ++i) {
-    const ValueId v = g.root().params[i];
-    k.types[ir::index(v)] = c.types[i];
-    if (c.values[i].defined()) k.values[static_cast<std::int32_t>(v)] = c.values[i];
-  }
-  ir::infer_region(g, ir::RegionId::root, k);
-  return k;
-}
-
 std::vector<std::int64_t> known_extents(const ir::Type& t) {
   invariant(t.is_tensor() && t.has_rank(), "a program is written for a value of type {}",
             to_text(t));

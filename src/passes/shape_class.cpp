@@ -113,6 +113,18 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
   return c;
 }
 
+ir::Knowledge knowledge_for(const ir::Graph& g, const ShapeClass& c) {
+  ir::Knowledge k = ir::knowledge_of(g);
+  k.name_unknowns = true;
+  for (std::size_t i = 0; i < g.root().params.size(); ++i) {
+    const ir::ValueId v = g.root().params[i];
+    k.types[ir::index(v)] = c.types[i];
+    if (c.values[i].defined()) k.values[static_cast<std::int32_t>(v)] = c.values[i];
+  }
+  ir::infer_region(g, ir::RegionId::root, k);
+  return k;
+}
+
 ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentList> lists) {
   ShapeClass c;
   c.values.resize(declared.size());

@@ -32,6 +32,10 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
                     std::span<const std::size_t> value_inputs,
                     std::span<const ExtentList> lists = {});
 
+/// What is known of a group's values for all members of a class; what no name of the class tells
+/// has a name of its own.
+ir::Knowledge knowledge_for(const ir::Graph& group, const ShapeClass&);
+
 /// The class of whatever has the declared types, which have ranks: extents that are not known are
 /// symbols, equal where the model calls them by one name.
 ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentList> lists = {});

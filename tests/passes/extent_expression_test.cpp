@@ -1,0 +1,93 @@
+#include "passes/extent_expression.h"
+
+#include "ir/text.h"
+#include "passes/output_extents.h"
+#include "scalar/run.h"
+
+#include <gtest/gtest.h>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Integer;
+
+const Integer a(ir::Symbol::own("s0")), b(ir::Symbol::own("s1"));
+
+TEST(ExtentExpression, ComputesInAProgramWhatEvaluateSays) {
+  const std::vector<Integer> all{
+      a + b * 3 - 7, a * b,     floor_div(a - b, 3), floor_div(a, b),     ceil_div(a, 4),
+      max(a - 2, b), min(a, 3), Integer(5),          floor_div(a - 3, b), floor_div(b * 2 + 1, 5)};
+  scalar::Builder builder("test");
+  const std::int32_t out = builder.buffer(
+      {"out", DType::i64, scalar::Access::out, {std::ssize(all)}, true});
+  const scalar::Ex x = builder.param(), y = builder.param();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const scalar::Ex e = extent_expression(builder, all[i],
+                                           [&](ir::Symbol s) { return Integer(s) == a ? x : y; });
+    builder.store(out, {builder.index(static_cast<std::int64_t>(i))}, e);
+  }
+  const auto program = builder.finish();
+  for (std::int64_t p = 0; p < 7; ++p)
+    for (std::int64_t q = 0; q < 4; ++q) {
+      const Tensor made(DType::i64, {std::ssize(all)});
+      ASSERT_EQ(scalar::interpreted(program, {made}, {p, q}), scalar::done);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto said = ir::evaluate(
+            all[i], [&](ir::Symbol s) { return std::optional(Integer(s) == a ? p : q); });
+        EXPECT_EQ(made.data_as<std::int64_t>()[i], said)
+            << to_text(all[i]) << " of " << p << " and " << q;
+      }
+    }
+}
+
+TEST(ExtentExpression, TellsWhatItCannotExpress) {
+  const auto has = [](ir::Symbol s) { return Integer(s) == a; };
+  EXPECT_TRUE(can_express(4, has));
+  EXPECT_TRUE(can_express(floor_div(a + 1, 2), has));
+  EXPECT_FALSE(can_express(a + b, has));
+  EXPECT_FALSE(can_express(Integer(), has));
+}
+
+using Shapes = std::vector<std::pair<DType, Shape>>;
+
+std::optional<OutputExtents> extents_of(const ir::Graph& g, std::span<const Value> inputs) {
+  return output_extents(g, classify(inputs, {}, {}));
+}
+
+Value zeros(Shape shape) { return Tensor::zeros(DType::f32, std::move(shape)); }
+
+TEST(OutputExtents, ServeAllMembersOfAClass) {
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[?, ?], %y: f32[?, ?]) {
+    %p = constant value=i64[4] {1, 0, -2, 0}
+    %z = pad(%x, %p)
+    %j = concat(%x, %y, %z) axis=0
+    %e = exp(%j)
+    yield %e, %z })g");
+  const std::vector<Value> inputs{zeros({4, 7}), zeros({3, 7})};
+  const auto of_class = extents_of(g, inputs);
+  ASSERT_TRUE(of_class);
+  Shapes shapes;
+  for (const std::int64_t n : {1, 4, 9}) {
+    ASSERT_TRUE(of_class->evaluate(std::vector{zeros({n, 5}), zeros({2, 5})}, shapes));
+    EXPECT_EQ(shapes, (Shapes{{DType::f32, {2 * n + 1, 5}}, {DType::f32, {n - 1, 5}}}));
+  }
+  EXPECT_FALSE(of_class->evaluate(std::vector{zeros({0, 5}), zeros({2, 5})}, shapes))
+      << "pad would refuse it";
+}
+
+TEST(OutputExtents, AreNotThereWhereARuleMayRefuseAMember) {
+  const ir::Graph sum = ir::parse(R"g(graph "g" (%x: f32[?], %y: f32[?]) {
+    %z = add(%x, %y) yield %z })g");
+  EXPECT_TRUE(extents_of(sum, std::vector{zeros({4}), zeros({4})}));
+  EXPECT_TRUE(extents_of(sum, std::vector{zeros({4}), zeros({1})}));
+  const ir::Graph product = ir::parse(R"g(graph "g" (%x: f32[?, ?], %y: f32[?, ?]) {
+    %z = mat_mul(%x, %y) yield %z })g");
+  EXPECT_TRUE(extents_of(product, std::vector{zeros({2, 4}), zeros({4, 3})}));
+  EXPECT_FALSE(extents_of(product, std::vector{zeros({2, 4}), zeros({5, 3})}));
+  const ir::Graph found = ir::parse(R"g(graph "g" (%x: f32[?]) {
+    %z = non_zero(%x) yield %z })g");
+  EXPECT_FALSE(extents_of(found, std::vector{zeros({4})}));
+}
+
+}  // namespace
+}  // namespace rondel::passes

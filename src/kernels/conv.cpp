@@ -76,7 +76,7 @@ template <class F> void in_looked_at_parts(Looks& looks, std::int64_t n, const F
   }
 }
 
-template <class T> void conv_as(KernelCall& call, const ConvSpec& spec) {
+template <class T> void conv_as(UnsizedCall& call, const ConvSpec& spec) {
   using Acc = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const Tensor x = packed_with_looks(call, 0), w = packed_with_looks(call, 1);
   const Tensor bias = call.has(2) ? call.packed(2) : Tensor();
@@ -115,7 +115,7 @@ Shape conv_shape(const ConvSpec& spec, const Shape& x, const Shape& w) {
   return y;
 }
 
-void conv(KernelCall& call, const ConvSpec& spec) {
+void conv(UnsizedCall& call, const ConvSpec& spec) {
   with_float_type(call.tensor(0).dtype(), [&](auto zero) { conv_as<decltype(zero)>(call, spec); });
 }
 

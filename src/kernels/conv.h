@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/kernel_call.h"
+#include "kernels/unsized_kernel.h"
 #include "kernels/window.h"
 
 namespace rondel::kernels {
@@ -12,7 +12,7 @@ struct ConvSpec {
 /// y[n, m, o] = bias[m] + the sum over c and k, ascending, of x[n, c, o * stride + k * dilation -
 /// begin] * w[m, c, k], with zeros outside x. Inputs x [n, c, spatial...], w [m, c / groups,
 /// kernel...], bias? [m]; any spatial rank; f64, f32, f16, bf16 (the latter two summed in f32).
-void conv(KernelCall&, const ConvSpec&);
+void conv(UnsizedCall&, const ConvSpec&);
 
 /// Extents of the result for these of x and w.
 Shape conv_shape(const ConvSpec&, const Shape& x, const Shape& w);

@@ -120,7 +120,7 @@ FastConv::FastConv(ConvSpec spec) : spec_(std::move(spec)), cache_(std::make_sha
 /// block by itself is copied.
 class FastConv::InParts {
  public:
-  InParts(const FastConv& conv, KernelCall& call, const Tensor& y)
+  InParts(const FastConv& conv, UnsizedCall& call, const Tensor& y)
       : conv_(conv), call_(call), looks_(call), x_(packed_with_looks(call, 0)),
         w_(packed_with_looks(call, 1)), bias_(call.has(2) ? packed_with_looks(call, 2) : Tensor()),
         y_(y) {
@@ -246,13 +246,13 @@ class FastConv::InParts {
   }
 
   const FastConv& conv_;
-  KernelCall& call_;
+  UnsizedCall& call_;
   const Looks looks_;
   const Tensor x_, w_, bias_, y_;
   std::vector<WindowAxis> axes_;
 };
 
-void FastConv::operator()(KernelCall& call) const {
+void FastConv::operator()(UnsizedCall& call) const {
   const Shape& shape = call.tensor(0).shape();
   const Shape y_shape = conv_shape(spec_, shape, call.tensor(1).shape());
   const bool fits = shape.size() >= 3 && shape.size() <= 5 && element_count(y_shape) > 0 &&

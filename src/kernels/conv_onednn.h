@@ -10,7 +10,7 @@ namespace rondel::kernels {
 class FastConv {
  public:
   explicit FastConv(ConvSpec);
-  void operator()(KernelCall&) const;
+  void operator()(UnsizedCall&) const;
 
  private:
   struct Cache;

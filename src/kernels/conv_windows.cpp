@@ -77,7 +77,7 @@ bool few_large_windows(const Shape& y, const Shape& w) {
   return window >= least_window && count_from(y, 2) <= window / least_a_place;
 }
 
-void conv_windows(KernelCall& call, const ConvSpec& spec, const Tensor& x, const Tensor& w,
+void conv_windows(UnsizedCall& call, const ConvSpec& spec, const Tensor& x, const Tensor& w,
                   const Tensor& bias, const Tensor& y) {
   std::vector<WindowAxis> axes;
   for (std::size_t a = 2; a < x.shape().size(); ++a)

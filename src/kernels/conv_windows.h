@@ -7,7 +7,7 @@ namespace rondel::kernels {
 /// library's convolution is good at it, nor can one be ended in between. `y`: the result's shape.
 bool few_large_windows(const Shape& y, const Shape& w);
 /// Such a convolution of f32: x and w row-major, `bias` undefined or [maps].
-void conv_windows(KernelCall&, const ConvSpec&, const Tensor& x, const Tensor& w,
+void conv_windows(UnsizedCall&, const ConvSpec&, const Tensor& x, const Tensor& w,
                   const Tensor& bias, const Tensor& y);
 
 }  // namespace rondel::kernels

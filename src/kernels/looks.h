@@ -1,6 +1,7 @@
 #pragma once
 #include "base/copy.h"
-#include "kernels/kernel_call.h"
+#include "base/kernel_fn.h"
+#include "kernels/unsized_kernel.h"
 
 /// How kernels look at the stop flag.
 namespace rondel::kernels {
@@ -13,7 +14,8 @@ struct Stopped {};
 class Looks {
  public:
   static constexpr std::int64_t units = 65536;
-  explicit Looks(const KernelCall& call) : stop_(call.stop) {}
+  explicit Looks(const UnsizedCall& call) : stop_(call.stop) {}
+  explicit Looks(const Context& context) : stop_(context.stop) {}
 
   /// Throws Stopped when the run is to end.
   void look() const {
@@ -37,7 +39,7 @@ class Looks {
 };
 
 /// Input k as a row-major block, itself where it is one; copied with looks.
-inline Tensor packed_with_looks(const KernelCall& call, std::size_t k) {
+inline Tensor packed_with_looks(const UnsizedCall& call, std::size_t k) {
   const Tensor& t = call.tensor(k);
   if (t.contiguous()) return t;
   const Tensor block = call.scratch(t.dtype(), t.shape());

@@ -72,7 +72,7 @@ template <class T> T number(std::string_view text) {
   return saturated<T>(text_number(text));
 }
 
-template <class T> void to_text(KernelCall& call) {
+template <class T> void to_text(UnsizedCall& call) {
   const Tensor in = packed_with_looks(call, 0), out = call.make(0, DType::string, in.shape());
   const auto n = static_cast<std::size_t>(in.size());
   Looks looks(call);
@@ -82,7 +82,7 @@ template <class T> void to_text(KernelCall& call) {
   }
 }
 
-template <class T> void from_text(KernelCall& call) {
+template <class T> void from_text(UnsizedCall& call) {
   const Tensor in = packed_with_looks(call, 0), out = call.make(0, dtype_of<T>::value, in.shape());
   const auto n = static_cast<std::size_t>(in.size());
   Looks looks(call);
@@ -115,7 +115,7 @@ double text_number(std::string_view whole) {
   return value;
 }
 
-void numbers_to_text(KernelCall& call) {
+void numbers_to_text(UnsizedCall& call) {
   switch (call.tensor(0).dtype()) {
     case DType::f32: return to_text<float>(call);
     case DType::f64: return to_text<double>(call);
@@ -126,7 +126,7 @@ void numbers_to_text(KernelCall& call) {
   }
 }
 
-void text_to_numbers(KernelCall& call, DType to) {
+void text_to_numbers(UnsizedCall& call, DType to) {
   switch (to) {
     case DType::f32: return from_text<float>(call);
     case DType::f64: return from_text<double>(call);

@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/kernel_call.h"
+#include "kernels/unsized_kernel.h"
 
 #include <string>
 #include <string_view>
@@ -18,8 +18,8 @@ std::string number_text(double);
 double text_number(std::string_view);
 
 /// Input 0 as strings.
-void numbers_to_text(KernelCall&);
+void numbers_to_text(UnsizedCall&);
 /// Input 0, strings, as `to`. Integers out of range saturate; fractions are dropped.
-void text_to_numbers(KernelCall&, DType to);
+void text_to_numbers(UnsizedCall&, DType to);
 
 }  // namespace rondel::kernels

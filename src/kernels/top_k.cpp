@@ -2,11 +2,29 @@
 
 #include "kernels/looks.h"
 #include "kernels/narrow_floats.h"
+#include "kernels/views.h"
+#include "kernels/workspace.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
 
 namespace rondel::kernels {
 namespace {
+
+/// One row along the axis: n elements, `step` apart; k results, as far apart.
+template <class T> struct Row {
+  const T* x;
+  std::int64_t n, step, k;
+  T* values;              ///< null: not wanted
+  std::int64_t* indices;  ///< null: not wanted
+
+  void put(std::int64_t at, std::int64_t from) const {
+    if (values != nullptr) values[at * step] = x[from * step];
+    if (indices != nullptr) indices[at * step] = from;
+  }
+};
 
 template <class T> bool less(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -18,53 +36,223 @@ template <class T> bool less(T a, T b) {
   }
 }
 
-template <class T>
-void row(Looks& looks, const T* x, std::int64_t n, std::int64_t step, std::int64_t k, bool largest,
-         std::int64_t* order, T* values, std::int64_t* indices) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    order[i] = i;
-    looks.did(1);
+/// The plain way.
+template <class T> struct Sorted {
+  std::int64_t* order;
+
+  void lay_out(Workspace& w, std::int64_t n, std::int64_t) { order = w.take<std::int64_t>(n); }
+
+  void run(Looks& looks, const Row<T>& row, bool largest) const {
+    std::iota(order, order + row.n, std::int64_t{0});
+    looks.did(row.n);
+    const auto before = [&](std::int64_t i, std::int64_t j) {
+      looks.did(4);
+      const T a = row.x[i * row.step], b = row.x[j * row.step];
+      if (largest ? less(b, a) : less(a, b)) return true;
+      if (largest ? less(a, b) : less(b, a)) return false;
+      return i < j;
+    };
+    std::partial_sort(order, order + row.k, order + row.n, before);
+    looks.did(row.k);
+    for (std::int64_t i = 0; i < row.k; ++i) row.put(i, order[i]);
   }
-  const auto before = [&](std::int64_t i, std::int64_t j) {
-    looks.did(4);
-    const T a = x[i * step], b = x[j * step];
-    if (largest ? less(b, a) : less(a, b)) return true;
-    if (largest ? less(a, b) : less(b, a)) return false;
-    return i < j;
-  };
-  std::partial_sort(order, order + k, order + n, before);
-  for (std::int64_t i = 0; i < k; ++i) {
-    looks.did(4);
-    indices[i * step] = order[i];
-    values[i * step] = x[order[i] * step];
+};
+
+/// Signed integers that order as the elements of T do.
+template <class T> using Key = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+
+/// Greater for what comes earlier.
+template <class T> Key<T> key_of(T x, bool largest) {
+  using K = Key<T>;
+  K key{};
+  if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_unsigned_v<T> && sizeof(T) >= 4)
+      key = static_cast<K>(x ^ (T{1} << (8 * sizeof(T) - 1)));
+    else key = static_cast<K>(x);
+  } else {
+    using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const auto wide = static_cast<Wide>(x);
+    const K bits = std::bit_cast<K>(wide == 0 ? Wide{0} : wide);
+    key = bits < 0 ? static_cast<K>(bits ^ std::numeric_limits<K>::max()) : bits;
+    if (wide != wide) key = std::numeric_limits<K>::max();
+  }
+  return largest ? key : static_cast<K>(~key);
+}
+
+/// Keys of a row that are worked on at once.
+constexpr std::int64_t block = 256;
+/// The most results that are kept in order while a row is gone through.
+constexpr std::int64_t most_kept = 64;
+
+template <class T>
+[[gnu::always_inline]] inline void write_keys(const T* x, std::int64_t step, std::int64_t n,
+                                              bool largest, Key<T>* keys) {
+  if (step == 1) {
+    for (std::int64_t i = 0; i < n; ++i) keys[i] = key_of(x[i], largest);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) keys[i] = key_of(x[i * step], largest);
   }
 }
 
-template <class T> void top_k_as(KernelCall& call, const TopK& spec) {
-  const Tensor x = packed_with_looks(call, 0);
-  const std::int64_t k = *call.tensor(1).data_as<std::int64_t>();
-  const auto axis = static_cast<std::size_t>(spec.axis < 0 ? spec.axis + x.rank() : spec.axis);
-  Shape shape = x.shape();
-  const std::int64_t n = shape[axis];
-  shape[axis] = k;
-  const Tensor values = call.make(0, x.dtype(), shape), indices = call.make(1, DType::i64, shape);
-  const auto after = shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1;
-  const std::int64_t inner = element_count(Shape(after, shape.end()));
-  const std::int64_t outer = element_count(Shape(shape.begin(), after - 1));
-  const Tensor order = call.scratch(DType::i64, {n});
-  Looks looks(call);
-  for (std::int64_t o = 0; o < outer; ++o)
-    for (std::int64_t i = 0; i < inner; ++i)
-      row(looks, x.data_as<T>() + o * n * inner + i, n, inner, k, spec.largest,
-          order.data_as<std::int64_t>(), values.data_as<T>() + o * k * inner + i,
-          indices.data_as<std::int64_t>() + o * k * inner + i);
+/// Over keys. Of many rows with few results each, most elements are compared once, many at a time,
+/// with the least result so far.
+template <class T> struct Selected {
+  using K = Key<T>;
+  struct Item {
+    K key;
+    std::int64_t at;
+    bool operator<(const Item& other) const {
+      return key != other.key ? key > other.key : at < other.at;
+    }
+  };
+  K* keys;
+  Item* items;
+
+  static bool keeps(std::int64_t n, std::int64_t k) { return k <= most_kept && k < n; }
+
+  void lay_out(Workspace& w, std::int64_t n, std::int64_t k) {
+    keys = w.take<K>(block);
+    items = w.take<Item>(keeps(n, k) ? k : n);
+  }
+
+  void run(Looks& looks, const Row<T>& row, bool largest) const {
+    if (row.k == 0) return;
+    if (keeps(row.n, row.k)) keep_best(looks, row, largest);
+    else select(looks, row, largest);
+    for (std::int64_t i = 0; i < row.k; ++i) row.put(i, items[i].at);
+  }
+
+ private:
+  void keep_best(Looks& looks, const Row<T>& row, bool largest) const {
+    std::int64_t kept = 0;
+    for (std::int64_t from = 0; from < row.n; from += block) {
+      const std::int64_t count = std::min(block, row.n - from);
+      write_keys(row.x + from * row.step, row.step, count, largest, keys);
+      looks.did(count / 4 + 8);
+      std::int64_t i = 0;
+      for (; i < count && kept < row.k; ++i) insert(kept++, {keys[i], from + i});
+      offer(looks, i, count, from, row.k);
+    }
+  }
+
+  /// The keys from `i` on that are above the least result's, of equals the earlier stays.
+  void offer(Looks& looks, std::int64_t i, std::int64_t count, std::int64_t from,
+             std::int64_t k) const {
+    constexpr std::int64_t lanes = 32;
+    K least = items[k - 1].key;
+    while (i < count) {
+      if (i + lanes <= count) {
+        K greatest = keys[i];
+        for (std::int64_t j = 1; j < lanes; ++j) greatest = std::max(greatest, keys[i + j]);
+        if (greatest <= least) {
+          i += lanes;
+          continue;
+        }
+      }
+      const std::int64_t end = std::min(i + lanes, count);
+      for (; i < end; ++i) {
+        if (keys[i] <= least) continue;
+        insert(k - 1, {keys[i], from + i});
+        least = items[k - 1].key;
+        looks.did(k);
+      }
+    }
+  }
+
+  /// Into the first `kept` items, which are in order; what stood at `kept` goes.
+  void insert(std::int64_t kept, Item item) const {
+    std::int64_t at = kept;
+    for (; at > 0 && item.key > items[at - 1].key; --at) items[at] = items[at - 1];
+    items[at] = item;
+  }
+
+  void select(Looks& looks, const Row<T>& row, bool largest) const {
+    for (std::int64_t i = 0; i < row.n; ++i) {
+      items[i] = {key_of(row.x[i * row.step], largest), i};
+      looks.did(1);
+    }
+    const auto before = [&](const Item& a, const Item& b) {
+      looks.did(2);
+      return a < b;
+    };
+    if (row.k < row.n) std::nth_element(items, items + row.k, items + row.n, before);
+    std::sort(items, items + row.k, before);
+  }
+};
+
+template <class T, template <class> class Method> class TopKOf final : public SizedKernel {
+ public:
+  TopKOf(const TopK& spec, std::size_t rank)
+      : SizedKernel(
+            2, 2,
+            {"k is {}; expected {}, as many as the results hold", "k is {} of only {} elements"}),
+        axis_(static_cast<std::size_t>(spec.axis < 0 ? spec.axis + static_cast<std::int64_t>(rank)
+                                                     : spec.axis)),
+        rank_(rank), largest_(spec.largest) {}
+
+  std::int64_t workspace(std::span<const Operand> o) const override {
+    Workspace counted;
+    const Operand& result = o[2].given ? o[2] : o[3];
+    lay_out(counted, o[0].extents[axis_], result.extents[axis_], room_for(o[0]));
+    return counted.bytes();
+  }
+
+  Status run(Context& context, std::span<const View> v) const override {
+    const View &in = v[0], &out = v[2].data != nullptr ? v[2] : v[3];
+    const std::int64_t n = in.extents[axis_], k = out.extents[axis_];
+    if (const auto asked = *static_cast<const std::int64_t*>(v[1].data); asked != k)
+      return failed(context, 0, {asked, k});
+    if (k > n) return failed(context, 1, {k, n});
+    Looks looks(context);
+    Workspace workspace(v[4]);
+    const auto [room, method] = lay_out(
+        workspace, n, k, is_row_major(in, rank_) ? 0 : product(extents_of(in, rank_)));
+    const T* x = row_major(looks, in, rank_, room);
+    auto* values = static_cast<T*>(v[2].data);
+    auto* indices = static_cast<std::int64_t*>(v[3].data);
+    const std::int64_t outer = product({in.extents, axis_});
+    const std::int64_t inner = product({in.extents + axis_ + 1, rank_ - axis_ - 1});
+    const auto at = [](auto* base, std::int64_t offset) { return base ? base + offset : base; };
+    for (std::int64_t o = 0; o < outer; ++o)
+      for (std::int64_t i = 0; i < inner; ++i)
+        method.run(looks,
+                   {x + o * n * inner + i, n, inner, k, at(values, o * k * inner + i),
+                    at(indices, o * k * inner + i)},
+                   largest_);
+    return done;
+  }
+
+ private:
+  struct Parts {
+    T* room;
+    Method<T> method;
+  };
+  static Parts lay_out(Workspace& w, std::int64_t n, std::int64_t k, std::int64_t room) {
+    Parts parts;
+    parts.room = w.take<T>(room);
+    parts.method.lay_out(w, n, k);
+    return parts;
+  }
+
+  std::size_t axis_, rank_;
+  bool largest_;
+};
+
+template <template <class> class Method>
+std::shared_ptr<const SizedKernel> made(const TopK& spec, DType t, std::size_t rank) {
+  std::shared_ptr<const SizedKernel> kernel;
+  with_number_type(
+      t, [&](auto zero) { kernel = std::make_shared<TopKOf<decltype(zero), Method>>(spec, rank); });
+  return kernel;
 }
 
 }  // namespace
 
-void top_k(KernelCall& call, const TopK& spec) {
-  with_number_type(call.tensor(0).dtype(),
-                   [&](auto zero) { top_k_as<decltype(zero)>(call, spec); });
+std::shared_ptr<const SizedKernel> top_k(const TopK& spec, DType t, std::size_t rank) {
+  return made<Sorted>(spec, t, rank);
+}
+std::shared_ptr<const SizedKernel> fast_top_k(const TopK& spec, DType t, std::size_t rank) {
+  return made<Selected>(spec, t, rank);
 }
 
 }  // namespace rondel::kernels

@@ -34,7 +34,7 @@ Slices slices_of(const Shape& x, const std::optional<std::int64_t>& axis) {
 
 template <class T> class Finder {
  public:
-  Finder(KernelCall& call, const Unique& spec)
+  Finder(UnsizedCall& call, const Unique& spec)
       : call_(call), spec_(spec), looks_(call), x_(packed_with_looks(call, 0)),
         s_(slices_of(x_.shape(), spec.axis)), order_(list()), first_(list()), group_(list()) {}
 
@@ -126,7 +126,7 @@ template <class T> class Finder {
       }
   }
 
-  KernelCall& call_;
+  UnsizedCall& call_;
   const Unique& spec_;
   Looks looks_;
   Tensor x_;
@@ -147,7 +147,7 @@ template <class F> void with_type(DType t, F f) {
 
 }  // namespace
 
-void unique(KernelCall& call, const Unique& spec) {
+void unique(UnsizedCall& call, const Unique& spec) {
   with_type(call.tensor(0).dtype(), [&](auto zero) { Finder<decltype(zero)>(call, spec).run(); });
 }
 

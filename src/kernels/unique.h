@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/kernel_call.h"
+#include "kernels/unsized_kernel.h"
 
 #include <array>
 #include <optional>
@@ -16,6 +16,6 @@ struct Unique {
 /// for each slice of x which one it is; how many are equal to each. Slices are equal when their
 /// elements are, so that 0 equals -0, and NaN nothing. They are sorted by their elements in order,
 /// NaN last, complex numbers by their real part first. Any dtype but floats of 8 bits and less.
-void unique(KernelCall&, const Unique&);
+void unique(UnsizedCall&, const Unique&);
 
 }  // namespace rondel::kernels

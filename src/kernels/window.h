@@ -25,6 +25,13 @@ struct WindowSpec {
   bool ceil_mode = false;
 };
 
+/// What a model says of its pooling.
+struct PoolSpec {
+  WindowSpec window;
+  bool column_major = false;       ///< how indices count the spatial axes
+  bool count_include_pad = false;  ///< padding counts in an average
+};
+
 /// Requires lists of `spatial` (pads: twice as many) elements, strides, dilations and kernel >= 1.
 void check(const WindowSpec&, std::size_t spatial);
 /// One axis, with automatic padding worked out for an input of `extent` elements under a kernel of

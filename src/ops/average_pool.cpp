@@ -10,10 +10,9 @@ ir::Attributes attributes() {
   return a;
 }
 
-kernels::Kernel prepare(const ir::Node& node, std::span<const ir::Type>) {
-  return [spec = pool_spec(node.attributes)](kernels::KernelCall& call) {
-    kernels::average_pool(call, spec);
-  };
+template <auto make>
+SizedKernelMeaning::Kernel prepare(const ir::Node& node, std::span<const ir::Type> inputs) {
+  return make(pool_spec(node.attributes), inputs[0].dtype());
 }
 
 const ir::OpEntry average_pool{{
@@ -23,7 +22,7 @@ const ir::OpEntry average_pool{{
     .attributes = attributes(),
     .required = {"kernel_shape"},
     .type = floats_only(pool_rule),
-    .meaning = kernel(prepare),
+    .meaning = kernel(prepare<kernels::average_pool>, prepare<kernels::fast_average_pool>),
 }};
 
 }  // namespace

@@ -18,9 +18,9 @@ void join_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::tensor(element.dtype(), std::move(extents)));
 }
 
-kernels::Kernel joiner(const ir::Node& node, std::span<const ir::Type>) {
+kernels::UnsizedKernel joiner(const ir::Node& node, std::span<const ir::Type>) {
   const bool fresh = node.attributes.flag("new_axis");
-  return [fresh, wanted = node.attributes.i("axis")](kernels::KernelCall& call) {
+  return [fresh, wanted = node.attributes.i("axis")](kernels::UnsizedCall& call) {
     const auto& items = *call.value(0).sequence().items;
     require(!items.empty(), "the sequence is empty; there is nothing to join");
     const std::int64_t rank = items[0].rank() + (fresh ? 1 : 0);
@@ -60,7 +60,7 @@ const ir::OpEntry concat_from_sequence{{
     .attributes = {{"new_axis", std::int64_t{0}}},
     .required = {"axis"},
     .type = join_rule,
-    .meaning = kernel(joiner),
+    .meaning = unsized_kernel(joiner),
     .can_fail = true,
 }};
 

@@ -12,8 +12,8 @@ void constant_rule(ir::TypeContext& c) {
   c.known(0, value);
 }
 
-kernels::Kernel give_value(const ir::Node& node, std::span<const ir::Type>) {
-  return [value = node.attributes.tensor("value")](kernels::KernelCall& call) {
+kernels::UnsizedKernel give_value(const ir::Node& node, std::span<const ir::Type>) {
+  return [value = node.attributes.tensor("value")](kernels::UnsizedCall& call) {
     kernels::Looks(call).assign(value, call.make(0, value.dtype(), value.shape()));
   };
 }
@@ -24,7 +24,7 @@ const ir::OpEntry constant_op{{
     .inputs = {},
     .required = {"value"},
     .type = constant_rule,
-    .meaning = kernel(give_value),
+    .meaning = unsized_kernel(give_value),
 }};
 
 }  // namespace

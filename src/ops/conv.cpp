@@ -65,11 +65,11 @@ void conv_rule(ir::TypeContext& c) {
   c.output(0, Type::tensor(x.dtype(), std::move(out)));
 }
 
-kernels::Kernel reference(const ir::Node& node, std::span<const Type>) {
-  return [spec = spec_of(node.attributes)](kernels::KernelCall& call) { conv(call, spec); };
+kernels::UnsizedKernel reference(const ir::Node& node, std::span<const Type>) {
+  return [spec = spec_of(node.attributes)](kernels::UnsizedCall& call) { conv(call, spec); };
 }
 
-kernels::Kernel fast(const ir::Node& node, std::span<const Type> inputs) {
+kernels::UnsizedKernel fast(const ir::Node& node, std::span<const Type> inputs) {
   if (inputs[0].dtype() != DType::f32) return nullptr;
   return kernels::FastConv(spec_of(node.attributes));
 }
@@ -85,7 +85,7 @@ const ir::OpEntry conv_op{{
                    {"pads", ir::Ints{}},
                    {"strides", ir::Ints{}}},
     .type = floats_only(conv_rule),
-    .meaning = kernel(reference, fast),
+    .meaning = unsized_kernel(reference, fast),
 }};
 
 }  // namespace

@@ -10,11 +10,9 @@ ir::Attributes attributes() {
   return a;
 }
 
-kernels::Kernel prepare(const ir::Node& node, std::span<const ir::Type>) {
-  const bool indices = node.outputs.size() > 1 && node.outputs[1] != ir::ValueId::none;
-  return [spec = pool_spec(node.attributes), indices](kernels::KernelCall& call) {
-    kernels::max_pool(call, spec, indices);
-  };
+template <auto make>
+SizedKernelMeaning::Kernel prepare(const ir::Node& node, std::span<const ir::Type> inputs) {
+  return make(pool_spec(node.attributes), inputs[0].dtype());
 }
 
 const ir::OpEntry max_pool{{
@@ -25,7 +23,7 @@ const ir::OpEntry max_pool{{
     .attributes = attributes(),
     .required = {"kernel_shape"},
     .type = numbers_only(pool_rule),
-    .meaning = kernel(prepare),
+    .meaning = kernel(prepare<kernels::max_pool>, prepare<kernels::fast_max_pool>),
 }};
 
 }  // namespace

@@ -1,7 +1,8 @@
 #pragma once
 #include "ir/builder.h"
 #include "ir/op_def.h"
-#include "kernels/kernel_call.h"
+#include "kernels/kernel.h"
+#include "kernels/unsized_kernel.h"
 #include "scalar/builder.h"
 
 #include <functional>
@@ -93,12 +94,30 @@ struct Composite : ir::Meaning {
   Fn fn;
 };
 
-/// A C++ function on whole values: a plain reference for every dtype it takes, and perhaps a
-/// faster borrowed one, used unless interpreting or `strict`. `fast` may return an empty function
-/// for types it does not take.
-struct KernelMeaning : ir::Meaning {
-  using Prepare = std::function<kernels::Kernel(const ir::Node&, std::span<const ir::Type> inputs)>;
-  explicit KernelMeaning(Prepare r, Prepare f = nullptr)
+/// A C++ function, in one of two forms.
+struct KernelMeaning : ir::Meaning {};
+
+/// On views, allocating nothing, so that native loops call it: ops whose outputs' extents follow
+/// from their inputs' types. A plain reference for every dtype, and perhaps a faster one, used
+/// unless interpreting or `strict`. Prepared for input types of known rank; `fast` may return null
+/// for those it does not take.
+struct SizedKernelMeaning : KernelMeaning {
+  using Kernel = std::shared_ptr<const kernels::SizedKernel>;
+  using Prepare = std::function<Kernel(const ir::Node&, std::span<const ir::Type> inputs)>;
+  explicit SizedKernelMeaning(Prepare r, Prepare f = nullptr)
+      : reference(std::move(r)), fast(std::move(f)) {}
+  Kernel prepare(const ir::Node& node, std::span<const ir::Type> inputs, bool fastest) const {
+    Kernel kernel = fastest && fast ? fast(node, inputs) : nullptr;
+    return kernel ? kernel : reference(node, inputs);
+  }
+  Prepare reference, fast;
+};
+
+/// On whole values, making its outputs itself: strings, sequences, what depends on values.
+struct UnsizedKernelMeaning : KernelMeaning {
+  using Prepare =
+      std::function<kernels::UnsizedKernel(const ir::Node&, std::span<const ir::Type> inputs)>;
+  explicit UnsizedKernelMeaning(Prepare r, Prepare f = nullptr)
       : reference(std::move(r)), fast(std::move(f)) {}
   Prepare reference, fast;
 };
@@ -137,8 +156,13 @@ inline auto elements(Elements::Fn f, Elements::Before before = nullptr) {
 inline auto nest(Nest::Fn f) { return std::make_shared<Nest>(std::move(f)); }
 inline auto nest_on_buffers(Nest::Fn f) { return std::make_shared<Nest>(std::move(f), true); }
 inline auto composite(Composite::Fn f) { return std::make_shared<Composite>(std::move(f)); }
-inline auto kernel(KernelMeaning::Prepare reference, KernelMeaning::Prepare fast = nullptr) {
-  return std::make_shared<KernelMeaning>(std::move(reference), std::move(fast));
+inline auto kernel(SizedKernelMeaning::Prepare reference,
+                   SizedKernelMeaning::Prepare fast = nullptr) {
+  return std::make_shared<SizedKernelMeaning>(std::move(reference), std::move(fast));
+}
+inline auto unsized_kernel(UnsizedKernelMeaning::Prepare reference,
+                           UnsizedKernelMeaning::Prepare fast = nullptr) {
+  return std::make_shared<UnsizedKernelMeaning>(std::move(reference), std::move(fast));
 }
 inline auto view(ViewMeaning::Fn v, Elements::Fn e) {
   return std::make_shared<ViewMeaning>(std::move(v), std::move(e));

@@ -59,7 +59,7 @@ void advance(Shape& index, const Shape& shape) {
   }
 }
 
-void non_zero_kernel(kernels::KernelCall& call) {
+void non_zero_kernel(kernels::UnsizedCall& call) {
   const Tensor x = kernels::packed_with_looks(call, 0);
   kernels::Looks looks(call);
   with_zero_test(x, [&](const auto& is_zero) {
@@ -87,9 +87,8 @@ const ir::OpEntry non_zero{{
         "y = the indices of the elements of x that are not zero, i64[rank, n], in row-major order",
     .inputs = {{"x"}},
     .type = ir::TypeRule(non_zero_rule),
-    .meaning = kernel([](const ir::Node&, std::span<const ir::Type>) -> kernels::Kernel {
-      return non_zero_kernel;
-    }),
+    .meaning = unsized_kernel([](const ir::Node&, std::span<const ir::Type>)
+                                  -> kernels::UnsizedKernel { return non_zero_kernel; }),
 }};
 
 }  // namespace

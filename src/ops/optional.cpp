@@ -10,7 +10,7 @@ void optional_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::optional(c.attributes().type("type")));
 }
 
-void make(kernels::KernelCall& call) {
+void make(kernels::UnsizedCall& call) {
   call.set(0, call.has(0) ? Optional{std::make_shared<const Value>(call.value(0))} : Optional{});
 }
 

@@ -4,7 +4,7 @@
 namespace rondel::ops {
 namespace {
 
-void get(kernels::KernelCall& call) {
+void get(kernels::UnsizedCall& call) {
   if (!call.value(0).is_optional()) return call.set(0, call.value(0));
   const auto& held = call.value(0).optional().held;
   require(held != nullptr, "the optional is empty");

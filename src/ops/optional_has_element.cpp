@@ -3,7 +3,7 @@
 namespace rondel::ops {
 namespace {
 
-void has(kernels::KernelCall& call) {
+void has(kernels::UnsizedCall& call) {
   const bool holds = call.has(0) && (!call.value(0).is_optional() || call.value(0).optional().held);
   *call.make(0, DType::boolean, {}).data_as<std::uint8_t>() = holds ? 1 : 0;
 }

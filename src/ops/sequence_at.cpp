@@ -9,7 +9,7 @@ void at_rule(ir::TypeContext& c) {
   c.output(0, element_type(c, 0));
 }
 
-void at(kernels::KernelCall& call) {
+void at(kernels::UnsizedCall& call) {
   const Sequence& items = call.value(0).sequence();
   call.set(0, (*items.items)[position_in(call.value(1), items.size(), false)]);
 }

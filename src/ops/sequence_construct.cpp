@@ -16,7 +16,7 @@ void construct_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::sequence(*element));
 }
 
-void construct(kernels::KernelCall& call) {
+void construct(kernels::UnsizedCall& call) {
   std::vector<Tensor> items;
   for (std::size_t k = 0; k < call.input_count(); ++k) items.push_back(call.tensor(k));
   call.set(0, Sequence{call.tensor(0).dtype(),

@@ -14,11 +14,12 @@ const ir::OpEntry sequence_empty{{
           c.output(
               0, ir::Type::sequence(ir::Type::unranked(dtype_attribute(c.attributes(), "dtype"))));
         },
-    .meaning = kernel([](const ir::Node& n, std::span<const ir::Type>) -> kernels::Kernel {
-      return [dtype = dtype_attribute(n.attributes, "dtype")](kernels::KernelCall& call) {
-        call.set(0, Sequence{dtype});
-      };
-    }),
+    .meaning = unsized_kernel(
+        [](const ir::Node& n, std::span<const ir::Type>) -> kernels::UnsizedKernel {
+          return [dtype = dtype_attribute(n.attributes, "dtype")](kernels::UnsizedCall& call) {
+            call.set(0, Sequence{dtype});
+          };
+        }),
 }};
 
 }  // namespace

@@ -10,7 +10,7 @@ void erase_rule(ir::TypeContext& c) {
   c.output(0, c.input(0));
 }
 
-void erase(kernels::KernelCall& call) {
+void erase(kernels::UnsizedCall& call) {
   const Sequence& before = call.value(0).sequence();
   const Value last = Tensor::scalar<std::int64_t>(-1);
   const std::size_t at = position_in(call.has(1) ? call.value(1) : last, before.size(), false);

@@ -14,7 +14,7 @@ void insert_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::sequence(*join(element, c.input(1))));
 }
 
-void insert(kernels::KernelCall& call) {
+void insert(kernels::UnsizedCall& call) {
   const Sequence& before = call.value(0).sequence();
   const std::size_t at = call.has(2) ? position_in(call.value(2), before.size(), true)
                                      : before.size();

@@ -3,7 +3,7 @@
 namespace rondel::ops {
 namespace {
 
-void length(kernels::KernelCall& call) {
+void length(kernels::UnsizedCall& call) {
   const Tensor n = call.make(0, DType::i64, {});
   *n.data_as<std::int64_t>() = static_cast<std::int64_t>(call.value(0).sequence().size());
 }

@@ -27,8 +27,9 @@ std::size_t position_in(const Value& position, std::size_t n, bool end) {
   return static_cast<std::size_t>(at[0] < 0 ? at[0] + count : at[0]);
 }
 
-std::shared_ptr<const ir::Meaning> plain_kernel(void (*f)(kernels::KernelCall&)) {
-  return kernel([f](const ir::Node&, std::span<const ir::Type>) -> kernels::Kernel { return f; });
+std::shared_ptr<const ir::Meaning> plain_kernel(void (*f)(kernels::UnsizedCall&)) {
+  return unsized_kernel(
+      [f](const ir::Node&, std::span<const ir::Type>) -> kernels::UnsizedKernel { return f; });
 }
 
 Items make_items() {
@@ -39,7 +40,7 @@ Items make_items() {
           }};
 }
 
-Items items_of(const kernels::KernelCall& call, const Sequence& sequence) {
+Items items_of(const kernels::UnsizedCall& call, const Sequence& sequence) {
   kernels::Looks looks(call);
   Items items = make_items();
   items->reserve(sequence.size() + 1);

@@ -10,7 +10,7 @@ const ir::Type& element_type(const ir::TypeContext&, std::size_t k);
 /// where `end` allows it.
 std::size_t position_in(const Value& position, std::size_t n, bool end);
 /// A plain kernel without attributes.
-std::shared_ptr<const ir::Meaning> plain_kernel(void (*)(kernels::KernelCall&));
+std::shared_ptr<const ir::Meaning> plain_kernel(void (*)(kernels::UnsizedCall&));
 /// What an item costs, as kernels::Looks count.
 inline constexpr std::int64_t item_units = 100;
 /// Items of a sequence to be. Many are let go of on another thread (base/release.h), here as in the
@@ -18,6 +18,6 @@ inline constexpr std::int64_t item_units = 100;
 using Items = std::shared_ptr<std::vector<Tensor>>;
 Items make_items();
 /// Those of a sequence, which a kernel changes; `call` is the kernel's.
-Items items_of(const kernels::KernelCall& call, const Sequence&);
+Items items_of(const kernels::UnsizedCall& call, const Sequence&);
 
 }  // namespace rondel::ops

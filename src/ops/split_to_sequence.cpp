@@ -35,9 +35,9 @@ ir::Ints part_lengths(const Tensor& given, std::int64_t extent) {
   return lengths;
 }
 
-kernels::Kernel splitter(const ir::Node& node, std::span<const ir::Type>) {
+kernels::UnsizedKernel splitter(const ir::Node& node, std::span<const ir::Type>) {
   return [wanted = node.attributes.i("axis"),
-          keep = node.attributes.flag("keepdims", true)](kernels::KernelCall& call) {
+          keep = node.attributes.flag("keepdims", true)](kernels::UnsizedCall& call) {
     const Tensor& x = call.tensor(0);
     const auto axis = static_cast<std::size_t>(normal_axis(wanted, x.rank()));
     const std::int64_t extent = x.shape()[axis];
@@ -67,7 +67,7 @@ const ir::OpEntry split_to_sequence{{
     .outputs = {"sequence"},
     .attributes = {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{1}}},
     .type = split_rule,
-    .meaning = kernel(splitter),
+    .meaning = unsized_kernel(splitter),
     .can_fail = true,
 }};
 

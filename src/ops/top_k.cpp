@@ -31,9 +31,13 @@ void top_k_rule(ir::TypeContext& c) {
   c.output(0, std::move(values));
 }
 
-kernels::Kernel prepare(const ir::Node& node, std::span<const ir::Type>) {
-  const kernels::TopK spec{node.attributes.i("axis", -1), node.attributes.flag("largest", true)};
-  return [spec](kernels::KernelCall& call) { kernels::top_k(call, spec); };
+kernels::TopK spec_of(const ir::Node& node) {
+  return {node.attributes.i("axis", -1), node.attributes.flag("largest", true)};
+}
+
+template <auto make>
+SizedKernelMeaning::Kernel prepare(const ir::Node& node, std::span<const ir::Type> inputs) {
+  return make(spec_of(node), inputs[0].dtype(), static_cast<std::size_t>(inputs[0].rank()));
 }
 
 const ir::OpEntry top_k{{
@@ -43,7 +47,7 @@ const ir::OpEntry top_k{{
     .outputs = {"values", "indices"},
     .attributes = {{"axis", -1}, {"largest", 1}, {"sorted", 1}},
     .type = top_k_rule,
-    .meaning = kernel(prepare),
+    .meaning = kernel(prepare<kernels::top_k>, prepare<kernels::fast_top_k>),
     .value_inputs = {1},
 }};
 

@@ -39,13 +39,13 @@ void unique_rule(ir::TypeContext& c) {
     c.output(j, ir::Type::tensor(DType::i64, ir::Extents{j == 2 ? slices : ir::Extent()}));
 }
 
-kernels::Kernel prepare(const ir::Node& node, std::span<const ir::Type>) {
+kernels::UnsizedKernel prepare(const ir::Node& node, std::span<const ir::Type>) {
   kernels::Unique spec;
   if (const std::int64_t axis = node.attributes.i("axis", no_axis); axis != no_axis)
     spec.axis = axis;
   spec.sorted = node.attributes.flag("sorted", true);
   for (std::size_t j = 0; j < spec.wanted.size(); ++j) spec.wanted[j] = has_output(node, j);
-  return [spec](kernels::KernelCall& call) { kernels::unique(call, spec); };
+  return [spec](kernels::UnsizedCall& call) { kernels::unique(call, spec); };
 }
 
 const ir::OpEntry unique{{
@@ -56,7 +56,7 @@ const ir::OpEntry unique{{
     .outputs = {"y", "indices", "inverse_indices", "counts"},
     .attributes = {{"axis", no_axis}, {"sorted", 1}},
     .type = unique_rule,
-    .meaning = kernel(prepare),
+    .meaning = unsized_kernel(prepare),
 }};
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-#include "kernels/kernel_call.h"
+#include "kernels/kernel.h"
+#include "kernels/unsized_kernel.h"
 #include "runtime/layout.h"
 #include "runtime/memory.h"
 #include "runtime/prepared.h"
@@ -202,16 +203,31 @@ class ProgramStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Runs a kernel. `check` checks the inputs and gives the output types that it can tell; it is
-/// asked for each set of shapes and values of `value_inputs` that the last few runs have not met
-/// (of a sequence or an optional the declared type counts). The kernel makes the other outputs
-/// itself.
+/// Runs a kernel on views. `prepare` (which checks the inputs) gives the outputs' types and the
+/// kernel; it is asked for each set of shapes and values of `value_inputs` that the last few runs
+/// have not met.
 class KernelStep : public Step {
+ public:
+  struct Prepared {
+    OutputTypes types;  ///< of all outputs of the node; those left out may be anything
+    std::shared_ptr<const kernels::SizedKernel> kernel;
+  };
+  std::function<Prepared(std::span<const Value> inputs)> prepare;
+  std::vector<std::size_t> value_inputs;
+  std::unique_ptr<StepState> make_state() const override;
+  void run(Frame&, StepState*) const override;
+};
+
+/// Runs a kernel on whole values. `check` checks the inputs and gives the output types that it can
+/// tell; it is asked for each set of shapes and values of `value_inputs` that the last few runs have
+/// not met (of a sequence or an optional the declared type counts). The kernel makes the other
+/// outputs itself.
+class UnsizedKernelStep : public Step {
  public:
   using Types = std::vector<std::optional<std::pair<DType, Shape>>>;
   std::function<Types(std::span<const Value> inputs)> check;
   std::vector<std::size_t> value_inputs;
-  kernels::Kernel kernel;
+  kernels::UnsizedKernel kernel;
   std::unique_ptr<StepState> make_state() const override;
   void run(Frame&, StepState*) const override;
 };

@@ -274,20 +274,9 @@ Ex Builder::bitcast(DType to, Ex x) {
 
 void Builder::check(Ex condition, std::string text, std::initializer_list<Ex> shown, Blame blame) {
   if (known(condition) == 1) return;
-  // Where there is no room for every trip, those of the innermost loops are shown.
-  std::size_t left = most_shown - std::min(most_shown, shown.size());
-  Site failed{std::move(text), {}, blame};
-  std::vector<Ex> operands(shown);
-  for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame) {
-    const bool trip = frame->trip && left > 0;
-    failed.frames.insert(failed.frames.begin(), {frame->source, trip});
-    if (!trip) continue;
-    operands.insert(operands.begin(), *frame->trip);
-    --left;
-  }
-  operands.insert(operands.begin(), condition);
-  program_->sites.push_back(std::move(failed));
-  const auto site = static_cast<std::int32_t>(program_->sites.size()) - 1;
+  std::vector<Ex> operands{condition};
+  const std::int32_t site = add_site(std::move(text), blame, shown.size(), operands);
+  operands.insert(operands.end(), shown.begin(), shown.end());
   emit_many({.op = Op::check, .id = site}, operands, {});
 }
 
@@ -297,10 +286,40 @@ void Builder::enter(std::string source, std::optional<Ex> trip) {
 
 void Builder::leave() { frames_.pop_back(); }
 
-void Builder::call(Call call, const std::vector<Ex>& leading) {
+std::int32_t Builder::add_site(std::string text, Blame blame, std::size_t own,
+                               std::vector<Ex>& shown) {
+  // Where there is no room for every trip, those of the innermost loops are shown.
+  std::size_t left = most_shown - std::min(most_shown, own);
+  Site site{std::move(text), {}, blame};
+  std::vector<Ex> trips;
+  for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame) {
+    const bool trip = frame->trip && left > 0;
+    site.frames.push_back({frame->source, trip});
+    if (!trip) continue;
+    trips.push_back(*frame->trip);
+    --left;
+  }
+  std::ranges::reverse(site.frames);
+  shown.insert(shown.end(), trips.rbegin(), trips.rend());
+  program_->sites.push_back(std::move(site));
+  return static_cast<std::int32_t>(program_->sites.size()) - 1;
+}
+
+void Builder::call(Call call, const std::vector<Ex>& leading,
+                   std::span<const std::string> failures) {
+  std::vector<Ex> operands = leading;
+  std::size_t own = 0;
+  for (const std::string& text : failures) own = std::max(own, values_shown(text));
+  for (std::size_t k = 0; k < failures.size(); ++k) {
+    std::vector<Ex> trips;
+    const std::int32_t site = add_site(failures[k], Blame::caller, own, trips);
+    if (k > 0) continue;
+    call.first_site = site;
+    operands.insert(operands.end(), trips.begin(), trips.end());
+  }
   program_->calls.push_back(std::move(call));
   const auto id = static_cast<std::int32_t>(program_->calls.size()) - 1;
-  emit_many({.op = Op::call, .id = id}, leading, {});
+  emit_many({.op = Op::call, .id = id}, operands, {});
 }
 
 void Builder::contract(Contract contract, const std::vector<Ex>& leading) {

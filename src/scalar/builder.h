@@ -85,7 +85,9 @@ class Builder {
   std::vector<Ex> if_(Ex condition, const Branch& then, const Branch& otherwise);
   void if_(Ex condition, const std::function<void()>& then);
 
-  void call(Call, const std::vector<Ex>& leading);
+  /// `failures`: the texts of the kernel's sites, which become sites of the program in the frames
+  /// that are open; "{}" in one takes what the kernel shows.
+  void call(Call, const std::vector<Ex>& leading, std::span<const std::string> failures = {});
   void contract(Contract, const std::vector<Ex>& leading);
 
   /// Nested `for_each` over `extents`, innermost axis last.
@@ -115,6 +117,9 @@ class Builder {
     std::string source;
     std::optional<Ex> trip;
   };
+  /// A site in the frames that are open, whose text takes `own` values; appends the trips that it
+  /// shows before them to `shown`.
+  std::int32_t add_site(std::string text, Blame, std::size_t own, std::vector<Ex>& shown);
   std::vector<CheckFrame> frames_;
   std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer and bool constants
   std::vector<Inst> prologue_;                      // constants, params and extents, each once

@@ -107,33 +107,56 @@ std::vector<std::int64_t> leading(const Frame& f, const Step& s) {
   return values;
 }
 
-/// The leading indices of one view lie inside their axes.
+/// A leading index of a view lies inside its axis.
+void hold_inside(const Frame& f, const Step& s, std::int32_t buffer, std::int32_t axis,
+                 std::int64_t index) {
+  const std::int64_t extent = f.buffers[buffer].extents[axis];
+  invariant(index >= 0 && index < extent,
+            "scalar program {}: instruction {}: index {} on axis {} of {}, extent {}",
+            f.program->name, s.at, index, axis,
+            f.program->buffers[static_cast<std::size_t>(buffer)].name, extent);
+}
+
 void hold_inside(const Frame& f, const Step& s, std::int32_t buffer, std::int32_t axes,
                  const std::int64_t* indices) {
-  const Bound& b = f.buffers[buffer];
-  for (std::int32_t k = 0; k < axes; ++k)
-    invariant(indices[k] >= 0 && indices[k] < b.extents[k],
-              "scalar program {}: instruction {}: index {} on axis {} of {}, extent {}",
-              f.program->name, s.at, indices[k], k,
-              f.program->buffers[static_cast<std::size_t>(buffer)].name, b.extents[k]);
+  for (std::int32_t k = 0; k < axes; ++k) hold_inside(f, s, buffer, k, indices[k]);
+}
+
+/// What stands around a call is shown before what the kernel shows.
+void show_before(Context& context, const Frame& f, std::span<const std::uint32_t> slots) {
+  for (std::size_t k = context.shown.size(); k-- > slots.size();)
+    context.shown[k] = context.shown[k - slots.size()];
+  for (std::size_t k = 0; k < slots.size(); ++k) context.shown[k] = get<std::int64_t>(f, slots[k]);
 }
 
 const Step* run_call(Frame& f, const Step& s) {
   const Call& call = f.program->calls[static_cast<std::size_t>(s.id)];
-  const std::vector<std::int64_t> indices = leading(f, s);
-  const std::int64_t* next = indices.data();
-  std::vector<View> views;
+  std::span<const std::uint32_t> rest = s.detail->operands;
+  std::array<View, Call::most_views> views;
+  std::size_t count = 0;
   for (const Call::Operand& operand : call.views) {
-    hold_inside(f, s, operand.buffer, operand.leading, next);
+    View& view = views[count++];
+    view = {};
+    if (operand.buffer < 0) continue;
     const Bound& b = f.buffers[operand.buffer];
     std::int64_t offset = 0;
-    for (std::int32_t k = 0; k < operand.leading; ++k) offset += *next++ * b.strides[k];
+    for (std::int32_t k = 0; k < operand.leading; ++k) {
+      const auto index = get<std::int64_t>(f, rest[static_cast<std::size_t>(k)]);
+      hold_inside(f, s, operand.buffer, k, index);
+      offset += index * b.strides[k];
+    }
+    rest = rest.subspan(static_cast<std::size_t>(operand.leading));
     const DType t = f.program->buffers[static_cast<std::size_t>(operand.buffer)].dtype;
-    views.push_back({b.data + offset * static_cast<std::int64_t>(byte_size(t)),
-                     b.extents + operand.leading, b.strides + operand.leading});
+    view = {b.data + offset * static_cast<std::int64_t>(byte_size(t)), b.extents + operand.leading,
+            b.strides + operand.leading};
   }
-  f.status = call.function(*f.context, views, call.attributes.get());
-  return f.status == done ? &s + 1 : nullptr;
+  f.status = call.function(*f.context, {views.data(), count}, call.attributes.get());
+  if (f.status == done) return &s + 1;
+  if (f.status > 0) {
+    f.status += call.first_site;
+    show_before(*f.context, f, rest);
+  }
+  return nullptr;
 }
 
 const Step* run_contract(Frame& f, const Step& s) {

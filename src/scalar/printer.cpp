@@ -91,7 +91,9 @@ class Printer {
 
   std::string call_text(const Call& c) const {
     return fmt::format(" {}({})", c.name, join(c.views, ", ", [&](const Call::Operand& v) {
-                         return fmt::format("{}/{}", buffer_name(v.buffer), v.leading);
+                         return v.buffer < 0
+                                    ? std::string("none")
+                                    : fmt::format("{}/{}", buffer_name(v.buffer), v.leading);
                        }));
   }
 

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "scalar/op_facts.h"
 
+#include <array>
+
 namespace rondel::scalar {
 namespace {
 
@@ -135,16 +137,8 @@ Error failure(const Program& program, const Context& context, Status status) {
     frames.push_back({f.source, {}});
     if (f.trip) frames.back().trip = context.shown.at(shown++);
   }
-  std::string text;
-  for (std::size_t i = 0; i < site.text.size(); ++i) {
-    if (site.text.compare(i, 2, "{}") != 0 || shown == context.shown.size()) {
-      text += site.text[i];
-      continue;
-    }
-    text += fmt::format("{}", context.shown[shown++]);
-    ++i;
-  }
-  return {site.blame, std::move(text), std::move(frames)};
+  return {site.blame, site_text(site.text, std::span(context.shown).subspan(shown)),
+          std::move(frames)};
 }
 
 }  // namespace rondel::scalar

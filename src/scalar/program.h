@@ -1,9 +1,9 @@
 #pragma once
+#include "base/kernel_fn.h"
+
 #include <rondel/dtype.h>
 #include <rondel/error.h>
 
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -62,11 +62,13 @@ enum class Op : std::uint8_t {
   /// end_for(nexts...) or, when the loop is `conditional`, end_for(go, nexts...): goes on while go.
   /// Defines (finals...) or (finals..., stopped): `stopped` is the index after the last one run.
   end_for,
-  if_,       ///< if_(condition)
-  else_,     ///< else_(yields of the first branch...)
-  end_if,    ///< end_if(yields of the other branch...) defines (merged...)
-  check,     ///< check(condition, i64s shown in the message...): when false, ends with site `id`
-  call,      ///< calls[id]; operands: the leading indices of its views, in order
+  if_,     ///< if_(condition)
+  else_,   ///< else_(yields of the first branch...)
+  end_if,  ///< end_if(yields of the other branch...) defines (merged...)
+  check,   ///< check(condition, i64s shown in the message...): when false, ends with site `id`
+  /// calls[id]; operands: the leading indices of its views, in order, then the trips that its
+  /// sites' frames show, before what the kernel does when it fails
+  call,
   contract,  ///< contracts[id]; operands: the leading indices of a, b, c, in order
 };
 inline constexpr int op_count = static_cast<int>(Op::contract) + 1;
@@ -116,42 +118,27 @@ struct Buffer {
   std::int64_t rank() const { return static_cast<std::int64_t>(extents.size()); }
 };
 
-/// A bound buffer: address, extents, and strides in elements (may be 0 or negative).
-struct View {
-  void* data;
-  const std::int64_t* extents;
-  const std::int64_t* strides;
-};
-
-/// The most numbers that the message of a check takes.
-inline constexpr std::size_t most_shown = 16;
-
-/// What a running program shares with whoever runs it.
-struct Context {
-  /// Non-zero: end within a fraction of a millisecond with status `stopped`, whatever the program;
-  /// what it writes is then unspecified. One that is done by then may end as it would have.
-  std::atomic<std::int32_t>* stop = nullptr;
-  std::array<std::int64_t, most_shown> shown{};  ///< the values of the check that failed
-  void* workspace = nullptr;  ///< `Program::workspace_bytes` bytes, 64-byte aligned
-};
-
-/// 0: done. -1: stopped by the flag. s > 0: check site s-1 failed.
-using Status = std::int32_t;
-inline constexpr Status done = 0, stopped = -1;
-
-/// A kernel that a program may call on views (the trailing axes of its buffers).
-using KernelFn = Status (*)(Context&, std::span<const View> views, const void* attributes);
+using rondel::Context;
+using rondel::done;
+using rondel::KernelFn;
+using rondel::Status;
+using rondel::stopped;
+using rondel::View;
 
 struct Call {
   std::string name;
   KernelFn function = nullptr;
   std::shared_ptr<const void> attributes;
   struct Operand {
-    std::int32_t buffer;
-    std::int32_t leading;  ///< how many leading axes are fixed by operands
+    std::int32_t buffer;       ///< -1: one that is left out, whose address is null
+    std::int32_t leading = 0;  ///< how many leading axes are fixed by operands
     bool operator==(const Operand&) const = default;
   };
+  static constexpr std::size_t most_views = 16;
   std::vector<Operand> views;
+  /// Where the function's sites begin among the program's: its status s > 0 is the program's
+  /// status first_site + s.
+  std::int32_t first_site = 0;
 };
 
 /// c[.., m, n] = sum over k ascending of a[.., m, k] * b[.., k, n]: one accumulator an element,

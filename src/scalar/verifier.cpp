@@ -278,10 +278,16 @@ class Verifier {
     hold(i.id >= 0 && static_cast<std::size_t>(i.id) < p_.calls.size(), "no call {}", i.id);
     const Call& c = p_.calls[static_cast<std::size_t>(i.id)];
     hold(c.function != nullptr, "call {} has no function", c.name);
+    hold(c.views.size() <= Call::most_views, "call {} takes {} views", c.name, c.views.size());
+    hold(c.first_site >= 0, "call {} has its sites at {}", c.name, c.first_site);
     std::int64_t leading = 0;
-    for (const auto& view : c.views) leading += lead(view.buffer, view.leading);
-    counts(i, static_cast<std::size_t>(leading), 0);
-    indices(i, leading);
+    for (const auto& view : c.views)
+      if (view.buffer >= 0) leading += lead(view.buffer, view.leading);
+      else hold(view.leading == 0, "call {} has leading indices of no buffer", c.name);
+    hold(i.operand_count >= leading && i.operand_count <= leading + 4, "{} operands",
+         i.operand_count);
+    hold(i.result_count == 0, "has results");
+    indices(i, i.operand_count);
   }
 
   std::int64_t lead(std::int32_t id, std::int32_t leading) const {

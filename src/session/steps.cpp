@@ -11,6 +11,7 @@
 namespace rondel::session {
 namespace {
 
+using ir::NodeId;
 using ir::ValueId;
 
 std::pair<DType, Shape> exact(const ir::Graph& g, ValueId v, const ir::Knowledge& k) {
@@ -88,16 +89,114 @@ void set_view(runtime::ProgramStep& step, const ir::Graph& g) {
   };
 }
 
-/// Kernels that hold no state beside their attributes are prepared once.
-kernels::Kernel prepare_kernel(const Building& b, const ir::Graph& g, ir::NodeId n,
-                               const ops::KernelMeaning& meaning) {
-  const ir::Node& node = g.node(n);
+/// The declared types of a node's inputs.
+std::vector<ir::Type> input_types(const ir::Graph& g, const ir::Node& node) {
   std::vector<ir::Type> types;
   for (const ValueId v : node.inputs)
     types.push_back(v == ValueId::none ? ir::Type() : g.value(v).type);
-  if (b.borrowed_kernels && meaning.fast)
-    if (kernels::Kernel fast = meaning.fast(node, types)) return fast;
-  return meaning.reference(node, types);
+  return types;
+}
+
+/// A kernel node by itself: what checks its inputs when they are there.
+struct KernelNode {
+  KernelNode(const ir::Graph& g, NodeId n) : source(g.node(n)) {
+    passes::Group group{.nodes = {n}};
+    for (const ValueId v : source.inputs)
+      if (v != ValueId::none &&
+          std::find(group.inputs.begin(), group.inputs.end(), v) == group.inputs.end())
+        group.inputs.push_back(v);
+    for (const ValueId v : source.outputs)
+      if (v != ValueId::none) group.outputs.push_back(v);
+    alone = passes::extract(g, group);
+    for (std::size_t p = 0; p < group.inputs.size(); ++p) {
+      const auto at = std::find(source.inputs.begin(), source.inputs.end(), group.inputs[p]);
+      position.push_back(static_cast<std::size_t>(at - source.inputs.begin()));
+      for (const std::size_t k : source.op->value_inputs)
+        if (k < source.inputs.size() && source.inputs[k] == group.inputs[p])
+          value_inputs.push_back(p);
+    }
+  }
+
+  /// Of the outputs, as far as they can be told; nothing for those that are left out.
+  runtime::UnsizedKernelStep::Types types(std::span<const Value> inputs) const {
+    std::vector<Value> params;
+    for (const std::size_t k : position) params.push_back(inputs[k]);
+    const ir::Knowledge k = exact_knowledge(alone, params, value_inputs);
+    runtime::UnsizedKernelStep::Types types(source.outputs.size());
+    std::size_t next = 0;
+    for (std::size_t j = 0; j < source.outputs.size(); ++j) {
+      if (source.outputs[j] == ValueId::none) continue;
+      const ir::Type& t = k.types[ir::index(alone.root().results[next++])];
+      if (t.is_static()) types[j] = {t.dtype(), t.static_shape()};
+    }
+    return types;
+  }
+
+  ir::Node source;
+  ir::Graph alone;
+  /// Where each parameter of `alone` stands among the node's inputs; whose values count.
+  std::vector<std::size_t> position, value_inputs;
+};
+
+/// The kernels of one node by the ranks of its inputs: one, unless ranks change between runs.
+class KernelsByRank {
+ public:
+  KernelsByRank(std::shared_ptr<const KernelNode> node, const ops::SizedKernelMeaning& meaning,
+                bool fastest)
+      : node_(std::move(node)), meaning_(meaning), fastest_(fastest) {}
+
+  ops::SizedKernelMeaning::Kernel get(std::span<const Value> inputs) {
+    std::vector<ir::Type> types;
+    std::vector<std::int64_t> ranks;
+    for (const Value& v : inputs) {
+      types.push_back(v.defined() ? ir::Type::of(v) : ir::Type());
+      ranks.push_back(v.defined() ? v.tensor().rank() : -1);
+    }
+    const std::lock_guard lock(mutex_);
+    if (kernel_ && ranks == ranks_) return kernel_;
+    kernel_ = meaning_.prepare(node_->source, types, fastest_);
+    ranks_ = std::move(ranks);
+    return kernel_;
+  }
+
+ private:
+  const std::shared_ptr<const KernelNode> node_;
+  const ops::SizedKernelMeaning& meaning_;
+  const bool fastest_;
+  std::mutex mutex_;
+  std::vector<std::int64_t> ranks_;
+  ops::SizedKernelMeaning::Kernel kernel_;
+};
+
+std::unique_ptr<runtime::Step> sized_kernel_step(const Building& b,
+                                                 std::shared_ptr<const KernelNode> node,
+                                                 const ops::SizedKernelMeaning& meaning) {
+  auto step = std::make_unique<runtime::KernelStep>();
+  step->value_inputs = node->source.op->value_inputs;
+  auto kernels = std::make_shared<KernelsByRank>(node, meaning, b.borrowed_kernels);
+  step->prepare = [node, kernels](std::span<const Value> inputs) {
+    runtime::KernelStep::Prepared prepared;
+    for (auto& type : node->types(inputs)) {
+      invariant(type.has_value() || node->source.outputs[prepared.types.size()] == ValueId::none,
+                "the types of '{}' are not exact when it runs", node->source.op->name);
+      prepared.types.push_back(std::move(type).value_or(std::pair<DType, Shape>{}));
+    }
+    prepared.kernel = kernels->get(inputs);
+    return prepared;
+  };
+  return step;
+}
+
+std::unique_ptr<runtime::Step> unsized_kernel_step(const Building& b, const ir::Graph& g,
+                                                   std::shared_ptr<const KernelNode> node,
+                                                   const ops::UnsizedKernelMeaning& meaning) {
+  auto step = std::make_unique<runtime::UnsizedKernelStep>();
+  step->value_inputs = node->source.op->value_inputs;
+  const std::vector<ir::Type> types = input_types(g, node->source);
+  if (b.borrowed_kernels && meaning.fast) step->kernel = meaning.fast(node->source, types);
+  if (!step->kernel) step->kernel = meaning.reference(node->source, types);
+  step->check = [node](std::span<const Value> inputs) { return node->types(inputs); };
+  return step;
 }
 
 }  // namespace
@@ -137,46 +236,15 @@ std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph graph,
 }
 
 std::unique_ptr<runtime::Step> kernel_step(const Building& b, const ir::Graph& g, ir::NodeId n) {
-  const ir::Node& node = g.node(n);
-  const auto* meaning = ops::meaning_as<ops::KernelMeaning>(*node.op);
-  if (meaning == nullptr)
+  const ir::OpDef& op = *g.node(n).op;
+  const auto* sized = ops::meaning_as<ops::SizedKernelMeaning>(op);
+  const auto* unsized = ops::meaning_as<ops::UnsizedKernelMeaning>(op);
+  if (sized == nullptr && unsized == nullptr)
     throw_error_at(Blame::unsupported, ir::where(g, n),
-                   fmt::format("there is no way to run op '{}'", node.op->name));
-  passes::Group group{.nodes = {n}};
-  for (const ValueId v : node.inputs)
-    if (v != ValueId::none &&
-        std::find(group.inputs.begin(), group.inputs.end(), v) == group.inputs.end())
-      group.inputs.push_back(v);
-  for (const ValueId v : node.outputs)
-    if (v != ValueId::none) group.outputs.push_back(v);
-  auto alone = std::make_shared<const ir::Graph>(passes::extract(g, group));
-
-  // Where each parameter of `alone` stands among the node's inputs.
-  std::vector<std::size_t> position, value_inputs;
-  for (std::size_t p = 0; p < group.inputs.size(); ++p) {
-    const auto at = std::find(node.inputs.begin(), node.inputs.end(), group.inputs[p]);
-    position.push_back(static_cast<std::size_t>(at - node.inputs.begin()));
-    for (const std::size_t k : node.op->value_inputs)
-      if (k < node.inputs.size() && node.inputs[k] == group.inputs[p]) value_inputs.push_back(p);
-  }
-  auto step = std::make_unique<runtime::KernelStep>();
-  step->value_inputs = node.op->value_inputs;
-  step->kernel = prepare_kernel(b, g, n, *meaning);
-  step->check = [alone, position, value_inputs,
-                 outputs = node.outputs](std::span<const Value> inputs) {
-    std::vector<Value> params;
-    for (const std::size_t k : position) params.push_back(inputs[k]);
-    const ir::Knowledge k = exact_knowledge(*alone, params, value_inputs);
-    runtime::KernelStep::Types types(outputs.size());
-    std::size_t next = 0;
-    for (std::size_t j = 0; j < outputs.size(); ++j) {
-      if (outputs[j] == ValueId::none) continue;
-      const ir::Type& t = k.types[ir::index(alone->root().results[next++])];
-      if (t.is_static()) types[j] = {t.dtype(), t.static_shape()};
-    }
-    return types;
-  };
-  return step;
+                   fmt::format("there is no way to run op '{}'", op.name));
+  auto node = std::make_shared<const KernelNode>(g, n);
+  return sized ? sized_kernel_step(b, std::move(node), *sized)
+               : unsized_kernel_step(b, g, std::move(node), *unsized);
 }
 
 }  // namespace rondel::session

@@ -247,6 +247,45 @@ TEST(Blocks, CallsTakeViewsOfTrailingAxes) {
     }
 }
 
+/// Fails with its first or second site where its view says so; its second view is left out.
+scalar::Status fails(Context& context, std::span<const View> views, const void*) {
+  if (views[1].data != nullptr || views[1].extents != nullptr) return 3;
+  const std::int64_t x = *static_cast<const std::int64_t*>(views[0].data);
+  context.shown = {x, x + 1};
+  return x < 0 ? 1 : x > 100 ? 2 : scalar::done;
+}
+
+TEST(Blocks, TheSitesOfCallsAreTheProgramsInTheirFrames) {
+  Builder b("sites");
+  const auto in = buffer(b, "in", DType::i64, Access::in, {-1});
+  b.check(b.extent(in, 0) > 1, "nothing there");
+  const std::vector<std::string> failures{"{} is below 0", "{} is above 100, as is {}"};
+  b.for_(b.index(0), b.extent(in, 0), {}, [&](Ex i, Carried) {
+    b.enter("node 'loop'", i);
+    b.call({"fails", fails, nullptr, {{in, 1}, {-1}}}, {i}, failures);
+    b.leave();
+    return Values{};
+  });
+  const auto program = b.finish();
+  const auto said = [&](std::int64_t first, std::int64_t second) {
+    const Tensor values = Tensor::from<std::int64_t>({2}, {first, second});
+    const scalar::Status status = agree(program, {values});
+    if (status == scalar::done) return std::string("done");
+    Context context;
+    scalar::run(*scalar::interpret(program), context, {values}, {});
+    return std::string(scalar::failure(*program, context, status).what());
+  };
+  EXPECT_EQ(said(3, 4), "done");
+  EXPECT_EQ(said(-3, 4), "node 'loop', trip 0: -3 is below 0");
+  EXPECT_EQ(said(3, 104), "node 'loop', trip 1: 104 is above 100, as is 105");
+  // Where a run is stopped, nothing is shown.
+  const auto stops = [](Context&, std::span<const View>, const void*) { return scalar::stopped; };
+  Builder other("stops");
+  const auto state = buffer(other, "state", DType::i64, Access::inout, {});
+  other.call({"stops", stops, nullptr, {{state}}}, {}, failures);
+  EXPECT_EQ(agree(other.finish(), {Tensor::scalar<std::int64_t>(1)}), scalar::stopped);
+}
+
 /// An output may lie over an input that is read where it is written: a load after the store sees
 /// the new element, so the compiler may not take the two for apart.
 TEST(Blocks, ALoadAfterAStoreOverItsInputSeesTheNewElement) {

@@ -26,8 +26,8 @@ Tensor magnitudes(const Tensor& t) {
 
 template <class Kernel> Tensor call(const Kernel& kernel, std::vector<Value> inputs) {
   std::vector<Value> outputs(1);
-  const KernelCall::Allocate allocate = [](DType t, Shape s) { return Tensor(t, std::move(s)); };
-  KernelCall c(inputs, outputs, allocate);
+  const UnsizedCall::Allocate allocate = [](DType t, Shape s) { return Tensor(t, std::move(s)); };
+  UnsizedCall c(inputs, outputs, allocate);
   kernel(c);
   return outputs[0].tensor();
 }
@@ -55,7 +55,7 @@ void check_random(unsigned seed) {
     for (std::size_t a = 0; a < 2 * spatial; ++a) spec.window.pads.push_back(pick(0, 2));
   std::vector<Value> inputs{random(x, generator), random(w, generator)};
   if (pick(0, 1) == 1) inputs.emplace_back(random({maps}, generator));
-  const auto plain = [&](KernelCall& c) { conv(c, spec); };
+  const auto plain = [&](UnsizedCall& c) { conv(c, spec); };
   const FastConv fast(spec);
   std::vector<Value> absolute;
   for (const Value& v : inputs) absolute.emplace_back(magnitudes(v.tensor()));

@@ -1,8 +1,8 @@
-#include "kernels/kernel_call.h"
+#include "kernels/unsized_kernel.h"
 
 namespace rondel::kernels {
 
-Tensor KernelCall::make(std::size_t j, DType dtype, Shape shape) {
+Tensor UnsizedCall::make(std::size_t j, DType dtype, Shape shape) {
   Value& out = outputs_[j];
   if (out.is_tensor() && out.tensor().dtype() == dtype && out.tensor().shape() == shape &&
       out.tensor().contiguous())

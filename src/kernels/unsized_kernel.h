@@ -9,13 +9,14 @@
 
 namespace rondel::kernels {
 
-/// One call of a kernel on whole values. Inputs may be views (any strides); an input left out is
-/// an undefined Value. A kernel either fills the outputs that are there already (their types were
-/// known) or makes them with `make`.
-class KernelCall {
+/// One call of a kernel that makes its outputs itself, since what they take cannot be told before
+/// (how many elements, which strings, sequences). Inputs may be views (any strides); an input left
+/// out is an undefined Value. A kernel either fills the outputs that are there already (their types
+/// were known) or makes them with `make`.
+class UnsizedCall {
  public:
   using Allocate = std::function<Tensor(DType, Shape)>;
-  KernelCall(std::span<const Value> inputs, std::span<Value> outputs, const Allocate& allocate)
+  UnsizedCall(std::span<const Value> inputs, std::span<Value> outputs, const Allocate& allocate)
       : inputs_(inputs), outputs_(outputs), allocate_(allocate) {}
 
   std::size_t input_count() const { return inputs_.size(); }
@@ -43,7 +44,8 @@ class KernelCall {
   const Allocate& allocate_;
 };
 
-/// A kernel bound to its attributes.
-using Kernel = std::function<void(KernelCall&)>;
+/// Such a kernel, bound to its attributes. One whose outputs' extents follow from its inputs' is a
+/// `SizedKernel` (kernel.h).
+using UnsizedKernel = std::function<void(UnsizedCall&)>;
 
 }  // namespace rondel::kernels

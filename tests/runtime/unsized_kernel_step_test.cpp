@@ -4,22 +4,22 @@
 
 #include <limits>
 
-/// What a kernel's step asks again, and when.
+/// What the step of an unsized kernel asks again, and when.
 namespace rondel::runtime {
 namespace {
 
 /// A plan of one step, which counts how often its types are asked for.
-class KernelStepTest : public testing::Test {
+class UnsizedKernelStepTest : public testing::Test {
  protected:
-  KernelStepTest() {
-    auto step = std::make_unique<KernelStep>();
+  UnsizedKernelStepTest() {
+    auto step = std::make_unique<UnsizedKernelStep>();
     step->inputs = {0};
     step->outputs = {1};
-    step->check = [this](std::span<const Value>) -> KernelStep::Types {
+    step->check = [this](std::span<const Value>) -> UnsizedKernelStep::Types {
       ++asked_;
       return {std::pair{DType::i64, Shape{}}};
     };
-    step->kernel = [](kernels::KernelCall&) {};
+    step->kernel = [](kernels::UnsizedCall&) {};
     step_ = step.get();
     plan_.slot_count = 2;
     plan_.params = {0};
@@ -39,10 +39,10 @@ class KernelStepTest : public testing::Test {
 
   int asked_ = 0;
   Plan plan_;
-  KernelStep* step_ = nullptr;
+  UnsizedKernelStep* step_ = nullptr;
 };
 
-TEST_F(KernelStepTest, TypesAreAskedForOnceAShape) {
+TEST_F(UnsizedKernelStepTest, TypesAreAskedForOnceAShape) {
   EXPECT_EQ(asked_after(Tensor::from<float>({2}, {1, 2})), 1);
   EXPECT_EQ(asked_after(Tensor::from<float>({2}, {3, 4})), 1);
   EXPECT_EQ(asked_after(Tensor::from<float>({2}, {3, 4}).strided(1, {2}, {-1})), 1);
@@ -50,20 +50,20 @@ TEST_F(KernelStepTest, TypesAreAskedForOnceAShape) {
   EXPECT_EQ(asked_after(Tensor::from<float>({2}, {1, 2})), 2);
 }
 
-TEST_F(KernelStepTest, ShapesThatHaveNotBeenSeenForLongAreForgotten) {
+TEST_F(UnsizedKernelStepTest, ShapesThatHaveNotBeenSeenForLongAreForgotten) {
   for (int i = 1; i <= 100; ++i) EXPECT_EQ(asked_after(Tensor::zeros(DType::f32, {i})), i);
   EXPECT_EQ(asked_after(Tensor::zeros(DType::f32, {100})), 100);
   EXPECT_EQ(asked_after(Tensor::zeros(DType::f32, {1})), 101);
 }
 
-TEST_F(KernelStepTest, TypesAreAskedForAgainWhereAValueThatTheyDependOnDiffers) {
+TEST_F(UnsizedKernelStepTest, TypesAreAskedForAgainWhereAValueThatTheyDependOnDiffers) {
   step_->value_inputs = {0};
   EXPECT_EQ(asked_after(Tensor::from<float>({2}, {1, 2})), 1);
   EXPECT_EQ(asked_after(Tensor::from<float>({2}, {1, 2})), 1);
   EXPECT_EQ(asked_after(Tensor::from<float>({2}, {1, 3})), 2);
 }
 
-TEST_F(KernelStepTest, TypesDoNotDependOnWhatASequenceHolds) {
+TEST_F(UnsizedKernelStepTest, TypesDoNotDependOnWhatASequenceHolds) {
   EXPECT_EQ(asked_after(Sequence{}), 1);
   EXPECT_EQ(asked_after(Sequence{DType::f32, std::make_shared<std::vector<Tensor>>(3)}), 1);
   EXPECT_EQ(asked_after(Tensor::scalar(1.0F)), 2);

@@ -1,0 +1,71 @@
+#pragma once
+#include "kernels/kernel.h"
+#include "kernels/looks.h"
+
+#include <algorithm>
+#include <cstring>
+
+/// How kernels read views.
+namespace rondel::kernels {
+
+inline std::span<const std::int64_t> extents_of(const View& v, std::size_t rank) {
+  return {v.extents, rank};
+}
+
+inline std::int64_t product(std::span<const std::int64_t> extents) {
+  std::int64_t count = 1;
+  for (const std::int64_t e : extents) count *= e;
+  return count;
+}
+
+/// Whether a view is a row-major block.
+inline bool is_row_major(const View& v, std::size_t rank) {
+  std::int64_t step = 1;
+  for (std::size_t a = rank; a-- > 0;) {
+    if (v.extents[a] == 0) return true;
+    if (v.extents[a] != 1 && v.strides[a] != step) return false;
+    step *= v.extents[a];
+  }
+  return true;
+}
+
+/// Copies the elements of a view from `axis` on, row by row; returns where the next would go.
+template <class T>
+T* pack(Looks& looks, const View& v, std::size_t rank, std::size_t axis, const T* from, T* to) {
+  if (axis == rank) {
+    *to = *from;
+    return to + 1;
+  }
+  const std::int64_t extent = v.extents[axis], stride = v.strides[axis];
+  if (axis + 1 < rank) {
+    for (std::int64_t i = 0; i < extent; ++i)
+      to = pack(looks, v, rank, axis + 1, from + i * stride, to);
+    return to;
+  }
+  for (std::int64_t done = 0; done < extent; done += Looks::units) {
+    const std::int64_t end = std::min(extent, done + Looks::units);
+    for (std::int64_t i = done; i < end; ++i) to[i] = from[i * stride];
+    looks.did(end - done);
+  }
+  return to + extent;
+}
+
+/// A view as a row-major block: itself where it is one, else a copy in `room`.
+template <class T> const T* row_major(Looks& looks, const View& v, std::size_t rank, T* room) {
+  const T* data = static_cast<const T*>(v.data);
+  if (is_row_major(v, rank)) return data;
+  pack(looks, v, rank, 0, data, room);
+  return room;
+}
+
+/// How many elements `row_major` may need room for.
+inline std::int64_t room_for(const Operand& o) {
+  return !o.given || o.row_major ? 0 : product(o.extents);
+}
+/// The same of a view at hand, as an operand.
+inline Operand operand_of(const View& v, std::size_t rank) {
+  if (v.data == nullptr) return {.given = false};
+  return {.extents = extents_of(v, rank), .row_major = is_row_major(v, rank)};
+}
+
+}  // namespace rondel::kernels

@@ -1,5 +1,6 @@
 #include "ir/builder.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "ir/infer.h"
 
@@ -149,9 +150,9 @@ std::vector<ValueId> Builder::loop(const LoopParts& parts, std::vector<ValueId> 
   for (std::size_t s = 0; s < parts.scans; ++s) {
     Type t = graph_.value(inputs[parts.scans_at() + s]).type;
     const std::int64_t axis = s < parts.axis_in.size() ? parts.axis_in[s] : 0;
-    if (t.is_tensor() && t.has_rank() && axis >= -t.rank() && axis < t.rank()) {
+    if (t.is_tensor() && t.has_rank() && has_axis(axis, t.rank())) {
       Extents extents = t.extents();
-      extents.erase(extents.begin() + (axis < 0 ? axis + t.rank() : axis));
+      extents.erase(extents.begin() + axis_from_front(axis, t.rank()));
       t = Type::tensor(t.dtype(), std::move(extents));
     }
     graph_.add_param(r, std::move(t), {});

@@ -1,5 +1,6 @@
 #include "kernels/top_k.h"
 
+#include "base/axis.h"
 #include "kernels/looks.h"
 #include "kernels/narrow_floats.h"
 #include "kernels/views.h"
@@ -186,8 +187,8 @@ template <class T, template <class> class Method> class TopKOf final : public Si
       : SizedKernel(
             2, 2,
             {"k is {}; expected {}, as many as the results hold", "k is {} of only {} elements"}),
-        axis_(static_cast<std::size_t>(spec.axis < 0 ? spec.axis + static_cast<std::int64_t>(rank)
-                                                     : spec.axis)),
+        axis_(static_cast<std::size_t>(
+            axis_from_front(spec.axis, static_cast<std::int64_t>(rank)))),
         rank_(rank), largest_(spec.largest) {}
 
   std::int64_t workspace(std::span<const Operand> o) const override {

@@ -1,5 +1,6 @@
 #include "kernels/unique.h"
 
+#include "base/axis.h"
 #include "kernels/looks.h"
 #include "kernels/narrow_floats.h"
 
@@ -28,7 +29,7 @@ struct Slices {
 
 Slices slices_of(const Shape& x, const std::optional<std::int64_t>& axis) {
   if (!axis) return {1, element_count(x), 1};
-  const auto at = x.begin() + (*axis < 0 ? *axis + std::ssize(x) : *axis);
+  const auto at = x.begin() + axis_from_front(*axis, std::ssize(x));
   return {element_count(Shape(x.begin(), at)), *at, element_count(Shape(at + 1, x.end()))};
 }
 
@@ -115,8 +116,7 @@ template <class T> class Finder {
     Shape shape{groups_};
     if (spec_.axis) {
       shape = x_.shape();
-      shape[static_cast<std::size_t>(*spec_.axis < 0 ? *spec_.axis + x_.rank() : *spec_.axis)] =
-          groups_;
+      shape[static_cast<std::size_t>(axis_from_front(*spec_.axis, x_.rank()))] = groups_;
     }
     T* to = call_.make(0, x_.dtype(), shape).template data_as<T>();
     for (std::int64_t o = 0; o < s_.outer; ++o)

@@ -12,15 +12,21 @@ namespace rondel::ops {
 namespace {
 
 /// How many of start, start + delta, ... lie before the limit.
-std::int64_t whole_count(std::int64_t start, std::int64_t limit, std::int64_t delta) {
+template <class Int> std::int64_t whole_count(Int start, Int limit, Int delta) {
   require(delta != 0, "delta is 0; expected another number");
-  const __int128 distance = static_cast<__int128>(limit) - start;
-  if (distance == 0 || (distance > 0) != (delta > 0)) return 0;
-  const __int128 step = delta;
+  const __int128 step = delta, distance = static_cast<__int128>(limit) - start;
+  if (distance == 0 || (distance > 0) != (step > 0)) return 0;
   const __int128 count = (distance + step + (step > 0 ? -1 : 1)) / step;
   require(count <= std::numeric_limits<std::int64_t>::max(),
           "start {}, limit {}, delta {}: more elements than any tensor has", start, limit, delta);
   return static_cast<std::int64_t>(count);
+}
+
+std::int64_t whole_count(const Tensor& start, const Tensor& limit, const Tensor& delta) {
+  if (start.dtype() != DType::u64)
+    return whole_count(integer_value(start), integer_value(limit), integer_value(delta));
+  const auto number = [](const Tensor& t) { return *t.data_as<std::uint64_t>(); };
+  return whole_count(number(start), number(limit), number(delta));
 }
 
 std::int64_t float_count(double start, double limit, double delta) {
@@ -55,10 +61,9 @@ void range_rule(ir::TypeContext& c) {
   const Tensor *start = c.value(0), *limit = c.value(1), *delta = c.value(2);
   if (start == nullptr || limit == nullptr || delta == nullptr)
     return c.output(0, ir::Type::tensor(t, ir::Extents{count_of(c)}));
-  const std::int64_t count =
-      is_integer(t)
-          ? whole_count(integer_value(*start), integer_value(*limit), integer_value(*delta))
-          : float_count(float_value(*start), float_value(*limit), float_value(*delta));
+  const std::int64_t count = is_integer(t) ? whole_count(*start, *limit, *delta)
+                                           : float_count(float_value(*start), float_value(*limit),
+                                                         float_value(*delta));
   c.output(0, ir::Type::tensor(t, ir::Extents{count}));
 }
 

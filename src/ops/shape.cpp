@@ -1,3 +1,4 @@
+#include "base/axis.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -8,7 +9,7 @@ namespace rondel::ops {
 namespace {
 
 std::int64_t clamped(std::int64_t axis, std::int64_t rank) {
-  return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+  return std::clamp<std::int64_t>(axis_from_front(axis, rank), 0, rank);
 }
 
 void shape_rule(ir::TypeContext& c) {

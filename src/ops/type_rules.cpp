@@ -1,5 +1,6 @@
 #include "ops/type_rules.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 
 #include <fmt/ranges.h>
@@ -198,9 +199,9 @@ Type with_dtype(const Type& t, DType dtype) {
 }
 
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank, std::string_view what) {
-  require(axis >= -rank && axis < rank, "{} {} is outside [{}, {}) of a tensor of rank {}", what,
-          axis, -rank, rank, rank);
-  return axis < 0 ? axis + rank : axis;
+  require(has_axis(axis, rank), "{} {} is outside [{}, {}) of a tensor of rank {}", what, axis,
+          -rank, rank, rank);
+  return axis_from_front(axis, rank);
 }
 
 Ints normal_axes(const Ints& axes, std::int64_t rank, std::string_view what) {

@@ -1,5 +1,6 @@
 #include "passes/simplify_scans.h"
 
+#include "base/axis.h"
 #include "ir/infer.h"
 #include "ir/loop_editor.h"
 #include "ops/gather.h"
@@ -52,7 +53,7 @@ class Simplifying {
   Extent extent(ValueId v, std::int64_t axis) const {
     const ir::Type& t = k_.types[ir::index(v)];
     if (!t.is_tensor() || !t.has_rank()) return {};
-    return t.extent(axis < 0 ? axis + t.rank() : axis);
+    return t.extent(axis_from_front(axis, t.rank()));
   }
 
   bool is_true(ValueId v) const {
@@ -123,7 +124,7 @@ class Simplifying {
   void tell_stacks() {
     const ir::Type& scan = g_.value(editor_.scanned(0)).type;
     const std::int64_t from = parts().axis_in[0];
-    const Extent trips = scan.extent(from < 0 ? from + scan.rank() : from);
+    const Extent trips = scan.extent(axis_from_front(from, scan.rank()));
     for (std::size_t s = 0; s < parts().stacks; ++s) {
       const ValueId stack = editor_.stack(s);
       if (stack == ValueId::none || parts().has_extent(s)) continue;
@@ -131,7 +132,7 @@ class Simplifying {
       if (!t.has_rank()) continue;
       ir::Extents extents = t.extents();
       const std::int64_t to = parts().axis_out[s];
-      extents[static_cast<std::size_t>(to < 0 ? to + t.rank() : to)] = trips;
+      extents[static_cast<std::size_t>(axis_from_front(to, t.rank()))] = trips;
       t = ir::Type::tensor(t.dtype(), std::move(extents));
     }
   }

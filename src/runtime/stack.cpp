@@ -1,5 +1,6 @@
 #include "runtime/stack.h"
 
+#include "base/axis.h"
 #include "base/checked.h"
 #include "base/copy.h"
 #include "base/error.h"
@@ -92,10 +93,10 @@ std::int64_t Stack::extent_for(std::int64_t n) const {
 
 Shape Stack::whole_shape(std::int64_t extent) const {
   const auto rank = static_cast<std::int64_t>(item_.size()) + 1;
-  require(axis_ >= -rank && axis_ < rank, "item '{}': axis {} is out of range for rank {}",
-          names_.item, axis_, rank);
+  require(has_axis(axis_, rank), "item '{}': axis {} is out of range for rank {}", names_.item,
+          axis_, rank);
   Shape shape = item_;
-  shape.insert(shape.begin() + (axis_ < 0 ? axis_ + rank : axis_), extent);
+  shape.insert(shape.begin() + axis_from_front(axis_, rank), extent);
   return shape;
 }
 
@@ -136,7 +137,7 @@ void Stack::let_strings_go() {
 
 Tensor Stack::place(const Tensor& whole, std::int64_t t, std::int64_t n) const {
   const std::int64_t rank = whole.rank();
-  return whole.at(axis_ < 0 ? axis_ + rank : axis_, reversed_ ? n - 1 - t : t);
+  return whole.at(axis_from_front(axis_, rank), reversed_ ? n - 1 - t : t);
 }
 
 void Stack::write(const Tensor& to, const Tensor& item) const {
@@ -208,7 +209,7 @@ Value Stack::finish(std::int64_t n) {
 void Stack::put_rows(const Tensor& whole, std::int64_t n) const {
   Shape rows = item_, to = whole.strides();
   rows.insert(rows.begin(), n);
-  const auto axis = to.begin() + (axis_ < 0 ? axis_ + whole.rank() : axis_);
+  const auto axis = to.begin() + axis_from_front(axis_, whole.rank());
   const std::int64_t step = *axis;
   to.erase(axis);
   to.insert(to.begin(), reversed_ ? -step : step);

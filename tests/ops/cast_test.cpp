@@ -45,6 +45,13 @@ TEST(Make, Constants) {
     range start=i64 3 limit=i64 0 delta=i64 1 -> i64(0)
     range start=f16 0 limit=f16 1 delta=f16 0.25 -> f16[0, 0.25, 0.5, 0.75]
     range start=i64 0 limit=i64 3 delta=i64 0 -> error: delta is 0
+    range start=u64 5 limit=u64 2 delta=u64 1 -> u64(0)
+    range start=u64 18446744073709551613 limit=u64 18446744073709551615 delta=u64 1 -> u64[18446744073709551613, 18446744073709551614]
+    range start=u64 9223372036854775806 limit=u64 9223372036854775809 delta=u64 1 -> u64[9223372036854775806, 9223372036854775807, 9223372036854775808]
+    range start=u64 1 limit=u64 18446744073709551615 delta=u64 9223372036854775808 -> u64[1, 9223372036854775809]
+    range start=u64 9223372036854775809 limit=u64 7 delta=u64 1 -> u64(0)
+    range start=u64 0 limit=u64 18446744073709551615 delta=u64 1 -> error: more elements than any tensor has
+    range start=u64 7 limit=u64 0 delta=u64 0 -> error: delta is 0
     trilu x=[[1, 2], [3, 4]] -> [[1, 2], [0, 4]]
     trilu x=[[1, 2], [3, 4]]; upper=0 -> [[1, 0], [3, 4]]
     trilu x=i64[[1, 2, 3], [4, 5, 6]] k=i64 1 -> i64[[0, 2, 3], [0, 0, 6]]

@@ -1,5 +1,6 @@
 #include "exporters/onnx/forms.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/onnx/protos.h"
@@ -60,7 +61,7 @@ std::string split_equally(const Graph& g, const ir::Node& n, Said& s) {
   const ir::Type& x = g.value(n.inputs[0]).type;
   if (!x.has_rank()) return "whether its parts are equal is not known";
   const std::int64_t axis = n.attributes.i("axis", 0);
-  const ir::Extent& e = x.extent(axis < 0 ? axis + x.rank() : axis);
+  const ir::Extent& e = x.extent(axis_from_front(axis, x.rank()));
   if (!e.known() || e.value % static_cast<std::int64_t>(n.outputs.size()) != 0)
     return "its parts may differ in length, which begins in version 18";
   return {};

@@ -1,5 +1,6 @@
 #include "exporters/onnx/rows.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "ir/infer.h"
 #include "ops/meaning.h"
@@ -124,7 +125,7 @@ Values split_by_lengths(ir::Builder& b, const ir::Node& n) {
   const ir::Type& x = b.graph().value(n.inputs[0]).type;
   if (!x.has_rank() || n.inputs.size() > 1) return {};
   const std::int64_t axis = n.attributes.i("axis", 0);
-  const ir::Extent& e = x.extent(axis < 0 ? axis + x.rank() : axis);
+  const ir::Extent& e = x.extent(axis_from_front(axis, x.rank()));
   if (!e.known()) return {};
   const auto parts = static_cast<std::int64_t>(n.outputs.size());
   const std::int64_t each = (e.value + parts - 1) / parts;
@@ -144,7 +145,7 @@ Values pad_every_axis(ir::Builder& b, const ir::Node& n) {
   const auto rank = static_cast<std::size_t>(x.rank());
   ir::Ints all(2 * rank, 0);
   for (std::size_t k = 0; k < named.size(); ++k) {
-    const auto axis = static_cast<std::size_t>(named[k] < 0 ? named[k] + x.rank() : named[k]);
+    const auto axis = static_cast<std::size_t>(axis_from_front(named[k], x.rank()));
     all[axis] = given[k];
     all[rank + axis] = given[named.size() + k];
   }
@@ -214,7 +215,7 @@ constexpr Row rows[] = {
     {"sum", add_all},
     {"relu", keep_unsigned},
     {"pow", integer_power},
-    {"range", scalar_operands},
+    {"range", range_of_scalars},
     {"reduce_mean", integer_mean},
     {"max_pool", greatest_whole},
     {"scatter_elements", update_one_by_one},

@@ -21,7 +21,7 @@ std::vector<ir::ValueId> equal_complex(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> add_all(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> keep_unsigned(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> integer_power(ir::Builder&, const ir::Node&);
-std::vector<ir::ValueId> scalar_operands(ir::Builder&, const ir::Node&);
+std::vector<ir::ValueId> range_of_scalars(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> integer_mean(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> quantize(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> dequantize(ir::Builder&, const ir::Node&);

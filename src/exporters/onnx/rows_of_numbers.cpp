@@ -1,9 +1,11 @@
+#include "base/axis.h"
 #include "base/error.h"
 #include "exporters/onnx/rows.h"
 #include "ops/compose.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace rondel::exporters {
 namespace {
@@ -30,7 +32,7 @@ ValueId granule(ir::Builder& b, const ir::Node& n, std::size_t k, DType t) {
   const ir::Type x = b.graph().value(n.inputs[0]).type, s = b.graph().value(n.inputs[k]).type;
   if (!s.has_rank() || !x.has_rank()) return ValueId::none;
   const std::int64_t said = n.attributes.i("axis", 1), block = n.attributes.i("block_size", 0);
-  const std::int64_t axis = x.rank() == 1 ? 0 : said < 0 ? said + x.rank() : said;
+  const std::int64_t axis = x.rank() == 1 ? 0 : axis_from_front(said, x.rank());
   const ValueId value = as(b, n.inputs[k], t);
   const bool one = std::ranges::all_of(
       s.extents(), [](const ir::Extent& e) { return e.known() && e.value == 1; });
@@ -96,9 +98,30 @@ Values integer_power(ir::Builder& b, const ir::Node& n) {
   return {as(b, b("pow", {as(b, n.inputs[0], wide), as(b, power, wide)}), own)};
 }
 
-Values scalar_operands(ir::Builder& b, const ir::Node& n) {
+namespace {
+
+/// start + i * delta for each i below the number of them, which Range of u64 would say; a count of
+/// 2^63 or more is an error here as there, and so is a delta of 0.
+ValueId unsigned_range(ir::Builder& b, ValueId start, ValueId limit, ValueId delta) {
+  const auto number = [&](std::uint64_t v) { return b.scalar(v); };
+  const ValueId still = b("equal", {delta, number(0)});
+  const ValueId distance = b("sub", {b("sub", {limit, start}), number(1)});
+  const ValueId last = b("div", {distance, b("where", {still, number(1), delta})});
+  const ValueId most = number(std::numeric_limits<std::int64_t>::max());
+  const ValueId count = b("where", {b("less", {last, most}), b("add", {last, number(1)}), most});
+  const ValueId made = b("where", {b("less", {start, limit}), count, number(0)});
+  const ValueId i = b("range", {b.scalar<std::int64_t>(0), as(b, made, DType::i64),
+                                as(b, b("not", {still}), DType::i64)});
+  return b("add", {start, b("mul", {as(b, i, DType::u64), delta})});
+}
+
+}  // namespace
+
+Values range_of_scalars(ir::Builder& b, const ir::Node& n) {
   Values scalars;
   for (const ValueId v : n.inputs) scalars.push_back(scalar_shaped(b, v));
+  if (dtype_of(b, scalars[0]) == DType::u64)
+    return {unsigned_range(b, scalars[0], scalars[1], scalars[2])};
   return b.add(n.op->name, scalars, n.attributes);
 }
 

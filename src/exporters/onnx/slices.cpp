@@ -1,5 +1,6 @@
 #include "exporters/onnx/slices.h"
 
+#include "base/axis.h"
 #include "ir/builder.h"
 #include "ir/infer.h"
 
@@ -78,7 +79,7 @@ std::optional<StrictSlice> look_at(const Graph& g, const ir::Knowledge& k, NodeI
       steps(k, node.inputs[3], axes.size());
   StrictSlice s{n, {}, y.extents()};
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t axis = axes[i] < 0 ? axes[i] + x.rank() : axes[i];
+    const std::int64_t axis = axis_from_front(axes[i], x.rank());
     const Extent& start = starts.extents[i];
     s.axes.push_back({static_cast<std::size_t>(axis), x.extent(axis), starts.numbers[i],
                       steps.numbers[i], start.known() || start.symbolic(), sizes.extents[i]});

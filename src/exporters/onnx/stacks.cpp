@@ -1,5 +1,7 @@
 #include "exporters/onnx/stacks.h"
 
+#include "base/axis.h"
+
 #include <limits>
 #include <numeric>
 
@@ -85,7 +87,7 @@ ValueId moved_whatever_rank(ir::Builder& b, ValueId stack, std::int64_t axis) {
 ValueId moved(ir::Builder& b, ValueId stack, std::int64_t axis) {
   const ir::Type t = b.graph().value(stack).type;
   if (!t.has_rank()) return moved_whatever_rank(b, stack, axis);
-  if (axis < 0) axis += t.rank();
+  axis = axis_from_front(axis, t.rank());
   ir::Ints order;
   for (std::int64_t a = 1; a < t.rank(); ++a) order.push_back(a);
   order.insert(order.begin() + axis, 0);

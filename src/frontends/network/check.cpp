@@ -1,4 +1,5 @@
 // The rules that concern one loop or one conditional.
+#include "base/axis.h"
 #include "base/error.h"
 #include "frontends/network/known.h"
 #include "frontends/network/place.h"
@@ -110,7 +111,7 @@ void check_iterator(const LayerData& l, std::int64_t trips) {
   const ir::Type& whole = input_type(l, 0);
   if (!whole.has_rank()) return;
   const std::int64_t axis = l.parameters.i("axis");
-  const ir::Extent& extent = whole.extent(axis < 0 ? axis + whole.rank() : axis);
+  const ir::Extent& extent = whole.extent(axis_from_front(axis, whole.rank()));
   require_at(!extent.known() || extent.value >= trips, say(l),
              "the extent along axis {} of {}, {}, is {}, but the loop makes {} trips", axis,
              say(*l.input(0)), to_text(whole), extent.value, trips);

@@ -1,5 +1,6 @@
 #include "frontends/network/known.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "frontends/network/rule.h"
@@ -37,11 +38,11 @@ std::vector<const TensorData*> needed(const TensorData& t) {
 /// `axis` of a tensor of that many axes, from the front.
 std::int64_t axis_of(const LayerData& l, std::int64_t rank, const ir::Type& of) {
   const std::int64_t axis = l.parameters.i("axis");
-  require_at(axis >= -rank && axis < rank, say(l),
+  require_at(has_axis(axis, rank), say(l),
              "axis {} is out of range; expected {} to {} for {} {}", axis, -rank, rank - 1,
              l.type == LayerType::kITERATOR ? "an iterator over" : "a concatenation of",
              to_text(of));
-  return axis < 0 ? axis + rank : axis;
+  return axis_from_front(axis, rank);
 }
 
 ir::Type iterated(const LayerData& l) {

@@ -1,5 +1,6 @@
 #include "frontends/network/rule.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 
 #include <map>
@@ -42,8 +43,8 @@ std::int64_t Lowering::rank(ValueId v) const {
 }
 
 std::int64_t Lowering::axis(std::int64_t axis, std::int64_t rank) const {
-  require(axis >= -rank && axis < rank, "axis {} of a tensor of {} axes", axis, rank);
-  return axis < 0 ? axis + rank : axis;
+  require(has_axis(axis, rank), "axis {} of a tensor of {} axes", axis, rank);
+  return axis_from_front(axis, rank);
 }
 
 ir::Ints Lowering::axes_of_mask(const char* parameter, std::int64_t rank) const {

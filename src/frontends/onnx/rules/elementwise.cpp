@@ -1,4 +1,5 @@
 // Arithmetic before NumPy broadcasting (opset 7), and element-wise ops whose attributes moved.
+#include "base/axis.h"
 #include "formats/onnx/proto.h"
 #include "formats/onnx/types.h"
 #include "frontends/onnx/rules.h"
@@ -13,7 +14,7 @@ namespace {
 /// `b` with axes of extent 1 behind its own, so that its axis 0 stands under axis `axis` of `a`.
 ValueId aligned(const Call& c, ValueId a, ValueId b, std::int64_t axis) {
   const auto ra = c.rank(a), rb = c.rank(b);
-  if (ra && axis < 0) axis += *ra;
+  if (ra) axis = axis_from_front(axis, *ra);
   if (ra && rb) {
     require(axis >= 0 && axis + *rb <= *ra, "axis {} does not place {} within {}", axis,
             ir::to_text(c.type(b)), ir::to_text(c.type(a)));

@@ -63,12 +63,17 @@ Compiler::Compiler() : jit_(std::make_shared<Jit>()) {}
 Compiler::~Compiler() = default;
 
 std::unique_ptr<scalar::Executable> Compiler::compile(
-    std::shared_ptr<const scalar::Program> program, Tier tier) const {
+    std::shared_ptr<const scalar::Program> program, Tier tier, const StillWanted& wanted) const {
   invariant(refusal(*program).empty(), "codegen: {}: {}", program->name, refusal(*program));
   llvm::LLVMContext context;
+  PassGate gate(wanted);
+  context.setOptPassGate(gate);
   const auto module = jit_->write(context, *program);
   if (tier == Tier::optimised) jit_->optimise(*module);
-  auto code = Jit::link(jit_, jit_->assemble(*module, tier), kernels(*program));
+  if (!gate.wanted()) return nullptr;
+  Jit::Object object = jit_->assemble(*module, tier);
+  if (!gate.wanted()) return nullptr;
+  auto code = Jit::link(jit_, std::move(object), kernels(*program));
   return std::make_unique<Native>(std::move(program), std::move(code));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include "scalar/program.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,11 +23,15 @@ class Compiler {
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
 
+  /// Asked between LLVM's passes; false: nobody wants the code any more.
+  using StillWanted = std::function<bool()>;
   /// Gives the bits the interpreter gives, in either tier (of a NaN only that it is one: which bits
   /// it has is up to the processor). The program has passed `scalar::verify` and has no refusal.
-  /// Throws Error(internal) with LLVM's words when code cannot be made.
+  /// Throws Error(internal) with LLVM's words when code cannot be made; null where it was no longer
+  /// wanted.
   std::unique_ptr<scalar::Executable> compile(std::shared_ptr<const scalar::Program>,
-                                              Tier = Tier::optimised) const;
+                                              Tier = Tier::optimised,
+                                              const StillWanted& = {}) const;
 
   /// Why a program cannot be compiled on this machine, naming what it holds; empty: it can.
   static std::string refusal(const scalar::Program&);

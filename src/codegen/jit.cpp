@@ -207,7 +207,12 @@ void Jit::optimise(llvm::Module& module) {
   Machine machine = take_machine(Compiler::Tier::optimised);
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = true;
-  llvm::PassBuilder passes(machine.get(), tuning);
+  llvm::OptPassGate& gate = module.getContext().getOptPassGate();
+  llvm::PassInstrumentationCallbacks callbacks;
+  if (gate.isEnabled())
+    callbacks.registerShouldRunOptionalPassCallback(
+        [&gate](llvm::StringRef pass, llvm::Any) { return gate.shouldRunPass(pass, {}); });
+  llvm::PassBuilder passes(machine.get(), tuning, std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;

@@ -3,6 +3,7 @@
 #include "codegen/compiler.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <atomic>
@@ -16,6 +17,19 @@ namespace rondel::codegen {
 struct Symbol {
   std::string name;
   const void* address;
+};
+
+/// Leaves out the passes that may be once nobody wants the code any more. One of a context.
+class PassGate final : public llvm::OptPassGate {
+ public:
+  explicit PassGate(const Compiler::StillWanted& ask) : ask_(ask) {}
+  bool wanted() { return wanted_ = wanted_ && (!ask_ || ask_()); }
+  bool isEnabled() const override { return ask_ != nullptr; }
+  bool shouldRunPass(llvm::StringRef, llvm::StringRef) override { return wanted(); }
+
+ private:
+  const Compiler::StillWanted& ask_;
+  bool wanted_ = true;
 };
 
 /// LLVM set up for this machine: passes, machine code, linking. Thread-safe.

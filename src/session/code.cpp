@@ -18,7 +18,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <shared_mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -144,17 +144,87 @@ class Code::Shared {
   std::size_t most_ = 64;
 };
 
+namespace {
+
+/// What the threads of this process that are inside LLVM wait for. A fork waits until there is
+/// none, since LLVM's locks would stay locked in the child. The end of the process waits until each
+/// is between two passes, and there it stays: what LLVM holds is destroyed next. Never destroyed.
+class InsideLlvm : ForkAware {
+ public:
+  static InsideLlvm& threads() {
+    static auto* one = new InsideLlvm;
+    return *one;
+  }
+
+  void enter() {
+    std::unique_lock lock(state_->mutex);
+    state_->changed.wait(lock, [this] { return !state_->forking && !state_->ending; });
+    ++state_->inside;
+  }
+  void leave() {
+    // Before what LLVM has made by now is destroyed at the end of the process.
+    static const int registered = std::atexit([] { threads().end(); });
+    (void)registered;
+    const std::lock_guard lock(state_->mutex);
+    --state_->inside;
+    state_->changed.notify_all();
+  }
+  /// Between two passes: does not return where the process ends.
+  void pass() {
+    std::unique_lock lock(state_->mutex);
+    if (!state_->ending) return;
+    --state_->inside;
+    state_->changed.notify_all();
+    state_->changed.wait(lock, [] { return false; });
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int inside = 0;
+    bool forking = false, ending = false;
+  };
+
+  InsideLlvm() {
+    std::atexit([] { threads().end(); });
+  }
+
+  void before_fork() override {
+    std::unique_lock lock(state_->mutex);
+    state_->forking = true;
+    state_->changed.wait(lock, [this] { return state_->inside == 0; });
+  }
+  void after_fork_in_parent() override {
+    const std::lock_guard lock(state_->mutex);
+    state_->forking = false;
+    state_->changed.notify_all();
+  }
+  void after_fork_in_child() override { state_ = new State; }
+
+  void end() {
+    std::unique_lock lock(state_->mutex);
+    state_->ending = true;
+    state_->changed.wait(lock, [this] { return state_->inside == 0; });
+  }
+
+  State* state_ = new State;
+};
+
+}  // namespace
+
 /// Threads that compile: one for what got hot, more where runs wait for what is large. The work
-/// goes on when a run stops waiting. A fork waits until nothing is being compiled, since LLVM's
-/// locks would stay locked in the child, which begins with an empty queue and threads of its own.
+/// goes on when a run stops waiting. They are their own: what they compile when the session goes is
+/// left at the next pass of LLVM's, and nobody waits for it. The child of a fork begins with an
+/// empty queue and threads of its own.
 class Code::Background : ForkAware {
  public:
-  codegen::Compiler compiler;
-
-  ~Background() override { delete workers_; }
-  void before_fork() override { workers_->compiling.lock(); }
-  void after_fork_in_parent() override { workers_->compiling.unlock(); }
-  void after_fork_in_child() override { workers_ = new Workers(*this); }
+  ~Background() override { workers_->end(); }
+  void after_fork_in_child() override {
+    // Its threads hold it, and there are none here; its locks are as they were.
+    new std::shared_ptr<Workers>(std::move(workers_));
+    workers_ = std::make_shared<Workers>(compiler_);
+  }
 
   void enqueue(std::weak_ptr<Tiered> program) { workers_->add({std::move(program)}, false); }
 
@@ -174,6 +244,8 @@ class Code::Background : ForkAware {
   }
 
  private:
+  using Compiler = std::shared_ptr<const codegen::Compiler>;
+
   struct Outcome {
     bool done = false;
     std::exception_ptr wrong;
@@ -183,73 +255,94 @@ class Code::Background : ForkAware {
     std::shared_ptr<Outcome> outcome = nullptr;  ///< of jobs that a run waits for
   };
 
-  struct Workers {
-    explicit Workers(const Background& b) : background(b) {}
-    ~Workers() {
-      {
-        const std::lock_guard lock(mutex);
-        ending = true;
-      }
-      wake.notify_all();
-      for (std::thread& t : threads) t.join();
+  class Workers : public std::enable_shared_from_this<Workers> {
+   public:
+    explicit Workers(Compiler compiler) : compiler_(std::move(compiler)) {}
+
+    /// Whoever works stops soon; whoever waits for work stops now.
+    void end() {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+      queue_.clear();
+      wake_.notify_all();
     }
 
     void add(Job job, bool first) {
-      const std::lock_guard lock(mutex);
+      const std::lock_guard lock(mutex_);
       const std::size_t most = first ? std::max(1u, std::thread::hardware_concurrency()) : 1;
-      first ? queue.push_front(std::move(job)) : queue.push_back(std::move(job));
-      if (queue.size() > idle && threads.size() < most) threads.emplace_back([this] { work(); });
-      wake.notify_one();
+      first ? queue_.push_front(std::move(job)) : queue_.push_back(std::move(job));
+      if (queue_.size() > idle_ && threads_ < most) {
+        std::thread([self = shared_from_this()]() mutable { work_for(std::move(self)); }).detach();
+        ++threads_;
+      }
+      wake_.notify_one();
     }
 
     std::exception_ptr wait(std::weak_ptr<Tiered> program, const std::function<bool()>& ending) {
       const auto outcome = std::make_shared<Outcome>();
       add({std::move(program), outcome}, true);
-      std::unique_lock lock(mutex);
-      while (!outcome->done && !ending()) finished.wait_for(lock, std::chrono::microseconds(500));
+      std::unique_lock lock(mutex_);
+      while (!outcome->done && !ending()) finished_.wait_for(lock, std::chrono::microseconds(500));
       return outcome->wrong;
     }
 
-    void work() {
+   private:
+    static void work_for(std::shared_ptr<Workers> self) {
       pthread_setname_np(pthread_self(), "rondel-compile");
-      std::unique_lock lock(mutex);
-      while (true) {
-        ++idle;
-        wake.wait(lock, [this] { return ending || !queue.empty(); });
-        --idle;
-        if (ending) return;
-        const Job job = std::move(queue.front());
-        queue.pop_front();
-        lock.unlock();
+      while (std::optional<Job> job = self->next()) {
+        InsideLlvm::threads().enter();
         std::exception_ptr wrong;
-        if (const std::shared_ptr<Tiered> program = job.program.lock()) wrong = improve(*program);
-        lock.lock();
-        if (job.outcome) *job.outcome = {true, wrong};
-        finished.notify_all();
+        if (std::shared_ptr<Tiered> program = job->program.lock()) wrong = self->improve(*program);
+        InsideLlvm::threads().leave();
+        self->finish(*job, wrong);
       }
+      InsideLlvm::threads().enter();
+      self.reset();  // with it, perhaps, the compiler
+      InsideLlvm::threads().leave();
+    }
+
+    std::optional<Job> next() {
+      std::unique_lock lock(mutex_);
+      ++idle_;
+      wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
+      --idle_;
+      if (ending_) return std::nullopt;
+      Job job = std::move(queue_.front());
+      queue_.pop_front();
+      return job;
+    }
+
+    void finish(const Job& job, std::exception_ptr wrong) {
+      const std::lock_guard lock(mutex_);
+      if (job.outcome) *job.outcome = {true, std::move(wrong)};
+      finished_.notify_all();
     }
 
     /// What cannot be compiled goes on being interpreted: the results are the same.
     std::exception_ptr improve(Tiered& program) {
-      const std::shared_lock lock(compiling);
       if (program.native()) return nullptr;
+      const auto wanted = [this] {
+        InsideLlvm::threads().pass();
+        return !ending_.load(std::memory_order_relaxed);
+      };
       try {
-        program.replace(background.compiler.compile(program.shared_program()));
+        auto better = compiler_->compile(program.shared_program(),
+                                         codegen::Compiler::Tier::optimised, wanted);
+        if (better) program.replace(std::move(better));
       } catch (const std::exception&) { return std::current_exception(); }
       return nullptr;
     }
 
-    const Background& background;
-    std::shared_mutex compiling;
-    std::mutex mutex;
-    std::condition_variable wake, finished;
-    std::deque<Job> queue;
-    std::size_t idle = 0;
-    bool ending = false;
-    std::vector<std::thread> threads;
+    const Compiler compiler_;
+    std::mutex mutex_;
+    std::condition_variable wake_, finished_;
+    std::deque<Job> queue_;
+    std::size_t idle_ = 0, threads_ = 0;
+    std::atomic<bool> ending_{false};
   };
 
-  Workers* workers_ = new Workers(*this);
+  Compiler compiler_ = std::make_shared<const codegen::Compiler>();
+  std::shared_ptr<Workers> workers_ = std::make_shared<Workers>(compiler_);
 };
 
 Execution execution_from_environment(Execution otherwise) {

@@ -76,20 +76,11 @@ class Watcher {
     std::erase_if(watched_, [run](const Watched& w) { return w.run == run; });
   }
 
-  ~Watcher() {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    changed_.notify_one();
-    if (thread_.joinable()) thread_.join();
-  }
-
  private:
   void watch() {
     pthread_setname_np(pthread_self(), "rondel-watch");
     std::unique_lock lock(mutex_);
-    while (!ending_) {
+    while (true) {
       const auto now = Clock::now();
       wakes_ = Clock::time_point::max();
       for (Watched& w : watched_) wakes_ = std::min(wakes_, w.look(now));
@@ -102,18 +93,17 @@ class Watcher {
   std::condition_variable changed_;
   std::vector<Watched> watched_;
   Clock::time_point wakes_ = Clock::time_point::max();
-  bool ending_ = false;
   std::thread thread_;
 };
 
-/// The one of this process; the child of a fork begins with another.
+/// The one of this process, never destroyed: runs may go on while it ends. The child of a fork
+/// begins with another.
 class Watchdog : ForkAware {
  public:
   static Watcher& watcher() {
-    static Watchdog one;
-    return *one.watcher_;
+    static auto* one = new Watchdog;
+    return *one->watcher_;
   }
-  ~Watchdog() override { delete watcher_; }
   void after_fork_in_child() override { watcher_ = new Watcher; }
 
  private:

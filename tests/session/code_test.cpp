@@ -79,6 +79,34 @@ TEST(Code, what_one_program_has_got_compiled_all_that_do_the_same_have) {
   EXPECT_FALSE(code.make(adding("another", 2))->native());
 }
 
+/// A program that takes LLVM a second or more: one long chain for each element.
+std::shared_ptr<const scalar::Program> long_program() {
+  scalar::Builder b("long");
+  const auto x = b.buffer({"x", DType::f32, scalar::Access::in, {64}});
+  const auto y = b.buffer({"y", DType::f32, scalar::Access::out, {64}});
+  b.for_each(b.index(0), b.index(64), [&](Ex i) {
+    const Ex element = b.load(x, {i});
+    Ex sum = element;
+    for (int k = 0; k < 20'000; ++k) sum = (sum + element) / (element * element + sum);
+    b.store(y, {i}, sum);
+  });
+  return b.finish();
+}
+
+TEST(Code, one_that_goes_does_not_wait_for_what_is_being_compiled) {
+  auto code = std::make_unique<Code>(Execution::tiered);
+  const auto program = code->make(long_program());
+  const std::vector<float> elements(64, 1.0F);
+  for (int k = 0; k < 10; ++k) run(*program, elements);  // until it is hot
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_FALSE(program->native());
+  const auto begin = std::chrono::steady_clock::now();
+  code.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
+  EXPECT_EQ(run(*program, elements).y.data_as<float>()[0],
+            run(*program, elements).y.data_as<float>()[63]);
+}
+
 TEST(Code, nothing_is_kept_of_programs_that_nobody_has) {
   Code code(Execution::compiled);
   const std::weak_ptr<const scalar::Executable> made = code.make(adding("one", 1));

@@ -5,11 +5,14 @@ Exit codes: 0 done; 1 the model or input is wrong; 2 the command line is; 3 not 
 """
 
 import argparse
+import contextlib
 import sys
+import warnings
 
 import rondel
 
 from . import check, convert, inspect, run
+from .table import coloured
 
 _EXIT = [
     (run.UsageError, 2),
@@ -42,10 +45,24 @@ def make_parser():
     return parser
 
 
+@contextlib.contextmanager
+def _warnings_on_stderr():
+    """What a model warns of as a line, without the place in our own code."""
+
+    def show(message, category, filename, lineno, file=None, line=None):
+        print(coloured(f"rondel: warning: {message}", "33", sys.stderr), file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", rondel.ModelWarning)
+        warnings.showwarning = show
+        yield
+
+
 def main(arguments=None):
     options = make_parser().parse_args(arguments)
     try:
-        return options.act(options)
+        with _warnings_on_stderr():
+            return options.act(options)
     except rondel.Error as error:
         print(f"rondel: {error}", file=sys.stderr)
         return next(code for kind, code in _EXIT if isinstance(error, kind))

@@ -18,6 +18,13 @@
 
 namespace rondel {
 
+/// Something that `rondel check` says of a model: an error keeps it from running; a warning names
+/// what other runtimes understand differently.
+struct Finding {
+  enum class Level { note, warning, error } level;
+  std::string where, message;
+};
+
 /// How a model is compiled and bounded. Values out of range end in Error(caller) when a session is
 /// made.
 struct SessionOptions {
@@ -41,6 +48,9 @@ struct SessionOptions {
   bool strict = false;
   /// Where external data of a model given as bytes may be read from.
   std::optional<std::filesystem::path> external_data_dir;
+  /// Told of each warning, while a session is made of a model or a model is written again. Left
+  /// out: each is a line on stderr.
+  std::function<void(const Finding&)> on_warning;
 };
 
 /// How one run is bounded.
@@ -58,7 +68,8 @@ struct RunOptions {
 
 /// An input or output of a model. `type` is a text such as "tensor(float)", as ONNX writes types;
 /// `shape` holds numbers,
-/// names of symbols, or empty strings where nothing is known; absent where the rank is unknown.
+/// names of symbols, or empty strings where nothing is known; absent where the rank is unknown, and
+/// of a sequence. That of an optional is the shape of the tensor it may hold.
 struct PortInfo {
   std::string name;
   std::string type;
@@ -116,13 +127,6 @@ class RONDEL_API Session {
   struct Impl;
   explicit Session(std::unique_ptr<Impl>);
   std::unique_ptr<Impl> impl_;
-};
-
-/// Something that `rondel check` says of a model: an error keeps it from running; a warning names
-/// what other runtimes understand differently.
-struct Finding {
-  enum class Level { note, warning, error } level;
-  std::string where, message;
 };
 
 /// A loop of a model.

@@ -1,6 +1,7 @@
 // The bindings, kept small: tensors cross as addresses and shapes, NumPy's side is in Python.
 #include "bindings.h"
 #include "interrupt.h"
+#include "without_gil.h"
 
 #include <rondel/exporter.h>
 
@@ -154,18 +155,19 @@ std::vector<Value> run_interruptibly(const Session& s, const std::vector<std::st
                                      const std::map<std::string, Value>& feeds, RunOptions& o) {
   std::vector<Value> results;
   std::exception_ptr failure;
+  bool interruptible = false;
   {
     const InterruptWatch watch;
-    if (watch.on()) o.interrupted = &InterruptWatch::arrived;
+    interruptible = watch.on();
+    o.interrupted = interruptible ? &InterruptWatch::arrived : &python::interpreter_ended;
     // One that came just before would wait in Python for the end of the run.
-    if (watch.on() && PyErr_CheckSignals() != 0) throw nb::python_error();
-    const nb::gil_scoped_release released;
+    if (interruptible && PyErr_CheckSignals() != 0) throw nb::python_error();
     try {
-      results = s.run(outputs, feeds, o);
+      results = python::without_gil([&] { return s.run(outputs, feeds, o); });
     } catch (...) { failure = std::current_exception(); }
   }
   Orphans::drop();
-  if (o.interrupted && PyErr_CheckSignals() != 0) {
+  if (interruptible && PyErr_CheckSignals() != 0) {
     InterruptWatch::arrived();  // this one is dealt with
     throw nb::python_error();
   }
@@ -290,30 +292,50 @@ nb::dict report(const ExportReport& r) {
   return out;
 }
 
-/// (bytes, report) of a model given as bytes or as a path.
-nb::tuple export_bytes(const auto& model, const ExportOptions& o) {
-  ExportedModel exported;
-  {
-    const nb::gil_scoped_release released;
-    exported = export_model(model, o);
+/// Options whose warnings are kept, so that Python's `warnings` is told of them with the GIL.
+struct Warnings {
+  std::shared_ptr<std::vector<Finding>> kept = std::make_shared<std::vector<Finding>>();
+
+  void keep_those_of(SessionOptions& o) const {
+    o.on_warning = [to = kept](const Finding& f) { to->push_back(f); };
   }
-  return nb::make_tuple(nb::bytes(exported.bytes.data(), exported.bytes.size()),
-                        report(exported.report));
+  nb::list texts() const {
+    nb::list all;
+    for (const Finding& f : *kept) all.append(text(f.where + ": " + f.message));
+    return all;
+  }
+};
+
+/// (session, warnings) of a model given as bytes or as a path.
+nb::tuple make_session(const auto& model, SessionOptions o) {
+  const Warnings warnings;
+  warnings.keep_those_of(o);
+  Session made = python::without_gil([&] { return Session(model, o); });
+  return nb::make_tuple(nb::cast(std::move(made)), warnings.texts());
 }
 
-nb::dict export_file(const auto& model, const std::filesystem::path& to, const ExportOptions& o) {
-  ExportReport written;
-  {
-    const nb::gil_scoped_release released;
-    written = export_model(model, to, o);
-  }
-  return report(written);
+/// (bytes, report, warnings) of a model given as bytes, a path or a session.
+nb::tuple export_bytes(const auto& model, ExportOptions o) {
+  const Warnings warnings;
+  warnings.keep_those_of(o.reading);
+  const ExportedModel made = python::without_gil([&] { return export_model(model, o); });
+  return nb::make_tuple(nb::bytes(made.bytes.data(), made.bytes.size()), report(made.report),
+                        warnings.texts());
+}
+
+/// (report, warnings), likewise.
+nb::tuple export_file(const auto& model, const std::filesystem::path& to, ExportOptions o) {
+  const Warnings warnings;
+  warnings.keep_those_of(o.reading);
+  const ExportReport written = python::without_gil([&] { return export_model(model, to, o); });
+  return nb::make_tuple(report(written), warnings.texts());
 }
 
 }  // namespace
 
 NB_MODULE(_rondel, m) {
   InterruptWatch::prepare();
+  python::watch_for_end();
   nb::register_exception_translator(translate);
   m.def("version", &version);
 
@@ -374,24 +396,17 @@ NB_MODULE(_rondel, m) {
           [](PyRunOptions& o, bool v) { o.terminate.store(v); });
 
   nb::class_<Session>(m, "Session")
-      // Bytes first: a path would take them, too.
-      .def("__init__",
-           [](Session* self, nb::bytes model, const SessionOptions& o) {
-             const auto bytes = as_bytes(model);
-             const nb::gil_scoped_release released;
-             new (self) Session(bytes, o);
-           })
-      .def("__init__",
-           [](Session* self, const std::filesystem::path& path, const SessionOptions& o) {
-             const nb::gil_scoped_release released;
-             new (self) Session(path, o);
-           })
       .def("inputs", &Session::inputs)
       .def("outputs", &Session::outputs)
       .def("info", &Session::info)
       .def("ir_text", &Session::ir_text)
       .def("run", &run, nb::arg("outputs"), nb::arg("feeds"), nb::arg("options").none());
 
+  // Bytes first: a path would take them, too.
+  m.def("make_session",
+        [](nb::bytes b, const SessionOptions& o) { return make_session(as_bytes(b), o); });
+  m.def("make_session",
+        [](const std::filesystem::path& p, const SessionOptions& o) { return make_session(p, o); });
   m.def("inspect",
         [](nb::bytes b, const SessionOptions& o) { return report(inspect(as_bytes(b), o)); });
   m.def("inspect", [](const std::filesystem::path& p, const SessionOptions& o) {

@@ -1,4 +1,5 @@
 #include "network_types.h"
+#include "without_gil.h"
 
 #include <nanobind/stl/vector.h>
 
@@ -158,10 +159,10 @@ void bind_definition(nb::module_& m) {
       .def("get_layer", &N::getLayer, owned)
       .def("get_input", &N::getInput, owned)
       .def("get_output", &N::getOutput, owned)
-      .def(
-          "build_session",
-          [](const N& n, const SessionOptions& options) { return buildSession(n, options); },
-          nb::call_guard<nb::gil_scoped_release>())
+      .def("build_session",
+           [](const N& n, const SessionOptions& options) {
+             return without_gil([&] { return buildSession(n, options); });
+           })
       .def("ir_text", [](const N& n) { return irText(n); });
   bind_adding(c);
   m.def("label", [](const ITensor& x) { return label(x); });

@@ -13,6 +13,7 @@ from .errors import (
     Error,
     InternalError,
     LimitExceeded,
+    ModelWarning,
     UnsupportedError,
 )
 from .exporting import ExportReport, export
@@ -38,6 +39,7 @@ __all__ = [
     "InferenceSession",
     "InternalError",
     "LimitExceeded",
+    "ModelWarning",
     "RunOptions",
     "SessionOptions",
     "UnsupportedError",

@@ -30,6 +30,10 @@ class CallerError(Error, ValueError):
     """A wrong model, input or option."""
 
 
+class ModelWarning(UserWarning):
+    """Something in a model that other runtimes understand differently; `rondel check` lists it, too."""
+
+
 class UnsupportedError(Error, NotImplementedError):
     """A known limit of Rondel; the message names what is not supported."""
 

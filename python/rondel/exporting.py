@@ -3,7 +3,7 @@
 from . import _rondel
 from .errors import CallerError
 from .options import SessionOptions, boolean, integer, path_text
-from .session import InferenceSession, model_source
+from .session import InferenceSession, model_source, warn_of
 
 
 class ExportReport:
@@ -31,7 +31,8 @@ def export(model, path=None, *, opset=None, external_data=False, compiled=False,
     A loop that does no more than ONNX's Scan is written as one, any other as a Loop. (ONNX Runtime 1.31 fails on a Scan whose
     extent is 0, which makes no trip.)
 
-    Returns the bytes, or with a path an ExportReport. Raises rondel.Error; nothing half-written stays.
+    Returns the bytes, or with a path an ExportReport. Warns (rondel.ModelWarning) as a session of the model does. Raises
+    rondel.Error; nothing half-written stays.
     """
     options = _rondel.ExportOptions()
     if opset is not None:
@@ -47,8 +48,12 @@ def export(model, path=None, *, opset=None, external_data=False, compiled=False,
         model = model.build_session()
     source = model._session if isinstance(model, InferenceSession) else model_source(model)
     if path is None:
-        return _rondel.export_bytes(source, options)[0]
-    return ExportReport(_rondel.export_file(source, _argument("path", path, "a path", path_text), options))
+        made, _, found = _rondel.export_bytes(source, options)
+    else:
+        report, found = _rondel.export_file(source, _argument("path", path, "a path", path_text), options)
+        made = ExportReport(report)
+    warn_of(found, stacklevel=3)
+    return made
 
 
 def _argument(name, value, expected, check):

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 
 from . import _rondel, arrays
-from .errors import CallerError
+from .errors import CallerError, ModelWarning
 from .options import RunOptions, SessionOptions, checked_options, path_text
 
 _PROVIDERS = ["CPUExecutionProvider"]
@@ -14,13 +14,14 @@ _PROVIDERS = ["CPUExecutionProvider"]
 class Port:
     """An input or output: its name, type ('tensor(float)') and shape (numbers, names, or None).
 
-    A sequence or optional has shape [], as in onnxruntime.
+    A sequence has shape [], as in onnxruntime, an optional that of the tensor it may hold, and a tensor of
+    unknown rank None.
     """
 
     def __init__(self, info):
         self.name = info.name
         self.type = info.type
-        self.shape = _shape(info.shape) if info.type.startswith("tensor") else []
+        self.shape = [] if "seq(" in info.type else _shape(info.shape)
 
     def __repr__(self):
         return f"Port(name='{self.name}', type='{self.type}', shape={self.shape})"
@@ -59,6 +60,12 @@ def _kind(x):
     return f"class ({x.__name__})" if isinstance(x, type) else type(x).__name__
 
 
+def warn_of(found, stacklevel):
+    """What other runtimes understand differently, to whoever calls the caller's caller."""
+    for text in found:
+        warnings.warn(text, ModelWarning, stacklevel=stacklevel)
+
+
 def _warn_of_unknown(providers):
     if isinstance(providers, str) or not isinstance(providers, Iterable):
         raise CallerError(f"providers is {providers!r}; expected a list of names")
@@ -91,15 +98,17 @@ class InferenceSession:
     providers: names, or (name, options); one that is not "CPUExecutionProvider" warns. provider_options,
     and whatever else onnxruntime takes by keyword, changes nothing.
 
-    Raises CallerError for what is no valid model or option, UnsupportedError for what this version
-    does not run, each naming the node.
+    Warns (rondel.ModelWarning) of what other runtimes understand differently. Raises CallerError for what is no
+    valid model or option, UnsupportedError for what this version does not run, each naming the node.
     """
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **_):
         if providers is not None:
             _warn_of_unknown(providers)
         options = checked_options(sess_options, SessionOptions, "sess_options")
-        self._begin(_rondel.Session(model_source(path_or_bytes), options), options)
+        made, found = _rondel.make_session(model_source(path_or_bytes), options)
+        warn_of(found, stacklevel=3)
+        self._begin(made, options)
 
     @classmethod
     def of(cls, session, options):

@@ -80,6 +80,10 @@ Strings Attributes::strings(std::string_view key, Strings otherwise) const {
   const auto* v = get<Strings>(*this, key);
   return v ? *v : otherwise;
 }
+TypeList Attributes::types(std::string_view key) const {
+  const auto* v = get<TypeList>(*this, key);
+  return v ? *v : TypeList();
+}
 bool Attributes::flag(std::string_view key, bool otherwise) const {
   return i(key, otherwise ? 1 : 0) != 0;
 }

@@ -12,8 +12,9 @@ namespace rondel::ir {
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<double>;
 using Strings = std::vector<std::string>;
+using TypeList = std::vector<Type>;
 using Attribute =
-    std::variant<std::int64_t, double, std::string, Ints, Floats, Strings, Tensor, Type>;
+    std::variant<std::int64_t, double, std::string, Ints, Floats, Strings, Tensor, Type, TypeList>;
 
 /// A node's attributes, sorted by name. Flags are integers 0 and 1.
 class Attributes {
@@ -32,6 +33,7 @@ class Attributes {
   Ints ints(std::string_view name, Ints otherwise = {}) const;
   Floats floats(std::string_view name, Floats otherwise = {}) const;
   Strings strings(std::string_view name, Strings otherwise = {}) const;
+  TypeList types(std::string_view name) const;  ///< none where it is absent
   bool flag(std::string_view name, bool otherwise = false) const;
   /// Must be there.
   const Tensor& tensor(std::string_view name) const;

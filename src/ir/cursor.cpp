@@ -354,6 +354,7 @@ Attribute Cursor::list(std::string_view kind) {
   Ints ints;
   Floats floats;
   Strings strings;
+  TypeList types;
   expect('[');
   for (bool first = true; !accept(']'); first = false) {
     if (!first) expect(',');
@@ -361,6 +362,9 @@ Attribute Cursor::list(std::string_view kind) {
     std::string_view item = "strings";
     if (peek() == '"') {
       strings.push_back(string());
+    } else if (!starts_number()) {
+      item = "types";
+      types.push_back(type());
     } else if (const auto v = number(); const auto* i = std::get_if<std::int64_t>(&v)) {
       item = "ints";
       ints.push_back(*i);
@@ -374,20 +378,24 @@ Attribute Cursor::list(std::string_view kind) {
   if (kind == "ints") return ints;
   if (kind == "floats") return floats;
   if (kind == "strings") return strings;
-  fail(at_ - 1, "an empty list says what it is of: ints[], floats[] or strings[]");
+  if (kind == "types") return types;
+  fail(at_ - 1, "an empty list says what it is of: ints[], floats[], strings[] or types[]");
+}
+
+bool Cursor::starts_number() {
+  const char c = peek();
+  const std::string_view rest = text_.substr(at_);
+  return (c >= '0' && c <= '9') || c == '-' || rest.starts_with("inf") || rest.starts_with("nan");
 }
 
 Attribute Cursor::attribute() {
   const char c = peek();
   if (c == '"') return string();
   if (c == '[') return list("");
-  for (const std::string_view kind : {"ints", "floats", "strings"})
+  for (const std::string_view kind : {"ints", "floats", "strings", "types"})
     if (accept(kind)) return list(kind);
   if (accept("type")) return type();
-  const std::string_view rest = text_.substr(at_);
-  const bool numeric = (c >= '0' && c <= '9') || c == '-' || rest.starts_with("inf") ||
-                       rest.starts_with("nan");
-  if (!numeric) return tensor();
+  if (!starts_number()) return tensor();
   const auto v = number();
   if (const auto* i = std::get_if<std::int64_t>(&v)) return *i;
   return std::get<double>(v);

@@ -64,6 +64,7 @@ class Cursor {
   Integer sum(int depth);
   Integer product(int depth);
   Integer factor(int depth);
+  bool starts_number();
   std::variant<std::int64_t, double> number();
   Attribute list(std::string_view kind);
   void element(DType, std::vector<unsigned char>& bytes);

@@ -285,6 +285,7 @@ void Graph::set_loop(NodeId n, LoopParts parts) {
   fill(parts.axis_out, parts.stacks);
   fill(parts.reverse_out, parts.stacks);
   fill(parts.extents, parts.stacks);
+  if (parts.declared.empty()) parts.declared.resize(parts.stacks);
   parts.body = node(n).regions.empty() ? RegionId::none : node(n).regions[0];
   node(n).loop_ = std::make_shared<const LoopParts>(std::move(parts));
 }

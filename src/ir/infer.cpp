@@ -1,5 +1,6 @@
 #include "ir/infer.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "base/look.h"
 
@@ -201,24 +202,21 @@ class Inference {
         k_.values[static_cast<std::int32_t>(node.outputs[j])] = results[j].tensor().packed();
   }
 
-  /// An input that must be a scalar of `dtype`, as [] or [1].
+  /// An input that must be one element of `dtype`, of whatever rank.
   void need_scalar(NodeId n, ValueId v, DType dtype, std::string_view what) {
     const Type& t = type(v);
-    const bool fits_rank = t.is_tensor() &&
-                           (!t.has_rank() || t.rank() == 0 ||
-                            (t.rank() == 1 && (!t.extent(0).known() || t.extent(0).value == 1)));
-    if (!t.is_tensor() || t.dtype() != dtype || !fits_rank)
-      fail_at(n, "{} is {}; expected {}[] or {}[1]", what, to_text(t), name(dtype), name(dtype));
+    if (!t.may_be_one_element() || t.dtype() != dtype)
+      fail_at(n, "{} is {}; expected one element of {}", what, to_text(t), name(dtype));
   }
 
   Type element_of(NodeId n, const Type& scan, std::int64_t axis, std::size_t k) {
     if (!scan.is_tensor()) fail_at(n, "scan {} is {}; expected a tensor", k, to_text(scan));
     if (!scan.has_rank()) return Type::unranked(scan.dtype());
     const std::int64_t rank = scan.rank();
-    if (rank == 0 || axis < -rank || axis >= rank)
+    if (!has_axis(axis, rank))
       fail_at(n, "scan {} is {}; axis {} is out of range", k, to_text(scan), axis);
     Extents extents = scan.extents();
-    extents.erase(extents.begin() + (axis < 0 ? axis + rank : axis));
+    extents.erase(extents.begin() + axis_from_front(axis, rank));
     return Type::tensor(scan.dtype(), std::move(extents));
   }
 
@@ -229,13 +227,13 @@ class Inference {
               item.is_sequence() ? "a sequence," : "an optional,", to_text(item));
     if (!item.has_rank()) return Type::unranked(item.dtype());
     const std::int64_t rank = item.rank() + 1, axis = parts.axis_out[k];
-    if (axis < -rank || axis >= rank)
+    if (!has_axis(axis, rank))
       fail_at(n, "stack {} has rank {}; axis {} is out of range", k, rank, axis);
     const Extent extent = parts.has_extent(k)
                               ? Extent(k_.integer(g_.node(n).inputs[parts.extent_at(k)]))
                               : trips;
     Extents extents = item.extents();
-    extents.insert(extents.begin() + (axis < 0 ? axis + rank : axis), extent);
+    extents.insert(extents.begin() + axis_from_front(axis, rank), extent);
     return Type::tensor(item.dtype(), std::move(extents));
   }
 
@@ -360,7 +358,7 @@ Extent trips_of(const Node& loop, const Knowledge& k) {
     const Type& t = k.types[index(loop.inputs[parts.scans_at() + s])];
     if (!t.has_rank()) return {};
     const std::int64_t axis = parts.axis_in[s];
-    const Extent& e = t.extent(axis < 0 ? axis + t.rank() : axis);
+    const Extent& e = t.extent(axis_from_front(axis, t.rank()));
     least = s == 0 ? e : min(least, e);
   }
   return Extent(least);

@@ -8,7 +8,9 @@
 namespace rondel::ir {
 namespace {
 
-void erase(Ints& list, std::size_t k) { list.erase(list.begin() + static_cast<std::ptrdiff_t>(k)); }
+template <class List> void erase(List& list, std::size_t k) {
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(k));
+}
 
 template <class List> void reorder(List& list, std::span<const std::size_t> order) {
   List now;
@@ -139,6 +141,7 @@ ValueId LoopEditor::add_stack(ValueId item, std::int64_t axis, bool reverse, Val
   parts_.axis_out.push_back(axis);
   parts_.reverse_out.push_back(reverse ? 1 : 0);
   parts_.extents.push_back(0);
+  parts_.declared.emplace_back();
   g_.add_result(parts_.body, item);
   const ValueId made = g_.insert_output(n_, parts_.states + k, stack, std::move(name));
   set_extent(k, extent);
@@ -148,6 +151,11 @@ ValueId LoopEditor::add_stack(ValueId item, std::int64_t axis, bool reverse, Val
 void LoopEditor::set_layout(std::size_t k, std::int64_t axis, bool reverse) {
   parts_.axis_out.at(k) = axis;
   parts_.reverse_out.at(k) = reverse ? 1 : 0;
+  commit();
+}
+
+void LoopEditor::set_declared(std::size_t k, Type item) {
+  parts_.declared.at(k) = std::move(item);
   commit();
 }
 
@@ -167,6 +175,7 @@ void LoopEditor::remove_stack(std::size_t k) {
   erase(parts_.axis_out, k);
   erase(parts_.reverse_out, k);
   erase(parts_.extents, k);
+  erase(parts_.declared, k);
   commit();
 }
 
@@ -183,6 +192,7 @@ void LoopEditor::reorder_stacks(std::span<const std::size_t> order) {
   reorder(parts_.axis_out, order);
   reorder(parts_.reverse_out, order);
   reorder(parts_.extents, order);
+  reorder(parts_.declared, order);
   commit();
 }
 

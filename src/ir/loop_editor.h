@@ -54,6 +54,8 @@ class LoopEditor {
   ValueId add_stack(ValueId item, std::int64_t axis, bool reverse, ValueId extent,
                     const Type& stack, std::string name);
   void set_layout(std::size_t k, std::int64_t axis, bool reverse);
+  /// What the model says of its item beyond what can be inferred.
+  void set_declared(std::size_t k, Type item);
   /// An extent of its own, or none.
   void set_extent(std::size_t k, ValueId);
   /// Nobody reads it.

@@ -25,6 +25,12 @@ bool flag(std::string_view key, const Attribute& value) {
   return v == 1;
 }
 
+TypeList types(std::string_view key, const Attribute& value) {
+  const auto* v = std::get_if<TypeList>(&value);
+  require(v != nullptr, "'{}' of a loop is {}; expected types", key, to_text(value));
+  return *v;
+}
+
 }  // namespace
 
 LoopParts::LoopParts(const Node& n) : LoopParts(n.loop()) {}
@@ -47,7 +53,8 @@ Attributes LoopParts::attributes() const {
           {"reverse_in", reverse_in},
           {"axis_out", axis_out},
           {"reverse_out", reverse_out},
-          {"extents", extents}};
+          {"extents", extents},
+          {"declared", declared}};
 }
 
 LoopParts LoopParts::from(const Attributes& attributes) {
@@ -62,6 +69,7 @@ LoopParts LoopParts::from(const Attributes& attributes) {
     else if (key == "states") p.states = count(key, value);
     else if (key == "scans") p.scans = count(key, value);
     else if (key == "stacks") p.stacks = count(key, value);
+    else if (key == "declared") p.declared = types(key, value);
     else {
       const auto* list = std::ranges::find(lists, std::string_view(key),
                                            &std::pair<std::string_view, Ints*>::first);

@@ -17,6 +17,9 @@ struct LoopParts {
   /// `keeps`: what the model came from says that this state keeps its shape, and nothing holds it
   /// to that; it is believed where no trip is made, which could show otherwise.
   Ints fixed, keeps, axis_in, reverse_in, axis_out, reverse_out, extents;
+  /// What the model says of each item beyond what can be inferred; of kind `none` where it says
+  /// nothing. It may be wrong: it counts where no trip is made.
+  TypeList declared;
   RegionId body = RegionId::none;
 
   LoopParts() = default;

@@ -128,6 +128,8 @@ class Printer {
     return text + " extents=(" + values(extents) + ")";
   }
 
+  static bool says_nothing(const Type& t) { return t.kind() == Type::Kind::none; }
+
   std::string loop_attributes(const LoopText& loop) const {
     std::string text;
     const Attributes all = loop.parts.attributes();
@@ -135,6 +137,8 @@ class Printer {
       if (is_loop_count(key) || (loop.names_extents && key == "extents")) continue;
       const std::optional<Ints> usual = usual_loop_list(loop.parts, key);
       const Ints* list = std::get_if<Ints>(&value);
+      const TypeList* types = std::get_if<TypeList>(&value);
+      if (types != nullptr && std::ranges::all_of(*types, says_nothing)) continue;
       if (!usual || list == nullptr || *list != *usual) text += attribute(key, value);
     }
     return text;

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 
+#include <algorithm>
+
 namespace rondel::ir {
 
 Type Type::tensor(DType dtype, Extents extents) {
@@ -70,6 +72,12 @@ bool Type::is_static() const {
   return true;
 }
 
+bool Type::may_be_one_element() const {
+  return is_tensor() && (!shape_ || std::ranges::all_of(*shape_, [](const Extent& e) {
+           return !e.known() || e.value == 1;
+         }));
+}
+
 Shape Type::static_shape() const {
   Shape shape;
   for (const Extent& e : *shape_) shape.push_back(e.value);
@@ -133,6 +141,17 @@ std::optional<Type> join(const Type& a, const Type& b) {
   for (std::int64_t i = 0; i < a.rank(); ++i)
     extents.push_back(a.extent(i) == b.extent(i) ? a.extent(i) : Extent());
   return Type::tensor(a.dtype(), std::move(extents));
+}
+
+Type completed(const Type& t, const Type& other) {
+  if (!t.is_tensor() || !other.is_tensor() || t.dtype() != other.dtype()) return t;
+  if (!t.has_rank() || !other.has_rank()) return t.has_rank() ? t : other;
+  if (t.rank() != other.rank()) return t;
+  Extents extents = t.extents();
+  for (std::size_t a = 0; a < extents.size(); ++a)
+    if (!extents[a].known() && (other.extents()[a].known() || !extents[a].symbolic()))
+      extents[a] = other.extents()[a];
+  return Type::tensor(t.dtype(), std::move(extents));
 }
 
 bool fits(const Type& actual, const Type& declared) {

@@ -39,6 +39,8 @@ class Type {
   }
   /// All extents known.
   bool is_static() const;
+  /// A tensor of which no extent is known to be other than 1.
+  bool may_be_one_element() const;
   Shape static_shape() const;
   const Type& element() const { return *element_; }
 
@@ -55,6 +57,9 @@ class Type {
 std::string to_text(const Type&);
 /// The least type that holds both; nothing when kinds or dtypes differ.
 std::optional<Type> join(const Type&, const Type&);
+/// `t`, with what it leaves open (its rank, extents) as `other` has it. Nothing is taken from one
+/// of another dtype or rank.
+Type completed(const Type& t, const Type& other);
 /// Whether every value of `actual` is one of `declared`. Symbols stand for any extent.
 bool fits(const Type& actual, const Type& declared);
 

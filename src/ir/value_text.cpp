@@ -124,6 +124,9 @@ std::string attribute_text(const Attribute& a, std::int64_t most) {
     std::string operator()(const Strings& v) const { return list("strings", v, quoted); }
     std::string operator()(const Tensor& v) const { return tensor_text(v, most); }
     std::string operator()(const Type& v) const { return "type " + to_text(v); }
+    std::string operator()(const TypeList& v) const {
+      return list("types", v, [](const Type& t) { return to_text(t); });
+    }
   };
   return std::visit(Visitor{most}, a);
 }

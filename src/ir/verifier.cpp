@@ -157,6 +157,13 @@ class FormVerifier {
       invariant(list->size() == count, "{}: '{}' has {} items for {}", name, key, list->size(),
                 count);
     }
+    const auto not_of_item = [](const Type& t) {
+      return !t.is_tensor() && t.kind() != Type::Kind::none;
+    };
+    invariant(parts.declared.size() == parts.stacks,
+              "{}: 'declared' has {} items for {}", name, parts.declared.size(), parts.stacks);
+    invariant(std::ranges::none_of(parts.declared, not_of_item),
+              "{}: 'declared' holds the type of something that is no tensor", name);
   }
 
   void branches(const Node& node, const std::string& name) const {

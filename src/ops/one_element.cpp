@@ -2,19 +2,14 @@
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
-#include <algorithm>
-
 namespace rondel::ops {
 namespace {
 
 void one_element_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   const ir::Type& x = c.input(0);
-  const bool may_be_one = !x.has_rank() || std::ranges::all_of(x.extents(), [](const auto& e) {
-    return !e.known() || e.value == 1;
-  });
-  require(may_be_one, "{} is {}; expected one element, as {}[] or {}[1]",
-          c.attributes().s("what", "x"), to_text(x), name(x.dtype()), name(x.dtype()));
+  require(x.may_be_one_element(), "{} is {}; expected one element of {}",
+          c.attributes().s("what", "x"), to_text(x), name(x.dtype()));
   c.output(0, ir::Type::scalar(x.dtype()));
   keep_elements(c);
 }

@@ -53,6 +53,7 @@ Written as_read(ir::Graph g) {
 }
 
 Written to_write(frontends::Imported& imported, const ExportOptions& o) {
+  session::tell_warnings(o.reading, imported.findings);
   return o.compiled ? with_seed(session::compile_graph(std::move(imported.graph), o.reading))
                     : as_read(std::move(imported.graph));
 }

@@ -1,5 +1,6 @@
 #include "session/loop_builder.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "codegen/compiler.h"
 #include "passes/lower.h"
@@ -148,13 +149,22 @@ class ItemTypes {
     std::vector<LoopStep::ItemType> types;
     for (std::size_t s = 0; s < parts.stacks; ++s) {
       const ValueId item = graph_->region(parts.body).results[1 + parts.states + s];
-      const ir::Type& t = k.types[ir::index(item)];
-      // Whether there is a rank is the model's to tell: which axes there are does not depend on a
-      // run.
-      const bool ranked = graph_->value(item).type.has_rank() && t.has_rank();
-      types.push_back({t.dtype(), ranked ? std::optional(t.static_shape()) : std::nullopt});
+      types.push_back(item_type(k.types[ir::index(item)], graph_->value(item).type.has_rank(),
+                                parts.declared[s], parts.axis_out[s]));
     }
     return types;
+  }
+
+  /// As inferred, else as declared. Whether there is a rank is the model's to tell, by what it
+  /// computes (`ranked`) or declares: which axes there are does not depend on a run.
+  static LoopStep::ItemType item_type(const ir::Type& inferred, bool ranked,
+                                      const ir::Type& declared, std::int64_t axis) {
+    const bool agree = inferred.has_rank() && declared.is_tensor() && declared.has_rank() &&
+                       inferred.rank() == declared.rank();
+    const ir::Type t = ir::completed(
+        ranked || agree ? inferred : ir::Type::unranked(inferred.dtype()), declared);
+    if (!t.has_rank() || !has_axis(axis, t.rank() + 1)) return {t.dtype(), std::nullopt};
+    return {t.dtype(), t.static_shape()};
   }
 
   const std::shared_ptr<const ir::Graph> graph_;

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 
+#include <cstdio>
+
 namespace rondel::session {
 
 const SessionOptions& checked(const SessionOptions& o) {
@@ -12,6 +14,14 @@ const SessionOptions& checked(const SessionOptions& o) {
           "SessionOptions.intra_op_num_threads is {}; expected 0 (one a core) or more",
           o.intra_op_num_threads);
   return o;
+}
+
+void tell_warnings(const SessionOptions& o, std::span<const Finding> findings) {
+  for (const Finding& f : findings) {
+    if (f.level != Finding::Level::warning) continue;
+    if (o.on_warning) o.on_warning(f);
+    else fmt::print(stderr, "rondel: warning: {}: {}\n", f.where, f.message);
+  }
 }
 
 }  // namespace rondel::session

@@ -69,9 +69,10 @@ std::string extent_text(const ir::Extent& e) {
 
 PortInfo port(const std::string& name, const ir::Type& t) {
   PortInfo info{name, type_text(t), std::nullopt};
-  if (!t.is_tensor() || !t.has_rank()) return info;
+  const ir::Type& tensor = t.is_optional() ? t.element() : t;
+  if (!tensor.is_tensor() || !tensor.has_rank()) return info;
   info.shape.emplace();
-  for (const ir::Extent& e : t.extents()) info.shape->push_back(extent_text(e));
+  for (const ir::Extent& e : tensor.extents()) info.shape->push_back(extent_text(e));
   return info;
 }
 

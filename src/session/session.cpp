@@ -85,7 +85,9 @@ struct Session::Impl {
     plan = compile(graph, &compiled);
   }
   Impl(frontends::Imported imported, const SessionOptions& o)
-      : Impl(std::move(imported.graph), std::move(imported.info), o) {}
+      : Impl(std::move(imported.graph), std::move(imported.info), o) {
+    session::tell_warnings(o, imported.findings);
+  }
 
   runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
     const bool interpreting = code->execution() == Execution::interpreter;

@@ -297,6 +297,45 @@ TEST(ExportLoop, AStateThatKeepsItsShapeIsDeclaredTo) {
   EXPECT_EQ(first_state(loop("f32[2, 3]", "")), "f32[?, 3] -> f32[?, 3]");
 }
 
+TEST(ExportLoop, WhatAnItemIsDeclaredAsIsDeclared) {
+  const auto item = [](const std::string& declared) {
+    const Model m = model_of(R"(graph "g" (%m: i64[], %x: f32[6], %s: i64[2]) {
+      %y, _ = loop trips=%m)" +
+                             declared +
+                             R"( {
+        body(%i: i64[], %go: bool[]) {
+          %c = reshape(%x, %s)
+          yield go=%go items=(%c)
+        }
+      }
+      yield %y
+    })");
+    const auto& output = m.proto.graph().node(0).attribute(0).g().output(1);
+    return ir::to_text(onnx::type_of(output.type(), output.name()));
+  };
+  EXPECT_EQ(item(""), "f32[?, ?]");
+  EXPECT_EQ(item(" declared=[f32[?, 3]]"), "f32[?, 3]");
+  EXPECT_EQ(item(" declared=[f32[3]]"), "f32[?, ?]");
+  EXPECT_EQ(item(" declared=[none]"), "f32[?, ?]");
+}
+
+TEST(ExportLoop, TripsAndConditionsOfMoreAxesBecomeScalars) {
+  const Model m = model_of(R"(graph "g" (%m: i64[1, 1], %c: bool[...], %x: f32[2]) {
+    %y, _ = loop trips=%m go=%c states=(%x) {
+      body(%i: i64[], %go: bool[], %a) {
+        %b = neg(%a)
+        yield go=%c states=(%b)
+      }
+    }
+    %z = if(%c) { then { yield %y } else { yield %x } }
+    yield %z
+  })");
+  const std::string nodes = nodes_of(m.proto.graph(), constants_of(m));
+  EXPECT_EQ(nodes.substr(0, nodes.find("Loop")).find("Reshape") != std::string::npos, true)
+      << nodes;
+  EXPECT_NE(nodes.find("If"), std::string::npos);
+}
+
 TEST(ExportLoop, AStackOfUnknownRankIsTransposedAsOneOfThree) {
   const Model m = model_of(R"(graph "g" (%m: i64[], %x: f32[...]) {
     %t, _ = loop trips=%m axis_out=[1] {

@@ -79,7 +79,7 @@ TEST(Infer, AxesOfScansAndStacksAreInRange) {
 TEST(Infer, TripsAndConditionsAreScalars) {
   EXPECT_THAT(parse_error(R"g(graph "g" (%t: i32[]) {
     %n = loop trips=%t { body(%i, %go) { yield go=%go } } yield %n })g"),
-              HasSubstr("the trip count is i32[]; expected i64[] or i64[1]"));
+              HasSubstr("the trip count is i32[]; expected one element of i64"));
 }
 
 }  // namespace

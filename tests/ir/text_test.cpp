@@ -114,6 +114,19 @@ TEST(GraphText, IfAndCapturesAtDepth) {
 )g");
 }
 
+TEST(GraphText, DeclaredItems) {
+  expect_exact(R"g(graph "g" (%t: i64[], %x: f32[6], %s: i64[?]) {
+  %a: f32[...], %b: f32[?, 6], %n: i64[] = loop trips=%t declared=[f32[?, 4, k], none] {
+    body(%i: i64[], %go: bool[]) {
+      %y: f32[...] = reshape(%x, %s)
+      yield go=%go items=(%y, %x)
+    }
+  }
+  yield %a, %b
+}
+)g");
+}
+
 TEST(GraphText, InputsLeftOut) {
   expect_exact(R"g(graph "g" (%x: f32[3], %top: f32[]) {
   %y: f32[3] = clip(%x, _, %top)
@@ -142,7 +155,7 @@ TEST(GraphText, TypesLeftOutAreInferred) {
 
 TEST(GraphText, AMalformedLoopPrintsAndReadsBack) {
   expect_exact(R"g(graph "g" (%a: f32[]) {
-  %y: f32[] = loop(%a) axis_in=ints[] axis_out=ints[] extents=ints[] fixed=[0, 0] go=1 keeps=[0, 0] reverse_in=ints[] reverse_out=ints[] scans=0 stacks=0 states=2 trips=0 {
+  %y: f32[] = loop(%a) axis_in=ints[] axis_out=ints[] declared=types[] extents=ints[] fixed=[0, 0] go=1 keeps=[0, 0] reverse_in=ints[] reverse_out=ints[] scans=0 stacks=0 states=2 trips=0 {
     region(%i: i64[]) {
       yield %a
     }

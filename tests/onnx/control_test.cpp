@@ -65,19 +65,23 @@ TEST(Loop, AConditionThatIsIgnoredIsWarnedOf) {
   EXPECT_THAT(error_of([&] { import_graph(21, stops, options); }), HasSubstr("'sometimes'"));
 }
 
-TEST(Loop, ScalarsMayHaveOneAxis) {
-  const Imported i = import_graph(
-      21,
-      "g (int64[1] m, bool[1] k, float[2] x) => (float[2] y) { y = Loop <body = "
-      "b (int64[1] i, bool[1] c, float[2] s) => (bool[1] c2, float[2] s2) "
-      "{ c2 = Identity(c) s2 = Add(s, s) }> (m, k, x) }");
-  EXPECT_EQ(ops_of(i.graph),
-            "one_element one_element loop(reshape reshape identity add one_element)");
+TEST(Loop, ScalarsMayHaveAxes) {
+  for (const char* shape : {"[1]", "[1, 1]", "[1, 1, 1]"}) {
+    const std::string m = std::string("int64") + shape, c = std::string("bool") + shape;
+    const Imported i = import_graph(21, "g (" + m + " m, " + c +
+                                            " k, float[2] x) => (float[2] y) { y = Loop <body = "
+                                            "b (" +
+                                            m + " i, " + c + " c, float[2] s) => (" + c +
+                                            " c2, float[2] s2) "
+                                            "{ c2 = Identity(c) s2 = Add(s, s) }> (m, k, x) }");
+    EXPECT_EQ(ops_of(i.graph),
+              "one_element one_element loop(reshape reshape identity add one_element)");
+  }
   EXPECT_THAT(graph_error(21,
                           "g (int64[2] m, float[2] x) => (float[2] y) { y = Loop <body = "
                           "b (int64 i, bool c, float[2] s) => (bool c, float[2] s2) "
                           "{ s2 = Add(s, s) }> (m, \"\", x) }"),
-              HasSubstr("M is i64[2]; expected i64[] or i64[1]"));
+              HasSubstr("M is i64[2]; expected one element of i64"));
 }
 
 TEST(Loop, StatesMayChangeShape) {

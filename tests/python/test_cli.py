@@ -209,6 +209,27 @@ def test_failures_write_nothing(rondel, text, arguments, code, words):
         assert word in err, err
 
 
+BREAKS = """
+main (int64 m, float x) => (float y) {
+  [walk] y = Loop (m, "", x) <body: graph = body (int64 i, bool go, float a) => (bool on, float b) {
+    b = Neg (a)
+    one = Constant <value_int: int = 1> ()
+    on = Less (i, one)
+  }>
+}"""
+
+
+@pytest.mark.parametrize("command", ["run", "convert"])
+def test_a_break_that_is_ignored_is_warned_of(rondel, command):
+    arguments = ("-i", "m=random:i64[]", "-i", "x=random:f32[]") if command == "run" else ("-o", "out.onnx")
+    code, _, err = rondel(command, saved(BREAKS), *arguments)
+    assert code == 0
+    (line,) = err.splitlines()
+    assert line.startswith("rondel: warning: node 'walk' (Loop): cond is left out") and 'loop_cond="honour"' in line
+    assert rondel(command, saved(BREAKS), *arguments, "--loop-cond", "honour")[::2] == (0, "")
+    assert rondel("check", saved(BREAKS))[1].count(line.split(": ", 3)[3]) == 1
+
+
 def test_truncated_files(rondel, tmp_path):
     saved(GOOD)
     whole = (tmp_path / "model.onnx").read_bytes()

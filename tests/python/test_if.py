@@ -23,14 +23,15 @@ def test_every_version_runs(version, taken):
 
 
 @pytest.mark.parametrize("taken", [True, False])
-def test_condition_of_shape_1(taken):
-    text = CHOICE.replace("bool c", "bool[1] c")
-    same(run(text, {"c": np.array([taken]), "x": f32(1, 3)})[0], f32(2, 6) if taken else f32(0, 0))
+@pytest.mark.parametrize(("declared", "shape"), [("[1]", (1,)), ("[1, 1]", (1, 1)), ("[a, b]", (1, 1)), ("[]", (1, 1, 1))])
+def test_condition_of_one_element_and_any_rank(taken, declared, shape):
+    text = CHOICE.replace("bool c", f"bool{declared} c")
+    same(run(text, {"c": np.full(shape, taken), "x": f32(1, 3)})[0], f32(2, 6) if taken else f32(0, 0))
 
 
 def test_condition_of_two_elements_is_an_error():
     for declared in ("bool[2] c", "bool[k] c", "bool[] c"):
-        with refused(rondel.CallerError, "(If)", "the condition is bool[2]; expected", "bool[] or bool[1]"):
+        with refused(rondel.CallerError, "(If)", "the condition is bool[2]; expected one element"):
             run(CHOICE.replace("bool c", declared), {"c": np.array([True, True]), "x": f32(1, 3)})
 
 

@@ -4,6 +4,7 @@ The expectation of every test is a few lines of plain Python or NumPy beside its
 """
 
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from models import (
     f32,
     i64,
     interpreter,
+    model,
     options,
     refused,
     run,
@@ -145,6 +147,59 @@ def test_loop_cond_honour_changes_nothing_where_cond_is_given():
     y, _, trips = run(DOUBLING, feeds, options=options(loop_cond="honour"))
     same(y, f32(8, 24))
     same(trips, i64(0, 1, 2))
+
+
+def warned(text, **given):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        session(text, options=options(**given))
+        exported = model(text)
+        reading = rondel.SessionOptions()
+        for name, value in given.items():
+            setattr(reading, name, value)
+        rondel.export(exported, sess_options=reading)
+    assert all(w.category is rondel.ModelWarning for w in caught)
+    assert all(w.filename.endswith(("models.py", "test_loop_rules.py")) for w in caught)
+    return [str(w.message) for w in caught]
+
+
+def test_cond_omitted_where_the_body_computes_one_warns():
+    found = warned(COND_OMITTED)
+    assert len(found) == 2  # the session and the export
+    for text in found:
+        assert "(Loop): cond is left out" in text and 'loop_cond="honour"' in text and "for ... break" in text
+    assert [message for level, _, message in rondel.inspect(model(COND_OMITTED)).findings if level == "warning"] == [
+        found[0].split(": ", 1)[1]
+    ]
+
+
+def test_loop_cond_honour_does_not_warn():
+    assert warned(COND_OMITTED, loop_cond="honour") == []
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "more = Identity (go)",
+        "more = Constant <value: tensor = bool {1}> ()",
+        "one = Constant <value_int: int = 1> ()  more = Cast <to: int = 9> (one)",
+        "same = Identity (go)  more = Identity (same)",
+    ],
+)
+def test_cond_omitted_where_the_bodys_is_handed_on_or_true_does_not_warn(condition):
+    text = COND_OMITTED.replace("more = Less (i, limit)", condition)
+    assert warned(text) == []
+
+
+def test_cond_given_does_not_warn():
+    assert warned(COND_OMITTED.replace("(m, , x)", "(m, c, x)").replace("float x)", "float x, bool c)", 1)) == []
+
+
+def test_a_warning_may_be_an_error():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rondel.ModelWarning)
+        with pytest.raises(rondel.ModelWarning):
+            session(COND_OMITTED)
 
 
 def test_loop_cond_takes_two_words_only():
@@ -288,15 +343,17 @@ def test_memory_budget_bounds_a_stack_of_unknown_length():
         )
 
 
-# ---- trips and condition of shape [1] -------------------------------------------------------------------
+# ---- trips and condition of one element and any rank -----------------------------------------------------
+
+ONE_ELEMENT = [(), (1,), (1, 1), (1, 1, 1)]
 
 
-@pytest.mark.parametrize("m_shape", [(), (1,)])
-@pytest.mark.parametrize("c_shape", [(), (1,)])
-@pytest.mark.parametrize("declared", ["", "[1]"], ids=["body declares scalars", "body declares [1]"])
+@pytest.mark.parametrize("m_shape", ONE_ELEMENT)
+@pytest.mark.parametrize("c_shape", ONE_ELEMENT)
+@pytest.mark.parametrize("declared", ["", "[1]", "[1, 1]"], ids=lambda rank: f"body declares {rank or 'scalars'}")
 def test_one_element_tensors_count_as_scalars(m_shape, c_shape, declared):
-    m_type, c_type = ("[1]" if shape else "" for shape in (m_shape, c_shape))
-    rank = 1 if declared else 0
+    m_type, c_type = ("[" + ", ".join("1" * len(shape)) + "]" if shape else "" for shape in (m_shape, c_shape))
+    rank = declared.count("1")
     text = f"""
     main (int64{m_type} m, bool{c_type} c, float x)
         => (float y, int64[n, {rank}] i_shapes, int64[n, {rank}] go_shapes) {{
@@ -316,6 +373,22 @@ def test_one_element_tensors_count_as_scalars(m_shape, c_shape, declared):
     want = np.ones((3, rank), np.int64)
     same(i_shapes, want)
     same(go_shapes, want)
+
+
+@pytest.mark.parametrize("shape", ONE_ELEMENT)
+def test_a_condition_of_any_rank_that_is_not_declared_ends_the_loop(shape):
+    text = """
+    main (int64[] m, bool[] c, float x, int64[rank] shape) => (float y) {
+      y = Loop (m, c, x) <body: graph = body (int64 i, bool go, float a) => (more, float b) {
+        b = Add (a, a)
+        limit = Constant <value_int: int = 2> ()
+        on = Less (i, limit)
+        more = Reshape (on, shape)
+      }>
+    }"""
+    feeds = {"m": np.full(shape, 9, np.int64), "c": np.full(shape, True), "x": scalar(1, np.float32)}
+    same(run(text, {**feeds, "shape": i64(*shape)})[0], scalar(8, np.float32))
+    same(run(text, {**feeds, "c": np.full(shape, False), "shape": i64(*shape)})[0], scalar(1, np.float32))
 
 
 def test_a_trip_count_of_two_elements_is_an_error():
@@ -356,6 +429,59 @@ def test_zero_trips_stack_shape(item, declared, shape, dtype):
     y, s = run(text, {"m": scalar(0), "x": np.ones((2, 3), np.float32), "target": i64(3, 2)})
     same(y, np.ones((2, 3), np.float32))
     same(s, np.zeros(shape, dtype))
+
+
+DECLARED = """
+main (int64 m, float[2, 3] x, int64[k] target, float[j, 3] w) => (float[] s) {{
+  s = Loop (m) <body: graph = body (int64 i, bool go) => (bool more, float{declared} item) {{
+    more = Identity (go)
+    {item}
+  }}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("item", "declared", "shape"),
+    [
+        ("item = Reshape (x, target)", "[5, 7]", (0, 5, 7)),
+        ("item = Reshape (x, target)", "[5, n]", (0, 5, 0)),
+        ("item = Reshape (x, target)", "[5, ?]", (0, 5, 0)),
+        ("item = Reshape (x, target)", "", (0,)),
+        ("item = Reshape (x, target)", "[]", (0,)),
+        ("all = NonZero (x)  item = Cast <to: int = 1> (all)", "[2, 4]", (0, 2, 4)),
+        ("all = NonZero (x)  item = Cast <to: int = 1> (all)", "[9, 4]", (0, 2, 4)),
+        ("all = NonZero (x)  item = Cast <to: int = 1> (all)", "[4]", (0, 2, 0)),
+        ("item = Identity (w)", "[9, 9]", (0, 4, 3)),
+        ("item = Identity (w)", "[9]", (0, 4, 3)),
+    ],
+    ids=[
+        "rank and extents", "an extent by name", "an extent unknown", "a scalar", "nothing", "what is not inferred",
+        "inferred before declared", "another rank", "what goes in", "another rank than what goes in",
+    ],
+)
+def test_zero_trips_take_what_the_body_declares(item, declared, shape):
+    text = DECLARED.format(item=item, declared=declared)
+    feeds = {"m": scalar(0), "x": np.ones((2, 3), np.float32), "target": i64(3, 2), "w": np.ones((4, 3), np.float32)}
+    same(run(text, feeds)[0], np.zeros(shape, np.float32))
+    if "w" not in item:
+        assert run(text, {**feeds, "m": scalar(2)})[0].shape[0] == 2  # nothing holds the item to that
+
+
+def test_zero_trips_of_a_scan_take_what_the_body_declares():
+    for axis, shape in ((0, (0, 5, 7)), (1, (5, 0, 7)), (-1, (5, 7, 0))):
+        text = f"""
+        main (float[n, 6] x, int64[k] target) => (float[] s) {{
+          s = Scan <num_scan_inputs: int = 1, scan_output_axes: ints = [{axis}], body: graph =
+              body (float[6] e) => (float[5, 7] item) {{ item = Reshape (e, target) }}> (x)
+        }}"""
+        feeds = {"x": np.ones((0, 6), np.float32), "target": i64(3, 2)}
+        same(run(text, feeds)[0], np.zeros(shape, np.float32))
+        assert sorted(run(text, {**feeds, "x": np.ones((4, 6), np.float32)})[0].shape) == [2, 3, 4]
+    with refused(rondel.CallerError, "axis 3"):
+        session(text.replace("[-1]", "[3]")).run(None, {"x": np.ones((1, 6), np.float32), "target": i64(3, 2)})
+    # Where not even the declared rank has the axis, no rank is told.
+    s = session(text.replace("[-1]", "[3]")).run(None, {"x": np.ones((0, 6), np.float32), "target": i64(3, 2)})
+    same(s[0], np.zeros((0,), np.float32))
 
 
 def test_zero_trips_where_the_items_rank_grows():

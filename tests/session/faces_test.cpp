@@ -52,6 +52,32 @@ TEST(Faces, Feeds) {
   EXPECT_THAT(feed_error({{"x", Sequence()}, {"n", n}}), HasSubstr("input 'x' is seq of 0 f32"));
 }
 
+constexpr const char* breaking =
+    "g (int64 m, float x) => (float y) { [walk] y = Loop <body = b (int64 i, bool c, float s) => "
+    "(bool on, float t) { t = Neg(s) zero = Constant <value_float = 0.0> () on = Less(t, zero) }> "
+    "(m, \"\", x) }";
+
+TEST(Faces, WarningsGoToWhoAsks) {
+  std::vector<Finding> told;
+  SessionOptions options;
+  options.on_warning = [&](const Finding& f) { told.push_back(f); };
+  session_of(breaking, options);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].level, Finding::Level::warning);
+  EXPECT_EQ(told[0].where, "node 'walk' (Loop)");
+  EXPECT_THAT(told[0].message, AllOf(HasSubstr("cond is left out"), HasSubstr("honour")));
+
+  options.loop_cond = "honour";
+  session_of(breaking, options);
+  session_of(adding, options);
+  EXPECT_EQ(told.size(), 1U);
+
+  testing::internal::CaptureStderr();
+  session_of(breaking);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("rondel: warning: node 'walk' (Loop): cond is left out"));
+}
+
 TEST(Faces, ItemsOfFedSequences) {
   const Session s = session_of("g (seq(float[2]) q) => (int64 y) { y = SequenceLength(q) }");
   auto items = std::make_shared<std::vector<Tensor>>(2, Tensor(DType::f32, {2}));

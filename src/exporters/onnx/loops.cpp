@@ -1,5 +1,6 @@
 #include "exporters/onnx/loops.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "exporters/onnx/stacks.h"
 #include "ir/builder.h"
@@ -68,7 +69,7 @@ void drop_idle_go(Graph& g, const LoopParts& parts) {
 const ir::Extent* extent_along(const Graph& g, ValueId v, std::int64_t axis) {
   const ir::Type& t = g.value(v).type;
   if (!t.is_tensor() || !t.has_rank()) return nullptr;
-  return &t.extent(axis < 0 ? axis + t.rank() : axis);
+  return &t.extent(axis_from_front(axis, t.rank()));
 }
 
 /// Whether one `same_extent` makes sure of the extents of all scans.
@@ -106,7 +107,37 @@ bool keeps_shape(const Graph& g, const LoopParts& p, std::size_t s) {
          (before.has_rank() && after.has_rank() && before.extents() == after.extents());
 }
 
+/// `v` as a scalar, made where `b` stands.
+ValueId scalar_in(ir::Builder& b, ValueId v, const char* what) {
+  const ir::Type& t = b.graph().value(v).type;
+  if (t.has_rank() && t.rank() <= 1) return v;
+  return b("one_element", {v}, {{"what", std::string(what)}});
+}
+
+void hold_inputs(Graph& g, NodeId n) {
+  ir::Builder outside(g, g.node(n).region);
+  outside.source(g.node(n).source);
+  outside.insert_before(n);
+  const auto hold = [&](std::size_t k, const char* what) {
+    g.set_input(n, k, scalar_in(outside, g.node(n).inputs[k], what));
+  };
+  if (g.node(n).op->name == "if") return hold(0, "the condition");
+  if (!g.node(n).is_loop()) return;
+  const LoopParts parts(g.node(n));
+  if (parts.has_trips) hold(parts.trips_at(), "the trip count");
+  if (parts.has_go) hold(parts.go_at(), "the condition");
+  ir::Builder inside(g, parts.body);
+  inside.source(g.node(n).source);
+  const ValueId go = g.region(parts.body).results[0];
+  g.set_result(parts.body, 0, scalar_in(inside, go, "the body's condition"));
+}
+
 }  // namespace
+
+void hold_scalars(Graph& g) {
+  for (const RegionId r : g.regions_below(RegionId::root))
+    for (const NodeId n : g.region(r).nodes) hold_inputs(g, n);
+}
 
 std::string why_no_scan(const Graph& g, const ir::Node& loop) {
   const LoopParts p(loop);
@@ -232,8 +263,10 @@ class Rewriting {
     const ir::Extent* trips = old == ValueId::none || parts().has_extent(0)
                                   ? nullptr
                                   : extent_along(g_, old, form.axis);
+    const ir::Type declared = parts().declared[0];
     const ir::Type type = stacked(g_.value(item).type, trips == nullptr ? ir::Extent() : *trips);
     const ValueId stack = editor_.add_stack(item, 0, false, ValueId::none, type, {});
+    editor_.set_declared(parts().stacks - 1, declared);
     if (old != ValueId::none) hand_over(old, finished_stack(outer_, stack, form));
     editor_.remove_stack(0);
   }

@@ -10,6 +10,10 @@ namespace rondel::exporters {
 /// states that keep their shapes, and asks for nothing that Scan does not have.
 std::string why_no_scan(const ir::Graph&, const ir::Node& loop);
 
+/// Trip counts and conditions of two axes or more, or of unknown rank, as scalars: ONNX takes no
+/// others.
+void hold_scalars(ir::Graph&);
+
 /// Makes an ONNX Scan of a loop that is one, and gives whether it is: what Scan says by itself
 /// (equal extents, a trip count that is the extent) is not said again.
 bool make_scan(ir::Graph&, ir::NodeId loop);

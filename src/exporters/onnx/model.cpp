@@ -243,6 +243,18 @@ class Writer {
     nodes(n.regions[0], out);
     results(n.regions[0], scan ? 1 : 0, out);
     if (!scan) declare_kept(n, out);
+    declare_items(n, scan ? 0 : 1, out);
+  }
+
+  /// What the model said of items that cannot be inferred counts where no trip is made.
+  void declare_items(const ir::Node& n, std::size_t before_states, pb::GraphProto& body) {
+    const ir::LoopParts parts(n);
+    for (std::size_t k = 0; k < parts.stacks; ++k) {
+      const std::size_t at = parts.states + k;
+      const ir::Type& inferred = g_.value(g_.region(parts.body).results[1 + at]).type;
+      *body.mutable_output(static_cast<int>(before_states + at))->mutable_type() = onnx::type_proto(
+          ir::completed(inferred, parts.declared[k]));
+    }
   }
 
   /// The states of an ONNX Loop may change their shapes. One that does not is declared to leave the
@@ -367,6 +379,7 @@ Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options)
   write_strict_slices(g);
   drop_unread(g);
   name_loops(g);
+  hold_scalars(g);
   std::vector<ExportReport::Loop> loops;
   report_loops(g, RegionId::root, loops);
   const Scans scans = make_scans(g);

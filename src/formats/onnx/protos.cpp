@@ -89,6 +89,9 @@ AP attribute_proto(const std::string& name, const ir::Attribute& value) {
         } else if constexpr (std::is_same_v<T, Tensor>) {
           a.set_type(AP::TENSOR);
           *a.mutable_t() = tensor_proto(v);
+        } else if constexpr (std::is_same_v<T, ir::TypeList>) {
+          a.set_type(AP::TYPE_PROTOS);
+          for (const ir::Type& t : v) *a.add_type_protos() = type_proto(t);
         } else {
           // A tensor type stands for its element type, which ONNX writes as a number.
           if (holds_dtype(name)) {

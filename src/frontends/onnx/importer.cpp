@@ -232,6 +232,10 @@ std::vector<ValueId> Importer::resolve(const pb::NodeProto& n, const Scope& scop
   return inputs;
 }
 
+void Importer::note(std::string where, std::string message) {
+  out_.findings.push_back({Finding::Level::note, std::move(where), std::move(message)});
+}
+
 void Importer::warn(std::string where, std::string message) {
   out_.findings.push_back({Finding::Level::warning, std::move(where), std::move(message)});
 }

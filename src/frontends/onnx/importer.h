@@ -99,6 +99,7 @@ class Importer {
   const ImportOptions& options() const { return options_; }
   const ir::Type& type(ValueId v) const { return known_.types[ir::index(v)]; }
   void warn(std::string where, std::string message);
+  void note(std::string where, std::string message);
   /// Nodes, values: an op of ours with inferred types.
   std::vector<ValueId> add_native(const ir::OpDef&, std::vector<ValueId> inputs, ir::Attributes,
                                   std::size_t outputs, const std::string& source, ir::RegionId);

@@ -1,6 +1,7 @@
 #include "frontends/onnx/rules/control.h"
 
 #include "formats/onnx/types.h"
+#include "ir/loop_editor.h"
 
 namespace rondel::onnx {
 
@@ -36,6 +37,39 @@ std::optional<std::int64_t> declared_rank(const pb::ValueInfoProto& input) {
   return type.tensor_type().shape().dim_size();
 }
 
+namespace {
+
+/// The shape of the body's output number k, as its outputs declare it, else as value_info does.
+const pb::TensorShapeProto* declared_shape(const pb::GraphProto& body, std::size_t k) {
+  const auto shape_in = [](const pb::ValueInfoProto& v) {
+    const auto& type = v.type();
+    return type.has_tensor_type() && type.tensor_type().has_shape() ? &type.tensor_type().shape()
+                                                                    : nullptr;
+  };
+  const pb::ValueInfoProto& output = body.output(static_cast<int>(k));
+  if (const auto* shape = shape_in(output)) return shape;
+  for (const pb::ValueInfoProto& v : body.value_info())
+    if (v.name() == output.name()) return shape_in(v);
+  return nullptr;
+}
+
+}  // namespace
+
+void keep_declared_items(const Call& c, ir::NodeId loop, const BodyGraph& body, std::size_t first) {
+  ir::LoopEditor editor(c.importer.graph(), loop);
+  for (std::size_t k = 0; k < editor.parts().stacks; ++k) {
+    const pb::TensorShapeProto* shape = declared_shape(body.graph, first + k);
+    if (shape == nullptr) continue;
+    ir::Extents extents;
+    for (const auto& dim : shape->dim())
+      extents.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? ir::Extent(dim.dim_value())
+                                                                    : ir::Extent());
+    const ir::Type& inferred = c.type(editor.item(k));
+    const ir::Type t = ir::Type::tensor(inferred.dtype(), std::move(extents));
+    if (ir::completed(inferred, t) != inferred) editor.set_declared(k, t);
+  }
+}
+
 ValueId one_in(const Call& c, ir::RegionId region, const std::string& op,
                std::vector<ValueId> inputs, ir::Attributes attributes) {
   Scope scope{&c.scope, region, nullptr, {}};
@@ -46,10 +80,8 @@ ValueId one_in(const Call& c, ir::RegionId region, const std::string& op,
 ValueId scalar_of(const Call& c, ValueId v, DType dtype, std::string_view what,
                   ir::RegionId region) {
   const ir::Type& t = c.type(v);
-  const bool fits = t.is_tensor() && t.dtype() == dtype &&
-                    (!t.has_rank() || t.rank() == 0 ||
-                     (t.rank() == 1 && (!t.extent(0).known() || t.extent(0).value == 1)));
-  require(fits, "{} is {}; expected {}[] or {}[1]", what, ir::to_text(t), name(dtype), name(dtype));
+  require(t.may_be_one_element() && t.dtype() == dtype, "{} is {}; expected one element of {}",
+          what, ir::to_text(t), name(dtype));
   if (t.has_rank() && t.rank() == 0) return v;
   return c.importer.add_native(ir::op("one_element"), {v}, {{"what", std::string(what)}}, 1,
                                c.source, region)[0];

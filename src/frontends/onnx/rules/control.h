@@ -23,6 +23,10 @@ Scope body_scope(const BodyGraph&, ir::RegionId);
 /// is bound to. Declared shapes are hints and not looked at.
 void check_declared(const pb::ValueInfoProto& declared, const ir::Type& bound);
 
+/// Keeps what the body declares of its items, from its output number `first` on, beyond what was
+/// inferred of them (loops.md rule 3): a rank, extents given as numbers.
+void keep_declared_items(const Call&, ir::NodeId loop, const BodyGraph&, std::size_t first);
+
 /// The rank a body declares for one of its inputs; nothing when it does not say.
 std::optional<std::int64_t> declared_rank(const pb::ValueInfoProto&);
 

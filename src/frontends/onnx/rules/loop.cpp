@@ -13,21 +13,27 @@ ValueId as_declared(const Call& c, ValueId v, const pb::ValueInfoProto& declared
   check_declared(declared, c.type(v));
   const auto rank = declared_rank(declared);
   if (!rank || *rank == 0) return v;
-  require(*rank == 1, "body input '{}' is declared with {} axes; expected none, or one of extent 1",
-          declared.name(), *rank);
-  const ValueId shape = c.importer.constant(Tensor::from<std::int64_t>({1}, {1}), c.source, body);
+  const std::vector<std::int64_t> ones(static_cast<std::size_t>(*rank), 1);
+  const ValueId shape = c.importer.constant(
+      Tensor::from<std::int64_t>({*rank}, std::span<const std::int64_t>(ones)), c.source, body);
   return one_in(c, body, "Reshape", {v, shape});
+}
+
+bool is_true(const Tensor& t) {
+  const bool whole = t.dtype() == DType::boolean || is_integer(t.dtype());
+  const auto* bytes = t.data_as<std::uint8_t>();
+  return whole && t.size() == 1 &&
+         std::any_of(bytes, bytes + byte_size(t.dtype()), [](std::uint8_t b) { return b != 0; });
 }
 
 /// Whether the body's condition is certainly true: its own input handed on, or a true constant.
 bool certainly_true(const ir::Graph& g, ValueId v, ValueId go) {
   while (v != go) {
-    if (const Tensor* t = g.constant(v))
-      return t->dtype() == DType::boolean && t->size() == 1 && *t->data_as<std::uint8_t>() != 0;
+    if (const Tensor* t = g.constant(v)) return is_true(*t);
     if (g.value(v).producer == ir::NodeId::none) return false;
     const ir::Node& n = g.node(g.value(v).producer);
     const bool same = n.op->name == "identity" || n.op->name == "reshape" ||
-                      n.op->name == "one_element";
+                      n.op->name == "one_element" || n.op->name == "convert";
     if (!same) return false;
     v = n.inputs.at(0);
   }
@@ -49,8 +55,8 @@ bool declared_to_keep(const pb::ValueInfoProto& in, const pb::ValueInfoProto& ou
   return std::ranges::equal(before.shape().dim(), after.shape().dim(), same_dimension);
 }
 
-/// What is declared is kept where it says more than was inferred.
-void keep_declared(const Call& c, ir::NodeId loop, const BodyGraph& body) {
+/// That a state is declared to keep its shape is kept where it says more than was inferred.
+void keep_declared_states(const Call& c, ir::NodeId loop, const BodyGraph& body) {
   const ir::Node& node = c.importer.graph().node(loop);
   ir::LoopEditor editor(c.importer.graph(), loop);
   const ir::LoopParts& parts = editor.parts();
@@ -118,17 +124,23 @@ std::vector<ValueId> import_loop(Call& c) {
   importer.define(scope, body.inputs[1]->name(), as_declared(c, go, *body.inputs[1], region));
   std::vector<ValueId> results = importer.body(body.graph, scope, *body.binding.frame);
   results[0] = scalar_of(c, results[0], DType::boolean, "the body's condition", region);
-  if (!c.has(1) && !certainly_true(g, results[0], go))
-    importer.warn(c.source,
-                  honoured
-                      ? "cond is left out; the body's condition stops the loop all the same, "
-                        "as loop_cond = \"honour\" asks"
-                      : "cond is left out, so the body's condition is ignored, as the ONNX text "
-                        "says; ONNX Runtime stops on it (loop_cond = \"honour\" does, too)");
+  if (!c.has(1) && !certainly_true(g, results[0], go)) {
+    if (honoured)
+      importer.note(c.source,
+                    "cond is left out; the body's condition stops the loop all the same, "
+                    "as loop_cond=\"honour\" asks");
+    else
+      importer.warn(
+          c.source,
+          "cond is left out, so the body's condition does not stop the loop, as the ONNX "
+          "text says; ONNX Runtime stops on it, and onnxscript writes `for ... break` so: "
+          "loop_cond=\"honour\" stops on it, too");
+  }
   g.set_results(region, std::move(results));
   const std::vector<ValueId> outputs = importer.add_loop(std::move(parts), std::move(inputs),
                                                          region, c.source, c.scope.region);
-  keep_declared(c, g.value(outputs.back()).producer, body);
+  keep_declared_states(c, g.value(outputs.back()).producer, body);
+  keep_declared_items(c, g.value(outputs.back()).producer, body, 1 + states);
   return outputs;
 }
 

@@ -1,4 +1,5 @@
 // Scan: states that keep their shapes, scans whose extents agree, stacks on any axis.
+#include "base/axis.h"
 #include "frontends/onnx/rules/control.h"
 
 namespace rondel::onnx {
@@ -71,10 +72,9 @@ void check_items(const Call& c, std::span<const ValueId> given) {
 ir::Type element_type(const ir::Type& t, std::int64_t axis, std::string_view what) {
   if (!t.has_rank()) return ir::Type::unranked(t.dtype());
   const std::int64_t rank = t.rank();
-  require(axis >= -rank && axis < rank, "{} is {}; axis {} is out of range", what, ir::to_text(t),
-          axis);
+  require(has_axis(axis, rank), "{} is {}; axis {} is out of range", what, ir::to_text(t), axis);
   ir::Extents extents = t.extents();
-  extents.erase(extents.begin() + (axis < 0 ? axis + rank : axis));
+  extents.erase(extents.begin() + axis_from_front(axis, rank));
   return ir::Type::tensor(t.dtype(), std::move(extents));
 }
 
@@ -97,7 +97,25 @@ std::vector<ValueId> scan_loop(const Call& c, ir::LoopParts parts, const BodyGra
   std::vector<ValueId> results = importer.body(body.graph, scope, *body.binding.frame);
   results.insert(results.begin(), go);
   importer.graph().set_results(region, std::move(results));
-  return importer.add_loop(std::move(parts), std::move(inputs), region, c.source, where);
+  const std::size_t states = parts.states;
+  const std::vector<ValueId> outputs = importer.add_loop(std::move(parts), std::move(inputs),
+                                                         region, c.source, where);
+  keep_declared_items(c, importer.graph().value(outputs.back()).producer, body, states);
+  return outputs;
+}
+
+/// What the stacks of one sample's scan are declared as, which a batch of samples stacks again
+/// after its states.
+ir::TypeList declared_of_batch(const ir::LoopParts& sample) {
+  ir::TypeList all(sample.states);
+  for (const ir::Type& item : sample.declared) {
+    all.emplace_back();
+    if (!item.is_tensor() || !item.has_rank()) continue;
+    ir::Extents extents = item.extents();
+    extents.insert(extents.begin(), ir::Extent());
+    all.back() = ir::Type::tensor(item.dtype(), std::move(extents));
+  }
+  return all;
 }
 
 }  // namespace
@@ -207,6 +225,7 @@ std::vector<ValueId> import_scan_8(Call& c) {
   }
   inputs.insert(inputs.end(), n.stacks, longest);
   std::vector<ValueId> results = scan_loop(c, parts, body, std::move(inputs), region);
+  outer.declared = declared_of_batch(ir::LoopParts(g.node(g.value(results.back()).producer)));
   results.pop_back();  // the number of trips
   results.insert(results.begin(), go);
   g.set_results(region, std::move(results));

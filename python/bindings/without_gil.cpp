@@ -1,0 +1,46 @@
+#include "without_gil.h"
+
+#include <cxxabi.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace rondel::python {
+namespace {
+
+std::atomic<int> in_engine{0};
+std::atomic<bool> ended{false};
+
+void wait_for_engine() {
+  using namespace std::chrono;
+  ended = true;
+  const auto latest = steady_clock::now() + seconds(2);
+  while (in_engine > 0 && steady_clock::now() < latest)
+    std::this_thread::sleep_for(milliseconds(1));
+}
+
+}  // namespace
+
+void enter_engine() { ++in_engine; }
+
+void take_gil_again(PyThreadState* thread) {
+  --in_engine;
+  try {
+    PyEval_RestoreThread(thread);
+  } catch (const abi::__forced_unwind&) {
+    while (true) ::pause();  // to leave this block without a throw would abort
+  }
+}
+
+bool interpreter_ended() { return ended.load(std::memory_order_relaxed); }
+
+void watch_for_end() {
+  Py_AtExit(wait_for_engine);
+  pthread_atfork(nullptr, nullptr,
+                 [] { in_engine = 0; });  // the child has the forking thread alone
+}
+
+}  // namespace rondel::python

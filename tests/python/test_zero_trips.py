@@ -1,0 +1,121 @@
+"""Loops of no trip, at random: the shapes of stacks are inferred, else declared, else 0 (docs/loops.md, rule 3).
+
+ONNX Runtime has the same rule where a model's inputs have extents that are numbers, so it is what we compare with.
+"""
+
+import os
+import random
+
+import numpy as np
+import onnxruntime
+import pytest
+import rondel
+from onnx import TensorProto, helper
+
+PROGRAMS = 300
+SEED = int(os.environ.get("RONDEL_SEED", "0"))
+
+# What an item is: nodes, and its extents as far as they can be inferred (None: not even the rank).
+KINDS = {
+    "state": ([("Identity", ["a"], {})], [2, 3]),
+    "capture": ([("Neg", ["w"], {})], [4]),
+    "joined": ([("Concat", ["a", "a"], {"axis": 1})], [2, 6]),
+    "shape from data": ([("Reshape", ["w", "two"], {})], ["?", "?"]),
+    "expanded": ([("Expand", ["w", "three"], {})], ["?", "?", 4]),
+    "filled": ([("ConstantOfShape", ["two"], {})], ["?", "?"]),
+    "repeated": ([("Tile", ["a", "two"], {})], ["?", "?"]),
+    "cut": ([("Slice", ["a", "one", "one", "one"], {})], ["?", "?"]),
+    "found": ([("NonZero", ["a"], {}), ("Cast", ["last"], {"to": TensorProto.FLOAT})], [2, "?"]),
+    "unranked": ([("Reshape", ["w", "some"], {})], None),
+    "squeezed": ([("Squeeze", ["u"], {})], None),
+}
+
+
+def declared_as(rng, inferred):
+    """A declaration that does not contradict what is inferred; None: no shape at all."""
+    if rng.random() < 0.2:
+        return None
+    extents = inferred if inferred is not None else ["?"] * rng.randrange(4)
+    return [
+        rng.choice([e, f"d{rng.randrange(3)}", None]) if e != "?" else rng.choice([rng.randrange(1, 6), f"d{rng.randrange(3)}", None])
+        for e in extents
+    ]
+
+
+def expected(inferred, declared):
+    """The rule."""
+    if inferred is None:
+        inferred = ["?"] * len(declared) if declared is not None else []
+    said = declared if declared is not None else [None] * len(inferred)
+    return [0] + [e if e != "?" else d if isinstance(d, int) else 0 for e, d in zip(inferred, said, strict=True)]
+
+
+def program(rng):
+    """A model of one loop, and the shapes of its stacks when it makes no trip."""
+    chosen = [rng.choice(list(KINDS)) for _ in range(rng.randrange(1, 4))]
+    nodes = [helper.make_node("Identity", ["go"], ["more"]), helper.make_node("Neg", ["a"], ["b"])]
+    outputs = [
+        helper.make_tensor_value_info("more", TensorProto.BOOL, []),
+        helper.make_tensor_value_info("b", TensorProto.FLOAT, [2, 3]),
+    ]
+    shapes = []
+    for k, kind in enumerate(chosen):
+        steps, inferred = KINDS[kind]
+        for j, (op, inputs, attributes) in enumerate(steps):
+            name = f"item{k}" if j + 1 == len(steps) else f"part{k}"
+            nodes.append(helper.make_node(op, [f"part{k}" if i == "last" else i for i in inputs], [name], **attributes))
+        declared = declared_as(rng, inferred)
+        outputs.append(helper.make_tensor_value_info(f"item{k}", TensorProto.FLOAT, declared))
+        shapes.append(expected(inferred, declared))
+    body = helper.make_graph(
+        nodes,
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("a", TensorProto.FLOAT, [2, 3]),
+        ],
+        outputs,
+    )
+    stacks = [f"s{k}" for k in range(len(chosen))]
+    inputs = [("m", TensorProto.INT64, []), ("c", TensorProto.BOOL, []), ("x", TensorProto.FLOAT, [2, 3])]
+    inputs += [("w", TensorProto.FLOAT, [4]), ("u", TensorProto.FLOAT, None), ("some", TensorProto.INT64, ["k"])]
+    inputs += [(name, TensorProto.INT64, [n]) for name, n in (("one", 1), ("two", 2), ("three", 3))]
+    graph = helper.make_graph(
+        [helper.make_node("Loop", ["m", "c", "x"], ["y", *stacks], body=body)],
+        "main",
+        [helper.make_tensor_value_info(*given) for given in inputs],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ["y", *stacks]],
+    )
+    opset = helper.make_opsetid("", 21)
+    return helper.make_model(graph, opset_imports=[opset], ir_version=10), shapes
+
+
+def feeds(rng):
+    by_count = rng.random() < 0.5
+    ones = {name: np.ones(n, np.int64) for name, n in (("one", 1), ("two", 2), ("three", 3))}
+    return {
+        "m": np.array(rng.choice([0, -3]) if by_count else 5, np.int64),
+        "c": np.array(by_count),
+        "x": np.ones((2, 3), np.float32),
+        "w": np.ones(4, np.float32),
+        "u": np.ones((1, 4), np.float32),
+        "some": np.array([2, 2], np.int64),
+        **ones,
+        "two": np.array([2, 2], np.int64),
+    }
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_random_loops_of_no_trip_give_what_is_inferred_else_declared(part):
+    quiet = onnxruntime.SessionOptions()
+    quiet.log_severity_level = 4
+    for k in range(part, PROGRAMS, 10):
+        rng = random.Random(f"{SEED}/{k}")
+        made, shapes = program(rng)
+        given = feeds(rng)
+        mine = rondel.InferenceSession(made).run(None, given)
+        written = rondel.InferenceSession(rondel.export(made)).run(None, given)
+        theirs = onnxruntime.InferenceSession(made.SerializeToString(), quiet).run(None, given)
+        got = [[list(x.shape) for x in results[1:]] for results in (mine, written, theirs)]
+        assert got == [shapes] * 3, f"RONDEL_SEED={SEED}, program {k}: {got} instead of {shapes}\n{made}"

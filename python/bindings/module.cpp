@@ -336,6 +336,7 @@ nb::tuple export_file(const auto& model, const std::filesystem::path& to, Export
 NB_MODULE(_rondel, m) {
   InterruptWatch::prepare();
   python::watch_for_end();
+  nb::set_leak_warnings(false);  // what daemon threads hold when the process ends is in use
   nb::register_exception_translator(translate);
   m.def("version", &version);
 

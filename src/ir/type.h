@@ -57,8 +57,8 @@ class Type {
 std::string to_text(const Type&);
 /// The least type that holds both; nothing when kinds or dtypes differ.
 std::optional<Type> join(const Type&, const Type&);
-/// `t`, with what it leaves open (its rank, extents) as `other` has it. Nothing is taken from one
-/// of another dtype or rank.
+/// `t`, with its rank and its extents as `other` has them where `t` does not: a number before a
+/// name. Nothing is taken from one of another dtype or rank.
 Type completed(const Type& t, const Type& other);
 /// Whether every value of `actual` is one of `declared`. Symbols stand for any extent.
 bool fits(const Type& actual, const Type& declared);

@@ -1,5 +1,6 @@
 #include "runtime/loop.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "runtime/stack.h"
 
@@ -74,10 +75,10 @@ void LoopStep::start(Frame& frame, LoopStart& s) const {
   for (std::size_t j = 0; j < spec.scans; ++j) {
     const Tensor& scan = frame[inputs[at++]].tensor();
     const std::int64_t rank = scan.rank(), axis = spec.axis_in[j];
-    if (rank == 0 || axis < -rank || axis >= rank)
+    if (!has_axis(axis, rank))
       fail("scan '{}' is {}; axis {} is out of range", spec.scan_names[j],
            to_text(scan.dtype(), scan.shape()), axis);
-    s.scan_extents.push_back(scan.shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+    s.scan_extents.push_back(scan.shape()[static_cast<std::size_t>(axis_from_front(axis, rank))]);
   }
   for (std::size_t k = 0; k < spec.stacks; ++k) {
     s.extents.emplace_back();
@@ -197,7 +198,7 @@ void LoopStep::make_no_trip(Frame& frame, const LoopStart& s) const {
     for (std::int64_t& extent : shape) extent = std::max<std::int64_t>(extent, 0);
     const auto rank = static_cast<std::int64_t>(shape.size()) + 1;
     const std::int64_t axis = items[k].shape ? spec.axis_out[k] : 0;
-    shape.insert(shape.begin() + (axis < 0 ? axis + rank : axis), s.extents[k].value_or(0));
+    shape.insert(shape.begin() + axis_from_front(axis, rank), s.extents[k].value_or(0));
     frame[out] = frame.run().zeros(items[k].dtype, std::move(shape));
   }
 }

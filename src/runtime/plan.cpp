@@ -480,8 +480,8 @@ void IfStep::run(Frame& frame, StepState* remembered) const {
 
 namespace {
 const Tensor& single(const Value& v, std::string_view what) {
-  if (!v.is_tensor() || v.tensor().rank() > 1 || v.tensor().size() != 1)
-    fail("{} is {}; expected one element, as [] or [1]", what, to_text(v));
+  if (!v.is_tensor() || v.tensor().size() != 1)
+    fail("{} is {}; expected one element", what, to_text(v));
   return v.tensor();
 }
 }  // namespace

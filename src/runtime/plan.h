@@ -240,7 +240,7 @@ class IfStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Reads a [] or [1] tensor; `what` names it in the error.
+/// Reads the only element of a tensor; `what` names it in the error.
 std::int64_t read_scalar_i64(const Value&, std::string_view what);
 bool read_scalar_bool(const Value&, std::string_view what);
 

@@ -214,6 +214,24 @@ def test_optional_of_a_sequence():
     lists(r, Q)
 
 
+@pytest.mark.parametrize(
+    ("declared", "shape"),
+    [
+        ("optional(float[])", None),
+        ("optional(float[n, 3])", ["n", 3]),
+        ("optional(float)", []),
+        ("optional(seq(float[n]))", []),
+        ("seq(float[n])", []),
+        ("float[]", None),
+        ("float[n, 3]", ["n", 3]),
+    ],
+)
+def test_shapes_of_inputs_that_are_no_plain_tensors(declared, shape):
+    s = session(f"main ({declared} x) => ({declared} y) {{ y = Identity (x) }}", opset=18)
+    assert s.get_inputs()[0].shape == shape
+    assert s.get_outputs()[0].shape == shape
+
+
 def test_an_empty_optional():
     node = helper.make_node(
         "Optional", [], ["o"], type=helper.make_tensor_type_proto(TensorProto.FLOAT, [2])

@@ -17,7 +17,7 @@ std::atomic<bool> ended{false};
 void wait_for_engine() {
   using namespace std::chrono;
   ended = true;
-  const auto latest = steady_clock::now() + seconds(2);
+  const auto latest = steady_clock::now() + seconds(5);
   while (in_engine > 0 && steady_clock::now() < latest)
     std::this_thread::sleep_for(milliseconds(1));
 }

@@ -9,7 +9,7 @@
 namespace rondel::python {
 
 /// Counts the threads that are in the engine, so that the end of the interpreter waits for them,
-/// for a second or two: what they use is destroyed after it.
+/// for a few seconds: what they use is destroyed after it.
 void enter_engine();
 /// Goes on with the GIL, or not at all: where the interpreter is ending, it ends a thread that asks
 /// for the GIL by unwinding it, which neither nanobind nor a destructor survives. Such a thread

@@ -4,6 +4,7 @@
 #include "passes/simplify_scans.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
+#include "session/options.h"
 #include "session/plan_builder.h"
 
 #include <rondel/exporter.h>

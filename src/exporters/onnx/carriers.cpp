@@ -75,6 +75,8 @@ Carried carried(const ir::Node& n, DType narrow) {
   const std::string reduction = n.attributes.s("reduction", "none");
   if (reduction == "add" || reduction == "mul") how = Carried::wrapped;
   const bool whole = is_integer(narrow);
+  // How many numbers there are depends on their signs.
+  if (n.op->name == "range" && narrow == DType::u64) return Carried::no;
   if ((how == Carried::wrapped || how == Carried::saturated) && !whole) return Carried::no;
   if (how == Carried::rounded && !is_float(narrow)) return Carried::no;
   return how;

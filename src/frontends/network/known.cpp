@@ -38,8 +38,8 @@ std::vector<const TensorData*> needed(const TensorData& t) {
 /// `axis` of a tensor of that many axes, from the front.
 std::int64_t axis_of(const LayerData& l, std::int64_t rank, const ir::Type& of) {
   const std::int64_t axis = l.parameters.i("axis");
-  require_at(has_axis(axis, rank), say(l),
-             "axis {} is out of range; expected {} to {} for {} {}", axis, -rank, rank - 1,
+  require_at(has_axis(axis, rank), say(l), "axis {} is out of range; expected {} to {} for {} {}",
+             axis, -rank, rank - 1,
              l.type == LayerType::kITERATOR ? "an iterator over" : "a concatenation of",
              to_text(of));
   return axis_from_front(axis, rank);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace rondel::kernels {
@@ -16,13 +17,15 @@ namespace rondel::kernels {
 class UnsizedCall {
  public:
   using Allocate = std::function<Tensor(DType, Shape)>;
-  UnsizedCall(std::span<const Value> inputs, std::span<Value> outputs, const Allocate& allocate)
+  UnsizedCall(std::span<Value> inputs, std::span<Value> outputs, const Allocate& allocate)
       : inputs_(inputs), outputs_(outputs), allocate_(allocate) {}
 
   std::size_t input_count() const { return inputs_.size(); }
   std::size_t output_count() const { return outputs_.size(); }
   bool has(std::size_t k) const { return k < inputs_.size() && inputs_[k].defined(); }
   const Value& value(std::size_t k) const { return inputs_[k]; }
+  /// Input k, which is none any more: where nobody else holds what it does, that may be changed.
+  Value take(std::size_t k) const { return std::exchange(inputs_[k], Value()); }
   const Tensor& tensor(std::size_t k) const { return inputs_[k].tensor(); }
   /// Input k as a row-major block: itself where it is one.
   Tensor packed(std::size_t k) const { return inputs_[k].tensor().packed(); }
@@ -39,7 +42,7 @@ class UnsizedCall {
   bool stopping() const { return stop != nullptr && stop->load(std::memory_order_relaxed) != 0; }
 
  private:
-  std::span<const Value> inputs_;
+  std::span<Value> inputs_;
   std::span<Value> outputs_;
   const Allocate& allocate_;
 };

@@ -11,12 +11,13 @@ void erase_rule(ir::TypeContext& c) {
 }
 
 void erase(kernels::UnsizedCall& call) {
-  const Sequence& before = call.value(0).sequence();
+  const std::size_t size = call.value(0).sequence().size();
   const Value last = Tensor::scalar<std::int64_t>(-1);
-  const std::size_t at = position_in(call.has(1) ? call.value(1) : last, before.size(), false);
-  const Items items = items_of(call, before);
+  const std::size_t at = position_in(call.has(1) ? call.value(1) : last, size, false);
+  const DType dtype = call.value(0).sequence().dtype;
+  const Items items = items_to_change(call, std::get<Sequence>(call.take(0)));
   items->erase(items->begin() + static_cast<std::ptrdiff_t>(at));
-  call.set(0, Sequence{before.dtype, items});
+  call.set(0, Sequence{dtype, items});
 }
 
 const ir::OpEntry sequence_erase{{

@@ -15,12 +15,12 @@ void insert_rule(ir::TypeContext& c) {
 }
 
 void insert(kernels::UnsizedCall& call) {
-  const Sequence& before = call.value(0).sequence();
-  const std::size_t at = call.has(2) ? position_in(call.value(2), before.size(), true)
-                                     : before.size();
-  const Items items = items_of(call, before);
+  const std::size_t size = call.value(0).sequence().size();
+  const std::size_t at = call.has(2) ? position_in(call.value(2), size, true) : size;
+  const DType dtype = call.value(0).sequence().dtype;
+  const Items items = items_to_change(call, std::get<Sequence>(call.take(0)));
   items->insert(items->begin() + static_cast<std::ptrdiff_t>(at), call.tensor(1));
-  call.set(0, Sequence{before.dtype, items});
+  call.set(0, Sequence{dtype, items});
 }
 
 const ir::OpEntry sequence_insert{{

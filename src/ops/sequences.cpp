@@ -4,11 +4,14 @@
 #include "base/release.h"
 #include "kernels/looks.h"
 
+#include <atomic>
+
 namespace rondel::ops {
 namespace {
 
 /// Letting go of as many takes longer than a run that is told to end has.
 constexpr std::size_t many_items = std::size_t{1} << 13;
+constexpr std::int64_t moved_item_units = 10;
 
 }  // namespace
 
@@ -40,13 +43,18 @@ Items make_items() {
           }};
 }
 
-Items items_of(const kernels::UnsizedCall& call, const Sequence& sequence) {
+Items items_to_change(const kernels::UnsizedCall& call, Sequence sequence) {
+  // Nobody can come to hold them who does not; what others did with them, they have done.
+  const bool own = sequence.items.use_count() == 1;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const auto before = std::const_pointer_cast<std::vector<Tensor>>(std::move(sequence.items));
+  if (own && before->size() < before->capacity()) return before;
   kernels::Looks looks(call);
   Items items = make_items();
-  items->reserve(sequence.size() + 1);
-  for (const Tensor& item : *sequence.items) {
-    looks.did(item_units);
-    items->push_back(item);
+  items->reserve(own ? 2 * before->size() + 1 : before->size() + 1);
+  for (Tensor& item : *before) {
+    looks.did(own ? moved_item_units : item_units);
+    items->push_back(own ? std::move(item) : item);
   }
   return items;
 }

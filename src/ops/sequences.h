@@ -17,7 +17,8 @@ inline constexpr std::int64_t item_units = 100;
 /// sequence that is made of them.
 using Items = std::shared_ptr<std::vector<Tensor>>;
 Items make_items();
-/// Those of a sequence, which a kernel changes; `call` is the kernel's.
-Items items_of(const kernels::UnsizedCall& call, const Sequence&);
+/// Those of a sequence, for a kernel to change: the sequence's own where nobody else holds them,
+/// else a copy. There is room for one more.
+Items items_to_change(const kernels::UnsizedCall& call, Sequence);
 
 }  // namespace rondel::ops

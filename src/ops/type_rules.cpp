@@ -272,7 +272,7 @@ bool may_divide_by_zero(const ir::TypeContext& c) {
 bool may_miss(const ir::TypeContext& c, std::int64_t axis) {
   const ir::Type& x = c.input(0);
   if (!x.is_tensor() || !x.has_rank() || axis < -x.rank() || axis >= x.rank()) return true;
-  const ir::Extent& extent = x.extent(axis < 0 ? axis + x.rank() : axis);
+  const ir::Extent& extent = x.extent(axis_from_front(axis, x.rank()));
   if (!extent.known() || c.value(1) == nullptr) return true;
   return std::ranges::any_of(ir::integers_of(*c.value(1)), [&](std::int64_t at) {
     return at < -extent.value || at >= extent.value;

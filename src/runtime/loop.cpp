@@ -106,7 +106,7 @@ void LoopStep::begin_trip(LoopState& state, Frame& inner, Frame& frame, std::int
             extent, t, s.certain ? fmt::format(" of a count of {}", *s.trips) : "");
     const Tensor& scan = frame[state.slots.scans[j]].tensor();
     const std::int64_t rank = scan.rank(), axis = spec.axis_in[j];
-    inner[body.params[2 + spec.states + j]] = scan.at(axis < 0 ? axis + rank : axis,
+    inner[body.params[2 + spec.states + j]] = scan.at(axis_from_front(axis, rank),
                                                       spec.reverse_in[j] != 0 ? extent - 1 - t : t);
   }
 }
@@ -141,6 +141,7 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
     inner.put_aside(body.params[2 + j]);
     inner[body.params[2 + j]] = frame[state.slots.states[j]];
   }
+  frame.let_go_of_lists(*this);
   set_scalar(inner, body.params[1], DType::boolean, s.go ? 1 : 0);
   bool goes_on = s.go;
   std::int64_t t = 0;

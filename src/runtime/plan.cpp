@@ -274,6 +274,11 @@ void Frame::drop(Slot s) {
   v = Value();
 }
 
+void Frame::let_go_of_lists(const Step& step) {
+  for (const Slot dead : step.release)
+    if (!(*this)[dead].is_tensor()) (*this)[dead] = Value();
+}
+
 void Frame::rest() {
   for (const Slot s : variable_) drop(s);
   if (arena_.defined() && static_cast<std::size_t>(arena_.size()) > most_kept_bytes) let_arena_go();
@@ -444,9 +449,13 @@ void UnsizedKernelStep::run(Frame& frame, StepState* remembered) const {
     frame.output(outputs[j], (*types)[j]->first, (*types)[j]->second);
     state.results[j] = std::move(frame[outputs[j]]);
   }
+  std::vector<Tensor> texts;
   const kernels::UnsizedCall::Allocate allocate = [&](DType dtype, Shape shape) {
-    return frame.run().memory.allocate(dtype, std::move(shape));
+    const Tensor made = frame.run().memory.allocate(dtype, std::move(shape));
+    if (dtype == DType::string) texts.push_back(made);
+    return made;
   };
+  frame.let_go_of_lists(*this);
   kernels::UnsizedCall call(state.inputs, state.results, allocate);
   call.stop = &frame.run().stop;
   const kernels::ThreadScope threads(frame.run().threads);
@@ -458,9 +467,10 @@ void UnsizedKernelStep::run(Frame& frame, StepState* remembered) const {
   frame.run().check_stop();
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (outputs[j] < 0) continue;
-    frame.run().memory.count_text(state.results[j]);
+    if (state.results[j].is_tensor()) frame.run().memory.count_text(state.results[j]);
     frame[outputs[j]] = std::move(state.results[j]);
   }
+  for (const Tensor& made : texts) frame.run().memory.count_text(made);
   state.inputs.clear();
 }
 
@@ -472,6 +482,7 @@ void IfStep::run(Frame& frame, StepState* remembered) const {
   const bool again = frame.entered_again();
   Frame& inner = first ? state.then.enter(then, frame, again)
                        : state.otherwise.enter(otherwise, frame, again);
+  frame.let_go_of_lists(*this);
   inner.execute();
   for (std::size_t j = 0; j < outputs.size(); ++j)
     if (outputs[j] >= 0) inner.hand_over(j, frame, outputs[j]);

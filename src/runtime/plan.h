@@ -117,6 +117,9 @@ class Frame {
   void execute();
   /// For a value that nobody reads any more.
   void drop(Slot);
+  /// For a step that has taken its inputs: lets go of the sequences and optionals among them that
+  /// nobody reads after it, so that who holds one alone may change it.
+  void let_go_of_lists(const Step&);
   /// Hands a result of the region to a slot of `to`: out of its own slot, where it may be taken,
   /// what was there before being dropped.
   void hand_over(std::size_t result, Frame& to, Slot);

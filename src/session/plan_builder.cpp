@@ -113,10 +113,17 @@ class PlanBuilder {
       plan_.movable.push_back(made.contains(s) && std::ranges::count(plan_.results, s) == 1);
   }
 
+  /// Whether what is captured is captured once for several trips, rather than each time anew.
+  bool captures_last() const {
+    const NodeId parent = g_.region(region_).parent;
+    return parent != NodeId::none && g_.node(parent).op->name == "loop";
+  }
+
   void release_after_last_use() {
     std::set<Slot> kept(plan_.results.begin(), plan_.results.end());
     for (const auto& [s, tensor] : plan_.constants) kept.insert(s);
-    for (const auto& [outer, inner] : plan_.captures) kept.insert(inner);
+    for (const auto& [outer, inner] : plan_.captures)
+      if (captures_last()) kept.insert(inner);
     std::map<Slot, std::size_t> last;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       for (const Slot s : plan_.steps[i]->outputs) last[s] = i;

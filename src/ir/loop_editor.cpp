@@ -8,7 +8,7 @@
 namespace rondel::ir {
 namespace {
 
-template <class List> void erase(List& list, std::size_t k) {
+template <class List> void take_out(List& list, std::size_t k) {
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(k));
 }
 
@@ -86,8 +86,8 @@ void LoopEditor::remove_state(std::size_t s) {
   g_.erase_input(n_, parts_.states_at() + s);
   g_.erase_output(n_, s);
   --parts_.states;
-  erase(parts_.fixed, s);
-  erase(parts_.keeps, s);
+  take_out(parts_.fixed, s);
+  take_out(parts_.keeps, s);
   commit();
 }
 
@@ -117,8 +117,8 @@ void LoopEditor::remove_scan(std::size_t k) {
   g_.erase_param(parts_.body, 2 + parts_.states + k);
   g_.erase_input(n_, parts_.scans_at() + k);
   --parts_.scans;
-  erase(parts_.axis_in, k);
-  erase(parts_.reverse_in, k);
+  take_out(parts_.axis_in, k);
+  take_out(parts_.reverse_in, k);
   commit();
 }
 
@@ -172,10 +172,10 @@ void LoopEditor::remove_stack(std::size_t k) {
   g_.erase_result(parts_.body, 1 + parts_.states + k);
   g_.erase_output(n_, parts_.states + k);
   --parts_.stacks;
-  erase(parts_.axis_out, k);
-  erase(parts_.reverse_out, k);
-  erase(parts_.extents, k);
-  erase(parts_.declared, k);
+  take_out(parts_.axis_out, k);
+  take_out(parts_.reverse_out, k);
+  take_out(parts_.extents, k);
+  take_out(parts_.declared, k);
   commit();
 }
 

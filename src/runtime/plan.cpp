@@ -47,109 +47,108 @@ struct ProgramState : StepState {
   Tensor workspace;
 };
 
+struct PreparedKernel {
+  KernelStep::Prepared step;
+  std::int64_t workspace_bytes = 0;
+  int threads = 0;  ///< that the workspace is for
+};
+
 struct KernelState : StepState {
-  struct PreparedKernel {
-    KernelStep::Prepared step;
-    std::int64_t workspace_bytes = 0;
-    int threads = 0;  ///< that the workspace is for
-  };
+  Remembered<PreparedKernel> remembered;
+  std::vector<scalar::View> views;
+  Tensor workspace;
+};
 
-  struct KernelState : StepState {
-    Remembered<PreparedKernel> remembered;
-    std::vector<scalar::View> views;
-    Tensor workspace;
-  };
-
-  struct UnsizedKernelState : StepState {
-    Remembered<UnsizedKernelStep::Types> remembered;
-    std::vector<Value> inputs, results;
-    void release() override {
-      inputs.clear();
-      results.clear();
-    }
-  };
-
-  struct IfState : StepState {
-    InnerFrame then, otherwise;
-    void release() override {
-      then.release();
-      otherwise.release();
-    }
-  };
-
-  std::vector<OutputView> views_of(const ProgramStep& step, std::span<const Value> inputs,
-                                   const OutputTypes& outputs) {
-    if (!step.view) return {};
-    const auto made = step.view(inputs, outputs);
-    if (!made) return {};
-    std::vector<OutputView> views;
-    for (const Tensor& t : *made) {
-      OutputView v{t.dtype(), t.shape(), t.strides(), 0, {}};
-      if (step.viewed < 0) v.constant = t;
-      else
-        v.offset = t.data_as<char>() -
-                   inputs[static_cast<std::size_t>(step.viewed)].tensor().data_as<char>();
-      views.push_back(std::move(v));
-    }
-    return views;
+struct UnsizedKernelState : StepState {
+  Remembered<UnsizedKernelStep::Types> remembered;
+  std::vector<Value> inputs, results;
+  void release() override {
+    inputs.clear();
+    results.clear();
   }
+};
 
-  PreparedProgram& prepare(const ProgramStep& step, ProgramState& state, Frame& frame) {
-    const std::vector<Value> inputs = values_of(frame, step.inputs);
-    PreparedProgram p;
-    p.outputs = step.types(inputs);
-    p.views = views_of(step, inputs, p.outputs);
-    // Outputs without elements need no code; loops over their other extents would be for nothing.
-    const auto empty = [](const auto& o) { return element_count(o.second) == 0; };
-    const bool nothing = !step.checks_always && !p.outputs.empty() &&
-                         std::ranges::all_of(p.outputs, empty);
-    if (p.views.empty() && !nothing) {
-      p.code = step.code(inputs);
-      p.workspace_bytes = static_cast<std::int64_t>(p.code->program().workspace_bytes());
+struct IfState : StepState {
+  InnerFrame then, otherwise;
+  void release() override {
+    then.release();
+    otherwise.release();
+  }
+};
+
+std::vector<OutputView> views_of(const ProgramStep& step, std::span<const Value> inputs,
+                                 const OutputTypes& outputs) {
+  if (!step.view) return {};
+  const auto made = step.view(inputs, outputs);
+  if (!made) return {};
+  std::vector<OutputView> views;
+  for (const Tensor& t : *made) {
+    OutputView v{t.dtype(), t.shape(), t.strides(), 0, {}};
+    if (step.viewed < 0) v.constant = t;
+    else
+      v.offset = t.data_as<char>() -
+                 inputs[static_cast<std::size_t>(step.viewed)].tensor().data_as<char>();
+    views.push_back(std::move(v));
+  }
+  return views;
+}
+
+PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& frame) {
+  const std::vector<Value> inputs = values_of(frame, step.inputs);
+  PreparedProgram p;
+  p.outputs = step.types(inputs);
+  p.views = views_of(step, inputs, p.outputs);
+  // Outputs without elements need no code; loops over their other extents would be for nothing.
+  const auto empty = [](const auto& o) { return element_count(o.second) == 0; };
+  const bool nothing = !step.checks_always && !p.outputs.empty() &&
+                       std::ranges::all_of(p.outputs, empty);
+  if (p.views.empty() && !nothing) {
+    p.code = step.code(inputs);
+    p.workspace_bytes = static_cast<std::int64_t>(p.code->program().workspace_bytes());
+  }
+  p.text = std::ranges::any_of(p.outputs, [](const auto& o) { return o.first == DType::string; });
+  InputKeys keys(inputs, step.value_inputs, step.view ? Strides::all : Strides::contiguity);
+  return state.remembered.add(std::move(keys), std::move(p));
+}
+
+void give_views(const ProgramStep& step, const PreparedProgram& p, Frame& frame) {
+  for (std::size_t j = 0; j < step.outputs.size(); ++j) {
+    if (step.outputs[j] < 0) continue;
+    const OutputView& v = p.views[j];
+    frame.put_aside(step.outputs[j]);
+    if (step.viewed < 0) {
+      frame[step.outputs[j]] = v.constant;
+      continue;
     }
-    p.text = std::ranges::any_of(p.outputs, [](const auto& o) { return o.first == DType::string; });
-    InputKeys keys(inputs, step.value_inputs, step.view ? Strides::all : Strides::contiguity);
-    return state.remembered.add(std::move(keys), std::move(p));
+    const Tensor& of = frame[step.inputs[static_cast<std::size_t>(step.viewed)]].tensor();
+    frame[step.outputs[j]] = Tensor(v.dtype, v.shape, v.strides, of.data_as<char>() + v.offset,
+                                    of.owner());
   }
+}
 
-  void give_views(const ProgramStep& step, const PreparedProgram& p, Frame& frame) {
-    for (std::size_t j = 0; j < step.outputs.size(); ++j) {
-      if (step.outputs[j] < 0) continue;
-      const OutputView& v = p.views[j];
-      frame.put_aside(step.outputs[j]);
-      if (step.viewed < 0) {
-        frame[step.outputs[j]] = v.constant;
-        continue;
-      }
-      const Tensor& of = frame[step.inputs[static_cast<std::size_t>(step.viewed)]].tensor();
-      frame[step.outputs[j]] = Tensor(v.dtype, v.shape, v.strides, of.data_as<char>() + v.offset,
-                                      of.owner());
-    }
-  }
+scalar::View view_of(const Tensor& t) { return {t.data(), t.shape().data(), t.strides().data()}; }
 
-  scalar::View view_of(const Tensor& t) { return {t.data(), t.shape().data(), t.strides().data()}; }
+std::int64_t workspace_of(const KernelStep& step, const KernelStep::Prepared& p,
+                          std::span<const Value> inputs) {
+  std::vector<kernels::Operand> operands(p.kernel->inputs() + p.kernel->outputs(),
+                                         {.given = false});
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k].defined())
+      operands[k] = {true, inputs[k].tensor().shape(), inputs[k].tensor().contiguous()};
+  for (std::size_t j = 0; j < step.outputs.size(); ++j)
+    if (step.outputs[j] >= 0) operands[p.kernel->inputs() + j] = {true, p.types[j].second};
+  return p.kernel->workspace(operands);
+}
 
-  std::int64_t workspace_of(const KernelStep& step, const KernelStep::Prepared& p,
-                            std::span<const Value> inputs) {
-    std::vector<kernels::Operand> operands(p.kernel->inputs() + p.kernel->outputs(),
-                                           {.given = false});
-    for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k].defined())
-        operands[k] = {true, inputs[k].tensor().shape(), inputs[k].tensor().contiguous()};
-    for (std::size_t j = 0; j < step.outputs.size(); ++j)
-      if (step.outputs[j] >= 0) operands[p.kernel->inputs() + j] = {true, p.types[j].second};
-    return p.kernel->workspace(operands);
-  }
-
-  PreparedKernel& prepare(const KernelStep& step, KernelState& state, Frame& frame) {
-    const std::vector<Value> inputs = values_of(frame, step.inputs);
-    PreparedKernel p;
-    p.step = step.prepare(inputs);
-    p.workspace_bytes = workspace_of(step, p.step, inputs);
-    p.threads = frame.run().threads;
-    return state.remembered.add(InputKeys(inputs, step.value_inputs, Strides::contiguity),
-                                std::move(p));
-  }
+PreparedKernel& remember(const KernelStep& step, KernelState& state, Frame& frame) {
+  const std::vector<Value> inputs = values_of(frame, step.inputs);
+  PreparedKernel p;
+  p.step = step.prepare(inputs);
+  p.workspace_bytes = workspace_of(step, p.step, inputs);
+  p.threads = frame.run().threads;
+  return state.remembered.add(InputKeys(inputs, step.value_inputs, Strides::contiguity),
+                              std::move(p));
+}
 
 }  // namespace
 
@@ -366,7 +365,7 @@ std::unique_ptr<StepState> ProgramStep::make_state() const {
 void ProgramStep::run(Frame& frame, StepState* remembered) const {
   auto& state = static_cast<ProgramState&>(*remembered);
   const PreparedProgram* p = state.remembered.find(frame, inputs);
-  if (p == nullptr) p = &prepare(*this, state, frame);
+  if (p == nullptr) p = &remember(*this, state, frame);
   if (!p->views.empty()) return give_views(*this, *p, frame);
 
   state.views.clear();
@@ -401,7 +400,7 @@ void KernelStep::run(Frame& frame, StepState* remembered) const {
   auto& state = static_cast<KernelState&>(*remembered);
   const kernels::ThreadScope threads(frame.run().threads);
   PreparedKernel* p = state.remembered.find(frame, inputs);
-  if (p == nullptr) p = &prepare(*this, state, frame);
+  if (p == nullptr) p = &remember(*this, state, frame);
   if (p->threads != frame.run().threads) {
     p->workspace_bytes = workspace_of(*this, p->step, values_of(frame, inputs));
     p->threads = frame.run().threads;
@@ -425,7 +424,8 @@ void KernelStep::run(Frame& frame, StepState* remembered) const {
   const scalar::Status status = kernels::SizedKernel::call(context, state.views, &kernel);
   if (status == scalar::done) return;
   frame.run().check_stop();
-  fail("{}", site_text(kernel.failures()[static_cast<std::size_t>(status) - 1], context.shown));
+  fail_at(source, "{}",
+          site_text(kernel.failures()[static_cast<std::size_t>(status) - 1], context.shown));
 }
 
 std::unique_ptr<StepState> UnsizedKernelStep::make_state() const {

@@ -69,7 +69,7 @@ inline std::vector<Tensor> copies(const std::vector<Tensor>& tensors) {
 
 struct Outcome {
   scalar::Status status;
-  std::array<std::int64_t, scalar::most_shown> shown;
+  std::array<std::int64_t, most_shown> shown;
   std::vector<Tensor> tensors;
 };
 

@@ -27,7 +27,7 @@ RandomProgram random_program(std::uint64_t seed);
 /// What a run left behind.
 struct Outcome {
   Status status = done;
-  std::array<std::int64_t, scalar::most_shown> shown{};
+  std::array<std::int64_t, most_shown> shown{};
   std::vector<Tensor> tensors;
 };
 

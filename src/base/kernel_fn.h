@@ -26,7 +26,7 @@ struct Context {
   /// what it writes is then unspecified. One that is done by then may end as it would have.
   std::atomic<std::int32_t>* stop = nullptr;
   std::array<std::int64_t, most_shown> shown{};  ///< the values of the check that failed
-  void* workspace = nullptr;            ///< of a program: its `workspace_bytes`, 64-byte aligned
+  void* workspace = nullptr;  ///< of a program: its `workspace_bytes`, 64-byte aligned
 };
 
 /// 0: done. -1: stopped by the flag. s > 0: site s-1 failed.

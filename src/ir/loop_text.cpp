@@ -16,8 +16,7 @@ bool is_well_formed(const LoopParts& p) {
   return p.fixed.size() == p.states && p.keeps.size() == p.states && p.axis_in.size() == p.scans &&
          p.reverse_in.size() == p.scans && p.axis_out.size() == p.stacks &&
          p.reverse_out.size() == p.stacks && p.extents.size() == p.stacks &&
-         p.declared.size() == p.stacks &&
-         std::ranges::all_of(p.extents, is_flag);
+         p.declared.size() == p.stacks && std::ranges::all_of(p.extents, is_flag);
 }
 
 }  // namespace

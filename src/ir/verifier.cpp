@@ -160,8 +160,8 @@ class FormVerifier {
     const auto not_of_item = [](const Type& t) {
       return !t.is_tensor() && t.kind() != Type::Kind::none;
     };
-    invariant(parts.declared.size() == parts.stacks,
-              "{}: 'declared' has {} items for {}", name, parts.declared.size(), parts.stacks);
+    invariant(parts.declared.size() == parts.stacks, "{}: 'declared' has {} items for {}", name,
+              parts.declared.size(), parts.stacks);
     invariant(std::ranges::none_of(parts.declared, not_of_item),
               "{}: 'declared' holds the type of something that is no tensor", name);
   }

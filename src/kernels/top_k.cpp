@@ -187,8 +187,8 @@ template <class T, template <class> class Method> class TopKOf final : public Si
       : SizedKernel(
             2, 2,
             {"k is {}; expected {}, as many as the results hold", "k is {} of only {} elements"}),
-        axis_(static_cast<std::size_t>(
-            axis_from_front(spec.axis, static_cast<std::int64_t>(rank)))),
+        axis_(
+            static_cast<std::size_t>(axis_from_front(spec.axis, static_cast<std::int64_t>(rank)))),
         rank_(rank), largest_(spec.largest) {}
 
   std::int64_t workspace(std::span<const Operand> o) const override {

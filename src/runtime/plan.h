@@ -222,8 +222,8 @@ class KernelStep : public Step {
 };
 
 /// Runs a kernel on whole values. `check` checks the inputs and gives the output types that it can
-/// tell; it is asked for each set of shapes and values of `value_inputs` that the last few runs have
-/// not met (of a sequence or an optional the declared type counts). The kernel makes the other
+/// tell; it is asked for each set of shapes and values of `value_inputs` that the last few runs
+/// have not met (of a sequence or an optional the declared type counts). The kernel makes the other
 /// outputs itself.
 class UnsizedKernelStep : public Step {
  public:

@@ -33,7 +33,7 @@ bool certainly_true(const ir::Graph& g, ValueId v, ValueId go) {
     if (g.value(v).producer == ir::NodeId::none) return false;
     const ir::Node& n = g.node(g.value(v).producer);
     const bool same = n.op->name == "identity" || n.op->name == "reshape" ||
-                      n.op->name == "one_element" || n.op->name == "convert";
+                      n.op->name == "one_element" || n.op->name == "cast";
     if (!same) return false;
     v = n.inputs.at(0);
   }

@@ -173,5 +173,14 @@ template <class K> const K* meaning_as(const ir::OpDef& op) {
   return dynamic_cast<const K*>(op.meaning.get());
 }
 inline bool is_elementwise(const ir::OpDef& op) { return meaning_as<ElementWise>(op) != nullptr; }
+/// Whether a program reads its operands as parts of buffers, not element by element.
+inline bool reads_buffers(const ir::OpDef& op) {
+  const auto* nest = meaning_as<Nest>(op);
+  return (nest != nullptr && nest->reads_buffers) || meaning_as<SizedKernelMeaning>(op) != nullptr;
+}
+/// Whether a program writes its results to buffers, not element by element in an order of others.
+inline bool writes_buffers(const ir::OpDef& op) {
+  return meaning_as<Nest>(op) != nullptr || meaning_as<SizedKernelMeaning>(op) != nullptr;
+}
 
 }  // namespace rondel::ops

@@ -1,4 +1,5 @@
 #pragma once
+#include "kernels/kernel.h"
 #include "passes/group.h"
 #include "passes/shape_class.h"
 #include "scalar/loop_binding.h"
@@ -16,6 +17,22 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const
 /// Whether the class tells the rank of everything in the group.
 bool ranks_known(const ir::Graph& group, const ShapeClass&);
 
+/// How programs are made.
+struct LoweringOptions {
+  bool fuse = true;              ///< element-wise nodes share loops
+  bool borrowed_kernels = true;  ///< false: references only
+};
+
+/// How much memory a kernel that a program calls works in: asked for the extents at hand.
+struct KernelWorkspace {
+  struct Operand {
+    ir::Type type;  ///< none: it is left out; extents are numbers and symbols of the class
+    bool row_major = true;
+  };
+  std::shared_ptr<const kernels::SizedKernel> kernel;
+  std::vector<Operand> operands;  ///< inputs, then outputs
+};
+
 /// The scalar program of a whole loop, or of an `if`, with everything below it, for one shape class
 /// of its inputs and captures.
 struct LoweredRegion {
@@ -28,12 +45,13 @@ struct LoweredRegion {
     scalar::LoopBinding kind;
     std::size_t index = 0;
     ir::Type type;                      ///< of an item, a result or a temporary
+    KernelWorkspace workspace;          ///< of a temporary that is one
     Tensor constant;                    ///< a constant of the model that is no register
     scalar::Buffer::Lifetime lifetime;  ///< of a temporary
   };
   std::vector<Binding> bindings;
 };
 LoweredRegion lower_control(const ir::Graph&, ir::NodeId, const ShapeClass& inputs_then_captures,
-                            bool fuse);
+                            const LoweringOptions&);
 
 }  // namespace rondel::passes

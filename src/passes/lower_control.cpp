@@ -32,6 +32,7 @@ class Entry {
     declare_captures();
     declare_constants();
     declare_temporaries();
+    declare_workspaces();
     from_ = b_.param();
     to_ = b_.param();
     trips_ = b_.param();
@@ -51,7 +52,7 @@ class Entry {
                     Access access, bool contiguous = true) {
     std::vector<std::int64_t> extents;
     for (const ir::Extent& e : t.extents()) extents.push_back(e.value);
-    out_.bindings.push_back({kind, index, {}, {}, {}});
+    out_.bindings.push_back({kind, index, {}, {}, {}, {}});
     const std::int32_t id = b_.buffer(
         {std::move(name), t.dtype(), access, std::move(extents), contiguous});
     for (std::int64_t a = 0; a < t.rank(); ++a)
@@ -138,9 +139,29 @@ class Entry {
       if (s.given || is_local(s.type)) continue;
       std::vector<std::int64_t> extents;
       for (const ir::Extent& e : s.type.extents()) extents.push_back(e.value);
-      out_.bindings.push_back({Kind::temporary, 0, s.type, {}, s.lifetime});
+      out_.bindings.push_back({Kind::temporary, 0, s.type, {}, {}, s.lifetime});
       lowering_.set_buffer(id, b_.buffer({numbered("t", id), s.type.dtype(), Access::inout,
                                           std::move(extents), true, -1, s.lifetime}));
+    }
+  }
+  /// What kernels work in, while they run.
+  void declare_workspaces() {
+    for (const RegionTree::KernelNode& k : tree_.kernels()) {
+      const ir::Node& node = g_.node(k.node);
+      KernelWorkspace workspace{k.kernel, {}};
+      const auto add = [&](const std::vector<ValueId>& values, std::size_t count, bool input) {
+        for (std::size_t i = 0; i < count; ++i) {
+          const ValueId v = i < values.size() ? values[i] : ValueId::none;
+          if (v == ValueId::none) workspace.operands.emplace_back();
+          else workspace.operands.push_back({tree_.type(v), !input || tree_.row_major(v)});
+        }
+      };
+      add(node.inputs, k.kernel->inputs(), true);
+      add(node.outputs, k.kernel->outputs(), false);
+      const scalar::Buffer::Lifetime lifetime{tree_.begins(k.at), tree_.ends(k.at)};
+      out_.bindings.push_back({Kind::temporary, 0, {}, std::move(workspace), {}, lifetime});
+      lowering_.set_workspace(k.node, b_.buffer({"workspace", DType::u8, Access::inout,
+                                                 {-1}, true, -1, lifetime}));
     }
   }
   void declare_locals() {
@@ -239,8 +260,9 @@ class Entry {
 
 }  // namespace
 
-LoweredRegion lower_control(const ir::Graph& g, ir::NodeId n, const ShapeClass& c, bool fuse) {
-  const RegionTree tree(g, n, c, fuse);
+LoweredRegion lower_control(const ir::Graph& g, ir::NodeId n, const ShapeClass& c,
+                            const LoweringOptions& options) {
+  const RegionTree tree(g, n, c, options);
   if (!tree.reasons().empty()) return {nullptr, tree.reasons(), {}};
   return Entry(tree).run();
 }

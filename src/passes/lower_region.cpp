@@ -40,19 +40,19 @@ void RegionLowering::group(const Group& g, const OpenLoop* around, Ex t) {
   const ir::Node& node = tree_.graph().node(g.nodes[0]);
   if (!node.regions.empty())
     return tree_.is_loop_body(node.regions[0]) ? loop(g.nodes[0]) : branch(g.nodes[0]);
-  const bool is_nest = ops::meaning_as<ops::Nest>(*node.op) != nullptr;
+  const bool whole = ops::writes_buffers(*node.op);
   for (const ValueId v : g.outputs)
-    scope_.sinks.insert_or_assign(v, sink_for(v, is_nest ? nullptr : around, t, !is_nest));
-  if (is_nest) nest(g);
+    scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
+  if (whole) on_buffers(g);
   else lower_nodes(scope_, g.nodes);
 }
 
-/// A nest stores to buffers only, and may read from them as wholes: operands in registers are put
-/// there first, and results of one element are taken out.
-void RegionLowering::nest(const Group& g) {
+/// A nest or a kernel stores to buffers only, and may read from them as wholes: operands in
+/// registers are put there first, and results of one element are taken out.
+void RegionLowering::on_buffers(const Group& g) {
   const ir::Node& node = tree_.graph().node(g.nodes[0]);
   std::map<ValueId, Operand> replaced;
-  if (ops::meaning_as<ops::Nest>(*node.op)->reads_buffers) {
+  if (ops::reads_buffers(*node.op)) {
     for (const ValueId v : node.inputs) {
       if (v == ValueId::none || scope_.operands.at(v).part.buffer >= 0) continue;
       invariant(tree_.single(v), "'{}' is in no buffer", tree_.graph().value(v).name);
@@ -62,10 +62,37 @@ void RegionLowering::nest(const Group& g) {
       define(v, whole_buffer(b_, array));
     }
   }
-  lower_nodes(scope_, g.nodes);
+  if (g.program) lower_nodes(scope_, g.nodes);
+  else call(g.nodes[0]);
   for (auto& [v, before] : replaced) define(v, std::move(before));
   for (const ValueId v : g.outputs)
     if (tree_.single(v)) define(v, in_register(v, element(v)));
+}
+
+/// A kernel on parts of buffers.
+void RegionLowering::call(NodeId n) {
+  const ir::Node& node = tree_.graph().node(n);
+  const auto& kernel = std::ranges::find(tree_.kernels(), n, &RegionTree::KernelNode::node)->kernel;
+  scalar::Call call;
+  call.name = std::string(node.op->name);
+  for (const auto& [key, value] : node.attributes) call.name += " " + key + "=" + ir::to_text(value);
+  call.function = kernels::SizedKernel::call;
+  call.attributes = kernel;
+  std::vector<Ex> leading;
+  const auto add = [&](const std::vector<ValueId>& values, std::size_t count, const auto& part_of) {
+    for (std::size_t k = 0; k < count; ++k) {
+      const bool given = k < values.size() && values[k] != ValueId::none;
+      const ops::BufferPart part = given ? part_of(values[k]) : ops::BufferPart();
+      call.views.push_back({part.buffer, static_cast<std::int32_t>(part.leading.size())});
+      leading.insert(leading.end(), part.leading.begin(), part.leading.end());
+    }
+  };
+  add(node.inputs, kernel->inputs(), [&](ValueId v) { return scope_.operands.at(v).part; });
+  add(node.outputs, kernel->outputs(), [&](ValueId v) { return scope_.sinks.at(v).part; });
+  call.views.push_back({workspaces_.at(n), 0});
+  b_.enter(ir::where(tree_.graph(), n));
+  b_.call(std::move(call), leading, kernel->failures());
+  b_.leave();
 }
 
 /// Where a value that a group makes goes: a register, its home, and the stacks it is an item of.
@@ -194,7 +221,7 @@ bool RegionLowering::stored_by_maker(ValueId v, RegionId body) const {
   const auto made = tree_.maker(v);
   if (!made || made->region != body || tree_.single(v)) return false;
   const Group& g = tree_.groups(body)[made->index];
-  return g.program && ops::meaning_as<ops::Nest>(*tree_.graph().node(g.nodes[0]).op) == nullptr;
+  return g.program && !ops::writes_buffers(*tree_.graph().node(g.nodes[0]).op);
 }
 
 void RegionLowering::store_item(const OpenLoop& l, std::size_t k, const Indices& i, Ex t, Ex x) {

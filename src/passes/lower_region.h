@@ -37,6 +37,7 @@ class RegionLowering {
   scalar::Ex extent(const ir::Extent&);
   void set_buffer(StorageId id, std::int32_t buffer) { buffers_[id] = buffer; }
   std::int32_t buffer(StorageId id) const { return buffers_[id]; }
+  void set_workspace(ir::NodeId kernel, std::int32_t buffer) { workspaces_[kernel] = buffer; }
   void set_budget(scalar::Ex trips) { budget_ = trips; }
 
   /// The trip `t` of a loop. Takes [go, states in registers...], returns [goes on, go, next states
@@ -54,7 +55,8 @@ class RegionLowering {
  private:
   void groups(ir::RegionId, const OpenLoop* around, scalar::Ex t);
   void group(const Group&, const OpenLoop* around, scalar::Ex t);
-  void nest(const Group&);
+  void on_buffers(const Group&);
+  void call(ir::NodeId);
   void loop(ir::NodeId);
   Sink sink_for(ir::ValueId, const OpenLoop* around, scalar::Ex t, bool in_registers);
   void place_params(const OpenLoop&, scalar::Ex t, std::span<const scalar::Ex> carried);
@@ -87,6 +89,7 @@ class RegionLowering {
   ir::Knowledge knowledge_;  ///< of the tree, and the types of constants that it reads
   LoweringScope scope_;
   std::vector<std::int32_t> buffers_;  ///< by storage
+  std::map<ir::NodeId, std::int32_t> workspaces_;  ///< of kernels
   std::map<ir::Symbol, scalar::Ex> extents_;
   scalar::Ex budget_;
 };

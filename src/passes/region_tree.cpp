@@ -1,5 +1,6 @@
 #include "passes/region_tree.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "base/look.h"
 #include "ops/reading_view.h"
@@ -20,8 +21,9 @@ template <class... Args> void RegionTree::refuse(fmt::format_string<Args...> tex
   if (std::ranges::count(reasons_, reason) == 0) reasons_.push_back(std::move(reason));
 }
 
-RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c, bool fuse)
-    : g_(g), top_(top), class_(c), fuse_(fuse) {
+RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
+                       const LoweringOptions& options)
+    : g_(g), top_(top), class_(c), options_(options) {
   infer();
   if (!reasons_.empty()) return;
   for (const ValueId v : captures_) check_type(v);
@@ -29,6 +31,7 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c, bool
   if (node.op->name == "loop") visit_loop(top_);
   for (const RegionId r : node.regions) visit(r, std::nullopt, node.op->name == "loop");
   if (node.op->name != "loop") visit_if(top_);
+  if (reasons_.empty()) prepare_kernels();
 }
 
 // What the class tells.
@@ -102,6 +105,24 @@ bool RegionTree::single(ValueId v) const {
                              [](const ir::Extent& e) { return e.known() && e.value == 1; });
 }
 
+bool RegionTree::row_major(ValueId v) const {
+  if (const Tensor* t = g_.constant(v)) return t->contiguous();
+  if (maker(v)) return true;
+  if (const auto at = std::ranges::find(captures_, v); at != captures_.end())
+    return class_.contiguous[g_.node(top_).inputs.size() +
+                             static_cast<std::size_t>(at - captures_.begin())];
+  const ir::Region& body = g_.region(g_.value(v).region);
+  const ir::Node& loop = g_.node(body.parent);
+  const LoopParts parts(loop);
+  const auto param = static_cast<std::size_t>(std::ranges::find(body.params, v) -
+                                              body.params.begin());
+  if (param < 2 + parts.states) return true;
+  const std::size_t scan = param - 2 - parts.states;
+  if (axis_from_front(parts.axis_in[scan], type(v).rank() + 1) != 0) return true;  // a copy
+  const std::size_t input = parts.scans_at() + scan;
+  return body.parent == top_ ? class_.contiguous[input] : row_major(loop.inputs[input]);
+}
+
 bool RegionTree::certain(NodeId loop) const {
   const LoopParts parts(g_.node(loop));
   return !parts.has_go && (parts.has_trips || parts.scans > 0);
@@ -117,8 +138,7 @@ ir::Extent RegionTree::most_trips(NodeId loop) const {
   }
   for (std::size_t s = 0; s < parts.scans; ++s) {
     const ir::Type& t = type(node.inputs[parts.scans_at() + s]);
-    const ir::Extent& extent = t.extent(parts.axis_in[s] < 0 ? parts.axis_in[s] + t.rank()
-                                                             : parts.axis_in[s]);
+    const ir::Extent& extent = t.extent(axis_from_front(parts.axis_in[s], t.rank()));
     if (extent_known(extent)) return extent;  // a trip beyond it is an error
   }
   return {};
@@ -130,7 +150,7 @@ void RegionTree::visit(RegionId r, std::optional<Position> holder, bool loop_bod
   RegionInfo& here = regions_[r];
   here.holder = holder;
   here.loop_body = loop_body;
-  here.groups = group_nodes(g_, r, k_.types, fuse_);
+  here.groups = group_nodes(g_, r, k_.types, options_.fuse);
   for (const ValueId v : g_.region(r).params) check_type(v);
   for (std::size_t i = 0; i < here.groups.size(); ++i) {
     here.begins.push_back(moment_++);
@@ -155,8 +175,7 @@ void RegionTree::visit_group(const Group& group, Position at) {
   }
   const NodeId first = group.nodes[0];
   const ir::Node& node = g_.node(first);
-  if (!group.program && node.regions.empty())
-    return refuse("{} is no scalar program", ir::where(g_, first));
+  if (!group.program && node.regions.empty()) visit_kernel(first, at);
   if (node.op->name == "loop") visit_loop(first);
   for (const RegionId inner : node.regions) visit(inner, at, node.op->name == "loop");
   if (!node.regions.empty() && node.op->name != "loop") visit_if(first);
@@ -167,11 +186,31 @@ void RegionTree::visit_group(const Group& group, Position at) {
   }
   for (const ValueId v : group.outputs)
     if (node.op->name != "loop") check_extents(v);
-  const auto* nest = ops::meaning_as<ops::Nest>(*node.op);
   for (const ValueId v : node.inputs)
-    if (nest != nullptr && nest->reads_buffers && v != ValueId::none && type(v).is_tensor() &&
+    if (ops::reads_buffers(*node.op) && v != ValueId::none && type(v).is_tensor() &&
         type(v).has_rank() && !extents_known(v))
       refuse("{} needs the extents of '{}' before it runs", ir::where(g_, first), g_.value(v).name);
+}
+
+void RegionTree::visit_kernel(NodeId n, Position at) {
+  if (ops::meaning_as<ops::SizedKernelMeaning>(*g_.node(n).op) != nullptr)
+    return kernels_.push_back({n, at, nullptr});
+  refuse("{} makes values whose sizes are not known before it runs", ir::where(g_, n));
+}
+
+void RegionTree::prepare_kernels() {
+  for (KernelNode& k : kernels_) {
+    const ir::Node& node = g_.node(k.node);
+    for (const ValueId v : node.outputs)
+      if (v != ValueId::none && !extents_known(v))
+        refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
+               to_text(type(v)));
+    std::vector<ir::Type> inputs;
+    for (const ValueId v : node.inputs)
+      inputs.push_back(v == ValueId::none ? ir::Type() : type(v));
+    k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)
+                   ->prepare(node, inputs, options_.borrowed_kernels);
+  }
 }
 
 void RegionTree::visit_loop(NodeId n) {

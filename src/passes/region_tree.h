@@ -1,6 +1,8 @@
 #pragma once
 #include "ir/infer.h"
+#include "kernels/kernel.h"
 #include "passes/group.h"
+#include "passes/lower.h"
 #include "passes/shape_class.h"
 
 #include <map>
@@ -30,7 +32,7 @@ struct Read {
 class RegionTree {
  public:
   /// The class is that of the node's inputs, then of its captures but for constants.
-  RegionTree(const ir::Graph&, ir::NodeId top, const ShapeClass&, bool fuse);
+  RegionTree(const ir::Graph&, ir::NodeId top, const ShapeClass&, const LoweringOptions&);
 
   const ir::Graph& graph() const { return g_; }
   ir::NodeId top() const { return top_; }
@@ -42,6 +44,13 @@ class RegionTree {
   /// What is read of the model's constants and is too large for registers, each once.
   const std::vector<ir::ValueId>& constants() const { return constants_; }
   const std::vector<Group>& groups(ir::RegionId r) const { return info(r).groups; }
+  /// What is called rather than written out, in the order of the program.
+  struct KernelNode {
+    ir::NodeId node;
+    Position at;
+    std::shared_ptr<const kernels::SizedKernel> kernel;
+  };
+  const std::vector<KernelNode>& kernels() const { return kernels_; }
   /// Empty: the tree can be lowered. Each is said once.
   const std::vector<std::string>& reasons() const { return reasons_; }
 
@@ -51,6 +60,8 @@ class RegionTree {
   const std::set<ir::Symbol>& expressions() const { return expressions_; }
   /// Whether the value's extents are numbers, or expressions over names of the class.
   bool extents_known(ir::ValueId) const;
+  /// Whether the value certainly is a row-major block where it is read.
+  bool row_major(ir::ValueId) const;
   /// The type of the memory that holds the value: extents that only a trip tells are replaced by
   /// what they cannot exceed.
   ir::Type memory_type(ir::ValueId) const;
@@ -86,6 +97,8 @@ class RegionTree {
   void know_list(ir::ValueId, const ir::Extents&);
   void visit(ir::RegionId, std::optional<Position> holder, bool loop_body);
   void visit_group(const Group&, Position);
+  void visit_kernel(ir::NodeId, Position);
+  void prepare_kernels();
   void visit_loop(ir::NodeId);
   void visit_if(ir::NodeId);
   void visit_stack(ir::NodeId, const ir::LoopParts&, std::size_t k);
@@ -99,9 +112,10 @@ class RegionTree {
   const ir::Graph& g_;
   const ir::NodeId top_;
   const ShapeClass& class_;
-  const bool fuse_;
+  const LoweringOptions options_;
   ir::Knowledge k_;
   std::vector<ir::ValueId> captures_, constants_;
+  std::vector<KernelNode> kernels_;
   std::map<ir::RegionId, RegionInfo> regions_;
   std::map<ir::ValueId, Position> makers_;
   std::map<ir::ValueId, std::vector<Read>> reads_;

@@ -13,8 +13,6 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-bool is_nest(const ir::OpDef& op) { return ops::meaning_as<ops::Nest>(op) != nullptr; }
-
 }  // namespace
 
 StoragePlan::StoragePlan(const RegionTree& tree) : t_(tree) {
@@ -104,7 +102,7 @@ bool StoragePlan::in_memory(ValueId v, Position made) const {
     if (output == parts.states + parts.stacks) return false;  // the number of trips
     if (output >= parts.states) return true;                  // a stack
   }
-  if (is_nest(*node.op)) return true;
+  if (ops::writes_buffers(*node.op)) return true;
   return !t_.single(v) && !only_item(v, made);
 }
 
@@ -229,9 +227,7 @@ void StoragePlan::plan_copies(NodeId n) {
   for (std::size_t s = 0; s < parts.scans; ++s) {
     const ValueId element = body.params[2 + parts.states + s];
     const bool as_buffer = std::ranges::any_of(t_.reads(element), [&](const Read& read) {
-      if (read.node == NodeId::none) return false;
-      const auto* nest = ops::meaning_as<ops::Nest>(*t_.graph().node(read.node).op);
-      return nest != nullptr && nest->reads_buffers;
+      return read.node != NodeId::none && ops::reads_buffers(*t_.graph().node(read.node).op);
     });
     const std::int64_t rank = t_.type(element).rank() + 1;
     const bool in_rows = parts.axis_in[s] == 0 || parts.axis_in[s] == -rank;

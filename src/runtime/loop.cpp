@@ -2,6 +2,7 @@
 
 #include "base/axis.h"
 #include "base/error.h"
+#include "kernels/threads.h"
 #include "runtime/stack.h"
 
 #include <algorithm>
@@ -164,9 +165,12 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
 
 NativeLoop* LoopStep::native_loop(Frame& frame, LoopState& state) const {
   if (!native) return nullptr;
-  if (const auto* known = state.natives.find(frame, state.outer)) return known->get();
+  const auto* known = state.natives.find(frame, state.outer);
+  const int now = frame.run().threads;
+  if (known != nullptr && (*known == nullptr || (*known)->threads() == now)) return known->get();
   const std::vector<Value> outer = values_of(frame, state.outer);
   const std::span all(outer);
+  const kernels::ThreadScope threads(now);
   auto code = native(all.first(inputs.size()), all.subspan(inputs.size()));
   auto loop = code ? std::make_unique<NativeLoop>(std::move(code), state.slots, frame) : nullptr;
   return state.natives.add(InputKeys(outer, value_inputs, Strides::contiguity), std::move(loop))

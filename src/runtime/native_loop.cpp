@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "kernels/threads.h"
 #include "runtime/stack.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
 NativeLoop::NativeLoop(std::shared_ptr<const LoopCode> code, const LoopSlots& slots, Frame& frame)
-    : code_(std::move(code)), views_(code_->bindings.size()) {
+    : code_(std::move(code)), threads_(frame.run().threads), views_(code_->bindings.size()) {
   const scalar::Program& program = code_->code->program();
   for (std::size_t b = 0; b < code_->bindings.size(); ++b) {
     const LoopCode::Binding& binding = code_->bindings[b];
@@ -102,6 +103,8 @@ void NativeLoop::bind(Frame& frame, const LoopStart& start) {
 NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::span<Stack> stacks) {
   Run& run = frame.run();
   bind(frame, start);
+  std::optional<kernels::ThreadScope> threads;
+  if (!code_->code->program().calls.empty()) threads.emplace(threads_);
   scalar::Context context;
   context.stop = &run.stop;
   context.workspace = workspace_;

@@ -58,6 +58,8 @@ class NativeLoop {
   /// trip is to be made. Stops at the run's budget of trips.
   Outcome run(Frame&, const LoopStart&, std::span<Stack> stacks);
   void release();
+  /// That the sizes of workspaces are for.
+  int threads() const { return threads_; }
 
  private:
   struct Input {
@@ -97,6 +99,7 @@ class NativeLoop {
   Places places_;  ///< of `owned_`
   Tensor arena_;
   bool bound_ = false;  ///< `owned_` has memory
+  const int threads_;
   std::uint8_t go_ = 0;
   std::int64_t stopped_ = 0;
   void* workspace_ = nullptr;

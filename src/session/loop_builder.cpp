@@ -242,7 +242,7 @@ class NativeLoops {
   std::shared_ptr<const Entry> find(const passes::ShapeClass& c) {
     return entries_.get(c.key, [&] {
       Entry entry;
-      entry.lowered = passes::lower_control(*b_.graph, node_, c, b_.fuse);
+      entry.lowered = passes::lower_control(*b_.graph, node_, c, {b_.fuse, b_.borrowed_kernels});
       if (entry.lowered.program) entry.code = b_.code->make(entry.lowered.program);
       return entry;
     });
@@ -268,20 +268,43 @@ class NativeLoops {
     auto native = std::make_shared<LoopCode>();
     native->code = entry.code;
     for (const auto& binding : entry.lowered.bindings) {
-      Shape shape;
-      if (binding.type.is_tensor())
-        for (const ir::Extent& e : binding.type.extents()) {
-          const auto extent = ir::evaluate(e, value_of);
-          if (!extent) return nullptr;
-          shape.push_back(*extent);
-        }
-      const DType dtype = binding.type.is_tensor() ? binding.type.dtype() : DType::f32;
-      native->bindings.push_back({binding.kind, binding.index, dtype, std::move(shape),
+      auto shape = shape_of(binding.type, value_of);
+      const DType dtype = binding.type.is_tensor() ? binding.type.dtype() : DType::u8;
+      if (shape && binding.workspace.kernel) shape = workspace_of(binding.workspace, value_of);
+      if (!shape) return nullptr;
+      native->bindings.push_back({binding.kind, binding.index, dtype, std::move(*shape),
                                   binding.constant,
                                   static_cast<std::size_t>(binding.lifetime.first),
                                   static_cast<std::size_t>(binding.lifetime.last)});
     }
     return native;
+  }
+
+  using ValueOf = std::function<std::optional<std::int64_t>(ir::Symbol)>;
+
+  static std::optional<Shape> shape_of(const ir::Type& type, const ValueOf& value_of) {
+    Shape shape;
+    if (!type.is_tensor()) return shape;
+    for (const ir::Extent& e : type.extents()) {
+      const auto extent = ir::evaluate(e, value_of);
+      if (!extent) return std::nullopt;
+      shape.push_back(*extent);
+    }
+    return shape;
+  }
+
+  static std::optional<Shape> workspace_of(const passes::KernelWorkspace& w,
+                                           const ValueOf& value_of) {
+    std::vector<Shape> shapes;
+    for (const auto& operand : w.operands) {
+      auto shape = shape_of(operand.type, value_of);
+      if (!shape) return std::nullopt;
+      shapes.push_back(std::move(*shape));
+    }
+    std::vector<kernels::Operand> operands;
+    for (std::size_t k = 0; k < shapes.size(); ++k)
+      operands.push_back({w.operands[k].type.is_tensor(), shapes[k], w.operands[k].row_major});
+    return Shape{w.kernel->workspace(operands)};
   }
 
   const Building b_;
@@ -344,13 +367,13 @@ std::string how_it_runs(const ir::Graph& g, ir::NodeId n, bool fuse) {
     declared.push_back(t);
   }
   auto lists = extent_lists(g, n, outer_values(g, n));
-  const auto lowered = passes::lower_control(g, n, passes::class_of(declared, lists), fuse);
+  const auto lowered = passes::lower_control(g, n, passes::class_of(declared, lists), {.fuse = fuse});
   if (lowered.program) return how_it_runs(*lowered.program);
   if (exact) return "step by step: " + fmt::format("{}", fmt::join(lowered.reasons, "; "));
   // Extents that broadcast, or that a state must keep, are equal in most runs.
   for (passes::ExtentList& list : lists) list.declared = all_one(list.declared);
   const auto agreeing = passes::lower_control(
-      g, n, passes::class_of(all_one_extent(declared), lists), fuse);
+      g, n, passes::class_of(all_one_extent(declared), lists), {.fuse = fuse});
   if (!agreeing.program)
     return "step by step, for shapes as declared: " +
            fmt::format("{}", fmt::join(lowered.reasons, "; "));

@@ -151,6 +151,76 @@ main (float[T,H] xs, float[H,T] zs, float[H,H] W, float[H] s) => (float[H] r, fl
   }> (s, xs, zs)
 }"""
 
+# Kernels on a state that is written after them, on items, on elements of a scan.
+POOLING = f"""
+main (int64 n, float[B,C,H,W] x) => (float[B,C,H,W] y, float[t,B,C,P,Q] peaks) {{
+  {YES}
+  y, peaks = Loop (n, yes, x) <body = step (int64 i, bool go, float[B,C,H,W] a) => (bool on, float[B,C,H,W] b, float[B,C,P,Q] p) {{
+    on = Identity (go)
+    p = MaxPool <kernel_shape = [3, 2], strides = [2, 2]> (a)
+    q = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (a)
+    b = Sub (q, a)
+  }}>
+}}"""
+
+POOLED_SCAN = f"""
+main (float[B,C,T,W] xs, float[B,C,W] s) => (float[B,C,W] r) {{
+  r = Scan <num_scan_inputs = 1, scan_input_axes = [2], body = step (float[B,C,W] st, float[B,C,W] x) => (float[B,C,W] st2) {{
+    p = MaxPool <kernel_shape = [3], pads = [1, 1]> (x)
+    st2 = Add (p, st)
+  }}> (s, xs)
+}}"""
+
+# What a beam search does around its network.
+BEAMS = f"""
+main (int64 most, float[4,50] table, int64 eos) => (float[4] scores, int64[4] last, int64 ended, int64[T,4] parents) {{
+  {YES}
+  zeros = Constant <value = float[4] {{0, -9, -9, -9}}> ()
+  begin = Constant <value = int64[4] {{1, 2, 3, 4}}> ()
+  none = Constant <value = int64 {{0}}> ()
+  scores, last, ended, parents = Loop (most, yes, zeros, begin, none) <body = step
+      (int64 i, bool go, float[4] score, int64[4] token, int64 count)
+      => (bool on, float[4] next, int64[4] chosen, int64 total, int64[4] from) {{
+    width = Constant <value = int64 {{50}}> ()
+    four = Constant <value = int64[1] {{4}}> ()
+    last_axis = Constant <value = int64[1] {{-1}}> ()
+    all = Constant <value = int64[1] {{-1}}> ()
+    zero = Constant <value = int64 {{0}}> ()
+    three = Constant <value = int64 {{3}}> ()
+    rows = Mod (token, three)
+    seen = Gather (table, rows)
+    column = Unsqueeze (score, last_axis)
+    sums = Add (column, seen)
+    flat = Reshape (sums, all)
+    best, at = TopK (flat, four)
+    from = Div (at, width)
+    word = Mod (at, width)
+    is_end = Equal (word, eos)
+    ends = Cast <to = 7> (is_end)
+    found = ReduceSum <keepdims = 0> (ends)
+    some = Greater (found, zero)
+    next, chosen, total = If (some) <
+      then_branch = yes_ends () => (float[4] na, int64[4] ca, int64 ta) {{
+        ta = Add (count, found)
+        many = Greater (ta, three)
+        na, ca = If (many) <
+          then_branch = most_end () => (float[4] nb, int64[4] cb) {{
+            half = Constant <value = float {{0.5}}> ()
+            nb = Mul (best, half)
+            cb = Gather (token, from)
+          }},
+          else_branch = few_end () => (float[4] nc, int64[4] cc) {{ nc = Where (is_end, score, best)  cc = Identity (word) }}>
+      }},
+      else_branch = none_ends () => (float[4] nd, int64[4] cd, int64 td) {{
+        nd = Identity (best)
+        cd = Identity (word)
+        td = Identity (count)
+      }}>
+    limit = Constant <value = int64 {{9}}> ()
+    on = Less (total, limit)
+  }}>
+}}"""
+
 
 def random(*shape):
     return np.random.default_rng(len(shape) * 100 + sum(shape)).standard_normal(shape).astype(np.float32)
@@ -166,6 +236,9 @@ CASES = {
     "an inner stack of some items": (INNER_STACK, {"n": scalar(9, np.int64), "s": random(70)}),
     "power iteration": (POWER, {"n": scalar(9, np.int64), "A": random(17, 17), "x": random(17, 1)}),
     "products of scans": (PRODUCTS_OF_SCANS, {"xs": random(5, 9), "zs": random(9, 5), "W": random(9, 9), "s": random(9)}),
+    "pooling": (POOLING, {"n": scalar(4, np.int64), "x": random(2, 3, 9, 8)}),
+    "pooling of what is scanned": (POOLED_SCAN, {"xs": random(2, 3, 5, 7), "s": random(2, 3, 7)}),
+    "a beam search": (BEAMS, {"most": scalar(40, np.int64), "table": random(4, 50), "eos": scalar(7, np.int64)}),
 }
 
 

@@ -42,6 +42,8 @@ def act(options):
     print(_indent(render(("op", "count"), rows, right=("count",))))
     for loop in report.loops:
         _print_loop(loop)
+    for branch in report.branches:
+        _print_branch(branch)
     if report.runs:
         return 0
     sys.stdout.flush()
@@ -72,6 +74,11 @@ def _print_loop(loop):
             print(f"  {part[:-1]:6} {item}")
     if loop["execution"]:
         print(f"  runs   {loop['execution']}")
+
+
+def _print_branch(branch):
+    print(f"\nif {branch['name']} (depth {branch['depth']})")
+    print(f"  runs   {branch['execution']}")
 
 
 def _section(title, lines):

@@ -141,6 +141,13 @@ struct LoopInfo {
   std::string execution;
 };
 
+/// An `if` of a model that runs.
+struct BranchInfo {
+  std::string name;       ///< "node 'merge' (If)"
+  int depth = 0;          ///< regions around it
+  std::string execution;  ///< as a loop's
+};
+
 /// What a model holds, and whether it will run. Of one that will not, everything that the file
 /// says by itself is there; `opsets` are by domain, "ai.onnx" being ONNX's own, and `op_counts`
 /// count nodes of any depth, function bodies once.
@@ -149,6 +156,7 @@ struct RONDEL_API ModelReport {
   std::map<std::string, std::int64_t> opsets;
   std::map<std::string, std::int64_t> op_counts;
   std::vector<LoopInfo> loops;
+  std::vector<BranchInfo> branches;  ///< none where the model does not run
   std::vector<Finding> findings;
   /// No finding is an error.
   bool runs() const;

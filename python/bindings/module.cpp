@@ -239,7 +239,7 @@ nb::dict report(const ModelReport& r) {
   out["outputs"] = nb::cast(r.outputs);
   out["opsets"] = counts(r.opsets);
   out["op_counts"] = counts(r.op_counts);
-  nb::list loops, findings;
+  nb::list loops, branches, findings;
   for (const LoopInfo& l : r.loops) {
     nb::dict d;
     d["name"] = text(l.name);
@@ -252,6 +252,13 @@ nb::dict report(const ModelReport& r) {
     d["execution"] = text(l.execution);
     loops.append(d);
   }
+  for (const BranchInfo& b : r.branches) {
+    nb::dict d;
+    d["name"] = text(b.name);
+    d["depth"] = b.depth;
+    d["execution"] = text(b.execution);
+    branches.append(d);
+  }
   for (const Finding& f : r.findings) {
     const char* level = f.level == Finding::Level::error     ? "error"
                         : f.level == Finding::Level::warning ? "warning"
@@ -259,6 +266,7 @@ nb::dict report(const ModelReport& r) {
     findings.append(nb::make_tuple(level, text(f.where), text(f.message)));
   }
   out["loops"] = loops;
+  out["branches"] = branches;
   out["findings"] = findings;
   out["runs"] = r.runs();
   return out;

@@ -15,6 +15,7 @@ class Report:
     opsets: domain to version. op_counts: op to how often it occurs, at any depth.
     loops: a dict each: name, source, depth; states, scans, stacks ("name: type"); bound (what ends it);
     execution (natively as a whole, or step by step and why; '' in a model that will not run).
+    branches: the same of each If: name, depth, execution.
     findings: (level, where, message), level being "error", "warning" or "note". runs: no error is among them.
     """
 
@@ -24,6 +25,7 @@ class Report:
         self.opsets = found["opsets"]
         self.op_counts = found["op_counts"]
         self.loops = found["loops"]
+        self.branches = found["branches"]
         self.findings = found["findings"]
         self.runs = found["runs"]
 

@@ -69,7 +69,10 @@ class Entry {
     const ir::Region& body = g_.region(parts.body);
     for (std::size_t s = 0; s < parts.states; ++s) {
       const ValueId v = body.params[2 + s];
-      states_.push_back(bind(Kind::state, s, numbered("state", s), tree_.type(v), Access::inout));
+      const bool invariant = tree_.is_invariant(parts, s);
+      states_.push_back(bind(invariant ? Kind::invariant : Kind::state, s, numbered("state", s),
+                             tree_.type(v), invariant ? Access::in : Access::inout,
+                             !invariant || tree_.shape_class().contiguous[parts.states_at() + s]));
       if (!tree_.single(v)) lowering_.set_buffer(plan_.state(tree_.top(), s), states_.back());
     }
     go_ = bind(Kind::go, 0, "go", ir::Type::scalar(DType::boolean), Access::inout);
@@ -160,8 +163,8 @@ class Entry {
       add(node.outputs, k.kernel->outputs(), false);
       const scalar::Buffer::Lifetime lifetime{tree_.begins(k.at), tree_.ends(k.at)};
       out_.bindings.push_back({Kind::temporary, 0, {}, std::move(workspace), {}, lifetime});
-      lowering_.set_workspace(k.node, b_.buffer({"workspace", DType::u8, Access::inout,
-                                                 {-1}, true, -1, lifetime}));
+      lowering_.set_workspace(
+          k.node, b_.buffer({"workspace", DType::u8, Access::inout, {-1}, true, -1, lifetime}));
     }
   }
   void declare_locals() {
@@ -230,7 +233,11 @@ class Entry {
     b_.store(go_, {}, finals[0]);
     std::size_t next = 1;
     for (std::size_t s = 0; s < loop.parts.states; ++s)
-      if (in_register(s)) b_.store(states_[s], zeros_of(body.params[2 + s]), finals[next++]);
+      if (in_register(s)) {
+        const Ex last = finals[next++];
+        if (tree_.is_invariant(loop.parts, s)) continue;
+        b_.store(states_[s], zeros_of(body.params[2 + s]), last);
+      }
     b_.store(stopped_, {}, loop.parts.has_go ? finals[next] : to_);
   }
 

@@ -109,18 +109,26 @@ bool RegionTree::row_major(ValueId v) const {
   if (const Tensor* t = g_.constant(v)) return t->contiguous();
   if (maker(v)) return true;
   if (const auto at = std::ranges::find(captures_, v); at != captures_.end())
-    return class_.contiguous[g_.node(top_).inputs.size() +
-                             static_cast<std::size_t>(at - captures_.begin())];
+    return class_
+        .contiguous[g_.node(top_).inputs.size() + static_cast<std::size_t>(at - captures_.begin())];
   const ir::Region& body = g_.region(g_.value(v).region);
   const ir::Node& loop = g_.node(body.parent);
   const LoopParts parts(loop);
   const auto param = static_cast<std::size_t>(std::ranges::find(body.params, v) -
                                               body.params.begin());
-  if (param < 2 + parts.states) return true;
+  if (param < 2) return true;
+  if (param < 2 + parts.states)
+    return body.parent != top_ || !is_invariant(parts, param - 2) ||
+           class_.contiguous[parts.states_at() + param - 2];
   const std::size_t scan = param - 2 - parts.states;
   if (axis_from_front(parts.axis_in[scan], type(v).rank() + 1) != 0) return true;  // a copy
   const std::size_t input = parts.scans_at() + scan;
   return body.parent == top_ ? class_.contiguous[input] : row_major(loop.inputs[input]);
+}
+
+bool RegionTree::is_invariant(const LoopParts& parts, std::size_t s) const {
+  const ir::Region& body = g_.region(parts.body);
+  return body.results[1 + s] == body.params[2 + s];
 }
 
 bool RegionTree::certain(NodeId loop) const {
@@ -206,10 +214,9 @@ void RegionTree::prepare_kernels() {
         refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
                to_text(type(v)));
     std::vector<ir::Type> inputs;
-    for (const ValueId v : node.inputs)
-      inputs.push_back(v == ValueId::none ? ir::Type() : type(v));
-    k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)
-                   ->prepare(node, inputs, options_.borrowed_kernels);
+    for (const ValueId v : node.inputs) inputs.push_back(v == ValueId::none ? ir::Type() : type(v));
+    k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)->prepare(
+        node, inputs, options_.borrowed_kernels);
   }
 }
 
@@ -225,6 +232,19 @@ void RegionTree::visit_loop(NodeId n) {
     else check_extents(state);
   }
   for (std::size_t k = 0; k < parts.stacks; ++k) visit_stack(n, parts, k);
+  check_element(body.results[0], "the body's condition");
+  if (n == top_) return;  // the runtime has looked at the others
+  if (parts.has_trips) check_element(node.inputs[parts.trips_at()], "the trip count");
+  if (parts.has_go) check_element(node.inputs[parts.go_at()], "the condition");
+  for (std::size_t k = 0; k < parts.stacks; ++k)
+    if (parts.has_extent(k)) check_element(node.inputs[parts.extent_at(k)], "a stack's extent");
+}
+
+/// Programs read the only element of such a value.
+void RegionTree::check_element(ValueId v, const char* what) {
+  if (g_.constant(v) == nullptr && type(v).is_tensor() && !single(v))
+    refuse("{} ('{}') is {}, which is not known to be one element", what, g_.value(v).name,
+           to_text(type(v)));
 }
 
 void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
@@ -255,6 +275,7 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
 
 void RegionTree::visit_if(NodeId n) {
   const ir::Node& node = g_.node(n);
+  if (n != top_) check_element(node.inputs[0], "the condition");
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     if (node.outputs[j] == ValueId::none) continue;
     for (const RegionId r : node.regions)

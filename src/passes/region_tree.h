@@ -68,6 +68,8 @@ class RegionTree {
   /// The most trips the loop makes, where that is a number or an expression over names of the
   /// class.
   ir::Extent most_trips(ir::NodeId loop) const;
+  /// No trip changes state `s` of the loop.
+  bool is_invariant(const ir::LoopParts&, std::size_t s) const;
   /// The number of trips is certain before the first one.
   bool certain(ir::NodeId loop) const;
 
@@ -101,6 +103,7 @@ class RegionTree {
   void prepare_kernels();
   void visit_loop(ir::NodeId);
   void visit_if(ir::NodeId);
+  void check_element(ir::ValueId, const char* what);
   void visit_stack(ir::NodeId, const ir::LoopParts&, std::size_t k);
   void check_values(ir::NodeId);
   bool is_extents(ir::ValueId) const;

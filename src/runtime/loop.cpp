@@ -2,7 +2,6 @@
 
 #include "base/axis.h"
 #include "base/error.h"
-#include "kernels/threads.h"
 #include "runtime/stack.h"
 
 #include <algorithm>
@@ -163,20 +162,6 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
   return t;
 }
 
-NativeLoop* LoopStep::native_loop(Frame& frame, LoopState& state) const {
-  if (!native) return nullptr;
-  const auto* known = state.natives.find(frame, state.outer);
-  const int now = frame.run().threads;
-  if (known != nullptr && (*known == nullptr || (*known)->threads() == now)) return known->get();
-  const std::vector<Value> outer = values_of(frame, state.outer);
-  const std::span all(outer);
-  const kernels::ThreadScope threads(now);
-  auto code = native(all.first(inputs.size()), all.subspan(inputs.size()));
-  auto loop = code ? std::make_unique<NativeLoop>(std::move(code), state.slots, frame) : nullptr;
-  return state.natives.add(InputKeys(outer, value_inputs, Strides::contiguity), std::move(loop))
-      .get();
-}
-
 std::int64_t LoopStep::run_native(Frame& frame, LoopState& state, NativeLoop& loop) const {
   const NativeLoop::Outcome outcome = loop.run(frame, state.start, state.stacks);
   const std::optional<std::int64_t>& trips = state.start.trips;
@@ -220,8 +205,8 @@ void LoopStep::run(Frame& frame, StepState* remembered) const {
     for (std::size_t k = 0; k < spec.stacks; ++k)
       state.stacks[k].begin(frame.run(), s.extents[k], s.certain ? s.trips : std::nullopt,
                             stack_slot(k) < 0 ? Value() : std::exchange(frame[stack_slot(k)], {}));
-    NativeLoop* const native = native_loop(frame, state);
-    n = native != nullptr ? run_native(frame, state, *native) : run_steps(frame, state);
+    NativeLoop* const whole = native.find(state.natives, state.outer, state.slots, frame);
+    n = whole != nullptr ? run_native(frame, state, *whole) : run_steps(frame, state);
     for (std::size_t k = 0; k < spec.stacks; ++k) try {
         Value joined = state.stacks[k].finish(n);
         if (stack_slot(k) >= 0) frame[stack_slot(k)] = std::move(joined);

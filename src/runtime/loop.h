@@ -1,5 +1,5 @@
 #pragma once
-#include "runtime/native_loop.h"
+#include "runtime/native_region.h"
 #include "runtime/plan.h"
 
 namespace rondel::runtime {
@@ -31,20 +31,13 @@ class LoopStep : public Step {
                                       std::span<const Value> captures)>
       item_types;
 
-  /// A native whole loop for these inputs, or nothing: then the loop runs step by step. Asked for
-  /// each set of shapes, contiguity and values of `value_inputs` (of inputs and captures) that the
-  /// last few runs have not met.
-  std::function<std::shared_ptr<const LoopCode>(std::span<const Value> inputs,
-                                                std::span<const Value> captures)>
-      native;
-  std::vector<std::size_t> value_inputs;
+  NativeSource native;
 
   std::unique_ptr<StepState> make_state() const override;
   void run(Frame&, StepState*) const override;
 
  private:
   void start(Frame&, LoopStart&) const;
-  NativeLoop* native_loop(Frame&, LoopState&) const;
   std::int64_t run_native(Frame&, LoopState&, NativeLoop&) const;
   std::int64_t run_steps(Frame&, LoopState&) const;
   void begin_trip(LoopState&, Frame& inner, Frame&, std::int64_t t) const;

@@ -68,14 +68,6 @@ struct UnsizedKernelState : StepState {
   }
 };
 
-struct IfState : StepState {
-  InnerFrame then, otherwise;
-  void release() override {
-    then.release();
-    otherwise.release();
-  }
-};
-
 std::vector<OutputView> views_of(const ProgramStep& step, std::span<const Value> inputs,
                                  const OutputTypes& outputs) {
   if (!step.view) return {};
@@ -472,21 +464,6 @@ void UnsizedKernelStep::run(Frame& frame, StepState* remembered) const {
   }
   for (const Tensor& made : texts) frame.run().memory.count_text(made);
   state.inputs.clear();
-}
-
-std::unique_ptr<StepState> IfStep::make_state() const { return std::make_unique<IfState>(); }
-
-void IfStep::run(Frame& frame, StepState* remembered) const {
-  auto& state = static_cast<IfState&>(*remembered);
-  const bool first = read_scalar_bool(frame[inputs[0]], "the condition");
-  const bool again = frame.entered_again();
-  Frame& inner = first ? state.then.enter(then, frame, again)
-                       : state.otherwise.enter(otherwise, frame, again);
-  frame.let_go_of_lists(*this);
-  inner.execute();
-  for (std::size_t j = 0; j < outputs.size(); ++j)
-    if (outputs[j] >= 0) inner.hand_over(j, frame, outputs[j]);
-  inner.rest();
 }
 
 namespace {

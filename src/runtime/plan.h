@@ -235,14 +235,6 @@ class UnsizedKernelStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Runs the plan that the condition chooses; the other is not touched.
-class IfStep : public Step {
- public:
-  Plan then, otherwise;
-  std::unique_ptr<StepState> make_state() const override;
-  void run(Frame&, StepState*) const override;
-};
-
 /// Reads the only element of a tensor; `what` names it in the error.
 std::int64_t read_scalar_i64(const Value&, std::string_view what);
 bool read_scalar_bool(const Value&, std::string_view what);

@@ -9,6 +9,7 @@ namespace rondel::scalar {
 /// more trips than the budget. An `if` reads the last one only.
 enum class LoopBinding : std::uint8_t {
   state,      ///< a carried state: its value before the first trip, then after the last
+  invariant,  ///< a state that no trip changes
   go,         ///< bool[]: the go that the body gave last
   stopped,    ///< i64[]: the trip after the last one made
   capture,    ///< a value of the enclosing region

@@ -1,9 +1,9 @@
 #include "base/error.h"
 #include "ir/graph.h"
 #include "session/front_ends.h"
-#include "session/loop_builder.h"
 #include "session/plan_builder.h"
 #include "session/ports.h"
+#include "session/region_code.h"
 
 #include <rondel/session.h>
 
@@ -38,10 +38,10 @@ std::string bound_of(const ir::Graph& g, const ir::Node& node, const ir::LoopPar
   return bound_text(std::move(trips), parts.has_go, parts.scans > 0);
 }
 
-void find_loops(const ir::Graph& g, ir::RegionId r, int depth, std::vector<LoopInfo>& found) {
+void find_control(const ir::Graph& g, ir::RegionId r, int depth, ModelReport& found) {
   for (const ir::NodeId n : g.region(r).nodes) {
     const ir::Node& node = g.node(n);
-    if (node.op->name == "loop") {
+    if (node.is_loop()) {
       const ir::LoopParts parts(node);
       const ir::Region& body = g.region(parts.body);
       LoopInfo info{node.source, "loop", depth, {}, {}, {}, bound_of(g, node, parts), {}};
@@ -51,24 +51,26 @@ void find_loops(const ir::Graph& g, ir::RegionId r, int depth, std::vector<LoopI
         info.scans.push_back(typed(g, body.params[2 + parts.states + s]));
       for (std::size_t s = 0; s < parts.stacks; ++s)
         info.stacks.push_back(typed(g, body.results[1 + parts.states + s]));
-      found.push_back(std::move(info));
+      found.loops.push_back(std::move(info));
+    } else if (!node.regions.empty()) {
+      found.branches.push_back({node.source, depth, {}});
     }
-    for (const ir::RegionId inner : node.regions) find_loops(g, inner, depth + 1, found);
+    for (const ir::RegionId inner : node.regions) find_control(g, inner, depth + 1, found);
   }
 }
 
-/// How each loop of the compiled graph runs, by its node.
+/// How each loop and `if` of the compiled graph runs, by its node.
 void find_executions(const ir::Graph& g, ir::RegionId r, bool fuse,
                      std::map<std::string, std::string>& found) {
   for (const ir::NodeId n : g.region(r).nodes) {
     const ir::Node& node = g.node(n);
-    if (node.op->name == "loop") found.emplace(node.source, session::how_it_runs(g, n, fuse));
+    if (!node.regions.empty()) found.emplace(node.source, session::how_it_runs(g, n, fuse));
     for (const ir::RegionId inner : node.regions) find_executions(g, inner, fuse, found);
   }
 }
 
 void tell_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o) {
-  if (r.loops.empty()) return;
+  if (r.loops.empty() && r.branches.empty()) return;
   std::map<std::string, std::string> found;
   try {
     const ir::Graph compiled = session::compile_graph(std::move(graph), o);
@@ -79,12 +81,13 @@ void tell_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o) {
     r.findings.push_back({Finding::Level::error, "", e.what()});
     return;
   }
-  for (LoopInfo& loop : r.loops) {
-    const auto at = found.find(loop.name);
-    loop.execution = at == found.end() ? "not at all: what it gives is constant or never read"
-                     : o.jit           ? at->second
-                                       : "by the interpreter, as jit is off";
-  }
+  const auto execution = [&](const std::string& node) -> std::string {
+    const auto at = found.find(node);
+    if (at == found.end()) return "not at all: what it gives is constant or never read";
+    return o.jit ? at->second : "by the interpreter, as jit is off";
+  };
+  for (LoopInfo& loop : r.loops) loop.execution = execution(loop.name);
+  for (BranchInfo& branch : r.branches) branch.execution = execution(branch.name);
 }
 
 void tell_imported(ModelReport& r, frontends::Imported model, const SessionOptions& o) {
@@ -96,7 +99,7 @@ void tell_imported(ModelReport& r, frontends::Imported model, const SessionOptio
   }
   for (std::size_t j = 0; j < g.output_names.size(); ++j)
     r.outputs.push_back(session::port(g.output_names[j], g.value(g.root().results[j]).type));
-  find_loops(g, ir::RegionId::root, 0, r.loops);
+  find_control(g, ir::RegionId::root, 0, r);
   tell_executions(r, std::move(model.graph), o);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "runtime/loop.h"
-#include "session/plan_builder.h"
+#include "session/building.h"
 
 namespace rondel::session {
 
@@ -8,8 +8,5 @@ namespace rondel::session {
 /// whole loop.
 std::unique_ptr<runtime::Step> loop_step(const Building&, ir::NodeId,
                                          const std::function<runtime::Slot(ir::ValueId)>& outer);
-
-/// How a loop will run, in words, as far as the declared types of its inputs tell.
-std::string how_it_runs(const ir::Graph&, ir::NodeId loop, bool fuse);
 
 }  // namespace rondel::session

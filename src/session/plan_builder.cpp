@@ -4,7 +4,9 @@
 #include "ops/meaning.h"
 #include "passes/extract.h"
 #include "passes/group.h"
+#include "runtime/branch.h"
 #include "session/loop_builder.h"
+#include "session/region_code.h"
 #include "session/steps.h"
 
 #include <algorithm>
@@ -89,6 +91,9 @@ class PlanBuilder {
     const auto outer = [this](ValueId v) { return slot(v); };
     step->then = build_plan(b_, g_.node(n).regions[0], outer);
     step->otherwise = build_plan(b_, g_.node(n).regions[1], outer);
+    step->native = native_source(b_, n);
+    const std::vector<ValueId> values = outer_values(g_, n);
+    step->captures = slots(std::span(values).subspan(g_.node(n).inputs.size()));
     return step;
   }
 

@@ -3,7 +3,7 @@
 #include "ir/infer.h"
 #include "passes/pipeline.h"
 #include "runtime/plan.h"
-#include "session/code.h"
+#include "session/building.h"
 
 #include <rondel/session.h>
 
@@ -11,14 +11,6 @@
 #include <memory>
 
 namespace rondel::session {
-
-/// What building a plan needs to know.
-struct Building {
-  std::shared_ptr<const ir::Graph> graph;
-  std::shared_ptr<Code> code;
-  bool fuse = true;              ///< element-wise nodes share loops
-  bool borrowed_kernels = true;  ///< false: references only
-};
 
 /// The graph that plans are made of: the imported one after every pass. Each pass is verified in
 /// debug builds, and where the environment has RONDEL_VERIFY=1.

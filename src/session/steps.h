@@ -2,7 +2,7 @@
 #include "passes/group.h"
 #include "passes/shape_class.h"
 #include "runtime/plan.h"
-#include "session/plan_builder.h"
+#include "session/building.h"
 
 #include <memory>
 

@@ -1,0 +1,48 @@
+#include "runtime/branch.h"
+
+namespace rondel::runtime {
+namespace {
+
+struct IfState : StepState {
+  IfSlots slots;
+  std::vector<Slot> outer;                        ///< inputs, then captures
+  Remembered<std::unique_ptr<NativeIf>> natives;  ///< null: step by step
+  InnerFrame then, otherwise;
+  void release() override {
+    natives.each([](const auto& n) {
+      if (n) n->release();
+    });
+    then.release();
+    otherwise.release();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<StepState> IfStep::make_state() const {
+  auto state = std::make_unique<IfState>();
+  state->slots = {inputs, captures, outputs};
+  state->outer = inputs;
+  state->outer.insert(state->outer.end(), captures.begin(), captures.end());
+  return state;
+}
+
+void IfStep::run(Frame& frame, StepState* remembered) const {
+  auto& state = static_cast<IfState&>(*remembered);
+  const bool first = read_scalar_bool(frame[inputs[0]], "the condition");
+  if (NativeIf* const whole = native.find(state.natives, state.outer, state.slots, frame)) {
+    whole->run(frame);
+    if (!frame.entered_again()) state.release();
+    return;
+  }
+  const bool again = frame.entered_again();
+  Frame& inner = first ? state.then.enter(then, frame, again)
+                       : state.otherwise.enter(otherwise, frame, again);
+  frame.let_go_of_lists(*this);
+  inner.execute();
+  for (std::size_t j = 0; j < outputs.size(); ++j)
+    if (outputs[j] >= 0) inner.hand_over(j, frame, outputs[j]);
+  inner.rest();
+}
+
+}  // namespace rondel::runtime

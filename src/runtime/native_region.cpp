@@ -1,0 +1,207 @@
+#include "runtime/native_region.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "runtime/stack.h"
+
+#include <algorithm>
+
+namespace rondel::runtime {
+namespace {
+
+using Kind = scalar::LoopBinding;
+
+/// Trips of the first chunk; each later one is twice as long. Between chunks stacks grow and better
+/// code, once it is there, takes over.
+constexpr std::int64_t first_chunk = 4;
+/// The end of what is alive for the length of an entry.
+constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
+
+RegionBuffers::RegionBuffers(std::shared_ptr<const RegionCode> code, Run& run)
+    : code_(std::move(code)), threads_(run.threads), views_(code_->bindings.size()) {
+  for (std::size_t b = 0; b < code_->bindings.size(); ++b) {
+    const RegionCode::Binding& binding = code_->bindings[b];
+    if (binding.kind == Kind::constant) see(b, binding.constant);
+    if (binding.kind == Kind::temporary)
+      owned_.push_back({b, binding.dtype, binding.shape, binding.first, binding.last});
+  }
+  if (const std::size_t bytes = code_->code->program().workspace_bytes(); bytes > 0)
+    owned_.push_back({{}, DType::u8, {static_cast<std::int64_t>(bytes)}, 0, always});
+}
+
+std::size_t RegionBuffers::own(std::size_t binding, DType dtype, Shape shape) {
+  owned_.push_back({binding, dtype, std::move(shape), 0, always});
+  return owned_.size() - 1;
+}
+
+void RegionBuffers::lay_out() {
+  Layout layout;
+  for (std::size_t i = 0; i < owned_.size(); ++i) {
+    const Owned& o = owned_[i];
+    if (o.dtype == DType::string) continue;  // those are made one by one
+    const std::int64_t bytes = checked_mul(element_count(o.shape),
+                                           static_cast<std::int64_t>(byte_size(o.dtype)));
+    layout.pieces.push_back({static_cast<Slot>(i), o.first, o.last, bytes, {}});
+  }
+  places_ = place(layout, {}, owned_.size());
+}
+
+void RegionBuffers::bind(Run& run) {
+  if (bound_) return;
+  if (places_.total > 0) arena_ = run.memory.allocate(DType::u8, {places_.total});
+  for (std::size_t i = 0; i < owned_.size(); ++i) {
+    Owned& o = owned_[i];
+    const std::int64_t offset = places_.by_slot[i].offset;
+    o.tensor = offset < 0 ? run.memory.allocate(o.dtype, o.shape)
+                          : Tensor(o.dtype, o.shape, row_major_strides(o.shape),
+                                   arena_.data_as<char>() + offset, arena_.owner());
+    if (o.binding) see(*o.binding, o.tensor);
+    else workspace_ = o.tensor.data();
+  }
+  bound_ = true;
+}
+
+void RegionBuffers::run(Run& run, std::span<const std::int64_t> params) {
+  const scalar::Executable& code = *code_->code;
+  std::optional<kernels::ThreadScope> threads;
+  if (!code.program().calls.empty()) threads.emplace(threads_);
+  scalar::Context context;
+  context.stop = &run.stop;
+  context.workspace = workspace_;
+  const scalar::Status status = code.run(context, views_.data(), params.data());
+  if (status == scalar::done) return;
+  run.check_stop();
+  throw scalar::failure(code.program(), context, status);
+}
+
+void RegionBuffers::rest() {
+  if (static_cast<std::size_t>(places_.total) > most_kept_bytes) release();
+}
+
+void RegionBuffers::release() {
+  for (Owned& o : owned_) o.tensor = Tensor();
+  arena_ = Tensor();
+  bound_ = false;
+}
+
+// Loops.
+
+NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& slots, Frame& frame)
+    : buffers_(std::move(code), frame.run()) {
+  const auto& bindings = buffers_.code().bindings;
+  for (std::size_t b = 0; b < bindings.size(); ++b) {
+    const std::size_t i = bindings[b].index;
+    switch (bindings[b].kind) {
+      case Kind::state: {
+        states_.push_back({b, slots.states[i], slots.finals[i], 0});
+        const Tensor& initial = frame[slots.states[i]].tensor();
+        if (slots.finals[i] < 0)
+          states_.back().own = buffers_.own(b, initial.dtype(), initial.shape());
+        break;
+      }
+      case Kind::invariant:
+        inputs_.push_back({b, slots.states[i]});
+        invariants_.push_back({b, slots.states[i], slots.finals[i], 0});
+        break;
+      case Kind::go: buffers_.see(b, &go_); break;
+      case Kind::stopped: buffers_.see(b, &stopped_); break;
+      case Kind::capture: inputs_.push_back({b, slots.captures[i]}); break;
+      case Kind::scan: inputs_.push_back({b, slots.scans[i]}); break;
+      case Kind::stack: stacks_.push_back({b, i, {}}); break;
+      case Kind::temporary:
+      case Kind::constant: break;
+      case Kind::input:
+      case Kind::result: invariant(false, "a loop's buffer is bound as one of an `if`");
+    }
+  }
+  buffers_.lay_out();
+}
+
+void NativeLoop::release() {
+  for (ItemStack& s : stacks_) s.rows = Tensor();
+  buffers_.release();
+}
+
+void NativeLoop::bind(Frame& frame, const LoopStart& start) {
+  Run& run = frame.run();
+  buffers_.bind(run);
+  for (const Input& in : inputs_) buffers_.see(in.binding, frame[in.slot].tensor());
+  for (const State& s : states_) {
+    const Tensor& initial = frame[s.initial].tensor();
+    const Tensor& own = s.final < 0 ? buffers_.owned(s.own)
+                                    : frame.output(s.final, initial.dtype(), initial.shape());
+    run.assign(initial, own);
+    buffers_.see(s.binding, own);
+  }
+  go_ = start.go ? 1 : 0;
+}
+
+NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::span<Stack> stacks) {
+  Run& run = frame.run();
+  bind(frame, start);
+  const std::int64_t most = std::min(start.trips.value_or(std::numeric_limits<std::int64_t>::max()),
+                                     run.max_trips);
+  const bool growing = std::ranges::any_of(
+      stacks_, [&](const ItemStack& s) { return !stacks[s.stack].certain(); });
+  const RegionCode& code = buffers_.code();
+  std::int64_t from = 0;
+  for (std::int64_t chunk = first_chunk; from < most && (!start.conditional || go_ != 0);
+       chunk = chunk > most / 2 ? most : chunk * 2) {
+    run.check_stop();
+    const bool whole = code.code->native() && !growing;
+    const std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
+    for (ItemStack& s : stacks_) {
+      const RegionCode::Binding& binding = code.bindings[s.binding];
+      s.rows = stacks[s.stack].prepare(binding.dtype, binding.shape, to);
+      buffers_.see(s.binding, s.rows);
+    }
+    const std::int64_t params[] = {from, to, start.certain ? *start.trips : 0, run.max_trips};
+    buffers_.run(run, params);
+    from = stopped_;
+  }
+  for (ItemStack& s : stacks_) s.rows = Tensor();
+  buffers_.rest();
+  hand_on_invariants(frame);
+  return {from, !start.conditional || go_ != 0};
+}
+
+void NativeLoop::hand_on_invariants(Frame& frame) const {
+  for (const State& s : invariants_)
+    if (s.final >= 0) frame[s.final] = frame[s.initial];
+}
+
+// Ifs.
+
+NativeIf::NativeIf(std::shared_ptr<const RegionCode> code, const IfSlots& slots, Frame& frame)
+    : buffers_(std::move(code), frame.run()) {
+  const auto& bindings = buffers_.code().bindings;
+  for (std::size_t b = 0; b < bindings.size(); ++b) {
+    const std::size_t i = bindings[b].index;
+    switch (bindings[b].kind) {
+      case Kind::input: inputs_.push_back({b, slots.inputs[i]}); break;
+      case Kind::capture: inputs_.push_back({b, slots.captures[i]}); break;
+      case Kind::result: results_.push_back({b, slots.outputs[i]}); break;
+      case Kind::temporary:
+      case Kind::constant: break;
+      default: invariant(false, "an `if`'s buffer is bound as one of a loop");
+    }
+  }
+  buffers_.lay_out();
+}
+
+void NativeIf::run(Frame& frame) {
+  Run& run = frame.run();
+  buffers_.bind(run);
+  for (const Bound& in : inputs_) buffers_.see(in.binding, frame[in.slot].tensor());
+  for (const Bound& out : results_) {
+    const RegionCode::Binding& binding = buffers_.code().bindings[out.binding];
+    buffers_.see(out.binding, frame.output(out.slot, binding.dtype, binding.shape));
+  }
+  const std::int64_t params[] = {0, 0, 0, run.max_trips};
+  buffers_.run(run, params);
+  buffers_.rest();
+}
+
+}  // namespace rondel::runtime

@@ -1,0 +1,17 @@
+#pragma once
+#include "ir/graph.h"
+#include "session/code.h"
+
+#include <memory>
+
+namespace rondel::session {
+
+/// What building a plan needs to know.
+struct Building {
+  std::shared_ptr<const ir::Graph> graph;
+  std::shared_ptr<Code> code;
+  bool fuse = true;              ///< element-wise nodes share loops
+  bool borrowed_kernels = true;  ///< false: references only
+};
+
+}  // namespace rondel::session

@@ -1,0 +1,297 @@
+#include "session/region_code.h"
+
+#include "base/error.h"
+#include "codegen/compiler.h"
+#include "passes/lower.h"
+#include "passes/shape_class.h"
+#include "session/lru_cache.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace rondel::session {
+namespace {
+
+using ir::LoopParts;
+using ir::ValueId;
+using runtime::RegionCode;
+
+/// The elements of `v`, a list of integers, that the model says are extents: through shapes, and
+/// through what picks and joins.
+ir::Extents extents_in(const ir::Graph& g, ValueId v) {
+  ir::Knowledge k = ir::knowledge_of(g);
+  std::vector<ir::NodeId> makers;
+  const auto visit = [&](const auto& self, ValueId at) -> void {
+    const ir::NodeId n = g.value(at).producer;
+    const ir::Type& t = g.value(at).type;
+    const bool list = t.is_tensor() && is_integer(t.dtype()) && t.has_rank() && t.rank() <= 1;
+    if (n == ir::NodeId::none || !list || !g.node(n).regions.empty() ||
+        std::ranges::count(makers, n) > 0)
+      return;
+    for (const ValueId from : g.node(n).inputs)
+      if (from != ValueId::none) self(self, from);
+    makers.push_back(n);
+  };
+  visit(visit, v);
+  for (const ir::NodeId n : makers) ir::infer_node(g, n, k);
+  const auto found = k.elements.find(static_cast<std::int32_t>(v));
+  if (found == k.elements.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+/// The values below region `r` that types of what is made there depend on.
+void want(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
+  const auto is_wanted = [&](ValueId v) { return wanted.contains(v); };
+  const auto& nodes = g.region(r).nodes;
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    const ir::Node& node = g.node(*it);
+    for (const std::size_t k : node.op->value_inputs)
+      if (k < node.inputs.size()) wanted.insert(node.inputs[k]);
+    if (node.is_loop() && node.loop().stacks > 0 && node.loop().has_trips)
+      wanted.insert(node.inputs[node.loop().trips_at()]);
+    bool through = std::ranges::any_of(node.outputs, is_wanted);
+    for (const ir::RegionId inner : node.regions) {
+      const ir::Region& region = g.region(inner);
+      if (through) wanted.insert(region.results.begin(), region.results.end());
+      want(g, inner, wanted);
+      through = through || std::ranges::any_of(region.params, is_wanted);
+    }
+    if (through) wanted.insert(node.inputs.begin(), node.inputs.end());
+  }
+}
+
+/// Which of the values from outside hold extents of what the regions make, alone or joined with
+/// others: short lists in i64.
+std::vector<passes::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
+                                             std::span<const ValueId> outer) {
+  std::set<ValueId> wanted;
+  for (const ir::RegionId r : g.node(n).regions) want(g, r, wanted);
+  std::vector<passes::ExtentList> lists;
+  for (std::size_t k = g.node(n).inputs.size(); k < outer.size(); ++k) {
+    const ir::Type& t = g.value(outer[k]).type;
+    const bool short_list = t.is_tensor() && t.dtype() == DType::i64 && t.has_rank() &&
+                            (t.rank() == 0 ||
+                             (t.rank() == 1 && t.extent(0).known() && t.extent(0).value <= 64));
+    if (wanted.contains(outer[k]) && short_list) lists.push_back({k, extents_in(g, outer[k])});
+  }
+  return lists;
+}
+
+/// Native code of one loop or `if` by shape class, else by exact shapes, and what it is bound to.
+class ByClass {
+ public:
+  ByClass(const Building& b, ir::NodeId n)
+      : b_(b), node_(n), outer_(outer_values(*b.graph, n)),
+        lists_(extent_lists(*b.graph, n, outer_)) {
+    for (const ValueId v : outer_) declared_.push_back(b.graph->value(v).type);
+  }
+
+  /// Which of the values from outside are looked at, beside their shapes.
+  std::vector<std::size_t> value_inputs() const {
+    std::vector<std::size_t> inputs;
+    for (const passes::ExtentList& list : lists_) inputs.push_back(list.input);
+    return inputs;
+  }
+
+  std::shared_ptr<const RegionCode> get(std::span<const Value> all) {
+    for (const Value& v : all)
+      if (!v.is_tensor()) return nullptr;
+    if (!fits(all)) return nullptr;
+    const passes::ShapeClass c = passes::classify(all, declared_, {}, lists_);
+    if (const auto entry = find(c); entry->code) return bind(*entry, c, all);
+    // Extents that are computed in the body may be known for these inputs alone.
+    std::vector<ir::Type> as_they_are;
+    for (const Value& v : all) as_they_are.push_back(ir::Type::of(v));
+    std::vector<passes::ExtentList> lists = lists_;
+    for (passes::ExtentList& list : lists) {
+      const ir::Ints values = ir::integers_of(all[list.input].tensor());
+      list.declared.assign(values.begin(), values.end());
+    }
+    const passes::ShapeClass exact = passes::classify(all, as_they_are, {}, lists);
+    if (exact.key == c.key) return nullptr;
+    const auto entry = find(exact);
+    return entry->code ? bind(*entry, exact, all) : nullptr;
+  }
+
+ private:
+  /// Whether the rules below hold for the extents at hand. Code for a class takes it for granted:
+  /// where they do not hold it runs step by step, which says what is wrong, and where.
+  bool fits(std::span<const Value> all) {
+    return *fits_.get(exact_key(all, value_inputs()), [&] { return rules_hold(all); });
+  }
+
+  bool rules_hold(std::span<const Value> all) const {
+    ir::Knowledge k = ir::knowledge_of(*b_.graph);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
+    for (const passes::ExtentList& list : lists_)
+      k.values[static_cast<std::int32_t>(outer_[list.input])] = all[list.input].tensor();
+    try {
+      ir::infer_node(*b_.graph, node_, k);
+    } catch (const Error& e) {
+      if (e.blame() == Blame::internal || ends_run(e)) throw;
+      return false;
+    }
+    return true;
+  }
+
+  struct Entry {
+    passes::LoweredRegion lowered;
+    std::shared_ptr<const scalar::Executable> code;
+  };
+
+  std::shared_ptr<const Entry> find(const passes::ShapeClass& c) {
+    return entries_.get(c.key, [&] {
+      Entry entry;
+      entry.lowered = passes::lower_control(*b_.graph, node_, c, {b_.fuse, b_.borrowed_kernels});
+      if (entry.lowered.program) entry.code = b_.code->make(entry.lowered.program);
+      return entry;
+    });
+  }
+
+  /// The class's symbols take the extents of these inputs.
+  static std::shared_ptr<const RegionCode> bind(const Entry& entry, const passes::ShapeClass& c,
+                                                std::span<const Value> all) {
+    std::map<ir::Symbol, std::int64_t> extents;
+    for (std::size_t k = 0; k < all.size(); ++k)
+      for (std::int64_t a = 0; a < c.types[k].rank(); ++a)
+        if (c.types[k].extent(a).symbolic())
+          extents[c.types[k].extent(a).symbol] =
+              all[k].tensor().shape()[static_cast<std::size_t>(a)];
+    for (std::size_t k = 0; k < all.size(); ++k)
+      for (std::size_t i = 0; i < c.elements[k].size(); ++i)
+        if (c.elements[k][i].symbolic())
+          extents[c.elements[k][i].symbol] = ir::integers_of(all[k].tensor())[i];
+    const auto value_of = [&](ir::Symbol name) -> std::optional<std::int64_t> {
+      const auto at = extents.find(name);
+      return at == extents.end() ? std::nullopt : std::optional(at->second);
+    };
+    auto native = std::make_shared<RegionCode>();
+    native->code = entry.code;
+    for (const auto& binding : entry.lowered.bindings) {
+      auto shape = shape_of(binding.type, value_of);
+      const DType dtype = binding.type.is_tensor() ? binding.type.dtype() : DType::u8;
+      if (shape && binding.workspace.kernel) shape = workspace_of(binding.workspace, value_of);
+      if (!shape) return nullptr;
+      native->bindings.push_back({binding.kind, binding.index, dtype, std::move(*shape),
+                                  binding.constant,
+                                  static_cast<std::size_t>(binding.lifetime.first),
+                                  static_cast<std::size_t>(binding.lifetime.last)});
+    }
+    return native;
+  }
+
+  using ValueOf = std::function<std::optional<std::int64_t>(ir::Symbol)>;
+
+  static std::optional<Shape> shape_of(const ir::Type& type, const ValueOf& value_of) {
+    Shape shape;
+    if (!type.is_tensor()) return shape;
+    for (const ir::Extent& e : type.extents()) {
+      const auto extent = ir::evaluate(e, value_of);
+      if (!extent) return std::nullopt;
+      shape.push_back(*extent);
+    }
+    return shape;
+  }
+
+  static std::optional<Shape> workspace_of(const passes::KernelWorkspace& w,
+                                           const ValueOf& value_of) {
+    std::vector<Shape> shapes;
+    for (const auto& operand : w.operands) {
+      auto shape = shape_of(operand.type, value_of);
+      if (!shape) return std::nullopt;
+      shapes.push_back(std::move(*shape));
+    }
+    std::vector<kernels::Operand> operands;
+    for (std::size_t k = 0; k < shapes.size(); ++k)
+      operands.push_back({w.operands[k].type.is_tensor(), shapes[k], w.operands[k].row_major});
+    return Shape{w.kernel->workspace(operands)};
+  }
+
+  const Building b_;
+  const ir::NodeId node_;
+  const std::vector<ValueId> outer_;             ///< inputs, then captures that are no constants
+  const std::vector<passes::ExtentList> lists_;  ///< among them
+  std::vector<ir::Type> declared_;
+  LruCache<bool> fits_;  ///< by the extents of all of them
+  LruCache<Entry> entries_;
+};
+
+std::string how_it_runs(const scalar::Program& p) {
+  const std::string refusal = codegen::Compiler::refusal(p);
+  return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
+}
+
+/// The same extents, all that are not known being one.
+ir::Extents all_one(ir::Extents extents) {
+  for (ir::Extent& e : extents)
+    if (!e.known()) e = ir::Extent::own("any");
+  return extents;
+}
+
+std::vector<ir::Type> all_one_extent(std::vector<ir::Type> types) {
+  for (ir::Type& t : types) t = ir::Type::tensor(t.dtype(), all_one(t.extents()));
+  return types;
+}
+
+/// A larger `if` gains nothing from being one function: entering its steps costs little beside what
+/// they do, and steps that do the same share their code.
+constexpr std::size_t most_nodes_of_if = 256;
+
+bool is_small(const ir::Graph& g, ir::NodeId n) {
+  std::size_t count = 0;
+  for (const ir::RegionId branch : g.node(n).regions)
+    for (const ir::RegionId r : g.regions_below(branch)) count += g.region(r).nodes.size();
+  return count <= most_nodes_of_if;
+}
+
+}  // namespace
+
+std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
+  std::vector<ValueId> values = g.node(n).inputs;
+  const auto inputs = static_cast<std::ptrdiff_t>(values.size());
+  for (const ir::RegionId r : g.node(n).regions)
+    for (const ValueId v : g.captures(r))
+      if (g.constant(v) == nullptr &&
+          std::find(values.begin() + inputs, values.end(), v) == values.end())
+        values.push_back(v);
+  return values;
+}
+
+runtime::NativeSource native_source(const Building& b, ir::NodeId n) {
+  if (b.code->execution() == Execution::interpreter) return {};
+  if (!b.graph->node(n).is_loop() && !is_small(*b.graph, n)) return {};
+  auto code = std::make_shared<ByClass>(b, n);
+  return {[code](std::span<const Value> outer) { return code->get(outer); }, code->value_inputs()};
+}
+
+std::string how_it_runs(const ir::Graph& g, ir::NodeId n, bool fuse) {
+  if (!g.node(n).is_loop() && !is_small(g, n))
+    return fmt::format("step by step: it has more than {} nodes", most_nodes_of_if);
+  std::vector<ir::Type> declared;
+  bool exact = true;
+  for (const ValueId v : outer_values(g, n)) {
+    const ir::Type& t = g.value(v).type;
+    if (!t.is_tensor()) return fmt::format("step by step: '{}' is {}", g.value(v).name, to_text(t));
+    if (!t.has_rank())
+      return fmt::format("as the rank of '{}' allows, which is not declared", g.value(v).name);
+    exact = exact && t.is_static();
+    declared.push_back(t);
+  }
+  auto lists = extent_lists(g, n, outer_values(g, n));
+  const auto lowered = passes::lower_control(g, n, passes::class_of(declared, lists),
+                                             {.fuse = fuse});
+  if (lowered.program) return how_it_runs(*lowered.program);
+  if (exact) return "step by step: " + fmt::format("{}", fmt::join(lowered.reasons, "; "));
+  // Extents that broadcast, or that a state must keep, are equal in most runs.
+  for (passes::ExtentList& list : lists) list.declared = all_one(list.declared);
+  const auto agreeing = passes::lower_control(
+      g, n, passes::class_of(all_one_extent(declared), lists), {.fuse = fuse});
+  if (!agreeing.program)
+    return "step by step, for shapes as declared: " +
+           fmt::format("{}", fmt::join(lowered.reasons, "; "));
+  return how_it_runs(*agreeing.program) + ", where extents that are not declared agree";
+}
+
+}  // namespace rondel::session

@@ -15,7 +15,6 @@ function(rondel_dep target folder file)
     INTERFACE_COMPILE_DEFINITIONS "${arg_DEFINES}")
 endfunction()
 
-rondel_dep(DNNL::dnnl onednn libdnnl.so.3)
 rondel_dep(protobuf::lite protobuf libprotobuf-lite.a LINKS Threads::Threads)
 rondel_dep(ONNX::onnx onnx libonnx.a
   LINKS protobuf::lite DEFINES ONNX_NAMESPACE=onnx ONNX_ML=1 ONNX_USE_LITE_PROTO=1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tools/deps.sh [--done] NAME: put one library that is built or unpacked from a source package into .deps/NAME.
-# Names: protobuf onnx onednn. Versions and hashes are pinned here; done once, until its recipe changes.
+# Names: protobuf onnx. Versions and hashes are pinned here; done once, until its recipe changes.
 # --done only asks whether that is so.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,9 +12,6 @@ protobuf_version=3.21.12
 protobuf_sha=930c2c3b5ecc6c9c12615cf5ad93f1cd6e12d0aba862b572e076259970ac3a53
 onnx_version=1.23.2
 onnx_sha=008cb0467b2bbee41448acc7da8b6f4e704624cb0d327a2d5adafc7ce19bc5b8
-onednn_version=2023.2.0
-onednn_sha=2f22a54d6a890ed14bfa185d42a4be65d8b5b1df85dc1f0f3a9abe31620416fb
-onednn_devel_sha=9763c69e8c907e119056bd52ad918ca84ac9ba939d130a99dfa95ccca3e5e284
 
 verify() { echo "$2  $1" | sha256sum --check --quiet || { echo "$1 is not the file that is pinned"; exit 1; }; }
 
@@ -71,21 +68,6 @@ CMAKE
     -DCMAKE_INSTALL_PREFIX="$out" -DCMAKE_INSTALL_LIBDIR=lib
   cmake --build "$work/build" -j "$jobs"
   cmake --install "$work/build"
-}
-
-# The newest oneDNN on the package index whose threads are OpenMP of gcc; later ones need SYCL.
-onednn() {
-  "$pip" download --quiet --no-deps --dest "$work" \
-    "onednn-cpu-gomp==$onednn_version" "onednn-devel-cpu-gomp==$onednn_version"
-  local tag=$onednn_version-py2.py3-none-manylinux1_x86_64.whl part
-  verify "$work/onednn_cpu_gomp-$tag" "$onednn_sha"
-  verify "$work/onednn_devel_cpu_gomp-$tag" "$onednn_devel_sha"
-  for part in onednn_cpu_gomp onednn_devel_cpu_gomp; do
-    "$root/.venv/bin/python" -m zipfile -e "$work/$part-$tag" "$work/unpacked"
-  done
-  mkdir -p "$out/lib"
-  cp "$work/unpacked/onednn_cpu_gomp-$onednn_version.data/data/lib/libdnnl.so.3" "$out/lib/"
-  cp -r "$work/unpacked/onednn_devel_cpu_gomp-$onednn_version.data/data/include" "$out/include"
 }
 
 only_ask=

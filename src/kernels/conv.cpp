@@ -1,7 +1,6 @@
 #include "kernels/conv.h"
 
-#include "base/checked.h"
-#include "kernels/looks.h"
+#include "kernels/convolution.h"
 #include "kernels/narrow_floats.h"
 
 #include <algorithm>
@@ -9,66 +8,13 @@
 namespace rondel::kernels {
 namespace {
 
-/// One plane of the input or the output, and how a kernel position maps one onto the other.
-struct Plane {
-  Shape in, out, kernel;  // spatial extents
-  std::vector<WindowAxis> windows;
-  std::int64_t in_size, out_size, kernel_size;
-};
-
-Plane plane_of(const ConvSpec& s, const Shape& x, const Shape& w, const Shape& y) {
-  Plane p{
-      {x.begin() + 2, x.end()}, {y.begin() + 2, y.end()}, {w.begin() + 2, w.end()}, {}, 0, 0, 0};
-  for (std::size_t a = 0; a < p.in.size(); ++a)
-    p.windows.push_back(axis_of(s.window, a, p.in[a], p.kernel[a]));
-  p.in_size = element_count(p.in);
-  p.out_size = element_count(p.out);
-  p.kernel_size = element_count(p.kernel);
-  return p;
-}
+using namespace convolution;
 
 /// Elements of a row between looks at the stop flag.
 constexpr std::int64_t most_at_once = Looks::units;
 
-/// sum[o] += weight * x[o * stride + offset] over the places of axis `a` and those after it.
-template <class T, class Acc>
-void add_axis(Looks& looks, const Plane& p, std::size_t a, const Shape& offsets, const T* x,
-              Acc* sum, Acc weight, std::int64_t in_base, std::int64_t out_base) {
-  const std::int64_t stride = p.windows[a].stride;
-  const Inside in = inside(offsets[a], stride, p.in[a], p.out[a]);
-  const std::int64_t in_row = in_base * p.in[a] + offsets[a], out_row = out_base * p.out[a];
-  if (a + 1 < p.in.size()) {
-    for (std::int64_t o = in.from; o < in.to; ++o)
-      add_axis(looks, p, a + 1, offsets, x, sum, weight, in_row + o * stride, out_row + o);
-    return;
-  }
-  for (std::int64_t from = in.from; from < in.to; from += most_at_once) {
-    const std::int64_t to = std::min(in.to, from + most_at_once);
-    for (std::int64_t o = from; o < to; ++o)
-      sum[out_row + o] += weight * static_cast<Acc>(x[in_row + o * stride]);
-    looks.did(to - from);
-  }
-}
-
-/// Adds one input channel, seen through one kernel plane.
-template <class T, class Acc>
-void add_channel(Looks& looks, const Plane& p, const T* x, const T* w, Acc* sum) {
-  Shape position(p.kernel.size()), offsets(p.kernel.size());
-  for (std::int64_t k = 0; k < p.kernel_size; ++k) {
-    for (std::size_t a = 0; a < position.size(); ++a)
-      offsets[a] = position[a] * p.windows[a].dilation - p.windows[a].begin;
-    const Acc weight = static_cast<Acc>(w[k]);
-    if (p.in.empty()) sum[0] += weight * static_cast<Acc>(x[0]);
-    else add_axis(looks, p, 0, offsets, x, sum, weight, 0, 0);
-    for (std::size_t a = position.size(); a-- > 0;) {
-      if (++position[a] < p.kernel[a]) break;
-      position[a] = 0;
-    }
-  }
-}
-
 /// f(from, to) for parts of [0, n).
-template <class F> void in_looked_at_parts(Looks& looks, std::int64_t n, const F& f) {
+template <class F> void in_parts(Looks& looks, std::int64_t n, const F& f) {
   for (std::int64_t from = 0; from < n; from += most_at_once) {
     const std::int64_t to = std::min(n, from + most_at_once);
     f(from, to);
@@ -76,47 +22,85 @@ template <class F> void in_looked_at_parts(Looks& looks, std::int64_t n, const F
   }
 }
 
-template <class T> void conv_as(UnsizedCall& call, const ConvSpec& spec) {
+/// The plain way: each element of a window over all places of a plane, one after another.
+template <class T> struct Plain {
+  /// Sums are f64 for f64, else f32.
   using Acc = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  const Tensor x = packed_with_looks(call, 0), w = packed_with_looks(call, 1);
-  const Tensor bias = call.has(2) ? call.packed(2) : Tensor();
-  const Tensor y = call.make(0, x.dtype(), conv_shape(spec, x.shape(), w.shape()));
-  const Plane p = plane_of(spec, x.shape(), w.shape(), y.shape());
-  const std::int64_t channels = x.shape()[1], maps = w.shape()[0];
-  const std::int64_t per_group = w.shape()[1], maps_per_group = maps / spec.groups;
-  Looks looks(call);
-  // Sums are f64 for f64, else f32.
-  const Tensor sums = call.scratch(dtype_of<Acc>::value, {p.out_size});
-  Acc* sum = sums.data_as<Acc>();
-  for (std::int64_t n = 0; n < x.shape()[0]; ++n) {
-    for (std::int64_t m = 0; m < maps; ++m) {
-      const Acc start = bias.defined() ? static_cast<Acc>(bias.data_as<T>()[m]) : Acc{0};
-      in_looked_at_parts(looks, p.out_size, [&](std::int64_t from, std::int64_t to) {
-        std::fill(sum + from, sum + to, start);
-      });
-      const std::int64_t first = n * channels + m / maps_per_group * per_group;
-      for (std::int64_t c = 0; c < per_group; ++c)
-        add_channel(looks, p, x.data_as<T>() + (first + c) * p.in_size,
-                    w.data_as<T>() + (m * per_group + c) * p.kernel_size, sum);
-      T* out = y.data_as<T>() + (n * maps + m) * p.out_size;
-      in_looked_at_parts(looks, p.out_size, [&](std::int64_t from, std::int64_t to) {
-        std::transform(sum + from, sum + to, out + from, [](Acc v) { return static_cast<T>(v); });
+  Acc* sum;                          ///< by place
+  std::int64_t *position, *offsets;  ///< of the element of the window, by axis
+
+  void lay_out(Workspace& w, const Convolution<T>& c) {
+    const auto axes = static_cast<std::int64_t>(c.axes.size());
+    sum = w.take<Acc>(c.out_size);
+    position = w.take<std::int64_t>(axes);
+    offsets = w.take<std::int64_t>(axes);
+  }
+
+  void run(Looks& looks, const Convolution<T>& c) {
+    for (std::int64_t n = 0; n < c.images; ++n)
+      for (std::int64_t g = 0; g < c.groups; ++g) one_group(looks, c, n, g);
+  }
+
+ private:
+  void one_group(Looks& looks, const Convolution<T>& c, std::int64_t image, std::int64_t group) {
+    const T *x = c.group_of_x(image, group), *w = c.group_of_w(group);
+    T* y = c.group_of_y(image, group);
+    for (std::int64_t m = 0; m < c.maps; ++m) {
+      const Acc start = c.bias != nullptr ? static_cast<Acc>(c.bias[group * c.maps + m]) : Acc{0};
+      in_parts(looks, c.out_size,
+               [&](std::int64_t from, std::int64_t to) { std::fill(sum + from, sum + to, start); });
+      for (std::int64_t k = 0; k < c.channels; ++k)
+        add_channel(looks, c, x + k * c.in_size, w + (m * c.channels + k) * c.window_size);
+      in_parts(looks, c.out_size, [&](std::int64_t from, std::int64_t to) {
+        std::transform(sum + from, sum + to, y + m * c.out_size + from,
+                       [](Acc v) { return static_cast<T>(v); });
       });
     }
   }
-}
+
+  void add_channel(Looks& looks, const Convolution<T>& c, const T* x, const T* w) {
+    std::fill(position, position + c.axes.size(), 0);
+    for (std::int64_t k = 0; k < c.window_size; ++k) {
+      for (std::size_t a = 0; a < c.axes.size(); ++a)
+        offsets[a] = position[a] * c.axes[a].window.dilation - c.axes[a].window.begin;
+      add_axis(looks, c, 0, x, static_cast<Acc>(w[k]), 0, 0);
+      for (std::size_t a = c.axes.size(); a-- > 0;) {
+        if (++position[a] < c.axes[a].window.kernel) break;
+        position[a] = 0;
+      }
+    }
+  }
+
+  /// sum[o] += weight * x[o * stride + offset] over the places of axis `a` and those after it.
+  void add_axis(Looks& looks, const Convolution<T>& c, std::size_t a, const T* x, Acc weight,
+                std::int64_t in_base, std::int64_t out_base) {
+    const Axis& axis = c.axes[a];
+    const std::int64_t stride = axis.window.stride;
+    const Inside in = inside(offsets[a], stride, axis.in, axis.out);
+    const std::int64_t in_row = in_base * axis.in + offsets[a], out_row = out_base * axis.out;
+    if (a + 1 < c.axes.size()) {
+      for (std::int64_t o = in.from; o < in.to; ++o)
+        add_axis(looks, c, a + 1, x, weight, in_row + o * stride, out_row + o);
+      return;
+    }
+    for (std::int64_t from = in.from; from < in.to; from += most_at_once) {
+      const std::int64_t to = std::min(in.to, from + most_at_once);
+      for (std::int64_t o = from; o < to; ++o)
+        sum[out_row + o] += weight * static_cast<Acc>(x[in_row + o * stride]);
+      looks.did(to - from);
+    }
+  }
+};
 
 }  // namespace
 
-Shape conv_shape(const ConvSpec& spec, const Shape& x, const Shape& w) {
-  Shape y{x[0], w[0]};
-  for (std::size_t a = 2; a < x.size(); ++a)
-    y.push_back(places(axis_of(spec.window, a - 2, x[a], w[a]), x[a], false));
-  return y;
-}
-
-void conv(UnsizedCall& call, const ConvSpec& spec) {
-  with_float_type(call.tensor(0).dtype(), [&](auto zero) { conv_as<decltype(zero)>(call, spec); });
+std::shared_ptr<const SizedKernel> conv(const ConvSpec& spec, DType t, std::size_t rank) {
+  std::shared_ptr<const SizedKernel> kernel;
+  with_float_type(t, [&](auto zero) {
+    using T = decltype(zero);
+    kernel = std::make_shared<Conv<T, Plain<T>>>(spec, rank);
+  });
+  return kernel;
 }
 
 }  // namespace rondel::kernels

@@ -1,10 +1,14 @@
 #pragma once
+#include "kernels/looks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 
 namespace rondel::kernels {
 
-/// How many threads borrowed kernels may use on this thread while the scope lasts; 0: as many as
-/// there are cores. oneDNN asks OpenMP, when a primitive is made and when it runs, and OpenMP keeps
-/// the answer by calling thread.
+/// How many threads kernels may use on this thread while the scope lasts; 0: as many as there are
+/// cores. OpenMP keeps the answer by calling thread.
 class ThreadScope {
  public:
   explicit ThreadScope(int threads);
@@ -16,7 +20,28 @@ class ThreadScope {
   int before_ = 0;  ///< 0: nothing was set
 };
 
-/// How many threads borrowed kernels would use on this thread now.
+/// How many threads kernels may use on this thread now.
 int thread_count();
+
+/// Calls f(looks, unit, thread) for each of `units`, on `threads` threads, those of one thread in
+/// order. Throws Stopped as `looks` does, when all have ended.
+template <class F> void share_out(Looks& looks, int threads, std::int64_t units, const F& f) {
+  threads = static_cast<int>(std::min<std::int64_t>(threads, units));
+  if (threads <= 1) {
+    for (std::int64_t unit = 0; unit < units; ++unit) f(looks, unit, 0);
+    return;
+  }
+  std::atomic<bool> stopped = false;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int thread = 0; thread < threads; ++thread) {
+    Looks own = looks;
+    try {
+      for (std::int64_t unit = units * thread / threads; unit < units * (thread + 1) / threads;
+           ++unit)
+        f(own, unit, thread);
+    } catch (const Stopped&) { stopped = true; }
+  }
+  if (stopped) throw Stopped{};
+}
 
 }  // namespace rondel::kernels

@@ -1,5 +1,5 @@
+#include "kernels/conv.h"
 #include "base/error.h"
-#include "kernels/conv_onednn.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 #include "ops/windows.h"
@@ -65,13 +65,17 @@ void conv_rule(ir::TypeContext& c) {
   c.output(0, Type::tensor(x.dtype(), std::move(out)));
 }
 
-kernels::UnsizedKernel reference(const ir::Node& node, std::span<const Type>) {
-  return [spec = spec_of(node.attributes)](kernels::UnsizedCall& call) { conv(call, spec); };
+std::size_t rank_of(std::span<const Type> inputs) {
+  return static_cast<std::size_t>(inputs[0].rank());
 }
 
-kernels::UnsizedKernel fast(const ir::Node& node, std::span<const Type> inputs) {
+SizedKernelMeaning::Kernel reference(const ir::Node& node, std::span<const Type> inputs) {
+  return kernels::conv(spec_of(node.attributes), inputs[0].dtype(), rank_of(inputs));
+}
+
+SizedKernelMeaning::Kernel fast(const ir::Node& node, std::span<const Type> inputs) {
   if (inputs[0].dtype() != DType::f32) return nullptr;
-  return kernels::FastConv(spec_of(node.attributes));
+  return kernels::fast_conv(spec_of(node.attributes), rank_of(inputs));
 }
 
 const ir::OpEntry conv_op{{
@@ -85,7 +89,7 @@ const ir::OpEntry conv_op{{
                    {"pads", ir::Ints{}},
                    {"strides", ir::Ints{}}},
     .type = floats_only(conv_rule),
-    .meaning = unsized_kernel(reference, fast),
+    .meaning = kernel(reference, fast),
 }};
 
 }  // namespace

@@ -1,12 +1,12 @@
-#include "kernels/conv_onednn.h"
-
-#include <gtest/gtest.h>
+#include "kernels/conv.h"
+#include "call.h"
+#include "kernels/narrow_floats.h"
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 
-/// The borrowed convolution against the plain one, on random shapes.
+/// The fast convolution against the plain one, on random shapes.
 namespace rondel::kernels {
 namespace {
 
@@ -24,54 +24,122 @@ Tensor magnitudes(const Tensor& t) {
   return out;
 }
 
-template <class Kernel> Tensor call(const Kernel& kernel, std::vector<Value> inputs) {
-  std::vector<Value> outputs(1);
-  const UnsizedCall::Allocate allocate = [](DType t, Shape s) { return Tensor(t, std::move(s)); };
-  UnsizedCall c(inputs, outputs, allocate);
-  kernel(c);
-  return outputs[0].tensor();
-}
+/// What has been drawn: a convolution and its inputs.
+struct Case {
+  ConvSpec spec;
+  std::vector<Tensor> inputs;  ///< x, w, bias or none
+  Shape y;
+};
 
-void check_random(unsigned seed) {
+Case random_case(unsigned seed, std::int64_t longest_row) {
   std::mt19937 generator(seed);
   const auto pick = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(generator);
   };
-  const auto spatial = static_cast<std::size_t>(pick(1, 3));
-  ConvSpec spec;
+  const auto spatial = static_cast<std::size_t>(pick(0, 3));
+  Case c;
+  ConvSpec& spec = c.spec;
   spec.groups = pick(1, 3);
-  const std::int64_t channels = spec.groups * pick(1, 5), maps = spec.groups * pick(1, 5);
+  const std::int64_t channels = spec.groups * pick(1, 5), maps = spec.groups * pick(1, 9);
   Shape x{pick(1, 3), channels}, w{maps, channels / spec.groups};
   for (std::size_t a = 0; a < spatial; ++a) {
-    w.push_back(pick(1, 4));
+    const bool row = a + 1 == spatial;
+    w.push_back(row && pick(0, 3) == 0 ? pick(1, longest_row) : pick(1, 4));
     spec.window.strides.push_back(pick(1, 3));
     spec.window.dilations.push_back(pick(1, 2));
-    x.push_back((w.back() - 1) * spec.window.dilations.back() + 1 + pick(0, 9));
+    x.push_back((w.back() - 1) * spec.window.dilations.back() + 1 +
+                (row ? pick(0, longest_row) : pick(0, 9)));
   }
   const AutoPad pads[] = {AutoPad::notset, AutoPad::valid, AutoPad::same_upper,
                           AutoPad::same_lower};
   spec.window.auto_pad = pads[pick(0, 3)];
   if (spec.window.auto_pad == AutoPad::notset)
     for (std::size_t a = 0; a < 2 * spatial; ++a) spec.window.pads.push_back(pick(0, 2));
-  std::vector<Value> inputs{random(x, generator), random(w, generator)};
-  if (pick(0, 1) == 1) inputs.emplace_back(random({maps}, generator));
-  const auto plain = [&](UnsizedCall& c) { conv(c, spec); };
-  const FastConv fast(spec);
-  std::vector<Value> absolute;
-  for (const Value& v : inputs) absolute.emplace_back(magnitudes(v.tensor()));
-  const Tensor want = call(plain, inputs), bound = call(plain, absolute);
-  for (int again = 0; again < 2; ++again) {
-    const Tensor got = call(fast, inputs);
-    ASSERT_EQ(got.shape(), want.shape());
+  c.y = {x[0], maps};
+  for (std::size_t a = 0; a < spatial; ++a)
+    c.y.push_back(places(axis_of(spec.window, a, x[a + 2], w[a + 2]), x[a + 2], false));
+  c.inputs = {random(x, generator), random(w, generator),
+              pick(0, 1) == 1 ? random({maps}, generator) : Tensor()};
+  return c;
+}
+
+/// Within 1e-5 of the sum of the absolute products; for views as for blocks.
+void check_fast(const Case& c) {
+  const auto plain = conv(c.spec, DType::f32, c.inputs[0].shape().size());
+  const auto fast = fast_conv(c.spec, c.inputs[0].shape().size());
+  std::vector<Tensor> absolute, views;
+  for (const Tensor& t : c.inputs) {
+    absolute.push_back(t.defined() ? magnitudes(t) : t);
+    views.push_back(t.defined() ? turned(t) : t);
+  }
+  const Tensor want(DType::f32, c.y), bound(DType::f32, c.y), got(DType::f32, c.y);
+  run(*plain, c.inputs, {want});
+  run(*plain, absolute, {bound});
+  for (const auto& inputs : {c.inputs, views}) {
+    std::fill_n(got.data_as<float>(), got.size(), 777.0F);
+    run(*fast, inputs, {got});
     for (std::int64_t i = 0; i < got.size(); ++i)
       ASSERT_NEAR(got.data_as<float>()[i], want.data_as<float>()[i],
                   1e-5 * bound.data_as<float>()[i])
-          << "seed " << seed << ", element " << i;
+          << "element " << i;
+  }
+  std::fill_n(got.data_as<float>(), got.size(), 777.0F);
+  run(*plain, views, {got});
+  EXPECT_EQ(bytes(got), bytes(want));
+}
+
+TEST(Conv, FastAgreesWithPlain) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    check_fast(random_case(seed, seed % 4 == 0 ? 90 : 9));
   }
 }
 
-TEST(Conv, BorrowedAgreesWithPlain) {
-  for (unsigned seed = 0; seed < 200; ++seed) check_random(seed);
+Case case_of(Shape x, Shape w, Shape y, std::vector<std::int64_t> pads) {
+  std::mt19937 generator(1);
+  Case c{{},
+         {random(std::move(x), generator), random(std::move(w), generator), Tensor()},
+         std::move(y)};
+  c.spec.window.pads = std::move(pads);
+  return c;
+}
+
+/// Products of several blocks of places and of elements, along a window and along a row.
+TEST(Conv, BlocksMakeTheWhole) {
+  check_fast(case_of({1, 40, 30, 50}, {20, 40, 3, 3}, {1, 20, 30, 50}, {1, 1, 1, 1}));
+  check_fast(case_of({1, 900, 6, 7}, {18, 900, 3, 3}, {1, 18, 6, 7}, {1, 1, 1, 1}));
+  check_fast(case_of({1, 2, 300, 301}, {5, 2, 300, 300}, {1, 5, 1, 2}, {}));
+  check_fast(case_of({1, 2, 5000}, {2, 2, 7}, {1, 2, 4998}, {2, 2}));
+}
+
+TEST(Conv, WithoutChannelsItIsTheBias) {
+  ConvSpec spec;
+  const Tensor x(DType::f32, {1, 0, 9}), w(DType::f32, {2, 0, 3}), y(DType::f32, {1, 2, 7});
+  for (const auto& kernel : {conv(spec, DType::f32, 3), fast_conv(spec, 3)}) {
+    run(*kernel, {x, w, Tensor::from<float>({2}, {3, 4})}, {y});
+    EXPECT_EQ(y.data_as<float>()[6], 3);
+    EXPECT_EQ(y.data_as<float>()[7], 4);
+    run(*kernel, {x, w, Tensor()}, {y});
+    EXPECT_EQ(y.data_as<float>()[7], 0);
+  }
+}
+
+/// Narrow floats are summed in f32 and rounded once.
+TEST(Conv, NarrowFloatsAreSummedWide) {
+  Tensor x(DType::bf16, {1, 512, 1}), w(DType::bf16, {1, 512, 1}), y(DType::bf16, {1, 1, 1});
+  for (const Tensor* t : {&x, &w}) std::fill_n(t->data_as<Brain>(), 512, Brain(1.0F));
+  run(*conv({}, DType::bf16, 3), {x, w, Tensor()}, {y});
+  EXPECT_EQ(static_cast<float>(*y.data_as<Brain>()), 512.0F);
+}
+
+TEST(Conv, EndsWhenTheFlagIsSet) {
+  const Case c = case_of({1, 8, 200, 200}, {8, 8, 9, 9}, {1, 8, 192, 192}, {});
+  std::atomic<std::int32_t> stop{1};
+  for (const auto& kernel : {conv(c.spec, DType::f32, 4), fast_conv(c.spec, 4)}) {
+    Context context;
+    context.stop = &stop;
+    EXPECT_EQ(call(*kernel, context, c.inputs, {Tensor(DType::f32, c.y)}), stopped);
+  }
 }
 
 TEST(Window, Places) {

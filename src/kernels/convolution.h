@@ -1,0 +1,119 @@
+#pragma once
+#include "kernels/conv.h"
+#include "kernels/views.h"
+#include "kernels/workspace.h"
+
+#include <array>
+
+/// What the plain and the fast convolution share. Not for others.
+namespace rondel::kernels::convolution {
+
+/// One spatial axis. Place o of the window reads element o * stride + k * dilation - begin for its
+/// element k.
+struct Axis {
+  WindowAxis window;
+  std::int64_t in, out;
+};
+
+/// One call, laid out.
+template <class T> struct Convolution {
+  std::span<Axis> axes;   ///< at least one: without spatial axes, one of extent 1
+  const T *x, *w, *bias;  ///< row-major; bias: null where there is none
+  T* y;
+  std::int64_t images, groups;
+  std::int64_t channels, maps;                  ///< of one group
+  std::int64_t in_size, out_size, window_size;  ///< elements of a plane of x, of y, of w
+  std::int64_t out_row;                         ///< of a row of y
+  bool stride_one, padded;                      ///< along every axis; along any
+  std::int64_t reach_of_row, reach_of_rows;  ///< of the window, along the last axis and the first
+
+  const T* group_of_x(std::int64_t image, std::int64_t group) const {
+    return x + (image * groups + group) * channels * in_size;
+  }
+  const T* group_of_w(std::int64_t group) const {
+    return w + group * maps * channels * window_size;
+  }
+  T* group_of_y(std::int64_t image, std::int64_t group) const {
+    return y + (image * groups + group) * maps * out_size;
+  }
+};
+
+/// A kernel over Convolution<T>. `Way` has what it needs beside in the workspace, and makes y.
+template <class T, class Way> class Conv final : public SizedKernel {
+ public:
+  Conv(ConvSpec spec, std::size_t rank)
+      : SizedKernel(3, 1), spec_(std::move(spec)), rank_(rank),
+        axes_(std::max<std::size_t>(rank, 3) - 2) {}
+
+  std::int64_t workspace(std::span<const Operand> o) const override {
+    Workspace counted;
+    Convolution<T> c = sizes(o);
+    lay_out(counted, c, o);
+    Way().lay_out(counted, c);
+    return counted.bytes();
+  }
+
+  Status run(Context& context, std::span<const View> v) const override {
+    const std::array<Operand, 4> o{operand_of(v[0], rank_), operand_of(v[1], rank_),
+                                   operand_of(v[2], 1), operand_of(v[3], rank_)};
+    Looks looks(context);
+    Workspace workspace(v.back());
+    Convolution<T> c = sizes(o);
+    const Rooms rooms = lay_out(workspace, c, o);
+    Way way;
+    way.lay_out(workspace, c);
+    c.x = row_major(looks, v[0], rank_, rooms.x);
+    c.w = row_major(looks, v[1], rank_, rooms.w);
+    c.bias = o[2].given ? row_major(looks, v[2], 1, rooms.bias) : nullptr;
+    c.y = static_cast<T*>(v[3].data);
+    set_axes(c, o);
+    if (c.images * c.maps * c.out_size > 0) way.run(looks, c);
+    return done;
+  }
+
+ private:
+  /// Of inputs that are no row-major blocks.
+  struct Rooms {
+    T *x, *w, *bias;
+  };
+
+  Convolution<T> sizes(std::span<const Operand> o) const {
+    const auto x = o[0].extents, w = o[1].extents, y = o[3].extents;
+    Convolution<T> c{};
+    c.images = x[0];
+    c.groups = spec_.groups;
+    c.channels = w[1];
+    c.maps = w[0] / spec_.groups;
+    c.in_size = product(x.subspan(2));
+    c.out_size = product(y.subspan(2));
+    c.window_size = product(w.subspan(2));
+    c.out_row = rank_ > 2 ? y.back() : 1;
+    c.stride_one = true;
+    c.reach_of_row = c.reach_of_rows = 1;
+    for (std::size_t a = 0; a + 2 < rank_; ++a) {
+      const WindowAxis window = axis_of(spec_.window, a, x[a + 2], w[a + 2]);
+      c.stride_one = c.stride_one && window.stride == 1;
+      c.padded = c.padded || y[a + 2] + window.reach() - 1 != x[a + 2];
+      (a + 3 == rank_ ? c.reach_of_row : c.reach_of_rows) = window.reach();
+    }
+    return c;
+  }
+
+  Rooms lay_out(Workspace& w, Convolution<T>& c, std::span<const Operand> o) const {
+    c.axes = {w.take<Axis>(static_cast<std::int64_t>(axes_)), axes_};
+    return {w.take<T>(room_for(o[0])), w.take<T>(room_for(o[1])), w.take<T>(room_for(o[2]))};
+  }
+
+  void set_axes(Convolution<T>& c, std::span<const Operand> o) const {
+    if (rank_ == 2) c.axes[0] = {{}, 1, 1};
+    for (std::size_t a = 0; a + 2 < rank_; ++a) {
+      const std::int64_t in = o[0].extents[a + 2];
+      c.axes[a] = {axis_of(spec_.window, a, in, o[1].extents[a + 2]), in, o[3].extents[a + 2]};
+    }
+  }
+
+  ConvSpec spec_;
+  std::size_t rank_, axes_;
+};
+
+}  // namespace rondel::kernels::convolution

@@ -1,0 +1,377 @@
+#include "kernels/conv.h"
+#include "kernels/convolution.h"
+#include "kernels/product_tile.h"
+#include "kernels/threads.h"
+#include "kernels/window_row.h"
+
+#include <algorithm>
+
+/// Convolution as matrix products (im2col): y = w times a matrix of one row an element of the
+/// window and one column a place. Of the matrix only panels of some columns are there. Where the
+/// stride is 1, a row of a panel is a part of x with its padding, and nothing is gathered. Windows
+/// at few places are dot products; where few maps are made of long rows, rows of x are added to
+/// rows of y. Which of these it is follows from extents alone, and each element of y is one sum in
+/// one order: equal channels give equal results.
+namespace rondel::kernels {
+namespace {
+
+using namespace convolution;
+using Conv32 = Convolution<float>;
+
+/// Elements of the panels worked on together, so that they stay in the second-level cache.
+constexpr std::int64_t most_gathered = std::int64_t{1} << 16;
+/// With fewer places than that, products would mostly be of padding.
+constexpr std::int64_t few_places = 16;
+/// With fewer maps than that, long rows of y are made one by one.
+constexpr std::int64_t few_maps = 4, least_row = 64;
+/// Columns of a row that are worked on at once, so that they stay in the first-level cache.
+constexpr std::int64_t most_columns = 2048;
+/// Elements of a row of the window that are added at once.
+constexpr std::int64_t most_taps = 256;
+/// Multiplications that take longer to share out among threads than to do.
+constexpr std::int64_t least_shared = std::int64_t{1} << 20;
+
+/// Where the row of x stands that row `place` of places reads with row `element` of the window,
+/// both counted without the last axis, `element` through all channels; null: in padding.
+const float* row_of_x(const Conv32& c, const float* x, std::int64_t place, std::int64_t element) {
+  std::int64_t offset = 0, step = c.axes.back().in;
+  for (std::size_t a = c.axes.size() - 1; a-- > 0;) {
+    const Axis& axis = c.axes[a];
+    const std::int64_t at = place % axis.out * axis.window.stride +
+                            element % axis.window.kernel * axis.window.dilation - axis.window.begin;
+    if (at < 0 || at >= axis.in) return nullptr;
+    offset += at * step;
+    step *= axis.in;
+    place /= axis.out;
+    element /= axis.window.kernel;
+  }
+  return x + element * c.in_size + offset;
+}
+
+/// The i in [0, count) for which at + i * step lies in [0, extent).
+Inside inside_of(std::int64_t at, std::int64_t step, std::int64_t extent, std::int64_t count) {
+  if (step != 1) return inside(at, step, extent, count);
+  const std::int64_t from = std::clamp<std::int64_t>(-at, 0, count);
+  return {from, std::clamp(extent - at, from, count)};
+}
+
+/// to[i] = row[at + i * step], zeros outside [0, extent).
+void gather_row(float* to, std::int64_t count, const float* row, std::int64_t at, std::int64_t step,
+                std::int64_t extent) {
+  const Inside in = row == nullptr ? Inside{count, count} : inside_of(at, step, extent, count);
+  std::fill(to, to + in.from, 0.0F);
+  if (step == 1) std::copy(row + at + in.from, row + at + in.to, to + in.from);
+  else
+    for (std::int64_t i = in.from; i < in.to; ++i) to[i] = row[at + i * step];
+  std::fill(to + in.to, to + count, 0.0F);
+}
+
+/// One group of one image.
+struct Group {
+  const float *x, *w, *bias;
+  float* y;
+};
+
+Group group_at(const Conv32& c, std::int64_t number) {
+  const std::int64_t image = number / c.groups, group = number % c.groups;
+  return {c.group_of_x(image, group), c.group_of_w(group),
+          c.bias == nullptr ? nullptr : c.bias + group * c.maps, c.group_of_y(image, group)};
+}
+
+/// The columns of y that a panel stands for.
+struct Columns {
+  std::int64_t first, count;  ///< numbers of places, counted along rows of `row_step`
+};
+
+class Im2col {
+ public:
+  void lay_out(Workspace& w, const Conv32& c) {
+    elements_ = c.channels * c.window_size;
+    threads_ = c.images * c.groups * c.maps * elements_ * c.out_size < least_shared
+                   ? 1
+                   : thread_count();
+    way_ = way_for(c);
+    if (way_ == Way::rows) return;
+    place_columns(c);
+    const std::int64_t wanted = most_gathered / std::max<std::int64_t>(elements_, 1);
+    at_once_ = way_ == Way::dots ? c.out_size
+                                 : std::clamp(wanted / panel_columns, std::int64_t{1},
+                                              (columns_ + panel_columns - 1) / panel_columns) *
+                                       panel_columns;
+    depth_ = std::min(elements_, most_gathered / std::max<std::int64_t>(at_once_, 1));
+    // In place, only a panel that is not whole is gathered.
+    room_ = (way_ == Way::in_place ? panel_columns : at_once_) * depth_;
+    blocks_ = w.take<float>(threads_ * room_);
+    if (way_ == Way::dots) return;
+    steps_ = w.take<std::int64_t>(depth_);
+    offsets_ = w.take<std::int64_t>(way_ == Way::in_place ? elements_ : 0);
+    padded_ = w.take<float>(way_ == Way::in_place && pads_ ? c.groups * c.channels * plane_ : 0);
+  }
+
+  void run(Looks& looks, const Conv32& c) {
+    if (elements_ == 0) return fill_with_bias(c);
+    if (way_ == Way::rows) return all_rows(looks, c);
+    if (way_ != Way::dots)
+      for (std::int64_t k = 0; k < depth_; ++k) steps_[k] = k * panel_columns;
+    if (way_ == Way::in_place) find_offsets(c);
+    const std::int64_t parts = (columns_ + at_once_ - 1) / at_once_;
+    for (std::int64_t image = 0; image < c.images; ++image) {
+      if (way_ == Way::in_place && pads_) pad(looks, c, image);
+      share_out(looks, threads_, c.groups * parts, [&](Looks& own, std::int64_t unit, int thread) {
+        float* room = blocks_ + thread * room_;
+        const std::int64_t number = image * c.groups + unit / parts;
+        const Group group = group_at(c, number);
+        if (way_ == Way::dots) return by_dots(own, c, group, room);
+        const std::int64_t first = unit % parts * at_once_;
+        const float* x = way_ == Way::in_place && pads_
+                             ? padded_ + unit / parts * c.channels * plane_
+                             : group.x;
+        by_panels(own, c, group, x, {first, std::min(at_once_, columns_ - first)}, room);
+      });
+    }
+  }
+
+ private:
+  enum class Way { rows, dots, in_place, gathered };
+
+  static Way way_for(const Conv32& c) {
+    if (c.maps < few_maps && c.out_row >= least_row) return Way::rows;
+    if (c.out_size < few_places) return Way::dots;
+    const bool in_place = c.axes.size() <= 2 && c.stride_one;
+    return in_place ? Way::in_place : Way::gathered;
+  }
+
+  /// How places are numbered: in place, as elements of x with its padding are, so that there are
+  /// some between rows that are none.
+  void place_columns(const Conv32& c) {
+    row_step_ = c.out_row;
+    columns_ = c.out_size;
+    if (way_ != Way::in_place) return;
+    row_step_ = c.out_row + c.reach_of_row - 1;
+    plane_ = (c.out_size / c.out_row + c.reach_of_rows - 1) * row_step_;
+    columns_ = (c.out_size / c.out_row - 1) * row_step_ + c.out_row;
+    pads_ = c.padded;
+  }
+
+  static void fill_with_bias(const Conv32& c) {
+    for (std::int64_t g = 0; g < c.images * c.groups; ++g) {
+      const Group group = group_at(c, g);
+      for (std::int64_t m = 0; m < c.maps; ++m)
+        std::fill_n(group.y + m * c.out_size, c.out_size, group.bias ? group.bias[m] : 0.0F);
+    }
+  }
+
+  /// Where each element of the window reads for place 0, in x with its padding.
+  void find_offsets(const Conv32& c) const {
+    const WindowAxis& row = c.axes.back().window;
+    const WindowAxis rows = c.axes.size() > 1 ? c.axes[0].window : WindowAxis();
+    std::int64_t* to = offsets_;
+    for (std::int64_t channel = 0; channel < c.channels; ++channel)
+      for (std::int64_t i = 0; i < rows.kernel; ++i)
+        for (std::int64_t j = 0; j < row.kernel; ++j)
+          *to++ = channel * plane_ + i * rows.dilation * row_step_ + j * row.dilation;
+  }
+
+  /// All planes of an image with their padding.
+  void pad(Looks& looks, const Conv32& c, std::int64_t image) const {
+    const Axis& row = c.axes.back();
+    const Axis rows = c.axes.size() > 1 ? c.axes[0] : Axis{{}, 1, 1};
+    const float* x = c.group_of_x(image, 0);
+    share_out(looks, threads_, c.groups * c.channels, [&](Looks& own, std::int64_t plane, int) {
+      float* to = padded_ + plane * plane_;
+      for (std::int64_t i = 0; i < plane_ / row_step_; ++i, to += row_step_) {
+        const std::int64_t at = i - rows.window.begin;
+        const bool there = at >= 0 && at < rows.in;
+        gather_row(to, row_step_, there ? x + plane * c.in_size + at * row.in : nullptr,
+                   -row.window.begin, 1, row.in);
+        own.did(row_step_ / 8 + 8);
+      }
+    });
+  }
+
+  /// One panel: element k of its depth stands at `at + offsets[k]`.
+  struct Panel {
+    const float* at;
+    const std::int64_t* offsets;
+    Columns columns;
+  };
+
+  void by_panels(Looks& looks, const Conv32& c, const Group& g, const float* x, Columns all,
+                 float* room) const {
+    for (std::int64_t k = 0; k < elements_; k += depth_) {
+      const std::int64_t count = std::min(depth_, elements_ - k);
+      if (way_ == Way::gathered)
+        for (std::int64_t j = 0; j < all.count; j += panel_columns)
+          gather_panel(looks, c, x, k, count, part(all, j), room + j * count);
+      for (std::int64_t m = 0; m < c.maps; m += most_tile_rows) {
+        const float* start = k > 0 ? nullptr : g.bias ? g.bias + m : zeros;
+        const ProductRows rows{std::min(most_tile_rows, c.maps - m), g.w + m * elements_ + k,
+                               elements_, start};
+        for (std::int64_t j = 0; j < all.count; j += panel_columns) {
+          const Columns columns = part(all, j);
+          Panel panel{room + j * count, steps_, columns};
+          if (way_ == Way::in_place) panel = panel_in_place(x, k, count, columns, m == 0, room);
+          multiply(c, rows, panel, count, g.y + m * c.out_size);
+        }
+        looks.did(rows.count * count * all.count / 32);
+      }
+    }
+  }
+
+  static Columns part(Columns all, std::int64_t from) {
+    return {all.first + from, std::min(panel_columns, all.count - from)};
+  }
+
+  /// A part of x; one that is not whole is gathered, since nothing is read behind x.
+  Panel panel_in_place(const float* x, std::int64_t k, std::int64_t count, Columns columns,
+                       bool gather, float* room) const {
+    const std::int64_t* offsets = offsets_ + k;
+    if (columns.count == panel_columns) return {x + columns.first, offsets, columns};
+    for (std::int64_t i = 0; i < count && gather; ++i) {
+      const float* from = x + columns.first + offsets[i];
+      float* to = room + i * panel_columns;
+      std::copy_n(from, columns.count, to);
+      std::fill(to + columns.count, to + panel_columns, 0.0F);
+    }
+    return {room, steps_, columns};
+  }
+
+  /// The panel's columns of some rows of y.
+  void multiply(const Conv32& c, const ProductRows& rows, const Panel& panel, std::int64_t depth,
+                float* y) const {
+    std::int64_t row = panel.columns.first / row_step_, column = panel.columns.first % row_step_;
+    if (column + panel_columns <= c.out_row && panel.columns.count == panel_columns)
+      return multiply_panel(rows, panel.at, panel.offsets, depth, y + row * c.out_row + column,
+                            c.out_size);
+    float tile[most_tile_rows * panel_columns];
+    const auto each_part = [&](const auto& f) {  // f(column of the tile, its place in y, how many)
+      std::int64_t r = row, at = column;
+      for (std::int64_t j = 0; j < panel.columns.count; at = 0, ++r) {
+        const std::int64_t n = std::min(c.out_row - at, panel.columns.count - j);
+        if (n > 0) f(j, r * c.out_row + at, n);
+        j += row_step_ - at;
+      }
+    };
+    if (rows.start == nullptr)
+      each_part([&](std::int64_t j, std::int64_t place, std::int64_t n) {
+        for (std::int64_t r = 0; r < rows.count; ++r)
+          std::copy_n(y + r * c.out_size + place, n, tile + r * panel_columns + j);
+      });
+    multiply_panel(rows, panel.at, panel.offsets, depth, tile, panel_columns);
+    each_part([&](std::int64_t j, std::int64_t place, std::int64_t n) {
+      for (std::int64_t r = 0; r < rows.count; ++r)
+        std::copy_n(tile + r * panel_columns + j, n, y + r * c.out_size + place);
+    });
+  }
+
+  /// Row i of the panel: what element k + i of the window reads at the columns' places, then zeros.
+  static void gather_panel(Looks& looks, const Conv32& c, const float* x, std::int64_t k,
+                           std::int64_t count, Columns columns, float* to) {
+    const auto& [window, in, out] = c.axes.back();
+    const std::int64_t first_row = columns.first / out, first = columns.first % out;
+    for (const std::int64_t end = k + count; k < end; ++k, to += panel_columns) {
+      const std::int64_t row = k / window.kernel;
+      const std::int64_t at = k % window.kernel * window.dilation - window.begin;
+      std::int64_t place_row = first_row, place = first, j = 0;
+      for (; j < columns.count; place = 0, ++place_row) {
+        const std::int64_t n = std::min(out - place, columns.count - j);
+        gather_row(to + j, n, row_of_x(c, x, place_row, row), place * window.stride + at,
+                   window.stride, in);
+        j += n;
+      }
+      std::fill(to + columns.count, to + panel_columns, 0.0F);
+    }
+    looks.did(count * 8);
+  }
+
+  /// All places of a plane, one row of the block each.
+  void by_dots(Looks& looks, const Conv32& c, const Group& g, float* block) const {
+    for (std::int64_t k = 0; k < elements_; k += depth_) {
+      const std::int64_t count = std::min(depth_, elements_ - k);
+      for (std::int64_t p = 0; p < c.out_size; ++p) {
+        gather_window(c, g.x, k, count, p, block + p * count);
+        looks.did(count / 4 + 8);
+      }
+      for (std::int64_t m = 0; m < c.maps; ++m) {
+        const float* w = g.w + m * elements_ + k;
+        float* y = g.y + m * c.out_size;
+        if (k == 0) std::fill_n(y, c.out_size, g.bias ? g.bias[m] : 0.0F);
+        add_dots(w, block, count, y, c.out_size);
+        looks.did(count * c.out_size / 16 + 8);
+      }
+    }
+  }
+
+  /// What place p reads with `count` elements of the window from k on.
+  static void gather_window(const Conv32& c, const float* x, std::int64_t k, std::int64_t count,
+                            std::int64_t p, float* to) {
+    const auto& [window, in, out] = c.axes.back();
+    const std::int64_t at = p % out * window.stride - window.begin;
+    std::int64_t row = k / window.kernel, element = k % window.kernel;
+    for (std::int64_t i = 0; i < count; element = 0, ++row) {
+      const std::int64_t n = std::min(window.kernel - element, count - i);
+      gather_row(to + i, n, row_of_x(c, x, p / out, row), at + element * window.dilation,
+                 window.dilation, in);
+      i += n;
+    }
+  }
+
+  void all_rows(Looks& looks, const Conv32& c) const {
+    const std::int64_t rows = c.out_size / c.out_row;
+    share_out(looks, threads_, c.images * c.groups * rows, [&](Looks& own, std::int64_t unit, int) {
+      one_row(own, c, group_at(c, unit / rows), unit % rows);
+    });
+  }
+
+  /// Row r of y, of every map: some columns, some elements of a row of the window at a time.
+  void one_row(Looks& looks, const Conv32& c, const Group& g, std::int64_t r) const {
+    const Axis& row = c.axes.back();
+    const std::int64_t window_rows = elements_ / row.window.kernel;
+    for (std::int64_t m = 0; m < c.maps; ++m) {
+      float* y = g.y + m * c.out_size + r * row.out;
+      std::fill_n(y, row.out, g.bias ? g.bias[m] : 0.0F);
+      for (std::int64_t from = 0; from < row.out; from += most_columns) {
+        const std::int64_t to = std::min(from + most_columns, row.out);
+        for (std::int64_t k = 0; k < window_rows; ++k) {
+          const float* x = row_of_x(c, g.x, r, k);
+          if (x == nullptr) continue;
+          const float* w = g.w + (m * window_rows + k) * row.window.kernel;
+          for (std::int64_t e = 0; e < row.window.kernel; e += most_taps) {
+            const WindowRow part{w + e,
+                                 std::min(most_taps, row.window.kernel - e),
+                                 row.window.stride,
+                                 row.window.dilation,
+                                 e * row.window.dilation - row.window.begin,
+                                 row.in};
+            add_window_row(part, x, y, from, to);
+            looks.did(part.count * ((to - from) / 16 + 4));
+          }
+        }
+      }
+    }
+  }
+
+  static constexpr float zeros[most_tile_rows] = {};
+
+  int threads_ = 1;
+  Way way_ = Way::rows;
+  std::int64_t elements_ = 0;             ///< of a window, of all channels
+  std::int64_t columns_ = 0;              ///< of the matrix
+  std::int64_t row_step_ = 0;             ///< columns from one row of y to the next
+  std::int64_t plane_ = 0;                ///< elements of a plane of x with its padding
+  bool pads_ = false;                     ///< that is not x itself
+  std::int64_t at_once_ = 0, depth_ = 0;  ///< columns and elements worked on together
+  std::int64_t room_ = 0;                 ///< elements of a block
+  float* blocks_ = nullptr;               ///< what is gathered, one a thread
+  float* padded_ = nullptr;               ///< an image with its padding
+  std::int64_t* offsets_ = nullptr;       ///< by element of the window, in x with its padding
+  std::int64_t* steps_ = nullptr;         ///< likewise, in a gathered panel
+};
+
+}  // namespace
+
+std::shared_ptr<const SizedKernel> fast_conv(const ConvSpec& spec, std::size_t rank) {
+  return std::make_shared<Conv<float, Im2col>>(spec, rank);
+}
+
+}  // namespace rondel::kernels

@@ -1,0 +1,19 @@
+#pragma once
+#include <cstdint>
+
+namespace rondel::kernels {
+
+/// Some neighbours of one row of a window, slid along a row of x.
+struct WindowRow {
+  const float* weights;
+  std::int64_t count;             ///< of weights
+  std::int64_t stride, dilation;  ///< >= 1
+  std::int64_t offset;            ///< where the first weight reads for column 0
+  std::int64_t extent;            ///< of the row of x
+};
+
+/// y[j] += the sum over k, ascending, of weights[k] * x[j * stride + k * dilation + offset] for j
+/// in [from, to), with zeros outside x. Products and sums are fused.
+void add_window_row(const WindowRow&, const float* x, float* y, std::int64_t from, std::int64_t to);
+
+}  // namespace rondel::kernels

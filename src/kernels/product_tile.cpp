@@ -1,10 +1,13 @@
 #include "kernels/product_tile.h"
 
-#include "kernels/float_vector.h"
+#include "kernels/lanes.h"
 #include "kernels/vectors.h"
 
 namespace rondel::kernels {
 namespace {
+
+using Vector = Lanes<float>::Vector;
+constexpr std::int64_t lanes = Lanes<float>::count;
 
 /// `rows` by `vectors * lanes` sums, which stay in registers.
 template <std::int64_t rows, std::int64_t vectors>
@@ -12,17 +15,17 @@ template <std::int64_t rows, std::int64_t vectors>
                                                  const float* panel, const std::int64_t* offsets,
                                                  std::int64_t depth, float* y,
                                                  std::int64_t y_step) {
-  FloatVector sums[rows][vectors];
+  Vector sums[rows][vectors];
 #pragma GCC unroll 16
   for (std::int64_t r = 0; r < rows; ++r)
 #pragma GCC unroll 2
     for (std::int64_t v = 0; v < vectors; ++v)
-      sums[r][v] = a.start != nullptr ? a.start[first + r] + FloatVector{}
+      sums[r][v] = a.start != nullptr ? a.start[first + r] + Vector{}
                                       : load(y + (first + r) * y_step + v * lanes);
   const float* row = a.first + first * a.step;
   for (std::int64_t k = 0; k < depth; ++k) {
     const float* from = panel + offsets[k];
-    FloatVector b[vectors];
+    Vector b[vectors];
 #pragma GCC unroll 2
     for (std::int64_t v = 0; v < vectors; ++v) b[v] = load(from + v * lanes);
 #pragma GCC unroll 16
@@ -67,13 +70,13 @@ void add_dots(const float* row, const float* columns, std::int64_t depth, float*
   with_vectors([&] {
     for (std::int64_t j = 0; j < count; ++j, columns += depth) {
       constexpr std::int64_t unrolled = 4;
-      FloatVector sums[unrolled] = {};
+      Vector sums[unrolled] = {};
       std::int64_t k = 0;
       for (; k + unrolled * lanes <= depth; k += unrolled * lanes)
         for (std::int64_t u = 0; u < unrolled; ++u)
           sums[u] += load(row + k + u * lanes) * load(columns + k + u * lanes);
       for (; k + lanes <= depth; k += lanes) sums[0] += load(row + k) * load(columns + k);
-      const FloatVector all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      const Vector all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
       float sum = 0;
       for (std::int64_t l = 0; l < lanes; ++l) sum += all[l];
       for (; k < depth; ++k) sum += row[k] * columns[k];

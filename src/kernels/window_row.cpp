@@ -1,6 +1,6 @@
 #include "kernels/window_row.h"
 
-#include "kernels/float_vector.h"
+#include "kernels/lanes.h"
 #include "kernels/vectors.h"
 #include "kernels/window.h"
 
@@ -8,6 +8,9 @@
 
 namespace rondel::kernels {
 namespace {
+
+using Vector = Lanes<float>::Vector;
+constexpr std::int64_t lanes = Lanes<float>::count;
 
 struct Columns {
   std::int64_t from, to;
@@ -38,8 +41,7 @@ struct Columns {
     add_weight(w, k, x, y, columns_of(w, k, c));
 }
 
-[[gnu::always_inline]] inline FloatVector sum_at(const WindowRow& w, const float* x,
-                                                 FloatVector sum) {
+[[gnu::always_inline]] inline Vector sum_at(const WindowRow& w, const float* x, Vector sum) {
   for (std::int64_t k = 0; k < w.count; ++k) sum += w.weights[k] * load(x + k * w.dilation);
   return sum;
 }
@@ -55,10 +57,10 @@ struct Columns {
     return;
   }
   // The last columns are made first, from what y holds; they may overlap those before.
-  const FloatVector last = sum_at(w, x + c.to - lanes, load(y + c.to - lanes));
+  const Vector last = sum_at(w, x + c.to - lanes, load(y + c.to - lanes));
   std::int64_t j = c.from;
   for (; j + several * lanes <= c.to; j += several * lanes) {
-    FloatVector sums[several];
+    Vector sums[several];
 #pragma GCC unroll 4
     for (std::int64_t s = 0; s < several; ++s) sums[s] = load(y + j + s * lanes);
     for (std::int64_t k = 0; k < w.count; ++k)

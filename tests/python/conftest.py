@@ -4,6 +4,7 @@ import os
 
 import backend_report
 import export_report
+import native_report
 import pytest
 
 os.environ.setdefault("RONDEL_VERIFY", "1")  # graphs are verified after every pass
@@ -15,7 +16,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter):
-    for title, report in {"onnx backend suite": backend_report, "export": export_report}.items():
+    for title, report in {"onnx backend suite": backend_report, "export": export_report, "native loops": native_report}.items():
         lines = report.summary()
         if lines:
             terminalreporter.section(title)

@@ -137,6 +137,31 @@ def cast(attributes, x):
     return x.astype(helper.tensor_dtype_to_np_dtype(attributes["to"]))
 
 
+def top_k(attributes, x, k):
+    """The k first in order, the earlier of equals first."""
+    keys = -x if attributes.get("largest", 1) else x
+    axis = attributes.get("axis", -1)
+    at = np.take(np.argsort(keys, axis=axis, kind="stable"), range(int(k[0])), axis=axis)
+    return [np.take_along_axis(x, at, axis), at.astype(np.int64)]
+
+
+def windows(attributes, x, kernel, padding):
+    """What each place of the window sees along the last axis: [..., place, element]."""
+    before, after = attributes["pads"]
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(before, after)], constant_values=padding)
+    seen = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-1)
+    return seen[..., :: attributes["strides"][0], :]
+
+
+def max_pool(attributes, x):
+    return windows(attributes, x, attributes["kernel_shape"][0], -np.inf).max(-1).astype(x.dtype)
+
+
+def conv(attributes, x, w, bias):
+    seen = windows(attributes, x, w.shape[2], 0)
+    return np.einsum("ncpk,mck->nmp", seen, w).astype(x.dtype) + bias[:, None]
+
+
 OPS = {
     "Add": lambda a, x, y: x + y,
     "Sub": lambda a, x, y: x - y,
@@ -158,6 +183,9 @@ OPS = {
     "Identity": lambda a, x: x,
     "Constant": constant,
     "MatMul": lambda a, x, y: x @ y,
+    "TopK": top_k,
+    "MaxPool": max_pool,
+    "Conv": conv,
     "ReduceSum": lambda a, x, axes=None: x.sum(axes_of(axes), dtype=x.dtype, keepdims=bool(a.get("keepdims", 1))),
     "ReduceMax": lambda a, x: x.max(axes_of(a.get("axes")), keepdims=bool(a.get("keepdims", 1))),
     "Transpose": lambda a, x: x.transpose(a.get("perm")),

@@ -205,6 +205,36 @@ class Writer:
         if b:
             self.bounded(g, g.emit("MatMul", [a, b], F, (a.shape[0], b.shape[1])))
 
+    def best(self, g):
+        a = g.pick(lambda v: v.dtype in (F, I) and v.known and v.shape != ())
+        if not a:
+            return
+        axis = self.random.randrange(len(a.shape))
+        k = self.random.randint(0, a.shape[axis])
+        shape = (*a.shape[:axis], k, *a.shape[axis + 1 :])
+        made = [Value(self.fresh(), dtype, shape) for dtype in (a.dtype, I)]
+        count = g.constant(np.array([k], np.int64))
+        attributes = {"axis": axis, "largest": self.random.randint(0, 1)}
+        g.nodes.append(helper.make_node("TopK", [a.name, count.name], [v.name for v in made], **attributes))
+        g.values += made
+
+    def windowed(self, g):
+        a = g.pick(lambda v: v.dtype == F and v.known and len(v.shape) == 3 and 0 not in v.shape)
+        if not a:
+            return
+        kernel = self.random.randint(1, a.shape[2])
+        pads = [self.random.randint(0, kernel - 1) for _ in range(2)]
+        stride = self.random.randint(1, 2)
+        places = (a.shape[2] + sum(pads) - kernel) // stride + 1
+        attributes = {"kernel_shape": [kernel], "pads": pads, "strides": [stride]}
+        if self.chance(0.5):
+            g.emit("MaxPool", [a], F, (*a.shape[:2], places), **attributes)
+        else:
+            maps = self.random.randint(1, 6)
+            weights = g.constant(self.array(F, (maps, a.shape[1], kernel)))
+            bias = g.constant(self.array(F, (maps,)))
+            self.bounded(g, g.emit("Conv", [a, weights, bias], F, (a.shape[0], maps, places), **attributes))
+
     def size(self, g):
         a = g.pick()
         g.emit("Size", [a], I, ())
@@ -357,6 +387,9 @@ class Writer:
             self.move,
             self.move,
             self.product,
+            self.best,
+            self.windowed,
+            self.windowed,
             self.size,
             self.fresh_constant,
         ]

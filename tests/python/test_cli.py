@@ -61,6 +61,16 @@ def test_inspect_says_how_each_loop_runs(rondel):
         assert line in out, out
 
 
+def test_inspect_says_how_each_if_runs(rondel):
+    text = """
+    main (bool c, float[n] x) => (float[n] y) {
+      [choice] y = If (c) <then_branch = a () => (float[n] p) { p = Add (x, x) }, else_branch = b () => (float[n] q) { q = Neg (x) }>
+    }"""
+    code, out, _ = rondel("inspect", saved(text))
+    assert code == 0
+    assert "if node 'choice' (If) (depth 0)\n  runs   natively, as a whole" in out, out
+
+
 def test_inspect_lists_the_passes_as_they_ran(rondel):
     text = "main (float[2] x) => (float[2] y) { a = Identity (x)  p = Mul (a, x)  y = Add (p, a) }"
     code, out, _ = rondel("inspect", saved(text), "--passes")

@@ -221,9 +221,60 @@ main (int64 most, float[4,50] table, int64 eos) => (float[4] scores, int64[4] la
   }}>
 }}"""
 
+CONVOLUTION = f"""
+main (int64 n, float[B,C,H,W] x, float[C,C,3,3] k, float[C] b) => (float[B,C,H,W] y, float[t,B,C,P,Q] peaks) {{
+  {YES}
+  y, peaks = Loop (n, yes, x) <body = step (int64 i, bool go, float[B,C,H,W] a) => (bool on, float[B,C,H,W] c, float[B,C,P,Q] p) {{
+    on = Identity (go)
+    d = Conv <pads = [1, 1, 1, 1]> (a, k, b)
+    low = Constant <value = float {{-9}}> ()
+    high = Constant <value = float {{9}}> ()
+    c = Clip (d, low, high)
+    p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (c)
+  }}>
+}}"""
+
+# Windows that no trip changes are a state here, as some exporters write them.
+UNCHANGED_STATE = f"""
+main (int64 n, float[B,C,L] x, float[C,C,K] k) => (float[B,C,L] y, float[C,C,K] same) {{
+  {YES}
+  y, same = Loop (n, yes, x, k) <body = step (int64 i, bool go, float[B,C,L] a, float[C,C,K] w) => (bool on, float[B,C,L] c, float[C,C,K] v) {{
+    on = Identity (go)
+    d = Conv <auto_pad = "SAME_UPPER"> (a, w)
+    low = Constant <value = float {{-9}}> ()
+    high = Constant <value = float {{9}}> ()
+    e = Sub (a, d)
+    c = Clip (e, low, high)
+    v = Identity (w)
+  }}>
+}}"""
+
+# An If in a Loop in an If, which is what runs as a whole.
+IF_LOOP_IF = f"""
+main (bool c, int64 n, float[C] s) => (float[C] r) {{
+  r = If (c) <
+    then_branch = loop () => (float[C] a) {{
+      {YES}
+      a = Loop (n, yes, s) <body = step (int64 i, bool go, float[C] v) => (bool on, float[C] w) {{
+        on = Identity (go)
+        m = ReduceMax <keepdims = 0> (v)
+        one = Constant <value = float {{1}}> ()
+        large = Greater (m, one)
+        w = If (large) <then_branch = less () => (float[C] e) {{ e = Div (v, m) }},
+                        else_branch = more () => (float[C] f) {{ f = Add (v, v) }}>
+      }}>
+    }},
+    else_branch = plain () => (float[C] b) {{ b = Neg (s) }}>
+}}"""
+
 
 def random(*shape):
     return np.random.default_rng(len(shape) * 100 + sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def whole(*shape):
+    """Small whole numbers, whose sums of products are exact in any order."""
+    return np.random.default_rng(sum(shape)).integers(-3, 4, shape).astype(np.float32)
 
 
 CASES = {
@@ -238,6 +289,10 @@ CASES = {
     "products of scans": (PRODUCTS_OF_SCANS, {"xs": random(5, 9), "zs": random(9, 5), "W": random(9, 9), "s": random(9)}),
     "pooling": (POOLING, {"n": scalar(4, np.int64), "x": random(2, 3, 9, 8)}),
     "pooling of what is scanned": (POOLED_SCAN, {"xs": random(2, 3, 5, 7), "s": random(2, 3, 7)}),
+    "convolution": (CONVOLUTION, {"n": scalar(4, np.int64), "x": whole(2, 3, 6, 8), "k": whole(3, 3, 3, 3), "b": whole(3)}),
+    "a state that no trip changes": (UNCHANGED_STATE, {"n": scalar(4, np.int64), "x": whole(2, 3, 20), "k": whole(3, 3, 5)}),
+    "an if in a loop in an if": (IF_LOOP_IF, {"c": scalar(True, np.bool_), "n": scalar(9, np.int64), "s": random(5)}),
+    "the other branch": (IF_LOOP_IF, {"c": scalar(False, np.bool_), "n": scalar(9, np.int64), "s": random(5)}),
     "a beam search": (BEAMS, {"most": scalar(40, np.int64), "table": random(4, 50), "eos": scalar(7, np.int64)}),
 }
 
@@ -252,7 +307,9 @@ def test_a_region_runs_as_one_function(name, monkeypatch):
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
             assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    assert [loop["execution"] for loop in rondel.inspect(model(text)).loops] == ["natively, as a whole"] * text.count("body =")
+    report = rondel.inspect(model(text))
+    assert {found["execution"] for found in report.loops + report.branches} == {"natively, as a whole"}
+    assert len(report.loops) == text.count("body =") and len(report.branches) == text.count("then_branch =")
 
 
 def test_collatz_takes_as_many_steps_as_everybody_says():

@@ -1,0 +1,52 @@
+"""How many loops and ifs run natively, as a whole: a count that may only rise.
+
+When it has risen, raise `LEAST` with the commit that did it. The end of a test run lists what runs otherwise, and why.
+"""
+
+import importlib
+import pathlib
+import warnings
+
+import native_report
+import rondel
+from models import model
+from programs import random_program
+from test_backend_suite import cases, model_of, ops_of
+
+LEAST = {"backend suite": 24, "models of the tests": 45, "random programs": 3562}
+CONTROL = {"Loop", "Scan", "If"}
+
+
+def count(models, sources):
+    for source in sources:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rondel.ModelWarning)
+            report = rondel.inspect(source)
+        native_report.note(models, [found["execution"] for found in report.loops + report.branches])
+    native = native_report.native[models]
+    assert native >= LEAST[models], f"{native} run natively, where {LEAST[models]} did"
+
+
+def texts_of_tests():
+    """Every text in a test module that is a model with a loop or an if in it."""
+    for path in sorted(pathlib.Path(__file__).parent.glob("test_*.py")):
+        module = importlib.import_module(path.stem)
+        for name, value in sorted(vars(module).items()):
+            if isinstance(value, str) and "=>" in value and any(f"{op} (" in value or f"{op} <" in value for op in CONTROL):
+                try:
+                    yield model(value)
+                except Exception:
+                    continue  # a part of a model
+
+
+def test_backend_suite():
+    found = [model_of(case) for _, case in cases().values()]
+    count("backend suite", [m for m in found if ops_of(m) & CONTROL])
+
+
+def test_models_of_the_tests():
+    count("models of the tests", texts_of_tests())
+
+
+def test_random_programs():
+    count("random programs", (random_program(seed)[0] for seed in range(1000)))

@@ -3,6 +3,8 @@
 Memory is the exception: each engine's peak is taken in a process of its own (see `peak_memory`).
 """
 
+import ctypes
+import functools
 import json
 import os
 import subprocess
@@ -18,7 +20,8 @@ import numpy as np
 
 BENCH = Path(__file__).resolve().parent
 ONE_THREAD_XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-PEERS = ("rondel", "onnxruntime", "jax")
+PEERS = ("rondel", "onnxruntime", "jax", "by hand")
+LIBRARY = BENCH.parent / "build" / "bench" / "by_hand.so"
 
 
 @dataclass
@@ -34,11 +37,15 @@ class Workload:
         None  #: feeds that make the first run short, so that loading can be told from it
     )
     limit_ns: Optional[float] = None  #: the most a trip may cost in Rondel
+    limit_by_hand: Optional[float] = None  #: likewise, as a multiple of the loop written by hand
+    limit_ratio: Optional[float] = None  #: likewise, of ONNX Runtime's
     tolerance: float = 1e-5  #: of |difference| / (1 + |reference|), against ONNX Runtime
     call: Optional[Callable] = None  #: call(session, feeds) -> outputs; default: session.run
     jax: Optional[Callable] = (
         None  #: jax() -> a function without arguments that returns the outputs
     )
+
+    by_hand: Optional[Callable] = None  #: the same in C++: by_hand() -> (function, its outputs)
 
     def run(self, session, **instead):
         feeds = self.feeds | instead
@@ -73,6 +80,14 @@ def prepare(engine, workload):
     if engine == "jax":
         os.environ.setdefault("XLA_FLAGS", ONE_THREAD_XLA)
         first = call = workload.jax()
+    elif engine == "by hand":
+        act, outputs = workload.by_hand()
+
+        def call():
+            act()
+            return outputs
+
+        first = call
     else:
         loaded = session(engine, workload.model)
         call = partial(workload.run, loaded)
@@ -110,6 +125,29 @@ def measure(workload, engines, rounds, report=lambda done: None):
     }
 
 
+def by_hand(name, *arguments):
+    """A function of by_hand.cpp with its arguments: arrays as pointers, numbers as they are."""
+    function = getattr(library_by_hand(), name)
+    function.restype = None
+    types = {np.float32: ctypes.c_float, int: ctypes.c_int64}
+    passed = [
+        a.ctypes.data_as(ctypes.c_void_p) if isinstance(a, np.ndarray) else types[type(a)](a)
+        for a in arguments
+    ]
+    kept = arguments  # arrays live as long as the function that writes to them
+    return lambda: (function(*passed), kept)[0]
+
+
+@functools.cache
+def library_by_hand():
+    """by_hand.cpp, compiled for this machine."""
+    source = BENCH / "by_hand.cpp"
+    LIBRARY.parent.mkdir(parents=True, exist_ok=True)
+    flags = ["-O3", "-march=native", "-fopenmp-simd", "-shared", "-fPIC", "-std=c++20"]
+    subprocess.run(["c++", *flags, str(source), "-o", str(LIBRARY)], check=True)
+    return ctypes.CDLL(str(LIBRARY))
+
+
 def warm_up(call, seconds=1.0):
     """Calls for at least that long: an engine may compile better code in the background."""
     end = time.perf_counter() + seconds
@@ -137,7 +175,7 @@ def peak_memory(engine, name):
     The process imports the engine and builds the workload, resets the kernel's high-water mark,
     loads, runs twice, and prints the new high-water mark less what it held before.
     """
-    if engine == "jax" or not Path("/proc/self/clear_refs").exists():
+    if engine in ("jax", "by hand") or not Path("/proc/self/clear_refs").exists():
         return None
     answer = subprocess.run(
         [sys.executable, __file__, engine, name], capture_output=True, text=True, check=False

@@ -25,14 +25,15 @@ RESULTS = BENCH.parent / "build" / "bench" / "latest.json"
 FOOT = """\
 trip: median of {rounds} calls through Python, divided by the trips of a call; engines take turns
 in one process, one thread each. ratio: ONNX Runtime's time by Rondel's. limit: Rondel's time as a
-part of what is allowed. load: making the session and its first run, less a second one. peak: what
-loading and running add, at most, to a fresh process with that engine alone.
+part of what is allowed, which bench/README.md says. by hand: bench/by_hand.cpp, compiled with -O3.
+load: making the session and its first run, less a second one. peak: what loading and running add,
+at most, to a fresh process with that engine alone.
 {machine}, {cores} cores, {date}."""
 
 
 def main(arguments=None):
     options = parse(arguments)
-    engines = [name for name in PEERS if importlib.util.find_spec(name)]
+    engines = [name for name in PEERS if name == "by hand" or importlib.util.find_spec(name)]
     for needed in ("rondel", "onnxruntime"):
         if needed not in engines:
             print(f"{needed} is not installed; ./dev setup installs it", file=sys.stderr)
@@ -74,7 +75,8 @@ def measure_one(name, engines, rounds, memory):
     """One row of the table, as it goes to the file."""
     say(f"{name} ...")
     workload = load(name)
-    taking_part = [engine for engine in engines if engine != "jax" or workload.jax]
+    takes_part = {"jax": workload.jax, "by hand": workload.by_hand}
+    taking_part = [engine for engine in engines if takes_part.get(engine, True)]
     measured = measure(
         workload, taking_part, rounds, lambda done: say(f"{name} ... round {done} of {rounds}")
     )
@@ -84,13 +86,18 @@ def measure_one(name, engines, rounds, memory):
             measured[engine].peak_mib = peak_memory(engine, name)
     difference = disagreement(measured["rondel"].outputs, measured["onnxruntime"].outputs)
     mine, theirs = measured["rondel"].trip_ns, measured["onnxruntime"].trip_ns
+    limit_ns = workload.limit_ns
+    if workload.limit_by_hand:
+        limit_ns = workload.limit_by_hand * measured["by hand"].trip_ns
+    elif workload.limit_ratio:
+        limit_ns = workload.limit_ratio * theirs
     return {
         "name": name,
         "doc": workload.doc,
         "trips": workload.trips,
-        "limit_ns": workload.limit_ns,
+        "limit_ns": limit_ns,
         "ratio": theirs / mine,
-        "part_of_limit": mine / workload.limit_ns if workload.limit_ns else None,
+        "part_of_limit": mine / limit_ns if limit_ns else None,
         "difference": difference,
         "agrees": difference <= workload.tolerance,
         "engines": {

@@ -5,6 +5,13 @@ import importlib
 NAMES = (
     "scalar_loop",
     "elementwise_loop",
+    "nested_loops",
+    "collatz",
+    "beam_search",
+    "power_iteration",
+    "conv_loop",
+    "top_k_loop",
+    "softmax_loop",
     "lstm_scan",
     "lstm_op",
     "knn_scan",

@@ -1,0 +1,95 @@
+// What somebody would write in C++ for one model: the measure for loops that no runtime runs well.
+// harness.py compiles this file with -O3 for the machine it runs on.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+extern "C" {
+
+void nested_loops(std::int64_t trips, float start, float* last) {
+  float v = start;
+  for (std::int64_t i = 0; i < trips; ++i)
+    for (std::int64_t j = 0; j < trips; ++j) v = v * 0.5F + 1.0F;
+  *last = v;
+}
+
+void collatz(std::int64_t most, std::int64_t* steps) {
+  std::int64_t total = 0;
+  for (std::int64_t n = 1; n <= most; ++n)
+    for (std::int64_t v = n; v != 1; ++total) v = v % 2 != 0 ? 3 * v + 1 : v / 2;
+  *steps = total;
+}
+
+void power_iteration(std::int64_t trips, std::int64_t n, const float* a, const float* start,
+                     float* x) {
+  std::vector<float> y(static_cast<std::size_t>(n));
+  std::copy(start, start + n, x);
+  for (std::int64_t t = 0; t < trips; ++t) {
+    float squares = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      float sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t j = 0; j < n; ++j) sum += a[i * n + j] * x[j];
+      y[static_cast<std::size_t>(i)] = sum;
+      squares += sum * sum;
+    }
+    const float norm = std::sqrt(squares);
+    for (std::int64_t i = 0; i < n; ++i) x[i] = y[static_cast<std::size_t>(i)] / norm;
+  }
+}
+
+// What a beam search does around its network: four beams, fifty words.
+void beam_search(std::int64_t trips, const float* table, std::int64_t eos, float* scores,
+                 std::int64_t* last, std::int64_t* ended, std::int64_t* parents) {
+  constexpr int beams = 4, words = 50;
+  std::array<float, beams> score{0, -9, -9, -9};
+  std::array<std::int64_t, beams> token{1, 2, 3, 4};
+  std::int64_t count = 0;
+  std::array<float, beams * words> sums{};
+  std::array<int, beams * words> order{};
+  for (std::int64_t t = 0; t < trips; ++t) {
+    for (int b = 0; b < beams; ++b)
+      for (int w = 0; w < words; ++w)
+        sums[static_cast<std::size_t>(b * words + w)] =
+            score[static_cast<std::size_t>(b)] + table[token[static_cast<std::size_t>(b)] % 3 * words + w];
+    std::iota(order.begin(), order.end(), 0);
+    std::partial_sort(order.begin(), order.begin() + beams, order.end(), [&](int a, int b) {
+      const float x = sums[static_cast<std::size_t>(a)], y = sums[static_cast<std::size_t>(b)];
+      return x > y || (x == y && a < b);
+    });
+    std::array<float, beams> best{};
+    std::array<std::int64_t, beams> word{}, from{};
+    std::int64_t found = 0;
+    for (std::size_t b = 0; b < beams; ++b) {
+      best[b] = sums[static_cast<std::size_t>(order[b])];
+      from[b] = order[b] / words;
+      word[b] = order[b] % words;
+      found += word[b] == eos ? 1 : 0;
+    }
+    std::copy(from.begin(), from.end(), parents + t * beams);
+    if (found > 0) {
+      const std::int64_t total = count + found;
+      if (total > 3) {
+        for (std::size_t b = 0; b < beams; ++b) best[b] *= 0.5F;
+        std::array<std::int64_t, beams> chosen{};
+        for (std::size_t b = 0; b < beams; ++b) chosen[b] = token[static_cast<std::size_t>(from[b])];
+        token = chosen;
+      } else {
+        for (std::size_t b = 0; b < beams; ++b)
+          if (word[b] == eos) best[b] = score[b];
+        token = word;
+      }
+      count = total;
+    } else {
+      token = word;
+    }
+    score = best;
+  }
+  std::copy(score.begin(), score.end(), scores);
+  std::copy(token.begin(), token.end(), last);
+  *ended = count;
+}
+}

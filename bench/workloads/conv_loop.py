@@ -1,0 +1,36 @@
+"""A convolution of 16 channels in a loop, as in an iterative refinement."""
+
+import numpy as np
+from onnx import parser
+
+from harness import Workload
+
+TRIPS = 1000
+MODEL = """
+<ir_version: 10, opset_import: ["" : 21]>
+conv_loop (int64 trips, float[1,16,16,16] x, float[16,16,3,3] k) => (float[1,16,16,16] y) <bool yes = {1}> {
+  y = Loop (trips, yes, x) <body = step (int64 i, bool go, float[1,16,16,16] s) => (bool on, float[1,16,16,16] t) {
+    on = Identity (go)
+    u = Conv <pads = [1, 1, 1, 1]> (s, k)
+    t = Tanh (u)
+  }>
+}
+"""
+
+
+def workload():
+    random = np.random.default_rng(0)
+    return Workload(
+        name="conv_loop",
+        doc="Loop, Conv 3x3 of 16 channels and Tanh on [1,16,16,16]",
+        model=parser.parse_model(MODEL).SerializeToString(),
+        feeds={
+            "trips": np.array(TRIPS),
+            "x": random.standard_normal((1, 16, 16, 16)).astype(np.float32),
+            "k": (random.standard_normal((16, 16, 3, 3)) / 24).astype(np.float32),
+        },
+        trips=TRIPS,
+        first={"trips": np.array(1)},
+        limit_ratio=1.0,
+        tolerance=1e-4,
+    )

@@ -1,0 +1,35 @@
+"""A softmax in a loop."""
+
+import numpy as np
+from onnx import parser
+
+from harness import Workload
+
+TRIPS = 1000
+MODEL = """
+<ir_version: 10, opset_import: ["" : 21]>
+softmax_loop (int64 trips, float[8,128] x) => (float[8,128] y) <bool yes = {1}> {
+  y = Loop (trips, yes, x) <body = step (int64 i, bool go, float[8,128] s) => (bool on, float[8,128] t) {
+    on = Identity (go)
+    v = Softmax <axis = -1> (s)
+    t = Add (v, s)
+  }>
+}
+"""
+
+
+def workload():
+    random = np.random.default_rng(0)
+    return Workload(
+        name="softmax_loop",
+        doc="Loop, Softmax over the rows of [8,128] and Add",
+        model=parser.parse_model(MODEL).SerializeToString(),
+        feeds={
+            "trips": np.array(TRIPS),
+            "x": random.standard_normal((8, 128)).astype(np.float32),
+        },
+        trips=TRIPS,
+        first={"trips": np.array(1)},
+        limit_ratio=1.0,
+        tolerance=1e-4,
+    )

@@ -1,0 +1,38 @@
+"""The ten greatest of 1,000 in a loop."""
+
+import numpy as np
+from onnx import parser
+
+from harness import Workload
+
+TRIPS = 1000
+MODEL = """
+<ir_version: 10, opset_import: ["" : 21]>
+top_k_loop (int64 trips, float[1000] x) => (float[1000] y) <bool yes = {1}, int64[1] k = {10}, float small = {0.001}> {
+  y = Loop (trips, yes, x) <body = step (int64 i, bool go, float[1000] s) => (bool on, float[1000] t) {
+    on = Identity (go)
+    v, at = TopK (s, k)
+    m = ReduceSum <keepdims = 1> (v)
+    d = Mul (m, small)
+    e = Cos (s)
+    t = Add (d, e)
+  }>
+}
+"""
+
+
+def workload():
+    random = np.random.default_rng(0)
+    return Workload(
+        name="top_k_loop",
+        doc="Loop, TopK 10 of 1,000, their sum, and Cos",
+        model=parser.parse_model(MODEL).SerializeToString(),
+        feeds={
+            "trips": np.array(TRIPS),
+            "x": random.standard_normal(1000).astype(np.float32),
+        },
+        trips=TRIPS,
+        first={"trips": np.array(1)},
+        limit_ratio=1.0,
+        tolerance=1e-4,
+    )

@@ -92,7 +92,7 @@ class Network(Context, NotHere):
     def to_onnx(self, path: Path | None = None, *, opset: int | None = None, external_data: bool = False):
         """The network as standard ONNX: bytes, or with a path a file and an ExportReport. As `rondel.export`.
 
-        Raises CallerError as build_session does, for an opset that cannot say the network, and where nothing can be written.
+        Raises CallerError as build_session does, for an opset that cannot express the network, and where nothing can be written.
         """
         return export(self.build_session(), path, opset=opset, external_data=external_data)
 

@@ -1,8 +1,8 @@
 #include "exporters/onnx/assertions.h"
 
 #include "base/text.h"
-#include "exporters/onnx/forms.h"
-#include "exporters/onnx/live.h"
+#include "exporters/onnx/encode_node.h"
+#include "exporters/onnx/liveness.h"
 #include "exporters/onnx/names.h"
 #include "ir/builder.h"
 #include "ir/infer.h"
@@ -27,7 +27,7 @@ std::vector<NodeId> assertions_in(const Graph& g, RegionId r) {
   return found;
 }
 
-/// The node that ends the run is called what the assertion is, and what it says.
+/// The node that ends the run is named after the assertion and its message.
 std::string named_by_message(const ir::Node& assertion) {
   const std::string name = name_in_file(assertion), message = assertion.attributes.s("message", "");
   if (message.empty()) return assertion.source;
@@ -45,24 +45,24 @@ ValueId first_of(ir::Builder& b, ValueId list, const ir::Node& assertion) {
 
 bool is_tensor(const ir::Type& t) { return t.is_tensor(); }
 
-/// Whether some index is looked at when something is gathered from the values of a type.
+/// Whether a Gather from a value of this type is certain to check an index.
 bool has_elements(const ir::Type& t) {
   return t.is_static() && element_count(t.static_shape()) > 0;
 }
 
-/// Puts an assertion into the way of result `k` of its region: of a tensor itself, of what else
-/// there is, and of a tensor that may be empty, by an `if` on whose condition nothing depends but
-/// whether there is one.
+/// Makes result `k` of the region depend on the assertion. A tensor is gathered itself. Any other
+/// value, and a tensor that may be empty, passes through an `if` whose condition is gathered and
+/// whose branches are equal.
 void guard(Graph& g, RegionId r, std::size_t k, NodeId assertion, int opset) {
-  const ir::Node said = g.node(assertion);
+  const ir::Node node = g.node(assertion);
   ir::Builder b(g, r);
-  b.source(said.source);
+  b.source(node.source);
   const ValueId y = g.region(r).results[k];
   ValueId guarded = ValueId::none;
   if (has_elements(g.value(y).type) || !can_copy(g.value(y).type, opset)) {
-    guarded = first_of(b, b("unsqueeze", {y, b.integers({0})}), said);
+    guarded = first_of(b, b("unsqueeze", {y, b.integers({0})}), node);
   } else {
-    const ValueId yes = first_of(b, b.constant(Tensor::from<bool>({1}, {true})), said);
+    const ValueId yes = first_of(b, b.constant(Tensor::from<bool>({1}, {true})), node);
     const auto it = [&](ir::Builder& branch) { return Values{branch("identity", {y})}; };
     guarded = b.if_(yes, it, it)[0];
   }
@@ -71,9 +71,10 @@ void guard(Graph& g, RegionId r, std::size_t k, NodeId assertion, int opset) {
   g.erase_node(assertion);
 }
 
-/// Gives a loop one more state, a number that stays 0, and its number of trips by way of that, so
-/// that whoever reads the one needs the other. Returns which result of the body the state is.
-std::size_t add_zero(Graph& g, NodeId loop) {
+/// Adds a state to the loop, a number that stays 0, and adds that state to the loop's trip count,
+/// so that readers of the count depend on the state. Returns the number of the state's result in
+/// the body.
+std::size_t add_zero_state(Graph& g, NodeId loop) {
   ir::Builder b(g, g.node(loop).region);
   b.source(g.node(loop).source);
   b.insert_before(loop);
@@ -90,9 +91,9 @@ std::size_t add_zero(Graph& g, NodeId loop) {
   return g.node(loop).loop().states;
 }
 
-class Keeping {
+class AssertionLowering {
  public:
-  Keeping(Graph& g, int opset) : g_(g), opset_(opset) {}
+  AssertionLowering(Graph& g, int opset) : g_(g), opset_(opset) {}
 
   std::vector<std::string> run() {
     region(RegionId::root);
@@ -100,12 +101,12 @@ class Keeping {
   }
 
  private:
-  /// What a later node asserts may be what keeps an earlier one.
+  /// In reverse order: a later node's assertion may keep an earlier node alive.
   void region(RegionId r) {
     if (const auto found = assertions_in(g_, r); !found.empty()) keep(r, found);
     const std::vector<NodeId> nodes = g_.region(r).nodes;
     for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) {
-      if (g_.node(*n).regions.empty() || !Live(g_)(g_.node(*n))) continue;
+      if (g_.node(*n).regions.empty() || !LiveValues(g_)(g_.node(*n))) continue;
       for (const RegionId inner : std::vector<RegionId>(g_.node(*n).regions)) region(inner);
     }
   }
@@ -120,7 +121,7 @@ class Keeping {
     }
   }
 
-  /// The first of a loop's body is its condition, which may decide nothing.
+  /// Result 0 of a loop's body is its condition, which may be unused.
   std::optional<std::size_t> result_to_guard(RegionId r) {
     const NodeId parent = g_.region(r).parent;
     const bool body = parent != NodeId::none && g_.node(parent).op->name == "loop";
@@ -130,7 +131,7 @@ class Keeping {
         for (std::size_t k = body ? 1 : 0; k < results.size(); ++k)
           if (fits(g_.value(results[k]).type)) return k;
     }
-    if (body) return add_zero(g_, parent);
+    if (body) return add_zero_state(g_, parent);
     for (std::size_t k = 0; k < results.size(); ++k)
       if (can_copy(g_.value(results[k]).type, opset_)) return k;
     return std::nullopt;
@@ -138,7 +139,7 @@ class Keeping {
 
   /// Whether more of a loop is read than the number of its trips.
   bool is_kept_by_results(const ir::Node& loop) const {
-    const Live live(g_);
+    const LiveValues live(g_);
     return std::any_of(loop.outputs.begin(), loop.outputs.end() - 1,
                        [&](ValueId v) { return live(v); });
   }
@@ -150,13 +151,14 @@ class Keeping {
 
 }  // namespace
 
-std::vector<std::string> keep_assertions(Graph& g, int opset) {
+std::vector<std::string> lower_assertions(Graph& g, int opset) {
   for (std::size_t r = 0; r < g.region_count(); ++r)
-    if (!assertions_in(g, static_cast<RegionId>(r)).empty()) return Keeping(g, opset).run();
+    if (!assertions_in(g, static_cast<RegionId>(r)).empty())
+      return AssertionLowering(g, opset).run();
   return {};
 }
 
-std::vector<std::string> note_assertions(const Graph& g) {
+std::vector<std::string> report_dropped_assertions(const Graph& g) {
   std::vector<std::string> notes;
   for (std::size_t r = 0; r < g.region_count(); ++r)
     for (const NodeId n : assertions_in(g, static_cast<RegionId>(r)))

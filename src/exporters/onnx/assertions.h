@@ -6,14 +6,14 @@
 
 namespace rondel::exporters {
 
-/// ONNX has no op that ends a run. A Gather whose index is beyond its data is an error by ONNX's
-/// own text, so where a condition does not hold, a result of the graph that it stands in is
-/// gathered from beyond, or made to depend on what is; the Gather has the assertion's name and
-/// message for a name. Returns a note for each assertion that has no result to stand in the way of
-/// in this opset.
-std::vector<std::string> keep_assertions(ir::Graph&, int opset);
+/// Lowers assertions. ONNX has no op that ends a run, but a Gather with an index beyond its data is
+/// an error by ONNX's own text. So a result of the graph around the assertion is gathered, at an
+/// index that is out of bounds when the condition does not hold; or that result is made to depend
+/// on such a Gather. The Gather is named after the assertion and its message. Returns a note for
+/// each assertion whose graph has no result that could be gathered in this opset.
+std::vector<std::string> lower_assertions(ir::Graph&, int opset);
 
-/// A note for each assertion, of a graph that is written without.
-std::vector<std::string> note_assertions(const ir::Graph&);
+/// A note for each assertion of a graph that is written without its assertions.
+std::vector<std::string> report_dropped_assertions(const ir::Graph&);
 
 }  // namespace rondel::exporters

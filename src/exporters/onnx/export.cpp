@@ -1,15 +1,15 @@
 #include "exporters/onnx/export.h"
 
 #include "base/error.h"
+#include "exporters/onnx/checker.h"
 #include "exporters/onnx/files.h"
 #include "exporters/onnx/model.h"
-#include "exporters/onnx/nests.h"
-#include "exporters/onnx/written_check.h"
+#include "exporters/onnx/outline.h"
 
 namespace rondel::exporters {
 namespace {
 
-constexpr std::uint64_t most_bytes = 0x7fffffff;
+constexpr std::uint64_t max_protobuf_bytes = 0x7fffffff;
 
 /// Bytes of the model with its initializers in it.
 std::uint64_t embedded_size(const Model& m) {
@@ -24,16 +24,16 @@ std::uint64_t embedded_size(const Model& m) {
 
 ExportedModel to_bytes(const ir::Graph& g, const ModelInfo& info, const ExportOptions& options) {
   Model m = to_model(g, info, options);
-  cut_nests(m);
+  outline_deep_graphs(m);
   require(!options.external_data,
           "external data stands in a file beside the model's; give a path to write to");
   const std::uint64_t size = embedded_size(m);
-  require(size <= most_bytes,
+  require(size <= max_protobuf_bytes,
           "the model has {} bytes and a protobuf holds at most 2 GiB; give a path to write to, and "
           "the initializers go into a file beside it",
           size);
   embed(m);
-  check_written(m);
+  run_checker(m);
   ExportedModel out{m.proto.SerializeAsString(), std::move(m.report)};
   out.report.bytes = out.bytes.size();
   return out;
@@ -42,8 +42,8 @@ ExportedModel to_bytes(const ir::Graph& g, const ModelInfo& info, const ExportOp
 ExportReport to_file(const ir::Graph& g, const ModelInfo& info, const std::filesystem::path& to,
                      const ExportOptions& options) {
   Model m = to_model(g, info, options);
-  cut_nests(m);
-  const bool external = options.external_data || embedded_size(m) > most_bytes;
+  outline_deep_graphs(m);
+  const bool external = options.external_data || embedded_size(m) > max_protobuf_bytes;
   if (external && !options.external_data)
     m.report.notes.push_back(
         "the initializers stand in a file of their own: a protobuf holds at "

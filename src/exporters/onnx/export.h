@@ -5,11 +5,11 @@
 
 #include <filesystem>
 
-/// Graphs become standard ONNX. The way out; `model.h` is where a graph becomes a ModelProto.
+/// Export of graphs as standard ONNX. model.h turns a graph into a ModelProto.
 namespace rondel::exporters {
 
-/// The graph as a serialized ModelProto that onnx's checker has accepted. `info` is what the model
-/// says of itself. Throws Error: `caller` where the opset asked for cannot say the graph.
+/// The graph as a serialized ModelProto that onnx's checker has accepted. `info` is
+/// the model's metadata. Throws Error: `caller` where the opset asked for cannot express the graph.
 ExportedModel to_bytes(const ir::Graph&, const ModelInfo& info, const ExportOptions& = {});
 
 /// The same as a file, its initializers beside it where they are external.

@@ -1,7 +1,7 @@
 #include "exporters/onnx/files.h"
 
 #include "base/error.h"
-#include "exporters/onnx/written_check.h"
+#include "exporters/onnx/checker.h"
 #include "formats/onnx/protos.h"
 
 #include <cerrno>
@@ -21,22 +21,22 @@ constexpr std::size_t least_external = 1024;
 /// Where larger ones begin in the file: whole pages can be mapped.
 constexpr std::uint64_t page = 4096;
 
-/// A new folder beside a file, gone with all that is left in it.
-class Workshop {
+/// A new folder beside a file; the destructor removes it with its contents.
+class TemporaryFolder {
  public:
-  explicit Workshop(const fs::path& beside) {
+  explicit TemporaryFolder(const fs::path& beside) {
     const fs::path parent = beside.has_parent_path() ? beside.parent_path() : fs::path(".");
     std::string pattern = (parent / ".rondel-XXXXXX").string();
     require(::mkdtemp(pattern.data()) != nullptr, "cannot write to '{}': {}", beside.string(),
             std::strerror(errno));
     folder_ = pattern;
   }
-  ~Workshop() {
+  ~TemporaryFolder() {
     std::error_code ignored;
     fs::remove_all(folder_, ignored);
   }
-  Workshop(const Workshop&) = delete;
-  Workshop& operator=(const Workshop&) = delete;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   fs::path operator/(const fs::path& name) const { return folder_ / name; }
 
  private:
@@ -60,9 +60,9 @@ void refer(pb::TensorProto& t, const std::string& file, std::uint64_t offset, st
   entry("length", std::to_string(bytes));
 }
 
-/// Writes the larger initializers one after the other, each from a new page on.
-std::uint64_t write_data(Model& m, const fs::path& place, const std::string& name) {
-  std::ofstream file(place, std::ios::binary);
+/// Writes the larger initializers one after the other, each at the start of a page.
+std::uint64_t write_data(Model& m, const fs::path& path, const std::string& name) {
+  std::ofstream file(path, std::ios::binary);
   std::uint64_t at = 0;
   for (std::size_t k = 0; k < m.initializers.size(); ++k) {
     pb::TensorProto& t = *m.proto.mutable_graph()->mutable_initializer(static_cast<int>(k));
@@ -76,23 +76,22 @@ std::uint64_t write_data(Model& m, const fs::path& place, const std::string& nam
       continue;
     }
     const std::string gap((page - at % page) % page, '\0');
-    write(file, gap.data(), gap.size(), place);
+    write(file, gap.data(), gap.size(), path);
     at += gap.size();
-    write(file, bytes.data(), bytes.size(), place);
+    write(file, bytes.data(), bytes.size(), path);
     refer(t, name, at, bytes.size());
     at += bytes.size();
   }
   file.close();
-  require(!file.fail(), "cannot write to '{}': {}", place.string(), std::strerror(errno));
+  require(!file.fail(), "cannot write to '{}': {}", path.string(), std::strerror(errno));
   return at;
 }
 
-void write_proto(const pb::ModelProto& proto, const fs::path& place) {
-  std::ofstream file(place, std::ios::binary);
+void write_proto(const pb::ModelProto& proto, const fs::path& path) {
+  std::ofstream file(path, std::ios::binary);
   const bool written = file.good() && proto.SerializeToOstream(&file);
   file.close();
-  require(written && !file.fail(), "cannot write to '{}': {}", place.string(),
-          std::strerror(errno));
+  require(written && !file.fail(), "cannot write to '{}': {}", path.string(), std::strerror(errno));
 }
 
 void move_into_place(const fs::path& from, const fs::path& to) {
@@ -107,23 +106,23 @@ void write_files(Model& m, const fs::path& to, bool external) {
   std::error_code error;
   require(!to.filename().empty() && !fs::is_directory(to, error),
           "cannot write to '{}': it is a folder; expected the name of a file", to.string());
-  const Workshop workshop(to);
-  const fs::path model = workshop / to.filename();
+  const TemporaryFolder temporary(to);
+  const fs::path model = temporary / to.filename();
   const fs::path data_name = to.filename().string() + ".data";
   if (external) {
-    m.report.external_bytes = write_data(m, workshop / data_name, data_name.string());
+    m.report.external_bytes = write_data(m, temporary / data_name, data_name.string());
     write_proto(m.proto, model);
-    check_written(m, model);
+    run_checker(m, model);
   } else {
     embed(m);
-    check_written(m);
+    run_checker(m);
     write_proto(m.proto, model);
   }
   m.report.bytes = fs::file_size(model);
   if (m.report.external_bytes > 0) {
     fs::path beside = to;
     beside += ".data";
-    move_into_place(workshop / data_name, beside);
+    move_into_place(temporary / data_name, beside);
   }
   move_into_place(model, to);
 }

@@ -5,18 +5,18 @@
 namespace rondel::exporters {
 namespace {
 
-struct Since {
+struct MinIrVersion {
   int first, ir;
 };
-constexpr Since ir_of_opset[] = {{27, 13}, {25, 13}, {24, 12}, {23, 11}, {21, 10},
-                                 {19, 9},  {15, 8},  {12, 7},  {11, 6}};
+constexpr MinIrVersion ir_versions[] = {{27, 13}, {25, 13}, {24, 12}, {23, 11}, {21, 10},
+                                        {19, 9},  {15, 8},  {12, 7},  {11, 6}};
 
 }  // namespace
 
 int ir_version(int opset) {
-  for (const Since& s : ir_of_opset)
+  for (const MinIrVersion& s : ir_versions)
     if (opset >= s.first) return s.ir;
-  return ir_of_opset[std::size(ir_of_opset) - 1].ir;
+  return ir_versions[std::size(ir_versions) - 1].ir;
 }
 
 int ir_version(DType t) {

@@ -19,17 +19,17 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// Calls `see` for every value that the node reads, in its regions too.
-template <class See> void each_read(const Graph& g, NodeId n, See& see) {
+/// Calls `see` for each value that the node reads, also in its regions.
+template <class See> void visit_reads(const Graph& g, NodeId n, See& see) {
   for (const ValueId v : g.node(n).inputs)
     if (v != ValueId::none) see(v);
   for (const RegionId r : g.node(n).regions) {
-    for (const NodeId inner : g.region(r).nodes) each_read(g, inner, see);
+    for (const NodeId inner : g.region(r).nodes) visit_reads(g, inner, see);
     for (const ValueId v : g.region(r).results) see(v);
   }
 }
 
-/// The values that a region reads for `results`, and the nodes of its own that it runs for them.
+/// The values that a region reads to compute `results`, and its nodes that run for them.
 struct Needed {
   std::unordered_set<std::int32_t> values, nodes;
   bool reads(ValueId v) const { return values.contains(static_cast<std::int32_t>(v)); }
@@ -44,19 +44,19 @@ Needed needed_for(const Graph& g, RegionId r, std::span<const ValueId> results) 
     if (std::ranges::none_of(g.node(*n).outputs, [&](ValueId v) { return found.reads(v); }))
       continue;
     found.nodes.insert(static_cast<std::int32_t>(*n));
-    each_read(g, *n, see);
+    visit_reads(g, *n, see);
   }
   return found;
 }
 
-/// What the body runs for its states and items, and, where it decides, for `go`.
+/// What the body needs for its states and items, and for `go` where `go` decides.
 Needed needed_in_body(const Graph& g, const LoopParts& parts) {
   const auto& results = g.region(parts.body).results;
   return needed_for(g, parts.body, std::span(results).subspan(parts.has_go ? 0 : 1));
 }
 
-/// A `go` that never decides and that the body does not read is not computed.
-void drop_idle_go(Graph& g, const LoopParts& parts) {
+/// Removes the computation of a `go` that never decides and that the body does not read.
+void drop_unused_go(Graph& g, const LoopParts& parts) {
   if (parts.has_go || g.constant(g.region(parts.body).results[0]) != nullptr) return;
   const ValueId go = g.region(parts.body).params[1];
   const Needed needed = needed_in_body(g, parts);
@@ -72,7 +72,7 @@ const ir::Extent* extent_along(const Graph& g, ValueId v, std::int64_t axis) {
   return &t.extent(axis_from_front(axis, t.rank()));
 }
 
-/// Whether one `same_extent` makes sure of the extents of all scans.
+/// Whether one `same_extent` asserts the extents of all scans.
 bool asserted_equal(const Graph& g, const ir::Node& loop, const LoopParts& p) {
   const NodeId producer = g.value(loop.inputs[p.scans_at()]).producer;
   if (producer == NodeId::none || g.node(producer).op->name != "same_extent") return false;
@@ -107,14 +107,14 @@ bool keeps_shape(const Graph& g, const LoopParts& p, std::size_t s) {
          (before.has_rank() && after.has_rank() && before.extents() == after.extents());
 }
 
-/// `v` as a scalar, made where `b` stands.
+/// `v` as a scalar, written at the builder's position.
 ValueId scalar_in(ir::Builder& b, ValueId v, const char* what) {
   const ir::Type& t = b.graph().value(v).type;
   if (t.has_rank() && t.rank() <= 1) return v;
   return b("one_element", {v}, {{"what", std::string(what)}});
 }
 
-void hold_inputs(Graph& g, NodeId n) {
+void reshape_control_inputs(Graph& g, NodeId n) {
   ir::Builder outside(g, g.node(n).region);
   outside.source(g.node(n).source);
   outside.insert_before(n);
@@ -134,12 +134,12 @@ void hold_inputs(Graph& g, NodeId n) {
 
 }  // namespace
 
-void hold_scalars(Graph& g) {
+void reshape_control_inputs_to_scalars(Graph& g) {
   for (const RegionId r : g.regions_below(RegionId::root))
-    for (const NodeId n : g.region(r).nodes) hold_inputs(g, n);
+    for (const NodeId n : g.region(r).nodes) reshape_control_inputs(g, n);
 }
 
-std::string why_no_scan(const Graph& g, const ir::Node& loop) {
+std::string why_not_scan(const Graph& g, const ir::Node& loop) {
   const LoopParts p(loop);
   if (p.scans == 0) return "it has no scans";
   if (p.has_go) return "a condition ends it";
@@ -169,10 +169,10 @@ ir::Type stacked(const ir::Type& item, const ir::Extent& trips) {
   return ir::Type::tensor(item.dtype(), std::move(extents));
 }
 
-/// One loop on its way to the form of ONNX's Loop.
-class Rewriting {
+/// Converts one loop to the form of ONNX's Loop.
+class LoopConversion {
  public:
-  Rewriting(Graph& g, NodeId n)
+  LoopConversion(Graph& g, NodeId n)
       : g_(g), n_(n), editor_(g, n), outer_(g, g.node(n).region), inner_(g, parts().body) {
     outer_.insert_before(n);
     outer_.source(g.node(n).source);
@@ -184,12 +184,12 @@ class Rewriting {
     if (!parts().has_trips && !parts().has_go && parts().scans > 0)
       editor_.set_trips(least_extent());
     while (parts().scans > 0) gather_first_scan();
-    if (!parts().has_go) settle_go();
+    if (!parts().has_go) replace_unused_go();
     if (g_.is_read(trips_made())) count_trips();
     g_.leave_out_output(n_, parts().output_count() - 1);
     outer_.insert_after(n_);
-    name_finals();
-    for (std::size_t k = parts().stacks; k-- > 0;) renew_first_stack();
+    add_missing_finals();
+    for (std::size_t k = parts().stacks; k-- > 0;) normalize_first_stack();
   }
 
  private:
@@ -204,7 +204,7 @@ class Rewriting {
     return extents.size() == 1 ? extents[0] : outer_("min", extents);
   }
 
-  /// A scan is read at the trip's index; beyond its extent that is an error, as a scan's is.
+  /// Replaces a scan by a Gather at the trip's index. Beyond the extent both are an error.
   void gather_first_scan() {
     const ValueId element = body().params[2 + parts().states];
     if (g_.is_read(element)) {
@@ -218,13 +218,13 @@ class Rewriting {
     editor_.remove_scan(0);
   }
 
-  /// Without a condition of its own the loop is told to go on; where the body reads what it said
-  /// last, that is a state.
-  void settle_go() {
-    const ValueId go = body().params[1], told = body().results[0];
+  /// A loop without a condition gets the constant true. Where the body reads its previous `go`,
+  /// that becomes a state.
+  void replace_unused_go() {
+    const ValueId go = body().params[1], body_go = body().results[0];
     g_.set_result(parts().body, 0, go);
     if (needed_in_body(g_, parts()).reads(go)) {
-      const ValueId state = add_state(outer_.scalar(true), told == go ? ValueId::none : told,
+      const ValueId state = add_state(outer_.scalar(true), body_go == go ? ValueId::none : body_go,
                                       g_.value(go).name)
                                 .param;
       g_.replace_uses(go, state);
@@ -237,7 +237,7 @@ class Rewriting {
     inner_.insert_last();
     const ValueId next = inner_("add", {body().params[0], inner_.scalar<std::int64_t>(1)});
     const ValueId counted = add_state(outer_.scalar<std::int64_t>(0), next, "trips_made").final;
-    hand_over(trips_made(), counted);
+    replace_value(trips_made(), counted);
   }
 
   ir::LoopEditor::State add_state(ValueId initial, ValueId next, const std::string& name) {
@@ -247,8 +247,8 @@ class Rewriting {
     return state;
   }
 
-  /// A Loop gives all its finals.
-  void name_finals() {
+  /// A Loop has an output for each final state.
+  void add_missing_finals() {
     for (std::size_t s = 0; s < parts().states; ++s) {
       if (g_.node(n_).outputs[s] != ValueId::none) continue;
       g_.insert_output(n_, s, g_.value(body().params[2 + s]).type, {});
@@ -256,10 +256,11 @@ class Rewriting {
     }
   }
 
-  /// Instead of the first stack there is one on axis 0 after the others; what it was follows.
-  void renew_first_stack() {
+  /// Replaces the first stack by one on axis 0 behind the others, and writes its layout after the
+  /// loop.
+  void normalize_first_stack() {
     const ValueId old = editor_.stack(0), item = editor_.item(0);
-    const StackForm form{parts().reverse_out[0] != 0, editor_.extent(0), parts().axis_out[0]};
+    const StackLayout form{parts().reverse_out[0] != 0, editor_.extent(0), parts().axis_out[0]};
     const ir::Extent* trips = old == ValueId::none || parts().has_extent(0)
                                   ? nullptr
                                   : extent_along(g_, old, form.axis);
@@ -267,11 +268,11 @@ class Rewriting {
     const ir::Type type = stacked(g_.value(item).type, trips == nullptr ? ir::Extent() : *trips);
     const ValueId stack = editor_.add_stack(item, 0, false, ValueId::none, type, {});
     editor_.set_declared(parts().stacks - 1, declared);
-    if (old != ValueId::none) hand_over(old, finished_stack(outer_, stack, form));
+    if (old != ValueId::none) replace_value(old, apply_stack_layout(outer_, stack, form));
     editor_.remove_stack(0);
   }
 
-  void hand_over(ValueId old, ValueId now) {
+  void replace_value(ValueId old, ValueId now) {
     g_.value(now).name = g_.value(old).name;
     g_.replace_uses(old, now);
   }
@@ -282,8 +283,8 @@ class Rewriting {
   ir::Builder outer_, inner_;
 };
 
-/// What a Scan says by itself is not said again: that the extents are equal, and n.
-void take_as_scan(Graph& g, NodeId n) {
+/// Removes what a Scan implies: the assertion of equal extents, and n.
+void drop_implied_by_scan(Graph& g, NodeId n) {
   const LoopParts p(g.node(n));
   ir::Builder b(g, g.node(n).region);
   b.source(g.node(n).source);
@@ -312,16 +313,16 @@ bool is_onnx_loop(const Graph& g, const ir::Node& loop) {
 
 }  // namespace
 
-bool make_scan(Graph& g, NodeId n) {
-  if (!why_no_scan(g, g.node(n)).empty()) return false;
-  take_as_scan(g, n);
+bool convert_to_scan(Graph& g, NodeId n) {
+  if (!why_not_scan(g, g.node(n)).empty()) return false;
+  drop_implied_by_scan(g, n);
   return true;
 }
 
-bool make_loop(Graph& g, NodeId n) {
-  drop_idle_go(g, LoopParts(g.node(n)));
+bool convert_to_loop(Graph& g, NodeId n) {
+  drop_unused_go(g, LoopParts(g.node(n)));
   if (is_onnx_loop(g, g.node(n))) return false;
-  Rewriting(g, n).run();
+  LoopConversion(g, n).run();
   return true;
 }
 

@@ -2,16 +2,16 @@
 
 #include "base/error.h"
 #include "exporters/onnx/assertions.h"
-#include "exporters/onnx/containers.h"
-#include "exporters/onnx/forms.h"
+#include "exporters/onnx/encode_node.h"
 #include "exporters/onnx/ir_version.h"
-#include "exporters/onnx/live.h"
+#include "exporters/onnx/legalize.h"
+#include "exporters/onnx/liveness.h"
 #include "exporters/onnx/loops.h"
 #include "exporters/onnx/names.h"
 #include "exporters/onnx/opsets.h"
-#include "exporters/onnx/ports.h"
-#include "exporters/onnx/rewrites.h"
-#include "exporters/onnx/slices.h"
+#include "exporters/onnx/promote_containers.h"
+#include "exporters/onnx/strict_slices.h"
+#include "exporters/onnx/unranked_ports.h"
 #include "formats/onnx/protos.h"
 #include "formats/onnx/types.h"
 #include "ir/infer.h"
@@ -32,9 +32,9 @@ using ir::ValueId;
 bool is_loop(const ir::Node& n) { return n.op->name == "loop"; }
 bool is_constant(const ir::Node& n) { return n.op->name == "constant"; }
 
-/// Takes out what nobody reads; nodes without results as well, which ONNX does not have.
+/// Removes dead nodes, and nodes without outputs, which ONNX does not have.
 void drop_unread(Graph& g) {
-  const Live live(g);
+  const LiveValues live(g);
   for (std::size_t r = 0; r < g.region_count(); ++r)
     g.erase_nodes(static_cast<RegionId>(r), [&](NodeId n) { return !live(g.node(n)); });
 }
@@ -43,7 +43,8 @@ void drop_unread(Graph& g) {
 class Writer {
  public:
   Writer(const Graph& g, const Scans& scans, int opset)
-      : g_(g), scans_(scans), opset_(opset), live_(g), node_names_(g, live_), dimensions_(g) {
+      : g_(g), scans_(scans), opset_(opset), live_values_(g), node_names_(g, live_values_),
+        dimensions_(g) {
     named_.resize(g_.value_count());
   }
 
@@ -87,7 +88,7 @@ class Writer {
     imported_.insert(domain);
   }
 
-  /// What the model's user knows has its name before anything else takes it.
+  /// Names inputs and outputs first, so that no other value takes their names.
   void name_ports() {
     const ir::Region& root = g_.root();
     for (const std::string& name : g_.input_names) names_.reserve(name);
@@ -147,16 +148,17 @@ class Writer {
       const std::string& wanted = g_.output_names[j];
       if (name(v) != wanted) copy(out, v, wanted);
       const ir::Type& actual = g_.value(v).type;
-      const bool said = j < g_.declared_outputs.size() &&
-                        g_.declared_outputs[j].kind() == actual.kind();
-      declare(*out.add_output(), wanted, said ? g_.declared_outputs[j] : actual);
+      const bool declared = j < g_.declared_outputs.size() &&
+                            g_.declared_outputs[j].kind() == actual.kind();
+      declare(*out.add_output(), wanted, declared ? g_.declared_outputs[j] : actual);
     }
   }
 
   void copy(pb::GraphProto& out, ValueId from, const std::string& to) {
     const ir::Type& type = g_.value(from).type;
-    require(can_copy(type, opset_), "'{}': opset {} cannot say it: its Identity does not take {}",
-            to, opset_, ir::to_text(type));
+    require(can_copy(type, opset_),
+            "'{}': opset {} cannot express it: its Identity does not take {}", to, opset_,
+            ir::to_text(type));
     pb::NodeProto& n = *out.add_node();
     n.set_op_type("Identity");
     n.add_input(name(from));
@@ -167,8 +169,8 @@ class Writer {
   void nodes(RegionId r, pb::GraphProto& out) {
     for (const NodeId n : g_.region(r).nodes) {
       const ir::Node& node = g_.node(n);
-      if (!live_(node)) continue;
-      // All constants are the model's: bodies read them as what they capture.
+      if (!live_values_(node)) continue;
+      // All constants are initializers of the model; bodies capture them.
       if (is_constant(node)) initializer(name(node.outputs[0]), node.attributes.tensor("value"));
       else write_node(n, out);
     }
@@ -177,35 +179,37 @@ class Writer {
   void write_node(NodeId id, pb::GraphProto& out) {
     const ir::Node& n = g_.node(id);
     const bool loop = is_loop(n), scan = scans_.contains(static_cast<std::int32_t>(id));
-    const Said said = loop ? say_loop(g_, n, scan, opset_) : say(g_, n, opset_);
-    if (!said.why_not.empty()) refuse(g_, id, said.why_not, opset_);
-    if (!imported_.contains(said.domain))
-      import_opset(said.domain, onnx::newest_version(said.domain));
+    const EncodedNode encoded = loop ? encode_loop(g_, n, scan, opset_)
+                                     : encode_node(g_, n, opset_);
+    if (!encoded.why_not.empty()) refuse(g_, id, encoded.why_not, opset_);
+    if (!imported_.contains(encoded.domain))
+      import_opset(encoded.domain, onnx::newest_version(encoded.domain));
     pb::NodeProto& node = *out.add_node();
-    node.set_op_type(said.op);
-    node.set_domain(said.domain);
+    node.set_op_type(encoded.op);
+    node.set_domain(encoded.domain);
     if (const std::string given = node_names_.of(id); !given.empty()) node.set_name(given);
-    for (const ValueId v : said.inputs) node.add_input(v == ValueId::none ? "" : name(v));
-    for (const auto& [key, value] : said.attributes) {
-      *node.add_attribute() = attribute(key, value, said);
+    for (const ValueId v : encoded.inputs) node.add_input(v == ValueId::none ? "" : name(v));
+    for (const auto& [key, value] : encoded.attributes) {
+      *node.add_attribute() = attribute(key, value, encoded);
       note_rounding(id, key, value);
     }
     if (loop) body(n, scan, node);
     else branches(n, node);
-    name_outputs(n, said, node);
-    ++model_.report.op_counts[said.domain.empty() ? said.op : said.domain + "." + said.op];
+    name_outputs(n, encoded, node);
+    ++model_.report
+          .op_counts[encoded.domain.empty() ? encoded.op : encoded.domain + "." + encoded.op];
   }
 
   static pb::AttributeProto attribute(const std::string& key, const ir::Attribute& value,
-                                      const Said& said) {
+                                      const EncodedNode& encoded) {
     const auto* whole = std::get_if<std::int64_t>(&value);
     const bool as_float = whole != nullptr &&
-                          said.schema->attributes().at(key).type == pb::AttributeProto::FLOAT;
+                          encoded.schema->attributes().at(key).type == pb::AttributeProto::FLOAT;
     return onnx::attribute_proto(key,
                                  as_float ? ir::Attribute(static_cast<double>(*whole)) : value);
   }
 
-  /// Arithmetic in f64 sees what becomes of a number in an attribute.
+  /// Attributes are f32 in ONNX, and f64 arithmetic sees the rounding.
   void note_rounding(NodeId id, const std::string& key, const ir::Attribute& value) {
     const auto* x = std::get_if<double>(&value);
     const bool f64 = std::ranges::any_of(g_.node(id).inputs, [&](ValueId v) {
@@ -219,20 +223,20 @@ class Writer {
                       key, *x, rounded));
   }
 
-  /// What nobody reads is left out where the op has it as an option. Else it has a name: how many
-  /// parts there are may say what they are, and loops and branches give what their bodies do.
-  void name_outputs(const ir::Node& n, const Said& said, pb::NodeProto& node) {
+  /// Leaves out unread optional outputs. Other unread outputs get a name: the number of outputs may
+  /// determine them (Split), and loops and branches have an output for each result of their bodies.
+  void name_outputs(const ir::Node& n, const EncodedNode& encoded, pb::NodeProto& node) {
     std::vector<ValueId> outputs = n.outputs;
     if (is_loop(n)) outputs.pop_back();
-    const auto& formals = said.schema->outputs();
+    const auto& formals = encoded.schema->outputs();
     const auto optional = [&](std::size_t k) {
       return formals[std::min(k, formals.size() - 1)].GetOption() == pb::OpSchema::Optional;
     };
-    while (!outputs.empty() && !live_(outputs.back()) && optional(outputs.size() - 1))
+    while (!outputs.empty() && !live_values_(outputs.back()) && optional(outputs.size() - 1))
       outputs.pop_back();
     for (std::size_t k = 0; k < outputs.size(); ++k)
-      node.add_output(live_(outputs[k]) ? name(outputs[k])
-                                        : (optional(k) ? "" : names_.unique("unused")));
+      node.add_output(live_values_(outputs[k]) ? name(outputs[k])
+                                               : (optional(k) ? "" : names_.unique("unused")));
   }
 
   void body(const ir::Node& n, bool scan, pb::NodeProto& node) {
@@ -242,11 +246,12 @@ class Writer {
       declare(*out.add_input(), name(r.params[k]), g_.value(r.params[k]).type);
     nodes(n.regions[0], out);
     results(n.regions[0], scan ? 1 : 0, out);
-    if (!scan) declare_kept(n, out);
+    if (!scan) declare_invariant_shapes(n, out);
     declare_items(n, scan ? 0 : 1, out);
   }
 
-  /// What the model said of items that cannot be inferred counts where no trip is made.
+  /// Declares items as the model did where they cannot be inferred; it matters when no trip is
+  /// made.
   void declare_items(const ir::Node& n, std::size_t before_states, pb::GraphProto& body) {
     const ir::LoopParts parts(n);
     for (std::size_t k = 0; k < parts.stacks; ++k) {
@@ -257,9 +262,9 @@ class Writer {
     }
   }
 
-  /// The states of an ONNX Loop may change their shapes. One that does not is declared to leave the
-  /// body as it came, extents that are not known under a name for both.
-  void declare_kept(const ir::Node& n, pb::GraphProto& body) {
+  /// The states of an ONNX Loop may change their shapes. A state that does not has the same
+  /// declared type at the body's input and output, with names for unknown extents.
+  void declare_invariant_shapes(const ir::Node& n, pb::GraphProto& body) {
     const ir::LoopParts parts(n);
     const ir::Region& r = g_.region(parts.body);
     for (std::size_t s = 0; s < parts.states; ++s) {
@@ -291,8 +296,8 @@ class Writer {
     return *a.mutable_g();
   }
 
-  /// What a body gives back is made in it, under names of its own, each once. What Identity does
-  /// not take is handed through under the name it came by.
+  /// The results of a body must be made in it, under distinct names; others are copied by Identity.
+  /// A parameter that Identity does not take is returned under its own name.
   void results(RegionId r, std::size_t first, pb::GraphProto& out) {
     std::unordered_set<std::int32_t> given;
     const auto& all = g_.region(r).results;
@@ -300,19 +305,19 @@ class Writer {
       const bool here = made_by_node(all[k], r) ||
                         (is_param(all[k], r) && !can_copy(g_.value(all[k]).type, opset_));
       const bool own = here && given.insert(static_cast<std::int32_t>(all[k])).second;
-      std::string said = name(all[k]);
+      std::string given_name = name(all[k]);
       if (!own) {
-        said = names_.unique(said);
-        copy(out, all[k], said);
+        given_name = names_.unique(given_name);
+        copy(out, all[k], given_name);
       }
-      declare(*out.add_output(), said, g_.value(all[k]).type);
+      declare(*out.add_output(), given_name, g_.value(all[k]).type);
     }
   }
 
   const Graph& g_;
   const Scans& scans_;
   int opset_;
-  Live live_;
+  LiveValues live_values_;
   Model model_;
   Names names_, graph_names_;
   NodeNames node_names_;
@@ -321,19 +326,19 @@ class Writer {
   std::unordered_set<std::string> imported_;
 };
 
-/// Why each loop is no Scan, before the loops are changed; in the order they are found.
+/// Reports why each loop is no Scan, before the loops are converted; in the graph's order.
 void report_loops(const Graph& g, RegionId r, std::vector<ExportReport::Loop>& out) {
   for (const NodeId n : g.region(r).nodes) {
     const ir::Node& node = g.node(n);
     if (is_loop(node)) {
-      const std::string reason = why_no_scan(g, node);
+      const std::string reason = why_not_scan(g, node);
       out.push_back({name_in_file(node), reason.empty() ? "Scan" : "Loop", reason});
     }
     for (const RegionId inner : node.regions) report_loops(g, inner, out);
   }
 }
 
-/// The least opset from the usual one on that has every op on tensors as it is, as far as any has.
+/// The least opset from `opset` on that has every op on tensors without a rewrite, where any has.
 int opset_for(const Graph& g, RegionId r, int opset) {
   const auto is_tensor = [&](ValueId v) {
     return v == ValueId::none || g.value(v).type.is_tensor();
@@ -349,15 +354,16 @@ int opset_for(const Graph& g, RegionId r, int opset) {
   return opset;
 }
 
-/// The model in the least opset from `opset` on that can say the graph.
-Model written(const Graph& g, const Scans& scans, const ModelInfo& info, int opset, bool fixed) {
+/// Writes the model in the least opset from `opset` on that can express the graph.
+Model write_in_least_opset(const Graph& g, const Scans& scans, const ModelInfo& info, int opset,
+                           bool fixed) {
   for (;; ++opset) {
     try {
-      Graph said = g;
-      const std::vector<std::string> notes = hold_unranked_ports(said, opset);
-      carry_containers(said, opset);
-      make_sayable(said, scans, opset);
-      Model m = Writer(said, scans, opset).write(info);
+      Graph legal = g;
+      const std::vector<std::string> notes = wrap_unranked_ports(legal, opset);
+      promote_containers(legal, opset);
+      legalize(legal, scans, opset);
+      Model m = Writer(legal, scans, opset).write(info);
       m.report.notes.insert(m.report.notes.begin(), notes.begin(), notes.end());
       return m;
     } catch (const Error& e) {
@@ -374,18 +380,18 @@ Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options)
           "there is no way to opset {}; those that can be written are {} to {}", wanted.value_or(0),
           oldest_opset, newest_opset());
   const std::vector<std::string> notes = options.assertions
-                                             ? keep_assertions(g, wanted.value_or(usual_opset))
-                                             : note_assertions(g);
-  write_strict_slices(g);
+                                             ? lower_assertions(g, wanted.value_or(usual_opset))
+                                             : report_dropped_assertions(g);
+  lower_strict_slices(g);
   drop_unread(g);
   name_loops(g);
-  hold_scalars(g);
+  reshape_control_inputs_to_scalars(g);
   std::vector<ExportReport::Loop> loops;
   report_loops(g, RegionId::root, loops);
-  const Scans scans = make_scans(g);
+  const Scans scans = convert_scans(g);
   drop_unread(g);
   const int least = wanted ? *wanted : opset_for(g, RegionId::root, usual_opset);
-  Model model = written(g, scans, info, least, wanted.has_value());
+  Model model = write_in_least_opset(g, scans, info, least, wanted.has_value());
   model.report.loops = std::move(loops);
   model.report.notes.insert(model.report.notes.begin(), notes.begin(), notes.end());
   const int opset = model.report.opset;

@@ -7,7 +7,7 @@
 namespace rondel::exporters {
 namespace {
 
-/// The op or kind of layer that the node came from: what stands in parentheses.
+/// The op or kind of layer that the node came from: the text in parentheses.
 std::string op_in_file(const ir::Node& n) {
   const std::size_t begin = n.source.rfind("' (");
   if (begin == std::string::npos) return {};
@@ -23,7 +23,7 @@ std::string letters(std::string_view op) {
   return found;
 }
 
-/// How much a node is what it came from.
+/// How well a node represents the source node it came from: higher is better.
 int rank_of(const ir::Node& n) {
   if (!n.regions.empty()) return n.op->name == "loop" ? 4 : 3;
   if (letters(op_in_file(n)) == letters(n.op->name)) return 2;
@@ -88,23 +88,23 @@ void name_loops(ir::Graph& g) {
   name_loops(g, ir::RegionId::root, names);
 }
 
-NodeNames::NodeNames(const ir::Graph& g, const Live& live) : g_(g) {
-  find_bearers(live, ir::RegionId::root);
-  for (const auto& [name, bearer] : bearers_) names_.reserve(name);
+NodeNames::NodeNames(const ir::Graph& g, const LiveValues& live) : g_(g) {
+  find_owners(live, ir::RegionId::root);
+  for (const auto& [name, owner] : owners_) names_.reserve(name);
 }
 
-/// Of loops, and of conditionals, the first, which has the others in it; of nodes that are as much
-/// otherwise the last, because what it gives is the result.
-void NodeNames::find_bearers(const Live& live, ir::RegionId r) {
+/// Among loops or conditionals of one rank the first keeps the name, because it encloses the
+/// others. Among other nodes of one rank the last keeps it, because it makes the result.
+void NodeNames::find_owners(const LiveValues& live, ir::RegionId r) {
   for (const ir::NodeId n : g_.region(r).nodes) {
     const ir::Node& node = g_.node(n);
     if (!live(node) || node.op->name == "constant") continue;
     if (const std::string name = name_in_file(node); !name.empty()) {
-      Bearer& bearer = bearers_[name];
+      NameOwner& owner = owners_[name];
       const int rank = rank_of(node);
-      if (rank > bearer.rank || (rank == bearer.rank && rank < 3)) bearer = {rank, n};
+      if (rank > owner.rank || (rank == owner.rank && rank < 3)) owner = {rank, n};
     }
-    for (const ir::RegionId inner : node.regions) find_bearers(live, inner);
+    for (const ir::RegionId inner : node.regions) find_owners(live, inner);
   }
 }
 
@@ -112,7 +112,7 @@ std::string NodeNames::of(ir::NodeId n) {
   const ir::Node& node = g_.node(n);
   const std::string name = name_in_file(node);
   if (name.empty()) return node.op->name == "loop" ? names_.unique("loop") : name;
-  return bearers_.at(name).node == n ? name : names_.unique(name);
+  return owners_.at(name).node == n ? name : names_.unique(name);
 }
 
 }  // namespace rondel::exporters

@@ -1,5 +1,5 @@
 #pragma once
-#include "exporters/onnx/live.h"
+#include "exporters/onnx/liveness.h"
 #include "ir/graph.h"
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace rondel::exporters {
 
-/// Names, each given once: the one wanted, or that with a number behind it.
+/// Unique names: the wanted name, or that name with a number appended.
 class Names {
  public:
   std::string unique(const std::string& wanted);
@@ -20,41 +20,41 @@ class Names {
   std::unordered_map<std::string, std::int64_t> next_;  ///< number to try for a name that is taken
 };
 
-/// Names for extents that are not known, none of which the graph has for another.
+/// Names for unknown extents. None is the name of another extent of the graph.
 class Dimensions {
  public:
   explicit Dimensions(const ir::Graph&);
-  /// The type with a name for each of its extents that has neither that nor a number; `of` is what
-  /// the value is called.
+  /// The type with a name for each extent that has neither a name nor a number; `of` is the
+  /// value's name.
   ir::Type named(const ir::Type&, const std::string& of);
 
  private:
   Names names_;
 };
 
-/// The node's name in the file it came from; empty where it came from none.
+/// The node's name in the file that it came from; empty where there is none.
 std::string name_in_file(const ir::Node&);
 
-/// Loops that nobody named get a name, and those of one name a name each.
+/// Gives each loop a unique name.
 void name_loops(ir::Graph&);
 
-/// Names for nodes. Where one node or layer became several, its name is that of what it is: the
-/// loop or conditional, else the node of its own op, else the one that makes its result. The
-/// others have numbers behind it, and what came from nowhere has no name.
+/// Names for nodes. Where one node or layer of the source became several nodes, one of them keeps
+/// the name: the loop or conditional, else the node with the source's op, else the node that makes
+/// the result. The others get the name with a number. A node without a source has no name.
 class NodeNames {
  public:
-  NodeNames(const ir::Graph&, const Live&);
+  NodeNames(const ir::Graph&, const LiveValues&);
   std::string of(ir::NodeId);
 
  private:
-  struct Bearer {
+  struct NameOwner {
     int rank = -1;
     ir::NodeId node = ir::NodeId::none;
   };
-  void find_bearers(const Live&, ir::RegionId);
+  void find_owners(const LiveValues&, ir::RegionId);
 
   const ir::Graph& g_;
-  std::map<std::string, Bearer> bearers_;  ///< by name
+  std::map<std::string, NameOwner> owners_;  ///< by name
   Names names_;
 };
 

@@ -12,7 +12,7 @@ using ir::ValueId;
 
 constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
 
-/// Elements from .. to of a list.
+/// Elements [from, to) of a list.
 ValueId part(ir::Builder& b, ValueId list, std::int64_t from, std::int64_t to) {
   return b("slice", {list, b.integers({from}), b.integers({to}), b.integers({0})});
 }
@@ -21,9 +21,9 @@ ValueId joined(ir::Builder& b, std::vector<ValueId> parts) {
   return b("concat", std::move(parts), {{"axis", std::int64_t{0}}});
 }
 
-/// The same tensor, of an extent that readers can know without running: where a loop around this
-/// one makes no trip, nothing else tells it.
-ValueId of_extent(ir::Builder& b, ValueId stack, std::int64_t extent) {
+/// The same tensor with an extent that readers know without running the model. Where a loop around
+/// this one makes no trip, no other value shows the extent.
+ValueId with_static_extent(ir::Builder& b, ValueId stack, std::int64_t extent) {
   const ir::Type t = b.graph().value(stack).type;
   if (!t.has_rank()) return stack;
   ir::Ints shape{extent};
@@ -34,9 +34,9 @@ ValueId of_extent(ir::Builder& b, ValueId stack, std::int64_t extent) {
   return b("reshape", {stack, b.integers(shape)});
 }
 
-/// Zeros after the items up to `extent`. Where there are more items, the negative extent of the
-/// zeros is an error at run time.
-ValueId extended(ir::Builder& b, ValueId stack, ValueId extent) {
+/// Appends zeros to the items up to `extent`. Where there are more items, the zeros have a negative
+/// extent, which is an error at run time.
+ValueId zero_extended(ir::Builder& b, ValueId stack, ValueId extent) {
   const ValueId shape = b("shape", {stack});
   const ValueId made = part(b, shape, 0, 1), item = part(b, shape, 1, to_the_end);
   const ValueId missing = b("sub", {b("reshape", {extent, b.integers({1})}), made});
@@ -44,13 +44,13 @@ ValueId extended(ir::Builder& b, ValueId stack, ValueId extent) {
   const ValueId tail = b("expand", {b.constant(Tensor::zeros(t, {})), joined(b, {missing, item})});
   const ValueId whole = joined(b, {stack, tail});
   const Tensor* known = b.graph().constant(extent);
-  return known == nullptr ? whole : of_extent(b, whole, *known->data_as<std::int64_t>());
+  return known == nullptr ? whole : with_static_extent(b, whole, *known->data_as<std::int64_t>());
 }
 
-/// The first axis becomes axis `axis` by way of three: those before it, it, and those after it.
+/// Moves the first axis to `axis` in a tensor of three axes: those before it, itself, those after.
 ValueId transposed(ir::Builder& b, ValueId stack, ValueId shape, std::int64_t axis) {
   const ValueId n = part(b, shape, 0, 1), item = part(b, shape, 1, to_the_end);
-  // The axes that must be there for this one to be are gathered: an error where they are not.
+  // Axes that must exist for `axis` to be valid are gathered: an error where they do not.
   const auto axes = [&](std::int64_t from, std::int64_t to) {
     ir::Ints all(static_cast<std::size_t>(to - from));
     std::iota(all.begin(), all.end(), from);
@@ -68,9 +68,9 @@ ValueId transposed(ir::Builder& b, ValueId stack, ValueId shape, std::int64_t ax
   return reshaped(y, joined(b, {before, n, after}));
 }
 
-/// Transpose wants to know the rank. A stack of no trips, whose items nothing tells the shape of,
-/// has no other axis.
-ValueId moved_whatever_rank(ir::Builder& b, ValueId stack, std::int64_t axis) {
+/// Transpose needs a known rank. A stack of no trips has no other axis, because the shape of its
+/// items is not known.
+ValueId move_trip_axis_of_any_rank(ir::Builder& b, ValueId stack, std::int64_t axis) {
   const ValueId shape = b("shape", {stack}), one = b.scalar<std::int64_t>(1);
   const ValueId first = b("gather", {shape, b.scalar<std::int64_t>(0)});
   const ValueId nothing = b("and",
@@ -84,9 +84,9 @@ ValueId moved_whatever_rank(ir::Builder& b, ValueId stack, std::int64_t axis) {
   return b.if_(nothing, as_it_is, turned)[0];
 }
 
-ValueId moved(ir::Builder& b, ValueId stack, std::int64_t axis) {
+ValueId move_trip_axis(ir::Builder& b, ValueId stack, std::int64_t axis) {
   const ir::Type t = b.graph().value(stack).type;
-  if (!t.has_rank()) return moved_whatever_rank(b, stack, axis);
+  if (!t.has_rank()) return move_trip_axis_of_any_rank(b, stack, axis);
   axis = axis_from_front(axis, t.rank());
   ir::Ints order;
   for (std::int64_t a = 1; a < t.rank(); ++a) order.push_back(a);
@@ -102,10 +102,10 @@ ValueId reversed(ir::Builder& b, ValueId x, std::int64_t axis) {
                      b.integers({axis}), last});
 }
 
-ValueId finished_stack(ir::Builder& b, ValueId stack, const StackForm& f) {
+ValueId apply_stack_layout(ir::Builder& b, ValueId stack, const StackLayout& f) {
   if (f.reverse) stack = reversed(b, stack, 0);
-  if (f.extent != ValueId::none) stack = extended(b, stack, f.extent);
-  return f.axis == 0 ? stack : moved(b, stack, f.axis);
+  if (f.extent != ValueId::none) stack = zero_extended(b, stack, f.extent);
+  return f.axis == 0 ? stack : move_trip_axis(b, stack, f.axis);
 }
 
 }  // namespace rondel::exporters

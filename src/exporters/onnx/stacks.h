@@ -1,19 +1,19 @@
 #pragma once
 #include "ir/builder.h"
 
-/// What a stack of our loop has and one of ONNX's Loop has not.
+/// Layouts of stacks (direction, extent, axis) that ONNX's Loop does not have.
 namespace rondel::exporters {
 
-struct StackForm {
+struct StackLayout {
   bool reverse = false;
   ir::ValueId extent = ir::ValueId::none;  ///< none: the number of trips
   std::int64_t axis = 0;
 };
 
-/// A stack as the loop promised it, from one that was made on axis 0, in order, without extent.
-ir::ValueId finished_stack(ir::Builder&, ir::ValueId stack, const StackForm&);
+/// The stack in its layout, from a stack on axis 0, in order, without an extent.
+ir::ValueId apply_stack_layout(ir::Builder&, ir::ValueId stack, const StackLayout&);
 
-/// `x` with axis `axis` backwards.
+/// `x` reversed along axis `axis`.
 ir::ValueId reversed(ir::Builder&, ir::ValueId x, std::int64_t axis);
 
 }  // namespace rondel::exporters

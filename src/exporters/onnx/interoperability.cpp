@@ -1,4 +1,4 @@
-#include "exporters/onnx/plainly.h"
+#include "exporters/onnx/interoperability.h"
 
 #include "ir/builder.h"
 #include "ops/pooling.h"
@@ -24,13 +24,13 @@ std::vector<std::string> terms_of(const std::string& equation) {
   return terms;
 }
 
-/// An operand's ellipsis: the axis that it begins at, and how many it stands for.
+/// An operand's ellipsis: its first axis and its number of axes.
 struct Ellipsis {
   std::size_t operand;
   std::int64_t at, axes;
 };
 
-/// Of all operands that have one; none where a rank is not known.
+/// The ellipses of all operands that have one; empty where a rank is not known.
 std::vector<Ellipsis> ellipses_of(const Graph& g, const Node& n) {
   const std::vector<std::string> terms = terms_of(n.attributes.s("equation", ""));
   std::vector<Ellipsis> found;
@@ -66,13 +66,13 @@ bool add_axes_under_ellipses(Graph& g, NodeId id) {
   return changed;
 }
 
-/// Padding under which windows that are not rounded up are those of a pool that rounds up.
+/// Padding with which a pool that does not round up has the windows of one that does.
 struct Rounded {
   ir::Ints pads;
-  bool drops = false;  ///< the count that is rounded up has one window more
+  bool drops = false;  ///< the rounded count has one window more
 };
 
-/// Nothing where no such padding is known, or where it would count in an average.
+/// Nothing where no such padding is known, or where an average would count it.
 std::optional<Rounded> without_rounding(const kernels::PoolSpec& spec, const ir::Type& x) {
   const std::size_t spatial = spec.window.kernel.size();
   if (!x.has_rank() || x.rank() != static_cast<std::int64_t>(spatial) + 2) return std::nullopt;
@@ -106,15 +106,15 @@ bool pool_without_rounding(Graph& g, NodeId id) {
   return true;
 }
 
-constexpr int rounding_settled = 22;
+constexpr int first_consistent_opset = 22;
 
 }  // namespace
 
-bool put_plainly(Graph& g, NodeId id, int opset) {
+bool make_interoperable(Graph& g, NodeId id, int opset) {
   const std::string_view op = g.node(id).op->name;
   if (op == "einsum") return add_axes_under_ellipses(g, id);
   if (op == "average_pool" || op == "max_pool")
-    return opset < rounding_settled && pool_without_rounding(g, id);
+    return opset < first_consistent_opset && pool_without_rounding(g, id);
   return false;
 }
 

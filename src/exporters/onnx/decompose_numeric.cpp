@@ -1,6 +1,6 @@
 #include "base/axis.h"
 #include "base/error.h"
-#include "exporters/onnx/rows.h"
+#include "exporters/onnx/decompositions.h"
 #include "ops/compose.h"
 
 #include <algorithm>
@@ -17,27 +17,28 @@ using Values = std::vector<ValueId>;
 
 ValueId scalar_shaped(ir::Builder& b, ValueId x) { return b("reshape", {x, b.integers({})}); }
 
-/// One of a granule's blocks for each index of x along the axis.
-ValueId each_of_blocks(ir::Builder& b, ValueId x, ValueId blocks, std::int64_t axis,
-                       std::int64_t size) {
+/// Repeats scales or zero points of blocks, so that there is one for each index of x along the
+/// axis.
+ValueId expand_blocks(ir::Builder& b, ValueId x, ValueId blocks, std::int64_t axis,
+                      std::int64_t size) {
   const ValueId zero = b.scalar<std::int64_t>(0), one = b.scalar<std::int64_t>(1);
   const ValueId n = b("gather", {b("shape", {x}), b.scalar(axis)});
   const ValueId block = b("div", {b("range", {zero, n, one}), b.scalar(size)});
   return b("gather", {blocks, block}, {{"axis", axis}});
 }
 
-/// A scale or zero point in `t`, in a shape that broadcasts to x: one for all, one an index of
-/// `axis`, or one a block. None where its rank, or that of x, is not known.
-ValueId granule(ir::Builder& b, const ir::Node& n, std::size_t k, DType t) {
+/// A scale or zero point in dtype `t`, in a shape that broadcasts to x: one value for all, one for
+/// each index of `axis`, or one for each block. None where its rank, or that of x, is not known.
+ValueId scale_or_zero_point(ir::Builder& b, const ir::Node& n, std::size_t k, DType t) {
   const ir::Type x = b.graph().value(n.inputs[0]).type, s = b.graph().value(n.inputs[k]).type;
   if (!s.has_rank() || !x.has_rank()) return ValueId::none;
-  const std::int64_t said = n.attributes.i("axis", 1), block = n.attributes.i("block_size", 0);
-  const std::int64_t axis = x.rank() == 1 ? 0 : axis_from_front(said, x.rank());
+  const std::int64_t given = n.attributes.i("axis", 1), block = n.attributes.i("block_size", 0);
+  const std::int64_t axis = x.rank() == 1 ? 0 : axis_from_front(given, x.rank());
   const ValueId value = as(b, n.inputs[k], t);
   const bool one = std::ranges::all_of(
       s.extents(), [](const ir::Extent& e) { return e.known() && e.value == 1; });
   if (one) return scalar_shaped(b, value);
-  if (block > 0 && s.rank() == x.rank()) return each_of_blocks(b, n.inputs[0], value, axis, block);
+  if (block > 0 && s.rank() == x.rank()) return expand_blocks(b, n.inputs[0], value, axis, block);
   ir::Ints after;
   for (std::int64_t a = axis + 1; a < x.rank(); ++a) after.push_back(a - axis);
   return after.empty() ? value : b("unsqueeze", {value, b.integers(after)});
@@ -48,13 +49,13 @@ DType asked(const ir::Attributes& a, const char* name, DType otherwise) {
   return t.is_tensor() ? t.dtype() : otherwise;
 }
 
-/// As rows of one element.
+/// A matrix with one element in each row.
 ValueId as_column(ir::Builder& b, ValueId x) { return b("reshape", {x, b.integers({-1, 1})}); }
 
 }  // namespace
 
-/// Of all that takes complex numbers only Unique compares them. Pairs are equal where both halves
-/// of it all are the same one of its rows.
+/// Unique is the only op of ONNX that compares complex numbers. Two numbers are equal where Unique,
+/// given both operands as rows, finds the same row for both.
 Values equal_complex(ir::Builder& b, const ir::Node& n) {
   if (!is_complex(dtype_of(b, n.inputs[0]))) return {};
   const ValueId yes = b.scalar(true);  // Where broadcasts
@@ -64,29 +65,29 @@ Values equal_complex(ir::Builder& b, const ir::Node& n) {
   const ValueId which = b.add("unique", {all}, {{"axis", std::int64_t{0}}}, 3)[2];
   const ValueId halves = b("reshape", {which, b.integers({2, -1})});
   const auto half = [&](std::int64_t k) { return b("gather", {halves, b.scalar(k)}); };
-  return {shaped_as(b, b("equal", {half(0), half(1)}), x)};
+  return {reshape_like(b, b("equal", {half(0), half(1)}), x)};
 }
 
-Values add_all(ir::Builder& b, const ir::Node& n) {
+Values sum_as_adds(ir::Builder& b, const ir::Node& n) {
   ValueId sum = n.inputs[0];
   for (std::size_t k = 1; k < n.inputs.size(); ++k) sum = b("add", {sum, n.inputs[k]});
   return {sum};
 }
 
-Values keep_unsigned(ir::Builder& b, const ir::Node& n) {
+Values relu_of_unsigned(ir::Builder& b, const ir::Node& n) {
   if (!is_unsigned_integer(dtype_of(b, n.inputs[0]))) return {};
   return n.inputs;
 }
 
-/// A u64 exponent as one of less than 2^63, by which the power is the same: odd numbers come round
-/// after 2^62 steps, and the others are 0 from the 64th on.
+/// A u64 exponent reduced below 2^63, with the same power: powers of odd numbers repeat after 2^62
+/// steps, and powers of even numbers are 0 from the 64th on.
 ValueId below_two_63(ir::Builder& b, ValueId y) {
   const ValueId turn = b.scalar(std::uint64_t{1} << 62);
   const ValueId again = b("add", {b("mod", {y, turn}), turn});
   return b("where", {b("less", {y, turn}), y, again});
 }
 
-/// An integer exponent is one of x's dtype; wide enough, the power wraps as that of the dtype does.
+/// An integer exponent is cast to x's dtype. The power is computed in a wider dtype and wraps.
 Values integer_power(ir::Builder& b, const ir::Node& n) {
   const DType own = dtype_of(b, n.inputs[0]);
   if (!is_integer(own)) return {};
@@ -100,8 +101,8 @@ Values integer_power(ir::Builder& b, const ir::Node& n) {
 
 namespace {
 
-/// start + i * delta for each i below the number of them, which Range of u64 would say; a count of
-/// 2^63 or more is an error here as there, and so is a delta of 0.
+/// A Range of u64: start + i * delta for each i below the count. A count of 2^63 or more is an
+/// error, as it is in our own op, and so is a delta of 0.
 ValueId unsigned_range(ir::Builder& b, ValueId start, ValueId limit, ValueId delta) {
   const auto number = [&](std::uint64_t v) { return b.scalar(v); };
   const ValueId still = b("equal", {delta, number(0)});
@@ -125,7 +126,7 @@ Values range_of_scalars(ir::Builder& b, const ir::Node& n) {
   return b.add(n.op->name, scalars, n.attributes);
 }
 
-/// The sum, which wraps, by the number of elements; of nothing 0.
+/// The sum, which wraps, divided by the number of elements; 0 without elements.
 Values integer_mean(ir::Builder& b, const ir::Node& n) {
   const DType own = dtype_of(b, n.inputs[0]);
   if (!is_integer(own)) return {};
@@ -149,8 +150,8 @@ Values quantize(ir::Builder& b, const ir::Node& n) {
   const DType to = ops::has_input(n, 2) ? dtype_of(b, n.inputs[2])
                                         : asked(n.attributes, "output_dtype", DType::u8);
   const DType wide = scalar::compute_type(in);
-  const ValueId scale = granule(b, n, 1, in);
-  const ValueId zero = ops::has_input(n, 2) ? granule(b, n, 2, wide) : ValueId::none;
+  const ValueId scale = scale_or_zero_point(b, n, 1, in);
+  const ValueId zero = ops::has_input(n, 2) ? scale_or_zero_point(b, n, 2, wide) : ValueId::none;
   if (scale == ValueId::none || (ops::has_input(n, 2) && zero == ValueId::none)) return {};
   ValueId y = as(b, b("div", {as(b, n.inputs[0], in), scale}), wide);
   if (is_integer(to)) y = b("round", {y});
@@ -169,11 +170,11 @@ Values quantize(ir::Builder& b, const ir::Node& n) {
 Values dequantize(ir::Builder& b, const ir::Node& n) {
   const DType to = asked(n.attributes, "output_dtype", dtype_of(b, n.inputs[1]));
   const DType wide = scalar::compute_type(to);
-  const ValueId scale = granule(b, n, 1, wide);
+  const ValueId scale = scale_or_zero_point(b, n, 1, wide);
   if (scale == ValueId::none) return {};
   ValueId x = as(b, n.inputs[0], wide);
   if (ops::has_input(n, 2)) {
-    const ValueId zero = granule(b, n, 2, wide);
+    const ValueId zero = scale_or_zero_point(b, n, 2, wide);
     if (zero == ValueId::none) return {};
     x = b("sub", {x, zero});
   }

@@ -1,4 +1,4 @@
-#include "exporters/onnx/forms.h"
+#include "exporters/onnx/encode_node.h"
 
 #include "base/axis.h"
 #include "base/error.h"
@@ -17,20 +17,20 @@ namespace {
 using ir::Graph;
 using ir::ValueId;
 
-/// How the versions `from` to `to` of an op are written, starting from the newest form. Gives the
-/// reason where this node cannot be.
-struct Form {
+/// Encodes versions `from` to `to` of an op, starting from the newest form. `write` returns the
+/// reason where it cannot encode the node, else "".
+struct VersionEncoding {
   std::string_view op;
-  int from, to;  ///< of the schema's own version (since_version), both included
-  std::string (*write)(const Graph&, const ir::Node&, Said&);
+  int from, to;  ///< since_version of the schema, both included
+  std::string (*write)(const Graph&, const ir::Node&, EncodedNode&);
 };
 
-bool has_input(const Said& s, std::size_t k) {
+bool has_input(const EncodedNode& s, std::size_t k) {
   return k < s.inputs.size() && s.inputs[k] != ValueId::none;
 }
 
-/// Input k, a constant list, becomes the attribute `name`; a list left out stays so.
-std::string as_attribute(const Graph& g, Said& s, std::size_t k, const char* name) {
+/// Turns input k, a constant list, into the attribute `name`. An input that is left out stays out.
+std::string as_attribute(const Graph& g, EncodedNode& s, std::size_t k, const char* name) {
   if (!has_input(s, k)) return {};
   const Tensor* value = g.constant(s.inputs[k]);
   if (value == nullptr)
@@ -41,11 +41,11 @@ std::string as_attribute(const Graph& g, Said& s, std::size_t k, const char* nam
   return {};
 }
 
-std::string axes_attribute(const Graph& g, const ir::Node&, Said& s) {
+std::string axes_attribute(const Graph& g, const ir::Node&, EncodedNode& s) {
   return as_attribute(g, s, 1, "axes");
 }
 
-std::string reduce(const Graph& g, const ir::Node& n, Said& s) {
+std::string reduce(const Graph& g, const ir::Node& n, EncodedNode& s) {
   const bool noop = s.attributes.flag("noop_with_empty_axes");
   std::string why = axes_attribute(g, n, s);
   if (why.empty() && noop && !s.attributes.has("axes"))
@@ -54,8 +54,8 @@ std::string reduce(const Graph& g, const ir::Node& n, Said& s) {
   return why;
 }
 
-/// Parts of equal lengths were the outputs' number, and had to be equal.
-std::string split_equally(const Graph& g, const ir::Node& n, Said& s) {
+/// Without lengths, the number of outputs used to be the number of parts, all of one length.
+std::string split_equally(const Graph& g, const ir::Node& n, EncodedNode& s) {
   s.attributes.erase("num_outputs");
   if (has_input(s, 1)) return {};
   const ir::Type& x = g.value(n.inputs[0]).type;
@@ -67,17 +67,17 @@ std::string split_equally(const Graph& g, const ir::Node& n, Said& s) {
   return {};
 }
 
-std::string split_attribute(const Graph& g, const ir::Node& n, Said& s) {
+std::string split_attribute(const Graph& g, const ir::Node& n, EncodedNode& s) {
   const std::string why = split_equally(g, n, s);
   return why.empty() ? as_attribute(g, s, 1, "split") : why;
 }
 
-std::string without_axes(const Graph&, const ir::Node&, Said& s) {
+std::string without_axes(const Graph&, const ir::Node&, EncodedNode& s) {
   return has_input(s, 3) ? "its axes begin in version 18" : "";
 }
 
-/// 0 kept the extent of x; where no extent is 0 there is no difference.
-std::string without_allowzero(const Graph& g, const ir::Node& n, Said& s) {
+/// A 0 used to mean the extent of x; without a 0 the versions agree.
+std::string without_allowzero(const Graph& g, const ir::Node& n, EncodedNode& s) {
   if (!n.attributes.flag("allowzero")) return {};
   const Tensor* shape = g.constant(n.inputs[1]);
   if (shape == nullptr || std::ranges::count(ir::integers_of(*shape), 0) > 0)
@@ -86,8 +86,8 @@ std::string without_allowzero(const Graph& g, const ir::Node& n, Said& s) {
   return {};
 }
 
-/// The input was seen as a matrix, whose rows ended before `axis`: the same for the last axis.
-std::string last_axis(const Graph& g, const ir::Node& n, Said& s) {
+/// The input used to be flattened to a matrix at `axis`, which is the same for the last axis.
+std::string last_axis(const Graph& g, const ir::Node& n, EncodedNode& s) {
   const ir::Type& x = g.value(n.inputs[0]).type;
   if (!x.has_rank()) return "its axis counts from the front there, and the rank is not known";
   const std::int64_t axis = n.attributes.i("axis", -1);
@@ -96,11 +96,11 @@ std::string last_axis(const Graph& g, const ir::Node& n, Said& s) {
   return {};
 }
 
-std::string without_inputs(const Graph&, const ir::Node&, Said& s) {
+std::string without_inputs(const Graph&, const ir::Node&, EncodedNode& s) {
   return s.inputs.size() > 1 ? "its ratio and mode are not inputs there" : "";
 }
 
-std::string without_dilations(const Graph&, const ir::Node& n, Said& s) {
+std::string without_dilations(const Graph&, const ir::Node& n, EncodedNode& s) {
   const ir::Ints dilations = n.attributes.ints("dilations");
   if (std::ranges::count(dilations, 1) != std::ssize(dilations))
     return "its dilations begin in version 19";
@@ -108,11 +108,11 @@ std::string without_dilations(const Graph&, const ir::Node& n, Said& s) {
   return {};
 }
 
-std::string scale_of_groups(const Graph&, const ir::Node&, Said&) {
+std::string scale_of_groups(const Graph&, const ir::Node&, EncodedNode&) {
   return "its scale and bias are those of groups there, not of channels";
 }
 
-std::string of_scalars(const Graph& g, const ir::Node& n, Said&) {
+std::string of_scalars(const Graph& g, const ir::Node& n, EncodedNode&) {
   const auto listed = [&](ValueId v) {
     return g.value(v).type.has_rank() && g.value(v).type.rank() > 0;
   };
@@ -120,7 +120,7 @@ std::string of_scalars(const Graph& g, const ir::Node& n, Said&) {
 }
 
 constexpr int newest_reduce = 17, any_version = 1000;
-constexpr Form forms[] = {
+constexpr VersionEncoding version_encodings[] = {
     {"ReduceSum", 1, 12, reduce},
     {"ReduceMean", 1, newest_reduce, reduce},
     {"ReduceMax", 1, newest_reduce, reduce},
@@ -146,8 +146,8 @@ constexpr Form forms[] = {
     {"GroupNormalization", 18, 20, scale_of_groups},
 };
 
-const Form* find_form(std::string_view op, int version) {
-  for (const Form& f : forms)
+const VersionEncoding* find_version_encoding(std::string_view op, int version) {
+  for (const VersionEncoding& f : version_encodings)
     if (f.op == op && f.from <= version && version <= f.to) return &f;
   return nullptr;
 }
@@ -159,7 +159,7 @@ std::string folded(std::string_view name) {
   return out;
 }
 
-/// The attribute as the schema's kind has it.
+/// The attribute in the kind that the schema declares.
 pb::AttributeProto attribute_as(const std::string& name, const ir::Attribute& value,
                                 pb::AttributeProto::AttributeType kind) {
   if (const auto* i = std::get_if<std::int64_t>(&value); i && kind == pb::AttributeProto::FLOAT)
@@ -171,14 +171,15 @@ bool equal(const pb::AttributeProto& a, const pb::AttributeProto& b) {
   return a.SerializeAsString() == b.SerializeAsString();
 }
 
-/// A type that says nothing: the attribute is left out.
+/// An unset type: the attribute is left out.
 bool is_unset(const ir::Attribute& value) {
   const auto* type = std::get_if<ir::Type>(&value);
   return type != nullptr && type->kind() == ir::Type::Kind::none;
 }
 
-/// Leaves the attributes that this version has and would not assume by itself.
-std::string fit_attributes(const ir::Node& n, Said& s) {
+/// Keeps the attributes that this version has and whose values are not its defaults. Returns a
+/// reason where the version lacks an attribute that matters.
+std::string fit_attributes(const ir::Node& n, EncodedNode& s) {
   const pb::OpSchema* now = onnx::find_schema(s.op, onnx::newest_version(s.domain), s.domain);
   ir::Attributes kept;
   for (const auto& [name, value] : s.attributes) {
@@ -216,12 +217,13 @@ bool takes(const pb::OpSchema::FormalParameter& formal, const std::string& type)
                              [&](const std::string* known) { return *known == type; });
 }
 
-/// Holds the types of a node's values against its schema.
+/// Checks the types of a node's values against its schema.
 class Signature {
  public:
-  Signature(const Graph& g, Said& s, const std::optional<Exchange>& e) : g_(g), s_(s), e_(e) {}
+  Signature(const Graph& g, EncodedNode& s, const std::optional<DtypeSubstitution>& e)
+      : g_(g), s_(s), e_(e) {}
 
-  /// Why the schema does not take these inputs and give these outputs; "" when it does.
+  /// Why the schema does not allow these inputs and outputs; "" when it does.
   std::string fault(std::span<const ValueId> outputs) {
     std::string why = arity_fault(outputs.size());
     for (std::size_t k = 0; why.empty() && k < s_.inputs.size(); ++k) {
@@ -257,10 +259,10 @@ class Signature {
 
   std::string type_fault(ValueId v, const Formal& f) {
     const ir::Type& own = g_.value(v).type;
-    const bool exchanged = e_ && own.is_tensor() && own.dtype() == e_->from;
-    const std::string text = onnx::schema_text(exchanged ? ir::Type::scalar(e_->to) : own);
+    const bool substituted = e_ && own.is_tensor() && own.dtype() == e_->from;
+    const std::string text = onnx::schema_text(substituted ? ir::Type::scalar(e_->to) : own);
     if (!takes(f, text)) {
-      if (own.is_tensor()) s_.untaken = exchanged ? e_->to : own.dtype();
+      if (own.is_tensor()) s_.unsupported_dtype = substituted ? e_->to : own.dtype();
       return fmt::format("{} does not take {} as '{}' in version {}", s_.op, text, f.GetName(),
                          s_.schema->since_version());
     }
@@ -273,13 +275,13 @@ class Signature {
   }
 
   const Graph& g_;
-  Said& s_;
-  const std::optional<Exchange>& e_;
+  EncodedNode& s_;
+  const std::optional<DtypeSubstitution>& e_;
   std::unordered_map<std::string, std::string> seen_;  ///< type variable of the schema, type
 };
 
-/// Finds the schema; false, with the reason said, where this opset has none.
-bool find(Said& s, int opset) {
+/// Finds the schema; where this opset has none, returns false and sets `why_not`.
+bool find(EncodedNode& s, int opset) {
   const int newest = onnx::newest_version(s.domain);
   const int version = s.domain.empty() ? opset : newest;
   s.schema = onnx::find_schema(s.op, version, s.domain);
@@ -307,8 +309,9 @@ std::optional<OnnxName> onnx_name(std::string_view our_op) {
   return it->second;
 }
 
-Said say(const Graph& g, const ir::Node& n, int opset, const std::optional<Exchange>& exchange) {
-  Said s;
+EncodedNode encode_node(const Graph& g, const ir::Node& n, int opset,
+                        const std::optional<DtypeSubstitution>& substitution) {
+  EncodedNode s;
   const auto name = onnx_name(n.op->name);
   if (!name) {
     s.op = n.op->name;
@@ -320,17 +323,19 @@ Said say(const Graph& g, const ir::Node& n, int opset, const std::optional<Excha
   s.inputs = n.inputs;
   s.attributes = n.attributes;
   if (!find(s, opset)) return s;
-  if (const Form* form = s.domain.empty() ? find_form(s.op, s.schema->since_version()) : nullptr)
-    s.why_not = form->write(g, n, s);
+  if (const VersionEncoding* encoding = s.domain.empty()
+                                            ? find_version_encoding(s.op, s.schema->since_version())
+                                            : nullptr)
+    s.why_not = encoding->write(g, n, s);
   while (!s.inputs.empty() && s.inputs.back() == ValueId::none) s.inputs.pop_back();
   if (s.why_not.empty()) s.why_not = fit_attributes(n, s);
-  if (s.why_not.empty()) s.why_not = Signature(g, s, exchange).fault(n.outputs);
+  if (s.why_not.empty()) s.why_not = Signature(g, s, substitution).fault(n.outputs);
   return s;
 }
 
-Said say_loop(const Graph& g, const ir::Node& n, bool scan, int opset) {
+EncodedNode encode_loop(const Graph& g, const ir::Node& n, bool scan, int opset) {
   const ir::LoopParts p(n);
-  Said s;
+  EncodedNode s;
   s.op = scan ? "Scan" : "Loop";
   s.inputs = n.inputs;
   if (!scan) {
@@ -356,7 +361,7 @@ namespace {
 
 /// Whether the opset has the op, and its first input takes the type.
 bool takes_first(const char* op, const ir::Type& t, int opset) {
-  Said s;
+  EncodedNode s;
   s.op = op;
   return find(s, opset) && takes(s.schema->inputs()[0], onnx::schema_text(t));
 }
@@ -365,17 +370,17 @@ bool takes_first(const char* op, const ir::Type& t, int opset) {
 
 bool can_copy(const ir::Type& t, int opset) { return takes_first("Identity", t, opset); }
 
-bool can_hold(const ir::Type& t, int opset) {
+bool can_be_optional_element(const ir::Type& t, int opset) {
   return takes_first("Optional", t, opset) &&
          takes_first("OptionalGetElement", ir::Type::optional(t), opset);
 }
 
-bool can_list(DType t, int opset) {
+bool can_be_sequence_element(DType t, int opset) {
   return takes_first("SequenceConstruct", ir::Type::scalar(t), opset);
 }
 
-bool can_cast(const Exchange& e, int opset) {
-  Said s;
+bool can_cast(const DtypeSubstitution& e, int opset) {
+  EncodedNode s;
   s.op = "Cast";
   if (!find(s, opset)) return false;
   return std::ranges::all_of(std::array{e.from, e.to}, [&](DType t) {
@@ -384,6 +389,8 @@ bool can_cast(const Exchange& e, int opset) {
   });
 }
 
-bool has_form(std::string_view op, int version) { return find_form(op, version) != nullptr; }
+bool has_version_encoding(std::string_view op, int version) {
+  return find_version_encoding(op, version) != nullptr;
+}
 
 }  // namespace rondel::exporters

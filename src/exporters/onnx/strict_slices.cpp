@@ -1,4 +1,4 @@
-#include "exporters/onnx/slices.h"
+#include "exporters/onnx/strict_slices.h"
 
 #include "base/axis.h"
 #include "ir/builder.h"
@@ -18,19 +18,18 @@ using ir::Graph;
 using ir::NodeId;
 using ir::ValueId;
 
-/// Beyond every extent, and far from where adding a size overflows.
+/// Larger than every extent, and small enough that adding a size does not overflow.
 constexpr std::int64_t beyond = std::int64_t{1} << 62;
-/// Their products are far from overflowing: of numbers that are known, and of an extent with a
-/// stride.
+/// Bounds under which products do not overflow: of known numbers, and of an extent and a stride.
 constexpr std::int64_t most_reach = std::int64_t{1} << 61, most_stride = std::int64_t{1} << 12;
 
-/// One axis of a slice: what the whole graph tells of it.
+/// What the graph's types tell about one axis of a slice.
 struct Axis {
   std::size_t axis = 0;
-  Extent extent;                            ///< of the operand
-  std::optional<std::int64_t> start, step;  ///< where they are known
-  bool from_zero = false;                   ///< whether the start is certainly not negative
-  Extent size;                              ///< where it is certainly not negative
+  Extent extent;                            ///< the operand's
+  std::optional<std::int64_t> start, step;  ///< nothing where unknown
+  bool from_zero = false;                   ///< the start is certainly not negative
+  Extent size;                              ///< known or symbolic only if certainly not negative
 
   bool whole() const { return start == 0 && step == 1 && size == extent; }
   bool inside() const {
@@ -48,7 +47,7 @@ struct StrictSlice {
   Extents result;
 };
 
-/// What is known of the elements of a list: numbers of any sign, and those that are no less than 0.
+/// Known elements of a list: as numbers of any sign, and as extents where they are at least 0.
 struct List {
   List(const ir::Knowledge& k, ValueId v, std::size_t count) : numbers(count), extents(count) {
     if (const Tensor* t = k.value(v)) {
@@ -69,7 +68,7 @@ struct List {
   Extents extents;
 };
 
-std::optional<StrictSlice> look_at(const Graph& g, const ir::Knowledge& k, NodeId n) {
+std::optional<StrictSlice> analyze(const Graph& g, const ir::Knowledge& k, NodeId n) {
   const ir::Node& node = g.node(n);
   if (node.op->name != "strict_slice") return std::nullopt;
   const ir::Type &x = k.types[ir::index(node.inputs[0])], &y = k.types[ir::index(node.outputs[0])];
@@ -87,40 +86,40 @@ std::optional<StrictSlice> look_at(const Graph& g, const ir::Knowledge& k, NodeI
   return s;
 }
 
-/// Writes one of them, in front of itself.
-class Writing {
+/// Writes the replacement of one strict slice, in front of it.
+class StrictSliceLowering {
  public:
-  Writing(Graph& g, const StrictSlice& s)
+  StrictSliceLowering(Graph& g, const StrictSlice& s)
       : g_(g), s_(s), node_(g.node(s.node)), b_(g, node_.region) {
     b_.source(node_.source);
     b_.insert_before(s.node);
   }
 
-  /// Nothing where it is not told enough.
+  /// Nothing where too little is known.
   std::optional<ValueId> run() {
     const auto is_open = [](const Axis& a) { return a.open(); };
-    const auto told = [](const Axis& a) {
+    const auto enough_known = [](const Axis& a) {
       if (!a.open()) return true;
       if (!a.step || *a.step <= 0 || *a.step > most_stride) return false;
       return a.size.known() ? a.size.value <= most_reach / *a.step : a.size.symbolic();
     };
-    if (!std::ranges::all_of(s_.axes, told)) return std::nullopt;
-    if (std::ranges::none_of(s_.axes, is_open)) return inside_sliced(node_.inputs[0]);
+    if (!std::ranges::all_of(s_.axes, enough_known)) return std::nullopt;
+    if (std::ranges::none_of(s_.axes, is_open)) return slice_inside(node_.inputs[0]);
     const bool forward = std::ranges::all_of(s_.axes, [](const Axis& a) { return a.step > 0; });
-    if (forward && a_reshape_tells()) return reshaped();
+    if (forward && reshape_detects_overrun()) return reshaped();
     const bool known_starts = std::ranges::all_of(
         s_.axes, [](const Axis& a) { return !a.open() || (a.from_zero && a.start); });
     if (!known_starts) return std::nullopt;
-    ValueId y = inside_sliced(node_.inputs[0]);
+    ValueId y = slice_inside(node_.inputs[0]);
     for (std::size_t k = 0; k < s_.axes.size(); ++k)
       if (s_.axes[k].open()) y = gathered(y, k);
     return y;
   }
 
  private:
-  /// Fewer elements than wanted along an axis are fewer in all, unless another axis is empty, or
-  /// may be.
-  bool a_reshape_tells() const {
+  /// Whether a Reshape to the wanted extents fails when the slice is too short along an axis. It
+  /// does unless another axis may be empty: then the result has no elements either way.
+  bool reshape_detects_overrun() const {
     std::size_t unknown = 0;
     for (std::size_t a = 0; a < s_.result.size(); ++a) {
       const Extent& e = s_.result[a];
@@ -133,8 +132,8 @@ class Writing {
     return unknown == 0 || (unknown == 1 && open == 1);
   }
 
-  /// The part that is certainly inside, along the axes of which that is known.
-  ValueId inside_sliced(ValueId x) {
+  /// Slices along the axes that are known to stay within the operand.
+  ValueId slice_inside(ValueId x) {
     ir::Ints starts, ends, axes, steps, spread(s_.result.size(), 1);
     for (const Axis& a : s_.axes) {
       if (a.whole() || !a.inside()) continue;
@@ -165,8 +164,8 @@ class Writing {
     return b_("slice", inputs);
   }
 
-  /// Sliced along all axes at once. What begins before the first element would count from the
-  /// end, and begins beyond it.
+  /// Slices along all axes at once, then reshapes. A negative start would count from the end, so it
+  /// is replaced by one beyond the end.
   ValueId reshaped() {
     ir::Ints axes, steps;
     for (const Axis& a : s_.axes) {
@@ -207,7 +206,7 @@ class Writing {
     return b_("add", {from, length});
   }
 
-  /// The extents of the result: one of them may be among the sizes alone.
+  /// The extents of the result; unknown ones are taken from the sizes.
   ValueId wanted() {
     ir::Ints known;
     for (const Extent& e : s_.result)
@@ -228,7 +227,7 @@ class Writing {
     return b_("concat", parts, {{"axis", std::int64_t{0}}});
   }
 
-  /// One axis, at each of its positions: beyond the last is an error of Gather.
+  /// Gathers one axis at each position; Gather fails for a position beyond the last.
   ValueId gathered(ValueId y, std::size_t k) {
     const Axis& a = s_.axes[k];
     const std::int64_t first = std::min(*a.start, beyond), step = *a.step;
@@ -249,7 +248,7 @@ class Writing {
 };
 
 void replace(Graph& g, const StrictSlice& s) {
-  const auto y = Writing(g, s).run();
+  const auto y = StrictSliceLowering(g, s).run();
   if (!y) return;
   const ir::Node node = g.node(s.node);
   const ValueId old = node.outputs[0];
@@ -263,7 +262,7 @@ void replace(Graph& g, const StrictSlice& s) {
 
 }  // namespace
 
-void write_strict_slices(Graph& g) {
+void lower_strict_slices(Graph& g) {
   const auto is_one = [&](NodeId n) { return g.node(n).op->name == "strict_slice"; };
   std::vector<NodeId> found;
   for (std::size_t r = 0; r < g.region_count(); ++r)
@@ -274,7 +273,7 @@ void write_strict_slices(Graph& g) {
   ir::infer_region(g, ir::RegionId::root, k);
   std::vector<StrictSlice> slices;
   for (const NodeId n : found)
-    if (auto s = look_at(g, k, n)) slices.push_back(std::move(*s));
+    if (auto s = analyze(g, k, n)) slices.push_back(std::move(*s));
   for (const StrictSlice& s : slices) replace(g, s);
 }
 

@@ -1,4 +1,4 @@
-#include "exporters/onnx/nests.h"
+#include "exporters/onnx/outline.h"
 
 #include "base/text.h"
 
@@ -10,15 +10,16 @@ namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<pb::NodeProto>;
 
-/// A body adds three levels (node, attribute, graph), and the type of a value in it five.
-constexpr int deepest = (100 - 1 - 5) / 3;
-constexpr const char* domain = "rondel.nests";
+/// Nested graphs in a model: each adds three levels (node, attribute, graph), and the type of a
+/// value in the innermost five.
+constexpr int max_depth = (100 - 1 - 5) / 3;
+constexpr const char* domain = "rondel.outlined";
 
-/// The names that nodes read and do not define, each once, by first use. A model has each name once
-/// (names.h).
-class Free {
+/// The free names of a node: those that it reads and does not define, each once, by first use.
+/// Names in a model are unique (names.h).
+class FreeNames {
  public:
-  explicit Free(const pb::NodeProto& n) {
+  explicit FreeNames(const pb::NodeProto& n) {
     node(n);
     std::erase_if(read_, [&](const std::string& name) { return defined_.contains(name); });
   }
@@ -46,13 +47,13 @@ class Free {
   std::unordered_set<std::string> seen_, defined_;
 };
 
-class Cutting {
+class Outliner {
  public:
-  explicit Cutting(pb::ModelProto& m) : m_(m) {}
+  explicit Outliner(pb::ModelProto& m) : m_(m) {}
 
-  /// How many functions there are in the end.
+  /// Returns the number of functions made.
   int run() {
-    cut(*m_.mutable_graph()->mutable_node(), true);
+    outline(*m_.mutable_graph()->mutable_node(), true);
     const int made = m_.functions_size();
     if (made == 0) return 0;
     auto* opset = m_.add_opset_import();
@@ -64,14 +65,14 @@ class Cutting {
   }
 
  private:
-  /// The graphs that are left in each other.
-  int cut(Nodes& nodes, bool outermost) {
+  /// Returns the depth of the nested graphs that are left.
+  int outline(Nodes& nodes, bool outermost) {
     int depth = 0;
     for (pb::NodeProto& n : nodes) {
       int own = 0;
       for (pb::AttributeProto& a : *n.mutable_attribute())
-        if (a.has_g()) own = std::max(own, 1 + cut(*a.mutable_g()->mutable_node(), false));
-      if (own == deepest && !outermost) {
+        if (a.has_g()) own = std::max(own, 1 + outline(*a.mutable_g()->mutable_node(), false));
+      if (own == max_depth && !outermost) {
         call(n);
         own = 0;
       }
@@ -80,12 +81,12 @@ class Cutting {
     return depth;
   }
 
-  /// Puts a node into a function, and a call into its place.
+  /// Moves a node into a function and puts a call in its place.
   void call(pb::NodeProto& n) {
-    const Free free(n);
+    const FreeNames free(n);
     pb::FunctionProto& f = *m_.add_functions();
     f.set_domain(domain);
-    f.set_name(fmt::format("nest_{}", m_.functions_size()));
+    f.set_name(fmt::format("outlined_{}", m_.functions_size()));
     pb::NodeProto made;
     made.set_domain(domain);
     made.set_op_type(f.name());
@@ -99,20 +100,20 @@ class Cutting {
   pb::ModelProto& m_;
 };
 
-/// From which on models have functions.
+/// The first IR version with functions.
 constexpr int with_functions = 8;
 
 }  // namespace
 
-void cut_nests(Model& m) {
-  const int functions = Cutting(m.proto).run();
+void outline_deep_graphs(Model& m) {
+  const int functions = Outliner(m.proto).run();
   if (functions == 0) return;
   m.report.ir_version = std::max(m.report.ir_version, with_functions);
   m.proto.set_ir_version(m.report.ir_version);
   m.report.notes.push_back(
       fmt::format("what stands more than {} loops and conditionals deep is written as functions of "
                   "the model, {} of them: readers of protobuf take no deeper graphs",
-                  deepest, functions));
+                  max_depth, functions));
 }
 
 }  // namespace rondel::exporters

@@ -5,12 +5,12 @@
 
 namespace rondel::exporters {
 
-/// The values that anybody needs for the results of the root.
-class Live {
+/// The live values: those that some result of the root depends on.
+class LiveValues {
  public:
-  explicit Live(const ir::Graph&);
+  explicit LiveValues(const ir::Graph&);
   bool operator()(ir::ValueId v) const { return v != ir::ValueId::none && values_[ir::index(v)]; }
-  /// Whether one of its outputs is.
+  /// Whether one of the node's outputs is live.
   bool operator()(const ir::Node&) const;
 
  private:

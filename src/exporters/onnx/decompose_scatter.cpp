@@ -1,7 +1,8 @@
-// Updates that are added to narrow floats: each sum is rounded, so they are made one by one.
-#include "exporters/onnx/carriers.h"
-#include "exporters/onnx/rows.h"
-#include "exporters/onnx/whole.h"
+// Scatter with a reduction on narrow floats: each sum is rounded, so the updates are applied one by
+// one, in a loop.
+#include "exporters/onnx/decompositions.h"
+#include "exporters/onnx/int64_arithmetic.h"
+#include "exporters/onnx/promotion.h"
 #include "ops/compose.h"
 
 namespace rondel::exporters {
@@ -13,19 +14,19 @@ using Values = std::vector<ValueId>;
 
 ValueId listed(ir::Builder& b, ValueId x) { return b("reshape", {x, b.integers({-1})}); }
 
-/// For each update the place of its element in x as a list: what the gathering twin of the scatter
-/// finds among 0, 1, ... in the shape of x.
-ValueId places(ir::Builder& b, const ir::Node& n) {
+/// For each update the flat index of its element in x: the matching gather op, applied to 0, 1, ...
+/// in the shape of x.
+ValueId element_indices(ir::Builder& b, const ir::Node& n) {
   const ValueId x = n.inputs[0];
   const ValueId count = b("reduce_prod", {b("shape", {x})}, {{"keepdims", std::int64_t{0}}});
-  const ValueId numbered = shaped_as(b, Whole(b).below(count), x);
+  const ValueId numbered = reshape_like(b, Int64Arithmetic(b).below(count), x);
   if (n.op->name == "scatter_nd") return b("gather_nd", {numbered, n.inputs[1]});
   return b("gather_elements", {numbered, n.inputs[1]}, {{"axis", n.attributes.i("axis", 0)}});
 }
 
 }  // namespace
 
-Values update_one_by_one(ir::Builder& b, const ir::Node& n) {
+Values sequential_scatter(ir::Builder& b, const ir::Node& n) {
   const DType narrow = ops::dtype_of(b, n.inputs[0]);
   const std::string reduction = n.attributes.s("reduction", "none");
   if (!is_small_float(narrow) || (reduction != "add" && reduction != "mul")) return {};
@@ -35,15 +36,15 @@ Values update_one_by_one(ir::Builder& b, const ir::Node& n) {
   loop.fixed = {1};
   loop.axis_in = loop.reverse_in = {0, 0};
   const auto updated = [&](ir::Builder& body, std::span<const ValueId> p) {
-    const ValueId elements = p[2], place = body("unsqueeze", {p[3], body.integers({0})});
-    const ValueId whole = body(reduction, {body("gather", {elements, place}), p[4]});
+    const ValueId elements = p[2], index = body("unsqueeze", {p[3], body.integers({0})});
+    const ValueId whole = body(reduction, {body("gather", {elements, index}), p[4]});
     const ValueId rounded = as(body, as(body, whole, narrow), DType::f32);
-    return Values{p[1], body("scatter_elements", {elements, place, rounded})};
+    return Values{p[1], body("scatter_elements", {elements, index, rounded})};
   };
   const auto wide = [&](ValueId x) { return listed(b, as(b, x, DType::f32)); };
-  const Values all = b.loop(loop, {wide(n.inputs[0]), listed(b, places(b, n)), wide(n.inputs[2])},
-                            updated);
-  return {b("cast", {shaped_as(b, all[0], n.inputs[0])}, cast_back(narrow))};
+  const Values all = b.loop(
+      loop, {wide(n.inputs[0]), listed(b, element_indices(b, n)), wide(n.inputs[2])}, updated);
+  return {b("cast", {reshape_like(b, all[0], n.inputs[0])}, narrowing_cast(narrow))};
 }
 
 }  // namespace rondel::exporters

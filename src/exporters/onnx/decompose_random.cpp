@@ -1,7 +1,7 @@
-// Random draws as standard arithmetic: ops/random.h in ops of ONNX, number for number. Words of 32
-// bits stand in i64, where nothing here overflows and every runtime has the arithmetic.
-#include "exporters/onnx/rows.h"
-#include "exporters/onnx/whole.h"
+// Random draws in standard ops: the same numbers as ops/random.h. Words of 32 bits are held in i64,
+// where nothing here overflows and which every runtime supports.
+#include "exporters/onnx/decompositions.h"
+#include "exporters/onnx/int64_arithmetic.h"
 #include "ops/compose.h"
 #include "ops/random.h"
 
@@ -27,7 +27,7 @@ struct Product {
 };
 
 /// The words of x * m, by halves of m.
-Product product(const Whole& w, ValueId x, std::int64_t m) {
+Product product(const Int64Arithmetic& w, ValueId x, std::int64_t m) {
   const ValueId first = w.mul(x, m % two_16);
   const ValueId rest = w.add(w.div(first, two_16), w.mul(x, m / two_16));
   return {w.div(rest, two_16), w.add(w.mul(w.mod(rest, two_16), two_16), w.mod(first, two_16))};
@@ -35,7 +35,7 @@ Product product(const Whole& w, ValueId x, std::int64_t m) {
 
 /// One round of Philox4x32 on [go, c0, c1, c2, c3, key 0, key 1].
 Values one_round(ir::Builder& b, std::span<const ValueId> p) {
-  const Whole w(b);
+  const Int64Arithmetic w(b);
   const ValueId *c = &p[2], *key = &p[6];
   const Product x = product(w, c[0], multipliers[0]), y = product(w, c[2], multipliers[1]);
   const auto next_key = [&](int k) { return w.mod(w.add(key[k], w(steps[k])), two_32); };
@@ -74,7 +74,7 @@ ValueId u64_of(ir::Builder& b, ValueId low, ValueId high) {
 
 /// The blocks for 0, 1, ... in a shape: i64[rank].
 Words blocks(ir::Builder& b, ValueId key, ValueId shape) {
-  const Whole w(b);
+  const Int64Arithmetic w(b);
   const ValueId n = b("reduce_prod", {shape}, {{"keepdims", std::int64_t{0}}});
   const ValueId i = b("reshape", {w.below(n), shape}, {{"allowzero", std::int64_t{1}}});
   const ValueId none = w.mul(i, 0);
@@ -91,13 +91,13 @@ ValueId times(ir::Builder& b, ValueId x, double factor) {
 }
 
 /// The upper 53 bits of the words of a part, as a whole number.
-ValueId bits_53(const Whole& w, const Words& block, std::size_t part) {
+ValueId bits_53(const Int64Arithmetic& w, const Words& block, std::size_t part) {
   return w.add(w.mul(block[2 * part + 1], 1 << 21), w.div(block[2 * part], 1 << 11));
 }
 
 /// ops/random.h: unit_interval.
 ValueId unit_interval(ir::Builder& b, DType t, const Words& block, std::size_t part) {
-  const Whole w(b);
+  const Int64Arithmetic w(b);
   const int kept = digits(t);
   if (t == DType::f64) return times(b, as(b, bits_53(w, block, part), t), std::ldexp(1.0, -kept));
   const ValueId whole = w.div(block[part], std::int64_t{1} << (32 - kept));
@@ -107,7 +107,7 @@ ValueId unit_interval(ir::Builder& b, DType t, const Words& block, std::size_t p
 /// A number of (0, 1].
 ValueId open_unit(ir::Builder& b, DType t, const Words& block) {
   const bool f64 = t == DType::f64;
-  const ValueId whole = as(b, f64 ? bits_53(Whole(b), block, 0) : block[0], t);
+  const ValueId whole = as(b, f64 ? bits_53(Int64Arithmetic(b), block, 0) : block[0], t);
   return times(b, b("add", {whole, b.scalar(t, 0.5)}), std::ldexp(1.0, f64 ? -53 : -32));
 }
 
@@ -119,7 +119,7 @@ ValueId multiply_add(ir::Builder& b, ValueId x, ValueId y, ValueId z) {
   return b("add", {b("mul", {x, y}), z});
 }
 
-/// A key of a node that has nothing to make it of is drawn by ONNX's own generator.
+/// A key that has no parts to be derived from is drawn by ONNX's own generator.
 ValueId drawn_key(ir::Builder& b, double seed) {
   const ValueId drawn = b("random_uniform", {},
                           {{"shape", ir::Ints{2}},
@@ -133,10 +133,10 @@ ValueId drawn_key(ir::Builder& b, double seed) {
 
 }  // namespace
 
-Values key_of_parts(ir::Builder& b, const ir::Node& n) {
+Values derive_random_key(ir::Builder& b, const ir::Node& n) {
   const double seed = n.attributes.f("seed", ops::no_seed());
   if (n.inputs.empty()) return {drawn_key(b, seed)};
-  const Whole w(b);
+  const Int64Arithmetic w(b);
   std::array<ValueId, 2> key{w(0), w(0)};
   for (std::size_t part = 0; part < n.inputs.size(); ++part) {
     const bool seeded = part == 1 && !std::isnan(seed);
@@ -167,7 +167,7 @@ Values normal_draw(ir::Builder& b, const ir::Node& n) {
   return {as(b, y, t)};
 }
 
-/// How many sums do not exceed a random part of the last one, but for those equal to it.
+/// The number of sums that do not exceed a random fraction of the last sum, and are below that sum.
 Values index_draw(ir::Builder& b, const ir::Node& n) {
   const ValueId sums = n.inputs[0];
   const std::int64_t count = n.attributes.i("count");

@@ -1,7 +1,7 @@
-#include "exporters/onnx/ports.h"
+#include "exporters/onnx/unranked_ports.h"
 
 #include "base/text.h"
-#include "exporters/onnx/forms.h"
+#include "exporters/onnx/encode_node.h"
 #include "ir/builder.h"
 
 namespace rondel::exporters {
@@ -21,7 +21,7 @@ std::string note(const std::string& name) {
       name);
 }
 
-void take_held(Graph& g, ValueId input) {
+void unwrap_input(Graph& g, ValueId input) {
   g.value(input).type = ir::Type::optional(g.value(input).type);
   ir::Builder b(g, RegionId::root);
   b.insert_first();
@@ -33,20 +33,21 @@ void take_held(Graph& g, ValueId input) {
 
 }  // namespace
 
-std::vector<std::string> hold_unranked_ports(Graph& g, int opset) {
+std::vector<std::string> wrap_unranked_ports(Graph& g, int opset) {
   std::vector<std::string> notes;
   const std::vector<ValueId> params = g.root().params;
   for (std::size_t k = 0; k < params.size(); ++k) {
     const ir::Type t = g.value(params[k]).type;
-    if (!has_no_rank(t) || g.defaults.contains(params[k]) || !can_hold(t, opset)) continue;
-    take_held(g, params[k]);
+    if (!has_no_rank(t) || g.defaults.contains(params[k]) || !can_be_optional_element(t, opset))
+      continue;
+    unwrap_input(g, params[k]);
     notes.push_back(note(g.input_names[k]));
   }
   for (std::size_t j = 0; j < g.root().results.size(); ++j) {
     const ir::Type t = g.value(g.root().results[j]).type;
-    const bool said = j < g.declared_outputs.size() && g.declared_outputs[j].is_tensor() &&
-                      g.declared_outputs[j].has_rank();
-    if (said || !has_no_rank(t) || !can_hold(t, opset)) continue;
+    const bool declared = j < g.declared_outputs.size() && g.declared_outputs[j].is_tensor() &&
+                          g.declared_outputs[j].has_rank();
+    if (declared || !has_no_rank(t) || !can_be_optional_element(t, opset)) continue;
     ir::Builder b(g, RegionId::root);
     const ValueId held = b("optional", {g.root().results[j]});
     g.set_result(ir::RegionId::root, j, held);

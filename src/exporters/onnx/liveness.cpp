@@ -1,4 +1,4 @@
-#include "exporters/onnx/live.h"
+#include "exporters/onnx/liveness.h"
 
 #include <algorithm>
 
@@ -8,15 +8,15 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-Live::Live(const ir::Graph& g) : g_(g), values_(g.value_count(), false) {
+LiveValues::LiveValues(const ir::Graph& g) : g_(g), values_(g.value_count(), false) {
   for (const ValueId v : g.root().results) add(v);
 }
 
-bool Live::operator()(const ir::Node& n) const {
+bool LiveValues::operator()(const ir::Node& n) const {
   return std::ranges::any_of(n.outputs, [&](ValueId v) { return (*this)(v); });
 }
 
-void Live::add(ValueId v) {
+void LiveValues::add(ValueId v) {
   if (v == ValueId::none || values_[ir::index(v)]) return;
   std::vector<ValueId> open{v};
   const auto reach = [&](ValueId w) {

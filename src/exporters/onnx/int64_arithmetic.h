@@ -3,10 +3,10 @@
 
 namespace rondel::exporters {
 
-/// i64 arithmetic on values and numbers, none of it below zero where it divides.
-class Whole {
+/// Shorthands for i64 arithmetic on values and numbers. Dividends must not be negative.
+class Int64Arithmetic {
  public:
-  explicit Whole(ir::Builder& b) : b_(b) {}
+  explicit Int64Arithmetic(ir::Builder& b) : b_(b) {}
   ir::ValueId operator()(std::int64_t v) const { return b_.scalar(v); }
   ir::ValueId add(ir::ValueId x, ir::ValueId y) const { return b_("add", {x, y}); }
   ir::ValueId add(ir::ValueId x, std::int64_t y) const { return add(x, b_.scalar(y)); }

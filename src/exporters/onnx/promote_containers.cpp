@@ -1,9 +1,9 @@
-#include "exporters/onnx/containers.h"
+#include "exporters/onnx/promote_containers.h"
 
 #include "base/text.h"
-#include "exporters/onnx/carriers.h"
-#include "exporters/onnx/forms.h"
-#include "exporters/onnx/rewrites.h"
+#include "exporters/onnx/encode_node.h"
+#include "exporters/onnx/legalize.h"
+#include "exporters/onnx/promotion.h"
 #include "ir/builder.h"
 #include "ops/type_rules.h"
 
@@ -18,13 +18,14 @@ using ir::RegionId;
 using ir::Type;
 using ir::ValueId;
 
-/// The sequences and optionals of one dtype that an opset has no ops on.
-struct Untaken {
+/// The types of one dtype for which the opset has no ops: sequences, optionals.
+struct UnsupportedContainers {
   DType dtype;
   bool sequences, optionals;  ///< optionals of tensors
 
-  Untaken(DType t, int opset)
-      : dtype(t), sequences(!can_list(t, opset)), optionals(!can_hold(Type::scalar(t), opset)) {}
+  UnsupportedContainers(DType t, int opset)
+      : dtype(t), sequences(!can_be_sequence_element(t, opset)),
+        optionals(!can_be_optional_element(Type::scalar(t), opset)) {}
 
   bool operator()(const Type& t) const {
     if (t.is_tensor() || t.kind() == Type::Kind::none || t.dtype() != dtype) return false;
@@ -38,10 +39,10 @@ Type with_elements_of(const Type& t, DType dtype) {
   return ops::with_dtype(t, dtype);
 }
 
-/// The nodes that make or read such values; what has bodies and branches only hands them on.
-std::vector<NodeId> nodes_on(const Graph& g, const Untaken& untaken) {
+/// The nodes that make or read such values. Loops and `if`s only pass them on.
+std::vector<NodeId> nodes_on(const Graph& g, const UnsupportedContainers& unsupported) {
   std::vector<NodeId> found;
-  const auto held = [&](ValueId v) { return v != ValueId::none && untaken(g.value(v).type); };
+  const auto held = [&](ValueId v) { return v != ValueId::none && unsupported(g.value(v).type); };
   for (std::size_t r = 0; r < g.region_count(); ++r)
     for (const NodeId n : g.region(static_cast<RegionId>(r)).nodes) {
       const ir::Node& node = g.node(n);
@@ -52,21 +53,22 @@ std::vector<NodeId> nodes_on(const Graph& g, const Untaken& untaken) {
   return found;
 }
 
-/// The name of a port that is such a value; "" where none is.
-std::string port_of(const Graph& g, const Untaken& untaken) {
+/// The name of a port with such a type; "" where there is none.
+std::string port_of(const Graph& g, const UnsupportedContainers& unsupported) {
   const auto find = [&](const std::vector<ValueId>& ports, const std::vector<std::string>& names) {
     for (std::size_t k = 0; k < ports.size(); ++k)
-      if (untaken(g.value(ports[k]).type)) return names[k];
+      if (unsupported(g.value(ports[k]).type)) return names[k];
     return std::string();
   };
   const std::string input = find(g.root().params, g.input_names);
   return input.empty() ? find(g.root().results, g.output_names) : input;
 }
 
-/// Puts wider tensors into such values.
-class Carrying {
+/// Replaces the elements of such values by wider tensors.
+class ContainerPromotion {
  public:
-  Carrying(Graph& g, const Untaken& untaken, const Exchange& e) : g_(g), untaken_(untaken), e_(e) {}
+  ContainerPromotion(Graph& g, const UnsupportedContainers& unsupported, const DtypeSubstitution& e)
+      : g_(g), unsupported_(unsupported), e_(e) {}
 
   void run(const std::vector<NodeId>& nodes) {
     for (const NodeId n : nodes) {
@@ -76,7 +78,7 @@ class Carrying {
     }
     for (std::size_t v = 0; v < g_.value_count(); ++v) {
       Type& t = g_.value(static_cast<ValueId>(v)).type;
-      if (untaken_(t)) t = with_elements_of(t, e_.to);
+      if (unsupported_(t)) t = with_elements_of(t, e_.to);
     }
   }
 
@@ -105,7 +107,7 @@ class Carrying {
     g_.value(y).type = ops::with_dtype(g_.value(y).type, e_.to);
     ir::Builder b = beside(n);
     b.insert_after(n);
-    const ValueId narrow = b("cast", {y}, cast_back(e_.from));
+    const ValueId narrow = b("cast", {y}, narrowing_cast(e_.from));
     std::swap(g_.value(narrow).name, g_.value(y).name);
     g_.replace_uses(y, narrow);
     g_.set_input(g_.value(narrow).producer, 0, y);
@@ -120,28 +122,28 @@ class Carrying {
   }
 
   Graph& g_;
-  Untaken untaken_;
-  Exchange e_;
+  UnsupportedContainers unsupported_;
+  DtypeSubstitution e_;
 };
 
 }  // namespace
 
-void carry_containers(Graph& g, int opset) {
+void promote_containers(Graph& g, int opset) {
   for (int t = 0; t < dtype_count; ++t) {
     const auto narrow = static_cast<DType>(t);
-    const Untaken untaken(narrow, opset);
-    const std::vector<NodeId> nodes = nodes_on(g, untaken);
+    const UnsupportedContainers unsupported(narrow, opset);
+    const std::vector<NodeId> nodes = nodes_on(g, unsupported);
     if (nodes.empty()) continue;
-    if (const std::string port = port_of(g, untaken); !port.empty())
+    if (const std::string port = port_of(g, unsupported); !port.empty())
       refuse(g, nodes[0],
              fmt::format("it has no ops on sequences and optionals of {}, and no wider dtype can "
                          "stand for it, since '{}' is one",
                          name(narrow), port),
              opset);
-    for (const DType wide : carriers(narrow, Carried::kept)) {
-      const Exchange e{narrow, wide};
-      if (!can_list(wide, opset) || !can_cast(e, opset)) continue;
-      Carrying(g, untaken, e).run(nodes);
+    for (const DType wide : promoted_dtypes(narrow, Narrowing::exact)) {
+      const DtypeSubstitution e{narrow, wide};
+      if (!can_be_sequence_element(wide, opset) || !can_cast(e, opset)) continue;
+      ContainerPromotion(g, unsupported, e).run(nodes);
       break;
     }
   }

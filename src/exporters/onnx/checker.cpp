@@ -1,4 +1,4 @@
-#include "exporters/onnx/written_check.h"
+#include "exporters/onnx/checker.h"
 
 #include "base/error.h"
 
@@ -22,13 +22,13 @@ bool any_unranked(const pb::GraphProto& g) {
   return std::ranges::any_of(g.input(), unranked) || std::ranges::any_of(g.output(), unranked);
 }
 
-/// Gives ports of unknown rank a shape for the checker's sake.
+/// Gives ports of unknown rank a shape, because the checker requires one.
 void give_shapes(google::protobuf::RepeatedPtrField<pb::ValueInfoProto>& ports) {
   for (pb::ValueInfoProto& port : ports)
     if (unranked(port)) port.mutable_type()->mutable_tensor_type()->mutable_shape();
 }
 
-/// The model with a rank for every port, and a note that some have none.
+/// The model with a rank for every port; adds a note that some have none.
 pb::ModelProto shaped(Model& m) {
   m.report.notes.emplace_back(
       "an input or output has no known rank, for which ONNX has no form in this opset: its checker "
@@ -39,41 +39,41 @@ pb::ModelProto shaped(Model& m) {
   return copy;
 }
 
-/// What the checker says against a model (a proto, or the path of one); "" when it says nothing.
-template <class M> std::string complaint(const M& model, bool infers) {
+/// The checker's message about a model (a proto, or its path); "" when it accepts the model.
+template <class M> std::string checker_message(const M& model, bool infers) {
   try {
     ::onnx::checker::check_model(model, infers);
     return {};
   } catch (const std::exception& e) { return e.what(); }
 }
 
-template <class M> void accepted(const M& model) {
-  const std::string said = complaint(model, false);
-  invariant(said.empty(), "onnx's checker does not accept what was written: {}", said);
+template <class M> void expect_valid(const M& model) {
+  const std::string message = checker_message(model, false);
+  invariant(message.empty(), "onnx's checker does not accept what was written: {}", message);
 }
 
-/// The same, and a note where onnx's shape inference disagrees: it knows less than the ops do (an
-/// output of MaxPool with ceil_mode, a branch that is never taken), and may have disagreed before.
-template <class M> void accepted_and_inferred(const M& model, Model& m) {
-  accepted(model);
-  if (const std::string said = complaint(model, true); !said.empty())
-    m.report.notes.push_back("onnx's shape inference does not follow the model: " + said);
+/// The same, with a note where onnx's shape inference disagrees: it knows less than the ops (an
+/// output of MaxPool with ceil_mode, a branch that is never taken).
+template <class M> void expect_valid_and_inferred(const M& model, Model& m) {
+  expect_valid(model);
+  if (const std::string message = checker_message(model, true); !message.empty())
+    m.report.notes.push_back("onnx's shape inference does not follow the model: " + message);
 }
 
 }  // namespace
 
-void check_written(Model& m) {
-  if (any_unranked(m.proto.graph())) accepted(shaped(m));
-  else accepted_and_inferred(m.proto, m);
+void run_checker(Model& m) {
+  if (any_unranked(m.proto.graph())) expect_valid(shaped(m));
+  else expect_valid_and_inferred(m.proto, m);
 }
 
-void check_written(Model& m, const std::filesystem::path& file) {
-  if (!any_unranked(m.proto.graph())) return accepted_and_inferred(file.string(), m);
+void run_checker(Model& m, const std::filesystem::path& file) {
+  if (!any_unranked(m.proto.graph())) return expect_valid_and_inferred(file.string(), m);
   const std::string copy = file.string() + ".shaped";
   std::ofstream out(copy, std::ios::binary);
   invariant(shaped(m).SerializeToOstream(&out), "the copy for the checker cannot be written");
   out.close();
-  accepted(copy);
+  expect_valid(copy);
 }
 
 }  // namespace rondel::exporters

@@ -1,7 +1,7 @@
 // Which nodes an opset has, and what says the others.
-#include "exporters/onnx/forms.h"
+#include "exporters/onnx/encode_node.h"
+#include "exporters/onnx/legalize.h"
 #include "exporters/onnx/opsets.h"
-#include "exporters/onnx/rewrites.h"
 #include "exporters/written.h"
 #include "formats/onnx/schemas.h"
 #include "frontends/onnx/rules.h"
@@ -20,8 +20,8 @@ const std::set<std::string_view> without_a_way{"assertion"};
 
 TEST(Forms, EveryOpHasAWayOut) {
   for (const ir::OpDef* op : ir::all_ops())
-    EXPECT_NE(can_be_said(*op), without_a_way.contains(op->name))
-        << op->name << " has no ONNX op of its name; say it in rewrites.cpp";
+    EXPECT_NE(can_be_exported(*op), without_a_way.contains(op->name))
+        << op->name << " has no ONNX op of its name; say it in legalize.cpp";
 }
 
 /// Where an old version is read by a rule, it is written by one.
@@ -36,7 +36,7 @@ TEST(Forms, WhatIsReadByARuleIsWrittenByOne) {
       if (name->op == "Loop" || name->op == "BatchNormalization") continue;
       const int version = schema->since_version();
       const bool ruled = onnx::find_rule(name->op, version) != nullptr;
-      EXPECT_TRUE(!ruled || has_form(name->op, version)) << name->op << "-" << version;
+      EXPECT_TRUE(!ruled || has_version_encoding(name->op, version)) << name->op << "-" << version;
     }
   }
 }
@@ -162,7 +162,7 @@ TEST(Forms, WhatAnOpsetCannotSayIsRefusedByName) {
   })",
                                    21, Blame::caller);
   EXPECT_THAT(why,
-              HasSubstr("opset 21 cannot say it: CumProd begins in opset 26; opset 26 has it"));
+              HasSubstr("opset 21 cannot express it: CumProd begins in opset 26; opset 26 has it"));
 }
 
 TEST(Forms, WhatIsMovedInNarrowDtypesIsCastOnceAndBack) {

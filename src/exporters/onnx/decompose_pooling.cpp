@@ -1,7 +1,7 @@
-// MaxPool of integers that no float holds: axis by axis, as the greatest of what is gathered under
-// each window, for the greatest of a window is that of its lines.
-#include "exporters/onnx/rows.h"
-#include "exporters/onnx/whole.h"
+// MaxPool of 64-bit integers, which no float holds. Axis by axis: a Gather collects the elements of
+// each window, a ReduceMax takes the maximum. The maximum of a window is the maximum of its rows'.
+#include "exporters/onnx/decompositions.h"
+#include "exporters/onnx/int64_arithmetic.h"
 #include "ops/compose.h"
 #include "ops/pooling.h"
 #include "ops/windows.h"
@@ -20,14 +20,15 @@ using Values = std::vector<ValueId>;
 
 constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 
-/// The indices of one axis under each window, [places, kernel]. What lies in padding is the index
-/// `extent`; under a window with nothing else it is `extent + 1`.
-struct Under {
+/// The indices of one axis in each window, [positions, kernel]. Padding has the index `extent`; in
+/// a window that lies entirely in padding it has `extent + 1`.
+struct WindowIndices {
   ValueId indices;
   bool padding;  ///< there may be such indices
 };
 
-Under known_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis, std::int64_t extent) {
+WindowIndices known_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis,
+                            std::int64_t extent) {
   const WindowAxis w = kernels::axis_of(spec, axis, extent, spec.kernel[axis]);
   const std::int64_t places = kernels::places(w, extent, spec.ceil_mode);
   bool padding = false;
@@ -46,14 +47,14 @@ Under known_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis, st
   return {b.constant(all), padding};
 }
 
-/// kernels::axis_of and kernels::places for an extent that comes with the run: how many places the
-/// window takes, an error where it does not fit, and the padding before the first.
+/// kernels::axis_of and kernels::window_count for an extent that is known at run time: the number
+/// of window positions (an error where the window does not fit), and the padding before the first.
 struct Slide {
   ValueId places, begin;
 };
 
 Slide slide(ir::Builder& b, const WindowSpec& spec, std::size_t axis, ValueId extent) {
-  const Whole n(b);
+  const Int64Arithmetic n(b);
   const WindowAxis w = kernels::axis_of(spec, axis, 0, spec.kernel[axis]);
   const bool upper = spec.auto_pad == kernels::AutoPad::same_upper;
   ValueId begin = n(w.begin), padding = n(w.begin + w.end);
@@ -73,8 +74,9 @@ Slide slide(ir::Builder& b, const WindowSpec& spec, std::size_t axis, ValueId ex
   return {b("gather", {b("unsqueeze", {n.add(last, 1), b.integers({0})}), out}), begin};
 }
 
-Under computed_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis, ValueId extent) {
-  const Whole n(b);
+WindowIndices computed_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis,
+                               ValueId extent) {
+  const Int64Arithmetic n(b);
   const WindowAxis w = kernels::axis_of(spec, axis, 0, spec.kernel[axis]);
   const auto [places, begin] = slide(b, spec, axis, extent);
   ir::Ints steps;
@@ -87,7 +89,7 @@ Under computed_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis,
   return {b("where", {n.less(first, extent), some, n.add(extent, 1)}), true};
 }
 
-Under under_windows(ir::Builder& b, const WindowSpec& spec, std::size_t axis, ValueId x) {
+WindowIndices window_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis, ValueId x) {
   const auto at = static_cast<std::int64_t>(axis) + 2;
   const ir::Extent extent = b.graph().value(x).type.has_rank() ? b.graph().value(x).type.extent(at)
                                                                : ir::Extent();
@@ -95,32 +97,32 @@ Under under_windows(ir::Builder& b, const WindowSpec& spec, std::size_t axis, Va
   return computed_indices(b, spec, axis, b("gather", {b("shape", {x}), b.scalar(at)}));
 }
 
-/// The elements under each window along an axis: [..., places, kernel, ...].
-ValueId gathered(ir::Builder& b, ValueId x, const Under& u, std::int64_t axis,
+/// The elements of each window along an axis: [..., positions, kernel, ...].
+ValueId gathered(ir::Builder& b, ValueId x, const WindowIndices& u, std::int64_t axis,
                  const Tensor& padding, const Tensor& nothing) {
   for (const Tensor& value : {padding, nothing})
     if (u.padding) x = b("pad", {x, b.integers({0, 1}), b.constant(value), b.integers({axis})});
   return b("gather", {x, u.indices}, {{"axis", axis}});
 }
 
-/// The greatest elements, and among all of x where each first stood: `nowhere` under a window with
-/// padding alone, whose greatest element is 0.
-struct Greatest {
+/// The maxima, and the index in x at which each occurs first. A window that lies entirely in
+/// padding has the maximum 0 and the index `nowhere`.
+struct Maximum {
   ValueId value, index;
 };
 
-Greatest along(ir::Builder& b, const Greatest& x, const WindowSpec& spec, std::size_t axis) {
+Maximum along(ir::Builder& b, const Maximum& x, const WindowSpec& spec, std::size_t axis) {
   const auto at = static_cast<std::int64_t>(axis) + 2;
   const DType t = ops::dtype_of(b, x.value);
   const Tensor lowest = t == DType::u64 ? Tensor::scalar<std::uint64_t>(0)
                                         : Tensor::scalar(std::numeric_limits<std::int64_t>::min());
-  const Under u = under_windows(b, spec, axis, x.value);
+  const WindowIndices u = window_indices(b, spec, axis, x.value);
   const ValueId kernel = b.integers({at + 1});
   const ValueId values = gathered(b, x.value, u, at, lowest, Tensor::zeros(t, {}));
   const auto least = [&](const char* op, ValueId v) {
     return b(op, {v, kernel}, {{"keepdims", std::int64_t{0}}});
   };
-  Greatest y{least("reduce_max", values), ValueId::none};
+  Maximum y{least("reduce_max", values), ValueId::none};
   if (x.index == ValueId::none) return y;
   const Tensor none = Tensor::scalar(nowhere);
   const ValueId indices = gathered(b, x.index, u, at, none, none);
@@ -131,11 +133,12 @@ Greatest along(ir::Builder& b, const Greatest& x, const WindowSpec& spec, std::s
 
 /// 0, 1, ... in the shape.
 ValueId counted(ir::Builder& b, ValueId count, ValueId shape) {
-  return b("reshape", {Whole(b).below(count), shape}, {{"allowzero", std::int64_t{1}}});
+  return b("reshape", {Int64Arithmetic(b).below(count), shape}, {{"allowzero", std::int64_t{1}}});
 }
 
-/// Indices as the attribute storage_order counts the spatial axes; -1 where there is none.
-ValueId stored(ir::Builder& b, ValueId index, ValueId x, std::size_t spatial, bool column_major) {
+/// Indices in the order of the attribute storage_order; -1 where there is none.
+ValueId to_storage_order(ir::Builder& b, ValueId index, ValueId x, std::size_t spatial,
+                         bool column_major) {
   const ValueId none = b.scalar<std::int64_t>(-1);
   const ValueId there = b("less", {index, b.scalar(nowhere)});
   if (!column_major) return b("where", {there, index, none});
@@ -152,16 +155,16 @@ ValueId stored(ir::Builder& b, ValueId index, ValueId x, std::size_t spatial, bo
 
 }  // namespace
 
-Values greatest_whole(ir::Builder& b, const ir::Node& n) {
+Values max_pool_of_int64(ir::Builder& b, const ir::Node& n) {
   const ValueId x = n.inputs[0];
   const DType t = ops::dtype_of(b, x);
   if (t != DType::i64 && t != DType::u64) return {};
   const kernels::PoolSpec spec = ops::pool_spec(n.attributes);
   const bool indexed = ops::has_output(n, 1);
-  Greatest y{x, indexed ? counted(b, b("size", {x}), b("shape", {x})) : ValueId::none};
+  Maximum y{x, indexed ? counted(b, b("size", {x}), b("shape", {x})) : ValueId::none};
   const std::size_t spatial = spec.window.kernel.size();
   for (std::size_t axis = 0; axis < spatial; ++axis) y = along(b, y, spec.window, axis);
-  if (indexed) y.index = stored(b, y.index, x, spatial, spec.column_major);
+  if (indexed) y.index = to_storage_order(b, y.index, x, spatial, spec.column_major);
   return {y.value, y.index};
 }
 

@@ -1,4 +1,4 @@
-#include "exporters/onnx/rows.h"
+#include "exporters/onnx/decompositions.h"
 
 #include "base/axis.h"
 #include "base/error.h"
@@ -18,7 +18,7 @@ using Values = std::vector<ValueId>;
 
 constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
 
-/// A branch that gives x.
+/// A branch that returns x.
 ir::Builder::Branch same(ValueId x) {
   return [x](ir::Builder& b) { return Values{b("identity", {x})}; };
 }
@@ -31,18 +31,18 @@ Values cast(ir::Builder& b, const ir::Node& n) {
   return b.add("cast", n.inputs, how);
 }
 
-/// What int32 does not hold is an error here, and another number there.
+/// A number outside int32 is an error here; ONNX's Cast wraps.
 Values cast_to_int32(ir::Builder& b, const ir::Node& n) {
   return b.add("cast", n.inputs, {{"to", ir::Type::scalar(DType::i32)}});
 }
 
-/// Two roundings instead of one; read back, the passes make one fma of them again.
+/// Rounds twice instead of once. When the model is read back, the passes fuse the two again.
 Values multiply_and_add(ir::Builder& b, const ir::Node& n) {
   return {b("add", {b("mul", {n.inputs[0], n.inputs[1]}), n.inputs[2]})};
 }
 
-/// x under its own shape with the extent of each other input put in: an error where that is not
-/// its own.
+/// Reshapes x to its own shape with the other inputs' extents put in: an error where an extent
+/// differs.
 Values reshape_to_extents(ir::Builder& b, const ir::Node& n) {
   const ir::Ints axes = n.attributes.ints("axes");
   const ValueId x = n.inputs[0], zero = b.integers({0});
@@ -62,7 +62,7 @@ Values reshape_to_extents(ir::Builder& b, const ir::Node& n) {
   return {y};
 }
 
-/// Looked up in 0, 1, ..., most: beyond it is an error, and where a negative length is sent.
+/// Gathers from 0, 1, ..., most. Indices beyond are an error, and negative lengths are sent there.
 Values look_up(ir::Builder& b, const ir::Node& n) {
   const ValueId lengths = n.inputs[0], zero = b.scalar<std::int64_t>(0),
                 one = b.scalar<std::int64_t>(1);
@@ -71,7 +71,7 @@ Values look_up(ir::Builder& b, const ir::Node& n) {
   return {b("gather", {b("range", {zero, beyond, one}), at})};
 }
 
-/// Looked up among one, at the number of elements that are out of bounds.
+/// Gathers from a list of one element, at the number of elements out of bounds.
 Values look_up_first(ir::Builder& b, const ir::Node& n) {
   const ValueId below = b("less", {n.inputs[0], b.scalar(n.attributes.i("least"))});
   const ValueId out = b("or", {below, b("greater", n.inputs)});
@@ -80,8 +80,8 @@ Values look_up_first(ir::Builder& b, const ir::Node& n) {
   return {b("gather", {b("unsqueeze", {n.inputs[0], b.integers({0})}), count})};
 }
 
-/// Gathered along each axis. What would count from the end, and a negative size, is looked up
-/// beyond any extent.
+/// Gathers along each axis. Negative positions, and negative sizes, are sent to an index beyond any
+/// extent.
 Values gather_each_axis(ir::Builder& b, const ir::Node& n) {
   const ValueId zero = b.scalar<std::int64_t>(0), one = b.scalar<std::int64_t>(1),
                 beyond = b.scalar(to_the_end);
@@ -100,7 +100,8 @@ Values gather_each_axis(ir::Builder& b, const ir::Node& n) {
   return {y};
 }
 
-/// ai.onnx.ml takes few types. Its indices are one list, and a vector gives a row.
+/// The op of ai.onnx.ml takes few types. Its indices are one list, and for a vector it returns a
+/// row.
 Values gather_last_axis(ir::Builder& b, const ir::Node& n) {
   const ir::Type x = b.graph().value(n.inputs[0]).type;
   const ValueId list = b("reshape", {n.inputs[1], b.integers({-1})});
@@ -113,14 +114,14 @@ Values gather_last_axis(ir::Builder& b, const ir::Node& n) {
   return b.if_(b("less", {rank, b.scalar<std::int64_t>(2)}), row, same(y));
 }
 
-/// Shape before 15 gives all extents.
+/// Shape before version 15 returns all extents.
 Values slice_of_shape(ir::Builder& b, const ir::Node& n) {
   const ValueId whole = b("shape", n.inputs);
   return {b("slice", {whole, b.integers({n.attributes.i("start")}),
                       b.integers({n.attributes.i("end")}), b.integers({0})})};
 }
 
-/// Split before 18 has no unequal parts but those whose lengths are given.
+/// Split before version 18 has unequal parts only with given lengths.
 Values split_by_lengths(ir::Builder& b, const ir::Node& n) {
   const ir::Type& x = b.graph().value(n.inputs[0]).type;
   if (!x.has_rank() || n.inputs.size() > 1) return {};
@@ -135,7 +136,7 @@ Values split_by_lengths(ir::Builder& b, const ir::Node& n) {
   return b.add("split", {n.inputs[0], b.integers(lengths)}, {{"axis", axis}}, n.outputs.size());
 }
 
-/// Pad before 18 is told of every axis.
+/// Pad before version 18 takes pads for every axis.
 Values pad_every_axis(ir::Builder& b, const ir::Node& n) {
   const Graph& g = b.graph();
   const ir::Type& x = g.value(n.inputs[0]).type;
@@ -154,7 +155,7 @@ Values pad_every_axis(ir::Builder& b, const ir::Node& n) {
   return b.add("pad", inputs, n.attributes);
 }
 
-/// Its last two axes exchanged; a vector has but one, and stays.
+/// Exchanges the last two axes; a vector stays as it is.
 ValueId matrix_transposed(ir::Builder& b, ValueId x) {
   const ir::Type t = b.graph().value(x).type;
   if (t.has_rank()) {
@@ -171,7 +172,7 @@ ValueId matrix_transposed(ir::Builder& b, ValueId x) {
   return b.if_(b("less", {rank, b.scalar<std::int64_t>(2)}), same(x), exchanged)[0];
 }
 
-/// An operand of our product may be taken transposed.
+/// Our product has flags for transposed operands; ONNX's has none.
 Values transpose_then_multiply(ir::Builder& b, const ir::Node& n) {
   const auto operand = [&](std::size_t k, const char* flag) {
     return n.attributes.flag(flag) ? matrix_transposed(b, n.inputs[k]) : n.inputs[k];
@@ -183,7 +184,7 @@ Values reshape_to_scalar(ir::Builder& b, const ir::Node& n) {
   return {b("reshape", {n.inputs[0], b.integers({})})};
 }
 
-/// ONNX's EyeLike looks at the dtype of what it only wants the shape of.
+/// ONNX's EyeLike restricts the dtype of an input of which it uses only the shape.
 Values eye_of_shape(ir::Builder& b, const ir::Node& n) {
   return b.add("eye_like", {b("constant_of_shape", {b("shape", {n.inputs[0]})})}, n.attributes);
 }
@@ -212,17 +213,17 @@ constexpr Row rows[] = {
     {"einsum_sum", einsum},
     {"eye_like", eye_of_shape},
     {"equal", equal_complex},
-    {"sum", add_all},
-    {"relu", keep_unsigned},
+    {"sum", sum_as_adds},
+    {"relu", relu_of_unsigned},
     {"pow", integer_power},
     {"range", range_of_scalars},
     {"reduce_mean", integer_mean},
-    {"max_pool", greatest_whole},
-    {"scatter_elements", update_one_by_one},
-    {"scatter_nd", update_one_by_one},
+    {"max_pool", max_pool_of_int64},
+    {"scatter_elements", sequential_scatter},
+    {"scatter_nd", sequential_scatter},
     {"quantize_linear", quantize},
     {"dequantize_linear", dequantize},
-    {"random_key", key_of_parts},
+    {"random_key", derive_random_key},
     {"uniform", uniform_draw},
     {"normal", normal_draw},
     {"sampled_index", index_draw},
@@ -236,19 +237,19 @@ const Row* find_row(std::string_view op) {
 
 }  // namespace
 
-Values said_otherwise(ir::Builder& b, const ir::Node& n) {
+Values decompose(ir::Builder& b, const ir::Node& n) {
   if (const Row* r = find_row(n.op->name))
     if (Values v = r->write(b, n); !v.empty()) return v;
   if (const auto* composite = ops::meaning_as<ops::Composite>(*n.op)) return composite->fn(b, n);
   return {};
 }
 
-ValueId shaped_as(ir::Builder& b, ValueId list, ValueId x) {
+ValueId reshape_like(ir::Builder& b, ValueId list, ValueId x) {
   const ir::Type t = b.graph().value(x).type;
   const ValueId shape = t.is_static() ? b.integers(t.static_shape()) : b("shape", {x});
   return b("reshape", {list, shape}, {{"allowzero", std::int64_t{1}}});
 }
 
-bool has_row(std::string_view op) { return find_row(op) != nullptr; }
+bool has_decomposition(std::string_view op) { return find_row(op) != nullptr; }
 
 }  // namespace rondel::exporters

@@ -1,0 +1,15 @@
+#pragma once
+#include "ir/graph.h"
+
+#include <string>
+#include <vector>
+
+namespace rondel::exporters {
+
+/// ONNX requires a rank of every tensor that is an input or output of a model. A port without a
+/// rank becomes an optional that always holds the tensor; callers feed and get the same arrays.
+/// Returns a note for each. Unchanged: dtypes that the opset's optionals do not hold, and inputs
+/// with a default.
+std::vector<std::string> wrap_unranked_ports(ir::Graph&, int opset);
+
+}  // namespace rondel::exporters

@@ -45,9 +45,8 @@ ExportReport to_file(const ir::Graph& g, const ModelInfo& info, const std::files
   outline_deep_graphs(m);
   const bool external = options.external_data || embedded_size(m) > max_protobuf_bytes;
   if (external && !options.external_data)
-    m.report.notes.push_back(
-        "the initializers stand in a file of their own: a protobuf holds at "
-        "most 2 GiB");
+    m.report.notes.emplace_back(
+        "the initializers stand in a file of their own: a protobuf holds at most 2 GiB");
   write_files(m, to, external);
   return std::move(m.report);
 }

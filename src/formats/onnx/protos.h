@@ -4,7 +4,8 @@
 
 #include <string>
 
-/// Tensors and attributes as ONNX writes them. The way in goes through the front end's gate.
+/// Tensors and attributes as ONNX writes them. Only the front end's tensor loader reads
+/// tensors.
 namespace rondel::onnx {
 
 /// Element type and extents, no elements.

@@ -1,22 +1,22 @@
 // The rules that concern one loop or one conditional.
 #include "base/axis.h"
 #include "base/error.h"
-#include "frontends/network/known.h"
-#include "frontends/network/place.h"
+#include "frontends/network/inference.h"
+#include "frontends/network/schedule.h"
 
 namespace rondel::network {
 namespace {
 
 const ir::Type& input_type(const LayerData& l, std::size_t k) {
-  require_at(l.input(k) != nullptr, say(l), "its input {} is not set", k);
-  return known(*l.input(k)).type;
+  require_at(l.input(k) != nullptr, describe(l), "its input {} is not set", k);
+  return infer(*l.input(k)).type;
 }
 
 void require_scalar(const LayerData& l, std::size_t k, bool dtype_fits, const char* what,
                     const char* expected) {
   const ir::Type& t = input_type(l, k);
-  require_at(dtype_fits && (!t.has_rank() || t.rank() == 0), say(l), "{}, {}, is {}; expected {}",
-             what, say(*l.input(k)), to_text(t), expected);
+  require_at(dtype_fits && (!t.has_rank() || t.rank() == 0), describe(l),
+             "{}, {}, is {}; expected {}", what, describe(*l.input(k)), to_text(t), expected);
 }
 
 void require_integer_scalar(const LayerData& l, std::size_t k, const char* what) {
@@ -34,12 +34,13 @@ void check_trip_limits(const ConstructData& loop) {
     if (l->type != LayerType::kTRIP_LIMIT) continue;
     const LayerData*& there = limits[is_while(*l) ? 1 : 0];
     require(there == nullptr, "{} has two {} limits, {} and {}; expected one of each kind at most",
-            say(loop), is_while(*l) ? "WHILE" : "COUNT", there == nullptr ? "" : say_within(*there),
-            say_within(*l));
+            describe(loop), is_while(*l) ? "WHILE" : "COUNT",
+            there == nullptr ? "" : describe_within_construct(*there),
+            describe_within_construct(*l));
     there = l;
   }
   require(limits[0] != nullptr || limits[1] != nullptr,
-          "{} has no trip limit; add one of kind COUNT or WHILE, or one of each", say(loop));
+          "{} has no trip limit; add one of kind COUNT or WHILE, or one of each", describe(loop));
   if (limits[0] != nullptr) require_integer_scalar(*limits[0], 0, "the trip count");
   if (limits[1] != nullptr) require_bool_scalar(*limits[1], "the while limit");
 }
@@ -56,7 +57,7 @@ bool extents_differ(const ir::Type& a, const ir::Type& b) {
 /// Extents that are only known when running are checked then: recurrences are fixed states.
 void check_recurrence(const LayerData& l) {
   require(l.input(1) != nullptr,
-          "{} has no second input; give it the value of the next trip as input 1", say(l));
+          "{} has no second input; give it the value of the next trip as input 1", describe(l));
   const ir::Type &first = input_type(l, 0), &next = input_type(l, 1);
   const char* hint = nullptr;
   if (first.dtype() != next.dtype()) hint = "one type; cast one of them";
@@ -66,10 +67,10 @@ void check_recurrence(const LayerData& l) {
     hint =
         "one shape; a recurrence keeps its shape: what grows is written into one of the full "
         "size (scatter)";
-  require_at(hint == nullptr, say(l),
+  require_at(hint == nullptr, describe(l),
              "its initial value, {}, is {} and its next value, {}, is {}; "
              "expected {}",
-             say(*l.input(0)), to_text(first), say(*l.input(1)), to_text(next),
+             describe(*l.input(0)), to_text(first), describe(*l.input(1)), to_text(next),
              hint == nullptr ? "" : hint);
 }
 
@@ -87,11 +88,11 @@ void check_last_value(const LayerData& l) {
     const LayerData* meant = recurrence_to(*l.construct, value);
     const std::string hint = meant == nullptr ? ""
                                               : fmt::format(", here {}, whose second input it is",
-                                                            say_within(*meant));
-    fail_at(say(l), "a last value is asked of {}; expected the output of a recurrence of {}{}",
-            say(*value), say(*l.construct), hint);
+                                                            describe_within_construct(*meant));
+    fail_at(describe(l), "a last value is asked of {}; expected the output of a recurrence of {}{}",
+            describe(*value), describe(*l.construct), hint);
   }
-  require_at(l.input(1) == nullptr, say(l), "a last value has no length");
+  require_at(l.input(1) == nullptr, describe(l), "a last value has no length");
 }
 
 void check_loop_output(const LayerData& l) {
@@ -102,9 +103,9 @@ void check_loop_output(const LayerData& l) {
 
 void check_length(const LayerData& l, std::int64_t trips) {
   if (l.input(1) == nullptr) return;
-  const std::int64_t length = known_integer(l.input(1)).value_or(trips);
-  require_at(length >= trips, say(l), "its length, {}, is {}, but the loop makes {} trips",
-             say(*l.input(1)), length, trips);
+  const std::int64_t length = inferred_integer(l.input(1)).value_or(trips);
+  require_at(length >= trips, describe(l), "its length, {}, is {}, but the loop makes {} trips",
+             describe(*l.input(1)), length, trips);
 }
 
 void check_iterator(const LayerData& l, std::int64_t trips) {
@@ -112,17 +113,17 @@ void check_iterator(const LayerData& l, std::int64_t trips) {
   if (!whole.has_rank()) return;
   const std::int64_t axis = l.parameters.i("axis");
   const ir::Extent& extent = whole.extent(axis_from_front(axis, whole.rank()));
-  require_at(!extent.known() || extent.value >= trips, say(l),
+  require_at(!extent.known() || extent.value >= trips, describe(l),
              "the extent along axis {} of {}, {}, is {}, but the loop makes {} trips", axis,
-             say(*l.input(0)), to_text(whole), extent.value, trips);
+             describe(*l.input(0)), to_text(whole), extent.value, trips);
 }
 
 /// What enters or leaves a construct is not cast on the way.
 void check_output_types(const LayerData& l) {
   for (const auto& output : l.outputs) {
-    const ir::Type& t = known(*output).type;
+    const ir::Type& t = infer(*output).type;
     const auto& asked = l.output_types[output->position];
-    require_at(!asked || dtype(*asked) == t.dtype(), say(l),
+    require_at(!asked || dtype(*asked) == t.dtype(), describe(l),
                "its output, {}, was given the type {}; what enters or leaves a loop or a "
                "conditional keeps its type: cast it before or after",
                to_text(t), name(dtype(asked.value_or(DataType::kFLOAT))));
@@ -148,13 +149,13 @@ void check_conditional(const ConstructData& conditional) {
     check_output_types(*l);
   }
   require(has_condition, "{} has no condition; set one, a bool scalar from outside of it",
-          say(conditional));
+          describe(conditional));
 }
 
 }  // namespace
 
 void check_trips(const LoopLayers& layers, const ConstructData& loop) {
-  const auto trips = known_trips(loop);
+  const auto trips = inferred_trips(loop);
   if (!trips) return;
   for (const LayerData* l : layers.iterators) check_iterator(*l, *trips);
   for (const LayerData* l : layers.outputs)
@@ -164,7 +165,7 @@ void check_trips(const LoopLayers& layers, const ConstructData& loop) {
 
 void check_constructs(const NetworkData& network) {
   for (const auto& l : network.layers)  // types, and no path from a layer to itself
-    for (const auto& output : l->outputs) known(*output);
+    for (const auto& output : l->outputs) infer(*output);
   for (const auto& loop : network.loops) check_loop(*loop);
   for (const auto& conditional : network.conditionals) check_conditional(*conditional);
 }

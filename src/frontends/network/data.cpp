@@ -35,25 +35,26 @@ bool is_while(const LayerData& l) {
          static_cast<TripLimit>(l.parameters.i("limit")) == TripLimit::kWHILE;
 }
 
-std::string say_within(const LayerData& l) {
+std::string describe_within_construct(const LayerData& l) {
   return fmt::format("layer {} ({})", quoted_or_number(l.name, l.number), kind(l.type).name);
 }
 
-std::string say(const LayerData& l) {
-  const std::string name = say_within(l);
-  return l.construct == nullptr ? name : fmt::format("{} of {}", name, say(*l.construct));
+std::string describe(const LayerData& l) {
+  const std::string name = describe_within_construct(l);
+  return l.construct == nullptr ? name : fmt::format("{} of {}", name, describe(*l.construct));
 }
 
-std::string say(const ConstructData& c) {
+std::string describe(const ConstructData& c) {
   return fmt::format("{} {}", c.is_loop ? "loop" : "conditional",
                      quoted_or_number(c.name, c.number));
 }
 
-std::string say(const TensorData& t) {
+std::string describe(const TensorData& t) {
   if (t.producer == nullptr) return fmt::format("input '{}'", t.name);
-  if (!t.name.empty()) return fmt::format("'{}' of {}", t.name, say(*t.producer));
-  if (t.producer->outputs.size() == 1) return fmt::format("the output of {}", say(*t.producer));
-  return fmt::format("output {} of {}", t.position, say(*t.producer));
+  if (!t.name.empty()) return fmt::format("'{}' of {}", t.name, describe(*t.producer));
+  if (t.producer->outputs.size() == 1)
+    return fmt::format("the output of {}", describe(*t.producer));
+  return fmt::format("output {} of {}", t.position, describe(*t.producer));
 }
 
 std::string checked_text(const char* text, const std::string& what) {
@@ -65,10 +66,10 @@ std::string checked_text(const char* text, const std::string& what) {
   return copy;
 }
 
-std::string label(const ITensor& t) { return say(t.data()); }
-std::string label(const ILayer& l) { return say(l.data()); }
-std::string label(const ILoop& l) { return say(l.data()); }
-std::string label(const IIfConditional& c) { return say(c.data()); }
+std::string label(const ITensor& t) { return describe(t.data()); }
+std::string label(const ILayer& l) { return describe(l.data()); }
+std::string label(const ILoop& l) { return describe(l.data()); }
+std::string label(const IIfConditional& c) { return describe(c.data()); }
 
 LayerData& new_layer(NetworkData& network, LayerType type, std::vector<TensorData*> inputs,
                      ir::Attributes parameters, std::size_t outputs) {
@@ -85,32 +86,33 @@ LayerData& new_layer(NetworkData& network, LayerType type, std::vector<TensorDat
   return *network.layers.back();
 }
 
-const Known* KnownTensors::find(const TensorData& t) const {
+const Inferred* InferenceCache::find(const TensorData& t) const {
   const auto it = entries_.find(&t);
-  return it == entries_.end() ? nullptr : &it->second.known;
+  return it == entries_.end() ? nullptr : &it->second.inferred;
 }
 
-const Known& KnownTensors::add(const TensorData& t, Known known) {
-  const auto [it, fresh] = entries_.try_emplace(&t, Entry{std::move(known), order_.size()});
+const Inferred& InferenceCache::add(const TensorData& t, Inferred inferred) {
+  const auto [it, fresh] = entries_.try_emplace(&t, Entry{std::move(inferred), order_.size()});
   if (fresh) order_.push_back(&t);
-  return it->second.known;
+  return it->second.inferred;
 }
 
-void KnownTensors::forget(const TensorData& t) {
+void InferenceCache::forget(const TensorData& t) {
   const auto it = entries_.find(&t);
   if (it == entries_.end()) return;
-  const std::size_t from = it->second.place;
+  const std::size_t from = it->second.position;
   for (std::size_t k = from; k < order_.size(); ++k) entries_.erase(order_[k]);
   order_.resize(from);
 }
 
-void changed(const TensorData& t) { t.network.known.forget(t); }
+void invalidate(const TensorData& t) { t.network.inferred.forget(t); }
 
-void changed(const LayerData& l) {
-  for (const auto& output : l.outputs) changed(*output);
+void invalidate(const LayerData& l) {
+  for (const auto& output : l.outputs) invalidate(*output);
   if (l.type != LayerType::kTRIP_LIMIT) return;
-  for (const LayerData* other : l.construct->boundary)  // a count says how long an output is
-    if (other->type == LayerType::kLOOP_OUTPUT) changed(*other);
+  for (const LayerData* other :
+       l.construct->boundary)  // the count determines the extent of outputs
+    if (other->type == LayerType::kLOOP_OUTPUT) invalidate(*other);
 }
 
 std::vector<TensorData*> tensors_of(ITensor* const* tensors, std::int32_t count, const char* what) {
@@ -125,13 +127,13 @@ std::vector<TensorData*> tensors_of(ITensor* const* tensors, std::int32_t count,
 
 void set_parameter(const ILayer& layer, const char* name, ir::Attribute value) {
   layer.data().parameters.set(name, std::move(value));
-  changed(layer.data());
+  invalidate(layer.data());
 }
 
 void set_dims(const ILayer& layer, const char* name, const Dims& d) {
   if (d.nbDims < 0) layer.data().parameters.erase(name);
   else layer.data().parameters.set(name, ints_of(d));
-  changed(layer.data());
+  invalidate(layer.data());
 }
 
 Dims dims(const ILayer& layer, const char* name) {
@@ -142,7 +144,7 @@ Dims dims(const ILayer& layer, const char* name) {
 void set_weights(const ILayer& layer, const char* name, Weights w) {
   if (w.count == 0) layer.data().parameters.erase(name);
   else layer.data().parameters.set(name, tensor_of(w));
-  changed(layer.data());
+  invalidate(layer.data());
 }
 
 Weights weights(const ILayer& layer, const char* name) {

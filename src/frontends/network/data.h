@@ -1,5 +1,5 @@
-// A network as data: layers with inputs, outputs and parameters. The public classes are faces of
-// it.
+// A network as data: layers with inputs, outputs and parameters. The public API's classes refer to
+// this data.
 #pragma once
 #include <rondel/network.h>
 
@@ -16,14 +16,14 @@ namespace rondel::network {
 
 struct TensorData {
   TensorData(NetworkData& in, LayerData* by, std::size_t at)
-      : network(in), producer(by), position(at), face(*this) {}
+      : network(in), producer(by), position(at), api(*this) {}
   NetworkData& network;
   LayerData* producer;   ///< null: an input of the network
   std::size_t position;  ///< output number
   std::string name;      ///< empty: none given
   ir::Type declared;     ///< of an input of the network
-  ITensor face;
-  mutable std::string shown;  ///< what getName points to
+  ITensor api;
+  mutable std::string name_buffer;  ///< getName points to it
 };
 
 struct LayerData {
@@ -39,8 +39,8 @@ struct LayerData {
   std::vector<std::optional<DataType>> output_types;  ///< asked for by setOutputType
   std::optional<DataType> precision;
   ConstructData* construct = nullptr;  ///< whose boundary it is
-  std::unique_ptr<ILayer> face;
-  mutable std::string shown;
+  std::unique_ptr<ILayer> api;
+  mutable std::string name_buffer;
 
   const TensorData* input(std::size_t k) const { return k < inputs.size() ? inputs[k] : nullptr; }
 };
@@ -58,24 +58,24 @@ struct ConstructData {
   std::unique_ptr<IIfConditional> conditional;
 };
 
-/// What is known of a tensor's value before anything runs.
-struct Known {
+/// What is inferred about a tensor before anything runs.
+struct Inferred {
   ir::Type type;
   std::optional<Tensor> value;
 };
 
-/// What was worked out of a network's tensors, each from some of those before it.
-class KnownTensors {
+/// Cached inference results, in the order they were inferred: each depends only on earlier ones.
+class InferenceCache {
  public:
-  const Known* find(const TensorData&) const;
-  const Known& add(const TensorData&, Known);
-  /// Forgets a tensor, and what came after it: that may have been worked out from it.
+  const Inferred* find(const TensorData&) const;
+  const Inferred& add(const TensorData&, Inferred);
+  /// Forgets a tensor and everything inferred after it, which may depend on it.
   void forget(const TensorData&);
 
  private:
   struct Entry {
-    Known known;
-    std::size_t place;  ///< in order_
+    Inferred inferred;
+    std::size_t position;  ///< in order_
   };
   std::unordered_map<const TensorData*, Entry> entries_;
   std::vector<const TensorData*> order_;
@@ -87,7 +87,7 @@ struct NetworkData {
   std::vector<std::unique_ptr<LayerData>> layers;
   std::vector<TensorData*> outputs;  ///< in the order they were marked
   std::vector<std::unique_ptr<ConstructData>> loops, conditionals;
-  mutable KnownTensors known;
+  mutable InferenceCache inferred;
   IBuilder* builder = nullptr;  ///< that made it
   NetworkDefinitionCreationFlags flags = 0;
   IErrorRecorder* error_recorder = nullptr;
@@ -96,41 +96,42 @@ struct NetworkData {
 /// A layer of a loop's while limit, which is tested with the values that the next trip would have.
 bool is_while(const LayerData&);
 
-/// A copy of a text that a user gives; `what` it is, for errors.
+/// A copy of a user's text; `what` names it in errors.
 std::string checked_text(const char* text, const std::string& what);
 
 /// How errors name things: "layer 'gate' (ElementWise)", "layer 3 (Constant)", "loop 'rows'",
 /// "layer 'state' (Recurrence) of loop 'rows'", "input 'x'", "output 0 of layer 'k' (TopK)".
-std::string say(const LayerData&);
-std::string say(const ConstructData&);
-std::string say(const TensorData&);
-/// The layer without its loop, where that one has just been named: "layer 'state' (Recurrence)".
-std::string say_within(const LayerData&);
+std::string describe(const LayerData&);
+std::string describe(const ConstructData&);
+std::string describe(const TensorData&);
+/// The layer without its construct, for texts that have just named it: "layer 'state'
+/// (Recurrence)".
+std::string describe_within_construct(const LayerData&);
 
-/// Adds a layer with one face of class L, for the methods of INetworkDefinition.
+/// Adds a layer whose API object is of class L, for the methods of INetworkDefinition.
 LayerData& new_layer(NetworkData&, LayerType, std::vector<TensorData*> inputs, ir::Attributes,
                      std::size_t outputs = 1);
 template <class L>
 L* add_layer(NetworkData& network, LayerType type, std::vector<TensorData*> inputs,
              ir::Attributes parameters, std::size_t outputs = 1) {
   LayerData& layer = new_layer(network, type, std::move(inputs), std::move(parameters), outputs);
-  auto face = std::make_unique<L>(layer);
-  L* made = face.get();
-  layer.face = std::move(face);
+  auto api = std::make_unique<L>(layer);
+  L* made = api.get();
+  layer.api = std::move(api);
   return made;
 }
 
-/// Makes sure that what follows from it is worked out anew.
-void changed(const TensorData&);
-void changed(const LayerData&);
+/// Invalidates inference results that depend on it.
+void invalidate(const TensorData&);
+void invalidate(const LayerData&);
 
 /// The tensors of a list that users pass as a pointer; at least one, none null.
 std::vector<TensorData*> tensors_of(ITensor* const* tensors, std::int32_t count, const char* what);
 
-/// A layer's parameter, for its face's setters and getters. Enumerations are integers.
+/// A layer's parameter, for setters and getters of the public API. Enumerations are integers.
 template <class E> void set_choice(const ILayer& layer, const char* name, E value) {
   layer.data().parameters.set(name, static_cast<std::int64_t>(value));
-  changed(layer.data());
+  invalidate(layer.data());
 }
 template <class E> E choice(const ILayer& layer, const char* name) {
   return static_cast<E>(layer.data().parameters.i(name));
@@ -143,7 +144,7 @@ Weights weights(const ILayer&, const char* name);            ///< empty where th
 
 ir::Ints ints_of(const Dims&);  ///< checks the number of axes
 Dims dims_of(const ir::Ints&);
-/// A copy of the values, one element a place. No shape: one axis.
+/// A copy of the values, one element each (not packed). No shape: one axis.
 Tensor tensor_of(const Weights&, std::optional<Shape> shape = std::nullopt);
 
 }  // namespace rondel::network

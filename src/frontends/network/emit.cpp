@@ -5,14 +5,14 @@
 namespace rondel::network {
 
 ValueId Environment::at(const TensorData* t) const {
-  t = seen_through(t);
+  t = resolve_conditional_input(t);
   for (const Environment* e = this; e != nullptr; e = e->outer)
     if (const auto it = e->values.find(t); it != e->values.end()) return it->second;
-  invariant(false, "{} is used where it is not defined", say(*t));
+  invariant(false, "{} is used where it is not defined", describe(*t));
   return ValueId::none;
 }
 
-/// Values are called as their tensors are, else as the layers that have one output.
+/// Values get the names of their tensors, else of their layers where these have one output.
 void Emitter::define(Environment& env, const TensorData* t, ValueId v) {
   env.values[t] = v;
   std::string& name = g_.value(v).name;
@@ -23,16 +23,16 @@ void Emitter::define(Environment& env, const TensorData* t, ValueId v) {
 
 void Emitter::fill(Environment& env, const Scope& scope,
                    std::span<const TensorData* const> wanted) {
-  for (const Unit& u : placement_.needed(scope, wanted)) {
+  for (const Unit& u : schedule_.needed(scope, wanted)) {
     if (u.layer != nullptr) layer(env, *u.layer);
     else if (u.construct->is_loop) loop(env, *u.construct);
     else conditional(env, *u.construct);
   }
 }
 
-void Emitter::fill_whole(Environment& env, const Scope& scope,
-                         std::vector<const TensorData*> wanted) {
-  const auto& assertions = placement_.assertions(scope.construct);
+void Emitter::fill_with_assertions(Environment& env, const Scope& scope,
+                                   std::vector<const TensorData*> wanted) {
+  const auto& assertions = schedule_.assertions(scope.construct);
   for (const LayerData* l : assertions) wanted.push_back(l->input(0));
   fill(env, scope, wanted);
   for (const LayerData* l : assertions) layer(env, *l);
@@ -46,7 +46,7 @@ void Emitter::layer(Environment& env, const LayerData& l) {
 }
 
 void Emitter::conditional(Environment& env, const ConstructData& c) {
-  const std::vector<const LayerData*> outputs = placement_.outputs(c);
+  const std::vector<const LayerData*> outputs = schedule_.outputs(c);
   const LayerData* condition = nullptr;
   for (const LayerData* l : c.boundary)
     if (l->type == LayerType::kCONDITION) condition = l;
@@ -55,13 +55,13 @@ void Emitter::conditional(Environment& env, const ConstructData& c) {
       Environment inner(b, &env);
       std::vector<const TensorData*> wanted;
       for (const LayerData* l : outputs) wanted.push_back(l->input(which));
-      fill(inner, placement_.scope(c, static_cast<int>(which)), wanted);
+      fill(inner, schedule_.scope(c, static_cast<int>(which)), wanted);
       std::vector<ValueId> results;
       for (const TensorData* t : wanted) results.push_back(inner.at(t));
       return results;
     };
   };
-  env.b.source(say(c));
+  env.b.source(describe(c));
   const std::vector<ValueId> chosen = env.b.if_(env.at(condition->input(0)), branch(0), branch(1));
   for (std::size_t j = 0; j < outputs.size(); ++j)
     define(env, outputs[j]->outputs[0].get(), chosen[j]);

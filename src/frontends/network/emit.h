@@ -1,12 +1,12 @@
-// Writes placed layers into regions of a graph.
+// Writes scheduled layers into regions of a graph.
 #pragma once
-#include "frontends/network/place.h"
 #include "frontends/network/rule.h"
+#include "frontends/network/schedule.h"
 
 namespace rondel::network {
 
-/// A region that is being written, and the values known in it. What is not there is looked for in
-/// the one around it; an inner environment may give a recurrence another value.
+/// A region that is being written, and the values defined in it. Values that are not found are
+/// looked up in the outer environment; an inner environment may redefine a recurrence.
 struct Environment {
   explicit Environment(ir::Builder builder, const Environment* around = nullptr)
       : b(std::move(builder)), outer(around) {}
@@ -19,12 +19,12 @@ struct Environment {
 
 class Emitter {
  public:
-  Emitter(ir::Graph& g, const Placement& p) : g_(g), placement_(p) {}
+  Emitter(ir::Graph& g, const Schedule& p) : g_(g), schedule_(p) {}
 
-  /// Writes what `wanted` needs of the units placed in `scope`, and the assertions of the loop that
-  /// it is the body of (null: of the whole graph).
-  void fill_whole(Environment&, const Scope& scope, std::vector<const TensorData*> wanted);
-  /// Without assertions.
+  /// Writes the units of `scope` that `wanted` needs, and the scope's assertions.
+  void fill_with_assertions(Environment&, const Scope& scope,
+                            std::vector<const TensorData*> wanted);
+  /// The same without assertions.
   void fill(Environment&, const Scope& scope, std::span<const TensorData* const> wanted);
 
  private:
@@ -34,7 +34,7 @@ class Emitter {
   void define(Environment&, const TensorData*, ValueId);
 
   ir::Graph& g_;
-  const Placement& placement_;
+  const Schedule& schedule_;
 };
 
 }  // namespace rondel::network

@@ -1,7 +1,7 @@
 // A loop's layers as one `loop` (docs/loops.md, section 4).
 #include "base/error.h"
 #include "frontends/network/emit.h"
-#include "frontends/network/known.h"
+#include "frontends/network/inference.h"
 #include "ir/infer.h"
 
 #include <fmt/format.h>
@@ -22,20 +22,20 @@ bool is_last_value(const LayerData& l) {
   return static_cast<LoopOutput>(l.parameters.i("output")) == LoopOutput::kLAST_VALUE;
 }
 
-/// What errors of a run call the value that enters or leaves a loop at this layer.
+/// The name, in errors of a run, of the value that enters or leaves a loop at this layer.
 std::string name_of(const LayerData& l) {
   const std::string& given = l.outputs[0]->name.empty() ? l.name : l.outputs[0]->name;
-  return given.empty() ? say_within(l) : given;
+  return given.empty() ? describe_within_construct(l) : given;
 }
 
-/// A constant stays one, so that extents which follow from it are known.
+/// Casts to i64. A constant stays a constant, so that extents computed from it are known.
 ValueId as_i64(ir::Builder& b, ValueId v) {
   if (b.graph().value(v).type.dtype() == DType::i64) return v;
   if (const Tensor* t = b.graph().constant(v)) return b.scalar(ir::integers_of(*t)[0]);
   return b("cast", {v}, {{"to", ir::Type::scalar(DType::i64)}});
 }
 
-/// Whether a node may fail, or costs more than a few elements: what is worth a branch.
+/// Whether a node may fail or costs much, so that running it conditionally is worth a branch.
 bool worth_a_branch(const ir::Graph& g, ir::NodeId id) {
   const ir::Node& n = g.node(id);
   if (!n.regions.empty() || ir::can_fail(g, id)) return true;
@@ -45,13 +45,12 @@ bool worth_a_branch(const ir::Graph& g, ir::NodeId id) {
 
 }  // namespace
 
-/// One loop while it is written.
+/// Writes one loop.
 class LoopEmitter {
  public:
-  LoopEmitter(Emitter& emitter, const Placement& placement, Environment& env,
-              const ConstructData& c)
-      : emitter_(emitter), env_(env), c_(c), body_(placement.scope(c, 0)),
-        layers_(placement.loop(c)), placement_(placement) {
+  LoopEmitter(Emitter& emitter, const Schedule& schedule, Environment& env, const ConstructData& c)
+      : emitter_(emitter), env_(env), c_(c), body_(schedule.scope(c, 0)), layers_(schedule.loop(c)),
+        schedule_(schedule) {
     for (const LayerData* l : layers_.outputs)
       if (!is_last_value(*l)) stacks_.push_back(l);
   }
@@ -72,13 +71,13 @@ class LoopEmitter {
   const ConstructData& c_;
   const Scope& body_;
   const LoopLayers layers_;
-  const Placement& placement_;
+  const Schedule& schedule_;
   std::vector<const LayerData*> stacks_;
   std::vector<const LayerData*> scans_;  ///< the iterators that are scans of the loop
   ValueId count_ = ValueId::none;        ///< i64
 };
 
-/// The layers that the while limit is computed by, copied for these values of the recurrences.
+/// A copy of the layers that compute the while limit, for these values of the recurrences.
 ValueId LoopEmitter::slice_of_condition(Environment& at, std::span<const ValueId> recurrences) {
   Environment copy(at.b, &at);
   for (std::size_t s = 0; s < recurrences.size(); ++s)
@@ -88,14 +87,14 @@ ValueId LoopEmitter::slice_of_condition(Environment& at, std::span<const ValueId
   return copy.at(wanted);
 }
 
-/// Whether trip `trip` runs as far as the while limit says, never computed for a trip that the
-/// count has ended unless nobody could tell.
+/// The while limit's condition for trip `trip`. For a trip that the count rules out it is not
+/// computed where computing it could be noticed (worth_a_branch).
 ValueId LoopEmitter::condition(Environment& at, std::span<const ValueId> recurrences,
                                ValueId trip) {
   ir::Graph& g = at.b.graph();
   const ir::NodeList& nodes = g.region(at.b.region()).nodes;
   const std::size_t before = nodes.size();
-  at.b.source(say(*layers_.go));
+  at.b.source(describe(*layers_.go));
   const ValueId plain = slice_of_condition(at, recurrences);
   std::vector<ir::NodeId> copied;
   for (auto n = nodes.rbegin(); nodes.size() - copied.size() > before; ++n) copied.push_back(*n);
@@ -104,7 +103,7 @@ ValueId LoopEmitter::condition(Environment& at, std::span<const ValueId> recurre
                        });
   if (!guarded) return plain;
   for (const ir::NodeId n : copied) g.erase_node(n);
-  at.b.source(say(*layers_.go));
+  at.b.source(describe(*layers_.go));
   const ValueId next = trip == ValueId::none ? at.b.scalar<std::int64_t>(0)
                                              : at.b("add", {trip, at.b.scalar<std::int64_t>(1)});
   const ValueId more = at.b("less", {next, count_});
@@ -117,18 +116,19 @@ ValueId LoopEmitter::condition(Environment& at, std::span<const ValueId> recurre
       [](ir::Builder& b) { return std::vector<ValueId>{b.scalar<bool>(false)}; })[0];
 }
 
-/// A reversed iterator begins with slice count - 1, which may be past the end. With a count alone
-/// that is found before the loop; with a while limit beside it, there may be no first trip.
+/// A reversed iterator begins with slice count - 1, which may be past the end. With only a count
+/// this is checked before the loop. With a while limit as well there may be no first trip, so the
+/// first trip itself must fail: the iterator is read by a gather.
 bool LoopEmitter::reads_by_index(const LayerData& l) const {
   return l.parameters.i("reverse") != 0 && layers_.count != nullptr && layers_.go != nullptr;
 }
 
-/// What the loop scans: the whole tensor, or as much as a reversed iterator begins at.
+/// The tensor that the loop scans; for a reversed iterator with a count, its first `count` slices.
 ValueId LoopEmitter::scanned(const LayerData& l) {
   const ValueId whole = env_.at(l.input(0));
   if (l.parameters.i("reverse") == 0 || count_ == ValueId::none) return whole;
   ir::Builder& b = env_.b;
-  b.source(say(l));
+  b.source(describe(l));
   const std::int64_t axis = l.parameters.i("axis");
   const ValueId extent = b("gather", {b("shape", {whole}), b.scalar(axis)});
   const ValueId count = b("bounded", {count_, extent},
@@ -151,7 +151,7 @@ std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> 
   for (const LayerData* l : scans_) name(params[at++], *l);
   for (const LayerData* l : layers_.iterators) {
     if (!reads_by_index(*l)) continue;
-    inner.b.source(say(*l));
+    inner.b.source(describe(*l));
     const ValueId last = inner.b("sub", {count_, inner.b.scalar<std::int64_t>(1)});
     inner.values[l->outputs[0].get()] = inner.b(
         "gather", {env_.at(l->input(0)), inner.b("sub", {last, params[0]})},
@@ -160,7 +160,7 @@ std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> 
 
   std::vector<const TensorData*> wanted = inputs_of(layers_.recurrences, 1);
   for (const LayerData* l : stacks_) wanted.push_back(l->input(0));
-  emitter_.fill_whole(inner, body_, wanted);
+  emitter_.fill_with_assertions(inner, body_, wanted);
   std::vector<ValueId> results;
   for (const TensorData* t : wanted) results.push_back(inner.at(t));
   const std::span next(results.data(), layers_.recurrences.size());
@@ -170,14 +170,14 @@ std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> 
 }
 
 std::vector<ValueId> LoopEmitter::write() {
-  env_.b.source(say(c_));
+  env_.b.source(describe(c_));
   for (const LayerData* l : layers_.iterators)
     if (!reads_by_index(*l)) scans_.push_back(l);
   std::vector<ValueId> states, scans, extents, inputs;
   for (const LayerData* l : layers_.recurrences) states.push_back(env_.at(l->input(0)));
   ir::LoopParts parts;
   if (layers_.count != nullptr) {
-    env_.b.source(say(*layers_.count));
+    env_.b.source(describe(*layers_.count));
     count_ = as_i64(env_.b, env_.at(layers_.count->input(0)));
     parts.has_trips = true;
   }
@@ -192,7 +192,7 @@ std::vector<ValueId> LoopEmitter::write() {
         static_cast<LoopOutput>(l->parameters.i("output")) == LoopOutput::kREVERSE ? 1 : 0);
     parts.extents.push_back(l->input(1) != nullptr ? 1 : 0);
     if (l->input(1) == nullptr) continue;
-    env_.b.source(say(*l));
+    env_.b.source(describe(*l));
     const bool is_count = layers_.count != nullptr && l->input(1) == layers_.count->input(0);
     extents.push_back(is_count ? count_ : as_i64(env_.b, env_.at(l->input(1))));
   }
@@ -207,7 +207,7 @@ std::vector<ValueId> LoopEmitter::write() {
   }
   for (const auto* part : {&states, &scans, &extents})
     inputs.insert(inputs.end(), part->begin(), part->end());
-  env_.b.source(say(c_));
+  env_.b.source(describe(c_));
   return env_.b.loop(parts, std::move(inputs),
                      [&](ir::Builder& b, std::span<const ValueId> params) {
                        return body(b, std::vector<ValueId>(params.begin(), params.end()));
@@ -215,8 +215,8 @@ std::vector<ValueId> LoopEmitter::write() {
 }
 
 void Emitter::loop(Environment& env, const ConstructData& c) {
-  if (env.outer == nullptr) check_trips(placement_.loop(c), c);
-  LoopEmitter written(*this, placement_, env, c);
+  if (env.outer == nullptr) check_trips(schedule_.loop(c), c);
+  LoopEmitter written(*this, schedule_, env, c);
   const std::vector<ValueId> results = written.write();
   const auto& recurrences = written.layers().recurrences;
   for (const LayerData* l : written.layers().outputs) {

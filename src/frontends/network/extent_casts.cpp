@@ -38,7 +38,7 @@ bool are_extents(const ir::Knowledge& k, ir::ValueId v) {
 
 void check_extent_casts(Graph& g) {
   std::vector<NodeId> casts = narrowing_casts(g);
-  // Where a cast is of an extent, so may be those that follow.
+  // When one cast is of an extent, later casts may turn out to be as well.
   for (bool changed = true; changed && !casts.empty();) {
     ir::Knowledge k = ir::named_knowledge_of(g);
     ir::infer_region(g, ir::RegionId::root, k);

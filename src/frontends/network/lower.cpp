@@ -12,15 +12,15 @@ namespace {
 void require_names_once(const NetworkData& network) {
   std::map<std::string, const TensorData*> seen;
   for (const TensorData* t : network.outputs) {
-    const auto [it, first] = seen.try_emplace(t->face.getName(), t);
+    const auto [it, first] = seen.try_emplace(t->api.getName(), t);
     require(first, "two outputs of the network are named '{}': {} and {}", it->first,
-            say(*it->second), say(*t));
+            describe(*it->second), describe(*t));
   }
   for (const auto& input : network.inputs) {
     const auto output = seen.find(input->name);
     if (output != seen.end() && output->second != input.get())
       fail("an output of the network is named '{}', as an input is: {}", input->name,
-           say(*output->second));
+           describe(*output->second));
   }
 }
 
@@ -31,20 +31,21 @@ ir::Graph lower(const INetworkDefinition& definition) {
   require(!network.outputs.empty(), "the network has no outputs; mark a tensor as one");
   require_names_once(network);
   check_constructs(network);
-  const Placement placement(network);
+  const Schedule schedule(network);
 
   ir::Graph g;
   g.name = network.name;
-  Emitter emitter(g, placement);
+  Emitter emitter(g, schedule);
   Environment root(ir::Builder(g, ir::RegionId::root));
   for (const auto& input : network.inputs) {
     root.values[input.get()] = g.add_param(ir::RegionId::root, input->declared, input->name);
     g.input_names.push_back(input->name);
   }
-  emitter.fill_whole(root, placement.root(), {network.outputs.begin(), network.outputs.end()});
+  emitter.fill_with_assertions(root, schedule.root(),
+                               {network.outputs.begin(), network.outputs.end()});
   for (const TensorData* t : network.outputs) {
     g.add_result(ir::RegionId::root, root.at(t));
-    g.output_names.emplace_back(t->face.getName());
+    g.output_names.emplace_back(t->api.getName());
     g.declared_outputs.emplace_back();
   }
   check_extent_casts(g);

@@ -64,7 +64,7 @@ ValueId Lowering::cast(ValueId v, DType to) const {
 
 std::vector<ValueId> apply_rule(ir::Builder& b, const LayerData& layer,
                                 std::span<const ValueId> inputs) {
-  const std::string where = say(layer);
+  const std::string where = describe(layer);
   b.source(where);
   try {
     const LayerKind& k = kind(layer.type);

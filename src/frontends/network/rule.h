@@ -1,4 +1,4 @@
-// What a layer means, in ops: one rule a kind of layer, each in a file of layers/.
+// Lowering rules: what each kind of layer means, in ops. Each rule is in a file of layers/.
 #pragma once
 #include "frontends/network/data.h"
 #include "ir/builder.h"
@@ -9,7 +9,7 @@ namespace rondel::network {
 
 using ir::ValueId;
 
-/// What a rule is given: where to write, and the values of the layer's inputs.
+/// The context of a rule: the builder to write with, and the values of the layer's inputs.
 class Lowering {
  public:
   Lowering(ir::Builder& builder, const LayerData& l, std::span<const ValueId> inputs)
@@ -26,8 +26,8 @@ class Lowering {
   DType dtype(ValueId v) const { return type(v).dtype(); }
   /// The number of axes must be known; the caller's error otherwise.
   std::int64_t rank(ValueId v) const;
-  /// Its value, where it is known when building; else null.
-  const Tensor* known(ValueId v) const { return b.graph().constant(v); }
+  /// The value, where it is a constant; else null.
+  const Tensor* constant_value(ValueId v) const { return b.graph().constant(v); }
   /// `axis` counted from the front; out of range is the caller's error.
   std::int64_t axis(std::int64_t axis, std::int64_t rank) const;
   /// The axes whose bits are set in the parameter, in order; each below `rank`.
@@ -39,7 +39,7 @@ class Lowering {
     return static_cast<E>(layer.parameters.i(name));
   }
 
-  /// The value as another type; itself where it has it.
+  /// The value cast to another dtype; the same value where it has that dtype.
   ValueId cast(ValueId v, DType to) const;
 
  private:
@@ -55,7 +55,7 @@ struct LayerKind {
   const char* name;  ///< as TensorRT's class is called, without I and Layer
   /// Inputs it may have; -1: as many as it was made with.
   std::int32_t most_inputs;
-  Rule rule;  ///< null: a boundary, or not there yet
+  Rule rule;  ///< null: a boundary layer, or not implemented
 };
 /// The kind of a type of layer; it must exist.
 const LayerKind& kind(LayerType);

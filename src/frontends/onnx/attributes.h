@@ -1,13 +1,13 @@
 #pragma once
 #include "formats/onnx/protos.h"
-#include "frontends/onnx/gate.h"
+#include "frontends/onnx/tensor_loader.h"
 
 #include <string>
 
 namespace rondel::onnx {
 
-/// An attribute's value; tensors go through the gate. Graphs are not values: who imports nodes
-/// deals with them first. `what` names node and attribute.
-ir::Attribute attribute_of(const pb::AttributeProto&, Gate&, const std::string& what);
+/// An attribute's value; tensors are read by the loader. Graphs are not values: the importer of
+/// nodes handles them first. `what` names node and attribute.
+ir::Attribute attribute_of(const pb::AttributeProto&, TensorLoader&, const std::string& what);
 
 }  // namespace rondel::onnx

@@ -159,7 +159,7 @@ void Importer::read_attributes(Call& c, const std::unordered_map<std::string, Bi
       c.graphs.emplace(name, b);
       continue;
     }
-    ir::Attribute value = attribute_of(*b.attribute, gate_,
+    ir::Attribute value = attribute_of(*b.attribute, tensor_loader_,
                                        c.source + ": attribute '" + name + "'");
     if (!is_unset_dtype(name, value)) c.attributes.set(name, std::move(value));
   }
@@ -167,13 +167,14 @@ void Importer::read_attributes(Call& c, const std::unordered_map<std::string, Bi
   for (const auto& [name, a] : known) {
     require(!a.required || bound.contains(name), "attribute '{}' is missing", name);
     if (bound.contains(name) || !a.default_value.has_name() || a.type == AP::GRAPH) continue;
-    const ir::Attribute value = attribute_of(a.default_value, gate_, name);
+    const ir::Attribute value = attribute_of(a.default_value, tensor_loader_, name);
     // Only what the newest version would not assume by itself is said.
     if (now != nullptr) {
       const auto same = now->attributes().find(name);
       if (same != now->attributes().end() && same->second.default_value.has_name() &&
           same->second.type == a.type &&
-          ir::to_text(attribute_of(same->second.default_value, gate_, name)) == ir::to_text(value))
+          ir::to_text(attribute_of(same->second.default_value, tensor_loader_, name)) ==
+              ir::to_text(value))
         continue;
     }
     if (!is_unset_dtype(name, value)) c.attributes.set(name, value);
@@ -296,7 +297,7 @@ std::vector<ValueId> Importer::add(const Call& c, const std::string& op,
 
 ir::Attributes Importer::fitted(const ir::OpDef& op, const pb::OpSchema* schema,
                                 ir::Attributes given) const {
-  Gate& gate = const_cast<Gate&>(gate_);
+  TensorLoader& loader = const_cast<TensorLoader&>(tensor_loader_);
   const auto knows = [&](std::string_view name) {
     return op.attributes.has(name) ||
            std::find(op.required.begin(), op.required.end(), name) != op.required.end();
@@ -311,7 +312,7 @@ ir::Attributes Importer::fitted(const ir::OpDef& op, const pb::OpSchema* schema,
     if (schema != nullptr) {
       const auto a = schema->attributes().find(name);
       assumed = a != schema->attributes().end() && a->second.default_value.has_name() &&
-                ir::to_text(attribute_of(a->second.default_value, gate, name)) ==
+                ir::to_text(attribute_of(a->second.default_value, loader, name)) ==
                     ir::to_text(value);
     }
     if (!assumed)
@@ -320,7 +321,7 @@ ir::Attributes Importer::fitted(const ir::OpDef& op, const pb::OpSchema* schema,
   if (schema == nullptr) return out;
   for (const auto& [name, a] : schema->attributes()) {
     if (!knows(name) || out.has(name) || !a.default_value.has_name()) continue;
-    ir::Attribute value = attribute_of(a.default_value, gate, name);
+    ir::Attribute value = attribute_of(a.default_value, loader, name);
     if (is_unset_dtype(name, value)) continue;
     value = in_kind_of(op.attributes.find(name), name, std::move(value), op.name);
     const ir::Attribute* ours = op.attributes.find(name);

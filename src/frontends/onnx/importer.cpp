@@ -47,7 +47,7 @@ const ValueId* Scope::find(const std::string& name) const {
 
 Importer::Importer(std::shared_ptr<pb::ModelProto> model, DataFolder folder,
                    const ImportOptions& options)
-    : model_(std::move(model)), options_(options), gate_(std::move(folder)) {
+    : model_(std::move(model)), options_(options), tensor_loader_(std::move(folder)) {
   require(options.loop_cond == "spec" || options.loop_cond == "honour",
           "loop_cond is '{}'; expected 'spec' or 'honour'", options.loop_cond);
 }
@@ -94,12 +94,13 @@ void Importer::root() {
   frame.opsets = opsets_;
   std::unordered_map<std::string, Tensor> given;
   for (pb::TensorProto& t : *model_->mutable_graph()->mutable_initializer()) {
-    given.emplace(t.name(), gate_.tensor(t, "initializer '" + t.name() + "'"));
-    // The gate keeps what it read; weights are not held twice.
+    given.emplace(t.name(), tensor_loader_.tensor(t, "initializer '" + t.name() + "'"));
+    // The tensor loader keeps what it has read; weights are not held twice.
     if (t.has_raw_data()) delete t.release_raw_data();
   }
   for (const pb::SparseTensorProto& s : g.sparse_initializer())
-    given.emplace(s.values().name(), gate_.sparse(s, "initializer '" + s.values().name() + "'"));
+    given.emplace(s.values().name(),
+                  tensor_loader_.sparse(s, "initializer '" + s.values().name() + "'"));
 
   for (const pb::ValueInfoProto& input : g.input()) {
     const std::string what = "input '" + input.name() + "'";
@@ -143,11 +144,11 @@ void Importer::initializers(const pb::GraphProto& g, Scope& scope) {
   };
   for (const pb::TensorProto& t : g.initializer()) {
     require(!t.name().empty(), "an initializer of graph '{}' has no name", g.name());
-    add(t.name(), gate_.tensor(t, "initializer '" + t.name() + "'"));
+    add(t.name(), tensor_loader_.tensor(t, "initializer '" + t.name() + "'"));
   }
   for (const pb::SparseTensorProto& s : g.sparse_initializer()) {
     require(!s.values().name().empty(), "a sparse initializer of graph '{}' has no name", g.name());
-    add(s.values().name(), gate_.sparse(s, "initializer '" + s.values().name() + "'"));
+    add(s.values().name(), tensor_loader_.sparse(s, "initializer '" + s.values().name() + "'"));
   }
 }
 

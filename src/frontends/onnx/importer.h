@@ -1,7 +1,7 @@
 #pragma once
 #include "formats/onnx/schemas.h"
-#include "frontends/onnx/gate.h"
 #include "frontends/onnx/import.h"
+#include "frontends/onnx/tensor_loader.h"
 #include "ir/infer.h"
 
 #include <deque>
@@ -156,12 +156,13 @@ class Importer {
 
   std::shared_ptr<pb::ModelProto> model_;
   ImportOptions options_;
-  Gate gate_;
+  TensorLoader tensor_loader_;
   Imported out_;
   ir::Knowledge known_;
   Opsets opsets_;
   std::unordered_map<std::string, const pb::FunctionProto*> functions_;
-  /// Bodies and nodes made while importing; the gate knows tensors by address, so they stay.
+  /// Bodies and nodes made while importing; the tensor loader caches tensors by
+  /// address, so these must stay.
   std::deque<pb::FunctionProto> made_bodies_;
   std::deque<pb::NodeProto> made_nodes_;
   std::int64_t expansions_ = 0, nodes_read_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
-#include "frontends/onnx/gate.h"
 #include "frontends/onnx/import.h"
+#include "frontends/onnx/tensor_loader.h"
 
 #include <memory>
 

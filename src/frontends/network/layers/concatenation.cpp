@@ -27,7 +27,7 @@ IConcatenationLayer* INetworkDefinition::addConcatenation(ITensor* const* inputs
 void IConcatenationLayer::setAxis(std::int32_t axis) { set_choice(*this, "axis", axis); }
 std::int32_t IConcatenationLayer::getAxis() const {
   if (data().parameters.has("axis")) return choice<std::int32_t>(*this, "axis");
-  const Dims d = data().inputs[0]->face.getDimensions();
+  const Dims d = data().inputs[0]->api.getDimensions();
   return static_cast<std::int32_t>(default_axis(d.nbDims));
 }
 

@@ -26,7 +26,7 @@ ValueId floor_div(Lowering& l, ValueId a, ValueId b) {
   };
   const auto one_more = [&] {
     for (const bool above : {true, false})
-      if (has_sign(l.known(b), above)) return beyond(above);
+      if (has_sign(l.constant_value(b), above)) return beyond(above);
     const ValueId below_zero = l.b("less", {b, l.b.scalar(t, 0)});
     return l.b("where", {below_zero, beyond(false), beyond(true)});
   };

@@ -9,7 +9,7 @@ namespace {
 ValueId extents(Lowering& l) {
   const ValueId given = l.has(0) ? l.integers(0, "extents")
                                  : l.b.integers(l.parameters().ints("dimensions"));
-  if (const Tensor* t = l.known(given))
+  if (const Tensor* t = l.constant_value(given))
     for (const std::int64_t n : ir::integers_of(*t)) require(n >= 0, "extent {} is negative", n);
   return given;
 }
@@ -36,7 +36,7 @@ void require_scalar(Lowering& l, ValueId v, const char* what) {
 /// Whether the step along axis `a` is known to be none.
 bool stands_still(Lowering& l, std::int64_t a) {
   if (!l.has(2)) return parameter(l.parameters(), "beta", 1) == 0;
-  const Tensor* steps = l.known(l.in(2));
+  const Tensor* steps = l.constant_value(l.in(2));
   if (steps == nullptr || is_small_float(steps->dtype())) return false;
   return ops::float_value(steps->rank() == 0 ? *steps : steps->at(0, a)) == 0;
 }
@@ -58,7 +58,7 @@ ValueId linspace(Lowering& l, DType t) {
   require_scalar(l, y, "alpha");
   bool still = false;
   for (std::int64_t a = 0; a < rank; ++a) still = still || stands_still(l, a);
-  if (still || l.known(shape) == nullptr)
+  if (still || l.constant_value(shape) == nullptr)
     y = b("expand", {y, shape});  // which refuses negative extents
   for (std::int64_t a = 0; a < rank; ++a) {
     if (stands_still(l, a)) continue;

@@ -77,7 +77,7 @@ ir::Ints SliceRule::axes() const {
   ir::Ints all(static_cast<std::size_t>(rank));
   std::iota(all.begin(), all.end(), 0);
   if (l_.has(5)) {
-    const Tensor* given = l_.known(l_.in(5));
+    const Tensor* given = l_.constant_value(l_.in(5));
     if (given == nullptr) unsupported("axes that are only known when running");
     all = ir::integers_of(*given);
   } else if (l_.parameters().has("axes")) {
@@ -93,7 +93,7 @@ Part SliceRule::part(std::size_t input, const char* name, std::int64_t otherwise
   Part p;
   if (l_.has(input)) {
     p.value = l_.integers(input, name);
-    if (const Tensor* t = l_.known(l_.in(input))) p.known = ir::integers_of(*t);
+    if (const Tensor* t = l_.constant_value(l_.in(input))) p.known = ir::integers_of(*t);
     const ir::Type& t = l_.type(p.value);
     require(t.has_rank() && t.rank() == 1 &&
                 (!t.extent(0).known() || t.extent(0).value == std::ssize(axes_)),

@@ -25,7 +25,7 @@ ISoftMaxLayer* INetworkDefinition::addSoftMax(ITensor& input) {
 void ISoftMaxLayer::setAxes(std::uint32_t axes) { set_choice(*this, "axes", axes); }
 std::uint32_t ISoftMaxLayer::getAxes() const {
   if (data().parameters.has("axes")) return choice<std::uint32_t>(*this, "axes");
-  const Dims d = data().inputs[0]->face.getDimensions();
+  const Dims d = data().inputs[0]->api.getDimensions();
   return d.nbDims > 3 ? 1U << (d.nbDims - 3) : 1U;
 }
 

@@ -1,5 +1,5 @@
-// Which layers are inside which loops and conditionals: inferred from the data flow, and refused
-// where loops do not nest.
+// Which layers are inside which loops and conditionals, inferred from the data flow. Networks whose
+// loops do not nest are refused.
 #pragma once
 #include "frontends/network/data.h"
 
@@ -8,28 +8,28 @@
 
 namespace rondel::network {
 
-/// What is inside of what. A layer is inside a loop when it depends on an iterator or recurrence of
-/// it, and inside a conditional when it depends on an input layer of it, by a path that takes no
-/// output of it. A construct is inside another when one of its boundary layers is; then all of
-/// them are.
-class Nest {
+/// A layer is inside a loop when it depends on an iterator or recurrence of the loop, and inside a
+/// conditional when it depends on an input layer of the conditional. The path must not pass through
+/// an output of the construct. A construct is inside another when one of its boundary layers is;
+/// then all of them are.
+class Containment {
  public:
   /// Throws Error(caller) naming constructs, layers and the rule where the rules of loops are
   /// broken (docs/loops.md, section 4).
-  explicit Nest(const NetworkData&);
+  explicit Containment(const NetworkData&);
 
   bool inside(const ConstructData& construct, const LayerData& layer) const;
   bool inside(const ConstructData& outer, const ConstructData& inner) const;
 
  private:
-  /// Layer `by`, at a boundary of one construct, uses `value`, which is inside another.
-  struct Witness {
+  /// Layer `by`, on the boundary of one construct, uses `value`, which is inside another construct.
+  struct Crossing {
     const LayerData* by;
     const TensorData* value;
   };
   using Uses = std::vector<std::vector<std::pair<const LayerData*, std::size_t>>>;
 
-  void find_inside(const ConstructData&);
+  void find_members(const ConstructData&);
   void mark(const ConstructData&, const LayerData&, const TensorData* value);
   void check_boundary(const ConstructData&) const;
   void check_while(const LayerData& limit) const;
@@ -46,7 +46,7 @@ class Nest {
   /// For each layer by number: (layer, input number) of those that use one of its outputs.
   Uses uses_;
   std::map<const ConstructData*, std::vector<bool>> inside_;  ///< by layer number
-  std::map<const ConstructData*, std::map<const ConstructData*, Witness>> holds_;
+  std::map<const ConstructData*, std::map<const ConstructData*, Crossing>> contains_;
   std::vector<const LayerData*> pending_;
 };
 

@@ -1,4 +1,4 @@
-// Loops and conditionals as their users see them, and the kinds of their boundary layers.
+// The public API of loops and conditionals, and the kinds of their boundary layers.
 #include "base/error.h"
 #include "frontends/network/data.h"
 #include "frontends/network/rule.h"
@@ -23,7 +23,7 @@ L* add_boundary(ConstructData& construct, LayerType type, std::vector<TensorData
                           outputs);
   layer->data().construct = &construct;
   construct.boundary.push_back(&layer->data());
-  changed(layer->data());
+  invalidate(layer->data());
   return layer;
 }
 
@@ -60,7 +60,7 @@ IRecurrenceLayer* ILoop::addRecurrence(ITensor& initialValue) {
                                         1);
 }
 ITripLimitLayer* ILoop::addTripLimit(ITensor& tensor, TripLimit limit) {
-  require_at(limit == TripLimit::kCOUNT || limit == TripLimit::kWHILE, say(data_),
+  require_at(limit == TripLimit::kCOUNT || limit == TripLimit::kWHILE, describe(data_),
              "there is no trip limit {}", static_cast<int>(limit));
   return add_boundary<ITripLimitLayer>(data_, LayerType::kTRIP_LIMIT, {&tensor.data()},
                                        {{"limit", static_cast<std::int64_t>(limit)}}, 0);
@@ -73,13 +73,13 @@ IIteratorLayer* ILoop::addIterator(ITensor& tensor, std::int32_t axis, bool reve
 ILoopOutputLayer* ILoop::addLoopOutput(ITensor& tensor, LoopOutput outputKind, std::int32_t axis) {
   require_at(outputKind == LoopOutput::kLAST_VALUE || outputKind == LoopOutput::kCONCATENATE ||
                  outputKind == LoopOutput::kREVERSE,
-             say(data_), "there is no loop output {}", static_cast<int>(outputKind));
+             describe(data_), "there is no loop output {}", static_cast<int>(outputKind));
   return add_boundary<ILoopOutputLayer>(
       data_, LayerType::kLOOP_OUTPUT, {&tensor.data()},
       {{"output", static_cast<std::int64_t>(outputKind)}, {"axis", std::int64_t{axis}}}, 1);
 }
 void ILoop::setName(const char* name) {
-  data_.name = checked_text(name, "the name of " + say(data_));
+  data_.name = checked_text(name, "the name of " + describe(data_));
 }
 const char* ILoop::getName() const { return data_.name.c_str(); }
 
@@ -90,8 +90,8 @@ IIfConditional* IIfConditionalBoundaryLayer::getConditional() const {
 IConditionLayer* IIfConditional::setCondition(ITensor& tensor) {
   const auto there = std::ranges::find(data_.boundary, LayerType::kCONDITION, &LayerData::type);
   if (there != data_.boundary.end())
-    fail("{} has a condition already; to change it, set input 0 of {}", say(data_),
-         say_within(**there));
+    fail("{} has a condition already; to change it, set input 0 of {}", describe(data_),
+         describe_within_construct(**there));
   return add_boundary<IConditionLayer>(data_, LayerType::kCONDITION, {&tensor.data()}, {}, 0);
 }
 IIfConditionalInputLayer* IIfConditional::addInput(ITensor& tensor) {
@@ -103,7 +103,7 @@ IIfConditionalOutputLayer* IIfConditional::addOutput(ITensor& trueTensor, ITenso
                                                  {&trueTensor.data(), &falseTensor.data()}, {}, 1);
 }
 void IIfConditional::setName(const char* name) {
-  data_.name = checked_text(name, "the name of " + say(data_));
+  data_.name = checked_text(name, "the name of " + describe(data_));
 }
 const char* IIfConditional::getName() const { return data_.name.c_str(); }
 

@@ -1,4 +1,4 @@
-// The builder: makes networks, and notes what it is asked for that means nothing here.
+// The public API of the builder: makes networks, and notes settings that have no effect here.
 #include <rondel/network/builder.h>
 
 #include "base/error.h"

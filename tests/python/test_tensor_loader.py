@@ -1,4 +1,4 @@
-"""One gate: every tensor of every kind is checked the same way before a byte of it is read.
+"""The tensor loader: every tensor of every kind is checked the same way before a byte of it is read.
 
 A tensor reaches the engine as an initializer, a sparse initializer, a Constant's attribute, inside a body,
 inside a local function, or from a file beside the model. Each fault below is tried in each place.

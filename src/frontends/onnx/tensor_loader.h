@@ -9,15 +9,15 @@
 
 namespace rondel::onnx {
 
-/// Every tensor of a model, of whatever kind, comes through here: initializers, sparse ones,
-/// attributes in graphs of any depth and in functions, with their data inside or outside the file.
-/// What comes out is dense, has exactly the elements its shape says, and nothing outside the
-/// model's folder was read for it. Throws Error(caller) naming `what`.
-class Gate {
+/// Loads every tensor of a model: initializers, sparse ones, attributes in graphs of any depth and
+/// in functions, with their data inside or outside the file. Loaded tensors are dense and have
+/// exactly the elements of their shape; no file outside the model's folder is read. Throws
+/// Error(caller) naming `what`.
+class TensorLoader {
  public:
-  explicit Gate(DataFolder folder) : folder_(std::move(folder)) {}
+  explicit TensorLoader(DataFolder folder) : folder_(std::move(folder)) {}
 
-  /// One proto (by address) is read once: functions and loop bodies share their constants.
+  /// Each proto (by address) is read once: functions and loop bodies share their constants.
   Tensor tensor(const pb::TensorProto&, std::string_view what);
   Tensor sparse(const pb::SparseTensorProto&, std::string_view what);
 

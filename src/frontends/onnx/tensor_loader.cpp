@@ -1,4 +1,4 @@
-#include "frontends/onnx/gate.h"
+#include "frontends/onnx/tensor_loader.h"
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "raw data is read as it lies");
 
 constexpr int most_axes = 64;
-/// A sparse tensor says a large one in few bytes; this bounds what it may grow to.
+/// A sparse tensor of few bytes can describe a large tensor; this limits the size when dense.
 constexpr std::int64_t most_dense_bytes = std::int64_t{1} << 31;
 constexpr std::size_t map_alignment = 64;
 
@@ -206,14 +206,14 @@ ExternalSpan external_span(const pb::TensorProto& t, const std::string& what) {
 
 }  // namespace
 
-Tensor Gate::tensor(const pb::TensorProto& t, std::string_view what) {
+Tensor TensorLoader::tensor(const pb::TensorProto& t, std::string_view what) {
   if (const auto known = read_.find(&t); known != read_.end()) return known->second;
   Tensor out = read(t, std::string(what));
   read_.emplace(&t, out);
   return out;
 }
 
-Tensor Gate::read(const pb::TensorProto& t, const std::string& what) {
+Tensor TensorLoader::read(const pb::TensorProto& t, const std::string& what) {
   const DType dtype = require_dtype(t.data_type(), what);
   Shape shape = shape_of(t.dims(), what);
   const std::size_t n = count_of(shape, what);
@@ -247,8 +247,8 @@ Tensor Gate::read(const pb::TensorProto& t, const std::string& what) {
   return out;
 }
 
-Tensor Gate::read_external(const pb::TensorProto& t, DType dtype, Shape shape, std::size_t bytes,
-                           const std::string& what) {
+Tensor TensorLoader::read_external(const pb::TensorProto& t, DType dtype, Shape shape,
+                                   std::size_t bytes, const std::string& what) {
   const ExternalSpan span = external_span(t, what);
   const auto file = folder_.open(span.location, what);
   require(span.length.value_or(bytes) == bytes, "{} is {}, which takes {} bytes; its length is {}",
@@ -272,7 +272,7 @@ Tensor Gate::read_external(const pb::TensorProto& t, DType dtype, Shape shape, s
   return out;
 }
 
-Tensor Gate::sparse(const pb::SparseTensorProto& s, std::string_view name_) {
+Tensor TensorLoader::sparse(const pb::SparseTensorProto& s, std::string_view name_) {
   if (const auto known = read_.find(&s); known != read_.end()) return known->second;
   const std::string what(name_);
   const Tensor values = tensor(s.values(), what + " (values)");

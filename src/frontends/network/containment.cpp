@@ -1,4 +1,4 @@
-#include "frontends/network/nest.h"
+#include "frontends/network/containment.h"
 
 #include "base/error.h"
 
@@ -8,58 +8,59 @@
 namespace rondel::network {
 namespace {
 
-bool is_seed(const LayerData& l) {
+bool is_entry(const LayerData& l) {
   return l.type == LayerType::kRECURRENCE || l.type == LayerType::kITERATOR ||
          l.type == LayerType::kCONDITIONAL_INPUT;
 }
 bool is_output(const LayerData& l) {
   return l.type == LayerType::kLOOP_OUTPUT || l.type == LayerType::kCONDITIONAL_OUTPUT;
 }
-const char* way_out(const ConstructData& c) {
+const char* suggestion(const ConstructData& c) {
   return c.is_loop ? "take it out through a loop output" : "take it out through an output of it";
 }
 
 }  // namespace
 
-Nest::Nest(const NetworkData& network) : network_(network), uses_(network.layers.size()) {
+Containment::Containment(const NetworkData& network)
+    : network_(network), uses_(network.layers.size()) {
   for (const auto& l : network.layers)
     for (std::size_t k = 0; k < l->inputs.size(); ++k)
       if (l->inputs[k] != nullptr && l->inputs[k]->producer != nullptr)
         uses_[l->inputs[k]->producer->number].emplace_back(l.get(), k);
   for (const auto& c : network.loops) constructs_.push_back(c.get());
   for (const auto& c : network.conditionals) constructs_.push_back(c.get());
-  for (const ConstructData* c : constructs_) find_inside(*c);
+  for (const ConstructData* c : constructs_) find_members(*c);
   for (const ConstructData* c : constructs_) check_boundary(*c);
   check_overlaps();
   check_outputs();
   for (const ConstructData* c : constructs_) check_feedback(*c);
 }
 
-bool Nest::inside(const ConstructData& construct, const LayerData& layer) const {
+bool Containment::inside(const ConstructData& construct, const LayerData& layer) const {
   return inside_.at(&construct)[layer.number];
 }
-bool Nest::inside(const ConstructData& outer, const ConstructData& inner) const {
-  return holds_.at(&outer).contains(&inner);
+bool Containment::inside(const ConstructData& outer, const ConstructData& inner) const {
+  return contains_.at(&outer).contains(&inner);
 }
-bool Nest::is_inside(const ConstructData& c, const TensorData* t) const {
+bool Containment::is_inside(const ConstructData& c, const TensorData* t) const {
   return t != nullptr && t->producer != nullptr && inside(c, *t->producer);
 }
 
-void Nest::mark(const ConstructData& c, const LayerData& l, const TensorData* value) {
+void Containment::mark(const ConstructData& c, const LayerData& l, const TensorData* value) {
   std::vector<bool>& in = inside_[&c];
   if (in[l.number]) return;
   in[l.number] = true;
   pending_.push_back(&l);
   if (l.construct == nullptr || l.construct == &c) return;
-  holds_[&c].try_emplace(l.construct, Witness{&l, value});
+  contains_[&c].try_emplace(l.construct, Crossing{&l, value});
   for (const LayerData* boundary : l.construct->boundary) mark(c, *boundary, value);
 }
 
-void Nest::find_inside(const ConstructData& c) {
+void Containment::find_members(const ConstructData& c) {
   inside_[&c].resize(network_.layers.size());
-  holds_[&c];
+  contains_[&c];
   for (const LayerData* l : c.boundary)
-    if (is_seed(*l)) mark(c, *l, nullptr);
+    if (is_entry(*l)) mark(c, *l, nullptr);
   while (!pending_.empty()) {
     const LayerData& l = *pending_.back();
     pending_.pop_back();
@@ -68,13 +69,13 @@ void Nest::find_inside(const ConstructData& c) {
   }
 }
 
-/// What enters a construct comes from outside of it.
-void Nest::check_boundary(const ConstructData& c) const {
+/// Values that enter a construct must come from outside.
+void Containment::check_boundary(const ConstructData& c) const {
   for (const LayerData* l : c.boundary) {
     const auto outside = [&](std::size_t k, const char* what) {
-      require_at(!is_inside(c, l->input(k)), say(*l),
+      require_at(!is_inside(c, l->input(k)), describe(*l),
                  "{}, {}, is inside {}; expected a value from outside", what,
-                 l->input(k) == nullptr ? "" : say(*l->input(k)), say(c));
+                 l->input(k) == nullptr ? "" : describe(*l->input(k)), describe(c));
     };
     switch (l->type) {
       case LayerType::kRECURRENCE: outside(0, "its initial value"); break;
@@ -91,9 +92,8 @@ void Nest::check_boundary(const ConstructData& c) const {
   }
 }
 
-/// The value of a while limit can be computed before a trip: from recurrences of its loop and from
-/// outside.
-void Nest::check_while(const LayerData& limit) const {
+/// A while limit must be computable before the trip: from recurrences of its loop and from outside.
+void Containment::check_while(const LayerData& limit) const {
   const ConstructData& c = *limit.construct;
   std::vector<const LayerData*> pending;
   std::set<const LayerData*> seen;
@@ -107,25 +107,25 @@ void Nest::check_while(const LayerData& limit) const {
     if (l.construct == &c && l.type == LayerType::kRECURRENCE) continue;
     require_at(l.type != LayerType::kITERATOR && l.type != LayerType::kRECURRENCE &&
                    l.type != LayerType::kLOOP_OUTPUT,
-               say(limit),
+               describe(limit),
                "the while limit is computed from {}; expected recurrences of {} and values from "
                "outside of it only",
-               say(l), say(c));
+               describe(l), describe(c));
     for (const TensorData* t : l.inputs) visit(t);
   }
 }
 
-/// Of two constructs, one is inside the other or they share nothing.
-void Nest::check_overlaps() const {
+/// Two constructs must be nested or disjoint.
+void Containment::check_overlaps() const {
   for (const ConstructData* a : constructs_)
     for (const ConstructData* b : constructs_) {
       if (!inside(*a, *b) || !inside(*b, *a)) continue;
-      const Witness &in_a = holds_.at(a).at(b), &in_b = holds_.at(b).at(a);
+      const Crossing &in_a = contains_.at(a).at(b), &in_b = contains_.at(b).at(a);
       fail(
           "{} and {} overlap: {} uses {}, which is inside {}, and {} uses {}, which is inside {}; "
           "expected one inside the other, and values to leave through its outputs",
-          say(*a), say(*b), say(*in_a.by), say(*in_a.value), say(*a), say(*in_b.by),
-          say(*in_b.value), say(*b));
+          describe(*a), describe(*b), describe(*in_a.by), describe(*in_a.value), describe(*a),
+          describe(*in_b.by), describe(*in_b.value), describe(*b));
     }
   std::map<const ConstructData*, std::ptrdiff_t> sizes;
   for (const ConstructData* c : constructs_)
@@ -138,9 +138,9 @@ void Nest::check_overlaps() const {
   }
 }
 
-/// Of the constructs that a layer is inside of, each holds all smaller ones.
-void Nest::check_around(const LayerData& l, std::vector<const ConstructData*> around,
-                        const std::map<const ConstructData*, std::ptrdiff_t>& sizes) const {
+/// The constructs around a layer must be nested.
+void Containment::check_around(const LayerData& l, std::vector<const ConstructData*> around,
+                               const std::map<const ConstructData*, std::ptrdiff_t>& sizes) const {
   std::vector<const ConstructData*> nested = around;
   std::ranges::stable_sort(nested, std::ranges::greater(),
                            [&](const ConstructData* c) { return sizes.at(c); });
@@ -152,11 +152,11 @@ void Nest::check_around(const LayerData& l, std::vector<const ConstructData*> ar
     for (std::size_t j = i + 1; j < around.size(); ++j)
       if (apart(around[i], around[j]))
         fail("{} and {} overlap: {} is inside of both, and neither is inside the other",
-             say(*around[i]), say(*around[j]), say(l));
+             describe(*around[i]), describe(*around[j]), describe(l));
 }
 
 /// The layer by which what `inner` is computed from entered the construct.
-const LayerData& Nest::entrance(const ConstructData& c, const LayerData& inner) const {
+const LayerData& Containment::entrance(const ConstructData& c, const LayerData& inner) const {
   std::vector<const LayerData*> pending{&inner};
   std::set<const LayerData*> seen;
   while (true) {
@@ -174,22 +174,22 @@ const LayerData& Nest::entrance(const ConstructData& c, const LayerData& inner) 
   }
 }
 
-void Nest::check_outputs() const {
+void Containment::check_outputs() const {
   for (const TensorData* t : network_.outputs)
     for (const ConstructData* c : constructs_) {
       if (!is_inside(*c, t)) continue;
       const LayerData& from = entrance(*c, *t->producer);
       const std::string why = &from == t->producer
                                   ? ""
-                                  : fmt::format(", as it is computed from {}", say(from));
-      fail("{} is marked as an output of the network and is inside {}{}; {}", say(*t), say(*c), why,
-           way_out(*c));
+                                  : fmt::format(", as it is computed from {}", describe(from));
+      fail("{} is marked as an output of the network and is inside {}{}; {}", describe(*t),
+           describe(*c), why, suggestion(*c));
     }
 }
 
-/// Nothing that a construct depends on depends on its outputs, except through the second input of
-/// a recurrence of a loop around it.
-void Nest::check_feedback(const ConstructData& c) const {
+/// A construct must not depend on its own outputs, except through the second input of a recurrence
+/// of an enclosing loop.
+void Containment::check_feedback(const ConstructData& c) const {
   std::vector<bool> after(network_.layers.size());
   std::vector<const LayerData*> pending;
   const auto reach = [&](const LayerData& l) {
@@ -204,11 +204,12 @@ void Nest::check_feedback(const ConstructData& c) const {
     pending.pop_back();
     for (const auto& [user, k] : uses_[l.number]) {
       const ConstructData* of = user->construct;
-      if (of != nullptr && inside(*of, c)) continue;  // an output, or the next trip, of one around
+      if (of != nullptr && inside(*of, c))
+        continue;  // an output of an enclosing construct, or its next trip
       require(
           of != &c,
           "{} uses {}, which depends on an output of {} itself, and that comes when it has ended",
-          say(*user), say(*user->inputs[k]), say(c));
+          describe(*user), describe(*user->inputs[k]), describe(c));
       reach(*user);
       if (of != nullptr)
         for (const LayerData* boundary : of->boundary) reach(*boundary);

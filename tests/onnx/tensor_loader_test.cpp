@@ -1,4 +1,4 @@
-#include "frontends/onnx/gate.h"
+#include "frontends/onnx/tensor_loader.h"
 
 #include "models.h"
 
@@ -21,7 +21,7 @@ pb::TensorProto proto(TP::DataType type, std::vector<std::int64_t> dims) {
   return t;
 }
 
-Tensor read(const pb::TensorProto& t) { return Gate({}).tensor(t, "w"); }
+Tensor read(const pb::TensorProto& t) { return TensorLoader({}).tensor(t, "w"); }
 std::string error(const pb::TensorProto& t) {
   return error_of([&] { read(t); });
 }
@@ -29,14 +29,14 @@ template <class T> std::vector<T> elements(const Tensor& t) {
   return {t.data_as<T>(), t.data_as<T>() + t.size()};
 }
 
-TEST(Gate, ReadsRawData) {
+TEST(TensorLoader, ReadsRawData) {
   auto t = proto(TP::FLOAT, {2});
   const float values[] = {1.5F, -2};
   t.set_raw_data(values, sizeof values);
   EXPECT_EQ(elements<float>(read(t)), (std::vector<float>{1.5F, -2}));
 }
 
-TEST(Gate, ReadsTypedFields) {
+TEST(TensorLoader, ReadsTypedFields) {
   auto ints = proto(TP::INT8, {2});
   ints.add_int32_data(-128);
   ints.add_int32_data(127);
@@ -60,7 +60,7 @@ TEST(Gate, ReadsTypedFields) {
   EXPECT_EQ(elements<std::uint8_t>(read(flag)), (std::vector<std::uint8_t>{1, 0}));
 }
 
-TEST(Gate, UnpacksFourAndTwoBits) {
+TEST(TensorLoader, UnpacksFourAndTwoBits) {
   auto four = proto(TP::INT4, {3});
   four.set_raw_data(std::string("\x8f\x07", 2));
   EXPECT_EQ(elements<std::int8_t>(read(four)), (std::vector<std::int8_t>{-1, -8, 7}));
@@ -73,7 +73,7 @@ TEST(Gate, UnpacksFourAndTwoBits) {
   EXPECT_EQ(elements<std::int8_t>(read(two)), (std::vector<std::int8_t>{0, 1, -2, -1, 1}));
 }
 
-TEST(Gate, BytesPresentAreBytesNeeded) {
+TEST(TensorLoader, BytesPresentAreBytesNeeded) {
   auto t = proto(TP::FLOAT, {1000000});
   t.set_raw_data("abcd", 4);
   EXPECT_THAT(error(t), HasSubstr("takes 4000000 bytes; it has 4"));
@@ -84,7 +84,7 @@ TEST(Gate, BytesPresentAreBytesNeeded) {
   EXPECT_EQ(read(proto(TP::FLOAT, {0, 5})).shape(), (Shape{0, 5}));
 }
 
-TEST(Gate, RefusesImpossibleShapesAndTypes) {
+TEST(TensorLoader, RefusesImpossibleShapesAndTypes) {
   EXPECT_THAT(error(proto(TP::FLOAT, {-1})), HasSubstr("negative extent"));
   EXPECT_THAT(error(proto(TP::FLOAT, {INT64_MAX, 4})), HasSubstr("does not fit into 64 bits"));
   EXPECT_THAT(error(proto(TP::DOUBLE, {INT64_MAX / 2})), HasSubstr("does not fit into 64 bits"));
@@ -105,7 +105,7 @@ TEST(Gate, RefusesImpossibleShapesAndTypes) {
   EXPECT_THAT(error(other), HasSubstr("data of another type"));
 }
 
-TEST(Gate, SparseTensorsBecomeDense) {
+TEST(TensorLoader, SparseTensorsBecomeDense) {
   pb::SparseTensorProto s;
   *s.mutable_values() = proto(TP::FLOAT, {2});
   s.mutable_values()->add_float_data(5);
@@ -114,13 +114,14 @@ TEST(Gate, SparseTensorsBecomeDense) {
   for (const int i : {0, 1, 1, 0}) s.mutable_indices()->add_int64_data(i);
   s.add_dims(2);
   s.add_dims(2);
-  EXPECT_EQ(elements<float>(Gate({}).sparse(s, "s")), (std::vector<float>{0, 5, 6, 0}));
+  EXPECT_EQ(elements<float>(TensorLoader({}).sparse(s, "s")), (std::vector<float>{0, 5, 6, 0}));
   s.mutable_indices()->set_int64_data(2, 2);
-  EXPECT_THAT(error_of([&] { Gate({}).sparse(s, "s"); }), HasSubstr("index 2 on axis 0"));
+  EXPECT_THAT(error_of([&] { TensorLoader({}).sparse(s, "s"); }), HasSubstr("index 2 on axis 0"));
   s.mutable_indices()->set_int64_data(2, 0);
-  EXPECT_THAT(error_of([&] { Gate({}).sparse(s, "s"); }), HasSubstr("must ascend"));
+  EXPECT_THAT(error_of([&] { TensorLoader({}).sparse(s, "s"); }), HasSubstr("must ascend"));
   s.set_dims(0, std::int64_t{1} << 40);
-  EXPECT_THAT(error_of([&] { Gate({}).sparse(s, "s"); }, Blame::limit), HasSubstr("when dense"));
+  EXPECT_THAT(error_of([&] { TensorLoader({}).sparse(s, "s"); }, Blame::limit),
+              HasSubstr("when dense"));
 }
 
 class ExternalData : public ::testing::Test {
@@ -149,7 +150,7 @@ class ExternalData : public ::testing::Test {
     return t;
   }
   Tensor read(const pb::TensorProto& t, bool given = false) {
-    return Gate(DataFolder(base_ / "model", given)).tensor(t, "w");
+    return TensorLoader(DataFolder(base_ / "model", given)).tensor(t, "w");
   }
   std::string error(const pb::TensorProto& t, bool given = false) {
     return error_of([&] { read(t, given); });
@@ -196,7 +197,7 @@ TEST_F(ExternalData, KeysAndSpansAreChecked) {
   EXPECT_THAT(error(at({{"location", "data.bin"}, {"offset", "18446744073709551615"}})),
               HasSubstr("which has 16"));
   EXPECT_THAT(error_of([&] {
-                Gate({}).tensor(at({{"location", "data.bin"}}), "w");
+                TensorLoader({}).tensor(at({{"location", "data.bin"}}), "w");
               }),
               HasSubstr("external_data_dir"));
 }

@@ -1,4 +1,4 @@
-#include "frontends/network/known.h"
+#include "frontends/network/inference.h"
 
 #include "base/axis.h"
 #include "base/error.h"
@@ -15,40 +15,40 @@ namespace {
 
 const ir::Type& type_of(const LayerData& l, std::size_t input) {
   const TensorData* t = l.input(input);
-  require_at(t != nullptr, say(l), "its input {} is not set", input);
-  return l.network.known.find(*t)->type;
+  require_at(t != nullptr, describe(l), "its input {} is not set", input);
+  return l.network.inferred.find(*t)->type;
 }
 
-/// The layers whose outputs must be known first: those of all inputs, but not of the value that a
-/// recurrence has next, which has the type that it has anyway.
-std::vector<const TensorData*> needed(const TensorData& t) {
+/// The tensors to infer first: all inputs, except a recurrence's next value, whose type cannot
+/// differ from the initial value's.
+std::vector<const TensorData*> needed_first(const TensorData& t) {
   std::vector<const TensorData*> all;
   if (t.producer == nullptr) return all;
   const LayerData& l = *t.producer;
   const std::size_t count = l.type == LayerType::kRECURRENCE ? 1 : l.inputs.size();
   for (std::size_t k = 0; k < count; ++k)
     if (l.input(k) != nullptr) all.push_back(l.input(k));
-  if (l.type == LayerType::kLOOP_OUTPUT)  // a count says how long a concatenation is
+  if (l.type == LayerType::kLOOP_OUTPUT)  // the trip count determines a concatenation's extent
     for (const LayerData* limit : l.construct->boundary)
       if (limit->type == LayerType::kTRIP_LIMIT && !is_while(*limit) && limit->input(0) != nullptr)
         all.push_back(limit->input(0));
   return all;
 }
 
-/// `axis` of a tensor of that many axes, from the front.
+/// The layer's axis, counted from the front.
 std::int64_t axis_of(const LayerData& l, std::int64_t rank, const ir::Type& of) {
   const std::int64_t axis = l.parameters.i("axis");
-  require_at(has_axis(axis, rank), say(l), "axis {} is out of range; expected {} to {} for {} {}",
-             axis, -rank, rank - 1,
+  require_at(has_axis(axis, rank), describe(l),
+             "axis {} is out of range; expected {} to {} for {} {}", axis, -rank, rank - 1,
              l.type == LayerType::kITERATOR ? "an iterator over" : "a concatenation of",
              to_text(of));
   return axis_from_front(axis, rank);
 }
 
-ir::Type iterated(const LayerData& l) {
+ir::Type iterator_type(const LayerData& l) {
   const ir::Type& whole = type_of(l, 0);
   if (!whole.has_rank()) return whole;
-  require_at(whole.rank() > 0, say(l),
+  require_at(whole.rank() > 0, describe(l),
              "an iterator over a scalar; expected a tensor of one axis or more");
   ir::Extents extents = whole.extents();
   extents.erase(extents.begin() + axis_of(l, whole.rank(), whole));
@@ -57,11 +57,12 @@ ir::Type iterated(const LayerData& l) {
 
 /// The extent of a concatenation: its length, else the trips of a loop that makes exactly those.
 ir::Extent joined_extent(const LayerData& l) {
-  const auto extent = l.input(1) != nullptr ? known_integer(l.input(1)) : known_trips(*l.construct);
+  const auto extent = l.input(1) != nullptr ? inferred_integer(l.input(1))
+                                            : inferred_trips(*l.construct);
   return extent && *extent >= 0 ? ir::Extent(*extent) : ir::Extent();
 }
 
-ir::Type loop_output(const LayerData& l) {
+ir::Type loop_output_type(const LayerData& l) {
   const ir::Type& item = type_of(l, 0);
   if (static_cast<LoopOutput>(l.parameters.i("output")) == LoopOutput::kLAST_VALUE) return item;
   if (!item.has_rank()) return item;
@@ -70,17 +71,17 @@ ir::Type loop_output(const LayerData& l) {
   return ir::Type::tensor(item.dtype(), std::move(extents));
 }
 
-ir::Type chosen(const LayerData& l) {
+ir::Type conditional_output_type(const LayerData& l) {
   const ir::Type &a = type_of(l, 0), &b = type_of(l, 1);
   const auto joined = join(a, b);
   require(joined.has_value() && (!a.has_rank() || !b.has_rank() || a.rank() == b.rank()),
-          "{} gives {} when true and {} when false; expected one element type and rank", say(l),
-          to_text(a), to_text(b));
+          "{} gives {} when true and {} when false; expected one element type and rank",
+          describe(l), to_text(a), to_text(b));
   return *joined;
 }
 
-/// The types of an ordinary layer's outputs, by its rule in a graph of its own.
-std::vector<Known> ruled(const LayerData& l) {
+/// The types of an ordinary layer's outputs: its rule is applied in a graph of its own.
+std::vector<Inferred> infer_ordinary_layer(const LayerData& l) {
   ir::Graph g;
   ir::Builder b(g, ir::RegionId::root);
   std::vector<ValueId> inputs;
@@ -89,14 +90,14 @@ std::vector<Known> ruled(const LayerData& l) {
       inputs.push_back(ValueId::none);
       continue;
     }
-    const Known& k = *l.network.known.find(*t);
+    const Inferred& k = *l.network.inferred.find(*t);
     inputs.push_back(k.value ? b.constant(*k.value)
                              : g.add_param(ir::RegionId::root, k.type, t->name));
   }
   const std::vector<ValueId> outputs = apply_rule(b, l, inputs);
   ir::Knowledge knowledge = ir::knowledge_of(g);
   ir::infer_region(g, ir::RegionId::root, knowledge);
-  std::vector<Known> all;
+  std::vector<Inferred> all;
   for (const ValueId v : outputs) {
     const Tensor* value = knowledge.value(v);
     all.push_back({knowledge.types[index(v)],
@@ -105,72 +106,75 @@ std::vector<Known> ruled(const LayerData& l) {
   return all;
 }
 
-std::vector<Known> work_out(const LayerData& l) {
+std::vector<Inferred> infer_layer(const LayerData& l) {
   switch (l.type) {
     case LayerType::kRECURRENCE: return {{type_of(l, 0), {}}};
-    case LayerType::kITERATOR: return {{iterated(l), {}}};
-    case LayerType::kLOOP_OUTPUT: return {{loop_output(l), {}}};
-    case LayerType::kCONDITIONAL_INPUT: type_of(l, 0); return {*l.network.known.find(*l.input(0))};
-    case LayerType::kCONDITIONAL_OUTPUT: return {{chosen(l), {}}};
-    default: return ruled(l);
+    case LayerType::kITERATOR: return {{iterator_type(l), {}}};
+    case LayerType::kLOOP_OUTPUT: return {{loop_output_type(l), {}}};
+    case LayerType::kCONDITIONAL_INPUT:
+      type_of(l, 0);
+      return {*l.network.inferred.find(*l.input(0))};
+    case LayerType::kCONDITIONAL_OUTPUT: return {{conditional_output_type(l), {}}};
+    default: return infer_ordinary_layer(l);
   }
 }
 
-/// The layers that a value passes from `made` to its user, the user included: that of a trip count
-/// is read by way of its limit.
+/// Appends the layers between `made` and its user, the user included. A trip count is read through
+/// its limit layer.
 void add_step(std::vector<std::string>& path, const TensorData& user, const TensorData& made) {
   const LayerData& l = *user.producer;
   if (std::ranges::find(l.inputs, &made) == l.inputs.end())
     for (const LayerData* limit : l.construct->boundary)
       if (limit->type == LayerType::kTRIP_LIMIT && limit->input(0) == &made)
-        path.push_back(say(*limit));
-  path.push_back(say(l));
+        path.push_back(describe(*limit));
+  path.push_back(describe(l));
 }
 
-/// Of a path of many layers, the first and the last few.
+/// The path as text; of a long path the first and the last few layers.
 std::string path_text(const std::vector<std::string>& path) {
-  constexpr std::size_t shown = 8;
-  if (path.size() <= shown) return rondel::join(path, " -> ");
+  constexpr std::size_t name_buffer = 8;
+  if (path.size() <= name_buffer) return rondel::join(path, " -> ");
   const std::span all(path);
-  return fmt::format("{} -> {} more -> {}", rondel::join(all.first(shown / 2), " -> "),
-                     path.size() - shown, rondel::join(all.last(shown / 2), " -> "));
+  return fmt::format("{} -> {} more -> {}", rondel::join(all.first(name_buffer / 2), " -> "),
+                     path.size() - name_buffer, rondel::join(all.last(name_buffer / 2), " -> "));
 }
 
-/// `uses`: tensors, each computed from the next; the last needs one of them.
-[[noreturn]] void refuse_cycle(std::span<const TensorData* const> uses, const TensorData& needed) {
-  const auto first = std::ranges::find(uses, &needed);
-  std::vector<std::string> path{say(*needed.producer)};
-  const TensorData* made = &needed;
+/// `uses`: tensors, each computed from the next; the last one needs one of the others.
+[[noreturn]] void refuse_cycle(std::span<const TensorData* const> uses,
+                               const TensorData& needed_first) {
+  const auto first = std::ranges::find(uses, &needed_first);
+  std::vector<std::string> path{describe(*needed_first.producer)};
+  const TensorData* made = &needed_first;
   for (auto it = uses.end(); it != first; made = *it) add_step(path, **--it, *made);
   fail(
       "{} depends on itself by a path that is not through the second input of a recurrence: {}; "
       "expected what a trip takes from the one before it to be the second input of a recurrence",
-      say(needed), path_text(path));
+      describe(needed_first), path_text(path));
 }
 
 }  // namespace
 
-std::optional<std::int64_t> known_integer(const TensorData* t) {
+std::optional<std::int64_t> inferred_integer(const TensorData* t) {
   if (t == nullptr) return std::nullopt;
-  const Known* k = t->network.known.find(*t);
+  const Inferred* k = t->network.inferred.find(*t);
   if (k == nullptr || !k->value || !is_integer(k->value->dtype()) || k->value->size() != 1)
     return std::nullopt;
   return ir::integers_of(*k->value)[0];
 }
 
-std::optional<std::int64_t> known_trips(const ConstructData& loop) {
+std::optional<std::int64_t> inferred_trips(const ConstructData& loop) {
   std::optional<std::int64_t> trips;
   for (const LayerData* limit : loop.boundary) {
     if (limit->type != LayerType::kTRIP_LIMIT) continue;
     if (is_while(*limit)) return std::nullopt;
-    trips = known_integer(limit->input(0));
+    trips = inferred_integer(limit->input(0));
   }
   if (trips) trips = std::max<std::int64_t>(*trips, 0);
   return trips;
 }
 
-const Known& known(const TensorData& wanted) {
-  KnownTensors& all = wanted.network.known;
+const Inferred& infer(const TensorData& wanted) {
+  InferenceCache& all = wanted.network.inferred;
   std::vector<const TensorData*> stack{&wanted}, path;
   std::set<const TensorData*> begun;
   while (!stack.empty()) {
@@ -181,7 +185,7 @@ const Known& known(const TensorData& wanted) {
     }
     if (begun.insert(&t).second) {
       path.push_back(&t);
-      for (const TensorData* before : needed(t)) {
+      for (const TensorData* before : needed_first(t)) {
         if (all.find(*before) != nullptr) continue;
         if (begun.contains(before)) refuse_cycle(path, *before);
         stack.push_back(before);
@@ -194,7 +198,7 @@ const Known& known(const TensorData& wanted) {
       all.add(t, {t.declared, {}});
       continue;
     }
-    std::vector<Known> outputs = work_out(*t.producer);
+    std::vector<Inferred> outputs = infer_layer(*t.producer);
     for (std::size_t j = 0; j < outputs.size(); ++j)
       all.add(*t.producer->outputs[j], std::move(outputs[j]));
   }

@@ -1,4 +1,4 @@
-#include "frontends/network/place.h"
+#include "frontends/network/schedule.h"
 
 #include "base/error.h"
 
@@ -17,33 +17,33 @@ const Scope* common(const Scope* a, const Scope* b) {
 
 }  // namespace
 
-const TensorData* seen_through(const TensorData* t) {
+const TensorData* resolve_conditional_input(const TensorData* t) {
   while (t->producer != nullptr && t->producer->type == LayerType::kCONDITIONAL_INPUT)
     t = t->producer->input(0);
   return t;
 }
 
-std::optional<Unit> maker(const TensorData* t) {
-  t = seen_through(t);
+std::optional<Unit> producing_unit(const TensorData* t) {
+  t = resolve_conditional_input(t);
   const LayerData* l = t->producer;
   if (l == nullptr || l->type == LayerType::kRECURRENCE || l->type == LayerType::kITERATOR)
     return std::nullopt;
   return l->construct != nullptr ? Unit{nullptr, l->construct} : Unit{l, nullptr};
 }
 
-Placement::Placement(const NetworkData& network) : network_(network), nest_(network) {
+Schedule::Schedule(const NetworkData& network) : network_(network), containment_(network) {
   scopes_.push_back(std::make_unique<Scope>());
   find_live();
   find_order();
-  place();
+  assign_scopes();
   find_needs();
 }
 
-const Scope& Placement::scope(const ConstructData& c, int branch) const {
+const Scope& Schedule::scope(const ConstructData& c, int branch) const {
   return *scope_of_.at({&c, branch});
 }
 
-LoopLayers Placement::loop(const ConstructData& c) const {
+LoopLayers Schedule::loop(const ConstructData& c) const {
   LoopLayers parts;
   for (const LayerData* l : c.boundary) {
     if (l->type == LayerType::kTRIP_LIMIT) (is_while(*l) ? parts.go : parts.count) = l;
@@ -55,25 +55,25 @@ LoopLayers Placement::loop(const ConstructData& c) const {
   return parts;
 }
 
-std::vector<const LayerData*> Placement::outputs(const ConstructData& c) const {
+std::vector<const LayerData*> Schedule::outputs(const ConstructData& c) const {
   std::vector<const LayerData*> all;
   for (const LayerData* l : c.boundary)
     if (l->type == LayerType::kCONDITIONAL_OUTPUT && live_.contains(l)) all.push_back(l);
   return all;
 }
 
-/// What an output of the network needs, layer by layer; of loops only the recurrences and
+/// Marks the layers that an output of the network needs; in loops only the recurrences and
 /// iterators that are read.
-void Placement::find_live() {
+void Schedule::find_live() {
   for (const TensorData* t : network_.outputs)
-    if (t->producer != nullptr) reach(*t->producer);
+    if (t->producer != nullptr) mark_live(*t->producer);
   std::vector<const LayerData*> waiting;
   for (const auto& l : network_.layers)
     if (l->outputs.empty() && l->construct == nullptr) waiting.push_back(l.get());
-  while (std::erase_if(waiting, [&](const LayerData* l) { return hold_assertion(*l); }) != 0) {}
+  while (std::erase_if(waiting, [&](const LayerData* l) { return schedule_assertion(*l); }) != 0) {}
 }
 
-void Placement::reach(const LayerData& first) {
+void Schedule::mark_live(const LayerData& first) {
   std::vector<const LayerData*> pending;
   const auto visit = [&](const LayerData* l) {
     if (l != nullptr && live_.insert(l).second) pending.push_back(l);
@@ -91,29 +91,30 @@ void Placement::reach(const LayerData& first) {
   }
 }
 
-/// Whether all loops around the assertion are needed; then it stands in the innermost.
-bool Placement::hold_assertion(const LayerData& l) {
+/// Schedules the assertion in the innermost loop around it, if all loops around it are live.
+/// Returns whether they are.
+bool Schedule::schedule_assertion(const LayerData& l) {
   const ConstructData* innermost = nullptr;
   for (const auto& loop : network_.loops) {
-    if (!nest_.inside(*loop, l)) continue;
+    if (!containment_.inside(*loop, l)) continue;
     if (std::ranges::none_of(loop->boundary, [&](const LayerData* b) {
           return b->type == LayerType::kLOOP_OUTPUT && live_.contains(b);
         }))
       return false;
-    if (innermost == nullptr || nest_.inside(*innermost, *loop)) innermost = loop.get();
+    if (innermost == nullptr || containment_.inside(*innermost, *loop)) innermost = loop.get();
   }
   assertions_[innermost].push_back(&l);
-  reach(l);
+  mark_live(l);
   return true;
 }
 
-const std::vector<const LayerData*>& Placement::assertions(const ConstructData* loop) const {
+const std::vector<const LayerData*>& Schedule::assertions(const ConstructData* loop) const {
   static const std::vector<const LayerData*> none;
   const auto it = assertions_.find(loop);
   return it == assertions_.end() ? none : it->second;
 }
 
-std::vector<Placement::Use> Placement::uses_of(const Unit& u, const Scope* at) const {
+std::vector<Schedule::Use> Schedule::uses_of(const Unit& u, const Scope* at) const {
   std::vector<Use> all;
   const auto add = [&](const TensorData* t, const Scope* in) {
     if (t != nullptr) all.push_back({t, in});
@@ -145,14 +146,15 @@ std::vector<Placement::Use> Placement::uses_of(const Unit& u, const Scope* at) c
   return all;
 }
 
-/// Depth first from the layers as they were added, so that the order is theirs where it can be.
-void Placement::find_order() {
+/// Depth first, starting from the layers in the order they were added, to keep that order where
+/// possible.
+void Schedule::find_order() {
   enum class State { unseen, begun, done };
   std::map<Unit, State> state;
   std::vector<Unit> stack;
   for (const auto& l : network_.layers) {
     if (!live_.contains(l.get()) || l->outputs.empty()) continue;
-    const auto first = maker(l->outputs[0].get());
+    const auto first = producing_unit(l->outputs[0].get());
     if (!first || l->type == LayerType::kCONDITIONAL_INPUT) continue;
     stack.push_back(*first);
     while (!stack.empty()) {
@@ -168,10 +170,10 @@ void Placement::find_order() {
         state[u] = State::begun;
         const std::vector<Use> uses = uses_of(u, nullptr);
         for (auto it = uses.rbegin(); it != uses.rend(); ++it) {
-          const auto m = maker(it->value);
+          const auto m = producing_unit(it->value);
           if (!m || state[*m] == State::done) continue;
           invariant(state[*m] != State::begun, "{} depends on itself, which nobody refused",
-                    m->layer != nullptr ? say(*m->layer) : say(*m->construct));
+                    m->layer != nullptr ? describe(*m->layer) : describe(*m->construct));
           stack.push_back(*m);
         }
       }
@@ -179,13 +181,13 @@ void Placement::find_order() {
   }
 }
 
-/// Users before what they use, so that each unit's uses are all placed when it is.
-void Placement::place() {
+/// Users first, so that all uses of a unit have a scope when the unit gets its own.
+void Schedule::assign_scopes() {
   for (const TensorData* t : network_.outputs) use(t, &root());
   for (const LayerData* l : assertions(nullptr)) use(l->input(0), &root());
   for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
     const Unit& u = *it;
-    const Scope* at = where_.at(u) = out_of_loops(u, where_.at(u));
+    const Scope* at = where_.at(u) = hoist_out_of_loops(u, where_.at(u));
     if (u.construct != nullptr)
       for (int branch = 0; branch < (u.construct->is_loop ? 1 : 2); ++branch) {
         scopes_.push_back(std::make_unique<Scope>(Scope{at, u.construct, branch, at->depth + 1}));
@@ -195,47 +197,47 @@ void Placement::place() {
   }
 }
 
-void Placement::use(const TensorData* t, const Scope* in) {
-  const auto m = maker(t);
+void Schedule::use(const TensorData* t, const Scope* in) {
+  const auto m = producing_unit(t);
   if (!m) return;
   const auto [it, first] = where_.try_emplace(*m, in);
   if (!first) it->second = common(it->second, in);
 }
 
-const Scope* Placement::out_of_loops(const Unit& u, const Scope* at) const {
+const Scope* Schedule::hoist_out_of_loops(const Unit& u, const Scope* at) const {
   if (u.layer != nullptr && u.layer->type == LayerType::kCONSTANT) return &root();
   while (at->construct != nullptr && at->construct->is_loop &&
-         !(u.layer != nullptr ? nest_.inside(*at->construct, *u.layer)
-                              : nest_.inside(*at->construct, *u.construct)))
+         !(u.layer != nullptr ? containment_.inside(*at->construct, *u.layer)
+                              : containment_.inside(*at->construct, *u.construct)))
     at = at->parent;
   return at;
 }
 
-/// A use deep inside a construct is one by the construct in each scope around, up to where the
-/// value is placed.
-void Placement::find_needs() {
+/// A use inside a construct counts as a use by the construct in each enclosing scope, up to the
+/// scope of the value.
+void Schedule::find_needs() {
   for (const Unit& u : order_)
     for (const Use& used : uses_of(u, where_.at(u))) {
-      const auto m = maker(used.value);
+      const auto m = producing_unit(used.value);
       if (!m) continue;
       const Scope* there = where_.at(*m);
       const Scope* at = used.in;
-      if (at == there && at != where_.at(u)) continue;  // what the construct's own scope is for
+      if (at == there && at != where_.at(u)) continue;  // the construct's own scope already has it
       Unit reader = u;
       for (; at != there; at = at->parent) reader = Unit{nullptr, at->construct};
       needs_[reader].insert(*m);
     }
 }
 
-std::vector<Unit> Placement::needed(const Scope& s,
-                                    std::span<const TensorData* const> wanted) const {
+std::vector<Unit> Schedule::needed(const Scope& s,
+                                   std::span<const TensorData* const> wanted) const {
   std::set<Unit> seen;
   std::vector<Unit> pending, here;
   const auto visit = [&](const Unit& u) {
     if (where_.at(u) == &s && seen.insert(u).second) pending.push_back(u);
   };
   for (const TensorData* t : wanted)
-    if (const auto m = maker(t)) visit(*m);
+    if (const auto m = producing_unit(t)) visit(*m);
   while (!pending.empty()) {
     const Unit u = pending.back();
     pending.pop_back();

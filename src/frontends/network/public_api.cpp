@@ -1,7 +1,7 @@
-// What tensors, layers and networks do for their users whatever the kind of layer.
+// The public API of tensors, layers and networks, as far as it is the same for all kinds of layers.
 #include "base/error.h"
 #include "frontends/network/data.h"
-#include "frontends/network/known.h"
+#include "frontends/network/inference.h"
 #include "frontends/network/rule.h"
 
 #include <algorithm>
@@ -29,16 +29,16 @@ Dims dims_of(const ir::Type& t) {
   return network::dims_of(extents);
 }
 
-const char* shown(std::string& kept, std::string text) {
-  kept = std::move(text);
-  return kept.c_str();
+const char* name_buffer(std::string& buffer, std::string text) {
+  buffer = std::move(text);
+  return buffer.c_str();
 }
 
-/// The number as one of the inputs that the layer may have.
+/// Checks that the layer may have an input of this number.
 std::size_t checked_input(const LayerData& l, std::int32_t index) {
   const std::int32_t most = kind(l.type).most_inputs;
   const auto there = most >= 0 ? static_cast<std::size_t>(most) : l.inputs.size();
-  require_at(index >= 0 && static_cast<std::size_t>(index) < there, say(l),
+  require_at(index >= 0 && static_cast<std::size_t>(index) < there, describe(l),
              "there is no input {}; such a layer has {} at most", index, there);
   return static_cast<std::size_t>(index);
 }
@@ -55,45 +55,45 @@ T* at(const std::vector<std::unique_ptr<T>>& all, std::int32_t i, const char* wh
 // ---------------------------------------------------------------- tensors
 
 void ITensor::setName(const char* name) {
-  data_.name = checked_text(name, "the name of " + say(data_));
-  changed(data_);
+  data_.name = checked_text(name, "the name of " + describe(data_));
+  invalidate(data_);
 }
 
 const char* ITensor::getName() const {
   if (!data_.name.empty() || data_.producer == nullptr) return data_.name.c_str();
-  return shown(data_.shown,
-               fmt::format("{}_output_{}", data_.producer->face->getName(), data_.position));
+  return name_buffer(data_.name_buffer,
+                     fmt::format("{}_output_{}", data_.producer->api->getName(), data_.position));
 }
 
-Dims ITensor::getDimensions() const { return dims_of(known(data_).type); }
-DataType ITensor::getType() const { return data_type(known(data_).type.dtype()); }
+Dims ITensor::getDimensions() const { return dims_of(infer(data_).type); }
+DataType ITensor::getType() const { return data_type(infer(data_).type.dtype()); }
 
 void ITensor::setDimensions(const Dims& d) {
-  require_at(isNetworkInput(), say(data_), "only dimensions of an input can be set");
+  require_at(isNetworkInput(), describe(data_), "only dimensions of an input can be set");
   data_.declared = declared_type(data_type(data_.declared.dtype()), d, &data_.declared);
-  changed(data_);
+  invalidate(data_);
 }
 
 void ITensor::setType(DataType type) {
   if (!isNetworkInput())
-    return data_.producer->face->setOutputType(static_cast<std::int32_t>(data_.position), type);
+    return data_.producer->api->setOutputType(static_cast<std::int32_t>(data_.position), type);
   data_.declared = data_.declared.has_rank()
                        ? ir::Type::tensor(dtype(type), data_.declared.extents())
                        : ir::Type::unranked(dtype(type));
-  changed(data_);
+  invalidate(data_);
 }
 
 void ITensor::setDimensionName(std::int32_t index, const char* name) {
-  require_at(isNetworkInput(), say(data_), "only dimensions of an input can be named");
-  require_at(data_.declared.has_rank() && index >= 0 && index < data_.declared.rank(), say(data_),
-             "there is no dimension {} in {}", index, to_text(data_.declared));
+  require_at(isNetworkInput(), describe(data_), "only dimensions of an input can be named");
+  require_at(data_.declared.has_rank() && index >= 0 && index < data_.declared.rank(),
+             describe(data_), "there is no dimension {} in {}", index, to_text(data_.declared));
   ir::Extents extents = data_.declared.extents();
   ir::Extent& e = extents[static_cast<std::size_t>(index)];
   if (!e.known())
     e = ir::Extent::named(
-        checked_text(name, fmt::format("the name of dimension {} of {}", index, say(data_))));
+        checked_text(name, fmt::format("the name of dimension {} of {}", index, describe(data_))));
   data_.declared = ir::Type::tensor(data_.declared.dtype(), std::move(extents));
-  changed(data_);
+  invalidate(data_);
 }
 
 const char* ITensor::getDimensionName(std::int32_t index) const {
@@ -112,15 +112,15 @@ bool ITensor::isNetworkOutput() const {
 
 LayerType ILayer::getType() const { return data_.type; }
 void ILayer::setName(const char* name) {
-  data_.name = checked_text(name, "the name of " + say(data_));
+  data_.name = checked_text(name, "the name of " + describe(data_));
 }
 const char* ILayer::getName() const {
   if (!data_.name.empty()) return data_.name.c_str();
-  return shown(data_.shown,
-               fmt::format("(Unnamed Layer* {}) [{}]", data_.number, kind(data_.type).name));
+  return name_buffer(data_.name_buffer,
+                     fmt::format("(Unnamed Layer* {}) [{}]", data_.number, kind(data_.type).name));
 }
 void ILayer::setMetadata(const char* text) {
-  data_.metadata = checked_text(text, "the metadata of " + say(data_));
+  data_.metadata = checked_text(text, "the metadata of " + describe(data_));
 }
 const char* ILayer::getMetadata() const { return data_.metadata.c_str(); }
 
@@ -129,7 +129,7 @@ std::int32_t ILayer::getNbInputs() const { return static_cast<std::int32_t>(data
 ITensor* ILayer::getInput(std::int32_t index) const {
   const std::size_t k = checked_input(data_, index);
   TensorData* t = k < data_.inputs.size() ? data_.inputs[k] : nullptr;
-  return t == nullptr ? nullptr : &t->face;
+  return t == nullptr ? nullptr : &t->api;
 }
 
 std::int32_t ILayer::getNbOutputs() const {
@@ -137,25 +137,25 @@ std::int32_t ILayer::getNbOutputs() const {
 }
 
 ITensor* ILayer::getOutput(std::int32_t index) const {
-  require_at(index >= 0 && index < getNbOutputs(), say(data_), "there is no output {}; it has {}",
-             index, getNbOutputs());
-  return &data_.outputs[static_cast<std::size_t>(index)]->face;
+  require_at(index >= 0 && index < getNbOutputs(), describe(data_),
+             "there is no output {}; it has {}", index, getNbOutputs());
+  return &data_.outputs[static_cast<std::size_t>(index)]->api;
 }
 
 void ILayer::setInput(std::int32_t index, ITensor& tensor) {
   const std::size_t k = checked_input(data_, index);
-  require_at(&tensor.data().network == &data_.network, say(data_),
+  require_at(&tensor.data().network == &data_.network, describe(data_),
              "input {} belongs to another network", index);
   if (data_.inputs.size() <= k) data_.inputs.resize(k + 1);
   data_.inputs[k] = &tensor.data();
-  changed(data_);
+  invalidate(data_);
 }
 
 void ILayer::setOutputType(std::int32_t index, DataType type) {
   getOutput(index);
   dtype(type);
   data_.output_types[static_cast<std::size_t>(index)] = type;
-  changed(data_);
+  invalidate(data_);
 }
 DataType ILayer::getOutputType(std::int32_t index) const { return getOutput(index)->getType(); }
 bool ILayer::outputTypeIsSet(std::int32_t index) const {
@@ -165,7 +165,7 @@ bool ILayer::outputTypeIsSet(std::int32_t index) const {
 void ILayer::resetOutputType(std::int32_t index) {
   getOutput(index);
   data_.output_types[static_cast<std::size_t>(index)].reset();
-  changed(data_);
+  invalidate(data_);
 }
 
 void ILayer::setPrecision(DataType type) { data_.precision = type; }
@@ -192,18 +192,18 @@ ITensor* INetworkDefinition::addInput(const char* name, DataType type, const Dim
   input->name = std::move(text);
   input->declared = std::move(declared);
   data_->inputs.push_back(std::move(input));
-  return &data_->inputs.back()->face;
+  return &data_->inputs.back()->api;
 }
 
 void INetworkDefinition::markOutput(ITensor& tensor) {
   require(&tensor.data().network == data_.get(), "{} belongs to another network",
-          say(tensor.data()));
-  require(!tensor.isNetworkOutput(), "{} is marked as an output already", say(tensor.data()));
+          describe(tensor.data()));
+  require(!tensor.isNetworkOutput(), "{} is marked as an output already", describe(tensor.data()));
   data_->outputs.push_back(&tensor.data());
 }
 
 void INetworkDefinition::unmarkOutput(ITensor& tensor) {
-  require(tensor.isNetworkOutput(), "{} is not marked as an output", say(tensor.data()));
+  require(tensor.isNetworkOutput(), "{} is not marked as an output", describe(tensor.data()));
   std::erase(data_->outputs, &tensor.data());
 }
 
@@ -216,20 +216,20 @@ std::int32_t INetworkDefinition::getNbLayers() const {
   return static_cast<std::int32_t>(data_->layers.size());
 }
 ILayer* INetworkDefinition::getLayer(std::int32_t i) const {
-  return at(data_->layers, i, "layer")->face.get();
+  return at(data_->layers, i, "layer")->api.get();
 }
 std::int32_t INetworkDefinition::getNbInputs() const {
   return static_cast<std::int32_t>(data_->inputs.size());
 }
 ITensor* INetworkDefinition::getInput(std::int32_t i) const {
-  return &at(data_->inputs, i, "input")->face;
+  return &at(data_->inputs, i, "input")->api;
 }
 std::int32_t INetworkDefinition::getNbOutputs() const {
   return static_cast<std::int32_t>(data_->outputs.size());
 }
 ITensor* INetworkDefinition::getOutput(std::int32_t i) const {
   require(i >= 0 && i < getNbOutputs(), "there is no output {}; there are {}", i, getNbOutputs());
-  return &data_->outputs[static_cast<std::size_t>(i)]->face;
+  return &data_->outputs[static_cast<std::size_t>(i)]->api;
 }
 std::int32_t INetworkDefinition::getNbLoops() const {
   return static_cast<std::int32_t>(data_->loops.size());

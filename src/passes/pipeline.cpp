@@ -2,11 +2,11 @@
 
 #include "base/error.h"
 #include "ir/text.h"
-#include "passes/carry_repeated.h"
-#include "passes/contract_products.h"
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
+#include "passes/fuse_multiply_add.h"
 #include "passes/key_random_ops.h"
+#include "passes/predictive_commoning.h"
 #include "passes/remove_dead.h"
 #include "passes/simplify_scans.h"
 
@@ -26,20 +26,22 @@ const Pass canonical[] = {
      [](ir::Graph& g, const PassOptions&) { return key_random_ops(g); }},
     {"forward_identities", "readers of an identity read its input",
      [](ir::Graph& g, const PassOptions&) { return forward_identities(g); }},
-    {"fold_constants", "what is known without running becomes a constant",
+    {"fold_constants", "values that are known without running become constants",
      [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }},
-    {"simplify_scans", "counts and extents that say what a loop does anyway are left out",
+    {"simplify_scans", "counts and extents that a loop has anyway are left out",
      [](ir::Graph& g, const PassOptions&) { return simplify_scans(g); }},
-    {"remove_dead", "nodes that nobody reads go",
+    {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };
 
 const Pass faster[] = {
-    {"carry_repeated", "what the trip before has computed is handed over",
-     [](ir::Graph& g, const PassOptions&) { return carry_repeated(g); }},
-    {"contract_products", "a*b+c becomes one fma",
-     [](ir::Graph& g, const PassOptions& o) { return o.contract && contract_products(g); }},
-    {"remove_dead", "nodes that nobody reads go",
+    {"predictive_commoning", "values that the trip before has computed become states",
+     [](ir::Graph& g, const PassOptions&) { return predictive_commoning(g); }},
+    {"fuse_multiply_add", "a*b+c becomes one fma",
+     [](ir::Graph& g, const PassOptions& o) {
+       return o.fuse_multiply_add && fuse_multiply_add(g);
+     }},
+    {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };
 
@@ -54,8 +56,8 @@ PassRun timed(const Pipeline& p, const Pass& pass, int round, ir::Graph& g,
 }  // namespace
 
 const Pipeline& canonicalize() {
-  static const Pipeline p{"canonicalize", "what exporters and whoever else reads graphs count on",
-                          canonical};
+  static const Pipeline p{"canonicalize",
+                          "the form that exporters and other readers of graphs rely on", canonical};
   return p;
 }
 
@@ -69,7 +71,7 @@ std::span<const Pipeline* const> pipelines() {
   return all;
 }
 
-bool run(const Pipeline& p, ir::Graph& g, const PassOptions& options, const Driving& d) {
+bool run(const Pipeline& p, ir::Graph& g, const PassOptions& options, const PipelineOptions& d) {
   bool any = false;
   std::size_t unchanged = 0;  // passes that have run since the last that changed something
   for (int round = 1; round <= most_rounds; ++round)
@@ -86,7 +88,7 @@ bool run(const Pipeline& p, ir::Graph& g, const PassOptions& options, const Driv
   return any;
 }
 
-void run_pipelines(ir::Graph& g, const PassOptions& options, const Driving& d) {
+void run_pipelines(ir::Graph& g, const PassOptions& options, const PipelineOptions& d) {
   for (const Pipeline* p : pipelines()) run(*p, g, options, d);
 }
 

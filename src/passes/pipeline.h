@@ -8,10 +8,10 @@
 
 namespace rondel::passes {
 
-/// What passes may do, by the session's options.
+/// What the session's options allow passes to do.
 struct PassOptions {
-  bool contract = true;         ///< a*b+c may become one fma
-  ir::Evaluator evaluate = {};  ///< for folding constants; none: nothing is folded
+  bool fuse_multiply_add = true;  ///< a*b+c may become one fma
+  ir::Evaluator evaluate = {};    ///< for folding constants; none: nothing is folded
 };
 
 /// A rewrite of a graph into a graph that means the same.
@@ -28,12 +28,12 @@ struct Pipeline {
   std::span<const Pass> passes;
 };
 
-/// What whoever reads graphs may count on: no composites, no identities, nothing left that is known
-/// without running, and no loop with a count that its scans have anyway.
+/// The canonical form that readers of graphs may rely on: no composites, no identities, no values
+/// that are known without running, and no trip count that is the extent of a loop's scans anyway.
 const Pipeline& canonicalize();
-/// What is only for speed.
+/// Passes that are only for speed.
 const Pipeline& optimize();
-/// What every graph goes through before its plan is built, in order.
+/// All pipelines that a graph goes through before its plan is built, in order.
 std::span<const Pipeline* const> pipelines();
 
 /// One run of one pass.
@@ -45,17 +45,17 @@ struct PassRun {
   double seconds;
 };
 
-struct Driving {
+struct PipelineOptions {
   bool verify = false;                                               ///< the graph after each pass
   std::function<void(const PassRun&, const ir::Graph&)> after = {};  ///< each run of a pass
 };
 
-/// Runs the passes in rounds until nothing changes: a pass runs again only where another has
-/// changed something since. Rounds are bounded; more are our fault, told where graphs are verified.
-/// True: something changed.
-bool run(const Pipeline&, ir::Graph&, const PassOptions&, const Driving& = {});
+/// Runs the passes in rounds until nothing changes; a pass runs again only if another pass has
+/// changed something since. The number of rounds is bounded; exceeding it is a bug of ours,
+/// reported where graphs are verified. Returns whether something changed.
+bool run(const Pipeline&, ir::Graph&, const PassOptions&, const PipelineOptions& = {});
 
 /// Runs all pipelines.
-void run_pipelines(ir::Graph&, const PassOptions&, const Driving& = {});
+void run_pipelines(ir::Graph&, const PassOptions&, const PipelineOptions& = {});
 
 }  // namespace rondel::passes

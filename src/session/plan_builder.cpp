@@ -239,7 +239,7 @@ ir::Graph compile_graph(
     ir::Graph g, const SessionOptions& options,
     const std::function<void(const passes::PassRun&, const ir::Graph&)>& after) {
   passes::PassOptions how;
-  how.contract = !options.strict;
+  how.fuse_multiply_add = !options.strict;
   how.evaluate = make_evaluator();
   passes::run_pipelines(g, how, {verifies(), after});
   return g;

@@ -1,9 +1,9 @@
 // Passes over long chains, where a step for each pair of nodes would take minutes.
 #include "ir/builder.h"
 #include "ir/text.h"
-#include "passes/contract_products.h"
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
+#include "passes/fuse_multiply_add.h"
 #include "passes/remove_dead.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(LongGraphs, ProductsAreContracted) {
   Graph g = chain([](ir::Builder& b, ValueId v, ValueId x, int k) {
     return b(k % 2 == 0 ? "mul" : "add", {v, x});
   });
-  EXPECT_TRUE(contract_products(g));
+  EXPECT_TRUE(fuse_multiply_add(g));
   EXPECT_TRUE(remove_dead(g));
   EXPECT_EQ(g.root().nodes.size(), length / 2U);
   ir::verify(g);

@@ -82,7 +82,7 @@ TEST(Pipeline, CanonicalGraphsAreContractedOnlyWhenTheyAreOptimised) {
     yield %y, %w })g")));
   EXPECT_FALSE(run(canonicalize(), g, {}, {.verify = true}));
   ir::Graph strict = g;
-  EXPECT_FALSE(run(optimize(), strict, {.contract = false}, {.verify = true}));
+  EXPECT_FALSE(run(optimize(), strict, {.fuse_multiply_add = false}, {.verify = true}));
   EXPECT_TRUE(run(optimize(), g, {}, {.verify = true}));
   EXPECT_EQ(ir::to_text(g), ir::to_text(ir::parse(R"g(graph "g" (%x: f32[2], %z: i64[]) {
     %y = fma(%x, %x, %x)

@@ -79,7 +79,7 @@ def test_inspect_lists_the_passes_as_they_ran(rondel):
     assert rows[0] == ["pipeline", "round", "pass", "changed", "nodes", "ms"]
     assert ["canonicalize", "1", "expand_composites", "yes", "2"] in [row[:-1] for row in rows]
     assert ["canonicalize", "1", "remove_dead", "2"] in [row[:-1] for row in rows]
-    assert ["optimize", "1", "contract_products", "yes", "2"] in [row[:-1] for row in rows]
+    assert ["optimize", "1", "fuse_multiply_add", "yes", "2"] in [row[:-1] for row in rows]
     assert ["optimize", "1", "remove_dead", "yes", "1"] in [row[:-1] for row in rows]
     assert all(float(row[-1]) >= 0 for row in rows[2:])
 
@@ -93,8 +93,8 @@ def test_inspect_prints_the_graph_after_a_pass(rondel):
     assert "add(%p, %x)" in out and "identity" not in out and "fma" not in out
     code, out, _ = rondel("inspect", model, "--after", "optimize/remove_dead")
     assert code == 0 and out.count("graph ") == 1 and "%y: f32[2] = fma(%x, %x, %x)" in out and "mul(" not in out
-    code, out, _ = rondel("inspect", model, "--after", "carry_repeated")
-    assert code == 0 and out.startswith("// after optimize/carry_repeated, round 1: nothing changed\ngraph ")
+    code, out, _ = rondel("inspect", model, "--after", "predictive_commoning")
+    assert code == 0 and out.startswith("// after optimize/predictive_commoning, round 1: nothing changed\ngraph ")
     code, out, err = rondel("inspect", model, "--after", "nonsense")
     assert code == 1 and not out
     assert "there is no pass 'nonsense'; the passes are canonicalize/expand_composites, " in err

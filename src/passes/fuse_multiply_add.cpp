@@ -1,4 +1,4 @@
-#include "passes/contract_products.h"
+#include "passes/fuse_multiply_add.h"
 
 #include "ir/builder.h"
 
@@ -10,7 +10,7 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-/// The product that `v` is, if nothing else reads it.
+/// The product that computes `v`, if `v` has no other reader.
 const Node* product(const Graph& g, ValueId v, ir::RegionId r) {
   if (g.value(v).producer == NodeId::none || g.value(v).uses.size() != 1) return nullptr;
   const Node& n = g.node(g.value(v).producer);
@@ -44,7 +44,7 @@ bool rewrite(Graph& g, NodeId n) {
 
 }  // namespace
 
-bool contract_products(Graph& g) {
+bool fuse_multiply_add(Graph& g) {
   bool changed = false;
   for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
     for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) changed |= rewrite(g, n);

@@ -1,5 +1,5 @@
 // What the trip before has computed of the same values is handed over.
-#include "passes/carry_repeated.h"
+#include "passes/predictive_commoning.h"
 
 #include "ir/text.h"
 #include "passes/pass_case.h"
@@ -12,7 +12,7 @@ namespace {
 
 std::string carried(const std::string& text) {
   ir::Graph g = ir::parse(text);
-  carry_repeated(g);
+  predictive_commoning(g);
   remove_dead(g);
   ir::verify(g);
   return ir::to_text(g);
@@ -48,7 +48,7 @@ std::string solver(const std::string& before, const std::string& in_body,
   })");
 }
 
-TEST(CarryRepeated, a_residual_is_computed_once_a_trip) {
+TEST(PredictiveCommoning, a_residual_is_computed_once_a_trip) {
   const std::string text = solver("%p0 = mat_mul(%a, %x0) %r0 = sub(%b, %p0)",
                                   "%p = mat_mul(%a, %x) %r = sub(%b, %p)",
                                   "%q = mat_mul(%a, %next) %r2 = sub(%b, %q)");
@@ -57,7 +57,7 @@ TEST(CarryRepeated, a_residual_is_computed_once_a_trip) {
   EXPECT_THAT(text, testing::HasSubstr("states=(%x0, %r0)"));
 }
 
-TEST(CarryRepeated, constants_may_be_each_regions_own) {
+TEST(PredictiveCommoning, constants_may_be_each_regions_own) {
   const std::string text = solver(
       "%c0 = constant value=f32[1] {2} %s0 = mul(%x0, %c0) %p0 = mat_mul(%a, %s0) %r0 = sub(%b, "
       "%p0)",
@@ -67,12 +67,12 @@ TEST(CarryRepeated, constants_may_be_each_regions_own) {
 }
 
 bool carry(ir::Graph& g) {
-  const bool changed = carry_repeated(g);
+  const bool changed = predictive_commoning(g);
   remove_dead(g);
   return changed;
 }
 
-TEST(CarryRepeated, the_whole_graph_of_a_power_iteration) {
+TEST(PredictiveCommoning, the_whole_graph_of_a_power_iteration) {
   expect_rewrite(carry, R"g(graph "g" (%a: f32[4, 4], %x0: f32[4], %n: i64[]) {
     %r0 = mat_mul(%a, %x0)
     %x, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
@@ -96,7 +96,7 @@ TEST(CarryRepeated, the_whole_graph_of_a_power_iteration) {
     yield %x })g");
 }
 
-TEST(CarryRepeated, the_whole_graph_where_nothing_repeats) {
+TEST(PredictiveCommoning, the_whole_graph_where_nothing_repeats) {
   expect_untouched(carry, R"g(graph "g" (%a: f32[4, 4], %x0: f32[4], %n: i64[]) {
     %r0 = mat_mul(%a, %x0)
     %x, _ = loop trips=%n states=(%r0) { body(%i, %go, %x) {
@@ -119,7 +119,7 @@ TEST_P(CarriesNothing, where_the_values_are_others) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    CarryRepeated, CarriesNothing,
+    PredictiveCommoning, CarriesNothing,
     ::testing::Values(
         Other{"another order of the operands", "%p0 = mat_mul(%x0, %a) %r0 = sub(%b, %p0)",
               "%p = mat_mul(%a, %x) %r = sub(%b, %p)", "%q = mat_mul(%a, %next) %r2 = sub(%b, %q)"},
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
         Other{"nothing but elements", "%r0 = sub(%b, %x0)", "%r = sub(%b, %x)",
               "%r2 = sub(%b, %next)"}));
 
-TEST(CarryRepeated, the_state_comes_before_what_is_scanned) {
+TEST(PredictiveCommoning, the_state_comes_before_what_is_scanned) {
   const std::string text = carried(R"(graph "g" (%a: f32[4, 4], %x0: f32[4], %s: f32[N, 4]) {
     %r0 = mat_mul(%a, %x0)
     %x, %ys, %n = loop states=(%x0) scans=(%s) { body(%i, %go, %x, %e) {

@@ -1,5 +1,5 @@
 // a*b+c is one fma where nobody else reads the product.
-#include "passes/contract_products.h"
+#include "passes/fuse_multiply_add.h"
 
 #include "passes/pass_case.h"
 #include "passes/remove_dead.h"
@@ -9,12 +9,12 @@ namespace {
 
 /// Products that nobody reads any more are left for remove_dead.
 bool contracted(ir::Graph& g) {
-  const bool changed = contract_products(g);
+  const bool changed = fuse_multiply_add(g);
   remove_dead(g);
   return changed;
 }
 
-TEST(ContractProducts, OnEitherSideOfASumOrADifference) {
+TEST(FuseMultiplyAdd, OnEitherSideOfASumOrADifference) {
   expect_rewrite(contracted, R"g(graph "g" (%a: f32[N], %b: f32[N], %c: f64[], %d: f64[]) {
     %p = mul(%a, %b)
     %left = add(%p, %a)
@@ -35,7 +35,7 @@ TEST(ContractProducts, OnEitherSideOfASumOrADifference) {
     yield %left, %right, %less, %from })g");
 }
 
-TEST(ContractProducts, OfTwoProductsTheFirst) {
+TEST(FuseMultiplyAdd, OfTwoProductsTheFirst) {
   expect_rewrite(contracted, R"g(graph "g" (%a: f32[], %b: f32[]) {
     %p = mul(%a, %a)
     %q = mul(%b, %b)
@@ -47,7 +47,7 @@ TEST(ContractProducts, OfTwoProductsTheFirst) {
     yield %y })g");
 }
 
-TEST(ContractProducts, InsideOfALoop) {
+TEST(FuseMultiplyAdd, InsideOfALoop) {
   expect_rewrite(contracted, R"g(graph "g" (%n: i64[], %x: f32[]) {
     %y, _ = loop trips=%n states=(%x) { body(%i, %go, %s) {
       %p = mul(%s, %x)
@@ -72,7 +72,7 @@ TEST_P(StaysAProduct, where) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    ContractProducts, StaysAProduct,
+    FuseMultiplyAdd, StaysAProduct,
     ::testing::Values(Left{"it is read twice", R"g(graph "g" (%a: f32[], %b: f32[]) {
           %p = mul(%a, %b) %y = add(%p, %a) %z = neg(%p) yield %y, %z })g"},
                       Left{"both sides of the sum are it", R"g(graph "g" (%a: f32[], %b: f32[]) {

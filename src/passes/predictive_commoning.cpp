@@ -1,4 +1,4 @@
-#include "passes/carry_repeated.h"
+#include "passes/predictive_commoning.h"
 
 #include "base/text.h"
 #include "ir/loop_editor.h"
@@ -21,7 +21,7 @@ using ir::RegionId;
 using ir::ValueId;
 using Values = std::vector<ValueId>;
 
-/// Whether equal operands give equal results, and the node is nothing but that.
+/// Whether the node is a pure function of its operands: equal operands give equal results.
 bool is_expression(const Node& n) {
   if (n.op->name == "constant" || n.op->random || !n.regions.empty() || n.outputs.empty())
     return false;
@@ -30,13 +30,13 @@ bool is_expression(const Node& n) {
   return true;
 }
 
-/// Work that is more than a pass over elements.
+/// Whether the node costs more than one pass over its elements.
 bool is_costly(const Node& n) {
   return ops::meaning_as<ops::Nest>(*n.op) != nullptr ||
          ops::meaning_as<ops::KernelMeaning>(*n.op) != nullptr;
 }
 
-/// The nodes of a list, found by what they compute.
+/// Nodes, looked up by the expression that they compute.
 class Expressions {
  public:
   Expressions(const Graph& g, const std::vector<NodeId>& nodes) : g_(g) {
@@ -44,7 +44,7 @@ class Expressions {
       if (is_expression(g.node(n))) nodes_.try_emplace(key(g.node(n), g.node(n).inputs), n);
   }
 
-  /// The node that does to `inputs` what `like` does to its own.
+  /// The node that applies the operation of `like` to `inputs`.
   const Node* find(const Node& like, const Values& inputs) const {
     const auto it = nodes_.find(key(like, inputs));
     return it == nodes_.end() ? nullptr : &g_.node(it->second);
@@ -59,7 +59,7 @@ class Expressions {
     return text;
   }
 
-  /// Small constants are known by what they hold: each region may have its own.
+  /// Small constants are compared by value: each region may have its own.
   std::string operand(ValueId v) const {
     const Tensor* t = v == ValueId::none ? nullptr : g_.constant(v);
     if (t == nullptr || t->dtype() == DType::string || t->size() > 16)
@@ -74,29 +74,30 @@ class Expressions {
   std::unordered_map<std::string, NodeId> nodes_;
 };
 
-/// One loop, and which values of its body are there for the trip after and before the first.
-class Carrying {
+/// One loop, and the values of its body that are also computed for the next trip and before the
+/// first.
+class Commoning {
  public:
-  Carrying(Graph& g, NodeId n) : g_(g), n_(n), parts_(g.node(n)), in_body_(g, body().nodes) {}
+  Commoning(Graph& g, NodeId n) : g_(g), n_(n), parts_(g.node(n)), in_body_(g, body().nodes) {}
 
   bool run() {
-    follow_states();
-    for (const NodeId n : body().nodes) follow(g_.node(n));
-    const Values found = worth_carrying();
-    for (const ValueId v : found) carry(v);
+    seed_with_states();
+    for (const NodeId n : body().nodes) find_shifted(g_.node(n));
+    const Values found = worth_a_state();
+    for (const ValueId v : found) add_state_for(v);
     return !found.empty();
   }
 
  private:
-  /// The same value in the trip after, and as it is before the first trip.
-  struct Followed {
+  /// A value of a trip, as the body computes it for the next trip, and as it is before the first.
+  struct Shifted {
     ValueId next, initial;
     bool costly = false;
   };
 
   const ir::Region& body() const { return g_.region(parts_.body); }
 
-  /// What is computed before the loop, looked through when there is a first question.
+  /// The nodes in front of the loop; indexed on first use.
   const Expressions& before() {
     if (!before_) {
       const auto& all = g_.region(g_.node(n_).region).nodes;
@@ -105,26 +106,26 @@ class Carrying {
     return *before_;
   }
 
-  void follow_states() {
+  void seed_with_states() {
     for (std::size_t s = 0; s < parts_.states; ++s)
-      followed_[body().params[2 + s]] = {body().results[1 + s],
-                                         g_.node(n_).inputs[parts_.states_at() + s]};
+      shifted_[body().params[2 + s]] = {body().results[1 + s],
+                                        g_.node(n_).inputs[parts_.states_at() + s]};
   }
 
-  std::optional<Followed> followed(ValueId v) const {
-    if (v == ValueId::none) return Followed{v, v};
-    if (const auto it = followed_.find(v); it != followed_.end()) return it->second;
+  std::optional<Shifted> shifted(ValueId v) const {
+    if (v == ValueId::none) return Shifted{v, v};
+    if (const auto it = shifted_.find(v); it != shifted_.end()) return it->second;
     const bool outside = !g_.encloses(parts_.body, g_.value(v).region);
-    if (outside || g_.constant(v) != nullptr) return Followed{v, v};
+    if (outside || g_.constant(v) != nullptr) return Shifted{v, v};
     return std::nullopt;
   }
 
-  void follow(const Node& n) {
+  void find_shifted(const Node& n) {
     if (!is_expression(n)) return;
     Values next, initial;
     bool costly = is_costly(n);
     for (const ValueId v : n.inputs) {
-      const auto operand = followed(v);
+      const auto operand = shifted(v);
       if (!operand) return;
       next.push_back(operand->next);
       initial.push_back(operand->initial);
@@ -136,22 +137,22 @@ class Carrying {
     for (std::size_t j = 0; j < n.outputs.size(); ++j)
       if (n.outputs[j] != ValueId::none && after->outputs[j] != ValueId::none &&
           first->outputs[j] != ValueId::none)
-        followed_[n.outputs[j]] = {after->outputs[j], first->outputs[j], costly};
+        shifted_[n.outputs[j]] = {after->outputs[j], first->outputs[j], costly};
   }
 
-  /// What is read by something else than values that are followed themselves.
-  Values worth_carrying() const {
+  /// The costly values that are read by nodes which are not shifted themselves.
+  Values worth_a_state() const {
     Values found;
     std::unordered_set<ValueId> seen;
     const auto read = [&](ValueId v) {
-      const auto it = followed_.find(v);
-      if (it != followed_.end() && it->second.costly && it->second.next != v &&
+      const auto it = shifted_.find(v);
+      if (it != shifted_.end() && it->second.costly && it->second.next != v &&
           seen.insert(v).second)
         found.push_back(v);
     };
     for (const NodeId id : body().nodes) {
       const Node& n = g_.node(id);
-      if (!n.outputs.empty() && followed_.contains(n.outputs[0])) continue;
+      if (!n.outputs.empty() && shifted_.contains(n.outputs[0])) continue;
       for (const ValueId v : n.inputs) read(v);
       for (const RegionId r : n.regions)
         for (const ValueId v : g_.captures(r)) read(v);
@@ -160,8 +161,8 @@ class Carrying {
     return found;
   }
 
-  void carry(ValueId v) {
-    const Followed f = followed_.at(v);
+  void add_state_for(ValueId v) {
+    const Shifted f = shifted_.at(v);
     const auto state = ir::LoopEditor(g_, n_).add_state(f.initial, f.next, g_.value(v).type,
                                                         g_.value(v).name);
     g_.replace_uses(v, state.param);
@@ -172,16 +173,16 @@ class Carrying {
   LoopParts parts_;
   Expressions in_body_;
   std::optional<Expressions> before_;
-  std::unordered_map<ValueId, Followed> followed_;
+  std::unordered_map<ValueId, Shifted> shifted_;
 };
 
 }  // namespace
 
-bool carry_repeated(Graph& g) {
+bool predictive_commoning(Graph& g) {
   bool changed = false;
   for (std::size_t r = 0; r < g.region_count(); ++r)
     for (const NodeId n : std::vector<NodeId>(g.region(static_cast<RegionId>(r)).nodes))
-      if (g.node(n).is_loop()) changed = Carrying(g, n).run() || changed;
+      if (g.node(n).is_loop()) changed = Commoning(g, n).run() || changed;
   return changed;
 }
 

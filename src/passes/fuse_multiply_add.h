@@ -1,0 +1,11 @@
+#pragma once
+#include "ir/graph.h"
+
+namespace rondel::passes {
+
+/// Fuses a*b+c to fma(a, b, c), a*b-c to fma(a, b, -c) and c-a*b to fma(-a, b, c), for f32 and f64,
+/// where the product has no other reader and stands in the same region. It is done once, in the
+/// graph, so that every executor gives the same bits.
+bool fuse_multiply_add(ir::Graph&);
+
+}  // namespace rondel::passes

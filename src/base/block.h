@@ -6,7 +6,8 @@
 namespace rondel {
 
 /// At least `bytes` bytes, 64-byte aligned, contents unspecified; null when the system has none.
-/// A large one waits for what is being given back, looking around (base/look.h).
+/// A large block waits until others have been given back; the wait can be cancelled
+/// (base/cancellation.h).
 void* take_block(std::size_t bytes);
 /// Gives back what `take_block(bytes)` gave; null is nothing. A large block goes on another thread,
 /// soon: see base/release.h.

@@ -29,19 +29,19 @@ template <class F> void in_parts(const Tensor& a, const Tensor& b, const F& f) {
   }
 }
 
-/// to = from; `look` is called before each part and may throw.
-template <class F> void assign_in_parts(const Tensor& from, const Tensor& to, const F& look) {
-  in_parts(from, to, [&](const Tensor& source, const Tensor& place) {
-    look();
-    place.assign(source);
+/// to = from; `check` is called before each part and may throw.
+template <class F> void assign_in_parts(const Tensor& from, const Tensor& to, const F& check) {
+  in_parts(from, to, [&](const Tensor& source, const Tensor& target) {
+    check();
+    target.assign(source);
   });
 }
 
 /// Zeros in the bytes of a row-major tensor that does not hold strings.
-template <class F> void clear_in_parts(const Tensor& t, const F& look) {
+template <class F> void clear_in_parts(const Tensor& t, const F& check) {
   const std::size_t bytes = static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
   for (std::size_t at = 0; at < bytes; at += copied_at_once) {
-    look();
+    check();
     std::memset(t.data_as<char>() + at, 0, std::min(copied_at_once, bytes - at));
   }
 }

@@ -1,7 +1,7 @@
 #include "base/release.h"
 
+#include "base/cancellation.h"
 #include "base/fork.h"
-#include "base/look.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -47,7 +47,7 @@ class Releases {
     while (released_ < all && std::chrono::steady_clock::now() < end) {
       done_.wait_for(lock, std::chrono::microseconds(300));
       lock.unlock();
-      look_around();
+      check_cancellation();
       lock.lock();
     }
   }

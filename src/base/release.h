@@ -22,9 +22,9 @@ template <class T, class F> void release_later(T* what, F release) noexcept {
   } catch (const std::bad_alloc&) {}  // what is not shared has been released
 }
 
-/// Waits until what has come here so far is released, a second at most, looking around
-/// (base/look.h): called before a large block is taken, so that those on their way out do not come
-/// on top of it.
+/// Waits until what has come here so far is released, a second at most, and can be cancelled
+/// (base/cancellation.h): called before a large block is taken, so that those on their way out do
+/// not come on top of it.
 void wait_for_releases();
 
 /// Gives the pages within a block back to the system, in parts: giving them back at once would

@@ -1,4 +1,4 @@
-#include "codegen/code.h"
+#include "codegen/function_builder.h"
 
 #include "base/error.h"
 
@@ -11,7 +11,7 @@ using llvm::Intrinsic::ID;
 
 /// Operands and type of an instruction of arithmetic.
 struct Args {
-  Code& code;
+  FunctionBuilder& fb;
   llvm::IRBuilder<>& build;
   DType type;
   Value *a, *b, *c;
@@ -161,12 +161,12 @@ Writer writer(Op op) {
 
 }  // namespace
 
-Value* arithmetic(Code& code, const Inst& inst) {
+Value* arithmetic(FunctionBuilder& fb, const Inst& inst) {
   const Writer write = writer(inst.op);
   invariant(write != nullptr, "codegen: {} is not arithmetic", scalar::name(inst.op));
   const std::size_t n = inst.operand_count;
-  return write({code, code.build, inst.type, code.operand(inst, 0),
-                n > 1 ? code.operand(inst, 1) : nullptr, n > 2 ? code.operand(inst, 2) : nullptr});
+  return write({fb, fb.build, inst.type, fb.operand(inst, 0), n > 1 ? fb.operand(inst, 1) : nullptr,
+                n > 2 ? fb.operand(inst, 2) : nullptr});
 }
 
 }  // namespace rondel::codegen

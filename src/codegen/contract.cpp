@@ -19,67 +19,67 @@ std::int64_t known_or(Value* v, std::int64_t otherwise) {
 }
 
 /// for i = lo; i < hi; i += step. Returns hi's side: the insertion point is after the loop.
-void count_up(Code& code, Value* lo, Value* hi, std::int64_t step,
+void count_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t step,
               llvm::function_ref<void(Value*)> body) {
-  llvm::BasicBlock* before = code.build.GetInsertBlock();
-  llvm::BasicBlock* loop = code.block("tiles");
-  llvm::BasicBlock* after = code.block("tiled");
-  code.build.CreateCondBr(code.build.CreateICmpSLT(lo, hi), loop, after);
-  code.build.SetInsertPoint(loop);
-  llvm::PHINode* i = code.build.CreatePHI(code.build.getInt64Ty(), 2);
+  llvm::BasicBlock* before = fb.build.GetInsertBlock();
+  llvm::BasicBlock* loop = fb.block("tiles");
+  llvm::BasicBlock* after = fb.block("tiled");
+  fb.build.CreateCondBr(fb.build.CreateICmpSLT(lo, hi), loop, after);
+  fb.build.SetInsertPoint(loop);
+  llvm::PHINode* i = fb.build.CreatePHI(fb.build.getInt64Ty(), 2);
   i->addIncoming(lo, before);
   body(i);
-  Value* next = code.build.CreateNSWAdd(i, code.i64(step));
-  i->addIncoming(next, code.build.GetInsertBlock());
-  code.build.CreateCondBr(code.build.CreateICmpSLT(next, hi), loop, after);
-  code.build.SetInsertPoint(after);
+  Value* next = fb.build.CreateNSWAdd(i, fb.i64(step));
+  i->addIncoming(next, fb.build.GetInsertBlock());
+  fb.build.CreateCondBr(fb.build.CreateICmpSLT(next, hi), loop, after);
+  fb.build.SetInsertPoint(after);
 }
 
 /// Which lanes of the vector at `column` are columns of the result.
-Value* lane_mask(Code& code, const Product& p, Value* column) {
+Value* lane_mask(FunctionBuilder& fb, const Product& p, Value* column) {
   if (p.lanes == 1) return nullptr;
   std::vector<llvm::Constant*> numbers;
-  for (unsigned lane = 0; lane < p.lanes; ++lane) numbers.push_back(code.build.getInt64(lane));
-  Value* left = code.build.CreateNSWSub(p.columns.count, column);
-  return code.build.CreateICmpSLT(llvm::ConstantVector::get(numbers),
-                                  code.build.CreateVectorSplat(p.lanes, left));
+  for (unsigned lane = 0; lane < p.lanes; ++lane) numbers.push_back(fb.build.getInt64(lane));
+  Value* left = fb.build.CreateNSWSub(p.columns.count, column);
+  return fb.build.CreateICmpSLT(llvm::ConstantVector::get(numbers),
+                                fb.build.CreateVectorSplat(p.lanes, left));
 }
 
 /// All rows of the columns from `column` on: full tiles, then what is left.
-void emit_rows(Code& code, const Product& p, Value* column, unsigned vectors, Value* mask) {
-  Value* full = whole(code, p.rows.count, p.tile_rows);
-  count_up(code, code.i64(0), full, p.tile_rows, [&](Value* row) {
-    emit_tile(code, p, {row, column, p.tile_rows, vectors, mask});
+void emit_rows(FunctionBuilder& fb, const Product& p, Value* column, unsigned vectors,
+               Value* mask) {
+  Value* full = whole(fb, p.rows.count, p.tile_rows);
+  count_up(fb, fb.i64(0), full, p.tile_rows, [&](Value* row) {
+    emit_tile(fb, p, {row, column, p.tile_rows, vectors, mask});
   });
   const std::int64_t known = known_or(p.rows.count, -1);
   const auto left = known < 0 ? 1u : static_cast<unsigned>(known % p.tile_rows);
   if (p.tile_rows == 1 || left == 0) return;
-  count_up(code, full, p.rows.count, left, [&](Value* row) {
-    emit_tile(code, p, {row, column, left, vectors, mask});
+  count_up(fb, full, p.rows.count, left, [&](Value* row) {
+    emit_tile(fb, p, {row, column, left, vectors, mask});
   });
 }
 
 /// All rows of the columns from `lo` in steps of `vectors` vectors; returns where they end.
-Value* emit_columns(Code& code, const Product& p, Value* lo, unsigned vectors) {
+Value* emit_columns(FunctionBuilder& fb, const Product& p, Value* lo, unsigned vectors) {
   const std::int64_t width = std::int64_t{p.lanes} * vectors;
-  Value* left = code.build.CreateNSWSub(p.columns.count, lo);
-  Value* hi = code.build.CreateNSWAdd(lo, whole(code, left, width));
-  count_up(code, lo, hi, width,
-           [&](Value* column) { emit_rows(code, p, column, vectors, nullptr); });
+  Value* left = fb.build.CreateNSWSub(p.columns.count, lo);
+  Value* hi = fb.build.CreateNSWAdd(lo, whole(fb, left, width));
+  count_up(fb, lo, hi, width, [&](Value* column) { emit_rows(fb, p, column, vectors, nullptr); });
   return hi;
 }
 
-void emit_product(Code& code, const Product& p) {
-  Value* done = emit_columns(code, p, code.i64(0), p.tile_vectors);
+void emit_product(FunctionBuilder& fb, const Product& p) {
+  Value* done = emit_columns(fb, p, fb.i64(0), p.tile_vectors);
   if (p.turned) {
-    done = emit_columns(code, p, done, 1);
+    done = emit_columns(fb, p, done, 1);
     Product apart = p;
     apart.turned = false;
     apart.lanes = 1;
-    emit_columns(code, apart, done, 1);
+    emit_columns(fb, apart, done, 1);
   } else if (p.lanes > 1 || p.tile_vectors > 1) {
-    count_up(code, done, p.columns.count, p.lanes,
-             [&](Value* column) { emit_rows(code, p, column, 1, lane_mask(code, p, column)); });
+    count_up(fb, done, p.columns.count, p.lanes,
+             [&](Value* column) { emit_rows(fb, p, column, 1, lane_mask(fb, p, column)); });
   }
 }
 
@@ -108,54 +108,55 @@ void orient(Product& p) {
 }
 
 /// Tile sizes: as many sums as registers hold beside the factors, so that additions overlap.
-void choose_tile(Code& code, Product& p) {
+void choose_tile(FunctionBuilder& fb, Product& p) {
   const auto sum_bytes = static_cast<unsigned>(byte_size(p.sum));
   const std::int64_t columns = known_or(p.columns.count, -1), rows = known_or(p.rows.count, -1);
   const Columns how = columns_of(p.columns, p.out_column_stride);
   p.turned = how == Columns::turned;
-  if (how == Columns::direct) p.lanes = code.host.vector_bytes / sum_bytes;
-  if (how == Columns::turned) p.lanes = std::min(8u, code.host.vector_bytes / sum_bytes);
-  const unsigned sums = code.host.vector_registers * (p.turned ? 1 : 3) / (p.turned ? 2 : 4);
+  if (how == Columns::direct) p.lanes = fb.host.vector_bytes / sum_bytes;
+  if (how == Columns::turned) p.lanes = std::min(8u, fb.host.vector_bytes / sum_bytes);
+  const unsigned sums = fb.host.vector_registers * (p.turned ? 1 : 3) / (p.turned ? 2 : 4);
   const std::int64_t most_vectors = rows == 1 ? (p.turned ? 4 : 8)
-                                              : (p.turned ? 1 : code.host.vector_registers / 8);
+                                              : (p.turned ? 1 : fb.host.vector_registers / 8);
   p.tile_vectors = columns == 1 ? 1 : balanced(columns < 0 ? -1 : columns / p.lanes, most_vectors);
   p.tile_rows = balanced(rows, std::clamp(sums / p.tile_vectors, 1u, 8u));
 }
 
 /// The operands of an instruction that fix the leading axes of a buffer.
 struct Leading {
-  Code& code;
+  FunctionBuilder& fb;
   const Inst& inst;
   std::size_t next = 0;
   Value* base(const BoundBuffer& b, std::int32_t count) {
     std::vector<Value*> indices;
-    for (std::int32_t i = 0; i < count; ++i) indices.push_back(code.operand(inst, next++));
-    return address(code, b, indices);
+    for (std::int32_t i = 0; i < count; ++i) indices.push_back(fb.operand(inst, next++));
+    return address(fb, b, indices);
   }
 };
 
 /// `outer`: the axis of rows or columns, counted from the end; `k`: the axis of k. 0: no such axis.
-Factor factor(Code& code, const BoundBuffer& b, Value* base, std::size_t outer, std::size_t k) {
+Factor factor(FunctionBuilder& fb, const BoundBuffer& b, Value* base, std::size_t outer,
+              std::size_t k) {
   const std::size_t rank = b.extents.size();
-  return {&b, base, outer ? b.strides[rank - outer] : code.i64(1), b.strides[rank - k],
-          outer ? b.extents[rank - outer] : code.i64(1)};
+  return {&b, base, outer ? b.strides[rank - outer] : fb.i64(1), b.strides[rank - k],
+          outer ? b.extents[rank - outer] : fb.i64(1)};
 }
 
-Product describe(Code& code, const Inst& inst, const scalar::Contract& c) {
-  Leading leading{code, inst};
-  const BoundBuffer &a = code.bound(c.a), &b = code.bound(c.b), &out = code.bound(c.c);
+Product describe(FunctionBuilder& fb, const Inst& inst, const scalar::Contract& c) {
+  Leading leading{fb, inst};
+  const BoundBuffer &a = fb.bound(c.a), &b = fb.bound(c.b), &out = fb.bound(c.c);
   Value* a_base = leading.base(a, c.a_leading);
   Value* b_base = leading.base(b, c.b_leading);
   Product p;
-  p.rows = c.a_vector ? factor(code, a, a_base, 0, 1)
-                      : factor(code, a, a_base, c.a_transposed ? 1 : 2, c.a_transposed ? 2 : 1);
-  p.columns = c.b_vector ? factor(code, b, b_base, 0, 1)
-                         : factor(code, b, b_base, c.b_transposed ? 2 : 1, c.b_transposed ? 1 : 2);
+  p.rows = c.a_vector ? factor(fb, a, a_base, 0, 1)
+                      : factor(fb, a, a_base, c.a_transposed ? 1 : 2, c.a_transposed ? 2 : 1);
+  p.columns = c.b_vector ? factor(fb, b, b_base, 0, 1)
+                         : factor(fb, b, b_base, c.b_transposed ? 2 : 1, c.b_transposed ? 1 : 2);
   p.out = &out;
   p.out_base = leading.base(out, c.c_leading);
   const std::size_t rank = out.extents.size(), matrix_axes = c.b_vector ? 1 : 2;
-  p.out_row_stride = c.a_vector ? code.i64(1) : out.strides[rank - matrix_axes];
-  p.out_column_stride = c.b_vector ? code.i64(1) : out.strides[rank - 1];
+  p.out_row_stride = c.a_vector ? fb.i64(1) : out.strides[rank - matrix_axes];
+  p.out_column_stride = c.b_vector ? fb.i64(1) : out.strides[rank - 1];
   p.depth = a.extents[a.extents.size() - (c.a_transposed ? 2 : 1)];
   const DType t = out.buffer->dtype;
   p.sum = t == DType::f16 || t == DType::bf16 ? DType::f32 : t;
@@ -165,14 +166,14 @@ Product describe(Code& code, const Inst& inst, const scalar::Contract& c) {
 
 }  // namespace
 
-void emit_contract(Code& code, const Inst& inst) {
-  const scalar::Contract& c = code.program.contracts[static_cast<std::size_t>(inst.id)];
-  if (code.look(inst).before) look_at_stop(code);
-  Product p = describe(code, inst, c);
-  p.looks = code.look(inst).kind == Look::Kind::tiles;
+void emit_contract(FunctionBuilder& fb, const Inst& inst) {
+  const scalar::Contract& c = fb.program.contracts[static_cast<std::size_t>(inst.id)];
+  if (fb.safepoint(inst).before) emit_stop_check(fb);
+  Product p = describe(fb, inst, c);
+  p.checks_stop = fb.safepoint(inst).kind == Safepoint::Kind::tiles;
   orient(p);
-  choose_tile(code, p);
-  emit_product(code, p);
+  choose_tile(fb, p);
+  emit_product(fb, p);
 }
 
 }  // namespace rondel::codegen

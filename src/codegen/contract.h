@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/code.h"
+#include "codegen/function_builder.h"
 
 /// A product taken apart: two factors, and the tiles of the result they are summed in.
 namespace rondel::codegen {
@@ -21,7 +21,7 @@ struct Product {
   Value* depth;  ///< extent of k
   DType sum;     ///< what products are summed in
   bool fused;
-  bool looks = false;         ///< at the stop flag, in each tile
+  bool checks_stop = false;   ///< each tile checks the stop flag
   bool turned = false;        ///< columns are contiguous along k and transposed in registers
   unsigned lanes = 1;         ///< columns in a vector
   unsigned tile_rows = 1;     ///< rows of a full tile
@@ -36,9 +36,9 @@ struct Tile {
 };
 
 /// Writes the sums of a tile and stores them.
-void emit_tile(Code&, const Product&, const Tile&);
+void emit_tile(FunctionBuilder&, const Product&, const Tile&);
 
 /// `count` rounded down to a multiple of `step`.
-Value* whole(Code&, Value* count, std::int64_t step);
+Value* whole(FunctionBuilder&, Value* count, std::int64_t step);
 
 }  // namespace rondel::codegen

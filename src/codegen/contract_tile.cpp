@@ -8,12 +8,12 @@ namespace rondel::codegen {
 namespace {
 
 /// base + sum of index * stride, in elements of the buffer.
-Value* element_at(Code& code, const BoundBuffer& b, Value* base,
+Value* element_at(FunctionBuilder& fb, const BoundBuffer& b, Value* base,
                   std::initializer_list<std::pair<Value*, Value*>> terms) {
-  Value* offset = code.i64(0);
+  Value* offset = fb.i64(0);
   for (const auto& [index, stride] : terms)
-    offset = code.build.CreateNSWAdd(offset, code.build.CreateNSWMul(index, stride));
-  return code.build.CreateInBoundsGEP(memory_type(code.llvm, b.buffer->dtype), base, offset);
+    offset = fb.build.CreateNSWAdd(offset, fb.build.CreateNSWMul(index, stride));
+  return fb.build.CreateInBoundsGEP(memory_type(fb.llvm, b.buffer->dtype), base, offset);
 }
 
 llvm::Type* vector_of(llvm::Type* element, unsigned lanes) {
@@ -23,46 +23,46 @@ llvm::Type* vector_of(llvm::Type* element, unsigned lanes) {
 
 llvm::Align element_align(const BoundBuffer& b) { return llvm::Align(byte_size(b.buffer->dtype)); }
 
-Value* load_columns(Code& code, const Product& p, Value* at, Value* mask) {
+Value* load_columns(FunctionBuilder& fb, const Product& p, Value* at, Value* mask) {
   const BoundBuffer& b = *p.columns.buffer;
-  llvm::Type* type = vector_of(memory_type(code.llvm, b.buffer->dtype), p.lanes);
-  llvm::Instruction* loaded = mask ? static_cast<llvm::Instruction*>(code.build.CreateMaskedLoad(
+  llvm::Type* type = vector_of(memory_type(fb.llvm, b.buffer->dtype), p.lanes);
+  llvm::Instruction* loaded = mask ? static_cast<llvm::Instruction*>(fb.build.CreateMaskedLoad(
                                          type, at, element_align(b), mask,
                                          llvm::Constant::getNullValue(type)))
-                                   : code.build.CreateAlignedLoad(type, at, element_align(b));
-  annotate(code, loaded, b);
-  return convert(code, loaded, b.buffer->dtype, p.sum);
+                                   : fb.build.CreateAlignedLoad(type, at, element_align(b));
+  annotate(fb, loaded, b);
+  return convert(fb, loaded, b.buffer->dtype, p.sum);
 }
 
-void store_columns(Code& code, const Product& p, Value* at, Value* sum, Value* mask) {
+void store_columns(FunctionBuilder& fb, const Product& p, Value* at, Value* sum, Value* mask) {
   const BoundBuffer& b = *p.out;
-  Value* value = convert(code, sum, p.sum, b.buffer->dtype);
-  llvm::Instruction* stored = mask ? static_cast<llvm::Instruction*>(code.build.CreateMaskedStore(
+  Value* value = convert(fb, sum, p.sum, b.buffer->dtype);
+  llvm::Instruction* stored = mask ? static_cast<llvm::Instruction*>(fb.build.CreateMaskedStore(
                                          value, at, element_align(b), mask))
-                                   : code.build.CreateAlignedStore(value, at, element_align(b));
-  annotate(code, stored, b);
+                                   : fb.build.CreateAlignedStore(value, at, element_align(b));
+  annotate(fb, stored, b);
 }
 
-Value* load_row(Code& code, const Product& p, Value* at) {
-  Value* x = load_element(code, *p.rows.buffer, at);
-  x = convert(code, x, p.rows.buffer->buffer->dtype, p.sum);
-  return p.lanes == 1 ? x : code.build.CreateVectorSplat(p.lanes, x);
+Value* load_row(FunctionBuilder& fb, const Product& p, Value* at) {
+  Value* x = load_element(fb, *p.rows.buffer, at);
+  x = convert(fb, x, p.rows.buffer->buffer->dtype, p.sum);
+  return p.lanes == 1 ? x : fb.build.CreateVectorSplat(p.lanes, x);
 }
 
 /// sum + x * y as the contract says.
-Value* step(Code& code, const Product& p, Value* x, Value* y, Value* sum) {
-  llvm::IRBuilder<>& build = code.build;
+Value* step(FunctionBuilder& fb, const Product& p, Value* x, Value* y, Value* sum) {
+  llvm::IRBuilder<>& build = fb.build;
   if (!native_float(p.sum)) return build.CreateAdd(sum, build.CreateMul(x, y));
   if (!p.fused) return build.CreateFAdd(sum, build.CreateFMul(x, y));
   return build.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum});
 }
 
 /// The index of vector `v` of a tile.
-Value* column_of(Code& code, const Product& p, const Tile& t, unsigned v) {
-  return code.build.CreateNSWAdd(t.column, code.i64(static_cast<std::int64_t>(v) * p.lanes));
+Value* column_of(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned v) {
+  return fb.build.CreateNSWAdd(t.column, fb.i64(static_cast<std::int64_t>(v) * p.lanes));
 }
-Value* row_of(Code& code, const Tile& t, unsigned r) {
-  return code.build.CreateNSWAdd(t.row, code.i64(r));
+Value* row_of(FunctionBuilder& fb, const Tile& t, unsigned r) {
+  return fb.build.CreateNSWAdd(t.row, fb.i64(r));
 }
 
 /// What a step of `depth` k's adds: sums in, sums out.
@@ -70,40 +70,40 @@ using Sums = std::vector<Value*>;
 using AddProducts = llvm::function_ref<Sums(Value* k, const Sums&)>;
 
 /// A loop already of the size that fits the processor: unrolling it only takes time.
-void leave_as_is(Code& code, llvm::Instruction* back_edge) {
+void leave_as_is(FunctionBuilder& fb, llvm::Instruction* back_edge) {
   const auto word = [&](const char* text) {
-    return llvm::MDNode::get(code.llvm, llvm::MDString::get(code.llvm, text));
+    return llvm::MDNode::get(fb.llvm, llvm::MDString::get(fb.llvm, text));
   };
-  llvm::MDNode* id = llvm::MDNode::getDistinct(code.llvm,
+  llvm::MDNode* id = llvm::MDNode::getDistinct(fb.llvm,
                                                {nullptr, word("llvm.loop.unroll.disable")});
   id->replaceOperandWith(0, id);
   back_edge->setMetadata(llvm::LLVMContext::MD_loop, id);
 }
 
 /// for k = lo; k < hi; k += depth: sums = add(k, sums). Returns the sums.
-Sums sum_up(Code& code, Value* lo, Value* hi, std::int64_t depth, const Sums& start,
+Sums sum_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t depth, const Sums& start,
             AddProducts add) {
-  llvm::BasicBlock* before = code.build.GetInsertBlock();
-  llvm::BasicBlock* loop = code.block("depth");
-  llvm::BasicBlock* after = code.block("summed");
-  code.build.CreateCondBr(code.build.CreateICmpSLT(lo, hi), loop, after);
-  code.build.SetInsertPoint(loop);
-  llvm::PHINode* k = code.build.CreatePHI(code.build.getInt64Ty(), 2);
+  llvm::BasicBlock* before = fb.build.GetInsertBlock();
+  llvm::BasicBlock* loop = fb.block("depth");
+  llvm::BasicBlock* after = fb.block("summed");
+  fb.build.CreateCondBr(fb.build.CreateICmpSLT(lo, hi), loop, after);
+  fb.build.SetInsertPoint(loop);
+  llvm::PHINode* k = fb.build.CreatePHI(fb.build.getInt64Ty(), 2);
   k->addIncoming(lo, before);
   std::vector<llvm::PHINode*> carried;
   for (Value* s : start) {
-    carried.push_back(code.build.CreatePHI(s->getType(), 2));
+    carried.push_back(fb.build.CreatePHI(s->getType(), 2));
     carried.back()->addIncoming(s, before);
   }
   const Sums next = add(k, Sums(carried.begin(), carried.end()));
-  Value* next_k = code.build.CreateNSWAdd(k, code.i64(depth));
-  leave_as_is(code, code.build.CreateCondBr(code.build.CreateICmpSLT(next_k, hi), loop, after));
+  Value* next_k = fb.build.CreateNSWAdd(k, fb.i64(depth));
+  leave_as_is(fb, fb.build.CreateCondBr(fb.build.CreateICmpSLT(next_k, hi), loop, after));
   k->addIncoming(next_k, loop);
   for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], loop);
-  code.build.SetInsertPoint(after);
+  fb.build.SetInsertPoint(after);
   Sums finals;
   for (std::size_t i = 0; i < start.size(); ++i) {
-    llvm::PHINode* final = code.build.CreatePHI(start[i]->getType(), 2);
+    llvm::PHINode* final = fb.build.CreatePHI(start[i]->getType(), 2);
     final->addIncoming(start[i], before);
     final->addIncoming(next[i], loop);
     finals.push_back(final);
@@ -111,71 +111,71 @@ Sums sum_up(Code& code, Value* lo, Value* hi, std::int64_t depth, const Sums& st
   return finals;
 }
 
-/// Steps of k between two looks at the stop flag; a multiple of every depth.
+/// Steps of k between two checks of the stop flag; a multiple of every depth.
 constexpr std::int64_t k_block = 4096;
 
-/// The same in blocks, with a look before each where the product has looks.
-Sums sum_in_blocks(Code& code, const Product& p, Value* hi, std::int64_t depth, const Sums& start,
-                   AddProducts add) {
-  if (!p.looks) return sum_up(code, code.i64(0), hi, depth, start, add);
-  llvm::BasicBlock* before = code.build.GetInsertBlock();
-  llvm::BasicBlock* block = code.block("k_block");
-  llvm::BasicBlock* after = code.block("k_done");
-  code.build.CreateBr(block);
-  code.build.SetInsertPoint(block);
-  llvm::PHINode* k = code.build.CreatePHI(code.build.getInt64Ty(), 2);
-  k->addIncoming(code.i64(0), before);
+/// The same in blocks, with a stop check before each block where the product has them.
+Sums sum_in_blocks(FunctionBuilder& fb, const Product& p, Value* hi, std::int64_t depth,
+                   const Sums& start, AddProducts add) {
+  if (!p.checks_stop) return sum_up(fb, fb.i64(0), hi, depth, start, add);
+  llvm::BasicBlock* before = fb.build.GetInsertBlock();
+  llvm::BasicBlock* block = fb.block("k_block");
+  llvm::BasicBlock* after = fb.block("k_done");
+  fb.build.CreateBr(block);
+  fb.build.SetInsertPoint(block);
+  llvm::PHINode* k = fb.build.CreatePHI(fb.build.getInt64Ty(), 2);
+  k->addIncoming(fb.i64(0), before);
   std::vector<llvm::PHINode*> carried;
   for (Value* s : start) {
-    carried.push_back(code.build.CreatePHI(s->getType(), 2));
+    carried.push_back(fb.build.CreatePHI(s->getType(), 2));
     carried.back()->addIncoming(s, before);
   }
-  look_at_stop(code);
-  Value* end = end_of_block(code, k, hi, k_block);
-  const Sums next = sum_up(code, k, end, depth, Sums(carried.begin(), carried.end()), add);
-  llvm::BasicBlock* back = code.build.GetInsertBlock();
+  emit_stop_check(fb);
+  Value* end = end_of_block(fb, k, hi, k_block);
+  const Sums next = sum_up(fb, k, end, depth, Sums(carried.begin(), carried.end()), add);
+  llvm::BasicBlock* back = fb.build.GetInsertBlock();
   k->addIncoming(end, back);
   for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], back);
-  code.build.CreateCondBr(code.build.CreateICmpSLT(end, hi), block, after);
-  code.build.SetInsertPoint(after);
+  fb.build.CreateCondBr(fb.build.CreateICmpSLT(end, hi), block, after);
+  fb.build.SetInsertPoint(after);
   return next;
 }
 
-Value* column_address(Code& code, const Product& p, Value* column, Value* k) {
-  return element_at(code, *p.columns.buffer, p.columns.base,
+Value* column_address(FunctionBuilder& fb, const Product& p, Value* column, Value* k) {
+  return element_at(fb, *p.columns.buffer, p.columns.base,
                     {{column, p.columns.stride}, {k, p.columns.k_stride}});
 }
 
-Value* row_value(Code& code, const Product& p, const Tile& t, unsigned r, Value* k) {
-  return load_row(code, p,
-                  element_at(code, *p.rows.buffer, p.rows.base,
-                             {{row_of(code, t, r), p.rows.stride}, {k, p.rows.k_stride}}));
+Value* row_value(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned r, Value* k) {
+  return load_row(fb, p,
+                  element_at(fb, *p.rows.buffer, p.rows.base,
+                             {{row_of(fb, t, r), p.rows.stride}, {k, p.rows.k_stride}}));
 }
 
 /// Adds row r times `columns`, one vector each of the tile, to the sums.
-void add_row(Code& code, const Product& p, const Tile& t, unsigned r, Value* x,
+void add_row(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned r, Value* x,
              const std::vector<Value*>& columns, Sums& sums) {
   for (unsigned v = 0; v < t.vectors; ++v) {
     Value*& sum = sums[r * t.vectors + v];
-    sum = step(code, p, x, columns[v], sum);
+    sum = step(fb, p, x, columns[v], sum);
   }
 }
 
 /// The sums over k of a tile whose columns lie side by side in memory.
-Sums sum_direct(Code& code, const Product& p, const Tile& t, const Sums& zeros) {
-  return sum_in_blocks(code, p, p.depth, 1, zeros, [&](Value* k, Sums sums) {
+Sums sum_direct(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& zeros) {
+  return sum_in_blocks(fb, p, p.depth, 1, zeros, [&](Value* k, Sums sums) {
     std::vector<Value*> columns;
     for (unsigned v = 0; v < t.vectors; ++v)
       columns.push_back(
-          load_columns(code, p, column_address(code, p, column_of(code, p, t, v), k), t.mask));
+          load_columns(fb, p, column_address(fb, p, column_of(fb, p, t, v), k), t.mask));
     for (unsigned r = 0; r < t.rows; ++r)
-      add_row(code, p, t, r, row_value(code, p, t, r, k), columns, sums);
+      add_row(fb, p, t, r, row_value(fb, p, t, r, k), columns, sums);
     return sums;
   });
 }
 
 /// Lane j of vector i becomes lane i of vector j; as many vectors as lanes, a power of two.
-void transpose(Code& code, std::vector<Value*>& vectors) {
+void transpose(FunctionBuilder& fb, std::vector<Value*>& vectors) {
   const auto lanes = static_cast<unsigned>(vectors.size());
   for (unsigned s = 1; s < lanes; s *= 2) {
     llvm::SmallVector<int> low, high;
@@ -186,48 +186,49 @@ void transpose(Code& code, std::vector<Value*>& vectors) {
     for (unsigned i = 0; i < lanes; ++i) {
       if (i & s) continue;
       Value *a = vectors[i], *b = vectors[i + s];
-      vectors[i] = code.build.CreateShuffleVector(a, b, low);
-      vectors[i + s] = code.build.CreateShuffleVector(a, b, high);
+      vectors[i] = fb.build.CreateShuffleVector(a, b, low);
+      vectors[i + s] = fb.build.CreateShuffleVector(a, b, high);
     }
   }
 }
 
 /// As many steps of k as there are lanes, for one vector of columns: element i is step k + i.
-std::vector<Value*> load_turned(Code& code, const Product& p, Value* column, Value* k) {
+std::vector<Value*> load_turned(FunctionBuilder& fb, const Product& p, Value* column, Value* k) {
   std::vector<Value*> vectors;
   for (unsigned lane = 0; lane < p.lanes; ++lane) {
-    Value* at = code.build.CreateNSWAdd(column, code.i64(lane));
-    vectors.push_back(load_columns(code, p, column_address(code, p, at, k), nullptr));
+    Value* at = fb.build.CreateNSWAdd(column, fb.i64(lane));
+    vectors.push_back(load_columns(fb, p, column_address(fb, p, at, k), nullptr));
   }
-  transpose(code, vectors);
+  transpose(fb, vectors);
   return vectors;
 }
 
 /// One step of k for one vector of columns that lie apart.
-Value* load_apart(Code& code, const Product& p, Value* column, Value* k) {
-  Value* vector = llvm::PoisonValue::get(vector_of(register_type(code.llvm, p.sum), p.lanes));
+Value* load_apart(FunctionBuilder& fb, const Product& p, Value* column, Value* k) {
+  Value* vector = llvm::PoisonValue::get(vector_of(register_type(fb.llvm, p.sum), p.lanes));
   for (unsigned lane = 0; lane < p.lanes; ++lane) {
-    Value* at = code.build.CreateNSWAdd(column, code.i64(lane));
-    Value* x = load_element(code, *p.columns.buffer, column_address(code, p, at, k));
-    x = convert(code, x, p.columns.buffer->buffer->dtype, p.sum);
-    vector = code.build.CreateInsertElement(vector, x, lane);
+    Value* at = fb.build.CreateNSWAdd(column, fb.i64(lane));
+    Value* x = load_element(fb, *p.columns.buffer, column_address(fb, p, at, k));
+    x = convert(fb, x, p.columns.buffer->buffer->dtype, p.sum);
+    vector = fb.build.CreateInsertElement(vector, x, lane);
   }
   return vector;
 }
 
 /// Adds `depth` steps of k, a multiple of the lanes, for columns contiguous along k. Each vector of
 /// columns takes all of them before the next, so that a cache line is used up once it is there.
-Sums add_turned(Code& code, const Product& p, const Tile& t, Value* k, unsigned depth, Sums sums) {
+Sums add_turned(FunctionBuilder& fb, const Product& p, const Tile& t, Value* k, unsigned depth,
+                Sums sums) {
   for (unsigned v = 0; v < t.vectors; ++v) {
-    Value* column = column_of(code, p, t, v);
+    Value* column = column_of(fb, p, t, v);
     for (unsigned from = 0; from < depth; from += p.lanes) {
-      Value* block = code.build.CreateNSWAdd(k, code.i64(from));
-      const std::vector<Value*> columns = load_turned(code, p, column, block);
+      Value* block = fb.build.CreateNSWAdd(k, fb.i64(from));
+      const std::vector<Value*> columns = load_turned(fb, p, column, block);
       for (unsigned i = 0; i < p.lanes; ++i) {
-        Value* at = code.build.CreateNSWAdd(block, code.i64(i));
+        Value* at = fb.build.CreateNSWAdd(block, fb.i64(i));
         for (unsigned r = 0; r < t.rows; ++r) {
           Value*& sum = sums[r * t.vectors + v];
-          sum = step(code, p, row_value(code, p, t, r, at), columns[i], sum);
+          sum = step(fb, p, row_value(fb, p, t, r, at), columns[i], sum);
         }
       }
     }
@@ -237,48 +238,48 @@ Sums add_turned(Code& code, const Product& p, const Tile& t, Value* k, unsigned 
 
 /// The sums over k of a tile whose columns are contiguous along k: blocks are transposed in
 /// registers, first as deep as a cache line, then as deep as a vector; the rest goes one by one.
-Sums sum_turned(Code& code, const Product& p, const Tile& t, const Sums& zeros) {
+Sums sum_turned(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& zeros) {
   constexpr unsigned line = 64;
   const auto bytes = static_cast<unsigned>(byte_size(p.columns.buffer->buffer->dtype));
   const unsigned whole_line = std::clamp(line / bytes, p.lanes, 2 * p.lanes);
   Sums sums = zeros;
-  Value* done = code.i64(0);
+  Value* done = fb.i64(0);
   for (unsigned depth = whole_line; depth >= p.lanes; depth /= 2) {
-    Value* left = code.build.CreateNSWSub(p.depth, done);
-    Value* hi = code.build.CreateNSWAdd(done, whole(code, left, depth));
+    Value* left = fb.build.CreateNSWSub(p.depth, done);
+    Value* hi = fb.build.CreateNSWAdd(done, whole(fb, left, depth));
     const auto add = [&](Value* k, const Sums& before) {
-      return add_turned(code, p, t, k, depth, before);
+      return add_turned(fb, p, t, k, depth, before);
     };
-    sums = depth == whole_line ? sum_in_blocks(code, p, hi, depth, sums, add)
-                               : sum_up(code, done, hi, depth, sums, add);
+    sums = depth == whole_line ? sum_in_blocks(fb, p, hi, depth, sums, add)
+                               : sum_up(fb, done, hi, depth, sums, add);
     done = hi;
   }
-  return sum_up(code, done, p.depth, 1, sums, [&](Value* k, Sums rest) {
+  return sum_up(fb, done, p.depth, 1, sums, [&](Value* k, Sums rest) {
     std::vector<Value*> columns;
     for (unsigned v = 0; v < t.vectors; ++v)
-      columns.push_back(load_apart(code, p, column_of(code, p, t, v), k));
+      columns.push_back(load_apart(fb, p, column_of(fb, p, t, v), k));
     for (unsigned r = 0; r < t.rows; ++r)
-      add_row(code, p, t, r, row_value(code, p, t, r, k), columns, rest);
+      add_row(fb, p, t, r, row_value(fb, p, t, r, k), columns, rest);
     return rest;
   });
 }
 
 }  // namespace
 
-Value* whole(Code& code, Value* count, std::int64_t step) {
-  return code.build.CreateNSWSub(count, code.build.CreateSRem(count, code.i64(step)));
+Value* whole(FunctionBuilder& fb, Value* count, std::int64_t step) {
+  return fb.build.CreateNSWSub(count, fb.build.CreateSRem(count, fb.i64(step)));
 }
 
-void emit_tile(Code& code, const Product& p, const Tile& t) {
-  llvm::Type* type = vector_of(register_type(code.llvm, p.sum), p.lanes);
+void emit_tile(FunctionBuilder& fb, const Product& p, const Tile& t) {
+  llvm::Type* type = vector_of(register_type(fb.llvm, p.sum), p.lanes);
   const Sums zeros(std::size_t{t.rows} * t.vectors, llvm::Constant::getNullValue(type));
-  const Sums sums = p.turned ? sum_turned(code, p, t, zeros) : sum_direct(code, p, t, zeros);
+  const Sums sums = p.turned ? sum_turned(fb, p, t, zeros) : sum_direct(fb, p, t, zeros);
   for (unsigned r = 0; r < t.rows; ++r)
     for (unsigned v = 0; v < t.vectors; ++v) {
-      Value* at = element_at(code, *p.out, p.out_base,
-                             {{row_of(code, t, r), p.out_row_stride},
-                              {column_of(code, p, t, v), p.out_column_stride}});
-      store_columns(code, p, at, sums[r * t.vectors + v], t.mask);
+      Value* at = element_at(
+          fb, *p.out, p.out_base,
+          {{row_of(fb, t, r), p.out_row_stride}, {column_of(fb, p, t, v), p.out_column_stride}});
+      store_columns(fb, p, at, sums[r * t.vectors + v], t.mask);
     }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-#include "codegen/code.h"
 #include "codegen/compiler.h"
+#include "codegen/function_builder.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/OptBisect.h>

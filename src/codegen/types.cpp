@@ -1,4 +1,4 @@
-#include "codegen/code.h"
+#include "codegen/function_builder.h"
 
 namespace rondel::codegen {
 

@@ -12,8 +12,8 @@ namespace rondel::ir {
 namespace {
 
 /// What is known of what a node reads alone, so that adding a node costs what the node is.
-Knowledge knowledge_around(const Graph& g, std::span<const ValueId> reads) {
-  Knowledge k;
+TypeEnvironment environment_around(const Graph& g, std::span<const ValueId> reads) {
+  TypeEnvironment k;
   k.types = Types(Types::Of::few);
   for (const ValueId v : reads) {
     if (v == ValueId::none) continue;
@@ -23,23 +23,23 @@ Knowledge knowledge_around(const Graph& g, std::span<const ValueId> reads) {
   return k;
 }
 
-void write_back(Graph& g, RegionId r, const Knowledge& k);
+void write_back(Graph& g, RegionId r, const TypeEnvironment& k);
 
-void write_back(Graph& g, NodeId n, const Knowledge& k) {
+void write_back(Graph& g, NodeId n, const TypeEnvironment& k) {
   for (const ValueId v : g.node(n).outputs)
     if (v != ValueId::none) g.value(v).type = k.types[index(v)];
   for (const RegionId r : g.node(n).regions) write_back(g, r, k);
 }
 
-void write_back(Graph& g, RegionId r, const Knowledge& k) {
+void write_back(Graph& g, RegionId r, const TypeEnvironment& k) {
   for (const ValueId v : g.region(r).params) g.value(v).type = k.types[index(v)];
   for (const NodeId n : g.region(r).nodes) write_back(g, n, k);
 }
 
 /// The same with what is known of the values that a node's regions begin and end with: enough to
 /// tell its results' types where those of the regions hold.
-Knowledge knowledge_at_edges(const Graph& g, const Node& n) {
-  Knowledge k = knowledge_around(g, n.inputs);
+TypeEnvironment environment_at_edges(const Graph& g, const Node& n) {
+  TypeEnvironment k = environment_around(g, n.inputs);
   for (const RegionId r : n.regions)
     for (const ReadOnly<ValueId>* edge :
          {&g.region(r).params, static_cast<const ReadOnly<ValueId>*>(&g.region(r).results)})
@@ -90,7 +90,7 @@ Builder Builder::inside(RegionId r) const {
 /// extents, by the outermost node that is being built.
 void Builder::infer(NodeId n) {
   if (nested_) {
-    Knowledge edges = knowledge_at_edges(graph_, graph_.node(n));
+    TypeEnvironment edges = environment_at_edges(graph_, graph_.node(n));
     if (infer_from_regions(graph_, n, edges)) {
       for (const ValueId v : graph_.node(n).outputs) graph_.value(v).type = edges.types[index(v)];
       return;
@@ -101,7 +101,7 @@ void Builder::infer(NodeId n) {
     const std::vector<ValueId> captured = graph_.captures(r);
     reads.insert(reads.end(), captured.begin(), captured.end());
   }
-  Knowledge k = knowledge_around(graph_, reads);
+  TypeEnvironment k = environment_around(graph_, reads);
   infer_node(graph_, n, k);
   write_back(graph_, n, k);
 }
@@ -113,7 +113,7 @@ std::vector<ValueId> Builder::add(std::string_view name, std::vector<ValueId> in
   const NodeId n = graph_.insert_node(region_, before_, def, std::move(attributes),
                                       std::move(inputs), unset);
   graph_.node(n).source = source_;
-  Knowledge k = knowledge_around(graph_, graph_.node(n).inputs);
+  TypeEnvironment k = environment_around(graph_, graph_.node(n).inputs);
   infer_node(graph_, n, k);
   write_back(graph_, n, k);
   return graph_.node(n).outputs;

@@ -372,18 +372,18 @@ std::vector<ValueId> Graph::captures(RegionId r) const {
       found.push_back(v);
   };
   // In the order of the text: a node, what is in its regions, the node after it.
-  struct Place {
+  struct Visit {
     RegionId region;
     NodeList::Position at;
     std::size_t inner = 0;  // the next of the regions of the node at `at`
   };
-  std::vector<Place> places{{r, region(r).nodes.begin()}};
-  while (!places.empty()) {
-    Place& here = places.back();
+  std::vector<Visit> open{{r, region(r).nodes.begin()}};
+  while (!open.empty()) {
+    Visit& here = open.back();
     const NodeList& nodes = region(here.region).nodes;
     if (here.at == nodes.end()) {
       for (const ValueId v : region(here.region).results) use(v);
-      places.pop_back();
+      open.pop_back();
       continue;
     }
     const Node& n = node(*here.at);
@@ -395,7 +395,7 @@ std::vector<ValueId> Graph::captures(RegionId r) const {
       continue;
     }
     const RegionId inner = n.regions[here.inner++];
-    places.push_back({inner, region(inner).nodes.begin()});
+    open.push_back({inner, region(inner).nodes.begin()});
   }
   return found;
 }

@@ -1,8 +1,8 @@
 #include "ir/infer.h"
 
 #include "base/axis.h"
+#include "base/cancellation.h"
 #include "base/error.h"
-#include "base/look.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ constexpr std::size_t most_rules_a_node = 200, most_rules = 1'000'000;
 
 class Inference {
  public:
-  Inference(const Graph& g, Knowledge& k, const Evaluator& e) : g_(g), k_(k), evaluate_(e) {
+  Inference(const Graph& g, TypeEnvironment& k, const Evaluator& e) : g_(g), k_(k), evaluate_(e) {
     k_.types.cover(g.value_count());
   }
 
@@ -30,7 +30,7 @@ class Inference {
   void name_stacks() { name_stacks_ = true; }
 
   void node(NodeId n) {
-    look_around();
+    check_cancellation();
     if (++rules_ > most_rules + most_rules_a_node * g_.node_count())
       throw_error_at(Blame::limit, where(g_, n),
                      "loops nested this deep, whose states change type, take too long to infer");
@@ -292,7 +292,7 @@ class Inference {
       Type& state = type(body.params[2 + s]);
       const Type& next = type(body.results[1 + s]);
       const std::optional<Type> both = join(state, next);
-      const bool kept = parts.fixed[s] != 0 || (k_.believe && parts.keeps[s] != 0);
+      const bool kept = parts.fixed[s] != 0 || (k_.trust_annotations && parts.keeps[s] != 0);
       if (!both || (kept && !fits(next, state)))
         fail_at(n, "state {} ('{}') begins as {} and becomes {}; a state keeps its {}", s,
                 g_.value(body.params[2 + s]).name, to_text(state), to_text(next),
@@ -331,7 +331,7 @@ class Inference {
   }
 
   const Graph& g_;
-  Knowledge& k_;
+  TypeEnvironment& k_;
   const Evaluator& evaluate_;
   std::size_t rules_ = 0;
   bool name_stacks_ = false;
@@ -339,7 +339,7 @@ class Inference {
 
 }  // namespace
 
-Integer Knowledge::integer(ValueId v) const {
+Integer TypeEnvironment::integer(ValueId v) const {
   if (const Tensor* t = value(v); t != nullptr && t->size() == 1 && is_integer(t->dtype())) {
     const std::int64_t number = integers_of(*t)[0];
     return number < 0 && t->dtype() == DType::u64 ? Integer() : Integer(number);
@@ -348,7 +348,7 @@ Integer Knowledge::integer(ValueId v) const {
   return known != elements.end() && known->second.size() == 1 ? known->second[0] : Integer();
 }
 
-Extent trips_of(const Node& loop, const Knowledge& k) {
+Extent trips_of(const Node& loop, const TypeEnvironment& k) {
   const LoopParts& parts = loop.loop();
   if (parts.has_go) return {};
   if (parts.has_trips) return Extent(max(k.integer(loop.inputs[parts.trips_at()]), 0));
@@ -364,15 +364,15 @@ Extent trips_of(const Node& loop, const Knowledge& k) {
   return Extent(least);
 }
 
-ValueId Knowledge::original(ValueId v) const {
+ValueId TypeEnvironment::original(ValueId v) const {
   for (auto it = same.find(static_cast<std::int32_t>(v)); it != same.end();
        it = same.find(static_cast<std::int32_t>(v)))
     v = it->second;
   return v;
 }
 
-Knowledge knowledge_of(const Graph& g) {
-  Knowledge k;
+TypeEnvironment type_environment(const Graph& g) {
+  TypeEnvironment k;
   k.types.cover(g.value_count());
   for (std::size_t v = 0; v < g.value_count(); ++v) {
     const auto id = static_cast<ValueId>(v);
@@ -383,8 +383,8 @@ Knowledge knowledge_of(const Graph& g) {
   return k;
 }
 
-Knowledge named_knowledge_of(const Graph& g) {
-  Knowledge k = knowledge_of(g);
+TypeEnvironment named_type_environment(const Graph& g) {
+  TypeEnvironment k = type_environment(g);
   k.name_unknowns = true;
   for (const ValueId v : g.root().params) {
     const Type& t = g.value(v).type;
@@ -399,22 +399,22 @@ Knowledge named_knowledge_of(const Graph& g) {
   return k;
 }
 
-void infer_region(const Graph& g, RegionId r, Knowledge& k, const Evaluator& evaluate) {
+void infer_region(const Graph& g, RegionId r, TypeEnvironment& k, const Evaluator& evaluate) {
   Inference(g, k, evaluate).region(r);
 }
 
-void infer_node(const Graph& g, NodeId n, Knowledge& k, const Evaluator& evaluate) {
+void infer_node(const Graph& g, NodeId n, TypeEnvironment& k, const Evaluator& evaluate) {
   Inference inference(g, k, evaluate);
   inference.name_stacks();
   inference.node(n);
 }
 
-bool infer_from_regions(const Graph& g, NodeId n, Knowledge& k) {
+bool infer_from_regions(const Graph& g, NodeId n, TypeEnvironment& k) {
   return Inference(g, k, nullptr).from_regions(n);
 }
 
 void infer_types(Graph& g, const Evaluator& evaluate) {
-  Knowledge k = knowledge_of(g);
+  TypeEnvironment k = type_environment(g);
   infer_region(g, RegionId::root, k, evaluate);
   for (std::size_t v = 0; v < g.value_count(); ++v)
     g.value(static_cast<ValueId>(v)).type = k.types[v];

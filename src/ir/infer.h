@@ -5,14 +5,14 @@
 
 namespace rondel::ir {
 
-/// Types by ValueId: of all values of a graph, or of the few that somebody looks at.
+/// Types by ValueId: of all values of a graph, or of a few of them.
 class Types {
  public:
   enum class Of { all, few };
   explicit Types(Of of = Of::all) : of_(of) {}
   Type& operator[](std::size_t v) { return of_ == Of::all ? all_[v] : few_[v]; }
   const Type& operator[](std::size_t v) const { return of_ == Of::all ? all_[v] : few_.at(v); }
-  /// Makes room for that many values.
+  /// Makes room for `count` values.
   void cover(std::size_t count) {
     if (of_ == Of::all) all_.resize(count);
   }
@@ -23,42 +23,43 @@ class Types {
   std::unordered_map<std::size_t, Type> few_;
 };
 
-/// What is known of a graph's values, apart from the graph: so that one graph can be looked at
-/// for many shape classes.
-struct Knowledge {
+/// A type environment: what is known about a graph's values, kept outside of the graph, so that one
+/// graph can be analysed for many shape classes.
+struct TypeEnvironment {
   Types types;
   std::unordered_map<std::int32_t, Tensor> values;  ///< by ValueId: values known in advance
-  /// By ValueId: what is known of short lists of integers, as extents are known.
+  /// By ValueId: the elements of short lists of integers, as far as they are known.
   std::unordered_map<std::int32_t, Integers> elements;
-  /// By ValueId: values that certainly are others, unchanged.
+  /// By ValueId: values that are certainly equal to another value.
   std::unordered_map<std::int32_t, ValueId> same;
-  /// Where none of these is negative, all rules that were asked hold whatever names stand for
-  /// (`TypeContext::holds_while`). Nothing where one of them did not say so.
+  /// Where none of these is negative, all rules that were applied hold, whatever the symbols'
+  /// values
+  /// (`TypeContext::holds_while`). Nothing where a rule did not give such conditions.
   std::optional<Integers> conditions = Integers();
-  /// Give every unknown extent of an op's result a symbol of its own, so that what keeps its
-  /// extents downstream is seen to.
+  /// Give each unknown extent of an op's result a symbol of its own, so that equal extents
+  /// downstream are recognized.
   bool name_unknowns = false;
-  /// Believe what models say of their values (`keeps`): only for values that are never there.
-  bool believe = false;
+  /// Trust the model's annotations of states (`keeps`): only for values that never exist.
+  bool trust_annotations = false;
   const Tensor* value(ValueId v) const {
     auto it = values.find(static_cast<std::int32_t>(v));
     return it == values.end() ? nullptr : &it->second;
   }
-  /// The integer that `v`, of one element, certainly is.
+  /// The integer in `v`, which has one element, where it is certain.
   Integer integer(ValueId v) const;
-  /// `v`, or what it is unchanged.
+  /// The value that `v` is certainly equal to, or `v`.
   ValueId original(ValueId v) const;
 };
 
-/// What the graph itself says: the types in it, and its constants.
-Knowledge knowledge_of(const Graph&);
+/// The types and constants that the graph itself holds.
+TypeEnvironment type_environment(const Graph&);
 
-/// The same, with a name for each extent of an input, and for each that inference comes upon, none
-/// of which is the name of another: so that equal ones are seen to be.
-Knowledge named_knowledge_of(const Graph&);
+/// The same, with a distinct symbol for each extent of an input and for each unknown extent that
+/// inference meets, so that equal extents are recognized.
+TypeEnvironment named_type_environment(const Graph&);
 
-/// How many trips a loop makes, where it certainly makes so many; unknown else.
-Extent trips_of(const Node& loop, const Knowledge&);
+/// The number of trips of a loop, where it is certain; else unknown.
+Extent trips_of(const Node& loop, const TypeEnvironment&);
 
 /// Evaluates a pure node whose inputs are all known and small; the session supplies it.
 using Evaluator =
@@ -70,15 +71,15 @@ using Evaluator =
 /// every op's rule, dtypes of states, tensor items, axes within rank, arities. With an evaluator,
 /// small values that follow from what is known (shape arithmetic) are found as well.
 /// Errors name the node, its op and the types of its inputs.
-void infer_region(const Graph&, RegionId r, Knowledge& k, const Evaluator& = nullptr);
+void infer_region(const Graph&, RegionId r, TypeEnvironment& k, const Evaluator& = nullptr);
 
 /// The same for one node (its regions included).
-void infer_node(const Graph&, NodeId, Knowledge& k, const Evaluator& = nullptr);
+void infer_node(const Graph&, NodeId, TypeEnvironment& k, const Evaluator& = nullptr);
 
 /// The types of a node's results where those of the values in its regions are known already, and
 /// `k` has those of its inputs and of the regions' parameters and results. False: what a state of a
 /// loop becomes is not of the state's type as far as that tells, and the body has to be inferred.
-bool infer_from_regions(const Graph&, NodeId, Knowledge& k);
+bool infer_from_regions(const Graph&, NodeId, TypeEnvironment& k);
 
 /// `infer_region` for the whole graph, written into its values.
 void infer_types(Graph&, const Evaluator& = nullptr);

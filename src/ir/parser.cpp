@@ -374,7 +374,7 @@ class Parser {
     try {
       verify_form(g_);
     } catch (const Error& e) { fail("a type is left out of a malformed graph: {}", e.what()); }
-    Knowledge k = knowledge_of(g_);
+    TypeEnvironment k = type_environment(g_);
     infer_region(g_, RegionId::root, k);
     for (const ValueId v : untyped_) g_.value(v).type = k.types[index(v)];
   }

@@ -1,5 +1,5 @@
+#include "base/cancellation.h"
 #include "base/error.h"
-#include "base/look.h"
 #include "ir/infer.h"
 #include "ir/text.h"
 #include "ir/verify_form.h"
@@ -206,7 +206,7 @@ class FormVerifier {
 };
 
 /// Types of the values of `r` against what their ops' rules give.
-void verify_types(const Graph& g, RegionId r, const Knowledge& k) {
+void verify_types(const Graph& g, RegionId r, const TypeEnvironment& k) {
   const auto check = [&](ValueId v) {
     invariant(v == ValueId::none || fits(k.types[index(v)], g.value(v).type),
               "value '{}' has type {}, but its op gives {}", g.value(v).name,
@@ -223,7 +223,7 @@ void verify_form(const Graph& g) { FormVerifier(g).run(); }
 
 void verify(const Graph& g) {
   verify_form(g);
-  Knowledge k = knowledge_of(g);
+  TypeEnvironment k = type_environment(g);
   try {
     infer_region(g, RegionId::root, k);
   } catch (const Error& e) {

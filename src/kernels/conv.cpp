@@ -10,15 +10,15 @@ namespace {
 
 using namespace convolution;
 
-/// Elements of a row between looks at the stop flag.
-constexpr std::int64_t most_at_once = Looks::units;
+/// Elements of a row between checks of the stop flag.
+constexpr std::int64_t most_at_once = StopCheck::interval;
 
 /// f(from, to) for parts of [0, n).
-template <class F> void in_parts(Looks& looks, std::int64_t n, const F& f) {
+template <class F> void in_parts(StopCheck& stop, std::int64_t n, const F& f) {
   for (std::int64_t from = 0; from < n; from += most_at_once) {
     const std::int64_t to = std::min(n, from + most_at_once);
     f(from, to);
-    looks.did(to - from);
+    stop.add_work(to - from);
   }
 }
 
@@ -36,34 +36,34 @@ template <class T> struct Plain {
     offsets = w.take<std::int64_t>(axes);
   }
 
-  void run(Looks& looks, const Convolution<T>& c) {
+  void run(StopCheck& stop, const Convolution<T>& c) {
     for (std::int64_t n = 0; n < c.images; ++n)
-      for (std::int64_t g = 0; g < c.groups; ++g) one_group(looks, c, n, g);
+      for (std::int64_t g = 0; g < c.groups; ++g) one_group(stop, c, n, g);
   }
 
  private:
-  void one_group(Looks& looks, const Convolution<T>& c, std::int64_t image, std::int64_t group) {
+  void one_group(StopCheck& stop, const Convolution<T>& c, std::int64_t image, std::int64_t group) {
     const T *x = c.group_of_x(image, group), *w = c.group_of_w(group);
     T* y = c.group_of_y(image, group);
     for (std::int64_t m = 0; m < c.maps; ++m) {
       const Acc start = c.bias != nullptr ? static_cast<Acc>(c.bias[group * c.maps + m]) : Acc{0};
-      in_parts(looks, c.out_size,
+      in_parts(stop, c.out_size,
                [&](std::int64_t from, std::int64_t to) { std::fill(sum + from, sum + to, start); });
       for (std::int64_t k = 0; k < c.channels; ++k)
-        add_channel(looks, c, x + k * c.in_size, w + (m * c.channels + k) * c.window_size);
-      in_parts(looks, c.out_size, [&](std::int64_t from, std::int64_t to) {
+        add_channel(stop, c, x + k * c.in_size, w + (m * c.channels + k) * c.window_size);
+      in_parts(stop, c.out_size, [&](std::int64_t from, std::int64_t to) {
         std::transform(sum + from, sum + to, y + m * c.out_size + from,
                        [](Acc v) { return static_cast<T>(v); });
       });
     }
   }
 
-  void add_channel(Looks& looks, const Convolution<T>& c, const T* x, const T* w) {
+  void add_channel(StopCheck& stop, const Convolution<T>& c, const T* x, const T* w) {
     std::fill(position, position + c.axes.size(), 0);
     for (std::int64_t k = 0; k < c.window_size; ++k) {
       for (std::size_t a = 0; a < c.axes.size(); ++a)
         offsets[a] = position[a] * c.axes[a].window.dilation - c.axes[a].window.begin;
-      add_axis(looks, c, 0, x, static_cast<Acc>(w[k]), 0, 0);
+      add_axis(stop, c, 0, x, static_cast<Acc>(w[k]), 0, 0);
       for (std::size_t a = c.axes.size(); a-- > 0;) {
         if (++position[a] < c.axes[a].window.kernel) break;
         position[a] = 0;
@@ -72,7 +72,7 @@ template <class T> struct Plain {
   }
 
   /// sum[o] += weight * x[o * stride + offset] over the places of axis `a` and those after it.
-  void add_axis(Looks& looks, const Convolution<T>& c, std::size_t a, const T* x, Acc weight,
+  void add_axis(StopCheck& stop, const Convolution<T>& c, std::size_t a, const T* x, Acc weight,
                 std::int64_t in_base, std::int64_t out_base) {
     const Axis& axis = c.axes[a];
     const std::int64_t stride = axis.window.stride;
@@ -80,14 +80,14 @@ template <class T> struct Plain {
     const std::int64_t in_row = in_base * axis.in + offsets[a], out_row = out_base * axis.out;
     if (a + 1 < c.axes.size()) {
       for (std::int64_t o = in.from; o < in.to; ++o)
-        add_axis(looks, c, a + 1, x, weight, in_row + o * stride, out_row + o);
+        add_axis(stop, c, a + 1, x, weight, in_row + o * stride, out_row + o);
       return;
     }
     for (std::int64_t from = in.from; from < in.to; from += most_at_once) {
       const std::int64_t to = std::min(in.to, from + most_at_once);
       for (std::int64_t o = from; o < to; ++o)
         sum[out_row + o] += weight * static_cast<Acc>(x[in_row + o * stride]);
-      looks.did(to - from);
+      stop.add_work(to - from);
     }
   }
 };

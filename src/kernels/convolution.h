@@ -56,18 +56,18 @@ template <class T, class Way> class Conv final : public SizedKernel {
   Status run(Context& context, std::span<const View> v) const override {
     const std::array<Operand, 4> o{operand_of(v[0], rank_), operand_of(v[1], rank_),
                                    operand_of(v[2], 1), operand_of(v[3], rank_)};
-    Looks looks(context);
+    StopCheck stop(context);
     Workspace workspace(v.back());
     Convolution<T> c = sizes(o);
     const Rooms rooms = lay_out(workspace, c, o);
     Way way;
     way.lay_out(workspace, c);
-    c.x = row_major(looks, v[0], rank_, rooms.x);
-    c.w = row_major(looks, v[1], rank_, rooms.w);
-    c.bias = o[2].given ? row_major(looks, v[2], 1, rooms.bias) : nullptr;
+    c.x = row_major(stop, v[0], rank_, rooms.x);
+    c.w = row_major(stop, v[1], rank_, rooms.w);
+    c.bias = o[2].given ? row_major(stop, v[2], 1, rooms.bias) : nullptr;
     c.y = static_cast<T*>(v[3].data);
     set_axes(c, o);
-    if (c.images * c.maps * c.out_size > 0) way.run(looks, c);
+    if (c.images * c.maps * c.out_size > 0) way.run(stop, c);
     return done;
   }
 

@@ -108,26 +108,27 @@ class Im2col {
     padded_ = w.take<float>(way_ == Way::in_place && pads_ ? c.groups * c.channels * plane_ : 0);
   }
 
-  void run(Looks& looks, const Conv32& c) {
+  void run(StopCheck& stop, const Conv32& c) {
     if (elements_ == 0) return fill_with_bias(c);
-    if (way_ == Way::rows) return all_rows(looks, c);
+    if (way_ == Way::rows) return all_rows(stop, c);
     if (way_ != Way::dots)
       for (std::int64_t k = 0; k < depth_; ++k) steps_[k] = k * panel_columns;
     if (way_ == Way::in_place) find_offsets(c);
     const std::int64_t parts = (columns_ + at_once_ - 1) / at_once_;
     for (std::int64_t image = 0; image < c.images; ++image) {
-      if (way_ == Way::in_place && pads_) pad(looks, c, image);
-      share_out(looks, threads_, c.groups * parts, [&](Looks& own, std::int64_t unit, int thread) {
-        float* room = blocks_ + thread * room_;
-        const std::int64_t number = image * c.groups + unit / parts;
-        const Group group = group_at(c, number);
-        if (way_ == Way::dots) return by_dots(own, c, group, room);
-        const std::int64_t first = unit % parts * at_once_;
-        const float* x = way_ == Way::in_place && pads_
-                             ? padded_ + unit / parts * c.channels * plane_
-                             : group.x;
-        by_panels(own, c, group, x, {first, std::min(at_once_, columns_ - first)}, room);
-      });
+      if (way_ == Way::in_place && pads_) pad(stop, c, image);
+      share_out(stop, threads_, c.groups * parts,
+                [&](StopCheck& own, std::int64_t unit, int thread) {
+                  float* room = blocks_ + thread * room_;
+                  const std::int64_t number = image * c.groups + unit / parts;
+                  const Group group = group_at(c, number);
+                  if (way_ == Way::dots) return by_dots(own, c, group, room);
+                  const std::int64_t first = unit % parts * at_once_;
+                  const float* x = way_ == Way::in_place && pads_
+                                       ? padded_ + unit / parts * c.channels * plane_
+                                       : group.x;
+                  by_panels(own, c, group, x, {first, std::min(at_once_, columns_ - first)}, room);
+                });
     }
   }
 
@@ -173,18 +174,18 @@ class Im2col {
   }
 
   /// All planes of an image with their padding.
-  void pad(Looks& looks, const Conv32& c, std::int64_t image) const {
+  void pad(StopCheck& stop, const Conv32& c, std::int64_t image) const {
     const Axis& row = c.axes.back();
     const Axis rows = c.axes.size() > 1 ? c.axes[0] : Axis{{}, 1, 1};
     const float* x = c.group_of_x(image, 0);
-    share_out(looks, threads_, c.groups * c.channels, [&](Looks& own, std::int64_t plane, int) {
+    share_out(stop, threads_, c.groups * c.channels, [&](StopCheck& own, std::int64_t plane, int) {
       float* to = padded_ + plane * plane_;
       for (std::int64_t i = 0; i < plane_ / row_step_; ++i, to += row_step_) {
         const std::int64_t at = i - rows.window.begin;
         const bool there = at >= 0 && at < rows.in;
         gather_row(to, row_step_, there ? x + plane * c.in_size + at * row.in : nullptr,
                    -row.window.begin, 1, row.in);
-        own.did(row_step_ / 8 + 8);
+        own.add_work(row_step_ / 8 + 8);
       }
     });
   }
@@ -196,13 +197,13 @@ class Im2col {
     Columns columns;
   };
 
-  void by_panels(Looks& looks, const Conv32& c, const Group& g, const float* x, Columns all,
+  void by_panels(StopCheck& stop, const Conv32& c, const Group& g, const float* x, Columns all,
                  float* room) const {
     for (std::int64_t k = 0; k < elements_; k += depth_) {
       const std::int64_t count = std::min(depth_, elements_ - k);
       if (way_ == Way::gathered)
         for (std::int64_t j = 0; j < all.count; j += panel_columns)
-          gather_panel(looks, c, x, k, count, part(all, j), room + j * count);
+          gather_panel(stop, c, x, k, count, part(all, j), room + j * count);
       for (std::int64_t m = 0; m < c.maps; m += most_tile_rows) {
         const float* start = k > 0 ? nullptr : g.bias ? g.bias + m : zeros;
         const ProductRows rows{std::min(most_tile_rows, c.maps - m), g.w + m * elements_ + k,
@@ -213,7 +214,7 @@ class Im2col {
           if (way_ == Way::in_place) panel = panel_in_place(x, k, count, columns, m == 0, room);
           multiply(c, rows, panel, count, g.y + m * c.out_size);
         }
-        looks.did(rows.count * count * all.count / 32);
+        stop.add_work(rows.count * count * all.count / 32);
       }
     }
   }
@@ -265,7 +266,7 @@ class Im2col {
   }
 
   /// Row i of the panel: what element k + i of the window reads at the columns' places, then zeros.
-  static void gather_panel(Looks& looks, const Conv32& c, const float* x, std::int64_t k,
+  static void gather_panel(StopCheck& stop, const Conv32& c, const float* x, std::int64_t k,
                            std::int64_t count, Columns columns, float* to) {
     const auto& [window, in, out] = c.axes.back();
     const std::int64_t first_row = columns.first / out, first = columns.first % out;
@@ -281,23 +282,23 @@ class Im2col {
       }
       std::fill(to + columns.count, to + panel_columns, 0.0F);
     }
-    looks.did(count * 8);
+    stop.add_work(count * 8);
   }
 
   /// All places of a plane, one row of the block each.
-  void by_dots(Looks& looks, const Conv32& c, const Group& g, float* block) const {
+  void by_dots(StopCheck& stop, const Conv32& c, const Group& g, float* block) const {
     for (std::int64_t k = 0; k < elements_; k += depth_) {
       const std::int64_t count = std::min(depth_, elements_ - k);
       for (std::int64_t p = 0; p < c.out_size; ++p) {
         gather_window(c, g.x, k, count, p, block + p * count);
-        looks.did(count / 4 + 8);
+        stop.add_work(count / 4 + 8);
       }
       for (std::int64_t m = 0; m < c.maps; ++m) {
         const float* w = g.w + m * elements_ + k;
         float* y = g.y + m * c.out_size;
         if (k == 0) std::fill_n(y, c.out_size, g.bias ? g.bias[m] : 0.0F);
         add_dots(w, block, count, y, c.out_size);
-        looks.did(count * c.out_size / 16 + 8);
+        stop.add_work(count * c.out_size / 16 + 8);
       }
     }
   }
@@ -316,15 +317,16 @@ class Im2col {
     }
   }
 
-  void all_rows(Looks& looks, const Conv32& c) const {
+  void all_rows(StopCheck& stop, const Conv32& c) const {
     const std::int64_t rows = c.out_size / c.out_row;
-    share_out(looks, threads_, c.images * c.groups * rows, [&](Looks& own, std::int64_t unit, int) {
-      one_row(own, c, group_at(c, unit / rows), unit % rows);
-    });
+    share_out(stop, threads_, c.images * c.groups * rows,
+              [&](StopCheck& own, std::int64_t unit, int) {
+                one_row(own, c, group_at(c, unit / rows), unit % rows);
+              });
   }
 
   /// Row r of y, of every map: some columns, some elements of a row of the window at a time.
-  void one_row(Looks& looks, const Conv32& c, const Group& g, std::int64_t r) const {
+  void one_row(StopCheck& stop, const Conv32& c, const Group& g, std::int64_t r) const {
     const Axis& row = c.axes.back();
     const std::int64_t window_rows = elements_ / row.window.kernel;
     for (std::int64_t m = 0; m < c.maps; ++m) {
@@ -344,7 +346,7 @@ class Im2col {
                                  e * row.window.dilation - row.window.begin,
                                  row.in};
             add_window_row(part, x, y, from, to);
-            looks.did(part.count * ((to - from) / 16 + 4));
+            stop.add_work(part.count * ((to - from) / 16 + 4));
           }
         }
       }

@@ -1,6 +1,6 @@
 #include "kernels/kernel.h"
 
-#include "kernels/looks.h"
+#include "kernels/stop_check.h"
 
 #include <algorithm>
 

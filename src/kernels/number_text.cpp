@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "kernels/looks.h"
+#include "kernels/stop_check.h"
 
 #include <algorithm>
 #include <charconv>
@@ -73,22 +73,23 @@ template <class T> T number(std::string_view text) {
 }
 
 template <class T> void to_text(UnsizedCall& call) {
-  const Tensor in = packed_with_looks(call, 0), out = call.make(0, DType::string, in.shape());
+  const Tensor in = packed_with_stop_checks(call, 0), out = call.make(0, DType::string, in.shape());
   const auto n = static_cast<std::size_t>(in.size());
-  Looks looks(call);
+  StopCheck stop(call);
   for (std::size_t i = 0; i < n; ++i) {
     out.data_as<std::string>()[i] = text_of(in.data_as<T>()[i]);
-    looks.did(64);
+    stop.add_work(64);
   }
 }
 
 template <class T> void from_text(UnsizedCall& call) {
-  const Tensor in = packed_with_looks(call, 0), out = call.make(0, dtype_of<T>::value, in.shape());
+  const Tensor in = packed_with_stop_checks(call, 0),
+               out = call.make(0, dtype_of<T>::value, in.shape());
   const auto n = static_cast<std::size_t>(in.size());
-  Looks looks(call);
+  StopCheck stop(call);
   for (std::size_t i = 0; i < n; ++i) {
     out.data_as<T>()[i] = number<T>(in.data_as<std::string>()[i]);
-    looks.did(64);
+    stop.add_work(64);
   }
 }
 

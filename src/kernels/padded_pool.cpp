@@ -161,24 +161,24 @@ template <class T, template <class> class G> struct Padded {
     counts = w.take<Acc>(mean ? product(out.subspan(2)) : 0);
   }
 
-  void run(Looks& looks, const Pooling<T>& p, const PoolSpec& spec) {
-    if (p.axes.empty() || p.where != nullptr) return by_window(looks, p, spec);
-    prepare(looks, p, spec);
-    share_out(looks, threads, p.planes, [&](Looks& own, std::int64_t plane, int thread) {
+  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) {
+    if (p.axes.empty() || p.where != nullptr) return by_window(stop, p, spec);
+    prepare(stop, p, spec);
+    share_out(stop, threads, p.planes, [&](StopCheck& own, std::int64_t plane, int thread) {
       one_plane(own, p, plane, planes + thread * room, lines + thread * line_room);
     });
     for (std::int64_t plane = 0; plane < p.planes && !every_place_reads && !mean; ++plane)
-      clear_empty(looks, p, p.y + plane * p.out_size);
+      clear_empty(stop, p, p.y + plane * p.out_size);
   }
 
  private:
   /// Where indices are asked for.
-  static void by_window(Looks& looks, const Pooling<T>& p, const PoolSpec& spec) {
+  static void by_window(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) {
     constexpr std::int64_t planes_at_once = 8;
     std::int64_t plane = 0;
     for (; plane + planes_at_once <= p.planes; plane += planes_at_once)
-      G<T>::template ByWindow<planes_at_once>::run(looks, p, spec, plane);
-    for (; plane < p.planes; ++plane) G<T>::template ByWindow<1>::run(looks, p, spec, plane);
+      G<T>::template ByWindow<planes_at_once>::run(stop, p, spec, plane);
+    for (; plane < p.planes; ++plane) G<T>::template ByWindow<1>::run(stop, p, spec, plane);
   }
 
   /// Elements of a padded plane, of a line of places, of a window.
@@ -206,7 +206,7 @@ template <class T, template <class> class G> struct Padded {
     threads = product(out) * window < least_shared ? 1 : thread_count();
   }
 
-  void prepare(Looks& looks, const Pooling<T>& p, const PoolSpec& spec) {
+  void prepare(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) {
     std::int64_t step = 1;
     for (std::size_t a = p.axes.size(); a-- > 0;) {
       const Axis& axis = p.axes[a];
@@ -218,7 +218,7 @@ template <class T, template <class> class G> struct Padded {
     every_place_reads = std::ranges::all_of(p.axes, reads_at_every_place);
     if constexpr (mean) {
       Acc* count = counts;
-      each_place(looks, p.axes, p.spans, 0, [&] {
+      each_position(stop, p.axes, p.spans, 0, [&] {
         *count++ = static_cast<Acc>(counted({p.spans, p.axes.size()}, spec.count_include_pad));
       });
     }
@@ -245,18 +245,18 @@ template <class T, template <class> class G> struct Padded {
       add_offsets(p, a + 1, offset + k * window_axis.dilation * steps[a], to);
   }
 
-  void one_plane(Looks& looks, const Pooling<T>& p, std::int64_t number, Acc* padded,
+  void one_plane(StopCheck& stop, const Pooling<T>& p, std::int64_t number, Acc* padded,
                  Acc* found) const {
-    const bool nans = pad(looks, p, 0, p.x + number * p.in_size, padded);
+    const bool nans = pad(stop, p, 0, p.x + number * p.in_size, padded);
     T* y = p.y + number * p.out_size;
     const Axis& row = p.axes.back();
     if (one_line) {
-      gather(looks, nans, padded, 1, found);
+      gather(stop, nans, padded, 1, found);
       return finish(found, y, rows, row.out);
     }
     std::int64_t r = 0;
     each_row(p, 0, 0, [&](std::int64_t offset) {
-      gather(looks, nans, padded + offset, row.window.stride, found);
+      gather(stop, nans, padded + offset, row.window.stride, found);
       finish(found, y + r * row.out, 1, row.out, r);
       ++r;
     });
@@ -271,7 +271,7 @@ template <class T, template <class> class G> struct Padded {
       each_row(p, a + 1, offset + o * axis.window.stride * steps[a], f);
   }
 
-  void gather(Looks& looks, bool nans, const Acc* x, std::int64_t stride, Acc* found) const {
+  void gather(StopCheck& stop, bool nans, const Acc* x, std::int64_t stride, Acc* found) const {
     // Some elements of the windows at a time would have to begin anew: some columns at a time.
     constexpr std::int64_t at_once = several * lanes * 8;
     for (std::int64_t j = 0; j < line; j += at_once) {
@@ -281,7 +281,7 @@ template <class T, template <class> class G> struct Padded {
         if (nans) part.template gather<true>();
         else part.template gather<false>();
       });
-      looks.did(window * 16 + 8);
+      stop.add_work(window * 16 + 8);
     }
   }
 
@@ -305,8 +305,8 @@ template <class T, template <class> class G> struct Padded {
   }
 
   /// Windows that lie in padding alone give 0.
-  static void clear_empty(Looks& looks, const Pooling<T>& p, T* y) {
-    each_place(looks, p.axes, p.spans, 0, [&] {
+  static void clear_empty(StopCheck& stop, const Pooling<T>& p, T* y) {
+    each_position(stop, p.axes, p.spans, 0, [&] {
       if (counted({p.spans, p.axes.size()}, false) == 0) *y = T{};
       ++y;
     });
@@ -314,15 +314,15 @@ template <class T, template <class> class G> struct Padded {
 
   /// A plane with its padding, from axis `a` on. x: null where it is padding alone. Whether there
   /// may be a NaN.
-  bool pad(Looks& looks, const Pooling<T>& p, std::size_t a, const T* x, Acc* to) const {
-    if (a + 2 >= p.axes.size()) return pad_rows(looks, p, a, x, to);
+  bool pad(StopCheck& stop, const Pooling<T>& p, std::size_t a, const T* x, Acc* to) const {
+    if (a + 2 >= p.axes.size()) return pad_rows(stop, p, a, x, to);
     const Extent along(p.axes[a]);
     bool nans = false;
     for (std::int64_t i = 0; i < along.padded; ++i) {
       const T* there = x != nullptr && i >= along.from && i < along.to
                            ? x + (i - along.from) * p.axes[a].step
                            : nullptr;
-      nans = pad(looks, p, a + 1, there, to + i * steps[a]) || nans;
+      nans = pad(stop, p, a + 1, there, to + i * steps[a]) || nans;
     }
     return nans;
   }
@@ -337,7 +337,7 @@ template <class T, template <class> class G> struct Padded {
   };
 
   /// The last axis, or the last two.
-  bool pad_rows(Looks& looks, const Pooling<T>& p, std::size_t a, const T* x, Acc* to) const {
+  bool pad_rows(StopCheck& stop, const Pooling<T>& p, std::size_t a, const T* x, Acc* to) const {
     const Axis& row = p.axes.back();
     const Extent along(row), rows_of = a + 1 < p.axes.size() ? Extent(p.axes[a]) : Extent(one);
     typename Lanes<Acc>::Mask odd{};
@@ -354,7 +354,7 @@ template <class T, template <class> class G> struct Padded {
         for (std::int64_t j = along.to; j < along.padded; ++j) to[j] = G<T>::padding();
       }
     });
-    looks.did(rows_of.padded * (along.padded / 16 + 4));
+    stop.add_work(rows_of.padded * (along.padded / 16 + 4));
     if constexpr (G<T>::has_nans)
       for (std::int64_t l = 0; l < lanes; ++l)
         if (odd[l] != 0) return true;

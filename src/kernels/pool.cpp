@@ -11,9 +11,9 @@ using namespace pooling;
 template <class T, template <class, std::int64_t> class ByWindow> struct Plain {
   void lay_out(Workspace&, const PoolSpec&, std::span<const std::int64_t>,
                std::span<const std::int64_t>) {}
-  void run(Looks& looks, const Pooling<T>& p, const PoolSpec& spec) const {
+  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
     for (std::int64_t plane = 0; plane < p.planes; ++plane)
-      ByWindow<T, 1>::run(looks, p, spec, plane);
+      ByWindow<T, 1>::run(stop, p, spec, plane);
   }
 };
 

@@ -9,7 +9,7 @@
 /// What the plain and the fast pooling share. Not for others.
 namespace rondel::kernels::pooling {
 
-/// The part of one axis under a window at one place.
+/// The part of one axis under a window at one position.
 struct Span {
   std::int64_t first, count;
   std::int64_t covered;  ///< elements with padding, without what is beyond
@@ -22,8 +22,8 @@ struct Axis {
   std::int64_t step;        ///< elements of a plane from one index to the next
   std::int64_t index_step;  ///< the same as indices are counted
 
-  Span span_at(std::int64_t place) const {
-    const std::int64_t start = place * window.stride - window.begin, d = window.dilation;
+  Span span_at(std::int64_t position) const {
+    const std::int64_t start = position * window.stride - window.begin, d = window.dilation;
     const auto below = [&](std::int64_t end) {  // elements that stand before `end`
       return start >= end ? 0 : std::min(window.kernel, (end - 1 - start) / d + 1);
     };
@@ -32,14 +32,15 @@ struct Axis {
   }
 };
 
-/// Calls f() for each place of the axes from `a` on, with `spans` as they are there.
+/// Calls f() for each window position on the axes from `a` on, with `spans` set to that position.
 template <class F>
-void each_place(Looks& looks, std::span<const Axis> axes, Span* spans, std::size_t a, const F& f) {
+void each_position(StopCheck& stop, std::span<const Axis> axes, Span* spans, std::size_t a,
+                   const F& f) {
   if (a == axes.size()) return f();
-  for (std::int64_t place = 0; place < axes[a].out; ++place) {
-    spans[a] = axes[a].span_at(place);
-    looks.did(8);
-    each_place(looks, axes, spans, a + 1, f);
+  for (std::int64_t position = 0; position < axes[a].out; ++position) {
+    spans[a] = axes[a].span_at(position);
+    stop.add_work(8);
+    each_position(stop, axes, spans, a + 1, f);
   }
 }
 
@@ -83,10 +84,10 @@ template <class Acc> bool beats(Acc v, Acc best) {
 template <class T, std::int64_t lanes> struct MaxByWindow {
   using Acc = typename Pooling<T>::Acc;
 
-  static void run(Looks& looks, const Pooling<T>& p, const PoolSpec&, std::int64_t plane) {
+  static void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec&, std::int64_t plane) {
     const T* x = p.x + plane * p.in_size;
     std::int64_t number = plane * p.out_size;
-    each_place(looks, p.axes, p.spans, 0, [&] {
+    each_position(stop, p.axes, p.spans, 0, [&] {
       Acc best[lanes]{};
       std::int64_t at[lanes];
       std::fill(at, at + lanes, -1);
@@ -97,7 +98,7 @@ template <class T, std::int64_t lanes> struct MaxByWindow {
           best[l] = wins ? v : best[l];
           at[l] = wins ? index : at[l];
         }
-        looks.did(4);
+        stop.add_work(4);
       });
       for (std::int64_t l = 0; l < lanes; ++l) {
         p.y[number + l * p.out_size] = static_cast<T>(best[l]);
@@ -119,15 +120,15 @@ inline std::int64_t counted(std::span<const Span> spans, bool with_padding) {
 template <class T, std::int64_t lanes> struct MeanByWindow {
   using Acc = typename Pooling<T>::Acc;
 
-  static void run(Looks& looks, const Pooling<T>& p, const PoolSpec& spec, std::int64_t plane) {
+  static void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec, std::int64_t plane) {
     const T* x = p.x + plane * p.in_size;
     std::int64_t number = plane * p.out_size;
-    each_place(looks, p.axes, p.spans, 0, [&] {
+    each_position(stop, p.axes, p.spans, 0, [&] {
       Acc sum[lanes]{};
       under(p.axes, p.spans, 0, 0, 0, [&](std::int64_t offset, std::int64_t) {
         for (std::int64_t l = 0; l < lanes; ++l)
           sum[l] += static_cast<Acc>(x[l * p.in_size + offset]);
-        looks.did(4);
+        stop.add_work(4);
       });
       const auto count = static_cast<Acc>(
           counted({p.spans, p.axes.size()}, spec.count_include_pad));
@@ -158,12 +159,12 @@ template <class T, class Way> class Pool final : public SizedKernel {
     const std::size_t rank = spatial_ + 2;
     const auto in = extents_of(v[0], rank);
     const auto out = extents_of(v[1].data != nullptr ? v[1] : v[2], rank);
-    Looks looks(context);
+    StopCheck stop(context);
     Workspace workspace(v.back());
     Pooling<T> p;
     Way way;
     lay_out(workspace, p, way, in, out, room_for(operand_of(v[0], rank)), v[1].data != nullptr);
-    p.x = row_major(looks, v[0], rank, p.packed);
+    p.x = row_major(stop, v[0], rank, p.packed);
     if (v[1].data != nullptr) p.y = static_cast<T*>(v[1].data);
     p.where = outputs() > 1 ? static_cast<std::int64_t*>(v[2].data) : nullptr;
     p.planes = out[0] * out[1];
@@ -180,7 +181,7 @@ template <class T, class Way> class Pool final : public SizedKernel {
       axis.index_step = spec_.column_major ? column_step : step;
       column_step *= axis.in;
     }
-    if (p.out_size > 0) way.run(looks, p, spec_);
+    if (p.out_size > 0) way.run(stop, p, spec_);
     return done;
   }
 

@@ -1,8 +1,8 @@
 #include "kernels/top_k.h"
 
 #include "base/axis.h"
-#include "kernels/looks.h"
 #include "kernels/narrow_floats.h"
+#include "kernels/stop_check.h"
 #include "kernels/views.h"
 #include "kernels/workspace.h"
 
@@ -43,18 +43,18 @@ template <class T> struct Sorted {
 
   void lay_out(Workspace& w, std::int64_t n, std::int64_t) { order = w.take<std::int64_t>(n); }
 
-  void run(Looks& looks, const Row<T>& row, bool largest) const {
+  void run(StopCheck& stop, const Row<T>& row, bool largest) const {
     std::iota(order, order + row.n, std::int64_t{0});
-    looks.did(row.n);
+    stop.add_work(row.n);
     const auto before = [&](std::int64_t i, std::int64_t j) {
-      looks.did(4);
+      stop.add_work(4);
       const T a = row.x[i * row.step], b = row.x[j * row.step];
       if (largest ? less(b, a) : less(a, b)) return true;
       if (largest ? less(a, b) : less(b, a)) return false;
       return i < j;
     };
     std::partial_sort(order, order + row.k, order + row.n, before);
-    looks.did(row.k);
+    stop.add_work(row.k);
     for (std::int64_t i = 0; i < row.k; ++i) row.put(i, order[i]);
   }
 };
@@ -116,28 +116,28 @@ template <class T> struct Selected {
     items = w.take<Item>(keeps(n, k) ? k : n);
   }
 
-  void run(Looks& looks, const Row<T>& row, bool largest) const {
+  void run(StopCheck& stop, const Row<T>& row, bool largest) const {
     if (row.k == 0) return;
-    if (keeps(row.n, row.k)) keep_best(looks, row, largest);
-    else select(looks, row, largest);
+    if (keeps(row.n, row.k)) keep_best(stop, row, largest);
+    else select(stop, row, largest);
     for (std::int64_t i = 0; i < row.k; ++i) row.put(i, items[i].at);
   }
 
  private:
-  void keep_best(Looks& looks, const Row<T>& row, bool largest) const {
+  void keep_best(StopCheck& stop, const Row<T>& row, bool largest) const {
     std::int64_t kept = 0;
     for (std::int64_t from = 0; from < row.n; from += block) {
       const std::int64_t count = std::min(block, row.n - from);
       write_keys(row.x + from * row.step, row.step, count, largest, keys);
-      looks.did(count / 4 + 8);
+      stop.add_work(count / 4 + 8);
       std::int64_t i = 0;
       for (; i < count && kept < row.k; ++i) insert(kept++, {keys[i], from + i});
-      offer(looks, i, count, from, row.k);
+      offer(stop, i, count, from, row.k);
     }
   }
 
   /// The keys from `i` on that are above the least result's, of equals the earlier stays.
-  void offer(Looks& looks, std::int64_t i, std::int64_t count, std::int64_t from,
+  void offer(StopCheck& stop, std::int64_t i, std::int64_t count, std::int64_t from,
              std::int64_t k) const {
     constexpr std::int64_t lanes = 32;
     K least = items[k - 1].key;
@@ -155,7 +155,7 @@ template <class T> struct Selected {
         if (keys[i] <= least) continue;
         insert(k - 1, {keys[i], from + i});
         least = items[k - 1].key;
-        looks.did(k);
+        stop.add_work(k);
       }
     }
   }
@@ -167,13 +167,13 @@ template <class T> struct Selected {
     items[at] = item;
   }
 
-  void select(Looks& looks, const Row<T>& row, bool largest) const {
+  void select(StopCheck& stop, const Row<T>& row, bool largest) const {
     for (std::int64_t i = 0; i < row.n; ++i) {
       items[i] = {key_of(row.x[i * row.step], largest), i};
-      looks.did(1);
+      stop.add_work(1);
     }
     const auto before = [&](const Item& a, const Item& b) {
-      looks.did(2);
+      stop.add_work(2);
       return a < b;
     };
     if (row.k < row.n) std::nth_element(items, items + row.k, items + row.n, before);
@@ -204,11 +204,11 @@ template <class T, template <class> class Method> class TopKOf final : public Si
     if (const auto asked = *static_cast<const std::int64_t*>(v[1].data); asked != k)
       return failed(context, 0, {asked, k});
     if (k > n) return failed(context, 1, {k, n});
-    Looks looks(context);
+    StopCheck stop(context);
     Workspace workspace(v[4]);
     const auto [room, method] = lay_out(
         workspace, n, k, is_row_major(in, rank_) ? 0 : product(extents_of(in, rank_)));
-    const T* x = row_major(looks, in, rank_, room);
+    const T* x = row_major(stop, in, rank_, room);
     auto* values = static_cast<T*>(v[2].data);
     auto* indices = static_cast<std::int64_t*>(v[3].data);
     const std::int64_t outer = product({in.extents, axis_});
@@ -216,7 +216,7 @@ template <class T, template <class> class Method> class TopKOf final : public Si
     const auto at = [](auto* base, std::int64_t offset) { return base ? base + offset : base; };
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t i = 0; i < inner; ++i)
-        method.run(looks,
+        method.run(stop,
                    {x + o * n * inner + i, n, inner, k, at(values, o * k * inner + i),
                     at(indices, o * k * inner + i)},
                    largest_);

@@ -1,8 +1,8 @@
 #include "kernels/unique.h"
 
 #include "base/axis.h"
-#include "kernels/looks.h"
 #include "kernels/narrow_floats.h"
+#include "kernels/stop_check.h"
 
 #include <algorithm>
 #include <complex>
@@ -36,7 +36,7 @@ Slices slices_of(const Shape& x, const std::optional<std::int64_t>& axis) {
 template <class T> class Finder {
  public:
   Finder(UnsizedCall& call, const Unique& spec)
-      : call_(call), spec_(spec), looks_(call), x_(packed_with_looks(call, 0)),
+      : call_(call), spec_(spec), stop_check_(call), x_(packed_with_stop_checks(call, 0)),
         s_(slices_of(x_.shape(), spec.axis)), order_(list()), first_(list()), group_(list()) {}
 
   void run() {
@@ -63,7 +63,7 @@ template <class T> class Finder {
   bool stands_before(std::int64_t i, std::int64_t j) {
     for (std::int64_t o = 0; o < s_.outer; ++o)
       for (std::int64_t k = 0; k < s_.inner; ++k) {
-        looks_.did(4);
+        stop_check_.add_work(4);
         const T &a = part(o, i)[k], &b = part(o, j)[k];
         if (before(a, b)) return true;
         if (before(b, a)) return false;
@@ -74,7 +74,7 @@ template <class T> class Finder {
   bool equal(std::int64_t i, std::int64_t j) {
     for (std::int64_t o = 0; o < s_.outer; ++o)
       for (std::int64_t k = 0; k < s_.inner; ++k) {
-        looks_.did(4);
+        stop_check_.add_work(4);
         if (!(part(o, i)[k] == part(o, j)[k])) return false;
       }
     return true;
@@ -91,7 +91,7 @@ template <class T> class Finder {
 
   void number_by_place() {
     std::sort(first(), first() + groups_, [&](std::int64_t i, std::int64_t j) {
-      looks_.did(4);
+      stop_check_.add_work(4);
       return i < j;
     });
     // The order is done with: now it is the new number of each group.
@@ -121,14 +121,14 @@ template <class T> class Finder {
     T* to = call_.make(0, x_.dtype(), shape).template data_as<T>();
     for (std::int64_t o = 0; o < s_.outer; ++o)
       for (std::int64_t g = 0; g < groups_; ++g) {
-        looks_.did(s_.inner);
+        stop_check_.add_work(s_.inner);
         to = std::copy_n(part(o, first()[g]), s_.inner, to);
       }
   }
 
   UnsizedCall& call_;
   const Unique& spec_;
-  Looks looks_;
+  StopCheck stop_check_;
   Tensor x_;
   Slices s_;
   Tensor order_, first_, group_;

@@ -1,6 +1,6 @@
 #pragma once
 #include "kernels/kernel.h"
-#include "kernels/looks.h"
+#include "kernels/stop_check.h"
 
 #include <algorithm>
 #include <cstring>
@@ -31,7 +31,7 @@ inline bool is_row_major(const View& v, std::size_t rank) {
 
 /// Copies the elements of a view from `axis` on, row by row; returns where the next would go.
 template <class T>
-T* pack(Looks& looks, const View& v, std::size_t rank, std::size_t axis, const T* from, T* to) {
+T* pack(StopCheck& stop, const View& v, std::size_t rank, std::size_t axis, const T* from, T* to) {
   if (axis == rank) {
     *to = *from;
     return to + 1;
@@ -39,22 +39,22 @@ T* pack(Looks& looks, const View& v, std::size_t rank, std::size_t axis, const T
   const std::int64_t extent = v.extents[axis], stride = v.strides[axis];
   if (axis + 1 < rank) {
     for (std::int64_t i = 0; i < extent; ++i)
-      to = pack(looks, v, rank, axis + 1, from + i * stride, to);
+      to = pack(stop, v, rank, axis + 1, from + i * stride, to);
     return to;
   }
-  for (std::int64_t done = 0; done < extent; done += Looks::units) {
-    const std::int64_t end = std::min(extent, done + Looks::units);
+  for (std::int64_t done = 0; done < extent; done += StopCheck::interval) {
+    const std::int64_t end = std::min(extent, done + StopCheck::interval);
     for (std::int64_t i = done; i < end; ++i) to[i] = from[i * stride];
-    looks.did(end - done);
+    stop.add_work(end - done);
   }
   return to + extent;
 }
 
 /// A view as a row-major block: itself where it is one, else a copy in `room`.
-template <class T> const T* row_major(Looks& looks, const View& v, std::size_t rank, T* room) {
+template <class T> const T* row_major(StopCheck& stop, const View& v, std::size_t rank, T* room) {
   const T* data = static_cast<const T*>(v.data);
   if (is_row_major(v, rank)) return data;
-  pack(looks, v, rank, 0, data, room);
+  pack(stop, v, rank, 0, data, room);
   return room;
 }
 

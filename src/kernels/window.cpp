@@ -59,7 +59,7 @@ WindowAxis axis_of(const WindowSpec& s, std::size_t axis, std::int64_t extent,
   return w;
 }
 
-std::int64_t places(const WindowAxis& w, std::int64_t extent, bool ceil_mode) {
+std::int64_t window_count(const WindowAxis& w, std::int64_t extent, bool ceil_mode) {
   const std::int64_t room = extent + w.begin + w.end - w.reach();
   require(room >= 0, "a window that reaches over {} does not fit into {} with pads {} and {}",
           w.reach(), extent, w.begin, w.end);
@@ -69,9 +69,9 @@ std::int64_t places(const WindowAxis& w, std::int64_t extent, bool ceil_mode) {
   return (count - 1) * w.stride >= extent + w.begin ? count - 1 : count;
 }
 
-Inside inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std::int64_t places) {
-  const std::int64_t from = std::min(divide_up(-offset, stride), places);
-  return {from, std::clamp(divide_up(extent - offset, stride), from, places)};
+Inside inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std::int64_t count) {
+  const std::int64_t from = std::min(divide_up(-offset, stride), count);
+  return {from, std::clamp(divide_up(extent - offset, stride), from, count)};
 }
 
 }  // namespace rondel::kernels

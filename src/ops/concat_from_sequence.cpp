@@ -1,5 +1,5 @@
 #include "base/checked.h"
-#include "kernels/looks.h"
+#include "kernels/stop_check.h"
 #include "ops/sequences.h"
 #include "ops/type_rules.h"
 
@@ -28,9 +28,9 @@ kernels::UnsizedKernel joiner(const ir::Node& node, std::span<const ir::Type>) {
     Shape shape = items[0].shape();
     if (fresh) shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 0);
     else shape[axis] = 0;
-    kernels::Looks looks(call);
+    kernels::StopCheck stop(call);
     for (const Tensor& t : items) {
-      looks.did(item_units);
+      stop.add_work(item_units);
       Shape expected = items[0].shape();
       if (!fresh && t.rank() == items[0].rank()) expected[axis] = t.shape()[axis];
       if (t.shape() != expected)
@@ -43,10 +43,10 @@ kernels::UnsizedKernel joiner(const ir::Node& node, std::span<const ir::Type>) {
     for (const Tensor& t : items) {
       Shape part = y.shape();
       part[axis] = fresh ? 1 : t.shape()[axis];
-      const Tensor place = y.strided(y.size() > 0 ? offset * y.strides()[axis] : 0, part,
-                                     y.strides());
-      looks.did(item_units);
-      looks.assign(t, fresh ? place.at(static_cast<std::int64_t>(axis), 0) : place);
+      const Tensor target = y.strided(y.size() > 0 ? offset * y.strides()[axis] : 0, part,
+                                      y.strides());
+      stop.add_work(item_units);
+      stop.assign(t, fresh ? target.at(static_cast<std::int64_t>(axis), 0) : target);
       offset += part[axis];
     }
   };

@@ -1,4 +1,4 @@
-#include "kernels/looks.h"
+#include "kernels/stop_check.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -14,7 +14,7 @@ void constant_rule(ir::TypeContext& c) {
 
 kernels::UnsizedKernel give_value(const ir::Node& node, std::span<const ir::Type>) {
   return [value = node.attributes.tensor("value")](kernels::UnsizedCall& call) {
-    kernels::Looks(call).assign(value, call.make(0, value.dtype(), value.shape()));
+    kernels::StopCheck(call).assign(value, call.make(0, value.dtype(), value.shape()));
   };
 }
 

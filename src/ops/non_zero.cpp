@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "kernels/looks.h"
+#include "kernels/stop_check.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -60,19 +60,19 @@ void advance(Shape& index, const Shape& shape) {
 }
 
 void non_zero_kernel(kernels::UnsizedCall& call) {
-  const Tensor x = kernels::packed_with_looks(call, 0);
-  kernels::Looks looks(call);
+  const Tensor x = kernels::packed_with_stop_checks(call, 0);
+  kernels::StopCheck stop(call);
   with_zero_test(x, [&](const auto& is_zero) {
     std::int64_t n = 0;
     for (std::int64_t i = 0; i < x.size(); ++i) {
       n += is_zero(i) ? 0 : 1;
-      looks.did(1);
+      stop.add_work(1);
     }
     const Tensor y = call.make(0, DType::i64, {x.rank(), n});
     auto* to = y.data_as<std::int64_t>();
     Shape index(x.shape().size());
     for (std::int64_t i = 0; i < x.size(); ++i, advance(index, x.shape())) {
-      looks.did(2);
+      stop.add_work(2);
       if (is_zero(i)) continue;
       for (std::size_t a = 0; a < index.size(); ++a)
         to[static_cast<std::int64_t>(a) * n] = index[a];

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/release.h"
-#include "kernels/looks.h"
+#include "kernels/stop_check.h"
 
 #include <atomic>
 
@@ -49,11 +49,11 @@ Items items_to_change(const kernels::UnsizedCall& call, Sequence sequence) {
   std::atomic_thread_fence(std::memory_order_acquire);
   const auto before = std::const_pointer_cast<std::vector<Tensor>>(std::move(sequence.items));
   if (own && before->size() < before->capacity()) return before;
-  kernels::Looks looks(call);
+  kernels::StopCheck stop(call);
   Items items = make_items();
   items->reserve(own ? 2 * before->size() + 1 : before->size() + 1);
   for (Tensor& item : *before) {
-    looks.did(own ? moved_item_units : item_units);
+    stop.add_work(own ? moved_item_units : item_units);
     items->push_back(own ? std::move(item) : item);
   }
   return items;

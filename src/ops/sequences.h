@@ -11,7 +11,7 @@ const ir::Type& element_type(const ir::TypeContext&, std::size_t k);
 std::size_t position_in(const Value& position, std::size_t n, bool end);
 /// A plain kernel without attributes.
 std::shared_ptr<const ir::Meaning> plain_kernel(void (*)(kernels::UnsizedCall&));
-/// What an item costs, as kernels::Looks count.
+/// What an item costs, as kernels::StopCheck count.
 inline constexpr std::int64_t item_units = 100;
 /// Items of a sequence to be. Many are let go of on another thread (base/release.h), here as in the
 /// sequence that is made of them.

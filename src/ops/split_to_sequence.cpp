@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "kernels/looks.h"
+#include "kernels/stop_check.h"
 #include "ops/sequences.h"
 #include "ops/type_rules.h"
 
@@ -46,9 +46,9 @@ kernels::UnsizedKernel splitter(const ir::Node& node, std::span<const ir::Type>)
     const Items parts = make_items();
     parts->reserve(lengths.size());
     std::int64_t offset = 0;
-    kernels::Looks looks(call);
+    kernels::StopCheck stop(call);
     for (const std::int64_t n : lengths) {
-      looks.did(item_units);
+      stop.add_work(item_units);
       Shape shape = x.shape();
       shape[axis] = n;
       const Tensor part = x.strided(x.size() > 0 ? offset * x.strides()[axis] : 0, shape,

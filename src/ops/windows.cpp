@@ -31,7 +31,7 @@ ir::Extent window_extent(const kernels::WindowSpec& spec, std::size_t axis, cons
                          const ir::Extent& kernel) {
   if (input.known() && kernel.known()) {
     const kernels::WindowAxis w = kernels::axis_of(spec, axis, input.value, kernel.value);
-    return kernels::places(w, input.value, spec.ceil_mode);
+    return kernels::window_count(w, input.value, spec.ceil_mode);
   }
   const kernels::WindowAxis w = kernels::axis_of(spec, axis, 0, kernel.known() ? kernel.value : 1);
   if (pads_follow(spec)) return ir::Extent(ceil_div(input, w.stride));

@@ -11,7 +11,7 @@ kernels::WindowSpec window_spec(const ir::Attributes&);
 /// does not fit, which is an error.
 ir::Integer window_room(const kernels::WindowSpec&, std::size_t axis, const ir::Extent& input,
                         const ir::Extent& kernel);
-/// How many places the window takes along one axis, as far as the extents are known.
+/// The number of window positions along one axis, as far as the extents are known.
 ir::Extent window_extent(const kernels::WindowSpec&, std::size_t axis, const ir::Extent& input,
                          const ir::Extent& kernel);
 

@@ -11,7 +11,7 @@ using ir::RegionId;
 using ir::ValueId;
 
 /// Puts constants in place of a node's outputs that are known, where they are read.
-bool fold_node(Graph& g, NodeId n, const ir::Knowledge& k) {
+bool fold_node(Graph& g, NodeId n, const ir::TypeEnvironment& k) {
   if (!g.node(n).outputs.empty() && g.constant(g.node(n).outputs[0]) != nullptr) return false;
   bool changed = false;
   for (std::size_t j = 0; j < g.node(n).outputs.size(); ++j) {
@@ -44,7 +44,7 @@ bool take_branch(Graph& g, NodeId n) {
   return true;
 }
 
-bool fold_region(Graph& g, RegionId r, const ir::Knowledge& k) {
+bool fold_region(Graph& g, RegionId r, const ir::TypeEnvironment& k) {
   bool changed = false;
   const std::vector<NodeId> nodes = g.region(r).nodes;
   for (const NodeId n : nodes) {
@@ -59,7 +59,7 @@ bool fold_region(Graph& g, RegionId r, const ir::Knowledge& k) {
 }  // namespace
 
 bool fold_constants(Graph& g, const ir::Evaluator& evaluate) {
-  ir::Knowledge k = ir::knowledge_of(g);
+  ir::TypeEnvironment k = ir::type_environment(g);
   k.name_unknowns = true;
   ir::infer_region(g, RegionId::root, k, evaluate);
   bool changed = false;

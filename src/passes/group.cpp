@@ -1,6 +1,6 @@
 #include "passes/group.h"
 
-#include "base/look.h"
+#include "base/cancellation.h"
 #include "ops/meaning.h"
 #include "passes/extract.h"
 
@@ -44,7 +44,7 @@ class Grouping {
 
  private:
   void place(NodeId n) {
-    look_around();
+    check_cancellation();
     const ir::Node& node = g_.node(n);
     std::optional<std::size_t> joined = fuse_ ? host(node) : std::nullopt;
     if (!joined) {

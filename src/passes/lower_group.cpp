@@ -20,7 +20,7 @@ std::vector<std::int64_t> known_extents(const ir::Type& t) {
 }  // namespace
 
 bool ranks_known(const ir::Graph& g, const ShapeClass& c) {
-  const ir::Knowledge k = knowledge_for(g, c);
+  const ir::TypeEnvironment k = type_environment_for(g, c);
   for (const ir::NodeId n : g.root().nodes)
     for (const ValueId v : g.node(n).outputs)
       if (v != ValueId::none && !k.types[ir::index(v)].has_rank()) return false;
@@ -28,20 +28,20 @@ bool ranks_known(const ir::Graph& g, const ShapeClass& c) {
 }
 
 std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const ShapeClass& c) {
-  const ir::Knowledge knowledge = knowledge_for(g, c);
+  const ir::TypeEnvironment environment = type_environment_for(g, c);
   std::vector<ir::NodeId> nodes;
   for (const ir::NodeId n : g.root().nodes)
     if (g.node(n).outputs.empty() || g.constant(g.node(n).outputs[0]) == nullptr)
       nodes.push_back(n);
 
   scalar::Builder b(g.node(nodes.back()).source);
-  LoweringScope scope{g, knowledge, b, {}, {}};
+  LoweringScope scope{g, environment, b, {}, {}};
   std::vector<std::int32_t> buffers;
   for (std::size_t i = 0; i < g.root().params.size(); ++i)
     buffers.push_back(b.buffer({g.value(g.root().params[i]).name, c.types[i].dtype(),
                                 scalar::Access::in, known_extents(c.types[i]), c.contiguous[i]}));
   for (const ValueId v : g.root().results) {
-    const ir::Type& t = knowledge.types[ir::index(v)];
+    const ir::Type& t = environment.types[ir::index(v)];
     buffers.push_back(
         b.buffer({g.value(v).name, t.dtype(), scalar::Access::out, known_extents(t)}));
   }

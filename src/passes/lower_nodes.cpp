@@ -1,7 +1,7 @@
 #include "passes/lower_nodes.h"
 
+#include "base/cancellation.h"
 #include "base/error.h"
-#include "base/look.h"
 #include "ops/reading_view.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class NodeEmitter : public ops::Emitter {
                   (reading != nullptr && std::ranges::count(reading->reads, k) > 0),
               "{} asks for the value of input {}, which its program does not depend on",
               node_.op->name, k);
-    return has(k) ? s_.knowledge.value(node_.inputs[k]) : nullptr;
+    return has(k) ? s_.environment.value(node_.inputs[k]) : nullptr;
   }
   Ex load(std::size_t k, const Indices& i) override { return operand(k).load(i); }
   Ex extent(std::size_t k, std::int64_t axis) override {
@@ -63,7 +63,7 @@ class NodeEmitter : public ops::Emitter {
   }
 
  private:
-  const ir::Type& type(ValueId v) const { return s_.knowledge.types[ir::index(v)]; }
+  const ir::Type& type(ValueId v) const { return s_.environment.types[ir::index(v)]; }
   const Operand& operand(std::size_t k) const { return s_.operands.at(node_.inputs.at(k)); }
   const Sink& sink(std::size_t j) const { return s_.sinks.at(node_.outputs.at(j)); }
 
@@ -82,7 +82,7 @@ void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const std::v
                    const Indices& index) {
   std::map<ValueId, Ex> made;
   for (const NodeId n : nodes) {
-    look_around();
+    check_cancellation();
     const ir::Node& node = s.graph.node(n);
     NodeEmitter emitter(s, n, &space);
     s.builder.enter(ir::where(s.graph, n));

@@ -29,7 +29,7 @@ struct Sink {
 /// What is known where nodes are lowered.
 struct LoweringScope {
   const ir::Graph& graph;
-  const ir::Knowledge& knowledge;
+  const ir::TypeEnvironment& environment;
   scalar::Builder& builder;
   std::map<ir::ValueId, Operand> operands;
   std::map<ir::ValueId, Sink> sinks;

@@ -1,7 +1,7 @@
 #include "passes/lower_region.h"
 
+#include "base/cancellation.h"
 #include "base/error.h"
-#include "base/look.h"
 #include "passes/extent_expression.h"
 #include "passes/extract.h"
 
@@ -20,14 +20,14 @@ using scalar::Indices;
 
 RegionLowering::RegionLowering(const RegionTree& tree, const StoragePlan& plan, scalar::Builder& b)
     : tree_(tree), plan_(plan), b_(b),
-      knowledge_(tree.knowledge()), scope_{tree.graph(), knowledge_, b, {}, {}},
+      environment_(tree.environment()), scope_{tree.graph(), environment_, b, {}, {}},
       buffers_(plan.all().size(), -1) {}
 
 // Regions and groups.
 
 void RegionLowering::groups(RegionId r, const OpenLoop* around, Ex t) {
   for (const Group& g : tree_.groups(r)) {
-    look_around();
+    check_cancellation();
     group(g, around, t);
   }
   for (const ValueId v : tree_.graph().region(r).results) place_constant(v);
@@ -75,7 +75,8 @@ void RegionLowering::call(NodeId n) {
   const auto& kernel = std::ranges::find(tree_.kernels(), n, &RegionTree::KernelNode::node)->kernel;
   scalar::Call call;
   call.name = std::string(node.op->name);
-  for (const auto& [key, value] : node.attributes) call.name += " " + key + "=" + ir::to_text(value);
+  for (const auto& [key, value] : node.attributes)
+    call.name += " " + key + "=" + ir::to_text(value);
   call.function = kernels::SizedKernel::call;
   call.attributes = kernel;
   std::vector<Ex> leading;
@@ -413,7 +414,7 @@ void RegionLowering::place_constant(ValueId v) {
   if (v == ValueId::none || scope_.operands.contains(v)) return;
   const Tensor* t = tree_.graph().constant(v);
   if (t == nullptr || !is_small_constant(tree_.graph(), v)) return;
-  knowledge_.types[ir::index(v)] = ir::Type::tensor(t->dtype(), t->shape());
+  environment_.types[ir::index(v)] = ir::Type::tensor(t->dtype(), t->shape());
   define(v, one_element(b_, constant_element(b_, *t), t->rank()));
 }
 

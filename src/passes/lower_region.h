@@ -86,9 +86,9 @@ class RegionLowering {
   const RegionTree& tree_;
   const StoragePlan& plan_;
   scalar::Builder& b_;
-  ir::Knowledge knowledge_;  ///< of the tree, and the types of constants that it reads
+  ir::TypeEnvironment environment_;  ///< of the tree, and the types of constants that it reads
   LoweringScope scope_;
-  std::vector<std::int32_t> buffers_;  ///< by storage
+  std::vector<std::int32_t> buffers_;              ///< by storage
   std::map<ir::NodeId, std::int32_t> workspaces_;  ///< of kernels
   std::map<ir::Symbol, scalar::Ex> extents_;
   scalar::Ex budget_;

@@ -41,7 +41,7 @@ std::optional<OutputExtents> output_extents(const ir::Graph& g, const ShapeClass
         sources.push_back({e.symbol, k, static_cast<std::size_t>(a)});
     }
   }
-  const ir::Knowledge k = knowledge_for(g, c);
+  const ir::TypeEnvironment k = type_environment_for(g, c);
   if (!k.conditions) return std::nullopt;
   const auto is_known = [&](const ir::Integer& i) {
     return i.known() || (i.symbolic() && std::ranges::all_of(i.symbol.names(), [&](ir::Symbol s) {

@@ -1,8 +1,8 @@
 #include "passes/region_tree.h"
 
 #include "base/axis.h"
+#include "base/cancellation.h"
 #include "base/error.h"
-#include "base/look.h"
 #include "ops/reading_view.h"
 #include "passes/extent_expression.h"
 #include "passes/extract.h"
@@ -40,12 +40,12 @@ void RegionTree::infer() {
   for (const ir::Extents& list : class_.elements) name_class(list);
   for (const ir::Type& t : class_.types)
     if (t.is_tensor() && t.has_rank()) name_class(t.extents());
-  k_ = ir::knowledge_of(g_);
+  k_ = ir::type_environment(g_);
   k_.name_unknowns = true;
   const ir::Node& node = g_.node(top_);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     k_.types[ir::index(node.inputs[i])] = class_.types[i];
-    if (!class_.elements[i].empty()) know_list(node.inputs[i], class_.elements[i]);
+    if (!class_.elements[i].empty()) set_known_elements(node.inputs[i], class_.elements[i]);
   }
   std::vector<ValueId> seen;
   for (const RegionId r : node.regions)
@@ -58,7 +58,7 @@ void RegionTree::infer() {
       }
       const std::size_t at = node.inputs.size() + captures_.size();
       k_.types[ir::index(v)] = class_.types[at];
-      if (!class_.elements[at].empty()) know_list(v, class_.elements[at]);
+      if (!class_.elements[at].empty()) set_known_elements(v, class_.elements[at]);
       captures_.push_back(v);
     }
   try {
@@ -75,7 +75,7 @@ void RegionTree::name_class(const ir::Extents& extents) {
     if (e.symbolic()) class_names_.insert(e.symbol);
 }
 
-void RegionTree::know_list(ValueId v, const ir::Extents& elements) {
+void RegionTree::set_known_elements(ValueId v, const ir::Extents& elements) {
   k_.elements[static_cast<std::int32_t>(v)] = {elements.begin(), elements.end()};
   if (!std::ranges::all_of(elements, &ir::Extent::known)) return;
   ir::Ints numbers;
@@ -173,7 +173,7 @@ void RegionTree::visit(RegionId r, std::optional<Position> holder, bool loop_bod
 }
 
 void RegionTree::visit_group(const Group& group, Position at) {
-  look_around();
+  check_cancellation();
   for (const NodeId n : group.nodes) {
     const ir::Node& node = g_.node(n);
     for (std::size_t k = 0; k < node.inputs.size(); ++k)

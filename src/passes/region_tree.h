@@ -37,7 +37,7 @@ class RegionTree {
   const ir::Graph& graph() const { return g_; }
   ir::NodeId top() const { return top_; }
   const ShapeClass& shape_class() const { return class_; }
-  const ir::Knowledge& knowledge() const { return k_; }
+  const ir::TypeEnvironment& environment() const { return k_; }
   const ir::Type& type(ir::ValueId v) const { return k_.types[ir::index(v)]; }
   /// What the node reads from outside beside its inputs; no constants.
   const std::vector<ir::ValueId>& captures() const { return captures_; }
@@ -96,7 +96,7 @@ class RegionTree {
   template <class... Args> void refuse(fmt::format_string<Args...> text, Args&&... args);
   void infer();
   void name_class(const ir::Extents&);
-  void know_list(ir::ValueId, const ir::Extents&);
+  void set_known_elements(ir::ValueId, const ir::Extents&);
   void visit(ir::RegionId, std::optional<Position> holder, bool loop_body);
   void visit_group(const Group&, Position);
   void visit_kernel(ir::NodeId, Position);
@@ -116,7 +116,7 @@ class RegionTree {
   const ir::NodeId top_;
   const ShapeClass& class_;
   const LoweringOptions options_;
-  ir::Knowledge k_;
+  ir::TypeEnvironment k_;
   std::vector<ir::ValueId> captures_, constants_;
   std::vector<KernelNode> kernels_;
   std::map<ir::RegionId, RegionInfo> regions_;

@@ -113,8 +113,8 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
   return c;
 }
 
-ir::Knowledge knowledge_for(const ir::Graph& g, const ShapeClass& c) {
-  ir::Knowledge k = ir::knowledge_of(g);
+ir::TypeEnvironment type_environment_for(const ir::Graph& g, const ShapeClass& c) {
+  ir::TypeEnvironment k = ir::type_environment(g);
   k.name_unknowns = true;
   for (std::size_t i = 0; i < g.root().params.size(); ++i) {
     const ir::ValueId v = g.root().params[i];

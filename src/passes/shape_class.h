@@ -34,7 +34,7 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
 
 /// What is known of a group's values for all members of a class; what no name of the class tells
 /// has a name of its own.
-ir::Knowledge knowledge_for(const ir::Graph& group, const ShapeClass&);
+ir::TypeEnvironment type_environment_for(const ir::Graph& group, const ShapeClass&);
 
 /// The class of whatever has the declared types, which have ranks: extents that are not known are
 /// symbols, equal where the model calls them by one name.

@@ -28,7 +28,7 @@ std::vector<NodeId> loops_of(const Graph& g) {
 /// One loop, and what is known around it.
 class Simplifying {
  public:
-  Simplifying(Graph& g, ir::Knowledge& k, NodeId n) : g_(g), k_(k), n_(n), editor_(g, n) {}
+  Simplifying(Graph& g, ir::TypeEnvironment& k, NodeId n) : g_(g), k_(k), n_(n), editor_(g, n) {}
 
   bool run() {
     const bool read = read_originals(), counted = drop_limits();
@@ -138,7 +138,7 @@ class Simplifying {
   }
 
   Graph& g_;
-  ir::Knowledge& k_;
+  ir::TypeEnvironment& k_;
   const NodeId n_;
   ir::LoopEditor editor_;
 };
@@ -148,7 +148,7 @@ class Simplifying {
 bool simplify_scans(Graph& g) {
   const std::vector<NodeId> loops = loops_of(g);
   if (loops.empty()) return false;
-  ir::Knowledge k = ir::named_knowledge_of(g);
+  ir::TypeEnvironment k = ir::named_type_environment(g);
   ir::infer_region(g, RegionId::root, k);
   bool changed = false;
   for (const NodeId n : loops) changed |= Simplifying(g, k, n).run();

@@ -5,8 +5,8 @@ namespace {
 
 struct IfState : StepState {
   IfSlots slots;
-  std::vector<Slot> outer;                        ///< inputs, then captures
-  Remembered<std::unique_ptr<NativeIf>> natives;  ///< null: step by step
+  std::vector<Slot> outer;                      ///< inputs, then captures
+  MruCache<std::unique_ptr<NativeIf>> natives;  ///< null: step by step
   InnerFrame then, otherwise;
   void release() override {
     natives.each([](const auto& n) {
@@ -38,11 +38,11 @@ void IfStep::run(Frame& frame, StepState* remembered) const {
   const bool again = frame.entered_again();
   Frame& inner = first ? state.then.enter(then, frame, again)
                        : state.otherwise.enter(otherwise, frame, again);
-  frame.let_go_of_lists(*this);
+  frame.release_sequences(*this);
   inner.execute();
   for (std::size_t j = 0; j < outputs.size(); ++j)
-    if (outputs[j] >= 0) inner.hand_over(j, frame, outputs[j]);
-  inner.rest();
+    if (outputs[j] >= 0) inner.move_result(j, frame, outputs[j]);
+  inner.reset_for_reentry();
 }
 
 }  // namespace rondel::runtime

@@ -20,28 +20,29 @@ std::int64_t size_of(const Layout::Piece& piece, std::span<const std::int64_t> e
 
 }  // namespace
 
-Places place(const Layout& layout, std::span<const std::int64_t> extents, std::size_t slot_count) {
-  struct Placed {
+ArenaOffsets assign_offsets(const Layout& layout, std::span<const std::int64_t> extents,
+                            std::size_t slot_count) {
+  struct Assigned {
     std::size_t first, last;
     std::int64_t offset, bytes;
   };
-  Places places;
-  places.by_slot.resize(slot_count);
-  std::vector<Placed> placed;  // by offset
+  ArenaOffsets offsets;
+  offsets.by_slot.resize(slot_count);
+  std::vector<Assigned> assigned;  // by offset
   for (const Layout::Piece& piece : layout.pieces) {
     const std::int64_t bytes = size_of(piece, extents);
     if (bytes < 0) continue;
-    Placed here{piece.first, piece.last, 0, bytes};
-    for (const Placed& p : placed)
+    Assigned here{piece.first, piece.last, 0, bytes};
+    for (const Assigned& p : assigned)
       if (p.first <= here.last && here.first <= p.last && here.offset < p.offset + p.bytes &&
           p.offset < here.offset + bytes)
         here.offset = p.offset + p.bytes;
     if (here.offset > most_bytes) continue;
-    placed.insert(std::ranges::upper_bound(placed, here.offset, {}, &Placed::offset), here);
-    places.by_slot[static_cast<std::size_t>(piece.slot)] = {here.offset, bytes};
-    places.total = std::max(places.total, here.offset + bytes);
+    assigned.insert(std::ranges::upper_bound(assigned, here.offset, {}, &Assigned::offset), here);
+    offsets.by_slot[static_cast<std::size_t>(piece.slot)] = {here.offset, bytes};
+    offsets.total = std::max(offsets.total, here.offset + bytes);
   }
-  return places;
+  return offsets;
 }
 
 }  // namespace rondel::runtime

@@ -6,11 +6,11 @@
 
 namespace rondel::runtime {
 
-/// A place in a frame that holds one value. -1: none.
+/// The number of a value in a frame. -1: none.
 using Slot = std::int32_t;
 
-/// What of a plan's temporaries can share one arena: the lifetime of each, and its size as an
-/// product of extents, of which some are read from the values that the plan starts from.
+/// The temporaries of a plan that can share one arena: the lifetime of each, and its size as a
+/// product of extents, some of which are read from the plan's parameters and captures.
 struct Layout {
   /// An extent that is not known before a run: an axis of a parameter or of a capture.
   struct Symbol {
@@ -19,7 +19,7 @@ struct Layout {
   };
   struct Piece {
     Slot slot;
-    std::size_t first, last;           ///< steps: the one that makes it, the last that reads it
+    std::size_t first, last;           ///< steps: the one that makes it, the last one that reads it
     std::int64_t bytes;                ///< of its element and its known extents, multiplied
     std::vector<std::size_t> symbols;  ///< its other extents
   };
@@ -27,17 +27,18 @@ struct Layout {
   std::vector<Piece> pieces;
 };
 
-/// Offsets of the pieces for given extents.
-struct Places {
-  struct Place {
+/// Where the pieces are in the arena, for given extents.
+struct ArenaOffsets {
+  struct Range {
     std::int64_t offset = -1, bytes = 0;  ///< -1: not in the arena
   };
-  std::vector<Place> by_slot;
+  std::vector<Range> by_slot;
   std::int64_t total = 0;
 };
 
-/// Places by first fit: no two pieces that live at the same step overlap. Multiples of 64 bytes. A
-/// piece whose size no memory holds has no place.
-Places place(const Layout&, std::span<const std::int64_t> extents, std::size_t slot_count);
+/// Assigns offsets by first fit: no two pieces that live at the same step overlap. Offsets are
+/// multiples of 64 bytes. A piece that is too large for any memory is not in the arena.
+ArenaOffsets assign_offsets(const Layout&, std::span<const std::int64_t> extents,
+                            std::size_t slot_count);
 
 }  // namespace rondel::runtime

@@ -28,7 +28,7 @@ struct LoopState : StepState {
   std::vector<Slot> outer;  ///< inputs, then captures
   LoopStart start;
   std::vector<Stack> stacks;
-  Remembered<std::unique_ptr<NativeLoop>> natives;  ///< null: step by step
+  MruCache<std::unique_ptr<NativeLoop>> natives;  ///< null: step by step
   InnerFrame body;
   std::vector<Value> next;  ///< `go` and states, where they are handed over by copying
   void release() override {
@@ -129,7 +129,7 @@ void LoopStep::end_trip(LoopState& state, Frame& inner, Frame& frame, std::int64
   for (std::size_t r = 0; r <= spec.states; ++r)
     if (!body.movable[r] && !stays(r)) state.next[r] = inner[body.results[r]];
   for (std::size_t r = 0; r <= spec.states; ++r)
-    if (body.movable[r]) inner.hand_over(r, inner, body.params[1 + r]);
+    if (body.movable[r]) inner.move_result(r, inner, body.params[1 + r]);
     else if (!stays(r)) inner[body.params[1 + r]] = std::move(state.next[r]);
 }
 
@@ -138,10 +138,10 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
   const LoopStart& s = state.start;
   Frame& inner = state.body.enter(body, frame, true);
   for (std::size_t j = 0; j < spec.states; ++j) {
-    inner.put_aside(body.params[2 + j]);
+    inner.save_spare_block(body.params[2 + j]);
     inner[body.params[2 + j]] = frame[state.slots.states[j]];
   }
-  frame.let_go_of_lists(*this);
+  frame.release_sequences(*this);
   set_scalar(inner, body.params[1], DType::boolean, s.go ? 1 : 0);
   bool goes_on = s.go;
   std::int64_t t = 0;
@@ -158,7 +158,7 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
   } catch (const Error& e) { throw e.within(source, t); }
   for (std::size_t j = 0; j < spec.states; ++j)
     if (outputs[j] >= 0) inner.exchange(body.params[2 + j], frame, outputs[j]);
-  inner.rest();
+  inner.reset_for_reentry();
   return t;
 }
 

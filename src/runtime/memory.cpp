@@ -1,10 +1,10 @@
 #include "runtime/memory.h"
 
 #include "base/block.h"
+#include "base/cancellation.h"
 #include "base/checked.h"
 #include "base/copy.h"
 #include "base/error.h"
-#include "base/look.h"
 #include "base/release.h"
 
 #include <algorithm>
@@ -110,7 +110,7 @@ std::size_t text_bytes(const Tensor& t, const std::string* at, std::size_t a = 0
 std::size_t text_bytes(const Tensor& t) {
   std::size_t bytes = 0;
   in_parts(t, t, [&](const Tensor& part, const Tensor&) {
-    look_around();
+    check_cancellation();
     bytes += text_bytes(part, part.data_as<std::string>());
   });
   return bytes;
@@ -163,7 +163,7 @@ struct Memory::Strings {
     if (strings == nullptr)
       throw_error(Blame::limit, fmt::format("the system has no memory for {} strings", count));
     while (made < count) {
-      look_around();
+      check_cancellation();
       const std::size_t more = std::min(count - made, many_strings);
       std::uninitialized_default_construct_n(strings + made, more);
       made += more;

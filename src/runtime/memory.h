@@ -8,7 +8,8 @@ namespace rondel::runtime {
 
 /// The memory of a session: every block a run uses comes from here, is counted against one budget
 /// before it is made, and goes back to a pool when its last reader lets go. A handle: copies share
-/// budget and pool. Thread-safe. What takes long looks around (base/look.h).
+/// budget and pool. Thread-safe. Long operations check
+/// for cancellation (base/cancellation.h).
 class Memory {
  public:
   explicit Memory(std::size_t budget_bytes);

@@ -45,7 +45,7 @@ void RegionBuffers::lay_out() {
                                            static_cast<std::int64_t>(byte_size(o.dtype)));
     layout.pieces.push_back({static_cast<Slot>(i), o.first, o.last, bytes, {}});
   }
-  places_ = place(layout, {}, owned_.size());
+  places_ = assign_offsets(layout, {}, owned_.size());
 }
 
 void RegionBuffers::bind(Run& run) {

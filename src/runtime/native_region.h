@@ -86,7 +86,7 @@ class RegionBuffers {
   std::shared_ptr<const RegionCode> code_;
   const int threads_;
   std::vector<Owned> owned_;
-  Places places_;  ///< of `owned_`
+  ArenaOffsets places_;  ///< of `owned_`
   Tensor arena_;
   bool bound_ = false;  ///< `owned_` has memory
   void* workspace_ = nullptr;
@@ -163,7 +163,7 @@ struct NativeSource {
 
   /// What runs natively what is in these slots, or null. `Native`: NativeLoop or NativeIf.
   template <class Native, class Slots>
-  Native* find(Remembered<std::unique_ptr<Native>>& known, std::span<const Slot> outer,
+  Native* find(MruCache<std::unique_ptr<Native>>& known, std::span<const Slot> outer,
                const Slots& slots, Frame& frame) const {
     if (!code) return nullptr;
     const auto* found = known.find(frame, outer);

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/copy.h"
 #include "base/error.h"
-#include "kernels/looks.h"
+#include "kernels/stop_check.h"
 #include "kernels/threads.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct PreparedProgram {
 };
 
 struct ProgramState : StepState {
-  Remembered<PreparedProgram> remembered;
+  MruCache<PreparedProgram> cache;
   std::vector<scalar::View> views;
   Tensor workspace;
 };
@@ -54,13 +54,13 @@ struct PreparedKernel {
 };
 
 struct KernelState : StepState {
-  Remembered<PreparedKernel> remembered;
+  MruCache<PreparedKernel> cache;
   std::vector<scalar::View> views;
   Tensor workspace;
 };
 
 struct UnsizedKernelState : StepState {
-  Remembered<UnsizedKernelStep::Types> remembered;
+  MruCache<UnsizedKernelStep::Types> cache;
   std::vector<Value> inputs, results;
   void release() override {
     inputs.clear();
@@ -100,14 +100,14 @@ PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& f
   }
   p.text = std::ranges::any_of(p.outputs, [](const auto& o) { return o.first == DType::string; });
   InputKeys keys(inputs, step.value_inputs, step.view ? Strides::all : Strides::contiguity);
-  return state.remembered.add(std::move(keys), std::move(p));
+  return state.cache.add(std::move(keys), std::move(p));
 }
 
 void give_views(const ProgramStep& step, const PreparedProgram& p, Frame& frame) {
   for (std::size_t j = 0; j < step.outputs.size(); ++j) {
     if (step.outputs[j] < 0) continue;
     const OutputView& v = p.views[j];
-    frame.put_aside(step.outputs[j]);
+    frame.save_spare_block(step.outputs[j]);
     if (step.viewed < 0) {
       frame[step.outputs[j]] = v.constant;
       continue;
@@ -138,8 +138,7 @@ PreparedKernel& remember(const KernelStep& step, KernelState& state, Frame& fram
   p.step = step.prepare(inputs);
   p.workspace_bytes = workspace_of(step, p.step, inputs);
   p.threads = frame.run().threads;
-  return state.remembered.add(InputKeys(inputs, step.value_inputs, Strides::contiguity),
-                              std::move(p));
+  return state.cache.add(InputKeys(inputs, step.value_inputs, Strides::contiguity), std::move(p));
 }
 
 }  // namespace
@@ -187,23 +186,24 @@ Frame::Frame(const Plan& plan, bool entered_again) : plan_(plan), entered_again_
   for (const auto& step : plan.steps) states_.push_back(step->make_state());
 }
 
-/// Places for the extents that the plan starts from.
-void Frame::lay_out() {
+/// Assigns arena offsets for the extents at hand.
+void Frame::assign_arena_offsets() {
   constexpr std::size_t most = 4;
   extents_.clear();
   for (const Layout::Symbol& symbol : plan_.layout.symbols)
     extents_.push_back((*this)[symbol.slot].tensor().shape()[symbol.axis]);
-  const auto known = std::ranges::find_if(laid_,
+  const auto known = std::ranges::find_if(cached_offsets_,
                                           [&](const auto& l) { return l->extents == extents_; });
-  if (known == laid_.begin() && !laid_.empty()) return;
-  if (known != laid_.end()) {
-    std::rotate(laid_.begin(), known, known + 1);
+  if (known == cached_offsets_.begin() && !cached_offsets_.empty()) return;
+  if (known != cached_offsets_.end()) {
+    std::rotate(cached_offsets_.begin(), known, known + 1);
   } else {
-    if (laid_.size() == most) laid_.pop_back();
-    Places places = place(plan_.layout, extents_, plan_.slot_count);
-    laid_.insert(laid_.begin(), std::make_unique<Laid>(extents_, std::move(places)));
+    if (cached_offsets_.size() == most) cached_offsets_.pop_back();
+    ArenaOffsets offsets = assign_offsets(plan_.layout, extents_, plan_.slot_count);
+    cached_offsets_.insert(cached_offsets_.begin(),
+                           std::make_unique<CachedOffsets>(extents_, std::move(offsets)));
   }
-  if (arena_.defined() && arena_.size() < laid_.front()->places.total) let_arena_go();
+  if (arena_.defined() && arena_.size() < cached_offsets_.front()->offsets.total) release_arena();
 }
 
 bool Frame::in_arena(const Tensor& t) const {
@@ -213,7 +213,7 @@ bool Frame::in_arena(const Tensor& t) const {
   return offset < static_cast<std::uintptr_t>(arena_.size());
 }
 
-void Frame::let_arena_go() {
+void Frame::release_arena() {
   for (const Layout::Piece& piece : plan_.layout.pieces) (*this)[piece.slot] = Value();
   arena_ = Tensor();
 }
@@ -221,13 +221,13 @@ void Frame::let_arena_go() {
 const Tensor& Frame::output(Slot slot, DType dtype, const Shape& shape) {
   const std::int64_t bytes = checked_mul(element_count(shape),
                                          static_cast<std::int64_t>(byte_size(dtype)));
-  const Places& places = laid_.front()->places;
-  const Places::Place place = places.by_slot[static_cast<std::size_t>(slot)];
-  const bool placed = place.offset >= 0 && bytes <= place.bytes;
+  const ArenaOffsets& offsets = cached_offsets_.front()->offsets;
+  const ArenaOffsets::Range range = offsets.by_slot[static_cast<std::size_t>(slot)];
+  const bool in_range = range.offset >= 0 && bytes <= range.bytes;
   Value& v = (*this)[slot];
-  if (!placed) return renew(v, dtype, shape);
-  if (!arena_.defined()) arena_ = run_->memory.allocate(DType::u8, {places.total});
-  char* const address = arena_.data_as<char>() + place.offset;
+  if (!in_range) return renew(v, dtype, shape);
+  if (!arena_.defined()) arena_ = run_->memory.allocate(DType::u8, {offsets.total});
+  char* const address = arena_.data_as<char>() + range.offset;
   if (const auto* t = std::get_if<Tensor>(&v);
       t == nullptr || t->data() != address || !is_row_major(*t, dtype, shape))
     v = Tensor(dtype, shape, row_major_strides(shape), address, arena_.owner());
@@ -246,7 +246,7 @@ const Tensor& Frame::renew(Value& v, DType dtype, const Shape& shape) {
   return run_->renew(v, dtype, shape);
 }
 
-void Frame::put_aside(Slot s) {
+void Frame::save_spare_block(Slot s) {
   constexpr std::size_t most = 8;
   const auto* t = std::get_if<Tensor>(&(*this)[s]);
   if (!entered_again_ || t == nullptr || spare_.size() == most) return;
@@ -265,14 +265,15 @@ void Frame::drop(Slot s) {
   v = Value();
 }
 
-void Frame::let_go_of_lists(const Step& step) {
+void Frame::release_sequences(const Step& step) {
   for (const Slot dead : step.release)
     if (!(*this)[dead].is_tensor()) (*this)[dead] = Value();
 }
 
-void Frame::rest() {
+void Frame::reset_for_reentry() {
   for (const Slot s : variable_) drop(s);
-  if (arena_.defined() && static_cast<std::size_t>(arena_.size()) > most_kept_bytes) let_arena_go();
+  if (arena_.defined() && static_cast<std::size_t>(arena_.size()) > most_kept_bytes)
+    release_arena();
 }
 
 void Frame::clear() {
@@ -284,7 +285,7 @@ void Frame::clear() {
 }
 
 void Frame::execute() {
-  lay_out();
+  assign_arena_offsets();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     run_->check_stop();
     const Step& step = *plan_.steps[s];
@@ -329,7 +330,7 @@ Frame& InnerFrame::enter(const Plan& plan, Frame& outer, bool again) {
   return *frame_;
 }
 
-void Frame::hand_over(std::size_t result, Frame& to, Slot slot) {
+void Frame::move_result(std::size_t result, Frame& to, Slot slot) {
   const Slot ours = plan_.results[result];
   if (!plan_.movable[result]) {
     to[slot] = (*this)[ours];
@@ -354,9 +355,9 @@ std::unique_ptr<StepState> ProgramStep::make_state() const {
   return std::make_unique<ProgramState>();
 }
 
-void ProgramStep::run(Frame& frame, StepState* remembered) const {
-  auto& state = static_cast<ProgramState&>(*remembered);
-  const PreparedProgram* p = state.remembered.find(frame, inputs);
+void ProgramStep::run(Frame& frame, StepState* cache) const {
+  auto& state = static_cast<ProgramState&>(*cache);
+  const PreparedProgram* p = state.cache.find(frame, inputs);
   if (p == nullptr) p = &remember(*this, state, frame);
   if (!p->views.empty()) return give_views(*this, *p, frame);
 
@@ -388,10 +389,10 @@ std::unique_ptr<StepState> KernelStep::make_state() const {
   return std::make_unique<KernelState>();
 }
 
-void KernelStep::run(Frame& frame, StepState* remembered) const {
-  auto& state = static_cast<KernelState&>(*remembered);
+void KernelStep::run(Frame& frame, StepState* cache) const {
+  auto& state = static_cast<KernelState&>(*cache);
   const kernels::ThreadScope threads(frame.run().threads);
-  PreparedKernel* p = state.remembered.find(frame, inputs);
+  PreparedKernel* p = state.cache.find(frame, inputs);
   if (p == nullptr) p = &remember(*this, state, frame);
   if (p->threads != frame.run().threads) {
     p->workspace_bytes = workspace_of(*this, p->step, values_of(frame, inputs));
@@ -424,14 +425,13 @@ std::unique_ptr<StepState> UnsizedKernelStep::make_state() const {
   return std::make_unique<UnsizedKernelState>();
 }
 
-void UnsizedKernelStep::run(Frame& frame, StepState* remembered) const {
-  auto& state = static_cast<UnsizedKernelState&>(*remembered);
-  const Types* types = state.remembered.find(frame, inputs);
+void UnsizedKernelStep::run(Frame& frame, StepState* cache) const {
+  auto& state = static_cast<UnsizedKernelState&>(*cache);
+  const Types* types = state.cache.find(frame, inputs);
   if (types == nullptr) {
     const std::vector<Value> values = values_of(frame, inputs);
     Types checked = check(values);
-    types = &state.remembered.add(InputKeys(values, value_inputs, Strides::none),
-                                  std::move(checked));
+    types = &state.cache.add(InputKeys(values, value_inputs, Strides::none), std::move(checked));
   }
   state.inputs.clear();
   for (const Slot s : inputs) state.inputs.push_back(s < 0 ? Value() : frame[s]);
@@ -447,7 +447,7 @@ void UnsizedKernelStep::run(Frame& frame, StepState* remembered) const {
     if (dtype == DType::string) texts.push_back(made);
     return made;
   };
-  frame.let_go_of_lists(*this);
+  frame.release_sequences(*this);
   kernels::UnsizedCall call(state.inputs, state.results, allocate);
   call.stop = &frame.run().stop;
   const kernels::ThreadScope threads(frame.run().threads);

@@ -73,16 +73,16 @@ struct Plan {
   std::size_t slot_count = 0;
   std::vector<Slot> params, results;
   Slot seed = -1;  ///< of a model that draws: u64[]
-  /// By result: a step of this plan makes it, and it is no other result, so that whoever entered
-  /// the region may take it out of its slot.
+  /// By result: it is made by a step of this plan and is no other result, so that it may be moved
+  /// out of its slot.
   std::vector<bool> movable;
-  /// Values of the enclosing frame that this region reads: theirs, ours.
+  /// Values of the enclosing frame that this region reads: (outer slot, own slot).
   std::vector<std::pair<Slot, Slot>> captures;
   std::vector<std::pair<Slot, Tensor>> constants;
   std::vector<std::unique_ptr<Step>> steps;
   Layout layout;
 
-  /// Frames that are free; a run takes one and gives it back.
+  /// Takes a free frame from the plan's pool, or makes one.
   std::unique_ptr<Frame> take_frame(Run&) const;
   void give_back(std::unique_ptr<Frame>) const;
 
@@ -105,51 +105,53 @@ class Frame {
   const Plan& plan() const { return plan_; }
   bool entered_again() const { return entered_again_; }
   void begin(Run& run) { run_ = &run; }
-  /// A row-major tensor of this type in `slot`, to be written: what is there already where nobody
-  /// else can see it; else in the arena, where the slot has a place there; else a new block.
+  /// A row-major tensor of this type in `slot`, to be written. The tensor in the slot is reused
+  /// where nobody else holds it; else it is in the arena, where the slot has a range there; else it
+  /// is a new block.
   const Tensor& output(Slot slot, DType, const Shape&);
-  /// The same for a value that has no place in the arena; blocks that were put aside serve, too.
+  /// The same for a value that is not in the arena; spare blocks may be reused.
   const Tensor& renew(Value&, DType, const Shape&);
-  /// Before a view takes the slot: a small block that only the view before held serves other
-  /// values.
-  void put_aside(Slot);
+  /// Before a view takes the slot: saves a small block that only the previous view held as a spare
+  /// one.
+  void save_spare_block(Slot);
   /// Runs every step.
   void execute();
-  /// For a value that nobody reads any more.
+  /// Drops a value that has no readers left.
   void drop(Slot);
-  /// For a step that has taken its inputs: lets go of the sequences and optionals among them that
-  /// nobody reads after it, so that who holds one alone may change it.
-  void let_go_of_lists(const Step&);
-  /// Hands a result of the region to a slot of `to`: out of its own slot, where it may be taken,
-  /// what was there before being dropped.
-  void hand_over(std::size_t result, Frame& to, Slot);
-  /// Hands over a slot's value for what is in a slot of `to`, which is dropped here.
+  /// For a step that has taken its inputs: releases the sequences and optionals among them that
+  /// have no later readers, so that their only holder may change them in place.
+  void release_sequences(const Step&);
+  /// Moves a result of the region to a slot of `to`, whose old value is dropped. Where the result
+  /// must stay in its own slot it is shared.
+  void move_result(std::size_t result, Frame& to, Slot);
+  /// Exchanges a slot's value with a slot of `to`; the value that arrives here is dropped.
   void exchange(Slot, Frame& to, Slot);
   /// Between entries: drops every value.
-  void rest();
-  /// At the end of a run: lets go of everything but the plan's constants.
+  void reset_for_reentry();
+  /// At the end of a run: drops everything but the plan's constants.
   void clear();
 
  private:
-  void lay_out();
+  void assign_arena_offsets();
   bool in_arena(const Tensor&) const;
-  void let_arena_go();
+  void release_arena();
 
-  struct Laid {
+  struct CachedOffsets {
     std::vector<std::int64_t> extents;
-    Places places;
+    ArenaOffsets offsets;
   };
   const Plan& plan_;
   const bool entered_again_;
   Run* run_ = nullptr;
-  std::vector<std::unique_ptr<Value>> slots_;  ///< so that values change places without being moved
-  std::vector<Slot> variable_;                 ///< slots that hold no constants
+  std::vector<std::unique_ptr<Value>>
+      slots_;                   ///< pointers, so that values can be exchanged without being moved
+  std::vector<Slot> variable_;  ///< slots that hold no constants
   std::vector<std::unique_ptr<StepState>> states_;
   /// For the last few lists of extents; that of this run first.
-  std::vector<std::unique_ptr<Laid>> laid_;
+  std::vector<std::unique_ptr<CachedOffsets>> cached_offsets_;
   std::vector<std::int64_t> extents_;  ///< of this run
   Tensor arena_;
-  std::vector<Tensor> spare_;  ///< blocks put aside
+  std::vector<Tensor> spare_;  ///< spare blocks
 };
 
 /// Blocks of at most this many bytes are kept between the entries of a run rather than given back.
@@ -190,13 +192,13 @@ using OutputTypes = std::vector<std::pair<DType, Shape>>;
 class ProgramStep : public Step {
  public:
   using Types = std::function<OutputTypes(std::span<const Value> inputs)>;
-  using Code =
+  using ExecutableFor =
       std::function<std::shared_ptr<const scalar::Executable>(std::span<const Value> inputs)>;
   /// Views of the inputs that are the outputs, where strides allow it.
   using View = std::function<std::optional<std::vector<Tensor>>(
       std::span<const Value> inputs, std::span<const std::pair<DType, Shape>> outputs)>;
   Types types;
-  Code code;
+  ExecutableFor code;
   std::vector<std::size_t> value_inputs;
   View view;
   std::ptrdiff_t viewed = -1;  ///< the input that views are of; -1: a constant

@@ -11,12 +11,12 @@
 
 namespace rondel::runtime {
 
-/// What of the strides of its inputs matters to what a step prepares.
+/// Which properties of its inputs' strides a step depends on.
 enum class Strides : std::uint8_t { none, contiguity, all };
 
-/// What decides whether something that was prepared for some inputs fits others: shapes, strides as
-/// far as they matter, and the elements of inputs whose values count. Of what is no tensor nothing
-/// counts but that: its declared type holds.
+/// The key of something that was prepared for some inputs: their shapes, strides as far as they
+/// matter, and the elements of inputs whose values matter. For inputs that are no tensors only that
+/// fact counts: their declared type holds.
 class InputKeys {
  public:
   InputKeys(std::span<const Value> inputs, std::span<const std::size_t> value_inputs, Strides);
@@ -38,11 +38,11 @@ class InputKeys {
   std::vector<Key> keys_;
 };
 
-/// The last few things that a step prepared, the most recently used first: where shapes alternate,
+/// A small cache of things that a step prepared, most recently used first: where shapes alternate,
 /// none is prepared again.
-template <class T> class Remembered {
+template <class T> class MruCache {
  public:
-  /// What was prepared for such inputs, or null.
+  /// The entry for such inputs, or null.
   template <class Frame> T* find(Frame& frame, std::span<const Slot> slots) {
     for (auto it = known_.begin(); it != known_.end(); ++it) {
       if (!(*it)->keys.fit(frame, slots)) continue;
@@ -51,7 +51,7 @@ template <class T> class Remembered {
     }
     return nullptr;
   }
-  /// Until `most` others have been added or used.
+  /// Kept until `most` others have been added or used.
   T& add(InputKeys keys, T prepared) {
     if (known_.size() == most) known_.pop_back();
     known_.insert(known_.begin(), std::make_unique<Entry>(std::move(keys), std::move(prepared)));

@@ -135,7 +135,7 @@ void Stack::let_strings_go() {
   strings_.clear();
 }
 
-Tensor Stack::place(const Tensor& whole, std::int64_t t, std::int64_t n) const {
+Tensor Stack::destination(const Tensor& whole, std::int64_t t, std::int64_t n) const {
   const std::int64_t rank = whole.rank();
   return whole.at(axis_from_front(axis_, rank), reversed_ ? n - 1 - t : t);
 }
@@ -158,7 +158,7 @@ void Stack::put(std::int64_t t, const Tensor& item) {
   const std::int64_t row = trips_ && reversed_ ? *trips_ - 1 - t : t;
   if (rows_ != nullptr && item.contiguous())
     std::memcpy(rows_ + row * row_bytes_, item.data(), static_cast<std::size_t>(row_bytes_));
-  else if (trips_) write(place(whole_.tensor(), t, *trips_), item);
+  else if (trips_) write(destination(whole_.tensor(), t, *trips_), item);
   else
     run_->assign(item, Tensor(dtype_, item_, row_major_strides(item_),
                               static_cast<char*>(reserved_->base) + row * row_bytes_, nullptr));
@@ -199,7 +199,7 @@ Value Stack::finish(std::int64_t n) {
   if (dtype_ != DType::string && n > 0) put_rows(whole, n);
   for (std::int64_t t = 0; t < n && dtype_ == DType::string; ++t) {
     run_->check_stop();
-    write(place(whole, t, n), strings_[static_cast<std::size_t>(t)]);
+    write(destination(whole, t, n), strings_[static_cast<std::size_t>(t)]);
   }
   let_strings_go();
   if (reserved_ && reserved_->claimed > most_kept_rows) reserved_ = nullptr;

@@ -47,7 +47,7 @@ class Stack {
   /// The first n rows to where they belong in the finished tensor.
   void put_rows(const Tensor& whole, std::int64_t n) const;
   /// Where item t of n goes in the finished tensor.
-  Tensor place(const Tensor& whole, std::int64_t t, std::int64_t n) const;
+  Tensor destination(const Tensor& whole, std::int64_t t, std::int64_t n) const;
   std::int64_t extent_for(std::int64_t n) const;
   Shape whole_shape(std::int64_t extent) const;
 

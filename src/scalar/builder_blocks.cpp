@@ -1,5 +1,5 @@
+#include "base/cancellation.h"
 #include "base/error.h"
-#include "base/look.h"
 #include "scalar/builder.h"
 
 #include <bit>
@@ -52,7 +52,7 @@ void drop_unused(Program& p, const std::vector<Inst>& prologue) {
   const auto shift = static_cast<std::int32_t>(prologue.size());
   std::vector<bool> used(p.reg_types.size()), kept(all.size());
   for (std::size_t at = all.size(); at-- > 0;) {
-    look_around();
+    check_cancellation();
     kept[at] = has_effect(all[at].op);
     for (const Reg r : p.results(all[at]))
       if (used[static_cast<std::size_t>(r)]) kept[at] = true;
@@ -62,7 +62,7 @@ void drop_unused(Program& p, const std::vector<Inst>& prologue) {
   std::vector<std::int32_t> moved(all.size());
   p.code.clear();
   for (std::size_t at = 0; at < all.size(); ++at) {
-    look_around();
+    check_cancellation();
     moved[at] = static_cast<std::int32_t>(p.code.size());
     if (kept[at]) p.code.push_back(all[at]);
   }
@@ -76,7 +76,7 @@ void renumber(Program& p) {
   std::vector<Reg> renamed(p.reg_types.size(), -1);
   std::vector<DType> reg_types;
   for (const Inst& i : p.code) {
-    look_around();
+    check_cancellation();
     for (const Reg r : p.results(i)) {
       renamed[static_cast<std::size_t>(r)] = static_cast<Reg>(reg_types.size());
       reg_types.push_back(p.reg_types[static_cast<std::size_t>(r)]);

@@ -1,6 +1,6 @@
 #include "base/block.h"
+#include "base/cancellation.h"
 #include "base/error.h"
-#include "base/look.h"
 #include "scalar/interpreter_frame.h"
 #include "scalar/op_facts.h"
 
@@ -40,7 +40,7 @@ class Decoder {
     step_of_.back() = count;
     out_.steps.resize(count + 1);
     for (std::size_t at = 0; at < p_.code.size(); ++at) {
-      look_around();
+      check_cancellation();
       decode(at);
     }
     out_.steps.back().run = [](Frame&, const Step&) -> const Step* { return nullptr; };

@@ -1,5 +1,5 @@
+#include "base/cancellation.h"
 #include "base/error.h"
-#include "base/look.h"
 #include "base/text.h"
 #include "scalar/op_facts.h"
 #include "scalar/program.h"
@@ -16,7 +16,7 @@ class Verifier {
   void run() {
     buffers();
     for (at_ = 0; at_ < p_.code.size(); ++at_) {
-      look_around();
+      check_cancellation();
       instruction(p_.code[at_]);
     }
     at_ = p_.code.size();

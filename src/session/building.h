@@ -1,6 +1,6 @@
 #pragma once
 #include "ir/graph.h"
-#include "session/code.h"
+#include "session/tiered_compiler.h"
 
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace rondel::session {
 /// What building a plan needs to know.
 struct Building {
   std::shared_ptr<const ir::Graph> graph;
-  std::shared_ptr<Code> code;
+  std::shared_ptr<TieredCompiler> compiler;
   bool fuse = true;              ///< element-wise nodes share loops
   bool borrowed_kernels = true;  ///< false: references only
 };

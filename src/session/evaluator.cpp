@@ -24,7 +24,7 @@ ir::Evaluator make_evaluator() {
       if (v != ir::ValueId::none) group.outputs.push_back(v);
     Building b;
     b.graph = std::make_shared<const ir::Graph>(passes::extract(g, group));
-    b.code = std::make_shared<Code>(Execution::interpreter);
+    b.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
     b.borrowed_kernels = false;
     const runtime::Plan plan = build_plan(b, ir::RegionId::root);
     runtime::Memory memory(std::numeric_limits<std::size_t>::max());

@@ -69,9 +69,9 @@ class ItemTypes {
  private:
   /// What a trip would stumble over is no error where none is made: then less is said.
   std::vector<LoopStep::ItemType> infer(std::span<const Value> all) const {
-    for (const bool believe : {true, false}) {
-      ir::Knowledge k = ir::knowledge_of(*graph_);
-      k.believe = believe;
+    for (const bool trust_annotations : {true, false}) {
+      ir::TypeEnvironment k = ir::type_environment(*graph_);
+      k.trust_annotations = trust_annotations;
       for (std::size_t i = 0; i < all.size(); ++i)
         if (all[i].is_tensor() || all[i].is_sequence())
           k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
@@ -82,10 +82,10 @@ class ItemTypes {
         if (e.blame() == Blame::internal || ends_run(e)) throw;
       }
     }
-    return items(ir::knowledge_of(*graph_));
+    return items(ir::type_environment(*graph_));
   }
 
-  std::vector<LoopStep::ItemType> items(const ir::Knowledge& k) const {
+  std::vector<LoopStep::ItemType> items(const ir::TypeEnvironment& k) const {
     const LoopParts parts(graph_->node(node_));
     std::vector<LoopStep::ItemType> types;
     for (std::size_t s = 0; s < parts.stacks; ++s) {

@@ -1,5 +1,5 @@
 #pragma once
-#include "base/look.h"
+#include "base/cancellation.h"
 #include "session/cache_key.h"
 
 #include <atomic>
@@ -11,20 +11,20 @@
 
 namespace rondel::session {
 
-/// What was made for each of a bounded number of keys; what was asked for longest ago goes first.
-/// Thread-safe: who asks for what another is making waits for that, unless its run is to end
-/// meanwhile; others do not wait.
+/// A cache of values by key, of bounded size; the least recently used goes first. Thread-safe: a
+/// thread that asks for a value which another thread is making waits for it, unless its run is
+/// cancelled; others do not wait.
 template <class T> class LruCache {
  public:
   explicit LruCache(std::size_t most = 64) : most_(most) {}
 
-  /// What is kept for the key; else what `make()` gives. Where it throws nothing is kept.
+  /// The cached value, or the result of `make()`. Nothing is cached where `make` throws.
   template <class Make> std::shared_ptr<const T> get(const CacheKey& key, const Make& make) {
     const std::shared_ptr<Entry> entry = find(key);
     if (!entry->ready.load(std::memory_order_acquire)) {
-      const auto lock = lock_looking(entry->making);
+      const auto lock = lock_cancellably(entry->making);
       if (!entry->ready.load(std::memory_order_relaxed)) {
-        entry->value = entry->kept.work(make);
+        entry->value = entry->work.run(make);
         entry->ready.store(true, std::memory_order_release);
       }
     }
@@ -34,18 +34,18 @@ template <class T> class LruCache {
  private:
   struct Entry {
     std::timed_mutex making;
-    Kept kept;
+    ResumableWork work;
     std::atomic<bool> ready{false};
     std::optional<T> value;
   };
-  struct Place {
+  struct KeyedEntry {
     const CacheKey* key;
     std::shared_ptr<Entry> entry;
   };
 
   std::shared_ptr<Entry> find(const CacheKey& key) {
     const std::lock_guard lock(mutex_);
-    const auto [known, fresh] = places_.try_emplace(key);
+    const auto [known, fresh] = by_key_.try_emplace(key);
     if (!fresh) {
       order_.splice(order_.begin(), order_, known->second);
       return known->second->entry;
@@ -53,7 +53,7 @@ template <class T> class LruCache {
     order_.push_front({&known->first, std::make_shared<Entry>()});
     known->second = order_.begin();
     if (order_.size() > most_) {
-      places_.erase(places_.find(*order_.back().key));
+      by_key_.erase(by_key_.find(*order_.back().key));
       order_.pop_back();
     }
     return order_.front().entry;
@@ -61,8 +61,8 @@ template <class T> class LruCache {
 
   const std::size_t most_;
   std::mutex mutex_;
-  std::list<Place> order_;  ///< the last that was asked for first
-  std::unordered_map<CacheKey, typename std::list<Place>::iterator, CacheKeyHash> places_;
+  std::list<KeyedEntry> order_;  ///< most recently used first
+  std::unordered_map<CacheKey, typename std::list<KeyedEntry>::iterator, CacheKeyHash> by_key_;
 };
 
 }  // namespace rondel::session

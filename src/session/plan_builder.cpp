@@ -36,7 +36,7 @@ class PlanBuilder {
       else plan_.params.push_back(slot(v));
     for (const ValueId v : g_.captures(region_))
       if (g_.constant(v) == nullptr) plan_.captures.emplace_back(outer(v), slot(v));
-    const ir::Knowledge k = ir::knowledge_of(g_);
+    const ir::TypeEnvironment k = ir::type_environment(g_);
     for (const passes::Group& group : passes::group_nodes(g_, region_, k.types, b_.fuse))
       add(group);
     for (const ValueId v : region.results) plan_.results.push_back(slot(v));

@@ -20,7 +20,7 @@ using runtime::RegionCode;
 /// The elements of `v`, a list of integers, that the model says are extents: through shapes, and
 /// through what picks and joins.
 ir::Extents extents_in(const ir::Graph& g, ValueId v) {
-  ir::Knowledge k = ir::knowledge_of(g);
+  ir::TypeEnvironment k = ir::type_environment(g);
   std::vector<ir::NodeId> makers;
   const auto visit = [&](const auto& self, ValueId at) -> void {
     const ir::NodeId n = g.value(at).producer;
@@ -122,7 +122,7 @@ class ByClass {
   }
 
   bool rules_hold(std::span<const Value> all) const {
-    ir::Knowledge k = ir::knowledge_of(*b_.graph);
+    ir::TypeEnvironment k = ir::type_environment(*b_.graph);
     for (std::size_t i = 0; i < all.size(); ++i)
       k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
     for (const passes::ExtentList& list : lists_)
@@ -145,7 +145,7 @@ class ByClass {
     return entries_.get(c.key, [&] {
       Entry entry;
       entry.lowered = passes::lower_control(*b_.graph, node_, c, {b_.fuse, b_.borrowed_kernels});
-      if (entry.lowered.program) entry.code = b_.code->make(entry.lowered.program);
+      if (entry.lowered.program) entry.code = b_.compiler->make(entry.lowered.program);
       return entry;
     });
   }
@@ -260,7 +260,7 @@ std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
 }
 
 runtime::NativeSource native_source(const Building& b, ir::NodeId n) {
-  if (b.code->execution() == Execution::interpreter) return {};
+  if (b.compiler->execution() == Execution::interpreter) return {};
   if (!b.graph->node(n).is_loop() && !is_small(*b.graph, n)) return {};
   auto code = std::make_shared<ByClass>(b, n);
   return {[code](std::span<const Value> outer) { return code->get(outer); }, code->value_inputs()};

@@ -1,14 +1,14 @@
 #include <rondel/session.h>
 
+#include "base/cancellation.h"
 #include "base/error.h"
-#include "base/look.h"
 #include "ir/text.h"
-#include "session/code.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
 #include "session/options.h"
 #include "session/plan_builder.h"
 #include "session/ports.h"
+#include "session/tiered_compiler.h"
 #include "session/watchdog.h"
 
 #include <algorithm>
@@ -71,7 +71,8 @@ Value owned(const runtime::Run& run, Value v) {
 struct Session::Impl {
   Impl(ir::Graph g, ModelInfo i, const SessionOptions& o)
       : options(session::checked(o)), info(std::move(i)), graph(std::move(g)),
-        code(std::make_shared<session::Code>(execution_of(o))), memory(o.max_memory_bytes) {
+        compiler(std::make_shared<session::TieredCompiler>(execution_of(o))),
+        memory(o.max_memory_bytes) {
     const auto& root = graph.root();
     for (std::size_t i = 0; i < root.params.size(); ++i) {
       inputs.push_back(session::port(graph.input_names[i], graph.value(root.params[i]).type));
@@ -90,11 +91,11 @@ struct Session::Impl {
   }
 
   runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
-    const bool interpreting = code->execution() == Execution::interpreter;
+    const bool interpreting = compiler->execution() == Execution::interpreter;
     const bool optimise = options.graph_optimization_level > 0;
     session::Building b;
     b.graph = std::make_shared<const ir::Graph>(session::compile_graph(std::move(g), options));
-    b.code = code;
+    b.compiler = compiler;
     b.fuse = optimise;
     b.borrowed_kernels = !interpreting && !options.strict;
     if (kept != nullptr) *kept = b.graph;
@@ -152,12 +153,12 @@ struct Session::Impl {
 
   const runtime::Plan& plan_for(std::span<const Value> values) const {
     if (symbols_agree(values)) return plan;
-    const auto lock = lock_looking(loose_mutex);
-    if (!loose)
-      loose = making_loose.work([&] {
+    const auto lock = lock_cancellably(relaxed_plan_mutex);
+    if (!relaxed_plan)
+      relaxed_plan = relaxed_plan_work.run([&] {
         return std::make_unique<runtime::Plan>(compile(without_shared_symbols(graph), nullptr));
       });
-    return *loose;
+    return *relaxed_plan;
   }
 
   std::vector<Value> run(std::span<const std::size_t> wanted,
@@ -165,8 +166,8 @@ struct Session::Impl {
     runtime::Memory shared = memory;
     runtime::Run run{shared, options.max_trips, o.seed, options.intra_op_num_threads};
     const session::Watch watch(run, o);
-    const LookScope looks([](const void* r) { static_cast<const runtime::Run*>(r)->check_stop(); },
-                          &run);
+    const CancellationScope looks(
+        [](const void* r) { static_cast<const runtime::Run*>(r)->check_stop(); }, &run);
     std::vector<Value> results;
     {
       std::vector<Value> values = bind(feeds);
@@ -185,12 +186,12 @@ struct Session::Impl {
   ModelInfo info;
   ir::Graph graph;  ///< as imported
   std::shared_ptr<const ir::Graph> compiled;
-  std::shared_ptr<session::Code> code;
+  std::shared_ptr<session::TieredCompiler> compiler;
   runtime::Memory memory;
   runtime::Plan plan;
-  mutable std::timed_mutex loose_mutex;
-  mutable Kept making_loose;
-  mutable std::unique_ptr<runtime::Plan> loose;
+  mutable std::timed_mutex relaxed_plan_mutex;
+  mutable ResumableWork relaxed_plan_work;
+  mutable std::unique_ptr<runtime::Plan> relaxed_plan;
   std::vector<PortInfo> inputs, outputs;
 };
 

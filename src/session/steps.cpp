@@ -14,7 +14,7 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-std::pair<DType, Shape> exact(const ir::Graph& g, ValueId v, const ir::Knowledge& k) {
+std::pair<DType, Shape> exact(const ir::Graph& g, ValueId v, const ir::TypeEnvironment& k) {
   const ir::Type& t = k.types[ir::index(v)];
   invariant(t.is_static(), "the type {} of '{}' is not exact when it runs", to_text(t),
             g.value(v).name);
@@ -27,11 +27,11 @@ struct GroupCode {
   ir::Graph graph;
   std::vector<ir::Type> declared;
   std::vector<std::size_t> value_inputs, program_values;
-  std::shared_ptr<Code> code;
+  std::shared_ptr<TieredCompiler> compiler;
 
   runtime::OutputTypes types(std::span<const Value> inputs) {
     return *types_.get(exact_key(inputs, value_inputs), [&] {
-      const ir::Knowledge k = exact_knowledge(graph, inputs, value_inputs);
+      const ir::TypeEnvironment k = exact_type_environment(graph, inputs, value_inputs);
       runtime::OutputTypes outputs;
       for (const ValueId v : graph.root().results) outputs.push_back(exact(graph, v, k));
       return outputs;
@@ -42,14 +42,15 @@ struct GroupCode {
     using Executable = std::shared_ptr<const scalar::Executable>;
     const passes::ShapeClass c = passes::classify(inputs, declared, program_values);
     const Executable of_class = *by_class_.get(c.key, [&] {
-      return passes::ranks_known(graph, c) ? code->make(passes::lower_group(graph, c)) : nullptr;
+      return passes::ranks_known(graph, c) ? compiler->make(passes::lower_group(graph, c))
+                                           : nullptr;
     });
     if (of_class) return of_class;
     // A rank may depend on extents (Squeeze without axes) or on a value (ConstantOfShape of a shape
     // of unknown length); then code is for exact shapes.
     const passes::ShapeClass shapes = passes::classify(inputs, exactly(inputs), value_inputs);
     return *by_shapes_.get(shapes.key,
-                           [&] { return code->make(passes::lower_group(graph, shapes)); });
+                           [&] { return compiler->make(passes::lower_group(graph, shapes)); });
   }
 
  private:
@@ -121,7 +122,7 @@ struct KernelNode {
   runtime::UnsizedKernelStep::Types types(std::span<const Value> inputs) const {
     std::vector<Value> params;
     for (const std::size_t k : position) params.push_back(inputs[k]);
-    const ir::Knowledge k = exact_knowledge(alone, params, value_inputs);
+    const ir::TypeEnvironment k = exact_type_environment(alone, params, value_inputs);
     runtime::UnsizedKernelStep::Types types(source.outputs.size());
     std::size_t next = 0;
     for (std::size_t j = 0; j < source.outputs.size(); ++j) {
@@ -201,9 +202,9 @@ std::unique_ptr<runtime::Step> unsized_kernel_step(const Building& b, const ir::
 
 }  // namespace
 
-ir::Knowledge exact_knowledge(const ir::Graph& g, std::span<const Value> inputs,
-                              std::span<const std::size_t> value_inputs) {
-  ir::Knowledge k = ir::knowledge_of(g);
+ir::TypeEnvironment exact_type_environment(const ir::Graph& g, std::span<const Value> inputs,
+                                           std::span<const std::size_t> value_inputs) {
+  ir::TypeEnvironment k = ir::type_environment(g);
   const auto& params = g.root().params;
   for (std::size_t i = 0; i < params.size(); ++i)
     // An optional keeps its declared type, since an empty one does not tell what it would hold; a
@@ -222,7 +223,7 @@ std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph graph,
   kept->graph = std::move(graph);
   kept->value_inputs = group.value_inputs;
   kept->program_values = group.program_values;
-  kept->code = b.code;
+  kept->compiler = b.compiler;
   auto step = std::make_unique<runtime::ProgramStep>();
   step->value_inputs = group.value_inputs;
   set_view(*step, kept->graph);

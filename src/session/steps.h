@@ -16,7 +16,7 @@ std::unique_ptr<runtime::Step> program_step(const Building&, ir::Graph, const pa
 std::unique_ptr<runtime::Step> kernel_step(const Building&, const ir::Graph&, ir::NodeId);
 
 /// Types of everything in `g` for these very values of its parameters.
-ir::Knowledge exact_knowledge(const ir::Graph& g, std::span<const Value> inputs,
-                              std::span<const std::size_t> value_inputs);
+ir::TypeEnvironment exact_type_environment(const ir::Graph& g, std::span<const Value> inputs,
+                                           std::span<const std::size_t> value_inputs);
 
 }  // namespace rondel::session

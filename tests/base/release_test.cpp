@@ -1,7 +1,7 @@
 #include "base/release.h"
 
 #include "base/block.h"
-#include "base/look.h"
+#include "base/cancellation.h"
 
 #include <gtest/gtest.h>
 
@@ -65,7 +65,8 @@ TEST(Release, AWaitEndsWithTheRun) {
     while (!*g) std::this_thread::yield();
   });
   {
-    const LookScope ended([](const void*) { throw Error(Blame::deadline, "now"); }, nullptr);
+    const CancellationScope ended([](const void*) { throw Error(Blame::deadline, "now"); },
+                                  nullptr);
     EXPECT_THROW(take_block(2 * least_released_later), Error);
     give_back_block(take_block(100), 100);  // a small one waits for nothing
   }
@@ -73,18 +74,18 @@ TEST(Release, AWaitEndsWithTheRun) {
   wait_for_releases();
 }
 
-TEST(Kept, WorkThatWasCutShortIsFinishedTheNextTime) {
-  Kept kept;
+TEST(ResumableWork, CancelledWorkIsFinishedTheNextTime) {
+  ResumableWork resumable;
   int begun = 0;
   const auto work = [&] {
     ++begun;
-    look_around();
+    check_cancellation();
     return begun;
   };
-  const LookScope ended([](const void*) { throw Error(Blame::deadline, "now"); }, nullptr);
-  EXPECT_THROW(kept.work(work), Error);
-  EXPECT_EQ(kept.work(work), 2);
-  EXPECT_THROW(kept.work(work), Error);
+  const CancellationScope ended([](const void*) { throw Error(Blame::deadline, "now"); }, nullptr);
+  EXPECT_THROW(resumable.run(work), Error);
+  EXPECT_EQ(resumable.run(work), 2);
+  EXPECT_THROW(resumable.run(work), Error);
 }
 
 TEST(Block, LargeOnesComeAndGoLikeSmallOnes) {

@@ -57,7 +57,7 @@ Case random_case(unsigned seed, std::int64_t longest_row) {
     for (std::size_t a = 0; a < 2 * spatial; ++a) spec.window.pads.push_back(pick(0, 2));
   c.y = {x[0], maps};
   for (std::size_t a = 0; a < spatial; ++a)
-    c.y.push_back(places(axis_of(spec.window, a, x[a + 2], w[a + 2]), x[a + 2], false));
+    c.y.push_back(window_count(axis_of(spec.window, a, x[a + 2], w[a + 2]), x[a + 2], false));
   c.inputs = {random(x, generator), random(w, generator),
               pick(0, 1) == 1 ? random({maps}, generator) : Tensor()};
   return c;
@@ -143,13 +143,13 @@ TEST(Conv, EndsWhenTheFlagIsSet) {
 }
 
 TEST(Window, Places) {
-  EXPECT_EQ(places({3, 1, 1, 0, 0}, 5, false), 3);
-  EXPECT_EQ(places({3, 2, 1, 1, 1}, 5, false), 3);
-  EXPECT_EQ(places({2, 2, 1, 0, 0}, 5, false), 2);
-  EXPECT_EQ(places({2, 2, 1, 0, 0}, 5, true), 3);
+  EXPECT_EQ(window_count({3, 1, 1, 0, 0}, 5, false), 3);
+  EXPECT_EQ(window_count({3, 2, 1, 1, 1}, 5, false), 3);
+  EXPECT_EQ(window_count({2, 2, 1, 0, 0}, 5, false), 2);
+  EXPECT_EQ(window_count({2, 2, 1, 0, 0}, 5, true), 3);
   // A last window that would begin in the padding after the input is not there.
-  EXPECT_EQ(places({1, 2, 1, 0, 1}, 2, true), 1);
-  EXPECT_THROW(places({3, 1, 1, 0, 0}, 2, false), std::exception);
+  EXPECT_EQ(window_count({1, 2, 1, 0, 1}, 2, true), 1);
+  EXPECT_THROW(window_count({3, 1, 1, 0, 0}, 2, false), std::exception);
 }
 
 TEST(Window, Inside) {

@@ -49,8 +49,8 @@ template <class T> void check_random(DType t, unsigned seed) {
     for (std::size_t a = 0; a < 2 * spatial; ++a) spec.window.pads.push_back(pick(0, 5));
   else spec.window.auto_pad = pick(0, 1) == 1 ? AutoPad::same_upper : AutoPad::same_lower;
   for (std::size_t a = 0; a < spatial; ++a)
-    y.push_back(places(axis_of(spec.window, a, x[a + 2], spec.window.kernel[a]), x[a + 2],
-                       spec.window.ceil_mode));
+    y.push_back(window_count(axis_of(spec.window, a, x[a + 2], spec.window.kernel[a]), x[a + 2],
+                             spec.window.ceil_mode));
   const bool nans = pick(0, 2) == 0;
   Tensor in = values<T>(t, x, generator, nans);
   const Tensor view = pick(0, 2) == 0 ? turned(in) : in;

@@ -344,9 +344,9 @@ TEST(Extents, RandomNodesHaveTheExtentsThatTheExpressionsSay) {
     const std::string named = RandomNodes::with_names(nodes.text(nullptr));
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, named));
     const std::optional<Graph> general = parsed(named);
-    ir::Knowledge k;
+    ir::TypeEnvironment k;
     if (general) {
-      k = ir::knowledge_of(*general);
+      k = ir::type_environment(*general);
       ir::infer_region(*general, ir::RegionId::root, k);
     }
     std::mt19937 random(seed);

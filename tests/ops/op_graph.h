@@ -1,7 +1,7 @@
 #pragma once
 #include "ir/graph.h"
 #include "ops/op_test.h"
-#include "session/code.h"
+#include "session/tiered_compiler.h"
 
 /// A case as a graph of one node, and graphs as they run.
 namespace rondel::test {

@@ -117,7 +117,7 @@ TEST(FoldConstants, AnExtentThatAFileNamesAsWeDoIsNotOneThatWeNamed) {
   %y: f32[2, v2.1] = same_extent(%a, %c) axes=[1, 1]
   yield %y
 })g");
-  ir::Knowledge k = ir::knowledge_of(g);
+  ir::TypeEnvironment k = ir::type_environment(g);
   k.name_unknowns = true;
   ir::infer_region(g, ir::RegionId::root, k);
   EXPECT_EQ(to_text(k.types[2]), "i64[1, $v2.1]");

@@ -13,7 +13,7 @@ namespace {
 /// a group that is no program begins with "!".
 std::string groups(const std::string& text, bool fuse = true) {
   const ir::Graph g = ir::parse(text);
-  const ir::Knowledge k = ir::knowledge_of(g);
+  const ir::TypeEnvironment k = ir::type_environment(g);
   const auto name = [&](ir::ValueId v) { return g.value(v).name; };
   std::vector<std::string> all;
   for (const Group& group : group_nodes(g, ir::RegionId::root, k.types, fuse)) {

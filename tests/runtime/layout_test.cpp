@@ -14,33 +14,33 @@ Layout::Piece piece(Slot slot, std::size_t first, std::size_t last, std::int64_t
 
 TEST(Layout, ValuesThatNeverLiveTogetherShareAPlace) {
   const Layout chain{{}, {piece(0, 0, 1, 256), piece(1, 1, 2, 256), piece(2, 2, 3, 256)}};
-  const Places places = place(chain, {}, 3);
-  EXPECT_EQ(places.by_slot[0].offset, 0);
-  EXPECT_EQ(places.by_slot[1].offset, 256);
-  EXPECT_EQ(places.by_slot[2].offset, 0);
-  EXPECT_EQ(places.total, 512);
+  const ArenaOffsets offsets = assign_offsets(chain, {}, 3);
+  EXPECT_EQ(offsets.by_slot[0].offset, 0);
+  EXPECT_EQ(offsets.by_slot[1].offset, 256);
+  EXPECT_EQ(offsets.by_slot[2].offset, 0);
+  EXPECT_EQ(offsets.total, 512);
 }
 
 TEST(Layout, SizesFollowExtents) {
   const Layout layout{{{0, 0}, {0, 1}}, {piece(1, 0, 1, 4, {0, 1}), piece(2, 1, 2, 8, {0})}};
   const std::vector<std::int64_t> small{2, 3}, large{1000, 64};
-  EXPECT_EQ(place(layout, small, 3).total, 128) << "each rounded up to 64 bytes";
-  const Places places = place(layout, large, 3);
-  EXPECT_EQ(places.by_slot[1].bytes, 256000);
-  EXPECT_EQ(places.by_slot[2].bytes, 8000);
-  EXPECT_EQ(places.by_slot[2].offset, 256000);
+  EXPECT_EQ(assign_offsets(layout, small, 3).total, 128) << "each rounded up to 64 bytes";
+  const ArenaOffsets offsets = assign_offsets(layout, large, 3);
+  EXPECT_EQ(offsets.by_slot[1].bytes, 256000);
+  EXPECT_EQ(offsets.by_slot[2].bytes, 8000);
+  EXPECT_EQ(offsets.by_slot[2].offset, 256000);
 }
 
 TEST(Layout, AnEmptyValueHasAPlaceAndAnImpossibleOneHasNone) {
   const Layout layout{{{0, 0}}, {piece(1, 0, 1, 4, {0}), piece(2, 0, 1, 4, {0, 0})}};
   const std::vector<std::int64_t> empty{0}, huge{std::int64_t{1} << 40};
-  EXPECT_EQ(place(layout, empty, 3).by_slot[1].offset, 0);
-  EXPECT_EQ(place(layout, huge, 3).by_slot[1].offset, 0);
-  EXPECT_EQ(place(layout, huge, 3).by_slot[2].offset, -1);
+  EXPECT_EQ(assign_offsets(layout, empty, 3).by_slot[1].offset, 0);
+  EXPECT_EQ(assign_offsets(layout, huge, 3).by_slot[1].offset, 0);
+  EXPECT_EQ(assign_offsets(layout, huge, 3).by_slot[2].offset, -1);
 }
 
 TEST(Layout, SlotsThatNobodyListedHaveNoPlace) {
-  EXPECT_EQ(place({}, {}, 2).by_slot[1].offset, -1);
+  EXPECT_EQ(assign_offsets({}, {}, 2).by_slot[1].offset, -1);
 }
 
 TEST(Layout, RandomPiecesNeverOverlapWhileTheyLive) {
@@ -58,16 +58,16 @@ TEST(Layout, RandomPiecesNeverOverlapWhileTheyLive) {
                                     std::vector<std::size_t>(below(3), below(3))));
     }
     const std::vector<std::int64_t> extents{static_cast<int>(below(20)), 1, 7};
-    const Places places = place(layout, extents, static_cast<std::size_t>(count));
+    const ArenaOffsets offsets = assign_offsets(layout, extents, static_cast<std::size_t>(count));
     for (const auto& a : layout.pieces)
       for (const auto& b : layout.pieces) {
         if (a.slot == b.slot || a.last < b.first || b.last < a.first) continue;
-        const auto &pa = places.by_slot[static_cast<std::size_t>(a.slot)],
-                   &pb = places.by_slot[static_cast<std::size_t>(b.slot)];
+        const auto &pa = offsets.by_slot[static_cast<std::size_t>(a.slot)],
+                   &pb = offsets.by_slot[static_cast<std::size_t>(b.slot)];
         ASSERT_TRUE(pa.offset + pa.bytes <= pb.offset || pb.offset + pb.bytes <= pa.offset)
             << "slots " << a.slot << " and " << b.slot << ", seed " << seed;
       }
-    for (const auto& p : places.by_slot) ASSERT_LE(p.offset + p.bytes, places.total);
+    for (const auto& p : offsets.by_slot) ASSERT_LE(p.offset + p.bytes, offsets.total);
   }
 }
 

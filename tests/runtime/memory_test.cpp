@@ -1,8 +1,8 @@
 #include "runtime/memory.h"
 #include "runtime/plan.h"
 
+#include "base/cancellation.h"
 #include "base/error.h"
-#include "base/look.h"
 #include "runtime/stack.h"
 
 #include <gtest/gtest.h>
@@ -39,11 +39,11 @@ TEST(Memory, StringsThatCannotBeMadeClaimNothing) {
 /// Counts looks; from the `last` on they end the run.
 struct Looking {
   int count = 0, last = 1 << 30;
-  LookScope scope{[](const void* of) {
-                    auto* self = const_cast<Looking*>(static_cast<const Looking*>(of));
-                    if (++self->count >= self->last) throw Error(Blame::deadline, "now");
-                  },
-                  this};
+  CancellationScope scope{[](const void* of) {
+                            auto* self = const_cast<Looking*>(static_cast<const Looking*>(of));
+                            if (++self->count >= self->last) throw Error(Blame::deadline, "now");
+                          },
+                          this};
 };
 
 TEST(Memory, ManyStringsAreMadeAndCountedInParts) {

@@ -44,7 +44,7 @@ std::string run(Execution how, std::int64_t trips, const Tensor& x, const Tensor
   passes::run_pipelines(g, {}, {.verify = true});
   Building building;
   building.graph = std::make_shared<const ir::Graph>(std::move(g));
-  building.code = std::make_shared<Code>(how);
+  building.compiler = std::make_shared<TieredCompiler>(how);
   const runtime::Plan plan = build_plan(building, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};

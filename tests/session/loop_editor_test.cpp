@@ -39,7 +39,7 @@ Graph sample() {
 std::vector<float> results_of(Graph g) {
   Building building;
   building.graph = std::make_shared<const Graph>(std::move(g));
-  building.code = std::make_shared<Code>(Execution::interpreter);
+  building.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
   const runtime::Plan plan = build_plan(building, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};

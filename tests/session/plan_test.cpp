@@ -20,7 +20,7 @@ runtime::Plan plan_of_products(const ir::Type& a) {
   graph->set_results(ir::RegionId::root, {b("mat_mul", {once, weights})});
   Building building;
   building.graph = graph;
-  building.code = std::make_shared<Code>(Execution::interpreter);
+  building.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
   return build_plan(building, ir::RegionId::root);
 }
 
@@ -54,7 +54,7 @@ std::vector<const scalar::Executable*> codes(std::string_view op, ir::Attributes
   graph->set_results(ir::RegionId::root, {b(op, operands, std::move(attributes))});
   Building building;
   building.graph = graph;
-  building.code = std::make_shared<Code>(Execution::interpreter);
+  building.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
   const runtime::Plan plan = build_plan(building, ir::RegionId::root);
   const auto& step = dynamic_cast<const runtime::ProgramStep&>(*plan.steps[0]);
   std::vector<const scalar::Executable*> made;

@@ -30,14 +30,14 @@ struct WindowIndices {
 WindowIndices known_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis,
                             std::int64_t extent) {
   const WindowAxis w = kernels::axis_of(spec, axis, extent, spec.kernel[axis]);
-  const std::int64_t places = kernels::places(w, extent, spec.ceil_mode);
+  const std::int64_t positions = kernels::window_count(w, extent, spec.ceil_mode);
   bool padding = false;
-  Tensor all(DType::i64, {places, w.kernel});
-  for (std::int64_t place = 0; place < places; ++place) {
-    const std::span line(all.data_as<std::int64_t>() + place * w.kernel,
+  Tensor all(DType::i64, {positions, w.kernel});
+  for (std::int64_t position = 0; position < positions; ++position) {
+    const std::span line(all.data_as<std::int64_t>() + position * w.kernel,
                          static_cast<std::size_t>(w.kernel));
     for (std::size_t k = 0; k < line.size(); ++k) {
-      const std::int64_t at = place * w.stride - w.begin +
+      const std::int64_t at = position * w.stride - w.begin +
                               static_cast<std::int64_t>(k) * w.dilation;
       line[k] = at < 0 || at >= extent ? extent : at;
     }
@@ -50,7 +50,7 @@ WindowIndices known_indices(ir::Builder& b, const WindowSpec& spec, std::size_t 
 /// kernels::axis_of and kernels::window_count for an extent that is known at run time: the number
 /// of window positions (an error where the window does not fit), and the padding before the first.
 struct Slide {
-  ValueId places, begin;
+  ValueId positions, begin;
 };
 
 Slide slide(ir::Builder& b, const WindowSpec& spec, std::size_t axis, ValueId extent) {
@@ -78,10 +78,10 @@ WindowIndices computed_indices(ir::Builder& b, const WindowSpec& spec, std::size
                                ValueId extent) {
   const Int64Arithmetic n(b);
   const WindowAxis w = kernels::axis_of(spec, axis, 0, spec.kernel[axis]);
-  const auto [places, begin] = slide(b, spec, axis, extent);
+  const auto [positions, begin] = slide(b, spec, axis, extent);
   ir::Ints steps;
   for (std::int64_t k = 0; k < w.kernel; ++k) steps.push_back(k * w.dilation);
-  const ValueId starts = n.sub(n.mul(n.below(places), w.stride), begin);
+  const ValueId starts = n.sub(n.mul(n.below(positions), w.stride), begin);
   const ValueId at = n.add(b("unsqueeze", {starts, b.integers({1})}), b.integers(steps));
   const ValueId inside = b("and", {b("not", {n.less(at, n(0))}), n.less(at, extent)});
   const ValueId some = b("where", {inside, at, extent});

@@ -82,7 +82,7 @@ std::optional<Rounded> without_rounding(const kernels::PoolSpec& spec, const ir:
     if (!e.known()) return std::nullopt;
     const std::int64_t kernel = spec.window.kernel[a];
     const kernels::WindowAxis w = kernels::axis_of(spec.window, a, e.value, kernel);
-    const std::int64_t count = kernels::places(w, e.value, true);
+    const std::int64_t count = kernels::window_count(w, e.value, true);
     const std::int64_t before = e.value + w.begin, room = before + w.end - w.reach();
     r.drops = r.drops || count * w.stride < room + w.stride;
     const std::int64_t end = std::max<std::int64_t>((count - 1) * w.stride + w.reach() - before, 0);

@@ -49,7 +49,8 @@ struct StrictSlice {
 
 /// Known elements of a list: as numbers of any sign, and as extents where they are at least 0.
 struct List {
-  List(const ir::Knowledge& k, ValueId v, std::size_t count) : numbers(count), extents(count) {
+  List(const ir::TypeEnvironment& k, ValueId v, std::size_t count)
+      : numbers(count), extents(count) {
     if (const Tensor* t = k.value(v)) {
       const ir::Ints values = ir::integers_of(*t);
       for (std::size_t i = 0; i < std::min(count, values.size()); ++i) {
@@ -68,7 +69,7 @@ struct List {
   Extents extents;
 };
 
-std::optional<StrictSlice> analyze(const Graph& g, const ir::Knowledge& k, NodeId n) {
+std::optional<StrictSlice> analyze(const Graph& g, const ir::TypeEnvironment& k, NodeId n) {
   const ir::Node& node = g.node(n);
   if (node.op->name != "strict_slice") return std::nullopt;
   const ir::Type &x = k.types[ir::index(node.inputs[0])], &y = k.types[ir::index(node.outputs[0])];
@@ -269,7 +270,7 @@ void lower_strict_slices(Graph& g) {
     std::ranges::copy_if(g.region(static_cast<ir::RegionId>(r)).nodes, std::back_inserter(found),
                          is_one);
   if (found.empty()) return;
-  ir::Knowledge k = ir::named_knowledge_of(g);
+  ir::TypeEnvironment k = ir::named_type_environment(g);
   ir::infer_region(g, ir::RegionId::root, k);
   std::vector<StrictSlice> slices;
   for (const NodeId n : found)

@@ -25,7 +25,7 @@ std::vector<NodeId> narrowing_casts(const Graph& g) {
 }
 
 /// Whether all elements are extents, or numbers that int32 holds.
-bool are_extents(const ir::Knowledge& k, ir::ValueId v) {
+bool are_extents(const ir::TypeEnvironment& k, ir::ValueId v) {
   const auto elements = k.elements.find(static_cast<std::int32_t>(v));
   return elements != k.elements.end() &&
          std::ranges::all_of(elements->second, [](const ir::Integer& e) {
@@ -40,7 +40,7 @@ void check_extent_casts(Graph& g) {
   std::vector<NodeId> casts = narrowing_casts(g);
   // When one cast is of an extent, later casts may turn out to be as well.
   for (bool changed = true; changed && !casts.empty();) {
-    ir::Knowledge k = ir::named_knowledge_of(g);
+    ir::TypeEnvironment k = ir::named_type_environment(g);
     ir::infer_region(g, ir::RegionId::root, k);
     changed = std::erase_if(casts, [&](NodeId n) {
                 if (!are_extents(k, g.node(n).inputs[0])) return false;

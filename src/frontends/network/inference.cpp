@@ -95,12 +95,12 @@ std::vector<Inferred> infer_ordinary_layer(const LayerData& l) {
                              : g.add_param(ir::RegionId::root, k.type, t->name));
   }
   const std::vector<ValueId> outputs = apply_rule(b, l, inputs);
-  ir::Knowledge knowledge = ir::knowledge_of(g);
-  ir::infer_region(g, ir::RegionId::root, knowledge);
+  ir::TypeEnvironment environment = ir::type_environment(g);
+  ir::infer_region(g, ir::RegionId::root, environment);
   std::vector<Inferred> all;
   for (const ValueId v : outputs) {
-    const Tensor* value = knowledge.value(v);
-    all.push_back({knowledge.types[index(v)],
+    const Tensor* value = environment.value(v);
+    all.push_back({environment.types[index(v)],
                    value != nullptr ? std::optional<Tensor>(*value) : std::nullopt});
   }
   return all;

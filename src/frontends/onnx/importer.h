@@ -158,7 +158,7 @@ class Importer {
   ImportOptions options_;
   TensorLoader tensor_loader_;
   Imported out_;
-  ir::Knowledge known_;
+  ir::TypeEnvironment known_;
   Opsets opsets_;
   std::unordered_map<std::string, const pb::FunctionProto*> functions_;
   /// Bodies and nodes made while importing; the tensor loader caches tensors by

@@ -1,8 +1,8 @@
-#include "session/code.h"
+#include "session/tiered_compiler.h"
 
+#include "base/cancellation.h"
 #include "base/error.h"
 #include "base/fork.h"
-#include "base/look.h"
 #include "codegen/compiler.h"
 #include "scalar/same_code.h"
 
@@ -25,14 +25,13 @@
 namespace rondel::session {
 namespace {
 
-/// A program is compiled once interpreting it has taken this long in all: about what compiling
-/// takes.
+/// A program is hot when interpreting it has taken this long in all: about as long as compiling it.
 constexpr std::int64_t hot_ns = 2'000'000;
-/// A run of about this many instructions is not begun by the interpreter: compiling costs less.
+/// A run of about this many instructions waits for compiled code: compiling costs less.
 constexpr double most_interpreted = 1e7;
 
-/// About how many instructions one run (of a loop: one trip) takes, from the extents it is bound
-/// to.
+/// An estimate of the instructions of one run (of a loop: one trip), from the extents of its
+/// buffers.
 double estimated_work(const scalar::Program& p, const scalar::View* views) {
   double elements = 1, longest = 1;
   for (std::size_t b = 0; b < p.binding_count(); ++b) {
@@ -50,17 +49,17 @@ double estimated_work(const scalar::Program& p, const scalar::View* views) {
 
 }  // namespace
 
-/// Programs that run while something better is made of them.
-class Tiered : public scalar::Executable {
+/// An executable that is replaced by a better one while it runs.
+class TieredExecutable : public scalar::Executable {
  public:
-  explicit Tiered(std::shared_ptr<const scalar::Program> p)
+  explicit TieredExecutable(std::shared_ptr<const scalar::Program> p)
       : program_(std::move(p)), interpreted_(scalar::interpret(program_)) {}
 
   scalar::Status run(scalar::Context& c, const scalar::View* v,
                      const std::int64_t* params) const override {
-    if (!native() && estimated_work(*program_, v) > most_interpreted && on_large &&
+    if (!native() && estimated_work(*program_, v) > most_interpreted && on_large_run &&
         !asked_.test_and_set())
-      on_large(c);
+      on_large_run(c);
     if (const scalar::Executable* better = better_.load(std::memory_order_acquire))
       return better->run(c, v, params);
     const auto begin = std::chrono::steady_clock::now();
@@ -73,7 +72,7 @@ class Tiered : public scalar::Executable {
   const scalar::Program& program() const override { return *program_; }
   bool native() const override { return better_.load(std::memory_order_acquire) != nullptr; }
 
-  /// The first to come stays: others may be running it.
+  /// The first replacement stays: other threads may be running it.
   void replace(std::unique_ptr<scalar::Executable> better) {
     const std::lock_guard lock(replacing_);
     if (owned_) return;
@@ -82,9 +81,9 @@ class Tiered : public scalar::Executable {
   }
   const std::shared_ptr<const scalar::Program>& shared_program() const { return program_; }
 
-  std::function<void()> on_hot;  ///< asks for better code some time soon
-  /// Waits for it, unless the run is to end.
-  std::function<void(const scalar::Context&)> on_large;
+  std::function<void()> on_hot;  ///< requests compiled code
+  /// Waits for compiled code, unless the run is to end.
+  std::function<void(const scalar::Context&)> on_large_run;
 
  private:
   std::mutex replacing_;
@@ -98,10 +97,11 @@ class Tiered : public scalar::Executable {
 
 namespace {
 
-/// A program that runs the code of one that does the same, and fails with its own messages.
-class Like : public scalar::Executable {
+/// A program that runs the code of an equal program, and fails with its own messages.
+class SharedCodeExecutable : public scalar::Executable {
  public:
-  Like(std::shared_ptr<const scalar::Program> p, std::shared_ptr<const Tiered> code)
+  SharedCodeExecutable(std::shared_ptr<const scalar::Program> p,
+                       std::shared_ptr<const TieredExecutable> code)
       : program_(std::move(p)), code_(std::move(code)) {}
   scalar::Status run(scalar::Context& c, const scalar::View* v,
                      const std::int64_t* params) const override {
@@ -112,23 +112,25 @@ class Like : public scalar::Executable {
 
  private:
   std::shared_ptr<const scalar::Program> program_;
-  std::shared_ptr<const Tiered> code_;
+  std::shared_ptr<const TieredExecutable> code_;
 };
 
 }  // namespace
 
-/// What has been made of programs and is in use.
-class Code::Shared {
+/// The executables in use, by the code of their programs.
+class TieredCompiler::CodeCache {
  public:
-  /// That of a program which does the same, or `make()`.
-  template <class Make> std::shared_ptr<Tiered> get(const scalar::Program& p, Make&& make) {
+  /// The executable of an equal program, or `make()`.
+  template <class Make>
+  std::shared_ptr<TieredExecutable> get(const scalar::Program& p, Make&& make) {
     const scalar::CodeKey key = scalar::code_key(p);
     const std::lock_guard lock(mutex_);
     const auto [begin, end] = made_.equal_range(key);
     for (auto it = begin; it != end; ++it)
-      if (std::shared_ptr<Tiered> t = it->second.lock(); t && same_code(t->program(), p)) return t;
+      if (std::shared_ptr<TieredExecutable> t = it->second.lock(); t && same_code(t->program(), p))
+        return t;
     if (made_.size() >= most_) forget_unused();
-    std::shared_ptr<Tiered> fresh = make();
+    std::shared_ptr<TieredExecutable> fresh = make();
     made_.emplace(key, fresh);
     return fresh;
   }
@@ -140,19 +142,20 @@ class Code::Shared {
   }
 
   std::mutex mutex_;
-  std::multimap<scalar::CodeKey, std::weak_ptr<Tiered>> made_;
+  std::multimap<scalar::CodeKey, std::weak_ptr<TieredExecutable>> made_;
   std::size_t most_ = 64;
 };
 
 namespace {
 
-/// What the threads of this process that are inside LLVM wait for. A fork waits until there is
-/// none, since LLVM's locks would stay locked in the child. The end of the process waits until each
-/// is between two passes, and there it stays: what LLVM holds is destroyed next. Never destroyed.
-class InsideLlvm : ForkAware {
+/// The threads of this process that are inside LLVM. A fork waits until there are none, because
+/// LLVM's locks would stay locked in the child. The end of the process waits until each thread is
+/// between two passes, and stops it there, because LLVM's global data is destroyed next. Never
+/// destroyed.
+class LlvmThreads : ForkAware {
  public:
-  static InsideLlvm& threads() {
-    static auto* one = new InsideLlvm;
+  static LlvmThreads& threads() {
+    static auto* one = new LlvmThreads;
     return *one;
   }
 
@@ -162,14 +165,14 @@ class InsideLlvm : ForkAware {
     ++state_->inside;
   }
   void leave() {
-    // Before what LLVM has made by now is destroyed at the end of the process.
+    // Registered now, so that it runs before LLVM's data of this time is destroyed.
     static const int registered = std::atexit([] { threads().end(); });
     (void)registered;
     const std::lock_guard lock(state_->mutex);
     --state_->inside;
     state_->changed.notify_all();
   }
-  /// Between two passes: does not return where the process ends.
+  /// Called between two passes; does not return when the process is ending.
   void pass() {
     std::unique_lock lock(state_->mutex);
     if (!state_->ending) return;
@@ -186,7 +189,7 @@ class InsideLlvm : ForkAware {
     bool forking = false, ending = false;
   };
 
-  InsideLlvm() {
+  LlvmThreads() {
     std::atexit([] { threads().end(); });
   }
 
@@ -213,31 +216,33 @@ class InsideLlvm : ForkAware {
 
 }  // namespace
 
-/// Threads that compile: one for what got hot, more where runs wait for what is large. The work
-/// goes on when a run stops waiting. They are their own: what they compile when the session goes is
-/// left at the next pass of LLVM's, and nobody waits for it. The child of a fork begins with an
-/// empty queue and threads of its own.
-class Code::Background : ForkAware {
+/// Threads that compile: one for hot programs, more where runs wait for large ones. Compilation
+/// goes on when a run stops waiting. The threads outlive the session: when it is destroyed, they
+/// drop their work at LLVM's next pass, and nobody waits for them. The child of a fork begins with
+/// an empty queue and threads of its own.
+class TieredCompiler::BackgroundCompiler : ForkAware {
  public:
-  ~Background() override { workers_->end(); }
+  ~BackgroundCompiler() override { workers_->end(); }
   void after_fork_in_child() override {
     // Its threads hold it, and there are none here; its locks are as they were.
     new std::shared_ptr<Workers>(std::move(workers_));
     workers_ = std::make_shared<Workers>(compiler_);
   }
 
-  void enqueue(std::weak_ptr<Tiered> program) { workers_->add({std::move(program)}, false); }
+  void enqueue(std::weak_ptr<TieredExecutable> program) {
+    workers_->add({std::move(program)}, false);
+  }
 
-  /// Returns when it is compiled, cannot be, or the run is to end.
-  void compile_now(std::weak_ptr<Tiered> program, const scalar::Context& run) {
+  /// Returns when the program is compiled, cannot be compiled, or the run is to end.
+  void compile_now(std::weak_ptr<TieredExecutable> program, const scalar::Context& run) {
     workers_->wait(std::move(program), [&run] {
       return run.stop != nullptr && run.stop->load(std::memory_order_relaxed) != 0;
     });
   }
-  /// Throws what compiling threw, or where the run that this thread prepares is to end.
-  void compile_now(std::weak_ptr<Tiered> program) {
+  /// Throws the compiler's error, or the cancellation of the run that this thread prepares.
+  void compile_now(std::weak_ptr<TieredExecutable> program) {
     const std::exception_ptr wrong = workers_->wait(std::move(program), [] {
-      look_around();
+      check_cancellation();
       return false;
     });
     if (wrong) std::rethrow_exception(wrong);
@@ -251,7 +256,7 @@ class Code::Background : ForkAware {
     std::exception_ptr wrong;
   };
   struct Job {
-    std::weak_ptr<Tiered> program;
+    std::weak_ptr<TieredExecutable> program;
     std::shared_ptr<Outcome> outcome = nullptr;  ///< of jobs that a run waits for
   };
 
@@ -259,7 +264,7 @@ class Code::Background : ForkAware {
    public:
     explicit Workers(Compiler compiler) : compiler_(std::move(compiler)) {}
 
-    /// Whoever works stops soon; whoever waits for work stops now.
+    /// Working threads stop soon, idle threads now.
     void end() {
       const std::lock_guard lock(mutex_);
       ending_ = true;
@@ -278,7 +283,8 @@ class Code::Background : ForkAware {
       wake_.notify_one();
     }
 
-    std::exception_ptr wait(std::weak_ptr<Tiered> program, const std::function<bool()>& ending) {
+    std::exception_ptr wait(std::weak_ptr<TieredExecutable> program,
+                            const std::function<bool()>& ending) {
       const auto outcome = std::make_shared<Outcome>();
       add({std::move(program), outcome}, true);
       std::unique_lock lock(mutex_);
@@ -290,15 +296,16 @@ class Code::Background : ForkAware {
     static void work_for(std::shared_ptr<Workers> self) {
       pthread_setname_np(pthread_self(), "rondel-compile");
       while (std::optional<Job> job = self->next()) {
-        InsideLlvm::threads().enter();
+        LlvmThreads::threads().enter();
         std::exception_ptr wrong;
-        if (std::shared_ptr<Tiered> program = job->program.lock()) wrong = self->improve(*program);
-        InsideLlvm::threads().leave();
+        if (std::shared_ptr<TieredExecutable> program = job->program.lock())
+          wrong = self->compile(*program);
+        LlvmThreads::threads().leave();
         self->finish(*job, wrong);
       }
-      InsideLlvm::threads().enter();
+      LlvmThreads::threads().enter();
       self.reset();  // with it, perhaps, the compiler
-      InsideLlvm::threads().leave();
+      LlvmThreads::threads().leave();
     }
 
     std::optional<Job> next() {
@@ -318,11 +325,11 @@ class Code::Background : ForkAware {
       finished_.notify_all();
     }
 
-    /// What cannot be compiled goes on being interpreted: the results are the same.
-    std::exception_ptr improve(Tiered& program) {
+    /// A program that cannot be compiled stays interpreted: the results are the same.
+    std::exception_ptr compile(TieredExecutable& program) {
       if (program.native()) return nullptr;
       const auto wanted = [this] {
-        InsideLlvm::threads().pass();
+        LlvmThreads::threads().pass();
         return !ending_.load(std::memory_order_relaxed);
       };
       try {
@@ -355,28 +362,32 @@ Execution execution_from_environment(Execution otherwise) {
   fail("RONDEL_JIT is '{}'; expected 0 (interpreter), 1 (tiered) or 2 (compiled at once)", value);
 }
 
-Code::Code(Execution execution) : execution_(execution), shared_(std::make_unique<Shared>()) {
-  if (execution != Execution::interpreter) background_ = std::make_shared<Background>();
+TieredCompiler::TieredCompiler(Execution execution)
+    : execution_(execution), cache_(std::make_unique<CodeCache>()) {
+  if (execution != Execution::interpreter)
+    background_compiler_ = std::make_shared<BackgroundCompiler>();
 }
-Code::~Code() = default;
+TieredCompiler::~TieredCompiler() = default;
 
-std::shared_ptr<const scalar::Executable> Code::make(std::shared_ptr<const scalar::Program> p) {
+std::shared_ptr<const scalar::Executable> TieredCompiler::make(
+    std::shared_ptr<const scalar::Program> p) {
   if (execution_ == Execution::interpreter || !codegen::Compiler::refusal(*p).empty())
     return scalar::interpret(std::move(p));
-  std::shared_ptr<Tiered> code = shared_->get(*p, [&] { return tiered(p); });
-  if (execution_ == Execution::compiled && !code->native()) background_->compile_now(code);
+  std::shared_ptr<TieredExecutable> code = cache_->get(*p, [&] { return tiered(p); });
+  if (execution_ == Execution::compiled && !code->native()) background_compiler_->compile_now(code);
   if (code->shared_program() == p) return code;
-  return std::make_shared<Like>(std::move(p), std::move(code));
+  return std::make_shared<SharedCodeExecutable>(std::move(p), std::move(code));
 }
 
-std::shared_ptr<Tiered> Code::tiered(std::shared_ptr<const scalar::Program> p) {
-  auto tiered = std::make_shared<Tiered>(std::move(p));
+std::shared_ptr<TieredExecutable> TieredCompiler::tiered(std::shared_ptr<const scalar::Program> p) {
+  auto tiered = std::make_shared<TieredExecutable>(std::move(p));
   if (execution_ == Execution::compiled) return tiered;
-  tiered->on_hot = [background = std::weak_ptr(background_), self = std::weak_ptr(tiered)] {
+  tiered->on_hot = [background = std::weak_ptr(background_compiler_),
+                    self = std::weak_ptr(tiered)] {
     if (auto b = background.lock()) b->enqueue(self);
   };
-  tiered->on_large = [background = std::weak_ptr(background_),
-                      self = std::weak_ptr(tiered)](const scalar::Context& run) {
+  tiered->on_large_run = [background = std::weak_ptr(background_compiler_),
+                          self = std::weak_ptr(tiered)](const scalar::Context& run) {
     if (const auto b = background.lock()) b->compile_now(self, run);
   };
   return tiered;

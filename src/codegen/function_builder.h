@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/looks.h"
+#include "codegen/safepoints.h"
 #include "scalar/program.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-/// The native function under construction, and the small functions that write its parts. Internal
-/// to this folder.
+/// The native function under construction, and the small functions that emit its parts. Internal to
+/// this folder.
 namespace rondel::codegen {
 
 using llvm::Value;
@@ -17,7 +17,7 @@ using scalar::Inst;
 using scalar::Op;
 using scalar::Reg;
 
-/// What the host offers, as far as the choice of code depends on it.
+/// Properties of the host that the choice of code depends on.
 struct Host {
   unsigned vector_bytes = 16;  ///< of the widest vector register
   unsigned vector_registers = 16;
@@ -48,7 +48,7 @@ struct OpenLoop {
   std::vector<Value*> inits;
   llvm::MDNode* group = nullptr;  ///< access group of a parallel loop
   std::uint8_t flags = 0;
-  Look look;
+  Safepoint safepoint;
 };
 
 struct OpenIf {
@@ -57,8 +57,8 @@ struct OpenIf {
   std::vector<Value*> then_yields;
 };
 
-struct Code {
-  Code(const scalar::Program&, llvm::Module&, const Host&);
+struct FunctionBuilder {
+  FunctionBuilder(const scalar::Program&, llvm::Module&, const Host&);
 
   const scalar::Program& program;
   llvm::Module& module;
@@ -67,8 +67,8 @@ struct Code {
   llvm::IRBuilder<> build;
   llvm::Function* function = nullptr;
   Value* context = nullptr;
-  Value* stop = nullptr;    ///< address of the stop flag, never null
-  std::vector<Look> looks;  ///< by instruction
+  Value* stop = nullptr;              ///< address of the stop flag, never null
+  std::vector<Safepoint> safepoints;  ///< by instruction
   std::vector<Value*> params;
   std::vector<BoundBuffer> buffers;
   std::vector<Value*> regs;
@@ -85,8 +85,8 @@ struct Code {
   llvm::BasicBlock* block(const char* name) {
     return llvm::BasicBlock::Create(llvm, name, function);
   }
-  const Look& look(const Inst& i) const {
-    return looks[static_cast<std::size_t>(&i - program.code.data())];
+  const Safepoint& safepoint(const Inst& i) const {
+    return safepoints[static_cast<std::size_t>(&i - program.code.data())];
   }
   Value* i64(std::int64_t v) { return build.getInt64(static_cast<std::uint64_t>(v)); }
   const BoundBuffer& bound(std::int32_t id) const { return buffers[static_cast<std::size_t>(id)]; }
@@ -106,47 +106,47 @@ void emit_program(const scalar::Program&, llvm::Module&, const Host&);
 inline constexpr const char* entry_name = "run";
 
 // arithmetic.cpp
-Value* arithmetic(Code&, const Inst&);
+Value* arithmetic(FunctionBuilder&, const Inst&);
 
 // convert.cpp
 /// Also of vectors, element by element.
-Value* convert(Code&, Value*, DType from, DType to);
-Value* bit_cast(Code&, const Inst&);
+Value* convert(FunctionBuilder&, Value*, DType from, DType to);
+Value* bit_cast(FunctionBuilder&, const Inst&);
 
 // memory.cpp
 /// Whether the locals live in the function's frame; else in the context's workspace.
 bool locals_in_frame(const scalar::Program&);
-void bind_buffers(Code&, Value* views);
+void bind_buffers(FunctionBuilder&, Value* views);
 /// Address of the element at `indices` (the leading axes; the others at 0).
-Value* address(Code&, const BoundBuffer&, llvm::ArrayRef<Value*> indices);
+Value* address(FunctionBuilder&, const BoundBuffer&, llvm::ArrayRef<Value*> indices);
 /// Marks an access of a buffer with what it cannot overlap and whose trips are independent.
-void annotate(Code&, llvm::Instruction*, const BoundBuffer&);
-Value* load_element(Code&, const BoundBuffer&, Value* at);
-void store_element(Code&, const BoundBuffer&, Value* at, Value* value);
-void emit_load(Code&, const Inst&);
-void emit_store(Code&, const Inst&);
+void annotate(FunctionBuilder&, llvm::Instruction*, const BoundBuffer&);
+Value* load_element(FunctionBuilder&, const BoundBuffer&, Value* at);
+void store_element(FunctionBuilder&, const BoundBuffer&, Value* at, Value* value);
+void emit_load(FunctionBuilder&, const Inst&);
+void emit_store(FunctionBuilder&, const Inst&);
 
 // control.cpp
-void begin_for(Code&, const Inst&);
-void end_for(Code&, const Inst&);
-void begin_if(Code&, const Inst&);
-void begin_else(Code&, const Inst&);
-void end_if(Code&, const Inst&);
-void emit_check(Code&, const Inst&);
-/// One look at the stop flag: returns `stopped` when it is set.
-void look_at_stop(Code&);
+void begin_for(FunctionBuilder&, const Inst&);
+void end_for(FunctionBuilder&, const Inst&);
+void begin_if(FunctionBuilder&, const Inst&);
+void begin_else(FunctionBuilder&, const Inst&);
+void end_if(FunctionBuilder&, const Inst&);
+void emit_check(FunctionBuilder&, const Inst&);
+/// Checks the stop flag: returns `stopped` when it is set.
+void emit_stop_check(FunctionBuilder&);
 /// Where the block of at most `block` steps that begins at `from` < `hi` ends.
-Value* end_of_block(Code&, Value* from, Value* hi, std::int64_t block);
+Value* end_of_block(FunctionBuilder&, Value* from, Value* hi, std::int64_t block);
 /// Goes on in a new block when `condition` holds; `fail` writes the block taken, rarely, otherwise.
-void unless(Code&, Value* condition, const char* name, llvm::function_ref<void()> fail);
+void unless(FunctionBuilder&, Value* condition, const char* name, llvm::function_ref<void()> fail);
 
 // call.cpp
 /// In the entry block: extents and strides in memory, for the views that calls take.
-void prepare_calls(Code&);
-void emit_call(Code&, const Inst&);
+void prepare_calls(FunctionBuilder&);
+void emit_call(FunctionBuilder&, const Inst&);
 std::string call_symbol(std::int32_t id);        ///< the kernel's address
 std::string attributes_symbol(std::int32_t id);  ///< its attributes' address
 
 // contract.cpp
-void emit_contract(Code&, const Inst&);
+void emit_contract(FunctionBuilder&, const Inst&);
 }  // namespace rondel::codegen

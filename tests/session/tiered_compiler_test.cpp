@@ -1,4 +1,4 @@
-#include "session/code.h"
+#include "session/tiered_compiler.h"
 
 #include "scalar/builder.h"
 #include "scalar/run.h"
@@ -48,8 +48,8 @@ INSTANTIATE_TEST_SUITE_P(Executions, CodeOf,
                          ::testing::Values(Execution::tiered, Execution::compiled));
 
 TEST_P(CodeOf, programs_that_do_the_same_fail_in_their_own_words) {
-  Code code(GetParam());
-  const auto a = code.make(adding("one", 1)), b = code.make(adding("another", 1));
+  TieredCompiler compiler(GetParam());
+  const auto a = compiler.make(adding("one", 1)), b = compiler.make(adding("another", 1));
   for (const auto& [made, name] : {std::pair(a, "one"), std::pair(b, "another")}) {
     EXPECT_EQ(made->program().name, name);
     EXPECT_EQ(run(*made).y.data_as<float>()[3], 4);
@@ -58,25 +58,25 @@ TEST_P(CodeOf, programs_that_do_the_same_fail_in_their_own_words) {
 }
 
 TEST_P(CodeOf, programs_that_do_something_else_have_code_of_their_own) {
-  Code code(GetParam());
-  const auto a = code.make(adding("p", 1)), b = code.make(adding("p", 2)),
-             c = code.make(adding("p", 1, 5));
+  TieredCompiler compiler(GetParam());
+  const auto a = compiler.make(adding("p", 1)), b = compiler.make(adding("p", 2)),
+             c = compiler.make(adding("p", 1, 5));
   EXPECT_EQ(run(*a).y.data_as<float>()[3], 4);
   EXPECT_EQ(run(*b).y.data_as<float>()[3], 5);
   EXPECT_EQ(run(*c, {0, 1, 2, 3, 4}).y.data_as<float>()[4], 5);
 }
 
-TEST(Code, what_one_program_has_got_compiled_all_that_do_the_same_have) {
-  Code code(Execution::tiered);
-  const auto a = code.make(adding("one", 1));
+TEST(TieredCompiler, what_one_program_has_got_compiled_all_that_do_the_same_have) {
+  TieredCompiler compiler(Execution::tiered);
+  const auto a = compiler.make(adding("one", 1));
   EXPECT_FALSE(a->native());
   for (int waited = 0; waited < 10'000 && !a->native(); ++waited) {
     for (int k = 0; k < 1'000; ++k) run(*a);  // until it is hot
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_TRUE(a->native());
-  EXPECT_TRUE(code.make(adding("another", 1))->native());
-  EXPECT_FALSE(code.make(adding("another", 2))->native());
+  EXPECT_TRUE(compiler.make(adding("another", 1))->native());
+  EXPECT_FALSE(compiler.make(adding("another", 2))->native());
 }
 
 /// A program that takes LLVM a second or more: one long chain for each element.
@@ -93,26 +93,26 @@ std::shared_ptr<const scalar::Program> long_program() {
   return b.finish();
 }
 
-TEST(Code, one_that_goes_does_not_wait_for_what_is_being_compiled) {
-  auto code = std::make_unique<Code>(Execution::tiered);
-  const auto program = code->make(long_program());
+TEST(TieredCompiler, one_that_goes_does_not_wait_for_what_is_being_compiled) {
+  auto compiler = std::make_unique<TieredCompiler>(Execution::tiered);
+  const auto program = compiler->make(long_program());
   const std::vector<float> elements(64, 1.0F);
   for (int k = 0; k < 10; ++k) run(*program, elements);  // until it is hot
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   ASSERT_FALSE(program->native());
   const auto begin = std::chrono::steady_clock::now();
-  code.reset();
+  compiler.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
   EXPECT_EQ(run(*program, elements).y.data_as<float>()[0],
             run(*program, elements).y.data_as<float>()[63]);
 }
 
-TEST(Code, nothing_is_kept_of_programs_that_nobody_has) {
-  Code code(Execution::compiled);
-  const std::weak_ptr<const scalar::Executable> made = code.make(adding("one", 1));
+TEST(TieredCompiler, nothing_is_kept_of_programs_that_nobody_has) {
+  TieredCompiler compiler(Execution::compiled);
+  const std::weak_ptr<const scalar::Executable> made = compiler.make(adding("one", 1));
   EXPECT_TRUE(made.expired());
   for (int k = 0; k < 200; ++k)
-    EXPECT_EQ(run(*code.make(adding("p", k % 7))).y.data_as<float>()[0], k % 7);
+    EXPECT_EQ(run(*compiler.make(adding("p", k % 7))).y.data_as<float>()[0], k % 7);
 }
 
 }  // namespace

@@ -1,23 +1,23 @@
-#include "codegen/looks.h"
+#include "codegen/safepoints.h"
 
 #include "codegen/agree.h"
 
-/// Where native code looks at the stop flag, and that it ends there.
+/// Where native code checks the stop flag, and that it ends there.
 namespace rondel::codegen {
 namespace {
 
 using scalar::Builder;
 using scalar::Ex;
-using Kind = Look::Kind;
+using Kind = Safepoint::Kind;
 
 std::int32_t vector(Builder& b, const char* name, std::int64_t extent, scalar::Access access) {
   return b.buffer({name, DType::f32, access, {extent}});
 }
 
-/// The looks of the loops and products of a program, in order.
-std::vector<Look> looks_of(const scalar::Program& program) {
-  const std::vector<Look> all = place_looks(program);
-  std::vector<Look> found;
+/// The safepoints of the loops and products of a program, in order.
+std::vector<Safepoint> safepoints_of(const scalar::Program& program) {
+  const std::vector<Safepoint> all = insert_safepoints(program);
+  std::vector<Safepoint> found;
   for (std::size_t at = 0; at < all.size(); ++at)
     if (program.code[at].op == scalar::Op::for_ || program.code[at].op == scalar::Op::contract)
       found.push_back(all[at]);
@@ -34,35 +34,37 @@ std::shared_ptr<const scalar::Program> doubled(std::int64_t extent, int times) {
   return b.finish();
 }
 
-TEST(Looks, SmallLoopsHaveNone) { EXPECT_EQ(looks_of(*doubled(256, 1))[0].kind, Kind::none); }
+TEST(Safepoints, SmallLoopsHaveNone) {
+  EXPECT_EQ(safepoints_of(*doubled(256, 1))[0].kind, Kind::none);
+}
 
-TEST(Looks, LongLoopsRunInBlocks) {
+TEST(Safepoints, LongLoopsRunInBlocks) {
   for (const std::int64_t extent : {std::int64_t{-1}, std::int64_t{10'000'000}}) {
-    const Look look = looks_of(*doubled(extent, 1))[0];
-    EXPECT_EQ(look.kind, Kind::blocks);
-    EXPECT_FALSE(look.before);
-    EXPECT_GE(look.block, 1024);
+    const Safepoint safepoint = safepoints_of(*doubled(extent, 1))[0];
+    EXPECT_EQ(safepoint.kind, Kind::blocks);
+    EXPECT_FALSE(safepoint.before);
+    EXPECT_GE(safepoint.block, 1024);
   }
 }
 
-TEST(Looks, WhatComesAfterMuchWorkLooksBefore) {
+TEST(Safepoints, LoopsAfterMuchWorkCheckBefore) {
   int before = 0;
-  for (const Look& look : looks_of(*doubled(4096, 20))) {
-    EXPECT_EQ(look.kind, Kind::none);
-    before += look.before ? 1 : 0;
+  for (const Safepoint& safepoint : safepoints_of(*doubled(4096, 20))) {
+    EXPECT_EQ(safepoint.kind, Kind::none);
+    before += safepoint.before ? 1 : 0;
   }
   EXPECT_GT(before, 2);
   EXPECT_LT(before, 10);
 }
 
-TEST(Looks, LoopsOverLargeTripsLookOnTheBackEdge) {
+TEST(Safepoints, LoopsOverLargeTripsCheckOnTheBackEdge) {
   Builder b("rows");
   const auto x = b.buffer({"x", DType::f32, scalar::Access::inout, {-1, 1000}});
   b.for_all({b.extent(x, 0), b.extent(x, 1)},
             [&](const scalar::Indices& i) { b.store(x, i, b.load(x, i) + b.load(x, i)); });
-  const auto looks = looks_of(*b.finish());
-  EXPECT_EQ(looks[0].kind, Kind::each);
-  EXPECT_EQ(looks[1].kind, Kind::none);
+  const auto safepoints = safepoints_of(*b.finish());
+  EXPECT_EQ(safepoints[0].kind, Kind::back_edge);
+  EXPECT_EQ(safepoints[1].kind, Kind::none);
 }
 
 std::shared_ptr<const scalar::Program> product(std::int64_t m, std::int64_t k, std::int64_t n) {
@@ -75,13 +77,13 @@ std::shared_ptr<const scalar::Program> product(std::int64_t m, std::int64_t k, s
   return b.finish();
 }
 
-TEST(Looks, LargeProductsLookInTheirTiles) {
-  EXPECT_EQ(looks_of(*product(1, 256, 1024))[0].kind, Kind::none);
-  EXPECT_EQ(looks_of(*product(1000, 1000, 1000))[0].kind, Kind::tiles);
-  EXPECT_EQ(looks_of(*product(-1, -1, -1))[0].kind, Kind::tiles);
+TEST(Safepoints, LargeProductsCheckInTheirTiles) {
+  EXPECT_EQ(safepoints_of(*product(1, 256, 1024))[0].kind, Kind::none);
+  EXPECT_EQ(safepoints_of(*product(1000, 1000, 1000))[0].kind, Kind::tiles);
+  EXPECT_EQ(safepoints_of(*product(-1, -1, -1))[0].kind, Kind::tiles);
 }
 
-TEST(Looks, BlocksChangeNoBits) {
+TEST(Safepoints, BlocksChangeNoBits) {
   for (const std::int64_t n : {0, 1, 4095, 4096, 4097, 10'000}) {
     agree(doubled(-1, 2), {plain_values(DType::f32, {n}, 1), Tensor::zeros(DType::f32, {n})});
     agree(product(-1, -1, -1),
@@ -90,7 +92,7 @@ TEST(Looks, BlocksChangeNoBits) {
   }
 }
 
-TEST(Looks, TheFlagEndsEveryKind) {
+TEST(Safepoints, TheFlagEndsEveryKind) {
   std::atomic<std::int32_t> stop{1};
   const Tensor x = plain_values(DType::f32, {100'000}, 1), y = Tensor::zeros(DType::f32, {100'000});
   EXPECT_EQ(agree(doubled(-1, 1), {x, y}, {}, &stop), scalar::stopped);

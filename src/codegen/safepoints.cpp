@@ -1,10 +1,10 @@
-#include "codegen/looks.h"
+#include "codegen/safepoints.h"
 
 #include <algorithm>
 #include <optional>
 
-/// Work is counted in units, about one a primitive: roughly a nanosecond where nothing is vector
-/// code and memory answers slowly. Everything saturates at `endless`.
+/// Work is counted in units, about one for each primitive: roughly a nanosecond in scalar code with
+/// slow memory. Everything saturates at `endless`.
 namespace rondel::codegen {
 namespace {
 
@@ -13,11 +13,11 @@ using scalar::Op;
 using scalar::Program;
 
 using Units = std::int64_t;
-/// The most that runs without a look, but for what straight-line code adds.
+/// The most work between two checks, apart from straight-line code.
 constexpr Units most = Units{1} << 17;
 constexpr Units endless = Units{1} << 40;
-/// From this much a trip, a look on each back edge costs nothing that can be measured.
-constexpr Units cheap_to_look = 4096;
+/// With this much work a trip, a check on each back edge has no measurable cost.
+constexpr Units cheap_to_check = 4096;
 constexpr std::int64_t longest_block = 4096;
 /// Products of a contract that take one unit.
 constexpr Units products_a_unit = 4;
@@ -37,22 +37,23 @@ Units own_units(const Inst& i) {
     case Op::div:
     case Op::rem:
     case Op::sqrt: return 8;
-    case Op::call: return cheap_to_look;  // kernels look for themselves
+    case Op::call: return cheap_to_check;  // kernels check the flag themselves
     default: return 1;
   }
 }
 
-class Placer {
+class SafepointInserter {
  public:
-  explicit Placer(const Program& p) : p_(p), known_(p.reg_types.size()), looks_(p.code.size()) {
+  explicit SafepointInserter(const Program& p)
+      : p_(p), known_(p.reg_types.size()), safepoints_(p.code.size()) {
     for (const Inst& i : p.code)
       if (const auto value = known_value(i))
         known_[static_cast<std::size_t>(p.results(i)[0])] = value;
   }
 
-  std::vector<Look> run() && {
+  std::vector<Safepoint> run() && {
     walk(0, p_.code.size());
-    return std::move(looks_);
+    return std::move(safepoints_);
   }
 
  private:
@@ -68,7 +69,7 @@ class Placer {
 
   /// The units of the instructions from `at` to `end`, both branches of an if counted.
   Units walk(std::size_t at, std::size_t end) {
-    Units total = 0, since = 0;  // since: the most that may have run since the last look
+    Units total = 0, since = 0;  // since: the most work since the last check
     for (; at < end; ++at) {
       const Inst& i = p_.code[at];
       Units units = own_units(i);
@@ -82,7 +83,7 @@ class Placer {
       total = sum(total, units);
       since += std::min(units, most);
       if (since <= 2 * most || (i.op != Op::for_ && i.op != Op::contract)) continue;
-      looks_[here].before = true;
+      safepoints_[here].before = true;
       since = std::min(units, most);
     }
     return total;
@@ -93,8 +94,8 @@ class Placer {
     const Units trip = std::max<Units>(walk(at + 1, static_cast<std::size_t>(i.jump)), 1);
     const Units all = product(trip, trips(i));
     if (all <= most) return all;
-    if (trip >= cheap_to_look) looks_[at].kind = Look::Kind::each;
-    else looks_[at] = {Look::Kind::blocks, false, std::min(most / trip, longest_block)};
+    if (trip >= cheap_to_check) safepoints_[at].kind = Safepoint::Kind::back_edge;
+    else safepoints_[at] = {Safepoint::Kind::blocks, false, std::min(most / trip, longest_block)};
     return all;
   }
   Units trips(const Inst& i) const {
@@ -119,17 +120,19 @@ class Placer {
       times(out[axis]);
     times(a[a.size() - (c.a_transposed ? 2 : 1)]);
     all = all / products_a_unit + 1;
-    if (all > most) looks_[at].kind = Look::Kind::tiles;
+    if (all > most) safepoints_[at].kind = Safepoint::Kind::tiles;
     return all;
   }
 
   const Program& p_;
   std::vector<std::optional<std::int64_t>> known_;  // by Reg
-  std::vector<Look> looks_;
+  std::vector<Safepoint> safepoints_;
 };
 
 }  // namespace
 
-std::vector<Look> place_looks(const Program& program) { return Placer(program).run(); }
+std::vector<Safepoint> insert_safepoints(const Program& program) {
+  return SafepointInserter(program).run();
+}
 
 }  // namespace rondel::codegen

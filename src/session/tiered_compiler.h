@@ -1,0 +1,41 @@
+#pragma once
+#include "scalar/program.h"
+
+#include <memory>
+
+namespace rondel::session {
+
+class TieredExecutable;
+
+/// How programs are executed.
+enum class Execution {
+  interpreter,  ///< interpreted only
+  tiered,       ///< interpreted at first; hot programs are compiled in the background
+  compiled,     ///< compiled at once (programs that cannot be compiled are interpreted)
+};
+
+/// The execution asked for in the environment: RONDEL_JIT=0 (interpreter), 1 (tiered), 2
+/// (compiled at once); `otherwise` when it is not set.
+Execution execution_from_environment(Execution otherwise);
+
+/// Makes programs executable: interpreted, and compiled once they are hot. All tiers give the same
+/// bits. Equal programs share one executable: their time counts together, and they are compiled
+/// once. Thread-safe.
+class TieredCompiler {
+ public:
+  explicit TieredCompiler(Execution);
+  ~TieredCompiler();
+  Execution execution() const { return execution_; }
+  std::shared_ptr<const scalar::Executable> make(std::shared_ptr<const scalar::Program>);
+
+ private:
+  class BackgroundCompiler;
+  class CodeCache;
+  std::shared_ptr<TieredExecutable> tiered(std::shared_ptr<const scalar::Program>);
+
+  Execution execution_;
+  std::shared_ptr<BackgroundCompiler> background_compiler_;
+  std::unique_ptr<CodeCache> cache_;
+};
+
+}  // namespace rondel::session

@@ -8,11 +8,11 @@
 namespace rondel {
 
 [[noreturn]] void throw_error(Blame blame, std::string message);
-/// With the frame where it happened.
+/// With the frame where the error happened.
 [[noreturn]] void throw_error_at(Blame blame, std::string source, std::string message);
 
-/// The caller's fault: a wrong model, input or option. Arguments are worked out whether it holds or
-/// not: where every run or trip comes by, and they are texts, write `if (...) fail(...)`.
+/// The caller's fault: a wrong model, input or option. Arguments are evaluated in any case: in code
+/// that runs in every run or trip, with texts as arguments, write `if (...) fail(...)`.
 template <class... Args>
 void require(bool holds, fmt::format_string<Args...> text, Args&&... args) {
   if (!holds) [[unlikely]]
@@ -23,8 +23,8 @@ template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> text
   throw_error(Blame::caller, fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// The same two with the frame where it happened: a node, a layer. Whoever only passes an error on
-/// throws `error.within(source)`.
+/// The same two with the frame where the error happened: a node, a layer. Code that only passes an
+/// error on throws `error.within(source)`.
 template <class... Args>
 void require_at(bool holds, std::string source, fmt::format_string<Args...> text, Args&&... args) {
   if (!holds) [[unlikely]]
@@ -43,7 +43,7 @@ template <class... Args>
   throw_error(Blame::unsupported, fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// Our fault: what must hold if our own code is right.
+/// Our fault: a condition that must hold if our own code is right.
 template <class... Args>
 void invariant(bool holds, fmt::format_string<Args...> text, Args&&... args) {
   if (!holds) [[unlikely]]

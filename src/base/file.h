@@ -6,7 +6,7 @@
 
 namespace rondel {
 
-/// A regular file, opened to be read. Throws Error(caller) naming it and what is in the way.
+/// A regular file, opened for reading. Throws Error(caller) naming the file and the reason.
 std::ifstream open_file(const std::filesystem::path&);
 
 /// Its first bytes, `most` of them or all.

@@ -2,8 +2,8 @@
 
 namespace rondel {
 
-/// Something that owns threads. A child of fork() has none of them, and finds locks as they were:
-/// what these guard is made anew there, and the old left where it is.
+/// An object that owns threads. A child of fork() has none of the threads, and its locks are in the
+/// state of the fork: the child makes the guarded data anew and leaks the old.
 class ForkAware {
  public:
   ForkAware(const ForkAware&) = delete;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-/// What a function that works on arrays shares with whoever calls it: programs and kernels.
+/// The calling convention of functions on arrays: programs and kernels.
 namespace rondel {
 
 /// A bound array: address, extents, and strides in elements (may be 0 or negative).
@@ -20,7 +20,7 @@ struct View {
 /// The most numbers that the text of a site takes, trips included.
 inline constexpr std::size_t most_shown = 16;
 
-/// What running code shares with whoever runs it.
+/// Data shared between running code and its caller.
 struct Context {
   /// Non-zero: end within a fraction of a millisecond with status `stopped`, whatever the code;
   /// what it writes is then unspecified. One that is done by then may end as it would have.

@@ -18,8 +18,8 @@
 namespace rondel {
 namespace {
 
-/// What is to be released, and whether a thread is at it.
-class Releases {
+/// The queue of things to release, and its thread.
+class ReleaseQueue {
  public:
   void add(std::shared_ptr<void> last) noexcept {
     std::unique_lock lock(mutex_);
@@ -74,27 +74,27 @@ class Releases {
   bool busy_ = false;
 };
 
-/// Those of this process, never destroyed: tensors may be let go of while it ends. What waits
-/// while it forks is not released in the child.
-class OfProcess : ForkAware {
+/// The queue of this process. It is never destroyed, because tensors may be dropped while the
+/// process ends. Entries that wait during a fork are not released in the child.
+class ProcessReleaseQueue : ForkAware {
  public:
-  static Releases& releases() {
-    static auto* one = new OfProcess;
+  static ReleaseQueue& releases() {
+    static auto* one = new ProcessReleaseQueue;
     return *one->releases_;
   }
-  void after_fork_in_child() override { releases_ = new Releases; }
+  void after_fork_in_child() override { releases_ = new ReleaseQueue; }
 
  private:
-  Releases* releases_ = new Releases;
+  ReleaseQueue* releases_ = new ReleaseQueue;
 };
 
 }  // namespace
 
 void release_later(std::shared_ptr<void> last) noexcept {
-  OfProcess::releases().add(std::move(last));
+  ProcessReleaseQueue::releases().add(std::move(last));
 }
 
-void wait_for_releases() { OfProcess::releases().wait(); }
+void wait_for_releases() { ProcessReleaseQueue::releases().wait(); }
 
 void give_back_pages(void* block, std::size_t bytes) noexcept {
   constexpr std::uintptr_t page = 4096, at_once = std::uintptr_t{4} << 20;

@@ -12,9 +12,10 @@ namespace {
 
 using Run = scalar::Status (*)(scalar::Context*, const scalar::View*, const std::int64_t*);
 
-class Native final : public scalar::Executable {
+class NativeExecutable final : public scalar::Executable {
  public:
-  Native(std::shared_ptr<const scalar::Program> program, std::unique_ptr<Jit::Linked> code)
+  NativeExecutable(std::shared_ptr<const scalar::Program> program,
+                   std::unique_ptr<Jit::LinkedObject> code)
       : program_(std::move(program)), code_(std::move(code)),
         run_(reinterpret_cast<Run>(code_->entry())), workspace_bytes_(program_->workspace_bytes()) {
   }
@@ -41,7 +42,7 @@ class Native final : public scalar::Executable {
   }
 
   std::shared_ptr<const scalar::Program> program_;
-  std::unique_ptr<Jit::Linked> code_;
+  std::unique_ptr<Jit::LinkedObject> code_;
   Run run_;
   std::size_t workspace_bytes_;
 };
@@ -74,7 +75,7 @@ std::unique_ptr<scalar::Executable> Compiler::compile(
   Jit::Object object = jit_->assemble(*module, tier);
   if (!gate.wanted()) return nullptr;
   auto code = Jit::link(jit_, std::move(object), kernels(*program));
-  return std::make_unique<Native>(std::move(program), std::move(code));
+  return std::make_unique<NativeExecutable>(std::move(program), std::move(code));
 }
 
 std::string Compiler::refusal(const scalar::Program& program) {

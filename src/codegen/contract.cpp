@@ -71,12 +71,12 @@ Value* emit_columns(FunctionBuilder& fb, const Product& p, Value* lo, unsigned v
 
 void emit_product(FunctionBuilder& fb, const Product& p) {
   Value* done = emit_columns(fb, p, fb.i64(0), p.tile_vectors);
-  if (p.turned) {
+  if (p.transposed) {
     done = emit_columns(fb, p, done, 1);
-    Product apart = p;
-    apart.turned = false;
-    apart.lanes = 1;
-    emit_columns(fb, apart, done, 1);
+    Product strided = p;
+    strided.transposed = false;
+    strided.lanes = 1;
+    emit_columns(fb, strided, done, 1);
   } else if (p.lanes > 1 || p.tile_vectors > 1) {
     count_up(fb, done, p.columns.count, p.lanes,
              [&](Value* column) { emit_rows(fb, p, column, 1, lane_mask(fb, p, column)); });
@@ -91,13 +91,14 @@ unsigned balanced(std::int64_t count, std::int64_t most) {
   return static_cast<unsigned>((count + parts - 1) / parts);
 }
 
-/// How columns come into vectors: `direct`, side by side in memory; `turned`, contiguous along k.
-enum class Columns { direct, turned, apart };
+/// How columns come into vectors: `direct`, side by side in memory; `transposed`, contiguous along
+/// k.
+enum class Columns { direct, transposed, strided };
 
 Columns columns_of(const Factor& f, Value* out_stride) {
-  if (is_one(f.count) || !is_one(out_stride)) return Columns::apart;
+  if (is_one(f.count) || !is_one(out_stride)) return Columns::strided;
   if (is_one(f.stride)) return Columns::direct;
-  return is_one(f.k_stride) ? Columns::turned : Columns::apart;
+  return is_one(f.k_stride) ? Columns::transposed : Columns::strided;
 }
 
 /// c = a b is also c' = b' a': the factor that comes into vectors more easily is read as columns.
@@ -112,12 +113,12 @@ void choose_tile(FunctionBuilder& fb, Product& p) {
   const auto sum_bytes = static_cast<unsigned>(byte_size(p.sum));
   const std::int64_t columns = known_or(p.columns.count, -1), rows = known_or(p.rows.count, -1);
   const Columns how = columns_of(p.columns, p.out_column_stride);
-  p.turned = how == Columns::turned;
+  p.transposed = how == Columns::transposed;
   if (how == Columns::direct) p.lanes = fb.host.vector_bytes / sum_bytes;
-  if (how == Columns::turned) p.lanes = std::min(8u, fb.host.vector_bytes / sum_bytes);
-  const unsigned sums = fb.host.vector_registers * (p.turned ? 1 : 3) / (p.turned ? 2 : 4);
-  const std::int64_t most_vectors = rows == 1 ? (p.turned ? 4 : 8)
-                                              : (p.turned ? 1 : fb.host.vector_registers / 8);
+  if (how == Columns::transposed) p.lanes = std::min(8u, fb.host.vector_bytes / sum_bytes);
+  const unsigned sums = fb.host.vector_registers * (p.transposed ? 1 : 3) / (p.transposed ? 2 : 4);
+  const std::int64_t most_vectors = rows == 1 ? (p.transposed ? 4 : 8)
+                                              : (p.transposed ? 1 : fb.host.vector_registers / 8);
   p.tile_vectors = columns == 1 ? 1 : balanced(columns < 0 ? -1 : columns / p.lanes, most_vectors);
   p.tile_rows = balanced(rows, std::clamp(sums / p.tile_vectors, 1u, 8u));
 }

@@ -22,7 +22,7 @@ struct Product {
   DType sum;     ///< what products are summed in
   bool fused;
   bool checks_stop = false;   ///< each tile checks the stop flag
-  bool turned = false;        ///< columns are contiguous along k and transposed in registers
+  bool transposed = false;    ///< columns are contiguous along k and transposed in registers
   unsigned lanes = 1;         ///< columns in a vector
   unsigned tile_rows = 1;     ///< rows of a full tile
   unsigned tile_vectors = 1;  ///< vectors of a full tile

@@ -193,7 +193,8 @@ void transpose(FunctionBuilder& fb, std::vector<Value*>& vectors) {
 }
 
 /// As many steps of k as there are lanes, for one vector of columns: element i is step k + i.
-std::vector<Value*> load_turned(FunctionBuilder& fb, const Product& p, Value* column, Value* k) {
+std::vector<Value*> load_transposed(FunctionBuilder& fb, const Product& p, Value* column,
+                                    Value* k) {
   std::vector<Value*> vectors;
   for (unsigned lane = 0; lane < p.lanes; ++lane) {
     Value* at = fb.build.CreateNSWAdd(column, fb.i64(lane));
@@ -204,7 +205,7 @@ std::vector<Value*> load_turned(FunctionBuilder& fb, const Product& p, Value* co
 }
 
 /// One step of k for one vector of columns that lie apart.
-Value* load_apart(FunctionBuilder& fb, const Product& p, Value* column, Value* k) {
+Value* load_strided(FunctionBuilder& fb, const Product& p, Value* column, Value* k) {
   Value* vector = llvm::PoisonValue::get(vector_of(register_type(fb.llvm, p.sum), p.lanes));
   for (unsigned lane = 0; lane < p.lanes; ++lane) {
     Value* at = fb.build.CreateNSWAdd(column, fb.i64(lane));
@@ -217,13 +218,13 @@ Value* load_apart(FunctionBuilder& fb, const Product& p, Value* column, Value* k
 
 /// Adds `depth` steps of k, a multiple of the lanes, for columns contiguous along k. Each vector of
 /// columns takes all of them before the next, so that a cache line is used up once it is there.
-Sums add_turned(FunctionBuilder& fb, const Product& p, const Tile& t, Value* k, unsigned depth,
-                Sums sums) {
+Sums add_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, Value* k, unsigned depth,
+                    Sums sums) {
   for (unsigned v = 0; v < t.vectors; ++v) {
     Value* column = column_of(fb, p, t, v);
     for (unsigned from = 0; from < depth; from += p.lanes) {
       Value* block = fb.build.CreateNSWAdd(k, fb.i64(from));
-      const std::vector<Value*> columns = load_turned(fb, p, column, block);
+      const std::vector<Value*> columns = load_transposed(fb, p, column, block);
       for (unsigned i = 0; i < p.lanes; ++i) {
         Value* at = fb.build.CreateNSWAdd(block, fb.i64(i));
         for (unsigned r = 0; r < t.rows; ++r) {
@@ -238,7 +239,7 @@ Sums add_turned(FunctionBuilder& fb, const Product& p, const Tile& t, Value* k, 
 
 /// The sums over k of a tile whose columns are contiguous along k: blocks are transposed in
 /// registers, first as deep as a cache line, then as deep as a vector; the rest goes one by one.
-Sums sum_turned(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& zeros) {
+Sums sum_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& zeros) {
   constexpr unsigned line = 64;
   const auto bytes = static_cast<unsigned>(byte_size(p.columns.buffer->buffer->dtype));
   const unsigned whole_line = std::clamp(line / bytes, p.lanes, 2 * p.lanes);
@@ -248,7 +249,7 @@ Sums sum_turned(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums
     Value* left = fb.build.CreateNSWSub(p.depth, done);
     Value* hi = fb.build.CreateNSWAdd(done, whole(fb, left, depth));
     const auto add = [&](Value* k, const Sums& before) {
-      return add_turned(fb, p, t, k, depth, before);
+      return add_transposed(fb, p, t, k, depth, before);
     };
     sums = depth == whole_line ? sum_in_blocks(fb, p, hi, depth, sums, add)
                                : sum_up(fb, done, hi, depth, sums, add);
@@ -257,7 +258,7 @@ Sums sum_turned(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums
   return sum_up(fb, done, p.depth, 1, sums, [&](Value* k, Sums rest) {
     std::vector<Value*> columns;
     for (unsigned v = 0; v < t.vectors; ++v)
-      columns.push_back(load_apart(fb, p, column_of(fb, p, t, v), k));
+      columns.push_back(load_strided(fb, p, column_of(fb, p, t, v), k));
     for (unsigned r = 0; r < t.rows; ++r)
       add_row(fb, p, t, r, row_value(fb, p, t, r, k), columns, rest);
     return rest;
@@ -273,7 +274,7 @@ Value* whole(FunctionBuilder& fb, Value* count, std::int64_t step) {
 void emit_tile(FunctionBuilder& fb, const Product& p, const Tile& t) {
   llvm::Type* type = vector_of(register_type(fb.llvm, p.sum), p.lanes);
   const Sums zeros(std::size_t{t.rows} * t.vectors, llvm::Constant::getNullValue(type));
-  const Sums sums = p.turned ? sum_turned(fb, p, t, zeros) : sum_direct(fb, p, t, zeros);
+  const Sums sums = p.transposed ? sum_transposed(fb, p, t, zeros) : sum_direct(fb, p, t, zeros);
   for (unsigned r = 0; r < t.rows; ++r)
     for (unsigned v = 0; v < t.vectors; ++v) {
       Value* at = element_at(

@@ -159,7 +159,7 @@ Jit::Jit() {
                                           llvm::orc::absoluteSymbols(library_functions(*lljit_))));
 }
 
-Jit::Linked::~Linked() {
+Jit::LinkedObject::~LinkedObject() {
   llvm::consumeError(jit_->lljit_->getExecutionSession().removeJITDylib(library_));
 }
 
@@ -243,13 +243,13 @@ Jit::Object Jit::assemble(llvm::Module& module, Compiler::Tier tier) {
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "object", false);
 }
 
-std::unique_ptr<Jit::Linked> Jit::link(const std::shared_ptr<Jit>& jit, Object object,
-                                       const std::vector<Symbol>& symbols) {
+std::unique_ptr<Jit::LinkedObject> Jit::link(const std::shared_ptr<Jit>& jit, Object object,
+                                             const std::vector<Symbol>& symbols) {
   llvm::orc::LLJIT& lljit = *jit->lljit_;
   auto& library = lljit.getExecutionSession().createBareJITDylib(
       fmt::format("program {}", jit->next_.fetch_add(1)));
   library.addToLinkOrder(*jit->library_functions_);
-  auto linked = std::make_unique<Linked>(jit, library);
+  auto linked = std::make_unique<LinkedObject>(jit, library);
   llvm::orc::SymbolMap map;
   for (const Symbol& symbol : symbols)
     map[lljit.mangleAndIntern(symbol.name)] = {llvm::orc::ExecutorAddr::fromPtr(symbol.address),

@@ -38,13 +38,13 @@ class Jit {
   Jit();
 
   /// Machine code in memory until this goes.
-  class Linked {
+  class LinkedObject {
    public:
-    Linked(std::shared_ptr<Jit> jit, llvm::orc::JITDylib& library)
+    LinkedObject(std::shared_ptr<Jit> jit, llvm::orc::JITDylib& library)
         : jit_(std::move(jit)), library_(library) {}
-    ~Linked();
-    Linked(const Linked&) = delete;
-    Linked& operator=(const Linked&) = delete;
+    ~LinkedObject();
+    LinkedObject(const LinkedObject&) = delete;
+    LinkedObject& operator=(const LinkedObject&) = delete;
     void* entry() const { return entry_; }
 
    private:
@@ -61,8 +61,8 @@ class Jit {
   Object assemble(llvm::Module&, Compiler::Tier);
   /// The code of `object`, ready to be called at its symbol `entry_name`. Besides `symbols` it may
   /// use nothing but the few functions of the C library that LLVM itself calls.
-  static std::unique_ptr<Linked> link(const std::shared_ptr<Jit>&, Object object,
-                                      const std::vector<Symbol>& symbols);
+  static std::unique_ptr<LinkedObject> link(const std::shared_ptr<Jit>&, Object object,
+                                            const std::vector<Symbol>& symbols);
 
  private:
   using Machine = std::unique_ptr<llvm::TargetMachine>;

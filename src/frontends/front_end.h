@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-/// What all front ends that read models have in common.
+/// The interface of front ends that read models.
 namespace rondel::frontends {
 
 /// A model to read: a file, or bytes without one.
@@ -47,7 +47,7 @@ struct FileLoop {
   bool has_trips = false, has_condition = false;
 };
 
-/// What a model holds, whether or not it can be run.
+/// The contents of a model, whether or not it can run.
 struct Survey {
   std::vector<std::pair<std::string, ir::Type>> inputs, outputs;  ///< of kind none: not declared
   std::map<std::string, std::int64_t> opsets, op_counts;
@@ -58,7 +58,7 @@ struct Survey {
   std::optional<Imported> imported;  ///< where nothing keeps it from running
 };
 
-/// A language that models are written in, and who reads it.
+/// A language that models are written in, and its reader.
 struct FrontEnd {
   std::string_view name;                     ///< "onnx"
   std::string_view doc;                      ///< what it reads, in words

@@ -9,7 +9,7 @@ class Builder {
   Builder(Graph& graph, RegionId region) : graph_(graph), region_(region) {}
   Graph& graph() const { return graph_; }
   RegionId region() const { return region_; }
-  /// Said of nodes added from now on, in errors and dumps.
+  /// The source of nodes added from now on, for errors and dumps.
   void source(std::string s) { source_ = std::move(s); }
   /// New nodes go before this one of the region (and after each other) rather than last; it must
   /// not be erased meanwhile.

@@ -2,7 +2,7 @@
 
 namespace rondel::ir {
 
-ValueId Cloning::operator()(ValueId original) {
+ValueId Cloner::operator()(ValueId original) {
   if (original == ValueId::none) return original;
   const auto it = copies_.find(original);
   if (it != copies_.end()) return it->second;
@@ -12,7 +12,7 @@ ValueId Cloning::operator()(ValueId original) {
 }
 
 /// The node with empty regions, which are filled when what stands before them is copied.
-NodeId Cloning::shell(NodeId original, RegionId into, NodeId before) {
+NodeId Cloner::shell(NodeId original, RegionId into, NodeId before) {
   std::vector<ValueId> inputs;
   for (const ValueId v : from_.node(original).inputs) inputs.push_back((*this)(v));
   const Node& node = from_.node(original);
@@ -43,7 +43,7 @@ NodeId Cloning::shell(NodeId original, RegionId into, NodeId before) {
   return copy;
 }
 
-void Cloning::fill(RegionId original, RegionId copy) {
+void Cloner::fill(RegionId original, RegionId copy) {
   for (const ValueId v : from_.region(original).params)
     map(v, to_.add_param(copy, from_.value(v).type, from_.value(v).name));
   for (const NodeId n : from_.region(original).nodes) shell(n, copy, NodeId::none);
@@ -52,20 +52,20 @@ void Cloning::fill(RegionId original, RegionId copy) {
   to_.set_results(copy, std::move(results));
 }
 
-NodeId Cloning::node(NodeId original, RegionId into, NodeId before) {
+NodeId Cloner::node(NodeId original, RegionId into, NodeId before) {
   const NodeId copy = shell(original, into, before);
   fill_regions();
   return copy;
 }
 
-RegionId Cloning::region(RegionId original) {
+RegionId Cloner::region(RegionId original) {
   const RegionId copy = to_.add_region();
   fill(original, copy);
   fill_regions();
   return copy;
 }
 
-void Cloning::fill_regions() {
+void Cloner::fill_regions() {
   while (!unfilled_.empty()) {
     const auto [original, copy] = unfilled_.back();
     unfilled_.pop_back();
@@ -73,8 +73,8 @@ void Cloning::fill_regions() {
   }
 }
 
-RegionId clone_region(const Graph& from, RegionId r, Graph& to, Cloning::Capture capture) {
-  return Cloning(from, to, std::move(capture)).region(r);
+RegionId clone_region(const Graph& from, RegionId r, Graph& to, Cloner::Capture capture) {
+  return Cloner(from, to, std::move(capture)).region(r);
 }
 
 }  // namespace rondel::ir

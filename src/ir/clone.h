@@ -5,18 +5,18 @@
 
 namespace rondel::ir {
 
-/// Copies nodes with all they have in their regions, into the graph they are from or another.
-class Cloning {
+/// Copies nodes with their regions, within a graph or to another graph.
+class Cloner {
  public:
-  /// What stands for a value that is neither copied nor mapped: by default itself, which is right
-  /// within one graph.
+  /// The replacement for a value that is neither copied nor mapped: by default the value itself,
+  /// which is right within one graph.
   using Capture = std::function<ValueId(ValueId)>;
-  Cloning(const Graph& from, Graph& to, Capture capture = {})
+  Cloner(const Graph& from, Graph& to, Capture capture = {})
       : from_(from), to_(to), capture_(std::move(capture)) {}
 
-  /// From now on `copy` stands for `original`.
+  /// Maps `original` to `copy` from now on.
   void map(ValueId original, ValueId copy) { copies_[original] = copy; }
-  /// What stands for a value; none for none.
+  /// The value that `v` is mapped to; none for none.
   ValueId operator()(ValueId original);
   /// Copies one node before `before` of `into` (none: last), its regions with it.
   NodeId node(NodeId original, RegionId into, NodeId before = NodeId::none);
@@ -35,8 +35,8 @@ class Cloning {
   std::vector<std::pair<RegionId, RegionId>> unfilled_;
 };
 
-/// A copy of a region with what is nested in it, which belongs to no node yet. What it captures is
+/// A copy of a region with everything nested in it, which belongs to no node yet. Captures are
 /// mapped by `capture`.
-RegionId clone_region(const Graph& from, RegionId, Graph& to, Cloning::Capture capture = {});
+RegionId clone_region(const Graph& from, RegionId, Graph& to, Cloner::Capture capture = {});
 
 }  // namespace rondel::ir

@@ -10,16 +10,16 @@
 
 namespace rondel::ir {
 
-/// A place in a text, and what can be read there: the forms that `value_text.h` writes. Blanks and
-/// comments (`//` to the end of the line) may stand between any two of them. What is not as
-/// expected is the caller's error and names line and column.
+/// A position in a text, with functions that read the forms that `value_text.h` writes. Blanks and
+/// comments (`//` to the end of the line) may stand between any two forms. Unexpected text is the
+/// caller's error and names line and column.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
 
   /// After blanks and comments.
   std::size_t at();
-  /// Back to a place where `at` has been.
+  /// Back to an earlier position.
   void rewind(std::size_t at) { at_ = at; }
   /// The next character, 0 at the end.
   char peek();

@@ -1,8 +1,8 @@
 #pragma once
 #include "ir/extent.h"
 
-/// What symbols are made of, for those who compute them in another arithmetic: numbers of a run, or
-/// the scalar level's.
+/// The structure of symbols, for code that evaluates them in another arithmetic: the numbers of a
+/// run, or values of a scalar program.
 namespace rondel::ir {
 
 /// A number times names, quotients and excesses.

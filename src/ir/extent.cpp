@@ -355,7 +355,7 @@ Integer excess(const Integer& a) {
   return intern(std::move(e));
 }
 
-struct Numbers {
+struct ConstantArithmetic {
   const ValueOfName& value_of;
   using Value = std::optional<std::int64_t>;
 
@@ -484,7 +484,7 @@ std::string to_text(const Integer& i) {
 
 std::optional<std::int64_t> evaluate(const Integer& i, const ValueOfName& value_of) {
   if (unknown(i)) return std::nullopt;
-  Numbers numbers{value_of};
+  ConstantArithmetic numbers{value_of};
   return compute(i, numbers);
 }
 

@@ -9,31 +9,31 @@
 #include <string_view>
 #include <vector>
 
-/// What is known of extents, and of integers that programs compute from them: numbers, names, and
-/// expressions over names.
+/// Symbolic extents, and integers that programs compute from them: numbers, names, and expressions
+/// over names.
 namespace rondel::ir {
 
 struct Expression;
 
-/// An integer that is known by a name, or as an expression over names. Interned in a normal form:
-/// equal symbols are equal integers, and what is computed in equal ways gives equal symbols. A
-/// pointer to what is never changed and never freed: copied, compared and hashed as one, by any
-/// number of threads. Ordered by text, so that no order depends on what a process did before.
+/// An integer that is known by a name, or as an expression over names. Symbols are interned in a
+/// normal form: equal symbols are equal integers, and equal computations give equal symbols. A
+/// symbol is a pointer to immutable data that is never freed: any thread may copy, compare and hash
+/// it. Symbols are ordered by text, so that no order depends on the history of the process.
 class Symbol {
  public:
   Symbol() = default;
   explicit Symbol(const Expression* e) : expression_(e) {}
   /// An extent as a model calls it.
   static Symbol named(std::string_view);
-  /// An extent under a name of ours, which is no model's: `$` and the name in text. The name is of
-  /// letters, digits, `_` and `.`.
+  /// An extent under a name of ours, which no model can have: printed with `$`. The name consists
+  /// of letters, digits, `_` and `.`.
   static Symbol own(std::string_view);
 
   explicit operator bool() const { return expression_ != nullptr; }
   const Expression& expression() const { return *expression_; }
   /// A name, not an expression over names.
   bool is_name() const;
-  /// What `named` or `own` was given; of names only.
+  /// The argument of `named` or `own`; for names only.
   const std::string& name() const;
   /// A name that a model gave, or an expression over nothing but such.
   bool is_of_models() const;
@@ -84,7 +84,8 @@ struct Extent {
   Extent() = default;
   Extent(std::int64_t v) : value(v < 0 ? -1 : v) {}  // NOLINT: an extent is written as a number
   explicit Extent(Symbol s) : symbol(s) {}
-  /// What certainly is an extent where a run gets there; unknown if it is a negative number.
+  /// For an integer that is certainly an extent in any run that reaches it; unknown for a negative
+  /// number.
   explicit Extent(const Integer& i)
       : value(i.number && *i.number >= 0 ? *i.number : -1), symbol(i.symbol) {}
   static Extent named(std::string_view name) { return Extent(Symbol::named(name)); }
@@ -101,16 +102,17 @@ using Extents = std::vector<Extent>;
 inline Integer::Integer(const Extent& e) : symbol(e.symbol) {
   if (e.known()) number = e.value;
 }
-/// A list that a run takes as extents.
+/// A list that a run uses as extents.
 inline Extents as_extents(const Integers& list) { return {list.begin(), list.end()}; }
 
-/// Unknown where an operand is, where a number leaves 64 bits, and where an expression would get
-/// long. Equations hold for integers without bounds: what leaves 64 bits in a run is no extent.
+/// The result is unknown where an operand is, where a number exceeds 64 bits, and where an
+/// expression would get long. Equations hold for unbounded integers: a number beyond 64 bits is no
+/// extent in a run.
 Integer operator+(const Integer&, const Integer&);
 Integer operator-(const Integer&, const Integer&);
 Integer operator-(const Integer&);
 Integer operator*(const Integer&, const Integer&);
-/// The quotient rounded down; 0 where the divisor is 0, as Reshape wants it of what is empty.
+/// The quotient rounded down; 0 where the divisor is 0, which Reshape needs for empty tensors.
 Integer floor_div(const Integer&, const Integer&);
 /// The quotient rounded up, by a positive number.
 Integer ceil_div(const Integer&, std::int64_t);
@@ -122,7 +124,7 @@ Integer product(std::span<const Extent>);
 /// "4", "N + 1", "?".
 std::string to_text(const Integer&);
 
-/// What a name stands for where that is known.
+/// The value of a name, where it is known.
 using ValueOfName = std::function<std::optional<std::int64_t>(Symbol)>;
 /// The number; nothing where a name is not known, and where a step leaves 64 bits.
 std::optional<std::int64_t> evaluate(const Integer&, const ValueOfName&);

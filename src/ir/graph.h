@@ -52,7 +52,7 @@ struct Region {
   NodeId parent = NodeId::none;
 };
 
-/// What an input of a graph is for that its user does not feed by name.
+/// The role of an input that the graph's user does not feed by name.
 enum class InputRole { seed };  ///< seed: of a run's random draws, u64[]
 const char* name(InputRole);
 
@@ -62,9 +62,9 @@ class Graph {
  public:
   Graph();
   std::string name = "graph";
-  /// Inputs that may be left out, and what they are then.
+  /// Inputs that may be left out, and their defaults.
   std::map<ValueId, Tensor> defaults;
-  /// Inputs that are found by what they are for; all others are fed, by name.
+  /// Inputs that have a role; all others are fed by name.
   std::map<ValueId, InputRole> roles;
   std::vector<std::string> input_names, output_names;  ///< as the model's user knows them
   std::vector<Type> declared_outputs;                  ///< as the file says them
@@ -108,32 +108,34 @@ class Graph {
   void set_input(NodeId, std::size_t k, ValueId);
   void set_inputs(NodeId, std::vector<ValueId>);
   void set_result(RegionId, std::size_t k, ValueId);
-  /// Every reader of `from`, results included, reads `to` instead. Costs what the readers are.
+  /// Every reader of `from`, results included, reads `to` instead. The cost is the number of
+  /// readers.
   void replace_uses(ValueId from, ValueId to);
   bool is_read(ValueId v) const { return v != ValueId::none && !value(v).uses.empty(); }
 
   // ---- changing the order and number of nodes
 
-  /// Takes a node out, with all it has in its regions: none of them reads anything any more. Ids
-  /// stay, unused.
+  /// Removes a node and everything in its regions; none of them reads anything any more. Their ids
+  /// stay unused.
   void erase_node(NodeId);
-  /// Takes out those nodes of a region that `dead` says; nodes that read another's output go before
-  /// it does, so `dead` sees what is left.
+  /// Removes the nodes of a region for which `dead` is true, readers before the nodes that they
+  /// read, so that `dead` sees the remaining uses.
   bool erase_nodes(RegionId, const std::function<bool(NodeId)>& dead);
   bool is_erased(NodeId n) const { return node(n).region == RegionId::none; }
-  /// The node that stands after this one in its region; none where it is the last.
+  /// The next node in the region; none after the last.
   NodeId next(NodeId) const;
-  /// The nodes of `from`, in their order, stand before `before` in the region of that.
+  /// Moves the nodes of `from`, in order, in front of `before`.
   void move_nodes(RegionId from, NodeId before);
 
-  // ---- changing what nodes and regions have: what a loop has is changed by `LoopEditor`
+  // ---- changing inputs, outputs, parameters and results; those of a loop are changed by
+  // `LoopEditor`
 
   void insert_input(NodeId, std::size_t at, ValueId);
   void erase_input(NodeId, std::size_t at);
   ValueId insert_output(NodeId, std::size_t at, Type, std::string name);
   /// Nobody may read it.
   void erase_output(NodeId, std::size_t at);
-  /// Nobody names it, and nobody may read it: `none` stands in its place.
+  /// The output must have no readers; `none` replaces it.
   void leave_out_output(NodeId, std::size_t at);
   ValueId insert_param(RegionId, std::size_t at, Type, std::string name);
   /// Nobody may read it.
@@ -143,7 +145,7 @@ class Graph {
   /// Output, parameter k becomes what number `order[k]` is.
   void reorder_outputs(NodeId, std::span<const std::size_t> order);
   void reorder_params(RegionId, std::span<const std::size_t> order);
-  /// The facts alone; lists that are left out are zeros. Its body stays.
+  /// Sets the facts only; lists that are left out are zeros. The body stays.
   void set_loop(NodeId, LoopParts);
 
   // ---- asking
@@ -154,7 +156,8 @@ class Graph {
   bool encloses(RegionId outer, RegionId inner) const;
   /// Values defined outside `r` that are read in it or below it, in order of first use.
   std::vector<ValueId> captures(RegionId r) const;
-  /// `r` and the regions below it, each before those in it. Needs no stack, however deep.
+  /// `r` and the regions below it, each before those inside it. Not recursive, so depth is no
+  /// limit.
   std::vector<RegionId> regions_below(RegionId r) const;
 
  private:

@@ -14,8 +14,8 @@ inline std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
 inline std::size_t index(NodeId n) { return static_cast<std::size_t>(n); }
 inline std::size_t index(RegionId r) { return static_cast<std::size_t>(r); }
 
-/// A list that everyone reads and only its graph changes, which keeps readers and positions in
-/// agreement with it.
+/// A list that everyone can read and only its graph can change; the graph keeps uses and positions
+/// consistent.
 template <class T> class ReadOnly {
  public:
   using value_type = T;
@@ -54,7 +54,7 @@ struct Use {
   bool operator==(const Use&) const = default;
 };
 
-/// Values that are read in one place, each of which knows that it is.
+/// The operands of a node or the results of a region. Each value knows that it is used here.
 class Operands : public ReadOnly<ValueId> {
  public:
   /// Which of its value's uses operand k is.
@@ -66,8 +66,8 @@ class Operands : public ReadOnly<ValueId> {
   std::vector<std::uint32_t> slots_;
 };
 
-/// The nodes of a region, in order. Putting one in and taking one out cost the same wherever it
-/// stands; a position holds while other nodes come and go.
+/// The nodes of a region, in order, as a linked list: constant cost to insert and remove, and
+/// positions stay valid while other nodes are inserted and removed.
 class NodeList {
   struct Link {
     NodeId node;
@@ -124,7 +124,7 @@ class NodeList {
   bool empty() const { return size_ == 0; }
   NodeId front() const { return *begin(); }
   NodeId back() const { return *--end(); }
-  /// A copy, for who changes the list while going through it.
+  /// A copy, for code that changes the list while iterating.
   operator std::vector<NodeId>() const { return {begin(), end()}; }
 
  private:

@@ -14,11 +14,12 @@ struct LoopParts {
   std::size_t states = 0, scans = 0, stacks = 0;
   /// One for each state, scan or stack; flags but for the axes. In a node none is empty that should
   /// not be: what is left out is zeros.
-  /// `keeps`: what the model came from says that this state keeps its shape, and nothing holds it
-  /// to that; it is believed where no trip is made, which could show otherwise.
+  /// `keeps`: the source of the model declares that this state keeps its shape, but nothing
+  /// enforces it. The declaration is trusted where no trip is made, because no trip can contradict
+  /// it.
   Ints fixed, keeps, axis_in, reverse_in, axis_out, reverse_out, extents;
-  /// What the model says of each item beyond what can be inferred; of kind `none` where it says
-  /// nothing. It may be wrong: it counts where no trip is made.
+  /// The model's declared type of each item, beyond what can be inferred; of kind `none` without
+  /// one. It may be wrong, and is used where no trip is made.
   TypeList declared;
   RegionId body = RegionId::none;
 

@@ -13,7 +13,7 @@
 
 namespace rondel::ir {
 
-/// What an op computes; `ops/meaning.h` says which kinds there are.
+/// What an op computes; `ops/meaning.h` has the kinds.
 class Meaning {
  public:
   virtual ~Meaning() = default;
@@ -22,9 +22,9 @@ class Meaning {
 /// The elements of a list of integers (any integer dtype, rank 0 or 1).
 Ints integers_of(const Tensor&);
 
-/// What a type rule sees and says. When compiling, types may be partial and most values unknown;
-/// the same rule runs with exact types and all `value_inputs` before a step runs, so whatever it
-/// accepts has been checked.
+/// The context of a type rule: what it reads, and what it states. When compiling, types may be
+/// partial and most values unknown. The same rule runs with exact types and all `value_inputs`
+/// before a step runs, so everything it accepts has been checked.
 class TypeContext {
  public:
   TypeContext(const Attributes& attributes, std::span<const Type* const> inputs,
@@ -48,21 +48,21 @@ class TypeContext {
 
   std::size_t output_count() const { return outputs_.size(); }
   void output(std::size_t j, Type t) { outputs_[j] = std::move(t); }
-  /// Says that output j is this very value, whatever the inputs hold (a constant; the shape of a
+  /// States that output j is this value, whatever the inputs hold (a constant; the shape of a
   /// tensor whose extents are known).
   void known(std::size_t j, Tensor t) { known_.emplace_back(j, std::move(t)); }
   std::span<const std::pair<std::size_t, Tensor>> known() const { return known_; }
-  /// Says what is known of the elements of output j, in order: so that what a program computes from
-  /// extents is known as far as they are.
+  /// States what is known of the elements of output j, in order, so that values computed from
+  /// extents are known as far as the extents are.
   void set_elements(std::size_t j, Integers e) { made_.emplace_back(j, std::move(e)); }
   std::span<const std::pair<std::size_t, Integers>> made_elements() const { return made_; }
-  /// Says that output j is input k itself, unchanged.
+  /// States that output j is input k, unchanged.
   void same(std::size_t j, std::size_t k) { same_.emplace_back(j, k); }
   std::span<const std::pair<std::size_t, std::size_t>> same() const { return same_; }
   std::span<const Type> outputs() const { return outputs_; }
-  /// Says that the rule takes all inputs of these types, and says the same of them, whatever the
-  /// names in extents stand for, where none of these integers is negative. Of a rule that does not
-  /// say so, nobody knows what it says of other extents but itself.
+  /// States that the rule accepts all inputs of these types, with the same result, for any values
+  /// of the symbols in extents under which none of these integers is negative. A rule that does not
+  /// state this must be applied again for other extents.
   void holds_while(Integers not_negative = {}) { conditions_ = std::move(not_negative); }
   const std::optional<Integers>& conditions() const { return conditions_; }
 
@@ -77,7 +77,7 @@ class TypeContext {
   std::vector<std::pair<std::size_t, std::size_t>> same_;
   std::optional<Integers> conditions_;
 };
-/// Throws Error(caller) with a text that needs no node name in it: who runs the rule adds it.
+/// Throws Error(caller) without the node's name: the code that runs the rule adds it.
 using TypeRule = std::function<void(TypeContext&)>;
 
 /// Whether an op can fail at run time on operands that its type rule takes (an index from data,
@@ -101,7 +101,8 @@ struct InputDef {
   enum Kind : std::uint8_t { needed, optional, variadic } kind = needed;
 };
 
-/// An op, said once: from this follow checking, interpretation, native code and documentation.
+/// The definition of an op, from which checking, interpretation, native code and documentation
+/// follow.
 struct OpDef {
   std::string_view name;  ///< snake_case of the ONNX name where it has one
   std::string_view doc;   ///< one line: what it computes
@@ -117,19 +118,19 @@ struct OpDef {
   /// Facts that passes ask for.
   /// Inputs whose values the type rule may depend on (Reshape's shape, axes).
   std::vector<std::size_t> value_inputs = {};
-  /// Those of them that the program is written for as well (Pad's pads, axes): other values, other
-  /// code. Of the rest it sees only the extents that follow.
+  /// The subset for which the program is written (Pad's pads, axes): other values need other code.
+  /// Of the rest, the program depends only on the resulting extents.
   std::vector<std::size_t> program_values = {};
   CanFail can_fail = false;
   bool random = false;
 };
 
-/// The ops there are, by name. Ops register themselves before main.
+/// The table of ops, by name. Ops register themselves before main.
 const OpDef* find_op(std::string_view name);
 const OpDef& op(std::string_view name);  ///< must exist
 std::vector<const OpDef*> all_ops();     ///< sorted by name
 
-/// `const OpEntry relu{{.name = "relu", ...}};` in the op's own file makes it known.
+/// `const OpEntry relu{{.name = "relu", ...}};` in the op's own file registers it.
 struct OpEntry {
   explicit OpEntry(OpDef);
 };

@@ -11,7 +11,7 @@
 
 namespace rondel::kernels {
 
-/// What is known of an operand before a call.
+/// What is known about an operand before a call.
 struct Operand {
   bool given = true;                           ///< false: left out
   std::span<const std::int64_t> extents = {};  ///< of one that is given
@@ -31,7 +31,7 @@ struct Operand {
 ///   nothing from call to call.
 /// - Extents are as the op's type rule has them; the kernel relies on that.
 ///
-/// `run` looks at `Context::stop` at least every fraction of a millisecond, and returns `stopped`.
+/// `run` checks `Context::stop` at least every fraction of a millisecond, and returns `stopped`.
 /// Status s > 0 says that `failures()[s - 1]` happened; its "{}" take what `Context::shown` holds.
 ///
 /// In a program it is one instruction:

@@ -7,16 +7,16 @@
 namespace rondel::kernels {
 
 /// f16 and bf16 as C++ types that convert to f32 and, rounding, from it.
-struct Half {
+struct Float16 {
   std::uint16_t code;
-  Half() = default;
-  explicit Half(float x) : code(f32_to_f16(x)) {}
+  Float16() = default;
+  explicit Float16(float x) : code(f32_to_f16(x)) {}
   operator float() const { return f16_to_f32(code); }
 };
-struct Brain {
+struct BFloat16 {
   std::uint16_t code;
-  Brain() = default;
-  explicit Brain(float x) : code(f32_to_bf16(x)) {}
+  BFloat16() = default;
+  explicit BFloat16(float x) : code(f32_to_bf16(x)) {}
   operator float() const { return bf16_to_f32(code); }
 };
 
@@ -25,8 +25,8 @@ template <class F> void with_float_type(DType t, F f) {
   switch (t) {
     case DType::f64: return f(double{});
     case DType::f32: return f(float{});
-    case DType::f16: return f(Half{});
-    case DType::bf16: return f(Brain{});
+    case DType::f16: return f(Float16{});
+    case DType::bf16: return f(BFloat16{});
     default: invariant(false, "{} is not a float that kernels take", name(t));
   }
 }

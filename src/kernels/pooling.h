@@ -63,7 +63,8 @@ void under(std::span<const Axis> axes, const Span* spans, std::size_t a, std::in
 
 /// One call, laid out: the input packed, its axes.
 template <class T> struct Pooling {
-  using Acc = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, Brain>, float, T>;
+  using Acc =
+      std::conditional_t<std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>, float, T>;
 
   std::span<Axis> axes;
   Span* spans;

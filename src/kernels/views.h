@@ -29,7 +29,7 @@ inline bool is_row_major(const View& v, std::size_t rank) {
   return true;
 }
 
-/// Copies the elements of a view from `axis` on, row by row; returns where the next would go.
+/// Copies the elements of a view from `axis` on, row by row; returns the end of the copy.
 template <class T>
 T* pack(StopCheck& stop, const View& v, std::size_t rank, std::size_t axis, const T* from, T* to) {
   if (axis == rank) {

@@ -9,20 +9,20 @@
 #include <span>
 #include <vector>
 
-/// The kinds of meaning an op can have, and how each is written. Every kind says the op once; the
+/// The kinds of meaning an op can have, and how each is written. A meaning defines the op once; the
 /// interpreter, native code and fusion follow from it.
 namespace rondel::ops {
 
 using scalar::Ex;
 using scalar::Indices;
 
-/// A part of a buffer: what is left of its axes where the leading ones are fixed.
+/// A part of a buffer: its leading axes are fixed, the others remain.
 struct BufferPart {
   std::int32_t buffer = -1;  ///< -1: none
   Indices leading = {};
 };
 
-/// What a scalar meaning sees while a program is written: its operands as elements or as buffers,
+/// The context of a scalar meaning while a program is written: operands as elements or as buffers,
 /// their extents, attributes, and the values of `value_inputs`.
 class Emitter {
  public:
@@ -31,7 +31,7 @@ class Emitter {
   virtual const ir::Attributes& attributes() const = 0;
   virtual std::size_t input_count() const = 0;
   virtual std::size_t output_count() const = 0;
-  /// Whether optional input k is there.
+  /// Whether optional input k is given.
   virtual bool has(std::size_t k) const = 0;
   /// Types as this program is specialised for: rank known; an extent is a number, or a symbol.
   virtual const ir::Type& input(std::size_t k) const = 0;
@@ -39,7 +39,7 @@ class Emitter {
   /// The value of a `value_inputs` operand; null when the program is written without it.
   virtual const Tensor* value(std::size_t k) const = 0;
 
-  /// An element of input k; indices are int64, in range, one an axis.
+  /// An element of input k; one index for each axis, int64 and in range.
   virtual Ex load(std::size_t k, const Indices&) = 0;
   virtual Ex extent(std::size_t k, std::int64_t axis) = 0;
   virtual Ex output_extent(std::size_t j, std::int64_t axis) = 0;
@@ -71,7 +71,7 @@ struct ElementWise : ir::Meaning {
 /// load any elements and carry loops (reductions, gathers, pads). Fuses into its consumers.
 struct Elements : ir::Meaning {
   using Fn = std::function<Ex(Emitter&, std::size_t j, const Indices&)>;
-  /// What is written once, before all elements, and even if there are none: checks.
+  /// Writes what comes once before all elements, even if there are none: checks.
   using Before = std::function<void(Emitter&)>;
   explicit Elements(Fn f, Before b = nullptr) : fn(std::move(f)), before(std::move(b)) {}
   Fn fn;
@@ -86,8 +86,8 @@ struct Nest : ir::Meaning {
   bool reads_buffers;  ///< asks for `input_buffer`s; others load elements wherever they are
 };
 
-/// A small graph of simpler ops. Returns one value an output. Expanded before lowering; inputs
-/// left out are ValueId::none.
+/// A small graph of simpler ops. Returns one value for each output. Expanded before lowering;
+/// inputs that are left out are ValueId::none.
 struct Composite : ir::Meaning {
   using Fn = std::function<std::vector<ir::ValueId>(ir::Builder&, const ir::Node&)>;
   explicit Composite(Fn f) : fn(std::move(f)) {}
@@ -97,10 +97,10 @@ struct Composite : ir::Meaning {
 /// A C++ function, in one of two forms.
 struct KernelMeaning : ir::Meaning {};
 
-/// On views, allocating nothing, so that native loops call it: ops whose outputs' extents follow
-/// from their inputs' types. A plain reference for every dtype, and perhaps a faster one, used
-/// unless interpreting or `strict`. Prepared for input types of known rank; `fast` may return null
-/// for those it does not take.
+/// A kernel on views that allocates nothing, so that native loops can call it, for ops whose
+/// outputs' extents follow from their inputs' types. There is a plain reference for every dtype,
+/// and optionally a faster kernel, which is used unless interpreting or `strict`. Prepared for
+/// input types of known rank; `fast` may return null for types that it does not support.
 struct SizedKernelMeaning : KernelMeaning {
   using Kernel = std::shared_ptr<const kernels::SizedKernel>;
   using Prepare = std::function<Kernel(const ir::Node&, std::span<const ir::Type> inputs)>;
@@ -113,7 +113,8 @@ struct SizedKernelMeaning : KernelMeaning {
   Prepare reference, fast;
 };
 
-/// On whole values, making its outputs itself: strings, sequences, what depends on values.
+/// A kernel on whole values that makes its outputs itself: strings, sequences, outputs whose
+/// extents depend on values.
 struct UnsizedKernelMeaning : KernelMeaning {
   using Prepare =
       std::function<kernels::UnsizedKernel(const ir::Node&, std::span<const ir::Type> inputs)>;
@@ -122,11 +123,11 @@ struct UnsizedKernelMeaning : KernelMeaning {
   Prepare reference, fast;
 };
 
-/// An op whose result is its (first) input seen through other extents and strides. `fn` gives the
-/// view of an input tensor, or nothing where this input's strides do not allow it; `elements` says
-/// the same element by element and is what runs then.
+/// An op whose result is a view of its (first) input, with other extents and strides. `fn` returns
+/// the view of an input tensor, or nothing where the input's strides do not allow it. `elements`
+/// defines the same result element by element and runs in that case.
 struct ViewMeaning : Elements {
-  /// One view an output; `inputs` as they are at run time, `shapes` those of the outputs.
+  /// Returns one view for each output; `inputs` are those of the run, `shapes` the outputs'.
   using Fn = std::function<std::optional<std::vector<Tensor>>(
       const ir::Attributes&, std::span<const Value> inputs, std::span<const Shape> shapes)>;
   ViewMeaning(Fn v, Elements::Fn e, Before b = nullptr)
@@ -134,7 +135,7 @@ struct ViewMeaning : Elements {
   Fn view;
 };
 
-/// `loop` and `if`, which passes and the runtime know.
+/// `loop` and `if`, which passes and the runtime implement.
 struct Control : ir::Meaning {};
 
 // How a meaning is written in an op's file.
@@ -178,7 +179,7 @@ inline bool reads_buffers(const ir::OpDef& op) {
   const auto* nest = meaning_as<Nest>(op);
   return (nest != nullptr && nest->reads_buffers) || meaning_as<SizedKernelMeaning>(op) != nullptr;
 }
-/// Whether a program writes its results to buffers, not element by element in an order of others.
+/// Whether a program writes its results to buffers itself, in an order of its own.
 inline bool writes_buffers(const ir::OpDef& op) {
   return meaning_as<Nest>(op) != nullptr || meaning_as<SizedKernelMeaning>(op) != nullptr;
 }

@@ -6,12 +6,12 @@ namespace rondel::ops {
 namespace {
 
 /// Elements added before and after each axis; negative ones take elements away.
-struct Margins {
+struct Padding {
   ir::Ints before, after;
 };
 
-Margins margins_of(const ir::Ints& pads, const std::optional<ir::Ints>& axes, std::int64_t rank) {
-  Margins m{ir::Ints(static_cast<std::size_t>(rank)), ir::Ints(static_cast<std::size_t>(rank))};
+Padding margins_of(const ir::Ints& pads, const std::optional<ir::Ints>& axes, std::int64_t rank) {
+  Padding m{ir::Ints(static_cast<std::size_t>(rank)), ir::Ints(static_cast<std::size_t>(rank))};
   const std::size_t n = axes ? axes->size() : static_cast<std::size_t>(rank);
   require(pads.size() == 2 * n, "{} pads for {} axes; expected two an axis", pads.size(), n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -39,7 +39,7 @@ void pad_rule(ir::TypeContext& c) {
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
   const auto pads = c.integers(1), axes = c.has(3) ? c.integers(3) : std::nullopt;
   if (!pads || (c.has(3) && !axes)) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
-  const Margins m = margins_of(*pads, axes, x.rank());
+  const Padding m = margins_of(*pads, axes, x.rank());
   ir::Extents extents;
   ir::Integers not_negative;
   for (std::int64_t a = 0; a < x.rank(); ++a) {
@@ -84,7 +84,7 @@ Ex padded(Emitter& e, std::size_t, const Indices& out) {
   scalar::Builder& b = e.builder();
   const std::string mode = e.attributes().s("mode", "constant");
   const auto axes = e.has(3) ? std::optional(known_integers(e, 3)) : std::nullopt;
-  const Margins m = margins_of(known_integers(e, 1), axes, e.rank(0));
+  const Padding m = margins_of(known_integers(e, 1), axes, e.rank(0));
   Indices in;
   Ex inside;
   for (std::size_t a = 0; a < out.size(); ++a) {

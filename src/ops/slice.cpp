@@ -76,22 +76,22 @@ void cut_elements(ir::TypeContext& c, const Bounds& b) {
 }
 
 /// Whether a slice takes all of an axis, whatever its extent.
-enum class Takes : std::uint8_t { some, all, all_backwards };
+enum class AxisCoverage : std::uint8_t { some, all, all_backwards };
 
 /// The same of the k-th axis that is named, as far as the operands are known.
-Takes taken(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
+AxisCoverage taken(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
   using Limits = std::numeric_limits<std::int64_t>;
   const auto starts = c.integers(1), ends = c.integers(2);
   const auto steps = c.has(4) ? c.integers(4) : ir::Ints(k + 1, 1);
   const auto counted = c.elements(2);
   if (!starts || !steps || !counted ||
       k >= std::min({starts->size(), steps->size(), counted->size()}))
-    return Takes::some;
+    return AxisCoverage::some;
   const std::int64_t start = starts->at(k), step = steps->at(k);
   if (step == -1 && start == -1 && ends && ends->at(k) == Limits::min())
-    return Takes::all_backwards;
+    return AxisCoverage::all_backwards;
   const bool to_the_end = (ends && ends->at(k) == Limits::max()) || counted->at(k) == extent;
-  return step == 1 && start == 0 && to_the_end ? Takes::all : Takes::some;
+  return step == 1 && start == 0 && to_the_end ? AxisCoverage::all : AxisCoverage::some;
 }
 
 /// A start or an end as an index from the front: no less than `least`, and no more than the extent
@@ -132,9 +132,9 @@ void slice_in_part(ir::TypeContext& c, const ir::Ints& axes) {
   bool whole = true;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     ir::Extent& e = extents[static_cast<std::size_t>(normal_axis(axes[k], x.rank()))];
-    const Takes takes = taken(c, k, e);
-    whole = whole && takes == Takes::all;
-    if (takes == Takes::some) e = count_along(c, k, e);
+    const AxisCoverage takes = taken(c, k, e);
+    whole = whole && takes == AxisCoverage::all;
+    if (takes == AxisCoverage::some) e = count_along(c, k, e);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
   if (whole) c.same(0, 0);
@@ -165,10 +165,10 @@ void slice_rule(ir::TypeContext& c) {
   bool whole = true;
   for (std::size_t k = 0; k < b.axes.size(); ++k) {
     ir::Extent& e = extents[static_cast<std::size_t>(b.axes[k])];
-    const Takes takes = taken(c, k, e);
-    whole = whole && takes == Takes::all;
+    const AxisCoverage takes = taken(c, k, e);
+    whole = whole && takes == AxisCoverage::all;
     if (e.known()) e = range_of(b.starts[k], b.ends[k], b.steps[k], e.value).count;
-    else if (takes == Takes::some) e = count_along(c, k, e);
+    else if (takes == AxisCoverage::some) e = count_along(c, k, e);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
   cut_elements(c, b);

@@ -3,7 +3,7 @@
 
 namespace rondel::passes {
 
-/// Replaces every node whose op's meaning is a composite by the graph it stands for, until there is
+/// Replaces every node whose op's meaning is a composite by that composite's graph, until there are
 /// none. Types must have been inferred.
 bool expand_composites(ir::Graph&);
 

@@ -10,7 +10,7 @@ namespace {
 
 using scalar::Ex;
 
-struct InProgram {
+struct ProgramArithmetic {
   scalar::Builder& b;
   const ExOfName& name_of;
 
@@ -41,7 +41,7 @@ bool can_express(const ir::Integer& i, const std::function<bool(ir::Symbol)>& ha
 
 Ex extent_expression(scalar::Builder& b, const ir::Integer& i, const ExOfName& name_of) {
   invariant(i.known() || i.symbolic(), "an extent that is not known is computed");
-  InProgram arithmetic{b, name_of};
+  ProgramArithmetic arithmetic{b, name_of};
   return compute(i, arithmetic);
 }
 

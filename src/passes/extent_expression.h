@@ -6,10 +6,10 @@
 
 namespace rondel::passes {
 
-/// What a program has for a name in the extents of a shape class; an empty Ex for none.
+/// The program's value of a symbol in the extents of a shape class; an empty Ex for none.
 using ExOfName = std::function<scalar::Ex(ir::Symbol)>;
 
-/// Whether it is a number, or an expression over nothing but names that the program has.
+/// Whether it is a number, or an expression over symbols that the program has.
 bool can_express(const ir::Integer&, const std::function<bool(ir::Symbol)>& has);
 
 /// An extent, or an integer computed from extents, as the program computes it in i64. Every name in

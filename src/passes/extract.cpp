@@ -11,9 +11,9 @@ using ir::RegionId;
 using ir::ValueId;
 
 /// What a group reads beside its inputs are constants, which come along.
-class Extraction {
+class Extractor {
  public:
-  explicit Extraction(const Graph& from)
+  explicit Extractor(const Graph& from)
       : from_(from), copies_(from, to_, [this](ValueId v) { return constant(v); }) {}
 
   Graph run(const Group& group) {
@@ -36,12 +36,12 @@ class Extraction {
 
   const Graph& from_;
   Graph to_;
-  ir::Cloning copies_;
+  ir::Cloner copies_;
 };
 
 }  // namespace
 
-Graph extract(const Graph& g, const Group& group) { return Extraction(g).run(group); }
+Graph extract(const Graph& g, const Group& group) { return Extractor(g).run(group); }
 
 bool is_small_constant(const Graph& g, ValueId v) {
   const Tensor* t = g.constant(v);

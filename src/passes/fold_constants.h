@@ -3,9 +3,9 @@
 
 namespace rondel::passes {
 
-/// Infers all types anew; what turns out to be known without running the model (shape arithmetic,
-/// small nodes of constants) becomes a constant. An `if` whose condition is known is replaced by
-/// the branch taken.
+/// Infers all types again. Values that are known without running the model (shape arithmetic, small
+/// nodes of constants) become constants. An `if` with a known condition is replaced by the branch
+/// taken.
 bool fold_constants(ir::Graph&, const ir::Evaluator&);
 
 }  // namespace rondel::passes

@@ -28,9 +28,9 @@ bool is_program(const ir::Node& n) {
          ops::meaning_as<ops::Nest>(*n.op) != nullptr;
 }
 
-class Grouping {
+class Grouper {
  public:
-  Grouping(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse)
+  Grouper(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse)
       : g_(g), region_(r), types_(types), fuse_(fuse) {}
 
   std::vector<Group> run() {
@@ -151,7 +151,7 @@ class Grouping {
 }  // namespace
 
 std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse) {
-  return Grouping(g, r, types, fuse).run();
+  return Grouper(g, r, types, fuse).run();
 }
 
 }  // namespace rondel::passes

@@ -15,9 +15,9 @@ struct Group {
   std::vector<std::size_t> value_inputs = {}, program_values = {};
 };
 
-/// Cuts a region into steps, in an order in which each can run. Element-wise nodes over one index
-/// space come together, so that what lies between them stays in registers; `fuse` false keeps
-/// every node by itself. Nodes of `constant` are in no group.
+/// Cuts a region into steps, in an order in which they can run. Element-wise nodes over one index
+/// space are grouped, so that values between them stay in registers; with `fuse` false every node
+/// is a group of its own. Nodes of `constant` are in no group.
 std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, bool fuse);
 
 }  // namespace rondel::passes

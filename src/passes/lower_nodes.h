@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-/// The part that lowering a group and lowering a loop share: nodes to loop nests.
+/// Lowering nodes to loop nests, which the lowering of groups and of loops share.
 namespace rondel::passes {
 
 /// A value that is read: where its elements are while a program is written.
@@ -26,7 +26,7 @@ struct Sink {
   std::vector<scalar::Ex> extents;
 };
 
-/// What is known where nodes are lowered.
+/// The context of lowering nodes.
 struct LoweringScope {
   const ir::Graph& graph;
   const ir::TypeEnvironment& environment;

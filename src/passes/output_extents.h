@@ -10,15 +10,15 @@
 namespace rondel::passes {
 
 /// The types of a group's results for all members of a shape class, as expressions over its
-/// extents: so that shapes that change from step to step are computed, where inferring them anew
-/// would take as long as a small step. Immutable; any number of threads may ask it.
+/// extents. Shapes that change from step to step are computed from them, because inferring them
+/// again would take as long as a small step. Immutable and thread-safe.
 class OutputExtents {
  public:
   struct Output {
     DType dtype;
     std::vector<ir::Integer> extents;
   };
-  /// A name of the class, and where inputs have its value.
+  /// A symbol of the class, and the input axis that has its value.
   struct Source {
     ir::Symbol name;
     std::size_t input, axis;
@@ -28,8 +28,8 @@ class OutputExtents {
       : outputs_(std::move(outputs)), conditions_(std::move(conditions)),
         sources_(std::move(sources)) {}
 
-  /// Of inputs that are in the class. `shapes` gets one shape a result. False where the ops' rules
-  /// have to be asked: they may refuse these extents, and then say why.
+  /// For inputs that are in the class. `shapes` gets one shape for each result. False where the
+  /// ops' rules must be applied: they may refuse these extents, with a reason.
   bool evaluate(std::span<const Value> inputs, std::vector<std::pair<DType, Shape>>& shapes) const;
 
  private:
@@ -38,8 +38,9 @@ class OutputExtents {
   std::vector<Source> sources_;
 };
 
-/// Nothing where a result is not an expression over extents of the class, and where a rule may
-/// refuse some members of it for what conditions do not say: then types are inferred for each.
+/// Nothing where a result is not an expression over extents of the class, or where a rule may
+/// refuse some members of the class for a reason that conditions do not cover: then types are
+/// inferred for each member.
 std::optional<OutputExtents> output_extents(const ir::Graph& group, const ShapeClass&);
 
 }  // namespace rondel::passes

@@ -26,9 +26,9 @@ std::vector<NodeId> loops_of(const Graph& g) {
 }
 
 /// One loop, and what is known around it.
-class Simplifying {
+class ScanSimplifier {
  public:
-  Simplifying(Graph& g, ir::TypeEnvironment& k, NodeId n) : g_(g), k_(k), n_(n), editor_(g, n) {}
+  ScanSimplifier(Graph& g, ir::TypeEnvironment& k, NodeId n) : g_(g), k_(k), n_(n), editor_(g, n) {}
 
   bool run() {
     const bool read = read_originals(), counted = drop_limits();
@@ -151,7 +151,7 @@ bool simplify_scans(Graph& g) {
   ir::TypeEnvironment k = ir::named_type_environment(g);
   ir::infer_region(g, RegionId::root, k);
   bool changed = false;
-  for (const NodeId n : loops) changed |= Simplifying(g, k, n).run();
+  for (const NodeId n : loops) changed |= ScanSimplifier(g, k, n).run();
   return changed;
 }
 

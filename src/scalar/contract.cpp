@@ -162,12 +162,12 @@ bool multiply(const Matrix& a_any, const Matrix& b_any, const Matrix& c, bool fu
   return true;
 }
 
-struct Side {
+struct Factor {
   std::int32_t buffer, leading;
   bool transposed, vector, row;  ///< `row`: a vector lies along the columns
 };
 
-Matrix matrix(const Program& program, const Side& side, const View* views,
+Matrix matrix(const Program& program, const Factor& side, const View* views,
               const std::int64_t* leading) {
   const auto id = static_cast<std::size_t>(side.buffer);
   const View& view = views[id];

@@ -1,7 +1,7 @@
 #pragma once
 #include "scalar/program.h"
 
-/// The product of `Contract`, plainly: the reference for every faster one.
+/// The matrix product of `Contract`, in its plain form: the reference for every faster one.
 namespace rondel::scalar {
 
 /// A matrix seen through strides, in elements.

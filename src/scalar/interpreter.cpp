@@ -21,7 +21,7 @@ struct Decoded {
     std::int64_t bits;
   };
   std::vector<Step> steps;
-  std::vector<std::unique_ptr<Detail>> details;
+  std::vector<std::unique_ptr<StepDetail>> details;
   std::vector<Constant> constants;
   std::size_t most_moves = 0;
 };
@@ -58,8 +58,8 @@ class Decoder {
       return;
     }
     Step& s = out_.steps[step_of_[at]];
-    out_.details.push_back(std::make_unique<Detail>());
-    Detail& d = *out_.details.back();
+    out_.details.push_back(std::make_unique<StepDetail>());
+    StepDetail& d = *out_.details.back();
     s.id = i.id;
     s.flags = i.flags;
     s.imm = i.imm;
@@ -116,7 +116,7 @@ class Decoder {
     return out;
   }
 
-  void begin_loop(Step& s, Detail& d, std::size_t at) {
+  void begin_loop(Step& s, StepDetail& d, std::size_t at) {
     const Inst& i = p_.code[at];
     const Inst& end = p_.code[static_cast<std::size_t>(i.jump)];
     const auto inits = p_.operands(i).subspan(2), carried = p_.results(i).subspan(1);
@@ -127,7 +127,7 @@ class Decoder {
     s.target = step(static_cast<std::size_t>(i.jump) + 1);
   }
 
-  void end_loop(Step& s, Detail& d, std::size_t at) {
+  void end_loop(Step& s, StepDetail& d, std::size_t at) {
     const Inst& i = p_.code[at];
     const Inst& begin = p_.code[static_cast<std::size_t>(i.jump)];
     const bool go = begin.flags & conditional;
@@ -145,7 +145,7 @@ class Decoder {
     s.target = step(static_cast<std::size_t>(i.jump) + 1);
   }
 
-  void end_branch(Step& s, Detail& d, std::span<const Reg> yields, std::size_t end) {
+  void end_branch(Step& s, StepDetail& d, std::span<const Reg> yields, std::size_t end) {
     d.enter = moves(yields, p_.results(p_.code[end]));
     s.target = step(end + 1);
   }
@@ -191,7 +191,7 @@ class Interpreter final : public Executable {
   Status run(Context& context, const View* views, const std::int64_t* params) const override {
     const std::size_t locals = context.workspace ? 0 : static_cast<std::size_t>(offsets_.back());
     const std::size_t slots = (program_->reg_types.size() + decoded_.most_moves) * slot_size;
-    const std::size_t buffers = program_->buffers.size() * sizeof(Bound);
+    const std::size_t buffers = program_->buffers.size() * sizeof(BoundBuffer);
     const std::size_t strides = axes_ * sizeof(std::int64_t);
     const Arena arena(locals + slots + buffers + strides);
     char* at = arena.data();
@@ -199,7 +199,7 @@ class Interpreter final : public Executable {
     at += locals;
     char* registers = at;
     at += slots;
-    auto* bound = reinterpret_cast<Bound*>(at);
+    auto* bound = reinterpret_cast<BoundBuffer*>(at);
     bind(bound, reinterpret_cast<std::int64_t*>(at + buffers), workspace, views);
     for (const auto& c : decoded_.constants)
       std::memcpy(registers + c.slot, &c.bits, sizeof(c.bits));
@@ -214,7 +214,7 @@ class Interpreter final : public Executable {
   }
 
  private:
-  void bind(Bound* bound, std::int64_t* strides, char* workspace, const View* views) const {
+  void bind(BoundBuffer* bound, std::int64_t* strides, char* workspace, const View* views) const {
     for (std::size_t i = 0; i < program_->buffers.size(); ++i) {
       const Buffer& b = program_->buffers[i];
       const bool local = i >= bindings_;

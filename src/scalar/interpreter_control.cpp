@@ -138,7 +138,7 @@ const Step* run_call(Frame& f, const Step& s) {
     View& view = views[count++];
     view = {};
     if (operand.buffer < 0) continue;
-    const Bound& b = f.buffers[operand.buffer];
+    const BoundBuffer& b = f.buffers[operand.buffer];
     std::int64_t offset = 0;
     for (std::int32_t k = 0; k < operand.leading; ++k) {
       const auto index = get<std::int64_t>(f, rest[static_cast<std::size_t>(k)]);
@@ -174,7 +174,7 @@ const Step* run_contract(Frame& f, const Step& s) {
 
 }  // namespace
 
-Handler control_handler(const Inst& i, const Detail& detail) {
+Handler control_handler(const Inst& i, const StepDetail& detail) {
   switch (i.op) {
     case Op::param: return read_param;
     case Op::extent: return read_extent;

@@ -7,7 +7,7 @@
 namespace rondel::scalar {
 
 /// A buffer as bound to a run. Strides in elements.
-struct Bound {
+struct BoundBuffer {
   char* data;
   const std::int64_t* extents;
   const std::int64_t* strides;
@@ -19,7 +19,7 @@ struct Step;
 struct Frame {
   char* slots;
   char* scratch;  ///< as large as the largest set of moves
-  const Bound* buffers;
+  const BoundBuffer* buffers;
   const std::int64_t* params;
   Context* context;
   const std::atomic<std::int32_t>* stop;  ///< never null
@@ -38,7 +38,7 @@ struct Move {
 };
 
 /// What a step needs beyond its four slots.
-struct Detail {
+struct StepDetail {
   std::vector<std::uint32_t> operands;  ///< slots
   std::vector<Move> enter;  ///< into a loop: inits to carried; out of a branch: yields to merged
   std::vector<Move> skip;   ///< past a loop without a trip: inits to finals
@@ -54,7 +54,7 @@ struct Step {
   std::uint8_t flags = 0;
   std::int64_t imm = 0;
   const Step* target = nullptr;
-  const Detail* detail = nullptr;
+  const StepDetail* detail = nullptr;
   std::size_t at = 0;  ///< of the instruction, for messages
 };
 
@@ -71,6 +71,6 @@ template <class T> void set(Frame& f, std::uint32_t slot, T value) {
 Handler arithmetic_handler(const Inst&);
 Handler cast_handler(DType from, DType to);
 Handler memory_handler(Op, DType, std::int64_t rank);
-Handler control_handler(const Inst&, const Detail&);
+Handler control_handler(const Inst&, const StepDetail&);
 
 }  // namespace rondel::scalar

@@ -23,7 +23,7 @@ struct Flag {
                           f.program->name, s.at, index, axis, b.name, extent));
 }
 
-std::int64_t part(const Frame& f, const Step& s, const Bound& b, std::int64_t axis,
+std::int64_t part(const Frame& f, const Step& s, const BoundBuffer& b, std::int64_t axis,
                   std::uint32_t slot) {
   const std::int64_t index = get<std::int64_t>(f, slot);
   if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(b.extents[axis])) [[unlikely]]
@@ -32,7 +32,7 @@ std::int64_t part(const Frame& f, const Step& s, const Bound& b, std::int64_t ax
 }
 
 /// Where the indices lead, in elements; `rank` 4 stands for any from 4 on.
-template <int rank> std::int64_t offset(const Frame& f, const Step& s, const Bound& b) {
+template <int rank> std::int64_t offset(const Frame& f, const Step& s, const BoundBuffer& b) {
   if constexpr (rank == 4) {
     std::int64_t sum = 0;
     for (std::size_t k = 0; k < s.detail->operands.size(); ++k)
@@ -48,7 +48,7 @@ template <int rank> std::int64_t offset(const Frame& f, const Step& s, const Bou
 }
 
 template <class T, int rank> const Step* run_load(Frame& f, const Step& s) {
-  const Bound& b = f.buffers[s.id];
+  const BoundBuffer& b = f.buffers[s.id];
   const T* at = reinterpret_cast<const T*>(b.data) + offset<rank>(f, s, b);
   if constexpr (std::is_same_v<T, std::string>) set<const std::string*>(f, s.out, at);
   else if constexpr (std::is_same_v<T, Flag>) set(f, s.out, Flag{at->value != 0});
@@ -57,7 +57,7 @@ template <class T, int rank> const Step* run_load(Frame& f, const Step& s) {
 }
 
 template <class T, int rank> const Step* run_store(Frame& f, const Step& s) {
-  const Bound& b = f.buffers[s.id];
+  const BoundBuffer& b = f.buffers[s.id];
   T* at = reinterpret_cast<T*>(b.data) + offset<rank>(f, s, b);
   if constexpr (std::is_same_v<T, std::string>) *at = *get<const std::string*>(f, s.out);
   else *at = get<T>(f, s.out);

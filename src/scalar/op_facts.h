@@ -1,7 +1,7 @@
 #pragma once
 #include "scalar/program.h"
 
-/// What the verifier, the builder and the executors ask about primitives.
+/// Facts about primitives, for the verifier, the builder and the executors.
 namespace rondel::scalar {
 
 /// f32 and f64: the floats arithmetic is done in.

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-/// The scalar level: a closed, flat bytecode for loops over elements. The interpreter and the
-/// code generator know it and nothing else; the verifier says what is well formed.
+/// The scalar level: a closed, flat bytecode for loops over elements. It is all that the
+/// interpreter and the code generator know; the verifier checks that programs are well formed.
 namespace rondel::scalar {
 
 /// A virtual register. Each is written by exactly one instruction (SSA).
@@ -107,8 +107,8 @@ struct Buffer {
   std::vector<std::int64_t> extents;  ///< -1: known only when the program runs
   bool contiguous = true;             ///< row-major; otherwise strides are read from the binding
   std::int32_t may_alias = -1;
-  /// Of working memory that buffers share: the first and the last moment, in an order of the
-  /// program's own, at which what it holds counts.
+  /// Of working memory that buffers share: the first and last moment, in an order of the program's
+  /// own, at which its contents are live.
   struct Lifetime {
     std::int32_t first = 0, last = 0;
     bool meets(const Lifetime& o) const { return first <= o.last && o.first <= last; }
@@ -154,8 +154,8 @@ struct Contract {
   bool operator==(const Contract&) const = default;
 };
 
-/// Where a program can fail, and what to say. The values that the check shows are the trips of the
-/// frames, then what each "{}" in the text takes.
+/// A site where a program can fail, and its message. The values that a check shows are the trips of
+/// the frames, then one for each "{}" in the text.
 struct Site {
   struct Frame {
     std::string source;  ///< a node of a model, as errors have it

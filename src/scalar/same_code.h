@@ -6,8 +6,8 @@
 
 namespace rondel::scalar {
 
-/// Whether two programs do the same, step for step. Their names and messages may differ: a status
-/// of one is read with the sites of the other.
+/// Whether two programs have the same instructions. Names and messages may differ: each reads its
+/// status with its own sites.
 bool same_code(const Program&, const Program&);
 
 /// 128 bits of what a program does, the same in every process and on every machine: equal for

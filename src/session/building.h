@@ -6,7 +6,7 @@
 
 namespace rondel::session {
 
-/// What building a plan needs to know.
+/// The context of building a plan.
 struct Building {
   std::shared_ptr<const ir::Graph> graph;
   std::shared_ptr<TieredCompiler> compiler;

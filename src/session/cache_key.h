@@ -7,7 +7,7 @@
 
 namespace rondel::session {
 
-/// What a cache is asked by: a class of inputs, or their very extents, as integers.
+/// The key of a cache: a class of inputs, or their exact extents, as integers.
 using CacheKey = std::vector<std::int64_t>;
 
 struct CacheKeyHash {
@@ -21,8 +21,8 @@ struct CacheKeyHash {
   }
 };
 
-/// Ranks and extents of all tensors, and the elements of those whose values count. What is no
-/// tensor is told by that alone.
+/// Ranks and extents of all tensors, and the elements of tensors whose values matter. Inputs that
+/// are no tensors count only as such.
 CacheKey exact_key(std::span<const Value> inputs, std::span<const std::size_t> value_inputs);
 
 }  // namespace rondel::session

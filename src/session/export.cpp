@@ -14,8 +14,8 @@
 namespace rondel {
 namespace {
 
-/// A graph to be written, and what to note of it.
-struct Written {
+/// A graph to export, and a note for the report.
+struct ExportSource {
   ir::Graph graph;
   std::string note = {};
 };
@@ -31,7 +31,7 @@ std::string unused_name(const std::vector<std::string>& names, const std::string
 
 /// A compiled graph. One that draws is fed its seed like any other input, 0 where it is left out,
 /// as it is when a session runs.
-Written with_seed(ir::Graph g) {
+ExportSource with_seed(ir::Graph g) {
   const ir::ValueId seed = g.input(ir::InputRole::seed);
   if (seed == ir::ValueId::none) return {std::move(g)};
   g.roles.erase(seed);
@@ -48,30 +48,30 @@ Written with_seed(ir::Graph g) {
 }
 
 /// The graph as it was read, but that a loop which only scans says no more than that.
-Written as_read(ir::Graph g) {
+ExportSource as_read(ir::Graph g) {
   passes::simplify_scans(g);
   return {std::move(g)};
 }
 
-Written to_write(frontends::Imported& imported, const ExportOptions& o) {
-  session::tell_warnings(o.reading, imported.findings);
+ExportSource to_write(frontends::Imported& imported, const ExportOptions& o) {
+  session::report_warnings(o.reading, imported.findings);
   return o.compiled ? with_seed(session::compile_graph(std::move(imported.graph), o.reading))
                     : as_read(std::move(imported.graph));
 }
 
-Written to_write(const Session& s, const ExportOptions& o) {
+ExportSource to_write(const Session& s, const ExportOptions& o) {
   return o.compiled ? with_seed(session::FromGraph::of(s, true))
                     : as_read(session::FromGraph::of(s, false));
 }
 
-ExportReport to_file(const Written& w, const ModelInfo& info, const std::filesystem::path& to,
+ExportReport to_file(const ExportSource& w, const ModelInfo& info, const std::filesystem::path& to,
                      const ExportOptions& o) {
   ExportReport report = exporters::to_file(w.graph, info, to, o);
   if (!w.note.empty()) report.notes.push_back(w.note);
   return report;
 }
 
-ExportedModel to_bytes(const Written& w, const ModelInfo& info, const ExportOptions& o) {
+ExportedModel to_bytes(const ExportSource& w, const ModelInfo& info, const ExportOptions& o) {
   ExportedModel m = exporters::to_bytes(w.graph, info, o);
   if (!w.note.empty()) m.report.notes.push_back(w.note);
   return m;

@@ -5,7 +5,7 @@
 
 namespace rondel::session {
 
-/// A session from a graph that a front end made, its inputs and outputs as the graph names them.
+/// A session from a graph that a front end made, with the graph's names of inputs and outputs.
 struct FromGraph {
   static Session make(ir::Graph graph, ModelInfo info, const SessionOptions&);
   /// And back: the graph as it was imported or built, or as it was compiled.

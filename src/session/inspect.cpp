@@ -69,7 +69,7 @@ void find_executions(const ir::Graph& g, ir::RegionId r, bool fuse,
   }
 }
 
-void tell_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o) {
+void report_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o) {
   if (r.loops.empty() && r.branches.empty()) return;
   std::map<std::string, std::string> found;
   try {
@@ -90,7 +90,7 @@ void tell_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o) {
   for (BranchInfo& branch : r.branches) branch.execution = execution(branch.name);
 }
 
-void tell_imported(ModelReport& r, frontends::Imported model, const SessionOptions& o) {
+void report_imported(ModelReport& r, frontends::Imported model, const SessionOptions& o) {
   const ir::Graph& g = model.graph;
   for (std::size_t i = 0; i < g.input_names.size(); ++i) {
     const ir::ValueId v = g.root().params[i];
@@ -100,10 +100,10 @@ void tell_imported(ModelReport& r, frontends::Imported model, const SessionOptio
   for (std::size_t j = 0; j < g.output_names.size(); ++j)
     r.outputs.push_back(session::port(g.output_names[j], g.value(g.root().results[j]).type));
   find_control(g, ir::RegionId::root, 0, r);
-  tell_executions(r, std::move(model.graph), o);
+  report_executions(r, std::move(model.graph), o);
 }
 
-void tell_file(ModelReport& r, const frontends::Survey& survey) {
+void report_file(ModelReport& r, const frontends::Survey& survey) {
   for (const auto& [name, type] : survey.inputs) r.inputs.push_back(session::port(name, type));
   for (const auto& [name, type] : survey.outputs) r.outputs.push_back(session::port(name, type));
   for (const frontends::FileLoop& loop : survey.loops) {
@@ -119,8 +119,8 @@ ModelReport report(frontends::Survey survey, const SessionOptions& o) {
   r.opsets = survey.opsets;
   r.op_counts = survey.op_counts;
   r.findings = survey.findings;
-  if (survey.imported) tell_imported(r, std::move(*survey.imported), o);
-  else tell_file(r, survey);
+  if (survey.imported) report_imported(r, std::move(*survey.imported), o);
+  else report_file(r, survey);
   return r;
 }
 

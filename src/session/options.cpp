@@ -16,7 +16,7 @@ const SessionOptions& checked(const SessionOptions& o) {
   return o;
 }
 
-void tell_warnings(const SessionOptions& o, std::span<const Finding> findings) {
+void report_warnings(const SessionOptions& o, std::span<const Finding> findings) {
   for (const Finding& f : findings) {
     if (f.level != Finding::Level::warning) continue;
     if (o.on_warning) o.on_warning(f);

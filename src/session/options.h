@@ -8,7 +8,7 @@ namespace rondel::session {
 /// The options themselves; Error(caller) where one is out of range, naming it.
 const SessionOptions& checked(const SessionOptions&);
 
-/// Tells `on_warning` of the warnings among the findings.
-void tell_warnings(const SessionOptions&, std::span<const Finding>);
+/// Reports the warnings among the findings to `on_warning`.
+void report_warnings(const SessionOptions&, std::span<const Finding>);
 
 }  // namespace rondel::session

@@ -5,11 +5,11 @@
 
 namespace rondel::session {
 
-/// What a user sees of an input or output: "tensor(float)", extents as text.
+/// An input or output as users see it: "tensor(float)", extents as text.
 PortInfo port(const std::string& name, const ir::Type&);
 
-/// Checks what is fed for an input against its type; the error names the input, what came and
-/// what was expected.
+/// Checks a feed against its input's type; the error names the input, the given and the expected
+/// type.
 void check_feed(const std::string& name, const Value&, const ir::Type& expected);
 
 }  // namespace rondel::session

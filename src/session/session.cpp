@@ -87,7 +87,7 @@ struct Session::Impl {
   }
   Impl(frontends::Imported imported, const SessionOptions& o)
       : Impl(std::move(imported.graph), std::move(imported.info), o) {
-    session::tell_warnings(o, imported.findings);
+    session::report_warnings(o, imported.findings);
   }
 
   runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {

@@ -18,23 +18,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often terminate flags are looked at while a run has one.
+/// How often terminate flags are polled.
 constexpr auto poll = std::chrono::microseconds(300);
-/// Deadlines further off than this are none.
+/// Deadlines further away than this are ignored.
 constexpr double longest_s = 1e9;
 
-/// How often a run that can be interrupted is asked whether it was.
+/// How often an interruptible run is polled for an interrupt.
 constexpr auto pulse = std::chrono::milliseconds(20);
 
-struct Watched {
+struct WatchedRun {
   runtime::Run* run;
   std::optional<Clock::time_point> deadline;
   const std::atomic<bool>* terminate;
   const std::function<bool()>* interrupted;
   Clock::time_point ask;  ///< when next
 
-  /// Sets the run's flag if it is time to; returns when to come again.
-  Clock::time_point look(Clock::time_point now) {
+  /// Sets the run's flag if it is due; returns the time of the next poll.
+  Clock::time_point poll_run(Clock::time_point now) {
     auto next = Clock::time_point::max();
     if (terminate != nullptr) {
       if (terminate->load(std::memory_order_relaxed)) set(runtime::Stop::cancelled);
@@ -59,12 +59,12 @@ struct Watched {
   }
 };
 
-/// The thread and what it watches.
-class Watcher {
+/// The thread, and the runs that it watches.
+class WatchdogThread {
  public:
   /// Wakes the thread only where it would sleep for too long: a run of microseconds costs no more
   /// than a place in the list.
-  void add(Watched w, Clock::time_point due) {
+  void add(WatchedRun w, Clock::time_point due) {
     const std::lock_guard lock(mutex_);
     watched_.push_back(w);
     if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
@@ -73,7 +73,7 @@ class Watcher {
 
   void remove(const runtime::Run* run) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(watched_, [run](const Watched& w) { return w.run == run; });
+    std::erase_if(watched_, [run](const WatchedRun& w) { return w.run == run; });
   }
 
  private:
@@ -83,7 +83,7 @@ class Watcher {
     while (true) {
       const auto now = Clock::now();
       wakes_ = Clock::time_point::max();
-      for (Watched& w : watched_) wakes_ = std::min(wakes_, w.look(now));
+      for (WatchedRun& w : watched_) wakes_ = std::min(wakes_, w.poll_run(now));
       if (wakes_ == Clock::time_point::max()) changed_.wait(lock);
       else changed_.wait_until(lock, wakes_);
     }
@@ -91,7 +91,7 @@ class Watcher {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Watched> watched_;
+  std::vector<WatchedRun> watched_;
   Clock::time_point wakes_ = Clock::time_point::max();
   std::thread thread_;
 };
@@ -100,14 +100,14 @@ class Watcher {
 /// begins with another.
 class Watchdog : ForkAware {
  public:
-  static Watcher& watcher() {
+  static WatchdogThread& watcher() {
     static auto* one = new Watchdog;
     return *one->watcher_;
   }
-  void after_fork_in_child() override { watcher_ = new Watcher; }
+  void after_fork_in_child() override { watcher_ = new WatchdogThread; }
 
  private:
-  Watcher* watcher_ = new Watcher;
+  WatchdogThread* watcher_ = new WatchdogThread;
 };
 
 }  // namespace
@@ -126,8 +126,8 @@ Watch::Watch(runtime::Run& run, const RunOptions& options) {
   if (!deadline && options.terminate == nullptr && !options.interrupted) return;
   watched_ = &run;
   const auto now = Clock::now();
-  Watched w{&run, deadline, options.terminate, &options.interrupted, now + pulse};
-  Watchdog::watcher().add(w, w.look(now));
+  WatchedRun w{&run, deadline, options.terminate, &options.interrupted, now + pulse};
+  Watchdog::watcher().add(w, w.poll_run(now));
 }
 
 Watch::~Watch() {

@@ -5,9 +5,8 @@
 
 namespace rondel::session {
 
-/// Ends runs on time: one thread for the process owns the clock, so that running code only looks
-/// at one flag. It is begun by the first run that asks for anything of it; a child of fork() has
-/// its own.
+/// Ends runs on time. One thread of the process owns the clock, so that running code only checks
+/// one flag. The first run with a limit starts the thread; a child of fork() has its own.
 class Watch {
  public:
   /// Watches `run` until destroyed; the options outlive it.

@@ -189,7 +189,7 @@ TEST(Clone, IntoAnotherGraphMapsWhatItCaptures) {
   const ValueId k = to.add_param(RegionId::root, Type::scalar(DType::f32), "k");
   const ValueId c = to.add_param(RegionId::root, Type::scalar(DType::boolean), "c");
   std::vector<std::string> asked;
-  Cloning copies(from, to, [&](ValueId v) {
+  Cloner copies(from, to, [&](ValueId v) {
     asked.push_back(from.value(v).name);
     return k;
   });
@@ -244,7 +244,7 @@ TEST(Clone, OfARegionDeeperThanAnyStack) {
   EXPECT_THAT(g.captures(g.node(outermost).regions[0]), ElementsAre(c, x));
   Graph to;
   const ValueId y = to.add_param(RegionId::root, f32_2, "y");
-  Cloning(g, to, [&](ValueId) { return y; }).node(outermost, RegionId::root);
+  Cloner(g, to, [&](ValueId) { return y; }).node(outermost, RegionId::root);
   EXPECT_EQ(to.node_count(), g.node_count());
   EXPECT_EQ(to.value(y).uses.size(), 2U * depth + 1);
   g.set_results(RegionId::root, {x});

@@ -77,8 +77,8 @@ TEST(Pool, FastAgreesWithPlain) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     check_random<float>(DType::f32, seed);
     check_random<double>(DType::f64, seed);
-    check_random<Half>(DType::f16, seed);
-    check_random<Brain>(DType::bf16, seed);
+    check_random<Float16>(DType::f16, seed);
+    check_random<BFloat16>(DType::bf16, seed);
     check_random<std::int64_t>(DType::i64, seed);
     check_random<std::int8_t>(DType::i8, seed);
     check_random<std::uint8_t>(DType::u8, seed);

@@ -49,8 +49,8 @@ TEST(TopK, FastAgreesWithPlain) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     check_random<float>(DType::f32, seed);
     check_random<double>(DType::f64, seed);
-    check_random<Half>(DType::f16, seed);
-    check_random<Brain>(DType::bf16, seed);
+    check_random<Float16>(DType::f16, seed);
+    check_random<BFloat16>(DType::bf16, seed);
     check_random<std::int64_t>(DType::i64, seed);
     check_random<std::uint64_t>(DType::u64, seed);
     check_random<std::int32_t>(DType::i32, seed);

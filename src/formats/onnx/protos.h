@@ -16,7 +16,7 @@ std::string packed_bytes(const Tensor&);
 /// Header and elements.
 pb::TensorProto tensor_proto(const Tensor&);
 
-/// The kind the proto says, or, where an old file does not say one, the kind of what is in it.
+/// The kind that the proto declares; in old files without one, the kind of its contents.
 pb::AttributeProto::AttributeType kind_of(const pb::AttributeProto&);
 
 /// Whether the integer attribute `name` of an op holds one of ONNX's element types.

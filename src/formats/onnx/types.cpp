@@ -98,11 +98,11 @@ std::int32_t data_type_of(DType t) { return row(t).number; }
 
 ir::Type type_of(const pb::TypeProto& t, std::string_view what) { return type_of(t, what, 0); }
 
-bool says_type(const pb::TypeProto& t) {
+bool declares_type(const pb::TypeProto& t) {
   switch (t.value_case()) {
     case pb::TypeProto::kTensorType: return t.tensor_type().elem_type() != TP::UNDEFINED;
-    case pb::TypeProto::kSequenceType: return says_type(t.sequence_type().elem_type());
-    case pb::TypeProto::kOptionalType: return says_type(t.optional_type().elem_type());
+    case pb::TypeProto::kSequenceType: return declares_type(t.sequence_type().elem_type());
+    case pb::TypeProto::kOptionalType: return declares_type(t.optional_type().elem_type());
     case pb::TypeProto::VALUE_NOT_SET: return false;
     default: return true;
   }

@@ -17,7 +17,7 @@ std::int32_t data_type_of(DType);
 /// and opaque types are not supported.
 ir::Type type_of(const pb::TypeProto&, std::string_view what);
 /// Whether the proto says an element type at all (exporters write empty ones).
-bool says_type(const pb::TypeProto&);
+bool declares_type(const pb::TypeProto&);
 pb::TypeProto type_proto(const ir::Type&);
 
 /// "tensor(float)", "seq(tensor(int64))": as ONNX's schemas write types.

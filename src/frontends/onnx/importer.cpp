@@ -12,18 +12,18 @@ namespace {
 
 /// Graphs within graphs, through functions too. Protobuf bounds what a file can nest; functions
 /// could multiply it.
-constexpr int deepest = 128;
+constexpr int max_depth = 128;
 constexpr std::int64_t most_nodes = 2'000'000;
 
-class Deeper {
+class DepthGuard {
  public:
-  explicit Deeper(int& depth) : depth_(depth) {
-    require(depth_ < deepest, "graphs are nested deeper than {}", deepest);
+  explicit DepthGuard(int& depth) : depth_(depth) {
+    require(depth_ < max_depth, "graphs are nested deeper than {}", max_depth);
     ++depth_;
   }
-  ~Deeper() { --depth_; }
-  Deeper(const Deeper&) = delete;
-  Deeper& operator=(const Deeper&) = delete;
+  ~DepthGuard() { --depth_; }
+  DepthGuard(const DepthGuard&) = delete;
+  DepthGuard& operator=(const DepthGuard&) = delete;
 
  private:
   int& depth_;
@@ -106,7 +106,7 @@ void Importer::root() {
     const std::string what = "input '" + input.name() + "'";
     require(!input.name().empty(), "an input of the graph has no name");
     const auto value = given.find(input.name());
-    const bool typed = says_type(input.type());
+    const bool typed = declares_type(input.type());
     require(typed || value != given.end(), "{} has no type", what);
     const ir::Type type = typed ? type_of(input.type(), what) : ir::Type::of(value->second);
     const ValueId id = param(ir::RegionId::root, type, input.name());
@@ -123,7 +123,7 @@ void Importer::root() {
     const pb::ValueInfoProto& output = g.output(j);
     const ValueId v = graph().root().results[static_cast<std::size_t>(j)];
     graph().output_names.push_back(output.name());
-    if (!says_type(output.type())) {
+    if (!declares_type(output.type())) {
       graph().declared_outputs.push_back(type(v));
       continue;
     }
@@ -153,7 +153,7 @@ void Importer::initializers(const pb::GraphProto& g, Scope& scope) {
 }
 
 std::vector<ValueId> Importer::body(const pb::GraphProto& g, Scope& scope, const Frame& frame) {
-  const Deeper deeper(depth_);
+  const DepthGuard deeper(depth_);
   scope.nodes = &g.node();
   initializers(g, scope);
   nodes(g.node(), scope, frame);

@@ -16,8 +16,8 @@ namespace rondel::onnx {
 using ir::ValueId;
 using Nodes = google::protobuf::RepeatedPtrField<pb::NodeProto>;
 
-/// The names of one graph or function body. Scoping is lexical: what is not found here is looked
-/// for outside, where it must already have been defined.
+/// The names of one graph or function body. Scoping is lexical: other names are looked up in the
+/// outer scope, where they must already be defined.
 struct Scope {
   Scope* outer = nullptr;
   ir::RegionId region = ir::RegionId::root;
@@ -30,15 +30,15 @@ struct Scope {
 
 struct Frame;
 
-/// An attribute and where it was written: a graph in it sees that place's names.
+/// An attribute and the scope it was written in: a graph in the attribute sees that scope's names.
 struct Binding {
   const pb::AttributeProto* attribute = nullptr;
   Scope* scope = nullptr;
   const Frame* frame = nullptr;
 };
 
-/// What the nodes of a body are read by: the model's own graphs have one frame, each expansion of
-/// a function its own.
+/// The context in which the nodes of a body are read: the model's own graphs share one frame, each
+/// expansion of a function has its own.
 struct Frame {
   const Frame* caller = nullptr;
   const pb::FunctionProto* function = nullptr;
@@ -51,7 +51,7 @@ struct Frame {
 
 class Importer;
 
-/// One ONNX node on its way in: what a rule sees. Inputs are resolved, attributes converted.
+/// One ONNX node during import, as rules see it: inputs are resolved, attributes converted.
 class Call {
  public:
   Importer& importer;
@@ -84,7 +84,7 @@ class Call {
                            std::size_t outputs = 1) const;
   /// Its first output.
   ValueId one(const std::string& op, std::vector<ValueId> inputs, ir::Attributes = {}) const;
-  /// The node itself as it now stands, in its op's newest form.
+  /// The node with its current inputs and attributes, in its op's newest form.
   std::vector<ValueId> newest() const { return add(op, inputs, attributes, outputs); }
 };
 
@@ -169,7 +169,7 @@ class Importer {
   int depth_ = 0;
 };
 
-/// The op of ours that an ONNX op of a standard domain becomes, whatever its version; null: none.
+/// Our op for an ONNX op of a standard domain, in any version; null: none.
 const ir::OpDef* native_op(const std::string& onnx_op);
 /// "domain/name/overload": how model-local functions are looked up.
 std::string function_key(const std::string& domain, const std::string& name,

@@ -6,8 +6,8 @@
 
 namespace rondel::onnx {
 
-/// Turns an op of some versions into what we have. An op without a row is, in all its versions,
-/// what it is in the newest: more types, more attributes, but no other meaning.
+/// Converts an op of some versions to our ops. An op without a row has the meaning of the newest
+/// version in all versions; newer versions only have more types and attributes.
 struct Rule {
   std::string_view op;
   int from, to;  ///< of the schema's own version (since_version), both included

@@ -1,4 +1,4 @@
-// What a model says of itself, read from the file alone; then what the import has to say.
+// The survey of a model: the contents of the file, then the findings of the import.
 #include "frontends/onnx/survey.h"
 
 #include "formats/onnx/types.h"
@@ -14,7 +14,7 @@ using Ports = google::protobuf::RepeatedPtrField<pb::ValueInfoProto>;
 
 /// The type that is declared; of kind none where none is, or none that we know.
 ir::Type declared(const pb::ValueInfoProto& v) {
-  if (!says_type(v.type())) return {};
+  if (!declares_type(v.type())) return {};
   try {
     return type_of(v.type(), v.name());
   } catch (const Error&) { return {}; }

@@ -25,7 +25,7 @@ Scope body_scope(const BodyGraph& body, ir::RegionId region) {
 }
 
 void check_declared(const pb::ValueInfoProto& declared, const ir::Type& bound) {
-  if (!declared.has_type() || !says_type(declared.type())) return;
+  if (!declared.has_type() || !declares_type(declared.type())) return;
   const ir::Type type = type_of(declared.type(), "body input '" + declared.name() + "'");
   require(schema_text(type) == schema_text(bound), "body input '{}' is declared {} but is given {}",
           declared.name(), ir::to_text(type), ir::to_text(bound));

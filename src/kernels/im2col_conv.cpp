@@ -1,6 +1,7 @@
 #include "kernels/conv.h"
 #include "kernels/convolution.h"
 #include "kernels/product_tile.h"
+#include "kernels/share_out.h"
 #include "kernels/threads.h"
 #include "kernels/window_row.h"
 

@@ -1,6 +1,7 @@
 #include "kernels/lanes.h"
 #include "kernels/pool.h"
 #include "kernels/pooling.h"
+#include "kernels/share_out.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 

@@ -1,9 +1,4 @@
 #pragma once
-#include "kernels/stop_check.h"
-
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
 
 namespace rondel::kernels {
 
@@ -22,26 +17,5 @@ class ThreadScope {
 
 /// How many threads kernels may use on this thread now.
 int thread_count();
-
-/// Calls f(stop, unit, thread) for each of `units`, on `threads` threads, those of one thread in
-/// order. Throws Stopped as `stop` does, when all have ended.
-template <class F> void share_out(StopCheck& stop, int threads, std::int64_t units, const F& f) {
-  threads = static_cast<int>(std::min<std::int64_t>(threads, units));
-  if (threads <= 1) {
-    for (std::int64_t unit = 0; unit < units; ++unit) f(stop, unit, 0);
-    return;
-  }
-  std::atomic<bool> stopped = false;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int thread = 0; thread < threads; ++thread) {
-    StopCheck own = stop;
-    try {
-      for (std::int64_t unit = units * thread / threads; unit < units * (thread + 1) / threads;
-           ++unit)
-        f(own, unit, thread);
-    } catch (const Stopped&) { stopped = true; }
-  }
-  if (stopped) throw Stopped{};
-}
 
 }  // namespace rondel::kernels

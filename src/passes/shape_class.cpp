@@ -3,23 +3,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 
 namespace rondel::passes {
 namespace {
 
+/// The symbols of classes: the first of them are made once, since classes are asked for at run
+/// time.
+ir::Extent numbered(std::size_t n) {
+  const auto make = [](std::size_t i) { return ir::Extent::own(fmt::format("s{}", i)); };
+  static const auto first = [&] {
+    std::array<ir::Extent, 64> made;
+    for (std::size_t i = 0; i < made.size(); ++i) made[i] = make(i);
+    return made;
+  }();
+  return n < first.size() ? first[n] : make(n);
+}
+
+/// The position of `x` in a short list, at whose end it is put if it is not there.
+template <class T> std::size_t find_or_add(std::vector<T>& list, const T& x) {
+  const auto at = std::ranges::find(list, x);
+  const auto position = static_cast<std::size_t>(at - list.begin());
+  if (at == list.end()) list.push_back(x);
+  return position;
+}
+
 /// Equal extents get equal symbols, so what is inferred for the class holds for all its members.
 class Symbols {
  public:
   ir::Extent of(std::int64_t extent, const ir::Extent* declared) {
     if (extent == 1 || (declared != nullptr && declared->known())) return extent;
-    const auto [it, fresh] = symbols_.try_emplace(extent, symbols_.size());
-    return ir::Extent::own(fmt::format("s{}", it->second));
+    return numbered(find_or_add(extents_, extent));
   }
 
  private:
-  std::map<std::int64_t, std::size_t> symbols_;
+  std::vector<std::int64_t> extents_;
 };
 
 /// Writes a class as integers. Symbols are numbered as they come.
@@ -44,7 +64,7 @@ class KeyWriter {
     for (const ir::Extent& e : extents) {
       if (e.known()) add(e.value);
       else if (!e.symbolic()) add(-1);
-      else add(-2 - symbols_.try_emplace(e.symbol, std::ssize(symbols_)).first->second);
+      else add(-2 - static_cast<std::int64_t>(find_or_add(symbols_, e.symbol)));
     }
   }
   void add(const Tensor& value) {
@@ -69,7 +89,7 @@ class KeyWriter {
   }
 
   std::vector<std::int64_t> key_;
-  std::map<ir::Symbol, std::int64_t> symbols_;
+  std::vector<ir::Symbol> symbols_;
 };
 
 }  // namespace
@@ -138,7 +158,7 @@ ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentLi
       const std::size_t number = e.symbolic() ? named.try_emplace(e.symbol, next).first->second
                                               : next;
       if (number == next) ++next;
-      e = ir::Extent::own(fmt::format("s{}", number));
+      e = numbered(number);
     }
     return extents;
   };

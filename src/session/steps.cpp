@@ -4,6 +4,7 @@
 #include "ops/meaning.h"
 #include "passes/extract.h"
 #include "passes/lower.h"
+#include "passes/output_extents.h"
 #include "session/lru_cache.h"
 
 #include <algorithm>
@@ -29,13 +30,18 @@ struct GroupCode {
   std::vector<std::size_t> value_inputs, program_values;
   std::shared_ptr<TieredCompiler> compiler;
 
+  /// Computed from the extents where the class tells them; else inferred for these inputs.
   runtime::OutputTypes types(std::span<const Value> inputs) {
-    return *types_.get(exact_key(inputs, value_inputs), [&] {
-      const ir::TypeEnvironment k = exact_type_environment(graph, inputs, value_inputs);
-      runtime::OutputTypes outputs;
-      for (const ValueId v : graph.root().results) outputs.push_back(exact(graph, v, k));
-      return outputs;
+    const passes::ShapeClass c = passes::classify(inputs, declared, program_values);
+    std::optional<runtime::OutputTypes> inferred;
+    const auto of_class = extents_.get(c.key, [&] {
+      inferred = infer(inputs);  // refuses what the class would fail for
+      return passes::output_extents(graph, c);
     });
+    if (inferred) return *std::move(inferred);
+    runtime::OutputTypes computed;
+    if (*of_class && (*of_class)->evaluate(inputs, computed)) return computed;
+    return *types_.get(exact_key(inputs, value_inputs), [&] { return infer(inputs); });
   }
 
   std::shared_ptr<const scalar::Executable> executable(std::span<const Value> inputs) {
@@ -54,13 +60,21 @@ struct GroupCode {
   }
 
  private:
+  runtime::OutputTypes infer(std::span<const Value> inputs) const {
+    const ir::TypeEnvironment types = exact_type_environment(graph, inputs, value_inputs);
+    runtime::OutputTypes outputs;
+    for (const ValueId v : graph.root().results) outputs.push_back(exact(graph, v, types));
+    return outputs;
+  }
+
   static std::vector<ir::Type> exactly(std::span<const Value> inputs) {
     std::vector<ir::Type> types;
     for (const Value& v : inputs) types.push_back(ir::Type::of(v));
     return types;
   }
 
-  LruCache<runtime::OutputTypes> types_;
+  LruCache<std::optional<passes::OutputExtents>> extents_;  ///< by class
+  LruCache<runtime::OutputTypes> types_;  ///< by exact extents, where a class does not tell
   LruCache<std::shared_ptr<const scalar::Executable>> by_class_, by_shapes_;
 };
 

@@ -127,9 +127,9 @@ TEST(Conv, WithoutChannelsItIsTheBias) {
 /// Narrow floats are summed in f32 and rounded once.
 TEST(Conv, NarrowFloatsAreSummedWide) {
   Tensor x(DType::bf16, {1, 512, 1}), w(DType::bf16, {1, 512, 1}), y(DType::bf16, {1, 1, 1});
-  for (const Tensor* t : {&x, &w}) std::fill_n(t->data_as<Brain>(), 512, Brain(1.0F));
+  for (const Tensor* t : {&x, &w}) std::fill_n(t->data_as<BFloat16>(), 512, BFloat16(1.0F));
   run(*conv({}, DType::bf16, 3), {x, w, Tensor()}, {y});
-  EXPECT_EQ(static_cast<float>(*y.data_as<Brain>()), 512.0F);
+  EXPECT_EQ(static_cast<float>(*y.data_as<BFloat16>()), 512.0F);
 }
 
 TEST(Conv, EndsWhenTheFlagIsSet) {

@@ -23,7 +23,7 @@ class Compiler {
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
 
-  /// Asked between LLVM's passes; false: nobody wants the code any more.
+  /// Called between LLVM's passes; false: the code is no longer wanted.
   using StillWanted = std::function<bool()>;
   /// Gives the bits the interpreter gives, in either tier (of a NaN only that it is one: which bits
   /// it has is up to the processor). The program has passed `scalar::verify` and has no refusal.

@@ -13,13 +13,13 @@
 
 namespace rondel::codegen {
 
-/// A name that code refers to, and where it is in this process.
+/// A symbol that code refers to, and its address in this process.
 struct Symbol {
   std::string name;
   const void* address;
 };
 
-/// Leaves out the passes that may be once nobody wants the code any more. One of a context.
+/// Skips optional passes once the code is no longer wanted. One for each context.
 class PassGate final : public llvm::OptPassGate {
  public:
   explicit PassGate(const Compiler::StillWanted& ask) : ask_(ask) {}
@@ -37,7 +37,7 @@ class Jit {
  public:
   Jit();
 
-  /// Machine code in memory until this goes.
+  /// Machine code, in memory for the lifetime of this object.
   class LinkedObject {
    public:
     LinkedObject(std::shared_ptr<Jit> jit, llvm::orc::JITDylib& library)

@@ -63,7 +63,8 @@ struct FrontEnd {
   std::string_view name;                     ///< "onnx"
   std::string_view doc;                      ///< what it reads, in words
   std::vector<std::string_view> extensions;  ///< of its files, with the dot, lower case
-  /// Whether bytes that begin so are its language: for bytes, and files with extensions of nobody.
+  /// Whether bytes with this beginning are in its language: for bytes, and for files with unknown
+  /// extensions.
   bool (*recognises)(std::span<const std::byte> beginning);
   /// Throws Error: `caller` for what is no valid model, `unsupported` for an op, type or construct
   /// that is not run, each with the node in its frames.

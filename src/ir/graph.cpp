@@ -47,7 +47,7 @@ const LoopParts& Node::loop() const {
   return *loop_;
 }
 
-// ---- who reads what
+// ---- uses
 
 Graph::Graph() : regions_(1) {}
 
@@ -232,7 +232,7 @@ RegionId Graph::add_region() {
   return static_cast<RegionId>(regions_.size() - 1);
 }
 
-/// Puts the node, whose inputs nobody has been told of yet, into its region.
+/// Puts the node into its region and registers the uses of its inputs.
 NodeId Graph::place_node(RegionId r, NodeId before, Node&& made, std::span<const Type> outputs) {
   const auto id = static_cast<NodeId>(nodes_.size());
   nodes_.push_back(std::move(made));

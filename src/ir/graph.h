@@ -27,7 +27,7 @@ struct Node {
   const OpDef* op = nullptr;
   Attributes attributes;
   Operands inputs;            ///< `none` where an optional one is left out
-  ReadOnly<ValueId> outputs;  ///< `none` where nobody named it
+  ReadOnly<ValueId> outputs;  ///< `none` where it has no name in the source
   ReadOnly<RegionId> regions;
   RegionId region = RegionId::none;  ///< where it stands; none: it was erased
   std::string source;  ///< where it came from: file's node name (or a made-up one) and ONNX op
@@ -133,12 +133,12 @@ class Graph {
   void insert_input(NodeId, std::size_t at, ValueId);
   void erase_input(NodeId, std::size_t at);
   ValueId insert_output(NodeId, std::size_t at, Type, std::string name);
-  /// Nobody may read it.
+  /// Requires that it has no readers.
   void erase_output(NodeId, std::size_t at);
   /// The output must have no readers; `none` replaces it.
   void leave_out_output(NodeId, std::size_t at);
   ValueId insert_param(RegionId, std::size_t at, Type, std::string name);
-  /// Nobody may read it.
+  /// Requires that it has no readers.
   void erase_param(RegionId, std::size_t at);
   void insert_result(RegionId, std::size_t at, ValueId);
   void erase_result(RegionId, std::size_t at);

@@ -10,7 +10,7 @@ class LoopEditor {
   LoopEditor(Graph& g, NodeId loop) : g_(g), n_(loop), parts_(g.node(loop).loop()) {}
   const LoopParts& parts() const { return parts_; }
 
-  // ---- what ends it: an input, or none
+  // ---- what ends the loop: an input, or none
 
   void set_trips(ValueId);
   void set_go(ValueId);
@@ -19,28 +19,29 @@ class LoopEditor {
 
   struct State {
     ValueId param;  ///< of the body
-    ValueId final;  ///< what the last trip left
+    ValueId final;  ///< the value after the last trip
   };
-  /// One more, after those there are, of a type that holds for all its values. Its next value is
+  /// Adds a state behind the others, with a type that holds for all its values. Its next value is
   /// the parameter itself where `next` is none.
   State add_state(ValueId initial, ValueId next, const Type&, std::string name);
-  /// What it becomes in the next trip.
+  /// Sets the state's value for the next trip.
   void set_next(std::size_t s, ValueId next) { g_.set_result(parts_.body, 1 + s, next); }
   void set_fixed(std::size_t s, bool);
   void set_keeps(std::size_t s, bool);
-  /// Nobody reads its final value, and its parameter nobody but itself as its own next value.
+  /// Requires that the final value has no readers, and the parameter none except the state's own
+  /// next value.
   void remove_state(std::size_t s);
-  /// State k becomes what is state `order[k]`.
+  /// State `order[k]` becomes state k.
   void reorder_states(std::span<const std::size_t> order);
 
   // ---- scans
 
   ValueId scanned(std::size_t k) const { return loop().inputs[parts_.scans_at() + k]; }
-  /// One more: returns the body's parameter, an element.
+  /// Adds a scan; returns the body's parameter, an element.
   ValueId add_scan(ValueId x, std::int64_t axis, bool reverse, const Type& element,
                    std::string name);
   void set_scanned(std::size_t k, ValueId x) { g_.set_input(n_, parts_.scans_at() + k, x); }
-  /// Nobody reads its element.
+  /// Requires that the element has no readers.
   void remove_scan(std::size_t k);
   void reorder_scans(std::span<const std::size_t> order);
 
@@ -48,17 +49,17 @@ class LoopEditor {
 
   ValueId stack(std::size_t k) const { return loop().outputs[parts_.states + k]; }
   ValueId item(std::size_t k) const { return body().results[1 + parts_.states + k]; }
-  /// The extent of its own that a stack has, or none.
+  /// The stack's own extent, or none.
   ValueId extent(std::size_t k) const;
-  /// One more: returns the stack.
+  /// Adds a stack and returns it.
   ValueId add_stack(ValueId item, std::int64_t axis, bool reverse, ValueId extent,
                     const Type& stack, std::string name);
   void set_layout(std::size_t k, std::int64_t axis, bool reverse);
-  /// What the model says of its item beyond what can be inferred.
+  /// Sets the model's declared type of the item (`LoopParts::declared`).
   void set_declared(std::size_t k, Type item);
-  /// An extent of its own, or none.
+  /// Sets the stack's own extent; none removes it.
   void set_extent(std::size_t k, ValueId);
-  /// Nobody reads it.
+  /// Requires that the stack has no readers.
   void remove_stack(std::size_t k);
   void reorder_stacks(std::span<const std::size_t> order);
 

@@ -79,7 +79,7 @@ ValueId multiplied(ir::Builder& b, const ir::Node& node, const Indexed& x, const
   return ordered(b, y, joined({&p.batch, &p.rows, &p.columns}), x.result);
 }
 
-/// A batched matrix product where the equation is one, else the sum as it is said.
+/// A batched matrix product where the equation is one, else the plain sum.
 std::vector<ValueId> einsum_of(ir::Builder& b, const ir::Node& node) {
   if (node.inputs.size() == 2) {
     const Type left = b.graph().value(node.inputs[0]).type,

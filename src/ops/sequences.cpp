@@ -9,7 +9,7 @@
 namespace rondel::ops {
 namespace {
 
-/// Letting go of as many takes longer than a run that is told to end has.
+/// Releasing this many items takes longer than a cancelled run may take.
 constexpr std::size_t many_items = std::size_t{1} << 13;
 constexpr std::int64_t moved_item_units = 10;
 
@@ -44,7 +44,7 @@ Items make_items() {
 }
 
 Items items_to_change(const kernels::UnsizedCall& call, Sequence sequence) {
-  // Nobody can come to hold them who does not; what others did with them, they have done.
+  // No new holder can appear; former holders have finished their accesses (the fence).
   const bool own = sequence.items.use_count() == 1;
   std::atomic_thread_fence(std::memory_order_acquire);
   const auto before = std::const_pointer_cast<std::vector<Tensor>>(std::move(sequence.items));

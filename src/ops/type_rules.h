@@ -6,7 +6,7 @@
 /// Type rules that many ops share, and the pieces they are made of.
 namespace rondel::ops {
 
-/// Output 0 has the type of input 0, which is all that there is to say of the inputs.
+/// Output 0 has the type of input 0; there are no other restrictions.
 void same_as_first(ir::TypeContext&);
 /// The same, of an op that works along its attribute `axis`.
 void same_shape_along_axis(ir::TypeContext&);

@@ -12,10 +12,10 @@ using ExOfName = std::function<scalar::Ex(ir::Symbol)>;
 /// Whether it is a number, or an expression over symbols that the program has.
 bool can_express(const ir::Integer&, const std::function<bool(ir::Symbol)>& has);
 
-/// An extent, or an integer computed from extents, as the program computes it in i64. Every name in
-/// it must have an Ex. Written where the builder stands: before the loops that use it, by choice of
-/// who asks. The numbers are those of `ir::evaluate` where that gives one; whoever prepares a run
-/// checks with it that all extents are there.
+/// Writes the computation of an extent, or of an integer computed from extents, in i64, at the
+/// builder's position; the caller puts it before the loops that use it. Every symbol in it must
+/// have an Ex. The result equals that of `ir::evaluate` where that has one; the code that prepares
+/// a run checks with `evaluate` that all extents are valid.
 scalar::Ex extent_expression(scalar::Builder&, const ir::Integer&, const ExOfName&);
 
 }  // namespace rondel::passes

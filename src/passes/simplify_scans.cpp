@@ -102,7 +102,7 @@ class ScanSimplifier {
       if (!(extent(editor_.scanned(s), parts().axis_in[s]) == trips)) return false;
     for (const NodeId pick : picks(trips)) scan(pick);
     if (parts().scans == 0) return false;
-    if (parts().has_go) tell_stacks();
+    if (parts().has_go) set_stack_extents();
     editor_.set_trips(ValueId::none);
     editor_.set_go(ValueId::none);
     return true;
@@ -120,8 +120,8 @@ class ScanSimplifier {
     return changed;
   }
 
-  /// As long as there was a condition, nobody knew how long stacks are.
-  void tell_stacks() {
+  /// While there was a condition, the extents of stacks were not known; now they are.
+  void set_stack_extents() {
     const ir::Type& scan = g_.value(editor_.scanned(0)).type;
     const std::int64_t from = parts().axis_in[0];
     const Extent trips = scan.extent(axis_from_front(from, scan.rank()));

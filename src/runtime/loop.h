@@ -4,13 +4,13 @@
 
 namespace rondel::runtime {
 
-/// The loop of loops.md, with its parts as the graph has them.
+/// The parts of a loop (loops.md), as in the graph.
 struct LoopSpec {
   bool has_trips = false, has_go = false;
   std::size_t states = 0, scans = 0, stacks = 0;
   std::vector<std::int64_t> fixed, axis_in, reverse_in, axis_out, reverse_out;
   std::vector<std::int64_t> extents;  ///< flag a stack
-  /// An item as the body calls it, a stack as the loop calls what it gives.
+  /// Item names are those of the body, stack names those of the loop's outputs.
   std::vector<std::string> state_names, scan_names, item_names, stack_names;
 };
 
@@ -20,9 +20,9 @@ class LoopStep : public Step {
  public:
   LoopSpec spec;
   Plan body;
-  /// The types of the items as far as the types of inputs and captures tell: dtype and extents (-1:
-  /// unknown), or nothing where not even the rank is known. Asked when no trip is made (loops.md
-  /// rule 3).
+  /// The types of the items, as far as they follow from the types of inputs and captures: dtype and
+  /// extents (-1: unknown), or no shape where the rank is unknown. Called when no trip is made
+  /// (loops.md rule 3).
   struct ItemType {
     DType dtype;
     std::optional<Shape> shape;

@@ -6,10 +6,10 @@
 
 namespace rondel::runtime {
 
-/// The memory of a session: every block a run uses comes from here, is counted against one budget
-/// before it is made, and goes back to a pool when its last reader lets go. A handle: copies share
-/// budget and pool. Thread-safe. Long operations check
-/// for cancellation (base/cancellation.h).
+/// The memory of a session. Every block that a run uses comes from here, is counted against one
+/// budget before it is made, and returns to a pool when its last holder drops it. A handle: copies
+/// share budget and pool. Thread-safe. Long operations check for cancellation
+/// (base/cancellation.h).
 class Memory {
  public:
   explicit Memory(std::size_t budget_bytes);
@@ -17,8 +17,8 @@ class Memory {
   /// Contents unspecified (strings: empty). Throws Error(limit) when the budget does not allow it,
   /// or no memory could.
   Tensor allocate(DType, Shape);
-  /// Counts the text of strings in blocks of ours, which nobody can know before it is made: once a
-  /// block, when it has been written. What others own (feeds, constants) is left alone.
+  /// Counts the text of strings in blocks of ours, whose size is not known before it is written. To
+  /// be called once for each block, after it has been written. Feeds and constants are not counted.
   void count_text(const Value&);
   /// The same for a part of a block that has just been written.
   void count_written_text(const Tensor&);
@@ -27,8 +27,8 @@ class Memory {
   void unclaim(std::size_t bytes);
   /// Bytes in use now.
   std::size_t in_use() const;
-  /// The bytes of the block that this tensor begins, when it is ours and nobody else holds it, so
-  /// that it may be written again; else 0. Blocks of strings are not told.
+  /// The bytes of the block that this tensor begins, where the block is ours and has no other
+  /// holder, so that it may be written again; else 0. Always 0 for blocks of strings.
   static std::size_t bytes_if_alone(const Tensor&);
 
  private:

@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-/// What runs: flat lists of steps over numbered slots. A plan knows no graph, no op and no name;
-/// what a step needs of those came along as closures when the session built it.
+/// Plans: flat lists of steps over numbered slots. A plan knows no graph, no op and no name; the
+/// session passes the parts of these that a step needs as closures.
 namespace rondel::runtime {
 
-/// What ends a run early; the value of `Run::stop`.
+/// Why a run ends early; the value of `Run::stop`.
 enum class Stop : std::int32_t { no = 0, deadline = 1, cancelled = 2 };
 
 /// One run of a session.
@@ -43,17 +43,17 @@ struct Run {
   void clear(const Tensor&) const;
   /// Of the run's memory, zeros (strings: empty).
   Tensor zeros(DType, Shape) const;
-  /// A row-major tensor of this type in `v`, to be written: what is there, where it is one and
-  /// nobody else can see it; else a new block.
+  /// A row-major tensor of this type in `v`, to be written: the existing one, where it has the type
+  /// and no other holder; else a new block.
   const Tensor& renew(Value& v, DType, const Shape&) const;
 };
 
 class Frame;
 
-/// What a step remembers between runs of one frame.
+/// The state of a step that is kept between runs of one frame.
 struct StepState {
   virtual ~StepState() = default;
-  /// At the end of a run: lets go of values and blocks. What was prepared stays.
+  /// At the end of a run: drops values and blocks. Prepared things stay.
   virtual void release() {}
 };
 
@@ -65,7 +65,7 @@ class Step {
 
   std::string source;  ///< how errors name it
   std::vector<Slot> inputs, outputs;
-  std::vector<Slot> release;  ///< slots that nobody reads after this step
+  std::vector<Slot> release;  ///< slots without readers after this step
 };
 
 /// A region, ready to run: a model, a loop's body, a branch.

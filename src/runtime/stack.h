@@ -6,7 +6,7 @@
 
 namespace rondel::runtime {
 
-/// What errors call an item, and the tensor that the items become.
+/// The names, in errors, of an item and of the tensor that the items form.
 struct StackNames {
   std::string item, whole;
 };
@@ -31,11 +31,11 @@ class Stack {
   /// For native loops: rows [0, to) may be written from now on. Returns the buffer they go to:
   /// the result itself where trips are certain, else [capacity, item...].
   Tensor prepare(DType, const Shape& item, std::int64_t to);
-  /// Whether the number of trips is.
+  /// Whether the number of trips is certain.
   bool certain() const { return trips_.has_value(); }
   /// The joined tensor after n trips (n > 0, or the item's type known).
   Value finish(std::int64_t n);
-  /// Lets go of what is kept between runs of the loop.
+  /// Drops everything that is kept between runs of the loop.
   void release();
 
  private:
@@ -44,9 +44,9 @@ class Stack {
   void let_strings_go();
   void write(const Tensor& to, const Tensor& item) const;
   void reserve_rows(std::int64_t rows);
-  /// The first n rows to where they belong in the finished tensor.
+  /// Copies the first n rows to their positions in the finished tensor.
   void put_rows(const Tensor& whole, std::int64_t n) const;
-  /// Where item t of n goes in the finished tensor.
+  /// The part of the finished tensor for item t of n.
   Tensor destination(const Tensor& whole, std::int64_t t, std::int64_t n) const;
   std::int64_t extent_for(std::int64_t n) const;
   Shape whole_shape(std::int64_t extent) const;

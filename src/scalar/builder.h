@@ -64,7 +64,8 @@ class Builder {
   /// `rounding` for f8e8m0 only. One rounding, whatever the two types.
   Ex cast(DType to, Ex, bool saturate = true, ScaleRounding rounding = ScaleRounding::up);
   Ex bitcast(DType to, Ex);
-  /// `text` is said when `condition` is false; "{}" in it takes `shown` (i64) in order.
+  /// `text` is the error when `condition` is false; each "{}" in it takes one of `shown` (i64), in
+  /// order.
   void check(Ex condition, std::string text, std::initializer_list<Ex> shown = {},
              Blame blame = Blame::caller);
 
@@ -96,8 +97,8 @@ class Builder {
   /// Combines element(i) for i in [0, n) as a fixed tree of 64 lanes: lane l takes elements
   /// l, l+64, ... in order, starting from `neutral`; lanes are then folded 32, 16, ..., 1. The
   /// order is written in the program, so every executor gives the same bits.
-  /// Several values are carried at once (ArgMax: value and index). The lanes are a local array that
-  /// each trip of a loop around it fills anew.
+  /// Several values can be carried at once (ArgMax: value and index). The lanes are a local array,
+  /// which each trip of an enclosing loop fills again.
   std::vector<Ex> reduce(
       Ex n, const std::vector<Ex>& neutral, const std::function<std::vector<Ex>(Ex i)>& element,
       const std::function<std::vector<Ex>(std::span<const Ex> a, std::span<const Ex> b)>& combine);

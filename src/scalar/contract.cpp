@@ -14,7 +14,7 @@ namespace rondel::scalar {
 namespace {
 
 constexpr std::int64_t block = 64;
-/// Steps of k, or elements converted, between two looks at the stop flag.
+/// Steps of k, or elements converted, between two checks of the stop flag.
 constexpr std::int64_t longest = 4096;
 
 using Stop = const std::atomic<std::int32_t>&;

@@ -25,7 +25,7 @@ void move_at_once(Frame& f, const std::vector<Move>& moves) {
   }
 }
 
-/// Looked at on every back edge: a trip takes far longer than the look.
+/// Checked on every back edge: a trip takes far longer than the check.
 bool asked_to_stop(const Frame& f) { return f.stop->load(std::memory_order_relaxed) != 0; }
 
 const Step* stop_here(Frame& f) {

@@ -67,7 +67,8 @@ class ItemTypes {
   }
 
  private:
-  /// What a trip would stumble over is no error where none is made: then less is said.
+  /// Errors that only a trip would cause are no errors where no trip is made: then fewer
+  /// annotations are trusted.
   std::vector<LoopStep::ItemType> infer(std::span<const Value> all) const {
     for (const bool trust_annotations : {true, false}) {
       ir::TypeEnvironment k = ir::type_environment(*graph_);

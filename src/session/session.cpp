@@ -166,7 +166,7 @@ struct Session::Impl {
     runtime::Memory shared = memory;
     runtime::Run run{shared, options.max_trips, o.seed, options.intra_op_num_threads};
     const session::Watch watch(run, o);
-    const CancellationScope looks(
+    const CancellationScope cancellation(
         [](const void* r) { static_cast<const runtime::Run*>(r)->check_stop(); }, &run);
     std::vector<Value> results;
     {

@@ -1,4 +1,4 @@
-// Which nodes an opset has, and what says the others.
+// Which nodes an opset has, and the decompositions of the others.
 #include "exporters/onnx/encode_node.h"
 #include "exporters/onnx/legalize.h"
 #include "exporters/onnx/opsets.h"
@@ -18,14 +18,14 @@ using ::testing::HasSubstr;
 /// An op without results is left out, with a note.
 const std::set<std::string_view> without_a_way{"assertion"};
 
-TEST(Forms, EveryOpHasAWayOut) {
+TEST(EncodeNode, EveryOpHasAWayOut) {
   for (const ir::OpDef* op : ir::all_ops())
     EXPECT_NE(can_be_exported(*op), without_a_way.contains(op->name))
         << op->name << " has no ONNX op of its name; say it in legalize.cpp";
 }
 
 /// Where an old version is read by a rule, it is written by one.
-TEST(Forms, WhatIsReadByARuleIsWrittenByOne) {
+TEST(EncodeNode, WhatIsReadByARuleIsWrittenByOne) {
   for (const ir::OpDef* op : ir::all_ops()) {
     const auto name = onnx_name(op->name);
     if (!name || !name->domain.empty() || op->name == "constant" || op->name == "if") continue;
@@ -41,7 +41,7 @@ TEST(Forms, WhatIsReadByARuleIsWrittenByOne) {
   }
 }
 
-TEST(Forms, AnInputThatWasAnAttributeIsOneAgain) {
+TEST(EncodeNode, AnInputThatWasAnAttributeIsOneAgain) {
   const std::string text = R"(graph "g" (%x: f32[2, 3]) {
     %axes = constant value=i64[1] {1}
     %y = reduce_mean(%x, %axes)
@@ -51,7 +51,7 @@ TEST(Forms, AnInputThatWasAnAttributeIsOneAgain) {
   EXPECT_EQ(written(text, 17), "y = ReduceMean<axes: ints = [1]>(x)\n");
 }
 
-TEST(Forms, EllipsesStandForOneNumberOfAxes) {
+TEST(EncodeNode, EllipsesStandForOneNumberOfAxes) {
   const auto product = [](const std::string& x, const std::string& y, const std::string& equation) {
     return written("graph \"g\" (%x: f32" + x + ", %y: f32" + y +
                    ") {\n%z = einsum(%x, %y) equation=\"" + equation + "\"\nyield %z\n}");
@@ -66,7 +66,7 @@ TEST(Forms, EllipsesStandForOneNumberOfAxes) {
             "z = Einsum<equation: string = \"ij,...jk->...ik\">(x, y)\n");
 }
 
-TEST(Forms, BeforeTwentyTwoNoWindowIsRoundedUpIntoPadding) {
+TEST(EncodeNode, BeforeTwentyTwoNoWindowIsRoundedUpIntoPadding) {
   const auto pool = [](const std::string& op, const std::string& x, const std::string& how,
                        int opset) {
     return written("graph \"g\" (%x: f32" + x + ") {\n%y = " + op + "(%x) ceil_mode=1 " + how +
@@ -95,7 +95,7 @@ TEST(Forms, BeforeTwentyTwoNoWindowIsRoundedUpIntoPadding) {
   }
 }
 
-TEST(Forms, AveragePoolBeforeNineteenHasNoDilations) {
+TEST(EncodeNode, AveragePoolBeforeNineteenHasNoDilations) {
   const auto pool = [](const std::string& dilation) {
     return "graph \"g\" (%x: f32[1, 1, 7]) {\n%y = average_pool(%x) kernel_shape=[2] dilations=[" +
            dilation + "]\nyield %y\n}";
@@ -105,7 +105,7 @@ TEST(Forms, AveragePoolBeforeNineteenHasNoDilations) {
               testing::HasSubstr("its dilations begin in version 19; opset 19 has it"));
 }
 
-TEST(Forms, OldSplitsAreEqualOrOfGivenLengths) {
+TEST(EncodeNode, OldSplitsAreEqualOrOfGivenLengths) {
   const std::string text = R"(graph "g" (%x: f32[5]) {
     %a, %b = split(%x) num_outputs=2
     yield %a, %b
@@ -115,7 +115,7 @@ TEST(Forms, OldSplitsAreEqualOrOfGivenLengths) {
   EXPECT_EQ(written(text, 11), "a, b = Split<split: ints = [3, 2]>(x)\n");
 }
 
-TEST(Forms, ShapeBeforeFifteenIsWhole) {
+TEST(EncodeNode, ShapeBeforeFifteenIsWhole) {
   EXPECT_EQ(written(R"(graph "g" (%x: f32[2, N]) {
     %y = shape(%x) start=1
     yield %y
@@ -124,7 +124,7 @@ TEST(Forms, ShapeBeforeFifteenIsWhole) {
             "shape = Shape(x)\ny = Slice(shape, {1}, {9223372036854775807}, {0})\n");
 }
 
-TEST(Forms, SoftmaxBeforeThirteenTakesTheLastAxis) {
+TEST(EncodeNode, SoftmaxBeforeThirteenTakesTheLastAxis) {
   EXPECT_EQ(written(R"(graph "g" (%x: f32[2, 3]) {
     %y = softmax(%x)
     yield %y
@@ -133,7 +133,7 @@ TEST(Forms, SoftmaxBeforeThirteenTakesTheLastAxis) {
             "y = Softmax(x)\n");
 }
 
-TEST(Forms, AnOpThatIsTooNewIsWhatItStandsFor) {
+TEST(EncodeNode, AnOpThatIsTooNewIsWhatItStandsFor) {
   const std::string text = R"(graph "g" (%x: f32[2]) {
     %k = constant value=f32[2] {1.0, 2.0}
     %y = layer_normalization(%x, %k)
@@ -143,7 +143,7 @@ TEST(Forms, AnOpThatIsTooNewIsWhatItStandsFor) {
   EXPECT_THAT(written(text, 13), HasSubstr("Sqrt("));
 }
 
-TEST(Forms, ANewerOpRaisesTheUsualOpset) {
+TEST(EncodeNode, ANewerOpRaisesTheUsualOpset) {
   const Model m = model_of(R"(graph "g" (%x: f32[2]) {
     %zero = constant value=i64[] {0}
     %y = cum_prod(%x, %zero)
@@ -154,7 +154,7 @@ TEST(Forms, ANewerOpRaisesTheUsualOpset) {
   EXPECT_THAT(m.report.notes[0], HasSubstr("opset 26 rather than the usual 21"));
 }
 
-TEST(Forms, WhatAnOpsetCannotSayIsRefusedByName) {
+TEST(EncodeNode, WhatAnOpsetCannotSayIsRefusedByName) {
   const std::string why = error_of(R"(graph "g" (%x: f32[2]) {
     %zero = constant value=i64[] {0}
     %y = cum_prod(%x, %zero)
@@ -165,7 +165,7 @@ TEST(Forms, WhatAnOpsetCannotSayIsRefusedByName) {
               HasSubstr("opset 21 cannot express it: CumProd begins in opset 26; opset 26 has it"));
 }
 
-TEST(Forms, WhatIsMovedInNarrowDtypesIsCastOnceAndBack) {
+TEST(EncodeNode, WhatIsMovedInNarrowDtypesIsCastOnceAndBack) {
   const std::string text = R"(graph "g" (%x: f8e5m2[4], %i: i64[], %s: f8e5m2[1]) {
     %a = constant value=i64[1] {0}
     %y = gather(%x, %i)
@@ -185,7 +185,7 @@ t = Cast<saturate: int = 0, to: int = 19>(concat)
   EXPECT_THAT(error_of(text, 17, Blame::caller), HasSubstr("opset 19 has it"));
 }
 
-TEST(Forms, OutputsThatCannotBeLeftOutHaveNames) {
+TEST(EncodeNode, OutputsThatCannotBeLeftOutHaveNames) {
   EXPECT_EQ(written(R"(graph "g" (%x: f32[4]) {
     %k = constant value=i64[1] {2}
     %v, %i = top_k(%x, %k)
@@ -199,7 +199,7 @@ TEST(Forms, OutputsThatCannotBeLeftOutHaveNames) {
             "unused, _, of = Unique(x)\n");
 }
 
-TEST(Forms, OpsetsBeyondTheRangeAreRefused) {
+TEST(EncodeNode, OpsetsBeyondTheRangeAreRefused) {
   const std::string text = R"(graph "g" (%x: f32[2]) {
     %y = neg(%x)
     yield %y
@@ -208,7 +208,7 @@ TEST(Forms, OpsetsBeyondTheRangeAreRefused) {
   EXPECT_THAT(error_of(text, 99, Blame::caller), HasSubstr("those that can be written are 11 to"));
 }
 
-TEST(Forms, OurOwnOpsAreSaidInOnnxOps) {
+TEST(EncodeNode, OurOwnOpsAreSaidInOnnxOps) {
   EXPECT_EQ(written(R"(graph "g" (%a: f32[2], %b: f32[2], %c: f32[2]) {
     %y = fma(%a, %b, %c)
     %z = convert(%y) to=type i32[]
@@ -217,7 +217,7 @@ TEST(Forms, OurOwnOpsAreSaidInOnnxOps) {
             "mul = Mul(a, b)\ny = Add(mul, c)\nz = Cast<to: int = 6>(y)\n");
 }
 
-TEST(Forms, ResultsHaveTheNamesTheirUsersKnow) {
+TEST(EncodeNode, ResultsHaveTheNamesTheirUsersKnow) {
   ir::Graph g = graph_of(R"(graph "g" (%x: f32[2]) {
     %y = neg(%x)
     yield %y, %x, %y

@@ -1,4 +1,4 @@
-// Each form of the loop, and the nodes of ONNX that say it.
+// Each form of the loop, and the ONNX nodes it becomes.
 #include "exporters/written.h"
 #include "formats/onnx/types.h"
 

@@ -1,4 +1,4 @@
-// Who reads what, and where nodes stand, while a graph changes.
+// Uses of values, and positions of nodes, while a graph changes.
 #include "ir/builder.h"
 #include "ir/clone.h"
 #include "ir/errors.h"

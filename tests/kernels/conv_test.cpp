@@ -142,7 +142,7 @@ TEST(Conv, EndsWhenTheFlagIsSet) {
   }
 }
 
-TEST(Window, Places) {
+TEST(Window, Positions) {
   EXPECT_EQ(window_count({3, 1, 1, 0, 0}, 5, false), 3);
   EXPECT_EQ(window_count({3, 2, 1, 1, 1}, 5, false), 3);
   EXPECT_EQ(window_count({2, 2, 1, 0, 0}, 5, false), 2);

@@ -1,4 +1,4 @@
-// What single layers mean, and what is said of their results before anything runs.
+// The meaning of single layers, and the types inferred for their results.
 #include "network/net.h"
 
 #include <fmt/format.h>

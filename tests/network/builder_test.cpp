@@ -1,4 +1,4 @@
-// The builder and its options: what code written for TensorRT says is taken.
+// The builder and its options: code written for TensorRT is accepted.
 #include "network/net.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Networks in few words, for tests.
+// Short notation for networks in tests.
 #pragma once
 #include <rondel/network/builder.h>
 

@@ -1,4 +1,4 @@
-// What is refused when a session is built: one test a rule, with its message.
+// Networks that are refused when a session is built: one test for each rule, with its message.
 #include "network/net.h"
 
 namespace rondel::network {

@@ -1,5 +1,4 @@
-// Nodes that are written as several others, read back: the same bits, and errors where there were
-// some.
+// Decomposed nodes, read back: the same bits, and the same errors.
 #include "base/error.h"
 #include "base/text.h"
 #include "exporters/onnx/export.h"

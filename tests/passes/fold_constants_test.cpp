@@ -1,4 +1,4 @@
-// What is known without running becomes a constant.
+// Values that are known without running become constants.
 #include "passes/fold_constants.h"
 
 #include "passes/pass_case.h"

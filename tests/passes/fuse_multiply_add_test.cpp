@@ -1,4 +1,4 @@
-// a*b+c is one fma where nobody else reads the product.
+// a*b+c becomes one fma where the product has no other reader.
 #include "passes/fuse_multiply_add.h"
 
 #include "passes/pass_case.h"

@@ -1,4 +1,4 @@
-// What the trip before has computed of the same values is handed over.
+// A value that the trip before has computed already becomes a state.
 #include "passes/predictive_commoning.h"
 
 #include "ir/text.h"

@@ -1,4 +1,4 @@
-// What nobody reads goes, and identities are looked through.
+// Unread nodes and identities are removed.
 #include "passes/remove_dead.h"
 
 #include "passes/pass_case.h"

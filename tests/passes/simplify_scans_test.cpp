@@ -1,5 +1,4 @@
-// A trip count that is the extent of what the loop scans, however a program comes by it, is left
-// out.
+// A trip count that is the extent of the loop's scans is removed, however the program computes it.
 #include "passes/simplify_scans.h"
 
 #include "ir/text.h"

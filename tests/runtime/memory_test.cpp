@@ -36,27 +36,28 @@ TEST(Memory, StringsThatCannotBeMadeClaimNothing) {
   EXPECT_EQ(memory.in_use(), 0U);
 }
 
-/// Counts looks; from the `last` on they end the run.
-struct Looking {
+/// Counts cancellation checks; from number `last` on they end the run.
+struct CountingScope {
   int count = 0, last = 1 << 30;
-  CancellationScope scope{[](const void* of) {
-                            auto* self = const_cast<Looking*>(static_cast<const Looking*>(of));
-                            if (++self->count >= self->last) throw Error(Blame::deadline, "now");
-                          },
-                          this};
+  CancellationScope scope{
+      [](const void* of) {
+        auto* self = const_cast<CountingScope*>(static_cast<const CountingScope*>(of));
+        if (++self->count >= self->last) throw Error(Blame::deadline, "now");
+      },
+      this};
 };
 
 TEST(Memory, ManyStringsAreMadeAndCountedInParts) {
   Memory memory(std::size_t{1} << 30);
-  Looking looks;
+  CountingScope checks;
   {
     const Tensor t = memory.allocate(DType::string, {1000, 100});
-    EXPECT_GT(looks.count, 4);
+    EXPECT_GT(checks.count, 4);
     EXPECT_EQ(t.data_as<std::string>()[99'999], "");
     t.data_as<std::string>()[99'999] = long_text;
-    looks.count = 0;
+    checks.count = 0;
     memory.count_text(t);
-    EXPECT_GT(looks.count, 4);
+    EXPECT_GT(checks.count, 4);
     EXPECT_GE(memory.in_use(), 100'000 * sizeof(std::string) + long_text.size());
   }
   EXPECT_EQ(memory.in_use(), 0U);
@@ -64,7 +65,7 @@ TEST(Memory, ManyStringsAreMadeAndCountedInParts) {
 
 TEST(Memory, StringsThatWereToEndWhileTheyWereMadeClaimNothing) {
   Memory memory(std::size_t{1} << 30);
-  const Looking looks{.last = 3};
+  const CountingScope checks{.last = 3};
   EXPECT_EQ(blame_of([&] { memory.allocate(DType::string, {100'000}); }), Blame::deadline);
   EXPECT_EQ(memory.in_use(), 0U);
 }

@@ -1,4 +1,4 @@
-// A loop that is edited in ways that nothing sees gives what it gave.
+// Edits of a loop that change no meaning leave its results as they were.
 #include "ir/loop_editor.h"
 
 #include "ir/builder.h"

@@ -50,7 +50,7 @@ class RONDEL_API ILayer {
   ILayer& operator=(const ILayer&) = delete;
 
   LayerType getType() const;
-  /// Said in errors.
+  /// Shown in errors.
   void setName(const char* name);
   const char* getName() const;
   void setMetadata(const char* text);

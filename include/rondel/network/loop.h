@@ -68,7 +68,7 @@ class RONDEL_API ILoop {
   ITripLimitLayer* addTripLimit(ITensor& tensor, TripLimit limit);
   IIteratorLayer* addIterator(ITensor& tensor, std::int32_t axis = 0, bool reverse = false);
   ILoopOutputLayer* addLoopOutput(ITensor& tensor, LoopOutput outputKind, std::int32_t axis = 0);
-  /// Said in errors.
+  /// Shown in errors.
   void setName(const char* name);
   const char* getName() const;
 
@@ -111,7 +111,7 @@ class RONDEL_API IIfConditional {
   IIfConditionalInputLayer* addInput(ITensor& tensor);
   /// Both of one element type and rank.
   IIfConditionalOutputLayer* addOutput(ITensor& trueTensor, ITensor& falseTensor);
-  /// Said in errors.
+  /// Shown in errors.
   void setName(const char* name);
   const char* getName() const;
 

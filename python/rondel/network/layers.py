@@ -103,7 +103,7 @@ class ILayer(Handle):
     def __init_subclass__(cls):
         _CLASSES[cls.__name__] = cls
 
-    name = Attribute(str, "Said in errors.")
+    name = Attribute(str, "Shown in errors.")
     metadata = Attribute(str, "Any text; kept.")
     num_inputs = Attribute(int, "How many inputs it has, those that are not set included.", settable=False)
     num_outputs = Attribute(int, "How many outputs it has.", settable=False)

@@ -73,7 +73,7 @@ class ILoop(Handle):
 
     __slots__ = ()
 
-    name = Attribute(str, "Said in errors.")
+    name = Attribute(str, "Shown in errors.")
 
     @checked
     def add_recurrence(self, initial_value: ITensor) -> IRecurrenceLayer:
@@ -124,7 +124,7 @@ class IIfConditional(Handle):
 
     __slots__ = ()
 
-    name = Attribute(str, "Said in errors.")
+    name = Attribute(str, "Shown in errors.")
 
     @checked
     def set_condition(self, condition: ITensor) -> IConditionLayer:

@@ -1,4 +1,4 @@
-// The rules that concern one loop or one conditional.
+// The rules of single loops and conditionals.
 #include "base/axis.h"
 #include "base/error.h"
 #include "frontends/network/inference.h"

@@ -70,7 +70,7 @@ class Support {
   }
 
   /// Whether the op has a body in ONNX all of whose ops are had. One that depends on the types at
-  /// the node is taken to be; the import itself looks closer.
+  /// the node is taken to be; the import itself checks more.
   bool function(const pb::OpSchema& schema, std::int64_t version) {
     if (const pb::FunctionProto* f = schema.GetFunction(static_cast<int>(version))) {
       Opsets opsets;

@@ -1,4 +1,4 @@
-// What tensors and layers of every kind do for their users.
+// The public API of tensors and layers, as far as it is the same for all kinds.
 #include "network/net.h"
 
 namespace rondel::network {
@@ -6,7 +6,7 @@ namespace {
 
 const Dims three{1, {3}};
 
-TEST(NetworkFaces, the_type_set_on_an_output_of_a_layer_is_that_of_setOutputType) {
+TEST(NetworkPublicApi, the_type_set_on_an_output_of_a_layer_is_that_of_setOutputType) {
   Net n;
   ITensor& x = n.in("x", DataType::kFLOAT, three);
   IUnaryLayer* half = n.addUnary(x, UnaryOperation::kFLOOR);
@@ -22,7 +22,7 @@ TEST(NetworkFaces, the_type_set_on_an_output_of_a_layer_is_that_of_setOutputType
   EXPECT_EQ(text(y.at("best")), "i32[1] 1");
 }
 
-TEST(NetworkFaces, what_enters_or_leaves_a_loop_keeps_its_type) {
+TEST(NetworkPublicApi, what_enters_or_leaves_a_loop_keeps_its_type) {
   Net n;
   ILoop* loop = n.counted(n.i64(2), "rows");
   ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
@@ -40,7 +40,7 @@ TEST(NetworkFaces, what_enters_or_leaves_a_loop_keeps_its_type) {
   EXPECT_EQ(text(run(n).at("y")), "f32[2] 0 1");
 }
 
-TEST(NetworkFaces, an_input_that_is_not_set_is_null) {
+TEST(NetworkPublicApi, an_input_that_is_not_set_is_null) {
   Net n;
   ITensor& x = n.in("x", DataType::kFLOAT, three);
   ILoop* loop = n.counted(n.i64(3));
@@ -63,7 +63,7 @@ TEST(NetworkFaces, an_input_that_is_not_set_is_null) {
   EXPECT_THROW(n.addConcatenation(both, 2)->getInput(2), Error);
 }
 
-TEST(NetworkFaces, errors_of_calls_say_what_they_are_about) {
+TEST(NetworkPublicApi, errors_of_calls_say_what_they_are_about) {
   Net n;
   const auto said = [](auto&& call) -> std::string {
     try {

@@ -1,4 +1,4 @@
-// Dimensions and types as they are asked for while a network is being built and changed.
+// Dimensions and types inferred while a network is being built and changed.
 #include "network/net.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ std::vector<std::int64_t> extents(const ITensor& t) {
 }
 using Extents = std::vector<std::int64_t>;
 
-TEST(NetworkKnown, what_follows_from_a_changed_layer_is_worked_out_anew) {
+TEST(NetworkInference, what_follows_from_a_changed_layer_is_worked_out_anew) {
   Net n;
   ITensor& x = n.in("x", DataType::kFLOAT, Dims2{2, 6});
   IShuffleLayer* rows = n.addShuffle(x);
@@ -30,7 +30,7 @@ TEST(NetworkKnown, what_follows_from_a_changed_layer_is_worked_out_anew) {
   EXPECT_EQ(extents(*beside->getOutput(0)), (Extents{12, 1}));
 }
 
-TEST(NetworkKnown, a_changed_input_changes_what_follows) {
+TEST(NetworkInference, a_changed_input_changes_what_follows) {
   Net n;
   ITensor& x = n.in("x", DataType::kFLOAT, Dims2{2, 6});
   ITensor& y = n.add(x, x);
@@ -41,7 +41,7 @@ TEST(NetworkKnown, a_changed_input_changes_what_follows) {
   EXPECT_EQ(y.getType(), DataType::kINT32);
 }
 
-TEST(NetworkKnown, a_trip_limit_says_how_long_a_concatenation_is) {
+TEST(NetworkInference, a_trip_limit_says_how_long_a_concatenation_is) {
   Net n;
   ILoop* loop = n.addLoop();
   ITensor& x = n.counter(loop, n.f32(0), n.f32(1));
@@ -56,7 +56,7 @@ TEST(NetworkKnown, a_trip_limit_says_how_long_a_concatenation_is) {
   EXPECT_EQ(extents(y), Extents{7});
 }
 
-TEST(NetworkKnown, the_type_asked_for_is_that_of_an_output) {
+TEST(NetworkInference, the_type_asked_for_is_that_of_an_output) {
   Net n;
   ITensor& x = n.in("x", DataType::kFLOAT, Dims2{2, 6});
   IIdentityLayer* copy = n.addIdentity(x);

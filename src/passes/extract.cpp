@@ -10,7 +10,7 @@ using ir::Graph;
 using ir::RegionId;
 using ir::ValueId;
 
-/// What a group reads beside its inputs are constants, which come along.
+/// Apart from its inputs a group reads only constants, which are copied.
 class Extractor {
  public:
   explicit Extractor(const Graph& from)

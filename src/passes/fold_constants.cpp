@@ -10,7 +10,7 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// Puts constants in place of a node's outputs that are known, where they are read.
+/// Replaces known outputs of a node by constants, where they are read.
 bool fold_node(Graph& g, NodeId n, const ir::TypeEnvironment& k) {
   if (!g.node(n).outputs.empty() && g.constant(g.node(n).outputs[0]) != nullptr) return false;
   bool changed = false;
@@ -29,7 +29,7 @@ bool fold_node(Graph& g, NodeId n, const ir::TypeEnvironment& k) {
   return changed;
 }
 
-/// An `if` whose condition is known: the nodes of the branch taken move out in its place.
+/// Replaces an `if` with a known condition by the nodes of the branch taken.
 bool take_branch(Graph& g, NodeId n) {
   const ir::Node& node = g.node(n);
   if (node.regions.size() != 2) return false;

@@ -121,13 +121,13 @@ class Grouper {
           group.outputs.push_back(v);
   }
 
-  /// Programs hold small constants themselves; a nest may want them in buffers.
+  /// Programs contain small constants; a nest may need them in buffers.
   bool held(const Group& group, ValueId v) const {
     return group.program && is_small_constant(g_, v) &&
            ops::meaning_as<ops::Nest>(*g_.node(group.nodes[0]).op) == nullptr;
   }
 
-  /// What the group makes and a node outside of it reads, or is a result.
+  /// Values of the group that are results or are read outside of it.
   std::set<ValueId> read_outside(const Group& group) const {
     const std::set<NodeId> inside(group.nodes.begin(), group.nodes.end());
     std::set<ValueId> found;

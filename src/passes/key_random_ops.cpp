@@ -36,7 +36,7 @@ class Keys {
   }
 
  private:
-  /// Numbers that ops have already are theirs.
+  /// Ops keep the numbers that they have already.
   void count(const ir::Node& node) {
     if (!node.op->random || node.inputs.size() < 2) return;
     if (const Tensor* number = g_.constant(node.inputs[1]))

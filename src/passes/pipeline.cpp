@@ -16,7 +16,7 @@
 namespace rondel::passes {
 namespace {
 
-/// A graph that still changes then is one that passes toss to and fro.
+/// A graph that still changes after this many rounds is changed back and forth by passes.
 constexpr int most_rounds = 16;
 
 const Pass canonical[] = {
@@ -76,7 +76,7 @@ bool run(const Pipeline& p, ir::Graph& g, const PassOptions& options, const Pipe
   std::size_t unchanged = 0;  // passes that have run since the last that changed something
   for (int round = 1; round <= most_rounds; ++round)
     for (const Pass& pass : p.passes) {
-      // What ran last and changed something has no more to do: passes are idempotent.
+      // The pass that made the last change has nothing more to do: passes are idempotent.
       if (unchanged + (any ? 1 : 0) >= p.passes.size()) return any;
       const PassRun done = timed(p, pass, round, g, options);
       if (d.verify) ir::verify(g);

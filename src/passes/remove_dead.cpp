@@ -25,7 +25,7 @@ std::vector<ValueId> reads(const Graph& g, const ir::Node& n) {
   return all;
 }
 
-/// A result keeps the name it has for the model's author when what it passes on becomes the result.
+/// When an identity's input becomes a result, it takes over the result's name.
 void keep_result_name(Graph& g, const ir::Node& identity) {
   const ValueId from = identity.inputs[0], to = identity.outputs[0];
   const bool made_here = g.value(from).producer != NodeId::none &&

@@ -3,9 +3,9 @@
 
 namespace rondel::passes {
 
-/// Takes out nodes none of whose outputs is read (a loop without used results among them), at
-/// every depth. Values have no side effects. A node that has no outputs is there for what it
-/// checks (`assertion`) and stays, as long as the region it stands in does.
+/// Removes nodes whose outputs are all unread, also loops without used results, at every depth.
+/// Values have no side effects. A node without outputs exists for its check (`assertion`) and stays
+/// as long as its region does.
 bool remove_dead(ir::Graph&);
 
 /// Readers of a node that passes its input on (`identity`) read the input instead.

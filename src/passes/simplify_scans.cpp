@@ -15,7 +15,7 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// Loops that scan something, or count trips.
+/// Loops with scans, or with a trip count.
 std::vector<NodeId> loops_of(const Graph& g) {
   std::vector<NodeId> loops;
   for (std::size_t r = 0; r < g.region_count(); ++r)
@@ -60,14 +60,14 @@ class ScanSimplifier {
     const Tensor* t = k_.value(k_.original(v));
     return t != nullptr && t->size() == 1 && *t->packed().data_as<std::uint8_t>() != 0;
   }
-  /// Whether the condition is there and never ends the loop.
+  /// Whether there is a condition that never ends the loop.
   bool goes_on() {
     const ValueId result = k_.original(body().results[0]);
     return is_true(loop().inputs[parts().go_at()]) &&
            (result == body().params[1] || is_true(result));
   }
 
-  /// The nodes of the body that take the trip's own slice of something outside that has as many.
+  /// The body's nodes that gather the trip's slice of an outer value with as many slices as trips.
   std::vector<NodeId> picks(const Extent& trips) const {
     std::vector<NodeId> found;
     for (const NodeId n : body().nodes) {
@@ -80,7 +80,7 @@ class ScanSimplifier {
     return found;
   }
 
-  /// The slice becomes an element of one more scan.
+  /// Turns the slice into the element of a new scan.
   void scan(NodeId pick) {
     const ir::Node& node = g_.node(pick);
     const ValueId slice = node.outputs[0];
@@ -93,7 +93,7 @@ class ScanSimplifier {
     g_.erase_node(pick);
   }
 
-  /// What ends the loop is left out where its scans do that as well.
+  /// Removes the trip count or condition where the scans end the loop at the same trip.
   bool drop_limits() {
     if (!parts().has_trips || (parts().has_go && !goes_on())) return false;
     const Extent trips(k_.integer(loop().inputs[parts().trips_at()]));
@@ -108,7 +108,7 @@ class ScanSimplifier {
     return true;
   }
 
-  /// Extents that are the number of trips, which a stack has anyway.
+  /// Removes extents of stacks that are the number of trips.
   bool drop_extents() {
     const Extent trips = ir::trips_of(loop(), k_);
     bool changed = false;

@@ -111,8 +111,8 @@ void LoopStep::begin_trip(LoopState& state, Frame& inner, Frame& frame, std::int
   }
 }
 
-/// Items go to their stacks; then `go` and each state to where the next trip finds them: first
-/// those that are copied, since they may be what the body was given.
+/// Puts items into their stacks, then `go` and the states into the slots of the next trip's
+/// parameters. States that are copied go first, because they may be parameters themselves.
 void LoopStep::end_trip(LoopState& state, Frame& inner, Frame& frame, std::int64_t t) const {
   for (std::size_t j = 0; j < spec.states; ++j) {
     if (spec.fixed[j] == 0) continue;
@@ -124,7 +124,7 @@ void LoopStep::end_trip(LoopState& state, Frame& inner, Frame& frame, std::int64
   }
   for (std::size_t k = 0; k < spec.stacks; ++k)
     state.stacks[k].put(t, inner[body.results[1 + spec.states + k]].tensor());
-  // Result r is what parameter 1 + r is in the next trip.
+  // Result r becomes parameter 1 + r of the next trip.
   const auto stays = [&](std::size_t r) { return body.results[r] == body.params[1 + r]; };
   for (std::size_t r = 0; r <= spec.states; ++r)
     if (!body.movable[r] && !stays(r)) state.next[r] = inner[body.results[r]];
@@ -170,7 +170,7 @@ std::int64_t LoopStep::run_native(Frame& frame, LoopState& state, NativeLoop& lo
   return outcome.trips;
 }
 
-/// Finals are the initial values; stacks are as empty as their types tell.
+/// Finals are the initial values; stacks are empty tensors of the item types.
 void LoopStep::make_no_trip(Frame& frame, const LoopStart& s) const {
   const std::size_t states_at = (spec.has_trips ? 1U : 0U) + (spec.has_go ? 1U : 0U);
   for (std::size_t j = 0; j < spec.states; ++j)

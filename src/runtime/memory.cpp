@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t smallest = 64;
 /// Blocks kept for the next run, in all.
 constexpr std::size_t most_kept = std::size_t{256} << 20;
-/// Strings that take long to let go of one by one.
+/// From this many strings on, releasing them takes long.
 constexpr std::size_t many_strings = std::size_t{1} << 14;
 constexpr std::size_t class_count = std::size_t{4} * 48;
 
@@ -116,7 +116,7 @@ std::size_t text_bytes(const Tensor& t) {
   return bytes;
 }
 
-/// Bytes of a block; what no memory holds is a limit, whatever it was asked for by.
+/// Bytes of a block. A size beyond any memory is a limit error, whatever asked for it.
 std::size_t bytes_of(DType dtype, const Shape& shape) {
   try {
     return static_cast<std::size_t>(
@@ -251,7 +251,7 @@ std::size_t Memory::in_use() const { return pool_->used.load(std::memory_order_r
 std::size_t Memory::bytes_if_alone(const Tensor& t) {
   if (t.owner().use_count() != 1 || t.owner().get() != t.data()) return 0;
   const auto* owner = std::get_deleter<BlockOwner>(t.owner());
-  // Whoever held it before may have read it on another thread.
+  // A former holder may have read it on another thread.
   std::atomic_thread_fence(std::memory_order_acquire);
   return owner == nullptr ? 0 : class_bytes(owner->size_class);
 }

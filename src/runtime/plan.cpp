@@ -16,7 +16,7 @@ bool is_row_major(const Tensor& t, DType dtype, const Shape& shape) {
 }
 
 /// Whether the block that the tensor begins can hold this type, is not much too large for it, and
-/// is seen by nobody else.
+/// has no other holder.
 bool may_be_renewed(const Tensor& t, DType dtype, const Shape& shape) {
   if (dtype == DType::string) return false;
   const auto bytes = static_cast<std::size_t>(element_count(shape)) * byte_size(dtype);
@@ -292,7 +292,7 @@ void Frame::execute() {
     try {
       step.run(*this, states_[s].get());
     } catch (const Error& e) {
-      // What memory and size arithmetic say does not know who asked.
+      // Errors of memory and size arithmetic do not name the step.
       const bool ours = e.blame() == Blame::caller || e.blame() == Blame::limit;
       if (!ours || !e.frames().empty()) throw;
       throw e.within(step.source);
@@ -317,7 +317,7 @@ std::unique_ptr<Frame> Plan::take_frame(Run& run) const {
 }
 
 void Plan::give_back(std::unique_ptr<Frame> frame) const {
-  // What a run left behind (an error, results that were copied out) is let go of here.
+  // Drops what the run left behind (after an error, or results that were copied out).
   frame->clear();
   const std::lock_guard lock(pool_->mutex);
   pool_->free.push_back(std::move(frame));
@@ -402,7 +402,7 @@ void KernelStep::run(Frame& frame, StepState* cache) const {
       (!state.workspace.defined() || state.workspace.size() < p->workspace_bytes))
     state.workspace = frame.run().memory.allocate(DType::u8, {p->workspace_bytes});
   const kernels::SizedKernel& kernel = *p->step.kernel;
-  // What is left out stays null.
+  // Operands that are left out stay null.
   state.views.assign(kernel.inputs() + kernel.outputs() + 1, {});
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (inputs[k] >= 0) state.views[k] = view_of(frame[inputs[k]].tensor());

@@ -21,7 +21,7 @@ constexpr std::size_t most_reserved = std::size_t{1} << 38;
 constexpr std::int64_t least_kept_mapped = std::int64_t{1} << 20;
 /// Reserved address space of which more is used is given back when its loop ends.
 constexpr std::size_t most_kept_rows = std::size_t{64} << 10;
-/// Items of strings that take long to let go of.
+/// From this many items of strings on, releasing them takes long.
 constexpr std::size_t many_strings = 1024;
 constexpr std::size_t claim_step = std::size_t{64} << 10;
 

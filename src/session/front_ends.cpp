@@ -17,7 +17,7 @@ namespace {
 using frontends::FrontEnd;
 using frontends::Source;
 
-/// So much of a file says what it is.
+/// Bytes of a file that suffice to recognize its format.
 constexpr std::size_t beginning = 4096;
 
 std::string extension_of(const std::filesystem::path& file) {

@@ -18,7 +18,7 @@ std::string typed(const ir::Graph& g, ir::ValueId v) {
   return (info.name.empty() ? "(unnamed)" : info.name) + ": " + to_text(info.type);
 }
 
-/// What ends a loop, in words; `trips`: how many, or that they come from data; empty: no count.
+/// A text for what ends a loop. `trips`: their number, or that it depends on data; empty: no count.
 std::string bound_text(std::string trips, bool condition, bool scans) {
   if (condition) trips += trips.empty() ? "a condition from data" : ", or a condition from data";
   if (!trips.empty()) return trips;
@@ -76,7 +76,7 @@ void report_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o)
     const ir::Graph compiled = session::compile_graph(std::move(graph), o);
     find_executions(compiled, ir::RegionId::root, o.graph_optimization_level > 0, found);
   } catch (const Error& e) {
-    // What cannot be compiled will not run.
+    // A graph that cannot be compiled will not run.
     if (e.blame() == Blame::internal) throw;
     r.findings.push_back({Finding::Level::error, "", e.what()});
     return;
@@ -113,7 +113,7 @@ void report_file(ModelReport& r, const frontends::Survey& survey) {
   }
 }
 
-/// What the import knows, which is more than the file says; else what the file says.
+/// The import's facts, which are more than the file's; without an import the file's.
 ModelReport report(frontends::Survey survey, const SessionOptions& o) {
   ModelReport r;
   r.opsets = survey.opsets;

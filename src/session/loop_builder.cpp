@@ -52,7 +52,7 @@ runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
   return spec;
 }
 
-/// The types of what a loop would stack if it made a trip, for what goes in as it is.
+/// The types of the items that the loop would stack if it made a trip, for the inputs at hand.
 class ItemTypes {
  public:
   ItemTypes(std::shared_ptr<const ir::Graph> g, ir::NodeId n)
@@ -97,8 +97,8 @@ class ItemTypes {
     return types;
   }
 
-  /// As inferred, else as declared. Whether there is a rank is the model's to tell, by what it
-  /// computes (`ranked`) or declares: which axes there are does not depend on a run.
+  /// The inferred type, else the declared one. The rank must be known from the model, inferred
+  /// (`ranked`) or declared: it does not depend on the run.
   static LoopStep::ItemType item_type(const ir::Type& inferred, bool ranked,
                                       const ir::Type& declared, std::int64_t axis) {
     const bool agree = inferred.has_rank() && declared.is_tensor() && declared.has_rank() &&

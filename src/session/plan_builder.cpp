@@ -118,7 +118,7 @@ class PlanBuilder {
       plan_.movable.push_back(made.contains(s) && std::ranges::count(plan_.results, s) == 1);
   }
 
-  /// Whether what is captured is captured once for several trips, rather than each time anew.
+  /// Whether captures are taken once for several trips, not for each trip.
   bool captures_last() const {
     const NodeId parent = g_.region(region_).parent;
     return parent != NodeId::none && g_.node(parent).op->name == "loop";
@@ -138,9 +138,9 @@ class PlanBuilder {
       if (s >= 0 && !kept.contains(s)) plan_.steps[i]->release.push_back(s);
   }
 
-  /// Says which temporaries can share one arena, and their sizes as far as they follow from
-  /// extents the plan starts from. A value that another may alias (a view, a sequence's item, what
-  /// enters or leaves a region) gets a block of its own.
+  /// Finds the temporaries that can share one arena, and their sizes as far as they follow from
+  /// extents of the plan's parameters and captures. A value that may be aliased (a view, a
+  /// sequence's item, a value that enters or leaves a region) gets a block of its own.
   void lay_out() {
     std::map<Slot, std::size_t> born, dies;
     std::map<Slot, ValueId> values;
@@ -201,14 +201,14 @@ class PlanBuilder {
     return piece;
   }
 
-  /// The place of a symbol among those that the layout reads.
+  /// The number of a symbol among those that the layout reads.
   std::size_t number_of(ir::Symbol symbol) {
     const auto [it, fresh] = numbers_.try_emplace(symbol, plan_.layout.symbols.size());
     if (fresh) plan_.layout.symbols.push_back(symbols_.at(symbol));
     return it->second;
   }
 
-  /// Whether the step's values are all tensors, so that none can be held on to.
+  /// Whether the step's values are all tensors, so that no container can keep one.
   static bool plain_values(const runtime::Step& step, const std::set<Slot>& holders) {
     const auto holds = [&](Slot s) { return holders.contains(s); };
     return std::ranges::none_of(step.inputs, holds) && std::ranges::none_of(step.outputs, holds);

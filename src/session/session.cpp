@@ -46,7 +46,7 @@ Tensor copied(const runtime::Run& run, const Tensor& t) {
   return copy;
 }
 
-/// A value that nothing else can see: a tensor itself when it is its block's only owner.
+/// A value that shares no memory: the tensor itself when it is its block's only owner, else a copy.
 Value owned(const runtime::Run& run, Value v) {
   if (v.is_tensor()) {
     Tensor t = std::move(std::get<Tensor>(v));

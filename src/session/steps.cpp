@@ -22,7 +22,7 @@ std::pair<DType, Shape> exact(const ir::Graph& g, ValueId v, const ir::TypeEnvir
   return {t.dtype(), t.static_shape()};
 }
 
-/// What a program step keeps: its group as a graph, output types by the inputs' extents, and code
+/// The data of a program step: its group as a graph, output types by the inputs' extents, and code
 /// by shape class.
 struct GroupCode {
   ir::Graph graph;
@@ -112,7 +112,7 @@ std::vector<ir::Type> input_types(const ir::Graph& g, const ir::Node& node) {
   return types;
 }
 
-/// A kernel node by itself: what checks its inputs when they are there.
+/// A graph of a single kernel node, which checks its inputs at run time.
 struct KernelNode {
   KernelNode(const ir::Graph& g, NodeId n) : source(g.node(n)) {
     passes::Group group{.nodes = {n}};
@@ -132,7 +132,7 @@ struct KernelNode {
     }
   }
 
-  /// Of the outputs, as far as they can be told; nothing for those that are left out.
+  /// The types of the outputs, as far as they are known; nothing for outputs that are left out.
   runtime::UnsizedKernelStep::Types types(std::span<const Value> inputs) const {
     std::vector<Value> params;
     for (const std::size_t k : position) params.push_back(inputs[k]);
@@ -149,7 +149,8 @@ struct KernelNode {
 
   ir::Node source;
   ir::Graph alone;
-  /// Where each parameter of `alone` stands among the node's inputs; whose values count.
+  /// For each parameter of `alone` the number of the node's input; and the inputs whose values
+  /// matter.
   std::vector<std::size_t> position, value_inputs;
 };
 
@@ -221,8 +222,8 @@ ir::TypeEnvironment exact_type_environment(const ir::Graph& g, std::span<const V
   ir::TypeEnvironment k = ir::type_environment(g);
   const auto& params = g.root().params;
   for (std::size_t i = 0; i < params.size(); ++i)
-    // An optional keeps its declared type, since an empty one does not tell what it would hold; a
-    // sequence, since it would take as long to look at every item.
+    // Optionals keep their declared types, because an empty one does not show its element's type;
+    // sequences too, because checking every item would take long.
     if (inputs[i].is_tensor()) k.types[ir::index(params[i])] = ir::Type::of(inputs[i]);
   for (const std::size_t i : value_inputs)
     if (inputs[i].is_tensor()) k.values[static_cast<std::int32_t>(params[i])] = inputs[i].tensor();

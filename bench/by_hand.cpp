@@ -54,7 +54,8 @@ void beam_search(std::int64_t trips, const float* table, std::int64_t eos, float
     for (int b = 0; b < beams; ++b)
       for (int w = 0; w < words; ++w)
         sums[static_cast<std::size_t>(b * words + w)] =
-            score[static_cast<std::size_t>(b)] + table[token[static_cast<std::size_t>(b)] % 3 * words + w];
+            score[static_cast<std::size_t>(b)] +
+            table[token[static_cast<std::size_t>(b)] % 3 * words + w];
     std::iota(order.begin(), order.end(), 0);
     std::partial_sort(order.begin(), order.begin() + beams, order.end(), [&](int a, int b) {
       const float x = sums[static_cast<std::size_t>(a)], y = sums[static_cast<std::size_t>(b)];
@@ -75,7 +76,8 @@ void beam_search(std::int64_t trips, const float* table, std::int64_t eos, float
       if (total > 3) {
         for (std::size_t b = 0; b < beams; ++b) best[b] *= 0.5F;
         std::array<std::int64_t, beams> chosen{};
-        for (std::size_t b = 0; b < beams; ++b) chosen[b] = token[static_cast<std::size_t>(from[b])];
+        for (std::size_t b = 0; b < beams; ++b)
+          chosen[b] = token[static_cast<std::size_t>(from[b])];
         token = chosen;
       } else {
         for (std::size_t b = 0; b < beams; ++b)

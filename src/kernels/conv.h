@@ -6,11 +6,6 @@
 
 namespace rondel::kernels {
 
-struct ConvSpec {
-  WindowSpec window;
-  std::int64_t groups = 1;
-};
-
 /// y[n, m, o] = bias[m] + the sum over c and k, ascending, of x[n, c, o * stride + k * dilation -
 /// begin] * w[m, c, k], with zeros outside x. Inputs x [n, c, spatial...], w [m, c / groups,
 /// kernel...], bias? [m], of rank `rank` (bias: 1); any spatial rank; f64, f32, f16, bf16 (the

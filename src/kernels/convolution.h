@@ -1,6 +1,7 @@
 #pragma once
-#include "kernels/conv.h"
+#include "kernels/kernel.h"
 #include "kernels/views.h"
+#include "kernels/window.h"
 #include "kernels/workspace.h"
 
 #include <array>

@@ -25,6 +25,12 @@ struct WindowSpec {
   bool ceil_mode = false;
 };
 
+/// A model's convolution.
+struct ConvSpec {
+  WindowSpec window;
+  std::int64_t groups = 1;
+};
+
 /// A model's pooling.
 struct PoolSpec {
   WindowSpec window;

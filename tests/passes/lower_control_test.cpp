@@ -1,0 +1,131 @@
+// Which memory a whole loop or `if` works in as one program, and why some are none.
+#include "passes/lower.h"
+
+#include "ir/text.h"
+
+#include <gmock/gmock.h>
+
+namespace rondel::passes {
+namespace {
+
+using Kind = scalar::LoopBinding;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// The first node with regions in a graph, lowered for all shapes of its declared types.
+LoweredRegion lowered(const std::string& text) {
+  const ir::Graph g = ir::parse(text);
+  for (const ir::NodeId n : g.root().nodes) {
+    const ir::Node& node = g.node(n);
+    if (node.regions.empty()) continue;
+    std::vector<ir::ValueId> outer = node.inputs;
+    for (const ir::RegionId r : node.regions)
+      for (const ir::ValueId v : g.captures(r))
+        if (g.constant(v) == nullptr && std::ranges::find(outer, v) == outer.end())
+          outer.push_back(v);
+    std::vector<ir::Type> types;
+    for (const ir::ValueId v : outer) types.push_back(g.value(v).type);
+    return lower_control(g, n, class_of(types), {});
+  }
+  throw std::logic_error("no node with regions");
+}
+
+/// The temporaries' types, in order.
+std::vector<std::string> temporaries(const LoweredRegion& l) {
+  std::vector<std::string> types;
+  for (const LoweredRegion::Binding& b : l.bindings)
+    if (b.kind == Kind::temporary && !b.workspace.kernel) types.push_back(to_text(b.type));
+  return types;
+}
+
+std::size_t count(const LoweredRegion& l, Kind kind) {
+  return static_cast<std::size_t>(
+      std::ranges::count(l.bindings, kind, &LoweredRegion::Binding::kind));
+}
+
+std::string loop_of(const std::string& body) {
+  return R"(graph "g" (%x0: f32[N], %n: i64[], %w: f32[N, N]) {
+    %x, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+      )" +
+         body + R"(
+      yield go=%go states=(%next)
+    } }
+    yield %x })";
+}
+
+TEST(LowerControl, ANextStateOfItsOwnElementsIsWrittenInPlace) {
+  const LoweredRegion l = lowered(loop_of("%a = neg(%x) %next = exp(%a)"));
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_THAT(temporaries(l), ElementsAre());
+  EXPECT_EQ(count(l, Kind::state), 1U);
+}
+
+TEST(LowerControl, ANextStateOfOtherElementsIsMadeBeside) {
+  const LoweredRegion l = lowered(loop_of("%next = mat_mul(%w, %x)"));
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_THAT(temporaries(l), ElementsAre("f32[$s0]"));
+}
+
+TEST(LowerControl, ValuesOneAfterTheOtherMayShareMemory) {
+  const LoweredRegion l = lowered(loop_of(R"(%a = mat_mul(%w, %x)
+      %b = mat_mul(%w, %a)
+      %c = mat_mul(%w, %b)
+      %d = mat_mul(%w, %c)
+      %next = neg(%d))"));
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  std::vector<scalar::Buffer::Lifetime> alive;
+  for (const LoweredRegion::Binding& b : l.bindings)
+    if (b.kind == Kind::temporary) alive.push_back(b.lifetime);
+  ASSERT_GE(alive.size(), 3U);
+  EXPECT_FALSE(alive.front().meets(alive.back()));
+}
+
+TEST(LowerControl, AStateThatNoTripChangesIsRead) {
+  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %w0: f32[N], %n: i64[]) {
+    %x, %w, _ = loop trips=%n states=(%x0, %w0) { body(%i, %go, %x, %w) {
+      %next = mul(%x, %w)
+      yield go=%go states=(%next, %w)
+    } }
+    yield %x, %w })");
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_EQ(count(l, Kind::invariant), 1U);
+  EXPECT_EQ(count(l, Kind::state), 1U);
+}
+
+TEST(LowerControl, AKernelHasItsWorkspaceFromOutside) {
+  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[1, C, L], %n: i64[]) {
+    %x, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+      %next = max_pool(%x) kernel_shape=[3] pads=[1, 1]
+      yield go=%go states=(%next)
+    } }
+    yield %x })");
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_EQ(std::ranges::count_if(l.bindings,
+                                  [](const auto& b) { return b.workspace.kernel != nullptr; }),
+            1);
+  EXPECT_EQ(l.program->calls.size(), 1U);
+}
+
+TEST(LowerControl, BothBranchesWriteTheResult) {
+  const LoweredRegion l = lowered(R"(graph "g" (%c: bool[], %x: f32[N], %w: f32[N, N]) {
+    %y = if(%c) { then { %a = neg(%x) yield %a } else { %b = mat_mul(%w, %x) yield %b } }
+    yield %y })");
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_EQ(count(l, Kind::result), 1U);
+  EXPECT_THAT(temporaries(l), ElementsAre());
+}
+
+TEST(LowerControl, EveryReasonIsTold) {
+  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %y0: f32[M], %n: i64[]) {
+    %x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %x: f32[?], %y: f32[?]) {
+      %a = concat(%x, %x) axis=0
+      %b = concat(%y, %y) axis=0
+      yield go=%go states=(%a, %b)
+    } }
+    yield %x, %y })");
+  EXPECT_FALSE(l.program);
+  EXPECT_THAT(l.reasons, testing::IsSupersetOf({HasSubstr("'x'"), HasSubstr("'y'")}));
+}
+
+}  // namespace
+}  // namespace rondel::passes

@@ -49,17 +49,10 @@ const float* row_of_x(const Conv32& c, const float* x, std::int64_t place, std::
   return x + element * c.in_size + offset;
 }
 
-/// The i in [0, count) for which at + i * step lies in [0, extent).
-Inside inside_of(std::int64_t at, std::int64_t step, std::int64_t extent, std::int64_t count) {
-  if (step != 1) return inside(at, step, extent, count);
-  const std::int64_t from = std::clamp<std::int64_t>(-at, 0, count);
-  return {from, std::clamp(extent - at, from, count)};
-}
-
 /// to[i] = row[at + i * step], zeros outside [0, extent).
 void gather_row(float* to, std::int64_t count, const float* row, std::int64_t at, std::int64_t step,
                 std::int64_t extent) {
-  const Inside in = row == nullptr ? Inside{count, count} : inside_of(at, step, extent, count);
+  const Inside in = row == nullptr ? Inside{count, count} : inside(at, step, extent, count);
   std::fill(to, to + in.from, 0.0F);
   if (step == 1) std::copy(row + at + in.from, row + at + in.to, to + in.from);
   else

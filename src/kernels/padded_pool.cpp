@@ -35,7 +35,8 @@ template <class T> struct Greatest {
     if constexpr (nans) return (v > best) | ((v != v) & (best == best)) ? v : best;
     else return v > best ? v : best;
   }
-  static constexpr bool has_nans = !std::is_integral_v<Acc>;
+  [[gnu::always_inline]] static Vector first(const Vector& v) { return v; }
+  static constexpr bool has_nans = !std::is_integral_v<Acc>, is_mean = false;
 };
 
 /// The sum, of which a mean is made.
@@ -48,7 +49,9 @@ template <class T> struct Sum {
   template <bool> [[gnu::always_inline]] static Vector add(const Vector& sum, const Vector& v) {
     return sum + v;
   }
-  static constexpr bool has_nans = false;
+  /// Sums begin with 0, which makes 0 of -0.
+  [[gnu::always_inline]] static Vector first(const Vector& v) { return Vector{} + v; }
+  static constexpr bool has_nans = false, is_mean = true;
 };
 
 /// count elements, `stride` apart, of which only as many are read.
@@ -113,7 +116,7 @@ template <class G, class Acc> struct Line {
     for (; apart > 0 && j + (several - 1) * lanes < count; j += several * lanes) {
       Vector found[several];
 #pragma GCC unroll 4
-      for (std::int64_t s = 0; s < several; ++s) found[s] = first<apart>(j + s * lanes);
+      for (std::int64_t s = 0; s < several; ++s) found[s] = G::first(read<apart>(0, j + s * lanes));
       for (std::int64_t k = 1; k < window; ++k)
 #pragma GCC unroll 4
         for (std::int64_t s = 0; s < several; ++s)
@@ -122,18 +125,11 @@ template <class G, class Acc> struct Line {
       for (std::int64_t s = 0; s < several; ++s) store(line + j + s * lanes, found[s]);
     }
     for (; j < count; j += lanes) {
-      Vector found = first<apart>(j);
+      Vector found = G::first(read<apart>(0, j));
       for (std::int64_t k = 1; k < window; ++k)
         found = G::template add<nans>(found, read<apart>(k, j));
       store(line + j, found);
     }
-  }
-
-  /// Sums begin with 0, which makes 0 of -0.
-  template <int apart> [[gnu::always_inline]] Vector first(std::int64_t j) const {
-    const Vector v = read<apart>(0, j);
-    if constexpr (std::is_same_v<G, Sum<Acc>>) return Vector{} + v;
-    else return v;
   }
 
   template <int apart> [[gnu::always_inline]] Vector read(std::int64_t k, std::int64_t j) const {
@@ -148,7 +144,7 @@ template <class G, class Acc> struct Line {
 template <class T, template <class> class G> struct Padded {
   using Acc = typename Pooling<T>::Acc;
   static constexpr std::int64_t lanes = Lanes<Acc>::count;
-  static constexpr bool mean = std::is_same_v<G<T>, Sum<T>>;
+  static constexpr bool mean = G<T>::is_mean;
 
   void lay_out(Workspace& w, const PoolSpec& spec, std::span<const std::int64_t> in,
                std::span<const std::int64_t> out) {
@@ -375,24 +371,17 @@ template <class T, template <class> class G> struct Padded {
   Acc* counts = nullptr;                              ///< by place
 };
 
+template <class T> using PaddedMax = Padded<T, Greatest>;
+template <class T> using PaddedMean = Padded<T, Sum>;
+
 }  // namespace
 
 std::shared_ptr<const SizedKernel> fast_max_pool(const PoolSpec& spec, DType t) {
-  std::shared_ptr<const SizedKernel> kernel;
-  with_number_type(t, [&](auto zero) {
-    using T = decltype(zero);
-    kernel = std::make_shared<Pool<T, Padded<T, Greatest>>>(spec, 2);
-  });
-  return kernel;
+  return pool_of_numbers<PaddedMax>(spec, t, 2);
 }
 
 std::shared_ptr<const SizedKernel> fast_average_pool(const PoolSpec& spec, DType t) {
-  std::shared_ptr<const SizedKernel> kernel;
-  with_float_type(t, [&](auto zero) {
-    using T = decltype(zero);
-    kernel = std::make_shared<Pool<T, Padded<T, Sum>>>(spec, 1);
-  });
-  return kernel;
+  return pool_of_floats<PaddedMean>(spec, t, 1);
 }
 
 }  // namespace rondel::kernels

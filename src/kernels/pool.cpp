@@ -17,24 +17,17 @@ template <class T, template <class, std::int64_t> class ByWindow> struct Plain {
   }
 };
 
+template <class T> using PlainMax = Plain<T, MaxByWindow>;
+template <class T> using PlainMean = Plain<T, MeanByWindow>;
+
 }  // namespace
 
 std::shared_ptr<const SizedKernel> max_pool(const PoolSpec& spec, DType t) {
-  std::shared_ptr<const SizedKernel> kernel;
-  with_number_type(t, [&](auto zero) {
-    using T = decltype(zero);
-    kernel = std::make_shared<Pool<T, Plain<T, MaxByWindow>>>(spec, 2);
-  });
-  return kernel;
+  return pool_of_numbers<PlainMax>(spec, t, 2);
 }
 
 std::shared_ptr<const SizedKernel> average_pool(const PoolSpec& spec, DType t) {
-  std::shared_ptr<const SizedKernel> kernel;
-  with_float_type(t, [&](auto zero) {
-    using T = decltype(zero);
-    kernel = std::make_shared<Pool<T, Plain<T, MeanByWindow>>>(spec, 1);
-  });
-  return kernel;
+  return pool_of_floats<PlainMean>(spec, t, 1);
 }
 
 }  // namespace rondel::kernels

@@ -200,4 +200,27 @@ template <class T, class Way> class Pool final : public SizedKernel {
   std::size_t spatial_;
 };
 
+/// `Way<T>` for the C++ type T of numbers of dtype `t`.
+template <template <class> class Way>
+std::shared_ptr<const SizedKernel> pool_of_numbers(const PoolSpec& spec, DType t,
+                                                   std::size_t outputs) {
+  std::shared_ptr<const SizedKernel> kernel;
+  with_number_type(t, [&](auto zero) {
+    using T = decltype(zero);
+    kernel = std::make_shared<Pool<T, Way<T>>>(spec, outputs);
+  });
+  return kernel;
+}
+/// The same of floats.
+template <template <class> class Way>
+std::shared_ptr<const SizedKernel> pool_of_floats(const PoolSpec& spec, DType t,
+                                                  std::size_t outputs) {
+  std::shared_ptr<const SizedKernel> kernel;
+  with_float_type(t, [&](auto zero) {
+    using T = decltype(zero);
+    kernel = std::make_shared<Pool<T, Way<T>>>(spec, outputs);
+  });
+  return kernel;
+}
+
 }  // namespace rondel::kernels::pooling

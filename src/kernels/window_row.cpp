@@ -18,9 +18,7 @@ struct Columns {
 
 /// The columns for which weight `k` reads x.
 [[gnu::always_inline]] inline Columns columns_of(const WindowRow& w, std::int64_t k, Columns all) {
-  const std::int64_t at = w.offset + k * w.dilation;
-  if (w.stride == 1) return {std::max(all.from, -at), std::min(all.to, w.extent - at)};
-  const Inside in = inside(at, w.stride, w.extent, all.to);
+  const Inside in = inside(w.offset + k * w.dilation, w.stride, w.extent, all.to);
   return {std::max(all.from, in.from), in.to};
 }
 

@@ -79,9 +79,9 @@ std::vector<passes::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
 }
 
 /// Native code of one loop or `if` by shape class, else by exact shapes, and what it is bound to.
-class ByClass {
+class RegionCodeCache {
  public:
-  ByClass(const Building& b, ir::NodeId n)
+  RegionCodeCache(const Building& b, ir::NodeId n)
       : b_(b), node_(n), outer_(outer_values(*b.graph, n)),
         lists_(extent_lists(*b.graph, n, outer_)) {
     for (const ValueId v : outer_) declared_.push_back(b.graph->value(v).type);
@@ -262,7 +262,7 @@ std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
 runtime::NativeSource native_source(const Building& b, ir::NodeId n) {
   if (b.compiler->execution() == Execution::interpreter) return {};
   if (!b.graph->node(n).is_loop() && !is_small(*b.graph, n)) return {};
-  auto code = std::make_shared<ByClass>(b, n);
+  auto code = std::make_shared<RegionCodeCache>(b, n);
   return {[code](std::span<const Value> outer) { return code->get(outer); }, code->value_inputs()};
 }
 

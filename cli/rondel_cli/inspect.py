@@ -5,6 +5,7 @@ import sys
 
 import rondel
 
+from .feeds import add_input_option, read_feeds
 from .table import add_model_options, port_text, render, session_options
 
 
@@ -15,10 +16,13 @@ def add_to(commands):
         description="Prints inputs, outputs, opsets, op counts, and each loop with what it carries, what ends it and "
         "how it runs. A model that will not run gets all of that as far as the file says it, and what is wrong.",
         epilog="exit codes: 0 it will run, 1 no model at all, 2 wrong command line, 3 it will not run\n\n"
-        "example:\n  rondel inspect model.onnx --ir | less",
+        "examples:\n"
+        "  rondel inspect model.onnx --ir | less\n"
+        "  rondel inspect model.onnx -i x=random:f32[1,512] -i rate=16000   how the loops run for these shapes",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_options(parser)
+    add_input_option(parser, "; with inputs the model is run once, and told is how its loops and ifs ran")
     parser.add_argument("--ir", action="store_true", help="print the graph as imported, as text")
     parser.add_argument("--compiled", action="store_true", help="with --ir: as compiled rather than as imported")
     parser.add_argument("--passes", action="store_true", help="list the passes as they ran: time, and what changed")
@@ -40,6 +44,9 @@ def act(options):
     print("\nops")
     rows = sorted(report.op_counts.items(), key=lambda item: (-item[1], item[0]))
     print(_indent(render(("op", "count"), rows, right=("count",))))
+    ran = _how_it_ran(options) if report.runs and options.input else {}
+    for part in report.loops + report.branches:
+        part["execution"] = ran.get(part["name"], "within the one around it, or not at all" if ran else part["execution"])
     for loop in report.loops:
         _print_loop(loop)
     for branch in report.branches:
@@ -50,6 +57,12 @@ def act(options):
     for level, where, message in report.findings:
         print(f"{level}: {where}: {message}" if where else f"{level}: {message}", file=sys.stderr)
     return 3
+
+
+def _how_it_ran(options):
+    session = rondel.InferenceSession(options.model, session_options(options))
+    session.run(None, read_feeds(session, options.input, seed=0))
+    return session.how_it_ran()
 
 
 def _print_passes(options):

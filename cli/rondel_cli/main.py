@@ -11,11 +11,11 @@ import warnings
 
 import rondel
 
-from . import check, convert, inspect, run
+from . import check, convert, feeds, inspect, run
 from .table import coloured
 
 _EXIT = [
-    (run.UsageError, 2),
+    (feeds.UsageError, 2),
     (rondel.CallerError, 1),
     (rondel.UnsupportedError, 3),
     (rondel.LimitExceeded, 4),

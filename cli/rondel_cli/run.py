@@ -9,13 +9,9 @@ import time
 import numpy as np
 
 import rondel
-from rondel.arrays import numpy_dtype
 
+from .feeds import add_input_option, read_feeds
 from .table import add_model_options, render, session_options
-
-
-class UsageError(rondel.CallerError):
-    """What stands on the command line cannot be read."""
 
 
 def add_to(commands):
@@ -26,20 +22,14 @@ def add_to(commands):
         epilog="examples:\n"
         "  rondel run model.onnx -i x=random:f32[2,3]        random numbers, [0, 1) or 0 to 9\n"
         "  rondel run model.onnx -i x=x.npy -i n=n.pb -o out  from files, and to files\n"
+        "  rondel run model.onnx -i rate=16000                a number, or nested lists of them\n"
         "  rondel run model.onnx -i feeds.npz                 several inputs by their names\n\n"
         "exit codes: 0 done, 1 wrong model or input, 2 wrong command line, 3 not supported yet, "
         "4 a budget or deadline, 5 a bug of ours",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_options(parser)
-    parser.add_argument(
-        "-i",
-        "--input",
-        action="append",
-        default=[],
-        metavar="NAME=WHAT",
-        help="an input: a file (.npy, .pb, or .npz, which may hold several and needs no NAME), or random:f32[2,3]",
-    )
+    add_input_option(parser)
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="write each output to DIR as NAME.npy: all of them, or on failure none"
     )
@@ -78,7 +68,7 @@ def act(options):
         if value is not None:
             setattr(chosen, name, value)
     session = rondel.InferenceSession(options.model, chosen)
-    feeds = read_feeds(options.input, np.random.default_rng(options.seed))
+    feeds = read_feeds(session, options.input, options.seed)
     limits = rondel.RunOptions()
     limits.deadline = options.deadline
     limits.seed = options.seed
@@ -91,62 +81,6 @@ def act(options):
     if options.output:
         write_outputs(pathlib.Path(options.output), dict(zip(names, outputs)))
     return 0
-
-
-def read_feeds(texts, rng):
-    """Feeds from the command line's NAME=WHAT."""
-    feeds = {}
-    for text in texts:
-        name, equals, what = text.partition("=")
-        if not equals and text.endswith(".npz"):
-            name, what = "", text
-        elif not equals:
-            raise UsageError(f"-i {text}: expected NAME=FILE or NAME=random:f32[2,3]")
-        if what.startswith("random:"):
-            feeds[name] = random_tensor(what.removeprefix("random:"), rng)
-        else:
-            feeds.update(read_file(name, what))
-    return feeds
-
-
-def read_file(name, path):
-    """What a .npy, .npz or .pb file holds, by input name."""
-    ending = pathlib.Path(path).suffix
-    try:
-        if ending == ".npy":
-            return {name: np.load(path)}
-        if ending == ".npz":
-            with np.load(path) as archive:
-                if name and name in archive:
-                    return {name: archive[name]}
-                return {key: archive[key] for key in archive}
-        if ending == ".pb":
-            import onnx
-
-            tensor = onnx.TensorProto()
-            tensor.ParseFromString(pathlib.Path(path).read_bytes())
-            return {name or tensor.name: onnx.numpy_helper.to_array(tensor)}
-    except Exception as error:  # those of NumPy, zipfile, protobuf and onnx
-        raise rondel.CallerError(f"cannot read {path}: {error}") from error
-    raise rondel.CallerError(f"{path}: expected a .npy, .npz or .pb file")
-
-
-def random_tensor(text, rng):
-    """'f32[2,3]': floats uniform in [0, 1), integers in [0, 10), bools."""
-    match = re.fullmatch(r"(\w+)\[([\d, ]*)\]", text)
-    if not match:
-        raise UsageError(f"random:{text}: expected a type such as f32[2,3] or i64[]")
-    shape = [int(e) for e in match[2].split(",") if e.strip()]
-    try:
-        dtype = numpy_dtype(match[1])
-    except KeyError:
-        raise UsageError(f"random:{text}: there is no dtype '{match[1]}'") from None
-    try:
-        if dtype.kind in "iu":
-            return rng.integers(0, 10, shape).astype(dtype)
-        return rng.random(shape).astype(dtype) if dtype.kind != "b" else rng.random(shape) < 0.5
-    except (ValueError, MemoryError) as error:
-        raise UsageError(f"random:{text}: {error}") from None
 
 
 def write_outputs(folder, outputs):

@@ -119,6 +119,11 @@ class RONDEL_API Session {
   std::vector<Value> run(std::span<const std::string> outputs,
                          const std::map<std::string, Value>& feeds, const RunOptions& = {}) const;
 
+  /// How each loop and `if` that has run does so, by its node, for the newest shapes that it has
+  /// met: "natively, as a whole", or "step by step: " and why. Those inside of one that runs
+  /// natively are not listed; without jit none is.
+  std::map<std::string, std::string> how_it_ran() const;
+
   /// The graph as text, which src/ir/parser.cpp reads back: `imported` as read, else as compiled.
   std::string ir_text(bool imported) const;
 

@@ -173,6 +173,14 @@ class InferenceSession:
             values[name] = arrays.to_value(x, f"input '{name}'", self._types[name])
         return values
 
+    def how_it_ran(self):
+        """How each loop and If that has run does so, for the newest shapes that it has met: a dict of texts by node.
+
+        "natively, as a whole", or "step by step: " and why. Those inside of one that runs natively are not listed;
+        without jit none is.
+        """
+        return self._session.how_it_ran()
+
     def ir_text(self, imported=False):
         """The graph as text, as compiled or as imported."""
         return self._session.ir_text(imported)

@@ -308,9 +308,17 @@ class Inference {
     need_scalar(n, g_.node(n).inputs.at(0), DType::boolean, "the condition");
   }
 
+  /// A branch that is known not to be taken need not hold: `if` an extent is 1, squeeze its axis.
   void branch(NodeId n) {
     need_condition(n);
-    for (const RegionId r : g_.node(n).regions) region(r);
+    const Node& node = g_.node(n);
+    if (const std::optional<RegionId> taken = taken_branch(node, k_)) {
+      region(*taken);
+      for (std::size_t j = 0; j < node.outputs.size(); ++j)
+        set_output(node, j, type(g_.region(*taken).results.at(j)));
+      return;
+    }
+    for (const RegionId r : node.regions) region(r);
     join_branches(n);
   }
 
@@ -362,6 +370,12 @@ Extent trips_of(const Node& loop, const TypeEnvironment& k) {
     least = s == 0 ? e : min(least, e);
   }
   return Extent(least);
+}
+
+std::optional<RegionId> taken_branch(const Node& node, const TypeEnvironment& k) {
+  const Tensor* condition = k.value(node.inputs[0]);
+  if (condition == nullptr || condition->size() != 1) return std::nullopt;
+  return node.regions.at(*condition->data_as<std::uint8_t>() != 0 ? 0 : 1);
 }
 
 ValueId TypeEnvironment::original(ValueId v) const {

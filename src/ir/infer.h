@@ -1,6 +1,7 @@
 #pragma once
 #include "ir/graph.h"
 
+#include <optional>
 #include <unordered_map>
 
 namespace rondel::ir {
@@ -60,6 +61,9 @@ TypeEnvironment named_type_environment(const Graph&);
 
 /// The number of trips of a loop, where it is certain; else unknown.
 Extent trips_of(const Node& loop, const TypeEnvironment&);
+
+/// The branch that an `if` takes, where its condition is known.
+std::optional<RegionId> taken_branch(const Node&, const TypeEnvironment&);
 
 /// Evaluates a pure node whose inputs are all known and small; the session supplies it.
 using Evaluator =

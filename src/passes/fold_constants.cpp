@@ -30,16 +30,15 @@ bool fold_node(Graph& g, NodeId n, const ir::TypeEnvironment& k) {
 }
 
 /// Replaces an `if` with a known condition by the nodes of the branch taken.
-bool take_branch(Graph& g, NodeId n) {
+bool take_branch(Graph& g, NodeId n, const ir::TypeEnvironment& k) {
   const ir::Node& node = g.node(n);
-  if (node.regions.size() != 2) return false;
-  const Tensor* condition = g.constant(node.inputs[0]);
-  if (condition == nullptr || condition->size() != 1) return false;
-  const RegionId taken = node.regions[*condition->data_as<std::uint8_t>() != 0 ? 0 : 1];
-  g.move_nodes(taken, n);
+  if (node.is_loop()) return false;
+  const std::optional<RegionId> taken = ir::taken_branch(node, k);
+  if (!taken) return false;
+  g.move_nodes(*taken, n);
   for (std::size_t j = 0; j < node.outputs.size(); ++j)
     if (node.outputs[j] != ValueId::none)
-      g.replace_uses(node.outputs[j], g.region(taken).results[j]);
+      g.replace_uses(node.outputs[j], g.region(*taken).results[j]);
   g.erase_node(n);
   return true;
 }
@@ -51,7 +50,7 @@ bool fold_region(Graph& g, RegionId r, const ir::TypeEnvironment& k) {
     changed |= fold_node(g, n, k);
     for (const RegionId inner : std::vector<RegionId>(g.node(n).regions))
       changed |= fold_region(g, inner, k);
-    if (!g.node(n).regions.empty()) changed |= take_branch(g, n);
+    if (!g.node(n).regions.empty()) changed |= take_branch(g, n, k);
   }
   return changed;
 }

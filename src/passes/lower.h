@@ -1,4 +1,5 @@
 #pragma once
+#include "ir/infer.h"
 #include "kernels/kernel.h"
 #include "passes/group.h"
 #include "passes/shape_class.h"
@@ -21,6 +22,8 @@ bool ranks_known(const ir::Graph& group, const ShapeClass&);
 struct LoweringOptions {
   bool fuse = true;              ///< element-wise nodes share loops
   bool borrowed_kernels = true;  ///< false: references only
+  /// Finds values that follow from a class, conditions of `if`s among them; none: extents alone.
+  ir::Evaluator evaluate = {};
 };
 
 /// How much memory a kernel that a program calls works in: asked for the extents at hand.
@@ -33,8 +36,11 @@ struct KernelWorkspace {
   std::vector<Operand> operands;  ///< inputs, then outputs
 };
 
+/// What a loop or an `if` reads from outside: its inputs, then its captures but for constants.
+std::vector<ir::ValueId> outer_values(const ir::Graph&, ir::NodeId);
+
 /// The scalar program of a whole loop, or of an `if`, with everything below it, for one shape class
-/// of its inputs and captures.
+/// of its outer values.
 struct LoweredRegion {
   /// Parameters: from, to, n (the certain number of trips, else 0), the budget of trips; an `if`
   /// reads the last one only.
@@ -51,7 +57,7 @@ struct LoweredRegion {
   };
   std::vector<Binding> bindings;
 };
-LoweredRegion lower_control(const ir::Graph&, ir::NodeId, const ShapeClass& inputs_then_captures,
+LoweredRegion lower_control(const ir::Graph&, ir::NodeId, const ShapeClass&,
                             const LoweringOptions&);
 
 }  // namespace rondel::passes

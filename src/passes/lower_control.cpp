@@ -26,7 +26,7 @@ class Entry {
         b_(ir::where(g_, tree.top())), lowering_(tree, plan_, b_) {}
 
   LoweredRegion run() {
-    const bool loop = tree_.is_loop_body(node_.regions[0]);
+    const bool loop = node_.is_loop();
     if (loop) declare_loop();
     else declare_if();
     declare_captures();
@@ -266,6 +266,17 @@ class Entry {
 };
 
 }  // namespace
+
+std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
+  std::vector<ValueId> values = g.node(n).inputs;
+  const auto inputs = static_cast<std::ptrdiff_t>(values.size());
+  for (const ir::RegionId r : g.node(n).regions)
+    for (const ValueId v : g.captures(r))
+      if (g.constant(v) == nullptr &&
+          std::find(values.begin() + inputs, values.end(), v) == values.end())
+        values.push_back(v);
+  return values;
+}
 
 LoweredRegion lower_control(const ir::Graph& g, ir::NodeId n, const ShapeClass& c,
                             const LoweringOptions& options) {

@@ -38,8 +38,7 @@ void RegionLowering::group(const Group& g, const OpenLoop* around, Ex t) {
   for (const NodeId n : g.nodes)
     for (const ValueId v : tree_.graph().node(n).inputs) place_constant(v);
   const ir::Node& node = tree_.graph().node(g.nodes[0]);
-  if (!node.regions.empty())
-    return tree_.is_loop_body(node.regions[0]) ? loop(g.nodes[0]) : branch(g.nodes[0]);
+  if (!node.regions.empty()) return node.is_loop() ? loop(g.nodes[0]) : branch(g.nodes[0]);
   const bool whole = ops::writes_buffers(*node.op);
   for (const ValueId v : g.outputs)
     scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
@@ -136,9 +135,12 @@ void RegionLowering::branch(NodeId n) {
     }
     return yields;
   };
-  const std::vector<Ex> merged = b_.if_(
-      element(node.inputs[0]), [&] { return take(node.regions[0]); },
-      [&] { return take(node.regions[1]); });
+  const std::vector<RegionId> regions = tree_.regions(n);
+  const std::vector<Ex> merged = regions.size() == 1 ? take(regions[0])
+                                                     : b_.if_(
+                                                           element(node.inputs[0]),
+                                                           [&] { return take(regions[0]); },
+                                                           [&] { return take(regions[1]); });
   std::size_t next = 0;
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     const ValueId v = node.outputs[j];

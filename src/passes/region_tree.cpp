@@ -16,6 +16,10 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
+/// A larger `if` gains nothing from being one function: entering its steps costs little beside what
+/// they do, and steps that do the same share their code.
+constexpr std::size_t most_nodes_of_if = 256;
+
 template <class... Args> void RegionTree::refuse(fmt::format_string<Args...> text, Args&&... args) {
   std::string reason = fmt::format(text, std::forward<Args>(args)...);
   if (std::ranges::count(reasons_, reason) == 0) reasons_.push_back(std::move(reason));
@@ -28,9 +32,9 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
   if (!reasons_.empty()) return;
   for (const ValueId v : captures_) check_type(v);
   const ir::Node& node = g_.node(top_);
-  if (node.op->name == "loop") visit_loop(top_);
-  for (const RegionId r : node.regions) visit(r, std::nullopt, node.op->name == "loop");
-  if (node.op->name != "loop") visit_if(top_);
+  if (node.is_loop()) visit_loop(top_);
+  for (const RegionId r : regions(top_)) visit(r, std::nullopt);
+  if (!node.is_loop()) visit_top_if();
   if (reasons_.empty()) prepare_kernels();
 }
 
@@ -42,27 +46,14 @@ void RegionTree::infer() {
     if (t.is_tensor() && t.has_rank()) name_class(t.extents());
   k_ = ir::type_environment(g_);
   k_.name_unknowns = true;
-  const ir::Node& node = g_.node(top_);
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    k_.types[ir::index(node.inputs[i])] = class_.types[i];
-    if (!class_.elements[i].empty()) set_known_elements(node.inputs[i], class_.elements[i]);
+  const std::vector<ValueId> outer = outer_values(g_, top_);
+  for (std::size_t k = 0; k < outer.size(); ++k) {
+    k_.types[ir::index(outer[k])] = class_.types[k];
+    set_known_values(outer[k], k);
   }
-  std::vector<ValueId> seen;
-  for (const RegionId r : node.regions)
-    for (const ValueId v : g_.captures(r)) {
-      if (std::ranges::count(seen, v) > 0) continue;
-      seen.push_back(v);
-      if (const Tensor* t = g_.constant(v)) {
-        k_.values[static_cast<std::int32_t>(v)] = *t;
-        continue;
-      }
-      const std::size_t at = node.inputs.size() + captures_.size();
-      k_.types[ir::index(v)] = class_.types[at];
-      if (!class_.elements[at].empty()) set_known_elements(v, class_.elements[at]);
-      captures_.push_back(v);
-    }
+  captures_.assign(outer.begin() + std::ssize(g_.node(top_).inputs), outer.end());
   try {
-    ir::infer_node(g_, top_, k_);
+    ir::infer_node(g_, top_, k_, options_.evaluate);
   } catch (const Error& e) {
     // What is wrong is found again, with its trip, when it runs step by step.
     if (e.blame() == Blame::internal || ends_run(e)) throw;
@@ -75,7 +66,11 @@ void RegionTree::name_class(const ir::Extents& extents) {
     if (e.symbolic()) class_names_.insert(e.symbol);
 }
 
-void RegionTree::set_known_elements(ValueId v, const ir::Extents& elements) {
+/// `v` is number `k` of the class.
+void RegionTree::set_known_values(ValueId v, std::size_t k) {
+  if (class_.values[k].defined()) k_.values[static_cast<std::int32_t>(v)] = class_.values[k];
+  const ir::Extents& elements = class_.elements[k];
+  if (elements.empty()) return;
   k_.elements[static_cast<std::int32_t>(v)] = {elements.begin(), elements.end()};
   if (!std::ranges::all_of(elements, &ir::Extent::known)) return;
   ir::Ints numbers;
@@ -154,10 +149,9 @@ ir::Extent RegionTree::most_trips(NodeId loop) const {
 
 // The walk over the regions.
 
-void RegionTree::visit(RegionId r, std::optional<Position> holder, bool loop_body) {
+void RegionTree::visit(RegionId r, std::optional<Position> holder) {
   RegionInfo& here = regions_[r];
   here.holder = holder;
-  here.loop_body = loop_body;
   here.groups = group_nodes(g_, r, k_.types, options_.fuse);
   for (const ValueId v : g_.region(r).params) check_type(v);
   for (std::size_t i = 0; i < here.groups.size(); ++i) {
@@ -184,16 +178,16 @@ void RegionTree::visit_group(const Group& group, Position at) {
   const NodeId first = group.nodes[0];
   const ir::Node& node = g_.node(first);
   if (!group.program && node.regions.empty()) visit_kernel(first, at);
-  if (node.op->name == "loop") visit_loop(first);
-  for (const RegionId inner : node.regions) visit(inner, at, node.op->name == "loop");
-  if (!node.regions.empty() && node.op->name != "loop") visit_if(first);
+  if (node.is_loop()) visit_loop(first);
+  for (const RegionId inner : regions(first)) visit(inner, at);
+  if (!node.regions.empty() && !node.is_loop()) visit_if(first);
   for (const NodeId n : group.nodes) {
     check_values(n);
     for (const ValueId v : g_.node(n).outputs)
       if (v != ValueId::none) check_type(v);
   }
   for (const ValueId v : group.outputs)
-    if (node.op->name != "loop") check_extents(v);
+    if (!node.is_loop()) check_extents(v);
   for (const ValueId v : node.inputs)
     if (ops::reads_buffers(*node.op) && v != ValueId::none && type(v).is_tensor() &&
         type(v).has_rank() && !extents_known(v))
@@ -273,12 +267,20 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
   else bounds_[extent.symbol] = trips;
 }
 
+void RegionTree::visit_top_if() {
+  visit_if(top_);
+  std::size_t nodes = 0;
+  for (const auto& [r, region] : regions_)
+    for (const Group& group : region.groups) nodes += group.nodes.size();
+  if (nodes > most_nodes_of_if) refuse("it has more than {} nodes", most_nodes_of_if);
+}
+
 void RegionTree::visit_if(NodeId n) {
   const ir::Node& node = g_.node(n);
   if (n != top_) check_element(node.inputs[0], "the condition");
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     if (node.outputs[j] == ValueId::none) continue;
-    for (const RegionId r : node.regions)
+    for (const RegionId r : regions(n))
       if (const ValueId v = g_.region(r).results[j]; !(type(v) == type(node.outputs[j])))
         return refuse("the branches of {} give output '{}' as {} and {}", ir::where(g_, n),
                       g_.value(node.outputs[j]).name,
@@ -341,6 +343,13 @@ void RegionTree::read(ValueId v, Position at, NodeId node, std::size_t number) {
 
 // What others ask.
 
+std::vector<RegionId> RegionTree::regions(NodeId n) const {
+  const ir::Node& node = g_.node(n);
+  if (node.is_loop() || node.regions.empty()) return node.regions;
+  const std::optional<RegionId> taken = ir::taken_branch(node, k_);
+  return taken ? std::vector{*taken} : node.regions;
+}
+
 std::optional<Position> RegionTree::maker(ValueId v) const {
   const auto it = makers_.find(v);
   return it == makers_.end() ? std::nullopt : std::optional(it->second);
@@ -352,7 +361,7 @@ const std::vector<Read>& RegionTree::reads(ValueId v) const {
   return it == reads_.end() ? none : it->second;
 }
 
-bool RegionTree::is_loop_body(RegionId r) const { return info(r).loop_body; }
+bool RegionTree::is_loop_body(RegionId r) const { return g_.node(g_.region(r).parent).is_loop(); }
 std::optional<Position> RegionTree::holder(RegionId r) const { return info(r).holder; }
 std::int32_t RegionTree::begins(Position p) const { return info(p.region).begins.at(p.index); }
 std::int32_t RegionTree::ends(Position p) const { return info(p.region).ends.at(p.index); }

@@ -43,6 +43,8 @@ class RegionTree {
   const std::vector<ir::ValueId>& captures() const { return captures_; }
   /// What is read of the model's constants and is too large for registers, each once.
   const std::vector<ir::ValueId>& constants() const { return constants_; }
+  /// The regions of a node that may run: not a branch that the class tells is not taken.
+  std::vector<ir::RegionId> regions(ir::NodeId) const;
   const std::vector<Group>& groups(ir::RegionId r) const { return info(r).groups; }
   /// What is called rather than written out, in the order of the program.
   struct KernelNode {
@@ -90,18 +92,18 @@ class RegionTree {
     std::vector<Group> groups;
     std::vector<std::int32_t> begins, ends;  ///< by group; then of the results
     std::optional<Position> holder;
-    bool loop_body = false;
   };
   const RegionInfo& info(ir::RegionId r) const { return regions_.at(r); }
   template <class... Args> void refuse(fmt::format_string<Args...> text, Args&&... args);
   void infer();
   void name_class(const ir::Extents&);
-  void set_known_elements(ir::ValueId, const ir::Extents&);
-  void visit(ir::RegionId, std::optional<Position> holder, bool loop_body);
+  void set_known_values(ir::ValueId, std::size_t k);
+  void visit(ir::RegionId, std::optional<Position> holder);
   void visit_group(const Group&, Position);
   void visit_kernel(ir::NodeId, Position);
   void prepare_kernels();
   void visit_loop(ir::NodeId);
+  void visit_top_if();
   void visit_if(ir::NodeId);
   void check_element(ir::ValueId, const char* what);
   void visit_stack(ir::NodeId, const ir::LoopParts&, std::size_t k);

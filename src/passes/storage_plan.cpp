@@ -17,7 +17,7 @@ using ir::ValueId;
 
 StoragePlan::StoragePlan(const RegionTree& tree) : t_(tree) {
   const ir::Node& node = t_.graph().node(t_.top());
-  if (t_.is_loop_body(node.regions[0])) plan_loop(t_.top(), std::nullopt);
+  if (node.is_loop()) plan_loop(t_.top(), std::nullopt);
   else plan_results(node);
 }
 
@@ -30,7 +30,7 @@ void StoragePlan::plan_results(const ir::Node& node) {
     homes_[v] = add(t_.memory_type(v), {}, true);
     results.push_back({j, homes_[v], ValueId::none});
   }
-  for (const RegionId r : node.regions) plan_region(r, results);
+  for (const RegionId r : t_.regions(t_.top())) plan_region(r, results);
 }
 
 StorageId StoragePlan::add(const ir::Type& type, scalar::Buffer::Lifetime lifetime, bool given) {
@@ -87,15 +87,15 @@ void StoragePlan::plan_group(const Group& group, Position at,
     of_branches.push_back({output, homes_.at(v), granted ? wish->second.old : ValueId::none});
   }
   if (node.regions.empty()) return;
-  if (t_.is_loop_body(node.regions[0])) return plan_loop(group.nodes[0], at);
-  for (const RegionId r : node.regions) plan_region(r, of_branches);
+  if (node.is_loop()) return plan_loop(group.nodes[0], at);
+  for (const RegionId r : t_.regions(group.nodes[0])) plan_region(r, of_branches);
 }
 
 bool StoragePlan::in_memory(ValueId v, Position made) const {
   const Group& group = t_.groups(made.region)[made.index];
   const ir::Node& node = t_.graph().node(group.nodes[0]);
   if (!node.regions.empty() && t_.reads(v).empty()) return false;
-  if (!node.regions.empty() && t_.is_loop_body(node.regions[0])) {
+  if (node.is_loop()) {
     const LoopParts parts(node);
     const auto output = static_cast<std::size_t>(std::ranges::find(node.outputs, v) -
                                                  node.outputs.begin());
@@ -203,7 +203,7 @@ bool StoragePlan::handed_on_unchanged(ValueId old, const Read& read, ValueId by)
     return is_output(g.node(g.region(read.at.region).parent), read.number);
   }
   const ir::Node& node = g.node(read.node);
-  if (node.regions.empty() || !t_.is_loop_body(node.regions[0])) return false;
+  if (!node.is_loop()) return false;
   const LoopParts parts(node);
   if (read.number < parts.states_at() || read.number >= parts.scans_at()) return false;
   return node.inputs[read.number] == old && is_output(node, read.number - parts.states_at());

@@ -156,9 +156,11 @@ class NativeIf {
 
 /// Where a step gets native code from.
 struct NativeSource {
-  /// For these inputs, then captures; nothing: they run step by step. Asked for each set of shapes,
-  /// contiguity and values of `value_inputs` that the last few runs have not met. Empty: never.
-  std::function<std::shared_ptr<const RegionCode>(std::span<const Value> outer)> code;
+  /// For these inputs, then captures; null: they run step by step; nothing: this time they do, and
+  /// it is asked again. Asked for each set of shapes, contiguity and values of `value_inputs` that
+  /// the last few runs have not met. Empty: never.
+  using Code = std::optional<std::shared_ptr<const RegionCode>>;
+  std::function<Code(std::span<const Value> outer)> code;
   std::vector<std::size_t> value_inputs;
 
   /// What runs natively what is in these slots, or null. `Native`: NativeLoop or NativeIf.
@@ -172,8 +174,9 @@ struct NativeSource {
       return found->get();
     const std::vector<Value> values = values_of(frame, outer);
     const kernels::ThreadScope scope(threads);
-    auto made = code(values);
-    auto native = made ? std::make_unique<Native>(std::move(made), slots, frame) : nullptr;
+    Code made = code(values);
+    if (!made) return nullptr;
+    auto native = *made ? std::make_unique<Native>(std::move(*made), slots, frame) : nullptr;
     return known.add(InputKeys(values, value_inputs, Strides::contiguity), std::move(native)).get();
   }
 };

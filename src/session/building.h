@@ -1,5 +1,7 @@
 #pragma once
 #include "ir/graph.h"
+#include "passes/lower.h"
+#include "session/execution_log.h"
 #include "session/tiered_compiler.h"
 
 #include <memory>
@@ -10,8 +12,8 @@ namespace rondel::session {
 struct Building {
   std::shared_ptr<const ir::Graph> graph;
   std::shared_ptr<TieredCompiler> compiler;
-  bool fuse = true;              ///< element-wise nodes share loops
-  bool borrowed_kernels = true;  ///< false: references only
+  passes::LoweringOptions lowering = {};
+  std::shared_ptr<ExecutionLog> log = {};  ///< null: nobody asks
 };
 
 }  // namespace rondel::session

@@ -25,7 +25,7 @@ ir::Evaluator make_evaluator() {
     Building b;
     b.graph = std::make_shared<const ir::Graph>(passes::extract(g, group));
     b.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
-    b.borrowed_kernels = false;
+    b.lowering.borrowed_kernels = false;
     const runtime::Plan plan = build_plan(b, ir::RegionId::root);
     runtime::Memory memory(std::numeric_limits<std::size_t>::max());
     runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};

@@ -60,12 +60,12 @@ void find_control(const ir::Graph& g, ir::RegionId r, int depth, ModelReport& fo
 }
 
 /// How each loop and `if` of the compiled graph runs, by its node.
-void find_executions(const ir::Graph& g, ir::RegionId r, bool fuse,
+void find_executions(const ir::Graph& g, ir::RegionId r, const passes::LoweringOptions& options,
                      std::map<std::string, std::string>& found) {
   for (const ir::NodeId n : g.region(r).nodes) {
     const ir::Node& node = g.node(n);
-    if (!node.regions.empty()) found.emplace(node.source, session::how_it_runs(g, n, fuse));
-    for (const ir::RegionId inner : node.regions) find_executions(g, inner, fuse, found);
+    if (!node.regions.empty()) found.emplace(node.source, session::how_it_runs(g, n, options));
+    for (const ir::RegionId inner : node.regions) find_executions(g, inner, options, found);
   }
 }
 
@@ -74,7 +74,9 @@ void report_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o)
   std::map<std::string, std::string> found;
   try {
     const ir::Graph compiled = session::compile_graph(std::move(graph), o);
-    find_executions(compiled, ir::RegionId::root, o.graph_optimization_level > 0, found);
+    find_executions(compiled, ir::RegionId::root,
+                    {.fuse = o.graph_optimization_level > 0, .evaluate = session::make_evaluator()},
+                    found);
   } catch (const Error& e) {
     // A graph that cannot be compiled will not run.
     if (e.blame() == Blame::internal) throw;

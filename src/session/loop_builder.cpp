@@ -56,7 +56,7 @@ runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
 class ItemTypes {
  public:
   ItemTypes(std::shared_ptr<const ir::Graph> g, ir::NodeId n)
-      : graph_(std::move(g)), node_(n), outer_(outer_values(*graph_, n)) {}
+      : graph_(std::move(g)), node_(n), outer_(passes::outer_values(*graph_, n)) {}
 
   std::vector<LoopStep::ItemType> get(std::span<const Value> inputs,
                                       std::span<const Value> captures) {

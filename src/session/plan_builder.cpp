@@ -37,7 +37,7 @@ class PlanBuilder {
     for (const ValueId v : g_.captures(region_))
       if (g_.constant(v) == nullptr) plan_.captures.emplace_back(outer(v), slot(v));
     const ir::TypeEnvironment k = ir::type_environment(g_);
-    for (const passes::Group& group : passes::group_nodes(g_, region_, k.types, b_.fuse))
+    for (const passes::Group& group : passes::group_nodes(g_, region_, k.types, b_.lowering.fuse))
       add(group);
     for (const ValueId v : region.results) plan_.results.push_back(slot(v));
     plan_.slot_count = slots_.size();
@@ -92,7 +92,7 @@ class PlanBuilder {
     step->then = build_plan(b_, g_.node(n).regions[0], outer);
     step->otherwise = build_plan(b_, g_.node(n).regions[1], outer);
     step->native = native_source(b_, n);
-    const std::vector<ValueId> values = outer_values(g_, n);
+    const std::vector<ValueId> values = passes::outer_values(g_, n);
     step->captures = slots(std::span(values).subspan(g_.node(n).inputs.size()));
     return step;
   }

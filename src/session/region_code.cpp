@@ -7,6 +7,7 @@
 #include "session/lru_cache.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
 
@@ -15,6 +16,7 @@ namespace {
 
 using ir::LoopParts;
 using ir::ValueId;
+using runtime::NativeSource;
 using runtime::RegionCode;
 
 /// The elements of `v`, a list of integers, that the model says are extents: through shapes, and
@@ -78,11 +80,16 @@ std::vector<passes::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
   return lists;
 }
 
+std::string how_it_runs(const scalar::Program& p) {
+  const std::string refusal = codegen::Compiler::refusal(p);
+  return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
+}
+
 /// Native code of one loop or `if` by shape class, else by exact shapes, and what it is bound to.
 class RegionCodeCache {
  public:
   RegionCodeCache(const Building& b, ir::NodeId n)
-      : b_(b), node_(n), outer_(outer_values(*b.graph, n)),
+      : b_(b), node_(n), outer_(passes::outer_values(*b.graph, n)),
         lists_(extent_lists(*b.graph, n, outer_)) {
     for (const ValueId v : outer_) declared_.push_back(b.graph->value(v).type);
   }
@@ -90,45 +97,102 @@ class RegionCodeCache {
   /// Which of the values from outside are looked at, beside their shapes.
   std::vector<std::size_t> value_inputs() const {
     std::vector<std::size_t> inputs;
+    if (!is_loop()) inputs.push_back(condition);
     for (const passes::ExtentList& list : lists_) inputs.push_back(list.input);
     return inputs;
   }
 
-  std::shared_ptr<const RegionCode> get(std::span<const Value> all) {
+  NativeSource::Code get(std::span<const Value> all) {
+    const Found found = find(all);
+    if (b_.log) b_.log->set(b_.graph->node(node_).source, found.how);
+    return found.code;
+  }
+
+ private:
+  static constexpr std::size_t condition = 0;  ///< the first input of an `if`
+  bool is_loop() const { return b_.graph->node(node_).is_loop(); }
+
+  struct Entry {
+    passes::LoweredRegion lowered;
+    std::shared_ptr<const scalar::Executable> code;
+  };
+
+  struct Found {
+    NativeSource::Code code;
+    std::string how;  ///< it runs
+  };
+
+  Found find(std::span<const Value> all) {
     for (const Value& v : all)
-      if (!v.is_tensor()) return nullptr;
-    if (!fits(all)) return nullptr;
+      if (!v.is_tensor()) return refused("a sequence or an optional is read in it");
+    const Fit fit = fit_of(all);
+    if (fit == Fit::none) return refused("an op's rule does not hold for these shapes");
     const passes::ShapeClass c = passes::classify(all, declared_, {}, lists_);
-    if (const auto entry = find(c); entry->code) return bind(*entry, c, all);
-    // Extents that are computed in the body may be known for these inputs alone.
-    std::vector<ir::Type> as_they_are;
-    for (const Value& v : all) as_they_are.push_back(ir::Type::of(v));
+    if (fit == Fit::whole)
+      if (const auto entry = entry_for(c); entry->code) return bound(*entry, c, all);
+    // Extents and conditions that are computed inside may be known for these inputs alone.
+    const passes::ShapeClass exact = exact_class(all);
+    if (is_worth_code(exact)) return bound(*entry_for(exact), exact, all);
+    return {std::nullopt, "step by step: these very shapes have come only once"};
+  }
+
+  static Found refused(std::string_view reason) {
+    return {nullptr, fmt::format("step by step: {}", reason)};
+  }
+
+  static Found bound(const Entry& entry, const passes::ShapeClass& c, std::span<const Value> all) {
+    if (!entry.code) return refused(fmt::format("{}", fmt::join(entry.lowered.reasons, "; ")));
+    auto code = bind(entry, c, all);
+    if (!code) return refused("its extents overflow");
+    return {std::move(code), how_it_runs(*entry.lowered.program)};
+  }
+
+  passes::ShapeClass exact_class(std::span<const Value> all) const {
+    std::vector<ir::Type> types;
+    for (const Value& v : all) types.push_back(ir::Type::of(v));
     std::vector<passes::ExtentList> lists = lists_;
     for (passes::ExtentList& list : lists) {
       const ir::Ints values = ir::integers_of(all[list.input].tensor());
       list.declared.assign(values.begin(), values.end());
     }
-    const passes::ShapeClass exact = passes::classify(all, as_they_are, {}, lists);
-    if (exact.key == c.key) return nullptr;
-    const auto entry = find(exact);
-    return entry->code ? bind(*entry, exact, all) : nullptr;
+    std::vector<std::size_t> values;
+    if (!is_loop()) values.push_back(condition);
+    return passes::classify(all, types, values, lists);
   }
 
- private:
-  /// Whether the rules below hold for the extents at hand. Code for a class takes it for granted:
-  /// where they do not hold it runs step by step, which says what is wrong, and where.
-  bool fits(std::span<const Value> all) {
-    return *fits_.get(exact_key(all, value_inputs()), [&] { return rules_hold(all); });
+  /// The first shapes are, and those that come again: where each run brings new ones, code for
+  /// these very shapes would never be used twice.
+  bool is_worth_code(const passes::ShapeClass& exact) {
+    bool again = true;
+    met_.get(exact.key, [&] {
+      again = false;
+      return true;
+    });
+    return again || !met_any_.exchange(true);
   }
 
-  bool rules_hold(std::span<const Value> all) const {
-    ir::TypeEnvironment k = ir::type_environment(*b_.graph);
-    for (std::size_t i = 0; i < all.size(); ++i)
-      k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
-    for (const passes::ExtentList& list : lists_)
-      k.values[static_cast<std::int32_t>(outer_[list.input])] = all[list.input].tensor();
+  /// For which parts the ops' rules hold with the extents at hand: the whole, or all but branches
+  /// that are not taken. Code for a class takes it for granted that they hold for the whole. Where
+  /// they do not hold it runs step by step, which says what is wrong, and where.
+  enum class Fit { whole, taken_branches, none };
+
+  Fit fit_of(std::span<const Value> all) {
+    return *fits_.get(exact_key(all, value_inputs()), [&] {
+      ir::TypeEnvironment k = ir::type_environment(*b_.graph);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
+      for (const passes::ExtentList& list : lists_)
+        k.values[static_cast<std::int32_t>(outer_[list.input])] = all[list.input].tensor();
+      if (rules_hold(k, nullptr)) return Fit::whole;
+      if (!is_loop())
+        k.values[static_cast<std::int32_t>(outer_[condition])] = all[condition].tensor();
+      return rules_hold(k, b_.lowering.evaluate) ? Fit::taken_branches : Fit::none;
+    });
+  }
+
+  bool rules_hold(ir::TypeEnvironment k, const ir::Evaluator& evaluate) const {
     try {
-      ir::infer_node(*b_.graph, node_, k);
+      ir::infer_node(*b_.graph, node_, k, evaluate);
     } catch (const Error& e) {
       if (e.blame() == Blame::internal || ends_run(e)) throw;
       return false;
@@ -136,15 +200,10 @@ class RegionCodeCache {
     return true;
   }
 
-  struct Entry {
-    passes::LoweredRegion lowered;
-    std::shared_ptr<const scalar::Executable> code;
-  };
-
-  std::shared_ptr<const Entry> find(const passes::ShapeClass& c) {
+  std::shared_ptr<const Entry> entry_for(const passes::ShapeClass& c) {
     return entries_.get(c.key, [&] {
       Entry entry;
-      entry.lowered = passes::lower_control(*b_.graph, node_, c, {b_.fuse, b_.borrowed_kernels});
+      entry.lowered = passes::lower_control(*b_.graph, node_, c, b_.lowering);
       if (entry.lowered.program) entry.code = b_.compiler->make(entry.lowered.program);
       return entry;
     });
@@ -214,14 +273,11 @@ class RegionCodeCache {
   const std::vector<ValueId> outer_;             ///< inputs, then captures that are no constants
   const std::vector<passes::ExtentList> lists_;  ///< among them
   std::vector<ir::Type> declared_;
-  LruCache<bool> fits_;  ///< by the extents of all of them
+  LruCache<Fit> fits_;  ///< by the extents of all of them
   LruCache<Entry> entries_;
+  LruCache<bool> met_;  ///< exact shapes that have no code for their class
+  std::atomic<bool> met_any_ = false;
 };
-
-std::string how_it_runs(const scalar::Program& p) {
-  const std::string refusal = codegen::Compiler::refusal(p);
-  return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
-}
 
 /// The same extents, all that are not known being one.
 ir::Extents all_one(ir::Extents extents) {
@@ -235,43 +291,18 @@ std::vector<ir::Type> all_one_extent(std::vector<ir::Type> types) {
   return types;
 }
 
-/// A larger `if` gains nothing from being one function: entering its steps costs little beside what
-/// they do, and steps that do the same share their code.
-constexpr std::size_t most_nodes_of_if = 256;
-
-bool is_small(const ir::Graph& g, ir::NodeId n) {
-  std::size_t count = 0;
-  for (const ir::RegionId branch : g.node(n).regions)
-    for (const ir::RegionId r : g.regions_below(branch)) count += g.region(r).nodes.size();
-  return count <= most_nodes_of_if;
-}
-
 }  // namespace
 
-std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
-  std::vector<ValueId> values = g.node(n).inputs;
-  const auto inputs = static_cast<std::ptrdiff_t>(values.size());
-  for (const ir::RegionId r : g.node(n).regions)
-    for (const ValueId v : g.captures(r))
-      if (g.constant(v) == nullptr &&
-          std::find(values.begin() + inputs, values.end(), v) == values.end())
-        values.push_back(v);
-  return values;
-}
-
-runtime::NativeSource native_source(const Building& b, ir::NodeId n) {
+NativeSource native_source(const Building& b, ir::NodeId n) {
   if (b.compiler->execution() == Execution::interpreter) return {};
-  if (!b.graph->node(n).is_loop() && !is_small(*b.graph, n)) return {};
   auto code = std::make_shared<RegionCodeCache>(b, n);
   return {[code](std::span<const Value> outer) { return code->get(outer); }, code->value_inputs()};
 }
 
-std::string how_it_runs(const ir::Graph& g, ir::NodeId n, bool fuse) {
-  if (!g.node(n).is_loop() && !is_small(g, n))
-    return fmt::format("step by step: it has more than {} nodes", most_nodes_of_if);
+std::string how_it_runs(const ir::Graph& g, ir::NodeId n, const passes::LoweringOptions& options) {
   std::vector<ir::Type> declared;
   bool exact = true;
-  for (const ValueId v : outer_values(g, n)) {
+  for (const ValueId v : passes::outer_values(g, n)) {
     const ir::Type& t = g.value(v).type;
     if (!t.is_tensor()) return fmt::format("step by step: '{}' is {}", g.value(v).name, to_text(t));
     if (!t.has_rank())
@@ -279,15 +310,14 @@ std::string how_it_runs(const ir::Graph& g, ir::NodeId n, bool fuse) {
     exact = exact && t.is_static();
     declared.push_back(t);
   }
-  auto lists = extent_lists(g, n, outer_values(g, n));
-  const auto lowered = passes::lower_control(g, n, passes::class_of(declared, lists),
-                                             {.fuse = fuse});
+  auto lists = extent_lists(g, n, passes::outer_values(g, n));
+  const auto lowered = passes::lower_control(g, n, passes::class_of(declared, lists), options);
   if (lowered.program) return how_it_runs(*lowered.program);
   if (exact) return "step by step: " + fmt::format("{}", fmt::join(lowered.reasons, "; "));
   // Extents that broadcast, or that a state must keep, are equal in most runs.
   for (passes::ExtentList& list : lists) list.declared = all_one(list.declared);
   const auto agreeing = passes::lower_control(
-      g, n, passes::class_of(all_one_extent(declared), lists), {.fuse = fuse});
+      g, n, passes::class_of(all_one_extent(declared), lists), options);
   if (!agreeing.program)
     return "step by step, for shapes as declared: " +
            fmt::format("{}", fmt::join(lowered.reasons, "; "));

@@ -4,14 +4,11 @@
 
 namespace rondel::session {
 
-/// What a loop or an `if` reads from outside: its inputs, then its captures but for constants.
-std::vector<ir::ValueId> outer_values(const ir::Graph&, ir::NodeId);
-
 /// Native code of a whole loop or `if`, by shape class, else by exact shapes. Empty where it never
 /// is to be had.
 runtime::NativeSource native_source(const Building&, ir::NodeId);
 
 /// How a loop or an `if` will run, in words, as far as the declared types of its inputs tell.
-std::string how_it_runs(const ir::Graph&, ir::NodeId, bool fuse);
+std::string how_it_runs(const ir::Graph&, ir::NodeId, const passes::LoweringOptions&);
 
 }  // namespace rondel::session

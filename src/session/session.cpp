@@ -96,8 +96,10 @@ struct Session::Impl {
     session::Building b;
     b.graph = std::make_shared<const ir::Graph>(session::compile_graph(std::move(g), options));
     b.compiler = compiler;
-    b.fuse = optimise;
-    b.borrowed_kernels = !interpreting && !options.strict;
+    b.lowering = {.fuse = optimise,
+                  .borrowed_kernels = !interpreting && !options.strict,
+                  .evaluate = session::make_evaluator()};
+    b.log = log;
     if (kept != nullptr) *kept = b.graph;
     return session::build_plan(b, ir::RegionId::root);
   }
@@ -187,6 +189,7 @@ struct Session::Impl {
   ir::Graph graph;  ///< as imported
   std::shared_ptr<const ir::Graph> compiled;
   std::shared_ptr<session::TieredCompiler> compiler;
+  std::shared_ptr<session::ExecutionLog> log = std::make_shared<session::ExecutionLog>();
   runtime::Memory memory;
   runtime::Plan plan;
   mutable std::timed_mutex relaxed_plan_mutex;
@@ -239,6 +242,8 @@ std::vector<Value> Session::run(std::span<const std::string> outputs,
     for (std::size_t j = 0; j < known.size(); ++j) wanted.push_back(j);
   return impl_->run(wanted, feeds, o);
 }
+
+std::map<std::string, std::string> Session::how_it_ran() const { return impl_->log->all(); }
 
 std::string Session::ir_text(bool imported) const {
   return ir::to_text(imported ? impl_->graph : *impl_->compiled);

@@ -69,6 +69,18 @@ TEST(FoldConstants, OfAConditionThatIsKnownTheBranchTaken) {
     yield %d })g");
 }
 
+TEST(FoldConstants, ABranchThatIsNotTakenNeedNotHold) {
+  ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[N, N]) {
+    %no = constant value=bool[] {false}
+    %y = if(%no) { then { %m = mat_mul(%x, %x) yield %m } else { %n = neg(%x) yield %n } }
+    yield %y })g");
+  g.value(g.root().params[0]).type = ir::Type::tensor(DType::f32, {2, 3});
+  EXPECT_TRUE(folded(g));
+  EXPECT_EQ(ir::to_text(g), ir::to_text(ir::parse(R"g(graph "g" (%x: f32[2, 3]) {
+    %n = neg(%x)
+    yield %n })g")));
+}
+
 TEST(FoldConstants, TypesAreInferredAnew) {
   expect_rewrite(folded, R"g(graph "g" (%x: f32[2, 3]) {
     %y: f32[?, ?] = neg(%x)

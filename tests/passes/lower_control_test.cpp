@@ -12,8 +12,17 @@ using Kind = scalar::LoopBinding;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// The first node with regions in a graph, lowered for all shapes of its declared types.
-LoweredRegion lowered(const std::string& text) {
+/// Knows which extents are one.
+std::vector<Value> comparisons_only(const ir::Graph& g, ir::NodeId n,
+                                    std::span<const Tensor* const> inputs) {
+  if (g.node(n).op->name != "equal") return {Value()};
+  return {
+      Tensor::scalar(*inputs[0]->data_as<std::int64_t>() == *inputs[1]->data_as<std::int64_t>())};
+}
+
+/// The first node with regions in a graph, lowered for all shapes of its declared types; an `if`
+/// for the condition that is given.
+LoweredRegion lowered(const std::string& text, std::optional<bool> condition = {}) {
   const ir::Graph g = ir::parse(text);
   for (const ir::NodeId n : g.root().nodes) {
     const ir::Node& node = g.node(n);
@@ -25,7 +34,9 @@ LoweredRegion lowered(const std::string& text) {
           outer.push_back(v);
     std::vector<ir::Type> types;
     for (const ir::ValueId v : outer) types.push_back(g.value(v).type);
-    return lower_control(g, n, class_of(types), {});
+    ShapeClass c = class_of(types);
+    if (condition) c.values[0] = Tensor::scalar(*condition);
+    return lower_control(g, n, c, {.evaluate = comparisons_only});
   }
   throw std::logic_error("no node with regions");
 }
@@ -113,6 +124,39 @@ TEST(LowerControl, BothBranchesWriteTheResult) {
   ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
   EXPECT_EQ(count(l, Kind::result), 1U);
   EXPECT_THAT(temporaries(l), ElementsAre());
+}
+
+/// Where an extent is one its axis is squeezed, as exporters write it.
+std::string squeezed(const std::string& type) {
+  return "graph \"g\" (%c: bool[], %x: " + type + R"g() {
+    %y = if(%c) { then {
+      %s = shape(%x)
+      %second = constant value=i64[] {1}
+      %e = gather(%s, %second)
+      %one = constant value=i64[] {1}
+      %is_one = equal(%e, %one)
+      %axes = constant value=i64[1] {1}
+      %z = if(%is_one) { then { %q = squeeze(%x, %axes) yield %q } else { yield %x } }
+      %r = neg(%z)
+      yield %r
+    } else { %w = exp(%x) yield %w } }
+    yield %y })g";
+}
+
+TEST(LowerControl, ABranchThatExtentsLeaveOutIsNotLowered) {
+  EXPECT_FALSE(lowered(squeezed("f32[2, A]")).program);
+  EXPECT_TRUE(lowered(squeezed("f32[2, 3]")).program);
+  EXPECT_TRUE(lowered(squeezed("f32[2, 1]"), true).program);
+}
+
+TEST(LowerControl, ForAKnownConditionTheBranchTakenIsAll) {
+  const std::string text = R"g(graph "g" (%c: bool[], %x: f32[N], %w: f32[N, N]) {
+    %y = if(%c) { then { %a = neg(%x) yield %a } else { %b = mat_mul(%w, %x) yield %b } }
+    yield %y })g";
+  const LoweredRegion negated = lowered(text, true), multiplied = lowered(text, false);
+  ASSERT_TRUE(negated.program && multiplied.program);
+  EXPECT_TRUE(negated.program->contracts.empty());
+  EXPECT_EQ(multiplied.program->contracts.size(), 1U);
 }
 
 TEST(LowerControl, EveryReasonIsTold) {

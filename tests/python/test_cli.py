@@ -71,6 +71,24 @@ def test_inspect_says_how_each_if_runs(rondel):
     assert "if node 'choice' (If) (depth 0)\n  runs   natively, as a whole" in out, out
 
 
+def test_inspect_with_inputs_says_how_loops_ran_for_them(rondel):
+    text = """
+    main (float[n] x, float[m] z, int64 most) => (y) {
+      [root] y = Loop (most, , x) <body = body (int64 i, bool go, s) => (bool on, t) { on = Identity (go)  t = Add (s, z) }>
+    }"""
+    model = saved(text)
+    code, out, _ = rondel("inspect", model, "-i", "x=random:f32[3]", "-i", "z=[1, 2, 3]", "-i", "most=4")
+    assert code == 0 and "ended by a trip count from data\n  state  s: f32[?]\n  runs   natively, as a whole\n" in out, out
+    code, out, _ = rondel("inspect", model, "-i", "x=[1]", "-i", "z=random:f32[3]", "-i", "most=4")
+    assert code == 0 and "runs   step by step: state 's' changes its shape" in out, out
+
+
+@pytest.mark.parametrize("what", ["[1, 2", "[1, [2]]", "1.5.2", "[true, 300e999x]"])
+def test_numbers_that_cannot_be_read_are_a_wrong_command_line(rondel, what):
+    code, _, err = rondel("run", saved(ROOT), "-i", f"x={what}", "-i", "most=4")
+    assert code == 2 and f"-i x={what}: " in err, err
+
+
 def test_inspect_lists_the_passes_as_they_ran(rondel):
     text = "main (float[2] x) => (float[2] y) { a = Identity (x)  p = Mul (a, x)  y = Add (p, a) }"
     code, out, _ = rondel("inspect", saved(text), "--passes")

@@ -1,5 +1,7 @@
 """Loops with loops and ifs in them, as one native function each: what it computes, and how it fails."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 import rondel
@@ -310,6 +312,50 @@ def test_a_region_runs_as_one_function(name, monkeypatch):
     report = rondel.inspect(model(text))
     assert {found["execution"] for found in report.loops + report.branches} == {"natively, as a whole"}
     assert len(report.loops) == text.count("body =") and len(report.branches) == text.count("then_branch =")
+
+
+# As exporters write `squeeze`: an axis goes if its extent is one. Each branch suits other shapes.
+SQUEEZED = f"""
+main (bool first, float[A,B,C] x, int64 n) => (y) {{
+  y = If (first) <then_branch = then () => (a) {{
+    {YES}
+    axis = Constant <value = int64[1] {{1}}> ()
+    one = Constant <value = int64[1] {{1}}> ()
+    s = Shape (x)
+    e = Gather (s, axis)
+    is_one = Equal (e, one)
+    z = If (is_one) <then_branch = narrow () => (q) {{ q = Squeeze (x, axis) }}, else_branch = wide () => (w) {{ w = Identity (x) }}>
+    a = Loop (n, yes, z) <body = again (int64 i, bool go, v) => (bool on, u) {{ on = Identity (go)  t = Tanh (v)  u = Add (t, v) }}>
+  }}, else_branch = other () => (b) {{ axes = Constant <value = int64[1] {{2}}> ()  b = Squeeze (x, axes) }}>
+}}"""
+
+
+def test_branches_that_shapes_leave_out_stay_out_of_native_code(monkeypatch):
+    asked = [(True, (2, 1, 3)), (True, (2, 4, 3)), (True, (2, 4, 3)), (False, (2, 4, 1)), (False, (2, 4, 1)), (True, (2, 1, 3))]
+    results = []
+    for jit in ("0", "1", "2"):
+        monkeypatch.setenv("RONDEL_JIT", jit)
+        s = session(SQUEEZED)
+        results.append([s.run(None, {"first": scalar(c, np.bool_), "x": random(*e), "n": i64(3)[0]})[0] for c, e in asked])
+        assert set(s.how_it_ran().values()) == (set() if jit == "0" else {"natively, as a whole"})
+    assert [r.shape for r in results[0]] == [(2, 3), (2, 4, 3), (2, 4, 3), (2, 4), (2, 4), (2, 3)]
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            assert a.shape == b.shape and a.tobytes() == b.tobytes()
+    with pytest.raises(rondel.CallerError, match="axis 2 has extent 3"):
+        session(SQUEEZED).run(None, {"first": scalar(False, np.bool_), "x": random(2, 4, 3), "n": i64(3)[0]})
+
+
+def test_the_if_of_a_real_model_runs_natively():
+    """silero-vad: two networks, one for each sample rate, each with `If`s that its shapes decide, and an LSTM."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    path = importlib.util.find_spec("silero_vad").submodule_search_locations[0] + "/data/silero_vad.onnx"
+    ours, theirs = rondel.InferenceSession(path), onnxruntime.InferenceSession(path)
+    for rate, samples in ((16000, 576), (16000, 576), (8000, 288), (8000, 288)):
+        feeds = {"input": random(1, samples) / 10, "state": random(2, 1, 128) / 10, "sr": scalar(rate, np.int64)}
+        for a, b in zip(ours.run(None, feeds), theirs.run(None, feeds), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    assert ours.how_it_ran()["node 'If_0' (If)"] == "natively, as a whole"
 
 
 def test_collatz_takes_as_many_steps_as_everybody_says():

@@ -6,28 +6,32 @@ namespace rondel::kernels {
 namespace {
 
 using namespace pooling;
+using Extents = std::span<const std::int64_t>;
 
-/// The plain way.
-template <class T, template <class, std::int64_t> class ByWindow> struct Plain {
-  void lay_out(Workspace&, const PoolSpec&, std::span<const std::int64_t>,
-               std::span<const std::int64_t>) {}
-  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
-    for (std::int64_t plane = 0; plane < p.planes; ++plane)
-      ByWindow<T, 1>::run(stop, p, spec, plane);
-  }
+template <class T> struct PlainMax {
+  void lay_out(Workspace&, const PoolSpec&, Extents, Extents, bool) {}
+  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec&) const { max_by_window(stop, p); }
 };
 
-template <class T> using PlainMax = Plain<T, MaxByWindow>;
-template <class T> using PlainMean = Plain<T, MeanByWindow>;
+template <class T> struct PlainMean {
+  void lay_out(Workspace&, const PoolSpec&, Extents, Extents, bool) {}
+  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
+    mean_by_window(stop, p, spec.count_include_pad);
+  }
+};
 
 }  // namespace
 
 std::shared_ptr<const SizedKernel> max_pool(const PoolSpec& spec, DType t) {
-  return pool_of_numbers<PlainMax>(spec, t, 2);
+  std::shared_ptr<const SizedKernel> kernel;
+  with_number_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), PlainMax>(spec, 2); });
+  return kernel;
 }
 
 std::shared_ptr<const SizedKernel> average_pool(const PoolSpec& spec, DType t) {
-  return pool_of_floats<PlainMean>(spec, t, 1);
+  std::shared_ptr<const SizedKernel> kernel;
+  with_float_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), PlainMean>(spec, 1); });
+  return kernel;
 }
 
 }  // namespace rondel::kernels

@@ -73,6 +73,7 @@ template <class T> struct Pooling {
   T* y;
   std::int64_t* where;  ///< null: indices are not wanted
   std::int64_t planes, in_size, out_size;
+  bool column_major;  ///< how indices are counted
 };
 
 /// The greatest of what it is given, the first of equals, NaN above all.
@@ -81,35 +82,28 @@ template <class Acc> bool beats(Acc v, Acc best) {
   else return v > best || (v != v && best == best);
 }
 
-/// `lanes` planes at once, one window after another.
-template <class T, std::int64_t lanes> struct MaxByWindow {
+/// The plain way: one window after another, each element of which is met in row-major order.
+template <class T> void max_by_window(StopCheck& stop, const Pooling<T>& p) {
   using Acc = typename Pooling<T>::Acc;
-
-  static void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec&, std::int64_t plane) {
+  std::int64_t number = 0;
+  for (std::int64_t plane = 0; plane < p.planes; ++plane) {
     const T* x = p.x + plane * p.in_size;
-    std::int64_t number = plane * p.out_size;
     each_position(stop, p.axes, p.spans, 0, [&] {
-      Acc best[lanes]{};
-      std::int64_t at[lanes];
-      std::fill(at, at + lanes, -1);
+      Acc best{};
+      std::int64_t at = -1;
       under(p.axes, p.spans, 0, 0, 0, [&](std::int64_t offset, std::int64_t index) {
-        for (std::int64_t l = 0; l < lanes; ++l) {
-          const auto v = static_cast<Acc>(x[l * p.in_size + offset]);
-          const bool wins = at[l] < 0 || beats(v, best[l]);
-          best[l] = wins ? v : best[l];
-          at[l] = wins ? index : at[l];
-        }
+        const auto v = static_cast<Acc>(x[offset]);
+        const bool wins = at < 0 || beats(v, best);
+        best = wins ? v : best;
+        at = wins ? index : at;
         stop.add_work(4);
       });
-      for (std::int64_t l = 0; l < lanes; ++l) {
-        p.y[number + l * p.out_size] = static_cast<T>(best[l]);
-        if (p.where == nullptr) continue;
-        p.where[number + l * p.out_size] = at[l] < 0 ? -1 : (plane + l) * p.in_size + at[l];
-      }
+      p.y[number] = static_cast<T>(best);
+      if (p.where != nullptr) p.where[number] = at < 0 ? -1 : plane * p.in_size + at;
       ++number;
     });
   }
-};
+}
 
 /// How many elements a window's mean is of.
 inline std::int64_t counted(std::span<const Span> spans, bool with_padding) {
@@ -118,30 +112,25 @@ inline std::int64_t counted(std::span<const Span> spans, bool with_padding) {
   return count;
 }
 
-template <class T, std::int64_t lanes> struct MeanByWindow {
+template <class T>
+void mean_by_window(StopCheck& stop, const Pooling<T>& p, bool count_include_pad) {
   using Acc = typename Pooling<T>::Acc;
-
-  static void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec, std::int64_t plane) {
+  std::int64_t number = 0;
+  for (std::int64_t plane = 0; plane < p.planes; ++plane) {
     const T* x = p.x + plane * p.in_size;
-    std::int64_t number = plane * p.out_size;
     each_position(stop, p.axes, p.spans, 0, [&] {
-      Acc sum[lanes]{};
+      Acc sum{};
       under(p.axes, p.spans, 0, 0, 0, [&](std::int64_t offset, std::int64_t) {
-        for (std::int64_t l = 0; l < lanes; ++l)
-          sum[l] += static_cast<Acc>(x[l * p.in_size + offset]);
+        sum += static_cast<Acc>(x[offset]);
         stop.add_work(4);
       });
-      const auto count = static_cast<Acc>(
-          counted({p.spans, p.axes.size()}, spec.count_include_pad));
-      for (std::int64_t l = 0; l < lanes; ++l)
-        p.y[number + l * p.out_size] = static_cast<T>(sum[l] / count);
-      ++number;
+      const std::int64_t count = counted({p.spans, p.axes.size()}, count_include_pad);
+      p.y[number++] = static_cast<T>(sum / static_cast<Acc>(count));
     });
   }
-};
+}
 
-/// A kernel over Pooling<T>. `Way` has what it needs beside in the workspace, and pools one plane
-/// or several.
+/// A kernel over Pooling<T>. `Way` lays out what it needs beside in the workspace, and pools.
 template <class T, class Way> class Pool final : public SizedKernel {
  public:
   Pool(PoolSpec spec, std::size_t outputs)
@@ -152,7 +141,8 @@ template <class T, class Way> class Pool final : public SizedKernel {
     Pooling<T> p;
     Way way;
     const auto out = o[1].given ? o[1].extents : o[2].extents;
-    lay_out(counted, p, way, o[0].extents, out, room_for(o[0]), o[1].given);
+    const Wanted wanted{o[1].given, outputs() > 1 && o[2].given};
+    lay_out(counted, p, way, o[0].extents, out, room_for(o[0]), wanted);
     return counted.bytes();
   }
 
@@ -164,13 +154,15 @@ template <class T, class Way> class Pool final : public SizedKernel {
     Workspace workspace(v.back());
     Pooling<T> p;
     Way way;
-    lay_out(workspace, p, way, in, out, room_for(operand_of(v[0], rank)), v[1].data != nullptr);
+    const Wanted wanted{v[1].data != nullptr, outputs() > 1 && v[2].data != nullptr};
+    lay_out(workspace, p, way, in, out, room_for(operand_of(v[0], rank)), wanted);
     p.x = row_major(stop, v[0], rank, p.packed);
-    if (v[1].data != nullptr) p.y = static_cast<T*>(v[1].data);
-    p.where = outputs() > 1 ? static_cast<std::int64_t*>(v[2].data) : nullptr;
+    if (wanted.y) p.y = static_cast<T*>(v[1].data);
+    p.where = wanted.where ? static_cast<std::int64_t*>(v[2].data) : nullptr;
     p.planes = out[0] * out[1];
     p.in_size = product(in.subspan(2));
     p.out_size = product(out.subspan(2));
+    p.column_major = spec_.column_major;
     std::int64_t step = p.in_size, column_step = 1;
     for (std::size_t a = 0; a < spatial_; ++a) {
       Axis& axis = p.axes[a];
@@ -187,40 +179,27 @@ template <class T, class Way> class Pool final : public SizedKernel {
   }
 
  private:
+  /// The outputs that are given.
+  struct Wanted {
+    bool y, where;
+  };
+
   void lay_out(Workspace& w, Pooling<T>& p, Way& way, std::span<const std::int64_t> in,
-               std::span<const std::int64_t> out, std::int64_t room, bool wanted) const {
+               std::span<const std::int64_t> out, std::int64_t room, Wanted wanted) const {
     p.axes = {w.take<Axis>(static_cast<std::int64_t>(spatial_)), spatial_};
     p.spans = w.take<Span>(static_cast<std::int64_t>(spatial_));
     p.packed = w.take<T>(room);
-    p.y = w.take<T>(wanted ? 0 : product(out));
-    way.lay_out(w, spec_, in, out);
+    p.y = w.take<T>(wanted.y ? 0 : product(out));
+    way.lay_out(w, spec_, in, out, wanted.where);
   }
 
   PoolSpec spec_;
   std::size_t spatial_;
 };
 
-/// `Way<T>` for the C++ type T of numbers of dtype `t`.
-template <template <class> class Way>
-std::shared_ptr<const SizedKernel> pool_of_numbers(const PoolSpec& spec, DType t,
-                                                   std::size_t outputs) {
-  std::shared_ptr<const SizedKernel> kernel;
-  with_number_type(t, [&](auto zero) {
-    using T = decltype(zero);
-    kernel = std::make_shared<Pool<T, Way<T>>>(spec, outputs);
-  });
-  return kernel;
-}
-/// The same of floats.
-template <template <class> class Way>
-std::shared_ptr<const SizedKernel> pool_of_floats(const PoolSpec& spec, DType t,
-                                                  std::size_t outputs) {
-  std::shared_ptr<const SizedKernel> kernel;
-  with_float_type(t, [&](auto zero) {
-    using T = decltype(zero);
-    kernel = std::make_shared<Pool<T, Way<T>>>(spec, outputs);
-  });
-  return kernel;
+template <class T, template <class> class Way>
+std::shared_ptr<const SizedKernel> pool_kernel(const PoolSpec& spec, std::size_t outputs) {
+  return std::make_shared<Pool<T, Way<T>>>(spec, outputs);
 }
 
 }  // namespace rondel::kernels::pooling

@@ -1,0 +1,504 @@
+#include "kernels/interleave.h"
+#include "kernels/pool.h"
+#include "kernels/pooling.h"
+#include "kernels/share_out.h"
+#include "kernels/threads.h"
+#include "kernels/vectors.h"
+
+#include <limits>
+
+/// Pooling of many planes at once: the same element of each stands in a lane of a vector, so that
+/// windows of any stride and dilation are as fast as others, and small planes as large ones. Each
+/// window meets its elements in the same order as in the plain way, so the results are the same.
+///
+/// What stands in a lane is a unit: a plane, or a band of one, some places of the first axis, where
+/// planes are few or do not fit into the cache.
+namespace rondel::kernels {
+namespace {
+
+using namespace pooling;
+using Extents = std::span<const std::int64_t>;
+
+/// Elements of a unit that fit into the cache, in all lanes.
+constexpr std::int64_t cached = 2048;
+/// Elements of a unit that would take too much memory.
+constexpr std::int64_t too_many = std::int64_t{1} << 18;
+/// Element reads that take longer to share out among threads than to do.
+constexpr std::int64_t least_shared = std::int64_t{1} << 20;
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Half the lanes: what every processor with vectors has registers for.
+template <class T> struct Half {
+  static constexpr int count = 32 / sizeof(T);
+  typedef T Vector __attribute__((vector_size(32)));
+  typedef T Unaligned __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+  typedef typename Lanes<T>::Integer Number;
+  typedef Number Numbers __attribute__((vector_size(32)));
+};
+
+// What a window gathers, in half the lanes. `Acc` is what it computes with. Lanes are compared one
+// by one: the compiler makes vectors of that, but takes apart vectors that are compared.
+
+/// The greatest element. NaN, which wins, is asked for only where there is some.
+template <class A, bool nans = false> struct Greatest {
+  using Acc = A;
+  using Vector = typename Half<Acc>::Vector;
+  using WithNans = Greatest<Acc, !std::is_integral_v<Acc>>;
+  static constexpr bool is_mean = false, says_where = false;
+
+  explicit Greatest(std::int64_t) {}
+  /// What wins over nothing.
+  static constexpr Acc padding() {
+    using Limits = std::numeric_limits<Acc>;
+    return Limits::has_infinity ? static_cast<Acc>(-Limits::infinity()) : Limits::lowest();
+  }
+  [[gnu::always_inline]] void add(const Vector& v, std::int64_t) {
+    Vector best = found;
+    for (int l = 0; l < Half<Acc>::count; ++l) {
+      if constexpr (nans) best[l] = best[l] != best[l] || v[l] <= best[l] ? best[l] : v[l];
+      else best[l] = v[l] > best[l] ? v[l] : best[l];
+    }
+    found = best;
+  }
+  Vector found = Vector{} + padding();
+};
+
+/// The greatest element, and its number: the first of equals.
+template <class A> struct First {
+  using Acc = A;
+  using Vector = typename Half<Acc>::Vector;
+  using Number = typename Half<Acc>::Number;
+  using Numbers = typename Half<Acc>::Numbers;
+  using WithNans = First;
+  static constexpr bool is_mean = false, says_where = true;
+
+  explicit First(std::int64_t first) : where(Numbers{} + static_cast<Number>(first)) {}
+  static constexpr Acc padding() { return Greatest<Acc>::padding(); }
+  [[gnu::always_inline]] void add(const Vector& v, std::int64_t number) {
+    Numbers wins{};
+    for (int l = 0; l < Half<Acc>::count; ++l)
+      wins[l] = !(v[l] <= found[l]) & (found[l] == found[l]) ? -1 : 0;
+    found = reinterpret_cast<Vector>((reinterpret_cast<Numbers>(v) & wins) |
+                                     (reinterpret_cast<Numbers>(found) & ~wins));
+    where = ((Numbers{} + static_cast<Number>(number)) & wins) | (where & ~wins);
+  }
+  Vector found = Vector{} + padding();
+  Numbers where;
+};
+
+/// The sum, of which a mean is made. It begins with 0, so that padding changes nothing.
+template <class A> struct Sum {
+  using Acc = A;
+  using Vector = typename Half<Acc>::Vector;
+  using WithNans = Sum;
+  static constexpr bool is_mean = true, says_where = false;
+
+  explicit Sum(std::int64_t) {}
+  static constexpr Acc padding() { return {}; }
+  [[gnu::always_inline]] void add(const Vector& v, std::int64_t) { found += v; }
+  Vector found{};
+};
+
+/// A row of windows: neighbours along the last axis. An element of x is one of each lane.
+template <class Acc> struct Row {
+  using Number = typename Half<Acc>::Number;
+  static constexpr std::int64_t lanes = Lanes<Acc>::count;
+
+  const Acc* x;
+  const std::int64_t* starts;  ///< the rows of x under the windows: their first elements' numbers
+  std::int64_t count;          ///< of starts
+  const Span* spans;           ///< what of a row is under a window, by place
+  std::int64_t dilation;
+  Acc* found;
+  Number* where;
+
+  /// Windows [from, to).
+  template <class Kind> void pool(std::int64_t from, std::int64_t to) const {
+    with_vectors([&] {
+      for (std::int64_t place = from; place < to; ++place) {
+        const Span span = spans[place];
+        if (count == 0 || span.count == 0) {
+          write_nothing<Kind>(place);
+          continue;
+        }
+        const Kind nothing(starts[0] + span.first);
+        Kind halves[2] = {nothing, nothing};
+        for (std::int64_t i = 0; i < count; ++i)
+          for (std::int64_t k = 0; k < span.count; ++k)
+            add(halves, starts[i] + span.first + k * dilation);
+        write(halves, place);
+      }
+    });
+  }
+
+ private:
+  using Unaligned = typename Half<Acc>::Unaligned;
+
+  template <class Kind>
+  [[gnu::always_inline]] void add(Kind (&halves)[2], std::int64_t number) const {
+    const auto* const from = reinterpret_cast<const Unaligned*>(x + number * lanes);
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) halves[h].add(from[h], number);
+  }
+  /// What a window in padding alone gives: 0, at -1.
+  template <class Kind> [[gnu::always_inline]] void write_nothing(std::int64_t place) const {
+    for (std::int64_t l = place * lanes; l < (place + 1) * lanes; ++l) {
+      found[l] = Acc{};
+      if constexpr (Kind::says_where) where[l] = -1;
+    }
+  }
+  template <class Kind>
+  [[gnu::always_inline]] void write(const Kind (&halves)[2], std::int64_t place) const {
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+      reinterpret_cast<Unaligned*>(found + place * lanes)[h] = halves[h].found;
+      if constexpr (Kind::says_where)
+        reinterpret_cast<typename Half<Number>::Unaligned*>(where +
+                                                            place * lanes)[h] = halves[h].where;
+    }
+  }
+};
+
+template <class Acc> bool has_nan(const Acc* x, std::int64_t n) {
+  if constexpr (std::is_integral_v<Acc>) return false;
+  typename Half<Acc>::Number nans = 0;
+  with_vectors([&] {
+    for (std::int64_t i = 0; i < n; ++i) nans |= x[i] != x[i] ? 1 : 0;
+  });
+  return nans != 0;
+}
+
+/// Elements that are turned between two looks at the stop flag.
+constexpr std::int64_t turned_at_once = 1024;
+
+template <class Acc>
+void interleave_all(StopCheck& stop, const Acc* const* rows, std::int64_t n, Acc* to) {
+  for (std::int64_t i = 0; i < n; i += turned_at_once) {
+    with_vectors([&] { interleave(rows, i, std::min(i + turned_at_once, n), n, to); });
+    stop.add_work(turned_at_once * 4);
+  }
+}
+
+template <class Acc>
+void deinterleave_all(StopCheck& stop, const Acc* from, std::int64_t n, Acc* const* rows) {
+  for (std::int64_t i = 0; i < n; i += turned_at_once) {
+    with_vectors([&] { deinterleave(from, i, std::min(i + turned_at_once, n), n, rows); });
+    stop.add_work(turned_at_once * 4);
+  }
+}
+
+template <class Acc, class T> void divide(const Acc* x, const Acc* by, std::int64_t n, T* to) {
+  with_vectors([&] {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(x[i] / by[i]);
+  });
+}
+
+/// to[i] = first + numbers[i], but -1 where that is negative.
+template <class Number>
+void add_to_numbers(const Number* numbers, std::int64_t first, std::int64_t n, std::int64_t* to) {
+  with_vectors([&] {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t number = numbers[i];
+      to[i] = number < 0 ? -1 : first + number;
+    }
+  });
+}
+
+/// No window lies beside the elements of this axis.
+bool reads_at_every_place(const WindowAxis& w, std::int64_t in, std::int64_t out) {
+  const Axis axis{w, in, out, 1, 1};
+  if (w.dilation == 1) return in > 0 && w.begin < w.kernel && (out - 1) * w.stride - w.begin < in;
+  for (std::int64_t o = 0; o < out; ++o)
+    if (axis.span_at(o).count == 0) return false;
+  return true;
+}
+
+/// How planes are cut into units.
+struct Bands {
+  std::int64_t count = 1;  ///< of a plane
+  std::int64_t places;     ///< of the first axis in one; the last band may have less
+  std::int64_t rows;       ///< indices of the first axis that are read for them
+
+  static Bands one(std::int64_t in, std::int64_t out) { return {1, out, in}; }
+  /// At least `least` bands where there are so many places. An index of the first axis is `line`
+  /// elements.
+  static Bands cut(const WindowAxis& w, std::int64_t in, std::int64_t out, std::int64_t line,
+                   std::int64_t least) {
+    // Padding stands in bands as elements do: where there is nothing else, it would be the result.
+    if (w.reach() > in || !reads_at_every_place(w, in, out)) return one(in, out);
+    const std::int64_t room = cached / std::max<std::int64_t>(line, 1) - w.reach();
+    const std::int64_t fitting = room < 0 ? 1 : room / w.stride + 1;
+    const std::int64_t wanted = std::min(out, std::max(least, divide_up(out, fitting)));
+    if (wanted <= 1) return one(in, out);
+    const std::int64_t places = divide_up(out, wanted);
+    return {divide_up(out, places), places, (places - 1) * w.stride + w.reach()};
+  }
+};
+
+/// Pools elements of T by `Kind`.
+template <class T, class Kind> class InLanes {
+  using Acc = typename Kind::Acc;
+  using Number = typename Lanes<Acc>::Integer;
+  static constexpr std::int64_t lanes = Lanes<Acc>::count;
+  static constexpr bool widens = !std::is_same_v<T, Acc>;
+
+ public:
+  void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out) {
+    const std::size_t spatial = spec.window.kernel.size();
+    if (spatial == 0 || product(out) == 0) return;
+    find_sizes(spec, in, out);
+    if (!fits()) return;
+    axes_ = {w.take<Axis>(static_cast<std::int64_t>(spatial)), spatial};
+    last_ = w.take<Span>(out.back());
+    counts_ = w.take<Acc>(Kind::is_mean ? line_places_ * out[2] : 0);
+    last_counts_ = w.take<Acc>(Kind::is_mean ? out.back() : 0);
+    spans_ = w.take<Span>(threads_ * static_cast<std::int64_t>(spatial));
+    starts_ = w.take<std::int64_t>(threads_ * window_rows_);
+    slabs_ = w.take<Acc>(threads_ * slab_ * lanes);
+    found_ = w.take<Acc>(threads_ * places_ * lanes);
+    where_ = w.take<Number>(Kind::says_where ? threads_ * places_ * lanes : 0);
+    rooms_ = w.take<Acc>(threads_ * lanes * room_);
+  }
+
+  /// Whether there is something to pool, in as many lanes as there are.
+  bool fits() const { return places_ > 0 && std::max(slab_, places_) < too_many; }
+
+  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
+    prepare(stop, p, spec);
+    share_out(stop, threads_, divide_up(p.planes * bands_.count, lanes),
+              [&](StopCheck& own, std::int64_t group, int thread) {
+                pool_group(own, p, group * lanes, thread);
+              });
+  }
+
+ private:
+  void find_sizes(const PoolSpec& spec, Extents in, Extents out) {
+    const WindowAxis first = axis_of(spec.window, 0, in[2], spec.window.kernel[0]);
+    const std::int64_t planes = out[0] * out[1], line = product(in.subspan(3));
+    bands_ = Kind::says_where ? Bands::one(in[2], out[2])
+                              : Bands::cut(first, in[2], out[2], line, lanes / planes);
+    line_places_ = product(out.subspan(3));
+    slab_ = bands_.rows * line;
+    places_ = bands_.places * line_places_;
+    room_ = std::max(slab_, places_);
+    window_rows_ = 1;
+    std::int64_t window = spec.window.kernel.back();
+    for (std::size_t a = 0; a + 1 < spec.window.kernel.size(); ++a) {
+      window_rows_ *= std::min(spec.window.kernel[a], in[a + 2]);
+      window = checked_mul(window, spec.window.kernel[a]);
+    }
+    threads_ = product(out) < least_shared / window ? 1 : thread_count();
+  }
+
+  /// The axes of a unit, and what is the same for all units.
+  void prepare(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
+    std::ranges::copy(p.axes, axes_.begin());
+    for (Axis& axis : axes_) axis.index_step = axis.step;
+    if (bands_.count > 1) {
+      Axis& first = axes_[0];
+      first.in = bands_.rows;
+      first.out = bands_.places;
+      first.window.begin = first.window.end = 0;
+    }
+    for (std::int64_t o = 0; o < axes_.back().out; ++o) last_[o] = axes_.back().span_at(o);
+    stop.add_work(axes_.back().out * 16);
+    if constexpr (Kind::is_mean) count(stop, p, spec.count_include_pad);
+  }
+
+  /// How many elements each mean is of.
+  void count(StopCheck& stop, const Pooling<T>& p, bool with_padding) const {
+    const Axis& last = p.axes.back();
+    for (std::int64_t o = 0; o < last.out; ++o) {
+      const Span span = last.span_at(o);
+      last_counts_[o] = static_cast<Acc>(counted({&span, 1}, with_padding));
+    }
+    Acc* to = counts_;
+    const auto outer = p.axes.first(p.axes.size() - 1);
+    each_position(stop, outer, p.spans, 0, [&] {
+      const auto rows = static_cast<Acc>(counted({p.spans, outer.size()}, with_padding));
+      for (std::int64_t o = 0; o < last.out; ++o) *to++ = rows * last_counts_[o];
+      stop.add_work(last.out);
+    });
+  }
+
+  /// What stands in one lane.
+  struct Unit {
+    std::int64_t plane, place;  ///< the first place of the first axis
+    std::int64_t places;        ///< in all
+  };
+  Unit unit(const Pooling<T>& p, std::int64_t number) const {
+    const std::int64_t place = number % bands_.count * bands_.places;
+    const std::int64_t places = std::min(bands_.places, p.axes[0].out - place);
+    return {number / bands_.count, place, places * line_places_};
+  }
+
+  /// The units from number `first` on, one a lane.
+  void pool_group(StopCheck& stop, const Pooling<T>& p, std::int64_t first, int thread) const {
+    const std::int64_t used = std::min(lanes, p.planes * bands_.count - first);
+    Acc* const slab = slabs_ + thread * slab_ * lanes;
+    Acc* const found = found_ + thread * places_ * lanes;
+    Number* const where = where_ + (Kind::says_where ? thread * places_ * lanes : 0);
+    const Acc* in[lanes];
+    Acc* out[lanes];
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      Acc* const room = rooms_ + (thread * lanes + l) * room_;
+      in[l] = l < used ? elements(stop, p, unit(p, first + l), room) : in[0];
+      out[l] = l < used ? results(p, unit(p, first + l), room) : room;
+    }
+    interleave_all(stop, in, slab_, slab);
+    pool_slab(stop, slab, found, where, thread);
+    deinterleave_all(stop, found, places_, out);
+    for (std::int64_t l = 0; l < used; ++l) finish(stop, p, unit(p, first + l), out[l]);
+    if constexpr (Kind::says_where) {
+      Number* numbers[lanes];
+      for (std::int64_t l = 0; l < lanes; ++l)
+        numbers[l] = reinterpret_cast<Number*>(rooms_ + (thread * lanes + l) * room_);
+      deinterleave_all(stop, where, places_, numbers);
+      for (std::int64_t l = 0; l < used; ++l) finish_where(stop, p, first + l, numbers[l]);
+    }
+  }
+
+  /// What a unit reads: where it stands, or a copy with the padding before and behind it.
+  const Acc* elements(StopCheck& stop, const Pooling<T>& p, const Unit& u, Acc* room) const {
+    const Axis& axis = p.axes[0];
+    const std::int64_t begin = bands_.count == 1 ? 0
+                                                 : u.place * axis.window.stride - axis.window.begin;
+    const std::int64_t from = std::max<std::int64_t>(begin, 0);
+    const std::int64_t end = std::min(begin + bands_.rows, axis.in);
+    const T* const x = p.x + u.plane * p.in_size;
+    if constexpr (!widens)
+      if (from == begin && end == begin + bands_.rows) return x + begin * axis.step;
+    Acc* to = std::fill_n(room, (from - begin) * axis.step, Kind::padding());
+    for (std::int64_t i = from * axis.step; i < end * axis.step; ++i)
+      *to++ = static_cast<Acc>(x[i]);
+    std::fill(to, room + slab_, Kind::padding());
+    stop.add_work(slab_);
+    return room;
+  }
+
+  static T* results(const Pooling<T>& p, const Unit& u, std::int64_t line_places) {
+    return p.y + u.plane * p.out_size + u.place * line_places;
+  }
+  /// Where a unit's results are made: in y, or in `room` where they are not all of y.
+  Acc* results(const Pooling<T>& p, const Unit& u, Acc* room) const {
+    if constexpr (!widens)
+      if (u.places == places_) return results(p, u, line_places_);
+    return room;
+  }
+
+  /// y of the results.
+  void finish(StopCheck& stop, const Pooling<T>& p, const Unit& u, const Acc* found) const {
+    T* const y = results(p, u, line_places_);
+    if constexpr (Kind::is_mean) divide(found, counts_ + u.place * line_places_, u.places, y);
+    else if (static_cast<const void*>(found) != y)
+      for (std::int64_t i = 0; i < u.places; ++i) y[i] = static_cast<T>(found[i]);
+    stop.add_work(u.places);
+  }
+
+  /// Indices of the elements' numbers in their plane.
+  void finish_where(StopCheck& stop, const Pooling<T>& p, std::int64_t plane,
+                    const Number* numbers) const {
+    std::int64_t* const where = p.where + plane * p.out_size;
+    add_to_numbers(numbers, plane * p.in_size, p.out_size, where);
+    if (p.column_major)
+      for (std::int64_t i = 0; i < p.out_size; ++i)
+        if (numbers[i] >= 0) where[i] = plane * p.in_size + column_major(p, numbers[i]);
+    stop.add_work(p.out_size * (p.column_major ? 16 : 1));
+  }
+  static std::int64_t column_major(const Pooling<T>& p, std::int64_t number) {
+    std::int64_t index = 0;
+    for (const Axis& axis : p.axes) index += number / axis.step % axis.in * axis.index_step;
+    return index;
+  }
+
+  void pool_slab(StopCheck& stop, const Acc* slab, Acc* found, Number* where, int thread) const {
+    const std::span<const Axis> outer = axes_.first(axes_.size() - 1);
+    const Axis& last = axes_.back();
+    Span* const spans = spans_ + thread * static_cast<std::int64_t>(axes_.size());
+    std::int64_t* const starts = starts_ + thread * window_rows_;
+    const bool nans = !Kind::is_mean && !Kind::says_where && has_nan(slab, slab_ * lanes);
+    Row<Acc> row{slab, starts, 0, last_, last.window.dilation, found, where};
+    each_position(stop, outer, spans, 0, [&] {
+      row.count = 0;
+      under(outer, spans, 0, 0, 0,
+            [&](std::int64_t number, std::int64_t) { starts[row.count++] = number; });
+      const std::int64_t window = row.count * std::min(last.window.kernel, last.in) + 1;
+      const std::int64_t at_once = StopCheck::interval / window + 1;
+      for (std::int64_t o = 0; o < last.out; o += at_once) {
+        const std::int64_t end = std::min(o + at_once, last.out);
+        if (nans) row.template pool<typename Kind::WithNans>(o, end);
+        else row.template pool<Kind>(o, end);
+        stop.add_work((end - o) * window);
+      }
+      row.found += last.out * lanes;
+      if constexpr (Kind::says_where) row.where += last.out * lanes;
+    });
+  }
+
+  int threads_ = 1;
+  Bands bands_{};
+  /// Of a unit: elements, places, and places for one of the first axis.
+  std::int64_t slab_ = 0, places_ = 0, line_places_ = 0;
+  std::int64_t room_ = 0, window_rows_ = 0;
+  std::span<Axis> axes_;        ///< of a unit
+  Span* last_ = nullptr;        ///< by place of the last axis
+  Acc* counts_ = nullptr;       ///< elements of a mean, by place
+  Acc* last_counts_ = nullptr;  ///< of them along the last axis
+  // One a thread.
+  Span* spans_ = nullptr;
+  std::int64_t* starts_ = nullptr;
+  Acc *slabs_ = nullptr, *found_ = nullptr;  ///< in all lanes
+  Number* where_ = nullptr;                  ///< the same
+  Acc* rooms_ = nullptr;                     ///< one a lane, for what does not stand in x or y
+};
+
+template <class T> struct FastMax {
+  using Acc = typename Pooling<T>::Acc;
+  /// Wide enough for the numbers of elements.
+  using Wide = std::conditional_t<sizeof(Acc) < 4, std::int32_t, Acc>;
+
+  void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool where) {
+    if (where) firsts.lay_out(w, spec, in, out);
+    else greatest.lay_out(w, spec, in, out);
+  }
+  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
+    if (firsts.fits()) firsts.run(stop, p, spec);
+    else if (greatest.fits()) greatest.run(stop, p, spec);
+    else max_by_window(stop, p);
+  }
+
+  InLanes<T, Greatest<Acc>> greatest;
+  InLanes<T, First<Wide>> firsts;
+};
+
+template <class T> struct FastMean {
+  void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool) {
+    sums.lay_out(w, spec, in, out);
+  }
+  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
+    if (sums.fits()) sums.run(stop, p, spec);
+    else mean_by_window(stop, p, spec.count_include_pad);
+  }
+
+  InLanes<T, Sum<typename Pooling<T>::Acc>> sums;
+};
+
+}  // namespace
+
+std::shared_ptr<const SizedKernel> fast_max_pool(const PoolSpec& spec, DType t) {
+  if (t == DType::i8) return pool_kernel<std::int8_t, FastMax>(spec, 2);
+  if (t == DType::u8) return pool_kernel<std::uint8_t, FastMax>(spec, 2);
+  if (!is_float(t)) return max_pool(spec, t);
+  std::shared_ptr<const SizedKernel> kernel;
+  with_float_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), FastMax>(spec, 2); });
+  return kernel;
+}
+
+std::shared_ptr<const SizedKernel> fast_average_pool(const PoolSpec& spec, DType t) {
+  std::shared_ptr<const SizedKernel> kernel;
+  with_float_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), FastMean>(spec, 1); });
+  return kernel;
+}
+
+}  // namespace rondel::kernels

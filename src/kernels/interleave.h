@@ -45,17 +45,31 @@ template <class T, class From, class To>
   for (int i = 0; i < n; ++i) *reinterpret_cast<Unaligned*>(to(i)) = rows[i];
 }
 
-/// Calls f(i, l) for tiles that cover elements [from, to) of n >= a tile's extent, and all lanes:
-/// a cache line of each row after another. The last tile ends with the row.
+/// Calls turn(l) for each group of lanes that a tile has, and what that gives with i, for tiles
+/// that cover elements [from, to) of n >= a tile's extent: a cache line of each row after another.
+/// The last tile ends with the row.
 template <class T, class F>
 [[gnu::always_inline]] inline void each_tile(std::int64_t from, std::int64_t to, std::int64_t n,
-                                             const F& f) {
+                                             const F& turn) {
   constexpr std::int64_t extent = Tile<T>::extent, lanes = Lanes<T>::count;
   for (std::int64_t line = from; line < to; line += lanes)
-    for (std::int64_t l = 0; l < lanes; l += extent)
-      for (std::int64_t i = line; i < std::min(line + lanes, to); i += extent)
-        f(std::min(i, n - extent), l);
+    for (std::int64_t l = 0; l < lanes; l += extent) {
+      const auto tile = turn(l);
+      if (line + lanes <= n)
+#pragma GCC unroll 4
+        for (std::int64_t i = 0; i < lanes; i += extent) tile(line + i);
+      else
+        for (std::int64_t i = line; i < to; i += extent) tile(std::min(i, n - extent));
+    }
 }
+
+/// The rows of a group of lanes.
+template <class Row, int count> struct Rows {
+  [[gnu::always_inline]] explicit Rows(Row* const* rows) {
+    for (int k = 0; k < count; ++k) at[k] = rows[k];
+  }
+  Row* at[count];
+};
 
 /// to[i * lanes + l] = rows[l][i] for i in [from, end) of n.
 template <class T>
@@ -67,9 +81,11 @@ template <class T>
       for (std::int64_t i = from; i < end; ++i) to[i * lanes + l] = rows[l][i];
     return;
   }
-  each_tile<T>(from, end, n, [&](std::int64_t i, std::int64_t l) {
-    turn_tile<T>([&](int k) { return rows[l + k] + i; },
-                 [&](int k) { return to + (i + k) * lanes + l; });
+  each_tile<T>(from, end, n, [&](std::int64_t l) {
+    return [=, some = Rows<const T, Tile<T>::extent>(rows + l)](std::int64_t i) {
+      turn_tile<T>([&](int k) { return some.at[k] + i; },
+                   [&](int k) { return to + (i + k) * lanes + l; });
+    };
   });
 }
 
@@ -83,9 +99,11 @@ template <class T>
       for (std::int64_t i = first; i < end; ++i) rows[l][i] = from[i * lanes + l];
     return;
   }
-  each_tile<T>(first, end, n, [&](std::int64_t i, std::int64_t l) {
-    turn_tile<T>([&](int k) { return from + (i + k) * lanes + l; },
-                 [&](int k) { return rows[l + k] + i; });
+  each_tile<T>(first, end, n, [&](std::int64_t l) {
+    return [=, some = Rows<T, Tile<T>::extent>(rows + l)](std::int64_t i) {
+      turn_tile<T>([&](int k) { return from + (i + k) * lanes + l; },
+                   [&](int k) { return some.at[k] + i; });
+    };
   });
 }
 

@@ -46,8 +46,9 @@ template <class A, bool nans = false> struct Greatest {
   using Vector = typename Half<Acc>::Vector;
   using WithNans = Greatest<Acc, !std::is_integral_v<Acc>>;
   static constexpr bool is_mean = false, says_where = false;
+  static constexpr bool asks_for_nans = !nans && !std::is_integral_v<Acc>;
 
-  explicit Greatest(std::int64_t) {}
+  explicit Greatest(std::int64_t = 0) {}
   /// What wins over nothing.
   static constexpr Acc padding() {
     using Limits = std::numeric_limits<Acc>;
@@ -71,9 +72,9 @@ template <class A> struct First {
   using Number = typename Half<Acc>::Number;
   using Numbers = typename Half<Acc>::Numbers;
   using WithNans = First;
-  static constexpr bool is_mean = false, says_where = true;
+  static constexpr bool is_mean = false, says_where = true, asks_for_nans = false;
 
-  explicit First(std::int64_t first) : where(Numbers{} + static_cast<Number>(first)) {}
+  explicit First(std::int64_t first = 0) : where(Numbers{} + static_cast<Number>(first)) {}
   static constexpr Acc padding() { return Greatest<Acc>::padding(); }
   [[gnu::always_inline]] void add(const Vector& v, std::int64_t number) {
     Numbers wins{};
@@ -92,9 +93,9 @@ template <class A> struct Sum {
   using Acc = A;
   using Vector = typename Half<Acc>::Vector;
   using WithNans = Sum;
-  static constexpr bool is_mean = true, says_where = false;
+  static constexpr bool is_mean = true, says_where = false, asks_for_nans = false;
 
-  explicit Sum(std::int64_t) {}
+  explicit Sum(std::int64_t = 0) {}
   static constexpr Acc padding() { return {}; }
   [[gnu::always_inline]] void add(const Vector& v, std::int64_t) { found += v; }
   Vector found{};
@@ -113,21 +114,17 @@ template <class Acc> struct Row {
   Acc* found;
   Number* where;
 
-  /// Windows [from, to).
+  /// Windows [from, to): several at once where they are alike, so that none waits for itself.
   template <class Kind> void pool(std::int64_t from, std::int64_t to) const {
     with_vectors([&] {
-      for (std::int64_t place = from; place < to; ++place) {
-        const Span span = spans[place];
-        if (count == 0 || span.count == 0) {
-          write_nothing<Kind>(place);
-          continue;
+      for (std::int64_t place = from; place < to;) {
+        constexpr int several = Kind::says_where ? 2 : 4;
+        if (count == 0 || spans[place].count == 0) write_nothing<Kind>(place++);
+        else if (place + several > to || !alike<several>(place)) pool_windows<Kind, 1>(place++);
+        else {
+          pool_windows<Kind, several>(place);
+          place += several;
         }
-        const Kind nothing(starts[0] + span.first);
-        Kind halves[2] = {nothing, nothing};
-        for (std::int64_t i = 0; i < count; ++i)
-          for (std::int64_t k = 0; k < span.count; ++k)
-            add(halves, starts[i] + span.first + k * dilation);
-        write(halves, place);
       }
     });
   }
@@ -135,6 +132,25 @@ template <class Acc> struct Row {
  private:
   using Unaligned = typename Half<Acc>::Unaligned;
 
+  template <int several> [[gnu::always_inline]] bool alike(std::int64_t place) const {
+    bool alike = true;
+    for (int i = 1; i < several; ++i) alike = alike && spans[place + i].count == spans[place].count;
+    return alike;
+  }
+  template <class Kind, int several>
+  [[gnu::always_inline]] void pool_windows(std::int64_t place) const {
+    Kind halves[several][2];
+#pragma GCC unroll 4
+    for (int i = 0; i < several; ++i)
+      halves[i][0] = halves[i][1] = Kind(starts[0] + spans[place + i].first);
+    for (std::int64_t row = 0; row < count; ++row)
+      for (std::int64_t k = 0; k < spans[place].count; ++k)
+#pragma GCC unroll 4
+        for (int i = 0; i < several; ++i)
+          add(halves[i], starts[row] + spans[place + i].first + k * dilation);
+#pragma GCC unroll 4
+    for (int i = 0; i < several; ++i) write(halves[i], place + i);
+  }
   template <class Kind>
   [[gnu::always_inline]] void add(Kind (&halves)[2], std::int64_t number) const {
     const auto* const from = reinterpret_cast<const Unaligned*>(x + number * lanes);
@@ -160,24 +176,32 @@ template <class Acc> struct Row {
   }
 };
 
-template <class Acc> bool has_nan(const Acc* x, std::int64_t n) {
-  if constexpr (std::is_integral_v<Acc>) return false;
+/// n is even.
+template <class Acc> [[gnu::always_inline]] inline bool has_nan(const Acc* x, std::int64_t n) {
   typename Half<Acc>::Number nans = 0;
-  with_vectors([&] {
-    for (std::int64_t i = 0; i < n; ++i) nans |= x[i] != x[i] ? 1 : 0;
-  });
+  for (std::int64_t i = 0; i < n / 2; ++i)
+    nans |= __builtin_isunordered(x[i], x[n / 2 + i]) ? 1 : 0;
   return nans != 0;
 }
 
-/// Elements that are turned between two looks at the stop flag.
-constexpr std::int64_t turned_at_once = 1024;
+/// Elements that are turned between two looks at the stop flag, in all lanes; they fit into the
+/// nearest cache.
+constexpr std::int64_t turned_at_once = 256;
 
-template <class Acc>
-void interleave_all(StopCheck& stop, const Acc* const* rows, std::int64_t n, Acc* to) {
+/// The first n elements of all rows. Whether there is a NaN, if that is asked.
+template <bool ask, class Acc>
+bool interleave_all(StopCheck& stop, const Acc* const* rows, std::int64_t n, Acc* to) {
+  bool nans = false;
   for (std::int64_t i = 0; i < n; i += turned_at_once) {
-    with_vectors([&] { interleave(rows, i, std::min(i + turned_at_once, n), n, to); });
+    const std::int64_t end = std::min(i + turned_at_once, n);
+    with_vectors([&] {
+      interleave(rows, i, end, n, to);
+      if constexpr (ask)
+        nans = has_nan(to + i * Lanes<Acc>::count, (end - i) * Lanes<Acc>::count) || nans;
+    });
     stop.add_work(turned_at_once * 4);
   }
+  return nans;
 }
 
 template <class Acc>
@@ -191,6 +215,14 @@ void deinterleave_all(StopCheck& stop, const Acc* from, std::int64_t n, Acc* con
 template <class Acc, class T> void divide(const Acc* x, const Acc* by, std::int64_t n, T* to) {
   with_vectors([&] {
     for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(x[i] / by[i]);
+  });
+}
+/// The same in all lanes.
+template <class Acc> void divide_lanes(Acc* x, const Acc* by, std::int64_t n) {
+  constexpr std::int64_t lanes = Lanes<Acc>::count;
+  with_vectors([&] {
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t l = 0; l < lanes; ++l) x[i * lanes + l] /= by[i];
   });
 }
 
@@ -327,35 +359,44 @@ template <class T, class Kind> class InLanes {
     std::int64_t plane, place;  ///< the first place of the first axis
     std::int64_t places;        ///< in all
   };
-  Unit unit(const Pooling<T>& p, std::int64_t number) const {
-    const std::int64_t place = number % bands_.count * bands_.places;
-    const std::int64_t places = std::min(bands_.places, p.axes[0].out - place);
-    return {number / bands_.count, place, places * line_places_};
+  /// Units from number `first` on, one a lane. How many there are.
+  std::int64_t find_units(const Pooling<T>& p, std::int64_t first, Unit* units) const {
+    const std::int64_t out = p.axes[0].out, used = std::min(lanes, p.planes * bands_.count - first);
+    std::int64_t plane = first / bands_.count, place = first % bands_.count * bands_.places;
+    for (std::int64_t l = 0; l < used; ++l) {
+      units[l] = {plane, place, std::min(bands_.places, out - place) * line_places_};
+      place += bands_.places;
+      if (place < out) continue;
+      place = 0;
+      ++plane;
+    }
+    return used;
   }
 
-  /// The units from number `first` on, one a lane.
   void pool_group(StopCheck& stop, const Pooling<T>& p, std::int64_t first, int thread) const {
-    const std::int64_t used = std::min(lanes, p.planes * bands_.count - first);
     Acc* const slab = slabs_ + thread * slab_ * lanes;
     Acc* const found = found_ + thread * places_ * lanes;
     Number* const where = where_ + (Kind::says_where ? thread * places_ * lanes : 0);
+    Acc* const rooms = rooms_ + thread * lanes * room_;
+    Unit units[lanes];
+    const std::int64_t used = find_units(p, first, units);
     const Acc* in[lanes];
     Acc* out[lanes];
     for (std::int64_t l = 0; l < lanes; ++l) {
-      Acc* const room = rooms_ + (thread * lanes + l) * room_;
-      in[l] = l < used ? elements(stop, p, unit(p, first + l), room) : in[0];
-      out[l] = l < used ? results(p, unit(p, first + l), room) : room;
+      in[l] = l < used ? elements(stop, p, units[l], rooms + l * room_) : in[0];
+      out[l] = l < used ? results(p, units[l], rooms + l * room_) : rooms + l * room_;
     }
-    interleave_all(stop, in, slab_, slab);
-    pool_slab(stop, slab, found, where, thread);
+    const bool nans = interleave_all<Kind::asks_for_nans>(stop, in, slab_, slab);
+    pool_slab(stop, nans, slab, found, where, thread);
+    if (Kind::is_mean && bands_.count == 1) divide_lanes(found, counts_, places_);
     deinterleave_all(stop, found, places_, out);
-    for (std::int64_t l = 0; l < used; ++l) finish(stop, p, unit(p, first + l), out[l]);
+    for (std::int64_t l = 0; l < used; ++l) finish(stop, p, units[l], out[l]);
     if constexpr (Kind::says_where) {
       Number* numbers[lanes];
       for (std::int64_t l = 0; l < lanes; ++l)
-        numbers[l] = reinterpret_cast<Number*>(rooms_ + (thread * lanes + l) * room_);
+        numbers[l] = reinterpret_cast<Number*>(rooms + l * room_);
       deinterleave_all(stop, where, places_, numbers);
-      for (std::int64_t l = 0; l < used; ++l) finish_where(stop, p, first + l, numbers[l]);
+      for (std::int64_t l = 0; l < used; ++l) finish_where(stop, p, units[l].plane, numbers[l]);
     }
   }
 
@@ -390,7 +431,8 @@ template <class T, class Kind> class InLanes {
   /// y of the results.
   void finish(StopCheck& stop, const Pooling<T>& p, const Unit& u, const Acc* found) const {
     T* const y = results(p, u, line_places_);
-    if constexpr (Kind::is_mean) divide(found, counts_ + u.place * line_places_, u.places, y);
+    if (Kind::is_mean && bands_.count > 1)
+      divide(found, counts_ + u.place * line_places_, u.places, y);
     else if (static_cast<const void*>(found) != y)
       for (std::int64_t i = 0; i < u.places; ++i) y[i] = static_cast<T>(found[i]);
     stop.add_work(u.places);
@@ -412,12 +454,12 @@ template <class T, class Kind> class InLanes {
     return index;
   }
 
-  void pool_slab(StopCheck& stop, const Acc* slab, Acc* found, Number* where, int thread) const {
+  void pool_slab(StopCheck& stop, bool nans, const Acc* slab, Acc* found, Number* where,
+                 int thread) const {
     const std::span<const Axis> outer = axes_.first(axes_.size() - 1);
     const Axis& last = axes_.back();
     Span* const spans = spans_ + thread * static_cast<std::int64_t>(axes_.size());
     std::int64_t* const starts = starts_ + thread * window_rows_;
-    const bool nans = !Kind::is_mean && !Kind::says_where && has_nan(slab, slab_ * lanes);
     Row<Acc> row{slab, starts, 0, last_, last.window.dilation, found, where};
     each_position(stop, outer, spans, 0, [&] {
       row.count = 0;

@@ -37,6 +37,22 @@ template <class T> struct Half {
   typedef Number Numbers __attribute__((vector_size(32)));
 };
 
+/// Where v is the new greatest: NaN wins, the first of them.
+template <class T>
+[[gnu::always_inline]] inline typename Half<T>::Numbers wins(const typename Half<T>::Vector& v,
+                                                             const typename Half<T>::Vector& best) {
+  typename Half<T>::Numbers wins{};
+  for (int l = 0; l < Half<T>::count; ++l)
+    wins[l] = !(v[l] <= best[l]) & (best[l] == best[l]) ? -1 : 0;
+  return wins;
+}
+/// a in the lanes of a mask, b in the others.
+template <class Mask, class Vector>
+[[gnu::always_inline]] inline Vector select(const Mask& mask, const Vector& a, const Vector& b) {
+  return reinterpret_cast<Vector>((reinterpret_cast<Mask>(a) & mask) |
+                                  (reinterpret_cast<Mask>(b) & ~mask));
+}
+
 // What a window gathers, in half the lanes. `Acc` is what it computes with. Lanes are compared one
 // by one: the compiler makes vectors of that, but takes apart vectors that are compared.
 
@@ -55,12 +71,13 @@ template <class A, bool nans = false> struct Greatest {
     return Limits::has_infinity ? static_cast<Acc>(-Limits::infinity()) : Limits::lowest();
   }
   [[gnu::always_inline]] void add(const Vector& v, std::int64_t) {
-    Vector best = found;
-    for (int l = 0; l < Half<Acc>::count; ++l) {
-      if constexpr (nans) best[l] = best[l] != best[l] || v[l] <= best[l] ? best[l] : v[l];
-      else best[l] = v[l] > best[l] ? v[l] : best[l];
+    if constexpr (nans) {
+      found = select(wins<Acc>(v, found), v, found);
+    } else {
+      Vector best = found;
+      for (int l = 0; l < Half<Acc>::count; ++l) best[l] = v[l] > best[l] ? v[l] : best[l];
+      found = best;
     }
-    found = best;
   }
   Vector found = Vector{} + padding();
 };
@@ -77,12 +94,9 @@ template <class A> struct First {
   explicit First(std::int64_t first = 0) : where(Numbers{} + static_cast<Number>(first)) {}
   static constexpr Acc padding() { return Greatest<Acc>::padding(); }
   [[gnu::always_inline]] void add(const Vector& v, std::int64_t number) {
-    Numbers wins{};
-    for (int l = 0; l < Half<Acc>::count; ++l)
-      wins[l] = !(v[l] <= found[l]) & (found[l] == found[l]) ? -1 : 0;
-    found = reinterpret_cast<Vector>((reinterpret_cast<Numbers>(v) & wins) |
-                                     (reinterpret_cast<Numbers>(found) & ~wins));
-    where = ((Numbers{} + static_cast<Number>(number)) & wins) | (where & ~wins);
+    const Numbers mask = wins<Acc>(v, found);
+    found = select(mask, v, found);
+    where = select(mask, Numbers{} + static_cast<Number>(number), where);
   }
   Vector found = Vector{} + padding();
   Numbers where;
@@ -219,10 +233,12 @@ template <class Acc, class T> void divide(const Acc* x, const Acc* by, std::int6
 }
 /// The same in all lanes.
 template <class Acc> void divide_lanes(Acc* x, const Acc* by, std::int64_t n) {
-  constexpr std::int64_t lanes = Lanes<Acc>::count;
   with_vectors([&] {
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t l = 0; l < lanes; ++l) x[i * lanes + l] /= by[i];
+    auto* half = reinterpret_cast<typename Half<Acc>::Unaligned*>(x);
+    for (std::int64_t i = 0; i < n; ++i, half += 2) {
+      half[0] = half[0] / by[i];
+      half[1] = half[1] / by[i];
+    }
   });
 }
 

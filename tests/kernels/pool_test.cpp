@@ -25,36 +25,19 @@ template <class T> Tensor values(DType t, Shape shape, std::mt19937& generator, 
   return x;
 }
 
-template <class T> void check_random(DType t, unsigned seed) {
-  SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << name(t));
-  std::mt19937 generator(seed);
-  const auto pick = [&](std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(generator);
-  };
-  const auto spatial = static_cast<std::size_t>(pick(0, 3));
-  PoolSpec spec;
-  spec.column_major = pick(0, 1) == 1;
-  spec.count_include_pad = pick(0, 1) == 1;
-  spec.window.ceil_mode = pick(0, 1) == 1;
-  Shape x{pick(1, 3), pick(1, 6)}, y = x;
-  const bool wide = pick(0, 3) == 0;  // rows in several parts
-  for (std::size_t a = 0; a < spatial; ++a) {
-    spec.window.kernel.push_back(pick(1, 4));
-    spec.window.strides.push_back(pick(1, 4));
-    spec.window.dilations.push_back(pick(1, 3));
-    const std::int64_t reach = (spec.window.kernel[a] - 1) * spec.window.dilations[a] + 1;
-    x.push_back(reach + (a + 1 == spatial ? (wide ? pick(1500, 3000) : pick(0, 40)) : pick(0, 6)));
-  }
-  if (pick(0, 1) == 1)
-    for (std::size_t a = 0; a < 2 * spatial; ++a) spec.window.pads.push_back(pick(0, 5));
-  else spec.window.auto_pad = pick(0, 1) == 1 ? AutoPad::same_upper : AutoPad::same_lower;
-  for (std::size_t a = 0; a < spatial; ++a)
+/// What windows on x give.
+Shape pooled(const PoolSpec& spec, const Shape& x) {
+  Shape y{x[0], x[1]};
+  for (std::size_t a = 0; a + 2 < x.size(); ++a)
     y.push_back(window_count(axis_of(spec.window, a, x[a + 2], spec.window.kernel[a]), x[a + 2],
                              spec.window.ceil_mode));
-  const bool nans = pick(0, 2) == 0;
-  Tensor in = values<T>(t, x, generator, nans);
-  const Tensor view = pick(0, 2) == 0 ? turned(in) : in;
+  return y;
+}
 
+/// The fast way against the plain way on one input; `nans`: it has some.
+template <class T>
+void check(const PoolSpec& spec, DType t, const Tensor& in, const Tensor& view, bool nans) {
+  const Shape y = pooled(spec, in.shape());
   const Tensor want(t, y), got(t, y), where(DType::i64, y), found(DType::i64, y);
   run(*max_pool(spec, t), {in}, {want, where});
   run(*fast_max_pool(spec, t), {view}, {got, found});
@@ -73,6 +56,34 @@ template <class T> void check_random(DType t, unsigned seed) {
   }
 }
 
+template <class T> void check_random(DType t, unsigned seed) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << name(t));
+  std::mt19937 generator(seed);
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(generator);
+  };
+  const auto spatial = static_cast<std::size_t>(pick(0, 3));
+  PoolSpec spec;
+  spec.column_major = pick(0, 1) == 1;
+  spec.count_include_pad = pick(0, 1) == 1;
+  spec.window.ceil_mode = pick(0, 1) == 1;
+  Shape x{pick(1, 3), pick(1, 6)};
+  const bool wide = pick(0, 3) == 0;  // rows in several parts
+  for (std::size_t a = 0; a < spatial; ++a) {
+    spec.window.kernel.push_back(pick(1, 4));
+    spec.window.strides.push_back(pick(1, 4));
+    spec.window.dilations.push_back(pick(1, 3));
+    const std::int64_t reach = (spec.window.kernel[a] - 1) * spec.window.dilations[a] + 1;
+    x.push_back(reach + (a + 1 == spatial ? (wide ? pick(1500, 3000) : pick(0, 40)) : pick(0, 6)));
+  }
+  if (pick(0, 1) == 1)
+    for (std::size_t a = 0; a < 2 * spatial; ++a) spec.window.pads.push_back(pick(0, 5));
+  else spec.window.auto_pad = pick(0, 1) == 1 ? AutoPad::same_upper : AutoPad::same_lower;
+  const bool nans = pick(0, 2) == 0;
+  const Tensor in = values<T>(t, x, generator, nans);
+  check<T>(spec, t, in, pick(0, 2) == 0 ? turned(in) : in, nans);
+}
+
 TEST(Pool, FastAgreesWithPlain) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     check_random<float>(DType::f32, seed);
@@ -83,6 +94,67 @@ TEST(Pool, FastAgreesWithPlain) {
     check_random<std::int8_t>(DType::i8, seed);
     check_random<std::uint8_t>(DType::u8, seed);
   }
+}
+
+/// Planes in one lane each, planes in bands, the last of which has less, lanes that stay empty, and
+/// planes that are too large for lanes.
+template <class T> void check_lanes(DType t) {
+  struct Case {
+    Shape x;
+    std::vector<std::int64_t> kernel, strides = {}, pads = {};
+    bool ceil_mode = false;
+  };
+  const std::vector<Case> cases{
+      {{2, 33, 7, 7}, {7, 7}},
+      {{1, 70, 7, 7}, {3, 3}, {}, {1, 1, 1, 1}},
+      {{1, 130, 4, 4}, {2, 2}, {2, 2}},
+      {{1, 17, 3, 3}, {2, 2}},
+      {{1, 20, 61, 60}, {3, 3}, {2, 2}, {1, 1, 1, 1}},
+      {{1, 3, 75, 64}, {3, 3}, {2, 2}, {1, 1, 1, 1}, true},
+      {{1, 1, 50, 40}, {9, 9}, {}, {4, 4, 4, 4}},
+      {{1, 1, 4100}, {5}, {3}, {2, 2}},
+      {{1, 5, 9, 30, 30}, {3, 2, 2}, {2, 2, 2}, {1, 0, 0, 1, 0, 0}},
+      {{1, 2, 520, 520}, {520, 520}},
+  };
+  std::mt19937 generator(1);
+  for (const bool nans : {false, true})
+    for (const Case& c : cases) {
+      SCOPED_TRACE(testing::Message() << name(t) << ", rank " << c.x.size() << ", extent " << c.x[2]
+                                      << (nans ? ", NaN" : ""));
+      PoolSpec spec;
+      spec.window.kernel = c.kernel;
+      spec.window.strides = c.strides;
+      spec.window.pads = c.pads;
+      spec.window.ceil_mode = c.ceil_mode;
+      const Tensor in = values<T>(t, c.x, generator, nans);
+      check<T>(spec, t, in, in, nans);
+    }
+}
+
+TEST(Pool, FastAgreesWithPlainInLanesAndBands) {
+  check_lanes<float>(DType::f32);
+  check_lanes<double>(DType::f64);
+  check_lanes<Float16>(DType::f16);
+  check_lanes<std::uint8_t>(DType::u8);
+  check_lanes<std::int8_t>(DType::i8);
+  check_lanes<std::int16_t>(DType::i16);
+}
+
+/// Padding stands in bands as an element does that nothing is less than; it is never the greatest,
+/// and -0 and 0 are equals.
+TEST(Pool, PaddingIsNotTheGreatest) {
+  PoolSpec spec;
+  spec.window.kernel = {3, 3};
+  spec.window.pads = {1, 1, 1, 1};
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor x(DType::f32, {1, 2, 40, 30});
+  for (std::int64_t i = 0; i < x.size(); ++i)
+    x.data_as<float>()[i] = i % 7 == 0 ? -0.0F : i % 5 == 0 ? 0.0F : -infinity;
+  check<float>(spec, DType::f32, x, x, false);
+  for (std::int64_t i = 0; i < x.size(); ++i) x.data_as<float>()[i] = -infinity;
+  check<float>(spec, DType::f32, x, x, false);
+  const Tensor zeros = Tensor::zeros(DType::u8, {1, 2, 40, 30});
+  check<std::uint8_t>(spec, DType::u8, zeros, zeros, false);
 }
 
 TEST(Pool, AWindowInPaddingAloneIsZeroAndNowhere) {

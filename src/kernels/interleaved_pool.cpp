@@ -226,9 +226,9 @@ void deinterleave_all(StopCheck& stop, const Acc* from, std::int64_t n, Acc* con
   }
 }
 
-template <class Acc, class T> void divide(const Acc* x, const Acc* by, std::int64_t n, T* to) {
+template <class Acc> void divide(Acc* x, const Acc* by, std::int64_t n) {
   with_vectors([&] {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(x[i] / by[i]);
+    for (std::int64_t i = 0; i < n; ++i) x[i] /= by[i];
   });
 }
 /// The same in all lanes.
@@ -445,11 +445,11 @@ template <class T, class Kind> class InLanes {
   }
 
   /// y of the results.
-  void finish(StopCheck& stop, const Pooling<T>& p, const Unit& u, const Acc* found) const {
+  void finish(StopCheck& stop, const Pooling<T>& p, const Unit& u, Acc* found) const {
     T* const y = results(p, u, line_places_);
     if (Kind::is_mean && bands_.count > 1)
-      divide(found, counts_ + u.place * line_places_, u.places, y);
-    else if (static_cast<const void*>(found) != y)
+      divide(found, counts_ + u.place * line_places_, u.places);
+    if (static_cast<const void*>(found) != y)
       for (std::int64_t i = 0; i < u.places; ++i) y[i] = static_cast<T>(found[i]);
     stop.add_work(u.places);
   }

@@ -5,6 +5,7 @@
 #include "base/fork.h"
 #include "codegen/compiler.h"
 #include "scalar/same_code.h"
+#include "session/work_estimate.h"
 
 #include <pthread.h>
 
@@ -30,23 +31,6 @@ constexpr std::int64_t hot_ns = 2'000'000;
 /// A run of about this many instructions waits for compiled code: compiling costs less.
 constexpr double most_interpreted = 1e7;
 
-/// An estimate of the instructions of one run (of a loop: one trip), from the extents of its
-/// buffers.
-double estimated_work(const scalar::Program& p, const scalar::View* views) {
-  double elements = 1, longest = 1;
-  for (std::size_t b = 0; b < p.binding_count(); ++b) {
-    double count = 1;
-    for (std::int64_t a = 0; a < p.buffers[b].rank(); ++a) {
-      const auto extent = static_cast<double>(views[b].extents[a]);
-      count *= extent;
-      longest = std::max(longest, extent);
-    }
-    elements = std::max(elements, count);
-  }
-  const double per_element = p.contracts.empty() ? static_cast<double>(p.code.size()) : longest;
-  return elements * per_element;
-}
-
 }  // namespace
 
 /// An executable that is replaced by a better one while it runs.
@@ -57,7 +41,7 @@ class TieredExecutable : public scalar::Executable {
 
   scalar::Status run(scalar::Context& c, const scalar::View* v,
                      const std::int64_t* params) const override {
-    if (!native() && estimated_work(*program_, v) > most_interpreted && on_large_run &&
+    if (!native() && on_large_run && estimated_work(*program_, v, params) > most_interpreted &&
         !asked_.test_and_set())
       on_large_run(c);
     if (const scalar::Executable* better = better_.load(std::memory_order_acquire))

@@ -1,5 +1,6 @@
 #pragma once
 #include "ir/attributes.h"
+#include "ir/lists.h"
 
 #include <functional>
 #include <memory>
@@ -96,6 +97,20 @@ class CanFail {
   std::function<bool(const TypeContext&)> given_;
 };
 
+class Builder;
+struct Node;
+
+/// An operand for all elements of a stack at once.
+struct Batch {
+  ValueId value = ValueId::none;  ///< none: it is left out
+  bool stacked = false;           ///< of each element its own, along a new first axis
+};
+/// How an op is batchable: writes one call (and views around it) that gives what the node gives for
+/// each element of the stacks. The outputs are stacked along a new first axis; none where one call
+/// cannot give them, or too little is known.
+using BatchRule =
+    std::function<std::vector<ValueId>(Builder&, const Node&, std::span<const Batch>)>;
+
 struct InputDef {
   std::string_view name;
   enum Kind : std::uint8_t { needed, optional, variadic } kind = needed;
@@ -123,6 +138,10 @@ struct OpDef {
   std::vector<std::size_t> program_values = {};
   CanFail can_fail = false;
   bool random = false;
+  /// Inputs that the only output may be written over where the types are equal: the program reads
+  /// an element of one of them for the last time no later than it writes that element.
+  std::vector<std::size_t> in_place = {};
+  BatchRule batch = {};
 };
 
 /// The table of ops, by name. Ops register themselves before main.

@@ -1,6 +1,7 @@
 #include "ops/arg_extreme.h"
 
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
@@ -71,6 +72,7 @@ ir::OpDef arg_op(std::string_view name, std::string_view doc, bool greatest) {
   op.meaning = elements([greatest](Emitter& e, std::size_t, const Indices& out) {
     return arg_element(e, out, greatest);
   });
+  op.batch = along_axis;
   return op;
 }
 

@@ -1,3 +1,4 @@
+#include "ops/batching.h"
 #include "ops/pooling.h"
 #include "ops/type_rules.h"
 
@@ -23,6 +24,7 @@ const ir::OpEntry average_pool{{
     .required = {"kernel_shape"},
     .type = floats_only(pool_rule),
     .meaning = kernel(prepare<kernels::average_pool>, prepare<kernels::fast_average_pool>),
+    .batch = merged_into_first_axis,
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
@@ -35,6 +36,8 @@ const ir::OpEntry batch_normalization{{
     .attributes = {{"epsilon", 1e-5F}, {"momentum", 0.9F}, {"training_mode", 0}},
     .type = floats_only(batch_rule),
     .meaning = elements(normalized),
+    .in_place = {0},
+    .batch = merged_into_first_axis,
 }};
 
 }  // namespace

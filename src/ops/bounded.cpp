@@ -1,4 +1,4 @@
-#include "ops/meaning.h"
+#include "ops/batching.h"
 #include "ops/type_rules.h"
 
 #include <limits>
@@ -34,6 +34,7 @@ const ir::OpEntry bounded{{
     .type = bounded_rule,
     .meaning = elementwise(checked),
     .can_fail = true,
+    .batch = only_first_stacked,
 }};
 
 }  // namespace

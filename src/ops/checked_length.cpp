@@ -1,4 +1,4 @@
-#include "ops/meaning.h"
+#include "ops/batching.h"
 #include "ops/type_rules.h"
 
 namespace rondel::ops {
@@ -25,6 +25,7 @@ const ir::OpEntry checked_length{{
     .type = checked_length_rule,
     .meaning = elementwise(check),
     .can_fail = true,
+    .batch = only_first_stacked,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/batching.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -29,6 +30,7 @@ const ir::OpEntry clip{{
     .inputs = {{"x"}, {"min", ir::InputDef::optional}, {"max", ir::InputDef::optional}},
     .type = numbers_only(clip_rule),
     .meaning = elementwise(clipped),
+    .batch = only_first_stacked,
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/checked.h"
+#include "ops/batching.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -67,6 +68,14 @@ void concat_nest(Emitter& e) {
   }
 }
 
+std::vector<ir::ValueId> batched_concat(ir::Builder& b, const ir::Node& node,
+                                        std::span<const ir::Batch> inputs) {
+  const auto rank = element_rank(b, inputs[0]);
+  if (!std::ranges::all_of(inputs, &ir::Batch::stacked) || !rank) return {};
+  const std::int64_t axis = normal_axis(node.attributes.i("axis"), *rank) - *rank;
+  return same_call(b, node, values_of(inputs), {{"axis", axis}});
+}
+
 const ir::OpEntry concat{{
     .name = "concat",
     .doc = "y = the inputs joined along `axis`",
@@ -74,6 +83,7 @@ const ir::OpEntry concat{{
     .required = {"axis"},
     .type = concat_rule,
     .meaning = nest(concat_nest),
+    .batch = batched_concat,
 }};
 
 }  // namespace

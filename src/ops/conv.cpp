@@ -1,5 +1,6 @@
 #include "kernels/conv.h"
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 #include "ops/windows.h"
@@ -90,6 +91,7 @@ const ir::OpEntry conv_op{{
                    {"strides", ir::Ints{}}},
     .type = floats_only(conv_rule),
     .meaning = kernel(reference, fast),
+    .batch = merged_into_first_axis,
 }};
 
 }  // namespace

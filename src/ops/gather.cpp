@@ -1,5 +1,6 @@
 #include "ops/gather.h"
 
+#include "ops/batching.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -62,6 +63,15 @@ void check_unread(Emitter& e) {
   });
 }
 
+/// Of the same tensor, elements are stacked where the indices' axes come first.
+std::vector<ir::ValueId> batched_gather(ir::Builder& b, const ir::Node& node,
+                                        std::span<const ir::Batch> inputs) {
+  if (inputs[0].stacked) return along_axis(b, node, inputs);
+  const auto rank = element_rank(b, inputs[0]);
+  if (!rank || normal_axis(node.attributes.i("axis"), *rank) != 0) return {};
+  return same_call(b, node, values_of(inputs), node.attributes);
+}
+
 const ir::OpEntry gather{{
     .name = "gather",
     .doc = "y = the slices of x along `axis` that the indices name",
@@ -70,6 +80,7 @@ const ir::OpEntry gather{{
     .type = gather_rule,
     .meaning = elements(gathered, check_unread),
     .can_fail = [](const ir::TypeContext& c) { return may_miss(c, c.attributes().i("axis")); },
+    .batch = batched_gather,
 }};
 
 }  // namespace

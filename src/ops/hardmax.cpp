@@ -1,4 +1,5 @@
 #include "ops/arg_extreme.h"
+#include "ops/batching.h"
 #include "ops/type_rules.h"
 
 namespace rondel::ops {
@@ -30,6 +31,8 @@ const ir::OpEntry hardmax{{
     .attributes = {{"axis", -1}},
     .type = floats_only(same_shape_along_axis),
     .meaning = nest(write_hardmax),
+    .in_place = {0},
+    .batch = along_axis,
 }};
 
 }  // namespace

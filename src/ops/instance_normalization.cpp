@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/reduction.h"
 #include "ops/scalars.h"
 #include "ops/type_rules.h"
@@ -65,6 +66,8 @@ const ir::OpEntry instance_normalization{{
     .attributes = {{"epsilon", 1e-5F}},
     .type = floats_only(instance_rule),
     .meaning = nest(write_all),
+    .in_place = {0},
+    .batch = merged_into_first_axis,
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -95,6 +96,38 @@ void write_product(Emitter& e) {
   });
 }
 
+/// A matrix and a stack of vectors are one product of two matrices. Else each operand is a stack of
+/// matrices, those of one row or column for vectors, whose axes before the last two are aligned.
+std::vector<ir::ValueId> batched_product(ir::Builder& b, const ir::Node& node,
+                                         std::span<const ir::Batch> inputs) {
+  static constexpr const char* flags[] = {"transpose_a", "transpose_b"};
+  const auto left = element_rank(b, inputs[0]), right = element_rank(b, inputs[1]);
+  if (!left || !right) return {};
+  std::vector<ir::ValueId> operands = values_of(inputs);
+  ir::Attributes attributes = node.attributes;
+  if (!inputs[0].stacked && *left == 2 && *right == 1) {
+    attributes.set(flags[1], attributes.flag(flags[0]) ? 0 : 1);
+    attributes.set(flags[0], 0);
+    return same_call(b, node, {operands[1], operands[0]}, std::move(attributes));
+  }
+  const bool rows = !inputs[1].stacked && *left == 1 && *right == 2;
+  const std::int64_t batch = std::max({*left, *right, std::int64_t{2}}) - 2;
+  ir::Ints gone;
+  for (const std::size_t k : {0U, 1U}) {
+    const std::int64_t rank = k == 0 ? *left : *right, first = inputs[k].stacked ? 1 : 0;
+    if (rank == 1) attributes.set(flags[k], 0);
+    if (rows) continue;
+    if (rank == 1) {
+      operands[k] = with_ones(b, operands[k], first + static_cast<std::int64_t>(k), 1);
+      gone.push_back(k == 0 ? -2 : -1);
+    }
+    if (inputs[k].stacked)
+      operands[k] = with_ones(b, operands[k], 1, batch + 2 - std::max<std::int64_t>(rank, 2));
+  }
+  std::vector<ir::ValueId> y = same_call(b, node, std::move(operands), std::move(attributes));
+  return gone.empty() ? y : std::vector{b("squeeze", {y[0], b.integers(gone)})};
+}
+
 const ir::OpEntry mat_mul{{
     .name = "mat_mul",
     .doc = "c = the matrix product of the last two axes of a and b, the axes before them broadcast",
@@ -103,6 +136,7 @@ const ir::OpEntry mat_mul{{
     .attributes = {{"transpose_a", 0}, {"transpose_b", 0}},
     .type = mat_mul_rule,
     .meaning = nest_on_buffers(write_product),
+    .batch = batched_product,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/batching.h"
 #include "ops/pooling.h"
 #include "ops/type_rules.h"
 
@@ -24,6 +25,7 @@ const ir::OpEntry max_pool{{
     .required = {"kernel_shape"},
     .type = numbers_only(pool_rule),
     .meaning = kernel(prepare<kernels::max_pool>, prepare<kernels::fast_max_pool>),
+    .batch = merged_into_first_axis,
 }};
 
 }  // namespace

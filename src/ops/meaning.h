@@ -5,6 +5,7 @@
 #include "kernels/unsized_kernel.h"
 #include "scalar/builder.h"
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <vector>
@@ -47,6 +48,8 @@ class Emitter {
   virtual void store(std::size_t j, const Indices&, Ex value) = 0;
   virtual BufferPart input_buffer(std::size_t k) = 0;
   virtual BufferPart output_buffer(std::size_t j) = 0;
+  /// Whether output j is written over input k, so that the one begins as the other.
+  virtual bool in_place(std::size_t j, std::size_t k) const = 0;
 
   /// The index along an axis of input k for index `at` of the result's axis, whose extent is
   /// `result`, where the input is broadcast to it: 0 where its own extent is 1.
@@ -174,6 +177,10 @@ template <class K> const K* meaning_as(const ir::OpDef& op) {
   return dynamic_cast<const K*>(op.meaning.get());
 }
 inline bool is_elementwise(const ir::OpDef& op) { return meaning_as<ElementWise>(op) != nullptr; }
+/// Whether the op's output may be written over input k where both have one type.
+inline bool may_write_over(const ir::OpDef& op, std::size_t k) {
+  return is_elementwise(op) || std::ranges::count(op.in_place, k) > 0;
+}
 /// Whether a program reads its operands as parts of buffers, not element by element.
 inline bool reads_buffers(const ir::OpDef& op) {
   const auto* nest = meaning_as<Nest>(op);

@@ -1,3 +1,4 @@
+#include "ops/batching.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
@@ -17,6 +18,7 @@ const ir::OpEntry p_relu{{
     .inputs = {{"x"}, {"slope"}},
     .type = numbers_only(p_relu_rule),
     .meaning = elementwise(wide([](Ex x, Ex slope) { return select(x < 0, slope * x, x); })),
+    .batch = only_first_stacked,
 }};
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ops/reduction.h"
 
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/scalars.h"
 #include "ops/type_rules.h"
 
@@ -35,6 +36,20 @@ Type unknown_axes(const ir::TypeContext& c, const Type& x, bool keep) {
   require(axes.extent(0).value <= x.rank(), "there are {} axes for a tensor of rank {}",
           axes.extent(0).value, x.rank());
   return Type::ranked(x.dtype(), x.rank() - axes.extent(0).value);
+}
+
+/// The list of axes is always given then: an empty one means none.
+std::vector<ir::ValueId> batched_reduction(ir::Builder& b, const ir::Node& node,
+                                           std::span<const ir::Batch> inputs) {
+  const auto rank = element_rank(b, inputs[0]);
+  const bool given = inputs.size() > 1 && inputs[1].value != ir::ValueId::none;
+  const Tensor* list = given ? b.graph().constant(inputs[1].value) : nullptr;
+  if (!stacked_first(inputs) || !rank || (given && list == nullptr)) return {};
+  Ints axes = reduced_axes(node.attributes, integers_of(list), *rank);
+  for (std::int64_t& a : axes) a -= *rank;
+  ir::Attributes attributes = node.attributes;
+  attributes.set("noop_with_empty_axes", 1);
+  return same_call(b, node, {inputs[0].value, b.integers(axes)}, std::move(attributes));
 }
 
 }  // namespace
@@ -143,6 +158,7 @@ ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule ru
   op.meaning = std::move(meaning);
   op.value_inputs = {1};
   op.program_values = {1};
+  op.batch = batched_reduction;
   return op;
 }
 

@@ -1,4 +1,5 @@
 #include "base/checked.h"
+#include "ops/batching.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -92,6 +93,14 @@ void reshape_rule(ir::TypeContext& c) {
                       : ir::Type::unranked(x.dtype()));
 }
 
+std::vector<ir::ValueId> batched_reshape(ir::Builder& b, const ir::Node& node,
+                                         std::span<const ir::Batch> inputs) {
+  if (!stacked_first(inputs)) return {};
+  const ir::ValueId count = b("shape", {inputs[0].value}, {{"end", 1}});
+  const ir::ValueId shape = b("concat", {count, inputs[1].value}, {{"axis", 0}});
+  return same_call(b, node, {inputs[0].value, shape}, node.attributes);
+}
+
 const ir::OpEntry reshape{{
     .name = "reshape",
     .doc = "y = the elements of x, in row-major order, under another shape",
@@ -101,6 +110,7 @@ const ir::OpEntry reshape{{
     .meaning = view(reshaped_view, reshaped_element),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
+    .batch = batched_reshape,
 }};
 
 }  // namespace

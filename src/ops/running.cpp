@@ -1,6 +1,7 @@
 #include "ops/running.h"
 
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
@@ -56,6 +57,8 @@ ir::OpDef running_op(std::string_view name, std::string_view doc, std::int64_t n
   op.meaning = nest([=](Emitter& e) { write_running(e, neutral, combine); });
   op.value_inputs = {1};
   op.program_values = {1};
+  op.in_place = {0};
+  op.batch = along_axes;
   return op;
 }
 

@@ -5,6 +5,7 @@
 namespace rondel::ops {
 
 void copy_to_output(Emitter& e) {
+  if (e.in_place(0, 0)) return;
   e.builder().for_all(extents_of(e, 0), [&](const Indices& i) { e.store(0, i, e.load(0, i)); });
 }
 

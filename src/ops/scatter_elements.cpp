@@ -53,6 +53,7 @@ const ir::OpEntry scatter_elements{{
     .type = scatter_elements_rule,
     .meaning = nest(scatter_nest),
     .can_fail = true,
+    .in_place = {0},
 }};
 
 }  // namespace

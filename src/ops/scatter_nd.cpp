@@ -68,6 +68,7 @@ const ir::OpEntry scatter_nd{{
     .type = scatter_nd_rule,
     .meaning = nest(scatter_nest),
     .can_fail = true,
+    .in_place = {0},
 }};
 
 }  // namespace

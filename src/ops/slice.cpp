@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/positions.h"
 #include "ops/reading_view.h"
 #include "ops/type_rules.h"
@@ -224,6 +225,17 @@ Ex sliced_element(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+std::vector<ir::ValueId> batched_slice(ir::Builder& b, const ir::Node& node,
+                                       std::span<const ir::Batch> inputs) {
+  const auto rank = element_rank(b, inputs[0]);
+  if (!stacked_first(inputs) || !rank || inputs.size() < 4) return {};
+  const auto axes = counted_from_end(b, inputs[3].value, *rank);
+  if (!axes) return {};
+  std::vector<ir::ValueId> operands = values_of(inputs);
+  operands[3] = *axes;
+  return same_call(b, node, std::move(operands), node.attributes);
+}
+
 const ir::OpEntry slice{{
     .name = "slice",
     .doc = "y = x[start:end:step, ...] along the axes listed",
@@ -237,6 +249,7 @@ const ir::OpEntry slice{{
     .value_inputs = {1, 2, 3, 4},
     .program_values = {1, 3, 4},
     .can_fail = unless_known({1, 2, 3, 4}),
+    .batch = batched_slice,
 }};
 
 }  // namespace

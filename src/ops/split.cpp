@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -94,6 +95,7 @@ const ir::OpEntry split{{
     .value_inputs = {1},
     .program_values = {1},
     .can_fail = unless_known({1}),
+    .batch = along_axis,
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -56,6 +57,7 @@ const ir::OpEntry squeeze{{
     .meaning = view(reshaped_view, reshaped_element),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
+    .batch = along_axes,
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -53,6 +54,15 @@ Ex transposed_element(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+std::vector<ir::ValueId> batched_transpose(ir::Builder& b, const ir::Node& node,
+                                           std::span<const ir::Batch> inputs) {
+  const auto rank = element_rank(b, inputs[0]);
+  if (!rank) return {};
+  ir::Ints perm{0};
+  for (const std::int64_t from : permutation(node.attributes, *rank)) perm.push_back(from + 1);
+  return same_call(b, node, values_of(inputs), {{"perm", perm}});
+}
+
 const ir::OpEntry transpose{{
     .name = "transpose",
     .doc = "y = x with its axes in the order `perm` (reversed where it is left out)",
@@ -60,6 +70,7 @@ const ir::OpEntry transpose{{
     .attributes = {{"perm", ir::Ints{}}},
     .type = transpose_rule,
     .meaning = view(transposed_view, transposed_element),
+    .batch = batched_transpose,
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/batching.h"
 #include "ops/meaning.h"
 #include "ops/scalars.h"
 #include "ops/type_rules.h"
@@ -34,6 +35,8 @@ const ir::OpEntry trilu{{
     .attributes = {{"upper", 1}},
     .type = trilu_rule,
     .meaning = elements(triangle),
+    .in_place = {0},
+    .batch = only_first_stacked,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/batching.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -30,6 +31,15 @@ void unsqueeze_rule(ir::TypeContext& c) {
   c.holds_while();
 }
 
+std::vector<ir::ValueId> batched_unsqueeze(ir::Builder& b, const ir::Node& node,
+                                           std::span<const ir::Batch> inputs) {
+  const auto rank = element_rank(b, inputs[0]);
+  const Tensor* added = b.graph().constant(inputs[1].value);
+  if (!stacked_first(inputs) || !rank || added == nullptr) return {};
+  const auto axes = counted_from_end(b, inputs[1].value, *rank + added->size());
+  return same_call(b, node, {inputs[0].value, *axes}, node.attributes);
+}
+
 const ir::OpEntry unsqueeze{{
     .name = "unsqueeze",
     .doc = "y = x with axes of extent 1 at the places listed, which count in y",
@@ -38,6 +48,7 @@ const ir::OpEntry unsqueeze{{
     .meaning = view(reshaped_view, reshaped_element),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
+    .batch = batched_unsqueeze,
 }};
 
 }  // namespace

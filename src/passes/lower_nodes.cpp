@@ -61,6 +61,11 @@ class NodeEmitter : public ops::Emitter {
     invariant(part.buffer >= 0, "output {} of {} is not in a buffer", j, node_.op->name);
     return part;
   }
+  bool in_place(std::size_t j, std::size_t k) const override {
+    if (node_.outputs.at(j) == ValueId::none) return false;
+    const ops::BufferPart &from = operand(k).part, &to = sink(j).part;
+    return from.buffer >= 0 && from.buffer == to.buffer && from.leading.empty();
+  }
 
  private:
   const ir::Type& type(ValueId v) const { return s_.environment.types[ir::index(v)]; }

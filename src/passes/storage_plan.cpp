@@ -64,27 +64,33 @@ void StoragePlan::plan_loop(NodeId n, std::optional<Position> at) {
 }
 
 void StoragePlan::plan_region(RegionId r, const std::vector<Wish>& of_results) {
-  std::map<ValueId, Wish> wishes;
-  const auto& results = t_.graph().region(r).results;
-  for (const Wish& w : of_results)
-    if (const auto made = t_.maker(results[w.result]); made && made->region == r)
-      wishes.emplace(results[w.result], w);
+  Wishes wishes;
+  for (const Wish& w : of_results) wish(wishes, t_.graph().region(r).results[w.result], r, w);
   const auto& groups = t_.groups(r);
   for (std::size_t i = 0; i < groups.size(); ++i) plan_group(groups[i], {r, i}, wishes);
 }
 
-void StoragePlan::plan_group(const Group& group, Position at,
-                             const std::map<ValueId, Wish>& wishes) {
+/// Wishes the same place for a value and for what it may be written over in its turn.
+void StoragePlan::wish(Wishes& wishes, ValueId v, RegionId r, const Wish& w) {
+  const auto made = t_.maker(v);
+  if (!made || made->region != r || !wishes.emplace(v, w).second) return;
+  for (const ValueId from : t_.groups(r)[made->index].inputs)
+    if (t_.graph().value(from).region == r && t_.memory_type(from) == storages_[w.target].type &&
+        may_overwrite(from, *made, v))
+      wish(wishes, from, r, w);
+}
+
+void StoragePlan::plan_group(const Group& group, Position at, Wishes& wishes) {
   const ir::Node& node = t_.graph().node(group.nodes[0]);
   std::vector<Wish> of_branches;
   for (const ValueId v : group.outputs) {
     if (!in_memory(v, at)) continue;
-    settle(v, at, wishes);
-    const auto wish = wishes.find(v);
-    const bool granted = wish != wishes.end() && homes_.at(v) == wish->second.target;
+    const bool granted = settle(v, at, wishes);
     const auto output = static_cast<std::size_t>(std::ranges::find(node.outputs, v) -
                                                  node.outputs.begin());
-    of_branches.push_back({output, homes_.at(v), granted ? wish->second.old : ValueId::none});
+    of_branches.push_back({output, homes_.at(v), granted ? wishes.at(v).old : ValueId::none});
+    for (auto& [_, other] : wishes)
+      if (other.target == homes_.at(v)) other.old = v;  // what stands there from now on
   }
   if (node.regions.empty()) return;
   if (node.is_loop()) return plan_loop(group.nodes[0], at);
@@ -119,15 +125,14 @@ bool StoragePlan::only_item(ValueId v, Position made) const {
   });
 }
 
-void StoragePlan::settle(ValueId v, Position made, const std::map<ValueId, Wish>& wishes) {
+/// True: where it was wished.
+bool StoragePlan::settle(ValueId v, Position made, const Wishes& wishes) {
   const auto wish = wishes.find(v);
-  if (wish != wishes.end() && may_overwrite(wish->second.old, made, v)) {
-    homes_[v] = wish->second.target;
-    live(wish->second.target, v, made);
-    return;
-  }
-  homes_[v] = add(t_.memory_type(v), {t_.begins(made), t_.ends(made)});
+  const bool granted = wish != wishes.end() && may_overwrite(wish->second.old, made, v);
+  homes_[v] = granted ? wish->second.target
+                      : add(t_.memory_type(v), {t_.begins(made), t_.ends(made)});
   live(homes_[v], v, made);
+  return granted;
 }
 
 void StoragePlan::live(StorageId id, ValueId v, Position made) {
@@ -154,7 +159,7 @@ std::int32_t StoragePlan::last_read(ValueId v, RegionId defined) const {
 // What may be overwritten.
 
 /// Whether `by`, which `writer` makes, may be written where `old` stands: nothing reads `old` after
-/// any part of `by` is written, except element by element for the very element.
+/// any part of `by` is written, except by an op that reads each element no later than it writes it.
 bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const {
   if (old == ValueId::none) return true;
   const RegionId defined = t_.graph().value(old).region;
@@ -186,7 +191,7 @@ bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const 
     }
     if (control || read.node == NodeId::none) return false;
     const ir::Node& reader = t_.graph().node(read.node);
-    return ops::is_elementwise(*reader.op) &&
+    return ops::may_write_over(*reader.op, read.number) &&
            t_.type(reader.outputs[0]).extents() == t_.type(old).extents();
   });
 }

@@ -31,7 +31,8 @@ class StoragePlan {
   std::optional<StorageId> copy(ir::ValueId) const;
 
  private:
-  /// A result of a region that should be written where `old` (perhaps none) stands.
+  /// A result of a region, or what that is made of in place, which should be written where `old`
+  /// (perhaps none) stands.
   struct Wish {
     std::size_t result;
     StorageId target;
@@ -39,9 +40,11 @@ class StoragePlan {
   };
   void plan_loop(ir::NodeId, std::optional<Position>);
   void plan_results(const ir::Node&);
+  using Wishes = std::map<ir::ValueId, Wish>;
   void plan_region(ir::RegionId, const std::vector<Wish>&);
-  void plan_group(const Group&, Position, const std::map<ir::ValueId, Wish>& wishes);
-  void settle(ir::ValueId, Position made, const std::map<ir::ValueId, Wish>& wishes);
+  void wish(Wishes&, ir::ValueId, ir::RegionId, const Wish&);
+  void plan_group(const Group&, Position, Wishes&);
+  bool settle(ir::ValueId, Position made, const Wishes&);
   void plan_copies(ir::NodeId loop);
   bool only_item(ir::ValueId, Position made) const;
   bool may_overwrite(ir::ValueId old, Position writer, ir::ValueId by) const;

@@ -9,9 +9,8 @@ namespace {
 using scalar::Inst;
 using scalar::Op;
 
-/// Trips of a loop whose count is not known: with a few instructions each, enough that nobody wants
-/// to interpret them.
-constexpr double many_trips = 1e6;
+/// Trips of a loop whose count is not known: more than anybody wants to interpret.
+constexpr double many_trips = 1e7;
 
 class WorkEstimate {
  public:

@@ -3,11 +3,14 @@
 #include "base/error.h"
 #include "base/float_formats.h"
 #include "base/text.h"
+#include "ops/batch_sweep.h"
 #include "ops/export_sweep.h"
+#include "ops/meaning.h"
 #include "ops/op_graph.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -220,6 +223,48 @@ void check_results(const OpCase& c, const std::vector<Tensor>& want, const std::
   }
 }
 
+/// The op in a loop of two trips, where input k is the state that each trip's result replaces.
+std::vector<Value> run_twice(const OpCase& c, std::size_t k, Execution how) {
+  Asked one = asked(c, 1, Told::all);
+  ir::Graph& g = one.graph;
+  const ir::Node& node = g.node(g.root().nodes.back());
+  ir::Builder b(g, ir::RegionId::root);
+  g.input_names.emplace_back("trips");
+  const ir::ValueId trips = g.add_param(ir::RegionId::root, ir::Type::scalar(DType::i64), "trips");
+  one.feeds.emplace_back(Tensor::scalar<std::int64_t>(2));
+  ir::LoopParts parts;
+  parts.has_trips = true;
+  parts.states = 1;
+  const auto body = [&](ir::Builder& in, std::span<const ir::ValueId> params) {
+    std::vector<ir::ValueId> operands = node.inputs;
+    operands[k] = params[2];
+    return std::vector{params[1], in(c.op, operands, node.attributes)};
+  };
+  g.set_results(ir::RegionId::root, {b.loop(parts, {trips, node.inputs[k]}, body)[0]});
+  return run_graph(std::move(one.graph), one.feeds, how);
+}
+
+/// Where the op says that its result may be written over an input: so it does in a loop.
+void check_over_input(const OpCase& c, std::size_t outputs, const std::string& line) {
+  const ir::OpDef& op = ir::op(c.op);
+  for (std::size_t k = 0; outputs == 1 && k < c.inputs.size(); ++k) {
+    if (!ops::may_write_over(op, k) || !c.inputs[k].is_tensor() ||
+        std::ranges::count(op.value_inputs, k) > 0)
+      continue;
+    Value want;
+    try {
+      OpCase again = c;
+      again.inputs[k] = run_op(c)[0];
+      if (!(ir::Type::of(again.inputs[k]) == ir::Type::of(c.inputs[k]))) continue;
+      want = run_op(again)[0];
+      if (!(ir::Type::of(want) == ir::Type::of(c.inputs[k]))) continue;
+    } catch (const Error&) { continue; }
+    for (const Execution how : {Execution::interpreter, Execution::compiled})
+      EXPECT_TRUE(same_bits(run_twice(c, k, how)[0].tensor(), want.tensor()))
+          << line << "\n  written over input " << k;
+  }
+}
+
 void check_line(const std::string& line, double tolerance) {
   Reader r(line);
   OpCase c{r.word(), {}, {}};
@@ -236,6 +281,8 @@ void check_line(const std::string& line, double tolerance) {
   while (r.eat("&"));
   require(r.done(), "cannot read the end of '{}': '{}'", line, r.rest());
   check_results(c, want, line, tolerance);
+  check_over_input(c, want.size(), line);
+  check_batches(c, want.size(), line);
   check_exports(c, want.size(), line);
 }
 

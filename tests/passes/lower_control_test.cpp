@@ -99,6 +99,99 @@ TEST(LowerControl, ValuesOneAfterTheOtherMayShareMemory) {
   EXPECT_FALSE(alive.front().meets(alive.back()));
 }
 
+/// A loop with one state of %x0's type, whose trips update it at places %p with %u.
+LoweredRegion updated(const std::string& type, const std::string& body) {
+  return lowered("graph \"g\" (%x0: " + type +
+                 R"(, %n: i64[], %p: i64[K], %q: i64[K, 1], %u: f32[K],
+      %all: i64[N], %c: f32[C], %w: f32[N]) {
+    %x, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+      %last = constant value=i64[] {-1}
+      )" + body + R"(
+      yield go=%go states=(%next)
+    } }
+    yield %x })");
+}
+
+struct Written {
+  const char *type, *body;
+  std::vector<std::string> beside;  ///< what is needed beside the state
+};
+
+TEST(LowerControl, AnOpWritesOverAnInputThatItSaysItMay) {
+  const Written cases[] = {
+      {"f32[N]", "%next = scatter_elements(%x, %p, %u) axis=0", {}},
+      {"f32[N]", "%next = scatter_nd(%x, %q, %u)", {}},
+      {"f32[N]", "%next = cum_sum(%x, %last)", {}},
+      {"f32[M, N]", "%next = hardmax(%x)", {}},
+      {"f32[M, N]", "%next = trilu(%x)", {}},
+      {"f32[M, C, N]", "%next = batch_normalization(%x, %c, %c, %c, %c)", {}},
+      {"f32[M, C, N]", "%next = instance_normalization(%x, %c, %c)", {}},
+      // Updates that are elements of the state are read when those may have been written over.
+      {"f32[N]", "%next = scatter_elements(%x, %all, %x) axis=0", {"f32[$s0]"}},
+      {"f32[M, M]", "%next = transpose(%x)", {"f32[$s0, $s0]"}},
+  };
+  for (const Written& w : cases) {
+    const LoweredRegion l = updated(w.type, w.body);
+    ASSERT_TRUE(l.program) << w.body << testing::PrintToString(l.reasons);
+    EXPECT_EQ(temporaries(l), w.beside) << w.body;
+  }
+}
+
+TEST(LowerControl, AnUpdateInPlaceCopiesNothing) {
+  const LoweredRegion l = updated("f32[N]", "%next = scatter_elements(%x, %p, %u) axis=0");
+  ASSERT_TRUE(l.program);
+  EXPECT_EQ(std::ranges::count(l.program->code, scalar::Op::for_, &scalar::Inst::op), 2)
+      << to_text(*l.program);
+}
+
+TEST(LowerControl, WhatANextStateIsMadeOfInPlaceIsThereBefore) {
+  const Written cases[] = {
+      {"f32[N]",
+       R"(%a = scatter_elements(%x, %p, %u) axis=0
+        %next = scatter_nd(%a, %q, %u))",
+       {}},
+      {"f32[N]",
+       R"(%a = scatter_elements(%x, %p, %u) axis=0
+        %s = gather(%a, %p)
+        %next = scatter_elements(%a, %p, %s) axis=0)",
+       {"f32[$s1]"}},
+      {"f32[N]",
+       R"(%a = exp(%x)
+        %s = reduce_sum(%a) keepdims=0
+        %next = div(%a, %s))",
+       {}},
+      // The state is read once more when the first update has been made.
+      {"f32[N]",
+       R"(%a = scatter_elements(%x, %p, %u) axis=0
+        %s = gather(%x, %p)
+        %next = scatter_elements(%a, %p, %s) axis=0)",
+       {"f32[$s0]", "f32[$s1]"}},
+      // What the next state is not made of in place keeps out of its way.
+      {"f32[M, M]",
+       R"(%a = cum_sum(%x, %last)
+        %next = mat_mul(%a, %a))",
+       {"f32[$s0, $s0]"}},
+      // Of two values that it may be made of in place, one stands there.
+      {"f32[N]",
+       R"(%a = cum_sum(%x, %last)
+        %b = cum_sum(%w, %last)
+        %next = add(%a, %b))",
+       {"f32[$s0]"}},
+      // Of another type.
+      {"f32[N]",
+       R"(%a = convert(%x) to=type f16[]
+        %s = reduce_sum(%a) keepdims=0
+        %b = div(%a, %s)
+        %next = convert(%b) to=type f32[])",
+       {"f16[$s0]"}},
+  };
+  for (const Written& w : cases) {
+    const LoweredRegion l = updated(w.type, w.body);
+    ASSERT_TRUE(l.program) << w.body << testing::PrintToString(l.reasons);
+    EXPECT_EQ(temporaries(l), w.beside) << w.body;
+  }
+}
+
 TEST(LowerControl, AStateThatNoTripChangesIsRead) {
   const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %w0: f32[N], %n: i64[]) {
     %x, %w, _ = loop trips=%n states=(%x0, %w0) { body(%i, %go, %x, %w) {

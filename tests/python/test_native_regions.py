@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 import rondel
-from models import f32, i64, model, run, scalar, session
+from models import f32, i64, in_onnxruntime, model, run, scalar, session
 
 YES = "yes = Constant <value = bool {1}> ()"
 
@@ -356,6 +356,60 @@ def test_the_if_of_a_real_model_runs_natively():
         for a, b in zip(ours.run(None, feeds), theirs.run(None, feeds), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
     assert ours.how_it_ran()["node 'If_0' (If)"] == "natively, as a whole"
+
+
+def updating(body):
+    """A loop whose state is updated at some places in each trip."""
+    return f"""
+main (int64 n, float[N] x, int64[K] p, float[K] u) => (float[N] r, float[N] q, float[M] sums) {{
+  {YES}
+  r, q, sums = Loop (n, yes, x, x) <body = step (int64 i, bool go, float[N] v, float[N] z) => (bool on, float[N] w, float[N] y, float sum) {{
+    on = Identity (go)
+    moved = Add (p, i)
+    size = Size (v)
+    at = Mod (moved, size)
+    {body}
+    sum = ReduceSum <keepdims = 0> (w)
+  }}>
+}}"""
+
+
+UPDATES = {
+    "one update": "w = ScatterElements <axis = 0> (v, at, u)  y = Neg (z)",
+    "one that adds": 'w = ScatterElements <axis = 0, reduction = "add"> (v, at, u)  y = Neg (z)',
+    "two, one upon the other": "a = ScatterElements <axis = 0> (v, p, u)  t = Neg (u)  w = ScatterElements <axis = 0> (a, at, t)  y = Neg (z)",
+    "read between": "a = ScatterElements <axis = 0> (v, p, u)  s = Gather (a, at)  w = ScatterElements <axis = 0> (a, at, s)  y = Mul (z, a)",
+    "read after": "w = ScatterElements <axis = 0> (v, at, u)  s = Gather (v, at)  y = ScatterElements <axis = 0> (z, p, s)",
+    "the updates are the state's": "sizes = Shape (v)  sorted, all = TopK (v, sizes)  w = ScatterElements <axis = 0> (v, all, v)  y = Neg (z)",
+    "states that take turns": "w = ScatterElements <axis = 0> (z, at, u)  y = ScatterElements <axis = 0> (v, p, u)",
+    "one read by the other": "w = ScatterElements <axis = 0> (v, at, u)  s = Gather (w, p)  y = ScatterElements <axis = 0> (z, at, s)",
+    "in a branch": """zero = Constant <value = int64 {0}> ()
+    two = Constant <value = int64 {2}> ()
+    rest = Mod (i, two)
+    even = Equal (rest, zero)
+    w = If (even) <then_branch = a () => (float[N] f) { e = ScatterElements <axis = 0> (v, at, u)  f = ScatterElements <axis = 0> (e, p, u) },
+                   else_branch = b () => (float[N] g) { g = Identity (v) }>
+    y = Neg (z)""",
+    "in an inner loop": """three = Constant <value = int64 {3}> ()
+    a = ScatterElements <axis = 0> (v, at, u)
+    w = Loop (three, go, a) <body = inner (int64 j, bool go2, float[N] b) => (bool on2, float[N] c) {
+      on2 = Identity (go2)
+      further = Add (at, j)
+      there = Mod (further, size)
+      c = ScatterElements <axis = 0> (b, there, u)
+    }>
+    y = Neg (z)""",
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_a_state_that_is_updated_in_place_is_what_it_would_be(name):
+    text = updating(UPDATES[name])
+    feeds = {"n": scalar(7), "x": random(50), "p": i64(3, 7, 12, 49), "u": random(4)}
+    got, want = run(text, feeds), in_onnxruntime(model(text).SerializeToString(), feeds)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+    assert {found["execution"] for found in rondel.inspect(model(text)).loops} == {"natively, as a whole"}
 
 
 def test_collatz_takes_as_many_steps_as_everybody_says():

@@ -10,10 +10,14 @@
 namespace rondel::runtime {
 namespace {
 
-void set_scalar(Frame& frame, Slot to, DType dtype, std::int64_t v) {
-  const Tensor& t = frame.renew(frame[to], dtype, {});
-  if (dtype == DType::boolean) *t.data_as<std::uint8_t>() = v != 0;
-  else *t.data_as<std::int64_t>() = v;
+void set_integer(Frame& frame, Slot to, std::int64_t v) {
+  static const OutputForm type(DType::i64, {});
+  *frame.renew(to, type).data_as<std::int64_t>() = v;
+}
+
+void set_boolean(Frame& frame, Slot to, bool v) {
+  static const OutputForm type(DType::boolean, {});
+  *frame.renew(to, type).data_as<std::uint8_t>() = v ? 1 : 0;
 }
 
 Error out_of_trips(const Run& run) {
@@ -30,14 +34,14 @@ struct LoopState : StepState {
   std::vector<Stack> stacks;
   MruCache<std::unique_ptr<NativeLoop>> natives;  ///< null: step by step
   InnerFrame body;
-  std::vector<Value> next;  ///< `go` and states, where they are handed over by copying
+  std::vector<Content> next;  ///< `go` and states, where they are handed over by sharing
   void release() override {
     for (Stack& s : stacks) s.release();
     natives.each([](const auto& n) {
       if (n) n->release();
     });
     body.release();
-    next.assign(next.size(), Value());
+    for (Content& c : next) c.clear();
   }
 };
 
@@ -99,15 +103,15 @@ void LoopStep::start(Frame& frame, LoopStart& s) const {
 
 void LoopStep::begin_trip(LoopState& state, Frame& inner, Frame& frame, std::int64_t t) const {
   const LoopStart& s = state.start;
-  set_scalar(inner, body.params[0], DType::i64, t);
+  set_integer(inner, body.params[0], t);
   for (std::size_t j = 0; j < spec.scans; ++j) {
     const std::int64_t extent = s.scan_extents[j];
     require(t < extent, "scan '{}' has extent {}: trip {}{} reads past it", spec.scan_names[j],
             extent, t, s.certain ? fmt::format(" of a count of {}", *s.trips) : "");
     const Tensor& scan = frame[state.slots.scans[j]].tensor();
     const std::int64_t rank = scan.rank(), axis = spec.axis_in[j];
-    inner[body.params[2 + spec.states + j]] = scan.at(axis_from_front(axis, rank),
-                                                      spec.reverse_in[j] != 0 ? extent - 1 - t : t);
+    inner.set(body.params[2 + spec.states + j],
+              scan.at(axis_from_front(axis, rank), spec.reverse_in[j] != 0 ? extent - 1 - t : t));
   }
 }
 
@@ -116,8 +120,10 @@ void LoopStep::begin_trip(LoopState& state, Frame& inner, Frame& frame, std::int
 void LoopStep::end_trip(LoopState& state, Frame& inner, Frame& frame, std::int64_t t) const {
   for (std::size_t j = 0; j < spec.states; ++j) {
     if (spec.fixed[j] == 0) continue;
-    const Tensor& first = frame[state.slots.states[j]].tensor();
-    const Tensor& next = inner[body.results[1 + j]].tensor();
+    const Content& was = frame.content(state.slots.states[j]);
+    const Content& is = inner.content(body.results[1 + j]);
+    if (was.form() == is.form() && was.form() != 0) continue;
+    const Tensor &first = was.value().tensor(), &next = is.value().tensor();
     if (next.shape() != first.shape())
       fail("state '{}' changes from {} to {}; it is of fixed shape", spec.state_names[j],
            to_text(first.dtype(), first.shape()), to_text(next.dtype(), next.shape()));
@@ -127,10 +133,10 @@ void LoopStep::end_trip(LoopState& state, Frame& inner, Frame& frame, std::int64
   // Result r becomes parameter 1 + r of the next trip.
   const auto stays = [&](std::size_t r) { return body.results[r] == body.params[1 + r]; };
   for (std::size_t r = 0; r <= spec.states; ++r)
-    if (!body.movable[r] && !stays(r)) state.next[r] = inner[body.results[r]];
+    if (!body.movable[r] && !stays(r)) state.next[r].share(inner.content(body.results[r]));
   for (std::size_t r = 0; r <= spec.states; ++r)
     if (body.movable[r]) inner.move_result(r, inner, body.params[1 + r]);
-    else if (!stays(r)) inner[body.params[1 + r]] = std::move(state.next[r]);
+    else if (!stays(r)) inner.content(body.params[1 + r]).take_over(state.next[r]);
 }
 
 std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
@@ -139,10 +145,10 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
   Frame& inner = state.body.enter(body, frame, true);
   for (std::size_t j = 0; j < spec.states; ++j) {
     inner.save_spare_block(body.params[2 + j]);
-    inner[body.params[2 + j]] = frame[state.slots.states[j]];
+    inner.content(body.params[2 + j]).share(frame.content(state.slots.states[j]));
   }
   frame.release_sequences(*this);
-  set_scalar(inner, body.params[1], DType::boolean, s.go ? 1 : 0);
+  set_boolean(inner, body.params[1], s.go);
   bool goes_on = s.go;
   std::int64_t t = 0;
   const std::int64_t most = s.trips.value_or(std::numeric_limits<std::int64_t>::max());
@@ -174,7 +180,7 @@ std::int64_t LoopStep::run_native(Frame& frame, LoopState& state, NativeLoop& lo
 void LoopStep::make_no_trip(Frame& frame, const LoopStart& s) const {
   const std::size_t states_at = (spec.has_trips ? 1U : 0U) + (spec.has_go ? 1U : 0U);
   for (std::size_t j = 0; j < spec.states; ++j)
-    if (outputs[j] >= 0) frame[outputs[j]] = frame[inputs[states_at + j]];
+    if (outputs[j] >= 0) frame.content(outputs[j]).share(frame.content(inputs[states_at + j]));
   std::vector<ItemType> items;
   for (std::size_t k = 0; k < spec.stacks; ++k) {
     const Slot out = outputs[spec.states + k];
@@ -189,7 +195,7 @@ void LoopStep::make_no_trip(Frame& frame, const LoopStart& s) const {
     const auto rank = static_cast<std::int64_t>(shape.size()) + 1;
     const std::int64_t axis = items[k].shape ? spec.axis_out[k] : 0;
     shape.insert(shape.begin() + axis_from_front(axis, rank), s.extents[k].value_or(0));
-    frame[out] = frame.run().zeros(items[k].dtype, std::move(shape));
+    frame.set(out, frame.run().zeros(items[k].dtype, std::move(shape)));
   }
 }
 
@@ -204,16 +210,16 @@ void LoopStep::run(Frame& frame, StepState* remembered) const {
     const auto stack_slot = [&](std::size_t k) { return outputs[spec.states + k]; };
     for (std::size_t k = 0; k < spec.stacks; ++k)
       state.stacks[k].begin(frame.run(), s.extents[k], s.certain ? s.trips : std::nullopt,
-                            stack_slot(k) < 0 ? Value() : std::exchange(frame[stack_slot(k)], {}));
+                            stack_slot(k) < 0 ? Value() : frame.content(stack_slot(k)).take());
     NativeLoop* const whole = native.find(state.natives, state.outer, state.slots, frame);
     n = whole != nullptr ? run_native(frame, state, *whole) : run_steps(frame, state);
     for (std::size_t k = 0; k < spec.stacks; ++k) try {
         Value joined = state.stacks[k].finish(n);
-        if (stack_slot(k) >= 0) frame[stack_slot(k)] = std::move(joined);
+        if (stack_slot(k) >= 0) frame.set(stack_slot(k), std::move(joined));
       } catch (const Error& e) { throw e.within(source); }
   }
   const Slot count = outputs[spec.states + spec.stacks];
-  if (count >= 0) set_scalar(frame, count, DType::i64, n);
+  if (count >= 0) set_integer(frame, count, n);
   if (!frame.entered_again()) state.release();
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/stack.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace rondel::runtime {
 namespace {
@@ -58,7 +59,7 @@ void RegionBuffers::bind(Run& run) {
                           : Tensor(o.dtype, o.shape, row_major_strides(o.shape),
                                    arena_.data_as<char>() + offset, arena_.owner());
     if (o.binding) see(*o.binding, o.tensor);
-    else workspace_ = o.tensor.data();
+    else context_.workspace = o.tensor.data();
   }
   bound_ = true;
 }
@@ -67,13 +68,11 @@ void RegionBuffers::run(Run& run, std::span<const std::int64_t> params) {
   const scalar::Executable& code = *code_->code;
   std::optional<kernels::ThreadScope> threads;
   if (!code.program().calls.empty()) threads.emplace(threads_);
-  scalar::Context context;
-  context.stop = &run.stop;
-  context.workspace = workspace_;
-  const scalar::Status status = code.run(context, views_.data(), params.data());
+  context_.stop = &run.stop;
+  const scalar::Status status = code.run(context_, views_.data(), params.data());
   if (status == scalar::done) return;
   run.check_stop();
-  throw scalar::failure(code.program(), context, status);
+  throw scalar::failure(code.program(), context_, status);
 }
 
 void RegionBuffers::rest() {
@@ -95,15 +94,16 @@ NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& 
     const std::size_t i = bindings[b].index;
     switch (bindings[b].kind) {
       case Kind::state: {
-        states_.push_back({b, slots.states[i], slots.finals[i], 0});
         const Tensor& initial = frame[slots.states[i]].tensor();
+        states_.push_back({b, slots.states[i], slots.finals[i],
+                           OutputForm(initial.dtype(), initial.shape()), initial.contiguous(), 0});
         if (slots.finals[i] < 0)
           states_.back().own = buffers_.own(b, initial.dtype(), initial.shape());
         break;
       }
       case Kind::invariant:
         inputs_.push_back({b, slots.states[i]});
-        invariants_.push_back({b, slots.states[i], slots.finals[i], 0});
+        invariants_.push_back({slots.states[i], slots.finals[i]});
         break;
       case Kind::go: buffers_.see(b, &go_); break;
       case Kind::stopped: buffers_.see(b, &stopped_); break;
@@ -129,10 +129,12 @@ void NativeLoop::bind(Frame& frame, const LoopStart& start) {
   buffers_.bind(run);
   for (const Input& in : inputs_) buffers_.see(in.binding, frame[in.slot].tensor());
   for (const State& s : states_) {
+    const Tensor& own = s.final < 0 ? buffers_.owned(s.own) : frame.output(s.final, s.type);
     const Tensor& initial = frame[s.initial].tensor();
-    const Tensor& own = s.final < 0 ? buffers_.owned(s.own)
-                                    : frame.output(s.final, initial.dtype(), initial.shape());
-    run.assign(initial, own);
+    if (s.row_major && static_cast<std::size_t>(s.type.bytes) <= most_kept_bytes &&
+        s.type.dtype != DType::string)
+      std::memcpy(own.data(), initial.data(), static_cast<std::size_t>(s.type.bytes));
+    else run.assign(initial, own);
     buffers_.see(s.binding, own);
   }
   go_ = start.go ? 1 : 0;
@@ -168,8 +170,8 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
 }
 
 void NativeLoop::hand_on_invariants(Frame& frame) const {
-  for (const State& s : invariants_)
-    if (s.final >= 0) frame[s.final] = frame[s.initial];
+  for (const Invariant& s : invariants_)
+    if (s.final >= 0) frame.content(s.final).share(frame.content(s.initial));
 }
 
 // Ifs.
@@ -182,7 +184,9 @@ NativeIf::NativeIf(std::shared_ptr<const RegionCode> code, const IfSlots& slots,
     switch (bindings[b].kind) {
       case Kind::input: inputs_.push_back({b, slots.inputs[i]}); break;
       case Kind::capture: inputs_.push_back({b, slots.captures[i]}); break;
-      case Kind::result: results_.push_back({b, slots.outputs[i]}); break;
+      case Kind::result:
+        results_.push_back({b, slots.outputs[i], OutputForm(bindings[b].dtype, bindings[b].shape)});
+        break;
       case Kind::temporary:
       case Kind::constant: break;
       default: invariant(false, "an `if`'s buffer is bound as one of a loop");
@@ -194,11 +198,8 @@ NativeIf::NativeIf(std::shared_ptr<const RegionCode> code, const IfSlots& slots,
 void NativeIf::run(Frame& frame) {
   Run& run = frame.run();
   buffers_.bind(run);
-  for (const Bound& in : inputs_) buffers_.see(in.binding, frame[in.slot].tensor());
-  for (const Bound& out : results_) {
-    const RegionCode::Binding& binding = buffers_.code().bindings[out.binding];
-    buffers_.see(out.binding, frame.output(out.slot, binding.dtype, binding.shape));
-  }
+  for (const Input& in : inputs_) buffers_.see(in.binding, frame[in.slot].tensor());
+  for (const Result& out : results_) buffers_.see(out.binding, frame.output(out.slot, out.type));
   const std::int64_t params[] = {0, 0, 0, run.max_trips};
   buffers_.run(run, params);
   buffers_.rest();

@@ -89,7 +89,7 @@ class RegionBuffers {
   ArenaOffsets places_;  ///< of `owned_`
   Tensor arena_;
   bool bound_ = false;  ///< `owned_` has memory
-  void* workspace_ = nullptr;
+  scalar::Context context_;
   std::vector<scalar::View> views_;  ///< by binding
 };
 
@@ -119,7 +119,12 @@ class NativeLoop {
   struct State {
     std::size_t binding;
     Slot initial, final;
+    OutputForm type;
+    bool row_major;   ///< what it starts from is
     std::size_t own;  ///< the buffers' own memory for it, where nobody asks for the final value
+  };
+  struct Invariant {
+    Slot initial, final;
   };
   struct ItemStack {
     std::size_t binding, stack;
@@ -130,7 +135,8 @@ class NativeLoop {
 
   RegionBuffers buffers_;
   std::vector<Input> inputs_;
-  std::vector<State> states_, invariants_;
+  std::vector<State> states_;
+  std::vector<Invariant> invariants_;
   std::vector<ItemStack> stacks_;
   std::uint8_t go_ = 0;
   std::int64_t stopped_ = 0;
@@ -146,12 +152,18 @@ class NativeIf {
   void release() { buffers_.release(); }
 
  private:
-  struct Bound {
+  struct Input {
     std::size_t binding;
     Slot slot;
   };
+  struct Result {
+    std::size_t binding;
+    Slot slot;
+    OutputForm type;
+  };
   RegionBuffers buffers_;
-  std::vector<Bound> inputs_, results_;
+  std::vector<Input> inputs_;
+  std::vector<Result> results_;
 };
 
 /// Where a step gets native code from.
@@ -177,7 +189,8 @@ struct NativeSource {
     Code made = code(values);
     if (!made) return nullptr;
     auto native = *made ? std::make_unique<Native>(std::move(*made), slots, frame) : nullptr;
-    return known.add(InputKeys(values, value_inputs, Strides::contiguity), std::move(native)).get();
+    return known.add(InputKeys(frame, outer, value_inputs, Strides::contiguity), std::move(native))
+        .prepared.get();
   }
 };
 

@@ -15,52 +15,67 @@ bool is_row_major(const Tensor& t, DType dtype, const Shape& shape) {
   return t.dtype() == dtype && t.shape() == shape && t.contiguous();
 }
 
-/// Whether the block that the tensor begins can hold this type, is not much too large for it, and
-/// has no other holder.
+/// Whether a block of `block` bytes, 0 where it is none that may be written over, can hold so many
+/// and is not much too large for them.
+bool may_be_renewed(std::size_t block, std::int64_t bytes) {
+  const auto needed = static_cast<std::size_t>(bytes);
+  return block != 0 && block >= needed && (block <= 256 || block / 4 <= needed);
+}
+
+/// Likewise, whether the block that the tensor begins can hold this type.
 bool may_be_renewed(const Tensor& t, DType dtype, const Shape& shape) {
   if (dtype == DType::string) return false;
-  const auto bytes = static_cast<std::size_t>(element_count(shape)) * byte_size(dtype);
-  const std::size_t block = Memory::bytes_if_alone(t);
-  return block >= bytes && (block <= 256 || block / 4 <= bytes);
+  return may_be_renewed(Memory::bytes_if_alone(t),
+                        element_count(shape) * static_cast<std::int64_t>(byte_size(dtype)));
 }
 
 /// An output that is a view, for inputs of the shapes and strides it was made for.
 struct OutputView {
   DType dtype;
   Shape shape, strides;
+  Form form;
   std::ptrdiff_t offset;  ///< bytes from the input's address
   Tensor constant;        ///< where it is not of an input
 };
 
+std::vector<OutputForm> forms_of(const OutputTypes& types) {
+  std::vector<OutputForm> forms;
+  for (const auto& [dtype, shape] : types) forms.emplace_back(dtype, shape);
+  return forms;
+}
+
 /// How a program step runs for some shapes.
 struct PreparedProgram {
-  OutputTypes outputs;
-  std::vector<OutputView> views;                   ///< empty: none
+  std::vector<OutputForm> outputs;
+  std::vector<OutputView> given;                   ///< outputs that are views; empty: none
   std::shared_ptr<const scalar::Executable> code;  ///< null: views, or outputs without elements
   std::int64_t workspace_bytes = 0;
-  bool text = false;  ///< an output is of strings
+  bool text = false;                   ///< an output is of strings
+  std::vector<scalar::View> operands;  ///< addresses are set for each run
 };
 
 struct ProgramState : StepState {
   MruCache<PreparedProgram> cache;
-  std::vector<scalar::View> views;
+  scalar::Context context;
   Tensor workspace;
 };
 
 struct PreparedKernel {
   KernelStep::Prepared step;
+  std::vector<OutputForm> outputs;
   std::int64_t workspace_bytes = 0;
-  int threads = 0;  ///< that the workspace is for
+  int threads = 0;                     ///< that the workspace is for
+  std::vector<scalar::View> operands;  ///< addresses are set for each run; null: left out
 };
 
 struct KernelState : StepState {
   MruCache<PreparedKernel> cache;
-  std::vector<scalar::View> views;
+  scalar::Context context;
   Tensor workspace;
 };
 
 struct UnsizedKernelState : StepState {
-  MruCache<UnsizedKernelStep::Types> cache;
+  MruCache<std::vector<std::optional<OutputForm>>> cache;
   std::vector<Value> inputs, results;
   void release() override {
     inputs.clear();
@@ -75,7 +90,7 @@ std::vector<OutputView> views_of(const ProgramStep& step, std::span<const Value>
   if (!made) return {};
   std::vector<OutputView> views;
   for (const Tensor& t : *made) {
-    OutputView v{t.dtype(), t.shape(), t.strides(), 0, {}};
+    OutputView v{t.dtype(), t.shape(), t.strides(), new_form(), 0, {}};
     if (step.viewed < 0) v.constant = t;
     else
       v.offset = t.data_as<char>() -
@@ -85,40 +100,50 @@ std::vector<OutputView> views_of(const ProgramStep& step, std::span<const Value>
   return views;
 }
 
+scalar::View view_of(const Shape& extents, const Shape& strides) {
+  return {nullptr, extents.data(), strides.data()};
+}
+
 PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& frame) {
   const std::vector<Value> inputs = values_of(frame, step.inputs);
   PreparedProgram p;
-  p.outputs = step.types(inputs);
-  p.views = views_of(step, inputs, p.outputs);
+  const OutputTypes types = step.types(inputs);
+  p.outputs = forms_of(types);
+  p.given = views_of(step, inputs, types);
   // Outputs without elements need no code; loops over their other extents would be for nothing.
-  const auto empty = [](const auto& o) { return element_count(o.second) == 0; };
+  const auto empty = [](const OutputForm& o) { return o.bytes == 0; };
   const bool nothing = !step.checks_always && !p.outputs.empty() &&
                        std::ranges::all_of(p.outputs, empty);
-  if (p.views.empty() && !nothing) {
+  if (p.given.empty() && !nothing) {
     p.code = step.code(inputs);
     p.workspace_bytes = static_cast<std::int64_t>(p.code->program().workspace_bytes());
   }
-  p.text = std::ranges::any_of(p.outputs, [](const auto& o) { return o.first == DType::string; });
-  InputKeys keys(inputs, step.value_inputs, step.view ? Strides::all : Strides::contiguity);
-  return state.cache.add(std::move(keys), std::move(p));
+  p.text = std::ranges::any_of(types, [](const auto& o) { return o.first == DType::string; });
+  InputKeys keys(frame, step.inputs, step.value_inputs,
+                 step.view ? Strides::all : Strides::contiguity);
+  auto& [kept, prepared] = state.cache.add(std::move(keys), std::move(p));
+  for (std::size_t k = 0; k < step.inputs.size(); ++k)
+    if (step.inputs[k] >= 0) prepared.operands.push_back(view_of(kept.shape(k), kept.strides(k)));
+  for (std::size_t j = 0; j < step.outputs.size(); ++j)
+    if (step.outputs[j] >= 0)
+      prepared.operands.push_back(view_of(prepared.outputs[j].shape, prepared.outputs[j].strides));
+  return prepared;
 }
 
 void give_views(const ProgramStep& step, const PreparedProgram& p, Frame& frame) {
   for (std::size_t j = 0; j < step.outputs.size(); ++j) {
     if (step.outputs[j] < 0) continue;
-    const OutputView& v = p.views[j];
+    const OutputView& v = p.given[j];
     frame.save_spare_block(step.outputs[j]);
+    Content& to = frame.content(step.outputs[j]);
     if (step.viewed < 0) {
-      frame[step.outputs[j]] = v.constant;
+      to.set(v.constant, v.form);
       continue;
     }
     const Tensor& of = frame[step.inputs[static_cast<std::size_t>(step.viewed)]].tensor();
-    frame[step.outputs[j]] = Tensor(v.dtype, v.shape, v.strides, of.data_as<char>() + v.offset,
-                                    of.owner());
+    to.set(Tensor(v.dtype, v.shape, v.strides, of.data_as<char>() + v.offset, of.owner()), v.form);
   }
 }
-
-scalar::View view_of(const Tensor& t) { return {t.data(), t.shape().data(), t.strides().data()}; }
 
 std::int64_t workspace_of(const KernelStep& step, const KernelStep::Prepared& p,
                           std::span<const Value> inputs) {
@@ -132,13 +157,29 @@ std::int64_t workspace_of(const KernelStep& step, const KernelStep::Prepared& p,
   return p.kernel->workspace(operands);
 }
 
+void grow_workspace(Tensor& workspace, std::int64_t bytes, Run& run) {
+  if (!workspace.defined() || workspace.size() < bytes)
+    workspace = run.memory.allocate(DType::u8, {bytes});
+}
+
 PreparedKernel& remember(const KernelStep& step, KernelState& state, Frame& frame) {
   const std::vector<Value> inputs = values_of(frame, step.inputs);
   PreparedKernel p;
   p.step = step.prepare(inputs);
+  p.outputs = forms_of(p.step.types);
   p.workspace_bytes = workspace_of(step, p.step, inputs);
   p.threads = frame.run().threads;
-  return state.cache.add(InputKeys(inputs, step.value_inputs, Strides::contiguity), std::move(p));
+  auto& [kept, prepared] = state.cache.add(
+      InputKeys(frame, step.inputs, step.value_inputs, Strides::contiguity), std::move(p));
+  const kernels::SizedKernel& kernel = *prepared.step.kernel;
+  prepared.operands.resize(kernel.inputs() + kernel.outputs() + 1);
+  for (std::size_t k = 0; k < step.inputs.size(); ++k)
+    if (step.inputs[k] >= 0) prepared.operands[k] = view_of(kept.shape(k), kept.strides(k));
+  for (std::size_t j = 0; j < step.outputs.size(); ++j)
+    if (step.outputs[j] >= 0)
+      prepared.operands[kernel.inputs() + j] = view_of(prepared.outputs[j].shape,
+                                                       prepared.outputs[j].strides);
+  return prepared;
 }
 
 }  // namespace
@@ -175,10 +216,13 @@ void Run::end() const {
 }
 
 Frame::Frame(const Plan& plan, bool entered_again) : plan_(plan), entered_again_(entered_again) {
-  for (std::size_t s = 0; s < plan.slot_count; ++s) slots_.push_back(std::make_unique<Value>());
+  for (std::size_t s = 0; s < plan.slot_count; ++s) {
+    owned_.push_back(std::make_unique<Content>());
+    slots_.push_back(owned_.back().get());
+  }
   std::vector<bool> constant(plan.slot_count);
   for (const auto& [slot, tensor] : plan.constants) {
-    (*this)[slot] = tensor;
+    set(slot, tensor);
     constant[static_cast<std::size_t>(slot)] = true;
   }
   for (std::size_t s = 0; s < plan.slot_count; ++s)
@@ -204,70 +248,78 @@ void Frame::assign_arena_offsets() {
                            std::make_unique<CachedOffsets>(extents_, std::move(offsets)));
   }
   if (arena_.defined() && arena_.size() < cached_offsets_.front()->offsets.total) release_arena();
-}
-
-bool Frame::in_arena(const Tensor& t) const {
-  if (!arena_.defined()) return false;
-  const auto offset = reinterpret_cast<std::uintptr_t>(t.data()) -
-                      reinterpret_cast<std::uintptr_t>(arena_.data());
-  return offset < static_cast<std::uintptr_t>(arena_.size());
+  for (const Layout::Piece& piece : plan_.layout.pieces) own(piece.slot).leave_arena();
 }
 
 void Frame::release_arena() {
-  for (const Layout::Piece& piece : plan_.layout.pieces) (*this)[piece.slot] = Value();
+  for (const Layout::Piece& piece : plan_.layout.pieces) own(piece.slot).clear();
   arena_ = Tensor();
 }
 
-const Tensor& Frame::output(Slot slot, DType dtype, const Shape& shape) {
-  const std::int64_t bytes = checked_mul(element_count(shape),
-                                         static_cast<std::int64_t>(byte_size(dtype)));
+const Tensor& Frame::make_output(Slot slot, const OutputForm& type) {
   const ArenaOffsets& offsets = cached_offsets_.front()->offsets;
   const ArenaOffsets::Range range = offsets.by_slot[static_cast<std::size_t>(slot)];
-  const bool in_range = range.offset >= 0 && bytes <= range.bytes;
-  Value& v = (*this)[slot];
-  if (!in_range) return renew(v, dtype, shape);
+  Content& c = content(slot);
+  if (range.offset < 0 || type.bytes > range.bytes) {
+    renew(c, type);
+    return *c.tensor();
+  }
   if (!arena_.defined()) arena_ = run_->memory.allocate(DType::u8, {offsets.total});
   char* const address = arena_.data_as<char>() + range.offset;
-  if (const auto* t = std::get_if<Tensor>(&v);
-      t == nullptr || t->data() != address || !is_row_major(*t, dtype, shape))
-    v = Tensor(dtype, shape, row_major_strides(shape), address, arena_.owner());
-  return std::get<Tensor>(v);
+  c.set_in_arena(Tensor(type.dtype, type.shape, type.strides, address, arena_.owner()), type.form);
+  return *c.tensor();
 }
 
-const Tensor& Frame::renew(Value& v, DType dtype, const Shape& shape) {
-  const auto* t = std::get_if<Tensor>(&v);
-  if (!spare_.empty() && (t == nullptr || !may_be_renewed(*t, dtype, shape))) {
-    const auto fits = [&](const Tensor& s) { return may_be_renewed(s, dtype, shape); };
-    if (const auto it = std::ranges::find_if(spare_, fits); it != spare_.end()) {
-      v = std::move(*it);
-      spare_.erase(it);
+/// A tensor of this type in a block that nobody else holds: that of the content, a spare one, or a
+/// new one.
+void Frame::renew(Content& c, const OutputForm& type) {
+  const auto fits = [&](std::size_t block) {
+    return type.dtype != DType::string && may_be_renewed(block, type.bytes);
+  };
+  if (const std::size_t block = c.bytes_if_alone(); !fits(block)) {
+    const auto it = std::ranges::find_if(
+        spare_, [&](const Tensor& s) { return fits(Memory::bytes_if_alone(s)); });
+    if (it == spare_.end()) {
+      c.clear();
+      return c.set(run_->memory.allocate(type.dtype, type.shape), type.form);
     }
+    c.set(std::move(*it));
+    spare_.erase(it);
   }
-  return run_->renew(v, dtype, shape);
+  const Tensor& t = *c.tensor();
+  c.set(Tensor(type.dtype, type.shape, type.strides, t.data(), t.owner()), type.form);
 }
 
 void Frame::save_spare_block(Slot s) {
   constexpr std::size_t most = 8;
-  const auto* t = std::get_if<Tensor>(&(*this)[s]);
-  if (!entered_again_ || t == nullptr || spare_.size() == most) return;
-  const std::size_t bytes = Memory::bytes_if_alone(*t);
-  if (bytes != 0 && bytes <= most_kept_bytes)
-    spare_.push_back(std::get<Tensor>(std::move((*this)[s])));
+  Content& c = content(s);
+  if (!entered_again_ || spare_.size() == most) return;
+  const std::size_t bytes = c.bytes_if_alone();
+  if (bytes == 0 || bytes > most_kept_bytes) return;
+  spare_.push_back(*c.tensor());
+  c.clear();
 }
 
 void Frame::drop(Slot s) {
-  Value& v = (*this)[s];
-  if (const auto* t = std::get_if<Tensor>(&v); t != nullptr && entered_again_) {
-    if (in_arena(*t)) return;
-    const std::size_t bytes = Memory::bytes_if_alone(*t);
+  Content& c = own(s);
+  if (entered_again_) {
+    if (c.in_arena()) return;
+    const std::size_t bytes = c.bytes_if_alone();
     if (bytes != 0 && bytes <= most_kept_bytes) return;
   }
-  v = Value();
+  c.clear();
 }
 
 void Frame::release_sequences(const Step& step) {
   for (const Slot dead : step.release)
-    if (!(*this)[dead].is_tensor()) (*this)[dead] = Value();
+    if (!(*this)[dead].is_tensor()) own(dead).clear();
+}
+
+void Frame::borrow(Slot ours, Frame& from, Slot theirs) {
+  Content& lent = from.content(theirs);
+  const bool stays = lent.tensor() != nullptr;
+  slots_[static_cast<std::size_t>(ours)] = stays ? &lent : &own(ours);
+  if (!stays) own(ours).share(lent);
 }
 
 void Frame::reset_for_reentry() {
@@ -277,7 +329,7 @@ void Frame::reset_for_reentry() {
 }
 
 void Frame::clear() {
-  for (const Slot s : variable_) (*this)[s] = Value();
+  for (const Slot s : variable_) own(s).clear();
   spare_.clear();
   arena_ = Tensor();
   for (const auto& state : states_)
@@ -326,21 +378,24 @@ void Plan::give_back(std::unique_ptr<Frame> frame) const {
 Frame& InnerFrame::enter(const Plan& plan, Frame& outer, bool again) {
   if (!frame_) frame_ = std::make_unique<Frame>(plan, again);
   frame_->begin(outer.run());
-  for (const auto& [theirs, ours] : plan.captures) (*frame_)[ours] = outer[theirs];
+  for (const auto& [theirs, ours] : plan.captures) frame_->borrow(ours, outer, theirs);
   return *frame_;
 }
 
 void Frame::move_result(std::size_t result, Frame& to, Slot slot) {
   const Slot ours = plan_.results[result];
   if (!plan_.movable[result]) {
-    to[slot] = (*this)[ours];
+    to.content(slot).share(content(ours));
     return;
   }
   exchange(ours, to, slot);
 }
 
 void Frame::exchange(Slot ours, Frame& to, Slot theirs) {
-  slots_[static_cast<std::size_t>(ours)].swap(to.slots_[static_cast<std::size_t>(theirs)]);
+  const auto from_at = static_cast<std::size_t>(ours), to_at = static_cast<std::size_t>(theirs);
+  owned_[from_at].swap(to.owned_[to_at]);
+  slots_[from_at] = owned_[from_at].get();
+  to.slots_[to_at] = to.owned_[to_at].get();
   drop(ours);
 }
 
@@ -357,25 +412,22 @@ std::unique_ptr<StepState> ProgramStep::make_state() const {
 
 void ProgramStep::run(Frame& frame, StepState* cache) const {
   auto& state = static_cast<ProgramState&>(*cache);
-  const PreparedProgram* p = state.cache.find(frame, inputs);
+  PreparedProgram* p = state.cache.find(frame, inputs);
   if (p == nullptr) p = &remember(*this, state, frame);
-  if (!p->views.empty()) return give_views(*this, *p, frame);
+  if (!p->given.empty()) return give_views(*this, *p, frame);
 
-  state.views.clear();
-  const auto bind = [&](const Tensor& t) { state.views.push_back(view_of(t)); };
+  scalar::View* operand = p->operands.data();
   for (const Slot s : inputs)
-    if (s >= 0) bind(frame[s].tensor());
+    if (s >= 0) (operand++)->data = frame.content(s).tensor()->data();
   for (std::size_t j = 0; j < outputs.size(); ++j)
-    if (outputs[j] >= 0) bind(frame.output(outputs[j], p->outputs[j].first, p->outputs[j].second));
+    if (outputs[j] >= 0) (operand++)->data = frame.output(outputs[j], p->outputs[j]).data();
   if (!p->code) return;
-  if (p->workspace_bytes > 0 &&
-      (!state.workspace.defined() || state.workspace.size() < p->workspace_bytes))
-    state.workspace = frame.run().memory.allocate(DType::u8, {p->workspace_bytes});
-  scalar::Context context;
+  if (p->workspace_bytes > 0) grow_workspace(state.workspace, p->workspace_bytes, frame.run());
+  scalar::Context& context = state.context;
   context.stop = &frame.run().stop;
   context.workspace = state.workspace.data();
-  const scalar::Status status = p->code->run(context, state.views.data(), nullptr);
-  if (status == scalar::done) {
+  const scalar::Status status = p->code->run(context, p->operands.data(), nullptr);
+  if (status == scalar::done) [[likely]] {
     if (p->text)
       for (const Slot s : outputs)
         if (s >= 0) frame.run().memory.count_text(frame[s]);
@@ -398,23 +450,20 @@ void KernelStep::run(Frame& frame, StepState* cache) const {
     p->workspace_bytes = workspace_of(*this, p->step, values_of(frame, inputs));
     p->threads = frame.run().threads;
   }
-  if (p->workspace_bytes > 0 &&
-      (!state.workspace.defined() || state.workspace.size() < p->workspace_bytes))
-    state.workspace = frame.run().memory.allocate(DType::u8, {p->workspace_bytes});
   const kernels::SizedKernel& kernel = *p->step.kernel;
-  // Operands that are left out stay null.
-  state.views.assign(kernel.inputs() + kernel.outputs() + 1, {});
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (inputs[k] >= 0) state.views[k] = view_of(frame[inputs[k]].tensor());
-  for (std::size_t j = 0; j < outputs.size(); ++j) {
-    const auto& [dtype, shape] = p->step.types[j];
+    if (inputs[k] >= 0) p->operands[k].data = frame[inputs[k]].tensor().data();
+  for (std::size_t j = 0; j < outputs.size(); ++j)
     if (outputs[j] >= 0)
-      state.views[kernel.inputs() + j] = view_of(frame.output(outputs[j], dtype, shape));
+      p->operands[kernel.inputs() + j].data = frame.output(outputs[j], p->outputs[j]).data();
+  if (p->workspace_bytes > 0) {
+    grow_workspace(state.workspace, p->workspace_bytes, frame.run());
+    p->operands.back() = {state.workspace.data(), state.workspace.shape().data(),
+                          state.workspace.strides().data()};
   }
-  if (p->workspace_bytes > 0) state.views.back() = view_of(state.workspace);
-  scalar::Context context;
+  scalar::Context& context = state.context;
   context.stop = &frame.run().stop;
-  const scalar::Status status = kernels::SizedKernel::call(context, state.views, &kernel);
+  const scalar::Status status = kernels::SizedKernel::call(context, p->operands, &kernel);
   if (status == scalar::done) return;
   frame.run().check_stop();
   fail_at(source, "{}",
@@ -427,19 +476,24 @@ std::unique_ptr<StepState> UnsizedKernelStep::make_state() const {
 
 void UnsizedKernelStep::run(Frame& frame, StepState* cache) const {
   auto& state = static_cast<UnsizedKernelState&>(*cache);
-  const Types* types = state.cache.find(frame, inputs);
+  const auto* types = state.cache.find(frame, inputs);
   if (types == nullptr) {
-    const std::vector<Value> values = values_of(frame, inputs);
-    Types checked = check(values);
-    types = &state.cache.add(InputKeys(values, value_inputs, Strides::none), std::move(checked));
+    std::vector<std::optional<OutputForm>> forms;
+    for (auto& type : check(values_of(frame, inputs))) {
+      forms.emplace_back();
+      if (type) forms.back().emplace(type->first, std::move(type->second));
+    }
+    types = &state.cache
+                 .add(InputKeys(frame, inputs, value_inputs, Strides::none), std::move(forms))
+                 .prepared;
   }
   state.inputs.clear();
   for (const Slot s : inputs) state.inputs.push_back(s < 0 ? Value() : frame[s]);
   state.results.assign(outputs.size(), Value());
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (outputs[j] < 0 || !(*types)[j]) continue;
-    frame.output(outputs[j], (*types)[j]->first, (*types)[j]->second);
-    state.results[j] = std::move(frame[outputs[j]]);
+    frame.output(outputs[j], *(*types)[j]);
+    state.results[j] = frame.content(outputs[j]).take();
   }
   std::vector<Tensor> texts;
   const kernels::UnsizedCall::Allocate allocate = [&](DType dtype, Shape shape) {
@@ -460,7 +514,9 @@ void UnsizedKernelStep::run(Frame& frame, StepState* cache) const {
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (outputs[j] < 0) continue;
     if (state.results[j].is_tensor()) frame.run().memory.count_text(state.results[j]);
-    frame[outputs[j]] = std::move(state.results[j]);
+    Content& to = frame.content(outputs[j]);
+    to.set(std::move(state.results[j]));
+    if ((*types)[j]) to.recognise(*(*types)[j]);
   }
   for (const Tensor& made : texts) frame.run().memory.count_text(made);
   state.inputs.clear();

@@ -1,6 +1,7 @@
 #pragma once
 #include "kernels/kernel.h"
 #include "kernels/unsized_kernel.h"
+#include "runtime/content.h"
 #include "runtime/layout.h"
 #include "runtime/memory.h"
 #include "runtime/prepared.h"
@@ -100,17 +101,29 @@ class Frame {
   /// `entered_again`: within a run, as a loop's body is. Then small blocks stay in the slots of
   /// dead values, so that the next entry writes over them.
   explicit Frame(const Plan&, bool entered_again);
-  Value& operator[](Slot s) { return *slots_[static_cast<std::size_t>(s)]; }
+  const Value& operator[](Slot s) const { return content(s).value(); }
+  Content& content(Slot s) const { return *slots_[static_cast<std::size_t>(s)]; }
+  void set(Slot s, Value v) { content(s).set(std::move(v)); }
   Run& run() const { return *run_; }
   const Plan& plan() const { return plan_; }
   bool entered_again() const { return entered_again_; }
   void begin(Run& run) { run_ = &run; }
-  /// A row-major tensor of this type in `slot`, to be written. The tensor in the slot is reused
-  /// where nobody else holds it; else it is in the arena, where the slot has a range there; else it
-  /// is a new block.
-  const Tensor& output(Slot slot, DType, const Shape&);
-  /// The same for a value that is not in the arena; spare blocks may be reused.
-  const Tensor& renew(Value&, DType, const Shape&);
+  /// A tensor of this type in `slot`, to be written. The tensor in the slot is reused where nobody
+  /// else holds it; else it is in the arena, where the slot has a range there; else it is a spare
+  /// block or a new one.
+  const Tensor& output(Slot slot, const OutputForm& type) {
+    Content& c = content(slot);
+    if (c.may_be_written(type.form)) [[likely]]
+      return *c.tensor();
+    return make_output(slot, type);
+  }
+  /// The same for a value that is not in the arena.
+  const Tensor& renew(Slot slot, const OutputForm& type) {
+    Content& c = content(slot);
+    if (!c.may_be_written(type.form)) [[unlikely]]
+      renew(c, type);
+    return *c.tensor();
+  }
   /// Before a view takes the slot: saves a small block that only the previous view held as a spare
   /// one.
   void save_spare_block(Slot);
@@ -121,6 +134,9 @@ class Frame {
   /// For a step that has taken its inputs: releases the sequences and optionals among them that
   /// have no later readers, so that their only holder may change them in place.
   void release_sequences(const Step&);
+  /// For the time that this frame is entered from `from`: a slot of ours stands for one of `from`,
+  /// which stays as it is meanwhile. What is no tensor is shared instead.
+  void borrow(Slot ours, Frame& from, Slot theirs);
   /// Moves a result of the region to a slot of `to`, whose old value is dropped. Where the result
   /// must stay in its own slot it is shared.
   void move_result(std::size_t result, Frame& to, Slot);
@@ -132,8 +148,11 @@ class Frame {
   void clear();
 
  private:
+  /// What the slot holds when nothing is borrowed.
+  Content& own(Slot s) const { return *owned_[static_cast<std::size_t>(s)]; }
+  const Tensor& make_output(Slot, const OutputForm&);
+  void renew(Content&, const OutputForm&);
   void assign_arena_offsets();
-  bool in_arena(const Tensor&) const;
   void release_arena();
 
   struct CachedOffsets {
@@ -143,8 +162,9 @@ class Frame {
   const Plan& plan_;
   const bool entered_again_;
   Run* run_ = nullptr;
-  std::vector<std::unique_ptr<Value>>
-      slots_;                   ///< pointers, so that values can be exchanged without being moved
+  std::vector<Content*> slots_;  ///< in `owned_`, or borrowed
+  std::vector<std::unique_ptr<Content>>
+      owned_;                   ///< pointers, so that values can be exchanged without being moved
   std::vector<Slot> variable_;  ///< slots that hold no constants
   std::vector<std::unique_ptr<StepState>> states_;
   /// For the last few lists of extents; that of this run first.

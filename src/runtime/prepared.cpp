@@ -14,26 +14,41 @@ bool same_elements(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-InputKeys::InputKeys(std::span<const Value> inputs, std::span<const std::size_t> value_inputs,
-                     Strides what_counts)
-    : what_counts_(what_counts), keys_(inputs.size()) {
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (!inputs[k].is_tensor()) continue;
-    const Tensor& t = inputs[k].tensor();
-    keys_[k] = {true, t.contiguous(), t.shape(), t.strides(), {}};
-  }
-  for (const std::size_t k : value_inputs)
-    if (k < inputs.size() && inputs[k].is_tensor()) keys_[k].value = inputs[k].tensor().copy();
+void InputKeys::note(Key& key, Content& c) {
+  const Tensor* t = c.tensor();
+  if (t == nullptr) return;
+  if (c.form() == 0) c.number_form();
+  key.form = c.form();
+  key.tensor = true;
+  key.contiguous = t->contiguous();
+  key.shape = t->shape();
+  key.strides = t->strides();
 }
 
-bool InputKeys::fits(const Key& key, const Value& v) const {
-  const auto* t = std::get_if<Tensor>(&v);
+void InputKeys::note_elements(Key& key, const Value& v) {
+  if (!v.is_tensor()) return;
+  key.by_elements = true;
+  key.elements = v.tensor().copy();
+}
+
+bool InputKeys::has_elements(const Key& key, const Tensor& t) {
+  return same_elements(t, key.elements);
+}
+
+bool InputKeys::fits(Key& key, Content& c) const {
+  const Tensor* t = c.tensor();
   if (t == nullptr || !key.tensor) return (t != nullptr) == key.tensor;
-  if (t->shape() != key.shape) return false;
-  if (what_counts_ != Strides::none && t->strides() != key.strides &&
-      (what_counts_ == Strides::all || t->contiguous() != key.contiguous))
-    return false;
-  return !key.value.defined() || same_elements(*t, key.value);
+  if (c.form() != key.form) {
+    if (t->shape() != key.shape) return false;
+    if (t->strides() != key.strides) {
+      if (what_counts_ == Strides::all) return false;
+      if (what_counts_ == Strides::contiguity && t->contiguous() != key.contiguous) return false;
+      key.strides = t->strides();
+    }
+    if (c.form() == 0) c.number_form();
+    key.form = c.form();
+  }
+  return !key.by_elements || has_elements(key, *t);
 }
 
 }  // namespace rondel::runtime

@@ -1,7 +1,6 @@
 #pragma once
+#include "runtime/content.h"
 #include "runtime/layout.h"
-
-#include <rondel/tensor.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -16,24 +15,53 @@ enum class Strides : std::uint8_t { none, contiguity, all };
 
 /// The key of something that was prepared for some inputs: their shapes, strides as far as they
 /// matter, and the elements of inputs whose values matter. For inputs that are no tensors only that
-/// fact counts: their declared type holds.
+/// fact counts: their declared type holds. An input that fits keeps the number of its form here, so
+/// that the next one of that form fits at a glance.
 class InputKeys {
  public:
-  InputKeys(std::span<const Value> inputs, std::span<const std::size_t> value_inputs, Strides);
-  /// Whether it fits what is in these slots of a frame; -1 is no slot.
-  template <class Frame> bool fit(Frame& frame, std::span<const Slot> slots) const {
+  /// Of what is in these slots of a frame; -1 is no slot.
+  template <class Frame>
+  InputKeys(Frame& frame, std::span<const Slot> slots, std::span<const std::size_t> value_inputs,
+            Strides what_counts)
+      : what_counts_(what_counts), keys_(slots.size()) {
     for (std::size_t k = 0; k < slots.size(); ++k)
-      if (slots[k] >= 0 && !fits(keys_[k], frame[slots[k]])) return false;
+      if (slots[k] >= 0) note(keys_[k], frame.content(slots[k]));
+    for (const std::size_t k : value_inputs)
+      if (k < slots.size() && slots[k] >= 0) note_elements(keys_[k], frame[slots[k]]);
+  }
+  /// Whether all forms in these slots are the ones that fitted last, and elements that matter are
+  /// the same.
+  template <class Frame> bool fit_at_a_glance(Frame& frame, std::span<const Slot> slots) const {
+    for (std::size_t k = 0; k < slots.size(); ++k) {
+      if (slots[k] < 0) continue;
+      const Content& c = frame.content(slots[k]);
+      if (c.form() != keys_[k].form) return false;
+      if (keys_[k].by_elements && !has_elements(keys_[k], *c.tensor())) return false;
+    }
     return true;
   }
+  /// Whether it fits what is in these slots.
+  template <class Frame> bool fit(Frame& frame, std::span<const Slot> slots) {
+    for (std::size_t k = 0; k < slots.size(); ++k)
+      if (slots[k] >= 0 && !fits(keys_[k], frame.content(slots[k]))) return false;
+    return true;
+  }
+  /// The extents and strides of input k, a tensor, as it fitted last. They stay where they are.
+  const Shape& shape(std::size_t k) const { return keys_[k].shape; }
+  const Shape& strides(std::size_t k) const { return keys_[k].strides; }
 
  private:
   struct Key {
-    bool tensor = false, contiguous = true;
+    Form form = not_a_tensor;  ///< of `shape` and `strides`
+    bool tensor = false, contiguous = true, by_elements = false;
     Shape shape, strides;
-    Tensor value;  ///< of an input whose elements count
+    Tensor elements;
   };
-  bool fits(const Key&, const Value&) const;
+  static void note(Key&, Content&);
+  static void note_elements(Key&, const Value&);
+  static bool has_elements(const Key&, const Tensor&);
+  bool fits(Key&, Content&) const;
+
   Strides what_counts_;
   std::vector<Key> keys_;
 };
@@ -42,20 +70,22 @@ class InputKeys {
 /// none is prepared again.
 template <class T> class MruCache {
  public:
+  struct Entry {
+    Entry(InputKeys k, T p) : keys(std::move(k)), prepared(std::move(p)) {}
+    InputKeys keys;
+    T prepared;
+  };
   /// The entry for such inputs, or null.
   template <class Frame> T* find(Frame& frame, std::span<const Slot> slots) {
-    for (auto it = known_.begin(); it != known_.end(); ++it) {
-      if (!(*it)->keys.fit(frame, slots)) continue;
-      if (it != known_.begin()) std::rotate(known_.begin(), it, it + 1);
+    if (!known_.empty() && known_.front()->keys.fit_at_a_glance(frame, slots)) [[likely]]
       return &known_.front()->prepared;
-    }
-    return nullptr;
+    return find_among_all(frame, slots);
   }
   /// Kept until `most` others have been added or used.
-  T& add(InputKeys keys, T prepared) {
+  Entry& add(InputKeys keys, T prepared) {
     if (known_.size() == most) known_.pop_back();
     known_.insert(known_.begin(), std::make_unique<Entry>(std::move(keys), std::move(prepared)));
-    return known_.front()->prepared;
+    return *known_.front();
   }
   template <class F> void each(const F& f) {
     for (const auto& entry : known_) f(entry->prepared);
@@ -63,11 +93,17 @@ template <class T> class MruCache {
 
  private:
   static constexpr std::size_t most = 8;
-  struct Entry {
-    Entry(InputKeys k, T p) : keys(std::move(k)), prepared(std::move(p)) {}
-    InputKeys keys;
-    T prepared;
-  };
+
+  template <class Frame> T* find_among_all(Frame& frame, std::span<const Slot> slots) {
+    auto it = std::ranges::find_if(
+        known_, [&](const auto& e) { return e->keys.fit_at_a_glance(frame, slots); });
+    if (it == known_.end())
+      it = std::ranges::find_if(known_, [&](const auto& e) { return e->keys.fit(frame, slots); });
+    if (it == known_.end()) return nullptr;
+    if (it != known_.begin()) std::rotate(known_.begin(), it, it + 1);
+    return &known_.front()->prepared;
+  }
+
   std::vector<std::unique_ptr<Entry>> known_;
 };
 

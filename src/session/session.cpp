@@ -175,8 +175,8 @@ struct Session::Impl {
       std::vector<Value> values = bind(feeds);
       const runtime::Plan& p = plan_for(values);
       const runtime::FrameLease frame(p, run);
-      for (std::size_t i = 0; i < values.size(); ++i) (*frame)[p.params[i]] = std::move(values[i]);
-      if (p.seed >= 0) (*frame)[p.seed] = Tensor::scalar<std::uint64_t>(o.seed);
+      for (std::size_t i = 0; i < values.size(); ++i) frame->set(p.params[i], std::move(values[i]));
+      if (p.seed >= 0) frame->set(p.seed, Tensor::scalar<std::uint64_t>(o.seed));
       frame->execute();
       for (const std::size_t j : wanted) results.push_back((*frame)[p.results[j]]);
     }

@@ -79,7 +79,7 @@ std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, sessi
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   runtime::FrameLease frame(plan, run);
-  for (std::size_t k = 0; k < feeds.size(); ++k) (*frame)[plan.params[k]] = feeds[k];
+  for (std::size_t k = 0; k < feeds.size(); ++k) frame->set(plan.params[k], feeds[k]);
   frame->execute();
   std::vector<Value> results;
   for (const auto result : plan.results) {

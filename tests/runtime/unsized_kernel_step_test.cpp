@@ -32,7 +32,7 @@ class UnsizedKernelStepTest : public testing::Test {
     Memory memory(std::numeric_limits<std::size_t>::max());
     runtime::Run run{memory, 1};  // testing::Test has a Run of its own
     const FrameLease frame(plan_, run);
-    (*frame)[0] = std::move(v);
+    frame->set(0, std::move(v));
     frame->execute();
     return asked_;
   }

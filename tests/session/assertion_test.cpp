@@ -49,9 +49,9 @@ std::string run(Execution how, std::int64_t trips, const Tensor& x, const Tensor
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   const runtime::FrameLease frame(plan, run);
-  (*frame)[plan.params[0]] = Tensor::scalar(trips);
-  (*frame)[plan.params[1]] = x;
-  (*frame)[plan.params[2]] = limit;
+  frame->set(plan.params[0], Tensor::scalar(trips));
+  frame->set(plan.params[1], x);
+  frame->set(plan.params[2], limit);
   try {
     frame->execute();
   } catch (const Error& e) { return e.what(); }

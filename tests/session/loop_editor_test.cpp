@@ -44,12 +44,12 @@ std::vector<float> results_of(Graph g) {
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   const runtime::FrameLease frame(plan, run);
-  (*frame)[plan.params[0]] = Tensor::from<float>({2}, {1, 2});
-  (*frame)[plan.params[1]] = Tensor::from<float>({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
-  (*frame)[plan.params[2]] = Tensor::from<float>({2, 4}, {8, 7, 6, 5, 4, 3, 2, 1});
-  (*frame)[plan.params[3]] = Tensor::scalar(std::int64_t{3});
-  (*frame)[plan.params[4]] = Tensor::scalar(std::int64_t{5});
-  (*frame)[plan.params[5]] = Tensor::scalar(true);
+  frame->set(plan.params[0], Tensor::from<float>({2}, {1, 2}));
+  frame->set(plan.params[1], Tensor::from<float>({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}));
+  frame->set(plan.params[2], Tensor::from<float>({2, 4}, {8, 7, 6, 5, 4, 3, 2, 1}));
+  frame->set(plan.params[3], Tensor::scalar(std::int64_t{3}));
+  frame->set(plan.params[4], Tensor::scalar(std::int64_t{5}));
+  frame->set(plan.params[5], Tensor::scalar(true));
   frame->execute();
   std::vector<float> all;
   for (const runtime::Slot s : plan.results) {

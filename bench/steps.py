@@ -110,9 +110,10 @@ def session(lines):
     options = rondel.SessionOptions()
     options.graph_optimization_level = 0
     made = rondel.InferenceSession(model.SerializeToString(), options)
-    for _ in range(5):
-        a_trip(made)
-        time.sleep(0.1)  # what got hot is compiled meanwhile
+    for _ in range(10):
+        for _ in range(5):  # a short body needs many trips to get hot
+            a_trip(made)
+        time.sleep(0.05)  # what got hot is compiled meanwhile
     return made
 
 

@@ -1,29 +1,64 @@
 #include "passes/output_extents.h"
 
 #include "ir/infer.h"
+
 #include <algorithm>
+#include <cstring>
 
 namespace rondel::passes {
+namespace {
 
-bool OutputExtents::evaluate(std::span<const Value> inputs,
-                             std::vector<std::pair<DType, Shape>>& shapes) const {
-  const ir::ValueOfName value_of = [&](ir::Symbol name) -> std::optional<std::int64_t> {
-    const auto at = std::ranges::find(sources_, name, &Source::name);
-    if (at == sources_.end()) return std::nullopt;
-    return inputs[at->input].tensor().shape()[at->axis];
-  };
-  for (const ir::Integer& condition : conditions_) {
-    const auto value = ir::evaluate(condition, value_of);
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() == DType::string) return false;
+  const auto bytes = static_cast<std::size_t>(a.size()) * byte_size(a.dtype());
+  return bytes == 0 || std::memcmp(a.packed().data(), b.packed().data(), bytes) == 0;
+}
+
+}  // namespace
+
+/// As `classify` would name them: a 1 is no symbol, and different symbols are different extents.
+bool OutputExtents::read_symbols(const Input& input, const Tensor* t, Shape& symbols) {
+  if (t == nullptr || t->dtype() != input.dtype || t->shape().size() != input.axes.size())
+    return false;
+  for (std::size_t a = 0; a < input.axes.size(); ++a) {
+    const std::int64_t extent = t->shape()[a];
+    const auto symbol = static_cast<std::size_t>(input.axes[a].symbol);
+    if (input.axes[a].symbol < 0) {
+      if (extent != input.axes[a].number) return false;
+    } else if (symbol < symbols.size()) {
+      if (extent != symbols[symbol]) return false;
+    } else {
+      if (extent == 1 || std::ranges::find(symbols, extent) != symbols.end()) return false;
+      symbols.push_back(extent);
+    }
+  }
+  return t->contiguous() == input.contiguous &&
+         (!input.value.defined() || same_bytes(*t, input.value));
+}
+
+std::optional<std::int64_t> OutputExtents::value_of(const Computed& c, const Shape& symbols) const {
+  if (c.symbol >= 0) return symbols[static_cast<std::size_t>(c.symbol)];
+  return ir::evaluate(c.integer, [&](ir::Symbol name) -> std::optional<std::int64_t> {
+    return symbols[static_cast<std::size_t>(number_of(name))];
+  });
+}
+
+bool OutputExtents::evaluate(std::span<const Tensor* const> inputs,
+                             std::vector<std::pair<DType, Shape>>& types) const {
+  Shape symbols;
+  for (std::size_t k = 0; k < inputs_.size(); ++k)
+    if (!read_symbols(inputs_[k], inputs[k], symbols)) return false;
+  for (const Computed& condition : conditions_) {
+    const auto value = value_of(condition, symbols);
     if (!value || *value < 0) return false;
   }
-  shapes.resize(outputs_.size());
+  types.resize(outputs_.size());
   for (std::size_t j = 0; j < outputs_.size(); ++j) {
-    const Output& output = outputs_[j];
-    shapes[j].first = output.dtype;
-    Shape& shape = shapes[j].second;
+    auto& [dtype, shape] = types[j];
+    dtype = outputs_[j].dtype;
     shape.clear();
-    for (const ir::Integer& extent : output.extents) {
-      const auto value = ir::evaluate(extent, value_of);
+    for (const Computed& extent : outputs_[j].extents) {
+      const auto value = value_of(extent, symbols);
       if (!value || *value < 0) return false;
       shape.push_back(*value);
     }
@@ -31,32 +66,55 @@ bool OutputExtents::evaluate(std::span<const Value> inputs,
   return true;
 }
 
-std::optional<OutputExtents> output_extents(const ir::Graph& g, const ShapeClass& c) {
-  std::vector<OutputExtents::Source> sources;
-  for (std::size_t k = 0; k < c.types.size(); ++k) {
-    if (!c.types[k].is_tensor()) return std::nullopt;
-    for (std::int64_t a = 0; a < c.types[k].rank(); ++a) {
-      const ir::Extent& e = c.types[k].extent(a);
-      if (e.symbolic() && std::ranges::count(sources, e.symbol, &OutputExtents::Source::name) == 0)
-        sources.push_back({e.symbol, k, static_cast<std::size_t>(a)});
-    }
+std::ptrdiff_t OutputExtents::number_of(ir::Symbol name) const {
+  const auto at = std::ranges::find(symbols_, name);
+  return at == symbols_.end() ? -1 : at - symbols_.begin();
+}
+
+bool OutputExtents::add_input(const ir::Type& type, bool contiguous, const Tensor& value) {
+  if (!type.is_tensor()) return false;
+  Input input{type.dtype(), contiguous, {}, value};
+  for (const ir::Extent& e : type.extents()) {
+    if (e.symbolic() && number_of(e.symbol) < 0) symbols_.push_back(e.symbol);
+    input.axes.push_back({e.value, e.symbolic() ? number_of(e.symbol) : -1});
   }
+  inputs_.push_back(std::move(input));
+  return true;
+}
+
+/// Nothing where it is unknown or has names that the class has not.
+std::optional<OutputExtents::Computed> OutputExtents::computed(const ir::Integer& i) const {
+  const auto has = [&](ir::Symbol s) { return number_of(s) >= 0; };
+  if (i.known()) return Computed{i, -1};
+  if (!i.symbolic()) return std::nullopt;
+  if (i.symbol.is_name())
+    return has(i.symbol) ? std::optional(Computed{i, number_of(i.symbol)}) : std::nullopt;
+  return std::ranges::all_of(i.symbol.names(), has) ? std::optional(Computed{i, -1}) : std::nullopt;
+}
+
+std::optional<OutputExtents> output_extents(const ir::Graph& g, const ShapeClass& c) {
+  OutputExtents made;
+  for (std::size_t k = 0; k < c.types.size(); ++k)
+    if (!made.add_input(c.types[k], c.contiguous[k], c.values[k])) return std::nullopt;
   const ir::TypeEnvironment k = type_environment_for(g, c);
   if (!k.conditions) return std::nullopt;
-  const auto is_known = [&](const ir::Integer& i) {
-    return i.known() || (i.symbolic() && std::ranges::all_of(i.symbol.names(), [&](ir::Symbol s) {
-                           return std::ranges::count(sources, s, &OutputExtents::Source::name) > 0;
-                         }));
-  };
-  if (!std::ranges::all_of(*k.conditions, is_known)) return std::nullopt;
-  std::vector<OutputExtents::Output> outputs;
+  for (const ir::Integer& condition : *k.conditions) {
+    const auto value = made.computed(condition);
+    if (!value) return std::nullopt;
+    made.conditions_.push_back(*value);
+  }
   for (const ir::ValueId v : g.root().results) {
     const ir::Type& t = k.types[ir::index(v)];
     if (!t.is_tensor() || !t.has_rank()) return std::nullopt;
-    outputs.push_back({t.dtype(), {t.extents().begin(), t.extents().end()}});
-    if (!std::ranges::all_of(outputs.back().extents, is_known)) return std::nullopt;
+    OutputExtents::Output output{t.dtype(), {}};
+    for (const ir::Extent& e : t.extents()) {
+      const auto extent = made.computed(e);
+      if (!extent) return std::nullopt;
+      output.extents.push_back(*extent);
+    }
+    made.outputs_.push_back(std::move(output));
   }
-  return OutputExtents(std::move(outputs), *k.conditions, std::move(sources));
+  return made;
 }
 
 }  // namespace rondel::passes

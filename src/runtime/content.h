@@ -80,6 +80,12 @@ class Content {
     forget_place();
     other.clear();
   }
+  /// The same memory, seen as another type that it can hold.
+  void reform(const OutputForm& type) {
+    const Tensor& t = *tensor();
+    value_ = Tensor(type.dtype, type.shape, type.strides, t.data(), t.owner());
+    form_ = type.form;
+  }
   /// Of that form, at the slot's range of the frame's arena.
   void set_in_arena(Tensor t, Form form) {
     set(std::move(t), form);

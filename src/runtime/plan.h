@@ -206,9 +206,19 @@ class FrameLease {
 /// The types of a step's outputs.
 using OutputTypes = std::vector<std::pair<DType, Shape>>;
 
+/// The types of a step's outputs for all inputs of a class, which share what is prepared for them
+/// but for types. Immutable and thread-safe.
+class ClassTypes {
+ public:
+  virtual ~ClassTypes() = default;
+  /// `inputs`: null where one is no tensor. False: they are not of the class, or the step is to be
+  /// asked for their types, since it may refuse them.
+  virtual bool evaluate(std::span<const Tensor* const> inputs, OutputTypes&) const = 0;
+};
+
 /// Runs a scalar program. `types` (which checks the inputs) and `code` are asked for each set of
 /// shapes, contiguity and values of `value_inputs` that the last few runs have not met; `code` only
-/// where no view does.
+/// where no view does; neither where the class of one of those covers it.
 class ProgramStep : public Step {
  public:
   using Types = std::function<OutputTypes(std::span<const Value> inputs)>;
@@ -219,6 +229,8 @@ class ProgramStep : public Step {
       std::span<const Value> inputs, std::span<const std::pair<DType, Shape>> outputs)>;
   Types types;
   ExecutableFor code;
+  /// The class of these inputs, which has one code; null: there is none.
+  std::function<std::shared_ptr<const ClassTypes>(std::span<const Value> inputs)> class_of;
   std::vector<std::size_t> value_inputs;
   View view;
   std::ptrdiff_t viewed = -1;  ///< the input that views are of; -1: a constant
@@ -230,12 +242,13 @@ class ProgramStep : public Step {
 
 /// Runs a kernel on views. `prepare` (which checks the inputs) gives the outputs' types and the
 /// kernel; it is asked for each set of shapes and values of `value_inputs` that the last few runs
-/// have not met.
+/// have not met and that the class of none of those covers.
 class KernelStep : public Step {
  public:
   struct Prepared {
     OutputTypes types;  ///< of all outputs of the node; those left out may be anything
     std::shared_ptr<const kernels::SizedKernel> kernel;
+    std::shared_ptr<const ClassTypes> of_class;  ///< inputs for which it is the same; or null
   };
   std::function<Prepared(std::span<const Value> inputs)> prepare;
   std::vector<std::size_t> value_inputs;

@@ -16,10 +16,12 @@ bool same_elements(const Tensor& a, const Tensor& b) {
 
 void InputKeys::note(Key& key, Content& c) {
   const Tensor* t = c.tensor();
+  key.by_elements = false;
+  key.tensor = t != nullptr;
+  key.form = not_a_tensor;
   if (t == nullptr) return;
   if (c.form() == 0) c.number_form();
   key.form = c.form();
-  key.tensor = true;
   key.contiguous = t->contiguous();
   key.shape = t->shape();
   key.strides = t->strides();

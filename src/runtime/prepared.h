@@ -19,19 +19,32 @@ enum class Strides : std::uint8_t { none, contiguity, all };
 /// that the next one of that form fits at a glance.
 class InputKeys {
  public:
+  InputKeys() = default;
   /// Of what is in these slots of a frame; -1 is no slot.
   template <class Frame>
   InputKeys(Frame& frame, std::span<const Slot> slots, std::span<const std::size_t> value_inputs,
-            Strides what_counts)
-      : what_counts_(what_counts), keys_(slots.size()) {
+            Strides what_counts) {
+    note(frame, slots, value_inputs, what_counts);
+  }
+  /// Makes it the key of what is in these slots.
+  template <class Frame>
+  void note(Frame& frame, std::span<const Slot> slots, std::span<const std::size_t> value_inputs,
+            Strides what_counts) {
+    noted_ = false;
+    what_counts_ = what_counts;
+    keys_.resize(slots.size());
     for (std::size_t k = 0; k < slots.size(); ++k)
       if (slots[k] >= 0) note(keys_[k], frame.content(slots[k]));
     for (const std::size_t k : value_inputs)
       if (k < slots.size() && slots[k] >= 0) note_elements(keys_[k], frame[slots[k]]);
+    noted_ = true;
   }
+  /// Fits nothing from now on.
+  void forget() { noted_ = false; }
   /// Whether all forms in these slots are the ones that fitted last, and elements that matter are
   /// the same.
   template <class Frame> bool fit_at_a_glance(Frame& frame, std::span<const Slot> slots) const {
+    if (!noted_) return false;
     for (std::size_t k = 0; k < slots.size(); ++k) {
       if (slots[k] < 0) continue;
       const Content& c = frame.content(slots[k]);
@@ -42,6 +55,7 @@ class InputKeys {
   }
   /// Whether it fits what is in these slots.
   template <class Frame> bool fit(Frame& frame, std::span<const Slot> slots) {
+    if (!noted_) return false;
     for (std::size_t k = 0; k < slots.size(); ++k)
       if (slots[k] >= 0 && !fits(keys_[k], frame.content(slots[k]))) return false;
     return true;
@@ -62,7 +76,8 @@ class InputKeys {
   static bool has_elements(const Key&, const Tensor&);
   bool fits(Key&, Content&) const;
 
-  Strides what_counts_;
+  bool noted_ = false;
+  Strides what_counts_ = Strides::all;
   std::vector<Key> keys_;
 };
 
@@ -71,6 +86,7 @@ class InputKeys {
 template <class T> class MruCache {
  public:
   struct Entry {
+    Entry() = default;
     Entry(InputKeys k, T p) : keys(std::move(k)), prepared(std::move(p)) {}
     InputKeys keys;
     T prepared;
@@ -85,6 +101,14 @@ template <class T> class MruCache {
   Entry& add(InputKeys keys, T prepared) {
     if (known_.size() == most) known_.pop_back();
     known_.insert(known_.begin(), std::make_unique<Entry>(std::move(keys), std::move(prepared)));
+    return *known_.front();
+  }
+  /// The same, to be filled in and to be given its keys: what is in it is of no use any more, but
+  /// its memory is.
+  Entry& reuse() {
+    if (known_.size() < most) known_.push_back(std::make_unique<Entry>());
+    std::rotate(known_.begin(), known_.end() - 1, known_.end());
+    known_.front()->keys.forget();
     return *known_.front();
   }
   template <class F> void each(const F& f) {

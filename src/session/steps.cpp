@@ -22,6 +22,25 @@ std::pair<DType, Shape> exact(const ir::Graph& g, ValueId v, const ir::TypeEnvir
   return {t.dtype(), t.static_shape()};
 }
 
+/// Null where a value is no tensor.
+std::vector<const Tensor*> tensors_of(std::span<const Value> values) {
+  std::vector<const Tensor*> tensors;
+  for (const Value& v : values) tensors.push_back(std::get_if<Tensor>(&v));
+  return tensors;
+}
+
+/// The types of a group's results for a class of its inputs.
+class TypesOfGroup : public runtime::ClassTypes {
+ public:
+  explicit TypesOfGroup(passes::OutputExtents extents) : extents_(std::move(extents)) {}
+  bool evaluate(std::span<const Tensor* const> inputs, runtime::OutputTypes& types) const override {
+    return extents_.evaluate(inputs, types);
+  }
+
+ private:
+  passes::OutputExtents extents_;
+};
+
 /// The data of a program step: its group as a graph, output types by the inputs' extents, and code
 /// by shape class.
 struct GroupCode {
@@ -32,16 +51,25 @@ struct GroupCode {
 
   /// Computed from the extents where the class tells them; else inferred for these inputs.
   runtime::OutputTypes types(std::span<const Value> inputs) {
-    const passes::ShapeClass c = passes::classify(inputs, declared, program_values);
     std::optional<runtime::OutputTypes> inferred;
-    const auto of_class = extents_.get(c.key, [&] {
-      inferred = infer(inputs);  // refuses what the class would fail for
-      return passes::output_extents(graph, c);
-    });
+    const auto of_class = class_of(inputs, [&] { inferred = infer(inputs); });
     if (inferred) return *std::move(inferred);
     runtime::OutputTypes computed;
-    if (*of_class && (*of_class)->evaluate(inputs, computed)) return computed;
+    if (of_class && of_class->evaluate(tensors_of(inputs), computed)) return computed;
     return *types_.get(exact_key(inputs, value_inputs), [&] { return infer(inputs); });
+  }
+
+  /// What is computed for the class of these inputs; null where types or code are for each member.
+  /// `check` refuses inputs that the class would fail for; it is called for the first of a class.
+  template <class Check>
+  std::shared_ptr<const TypesOfGroup> class_of(std::span<const Value> inputs, const Check& check) {
+    const passes::ShapeClass c = passes::classify(inputs, declared, program_values);
+    return *classes_.get(c.key, [&]() -> std::shared_ptr<const TypesOfGroup> {
+      check();
+      if (!passes::ranks_known(graph, c)) return nullptr;
+      auto extents = passes::output_extents(graph, c);
+      return extents ? std::make_shared<TypesOfGroup>(*std::move(extents)) : nullptr;
+    });
   }
 
   std::shared_ptr<const scalar::Executable> executable(std::span<const Value> inputs) {
@@ -73,7 +101,7 @@ struct GroupCode {
     return types;
   }
 
-  LruCache<std::optional<passes::OutputExtents>> extents_;  ///< by class
+  LruCache<std::shared_ptr<const TypesOfGroup>> classes_;
   LruCache<runtime::OutputTypes> types_;  ///< by exact extents, where a class does not tell
   LruCache<std::shared_ptr<const scalar::Executable>> by_class_, by_shapes_;
 };
@@ -112,6 +140,32 @@ std::vector<ir::Type> input_types(const ir::Graph& g, const ir::Node& node) {
   return types;
 }
 
+/// The types of a kernel node's outputs for a class of its inputs.
+class TypesOfKernel : public runtime::ClassTypes {
+ public:
+  /// `extents`: of a graph of the node, whose parameters are the node's inputs of these positions,
+  /// and whose results its outputs but for those that are left out.
+  TypesOfKernel(passes::OutputExtents extents, std::vector<std::size_t> position,
+                std::vector<bool> has_output)
+      : extents_(std::move(extents)), position_(std::move(position)),
+        has_output_(std::move(has_output)) {}
+
+  bool evaluate(std::span<const Tensor* const> inputs, runtime::OutputTypes& types) const override {
+    std::vector<const Tensor*> params;
+    for (const std::size_t k : position_) params.push_back(inputs[k]);
+    if (!extents_.evaluate(params, types)) return false;
+    for (std::size_t j = 0; j < has_output_.size(); ++j)
+      if (!has_output_[j])
+        types.insert(types.begin() + static_cast<std::ptrdiff_t>(j), {DType::f32, Shape{}});
+    return true;
+  }
+
+ private:
+  passes::OutputExtents extents_;
+  std::vector<std::size_t> position_;
+  std::vector<bool> has_output_;
+};
+
 /// A graph of a single kernel node, which checks its inputs at run time.
 struct KernelNode {
   KernelNode(const ir::Graph& g, NodeId n) : source(g.node(n)) {
@@ -147,8 +201,24 @@ struct KernelNode {
     return types;
   }
 
+  /// What is computed for the class of these inputs, which have passed the check of `types`; null
+  /// where types are for each member.
+  std::shared_ptr<const runtime::ClassTypes> class_of(std::span<const Value> inputs) const {
+    std::vector<Value> params;
+    for (const std::size_t k : position) params.push_back(inputs[k]);
+    const passes::ShapeClass c = passes::classify(params, {}, value_inputs);
+    return *classes.get(c.key, [&]() -> std::shared_ptr<const runtime::ClassTypes> {
+      auto extents = passes::output_extents(alone, c);
+      if (!extents) return nullptr;
+      std::vector<bool> has_output;
+      for (const ValueId v : source.outputs) has_output.push_back(v != ValueId::none);
+      return std::make_shared<TypesOfKernel>(*std::move(extents), position, std::move(has_output));
+    });
+  }
+
   ir::Node source;
   ir::Graph alone;
+  mutable LruCache<std::shared_ptr<const runtime::ClassTypes>> classes;
   /// For each parameter of `alone` the number of the node's input; and the inputs whose values
   /// matter.
   std::vector<std::size_t> position, value_inputs;
@@ -198,6 +268,7 @@ std::unique_ptr<runtime::Step> sized_kernel_step(const Building& b,
       prepared.types.push_back(std::move(type).value_or(std::pair<DType, Shape>{}));
     }
     prepared.kernel = kernels->get(inputs);
+    prepared.of_class = node->class_of(inputs);
     return prepared;
   };
   return step;
@@ -248,6 +319,7 @@ std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph graph,
   });
   step->types = [kept](std::span<const Value> inputs) { return kept->types(inputs); };
   step->code = [kept](std::span<const Value> inputs) { return kept->executable(inputs); };
+  step->class_of = [kept](std::span<const Value> inputs) { return kept->class_of(inputs, [] {}); };
   return step;
 }
 

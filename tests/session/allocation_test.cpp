@@ -2,6 +2,7 @@
 
 #include <rondel/session.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -102,6 +103,22 @@ TEST(Allocations, ShapesInTurnMakeNone) {
                 "extent = Add (turn, two) part = Slice (w, first, extent) twice = Add (part, part) "
                 "a = ReduceSum <keepdims = 0> (twice) next = Add (x, a)")),
             0);
+}
+
+/// Trips whose steps, so many of them, see twelve shapes in turn: more than a step remembers.
+std::string with_changing_shapes(int steps) {
+  std::string lines =
+      "turns = Constant <value_ints = [12]> () at = Unsqueeze (i, first) "
+      "turn = Mod (at, turns) extent = Add (turn, one) "
+      "v0 = Slice (w, first, extent) ";
+  for (int k = 0; k < steps; ++k) lines += fmt::format("v{} = Add (v{}, half) ", k + 1, k);
+  return stepping(lines +
+                  fmt::format("a = ReduceSum <keepdims = 0> (v{}) next = Add (x, a)", steps));
+}
+
+TEST(Allocations, AStepMakesNoneForAShapeOfAKnownClass) {
+  EXPECT_EQ(allocations_of_trips(with_changing_shapes(9)),
+            allocations_of_trips(with_changing_shapes(1)));
 }
 
 TEST(Allocations, BranchesMakeNone) {

@@ -1,0 +1,371 @@
+#include "base/error.h"
+#include "kernels/stop_check.h"
+#include "kernels/threads.h"
+#include "runtime/plan.h"
+
+#include <algorithm>
+
+/// The steps for programs and kernels: what each prepares for the shapes of its inputs, and how it
+/// runs.
+namespace rondel::runtime {
+namespace {
+
+/// An output that is a view, for inputs of the shapes and strides it was made for.
+struct OutputView {
+  DType dtype;
+  Shape shape, strides;
+  Form form;
+  std::ptrdiff_t offset;  ///< bytes from the input's address
+  Tensor constant;        ///< where it is not of an input
+};
+
+std::vector<OutputForm> forms_of(const OutputTypes& types) {
+  std::vector<OutputForm> forms;
+  for (const auto& [dtype, shape] : types) forms.emplace_back(dtype, shape);
+  return forms;
+}
+
+/// What serves all inputs of a class: the class, and a `T` for it. Few, most recently used first.
+template <class T> class ClassCache {
+ public:
+  /// The one for such inputs, whose types go to `types`; or nothing.
+  std::optional<T> find(std::span<const Tensor* const> inputs, OutputTypes& types) {
+    const auto it = std::ranges::find_if(
+        known_, [&](const auto& known) { return known.first->evaluate(inputs, types); });
+    if (it == known_.end()) return std::nullopt;
+    std::rotate(known_.begin(), it, it + 1);
+    return known_.front().second;
+  }
+  void add(std::shared_ptr<const ClassTypes> types, T served) {
+    constexpr std::size_t most = 4;
+    if (known_.size() == most) known_.pop_back();
+    known_.emplace(known_.begin(), std::move(types), std::move(served));
+  }
+
+ private:
+  std::vector<std::pair<std::shared_ptr<const ClassTypes>, T>> known_;
+};
+
+struct Code {
+  std::shared_ptr<const scalar::Executable> code;
+  std::int64_t workspace_bytes = 0;
+};
+
+/// How a program step runs for some shapes.
+struct PreparedProgram {
+  std::vector<OutputForm> outputs;
+  std::vector<OutputView> given;       ///< outputs that are views; empty: none
+  Code code;                           ///< none: views, or outputs without elements
+  std::vector<scalar::View> operands;  ///< addresses are set for each run
+};
+
+struct ProgramState : StepState {
+  MruCache<PreparedProgram> cache;
+  ClassCache<Code> classes;
+  scalar::Context context;
+  Tensor workspace;
+  std::vector<const Tensor*> tensors;  ///< while something is prepared, as what follows
+  OutputTypes types;
+  std::vector<OutputForm> forms;
+};
+
+using SharedKernel = std::shared_ptr<const kernels::SizedKernel>;
+
+struct PreparedKernel {
+  SharedKernel kernel;
+  std::vector<OutputForm> outputs;
+  std::int64_t workspace_bytes = 0;
+  int threads = 0;                     ///< that the workspace is for
+  std::vector<scalar::View> operands;  ///< addresses are set for each run; null: left out
+};
+
+struct KernelState : StepState {
+  MruCache<PreparedKernel> cache;
+  ClassCache<SharedKernel> classes;
+  scalar::Context context;
+  Tensor workspace;
+};
+
+struct UnsizedKernelState : StepState {
+  MruCache<std::vector<std::optional<OutputForm>>> cache;
+  std::vector<Value> inputs, results;
+  void release() override {
+    inputs.clear();
+    results.clear();
+  }
+};
+
+std::vector<OutputView> views_of(const ProgramStep& step, std::span<const Value> inputs,
+                                 const OutputTypes& outputs) {
+  if (!step.view) return {};
+  const auto made = step.view(inputs, outputs);
+  if (!made) return {};
+  std::vector<OutputView> views;
+  for (const Tensor& t : *made) {
+    OutputView v{t.dtype(), t.shape(), t.strides(), new_form(), 0, {}};
+    if (step.viewed < 0) v.constant = t;
+    else
+      v.offset = t.data_as<char>() -
+                 inputs[static_cast<std::size_t>(step.viewed)].tensor().data_as<char>();
+    views.push_back(std::move(v));
+  }
+  return views;
+}
+
+scalar::View view_of(const Shape& extents, const Shape& strides) {
+  return {nullptr, extents.data(), strides.data()};
+}
+
+/// What is in these slots, for `ClassTypes`.
+void read_tensors(Frame& frame, std::span<const Slot> slots, std::vector<const Tensor*>& tensors) {
+  tensors.clear();
+  for (const Slot s : slots) tensors.push_back(s < 0 ? nullptr : frame.content(s).tensor());
+}
+
+/// Gives the entry the key of what is in the step's slots, and its operands.
+PreparedProgram& bind(MruCache<PreparedProgram>::Entry& entry, const ProgramStep& step,
+                      Frame& frame) {
+  auto& [keys, p] = entry;
+  keys.note(frame, step.inputs, step.value_inputs, step.view ? Strides::all : Strides::contiguity);
+  p.operands.clear();
+  for (std::size_t k = 0; k < step.inputs.size(); ++k)
+    if (step.inputs[k] >= 0) p.operands.push_back(view_of(keys.shape(k), keys.strides(k)));
+  for (std::size_t j = 0; j < step.outputs.size(); ++j)
+    if (step.outputs[j] >= 0)
+      p.operands.push_back(view_of(p.outputs[j].shape, p.outputs[j].strides));
+  return p;
+}
+
+/// Outputs without elements need no code; loops over their other extents would be for nothing.
+bool needs_code(const ProgramStep& step, std::span<const OutputForm> outputs) {
+  return step.checks_always || outputs.empty() ||
+         std::ranges::any_of(outputs, [](const OutputForm& o) { return o.bytes != 0; });
+}
+
+PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& frame) {
+  const std::vector<Value> inputs = values_of(frame, step.inputs);
+  PreparedProgram p;
+  const OutputTypes types = step.types(inputs);
+  p.outputs = forms_of(types);
+  p.given = views_of(step, inputs, types);
+  if (p.given.empty() && needs_code(step, p.outputs)) {
+    p.code.code = step.code(inputs);
+    p.code.workspace_bytes = static_cast<std::int64_t>(p.code.code->program().workspace_bytes());
+    auto of_class = step.class_of ? step.class_of(inputs) : nullptr;
+    if (of_class) state.classes.add(std::move(of_class), p.code);
+  }
+  auto& entry = state.cache.reuse();
+  entry.prepared = std::move(p);
+  return bind(entry, step, frame);
+}
+
+/// For inputs of a class that has code; else null.
+PreparedProgram* remember_in_class(const ProgramStep& step, ProgramState& state, Frame& frame) {
+  read_tensors(frame, step.inputs, state.tensors);
+  const auto code = state.classes.find(state.tensors, state.types);
+  if (!code) return nullptr;
+  state.forms.clear();
+  for (const auto& [dtype, shape] : state.types) state.forms.emplace_back(dtype, shape);
+  if (!needs_code(step, state.forms)) return nullptr;
+  auto& entry = state.cache.reuse();
+  PreparedProgram& p = entry.prepared;
+  p.given.clear();
+  p.outputs.swap(state.forms);
+  p.code = *code;
+  return &bind(entry, step, frame);
+}
+
+void give_views(const ProgramStep& step, const PreparedProgram& p, Frame& frame) {
+  for (std::size_t j = 0; j < step.outputs.size(); ++j) {
+    if (step.outputs[j] < 0) continue;
+    const OutputView& v = p.given[j];
+    frame.save_spare_block(step.outputs[j]);
+    Content& to = frame.content(step.outputs[j]);
+    if (step.viewed < 0) {
+      to.set(v.constant, v.form);
+      continue;
+    }
+    const Tensor& of = frame[step.inputs[static_cast<std::size_t>(step.viewed)]].tensor();
+    to.set(Tensor(v.dtype, v.shape, v.strides, of.data_as<char>() + v.offset, of.owner()), v.form);
+  }
+}
+
+std::int64_t workspace_of(const KernelStep& step, const PreparedKernel& p,
+                          std::span<const Value> inputs) {
+  const kernels::SizedKernel& kernel = *p.kernel;
+  std::vector<kernels::Operand> operands(kernel.inputs() + kernel.outputs(), {.given = false});
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k].defined())
+      operands[k] = {true, inputs[k].tensor().shape(), inputs[k].tensor().contiguous()};
+  for (std::size_t j = 0; j < step.outputs.size(); ++j)
+    if (step.outputs[j] >= 0) operands[kernel.inputs() + j] = {true, p.outputs[j].shape};
+  return kernel.workspace(operands);
+}
+
+void grow_workspace(Tensor& workspace, std::int64_t bytes, Run& run) {
+  if (!workspace.defined() || workspace.size() < bytes)
+    workspace = run.memory.allocate(DType::u8, {bytes});
+}
+
+/// Gives the entry the key of what is in the step's slots, its workspace, and its operands.
+PreparedKernel& bind(MruCache<PreparedKernel>::Entry& entry, const KernelStep& step, Frame& frame) {
+  auto& [keys, p] = entry;
+  keys.note(frame, step.inputs, step.value_inputs, Strides::contiguity);
+  const kernels::SizedKernel& kernel = *p.kernel;
+  p.operands.assign(kernel.inputs() + kernel.outputs() + 1, {});
+  for (std::size_t k = 0; k < step.inputs.size(); ++k)
+    if (step.inputs[k] >= 0) p.operands[k] = view_of(keys.shape(k), keys.strides(k));
+  for (std::size_t j = 0; j < step.outputs.size(); ++j)
+    if (step.outputs[j] >= 0)
+      p.operands[kernel.inputs() + j] = view_of(p.outputs[j].shape, p.outputs[j].strides);
+  return p;
+}
+
+PreparedKernel prepare(const KernelStep& step, KernelState& state, Frame& frame) {
+  const std::vector<Value> inputs = values_of(frame, step.inputs);
+  std::vector<const Tensor*> tensors;
+  read_tensors(frame, step.inputs, tensors);
+  OutputTypes types;
+  PreparedKernel p;
+  if (const auto known = state.classes.find(tensors, types)) {
+    p.kernel = *known;
+  } else {
+    KernelStep::Prepared made = step.prepare(inputs);
+    p.kernel = std::move(made.kernel);
+    types = std::move(made.types);
+    if (made.of_class) state.classes.add(std::move(made.of_class), p.kernel);
+  }
+  p.outputs = forms_of(types);
+  p.workspace_bytes = workspace_of(step, p, inputs);
+  p.threads = frame.run().threads;
+  return p;
+}
+
+PreparedKernel& remember(const KernelStep& step, KernelState& state, Frame& frame) {
+  PreparedKernel p = prepare(step, state, frame);
+  auto& entry = state.cache.reuse();
+  entry.prepared = std::move(p);
+  return bind(entry, step, frame);
+}
+
+}  // namespace
+
+std::unique_ptr<StepState> ProgramStep::make_state() const {
+  return std::make_unique<ProgramState>();
+}
+
+void ProgramStep::run(Frame& frame, StepState* cache) const {
+  auto& state = static_cast<ProgramState&>(*cache);
+  PreparedProgram* p = state.cache.find(frame, inputs);
+  if (p == nullptr) p = remember_in_class(*this, state, frame);
+  if (p == nullptr) p = &remember(*this, state, frame);
+  if (!p->given.empty()) return give_views(*this, *p, frame);
+
+  scalar::View* operand = p->operands.data();
+  for (const Slot s : inputs)
+    if (s >= 0) (operand++)->data = frame.content(s).tensor()->data();
+  for (std::size_t j = 0; j < outputs.size(); ++j)
+    if (outputs[j] >= 0) (operand++)->data = frame.output(outputs[j], p->outputs[j]).data();
+  const auto& [code, workspace_bytes] = p->code;
+  if (!code) return;
+  if (workspace_bytes > 0) grow_workspace(state.workspace, workspace_bytes, frame.run());
+  scalar::Context& context = state.context;
+  context.stop = &frame.run().stop;
+  context.workspace = state.workspace.data();
+  const scalar::Status status = code->run(context, p->operands.data(), nullptr);
+  if (status == scalar::done) [[likely]] {
+    for (std::size_t j = 0; j < outputs.size(); ++j)
+      if (p->outputs[j].dtype == DType::string && outputs[j] >= 0)
+        frame.run().memory.count_text(frame[outputs[j]]);
+    return;
+  }
+  frame.run().check_stop();
+  throw scalar::failure(code->program(), context, status);
+}
+
+std::unique_ptr<StepState> KernelStep::make_state() const {
+  return std::make_unique<KernelState>();
+}
+
+void KernelStep::run(Frame& frame, StepState* cache) const {
+  auto& state = static_cast<KernelState&>(*cache);
+  const kernels::ThreadScope threads(frame.run().threads);
+  PreparedKernel* p = state.cache.find(frame, inputs);
+  if (p == nullptr) p = &remember(*this, state, frame);
+  if (p->threads != frame.run().threads) {
+    p->workspace_bytes = workspace_of(*this, *p, values_of(frame, inputs));
+    p->threads = frame.run().threads;
+  }
+  const kernels::SizedKernel& kernel = *p->kernel;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k] >= 0) p->operands[k].data = frame[inputs[k]].tensor().data();
+  for (std::size_t j = 0; j < outputs.size(); ++j)
+    if (outputs[j] >= 0)
+      p->operands[kernel.inputs() + j].data = frame.output(outputs[j], p->outputs[j]).data();
+  if (p->workspace_bytes > 0) {
+    grow_workspace(state.workspace, p->workspace_bytes, frame.run());
+    p->operands.back() = {state.workspace.data(), state.workspace.shape().data(),
+                          state.workspace.strides().data()};
+  }
+  scalar::Context& context = state.context;
+  context.stop = &frame.run().stop;
+  const scalar::Status status = kernels::SizedKernel::call(context, p->operands, &kernel);
+  if (status == scalar::done) return;
+  frame.run().check_stop();
+  fail_at(source, "{}",
+          site_text(kernel.failures()[static_cast<std::size_t>(status) - 1], context.shown));
+}
+
+std::unique_ptr<StepState> UnsizedKernelStep::make_state() const {
+  return std::make_unique<UnsizedKernelState>();
+}
+
+void UnsizedKernelStep::run(Frame& frame, StepState* cache) const {
+  auto& state = static_cast<UnsizedKernelState&>(*cache);
+  const auto* types = state.cache.find(frame, inputs);
+  if (types == nullptr) {
+    std::vector<std::optional<OutputForm>> forms;
+    for (auto& type : check(values_of(frame, inputs))) {
+      forms.emplace_back();
+      if (type) forms.back().emplace(type->first, std::move(type->second));
+    }
+    types = &state.cache
+                 .add(InputKeys(frame, inputs, value_inputs, Strides::none), std::move(forms))
+                 .prepared;
+  }
+  state.inputs.clear();
+  for (const Slot s : inputs) state.inputs.push_back(s < 0 ? Value() : frame[s]);
+  state.results.assign(outputs.size(), Value());
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    if (outputs[j] < 0 || !(*types)[j]) continue;
+    frame.output(outputs[j], *(*types)[j]);
+    state.results[j] = frame.content(outputs[j]).take();
+  }
+  std::vector<Tensor> texts;
+  const kernels::UnsizedCall::Allocate allocate = [&](DType dtype, Shape shape) {
+    const Tensor made = frame.run().memory.allocate(dtype, std::move(shape));
+    if (dtype == DType::string) texts.push_back(made);
+    return made;
+  };
+  frame.release_sequences(*this);
+  kernels::UnsizedCall call(state.inputs, state.results, allocate);
+  call.stop = &frame.run().stop;
+  const kernels::ThreadScope threads(frame.run().threads);
+  try {
+    kernel(call);
+  } catch (const kernels::Stopped&) { frame.run().check_stop(); } catch (const Error& e) {
+    throw e.within(source);
+  }
+  frame.run().check_stop();
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    if (outputs[j] < 0) continue;
+    if (state.results[j].is_tensor()) frame.run().memory.count_text(state.results[j]);
+    Content& to = frame.content(outputs[j]);
+    to.set(std::move(state.results[j]));
+    if ((*types)[j]) to.recognise(*(*types)[j]);
+  }
+  for (const Tensor& made : texts) frame.run().memory.count_text(made);
+  state.inputs.clear();
+}
+
+}  // namespace rondel::runtime

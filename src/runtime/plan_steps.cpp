@@ -38,6 +38,8 @@ template <class T> class ClassCache {
   }
   void add(std::shared_ptr<const ClassTypes> types, T served) {
     constexpr std::size_t most = 4;
+    // A class that left this member to the step may be known already.
+    std::erase_if(known_, [&](const auto& known) { return known.first == types; });
     if (known_.size() == most) known_.pop_back();
     known_.emplace(known_.begin(), std::move(types), std::move(served));
   }

@@ -8,6 +8,7 @@
 #include "session/lru_cache.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace rondel::session {
 namespace {
@@ -202,13 +203,16 @@ struct KernelNode {
   }
 
   /// What is computed for the class of these inputs, which have passed the check of `types`; null
-  /// where types are for each member.
+  /// where types are for each member. A rule that tells nothing for one class is not asked for
+  /// another: that would cost each new shape more than its types.
   std::shared_ptr<const runtime::ClassTypes> class_of(std::span<const Value> inputs) const {
+    if (has_no_classes.load(std::memory_order_relaxed)) return nullptr;
     std::vector<Value> params;
     for (const std::size_t k : position) params.push_back(inputs[k]);
     const passes::ShapeClass c = passes::classify(params, {}, value_inputs);
     return *classes.get(c.key, [&]() -> std::shared_ptr<const runtime::ClassTypes> {
       auto extents = passes::output_extents(alone, c);
+      if (!extents) has_no_classes.store(true, std::memory_order_relaxed);
       if (!extents) return nullptr;
       std::vector<bool> has_output;
       for (const ValueId v : source.outputs) has_output.push_back(v != ValueId::none);
@@ -219,6 +223,7 @@ struct KernelNode {
   ir::Node source;
   ir::Graph alone;
   mutable LruCache<std::shared_ptr<const runtime::ClassTypes>> classes;
+  mutable std::atomic<bool> has_no_classes{false};
   /// For each parameter of `alone` the number of the node's input; and the inputs whose values
   /// matter.
   std::vector<std::size_t> position, value_inputs;

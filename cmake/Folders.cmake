@@ -11,11 +11,11 @@ function(rondel_precompile target)
   endif()
 endfunction()
 
-# rondel_folder(name path [LINKS folders...] [BORROWS libraries...] [PRECOMPILES headers...])
-# One static library rondel_<name> for the sources of src/<path>. A folder without sources is left
-# out, and so are links to it.
+# rondel_folder(name path [LINKS folders...] [BORROWS libraries...] [PRECOMPILES headers...] [UNITY n])
+# One static library rondel_<name> for the sources of src/<path>, which the compiler gets n at a time
+# where RONDEL_UNITY is on. A folder without sources is left out, and so are links to it.
 function(rondel_folder name path)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LINKS;BORROWS;PRECOMPILES")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "UNITY" "LINKS;BORROWS;PRECOMPILES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${path}/*.cpp)
   if(NOT sources)
     return()
@@ -28,6 +28,9 @@ function(rondel_folder name path)
   add_library(rondel_${name} STATIC ${sources})
   target_link_libraries(rondel_${name} PUBLIC rondel_flags fmt::fmt PRIVATE ${arg_BORROWS})
   rondel_precompile(rondel_${name} ${arg_PRECOMPILES})
+  if(arg_UNITY AND RONDEL_UNITY)
+    set_target_properties(rondel_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${arg_UNITY})
+  endif()
   foreach(folder IN LISTS arg_LINKS)
     if(TARGET rondel_${folder})
       target_link_libraries(rondel_${name} PUBLIC rondel_${folder})

@@ -9,7 +9,7 @@ using ir::ValueId;
 
 /// ONNX gives the op a function body as well, which has ones where a draw lies above p: with the
 /// probability 1 - p. The op's own text is followed.
-std::vector<ValueId> drawn(ir::Builder& b, const ir::Node& node) {
+std::vector<ValueId> drawn_bernoulli(ir::Builder& b, const ir::Node& node) {
   const ValueId p = wide_value(b, node.inputs[0]);
   const DType t = dtype_of(b, p);
   const ValueId u = b("uniform",
@@ -28,7 +28,7 @@ const ir::OpEntry bernoulli{{
     .inputs = {{"p"}},
     .attributes = {{"dtype", ir::Type()}, {"seed", no_seed()}},
     .type = bernoulli_rule,
-    .meaning = composite(drawn),
+    .meaning = composite(drawn_bernoulli),
     .random = true,
 }};
 

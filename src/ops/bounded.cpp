@@ -18,7 +18,7 @@ void bounded_rule(ir::TypeContext& c) {
     c.same(0, 0);
 }
 
-Ex checked(Emitter& e, std::span<const Ex> x) {
+Ex checked_bound(Emitter& e, std::span<const Ex> x) {
   const Ex least = e.builder().index(e.attributes().i("least"));
   for (const Ex holds : {x[0] >= least, x[0] <= x[1]})
     e.builder().check(holds, e.attributes().s("message", ""), {x[0], x[1]});
@@ -32,7 +32,7 @@ const ir::OpEntry bounded{{
     .attributes = {{"least", std::numeric_limits<std::int64_t>::min()},
                    {"message", "{} is not in bounds; expected at most {}"}},
     .type = bounded_rule,
-    .meaning = elementwise(checked),
+    .meaning = elementwise(checked_bound),
     .can_fail = true,
     .batch = only_first_stacked,
 }};

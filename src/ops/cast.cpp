@@ -14,7 +14,7 @@ DType text_partner(DType t, bool to_text) {
   return is_integer(t) ? DType::i64 : t;
 }
 
-ValueId convert(ir::Builder& b, ValueId x, DType to, const ir::Attributes& how) {
+ValueId converted(ir::Builder& b, ValueId x, DType to, const ir::Attributes& how) {
   if (b.graph().value(x).type.dtype() == to) return x;
   return b("convert", {x},
            {{"to", Type::scalar(to)},
@@ -26,14 +26,15 @@ std::vector<ValueId> cast_to(ir::Builder& b, const ir::Node& node) {
   const ValueId x = node.inputs[0];
   const DType from = b.graph().value(x).type.dtype();
   const DType to = dtype_attribute(node.attributes, "to");
-  if ((from == DType::string) == (to == DType::string)) return {convert(b, x, to, node.attributes)};
+  if ((from == DType::string) == (to == DType::string))
+    return {converted(b, x, to, node.attributes)};
   if (to == DType::string) {
-    const ValueId number = convert(b, x, text_partner(from, true), node.attributes);
+    const ValueId number = converted(b, x, text_partner(from, true), node.attributes);
     return {b("convert_text", {number}, {{"to", Type::scalar(to)}})};
   }
   const DType through = to == DType::f32 ? to : text_partner(to, false);
   const ValueId number = b("convert_text", {x}, {{"to", Type::scalar(through)}});
-  return {convert(b, number, to, node.attributes)};
+  return {converted(b, number, to, node.attributes)};
 }
 
 void cast_rule(ir::TypeContext& c) {

@@ -12,7 +12,7 @@ void checked_int32_rule(ir::TypeContext& c) {
   keep_elements(c);
 }
 
-Ex checked(Emitter& e, std::span<const Ex> x) {
+Ex checked_in_int32(Emitter& e, std::span<const Ex> x) {
   using Limits = std::numeric_limits<std::int32_t>;
   scalar::Builder& b = e.builder();
   for (const Ex holds : {x[0] >= b.index(Limits::min()), x[0] <= b.index(Limits::max())})
@@ -25,7 +25,7 @@ const ir::OpEntry checked_int32{{
     .doc = "y = x as int32; a number that int32 does not hold is an error",
     .inputs = {{"x"}},
     .type = checked_int32_rule,
-    .meaning = elementwise(checked),
+    .meaning = elementwise(checked_in_int32),
     .can_fail = true,
 }};
 

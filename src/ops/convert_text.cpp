@@ -15,7 +15,8 @@ void convert_text_rule(ir::TypeContext& c) {
   c.output(0, with_dtype(c.input(0), to));
 }
 
-kernels::UnsizedKernel prepare(const ir::Node& node, std::span<const ir::Type> inputs) {
+kernels::UnsizedKernel prepare_convert_text(const ir::Node& node,
+                                            std::span<const ir::Type> inputs) {
   if (inputs[0].dtype() != DType::string) return kernels::numbers_to_text;
   const DType to = dtype_attribute(node.attributes, "to");
   return [to](kernels::UnsizedCall& call) { kernels::text_to_numbers(call, to); };
@@ -27,7 +28,7 @@ const ir::OpEntry convert_text{{
     .inputs = {{"x"}},
     .required = {"to"},
     .type = convert_text_rule,
-    .meaning = unsized_kernel(prepare),
+    .meaning = unsized_kernel(prepare_convert_text),
     .can_fail = true,
 }};
 

@@ -11,7 +11,7 @@ using ir::Ints;
 using ir::Type;
 using ir::ValueId;
 
-std::int64_t axis_of(const Labels& labels, int label) {
+std::int64_t label_axis(const Labels& labels, int label) {
   return std::ranges::find(labels, label) - labels.begin();
 }
 
@@ -20,8 +20,8 @@ std::int64_t axis_of(const Labels& labels, int label) {
 bool same_extents(const Indexed& x, const Product& p, const Type& a, const Type& b) {
   for (const Labels* shared : {&p.batch, &p.summed})
     for (const int label : *shared) {
-      const ir::Extent& n = a.extent(axis_of(x.operands[0], label));
-      const ir::Extent& m = b.extent(axis_of(x.operands[1], label));
+      const ir::Extent& n = a.extent(label_axis(x.operands[0], label));
+      const ir::Extent& m = b.extent(label_axis(x.operands[1], label));
       if (!(n == m) || (!n.known() && !n.symbolic())) return false;
     }
   return true;
@@ -36,7 +36,7 @@ Labels joined(std::initializer_list<const Labels*> parts) {
 ValueId ordered(ir::Builder& b, ValueId x, const Labels& from, const Labels& to) {
   if (from == to) return x;
   Ints perm;
-  for (const int label : to) perm.push_back(axis_of(from, label));
+  for (const int label : to) perm.push_back(label_axis(from, label));
   return b("transpose", {x}, {{"perm", perm}});
 }
 

@@ -36,7 +36,7 @@ void gather_rule(ir::TypeContext& c) {
   c.holds_while();
 }
 
-Ex gathered(Emitter& e, std::size_t, const Indices& out) {
+Ex gathered_slice(Emitter& e, std::size_t, const Indices& out) {
   const std::int64_t axis = normal_axis(e.attributes().i("axis"), e.rank(0));
   const auto first = out.begin() + axis, last = first + e.rank(1);
   Indices in(out.begin(), first);
@@ -78,7 +78,7 @@ const ir::OpEntry gather{{
     .inputs = {{"x"}, {"indices"}},
     .attributes = {{"axis", std::int64_t{0}}},
     .type = gather_rule,
-    .meaning = elements(gathered, check_unread),
+    .meaning = elements(gathered_slice, check_unread),
     .can_fail = [](const ir::TypeContext& c) { return may_miss(c, c.attributes().i("axis")); },
     .batch = batched_gather,
 }};

@@ -17,7 +17,7 @@ void gather_elements_rule(ir::TypeContext& c) {
   c.output(0, with_dtype(indices, x.dtype()));
 }
 
-Ex gathered(Emitter& e, std::size_t, const Indices& out) {
+Ex gathered_element(Emitter& e, std::size_t, const Indices& out) {
   const std::int64_t axis = normal_axis(e.attributes().i("axis"), e.rank(0));
   Indices in = out;
   for (std::int64_t a = 0; a < e.rank(0); ++a) {
@@ -33,7 +33,7 @@ const ir::OpEntry gather_elements{{
     .inputs = {{"x"}, {"indices"}},
     .attributes = {{"axis", std::int64_t{0}}},
     .type = gather_elements_rule,
-    .meaning = elements(gathered),
+    .meaning = elements(gathered_element),
     .can_fail = [](const ir::TypeContext& c) { return may_miss(c, c.attributes().i("axis")); },
 }};
 

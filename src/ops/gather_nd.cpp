@@ -23,7 +23,7 @@ void gather_nd_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
 }
 
-Ex gathered(Emitter& e, std::size_t, const Indices& out) {
+Ex gathered_at_index(Emitter& e, std::size_t, const Indices& out) {
   const std::int64_t batch = e.attributes().i("batch_dims"), leading = e.rank(1) - 1;
   const std::int64_t depth = e.rank(0) - batch - (static_cast<std::int64_t>(out.size()) - leading);
   Indices in(out.begin(), out.begin() + batch);
@@ -43,7 +43,7 @@ const ir::OpEntry gather_nd{{
     .inputs = {{"x"}, {"indices"}},
     .attributes = {{"batch_dims", std::int64_t{0}}},
     .type = gather_nd_rule,
-    .meaning = elements(gathered),
+    .meaning = elements(gathered_at_index),
     .can_fail = true,
 }};
 

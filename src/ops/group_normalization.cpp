@@ -8,7 +8,7 @@ namespace {
 using ir::ValueId;
 
 /// Each group of channels as one row: [n, groups, rest].
-std::vector<ValueId> normalized(ir::Builder& b, const ir::Node& node) {
+std::vector<ValueId> group_normalized(ir::Builder& b, const ir::Node& node) {
   const ir::Type& type = b.graph().value(node.inputs[0]).type;
   if (!type.has_rank()) unsupported("group normalization of a tensor of unknown rank");
   ir::Ints after_channel;
@@ -52,7 +52,7 @@ const ir::OpEntry group_normalization{{
     .attributes = {{"epsilon", 1e-5F}, {"stash_type", ir::Type::scalar(DType::f32)}},
     .required = {"num_groups"},
     .type = floats_only(group_rule),
-    .meaning = composite(normalized),
+    .meaning = composite(group_normalized),
 }};
 
 }  // namespace

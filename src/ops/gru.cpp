@@ -19,8 +19,8 @@ ValueId late_reset(Builder& b, const Cell& cell, ValueId x, ValueId product, Val
 }
 
 /// Gates stand as update, reset, hidden.
-std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x,
-                          std::span<const ValueId> states) {
+std::vector<ValueId> gru_step(Builder& b, const Cell& cell, ValueId x,
+                              std::span<const ValueId> states) {
   const ValueId h = states[0];
   const std::int64_t hidden = cell.attributes->i("hidden_size");
   const std::vector<ValueId> in = parts(b, x, 3);
@@ -45,9 +45,11 @@ std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x,
   return {b("add", {b("mul", {b("sub", {one, z}), fresh}), b("mul", {z, h})})};
 }
 
-Recurrence recurrence() { return {3, 1, {"Sigmoid", "Tanh"}, linear_before_reset, step, {}}; }
+Recurrence gru_recurrence() {
+  return {3, 1, {"Sigmoid", "Tanh"}, linear_before_reset, gru_step, {}};
+}
 
-ir::Attributes attributes() {
+ir::Attributes gru_attributes() {
   ir::Attributes a = recurrent_attributes();
   a.set("linear_before_reset", std::int64_t{0});
   return a;
@@ -63,9 +65,10 @@ const ir::OpEntry gru{{
                {"sequence_lens", ir::InputDef::optional},
                {"initial_h", ir::InputDef::optional}},
     .outputs = {"y", "y_h"},
-    .attributes = attributes(),
-    .type = [](ir::TypeContext& c) { recurrent_rule(c, recurrence()); },
-    .meaning = composite([](Builder& b, const ir::Node& n) { return unroll(b, n, recurrence()); }),
+    .attributes = gru_attributes(),
+    .type = [](ir::TypeContext& c) { recurrent_rule(c, gru_recurrence()); },
+    .meaning = composite(
+        [](Builder& b, const ir::Node& n) { return unroll(b, n, gru_recurrence()); }),
 }};
 
 }  // namespace

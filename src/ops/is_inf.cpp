@@ -16,19 +16,12 @@ Ex infinite(Emitter& e, Ex x) {
   return negative ? below : e.builder().constant(DType::boolean, std::int64_t{0});
 }
 
-void any_float(ir::TypeContext& c) {
-  require_tensor(c, 0);
-  const ir::Type& x = c.input(0);
-  require(is_float(x.dtype()), "input 0 is {}; expected a float", name(x.dtype()));
-  c.output(0, with_dtype(x, DType::boolean));
-}
-
 const ir::OpEntry is_inf{{
     .name = "is_inf",
     .doc = "y = whether x is an infinity of a sign that is looked for",
     .inputs = {{"x"}},
     .attributes = {{"detect_negative", 1}, {"detect_positive", 1}},
-    .type = any_float,
+    .type = float_test,
     .meaning = elementwise(infinite),
 }};
 

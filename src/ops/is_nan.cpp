@@ -5,18 +5,11 @@
 namespace rondel::ops {
 namespace {
 
-void any_float(ir::TypeContext& c) {
-  require_tensor(c, 0);
-  const ir::Type& x = c.input(0);
-  require(is_float(x.dtype()), "input 0 is {}; expected a float", name(x.dtype()));
-  c.output(0, with_dtype(x, DType::boolean));
-}
-
 const ir::OpEntry is_nan{{
     .name = "is_nan",
     .doc = "y = whether x is not a number",
     .inputs = {{"x"}},
-    .type = any_float,
+    .type = float_test,
     .meaning = elementwise([](Ex x) { return scalar::is_nan(x); }),
 }};
 

@@ -9,7 +9,7 @@ namespace {
 using ir::Type;
 using ir::ValueId;
 
-std::vector<ValueId> normalized(ir::Builder& b, const ir::Node& node) {
+std::vector<ValueId> layer_normalized(ir::Builder& b, const ir::Node& node) {
   const ir::Attributes& a = node.attributes;
   const ValueId input = node.inputs[0];
   const ir::Ints axes = trailing_axes(b.graph().value(input).type, a.i("axis", -1));
@@ -51,7 +51,7 @@ const ir::OpEntry layer_normalization{{
     .outputs = {"y", "mean", "inverse_deviation"},
     .attributes = {{"axis", -1}, {"epsilon", 1e-5F}, {"stash_type", Type::scalar(DType::f32)}},
     .type = floats_only(layer_rule),
-    .meaning = composite(normalized),
+    .meaning = composite(layer_normalized),
 }};
 
 }  // namespace

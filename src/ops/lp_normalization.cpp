@@ -7,7 +7,7 @@ namespace {
 
 using ir::ValueId;
 
-std::vector<ValueId> normalized(ir::Builder& b, const ir::Node& node) {
+std::vector<ValueId> lp_normalized(ir::Builder& b, const ir::Node& node) {
   const ValueId x = wide_value(b, node.inputs[0]);
   const char* norm_op = node.attributes.i("p", 2) == 1 ? "reduce_l1" : "reduce_l2";
   const ValueId norm = reduce_kept(b, norm_op, x, {node.attributes.i("axis", -1)});
@@ -28,7 +28,7 @@ const ir::OpEntry lp_normalization{{
     .inputs = {{"x"}},
     .attributes = {{"axis", -1}, {"p", 2}},
     .type = floats_only(lp_rule),
-    .meaning = composite(normalized),
+    .meaning = composite(lp_normalized),
 }};
 
 }  // namespace

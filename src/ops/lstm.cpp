@@ -14,8 +14,8 @@ ValueId peep(Builder& b, const Cell& cell, std::span<const ValueId> p, std::size
 }
 
 /// Gates stand as input, output, forget, cell.
-std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x,
-                          std::span<const ValueId> states) {
+std::vector<ValueId> lstm_step(Builder& b, const Cell& cell, ValueId x,
+                               std::span<const ValueId> states) {
   const ValueId h = states[0], c = states[1];
   const std::vector<ValueId> gates = parts(b, b("add", {x, cell.product(b, h)}), 4);
   std::vector<ValueId> p;
@@ -30,16 +30,16 @@ std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x,
   return {b("mul", {o, cell.activate(b, 2, next_c)}), next_c};
 }
 
-Recurrence recurrence() {
+Recurrence lstm_recurrence() {
   return {4,
           2,
           {"Sigmoid", "Tanh", "Tanh"},
           [](const ir::Attributes&) { return false; },
-          step,
+          lstm_step,
           {.initial_c = 6, .peepholes = 7}};
 }
 
-ir::Attributes attributes() {
+ir::Attributes lstm_attributes() {
   ir::Attributes a = recurrent_attributes();
   a.set("input_forget", std::int64_t{0});
   return a;
@@ -58,9 +58,10 @@ const ir::OpEntry lstm{{
                {"initial_c", ir::InputDef::optional},
                {"p", ir::InputDef::optional}},
     .outputs = {"y", "y_h", "y_c"},
-    .attributes = attributes(),
-    .type = [](ir::TypeContext& c) { recurrent_rule(c, recurrence()); },
-    .meaning = composite([](Builder& b, const ir::Node& n) { return unroll(b, n, recurrence()); }),
+    .attributes = lstm_attributes(),
+    .type = [](ir::TypeContext& c) { recurrent_rule(c, lstm_recurrence()); },
+    .meaning = composite(
+        [](Builder& b, const ir::Node& n) { return unroll(b, n, lstm_recurrence()); }),
 }};
 
 }  // namespace

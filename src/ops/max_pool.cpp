@@ -5,14 +5,15 @@
 namespace rondel::ops {
 namespace {
 
-ir::Attributes attributes() {
+ir::Attributes max_pool_attributes() {
   ir::Attributes a = pool_attributes();
   a.set("storage_order", std::int64_t{0});
   return a;
 }
 
 template <auto make>
-SizedKernelMeaning::Kernel prepare(const ir::Node& node, std::span<const ir::Type> inputs) {
+SizedKernelMeaning::Kernel prepare_max_pool(const ir::Node& node,
+                                            std::span<const ir::Type> inputs) {
   return make(pool_spec(node.attributes), inputs[0].dtype());
 }
 
@@ -21,10 +22,11 @@ const ir::OpEntry max_pool{{
     .doc = "y = the greatest element under each window, and where it stood",
     .inputs = {{"x"}},
     .outputs = {"y", "indices"},
-    .attributes = attributes(),
+    .attributes = max_pool_attributes(),
     .required = {"kernel_shape"},
     .type = numbers_only(pool_rule),
-    .meaning = kernel(prepare<kernels::max_pool>, prepare<kernels::fast_max_pool>),
+    .meaning = kernel(prepare_max_pool<kernels::max_pool>,
+                      prepare_max_pool<kernels::fast_max_pool>),
     .batch = merged_into_first_axis,
 }};
 

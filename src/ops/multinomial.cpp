@@ -8,7 +8,7 @@ namespace {
 using ir::ValueId;
 
 /// Running sums of exp(logits), which need not add up to 1.
-std::vector<ValueId> drawn(ir::Builder& b, const ir::Node& node) {
+std::vector<ValueId> drawn_classes(ir::Builder& b, const ir::Node& node) {
   const ValueId logits = wide_value(b, node.inputs[0]);
   const ValueId top = reduce_kept(b, "reduce_max", logits, {1});
   const ValueId sums = b("cum_sum",
@@ -37,7 +37,7 @@ const ir::OpEntry multinomial{{
                    {"sample_size", 1},
                    {"seed", no_seed()}},
     .type = multinomial_rule,
-    .meaning = composite(drawn),
+    .meaning = composite(drawn_classes),
     .random = true,
 }};
 

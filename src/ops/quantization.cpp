@@ -13,7 +13,7 @@ std::int64_t scaled_axis(const ir::Attributes& a, std::int64_t rank) {
   return rank == 1 ? 0 : normal_axis(a.i("axis", 1), rank);
 }
 
-bool one_element(const ir::Type& t) {
+bool has_one_element(const ir::Type& t) {
   for (const ir::Extent& e : t.extents())
     if (!e.known() || e.value != 1) return false;
   return true;
@@ -46,7 +46,8 @@ void require_blocks(const ir::Type& x, const ir::Type& scale, std::int64_t axis,
 }
 
 void require_same_shape(const ir::Type& scale, const ir::Type& zero) {
-  if (!scale.has_rank() || !zero.has_rank() || (one_element(scale) && one_element(zero))) return;
+  if (!scale.has_rank() || !zero.has_rank() || (has_one_element(scale) && has_one_element(zero)))
+    return;
   require(scale.rank() == zero.rank(), "the scale is {} and the zero point {}; expected one shape",
           to_text(scale), to_text(zero));
   for (std::int64_t a = 0; a < scale.rank(); ++a) {
@@ -62,7 +63,7 @@ void require_same_shape(const ir::Type& scale, const ir::Type& zero) {
 Ex load_granule(Emitter& e, std::size_t operand, const Indices& index) {
   const std::int64_t rank = static_cast<std::int64_t>(index.size()), own = e.rank(operand);
   const ir::Attributes& a = e.attributes();
-  if (one_element(e.input(operand)))
+  if (has_one_element(e.input(operand)))
     return e.load(operand, Indices(static_cast<std::size_t>(own), e.builder().index(0)));
   const auto axis = static_cast<std::size_t>(scaled_axis(a, rank));
   if (!blocked(a, rank, own)) return e.load(operand, {index[axis]});
@@ -76,7 +77,7 @@ void require_granularity(const ir::TypeContext& c) {
   const std::int64_t block = c.attributes().i("block_size", 0);
   require(block >= 0, "block_size is {}; expected a positive number, or 0 for none", block);
   if (c.has(zero_at)) require_same_shape(scale, c.input(zero_at));
-  if (!scale.has_rank() || one_element(scale) || !x.has_rank()) return;
+  if (!scale.has_rank() || has_one_element(scale) || !x.has_rank()) return;
   const std::int64_t axis = x.rank() == 0 ? 0 : scaled_axis(c.attributes(), x.rank());
   if (blocked(c.attributes(), x.rank(), scale.rank())) return require_blocks(x, scale, axis, block);
   require(

@@ -5,7 +5,7 @@
 namespace rondel::ops {
 namespace {
 
-std::vector<ir::ValueId> drawn(ir::Builder& b, const ir::Node& node) {
+std::vector<ir::ValueId> drawn_normal(ir::Builder& b, const ir::Node& node) {
   const ir::Attributes& a = node.attributes;
   const DType t = drawn_dtype(a, DType::f32);
   return {b("normal", {draw_key(b, node), b.scalar(t, a.f("mean", 0)), b.scalar(t, a.f("scale", 1)),
@@ -30,7 +30,7 @@ const ir::OpEntry random_normal{{
                    {"seed", no_seed()}},
     .required = {"shape"},
     .type = random_normal_rule,
-    .meaning = composite(drawn),
+    .meaning = composite(drawn_normal),
     .random = true,
 }};
 

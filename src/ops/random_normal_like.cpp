@@ -5,7 +5,7 @@
 namespace rondel::ops {
 namespace {
 
-std::vector<ir::ValueId> drawn(ir::Builder& b, const ir::Node& node) {
+std::vector<ir::ValueId> drawn_normal_like(ir::Builder& b, const ir::Node& node) {
   const ir::Attributes& a = node.attributes;
   const DType t = drawn_dtype(a, dtype_of(b, node.inputs[0]));
   return {b("normal", {draw_key(b, node), b.scalar(t, a.f("mean", 0)), b.scalar(t, a.f("scale", 1)),
@@ -27,7 +27,7 @@ const ir::OpEntry random_normal_like{{
     .inputs = {{"x"}},
     .attributes = {{"dtype", ir::Type()}, {"mean", 0.0}, {"scale", 1.0}, {"seed", no_seed()}},
     .type = random_normal_like_rule,
-    .meaning = composite(drawn),
+    .meaning = composite(drawn_normal_like),
     .random = true,
 }};
 

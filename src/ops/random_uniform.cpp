@@ -5,7 +5,7 @@
 namespace rondel::ops {
 namespace {
 
-std::vector<ir::ValueId> drawn(ir::Builder& b, const ir::Node& node) {
+std::vector<ir::ValueId> drawn_uniform(ir::Builder& b, const ir::Node& node) {
   const ir::Attributes& a = node.attributes;
   const DType t = drawn_dtype(a, DType::f32);
   return {b("uniform", {draw_key(b, node), b.scalar(t, a.f("low", 0)), b.scalar(t, a.f("high", 1)),
@@ -28,7 +28,7 @@ const ir::OpEntry random_uniform{{
         {{"dtype", ir::Type::scalar(DType::f32)}, {"low", 0.0}, {"high", 1.0}, {"seed", no_seed()}},
     .required = {"shape"},
     .type = random_uniform_rule,
-    .meaning = composite(drawn),
+    .meaning = composite(drawn_uniform),
     .random = true,
 }};
 

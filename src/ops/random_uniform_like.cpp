@@ -5,7 +5,7 @@
 namespace rondel::ops {
 namespace {
 
-std::vector<ir::ValueId> drawn(ir::Builder& b, const ir::Node& node) {
+std::vector<ir::ValueId> drawn_uniform_like(ir::Builder& b, const ir::Node& node) {
   const ir::Attributes& a = node.attributes;
   const DType t = drawn_dtype(a, dtype_of(b, node.inputs[0]));
   return {b("uniform", {draw_key(b, node), b.scalar(t, a.f("low", 0)), b.scalar(t, a.f("high", 1)),
@@ -26,7 +26,7 @@ const ir::OpEntry random_uniform_like{{
     .inputs = {{"x"}},
     .attributes = {{"dtype", ir::Type()}, {"low", 0.0}, {"high", 1.0}, {"seed", no_seed()}},
     .type = random_uniform_like_rule,
-    .meaning = composite(drawn),
+    .meaning = composite(drawn_uniform_like),
     .random = true,
 }};
 

@@ -71,13 +71,13 @@ std::size_t directions_of(const ir::Attributes& a) {
   return d == "bidirectional" ? 2 : 1;
 }
 
-ValueId slice(Builder& b, ValueId x, std::int64_t from, std::int64_t to, std::int64_t axis) {
+ValueId sliced(Builder& b, ValueId x, std::int64_t from, std::int64_t to, std::int64_t axis) {
   return b("slice", {x, b.integers({from}), b.integers({to}), b.integers({axis})});
 }
 
 /// Row `d` of the first axis, which goes. A view, so that weights are not copied.
 ValueId row(Builder& b, ValueId x, std::int64_t d) {
-  return b("squeeze", {slice(b, x, d, d + 1, 0), b.integers({0})});
+  return b("squeeze", {sliced(b, x, d, d + 1, 0), b.integers({0})});
 }
 
 /// The weights of direction `d` as the product reads them: a row for each input, so that the rows
@@ -145,8 +145,8 @@ Unrolled one_direction(Builder& b, const Prepared& p, const Recurrence& r, const
   ValueId x = b("mat_mul", {p.x, weights_of(b, p.w, at)});
   if (p.bias != ValueId::none) {
     const ValueId both = row(b, p.bias, at);
-    const ValueId input = slice(b, both, 0, width, 0),
-                  recurrence = slice(b, both, width, 2 * width, 0);
+    const ValueId input = sliced(b, both, 0, width, 0),
+                  recurrence = sliced(b, both, width, 2 * width, 0);
     x = b("add", {x, inner ? input : b("add", {input, recurrence})});
     if (inner) cell.bias = recurrence;
   }

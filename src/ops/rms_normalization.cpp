@@ -7,7 +7,7 @@ namespace {
 using ir::Type;
 using ir::ValueId;
 
-std::vector<ValueId> normalized(ir::Builder& b, const ir::Node& node) {
+std::vector<ValueId> rms_normalized(ir::Builder& b, const ir::Node& node) {
   const ir::Attributes& a = node.attributes;
   const ValueId input = node.inputs[0], scale = node.inputs[1];
   const ir::Ints axes = trailing_axes(b.graph().value(input).type, a.i("axis", -1));
@@ -31,7 +31,7 @@ const ir::OpEntry rms_normalization{{
     .inputs = {{"x"}, {"scale"}},
     .attributes = {{"axis", -1}, {"epsilon", 1e-5F}, {"stash_type", Type::scalar(DType::f32)}},
     .type = floats_only(rms_rule),
-    .meaning = composite(normalized),
+    .meaning = composite(rms_normalized),
 }};
 
 }  // namespace

@@ -7,13 +7,13 @@ namespace {
 using ir::Builder;
 using ir::ValueId;
 
-std::vector<ValueId> step(Builder& b, const Cell& cell, ValueId x,
-                          std::span<const ValueId> states) {
+std::vector<ValueId> rnn_step(Builder& b, const Cell& cell, ValueId x,
+                              std::span<const ValueId> states) {
   return {cell.activate(b, 0, b("add", {x, cell.product(b, states[0])}))};
 }
 
-Recurrence recurrence() {
-  return {1, 1, {"Tanh"}, [](const ir::Attributes&) { return false; }, step, {}};
+Recurrence rnn_recurrence() {
+  return {1, 1, {"Tanh"}, [](const ir::Attributes&) { return false; }, rnn_step, {}};
 }
 
 const ir::OpEntry rnn{{
@@ -27,8 +27,9 @@ const ir::OpEntry rnn{{
                {"initial_h", ir::InputDef::optional}},
     .outputs = {"y", "y_h"},
     .attributes = recurrent_attributes(),
-    .type = [](ir::TypeContext& c) { recurrent_rule(c, recurrence()); },
-    .meaning = composite([](Builder& b, const ir::Node& n) { return unroll(b, n, recurrence()); }),
+    .type = [](ir::TypeContext& c) { recurrent_rule(c, rnn_recurrence()); },
+    .meaning = composite(
+        [](Builder& b, const ir::Node& n) { return unroll(b, n, rnn_recurrence()); }),
 }};
 
 }  // namespace

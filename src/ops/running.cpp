@@ -18,13 +18,13 @@ void running_rule(ir::TypeContext& c) {
   c.output(0, c.input(0));
 }
 
-std::int64_t axis_of(const Tensor& t) {
+std::int64_t axis_in(const Tensor& t) {
   return t.dtype() == DType::i32 ? *t.data_as<std::int32_t>() : *t.data_as<std::int64_t>();
 }
 
 void write_running(Emitter& e, std::int64_t neutral, Ex (*combine)(Ex, Ex)) {
   invariant(e.value(1) != nullptr, "a running fold is written without its axis");
-  const auto axis = static_cast<std::size_t>(normal_axis(axis_of(*e.value(1)), e.rank(0)));
+  const auto axis = static_cast<std::size_t>(normal_axis(axis_in(*e.value(1)), e.rank(0)));
   const bool exclusive = e.attributes().flag("exclusive");
   const bool reverse = e.attributes().flag("reverse");
   scalar::Builder& b = e.builder();

@@ -19,7 +19,7 @@ void scatter_elements_rule(ir::TypeContext& c) {
   c.output(0, x);
 }
 
-void scatter_nest(Emitter& e) {
+void scatter_elements_nest(Emitter& e) {
   const std::int64_t axis = normal_axis(e.attributes().i("axis"), e.rank(0));
   copy_to_output(e);
   // In order, because one element may be updated more than once.
@@ -51,7 +51,7 @@ const ir::OpEntry scatter_elements{{
     .inputs = {{"x"}, {"indices"}, {"updates"}},
     .attributes = {{"axis", std::int64_t{0}}, {"reduction", std::string("none")}},
     .type = scatter_elements_rule,
-    .meaning = nest(scatter_nest),
+    .meaning = nest(scatter_elements_nest),
     .can_fail = true,
     .in_place = {0},
 }};

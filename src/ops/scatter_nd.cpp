@@ -32,7 +32,7 @@ void scatter_nd_rule(ir::TypeContext& c) {
   c.output(0, x);
 }
 
-void scatter_nest(Emitter& e) {
+void scatter_nd_nest(Emitter& e) {
   const std::int64_t leading = e.rank(1) - 1;
   const std::int64_t depth = e.rank(0) - (e.rank(2) - leading);
   copy_to_output(e);
@@ -66,7 +66,7 @@ const ir::OpEntry scatter_nd{{
     .inputs = {{"x"}, {"indices"}, {"updates"}},
     .attributes = {{"reduction", std::string("none")}},
     .type = scatter_nd_rule,
-    .meaning = nest(scatter_nest),
+    .meaning = nest(scatter_nd_nest),
     .can_fail = true,
     .in_place = {0},
 }};

@@ -8,7 +8,7 @@
 namespace rondel::ops {
 namespace {
 
-void split_rule(ir::TypeContext& c) {
+void split_to_sequence_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   if (c.has(1)) require_dtypes(c, 1, integer_dtypes());
   const ir::Type& x = c.input(0);
@@ -66,7 +66,7 @@ const ir::OpEntry split_to_sequence{{
     .inputs = {{"x"}, {"lengths", ir::InputDef::optional}},
     .outputs = {"sequence"},
     .attributes = {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{1}}},
-    .type = split_rule,
+    .type = split_to_sequence_rule,
     .meaning = unsized_kernel(splitter),
     .can_fail = true,
 }};

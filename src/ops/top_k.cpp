@@ -36,7 +36,7 @@ kernels::TopK spec_of(const ir::Node& node) {
 }
 
 template <auto make>
-SizedKernelMeaning::Kernel prepare(const ir::Node& node, std::span<const ir::Type> inputs) {
+SizedKernelMeaning::Kernel prepare_top_k(const ir::Node& node, std::span<const ir::Type> inputs) {
   return make(spec_of(node), inputs[0].dtype(), static_cast<std::size_t>(inputs[0].rank()));
 }
 
@@ -47,7 +47,7 @@ const ir::OpEntry top_k{{
     .outputs = {"values", "indices"},
     .attributes = {{"axis", -1}, {"largest", 1}, {"sorted", 1}},
     .type = top_k_rule,
-    .meaning = kernel(prepare<kernels::top_k>, prepare<kernels::fast_top_k>),
+    .meaning = kernel(prepare_top_k<kernels::top_k>, prepare_top_k<kernels::fast_top_k>),
     .value_inputs = {1},
 }};
 

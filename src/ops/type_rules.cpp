@@ -279,4 +279,11 @@ bool may_miss(const ir::TypeContext& c, std::int64_t axis) {
   });
 }
 
+void float_test(TypeContext& c) {
+  require_tensor(c, 0);
+  const Type& x = c.input(0);
+  require(is_float(x.dtype()), "input 0 is {}; expected a float", name(x.dtype()));
+  c.output(0, with_dtype(x, DType::boolean));
+}
+
 }  // namespace rondel::ops

@@ -44,6 +44,9 @@ void broadcast_onto(const ir::Extents& to, const ir::Extents& from);
 ir::Type with_dtype(const ir::Type&, DType);
 /// `axis` counted from the front; an error outside [-rank, rank). `what` names it in the message.
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank, std::string_view what = "axis");
+/// Whether each float is of some kind.
+void float_test(ir::TypeContext&);
+
 /// Sorted, without repetitions (which are an error).
 ir::Ints normal_axes(const ir::Ints& axes, std::int64_t rank, std::string_view what = "axes");
 /// Requires that input k is a tensor (of a dtype); the message names the input.

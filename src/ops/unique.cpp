@@ -39,7 +39,7 @@ void unique_rule(ir::TypeContext& c) {
     c.output(j, ir::Type::tensor(DType::i64, ir::Extents{j == 2 ? slices : ir::Extent()}));
 }
 
-kernels::UnsizedKernel prepare(const ir::Node& node, std::span<const ir::Type>) {
+kernels::UnsizedKernel prepare_unique(const ir::Node& node, std::span<const ir::Type>) {
   kernels::Unique spec;
   if (const std::int64_t axis = node.attributes.i("axis", no_axis); axis != no_axis)
     spec.axis = axis;
@@ -56,7 +56,7 @@ const ir::OpEntry unique{{
     .outputs = {"y", "indices", "inverse_indices", "counts"},
     .attributes = {{"axis", no_axis}, {"sorted", 1}},
     .type = unique_rule,
-    .meaning = unsized_kernel(prepare),
+    .meaning = unsized_kernel(prepare_unique),
 }};
 
 }  // namespace

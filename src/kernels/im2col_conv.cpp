@@ -49,12 +49,13 @@ const float* row_of_x(const Conv32& c, const float* x, std::int64_t place, std::
   return x + element * c.in_size + offset;
 }
 
-/// to[i] = row[at + i * step], zeros outside [0, extent).
+/// to[i] = row[at + i * step], zeros outside [0, extent) and where there is no row.
 void gather_row(float* to, std::int64_t count, const float* row, std::int64_t at, std::int64_t step,
                 std::int64_t extent) {
-  const Inside in = row == nullptr ? Inside{count, count} : inside(at, step, extent, count);
+  if (row == nullptr) return std::fill(to, to + count, 0.0F);
+  const Inside in = inside(at, step, extent, count);
   std::fill(to, to + in.from, 0.0F);
-  if (step == 1) std::copy(row + at + in.from, row + at + in.to, to + in.from);
+  if (step == 1) std::copy(row + (at + in.from), row + (at + in.to), to + in.from);
   else
     for (std::int64_t i = in.from; i < in.to; ++i) to[i] = row[at + i * step];
   std::fill(to + in.to, to + count, 0.0F);

@@ -95,10 +95,11 @@ void LoopStep::start(Frame& frame, LoopStart& s) const {
   if (!spec.has_trips && !spec.has_go && spec.scans > 0)
     s.trips = *std::min_element(s.scan_extents.begin(), s.scan_extents.end());
   s.certain = !spec.has_go && s.trips.has_value();
-  for (std::size_t k = 0; s.certain && k < spec.stacks; ++k)
-    require(s.extents[k].value_or(*s.trips) >= *s.trips,
-            "the length of output '{}' is {}, but the loop makes {} trips", spec.stack_names[k],
-            *s.extents[k], *s.trips);
+  for (std::size_t k = 0; s.certain && k < spec.stacks; ++k) {
+    const std::int64_t length = s.extents[k].value_or(*s.trips);
+    require(length >= *s.trips, "the length of output '{}' is {}, but the loop makes {} trips",
+            spec.stack_names[k], length, *s.trips);
+  }
 }
 
 void LoopStep::begin_trip(LoopState& state, Frame& inner, Frame& frame, std::int64_t t) const {
@@ -106,8 +107,9 @@ void LoopStep::begin_trip(LoopState& state, Frame& inner, Frame& frame, std::int
   set_integer(inner, body.params[0], t);
   for (std::size_t j = 0; j < spec.scans; ++j) {
     const std::int64_t extent = s.scan_extents[j];
-    require(t < extent, "scan '{}' has extent {}: trip {}{} reads past it", spec.scan_names[j],
-            extent, t, s.certain ? fmt::format(" of a count of {}", *s.trips) : "");
+    if (t >= extent)
+      fail("scan '{}' has extent {}: trip {}{} reads past it", spec.scan_names[j], extent, t,
+           s.certain ? fmt::format(" of a count of {}", *s.trips) : "");
     const Tensor& scan = frame[state.slots.scans[j]].tensor();
     const std::int64_t rank = scan.rank(), axis = spec.axis_in[j];
     inner.set(body.params[2 + spec.states + j],

@@ -240,9 +240,10 @@ class LoopConversion {
     replace_value(trips_made(), counted);
   }
 
-  ir::LoopEditor::State add_state(ValueId initial, ValueId next, const std::string& name) {
+  /// `name` is a copy: those in the graph move when it grows.
+  ir::LoopEditor::State add_state(ValueId initial, ValueId next, std::string name) {
     const ir::Type type = g_.value(initial).type;
-    const auto state = editor_.add_state(initial, next, type, name);
+    const auto state = editor_.add_state(initial, next, type, std::move(name));
     editor_.set_fixed(parts().states - 1, true);
     return state;
   }

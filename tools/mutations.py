@@ -54,7 +54,7 @@ def run(*command, timeout=None, cwd=TREE):
 def build(*targets):
     if not (BUILD / "build.ninja").exists():
         made, log = run(
-            "cmake", "-S", str(TREE), "-B", str(BUILD), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+            "cmake", "-S", str(TREE), "-B", str(BUILD), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DRONDEL_UNITY=ON",
             f"-DRONDEL_DEPS={ROOT / '.deps'}", f"-DPython_EXECUTABLE={sys.executable}",
         )  # fmt: skip
         if not made:

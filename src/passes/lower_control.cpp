@@ -113,7 +113,7 @@ class Entry {
       if (v == ValueId::none) continue;
       results_.back() = bind(Kind::result, j, numbered("result", j), tree_.type(v), Access::inout);
       out_.bindings.back().type = tree_.type(v);
-      if (const auto home = plan_.home(v)) lowering_.set_buffer(*home, results_.back());
+      if (const auto storage = plan_.storage_of(v)) lowering_.set_buffer(*storage, results_.back());
     }
   }
 

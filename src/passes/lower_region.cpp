@@ -30,13 +30,13 @@ void RegionLowering::groups(RegionId r, const OpenLoop* around, Ex t) {
     check_cancellation();
     group(g, around, t);
   }
-  for (const ValueId v : tree_.graph().region(r).results) place_constant(v);
+  for (const ValueId v : tree_.graph().region(r).results) define_constant(v);
 }
 
 /// `around`: the loop whose body the group stands in directly.
 void RegionLowering::group(const Group& g, const OpenLoop* around, Ex t) {
   for (const NodeId n : g.nodes)
-    for (const ValueId v : tree_.graph().node(n).inputs) place_constant(v);
+    for (const ValueId v : tree_.graph().node(n).inputs) define_constant(v);
   const ir::Node& node = tree_.graph().node(g.nodes[0]);
   if (!node.regions.empty()) return node.is_loop() ? loop(g.nodes[0]) : branch(g.nodes[0]);
   const bool whole = ops::writes_buffers(*node.op);
@@ -95,7 +95,7 @@ void RegionLowering::call(NodeId n) {
   b_.leave();
 }
 
-/// Where a value that a group makes goes: a register, its home, and the stacks it is an item of.
+/// Where a value that a group makes goes: a register, its storage, and the stacks it is an item of.
 Sink RegionLowering::sink_for(ValueId v, const OpenLoop* around, Ex t, bool in_registers) {
   Sink sink;
   sink.extents = extents_of(v);
@@ -103,8 +103,8 @@ Sink RegionLowering::sink_for(ValueId v, const OpenLoop* around, Ex t, bool in_r
     sink.stores.push_back([this, v](const Indices&, Ex x) { define(v, in_register(v, x)); });
     return sink;
   }
-  if (const auto home = plan_.home(v)) {
-    const std::int32_t to = buffer(*home);
+  if (const auto storage = plan_.storage_of(v)) {
+    const std::int32_t to = buffer(*storage);
     sink.part = {to};
     sink.stores.push_back([this, to](const Indices& i, Ex x) { b_.store(to, i, x); });
     define(v, in_buffer(v, to));
@@ -119,7 +119,9 @@ Sink RegionLowering::sink_for(ValueId v, const OpenLoop* around, Ex t, bool in_r
 
 void RegionLowering::branch(NodeId n) {
   const ir::Node& node = tree_.graph().node(n);
-  const auto in_memory = [&](std::size_t j) { return plan_.home(node.outputs[j]).has_value(); };
+  const auto in_memory = [&](std::size_t j) {
+    return plan_.storage_of(node.outputs[j]).has_value();
+  };
   const auto in_registers = [&](std::size_t j) {
     return node.outputs[j] != ValueId::none && tree_.single(node.outputs[j]);
   };
@@ -130,8 +132,8 @@ void RegionLowering::branch(NodeId n) {
     for (std::size_t j = 0; j < node.outputs.size(); ++j) {
       if (in_registers(j)) yields.push_back(element(results[j]));
       else if (node.outputs[j] != ValueId::none && in_memory(j) &&
-               plan_.home(results[j]) != plan_.home(node.outputs[j]))
-        copy(scope_.operands.at(results[j]), buffer(*plan_.home(node.outputs[j])));
+               plan_.storage_of(results[j]) != plan_.storage_of(node.outputs[j]))
+        copy(scope_.operands.at(results[j]), buffer(*plan_.storage_of(node.outputs[j])));
     }
     return yields;
   };
@@ -145,7 +147,8 @@ void RegionLowering::branch(NodeId n) {
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     const ValueId v = node.outputs[j];
     if (in_registers(j)) define(v, in_register(v, merged[next++]));
-    else if (v != ValueId::none && in_memory(j)) define(v, in_buffer(v, buffer(*plan_.home(v))));
+    else if (v != ValueId::none && in_memory(j))
+      define(v, in_buffer(v, buffer(*plan_.storage_of(v))));
   }
 }
 
@@ -154,7 +157,7 @@ void RegionLowering::branch(NodeId n) {
 std::vector<Ex> RegionLowering::trip(const OpenLoop& l, Ex t, std::span<const Ex> carried) {
   const ir::Region& body = tree_.graph().region(l.parts.body);
   b_.enter(ir::where(tree_.graph(), l.node), t);
-  place_params(l, t, carried);
+  define_params(l, t, carried);
   groups(l.parts.body, &l, t);
   store_items(l, t);
   std::vector<Ex> next{element(body.results[0])};
@@ -166,7 +169,7 @@ std::vector<Ex> RegionLowering::trip(const OpenLoop& l, Ex t, std::span<const Ex
   return next;
 }
 
-void RegionLowering::place_params(const OpenLoop& l, Ex t, std::span<const Ex> carried) {
+void RegionLowering::define_params(const OpenLoop& l, Ex t, std::span<const Ex> carried) {
   const ir::Region& body = tree_.graph().region(l.parts.body);
   define(body.params[0], in_register(body.params[0], t));
   define(body.params[1], in_register(body.params[1], carried[0]));
@@ -176,10 +179,10 @@ void RegionLowering::place_params(const OpenLoop& l, Ex t, std::span<const Ex> c
     define(v, tree_.single(v) ? in_register(v, carried[next++])
                               : in_buffer(v, buffer(plan_.state(l.node, s))));
   }
-  for (std::size_t s = 0; s < l.parts.scans; ++s) place_scan(l, s, t);
+  for (std::size_t s = 0; s < l.parts.scans; ++s) define_scan_element(l, s, t);
 }
 
-void RegionLowering::place_scan(const OpenLoop& l, std::size_t s, Ex t) {
+void RegionLowering::define_scan_element(const OpenLoop& l, std::size_t s, Ex t) {
   const ValueId v = tree_.graph().region(l.parts.body).params[2 + l.parts.states + s];
   const Operand whole = scope_.operands.at(
       tree_.graph().node(l.node).inputs[l.parts.scans_at() + s]);
@@ -245,7 +248,7 @@ void RegionLowering::move_states(const OpenLoop& l) {
   std::vector<std::size_t> moved;
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId next = body.results[1 + s], param = body.params[2 + s];
-    const bool there = next == param || plan_.home(next) == plan_.home(param);
+    const bool there = next == param || plan_.storage_of(next) == plan_.storage_of(param);
     if (!tree_.single(param) && !there) moved.push_back(s);
   }
   for (const std::size_t s : moved)
@@ -308,7 +311,7 @@ void RegionLowering::begin_states(const OpenLoop& l) {
     const ValueId initial = node.inputs[l.parts.states_at() + s];
     if (tree_.single(initial)) continue;
     const StorageId to = plan_.state(l.node, s);
-    if (plan_.home(initial) != to) copy(scope_.operands.at(initial), buffer(to));
+    if (plan_.storage_of(initial) != to) copy(scope_.operands.at(initial), buffer(to));
   }
 }
 
@@ -350,8 +353,8 @@ StackBuffer RegionLowering::begin_stack(const OpenLoop& l, std::size_t k) {
   const ir::Node& node = tree_.graph().node(l.node);
   const ValueId v = node.outputs[l.parts.states + k];
   StackBuffer stack;
-  if (v == ValueId::none || !plan_.home(v)) return stack;
-  stack.buffer = buffer(*plan_.home(v));
+  if (v == ValueId::none || !plan_.storage_of(v)) return stack;
+  stack.buffer = buffer(*plan_.storage_of(v));
   stack.axis = l.parts.axis_out[k] + (l.parts.axis_out[k] < 0 ? type(v).rank() : 0);
   stack.reversed = l.parts.reverse_out[k] != 0;
   const Ex room = b_.extent(stack.buffer, stack.axis);
@@ -412,7 +415,7 @@ void RegionLowering::define(ValueId v, Operand operand) {
 }
 
 /// Small constants stand in the program.
-void RegionLowering::place_constant(ValueId v) {
+void RegionLowering::define_constant(ValueId v) {
   if (v == ValueId::none || scope_.operands.contains(v)) return;
   const Tensor* t = tree_.graph().constant(v);
   if (t == nullptr || !is_small_constant(tree_.graph(), v)) return;

@@ -59,9 +59,9 @@ class RegionLowering {
   void call(ir::NodeId);
   void loop(ir::NodeId);
   Sink sink_for(ir::ValueId, const OpenLoop* around, scalar::Ex t, bool in_registers);
-  void place_params(const OpenLoop&, scalar::Ex t, std::span<const scalar::Ex> carried);
-  void place_scan(const OpenLoop&, std::size_t s, scalar::Ex t);
-  void place_constant(ir::ValueId);
+  void define_params(const OpenLoop&, scalar::Ex t, std::span<const scalar::Ex> carried);
+  void define_scan_element(const OpenLoop&, std::size_t s, scalar::Ex t);
+  void define_constant(ir::ValueId);
   bool stored_by_maker(ir::ValueId item, ir::RegionId body) const;
   void store_items(const OpenLoop&, scalar::Ex t);
   void store_item(const OpenLoop&, std::size_t k, const scalar::Indices&, scalar::Ex t,

@@ -23,12 +23,12 @@ StoragePlan::StoragePlan(const RegionTree& tree) : t_(tree) {
 
 /// Of the top node, an `if`.
 void StoragePlan::plan_results(const ir::Node& node) {
-  std::vector<Wish> results;
+  std::vector<Preference> results;
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     const ValueId v = node.outputs[j];
     if (v == ValueId::none || t_.single(v)) continue;
-    homes_[v] = add(t_.memory_type(v), {}, true);
-    results.push_back({j, homes_[v], ValueId::none});
+    storage_of_[v] = add(t_.memory_type(v), {}, true);
+    results.push_back({j, storage_of_[v], ValueId::none});
   }
   for (const RegionId r : t_.regions(t_.top())) plan_region(r, results);
 }
@@ -45,52 +45,54 @@ void StoragePlan::plan_loop(NodeId n, std::optional<Position> at) {
   const ir::Node& node = t_.graph().node(n);
   const LoopParts parts(node);
   const ir::Region& body = t_.graph().region(parts.body);
-  std::vector<Wish> wishes;
+  std::vector<Preference> preferences;
   for (std::size_t s = 0; s < parts.states; ++s) {
     const ValueId param = body.params[2 + s], final = node.outputs[s];
     if (t_.single(param)) continue;
     if (!at) {
       states_[{n, s}] = add(t_.memory_type(param), {}, true);
-    } else if (final != ValueId::none && homes_.contains(final)) {
-      states_[{n, s}] = homes_[final];
+    } else if (final != ValueId::none && storage_of_.contains(final)) {
+      states_[{n, s}] = storage_of_[final];
     } else {
       states_[{n, s}] = add(t_.memory_type(param), {t_.begins(*at), t_.ends(*at)});
     }
-    homes_[param] = states_[{n, s}];
-    if (body.results[1 + s] != param) wishes.push_back({1 + s, homes_[param], param});
+    storage_of_[param] = states_[{n, s}];
+    if (body.results[1 + s] != param) preferences.push_back({1 + s, storage_of_[param], param});
   }
-  plan_region(parts.body, wishes);
+  plan_region(parts.body, preferences);
   plan_copies(n);
 }
 
-void StoragePlan::plan_region(RegionId r, const std::vector<Wish>& of_results) {
-  Wishes wishes;
-  for (const Wish& w : of_results) wish(wishes, t_.graph().region(r).results[w.result], r, w);
+void StoragePlan::plan_region(RegionId r, const std::vector<Preference>& of_results) {
+  Preferences preferences;
+  for (const Preference& w : of_results)
+    prefer(preferences, t_.graph().region(r).results[w.result], r, w);
   const auto& groups = t_.groups(r);
-  for (std::size_t i = 0; i < groups.size(); ++i) plan_group(groups[i], {r, i}, wishes);
+  for (std::size_t i = 0; i < groups.size(); ++i) plan_group(groups[i], {r, i}, preferences);
 }
 
-/// Wishes the same place for a value and for what it may be written over in its turn.
-void StoragePlan::wish(Wishes& wishes, ValueId v, RegionId r, const Wish& w) {
+/// Prefers the same place for a value and for what it may be written over in its turn.
+void StoragePlan::prefer(Preferences& preferences, ValueId v, RegionId r, const Preference& w) {
   const auto made = t_.maker(v);
-  if (!made || made->region != r || !wishes.emplace(v, w).second) return;
+  if (!made || made->region != r || !preferences.emplace(v, w).second) return;
   for (const ValueId from : t_.groups(r)[made->index].inputs)
     if (t_.graph().value(from).region == r && t_.memory_type(from) == storages_[w.target].type &&
         may_overwrite(from, *made, v))
-      wish(wishes, from, r, w);
+      prefer(preferences, from, r, w);
 }
 
-void StoragePlan::plan_group(const Group& group, Position at, Wishes& wishes) {
+void StoragePlan::plan_group(const Group& group, Position at, Preferences& preferences) {
   const ir::Node& node = t_.graph().node(group.nodes[0]);
-  std::vector<Wish> of_branches;
+  std::vector<Preference> of_branches;
   for (const ValueId v : group.outputs) {
     if (!in_memory(v, at)) continue;
-    const bool granted = settle(v, at, wishes);
+    const bool followed = assign(v, at, preferences);
     const auto output = static_cast<std::size_t>(std::ranges::find(node.outputs, v) -
                                                  node.outputs.begin());
-    of_branches.push_back({output, homes_.at(v), granted ? wishes.at(v).old : ValueId::none});
-    for (auto& [_, other] : wishes)
-      if (other.target == homes_.at(v)) other.old = v;  // what stands there from now on
+    of_branches.push_back(
+        {output, storage_of_.at(v), followed ? preferences.at(v).old : ValueId::none});
+    for (auto& [_, other] : preferences)
+      if (other.target == storage_of_.at(v)) other.old = v;  // what stands there from now on
   }
   if (node.regions.empty()) return;
   if (node.is_loop()) return plan_loop(group.nodes[0], at);
@@ -125,17 +127,18 @@ bool StoragePlan::only_item(ValueId v, Position made) const {
   });
 }
 
-/// True: where it was wished.
-bool StoragePlan::settle(ValueId v, Position made, const Wishes& wishes) {
-  const auto wish = wishes.find(v);
-  const bool granted = wish != wishes.end() && may_overwrite(wish->second.old, made, v);
-  homes_[v] = granted ? wish->second.target
-                      : add(t_.memory_type(v), {t_.begins(made), t_.ends(made)});
-  live(homes_[v], v, made);
-  return granted;
+/// True: in the preferred one.
+bool StoragePlan::assign(ValueId v, Position made, const Preferences& preferences) {
+  const auto preferred = preferences.find(v);
+  const bool followed = preferred != preferences.end() &&
+                        may_overwrite(preferred->second.old, made, v);
+  storage_of_[v] = followed ? preferred->second.target
+                            : add(t_.memory_type(v), {t_.begins(made), t_.ends(made)});
+  extend_lifetime(storage_of_[v], v, made);
+  return followed;
 }
 
-void StoragePlan::live(StorageId id, ValueId v, Position made) {
+void StoragePlan::extend_lifetime(StorageId id, ValueId v, Position made) {
   scalar::Buffer::Lifetime& life = storages_[id].lifetime;
   life.first = std::min(life.first, t_.begins(made));
   life.last = std::max({life.last, t_.ends(made), last_read(v, made.region)});
@@ -242,9 +245,9 @@ void StoragePlan::plan_copies(NodeId n) {
   }
 }
 
-std::optional<StorageId> StoragePlan::home(ValueId v) const {
-  const auto it = homes_.find(v);
-  return it == homes_.end() ? std::nullopt : std::optional(it->second);
+std::optional<StorageId> StoragePlan::storage_of(ValueId v) const {
+  const auto it = storage_of_.find(v);
+  return it == storage_of_.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::optional<StorageId> StoragePlan::copy(ValueId v) const {

@@ -23,7 +23,7 @@ class StoragePlan {
   const std::vector<Storage>& all() const { return storages_; }
   /// Where a value is written by its maker (a state: where it stands); nothing for registers, for
   /// values from outside, for a scan's elements, and for items that only go to stacks.
-  std::optional<StorageId> home(ir::ValueId) const;
+  std::optional<StorageId> storage_of(ir::ValueId) const;
   /// Of state `s` of a loop, when it is no register.
   StorageId state(ir::NodeId loop, std::size_t s) const { return states_.at({loop, s}); }
   /// Where a copy of the value is kept: of a state while next states are moved, of a scan's element
@@ -33,30 +33,30 @@ class StoragePlan {
  private:
   /// A result of a region, or what that is made of in place, which should be written where `old`
   /// (perhaps none) stands.
-  struct Wish {
+  struct Preference {
     std::size_t result;
     StorageId target;
     ir::ValueId old;
   };
   void plan_loop(ir::NodeId, std::optional<Position>);
   void plan_results(const ir::Node&);
-  using Wishes = std::map<ir::ValueId, Wish>;
-  void plan_region(ir::RegionId, const std::vector<Wish>&);
-  void wish(Wishes&, ir::ValueId, ir::RegionId, const Wish&);
-  void plan_group(const Group&, Position, Wishes&);
-  bool settle(ir::ValueId, Position made, const Wishes&);
+  using Preferences = std::map<ir::ValueId, Preference>;
+  void plan_region(ir::RegionId, const std::vector<Preference>&);
+  void prefer(Preferences&, ir::ValueId, ir::RegionId, const Preference&);
+  void plan_group(const Group&, Position, Preferences&);
+  bool assign(ir::ValueId, Position made, const Preferences&);
   void plan_copies(ir::NodeId loop);
   bool only_item(ir::ValueId, Position made) const;
   bool may_overwrite(ir::ValueId old, Position writer, ir::ValueId by) const;
   bool handed_on_unchanged(ir::ValueId old, const Read&, ir::ValueId by) const;
   StorageId add(const ir::Type&, scalar::Buffer::Lifetime, bool given = false);
-  void live(StorageId, ir::ValueId, Position made);
+  void extend_lifetime(StorageId, ir::ValueId, Position made);
   std::int32_t last_read(ir::ValueId, ir::RegionId defined) const;
   bool in_memory(ir::ValueId, Position made) const;
 
   const RegionTree& t_;
   std::vector<Storage> storages_;
-  std::map<ir::ValueId, StorageId> homes_, copies_;
+  std::map<ir::ValueId, StorageId> storage_of_, copies_;
   std::map<std::pair<ir::NodeId, std::size_t>, StorageId> states_;
 };
 

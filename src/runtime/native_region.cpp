@@ -37,7 +37,7 @@ std::size_t RegionBuffers::own(std::size_t binding, DType dtype, Shape shape) {
   return owned_.size() - 1;
 }
 
-void RegionBuffers::lay_out() {
+void RegionBuffers::assign_offsets() {
   Layout layout;
   for (std::size_t i = 0; i < owned_.size(); ++i) {
     const Owned& o = owned_[i];
@@ -46,15 +46,15 @@ void RegionBuffers::lay_out() {
                                            static_cast<std::int64_t>(byte_size(o.dtype)));
     layout.pieces.push_back({static_cast<Slot>(i), o.first, o.last, bytes, {}});
   }
-  places_ = assign_offsets(layout, {}, owned_.size());
+  offsets_ = runtime::assign_offsets(layout, {}, owned_.size());
 }
 
 void RegionBuffers::bind(Run& run) {
   if (bound_) return;
-  if (places_.total > 0) arena_ = run.memory.allocate(DType::u8, {places_.total});
+  if (offsets_.total > 0) arena_ = run.memory.allocate(DType::u8, {offsets_.total});
   for (std::size_t i = 0; i < owned_.size(); ++i) {
     Owned& o = owned_[i];
-    const std::int64_t offset = places_.by_slot[i].offset;
+    const std::int64_t offset = offsets_.by_slot[i].offset;
     o.tensor = offset < 0 ? run.memory.allocate(o.dtype, o.shape)
                           : Tensor(o.dtype, o.shape, row_major_strides(o.shape),
                                    arena_.data_as<char>() + offset, arena_.owner());
@@ -75,8 +75,8 @@ void RegionBuffers::run(Run& run, std::span<const std::int64_t> params) {
   throw scalar::failure(code.program(), context_, status);
 }
 
-void RegionBuffers::rest() {
-  if (static_cast<std::size_t>(places_.total) > most_kept_bytes) release();
+void RegionBuffers::drop_large_memory() {
+  if (static_cast<std::size_t>(offsets_.total) > most_kept_bytes) release();
 }
 
 void RegionBuffers::release() {
@@ -116,7 +116,7 @@ NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& 
       case Kind::result: invariant(false, "a loop's buffer is bound as one of an `if`");
     }
   }
-  buffers_.lay_out();
+  buffers_.assign_offsets();
 }
 
 void NativeLoop::release() {
@@ -164,12 +164,12 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
     from = stopped_;
   }
   for (ItemStack& s : stacks_) s.rows = Tensor();
-  buffers_.rest();
-  hand_on_invariants(frame);
+  buffers_.drop_large_memory();
+  forward_invariants(frame);
   return {from, !start.conditional || go_ != 0};
 }
 
-void NativeLoop::hand_on_invariants(Frame& frame) const {
+void NativeLoop::forward_invariants(Frame& frame) const {
   for (const Invariant& s : invariants_)
     if (s.final >= 0) frame.content(s.final).share(frame.content(s.initial));
 }
@@ -192,7 +192,7 @@ NativeIf::NativeIf(std::shared_ptr<const RegionCode> code, const IfSlots& slots,
       default: invariant(false, "an `if`'s buffer is bound as one of a loop");
     }
   }
-  buffers_.lay_out();
+  buffers_.assign_offsets();
 }
 
 void NativeIf::run(Frame& frame) {
@@ -202,7 +202,7 @@ void NativeIf::run(Frame& frame) {
   for (const Result& out : results_) buffers_.see(out.binding, frame.output(out.slot, out.type));
   const std::int64_t params[] = {0, 0, 0, run.max_trips};
   buffers_.run(run, params);
-  buffers_.rest();
+  buffers_.drop_large_memory();
 }
 
 }  // namespace rondel::runtime

@@ -64,14 +64,14 @@ class RegionBuffers {
   std::size_t own(std::size_t binding, DType, Shape);
   const Tensor& owned(std::size_t number) const { return owned_[number].tensor; }
   /// After the last `own`.
-  void lay_out();
+  void assign_offsets();
 
   /// Before a run: everything owned has memory.
   void bind(Run&);
   /// Runs the program with these integer parameters. Throws what its checks say.
   void run(Run&, std::span<const std::int64_t> params);
   /// After an entry: lets go of what is too large to be kept.
-  void rest();
+  void drop_large_memory();
   void release();
 
  private:
@@ -86,7 +86,7 @@ class RegionBuffers {
   std::shared_ptr<const RegionCode> code_;
   const int threads_;
   std::vector<Owned> owned_;
-  ArenaOffsets places_;  ///< of `owned_`
+  ArenaOffsets offsets_;  ///< of `owned_`
   Tensor arena_;
   bool bound_ = false;  ///< `owned_` has memory
   scalar::Context context_;
@@ -131,7 +131,7 @@ class NativeLoop {
     Tensor rows;  ///< that may be written now
   };
   void bind(Frame&, const LoopStart&);
-  void hand_on_invariants(Frame&) const;
+  void forward_invariants(Frame&) const;
 
   RegionBuffers buffers_;
   std::vector<Input> inputs_;

@@ -10,6 +10,9 @@ import rondel
 from rondel.arrays import element_name, numpy_dtype
 
 
+FILES = (".npy", ".npz", ".pb")  #: what inputs are read from
+
+
 class UsageError(rondel.CallerError):
     """What stands on the command line cannot be read."""
 
@@ -38,7 +41,7 @@ def read_feeds(session, texts, seed):
             raise UsageError(f"-i {text}: expected NAME=FILE, NAME=NUMBERS or NAME=random:f32[2,3]")
         if what.startswith("random:"):
             feeds[name] = random_tensor(what.removeprefix("random:"), rng)
-        elif re.match(r"[-+.\d\[]|true|false", what) and not pathlib.Path(what).exists():
+        elif pathlib.Path(what).suffix not in FILES and re.match(r"[-+.\d\[]|true|false", what):
             feeds[name] = written_tensor(session, name, what)
         else:
             feeds.update(read_file(name, what))

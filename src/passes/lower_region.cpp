@@ -138,11 +138,12 @@ void RegionLowering::branch(NodeId n) {
     return yields;
   };
   const std::vector<RegionId> regions = tree_.regions(n);
-  const std::vector<Ex> merged = regions.size() == 1 ? take(regions[0])
-                                                     : b_.if_(
-                                                           element(node.inputs[0]),
-                                                           [&] { return take(regions[0]); },
-                                                           [&] { return take(regions[1]); });
+  const auto choose = [&] {
+    return b_.if_(
+        element(node.inputs[0]), [&] { return take(regions[0]); },
+        [&] { return take(regions[1]); });
+  };
+  const std::vector<Ex> merged = regions.size() == 1 ? take(regions[0]) : choose();
   std::size_t next = 0;
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     const ValueId v = node.outputs[j];

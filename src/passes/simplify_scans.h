@@ -6,13 +6,11 @@ namespace rondel::passes {
 /// Simplifies what loops scan, count and stack:
 /// - a scan of a tensor that certainly equals another tensor (a slice of all of it; a tensor whose
 ///   extents are asserted equal, and certainly are) scans that other tensor;
-/// - a trip count that certainly is the extent of every scan is removed, where no condition ends
-/// the
-///   loop. ONNX's Scan has this form; TensorRT's users read the count from a shape;
-/// - in such a loop, slices that the body gathers by the trip's number, from extents that are also
-/// the
-///   count, become scans: ONNX Loops express a Scan this way. Gathers from other extents stay,
-///   because the error past the end names the node;
+/// - where no condition ends the loop, a trip count that certainly is the extent of every scan is
+///   removed. ONNX's Scan has this form; TensorRT's users read the count from a shape;
+/// - in such a loop, slices that the body gathers by the trip's number become scans where the
+///   gathered extent is the count too: ONNX Loops express a Scan this way. Gathers from other
+///   extents stay, because the error past the end names the node;
 /// - an extent of a stack that certainly is the number of trips is removed, whatever counts them.
 ///   TensorRT's users must give one. Where both are one number that may be negative the extent
 ///   stays, because a negative one is an error.

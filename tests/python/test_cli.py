@@ -89,6 +89,12 @@ def test_numbers_that_cannot_be_read_are_a_wrong_command_line(rondel, what):
     assert code == 2 and f"-i x={what}: " in err, err
 
 
+@pytest.mark.parametrize("path", ["./missing.npy", "1.npy", "-.pb"])
+def test_a_file_that_is_missing_is_no_number(rondel, path):
+    code, out, err = rondel("run", saved(ROOT), "-i", f"x={path}", "-i", "most=4")
+    assert code == 1 and out == "" and f"cannot read {path}: " in err, err
+
+
 def test_inspect_lists_the_passes_as_they_ran(rondel):
     text = "main (float[2] x) => (float[2] y) { a = Identity (x)  p = Mul (a, x)  y = Add (p, a) }"
     code, out, _ = rondel("inspect", saved(text), "--passes")

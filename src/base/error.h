@@ -43,11 +43,17 @@ template <class... Args>
   throw_error(Blame::unsupported, fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// Our fault: a condition that must hold if our own code is right.
+/// Our fault: a condition that must hold if our own code is right. As with `require`, arguments are
+/// evaluated in any case: where a text is one of them, write `if (...) broken_invariant(...)`.
 template <class... Args>
 void invariant(bool holds, fmt::format_string<Args...> text, Args&&... args) {
   if (!holds) [[unlikely]]
     throw_error(Blame::internal, fmt::format(text, std::forward<Args>(args)...));
+}
+
+template <class... Args>
+[[noreturn]] void broken_invariant(fmt::format_string<Args...> text, Args&&... args) {
+  throw_error(Blame::internal, fmt::format(text, std::forward<Args>(args)...));
 }
 
 }  // namespace rondel

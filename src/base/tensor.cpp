@@ -118,7 +118,7 @@ Tensor::Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_
             strides_.size());
   const std::int64_t count = element_count(shape_);
   if (data_) return;
-  invariant(count == 0, "a view {} of no address", to_text(dtype_, shape_));
+  if (count != 0) broken_invariant("a view {} of no address", to_text(dtype_, shape_));
   owner_ = allocate_bytes(0);
   data_ = owner_.get();
 }
@@ -143,7 +143,8 @@ bool Tensor::contiguous() const {
 }
 
 Tensor Tensor::reshaped(Shape shape) const {
-  invariant(contiguous(), "reshape of a view that is not contiguous, {}", to_text(dtype_, shape_));
+  if (!contiguous())
+    broken_invariant("reshape of a view that is not contiguous, {}", to_text(dtype_, shape_));
   if (element_count(shape) != size())
     fail("{} cannot be reshaped to [{}]: {} elements against {}", to_text(dtype_, shape_),
          join(shape, ","), size(), element_count(shape));
@@ -156,10 +157,10 @@ Tensor Tensor::strided(std::int64_t offset, Shape shape, Shape strides) const {
 }
 
 Tensor Tensor::at(std::int64_t axis, std::int64_t index) const {
-  invariant(axis >= 0 && axis < rank(), "axis {} of {}", axis, to_text(dtype_, shape_));
+  if (axis < 0 || axis >= rank()) broken_invariant("axis {} of {}", axis, to_text(dtype_, shape_));
   const auto a = static_cast<std::size_t>(axis);
-  invariant(index >= 0 && index < shape_[a], "slice {} on axis {} of {}", index, axis,
-            to_text(dtype_, shape_));
+  if (index < 0 || index >= shape_[a])
+    broken_invariant("slice {} on axis {} of {}", index, axis, to_text(dtype_, shape_));
   Shape shape = shape_, strides = strides_;
   shape.erase(shape.begin() + axis);
   strides.erase(strides.begin() + axis);
@@ -175,8 +176,9 @@ Tensor Tensor::copy() const {
 }
 
 void Tensor::assign(const Tensor& source) const {
-  invariant(source.dtype_ == dtype_ && source.shape_ == shape_, "assignment of {} to {}",
-            to_text(source.dtype_, source.shape_), to_text(dtype_, shape_));
+  if (source.dtype_ != dtype_ || source.shape_ != shape_)
+    broken_invariant("assignment of {} to {}", to_text(source.dtype_, source.shape_),
+                     to_text(dtype_, shape_));
   copy_block(source, *this);
 }
 

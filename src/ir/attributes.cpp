@@ -22,8 +22,8 @@ template <class T> const T* get(const Attributes& a, std::string_view name) {
   const Attribute* found = a.find(name);
   if (found == nullptr) return nullptr;
   const T* value = std::get_if<T>(found);
-  require(value != nullptr, "attribute '{}' is {}; expected {}", name, to_text(*found),
-          kind_name<T>());
+  if (value == nullptr)
+    fail("attribute '{}' is {}; expected {}", name, to_text(*found), kind_name<T>());
   return value;
 }
 

@@ -241,10 +241,10 @@ class Inference {
     const Node& node = g_.node(n);
     const LoopParts& parts = node.loop();
     const Region& body = g_.region(parts.body);
-    invariant(node.inputs.size() == parts.input_count() &&
-                  body.params.size() == 2 + parts.states + parts.scans &&
-                  body.results.size() == 1 + parts.states + parts.stacks,
-              "{}: counts of the loop and its body differ", where(g_, n));
+    if (node.inputs.size() != parts.input_count() ||
+        body.params.size() != 2 + parts.states + parts.scans ||
+        body.results.size() != 1 + parts.states + parts.stacks)
+      broken_invariant("{}: counts of the loop and its body differ", where(g_, n));
     if (parts.has_trips)
       need_scalar(n, node.inputs[parts.trips_at()], DType::i64, "the trip count");
     if (parts.has_go) need_scalar(n, node.inputs[parts.go_at()], DType::boolean, "the condition");

@@ -14,8 +14,8 @@ constexpr std::int64_t most = std::int64_t{1} << 20;
 
 std::size_t count(std::string_view key, const Attribute& value) {
   const auto* v = std::get_if<std::int64_t>(&value);
-  require(v != nullptr && *v >= 0 && *v <= most, "'{}' of a loop is {}; expected a count", key,
-          to_text(value));
+  if (v == nullptr || *v < 0 || *v > most)
+    fail("'{}' of a loop is {}; expected a count", key, to_text(value));
   return static_cast<std::size_t>(*v);
 }
 
@@ -27,7 +27,7 @@ bool flag(std::string_view key, const Attribute& value) {
 
 TypeList types(std::string_view key, const Attribute& value) {
   const auto* v = std::get_if<TypeList>(&value);
-  require(v != nullptr, "'{}' of a loop is {}; expected types", key, to_text(value));
+  if (v == nullptr) fail("'{}' of a loop is {}; expected types", key, to_text(value));
   return *v;
 }
 
@@ -75,7 +75,7 @@ LoopParts LoopParts::from(const Attributes& attributes) {
                                            &std::pair<std::string_view, Ints*>::first);
       require(list != std::end(lists), "a loop has no attribute '{}'", key);
       const Ints* given = std::get_if<Ints>(&value);
-      require(given != nullptr, "'{}' of a loop is {}; expected integers", key, to_text(value));
+      if (given == nullptr) fail("'{}' of a loop is {}; expected integers", key, to_text(value));
       *list->second = *given;
     }
   }

@@ -47,8 +47,8 @@ const Type& TypeContext::input(std::size_t k) const {
 std::optional<Ints> TypeContext::integers(std::size_t k) const {
   const Tensor* t = value(k);
   if (t == nullptr) return std::nullopt;
-  require(t->rank() <= 1 && is_integer(t->dtype()), "input {} is {}; expected a list of integers",
-          k, to_text(t->dtype(), t->shape()));
+  if (t->rank() > 1 || !is_integer(t->dtype()))
+    fail("input {} is {}; expected a list of integers", k, to_text(t->dtype(), t->shape()));
   return integers_of(*t);
 }
 

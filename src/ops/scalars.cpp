@@ -15,7 +15,7 @@ Indices unravel(Ex i, std::span<const Ex> extents) {
 }
 
 std::int64_t integer_value(const Tensor& t) {
-  require(t.size() > 0, "a number is expected, not {}", to_text(t.dtype(), t.shape()));
+  if (t.size() == 0) fail("a number is expected, not {}", to_text(t.dtype(), t.shape()));
   switch (t.dtype()) {
     case DType::i64: return *t.data_as<std::int64_t>();
     case DType::i32: return *t.data_as<std::int32_t>();
@@ -30,7 +30,7 @@ std::int64_t integer_value(const Tensor& t) {
 }
 
 double float_value(const Tensor& t) {
-  require(t.size() > 0, "a number is expected, not {}", to_text(t.dtype(), t.shape()));
+  if (t.size() == 0) fail("a number is expected, not {}", to_text(t.dtype(), t.shape()));
   switch (t.dtype()) {
     case DType::f64: return *t.data_as<double>();
     case DType::f32: return *t.data_as<float>();

@@ -214,7 +214,7 @@ Ints normal_axes(const Ints& axes, std::int64_t rank, std::string_view what) {
 }
 
 void require_tensor(const TypeContext& c, std::size_t k) {
-  require(c.input(k).is_tensor(), "input {} is {}; expected a tensor", k, to_text(c.input(k)));
+  if (!c.input(k).is_tensor()) fail("input {} is {}; expected a tensor", k, to_text(c.input(k)));
 }
 
 void require_dtype(const TypeContext& c, std::size_t k, DType t) { require_dtypes(c, k, {&t, 1}); }
@@ -222,9 +222,9 @@ void require_dtype(const TypeContext& c, std::size_t k, DType t) { require_dtype
 void require_dtypes(const TypeContext& c, std::size_t k, std::span<const DType> allowed) {
   require_tensor(c, k);
   const DType t = c.input(k).dtype();
-  require(std::find(allowed.begin(), allowed.end(), t) != allowed.end(),
-          "input {} is {}; expected {}{}", k, name(t), allowed.size() > 1 ? "one of " : "",
-          names_of(allowed));
+  if (std::find(allowed.begin(), allowed.end(), t) == allowed.end())
+    fail("input {} is {}; expected {}{}", k, name(t), allowed.size() > 1 ? "one of " : "",
+         names_of(allowed));
 }
 
 void require_same_dtype(const TypeContext& c, std::size_t a, std::size_t b) {
@@ -238,8 +238,8 @@ void require_same_dtype(const TypeContext& c, std::size_t a, std::size_t b) {
 void require_rank(const TypeContext& c, std::size_t k, std::int64_t rank) {
   require_tensor(c, k);
   const Type& t = c.input(k);
-  require(!t.has_rank() || t.rank() == rank, "input {} is {}; expected rank {}", k, to_text(t),
-          rank);
+  if (t.has_rank() && t.rank() != rank)
+    fail("input {} is {}; expected rank {}", k, to_text(t), rank);
 }
 
 void require_scalar(const TypeContext& c, std::size_t k) {
@@ -247,7 +247,7 @@ void require_scalar(const TypeContext& c, std::size_t k) {
   const Type& t = c.input(k);
   const bool single = !t.has_rank() || t.rank() == 0 ||
                       (t.rank() == 1 && (!t.extent(0).known() || t.extent(0).value == 1));
-  require(single, "input {} is {}; expected a scalar", k, to_text(t));
+  if (!single) fail("input {} is {}; expected a scalar", k, to_text(t));
 }
 
 DType dtype_attribute(const ir::Attributes& attributes, std::string_view name) {

@@ -10,8 +10,8 @@ namespace {
 using ir::ValueId;
 
 std::vector<std::int64_t> known_extents(const ir::Type& t) {
-  invariant(t.is_tensor() && t.has_rank(), "a program is written for a value of type {}",
-            to_text(t));
+  if (!t.is_tensor() || !t.has_rank())
+    broken_invariant("a program is written for a value of type {}", to_text(t));
   std::vector<std::int64_t> extents;
   for (const ir::Extent& e : t.extents()) extents.push_back(e.value);
   return extents;

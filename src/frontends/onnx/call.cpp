@@ -203,8 +203,9 @@ void Importer::check_signature(const Call& c) {
     const auto& types = formal.GetTypes();
     const bool taken = std::any_of(types.begin(), types.end(),
                                    [&](const std::string* t) { return *t == text; });
-    require(taken, "input {} ('{}') is {}, which {} does not take in version {}; expected {}", k,
-            formal.GetName(), text, c.op, c.version(), list_of(types));
+    if (!taken)
+      fail("input {} ('{}') is {}, which {} does not take in version {}; expected {}", k,
+           formal.GetName(), text, c.op, c.version(), list_of(types));
   }
 }
 
@@ -239,8 +240,8 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
     fail("{} is not known: neither ONNX nor a function of the model defines it",
          op_text(n, version));
   }
-  require(!schema->Deprecated(), "{} was taken out in version {}", op_text(n, version),
-          schema->since_version());
+  if (schema->Deprecated())
+    fail("{} was taken out in version {}", op_text(n, version), schema->since_version());
   Call c{*this,
          n,
          *schema,

@@ -230,18 +230,20 @@ Tensor TensorLoader::read(const pb::TensorProto& t, const std::string& what) {
   if (t.has_raw_data()) {
     require(!text, "{}: strings cannot be raw data", what);
     require(entries_elsewhere(t, {}) == 0, "{} has raw data and typed data", what);
-    require(t.raw_data().size() == bytes, "{} is {}, which takes {} bytes; it has {}", what,
-            to_text(dtype, shape), bytes, t.raw_data().size());
+    if (t.raw_data().size() != bytes)
+      fail("{} is {}, which takes {} bytes; it has {}", what, to_text(dtype, shape), bytes,
+           t.raw_data().size());
     Tensor out(dtype, std::move(shape));
     fill_from_bytes(out, reinterpret_cast<const std::byte*>(t.raw_data().data()), bytes, n);
     return out;
   }
   const Field own = field_of(dtype);
-  require(entries_elsewhere(t, own) == 0, "{} is {} but has data of another type", what,
-          to_text(dtype, shape));
+  if (entries_elsewhere(t, own) != 0)
+    fail("{} is {} but has data of another type", what, to_text(dtype, shape));
   const std::size_t needed = entries_needed(dtype, n, what);
-  require(entries(t, own) == needed, "{} is {}, which takes {} values; it has {}", what,
-          to_text(dtype, shape), needed, entries(t, own));
+  if (entries(t, own) != needed)
+    fail("{} is {}, which takes {} values; it has {}", what, to_text(dtype, shape), needed,
+         entries(t, own));
   Tensor out(dtype, std::move(shape));
   fill_from_field(out, t, n, what);
   return out;
@@ -251,14 +253,15 @@ Tensor TensorLoader::read_external(const pb::TensorProto& t, DType dtype, Shape 
                                    std::size_t bytes, const std::string& what) {
   const ExternalSpan span = external_span(t, what);
   const auto file = folder_.open(span.location, what);
-  require(span.length.value_or(bytes) == bytes, "{} is {}, which takes {} bytes; its length is {}",
-          what, to_text(dtype, shape), bytes, span.length.value_or(0));
+  if (span.length.value_or(bytes) != bytes)
+    fail("{} is {}, which takes {} bytes; its length is {}", what, to_text(dtype, shape), bytes,
+         span.length.value_or(0));
   require(span.offset <= file->size() && bytes <= file->size() - span.offset,
           "{} needs {} bytes from byte {} of '{}', which has {}", what, bytes, span.offset,
           span.location, file->size());
-  require(span.length || file->size() - span.offset == bytes,
-          "{} is {}, which takes {} bytes; '{}' has {} from {} on, and no length is given", what,
-          to_text(dtype, shape), bytes, span.location, file->size() - span.offset, span.offset);
+  if (!span.length && file->size() - span.offset != bytes)
+    fail("{} is {}, which takes {} bytes; '{}' has {} from {} on, and no length is given", what,
+         to_text(dtype, shape), bytes, span.location, file->size() - span.offset, span.offset);
   const std::size_t n = count_of(shape, what);
   std::byte* at = n == 0 ? nullptr : file->data() + span.offset;
   const bool as_it_lies = !packed_in_files(dtype) && dtype != DType::boolean && n > 0 &&

@@ -2,8 +2,8 @@
 
 #include "base/cancellation.h"
 #include "base/fork.h"
+#include "base/named_thread.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -30,10 +30,7 @@ class ReleaseQueue {
     if (busy_) return;
     busy_ = true;
     try {
-      std::thread([this] {
-        pthread_setname_np(pthread_self(), "rondel-release");
-        work();
-      }).detach();
+      named_thread("rondel-release", [this] { work(); }).detach();
     } catch (const std::system_error&) {  // no thread to be had
       lock.unlock();
       work();

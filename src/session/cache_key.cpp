@@ -19,10 +19,7 @@ void add_elements(CacheKey& key, const Tensor& t) {
   if (t.dtype() != DType::string)
     return add_bytes(key, packed.data(),
                      static_cast<std::size_t>(packed.size()) * byte_size(t.dtype()));
-  for (std::int64_t i = 0; i < packed.size(); ++i) {
-    const std::string& text = packed.data_as<std::string>()[i];
-    add_bytes(key, text.data(), text.size());
-  }
+  for (std::int64_t i = 0; i < packed.size(); ++i) add_text(key, packed.data_as<std::string>()[i]);
 }
 
 }  // namespace
@@ -37,5 +34,7 @@ CacheKey exact_key(std::span<const Value> inputs, std::span<const std::size_t> v
     if (k < inputs.size() && inputs[k].is_tensor()) add_elements(key, inputs[k].tensor());
   return key;
 }
+
+void add_text(CacheKey& key, std::string_view text) { add_bytes(key, text.data(), text.size()); }
 
 }  // namespace rondel::session

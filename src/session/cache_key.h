@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace rondel::session {
@@ -24,5 +25,7 @@ struct CacheKeyHash {
 /// Ranks and extents of all tensors, and the elements of tensors whose values matter. Inputs that
 /// are no tensors count only as such.
 CacheKey exact_key(std::span<const Value> inputs, std::span<const std::size_t> value_inputs);
+
+void add_text(CacheKey&, std::string_view);
 
 }  // namespace rondel::session

@@ -3,11 +3,10 @@
 #include "base/cancellation.h"
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/named_thread.h"
 #include "codegen/compiler.h"
 #include "scalar/same_code.h"
 #include "session/work_estimate.h"
-
-#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -261,7 +260,9 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
       const std::size_t most = first ? std::max(1u, std::thread::hardware_concurrency()) : 1;
       first ? queue_.push_front(std::move(job)) : queue_.push_back(std::move(job));
       if (queue_.size() > idle_ && threads_ < most) {
-        std::thread([self = shared_from_this()]() mutable { work_for(std::move(self)); }).detach();
+        named_thread("rondel-compile", [self = shared_from_this()]() mutable {
+          work_for(std::move(self));
+        }).detach();
         ++threads_;
       }
       wake_.notify_one();
@@ -278,7 +279,6 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
 
    private:
     static void work_for(std::shared_ptr<Workers> self) {
-      pthread_setname_np(pthread_self(), "rondel-compile");
       while (std::optional<Job> job = self->next()) {
         LlvmThreads::threads().enter();
         std::exception_ptr wrong;

@@ -2,8 +2,7 @@
 
 #include "base/error.h"
 #include "base/fork.h"
-
-#include <pthread.h>
+#include "base/named_thread.h"
 
 #include <algorithm>
 #include <chrono>
@@ -67,7 +66,7 @@ class WatchdogThread {
   void add(WatchedRun w, Clock::time_point due) {
     const std::lock_guard lock(mutex_);
     watched_.push_back(w);
-    if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
+    if (!thread_.joinable()) thread_ = named_thread("rondel-watch", [this] { watch(); });
     if (due < wakes_) changed_.notify_one();
   }
 
@@ -78,7 +77,6 @@ class WatchdogThread {
 
  private:
   void watch() {
-    pthread_setname_np(pthread_self(), "rondel-watch");
     std::unique_lock lock(mutex_);
     while (true) {
       const auto now = Clock::now();

@@ -312,6 +312,19 @@ def test_integer_division_by_zero_names_the_node():
     assert run(text, {"x": i64(least), "z": i64(-1)})[0].tolist() == [least]
 
 
+def test_a_node_that_fails_while_constants_fold_is_named_though_its_like_came_before():
+    text = """main (int64[2] x) => (int64[2] y) {
+      two = Constant <value: tensor = int64[2] {2, 2}> ()
+      none = Constant <value: tensor = int64[2] {2, 0}> ()
+      [fine] p = Div (two, two)
+      [broken] q = Div (two, none)
+      r = Add (p, q)
+      y = Add (x, r)
+    }"""
+    with refused(rondel.CallerError, "broken", "zero"):
+        run(text, {"x": i64(1, 2)})
+
+
 # ---- where it happened -----------------------------------------------------------------------------------
 
 NESTED = """

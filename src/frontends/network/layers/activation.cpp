@@ -40,7 +40,7 @@ ValueId scaled(Lowering& l, double outer, const char* op, double inner, ValueId 
   return outer == 1 ? x : l.b("mul", {x, l.b.scalar(l.dtype(x), outer)});
 }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_activation(Lowering& l) {
   const ValueId x = l.in(0);
   const auto [alpha, beta] = alpha_beta(l.parameters());
   switch (l.choice<ActivationType>("type")) {
@@ -65,7 +65,7 @@ std::vector<ValueId> lower(Lowering& l) {
   fail("there is no activation {}", l.parameters().i("type"));
 }
 
-const KindEntry entry{{LayerType::kACTIVATION, "Activation", 1, lower}};
+const KindEntry activation_layer{{LayerType::kACTIVATION, "Activation", 1, lower_activation}};
 
 }  // namespace
 

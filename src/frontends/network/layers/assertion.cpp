@@ -5,14 +5,14 @@ namespace rondel::network {
 namespace {
 
 /// A node without outputs: it stays for what it checks (passes/remove_dead.h).
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_assertion(Lowering& l) {
   require(l.dtype(l.in(0)) == DType::boolean, "the condition is {}; expected bools",
           to_text(l.type(l.in(0))));
   l.b.add("assertion", {l.in(0)}, {{"message", l.parameters().s("message", "")}}, 0);
   return {};
 }
 
-const KindEntry entry{{LayerType::kASSERTION, "Assertion", 1, lower}};
+const KindEntry assertion_layer{{LayerType::kASSERTION, "Assertion", 1, lower_assertion}};
 
 }  // namespace
 

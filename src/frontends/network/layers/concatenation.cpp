@@ -6,7 +6,7 @@ namespace {
 
 std::int64_t default_axis(std::int64_t rank) { return rank < 3 ? 0 : rank - 3; }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_concatenation(Lowering& l) {
   const std::int64_t rank = l.rank(l.in(0));
   const std::int64_t axis = l.axis(l.parameters().i("axis", default_axis(rank)), rank);
   std::vector<ValueId> inputs;
@@ -14,7 +14,8 @@ std::vector<ValueId> lower(Lowering& l) {
   return {l.b("concat", inputs, {{"axis", axis}})};
 }
 
-const KindEntry entry{{LayerType::kCONCATENATION, "Concatenation", -1, lower}};
+const KindEntry concatenation_layer{
+    {LayerType::kCONCATENATION, "Concatenation", -1, lower_concatenation}};
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_constant(Lowering& l) {
   const Tensor& values = l.parameters().tensor("weights");
   const ir::Ints shape = l.parameters().ints("dimensions");
   require(element_count(shape) == values.size(),
@@ -13,7 +13,7 @@ std::vector<ValueId> lower(Lowering& l) {
   return {l.b.constant(values.reshaped(shape))};
 }
 
-const KindEntry entry{{LayerType::kCONSTANT, "Constant", 0, lower}};
+const KindEntry constant_layer{{LayerType::kCONSTANT, "Constant", 0, lower_constant}};
 
 }  // namespace
 

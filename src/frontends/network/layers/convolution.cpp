@@ -42,7 +42,7 @@ ValueId bias(Lowering& l) {
   return l.b.constant(given);
 }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_convolution(Lowering& l) {
   const ValueId x = l.in(0);
   const std::int64_t groups = l.parameters().i("groups"), maps = l.parameters().i("maps");
   const ir::Ints size = window_of(l, "kernel_size");
@@ -56,7 +56,7 @@ std::vector<ValueId> lower(Lowering& l) {
   return {l.b("conv", operands, a)};
 }
 
-const KindEntry entry{{LayerType::kCONVOLUTION, "Convolution", 3, lower}};
+const KindEntry convolution_layer{{LayerType::kCONVOLUTION, "Convolution", 3, lower_convolution}};
 
 }  // namespace
 

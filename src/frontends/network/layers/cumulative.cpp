@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_cumulative(Lowering& l) {
   require(l.choice<CumulativeOperation>("operation") == CumulativeOperation::kSUM,
           "there is no cumulative operation {}", l.parameters().i("operation"));
   return {l.b(
@@ -12,7 +12,7 @@ std::vector<ValueId> lower(Lowering& l) {
       {{"exclusive", l.parameters().i("exclusive")}, {"reverse", l.parameters().i("reverse")}})};
 }
 
-const KindEntry entry{{LayerType::kCUMULATIVE, "Cumulative", 2, lower}};
+const KindEntry cumulative_layer{{LayerType::kCUMULATIVE, "Cumulative", 2, lower_cumulative}};
 
 }  // namespace
 

@@ -5,7 +5,7 @@ namespace rondel::network {
 namespace {
 
 /// The zero point may have any type of numbers: TensorRT's own examples give it as floats.
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_dequantize(Lowering& l) {
   const DType to = dtype(l.choice<DataType>("to"));
   ir::Attributes a = granularity(l);
   a.set("output_dtype", ir::Type::scalar(to));
@@ -14,7 +14,7 @@ std::vector<ValueId> lower(Lowering& l) {
   return {l.b("dequantize_linear", operands, a)};
 }
 
-const KindEntry entry{{LayerType::kDEQUANTIZE, "Dequantize", 3, lower}};
+const KindEntry dequantize_layer{{LayerType::kDEQUANTIZE, "Dequantize", 3, lower_dequantize}};
 
 }  // namespace
 

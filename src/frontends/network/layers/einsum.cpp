@@ -4,13 +4,13 @@
 namespace rondel::network {
 namespace {
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_einsum(Lowering& l) {
   std::vector<ValueId> operands;
   for (std::size_t k = 0; k < l.input_count(); ++k) operands.push_back(l.in(k));
   return {l.b("einsum", operands, {{"equation", l.parameters().s("equation", "")}})};
 }
 
-const KindEntry entry{{LayerType::kEINSUM, "Einsum", -1, lower}};
+const KindEntry einsum_layer{{LayerType::kEINSUM, "Einsum", -1, lower_einsum}};
 
 }  // namespace
 

@@ -52,7 +52,7 @@ const char* op_of(ElementWiseOperation op) {
   }
 }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_elementwise(Lowering& l) {
   const ValueId a = l.in(0), b = l.in(1);
   require(!l.type(a).has_rank() || !l.type(b).has_rank() || l.rank(a) == l.rank(b),
           "operands of {} and {} axes; expected as many in both: {} and {}; reshape one with a "
@@ -63,7 +63,7 @@ std::vector<ValueId> lower(Lowering& l) {
   return {l.b(op_of(op), {a, b})};
 }
 
-const KindEntry entry{{LayerType::kELEMENTWISE, "ElementWise", 2, lower}};
+const KindEntry elementwise_layer{{LayerType::kELEMENTWISE, "ElementWise", 2, lower_elementwise}};
 
 }  // namespace
 

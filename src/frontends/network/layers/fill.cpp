@@ -96,7 +96,7 @@ ValueId random(Lowering& l, bool uniform, DType t) {
   return l.b("add", {l.b("mul", {drawn, width}), alpha});
 }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_fill(Lowering& l) {
   const DType t = dtype(l.choice<DataType>("to"));
   switch (l.choice<FillOperation>("operation")) {
     case FillOperation::kLINSPACE: return {linspace(l, t)};
@@ -106,7 +106,7 @@ std::vector<ValueId> lower(Lowering& l) {
   fail("there is no fill operation {}", l.parameters().i("operation"));
 }
 
-const KindEntry entry{{LayerType::kFILL, "Fill", 3, lower}};
+const KindEntry fill_layer{{LayerType::kFILL, "Fill", 3, lower_fill}};
 
 /// Alpha or beta is kept as what it was set to last, an integer or not.
 void set_number(const ILayer& layer, const std::string& name, double v) {

@@ -39,7 +39,7 @@ ValueId gather_batches(Lowering& l, ValueId data, ValueId indices, std::int64_t 
                             range(batch, batch + added), range(axis + added, rank - 1 + added)}));
 }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_gather(Lowering& l) {
   const ValueId data = l.in(0), indices = l.in(1);
   const std::int64_t batch = l.parameters().i("batch");
   const auto axis = [&] { return l.axis(l.parameters().i("axis"), l.rank(data)); };
@@ -54,7 +54,7 @@ std::vector<ValueId> lower(Lowering& l) {
   fail("there is no gather mode {}", l.parameters().i("mode"));
 }
 
-const KindEntry entry{{LayerType::kGATHER, "Gather", 2, lower}};
+const KindEntry gather_layer{{LayerType::kGATHER, "Gather", 2, lower_gather}};
 
 }  // namespace
 

@@ -21,7 +21,7 @@ ValueId transposed(Lowering& l, ValueId x) {
   return l.b("transpose", {x}, {{"perm", order}});
 }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_matrix_multiply(Lowering& l) {
   ValueId x[2] = {l.in(0), l.in(1)};
   MatrixOperation op[2];
   for (std::int32_t k = 0; k < 2; ++k) {
@@ -49,7 +49,8 @@ std::vector<ValueId> lower(Lowering& l) {
   return {y};
 }
 
-const KindEntry entry{{LayerType::kMATRIX_MULTIPLY, "MatrixMultiply", 2, lower}};
+const KindEntry matrix_multiply_layer{
+    {LayerType::kMATRIX_MULTIPLY, "MatrixMultiply", 2, lower_matrix_multiply}};
 
 }  // namespace
 

@@ -4,11 +4,11 @@
 namespace rondel::network {
 namespace {
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_non_zero(Lowering& l) {
   return {l.cast(l.b("non_zero", {l.in(0)}), dtype(l.choice<DataType>("indices_type")))};
 }
 
-const KindEntry entry{{LayerType::kNON_ZERO, "NonZero", 1, lower}};
+const KindEntry non_zero_layer{{LayerType::kNON_ZERO, "NonZero", 1, lower_non_zero}};
 
 }  // namespace
 

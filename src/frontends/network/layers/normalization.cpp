@@ -75,7 +75,7 @@ ValueId by_groups(Lowering& l, ValueId x, const ir::Ints& axes, Affine affine,
   return grouped ? whole : l.b("add", {l.b("mul", {whole, affine.scale}), affine.bias});
 }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_normalization(Lowering& l) {
   const DType own = l.dtype(l.in(0));
   const std::int64_t rank = l.rank(l.in(0)), groups = l.parameters().i("groups");
   require(is_float(own), "the input is {}; expected floats", to_text(l.type(l.in(0))));
@@ -95,7 +95,8 @@ std::vector<ValueId> lower(Lowering& l) {
   return {l.cast(y, own)};
 }
 
-const KindEntry entry{{LayerType::kNORMALIZATION, "Normalization", 3, lower}};
+const KindEntry normalization_layer{
+    {LayerType::kNORMALIZATION, "Normalization", 3, lower_normalization}};
 
 }  // namespace
 

@@ -4,11 +4,11 @@
 namespace rondel::network {
 namespace {
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_one_hot(Lowering& l) {
   return {l.b("one_hot", {l.in(0), l.in(2), l.in(1)}, {{"axis", l.parameters().i("axis")}})};
 }
 
-const KindEntry entry{{LayerType::kONE_HOT, "OneHot", 3, lower}};
+const KindEntry one_hot_layer{{LayerType::kONE_HOT, "OneHot", 3, lower_one_hot}};
 
 }  // namespace
 

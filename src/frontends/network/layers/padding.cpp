@@ -5,7 +5,7 @@ namespace rondel::network {
 namespace {
 
 /// As many of the last axes as the paddings say.
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_padding(Lowering& l) {
   ir::Ints pads = l.parameters().ints("pre_padding"), axes;
   const ir::Ints post = l.parameters().ints("post_padding");
   require(pads.size() == post.size(),
@@ -16,7 +16,7 @@ std::vector<ValueId> lower(Lowering& l) {
   return {l.b("pad", {l.in(0), l.b.integers(pads), ValueId::none, l.b.integers(axes)})};
 }
 
-const KindEntry entry{{LayerType::kPADDING, "Padding", 1, lower}};
+const KindEntry padding_layer{{LayerType::kPADDING, "Padding", 1, lower_padding}};
 
 }  // namespace
 

@@ -5,7 +5,7 @@ namespace rondel::network {
 namespace {
 
 /// Where a window rounded up would lie in the padding alone it is left out, as ONNX has it.
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_pooling(Lowering& l) {
   const ir::Ints size = window_of(l, "window");
   ir::Attributes a = window_attributes(l, size);
   a.set("kernel_shape", size);
@@ -31,7 +31,7 @@ std::vector<ValueId> lower(Lowering& l) {
   fail("there is no pooling {}", l.parameters().i("type"));
 }
 
-const KindEntry entry{{LayerType::kPOOLING, "Pooling", 1, lower}};
+const KindEntry pooling_layer{{LayerType::kPOOLING, "Pooling", 1, lower_pooling}};
 
 }  // namespace
 

@@ -15,14 +15,14 @@ const char* op_of(ReduceOperation op) {
   fail("there is no reduction {}", static_cast<int>(op));
 }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_reduce(Lowering& l) {
   const ir::Ints axes = l.axes_of_mask("axes", l.rank(l.in(0)));
   require(!axes.empty(), "no axis is reduced; set a bit of the mask for each axis that is");
   return {l.b(op_of(l.choice<ReduceOperation>("operation")), {l.in(0), l.b.integers(axes)},
               {{"keepdims", l.parameters().i("keep")}})};
 }
 
-const KindEntry entry{{LayerType::kREDUCE, "Reduce", 1, lower}};
+const KindEntry reduce_layer{{LayerType::kREDUCE, "Reduce", 1, lower_reduce}};
 
 }  // namespace
 

@@ -45,7 +45,7 @@ ValueId coefficient(Lowering& l, const char* name, const ir::Ints& shape) {
   return l.cast(l.b.constant(given.reshaped(shape)), x.dtype());
 }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_scale(Lowering& l) {
   l.rank(l.in(0));
   const ir::Ints shape = coefficients(l);
   ValueId y = l.in(0);
@@ -58,7 +58,7 @@ std::vector<ValueId> lower(Lowering& l) {
   return {y};
 }
 
-const KindEntry entry{{LayerType::kSCALE, "Scale", 1, lower}};
+const KindEntry scale_layer{{LayerType::kSCALE, "Scale", 1, lower_scale}};
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_scatter(Lowering& l) {
   const std::vector<ValueId> operands{l.in(0), l.integers(1, "indices"), l.in(2)};
   switch (l.choice<ScatterMode>("mode")) {
     case ScatterMode::kELEMENT:
@@ -14,7 +14,7 @@ std::vector<ValueId> lower(Lowering& l) {
   fail("there is no scatter mode {}", l.parameters().i("mode"));
 }
 
-const KindEntry entry{{LayerType::kSCATTER, "Scatter", 3, lower}};
+const KindEntry scatter_layer{{LayerType::kSCATTER, "Scatter", 3, lower_scatter}};
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_select(Lowering& l) {
   const ValueId condition = l.in(0), a = l.in(1), b = l.in(2);
   require(l.rank(condition) == l.rank(a) && l.rank(a) == l.rank(b),
           "operands {}, {} and {}; expected as many axes in all; reshape with a shuffle layer",
@@ -12,7 +12,7 @@ std::vector<ValueId> lower(Lowering& l) {
   return {l.b("where", {condition, a, b})};
 }
 
-const KindEntry entry{{LayerType::kSELECT, "Select", 3, lower}};
+const KindEntry select_layer{{LayerType::kSELECT, "Select", 3, lower_select}};
 
 }  // namespace
 

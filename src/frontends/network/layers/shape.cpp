@@ -4,9 +4,9 @@
 namespace rondel::network {
 namespace {
 
-std::vector<ValueId> lower(Lowering& l) { return {l.b("shape", {l.in(0)})}; }
+std::vector<ValueId> lower_shape(Lowering& l) { return {l.b("shape", {l.in(0)})}; }
 
-const KindEntry entry{{LayerType::kSHAPE, "Shape", 1, lower}};
+const KindEntry shape_layer{{LayerType::kSHAPE, "Shape", 1, lower_shape}};
 
 }  // namespace
 

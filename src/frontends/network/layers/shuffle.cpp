@@ -51,11 +51,11 @@ ValueId reshaped(Lowering& l, ValueId x) {
 }
 
 /// A shuffle that changes nothing gives its input.
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_shuffle(Lowering& l) {
   return {transposed(l, reshaped(l, transposed(l, l.in(0), "first")), "second")};
 }
 
-const KindEntry entry{{LayerType::kSHUFFLE, "Shuffle", 2, lower}};
+const KindEntry shuffle_layer{{LayerType::kSHUFFLE, "Shuffle", 2, lower_shuffle}};
 
 }  // namespace
 

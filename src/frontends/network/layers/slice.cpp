@@ -276,9 +276,9 @@ ValueId SliceRule::filled() {
   return b_.if_(empty, nothing_but, around)[0];
 }
 
-std::vector<ValueId> lower(Lowering& l) { return {SliceRule(l).write()}; }
+std::vector<ValueId> lower_slice(Lowering& l) { return {SliceRule(l).write()}; }
 
-const KindEntry entry{{LayerType::kSLICE, "Slice", 6, lower}};
+const KindEntry slice_layer{{LayerType::kSLICE, "Slice", 6, lower_slice}};
 
 }  // namespace
 

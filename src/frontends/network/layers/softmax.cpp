@@ -6,7 +6,7 @@
 namespace rondel::network {
 namespace {
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_softmax(Lowering& l) {
   const std::int64_t rank = l.rank(l.in(0));
   ir::Ints axes{std::max<std::int64_t>(rank - 3, 0)};
   if (l.parameters().has("axes")) axes = l.axes_of_mask("axes", rank);
@@ -14,7 +14,7 @@ std::vector<ValueId> lower(Lowering& l) {
   return {l.b("softmax", {l.in(0)}, {{"axis", axes[0]}})};
 }
 
-const KindEntry entry{{LayerType::kSOFTMAX, "SoftMax", 1, lower}};
+const KindEntry softmax_layer{{LayerType::kSOFTMAX, "SoftMax", 1, lower_softmax}};
 
 }  // namespace
 

@@ -4,12 +4,12 @@
 namespace rondel::network {
 namespace {
 
-template <bool adds> std::vector<ValueId> lower(Lowering& l) {
+template <bool adds> std::vector<ValueId> lower_squeeze(Lowering& l) {
   return {l.b(adds ? "unsqueeze" : "squeeze", {l.in(0), l.integers(1, "axes")})};
 }
 
-const KindEntry squeeze{{LayerType::kSQUEEZE, "Squeeze", 2, lower<false>}};
-const KindEntry unsqueeze{{LayerType::kUNSQUEEZE, "Unsqueeze", 2, lower<true>}};
+const KindEntry squeeze_layer{{LayerType::kSQUEEZE, "Squeeze", 2, lower_squeeze<false>}};
+const KindEntry unsqueeze_layer{{LayerType::kUNSQUEEZE, "Unsqueeze", 2, lower_squeeze<true>}};
 
 }  // namespace
 

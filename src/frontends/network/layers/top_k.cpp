@@ -10,7 +10,7 @@ ValueId count(Lowering& l) {
   return l.b("reshape", {l.integers(1, "how many"), l.b.integers({1})});
 }
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_top_k(Lowering& l) {
   const ir::Ints axes = l.axes_of_mask("axes", l.rank(l.in(0)));
   require(axes.size() == 1, "{} axes are set; a top-k goes along one", axes.size());
   const auto operation = l.parameters().i("operation");
@@ -21,7 +21,7 @@ std::vector<ValueId> lower(Lowering& l) {
   return {found[0], l.cast(found[1], dtype(l.choice<DataType>("indices_type")))};
 }
 
-const KindEntry entry{{LayerType::kTOPK, "TopK", 2, lower}};
+const KindEntry top_k_layer{{LayerType::kTOPK, "TopK", 2, lower_top_k}};
 
 }  // namespace
 

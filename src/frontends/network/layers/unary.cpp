@@ -10,13 +10,13 @@ constexpr const char* ops[] = {"exp",   "log",   "sqrt",   "reciprocal", "abs", 
                                "asinh", "acosh", "atanh",  "ceil",       "floor", "erf",  "not",
                                "sign",  "round", "is_inf", "is_nan"};
 
-std::vector<ValueId> lower(Lowering& l) {
+std::vector<ValueId> lower_unary(Lowering& l) {
   const std::int64_t op = l.parameters().i("operation");
   require(op >= 0 && op < std::ssize(ops), "there is no unary operation {}", op);
   return {l.b(ops[op], {l.in(0)})};
 }
 
-const KindEntry entry{{LayerType::kUNARY, "Unary", 1, lower}};
+const KindEntry unary_layer{{LayerType::kUNARY, "Unary", 1, lower_unary}};
 
 }  // namespace
 

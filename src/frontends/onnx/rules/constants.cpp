@@ -5,7 +5,7 @@ namespace rondel::onnx {
 namespace {
 
 template <class T, class From> Tensor list(const std::vector<From>& values) {
-  Tensor t(dtype_of<T>::value, {static_cast<std::int64_t>(values.size())});
+  Tensor t(rondel::dtype_of<T>::value, {static_cast<std::int64_t>(values.size())});
   for (std::size_t i = 0; i < values.size(); ++i) t.data_as<T>()[i] = static_cast<T>(values[i]);
   return t;
 }

@@ -1,0 +1,107 @@
+"""Single ops that real models use much of: what a node costs, beside ONNX Runtime; one table.
+
+    python bench/kernels.py [WORDS]
+
+WORDS choose rows by what their names contain. A model is one op several times, each of an input of its own, so that
+a call from Python is shared among them; what is left of the call is measured with a model that does next to nothing, and taken
+off both. The engines take turns; figures are medians. One thread each.
+"""
+
+import sys
+import time
+from statistics import median
+
+import numpy as np
+import onnx
+from onnx import helper
+
+import harness
+
+NODES = 8
+SECONDS = 1.0
+F16, F32 = np.float16, np.float32
+
+
+def pool(op, shape, kernel, dtype=F32, outputs=1, **attributes):
+    """A pooling op."""
+    return op, [(dtype, shape)], {"kernel_shape": kernel, **attributes}, outputs
+
+
+def conv(shape, weights, **attributes):
+    """A convolution of f32."""
+    return "Conv", [(F32, shape), (F32, weights)], attributes, 1
+
+
+ROWS = {
+    "max 3x3 s2, 64 of 112x112": pool("MaxPool", (1, 64, 112, 112), [3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+    "max 2x2 s2, 64 of 56x56": pool("MaxPool", (1, 64, 56, 56), [2, 2], strides=[2, 2]),
+    "max 3x3 s1, 192 of 28x28": pool("MaxPool", (1, 192, 28, 28), [3, 3], pads=[1, 1, 1, 1]),
+    "max 5x5 s1, 512 of 13x13": pool("MaxPool", (1, 512, 13, 13), [5, 5], pads=[2, 2, 2, 2]),
+    "max 9x9 s1, 512 of 13x13": pool("MaxPool", (1, 512, 13, 13), [9, 9], pads=[4, 4, 4, 4]),
+    "max 13x13 s1, 512 of 13x13": pool("MaxPool", (1, 512, 13, 13), [13, 13], pads=[6, 6, 6, 6]),
+    "max 9x9 s1, 1 of 256x256": pool("MaxPool", (1, 1, 256, 256), [9, 9], pads=[4, 4, 4, 4]),
+    "max 3x3 s2, indices": pool(
+        "MaxPool", (1, 64, 56, 56), [3, 3], outputs=2, strides=[2, 2], pads=[1, 1, 1, 1]
+    ),
+    "max 3 s2, 64 of 1000": pool("MaxPool", (1, 64, 1000), [3], strides=[2]),
+    "max 2x2x2 s2, 32 of 28^3": pool("MaxPool", (1, 32, 28, 28, 28), [2, 2, 2], strides=[2, 2, 2]),
+    "max 3x3 s2, f16, 64 of 56x56": pool("MaxPool", (1, 64, 56, 56), [3, 3], F16, strides=[2, 2]),
+    "mean 7x7, 2048 of 7x7": pool("AveragePool", (1, 2048, 7, 7), [7, 7]),
+    "mean 7x7, 512 of 7x7": pool("AveragePool", (1, 512, 7, 7), [7, 7]),
+    "mean 2x2 s2, 128 of 56x56": pool("AveragePool", (1, 128, 56, 56), [2, 2], strides=[2, 2]),
+    "mean 3x3 s1, 192 of 28x28": pool("AveragePool", (1, 192, 28, 28), [3, 3], pads=[1, 1, 1, 1]),
+    "conv 3x3, 32 of 56x56": conv((1, 32, 56, 56), (32, 32, 3, 3), pads=[1, 1, 1, 1]),
+    "conv 1x31, 8 of 1024": conv((1, 8, 1024), (8, 8, 31)),
+    "conv 1x39, 8 of 1024": conv((1, 8, 1024), (8, 8, 39)),
+    "conv 1x64, 8 of 4096": conv((1, 8, 4096), (8, 8, 64)),
+    "conv 1x400, 1 of 16000": conv((1, 1, 16000), (128, 1, 400), strides=[160]),
+    "conv 1x128, depthwise": conv((1, 32, 2048), (32, 1, 128), group=32),
+}
+
+
+def model(op, inputs, attributes, outputs):
+    """NODES nodes of an op, and the feeds."""
+    rng = np.random.default_rng(1)
+    nodes, given, made, feeds = [], [], [], {}
+    for k in range(NODES):
+        names = [f"x{k}_{i}" for i in range(len(inputs))]
+        results = [f"y{k}_{j}" for j in range(outputs)]
+        nodes.append(helper.make_node(op, names, results, **attributes))
+        for name, (dtype, shape) in zip(names, inputs):
+            given.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), shape))
+            feeds[name] = rng.standard_normal(shape).astype(dtype)
+        types = [given[-len(inputs)].type.tensor_type.elem_type, onnx.TensorProto.INT64]
+        made += [helper.make_tensor_value_info(name, types[j], None) for j, name in enumerate(results)]
+    graph = helper.make_graph(nodes, "kernels", given, made)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), feeds
+
+
+def measured(row):
+    """Seconds of a call by engine."""
+    proto, feeds = model(*row)
+    calls = {}
+    for engine in ("rondel", "onnxruntime"):
+        session = harness.session(engine, proto.SerializeToString())
+        calls[engine] = lambda session=session: session.run(None, feeds)
+        harness.warm_up(calls[engine], 0.3)
+    times = {engine: [] for engine in calls}
+    end = time.perf_counter() + SECONDS
+    while time.perf_counter() < end:
+        for engine, call in calls.items():
+            begin = time.perf_counter()
+            call()
+            times[engine].append(time.perf_counter() - begin)
+    return {engine: median(found) for engine, found in times.items()}
+
+
+def main():
+    chosen = [name for name in ROWS if all(word in name for word in sys.argv[1:])]
+    call = measured(("Neg", [(F32, (4,))], {}, 1))
+    print(f"{'op':<30} {'rondel, us':>11} {'ONNX Runtime, us':>17} {'ratio':>6}")
+    for name in chosen:
+        ours, theirs = (1e6 * (t - call[engine]) / NODES for engine, t in measured(ROWS[name]).items())
+        print(f"{name:<30} {ours:>11.1f} {theirs:>17.1f} {ours / theirs:>6.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

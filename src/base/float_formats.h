@@ -55,35 +55,36 @@ inline float bf16_to_f32(std::uint16_t code) {
 }
 inline std::uint16_t f64_to_bf16(double x) { return f32_to_bf16(round_to_odd(x)); }
 
+/// a where `first`, else b: without a branch, so that loops become vectors.
+inline std::uint32_t either(bool first, std::uint32_t a, std::uint32_t b) {
+  const std::uint32_t mask = 0u - static_cast<std::uint32_t>(first);
+  return (a & mask) | (b & ~mask);
+}
+
 /// NaN keeps its sign and the upper bits of its payload, and is quiet.
 inline std::uint16_t f32_to_f16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
-  std::uint32_t code = 0;
-  if (magnitude > 0x7f800000u) {
-    code = 0x7e00u | ((magnitude >> 13) & 0x3ffu);
-  } else if (magnitude >= 0x477ff000u) {  // 65520 and above
-    code = 0x7c00u;
-  } else if (magnitude < 0x38800000u) {  // below 2^-14: steps of 2^-24, rounded by an addition
-    code = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
-  } else {
-    code = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-  }
+  const std::uint32_t nan = 0x7e00u | ((magnitude >> 13) & 0x3ffu);
+  const std::uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  // Steps of 2^-24, rounded by an addition.
+  const std::uint32_t subnormal =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+  std::uint32_t code = either(magnitude < 0x38800000u, subnormal, normal);  // below 2^-14
+  code = either(magnitude >= 0x477ff000u, 0x7c00u, code);                   // 65520 and above
+  code = either(magnitude > 0x7f800000u, nan, code);
   return static_cast<std::uint16_t>(sign | code);
 }
 inline float f16_to_f32(std::uint16_t code) {
   const std::uint32_t sign = static_cast<std::uint32_t>(code & 0x8000u) << 16;
   const std::uint32_t magnitude = code & 0x7fffu;
-  std::uint32_t bits = 0;
-  if (magnitude > 0x7c00u) {
-    bits = 0x7fc00000u | (magnitude << 13);
-  } else if (magnitude == 0x7c00u) {
-    bits = 0x7f800000u;
-  } else if (magnitude < 0x400u) {
-    bits = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
-  } else {
-    bits = (magnitude << 13) + 0x38000000u;
-  }
+  const std::uint32_t normal = (magnitude << 13) + 0x38000000u;
+  const std::uint32_t nan_or_infinity = normal + 0x38000000u;
+  const auto subnormal = std::bit_cast<std::uint32_t>(
+      static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
+  std::uint32_t bits = either(magnitude < 0x400u, subnormal, normal);
+  bits = either(magnitude >= 0x7c00u, nan_or_infinity, bits);
+  bits |= either(magnitude > 0x7c00u, 0x400000u, 0u);  // quiet
   return std::bit_cast<float>(sign | bits);
 }
 inline std::uint16_t f64_to_f16(double x) { return f32_to_f16(round_to_odd(x)); }

@@ -2,13 +2,12 @@
 #include "kernels/lane_windows.h"
 #include "kernels/pool.h"
 #include "kernels/pooling.h"
-#include "kernels/share_out.h"
-#include "kernels/threads.h"
-#include "kernels/vectors.h"
+#include "kernels/row_pool.h"
 
 /// Pooling of many planes at once: the same element of each stands in a lane of a vector, so that
-/// windows of any stride and dilation are as fast as others, and small planes as large ones. Each
-/// window meets its elements in the same order as in the plain way, so the results are the same.
+/// windows of any stride and dilation are as fast as others, and small planes as large ones. For
+/// rows that are too short for vectors of their own, strides above two, and indices. Each window
+/// meets its elements in the same order as in the plain way, so the results are the same.
 ///
 /// What stands in a lane is a unit: a plane, or a band of one, some places of the first axis, where
 /// planes are few or do not fit into the cache.
@@ -22,17 +21,15 @@ using Extents = std::span<const std::int64_t>;
 constexpr std::int64_t cached = 2048;
 /// Elements of a unit that would take too much memory.
 constexpr std::int64_t too_many = std::int64_t{1} << 18;
-/// Element reads that take longer to share out among threads than to do.
-constexpr std::int64_t least_shared = std::int64_t{1} << 20;
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-/// n is even.
-template <class Acc> [[gnu::always_inline]] inline bool has_nan(const Acc* x, std::int64_t n) {
-  typename Half<Acc>::Number nans = 0;
-  for (std::int64_t i = 0; i < n / 2; ++i)
-    nans |= __builtin_isunordered(x[i], x[n / 2 + i]) ? 1 : 0;
-  return nans != 0;
+template <class Acc> bool has_nan(const Acc* x, std::int64_t n) {
+  bool nans = false;
+  with_vectors([&] {
+    typename Half<Acc>::Number found = 0;
+    for (std::int64_t i = 0; i < n; ++i) found |= x[i] != x[i] ? 1 : 0;
+    nans = found != 0;
+  });
+  return nans;
 }
 
 /// Elements that are turned between two looks at the stop flag, in all lanes; they fit into the
@@ -45,11 +42,9 @@ bool interleave_all(StopCheck& stop, const Acc* const* rows, std::int64_t n, Acc
   bool nans = false;
   for (std::int64_t i = 0; i < n; i += turned_at_once) {
     const std::int64_t end = std::min(i + turned_at_once, n);
-    with_vectors([&] {
-      interleave(rows, i, end, n, to);
-      if constexpr (ask)
-        nans = has_nan(to + i * Lanes<Acc>::count, (end - i) * Lanes<Acc>::count) || nans;
-    });
+    with_vectors([&] { interleave(rows, i, end, n, to); });
+    if constexpr (ask)
+      nans = has_nan(to + i * Lanes<Acc>::count, (end - i) * Lanes<Acc>::count) || nans;
     stop.add_work(turned_at_once * 4);
   }
   return nans;
@@ -88,15 +83,6 @@ void add_to_numbers(const Number* numbers, std::int64_t first, std::int64_t n, s
       to[i] = number < 0 ? -1 : first + number;
     }
   });
-}
-
-/// No window lies beside the elements of this axis.
-bool reads_at_every_place(const WindowAxis& w, std::int64_t in, std::int64_t out) {
-  const Axis axis{w, in, out, 1, 1};
-  if (w.dilation == 1) return in > 0 && w.begin < w.kernel && (out - 1) * w.stride - w.begin < in;
-  for (std::int64_t o = 0; o < out; ++o)
-    if (axis.span_at(o).count == 0) return false;
-  return true;
 }
 
 /// How planes are cut into units.
@@ -212,9 +198,18 @@ template <class T, class Kind> class InLanes {
     std::int64_t plane, place;  ///< the first place of the first axis
     std::int64_t places;        ///< in all
   };
-  /// Units from number `first` on, one a lane. How many there are.
-  std::int64_t find_units(const Pooling<T>& p, std::int64_t first, Unit* units) const {
-    const std::int64_t out = p.axes[0].out, used = std::min(lanes, p.planes * bands_.count - first);
+  /// Units that are planes, from number `first` on: where they are read and written.
+  static void find_planes(const Pooling<T>& p, std::int64_t first, std::int64_t used,
+                          const Acc** in, Acc** out) {
+    if constexpr (!widens)
+      for (std::int64_t l = 0; l < used; ++l) {
+        in[l] = p.x + (first + l) * p.in_size;
+        out[l] = p.y + (first + l) * p.out_size;
+      }
+  }
+  /// Units from number `first` on, one a lane.
+  void find_units(const Pooling<T>& p, std::int64_t first, std::int64_t used, Unit* units) const {
+    const std::int64_t out = p.axes[0].out;
     std::int64_t plane = first / bands_.count, place = first % bands_.count * bands_.places;
     for (std::int64_t l = 0; l < used; ++l) {
       units[l] = {plane, place, std::min(bands_.places, out - place) * line_places_};
@@ -223,34 +218,48 @@ template <class T, class Kind> class InLanes {
       place = 0;
       ++plane;
     }
-    return used;
   }
 
   void pool_group(StopCheck& stop, const Pooling<T>& p, std::int64_t first, int thread) const {
-    Acc* const slab = slabs_ + thread * slab_ * lanes;
-    Acc* const found = found_ + thread * places_ * lanes;
-    Number* const where = where_ + (Kind::says_where ? thread * places_ * lanes : 0);
     Acc* const rooms = rooms_ + thread * lanes * room_;
+    const std::int64_t used = std::min(lanes, p.planes * bands_.count - first);
     Unit units[lanes];
-    const std::int64_t used = find_units(p, first, units);
     const Acc* in[lanes];
     Acc* out[lanes];
-    for (std::int64_t l = 0; l < lanes; ++l) {
-      in[l] = l < used ? elements(stop, p, units[l], rooms + l * room_) : in[0];
-      out[l] = l < used ? results(p, units[l], rooms + l * room_) : rooms + l * room_;
+    const bool in_place = !widens && bands_.count == 1;
+    if (in_place) {
+      find_planes(p, first, used, in, out);
+    } else {
+      find_units(p, first, used, units);
+      for (std::int64_t l = 0; l < used; ++l) {
+        in[l] = elements(stop, p, units[l], rooms + l * room_);
+        out[l] = results(p, units[l], rooms + l * room_);
+      }
     }
-    const bool nans = interleave_all<Kind::asks_for_nans>(stop, in, slab_, slab);
-    pool_slab(stop, nans, slab, found, where, thread);
-    if (Kind::is_mean && bands_.count == 1) divide_lanes(found, counts_, places_);
-    deinterleave_all(stop, found, places_, out);
-    for (std::int64_t l = 0; l < used; ++l) finish(stop, p, units[l], out[l]);
+    for (std::int64_t l = used; l < lanes; ++l) {
+      in[l] = in[0];
+      out[l] = rooms + l * room_;
+    }
+    pool_lanes(stop, in, out, thread);
+    if (!in_place)
+      for (std::int64_t l = 0; l < used; ++l) finish(stop, p, units[l], out[l]);
     if constexpr (Kind::says_where) {
       Number* numbers[lanes];
       for (std::int64_t l = 0; l < lanes; ++l)
         numbers[l] = reinterpret_cast<Number*>(rooms + l * room_);
-      deinterleave_all(stop, where, places_, numbers);
-      for (std::int64_t l = 0; l < used; ++l) finish_where(stop, p, units[l].plane, numbers[l]);
+      deinterleave_all(stop, where_ + thread * places_ * lanes, places_, numbers);
+      for (std::int64_t l = 0; l < used; ++l) finish_where(stop, p, first + l, numbers[l]);
     }
+  }
+
+  void pool_lanes(StopCheck& stop, const Acc* const* in, Acc* const* out, int thread) const {
+    Acc* const slab = slabs_ + thread * slab_ * lanes;
+    Acc* const found = found_ + thread * places_ * lanes;
+    Number* const where = where_ + (Kind::says_where ? thread * places_ * lanes : 0);
+    const bool nans = interleave_all<Kind::asks_for_nans>(stop, in, slab_, slab);
+    pool_slab(stop, nans, slab, found, where, thread);
+    if (Kind::is_mean && bands_.count == 1) divide_lanes(found, counts_, places_);
+    deinterleave_all(stop, found, places_, out);
   }
 
   /// What a unit reads: where it stands, or a copy with the padding before and behind it.
@@ -263,10 +272,10 @@ template <class T, class Kind> class InLanes {
     const T* const x = p.x + u.plane * p.in_size;
     if constexpr (!widens)
       if (from == begin && end == begin + bands_.rows) return x + begin * axis.step;
-    Acc* to = std::fill_n(room, (from - begin) * axis.step, Kind::padding());
-    for (std::int64_t i = from * axis.step; i < end * axis.step; ++i)
-      *to++ = static_cast<Acc>(x[i]);
-    std::fill(to, room + slab_, Kind::padding());
+    Acc* const to = std::fill_n(room, (from - begin) * axis.step, Kind::padding());
+    const std::int64_t count = (end - from) * axis.step;
+    convert(x + from * axis.step, count, to);
+    std::fill(to + count, room + slab_, Kind::padding());
     stop.add_work(slab_);
     return room;
   }
@@ -286,8 +295,7 @@ template <class T, class Kind> class InLanes {
     T* const y = results(p, u, line_places_);
     if (Kind::is_mean && bands_.count > 1)
       divide(found, counts_ + u.place * line_places_, u.places);
-    if (static_cast<const void*>(found) != y)
-      for (std::int64_t i = 0; i < u.places; ++i) y[i] = static_cast<T>(found[i]);
+    if (static_cast<const void*>(found) != y) convert(found, u.places, y);
     stop.add_work(u.places);
   }
 
@@ -354,29 +362,35 @@ template <class T> struct FastMax {
   using Wide = std::conditional_t<sizeof(Acc) < 4, std::int32_t, Acc>;
 
   void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool where) {
-    if (where) firsts.lay_out(w, spec, in, out);
-    else greatest.lay_out(w, spec, in, out);
+    if (where) return first_in_lanes.lay_out(w, spec, in, out);
+    along_rows.lay_out(w, spec, in, out);
+    if (!along_rows.fits()) in_lanes.lay_out(w, spec, in, out);
   }
   void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
-    if (firsts.fits()) firsts.run(stop, p, spec);
-    else if (greatest.fits()) greatest.run(stop, p, spec);
+    if (first_in_lanes.fits()) first_in_lanes.run(stop, p, spec);
+    else if (along_rows.fits()) along_rows.run(stop, p, spec);
+    else if (in_lanes.fits()) in_lanes.run(stop, p, spec);
     else max_by_window(stop, p);
   }
 
-  InLanes<T, Greatest<Acc>> greatest;
-  InLanes<T, First<Wide>> firsts;
+  AlongRows<T, Greatest<Acc>> along_rows;
+  InLanes<T, Greatest<Acc>> in_lanes;
+  InLanes<T, First<Wide>> first_in_lanes;
 };
 
 template <class T> struct FastMean {
   void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool) {
-    sums.lay_out(w, spec, in, out);
+    along_rows.lay_out(w, spec, in, out);
+    if (!along_rows.fits()) in_lanes.lay_out(w, spec, in, out);
   }
   void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
-    if (sums.fits()) sums.run(stop, p, spec);
+    if (along_rows.fits()) along_rows.run(stop, p, spec);
+    else if (in_lanes.fits()) in_lanes.run(stop, p, spec);
     else mean_by_window(stop, p, spec.count_include_pad);
   }
 
-  InLanes<T, Sum<typename Pooling<T>::Acc>> sums;
+  AlongRows<T, Sum<typename Pooling<T>::Acc>> along_rows;
+  InLanes<T, Sum<typename Pooling<T>::Acc>> in_lanes;
 };
 
 }  // namespace

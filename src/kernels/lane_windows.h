@@ -1,99 +1,10 @@
 #pragma once
-#include "kernels/lanes.h"
+#include "kernels/pool_kinds.h"
 #include "kernels/pooling.h"
 #include "kernels/vectors.h"
 
-#include <limits>
-
 /// Windows on elements of many planes, one a lane. Not for others than fast pooling.
 namespace rondel::kernels::pooling {
-
-/// Half the lanes: what every processor with vectors has registers for.
-template <class T> struct Half {
-  static constexpr int count = 32 / sizeof(T);
-  typedef T Vector __attribute__((vector_size(32)));
-  typedef T Unaligned __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
-  typedef typename Lanes<T>::Integer Number;
-  typedef Number Numbers __attribute__((vector_size(32)));
-};
-
-/// Where v is the new greatest: NaN wins, the first of them.
-template <class T>
-[[gnu::always_inline]] inline typename Half<T>::Numbers wins(const typename Half<T>::Vector& v,
-                                                             const typename Half<T>::Vector& best) {
-  typename Half<T>::Numbers wins{};
-  for (int l = 0; l < Half<T>::count; ++l)
-    wins[l] = !(v[l] <= best[l]) & (best[l] == best[l]) ? -1 : 0;
-  return wins;
-}
-/// a in the lanes of a mask, b in the others.
-template <class Mask, class Vector>
-[[gnu::always_inline]] inline Vector select(const Mask& mask, const Vector& a, const Vector& b) {
-  return reinterpret_cast<Vector>((reinterpret_cast<Mask>(a) & mask) |
-                                  (reinterpret_cast<Mask>(b) & ~mask));
-}
-
-// What a window gathers, in half the lanes. `Acc` is what it computes with. Lanes are compared one
-// by one: the compiler makes vectors of that, but takes apart vectors that are compared.
-
-/// The greatest element. NaN, which wins, is asked for only where there is some.
-template <class A, bool nans = false> struct Greatest {
-  using Acc = A;
-  using Vector = typename Half<Acc>::Vector;
-  using WithNans = Greatest<Acc, !std::is_integral_v<Acc>>;
-  static constexpr bool is_mean = false, says_where = false;
-  static constexpr bool asks_for_nans = !nans && !std::is_integral_v<Acc>;
-
-  explicit Greatest(std::int64_t = 0) {}
-  /// What wins over nothing.
-  static constexpr Acc padding() {
-    using Limits = std::numeric_limits<Acc>;
-    return Limits::has_infinity ? static_cast<Acc>(-Limits::infinity()) : Limits::lowest();
-  }
-  [[gnu::always_inline]] void add(const Vector& v, std::int64_t) {
-    if constexpr (nans) {
-      found = select(wins<Acc>(v, found), v, found);
-    } else {
-      Vector best = found;
-      for (int l = 0; l < Half<Acc>::count; ++l) best[l] = v[l] > best[l] ? v[l] : best[l];
-      found = best;
-    }
-  }
-  Vector found = Vector{} + padding();
-};
-
-/// The greatest element, and its number: the first of equals.
-template <class A> struct First {
-  using Acc = A;
-  using Vector = typename Half<Acc>::Vector;
-  using Number = typename Half<Acc>::Number;
-  using Numbers = typename Half<Acc>::Numbers;
-  using WithNans = First;
-  static constexpr bool is_mean = false, says_where = true, asks_for_nans = false;
-
-  explicit First(std::int64_t first = 0) : where(Numbers{} + static_cast<Number>(first)) {}
-  static constexpr Acc padding() { return Greatest<Acc>::padding(); }
-  [[gnu::always_inline]] void add(const Vector& v, std::int64_t number) {
-    const Numbers mask = wins<Acc>(v, found);
-    found = select(mask, v, found);
-    where = select(mask, Numbers{} + static_cast<Number>(number), where);
-  }
-  Vector found = Vector{} + padding();
-  Numbers where;
-};
-
-/// The sum, of which a mean is made. It begins with 0, so that padding changes nothing.
-template <class A> struct Sum {
-  using Acc = A;
-  using Vector = typename Half<Acc>::Vector;
-  using WithNans = Sum;
-  static constexpr bool is_mean = true, says_where = false, asks_for_nans = false;
-
-  explicit Sum(std::int64_t = 0) {}
-  static constexpr Acc padding() { return {}; }
-  [[gnu::always_inline]] void add(const Vector& v, std::int64_t) { found += v; }
-  Vector found{};
-};
 
 /// A row of windows: neighbours along the last axis. An element of x is one of each lane.
 template <class Acc> struct Row {
@@ -137,11 +48,22 @@ template <class Acc> struct Row {
 #pragma GCC unroll 4
     for (int i = 0; i < several; ++i)
       halves[i][0] = halves[i][1] = Kind(starts[0] + spans[place + i].first);
-    for (std::int64_t row = 0; row < count; ++row)
-      for (std::int64_t k = 0; k < spans[place].count; ++k)
+    const auto add_all = [&](std::int64_t row, std::int64_t k) {
+#pragma GCC unroll 4
+      for (int i = 0; i < several; ++i)
+        add(halves[i], starts[row] + spans[place + i].first + k * dilation);
+    };
+    if constexpr (Kind::says_where) {
+      for (std::int64_t row = 0; row < count; ++row)
+        for (std::int64_t k = 0; k < spans[place].count; ++k) add_all(row, k);
+    } else {
+      for (std::int64_t k = 0; k < spans[place].count; ++k) {
+        for (std::int64_t row = 0; row < count; ++row) add_all(row, k);
 #pragma GCC unroll 4
         for (int i = 0; i < several; ++i)
-          add(halves[i], starts[row] + spans[place + i].first + k * dilation);
+          for (Kind& half : halves[i]) half.end_column();
+      }
+    }
 #pragma GCC unroll 4
     for (int i = 0; i < several; ++i) write(halves[i], place + i);
   }

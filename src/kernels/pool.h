@@ -11,8 +11,8 @@ namespace rondel::kernels {
 /// at -1. Input x [n, channels, spatial...]: integers, and floats of 16 bits and up; any spatial
 /// rank. The reference goes through each window by itself.
 std::shared_ptr<const SizedKernel> max_pool(const PoolSpec&, DType);
-/// The mean of the elements under each window, summed in row-major order. Floats (narrow ones are
-/// summed in f32).
+/// The mean of the elements under each window: each column (of all axes but the last) is summed by
+/// itself, then the sums, each in order. Floats (narrow ones are summed in f32).
 std::shared_ptr<const SizedKernel> average_pool(const PoolSpec&, DType);
 
 /// The same results, bit for bit, a row of windows at a time.

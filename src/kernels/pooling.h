@@ -82,7 +82,26 @@ template <class Acc> bool beats(Acc v, Acc best) {
   else return v > best || (v != v && best == best);
 }
 
-/// The plain way: one window after another, each element of which is met in row-major order.
+/// Calls f as `under` does, for one column (of all axes but the last) after another; end() after
+/// each.
+template <class F, class End>
+void under_columns(std::span<const Axis> axes, const Span* spans, const F& f, const End& end) {
+  if (axes.empty()) {
+    f(0, 0);
+    return end();
+  }
+  const std::size_t last = axes.size() - 1;
+  const Axis& axis = axes[last];
+  for (std::int64_t i = 0; i < spans[last].count; ++i) {
+    const std::int64_t at = spans[last].first + i * axis.window.dilation;
+    under(axes.first(last), spans, 0, at * axis.step, at * axis.index_step, f);
+    end();
+  }
+}
+
+/// The plain way: one window after another. Its elements are met in row-major order where indices
+/// are wanted, and column by column where not: which of equals is the result, 0 or -0, depends on
+/// it.
 template <class T> void max_by_window(StopCheck& stop, const Pooling<T>& p) {
   using Acc = typename Pooling<T>::Acc;
   std::int64_t number = 0;
@@ -91,13 +110,15 @@ template <class T> void max_by_window(StopCheck& stop, const Pooling<T>& p) {
     each_position(stop, p.axes, p.spans, 0, [&] {
       Acc best{};
       std::int64_t at = -1;
-      under(p.axes, p.spans, 0, 0, 0, [&](std::int64_t offset, std::int64_t index) {
+      const auto look = [&](std::int64_t offset, std::int64_t index) {
         const auto v = static_cast<Acc>(x[offset]);
         const bool wins = at < 0 || beats(v, best);
         best = wins ? v : best;
         at = wins ? index : at;
         stop.add_work(4);
-      });
+      };
+      if (p.where != nullptr) under(p.axes, p.spans, 0, 0, 0, look);
+      else under_columns(p.axes, p.spans, look, [] {});
       p.y[number] = static_cast<T>(best);
       if (p.where != nullptr) p.where[number] = at < 0 ? -1 : plane * p.in_size + at;
       ++number;
@@ -112,6 +133,7 @@ inline std::int64_t counted(std::span<const Span> spans, bool with_padding) {
   return count;
 }
 
+/// Each column of a window is summed by itself, then the sums.
 template <class T>
 void mean_by_window(StopCheck& stop, const Pooling<T>& p, bool count_include_pad) {
   using Acc = typename Pooling<T>::Acc;
@@ -119,11 +141,17 @@ void mean_by_window(StopCheck& stop, const Pooling<T>& p, bool count_include_pad
   for (std::int64_t plane = 0; plane < p.planes; ++plane) {
     const T* x = p.x + plane * p.in_size;
     each_position(stop, p.axes, p.spans, 0, [&] {
-      Acc sum{};
-      under(p.axes, p.spans, 0, 0, 0, [&](std::int64_t offset, std::int64_t) {
-        sum += static_cast<Acc>(x[offset]);
-        stop.add_work(4);
-      });
+      Acc sum{}, of_column{};
+      under_columns(
+          p.axes, p.spans,
+          [&](std::int64_t offset, std::int64_t) {
+            of_column += static_cast<Acc>(x[offset]);
+            stop.add_work(4);
+          },
+          [&] {
+            sum += of_column;
+            of_column = Acc{};
+          });
       const std::int64_t count = counted({p.spans, p.axes.size()}, count_include_pad);
       p.y[number++] = static_cast<T>(sum / static_cast<Acc>(count));
     });

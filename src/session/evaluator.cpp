@@ -95,7 +95,8 @@ class NodeEvaluator {
     runtime::Memory memory(std::numeric_limits<std::size_t>::max());
     runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
     runtime::FrameLease frame(plan, run);
-    for (std::size_t k = 0; k < values.size(); ++k) frame->set(plan.params[k], std::move(values[k]));
+    for (std::size_t k = 0; k < values.size(); ++k)
+      frame->set(plan.params[k], std::move(values[k]));
     frame->execute();
     std::vector<Value> results;
     std::size_t next = 0;

@@ -1,0 +1,108 @@
+#pragma once
+#include "kernels/lanes.h"
+
+#include <limits>
+
+/// What a window gathers, in vectors. Not for others than fast pooling.
+namespace rondel::kernels::pooling {
+
+/// Half the lanes: what every processor with vectors has registers for.
+template <class T> struct Half {
+  static constexpr int count = 32 / sizeof(T);
+  typedef T Vector __attribute__((vector_size(32)));
+  typedef T Unaligned __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+  typedef typename Lanes<T>::Integer Number;
+  typedef Number Numbers __attribute__((vector_size(32)));
+};
+
+/// Where v is the new greatest: NaN wins, the first of them.
+template <class T>
+[[gnu::always_inline]] inline typename Half<T>::Numbers wins(const typename Half<T>::Vector& v,
+                                                             const typename Half<T>::Vector& best) {
+  typename Half<T>::Numbers wins{};
+  for (int l = 0; l < Half<T>::count; ++l)
+    wins[l] = !(v[l] <= best[l]) & (best[l] == best[l]) ? -1 : 0;
+  return wins;
+}
+/// a in the lanes of a mask, b in the others.
+template <class Mask, class Vector>
+[[gnu::always_inline]] inline Vector select(const Mask& mask, const Vector& a, const Vector& b) {
+  return reinterpret_cast<Vector>((reinterpret_cast<Mask>(a) & mask) |
+                                  (reinterpret_cast<Mask>(b) & ~mask));
+}
+
+// What a window gathers, in half the lanes. `Acc` is what it computes with. What the columns of a
+// window gather, gathered again, is what the window gathers. Lanes are compared one by one: the
+// compiler makes vectors of that, but takes apart vectors that are compared.
+
+/// The greatest element. NaN, which wins, is asked for only where there is some.
+template <class A, bool nans = false> struct Greatest {
+  using Acc = A;
+  using Vector = typename Half<Acc>::Vector;
+  using WithNans = Greatest<Acc, !std::is_integral_v<Acc>>;
+  static constexpr bool is_mean = false, says_where = false;
+  static constexpr bool asks_for_nans = !nans && !std::is_integral_v<Acc>;
+
+  explicit Greatest(std::int64_t = 0) {}
+  /// What wins over nothing.
+  static constexpr Acc padding() {
+    using Limits = std::numeric_limits<Acc>;
+    return Limits::has_infinity ? static_cast<Acc>(-Limits::infinity()) : Limits::lowest();
+  }
+  [[gnu::always_inline]] void add(const Vector& v, std::int64_t) {
+    if constexpr (nans) {
+      found = select(wins<Acc>(v, found), v, found);
+    } else {
+      Vector best = found;
+      for (int l = 0; l < Half<Acc>::count; ++l) best[l] = v[l] > best[l] ? v[l] : best[l];
+      found = best;
+    }
+  }
+  [[gnu::always_inline]] void end_column() {}
+  [[gnu::always_inline]] void add_column(const Vector& v) { add(v, 0); }
+  Vector found = Vector{} + padding();
+};
+
+/// The greatest element, and its number: the first of equals.
+template <class A> struct First {
+  using Acc = A;
+  using Vector = typename Half<Acc>::Vector;
+  using Number = typename Half<Acc>::Number;
+  using Numbers = typename Half<Acc>::Numbers;
+  using WithNans = First;
+  static constexpr bool is_mean = false, says_where = true;
+  static constexpr bool asks_for_nans = false;
+
+  explicit First(std::int64_t first = 0) : where(Numbers{} + static_cast<Number>(first)) {}
+  static constexpr Acc padding() { return Greatest<Acc>::padding(); }
+  [[gnu::always_inline]] void add(const Vector& v, std::int64_t number) {
+    const Numbers mask = wins<Acc>(v, found);
+    found = select(mask, v, found);
+    where = select(mask, Numbers{} + static_cast<Number>(number), where);
+  }
+  [[gnu::always_inline]] void end_column() {}
+  Vector found = Vector{} + padding();
+  Numbers where;
+};
+
+/// The sum, of which a mean is made: of each column by itself, then of the columns. Both begin with
+/// 0, so that padding changes nothing.
+template <class A> struct Sum {
+  using Acc = A;
+  using Vector = typename Half<Acc>::Vector;
+  using WithNans = Sum;
+  static constexpr bool is_mean = true, says_where = false;
+  static constexpr bool asks_for_nans = false;
+
+  explicit Sum(std::int64_t = 0) {}
+  static constexpr Acc padding() { return {}; }
+  [[gnu::always_inline]] void add(const Vector& v, std::int64_t) { of_column += v; }
+  [[gnu::always_inline]] void end_column() {
+    found += of_column;
+    of_column = Vector{};
+  }
+  [[gnu::always_inline]] void add_column(const Vector& v) { found += v; }
+  Vector found{}, of_column{};
+};
+
+}  // namespace rondel::kernels::pooling

@@ -39,13 +39,13 @@ struct Registry {
 
 }  // namespace
 
-ForkAware::ForkAware() {
+ForkRegistration::ForkRegistration(ForkAware& object) : object_(object) {
   const std::lock_guard lock(Registry::instance().mutex);
-  Registry::instance().all.push_back(this);
+  Registry::instance().all.push_back(&object_);
 }
-ForkAware::~ForkAware() {
+ForkRegistration::~ForkRegistration() {
   const std::lock_guard lock(Registry::instance().mutex);
-  std::erase(Registry::instance().all, this);
+  std::erase(Registry::instance().all, &object_);
 }
 
 }  // namespace rondel

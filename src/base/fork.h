@@ -13,8 +13,21 @@ class ForkAware {
   virtual void after_fork_in_child() = 0;
 
  protected:
-  ForkAware();
-  virtual ~ForkAware();
+  ForkAware() = default;
+  virtual ~ForkAware() = default;
+};
+
+/// The last member of such an object: its functions are called from then on, until it goes. Another
+/// thread may fork at any moment, when all other members have to be there.
+class ForkRegistration {
+ public:
+  explicit ForkRegistration(ForkAware&);
+  ~ForkRegistration();
+  ForkRegistration(const ForkRegistration&) = delete;
+  ForkRegistration& operator=(const ForkRegistration&) = delete;
+
+ private:
+  ForkAware& object_;
 };
 
 }  // namespace rondel

@@ -83,6 +83,7 @@ class ProcessReleaseQueue : ForkAware {
 
  private:
   ReleaseQueue* releases_ = new ReleaseQueue;
+  ForkRegistration registration_{*this};
 };
 
 }  // namespace

@@ -54,6 +54,7 @@ class Table : ForkAware {
 
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   std::unordered_map<std::string_view, std::unique_ptr<const Expression>> known_;
+  ForkRegistration registration_{*this};
 };
 
 /// A sum while it is computed. `fits`: nothing has left 64 bits.

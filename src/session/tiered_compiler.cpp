@@ -195,6 +195,7 @@ class LlvmThreads : ForkAware {
   }
 
   State* state_ = new State;
+  ForkRegistration registration_{*this};
 };
 
 }  // namespace
@@ -334,6 +335,7 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
 
   Compiler compiler_ = std::make_shared<const codegen::Compiler>();
   std::shared_ptr<Workers> workers_ = std::make_shared<Workers>(compiler_);
+  ForkRegistration registration_{*this};
 };
 
 Execution execution_from_environment(Execution otherwise) {

@@ -106,6 +106,7 @@ class Watchdog : ForkAware {
 
  private:
   WatchdogThread* watcher_ = new WatchdogThread;
+  ForkRegistration registration_{*this};
 };
 
 }  // namespace

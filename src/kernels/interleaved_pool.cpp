@@ -116,10 +116,9 @@ template <class T, class Kind> class InLanes {
 
  public:
   void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out) {
-    const std::size_t spatial = spec.window.kernel.size();
-    if (spatial == 0 || product(out) == 0) return;
     find_sizes(spec, in, out);
     if (!fits()) return;
+    const std::size_t spatial = spec.window.kernel.size();
     axes_ = {w.take<Axis>(static_cast<std::int64_t>(spatial)), spatial};
     last_ = w.take<Span>(out.back());
     counts_ = w.take<Acc>(Kind::is_mean ? line_places_ * out[2] : 0);
@@ -153,13 +152,8 @@ template <class T, class Kind> class InLanes {
     slab_ = bands_.rows * line;
     places_ = bands_.places * line_places_;
     room_ = std::max(slab_, places_);
-    window_rows_ = 1;
-    std::int64_t window = spec.window.kernel.back();
-    for (std::size_t a = 0; a + 1 < spec.window.kernel.size(); ++a) {
-      window_rows_ *= std::min(spec.window.kernel[a], in[a + 2]);
-      window = checked_mul(window, spec.window.kernel[a]);
-    }
-    threads_ = product(out) < least_shared / window ? 1 : thread_count();
+    window_rows_ = rows_under_window(spec, in);
+    threads_ = threads_for(spec, out);
   }
 
   /// The axes of a unit, and what is the same for all units.
@@ -180,10 +174,7 @@ template <class T, class Kind> class InLanes {
   /// How many elements each mean is of.
   void count(StopCheck& stop, const Pooling<T>& p, bool with_padding) const {
     const Axis& last = p.axes.back();
-    for (std::int64_t o = 0; o < last.out; ++o) {
-      const Span span = last.span_at(o);
-      last_counts_[o] = static_cast<Acc>(counted({&span, 1}, with_padding));
-    }
+    count_along(last, with_padding, last_counts_);
     Acc* to = counts_;
     const auto outer = p.axes.first(p.axes.size() - 1);
     each_position(stop, outer, p.spans, 0, [&] {
@@ -258,7 +249,8 @@ template <class T, class Kind> class InLanes {
     Number* const where = where_ + (Kind::says_where ? thread * places_ * lanes : 0);
     const bool nans = interleave_all<Kind::asks_for_nans>(stop, in, slab_, slab);
     pool_slab(stop, nans, slab, found, where, thread);
-    if (Kind::is_mean && bands_.count == 1) divide_lanes(found, counts_, places_);
+    if constexpr (Kind::is_mean)
+      if (bands_.count == 1) divide_lanes(found, counts_, places_);
     deinterleave_all(stop, found, places_, out);
   }
 
@@ -293,8 +285,8 @@ template <class T, class Kind> class InLanes {
   /// y of the results.
   void finish(StopCheck& stop, const Pooling<T>& p, const Unit& u, Acc* found) const {
     T* const y = results(p, u, line_places_);
-    if (Kind::is_mean && bands_.count > 1)
-      divide(found, counts_ + u.place * line_places_, u.places);
+    if constexpr (Kind::is_mean)
+      if (bands_.count > 1) divide(found, counts_ + u.place * line_places_, u.places);
     if (static_cast<const void*>(found) != y) convert(found, u.places, y);
     stop.add_work(u.places);
   }
@@ -356,41 +348,56 @@ template <class T, class Kind> class InLanes {
   Acc* rooms_ = nullptr;                     ///< one a lane, for what does not stand in x or y
 };
 
+bool is_empty(const PoolSpec& spec, Extents out) {
+  return spec.window.kernel.empty() || product(out) == 0;
+}
+
+/// The fast way that suits the windows, if there is one.
+template <class T, class Kind> struct Fast {
+  void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out) {
+    along_rows.lay_out(w, spec, in, out);
+    if (!along_rows.fits()) in_lanes.lay_out(w, spec, in, out);
+  }
+  /// False: there is none.
+  bool run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
+    if (along_rows.fits()) along_rows.run(stop, p, spec);
+    else if (in_lanes.fits()) in_lanes.run(stop, p, spec);
+    else return false;
+    return true;
+  }
+
+  AlongRows<T, Kind> along_rows;
+  InLanes<T, Kind> in_lanes;
+};
+
 template <class T> struct FastMax {
   using Acc = typename Pooling<T>::Acc;
   /// Wide enough for the numbers of elements.
   using Wide = std::conditional_t<sizeof(Acc) < 4, std::int32_t, Acc>;
 
   void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool where) {
-    if (where) return first_in_lanes.lay_out(w, spec, in, out);
-    along_rows.lay_out(w, spec, in, out);
-    if (!along_rows.fits()) in_lanes.lay_out(w, spec, in, out);
+    if (is_empty(spec, out)) return;
+    if (where) firsts.lay_out(w, spec, in, out);
+    else greatest.lay_out(w, spec, in, out);
   }
   void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
-    if (first_in_lanes.fits()) first_in_lanes.run(stop, p, spec);
-    else if (along_rows.fits()) along_rows.run(stop, p, spec);
-    else if (in_lanes.fits()) in_lanes.run(stop, p, spec);
-    else max_by_window(stop, p);
+    if (firsts.fits()) firsts.run(stop, p, spec);
+    else if (!greatest.run(stop, p, spec)) max_by_window(stop, p);
   }
 
-  AlongRows<T, Greatest<Acc>> along_rows;
-  InLanes<T, Greatest<Acc>> in_lanes;
-  InLanes<T, First<Wide>> first_in_lanes;
+  Fast<T, Greatest<Acc>> greatest;
+  InLanes<T, First<Wide>> firsts;
 };
 
 template <class T> struct FastMean {
   void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool) {
-    along_rows.lay_out(w, spec, in, out);
-    if (!along_rows.fits()) in_lanes.lay_out(w, spec, in, out);
+    if (!is_empty(spec, out)) sums.lay_out(w, spec, in, out);
   }
   void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
-    if (along_rows.fits()) along_rows.run(stop, p, spec);
-    else if (in_lanes.fits()) in_lanes.run(stop, p, spec);
-    else mean_by_window(stop, p, spec.count_include_pad);
+    if (!sums.run(stop, p, spec)) mean_by_window(stop, p, spec.count_include_pad);
   }
 
-  AlongRows<T, Sum<typename Pooling<T>::Acc>> along_rows;
-  InLanes<T, Sum<typename Pooling<T>::Acc>> in_lanes;
+  Fast<T, Sum<typename Pooling<T>::Acc>> sums;
 };
 
 }  // namespace

@@ -28,8 +28,29 @@ inline bool reads_at_every_place(const WindowAxis& w, std::int64_t in, std::int6
 
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Element reads that take longer to share out among threads than to do.
-constexpr std::int64_t least_shared = std::int64_t{1} << 20;
+/// Rows along the last axis that a window reads, at most.
+inline std::int64_t rows_under_window(const PoolSpec& spec, std::span<const std::int64_t> in) {
+  std::int64_t rows = 1;
+  for (std::size_t a = 0; a + 1 < spec.window.kernel.size(); ++a)
+    rows *= std::min(spec.window.kernel[a], in[a + 2]);
+  return rows;
+}
+
+/// One where sharing the work out would take longer than doing it.
+inline int threads_for(const PoolSpec& spec, std::span<const std::int64_t> out) {
+  constexpr std::int64_t least_shared = std::int64_t{1} << 20;  // element reads
+  std::int64_t window = 1;
+  for (const std::int64_t extent : spec.window.kernel) window = checked_mul(window, extent);
+  return product(out) < least_shared / window ? 1 : thread_count();
+}
+
+/// By place of an axis: of how many elements along it a mean is.
+template <class Acc> void count_along(const Axis& axis, bool with_padding, Acc* to) {
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const Span span = axis.span_at(o);
+    to[o] = static_cast<Acc>(counted({&span, 1}, with_padding));
+  }
+}
 
 /// A row of results is made in two steps: what the columns (of all axes but the last) of its
 /// windows gather, then what the windows gather of that. A plane is cut into bands along its first
@@ -50,8 +71,6 @@ template <class T, class Kind> class AlongRows {
 
  public:
   void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out) {
-    const std::size_t spatial = spec.window.kernel.size();
-    if (spatial == 0 || product(out) == 0) return;
     find_sizes(spec, in, out);
     if (!fits()) return;
     bands_ = w.take<Range>(divide_up(out_rows_ / inner_out_, band_places_));
@@ -107,14 +126,9 @@ template <class T, class Kind> class AlongRows {
     out_rows_ = product(out.subspan(2, last));
     inner_out_ = last == 0 ? 1 : product(out.subspan(3, last - 1));
     inner_in_ = last == 0 ? 1 : product(in.subspan(3, last - 1));
-    window_rows_ = 1;
-    std::int64_t window = last_.kernel;
-    for (std::size_t a = 0; a < last; ++a) {
-      window_rows_ *= std::min(spec.window.kernel[a], in[a + 2]);
-      window = checked_mul(window, spec.window.kernel[a]);
-    }
+    window_rows_ = rows_under_window(spec, in);
     if (window_rows_ > row_) return;  // the table of them would be larger than the plane
-    threads_ = product(out) < least_shared / window ? 1 : thread_count();
+    threads_ = threads_for(spec, out);
     band_places_ = band_rows_ = 1;
     if (last > 0) find_band(axis_of(spec.window, 0, in[2], spec.window.kernel[0]), in[2], out);
   }
@@ -124,9 +138,9 @@ template <class T, class Kind> class AlongRows {
     const std::int64_t line = std::max<std::int64_t>(inner_in_ * in_, 1);
     const std::int64_t fitting = cached / line - w.reach();
     const std::int64_t least = (w.reach() - 1) / w.stride + 1;  // as many rows as bands share
-    const std::int64_t shared = (out[2] * out[0] * out[1] + threads_ - 1) / threads_;
-    band_places_ = std::min({std::max(fitting < 0 ? 1 : fitting / w.stride + 1, least), out[2],
-                             std::max<std::int64_t>(shared, 1)});
+    const std::int64_t shared = divide_up(out[0] * out[1] * out[2], threads_);
+    band_places_ = std::min(
+        {std::max(fitting < 0 ? 1 : fitting / w.stride + 1, least), out[2], shared});
     band_rows_ = std::min((band_places_ - 1) * w.stride + w.reach(), in) * inner_in_;
   }
 
@@ -150,11 +164,7 @@ template <class T, class Kind> class AlongRows {
       const std::int64_t element = k * last_.dilation;
       offsets_[k] = element % last_.stride * phase_ + element / last_.stride;
     }
-    if constexpr (Kind::is_mean)
-      for (std::int64_t o = 0; o < out_; ++o) {
-        const Span span = p.axes.back().span_at(o);
-        counts_[o] = static_cast<Acc>(counted({&span, 1}, with_padding));
-      }
+    if constexpr (Kind::is_mean) count_along(p.axes.back(), with_padding, counts_);
     std::fill_n(rows_, threads_ * together * row_, Kind::padding());
     stop.add_work(out_ * 16);
   }

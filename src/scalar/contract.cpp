@@ -64,14 +64,15 @@ template <bool fused, class T>
 
 // The loader chooses a version before anything of a sanitizer can be called.
 #ifdef __SANITIZE_THREAD__
-#define VERSIONS
+#define RONDEL_VERSIONS
 #else
-#define VERSIONS [[gnu::target_clones("fma", "default")]]
+#define RONDEL_VERSIONS [[gnu::target_clones("fma", "default")]]
 #endif
 
 // fma is exact in both clones; the first has the instruction, the other calls the C library.
-VERSIONS void strip_f32(const Strip<float>& s, float* sums) { run_strip<true>(s, sums); }
-VERSIONS void strip_f64(const Strip<double>& s, double* sums) { run_strip<true>(s, sums); }
+RONDEL_VERSIONS void strip_f32(const Strip<float>& s, float* sums) { run_strip<true>(s, sums); }
+RONDEL_VERSIONS void strip_f64(const Strip<double>& s, double* sums) { run_strip<true>(s, sums); }
+#undef RONDEL_VERSIONS
 
 template <class T> void strip(const Strip<T>& s, T* sums, bool fused) {
   if constexpr (std::is_same_v<T, float>) {

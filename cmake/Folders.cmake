@@ -11,11 +11,13 @@ function(rondel_precompile target)
   endif()
 endfunction()
 
-# rondel_folder(name path [LINKS folders...] [BORROWS libraries...] [PRECOMPILES headers...] [UNITY n])
+# rondel_folder(name path [LINKS folders...] [BORROWS libraries...] [UNITY n]
+#               [PRECOMPILES headers... | PRECOMPILED_BY folder])
 # One static library rondel_<name> for the sources of src/<path>, which the compiler gets n at a time
-# where RONDEL_UNITY is on. A folder without sources is left out, and so are links to it.
+# where RONDEL_UNITY is on. PRECOMPILED_BY another folder: the headers are precompiled there, with the
+# same definitions. A folder without sources is left out, and so are links to it.
 function(rondel_folder name path)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "UNITY" "LINKS;BORROWS;PRECOMPILES")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "UNITY;PRECOMPILED_BY" "LINKS;BORROWS;PRECOMPILES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${path}/*.cpp)
   if(NOT sources)
     return()
@@ -27,7 +29,12 @@ function(rondel_folder name path)
   endforeach()
   add_library(rondel_${name} STATIC ${sources})
   target_link_libraries(rondel_${name} PUBLIC rondel_flags fmt::fmt PRIVATE ${arg_BORROWS})
-  rondel_precompile(rondel_${name} ${arg_PRECOMPILES})
+  if(NOT arg_PRECOMPILED_BY)
+    rondel_precompile(rondel_${name} ${arg_PRECOMPILES})
+  elseif(RONDEL_PRECOMPILE)
+    target_compile_options(rondel_${name} PRIVATE -fpch-preprocess)
+    target_precompile_headers(rondel_${name} REUSE_FROM rondel_${arg_PRECOMPILED_BY})
+  endif()
   if(arg_UNITY AND RONDEL_UNITY)
     set_target_properties(rondel_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${arg_UNITY})
   endif()

@@ -118,7 +118,7 @@ template <class T, class Kind> class AlongRows {
     last_ = axis_of(spec.window, last, in.back(), spec.window.kernel[last]);
     in_ = in.back();
     out_ = out.back();
-    if (out_ < count || in_ < 2 * count || last_.stride > 2 || last_.begin < 0) return;
+    if (out_ < count || in_ < last_.stride * count || last_.stride > 2 || last_.begin < 0) return;
     if (!reads_at_every_place(last_, in_, out_)) return;
     phase_ = std::max(out_ + (last_.reach() - 1) / last_.stride,
                       divide_up(last_.begin + in_, last_.stride));

@@ -1,13 +1,34 @@
 #pragma once
+#include "kernels/interleave.h"
 #include "kernels/pool_kinds.h"
 #include "kernels/pooling.h"
 #include "kernels/vectors.h"
 
-/// Windows on elements of many planes, one a lane. Not for others than fast pooling.
+/// Windows on elements of many rows or planes, one a lane. Not for others than fast pooling.
 namespace rondel::kernels::pooling {
 
+/// Elements that are turned between two looks at the stop flag, in all lanes; they fit into the
+/// nearest cache.
+constexpr std::int64_t turned_at_once = 256;
+
+/// The first n elements of all rows.
+template <class Acc>
+void interleave_all(StopCheck& stop, const Acc* const* rows, std::int64_t n, Acc* to) {
+  for (std::int64_t i = 0; i < n; i += turned_at_once) {
+    with_vectors([&] { interleave(rows, i, std::min(i + turned_at_once, n), n, to); });
+    stop.add_work(turned_at_once * 4);
+  }
+}
+template <class Acc>
+void deinterleave_all(StopCheck& stop, const Acc* from, std::int64_t n, Acc* const* rows) {
+  for (std::int64_t i = 0; i < n; i += turned_at_once) {
+    with_vectors([&] { deinterleave(from, i, std::min(i + turned_at_once, n), n, rows); });
+    stop.add_work(turned_at_once * 4);
+  }
+}
+
 /// A row of windows: neighbours along the last axis. An element of x is one of each lane.
-template <class Acc> struct Row {
+template <class Acc> struct LaneRow {
   using Number = typename Half<Acc>::Number;
   static constexpr std::int64_t lanes = Lanes<Acc>::count;
 
@@ -19,6 +40,21 @@ template <class Acc> struct Row {
   Acc* found;
   Number* where;
 
+  /// Windows [0, n).
+  template <class Kind> void pool_all(StopCheck& stop, std::int64_t n) const {
+    std::int64_t largest = 0;
+    for (std::int64_t place = 0; place < n; ++place)
+      largest = std::max(largest, spans[place].count);
+    const std::int64_t window = count * largest + 1;
+    const std::int64_t at_once = StopCheck::interval / window + 1;
+    for (std::int64_t place = 0; place < n; place += at_once) {
+      const std::int64_t end = std::min(place + at_once, n);
+      pool<Kind>(place, end);
+      stop.add_work((end - place) * window);
+    }
+  }
+
+ private:
   /// Windows [from, to): several at once where they are alike, so that none waits for itself.
   template <class Kind> void pool(std::int64_t from, std::int64_t to) const {
     with_vectors([&] {
@@ -34,7 +70,6 @@ template <class Acc> struct Row {
     });
   }
 
- private:
   using Unaligned = typename Half<Acc>::Unaligned;
 
   template <int several> [[gnu::always_inline]] bool alike(std::int64_t place) const {

@@ -1,98 +1,62 @@
 #pragma once
-#include "kernels/pool_kinds.h"
-#include "kernels/pooling.h"
+#include "kernels/lane_windows.h"
+#include "kernels/pool_planes.h"
 #include "kernels/share_out.h"
-#include "kernels/threads.h"
-#include "kernels/vectors.h"
 
 #include <utility>
 
-/// Pooling where neighbours along the last axis stand in a vector. Not for others than fast
-/// pooling.
+/// Pooling row by row. Not for others than fast pooling.
 namespace rondel::kernels::pooling {
 
-template <class From, class To> void convert(const From* from, std::int64_t n, To* to) {
-  with_vectors([&] {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i]);
-  });
-}
-
-/// No window lies beside the elements of this axis.
-inline bool reads_at_every_place(const WindowAxis& w, std::int64_t in, std::int64_t out) {
-  const Axis axis{w, in, out, 1, 1};
-  if (w.dilation == 1) return in > 0 && w.begin < w.kernel && (out - 1) * w.stride - w.begin < in;
-  for (std::int64_t o = 0; o < out; ++o)
-    if (axis.span_at(o).count == 0) return false;
-  return true;
-}
-
-inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-/// Rows along the last axis that a window reads, at most.
-inline std::int64_t rows_under_window(const PoolSpec& spec, std::span<const std::int64_t> in) {
-  std::int64_t rows = 1;
-  for (std::size_t a = 0; a + 1 < spec.window.kernel.size(); ++a)
-    rows *= std::min(spec.window.kernel[a], in[a + 2]);
-  return rows;
-}
-
-/// One where sharing the work out would take longer than doing it.
-inline int threads_for(const PoolSpec& spec, std::span<const std::int64_t> out) {
-  constexpr std::int64_t least_shared = std::int64_t{1} << 20;  // element reads
-  std::int64_t window = 1;
-  for (const std::int64_t extent : spec.window.kernel) window = checked_mul(window, extent);
-  return product(out) < least_shared / window ? 1 : thread_count();
-}
-
-/// By place of an axis: of how many elements along it a mean is.
-template <class Acc> void count_along(const Axis& axis, bool with_padding, Acc* to) {
-  for (std::int64_t o = 0; o < axis.out; ++o) {
-    const Span span = axis.span_at(o);
-    to[o] = static_cast<Acc>(counted({&span, 1}, with_padding));
-  }
-}
-
 /// A row of results is made in two steps: what the columns (of all axes but the last) of its
-/// windows gather, then what the windows gather of that. A plane is cut into bands along its first
-/// axis, so that what a band reads stays in a near cache.
-template <class T, class Kind> class AlongRows {
+/// windows gather, with neighbours in a vector, then what the windows gather of that. In the second
+/// step neighbours stand in a vector where rows are long enough; where they are short, the same
+/// place of many rows does. What is read together stays in a near cache: a band of a plane along
+/// its first axis, or some planes.
+template <class Kind> class AlongRows {
   using Acc = typename Kind::Acc;
   using Extents = std::span<const std::int64_t>;
   using Vector = typename Half<Acc>::Vector;
   using Unaligned = typename Half<Acc>::Unaligned;
-  static constexpr std::int64_t count = Half<Acc>::count;
-  static constexpr bool widens = !std::is_same_v<T, Acc>;
-  /// Elements that a band reads.
+  static constexpr std::int64_t count = Half<Acc>::count, lanes = Lanes<Acc>::count;
+  /// Elements that are read together.
   static constexpr std::int64_t cached = 8192;
   /// Rows of results that are made together: what was just written would have to be waited for.
   static constexpr std::int64_t together = 8;
+  /// Elements of a row that stands in a lane.
+  static constexpr std::int64_t longest_in_lane = 4096;
   /// Element reads between two looks at the stop flag.
   static constexpr std::int64_t most_reads = std::int64_t{1} << 20;
+  /// Entries of the table of rows under windows, where a plane has fewer elements.
+  static constexpr std::int64_t small_table = std::int64_t{1} << 16;
 
  public:
-  void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out) {
+  void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool widens) {
     find_sizes(spec, in, out);
     if (!fits()) return;
-    bands_ = w.take<Range>(divide_up(out_rows_ / inner_out_, band_places_));
+    bands_ = w.take<Range>(band_count());
     windows_ = w.take<Window>(out_rows_);
     starts_ = w.take<std::int64_t>(out_rows_ * window_rows_);
-    offsets_ = w.take<std::int64_t>(last_.kernel);
+    offsets_ = w.take<std::int64_t>(in_lanes_ ? 0 : last_.kernel);
     counts_ = w.take<Acc>(Kind::is_mean ? out_ : 0);
-    columns_ = w.take<Acc>(last_.stride == 2 ? threads_ * together * in_ : 0);
-    rows_ = w.take<Acc>(threads_ * together * row_);
-    wide_ = w.take<Acc>(widens ? threads_ * band_rows_ * in_ : 0);
-    found_ = w.take<Acc>(widens ? threads_ * band_places_ * inner_out_ * out_ : 0);
+    columns_ = w.take<Acc>(splits() ? threads_ * most_rows() * in_ : 0);
+    rows_ = w.take<Acc>(threads_ * rows_size());
+    copies_ = w.take<Acc>(widens || in_ < count ? threads_ * copy_size() : 0);
+    found_ = w.take<Acc>(widens ? threads_ * unit_rows() * out_ : 0);
+    spans_ = w.take<Span>(in_lanes_ ? out_ : 0);
+    slabs_ = w.take<Acc>(in_lanes_ ? threads_ * slab_size() : 0);
   }
 
-  /// Whether rows are long enough and windows lie close enough.
-  bool fits() const { return band_rows_ > 0; }
+  /// Whether rows are not too long for the lanes, and windows have few rows.
+  bool fits() const { return threads_ > 0; }
 
-  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
+  void run(StopCheck& stop, const Planes<Acc>& p, const PoolSpec& spec) const {
     prepare(stop, p, spec.count_include_pad);
-    const std::int64_t bands = divide_up(out_rows_ / inner_out_, band_places_);
-    share_out(stop, threads_, p.planes * bands, [&](StopCheck& own, std::int64_t unit, int thread) {
-      pool_band(own, p, unit / bands, unit % bands, thread);
-    });
+    const std::int64_t bands = band_count();
+    share_out(stop, threads_, divide_up(p.planes, planes_together_) * bands,
+              [&](StopCheck& own, std::int64_t unit, int thread) {
+                pool_unit(own, p, unit / bands * planes_together_, unit % bands, thread);
+              });
   }
 
  private:
@@ -101,36 +65,52 @@ template <class T, class Kind> class AlongRows {
     std::int64_t first, count;  ///< in `starts_`: the rows that it reads
     Acc elements;               ///< of these axes, that a mean is of
   };
-
+  /// A row of results.
+  struct Row {
+    const Window* window;
+    std::int64_t base;  ///< what is added to the window's starts
+  };
   struct Range {
     std::int64_t begin, end;
   };
-  /// Elements of a plane that are read together: some rows; and where they are pooled.
-  struct Band : Range {
-    const Acc* x = nullptr;  ///< the first of them
-    Acc* columns = nullptr;  ///< what columns gather, where windows do not read it so
-    Acc* rows = nullptr;     ///< what windows read
-    Acc* y = nullptr;
+  /// Some rows of a plane, or some planes; and where they are pooled.
+  struct Unit {
+    const Acc* x;
+    Acc* columns;  ///< what columns gather, where windows do not read it so
+    Acc* rows;     ///< what windows read
+    Acc* slab;     ///< the same in lanes, and results
+    Acc* y;
   };
+
+  // ---- sizes
 
   void find_sizes(const PoolSpec& spec, Extents in, Extents out) {
     const std::size_t last = spec.window.kernel.size() - 1;
     last_ = axis_of(spec.window, last, in.back(), spec.window.kernel[last]);
     in_ = in.back();
     out_ = out.back();
-    if (out_ < count || in_ < last_.stride * count || last_.stride > 2 || last_.begin < 0) return;
-    if (!reads_at_every_place(last_, in_, out_)) return;
-    phase_ = std::max(out_ + (last_.reach() - 1) / last_.stride,
-                      divide_up(last_.begin + in_, last_.stride));
-    row_ = phase_ * last_.stride;
+    plane_ = product(in.subspan(2));
     out_rows_ = product(out.subspan(2, last));
     inner_out_ = last == 0 ? 1 : product(out.subspan(3, last - 1));
     inner_in_ = last == 0 ? 1 : product(in.subspan(3, last - 1));
     window_rows_ = rows_under_window(spec, in);
-    if (window_rows_ > row_) return;  // the table of them would be larger than the plane
+    if (plane_ == 0 || window_rows_ > std::max(plane_, small_table) / out_rows_) return;
+    in_lanes_ = !neighbours_fit();
+    if (in_lanes_ && std::max(in_, out_) > longest_in_lane) return;
+    phase_ = std::max(out_ + (last_.reach() - 1) / last_.stride,
+                      divide_up(last_.begin + in_, last_.stride));
+    row_ = in_lanes_ ? std::max(in_, count) : phase_ * last_.stride;
     threads_ = threads_for(spec, out);
     band_places_ = band_rows_ = 1;
     if (last > 0) find_band(axis_of(spec.window, 0, in[2], spec.window.kernel[0]), in[2], out);
+    if (band_count() == 1) find_planes(out[0] * out[1]);
+  }
+
+  /// Whether the second step can read neighbours.
+  bool neighbours_fit() const {
+    const bool long_enough = out_ >= count &&
+                             in_ >= count * std::min<std::int64_t>(last_.stride, 2);
+    return long_enough && last_.begin >= 0 && reads_at_every_place(last_, in_, out_);
   }
 
   /// How many places of the first axis make a band.
@@ -144,8 +124,31 @@ template <class T, class Kind> class AlongRows {
     band_rows_ = std::min((band_places_ - 1) * w.stride + w.reach(), in) * inner_in_;
   }
 
-  /// What is the same for all planes.
-  void prepare(StopCheck& stop, const Pooling<T>& p, bool with_padding) const {
+  /// How many planes are pooled together: as many as have the rows that are made together.
+  void find_planes(std::int64_t planes) {
+    const std::int64_t least = std::min(divide_up(rows_together(), out_rows_),
+                                        divide_up(32 * cached, plane_));
+    const std::int64_t fitting = std::max(cached / plane_ / least, std::int64_t{1}) * least;
+    planes_together_ = std::min(fitting, divide_up(planes, threads_));
+  }
+
+  /// Whether windows read every so many-th element, as the stride tells.
+  bool splits() const { return !in_lanes_ && last_.stride > 1; }
+  std::int64_t rows_together() const { return in_lanes_ ? lanes : together; }
+  std::int64_t band_count() const { return divide_up(out_rows_ / inner_out_, band_places_); }
+  std::int64_t unit_rows() const { return planes_together_ * band_places_ * inner_out_; }
+  std::int64_t most_rows() const { return std::min(rows_together(), unit_rows()); }
+  std::int64_t rows_size() const { return most_rows() * row_; }
+  /// With room for a vector behind the last row.
+  std::int64_t copy_size() const {
+    return (band_count() == 1 ? planes_together_ * plane_ : band_rows_ * in_) + count;
+  }
+  /// A slab of what columns gather, one of results, and a row that nobody reads.
+  std::int64_t slab_size() const { return (row_ + out_) * lanes + out_; }
+
+  // ---- what is the same for all planes
+
+  void prepare(StopCheck& stop, const Planes<Acc>& p, bool with_padding) const {
     const std::span<const Axis> outer = p.axes.first(p.axes.size() - 1);
     std::int64_t row = 0, next = 0;
     each_position(stop, outer, p.spans, 0, [&] {
@@ -158,14 +161,15 @@ template <class T, class Kind> class AlongRows {
                                                   : 1);
       stop.add_work(w.count * 16);
     });
-    for (std::int64_t b = 0; b < divide_up(out_rows_ / inner_out_, band_places_); ++b)
-      bands_[b] = rows_under(results_of(b));
-    for (std::int64_t k = 0; k < last_.kernel; ++k) {
+    for (std::int64_t b = 0; b < band_count(); ++b) bands_[b] = rows_under(results_of(b));
+    if constexpr (Kind::is_mean) count_along(p.axes.back(), with_padding, counts_);
+    if (in_lanes_)
+      for (std::int64_t o = 0; o < out_; ++o) spans_[o] = p.axes.back().span_at(o);
+    for (std::int64_t k = 0; k < last_.kernel && !in_lanes_; ++k) {
       const std::int64_t element = k * last_.dilation;
       offsets_[k] = element % last_.stride * phase_ + element / last_.stride;
     }
-    if constexpr (Kind::is_mean) count_along(p.axes.back(), with_padding, counts_);
-    std::fill_n(rows_, threads_ * together * row_, Kind::padding());
+    std::fill_n(rows_, threads_ * rows_size(), Kind::padding());
     stop.add_work(out_ * 16);
   }
 
@@ -186,58 +190,75 @@ template <class T, class Kind> class AlongRows {
     return {std::min(rows.begin, rows.end), rows.end};
   }
 
-  void pool_band(StopCheck& stop, const Pooling<T>& p, std::int64_t plane, std::int64_t number,
+  // ---- a unit
+
+  void pool_unit(StopCheck& stop, const Planes<Acc>& p, std::int64_t plane, std::int64_t band,
                  int thread) const {
-    const Range results = results_of(number);
-    Band band{bands_[number]};
-    const std::int64_t from = results.begin, end = results.end;
-    const std::int64_t elements = band.end - band.begin;
-    const T* const x = p.x + plane * p.in_size + band.begin;
-    band.columns = columns_ + (last_.stride == 2 ? thread * together * in_ : 0);
-    band.rows = rows_ + thread * together * row_;
-    if constexpr (widens) {
-      Acc* const wide = wide_ + thread * band_rows_ * in_;
-      convert(x, elements, wide);
-      band.x = wide;
-      band.y = found_ + thread * band_places_ * inner_out_ * out_;
-    } else {
-      band.x = x;
-      band.y = p.y + plane * p.out_size + from * out_;
+    const std::int64_t planes = std::min(planes_together_, p.planes - plane);
+    const Range results = results_of(band);
+    const Range read = planes == 1 ? bands_[band] : Range{0, planes * plane_};
+    const std::int64_t rows = planes * (results.end - results.begin);
+    const std::int64_t first_x = plane * plane_ + read.begin;
+    const std::int64_t first_y = (plane * out_rows_ + results.begin) * out_;
+    Unit unit;
+    unit.columns = columns_ + (splits() ? thread * most_rows() * in_ : 0);
+    unit.rows = rows_ + thread * rows_size();
+    unit.slab = slabs_ + (in_lanes_ ? thread * slab_size() : 0);
+    unit.x = p.x + first_x;
+    unit.y = p.widens() ? found_ + thread * unit_rows() * out_ : p.y + first_y;
+    const bool ends = in_ < count && plane + planes == p.planes;  // nothing stands behind its rows
+    if (p.widens() || ends) {
+      Acc* const copy = copies_ + thread * copy_size();
+      p.copy(first_x, read.end - read.begin, copy);
+      std::fill_n(copy + read.end - read.begin, count, Acc{});
+      unit.x = copy;
     }
-    stop.add_work(elements);
-    for (std::int64_t o = from; o < end; o += together) {
-      const std::int64_t rows = std::min(together, end - o);
-      Acc* const y = band.y + (o - from) * out_;
-      if (!pool_rows<Kind>(stop, band, o, rows, y))
-        pool_rows<typename Kind::WithNans>(stop, band, o, rows, y);
-    }
-    if constexpr (widens)
-      convert(band.y, (end - from) * out_, p.y + plane * p.out_size + from * out_);
+    stop.add_work(read.end - read.begin);
+    pool_rows(stop, unit, results, read.begin, rows);
+    if (p.widens()) p.write(unit.y, rows * out_, first_y);
   }
 
-  /// Some rows of results, from row o on. False: there may be a NaN, which K does not look for.
+  /// So many rows of results: `results` of one plane after another.
+  void pool_rows(StopCheck& stop, const Unit& unit, Range results, std::int64_t origin,
+                 std::int64_t rows) const {
+    Row some[std::max(lanes, together)];
+    std::int64_t o = results.begin, base = -origin;
+    for (std::int64_t done = 0; done < rows;) {
+      const std::int64_t n = std::min(rows_together(), rows - done);
+      for (std::int64_t r = 0; r < n; ++r) {
+        some[r] = {windows_ + o, base};
+        if (++o < results.end) continue;
+        o = results.begin;
+        base += plane_;
+      }
+      const std::span<const Row> now(some, static_cast<std::size_t>(n));
+      Acc* const y = unit.y + done * out_;
+      if (!pool<Kind>(stop, unit, now, y)) pool<typename Kind::WithNans>(stop, unit, now, y);
+      done += n;
+    }
+  }
+
+  /// False: there may be a NaN, which K does not look for.
   template <class K>
-  bool pool_rows(StopCheck& stop, const Band& band, std::int64_t o, std::int64_t rows,
-                 Acc* y) const {
-    Acc* const columns = last_.stride == 1 ? band.rows + last_.begin : band.columns;
-    const std::int64_t step = last_.stride == 1 ? row_ : in_;
+  bool pool(StopCheck& stop, const Unit& unit, std::span<const Row> rows, Acc* y) const {
+    Acc* const columns = splits() ? unit.columns : unit.rows + (in_lanes_ ? 0 : last_.begin);
+    const std::int64_t step = splits() ? in_ : row_;
+    const auto n = static_cast<std::int64_t>(rows.size());
     Vector sum{};
-    in_parts(stop, in_, rows * window_rows_, [&](std::int64_t begin, std::int64_t until) {
-      for (std::int64_t r = 0; r < rows; ++r)
-        pool_columns<K>(band, windows_[o + r], begin, until, columns + r * step, sum);
+    in_parts(stop, in_, n * window_rows_, [&](std::int64_t begin, std::int64_t until) {
+      for (std::int64_t r = 0; r < n; ++r)
+        pool_columns<K>(unit, rows[r], begin, until, columns + r * step, sum);
     });
     if constexpr (K::asks_for_nans)
       for (int l = 0; l < count; ++l)
         if (sum[l] != sum[l]) return false;
-    if (last_.stride == 2)
-      in_parts(stop, in_, rows, [&](std::int64_t begin, std::int64_t until) {
-        for (std::int64_t r = 0; r < rows; ++r)
-          split(columns + r * step, begin, until, band.rows + r * row_);
+    if (splits())
+      in_parts(stop, in_, n, [&](std::int64_t begin, std::int64_t until) {
+        for (std::int64_t r = 0; r < n; ++r)
+          split(columns + r * step, begin, until, unit.rows + r * row_);
       });
-    in_parts(stop, out_, rows * last_.kernel, [&](std::int64_t begin, std::int64_t until) {
-      for (std::int64_t r = 0; r < rows; ++r)
-        pool_windows<K>(band.rows + r * row_, windows_[o + r], begin, until, y + r * out_);
-    });
+    if (in_lanes_) pool_lanes<K>(stop, unit, rows, y);
+    else pool_neighbours<K>(stop, unit, rows, y);
     return true;
   }
 
@@ -252,17 +273,21 @@ template <class T, class Kind> class AlongRows {
     }
   }
 
+  // ---- the first step
+
   /// What columns [begin, until) gather. Where NaNs are asked for, the elements are added to `sum`,
-  /// which then is a NaN (or where there are two infinities).
+  /// which then is a NaN (or where there are two infinities). A row that is shorter than a vector
+  /// is read with what stands behind it.
   template <class K>
-  [[gnu::always_inline]] void pool_columns(const Band& band, const Window& w, std::int64_t begin,
+  [[gnu::always_inline]] void pool_columns(const Unit& unit, const Row& row, std::int64_t begin,
                                            std::int64_t until, Acc* to, Vector& sum) const {
-    const Acc* const x = band.x - band.begin;
+    const std::int64_t* const starts = starts_ + row.window->first;
+    const Acc* const x = unit.x + row.base;
     each_vector<K>(
-        begin, until, in_,
+        begin, until, std::max(in_, count),
         [&](auto& vectors, const std::int64_t* at) {
-          for (std::int64_t r = w.first; r < w.first + w.count; ++r) {
-            const Acc* const from = x + starts_[r];
+          for (std::int64_t r = 0; r < row.window->count; ++r) {
+            const Acc* const from = x + starts[r];
             vectors.add([&](int i) { return load(from + at[i]); });
           }
           if constexpr (K::asks_for_nans) sum += vectors.sum();
@@ -271,10 +296,20 @@ template <class T, class Kind> class AlongRows {
         [&](const Vector& v, std::int64_t at) { store(v, to + at); });
   }
 
-  /// Every second element, then the others, as windows with a stride of two read them: into a row
-  /// that has its padding already.
+  // ---- the second step, neighbours in a vector
+
+  /// Elements [from, until) of a row, as windows read them: every so many-th stands together. The
+  /// row has its padding already.
   [[gnu::always_inline]] void split(const Acc* x, std::int64_t from, std::int64_t until,
                                     Acc* row) const {
+    if (last_.stride == 2) return split_in_two(x, from, until, row);
+    for (std::int64_t i = from; i < std::min(from + last_.stride, until); ++i) {
+      Acc* to = row + (last_.begin + i) % last_.stride * phase_ + (last_.begin + i) / last_.stride;
+      for (std::int64_t j = i; j < until; j += last_.stride) *to++ = x[j];
+    }
+  }
+  [[gnu::always_inline]] void split_in_two(const Acc* x, std::int64_t from, std::int64_t until,
+                                           Acc* row) const {
     const std::int64_t begin = last_.begin;
     Acc* const first = row + begin % 2 * phase_ + begin / 2;
     Acc* const second = row + (begin + 1) % 2 * phase_ + (begin + 1) / 2;
@@ -290,6 +325,15 @@ template <class T, class Kind> class AlongRows {
   [[gnu::always_inline]] static Vector every_second(const Vector& low, const Vector& high,
                                                     std::index_sequence<i...>) {
     return __builtin_shufflevector(low, high, (2 * i + first)...);
+  }
+
+  template <class K>
+  void pool_neighbours(StopCheck& stop, const Unit& unit, std::span<const Row> rows, Acc* y) const {
+    const auto n = static_cast<std::int64_t>(rows.size());
+    in_parts(stop, out_, n * last_.kernel, [&](std::int64_t begin, std::int64_t until) {
+      for (std::int64_t r = 0; r < n; ++r)
+        pool_windows<K>(unit.rows + r * row_, *rows[r].window, begin, until, y + r * out_);
+    });
   }
 
   /// Results [begin, until) of a row.
@@ -313,6 +357,45 @@ template <class T, class Kind> class AlongRows {
           else store(v, y + at);
         });
   }
+
+  // ---- the second step, rows in lanes
+
+  template <class K>
+  void pool_lanes(StopCheck& stop, const Unit& unit, std::span<const Row> rows, Acc* y) const {
+    Acc* const found = unit.slab + row_ * lanes;
+    const Acc* from[lanes];
+    Acc* to[lanes];
+    Acc elements[lanes];
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      const bool used = l < static_cast<std::int64_t>(rows.size());
+      from[l] = unit.rows + (used ? l * row_ : 0);
+      to[l] = used ? y + l * out_ : found + out_ * lanes;
+      elements[l] = rows[used ? l : 0].window->elements;
+    }
+    interleave_all(stop, from, row_, unit.slab);
+    const std::int64_t start = 0;
+    const LaneRow<Acc> row{unit.slab, &start, 1, spans_, last_.dilation, found, nullptr};
+    row.template pool_all<K>(stop, out_);
+    if constexpr (Kind::is_mean) divide_lanes(found, elements);
+    deinterleave_all(stop, found, out_, to);
+    if constexpr (!Kind::is_mean)
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        if (rows[r].window->count == 0) std::fill_n(to[r], out_, Acc{});
+  }
+
+  /// Sums become means.
+  void divide_lanes(Acc* found, const Acc* elements) const {
+    with_vectors([&] {
+      const Vector of_rows[2] = {load(elements), load(elements + count)};
+      for (std::int64_t o = 0; o < out_; ++o)
+        for (int h = 0; h < 2; ++h) {
+          Acc* const at = found + o * lanes + h * count;
+          store(load(at) / (of_rows[h] * counts_[o]), at);
+        }
+    });
+  }
+
+  // ---- vectors
 
   /// Vectors of places that gather in step, so that none waits for itself.
   template <class K, int several> struct Vectors {
@@ -372,24 +455,29 @@ template <class T, class Kind> class AlongRows {
   }
 
   WindowAxis last_{};
-  std::int64_t in_ = 0, out_ = 0;  ///< extents of the last axis
-  std::int64_t row_ = 0;           ///< elements that are read of a row, padding included
-  std::int64_t phase_ = 0;         ///< of them, every so many-th as the stride tells
-  std::int64_t out_rows_ = 0;      ///< rows of results in a plane
-  std::int64_t inner_in_ = 0, inner_out_ = 0;     ///< rows for one index of the first axis
-  std::int64_t window_rows_ = 0;                  ///< rows under a window, at most
+  std::int64_t in_ = 0, out_ = 0;              ///< extents of the last axis
+  std::int64_t plane_ = 0;                     ///< elements of a plane
+  std::int64_t out_rows_ = 0;                  ///< rows of results in a plane
+  std::int64_t inner_in_ = 0, inner_out_ = 0;  ///< rows for one index of the first axis
+  std::int64_t window_rows_ = 0;               ///< rows under a window, at most
+  bool in_lanes_ = false;                      ///< the second step
+  std::int64_t row_ = 0;                       ///< elements that the second step may read of a row
+  std::int64_t phase_ = 0;                     ///< of them, every so many-th as the stride tells
   std::int64_t band_places_ = 0, band_rows_ = 0;  ///< of a band: places of the first axis; rows
-  int threads_ = 1;
+  std::int64_t planes_together_ = 1;              ///< more than one where a band is a plane
+  int threads_ = 0;
   Range* bands_ = nullptr;           ///< the elements that they read
   Window* windows_ = nullptr;        ///< by row of results
   std::int64_t* starts_ = nullptr;   ///< of rows in their plane
   std::int64_t* offsets_ = nullptr;  ///< of a window's elements in a row
   Acc* counts_ = nullptr;            ///< elements of a mean along the last axis, by place
+  Span* spans_ = nullptr;            ///< what of a row is under a window, by place
   // One a thread.
-  Acc* wide_ = nullptr;     ///< the rows of a band, where x is of another type
   Acc* columns_ = nullptr;  ///< what columns gather, for some rows of results
   Acc* rows_ = nullptr;     ///< the same as windows read it
+  Acc* copies_ = nullptr;   ///< what is read together, where x is of another type or ends with it
   Acc* found_ = nullptr;    ///< results, where y is of another type
+  Acc* slabs_ = nullptr;
 };
 
 }  // namespace rondel::kernels::pooling

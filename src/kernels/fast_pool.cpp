@@ -1,0 +1,66 @@
+#include "kernels/index_pool.h"
+#include "kernels/pool.h"
+#include "kernels/row_pool.h"
+
+namespace rondel::kernels {
+namespace {
+
+using namespace pooling;
+using Extents = std::span<const std::int64_t>;
+
+bool is_empty(const PoolSpec& spec, Extents out) {
+  return spec.window.kernel.empty() || product(out) == 0;
+}
+
+template <class T> struct FastMax {
+  using Acc = typename Pooling<T>::Acc;
+  /// Wide enough for the numbers of elements.
+  using Wide = std::conditional_t<sizeof(Acc) < 4, std::int32_t, Acc>;
+
+  void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool where) {
+    if (is_empty(spec, out)) return;
+    if (where) firsts.lay_out(w, spec, in, out, !std::is_same_v<T, Wide>);
+    else greatest.lay_out(w, spec, in, out, !std::is_same_v<T, Acc>);
+  }
+  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
+    if (firsts.fits()) firsts.run(stop, planes_of<Wide>(p));
+    else if (greatest.fits()) greatest.run(stop, planes_of<Acc>(p), spec);
+    else max_by_window(stop, p);
+  }
+
+  AlongRows<Greatest<Acc>> greatest;
+  PlanesInLanes<Wide> firsts;
+};
+
+template <class T> struct FastMean {
+  using Acc = typename Pooling<T>::Acc;
+
+  void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool) {
+    if (!is_empty(spec, out)) sums.lay_out(w, spec, in, out, !std::is_same_v<T, Acc>);
+  }
+  void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
+    if (sums.fits()) sums.run(stop, planes_of<Acc>(p), spec);
+    else mean_by_window(stop, p, spec.count_include_pad);
+  }
+
+  AlongRows<Sum<Acc>> sums;
+};
+
+}  // namespace
+
+std::shared_ptr<const SizedKernel> fast_max_pool(const PoolSpec& spec, DType t) {
+  if (t == DType::i8) return pool_kernel<std::int8_t, FastMax>(spec, 2);
+  if (t == DType::u8) return pool_kernel<std::uint8_t, FastMax>(spec, 2);
+  if (!is_float(t)) return max_pool(spec, t);
+  std::shared_ptr<const SizedKernel> kernel;
+  with_float_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), FastMax>(spec, 2); });
+  return kernel;
+}
+
+std::shared_ptr<const SizedKernel> fast_average_pool(const PoolSpec& spec, DType t) {
+  std::shared_ptr<const SizedKernel> kernel;
+  with_float_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), FastMean>(spec, 1); });
+  return kernel;
+}
+
+}  // namespace rondel::kernels

@@ -1,0 +1,89 @@
+#pragma once
+#include "kernels/pooling.h"
+#include "kernels/threads.h"
+#include "kernels/vectors.h"
+
+/// What the fast ways of pooling share. Not for others.
+namespace rondel::kernels::pooling {
+
+/// What is pooled, computed with Acc. x and y may be of another type.
+template <class Acc> struct Planes {
+  std::span<const Axis> axes;
+  Span* spans;
+  const Acc* x;  ///< null where of another type, as y
+  Acc* y;
+  std::int64_t* where;
+  std::int64_t planes, in_size, out_size;
+  bool column_major;
+  const void* other_x;
+  void* other_y;
+  void (*read)(const void* x, std::int64_t first, std::int64_t n, Acc* to);
+  void (*give)(const Acc* from, std::int64_t n, void* y, std::int64_t first);
+
+  bool widens() const { return x == nullptr; }
+  /// Elements [first, first + n) of x.
+  void copy(std::int64_t first, std::int64_t n, Acc* to) const { read(other_x, first, n, to); }
+  /// y[first + i] = from[i].
+  void write(const Acc* from, std::int64_t n, std::int64_t first) const {
+    give(from, n, other_y, first);
+  }
+};
+
+template <class From, class To> void convert(const From* from, std::int64_t n, To* to) {
+  with_vectors([&] {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i]);
+  });
+}
+
+template <class Acc, class T> Planes<Acc> planes_of(const Pooling<T>& p) {
+  Planes<Acc> planes{p.axes,     p.spans,        nullptr, nullptr, p.where, p.planes, p.in_size,
+                     p.out_size, p.column_major, p.x,     p.y,     nullptr, nullptr};
+  if constexpr (std::is_same_v<Acc, T>) {
+    planes.x = p.x;
+    planes.y = p.y;
+  }
+  planes.read = [](const void* x, std::int64_t first, std::int64_t n, Acc* to) {
+    convert(static_cast<const T*>(x) + first, n, to);
+  };
+  planes.give = [](const Acc* from, std::int64_t n, void* y, std::int64_t first) {
+    convert(from, n, static_cast<T*>(y) + first);
+  };
+  return planes;
+}
+
+inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// No window lies beside the elements of this axis.
+inline bool reads_at_every_place(const WindowAxis& w, std::int64_t in, std::int64_t out) {
+  const Axis axis{w, in, out, 1, 1};
+  if (w.dilation == 1) return in > 0 && w.begin < w.kernel && (out - 1) * w.stride - w.begin < in;
+  for (std::int64_t o = 0; o < out; ++o)
+    if (axis.span_at(o).count == 0) return false;
+  return true;
+}
+
+/// Rows along the last axis that a window reads, at most.
+inline std::int64_t rows_under_window(const PoolSpec& spec, std::span<const std::int64_t> in) {
+  std::int64_t rows = 1;
+  for (std::size_t a = 0; a + 1 < spec.window.kernel.size(); ++a)
+    rows *= std::min(spec.window.kernel[a], in[a + 2]);
+  return rows;
+}
+
+/// One where sharing the work out would take longer than doing it.
+inline int threads_for(const PoolSpec& spec, std::span<const std::int64_t> out) {
+  constexpr std::int64_t least_shared = std::int64_t{1} << 20;  // element reads
+  std::int64_t window = 1;
+  for (const std::int64_t extent : spec.window.kernel) window = checked_mul(window, extent);
+  return product(out) < least_shared / window ? 1 : thread_count();
+}
+
+/// By place of an axis: of how many elements along it a mean is.
+template <class Acc> void count_along(const Axis& axis, bool with_padding, Acc* to) {
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const Span span = axis.span_at(o);
+    to[o] = static_cast<Acc>(counted({&span, 1}, with_padding));
+  }
+}
+
+}  // namespace rondel::kernels::pooling

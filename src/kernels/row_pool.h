@@ -214,11 +214,30 @@ template <class Kind> class AlongRows {
       unit.x = copy;
     }
     stop.add_work(read.end - read.begin);
-    pool_rows(stop, unit, results, read.begin, rows);
+    if (Kind::asks_for_nans && may_have_nans(unit.x, read.end - read.begin))
+      pool_rows<typename Kind::WithNans>(stop, unit, results, read.begin, rows);
+    else pool_rows<Kind>(stop, unit, results, read.begin, rows);
     if (p.widens()) p.write(unit.y, rows * out_, first_y);
   }
 
+  /// True where an element is a NaN, or two are infinities.
+  static bool may_have_nans(const Acc* x, std::int64_t n) {
+    Acc sum{};
+    with_vectors([&] {
+      Vector sums[4]{};
+      std::int64_t i = 0;
+      for (; i + 4 * count <= n; i += 4 * count)
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) sums[k] += load(x + i + k * count);
+      for (; i < n; ++i) sum += x[i];
+      const Vector all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      for (int l = 0; l < count; ++l) sum += all[l];
+    });
+    return sum != sum;
+  }
+
   /// So many rows of results: `results` of one plane after another.
+  template <class K>
   void pool_rows(StopCheck& stop, const Unit& unit, Range results, std::int64_t origin,
                  std::int64_t rows) const {
     Row some[std::max(lanes, together)];
@@ -233,25 +252,20 @@ template <class Kind> class AlongRows {
       }
       const std::span<const Row> now(some, static_cast<std::size_t>(n));
       Acc* const y = unit.y + done * out_;
-      if (!pool<Kind>(stop, unit, now, y)) pool<typename Kind::WithNans>(stop, unit, now, y);
+      pool<K>(stop, unit, now, y);
       done += n;
     }
   }
 
-  /// False: there may be a NaN, which K does not look for.
   template <class K>
-  bool pool(StopCheck& stop, const Unit& unit, std::span<const Row> rows, Acc* y) const {
+  void pool(StopCheck& stop, const Unit& unit, std::span<const Row> rows, Acc* y) const {
     Acc* const columns = splits() ? unit.columns : unit.rows + (in_lanes_ ? 0 : last_.begin);
     const std::int64_t step = splits() ? in_ : row_;
     const auto n = static_cast<std::int64_t>(rows.size());
-    Vector sum{};
     in_parts(stop, in_, n * window_rows_, [&](std::int64_t begin, std::int64_t until) {
       for (std::int64_t r = 0; r < n; ++r)
-        pool_columns<K>(unit, rows[r], begin, until, columns + r * step, sum);
+        pool_columns<K>(unit, rows[r], begin, until, columns + r * step);
     });
-    if constexpr (K::asks_for_nans)
-      for (int l = 0; l < count; ++l)
-        if (sum[l] != sum[l]) return false;
     if (splits())
       in_parts(stop, in_, n, [&](std::int64_t begin, std::int64_t until) {
         for (std::int64_t r = 0; r < n; ++r)
@@ -259,28 +273,30 @@ template <class Kind> class AlongRows {
       });
     if (in_lanes_) pool_lanes<K>(stop, unit, rows, y);
     else pool_neighbours<K>(stop, unit, rows, y);
-    return true;
   }
 
   /// Calls act(begin, until) for parts of n places, at each of which so many elements are read.
   template <class F>
   static void in_parts(StopCheck& stop, std::int64_t n, std::int64_t reads, const F& act) {
+    if (n * (reads + 1) <= most_reads) return part(stop, 0, n, reads, act);
     const std::int64_t most = (most_reads / (reads + 1) + 2 * count) / (2 * count) * (2 * count);
-    for (std::int64_t begin = 0; begin < n; begin += most) {
-      const std::int64_t until = std::min(begin + most, n);
-      with_vectors([&] { act(begin, until); });
-      stop.add_work((until - begin) * (reads + 1) / count);
-    }
+    for (std::int64_t begin = 0; begin < n; begin += most)
+      part(stop, begin, std::min(begin + most, n), reads, act);
+  }
+  template <class F>
+  static void part(StopCheck& stop, std::int64_t begin, std::int64_t until, std::int64_t reads,
+                   const F& act) {
+    with_vectors([&] { act(begin, until); });
+    stop.add_work((until - begin) * (reads + 1) / count);
   }
 
   // ---- the first step
 
-  /// What columns [begin, until) gather. Where NaNs are asked for, the elements are added to `sum`,
-  /// which then is a NaN (or where there are two infinities). A row that is shorter than a vector
-  /// is read with what stands behind it.
+  /// What columns [begin, until) gather. A row that is shorter than a vector is read with what
+  /// stands behind it.
   template <class K>
   [[gnu::always_inline]] void pool_columns(const Unit& unit, const Row& row, std::int64_t begin,
-                                           std::int64_t until, Acc* to, Vector& sum) const {
+                                           std::int64_t until, Acc* to) const {
     const std::int64_t* const starts = starts_ + row.window->first;
     const Acc* const x = unit.x + row.base;
     each_vector<K>(
@@ -290,7 +306,6 @@ template <class Kind> class AlongRows {
             const Acc* const from = x + starts[r];
             vectors.add([&](int i) { return load(from + at[i]); });
           }
-          if constexpr (K::asks_for_nans) sum += vectors.sum();
           vectors.end_column();
         },
         [&](const Vector& v, std::int64_t at) { store(v, to + at); });
@@ -377,7 +392,8 @@ template <class Kind> class AlongRows {
     const LaneRow<Acc> row{unit.slab, &start, 1, spans_, last_.dilation, found, nullptr};
     row.template pool_all<K>(stop, out_);
     if constexpr (Kind::is_mean) divide_lanes(found, elements);
-    deinterleave_all(stop, found, out_, to);
+    if (out_ == 1) std::copy_n(found, rows.size(), y);
+    else deinterleave_all(stop, found, out_, to);
     if constexpr (!Kind::is_mean)
       for (std::size_t r = 0; r < rows.size(); ++r)
         if (rows[r].window->count == 0) std::fill_n(to[r], out_, Acc{});
@@ -401,16 +417,7 @@ template <class Kind> class AlongRows {
   template <class K, int several> struct Vectors {
     template <class F> [[gnu::always_inline]] void add(const F& load) {
 #pragma GCC unroll 4
-      for (int i = 0; i < several; ++i) {
-        const Vector v = load(i);
-        kinds[i].add(v, 0);
-        if constexpr (K::asks_for_nans) sums[i] += v;
-      }
-    }
-    [[gnu::always_inline]] Vector sum() const {
-      if constexpr (several == 4) return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-      else if constexpr (several == 2) return sums[0] + sums[1];
-      else return sums[0];
+      for (int i = 0; i < several; ++i) kinds[i].add(load(i), 0);
     }
     template <class F> [[gnu::always_inline]] void add_columns(const F& load) {
 #pragma GCC unroll 4
@@ -421,7 +428,6 @@ template <class Kind> class AlongRows {
       for (int i = 0; i < several; ++i) kinds[i].end_column();
     }
     K kinds[several];
-    Vector sums[several]{};  ///< of what was added, where NaNs are asked for
   };
 
   /// Calls gather(vectors, their places), and write(a vector, its place), for places [from, end) of

@@ -21,8 +21,9 @@ template <class Kind> class AlongRows {
   static constexpr std::int64_t count = Half<Acc>::count, lanes = Lanes<Acc>::count;
   /// Elements that are read together.
   static constexpr std::int64_t cached = 8192;
-  /// Rows of results that are made together: what was just written would have to be waited for.
-  static constexpr std::int64_t together = 8;
+  /// Rows of results that are made together, and what the second step may read of them: what was
+  /// just written would have to be waited for.
+  static constexpr std::int64_t most_together = 16, together_elements = 4096;
   /// Elements of a row that stands in a lane.
   static constexpr std::int64_t longest_in_lane = 4096;
   /// Element reads between two looks at the stop flag.
@@ -35,7 +36,7 @@ template <class Kind> class AlongRows {
     find_sizes(spec, in, out);
     if (!fits()) return;
     bands_ = w.take<Range>(band_count());
-    windows_ = w.take<Window>(out_rows_);
+    windows_ = w.take<Window>(planes_together_ * out_rows_);
     starts_ = w.take<std::int64_t>(out_rows_ * window_rows_);
     offsets_ = w.take<std::int64_t>(in_lanes_ ? 0 : last_.kernel);
     counts_ = w.take<Acc>(Kind::is_mean ? out_ : 0);
@@ -60,25 +61,24 @@ template <class Kind> class AlongRows {
   }
 
  private:
-  /// A row of windows.
+  /// A row of windows, in one of the planes that are pooled together.
   struct Window {
-    std::int64_t first, count;  ///< in `starts_`: the rows that it reads
-    Acc elements;               ///< of these axes, that a mean is of
+    const std::int64_t* starts;  ///< the rows that it reads, in its plane
+    std::int64_t count;          ///< of them
+    std::int64_t plane;          ///< the first element of its plane
+    Acc elements;                ///< of these axes, that a mean is of
   };
-  /// A row of results.
-  struct Row {
-    const Window* window;
-    std::int64_t base;  ///< what is added to the window's starts
-  };
+  using Windows = std::span<const Window>;
   struct Range {
     std::int64_t begin, end;
   };
   /// Some rows of a plane, or some planes; and where they are pooled.
   struct Unit {
     const Acc* x;
-    Acc* columns;  ///< what columns gather, where windows do not read it so
-    Acc* rows;     ///< what windows read
-    Acc* slab;     ///< the same in lanes, and results
+    std::int64_t origin;  ///< the number of x[0] in the first plane
+    Acc* columns;         ///< what columns gather, where windows do not read it so
+    Acc* rows;            ///< what windows read
+    Acc* slab;            ///< the same in lanes, and results
     Acc* y;
   };
 
@@ -126,15 +126,16 @@ template <class Kind> class AlongRows {
 
   /// How many planes are pooled together: as many as have the rows that are made together.
   void find_planes(std::int64_t planes) {
-    const std::int64_t least = std::min(divide_up(rows_together(), out_rows_),
-                                        divide_up(32 * cached, plane_));
-    const std::int64_t fitting = std::max(cached / plane_ / least, std::int64_t{1}) * least;
-    planes_together_ = std::min(fitting, divide_up(planes, threads_));
+    planes_together_ = std::min({divide_up(rows_together(), out_rows_),
+                                 divide_up(32 * cached, plane_), divide_up(planes, threads_)});
   }
 
   /// Whether windows read every so many-th element, as the stride tells.
   bool splits() const { return !in_lanes_ && last_.stride > 1; }
-  std::int64_t rows_together() const { return in_lanes_ ? lanes : together; }
+  std::int64_t rows_together() const {
+    return in_lanes_ ? lanes : std::clamp<std::int64_t>(together_elements / row_, 2, most_together);
+  }
+
   std::int64_t band_count() const { return divide_up(out_rows_ / inner_out_, band_places_); }
   std::int64_t unit_rows() const { return planes_together_ * band_places_ * inner_out_; }
   std::int64_t most_rows() const { return std::min(rows_together(), unit_rows()); }
@@ -150,17 +151,22 @@ template <class Kind> class AlongRows {
 
   void prepare(StopCheck& stop, const Planes<Acc>& p, bool with_padding) const {
     const std::span<const Axis> outer = p.axes.first(p.axes.size() - 1);
-    std::int64_t row = 0, next = 0;
+    Window* w = windows_;
+    std::int64_t* next = starts_;
     each_position(stop, outer, p.spans, 0, [&] {
-      Window& w = windows_[row++];
-      w.first = next;
-      under(outer, p.spans, 0, 0, 0,
-            [&](std::int64_t offset, std::int64_t) { starts_[next++] = offset; });
-      w.count = next - w.first;
-      w.elements = static_cast<Acc>(Kind::is_mean ? counted({p.spans, outer.size()}, with_padding)
-                                                  : 1);
-      stop.add_work(w.count * 16);
+      w->starts = next;
+      under(outer, p.spans, 0, 0, 0, [&](std::int64_t offset, std::int64_t) { *next++ = offset; });
+      w->count = next - w->starts;
+      w->plane = 0;
+      w->elements = static_cast<Acc>(Kind::is_mean ? counted({p.spans, outer.size()}, with_padding)
+                                                   : 1);
+      stop.add_work(w->count * 16);
+      ++w;
     });
+    for (const Window* same = windows_; w < windows_ + planes_together_ * out_rows_; ++w, ++same) {
+      *w = *same;
+      w->plane += plane_;
+    }
     for (std::int64_t b = 0; b < band_count(); ++b) bands_[b] = rows_under(results_of(b));
     if constexpr (Kind::is_mean) count_along(p.axes.back(), with_padding, counts_);
     if (in_lanes_)
@@ -184,8 +190,8 @@ template <class Kind> class AlongRows {
     for (std::int64_t o = results.begin; o < results.end; ++o) {
       const Window& w = windows_[o];
       if (w.count == 0) continue;
-      rows.begin = std::min(rows.begin, starts_[w.first]);
-      rows.end = std::max(rows.end, starts_[w.first + w.count - 1] + in_);
+      rows.begin = std::min(rows.begin, w.starts[0]);
+      rows.end = std::max(rows.end, w.starts[w.count - 1] + in_);
     }
     return {std::min(rows.begin, rows.end), rows.end};
   }
@@ -198,6 +204,7 @@ template <class Kind> class AlongRows {
     const Range results = results_of(band);
     const Range read = planes == 1 ? bands_[band] : Range{0, planes * plane_};
     const std::int64_t rows = planes * (results.end - results.begin);
+    const Windows windows(windows_ + results.begin, static_cast<std::size_t>(rows));
     const std::int64_t first_x = plane * plane_ + read.begin;
     const std::int64_t first_y = (plane * out_rows_ + results.begin) * out_;
     Unit unit;
@@ -205,6 +212,7 @@ template <class Kind> class AlongRows {
     unit.rows = rows_ + thread * rows_size();
     unit.slab = slabs_ + (in_lanes_ ? thread * slab_size() : 0);
     unit.x = p.x + first_x;
+    unit.origin = read.begin;
     unit.y = p.widens() ? found_ + thread * unit_rows() * out_ : p.y + first_y;
     const bool ends = in_ < count && plane + planes == p.planes;  // nothing stands behind its rows
     if (p.widens() || ends) {
@@ -215,8 +223,8 @@ template <class Kind> class AlongRows {
     }
     stop.add_work(read.end - read.begin);
     if (Kind::asks_for_nans && may_have_nans(unit.x, read.end - read.begin))
-      pool_rows<typename Kind::WithNans>(stop, unit, results, read.begin, rows);
-    else pool_rows<Kind>(stop, unit, results, read.begin, rows);
+      pool_rows<typename Kind::WithNans>(stop, unit, windows);
+    else pool_rows<Kind>(stop, unit, windows);
     if (p.widens()) p.write(unit.y, rows * out_, first_y);
   }
 
@@ -236,43 +244,33 @@ template <class Kind> class AlongRows {
     return sum != sum;
   }
 
-  /// So many rows of results: `results` of one plane after another.
-  template <class K>
-  void pool_rows(StopCheck& stop, const Unit& unit, Range results, std::int64_t origin,
-                 std::int64_t rows) const {
-    Row some[std::max(lanes, together)];
-    std::int64_t o = results.begin, base = -origin;
-    for (std::int64_t done = 0; done < rows;) {
-      const std::int64_t n = std::min(rows_together(), rows - done);
-      for (std::int64_t r = 0; r < n; ++r) {
-        some[r] = {windows_ + o, base};
-        if (++o < results.end) continue;
-        o = results.begin;
-        base += plane_;
-      }
-      const std::span<const Row> now(some, static_cast<std::size_t>(n));
-      Acc* const y = unit.y + done * out_;
-      pool<K>(stop, unit, now, y);
-      done += n;
+  template <class K> void pool_rows(StopCheck& stop, const Unit& unit, Windows windows) const {
+    const auto together = static_cast<std::size_t>(rows_together());
+    Acc* y = unit.y;
+    for (; windows.size() > together; windows = windows.subspan(together)) {
+      pool<K>(stop, unit, windows.first(together), y);
+      y += rows_together() * out_;
     }
+    pool<K>(stop, unit, windows, y);
   }
 
-  template <class K>
-  void pool(StopCheck& stop, const Unit& unit, std::span<const Row> rows, Acc* y) const {
+  /// So many rows of windows that are pooled together.
+  template <class K> void pool(StopCheck& stop, const Unit& unit, Windows windows, Acc* y) const {
     Acc* const columns = splits() ? unit.columns : unit.rows + (in_lanes_ ? 0 : last_.begin);
     const std::int64_t step = splits() ? in_ : row_;
-    const auto n = static_cast<std::int64_t>(rows.size());
-    in_parts(stop, in_, n * window_rows_, [&](std::int64_t begin, std::int64_t until) {
+    const auto n = static_cast<std::int64_t>(windows.size());
+    in_parts(stop, in_, n * window_rows_, [=, this](std::int64_t begin, std::int64_t until) {
+      const Acc* const x = unit.x - unit.origin;
       for (std::int64_t r = 0; r < n; ++r)
-        pool_columns<K>(unit, rows[r], begin, until, columns + r * step);
+        pool_columns<K>(x, windows[r], begin, until, columns + r * step);
     });
     if (splits())
-      in_parts(stop, in_, n, [&](std::int64_t begin, std::int64_t until) {
+      in_parts(stop, in_, n, [=, this, rows = unit.rows](std::int64_t begin, std::int64_t until) {
         for (std::int64_t r = 0; r < n; ++r)
-          split(columns + r * step, begin, until, unit.rows + r * row_);
+          split(columns + r * step, begin, until, rows + r * row_);
       });
-    if (in_lanes_) pool_lanes<K>(stop, unit, rows, y);
-    else pool_neighbours<K>(stop, unit, rows, y);
+    if (in_lanes_) pool_lanes<K>(stop, unit, windows, y);
+    else pool_neighbours<K>(stop, unit.rows, windows, y);
   }
 
   /// Calls act(begin, until) for parts of n places, at each of which so many elements are read.
@@ -286,7 +284,7 @@ template <class Kind> class AlongRows {
   template <class F>
   static void part(StopCheck& stop, std::int64_t begin, std::int64_t until, std::int64_t reads,
                    const F& act) {
-    with_vectors([&] { act(begin, until); });
+    with_vectors([=] { act(begin, until); });
     stop.add_work((until - begin) * (reads + 1) / count);
   }
 
@@ -295,15 +293,14 @@ template <class Kind> class AlongRows {
   /// What columns [begin, until) gather. A row that is shorter than a vector is read with what
   /// stands behind it.
   template <class K>
-  [[gnu::always_inline]] void pool_columns(const Unit& unit, const Row& row, std::int64_t begin,
+  [[gnu::always_inline]] void pool_columns(const Acc* x, const Window& w, std::int64_t begin,
                                            std::int64_t until, Acc* to) const {
-    const std::int64_t* const starts = starts_ + row.window->first;
-    const Acc* const x = unit.x + row.base;
+    x += w.plane;
     each_vector<K>(
         begin, until, std::max(in_, count),
         [&](auto& vectors, const std::int64_t* at) {
-          for (std::int64_t r = 0; r < row.window->count; ++r) {
-            const Acc* const from = x + starts[r];
+          for (std::int64_t r = 0; r < w.count; ++r) {
+            const Acc* const from = x + w.starts[r];
             vectors.add([&](int i) { return load(from + at[i]); });
           }
           vectors.end_column();
@@ -343,11 +340,11 @@ template <class Kind> class AlongRows {
   }
 
   template <class K>
-  void pool_neighbours(StopCheck& stop, const Unit& unit, std::span<const Row> rows, Acc* y) const {
-    const auto n = static_cast<std::int64_t>(rows.size());
-    in_parts(stop, out_, n * last_.kernel, [&](std::int64_t begin, std::int64_t until) {
+  void pool_neighbours(StopCheck& stop, const Acc* rows, Windows windows, Acc* y) const {
+    const auto n = static_cast<std::int64_t>(windows.size());
+    in_parts(stop, out_, n * last_.kernel, [=, this](std::int64_t begin, std::int64_t until) {
       for (std::int64_t r = 0; r < n; ++r)
-        pool_windows<K>(unit.rows + r * row_, *rows[r].window, begin, until, y + r * out_);
+        pool_windows<K>(rows + r * row_, windows[r], begin, until, y + r * out_);
     });
   }
 
@@ -376,27 +373,27 @@ template <class Kind> class AlongRows {
   // ---- the second step, rows in lanes
 
   template <class K>
-  void pool_lanes(StopCheck& stop, const Unit& unit, std::span<const Row> rows, Acc* y) const {
+  void pool_lanes(StopCheck& stop, const Unit& unit, Windows windows, Acc* y) const {
     Acc* const found = unit.slab + row_ * lanes;
     const Acc* from[lanes];
     Acc* to[lanes];
     Acc elements[lanes];
     for (std::int64_t l = 0; l < lanes; ++l) {
-      const bool used = l < static_cast<std::int64_t>(rows.size());
+      const bool used = l < static_cast<std::int64_t>(windows.size());
       from[l] = unit.rows + (used ? l * row_ : 0);
       to[l] = used ? y + l * out_ : found + out_ * lanes;
-      elements[l] = rows[used ? l : 0].window->elements;
+      elements[l] = windows[used ? l : 0].elements;
     }
     interleave_all(stop, from, row_, unit.slab);
     const std::int64_t start = 0;
     const LaneRow<Acc> row{unit.slab, &start, 1, spans_, last_.dilation, found, nullptr};
     row.template pool_all<K>(stop, out_);
     if constexpr (Kind::is_mean) divide_lanes(found, elements);
-    if (out_ == 1) std::copy_n(found, rows.size(), y);
+    if (out_ == 1) std::copy_n(found, windows.size(), y);
     else deinterleave_all(stop, found, out_, to);
     if constexpr (!Kind::is_mean)
-      for (std::size_t r = 0; r < rows.size(); ++r)
-        if (rows[r].window->count == 0) std::fill_n(to[r], out_, Acc{});
+      for (std::size_t r = 0; r < windows.size(); ++r)
+        if (windows[r].count == 0) std::fill_n(to[r], out_, Acc{});
   }
 
   /// Sums become means.

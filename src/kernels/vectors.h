@@ -9,18 +9,19 @@ Vectors vectors();
 
 #if defined(__x86_64__)
 namespace detail {
-template <class F> [[gnu::target("avx2,fma"), gnu::flatten]] void run_avx2(const F& f) { f(); }
+template <class F> [[gnu::target("avx2,fma"), gnu::flatten]] void run_avx2(F f) { f(); }
 template <class F>
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"), gnu::flatten]] void run_avx512(
-    const F& f) {
+    F f) {
   f();
 }
 }  // namespace detail
 #endif
 
 /// f(), compiled for the vectors this processor has. All that it calls becomes part of it, so it is
-/// for small inner loops. The results are the same whatever the processor.
-template <class F> void with_vectors(const F& f) {
+/// for small inner loops. The results are the same whatever the processor. What f holds by value it
+/// can keep in registers.
+template <class F> void with_vectors(F f) {
 #if defined(__x86_64__)
   switch (vectors()) {
     case Vectors::avx512: return detail::run_avx512(f);

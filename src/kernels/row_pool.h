@@ -130,8 +130,7 @@ template <class Kind> class AlongRows {
                                  divide_up(32 * cached, plane_), divide_up(planes, threads_)});
   }
 
-  /// Whether windows read every so many-th element, as the stride tells.
-  bool splits() const { return !in_lanes_ && last_.stride > 1; }
+  bool splits() const { return !in_lanes_ && last_.stride > 2; }
   std::int64_t rows_together() const {
     return in_lanes_ ? lanes : std::clamp<std::int64_t>(together_elements / row_, 2, most_together);
   }
@@ -222,55 +221,47 @@ template <class Kind> class AlongRows {
       unit.x = copy;
     }
     stop.add_work(read.end - read.begin);
-    if (Kind::asks_for_nans && may_have_nans(unit.x, read.end - read.begin))
-      pool_rows<typename Kind::WithNans>(stop, unit, windows);
-    else pool_rows<Kind>(stop, unit, windows);
+    pool_rows(stop, unit, windows);
     if (p.widens()) p.write(unit.y, rows * out_, first_y);
   }
 
-  /// True where an element is a NaN, or two are infinities.
-  static bool may_have_nans(const Acc* x, std::int64_t n) {
-    Acc sum{};
-    with_vectors([&] {
-      Vector sums[4]{};
-      std::int64_t i = 0;
-      for (; i + 4 * count <= n; i += 4 * count)
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k) sums[k] += load(x + i + k * count);
-      for (; i < n; ++i) sum += x[i];
-      const Vector all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-      for (int l = 0; l < count; ++l) sum += all[l];
-    });
-    return sum != sum;
-  }
-
-  template <class K> void pool_rows(StopCheck& stop, const Unit& unit, Windows windows) const {
+  void pool_rows(StopCheck& stop, const Unit& unit, Windows windows) const {
     const auto together = static_cast<std::size_t>(rows_together());
-    Acc* y = unit.y;
-    for (; windows.size() > together; windows = windows.subspan(together)) {
-      pool<K>(stop, unit, windows.first(together), y);
-      y += rows_together() * out_;
+    for (Acc* y = unit.y; !windows.empty(); y += rows_together() * out_) {
+      const Windows some = windows.first(std::min(together, windows.size()));
+      if (!pool<Kind>(stop, unit, some, y)) pool<typename Kind::WithNans>(stop, unit, some, y);
+      windows = windows.subspan(some.size());
     }
-    pool<K>(stop, unit, windows, y);
   }
 
-  /// So many rows of windows that are pooled together.
-  template <class K> void pool(StopCheck& stop, const Unit& unit, Windows windows, Acc* y) const {
-    Acc* const columns = splits() ? unit.columns : unit.rows + (in_lanes_ ? 0 : last_.begin);
-    const std::int64_t step = splits() ? in_ : row_;
-    const auto n = static_cast<std::int64_t>(windows.size());
-    in_parts(stop, in_, n * window_rows_, [=, this](std::int64_t begin, std::int64_t until) {
+  /// Some rows of windows. False: there may be a NaN, which K does not look for.
+  template <class K> bool pool(StopCheck& stop, const Unit& unit, Windows windows, Acc* y) const {
+    const std::int64_t n = static_cast<std::int64_t>(windows.size()),
+                       stride = in_lanes_ ? 1 : last_.stride;
+    Acc* const columns = stride > 2 ? unit.columns : unit.rows + (in_lanes_ ? 0 : last_.begin);
+    Vector sum{};
+    in_parts(stop, in_, n * window_rows_, [=, this, &sum](std::int64_t begin, std::int64_t until) {
       const Acc* const x = unit.x - unit.origin;
+      Vector own{};
       for (std::int64_t r = 0; r < n; ++r)
-        pool_columns<K>(x, windows[r], begin, until, columns + r * step);
+        if (stride == 2)
+          pool_columns_in_two<K>(x, windows[r], begin, until, unit.rows + r * row_, own);
+        else
+          pool_columns<K>(x, windows[r], begin, until, columns + r * (stride > 2 ? in_ : row_),
+                          own);
+      sum += own;
     });
-    if (splits())
-      in_parts(stop, in_, n, [=, this, rows = unit.rows](std::int64_t begin, std::int64_t until) {
+    if constexpr (K::asks_for_nans)
+      for (int l = 0; l < count; ++l)
+        if (sum[l] != sum[l]) return false;
+    if (stride > 2)
+      in_parts(stop, in_, n, [=, this](std::int64_t begin, std::int64_t until) {
         for (std::int64_t r = 0; r < n; ++r)
-          split(columns + r * step, begin, until, rows + r * row_);
+          split(columns + r * in_, begin, until, unit.rows + r * row_);
       });
     if (in_lanes_) pool_lanes<K>(stop, unit, windows, y);
     else pool_neighbours<K>(stop, unit.rows, windows, y);
+    return true;
   }
 
   /// Calls act(begin, until) for parts of n places, at each of which so many elements are read.
@@ -290,22 +281,59 @@ template <class Kind> class AlongRows {
 
   // ---- the first step
 
-  /// What columns [begin, until) gather. A row that is shorter than a vector is read with what
-  /// stands behind it.
+  /// What columns [begin, until) gather. Where NaNs are asked for, the elements are added to `sum`,
+  /// which then is a NaN (or where there are two infinities). A row that is shorter than a vector
+  /// is read with what stands behind it.
   template <class K>
   [[gnu::always_inline]] void pool_columns(const Acc* x, const Window& w, std::int64_t begin,
-                                           std::int64_t until, Acc* to) const {
-    x += w.plane;
+                                           std::int64_t until, Acc* to, Vector& sum) const {
     each_vector<K>(
         begin, until, std::max(in_, count),
-        [&](auto& vectors, const std::int64_t* at) {
-          for (std::int64_t r = 0; r < w.count; ++r) {
-            const Acc* const from = x + w.starts[r];
-            vectors.add([&](int i) { return load(from + at[i]); });
-          }
-          vectors.end_column();
-        },
+        [&](auto& vectors, const std::int64_t* at) { gather_columns(vectors, x, w, at, sum); },
         [&](const Vector& v, std::int64_t at) { store(v, to + at); });
+  }
+  template <class Some>
+  [[gnu::always_inline]] static void gather_columns(Some& vectors, const Acc* x, const Window& w,
+                                                    const std::int64_t* at, Vector& sum) {
+    x += w.plane;
+    for (std::int64_t r = 0; r < w.count; ++r) {
+      const Acc* const from = x + w.starts[r];
+      vectors.add([&](int i) { return load(from + at[i]); });
+    }
+    vectors.end_column();
+    if constexpr (Some::Gatherer::asks_for_nans) sum += vectors.sum();
+  }
+
+  /// The same where windows read every second element: those stand together, then the others, in a
+  /// row that has its padding already.
+  template <class K>
+  [[gnu::always_inline]] void pool_columns_in_two(const Acc* x, const Window& w, std::int64_t begin,
+                                                  std::int64_t until, Acc* row, Vector& sum) const {
+    Acc* const first = row + last_.begin % 2 * phase_ + last_.begin / 2;
+    Acc* const second = row + (last_.begin + 1) % 2 * phase_ + (last_.begin + 1) / 2;
+    const std::int64_t last = (in_ / 2 - count) * 2;
+    for (std::int64_t place = begin; place < until; place += 4 * count) {
+      const std::int64_t pairs[] = {std::min(place, last), std::min(place + 2 * count, last)};
+      const std::int64_t at[] = {pairs[0], pairs[0] + count, pairs[1], pairs[1] + count};
+      Vectors<K, 4> vectors;
+      gather_columns(vectors, x, w, at, sum);
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        const Vector &low = vectors.kinds[2 * i].found, &high = vectors.kinds[2 * i + 1].found;
+        store(every_second<0>(low, high, std::make_index_sequence<count>()), first + pairs[i] / 2);
+        store(every_second<1>(low, high, std::make_index_sequence<count>()), second + pairs[i] / 2);
+      }
+    }
+    if (in_ % 2 == 0 || until < in_) return;
+    const std::int64_t at = in_ - count;
+    Vectors<K, 1> vectors;
+    gather_columns(vectors, x, w, &at, sum);
+    first[in_ / 2] = vectors.kinds[0].found[count - 1];
+  }
+  template <int first, std::size_t... i>
+  [[gnu::always_inline]] static Vector every_second(const Vector& low, const Vector& high,
+                                                    std::index_sequence<i...>) {
+    return __builtin_shufflevector(low, high, (2 * i + first)...);
   }
 
   // ---- the second step, neighbours in a vector
@@ -314,29 +342,10 @@ template <class Kind> class AlongRows {
   /// row has its padding already.
   [[gnu::always_inline]] void split(const Acc* x, std::int64_t from, std::int64_t until,
                                     Acc* row) const {
-    if (last_.stride == 2) return split_in_two(x, from, until, row);
     for (std::int64_t i = from; i < std::min(from + last_.stride, until); ++i) {
       Acc* to = row + (last_.begin + i) % last_.stride * phase_ + (last_.begin + i) / last_.stride;
       for (std::int64_t j = i; j < until; j += last_.stride) *to++ = x[j];
     }
-  }
-  [[gnu::always_inline]] void split_in_two(const Acc* x, std::int64_t from, std::int64_t until,
-                                           Acc* row) const {
-    const std::int64_t begin = last_.begin;
-    Acc* const first = row + begin % 2 * phase_ + begin / 2;
-    Acc* const second = row + (begin + 1) % 2 * phase_ + (begin + 1) / 2;
-    for (std::int64_t i = from / 2; i < until / 2; i += count) {
-      const std::int64_t at = std::min(i, in_ / 2 - count);
-      const Vector low = load(x + 2 * at), high = load(x + 2 * at + count);
-      store(every_second<0>(low, high, std::make_index_sequence<count>()), first + at);
-      store(every_second<1>(low, high, std::make_index_sequence<count>()), second + at);
-    }
-    if (in_ % 2 == 1) first[in_ / 2] = x[in_ - 1];
-  }
-  template <int first, std::size_t... i>
-  [[gnu::always_inline]] static Vector every_second(const Vector& low, const Vector& high,
-                                                    std::index_sequence<i...>) {
-    return __builtin_shufflevector(low, high, (2 * i + first)...);
   }
 
   template <class K>
@@ -412,9 +421,19 @@ template <class Kind> class AlongRows {
 
   /// Vectors of places that gather in step, so that none waits for itself.
   template <class K, int several> struct Vectors {
+    using Gatherer = K;
     template <class F> [[gnu::always_inline]] void add(const F& load) {
 #pragma GCC unroll 4
-      for (int i = 0; i < several; ++i) kinds[i].add(load(i), 0);
+      for (int i = 0; i < several; ++i) {
+        const Vector v = load(i);
+        kinds[i].add(v, 0);
+        if constexpr (K::asks_for_nans) sums[i] += v;
+      }
+    }
+    [[gnu::always_inline]] Vector sum() const {
+      if constexpr (several == 4) return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      else if constexpr (several == 2) return sums[0] + sums[1];
+      else return sums[0];
     }
     template <class F> [[gnu::always_inline]] void add_columns(const F& load) {
 #pragma GCC unroll 4
@@ -425,6 +444,7 @@ template <class Kind> class AlongRows {
       for (int i = 0; i < several; ++i) kinds[i].end_column();
     }
     K kinds[several];
+    Vector sums[several]{};  ///< of what was added, where NaNs are asked for
   };
 
   /// Calls gather(vectors, their places), and write(a vector, its place), for places [from, end) of

@@ -116,9 +116,8 @@ Tensor::Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_
       owner_(std::move(owner)) {
   invariant(shape_.size() == strides_.size(), "a view of rank {} has {} strides", shape_.size(),
             strides_.size());
-  const std::int64_t count = element_count(shape_);
   if (data_) return;
-  if (count != 0) broken_invariant("a view {} of no address", to_text(dtype_, shape_));
+  if (element_count(shape_) != 0) broken_invariant("a view {} of no address", to_text(dtype_, shape_));
   owner_ = allocate_bytes(0);
   data_ = owner_.get();
 }

@@ -54,6 +54,13 @@ class Content {
     form_ = form;
     forget_place();
   }
+  /// A tensor of that form, made here: elements of `owner`'s block from `data` on.
+  void set_view(DType dtype, const Shape& shape, const Shape& strides, void* data,
+                const std::shared_ptr<void>& owner, Form form) {
+    value_.emplace<Tensor>(dtype, shape, strides, data, owner);
+    form_ = form;
+    forget_place();
+  }
   /// Takes over the number of this type where the value is a tensor of that type.
   void recognise(const OutputForm& type) {
     const Tensor* t = tensor();

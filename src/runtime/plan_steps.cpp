@@ -188,7 +188,7 @@ void give_views(const ProgramStep& step, const PreparedProgram& p, Frame& frame)
       continue;
     }
     const Tensor& of = frame[step.inputs[static_cast<std::size_t>(step.viewed)]].tensor();
-    to.set(Tensor(v.dtype, v.shape, v.strides, of.data_as<char>() + v.offset, of.owner()), v.form);
+    to.set_view(v.dtype, v.shape, v.strides, of.data_as<char>() + v.offset, of.owner(), v.form);
   }
 }
 

@@ -236,8 +236,8 @@ template <class Kind> class AlongRows {
 
   /// Some rows of windows. False: there may be a NaN, which K does not look for.
   template <class K> bool pool(StopCheck& stop, const Unit& unit, Windows windows, Acc* y) const {
-    const std::int64_t n = static_cast<std::int64_t>(windows.size()),
-                       stride = in_lanes_ ? 1 : last_.stride;
+    const auto n = static_cast<std::int64_t>(windows.size());
+    const std::int64_t stride = in_lanes_ ? 1 : last_.stride;
     Acc* const columns = stride > 2 ? unit.columns : unit.rows + (in_lanes_ ? 0 : last_.begin);
     Vector sum{};
     in_parts(stop, in_, n * window_rows_, [=, this, &sum](std::int64_t begin, std::int64_t until) {

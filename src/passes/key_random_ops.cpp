@@ -25,7 +25,7 @@ class Keys {
         give(n, trips);
         changed = true;
       }
-      const bool loop = g_.node(n).op->name == "loop";
+      const bool loop = g_.node(n).is_loop();
       for (const RegionId inner : std::vector<RegionId>(g_.node(n).regions)) {
         std::vector<ValueId> within = trips;
         if (loop) within.push_back(g_.region(inner).params[0]);

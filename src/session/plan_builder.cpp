@@ -71,7 +71,7 @@ class PlanBuilder {
       inputs = group.inputs;
       outputs = group.outputs;
     } else if (ops::meaning_as<ops::Control>(*node.op) != nullptr) {
-      step = node.op->name == "loop" ? loop(group.nodes[0]) : branch(group.nodes[0]);
+      step = node.is_loop() ? loop(group.nodes[0]) : branch(group.nodes[0]);
     } else {
       step = kernel_step(b_, g_, group.nodes[0]);
     }
@@ -121,7 +121,7 @@ class PlanBuilder {
   /// Whether captures are taken once for several trips, not for each trip.
   bool captures_last() const {
     const NodeId parent = g_.region(region_).parent;
-    return parent != NodeId::none && g_.node(parent).op->name == "loop";
+    return parent != NodeId::none && g_.node(parent).is_loop();
   }
 
   void release_after_last_use() {

@@ -124,7 +124,7 @@ class AssertionLowering {
   /// Result 0 of a loop's body is its condition, which may be unused.
   std::optional<std::size_t> result_to_guard(RegionId r) {
     const NodeId parent = g_.region(r).parent;
-    const bool body = parent != NodeId::none && g_.node(parent).op->name == "loop";
+    const bool body = parent != NodeId::none && g_.node(parent).is_loop();
     const auto& results = g_.region(r).results;
     if (!body || is_kept_by_results(g_.node(parent))) {
       for (const auto fits : {has_elements, is_tensor})

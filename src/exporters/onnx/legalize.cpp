@@ -187,7 +187,7 @@ namespace {
 
 /// The least opset that has the node, in its own or in a wider dtype.
 std::optional<int> opset_to_try(const Graph& g, const ir::Node& n, int from) {
-  if (n.op->name == "loop") return std::nullopt;
+  if (n.is_loop()) return std::nullopt;
   for (int opset = from; opset <= newest_opset(); ++opset) {
     const EncodedNode encoded = encode_node(g, n, opset);
     if (encoded.why_not.empty() || find_promotion(g, n, encoded, opset)) return opset;
@@ -201,8 +201,7 @@ Scans convert_scans(Graph& g) {
   Scans scans;
   for (std::size_t r = 0; r < g.region_count(); ++r)
     for (const NodeId n : std::vector<NodeId>(g.region(static_cast<RegionId>(r)).nodes))
-      if (g.node(n).op->name == "loop" && convert_to_scan(g, n))
-        scans.insert(static_cast<std::int32_t>(n));
+      if (g.node(n).is_loop() && convert_to_scan(g, n)) scans.insert(static_cast<std::int32_t>(n));
   return scans;
 }
 

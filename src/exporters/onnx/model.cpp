@@ -29,7 +29,6 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-bool is_loop(const ir::Node& n) { return n.op->name == "loop"; }
 bool is_constant(const ir::Node& n) { return n.op->name == "constant"; }
 
 /// Removes dead nodes, and nodes without outputs, which ONNX does not have.
@@ -178,7 +177,7 @@ class Writer {
 
   void write_node(NodeId id, pb::GraphProto& out) {
     const ir::Node& n = g_.node(id);
-    const bool loop = is_loop(n), scan = scans_.contains(static_cast<std::int32_t>(id));
+    const bool loop = n.is_loop(), scan = scans_.contains(static_cast<std::int32_t>(id));
     const EncodedNode encoded = loop ? encode_loop(g_, n, scan, opset_)
                                      : encode_node(g_, n, opset_);
     if (!encoded.why_not.empty()) refuse(g_, id, encoded.why_not, opset_);
@@ -227,7 +226,7 @@ class Writer {
   /// determine them (Split), and loops and branches have an output for each result of their bodies.
   void name_outputs(const ir::Node& n, const EncodedNode& encoded, pb::NodeProto& node) {
     std::vector<ValueId> outputs = n.outputs;
-    if (is_loop(n)) outputs.pop_back();
+    if (n.is_loop()) outputs.pop_back();
     const auto& formals = encoded.schema->outputs();
     const auto optional = [&](std::size_t k) {
       return formals[std::min(k, formals.size() - 1)].GetOption() == pb::OpSchema::Optional;
@@ -330,7 +329,7 @@ class Writer {
 void report_loops(const Graph& g, RegionId r, std::vector<ExportReport::Loop>& out) {
   for (const NodeId n : g.region(r).nodes) {
     const ir::Node& node = g.node(n);
-    if (is_loop(node)) {
+    if (node.is_loop()) {
       const std::string reason = why_not_scan(g, node);
       out.push_back({name_in_file(node), reason.empty() ? "Scan" : "Loop", reason});
     }
@@ -347,7 +346,7 @@ int opset_for(const Graph& g, RegionId r, int opset) {
     const ir::Node& node = g.node(n);
     const bool tensors = std::ranges::all_of(node.inputs, is_tensor) &&
                          std::ranges::all_of(node.outputs, is_tensor);
-    if (tensors && !is_loop(node) && !is_constant(node))
+    if (tensors && !node.is_loop() && !is_constant(node))
       opset = least_opset(g, node, opset).value_or(opset);
     for (const RegionId inner : node.regions) opset = opset_for(g, inner, opset);
   }

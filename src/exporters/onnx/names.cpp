@@ -25,14 +25,14 @@ std::string letters(std::string_view op) {
 
 /// How well a node represents the source node it came from: higher is better.
 int rank_of(const ir::Node& n) {
-  if (!n.regions.empty()) return n.op->name == "loop" ? 4 : 3;
+  if (!n.regions.empty()) return n.is_loop() ? 4 : 3;
   if (letters(op_in_file(n)) == letters(n.op->name)) return 2;
   return n.op->name == "cast" || n.op->name == "identity" ? 0 : 1;
 }
 
 void name_loops(ir::Graph& g, ir::RegionId r, Names& names) {
   for (const ir::NodeId n : g.region(r).nodes) {
-    if (g.node(n).op->name == "loop") {
+    if (g.node(n).is_loop()) {
       const std::string known = name_in_file(g.node(n));
       const std::string given = names.unique(known.empty() ? "loop" : known);
       if (given != known) g.node(n).source = fmt::format("loop '{}'", given);
@@ -111,7 +111,7 @@ void NodeNames::find_owners(const LiveValues& live, ir::RegionId r) {
 std::string NodeNames::of(ir::NodeId n) {
   const ir::Node& node = g_.node(n);
   const std::string name = name_in_file(node);
-  if (name.empty()) return node.op->name == "loop" ? names_.unique("loop") : name;
+  if (name.empty()) return node.is_loop() ? names_.unique("loop") : name;
   return owners_.at(name).node == n ? name : names_.unique(name);
 }
 

@@ -1,6 +1,6 @@
-"""What a workload is, and how one is measured: in turn, in one process, medians.
+"""Workloads, and how they are measured: the engines take turns in one process; times are medians.
 
-Memory is the exception: each engine's peak is taken in a process of its own (see `peak_memory`).
+Memory is the exception: the peak of each engine is measured in a process of its own (see `peak_memory`).
 """
 
 import ctypes
@@ -26,7 +26,7 @@ LIBRARY = BENCH.parent / "build" / "bench" / "by_hand.so"
 
 @dataclass
 class Workload:
-    """One model, what to feed it, and what a trip of it is."""
+    """One model, its feeds, and how many trips a call makes."""
 
     name: str
     doc: str  #: one line: what runs, with sizes
@@ -34,11 +34,11 @@ class Workload:
     feeds: dict  #: name to array
     trips: int  #: trips that one call makes
     first: Optional[dict] = (
-        None  #: feeds that make the first run short, so that loading can be told from it
+        None  #: feeds that make the first run short, for measuring the time to load
     )
     limit_ns: Optional[float] = None  #: the most a trip may cost in Rondel
-    limit_by_hand: Optional[float] = None  #: likewise, as a multiple of the loop written by hand
-    limit_ratio: Optional[float] = None  #: likewise, of ONNX Runtime's
+    limit_by_hand: Optional[float] = None  #: the same, as a multiple of the time of the loop written by hand
+    limit_ratio: Optional[float] = None  #: the same, as a multiple of ONNX Runtime's time
     tolerance: float = 1e-5  #: of |difference| / (1 + |reference|), against ONNX Runtime
     call: Optional[Callable] = None  #: call(session, feeds) -> outputs; default: session.run
     jax: Optional[Callable] = (
@@ -53,11 +53,11 @@ class Workload:
 
 
 @dataclass
-class Measured:
+class Measurement:
     """One engine on one workload."""
 
     trip_ns: float
-    load_ms: float  #: making the session and its first run, less what that run usually takes
+    load_ms: float  #: making the session and its first run, minus the time of a second run
     peak_mib: Optional[float]
     outputs: Any
 
@@ -73,8 +73,8 @@ def session(engine, model):
 def prepare(engine, workload):
     """Load, compile and run: (function of one call, seconds to be ready, outputs).
 
-    An engine may compile when the session is made or at the first run. So ready is: session and
-    first run, less a second run of the same.
+    An engine may compile when the session is made or at the first run. So the time to be ready is
+    that of making the session and of the first run, minus that of a second run.
     """
     start = time.perf_counter()
     if engine == "jax":
@@ -101,7 +101,7 @@ def prepare(engine, workload):
 
 
 def measure(workload, engines, rounds, report=lambda done: None):
-    """Measured for each engine; the engines take turns, each round in another order."""
+    """A Measurement for each engine; the engines take turns, each round in another order."""
     prepared = {engine: prepare(engine, workload) for engine in engines}
     for call, _, _ in prepared.values():
         warm_up(call)
@@ -115,7 +115,7 @@ def measure(workload, engines, rounds, report=lambda done: None):
             seconds[engine].append(time.perf_counter() - start)
         report(done + 1)
     return {
-        engine: Measured(
+        engine: Measurement(
             trip_ns=median(seconds[engine]) / workload.trips * 1e9,
             load_ms=ready * 1e3,
             peak_mib=None,
@@ -149,7 +149,7 @@ def library_by_hand():
 
 
 def warm_up(call, seconds=1.0):
-    """Calls for at least that long: an engine may compile better code in the background."""
+    """Calls for at least this many seconds: an engine may compile better code in the background."""
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         call()
@@ -173,7 +173,7 @@ def peak_memory(engine, name):
     """MiB that loading and running a workload adds to a fresh process; None without /proc.
 
     The process imports the engine and builds the workload, resets the kernel's high-water mark,
-    loads, runs twice, and prints the new high-water mark less what it held before.
+    loads, runs twice, and prints the new high-water mark minus the memory in use before.
     """
     if engine in ("jax", "by hand") or not Path("/proc/self/clear_refs").exists():
         return None

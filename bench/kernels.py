@@ -1,10 +1,10 @@
-"""Single ops that real models use much of: what a node costs, beside ONNX Runtime; one table.
+"""The time of single ops that are common in real models, beside ONNX Runtime; one table.
 
     python bench/kernels.py [WORDS]
 
-WORDS choose rows by what their names contain. A model is one op several times, each of an input of its own, so that
-a call from Python is shared among them; what is left of the call is measured with a model that does next to nothing, and taken
-off both. The engines take turns; figures are medians. One thread each.
+WORDS select the rows whose names contain all of them. A model has several nodes of one op, each with an input of its own, so
+that they share the cost of a call from Python. That cost is measured with a nearly empty model and subtracted. The engines
+take turns; figures are medians. One thread each.
 """
 
 import sys
@@ -76,8 +76,8 @@ def model(op, inputs, attributes, outputs):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), feeds
 
 
-def measured(row):
-    """Seconds of a call by engine."""
+def seconds_per_call(row):
+    """Seconds of a call, for each engine."""
     proto, feeds = model(*row)
     calls = {}
     for engine in ("rondel", "onnxruntime"):
@@ -96,10 +96,10 @@ def measured(row):
 
 def main():
     chosen = [name for name in ROWS if all(word in name for word in sys.argv[1:])]
-    call = measured(("Neg", [(F32, (4,))], {}, 1))
+    call = seconds_per_call(("Neg", [(F32, (4,))], {}, 1))
     print(f"{'op':<30} {'rondel, us':>11} {'ONNX Runtime, us':>17} {'ratio':>6}")
     for name in chosen:
-        ours, theirs = (1e6 * (t - call[engine]) / NODES for engine, t in measured(ROWS[name]).items())
+        ours, theirs = (1e6 * (t - call[engine]) / NODES for engine, t in seconds_per_call(ROWS[name]).items())
         print(f"{name:<30} {ours:>11.1f} {theirs:>17.1f} {ours / theirs:>6.2f}", flush=True)
 
 

@@ -1,10 +1,10 @@
-"""What making a session costs for graphs of many nodes, beside ONNX Runtime; one table.
+"""The time to make a session for graphs of many nodes, beside ONNX Runtime; one table.
 
     python bench/loads.py
 
-Models of 16,000 nodes of several forms, and 300 loops in each other made with the network builder. Figures are the
-calling thread's own time, medians of rounds in which the engines take turns; half as many nodes stand beside, to show that the
-time grows as the graph does.
+Models of 16,000 nodes of several forms, and 300 nested loops made with the network builder. Figures are the CPU time of
+the calling thread, medians of rounds in which the engines take turns. Each graph is also measured with half as many nodes, to
+show that the time grows linearly.
 """
 
 import time
@@ -39,14 +39,14 @@ def chain(count):
 
 
 def identities(count):
-    """Nodes that go: every second one is an identity."""
+    """Every second node is an identity, which is removed."""
     names = ["x"] + [f"v{k}" for k in range(count)]
     ops = ("Identity", "Neg")
     return made([helper.make_node(ops[k % 2], [names[k]], [names[k + 1]]) for k in range(count)], [names[-1]])
 
 
 def constants(count):
-    """A chain that is known in advance."""
+    """A chain of constants, which is folded."""
     half = numpy_helper.from_array(np.float32(0.5), "half")
     names = ["half"] + [f"v{k}" for k in range(count - 1)]
     nodes = [helper.make_node("Add", [names[k], "half"], [names[k + 1]]) for k in range(count - 1)]
@@ -61,7 +61,7 @@ def fan_out(count):
 
 
 def nested_loops(depth):
-    """A network of loops in each other, each of two trips with a state; built, and made a session."""
+    """Builds a network of nested loops, each of two trips with a state, and makes a session of it."""
     from rondel.network import DataType, ElementWiseOperation, LoopOutput, Network, TripLimit
 
     network = Network()

@@ -24,10 +24,10 @@ from workloads import NAMES, load
 RESULTS = BENCH.parent / "build" / "bench" / "latest.json"
 FOOT = """\
 trip: median of {rounds} calls through Python, divided by the trips of a call; engines take turns
-in one process, one thread each. ratio: ONNX Runtime's time by Rondel's. limit: Rondel's time as a
-part of what is allowed, which bench/README.md says. by hand: bench/by_hand.cpp, compiled with -O3.
-load: making the session and its first run, less a second one. peak: what loading and running add,
-at most, to a fresh process with that engine alone.
+in one process, one thread each. ratio: ONNX Runtime's time divided by Rondel's. limit: Rondel's time
+as a part of the limit in bench/README.md. by hand: bench/by_hand.cpp, compiled with -O3. load: making
+the session and its first run, minus a second run. peak: the memory that loading and running add, at
+most, to a fresh process with only that engine.
 {machine}, {cores} cores, {date}."""
 
 
@@ -72,7 +72,7 @@ def parse(arguments):
 
 
 def measure_one(name, engines, rounds, memory):
-    """One row of the table, as it goes to the file."""
+    """One row of the table, as it is written to the file."""
     say(f"{name} ...")
     workload = load(name)
     takes_part = {"jax": workload.jax, "by hand": workload.by_hand}
@@ -172,7 +172,7 @@ def write(rows, where):
 
 
 def say(text):
-    """Progress, on the error stream: redrawn on a terminal, else only what ends a line is kept."""
+    """Writes progress to stderr: redrawn on a terminal; elsewhere only complete lines are written."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\033[K{text}")
     elif text.endswith("\n"):

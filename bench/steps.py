@@ -1,12 +1,12 @@
-"""What a trip that runs step by step costs, a step in it, and entering a native loop from it; one table.
+"""The time of a trip that runs step by step, of a step in the trip, and of entering a native loop from it; one table.
 
     python bench/steps.py             every case
-    python bench/steps.py --only loop those whose names hold "loop"
+    python bench/steps.py --only loop cases whose names contain "loop"
 
-Each figure is a slope: the same model with few and with many of what is measured, so that what stands
-around it cancels out; time is the calling thread's own. A list that the loop carries makes it run step by
-step; nodes are not fused (graph_optimization_level 0) and values have four elements, so that little but
-the engine's own work is seen.
+Each figure is a slope: the same model is run with few and with many of the measured nodes, and the rest of
+the model cancels out. Time is the CPU time of the calling thread. The loop carries a sequence, so it runs
+step by step. Nodes are not fused (graph_optimization_level 0) and values have four elements, so that the
+figures show the overhead of the engine.
 """
 
 import argparse
@@ -71,7 +71,7 @@ LOOP_WITH_STACK = (
     "float[4] item) {{ d = Identity (c) v = Mul (u, half) item = Add (u, u) }}>\n"
     "    m{k} = ReduceMax <keepdims = 0> (s{k})\n    {b} = Add (f{k}, m{k})"
 )
-#: name: (the body, how many more of what is measured it has than the same with none)
+#: name: (the body with `count` measured nodes, as a function of count; the count)
 CASES = {
     "a trip, with one step in it": None,
     "a step": (lambda count: chain(ADD, count), 20),
@@ -113,7 +113,7 @@ def session(lines):
     for _ in range(10):
         for _ in range(5):  # a short body needs many trips to get hot
             a_trip(made)
-        time.sleep(0.05)  # what got hot is compiled meanwhile
+        time.sleep(0.05)  # meanwhile hot programs are compiled
     return made
 
 

@@ -1,10 +1,10 @@
 """How long a run goes on after its deadline, for each kind of work that may take long; one table.
 
     python bench/stops.py             seven runs each, by native code and by the interpreter
-    python bench/stops.py --only top  those whose names hold "top"
+    python bench/stops.py --only top  cases whose names contain "top"
 
-loops.md promises a millisecond. Runs are those of tests/python/long_runs.py; the deadline is 50 ms.
-The time is taken in Python, around the call: raising the error there counts.
+docs/loops.md promises a millisecond. The runs are those of tests/python/long_runs.py; the deadline is 50 ms.
+The time is measured in Python around the call, and so includes raising the error.
 """
 
 import argparse

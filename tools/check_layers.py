@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Who may include whom: the layers of the house, kept apart.
+"""Checks the layers: which folder may include which.
 
-Each folder of src/ lists the folders it may include; each borrowed library lists the one place that
-may see it. Files do not include each other in circles, nor do Python's modules: a header and its source
-are one file here. Run from anywhere: prints every include that breaks a rule, exit code 1 when there is one.
+Each folder of src/ lists the folders it may include; each third-party library lists the folders that may
+include it. Includes have no cycles, nor do imports of Python modules; a header and its source count as one
+file. Run from anywhere: prints every include that breaks a rule; exit code 1 if there is one.
 """
 
 import ast
@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-# folder -> folders of src/ it may include beside its own. A folder that is not here may include none.
+# folder -> folders of src/ it may include besides its own. A folder that is not listed is in no layer.
 LAYERS = {
     "base": set(),
     "ir": {"base"},
@@ -32,8 +32,8 @@ LAYERS = {
 }
 LAYERS["session"] = set(LAYERS)
 
-# first part of an include path -> the folders of the repository that may include it.
-BORROWED = {
+# first part of an include path of a third-party library -> the folders of the repository that may include it.
+THIRD_PARTY = {
     "llvm": ["src/codegen"],
     "llvm-c": ["src/codegen"],
     "onnx": ["src/formats/onnx", "src/frontends/onnx", "src/exporters/onnx", "tests/onnx", "tests/exporters"],
@@ -46,8 +46,8 @@ BORROWED = {
     "benchmark": ["bench"],
 }
 
-# Circles that there still are, each as the files of one or a pattern for them. A new one is a fault, and so is one here that is gone.
-CIRCLES = [
+# Known cycles, each as its files or a pattern for them. A new cycle is a fault; so is a listed cycle that no longer exists.
+CYCLES = [
     ["include/rondel/network", "include/rondel/network/builder"],
     ["src/codegen/compiler", "src/codegen/jit"],
     ["src/frontends/network/data", "src/frontends/network/rule"],
@@ -68,12 +68,12 @@ def folder_of(path):
 
 
 def broken_rule(file, quote, target):
-    """What is wrong with `file` (relative to the repository) including `target`, or None."""
+    """The rule that an include of `target` in `file` (relative to the repository) breaks, or None."""
     head = target.split("/")[0]
-    if head in BORROWED and quote == "<":
-        if any(file.startswith(place + "/") for place in BORROWED[head]):
+    if head in THIRD_PARTY and quote == "<":
+        if any(file.startswith(place + "/") for place in THIRD_PARTY[head]):
             return None
-        return f"only {', '.join(BORROWED[head])} may see <{head}>"
+        return f"only {', '.join(THIRD_PARTY[head])} may see <{head}>"
     if head == "rondel":
         return None if quote == "<" else "public headers are included with angle brackets"
     if file.startswith("include/"):
@@ -109,7 +109,7 @@ def check(root):
 
 
 def includes(root):
-    """What each file includes: C++ files without their suffixes, so that a header and its source are one."""
+    """The files that each C++ file includes, without suffixes, so that a header and its source are one."""
     found = {}
     for top in ("include", "src", "python/bindings"):
         for path in sorted((root / top).rglob("*")):
@@ -125,7 +125,7 @@ def includes(root):
 
 
 def imports(root):
-    """What each module of the Python package imports of it, wherever in the file."""
+    """The modules of the Python package that each of its modules imports, anywhere in the file."""
     found = {}
     package = root / "python"
     for path in sorted((package / "rondel").rglob("*.py")):
@@ -142,7 +142,7 @@ def imports(root):
     return found
 
 
-def circles(edges):
+def cycles(edges):
     """The groups of files that reach each other, each sorted."""
     reached = {}
     for start in edges:
@@ -157,22 +157,22 @@ def circles(edges):
     return sorted(list(g) for g in groups if len(g) > 1)
 
 
-def check_circles(root):
-    """Every circle that is new, and every known one that is gone."""
-    found = circles(includes(root)) + circles(imports(root))
+def check_cycles(root):
+    """Every cycle that is not listed, and every listed cycle that no longer exists."""
+    found = cycles(includes(root)) + cycles(imports(root))
 
-    def is_known(circle, known):
-        return all(any(fnmatch.fnmatch(file, pattern) for pattern in known) for file in circle)
+    def is_known(cycle, known):
+        return all(any(fnmatch.fnmatch(file, pattern) for pattern in known) for file in cycle)
 
-    new = [c for c in found if not any(is_known(c, known) for known in CIRCLES)]
-    gone = [known for known in CIRCLES if not any(is_known(c, known) for c in found)]
-    return [f"a circle of includes or imports: {', '.join(c)}" for c in new] + [
-        f"no circle any more, take it out of CIRCLES: {', '.join(known)}" for known in gone
+    new = [c for c in found if not any(is_known(c, known) for known in CYCLES)]
+    gone = [known for known in CYCLES if not any(is_known(c, known) for c in found)]
+    return [f"a cycle of includes or imports: {', '.join(c)}" for c in new] + [
+        f"no cycle any more, take it out of CYCLES: {', '.join(known)}" for known in gone
     ]
 
 
 if __name__ == "__main__":
     root = Path(__file__).resolve().parent.parent
-    faults = check(root) + check_circles(root)
+    faults = check(root) + check_cycles(root)
     print("\n".join(faults) or "the layers are kept")
     sys.exit(bool(faults))

@@ -7,9 +7,9 @@
 
 A fit is near-minimax: weighted least squares on Chebyshev points whose weights are moved to where
 the error is largest (Lawson's iteration), in 60 digits. Then the coefficients are rounded one after
-the other to the format they are used in, the rest being fitted again each time, so that rounding
-one is made up for by the others. The error printed is the largest on a fine grid after rounding,
-relative to the function that the polynomial is for.
+the other to the format they are used in. After each rounding the remaining coefficients are fitted again,
+so that they compensate for it. The printed error is the largest on a fine grid after rounding, relative to
+the function that the polynomial approximates.
 """
 import gmpy2
 import mpmath as mp
@@ -83,8 +83,8 @@ def fit(count, fmt, lo, hi, target, scale):
 
 
 def quotient(f, terms, divisor, even=False):
-    """(f(x) - terms(x)) / divisor(x) with its removable singularity at 0 stepped over; the
-    variable is x squared when `even`."""
+    """(f(x) - terms(x)) / divisor(x); near its removable singularity at 0 it is evaluated at 1e-12
+    instead. The variable is x squared when `even`."""
     def g(v):
         x = mp.sqrt(v) if even else v
         if abs(x) < mp.mpf(10) ** -12:
@@ -104,8 +104,8 @@ def relative(f, divisor, even=False):
     return s
 
 
-def job(name, says, count, fmt, lo, hi, f, terms, divisor, even=False):
-    return (name, says, count, fmt, lo, hi, quotient(f, terms, divisor, even),
+def job(name, formula, count, fmt, lo, hi, f, terms, divisor, even=False):
+    return (name, formula, count, fmt, lo, hi, quotient(f, terms, divisor, even),
             relative(f, divisor, even))
 
 
@@ -181,9 +181,9 @@ def main():
     print("#pragma once\n\n/// Coefficients of the transcendental functions, ascending. Written by")
     print("/// tools/fit_polynomials.py, which says how; the error is relative to the function.")
     print("namespace rondel::scalar::coefficients {")
-    for name, says, count, fmt, lo, hi, target, scale in JOBS:
+    for name, formula, count, fmt, lo, hi, target, scale in JOBS:
         values, worst = fit(count, fmt, lo, hi, target, scale)
-        print(f"\n/// {says}: error 2^{mp.nstr(mp.log(worst, 2), 3)}", flush=True)
+        print(f"\n/// {formula}: error 2^{mp.nstr(mp.log(worst, 2), 3)}", flush=True)
         print(f"inline constexpr double {name}[] = {{")
         for c in values:
             print(f"    {float(c).hex()},")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Deliberate faults, one at a time: does some test notice?
+"""Mutation testing: puts deliberate faults into the code, one at a time, and checks that a test fails.
 
-tests/mutations.toml lists them. Each is put into a copy of the working tree (build/mutations/tree, never the tree itself), the
-test executable it names is built and run there, and must fail. Prints a table; exit code 1 where a fault goes unnoticed, does not
-compile or no longer fits the code. Arguments: words; only faults whose file or reason has one of them.
+tests/mutations.toml lists the faults. Each is put into a copy of the working tree (build/mutations/tree, never the tree itself);
+the test executable that the fault names is built and run there, and must fail. Prints a table; exit code 1 if no test notices a
+fault, or a fault does not compile or no longer fits the code. Arguments: words; only faults whose file or description contains one.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SCRATCH = ROOT / "build" / "mutations"
 TREE, BUILD = SCRATCH / "tree", SCRATCH / "tree" / "build"
-LONGEST = 300  # seconds of a test; one that a fault keeps from ending has noticed it
+LONGEST = 300  # seconds; a test that takes longer has failed, and so has noticed the fault
 
 
 def chosen(words):
@@ -24,7 +24,7 @@ def chosen(words):
 
 
 def copy_tree():
-    """The files of the working tree that git knows or could know; those that are the same keep their times."""
+    """Copies the files of the working tree that git tracks or would track; files that did not change keep their times."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True
     )

@@ -13,7 +13,7 @@ def add_to(commands):
         "convert",
         help="write a model as standard ONNX",
         description="Reads a model and writes it as standard ONNX that onnx's checker accepts and other runtimes\n"
-        "read: functions inlined, names made unique, each loop a Scan where it is one and else a Loop.",
+        "read: functions inlined, names made unique, each loop a Scan where Scan can express it, else a Loop.",
         epilog="examples:\n"
         "  rondel convert model.onnx -o clean.onnx              in the usual opset\n"
         "  rondel convert model.onnx -o old.onnx --opset 17     for a runtime that reads no newer one\n"
@@ -26,16 +26,16 @@ def add_to(commands):
         "--opset",
         type=int,
         metavar="N",
-        help="opset to write (21, or the least newer one that has all of the model's ops and types); "
-        "in an older one, newer ops become the small graphs they stand for, where they stand for one",
+        help="opset to write (21, or, if that lacks ops or types of the model, the lowest that has them all); "
+        "in an older opset, newer ops are written as the small graphs that define them, where they have one",
     )
     parser.add_argument(
         "--external-data",
         action="store_true",
-        help="put the weights into OUT.onnx.data, as is done anyway for a model above 2 GiB",
+        help="put the weights into OUT.onnx.data, as is always done for a model above 2 GiB",
     )
     parser.add_argument("--compiled", action="store_true", help="write the graph as compiled rather than as read")
-    parser.add_argument("--no-assertions", action="store_true", help="leave assertions out rather than fail where one does not hold")
+    parser.add_argument("--no-assertions", action="store_true", help="leave assertions out; the written model then does not check them")
     parser.set_defaults(act=act)
 
 

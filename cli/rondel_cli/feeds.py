@@ -10,11 +10,11 @@ import rondel
 from rondel.arrays import element_name, numpy_dtype
 
 
-FILES = (".npy", ".npz", ".pb")  #: what inputs are read from
+FILES = (".npy", ".npz", ".pb")  #: extensions of the files that hold inputs
 
 
 class UsageError(rondel.CallerError):
-    """What stands on the command line cannot be read."""
+    """The command line is wrong."""
 
 
 def add_input_option(parser, more=""):
@@ -42,13 +42,13 @@ def read_feeds(session, texts, seed):
         if what.startswith("random:"):
             feeds[name] = random_tensor(what.removeprefix("random:"), rng)
         elif pathlib.Path(what).suffix not in FILES and re.match(r"[-+.\d\[]|true|false", what):
-            feeds[name] = written_tensor(session, name, what)
+            feeds[name] = literal_tensor(session, name, what)
         else:
             feeds.update(read_file(name, what))
     return feeds
 
 
-def written_tensor(session, name, text):
+def literal_tensor(session, name, text):
     """'16000' or '[[1, 2], [3, 4]]', in the dtype that the model declares."""
     declared = [port.type for port in session.get_inputs() if port.name == name]
     try:
@@ -58,7 +58,7 @@ def written_tensor(session, name, text):
 
 
 def read_file(name, path):
-    """What a .npy, .npz or .pb file holds, by input name."""
+    """The arrays in a .npy, .npz or .pb file, by input name."""
     ending = pathlib.Path(path).suffix
     try:
         if ending == ".npy":
@@ -74,7 +74,7 @@ def read_file(name, path):
             tensor = onnx.TensorProto()
             tensor.ParseFromString(pathlib.Path(path).read_bytes())
             return {name or tensor.name: onnx.numpy_helper.to_array(tensor)}
-    except Exception as error:  # those of NumPy, zipfile, protobuf and onnx
+    except Exception as error:  # exceptions of NumPy, zipfile, protobuf and onnx
         raise rondel.CallerError(f"cannot read {path}: {error}") from error
     raise rondel.CallerError(f"{path}: expected a .npy, .npz or .pb file")
 

@@ -14,7 +14,7 @@ def add_to(commands):
         "inspect",
         help="show inputs, outputs, ops, and what the loops carry",
         description="Prints inputs, outputs, opsets, op counts, and each loop with what it carries, what ends it and "
-        "how it runs. A model that will not run gets all of that as far as the file says it, and what is wrong.",
+        "how it runs. For a model that will not run: what the file declares, and what is wrong.",
         epilog="exit codes: 0 it will run, 1 no model at all, 2 wrong command line, 3 it will not run\n\n"
         "examples:\n"
         "  rondel inspect model.onnx --ir | less\n"
@@ -22,7 +22,7 @@ def add_to(commands):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_options(parser)
-    add_input_option(parser, "; with inputs the model is run once, and told is how its loops and ifs ran")
+    add_input_option(parser, "; with inputs the model is run once, to show how its loops and ifs ran")
     parser.add_argument("--ir", action="store_true", help="print the graph as imported, as text")
     parser.add_argument("--compiled", action="store_true", help="with --ir: as compiled rather than as imported")
     parser.add_argument("--passes", action="store_true", help="list the passes as they ran: time, and what changed")
@@ -46,7 +46,7 @@ def act(options):
     print(_indent(render(("op", "count"), rows, right=("count",))))
     ran = _how_it_ran(options) if report.runs and options.input else {}
     for part in report.loops + report.branches:
-        part["execution"] = ran.get(part["name"], "within the one around it, or not at all" if ran else part["execution"])
+        part["execution"] = ran.get(part["name"], "as part of the loop or If around it, or not reached" if ran else part["execution"])
     for loop in report.loops:
         _print_loop(loop)
     for branch in report.branches:
@@ -73,8 +73,8 @@ def _print_passes(options):
         ]
         header = ("pipeline", "round", "pass", "changed", "nodes", "ms")
         print(render(header, rows, right=("round", "nodes", "ms")))
-    told = [r for r in runs if r.text]
-    for r in [r for r in told if r.changed] or told[:1]:
+    with_text = [r for r in runs if r.text]
+    for r in [r for r in with_text if r.changed] or with_text[:1]:
         print(f"// after {r.pipeline}/{r.name}, round {r.round}: {'changed' if r.changed else 'nothing changed'}")
         print(r.text, end="")
     return 0

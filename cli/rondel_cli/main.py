@@ -1,7 +1,7 @@
 """The command `rondel`: run, inspect, check and convert models.
 
-Exit codes: 0 done; 1 the model or input is wrong; 2 the command line is; 3 not supported yet (of
-`check` and `inspect`: the model will not run, for whatever reason); 4 a budget or deadline; 5 a bug of ours.
+Exit codes: 0 done; 1 the model or input is wrong; 2 the command line is wrong; 3 not supported yet (`check` and
+`inspect`: the model will not run, for any reason); 4 a budget or deadline was exceeded; 5 a bug of ours.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def make_parser():
 
 @contextlib.contextmanager
 def _warnings_on_stderr():
-    """What a model warns of as a line, without the place in our own code."""
+    """Prints a warning about a model as one line, without the place in our own code."""
 
     def show(message, category, filename, lineno, file=None, line=None):
         print(coloured(f"rondel: warning: {message}", "33", sys.stderr), file=sys.stderr)

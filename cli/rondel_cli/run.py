@@ -33,10 +33,10 @@ def add_to(commands):
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="write each output to DIR as NAME.npy: all of them, or on failure none"
     )
-    parser.add_argument("--seed", type=_count, default=0, metavar="N", help="of random inputs and random ops (0)")
+    parser.add_argument("--seed", type=_count, default=0, metavar="N", help="the seed of random inputs and random ops (0)")
     parser.add_argument("--deadline", type=_seconds, metavar="SECONDS", help="end the run after this time")
-    parser.add_argument("--max-trips", type=_count, metavar="N", help="trips of any one loop at most")
-    parser.add_argument("--max-memory", type=_count, metavar="BYTES", help="what the run may hold at once")
+    parser.add_argument("--max-trips", type=_count, metavar="N", help="the most trips of any one loop")
+    parser.add_argument("--max-memory", type=_count, metavar="BYTES", help="the most memory that the run may hold at once")
     parser.add_argument("--threads", type=_count, metavar="N", help="threads of one op (as many as there are cores)")
     parser.add_argument("--interpret", action="store_true", help="use the interpreter only (as RONDEL_JIT=0)")
     parser.set_defaults(act=act)
@@ -84,7 +84,7 @@ def act(options):
 
 
 def write_outputs(folder, outputs):
-    """Each output as a .npy file, all of them or none; lists get a file an item."""
+    """Writes each output to a .npy file, all of them or none; a list gets a file for each item."""
     files = {}
     for name, value in outputs.items():
         items = {f"{name}.{i}": v for i, v in enumerate(value)} if isinstance(value, list) else {name: value}
@@ -107,7 +107,7 @@ def write_outputs(folder, outputs):
 
 
 def _free_name(stem, taken):
-    """Names that differ only in what no file name may hold get a number."""
+    """The stem, with a number if it is taken: names may differ only in characters that were replaced."""
     number, free = 1, stem
     while free in taken:
         number, free = number + 1, f"{stem}_{number + 1}"

@@ -44,7 +44,7 @@ struct SessionOptions {
   /// False: the interpreter alone, no generated code. RONDEL_JIT=0 in the environment does the
   /// same.
   bool jit = true;
-  /// True: no contraction to fma and no borrowed kernels.
+  /// True: no contraction to fma, and the reference kernels instead of the fast ones.
   bool strict = false;
   /// Where external data of a model given as bytes may be read from.
   std::optional<std::filesystem::path> external_data_dir;
@@ -120,8 +120,8 @@ class RONDEL_API Session {
                          const std::map<std::string, Value>& feeds, const RunOptions& = {}) const;
 
   /// How each loop and `if` that has run does so, by its node, for the newest shapes that it has
-  /// met: "natively, as a whole", or "step by step: " and why. Those inside of one that runs
-  /// natively are not listed; without jit none is.
+  /// met: "natively, as a whole", "as a whole, interpreted: " and why, or "step by step: " and
+  /// why. Those inside of one that runs as a whole are not listed; without jit none is.
   std::map<std::string, std::string> how_it_ran() const;
 
   /// The graph as text, which src/ir/parser.cpp reads back: `imported` as read, else as compiled.

@@ -23,7 +23,7 @@ from .session import InferenceSession
 
 
 def get_available_providers():
-    """What runs models here."""
+    """The names of the execution providers: only the CPU."""
     return ["CPUExecutionProvider"]
 
 

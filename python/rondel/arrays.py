@@ -11,14 +11,14 @@ _NUMPY = {
     "u64": "uint64", "u32": "uint32", "u16": "uint16", "u8": "uint8",
     "bool": "bool", "c64": "complex64", "c128": "complex128",
 }  # fmt: skip
-# Types that NumPy gets from ml_dtypes (which onnx brings); as raw integers without it.
+# Types that NumPy gets from ml_dtypes (a dependency of onnx); raw integers without ml_dtypes.
 _EXTENDED = {
     "bf16": "bfloat16", "f8e4m3fn": "float8_e4m3fn", "f8e4m3fnuz": "float8_e4m3fnuz",
     "f8e5m2": "float8_e5m2", "f8e5m2fnuz": "float8_e5m2fnuz", "f8e8m0": "float8_e8m0fnu",
     "f4e2m1": "float4_e2m1fn", "i4": "int4", "u4": "uint4", "i2": "int2", "u2": "uint2",
 }  # fmt: skip
-# One byte an element, sign-extended, on our side; ml_dtypes leaves the upper bits unset.
-_WIDE = {"i4": np.int8, "i2": np.int8, "u4": np.uint8, "u2": np.uint8}
+# The engine stores these in one byte for each element, sign-extended; ml_dtypes leaves the upper bits unset.
+_BYTE_STORAGE = {"i4": np.int8, "i2": np.int8, "u4": np.uint8, "u2": np.uint8}
 _NAME_OF = {numpy: ours for ours, numpy in (_NUMPY | _EXTENDED).items()}
 _ONNX_NAME = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "string": "str",
               "complex64": "c64", "complex128": "c128", "bool": "bool",
@@ -27,7 +27,7 @@ _ONNX_NAME = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf
 
 
 def numpy_dtype(name: str) -> np.dtype:
-    """The NumPy dtype of one of ours."""
+    """The NumPy dtype of a Rondel dtype, given by name."""
     if name in _NUMPY:
         return np.dtype(_NUMPY[name])
     if name == "str":
@@ -41,7 +41,7 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def dtype_name(dtype: np.dtype) -> str:
-    """Our name of a NumPy dtype."""
+    """The Rondel name of a NumPy dtype."""
     if dtype.kind in "OUS":
         return "str"
     name = _NAME_OF.get(dtype.newbyteorder("=").name)
@@ -51,7 +51,7 @@ def dtype_name(dtype: np.dtype) -> str:
 
 
 def element_name(onnx_type: str) -> str:
-    """Our name of the elements of an ONNX type text: 'seq(tensor(float))' -> 'f32'."""
+    """The Rondel name of the element type in an ONNX type text: 'seq(tensor(float))' -> 'f32'."""
     inner = _inner(onnx_type)
     if inner in _ONNX_NAME:
         return _ONNX_NAME[inner]
@@ -63,9 +63,9 @@ def _inner(onnx_type):
 
 
 def to_value(x, what: str, expected: str):
-    """A feed as people write them: arrays, scalars, lists (a sequence where one is expected), None.
+    """The value of a feed: an array, scalar, list (a sequence if one is expected) or None.
 
-    what: how errors name it; expected: its ONNX type text, or "" where the model has no such input.
+    what: how errors name the feed; expected: the ONNX type text of the input, or "" if the model has no such input.
     """
     if x is None:
         return _rondel.nothing()
@@ -73,14 +73,14 @@ def to_value(x, what: str, expected: str):
         return _sequence(x, what, expected)
     array = _array(x, what, expected)
     if array.dtype.kind in "OUS":
-        return _rondel.tensor_of_strings(list(array.shape), _texts(array, what, expected))
+        return _rondel.tensor_of_strings(list(array.shape), _strings(array, what, expected))
     try:
         name = dtype_name(array.dtype)
     except CallerError as error:
         raise CallerError(f"{what} has {error}; expected {expected}") from None
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
-    if name in _WIDE:
-        array = np.asarray(array.astype(_WIDE[name]), order="C")
+    if name in _BYTE_STORAGE:
+        array = np.asarray(array.astype(_BYTE_STORAGE[name]), order="C")
     return _rondel.tensor_over(name, list(array.shape), array.__array_interface__["data"][0], array)
 
 
@@ -97,18 +97,18 @@ def _sequence(x, what, expected):
 
 
 def _array(x, what, expected) -> np.ndarray:
-    """x as an array; tensors of other libraries say how themselves."""
+    """x as an array; tensors of other libraries are converted by their method `numpy`."""
     try:
         if hasattr(x, "numpy") and callable(x.numpy) and not isinstance(x, np.ndarray):
             x = x.numpy()
         return np.asarray(x) if hasattr(x, "dtype") else _untyped(x, what, expected)
     except CallerError:
         raise
-    except Exception as error:  # whatever NumPy, or the library that x comes from, has to say
+    except Exception as error:  # any exception of NumPy or of the library that x comes from
         raise CallerError(f"{what} is a {type(x).__name__} that makes no array: {error}; expected {expected}") from error
 
 
-def _texts(array, what, expected):
+def _strings(array, what, expected):
     """The elements of an array of strings, as bytes."""
     items = array.reshape(-1).tolist()
     for item in items:
@@ -121,10 +121,10 @@ def _texts(array, what, expected):
 
 
 def _untyped(x, what: str, expected: str) -> np.ndarray:
-    """A Python number, text or nested list: it has no dtype of its own and takes the input's, if all of it fits."""
+    """A Python number, string or nested list, which has no dtype: it gets the dtype of the input if all elements fit."""
     name = element_name(expected) if expected else ""
     if name == "str":
-        return np.array(x, dtype=object)  # else NumPy would turn numbers among texts into texts
+        return np.array(x, dtype=object)  # else NumPy would convert numbers in a list of strings to strings
     array = np.asarray(x)
     integers = array.dtype.kind == "O" and all(type(v) is int for v in array.reshape(-1).tolist())
     if name not in _NAME_OF.values() or not (array.dtype.kind in "biuf" or integers):
@@ -158,6 +158,6 @@ def _elements(dtype, data) -> np.ndarray:
         array = np.empty(len(data), dtype=object)
         array[:] = [item.decode("utf-8", "surrogateescape") for item in data]
         return array
-    if dtype in _WIDE:
-        return data.view(_WIDE[dtype]).astype(numpy_dtype(dtype))
+    if dtype in _BYTE_STORAGE:
+        return data.view(_BYTE_STORAGE[dtype]).astype(numpy_dtype(dtype))
     return data.view(numpy_dtype(dtype))

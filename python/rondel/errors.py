@@ -2,11 +2,11 @@
 
 
 class Error(RuntimeError):
-    """Base of all of them. `str(error)` is the whole text: where it happened, then what.
+    """Base of all errors. `str(error)` is the complete text: where it happened, then what happened.
 
     frames: where it happened, outermost first, as pairs of a source ("node 'decode' (Loop)", "layer 'gate'", an input, a
-    file) and, where that is a loop, the trip under way, counted from 0; else None. () where it is about no place.
-    message: what happened, without where.
+    file) and a trip: for a loop the trip under way, counted from 0, else None. () if the error has no place.
+    message: what happened, without the place.
     """
 
     frames = ()
@@ -17,12 +17,12 @@ class Error(RuntimeError):
 
     @property
     def node(self):
-        """The innermost source; None where there is no frame."""
+        """The innermost source; None if there is no frame."""
         return self.frames[-1][0] if self.frames else None
 
     @property
     def trips(self):
-        """The trips under way of the loops around it, outermost first."""
+        """The trips under way of the enclosing loops, outermost first."""
         return tuple(trip for _, trip in self.frames if trip is not None)
 
 
@@ -31,7 +31,7 @@ class CallerError(Error, ValueError):
 
 
 class ModelWarning(UserWarning):
-    """Something in a model that other runtimes understand differently; `rondel check` lists it, too."""
+    """Something in a model that other runtimes interpret differently; `rondel check` lists it, too."""
 
 
 class UnsupportedError(Error, NotImplementedError):

@@ -3,7 +3,7 @@
 from . import _rondel
 from .errors import CallerError
 from .options import SessionOptions, boolean, integer, path_text
-from .session import InferenceSession, model_source, warn_of
+from .session import InferenceSession, issue_warnings, model_source
 
 
 class ExportReport:
@@ -20,19 +20,19 @@ class ExportReport:
 def export(model, path=None, *, opset=None, external_data=False, compiled=False, assertions=True, sess_options=None):
     """Writes a model as standard ONNX that onnx's checker accepts.
 
-    model: path, bytes, ModelProto, an InferenceSession or a network. path: the file to write; None: the model comes back as bytes.
-    opset: of the written model; None: 21, or the least newer one that has all of the model's ops and types.
-    external_data: True writes the initializers to `path` + ".data", as is done for models above 2 GiB.
-    compiled: True writes the graph as it is compiled, its ops expanded and its constants folded. Random draws are written
-        out in standard arithmetic then, and give the session's numbers for the seed, which is one more input (0 if left out).
-    assertions: True makes the written model fail where an assertion of the model does not hold; False leaves them out.
+    model: path, bytes, ModelProto, an InferenceSession or a network. path: the file to write; None: returns the model as bytes.
+    opset: of the written model; None: 21, or, if that lacks ops or types of the model, the lowest opset that has them all.
+    external_data: True writes the initializers to `path` + ".data", as is always done for models above 2 GiB.
+    compiled: True writes the compiled graph: ops expanded, constants folded. Random draws are then written in standard
+        arithmetic. They give the same numbers as a session with the same seed; the seed is one more input (default 0).
+    assertions: True makes the written model fail if an assertion of the model does not hold; False leaves assertions out.
     sess_options: how the model is read (loop_cond, external_data_dir).
 
-    A loop that does no more than ONNX's Scan is written as one, any other as a Loop. (ONNX Runtime 1.31 fails on a Scan whose
-    extent is 0, which makes no trip.)
+    A loop that ONNX's Scan can express is written as a Scan, any other loop as a Loop. (ONNX Runtime 1.31 fails on a Scan
+    of extent 0, which makes no trip.)
 
-    Returns the bytes, or with a path an ExportReport. Warns (rondel.ModelWarning) as a session of the model does. Raises
-    rondel.Error; nothing half-written stays.
+    Returns the bytes, or, with a path, an ExportReport. Warns (rondel.ModelWarning) as a session of the model does. Raises
+    rondel.Error, and then leaves no partly written file.
     """
     options = _rondel.ExportOptions()
     if opset is not None:
@@ -52,7 +52,7 @@ def export(model, path=None, *, opset=None, external_data=False, compiled=False,
     else:
         report, found = _rondel.export_file(source, _argument("path", path, "a path", path_text), options)
         made = ExportReport(report)
-    warn_of(found, stacklevel=3)
+    issue_warnings(found, stacklevel=3)
     return made
 
 

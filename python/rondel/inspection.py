@@ -1,4 +1,4 @@
-"""What a model holds and whether it will run, without running it."""
+"""The contents of a model, and whether it will run, found without running it."""
 
 from typing import NamedTuple
 
@@ -9,14 +9,14 @@ from .session import Port, model_source
 
 
 class Report:
-    """What a model holds, and whether it will run.
+    """The contents of a model, and whether it will run.
 
-    inputs, outputs: with name, type ('' where the file declares none) and shape.
-    opsets: domain to version. op_counts: op to how often it occurs, at any depth.
-    loops: a dict each: name, source, depth; states, scans, stacks ("name: type"); bound (what ends it);
+    inputs, outputs: with name, type ('' if the file declares none) and shape.
+    opsets: domain to version. op_counts: op to the number of its nodes, at any depth.
+    loops: a dict for each loop: name, source, depth; states, scans, stacks ("name: type"); bound (what ends the loop);
     execution (natively as a whole, or step by step and why; '' in a model that will not run).
-    branches: the same of each If: name, depth, execution.
-    findings: (level, where, message), level being "error", "warning" or "note". runs: no error is among them.
+    branches: a dict for each If: name, depth, execution.
+    findings: (level, where, message); level is "error", "warning" or "note". runs: True if no finding is an error.
     """
 
     def __init__(self, found):
@@ -39,15 +39,15 @@ class PassRun(NamedTuple):
     round: int  # of its pipeline, from 1
     changed: bool
     seconds: float
-    nodes: int  # of the graph after it, those of every depth
-    text: str  # the graph after it, where that was asked for
+    nodes: int  # of the graph after the pass, at every depth
+    text: str  # the graph after the pass, if requested; else empty
 
 
 def trace_passes(model, sess_options=None, after="") -> list[PassRun]:
-    """Compiles a model's graph (path, bytes or ModelProto) and says what each pass did, in order.
+    """Compiles a model's graph (path, bytes or ModelProto) and lists what each pass did, in order.
 
-    after: a pass, by name or as "pipeline/name", whose runs have the graph's text with them; CallerError for one that there
-    is not. Other errors as those of InferenceSession.
+    after: a pass, by name or as "pipeline/name". Its runs have the text of the graph. A pass that does not exist is a
+    CallerError; other errors are those of InferenceSession.
     """
     if not isinstance(after, str):
         raise CallerError(f"after is {after!r}; expected the name of a pass")
@@ -56,8 +56,8 @@ def trace_passes(model, sess_options=None, after="") -> list[PassRun]:
 
 
 def inspect(model, sess_options=None) -> Report:
-    """Reads a model (path, bytes or ModelProto) and says what is in it, without running it.
+    """Reads a model (path, bytes or ModelProto) and reports its contents, without running it.
 
-    What keeps it from running is a finding; raises CallerError only for what is no model at all.
+    A reason why the model will not run is a finding. Raises CallerError only if the source is not a model at all.
     """
     return Report(_rondel.inspect(model_source(model), checked_options(sess_options, SessionOptions, "sess_options")))

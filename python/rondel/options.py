@@ -20,13 +20,13 @@ class GraphOptimizationLevel(enum.IntEnum):
 
 
 class ExecutionMode(enum.IntEnum):
-    """onnxruntime's modes; there is one way to run here, which computes the same in either."""
+    """onnxruntime's modes. They are accepted and have no effect."""
 
     ORT_SEQUENTIAL = 0
     ORT_PARALLEL = 1
 
 
-# What onnxruntime's options have beside ours: taken, because none of them can change a result.
+# Options that only onnxruntime has. They are accepted, because none of them can change a result.
 _IGNORED_IN_SESSIONS = {
     "enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse", "enable_profiling", "execution_mode",
     "execution_order", "inter_op_num_threads", "log_severity_level", "log_verbosity_level", "logid",
@@ -48,7 +48,7 @@ def integer(least, most):
 
 
 def boolean(value):
-    if type(value).__name__ not in ("bool", "bool_"):  # NumPy's counts
+    if type(value).__name__ not in ("bool", "bool_"):  # bool_: NumPy's
         raise TypeError
     return bool(value)
 
@@ -88,7 +88,7 @@ def seconds(value):
 
 
 def path_text(path):
-    """A path as text; ValueError where no file can be called so."""
+    """A path as text; ValueError if no file can have this name."""
     text = os.fsdecode(path)
     if "\0" in text:
         raise ValueError("it holds a NUL character")
@@ -96,7 +96,8 @@ def path_text(path):
 
 
 class _Checked:
-    """Sets what its class knows through its check, keeps what onnxruntime knows, refuses the rest."""
+    """Base of options. Values of our options (`_CHECKS`) are checked when they are set; options that only onnxruntime has
+    (`_IGNORED`) are stored; any other name is refused."""
 
     _CHECKS: dict = {}
     _IGNORED: set = set()
@@ -121,15 +122,15 @@ class SessionOptions(_Checked, _rondel.SessionOptions):
 
     intra_op_num_threads: threads of one op; 0: as many as there are cores.
     graph_optimization_level: 0 none, 1 basic, 99 all, or onnxruntime's enum.
-    max_memory_bytes: what all runs of the session may hold at once.
-    max_trips: of any one loop.
-    loop_cond: 'spec' ignores a body's cond where Loop's cond is ""; 'honour' stops on it.
+    max_memory_bytes: the most memory that all runs of the session may hold at once.
+    max_trips: the most trips of any one loop.
+    loop_cond: for a Loop whose cond is "": 'spec' ignores the body's cond, 'honour' stops the loop on it.
     jit: False interprets, and generates no code.
-    strict: True contracts nothing to fma and borrows no kernels.
+    strict: True fuses no multiplications and additions to fma, and uses the reference kernels only.
     external_data_dir: where external data may be read from; None: the model's own folder.
 
-    Setting a value that is none of these raises CallerError. Options that onnxruntime alone has are
-    taken and change nothing.
+    An invalid value or an unknown option raises CallerError. Options that only onnxruntime has are accepted and have
+    no effect.
     """
 
     _CHECKS = {
@@ -148,10 +149,10 @@ class SessionOptions(_Checked, _rondel.SessionOptions):
 class RunOptions(_Checked, _rondel.RunOptions):
     """How one run is bounded.
 
-    deadline: seconds from when the feeds have been taken in (millions of texts take a while);
-        None: none.
+    deadline: seconds for the run, counted from when the feeds are converted to tensors (which takes a while for
+        millions of strings); None: no deadline.
     terminate: set to True from any thread to end the run.
-    seed: of the random ops, 0 or more.
+    seed: the seed of the random ops, 0 or more.
     """
 
     _CHECKS = {
@@ -163,7 +164,7 @@ class RunOptions(_Checked, _rondel.RunOptions):
 
 
 def checked_options(options, kind, what):
-    """`options`, or fresh ones for None; CallerError where they are of another class."""
+    """`options`, or default options for None; CallerError if they are of another class."""
     if options is None:
         return kind()
     if not isinstance(options, kind):

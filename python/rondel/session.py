@@ -1,4 +1,4 @@
-"""InferenceSession: what people know from onnxruntime, unchanged."""
+"""InferenceSession, with the interface of onnxruntime's."""
 
 import os
 import warnings
@@ -14,8 +14,8 @@ _PROVIDERS = ["CPUExecutionProvider"]
 class Port:
     """An input or output: its name, type ('tensor(float)') and shape (numbers, names, or None).
 
-    A sequence has shape [], as in onnxruntime, an optional that of the tensor it may hold, and a tensor of
-    unknown rank None.
+    As in onnxruntime, a sequence has shape []. An optional has the shape of the tensor it may hold. A tensor of
+    unknown rank has shape None.
     """
 
     def __init__(self, info):
@@ -34,7 +34,7 @@ def _shape(extents):
 
 
 class ModelMeta:
-    """What the model says of itself."""
+    """The metadata of a model."""
 
     def __init__(self, info):
         for key in ("graph_name", "producer_name", "domain", "description", "graph_description",
@@ -43,7 +43,7 @@ class ModelMeta:
 
 
 def model_source(model):
-    """A path, bytes, or protobuf object as what the engine takes: a path or bytes."""
+    """Converts a path, bytes or protobuf object to what the engine takes: a path or bytes."""
     if isinstance(model, (bytes, bytearray, memoryview)):
         return bytes(model)
     try:
@@ -60,13 +60,14 @@ def _kind(x):
     return f"class ({x.__name__})" if isinstance(x, type) else type(x).__name__
 
 
-def warn_of(found, stacklevel):
-    """What other runtimes understand differently, to whoever calls the caller's caller."""
-    for text in found:
+def issue_warnings(messages, stacklevel):
+    """Issues a ModelWarning for each message. stacklevel: as in warnings.warn."""
+    for text in messages:
         warnings.warn(text, ModelWarning, stacklevel=stacklevel)
 
 
-def _warn_of_unknown(providers):
+def _check_providers(providers):
+    """Warns of each provider that does not exist."""
     if isinstance(providers, str) or not isinstance(providers, Iterable):
         raise CallerError(f"providers is {providers!r}; expected a list of names")
     for provider in providers:
@@ -77,8 +78,8 @@ def _warn_of_unknown(providers):
             warnings.warn(f"there is no provider '{name}' here; the CPU runs the model", stacklevel=3)
 
 
-def _wanted(output_names):
-    """The outputs asked for, as a list of names; empty for all."""
+def _requested_names(output_names):
+    """The requested outputs, as a list of names; empty for all."""
     if output_names is None:
         return []
     if isinstance(output_names, (str, bytes)) or not isinstance(output_names, Iterable):
@@ -91,33 +92,33 @@ def _wanted(output_names):
 
 
 class InferenceSession:
-    """A compiled model. Runs may go on in many threads at once.
+    """A compiled model. Many threads may run it at once.
 
     path_or_bytes: a path, bytes, or onnx.ModelProto.
     sess_options: rondel.SessionOptions, or None.
-    providers: names, or (name, options); one that is not "CPUExecutionProvider" warns. provider_options,
-    and whatever else onnxruntime takes by keyword, changes nothing.
+    providers: names, or (name, options); a name other than "CPUExecutionProvider" warns. provider_options and other
+    keyword arguments of onnxruntime's are accepted and have no effect.
 
-    Warns (rondel.ModelWarning) of what other runtimes understand differently. Raises CallerError for what is no
-    valid model or option, UnsupportedError for what this version does not run, each naming the node.
+    Warns (rondel.ModelWarning) where other runtimes interpret the model differently. Raises CallerError for an invalid
+    model or option, UnsupportedError for what this version does not run; the error names the node.
     """
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **_):
         if providers is not None:
-            _warn_of_unknown(providers)
+            _check_providers(providers)
         options = checked_options(sess_options, SessionOptions, "sess_options")
         made, found = _rondel.make_session(model_source(path_or_bytes), options)
-        warn_of(found, stacklevel=3)
-        self._begin(made, options)
+        issue_warnings(found, stacklevel=3)
+        self._initialize(made, options)
 
     @classmethod
     def of(cls, session, options):
-        """Of an engine's session: what a network builds."""
+        """A session over a session of the engine, such as a network builds."""
         made = cls.__new__(cls)
-        made._begin(session, options)
+        made._initialize(session, options)
         return made
 
-    def _begin(self, session, options):
+    def _initialize(self, session, options):
         self._options = options
         self._session = session
         ports = self._session.inputs()
@@ -130,7 +131,7 @@ class InferenceSession:
         return list(self._inputs)
 
     def get_overridable_initializers(self):
-        """Inputs that an initializer stands for when they are left out."""
+        """Optional inputs: an initializer is used when one is not fed."""
         return list(self._overridable)
 
     def get_outputs(self):
@@ -146,15 +147,15 @@ class InferenceSession:
         return self._options
 
     def run(self, output_names, input_feed, run_options=None):
-        """Outputs by name (None: all), as arrays, lists for sequences, None for empty optionals.
+        """Runs the model. Returns the named outputs (None: all) as arrays, lists for sequences, None for empty optionals.
 
         input_feed: dict of name to array, scalar, list (sequences) or None (optionals). Numbers and lists
-        without a dtype take the input's. Raises CallerError for feeds that do not fit the model (naming the
-        input, what came and what was expected) or what its data makes impossible, LimitExceeded for a
-        budget, DeadlineExceeded and Cancelled as run_options say, UnsupportedError for an output that NumPy
-        cannot hold.
+        without a dtype get the dtype of the input. Raises CallerError for feeds that do not fit the model (the
+        error names the input, what was given and what was expected) and for data that an op does not accept,
+        LimitExceeded when a budget is used up, DeadlineExceeded and Cancelled as run_options say,
+        UnsupportedError for an output that NumPy cannot hold.
         """
-        wanted = _wanted(output_names)
+        wanted = _requested_names(output_names)
         chosen = checked_options(run_options, RunOptions, "run_options")
         results = self._session.run(wanted, self._values(input_feed), chosen)
         names = wanted or [p.name for p in self._outputs]
@@ -174,10 +175,10 @@ class InferenceSession:
         return values
 
     def how_it_ran(self):
-        """How each loop and If that has run does so, for the newest shapes that it has met: a dict of texts by node.
+        """How each loop and If ran last: a dict of node to text.
 
-        "natively, as a whole", or "step by step: " and why. Those inside of one that runs natively are not listed;
-        without jit none is.
+        The text is "natively, as a whole", or "step by step: " and the reason, or "as a whole, interpreted: " and the
+        reason. A loop or If inside one that runs as a whole is not listed. With jit=False the dict is empty.
         """
         return self._session.how_it_ran()
 

@@ -117,7 +117,8 @@ Tensor::Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_
   invariant(shape_.size() == strides_.size(), "a view of rank {} has {} strides", shape_.size(),
             strides_.size());
   if (data_) return;
-  if (element_count(shape_) != 0) broken_invariant("a view {} of no address", to_text(dtype_, shape_));
+  if (element_count(shape_) != 0)
+    broken_invariant("a view {} of no address", to_text(dtype_, shape_));
   owner_ = allocate_bytes(0);
   data_ = owner_.get();
 }

@@ -11,8 +11,7 @@ Vectors vectors();
 namespace detail {
 template <class F> [[gnu::target("avx2,fma"), gnu::flatten]] void run_avx2(F f) { f(); }
 template <class F>
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"), gnu::flatten]] void run_avx512(
-    F f) {
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"), gnu::flatten]] void run_avx512(F f) {
   f();
 }
 }  // namespace detail

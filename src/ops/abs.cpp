@@ -6,7 +6,7 @@ namespace {
 
 const ir::OpEntry abs_op{{
     .name = "abs",
-    .doc = "y = |x|; the least integer stays itself",
+    .doc = "y = |x|; the least integer is unchanged",
     .inputs = {{"x"}},
     .type = numbers_only(same_as_first),
     .meaning = elementwise([](Ex x) { return is_unsigned_integer(x.type()) ? x : abs(x); }),

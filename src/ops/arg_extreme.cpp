@@ -40,19 +40,19 @@ Ex arg_element(Emitter& e, const Indices& out, bool greatest) {
 Ex arg_extreme(scalar::Builder& b, Ex n, DType element_type, bool greatest, bool last,
                const std::function<Ex(Ex i)>& element) {
   const DType t = scalar::compute_type(element_type);
-  const Ex worst = greatest ? lowest(b, t) : highest(b, t);
-  // An index that loses every tie, so that the neutral value never wins over an element.
-  const Ex nowhere = b.index(last ? -1 : std::numeric_limits<std::int64_t>::max());
+  const Ex neutral = greatest ? lowest(b, t) : highest(b, t);
+  // This index loses every tie, so that the neutral value never wins over an element.
+  const Ex neutral_index = b.index(last ? -1 : std::numeric_limits<std::int64_t>::max());
   const auto better = [&](std::span<const Ex> p, std::span<const Ex> q) {
     const Ex earlier = last ? p[1] > q[1] : p[1] < q[1];
-    const Ex beyond = greatest ? p[0] > q[0] : p[0] < q[0];
-    if (!is_float(t)) return beyond | ((p[0] == q[0]) & earlier);
+    const Ex more_extreme = greatest ? p[0] > q[0] : p[0] < q[0];
+    if (!is_float(t)) return more_extreme | ((p[0] == q[0]) & earlier);
     const Ex p_nan = is_nan(p[0]), q_nan = is_nan(q[0]);
     const Ex tie = (p[0] == q[0]) | (p_nan & q_nan);
-    return beyond | (p_nan & ~q_nan) | (tie & earlier);
+    return more_extreme | (p_nan & ~q_nan) | (tie & earlier);
   };
   return b.reduce(
-      n, {worst, nowhere},
+      n, {neutral, neutral_index},
       [&](Ex i) {
         return std::vector<Ex>{widened(element(i)), i};
       },

@@ -3,12 +3,12 @@
 
 namespace rondel::ops {
 
-/// Where the greatest (or least) of element(0), ..., element(n-1) stands: the first of equals, or
-/// the last. NaN comes before everything. int64.
+/// The index (int64) of the greatest or least of element(0), ..., element(n - 1): the first of
+/// equal elements, or the last. NaN wins over every number.
 Ex arg_extreme(scalar::Builder&, Ex n, DType element_type, bool greatest, bool last,
                const std::function<Ex(Ex i)>& element);
 
-/// ArgMax and ArgMin in full.
+/// The definition of arg_max or arg_min.
 ir::OpDef arg_op(std::string_view name, std::string_view doc, bool greatest);
 
 }  // namespace rondel::ops

@@ -3,8 +3,8 @@
 namespace rondel::ops {
 namespace {
 
-const ir::OpEntry arg_max{arg_op(
-    "arg_max", "y = where along the axis the greatest element stands; NaN comes first", true)};
+const ir::OpEntry arg_max{
+    arg_op("arg_max", "y = the index of the greatest element along the axis; NaN wins", true)};
 
 }  // namespace
 }  // namespace rondel::ops

@@ -4,7 +4,7 @@ namespace rondel::ops {
 namespace {
 
 const ir::OpEntry arg_min{
-    arg_op("arg_min", "y = where along the axis the least element stands; NaN comes first", false)};
+    arg_op("arg_min", "y = the index of the least element along the axis; NaN wins", false)};
 
 }  // namespace
 }  // namespace rondel::ops

@@ -5,7 +5,8 @@
 namespace rondel::ops {
 namespace {
 
-/// The indices count as one list, whatever their shape; a vector x gives a row.
+/// The indices are read as one list, whatever their shape. The result for a vector x is a matrix of
+/// one row.
 void extractor_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   require_dtype(c, 1, DType::i64);

@@ -4,7 +4,7 @@
 namespace rondel::ops {
 namespace {
 
-/// The message as a check's text, where "{}" would stand for a value.
+/// The message as the text of a check. "{}" is replaced, because a check puts a value there.
 std::string text_of(const ir::Attributes& a) {
   std::string text = "assertion failed: " + a.s("message", "");
   for (std::size_t at = 0; (at = text.find("{}", at)) != std::string::npos;)
@@ -18,7 +18,7 @@ void check_all(Emitter& e) {
                       [&](const Indices& i) { e.builder().check(e.load(0, i), text); });
 }
 
-/// Having no output, it is never taken out: see passes/remove_dead.h.
+/// A node without outputs is never removed: see passes/remove_dead.h.
 const ir::OpEntry assertion{{
     .name = "assertion",
     .doc = "ends the run with `message` unless every element of the condition is true",

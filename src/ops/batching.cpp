@@ -14,7 +14,8 @@ using ir::ValueId;
 using Inputs = std::span<const Batch>;
 using Outputs = std::vector<ValueId>;
 
-/// Each stack is given axes of extent 1 after its first, so that all elements have one rank.
+/// Inserts axes of extent 1 after the stack axis, so that the elements of all operands have the
+/// same rank.
 Outputs batched_elements(Builder& b, const Node& node, Inputs inputs) {
   std::int64_t rank = 0;
   for (const Batch& x : inputs) {
@@ -26,7 +27,7 @@ Outputs batched_elements(Builder& b, const Node& node, Inputs inputs) {
   Outputs operands = values_of(inputs);
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (inputs[k].stacked)
-      operands[k] = with_ones(b, operands[k], 1, rank - *element_rank(b, inputs[k]));
+      operands[k] = with_unit_axes(b, operands[k], 1, rank - *element_rank(b, inputs[k]));
   return same_call(b, node, std::move(operands), node.attributes);
 }
 
@@ -48,7 +49,7 @@ bool stacked_first(Inputs inputs) {
          std::ranges::none_of(inputs.subspan(1), [](const Batch& x) { return x.stacked; });
 }
 
-ValueId with_ones(Builder& b, ValueId v, std::int64_t axis, std::int64_t count) {
+ValueId with_unit_axes(Builder& b, ValueId v, std::int64_t axis, std::int64_t count) {
   if (count == 0) return v;
   ir::Ints axes(static_cast<std::size_t>(count));
   std::iota(axes.begin(), axes.end(), axis);
@@ -79,7 +80,7 @@ Outputs along_axis(Builder& b, const Node& node, Inputs inputs) {
   return same_call(b, node, values_of(inputs), std::move(attributes));
 }
 
-std::optional<ValueId> counted_from_end(Builder& b, ValueId axes, std::int64_t rank) {
+std::optional<ValueId> axes_from_end(Builder& b, ValueId axes, std::int64_t rank) {
   const Tensor* list = axes == ValueId::none ? nullptr : b.graph().constant(axes);
   if (list == nullptr) return std::nullopt;
   ir::Ints counted = ir::integers_of(*list);
@@ -90,7 +91,7 @@ std::optional<ValueId> counted_from_end(Builder& b, ValueId axes, std::int64_t r
 Outputs along_axes(Builder& b, const Node& node, Inputs inputs) {
   const auto rank = element_rank(b, inputs[0]);
   if (!stacked_first(inputs) || !rank || inputs.size() < 2) return {};
-  const auto axes = counted_from_end(b, inputs[1].value, *rank);
+  const auto axes = axes_from_end(b, inputs[1].value, *rank);
   if (!axes) return {};
   return same_call(b, node, {inputs[0].value, *axes}, node.attributes);
 }

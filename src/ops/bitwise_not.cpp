@@ -6,7 +6,7 @@ namespace {
 
 const ir::OpEntry bitwise_not{{
     .name = "bitwise_not",
-    .doc = "y = x with every bit turned over",
+    .doc = "y = x with every bit inverted",
     .inputs = {{"x"}},
     .type = integers_only(same_as_first),
     .meaning = elementwise([](Ex x) { return ~x; }),

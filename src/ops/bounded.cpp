@@ -27,7 +27,7 @@ Ex checked_bound(Emitter& e, std::span<const Ex> x) {
 
 const ir::OpEntry bounded{{
     .name = "bounded",
-    .doc = "y = x, each element from `least` to `most`; else an error whose two {} it and most are",
+    .doc = "y = x; x outside [least, most] is an error; the two {} of `message` are x and most",
     .inputs = {{"x"}, {"most"}},
     .attributes = {{"least", std::numeric_limits<std::int64_t>::min()},
                    {"message", "{} is not in bounds; expected at most {}"}},

@@ -7,19 +7,19 @@ namespace {
 using ir::Type;
 using ir::ValueId;
 
-/// The dtype through which numbers of type `t` become text or come from it.
-DType text_partner(DType t, bool to_text) {
+/// The dtype that `convert_text` has for numbers of type `t`.
+DType text_dtype(DType t, bool to_text) {
   if (is_float(t)) return t == DType::f64 || !to_text ? DType::f64 : DType::f32;
   if (is_unsigned_integer(t)) return DType::u64;
   return is_integer(t) ? DType::i64 : t;
 }
 
-ValueId converted(ir::Builder& b, ValueId x, DType to, const ir::Attributes& how) {
+ValueId converted(ir::Builder& b, ValueId x, DType to, const ir::Attributes& attributes) {
   if (b.graph().value(x).type.dtype() == to) return x;
   return b("convert", {x},
            {{"to", Type::scalar(to)},
-            {"saturate", how.i("saturate", 1)},
-            {"round_mode", how.s("round_mode", "up")}});
+            {"saturate", attributes.i("saturate", 1)},
+            {"round_mode", attributes.s("round_mode", "up")}});
 }
 
 std::vector<ValueId> cast_to(ir::Builder& b, const ir::Node& node) {
@@ -29,10 +29,10 @@ std::vector<ValueId> cast_to(ir::Builder& b, const ir::Node& node) {
   if ((from == DType::string) == (to == DType::string))
     return {converted(b, x, to, node.attributes)};
   if (to == DType::string) {
-    const ValueId number = converted(b, x, text_partner(from, true), node.attributes);
+    const ValueId number = converted(b, x, text_dtype(from, true), node.attributes);
     return {b("convert_text", {number}, {{"to", Type::scalar(to)}})};
   }
-  const DType through = to == DType::f32 ? to : text_partner(to, false);
+  const DType through = to == DType::f32 ? to : text_dtype(to, false);
   const ValueId number = b("convert_text", {x}, {{"to", Type::scalar(through)}});
   return {converted(b, number, to, node.attributes)};
 }

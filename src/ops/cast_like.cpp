@@ -5,9 +5,9 @@ namespace rondel::ops {
 namespace {
 
 std::vector<ir::ValueId> cast_like_of(ir::Builder& b, const ir::Node& node) {
-  ir::Attributes how = node.attributes;
-  how.set("to", ir::Type::scalar(b.graph().value(node.inputs[1]).type.dtype()));
-  return {b("cast", {node.inputs[0]}, how)};
+  ir::Attributes attributes = node.attributes;
+  attributes.set("to", ir::Type::scalar(b.graph().value(node.inputs[1]).type.dtype()));
+  return {b("cast", {node.inputs[0]}, attributes)};
 }
 
 void cast_like_rule(ir::TypeContext& c) {

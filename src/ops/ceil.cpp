@@ -6,7 +6,7 @@ namespace {
 
 const ir::OpEntry ceil_op{{
     .name = "ceil",
-    .doc = "y = the smallest whole number not below x",
+    .doc = "y = the smallest integer not below x",
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return scalar::ceil(x); }),

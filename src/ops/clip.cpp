@@ -26,7 +26,7 @@ void clip_rule(ir::TypeContext& c) {
 
 const ir::OpEntry clip{{
     .name = "clip",
-    .doc = "y = x held within [min, max], each a scalar that may be left out",
+    .doc = "y = x clamped to [min, max], each a scalar that may be left out",
     .inputs = {{"x"}, {"min", ir::InputDef::optional}, {"max", ir::InputDef::optional}},
     .type = numbers_only(clip_rule),
     .meaning = elementwise(clipped),

@@ -2,21 +2,21 @@
 #include "base/error.h"
 #include "ops/meaning.h"
 
-/// What composites are written with.
+/// Helpers for the meanings of composites.
 namespace rondel::ops {
 
 inline DType dtype_of(const ir::Builder& b, ir::ValueId v) {
   return b.graph().value(v).type.dtype();
 }
-/// Whether optional input k is there.
+/// Whether optional input k is given.
 inline bool has_input(const ir::Node& n, std::size_t k) {
   return k < n.inputs.size() && n.inputs[k] != ir::ValueId::none;
 }
-/// Whether anybody named output j.
+/// Whether output j is named, so that it may be used.
 inline bool has_output(const ir::Node& n, std::size_t j) {
   return j < n.outputs.size() && n.outputs[j] != ir::ValueId::none;
 }
-/// `x` in `t`; itself where it has that dtype.
+/// `x` converted to dtype `t`; `x` itself where it has that dtype.
 inline ir::ValueId as(ir::Builder& b, ir::ValueId x, DType t) {
   return dtype_of(b, x) == t ? x : b("convert", {x}, {{"to", ir::Type::scalar(t)}});
 }
@@ -24,12 +24,12 @@ inline ir::ValueId as(ir::Builder& b, ir::ValueId x, DType t) {
 inline ir::ValueId wide_value(ir::Builder& b, ir::ValueId x) {
   return as(b, x, scalar::compute_type(dtype_of(b, x)));
 }
-/// A reduction over some axes that keeps them with extent 1.
+/// A reduction that keeps the reduced axes, with extent 1.
 inline ir::ValueId reduce_kept(ir::Builder& b, std::string_view op, ir::ValueId x,
                                const ir::Ints& axes) {
   return b(op, {x, b.integers(axes)}, {{"keepdims", 1}});
 }
-/// [axis, ..., last], counted from the end.
+/// The axes from `axis` to the last, counted from the end.
 inline ir::Ints trailing_axes(const ir::Type& x, std::int64_t axis) {
   if (axis >= 0) {
     if (!x.has_rank()) unsupported("axis {} of a tensor of unknown rank; a negative one?", axis);

@@ -6,7 +6,7 @@
 namespace rondel::ops {
 namespace {
 
-/// Of short lists of integers, one list.
+/// States the elements of the result, where all inputs are short lists of integers.
 void join_elements(ir::TypeContext& c) {
   ir::Integers joined;
   for (std::size_t k = 0; k < c.input_count(); ++k) {

@@ -9,44 +9,44 @@ namespace {
 void join_rule(ir::TypeContext& c) {
   const ir::Type& element = element_type(c, 0);
   if (!element.has_rank()) return c.output(0, ir::Type::unranked(element.dtype()));
-  const bool fresh = c.attributes().flag("new_axis");
-  const std::int64_t rank = element.rank() + (fresh ? 1 : 0);
+  const bool has_new_axis = c.attributes().flag("new_axis");
+  const std::int64_t rank = element.rank() + (has_new_axis ? 1 : 0);
   const std::int64_t axis = normal_axis(c.attributes().i("axis"), rank);
   ir::Extents extents = element.extents();
-  if (fresh) extents.insert(extents.begin() + axis, ir::Extent());
+  if (has_new_axis) extents.insert(extents.begin() + axis, ir::Extent());
   else extents[static_cast<std::size_t>(axis)] = ir::Extent();
   c.output(0, ir::Type::tensor(element.dtype(), std::move(extents)));
 }
 
 kernels::UnsizedKernel joiner(const ir::Node& node, std::span<const ir::Type>) {
-  const bool fresh = node.attributes.flag("new_axis");
-  return [fresh, wanted = node.attributes.i("axis")](kernels::UnsizedCall& call) {
+  const bool has_new_axis = node.attributes.flag("new_axis");
+  return [has_new_axis, wanted = node.attributes.i("axis")](kernels::UnsizedCall& call) {
     const auto& items = *call.value(0).sequence().items;
     require(!items.empty(), "the sequence is empty; there is nothing to join");
-    const std::int64_t rank = items[0].rank() + (fresh ? 1 : 0);
+    const std::int64_t rank = items[0].rank() + (has_new_axis ? 1 : 0);
     const auto axis = static_cast<std::size_t>(normal_axis(wanted, rank));
     Shape shape = items[0].shape();
-    if (fresh) shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 0);
+    if (has_new_axis) shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 0);
     else shape[axis] = 0;
     kernels::StopCheck stop(call);
     for (const Tensor& t : items) {
       stop.add_work(item_units);
       Shape expected = items[0].shape();
-      if (!fresh && t.rank() == items[0].rank()) expected[axis] = t.shape()[axis];
+      if (!has_new_axis && t.rank() == items[0].rank()) expected[axis] = t.shape()[axis];
       if (t.shape() != expected)
         fail("{} and {} cannot be joined along axis {}", to_text(t.dtype(), t.shape()),
              to_text(items[0].dtype(), items[0].shape()), axis);
-      shape[axis] = checked_add(shape[axis], fresh ? 1 : t.shape()[axis]);
+      shape[axis] = checked_add(shape[axis], has_new_axis ? 1 : t.shape()[axis]);
     }
     const Tensor y = call.make(0, items[0].dtype(), shape);
     std::int64_t offset = 0;
     for (const Tensor& t : items) {
       Shape part = y.shape();
-      part[axis] = fresh ? 1 : t.shape()[axis];
+      part[axis] = has_new_axis ? 1 : t.shape()[axis];
       const Tensor target = y.strided(y.size() > 0 ? offset * y.strides()[axis] : 0, part,
                                       y.strides());
       stop.add_work(item_units);
-      stop.assign(t, fresh ? target.at(static_cast<std::int64_t>(axis), 0) : target);
+      stop.assign(t, has_new_axis ? target.at(static_cast<std::int64_t>(axis), 0) : target);
       offset += part[axis];
     }
   };

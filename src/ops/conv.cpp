@@ -47,9 +47,9 @@ void conv_rule(ir::TypeContext& c) {
   ir::Integers rooms;
   for (std::int64_t a = 2; a < rank; ++a) {
     const auto axis = static_cast<std::size_t>(a - 2);
-    const std::int64_t said = spec.window.kernel.empty() ? -1 : spec.window.kernel[axis];
-    const Extent kernel = w.extent(a).known() || said < 0 ? w.extent(a) : Extent(said);
-    require(said < 0 || said == kernel.value, "kernel_shape has {} where w has {}", said,
+    const std::int64_t given = spec.window.kernel.empty() ? -1 : spec.window.kernel[axis];
+    const Extent kernel = w.extent(a).known() || given < 0 ? w.extent(a) : Extent(given);
+    require(given < 0 || given == kernel.value, "kernel_shape has {} where w has {}", given,
             kernel.value);
     out.push_back(window_extent(spec.window, axis, x.extent(a), kernel));
     rooms.push_back(window_room(spec.window, axis, x.extent(a), kernel));

@@ -9,8 +9,8 @@ Ex dequantized(Emitter& e, std::size_t, const Indices& index) {
   scalar::Builder& b = e.builder();
   const DType wide = scalar::compute_type(e.output_dtype());
   Ex x = b.cast(wide, e.load(0, index));
-  if (e.has(2)) x = x - b.cast(wide, load_granule(e, 2, index));
-  return b.cast(e.output_dtype(), x * b.cast(wide, load_granule(e, 1, index)));
+  if (e.has(2)) x = x - b.cast(wide, load_parameter(e, 2, index));
+  return b.cast(e.output_dtype(), x * b.cast(wide, load_parameter(e, 1, index)));
 }
 
 void dequantize_rule(ir::TypeContext& c) {

@@ -9,14 +9,15 @@ Ex quotient(Ex a, Ex b) {
   return a / b;
 }
 
-/// Towards zero is down where neither is negative; by 0 there is no run.
-ir::Integer whole_quotient(const ir::Integer& a, const ir::Integer& b) {
+/// Known where neither operand is negative: rounding towards zero is then rounding down. A run that
+/// divides by 0 ends, so its quotient does not matter.
+ir::Integer integer_quotient(const ir::Integer& a, const ir::Integer& b) {
   return a.at_least(0) && b.at_least(0) ? floor_div(a, b) : ir::Integer();
 }
 
 void div_rule(ir::TypeContext& c) {
   broadcast_rule(c);
-  combine_elements(c, whole_quotient);
+  combine_elements(c, integer_quotient);
 }
 
 const ir::OpEntry div_op{{

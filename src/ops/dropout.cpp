@@ -25,7 +25,7 @@ void dropout_rule(ir::TypeContext& c) {
 
 const ir::OpEntry dropout{{
     .name = "dropout",
-    .doc = "y = x, and a mask that keeps everything: dropout as it is outside training",
+    .doc = "y = x, and a mask that keeps everything: dropout at inference",
     .inputs = {{"x"}, {"ratio", ir::InputDef::optional}, {"training_mode", ir::InputDef::optional}},
     .outputs = {"y", "mask"},
     .attributes = {{"seed", 0}},

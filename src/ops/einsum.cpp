@@ -15,9 +15,9 @@ std::int64_t label_axis(const Labels& labels, int label) {
   return std::ranges::find(labels, label) - labels.begin();
 }
 
-/// A product does not broadcast within matrices or batch: indices of both operands must have one
-/// extent for sure.
-bool same_extents(const Indexed& x, const Product& p, const Type& a, const Type& b) {
+/// Whether every label of both operands certainly has the same extent in both: `multiplied` does
+/// not broadcast.
+bool same_extents(const AxisLabels& x, const Product& p, const Type& a, const Type& b) {
   for (const Labels* shared : {&p.batch, &p.summed})
     for (const int label : *shared) {
       const ir::Extent& n = a.extent(label_axis(x.operands[0], label));
@@ -40,16 +40,18 @@ ValueId ordered(ir::Builder& b, ValueId x, const Labels& from, const Labels& to)
   return b("transpose", {x}, {{"perm", perm}});
 }
 
-/// Extents of the axes [begin, end) of x, as they are or as one.
+/// Extents of the axes [begin, end) of x.
 ValueId extents(ir::Builder& b, ValueId x, std::size_t begin, std::size_t end) {
   return b("shape", {x},
            {{"start", static_cast<std::int64_t>(begin)}, {"end", static_cast<std::int64_t>(end)}});
 }
+/// The product of the extents of the axes [begin, end) of x.
 ValueId merged_extent(ir::Builder& b, ValueId x, std::size_t begin, std::size_t end) {
   return reduce_kept(b, "reduce_prod", extents(b, x, begin, end), {0});
 }
 
-/// x, whose axes are `batch`, then two groups, as a batch of matrices.
+/// x as a batch of matrices: `batch` axes stay, the next `first` axes become rows and the last
+/// `second` axes columns.
 ValueId matrices(ir::Builder& b, ValueId x, std::size_t batch, std::size_t first,
                  std::size_t second) {
   if (first == 1 && second == 1) return x;
@@ -61,7 +63,7 @@ ValueId matrices(ir::Builder& b, ValueId x, std::size_t batch, std::size_t first
   return b("reshape", {x, shape}, {{"allowzero", 1}});
 }
 
-ValueId multiplied(ir::Builder& b, const ir::Node& node, const Indexed& x, const Product& p) {
+ValueId multiplied(ir::Builder& b, const ir::Node& node, const AxisLabels& x, const Product& p) {
   const std::size_t batch = p.batch.size(), rows = p.rows.size(), columns = p.columns.size();
   const ValueId left = ordered(b, node.inputs[0], x.operands[0],
                                joined({&p.batch, &p.rows, &p.summed}));
@@ -86,7 +88,7 @@ std::vector<ValueId> einsum_of(ir::Builder& b, const ir::Node& node) {
                right = b.graph().value(node.inputs[1]).type;
     if (left.has_rank() && right.has_rank()) {
       const Type* types[] = {&left, &right};
-      const Indexed x = indexed(node.attributes.s("equation", ""), types);
+      const AxisLabels x = axis_labels(node.attributes.s("equation", ""), types);
       const auto p = product_of(x);
       if (p && same_extents(x, *p, left, right)) return {multiplied(b, node, x, *p)};
     }

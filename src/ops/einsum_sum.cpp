@@ -12,19 +12,19 @@ namespace {
 
 using ir::Type;
 
-/// What one element of the result is a sum of.
+/// The terms whose sum is one element of the result.
 class Sum {
  public:
   Sum(Emitter& e, const Indices& out) : e_(e) {
     std::vector<const Type*> inputs;
     for (std::size_t k = 0; k < e.input_count(); ++k) inputs.push_back(&e.input(k));
-    x_ = indexed(e.attributes().s("equation", ""), inputs);
+    x_ = axis_labels(e.attributes().s("equation", ""), inputs);
     for (std::size_t a = 0; a < out.size(); ++a) index_[x_.result[a]] = out[a];
     for (std::size_t k = 0; k < inputs.size(); ++k)
-      for (std::size_t a = 0; a < x_.operands[k].size(); ++a) see(k, a);
+      for (std::size_t a = 0; a < x_.operands[k].size(); ++a) add_label(k, a);
   }
 
-  const Indexed& equation() const { return x_; }
+  const AxisLabels& equation() const { return x_; }
   bool empty() const { return summed_.empty(); }
   Ex count() const {
     Ex n = e_.builder().index(1);
@@ -55,8 +55,9 @@ class Sum {
     if (computed) unsupported("extent {} may come to be 1", to_text(ir::Integer(e)));
     return e.value == 1;
   }
-  /// An index that is summed has the extent of any operand where that is not 1.
-  void see(std::size_t k, std::size_t a) {
+  /// Notes the label of axis a of operand k. Axes of a summed label may have extent 1; its extent
+  /// is that of any other.
+  void add_label(std::size_t k, std::size_t a) {
     const int label = x_.operands[k][a];
     if (index_.contains(label) && std::ranges::count(summed_, label) == 0) return;
     const auto at = std::ranges::find(summed_, label) - summed_.begin();
@@ -70,7 +71,7 @@ class Sum {
   }
 
   Emitter& e_;
-  Indexed x_;
+  AxisLabels x_;
   std::map<int, Ex> index_;
   Labels summed_;
   std::vector<Ex> extents_;
@@ -82,8 +83,9 @@ Ex multiplied(const std::vector<Ex>& factors) {
   return product;
 }
 
-/// One element. A sum that may also run as a matrix product, by what is known of the extents, is
-/// added up as that is: in order, by fma.
+/// One element. `einsum` writes some equations as a matrix product where it knows the extents. Sums
+/// of these equations are added as in a matrix product, in order and by fma, so that both ways give
+/// the same bits.
 Ex einsum_element(Emitter& e, std::size_t, const Indices& out) {
   scalar::Builder& b = e.builder();
   Sum sum(e, out);

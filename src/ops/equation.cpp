@@ -15,7 +15,7 @@ using ir::Type;
 constexpr int ellipsis_label = 1000;
 
 struct Equation {
-  std::vector<std::string> terms;  // without blanks; "..." as '.'
+  std::vector<std::string> terms;  // without spaces; "..." is a '.'
   std::string result;
   bool has_result = false;
 };
@@ -65,22 +65,22 @@ Labels labels_of(const std::string& term, std::int64_t under_ellipsis) {
 
 }  // namespace
 
-Indexed indexed(const std::string& text, std::span<const Type* const> inputs) {
+AxisLabels axis_labels(const std::string& text, std::span<const Type* const> inputs) {
   const Equation e = parse(text);
   require(e.terms.size() == inputs.size(), "the equation has {} terms for {} operands",
           e.terms.size(), inputs.size());
-  Indexed x;
+  AxisLabels x;
   std::int64_t most = 0;
   std::map<char, int> times;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const std::string& term = e.terms[k];
-    const bool open = term.find('.') != std::string::npos;
-    const auto letters = static_cast<std::int64_t>(term.size()) - (open ? 1 : 0);
+    const bool has_ellipsis = term.find('.') != std::string::npos;
+    const auto letters = static_cast<std::int64_t>(term.size()) - (has_ellipsis ? 1 : 0);
     const std::int64_t rank = inputs[k]->rank();
-    require(open ? rank >= letters : rank == letters, "term {} names {} axes of {}", k, letters,
-            to_text(*inputs[k]));
+    require(has_ellipsis ? rank >= letters : rank == letters, "term {} names {} axes of {}", k,
+            letters, to_text(*inputs[k]));
     x.operands.push_back(labels_of(term, rank - letters));
-    if (open) most = std::max(most, rank - letters);
+    if (has_ellipsis) most = std::max(most, rank - letters);
     for (const char c : term) ++times[c];
   }
   std::string result = e.result;
@@ -99,7 +99,7 @@ Indexed indexed(const std::string& text, std::span<const Type* const> inputs) {
   return x;
 }
 
-std::optional<Product> product_of(const Indexed& x) {
+std::optional<Product> product_of(const AxisLabels& x) {
   if (x.operands.size() != 2) return std::nullopt;
   const auto count = [](const Labels& labels, int label) {
     return std::count(labels.begin(), labels.end(), label);
@@ -129,13 +129,13 @@ void einsum_rule(ir::TypeContext& c) {
     inputs.push_back(&c.input(k));
     if (!inputs.back()->has_rank()) return c.output(0, Type::unranked(c.input(0).dtype()));
   }
-  const Indexed x = indexed(c.attributes().s("equation", ""), inputs);
+  const AxisLabels x = axis_labels(c.attributes().s("equation", ""), inputs);
   std::map<int, Extent> extents;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     for (std::size_t a = 0; a < x.operands[k].size(); ++a) {
       const Extent& here = inputs[k]->extent(static_cast<std::int64_t>(a));
-      const auto [at, fresh] = extents.emplace(x.operands[k][a], here);
-      if (!fresh) at->second = broadcast_extents({at->second}, {here})->front();
+      const auto [at, inserted] = extents.emplace(x.operands[k][a], here);
+      if (!inserted) at->second = broadcast_extents({at->second}, {here})->front();
     }
   }
   ir::Extents out;

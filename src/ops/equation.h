@@ -6,30 +6,31 @@
 #include <string>
 #include <vector>
 
-/// Equations such as "bij,bjk->bik": what `einsum` and the op it falls back on share.
+/// Equations such as "bij,bjk->bik", for `einsum` and `einsum_sum`.
 namespace rondel::ops {
 
-/// The index of each axis of a term: a letter's code, or an axis under the ellipsis, which is
-/// counted from the last.
+/// A label for each axis of a term: the letter's code, or a number for an axis under the ellipsis,
+/// counted from the last such axis.
 using Labels = std::vector<int>;
 
-/// The whole equation for operands of known rank.
-struct Indexed {
+/// An equation for operands of known rank: the labels of the axes of each operand and of the
+/// result.
+struct AxisLabels {
   std::vector<Labels> operands;
   Labels result;
 };
-/// Throws what is wrong with the equation, or with the operands for it.
-Indexed indexed(const std::string& equation, std::span<const ir::Type* const> inputs);
+/// Parses an equation. Throws where the equation is malformed or does not fit the operands.
+AxisLabels axis_labels(const std::string& equation, std::span<const ir::Type* const> inputs);
 
-/// The batched matrix product that an equation of two operands is, as far as its labels tell:
-/// its batch, rows, columns, and what is summed (in the order of the left operand). Nothing where
-/// a label stands twice in a term, or stands in one term and not in the result.
+/// An equation of two operands as a batched matrix product: the labels of its batch, rows, columns
+/// and sum (in the order of the left operand). Nothing where no label is summed, a label occurs
+/// twice in a term, or a label of only one term is not in the result. Extents are not looked at.
 struct Product {
   Labels batch, rows, columns, summed;
 };
-std::optional<Product> product_of(const Indexed&);
+std::optional<Product> product_of(const AxisLabels&);
 
-/// Extents of one label are equal or 1.
+/// The type rule of both ops. Axes of one label have equal extents, or extent 1.
 void einsum_rule(ir::TypeContext&);
 
 }  // namespace rondel::ops

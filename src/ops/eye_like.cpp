@@ -21,7 +21,7 @@ void eye_like_rule(ir::TypeContext& c) {
 
 const ir::OpEntry eye_like{{
     .name = "eye_like",
-    .doc = "y = ones on diagonal k and zeros elsewhere, as large as x",
+    .doc = "y = ones on diagonal k and zeros elsewhere, of the shape of x",
     .inputs = {{"x"}},
     .attributes = {{"dtype", ir::Type()}, {"k", 0}},
     .type = eye_like_rule,

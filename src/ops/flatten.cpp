@@ -19,7 +19,7 @@ void flatten_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   const ir::Type& x = c.input(0);
   if (!x.has_rank()) return c.output(0, ir::Type::ranked(x.dtype(), 2));
-  // The axis may be the rank itself, so it counts in rank + 1 places.
+  // The axis may equal the rank: all axes are then rows.
   std::int64_t axis = c.attributes().i("axis");
   axis = axis == x.rank() ? axis : normal_axis(axis, std::max<std::int64_t>(x.rank(), 1));
   c.holds_while();

@@ -6,7 +6,7 @@ namespace {
 
 const ir::OpEntry floor_op{{
     .name = "floor",
-    .doc = "y = the largest whole number not above x",
+    .doc = "y = the largest integer not above x",
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return scalar::floor(x); }),

@@ -7,7 +7,8 @@
 namespace rondel::ops {
 namespace {
 
-/// Of a short list of integers, those that are picked.
+/// States the elements of the result, where x is a short list of integers and the indices are
+/// known.
 void pick_elements(ir::TypeContext& c) {
   if (c.input(0).rank() != 1 || c.value(1) == nullptr || c.value(1)->rank() > 1) return;
   const auto list = c.elements(0);
@@ -45,8 +46,8 @@ Ex gathered_slice(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
-/// An index out of range is an error even where the slices that it names are empty.
-void check_unread(Emitter& e) {
+/// An index out of range is an error even where the slices are empty, so that no element is loaded.
+void check_indices_of_empty_slices(Emitter& e) {
   scalar::Builder& b = e.builder();
   const std::int64_t rank = e.rank(0), axis = normal_axis(e.attributes().i("axis"), rank);
   Ex empty;
@@ -63,7 +64,7 @@ void check_unread(Emitter& e) {
   });
 }
 
-/// Of the same tensor, elements are stacked where the indices' axes come first.
+/// Where only the indices are stacked, the result is stacked if the indices' axes are its first.
 std::vector<ir::ValueId> batched_gather(ir::Builder& b, const ir::Node& node,
                                         std::span<const ir::Batch> inputs) {
   if (inputs[0].stacked) return along_axis(b, node, inputs);
@@ -78,8 +79,9 @@ const ir::OpEntry gather{{
     .inputs = {{"x"}, {"indices"}},
     .attributes = {{"axis", std::int64_t{0}}},
     .type = gather_rule,
-    .meaning = elements(gathered_slice, check_unread),
-    .can_fail = [](const ir::TypeContext& c) { return may_miss(c, c.attributes().i("axis")); },
+    .meaning = elements(gathered_slice, check_indices_of_empty_slices),
+    .can_fail =
+        [](const ir::TypeContext& c) { return may_be_out_of_range(c, c.attributes().i("axis")); },
     .batch = batched_gather,
 }};
 

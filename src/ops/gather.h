@@ -5,8 +5,8 @@
 
 namespace rondel::ops {
 
-/// The axis of its first input along which the node takes the slice that its second input, a
-/// scalar, names; nothing where it does something else.
+/// The axis of a gather whose index is a scalar, so that it takes one slice; nothing for any other
+/// node.
 std::optional<std::int64_t> picked_axis(const ir::Graph&, const ir::Node&);
 
 }  // namespace rondel::ops

@@ -29,12 +29,13 @@ Ex gathered_element(Emitter& e, std::size_t, const Indices& out) {
 
 const ir::OpEntry gather_elements{{
     .name = "gather_elements",
-    .doc = "y = x at each index's own place, but along `axis` where the index says",
+    .doc = "y[i] = x[j], where the index j is i with j[axis] = indices[i]",
     .inputs = {{"x"}, {"indices"}},
     .attributes = {{"axis", std::int64_t{0}}},
     .type = gather_elements_rule,
     .meaning = elements(gathered_element),
-    .can_fail = [](const ir::TypeContext& c) { return may_miss(c, c.attributes().i("axis")); },
+    .can_fail =
+        [](const ir::TypeContext& c) { return may_be_out_of_range(c, c.attributes().i("axis")); },
 }};
 
 }  // namespace

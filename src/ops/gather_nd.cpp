@@ -39,7 +39,7 @@ Ex gathered_at_index(Emitter& e, std::size_t, const Indices& out) {
 
 const ir::OpEntry gather_nd{{
     .name = "gather_nd",
-    .doc = "y = the slices of x that whole coordinates name, the last axis of indices",
+    .doc = "y = the slices of x at coordinates, which are listed along the last axis of indices",
     .inputs = {{"x"}, {"indices"}},
     .attributes = {{"batch_dims", std::int64_t{0}}},
     .type = gather_nd_rule,

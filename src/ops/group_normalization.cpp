@@ -23,9 +23,9 @@ std::vector<ValueId> group_normalized(ir::Builder& b, const ir::Node& node) {
   const ValueId d = b("sub", {rows, reduce_kept(b, "reduce_mean", rows, {-1})});
   const ValueId variance = reduce_kept(b, "reduce_mean", b("mul", {d, d}), {-1});
   const ValueId epsilon = b.scalar(t, node.attributes.f("epsilon", 0));
-  const ValueId even = b("div", {d, b("sqrt", {b("add", {variance, epsilon})})});
-  const ValueId back = b("reshape", {even, b("shape", {node.inputs[0]})});
-  return {as(b, b("add", {b("mul", {back, channel(1)}), channel(2)}), own)};
+  const ValueId normalized_rows = b("div", {d, b("sqrt", {b("add", {variance, epsilon})})});
+  const ValueId unflattened = b("reshape", {normalized_rows, b("shape", {node.inputs[0]})});
+  return {as(b, b("add", {b("mul", {unflattened, channel(1)}), channel(2)}), own)};
 }
 
 void group_rule(ir::TypeContext& c) {
@@ -47,7 +47,7 @@ void group_rule(ir::TypeContext& c) {
 
 const ir::OpEntry group_normalization{{
     .name = "group_normalization",
-    .doc = "y = (x - mean) / deviation * scale + bias, each group of channels by itself",
+    .doc = "y = (x - mean) / deviation * scale + bias, separately for each group of channels",
     .inputs = {{"x"}, {"scale"}, {"bias"}},
     .attributes = {{"epsilon", 1e-5F}, {"stash_type", ir::Type::scalar(DType::f32)}},
     .required = {"num_groups"},

@@ -13,36 +13,36 @@ ValueId columns(Builder& b, ValueId x, std::int64_t from, std::int64_t to) {
   return b("slice", {x, b.integers({from}), b.integers({to}), b.integers({1})});
 }
 
-/// The new hidden state before mixing, where the reset gate is applied after the product.
-ValueId late_reset(Builder& b, const Cell& cell, ValueId x, ValueId product, ValueId r) {
+/// The candidate state where the reset gate is applied after the product.
+ValueId reset_after(Builder& b, const Cell& cell, ValueId x, ValueId product, ValueId r) {
   return cell.activate(b, 1, b("add", {x, b("mul", {r, product})}));
 }
 
-/// Gates stand as update, reset, hidden.
+/// The gates are in the order update, reset, hidden (candidate).
 std::vector<ValueId> gru_step(Builder& b, const Cell& cell, ValueId x,
                               std::span<const ValueId> states) {
   const ValueId h = states[0];
   const std::int64_t hidden = cell.attributes->i("hidden_size");
-  const std::vector<ValueId> in = parts(b, x, 3);
-  ValueId z{}, r{}, fresh{};
+  const std::vector<ValueId> in = split_last_axis(b, x, 3);
+  ValueId z{}, r{}, candidate{};
   if (linear_before_reset(*cell.attributes)) {
     ValueId product = cell.product(b, h);
     if (cell.bias != ValueId::none) product = b("add", {product, cell.bias});
-    const std::vector<ValueId> rec = parts(b, product, 3);
+    const std::vector<ValueId> rec = split_last_axis(b, product, 3);
     z = cell.activate(b, 0, b("add", {in[0], rec[0]}));
     r = cell.activate(b, 0, b("add", {in[1], rec[1]}));
-    fresh = late_reset(b, cell, in[2], rec[2], r);
+    candidate = reset_after(b, cell, in[2], rec[2], r);
   } else {
     const ValueId first = columns(b, cell.recurrence, 0, 2 * hidden);
     const ValueId last = columns(b, cell.recurrence, 2 * hidden, 3 * hidden);
-    const std::vector<ValueId> rec = parts(b, b("mat_mul", {h, first}), 2);
+    const std::vector<ValueId> rec = split_last_axis(b, b("mat_mul", {h, first}), 2);
     z = cell.activate(b, 0, b("add", {in[0], rec[0]}));
     r = cell.activate(b, 0, b("add", {in[1], rec[1]}));
     const ValueId product = b("mat_mul", {b("mul", {r, h}), last});
-    fresh = cell.activate(b, 1, b("add", {in[2], product}));
+    candidate = cell.activate(b, 1, b("add", {in[2], product}));
   }
   const ValueId one = b.scalar(dtype_of(b, z), 1.0);
-  return {b("add", {b("mul", {b("sub", {one, z}), fresh}), b("mul", {z, h})})};
+  return {b("add", {b("mul", {b("sub", {one, z}), candidate}), b("mul", {z, h})})};
 }
 
 Recurrence gru_recurrence() {
@@ -68,7 +68,7 @@ const ir::OpEntry gru{{
     .attributes = gru_attributes(),
     .type = [](ir::TypeContext& c) { recurrent_rule(c, gru_recurrence()); },
     .meaning = composite(
-        [](Builder& b, const ir::Node& n) { return unroll(b, n, gru_recurrence()); }),
+        [](Builder& b, const ir::Node& n) { return recurrent_loops(b, n, gru_recurrence()); }),
 }};
 
 }  // namespace

@@ -11,7 +11,7 @@ Ex hard_sigmoid_of(Emitter& e, Ex x) {
 
 const ir::OpEntry hard_sigmoid{{
     .name = "hard_sigmoid",
-    .doc = "y = alpha * x + beta, held within [0, 1]",
+    .doc = "y = alpha * x + beta, clamped to [0, 1]",
     .inputs = {{"x"}},
     .attributes = {{"alpha", 0.2F}, {"beta", 0.5}},
     .type = floats_only(same_as_first),

@@ -6,7 +6,7 @@ namespace {
 
 const ir::OpEntry identity{{
     .name = "identity",
-    .doc = "y = x, whatever it is",
+    .doc = "y = x, a value of any type",
     .inputs = {{"x"}},
     .type =
         [](ir::TypeContext& c) {

@@ -7,7 +7,7 @@
 namespace rondel::ops {
 namespace {
 
-/// One channel of one sample: its mean, its variance, then its elements.
+/// Writes one channel of one sample.
 void write_channel(Emitter& e, Ex sample, Ex channel, const std::vector<Ex>& spatial, Ex count) {
   scalar::Builder& b = e.builder();
   const DType t = scalar::compute_type(e.dtype(0));
@@ -61,7 +61,7 @@ void instance_rule(ir::TypeContext& c) {
 
 const ir::OpEntry instance_normalization{{
     .name = "instance_normalization",
-    .doc = "y = (x - mean) / deviation * scale + bias, each channel of each sample by itself",
+    .doc = "y = (x - mean) / deviation * scale + bias, separately for each channel and sample",
     .inputs = {{"x"}, {"scale"}, {"bias"}},
     .attributes = {{"epsilon", 1e-5F}},
     .type = floats_only(instance_rule),

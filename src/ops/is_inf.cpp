@@ -18,10 +18,10 @@ Ex infinite(Emitter& e, Ex x) {
 
 const ir::OpEntry is_inf{{
     .name = "is_inf",
-    .doc = "y = whether x is an infinity of a sign that is looked for",
+    .doc = "y = whether x is an infinity of a sign that the attributes ask for",
     .inputs = {{"x"}},
     .attributes = {{"detect_negative", 1}, {"detect_positive", 1}},
-    .type = float_test,
+    .type = float_predicate_rule,
     .meaning = elementwise(infinite),
 }};
 

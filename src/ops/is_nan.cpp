@@ -9,7 +9,7 @@ const ir::OpEntry is_nan{{
     .name = "is_nan",
     .doc = "y = whether x is not a number",
     .inputs = {{"x"}},
-    .type = float_test,
+    .type = float_predicate_rule,
     .meaning = elementwise([](Ex x) { return scalar::is_nan(x); }),
 }};
 

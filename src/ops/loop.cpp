@@ -5,7 +5,7 @@ namespace {
 
 const ir::OpEntry loop{{
     .name = "loop",
-    .doc = "The one loop: states carried, scans read a slice a trip, items stacked",
+    .doc = "A loop with carried states, scanned inputs (one slice for each trip) and stacked items",
     .inputs = {{"inputs", ir::InputDef::variadic}},
     .outputs = {"results"},
     .meaning = std::make_shared<Control>(),

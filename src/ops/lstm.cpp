@@ -7,26 +7,27 @@ namespace {
 using ir::Builder;
 using ir::ValueId;
 
-/// Adds peephole `k` (of input, output, forget) times the cell state.
-ValueId peep(Builder& b, const Cell& cell, std::span<const ValueId> p, std::size_t k, ValueId gate,
-             ValueId c) {
+/// Adds peephole `k` (in the order input, output, forget) times the cell state, where there are
+/// peepholes.
+ValueId add_peephole(Builder& b, const Cell& cell, std::span<const ValueId> p, std::size_t k,
+                     ValueId gate, ValueId c) {
   return cell.peepholes == ValueId::none ? gate : b("add", {gate, b("mul", {p[k], c})});
 }
 
-/// Gates stand as input, output, forget, cell.
+/// The gates are in the order input, output, forget, cell (candidate).
 std::vector<ValueId> lstm_step(Builder& b, const Cell& cell, ValueId x,
                                std::span<const ValueId> states) {
   const ValueId h = states[0], c = states[1];
-  const std::vector<ValueId> gates = parts(b, b("add", {x, cell.product(b, h)}), 4);
+  const std::vector<ValueId> gates = split_last_axis(b, b("add", {x, cell.product(b, h)}), 4);
   std::vector<ValueId> p;
-  if (cell.peepholes != ValueId::none) p = parts(b, cell.peepholes, 3);
-  const ValueId i = cell.activate(b, 0, peep(b, cell, p, 0, gates[0], c));
+  if (cell.peepholes != ValueId::none) p = split_last_axis(b, cell.peepholes, 3);
+  const ValueId i = cell.activate(b, 0, add_peephole(b, cell, p, 0, gates[0], c));
   const ValueId f = cell.attributes->flag("input_forget")
                         ? b("sub", {b.scalar(dtype_of(b, i), 1.0), i})
-                        : cell.activate(b, 0, peep(b, cell, p, 2, gates[2], c));
-  const ValueId fresh = cell.activate(b, 1, gates[3]);
-  const ValueId next_c = b("add", {b("mul", {f, c}), b("mul", {i, fresh})});
-  const ValueId o = cell.activate(b, 0, peep(b, cell, p, 1, gates[1], next_c));
+                        : cell.activate(b, 0, add_peephole(b, cell, p, 2, gates[2], c));
+  const ValueId candidate = cell.activate(b, 1, gates[3]);
+  const ValueId next_c = b("add", {b("mul", {f, c}), b("mul", {i, candidate})});
+  const ValueId o = cell.activate(b, 0, add_peephole(b, cell, p, 1, gates[1], next_c));
   return {b("mul", {o, cell.activate(b, 2, next_c)}), next_c};
 }
 
@@ -61,7 +62,7 @@ const ir::OpEntry lstm{{
     .attributes = lstm_attributes(),
     .type = [](ir::TypeContext& c) { recurrent_rule(c, lstm_recurrence()); },
     .meaning = composite(
-        [](Builder& b, const ir::Node& n) { return unroll(b, n, lstm_recurrence()); }),
+        [](Builder& b, const ir::Node& n) { return recurrent_loops(b, n, lstm_recurrence()); }),
 }};
 
 }  // namespace

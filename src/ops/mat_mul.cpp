@@ -10,10 +10,10 @@ using ir::Extent;
 using ir::Extents;
 using ir::Type;
 
-/// How an operand lies: its axes before the last two (or the last one, of a vector).
+/// The layout of an operand.
 struct Operand {
   bool vector, transposed;
-  std::int64_t batch;  // how many leading axes
+  std::int64_t batch;  // number of axes before the matrix or vector
 
   Operand(const Type& t, const ir::Attributes& a, const char* flag)
       : vector(t.rank() == 1), transposed(!vector && a.flag(flag)),
@@ -25,8 +25,9 @@ Extent column(const Type& t, const Operand& o) {
   return t.extent(o.batch + (o.vector || o.transposed ? 0 : 1));
 }
 
-void hold_batches(ir::TypeContext& c, const Type& a, const Operand& left, const Type& b,
-                  const Operand& right, const Extents& out) {
+/// States `holds_while()` where the batch axes certainly broadcast.
+void holds_if_batch_is_certain(ir::TypeContext& c, const Type& a, const Operand& left,
+                               const Type& b, const Operand& right, const Extents& out) {
   const auto batch = [](const Type& t, const Operand& o) {
     return Type::tensor(t.dtype(), Extents(t.extents().begin(), t.extents().begin() + o.batch));
   };
@@ -49,13 +50,14 @@ void mat_mul_rule(ir::TypeContext& c) {
           "inner extents {} and {} differ; transpose one of them?", inner_a.value, inner_b.value);
   Extents out = *broadcast_extents(Extents(a.extents().begin(), a.extents().begin() + left.batch),
                                    Extents(b.extents().begin(), b.extents().begin() + right.batch));
-  if (inner_a == inner_b) hold_batches(c, a, left, b, right, out);
+  if (inner_a == inner_b) holds_if_batch_is_certain(c, a, left, b, right, out);
   if (!left.vector) out.push_back(row(a, left));
   if (!right.vector) out.push_back(column(b, right));
   c.output(0, Type::tensor(a.dtype(), std::move(out)));
 }
 
-/// The leading indices of an operand for the result's: trailing ones aligned, extents of 1 at 0.
+/// Appends the batch indices of operand k for those of the result, `out`: the last ones are
+/// aligned, and the index along an axis of extent 1 is 0.
 void append_batch(Emitter& e, std::size_t k, std::int64_t count, const Indices& out, Indices& to) {
   const auto skip = static_cast<std::int64_t>(out.size()) - count;
   for (std::int64_t axis = 0; axis < count; ++axis) {
@@ -96,8 +98,9 @@ void write_product(Emitter& e) {
   });
 }
 
-/// A matrix and a stack of vectors are one product of two matrices. Else each operand is a stack of
-/// matrices, those of one row or column for vectors, whose axes before the last two are aligned.
+/// A matrix times a stack of vectors is one product of two matrices. Otherwise each operand becomes
+/// a stack of matrices (a vector becomes a matrix of one row or column) and the axes before the
+/// last two are aligned.
 std::vector<ir::ValueId> batched_product(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::Batch> inputs) {
   static constexpr const char* flags[] = {"transpose_a", "transpose_b"};
@@ -112,20 +115,20 @@ std::vector<ir::ValueId> batched_product(ir::Builder& b, const ir::Node& node,
   }
   const bool rows = !inputs[1].stacked && *left == 1 && *right == 2;
   const std::int64_t batch = std::max({*left, *right, std::int64_t{2}}) - 2;
-  ir::Ints gone;
+  ir::Ints removed;
   for (const std::size_t k : {0U, 1U}) {
     const std::int64_t rank = k == 0 ? *left : *right, first = inputs[k].stacked ? 1 : 0;
     if (rank == 1) attributes.set(flags[k], 0);
     if (rows) continue;
     if (rank == 1) {
-      operands[k] = with_ones(b, operands[k], first + static_cast<std::int64_t>(k), 1);
-      gone.push_back(k == 0 ? -2 : -1);
+      operands[k] = with_unit_axes(b, operands[k], first + static_cast<std::int64_t>(k), 1);
+      removed.push_back(k == 0 ? -2 : -1);
     }
     if (inputs[k].stacked)
-      operands[k] = with_ones(b, operands[k], 1, batch + 2 - std::max<std::int64_t>(rank, 2));
+      operands[k] = with_unit_axes(b, operands[k], 1, batch + 2 - std::max<std::int64_t>(rank, 2));
   }
   std::vector<ir::ValueId> y = same_call(b, node, std::move(operands), std::move(attributes));
-  return gone.empty() ? y : std::vector{b("squeeze", {y[0], b.integers(gone)})};
+  return removed.empty() ? y : std::vector{b("squeeze", {y[0], b.integers(removed)})};
 }
 
 const ir::OpEntry mat_mul{{

@@ -19,7 +19,7 @@ SizedKernelMeaning::Kernel prepare_max_pool(const ir::Node& node,
 
 const ir::OpEntry max_pool{{
     .name = "max_pool",
-    .doc = "y = the greatest element under each window, and where it stood",
+    .doc = "y = the greatest element under each window, and its index",
     .inputs = {{"x"}},
     .outputs = {"y", "indices"},
     .attributes = max_pool_attributes(),

@@ -48,14 +48,14 @@ class Emitter {
   virtual void store(std::size_t j, const Indices&, Ex value) = 0;
   virtual BufferPart input_buffer(std::size_t k) = 0;
   virtual BufferPart output_buffer(std::size_t j) = 0;
-  /// Whether output j is written over input k, so that the one begins as the other.
+  /// Whether output j is written over input k, so that its buffer holds the input's elements first.
   virtual bool in_place(std::size_t j, std::size_t k) const = 0;
 
-  /// The index along an axis of input k for index `at` of the result's axis, whose extent is
-  /// `result`, where the input is broadcast to it: 0 where its own extent is 1.
+  /// The index along an axis of input k, which is broadcast to a result's axis of extent `result`,
+  /// for index `at` of that axis: 0 where the input's extent is 1.
   Ex broadcast(std::size_t k, std::int64_t axis, const ir::Extent& result, Ex at);
-  /// Where input k is read for element `out` of an output it is broadcast to: trailing axes are
-  /// aligned, axes of extent 1 stay at 0.
+  /// The index into input k for element `out` of an output that input k is broadcast to: trailing
+  /// axes are aligned, and the index along axes of extent 1 is 0.
   Indices broadcast(std::size_t k, const Indices& out);
   Ex load_broadcast(std::size_t k, const Indices& out) { return load(k, broadcast(k, out)); }
   DType dtype(std::size_t k) const { return input(k).dtype(); }
@@ -74,7 +74,7 @@ struct ElementWise : ir::Meaning {
 /// load any elements and carry loops (reductions, gathers, pads). Fuses into its consumers.
 struct Elements : ir::Meaning {
   using Fn = std::function<Ex(Emitter&, std::size_t j, const Indices&)>;
-  /// Writes what comes once before all elements, even if there are none: checks.
+  /// Writes code that runs once, before all elements and even if there are none: checks.
   using Before = std::function<void(Emitter&)>;
   explicit Elements(Fn f, Before b = nullptr) : fn(std::move(f)), before(std::move(b)) {}
   Fn fn;
@@ -86,7 +86,7 @@ struct Nest : ir::Meaning {
   using Fn = std::function<void(Emitter&)>;
   explicit Nest(Fn f, bool buffers = false) : fn(std::move(f)), reads_buffers(buffers) {}
   Fn fn;
-  bool reads_buffers;  ///< asks for `input_buffer`s; others load elements wherever they are
+  bool reads_buffers;  ///< calls `input_buffer`; other nests load single elements
 };
 
 /// A small graph of simpler ops. Returns one value for each output. Expanded before lowering;
@@ -177,7 +177,7 @@ template <class K> const K* meaning_as(const ir::OpDef& op) {
   return dynamic_cast<const K*>(op.meaning.get());
 }
 inline bool is_elementwise(const ir::OpDef& op) { return meaning_as<ElementWise>(op) != nullptr; }
-/// Whether the op's output may be written over input k where both have one type.
+/// Whether the op's output may be written over input k where both have the same type.
 inline bool may_write_over(const ir::OpDef& op, std::size_t k) {
   return is_elementwise(op) || std::ranges::count(op.in_place, k) > 0;
 }

@@ -16,7 +16,7 @@ Ex remainder(Emitter& e, std::span<const Ex> x) {
   return narrowed(x[0].type(), r);
 }
 
-/// The same for both kinds where neither is negative.
+/// Both kinds of remainder are the same where neither operand is negative.
 void mod_rule(ir::TypeContext& c) {
   broadcast_rule(c);
   combine_elements(c, [](const ir::Integer& a, const ir::Integer& b) {

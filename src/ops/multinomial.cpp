@@ -7,7 +7,7 @@ namespace {
 
 using ir::ValueId;
 
-/// Running sums of exp(logits), which need not add up to 1.
+/// Draws by the cumulative sums of exp(logits - greatest logit), which need not end at 1.
 std::vector<ValueId> drawn_classes(ir::Builder& b, const ir::Node& node) {
   const ValueId logits = wide_value(b, node.inputs[0]);
   const ValueId top = reduce_kept(b, "reduce_max", logits, {1});

@@ -6,7 +6,7 @@ namespace {
 
 const ir::OpEntry neg{{
     .name = "neg",
-    .doc = "y = -x; the least integer stays itself",
+    .doc = "y = -x; the least integer is unchanged",
     .inputs = {{"x"}},
     .type = with_dtypes({DType::f32, DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32,
                          DType::i16, DType::i8},

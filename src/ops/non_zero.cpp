@@ -16,8 +16,8 @@ void non_zero_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::tensor(DType::i64, ir::Extents{x.rank(), ir::Extent()}));
 }
 
-/// Calls f with the test of element i being zero. Most floats have two zeros, which differ in the
-/// sign bit; the kinds called fnuz have one, f8e8m0 none.
+/// Calls f with a function that tells whether element i is zero. Most float formats have two zeros,
+/// which differ in the sign bit; the fnuz formats have one zero, and f8e8m0 has none.
 template <class F> void with_zero_test(const Tensor& t, F f) {
   const auto elements = [&]<class T>(T) {
     return f([x = t.data_as<T>()](std::int64_t i) { return x[i] == T{}; });

@@ -8,13 +8,13 @@
 namespace rondel::ops {
 namespace {
 
-/// A number of (0, 1], fine near 0, where the tail of the distribution comes from.
+/// A number in (0, 1], in fine steps near 0: numbers near 0 give the tail of the distribution.
 Ex open_unit(DType t, const std::array<Ex, 4>& block) {
   if (t == DType::f64) return (cast(t, random_u64(block, 0) >> 11) + 0.5) * std::ldexp(1.0, -53);
   return (cast(DType::f32, block[0]) + 0.5) * std::ldexp(1.0, -32);
 }
 
-/// Box and Muller's transformation of two uniform numbers.
+/// The Box-Muller transform of two uniform numbers.
 Ex normal_element(Emitter& e, std::size_t, const Indices& index) {
   const DType t = e.output_dtype(), wide = scalar::compute_type(t);
   const std::array<Ex, 4> block = element_block(e, 0, index);

@@ -6,7 +6,7 @@
 namespace rondel::ops {
 namespace {
 
-Ex hot(Emitter& e, std::size_t, const Indices& out) {
+Ex one_hot_element(Emitter& e, std::size_t, const Indices& out) {
   const auto axis = normal_axis(e.attributes().i("axis", -1), e.rank(0) + 1);
   Indices index = out;
   index.erase(index.begin() + axis);
@@ -36,11 +36,11 @@ void one_hot_rule(ir::TypeContext& c) {
 
 const ir::OpEntry one_hot{{
     .name = "one_hot",
-    .doc = "y = values[1] where the index stands on the new axis, values[0] elsewhere",
+    .doc = "y = values[1] at the index along the new axis, values[0] elsewhere",
     .inputs = {{"indices"}, {"depth"}, {"values"}},
     .attributes = {{"axis", -1}},
     .type = one_hot_rule,
-    .meaning = elements(hot),
+    .meaning = elements(one_hot_element),
     .value_inputs = {1},
 }};
 

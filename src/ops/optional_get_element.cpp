@@ -13,7 +13,7 @@ void get(kernels::UnsizedCall& call) {
 
 const ir::OpEntry optional_get_element{{
     .name = "optional_get_element",
-    .doc = "what an optional holds; a value that is no optional is passed on",
+    .doc = "the value that an optional holds; a value that is not an optional is passed on",
     .inputs = {{"value"}},
     .outputs = {"element"},
     .type =

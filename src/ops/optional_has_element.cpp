@@ -10,7 +10,7 @@ void has(kernels::UnsizedCall& call) {
 
 const ir::OpEntry optional_has_element{{
     .name = "optional_has_element",
-    .doc = "whether an optional holds something; true of a value that is no optional",
+    .doc = "whether an optional holds something; true of a value that is not an optional",
     .inputs = {{"value", ir::InputDef::optional}},
     .outputs = {"has"},
     .type = [](ir::TypeContext& c) { c.output(0, ir::Type::scalar(DType::boolean)); },

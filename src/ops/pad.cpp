@@ -5,12 +5,12 @@
 namespace rondel::ops {
 namespace {
 
-/// Elements added before and after each axis; negative ones take elements away.
+/// Elements added before and after each axis; negative numbers remove elements.
 struct Padding {
   ir::Ints before, after;
 };
 
-Padding margins_of(const ir::Ints& pads, const std::optional<ir::Ints>& axes, std::int64_t rank) {
+Padding padding_of(const ir::Ints& pads, const std::optional<ir::Ints>& axes, std::int64_t rank) {
   Padding m{ir::Ints(static_cast<std::size_t>(rank)), ir::Ints(static_cast<std::size_t>(rank))};
   const std::size_t n = axes ? axes->size() : static_cast<std::size_t>(rank);
   require(pads.size() == 2 * n, "{} pads for {} axes; expected two an axis", pads.size(), n);
@@ -22,8 +22,8 @@ Padding margins_of(const ir::Ints& pads, const std::optional<ir::Ints>& axes, st
   return m;
 }
 
-void check_reach(const std::string& mode, std::int64_t before, std::int64_t after,
-                 std::int64_t extent, std::int64_t axis) {
+void require_elements_to_take(const std::string& mode, std::int64_t before, std::int64_t after,
+                              std::int64_t extent, std::int64_t axis) {
   if (mode == "constant" || (before <= 0 && after <= 0)) return;
   require(extent > 0, "axis {} is empty; mode '{}' has nothing to take", axis, mode);
 }
@@ -39,7 +39,7 @@ void pad_rule(ir::TypeContext& c) {
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
   const auto pads = c.integers(1), axes = c.has(3) ? c.integers(3) : std::nullopt;
   if (!pads || (c.has(3) && !axes)) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
-  const Padding m = margins_of(*pads, axes, x.rank());
+  const Padding m = padding_of(*pads, axes, x.rank());
   ir::Extents extents;
   ir::Integers not_negative;
   for (std::int64_t a = 0; a < x.rank(); ++a) {
@@ -54,7 +54,7 @@ void pad_rule(ir::TypeContext& c) {
       extents.emplace_back(padded);
       continue;
     }
-    check_reach(mode, m.before[at], m.after[at], e.value, a);
+    require_elements_to_take(mode, m.before[at], m.after[at], e.value, a);
     const std::int64_t extent = checked_add(e.value, more);
     require(extent >= 0, "axis {} of extent {} is padded by {} and {}", a, e.value, m.before[at],
             m.after[at]);
@@ -64,8 +64,8 @@ void pad_rule(ir::TypeContext& c) {
   c.holds_while(std::move(not_negative));
 }
 
-/// Where element `i` of the padded axis comes from; may lie outside in mode constant.
-Ex source(Emitter& e, const std::string& mode, Ex i, Ex extent) {
+/// The index in x of element `i` of the padded axis, in the modes other than constant.
+Ex source_index(Emitter& e, const std::string& mode, Ex i, Ex extent) {
   if (mode == "edge") return scalar::max(e.builder().index(0), scalar::min(i, extent - 1));
   if (mode == "wrap") return (i % extent + extent) % extent;
   // Reflection has period 2 (extent - 1) and never repeats the edge.
@@ -84,7 +84,7 @@ Ex padded(Emitter& e, std::size_t, const Indices& out) {
   scalar::Builder& b = e.builder();
   const std::string mode = e.attributes().s("mode", "constant");
   const auto axes = e.has(3) ? std::optional(known_integers(e, 3)) : std::nullopt;
-  const Padding m = margins_of(known_integers(e, 1), axes, e.rank(0));
+  const Padding m = padding_of(known_integers(e, 1), axes, e.rank(0));
   Indices in;
   Ex inside;
   for (std::size_t a = 0; a < out.size(); ++a) {
@@ -93,7 +93,7 @@ Ex padded(Emitter& e, std::size_t, const Indices& out) {
       continue;
     }
     const Ex extent = e.extent(0, static_cast<std::int64_t>(a)), i = out[a] - m.before[a];
-    in.push_back(mode == "constant" ? i : source(e, mode, i, extent));
+    in.push_back(mode == "constant" ? i : source_index(e, mode, i, extent));
     if (mode != "constant") continue;
     const Ex within = (i >= b.index(0)) & (i < extent);
     inside = inside ? inside & within : within;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t scale_at = 1, zero_at = 2;
 
-/// The axis that scales go along. A tensor of rank 1 has but one, whatever is said.
+/// The axis that scales go along. A tensor of rank 1 has one axis, so `axis` is not read.
 std::int64_t scaled_axis(const ir::Attributes& a, std::int64_t rank) {
   return rank == 1 ? 0 : normal_axis(a.i("axis", 1), rank);
 }
@@ -60,7 +60,7 @@ void require_same_shape(const ir::Type& scale, const ir::Type& zero) {
 
 }  // namespace
 
-Ex load_granule(Emitter& e, std::size_t operand, const Indices& index) {
+Ex load_parameter(Emitter& e, std::size_t operand, const Indices& index) {
   const std::int64_t rank = static_cast<std::int64_t>(index.size()), own = e.rank(operand);
   const ir::Attributes& a = e.attributes();
   if (has_one_element(e.input(operand)))

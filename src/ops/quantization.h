@@ -1,13 +1,13 @@
 #pragma once
 #include "ops/meaning.h"
 
-/// What quantize_linear and dequantize_linear share: scale and zero point (inputs 1 and 2) are
-/// given for the whole tensor (one element), for each index of `axis` (rank 1), or for each block
-/// of `block_size` elements along it (the tensor's own rank).
+/// Shared by quantize_linear and dequantize_linear. Scale and zero point (inputs 1 and 2) are given
+/// for the whole tensor (one element), for each index of `axis` (rank 1), or for each block of
+/// `block_size` elements along it (the tensor's own rank).
 namespace rondel::ops {
 
-/// The scale or zero point of the element at `index`.
-Ex load_granule(Emitter&, std::size_t operand, const Indices& index);
+/// The scale or the zero point (input `operand`) for the element of x at `index`.
+Ex load_parameter(Emitter&, std::size_t operand, const Indices& index);
 
 /// Checks that scale and zero point fit the tensor, as far as types tell.
 void require_granularity(const ir::TypeContext&);
@@ -17,7 +17,7 @@ bool is_quantized(DType);
 /// Requires input k to be of a type that a scale can have.
 void require_scale(const ir::TypeContext&, std::size_t k);
 
-/// The type that arithmetic asked for in `t` is done in: f32 where `t` has none of its own.
+/// The type of arithmetic for `t`: f32 where `t` is an integer or a float of at most 8 bits.
 DType arithmetic_type(DType t);
 
 }  // namespace rondel::ops

@@ -5,7 +5,7 @@
 namespace rondel::ops {
 namespace {
 
-/// What x / scale is rounded to: `precision`, else the scale's type.
+/// The type that x / scale is rounded to: `precision`, else the scale's type.
 DType precision(Emitter& e) {
   const ir::Type& asked = e.attributes().type("precision");
   return arithmetic_type(asked.is_tensor() ? asked.dtype() : e.dtype(1));
@@ -24,10 +24,10 @@ std::pair<double, double> limits(DType t) {
 Ex quantized(Emitter& e, std::size_t, const Indices& index) {
   scalar::Builder& b = e.builder();
   const DType to = e.output_dtype(), in = precision(e), wide = scalar::compute_type(in);
-  const Ex ratio = b.cast(in, e.load(0, index)) / b.cast(in, load_granule(e, 1, index));
+  const Ex ratio = b.cast(in, e.load(0, index)) / b.cast(in, load_parameter(e, 1, index));
   Ex y = b.cast(wide, ratio);
   if (is_integer(to)) y = round_even(y);
-  if (e.has(2)) y = y + b.cast(wide, load_granule(e, 2, index));
+  if (e.has(2)) y = y + b.cast(wide, load_parameter(e, 2, index));
   if (is_integer(to)) {
     const auto [least, most] = limits(to);
     y = scalar::min(scalar::max(y, scalar::literal(y, least)), scalar::literal(y, most));

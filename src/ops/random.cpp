@@ -15,8 +15,8 @@ constexpr int rounds = 10;
 constexpr std::int64_t multiplier_0 = 0xd2511f53, multiplier_1 = 0xcd9e8d57;
 constexpr std::int64_t step_0 = 0x9e3779b9, step_1 = 0xbb67ae85;
 
-/// Bits of a number below 1 in `t`.
-int digits(DType t) {
+/// The number of significand bits of `t`, the implicit one included.
+int precision_bits(DType t) {
   switch (t) {
     case DType::f64: return 53;
     case DType::f32: return 24;
@@ -49,10 +49,10 @@ Ex random_u64(const std::array<Ex, 4>& block, std::size_t part) {
 }
 
 Ex unit_interval(DType t, const std::array<Ex, 4>& block, std::size_t part) {
-  const int kept = digits(t);
-  const double unit = std::ldexp(1.0, -kept);
-  if (t == DType::f64) return cast(t, random_u64(block, part) >> (64 - kept)) * unit;
-  return cast(DType::f32, block[part] >> (32 - kept)) * unit;
+  const int bits = precision_bits(t);
+  const double unit = std::ldexp(1.0, -bits);
+  if (t == DType::f64) return cast(t, random_u64(block, part) >> (64 - bits)) * unit;
+  return cast(DType::f32, block[part] >> (32 - bits)) * unit;
 }
 
 std::array<Ex, 4> element_block(Emitter& e, std::size_t key, const Indices& index) {

@@ -7,8 +7,9 @@
 namespace rondel::ops {
 namespace {
 
-/// Each part is the counter of a block under the key made so far. A seed given by the node takes
-/// the place of the node's number, from counters that no number has.
+/// The key is computed part by part: each part is the counter of a block under the key so far. The
+/// node's attribute `seed`, where given, replaces the node's number (part 1); the high word of its
+/// counter is 1, so that no node's number gives the same counter.
 Ex key(Emitter& e, std::size_t, const Indices&) {
   scalar::Builder& b = e.builder();
   const auto word = [&](std::int64_t v) { return b.constant_bits(DType::u64, v); };
@@ -35,7 +36,7 @@ void key_rule(ir::TypeContext& c) {
 
 const ir::OpEntry random_key{{
     .name = "random_key",
-    .doc = "key = what a draw is keyed by: the run's seed, the node's number, the trips around it",
+    .doc = "key = the key of a draw, from the run's seed, the node's number and the trip numbers",
     .inputs = {{"parts", ir::InputDef::variadic}},
     .outputs = {"key"},
     .attributes = {{"seed", no_seed()}},

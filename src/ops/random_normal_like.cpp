@@ -22,8 +22,8 @@ void random_normal_like_rule(ir::TypeContext& c) {
 
 const ir::OpEntry random_normal_like{{
     .name = "random_normal_like",
-    .doc = "y = random numbers of the normal distribution with mean and standard deviation, as "
-           "many as x has elements",
+    .doc = "y = random numbers of the normal distribution with mean and standard deviation, of "
+           "the shape of x",
     .inputs = {{"x"}},
     .attributes = {{"dtype", ir::Type()}, {"mean", 0.0}, {"scale", 1.0}, {"seed", no_seed()}},
     .type = random_normal_like_rule,

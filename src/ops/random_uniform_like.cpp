@@ -22,7 +22,7 @@ void random_uniform_like_rule(ir::TypeContext& c) {
 
 const ir::OpEntry random_uniform_like{{
     .name = "random_uniform_like",
-    .doc = "y = random numbers drawn evenly from [low, high), as many as x has elements",
+    .doc = "y = random numbers drawn evenly from [low, high), of the shape of x",
     .inputs = {{"x"}},
     .attributes = {{"dtype", ir::Type()}, {"low", 0.0}, {"high", 1.0}, {"seed", no_seed()}},
     .type = random_uniform_like_rule,

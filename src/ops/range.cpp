@@ -11,8 +11,8 @@
 namespace rondel::ops {
 namespace {
 
-/// How many of start, start + delta, ... lie before the limit.
-template <class Int> std::int64_t whole_count(Int start, Int limit, Int delta) {
+/// The number of start, start + delta, ... before the limit.
+template <class Int> std::int64_t integer_count(Int start, Int limit, Int delta) {
   require(delta != 0, "delta is 0; expected another number");
   const __int128 step = delta, distance = static_cast<__int128>(limit) - start;
   if (distance == 0 || (distance > 0) != (step > 0)) return 0;
@@ -22,11 +22,11 @@ template <class Int> std::int64_t whole_count(Int start, Int limit, Int delta) {
   return static_cast<std::int64_t>(count);
 }
 
-std::int64_t whole_count(const Tensor& start, const Tensor& limit, const Tensor& delta) {
+std::int64_t integer_count(const Tensor& start, const Tensor& limit, const Tensor& delta) {
   if (start.dtype() != DType::u64)
-    return whole_count(integer_value(start), integer_value(limit), integer_value(delta));
+    return integer_count(integer_value(start), integer_value(limit), integer_value(delta));
   const auto number = [](const Tensor& t) { return *t.data_as<std::uint64_t>(); };
-  return whole_count(number(start), number(limit), number(delta));
+  return integer_count(number(start), number(limit), number(delta));
 }
 
 std::int64_t float_count(double start, double limit, double delta) {
@@ -37,7 +37,7 @@ std::int64_t float_count(double start, double limit, double delta) {
   return count > 0 ? static_cast<std::int64_t>(count) : 0;
 }
 
-/// The same of integers that are known as expressions.
+/// The same for integers that are known as symbolic expressions.
 ir::Extent count_of(const ir::TypeContext& c) {
   if (!is_integer(c.input(0).dtype()) || is_unsigned_integer(c.input(0).dtype())) return {};
   const auto start = c.elements(0), limit = c.elements(1), delta = c.elements(2);
@@ -61,7 +61,7 @@ void range_rule(ir::TypeContext& c) {
   const Tensor *start = c.value(0), *limit = c.value(1), *delta = c.value(2);
   if (start == nullptr || limit == nullptr || delta == nullptr)
     return c.output(0, ir::Type::tensor(t, ir::Extents{count_of(c)}));
-  const std::int64_t count = is_integer(t) ? whole_count(*start, *limit, *delta)
+  const std::int64_t count = is_integer(t) ? integer_count(*start, *limit, *delta)
                                            : float_count(float_value(*start), float_value(*limit),
                                                          float_value(*delta));
   c.output(0, ir::Type::tensor(t, ir::Extents{count}));
@@ -74,7 +74,7 @@ Ex term(Emitter& e, std::size_t, const Indices& index) {
 
 const ir::OpEntry range_op{{
     .name = "range",
-    .doc = "y = start, start + delta, ... up to the limit, which is not in it",
+    .doc = "y = start, start + delta, ... up to the limit, which is not included",
     .inputs = {{"start"}, {"limit"}, {"delta"}},
     .attributes = {{"stash_type", ir::Type::scalar(DType::f32)}},
     .type = range_rule,

@@ -22,13 +22,13 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// Parameters of an activation where the model gives none; `alphas` and `betas`: which it takes.
-struct Known {
+/// The parameters of an activation where the model gives none, and which of the two it takes.
+struct ActivationDefaults {
   const char* name;
   double alpha, beta;
   bool takes_alpha, takes_beta;
 };
-constexpr Known known_activations[] = {
+constexpr ActivationDefaults known_activations[] = {
     {"sigmoid", 0, 0, false, false},      {"tanh", 0, 0, false, false},
     {"relu", 0, 0, false, false},         {"softsign", 0, 0, false, false},
     {"softplus", 0, 0, false, false},     {"affine", 1, 0, true, true},
@@ -37,14 +37,15 @@ constexpr Known known_activations[] = {
     {"elu", 1, 0, true, false},
 };
 
-/// The activations of all directions; alphas and betas are handed out in their order.
+/// The activations of all directions. Each takes the next alpha and the next beta of the
+/// attributes, if it has such a parameter.
 std::vector<Activation> activations_of(const ir::Attributes& a, const Recurrence& r,
                                        std::size_t directions) {
   ir::Strings names = a.strings("activations");
   if (names.empty())
     for (std::size_t d = 0; d < directions; ++d)
       names.insert(names.end(), r.activations.begin(), r.activations.end());
-  // ONNX's own default for RNN names two for one direction: what is beyond is not used.
+  // ONNX's default for RNN has two names even for one direction: the names at the end are not used.
   const std::size_t wanted = directions * r.activations.size();
   require(names.size() >= wanted, "activations has {} names; expected {}", names.size(), wanted);
   names.resize(wanted);
@@ -54,7 +55,7 @@ std::vector<Activation> activations_of(const ir::Attributes& a, const Recurrence
   for (const std::string& name : names) {
     const std::string plain = lower(name);
     const auto* k = std::find_if(std::begin(known_activations), std::end(known_activations),
-                                 [&](const Known& x) { return plain == x.name; });
+                                 [&](const ActivationDefaults& x) { return plain == x.name; });
     require(k != std::end(known_activations), "there is no activation '{}'", name);
     const bool alpha = k->takes_alpha && next_alpha < alphas.size();
     const bool beta = k->takes_beta && next_beta < betas.size();
@@ -75,7 +76,7 @@ ValueId sliced(Builder& b, ValueId x, std::int64_t from, std::int64_t to, std::i
   return b("slice", {x, b.integers({from}), b.integers({to}), b.integers({axis})});
 }
 
-/// Row `d` of the first axis, which goes. A view, so that weights are not copied.
+/// Slice `d` of the first axis, without that axis. A view, so that weights are not copied.
 ValueId row(Builder& b, ValueId x, std::int64_t d) {
   return b("squeeze", {sliced(b, x, d, d + 1, 0), b.integers({0})});
 }
@@ -121,20 +122,20 @@ ValueId zeros(Builder& b, ValueId x, std::int64_t hidden) {
   return b("constant_of_shape", {shape}, {{"value", Tensor::zeros(dtype_of(b, x), {1})}});
 }
 
-/// Which samples still run at trip i, as bool[n, 1].
-ValueId running(Builder& b, const Prepared& p, ValueId i, ValueId extent, bool reverse) {
+/// Whether trip i is within the length of each sample, as bool[n, 1].
+ValueId active_mask(Builder& b, const Prepared& p, ValueId i, ValueId extent, bool reverse) {
   ValueId time = i;
   if (reverse) time = b("sub", {b("sub", {extent, b.scalar<std::int64_t>(1)}), i});
   return b("unsqueeze", {b("less", {time, p.lengths}), b.integers({1})});
 }
 
-struct Unrolled {
+struct DirectionResults {
   std::vector<ValueId> finals;
   ValueId items;
 };
 
-Unrolled one_direction(Builder& b, const Prepared& p, const Recurrence& r, const Node& node,
-                       std::size_t d, bool reverse, std::vector<Activation> activations) {
+DirectionResults one_direction(Builder& b, const Prepared& p, const Recurrence& r, const Node& node,
+                               std::size_t d, bool reverse, std::vector<Activation> activations) {
   const std::int64_t hidden = node.attributes.i("hidden_size");
   const auto at = static_cast<std::int64_t>(d);
   const std::int64_t width = r.gates * hidden;
@@ -169,7 +170,7 @@ Unrolled one_direction(Builder& b, const Prepared& p, const Recurrence& r, const
     std::vector<ValueId> next = r.step(in, cell, params[2 + r.states], states);
     ValueId item = next[0];
     if (ragged) {
-      const ValueId on = running(in, p, params[0], extent, reverse);
+      const ValueId on = active_mask(in, p, params[0], extent, reverse);
       item = in("where", {on, item, in.scalar(dtype_of(in, item), 0.0)});
       for (std::size_t s = 0; s < r.states; ++s) next[s] = in("where", {on, next[s], states[s]});
     }
@@ -181,7 +182,7 @@ Unrolled one_direction(Builder& b, const Prepared& p, const Recurrence& r, const
   return {{out.begin(), out.begin() + static_cast<std::ptrdiff_t>(r.states)}, out[r.states]};
 }
 
-/// The directions' values beside each other on a new axis.
+/// The values of the directions, concatenated along a new axis.
 ValueId joined(Builder& b, const std::vector<ValueId>& values, std::int64_t axis) {
   std::vector<ValueId> with_axis;
   for (const ValueId v : values) with_axis.push_back(b("unsqueeze", {v, b.integers({axis})}));
@@ -220,12 +221,12 @@ ValueId Cell::activate(Builder& b, std::size_t k, ValueId x) const {
 
 ValueId Cell::product(Builder& b, ValueId h) const { return b("mat_mul", {h, recurrence}); }
 
-std::vector<ValueId> parts(Builder& b, ValueId x, std::int64_t count) {
+std::vector<ValueId> split_last_axis(Builder& b, ValueId x, std::int64_t count) {
   return b.add("split", {x}, {{"axis", -1}, {"num_outputs", count}},
                static_cast<std::size_t>(count));
 }
 
-std::vector<ValueId> unroll(Builder& b, const Node& original, const Recurrence& r) {
+std::vector<ValueId> recurrent_loops(Builder& b, const Node& original, const Recurrence& r) {
   Node node = original;
   const Type& weights = b.graph().value(node.inputs[2]).type;
   if (node.attributes.i("hidden_size") == 0) {
@@ -242,8 +243,8 @@ std::vector<ValueId> unroll(Builder& b, const Node& original, const Recurrence& 
   for (std::size_t d = 0; d < directions; ++d) {
     const bool reverse = d == 1 || node.attributes.s("direction", "forward") == "reverse";
     const auto first = activations.begin() + static_cast<std::ptrdiff_t>(d * per);
-    const Unrolled u = one_direction(b, p, r, node, d, reverse,
-                                     {first, first + static_cast<std::ptrdiff_t>(per)});
+    const DirectionResults u = one_direction(b, p, r, node, d, reverse,
+                                             {first, first + static_cast<std::ptrdiff_t>(per)});
     for (std::size_t s = 0; s < r.states; ++s) finals[s].push_back(u.finals[s]);
     items.push_back(u.items);
   }
@@ -271,8 +272,8 @@ void recurrent_rule(ir::TypeContext& c, const Recurrence& r) {
   }
   const Type &x = c.input(0), &recurrence = c.input(2);
   const bool batch_first = c.attributes().i("layout", 0) == 1;
-  const std::int64_t said = c.attributes().i("hidden_size");
-  Extent hidden = said > 0 ? Extent(said) : Extent();
+  const std::int64_t given = c.attributes().i("hidden_size");
+  Extent hidden = given > 0 ? Extent(given) : Extent();
   if (!hidden.known() && recurrence.has_rank()) hidden = recurrence.extent(2);
   if (hidden.known()) {
     check_extent(c, 1, 1, r.gates * hidden.value, "gates times hidden =");

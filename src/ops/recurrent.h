@@ -1,8 +1,8 @@
 #pragma once
 #include "ops/compose.h"
 
-/// What RNN, GRU and LSTM share: they are small graphs around one loop over time. What depends on
-/// the input alone is one product for the whole sequence, before the loop.
+/// RNN, GRU and LSTM as small graphs around a loop over time. The product of the input and its
+/// weights is computed for all time steps at once, before the loop.
 namespace rondel::ops {
 
 /// An activation with its parameters, as ONNX names them ("Tanh", "HardSigmoid", ...).
@@ -20,18 +20,18 @@ struct RecurrentInputs {
 /// One direction inside its loop.
 struct Cell {
   ir::ValueId recurrence;  ///< r of the direction, transposed: [hidden, gates * hidden]
-  ir::ValueId bias;        ///< recurrence bias that must stay inside, [gates * hidden]; or none
+  ir::ValueId bias;        ///< recurrence bias added in the loop, [gates * hidden]; or none
   ir::ValueId peepholes;   ///< [3 * hidden] or none
   std::vector<Activation> activations;
   double clip;  ///< 0: none
   const ir::Attributes* attributes;
 
-  /// Held within [-clip, clip], then through activation k.
+  /// Activation k of x clamped to [-clip, clip].
   ir::ValueId activate(ir::Builder&, std::size_t k, ir::ValueId x) const;
   ir::ValueId product(ir::Builder& b, ir::ValueId h) const;  ///< h times the recurrence
 };
 
-/// What makes one recurrent op of the three.
+/// The differences between RNN, GRU and LSTM.
 struct Recurrence {
   std::int64_t gates;
   std::size_t states;                    ///< 1: [h]; 2: [h, c]
@@ -45,12 +45,13 @@ struct Recurrence {
   RecurrentInputs inputs;
 };
 
-/// Part `k` of `count` equal parts of the last axis.
-std::vector<ir::ValueId> parts(ir::Builder&, ir::ValueId x, std::int64_t count);
+/// x in `count` equal parts along its last axis.
+std::vector<ir::ValueId> split_last_axis(ir::Builder&, ir::ValueId x, std::int64_t count);
 
-std::vector<ir::ValueId> unroll(ir::Builder&, const ir::Node&, const Recurrence&);
+/// The node's outputs, from one loop for each direction.
+std::vector<ir::ValueId> recurrent_loops(ir::Builder&, const ir::Node&, const Recurrence&);
 void recurrent_rule(ir::TypeContext&, const Recurrence&);
-/// Attributes that all three have.
+/// The attributes that RNN, GRU and LSTM have in common.
 ir::Attributes recurrent_attributes();
 
 }  // namespace rondel::ops

@@ -8,7 +8,7 @@ namespace {
 
 /// log(sum(exp(x - m))) + m with m the greatest x, so that nothing overflows.
 Ex log_sum_exp(Emitter& e, std::size_t, const Indices& out) {
-  const Reduced x(e, out);
+  const ReducedElements x(e, out);
   scalar::Builder& b = e.builder();
   const DType own = scalar::compute_type(e.dtype(0));
   const DType t = is_integer(own) ? DType::f64 : own;
@@ -25,7 +25,7 @@ Ex log_sum_exp(Emitter& e, std::size_t, const Indices& out) {
 
 const ir::OpEntry reduce_log_sum_exp{reduce_op(
     "reduce_log_sum_exp", "y = the logarithm of the sum of the exponentials over the axes",
-    numbers_of_first, elements(log_sum_exp))};
+    require_numbers, elements(log_sum_exp))};
 
 }  // namespace
 }  // namespace rondel::ops

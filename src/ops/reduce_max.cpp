@@ -5,8 +5,8 @@ namespace {
 
 const ir::OpEntry reduce_max{reduce_op(
     "reduce_max",
-    "y = the greatest over the axes, NaN if there is one; of nothing the least value there is",
-    numbers_or_bool_first,
+    "y = the greatest over the axes, NaN if there is one; without elements the least value",
+    require_numbers_or_bools,
     {.neutral = scalar::lowest, .combine = [](Ex a, Ex b) { return max(a, b); }})};
 
 }  // namespace

@@ -4,7 +4,7 @@ namespace rondel::ops {
 namespace {
 
 const ir::OpEntry reduce_mean{
-    reduce_op("reduce_mean", "y = the mean over the axes; of nothing NaN", numbers_of_first,
+    reduce_op("reduce_mean", "y = the mean over the axes; without elements NaN", require_numbers,
               {.neutral = zero, .combine = plus, .finish = [](Ex total, Ex count) {
                  return total / cast(total.type(), count);
                }})};

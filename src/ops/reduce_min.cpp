@@ -5,8 +5,8 @@ namespace {
 
 const ir::OpEntry reduce_min{reduce_op(
     "reduce_min",
-    "y = the least over the axes, NaN if there is one; of nothing the greatest value there is",
-    numbers_or_bool_first,
+    "y = the least over the axes, NaN if there is one; without elements the greatest value",
+    require_numbers_or_bools,
     {.neutral = scalar::highest, .combine = [](Ex a, Ex b) { return min(a, b); }})};
 
 }  // namespace

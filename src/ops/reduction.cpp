@@ -38,7 +38,8 @@ Type unknown_axes(const ir::TypeContext& c, const Type& x, bool keep) {
   return Type::ranked(x.dtype(), x.rank() - axes.extent(0).value);
 }
 
-/// The list of axes is always given then: an empty one means none.
+/// The new node always has a list of axes. With `noop_with_empty_axes` set, an empty list means no
+/// axes.
 std::vector<ir::ValueId> batched_reduction(ir::Builder& b, const ir::Node& node,
                                            std::span<const ir::Batch> inputs) {
   const auto rank = element_rank(b, inputs[0]);
@@ -84,14 +85,14 @@ void reduce_rule(ir::TypeContext& c) {
   c.output(0, Type::tensor(x.dtype(), std::move(out)));
 }
 
-void numbers_of_first(ir::TypeContext& c) { require_dtypes(c, 0, number_dtypes()); }
+void require_numbers(ir::TypeContext& c) { require_dtypes(c, 0, number_dtypes()); }
 
-void numbers_or_bool_first(ir::TypeContext& c) {
+void require_numbers_or_bools(ir::TypeContext& c) {
   require_tensor(c, 0);
-  if (c.input(0).dtype() != DType::boolean) numbers_of_first(c);
+  if (c.input(0).dtype() != DType::boolean) require_numbers(c);
 }
 
-Reduced::Reduced(Emitter& e, const Indices& out) : e_(e) {
+ReducedElements::ReducedElements(Emitter& e, const Indices& out) : e_(e) {
   const std::int64_t rank = e.rank(0);
   const bool given = e.has(1);
   invariant(!given || e.value(1) != nullptr, "a reduction is written without its axes");
@@ -100,14 +101,14 @@ Reduced::Reduced(Emitter& e, const Indices& out) : e_(e) {
   count_ = e.builder().index(1);
   std::size_t from = 0;
   for (std::int64_t axis = 0; axis < rank; ++axis) {
-    const bool gone = contains(axes_, axis);
-    index_.push_back(gone ? Ex{} : out[from]);
-    if (gone) count_ = count_ * e.extent(0, axis);
-    if (!gone || keep) ++from;
+    const bool is_reduced = contains(axes_, axis);
+    index_.push_back(is_reduced ? Ex{} : out[from]);
+    if (is_reduced) count_ = count_ * e.extent(0, axis);
+    if (!is_reduced || keep) ++from;
   }
 }
 
-Ex Reduced::raw(Ex i) const {
+Ex ReducedElements::raw(Ex i) const {
   std::vector<Ex> extents;
   for (const std::int64_t axis : axes_) extents.push_back(e_.extent(0, axis));
   const Indices reduced = unravel(i, extents);
@@ -128,7 +129,7 @@ Ex fold(scalar::Builder& b, const Fold& f, Ex count, DType t,
 
 std::shared_ptr<const ir::Meaning> reduction(Fold f) {
   return elements([f = std::move(f)](Emitter& e, std::size_t, const Indices& out) {
-    const Reduced x(e, out);
+    const ReducedElements x(e, out);
     const DType own = scalar::compute_type(e.dtype(0));
     const DType t = f.in_floats && is_integer(own) ? DType::f64 : own;
     const auto element = [&](Ex i) { return f.map(narrowed(t, x(i))); };
@@ -162,16 +163,16 @@ ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule ru
   return op;
 }
 
-ir::OpDef with_elements(ir::OpDef op, const ir::Integer& of_none,
+ir::OpDef with_elements(ir::OpDef op, const ir::Integer& of_empty,
                         ir::Integer (*f)(const ir::Integer&, const ir::Integer&)) {
-  op.type = [rule = std::move(op.type), of_none, f](ir::TypeContext& c) {
+  op.type = [rule = std::move(op.type), of_empty, f](ir::TypeContext& c) {
     rule(c);
     const Type& x = c.input(0);
     if (x.dtype() != DType::i64 || !x.has_rank() || x.rank() != 1) return;
     const std::optional<Ints> axes = c.has(1) ? c.integers(1) : std::nullopt;
     const auto list = c.elements(0);
     if (!list || (c.has(1) && !axes) || reduced_axes(c.attributes(), axes, 1).empty()) return;
-    ir::Integer all = of_none;
+    ir::Integer all = of_empty;
     for (const ir::Integer& e : *list) all = f(all, e);
     c.set_elements(0, {all});
   };

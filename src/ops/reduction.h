@@ -2,31 +2,31 @@
 #include "ops/meaning.h"
 #include "ops/wide.h"
 
-/// What the reductions share: which axes, which shape, and the walk over the reduced elements.
+/// Shared by the reductions: their axes, their result type and the fold over the elements.
 namespace rondel::ops {
 
 /// Inputs [x, axes?]; attributes `keepdims` and `noop_with_empty_axes`.
 void reduce_rule(ir::TypeContext&);
-/// What `reduce_op` is given: the dtypes of x.
-void numbers_of_first(ir::TypeContext&);
-void numbers_or_bool_first(ir::TypeContext&);
+/// Rules for `reduce_op`, which check the dtype of x.
+void require_numbers(ir::TypeContext&);
+void require_numbers_or_bools(ir::TypeContext&);
 
-/// The axes a reduction runs over: all of them where none are given, unless that means none.
+/// The axes a reduction runs over. Where none are given: all, or with `noop_with_empty_axes` none.
 ir::Ints reduced_axes(const ir::Attributes&, const std::optional<ir::Ints>& axes,
                       std::int64_t rank);
 
-/// The elements of input 0 that make one output element, counted row-major over the reduced axes.
-class Reduced {
+/// The elements of input 0 that are reduced to one output element, in row-major order.
+class ReducedElements {
  public:
-  Reduced(Emitter&, const Indices& out);
+  ReducedElements(Emitter&, const Indices& out);
   Ex count() const { return count_; }
-  /// Element i of them, in the type arithmetic on it is done in.
+  /// Element i, in the type of its arithmetic.
   Ex operator()(Ex i) const { return widened(raw(i)); }
   Ex raw(Ex i) const;
 
  private:
   Emitter& e_;
-  Indices index_;  // with the reduced axes still to be set
+  Indices index_;  // empty at the reduced axes
   ir::Ints axes_;
   Ex count_;
 };
@@ -41,16 +41,17 @@ struct Fold {
   bool in_floats = false;
 };
 std::shared_ptr<const ir::Meaning> reduction(Fold);
-/// The fold over what `element` gives.
+/// The fold over element(0), ..., element(count - 1).
 Ex fold(scalar::Builder&, const Fold&, Ex count, DType, const std::function<Ex(Ex i)>& element);
 
-/// Where sums begin and how they go on: for any Fold.
+/// The neutral element of a sum, and addition.
 Ex zero(scalar::Builder&, DType);
 Ex plus(Ex, Ex);
 
-/// The same op, which says what comes of a list of integers as far as those are known. `f`: of two
-/// of them, where no number leaves 64 bits.
-ir::OpDef with_elements(ir::OpDef, const ir::Integer& of_none,
+/// The same op with a type rule that also reduces a short list of integers, as far as these are
+/// known. `f` combines two integers and may assume that no number overflows 64 bits; `of_empty` is
+/// the result for an empty list.
+ir::OpDef with_elements(ir::OpDef, const ir::Integer& of_empty,
                         ir::Integer (*f)(const ir::Integer&, const ir::Integer&));
 
 /// The whole definition of a reduction; the rule given checks dtypes only.

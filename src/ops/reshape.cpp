@@ -11,69 +11,71 @@ namespace {
 
 using ir::Extent;
 
-/// What an element of the new shape makes of its axis: an extent; all that is left, for -1; or one
-/// of the two, or what x has there, where that is not known.
-struct Wanted {
-  enum Kind : std::uint8_t { extent, rest, unsure } kind = unsure;
+/// What an element of the new shape says of its axis: an extent (given, or copied from x for 0);
+/// inferred from the others, for -1; unknown, where it is not known which of these applies.
+struct NewExtent {
+  enum Kind : std::uint8_t { extent, inferred, unknown } kind = unknown;
   Extent e = {};
 };
 
-Wanted wanted_of(const ir::Integer& w, const ir::Type& x, std::size_t axis, bool allow_zero) {
+NewExtent new_extent(const ir::Integer& w, const ir::Type& x, std::size_t axis, bool allow_zero) {
   const auto a = static_cast<std::int64_t>(axis);
   require(!w.known() || *w.number >= -1, "extent {} of the new shape is {}", axis,
           w.number.value_or(0));
-  if (w == -1) return {Wanted::rest};
+  if (w == -1) return {NewExtent::inferred};
   if (!w.at_least(0)) return {};
-  if (allow_zero || w.at_least(1)) return {Wanted::extent, Extent(w)};
+  if (allow_zero || w.at_least(1)) return {NewExtent::extent, Extent(w)};
   // 0 keeps the extent of x.
   if (!x.has_rank()) return {};
   require(w != 0 || a < x.rank(), "the new shape keeps axis {}, which x does not have", axis);
-  if (w == 0) return {Wanted::extent, x.extent(a)};
-  if (a >= x.rank() || ir::Integer(x.extent(a)) == w) return {Wanted::extent, Extent(w)};
+  if (w == 0) return {NewExtent::extent, x.extent(a)};
+  if (a >= x.rank() || ir::Integer(x.extent(a)) == w) return {NewExtent::extent, Extent(w)};
   return {};
 }
 
-/// Where all extents are numbers.
-void check_count(std::int64_t count, const ir::Extents& extents, std::optional<std::size_t> rest) {
+/// Checks the number of elements where all extents but the inferred one are numbers.
+void check_count(std::int64_t count, const ir::Extents& extents,
+                 std::optional<std::size_t> inferred) {
   std::int64_t known = 1;
   for (std::size_t a = 0; a < extents.size(); ++a)
-    if (a != rest) known = checked_mul(known, extents[a].value);
-  if (!rest) return require(known == count, "{} elements do not fill a shape of {}", count, known);
+    if (a != inferred) known = checked_mul(known, extents[a].value);
+  if (!inferred)
+    return require(known == count, "{} elements do not fill a shape of {}", count, known);
   require(known > 0 ? count % known == 0 : count == 0,
           "{} elements cannot be divided into extents whose product is {}", count, known);
 }
 
-/// There are as many elements as before: so one extent follows from the others, if those are known.
+/// The number of elements stays the same, so one missing extent follows from the others.
 ir::Extents reshaped_extents(const ir::Type& x, const ir::Integers& list, bool allow_zero) {
   ir::Extents extents;
-  std::optional<std::size_t> rest, missing;
-  std::size_t missed = 0;
+  std::optional<std::size_t> inferred, missing;
+  std::size_t missing_count = 0;
   ir::Integer others = 1;
   for (std::size_t a = 0; a < list.size(); ++a) {
-    const Wanted w = wanted_of(list[a], x, a, allow_zero);
+    const NewExtent w = new_extent(list[a], x, a, allow_zero);
     extents.push_back(w.e);
-    require(w.kind != Wanted::rest || !rest, "the new shape has -1 twice");
-    if (w.kind == Wanted::rest) rest = a;
-    if (w.kind == Wanted::extent) {
+    require(w.kind != NewExtent::inferred || !inferred, "the new shape has -1 twice");
+    if (w.kind == NewExtent::inferred) inferred = a;
+    if (w.kind == NewExtent::extent) {
       others = others * w.e;
     } else {
       missing = a;
-      ++missed;
+      ++missing_count;
     }
   }
-  if (!x.has_rank() || missed > 1) return extents;
-  const auto in_numbers = [&](std::size_t a) { return a == rest || extents[a].known(); };
+  if (!x.has_rank() || missing_count > 1) return extents;
+  const auto in_numbers = [&](std::size_t a) { return a == inferred || extents[a].known(); };
   const auto axes = std::views::iota(std::size_t{0}, extents.size());
   if (x.is_static() && std::ranges::all_of(axes, in_numbers))
-    check_count(element_count(x.static_shape()), extents, rest);
-  // Of what may be nothing times any number, only -1 says which: 0.
-  if (missing && (rest || others.at_least(1)))
+    check_count(element_count(x.static_shape()), extents, inferred);
+  // Where the others' product may be 0, any extent would fit. That of -1 is then 0, by definition.
+  if (missing && (inferred || others.at_least(1)))
     extents[*missing] = Extent(floor_div(ir::product(x.extents()), others));
   return extents;
 }
 
-/// The new shape as far as it is known.
-std::optional<ir::Integers> listed(const ir::TypeContext& c) {
+/// The elements of the new shape, as far as they are known.
+std::optional<ir::Integers> known_shape(const ir::TypeContext& c) {
   if (const auto wanted = c.integers(1)) return ir::Integers(wanted->begin(), wanted->end());
   return c.elements(1);
 }
@@ -84,7 +86,7 @@ void reshape_rule(ir::TypeContext& c) {
   require_rank(c, 1, 1);
   keep_elements(c);
   const ir::Type &x = c.input(0), &shape = c.input(1);
-  if (const auto wanted = listed(c))
+  if (const auto wanted = known_shape(c))
     return c.output(
         0, ir::Type::tensor(x.dtype(),
                             reshaped_extents(x, *wanted, c.attributes().flag("allowzero"))));

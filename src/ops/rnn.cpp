@@ -29,7 +29,7 @@ const ir::OpEntry rnn{{
     .attributes = recurrent_attributes(),
     .type = [](ir::TypeContext& c) { recurrent_rule(c, rnn_recurrence()); },
     .meaning = composite(
-        [](Builder& b, const ir::Node& n) { return unroll(b, n, rnn_recurrence()); }),
+        [](Builder& b, const ir::Node& n) { return recurrent_loops(b, n, rnn_recurrence()); }),
 }};
 
 }  // namespace

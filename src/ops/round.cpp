@@ -6,7 +6,7 @@ namespace {
 
 const ir::OpEntry round_op{{
     .name = "round",
-    .doc = "y = x rounded to the nearest whole number, ties to even",
+    .doc = "y = x rounded to the nearest integer, ties to even",
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return round_even(x); }),

@@ -3,7 +3,7 @@
 
 namespace rondel::ops {
 
-/// A running fold along one axis, as CumSum has it: in order, from `neutral`.
+/// A cumulative fold along one axis, such as CumSum: in order, from `neutral`.
 ir::OpDef running_op(std::string_view name, std::string_view doc, std::int64_t neutral,
                      Ex (*combine)(Ex, Ex));
 

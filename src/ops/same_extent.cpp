@@ -46,7 +46,7 @@ void same_extent_rule(ir::TypeContext& c) {
 
 const ir::OpEntry same_extent{{
     .name = "same_extent",
-    .doc = "y = the first of the inputs, all of which must have one extent, each on its axis",
+    .doc = "y = the first input; all inputs must have the same extent, each on its own axis",
     .inputs = {{"x", ir::InputDef::variadic}},
     .attributes = {{"names", ir::Strings{}}},
     .required = {"axes"},

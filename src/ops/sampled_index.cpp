@@ -5,8 +5,8 @@
 namespace rondel::ops {
 namespace {
 
-/// How many sums do not exceed a random part of the last one. Those equal to the last are not
-/// counted, so that an index whose own part is nothing is never drawn.
+/// The number of sums that do not exceed a random fraction of the last sum. Sums equal to the last
+/// are not counted, so that an index of probability 0 is never drawn.
 Ex drawn_index(Emitter& e, std::size_t, const Indices& out) {
   scalar::Builder& b = e.builder();
   const Ex n = e.extent(0, 1);
@@ -33,7 +33,7 @@ void sampled_index_rule(ir::TypeContext& c) {
 
 const ir::OpEntry sampled_index{{
     .name = "sampled_index",
-    .doc = "y[b] = indices drawn by a key with the parts whose running sums are sums[b]",
+    .doc = "y[b] = indices drawn by a key, with the weights whose cumulative sums are sums[b]",
     .inputs = {{"sums"}, {"key"}},
     .required = {"count", "dtype"},
     .type = sampled_index_rule,

@@ -1,16 +1,16 @@
 #pragma once
 #include "ops/meaning.h"
 
-/// Operands that are one number (of rank 0 or 1), and positions as one number.
+/// Operands that are one number (rank 0, or rank 1 with one element), and row-major positions.
 namespace rondel::ops {
 
-/// Its element, in a program.
+/// The only element of input k, in a program.
 inline Ex scalar_input(Emitter& e, std::size_t k) {
   return e.load(k, Indices(static_cast<std::size_t>(e.rank(k)), e.builder().index(0)));
 }
-/// Position i, counted row-major, as an index an axis.
+/// The index of the element at row-major position i of a tensor with these extents.
 Indices unravel(Ex i, std::span<const Ex> extents);
-/// The first element of a tensor whose value is known: of integers; of floats.
+/// The first element of a tensor of numbers, as an integer or as a float.
 std::int64_t integer_value(const Tensor&);
 double float_value(const Tensor&);
 

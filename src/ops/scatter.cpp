@@ -13,9 +13,9 @@ void put_update(Emitter& e, const Indices& at, Ex update) {
   const std::string how = e.attributes().s("reduction", "none");
   if (how == "none") return e.store(0, at, update);
   const BufferPart to = e.output_buffer(0);
-  Indices whole = to.leading;
-  whole.insert(whole.end(), at.begin(), at.end());
-  const Ex old = e.builder().load(to.buffer, whole);
+  Indices index = to.leading;
+  index.insert(index.end(), at.begin(), at.end());
+  const Ex old = e.builder().load(to.buffer, index);
   if (how == "add") e.store(0, at, old + update);
   if (how == "mul") e.store(0, at, old * update);
   if (how == "min") e.store(0, at, scalar::min(old, update));

@@ -3,11 +3,12 @@
 
 namespace rondel::ops {
 
-/// Copies x into the output, where updates are then put, unless it is there.
+/// Copies x to the output, which is then updated. Writes nothing where the output is already
+/// written over x.
 void copy_to_output(Emitter&);
-/// Puts `update` at an element of the output, by the attribute `reduction`.
+/// Stores `update` to an element of the output, combined with it as the attribute `reduction` says.
 void put_update(Emitter&, const Indices& at, Ex update);
-/// Requires that `reduction` is one there is.
+/// Requires that the attribute `reduction` names a reduction.
 void require_reduction(const ir::TypeContext&);
 
 }  // namespace rondel::ops

@@ -22,7 +22,7 @@ void scatter_elements_rule(ir::TypeContext& c) {
 void scatter_elements_nest(Emitter& e) {
   const std::int64_t axis = normal_axis(e.attributes().i("axis"), e.rank(0));
   copy_to_output(e);
-  // In order, because one element may be updated more than once.
+  // In order, because indices may repeat.
   const std::function<void(Indices)> over = [&](Indices i) {
     const auto a = static_cast<std::int64_t>(i.size());
     if (a < e.rank(1)) {
@@ -47,7 +47,7 @@ void scatter_elements_nest(Emitter& e) {
 
 const ir::OpEntry scatter_elements{{
     .name = "scatter_elements",
-    .doc = "y = x with each update put at its own place, but along `axis` where its index says",
+    .doc = "y = x with updates[i] stored at the index j, which is i with j[axis] = indices[i]",
     .inputs = {{"x"}, {"indices"}, {"updates"}},
     .attributes = {{"axis", std::int64_t{0}}, {"reduction", std::string("none")}},
     .type = scatter_elements_rule,

@@ -62,7 +62,7 @@ void scatter_nd_nest(Emitter& e) {
 
 const ir::OpEntry scatter_nd{{
     .name = "scatter_nd",
-    .doc = "y = x with slices put at whole coordinates, the last axis of indices",
+    .doc = "y = x with slices stored at coordinates, listed along the last axis of indices",
     .inputs = {{"x"}, {"indices"}, {"updates"}},
     .attributes = {{"reduction", std::string("none")}},
     .type = scatter_nd_rule,

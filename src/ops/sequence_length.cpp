@@ -10,7 +10,7 @@ void length(kernels::UnsizedCall& call) {
 
 const ir::OpEntry sequence_length{{
     .name = "sequence_length",
-    .doc = "how many tensors a sequence has",
+    .doc = "the number of tensors of a sequence",
     .inputs = {{"sequence"}},
     .outputs = {"length"},
     .type =

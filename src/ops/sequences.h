@@ -1,10 +1,10 @@
 #pragma once
 #include "ops/meaning.h"
 
-/// What ops on sequences and optionals share.
+/// Shared by ops on sequences and optionals.
 namespace rondel::ops {
 
-/// Requires a sequence and gives the type of its elements.
+/// Requires that input k is a sequence; returns the type of its elements.
 const ir::Type& element_type(const ir::TypeContext&, std::size_t k);
 /// A position in a sequence of n; negative ones count from the end. Valid: [-n, n), and n too
 /// where `end` allows it.

@@ -21,7 +21,7 @@ Ex size_element(Emitter& e, std::size_t, const Indices&) {
 
 const ir::OpEntry size{{
     .name = "size",
-    .doc = "y = how many elements x has",
+    .doc = "y = the number of elements of x",
     .inputs = {{"x"}},
     .type = size_rule,
     .meaning = elements(size_element),

@@ -38,7 +38,7 @@ Range range_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int
   return r;
 }
 
-/// What the integer operands say, by axis of x; an axis not named is taken whole.
+/// The integer operands, one element for each listed axis of x. Other axes are taken in full.
 struct Bounds {
   ir::Ints starts, ends, steps, axes;
 };
@@ -65,22 +65,22 @@ Bounds bounds_of(ir::Ints starts, ir::Ints ends, const std::optional<ir::Ints>& 
   return b;
 }
 
-/// Of a short list of integers, those from start to end.
-void cut_elements(ir::TypeContext& c, const Bounds& b) {
+/// States the elements of the result, where x is a short list of integers.
+void slice_elements(ir::TypeContext& c, const Bounds& b) {
   const auto list = c.input(0).rank() == 1 ? c.elements(0) : std::nullopt;
   if (!list || b.axes.size() != 1) return;
   const Range r = range_of(b.starts[0], b.ends[0], b.steps[0], std::ssize(*list));
-  ir::Integers cut;
+  ir::Integers sliced;
   for (std::int64_t i = 0; i < r.count; ++i)
-    cut.push_back((*list)[static_cast<std::size_t>(r.start + i * r.step)]);
-  c.set_elements(0, std::move(cut));
+    sliced.push_back((*list)[static_cast<std::size_t>(r.start + i * r.step)]);
+  c.set_elements(0, std::move(sliced));
 }
 
 /// Whether a slice takes all of an axis, whatever its extent.
 enum class AxisCoverage : std::uint8_t { some, all, all_backwards };
 
-/// The same of the k-th axis that is named, as far as the operands are known.
-AxisCoverage taken(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
+/// The coverage of the k-th listed axis, as far as the operands are known.
+AxisCoverage coverage_of(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
   using Limits = std::numeric_limits<std::int64_t>;
   const auto starts = c.integers(1), ends = c.integers(2);
   const auto steps = c.has(4) ? c.integers(4) : ir::Ints(k + 1, 1);
@@ -95,17 +95,17 @@ AxisCoverage taken(const ir::TypeContext& c, std::size_t k, const ir::Extent& ex
   return step == 1 && start == 0 && to_the_end ? AxisCoverage::all : AxisCoverage::some;
 }
 
-/// A start or an end as an index from the front: no less than `least`, and no more than the extent
-/// as far as `most` says so. Unknown where its sign is.
+/// The start or end `v` counted from the front and clamped to [least, most]. Unknown where the sign
+/// of `v` is unknown.
 ir::Integer from_front(const ir::Integer& v, const ir::Extent& extent, std::int64_t least,
                        const ir::Integer& most) {
-  // No extent is larger than this, whatever is known of it.
+  // No extent is larger than this number.
   if (v.known() && *v.number == std::numeric_limits<std::int64_t>::max()) return most;
   if (v.at_least(0)) return min(v, most);
   return v.at_most(-1) ? max(v + extent, least) : ir::Integer();
 }
 
-/// How many are taken along the k-th axis, as far as what says so is known.
+/// The number of elements taken along the k-th listed axis, as far as the operands are known.
 ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
   const auto starts = c.elements(1), ends = c.elements(2);
   const auto steps = c.has(4) ? c.integers(4) : ir::Ints(k + 1, 1);
@@ -117,7 +117,8 @@ ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent
   if (extent.known() && start.known() && end.known())
     return range_of(*start.number, *end.number, step, extent.value).count;
   if (step > 0) {
-    // A start behind the extent takes nothing, as one at its end: it need not be clamped.
+    // A start beyond the extent takes no element, just as a start at the extent: no clamp is
+    // needed.
     const ir::Integer first = start.at_least(0) ? start : from_front(start, extent, 0, extent);
     return ir::Extent(ceil_div(max(from_front(end, extent, 0, extent) - first, 0), step));
   }
@@ -126,22 +127,22 @@ ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent
       max(from_front(start, extent, -1, last) - from_front(end, extent, -1, last), 0), -step));
 }
 
-/// The extents where a number is missing: as they were along axes that are taken whole.
-void slice_in_part(ir::TypeContext& c, const ir::Ints& axes) {
+/// The type rule where some operands are not fully known. Axes taken in full keep their extents.
+void partly_known_slice_rule(ir::TypeContext& c, const ir::Ints& axes) {
   const ir::Type& x = c.input(0);
   ir::Extents extents = x.extents();
-  bool whole = true;
+  bool takes_all = true;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     ir::Extent& e = extents[static_cast<std::size_t>(normal_axis(axes[k], x.rank()))];
-    const AxisCoverage takes = taken(c, k, e);
-    whole = whole && takes == AxisCoverage::all;
-    if (takes == AxisCoverage::some) e = count_along(c, k, e);
+    const AxisCoverage coverage = coverage_of(c, k, e);
+    takes_all = takes_all && coverage == AxisCoverage::all;
+    if (coverage == AxisCoverage::some) e = count_along(c, k, e);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
-  if (whole) c.same(0, 0);
+  if (takes_all) c.same(0, 0);
 }
 
-/// The axes where none are listed: as many as there are starts.
+/// The axes where none are listed: the first ones, one for each start.
 std::optional<ir::Ints> first_axes(const ir::TypeContext& c) {
   const auto starts = c.elements(1);
   if (c.has(3) || !starts || std::ssize(*starts) > c.input(0).rank()) return std::nullopt;
@@ -158,23 +159,23 @@ void slice_rule(ir::TypeContext& c) {
   const auto axes = c.has(3) ? c.integers(3) : std::nullopt;
   const auto steps = c.has(4) ? c.integers(4) : std::nullopt;
   if (!starts || !ends || (c.has(3) && !axes) || (c.has(4) && !steps)) {
-    if (const auto some = axes ? axes : first_axes(c)) return slice_in_part(c, *some);
+    if (const auto some = axes ? axes : first_axes(c)) return partly_known_slice_rule(c, *some);
     return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
   }
   const Bounds b = bounds_of(*starts, *ends, axes, steps, x.rank());
   ir::Extents extents = x.extents();
-  bool whole = true;
+  bool takes_all = true;
   for (std::size_t k = 0; k < b.axes.size(); ++k) {
     ir::Extent& e = extents[static_cast<std::size_t>(b.axes[k])];
-    const AxisCoverage takes = taken(c, k, e);
-    whole = whole && takes == AxisCoverage::all;
+    const AxisCoverage coverage = coverage_of(c, k, e);
+    takes_all = takes_all && coverage == AxisCoverage::all;
     if (e.known()) e = range_of(b.starts[k], b.ends[k], b.steps[k], e.value).count;
-    else if (takes == AxisCoverage::some) e = count_along(c, k, e);
+    else if (coverage == AxisCoverage::some) e = count_along(c, k, e);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
-  cut_elements(c, b);
+  slice_elements(c, b);
   c.holds_while();
-  if (whole) c.same(0, 0);
+  if (takes_all) c.same(0, 0);
 }
 
 std::optional<std::vector<Tensor>> sliced_view(const ir::Attributes&, std::span<const Value> inputs,
@@ -196,7 +197,7 @@ std::optional<std::vector<Tensor>> sliced_view(const ir::Attributes&, std::span<
   return std::vector<Tensor>{x.strided(x.size() > 0 ? offset : 0, shapes[0], std::move(strides))};
 }
 
-/// Positions as they are for any extent, so that the code serves all of them.
+/// Written for any extents, so that one program serves all of them.
 Ex sliced_element(Emitter& e, std::size_t, const Indices& out) {
   const auto list = [&](std::size_t k) -> std::optional<ir::Ints> {
     if (!e.has(k)) return std::nullopt;
@@ -204,8 +205,8 @@ Ex sliced_element(Emitter& e, std::size_t, const Indices& out) {
   };
   const auto axes = list(3);
   const std::int64_t count = axes ? std::ssize(*axes) : e.input(1).extent(0).value;
-  if (count < 0) unsupported("a slice of nobody knows how many axes");
-  // Starts are read where they are not known; ends only matter to the extents.
+  if (count < 0) unsupported("a slice whose number of axes is unknown");
+  // Unknown starts are loaded at run time; ends affect only the extents.
   const ir::Ints any(static_cast<std::size_t>(count), 0);
   const Bounds b = bounds_of(any, any, axes, list(4), e.rank(0));
   scalar::Builder& p = e.builder();
@@ -229,7 +230,7 @@ std::vector<ir::ValueId> batched_slice(ir::Builder& b, const ir::Node& node,
                                        std::span<const ir::Batch> inputs) {
   const auto rank = element_rank(b, inputs[0]);
   if (!stacked_first(inputs) || !rank || inputs.size() < 4) return {};
-  const auto axes = counted_from_end(b, inputs[3].value, *rank);
+  const auto axes = axes_from_end(b, inputs[3].value, *rank);
   if (!axes) return {};
   std::vector<ir::ValueId> operands = values_of(inputs);
   operands[3] = *axes;

@@ -25,7 +25,7 @@ ir::Ints lengths_of(const std::optional<ir::Ints>& given, std::int64_t parts, st
   return lengths;
 }
 
-/// Number j of equal parts.
+/// The extent of part j where the parts are equal.
 ir::Extent equal_part(const ir::Extent& extent, std::int64_t parts, std::int64_t j) {
   const ir::Integer each = ceil_div(extent, parts);
   return ir::Extent(max(min(each, extent - each * j), 0));

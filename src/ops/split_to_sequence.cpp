@@ -20,7 +20,8 @@ void split_to_sequence_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::sequence(ir::Type::tensor(x.dtype(), std::move(extents))));
 }
 
-/// A scalar says the length of all parts (the last may be shorter), a list that of each.
+/// The lengths of the parts. A scalar is the length of all parts (the last may be shorter); a list
+/// has one length for each part.
 ir::Ints part_lengths(const Tensor& given, std::int64_t extent) {
   const ir::Ints list = ir::integers_of(given);
   for (const std::int64_t n : list) require(n >= 0, "a length is {}", n);

@@ -8,9 +8,9 @@
 namespace rondel::ops {
 namespace {
 
-/// The axes that go; without a list, those of extent 1. Nothing where that is not known yet.
-std::optional<ir::Ints> squeezed(const ir::Type& x, bool given,
-                                 const std::optional<ir::Ints>& axes) {
+/// The axes to remove; without a list, those of extent 1. Nothing where they are not known yet.
+std::optional<ir::Ints> squeezed_axes(const ir::Type& x, bool given,
+                                      const std::optional<ir::Ints>& axes) {
   if (given && !axes) return std::nullopt;
   if (axes) return normal_axes(*axes, x.rank());
   ir::Ints ones;
@@ -29,8 +29,8 @@ void squeeze_rule(ir::TypeContext& c) {
   if (c.has(1)) require_dtype(c, 1, DType::i64);
   const ir::Type& x = c.input(0);
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
-  const auto gone = squeezed(x, c.has(1), c.has(1) ? c.integers(1) : std::nullopt);
-  if (!gone) {
+  const auto removed = squeezed_axes(x, c.has(1), c.has(1) ? c.integers(1) : std::nullopt);
+  if (!removed) {
     const bool counted = c.has(1) && c.input(1).has_rank() && c.input(1).rank() == 1 &&
                          c.input(1).extent(0).known() && c.input(1).extent(0).value <= x.rank();
     return c.output(0, counted ? ir::Type::ranked(x.dtype(), x.rank() - c.input(1).extent(0).value)
@@ -38,7 +38,7 @@ void squeeze_rule(ir::TypeContext& c) {
   }
   ir::Extents extents;
   for (std::int64_t a = 0; a < x.rank(); ++a) {
-    if (std::ranges::count(*gone, a) == 0) {
+    if (std::ranges::count(*removed, a) == 0) {
       extents.push_back(x.extent(a));
       continue;
     }

@@ -7,13 +7,13 @@
 namespace rondel::ops {
 namespace {
 
-constexpr const char beyond[] =
+constexpr const char out_of_bounds_text[] =
     "along axis {} it takes {} elements from {} in steps of {}{}; expected all within the bounds";
-constexpr const char of_extent[] = ", of an extent of {}";
+constexpr const char extent_text[] = ", of an extent of {}";
 
 using Lists = std::span<const std::optional<ir::Ints>, 3>;
 
-/// The axes named, from the front, each once.
+/// The listed axes, counted from the front; an axis listed twice is an error.
 ir::Ints axes_of(const ir::Attributes& a, std::int64_t rank) {
   ir::Ints axes = a.ints("axes");
   normal_axes(axes, rank);
@@ -22,7 +22,7 @@ ir::Ints axes_of(const ir::Attributes& a, std::int64_t rank) {
 }
 
 /// Checks axis number k as far as the lists (starts, sizes, strides) and its extent are known.
-/// Where nothing is taken, nothing is read.
+/// With size 0 no element is read, so any start and stride are valid.
 void require_inside(Lists lists, std::size_t k, std::int64_t axis, const ir::Extent& extent) {
   const auto &starts = lists[0], &sizes = lists[1], &strides = lists[2];
   if (!sizes) return;
@@ -33,8 +33,8 @@ void require_inside(Lists lists, std::size_t k, std::int64_t axis, const ir::Ext
   const __int128 last = start + static_cast<__int128>(size - 1) * stride;
   const bool inside = start >= 0 && last >= 0 &&
                       (!extent.known() || (start < extent.value && last < extent.value));
-  require(inside, beyond, axis, size, start, stride,
-          extent.known() ? fmt::format(of_extent, extent.value) : "");
+  require(inside, out_of_bounds_text, axis, size, start, stride,
+          extent.known() ? fmt::format(extent_text, extent.value) : "");
 }
 
 void strict_slice_rule(ir::TypeContext& c) {
@@ -52,17 +52,17 @@ void strict_slice_rule(ir::TypeContext& c) {
             "input {} is {} for {} axes", k, to_text(list), axes.size());
   }
   ir::Extents extents = x.extents();
-  bool whole = true;
+  bool takes_all = true;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     ir::Extent& extent = extents[static_cast<std::size_t>(axes[k])];
     require_inside(lists, k, axes[k], extent);
     const ir::Extent size(counted ? counted->at(k) : ir::Integer());
-    whole = whole && lists[0] && lists[2] && (*lists[0])[k] == 0 && (*lists[2])[k] == 1 &&
-            size == extent;
+    takes_all = takes_all && lists[0] && lists[2] && (*lists[0])[k] == 0 && (*lists[2])[k] == 1 &&
+                size == extent;
     extent = size;
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
-  if (whole) c.same(0, 0);
+  if (takes_all) c.same(0, 0);
 }
 
 std::optional<std::vector<Tensor>> taken_view(const ir::Attributes& a,
@@ -77,28 +77,31 @@ std::optional<std::vector<Tensor>> taken_view(const ir::Attributes& a,
     const auto axis = static_cast<std::size_t>(axes[k]);
     const std::int64_t size = shapes[0][axis];
     if (size > 0) offset += starts[k] * strides[axis];
-    if (size > 1) strides[axis] *= steps[k];  // of fewer, a step may be any number
+    if (size > 1) strides[axis] *= steps[k];  // with fewer elements any step is valid
   }
   return std::vector<Tensor>{x.strided(x.size() > 0 ? offset : 0, shapes[0], std::move(strides))};
 }
 
-/// The same of all axes, once for all elements; sizes are the extents of the result.
+/// Writes the same checks of all axes, which run once for all elements; sizes are the extents of
+/// the result.
 void check_inside(Emitter& e) {
   scalar::Builder& p = e.builder();
   const ir::Ints axes = axes_of(e.attributes(), e.rank(0));
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const Ex size = e.output_extent(0, axes[k]), extent = e.extent(0, axes[k]);
     const Ex start = known_or_read(e, 1, k), stride = known_or_read(e, 3, k);
-    // How many steps there are to the edge, so that no product can overflow.
+    // Compares numbers of steps up to the edge, so that no product can overflow.
     const Ex room = select(stride > 0, extent - 1 - start, start);
     const Ex step = select(stride > 0, stride, select(stride < 0, -stride, p.index(1)));
     const Ex far = (stride == 0) | (size - 1 <= room / step);
     const Ex holds = (size == 0) | ((start >= 0) & (start < extent) & far);
-    // A check shows four numbers, and a loop's first is the trip.
+    // The text of a check has at most four values, and in a loop the first is the trip number.
     if (const auto by = p.known(stride))
-      p.check(holds, fmt::format(beyond, axes[k], "{}", "{}", *by, of_extent),
+      p.check(holds, fmt::format(out_of_bounds_text, axes[k], "{}", "{}", *by, extent_text),
               {size, start, extent});
-    else p.check(holds, fmt::format(beyond, axes[k], "{}", "{}", "{}", ""), {size, start, stride});
+    else
+      p.check(holds, fmt::format(out_of_bounds_text, axes[k], "{}", "{}", "{}", ""),
+              {size, start, stride});
   }
 }
 
@@ -114,7 +117,7 @@ Ex taken_element(Emitter& e, std::size_t, const Indices& out) {
 
 const ir::OpEntry strict_slice{{
     .name = "strict_slice",
-    .doc = "element i of y is x[start + i * stride], along each of the axes; beyond x is an error",
+    .doc = "element i of y is x[start + i * stride], along each of the axes; outside x is an error",
     .inputs = {{"x"}, {"starts"}, {"sizes"}, {"strides"}},
     .required = {"axes"},
     .type = strict_slice_rule,

@@ -42,7 +42,7 @@ SizedKernelMeaning::Kernel prepare_top_k(const ir::Node& node, std::span<const i
 
 const ir::OpEntry top_k{{
     .name = "top_k",
-    .doc = "The k greatest (or least) elements along the axis, in order, and where they stood",
+    .doc = "The k greatest (or least) elements along the axis, in order, and their indices",
     .inputs = {{"x"}, {"k"}},
     .outputs = {"values", "indices"},
     .attributes = {{"axis", -1}, {"largest", 1}, {"sorted", 1}},

@@ -8,17 +8,18 @@
 namespace rondel::ops {
 namespace {
 
-/// The axis of x that axis a of y is; reversed order where `perm` is not given.
+/// For each axis of y its axis in x; reversed order where `perm` is not given.
 ir::Ints permutation(const ir::Attributes& attributes, std::int64_t rank) {
   ir::Ints perm = attributes.ints("perm");
   if (perm.empty())
     for (std::int64_t a = rank; a-- > 0;) perm.push_back(a);
   ir::Ints sorted = perm;
   std::ranges::sort(sorted);
-  bool whole = static_cast<std::int64_t>(perm.size()) == rank;
-  for (std::size_t a = 0; whole && a < sorted.size(); ++a)
-    whole = sorted[a] == static_cast<std::int64_t>(a);
-  require(whole, "perm {} is no permutation of {} axes", to_text(ir::Attribute(perm)), rank);
+  bool is_permutation = static_cast<std::int64_t>(perm.size()) == rank;
+  for (std::size_t a = 0; is_permutation && a < sorted.size(); ++a)
+    is_permutation = sorted[a] == static_cast<std::int64_t>(a);
+  require(is_permutation, "perm {} is no permutation of {} axes", to_text(ir::Attribute(perm)),
+          rank);
   return perm;
 }
 

@@ -269,7 +269,7 @@ bool may_divide_by_zero(const ir::TypeContext& c) {
   return c.value(1) == nullptr || std::ranges::count(ir::integers_of(*c.value(1)), 0) > 0;
 }
 
-bool may_miss(const ir::TypeContext& c, std::int64_t axis) {
+bool may_be_out_of_range(const ir::TypeContext& c, std::int64_t axis) {
   const ir::Type& x = c.input(0);
   if (!x.is_tensor() || !x.has_rank() || axis < -x.rank() || axis >= x.rank()) return true;
   const ir::Extent& extent = x.extent(axis_from_front(axis, x.rank()));
@@ -279,7 +279,7 @@ bool may_miss(const ir::TypeContext& c, std::int64_t axis) {
   });
 }
 
-void float_test(TypeContext& c) {
+void float_predicate_rule(TypeContext& c) {
   require_tensor(c, 0);
   const Type& x = c.input(0);
   require(is_float(x.dtype()), "input 0 is {}; expected a float", name(x.dtype()));

@@ -8,31 +8,30 @@ namespace rondel::ops {
 
 /// Output 0 has the type of input 0; there are no other restrictions.
 void same_as_first(ir::TypeContext&);
-/// The same, of an op that works along its attribute `axis`.
+/// The same for an op with an attribute `axis`, which must be an axis of input 0.
 void same_shape_along_axis(ir::TypeContext&);
-/// Says of output 0 that it has the elements of input 0 in their order, as far as those are known
+/// States that output 0 has the elements of input 0, in the same order, as far as these are known
 /// integers.
 void keep_elements(ir::TypeContext&);
-/// Says of output 0 what `f` makes of the elements of all inputs, broadcast, as far as those are
-/// known. `f` says what the op does where no number leaves 64 bits; nothing is said of dtypes that
-/// are narrower, and of unsigned numbers only what is certainly not negative.
+/// States that the elements of output 0 are `f` of the elements of all inputs, broadcast, as far as
+/// these are known. `f` may assume that no number overflows 64 bits. Nothing is stated for narrower
+/// dtypes, and for u64 only elements that are certainly not negative.
 void combine_elements(ir::TypeContext&, ir::Integer (*f)(const ir::Integer&, const ir::Integer&));
-/// Whether every extent is a number of the dtype; a narrower one makes another of those from 2^31
-/// on.
+/// Whether the dtype can hold every extent: a narrower one changes extents from 2^31 on.
 bool holds_extents(DType);
 /// Inputs of one dtype, broadcast together (NumPy's rule); the result has that dtype.
 void broadcast_rule(ir::TypeContext&);
 /// The same with a bool result.
 void broadcast_to_bool(ir::TypeContext&);
-/// The same rule, with the dtypes an op takes checked; the error names those expected.
+/// `rule`, after a check that all inputs have an allowed dtype; the error names the allowed ones.
 ir::TypeRule with_dtypes(std::initializer_list<DType> allowed, ir::TypeRule rule);
 ir::TypeRule floats_only(ir::TypeRule rule);
 ir::TypeRule numbers_only(ir::TypeRule rule);  ///< integers and floats of 16 bits and up
 ir::TypeRule bools_only(ir::TypeRule rule);
 ir::TypeRule integers_only(ir::TypeRule rule);
 
-/// Where each extent of these certainly is 1 or what it is broadcast to, the rule holds for
-/// whatever else the names in them stand for.
+/// States `holds_while()` where each extent of these types certainly is 1 or equal to the extent of
+/// `result` that it is broadcast to. The rule then accepts any values of the symbols.
 void holds_if_certain(ir::TypeContext&, std::span<const ir::Type* const>,
                       const ir::Extents& result);
 /// The extents that result from broadcasting; empty where a rank is unknown.
@@ -44,8 +43,8 @@ void broadcast_onto(const ir::Extents& to, const ir::Extents& from);
 ir::Type with_dtype(const ir::Type&, DType);
 /// `axis` counted from the front; an error outside [-rank, rank). `what` names it in the message.
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank, std::string_view what = "axis");
-/// Whether each float is of some kind.
-void float_test(ir::TypeContext&);
+/// A float input and a bool result of the same shape: is_nan, is_inf.
+void float_predicate_rule(ir::TypeContext&);
 
 /// Sorted, without repetitions (which are an error).
 ir::Ints normal_axes(const ir::Ints& axes, std::int64_t rank, std::string_view what = "axes");
@@ -56,7 +55,7 @@ void require_dtypes(const ir::TypeContext&, std::size_t k, std::span<const DType
 void require_same_dtype(const ir::TypeContext&, std::size_t a, std::size_t b);
 /// Rank 0, or one element in rank 1 (which ONNX's models often have where a scalar is meant).
 void require_scalar(const ir::TypeContext&, std::size_t k);
-/// Requires known rank to be `rank` where it is known.
+/// Requires that input k has this rank, where its rank is known.
 void require_rank(const ir::TypeContext&, std::size_t k, std::int64_t rank);
 
 /// Attributes that say a dtype (`to`, `dtype`) hold a Type of kind tensor, by convention a scalar.
@@ -67,13 +66,13 @@ std::span<const DType> float_dtypes();
 std::span<const DType> integer_dtypes();
 std::span<const DType> number_dtypes();
 
-/// An op that fails only as its type rule does: not where all types are static and the values of
-/// these inputs, which the rule depends on, are known.
+/// For an op that fails only where its type rule does. It cannot fail where all types are static
+/// and the values of these inputs, on which the rule depends, are known.
 ir::CanFail unless_known(std::vector<std::size_t> value_inputs);
-/// One that divides integers by its second operand.
+/// For an op that divides by its second operand: false for floats, and for known values without 0.
 bool may_divide_by_zero(const ir::TypeContext&);
-/// Whether indices, the second operand, may be out of range for an extent of the first; negative
-/// ones count from its end.
-bool may_miss(const ir::TypeContext&, std::int64_t axis);
+/// Whether indices, the second operand, may be out of range for an axis of the first operand.
+/// Negative indices count from the end.
+bool may_be_out_of_range(const ir::TypeContext&, std::int64_t axis);
 
 }  // namespace rondel::ops

@@ -9,7 +9,7 @@
 namespace rondel::ops {
 namespace {
 
-/// Stands for no axis.
+/// The default of `axis`: no axis.
 constexpr std::int64_t no_axis = std::numeric_limits<std::int64_t>::min();
 
 std::vector<DType> comparable() {
@@ -50,8 +50,8 @@ kernels::UnsizedKernel prepare_unique(const ir::Node& node, std::span<const ir::
 
 const ir::OpEntry unique{{
     .name = "unique",
-    .doc = "y = the slices of x along the axis (without one, its elements), each once; where they "
-           "stood first, which of them each one is, and how often they are there",
+    .doc = "y = the slices of x along the axis (without one, its elements), each once; their first "
+           "indices, the index into y for each slice of x, and their counts",
     .inputs = {{"x"}},
     .outputs = {"y", "indices", "inverse_indices", "counts"},
     .attributes = {{"axis", no_axis}, {"sorted", 1}},

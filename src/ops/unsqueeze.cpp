@@ -36,13 +36,13 @@ std::vector<ir::ValueId> batched_unsqueeze(ir::Builder& b, const ir::Node& node,
   const auto rank = element_rank(b, inputs[0]);
   const Tensor* added = b.graph().constant(inputs[1].value);
   if (!stacked_first(inputs) || !rank || added == nullptr) return {};
-  const auto axes = counted_from_end(b, inputs[1].value, *rank + added->size());
+  const auto axes = axes_from_end(b, inputs[1].value, *rank + added->size());
   return same_call(b, node, {inputs[0].value, *axes}, node.attributes);
 }
 
 const ir::OpEntry unsqueeze{{
     .name = "unsqueeze",
-    .doc = "y = x with axes of extent 1 at the places listed, which count in y",
+    .doc = "y = x with axes of extent 1 at the listed axes of y",
     .inputs = {{"x"}, {"axes"}},
     .type = unsqueeze_rule,
     .meaning = view(reshaped_view, reshaped_element),

@@ -3,7 +3,7 @@
 
 namespace rondel::ops {
 
-/// x in the type its arithmetic is done in: f32 for the floats narrower than it.
+/// x in the type of its arithmetic: f32 for floats narrower than f32.
 inline Ex widened(Ex x) {
   const DType t = scalar::compute_type(x.type());
   return t == x.type() ? x : cast(t, x);

@@ -3,7 +3,7 @@
 namespace rondel::ops {
 namespace {
 
-bool pads_follow(const kernels::WindowSpec& spec) {
+bool is_same_padding(const kernels::WindowSpec& spec) {
   return spec.auto_pad == kernels::AutoPad::same_upper ||
          spec.auto_pad == kernels::AutoPad::same_lower;
 }
@@ -21,8 +21,8 @@ kernels::WindowSpec window_spec(const ir::Attributes& a) {
 
 ir::Integer window_room(const kernels::WindowSpec& spec, std::size_t axis, const ir::Extent& input,
                         const ir::Extent& kernel) {
-  // Pads that follow from the input make room for as many windows as strides begin in it.
-  if (pads_follow(spec)) return ir::Integer(input) - 1;
+  // SAME padding: one window for each stride that begins in the input.
+  if (is_same_padding(spec)) return ir::Integer(input) - 1;
   const kernels::WindowAxis w = kernels::axis_of(spec, axis, 0, 1);
   return ir::Integer(input) + w.begin + w.end - (ir::Integer(kernel) - 1) * w.dilation - 1;
 }
@@ -34,10 +34,11 @@ ir::Extent window_extent(const kernels::WindowSpec& spec, std::size_t axis, cons
     return kernels::window_count(w, input.value, spec.ceil_mode);
   }
   const kernels::WindowAxis w = kernels::axis_of(spec, axis, 0, kernel.known() ? kernel.value : 1);
-  if (pads_follow(spec)) return ir::Extent(ceil_div(input, w.stride));
+  if (is_same_padding(spec)) return ir::Extent(ceil_div(input, w.stride));
   const ir::Integer room = window_room(spec, axis, input, kernel);
   if (!spec.ceil_mode) return ir::Extent(floor_div(room, w.stride) + 1);
-  // A window that would begin behind the input is left out; behind long pads there may be more.
+  // The last window is left out if it begins behind the input. With end pads longer than a window,
+  // more than one window may begin there.
   if (!kernel.known() || w.end > w.reach()) return {};
   return ir::Extent(
       min(ceil_div(room, w.stride) + 1, ceil_div(ir::Integer(input) + w.begin, w.stride)));

@@ -20,8 +20,8 @@ bool ranks_known(const ir::Graph& group, const ShapeClass&);
 
 /// How programs are made.
 struct LoweringOptions {
-  bool fuse = true;              ///< element-wise nodes share loops
-  bool borrowed_kernels = true;  ///< false: references only
+  bool fuse = true;          ///< element-wise nodes share loops
+  bool fast_kernels = true;  ///< false: references only
   /// Finds values that follow from a class, conditions of `if`s among them; none: extents alone.
   ir::Evaluator evaluate = {};
 };

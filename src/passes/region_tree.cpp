@@ -209,8 +209,8 @@ void RegionTree::prepare_kernels() {
                to_text(type(v)));
     std::vector<ir::Type> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(v == ValueId::none ? ir::Type() : type(v));
-    k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)->prepare(
-        node, inputs, options_.borrowed_kernels);
+    k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)->prepare(node, inputs,
+                                                                           options_.fast_kernels);
   }
 }
 

@@ -7,7 +7,7 @@ namespace rondel::scalar {
 namespace parts {
 namespace {
 
-constexpr double split = 0.875;  // both polynomials end here, and the far one is in a - split
+constexpr double split = 0.875;  // `near` up to here, `far` beyond; its polynomial is in a - split
 
 Ex near(Ex a) {
   const Ex square = a * a;

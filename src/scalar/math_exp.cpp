@@ -10,12 +10,12 @@ namespace {
 // ln(2) in two parts for each type. n times the first is subtracted from x by one fma, exactly:
 // the difference is small and a multiple of an ulp of ln(2).
 constexpr double log2_e = 0x1.71547652b82fep+0;
-constexpr double ln2_f32[] = {0x1.62e43p-1, -0x1.05c61p-29};
-constexpr double ln2_f64[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
+constexpr double reduction_ln2_f32[] = {0x1.62e43p-1, -0x1.05c61p-29};
+constexpr double reduction_ln2_f64[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 }  // namespace
 
-Reduced reduce_by_ln2(Ex x) {
-  const double* ln2 = is_f32(x) ? ln2_f32 : ln2_f64;
+ReducedArgument reduce_by_ln2(Ex x) {
+  const double* ln2 = is_f32(x) ? reduction_ln2_f32 : reduction_ln2_f64;
   const Ex shifted = fma(x, literal(x, log2_e), literal(x, format(x).rounder));
   const Ex n = shifted - format(x).rounder;
   const Ex r = fma(n, literal(x, -ln2[1]), fma(n, literal(x, -ln2[0]), x));
@@ -23,7 +23,7 @@ Reduced reduce_by_ln2(Ex x) {
 }
 
 Exponential exponential(Ex x) {
-  const Reduced reduced = reduce_by_ln2(x);
+  const ReducedArgument reduced = reduce_by_ln2(x);
   const Ex r = reduced.r;
   const Ex p = is_f32(x) ? horner(r, coefficients::exp_f32) : horner(r, coefficients::exp_f64);
   const Pair head = fast_sum(literal(r, 1.0), r);
@@ -32,7 +32,7 @@ Exponential exponential(Ex x) {
 }
 
 Ex exp_for_f32(Ex x) {
-  const Reduced reduced = reduce_by_ln2(x);
+  const ReducedArgument reduced = reduce_by_ln2(x);
   const Ex r = reduced.r;
   return (1 + fma(r * r, horner(r, coefficients::exp_f64_for_f32), r)) *
          power_of_two(reduced.n, DType::f64);
@@ -51,7 +51,7 @@ Ex exp_any(Ex x) {
 // 2^n (expm1(r) + 1) - 1, with half of 2^n so that n = 128 or 1024 does not overflow early.
 Ex expm1_any(Ex x) {
   const Ex bounded = is_f32(x) ? clamp(x, -18, 89) : clamp(x, -38, 710);
-  const Reduced reduced = reduce_by_ln2(bounded);
+  const ReducedArgument reduced = reduce_by_ln2(bounded);
   const Ex r = reduced.r;
   const Ex p = is_f32(x) ? horner(r, coefficients::expm1_f32) : horner(r, coefficients::exp_f64);
   const Ex rest = fma(r * r, p, r);

@@ -3,8 +3,8 @@
 #include "scalar/math_parts.h"
 
 /// tanh from exp(2|x|) kept as a pair; sinh and cosh from exp; each with a polynomial near 0.
-/// The inverses are logarithms whose argument is kept as a pair. But for tanh, f32 computes in
-/// f64, where plain formulas are exact enough.
+/// The inverses are logarithms whose argument is kept as a pair. Except for tanh, the f32 functions
+/// compute in f64, where plain formulas are exact enough.
 namespace rondel::scalar {
 namespace parts {
 namespace {
@@ -36,30 +36,29 @@ Ex tanh_any(Ex x) {
   return flip_sign(select(a < 0.55, near, tanh_far(a, is_f32(x) ? 10 : 20)), x);
 }
 
-// exp(a) / 2 and exp(-a) / 2 for a >= 0; the first may overflow although exp(a) / 2 is finite only
-// where the result does too.
-Pair halves(Ex a) {
+// exp(a) / 2 and exp(-a) / 2 for a >= 0. The first overflows only where sinh and cosh do.
+Pair half_exponentials(Ex a) {
   const Exponential e = exponential(clamp(a, 0, 711));
   return {scale(e.hi, e.n - 1), scale(0.25 / e.hi, 1 - e.n)};
 }
 
-// What exponential(a).lo adds to exp(a) / 2.
-Ex half_rest(Ex a) {
+// The rounding error of exp(a) / 2 as half_exponentials(a) computes it, to be added to it.
+Ex half_exponential_error(Ex a) {
   const Exponential e = exponential(clamp(a, 0, 711));
   return scale(e.lo, e.n - 1);
 }
 
 Ex sinh_f64(Ex x) {
   const Ex a = abs(x);
-  const Pair half = halves(a);
-  const Ex far = half.hi + (half_rest(a) - half.lo);
+  const Pair half = half_exponentials(a);
+  const Ex far = half.hi + (half_exponential_error(a) - half.lo);
   return flip_sign(select(a < 1, odd(a, coefficients::sinh_f64), far), x);
 }
 
 Ex cosh_f64(Ex x) {
   const Ex a = abs(x);
-  const Pair half = halves(a);
-  return half.hi + (half_rest(a) + half.lo);
+  const Pair half = half_exponentials(a);
+  return half.hi + (half_exponential_error(a) + half.lo);
 }
 
 Ex sinh_f32(Ex x) {
@@ -86,19 +85,20 @@ Pair add(Pair a, Pair b) {
   return fast_sum(sum.hi, sum.lo + (a.lo + b.lo));
 }
 
-// From 2^28 on, log(2 a), whose argument may overflow, is log(a) + ln2.
-Ex far_log(Ex a, Ex near) { return select(a < 0x1p28, near, log(a) + ln2); }
+// log(2 a) for a from 2^28 on, as log(a) + ln2, because 2 a may overflow; `near` below 2^28.
+Ex log_of_large(Ex a, Ex near) { return select(a < 0x1p28, near, log(a) + ln2); }
 
 // log1p(a + a^2 / (1 + sqrt(1 + a^2)))
 Ex asinh_f64(Ex x) {
   const Ex a = abs(x), bounded = clamp(a, 0, 0x1p28), one = literal(x, 1.0), zero = literal(x, 0.0);
   const Pair square = two_product(bounded, bounded);
   const Pair root = sqrt_pair(add({one, zero}, square));
-  const Pair below = add({one, zero}, root);
-  const Ex q = square.hi / below.hi;
-  const Ex q_rest = (fma(-q, below.hi, square.hi) + (square.lo - q * below.lo)) / below.hi;
+  const Pair denominator = add({one, zero}, root);
+  const Ex q = square.hi / denominator.hi;
+  const Ex q_rest = (fma(-q, denominator.hi, square.hi) + (square.lo - q * denominator.lo)) /
+                    denominator.hi;
   const Pair sum = log1p_extended(add({bounded, zero}, {q, q_rest}));
-  const Ex y = far_log(a, sum.hi + sum.lo);
+  const Ex y = log_of_large(a, sum.hi + sum.lo);
   return select(a < 0x1p-28, x, flip_sign(y, x));
 }
 
@@ -108,15 +108,15 @@ Ex acosh_f64(Ex x) {
   const Ex t = bounded - 1;
   const Pair root = sqrt_pair(add({2 * t, zero}, two_product(t, t)));
   const Pair sum = log1p_extended(add({t, zero}, root));
-  return select(x < 1, nan(x), far_log(x, sum.hi + sum.lo));
+  return select(x < 1, nan(x), log_of_large(x, sum.hi + sum.lo));
 }
 
 // log1p(2 a / (1 - a)) / 2
 Ex atanh_f64(Ex x) {
   const Ex a = abs(x), bounded = clamp(a, 0, 1 - 0x1p-53);
-  const Pair below = fast_sum(literal(x, 1.0), -bounded);
-  const Ex q = 2 * bounded / below.hi;
-  const Ex q_rest = (fma(-q, below.hi, 2 * bounded) - q * below.lo) / below.hi;
+  const Pair denominator = fast_sum(literal(x, 1.0), -bounded);
+  const Ex q = 2 * bounded / denominator.hi;
+  const Ex q_rest = (fma(-q, denominator.hi, 2 * bounded) - q * denominator.lo) / denominator.hi;
   const Pair sum = log1p_extended({q, q_rest});
   const Ex y = 0.5 * sum.hi + 0.5 * sum.lo;
   const Ex edge = select(a == 1, infinity(x), select(a > 1, nan(x), y));

@@ -2,8 +2,8 @@
 #include "scalar/math_coefficients.h"
 #include "scalar/math_parts.h"
 
-/// asin, acos and atan: brought near 0 by the identities of the half angle and of the difference,
-/// where one polynomial serves.
+/// asin, acos and atan: half-angle and difference identities reduce the argument to a range near 0,
+/// where one polynomial is enough.
 namespace rondel::scalar {
 namespace parts {
 namespace {
@@ -29,8 +29,8 @@ Ex asin_any(Ex x) {
   const ArcSine arc = arc_sine(abs(x));
   const double* half = half_pi(x);
   const Pair high = fast_sum(literal(x, half[0]), -2 * arc.s);
-  const Ex from_end = high.hi + (high.lo + (half[1] - 2 * arc.rest));
-  return flip_sign(select(arc.far, from_end, arc.s + arc.rest), x);
+  const Ex from_half_pi = high.hi + (high.lo + (half[1] - 2 * arc.rest));
+  return flip_sign(select(arc.far, from_half_pi, arc.s + arc.rest), x);
 }
 
 Ex acos_any(Ex x) {

@@ -46,7 +46,7 @@ Pair log_extended_sum(Pair m, Ex k) {
 Pair log1p_extended(Pair a) {
   const Pair sum = two_sum(literal(a.hi, 1.0), a.hi);
   const Significand parts = log_parts(sum.hi);
-  // 2^-k is the significand over the number, exactly.
+  // 2^-k, exactly.
   const Ex inverse_power = parts.m / sum.hi;
   return log_extended_sum({parts.m, (sum.lo + a.lo) * inverse_power}, parts.k);
 }

@@ -9,11 +9,11 @@ Ex by_type(Ex x, Function f32, Function f64) {
 }
 
 Ex bits_of(Ex x) { return bitcast(format(x).bits, x); }
-Ex real_of(Ex bits, DType type) { return bitcast(type, bits); }
+Ex from_bits(Ex bits, DType type) { return bitcast(type, bits); }
 
 Ex flip_sign(Ex magnitude, Ex sign_source) {
-  return real_of(bits_of(magnitude) ^ (bits_of(sign_source) & format(magnitude).sign),
-                 magnitude.type());
+  return from_bits(bits_of(magnitude) ^ (bits_of(sign_source) & format(magnitude).sign),
+                   magnitude.type());
 }
 
 Ex infinity(Ex like) { return literal(like, std::numeric_limits<double>::infinity()); }
@@ -54,7 +54,7 @@ Ex divide(Pair n, Pair d) {
 
 Ex power_of_two(Ex n, DType type) {
   const Format& f = type == DType::f32 ? f32_format : f64_format;
-  return real_of((n + f.bias) << f.mantissa, type);
+  return from_bits((n + f.bias) << f.mantissa, type);
 }
 
 Ex scale(Ex x, Ex n) {

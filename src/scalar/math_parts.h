@@ -4,16 +4,17 @@
 
 #include "scalar/builder.h"
 
-/// What the files of transcendental functions share. Functions here take f32 or f64 and follow the
-/// type of their argument. Integers that shape floats are unsigned, of the float's width (`u32`,
-/// `u64`), and wrap: that is what vectorises.
+/// Shared by the files of transcendental functions. Functions here take f32 or f64 and compute in
+/// the type of their argument. Integers that hold parts of floats are unsigned, of the float's
+/// width
+/// (`u32`, `u64`), and wrap: that is what vectorises.
 namespace rondel::scalar::parts {
 
 /// The layout of a float type, and the constants of it that several functions need.
 struct Format {
   DType bits;         ///< the unsigned integer of the same width
-  int mantissa;       ///< stored bits of it
-  std::int64_t bias;  ///< of the exponent
+  int mantissa;       ///< stored bits of the significand
+  std::int64_t bias;  ///< exponent bias
   double min_normal;  ///< the smallest normal number
   double rounder;     ///< 1.5 * 2^mantissa: adding it rounds to an integer, kept in the low bits
   std::int64_t rounder_bits;
@@ -37,12 +38,12 @@ struct Pair {
 };
 
 using Function = Ex (*)(Ex);
-/// f32 and f64 by their own version; narrower floats compute in f32 and round once.
+/// f32(x) or f64(x) by the type of x; narrower floats compute in f32 and round once.
 Ex by_type(Ex x, Function f32, Function f64);
 
-/// The same bits as an unsigned integer, and back.
+/// Bit casts to an unsigned integer, and back.
 Ex bits_of(Ex x);
-Ex real_of(Ex bits, DType type);
+Ex from_bits(Ex bits, DType type);
 /// `magnitude` with its sign flipped where `sign_source` is negative (its sign bit set).
 Ex flip_sign(Ex magnitude, Ex sign_source);
 Ex infinity(Ex like);
@@ -67,18 +68,18 @@ Ex power_of_two(Ex n, DType type);
 Ex scale(Ex x, Ex n);
 
 /// exp(x) = (hi + lo) * 2^n, with hi in [0.7, 1.42]; |x| small enough for n to fit the exponent
-/// range twice. `lo` is what rounding hi left, and is good to about 2^-4 ulp of hi.
+/// range twice. `lo` is the rounding error of hi, known to about 2^-4 ulp of hi.
 struct Exponential {
   Ex hi, lo, n;
 };
 Exponential exponential(Ex x);
 /// The reduction of exp: x = n ln2 + r, |r| <= ln2 / 2; `r` is rounded once.
-struct Reduced {
+struct ReducedArgument {
   Ex r, n, n_real;
 };
-Reduced reduce_by_ln2(Ex x);
+ReducedArgument reduce_by_ln2(Ex x);
 
-/// x = m 2^k with m about 1 and k as a real; x positive and finite. `log_parts` also takes
+/// x = m 2^k with m about 1 and k as a float; x positive and finite. `log_parts` also takes
 /// subnormal x. f32: m in [2/3, 4/3). f64: m in [sqrt(1/2), sqrt(2)).
 struct Significand {
   Ex m, k;
@@ -86,16 +87,16 @@ struct Significand {
 Significand log_parts(Ex x);
 /// log(1 + f) + k ln2 for a significand 1 + f in the range above.
 Ex log_sum(Ex f, Ex k);
-/// `y`, the logarithm of x > 0, with the values at 0, below it, at infinity and NaN put in.
+/// `y`, the logarithm of x > 0, replaced by the special values for x = 0, x < 0, infinity and NaN.
 Ex log_special(Ex x, Ex y);
 
-/// f32 functions by way of f64 use these: f64 arithmetic with polynomials for 2^-39 and 2^-44.
+/// For f32 functions that compute in f64: polynomials with errors of 2^-39 and 2^-44.
 Ex exp_for_f32(Ex x);  ///< |x| < 700
 Ex log_for_f32(Ex x);  ///< x normal, and the special values
-/// log(1 + a), to 2^-42 relative; a > -1/2, or 1 + a = 0 or below or not finite.
+/// log(1 + a), to 2^-42 relative; a > -1/2, or one of the special values: 1 + a <= 0 or not finite.
 Ex log1p_for_f32(Ex a);
 
-/// log(m) + k ln2 in f64 as a pair good to about 2^-66 relative, for m in [sqrt(1/2), sqrt(2)].
+/// log(m) + k ln2 in f64 as a pair, to about 2^-66 relative, for m in [sqrt(1/2), sqrt(2)].
 Pair log_extended_sum(Pair m, Ex k);
 /// log(1 + a.hi + a.lo) in the same way; 1 + a normal and below 2^1000.
 Pair log1p_extended(Pair a);

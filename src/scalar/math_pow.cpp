@@ -7,7 +7,7 @@ namespace rondel::scalar {
 namespace parts {
 namespace {
 
-// |x|^y for everything but |x| = 1 and NaN, which `finish` puts in.
+// |x|^y except for |x| = 1 and NaN, which `pow_special` handles.
 Ex magnitude_for_f32(Ex x, Ex y) {
   const Ex t = y * log_for_f32(abs(x));
   return cast(DType::f32, exp_for_f32(clamp(t, -200, 200)));
@@ -24,24 +24,25 @@ Ex magnitude_f64(Ex x, Ex y) {
   return scale(e.hi + fma(t_rest, e.hi, e.lo), e.n);
 }
 
-struct Kind {
-  Ex integer, odd;  ///< bool: y is an integer (infinities are), an odd one
+struct Parity {
+  Ex integer, odd;  ///< bool: y is an integer (infinities are); y is an odd integer
 };
-Kind kind(Ex y) {
+Parity parity(Ex y) {
   const Ex integer = trunc(y) == y, half = y * 0.5;
   return {integer, integer & (trunc(half) != half)};
 }
 
-Ex finish(Ex x, Ex y, Ex magnitude) {
-  const Kind y_kind = kind(y);
-  const Ex sign = select(y_kind.odd, x, literal(x, 0.0));
+Ex pow_special(Ex x, Ex y, Ex magnitude) {
+  const Parity y_parity = parity(y);
+  const Ex sign = select(y_parity.odd, x, literal(x, 0.0));
   const Ex powered = flip_sign(select(abs(x) == 1, 1.0, magnitude), sign);
-  const Ex no_root = (x < 0) & (abs(x) < infinity(x)) & ~y_kind.integer;
-  const Ex invalid = no_root | is_nan(x) | is_nan(y);
+  const Ex no_real_power = (x < 0) & (abs(x) < infinity(x)) & ~y_parity.integer;
+  const Ex invalid = no_real_power | is_nan(x) | is_nan(y);
   return select((x == 1) | (y == 0), 1.0, select(invalid, nan(x), powered));
 }
 
-// By squaring, low bit of the exponent first. A negative exponent inverts: only 1 and -1 are left.
+// By squaring, low bit of the exponent first. With a negative exponent the result is 0, except for
+// x = 1 and x = -1.
 Ex integer_power(Ex x, Ex y) {
   Builder& b = x.builder();
   const bool may_invert = is_signed_integer(y.type());
@@ -66,10 +67,10 @@ Ex integer_power(Ex x, Ex y) {
 // Largest error: f32 0.51 ulp, f64 1.
 Ex pow(Ex x, Ex y) {
   const DType t = x.type();
-  if (t == DType::f64) return parts::finish(x, y, parts::magnitude_f64(x, y));
+  if (t == DType::f64) return parts::pow_special(x, y, parts::magnitude_f64(x, y));
   if (t != DType::f32) return cast(t, pow(cast(DType::f32, x), cast(DType::f32, y)));
   const Ex wide_x = cast(DType::f64, x), wide_y = cast(DType::f64, y);
-  return parts::finish(x, y, parts::magnitude_for_f32(wide_x, wide_y));
+  return parts::pow_special(x, y, parts::magnitude_for_f32(wide_x, wide_y));
 }
 
 Ex integer_pow(Ex x, Ex y) { return parts::integer_power(x, y); }

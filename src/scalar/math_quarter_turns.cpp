@@ -32,9 +32,9 @@ constexpr std::array<std::uint64_t, 20> digits{0,
                                                0x6bfb5fb11f8d5d08,
                                                0x56033046fc7b6bab};
 
-// The parts of pi/2 are so long that x - n * first is exact: it is a multiple of an ulp of the
-// first part, and small.
-QuarterTurns by_subtraction(Ex x) {
+// Subtracts n pi/2, with pi/2 in three parts. x - n * first is exact: it is small, and a multiple
+// of an ulp of the first part.
+QuarterTurns cody_waite(Ex x) {
   const double* half_pi = is_f32(x) ? half_pi_f32 : half_pi_f64;
   const auto minus = [&](int part) { return literal(x, -half_pi[part]); };
   const Ex shifted = fma(x, literal(x, two_over_pi), literal(x, format(x).rounder));
@@ -60,21 +60,22 @@ std::vector<Ex> window(std::vector<Ex> table, Ex index, int bits, std::size_t co
   return table;
 }
 
-// x = m 2^e: m m's integer, and e + `more` for a non-negative sum; of the float's width.
-struct Integral {
+// x = m 2^e with integers m and e of the float's width. The field e has `offset` added, so that it
+// is not negative.
+struct IntegerSignificand {
   Ex m, e;
 };
-Integral integral(Ex x, std::int64_t more) {
+IntegerSignificand integer_significand(Ex x, std::int64_t offset) {
   const Format& f = format(x);
   const std::int64_t one = std::int64_t{1} << f.mantissa;
   const Ex bits = bits_of(x);
-  return {(bits & (one - 1)) | one, (bits >> f.mantissa) + (more - f.bias - f.mantissa)};
+  return {(bits & (one - 1)) | one, (bits >> f.mantissa) + (offset - f.bias - f.mantissa)};
 }
 
-// m 2^e 2/pi modulo 4 with 62 bits after the point, from 96 digits of 2/pi: those before the
-// window only add multiples of 4.
-QuarterTurns by_digits_f32(Ex x) {
-  const Integral parts = integral(x, 30);
+// m 2^e 2/pi modulo 4 with 62 bits after the point, from 96 binary digits of 2/pi. Digits before
+// the window only add multiples of 4.
+QuarterTurns payne_hanek_f32(Ex x) {
+  const IntegerSignificand parts = integer_significand(x, 30);
   const Ex e = parts.e, m = cast(DType::u64, parts.m);
   std::vector<Ex> table;
   for (std::size_t i = 0; i < 8; ++i) {
@@ -94,41 +95,41 @@ QuarterTurns by_digits_f32(Ex x) {
   return {cast(DType::u32, q), {hi, lo}};
 }
 
-struct Wide {
+struct U128 {
   Ex hi, lo;  ///< u64: hi * 2^64 + lo
 };
 
 // a * b in full, from products of halves.
-Wide multiply(Ex a, Ex b) {
+U128 multiply_to_u128(Ex a, Ex b) {
   const auto half = [](Ex x) { return x & 0xffffffffLL; };
   const Ex low = half(a) * half(b), cross = (a >> 32) * half(b) + (low >> 32);
   const Ex other = half(a) * (b >> 32) + half(cross);
   return {(a >> 32) * (b >> 32) + (cross >> 32) + (other >> 32), a * b};
 }
 
-Wide add(Wide a, Wide b) {
+U128 add(U128 a, U128 b) {
   const Ex lo = a.lo + b.lo;
   const Ex carry = select(lo < a.lo, literal(lo, 1), literal(lo, 0));
   return {a.hi + b.hi + carry, lo};
 }
 
-Ex half_word(Ex x, int shift) { return cast(DType::f64, (x >> shift) & 0xffffffffLL); }
+Ex half_word_as_f64(Ex x, int shift) { return cast(DType::f64, (x >> shift) & 0xffffffffLL); }
 
 // A fraction of 126 bits as a pair of f64, times pi/2.
-Pair quarter_to_radians(Wide fraction) {
-  const Pair top = two_sum(half_word(fraction.hi, 32) * 0x1p-30,
-                           half_word(fraction.hi, 0) * 0x1p-62);
-  const Pair low = two_sum(half_word(fraction.lo, 32) * 0x1p-94,
-                           half_word(fraction.lo, 0) * 0x1p-126);
+Pair quarter_to_radians(U128 fraction) {
+  const Pair top = two_sum(half_word_as_f64(fraction.hi, 32) * 0x1p-30,
+                           half_word_as_f64(fraction.hi, 0) * 0x1p-62);
+  const Pair low = two_sum(half_word_as_f64(fraction.lo, 32) * 0x1p-94,
+                           half_word_as_f64(fraction.lo, 0) * 0x1p-126);
   const Pair sum = two_sum(top.hi, low.hi);
   const Pair f = fast_sum(sum.hi, sum.lo + (top.lo + low.lo));
   const Pair r = two_product(f.hi, literal(f.hi, half_pi_f64[0]));
   return {r.hi, r.lo + (f.hi * half_pi_f64[1] + f.lo * half_pi_f64[0])};
 }
 
-// As for f32, with 126 bits after the point from 192 digits.
-QuarterTurns by_digits_f64(Ex x) {
-  const Integral parts = integral(x, 62);
+// As for f32, with 126 bits after the point from 192 binary digits.
+QuarterTurns payne_hanek_f64(Ex x) {
+  const IntegerSignificand parts = integer_significand(x, 62);
   const Ex m = parts.m, shift = parts.e & 63;
   std::vector<Ex> table;
   for (const std::uint64_t value : digits) table.push_back(word(m, value));
@@ -137,8 +138,9 @@ QuarterTurns by_digits_f64(Ex x) {
     return (w[i] << shift) | (w[i + 1] >> (literal(shift, 64) - shift));
   };
   const Ex zero = literal(m, 0);
-  const Wide middle = add(multiply(m, digits_at(1)), {zero, multiply(m, digits_at(2)).hi});
-  const Wide turns{m * digits_at(0) + middle.hi, middle.lo};
+  const U128 middle = add(multiply_to_u128(m, digits_at(1)),
+                          {zero, multiply_to_u128(m, digits_at(2)).hi});
+  const U128 turns{m * digits_at(0) + middle.hi, middle.lo};
   const Ex q = (turns.hi + word(m, std::uint64_t{1} << 61)) >> 62;
   const Ex top = turns.hi - (q << 62), negative = (top >> 63) != 0;
   const Ex flipped_low = zero - turns.lo;
@@ -152,9 +154,9 @@ QuarterTurns by_digits_f64(Ex x) {
 
 QuarterTurns quarter_turns(Ex x) {
   const auto list = [](QuarterTurns t) { return std::vector<Ex>{t.q, t.r.hi, t.r.lo}; };
-  const auto large = [&] { return list(is_f32(x) ? by_digits_f32(x) : by_digits_f64(x)); };
+  const auto large = [&] { return list(is_f32(x) ? payne_hanek_f32(x) : payne_hanek_f64(x)); };
   const Ex is_large = x >= (is_f32(x) ? 0x1p17 : 0x1p30);
-  const auto t = x.builder().if_(is_large, large, [&] { return list(by_subtraction(x)); });
+  const auto t = x.builder().if_(is_large, large, [&] { return list(cody_waite(x)); });
   return {t[0], {t[1], t[2]}};
 }
 

@@ -4,15 +4,15 @@
 namespace rondel::scalar::parts {
 
 /// x = (4 t + q) pi/2 + r for some integer t, |r| <= pi/4 and a little; q is unsigned, of the
-/// float's width, and only its low two bits mean something.
+/// float's width, and only its low two bits matter.
 struct QuarterTurns {
   Ex q;
   Pair r;
 };
 
-/// For x >= 0. What comes out for infinity and NaN is of no use. Below 2^17 (f32) or 2^30 (f64)
+/// For x >= 0; undefined for infinity and NaN. Below 2^17 (f32) or 2^30 (f64)
 /// pi/2 is subtracted in three parts (Cody and Waite). Beyond, x is multiplied by the digits of
-/// 2/pi that matter to it, in integers (Payne and Hanek): a branch that is rarely taken.
+/// 2/pi that affect the result, in integers (Payne and Hanek): a branch that is rarely taken.
 QuarterTurns quarter_turns(Ex x);
 
 }  // namespace rondel::scalar::parts

@@ -9,7 +9,7 @@ namespace rondel::scalar {
 namespace parts {
 namespace {
 
-// sin(r) as r + the second part; likewise cos(r) as (1 - r^2 / 2 rounded) + the second part.
+// sin(r) as a pair whose first part is r; cos(r) as a pair whose first part is 1 - r^2 / 2 rounded.
 Pair sin_parts(Pair r) {
   const Ex z = r.hi * r.hi;
   const Ex p = is_f32(z) ? horner(z, coefficients::sin_f32) : horner(z, coefficients::sin_f64);
@@ -31,8 +31,8 @@ Pair pick(Ex condition, Pair a, Pair b) {
 Ex bit(Ex n, int which) { return ((n >> which) & 1) != 0; }
 Ex negate_if(Ex condition, Ex x) { return select(condition, -x, x); }
 
-// sin(|x| + quarters pi/2)
-Ex wave(Ex x, int quarters) {
+// sin(|x| + quarters * pi/2)
+Ex shifted_sin(Ex x, int quarters) {
   const Ex a = abs(x);
   const QuarterTurns turns = quarter_turns(a);
   const Ex q = turns.q + quarters;
@@ -40,8 +40,8 @@ Ex wave(Ex x, int quarters) {
   return select(a < infinity(x), negate_if(bit(q, 1), y.hi + y.lo), nan(x));
 }
 
-Ex sin_any(Ex x) { return flip_sign(wave(x, 0), x); }
-Ex cos_any(Ex x) { return wave(x, 1); }
+Ex sin_any(Ex x) { return flip_sign(shifted_sin(x, 0), x); }
+Ex cos_any(Ex x) { return shifted_sin(x, 1); }
 
 Ex tan_any(Ex x) {
   const Ex a = abs(x);

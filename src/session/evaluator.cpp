@@ -86,7 +86,7 @@ class NodeEvaluator {
     Building b;
     b.graph = std::make_shared<const Graph>(passes::extract(g, group));
     b.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
-    b.lowering.borrowed_kernels = false;
+    b.lowering.fast_kernels = false;
     return build_plan(b, ir::RegionId::root);
   }
 

@@ -97,7 +97,7 @@ struct Session::Impl {
     b.graph = std::make_shared<const ir::Graph>(session::compile_graph(std::move(g), options));
     b.compiler = compiler;
     b.lowering = {.fuse = optimise,
-                  .borrowed_kernels = !interpreting && !options.strict,
+                  .fast_kernels = !interpreting && !options.strict,
                   .evaluate = session::make_evaluator()};
     b.log = log;
     if (kept != nullptr) *kept = b.graph;

@@ -264,7 +264,7 @@ std::unique_ptr<runtime::Step> sized_kernel_step(const Building& b,
                                                  const ops::SizedKernelMeaning& meaning) {
   auto step = std::make_unique<runtime::KernelStep>();
   step->value_inputs = node->source.op->value_inputs;
-  auto kernels = std::make_shared<KernelsByRank>(node, meaning, b.lowering.borrowed_kernels);
+  auto kernels = std::make_shared<KernelsByRank>(node, meaning, b.lowering.fast_kernels);
   step->prepare = [node, kernels](std::span<const Value> inputs) {
     runtime::KernelStep::Prepared prepared;
     for (auto& type : node->types(inputs)) {
@@ -285,7 +285,7 @@ std::unique_ptr<runtime::Step> unsized_kernel_step(const Building& b, const ir::
   auto step = std::make_unique<runtime::UnsizedKernelStep>();
   step->value_inputs = node->source.op->value_inputs;
   const std::vector<ir::Type> types = input_types(g, node->source);
-  if (b.lowering.borrowed_kernels && meaning.fast) step->kernel = meaning.fast(node->source, types);
+  if (b.lowering.fast_kernels && meaning.fast) step->kernel = meaning.fast(node->source, types);
   if (!step->kernel) step->kernel = meaning.reference(node->source, types);
   step->check = [node](std::span<const Value> inputs) { return node->types(inputs); };
   return step;

@@ -74,7 +74,7 @@ std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, sessi
   session::Building building;
   building.graph = std::make_shared<const ir::Graph>(std::move(g));
   building.compiler = std::make_shared<session::TieredCompiler>(how);
-  building.lowering.borrowed_kernels = false;
+  building.lowering.fast_kernels = false;
   const runtime::Plan plan = build_plan(building, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};

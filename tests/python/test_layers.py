@@ -1,4 +1,4 @@
-"""The layers of the house: who may include whom (tools/check_layers.py)."""
+"""Which folder may include which (tools/check_layers.py)."""
 
 import importlib.util
 from pathlib import Path
@@ -15,13 +15,13 @@ def test_every_include_keeps_the_layers():
     assert check_layers.check(ROOT) == []
 
 
-def test_no_files_include_each_other_in_a_circle():
-    assert check_layers.check_circles(ROOT) == []
+def test_no_files_include_each_other_in_a_cycle():
+    assert check_layers.check_cycles(ROOT) == []
 
 
-def test_a_circle_is_found_whatever_its_length():
+def test_a_cycle_of_any_length_is_found():
     edges = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
-    assert check_layers.circles(edges) == [["a", "b", "c"], ["d", "e"]]
+    assert check_layers.cycles(edges) == [["a", "b", "c"], ["d", "e"]]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""Arguments as people write them, to what the engine takes; what is wrong is the caller's error and names its place.
+"""Converts arguments to what the engine takes. A wrong argument is a CallerError that names the method and the argument.
 
-A method's annotations are the one statement of what it takes: `checked` reads them, converts each argument by the rule
-for its type (`RULES`), and says which argument of which method was something else. `Attribute` does the same for a property.
+The annotations of a method are the only place that says what it takes. `checked` reads the annotations and converts each
+argument with the converter of its type (`CONVERTERS`). `Attribute` does the same for a property.
 """
 
 import functools
@@ -31,10 +31,11 @@ def describe(x) -> str:
     return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
 
 
-class Wrong(Exception):
-    """What was expected instead of an argument; whoever knows the argument's place makes the message.
+class WrongArgument(Exception):
+    """An argument cannot be converted. The text says what was expected; the caller, who knows the name of the argument,
+    makes the message.
 
-    at, x: of a part of the argument, where that is wrong: "[2]", and what stands there.
+    at, x: set when only a part of the argument is wrong: its position, such as "[2]", and its value.
     """
 
     def __init__(self, expected, at="", x=None):
@@ -42,50 +43,50 @@ class Wrong(Exception):
         self.at, self.x = at, x
 
 
-def each(items, convert_one) -> list:
-    """The items converted; a wrong one is named by its place."""
+def convert_each(items, convert_one) -> list:
+    """The items converted; an error names the position of the wrong item."""
     made = []
     for k, item in enumerate(items):
         try:
             made.append(convert_one(item))
-        except Wrong as wrong:
-            raise Wrong(str(wrong), f"[{k}]{wrong.at}", wrong.x if wrong.at else item) from None
+        except WrongArgument as wrong:
+            raise WrongArgument(str(wrong), f"[{k}]{wrong.at}", wrong.x if wrong.at else item) from None
     return made
 
 
 def as_bool(x) -> bool:
     if isinstance(x, (bool, np.bool_)) or (isinstance(x, int) and not isinstance(x, Enum) and x in (0, 1)):
         return bool(x)
-    raise Wrong("True or False")
+    raise WrongArgument("True or False")
 
 
 def whole_number(x, least=-(2**63), most=2**63 - 1) -> int:
     """An int, one of NumPy's, or an array of one."""
     if isinstance(x, (bool, np.bool_, Enum)):
-        raise Wrong("a whole number")
+        raise WrongArgument("a whole number")
     if isinstance(x, np.ndarray) and x.size == 1:
         x = x.item()
     try:
         number = operator.index(x)
     except TypeError:
-        raise Wrong("a whole number") from None
+        raise WrongArgument("a whole number") from None
     if not least <= number <= most:
-        raise Wrong(f"a whole number from {least} to {most}")
+        raise WrongArgument(f"a whole number from {least} to {most}")
     return number
 
 
 def as_int(x) -> int:
-    """Numbers of axes, inputs, channels: 32 bits."""
+    """An int of 32 bits: a number of an axis, an input, a channel."""
     return whole_number(x, -(2**31), 2**31 - 1)
 
 
 def as_axes(x) -> int:
     try:
         return whole_number(x, 0, 2**32 - 1)
-    except Wrong:
-        few = isinstance(x, (tuple, list)) and 0 < len(x) < 9 and all(type(axis) is int and axis >= 0 for axis in x)
-        such = " | ".join(f"1 << {axis}" for axis in x) if few else "1 << k for axis k alone"
-        raise Wrong(f"a mask, in which bit k stands for axis k: {such}") from None
+    except WrongArgument:
+        is_axis_list = isinstance(x, (tuple, list)) and 0 < len(x) < 9 and all(type(axis) is int and axis >= 0 for axis in x)
+        example = " | ".join(f"1 << {axis}" for axis in x) if is_axis_list else "1 << k for axis k alone"
+        raise WrongArgument(f"a mask, in which bit k stands for axis k: {example}") from None
 
 
 def as_flags(x) -> int:
@@ -101,20 +102,20 @@ def as_number(x):
 
 def as_float(x) -> float:
     if isinstance(x, (bool, np.bool_, str, bytes, Enum)):
-        raise Wrong("a number")
+        raise WrongArgument("a number")
     try:
         return float(x)
     except (TypeError, ValueError, OverflowError):
-        raise Wrong("a number") from None
+        raise WrongArgument("a number") from None
 
 
 def as_str(x) -> str:
     if not isinstance(x, str) or "\0" in x:
-        raise Wrong("a str (without NUL)")
+        raise WrongArgument("a str (without NUL)")
     try:
         x.encode()
     except UnicodeEncodeError:
-        raise Wrong("a str of whole characters (a surrogate stands alone in it)") from None
+        raise WrongArgument("a str of whole characters (a surrogate stands alone in it)") from None
     return x
 
 
@@ -122,55 +123,55 @@ def as_path(x) -> Path:
     try:
         return Path(path_text(x))
     except (TypeError, ValueError):
-        raise Wrong("a path") from None
+        raise WrongArgument("a path") from None
 
 
 def whole_numbers(x, expected="a whole number") -> tuple:
-    """A tuple of ints from a tuple, list, array, other sequence, or one number. expected: what an item should have been."""
+    """A tuple of ints from a tuple, list, array, other sequence, or one number. expected: for errors, what an item should be."""
 
     def number(item):
         try:
             return whole_number(item)
-        except Wrong:
-            raise Wrong(expected) from None
+        except WrongArgument:
+            raise WrongArgument(expected) from None
 
     if isinstance(x, np.ndarray):
         x = x.reshape(-1).tolist()
     if isinstance(x, (str, bytes)):
-        raise Wrong("a sequence of whole numbers")
+        raise WrongArgument("a sequence of whole numbers")
     try:
         items = tuple(x)
     except TypeError:
         try:
             return (whole_number(x),)
-        except Wrong:
-            raise Wrong("a sequence of whole numbers") from None
-    return tuple(each(items, number))
+        except WrongArgument:
+            raise WrongArgument("a sequence of whole numbers") from None
+    return tuple(convert_each(items, number))
 
 
 Axes = typing.NewType("Axes", int)
 """Bit k set: axis k."""
 Flags = typing.NewType("Flags", int)
-"""Bits of flags; a single member of an enumeration is its number, as TensorRT takes it."""
+"""Bits of flags. A single member of an enumeration stands for its number, as in TensorRT."""
 Number = typing.NewType("Number", float)
 """An int, or a float."""
 
-RULES = {bool: as_bool, int: as_int, Axes: as_axes, Flags: as_flags, Number: as_number, float: as_float, str: as_str, Path: as_path,
-         tuple: whole_numbers}  # fmt: skip
+CONVERTERS = {bool: as_bool, int: as_int, Axes: as_axes, Flags: as_flags, Number: as_number, float: as_float, str: as_str,
+              Path: as_path, tuple: whole_numbers}  # fmt: skip
 
 
-def rule(annotation):
-    """Gives a type of this package its conversion: a decorator for the function that converts."""
+def converter(annotation):
+    """A decorator: registers the function as the converter for arguments with this annotation."""
 
     def register(function):
-        RULES[annotation] = function
+        CONVERTERS[annotation] = function
         return function
 
     return register
 
 
 def convert(x, annotation):
-    """The argument as the annotation says; raises Wrong."""
+    """The argument converted to the type of the annotation; raises WrongArgument."""
     origin = typing.get_origin(annotation)
     if origin in (typing.Union, types.UnionType):
         options = typing.get_args(annotation)
@@ -180,13 +181,13 @@ def convert(x, annotation):
     if origin is Sequence:
         (kind,) = typing.get_args(annotation)
         if isinstance(x, (str, bytes)) or not hasattr(x, "__iter__"):
-            raise Wrong(f"a list of {kind.__name__}")
-        return each(x, lambda item: convert(item, kind))
-    if annotation in RULES:
-        return RULES[annotation](x)
+            raise WrongArgument(f"a list of {kind.__name__}")
+        return convert_each(x, lambda item: convert(item, kind))
+    if annotation in CONVERTERS:
+        return CONVERTERS[annotation](x)
     if annotation in (object, typing.Any, inspect.Parameter.empty) or isinstance(x, annotation):
         return x
-    raise Wrong(expected(annotation))
+    raise WrongArgument(expected(annotation))
 
 
 def expected(kind) -> str:
@@ -194,7 +195,7 @@ def expected(kind) -> str:
     return f"{text}, such as {kind.__name__}.{next(iter(kind)).name}" if issubclass(kind, Enum) else text
 
 
-def refuse(where: str, name: str, x, wrong: Wrong):
+def refuse(where: str, name: str, x, wrong: WrongArgument):
     raise CallerError(f"{where}: {name}{wrong.at} is {describe(wrong.x if wrong.at else x)}; expected {wrong}") from None
 
 
@@ -206,48 +207,49 @@ def checked(method):
     @functools.wraps(method)
     def call(self, *args, **kwargs):
         nonlocal hints
-        where = f"{place(self)}.{method.__name__}"
+        where = f"{label_of(self)}.{method.__name__}"
         try:
             bound = signature.bind(self, *args, **kwargs)
         except TypeError as error:
-            raise CallerError(f"{where}: {error}; its arguments are {listed(signature)}") from None
+            raise CallerError(f"{where}: {error}; its arguments are {parameter_list(signature)}") from None
         hints = hints or typing.get_type_hints(method)
         for name, x in bound.arguments.items():
             if name in hints:
                 try:
                     bound.arguments[name] = convert(x, hints[name])
-                except Wrong as wrong:
+                except WrongArgument as wrong:
                     refuse(where, name, x, wrong)
                 except CallerError as error:
                     raise CallerError(f"{where}: {name}: {error}") from None
-                same_network(self, bound.arguments[name], f"{where}: {name}")
+                require_same_network(self, bound.arguments[name], f"{where}: {name}")
         return method(*bound.args, **bound.kwargs)
 
     return call
 
 
-def same_network(owner, argument, what):
-    """Refuses a tensor of another network than its owner's, and a list with one."""
+def require_same_network(owner, argument, what):
+    """Raises when the argument is, or contains, a tensor of another network than the owner's."""
     if isinstance(argument, list):
         for k, item in enumerate(argument):
-            same_network(owner, item, f"{what}[{k}]")
+            require_same_network(owner, item, f"{what}[{k}]")
     elif getattr(argument, "_network", None) is not getattr(owner, "_network", None) and hasattr(argument, "_label"):
         raise CallerError(f"{what} is {argument._label()} of another network")
 
 
-def listed(signature) -> str:
+def parameter_list(signature) -> str:
+    """The parameters of a method, without `self`."""
     return str(signature.replace(parameters=list(signature.parameters.values())[1:], return_annotation=inspect.Signature.empty))
 
 
-def place(x) -> str:
-    """A layer or loop by its own name, anything else by its kind."""
+def label_of(x) -> str:
+    """How errors call an object: a layer or loop by its name, any other object by its class."""
     return x._label() if hasattr(x, "_label") else type(x).__name__
 
 
 class Attribute(property):
-    """A property of the engine's object: read as it is, converted when set.
+    """A property of the engine's object. A value is converted when it is set.
 
-    kind: as an annotation. read, write: between the user's value and the engine's.
+    kind: an annotation. read: converts the engine's value to the user's; write: the user's to the engine's.
     """
 
     def __init__(self, kind, doc, *, read=None, write=None, settable=True):
@@ -264,6 +266,6 @@ class Attribute(property):
     def set(self, owner, value):
         try:
             value = convert(value, self.kind)
-        except Wrong as wrong:
-            refuse(place(owner), self.name, value, wrong)
+        except WrongArgument as wrong:
+            refuse(label_of(owner), self.name, value, wrong)
         setattr(owner._raw, self.name, value if self.write is None else self.write(value))

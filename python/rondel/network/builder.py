@@ -1,6 +1,6 @@
-"""Builder, its configuration and Logger: so that code written for TensorRT runs. A network needs none of it.
+"""Builder, its configuration and Logger, so that code written for TensorRT runs. A network needs none of these.
 
-Everything is taken and can be read back. What means nothing here is noted through the logger, once each.
+All options are accepted and can be read back. Each ignored option is logged once.
 """
 
 import sys
@@ -10,11 +10,11 @@ from ..options import SessionOptions
 from ..session import InferenceSession
 from .arguments import Flags, Number, checked
 from .definition import Network
-from .foundation import Choice, Context, Dims
-from .not_here import BUILDER, CONFIG, Ignored, NotHere
+from .foundation import Choice, Dims, NoOpContextManager
+from .not_here import BUILDER, CONFIG, ExplainsMissingNames, Ignored
 
 
-class ILogger(Context):
+class ILogger(NoOpContextManager):
     """Base of loggers: override log(severity, message)."""
 
     class Severity(Choice):
@@ -30,11 +30,11 @@ class ILogger(Context):
         pass
 
     def log(self, severity, msg):
-        """Told what is ignored."""
+        """Called once for each option that is ignored."""
 
 
 class Logger(ILogger):
-    """Writes what is at least as severe as min_severity to the standard error."""
+    """Writes messages that are at least as severe as min_severity to standard error."""
 
     def __init__(self, min_severity=ILogger.Severity.WARNING):
         super().__init__()
@@ -82,7 +82,7 @@ class BuilderFlag(Choice):
 
 
 class MemoryPoolType(Choice):
-    """What a GPU's memory is divided into. The budget here is SessionOptions.max_memory_bytes."""
+    """The pools of a GPU's memory. Rondel has one budget: SessionOptions.max_memory_bytes."""
 
     WORKSPACE = 0
     DLA_MANAGED_SRAM = 1
@@ -105,7 +105,7 @@ class EngineCapability(Choice):
 
 
 class DeviceType(Choice):
-    """Where layers are asked to run. They run on the processor."""
+    """Where layers should run. Rondel runs all layers on the CPU."""
 
     GPU = 0
     DLA = 1
@@ -125,7 +125,7 @@ class TilingOptimizationLevel(Choice):
 
 
 class IOptimizationProfile:
-    """Ranges of the extents of inputs: kept. Any extents run here."""
+    """Ranges of the extents of inputs. They are stored and ignored: a network runs with any extents."""
 
     def __init__(self):
         self._shapes = {}
@@ -145,17 +145,17 @@ class IOptimizationProfile:
         return True
 
 
-class IBuilderConfig(Context, NotHere):
-    """Options of a build: kept, and noted where they are set. Any attribute of TensorRT's may be set."""
+class IBuilderConfig(NoOpContextManager, ExplainsMissingNames):
+    """Options of a build. They are stored and ignored, with a note in the log. Every attribute that TensorRT has may be set."""
 
-    _not_here = CONFIG
+    _missing_names = CONFIG
 
     def __init__(self, note):
         self.__dict__["_note"] = note
         self.reset()
 
     def reset(self):
-        """Everything is as TensorRT has it at first."""
+        """Sets all options to TensorRT's defaults."""
         note = self._note
         self.__dict__.clear()
         self.__dict__.update(
@@ -209,10 +209,10 @@ class IBuilderConfig(Context, NotHere):
         return self.num_optimization_profiles - 1
 
 
-class Builder(Context, NotHere):
+class Builder(NoOpContextManager, ExplainsMissingNames):
     """Makes networks and configurations."""
 
-    _not_here = BUILDER
+    _missing_names = BUILDER
     max_threads = Ignored(0, "set SessionOptions.intra_op_num_threads")
     max_batch_size = Ignored(1, "the batch is an axis like others")
     error_recorder = Ignored(None, "errors are raised")
@@ -225,7 +225,7 @@ class Builder(Context, NotHere):
     def __init__(self, logger: ILogger | None = None):
         self.logger = logger if logger is not None else Logger()
         self.notes = []
-        self._kept = {}
+        self._ignored_values = {}
 
     @checked
     def create_network(self, flags: Flags = 0) -> Network:
@@ -247,7 +247,7 @@ class Builder(Context, NotHere):
 
     @checked
     def is_network_supported(self, network: Network, config: IBuilderConfig | None = None) -> bool:
-        """Is everything right with the network? What is wrong is logged; `build_session` raises it."""
+        """Is the network valid? An error is logged here; `build_session` raises it."""
         try:
             network.ir_text()
         except Error as error:
@@ -256,11 +256,11 @@ class Builder(Context, NotHere):
         return True
 
     def reset(self):
-        """Attributes that were set are as they were at first."""
-        self._kept.clear()
+        """Sets all attributes to their defaults."""
+        self._ignored_values.clear()
 
     def note(self, text):
-        """Keeps and logs what is ignored, once."""
+        """Adds a text about an ignored option to the notes and logs it; a repeated text is dropped."""
         if text not in self.notes:
             self.notes.append(text)
             self.logger.log(ILogger.Severity.INFO, text)
@@ -269,7 +269,7 @@ class Builder(Context, NotHere):
 
 
 def init_libnvinfer_plugins(logger=None, namespace=""):
-    """There are no plugins, so that there is nothing to do; the logger is told."""
+    """Does nothing except log a note: Rondel has no plugins."""
     if isinstance(logger, ILogger):
         logger.log(ILogger.Severity.INFO, "init_libnvinfer_plugins is ignored: there are no plugins")
     return True

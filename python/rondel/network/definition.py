@@ -1,6 +1,6 @@
 """Network: TensorRT's INetworkDefinition.
 
-One statement a layer, in one place: what it takes, what it gives, which types it has. That is why this file is long.
+Long: it has a method for each layer, whose documentation says what the layer takes, what it gives, and which types it has.
 """
 
 from collections.abc import Sequence
@@ -28,16 +28,16 @@ from ..options import SessionOptions, checked_options
 from ..session import InferenceSession
 from . import layers
 from .arguments import Attribute, Axes, checked
-from .foundation import Choice, Context, Dims, Extents, Weights
+from .foundation import Choice, Dims, Extents, NoOpContextManager, Weights
 from .layers import ILayer, ITensor, wrap
 from .loops import IIfConditional, ILoop
-from .not_here import NETWORK, Ignored, NotHere
+from .not_here import NETWORK, ExplainsMissingNames, Ignored
 
 _NONE = Weights()
 
 
 class NetworkDefinitionCreationFlag(Choice):
-    """Flags of create_network, as 1 << int(flag). All networks here are explicit in their batch and strong in their types."""
+    """Flags of create_network, as 1 << int(flag). All networks have an explicit batch and are strongly typed."""
 
     EXPLICIT_BATCH = 0
     STRONGLY_TYPED = 1
@@ -49,19 +49,19 @@ class NoSuchLayer(CallerError, IndexError):
     """A layer's number is out of range."""
 
 
-class Network(Context, NotHere):
+class Network(NoOpContextManager, ExplainsMissingNames):
     """A network that is built layer by layer: inputs, layers, loops, conditionals, marked outputs.
 
-    Then `build_session()` runs it; it may be changed and built again. A wrong argument is a CallerError at once; what is
-    wrong with the network as a whole is one when it is built, and names the layers.
-    Not to be changed from two threads at once.
+    `build_session()` makes a session that runs the network. The network may be changed and built again.
+    A wrong argument raises a CallerError at once. A mistake that concerns several layers raises a CallerError when the
+    network is built; the error names the layers. A network must not be changed from two threads at once.
     """
 
-    __slots__ = ("_raw", "_kept", "builder", "flags", "__weakref__")
-    _not_here = NETWORK
+    __slots__ = ("_raw", "_ignored_values", "builder", "flags", "__weakref__")
+    _missing_names = NETWORK
 
     def __init__(self, flags=0, builder=None):
-        self._kept = {}
+        self._ignored_values = {}
         self._raw = engine.INetworkDefinition()
         self.builder = builder
         self.flags = flags
@@ -70,12 +70,12 @@ class Network(Context, NotHere):
     num_layers = Attribute(int, "Layers, those at the boundaries of loops and conditionals included.", settable=False)
     num_inputs = Attribute(int, "Inputs.", settable=False)
     num_outputs = Attribute(int, "Outputs.", settable=False)
-    has_implicit_batch_dimension = property(lambda self: False, doc="There is no such thing.")
+    has_implicit_batch_dimension = property(lambda self: False, doc="Always False: the batch is an axis like others.")
     error_recorder = Ignored(None, "errors are raised")
 
     @checked
     def get_flag(self, flag: NetworkDefinitionCreationFlag) -> bool:
-        """Was it among the flags that the network was made with? It changes nothing."""
+        """Was the network made with this flag? Flags have no effect."""
         return bool(self.flags >> flag & 1)
 
     # ---- building and saving -------------------------------------------------------------------------------
@@ -92,12 +92,12 @@ class Network(Context, NotHere):
     def to_onnx(self, path: Path | None = None, *, opset: int | None = None, external_data: bool = False):
         """The network as standard ONNX: bytes, or with a path a file and an ExportReport. As `rondel.export`.
 
-        Raises CallerError as build_session does, for an opset that cannot express the network, and where nothing can be written.
+        Raises CallerError as build_session does, for an opset that cannot express the network, and when a file cannot be written.
         """
         return export(self.build_session(), path, opset=opset, external_data=external_data)
 
     def ir_text(self) -> str:
-        """What the session is made from, as text."""
+        """The graph that the session is made from, as text."""
         return self._raw.ir_text()
 
     # ---- inputs and outputs --------------------------------------------------------------------------------
@@ -105,11 +105,11 @@ class Network(Context, NotHere):
     @checked
     def add_input(self, name: str, dtype: DataType, shape: Extents) -> ITensor:
         """An input. An extent of -1 may be anything when the network runs; () is a scalar."""
-        return self._tensor(self._made("add_input", name, dtype, shape))
+        return self._tensor(self._call_engine("add_input", name, dtype, shape))
 
     @checked
     def mark_output(self, tensor: ITensor):
-        """The tensor becomes an output of the network, under its name."""
+        """Makes the tensor an output of the network, under the tensor's name."""
         self._raw.mark_output(tensor._raw)
 
     @checked
@@ -128,7 +128,7 @@ class Network(Context, NotHere):
 
     @checked
     def get_layer(self, index: int) -> ILayer:
-        """Layer `index`, in the order they were added. So are network[index] and iterating over the network."""
+        """Layer `index`, in the order they were added. network[index] and iteration use the same order."""
         return wrap(self, self._raw.get_layer(index))
 
     @checked
@@ -141,19 +141,20 @@ class Network(Context, NotHere):
     def __len__(self):
         return self.num_layers
 
-    # ---- constants and what is made of nothing -------------------------------------------------------------
+    # ---- constants and fills -------------------------------------------------------------------------------
 
     @checked
     def add_constant(self, shape: Dims, weights: Weights) -> layers.IConstantLayer:
-        """The given elements. weights: an array of any dtype there is, as many elements as the shape has; copied."""
+        """The given elements. weights: an array of any dtype, with as many elements as the shape has; copied."""
         return self._add("add_constant", shape, weights.engine())
 
     @checked
     def add_fill(self, shape: Dims, op: FillOperation, output_type: DataType = DataType.FLOAT) -> layers.IFillLayer:
-        """A tensor of this shape. LINSPACE: alpha + index * beta; RANDOM_UNIFORM, RANDOM_NORMAL: of alpha and beta.
+        """A tensor of this shape. LINSPACE: alpha + index * beta; RANDOM_UNIFORM: from alpha to beta; RANDOM_NORMAL: mean
+        alpha, standard deviation beta.
 
-        Inputs 0, 1 and 2, by set_input, replace shape, alpha and beta. Random numbers follow from the run's seed; in a
-        loop they are drawn anew each trip if an input comes from inside of it, else they are the same in all trips.
+        Inputs 0, 1 and 2, by set_input, replace shape, alpha and beta. Random numbers depend on the run's seed. In a
+        loop they are drawn in each trip if an input comes from inside the loop, else once, and are the same in all trips.
         """
         return self._add("add_fill", shape, op, output_type)
 
@@ -163,18 +164,18 @@ class Network(Context, NotHere):
     def add_elementwise(self, input1: ITensor, input2: ITensor, op: ElementWiseOperation) -> layers.IElementWiseLayer:
         """op on pairs of elements of two tensors of one type and rank; axes of extent 1 are repeated.
 
-        EQUAL, GREATER and LESS give BOOL; AND, OR and XOR take it.
+        EQUAL, GREATER and LESS give BOOL; AND, OR and XOR take BOOL.
         """
         return self._add("add_elementwise", input1, input2, op)
 
     @checked
     def add_unary(self, input: ITensor, op: UnaryOperation) -> layers.IUnaryLayer:
-        """op on each element; NOT takes BOOL, ISINF and ISNAN give it."""
+        """op on each element. NOT takes BOOL; ISINF and ISNAN give BOOL."""
         return self._add("add_unary", input, op)
 
     @checked
     def add_activation(self, input: ITensor, type: ActivationType) -> layers.IActivationLayer:
-        """An activation of each element; its numbers are the layer's alpha and beta."""
+        """An activation of each element, with the parameters alpha and beta of the layer."""
         return self._add("add_activation", input, type)
 
     @checked
@@ -201,7 +202,7 @@ class Network(Context, NotHere):
         scale: Weights | None = None,
         power: Weights | None = None,
     ) -> layers.IScaleLayer:
-        """(input * scale + shift) ** power; one number each, one a channel (axis 1), or one an element."""
+        """(input * scale + shift) ** power, with one number for all elements, for each channel (axis 1), or for each element."""
         return self._add("add_scale", input, mode, *(w.engine() for w in (shift or _NONE, scale or _NONE, power or _NONE)))
 
     @checked
@@ -214,18 +215,18 @@ class Network(Context, NotHere):
         power: Weights | None = None,
         channel_axis: int = 1,
     ) -> layers.IScaleLayer:
-        """As add_scale, with another axis of channels."""
+        """As add_scale, with the channels along channel_axis."""
         numbers = (w.engine() for w in (shift or _NONE, scale or _NONE, power or _NONE))
         return self._add("add_scale_nd", input, mode, *numbers, channel_axis)
 
     @checked
     def add_quantize(self, input: ITensor, scale: ITensor, output_type: DataType = DataType.INT8) -> layers.IQuantizeLayer:
-        """round(input / scale), saturated; a scale of rank 1 goes along the layer's axis."""
+        """round(input / scale), saturated; a scale of rank 1 applies along the layer's axis."""
         return self._add("add_quantize", input, scale, output_type)
 
     @checked
     def add_dequantize(self, input: ITensor, scale: ITensor, output_type: DataType = DataType.FLOAT) -> layers.IDequantizeLayer:
-        """input * scale; a scale of rank 1 goes along the layer's axis."""
+        """input * scale; a scale of rank 1 applies along the layer's axis."""
         return self._add("add_dequantize", input, scale, output_type)
 
     # ---- products, reductions, windows ---------------------------------------------------------------------
@@ -244,7 +245,7 @@ class Network(Context, NotHere):
 
     @checked
     def add_reduce(self, input: ITensor, op: ReduceOperation, axes: Axes, keep_dims: bool) -> layers.IReduceLayer:
-        """Elements along axes brought together. axes: bit k set for axis k."""
+        """The reduction op along axes. axes: bit k set for axis k."""
         return self._add("add_reduce", input, op, axes, keep_dims)
 
     @checked
@@ -263,7 +264,7 @@ class Network(Context, NotHere):
     def add_topk(
         self, input: ITensor, op: TopKOperation, k: int, axes: Axes, indices_type: DataType = DataType.INT32
     ) -> layers.ITopKLayer:
-        """The k largest or least along an axis, in order: output 0 the values, output 1 their indices."""
+        """The k largest or smallest elements along an axis, in order. Output 0: the values; output 1: their indices."""
         return self._add("add_topk", input, op, k, axes, indices_type)
 
     @checked
@@ -286,7 +287,7 @@ class Network(Context, NotHere):
 
     @checked
     def add_padding_nd(self, input: ITensor, pre_padding: Dims, post_padding: Dims) -> layers.IPaddingLayer:
-        """Zeros around the last two axes; a negative number cuts."""
+        """Zeros around the last two axes; a negative number removes elements."""
         return self._add("add_padding_nd", input, pre_padding, post_padding)
 
     # ---- moving elements -----------------------------------------------------------------------------------
@@ -308,12 +309,12 @@ class Network(Context, NotHere):
 
     @checked
     def add_gather(self, input: ITensor, indices: ITensor, axis: int) -> layers.IGatherLayer:
-        """Slices of the input along an axis, by INT32 or INT64 indices, whose axes take the axis' place."""
+        """Slices of the input along an axis, by INT32 or INT64 indices. The axes of the indices replace that axis."""
         return self._add("add_gather", input, indices, axis)
 
     @checked
     def add_gather_v2(self, input: ITensor, indices: ITensor, mode: GatherMode) -> layers.IGatherLayer:
-        """DEFAULT: as add_gather; ELEMENT: an index an element; ND: an index of several axes."""
+        """DEFAULT: as add_gather; ELEMENT: an index for each element; ND: an index over several axes."""
         return self._add("add_gather_v2", input, indices, mode)
 
     @checked
@@ -323,22 +324,22 @@ class Network(Context, NotHere):
 
     @checked
     def add_one_hot(self, indices: ITensor, values: ITensor, depth: ITensor, axis: int) -> layers.IOneHotLayer:
-        """values [off, on]: on at each index along a new axis of extent depth."""
+        """One-hot vectors along a new axis of extent depth. values: [off, on]."""
         return self._add("add_one_hot", indices, values, depth, axis)
 
     @checked
     def add_non_zero(self, input: ITensor, indices_type: DataType = DataType.INT32) -> layers.INonZeroLayer:
-        """Indices of the elements that are not zero: [rank, how many]."""
+        """Indices of the elements that are not zero, of shape [rank, count]."""
         return self._add("add_non_zero", input, indices_type)
 
     @checked
     def add_squeeze(self, input: ITensor, axes: ITensor) -> layers.ISqueezeLayer:
-        """Without these axes, whose extents are 1. axes: known when building."""
+        """The input without these axes, whose extents must be 1. axes: values known when the network is built."""
         return self._add("add_squeeze", input, axes)
 
     @checked
     def add_unsqueeze(self, input: ITensor, axes: ITensor) -> layers.IUnsqueezeLayer:
-        """With new axes of extent 1. axes: known when building."""
+        """The input with new axes of extent 1. axes: values known when the network is built."""
         return self._add("add_unsqueeze", input, axes)
 
     @checked
@@ -348,7 +349,7 @@ class Network(Context, NotHere):
 
     @checked
     def add_assertion(self, condition: ITensor, message: str) -> layers.IAssertionLayer:
-        """The run fails with the message where condition (BOOL) does not hold."""
+        """Ends the run in an error with this message if an element of condition (BOOL) is False."""
         return self._add("add_assertion", condition, message)
 
     # ---- control -------------------------------------------------------------------------------------------
@@ -367,9 +368,10 @@ class Network(Context, NotHere):
 
     def _add(self, method, *arguments):
         """The layer that the engine's method adds."""
-        return wrap(self, self._made(method, *(_engine(a) for a in arguments)))
+        return wrap(self, self._call_engine(method, *(_to_engine(a) for a in arguments)))
 
-    def _made(self, method, *arguments):
+    def _call_engine(self, method, *arguments):
+        """The result of the engine's method; an error names the method."""
         try:
             return getattr(self._raw, method)(*arguments)
         except CallerError as error:
@@ -390,8 +392,8 @@ class Network(Context, NotHere):
         return f"Network('{self.name}', {self.num_layers} layers)"
 
 
-def _engine(argument):
-    """The engine's own of a tensor, or of a list of them; anything else as it is."""
+def _to_engine(argument):
+    """The engine's object for a tensor, or for each tensor of a list; any other argument unchanged."""
     if isinstance(argument, ITensor):
         return argument._raw
-    return [_engine(a) for a in argument] if isinstance(argument, list) else argument
+    return [_to_engine(a) for a in argument] if isinstance(argument, list) else argument

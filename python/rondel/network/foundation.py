@@ -1,4 +1,4 @@
-"""Shapes, permutations, weights and dtypes: what networks are described with."""
+"""Shapes, permutations, weights and dtypes of networks."""
 
 from enum import Enum, IntEnum
 from typing import NewType
@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import _rondel, arrays
 from ..errors import CallerError
-from .arguments import Wrong, describe, rule, whole_numbers
+from .arguments import WrongArgument, converter, describe, whole_numbers
 
 DataType = _rondel.network.DataType
 _NAMES = {t: _rondel.network.dtype_name(t) for t in DataType}
@@ -16,14 +16,14 @@ _BITS = {"i4": 4, "u4": 4, "f4e2m1": 4, "i2": 2, "u2": 2}
 
 
 class Choice(IntEnum):
-    """Base of enumerations: they are ints, and are printed by their names."""
+    """Base of enumerations whose members are ints and are printed by name."""
 
     __str__ = Enum.__str__
     __repr__ = Enum.__str__
 
 
-class Context:
-    """`with` may be written, as in code for TensorRT, and changes nothing: what is used lives."""
+class NoOpContextManager:
+    """Allows `with`, as code for TensorRT uses it. Nothing is freed at the end of the block."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ class Context:
 
 
 class Dims(tuple):
-    """The extents of a tensor, outermost first: a tuple. -1: not known until the network runs. () is a scalar."""
+    """The extents of a tensor, outermost first, as a tuple. -1: not known until the network runs. (): a scalar."""
 
     __slots__ = ()
     MAX_DIMS = 8
@@ -43,7 +43,7 @@ class Dims(tuple):
     def __new__(cls, shape=()):
         try:
             return super().__new__(cls, whole_numbers(shape))
-        except Wrong as wrong:
+        except WrongArgument as wrong:
             raise CallerError(f"{cls.__name__} of {describe(shape)}; expected {wrong}") from None
 
     def __repr__(self):
@@ -51,7 +51,7 @@ class Dims(tuple):
 
 
 class Dims2(Dims):
-    """Dims2(a, b), or of a sequence of two."""
+    """Dims2(a, b), or Dims2(sequence of two)."""
 
     __slots__ = ()
     count = 2
@@ -72,55 +72,55 @@ class DimsHW(Dims2):
 
 
 class Dims3(Dims2):
-    """Dims3(a, b, c), or of a sequence of three."""
+    """Dims3(a, b, c), or Dims3(sequence of three)."""
 
     __slots__ = ()
     count = 3
 
 
 class Dims4(Dims2):
-    """Dims4(a, b, c, d), or of a sequence of four."""
+    """Dims4(a, b, c, d), or Dims4(sequence of four)."""
 
     __slots__ = ()
     count = 4
 
 
 class Permutation(Dims):
-    """The order of axes: axis k of the result is axis p[k] of the input. The identity on the axes it leaves out."""
+    """The order of axes: axis k of the result is axis p[k] of the input. Axes beyond its length keep their places."""
 
     __slots__ = ()
 
 
-@rule(Dims)
+@converter(Dims)
 def as_dims(x):
     extents = Dims(whole_numbers(x))
     if len(extents) > Dims.MAX_DIMS:
-        raise Wrong(f"at most {Dims.MAX_DIMS} numbers")
+        raise WrongArgument(f"at most {Dims.MAX_DIMS} numbers")
     return extents
 
 
 Extents = NewType("Extents", Dims)
-"""Of an input: -1 where an extent is not known."""
+"""The extents of an input; -1: not known until the network runs."""
 
 
-@rule(Extents)
+@converter(Extents)
 def as_extents(x):
     return as_dims(whole_numbers(x, "a whole number, or -1: known only when the network runs"))
 
 
-@rule(Permutation)
+@converter(Permutation)
 def as_permutation(x):
     order = Permutation(whole_numbers(x))
     if len(order) > Dims.MAX_DIMS or sorted(order) != list(range(len(order))):
-        raise Wrong("an order of axes, such as (1, 0)")
+        raise WrongArgument("an order of axes, such as (1, 0)")
     return order
 
 
 class Weights:
-    """Elements of a constant or of a layer: a copy of an array, so changing that later changes nothing.
+    """Elements of a constant or of a layer: a copy of an array, so later changes of the array have no effect.
 
-    Weights(array) takes every dtype there is; numbers without one are INT64, FLOAT or BOOL. Weights(DataType.FLOAT) is empty.
-    Weights(type, ptr, count) copies `count` elements from an address, as TensorRT's does.
+    Weights(array) takes every dtype. Python numbers become INT64, FLOAT or BOOL. Weights(DataType.FLOAT) is empty.
+    Weights(type, ptr, count) copies `count` elements from an address, as in TensorRT.
     """
 
     __slots__ = ("_array", "_dtype")
@@ -154,14 +154,14 @@ class Weights:
         return self._array.nbytes
 
     def numpy(self):
-        """The elements, in the shape they were given in."""
+        """The elements, in the shape of the given array."""
         return self._array
 
     def __len__(self):
         return self.size
 
     def engine(self):
-        """What the engine takes: the type, the elements (2- and 4-bit ones packed, low bits first), how many."""
+        """The arguments of the engine: the type, the elements (2- and 4-bit ones packed, low bits first), their number."""
         if not self.size:
             return self._dtype, _rondel.nothing(), 0
         bits = _BITS.get(_NAMES[self._dtype])
@@ -186,25 +186,25 @@ def _from_address(dtype, ptr, count):
     return np.frombuffer((ctypes.c_char * (count * to.itemsize)).from_address(ptr), to).copy()
 
 
-@rule(Weights)
+@converter(Weights)
 def as_weights(x):
-    """Weights, an array, or a number or (nested) list of them."""
+    """Weights from Weights, an array, a number, or a (nested) list of numbers."""
     if isinstance(x, Weights):
         return x
     if isinstance(x, (np.ndarray, np.generic, int, float, str, list, tuple)) and not isinstance(x, Enum):
         return Weights(x)
-    raise Wrong("Weights or an array")
+    raise WrongArgument("Weights or an array")
 
 
 def nptype(dtype):
-    """The NumPy type of a DataType; those that NumPy lacks come from ml_dtypes."""
+    """The NumPy type of a DataType; types that NumPy lacks come from ml_dtypes."""
     if not isinstance(dtype, DataType):
         raise CallerError(f"nptype of {describe(dtype)}; expected a DataType, such as DataType.FLOAT")
     return arrays.numpy_dtype(_NAMES[dtype]).type
 
 
 def _itemsize(dtype):
-    """Bytes of an element: a fraction where several share a byte, None of a string."""
+    """Bytes of an element: a fraction for types of less than a byte, None for strings."""
     if dtype == DataType.STRING:
         return None
     bits = _BITS.get(_NAMES[dtype])
@@ -215,6 +215,6 @@ DataType.itemsize = property(_itemsize, doc=_itemsize.__doc__)
 
 
 def volume(shape) -> int:
-    """The number of elements; -1 where an extent is."""
+    """The number of elements; -1 if an extent is -1."""
     extents = Dims(shape)
     return -1 if -1 in extents else int(np.prod(extents, dtype=object)) if extents else 1

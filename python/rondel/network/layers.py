@@ -1,7 +1,7 @@
 """Tensors and layers: TensorRT's names and attributes, over the engine's objects. Long: it has a class for each layer.
 
-A class has what is particular to its layer and nothing else. What a layer means, with its types and shapes, is said where it
-is added: `Network`, `ILoop`, `IIfConditional`.
+A class has only the attributes of its layer. The method that adds a layer (of `Network`, `ILoop` or `IIfConditional`)
+documents what the layer computes, its types and its shapes.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ from .._rondel.network import (
     UnaryOperation,
 )
 from .. import arrays
-from .arguments import Attribute, Axes, Number, Wrong, checked, rule
+from .arguments import Attribute, Axes, Number, WrongArgument, checked, converter
 from .foundation import Dims, Extents, Permutation, Weights
-from .not_here import TENSOR, NotHere
+from .not_here import TENSOR, ExplainsMissingNames
 
 
 def elements(unpacked):
@@ -37,7 +37,7 @@ def elements(unpacked):
 
 
 class Handle:
-    """Something that a network owns: it keeps the network alive, and equals every other handle on the same thing."""
+    """A handle on an object of a network. It keeps the network alive, and equals every other handle on the same object."""
 
     __slots__ = ("_network", "_raw")
 
@@ -52,17 +52,17 @@ class Handle:
         return hash(self._raw)
 
     def _label(self):
-        """As the engine's errors call it."""
+        """The name that the engine's errors use."""
         return engine.label(self._raw)
 
 
-class ITensor(Handle, NotHere):
+class ITensor(Handle, ExplainsMissingNames):
     """A value that flows between layers: an input of the network, or an output of a layer."""
 
     __slots__ = ()
-    _not_here = TENSOR
+    _missing_names = TENSOR
 
-    name = Attribute(str, "Inputs and outputs of the network are fed and fetched by it.")
+    name = Attribute(str, "The name under which an input is fed and an output is fetched.")
     shape = Attribute(Extents, "Extents; -1: known only when running. Set on inputs of the network only.", read=Dims)
     dtype = Attribute(DataType, "The element type. Set on a layer's output: as by its `set_output_type`.")
     is_network_input = Attribute(bool, "An input of the network?", settable=False)
@@ -70,8 +70,8 @@ class ITensor(Handle, NotHere):
 
     @checked
     def set_dimension_name(self, index: int, name: str):
-        """Names an extent of an input. Extents of one name are taken to be equal, which is no demand: where they are
-        not, the network runs as if they had no names.
+        """Names an extent of an input. Extents of one name are expected to be equal. If they are not, the network runs
+        as if they had no names.
         """
         self._raw.set_dimension_name(index, name)
 
@@ -83,16 +83,16 @@ class ITensor(Handle, NotHere):
         return f"ITensor('{self.name}')"
 
 
-@rule(ITensor)
+@converter(ITensor)
 def as_tensor(x):
     if isinstance(x, ITensor):
         return x
     if isinstance(x, ILayer):
-        raise Wrong("a tensor: its get_output(0)")
-    raise Wrong("a tensor (ITensor); add_constant makes one of numbers")
+        raise WrongArgument("a tensor: its get_output(0)")
+    raise WrongArgument("a tensor (ITensor); add_constant makes one of numbers")
 
 
-_CLASSES = {}  # of layers, by name, those of loops included
+_CLASSES = {}  # all classes of layers by name, including the layers of loops
 
 
 class ILayer(Handle):
@@ -104,10 +104,10 @@ class ILayer(Handle):
         _CLASSES[cls.__name__] = cls
 
     name = Attribute(str, "Shown in errors.")
-    metadata = Attribute(str, "Any text; kept.")
-    num_inputs = Attribute(int, "How many inputs it has, those that are not set included.", settable=False)
+    metadata = Attribute(str, "Any text; stored.")
+    num_inputs = Attribute(int, "How many inputs it has, including those that are not set.", settable=False)
     num_outputs = Attribute(int, "How many outputs it has.", settable=False)
-    precision = Attribute(DataType, "Kept and otherwise ignored: a layer computes in the type of its inputs.")
+    precision = Attribute(DataType, "Stored and ignored: a layer computes in the type of its inputs.")
     precision_is_set = Attribute(bool, "Was `precision` set?", settable=False)
 
     @property
@@ -127,12 +127,12 @@ class ILayer(Handle):
 
     @checked
     def set_input(self, index: int, tensor: ITensor):
-        """Replaces input `index`, or sets one that may be left out."""
+        """Replaces input `index`, or sets an optional input."""
         self._raw.set_input(index, tensor._raw)
 
     @checked
     def set_output_type(self, index: int, dtype: DataType):
-        """Output `index` is cast to this type where it has another."""
+        """Casts output `index` to this type if it has another."""
         self._raw.set_output_type(index, dtype)
 
     @checked
@@ -163,9 +163,9 @@ class ILayer(Handle):
 
 class IActivationLayer(ILayer):
     __slots__ = ()
-    type = Attribute(ActivationType, "Which function. (The kind of layer is not to be had here, as in TensorRT.)")
-    alpha = Attribute(float, "The function's first number.")
-    beta = Attribute(float, "The function's second number.")
+    type = Attribute(ActivationType, "Which function. (It hides ILayer.type, as in TensorRT.)")
+    alpha = Attribute(float, "The function's first parameter.")
+    beta = Attribute(float, "The function's second parameter.")
 
 
 class IAssertionLayer(ILayer):
@@ -190,14 +190,14 @@ class IConstantLayer(ILayer):
 
 
 class Windowed(ILayer):
-    """What convolution and pooling share: a window that goes over the last axes."""
+    """The attributes that convolution and pooling share: a window that moves over the last axes."""
 
     __slots__ = ()
-    stride_nd = Attribute(Dims, "Steps of the window, an axis each.", read=Dims)
-    padding_nd = Attribute(Dims, "Padding on both sides, an axis each.", read=Dims)
+    stride_nd = Attribute(Dims, "Steps of the window, one for each axis.", read=Dims)
+    padding_nd = Attribute(Dims, "Padding on both sides, one number for each axis.", read=Dims)
     pre_padding = Attribute(Dims, "Padding before the first element.", read=Dims)
     post_padding = Attribute(Dims, "Padding after the last element.", read=Dims)
-    padding_mode = Attribute(PaddingMode, "How padding is found where it is not given.")
+    padding_mode = Attribute(PaddingMode, "How padding is computed when it is not given.")
 
 
 class IConvolutionLayer(Windowed):
@@ -205,7 +205,7 @@ class IConvolutionLayer(Windowed):
     num_output_maps = Attribute(int, "Channels of the output.")
     kernel_size_nd = Attribute(Dims, "Extents of the window.", read=Dims)
     dilation_nd = Attribute(Dims, "Distance between elements of the window.", read=Dims)
-    num_groups = Attribute(int, "Groups of channels that are convolved apart.")
+    num_groups = Attribute(int, "Groups of channels that are convolved separately.")
     kernel = Attribute(Weights, "[output maps, channels / groups, window...], as an array.", read=elements, write=Weights.engine)
     bias = Attribute(Weights, "[output maps] or nothing, as an array.", read=elements, write=Weights.engine)
 
@@ -219,7 +219,7 @@ class ICumulativeLayer(ILayer):
 
 class IDequantizeLayer(ILayer):
     __slots__ = ()
-    axis = Attribute(int, "The axis that scales of rank 1 go along.")
+    axis = Attribute(int, "The axis that scales of rank 1 apply along.")
     to_type = Attribute(DataType, "The type of the output.")
 
 
@@ -230,7 +230,7 @@ class IEinsumLayer(ILayer):
 
 class IElementWiseLayer(ILayer):
     __slots__ = ()
-    op = Attribute(ElementWiseOperation, "What is done with a pair of elements.")
+    op = Attribute(ElementWiseOperation, "The function of a pair of elements.")
 
 
 class IFillLayer(ILayer):
@@ -259,8 +259,8 @@ class IIdentityLayer(ILayer):
 
 class IMatrixMultiplyLayer(ILayer):
     __slots__ = ()
-    op0 = Attribute(MatrixOperation, "What input 0 is taken as.")
-    op1 = Attribute(MatrixOperation, "What input 1 is taken as.")
+    op0 = Attribute(MatrixOperation, "How input 0 is used: as it is, transposed, or as a vector.")
+    op1 = Attribute(MatrixOperation, "How input 1 is used: as it is, transposed, or as a vector.")
 
 
 class INonZeroLayer(ILayer):
@@ -272,7 +272,7 @@ class INormalizationLayer(ILayer):
     __slots__ = ()
     epsilon = Attribute(float, "Added to the variance.")
     axes = Attribute(Axes, "Bit k set: normalised over axis k.")
-    num_groups = Attribute(int, "Groups of channels that are normalised apart.")
+    num_groups = Attribute(int, "Groups of channels that are normalised separately.")
     compute_precision = Attribute(DataType, "The type that mean and variance are computed in.")
 
 
@@ -283,13 +283,13 @@ class IOneHotLayer(ILayer):
 
 class IPaddingLayer(ILayer):
     __slots__ = ()
-    pre_padding_nd = Attribute(Dims, "Zeros before the first element; negative: elements less.", read=Dims)
-    post_padding_nd = Attribute(Dims, "Zeros after the last element; negative: elements less.", read=Dims)
+    pre_padding_nd = Attribute(Dims, "Zeros before the first element; negative: removes elements.", read=Dims)
+    post_padding_nd = Attribute(Dims, "Zeros after the last element; negative: removes elements.", read=Dims)
 
 
 class IPoolingLayer(Windowed):
     __slots__ = ()
-    type = Attribute(PoolingType, "What is taken of a window.")
+    type = Attribute(PoolingType, "The function of a window: maximum, average, or a blend of both.")
     window_size_nd = Attribute(Dims, "Extents of the window.", read=Dims)
     blend_factor = Attribute(float, "Share of the average in MAX_AVERAGE_BLEND.")
     average_count_excludes_padding = Attribute(bool, "True: padding does not count in an average.")
@@ -297,7 +297,7 @@ class IPoolingLayer(Windowed):
 
 class IQuantizeLayer(ILayer):
     __slots__ = ()
-    axis = Attribute(int, "The axis that scales of rank 1 go along.")
+    axis = Attribute(int, "The axis that scales of rank 1 apply along.")
     to_type = Attribute(DataType, "The type of the output.")
 
 
@@ -341,11 +341,11 @@ class IShuffleLayer(ILayer):
 
 class ISliceLayer(ILayer):
     __slots__ = ()
-    start = Attribute(Dims, "The first index, an axis each.", read=Dims)
+    start = Attribute(Dims, "The first index, one for each axis.", read=Dims)
     shape = Attribute(Dims, "Extents of the output.", read=Dims)
-    stride = Attribute(Dims, "The step between indices, an axis each.", read=Dims)
+    stride = Attribute(Dims, "The step between indices, one for each axis.", read=Dims)
     mode = Attribute(SampleMode, "What is read outside of the input.")
-    axes = Attribute(Dims, "The axes that start, shape and stride are about. None: all.", read=Dims)
+    axes = Attribute(Dims, "The axes that start, shape and stride apply to. None: all.", read=Dims)
 
 
 class ISoftMaxLayer(ILayer):
@@ -359,7 +359,7 @@ class ISqueezeLayer(ILayer):
 
 class ITopKLayer(ILayer):
     __slots__ = ()
-    op = Attribute(TopKOperation, "The largest or the least.")
+    op = Attribute(TopKOperation, "The largest or the smallest.")
     k = Attribute(int, "How many.")
     axes = Attribute(Axes, "One bit: the axis.")
     indices_type = Attribute(DataType, "INT32 or INT64.")
@@ -367,7 +367,7 @@ class ITopKLayer(ILayer):
 
 class IUnaryLayer(ILayer):
     __slots__ = ()
-    op = Attribute(UnaryOperation, "What is done with an element.")
+    op = Attribute(UnaryOperation, "The function of an element.")
 
 
 class IUnsqueezeLayer(ILayer):
@@ -375,5 +375,5 @@ class IUnsqueezeLayer(ILayer):
 
 
 def wrap(network, raw) -> ILayer:
-    """The layer of the engine's as an object of the class of its name."""
+    """A layer of the engine as an object of the Python class with the same name."""
     return _CLASSES[type(raw).__name__](network, raw)

@@ -1,4 +1,7 @@
-"""What TensorRT's Python has and this has not, each with the reason: said where somebody reaches for it."""
+"""Names of TensorRT's Python API that Rondel does not have.
+
+Each name has a text that says what to use instead; using the name raises an error with this text.
+"""
 
 from ..errors import UnsupportedError
 
@@ -127,20 +130,21 @@ MODULE = {
 
 
 class NotHereError(UnsupportedError, AttributeError):
-    """Something of TensorRT's that is not here; the message says what to do instead. hasattr() gives False."""
+    """A name of TensorRT's that Rondel does not have; the message says what to use instead. hasattr() gives False."""
 
 
 def missing(kind: str, table: dict, name: str) -> AttributeError:
-    """The error for a name that `kind` has not: with the way out where it is one of the table's."""
+    """The error for a name that `kind` does not have. If the table has the name, the error says what to use instead."""
     if name in table:
         return NotHereError(f"{kind}.{name} is not here: {table[name]}")
     return AttributeError(f"'{kind}' has no attribute '{name}'")
 
 
 class Ignored:
-    """An attribute that is kept, and noted where it is set: it changes nothing.
+    """An attribute that can be set and read back, and has no effect.
 
-    Its owner has `_kept`, a dict, and `_note`, which is told. why: what counts instead.
+    The owner stores the values in the dict `_ignored_values`; its method `_note` is called at each assignment.
+    why: what to use instead.
     """
 
     def __init__(self, default, why):
@@ -150,23 +154,23 @@ class Ignored:
         self.name = name
 
     def __get__(self, owner, kind=None):
-        return self if owner is None else owner._kept.get(self.name, self.default)
+        return self if owner is None else owner._ignored_values.get(self.name, self.default)
 
     def __set__(self, owner, value):
         owner._note(f"{type(owner).__name__}.{self.name} is ignored: {self.why}")
-        owner._kept[self.name] = value
+        owner._ignored_values[self.name] = value
 
 
-class NotHere:
-    """Base of the classes with such names, which `_not_here` lists: to read one, and to set one, is the error above."""
+class ExplainsMissingNames:
+    """Base of classes that lack names of TensorRT's: reading or setting a name in `_missing_names` raises NotHereError."""
 
     __slots__ = ()
-    _not_here = {}
+    _missing_names = {}
 
     def __getattr__(self, name):
-        raise missing(type(self).__name__, self._not_here, name)
+        raise missing(type(self).__name__, self._missing_names, name)
 
     def __setattr__(self, name, value):
-        if name in self._not_here:
-            raise missing(type(self).__name__, self._not_here, name)
+        if name in self._missing_names:
+            raise missing(type(self).__name__, self._missing_names, name)
         super().__setattr__(name, value)

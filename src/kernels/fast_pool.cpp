@@ -12,6 +12,26 @@ bool is_empty(const PoolSpec& spec, Extents out) {
   return spec.window.kernel.empty() || product(out) == 0;
 }
 
+/// Pools rows with vectors as long as this processor has registers for, and as rows are.
+template <class Wide, class Narrow> struct ByVectors {
+  using Acc = typename Narrow::Acc;
+
+  void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool widens) {
+    if (vectors() == Vectors::avx512) wide.lay_out(w, spec, in, out, widens);
+    if (!wide.fits()) narrow.lay_out(w, spec, in, out, widens);
+  }
+  /// False: neither way fits.
+  bool run(StopCheck& stop, const Planes<Acc>& p, const PoolSpec& spec) const {
+    if (wide.fits()) wide.run(stop, p, spec);
+    else if (narrow.fits()) narrow.run(stop, p, spec);
+    else return false;
+    return true;
+  }
+
+  AlongRows<Wide> wide;
+  AlongRows<Narrow> narrow;
+};
+
 template <class T> struct FastMax {
   using Acc = typename Pooling<T>::Acc;
   /// Wide enough for the numbers of elements.
@@ -24,11 +44,10 @@ template <class T> struct FastMax {
   }
   void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
     if (firsts.fits()) firsts.run(stop, planes_of<Wide>(p));
-    else if (greatest.fits()) greatest.run(stop, planes_of<Acc>(p), spec);
-    else max_by_window(stop, p);
+    else if (!greatest.run(stop, planes_of<Acc>(p), spec)) max_by_window(stop, p);
   }
 
-  AlongRows<Greatest<Acc>> greatest;
+  ByVectors<Greatest<Acc, 64>, Greatest<Acc>> greatest;
   PlanesInLanes<Wide> firsts;
 };
 
@@ -39,11 +58,10 @@ template <class T> struct FastMean {
     if (!is_empty(spec, out)) sums.lay_out(w, spec, in, out, !std::is_same_v<T, Acc>);
   }
   void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
-    if (sums.fits()) sums.run(stop, planes_of<Acc>(p), spec);
-    else mean_by_window(stop, p, spec.count_include_pad);
+    if (!sums.run(stop, planes_of<Acc>(p), spec)) mean_by_window(stop, p, spec.count_include_pad);
   }
 
-  AlongRows<Sum<Acc>> sums;
+  ByVectors<Sum<Acc, 64>, Sum<Acc>> sums;
 };
 
 }  // namespace

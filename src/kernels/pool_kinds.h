@@ -6,22 +6,23 @@
 /// What a window gathers, in vectors. Not for others than fast pooling.
 namespace rondel::kernels::pooling {
 
-/// Half the lanes: what every processor with vectors has registers for.
-template <class T> struct Half {
-  static constexpr int count = 32 / sizeof(T);
-  typedef T Vector __attribute__((vector_size(32)));
-  typedef T Unaligned __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+/// A vector of so many bytes.
+template <class T, int bytes> struct Part {
+  static constexpr int count = bytes / sizeof(T);
+  typedef T Vector __attribute__((vector_size(bytes)));
+  typedef T Unaligned __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
   typedef typename Lanes<T>::Integer Number;
-  typedef Number Numbers __attribute__((vector_size(32)));
+  typedef Number Numbers __attribute__((vector_size(bytes)));
 };
+/// Half the lanes: what every processor with vectors has registers for.
+template <class T> using Half = Part<T, 32>;
 
 /// Where v is the new greatest: NaN wins, the first of them.
-template <class T>
-[[gnu::always_inline]] inline typename Half<T>::Numbers wins(const typename Half<T>::Vector& v,
-                                                             const typename Half<T>::Vector& best) {
-  typename Half<T>::Numbers wins{};
-  for (int l = 0; l < Half<T>::count; ++l)
-    wins[l] = !(v[l] <= best[l]) & (best[l] == best[l]) ? -1 : 0;
+template <class P>
+[[gnu::always_inline]] inline typename P::Numbers wins(const typename P::Vector& v,
+                                                       const typename P::Vector& best) {
+  typename P::Numbers wins{};
+  for (int l = 0; l < P::count; ++l) wins[l] = !(v[l] <= best[l]) & (best[l] == best[l]) ? -1 : 0;
   return wins;
 }
 /// a in the lanes of a mask, b in the others.
@@ -31,15 +32,16 @@ template <class Mask, class Vector>
                                   (reinterpret_cast<Mask>(b) & ~mask));
 }
 
-// What a window gathers, in half the lanes. `Acc` is what it computes with. What the columns of a
-// window gather, gathered again, is what the window gathers. Lanes are compared one by one: the
-// compiler makes vectors of that, but takes apart vectors that are compared.
+// What a window gathers, in a vector of so many bytes. `Acc` is what it computes with. What the
+// columns of a window gather, gathered again, is what the window gathers. Lanes are compared one by
+// one: the compiler makes vectors of that, but takes apart vectors that are compared.
 
 /// The greatest element. NaN, which wins, is asked for only where there is some.
-template <class A, bool nans = false> struct Greatest {
+template <class A, int bytes = 32, bool nans = false> struct Greatest {
   using Acc = A;
-  using Vector = typename Half<Acc>::Vector;
-  using WithNans = Greatest<Acc, !std::is_integral_v<Acc>>;
+  using Part = pooling::Part<Acc, bytes>;
+  using Vector = typename Part::Vector;
+  using WithNans = Greatest<Acc, bytes, !std::is_integral_v<Acc>>;
   static constexpr bool is_mean = false, says_where = false;
   static constexpr bool asks_for_nans = !nans && !std::is_integral_v<Acc>;
 
@@ -51,10 +53,10 @@ template <class A, bool nans = false> struct Greatest {
   }
   [[gnu::always_inline]] void add(const Vector& v, std::int64_t) {
     if constexpr (nans) {
-      found = select(wins<Acc>(v, found), v, found);
+      found = select(wins<Part>(v, found), v, found);
     } else {
       Vector best = found;
-      for (int l = 0; l < Half<Acc>::count; ++l) best[l] = v[l] > best[l] ? v[l] : best[l];
+      for (int l = 0; l < Part::count; ++l) best[l] = v[l] > best[l] ? v[l] : best[l];
       found = best;
     }
   }
@@ -76,7 +78,7 @@ template <class A> struct First {
   explicit First(std::int64_t first = 0) : where(Numbers{} + static_cast<Number>(first)) {}
   static constexpr Acc padding() { return Greatest<Acc>::padding(); }
   [[gnu::always_inline]] void add(const Vector& v, std::int64_t number) {
-    const Numbers mask = wins<Acc>(v, found);
+    const Numbers mask = wins<Half<Acc>>(v, found);
     found = select(mask, v, found);
     where = select(mask, Numbers{} + static_cast<Number>(number), where);
   }
@@ -87,9 +89,10 @@ template <class A> struct First {
 
 /// The sum, of which a mean is made: of each column by itself, then of the columns. Both begin with
 /// 0, so that padding changes nothing.
-template <class A> struct Sum {
+template <class A, int bytes = 32> struct Sum {
   using Acc = A;
-  using Vector = typename Half<Acc>::Vector;
+  using Part = pooling::Part<Acc, bytes>;
+  using Vector = typename Part::Vector;
   using WithNans = Sum;
   static constexpr bool is_mean = true, says_where = false;
   static constexpr bool asks_for_nans = false;

@@ -16,9 +16,13 @@ namespace rondel::kernels::pooling {
 template <class Kind> class AlongRows {
   using Acc = typename Kind::Acc;
   using Extents = std::span<const std::int64_t>;
-  using Vector = typename Half<Acc>::Vector;
-  using Unaligned = typename Half<Acc>::Unaligned;
-  static constexpr std::int64_t count = Half<Acc>::count, lanes = Lanes<Acc>::count;
+  using Part = typename Kind::Part;
+  using Vector = typename Part::Vector;
+  using Unaligned = typename Part::Unaligned;
+  static constexpr std::int64_t count = Part::count, lanes = Lanes<Acc>::count;
+  /// Whether a vector is as long as only some processors have registers for: neighbours alone stand
+  /// in it.
+  static constexpr bool wide = count == lanes;
   /// Elements that are read together.
   static constexpr std::int64_t cached = 8192;
   /// Rows of results that are made together, and what the second step may read of them: what was
@@ -96,7 +100,7 @@ template <class Kind> class AlongRows {
     window_rows_ = rows_under_window(spec, in);
     if (plane_ == 0 || window_rows_ > std::max(plane_, small_table) / out_rows_) return;
     in_lanes_ = !neighbours_fit();
-    if (in_lanes_ && std::max(in_, out_) > longest_in_lane) return;
+    if (in_lanes_ && (wide || std::max(in_, out_) > longest_in_lane)) return;
     phase_ = std::max(out_ + (last_.reach() - 1) / last_.stride,
                       divide_up(last_.begin + in_, last_.stride));
     row_ = in_lanes_ ? std::max(in_, count) : phase_ * last_.stride;
@@ -259,8 +263,12 @@ template <class Kind> class AlongRows {
         for (std::int64_t r = 0; r < n; ++r)
           split(columns + r * in_, begin, until, unit.rows + r * row_);
       });
-    if (in_lanes_) pool_lanes<K>(stop, unit, windows, y);
-    else pool_neighbours<K>(stop, unit.rows, windows, y);
+    if constexpr (!wide)
+      if (in_lanes_) {
+        pool_lanes<K>(stop, unit, windows, y);
+        return true;
+      }
+    pool_neighbours<K>(stop, unit.rows, windows, y);
     return true;
   }
 

@@ -43,10 +43,10 @@ template <class Kind> class AlongRows {
     windows_ = w.take<Window>(planes_together_ * out_rows_);
     starts_ = w.take<std::int64_t>(out_rows_ * window_rows_);
     offsets_ = w.take<std::int64_t>(in_lanes_ ? 0 : last_.kernel);
-    counts_ = w.take<Acc>(Kind::is_mean ? out_ : 0);
-    columns_ = w.take<Acc>(splits() ? threads_ * most_rows() * in_ : 0);
+    counts_ = w.take<Acc>(Kind::is_mean ? std::max(out_, count) : 0);
+    columns_ = w.take<Acc>(splits() ? threads_ * most_rows() * read_ : 0);
     rows_ = w.take<Acc>(threads_ * rows_size());
-    copies_ = w.take<Acc>(widens || in_ < count ? threads_ * copy_size() : 0);
+    copies_ = w.take<Acc>(widens || read_ > in_ ? threads_ * copy_size() : 0);
     found_ = w.take<Acc>(widens ? threads_ * unit_rows() * out_ : 0);
     spans_ = w.take<Span>(in_lanes_ ? out_ : 0);
     slabs_ = w.take<Acc>(in_lanes_ ? threads_ * slab_size() : 0);
@@ -101,20 +101,23 @@ template <class Kind> class AlongRows {
     if (plane_ == 0 || window_rows_ > std::max(plane_, small_table) / out_rows_) return;
     in_lanes_ = !neighbours_fit();
     if (in_lanes_ && (wide || std::max(in_, out_) > longest_in_lane)) return;
-    phase_ = std::max(out_ + (last_.reach() - 1) / last_.stride,
-                      divide_up(last_.begin + in_, last_.stride));
-    row_ = in_lanes_ ? std::max(in_, count) : phase_ * last_.stride;
+    const std::int64_t stride = last_.stride;
+    read_ = std::max(in_, !in_lanes_ && stride == 2 ? 2 * count : count);
+    phase_ = std::max(std::max(out_, count) + (last_.reach() - 1) / stride,
+                      divide_up(last_.begin + read_, stride));
+    row_ = in_lanes_ ? read_ : phase_ * stride;
     threads_ = threads_for(spec, out);
     band_places_ = band_rows_ = 1;
     if (last > 0) find_band(axis_of(spec.window, 0, in[2], spec.window.kernel[0]), in[2], out);
     if (band_count() == 1) find_planes(out[0] * out[1]);
   }
 
-  /// Whether the second step can read neighbours.
+  /// Whether neighbours can stand in a vector: rows are long enough, or shorter than one vector but
+  /// not by much.
   bool neighbours_fit() const {
-    const bool long_enough = out_ >= count &&
-                             in_ >= count * std::min<std::int64_t>(last_.stride, 2);
-    return long_enough && last_.begin >= 0 && reads_at_every_place(last_, in_, out_);
+    const bool fill = out_ >= count && in_ >= count * std::min<std::int64_t>(last_.stride, 2);
+    const bool nearly = !wide && 2 * out_ >= count;
+    return (fill || nearly) && last_.begin >= 0 && reads_at_every_place(last_, in_, out_);
   }
 
   /// How many places of the first axis make a band.
@@ -143,9 +146,9 @@ template <class Kind> class AlongRows {
   std::int64_t unit_rows() const { return planes_together_ * band_places_ * inner_out_; }
   std::int64_t most_rows() const { return std::min(rows_together(), unit_rows()); }
   std::int64_t rows_size() const { return most_rows() * row_; }
-  /// With room for a vector behind the last row.
+  /// With what is read behind the last row.
   std::int64_t copy_size() const {
-    return (band_count() == 1 ? planes_together_ * plane_ : band_rows_ * in_) + count;
+    return (band_count() == 1 ? planes_together_ * plane_ : band_rows_ * in_) + read_ - in_;
   }
   /// A slab of what columns gather, one of results, and a row that nobody reads.
   std::int64_t slab_size() const { return (row_ + out_) * lanes + out_; }
@@ -171,7 +174,10 @@ template <class Kind> class AlongRows {
       w->plane += plane_;
     }
     for (std::int64_t b = 0; b < band_count(); ++b) bands_[b] = rows_under(results_of(b));
-    if constexpr (Kind::is_mean) count_along(p.axes.back(), with_padding, counts_);
+    if constexpr (Kind::is_mean) {
+      std::fill_n(counts_, std::max(out_, count), Acc{1});
+      count_along(p.axes.back(), with_padding, counts_);
+    }
     if (in_lanes_)
       for (std::int64_t o = 0; o < out_; ++o) spans_[o] = p.axes.back().span_at(o);
     for (std::int64_t k = 0; k < last_.kernel && !in_lanes_; ++k) {
@@ -211,20 +217,20 @@ template <class Kind> class AlongRows {
     const std::int64_t first_x = plane * plane_ + read.begin;
     const std::int64_t first_y = (plane * out_rows_ + results.begin) * out_;
     Unit unit;
-    unit.columns = columns_ + (splits() ? thread * most_rows() * in_ : 0);
+    unit.columns = columns_ + (splits() ? thread * most_rows() * read_ : 0);
     unit.rows = rows_ + thread * rows_size();
     unit.slab = slabs_ + (in_lanes_ ? thread * slab_size() : 0);
     unit.x = p.x + first_x;
     unit.origin = read.begin;
     unit.y = p.widens() ? found_ + thread * unit_rows() * out_ : p.y + first_y;
-    const bool ends = in_ < count && plane + planes == p.planes;  // nothing stands behind its rows
-    if (p.widens() || ends) {
+    const std::int64_t elements = read.end - read.begin, behind = read_ - in_;
+    if (p.widens() || first_x + elements + behind > p.planes * plane_) {
       Acc* const copy = copies_ + thread * copy_size();
-      p.copy(first_x, read.end - read.begin, copy);
-      std::fill_n(copy + read.end - read.begin, count, Acc{});
+      p.copy(first_x, elements, copy);
+      std::fill_n(copy + elements, behind, Acc{});
       unit.x = copy;
     }
-    stop.add_work(read.end - read.begin);
+    stop.add_work(elements);
     pool_rows(stop, unit, windows);
     if (p.widens()) p.write(unit.y, rows * out_, first_y);
   }
@@ -251,7 +257,7 @@ template <class Kind> class AlongRows {
         if (stride == 2)
           pool_columns_in_two<K>(x, windows[r], begin, until, unit.rows + r * row_, own);
         else
-          pool_columns<K>(x, windows[r], begin, until, columns + r * (stride > 2 ? in_ : row_),
+          pool_columns<K>(x, windows[r], begin, until, columns + r * (stride > 2 ? read_ : row_),
                           own);
       sum += own;
     });
@@ -261,7 +267,7 @@ template <class Kind> class AlongRows {
     if (stride > 2)
       in_parts(stop, in_, n, [=, this](std::int64_t begin, std::int64_t until) {
         for (std::int64_t r = 0; r < n; ++r)
-          split(columns + r * in_, begin, until, unit.rows + r * row_);
+          split(columns + r * read_, begin, until, unit.rows + r * row_);
       });
     if constexpr (!wide)
       if (in_lanes_) {
@@ -291,14 +297,15 @@ template <class Kind> class AlongRows {
 
   /// What columns [begin, until) gather. Where NaNs are asked for, the elements are added to `sum`,
   /// which then is a NaN (or where there are two infinities). A row that is shorter than a vector
-  /// is read with what stands behind it.
+  /// is read with what stands behind it, which padding is then written over.
   template <class K>
   [[gnu::always_inline]] void pool_columns(const Acc* x, const Window& w, std::int64_t begin,
                                            std::int64_t until, Acc* to, Vector& sum) const {
     each_vector<K>(
-        begin, until, std::max(in_, count),
+        begin, until, read_,
         [&](auto& vectors, const std::int64_t* at) { gather_columns(vectors, x, w, at, sum); },
         [&](const Vector& v, std::int64_t at) { store(v, to + at); });
+    if (!in_lanes_ && in_ < count) std::fill(to + in_, to + count, Kind::padding());
   }
   template <class Some>
   [[gnu::always_inline]] static void gather_columns(Some& vectors, const Acc* x, const Window& w,
@@ -319,7 +326,7 @@ template <class Kind> class AlongRows {
                                                   std::int64_t until, Acc* row, Vector& sum) const {
     Acc* const first = row + last_.begin % 2 * phase_ + last_.begin / 2;
     Acc* const second = row + (last_.begin + 1) % 2 * phase_ + (last_.begin + 1) / 2;
-    const std::int64_t last = (in_ / 2 - count) * 2;
+    const std::int64_t last = (read_ / 2 - count) * 2;
     for (std::int64_t place = begin; place < until; place += 4 * count) {
       const std::int64_t pairs[] = {std::min(place, last), std::min(place + 2 * count, last)};
       const std::int64_t at[] = {pairs[0], pairs[0] + count, pairs[1], pairs[1] + count};
@@ -331,6 +338,11 @@ template <class Kind> class AlongRows {
         store(every_second<0>(low, high, std::make_index_sequence<count>()), first + pairs[i] / 2);
         store(every_second<1>(low, high, std::make_index_sequence<count>()), second + pairs[i] / 2);
       }
+    }
+    if (in_ < 2 * count) {
+      std::fill(first + (in_ + 1) / 2, first + count, Kind::padding());
+      std::fill(second + in_ / 2, second + count, Kind::padding());
+      return;
     }
     if (in_ % 2 == 0 || until < in_) return;
     const std::int64_t at = in_ - count;
@@ -361,11 +373,20 @@ template <class Kind> class AlongRows {
     const auto n = static_cast<std::int64_t>(windows.size());
     in_parts(stop, out_, n * last_.kernel, [=, this](std::int64_t begin, std::int64_t until) {
       for (std::int64_t r = 0; r < n; ++r)
-        pool_windows<K>(rows + r * row_, windows[r], begin, until, y + r * out_);
+        pool_row<K>(rows + r * row_, windows[r], begin, until, y + r * out_, (n - r) * out_);
     });
   }
 
-  /// Results [begin, until) of a row.
+  /// Results [begin, until) of a row, where `room` results may be written. Others are overwritten
+  /// by the rows behind.
+  template <class K>
+  [[gnu::always_inline]] void pool_row(const Acc* row, const Window& w, std::int64_t begin,
+                                       std::int64_t until, Acc* y, std::int64_t room) const {
+    if (room >= count) return pool_windows<K>(row, w, begin, until, y);
+    Acc results[count];
+    pool_windows<K>(row, w, begin, until, results);
+    std::copy_n(results, out_, y);
+  }
   template <class K>
   [[gnu::always_inline]] void pool_windows(const Acc* row, const Window& w, std::int64_t begin,
                                            std::int64_t until, Acc* y) const {
@@ -374,7 +395,7 @@ template <class Kind> class AlongRows {
       return;
     }
     each_vector<K>(
-        begin, until, out_,
+        begin, until, std::max(out_, count),
         [&](auto& vectors, const std::int64_t* at) {
           for (std::int64_t k = 0; k < last_.kernel; ++k) {
             const Acc* const from = row + offsets_[k];
@@ -492,6 +513,7 @@ template <class Kind> class AlongRows {
   std::int64_t inner_in_ = 0, inner_out_ = 0;  ///< rows for one index of the first axis
   std::int64_t window_rows_ = 0;               ///< rows under a window, at most
   bool in_lanes_ = false;                      ///< the second step
+  std::int64_t read_ = 0;                      ///< elements that the first step reads of a row
   std::int64_t row_ = 0;                       ///< elements that the second step may read of a row
   std::int64_t phase_ = 0;                     ///< of them, every so many-th as the stride tells
   std::int64_t band_places_ = 0, band_rows_ = 0;  ///< of a band: places of the first axis; rows

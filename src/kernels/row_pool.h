@@ -106,6 +106,7 @@ template <class Kind> class AlongRows {
     phase_ = std::max(std::max(out_, count) + (last_.reach() - 1) / stride,
                       divide_up(last_.begin + read_, stride));
     row_ = in_lanes_ ? read_ : phase_ * stride;
+    pads_behind_ = !in_lanes_ && (out_ - 1) * stride + last_.reach() > last_.begin + in_;
     threads_ = threads_for(spec, out);
     band_places_ = band_rows_ = 1;
     if (last > 0) find_band(axis_of(spec.window, 0, in[2], spec.window.kernel[0]), in[2], out);
@@ -305,7 +306,7 @@ template <class Kind> class AlongRows {
         begin, until, read_,
         [&](auto& vectors, const std::int64_t* at) { gather_columns(vectors, x, w, at, sum); },
         [&](const Vector& v, std::int64_t at) { store(v, to + at); });
-    if (!in_lanes_ && in_ < count) std::fill(to + in_, to + count, Kind::padding());
+    if (pads_behind_ && in_ < count) std::fill(to + in_, to + count, Kind::padding());
   }
   template <class Some>
   [[gnu::always_inline]] static void gather_columns(Some& vectors, const Acc* x, const Window& w,
@@ -327,19 +328,12 @@ template <class Kind> class AlongRows {
     Acc* const first = row + last_.begin % 2 * phase_ + last_.begin / 2;
     Acc* const second = row + (last_.begin + 1) % 2 * phase_ + (last_.begin + 1) / 2;
     const std::int64_t last = (read_ / 2 - count) * 2;
-    for (std::int64_t place = begin; place < until; place += 4 * count) {
-      const std::int64_t pairs[] = {std::min(place, last), std::min(place + 2 * count, last)};
-      const std::int64_t at[] = {pairs[0], pairs[0] + count, pairs[1], pairs[1] + count};
-      Vectors<K, 4> vectors;
-      gather_columns(vectors, x, w, at, sum);
-#pragma GCC unroll 2
-      for (int i = 0; i < 2; ++i) {
-        const Vector &low = vectors.kinds[2 * i].found, &high = vectors.kinds[2 * i + 1].found;
-        store(every_second<0>(low, high, std::make_index_sequence<count>()), first + pairs[i] / 2);
-        store(every_second<1>(low, high, std::make_index_sequence<count>()), second + pairs[i] / 2);
-      }
-    }
+    std::int64_t place = begin;
+    for (; place + 2 * count < until; place += 4 * count)
+      pool_pairs<K, 2>(x, w, place, last, first, second, sum);
+    if (place < until) pool_pairs<K, 1>(x, w, place, last, first, second, sum);
     if (in_ < 2 * count) {
+      if (!pads_behind_) return;
       std::fill(first + (in_ + 1) / 2, first + count, Kind::padding());
       std::fill(second + in_ / 2, second + count, Kind::padding());
       return;
@@ -349,6 +343,26 @@ template <class Kind> class AlongRows {
     Vectors<K, 1> vectors;
     gather_columns(vectors, x, w, &at, sum);
     first[in_ / 2] = vectors.kinds[0].found[count - 1];
+  }
+  /// So many pairs of vectors, from `place` on, the last of which begins at `last`.
+  template <class K, int pairs>
+  [[gnu::always_inline]] static void pool_pairs(const Acc* x, const Window& w, std::int64_t place,
+                                                std::int64_t last, Acc* first, Acc* second,
+                                                Vector& sum) {
+    std::int64_t at[2 * pairs];
+#pragma GCC unroll 2
+    for (int i = 0; i < pairs; ++i) {
+      at[2 * i] = std::min(place + 2 * i * count, last);
+      at[2 * i + 1] = at[2 * i] + count;
+    }
+    Vectors<K, 2 * pairs> vectors;
+    gather_columns(vectors, x, w, at, sum);
+#pragma GCC unroll 2
+    for (int i = 0; i < pairs; ++i) {
+      const Vector &low = vectors.kinds[2 * i].found, &high = vectors.kinds[2 * i + 1].found;
+      store(every_second<0>(low, high, std::make_index_sequence<count>()), first + at[2 * i] / 2);
+      store(every_second<1>(low, high, std::make_index_sequence<count>()), second + at[2 * i] / 2);
+    }
   }
   template <int first, std::size_t... i>
   [[gnu::always_inline]] static Vector every_second(const Vector& low, const Vector& high,
@@ -516,6 +530,7 @@ template <class Kind> class AlongRows {
   std::int64_t read_ = 0;                      ///< elements that the first step reads of a row
   std::int64_t row_ = 0;                       ///< elements that the second step may read of a row
   std::int64_t phase_ = 0;                     ///< of them, every so many-th as the stride tells
+  bool pads_behind_ = false;                   ///< windows reach beyond the row
   std::int64_t band_places_ = 0, band_rows_ = 0;  ///< of a band: places of the first axis; rows
   std::int64_t planes_together_ = 1;              ///< more than one where a band is a plane
   int threads_ = 0;

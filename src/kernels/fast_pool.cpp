@@ -13,23 +13,23 @@ bool is_empty(const PoolSpec& spec, Extents out) {
 }
 
 /// Pools rows with vectors as long as this processor has registers for, and as rows are.
-template <class Wide, class Narrow> struct ByVectors {
-  using Acc = typename Narrow::Acc;
+template <class Long, class Short> struct ByVectors {
+  using Acc = typename Short::Acc;
 
   void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool widens) {
-    if (vectors() == Vectors::avx512) wide.lay_out(w, spec, in, out, widens);
-    if (!wide.fits()) narrow.lay_out(w, spec, in, out, widens);
+    if (vectors() == Vectors::avx512) long_vectors.lay_out(w, spec, in, out, widens);
+    if (!long_vectors.fits()) short_vectors.lay_out(w, spec, in, out, widens);
   }
   /// False: neither way fits.
   bool run(StopCheck& stop, const Planes<Acc>& p, const PoolSpec& spec) const {
-    if (wide.fits()) wide.run(stop, p, spec);
-    else if (narrow.fits()) narrow.run(stop, p, spec);
+    if (long_vectors.fits()) long_vectors.run(stop, p, spec);
+    else if (short_vectors.fits()) short_vectors.run(stop, p, spec);
     else return false;
     return true;
   }
 
-  AlongRows<Wide> wide;
-  AlongRows<Narrow> narrow;
+  AlongRows<Long> long_vectors;
+  AlongRows<Short> short_vectors;
 };
 
 template <class T> struct FastMax {

@@ -10,12 +10,12 @@ namespace rondel::kernels::pooling {
 template <class Acc> struct Planes {
   std::span<const Axis> axes;
   Span* spans;
-  const Acc* x;  ///< null where of another type, as y
-  Acc* y;
-  std::int64_t* where;
+  const Acc* x = nullptr;  ///< null where of another type, as y
+  Acc* y = nullptr;
+  std::int64_t* where;  ///< null: indices are not wanted
   std::int64_t planes, in_size, out_size;
-  bool column_major;
-  const void* other_x;
+  bool column_major;    ///< how indices are counted
+  const void* other_x;  ///< x and y of whatever type, for the two functions
   void* other_y;
   void (*read)(const void* x, std::int64_t first, std::int64_t n, Acc* to);
   void (*give)(const Acc* from, std::int64_t n, void* y, std::int64_t first);
@@ -36,18 +36,24 @@ template <class From, class To> void convert(const From* from, std::int64_t n, T
 }
 
 template <class Acc, class T> Planes<Acc> planes_of(const Pooling<T>& p) {
-  Planes<Acc> planes{p.axes,     p.spans,        nullptr, nullptr, p.where, p.planes, p.in_size,
-                     p.out_size, p.column_major, p.x,     p.y,     nullptr, nullptr};
+  Planes<Acc> planes{
+      .axes = p.axes,
+      .spans = p.spans,
+      .where = p.where,
+      .planes = p.planes,
+      .in_size = p.in_size,
+      .out_size = p.out_size,
+      .column_major = p.column_major,
+      .other_x = p.x,
+      .other_y = p.y,
+      .read = [](const void* x, std::int64_t first, std::int64_t n,
+                 Acc* to) { convert(static_cast<const T*>(x) + first, n, to); },
+      .give = [](const Acc* from, std::int64_t n, void* y,
+                 std::int64_t first) { convert(from, n, static_cast<T*>(y) + first); }};
   if constexpr (std::is_same_v<Acc, T>) {
     planes.x = p.x;
     planes.y = p.y;
   }
-  planes.read = [](const void* x, std::int64_t first, std::int64_t n, Acc* to) {
-    convert(static_cast<const T*>(x) + first, n, to);
-  };
-  planes.give = [](const Acc* from, std::int64_t n, void* y, std::int64_t first) {
-    convert(from, n, static_cast<T*>(y) + first);
-  };
   return planes;
 }
 

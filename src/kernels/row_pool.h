@@ -22,7 +22,7 @@ template <class Kind> class AlongRows {
   static constexpr std::int64_t count = Part::count, lanes = Lanes<Acc>::count;
   /// Whether a vector is as long as only some processors have registers for: neighbours alone stand
   /// in it.
-  static constexpr bool wide = count == lanes;
+  static constexpr bool long_vectors = count == lanes;
   /// Elements that are read together.
   static constexpr std::int64_t cached = 8192;
   /// Rows of results that are made together, and what the second step may read of them: what was
@@ -100,7 +100,7 @@ template <class Kind> class AlongRows {
     window_rows_ = rows_under_window(spec, in);
     if (plane_ == 0 || window_rows_ > std::max(plane_, small_table) / out_rows_) return;
     in_lanes_ = !neighbours_fit();
-    if (in_lanes_ && (wide || std::max(in_, out_) > longest_in_lane)) return;
+    if (in_lanes_ && (long_vectors || std::max(in_, out_) > longest_in_lane)) return;
     const std::int64_t stride = last_.stride;
     read_ = std::max(in_, !in_lanes_ && stride == 2 ? 2 * count : count);
     phase_ = std::max(std::max(out_, count) + (last_.reach() - 1) / stride,
@@ -117,7 +117,7 @@ template <class Kind> class AlongRows {
   /// not by much.
   bool neighbours_fit() const {
     const bool fill = out_ >= count && in_ >= count * std::min<std::int64_t>(last_.stride, 2);
-    const bool nearly = !wide && 2 * out_ >= count;
+    const bool nearly = !long_vectors && 2 * out_ >= count;
     return (fill || nearly) && last_.begin >= 0 && reads_at_every_place(last_, in_, out_);
   }
 
@@ -270,7 +270,7 @@ template <class Kind> class AlongRows {
         for (std::int64_t r = 0; r < n; ++r)
           split(columns + r * read_, begin, until, unit.rows + r * row_);
       });
-    if constexpr (!wide)
+    if constexpr (!long_vectors)
       if (in_lanes_) {
         pool_lanes<K>(stop, unit, windows, y);
         return true;

@@ -70,15 +70,11 @@ std::shared_ptr<const SizedKernel> fast_max_pool(const PoolSpec& spec, DType t) 
   if (t == DType::i8) return pool_kernel<std::int8_t, FastMax>(spec, 2);
   if (t == DType::u8) return pool_kernel<std::uint8_t, FastMax>(spec, 2);
   if (!is_float(t)) return max_pool(spec, t);
-  std::shared_ptr<const SizedKernel> kernel;
-  with_float_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), FastMax>(spec, 2); });
-  return kernel;
+  return float_pool_kernel<FastMax>(spec, t, 2);
 }
 
 std::shared_ptr<const SizedKernel> fast_average_pool(const PoolSpec& spec, DType t) {
-  std::shared_ptr<const SizedKernel> kernel;
-  with_float_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), FastMean>(spec, 1); });
-  return kernel;
+  return float_pool_kernel<FastMean>(spec, t, 1);
 }
 
 }  // namespace rondel::kernels

@@ -29,9 +29,7 @@ std::shared_ptr<const SizedKernel> max_pool(const PoolSpec& spec, DType t) {
 }
 
 std::shared_ptr<const SizedKernel> average_pool(const PoolSpec& spec, DType t) {
-  std::shared_ptr<const SizedKernel> kernel;
-  with_float_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), PlainMean>(spec, 1); });
-  return kernel;
+  return float_pool_kernel<PlainMean>(spec, t, 1);
 }
 
 }  // namespace rondel::kernels

@@ -229,5 +229,12 @@ template <class T, template <class> class Way>
 std::shared_ptr<const SizedKernel> pool_kernel(const PoolSpec& spec, std::size_t outputs) {
   return std::make_shared<Pool<T, Way<T>>>(spec, outputs);
 }
+template <template <class> class Way>
+std::shared_ptr<const SizedKernel> float_pool_kernel(const PoolSpec& spec, DType t,
+                                                     std::size_t outputs) {
+  std::shared_ptr<const SizedKernel> kernel;
+  with_float_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), Way>(spec, outputs); });
+  return kernel;
+}
 
 }  // namespace rondel::kernels::pooling

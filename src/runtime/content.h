@@ -54,7 +54,8 @@ class Content {
     form_ = form;
     forget_place();
   }
-  /// A tensor of that form, made here: elements of `owner`'s block from `data` on.
+  /// A tensor of that form, made here: elements of `owner`'s block from `data` on. Nothing that is
+  /// given stands in this content.
   void set_view(DType dtype, const Shape& shape, const Shape& strides, void* data,
                 const std::shared_ptr<void>& owner, Form form) {
     value_.emplace<Tensor>(dtype, shape, strides, data, owner);

@@ -51,8 +51,8 @@ template <class Acc> class PlanesInLanes {
     const Acc* in[lanes];
     Acc* out[lanes];
     Number* numbers[lanes];
-    const Acc* x = p.x + first * in_size_;
-    Acc* y = p.y + first * out_size_;
+    const Acc* x = p.widens() ? nullptr : p.x + first * in_size_;
+    Acc* y = p.widens() ? nullptr : p.y + first * out_size_;
     if (p.widens()) {
       Acc* const wide = wide_ + thread * std::max(in_size_, out_size_) * lanes;
       p.copy(first * in_size_, used * in_size_, wide);

@@ -221,7 +221,7 @@ template <class Kind> class AlongRows {
     unit.columns = columns_ + (splits() ? thread * most_rows() * read_ : 0);
     unit.rows = rows_ + thread * rows_size();
     unit.slab = slabs_ + (in_lanes_ ? thread * slab_size() : 0);
-    unit.x = p.x + first_x;
+    unit.x = p.widens() ? nullptr : p.x + first_x;
     unit.origin = read.begin;
     unit.y = p.widens() ? found_ + thread * unit_rows() * out_ : p.y + first_y;
     const std::int64_t elements = read.end - read.begin, behind = read_ - in_;

@@ -1,6 +1,7 @@
 #include "kernels/index_pool.h"
+#include "kernels/long_row_pool.h"
 #include "kernels/pool.h"
-#include "kernels/row_pool.h"
+#include "kernels/short_row_pool.h"
 
 namespace rondel::kernels {
 namespace {
@@ -12,24 +13,28 @@ bool is_empty(const PoolSpec& spec, Extents out) {
   return spec.window.kernel.empty() || product(out) == 0;
 }
 
-/// Pools rows with vectors as long as this processor has registers for, and as rows are.
-template <class Long, class Short> struct ByVectors {
+/// Pools short rows, or long ones with vectors as long as this processor has registers for.
+template <class Long, class Short> struct ByRows {
   using Acc = typename Short::Acc;
 
   void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool widens) {
+    short_rows.lay_out(w, spec, in, out, widens);
+    if (short_rows.fits()) return;
     if (vectors() == Vectors::avx512) long_vectors.lay_out(w, spec, in, out, widens);
     if (!long_vectors.fits()) short_vectors.lay_out(w, spec, in, out, widens);
   }
-  /// False: neither way fits.
+  /// False: no way fits.
   bool run(StopCheck& stop, const Planes<Acc>& p, const PoolSpec& spec) const {
-    if (long_vectors.fits()) long_vectors.run(stop, p, spec);
+    if (short_rows.fits()) short_rows.run(stop, p, spec);
+    else if (long_vectors.fits()) long_vectors.run(stop, p, spec);
     else if (short_vectors.fits()) short_vectors.run(stop, p, spec);
     else return false;
     return true;
   }
 
-  AlongRows<Long> long_vectors;
-  AlongRows<Short> short_vectors;
+  ShortRows<Short> short_rows;
+  LongRows<Long> long_vectors;
+  LongRows<Short> short_vectors;
 };
 
 template <class T> struct FastMax {
@@ -47,7 +52,7 @@ template <class T> struct FastMax {
     else if (!greatest.run(stop, planes_of<Acc>(p), spec)) max_by_window(stop, p);
   }
 
-  ByVectors<Greatest<Acc, 64>, Greatest<Acc>> greatest;
+  ByRows<Greatest<Acc, 64>, Greatest<Acc>> greatest;
   PlanesInLanes<Wide> firsts;
 };
 
@@ -61,7 +66,7 @@ template <class T> struct FastMean {
     if (!sums.run(stop, planes_of<Acc>(p), spec)) mean_by_window(stop, p, spec.count_include_pad);
   }
 
-  ByVectors<Sum<Acc, 64>, Sum<Acc>> sums;
+  ByRows<Sum<Acc, 64>, Sum<Acc>> sums;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "kernels/lanes.h"
 
 #include <limits>
+#include <utility>
 
 /// What a window gathers, in vectors. Not for others than fast pooling.
 namespace rondel::kernels::pooling {
@@ -13,6 +14,21 @@ template <class T, int bytes> struct Part {
   typedef T Unaligned __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
   typedef typename Lanes<T>::Integer Number;
   typedef Number Numbers __attribute__((vector_size(bytes)));
+
+  [[gnu::always_inline]] static Vector load(const T* x) {
+    return *reinterpret_cast<const Unaligned*>(x);
+  }
+  [[gnu::always_inline]] static void store(const Vector& v, T* to) {
+    *reinterpret_cast<Unaligned*>(to) = v;
+  }
+  /// Of two vectors that stand behind each other: elements 0, 2, ... or 1, 3, ...
+  template <int first>
+  [[gnu::always_inline]] static Vector every_second(const Vector& low, const Vector& high) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
+      return __builtin_shufflevector(low, high, (2 * i + first)...);
+    }
+    (std::make_index_sequence<count>());
+  }
 };
 /// Half the lanes: what every processor with vectors has registers for.
 template <class T> using Half = Part<T, 32>;
@@ -106,6 +122,24 @@ template <class A, int bytes = 32> struct Sum {
   }
   [[gnu::always_inline]] void add_column(const Vector& v) { found += v; }
   Vector found{}, of_column{};
+};
+
+/// Vectors of places that gather in step, so that none waits for itself.
+template <class K, int several> struct VectorGroup {
+  /// load(i): what vector i is given.
+  template <class F> [[gnu::always_inline]] void add(const F& load) {
+#pragma GCC unroll 4
+    for (int i = 0; i < several; ++i) kinds[i].add(load(i), 0);
+  }
+  template <class F> [[gnu::always_inline]] void add_columns(const F& load) {
+#pragma GCC unroll 4
+    for (int i = 0; i < several; ++i) kinds[i].add_column(load(i));
+  }
+  [[gnu::always_inline]] void end_column() {
+#pragma GCC unroll 4
+    for (int i = 0; i < several; ++i) kinds[i].end_column();
+  }
+  K kinds[several];
 };
 
 }  // namespace rondel::kernels::pooling

@@ -1,4 +1,5 @@
 #pragma once
+#include "kernels/pool_kinds.h"
 #include "kernels/pooling.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
@@ -55,6 +56,35 @@ template <class Acc, class T> Planes<Acc> planes_of(const Pooling<T>& p) {
     planes.y = p.y;
   }
   return planes;
+}
+
+/// The sum of n elements, in any order.
+template <class T> T sum_of(const T* x, std::int64_t n) {
+  using P = Half<T>;
+  T sum{};
+  with_vectors([=, &sum] {
+    typename P::Vector sums[4]{};
+    std::int64_t i = 0;
+    for (; i + 4 * P::count <= n; i += 4 * P::count)
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) sums[k] += P::load(x + i + k * P::count);
+    const typename P::Vector all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    T rest{};
+    for (; i < n; ++i) rest += x[i];
+    for (int l = 0; l < P::count; ++l) rest += all[l];
+    sum = rest;
+  });
+  return sum;
+}
+/// Whether there is a NaN among n elements, or two infinities.
+template <class T> bool may_have_nan(StopCheck& stop, const T* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; i += StopCheck::interval) {
+    const std::int64_t some = std::min(StopCheck::interval, n - i);
+    const T sum = sum_of(x + i, some);
+    if (sum != sum) return true;
+    stop.add_work(some);
+  }
+  return false;
 }
 
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

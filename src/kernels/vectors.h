@@ -31,4 +31,13 @@ template <class F> void with_vectors(F f) {
   f();
 }
 
+/// f(), where vectors() is avx512.
+template <class F> void with_avx512(F f) {
+#if defined(__x86_64__)
+  detail::run_avx512(f);
+#else
+  f();
+#endif
+}
+
 }  // namespace rondel::kernels

@@ -1,24 +1,21 @@
 #pragma once
 #include "kernels/lane_windows.h"
-#include "kernels/pool_planes.h"
+#include "kernels/row_windows.h"
 #include "kernels/share_out.h"
 
-#include <utility>
-
-/// Pooling row by row. Not for others than fast pooling.
+/// Pooling of planes whose rows are long. Not for others than fast pooling.
 namespace rondel::kernels::pooling {
 
 /// A row of results is made in two steps: what the columns (of all axes but the last) of its
 /// windows gather, with neighbours in a vector, then what the windows gather of that. In the second
-/// step neighbours stand in a vector where rows are long enough; where they are short, the same
+/// step neighbours stand in a vector where a row has results enough; where it has few, the same
 /// place of many rows does. What is read together stays in a near cache: a band of a plane along
 /// its first axis, or some planes.
-template <class Kind> class AlongRows {
+template <class Kind> class LongRows {
   using Acc = typename Kind::Acc;
   using Extents = std::span<const std::int64_t>;
   using Part = typename Kind::Part;
   using Vector = typename Part::Vector;
-  using Unaligned = typename Part::Unaligned;
   static constexpr std::int64_t count = Part::count, lanes = Lanes<Acc>::count;
   /// Whether a vector is as long as only some processors have registers for: neighbours alone stand
   /// in it.
@@ -40,10 +37,9 @@ template <class Kind> class AlongRows {
     find_sizes(spec, in, out);
     if (!fits()) return;
     bands_ = w.take<Range>(band_count());
-    windows_ = w.take<Window>(planes_together_ * out_rows_);
-    starts_ = w.take<std::int64_t>(out_rows_ * window_rows_);
+    windows_.lay_out(w, planes_together_, out_rows_, window_rows_);
     offsets_ = w.take<std::int64_t>(in_lanes_ ? 0 : last_.kernel);
-    counts_ = w.take<Acc>(Kind::is_mean ? std::max(out_, count) : 0);
+    counts_ = w.take<Acc>(Kind::is_mean ? out_ : 0);
     columns_ = w.take<Acc>(splits() ? threads_ * most_rows() * read_ : 0);
     rows_ = w.take<Acc>(threads_ * rows_size());
     copies_ = w.take<Acc>(widens || read_ > in_ ? threads_ * copy_size() : 0);
@@ -65,14 +61,7 @@ template <class Kind> class AlongRows {
   }
 
  private:
-  /// A row of windows, in one of the planes that are pooled together.
-  struct Window {
-    const std::int64_t* starts;  ///< the rows that it reads, in its plane
-    std::int64_t count;          ///< of them
-    std::int64_t plane;          ///< the first element of its plane
-    Acc elements;                ///< of these axes, that a mean is of
-  };
-  using Windows = std::span<const Window>;
+  using Windows = std::span<const RowWindow<Acc>>;
   struct Range {
     std::int64_t begin, end;
   };
@@ -102,23 +91,19 @@ template <class Kind> class AlongRows {
     in_lanes_ = !neighbours_fit();
     if (in_lanes_ && (long_vectors || std::max(in_, out_) > longest_in_lane)) return;
     const std::int64_t stride = last_.stride;
-    read_ = std::max(in_, !in_lanes_ && stride == 2 ? 2 * count : count);
-    phase_ = std::max(std::max(out_, count) + (last_.reach() - 1) / stride,
-                      divide_up(last_.begin + read_, stride));
+    read_ = std::max(in_, count);
+    phase_ = std::max(out_ + (last_.reach() - 1) / stride, divide_up(last_.begin + in_, stride));
     row_ = in_lanes_ ? read_ : phase_ * stride;
-    pads_behind_ = !in_lanes_ && (out_ - 1) * stride + last_.reach() > last_.begin + in_;
     threads_ = threads_for(spec, out);
     band_places_ = band_rows_ = 1;
     if (last > 0) find_band(axis_of(spec.window, 0, in[2], spec.window.kernel[0]), in[2], out);
     if (band_count() == 1) find_planes(out[0] * out[1]);
   }
 
-  /// Whether neighbours can stand in a vector: rows are long enough, or shorter than one vector but
-  /// not by much.
+  /// Whether neighbours can stand in a vector: rows are long enough.
   bool neighbours_fit() const {
-    const bool fill = out_ >= count && in_ >= count * std::min<std::int64_t>(last_.stride, 2);
-    const bool nearly = !long_vectors && 2 * out_ >= count;
-    return (fill || nearly) && last_.begin >= 0 && reads_at_every_place(last_, in_, out_);
+    return out_ >= count && in_ >= count * std::min<std::int64_t>(last_.stride, 2) &&
+           last_.begin >= 0 && reads_at_every_place(last_, in_, out_);
   }
 
   /// How many places of the first axis make a band.
@@ -157,28 +142,9 @@ template <class Kind> class AlongRows {
   // ---- what is the same for all planes
 
   void prepare(StopCheck& stop, const Planes<Acc>& p, bool with_padding) const {
-    const std::span<const Axis> outer = p.axes.first(p.axes.size() - 1);
-    Window* w = windows_;
-    std::int64_t* next = starts_;
-    each_position(stop, outer, p.spans, 0, [&] {
-      w->starts = next;
-      under(outer, p.spans, 0, 0, 0, [&](std::int64_t offset, std::int64_t) { *next++ = offset; });
-      w->count = next - w->starts;
-      w->plane = 0;
-      w->elements = static_cast<Acc>(Kind::is_mean ? counted({p.spans, outer.size()}, with_padding)
-                                                   : 1);
-      stop.add_work(w->count * 16);
-      ++w;
-    });
-    for (const Window* same = windows_; w < windows_ + planes_together_ * out_rows_; ++w, ++same) {
-      *w = *same;
-      w->plane += plane_;
-    }
+    windows_.prepare(stop, p, Kind::is_mean, with_padding);
     for (std::int64_t b = 0; b < band_count(); ++b) bands_[b] = rows_under(results_of(b));
-    if constexpr (Kind::is_mean) {
-      std::fill_n(counts_, std::max(out_, count), Acc{1});
-      count_along(p.axes.back(), with_padding, counts_);
-    }
+    if constexpr (Kind::is_mean) count_along(p.axes.back(), with_padding, counts_);
     if (in_lanes_)
       for (std::int64_t o = 0; o < out_; ++o) spans_[o] = p.axes.back().span_at(o);
     for (std::int64_t k = 0; k < last_.kernel && !in_lanes_; ++k) {
@@ -194,11 +160,14 @@ template <class Kind> class AlongRows {
     const std::int64_t from = band * band_places_ * inner_out_;
     return {from, std::min(from + band_places_ * inner_out_, out_rows_)};
   }
+  Windows windows_of(Range results) const {
+    return windows_.all().subspan(static_cast<std::size_t>(results.begin),
+                                  static_cast<std::size_t>(results.end - results.begin));
+  }
   /// The elements that rows of results are made of.
   Range rows_under(Range results) const {
     Range rows{std::numeric_limits<std::int64_t>::max(), 0};
-    for (std::int64_t o = results.begin; o < results.end; ++o) {
-      const Window& w = windows_[o];
+    for (const RowWindow<Acc>& w : windows_of(results)) {
       if (w.count == 0) continue;
       rows.begin = std::min(rows.begin, w.starts[0]);
       rows.end = std::max(rows.end, w.starts[w.count - 1] + in_);
@@ -214,7 +183,7 @@ template <class Kind> class AlongRows {
     const Range results = results_of(band);
     const Range read = planes == 1 ? bands_[band] : Range{0, planes * plane_};
     const std::int64_t rows = planes * (results.end - results.begin);
-    const Windows windows(windows_ + results.begin, static_cast<std::size_t>(rows));
+    const Windows windows = windows_of({results.begin, results.begin + rows});
     const std::int64_t first_x = plane * plane_ + read.begin;
     const std::int64_t first_y = (plane * out_rows_ + results.begin) * out_;
     Unit unit;
@@ -231,52 +200,42 @@ template <class Kind> class AlongRows {
       std::fill_n(copy + elements, behind, Acc{});
       unit.x = copy;
     }
-    stop.add_work(elements);
-    pool_rows(stop, unit, windows);
+    if (Kind::asks_for_nans && may_have_nan(stop, unit.x, elements))
+      pool_rows<typename Kind::WithNans>(stop, unit, windows);
+    else pool_rows<Kind>(stop, unit, windows);
     if (p.widens()) p.write(unit.y, rows * out_, first_y);
   }
 
-  void pool_rows(StopCheck& stop, const Unit& unit, Windows windows) const {
+  template <class K> void pool_rows(StopCheck& stop, const Unit& unit, Windows windows) const {
     const auto together = static_cast<std::size_t>(rows_together());
     for (Acc* y = unit.y; !windows.empty(); y += rows_together() * out_) {
       const Windows some = windows.first(std::min(together, windows.size()));
-      if (!pool<Kind>(stop, unit, some, y)) pool<typename Kind::WithNans>(stop, unit, some, y);
+      pool_some<K>(stop, unit, some, y);
       windows = windows.subspan(some.size());
     }
   }
 
-  /// Some rows of windows. False: there may be a NaN, which K does not look for.
-  template <class K> bool pool(StopCheck& stop, const Unit& unit, Windows windows, Acc* y) const {
+  template <class K>
+  void pool_some(StopCheck& stop, const Unit& unit, Windows windows, Acc* y) const {
     const auto n = static_cast<std::int64_t>(windows.size());
     const std::int64_t stride = in_lanes_ ? 1 : last_.stride;
     Acc* const columns = stride > 2 ? unit.columns : unit.rows + (in_lanes_ ? 0 : last_.begin);
-    Vector sum{};
-    in_parts(stop, in_, n * window_rows_, [=, this, &sum](std::int64_t begin, std::int64_t until) {
+    in_parts(stop, in_, n * window_rows_, [=, this](std::int64_t begin, std::int64_t until) {
       const Acc* const x = unit.x - unit.origin;
-      Vector own{};
       for (std::int64_t r = 0; r < n; ++r)
         if (stride == 2)
-          pool_columns_in_two<K>(x, windows[r], begin, until, unit.rows + r * row_, own);
+          gather_columns_in_two<K>(x, windows[r], begin, until, unit.rows + r * row_);
         else
-          pool_columns<K>(x, windows[r], begin, until, columns + r * (stride > 2 ? read_ : row_),
-                          own);
-      sum += own;
+          gather_columns<K>(x, windows[r], begin, until, columns + r * (stride > 2 ? read_ : row_));
     });
-    if constexpr (K::asks_for_nans)
-      for (int l = 0; l < count; ++l)
-        if (sum[l] != sum[l]) return false;
     if (stride > 2)
       in_parts(stop, in_, n, [=, this](std::int64_t begin, std::int64_t until) {
         for (std::int64_t r = 0; r < n; ++r)
           split(columns + r * read_, begin, until, unit.rows + r * row_);
       });
     if constexpr (!long_vectors)
-      if (in_lanes_) {
-        pool_lanes<K>(stop, unit, windows, y);
-        return true;
-      }
-    pool_neighbours<K>(stop, unit.rows, windows, y);
-    return true;
+      if (in_lanes_) return pool_lanes<K>(stop, unit, windows, y);
+    gather_neighbours<K>(stop, unit.rows, windows, y);
   }
 
   /// Calls act(begin, until) for parts of n places, at each of which so many elements are read.
@@ -290,84 +249,62 @@ template <class Kind> class AlongRows {
   template <class F>
   static void part(StopCheck& stop, std::int64_t begin, std::int64_t until, std::int64_t reads,
                    const F& act) {
-    with_vectors([=] { act(begin, until); });
+    if constexpr (long_vectors) with_avx512([=] { act(begin, until); });
+    else with_vectors([=] { act(begin, until); });
     stop.add_work((until - begin) * (reads + 1) / count);
   }
 
   // ---- the first step
 
-  /// What columns [begin, until) gather. Where NaNs are asked for, the elements are added to `sum`,
-  /// which then is a NaN (or where there are two infinities). A row that is shorter than a vector
-  /// is read with what stands behind it, which padding is then written over.
+  /// What columns [begin, until) gather. A row that is shorter than a vector is read with what
+  /// stands behind it.
   template <class K>
-  [[gnu::always_inline]] void pool_columns(const Acc* x, const Window& w, std::int64_t begin,
-                                           std::int64_t until, Acc* to, Vector& sum) const {
-    each_vector<K>(
-        begin, until, read_,
-        [&](auto& vectors, const std::int64_t* at) { gather_columns(vectors, x, w, at, sum); },
-        [&](const Vector& v, std::int64_t at) { store(v, to + at); });
-    if (pads_behind_ && in_ < count) std::fill(to + in_, to + count, Kind::padding());
-  }
-  template <class Some>
-  [[gnu::always_inline]] static void gather_columns(Some& vectors, const Acc* x, const Window& w,
-                                                    const std::int64_t* at, Vector& sum) {
-    x += w.plane;
-    for (std::int64_t r = 0; r < w.count; ++r) {
-      const Acc* const from = x + w.starts[r];
-      vectors.add([&](int i) { return load(from + at[i]); });
-    }
-    vectors.end_column();
-    if constexpr (Some::Gatherer::asks_for_nans) sum += vectors.sum();
+  [[gnu::always_inline]] void gather_columns(const Acc* x, const RowWindow<Acc>& w,
+                                             std::int64_t begin, std::int64_t until,
+                                             Acc* to) const {
+    each_vectors(begin, until, read_, [&]<int several>(const std::int64_t(&at)[several]) {
+      const VectorGroup<K, several> columns = columns_of<K, several>(x + w.plane, w, at);
+#pragma GCC unroll 4
+      for (int i = 0; i < several; ++i) Part::store(columns.kinds[i].found, to + at[i]);
+    });
   }
 
   /// The same where windows read every second element: those stand together, then the others, in a
   /// row that has its padding already.
   template <class K>
-  [[gnu::always_inline]] void pool_columns_in_two(const Acc* x, const Window& w, std::int64_t begin,
-                                                  std::int64_t until, Acc* row, Vector& sum) const {
+  [[gnu::always_inline]] void gather_columns_in_two(const Acc* x, const RowWindow<Acc>& w,
+                                                    std::int64_t begin, std::int64_t until,
+                                                    Acc* row) const {
     Acc* const first = row + last_.begin % 2 * phase_ + last_.begin / 2;
     Acc* const second = row + (last_.begin + 1) % 2 * phase_ + (last_.begin + 1) / 2;
-    const std::int64_t last = (read_ / 2 - count) * 2;
+    const std::int64_t last = (in_ / 2 - count) * 2;
     std::int64_t place = begin;
     for (; place + 2 * count < until; place += 4 * count)
-      pool_pairs<K, 2>(x, w, place, last, first, second, sum);
-    if (place < until) pool_pairs<K, 1>(x, w, place, last, first, second, sum);
-    if (in_ < 2 * count) {
-      if (!pads_behind_) return;
-      std::fill(first + (in_ + 1) / 2, first + count, Kind::padding());
-      std::fill(second + in_ / 2, second + count, Kind::padding());
-      return;
-    }
+      gather_pairs<K, 2>(x, w, place, last, first, second);
+    if (place < until) gather_pairs<K, 1>(x, w, place, last, first, second);
     if (in_ % 2 == 0 || until < in_) return;
     const std::int64_t at = in_ - count;
-    Vectors<K, 1> vectors;
-    gather_columns(vectors, x, w, &at, sum);
-    first[in_ / 2] = vectors.kinds[0].found[count - 1];
+    const Vector v = columns_of<K, 1>(x + w.plane, w, &at).kinds[0].found;
+    first[in_ / 2] = v[count - 1];
   }
   /// So many pairs of vectors, from `place` on, the last of which begins at `last`.
   template <class K, int pairs>
-  [[gnu::always_inline]] static void pool_pairs(const Acc* x, const Window& w, std::int64_t place,
-                                                std::int64_t last, Acc* first, Acc* second,
-                                                Vector& sum) {
+  [[gnu::always_inline]] static void gather_pairs(const Acc* x, const RowWindow<Acc>& w,
+                                                  std::int64_t place, std::int64_t last, Acc* first,
+                                                  Acc* second) {
     std::int64_t at[2 * pairs];
 #pragma GCC unroll 2
     for (int i = 0; i < pairs; ++i) {
       at[2 * i] = std::min(place + 2 * i * count, last);
       at[2 * i + 1] = at[2 * i] + count;
     }
-    Vectors<K, 2 * pairs> vectors;
-    gather_columns(vectors, x, w, at, sum);
+    const VectorGroup<K, 2 * pairs> vectors = columns_of<K, 2 * pairs>(x + w.plane, w, at);
 #pragma GCC unroll 2
     for (int i = 0; i < pairs; ++i) {
       const Vector &low = vectors.kinds[2 * i].found, &high = vectors.kinds[2 * i + 1].found;
-      store(every_second<0>(low, high, std::make_index_sequence<count>()), first + at[2 * i] / 2);
-      store(every_second<1>(low, high, std::make_index_sequence<count>()), second + at[2 * i] / 2);
+      Part::store(Part::template every_second<0>(low, high), first + at[2 * i] / 2);
+      Part::store(Part::template every_second<1>(low, high), second + at[2 * i] / 2);
     }
-  }
-  template <int first, std::size_t... i>
-  [[gnu::always_inline]] static Vector every_second(const Vector& low, const Vector& high,
-                                                    std::index_sequence<i...>) {
-    return __builtin_shufflevector(low, high, (2 * i + first)...);
   }
 
   // ---- the second step, neighbours in a vector
@@ -383,43 +320,35 @@ template <class Kind> class AlongRows {
   }
 
   template <class K>
-  void pool_neighbours(StopCheck& stop, const Acc* rows, Windows windows, Acc* y) const {
+  void gather_neighbours(StopCheck& stop, const Acc* rows, Windows windows, Acc* y) const {
     const auto n = static_cast<std::int64_t>(windows.size());
     in_parts(stop, out_, n * last_.kernel, [=, this](std::int64_t begin, std::int64_t until) {
       for (std::int64_t r = 0; r < n; ++r)
-        pool_row<K>(rows + r * row_, windows[r], begin, until, y + r * out_, (n - r) * out_);
+        gather_windows<K>(rows + r * row_, windows[r], begin, until, y + r * out_);
     });
   }
 
-  /// Results [begin, until) of a row, where `room` results may be written. Others are overwritten
-  /// by the rows behind.
+  /// Results [begin, until) of a row.
   template <class K>
-  [[gnu::always_inline]] void pool_row(const Acc* row, const Window& w, std::int64_t begin,
-                                       std::int64_t until, Acc* y, std::int64_t room) const {
-    if (room >= count) return pool_windows<K>(row, w, begin, until, y);
-    Acc results[count];
-    pool_windows<K>(row, w, begin, until, results);
-    std::copy_n(results, out_, y);
-  }
-  template <class K>
-  [[gnu::always_inline]] void pool_windows(const Acc* row, const Window& w, std::int64_t begin,
-                                           std::int64_t until, Acc* y) const {
+  [[gnu::always_inline]] void gather_windows(const Acc* row, const RowWindow<Acc>& w,
+                                             std::int64_t begin, std::int64_t until, Acc* y) const {
     if (w.count == 0 && !Kind::is_mean) {
       std::fill(y + begin, y + until, Acc{});
       return;
     }
-    each_vector<K>(
-        begin, until, std::max(out_, count),
-        [&](auto& vectors, const std::int64_t* at) {
-          for (std::int64_t k = 0; k < last_.kernel; ++k) {
-            const Acc* const from = row + offsets_[k];
-            vectors.add_columns([&](int i) { return load(from + at[i]); });
-          }
-        },
-        [&](const Vector& v, std::int64_t at) {
-          if constexpr (Kind::is_mean) store(v / (w.elements * load(counts_ + at)), y + at);
-          else store(v, y + at);
-        });
+    each_vectors(begin, until, out_, [&]<int several>(const std::int64_t(&at)[several]) {
+      VectorGroup<K, several> vectors;
+      for (std::int64_t k = 0; k < last_.kernel; ++k) {
+        const Acc* const from = row + offsets_[k];
+        vectors.add_columns([&](int i) { return Part::load(from + at[i]); });
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < several; ++i) {
+        Vector v = vectors.kinds[i].found;
+        if constexpr (Kind::is_mean) v /= w.elements * Part::load(counts_ + at[i]);
+        Part::store(v, y + at[i]);
+      }
+    });
   }
 
   // ---- the second step, rows in lanes
@@ -451,73 +380,33 @@ template <class Kind> class AlongRows {
   /// Sums become means.
   void divide_lanes(Acc* found, const Acc* elements) const {
     with_vectors([&] {
-      const Vector of_rows[2] = {load(elements), load(elements + count)};
+      const Vector of_rows[2] = {Part::load(elements), Part::load(elements + count)};
       for (std::int64_t o = 0; o < out_; ++o)
         for (int h = 0; h < 2; ++h) {
           Acc* const at = found + o * lanes + h * count;
-          store(load(at) / (of_rows[h] * counts_[o]), at);
+          Part::store(Part::load(at) / (of_rows[h] * counts_[o]), at);
         }
     });
   }
 
   // ---- vectors
 
-  /// Vectors of places that gather in step, so that none waits for itself.
-  template <class K, int several> struct Vectors {
-    using Gatherer = K;
-    template <class F> [[gnu::always_inline]] void add(const F& load) {
-#pragma GCC unroll 4
-      for (int i = 0; i < several; ++i) {
-        const Vector v = load(i);
-        kinds[i].add(v, 0);
-        if constexpr (K::asks_for_nans) sums[i] += v;
-      }
-    }
-    [[gnu::always_inline]] Vector sum() const {
-      if constexpr (several == 4) return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-      else if constexpr (several == 2) return sums[0] + sums[1];
-      else return sums[0];
-    }
-    template <class F> [[gnu::always_inline]] void add_columns(const F& load) {
-#pragma GCC unroll 4
-      for (int i = 0; i < several; ++i) kinds[i].add_column(load(i));
-    }
-    [[gnu::always_inline]] void end_column() {
-#pragma GCC unroll 4
-      for (int i = 0; i < several; ++i) kinds[i].end_column();
-    }
-    K kinds[several];
-    Vector sums[several]{};  ///< of what was added, where NaNs are asked for
-  };
-
-  /// Calls gather(vectors, their places), and write(a vector, its place), for places [from, end) of
-  /// n: the last vector ends with the row.
-  template <class K, class Gather, class Write>
-  [[gnu::always_inline]] static void each_vector(std::int64_t from, std::int64_t end,
-                                                 std::int64_t n, const Gather& gather,
-                                                 const Write& write) {
-    std::int64_t place = from;
-    for (; place + 2 * count < end; place += 4 * count) at<K, 4>(place, n - count, gather, write);
-    if (place + count < end) at<K, 2>(place, n - count, gather, write);
-    else if (place < end) at<K, 1>(place, n - count, gather, write);
+  /// Calls act(places of several vectors) for places [begin, until) of n: the last vector ends
+  /// with the row.
+  template <class F>
+  [[gnu::always_inline]] static void each_vectors(std::int64_t begin, std::int64_t until,
+                                                  std::int64_t n, const F& act) {
+    std::int64_t place = begin;
+    for (; place + 2 * count < until; place += 4 * count) at<4>(place, n - count, act);
+    if (place + count < until) at<2>(place, n - count, act);
+    else if (place < until) at<1>(place, n - count, act);
   }
-  template <class K, int several, class Gather, class Write>
-  [[gnu::always_inline]] static void at(std::int64_t place, std::int64_t last, const Gather& gather,
-                                        const Write& write) {
+  template <int several, class F>
+  [[gnu::always_inline]] static void at(std::int64_t place, std::int64_t last, const F& act) {
     std::int64_t places[several];
 #pragma GCC unroll 4
     for (int i = 0; i < several; ++i) places[i] = std::min(place + i * count, last);
-    Vectors<K, several> vectors;
-    gather(vectors, places);
-#pragma GCC unroll 4
-    for (int i = 0; i < several; ++i) write(vectors.kinds[i].found, places[i]);
-  }
-
-  [[gnu::always_inline]] static void store(const Vector& v, Acc* to) {
-    *reinterpret_cast<Unaligned*>(to) = v;
-  }
-  [[gnu::always_inline]] static Vector load(const Acc* x) {
-    return *reinterpret_cast<const Unaligned*>(x);
+    act(places);
   }
 
   WindowAxis last_{};
@@ -530,13 +419,11 @@ template <class Kind> class AlongRows {
   std::int64_t read_ = 0;                      ///< elements that the first step reads of a row
   std::int64_t row_ = 0;                       ///< elements that the second step may read of a row
   std::int64_t phase_ = 0;                     ///< of them, every so many-th as the stride tells
-  bool pads_behind_ = false;                   ///< windows reach beyond the row
   std::int64_t band_places_ = 0, band_rows_ = 0;  ///< of a band: places of the first axis; rows
   std::int64_t planes_together_ = 1;              ///< more than one where a band is a plane
   int threads_ = 0;
-  Range* bands_ = nullptr;           ///< the elements that they read
-  Window* windows_ = nullptr;        ///< by row of results
-  std::int64_t* starts_ = nullptr;   ///< of rows in their plane
+  Range* bands_ = nullptr;  ///< the elements that they read
+  RowWindows<Acc> windows_;
   std::int64_t* offsets_ = nullptr;  ///< of a window's elements in a row
   Acc* counts_ = nullptr;            ///< elements of a mean along the last axis, by place
   Span* spans_ = nullptr;            ///< what of a row is under a window, by place

@@ -1,0 +1,68 @@
+#pragma once
+#include "kernels/pool_planes.h"
+
+/// Windows by row of results. Not for others than fast pooling.
+namespace rondel::kernels::pooling {
+
+/// A row of windows, in one of the planes that are pooled together.
+template <class Acc> struct RowWindow {
+  const std::int64_t* starts;  ///< the rows that it reads, in its plane
+  std::int64_t count;          ///< of them
+  std::int64_t plane;          ///< the first element of its plane
+  Acc elements;                ///< of all axes but the last, that a mean is of
+};
+
+/// The rows of windows of all planes that are pooled together.
+template <class Acc> class RowWindows {
+ public:
+  /// Such planes, with so many rows of results, made of at most `window_rows` rows each.
+  void lay_out(Workspace& w, std::int64_t planes, std::int64_t rows, std::int64_t window_rows) {
+    planes_ = planes;
+    rows_ = rows;
+    windows_ = w.take<RowWindow<Acc>>(planes * rows);
+    starts_ = w.take<std::int64_t>(rows * window_rows);
+  }
+
+  void prepare(StopCheck& stop, const Planes<Acc>& p, bool is_mean, bool with_padding) const {
+    const std::span<const Axis> outer = p.axes.first(p.axes.size() - 1);
+    RowWindow<Acc>* w = windows_;
+    std::int64_t* next = starts_;
+    each_position(stop, outer, p.spans, 0, [&] {
+      w->starts = next;
+      under(outer, p.spans, 0, 0, 0, [&](std::int64_t offset, std::int64_t) { *next++ = offset; });
+      w->count = next - w->starts;
+      w->plane = 0;
+      w->elements = static_cast<Acc>(is_mean ? counted({p.spans, outer.size()}, with_padding) : 1);
+      stop.add_work(w->count * 16);
+      ++w;
+    });
+    for (const RowWindow<Acc>* same = windows_; w < windows_ + planes_ * rows_; ++w, ++same) {
+      *w = *same;
+      w->plane += p.in_size;
+    }
+  }
+
+  std::span<const RowWindow<Acc>> all() const {
+    return {windows_, static_cast<std::size_t>(planes_ * rows_)};
+  }
+
+ private:
+  std::int64_t planes_ = 0, rows_ = 0;
+  RowWindow<Acc>* windows_ = nullptr;
+  std::int64_t* starts_ = nullptr;
+};
+
+/// What columns gather in several vectors, at `at` of each row under w.
+template <class K, int several>
+[[gnu::always_inline]] inline VectorGroup<K, several> columns_of(
+    const typename K::Acc* plane, const RowWindow<typename K::Acc>& w, const std::int64_t* at) {
+  VectorGroup<K, several> columns;
+  for (std::int64_t r = 0; r < w.count; ++r) {
+    const typename K::Acc* const row = plane + w.starts[r];
+    columns.add([&](int i) { return K::Part::load(row + at[i]); });
+  }
+  columns.end_column();
+  return columns;
+}
+
+}  // namespace rondel::kernels::pooling

@@ -1,0 +1,249 @@
+#pragma once
+#include "kernels/row_windows.h"
+#include "kernels/share_out.h"
+
+/// Pooling of planes whose rows are short. Not for others than fast pooling.
+namespace rondel::kernels::pooling {
+
+/// What the columns (of all axes but the last) of windows gather makes short rows, too. Many of
+/// them stand side by side in one long row, with padding between, and windows move over that, one
+/// element at a time. From what they gather, results are picked as the stride tells.
+template <class Kind> class ShortRows {
+  using Acc = typename Kind::Acc;
+  using Extents = std::span<const std::int64_t>;
+  using Part = typename Kind::Part;
+  using Vector = typename Part::Vector;
+  using Windows = std::span<const RowWindow<Acc>>;
+  static constexpr std::int64_t count = Part::count;
+  /// Elements of a plane, and of a long row.
+  static constexpr std::int64_t largest_plane = 32768, long_row = 2048;
+  /// Windows that gather together, in four vectors.
+  static constexpr std::int64_t windows_together = 4 * count;
+
+ public:
+  void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool widens) {
+    find_sizes(spec, in, out);
+    if (!fits()) return;
+    const std::int64_t results = unit_rows() * out_;
+    windows_.lay_out(w, planes_together_, out_rows_, window_rows_);
+    counts_ = w.take<Acc>(Kind::is_mean ? out_ : 0);
+    divisors_ = w.take<Acc>(Kind::is_mean ? results : 0);
+    columns_ = w.take<Acc>(threads_ * columns_size());
+    found_ = w.take<Acc>(threads_ * found_size());
+    copies_ = w.take<Acc>(widens || in_ < count ? threads_ * copy_size() : 0);
+    results_ = w.take<Acc>(widens ? threads_ * results : 0);
+  }
+
+  /// Whether rows are short, planes not too large, and no window lies in padding alone.
+  bool fits() const { return threads_ > 0; }
+
+  void run(StopCheck& stop, const Planes<Acc>& p, const PoolSpec& spec) const {
+    prepare(stop, p, spec.count_include_pad);
+    share_out(stop, threads_, divide_up(p.planes, planes_together_),
+              [&](StopCheck& own, std::int64_t unit, int thread) {
+                const std::int64_t first = unit * planes_together_;
+                pool_unit(own, p, first, std::min(first + planes_together_, p.planes), thread);
+              });
+  }
+
+ private:
+  // ---- sizes
+
+  void find_sizes(const PoolSpec& spec, Extents in, Extents out) {
+    const std::size_t axes = spec.window.kernel.size();
+    for (std::size_t a = 0; a < axes; ++a) {
+      last_ = axis_of(spec.window, a, in[a + 2], spec.window.kernel[a]);
+      if (!reads_at_every_place(last_, in[a + 2], out[a + 2])) return;
+    }
+    in_ = in.back();
+    out_ = out.back();
+    plane_ = product(in.subspan(2));
+    out_rows_ = product(out.subspan(2, axes - 1));
+    window_rows_ = rows_under_window(spec, in);
+    if (!rows_are_short() || plane_ > largest_plane) return;
+    // Rows share the padding between them.
+    const std::int64_t behind = (out_ - 1) * last_.stride + last_.reach() - last_.begin - in_;
+    pitch_ = in_ + std::max({last_.begin, behind, std::int64_t{0}});
+    const std::int64_t fitting = long_row / pitch_;
+    if (fitting == 0 || window_rows_ > largest_plane / out_rows_) return;
+    threads_ = threads_for(spec, out);
+    planes_together_ = std::max<std::int64_t>(1,
+                                              std::min({fitting / out_rows_, largest_plane / plane_,
+                                                        divide_up(out[0] * out[1], threads_)}));
+    rows_together_ = divide_up(unit_rows(), divide_up(unit_rows(), fitting));
+  }
+
+  /// Whether moving over rows one element at a time costs little beside the rest.
+  bool rows_are_short() const {
+    if (last_.begin < 0 || last_.begin > long_row || last_.reach() > long_row) return false;
+    if (last_.stride <= 2) return in_ <= 2 * count * last_.stride;
+    return last_.kernel <= 2 * count;
+  }
+
+  std::int64_t unit_rows() const { return planes_together_ * out_rows_; }
+  /// With what is read, or written as padding, behind the last row.
+  std::int64_t columns_size() const {
+    return (rows_together_ + 1) * pitch_ + windows_together + last_.reach();
+  }
+  std::int64_t found_size() const {
+    return rows_together_ * pitch_ + std::max(windows_together, (out_ + count) * last_.stride);
+  }
+  std::int64_t copy_size() const { return planes_together_ * plane_ + count; }
+
+  // ---- what is the same for all planes
+
+  void prepare(StopCheck& stop, const Planes<Acc>& p, bool with_padding) const {
+    windows_.prepare(stop, p, Kind::is_mean, with_padding);
+    std::fill_n(columns_, threads_ * columns_size(), Kind::padding());
+    if constexpr (Kind::is_mean) {
+      count_along(p.axes.back(), with_padding, counts_);
+      Acc* to = divisors_;
+      for (const RowWindow<Acc>& w : windows_.all())
+        for (std::int64_t o = 0; o < out_; ++o) *to++ = w.elements * counts_[o];
+    }
+    stop.add_work(columns_size() + unit_rows() * out_);
+  }
+
+  // ---- a unit
+
+  /// Planes [begin, end). Those behind which too little stands to be read are copied.
+  void pool_unit(StopCheck& stop, const Planes<Acc>& p, std::int64_t begin, std::int64_t end,
+                 int thread) const {
+    if (!p.widens()) {
+      const std::int64_t read_behind = std::max<std::int64_t>(count - in_, 0);
+      const std::int64_t readable = p.planes - divide_up(read_behind, plane_);
+      const std::int64_t last = std::clamp(readable, begin, end);
+      if (begin < last) pool_planes(stop, p, p.x + begin * plane_, begin, last, thread);
+      begin = last;
+    }
+    if (begin == end) return;
+    Acc* const copy = copies_ + thread * copy_size();
+    p.copy(begin * plane_, (end - begin) * plane_, copy);
+    pool_planes(stop, p, copy, begin, end, thread);
+  }
+
+  /// x: the first element of plane `begin`.
+  void pool_planes(StopCheck& stop, const Planes<Acc>& p, const Acc* x, std::int64_t begin,
+                   std::int64_t end, int thread) const {
+    const std::int64_t elements = (end - begin) * plane_, rows = (end - begin) * out_rows_;
+    const std::int64_t first_y = begin * out_rows_ * out_;
+    Acc* const y = p.widens() ? results_ + thread * unit_rows() * out_ : p.y + first_y;
+    const Windows windows = windows_.all().first(static_cast<std::size_t>(rows));
+    if (Kind::asks_for_nans && may_have_nan(stop, x, elements))
+      pool_rows<typename Kind::WithNans>(stop, x, windows, y, thread);
+    else pool_rows<Kind>(stop, x, windows, y, thread);
+    if constexpr (Kind::is_mean) divide(y, rows * out_);
+    if (p.widens()) p.write(y, rows * out_, first_y);
+  }
+
+  /// Sums become means.
+  void divide(Acc* y, std::int64_t n) const {
+    with_vectors([=, this] {
+      for (std::int64_t i = 0; i < n; ++i) y[i] /= divisors_[i];
+    });
+  }
+
+  template <class K>
+  void pool_rows(StopCheck& stop, const Acc* x, Windows windows, Acc* y, int thread) const {
+    Acc* const columns = columns_ + thread * columns_size();
+    Acc* const found = found_ + thread * found_size();
+    while (!windows.empty()) {
+      const auto n = std::min(rows_together_, static_cast<std::int64_t>(windows.size()));
+      const Windows some = windows.first(static_cast<std::size_t>(n));
+      with_vectors([=, this] { gather_columns<K>(x, some, columns + last_.begin); });
+      with_vectors([=, this] { gather_windows<K>(columns, n * pitch_, found); });
+      with_vectors([=, this] { pick(found, n, y); });
+      stop.add_work(n * pitch_ * (last_.kernel + window_rows_) / count);
+      windows = windows.subspan(some.size());
+      y += n * out_;
+    }
+  }
+
+  // ---- what columns gather
+
+  template <class K>
+  [[gnu::always_inline]] void gather_columns(const Acc* x, Windows windows, Acc* to) const {
+    if (in_ <= count) return gather_columns<K, 1>(x, windows, to);
+    if (in_ <= 2 * count) return gather_columns<K, 2>(x, windows, to);
+    gather_columns<K, 4>(x, windows, to);
+  }
+  /// So many vectors at a time, the last of which ends with the row. A row that is shorter than a
+  /// vector is read with what stands behind it, which padding is then written over.
+  template <class K, int several>
+  [[gnu::always_inline]] void gather_columns(const Acc* x, Windows windows, Acc* to) const {
+    const std::int64_t last = std::max<std::int64_t>(in_ - count, 0);
+    for (const RowWindow<Acc>& w : windows) {
+      for (std::int64_t place = 0; place < in_; place += several * count) {
+        std::int64_t at[several];
+#pragma GCC unroll 4
+        for (int i = 0; i < several; ++i) at[i] = std::min(place + i * count, last);
+        const VectorGroup<K, several> columns = columns_of<K, several>(x + w.plane, w, at);
+#pragma GCC unroll 4
+        for (int i = 0; i < several; ++i) Part::store(columns.kinds[i].found, to + at[i]);
+      }
+      if (in_ < count) Part::store(Vector{} + Kind::padding(), to + in_);
+      to += pitch_;
+    }
+  }
+
+  // ---- what windows gather
+
+  /// n windows, and those that are gathered together with the last of them.
+  template <class K>
+  [[gnu::always_inline]] void gather_windows(const Acc* columns, std::int64_t n, Acc* to) const {
+    for (std::int64_t place = 0; place < n; place += windows_together) {
+      VectorGroup<K, 4> windows;
+      for (std::int64_t k = 0; k < last_.kernel; ++k) {
+        const Acc* const from = columns + place + k * last_.dilation;
+        windows.add_columns([&](int i) { return Part::load(from + i * count); });
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) Part::store(windows.kinds[i].found, to + place + i * count);
+    }
+  }
+
+  /// The results of n rows. Where a row has fewer than a vector, the rows behind overwrite the rest
+  /// of it; the last rows are written one element at a time.
+  [[gnu::always_inline]] void pick(const Acc* found, std::int64_t n, Acc* y) const {
+    const std::int64_t in_vectors = last_.stride > 2 ? 0
+                                    : out_ >= count  ? n
+                                                     : std::max<std::int64_t>(n - count / out_, 0);
+    if (last_.stride == 1) pick_vectors<1>(found, in_vectors, y);
+    else pick_vectors<2>(found, in_vectors, y);
+    for (std::int64_t r = in_vectors; r < n; ++r)
+      for (std::int64_t o = 0; o < out_; ++o)
+        y[r * out_ + o] = found[r * pitch_ + o * last_.stride];
+  }
+  template <int stride>
+  [[gnu::always_inline]] void pick_vectors(const Acc* found, std::int64_t n, Acc* y) const {
+    const std::int64_t last = std::max<std::int64_t>(out_ - count, 0);
+    for (std::int64_t r = 0; r < n; ++r, found += pitch_, y += out_)
+      for (std::int64_t place = 0; place < out_; place += count) {
+        const std::int64_t at = std::min(place, last);
+        Vector v = Part::load(found + at * stride);
+        if constexpr (stride == 2)
+          v = Part::template every_second<0>(v, Part::load(found + at * stride + count));
+        Part::store(v, y + at);
+      }
+  }
+
+  WindowAxis last_{};
+  std::int64_t in_ = 0, out_ = 0;     ///< extents of the last axis
+  std::int64_t plane_ = 0;            ///< elements of a plane
+  std::int64_t out_rows_ = 0;         ///< rows of results in a plane
+  std::int64_t window_rows_ = 0;      ///< rows under a window, at most
+  std::int64_t pitch_ = 0;            ///< elements of a long row from one row to the next
+  std::int64_t planes_together_ = 1;  ///< in a unit
+  std::int64_t rows_together_ = 0;    ///< side by side in a long row
+  int threads_ = 0;
+  RowWindows<Acc> windows_;
+  Acc* counts_ = nullptr;    ///< elements of a mean along the last axis, by place
+  Acc* divisors_ = nullptr;  ///< elements of a mean, by result of a unit
+  // One a thread.
+  Acc* columns_ = nullptr;  ///< a long row of what columns gather
+  Acc* found_ = nullptr;    ///< what windows on it gather
+  Acc* copies_ = nullptr;   ///< planes, where x is of another type or ends with them
+  Acc* results_ = nullptr;  ///< where y is of another type
+};
+
+}  // namespace rondel::kernels::pooling

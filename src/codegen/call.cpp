@@ -43,7 +43,7 @@ void store_field(FunctionBuilder& fb, Value* view, std::size_t offset, Value* fi
 }
 
 void write_view(FunctionBuilder& fb, Value* view, const BoundBuffer& b,
-                llvm::ArrayRef<Value*> leading) {
+                std::span<const Reg> leading) {
   const auto fixed = static_cast<std::int32_t>(leading.size());
   store_field(fb, view, offsetof(scalar::View, data), address(fb, b, leading));
   store_field(fb, view, offsetof(scalar::View, extents), tail(fb, b.extents_array, fixed));
@@ -117,9 +117,9 @@ void emit_call(FunctionBuilder& fb, const Inst& inst) {
   Value* views = fb.frame_slot(llvm::ArrayType::get(bytes, call.views.size()), llvm::Align(8));
   std::size_t next = 0;
   for (std::size_t i = 0; i < call.views.size(); ++i) {
-    std::vector<Value*> leading;
-    for (std::int32_t axis = 0; axis < call.views[i].leading; ++axis)
-      leading.push_back(fb.operand(inst, next++));
+    const auto fixed = static_cast<std::size_t>(call.views[i].leading);
+    const std::span<const Reg> leading = fb.program.operands(inst).subspan(next, fixed);
+    next += fixed;
     Value* view = fb.build.CreateConstInBoundsGEP1_64(bytes, views, i);
     if (call.views[i].buffer < 0) write_null_view(fb, view);
     else write_view(fb, view, fb.bound(call.views[i].buffer), leading);

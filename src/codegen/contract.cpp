@@ -129,9 +129,9 @@ struct Leading {
   const Inst& inst;
   std::size_t next = 0;
   Value* base(const BoundBuffer& b, std::int32_t count) {
-    std::vector<Value*> indices;
-    for (std::int32_t i = 0; i < count; ++i) indices.push_back(fb.operand(inst, next++));
-    return address(fb, b, indices);
+    const auto fixed = static_cast<std::size_t>(count);
+    next += fixed;
+    return address(fb, b, fb.program.operands(inst).subspan(next - fixed, fixed));
   }
 };
 

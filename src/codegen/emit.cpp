@@ -70,7 +70,10 @@ void emit(FunctionBuilder& fb, const Inst& inst) {
 
 FunctionBuilder::FunctionBuilder(const scalar::Program& p, llvm::Module& m, const Host& h)
     : program(p), module(m), host(h), llvm(m.getContext()), build(m.getContext()),
-      safepoints(insert_safepoints(p)), regs(p.reg_types.size()) {}
+      safepoints(insert_safepoints(p)), regs(p.reg_types.size()), definitions(p.reg_types.size()) {
+  for (const Inst& inst : p.code)
+    for (const Reg r : p.results(inst)) definitions[static_cast<std::size_t>(r)] = &inst;
+}
 
 llvm::AllocaInst* FunctionBuilder::frame_slot(llvm::Type* type, llvm::Align alignment) {
   llvm::BasicBlock& entry = function->getEntryBlock();

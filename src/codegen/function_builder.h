@@ -72,13 +72,13 @@ struct FunctionBuilder {
   std::vector<Value*> params;
   std::vector<BoundBuffer> buffers;
   std::vector<Value*> regs;
+  std::vector<const Inst*> definitions;  ///< by Reg
   std::vector<OpenLoop> loops;
   std::vector<OpenIf> ifs;
   llvm::MDNode* all_scopes = nullptr;
 
-  Value* operand(const Inst& i, std::size_t n) const {
-    return regs[static_cast<std::size_t>(program.operands(i)[n])];
-  }
+  Value* reg(Reg r) const { return regs[static_cast<std::size_t>(r)]; }
+  Value* operand(const Inst& i, std::size_t n) const { return reg(program.operands(i)[n]); }
   void define(const Inst& i, std::size_t n, Value* value) {
     regs[static_cast<std::size_t>(program.results(i)[n])] = value;
   }
@@ -118,7 +118,7 @@ Value* bit_cast(FunctionBuilder&, const Inst&);
 bool locals_in_frame(const scalar::Program&);
 void bind_buffers(FunctionBuilder&, Value* views);
 /// Address of the element at `indices` (the leading axes; the others at 0).
-Value* address(FunctionBuilder&, const BoundBuffer&, llvm::ArrayRef<Value*> indices);
+Value* address(FunctionBuilder&, const BoundBuffer&, std::span<const Reg> indices);
 /// Marks an access of a buffer with what it cannot overlap and whose trips are independent.
 void annotate(FunctionBuilder&, llvm::Instruction*, const BoundBuffer&);
 Value* load_element(FunctionBuilder&, const BoundBuffer&, Value* at);

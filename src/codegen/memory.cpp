@@ -130,10 +130,16 @@ llvm::MDNode* access_groups(FunctionBuilder& fb) {
   return llvm::MDNode::get(fb.llvm, groups);
 }
 
-std::vector<Value*> first_operands(FunctionBuilder& fb, const Inst& inst, std::size_t count) {
-  std::vector<Value*> values;
-  for (std::size_t i = 0; i < count; ++i) values.push_back(fb.operand(inst, i));
-  return values;
+/// The number that `high` and `low` are the quotient and the remainder of, divided by `extent`.
+std::optional<Reg> joined(const FunctionBuilder& fb, Reg high, Reg low, const Value* extent) {
+  const Inst* const quotient = fb.definitions[static_cast<std::size_t>(high)];
+  const Inst* const remainder = fb.definitions[static_cast<std::size_t>(low)];
+  if (quotient->op != Op::div || remainder->op != Op::rem) return std::nullopt;
+  if (fb.operand(*quotient, 1) != extent || fb.operand(*remainder, 1) != extent)
+    return std::nullopt;
+  const Reg number = fb.program.operands(*quotient)[0];
+  if (fb.operand(*remainder, 0) != fb.reg(number)) return std::nullopt;
+  return number;
 }
 
 }  // namespace
@@ -159,10 +165,17 @@ void bind_buffers(FunctionBuilder& fb, Value* views) {
   name_scopes(fb);
 }
 
-Value* address(FunctionBuilder& fb, const BoundBuffer& b, llvm::ArrayRef<Value*> indices) {
+Value* address(FunctionBuilder& fb, const BoundBuffer& b, std::span<const Reg> indices) {
   Value* offset = nullptr;
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
-    Value* step = fb.build.CreateNSWMul(indices[axis], b.strides[axis]);
+    // An index that was taken apart for two axes steps over both as one: LLVM sees that too late.
+    Reg index = indices[axis];
+    for (; b.buffer->contiguous && axis + 1 < indices.size(); ++axis) {
+      const std::optional<Reg> both = joined(fb, index, indices[axis + 1], b.extents[axis + 1]);
+      if (!both) break;
+      index = *both;
+    }
+    Value* step = fb.build.CreateNSWMul(fb.reg(index), b.strides[axis]);
     offset = offset ? fb.build.CreateNSWAdd(offset, step) : step;
   }
   if (!offset) return b.data;
@@ -201,13 +214,13 @@ void store_element(FunctionBuilder& fb, const BoundBuffer& b, Value* at, Value* 
 
 void emit_load(FunctionBuilder& fb, const Inst& inst) {
   const BoundBuffer& b = fb.bound(inst.id);
-  const auto indices = first_operands(fb, inst, inst.operand_count);
+  const std::span<const Reg> indices = fb.program.operands(inst);
   fb.define(inst, 0, load_element(fb, b, address(fb, b, indices)));
 }
 
 void emit_store(FunctionBuilder& fb, const Inst& inst) {
   const BoundBuffer& b = fb.bound(inst.id);
-  const auto indices = first_operands(fb, inst, inst.operand_count - 1);
+  const std::span<const Reg> indices = fb.program.operands(inst).first(inst.operand_count - 1);
   store_element(fb, b, address(fb, b, indices), fb.operand(inst, inst.operand_count - 1));
 }
 

@@ -64,6 +64,30 @@ TEST(Blocks, ConditionalLoopsSayWhereTheyStopped) {
       agree(program, {Tensor::zeros(DType::i64, {2})}, {x, most_trips});
 }
 
+/// An index that is taken apart for neighbouring axes may step over them as one, but not where the
+/// numbers are others, or where the axes do not stand one behind the other in memory.
+TEST(Blocks, IndicesTakenApartReadTheSameElements) {
+  for (const bool contiguous : {true, false})
+    for (const bool known : {true, false})
+      for (const std::int64_t divisor : {5, 4}) {
+        Builder b("apart");
+        const Shape extents = known ? Shape{3, 4, 5} : Shape{-1, -1, -1};
+        const auto in = buffer(b, "in", DType::i32, Access::in, extents, contiguous);
+        const auto out = buffer(b, "out", DType::i32, Access::out, {2, 48});
+        const Ex inner = divisor == 5 ? b.extent(in, 2) : b.index(divisor);
+        b.for_each(b.index(0), b.index(48), [&](Ex i) {
+          const Ex rest = i / inner, middle = b.extent(in, 1);
+          b.store(out, {b.index(0), i}, b.load(in, {rest / middle, rest % middle, i % inner}));
+          // Not the quotient and the remainder of one number.
+          b.store(out, {b.index(1), i}, b.load(in, {rest % 3, (i + 1) / inner % 4, i % inner}));
+        });
+        const Tensor block = edge_values(DType::i32, 60, 1);
+        const Tensor x = block.strided(0, {3, 4, 5},
+                                       contiguous ? Shape{20, 5, 1} : Shape{1, 3, 12});
+        agree(b.finish(), {x, Tensor::zeros(DType::i32, {2, 48})});
+      }
+}
+
 TEST(Blocks, SumsKeepTheirOrder) {
   for (const bool tree : {false, true}) {
     Builder b("sum");

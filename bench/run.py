@@ -23,11 +23,11 @@ from workloads import NAMES, load
 
 RESULTS = BENCH.parent / "build" / "bench" / "latest.json"
 FOOT = """\
-trip: median of {rounds} calls through Python, divided by the trips of a call; engines take turns
-in one process, one thread each. ratio: ONNX Runtime's time divided by Rondel's. limit: Rondel's time
-as a part of the limit in bench/README.md. by hand: bench/by_hand.cpp, compiled with -O3. load: making
-the session and its first run, minus a second run. peak: the memory that loading and running add, at
-most, to a fresh process with only that engine.
+trip: median of {rounds} rounds of calls through Python (as many as take 20 ms), divided by the trips;
+engines take turns in one process, one thread each. ratio: ONNX Runtime's time divided by Rondel's.
+limit: Rondel's time as a part of the limit in bench/README.md. by hand: bench/by_hand.cpp, compiled
+with -O3. load: making the session and its first run, minus a second run. peak: the memory that
+loading and running add, at most, to a fresh process with only that engine.
 {machine}, {cores} cores, {date}."""
 
 

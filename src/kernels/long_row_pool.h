@@ -88,11 +88,12 @@ template <class Kind> class LongRows {
     inner_in_ = last == 0 ? 1 : product(in.subspan(3, last - 1));
     window_rows_ = rows_under_window(spec, in);
     if (plane_ == 0 || window_rows_ > std::max(plane_, small_table) / out_rows_) return;
+    if (Kind::is_mean && !counts_exactly<Acc>(spec)) return;
     in_lanes_ = !neighbours_fit();
     if (in_lanes_ && (long_vectors || std::max(in_, out_) > longest_in_lane)) return;
     const std::int64_t stride = last_.stride;
-    read_ = std::max(in_, count);
-    phase_ = std::max(out_ + (last_.reach() - 1) / stride, divide_up(last_.begin + in_, stride));
+    read_ = std::max(in_lanes_ || stride != 2 ? in_ : in_ + in_ % 2, count);
+    phase_ = std::max(out_ + (last_.reach() - 1) / stride, divide_up(last_.begin + read_, stride));
     row_ = in_lanes_ ? read_ : phase_ * stride;
     threads_ = threads_for(spec, out);
     band_places_ = band_rows_ = 1;
@@ -103,7 +104,8 @@ template <class Kind> class LongRows {
   /// Whether neighbours can stand in a vector: rows are long enough.
   bool neighbours_fit() const {
     return out_ >= count && in_ >= count * std::min<std::int64_t>(last_.stride, 2) &&
-           last_.begin >= 0 && reads_at_every_place(last_, in_, out_);
+           last_.kernel <= std::min(in_, most_reads / (2 * count)) &&
+           reads_at_every_place(last_, in_, out_);
   }
 
   /// How many places of the first axis make a band.
@@ -137,7 +139,7 @@ template <class Kind> class LongRows {
     return (band_count() == 1 ? planes_together_ * plane_ : band_rows_ * in_) + read_ - in_;
   }
   /// A slab of what columns gather, one of results, and a row that nobody reads.
-  std::int64_t slab_size() const { return (row_ + out_) * lanes + out_; }
+  std::int64_t slab_size() const { return (row_ + out_ + divide_up(out_, lanes)) * lanes; }
 
   // ---- what is the same for all planes
 
@@ -270,22 +272,20 @@ template <class Kind> class LongRows {
   }
 
   /// The same where windows read every second element: those stand together, then the others, in a
-  /// row that has its padding already.
+  /// row that has its padding already. A row of an odd number is read with the element behind it,
+  /// in whose place padding stands then.
   template <class K>
   [[gnu::always_inline]] void gather_columns_in_two(const Acc* x, const RowWindow<Acc>& w,
                                                     std::int64_t begin, std::int64_t until,
                                                     Acc* row) const {
     Acc* const first = row + last_.begin % 2 * phase_ + last_.begin / 2;
     Acc* const second = row + (last_.begin + 1) % 2 * phase_ + (last_.begin + 1) / 2;
-    const std::int64_t last = (in_ / 2 - count) * 2;
+    const std::int64_t last = read_ - 2 * count;
     std::int64_t place = begin;
     for (; place + 2 * count < until; place += 4 * count)
       gather_pairs<K, 2>(x, w, place, last, first, second);
     if (place < until) gather_pairs<K, 1>(x, w, place, last, first, second);
-    if (in_ % 2 == 0 || until < in_) return;
-    const std::int64_t at = in_ - count;
-    const Vector v = columns_of<K, 1>(x + w.plane, w, &at).kinds[0].found;
-    first[in_ / 2] = v[count - 1];
+    if (read_ > in_ && until == in_) second[in_ / 2] = Kind::padding();
   }
   /// So many pairs of vectors, from `place` on, the last of which begins at `last`.
   template <class K, int pairs>

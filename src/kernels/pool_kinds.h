@@ -67,7 +67,7 @@ template <class A, int bytes = 32, bool nans = false> struct Greatest {
     using Limits = std::numeric_limits<Acc>;
     return Limits::has_infinity ? static_cast<Acc>(-Limits::infinity()) : Limits::lowest();
   }
-  [[gnu::always_inline]] void add(const Vector& v, std::int64_t) {
+  [[gnu::always_inline]] void add(Vector v, std::int64_t) {
     if constexpr (nans) {
       found = select(wins<Part>(v, found), v, found);
     } else {
@@ -77,7 +77,7 @@ template <class A, int bytes = 32, bool nans = false> struct Greatest {
     }
   }
   [[gnu::always_inline]] void end_column() {}
-  [[gnu::always_inline]] void add_column(const Vector& v) { add(v, 0); }
+  [[gnu::always_inline]] void add_column(Vector v) { add(v, 0); }
   Vector found = Vector{} + padding();
 };
 
@@ -93,7 +93,7 @@ template <class A> struct First {
 
   explicit First(std::int64_t first = 0) : where(Numbers{} + static_cast<Number>(first)) {}
   static constexpr Acc padding() { return Greatest<Acc>::padding(); }
-  [[gnu::always_inline]] void add(const Vector& v, std::int64_t number) {
+  [[gnu::always_inline]] void add(Vector v, std::int64_t number) {
     const Numbers mask = wins<Half<Acc>>(v, found);
     found = select(mask, v, found);
     where = select(mask, Numbers{} + static_cast<Number>(number), where);
@@ -115,12 +115,12 @@ template <class A, int bytes = 32> struct Sum {
 
   explicit Sum(std::int64_t = 0) {}
   static constexpr Acc padding() { return {}; }
-  [[gnu::always_inline]] void add(const Vector& v, std::int64_t) { of_column += v; }
+  [[gnu::always_inline]] void add(Vector v, std::int64_t) { of_column += v; }
   [[gnu::always_inline]] void end_column() {
     found += of_column;
     of_column = Vector{};
   }
-  [[gnu::always_inline]] void add_column(const Vector& v) { found += v; }
+  [[gnu::always_inline]] void add_column(Vector v) { found += v; }
   Vector found{}, of_column{};
 };
 

@@ -89,12 +89,21 @@ template <class T> bool may_have_nan(StopCheck& stop, const T* x, std::int64_t n
 
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// No window lies beside the elements of this axis.
+/// No window lies beside the elements of this axis. May say no where there is less than one step of
+/// the dilation.
 inline bool reads_at_every_place(const WindowAxis& w, std::int64_t in, std::int64_t out) {
-  const Axis axis{w, in, out, 1, 1};
-  if (w.dilation == 1) return in > 0 && w.begin < w.kernel && (out - 1) * w.stride - w.begin < in;
-  for (std::int64_t o = 0; o < out; ++o)
-    if (axis.span_at(o).count == 0) return false;
+  if (in == 0 || w.begin >= w.reach() || (out - 1) * w.stride - w.begin >= in) return false;
+  return w.begin == 0 || w.dilation <= in;
+}
+
+/// Whether the number of elements that a mean is of, on all axes but the last, is exact in Acc.
+template <class Acc> bool counts_exactly(const PoolSpec& spec) {
+  constexpr std::int64_t most = std::int64_t{1} << std::numeric_limits<Acc>::digits;
+  std::int64_t count = 1;
+  for (std::size_t a = 0; a + 1 < spec.window.kernel.size(); ++a) {
+    if (spec.window.kernel[a] > most / count) return false;
+    count *= spec.window.kernel[a];
+  }
   return true;
 }
 

@@ -61,9 +61,10 @@ template <class Kind> class ShortRows {
     out_rows_ = product(out.subspan(2, axes - 1));
     window_rows_ = rows_under_window(spec, in);
     if (!rows_are_short() || plane_ > largest_plane) return;
+    if (Kind::is_mean && !counts_exactly<Acc>(spec)) return;
     // Rows share the padding between them.
     const std::int64_t behind = (out_ - 1) * last_.stride + last_.reach() - last_.begin - in_;
-    pitch_ = in_ + std::max({last_.begin, behind, std::int64_t{0}});
+    pitch_ = in_ + std::max(last_.begin, behind);
     const std::int64_t fitting = long_row / pitch_;
     if (fitting == 0 || window_rows_ > largest_plane / out_rows_) return;
     threads_ = threads_for(spec, out);
@@ -75,9 +76,9 @@ template <class Kind> class ShortRows {
 
   /// Whether moving over rows one element at a time costs little beside the rest.
   bool rows_are_short() const {
-    if (last_.begin < 0 || last_.begin > long_row || last_.reach() > long_row) return false;
-    if (last_.stride <= 2) return in_ <= 2 * count * last_.stride;
-    return last_.kernel <= 2 * count;
+    if (last_.begin > long_row || last_.reach() > long_row) return false;
+    const std::int64_t longest = (last_.stride == 1 ? 2 : 4) * count;
+    return in_ <= longest && last_.kernel <= std::min(2 * in_, longest);
   }
 
   std::int64_t unit_rows() const { return planes_together_ * out_rows_; }
@@ -85,9 +86,7 @@ template <class Kind> class ShortRows {
   std::int64_t columns_size() const {
     return (rows_together_ + 1) * pitch_ + windows_together + last_.reach();
   }
-  std::int64_t found_size() const {
-    return rows_together_ * pitch_ + std::max(windows_together, (out_ + count) * last_.stride);
-  }
+  std::int64_t found_size() const { return (rows_together_ + 1) * pitch_ + windows_together; }
   std::int64_t copy_size() const { return planes_together_ * plane_ + count; }
 
   // ---- what is the same for all planes

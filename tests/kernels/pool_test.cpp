@@ -1,6 +1,7 @@
 #include "kernels/pool.h"
 #include "call.h"
 #include "kernels/narrow_floats.h"
+#include "kernels/threads.h"
 
 #include <cstdlib>
 #include <limits>
@@ -152,6 +153,56 @@ template <class T> void check_lanes(DType t) {
       const Tensor in = values<T>(t, c.x, generator, nans);
       check<T>(spec, t, in, in, nans);
     }
+}
+
+/// Work enough to be shared out, with parts of the workspace whose sizes are no multiples of a
+/// vector.
+TEST(Pool, ThreadsHavePartsOfTheirOwn) {
+  struct Case {
+    Shape x;
+    std::vector<std::int64_t> kernel, strides = {1, 1}, pads = {};
+  };
+  const std::vector<Case> cases{
+      {{1, 64, 40, 40}, {35, 35}},
+      {{1, 64, 100, 100}, {33, 33}, {33, 33}},
+      {{1, 64, 33, 35}, {7, 7}, {2, 2}, {3, 3, 3, 3}},
+      {{1, 128, 29, 31}, {5, 5}, {1, 1}, {2, 2, 2, 2}},
+      {{1, 300, 13, 13}, {9, 9}, {1, 1}, {4, 4, 4, 4}},
+      {{1, 3, 130, 131}, {9, 9}, {2, 3}},
+  };
+  const ThreadScope three(3);
+  std::mt19937 generator(1);
+  for (const Case& c : cases) {
+    SCOPED_TRACE(testing::Message() << "extent " << c.x[3]);
+    PoolSpec spec;
+    spec.window.kernel = c.kernel;
+    spec.window.strides = c.strides;
+    spec.window.pads = c.pads;
+    const Tensor f32 = values<float>(DType::f32, c.x, generator, false);
+    check<float>(spec, DType::f32, f32, f32, false);
+    const Tensor f16 = values<Float16>(DType::f16, c.x, generator, false);
+    check<Float16>(spec, DType::f16, f16, f16, false);
+  }
+}
+
+/// Nothing is sized by a stride, and windows with more elements than a float counts are exact.
+TEST(Pool, WindowsOfUnusualSizesAgree) {
+  PoolSpec spec;
+  spec.window.kernel = {3};
+  spec.window.strides = {std::int64_t{1} << 31};
+  std::mt19937 generator(1);
+  const Tensor row = values<float>(DType::f32, {1, 4, 10}, generator, false);
+  check<float>(spec, DType::f32, row, row, false);
+  spec.window = {.kernel = {4, 3}, .strides = {1, 1}, .dilations = {5, 7}, .pads = {15, 14, 0, 0}};
+  const Tensor narrow = values<float>(DType::f32, {1, 4, 30, 6}, generator, false);
+  check<float>(spec, DType::f32, narrow, narrow, false);
+  spec = {};
+  spec.count_include_pad = true;
+  spec.window = {.kernel = {4099, 4099, 3},
+                 .strides = {4000, 4000, 1},
+                 .pads = {4098, 4098, 1, 4098, 4098, 1}};
+  const Tensor plane = values<float>(DType::f32, {1, 1, 2, 2, 8}, generator, false);
+  check<float>(spec, DType::f32, plane, plane, false);
 }
 
 TEST(Pool, FastAgreesWithPlainInLanesAndBands) {

@@ -55,6 +55,8 @@ ROWS = {
     "max 3x3 s2, 256 of 13x13": pool("MaxPool", (1, 256, 13, 13), [3, 3], strides=[2, 2]),
     "max 3x3 s1, 1024 of 7x7": pool("MaxPool", (1, 1024, 7, 7), [3, 3], pads=[1, 1, 1, 1]),
     "max 3x3 s2, 32 of 224x224": pool("MaxPool", (1, 32, 224, 224), [3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+    "max 3x3 s2, 192 of 35x35": pool("MaxPool", (1, 192, 35, 35), [3, 3], strides=[2, 2]),
+    "mean 3x3 s1, 768 of 17x17": pool("AveragePool", (1, 768, 17, 17), [3, 3], pads=[1, 1, 1, 1]),
     "mean 5x5 s3, 768 of 17x17": pool("AveragePool", (1, 768, 17, 17), [5, 5], strides=[3, 3]),
     "global max, 512 of 28x28": ("GlobalMaxPool", [(F32, (1, 512, 28, 28))], {}, 1),
     "global mean, 512 of 28x28": ("GlobalAveragePool", [(F32, (1, 512, 28, 28))], {}, 1),

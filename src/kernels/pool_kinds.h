@@ -128,15 +128,15 @@ template <class A, int bytes = 32> struct Sum {
 template <class K, int several> struct VectorGroup {
   /// load(i): what vector i is given.
   template <class F> [[gnu::always_inline]] void add(const F& load) {
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int i = 0; i < several; ++i) kinds[i].add(load(i), 0);
   }
   template <class F> [[gnu::always_inline]] void add_columns(const F& load) {
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int i = 0; i < several; ++i) kinds[i].add_column(load(i));
   }
   [[gnu::always_inline]] void end_column() {
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int i = 0; i < several; ++i) kinds[i].end_column();
   }
   K kinds[several];

@@ -77,7 +77,7 @@ template <class Kind> class ShortRows {
   /// Whether moving over rows one element at a time costs little beside the rest.
   bool rows_are_short() const {
     if (last_.begin > long_row || last_.reach() > long_row) return false;
-    const std::int64_t longest = (last_.stride == 1 ? 2 : 4) * count;
+    const std::int64_t longest = (last_.stride == 1 ? 3 : 5) * count;
     return in_ <= longest && last_.kernel <= std::min(2 * in_, longest);
   }
 
@@ -164,22 +164,21 @@ template <class Kind> class ShortRows {
   [[gnu::always_inline]] void gather_columns(const Acc* x, Windows windows, Acc* to) const {
     if (in_ <= count) return gather_columns<K, 1>(x, windows, to);
     if (in_ <= 2 * count) return gather_columns<K, 2>(x, windows, to);
-    gather_columns<K, 4>(x, windows, to);
+    if (in_ <= 3 * count) return gather_columns<K, 3>(x, windows, to);
+    gather_columns<K, 5>(x, windows, to);
   }
-  /// So many vectors at a time, the last of which ends with the row. A row that is shorter than a
-  /// vector is read with what stands behind it, which padding is then written over.
+  /// So many vectors, the last of which end with the row. A row that is shorter than a vector is
+  /// read with what stands behind it, which padding is then written over.
   template <class K, int several>
   [[gnu::always_inline]] void gather_columns(const Acc* x, Windows windows, Acc* to) const {
-    const std::int64_t last = std::max<std::int64_t>(in_ - count, 0);
+    std::int64_t at[several];
+#pragma GCC unroll 5
+    for (int i = 0; i < several; ++i)
+      at[i] = std::max<std::int64_t>(std::min(i * count, in_ - count), 0);
     for (const RowWindow<Acc>& w : windows) {
-      for (std::int64_t place = 0; place < in_; place += several * count) {
-        std::int64_t at[several];
-#pragma GCC unroll 4
-        for (int i = 0; i < several; ++i) at[i] = std::min(place + i * count, last);
-        const VectorGroup<K, several> columns = columns_of<K, several>(x + w.plane, w, at);
-#pragma GCC unroll 4
-        for (int i = 0; i < several; ++i) Part::store(columns.kinds[i].found, to + at[i]);
-      }
+      const VectorGroup<K, several> columns = columns_of<K, several>(x + w.plane, w, at);
+#pragma GCC unroll 5
+      for (int i = 0; i < several; ++i) Part::store(columns.kinds[i].found, to + at[i]);
       if (in_ < count) Part::store(Vector{} + Kind::padding(), to + in_);
       to += pitch_;
     }

@@ -3,7 +3,7 @@
 #include "interrupt.h"
 #include "without_gil.h"
 
-#include <rondel/exporter.h>
+#include <rondel/gradient.h>
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
@@ -331,6 +331,14 @@ nb::tuple export_bytes(const auto& model, ExportOptions o) {
                         warnings.texts());
 }
 
+/// (bytes, warnings) of a model with its gradient.
+nb::tuple grad_bytes(const auto& model, GradientOptions o) {
+  const Warnings warnings;
+  warnings.keep_those_of(o.writing.reading);
+  const ExportedModel made = python::without_gil([&] { return grad(model, o); });
+  return nb::make_tuple(nb::bytes(made.bytes.data(), made.bytes.size()), warnings.texts());
+}
+
 /// (report, warnings), likewise.
 nb::tuple export_file(const auto& model, const std::filesystem::path& to, ExportOptions o) {
   const Warnings warnings;
@@ -449,4 +457,19 @@ NB_MODULE(_rondel, m) {
                           const ExportOptions& o) { return export_file(model, to, o); });
   m.def("export_file", [](const std::filesystem::path& model, const std::filesystem::path& to,
                           const ExportOptions& o) { return export_file(model, to, o); });
+  nb::class_<GradientOptions>(m, "GradientOptions")
+      .def(nb::init<>())
+      .def_rw("wrt", &GradientOptions::wrt)
+      .def_rw("outputs", &GradientOptions::outputs)
+      .def_rw("seed", &GradientOptions::seed)
+      .def_rw("stop_gradient", &GradientOptions::stop_gradient)
+      .def_rw("prefix", &GradientOptions::prefix)
+      .def_rw("writing", &GradientOptions::writing);
+  m.def("grad_bytes",
+        [](nb::bytes model, const GradientOptions& o) { return grad_bytes(as_bytes(model), o); });
+  m.def("grad_bytes",
+        [](const Session& model, const GradientOptions& o) { return grad_bytes(model, o); });
+  m.def("grad_bytes", [](const std::filesystem::path& model, const GradientOptions& o) {
+    return grad_bytes(model, o);
+  });
 }

@@ -17,6 +17,7 @@ from .errors import (
     UnsupportedError,
 )
 from .exporting import ExportReport, export
+from .gradients import grad
 from .inspection import inspect, trace_passes
 from .options import ExecutionMode, GraphOptimizationLevel, RunOptions, SessionOptions
 from .session import InferenceSession
@@ -45,6 +46,7 @@ __all__ = [
     "UnsupportedError",
     "export",
     "get_available_providers",
+    "grad",
     "inspect",
     "trace_passes",
 ]

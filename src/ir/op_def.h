@@ -111,6 +111,13 @@ struct Batch {
 using BatchRule =
     std::function<std::vector<ValueId>(Builder&, const Node&, std::span<const Batch>)>;
 
+/// The gradient of an op: appends nodes that compute the adjoints of the node's inputs from those
+/// of its outputs, one for each input, of its dtype and shape. An adjoint that is `none` is all
+/// zeros. Only asked where all inputs and outputs that have an adjoint are floats; what is given
+/// for other inputs is not used.
+using GradientRule =
+    std::function<std::vector<ValueId>(Builder&, const Node&, std::span<const ValueId> adjoints)>;
+
 struct InputDef {
   std::string_view name;
   enum Kind : std::uint8_t { needed, optional, variadic } kind = needed;
@@ -142,6 +149,7 @@ struct OpDef {
   /// an element of one of them for the last time no later than it writes that element.
   std::vector<std::size_t> in_place = {};
   BatchRule batch = {};
+  GradientRule gradient = {};  ///< none: not known
 };
 
 /// The table of ops, by name. Ops register themselves before main.

@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -10,6 +11,7 @@ const ir::OpEntry abs_op{{
     .inputs = {{"x"}},
     .type = numbers_only(same_as_first),
     .meaning = elementwise([](Ex x) { return is_unsigned_integer(x.type()) ? x : abs(x); }),
+    .gradient = derivative<1>([](auto&, auto x) { return abs(x); }),
 }};
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
@@ -73,6 +74,7 @@ ir::OpDef arg_op(std::string_view name, std::string_view doc, bool greatest) {
     return arg_element(e, out, greatest);
   });
   op.batch = along_axis;
+  op.gradient = nothing_flows;
   return op;
 }
 

@@ -1,3 +1,4 @@
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -10,6 +11,7 @@ const ir::OpEntry ceil_op{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return scalar::ceil(x); }),
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 #include "scalar/math.h"
@@ -5,18 +6,19 @@
 namespace rondel::ops {
 namespace {
 
-Ex celu_of(Emitter& e, Ex x) {
-  const Ex alpha = attribute(e, "alpha", x), zero = scalar::literal(x, 0);
-  return max(zero, x) + min(zero, alpha * expm1(x / alpha));
-}
+constexpr auto celu_of = [](auto& e, auto x) {
+  const auto alpha = attribute(e, "alpha", x);
+  return select(x < 0, alpha * expm1(x / alpha), x);
+};
 
 const ir::OpEntry celu{{
     .name = "celu",
-    .doc = "y = max(0, x) + min(0, alpha * (exp(x / alpha) - 1))",
+    .doc = "y = x above zero, alpha * (exp(x / alpha) - 1) below",
     .inputs = {{"x"}},
     .attributes = {{"alpha", 1.0}},
     .type = floats_only(same_as_first),
-    .meaning = elementwise(wide(celu_of)),
+    .meaning = formula<1>(celu_of),
+    .gradient = derivative<1>(celu_of),
 }};
 
 }  // namespace

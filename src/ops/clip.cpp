@@ -1,4 +1,5 @@
 #include "ops/batching.h"
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -9,6 +10,18 @@ Ex clipped(Emitter& e, std::span<const Ex> x) {
   Ex y = x[0];
   if (e.has(1)) y = max(y, x[1]);
   if (e.has(2)) y = min(y, x[2]);
+  return y;
+}
+
+/// Where x equals a bound, nothing flows.
+Dual clip_derivative(Derivation&, std::span<const Dual> x) {
+  Dual y = x[0];
+  for (const std::size_t k : {1U, 2U}) {
+    if (k >= x.size() || x[k].value == ir::ValueId::none) continue;
+    Dual bound = x[k];
+    bound.is_literal = true;
+    y = k == 1 ? max(y, bound) : min(y, bound);
+  }
   return y;
 }
 
@@ -31,6 +44,7 @@ const ir::OpEntry clip{{
     .type = numbers_only(clip_rule),
     .meaning = elementwise(clipped),
     .batch = only_first_stacked,
+    .gradient = derivative_of_all(clip_derivative),
 }};
 
 }  // namespace

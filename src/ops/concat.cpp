@@ -1,5 +1,6 @@
 #include "base/checked.h"
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -76,6 +77,20 @@ std::vector<ir::ValueId> batched_concat(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, values_of(inputs), {{"axis", axis}});
 }
 
+/// Each input's part of the adjoint.
+std::vector<ir::ValueId> concat_gradient(ir::Builder& b, const ir::Node& node,
+                                         std::span<const ir::ValueId> adjoints) {
+  const std::int64_t axis = node.attributes.i("axis");
+  ir::ValueId start = b.integers({0});
+  std::vector<ir::ValueId> result;
+  for (const ir::ValueId x : node.inputs) {
+    const ir::ValueId end = sum_of_integers(b, start, extent_of(b, x, axis));
+    result.push_back(b("slice", {adjoints[0], start, end, b.integers({axis})}));
+    start = end;
+  }
+  return result;
+}
+
 const ir::OpEntry concat{{
     .name = "concat",
     .doc = "y = the inputs joined along `axis`",
@@ -84,6 +99,7 @@ const ir::OpEntry concat{{
     .type = concat_rule,
     .meaning = nest(concat_nest),
     .batch = batched_concat,
+    .gradient = concat_gradient,
 }};
 
 }  // namespace

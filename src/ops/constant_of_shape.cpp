@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -42,6 +43,7 @@ const ir::OpEntry constant_of_shape{{
     .type = constant_of_shape_rule,
     .meaning = elements(filled),
     .value_inputs = {0},
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

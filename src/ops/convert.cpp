@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -32,6 +33,11 @@ void convert_rule(ir::TypeContext& c) {
   c.holds_while();
 }
 
+std::vector<ir::ValueId> convert_gradient(ir::Builder& b, const ir::Node& node,
+                                          std::span<const ir::ValueId> adjoints) {
+  return {as(b, adjoints[0], dtype_of(b, node.inputs[0]))};
+}
+
 const ir::OpEntry convert{{
     .name = "convert",
     .doc = "y = x in another dtype: floats round to even and saturate to integers, integers wrap",
@@ -40,6 +46,7 @@ const ir::OpEntry convert{{
     .required = {"to"},
     .type = convert_rule,
     .meaning = elementwise(converted),
+    .gradient = convert_gradient,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 #include "scalar/math.h"
@@ -11,6 +12,7 @@ const ir::OpEntry cosh_op{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return scalar::cosh(x); }),
+    .gradient = derivative<1>([](auto&, auto x) { return cosh(x); }),
 }};
 
 }  // namespace

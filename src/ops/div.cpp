@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -28,6 +29,7 @@ const ir::OpEntry div_op{{
     .type = numbers_only(div_rule),
     .meaning = elementwise(quotient),
     .can_fail = may_divide_by_zero,
+    .gradient = derivative<2>([](auto&, auto a, auto b) { return a / b; }),
 }};
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/equation.h"
+#include "ops/gradients.h"
 #include "ops/reduction.h"
 #include "ops/scalars.h"
 #include "ops/type_rules.h"
@@ -103,6 +104,109 @@ Ex einsum_element(Emitter& e, std::size_t, const Indices& out) {
   return narrowed(e.output_dtype(), fold(b, added, sum.count(), t, term));
 }
 
+/// Writes an equation from labels.
+class EquationText {
+ public:
+  /// A label that no other term has.
+  int fresh() { return fresh_--; }
+  std::string text(const std::vector<Labels>& terms, const Labels& result) {
+    std::string equation = word(terms.front());
+    for (std::size_t k = 1; k < terms.size(); ++k) equation += "," + word(terms[k]);
+    return equation + "->" + word(result);
+  }
+
+ private:
+  std::string word(const Labels& labels) {
+    std::string letters;
+    for (const int label : labels) letters += letter(label);
+    return letters;
+  }
+  char letter(int label) {
+    static constexpr std::string_view all = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const auto [at, added] = letters_.emplace(label, letters_.size());
+    if (at->second >= all.size()) unsupported("the gradient of an equation of {} axes", at->second);
+    return all[at->second];
+  }
+  std::map<int, std::size_t> letters_;
+  int fresh_ = -1;
+};
+
+/// Whether every label has certainly the same extent wherever it stands.
+bool extents_agree(const AxisLabels& x, std::span<const Type* const> types) {
+  std::map<int, ir::Extent> extents;
+  for (std::size_t k = 0; k < types.size(); ++k)
+    for (std::size_t a = 0; a < x.operands[k].size(); ++a) {
+      const ir::Extent& here = types[k]->extent(static_cast<std::int64_t>(a));
+      const auto [at, added] = extents.emplace(x.operands[k][a], here);
+      if (!added && !(at->second == here)) return false;
+    }
+  return true;
+}
+
+/// The equation by which the adjoint of one operand is computed.
+struct AdjointEquation {
+  std::vector<ir::ValueId> operands;
+  std::vector<Labels> terms;
+
+  void add(ir::ValueId operand, Labels labels) {
+    operands.push_back(operand);
+    terms.push_back(std::move(labels));
+  }
+  bool has(int label) const {
+    return std::ranges::any_of(terms,
+                               [&](const Labels& t) { return std::ranges::count(t, label) > 0; });
+  }
+};
+
+/// The sum of the products of the result's adjoint and the other operands. A label that stands
+/// nowhere else is one of ones. Where a label stands twice in the operand, only the diagonal gets
+/// an adjoint.
+ir::ValueId adjoint_of_operand(ir::Builder& b, const ir::Node& node, const AxisLabels& x,
+                               std::size_t k, ir::ValueId dy) {
+  AdjointEquation e;
+  EquationText text;
+  e.add(dy, x.result);
+  for (std::size_t j = 0; j < x.operands.size(); ++j)
+    if (j != k) e.add(node.inputs[j], x.operands[j]);
+  Labels wanted = x.operands[k];
+  const ir::ValueId one = b.scalar(dtype_of(b, dy), 1);
+  for (std::size_t a = 0; a < wanted.size(); ++a) {
+    const int label = wanted[a];
+    const ir::ValueId extent = extent_of(b, node.inputs[k], static_cast<std::int64_t>(a));
+    if (!e.has(label)) e.add(b("expand", {one, extent}), {label});
+    if (std::ranges::find(wanted, label) - wanted.begin() == static_cast<std::ptrdiff_t>(a))
+      continue;
+    const ir::ValueId square = b("expand", {one, b("concat", {extent, extent}, {{"axis", 0}})});
+    wanted[a] = text.fresh();
+    e.add(b("eye_like", {square}), {label, wanted[a]});
+  }
+  return b("einsum", std::move(e.operands), {{"equation", text.text(e.terms, wanted)}});
+}
+
+std::vector<ir::ValueId> einsum_sum_gradient(ir::Builder& b, const ir::Node& node,
+                                             std::span<const ir::ValueId> adjoints) {
+  std::vector<Type> types;
+  for (const ir::ValueId x : node.inputs) types.push_back(b.graph().value(x).type);
+  std::vector<const Type*> inputs;
+  for (const Type& t : types) {
+    if (!t.has_rank()) unsupported("the gradient of an equation for a tensor of unknown rank");
+    inputs.push_back(&t);
+  }
+  const AxisLabels x = axis_labels(node.attributes.s("equation", ""), inputs);
+  const bool agree = extents_agree(x, inputs);
+  std::vector<ir::ValueId> result;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    ir::ValueId dx = adjoint_of_operand(b, node, x, k, adjoints[0]);
+    if (!agree) {
+      // Axes of extent 1 were repeated, or are here where no other operand has more.
+      dx = b("expand", {dx, b("shape", {node.inputs[k]})});
+      dx = summed_to(b, dx, node.inputs[k]);
+    }
+    result.push_back(dx);
+  }
+  return result;
+}
+
 const ir::OpEntry einsum_sum{{
     .name = "einsum_sum",
     .doc = "y = the sum of products that the equation says, each element by itself",
@@ -110,6 +214,7 @@ const ir::OpEntry einsum_sum{{
     .required = {"equation"},
     .type = numbers_only(einsum_rule),
     .meaning = elements(einsum_element),
+    .gradient = einsum_sum_gradient,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 #include "scalar/math.h"
@@ -5,7 +6,9 @@
 namespace rondel::ops {
 namespace {
 
-Ex elu_of(Emitter& e, Ex x) { return select(x < 0, attribute(e, "alpha", x) * expm1(x), x); }
+constexpr auto elu_of = [](auto& e, auto x) {
+  return select(x < 0, attribute(e, "alpha", x) * expm1(x), x);
+};
 
 const ir::OpEntry elu{{
     .name = "elu",
@@ -13,7 +16,8 @@ const ir::OpEntry elu{{
     .inputs = {{"x"}},
     .attributes = {{"alpha", 1.0}},
     .type = floats_only(same_as_first),
-    .meaning = elementwise(wide(elu_of)),
+    .meaning = formula<1>(elu_of),
+    .gradient = derivative<1>(elu_of),
 }};
 
 }  // namespace

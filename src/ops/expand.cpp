@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -35,6 +36,11 @@ std::optional<std::vector<Tensor>> expanded_view(const ir::Attributes&,
   return std::vector<Tensor>{x.strided(0, shapes[0], std::move(strides))};
 }
 
+std::vector<ir::ValueId> expand_gradient(ir::Builder& b, const ir::Node& node,
+                                         std::span<const ir::ValueId> adjoints) {
+  return {summed_to(b, adjoints[0], node.inputs[0]), ir::ValueId::none};
+}
+
 const ir::OpEntry expand{{
     .name = "expand",
     .doc = "y = x broadcast with a shape",
@@ -44,6 +50,7 @@ const ir::OpEntry expand{{
                                       const Indices& out) { return e.load_broadcast(0, out); }),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
+    .gradient = expand_gradient,
 }};
 
 }  // namespace

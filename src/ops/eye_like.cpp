@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -26,6 +27,7 @@ const ir::OpEntry eye_like{{
     .attributes = {{"dtype", ir::Type()}, {"k", 0}},
     .type = eye_like_rule,
     .meaning = elements(diagonal),
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/checked.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -34,6 +35,7 @@ const ir::OpEntry flatten{{
     .attributes = {{"axis", std::int64_t{1}}},
     .type = flatten_rule,
     .meaning = view(reshaped_view, reshaped_element),
+    .gradient = reshaped_back,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -10,6 +11,7 @@ const ir::OpEntry fma_op{{
     .inputs = {{"a"}, {"b"}, {"c"}},
     .type = floats_only(broadcast_rule),
     .meaning = elementwise([](Ex a, Ex b, Ex c) { return fma(a, b, c); }),
+    .gradient = derivative<3>([](auto&, auto a, auto b, auto c) { return a * b + c; }),
 }};
 
 }  // namespace

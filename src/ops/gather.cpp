@@ -1,6 +1,7 @@
 #include "ops/gather.h"
 
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -73,6 +74,18 @@ std::vector<ir::ValueId> batched_gather(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, values_of(inputs), node.attributes);
 }
 
+/// The slices' adjoints, with the axes of the indices as one, added where the slices came from.
+std::vector<ir::ValueId> gather_gradient(ir::Builder& b, const ir::Node& node,
+                                         std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId x = node.inputs[0];
+  const std::int64_t axis = axis_from_end(b, x, node.attributes.i("axis"));
+  const ir::ValueId indices = b("reshape", {node.inputs[1], b.integers({-1})});
+  const ir::ValueId shape = shape_with_extent(b, x, axis, b("shape", {indices}));
+  const ir::ValueId slices = b("reshape", {adjoints[0], shape}, {{"allowzero", 1}});
+  const ir::ValueId positions[] = {indices};
+  return {scattered_back(b, slices, x, {axis}, positions), ir::ValueId::none};
+}
+
 const ir::OpEntry gather{{
     .name = "gather",
     .doc = "y = the slices of x along `axis` that the indices name",
@@ -83,6 +96,7 @@ const ir::OpEntry gather{{
     .can_fail =
         [](const ir::TypeContext& c) { return may_be_out_of_range(c, c.attributes().i("axis")); },
     .batch = batched_gather,
+    .gradient = gather_gradient,
 }};
 
 }  // namespace

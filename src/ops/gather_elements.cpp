@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -27,6 +28,14 @@ Ex gathered_element(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+std::vector<ir::ValueId> gather_elements_gradient(ir::Builder& b, const ir::Node& node,
+                                                  std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId zeros = zeros_like(b, node.inputs[0]);
+  return {b("scatter_elements", {zeros, node.inputs[1], adjoints[0]},
+            {{"axis", node.attributes.i("axis")}, {"reduction", "add"}}),
+          ir::ValueId::none};
+}
+
 const ir::OpEntry gather_elements{{
     .name = "gather_elements",
     .doc = "y[i] = x[j], where the index j is i with j[axis] = indices[i]",
@@ -36,6 +45,7 @@ const ir::OpEntry gather_elements{{
     .meaning = elements(gathered_element),
     .can_fail =
         [](const ir::TypeContext& c) { return may_be_out_of_range(c, c.attributes().i("axis")); },
+    .gradient = gather_elements_gradient,
 }};
 
 }  // namespace

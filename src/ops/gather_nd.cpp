@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -37,6 +38,15 @@ Ex gathered_at_index(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+std::vector<ir::ValueId> gather_nd_gradient(ir::Builder& b, const ir::Node& node,
+                                            std::span<const ir::ValueId> adjoints) {
+  const std::int64_t batch = node.attributes.i("batch_dims");
+  if (batch != 0) unsupported("the gradient of a gather_nd whose batch_dims is {}", batch);
+  const ir::ValueId zeros = zeros_like(b, node.inputs[0]);
+  return {b("scatter_nd", {zeros, node.inputs[1], adjoints[0]}, {{"reduction", "add"}}),
+          ir::ValueId::none};
+}
+
 const ir::OpEntry gather_nd{{
     .name = "gather_nd",
     .doc = "y = the slices of x at coordinates, which are listed along the last axis of indices",
@@ -45,6 +55,7 @@ const ir::OpEntry gather_nd{{
     .type = gather_nd_rule,
     .meaning = elements(gathered_at_index),
     .can_fail = true,
+    .gradient = gather_nd_gradient,
 }};
 
 }  // namespace

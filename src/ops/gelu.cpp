@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 #include "scalar/math.h"
@@ -6,12 +7,12 @@
 namespace rondel::ops {
 namespace {
 
-Ex gelu_of(Emitter& e, Ex x) {
+constexpr auto gelu_of = [](auto& e, auto x) {
   if (e.attributes().s("approximate", "none") == "none")
     return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
-  const Ex inner = 0.79788456080286535588 * (x + 0.044715 * x * x * x);
+  const auto inner = 0.79788456080286535588 * (x + 0.044715 * x * x * x);
   return 0.5 * x * (1 + tanh(inner));
-}
+};
 
 void gelu_rule(ir::TypeContext& c) {
   const std::string how = c.attributes().s("approximate", "none");
@@ -25,7 +26,8 @@ const ir::OpEntry gelu{{
     .inputs = {{"x"}},
     .attributes = {{"approximate", "none"}},
     .type = floats_only(gelu_rule),
-    .meaning = elementwise(wide(gelu_of)),
+    .meaning = formula<1>(gelu_of),
+    .gradient = derivative<1>(gelu_of),
 }};
 
 }  // namespace

@@ -1,13 +1,14 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
 namespace rondel::ops {
 namespace {
 
-Ex hard_sigmoid_of(Emitter& e, Ex x) {
-  const Ex line = attribute(e, "alpha", x) * x + attribute(e, "beta", x);
-  return max(scalar::literal(x, 0), min(scalar::literal(x, 1), line));
-}
+constexpr auto hard_sigmoid_of = [](auto& e, auto x) {
+  const auto line = attribute(e, "alpha", x) * x + attribute(e, "beta", x);
+  return max(literal(x, 0), min(literal(x, 1), line));
+};
 
 const ir::OpEntry hard_sigmoid{{
     .name = "hard_sigmoid",
@@ -15,7 +16,8 @@ const ir::OpEntry hard_sigmoid{{
     .inputs = {{"x"}},
     .attributes = {{"alpha", 0.2F}, {"beta", 0.5}},
     .type = floats_only(same_as_first),
-    .meaning = elementwise(wide(hard_sigmoid_of)),
+    .meaning = formula<1>(hard_sigmoid_of),
+    .gradient = derivative<1>(hard_sigmoid_of),
 }};
 
 }  // namespace

@@ -1,10 +1,13 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
 namespace rondel::ops {
 namespace {
 
-Ex leaky_relu_of(Emitter& e, Ex x) { return select(x < 0, x * attribute(e, "alpha", x), x); }
+constexpr auto leaky_relu_of = [](auto& e, auto x) {
+  return select(x < 0, x * attribute(e, "alpha", x), x);
+};
 
 const ir::OpEntry leaky_relu{{
     .name = "leaky_relu",
@@ -12,7 +15,8 @@ const ir::OpEntry leaky_relu{{
     .inputs = {{"x"}},
     .attributes = {{"alpha", 0.01F}},
     .type = floats_only(same_as_first),
-    .meaning = elementwise(wide(leaky_relu_of)),
+    .meaning = formula<1>(leaky_relu_of),
+    .gradient = derivative<1>(leaky_relu_of),
 }};
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -131,6 +132,69 @@ std::vector<ir::ValueId> batched_product(ir::Builder& b, const ir::Node& node,
   return removed.empty() ? y : std::vector{b("squeeze", {y[0], b.integers(removed)})};
 }
 
+ir::ValueId product(ir::Builder& b, ir::ValueId left, bool transpose_left, ir::ValueId right,
+                    bool transpose_right) {
+  return b("mat_mul", {left, right},
+           {{"transpose_a", transpose_left ? 1 : 0}, {"transpose_b", transpose_right ? 1 : 0}});
+}
+
+/// x with all axes but the last as one.
+ir::ValueId with_rows_merged(ir::Builder& b, ir::ValueId x) {
+  const ir::ValueId rows = reduce_kept(b, "reduce_prod", b("shape", {x}, {{"end", -1}}), {0});
+  const ir::ValueId shape = b("concat", {rows, b("shape", {x}, {{"start", -1}})}, {{"axis", 0}});
+  return b("reshape", {x, shape}, {{"allowzero", 1}});
+}
+
+/// Whether matrices of x may be read several times, for other batch axes of y.
+bool may_be_repeated(const Type& x, const Operand& of_x, const Type& y, const Operand& of_y) {
+  if (of_y.batch > of_x.batch) return true;
+  for (std::int64_t axis = 1; axis <= of_y.batch; ++axis) {
+    const Extent& other = y.extent(of_y.batch - axis);
+    if (!(other == x.extent(of_x.batch - axis)) && !(other == Extent(1))) return true;
+  }
+  return false;
+}
+
+/// What the adjoints of a product c = a b are computed from, as stacks of matrices: a vector is a
+/// matrix of one row or column.
+struct ProductOperands {
+  ir::ValueId a, b, dc;
+};
+ProductOperands as_matrices(ir::Builder& b, const ir::Node& node, ir::ValueId dc, bool row,
+                            bool column) {
+  ProductOperands p{node.inputs[0], node.inputs[1], dc};
+  if (column) {
+    p.b = b("unsqueeze", {p.b, b.integers({1})});
+    p.dc = b("unsqueeze", {p.dc, b.integers({-1})});
+  }
+  if (row) {
+    p.a = b("unsqueeze", {p.a, b.integers({0})});
+    p.dc = b("unsqueeze", {p.dc, b.integers({-2})});
+  }
+  return p;
+}
+
+std::vector<ir::ValueId> mat_mul_gradient(ir::Builder& b, const ir::Node& node,
+                                          std::span<const ir::ValueId> adjoints) {
+  const Type x = b.graph().value(node.inputs[0]).type, y = b.graph().value(node.inputs[1]).type;
+  if (!x.has_rank() || !y.has_rank())
+    unsupported("the gradient of a product of tensors of unknown rank");
+  const Operand left(x, node.attributes, "transpose_a"), right(y, node.attributes, "transpose_b");
+  ProductOperands p = as_matrices(b, node, adjoints[0], left.vector, right.vector);
+  ir::ValueId da = left.transposed ? product(b, p.b, right.transposed, p.dc, true)
+                                   : product(b, p.dc, false, p.b, !right.transposed);
+  if (may_be_repeated(x, left, y, right)) da = summed_to(b, da, p.a);
+  // Where b is one matrix, the sum over the batch is part of one product.
+  const bool merged = left.batch > 0 && right.batch == 0 && !left.transposed;
+  if (merged) p = {with_rows_merged(b, p.a), p.b, with_rows_merged(b, p.dc)};
+  ir::ValueId db = right.transposed ? product(b, p.dc, true, p.a, left.transposed)
+                                    : product(b, p.a, !left.transposed, p.dc, false);
+  if (!merged && may_be_repeated(y, right, x, left)) db = summed_to(b, db, p.b);
+  if (left.vector) da = b("squeeze", {da, b.integers({0})});
+  if (right.vector) db = b("squeeze", {db, b.integers({1})});
+  return {da, db};
+}
+
 const ir::OpEntry mat_mul{{
     .name = "mat_mul",
     .doc = "c = the matrix product of the last two axes of a and b, the axes before them broadcast",
@@ -140,6 +204,7 @@ const ir::OpEntry mat_mul{{
     .type = mat_mul_rule,
     .meaning = nest_on_buffers(write_product),
     .batch = batched_product,
+    .gradient = mat_mul_gradient,
 }};
 
 }  // namespace

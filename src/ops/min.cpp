@@ -1,3 +1,4 @@
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -21,6 +22,7 @@ const ir::OpEntry min_op{{
     .inputs = {{"x", ir::InputDef::variadic}},
     .type = numbers_only(min_rule),
     .meaning = elementwise(all_min),
+    .gradient = shared_among_ties,
 }};
 
 }  // namespace

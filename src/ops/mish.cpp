@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 #include "scalar/math.h"
@@ -16,6 +17,7 @@ const ir::OpEntry mish{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise(wide(mish_of)),
+    .gradient = derivative<1>([](auto&, auto x) { return x * tanh(softplus(x)); }),
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/gradients.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
@@ -24,6 +25,14 @@ void mod_rule(ir::TypeContext& c) {
   });
 }
 
+/// c = a - b * q, where q is an integer that does not change around almost every point.
+std::vector<ir::ValueId> mod_gradient(ir::Builder& b, const ir::Node& node,
+                                      std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId x = node.inputs[0], y = node.inputs[1], c = adjoints[0];
+  const ir::ValueId q = b("round", {b("div", {b("sub", {x, node.outputs[0]}), y})});
+  return {summed_to(b, c, x), summed_to(b, b("neg", {b("mul", {c, q})}), y)};
+}
+
 const ir::OpEntry mod_op{{
     .name = "mod",
     .doc = "c = remainder of a / b: with the sign of b, or (fmod = 1) of a",
@@ -33,6 +42,7 @@ const ir::OpEntry mod_op{{
     .type = numbers_only(mod_rule),
     .meaning = elementwise(remainder),
     .can_fail = may_divide_by_zero,
+    .gradient = mod_gradient,
 }};
 
 }  // namespace

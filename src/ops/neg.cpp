@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -12,6 +13,7 @@ const ir::OpEntry neg{{
                          DType::i16, DType::i8},
                         same_as_first),
     .meaning = elementwise([](Ex x) { return -x; }),
+    .gradient = derivative<1>([](auto&, auto x) { return -x; }),
 }};
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "kernels/stop_check.h"
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -89,6 +90,7 @@ const ir::OpEntry non_zero{{
     .type = ir::TypeRule(non_zero_rule),
     .meaning = unsized_kernel([](const ir::Node&, std::span<const ir::Type>)
                                   -> kernels::UnsizedKernel { return non_zero_kernel; }),
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -22,6 +23,7 @@ const ir::OpEntry one_element{{
     .type = one_element_rule,
     .meaning = view(reshaped_view, reshaped_element),
     .can_fail = true,
+    .gradient = reshaped_back,
 }};
 
 }  // namespace

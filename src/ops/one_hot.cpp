@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/scalars.h"
 #include "ops/type_rules.h"
@@ -34,6 +35,21 @@ void one_hot_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::tensor(values.dtype(), std::move(out)));
 }
 
+/// Each of the two values gets the sum over the elements that it is stored to.
+std::vector<ir::ValueId> one_hot_gradient(ir::Builder& b, const ir::Node& node,
+                                          std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId marks = b.constant(Tensor::from<bool>({2}, {false, true}));
+  const ir::ValueId on = b("one_hot", {node.inputs[0], node.inputs[1], marks}, node.attributes);
+  const ir::ValueId zero = b.scalar(dtype_of(b, node.inputs[2]), 0);
+  const auto sum = [&](ir::ValueId x) {
+    const ir::ValueId total = b("reduce_sum", {x}, {{"keepdims", 0}});
+    return b("unsqueeze", {total, b.integers({0})});
+  };
+  const ir::ValueId sums[] = {sum(b("where", {on, zero, adjoints[0]})),
+                              sum(b("where", {on, adjoints[0], zero}))};
+  return {ir::ValueId::none, ir::ValueId::none, b("concat", {sums[0], sums[1]}, {{"axis", 0}})};
+}
+
 const ir::OpEntry one_hot{{
     .name = "one_hot",
     .doc = "y = values[1] at the index along the new axis, values[0] elsewhere",
@@ -42,6 +58,7 @@ const ir::OpEntry one_hot{{
     .type = one_hot_rule,
     .meaning = elements(one_hot_element),
     .value_inputs = {1},
+    .gradient = one_hot_gradient,
 }};
 
 }  // namespace

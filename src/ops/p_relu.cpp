@@ -1,4 +1,5 @@
 #include "ops/batching.h"
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
@@ -12,13 +13,16 @@ void p_relu_rule(ir::TypeContext& c) {
   c.output(0, *x);
 }
 
+constexpr auto p_relu_of = [](auto&, auto x, auto slope) { return select(x < 0, slope * x, x); };
+
 const ir::OpEntry p_relu{{
     .name = "p_relu",
     .doc = "y = x above zero, slope * x below; slope is broadcast to x",
     .inputs = {{"x"}, {"slope"}},
     .type = numbers_only(p_relu_rule),
-    .meaning = elementwise(wide([](Ex x, Ex slope) { return select(x < 0, slope * x, x); })),
+    .meaning = formula<2>(p_relu_of),
     .batch = only_first_stacked,
+    .gradient = derivative<2>(p_relu_of),
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/checked.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -104,6 +105,29 @@ Ex padded(Emitter& e, std::size_t, const Indices& out) {
       [&] { return std::vector<Ex>{fill(e)}; })[0];
 }
 
+/// What remains of the adjoint when the same elements are removed again; of those, the sum.
+std::vector<ir::ValueId> pad_gradient(ir::Builder& b, const ir::Node& node,
+                                      std::span<const ir::ValueId> adjoints) {
+  const std::string mode = node.attributes.s("mode", "constant");
+  if (mode != "constant") unsupported("the gradient of padding in mode '{}'", mode);
+  const ir::ValueId x = node.inputs[0], pads = node.inputs[1];
+  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+  const ir::ValueId axes = has_input(node, 3) ? node.inputs[3] : ir::ValueId::none;
+  auto removed = constant_integers(b, node, 1);
+  if (removed)
+    for (std::int64_t& n : *removed) n = -n;
+  result[0] = b("pad", {adjoints[0], removed ? b.integers(*removed) : b("neg", {pads}),
+                        ir::ValueId::none, axes});
+  if (!has_input(node, 2)) return result;
+  const ir::ValueId no = b("expand", {b.scalar(false), b("shape", {x})});
+  const ir::ValueId added = b("pad", {no, pads, b.scalar(true), axes});
+  const ir::ValueId zero = b.scalar(dtype_of(b, x), 0);
+  const ir::ValueId sum = b("reduce_sum", {b("where", {added, adjoints[0], zero})},
+                            {{"keepdims", 0}});
+  result[2] = with_shape_of(b, sum, node.inputs[2]);
+  return result;
+}
+
 const ir::OpEntry pad{{
     .name = "pad",
     .doc = "y = x with elements added before and after each axis",
@@ -117,6 +141,7 @@ const ir::OpEntry pad{{
     .value_inputs = {1, 3},
     .program_values = {1, 3},
     .can_fail = unless_known({1, 3}),
+    .gradient = pad_gradient,
 }};
 
 }  // namespace

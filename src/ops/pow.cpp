@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 #include "scalar/math.h"
@@ -28,6 +29,7 @@ const ir::OpEntry pow_op{{
     .outputs = {"z"},
     .type = pow_rule,
     .meaning = elementwise(power),
+    .gradient = derivative<2>([](auto&, auto a, auto b) { return pow(a, b); }),
 }};
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "base/float_formats.h"
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/scalars.h"
 #include "ops/type_rules.h"
@@ -72,6 +73,16 @@ Ex term(Emitter& e, std::size_t, const Indices& index) {
   return narrowed(e.dtype(0), start + cast(start.type(), index[0]) * delta);
 }
 
+/// Element i is start + i * delta.
+std::vector<ir::ValueId> range_gradient(ir::Builder& b, const ir::Node& node,
+                                        std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId dy = adjoints[0], start = node.inputs[0], delta = node.inputs[2];
+  const ir::ValueId i = as(b, numbers_below(b, extent_of(b, dy, 0)), dtype_of(b, start));
+  const auto sum = [&](ir::ValueId x) { return b("reduce_sum", {x}, {{"keepdims", 0}}); };
+  return {with_shape_of(b, sum(dy), start), ir::ValueId::none,
+          with_shape_of(b, sum(b("mul", {dy, i})), delta)};
+}
+
 const ir::OpEntry range_op{{
     .name = "range",
     .doc = "y = start, start + delta, ... up to the limit, which is not included",
@@ -80,6 +91,7 @@ const ir::OpEntry range_op{{
     .type = range_rule,
     .meaning = elements(term),
     .value_inputs = {0, 1, 2},
+    .gradient = range_gradient,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/gradients.h"
 #include "ops/reduction.h"
 #include "scalar/math.h"
 
@@ -23,9 +24,17 @@ Ex log_sum_exp(Emitter& e, std::size_t, const Indices& out) {
   return narrowed(e.output_dtype(), scalar::log(total) + shift);
 }
 
+/// exp(x - y); where all x are -infinity, and so is y, nothing flows.
+ir::ValueId log_sum_exp_adjoint(ir::Builder& b, const ir::Node&, const Reduced& r) {
+  const DType t = dtype_of(b, r.x);
+  const ir::ValueId least = b.scalar(t, -std::numeric_limits<double>::infinity());
+  const ir::ValueId shift = b("where", {b("equal", {r.y, least}), b.scalar(t, 0), r.y});
+  return b("mul", {r.dy, b("exp", {b("sub", {r.x, shift})})});
+}
+
 const ir::OpEntry reduce_log_sum_exp{reduce_op(
     "reduce_log_sum_exp", "y = the logarithm of the sum of the exponentials over the axes",
-    require_numbers, elements(log_sum_exp))};
+    require_numbers, elements(log_sum_exp), reduction_gradient(log_sum_exp_adjoint))};
 
 }  // namespace
 }  // namespace rondel::ops

@@ -1,13 +1,22 @@
+#include "ops/gradients.h"
 #include "ops/reduction.h"
 
 namespace rondel::ops {
 namespace {
 
+/// The count is a quotient of floats, which may be 0 / 0.
+ir::ValueId mean_adjoint(ir::Builder& b, const ir::Node&, const Reduced& r) {
+  const auto size = [&](ir::ValueId v) { return as(b, b("size", {v}), DType::f64); };
+  const ir::ValueId count = as(b, b("div", {size(r.x), size(r.dy)}), dtype_of(b, r.x));
+  return b("expand", {b("div", {r.dy, count}), b("shape", {r.x})});
+}
+
 const ir::OpEntry reduce_mean{
     reduce_op("reduce_mean", "y = the mean over the axes; without elements NaN", require_numbers,
-              {.neutral = zero, .combine = plus, .finish = [](Ex total, Ex count) {
-                 return total / cast(total.type(), count);
-               }})};
+              {.neutral = zero,
+               .combine = plus,
+               .finish = [](Ex total, Ex count) { return total / cast(total.type(), count); }},
+              reduction_gradient(mean_adjoint))};
 
 }  // namespace
 }  // namespace rondel::ops

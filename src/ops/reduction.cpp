@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/scalars.h"
 #include "ops/type_rules.h"
 
@@ -141,12 +142,13 @@ std::shared_ptr<const ir::Meaning> reduction(Fold f) {
 Ex zero(scalar::Builder& b, DType t) { return b.constant(t, std::int64_t{0}); }
 Ex plus(Ex a, Ex b) { return a + b; }
 
-ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule rule, Fold f) {
-  return reduce_op(name, doc, std::move(rule), reduction(std::move(f)));
+ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule rule, Fold f,
+                    ir::GradientRule gradient) {
+  return reduce_op(name, doc, std::move(rule), reduction(std::move(f)), std::move(gradient));
 }
 
 ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule rule,
-                    std::shared_ptr<const ir::Meaning> meaning) {
+                    std::shared_ptr<const ir::Meaning> meaning, ir::GradientRule gradient) {
   ir::OpDef op;
   op.name = name;
   op.doc = doc;
@@ -160,6 +162,7 @@ ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule ru
   op.value_inputs = {1};
   op.program_values = {1};
   op.batch = batched_reduction;
+  op.gradient = std::move(gradient);
   return op;
 }
 
@@ -177,6 +180,44 @@ ir::OpDef with_elements(ir::OpDef op, const ir::Integer& of_empty,
     c.set_elements(0, {all});
   };
   return op;
+}
+
+ir::ValueId reduced_alike(ir::Builder& b, const ir::Node& node, std::string_view op,
+                          ir::ValueId x) {
+  std::vector<ir::ValueId> operands = node.inputs;
+  operands[0] = x;
+  ir::Attributes attributes = node.attributes;
+  attributes.set("keepdims", 1);
+  return b(op, std::move(operands), std::move(attributes));
+}
+
+ir::ValueId with_reduced_axes(ir::Builder& b, const ir::Node& node, ir::ValueId v) {
+  if (node.attributes.flag("keepdims", true)) return v;
+  const ir::ValueId x = node.inputs[0];
+  const Type type = b.graph().value(x).type;
+  const auto listed = constant_integers(b, node, 1);
+  if (!type.has_rank() || (has_input(node, 1) && !listed))
+    return with_shape_of(b, v, reduced_alike(b, node, node.op->name, x));
+  const Ints axes = reduced_axes(node.attributes, listed, type.rank());
+  return axes.empty() ? v : b("unsqueeze", {v, b.integers(axes)});
+}
+
+ir::GradientRule reduction_gradient(
+    std::function<ir::ValueId(ir::Builder&, const ir::Node&, const Reduced&)> f) {
+  return [f = std::move(f)](ir::Builder& b, const ir::Node& node,
+                            std::span<const ir::ValueId> adjoints) {
+    const auto kept = [&](ir::ValueId v) { return wide_value(b, with_reduced_axes(b, node, v)); };
+    const Reduced r{wide_value(b, node.inputs[0]), kept(node.outputs[0]), kept(adjoints[0])};
+    std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+    result[0] = as(b, f(b, node, r), dtype_of(b, node.inputs[0]));
+    return result;
+  };
+}
+
+ir::ValueId shared_among_extremes(ir::Builder& b, const ir::Node& node, const Reduced& r) {
+  const ir::ValueId ties = as(b, b("equal", {r.x, r.y}), dtype_of(b, r.x));
+  const ir::ValueId count = reduced_alike(b, node, "reduce_sum", ties);
+  return b("mul", {ties, b("div", {r.dy, count})});
 }
 
 }  // namespace rondel::ops

@@ -55,8 +55,24 @@ ir::OpDef with_elements(ir::OpDef, const ir::Integer& of_empty,
                         ir::Integer (*f)(const ir::Integer&, const ir::Integer&));
 
 /// The whole definition of a reduction; the rule given checks dtypes only.
-ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule, Fold);
+ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule, Fold,
+                    ir::GradientRule = {});
 ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule,
-                    std::shared_ptr<const ir::Meaning>);
+                    std::shared_ptr<const ir::Meaning>, ir::GradientRule = {});
+
+/// What the adjoint of x is computed from: x, the result y and its adjoint, in the type of their
+/// arithmetic. y and dy have the reduced axes with extent 1.
+struct Reduced {
+  ir::ValueId x, y, dy;
+};
+/// The gradient of a reduction, where `f` gives the adjoint of x from these.
+ir::GradientRule reduction_gradient(
+    std::function<ir::ValueId(ir::Builder&, const ir::Node&, const Reduced&)> f);
+/// Of the greatest or least element: equal ones share the adjoint.
+ir::ValueId shared_among_extremes(ir::Builder&, const ir::Node&, const Reduced&);
+/// A value of the shape of the node's result, with the reduced axes.
+ir::ValueId with_reduced_axes(ir::Builder&, const ir::Node&, ir::ValueId);
+/// Another reduction of `x` over the node's axes, which are kept.
+ir::ValueId reduced_alike(ir::Builder&, const ir::Node&, std::string_view op, ir::ValueId x);
 
 }  // namespace rondel::ops

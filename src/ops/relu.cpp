@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -10,6 +11,7 @@ const ir::OpEntry relu{{
     .inputs = {{"x"}},
     .type = numbers_only(same_as_first),
     .meaning = elementwise([](Ex x) { return max(x, scalar::literal(x, 0)); }),
+    .gradient = derivative<1>([](auto&, auto x) { return max(x, literal(x, 0)); }),
 }};
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/checked.h"
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -113,6 +114,7 @@ const ir::OpEntry reshape{{
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .batch = batched_reshape,
+    .gradient = reshaped_back,
 }};
 
 }  // namespace

@@ -47,7 +47,7 @@ void write_running(Emitter& e, std::int64_t neutral, Ex (*combine)(Ex, Ex)) {
 }  // namespace
 
 ir::OpDef running_op(std::string_view name, std::string_view doc, std::int64_t neutral,
-                     Ex (*combine)(Ex, Ex)) {
+                     Ex (*combine)(Ex, Ex), ir::GradientRule gradient) {
   ir::OpDef op;
   op.name = name;
   op.doc = doc;
@@ -59,6 +59,7 @@ ir::OpDef running_op(std::string_view name, std::string_view doc, std::int64_t n
   op.program_values = {1};
   op.in_place = {0};
   op.batch = along_axes;
+  op.gradient = std::move(gradient);
   return op;
 }
 

@@ -44,6 +44,13 @@ void same_extent_rule(ir::TypeContext& c) {
   if (certainly_same(c, axes)) c.same(0, 0);
 }
 
+std::vector<ir::ValueId> same_extent_gradient(ir::Builder&, const ir::Node& node,
+                                              std::span<const ir::ValueId> adjoints) {
+  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+  result[0] = adjoints[0];
+  return result;
+}
+
 const ir::OpEntry same_extent{{
     .name = "same_extent",
     .doc = "y = the first input; all inputs must have the same extent, each on its own axis",
@@ -57,6 +64,7 @@ const ir::OpEntry same_extent{{
         },
         [](Emitter& e, std::size_t, const Indices& at) { return e.load(0, at); }),
     .can_fail = true,
+    .gradient = same_extent_gradient,
 }};
 
 }  // namespace

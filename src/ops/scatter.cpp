@@ -28,4 +28,11 @@ void require_reduction(const ir::TypeContext& c) {
           "reduction is '{}'; expected none, add, mul, min or max", how);
 }
 
+bool adds_updates(const ir::Node& node) {
+  const std::string how = node.attributes.s("reduction", "none");
+  if (how != "none" && how != "add")
+    unsupported("the gradient of a scatter with reduction '{}'", how);
+  return how == "add";
+}
+
 }  // namespace rondel::ops

@@ -10,5 +10,7 @@ void copy_to_output(Emitter&);
 void put_update(Emitter&, const Indices& at, Ex update);
 /// Requires that the attribute `reduction` names a reduction.
 void require_reduction(const ir::TypeContext&);
+/// For gradients: whether updates are added rather than stored; other reductions are unsupported.
+bool adds_updates(const ir::Node&);
 
 }  // namespace rondel::ops

@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 #include "scalar/math.h"
@@ -5,10 +6,10 @@
 namespace rondel::ops {
 namespace {
 
-Ex selu_of(Emitter& e, Ex x) {
-  const Ex gamma = attribute(e, "gamma", x);
+constexpr auto selu_of = [](auto& e, auto x) {
+  const auto gamma = attribute(e, "gamma", x);
   return gamma * select(x <= 0, attribute(e, "alpha", x) * expm1(x), x);
-}
+};
 
 const ir::OpEntry selu{{
     .name = "selu",
@@ -16,7 +17,8 @@ const ir::OpEntry selu{{
     .inputs = {{"x"}},
     .attributes = {{"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}},
     .type = floats_only(same_as_first),
-    .meaning = elementwise(wide(selu_of)),
+    .meaning = formula<1>(selu_of),
+    .gradient = derivative<1>(selu_of),
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/axis.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -42,6 +43,7 @@ const ir::OpEntry shape{{
     .attributes = {{"start", std::int64_t{0}}, {"end", std::numeric_limits<std::int64_t>::max()}},
     .type = shape_rule,
     .meaning = elements(shape_element),
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

@@ -1,13 +1,14 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
 namespace rondel::ops {
 namespace {
 
-Ex shrink_of(Emitter& e, Ex x) {
-  const Ex bias = attribute(e, "bias", x), lambd = attribute(e, "lambd", x);
+constexpr auto shrink_of = [](auto& e, auto x) {
+  const auto bias = attribute(e, "bias", x), lambd = attribute(e, "lambd", x);
   return select(x < -lambd, x + bias, select(x > lambd, x - bias, 0));
-}
+};
 
 const ir::OpEntry shrink{{
     .name = "shrink",
@@ -15,7 +16,8 @@ const ir::OpEntry shrink{{
     .inputs = {{"x"}},
     .attributes = {{"bias", 0.0}, {"lambd", 0.5}},
     .type = floats_only(same_as_first),
-    .meaning = elementwise(wide(shrink_of)),
+    .meaning = formula<1>(shrink_of),
+    .gradient = derivative<1>(shrink_of),
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 #include "scalar/math.h"
@@ -5,12 +6,13 @@
 namespace rondel::ops {
 namespace {
 
-const ir::OpEntry sigmoid{{
+const ir::OpEntry sigmoid_op{{
     .name = "sigmoid",
     .doc = "y = 1 / (1 + exp(-x))",
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return scalar::sigmoid(x); }),
+    .gradient = derivative<1>([](auto&, auto x) { return sigmoid(x); }),
 }};
 
 }  // namespace

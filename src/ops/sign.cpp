@@ -1,3 +1,4 @@
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -17,6 +18,7 @@ const ir::OpEntry sign_op{{
     .inputs = {{"x"}},
     .type = numbers_only(same_as_first),
     .meaning = elementwise(sign_of),
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

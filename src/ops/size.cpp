@@ -1,3 +1,4 @@
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -25,6 +26,7 @@ const ir::OpEntry size{{
     .inputs = {{"x"}},
     .type = size_rule,
     .meaning = elements(size_element),
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

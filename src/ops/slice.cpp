@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/reading_view.h"
 #include "ops/type_rules.h"
@@ -237,6 +238,67 @@ std::vector<ir::ValueId> batched_slice(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, std::move(operands), node.attributes);
 }
 
+/// The listed axes, counted from the end.
+ir::Ints sliced_axes(const ir::Builder& b, const ir::Node& node) {
+  auto axes = constant_integers(b, node, 3);
+  if (has_input(node, 3) && !axes)
+    unsupported("the gradient of a slice whose axes are no constants");
+  if (!axes) {
+    const ir::Type& starts = b.graph().value(node.inputs[1]).type;
+    if (!starts.has_rank() || starts.rank() != 1 || !starts.extent(0).known())
+      unsupported("the gradient of a slice whose number of axes is unknown");
+    axes.emplace(static_cast<std::size_t>(starts.extent(0).value));
+    std::iota(axes->begin(), axes->end(), 0);
+  }
+  for (std::int64_t& axis : *axes) axis = axis_from_end(b, node.inputs[0], axis);
+  return *axes;
+}
+
+/// The zeros that make the adjoint of x from that of its slice: those before each axis, then those
+/// after. Nothing where elements are left out between or where the numbers are not known.
+std::optional<ir::Ints> pads_around_slice(const ir::Builder& b, const ir::Node& node,
+                                          const ir::Ints& axes) {
+  const ir::Type& x = b.graph().value(node.inputs[0]).type;
+  const auto starts = constant_integers(b, node, 1), ends = constant_integers(b, node, 2);
+  const auto steps = has_input(node, 4) ? constant_integers(b, node, 4) : ir::Ints(axes.size(), 1);
+  if (!x.has_rank() || !starts || !ends || !steps) return std::nullopt;
+  ir::Ints before, after;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const ir::Extent& extent = x.extent(axes[k] + x.rank());
+    if (!extent.known() || steps->at(k) != 1) return std::nullopt;
+    const Range r = range_of(starts->at(k), ends->at(k), 1, extent.value);
+    before.push_back(r.start);
+    after.push_back(extent.value - r.start - r.count);
+  }
+  before.insert(before.end(), after.begin(), after.end());
+  return before;
+}
+
+/// The positions in x that the slice takes along axis number k, which is `axis`.
+ir::ValueId sliced_positions(ir::Builder& b, const ir::Node& node, std::int64_t axis,
+                             std::int64_t k) {
+  const ir::ValueId all = numbers_below(b, extent_of(b, node.inputs[0], axis));
+  std::vector<ir::ValueId> operands{all, integer_at(b, node.inputs[1], k),
+                                    integer_at(b, node.inputs[2], k), b.integers({0})};
+  if (has_input(node, 4)) operands.push_back(integer_at(b, node.inputs[4], k));
+  return b("slice", std::move(operands));
+}
+
+std::vector<ir::ValueId> slice_gradient(ir::Builder& b, const ir::Node& node,
+                                        std::span<const ir::ValueId> adjoints) {
+  const ir::Ints axes = sliced_axes(b, node);
+  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+  if (const auto pads = pads_around_slice(b, node, axes)) {
+    result[0] = b("pad", {adjoints[0], b.integers(*pads), ir::ValueId::none, b.integers(axes)});
+    return result;
+  }
+  std::vector<ir::ValueId> positions;
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    positions.push_back(sliced_positions(b, node, axes[k], static_cast<std::int64_t>(k)));
+  result[0] = scattered_back(b, adjoints[0], node.inputs[0], axes, positions);
+  return result;
+}
+
 const ir::OpEntry slice{{
     .name = "slice",
     .doc = "y = x[start:end:step, ...] along the axes listed",
@@ -251,6 +313,7 @@ const ir::OpEntry slice{{
     .program_values = {1, 3, 4},
     .can_fail = unless_known({1, 2, 3, 4}),
     .batch = batched_slice,
+    .gradient = slice_gradient,
 }};
 
 }  // namespace

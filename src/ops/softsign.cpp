@@ -1,17 +1,19 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
 namespace rondel::ops {
 namespace {
 
-Ex softsign_of(Ex x) { return x / (1 + abs(x)); }
+constexpr auto softsign_of = [](auto&, auto x) { return x / (1 + abs(x)); };
 
 const ir::OpEntry softsign{{
     .name = "softsign",
     .doc = "y = x / (1 + |x|)",
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
-    .meaning = elementwise(wide(softsign_of)),
+    .meaning = formula<1>(softsign_of),
+    .gradient = derivative<1>(softsign_of),
 }};
 
 }  // namespace

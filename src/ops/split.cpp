@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -84,6 +85,21 @@ Ex split_element(Emitter& e, std::size_t j, const Indices& out) {
   return e.load(0, in);
 }
 
+/// The parts' adjoints joined. Where a part has none, zeros as another split of x has them there.
+std::vector<ir::ValueId> split_gradient(ir::Builder& b, const ir::Node& node,
+                                        std::span<const ir::ValueId> adjoints) {
+  std::vector<ir::ValueId> parts(adjoints.begin(), adjoints.end()), again;
+  for (std::size_t j = 0; j < parts.size(); ++j) {
+    if (parts[j] != ir::ValueId::none) continue;
+    const bool named = has_output(node, j);
+    if (!named && again.empty()) again = b.add("split", node.inputs, node.attributes, parts.size());
+    parts[j] = zeros_like(b, named ? node.outputs[j] : again[j]);
+  }
+  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+  result[0] = b("concat", std::move(parts), {{"axis", node.attributes.i("axis")}});
+  return result;
+}
+
 const ir::OpEntry split{{
     .name = "split",
     .doc = "the parts of x along `axis`, of the lengths given or of equal ones",
@@ -96,6 +112,7 @@ const ir::OpEntry split{{
     .program_values = {1},
     .can_fail = unless_known({1}),
     .batch = along_axis,
+    .gradient = split_gradient,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -10,6 +11,7 @@ const ir::OpEntry sqrt_op{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return scalar::sqrt(x); }),
+    .gradient = derivative<1>([](auto&, auto x) { return sqrt(x); }),
 }};
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -58,6 +59,7 @@ const ir::OpEntry squeeze{{
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .batch = along_axes,
+    .gradient = reshaped_back,
 }};
 
 }  // namespace

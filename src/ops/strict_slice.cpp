@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/reading_view.h"
 #include "ops/type_rules.h"
 
@@ -115,6 +116,21 @@ Ex taken_element(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+std::vector<ir::ValueId> strict_slice_gradient(ir::Builder& b, const ir::Node& node,
+                                               std::span<const ir::ValueId> adjoints) {
+  ir::Ints axes = node.attributes.ints("axes");
+  std::vector<ir::ValueId> positions, result(node.inputs.size(), ir::ValueId::none);
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    axes[k] = axis_from_end(b, node.inputs[0], axes[k]);
+    const auto at = [&](std::size_t list) {
+      return integer_at(b, node.inputs[list], static_cast<std::int64_t>(k));
+    };
+    positions.push_back(b("add", {at(1), b("mul", {numbers_below(b, at(2)), at(3)})}));
+  }
+  result[0] = scattered_back(b, adjoints[0], node.inputs[0], axes, positions);
+  return result;
+}
+
 const ir::OpEntry strict_slice{{
     .name = "strict_slice",
     .doc = "element i of y is x[start + i * stride], along each of the axes; outside x is an error",
@@ -124,6 +140,7 @@ const ir::OpEntry strict_slice{{
     .meaning = reading_view(taken_view, taken_element, {1, 3}, check_inside),
     .value_inputs = {1, 2, 3},
     .can_fail = true,
+    .gradient = strict_slice_gradient,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -16,6 +17,7 @@ const ir::OpEntry sub{{
     .outputs = {"c"},
     .type = numbers_only(sub_rule),
     .meaning = elementwise([](Ex a, Ex b) { return a - b; }),
+    .gradient = derivative<2>([](auto&, auto a, auto b) { return a - b; }),
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
@@ -16,6 +17,11 @@ const ir::OpEntry sum_op{{
     .inputs = {{"x", ir::InputDef::variadic}},
     .type = numbers_only(broadcast_rule),
     .meaning = elementwise(wide(total)),
+    .gradient = derivative_of_all([](Derivation&, std::span<const Dual> x) {
+      Dual sum = x[0];
+      for (const Dual& v : x.subspan(1)) sum = sum + v;
+      return sum;
+    }),
 }};
 
 }  // namespace

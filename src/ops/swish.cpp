@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 #include "scalar/math.h"
@@ -5,7 +6,7 @@
 namespace rondel::ops {
 namespace {
 
-Ex swish_of(Emitter& e, Ex x) { return x * sigmoid(attribute(e, "alpha", x) * x); }
+constexpr auto swish_of = [](auto& e, auto x) { return x * sigmoid(attribute(e, "alpha", x) * x); };
 
 const ir::OpEntry swish{{
     .name = "swish",
@@ -13,7 +14,8 @@ const ir::OpEntry swish{{
     .inputs = {{"x"}},
     .attributes = {{"alpha", 1.0}},
     .type = floats_only(same_as_first),
-    .meaning = elementwise(wide(swish_of)),
+    .meaning = formula<1>(swish_of),
+    .gradient = derivative<1>(swish_of),
 }};
 
 }  // namespace

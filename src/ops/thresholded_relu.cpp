@@ -1,10 +1,13 @@
+#include "ops/derivative.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
 namespace rondel::ops {
 namespace {
 
-Ex thresholded_relu_of(Emitter& e, Ex x) { return select(x > attribute(e, "alpha", x), x, 0); }
+constexpr auto thresholded_relu_of = [](auto& e, auto x) {
+  return select(x > attribute(e, "alpha", x), x, 0);
+};
 
 const ir::OpEntry thresholded_relu{{
     .name = "thresholded_relu",
@@ -12,7 +15,8 @@ const ir::OpEntry thresholded_relu{{
     .inputs = {{"x"}},
     .attributes = {{"alpha", 1.0}},
     .type = floats_only(same_as_first),
-    .meaning = elementwise(wide(thresholded_relu_of)),
+    .meaning = formula<1>(thresholded_relu_of),
+    .gradient = derivative<1>(thresholded_relu_of),
 }};
 
 }  // namespace

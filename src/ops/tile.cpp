@@ -1,4 +1,5 @@
 #include "base/checked.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -35,6 +36,28 @@ Ex tiled(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+/// Each axis as one of repetitions, which is summed, and one of x.
+std::vector<ir::ValueId> tile_gradient(ir::Builder& b, const ir::Node& node,
+                                       std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId x = node.inputs[0];
+  const ir::Type type = b.graph().value(x).type;
+  if (!type.has_rank()) unsupported("the gradient of tiling a tensor of unknown rank");
+  const auto repeats = constant_integers(b, node, 1);
+  std::vector<ir::ValueId> extents;
+  ir::Ints repetitions;
+  for (std::int64_t axis = 0; axis < type.rank(); ++axis) {
+    if (!repeats || repeats->at(static_cast<std::size_t>(axis)) != 1) {
+      repetitions.push_back(std::ssize(extents));
+      extents.push_back(integer_at(b, node.inputs[1], axis));
+    }
+    extents.push_back(extent_of(b, x, axis));
+  }
+  if (repetitions.empty()) return {adjoints[0], ir::ValueId::none};
+  const ir::ValueId shape = b("concat", std::move(extents), {{"axis", 0}});
+  const ir::ValueId parts = b("reshape", {adjoints[0], shape}, {{"allowzero", 1}});
+  return {b("reduce_sum", {parts, b.integers(repetitions)}, {{"keepdims", 0}}), ir::ValueId::none};
+}
+
 const ir::OpEntry tile{{
     .name = "tile",
     .doc = "y = x repeated along each axis",
@@ -43,6 +66,7 @@ const ir::OpEntry tile{{
     .meaning = elements(tiled),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
+    .gradient = tile_gradient,
 }};
 
 }  // namespace

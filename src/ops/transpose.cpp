@@ -64,6 +64,16 @@ std::vector<ir::ValueId> batched_transpose(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, values_of(inputs), {{"perm", perm}});
 }
 
+/// The inverse permutation; reversed order is its own inverse.
+std::vector<ir::ValueId> transpose_gradient(ir::Builder& b, const ir::Node& node,
+                                            std::span<const ir::ValueId> adjoints) {
+  const ir::Ints perm = node.attributes.ints("perm");
+  ir::Ints inverse(perm.size());
+  for (std::size_t a = 0; a < perm.size(); ++a)
+    inverse[static_cast<std::size_t>(perm[a])] = static_cast<std::int64_t>(a);
+  return {b("transpose", {adjoints[0]}, {{"perm", inverse}})};
+}
+
 const ir::OpEntry transpose{{
     .name = "transpose",
     .doc = "y = x with its axes in the order `perm` (reversed where it is left out)",
@@ -72,6 +82,7 @@ const ir::OpEntry transpose{{
     .type = transpose_rule,
     .meaning = view(transposed_view, transposed_element),
     .batch = batched_transpose,
+    .gradient = transpose_gradient,
 }};
 
 }  // namespace

@@ -28,6 +28,14 @@ void trilu_rule(ir::TypeContext& c) {
   c.output(0, x);
 }
 
+std::vector<ir::ValueId> trilu_gradient(ir::Builder& b, const ir::Node& node,
+                                        std::span<const ir::ValueId> adjoints) {
+  std::vector<ir::ValueId> inputs = node.inputs, result(inputs.size(), ir::ValueId::none);
+  inputs[0] = adjoints[0];
+  result[0] = b("trilu", std::move(inputs), node.attributes);
+  return result;
+}
+
 const ir::OpEntry trilu{{
     .name = "trilu",
     .doc = "y = the upper or lower triangle of the last two axes, from diagonal k; else zeros",
@@ -37,6 +45,7 @@ const ir::OpEntry trilu{{
     .meaning = elements(triangle),
     .in_place = {0},
     .batch = only_first_stacked,
+    .gradient = trilu_gradient,
 }};
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -49,6 +50,7 @@ const ir::OpEntry unsqueeze{{
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .batch = batched_unsqueeze,
+    .gradient = reshaped_back,
 }};
 
 }  // namespace

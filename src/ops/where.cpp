@@ -1,3 +1,4 @@
+#include "ops/derivative.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -20,6 +21,9 @@ const ir::OpEntry where_op{{
     .inputs = {{"condition"}, {"a"}, {"b"}},
     .type = where_rule,
     .meaning = elementwise([](Ex condition, Ex a, Ex b) { return select(condition, a, b); }),
+    .gradient = derivative<3>([](auto& d, auto condition, auto a, auto b) {
+      return select(DualCondition{&d, condition.value}, a, b);
+    }),
 }};
 
 }  // namespace

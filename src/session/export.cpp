@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "passes/simplify_scans.h"
+#include "session/export_source.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
 #include "session/options.h"
@@ -12,13 +13,9 @@
 #include <algorithm>
 
 namespace rondel {
-namespace {
 
-/// A graph to export, and a note for the report.
-struct ExportSource {
-  ir::Graph graph;
-  std::string note = {};
-};
+namespace session {
+namespace {
 
 std::string unused_name(const std::vector<std::string>& names, const std::string& wanted) {
   const auto is_used = [&](const std::string& name) {
@@ -29,8 +26,8 @@ std::string unused_name(const std::vector<std::string>& names, const std::string
   return name;
 }
 
-/// A compiled graph. One that draws is fed its seed like any other input, 0 where it is left out,
-/// as it is when a session runs.
+}  // namespace
+
 ExportSource with_seed(ir::Graph g) {
   const ir::ValueId seed = g.input(ir::InputRole::seed);
   if (seed == ir::ValueId::none) return {std::move(g)};
@@ -46,6 +43,20 @@ ExportSource with_seed(ir::Graph g) {
       name);
   return {std::move(g), std::move(note)};
 }
+
+ExportedModel to_bytes(const ExportSource& w, const ModelInfo& info, const ExportOptions& o) {
+  ExportedModel m = exporters::to_bytes(w.graph, info, o);
+  if (!w.note.empty()) m.report.notes.push_back(w.note);
+  return m;
+}
+
+}  // namespace session
+
+namespace {
+
+using session::ExportSource;
+using session::to_bytes;
+using session::with_seed;
 
 /// The graph as it was read, but that a loop which only scans says no more than that.
 ExportSource as_read(ir::Graph g) {
@@ -69,12 +80,6 @@ ExportReport to_file(const ExportSource& w, const ModelInfo& info, const std::fi
   ExportReport report = exporters::to_file(w.graph, info, to, o);
   if (!w.note.empty()) report.notes.push_back(w.note);
   return report;
-}
-
-ExportedModel to_bytes(const ExportSource& w, const ModelInfo& info, const ExportOptions& o) {
-  ExportedModel m = exporters::to_bytes(w.graph, info, o);
-  if (!w.note.empty()) m.report.notes.push_back(w.note);
-  return m;
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+#pragma once
+#include <rondel/exporter.h>
+
+namespace rondel {
+
+/// What is differentiated by what; all names are the model's own.
+struct GradientOptions {
+  /// Inputs or initializers, tensors of floats. At least one.
+  std::vector<std::string> wrt;
+  /// Outputs that are differentiated, tensors of floats. None: all outputs that are scalar floats.
+  std::vector<std::string> outputs;
+  /// Names of new inputs, one for each of `outputs`, of their types: the factors of their elements.
+  /// None: ones.
+  std::vector<std::string> seed;
+  /// Values that nothing flows through.
+  std::vector<std::string> stop_gradient;
+  /// What the names of the gradients begin with.
+  std::string prefix = "grad_";
+  /// How the model is read, and written. The opset is the model's own where none is given.
+  ExportOptions writing = {};
+};
+
+/// A model that gives its outputs as before, and then, for each of `wrt`, the gradient of the
+/// outputs' sum (each element times its seed), of the same shape, as `prefix` + name; zeros where
+/// there is no influence. Throws Error: `caller` for a name that there is not, that is taken, or
+/// that is of another dtype; `unsupported` naming the path to an op without a gradient.
+RONDEL_API ExportedModel grad(const std::filesystem::path& model, const GradientOptions&);
+RONDEL_API ExportedModel grad(std::span<const std::byte> model, const GradientOptions&);
+RONDEL_API ExportedModel grad(const Session& model, const GradientOptions&);
+
+}  // namespace rondel

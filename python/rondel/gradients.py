@@ -1,0 +1,60 @@
+"""Gradients of models, as models."""
+
+from . import _rondel
+from .errors import CallerError
+from .options import SessionOptions
+from .session import InferenceSession, issue_warnings, model_source
+
+
+def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), prefix="grad_", sess_options=None):
+    """The model with its gradient, as a standard ONNX model that any runtime can run: an onnx.ModelProto.
+
+    model: path, bytes, ModelProto, an InferenceSession or a network. Its inputs and outputs keep their names. After its outputs come
+        those that are new, `prefix` + name for each name of `wrt`: the gradient of the sum of `outputs`, of the same shape and dtype;
+        zeros where there is no influence.
+    wrt: names of inputs or initializers, tensors of floats.
+    outputs: names of the outputs that are differentiated; None: all that are scalar floats.
+    seed: names of new inputs, one for each of `outputs`, of their types: the factors of their elements. None: ones, and no new input.
+    stop_gradient: names of values that nothing flows through.
+    sess_options: how the model is read (loop_cond, external_data_dir).
+
+    The opset is the model's own, but at least 11. Raises rondel.CallerError for names that there are not or that are taken, and
+    rondel.UnsupportedError with the path to an op that has no gradient.
+    """
+    import onnx
+
+    data = grad_bytes(model, wrt, outputs, seed, stop_gradient=stop_gradient, prefix=prefix, sess_options=sess_options, stacklevel=4)
+    return onnx.load_model_from_string(data)
+
+
+def grad_bytes(model, wrt, outputs=None, seed=None, *, stop_gradient=(), prefix="grad_", sess_options=None, stacklevel=3):
+    """The same as bytes, without onnx."""
+    options = _rondel.GradientOptions()
+    options.wrt = _names("wrt", wrt)
+    options.outputs = _names("outputs", outputs)
+    options.seed = _names("seed", seed)
+    options.stop_gradient = _names("stop_gradient", stop_gradient)
+    if not isinstance(prefix, str):
+        raise CallerError(f"grad: prefix is {prefix!r}; expected a str")
+    options.prefix = prefix
+    if sess_options is not None:
+        if not isinstance(sess_options, SessionOptions):
+            raise CallerError(f"grad: sess_options is {sess_options!r}; expected rondel.SessionOptions")
+        writing = options.writing
+        writing.reading = sess_options
+        options.writing = writing
+    if hasattr(model, "build_session"):
+        model = model.build_session()
+    source = model._session if isinstance(model, InferenceSession) else model_source(model)
+    data, found = _rondel.grad_bytes(source, options)
+    issue_warnings(found, stacklevel=stacklevel)
+    return data
+
+
+def _names(argument, names):
+    if names is None:
+        return []
+    names = [names] if isinstance(names, str) else list(names)
+    if not all(isinstance(name, str) for name in names):
+        raise CallerError(f"grad: {argument} is {names!r}; expected names")
+    return names

@@ -1,0 +1,152 @@
+#include "ops/gradients.h"
+
+#include "base/axis.h"
+
+namespace rondel::ops {
+namespace {
+
+using ir::ValueId;
+
+/// How an axis of a tensor relates to the axis that it was broadcast to.
+enum class Repeats { never, always, unknown };
+
+Repeats repeats(const ir::Extent& from, const ir::Extent& to) {
+  if (from == to || to == ir::Extent(1)) return Repeats::never;
+  if (!from.known()) return Repeats::unknown;
+  return from.value == 1 ? Repeats::always : Repeats::never;
+}
+
+/// The same where the types do not tell which axes were repeated: found in the run.
+ValueId summed_where_repeated(ir::Builder& b, ValueId adjoint, ValueId x) {
+  const ValueId from = b("shape", {x}), to = b("shape", {adjoint});
+  const ValueId added = b("sub", {b("shape", {to}), b("shape", {from})});
+  const ValueId ones = b("constant_of_shape", {added},
+                         {{"value", Tensor::from<std::int64_t>({1}, {1})}});
+  const ValueId aligned = b("concat", {ones, from}, {{"axis", 0}});
+  const ValueId axes = b("squeeze",
+                         {b("non_zero", {b("not", {b("equal", {aligned, to})})}), b.integers({0})});
+  const ValueId sum = b("reduce_sum", {adjoint, axes},
+                        {{"keepdims", 1}, {"noop_with_empty_axes", 1}});
+  return b("reshape", {sum, from}, {{"allowzero", 1}});
+}
+
+}  // namespace
+
+std::vector<ValueId> nothing_flows(ir::Builder&, const ir::Node& node, std::span<const ValueId>) {
+  return std::vector<ValueId>(node.inputs.size(), ValueId::none);
+}
+
+std::vector<ValueId> reshaped_back(ir::Builder& b, const ir::Node& node,
+                                   std::span<const ValueId> adjoints) {
+  std::vector<ValueId> result(node.inputs.size(), ValueId::none);
+  result[0] = with_shape_of(b, adjoints[0], node.inputs[0]);
+  return result;
+}
+
+std::vector<ValueId> shared_among_ties(ir::Builder& b, const ir::Node& node,
+                                       std::span<const ValueId> adjoints) {
+  const DType t = dtype_of(b, adjoints[0]);
+  std::vector<ValueId> equal, result;
+  ValueId count = ValueId::none;
+  for (const ValueId x : node.inputs) {
+    equal.push_back(b("equal", {x, node.outputs[0]}));
+    const ValueId one = as(b, equal.back(), t);
+    count = count == ValueId::none ? one : b("add", {count, one});
+  }
+  const ValueId share = b("div", {adjoints[0], count}), zero = b.scalar(t, 0);
+  for (std::size_t k = 0; k < equal.size(); ++k)
+    result.push_back(summed_to(b, b("where", {equal[k], share, zero}), node.inputs[k]));
+  return result;
+}
+
+ValueId summed_to(ir::Builder& b, ValueId adjoint, ValueId x) {
+  const ir::Type from = b.graph().value(x).type, to = b.graph().value(adjoint).type;
+  if (!from.has_rank() || !to.has_rank()) return summed_where_repeated(b, adjoint, x);
+  ir::Ints repeated, added;
+  for (std::int64_t axis = 0; axis < to.rank(); ++axis) {
+    const std::int64_t own = axis - (to.rank() - from.rank());
+    const Repeats how = own < 0 ? Repeats::always : repeats(from.extent(own), to.extent(axis));
+    if (how == Repeats::unknown) return summed_where_repeated(b, adjoint, x);
+    if (how == Repeats::always) repeated.push_back(axis);
+    if (own < 0) added.push_back(axis);
+  }
+  if (repeated.empty()) return adjoint;
+  const ValueId sum = reduce_kept(b, "reduce_sum", adjoint, repeated);
+  return added.empty() ? sum : b("squeeze", {sum, b.integers(added)});
+}
+
+ValueId zeros_like(ir::Builder& b, ValueId x) {
+  return b("expand", {b.scalar(dtype_of(b, x), 0), b("shape", {x})});
+}
+
+ValueId with_shape_of(ir::Builder& b, ValueId x, ValueId like) {
+  return b("reshape", {x, b("shape", {like})}, {{"allowzero", 1}});
+}
+
+ValueId extent_of(ir::Builder& b, ValueId x, std::int64_t axis) {
+  const ir::Type type = b.graph().value(x).type;
+  if (type.has_rank()) {
+    const ir::Extent& extent = type.extent(axis_from_front(axis, type.rank()));
+    if (extent.known()) return b.integers({extent.value});
+  }
+  ir::Attributes range{{"start", axis}};
+  if (axis != -1) range.set("end", axis + 1);
+  return b("shape", {x}, std::move(range));
+}
+
+ValueId integer_at(ir::Builder& b, ValueId list, std::int64_t k) {
+  if (const Tensor* known = b.graph().constant(list))
+    return b.integers({ir::integers_of(*known).at(static_cast<std::size_t>(k))});
+  return b("slice",
+           {as(b, list, DType::i64), b.integers({k}), b.integers({k + 1}), b.integers({0})});
+}
+
+ValueId sum_of_integers(ir::Builder& b, ValueId x, ValueId y) {
+  const Tensor *first = b.graph().constant(x), *second = b.graph().constant(y);
+  if (first == nullptr || second == nullptr) return b("add", {x, y});
+  return b.integers({ir::integers_of(*first).front() + ir::integers_of(*second).front()});
+}
+
+ValueId numbers_below(ir::Builder& b, ValueId count) {
+  const Tensor* known = b.graph().constant(count);
+  const ValueId limit = known != nullptr ? b.scalar(ir::integers_of(*known).front())
+                                         : b("squeeze", {count, b.integers({0})});
+  return b("range", {b.scalar(std::int64_t{0}), limit, b.scalar(std::int64_t{1})});
+}
+
+std::optional<ir::Ints> constant_integers(const ir::Builder& b, const ir::Node& node,
+                                          std::size_t k) {
+  const Tensor* known = has_input(node, k) ? b.graph().constant(node.inputs[k]) : nullptr;
+  if (known == nullptr) return std::nullopt;
+  return ir::integers_of(*known);
+}
+
+std::int64_t axis_from_end(const ir::Builder& b, ValueId x, std::int64_t axis) {
+  const ir::Type& type = b.graph().value(x).type;
+  if (axis >= 0 && !type.has_rank())
+    unsupported("the gradient along axis {} of a tensor of unknown rank; a negative one?", axis);
+  return axis < 0 ? axis : axis - type.rank();
+}
+
+ValueId shape_with_extent(ir::Builder& b, ValueId x, std::int64_t axis, ValueId extent) {
+  std::vector<ValueId> parts{b("shape", {x}, {{"end", axis}}), extent};
+  if (axis < -1) parts.push_back(b("shape", {x}, {{"start", axis + 1}}));
+  return b("concat", std::move(parts), {{"axis", 0}});
+}
+
+ValueId scattered_back(ir::Builder& b, ValueId adjoint, ValueId x, const ir::Ints& axes,
+                       std::span<const ValueId> positions) {
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const ValueId shape = shape_with_extent(b, adjoint, axes[k], extent_of(b, x, axes[k]));
+    const ValueId zeros = b("expand", {b.scalar(dtype_of(b, x), 0), shape});
+    ir::Ints along(static_cast<std::size_t>(-axes[k]), 1);
+    along[0] = -1;
+    const ValueId places = b(
+        "expand", {b("reshape", {positions[k], b.integers(along)}), b("shape", {adjoint})});
+    adjoint = b("scatter_elements", {zeros, places, adjoint},
+                {{"axis", axes[k]}, {"reduction", "add"}});
+  }
+  return adjoint;
+}
+
+}  // namespace rondel::ops

@@ -1,0 +1,390 @@
+"""Gradients of models: against central differences in float64, and in other runtimes."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import rondel
+from onnx import helper, numpy_helper, parser
+from onnx.reference import ReferenceEvaluator
+
+SMOOTH = 1e-6  #: the largest relative error where a function is smooth
+STEP = 1e-5  #: of central differences, relative
+
+
+def model_of(op, inputs, attributes, outputs, opset):
+    """One node whose inputs are the graph's; None: left out."""
+    names = ["" if x is None else f"x{k}" for k, x in enumerate(inputs)]
+    made = [f"y{j}" for j in range(outputs)]
+    given = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        for name, x in zip(names, inputs)
+        if x is not None and is_float(x)
+    ]
+    # What is no float is a constant: axes, indices, shapes.
+    constants = [numpy_helper.from_array(x, name) for name, x in zip(names, inputs) if x is not None and not is_float(x)]
+    results = [helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, None) for name in made]
+    graph = helper.make_graph([helper.make_node(op, names, made, **attributes)], op, given, results, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def is_float(x):
+    return x.dtype in (np.float64, np.float32)
+
+
+def feeds_of(inputs):
+    return {f"x{k}": x for k, x in enumerate(inputs) if x is not None and is_float(x)}
+
+
+def central_differences(run, feeds, name, seeds):
+    """The gradient of sum(output * seed) by one input, an element at a time; the best of two step sizes is the caller's."""
+    x = feeds[name]
+    gradient = np.zeros_like(x)
+    for at in np.ndindex(x.shape):
+        step = STEP * max(1.0, abs(x[at]))
+        ends = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved[at] += sign * step
+            ends.append(sum(float((y * s).sum()) for y, s in zip(run({**feeds, name: moved}), seeds)))
+        gradient[at] = (ends[0] - ends[1]) / (2 * step)
+    return gradient
+
+
+def check_gradient(model, feeds, rng, tolerance=SMOOTH, outputs=None):
+    """All gradients of a model against central differences, with random seeds; the model with its gradient is valid."""
+    session = rondel.InferenceSession(model)
+    names = [o.name for o in session.get_outputs()] if outputs is None else outputs
+    run = lambda f: session.run(names, f)  # noqa: E731
+    values = run(feeds)
+    assert all(np.isfinite(y).all() for y in values), "a case with values that have no gradient"
+    seeds = [rng.standard_normal(y.shape) for y in values]
+    made = rondel.grad(model, wrt=list(feeds), outputs=names, seed=[f"seed_{n}" for n in names])
+    onnx.checker.check_model(made, full_check=True)
+    fed = {**feeds, **{f"seed_{n}": s for n, s in zip(names, seeds)}}
+    got = rondel.InferenceSession(made.SerializeToString()).run([f"grad_{n}" for n in feeds], fed)
+    for name, gradient in zip(feeds, got):
+        want = central_differences(run, feeds, name, seeds)
+        assert gradient.shape == want.shape and gradient.dtype == feeds[name].dtype
+        scale = 1 + np.abs(want).max(initial=0)
+        np.testing.assert_allclose(gradient / scale, want / scale, atol=tolerance, rtol=0, err_msg=name)
+    return made, fed, got
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+class Case:
+    """An op on random inputs: shapes become float64 between `low` and `high`, arrays stay."""
+
+    def __init__(self, op, *inputs, low=-2.0, high=2.0, outputs=1, opset=21, apart=None, **attributes):
+        self.op, self.inputs, self.attributes = op, inputs, attributes
+        self.low, self.high, self.outputs, self.opset, self.apart = low, high, outputs, opset, apart
+
+    def draw(self, rng):
+        drawn = []
+        for x in self.inputs:
+            if not isinstance(x, tuple):
+                drawn.append(x)
+                continue
+            y = rng.uniform(self.low, self.high, x)
+            if self.apart is not None:  # away from the kinks
+                for kink in self.apart:
+                    y = np.where(np.abs(y - kink) < 0.05, y + 0.1, y)
+            drawn.append(y)
+        return drawn
+
+    def __repr__(self):
+        shapes = ",".join(str(x if isinstance(x, tuple) else "None" if x is None else x.tolist()) for x in self.inputs)
+        return f"{self.op}({shapes}){self.attributes or ''}".replace(" ", "")
+
+
+A, B, V = (2, 3), (3,), (4,)
+CASES = [
+    *[Case(op, A) for op in "Neg Exp Sigmoid Tanh Erf Sin Cos Sinh Cosh Atan Asinh Softplus Softsign Mish".split()],
+    *[Case(op, A, low=0.3, high=2.0) for op in ["Log", "Sqrt", "Reciprocal"]],
+    *[Case(op, A, low=-0.9, high=0.9) for op in ["Asin", "Acos", "Atanh", "Tan"]],
+    Case("Acosh", A, low=1.2, high=3.0),
+    *[
+        Case(op, A, apart=[0])
+        for op in "Abs Relu LeakyRelu Elu Selu HardSwish Identity".split()
+    ],
+    *[Case(op, A, apart=[-2, -1, 0, 1, 2, -1.5, -0.5, 0.5, 1.5]) for op in ["Floor", "Ceil", "Round", "Sign"]],
+    Case("HardSigmoid", A, apart=[-2.5, 2.5]),
+    Case("ThresholdedRelu", A, apart=[1]),
+    Case("Shrink", A, apart=[-0.5, 0.5], lambd=0.5, bias=0.2),
+    Case("Gelu", A),
+    Case("Gelu", A, approximate="tanh"),
+    Case("PRelu", A, B, apart=[0]),
+    Case("Clip", A, np.array(-1.0), np.array(1.0), apart=[-1, 1]),
+    Case("Clip", A, (), apart=[0]),
+    *[Case(op, a, b) for op in ["Add", "Sub", "Mul"] for a, b in [(A, A), (A, B), (B, A), ((), A), ((2, 1, 4), (3, 1))]],
+    *[Case("Div", a, b, low=0.5) for a, b in [(A, A), (A, B), ((3, 1), (1, 4))]],
+    *[Case("Pow", a, b, low=0.5) for a, b in [(A, A), (A, ()), ((), A)]],
+    Case("Pow", A, np.array(3, np.int64)),
+    Case("Mod", (5,), (), low=0.6, high=1.9, fmod=1),
+    *[Case(op, A, B, (1,)) for op in ["Max", "Min", "Sum", "Mean"]],
+    Case("Where", np.array([True, False, True]), A, B),
+    Case("Reshape", A, i64(3, 2)),
+    Case("Flatten", (2, 3, 4), axis=2),
+    Case("Squeeze", (2, 1, 3), i64(1)),
+    Case("Unsqueeze", A, i64(0, 3)),
+    Case("Expand", (3, 1), i64(2, 1, 4)),
+    Case("Transpose", (2, 3, 4), perm=[1, 2, 0]),
+    Case("Transpose", A),
+    Case("Tile", A, i64(2, 3)),
+    Case("Concat", A, (2, 4), axis=1),
+    Case("Concat", A, (1, 3), A, axis=-2),
+    Case("Split", (6, 2), i64(1, 2, 3), outputs=3, axis=0),
+    Case("Split", (2, 6), outputs=2, axis=1, num_outputs=2),
+    Case("Slice", (5, 6), i64(1, -2), i64(4, -6), i64(0, 1), i64(1, -2)),
+    Case("Slice", (5, 6), i64(1), i64(100), i64(1)),
+    Case("Pad", A, i64(1, 0, 2, 1)),
+    Case("Pad", A, i64(0, -1, 1, 0), ()),
+    Case("Trilu", (4, 4), np.array(1, np.int64), upper=0),
+    *[
+        Case("CumSum", (3, 4), np.array(1, np.int64), exclusive=e, reverse=r)
+        for e in (0, 1)
+        for r in (0, 1)
+    ],
+    Case("Gather", (4, 3), i64(0, 2, 2, -1)),
+    Case("Gather", (3, 4), np.array([[1, 1], [0, -4]]), axis=1),
+    Case("GatherElements", (3, 4), np.array([[0, 1, 1], [2, 2, -1]]), axis=1),
+    Case("GatherND", (3, 4), np.array([[0, 1], [2, 3], [0, 1]])),
+    Case("ScatterElements", (3, 4), np.array([[0, 1], [2, 0]]), (2, 2), axis=0),
+    Case("ScatterElements", (3, 4), np.array([[0, 1], [0, 1]]), (2, 2), axis=0, reduction="add"),
+    Case("ScatterND", (4, 3), np.array([[0], [2]]), (2, 3)),
+    Case("ScatterND", (4, 3), np.array([[0], [0]]), (2, 3), reduction="add"),
+    *[
+        Case("MatMul", a, b)
+        for a, b in [
+            ((2, 3), (3, 4)),
+            ((3,), (3, 4)),
+            ((2, 3), (3,)),
+            ((3,), (3,)),
+            ((2, 2, 3), (3, 4)),
+            ((2, 2, 3), (2, 3, 4)),
+            ((2, 1, 2, 3), (3, 3, 2)),
+        ]
+    ],
+    Case("Gemm", (2, 3), (4, 3), (4,), transB=1, alpha=0.5, beta=2.0),
+    Case("Gemm", (3, 2), (3, 4), transA=1),
+    *[
+        Case("Einsum", *shapes, equation=equation)
+        for equation, shapes in [
+            ("ij,jk->ik", [(2, 3), (3, 4)]),
+            ("bij,bjk->bik", [(2, 2, 3), (2, 3, 2)]),
+            ("ii->i", [(3, 3)]),
+            ("ij->", [(2, 3)]),
+            ("i,j->ij", [(2,), (3,)]),
+            ("...ij,j", [(2, 2, 3), (3,)]),
+        ]
+    ],
+    *[
+        Case(op, (2, 3, 4), axes, keepdims=keep)
+        for op in "ReduceSum ReduceMean ReduceSumSquare ReduceL2 ReduceLogSumExp ReduceProd ReduceMax ReduceMin".split()
+        for axes in [i64(1), i64(0, -1)]
+        for keep in (0, 1)
+    ],
+    Case("ReduceSum", A, keepdims=0),
+    Case("ReduceL1", (2, 3), i64(1), apart=[0]),
+    Case("ReduceLogSum", (2, 3), i64(1), low=0.5),
+    *[Case(op, (2, 4), axis=axis) for op in ["Softmax", "LogSoftmax"] for axis in (0, 1)],
+    Case("LayerNormalization", (2, 3, 4), (4,), (4,), axis=-1),
+    Case("RMSNormalization", (2, 4), (4,), axis=-1, opset=23),
+    Case("GroupNormalization", (2, 4, 3), (4,), (4,), num_groups=2),
+    Case("LpNormalization", (2, 4), axis=1, p=2),
+    Case("GlobalAveragePool", (2, 3, 4, 2)),
+    Case("GlobalMaxPool", (2, 3, 4, 2)),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=repr)
+def test_ops_against_central_differences(case):
+    rng = np.random.default_rng(len(repr(case)))
+    inputs = case.draw(rng)
+    model = model_of(case.op, inputs, case.attributes, case.outputs, case.opset)
+    made, feeds, got = check_gradient(model.SerializeToString(), feeds_of(inputs), rng)
+    # onnx's reference evaluator computes Erf in float32.
+    accurate = not any(node.op_type == "Erf" for node in made.graph.node)
+    for g, w in zip(got, elsewhere(made, feeds)[-len(got) :]):
+        np.testing.assert_allclose(g, w, rtol=1e-9 if accurate else 1e-6, atol=1e-12)
+
+
+def elsewhere(model, feeds):
+    """The outputs in ONNX Runtime; in onnx's reference evaluator where ONNX Runtime lacks a kernel."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    except Exception as error:  # of several types
+        if "NOT_IMPLEMENTED" not in str(error):
+            raise
+        return ReferenceEvaluator(model).run(None, feeds)
+    return session.run(None, feeds)
+
+
+def test_celu_is_smooth_at_zero():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (float[5] x) => (float y) { c = Celu <alpha = 0.5> (x)  y = ReduceSum <keepdims = 0> (c) }""")
+    x = np.array([-3, -0.5, 0, 0.5, 3], np.float32)
+    _, got = rondel.InferenceSession(rondel.grad(model, wrt="x").SerializeToString()).run(None, {"x": x})
+    np.testing.assert_allclose(got, np.exp(np.minimum(x, 0) / 0.5), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (2, 3)), ((2, 3), (1, 3)), ((1, 1), (4, 3)), ((0, 3), (1, 3)), ((1, 3), (0, 1))])
+def test_which_axes_were_repeated_is_found_in_the_run(shapes):
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[A,B] a, double[C,D] b) => (double y) { p = Mul (a, b)  q = Exp (p)  y = ReduceSum <keepdims = 0> (q) }""")
+    rng = np.random.default_rng(1)
+    check_gradient(model.SerializeToString(), {n: rng.standard_normal(s) for n, s in zip("ab", shapes)}, rng)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_narrow_floats_get_gradients_of_their_own_dtype(dtype):
+    import ml_dtypes
+
+    model = parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f ({dtype}[8] x) => ({dtype} y) {{ g = Gelu (x)  y = ReduceSum <keepdims = 0> (g) }}""")
+    made = rondel.grad(model, wrt="x")
+    assert [o.type.tensor_type.elem_type for o in made.graph.output] == [model.graph.input[0].type.tensor_type.elem_type] * 2
+    x = np.linspace(-3, 3, 8)
+    _, got = rondel.InferenceSession(made.SerializeToString()).run(
+        None, {"x": x.astype(getattr(ml_dtypes, dtype, dtype))}
+    )
+    _, want = rondel.InferenceSession(
+        rondel.grad(model_in_double("Gelu"), wrt="x").SerializeToString()
+    ).run(None, {"x": x.astype(got.dtype).astype(np.float64)})
+    np.testing.assert_allclose(got.astype(np.float64), want, atol=0.01)
+
+
+def model_in_double(op):
+    return parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[8] x) => (double y) {{ g = {op} (x)  y = ReduceSum <keepdims = 0> (g) }}""")
+
+
+def test_loops_are_not_differentiated_yet():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (float x, int64 n, bool yes) => (float y) {
+          y = Loop (n, yes, x) <body = b (int64 i, bool go, float v) => (bool on, float w) {
+            on = Identity (go)  w = Mul (v, v) }> }""")
+    with pytest.raises(rondel.UnsupportedError, match="'y' .Loop. has no gradient"):
+        rondel.grad(model, wrt="x")
+
+
+MLP = """
+<ir_version: 8, opset_import: ["" : 17]>
+mlp (float[N,3] x, float[4] b) => (float loss, float[N,4] h) <float[3,4] W = {0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0,1.1,1.2}> {
+  xw = MatMul (x, W)
+  h = Add (xw, b)
+  t = Tanh (h)
+  s = Softmax (t)
+  st = Mul (s, t)
+  loss = ReduceSum <keepdims = 0> (st)
+}
+"""
+
+
+def mlp_feeds(rows=2):
+    rng = np.random.default_rng(rows)
+    return {"x": rng.standard_normal((rows, 3)).astype(np.float32), "b": rng.standard_normal(4).astype(np.float32)}
+
+
+def test_a_model_keeps_its_names_and_opset_and_gives_the_same_numbers_in_onnxruntime():
+    made = rondel.grad(parser.parse_model(MLP), wrt=["W", "x", "b"])
+    onnx.checker.check_model(made, full_check=True)
+    assert [o.name for o in made.graph.output] == ["loss", "h", "grad_W", "grad_x", "grad_b"]
+    assert [i.name for i in made.graph.input] == ["x", "b"]
+    assert "W" in [w.name for w in made.graph.initializer]
+    assert made.opset_import[0].version == 17 and made.ir_version == 8
+    for rows in (1, 2, 5):
+        want = onnxruntime.InferenceSession(made.SerializeToString()).run(None, mlp_feeds(rows))
+        got = rondel.InferenceSession(made.SerializeToString()).run(None, mlp_feeds(rows))
+        for w, g in zip(want, got):
+            np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
+
+
+def test_second_derivatives_come_from_the_gradient_of_the_gradient():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[3] x) => (double y) { t = Sin (x)  u = Mul (t, x)  v = Exp (u)  y = ReduceSum <keepdims = 0> (v) }""")
+    first = rondel.grad(model, wrt="x")
+    feeds = {"x": np.array([0.3, -1.1, 0.8])}
+    check_gradient(first.SerializeToString(), feeds, np.random.default_rng(1), outputs=["grad_x"]) if False else None
+    second = rondel.grad(first, wrt="x", outputs="grad_x", prefix="second_")
+    got = rondel.InferenceSession(second.SerializeToString()).run(["second_x"], feeds)[0]
+    run = rondel.InferenceSession(first.SerializeToString())
+    want = central_differences(lambda f: run.run(["grad_x"], f), feeds, "x", [np.ones(3)])
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_ties_share_and_kinks_give_zero():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[4] x, double[4] z) => (double y) {
+          m = Max (x, z)  r = Relu (x)  a = Abs (x)  top = ReduceMax <keepdims = 0> (x)
+          s = Sum (m, r, a)  t = ReduceSum <keepdims = 0> (s)  y = Add (t, top) }""")
+    made = rondel.grad(model, wrt=["x", "z"])
+    x, z = np.array([1.0, 0.0, 1.0, -2.0]), np.array([1.0, 0.0, -1.0, 5.0])
+    _, gx, gz = rondel.InferenceSession(made.SerializeToString()).run(None, {"x": x, "z": z})
+    np.testing.assert_array_equal(gx, [0.5 + 1 + 1 + 0.5, 0.5, 1 + 1 + 1 + 0.5, -1])
+    np.testing.assert_array_equal(gz, [0.5, 0.5, 0, 1])
+
+
+def test_stop_gradient_and_inputs_without_influence_give_zeros():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (float[2] x, float[3] unused) => (float y, float[3] kept) {
+          a = Exp (x)  b = Mul (a, x)  y = ReduceSum <keepdims = 0> (b)  kept = Neg (unused) }""")
+    x = np.array([0.5, 2], np.float32)
+    feeds = {"x": x, "unused": np.zeros(3, np.float32)}
+    made = rondel.grad(model, wrt=["x", "unused"], stop_gradient=["a"])
+    _, _, gx, gu = rondel.InferenceSession(made.SerializeToString()).run(None, feeds)
+    np.testing.assert_allclose(gx, np.exp(x), rtol=1e-6)
+    np.testing.assert_array_equal(gu, np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (dict(wrt=["nothing"]), ["'nothing'", "no input and no initializer", "'x'"]),
+        (dict(wrt=[]), ["wrt is empty"]),
+        (dict(wrt=["x", "x"]), ["'x' twice"]),
+        (dict(wrt=["x"], outputs=["t"]), ["'t'", "no output", "'loss'"]),
+        (dict(wrt=["x"], seed=["a", "b"]), ["seed has 2 names for 1"]),
+        (dict(wrt=["x"], prefix="lo", outputs=["h"], seed=["x"]), ["seed 'x'", "already"]),
+        (dict(wrt=["x"], stop_gradient=["no such"]), ["stop_gradient", "'no such'"]),
+    ],
+)
+def test_wrong_names_are_told(arguments, words):
+    with pytest.raises(rondel.CallerError) as error:
+        rondel.grad(parser.parse_model(MLP), **arguments)
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_a_name_that_is_taken_asks_for_a_prefix():
+    once = rondel.grad(parser.parse_model(MLP), wrt="x")
+    with pytest.raises(rondel.CallerError, match="'grad_x' already; give another prefix"):
+        rondel.grad(once, wrt="x", outputs="grad_x")
+
+
+def test_a_model_without_a_scalar_output_asks_for_outputs():
+    model = parser.parse_model('<ir_version: 10, opset_import: ["" : 21]> f (float[2] x) => (float[2] y) { y = Exp (x) }')
+    with pytest.raises(rondel.CallerError, match="no scalar float output .* name some in outputs, of 'y'"):
+        rondel.grad(model, wrt="x")
+
+
+def test_an_op_without_a_gradient_is_named_with_the_path_to_it():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (float[1,1,4] x) => (float y) {
+          pooled = MaxPool <kernel_shape = [2]> (x)  e = Exp (pooled)  y = ReduceSum <keepdims = 0> (e) }""")
+    with pytest.raises(rondel.UnsupportedError, match=r"'pooled' .MaxPool. has no gradient.*'y' <- 'e' <- 'pooled'"):
+        rondel.grad(model, wrt="x")

@@ -40,7 +40,7 @@ std::string feed_error(const std::map<std::string, Value>& feeds) {
   return text;
 }
 
-TEST(Faces, Feeds) {
+TEST(PublicNames, Feeds) {
   EXPECT_THAT(feed_error({{"x", x}}), HasSubstr("input 'n' is missing; expected i64[]"));
   EXPECT_THAT(feed_error({{"x", x}, {"n", n}, {"z", n}}),
               HasSubstr("there is no input 'z'; the inputs are 'x', 'n'"));
@@ -57,7 +57,7 @@ constexpr const char* breaking =
     "(bool on, float t) { t = Neg(s) zero = Constant <value_float = 0.0> () on = Less(t, zero) }> "
     "(m, \"\", x) }";
 
-TEST(Faces, WarningsGoToWhoAsks) {
+TEST(PublicNames, WarningsGoToWhoAsks) {
   std::vector<Finding> told;
   SessionOptions options;
   options.on_warning = [&](const Finding& f) { told.push_back(f); };
@@ -78,7 +78,7 @@ TEST(Faces, WarningsGoToWhoAsks) {
               HasSubstr("rondel: warning: node 'walk' (Loop): cond is left out"));
 }
 
-TEST(Faces, ItemsOfFedSequences) {
+TEST(PublicNames, ItemsOfFedSequences) {
   const Session s = session_of("g (seq(float[2]) q) => (int64 y) { y = SequenceLength(q) }");
   auto items = std::make_shared<std::vector<Tensor>>(2, Tensor(DType::f32, {2}));
   items->at(1) = Tensor(DType::f32, {3});
@@ -88,7 +88,7 @@ TEST(Faces, ItemsOfFedSequences) {
               HasSubstr("item 1 of input 'q' is f32[3]; expected f32[2]"));
 }
 
-TEST(Faces, OutputsAskedFor) {
+TEST(PublicNames, OutputsAskedFor) {
   const std::vector<std::string> wanted{"z"};
   EXPECT_THAT(error_of([&] {
                 session_of(adding).run(wanted, {{"x", x}, {"n", n}});
@@ -96,7 +96,7 @@ TEST(Faces, OutputsAskedFor) {
               HasSubstr("there is no output 'z'; the outputs are 'y'"));
 }
 
-TEST(Faces, OptionsOutOfRange) {
+TEST(PublicNames, OptionsOutOfRange) {
   SessionOptions trips, threads, cond;
   trips.max_trips = -1;
   threads.intra_op_num_threads = -2;
@@ -127,7 +127,7 @@ std::string counting_with(const std::string& op) {
   return text.replace(text.find("OP"), 2, op);
 }
 
-TEST(Faces, InspectSaysHowLoopsRun) {
+TEST(PublicNames, InspectSaysHowLoopsRun) {
   const ModelReport r = inspect(span_of(bytes_of(counting_with("Add"))));
   ASSERT_TRUE(r.runs());
   ASSERT_EQ(r.loops.size(), 1U);
@@ -136,7 +136,7 @@ TEST(Faces, InspectSaysHowLoopsRun) {
   EXPECT_THAT(r.loops[0].states, ElementsAre("s: f32[2]"));
 }
 
-TEST(Faces, InspectOfWhatWillNotRunSaysWhatTheFileSays) {
+TEST(PublicNames, InspectOfWhatWillNotRunSaysWhatTheFileSays) {
   const ModelReport r = inspect(span_of(bytes_of(counting_with("Frobnicate"))));
   EXPECT_FALSE(r.runs());
   ASSERT_EQ(r.findings.size(), 1U);
@@ -154,7 +154,7 @@ TEST(Faces, InspectOfWhatWillNotRunSaysWhatTheFileSays) {
   EXPECT_EQ(r.loops[0].execution, "");
 }
 
-TEST(Faces, InspectNamesAFaultOnce) {
+TEST(PublicNames, InspectNamesAFaultOnce) {
   onnx::pb::ModelProto m = onnx::model_of(21, adding);
   m.mutable_opset_import(0)->set_version(999);
   const std::string newer = m.SerializeAsString();

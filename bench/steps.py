@@ -54,6 +54,16 @@ def over_part(extent, count):
     after = Add (before, sum)"""
 
 
+def slices(count):
+    """`count` slices of w that begin where the trip tells, at one element each."""
+    links = "\n    ".join(f"r{k} = Slice (w, at, next, zero)\n    y{k + 1} = Add (y{k}, r{k})" for k in range(count))
+    return f"""at = Unsqueeze (i, zero)
+    next = Add (at, one)
+    y0 = Neg (before)
+    {links}
+    after = Neg (y{count})"""
+
+
 ADD = "{b} = Add ({a}, half)"
 VIEW = "{b}u = Unsqueeze ({a}, zero)\n    {b} = Squeeze ({b}u, zero)"
 IN_TURN = "two = Add (one, one)\n    rest = Mod (at, two)\n    extent = Add (rest, two)"
@@ -78,6 +88,7 @@ CASES = {
     "a step that gives a view": (lambda count: chain(VIEW, count // 2), 20),
     "a step, two shapes in turn": (lambda count: over_part(IN_TURN, count), 20),
     "a step, each trip another shape": (lambda count: over_part(GROWING, count), 20),
+    "a slice and a step, each trip another start": (slices, 10),
     "an if, with one step in it": (lambda count: chain(BRANCH, count), 10),
     "entering a loop, and 3 trips": (lambda count: chain(LOOP, count), 10),
     "the same with a stack, and two steps": (lambda count: chain(LOOP_WITH_STACK, count), 10),

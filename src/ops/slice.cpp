@@ -128,6 +128,16 @@ ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent
       max(from_front(start, extent, -1, last) - from_front(end, extent, -1, last), 0), -step));
 }
 
+/// Whether no starts and ends of this number are refused.
+bool is_certain(const ir::TypeContext& c, const ir::Ints& axes) {
+  const auto starts = c.elements(1), ends = c.elements(2);
+  const auto steps = c.has(4) ? c.integers(4) : ir::Ints(axes.size(), 1);
+  if (!starts || !ends || !steps) return false;
+  const ir::Ints any(starts->size(), 0);
+  bounds_of(any, ir::Ints(ends->size(), 0), axes, steps, c.input(0).rank());
+  return true;
+}
+
 /// The type rule where some operands are not fully known. Axes taken in full keep their extents.
 void partly_known_slice_rule(ir::TypeContext& c, const ir::Ints& axes) {
   const ir::Type& x = c.input(0);
@@ -140,6 +150,7 @@ void partly_known_slice_rule(ir::TypeContext& c, const ir::Ints& axes) {
     if (coverage == AxisCoverage::some) e = count_along(c, k, e);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  if (is_certain(c, axes)) c.holds_while();
   if (takes_all) c.same(0, 0);
 }
 

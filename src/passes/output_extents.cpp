@@ -17,14 +17,15 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 /// As `classify` would name them: a 1 is no symbol, and different symbols are different extents.
-bool OutputExtents::read_symbols(const Input& input, const Tensor* t, Shape& symbols) {
-  if (t == nullptr || t->dtype() != input.dtype || t->shape().size() != input.axes.size())
-    return false;
-  for (std::size_t a = 0; a < input.axes.size(); ++a) {
-    const std::int64_t extent = t->shape()[a];
-    const auto symbol = static_cast<std::size_t>(input.axes[a].symbol);
-    if (input.axes[a].symbol < 0) {
-      if (extent != input.axes[a].number) return false;
+bool OutputExtents::read_symbols(std::span<const Axis> axes, std::span<const std::int64_t> extents,
+                                 Shape& symbols) {
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    const std::int64_t extent = extents[a];
+    const auto symbol = static_cast<std::size_t>(axes[a].symbol);
+    if (axes[a].symbol < 0) {
+      if (extent != axes[a].number) return false;
+    } else if (extent < 0) {
+      return false;
     } else if (symbol < symbols.size()) {
       if (extent != symbols[symbol]) return false;
     } else {
@@ -32,7 +33,12 @@ bool OutputExtents::read_symbols(const Input& input, const Tensor* t, Shape& sym
       symbols.push_back(extent);
     }
   }
-  return t->contiguous() == input.contiguous &&
+  return true;
+}
+
+bool OutputExtents::fits(const Input& input, const Tensor* t) {
+  return t != nullptr && t->dtype() == input.dtype && t->shape().size() == input.axes.size() &&
+         t->contiguous() == input.contiguous &&
          (!input.value.defined() || same_bytes(*t, input.value));
 }
 
@@ -47,7 +53,13 @@ bool OutputExtents::evaluate(std::span<const Tensor* const> inputs,
                              std::vector<std::pair<DType, Shape>>& types) const {
   Shape symbols;
   for (std::size_t k = 0; k < inputs_.size(); ++k)
-    if (!read_symbols(inputs_[k], inputs[k], symbols)) return false;
+    if (!fits(inputs_[k], inputs[k]) || !read_symbols(inputs_[k].axes, inputs[k]->shape(), symbols))
+      return false;
+  for (std::size_t k = 0; k < inputs_.size(); ++k)
+    if (const auto& elements = inputs_[k].elements; !elements.empty())
+      if (!inputs[k]->contiguous() ||
+          !read_symbols(elements, {inputs[k]->data_as<std::int64_t>(), elements.size()}, symbols))
+        return false;
   for (const Computed& condition : conditions_) {
     const auto value = value_of(condition, symbols);
     if (!value || *value < 0) return false;
@@ -71,14 +83,27 @@ std::ptrdiff_t OutputExtents::number_of(ir::Symbol name) const {
   return at == symbols_.end() ? -1 : at - symbols_.begin();
 }
 
-bool OutputExtents::add_input(const ir::Type& type, bool contiguous, const Tensor& value) {
-  if (!type.is_tensor()) return false;
-  Input input{type.dtype(), contiguous, {}, value};
-  for (const ir::Extent& e : type.extents()) {
+std::vector<OutputExtents::Axis> OutputExtents::numbered(const ir::Extents& extents) {
+  std::vector<Axis> axes;
+  for (const ir::Extent& e : extents) {
     if (e.symbolic() && number_of(e.symbol) < 0) symbols_.push_back(e.symbol);
-    input.axes.push_back({e.value, e.symbolic() ? number_of(e.symbol) : -1});
+    axes.push_back({e.value, e.symbolic() ? number_of(e.symbol) : -1});
   }
-  inputs_.push_back(std::move(input));
+  return axes;
+}
+
+/// Symbols are numbered as they are read: those of all shapes, then those of lists.
+bool OutputExtents::add_inputs(const ShapeClass& c) {
+  for (std::size_t k = 0; k < c.types.size(); ++k) {
+    if (!c.types[k].is_tensor()) return false;
+    inputs_.push_back(
+        {c.types[k].dtype(), c.contiguous[k], numbered(c.types[k].extents()), c.values[k], {}});
+  }
+  const auto is_unknown = [](const ir::Extent& e) { return !e.known() && !e.symbolic(); };
+  for (std::size_t k = 0; k < c.elements.size(); ++k) {
+    if (std::ranges::any_of(c.elements[k], is_unknown)) return false;
+    inputs_[k].elements = numbered(c.elements[k]);
+  }
   return true;
 }
 
@@ -94,8 +119,7 @@ std::optional<OutputExtents::Computed> OutputExtents::computed(const ir::Integer
 
 std::optional<OutputExtents> output_extents(const ir::Graph& g, const ShapeClass& c) {
   OutputExtents made;
-  for (std::size_t k = 0; k < c.types.size(); ++k)
-    if (!made.add_input(c.types[k], c.contiguous[k], c.values[k])) return std::nullopt;
+  if (!made.add_inputs(c)) return std::nullopt;
   const ir::TypeEnvironment k = type_environment_for(g, c);
   if (!k.conditions) return std::nullopt;
   for (const ir::Integer& condition : *k.conditions) {

@@ -33,7 +33,8 @@ class OutputExtents {
     DType dtype;
     bool contiguous;
     std::vector<Axis> axes;
-    Tensor value;  ///< where that counts
+    Tensor value;                ///< where that counts
+    std::vector<Axis> elements;  ///< of a list of extents
   };
   struct Computed {
     ir::Integer integer;
@@ -45,11 +46,14 @@ class OutputExtents {
   };
 
   OutputExtents() = default;
-  bool add_input(const ir::Type&, bool contiguous, const Tensor& value);
+  std::vector<Axis> numbered(const ir::Extents&);
+  bool add_inputs(const ShapeClass&);
   std::optional<Computed> computed(const ir::Integer&) const;
   std::ptrdiff_t number_of(ir::Symbol) const;
-  /// Appends the extents of symbols that this input is the first to have. False: it does not fit.
-  static bool read_symbols(const Input&, const Tensor*, Shape& symbols);
+  /// Appends the extents of symbols that are met first here. False: they do not fit.
+  static bool read_symbols(std::span<const Axis>, std::span<const std::int64_t> extents,
+                           Shape& symbols);
+  static bool fits(const Input&, const Tensor*);
   std::optional<std::int64_t> value_of(const Computed&, const Shape& symbols) const;
 
   std::vector<ir::Symbol> symbols_;  ///< in the order of their first axes
@@ -60,7 +64,7 @@ class OutputExtents {
 
 /// Nothing where a result is not an expression over extents of the class, or where a rule may
 /// refuse some members of the class for a reason that conditions do not cover: then types are
-/// inferred for each member. The class has no lists of extents.
+/// inferred for each member.
 std::optional<OutputExtents> output_extents(const ir::Graph& group, const ShapeClass&);
 
 }  // namespace rondel::passes

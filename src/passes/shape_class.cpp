@@ -140,6 +140,8 @@ ir::TypeEnvironment type_environment_for(const ir::Graph& g, const ShapeClass& c
     const ir::ValueId v = g.root().params[i];
     k.types[ir::index(v)] = c.types[i];
     if (c.values[i].defined()) k.values[static_cast<std::int32_t>(v)] = c.values[i];
+    if (!c.elements[i].empty())
+      k.elements[static_cast<std::int32_t>(v)] = {c.elements[i].begin(), c.elements[i].end()};
   }
   ir::infer_region(g, ir::RegionId::root, k);
   return k;

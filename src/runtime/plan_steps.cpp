@@ -150,28 +150,33 @@ PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& f
   const OutputTypes types = step.types(inputs);
   p.outputs = forms_of(types);
   p.given = views_of(step, inputs, types);
-  if (p.given.empty() && needs_code(step, p.outputs)) {
+  const bool runs_code = p.given.empty() && needs_code(step, p.outputs);
+  if (runs_code) {
     p.code.code = step.code(inputs);
     p.code.workspace_bytes = static_cast<std::int64_t>(p.code.code->program().workspace_bytes());
-    auto of_class = step.class_of ? step.class_of(inputs) : nullptr;
-    if (of_class) state.classes.add(std::move(of_class), p.code);
   }
+  // The class of a view is not one of code.
+  if (step.view ? !p.given.empty() : runs_code)
+    if (auto of_class = step.class_of ? step.class_of(inputs) : nullptr)
+      state.classes.add(std::move(of_class), p.code);
   auto& entry = state.cache.reuse();
   entry.prepared = std::move(p);
   return bind(entry, step, frame);
 }
 
-/// For inputs of a class that has code; else null.
+/// For inputs of a class that has code, or that views are made of; else null.
 PreparedProgram* remember_in_class(const ProgramStep& step, ProgramState& state, Frame& frame) {
   read_tensors(frame, step.inputs, state.tensors);
   const auto code = state.classes.find(state.tensors, state.types);
   if (!code) return nullptr;
   state.forms.clear();
   for (const auto& [dtype, shape] : state.types) state.forms.emplace_back(dtype, shape);
-  if (!needs_code(step, state.forms)) return nullptr;
+  std::vector<OutputView> given;
+  if (step.view) given = views_of(step, values_of(frame, step.inputs), state.types);
+  if (given.empty() && (!code->code || !needs_code(step, state.forms))) return nullptr;
   auto& entry = state.cache.reuse();
   PreparedProgram& p = entry.prepared;
-  p.given.clear();
+  p.given = std::move(given);
   p.outputs.swap(state.forms);
   p.code = *code;
   return &bind(entry, step, frame);

@@ -48,6 +48,9 @@ struct GroupCode {
   ir::Graph graph;
   std::vector<ir::Type> declared;
   std::vector<std::size_t> value_inputs, program_values;
+  /// For types: `value_inputs` that they may be expressions of, and others that matter.
+  std::vector<passes::ExtentList> lists;
+  std::vector<std::size_t> type_values;
   std::shared_ptr<TieredCompiler> compiler;
 
   /// Computed from the extents where the class tells them; else inferred for these inputs.
@@ -64,7 +67,7 @@ struct GroupCode {
   /// `check` refuses inputs that the class would fail for; it is called for the first of a class.
   template <class Check>
   std::shared_ptr<const TypesOfGroup> class_of(std::span<const Value> inputs, const Check& check) {
-    const passes::ShapeClass c = passes::classify(inputs, declared, program_values);
+    const passes::ShapeClass c = passes::classify(inputs, declared, type_values, lists);
     return *classes_.get(c.key, [&]() -> std::shared_ptr<const TypesOfGroup> {
       check();
       if (!passes::ranks_known(graph, c)) return nullptr;
@@ -106,6 +109,24 @@ struct GroupCode {
   LruCache<runtime::OutputTypes> types_;  ///< by exact extents, where a class does not tell
   LruCache<std::shared_ptr<const scalar::Executable>> by_class_, by_shapes_;
 };
+
+bool is_short_list(const ir::Type& t) {
+  constexpr std::int64_t most = 8;
+  if (!t.is_tensor() || t.dtype() != DType::i64 || !t.has_rank() || t.rank() > 1) return false;
+  return t.rank() == 0 || (t.extent(0).known() && t.extent(0).value <= most);
+}
+
+/// Which short lists of integers matter for types alone, so that a class need not tell their
+/// values. A view has no program that is written for a value.
+void set_lists(GroupCode& group, bool is_view) {
+  const auto program_values = [&](std::size_t k) {
+    return std::ranges::count(group.program_values, k) > 0;
+  };
+  for (const std::size_t k : group.value_inputs)
+    if (is_short_list(group.declared[k]) && (is_view || !program_values(k)))
+      group.lists.push_back({k, {}});
+    else if (program_values(k)) group.type_values.push_back(k);
+}
 
 void set_view(runtime::ProgramStep& step, const ir::Graph& g) {
   if (g.root().nodes.empty()) return;
@@ -318,6 +339,7 @@ std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph graph,
   auto step = std::make_unique<runtime::ProgramStep>();
   step->value_inputs = group.value_inputs;
   set_view(*step, kept->graph);
+  set_lists(*kept, static_cast<bool>(step->view));
   step->checks_always = std::ranges::any_of(group.nodes, [&](ir::NodeId n) {
     const auto* each = ops::meaning_as<ops::Elements>(*b.graph->node(n).op);
     return each != nullptr && each->before;

@@ -278,3 +278,36 @@ def test_sizes_whose_reach_is_no_number_are_refused_after_export(size, step):
     for session in (net.network.build_session(), rondel.InferenceSession(net.network.to_onnx())):
         with pytest.raises(rondel.Error):
             session.run(None, {"x": np.zeros((2, 3), np.float32)})
+
+
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_a_step_whose_bounds_change_from_trip_to_trip(step):
+    """Types follow from the elements of the bounds; classes of them change with signs, ones and equal numbers."""
+    model = onnx.parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 21]>
+        bounds (int64 n, float[R,C] x, int64[T] starts, int64[T] ends) => (seq(float) parts)
+        <bool yes = {{1}}, int64[1] axis = {{1}}, int64[1] step = {{{step}}}, int64[1] zero = {{0}}> {{
+          none = SequenceEmpty <dtype = 1> ()
+          parts = Loop (n, yes, none) <body = b (int64 i, bool go, seq(float) before) => (bool on, seq(float) after) {{
+            on = Identity (go)
+            at = Unsqueeze (i, zero)
+            start = Gather (starts, at)  end = Gather (ends, at)
+            part = Slice (x, start, end, axis, step)
+            negative = Neg (part)
+            first = SequenceInsert (before, part)
+            after = SequenceInsert (first, negative) }}> }}""")
+    rng = np.random.default_rng(step + 5)
+    x = rng.standard_normal((3, 7)).astype(np.float32)
+    far = np.iinfo(np.int64).max
+    pairs = [(s, e) for s in (*range(-9, 10), far, -far) for e in (0, 1, 2, 5, 7, 8, -1, -3, -8, far, -far)]
+    pairs = [pairs[k] for k in rng.permutation(len(pairs))] + [(k, k + 1) for k in range(9)] + [(k, k + 3) for k in range(9)]
+    starts, ends = np.array(pairs, np.int64).T
+    session = rondel.InferenceSession(model.SerializeToString())
+    for columns in (7, 1, 7):
+        given = np.ascontiguousarray(x[:, :columns])
+        parts = session.run(None, {"n": np.array(len(pairs)), "x": given, "starts": starts, "ends": ends})[0]
+        for (start, end), part, negative in zip(pairs, parts[::2], parts[1::2]):
+            want = given[:, slice(start, end, step)]
+            assert part.shape == want.shape, (start, end)
+            np.testing.assert_array_equal(part, want)
+            np.testing.assert_array_equal(negative, -want)

@@ -1,4 +1,4 @@
-"""The command `rondel`: run, inspect, check and convert models.
+"""The command `rondel`: run, inspect, check, convert and differentiate models.
 
 Exit codes: 0 done; 1 the model or input is wrong; 2 the command line is wrong; 3 not supported yet (`check` and
 `inspect`: the model will not run, for any reason); 4 a budget or deadline was exceeded; 5 a bug of ours.
@@ -11,7 +11,7 @@ import warnings
 
 import rondel
 
-from . import check, convert, feeds, inspect, run
+from . import check, convert, feeds, grad, inspect, run
 from .table import coloured
 
 _EXIT = [
@@ -35,12 +35,13 @@ def make_parser():
         "  rondel check model.onnx                     will it run?\n"
         "  rondel inspect model.onnx                   what is in it, and what do its loops carry?\n"
         "  rondel run model.onnx -i x=random:f32[2,3]  run it and show the outputs\n"
-        "  rondel convert model.onnx -o clean.onnx     write it as standard ONNX for other runtimes",
+        "  rondel convert model.onnx -o clean.onnx     write it as standard ONNX for other runtimes\n"
+        "  rondel grad model.onnx --wrt W -o grad.onnx  write it with its gradient by W",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"rondel {rondel.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, inspect, check, convert):
+    for module in (run, inspect, check, convert, grad):
         module.add_to(commands)
     return parser
 

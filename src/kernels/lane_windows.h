@@ -55,7 +55,8 @@ template <class Acc> struct LaneRow {
   }
 
  private:
-  /// Windows [from, to): several at once where they are alike, so that none waits for itself.
+  /// Windows [from, to): several at once where they are alike, so that the
+  /// latency of one hides behind the others.
   template <class Kind> void pool(std::int64_t from, std::int64_t to) const {
     with_vectors([&] {
       for (std::int64_t place = from; place < to;) {

@@ -309,8 +309,8 @@ template <class Kind> class LongRows {
 
   // ---- the second step, neighbours in a vector
 
-  /// Elements [from, until) of a row, as windows read them: every so many-th stands together. The
-  /// row has its padding already.
+  /// Elements [from, until) of a row, as windows read them: one phase of the stride behind the
+  /// other. The row has its padding already.
   [[gnu::always_inline]] void split(const Acc* x, std::int64_t from, std::int64_t until,
                                     Acc* row) const {
     for (std::int64_t i = from; i < std::min(from + last_.stride, until); ++i) {
@@ -418,7 +418,7 @@ template <class Kind> class LongRows {
   bool in_lanes_ = false;                      ///< the second step
   std::int64_t read_ = 0;                      ///< elements that the first step reads of a row
   std::int64_t row_ = 0;                       ///< elements that the second step may read of a row
-  std::int64_t phase_ = 0;                     ///< of them, every so many-th as the stride tells
+  std::int64_t phase_ = 0;                     ///< elements of one phase of the stride
   std::int64_t band_places_ = 0, band_rows_ = 0;  ///< of a band: places of the first axis; rows
   std::int64_t planes_together_ = 1;              ///< more than one where a band is a plane
   int threads_ = 0;

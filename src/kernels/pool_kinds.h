@@ -62,7 +62,7 @@ template <class A, int bytes = 32, bool nans = false> struct Greatest {
   static constexpr bool asks_for_nans = !nans && !std::is_integral_v<Acc>;
 
   explicit Greatest(std::int64_t = 0) {}
-  /// What wins over nothing.
+  /// An element that changes no result, whatever else is in the window.
   static constexpr Acc padding() {
     using Limits = std::numeric_limits<Acc>;
     return Limits::has_infinity ? static_cast<Acc>(-Limits::infinity()) : Limits::lowest();
@@ -124,7 +124,7 @@ template <class A, int bytes = 32> struct Sum {
   Vector found{}, of_column{};
 };
 
-/// Vectors of places that gather in step, so that none waits for itself.
+/// Vectors that take their elements in turn, so that the latency of one hides behind the others.
 template <class K, int several> struct VectorGroup {
   /// load(i): what vector i is given.
   template <class F> [[gnu::always_inline]] void add(const F& load) {

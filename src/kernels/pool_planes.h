@@ -87,8 +87,6 @@ template <class T> bool may_have_nan(StopCheck& stop, const T* x, std::int64_t n
   return false;
 }
 
-inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// No window lies beside the elements of this axis. May say no where there is less than one step of
 /// the dilation.
 inline bool reads_at_every_place(const WindowAxis& w, std::int64_t in, std::int64_t out) {

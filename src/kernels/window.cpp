@@ -14,8 +14,6 @@ std::int64_t or_else(const std::vector<std::int64_t>& list, std::size_t i, std::
   return list.empty() ? otherwise : list[i];
 }
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return a <= 0 ? 0 : (a - 1) / b + 1; }
-
 void check_list(const std::vector<std::int64_t>& list, std::size_t count, std::int64_t least,
                 const char* what) {
   require(list.empty() || list.size() == count, "{} has {} elements; expected {}", what,

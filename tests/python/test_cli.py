@@ -326,3 +326,22 @@ def test_help_teaches(rondel, command):
     code, out, _ = rondel(*command, "--help")
     assert code == 0 and "exit codes: 0 " in out
     assert command == ("check",) or "rondel " + (command[0] if command else "run") + " model.onnx" in out
+
+
+# ---- grad -----------------------------------------------------------------------------------------------
+
+
+def test_grad_writes_the_model_with_its_gradient(rondel):
+    square = "main (float[n] x, float w) => (float y) { p = Mul (x, w)  q = Mul (p, p)  y = ReduceSum <keepdims: int = 0> (q) }"
+    code, out, err = rondel("grad", saved(square), "--wrt", "x, w", "-o", "grad.onnx", "--prefix", "d_")
+    assert (code, err) == (0, "")
+    assert "d_x     x" in out and "wrote grad.onnx" in out
+    code, out, _ = rondel("run", "grad.onnx", "-i", "x=[1, 2]", "-i", "w=3")
+    assert code == 0 and "d_w" in out and "30" in out
+
+
+def test_grad_of_a_model_that_has_none_writes_nothing(rondel, tmp_path):
+    code, _, err = rondel("grad", saved(ROOT), "--wrt", "x", "--outputs", "y", "-o", "grad.onnx")
+    assert code == 3 and "has no gradient" in err and not (tmp_path / "grad.onnx").exists()
+    code, _, err = rondel("grad", saved(ROOT), "--wrt", "nothing", "-o", "grad.onnx")
+    assert code == 1 and "'nothing'" in err

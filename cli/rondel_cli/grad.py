@@ -1,0 +1,61 @@
+"""`rondel grad`: write a model with its gradient."""
+
+import argparse
+import os
+import pathlib
+
+import rondel
+
+from .table import add_model_options, render, session_options
+
+
+def add_to(commands):
+    parser = commands.add_parser(
+        "grad",
+        help="write a model with its gradient",
+        description="Writes the model as standard ONNX with more outputs: the gradient by each of --wrt, which any runtime\n"
+        "can run. Inputs and outputs keep their names; the gradient by W is grad_W, of W's shape.",
+        epilog="examples:\n"
+        "  rondel grad model.onnx --wrt W,b -o grad.onnx                       of the scalar outputs\n"
+        "  rondel grad model.onnx --wrt x --outputs y --seed dy -o vjp.onnx    of y, each element times dy's",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_model_options(parser)
+    parser.add_argument("--wrt", required=True, type=_names, metavar="NAMES", help="inputs or initializers, with commas between")
+    parser.add_argument("-o", "--output", required=True, metavar="OUT.onnx", help="the file to write")
+    parser.add_argument("--outputs", type=_names, metavar="NAMES", help="what is differentiated (all scalar float outputs)")
+    parser.add_argument("--seed", type=_names, metavar="NAMES", help="new inputs: the factors of the outputs' elements (ones)")
+    parser.add_argument("--stop-gradient", type=_names, default=[], metavar="NAMES", help="values that nothing flows through")
+    parser.add_argument("--prefix", default="grad_", help="what the names of gradients begin with (grad_)")
+    parser.set_defaults(act=act)
+
+
+def act(options):
+    made = rondel.grad(
+        options.model,
+        options.wrt,
+        options.outputs,
+        options.seed,
+        stop_gradient=options.stop_gradient,
+        prefix=options.prefix,
+        sess_options=session_options(options),
+    )
+    _write_whole(pathlib.Path(options.output), made.SerializeToString())
+    rows = [(options.prefix + name, name) for name in options.wrt]
+    print(render(("output", "gradient by"), rows))
+    print(f"\nwrote {options.output}: {len(made.graph.node)} nodes, opset {made.opset_import[0].version}")
+    return 0
+
+
+def _names(text):
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _write_whole(path, data):
+    """Writes a file that appears whole or not at all."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -18,6 +18,9 @@ struct ExportOptions {
   /// type of the model as it is. In an older one, newer ops become the small
   /// graphs they stand for, where they stand for one.
   std::optional<int> opset;
+  /// The opset to begin with where none is given, which is raised as far as the model needs; 11 at
+  /// least. None: the usual one, 21.
+  std::optional<int> least_opset;
   /// True: initializers go into a file of their own beside the model, whatever its size. A model of
   /// more than 2 GiB, which a protobuf cannot hold, is always written so.
   bool external_data = false;

@@ -16,7 +16,8 @@ struct GradientOptions {
   std::vector<std::string> stop_gradient;
   /// What the names of the gradients begin with.
   std::string prefix = "grad_";
-  /// How the model is read, and written. The opset is the model's own where none is given.
+  /// How the model is read, and written. Where no opset is given, the model's own is kept, or
+  /// raised as far as the gradient needs.
   ExportOptions writing = {};
 };
 

@@ -18,7 +18,7 @@ def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), prefix="grad_
     stop_gradient: names of values that nothing flows through.
     sess_options: how the model is read (loop_cond, external_data_dir).
 
-    The opset is the model's own, but at least 11. Raises rondel.CallerError for names that there are not or that are taken, and
+    The opset is the model's own, but at least 11, and 14 where an extent that is not known might be 0 in a Reshape. Raises rondel.CallerError for names that there are not or that are taken, and
     rondel.UnsupportedError with the path to an op that has no gradient.
     """
     import onnx

@@ -18,9 +18,6 @@ namespace {
 using ir::Graph;
 using ir::ValueId;
 
-/// The oldest opset that gradients are written in.
-constexpr std::int64_t oldest_opset = 11;
-
 std::string quoted(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& n : names) text += (text.empty() ? "'" : ", '") + n + "'";
@@ -194,8 +191,8 @@ ExportedModel grad_of(const auto& model, GradientOptions o) {
   frontends::Imported imported = session::read_model(model, o.writing.reading);
   session::report_warnings(o.writing.reading, imported.findings);
   const auto own = imported.opsets.find("ai.onnx");
-  if (!o.writing.opset && own != imported.opsets.end())
-    o.writing.opset = static_cast<int>(std::max(own->second, oldest_opset));
+  if (!o.writing.least_opset && own != imported.opsets.end())
+    o.writing.least_opset = static_cast<int>(own->second);
   return written(std::move(imported.graph), imported.info, o);
 }
 

@@ -310,6 +310,22 @@ def test_a_model_keeps_its_names_and_opset_and_gives_the_same_numbers_in_onnxrun
             np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("opset, shape, written", [(7, "2,3", 11), (11, "2,3", 11), (12, "N,3", 14), (13, "2,3", 13)])
+def test_the_opset_is_raised_only_where_it_must(opset, shape, written):
+    model = parser.parse_model(f"""
+        <ir_version: 7, opset_import: ["" : {opset}]>
+        f (float[{shape}] x) => (float y) {{
+          s = Softmax <axis = 0> (x)  e = Exp (s)  p = Mul (s, e)  l = Log (p)  m = Neg (l)
+          f = Flatten <axis = 0> (m)  r = Mul (f, f)  y = ReduceSum <keepdims = 0> (r) }}""")
+    made = rondel.grad(model, wrt="x")
+    onnx.checker.check_model(made, full_check=True)
+    assert made.opset_import[0].version == written
+    feeds = {"x": np.random.default_rng(1).standard_normal((2, 3)).astype(np.float32)}
+    got = rondel.InferenceSession(made.SerializeToString()).run(None, feeds)
+    for g, w in zip(got, elsewhere(made, feeds)):
+        np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
+
+
 def test_second_derivatives_come_from_the_gradient_of_the_gradient():
     model = parser.parse_model("""
         <ir_version: 10, opset_import: ["" : 21]>

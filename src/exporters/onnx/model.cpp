@@ -378,8 +378,10 @@ Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options)
   require(!wanted || (*wanted >= oldest_opset && *wanted <= newest_opset()),
           "there is no way to opset {}; those that can be written are {} to {}", wanted.value_or(0),
           oldest_opset, newest_opset());
+  const int first = std::clamp(options.least_opset.value_or(usual_opset), oldest_opset,
+                               newest_opset());
   const std::vector<std::string> notes = options.assertions
-                                             ? lower_assertions(g, wanted.value_or(usual_opset))
+                                             ? lower_assertions(g, wanted.value_or(first))
                                              : report_dropped_assertions(g);
   lower_strict_slices(g);
   drop_unread(g);
@@ -389,15 +391,15 @@ Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options)
   report_loops(g, RegionId::root, loops);
   const Scans scans = convert_scans(g);
   drop_unread(g);
-  const int least = wanted ? *wanted : opset_for(g, RegionId::root, usual_opset);
+  const int least = wanted ? *wanted : opset_for(g, RegionId::root, first);
   Model model = write_in_least_opset(g, scans, info, least, wanted.has_value());
   model.report.loops = std::move(loops);
   model.report.notes.insert(model.report.notes.begin(), notes.begin(), notes.end());
   const int opset = model.report.opset;
-  if (!wanted && opset > usual_opset)
+  if (!wanted && opset > first)
     model.report.notes.push_back(fmt::format(
         "opset {} rather than the usual {}, which has not all ops and types of the model", opset,
-        usual_opset));
+        first));
   return model;
 }
 

@@ -54,7 +54,12 @@ def grad_bytes(model, wrt, outputs=None, seed=None, *, stop_gradient=(), prefix=
 def _names(argument, names):
     if names is None:
         return []
-    names = [names] if isinstance(names, str) else list(names)
-    if not all(isinstance(name, str) for name in names):
+    try:
+        listed = [names] if isinstance(names, str) else list(names)
+    except TypeError:
+        listed = [None]
+    if not all(isinstance(name, str) for name in listed):
         raise CallerError(f"grad: {argument} is {names!r}; expected names")
-    return names
+    if not listed and argument in ("outputs", "seed"):
+        raise CallerError(f"grad: {argument} is empty; leave it out for the usual ones")
+    return listed

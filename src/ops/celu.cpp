@@ -6,9 +6,10 @@
 namespace rondel::ops {
 namespace {
 
+/// exp is only taken below zero: above it would overflow, in second derivatives, too.
 constexpr auto celu_of = [](auto& e, auto x) {
   const auto alpha = attribute(e, "alpha", x);
-  return select(x < 0, alpha * expm1(x / alpha), x);
+  return select(x < 0, alpha * expm1(min(x, literal(x, 0)) / alpha), x);
 };
 
 const ir::OpEntry celu{{

@@ -193,11 +193,12 @@ Dual pow(const Dual& x, const Dual& y) {
   // x to the power 0 is 1 whatever x is; 0 to any power above 0 is 0.
   const ValueId left = times(d, x.adjoint, [&] {
     const DualCondition flat{&d, d("equal", {exponent.value, zero.value})};
-    return select(flat, zero, exponent * pow(base, exponent - 1));
+    const Dual below = select(flat, literal(base, 1), exponent) - 1;
+    return select(flat, zero, exponent * pow(base, below));
   });
   const ValueId right = times(d, y.adjoint, [&] {
     const DualCondition flat{&d, d("equal", {x.value, zero.value})};
-    return select(flat, zero, log(base)) * value_of(d, z);
+    return log(select(flat, literal(base, 1), base)) * value_of(d, z);
   });
   return {&d, z, plus_adjoint(d, left, right)};
 }
@@ -209,12 +210,12 @@ std::vector<ValueId> derive(ir::Builder& b, const ir::Node& node, ValueId adjoin
   const auto is_differentiable = [&](ValueId v) {
     return v != ValueId::none && is_float(dtype_of(b, v));
   };
+  const DType t = scalar::compute_type(dtype_of(b, adjoint));
   std::vector<Dual> x;
-  for (const ValueId v : node.inputs)
-    x.push_back({&d, is_differentiable(v) ? wide_value(b, v) : v});
+  for (const ValueId v : node.inputs) x.push_back({&d, is_differentiable(v) ? as(b, v, t) : v});
   for (std::size_t k = 0; k < x.size(); ++k) {
     if (!is_differentiable(node.inputs[k])) continue;
-    x[k].adjoint = as(b, adjoint, dtype_of(b, x[k].value));
+    x[k].adjoint = as(b, adjoint, t);
     const Dual y = f(d, x);
     x[k].adjoint = ValueId::none;
     if (y.adjoint == ValueId::none) continue;

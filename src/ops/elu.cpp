@@ -6,8 +6,9 @@
 namespace rondel::ops {
 namespace {
 
+/// exp is only taken below zero: above it would overflow, in second derivatives, too.
 constexpr auto elu_of = [](auto& e, auto x) {
-  return select(x < 0, attribute(e, "alpha", x) * expm1(x), x);
+  return select(x < 0, attribute(e, "alpha", x) * expm1(min(x, literal(x, 0))), x);
 };
 
 const ir::OpEntry elu{{

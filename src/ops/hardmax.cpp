@@ -1,5 +1,6 @@
 #include "ops/arg_extreme.h"
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/type_rules.h"
 
 namespace rondel::ops {
@@ -33,6 +34,7 @@ const ir::OpEntry hardmax{{
     .meaning = nest(write_hardmax),
     .in_place = {0},
     .batch = along_axis,
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "ops/derivative.h"
+#include "ops/gradients.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
@@ -11,17 +11,23 @@ Ex average(Emitter&, std::span<const Ex> x) {
   return result / static_cast<double>(x.size());
 }
 
+std::vector<ir::ValueId> mean_gradient(ir::Builder& b, const ir::Node& node,
+                                       std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId count = b.scalar(dtype_of(b, adjoints[0]),
+                                     static_cast<double>(node.inputs.size()));
+  const ir::ValueId share = b("div", {adjoints[0], count});
+  std::vector<ir::ValueId> result;
+  for (const ir::ValueId x : node.inputs) result.push_back(summed_to(b, share, x));
+  return result;
+}
+
 const ir::OpEntry mean{{
     .name = "mean",
     .doc = "y = the mean of the inputs, element by element, broadcast",
     .inputs = {{"x", ir::InputDef::variadic}},
     .type = floats_only(broadcast_rule),
     .meaning = elementwise(wide(average)),
-    .gradient = derivative_of_all([](Derivation&, std::span<const Dual> x) {
-      Dual sum = x[0];
-      for (const Dual& v : x.subspan(1)) sum = sum + v;
-      return sum / static_cast<double>(x.size());
-    }),
+    .gradient = mean_gradient,
 }};
 
 }  // namespace

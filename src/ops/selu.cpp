@@ -6,9 +6,10 @@
 namespace rondel::ops {
 namespace {
 
+/// exp is only taken below zero: above it would overflow, in second derivatives, too.
 constexpr auto selu_of = [](auto& e, auto x) {
   const auto gamma = attribute(e, "gamma", x);
-  return gamma * select(x <= 0, attribute(e, "alpha", x) * expm1(x), x);
+  return gamma * select(x <= 0, attribute(e, "alpha", x) * expm1(min(x, literal(x, 0))), x);
 };
 
 const ir::OpEntry selu{{

@@ -1,4 +1,4 @@
-#include "ops/derivative.h"
+#include "ops/gradients.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
 
@@ -11,17 +11,20 @@ Ex total(Emitter&, std::span<const Ex> x) {
   return result;
 }
 
+std::vector<ir::ValueId> sum_gradient(ir::Builder& b, const ir::Node& node,
+                                      std::span<const ir::ValueId> adjoints) {
+  std::vector<ir::ValueId> result;
+  for (const ir::ValueId x : node.inputs) result.push_back(summed_to(b, adjoints[0], x));
+  return result;
+}
+
 const ir::OpEntry sum_op{{
     .name = "sum",
     .doc = "y = the sum of the inputs, element by element, broadcast",
     .inputs = {{"x", ir::InputDef::variadic}},
     .type = numbers_only(broadcast_rule),
     .meaning = elementwise(wide(total)),
-    .gradient = derivative_of_all([](Derivation&, std::span<const Dual> x) {
-      Dual sum = x[0];
-      for (const Dual& v : x.subspan(1)) sum = sum + v;
-      return sum;
-    }),
+    .gradient = sum_gradient,
 }};
 
 }  // namespace

@@ -49,7 +49,8 @@ class Differentiation {
  private:
   /// The nodes of the root that `by` has influence on, in order.
   std::vector<NodeId> find_influenced() {
-    influenced_.insert(r_.by.begin(), r_.by.end());
+    for (const ValueId v : r_.by)
+      if (!stopped_.contains(v)) influenced_.insert(v);
     std::vector<NodeId> nodes;
     for (const NodeId n : g_.root().nodes) {
       if (!reads_influenced(n)) continue;
@@ -74,6 +75,15 @@ class Differentiation {
     return b_("expand", {one, b_("shape", {v})});
   }
 
+  std::vector<ValueId> adjoints_of_inputs(NodeId n, std::span<const ValueId> adjoints) {
+    try {
+      return g_.node(n).op->gradient(b_, g_.node(n), adjoints);
+    } catch (const Error& e) {
+      if (e.blame() != Blame::unsupported) throw;
+      unsupported("{}: {}; on the way to it: {}", ir::where(g_, n), e.what(), path_to(n));
+    }
+  }
+
   void differentiate(NodeId n) {
     const Node& node = g_.node(n);
     std::vector<ValueId> adjoints;
@@ -83,7 +93,7 @@ class Differentiation {
     if (std::ranges::all_of(adjoints, is_none)) return;
     if (!node.op->gradient) refuse(n);
     b_.source(node.source);
-    const std::vector<ValueId> found = node.op->gradient(b_, node, adjoints);
+    const std::vector<ValueId> found = adjoints_of_inputs(n, adjoints);
     invariant(found.size() == node.inputs.size(), "{}: its gradient gives {} of {} adjoints",
               ir::where(g_, n), found.size(), node.inputs.size());
     for (std::size_t k = 0; k < found.size(); ++k)

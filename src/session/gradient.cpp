@@ -99,6 +99,12 @@ class Variables {
   std::vector<std::pair<ValueId, Initializer>> initializers_;
 };
 
+/// What is inferred of an output, and what the model declares beyond that.
+ir::Type type_of_output(const Graph& g, std::size_t k) {
+  const ir::Type& inferred = g.value(g.root().results[k]).type;
+  return k < g.declared_outputs.size() ? ir::completed(inferred, g.declared_outputs[k]) : inferred;
+}
+
 ValueId output_named(const Graph& g, const std::string& name) {
   const auto at = std::ranges::find(g.output_names, name);
   require(at != g.output_names.end(), "outputs names '{}', which is no output; there are {}", name,
@@ -113,9 +119,10 @@ std::vector<ValueId> differentiated(const Graph& g, const GradientOptions& o) {
     require_floats(g, of.back(), name, "output");
   }
   if (!of.empty()) return of;
-  for (const ValueId v : g.root().results) {
-    const ir::Type& t = g.value(v).type;
-    if (t.is_tensor() && t.has_rank() && t.rank() == 0 && is_float(t.dtype())) of.push_back(v);
+  for (std::size_t k = 0; k < g.root().results.size(); ++k) {
+    const ir::Type t = type_of_output(g, k);
+    if (t.is_tensor() && t.has_rank() && t.rank() == 0 && is_float(t.dtype()))
+      of.push_back(g.root().results[k]);
   }
   require(!of.empty(),
           "the model has no scalar float output to differentiate; name some in outputs, of {}, "
@@ -130,9 +137,14 @@ std::vector<ValueId> seeds(Graph& g, std::span<const ValueId> of, const Gradient
   std::vector<ValueId> seeds;
   g.input_names.resize(g.root().params.size());
   for (std::size_t k = 0; k < of.size(); ++k) {
-    require(std::ranges::find(g.input_names, o.seed[k]) == g.input_names.end(),
-            "seed '{}' is the name of an input already", o.seed[k]);
-    seeds.push_back(g.add_param({}, g.value(of[k]).type, o.seed[k]));
+    const auto is_taken = [&](const std::vector<std::string>& names) {
+      return std::ranges::find(names, o.seed[k]) != names.end();
+    };
+    require(!o.seed[k].empty(), "seed has an empty name");
+    require(!is_taken(g.input_names), "seed '{}' is the name of an input already", o.seed[k]);
+    require(!is_taken(g.output_names), "seed '{}' is the name of an output already", o.seed[k]);
+    const auto at = std::ranges::find(g.root().results, of[k]) - g.root().results.begin();
+    seeds.push_back(g.add_param({}, type_of_output(g, static_cast<std::size_t>(at)), o.seed[k]));
     g.input_names.push_back(o.seed[k]);
   }
   return seeds;
@@ -160,7 +172,8 @@ void add_outputs(Graph& g, std::span<const ValueId> gradients, const GradientOpt
     g.add_result({}, gradients[k]);
     g.output_names.push_back(name);
   }
-  g.declared_outputs.clear();  // what is inferred holds for the written file, too
+  for (std::size_t k = 0; k < g.declared_outputs.size(); ++k)
+    g.declared_outputs[k] = type_of_output(g, k);
 }
 
 void canonicalize(Graph& g) {

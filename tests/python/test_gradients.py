@@ -332,12 +332,63 @@ def test_second_derivatives_come_from_the_gradient_of_the_gradient():
         f (double[3] x) => (double y) { t = Sin (x)  u = Mul (t, x)  v = Exp (u)  y = ReduceSum <keepdims = 0> (v) }""")
     first = rondel.grad(model, wrt="x")
     feeds = {"x": np.array([0.3, -1.1, 0.8])}
-    check_gradient(first.SerializeToString(), feeds, np.random.default_rng(1), outputs=["grad_x"]) if False else None
     second = rondel.grad(first, wrt="x", outputs="grad_x", prefix="second_")
     got = rondel.InferenceSession(second.SerializeToString()).run(["second_x"], feeds)[0]
     run = rondel.InferenceSession(first.SerializeToString())
     want = central_differences(lambda f: run.run(["grad_x"], f), feeds, "x", [np.ones(3)])
     np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["Elu", "Selu"])
+def test_second_derivatives_do_not_overflow(op):
+    model = parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (float[3] x) => (float y) {{ e = {op} (x)  s = Mul (e, e)  y = ReduceSum <keepdims = 0> (s) }}""")
+    second = rondel.grad(rondel.grad(model, wrt="x"), wrt="x", outputs="grad_x", prefix="second_")
+    x = np.array([100, -1, 3], np.float32)
+    got = rondel.InferenceSession(second.SerializeToString()).run(["second_x"], {"x": x})[0]
+    assert np.isfinite(got).all() and got[0] == pytest.approx(2 if op == "Elu" else 2 * 1.0507009873554805**2, rel=1e-6)
+
+
+def test_powers_of_zero_have_second_derivatives():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[3] x, double[3] p) => (double y) { z = Pow (x, p)  y = ReduceSum <keepdims = 0> (z) }""")
+    first = rondel.grad(model, wrt="x")
+    second = rondel.grad(first, wrt=["x", "p"], outputs="grad_x", prefix="second_")
+    feeds = {"x": np.zeros(3), "p": np.array([2.0, 1, 0])}
+    got = rondel.InferenceSession(second.SerializeToString()).run(["second_x", "second_p"], feeds)
+    np.testing.assert_array_equal(got[0], [2, 0, 0])
+    np.testing.assert_array_equal(got[1][:1], [0])
+
+
+def test_operands_of_two_dtypes_and_many_operands():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (float[2] x, double[2] p) => (float y) { z = Pow (x, p)  y = ReduceSum <keepdims = 0> (z) }""")
+    feeds = {"x": np.array([2, 3], np.float32), "p": np.array([3.0, 2.0])}
+    _, gx, gp = rondel.InferenceSession(rondel.grad(model, wrt=["x", "p"]).SerializeToString()).run(None, feeds)
+    np.testing.assert_allclose(gx, [12, 6], rtol=1e-6)
+    np.testing.assert_allclose(gp, [8 * np.log(2), 9 * np.log(3)], rtol=1e-6)
+    assert gx.dtype == np.float32 and gp.dtype == np.float64
+    names = [f"x{k}" for k in range(1000)]
+    given = [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, []) for n in names]
+    graph = helper.make_graph(
+        [helper.make_node("Mean", names, ["y"])], "many", given, [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [])]
+    )
+    made = rondel.grad(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), wrt=names)
+    got = rondel.InferenceSession(made.SerializeToString()).run(None, {n: np.float32(1).reshape(()) for n in names})
+    np.testing.assert_allclose(got[1:], np.full(1000, 1e-3), rtol=1e-6)
+
+
+def test_declared_types_of_outputs_stay():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[N] x, int64[K] s) => (double[A,4] h) { t = Exp (x)  h = Reshape (t, s) }""")
+    made = rondel.grad(model, wrt="x", outputs="h", seed="dh")
+    onnx.checker.check_model(made, full_check=True)
+    types = {v.name: v.type.tensor_type for v in [*made.graph.input, *made.graph.output]}
+    assert [d.dim_value for d in types["h"].shape.dim][1:] == [4] == [d.dim_value for d in types["dh"].shape.dim][1:]
 
 
 def test_ties_share_and_kinks_give_zero():
@@ -364,6 +415,8 @@ def test_stop_gradient_and_inputs_without_influence_give_zeros():
     _, _, gx, gu = rondel.InferenceSession(made.SerializeToString()).run(None, feeds)
     np.testing.assert_allclose(gx, np.exp(x), rtol=1e-6)
     np.testing.assert_array_equal(gu, np.zeros(3))
+    made = rondel.grad(model, wrt=["x"], stop_gradient=["x"])
+    np.testing.assert_array_equal(rondel.InferenceSession(made.SerializeToString()).run(["grad_x"], feeds)[0], np.zeros(2))
 
 
 @pytest.mark.parametrize(
@@ -376,6 +429,9 @@ def test_stop_gradient_and_inputs_without_influence_give_zeros():
         (dict(wrt=["x"], seed=["a", "b"]), ["seed has 2 names for 1"]),
         (dict(wrt=["x"], prefix="lo", outputs=["h"], seed=["x"]), ["seed 'x'", "already"]),
         (dict(wrt=["x"], stop_gradient=["no such"]), ["stop_gradient", "'no such'"]),
+        (dict(wrt=["x"], outputs=["h"], seed=["loss"]), ["seed 'loss'", "output already"]),
+        (dict(wrt=["x"], outputs=[]), ["outputs is empty"]),
+        (dict(wrt=1), ["wrt is 1", "expected names"]),
     ],
 )
 def test_wrong_names_are_told(arguments, words):
@@ -389,6 +445,15 @@ def test_a_name_that_is_taken_asks_for_a_prefix():
     once = rondel.grad(parser.parse_model(MLP), wrt="x")
     with pytest.raises(rondel.CallerError, match="'grad_x' already; give another prefix"):
         rondel.grad(once, wrt="x", outputs="grad_x")
+
+
+def test_what_a_rule_does_not_support_is_told_with_the_path():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (float[3] x) => (float y) <int64[2] p = {1, 1}> {
+          e = Pad <mode = "edge"> (x, p)  y = ReduceSum <keepdims = 0> (e) }""")
+    with pytest.raises(rondel.UnsupportedError, match=r"'e' .Pad.: .*edge.*; on the way to it: 'y' <- 'e'"):
+        rondel.grad(model, wrt="x")
 
 
 def test_a_model_without_a_scalar_output_asks_for_outputs():

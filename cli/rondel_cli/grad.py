@@ -1,11 +1,11 @@
 """`rondel grad`: write a model with its gradient."""
 
 import argparse
-import os
 import pathlib
 
 import rondel
 
+from .files import write_all
 from .table import add_model_options, render, session_options
 
 
@@ -40,22 +40,13 @@ def act(options):
         prefix=options.prefix,
         sess_options=session_options(options),
     )
-    _write_whole(pathlib.Path(options.output), made.SerializeToString())
     rows = [(options.prefix + name, name) for name in options.wrt]
     print(render(("output", "gradient by"), rows))
-    print(f"\nwrote {options.output}: {len(made.graph.node)} nodes, opset {made.opset_import[0].version}")
+    print(f"\n{len(made.graph.node)} nodes, opset {made.opset_import[0].version}")
+    data = made.SerializeToString()
+    write_all({pathlib.Path(options.output): lambda file: file.write(data)})
     return 0
 
 
 def _names(text):
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _write_whole(path, data):
-    """Writes a file that appears whole or not at all."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,16 +1,17 @@
 """`rondel run`: run a model once and show its outputs."""
 
 import argparse
-import os
 import pathlib
 import re
 import time
+from functools import partial
 
 import numpy as np
 
 import rondel
 
 from .feeds import add_input_option, read_feeds
+from .files import write_all
 from .table import add_model_options, render, session_options
 
 
@@ -92,18 +93,11 @@ def write_outputs(folder, outputs):
             if array is not None:
                 files[_free_name(re.sub(r"[^\w.-]", "_", stem), files)] = array
     folder.mkdir(parents=True, exist_ok=True)
-    parts = {folder / f"{stem}.npy": folder / f".{stem}.part" for stem in files}
-    try:
-        for array, part in zip(files.values(), parts.values()):
-            with open(part, "wb") as file:
-                np.save(file, array.astype(str) if array.dtype == object else array, allow_pickle=False)
-    except BaseException:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
-        raise
-    for path, part in parts.items():
-        os.replace(part, path)
-        print(f"wrote {path}")
+    write_all({folder / f"{stem}.npy": partial(_save, array) for stem, array in files.items()})
+
+
+def _save(array, file):
+    np.save(file, array.astype(str) if array.dtype == object else array, allow_pickle=False)
 
 
 def _free_name(stem, taken):

@@ -96,12 +96,15 @@ AxisCoverage coverage_of(const ir::TypeContext& c, std::size_t k, const ir::Exte
   return step == 1 && start == 0 && to_the_end ? AxisCoverage::all : AxisCoverage::some;
 }
 
+/// No extent is larger. Sums of extents and larger numbers could overflow.
+constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max() / 2;
+
 /// The start or end `v` counted from the front and clamped to [least, most]. Unknown where the sign
 /// of `v` is unknown.
 ir::Integer from_front(const ir::Integer& v, const ir::Extent& extent, std::int64_t least,
                        const ir::Integer& most) {
-  // No extent is larger than this number.
-  if (v.known() && *v.number == std::numeric_limits<std::int64_t>::max()) return most;
+  if (v.at_least(furthest)) return most;
+  if (v.at_most(-furthest)) return least;
   if (v.at_least(0)) return min(v, most);
   return v.at_most(-1) ? max(v + extent, least) : ir::Integer();
 }
@@ -120,7 +123,9 @@ ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent
   if (step > 0) {
     // A start beyond the extent takes no element, just as a start at the extent: no clamp is
     // needed.
-    const ir::Integer first = start.at_least(0) ? start : from_front(start, extent, 0, extent);
+    const ir::Integer first = start.at_least(0) && !start.at_least(furthest)
+                                  ? start
+                                  : from_front(start, extent, 0, extent);
     return ir::Extent(ceil_div(max(from_front(end, extent, 0, extent) - first, 0), step));
   }
   const ir::Integer last = ir::Integer(extent) - 1;

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <random>
 
@@ -57,7 +58,7 @@ TEST(Extents, UnderWindows) {
 }
 
 TEST(Extents, OfSlices) {
-  const auto slice = [](int start, const char* end, int step) {
+  const auto slice = [](std::int64_t start, const char* end, int step) {
     return fmt::format(
         "%s = constant value=i64[1] {{{}}} %e = constant value=i64[1] {{{}}}"
         " %a = constant value=i64[1] {{0}} %t = constant value=i64[1] {{{}}}"
@@ -73,6 +74,9 @@ TEST(Extents, OfSlices) {
   EXPECT_EQ(type_of_y(x, slice(0, most.c_str(), 2)), "f32[(N + 1) / 2]");
   EXPECT_EQ(type_of_y(x, slice(-1, least.c_str(), -1)), "f32[N]");
   EXPECT_EQ(type_of_y("%x: f32[?]", slice(1, "3", 1)), "f32[?]");
+  constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(type_of_y("%x: f32[4 - N]", slice(furthest, most.c_str(), 2)), "f32[0]");
+  EXPECT_EQ(type_of_y(x, slice(furthest - 1, "-1", 2)), "f32[0]");
   check({{"%x: f32[N], %z: f32[M]",
           "%s = constant value=i64[1] {0} %e = shape(%z) %y = slice(%x, %s, %e)",
           "f32[M - max(M - N, 0)]"}});

@@ -24,7 +24,7 @@ TRIPS = 4000
 MODEL = """
 <ir_version: 10, opset_import: ["" : 21]>
 steps (int64 trips, float[4] start, float[W] w) => (float[4] x)
-<int64[1] zero = {0}, int64[1] one = {1}, float half = {0.5}, int64 few = {3}, bool yes = {1}>
+<int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] twelve = {12}, float half = {0.5}, int64 few = {3}, bool yes = {1}>
 {
   none = SequenceEmpty <dtype = 1> ()
   x, list = Loop (trips, , start, none) <body = trip
@@ -44,12 +44,12 @@ def chain(link, count, first="before", last="after"):
     return "\n    ".join([*lines, f"{last} = Neg ({names[-1]})"])
 
 
-def over_part(extent, count):
-    """`count` additions over a part of w whose extent changes from trip to trip."""
+def over_part(extent, count, link="{b} = Add ({a}, half)"):
+    """`count` links, additions say, over a part of w whose extent changes from trip to trip."""
     return f"""at = Unsqueeze (i, zero)
     {extent}
     part = Slice (w, zero, extent)
-    {chain("{b} = Add ({a}, half)", count, "part", "end")}
+    {chain(link, count, "part", "end")}
     sum = ReduceSum <keepdims = 0> (end)
     after = Add (before, sum)"""
 
@@ -66,7 +66,8 @@ def slices(count):
 
 ADD = "{b} = Add ({a}, half)"
 VIEW = "{b}u = Unsqueeze ({a}, zero)\n    {b} = Squeeze ({b}u, zero)"
-IN_TURN = "two = Add (one, one)\n    rest = Mod (at, two)\n    extent = Add (rest, two)"
+IN_TURN = "rest = Mod (at, two)\n    extent = Add (rest, two)"
+TWELVE_IN_TURN = "rest = Mod (at, twelve)\n    extent = Add (rest, two)"
 GROWING = "extent = Add (at, one)"
 BRANCH = (
     "{b} = If (go) <then_branch = t{k} () => (float[4] p{k}) {{ p{k} = Add ({a}, half) }}, "
@@ -87,11 +88,14 @@ CASES = {
     "a step": (lambda count: chain(ADD, count), 20),
     "a step that gives a view": (lambda count: chain(VIEW, count // 2), 20),
     "a step, two shapes in turn": (lambda count: over_part(IN_TURN, count), 20),
+    "a step, 12 shapes in turn": (lambda count: over_part(TWELVE_IN_TURN, count), 20),
     "a step, each trip another shape": (lambda count: over_part(GROWING, count), 20),
     "a slice and a step, each trip another start": (slices, 10),
     "an if, with one step in it": (lambda count: chain(BRANCH, count), 10),
     "entering a loop, and 3 trips": (lambda count: chain(LOOP, count), 10),
-    "the same with a stack, and two steps": (lambda count: chain(LOOP_WITH_STACK, count), 10),
+    "the same, 12 shapes in turn": (lambda count: over_part(TWELVE_IN_TURN, count, LOOP.replace("[4]", "[E]")), 10),
+    "an if, 12 shapes in turn": (lambda count: over_part(TWELVE_IN_TURN, count, BRANCH.replace("[4]", "[E]")), 10),
+    "entering a loop with a stack, and two steps": (lambda count: chain(LOOP_WITH_STACK, count), 10),
 }
 
 
@@ -101,10 +105,10 @@ def main(arguments=None):
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="a part of the names")
     options = parser.parse_args(arguments)
-    print(f"{'ns, median of ' + str(ROUNDS) + ' rounds':37} {'each':>9}")
+    print(f"{'ns, median of ' + str(ROUNDS) + ' rounds':43} {'each':>9}")
     for case, measured in CASES.items():
         if options.only in case:
-            print(f"{case:37} {cost(measured):9.0f}", flush=True)
+            print(f"{case:43} {cost(measured):9.0f}", flush=True)
 
 
 def cost(measured):

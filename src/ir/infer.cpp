@@ -36,7 +36,6 @@ class Inference {
                      "loops nested this deep, whose states change type, take too long to infer");
     const Node& node = g_.node(n);
     for (const ValueId v : node.outputs) forget(v);
-    if (!node.regions.empty()) k_.conditions.reset();
     if (node.is_loop()) return loop(n);
     if (node.op->name == "if") return branch(n);
     rule(n);

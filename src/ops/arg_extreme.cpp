@@ -18,6 +18,7 @@ void arg_rule(ir::TypeContext& c) {
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(DType::i64));
   const auto axis = normal_axis(c.attributes().i("axis", 0), x.rank());
   require(x.extent(axis).value != 0, "axis {} has extent 0; expected at least one element", axis);
+  c.holds_while({ir::Integer(x.extent(axis)) - 1});
   ir::Extents out = x.extents();
   if (keep) out[static_cast<std::size_t>(axis)] = 1;
   else out.erase(out.begin() + axis);

@@ -19,14 +19,20 @@ void batch_rule(ir::TypeContext& c) {
   if (c.attributes().flag("training_mode"))
     unsupported("batch normalization in training mode; supported: training_mode 0");
   const ir::Type& x = c.input(0);
+  Conditions conditions;
   for (std::size_t k = 1; k < 5; ++k) {
     require_rank(c, k, 1);
-    if (!x.has_rank() || x.rank() < 2 || !c.input(k).has_rank()) continue;
+    if (!x.has_rank() || x.rank() < 2 || !c.input(k).has_rank()) {
+      conditions.unknown();
+      continue;
+    }
+    conditions.equal(c.input(k).extent(0), x.extent(1));
     const std::int64_t n = c.input(k).extent(0).value, channels = x.extent(1).value;
     require(n < 0 || channels < 0 || n == channels, "input {} has {} elements for {} channels", k,
             n, channels);
   }
   c.output(0, x);
+  conditions.state(c);
 }
 
 const ir::OpEntry batch_normalization{{

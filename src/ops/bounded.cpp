@@ -12,6 +12,7 @@ void bounded_rule(ir::TypeContext& c) {
   require_scalar(c, 1);
   c.output(0, c.input(0));
   keep_elements(c);
+  c.holds_while();
   const auto x = c.elements(0), most = c.elements(1);
   if (x && most && x->size() == 1 && most->size() == 1 && x->front() == most->front() &&
       x->front().at_least(c.attributes().i("least")))

@@ -14,6 +14,7 @@ void cast_like_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   require_tensor(c, 1);
   c.output(0, with_dtype(c.input(0), c.input(1).dtype()));
+  c.holds_while();
 }
 
 const ir::OpEntry cast_like{{

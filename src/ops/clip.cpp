@@ -35,6 +35,11 @@ void clip_rule(ir::TypeContext& c) {
   }
   require_tensor(c, 0);
   c.output(0, c.input(0));
+  std::vector<const ir::Type*> bounds;
+  for (std::size_t k : {1U, 2U})
+    if (c.has(k)) bounds.push_back(&c.input(k));
+  const bool ranked = std::ranges::all_of(bounds, &ir::Type::has_rank) && c.input(0).has_rank();
+  if (ranked) holds_if_certain(c, bounds, c.input(0).extents());
 }
 
 const ir::OpEntry clip{{

@@ -23,10 +23,13 @@ void constant_of_shape_rule(ir::TypeContext& c) {
   require_dtype(c, 0, DType::i64);
   require_rank(c, 0, 1);
   const ir::Type& shape = c.input(0);
-  if (const auto extents = c.integers(0)) {
-    for (std::int64_t n : *extents) require(n >= 0, "extent {} is negative", n);
-    c.output(0, ir::Type::tensor(value.dtype(), std::span<const std::int64_t>(*extents)));
-  } else if (const auto elements = c.elements(0)) {
+  if (const auto elements = c.elements(0)) {
+    Conditions conditions;
+    for (const ir::Integer& e : *elements) {
+      require(!e.known() || *e.number >= 0, "extent {} is negative", e.number.value_or(0));
+      conditions.not_negative(e);
+    }
+    conditions.state(c);
     c.output(0, ir::Type::tensor(value.dtype(), ir::as_extents(*elements)));
   } else if (shape.has_rank() && shape.extent(0).known()) {
     c.output(0, ir::Type::ranked(value.dtype(), shape.extent(0).value));

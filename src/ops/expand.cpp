@@ -10,19 +10,20 @@ void expand_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   require_dtype(c, 1, DType::i64);
   const ir::Type& x = c.input(0);
-  const auto wanted = c.integers(1);
-  if (wanted && x.has_rank()) {
-    for (const std::int64_t w : *wanted) require(w >= 0, "the shape has a negative extent: {}", w);
-    const auto extents = broadcast_extents(x.extents(),
-                                           ir::Extents(wanted->begin(), wanted->end()));
-    return c.output(
-        0, extents ? ir::Type::tensor(x.dtype(), *extents) : ir::Type::unranked(x.dtype()));
-  }
   const auto elements = c.elements(1);
-  const auto extents = elements && x.has_rank()
-                           ? broadcast_extents(x.extents(), ir::as_extents(*elements))
-                           : std::nullopt;
-  c.output(0, extents ? ir::Type::tensor(x.dtype(), *extents) : ir::Type::unranked(x.dtype()));
+  if (!elements || !x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
+  Conditions conditions;
+  for (const ir::Integer& e : *elements) {
+    require(!e.known() || *e.number >= 0, "the shape has a negative extent: {}",
+            e.number.value_or(0));
+    conditions.not_negative(e);
+  }
+  const ir::Type wanted = ir::Type::tensor(x.dtype(), ir::as_extents(*elements));
+  const auto extents = broadcast_extents(x.extents(), wanted.extents());
+  if (!extents) return c.output(0, ir::Type::unranked(x.dtype()));
+  const ir::Type* both[] = {&x, &wanted};
+  if (certainly_broadcasts(both, *extents)) conditions.state(c);
+  c.output(0, ir::Type::tensor(x.dtype(), *extents));
 }
 
 std::optional<std::vector<Tensor>> expanded_view(const ir::Attributes&,

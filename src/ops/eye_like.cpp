@@ -17,6 +17,7 @@ void eye_like_rule(ir::TypeContext& c) {
   const DType t = asked.is_tensor() ? asked.dtype() : c.input(0).dtype();
   require(t == DType::boolean || is_integer(t) || is_float(t), "there is no {} one", name(t));
   const ir::Type& x = c.input(0);
+  if (x.has_rank()) c.holds_while();
   c.output(0, x.has_rank() ? with_dtype(x, t) : ir::Type::ranked(t, 2));
 }
 

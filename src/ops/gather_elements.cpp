@@ -16,6 +16,7 @@ void gather_elements_rule(ir::TypeContext& c) {
     normal_axis(c.attributes().i("axis"), x.rank());
   }
   c.output(0, with_dtype(indices, x.dtype()));
+  if (x.has_rank()) c.holds_while();
 }
 
 Ex gathered_element(Emitter& e, std::size_t, const Indices& out) {

@@ -22,6 +22,7 @@ void gather_nd_rule(ir::TypeContext& c) {
   ir::Extents extents(indices.extents().begin(), indices.extents().end() - 1);
   extents.insert(extents.end(), x.extents().begin() + batch + depth, x.extents().end());
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
+  c.holds_while();
 }
 
 Ex gathered_at_index(Emitter& e, std::size_t, const Indices& out) {

@@ -45,6 +45,11 @@ void gemm_rule(ir::TypeContext& c) {
     if (c.input(2).has_rank()) broadcast_onto({m, n}, c.input(2).extents());
   }
   c.output(0, Type::tensor(a.dtype(), ir::Extents{m, n}));
+  if (!a.has_rank() || !b.has_rank() || (c.has(2) && !c.input(2).has_rank())) return;
+  if (!(a.extent(1 - ta) == b.extent(tb))) return;
+  std::vector<const Type*> addend;
+  if (c.has(2)) addend.push_back(&c.input(2));
+  holds_if_certain(c, addend, {m, n});
 }
 
 const ir::OpEntry gemm{{

@@ -13,6 +13,7 @@ void one_element_rule(ir::TypeContext& c) {
           c.attributes().s("what", "x"), to_text(x), name(x.dtype()));
   c.output(0, ir::Type::scalar(x.dtype()));
   keep_elements(c);
+  if (x.is_static()) c.holds_while();
 }
 
 const ir::OpEntry one_element{{

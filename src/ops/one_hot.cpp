@@ -30,6 +30,7 @@ void one_hot_rule(ir::TypeContext& c) {
   require(depth == nullptr || integer_value(*depth) >= 1, "depth is below 1");
   if (!indices.has_rank()) return c.output(0, ir::Type::unranked(values.dtype()));
   const auto axis = normal_axis(c.attributes().i("axis", -1), indices.rank() + 1);
+  if (depth != nullptr && values.is_static()) c.holds_while();
   ir::Extents out = indices.extents();
   out.insert(out.begin() + axis, depth ? ir::Extent(integer_value(*depth)) : ir::Extent());
   c.output(0, ir::Type::tensor(values.dtype(), std::move(out)));

@@ -9,7 +9,10 @@ namespace {
 void p_relu_rule(ir::TypeContext& c) {
   require_same_dtype(c, 0, 1);
   const ir::Type *x = &c.input(0), *slope = &c.input(1);
-  if (x->has_rank() && slope->has_rank()) broadcast_onto(x->extents(), slope->extents());
+  if (x->has_rank() && slope->has_rank()) {
+    broadcast_onto(x->extents(), slope->extents());
+    holds_if_certain(c, {&slope, 1}, x->extents());
+  }
   c.output(0, *x);
 }
 

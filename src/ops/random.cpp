@@ -81,6 +81,7 @@ void draw_rule(ir::TypeContext& c) {
   const DType t = c.input(1).dtype();
   if (c.has(4)) {
     require_tensor(c, 4);
+    c.holds_while();
     return c.output(0, with_dtype(c.input(4), t));
   }
   require_dtype(c, 3, DType::i64);

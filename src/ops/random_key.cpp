@@ -32,6 +32,7 @@ void key_rule(ir::TypeContext& c) {
     require_rank(c, k, 0);
   }
   c.output(0, ir::Type::scalar(DType::u64));
+  c.holds_while();
 }
 
 const ir::OpEntry random_key{{

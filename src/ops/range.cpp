@@ -60,12 +60,16 @@ void range_rule(ir::TypeContext& c) {
   }
   const DType t = c.input(0).dtype();
   const Tensor *start = c.value(0), *limit = c.value(1), *delta = c.value(2);
-  if (start == nullptr || limit == nullptr || delta == nullptr)
-    return c.output(0, ir::Type::tensor(t, ir::Extents{count_of(c)}));
+  if (start == nullptr || limit == nullptr || delta == nullptr) {
+    const ir::Extent count = count_of(c);
+    if (count.known() || count.symbolic()) c.holds_while();
+    return c.output(0, ir::Type::tensor(t, ir::Extents{count}));
+  }
   const std::int64_t count = is_integer(t) ? integer_count(*start, *limit, *delta)
                                            : float_count(float_value(*start), float_value(*limit),
                                                          float_value(*delta));
   c.output(0, ir::Type::tensor(t, ir::Extents{count}));
+  c.holds_while();
 }
 
 Ex term(Emitter& e, std::size_t, const Indices& index) {

@@ -19,7 +19,8 @@ struct NewExtent {
   Extent e = {};
 };
 
-NewExtent new_extent(const ir::Integer& w, const ir::Type& x, std::size_t axis, bool allow_zero) {
+NewExtent new_extent(const ir::Integer& w, const ir::Type& x, std::size_t axis, bool allow_zero,
+                     Conditions& conditions) {
   const auto a = static_cast<std::int64_t>(axis);
   require(!w.known() || *w.number >= -1, "extent {} of the new shape is {}", axis,
           w.number.value_or(0));
@@ -30,8 +31,9 @@ NewExtent new_extent(const ir::Integer& w, const ir::Type& x, std::size_t axis, 
   if (!x.has_rank()) return {};
   require(w != 0 || a < x.rank(), "the new shape keeps axis {}, which x does not have", axis);
   if (w == 0) return {NewExtent::extent, x.extent(a)};
-  if (a >= x.rank() || ir::Integer(x.extent(a)) == w) return {NewExtent::extent, Extent(w)};
-  return {};
+  if (a < x.rank() && !(ir::Integer(x.extent(a)) == w)) return {};
+  if (a >= x.rank()) conditions.not_negative(w - 1);
+  return {NewExtent::extent, Extent(w)};
 }
 
 /// Checks the number of elements where all extents but the inferred one are numbers.
@@ -46,14 +48,24 @@ void check_count(std::int64_t count, const ir::Extents& extents,
           "{} elements cannot be divided into extents whose product is {}", count, known);
 }
 
+/// `given`, what the extents that are given multiply to, is the number of elements, or divides it.
+void conditions_of_count(Conditions& conditions, const ir::Integer& count, const ir::Integer& given,
+                         bool inferred) {
+  if (!inferred) return conditions.equal(given, count);
+  conditions.not_negative(given - 1);
+  conditions.equal(floor_div(count, given) * given, count);
+}
+
 /// The number of elements stays the same, so one missing extent follows from the others.
-ir::Extents reshaped_extents(const ir::Type& x, const ir::Integers& list, bool allow_zero) {
+ir::Extents reshaped_extents(ir::TypeContext& c, const ir::Integers& list, bool allow_zero) {
+  const ir::Type& x = c.input(0);
   ir::Extents extents;
   std::optional<std::size_t> inferred, missing;
   std::size_t missing_count = 0;
   ir::Integer others = 1;
+  Conditions conditions;
   for (std::size_t a = 0; a < list.size(); ++a) {
-    const NewExtent w = new_extent(list[a], x, a, allow_zero);
+    const NewExtent w = new_extent(list[a], x, a, allow_zero, conditions);
     extents.push_back(w.e);
     require(w.kind != NewExtent::inferred || !inferred, "the new shape has -1 twice");
     if (w.kind == NewExtent::inferred) inferred = a;
@@ -65,6 +77,10 @@ ir::Extents reshaped_extents(const ir::Type& x, const ir::Integers& list, bool a
     }
   }
   if (!x.has_rank() || missing_count > 1) return extents;
+  if (!missing || inferred) {
+    conditions_of_count(conditions, ir::product(x.extents()), others, inferred.has_value());
+    conditions.state(c);
+  }
   const auto in_numbers = [&](std::size_t a) { return a == inferred || extents[a].known(); };
   const auto axes = std::views::iota(std::size_t{0}, extents.size());
   if (x.is_static() && std::ranges::all_of(axes, in_numbers))
@@ -90,7 +106,7 @@ void reshape_rule(ir::TypeContext& c) {
   if (const auto wanted = known_shape(c))
     return c.output(
         0, ir::Type::tensor(x.dtype(),
-                            reshaped_extents(x, *wanted, c.attributes().flag("allowzero"))));
+                            reshaped_extents(c, *wanted, c.attributes().flag("allowzero"))));
   const bool counted = shape.has_rank() && shape.extent(0).known();
   c.output(0, counted ? ir::Type::ranked(x.dtype(), shape.extent(0).value)
                       : ir::Type::unranked(x.dtype()));

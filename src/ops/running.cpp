@@ -13,9 +13,11 @@ void running_rule(ir::TypeContext& c) {
   static constexpr DType axis_dtypes[] = {DType::i32, DType::i64};
   require_dtypes(c, 1, axis_dtypes);
   require_scalar(c, 1);
-  if (const auto axis = c.integers(1); axis && c.input(0).has_rank())
-    normal_axis(axis->front(), c.input(0).rank());
   c.output(0, c.input(0));
+  const auto axis = c.integers(1);
+  if (!axis || !c.input(0).has_rank()) return;
+  normal_axis(axis->front(), c.input(0).rank());
+  c.holds_while();
 }
 
 std::int64_t axis_in(const Tensor& t) {

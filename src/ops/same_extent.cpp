@@ -41,7 +41,9 @@ void same_extent_rule(ir::TypeContext& c) {
             name_of(names, first), extent, axes[first], name_of(names, k), e.value, axes[k]);
   }
   c.output(0, c.input(0));
-  if (certainly_same(c, axes)) c.same(0, 0);
+  if (!certainly_same(c, axes)) return;
+  c.same(0, 0);
+  c.holds_while();
 }
 
 std::vector<ir::ValueId> same_extent_gradient(ir::Builder&, const ir::Node& node,

@@ -27,6 +27,7 @@ void sampled_index_rule(ir::TypeContext& c) {
   require_rank(c, 0, 2);
   require_dtype(c, 1, DType::u64);
   const ir::Type& sums = c.input(0);
+  c.holds_while();
   c.output(0, ir::Type::tensor(
                   t, {sums.has_rank() ? sums.extent(0) : ir::Extent(), c.attributes().i("count")}));
 }

@@ -18,6 +18,11 @@ void scatter_elements_rule(ir::TypeContext& c) {
   require(!x.has_rank() || !indices.has_rank() || x.rank() == indices.rank(),
           "ranks of x and the indices differ");
   c.output(0, x);
+  if (!x.has_rank() || !indices.has_rank() || !updates.has_rank()) return;
+  Conditions conditions;
+  for (std::int64_t a = 0; a < x.rank(); ++a)
+    conditions.equal(updates.extent(a), indices.extent(a));
+  conditions.state(c);
 }
 
 void scatter_elements_nest(Emitter& e) {

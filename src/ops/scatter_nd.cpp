@@ -20,6 +20,8 @@ void scatter_nd_rule(ir::TypeContext& c) {
                                updates.rank() == indices.rank() - 1 + x.rank() - depth.value),
             "updates {} do not fit x {} at indices {}", to_text(updates), to_text(x),
             to_text(indices));
+    Conditions conditions;
+    if (!depth.known()) conditions.unknown();
     for (std::int64_t a = 0; depth.known() && a < updates.rank(); ++a) {
       const bool leading = a < indices.rank() - 1;
       const ir::Extent& wanted = leading ? indices.extent(a)
@@ -28,7 +30,9 @@ void scatter_nd_rule(ir::TypeContext& c) {
           !wanted.known() || !updates.extent(a).known() || wanted.value == updates.extent(a).value,
           "updates {} do not fit x {} at indices {}", to_text(updates), to_text(x),
           to_text(indices));
+      conditions.equal(wanted, updates.extent(a));
     }
+    conditions.state(c);
   }
   c.output(0, x);
 }

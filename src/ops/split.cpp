@@ -32,6 +32,19 @@ ir::Extent equal_part(const ir::Extent& extent, std::int64_t parts, std::int64_t
   return ir::Extent(max(min(each, extent - each * j), 0));
 }
 
+/// Lengths are not negative and add up to the extent.
+void state_conditions(ir::TypeContext& c, const std::optional<ir::Integers>& lengths) {
+  const ir::Type& x = c.input(0);
+  Conditions conditions;
+  ir::Integer sum = 0;
+  for (const ir::Integer& length : lengths.value_or(ir::Integers())) {
+    conditions.not_negative(length);
+    sum = sum + length;
+  }
+  if (lengths) conditions.equal(x.extent(normal_axis(c.attributes().i("axis"), x.rank())), sum);
+  conditions.state(c);
+}
+
 void split_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   const ir::Type& x = c.input(0);
@@ -41,6 +54,7 @@ void split_rule(ir::TypeContext& c) {
   if (listed && listed->size() != c.output_count()) listed.reset();
   if (given)
     for (const std::int64_t length : *given) require(length >= 0, "a length is {}", length);
+  if (x.has_rank() && (listed || !c.has(1))) state_conditions(c, listed);
   for (std::size_t j = 0; j < c.output_count(); ++j) {
     if (!x.has_rank()) {
       c.output(j, ir::Type::unranked(x.dtype()));

@@ -38,6 +38,7 @@ void squeeze_rule(ir::TypeContext& c) {
                                : ir::Type::unranked(x.dtype()));
   }
   ir::Extents extents;
+  Conditions conditions;
   for (std::int64_t a = 0; a < x.rank(); ++a) {
     if (std::ranges::count(*removed, a) == 0) {
       extents.push_back(x.extent(a));
@@ -45,7 +46,9 @@ void squeeze_rule(ir::TypeContext& c) {
     }
     require(!x.extent(a).known() || x.extent(a).value == 1,
             "axis {} has extent {}; only axes of extent 1 can go", a, x.extent(a).value);
+    conditions.equal(x.extent(a), 1);
   }
+  conditions.state(c);
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
   keep_elements(c);
 }

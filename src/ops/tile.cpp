@@ -16,14 +16,17 @@ void tile_rule(ir::TypeContext& c) {
   require(static_cast<std::int64_t>(repeats->size()) == x.rank(), "{} repeats for rank {}",
           repeats->size(), x.rank());
   ir::Extents extents;
+  Conditions conditions;
   for (std::int64_t a = 0; a < x.rank(); ++a) {
     const ir::Integer& times = (*repeats)[static_cast<std::size_t>(a)];
     require(!times.known() || *times.number >= 0, "axis {} is repeated {} times", a,
             times.number.value_or(0));
+    conditions.not_negative(times);
     const ir::Extent& e = x.extent(a);
     extents.push_back(times.known() && e.known() ? checked_mul(e.value, *times.number)
                                                  : ir::Extent(ir::Integer(e) * times));
   }
+  conditions.state(c);
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
 }
 

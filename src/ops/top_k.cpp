@@ -13,6 +13,7 @@ void top_k_rule(ir::TypeContext& c) {
   const ir::Type& x = c.input(0);
   ir::Type values = ir::Type::unranked(x.dtype());
   if (x.has_rank()) {
+    Conditions conditions;
     const auto axis = normal_axis(c.attributes().i("axis", -1), x.rank());
     ir::Extents out = x.extents();
     ir::Extent& extent = out[static_cast<std::size_t>(axis)];
@@ -20,11 +21,17 @@ void top_k_rule(ir::TypeContext& c) {
       require(k->front() >= 0, "k is {}; expected 0 or more", k->front());
       require(!extent.known() || k->front() <= extent.value, "k is {} of only {} elements",
               k->front(), extent.value);
+      conditions.not_negative(ir::Integer(extent) - k->front());
       extent = k->front();
     } else {
       const auto listed = c.elements(1);
-      extent = ir::Extent(listed && listed->size() == 1 ? listed->front() : ir::Integer());
+      const ir::Integer k_of_class = listed && listed->size() == 1 ? listed->front()
+                                                                   : ir::Integer();
+      conditions.not_negative(k_of_class);
+      conditions.not_negative(ir::Integer(extent) - k_of_class);
+      extent = ir::Extent(k_of_class);
     }
+    conditions.state(c);
     values = ir::Type::tensor(x.dtype(), std::move(out));
   }
   if (c.output_count() > 1) c.output(1, with_dtype(values, DType::i64));

@@ -26,6 +26,7 @@ void trilu_rule(ir::TypeContext& c) {
     require_scalar(c, 1);
   }
   c.output(0, x);
+  if (x.has_rank()) c.holds_while();
 }
 
 std::vector<ir::ValueId> trilu_gradient(ir::Builder& b, const ir::Node& node,

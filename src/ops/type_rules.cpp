@@ -97,7 +97,9 @@ void same_as_first(TypeContext& c) {
 void same_shape_along_axis(TypeContext& c) {
   require_tensor(c, 0);
   c.output(0, c.input(0));
-  if (c.input(0).has_rank()) normal_axis(c.attributes().i("axis", -1), c.input(0).rank());
+  if (!c.input(0).has_rank()) return;
+  normal_axis(c.attributes().i("axis", -1), c.input(0).rank());
+  c.holds_while();
 }
 
 void keep_elements(TypeContext& c) {
@@ -153,14 +155,29 @@ TypeRule integers_only(TypeRule rule) {
   return with_dtype_list({integer_dtypes().begin(), integer_dtypes().end()}, std::move(rule));
 }
 
-void holds_if_certain(TypeContext& c, std::span<const Type* const> types, const Extents& result) {
+bool certainly_broadcasts(std::span<const Type* const> types, const Extents& result) {
   for (const Type* t : types)
     for (std::int64_t a = 0; a < t->rank(); ++a) {
       const Extent &e = t->extent(a),
                    &to = result[result.size() - t->extents().size() + static_cast<std::size_t>(a)];
-      if (!(e == 1) && !(e == to)) return;
+      if (!(e == 1) && !(e == to)) return false;
     }
-  c.holds_while();
+  return true;
+}
+
+void holds_if_certain(TypeContext& c, std::span<const Type* const> types, const Extents& result) {
+  if (certainly_broadcasts(types, result)) c.holds_while();
+}
+
+void Conditions::equal(const Integer& a, const Integer& b) {
+  if (a == b) return;
+  not_negative(a - b);
+  not_negative(b - a);
+}
+
+void Conditions::state(TypeContext& c) const {
+  if (std::ranges::all_of(integers_, [](const Integer& i) { return i.known() || i.symbolic(); }))
+    c.holds_while(integers_);
 }
 
 std::optional<Extents> broadcast_extents(const Extents& a, const Extents& b) {
@@ -284,6 +301,7 @@ void float_predicate_rule(TypeContext& c) {
   const Type& x = c.input(0);
   require(is_float(x.dtype()), "input 0 is {}; expected a float", name(x.dtype()));
   c.output(0, with_dtype(x, DType::boolean));
+  c.holds_while();
 }
 
 }  // namespace rondel::ops

@@ -30,10 +30,25 @@ ir::TypeRule numbers_only(ir::TypeRule rule);  ///< integers and floats of 16 bi
 ir::TypeRule bools_only(ir::TypeRule rule);
 ir::TypeRule integers_only(ir::TypeRule rule);
 
-/// States `holds_while()` where each extent of these types certainly is 1 or equal to the extent of
-/// `result` that it is broadcast to. The rule then accepts any values of the symbols.
+/// Whether each extent of these types certainly is 1 or equal to the extent of `result` that it is
+/// broadcast to.
+bool certainly_broadcasts(std::span<const ir::Type* const>, const ir::Extents& result);
+/// States `holds_while()` where that is so: the rule then accepts any values of the symbols.
 void holds_if_certain(ir::TypeContext&, std::span<const ir::Type* const>,
                       const ir::Extents& result);
+/// What must hold for a rule to accept the inputs, collected for `holds_while()`.
+class Conditions {
+ public:
+  void not_negative(const ir::Integer& i) { integers_.push_back(i); }
+  void equal(const ir::Integer& a, const ir::Integer& b);
+  /// Something is unknown: nothing will be stated.
+  void unknown() { integers_.emplace_back(); }
+  /// States them, if all are known.
+  void state(ir::TypeContext&) const;
+
+ private:
+  ir::Integers integers_;
+};
 /// The extents that result from broadcasting; empty where a rank is unknown.
 std::optional<ir::Extents> broadcast_extents(std::span<const ir::Type* const>);
 std::optional<ir::Extents> broadcast_extents(const ir::Extents&, const ir::Extents&);

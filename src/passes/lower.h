@@ -50,12 +50,15 @@ struct LoweredRegion {
   struct Binding {
     scalar::LoopBinding kind;
     std::size_t index = 0;
-    ir::Type type;                      ///< of an item, a result or a temporary
+    ir::Type type;                      ///< of a state, an item, a result or a temporary
     KernelWorkspace workspace;          ///< of a temporary that is one
     Tensor constant;                    ///< a constant of the model that is no register
     scalar::Buffer::Lifetime lifetime;  ///< of a temporary
   };
   std::vector<Binding> bindings;
+  /// Where none of these is negative, all ops' rules hold for a member of the class; nothing: that
+  /// must be checked for each.
+  std::optional<ir::Integers> conditions = {};
 };
 LoweredRegion lower_control(const ir::Graph&, ir::NodeId, const ShapeClass&,
                             const LoweringOptions&);

@@ -42,6 +42,7 @@ class Entry {
     if (loop) write_loop();
     else write_if();
     out_.program = b_.finish();
+    out_.conditions = tree_.conditions();
     return std::move(out_);
   }
 
@@ -73,6 +74,7 @@ class Entry {
       states_.push_back(bind(invariant ? Kind::invariant : Kind::state, s, numbered("state", s),
                              tree_.type(v), invariant ? Access::in : Access::inout,
                              !invariant || tree_.shape_class().contiguous[parts.states_at() + s]));
+      out_.bindings.back().type = tree_.type(v);
       if (!tree_.single(v)) lowering_.set_buffer(plan_.state(tree_.top(), s), states_.back());
     }
     go_ = bind(Kind::go, 0, "go", ir::Type::scalar(DType::boolean), Access::inout);

@@ -37,6 +37,8 @@ class RegionTree {
   const ir::Graph& graph() const { return g_; }
   ir::NodeId top() const { return top_; }
   const ShapeClass& shape_class() const { return class_; }
+  /// Under which all rules hold that were applied for the class (`ir::TypeEnvironment`).
+  const std::optional<ir::Integers>& conditions() const { return k_.conditions; }
   const ir::TypeEnvironment& environment() const { return k_; }
   const ir::Type& type(ir::ValueId v) const { return k_.types[ir::index(v)]; }
   /// What the node reads from outside beside its inputs; no constants.

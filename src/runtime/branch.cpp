@@ -5,13 +5,11 @@ namespace {
 
 struct IfState : StepState {
   IfSlots slots;
-  std::vector<Slot> outer;                      ///< inputs, then captures
-  MruCache<std::unique_ptr<NativeIf>> natives;  ///< null: step by step
+  std::vector<Slot> outer;  ///< inputs, then captures
+  NativeCache<NativeIf> natives;
   InnerFrame then, otherwise;
   void release() override {
-    natives.each([](const auto& n) {
-      if (n) n->release();
-    });
+    natives.release();
     then.release();
     otherwise.release();
   }

@@ -22,13 +22,18 @@ std::int64_t size_of(const Layout::Piece& piece, std::span<const std::int64_t> e
 
 ArenaOffsets assign_offsets(const Layout& layout, std::span<const std::int64_t> extents,
                             std::size_t slot_count) {
-  struct Assigned {
-    std::size_t first, last;
-    std::int64_t offset, bytes;
-  };
   ArenaOffsets offsets;
-  offsets.by_slot.resize(slot_count);
-  std::vector<Assigned> assigned;  // by offset
+  assign_offsets(layout, extents, slot_count, offsets);
+  return offsets;
+}
+
+void assign_offsets(const Layout& layout, std::span<const std::int64_t> extents,
+                    std::size_t slot_count, ArenaOffsets& offsets) {
+  using Assigned = ArenaOffsets::Assigned;
+  offsets.by_slot.assign(slot_count, {});
+  offsets.total = 0;
+  auto& assigned = offsets.assigned;
+  assigned.clear();
   for (const Layout::Piece& piece : layout.pieces) {
     const std::int64_t bytes = size_of(piece, extents);
     if (bytes < 0) continue;
@@ -42,7 +47,6 @@ ArenaOffsets assign_offsets(const Layout& layout, std::span<const std::int64_t> 
     offsets.by_slot[static_cast<std::size_t>(piece.slot)] = {here.offset, bytes};
     offsets.total = std::max(offsets.total, here.offset + bytes);
   }
-  return offsets;
 }
 
 }  // namespace rondel::runtime

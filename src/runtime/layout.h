@@ -32,7 +32,13 @@ struct ArenaOffsets {
   struct Range {
     std::int64_t offset = -1, bytes = 0;  ///< -1: not in the arena
   };
+  /// A piece that has been assigned its range.
+  struct Assigned {
+    std::size_t first, last;
+    std::int64_t offset, bytes;
+  };
   std::vector<Range> by_slot;
+  std::vector<Assigned> assigned;  ///< by offset
   std::int64_t total = 0;
 };
 
@@ -40,5 +46,8 @@ struct ArenaOffsets {
 /// multiples of 64 bytes. A piece that is too large for any memory is not in the arena.
 ArenaOffsets assign_offsets(const Layout&, std::span<const std::int64_t> extents,
                             std::size_t slot_count);
+/// The same in memory that is there already.
+void assign_offsets(const Layout&, std::span<const std::int64_t> extents, std::size_t slot_count,
+                    ArenaOffsets&);
 
 }  // namespace rondel::runtime

@@ -32,14 +32,12 @@ struct LoopState : StepState {
   std::vector<Slot> outer;  ///< inputs, then captures
   LoopStart start;
   std::vector<Stack> stacks;
-  MruCache<std::unique_ptr<NativeLoop>> natives;  ///< null: step by step
+  NativeCache<NativeLoop> natives;
   InnerFrame body;
   std::vector<Content> next;  ///< `go` and states, where they are handed over by sharing
   void release() override {
     for (Stack& s : stacks) s.release();
-    natives.each([](const auto& n) {
-      if (n) n->release();
-    });
+    natives.release();
     body.release();
     for (Content& c : next) c.clear();
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace rondel::runtime {
 namespace {
@@ -26,32 +27,43 @@ RegionBuffers::RegionBuffers(std::shared_ptr<const RegionCode> code, Run& run)
     const RegionCode::Binding& binding = code_->bindings[b];
     if (binding.kind == Kind::constant) see(b, binding.constant);
     if (binding.kind == Kind::temporary)
-      owned_.push_back({b, binding.dtype, binding.shape, binding.first, binding.last});
+      owned_.push_back({.binding = b, .first = binding.first, .last = binding.last});
   }
   if (const std::size_t bytes = code_->code->program().workspace_bytes(); bytes > 0)
-    owned_.push_back({{}, DType::u8, {static_cast<std::int64_t>(bytes)}, 0, always});
+    owned_.push_back(
+        {.binding = {}, .shape = {static_cast<std::int64_t>(bytes)}, .first = 0, .last = always});
 }
 
-std::size_t RegionBuffers::own(std::size_t binding, DType dtype, Shape shape) {
-  owned_.push_back({binding, dtype, std::move(shape), 0, always});
+std::size_t RegionBuffers::own(std::size_t binding) {
+  owned_.push_back({.binding = binding, .first = 0, .last = always});
   return owned_.size() - 1;
 }
 
+void RegionBuffers::set_types(const OutputTypes& types) {
+  for (Owned& o : owned_)
+    if (o.binding) std::tie(o.dtype, o.shape) = types[*o.binding];
+  assign_offsets();
+  bound_ = false;
+}
+
 void RegionBuffers::assign_offsets() {
-  Layout layout;
+  layout_.pieces.clear();
   for (std::size_t i = 0; i < owned_.size(); ++i) {
     const Owned& o = owned_[i];
     if (o.dtype == DType::string) continue;  // those are made one by one
     const std::int64_t bytes = checked_mul(element_count(o.shape),
                                            static_cast<std::int64_t>(byte_size(o.dtype)));
-    layout.pieces.push_back({static_cast<Slot>(i), o.first, o.last, bytes, {}});
+    layout_.pieces.push_back({static_cast<Slot>(i), o.first, o.last, bytes, {}});
   }
-  offsets_ = runtime::assign_offsets(layout, {}, owned_.size());
+  runtime::assign_offsets(layout_, {}, owned_.size(), offsets_);
 }
 
 void RegionBuffers::bind(Run& run) {
   if (bound_) return;
-  if (offsets_.total > 0) arena_ = run.memory.allocate(DType::u8, {offsets_.total});
+  if (offsets_.total > 0 && (!arena_.defined() || arena_.size() < offsets_.total)) {
+    arena_ = Tensor();
+    arena_ = run.memory.allocate(DType::u8, {offsets_.total});
+  }
   for (std::size_t i = 0; i < owned_.size(); ++i) {
     Owned& o = owned_[i];
     const std::int64_t offset = offsets_.by_slot[i].offset;
@@ -87,20 +99,16 @@ void RegionBuffers::release() {
 
 // Loops.
 
-NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& slots, Frame& frame)
-    : buffers_(std::move(code), frame.run()) {
-  const auto& bindings = buffers_.code().bindings;
+NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& slots, Run& run)
+    : buffers_(std::move(code), run) {
+  const auto& bindings = buffers_.code()->bindings;
   for (std::size_t b = 0; b < bindings.size(); ++b) {
     const std::size_t i = bindings[b].index;
     switch (bindings[b].kind) {
-      case Kind::state: {
-        const Tensor& initial = frame[slots.states[i]].tensor();
-        states_.push_back({b, slots.states[i], slots.finals[i],
-                           OutputForm(initial.dtype(), initial.shape()), initial.contiguous(), 0});
-        if (slots.finals[i] < 0)
-          states_.back().own = buffers_.own(b, initial.dtype(), initial.shape());
+      case Kind::state:
+        states_.push_back({b, slots.states[i], slots.finals[i]});
+        if (slots.finals[i] < 0) states_.back().own = buffers_.own(b);
         break;
-      }
       case Kind::invariant:
         inputs_.push_back({b, slots.states[i]});
         invariants_.push_back({slots.states[i], slots.finals[i]});
@@ -109,14 +117,22 @@ NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& 
       case Kind::stopped: buffers_.see(b, &stopped_); break;
       case Kind::capture: inputs_.push_back({b, slots.captures[i]}); break;
       case Kind::scan: inputs_.push_back({b, slots.scans[i]}); break;
-      case Kind::stack: stacks_.push_back({b, i, {}}); break;
+      case Kind::stack: stacks_.push_back({b, i}); break;
       case Kind::temporary:
       case Kind::constant: break;
       case Kind::input:
       case Kind::result: invariant(false, "a loop's buffer is bound as one of an `if`");
     }
   }
-  buffers_.assign_offsets();
+}
+
+void NativeLoop::set_types(const OutputTypes& types, Frame& frame) {
+  for (State& s : states_) {
+    s.type = OutputForm(types[s.binding].first, types[s.binding].second);
+    s.row_major = frame[s.initial].tensor().contiguous();
+  }
+  for (ItemStack& s : stacks_) std::tie(s.dtype, s.item) = types[s.binding];
+  buffers_.set_types(types);
 }
 
 void NativeLoop::release() {
@@ -147,16 +163,15 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
                                      run.max_trips);
   const bool growing = std::ranges::any_of(
       stacks_, [&](const ItemStack& s) { return !stacks[s.stack].certain(); });
-  const RegionCode& code = buffers_.code();
+  const scalar::Executable& code = *buffers_.code()->code;
   std::int64_t from = 0;
   for (std::int64_t chunk = first_chunk; from < most && (!start.conditional || go_ != 0);
        chunk = chunk > most / 2 ? most : chunk * 2) {
     run.check_stop();
-    const bool whole = code.code->native() && !growing;
+    const bool whole = code.native() && !growing;
     const std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
     for (ItemStack& s : stacks_) {
-      const RegionCode::Binding& binding = code.bindings[s.binding];
-      s.rows = stacks[s.stack].prepare(binding.dtype, binding.shape, to);
+      s.rows = stacks[s.stack].prepare(s.dtype, s.item, to);
       buffers_.see(s.binding, s.rows);
     }
     const std::int64_t params[] = {from, to, start.certain ? *start.trips : 0, run.max_trips};
@@ -176,23 +191,26 @@ void NativeLoop::forward_invariants(Frame& frame) const {
 
 // Ifs.
 
-NativeIf::NativeIf(std::shared_ptr<const RegionCode> code, const IfSlots& slots, Frame& frame)
-    : buffers_(std::move(code), frame.run()) {
-  const auto& bindings = buffers_.code().bindings;
+NativeIf::NativeIf(std::shared_ptr<const RegionCode> code, const IfSlots& slots, Run& run)
+    : buffers_(std::move(code), run) {
+  const auto& bindings = buffers_.code()->bindings;
   for (std::size_t b = 0; b < bindings.size(); ++b) {
     const std::size_t i = bindings[b].index;
     switch (bindings[b].kind) {
       case Kind::input: inputs_.push_back({b, slots.inputs[i]}); break;
       case Kind::capture: inputs_.push_back({b, slots.captures[i]}); break;
-      case Kind::result:
-        results_.push_back({b, slots.outputs[i], OutputForm(bindings[b].dtype, bindings[b].shape)});
-        break;
+      case Kind::result: results_.push_back({b, slots.outputs[i]}); break;
       case Kind::temporary:
       case Kind::constant: break;
       default: invariant(false, "an `if`'s buffer is bound as one of a loop");
     }
   }
-  buffers_.assign_offsets();
+}
+
+void NativeIf::set_types(const OutputTypes& types, Frame&) {
+  for (Result& out : results_)
+    out.type = OutputForm(types[out.binding].first, types[out.binding].second);
+  buffers_.set_types(types);
 }
 
 void NativeIf::run(Frame& frame) {

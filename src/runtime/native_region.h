@@ -31,14 +31,12 @@ struct IfSlots {
   std::vector<Slot> inputs, captures, outputs;
 };
 
-/// A whole loop or `if` as one program for the extents at hand, and what its buffers stand for.
+/// A whole loop or `if` as one program for a class of inputs, and what its buffers stand for.
 struct RegionCode {
   /// Of each parameter of the program, in order.
   struct Binding {
     scalar::LoopBinding kind;
-    std::size_t index = 0;     ///< number among those of its kind
-    DType dtype = DType::f32;  ///< of a temporary, an item or a result
-    Shape shape;               ///< likewise
+    std::size_t index = 0;  ///< number among those of its kind
     Tensor constant;
     /// When a temporary is alive, on a scale of the program's own: those that never are at the same
     /// time share memory.
@@ -46,13 +44,17 @@ struct RegionCode {
   };
   std::shared_ptr<const scalar::Executable> code;
   std::vector<Binding> bindings;
+  /// Of what is bound, for members of the class: one for each binding, and perhaps more. They count
+  /// for states, temporaries, items and results.
+  std::shared_ptr<const ClassTypes> types;
+  std::vector<std::size_t> value_inputs;  ///< whose values are a part of the class
 };
 
 /// The buffers of a `RegionCode`: what it owns for the length of an entry, and where everything is.
 class RegionBuffers {
  public:
   RegionBuffers(std::shared_ptr<const RegionCode>, Run&);
-  const RegionCode& code() const { return *code_; }
+  const std::shared_ptr<const RegionCode>& code() const { return code_; }
   /// That the sizes of workspaces are for.
   int threads() const { return threads_; }
 
@@ -60,11 +62,11 @@ class RegionBuffers {
     views_[binding] = {t.data(), t.shape().data(), t.strides().data()};
   }
   void see(std::size_t binding, void* scalar) { views_[binding] = {scalar, nullptr, nullptr}; }
-  /// Memory of a type for a parameter that nothing outside sees; returns its number.
-  std::size_t own(std::size_t binding, DType, Shape);
+  /// Memory for a parameter that nothing outside sees, beside temporaries; returns its number.
+  std::size_t own(std::size_t binding);
   const Tensor& owned(std::size_t number) const { return owned_[number].tensor; }
-  /// After the last `own`.
-  void assign_offsets();
+  /// Before the first run, and again for other types: of what is owned, by binding.
+  void set_types(const OutputTypes&);
 
   /// Before a run: everything owned has memory.
   void bind(Run&);
@@ -77,29 +79,32 @@ class RegionBuffers {
  private:
   struct Owned {
     std::optional<std::size_t> binding;  ///< none: the program's workspace
-    DType dtype;
-    Shape shape;
+    DType dtype = DType::u8;
+    Shape shape = {};
     std::size_t first, last;
     Tensor tensor = {};
   };
+  void assign_offsets();
 
   std::shared_ptr<const RegionCode> code_;
   const int threads_;
   std::vector<Owned> owned_;
-  ArenaOffsets offsets_;  ///< of `owned_`
+  Layout layout_;         ///< of `owned_`
+  ArenaOffsets offsets_;  ///< likewise
   Tensor arena_;
   bool bound_ = false;  ///< `owned_` has memory
   scalar::Context context_;
   std::vector<scalar::View> views_;  ///< by binding
 };
 
-/// A native loop with its buffers. Made once for the shapes of a loop's inputs; an entry into the
-/// loop then only asks where they are, copies the states that it writes, and runs: nothing is
-/// looked up or allocated but what leaves the loop.
+/// A native loop with its buffers. An entry into the loop only asks where its inputs are, copies
+/// the states that it writes, and runs: nothing is looked up or allocated but what leaves the loop.
 class NativeLoop {
  public:
-  /// The frame holds inputs of those shapes.
-  NativeLoop(std::shared_ptr<const RegionCode>, const LoopSlots&, Frame&);
+  NativeLoop(std::shared_ptr<const RegionCode>, const LoopSlots&, Run&);
+  const std::shared_ptr<const RegionCode>& code() const { return buffers_.code(); }
+  /// For inputs such as the frame holds; the code's types of what is bound.
+  void set_types(const OutputTypes&, Frame&);
   int threads() const { return buffers_.threads(); }
 
   struct Outcome {
@@ -119,16 +124,18 @@ class NativeLoop {
   struct State {
     std::size_t binding;
     Slot initial, final;
-    OutputForm type;
-    bool row_major;   ///< what it starts from is
-    std::size_t own;  ///< the buffers' own memory for it, where nobody asks for the final value
+    std::size_t own = 0;  ///< the buffers' own memory for it, where nobody asks for the final
+    OutputForm type = {};
+    bool row_major = false;  ///< what it starts from is
   };
   struct Invariant {
     Slot initial, final;
   };
   struct ItemStack {
     std::size_t binding, stack;
-    Tensor rows;  ///< that may be written now
+    DType dtype = DType::f32;
+    Shape item = {};
+    Tensor rows = {};  ///< that may be written now
   };
   void bind(Frame&, const LoopStart&);
   void forward_invariants(Frame&) const;
@@ -145,7 +152,9 @@ class NativeLoop {
 /// The same of an `if`.
 class NativeIf {
  public:
-  NativeIf(std::shared_ptr<const RegionCode>, const IfSlots&, Frame&);
+  NativeIf(std::shared_ptr<const RegionCode>, const IfSlots&, Run&);
+  const std::shared_ptr<const RegionCode>& code() const { return buffers_.code(); }
+  void set_types(const OutputTypes&, Frame&);
   int threads() const { return buffers_.threads(); }
   /// Results go to their slots of the frame.
   void run(Frame&);
@@ -159,38 +168,83 @@ class NativeIf {
   struct Result {
     std::size_t binding;
     Slot slot;
-    OutputForm type;
+    OutputForm type = {};
   };
   RegionBuffers buffers_;
   std::vector<Input> inputs_;
   std::vector<Result> results_;
 };
 
+/// What a step has entered natively, by the shapes of its inputs. `Native`: NativeLoop or NativeIf.
+template <class Native> struct NativeCache {
+  MruCache<std::unique_ptr<Native>> by_shapes;  ///< null: step by step
+  std::vector<const Tensor*> inputs;            ///< while one is prepared, as what follows
+  OutputTypes types;
+
+  void release() {
+    by_shapes.each([](const auto& native) {
+      if (native) native->release();
+    });
+  }
+};
+
 /// Where a step gets native code from.
 struct NativeSource {
-  /// For these inputs, then captures; null: they run step by step; nothing: this time they do, and
-  /// it is asked again. Asked for each set of shapes, contiguity and values of `value_inputs` that
-  /// the last few runs have not met. Empty: never.
-  using Code = std::optional<std::shared_ptr<const RegionCode>>;
-  std::function<Code(std::span<const Value> outer)> code;
+  struct Code {
+    std::shared_ptr<const RegionCode> code;  ///< null: these inputs run step by step
+    OutputTypes types = {};                  ///< the code's, for these inputs
+  };
+  /// For these inputs, then captures; nothing: this time they run step by step, and it is asked
+  /// again. Asked for each set of shapes, contiguity and values of `value_inputs` that the last few
+  /// runs have not met and that is of no class that they met. Empty: never.
+  std::function<std::optional<Code>(std::span<const Value> outer)> code;
   std::vector<std::size_t> value_inputs;
 
-  /// What runs natively what is in these slots, or null. `Native`: NativeLoop or NativeIf.
+  /// What runs natively what is in these slots, or null.
   template <class Native, class Slots>
-  Native* find(MruCache<std::unique_ptr<Native>>& known, std::span<const Slot> outer,
-               const Slots& slots, Frame& frame) const {
+  Native* find(NativeCache<Native>& cache, std::span<const Slot> outer, const Slots& slots,
+               Frame& frame) const {
     if (!code) return nullptr;
-    const auto* found = known.find(frame, outer);
+    const auto* found = cache.by_shapes.find(frame, outer);
     const int threads = frame.run().threads;
     if (found != nullptr && (*found == nullptr || (*found)->threads() == threads))
       return found->get();
-    const std::vector<Value> values = values_of(frame, outer);
     const kernels::ThreadScope scope(threads);
-    Code made = code(values);
-    if (!made) return nullptr;
-    auto native = *made ? std::make_unique<Native>(std::move(*made), slots, frame) : nullptr;
-    return known.add(InputKeys(frame, outer, value_inputs, Strides::contiguity), std::move(native))
-        .prepared.get();
+    if (const auto of_class = class_of(cache, outer, frame))
+      return prepare(cache, of_class, cache.types, outer, slots, frame);
+    const std::optional<Code> made = code(values_of(frame, outer));
+    return made ? prepare(cache, made->code, made->types, outer, slots, frame) : nullptr;
+  }
+
+ private:
+  /// Code that is in use and serves these inputs, whose types go to `cache.types`.
+  template <class Native>
+  static std::shared_ptr<const RegionCode> class_of(NativeCache<Native>& cache,
+                                                    std::span<const Slot> outer, Frame& frame) {
+    read_tensors(frame, outer, cache.inputs);
+    std::shared_ptr<const RegionCode> found, refused;
+    cache.by_shapes.each([&](const auto& native) {
+      if (found || !native || native->code() == refused) return;
+      refused = native->code();
+      if (refused->types->evaluate(cache.inputs, cache.types)) found = refused;
+    });
+    return found;
+  }
+
+  /// `types`: the code's, for what is in these slots.
+  template <class Native, class Slots>
+  Native* prepare(NativeCache<Native>& cache, const std::shared_ptr<const RegionCode>& of_class,
+                  const OutputTypes& types, std::span<const Slot> outer, const Slots& slots,
+                  Frame& frame) const {
+    const auto serves = [&](const std::unique_ptr<Native>& native) {
+      return native && native->code() == of_class && native->threads() == frame.run().threads;
+    };
+    auto& [keys, native] = cache.by_shapes.reuse(serves);
+    if (!of_class) native.reset();
+    else if (!serves(native)) native = std::make_unique<Native>(of_class, slots, frame.run());
+    if (native) native->set_types(types, frame);
+    keys.note(frame, outer, of_class ? of_class->value_inputs : value_inputs, Strides::contiguity);
+    return native.get();
   }
 };
 

@@ -276,5 +276,7 @@ bool read_scalar_bool(const Value&, std::string_view what);
 
 /// The values of slots; nothing where a slot is -1.
 std::vector<Value> values_of(Frame&, std::span<const Slot>);
+/// What is in these slots, for `ClassTypes`.
+void read_tensors(Frame&, std::span<const Slot>, std::vector<const Tensor*>&);
 
 }  // namespace rondel::runtime

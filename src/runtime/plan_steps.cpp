@@ -118,12 +118,6 @@ scalar::View view_of(const Shape& extents, const Shape& strides) {
   return {nullptr, extents.data(), strides.data()};
 }
 
-/// What is in these slots, for `ClassTypes`.
-void read_tensors(Frame& frame, std::span<const Slot> slots, std::vector<const Tensor*>& tensors) {
-  tensors.clear();
-  for (const Slot s : slots) tensors.push_back(s < 0 ? nullptr : frame.content(s).tensor());
-}
-
 /// Gives the entry the key of what is in the step's slots, and its operands.
 PreparedProgram& bind(MruCache<PreparedProgram>::Entry& entry, const ProgramStep& step,
                       Frame& frame) {
@@ -256,6 +250,11 @@ PreparedKernel& remember(const KernelStep& step, KernelState& state, Frame& fram
 }
 
 }  // namespace
+
+void read_tensors(Frame& frame, std::span<const Slot> slots, std::vector<const Tensor*>& tensors) {
+  tensors.clear();
+  for (const Slot s : slots) tensors.push_back(s < 0 ? nullptr : frame.content(s).tensor());
+}
 
 std::unique_ptr<StepState> ProgramStep::make_state() const {
   return std::make_unique<ProgramState>();

@@ -37,8 +37,22 @@ class InputKeys {
       if (slots[k] >= 0) note(keys_[k], frame.content(slots[k]));
     for (const std::size_t k : value_inputs)
       if (k < slots.size() && slots[k] >= 0) note_elements(keys_[k], frame[slots[k]]);
+    hash_ = hash_of_extents(frame, slots);
     noted_ = true;
   }
+  /// Of all extents in these slots. A key whose hash is another does not fit them.
+  template <class Frame>
+  static std::uint64_t hash_of_extents(Frame& frame, std::span<const Slot> slots) {
+    std::uint64_t hash = 0;
+    for (const Slot s : slots) {
+      const Tensor* t = s < 0 ? nullptr : frame.content(s).tensor();
+      if (t == nullptr) continue;
+      for (const std::int64_t extent : t->shape())
+        hash = (hash ^ static_cast<std::uint64_t>(extent)) * 0x9e3779b97f4a7c15U;
+    }
+    return hash;
+  }
+  std::uint64_t hash() const { return hash_; }
   /// Fits nothing from now on.
   void forget() { noted_ = false; }
   /// Whether all forms in these slots are the ones that fitted last, and elements that matter are
@@ -77,6 +91,7 @@ class InputKeys {
   bool fits(Key&, Content&) const;
 
   bool noted_ = false;
+  std::uint64_t hash_ = 0;
   Strides what_counts_ = Strides::all;
   std::vector<Key> keys_;
 };
@@ -106,8 +121,18 @@ template <class T> class MruCache {
   /// The same, to be filled in and to be given its keys: what is in it is of no use any more, but
   /// its memory is.
   Entry& reuse() {
+    return reuse([](const T&) { return true; });
+  }
+  /// The same; if possible one in which there is what `fits`.
+  template <class Fits> Entry& reuse(const Fits& fits) {
     if (known_.size() < most) known_.push_back(std::make_unique<Entry>());
-    std::rotate(known_.begin(), known_.end() - 1, known_.end());
+    auto it = known_.end() - 1;
+    if (known_.size() == most)
+      if (const auto last = std::find_if(known_.rbegin(), known_.rend(),
+                                         [&](const auto& e) { return fits(e->prepared); });
+          last != known_.rend())
+        it = last.base() - 1;
+    std::rotate(known_.begin(), it, it + 1);
     known_.front()->keys.forget();
     return *known_.front();
   }
@@ -119,10 +144,9 @@ template <class T> class MruCache {
   static constexpr std::size_t most = 8;
 
   template <class Frame> T* find_among_all(Frame& frame, std::span<const Slot> slots) {
-    auto it = std::ranges::find_if(
-        known_, [&](const auto& e) { return e->keys.fit_at_a_glance(frame, slots); });
-    if (it == known_.end())
-      it = std::ranges::find_if(known_, [&](const auto& e) { return e->keys.fit(frame, slots); });
+    const std::uint64_t hash = InputKeys::hash_of_extents(frame, slots);
+    const auto it = std::ranges::find_if(
+        known_, [&](const auto& e) { return e->keys.hash() == hash && e->keys.fit(frame, slots); });
     if (it == known_.end()) return nullptr;
     if (it != known_.begin()) std::rotate(known_.begin(), it, it + 1);
     return &known_.front()->prepared;

@@ -2,13 +2,13 @@
 
 #include "base/error.h"
 #include "codegen/compiler.h"
+#include "passes/class_extents.h"
 #include "passes/lower.h"
 #include "passes/shape_class.h"
 #include "session/lru_cache.h"
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <set>
 
 namespace rondel::session {
@@ -85,7 +85,61 @@ std::string how_it_runs(const scalar::Program& p) {
   return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
 }
 
-/// Native code of one loop or `if` by shape class, else by exact shapes, and what it is bound to.
+/// The types of what a region's program is bound to, for all members of its class: those of the
+/// bindings, then those of the operands of kernels, whose workspaces are for them.
+class TypesOfRegion : public runtime::ClassTypes {
+ public:
+  /// Null where an extent does not follow from the class.
+  static std::shared_ptr<const TypesOfRegion> make(const passes::LoweredRegion& lowered,
+                                                   const passes::ShapeClass& c) {
+    std::vector<ir::Type> types;
+    for (const auto& binding : lowered.bindings) types.push_back(binding.type);
+    std::vector<Workspace> workspaces;
+    for (std::size_t b = 0; b < lowered.bindings.size(); ++b) {
+      const passes::KernelWorkspace& w = lowered.bindings[b].workspace;
+      if (!w.kernel) continue;
+      workspaces.push_back({b, w.kernel, types.size(), {}});
+      for (const auto& operand : w.operands) {
+        workspaces.back().operands.push_back({operand.type.is_tensor(), {}, operand.row_major});
+        types.push_back(operand.type);
+      }
+    }
+    auto extents = passes::ClassExtents::make(c, lowered.conditions, types);
+    if (!extents) return nullptr;
+    return std::shared_ptr<const TypesOfRegion>(
+        new TypesOfRegion(*std::move(extents), std::move(workspaces)));
+  }
+
+  bool evaluate(std::span<const Tensor* const> inputs, runtime::OutputTypes& types) const override {
+    return evaluate(inputs, types, passes::ClassExtents::Rules::unchecked);
+  }
+  bool evaluate(std::span<const Tensor* const> inputs, runtime::OutputTypes& types,
+                passes::ClassExtents::Rules rules) const {
+    if (!extents_.evaluate(inputs, types, rules)) return false;
+    for (const Workspace& w : workspaces_) {
+      std::vector<kernels::Operand> operands = w.operands;
+      for (std::size_t k = 0; k < operands.size(); ++k)
+        operands[k].extents = types[w.first_type + k].second;
+      types[w.binding] = {DType::u8, {w.kernel->workspace(operands)}};
+    }
+    return true;
+  }
+
+ private:
+  struct Workspace {
+    std::size_t binding;
+    std::shared_ptr<const kernels::SizedKernel> kernel;
+    std::size_t first_type;  ///< the number of its first operand's
+    std::vector<kernels::Operand> operands;
+  };
+  TypesOfRegion(passes::ClassExtents extents, std::vector<Workspace> workspaces)
+      : extents_(std::move(extents)), workspaces_(std::move(workspaces)) {}
+
+  passes::ClassExtents extents_;
+  std::vector<Workspace> workspaces_;
+};
+
+/// Native code of one loop or `if` by shape class, else by exact shapes.
 class RegionCodeCache {
  public:
   RegionCodeCache(const Building& b, ir::NodeId n)
@@ -102,8 +156,8 @@ class RegionCodeCache {
     return inputs;
   }
 
-  NativeSource::Code get(std::span<const Value> all) {
-    const Found found = find(all);
+  std::optional<NativeSource::Code> get(std::span<const Value> all) {
+    Found found = find(all);
     if (b_.log) b_.log->set(b_.graph->node(node_).source, found.how);
     return found.code;
   }
@@ -112,13 +166,15 @@ class RegionCodeCache {
   static constexpr std::size_t condition = 0;  ///< the first input of an `if`
   bool is_loop() const { return b_.graph->node(node_).is_loop(); }
 
+  /// What a class has.
   struct Entry {
-    passes::LoweredRegion lowered;
-    std::shared_ptr<const scalar::Executable> code;
+    std::shared_ptr<const RegionCode> code;  ///< null: it runs step by step
+    std::shared_ptr<const TypesOfRegion> types;
+    std::string how;  ///< it runs
   };
 
   struct Found {
-    NativeSource::Code code;
+    std::optional<NativeSource::Code> code;
     std::string how;  ///< it runs
   };
 
@@ -129,22 +185,26 @@ class RegionCodeCache {
     if (fit == Fit::none) return refused("an op's rule does not hold for these shapes");
     const passes::ShapeClass c = passes::classify(all, declared_, {}, lists_);
     if (fit == Fit::whole)
-      if (const auto entry = entry_for(c); entry->code) return bound(*entry, c, all);
+      if (const auto entry = entry_for(c); entry->code) return bound(*entry, all);
     // Extents and conditions that are computed inside may be known for these inputs alone.
     const passes::ShapeClass exact = exact_class(all);
-    if (is_worth_code(exact)) return bound(*entry_for(exact), exact, all);
+    if (is_worth_code(exact)) return bound(*entry_for(exact), all);
     return {std::nullopt, "step by step: these very shapes have come only once"};
   }
 
   static Found refused(std::string_view reason) {
-    return {nullptr, fmt::format("step by step: {}", reason)};
+    return {NativeSource::Code{}, fmt::format("step by step: {}", reason)};
   }
 
-  static Found bound(const Entry& entry, const passes::ShapeClass& c, std::span<const Value> all) {
-    if (!entry.code) return refused(fmt::format("{}", fmt::join(entry.lowered.reasons, "; ")));
-    auto code = bind(entry, c, all);
-    if (!code) return refused("its extents overflow");
-    return {std::move(code), how_it_runs(*entry.lowered.program)};
+  /// For inputs of the entry's class, which ops' rules do not refuse.
+  static Found bound(const Entry& entry, std::span<const Value> all) {
+    if (!entry.code) return {NativeSource::Code{}, entry.how};
+    std::vector<const Tensor*> tensors;
+    for (const Value& v : all) tensors.push_back(&v.tensor());
+    NativeSource::Code found{entry.code};
+    if (!entry.types->evaluate(tensors, found.types, passes::ClassExtents::Rules::checked))
+      return refused("its extents overflow");
+    return {std::move(found), entry.how};
   }
 
   passes::ShapeClass exact_class(std::span<const Value> all) const {
@@ -202,70 +262,26 @@ class RegionCodeCache {
 
   std::shared_ptr<const Entry> entry_for(const passes::ShapeClass& c) {
     return entries_.get(c.key, [&] {
-      Entry entry;
-      entry.lowered = passes::lower_control(*b_.graph, node_, c, b_.lowering);
-      if (entry.lowered.program) entry.code = b_.compiler->make(entry.lowered.program);
-      return entry;
+      const auto lowered = passes::lower_control(*b_.graph, node_, c, b_.lowering);
+      if (!lowered.program)
+        return step_by_step(fmt::format("{}", fmt::join(lowered.reasons, "; ")));
+      auto types = TypesOfRegion::make(lowered, c);
+      if (!types) return step_by_step("extents inside do not follow from those of its inputs");
+      auto code = std::make_shared<RegionCode>();
+      code->code = b_.compiler->make(lowered.program);
+      for (const auto& binding : lowered.bindings)
+        code->bindings.push_back({binding.kind, binding.index, binding.constant,
+                                  static_cast<std::size_t>(binding.lifetime.first),
+                                  static_cast<std::size_t>(binding.lifetime.last)});
+      code->types = types;
+      for (const std::size_t k : value_inputs())
+        if (c.values[k].defined() || !c.elements[k].empty()) code->value_inputs.push_back(k);
+      return Entry{std::move(code), std::move(types), how_it_runs(*lowered.program)};
     });
   }
 
-  /// The class's symbols take the extents of these inputs.
-  static std::shared_ptr<const RegionCode> bind(const Entry& entry, const passes::ShapeClass& c,
-                                                std::span<const Value> all) {
-    std::map<ir::Symbol, std::int64_t> extents;
-    for (std::size_t k = 0; k < all.size(); ++k)
-      for (std::int64_t a = 0; a < c.types[k].rank(); ++a)
-        if (c.types[k].extent(a).symbolic())
-          extents[c.types[k].extent(a).symbol] =
-              all[k].tensor().shape()[static_cast<std::size_t>(a)];
-    for (std::size_t k = 0; k < all.size(); ++k)
-      for (std::size_t i = 0; i < c.elements[k].size(); ++i)
-        if (c.elements[k][i].symbolic())
-          extents[c.elements[k][i].symbol] = ir::integers_of(all[k].tensor())[i];
-    const auto value_of = [&](ir::Symbol name) -> std::optional<std::int64_t> {
-      const auto at = extents.find(name);
-      return at == extents.end() ? std::nullopt : std::optional(at->second);
-    };
-    auto native = std::make_shared<RegionCode>();
-    native->code = entry.code;
-    for (const auto& binding : entry.lowered.bindings) {
-      auto shape = shape_of(binding.type, value_of);
-      const DType dtype = binding.type.is_tensor() ? binding.type.dtype() : DType::u8;
-      if (shape && binding.workspace.kernel) shape = workspace_of(binding.workspace, value_of);
-      if (!shape) return nullptr;
-      native->bindings.push_back({binding.kind, binding.index, dtype, std::move(*shape),
-                                  binding.constant,
-                                  static_cast<std::size_t>(binding.lifetime.first),
-                                  static_cast<std::size_t>(binding.lifetime.last)});
-    }
-    return native;
-  }
-
-  using ValueOf = std::function<std::optional<std::int64_t>(ir::Symbol)>;
-
-  static std::optional<Shape> shape_of(const ir::Type& type, const ValueOf& value_of) {
-    Shape shape;
-    if (!type.is_tensor()) return shape;
-    for (const ir::Extent& e : type.extents()) {
-      const auto extent = ir::evaluate(e, value_of);
-      if (!extent) return std::nullopt;
-      shape.push_back(*extent);
-    }
-    return shape;
-  }
-
-  static std::optional<Shape> workspace_of(const passes::KernelWorkspace& w,
-                                           const ValueOf& value_of) {
-    std::vector<Shape> shapes;
-    for (const auto& operand : w.operands) {
-      auto shape = shape_of(operand.type, value_of);
-      if (!shape) return std::nullopt;
-      shapes.push_back(std::move(*shape));
-    }
-    std::vector<kernels::Operand> operands;
-    for (std::size_t k = 0; k < shapes.size(); ++k)
-      operands.push_back({w.operands[k].type.is_tensor(), shapes[k], w.operands[k].row_major});
-    return Shape{w.kernel->workspace(operands)};
+  static Entry step_by_step(std::string_view reason) {
+    return {nullptr, nullptr, fmt::format("step by step: {}", reason)};
   }
 
   const Building b_;

@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "ops/meaning.h"
+#include "passes/class_extents.h"
 #include "passes/extract.h"
 #include "passes/lower.h"
-#include "passes/output_extents.h"
 #include "session/lru_cache.h"
 
 #include <algorithm>
@@ -33,13 +33,13 @@ std::vector<const Tensor*> tensors_of(std::span<const Value> values) {
 /// The types of a group's results for a class of its inputs.
 class TypesOfGroup : public runtime::ClassTypes {
  public:
-  explicit TypesOfGroup(passes::OutputExtents extents) : extents_(std::move(extents)) {}
+  explicit TypesOfGroup(passes::ClassExtents extents) : extents_(std::move(extents)) {}
   bool evaluate(std::span<const Tensor* const> inputs, runtime::OutputTypes& types) const override {
     return extents_.evaluate(inputs, types);
   }
 
  private:
-  passes::OutputExtents extents_;
+  passes::ClassExtents extents_;
 };
 
 /// The data of a program step: its group as a graph, output types by the inputs' extents, and code
@@ -167,7 +167,7 @@ class TypesOfKernel : public runtime::ClassTypes {
  public:
   /// `extents`: of a graph of the node, whose parameters are the node's inputs of these positions,
   /// and whose results its outputs but for those that are left out.
-  TypesOfKernel(passes::OutputExtents extents, std::vector<std::size_t> position,
+  TypesOfKernel(passes::ClassExtents extents, std::vector<std::size_t> position,
                 std::vector<bool> has_output)
       : extents_(std::move(extents)), position_(std::move(position)),
         has_output_(std::move(has_output)) {}
@@ -183,7 +183,7 @@ class TypesOfKernel : public runtime::ClassTypes {
   }
 
  private:
-  passes::OutputExtents extents_;
+  passes::ClassExtents extents_;
   std::vector<std::size_t> position_;
   std::vector<bool> has_output_;
 };

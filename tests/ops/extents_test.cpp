@@ -199,6 +199,11 @@ class RandomNodes {
     nodes_ += name + " = " + call + "\n";
     return name;
   }
+  std::pair<std::string, std::string> two_made(const std::string& call) {
+    const std::string first = fmt::format("%v{}", next_++), second = fmt::format("%v{}", next_++);
+    nodes_ += first + ", " + second + " = " + call + "\n";
+    return {first, second};
+  }
   std::string constant(const std::vector<std::int64_t>& v) {
     return made(fmt::format("constant value=i64[{}] {{{}}}", v.size(), fmt::join(v, ", ")));
   }
@@ -225,8 +230,8 @@ class RandomNodes {
   void node() {
     const Tensor x = tensor();
     const int axis = x.rank > 0 ? pick(0, x.rank - 1) : 0;
-    const int kind = pick(0, 15);
-    if (x.rank == 0 && kind < 8) return;
+    const int kind = pick(0, 22);
+    if (x.rank == 0 && kind < 15) return;
     switch (kind) {
       case 0: return tensor_made(fmt::format("concat({0}, {0}) axis={1}", x.name, axis), x.rank);
       case 1: {
@@ -245,11 +250,9 @@ class RandomNodes {
         return tensor_made(fmt::format("concat({}, {}) axis={}", y, x.name, axis), x.rank);
       }
       case 4: {
-        const std::string first = fmt::format("%v{}", next_++),
-                          second = fmt::format("%v{}", next_++);
-        nodes_ += fmt::format("{}, {} = split({}) axis={}\n", first, second, x.name, axis);
-        tensors_.push_back({first, x.rank});
-        return tensors_.push_back({second, x.rank});
+        const auto [y, z] = two_made(fmt::format("split({}) axis={}", x.name, axis));
+        tensors_.push_back({y, x.rank});
+        return tensors_.push_back({z, x.rank});
       }
       case 5: return tensor_made(fmt::format("flatten({}) axis={}", x.name, axis), 2);
       case 6: {
@@ -280,13 +283,52 @@ class RandomNodes {
             y, n, x.name, tensors_[0].name, next_);
         return tensors_.push_back({y, x.rank});
       }
-      case 8: return tensor_made("reshape(" + x.name + ", " + constant({-1}) + ")", 1);
+      case 8: {
+        const std::string k = pick(0, 1) == 0 ? number(pick(0, 3)) : scalar();
+        const auto [y, at] = two_made(fmt::format("top_k({}, {}) axis={}", x.name, k, axis));
+        return tensor_made(fmt::format("gather_elements({}, {}) axis={}", x.name, at, axis),
+                           x.rank);
+      }
       case 9: {
+        const std::string at = made(
+            fmt::format("arg_max({}) axis={} keepdims={}", x.name, axis, pick(0, 1)));
+        return tensor_made("expand(" + tensor().name + ", " + made("shape(" + at + ")") + ")",
+                           x.rank);
+      }
+      case 10: return tensor_made("squeeze(" + x.name + ", " + constant({axis}) + ")", x.rank - 1);
+      case 11: {
+        const std::string lengths = made("concat(" + bounds() + ", " + bounds() + ") axis=0");
+        const auto [y, z] = two_made(fmt::format("split({}, {}) axis={}", x.name, lengths, axis));
+        tensors_.push_back({y, x.rank});
+        return tensors_.push_back({z, x.rank});
+      }
+      case 12: {
+        const List l = list();
+        const std::string y = made(fmt::format("reshape({}, {})", x.name, l.name));
+        return tensor_made("cum_sum(" + y + ", " + number(0) + ")", l.count);
+      }
+      case 13: {
+        const std::string y = made(fmt::format("softmax({}) axis={}", x.name, axis));
+        const std::string at = made("cast(" + y + ") to=type i64[]");
+        return tensor_made(
+            fmt::format("scatter_elements({}, {}, {}) axis={}", y, at, tensor().name, axis),
+            x.rank);
+      }
+      case 14: {
+        const std::string flag = made("one_element(" + tensor().name + ") what=\"x\"");
+        const std::string yes = made("cast(" + flag + ") to=type bool[]");
+        return tensor_made(fmt::format("if({0}) {{ then {{ %t{1} = p_relu({2}, {3}) yield %t{1} }} "
+                                       "else {{ %e{1} = neg({2}) yield %e{1} }} }}",
+                                       yes, next_, x.name, tensor().name),
+                           x.rank);
+      }
+      case 15: return tensor_made("reshape(" + x.name + ", " + constant({-1}) + ")", 1);
+      case 16: {
         if (x.rank < 1) return;
         return tensor_made(
             "reshape(" + x.name + ", " + constant({0, pick(0, 1) == 0 ? 1 : 2, -1}) + ")", 3);
       }
-      case 10: {
+      case 17: {
         const List l = list();
         const std::string wanted = pick(0, 1) == 0 ? l.name
                                                    : made("concat(" + l.name + ", " +
@@ -294,20 +336,20 @@ class RandomNodes {
         return tensor_made("reshape(" + x.name + ", " + wanted + ")",
                            l.count + (wanted == l.name ? 0 : 1));
       }
-      case 11: {
+      case 18: {
         const List l = list();
         return tensor_made("constant_of_shape(" + l.name + ")", l.count);
       }
-      case 12: {
+      case 19: {
         const std::string y = made(fmt::format("range({}, {}, {})", scalar(), scalar(),
                                                number(pick(0, 2) == 0 ? -pick(1, 3) : pick(1, 3))));
         return tensor_made(fmt::format("cast({}) to=type f32[]", y), 1);
       }
-      case 13: {
+      case 20: {
         const std::string list_of_x = made("shape(" + x.name + ")");
         return tensor_made("tile(" + x.name + ", " + list_of_x + ")", x.rank);
       }
-      case 14: {
+      case 21: {
         const List l = list();
         lists_.push_back({made("reduce_prod(" + l.name + ")"), 1});
         return;
@@ -343,6 +385,7 @@ std::optional<Graph> parsed(const std::string& text) {
 TEST(Extents, RandomNodesHaveTheExtentsThatTheExpressionsSay) {
   const unsigned first = std::random_device()();
   int compared = 0, expressions = 0, unknown = 0, conditional = 0;
+  std::map<std::string, int> compared_of_op;
   for (unsigned seed = first; seed != first + 3000; ++seed) {
     const RandomNodes nodes(seed);
     const std::string named = RandomNodes::with_names(nodes.text(nullptr));
@@ -383,11 +426,25 @@ TEST(Extents, RandomNodesHaveTheExtentsThatTheExpressionsSay) {
               << to_text(said) << " for A = " << values['A'] << ", B = " << values['B']
               << ", C = " << values['C'];
           ++compared;
+          if (const ir::NodeId n = exact->value(static_cast<ir::ValueId>(v)).producer;
+              n != ir::NodeId::none)
+            ++compared_of_op[std::string(exact->node(n).op->name)];
           expressions += e.symbolic() && !e.symbol.is_name();
         }
       }
     }
   }
+  for (const char* op : {"concat",  "pad",
+                         "slice",   "split",
+                         "flatten", "max_pool",
+                         "loop",    "if",
+                         "top_k",   "gather_elements",
+                         "arg_max", "expand",
+                         "squeeze", "cum_sum",
+                         "softmax", "scatter_elements",
+                         "reshape", "constant_of_shape",
+                         "range",   "tile"})
+    EXPECT_GT(compared_of_op[op], 20) << op;
   EXPECT_GT(conditional, 50);
   EXPECT_GT(expressions, 3000) << compared << " compared, " << unknown << " unknown";
 }

@@ -1,7 +1,7 @@
 #include "passes/extent_expression.h"
 
 #include "ir/text.h"
-#include "passes/output_extents.h"
+#include "passes/class_extents.h"
 #include "scalar/run.h"
 
 #include <gtest/gtest.h>
@@ -50,21 +50,21 @@ TEST(ExtentExpression, TellsWhatItCannotExpress) {
 
 using Shapes = std::vector<std::pair<DType, Shape>>;
 
-std::optional<OutputExtents> extents_of(const ir::Graph& g, std::span<const Value> inputs) {
+std::optional<ClassExtents> extents_of(const ir::Graph& g, std::span<const Value> inputs) {
   return output_extents(g, classify(inputs, {}, {}));
 }
 
 Value zeros(Shape shape) { return Tensor::zeros(DType::f32, std::move(shape)); }
 
 /// The types for these inputs; none where it gives none.
-Shapes evaluate(const OutputExtents& of_class, const std::vector<Value>& inputs) {
+Shapes evaluate(const ClassExtents& of_class, const std::vector<Value>& inputs) {
   std::vector<const Tensor*> tensors;
   for (const Value& v : inputs) tensors.push_back(std::get_if<Tensor>(&v));
   Shapes shapes;
   return of_class.evaluate(tensors, shapes) ? shapes : Shapes();
 }
 
-TEST(OutputExtents, ServeAllMembersOfAClass) {
+TEST(ClassExtents, ServeAllMembersOfAClass) {
   const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[?, ?], %y: f32[?, ?]) {
     %p = constant value=i64[4] {1, 0, -2, 0}
     %z = pad(%x, %p)
@@ -80,7 +80,7 @@ TEST(OutputExtents, ServeAllMembersOfAClass) {
   EXPECT_EQ(evaluate(*of_class, {zeros({0, 5}), zeros({2, 5})}), Shapes()) << "pad would refuse it";
 }
 
-TEST(OutputExtents, ServeNobodyElse) {
+TEST(ClassExtents, ServeNobodyElse) {
   const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[?, ?], %y: f32[?, ?]) {
     %z = mul(%x, %y) yield %z })g");
   const std::vector<Value> inputs{zeros({4, 7}), zeros({1, 7})};
@@ -99,7 +99,7 @@ TEST(OutputExtents, ServeNobodyElse) {
   EXPECT_EQ(evaluate(*of_class, {Sequence{}, zeros({1, 2})}), Shapes());
 }
 
-TEST(OutputExtents, ServeOneValueOfAnInputWhoseValueCounts) {
+TEST(ClassExtents, ServeOneValueOfAnInputWhoseValueCounts) {
   const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[?, ?], %a: i64[1]) {
     %z = reduce_sum(%x, %a) yield %z })g");
   const auto axis = [](std::int64_t a) { return Value(Tensor::from<std::int64_t>({1}, {a})); };
@@ -111,7 +111,7 @@ TEST(OutputExtents, ServeOneValueOfAnInputWhoseValueCounts) {
   EXPECT_EQ(evaluate(*of_class, {zeros({3, 2}), axis(1)}), Shapes());
 }
 
-TEST(OutputExtents, AreNotThereWhereARuleMayRefuseAMember) {
+TEST(ClassExtents, AreNotThereWhereARuleMayRefuseAMember) {
   const ir::Graph sum = ir::parse(R"g(graph "g" (%x: f32[?], %y: f32[?]) {
     %z = add(%x, %y) yield %z })g");
   EXPECT_TRUE(extents_of(sum, std::vector{zeros({4}), zeros({4})}));

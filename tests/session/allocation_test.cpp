@@ -109,20 +109,44 @@ TEST(Allocations, ShapesInTurnMakeNone) {
             0);
 }
 
-/// Trips whose steps, so many of them, see twelve shapes in turn: more than a step remembers.
-std::string with_changing_shapes(int steps) {
+/// Trips whose steps, so many of them, see twelve shapes in turn: more than a step remembers. A
+/// step is `link`, from {a} to {b}.
+std::string with_changing_shapes(int steps, const std::string& link) {
   std::string lines =
       "turns = Constant <value_ints = [12]> () at = Unsqueeze (i, first) "
       "turn = Mod (at, turns) extent = Add (turn, one) "
       "v0 = Slice (w, first, extent) ";
-  for (int k = 0; k < steps; ++k) lines += fmt::format("v{} = Add (v{}, half) ", k + 1, k);
+  for (int k = 0; k < steps; ++k)
+    lines += fmt::format(fmt::runtime(link), fmt::arg("a", fmt::format("v{}", k)),
+                         fmt::arg("b", fmt::format("v{}", k + 1)), fmt::arg("k", k));
   return stepping(lines +
                   fmt::format("a = ReduceSum <keepdims = 0> (v{}) next = Add (x, a)", steps));
 }
 
+/// How many allocations each of eight steps makes where shapes change.
+std::int64_t allocations_of_steps_with_changing_shapes(const std::string& link) {
+  return allocations_of_trips(with_changing_shapes(9, link)) -
+         allocations_of_trips(with_changing_shapes(1, link));
+}
+
 TEST(Allocations, AStepMakesNoneForAShapeOfAKnownClass) {
-  EXPECT_EQ(allocations_of_trips(with_changing_shapes(9)),
-            allocations_of_trips(with_changing_shapes(1)));
+  EXPECT_EQ(allocations_of_steps_with_changing_shapes("{b} = Add ({a}, half) "), 0);
+}
+
+TEST(Allocations, EnteringALoopMakesNoneForAShapeOfAKnownClass) {
+  EXPECT_EQ(allocations_of_steps_with_changing_shapes(
+                "{b} = Loop (few, , {a}) <body = b{k} (int64 j{k}, bool c{k}, float[E] u{k}) => "
+                "(bool d{k}, float[E] w{k}) {{ d{k} = Identity (c{k}) t{k} = Concat <axis = 0> "
+                "(u{k}, u{k}) s{k} = CumSum (t{k}, first) z{k} = ReduceMax <keepdims = 0> (s{k}) "
+                "w{k} = Sub (u{k}, z{k}) }}> "),
+            0);
+}
+
+TEST(Allocations, AnIfMakesNoneForAShapeOfAKnownClass) {
+  EXPECT_EQ(allocations_of_steps_with_changing_shapes(
+                "{b} = If (go) <then_branch = t{k} () => (float[E] p{k}) {{ p{k} = Add ({a}, half) "
+                "}}, else_branch = e{k} () => (float[E] q{k}) {{ q{k} = Sub ({a}, half) }}> "),
+            0);
 }
 
 TEST(Allocations, BranchesMakeNone) {

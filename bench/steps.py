@@ -54,6 +54,21 @@ def over_part(extent, count, link="{b} = Add ({a}, half)"):
     after = Add (before, sum)"""
 
 
+def top_k(count):
+    """`count` times the greatest elements of a part of w, as many as the trip tells."""
+    links = "\n    ".join(
+        f"r{k}, p{k} = TopK (part, few)\n    m{k} = ReduceMax <keepdims = 0> (r{k})\n    y{k + 1} = Add (y{k}, m{k})"
+        for k in range(count)
+    )
+    return f"""at = Unsqueeze (i, zero)
+    {TWELVE_IN_TURN}
+    few = Add (rest, one)
+    part = Slice (w, zero, extent)
+    y0 = Neg (before)
+    {links}
+    after = Neg (y{count})"""
+
+
 def slices(count):
     """`count` slices of w that begin where the trip tells, at one element each."""
     links = "\n    ".join(f"r{k} = Slice (w, at, next, zero)\n    y{k + 1} = Add (y{k}, r{k})" for k in range(count))
@@ -91,6 +106,7 @@ CASES = {
     "a step, 12 shapes in turn": (lambda count: over_part(TWELVE_IN_TURN, count), 20),
     "a step, each trip another shape": (lambda count: over_part(GROWING, count), 20),
     "a slice and a step, each trip another start": (slices, 10),
+    "a top-k of a changing k, and two steps": (top_k, 10),
     "an if, with one step in it": (lambda count: chain(BRANCH, count), 10),
     "entering a loop, and 3 trips": (lambda count: chain(LOOP, count), 10),
     "the same, 12 shapes in turn": (lambda count: over_part(TWELVE_IN_TURN, count, LOOP.replace("[4]", "[E]")), 10),

@@ -206,6 +206,9 @@ struct KernelNode {
         if (k < source.inputs.size() && source.inputs[k] == group.inputs[p])
           value_inputs.push_back(p);
     }
+    for (const std::size_t p : value_inputs)
+      if (is_short_list(g.value(group.inputs[p]).type)) lists.push_back({p, {}});
+      else other_values.push_back(p);
   }
 
   /// The types of the outputs, as far as they are known; nothing for outputs that are left out.
@@ -224,30 +227,51 @@ struct KernelNode {
   }
 
   /// What is computed for the class of these inputs, which have passed the check of `types`; null
-  /// where types are for each member. A rule that tells nothing for one class is not asked for
-  /// another: that would cost each new shape more than its types.
+  /// where types are for each member. Values are a part of the class where types are no expressions
+  /// of them.
   std::shared_ptr<const runtime::ClassTypes> class_of(std::span<const Value> inputs) const {
-    if (has_no_classes.load(std::memory_order_relaxed)) return nullptr;
     std::vector<Value> params;
     for (const std::size_t k : position) params.push_back(inputs[k]);
-    const passes::ShapeClass c = passes::classify(params, {}, value_inputs);
-    return *classes.get(c.key, [&]() -> std::shared_ptr<const runtime::ClassTypes> {
-      auto extents = passes::output_extents(alone, c);
-      if (!extents) has_no_classes.store(true, std::memory_order_relaxed);
-      if (!extents) return nullptr;
-      std::vector<bool> has_output;
-      for (const ValueId v : source.outputs) has_output.push_back(v != ValueId::none);
-      return std::make_shared<TypesOfKernel>(*std::move(extents), position, std::move(has_output));
-    });
+    if (auto found = by_extents.get(*this, params, other_values, lists)) return found;
+    return lists.empty() ? nullptr : by_values.get(*this, params, value_inputs, {});
   }
 
   ir::Node source;
   ir::Graph alone;
-  mutable LruCache<std::shared_ptr<const runtime::ClassTypes>> classes;
-  mutable std::atomic<bool> has_no_classes{false};
   /// For each parameter of `alone` the number of the node's input; and the inputs whose values
   /// matter.
   std::vector<std::size_t> position, value_inputs;
+
+ private:
+  class Classes {
+   public:
+    /// A rule that tells nothing for one class is not asked for another: that would cost each new
+    /// shape more than its types.
+    std::shared_ptr<const runtime::ClassTypes> get(const KernelNode& node,
+                                                   std::span<const Value> params,
+                                                   std::span<const std::size_t> values,
+                                                   std::span<const passes::ExtentList> lists) {
+      if (are_none_.load(std::memory_order_relaxed)) return nullptr;
+      const passes::ShapeClass c = passes::classify(params, {}, values, lists);
+      return *known_.get(c.key, [&]() -> std::shared_ptr<const runtime::ClassTypes> {
+        auto extents = passes::output_extents(node.alone, c);
+        if (!extents) are_none_.store(true, std::memory_order_relaxed);
+        if (!extents) return nullptr;
+        std::vector<bool> has_output;
+        for (const ValueId v : node.source.outputs) has_output.push_back(v != ValueId::none);
+        return std::make_shared<TypesOfKernel>(*std::move(extents), node.position,
+                                               std::move(has_output));
+      });
+    }
+
+   private:
+    LruCache<std::shared_ptr<const runtime::ClassTypes>> known_;
+    std::atomic<bool> are_none_{false};
+  };
+  /// `value_inputs` that are short lists of integers, and the others.
+  std::vector<passes::ExtentList> lists;
+  std::vector<std::size_t> other_values;
+  mutable Classes by_extents, by_values;
 };
 
 /// The kernels of one node by the ranks of its inputs: one, unless ranks change between runs.

@@ -43,8 +43,9 @@ CASES = {
                         lambda: {"x": np.ones((1, 8, 3000, 3000)), "w": np.ones((2, 8, 5, 5))}),
     "max pool": ("g (float[n,c,h,w] x) => (float[n,c,p,q] y) { y = MaxPool <kernel_shape = [401, 401]> (x) }",
                  lambda: {"x": f32(1, 1, 4000, 4000)}),
-    "global pool of one plane": ("g (float[n,c,h,w] x) => (float[n,c,p,q] y) { y = GlobalAveragePool (x) }",
-                                 lambda: {"x": f32(1, 1, 20000, 20000)}),
+    "global pools of one plane": ("""g (float[n,c,h,w] x) => (float[n,c,p,q] y) {
+                                  a = GlobalAveragePool (x) m = GlobalMaxPool (x) y = Add (a, m) }""",
+                                  lambda: {"x": f32(1, 1, 20000, 20000)}),
     "cumsum": ("""g (float[n,m] x) => (float[n,m] y) { axis = Constant <value_int = 0> ()
                a = CumSum (x, axis) b = CumSum (a, axis) c = CumSum (b, axis) y = CumSum (c, axis) }""",
                lambda: {"x": f32(50_000_000, 2)}),

@@ -39,8 +39,9 @@ template <class T> struct Convolution {
   }
 };
 
-/// A kernel over Convolution<T>. `Way` has what it needs beside in the workspace, and makes y.
-template <class T, class Way> class Conv final : public SizedKernel {
+/// A kernel over Convolution<T>. `Algorithm` has what it needs beside in the workspace, and makes
+/// y.
+template <class T, class Algorithm> class Conv final : public SizedKernel {
  public:
   Conv(ConvSpec spec, std::size_t rank)
       : SizedKernel(3, 1), spec_(std::move(spec)), rank_(rank),
@@ -50,7 +51,7 @@ template <class T, class Way> class Conv final : public SizedKernel {
     Workspace counted;
     Convolution<T> c = sizes(o);
     lay_out(counted, c, o);
-    Way().lay_out(counted, c);
+    Algorithm().lay_out(counted, c);
     return counted.bytes();
   }
 
@@ -61,14 +62,14 @@ template <class T, class Way> class Conv final : public SizedKernel {
     Workspace workspace(v.back());
     Convolution<T> c = sizes(o);
     const Rooms rooms = lay_out(workspace, c, o);
-    Way way;
-    way.lay_out(workspace, c);
+    Algorithm algorithm;
+    algorithm.lay_out(workspace, c);
     c.x = row_major(stop, v[0], rank_, rooms.x);
     c.w = row_major(stop, v[1], rank_, rooms.w);
     c.bias = o[2].given ? row_major(stop, v[2], 1, rooms.bias) : nullptr;
     c.y = static_cast<T*>(v[3].data);
     set_axes(c, o);
-    if (c.images * c.maps * c.out_size > 0) way.run(stop, c);
+    if (c.images * c.maps * c.out_size > 0) algorithm.run(stop, c);
     return done;
   }
 

@@ -52,7 +52,7 @@ template <class T> struct FastMax {
     else if (!greatest.run(stop, planes_of<Acc>(p), spec)) max_by_window(stop, p);
   }
 
-  ByRows<Greatest<Acc, 64>, Greatest<Acc>> greatest;
+  ByRows<Max<Acc, 64>, Max<Acc>> greatest;
   PlanesInLanes<Wide> firsts;
 };
 

@@ -22,7 +22,7 @@ using Conv32 = Convolution<float>;
 /// Elements of the panels worked on together, so that they stay in the second-level cache.
 constexpr std::int64_t most_gathered = std::int64_t{1} << 16;
 /// With fewer places than that, products would mostly be of padding.
-constexpr std::int64_t few_places = 16;
+constexpr std::int64_t few_positions = 16;
 /// With fewer maps than that, long rows of y are made one by one.
 constexpr std::int64_t few_maps = 4, least_row = 64;
 /// Columns of a row that are worked on at once, so that they stay in the first-level cache.
@@ -85,41 +85,43 @@ class Im2col {
     threads_ = c.images * c.groups * c.maps * elements_ * c.out_size < least_shared
                    ? 1
                    : thread_count();
-    way_ = way_for(c);
-    if (way_ == Way::rows) return;
+    variant_ = variant_for(c);
+    if (variant_ == Variant::rows) return;
     place_columns(c);
     const std::int64_t wanted = most_gathered / std::max<std::int64_t>(elements_, 1);
-    at_once_ = way_ == Way::dots ? c.out_size
-                                 : std::clamp(wanted / panel_columns, std::int64_t{1},
-                                              (columns_ + panel_columns - 1) / panel_columns) *
-                                       panel_columns;
+    at_once_ = variant_ == Variant::dots
+                   ? c.out_size
+                   : std::clamp(wanted / panel_columns, std::int64_t{1},
+                                (columns_ + panel_columns - 1) / panel_columns) *
+                         panel_columns;
     depth_ = std::min(elements_, most_gathered / std::max<std::int64_t>(at_once_, 1));
     // In place, only a panel that is not whole is gathered.
-    room_ = (way_ == Way::in_place ? panel_columns : at_once_) * depth_;
+    room_ = (variant_ == Variant::in_place ? panel_columns : at_once_) * depth_;
     blocks_ = w.take<float>(threads_ * room_);
-    if (way_ == Way::dots) return;
+    if (variant_ == Variant::dots) return;
     steps_ = w.take<std::int64_t>(depth_);
-    offsets_ = w.take<std::int64_t>(way_ == Way::in_place ? elements_ : 0);
-    padded_ = w.take<float>(way_ == Way::in_place && pads_ ? c.groups * c.channels * plane_ : 0);
+    offsets_ = w.take<std::int64_t>(variant_ == Variant::in_place ? elements_ : 0);
+    padded_ = w.take<float>(variant_ == Variant::in_place && pads_ ? c.groups * c.channels * plane_
+                                                                   : 0);
   }
 
   void run(StopCheck& stop, const Conv32& c) {
     if (elements_ == 0) return fill_with_bias(c);
-    if (way_ == Way::rows) return all_rows(stop, c);
-    if (way_ != Way::dots)
+    if (variant_ == Variant::rows) return all_rows(stop, c);
+    if (variant_ != Variant::dots)
       for (std::int64_t k = 0; k < depth_; ++k) steps_[k] = k * panel_columns;
-    if (way_ == Way::in_place) find_offsets(c);
+    if (variant_ == Variant::in_place) find_offsets(c);
     const std::int64_t parts = (columns_ + at_once_ - 1) / at_once_;
     for (std::int64_t image = 0; image < c.images; ++image) {
-      if (way_ == Way::in_place && pads_) pad(stop, c, image);
+      if (variant_ == Variant::in_place && pads_) pad(stop, c, image);
       share_out(stop, threads_, c.groups * parts,
                 [&](StopCheck& own, std::int64_t unit, int thread) {
                   float* room = blocks_ + thread * room_;
                   const std::int64_t number = image * c.groups + unit / parts;
                   const Group group = group_at(c, number);
-                  if (way_ == Way::dots) return by_dots(own, c, group, room);
+                  if (variant_ == Variant::dots) return by_dots(own, c, group, room);
                   const std::int64_t first = unit % parts * at_once_;
-                  const float* x = way_ == Way::in_place && pads_
+                  const float* x = variant_ == Variant::in_place && pads_
                                        ? padded_ + unit / parts * c.channels * plane_
                                        : group.x;
                   by_panels(own, c, group, x, {first, std::min(at_once_, columns_ - first)}, room);
@@ -128,13 +130,13 @@ class Im2col {
   }
 
  private:
-  enum class Way { rows, dots, in_place, gathered };
+  enum class Variant { rows, dots, in_place, gathered };
 
-  static Way way_for(const Conv32& c) {
-    if (c.maps < few_maps && c.out_row >= least_row) return Way::rows;
-    if (c.out_size < few_places) return Way::dots;
+  static Variant variant_for(const Conv32& c) {
+    if (c.maps < few_maps && c.out_row >= least_row) return Variant::rows;
+    if (c.out_size < few_positions) return Variant::dots;
     const bool in_place = c.axes.size() <= 2 && c.stride_one;
-    return in_place ? Way::in_place : Way::gathered;
+    return in_place ? Variant::in_place : Variant::gathered;
   }
 
   /// How places are numbered: in place, as elements of x with its padding are, so that there are
@@ -142,7 +144,7 @@ class Im2col {
   void place_columns(const Conv32& c) {
     row_step_ = c.out_row;
     columns_ = c.out_size;
-    if (way_ != Way::in_place) return;
+    if (variant_ != Variant::in_place) return;
     row_step_ = c.out_row + c.reach_of_row - 1;
     plane_ = (c.out_size / c.out_row + c.reach_of_rows - 1) * row_step_;
     columns_ = (c.out_size / c.out_row - 1) * row_step_ + c.out_row;
@@ -196,7 +198,7 @@ class Im2col {
                  float* room) const {
     for (std::int64_t k = 0; k < elements_; k += depth_) {
       const std::int64_t count = std::min(depth_, elements_ - k);
-      if (way_ == Way::gathered)
+      if (variant_ == Variant::gathered)
         for (std::int64_t j = 0; j < all.count; j += panel_columns)
           gather_panel(stop, c, x, k, count, part(all, j), room + j * count);
       for (std::int64_t m = 0; m < c.maps; m += most_tile_rows) {
@@ -206,7 +208,8 @@ class Im2col {
         for (std::int64_t j = 0; j < all.count; j += panel_columns) {
           const Columns columns = part(all, j);
           Panel panel{room + j * count, steps_, columns};
-          if (way_ == Way::in_place) panel = panel_in_place(x, k, count, columns, m == 0, room);
+          if (variant_ == Variant::in_place)
+            panel = panel_in_place(x, k, count, columns, m == 0, room);
           multiply(c, rows, panel, count, g.y + m * c.out_size);
         }
         stop.add_work(rows.count * count * all.count / 32);
@@ -351,7 +354,7 @@ class Im2col {
   static constexpr float zeros[most_tile_rows] = {};
 
   int threads_ = 1;
-  Way way_ = Way::rows;
+  Variant variant_ = Variant::rows;
   std::int64_t elements_ = 0;             ///< of a window, of all channels
   std::int64_t columns_ = 0;              ///< of the matrix
   std::int64_t row_step_ = 0;             ///< columns from one row of y to the next

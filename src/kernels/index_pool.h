@@ -8,7 +8,7 @@
 namespace rondel::kernels::pooling {
 
 template <class Acc> class PlanesInLanes {
-  using Kind = First<Acc>;
+  using Reduction = ArgMax<Acc>;
   using Number = typename Lanes<Acc>::Integer;
   using Extents = std::span<const std::int64_t>;
   static constexpr std::int64_t lanes = Lanes<Acc>::count;
@@ -86,7 +86,7 @@ template <class Acc> class PlanesInLanes {
       row.count = 0;
       under(outer, spans, 0, 0, 0,
             [&](std::int64_t offset, std::int64_t) { starts[row.count++] = offset; });
-      row.template pool_all<Kind>(stop, last.out);
+      row.template pool_all<Reduction>(stop, last.out);
       row.found += last.out * lanes;
       row.where += last.out * lanes;
     });
@@ -114,7 +114,7 @@ template <class Acc> class PlanesInLanes {
 
   std::int64_t in_size_ = too_many, out_size_ = too_many, rank_ = 0, window_rows_ = 0;
   int threads_ = 1;
-  Span* last_ = nullptr;  ///< what of a row is under a window, by place
+  Span* last_ = nullptr;  ///< what of a row is under a window, by position
   // One a thread.
   Span* spans_ = nullptr;
   std::int64_t* starts_ = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 #include "kernels/interleave.h"
-#include "kernels/pool_kinds.h"
+#include "kernels/pool_reductions.h"
 #include "kernels/pooling.h"
 #include "kernels/vectors.h"
 
@@ -29,101 +29,104 @@ void deinterleave_all(StopCheck& stop, const Acc* from, std::int64_t n, Acc* con
 
 /// A row of windows: neighbours along the last axis. An element of x is one of each lane.
 template <class Acc> struct LaneRow {
-  using Number = typename Half<Acc>::Number;
+  using Number = typename HalfPack<Acc>::Number;
   static constexpr std::int64_t lanes = Lanes<Acc>::count;
 
   const Acc* x;
   const std::int64_t* starts;  ///< the rows of x under the windows: their first elements' numbers
   std::int64_t count;          ///< of starts
-  const Span* spans;           ///< what of a row is under a window, by place
+  const Span* spans;           ///< what of a row is under a window, by position
   std::int64_t dilation;
   Acc* found;
   Number* where;
 
   /// Windows [0, n).
-  template <class Kind> void pool_all(StopCheck& stop, std::int64_t n) const {
+  template <class Reduction> void pool_all(StopCheck& stop, std::int64_t n) const {
     std::int64_t largest = 0;
-    for (std::int64_t place = 0; place < n; ++place)
-      largest = std::max(largest, spans[place].count);
+    for (std::int64_t position = 0; position < n; ++position)
+      largest = std::max(largest, spans[position].count);
     const std::int64_t window = count * largest + 1;
     const std::int64_t at_once = StopCheck::interval / window + 1;
-    for (std::int64_t place = 0; place < n; place += at_once) {
-      const std::int64_t end = std::min(place + at_once, n);
-      pool<Kind>(place, end);
-      stop.add_work((end - place) * window);
+    for (std::int64_t position = 0; position < n; position += at_once) {
+      const std::int64_t end = std::min(position + at_once, n);
+      pool<Reduction>(position, end);
+      stop.add_work((end - position) * window);
     }
   }
 
  private:
   /// Windows [from, to): several at once where they are alike, so that the
   /// latency of one hides behind the others.
-  template <class Kind> void pool(std::int64_t from, std::int64_t to) const {
+  template <class Reduction> void pool(std::int64_t from, std::int64_t to) const {
     with_vectors([&] {
-      for (std::int64_t place = from; place < to;) {
-        constexpr int several = Kind::says_where ? 2 : 4;
-        if (count == 0 || spans[place].count == 0) write_nothing<Kind>(place++);
-        else if (place + several > to || !alike<several>(place)) pool_windows<Kind, 1>(place++);
+      for (std::int64_t position = from; position < to;) {
+        constexpr int several = Reduction::gives_index ? 2 : 4;
+        if (count == 0 || spans[position].count == 0) write_nothing<Reduction>(position++);
+        else if (position + several > to || !alike<several>(position))
+          pool_windows<Reduction, 1>(position++);
         else {
-          pool_windows<Kind, several>(place);
-          place += several;
+          pool_windows<Reduction, several>(position);
+          position += several;
         }
       }
     });
   }
 
-  using Unaligned = typename Half<Acc>::Unaligned;
+  using Unaligned = typename HalfPack<Acc>::Unaligned;
 
-  template <int several> [[gnu::always_inline]] bool alike(std::int64_t place) const {
+  template <int several> [[gnu::always_inline]] bool alike(std::int64_t position) const {
     bool alike = true;
-    for (int i = 1; i < several; ++i) alike = alike && spans[place + i].count == spans[place].count;
+    for (int i = 1; i < several; ++i)
+      alike = alike && spans[position + i].count == spans[position].count;
     return alike;
   }
-  template <class Kind, int several>
-  [[gnu::always_inline]] void pool_windows(std::int64_t place) const {
-    Kind halves[several][2];
+  template <class Reduction, int several>
+  [[gnu::always_inline]] void pool_windows(std::int64_t position) const {
+    Reduction halves[several][2];
 #pragma GCC unroll 4
     for (int i = 0; i < several; ++i)
-      halves[i][0] = halves[i][1] = Kind(starts[0] + spans[place + i].first);
+      halves[i][0] = halves[i][1] = Reduction(starts[0] + spans[position + i].first);
     const auto add_all = [&](std::int64_t row, std::int64_t k) {
 #pragma GCC unroll 4
       for (int i = 0; i < several; ++i)
-        add(halves[i], starts[row] + spans[place + i].first + k * dilation);
+        add(halves[i], starts[row] + spans[position + i].first + k * dilation);
     };
-    if constexpr (Kind::says_where) {
+    if constexpr (Reduction::gives_index) {
       for (std::int64_t row = 0; row < count; ++row)
-        for (std::int64_t k = 0; k < spans[place].count; ++k) add_all(row, k);
+        for (std::int64_t k = 0; k < spans[position].count; ++k) add_all(row, k);
     } else {
-      for (std::int64_t k = 0; k < spans[place].count; ++k) {
+      for (std::int64_t k = 0; k < spans[position].count; ++k) {
         for (std::int64_t row = 0; row < count; ++row) add_all(row, k);
 #pragma GCC unroll 4
         for (int i = 0; i < several; ++i)
-          for (Kind& half : halves[i]) half.end_column();
+          for (Reduction& half : halves[i]) half.end_column();
       }
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < several; ++i) write(halves[i], place + i);
+    for (int i = 0; i < several; ++i) write(halves[i], position + i);
   }
-  template <class Kind>
-  [[gnu::always_inline]] void add(Kind (&halves)[2], std::int64_t number) const {
+  template <class Reduction>
+  [[gnu::always_inline]] void add(Reduction (&halves)[2], std::int64_t number) const {
     const auto* const from = reinterpret_cast<const Unaligned*>(x + number * lanes);
 #pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) halves[h].add(from[h], number);
   }
   /// What a window in padding alone gives: 0, at -1.
-  template <class Kind> [[gnu::always_inline]] void write_nothing(std::int64_t place) const {
-    for (std::int64_t l = place * lanes; l < (place + 1) * lanes; ++l) {
+  template <class Reduction>
+  [[gnu::always_inline]] void write_nothing(std::int64_t position) const {
+    for (std::int64_t l = position * lanes; l < (position + 1) * lanes; ++l) {
       found[l] = Acc{};
-      if constexpr (Kind::says_where) where[l] = -1;
+      if constexpr (Reduction::gives_index) where[l] = -1;
     }
   }
-  template <class Kind>
-  [[gnu::always_inline]] void write(const Kind (&halves)[2], std::int64_t place) const {
+  template <class Reduction>
+  [[gnu::always_inline]] void write(const Reduction (&halves)[2], std::int64_t position) const {
 #pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) {
-      reinterpret_cast<Unaligned*>(found + place * lanes)[h] = halves[h].found;
-      if constexpr (Kind::says_where)
-        reinterpret_cast<typename Half<Number>::Unaligned*>(where +
-                                                            place * lanes)[h] = halves[h].where;
+      reinterpret_cast<Unaligned*>(found + position * lanes)[h] = halves[h].found;
+      if constexpr (Reduction::gives_index)
+        reinterpret_cast<typename HalfPack<Number>::Unaligned*>(
+            where + position * lanes)[h] = halves[h].where;
     }
   }
 };

@@ -7,16 +7,16 @@
 namespace rondel::kernels::pooling {
 
 /// A row of results is made in two steps: what the columns (of all axes but the last) of its
-/// windows gather, with neighbours in a vector, then what the windows gather of that. In the second
-/// step neighbours stand in a vector where a row has results enough; where it has few, the same
-/// place of many rows does. What is read together stays in a near cache: a band of a plane along
-/// its first axis, or some planes.
-template <class Kind> class LongRows {
-  using Acc = typename Kind::Acc;
+/// windows reduce to, with neighbours in a vector, then what the windows reduce that to. In the
+/// second step neighbours stand in a vector where a row has results enough; where it has few, the
+/// same place of many rows does. What is read together stays in a near cache: a band of a plane
+/// along its first axis, or some planes.
+template <class Reduction> class LongRows {
+  using Acc = typename Reduction::Acc;
   using Extents = std::span<const std::int64_t>;
-  using Part = typename Kind::Part;
-  using Vector = typename Part::Vector;
-  static constexpr std::int64_t count = Part::count, lanes = Lanes<Acc>::count;
+  using Pack = typename Reduction::Pack;
+  using Vector = typename Pack::Vector;
+  static constexpr std::int64_t count = Pack::count, lanes = Lanes<Acc>::count;
   /// Whether a vector is as long as only some processors have registers for: neighbours alone stand
   /// in it.
   static constexpr bool long_vectors = count == lanes;
@@ -39,7 +39,7 @@ template <class Kind> class LongRows {
     bands_ = w.take<Range>(band_count());
     windows_.lay_out(w, planes_together_, out_rows_, window_rows_);
     offsets_ = w.take<std::int64_t>(in_lanes_ ? 0 : last_.kernel);
-    counts_ = w.take<Acc>(Kind::is_mean ? out_ : 0);
+    counts_ = w.take<Acc>(Reduction::is_mean ? out_ : 0);
     columns_ = w.take<Acc>(splits() ? threads_ * most_rows() * read_ : 0);
     rows_ = w.take<Acc>(threads_ * rows_size());
     copies_ = w.take<Acc>(widens || read_ > in_ ? threads_ * copy_size() : 0);
@@ -69,7 +69,7 @@ template <class Kind> class LongRows {
   struct Unit {
     const Acc* x;
     std::int64_t origin;  ///< the number of x[0] in the first plane
-    Acc* columns;         ///< what columns gather, where windows do not read it so
+    Acc* columns;         ///< the reduced columns, where windows do not read them so
     Acc* rows;            ///< what windows read
     Acc* slab;            ///< the same in lanes, and results
     Acc* y;
@@ -88,7 +88,7 @@ template <class Kind> class LongRows {
     inner_in_ = last == 0 ? 1 : product(in.subspan(3, last - 1));
     window_rows_ = rows_under_window(spec, in);
     if (plane_ == 0 || window_rows_ > std::max(plane_, small_table) / out_rows_) return;
-    if (Kind::is_mean && !counts_exactly<Acc>(spec)) return;
+    if (Reduction::is_mean && !counts_exactly<Acc>(spec)) return;
     in_lanes_ = !neighbours_fit();
     if (in_lanes_ && (long_vectors || std::max(in_, out_) > longest_in_lane)) return;
     const std::int64_t stride = last_.stride;
@@ -96,7 +96,7 @@ template <class Kind> class LongRows {
     phase_ = std::max(out_ + (last_.reach() - 1) / stride, divide_up(last_.begin + read_, stride));
     row_ = in_lanes_ ? read_ : phase_ * stride;
     threads_ = threads_for(spec, out);
-    band_places_ = band_rows_ = 1;
+    band_positions_ = band_rows_ = 1;
     if (last > 0) find_band(axis_of(spec.window, 0, in[2], spec.window.kernel[0]), in[2], out);
     if (band_count() == 1) find_planes(out[0] * out[1]);
   }
@@ -108,15 +108,15 @@ template <class Kind> class LongRows {
            reads_at_every_place(last_, in_, out_);
   }
 
-  /// How many places of the first axis make a band.
+  /// How many positions of the first axis make a band.
   void find_band(const WindowAxis& w, std::int64_t in, Extents out) {
     const std::int64_t line = std::max<std::int64_t>(inner_in_ * in_, 1);
     const std::int64_t fitting = cached / line - w.reach();
     const std::int64_t least = (w.reach() - 1) / w.stride + 1;  // as many rows as bands share
     const std::int64_t shared = divide_up(out[0] * out[1] * out[2], threads_);
-    band_places_ = std::min(
+    band_positions_ = std::min(
         {std::max(fitting < 0 ? 1 : fitting / w.stride + 1, least), out[2], shared});
-    band_rows_ = std::min((band_places_ - 1) * w.stride + w.reach(), in) * inner_in_;
+    band_rows_ = std::min((band_positions_ - 1) * w.stride + w.reach(), in) * inner_in_;
   }
 
   /// How many planes are pooled together: as many as have the rows that are made together.
@@ -130,37 +130,37 @@ template <class Kind> class LongRows {
     return in_lanes_ ? lanes : std::clamp<std::int64_t>(together_elements / row_, 2, most_together);
   }
 
-  std::int64_t band_count() const { return divide_up(out_rows_ / inner_out_, band_places_); }
-  std::int64_t unit_rows() const { return planes_together_ * band_places_ * inner_out_; }
+  std::int64_t band_count() const { return divide_up(out_rows_ / inner_out_, band_positions_); }
+  std::int64_t unit_rows() const { return planes_together_ * band_positions_ * inner_out_; }
   std::int64_t most_rows() const { return std::min(rows_together(), unit_rows()); }
   std::int64_t rows_size() const { return most_rows() * row_; }
   /// With what is read behind the last row.
   std::int64_t copy_size() const {
     return (band_count() == 1 ? planes_together_ * plane_ : band_rows_ * in_) + read_ - in_;
   }
-  /// A slab of what columns gather, one of results, and a row that nobody reads.
+  /// A slab of reduced columns, one of results, and a row that nobody reads.
   std::int64_t slab_size() const { return (row_ + out_ + divide_up(out_, lanes)) * lanes; }
 
   // ---- what is the same for all planes
 
   void prepare(StopCheck& stop, const Planes<Acc>& p, bool with_padding) const {
-    windows_.prepare(stop, p, Kind::is_mean, with_padding);
+    windows_.prepare(stop, p, Reduction::is_mean, with_padding);
     for (std::int64_t b = 0; b < band_count(); ++b) bands_[b] = rows_under(results_of(b));
-    if constexpr (Kind::is_mean) count_along(p.axes.back(), with_padding, counts_);
+    if constexpr (Reduction::is_mean) count_along(p.axes.back(), with_padding, counts_);
     if (in_lanes_)
       for (std::int64_t o = 0; o < out_; ++o) spans_[o] = p.axes.back().span_at(o);
     for (std::int64_t k = 0; k < last_.kernel && !in_lanes_; ++k) {
       const std::int64_t element = k * last_.dilation;
       offsets_[k] = element % last_.stride * phase_ + element / last_.stride;
     }
-    std::fill_n(rows_, threads_ * rows_size(), Kind::padding());
+    std::fill_n(rows_, threads_ * rows_size(), Reduction::padding());
     stop.add_work(out_ * 16);
   }
 
   /// The rows of results that a band gives.
   Range results_of(std::int64_t band) const {
-    const std::int64_t from = band * band_places_ * inner_out_;
-    return {from, std::min(from + band_places_ * inner_out_, out_rows_)};
+    const std::int64_t from = band * band_positions_ * inner_out_;
+    return {from, std::min(from + band_positions_ * inner_out_, out_rows_)};
   }
   Windows windows_of(Range results) const {
     return windows_.all().subspan(static_cast<std::size_t>(results.begin),
@@ -202,22 +202,22 @@ template <class Kind> class LongRows {
       std::fill_n(copy + elements, behind, Acc{});
       unit.x = copy;
     }
-    if (Kind::asks_for_nans && may_have_nan(stop, unit.x, elements))
-      pool_rows<typename Kind::WithNans>(stop, unit, windows);
-    else pool_rows<Kind>(stop, unit, windows);
+    if (Reduction::asks_for_nans && may_have_nan(stop, unit.x, elements))
+      pool_rows<typename Reduction::WithNans>(stop, unit, windows);
+    else pool_rows<Reduction>(stop, unit, windows);
     if (p.widens()) p.write(unit.y, rows * out_, first_y);
   }
 
-  template <class K> void pool_rows(StopCheck& stop, const Unit& unit, Windows windows) const {
+  template <class R> void pool_rows(StopCheck& stop, const Unit& unit, Windows windows) const {
     const auto together = static_cast<std::size_t>(rows_together());
     for (Acc* y = unit.y; !windows.empty(); y += rows_together() * out_) {
       const Windows some = windows.first(std::min(together, windows.size()));
-      pool_some<K>(stop, unit, some, y);
+      pool_some<R>(stop, unit, some, y);
       windows = windows.subspan(some.size());
     }
   }
 
-  template <class K>
+  template <class R>
   void pool_some(StopCheck& stop, const Unit& unit, Windows windows, Acc* y) const {
     const auto n = static_cast<std::int64_t>(windows.size());
     const std::int64_t stride = in_lanes_ ? 1 : last_.stride;
@@ -226,9 +226,9 @@ template <class Kind> class LongRows {
       const Acc* const x = unit.x - unit.origin;
       for (std::int64_t r = 0; r < n; ++r)
         if (stride == 2)
-          gather_columns_in_two<K>(x, windows[r], begin, until, unit.rows + r * row_);
+          reduce_columns_in_two<R>(x, windows[r], begin, until, unit.rows + r * row_);
         else
-          gather_columns<K>(x, windows[r], begin, until, columns + r * (stride > 2 ? read_ : row_));
+          reduce_columns<R>(x, windows[r], begin, until, columns + r * (stride > 2 ? read_ : row_));
     });
     if (stride > 2)
       in_parts(stop, in_, n, [=, this](std::int64_t begin, std::int64_t until) {
@@ -236,11 +236,11 @@ template <class Kind> class LongRows {
           split(columns + r * read_, begin, until, unit.rows + r * row_);
       });
     if constexpr (!long_vectors)
-      if (in_lanes_) return pool_lanes<K>(stop, unit, windows, y);
-    gather_neighbours<K>(stop, unit.rows, windows, y);
+      if (in_lanes_) return pool_lanes<R>(stop, unit, windows, y);
+    reduce_neighbours<R>(stop, unit.rows, windows, y);
   }
 
-  /// Calls act(begin, until) for parts of n places, at each of which so many elements are read.
+  /// Calls act(begin, until) for parts of n positions, at each of which so many elements are read.
   template <class F>
   static void in_parts(StopCheck& stop, std::int64_t n, std::int64_t reads, const F& act) {
     if (n * (reads + 1) <= most_reads) return part(stop, 0, n, reads, act);
@@ -258,52 +258,53 @@ template <class Kind> class LongRows {
 
   // ---- the first step
 
-  /// What columns [begin, until) gather. A row that is shorter than a vector is read with what
+  /// Reduces columns [begin, until). A row that is shorter than a vector is read with what
   /// stands behind it.
-  template <class K>
-  [[gnu::always_inline]] void gather_columns(const Acc* x, const RowWindow<Acc>& w,
+  template <class R>
+  [[gnu::always_inline]] void reduce_columns(const Acc* x, const RowWindow<Acc>& w,
                                              std::int64_t begin, std::int64_t until,
                                              Acc* to) const {
     each_vectors(begin, until, read_, [&]<int several>(const std::int64_t(&at)[several]) {
-      const VectorGroup<K, several> columns = columns_of<K, several>(x + w.plane, w, at);
+      const VectorGroup<R, several> columns = columns_of<R, several>(x + w.plane, w, at);
 #pragma GCC unroll 4
-      for (int i = 0; i < several; ++i) Part::store(columns.kinds[i].found, to + at[i]);
+      for (int i = 0; i < several; ++i) Pack::store(columns.reductions[i].found, to + at[i]);
     });
   }
 
   /// The same where windows read every second element: those stand together, then the others, in a
   /// row that has its padding already. A row of an odd number is read with the element behind it,
   /// in whose place padding stands then.
-  template <class K>
-  [[gnu::always_inline]] void gather_columns_in_two(const Acc* x, const RowWindow<Acc>& w,
+  template <class R>
+  [[gnu::always_inline]] void reduce_columns_in_two(const Acc* x, const RowWindow<Acc>& w,
                                                     std::int64_t begin, std::int64_t until,
                                                     Acc* row) const {
     Acc* const first = row + last_.begin % 2 * phase_ + last_.begin / 2;
     Acc* const second = row + (last_.begin + 1) % 2 * phase_ + (last_.begin + 1) / 2;
     const std::int64_t last = read_ - 2 * count;
-    std::int64_t place = begin;
-    for (; place + 2 * count < until; place += 4 * count)
-      gather_pairs<K, 2>(x, w, place, last, first, second);
-    if (place < until) gather_pairs<K, 1>(x, w, place, last, first, second);
-    if (read_ > in_ && until == in_) second[in_ / 2] = Kind::padding();
+    std::int64_t position = begin;
+    for (; position + 2 * count < until; position += 4 * count)
+      reduce_pairs<R, 2>(x, w, position, last, first, second);
+    if (position < until) reduce_pairs<R, 1>(x, w, position, last, first, second);
+    if (read_ > in_ && until == in_) second[in_ / 2] = Reduction::padding();
   }
-  /// So many pairs of vectors, from `place` on, the last of which begins at `last`.
-  template <class K, int pairs>
-  [[gnu::always_inline]] static void gather_pairs(const Acc* x, const RowWindow<Acc>& w,
-                                                  std::int64_t place, std::int64_t last, Acc* first,
-                                                  Acc* second) {
+  /// So many pairs of vectors, from `position` on, the last of which begins at `last`.
+  template <class R, int pairs>
+  [[gnu::always_inline]] static void reduce_pairs(const Acc* x, const RowWindow<Acc>& w,
+                                                  std::int64_t position, std::int64_t last,
+                                                  Acc* first, Acc* second) {
     std::int64_t at[2 * pairs];
 #pragma GCC unroll 2
     for (int i = 0; i < pairs; ++i) {
-      at[2 * i] = std::min(place + 2 * i * count, last);
+      at[2 * i] = std::min(position + 2 * i * count, last);
       at[2 * i + 1] = at[2 * i] + count;
     }
-    const VectorGroup<K, 2 * pairs> vectors = columns_of<K, 2 * pairs>(x + w.plane, w, at);
+    const VectorGroup<R, 2 * pairs> vectors = columns_of<R, 2 * pairs>(x + w.plane, w, at);
 #pragma GCC unroll 2
     for (int i = 0; i < pairs; ++i) {
-      const Vector &low = vectors.kinds[2 * i].found, &high = vectors.kinds[2 * i + 1].found;
-      Part::store(Part::template every_second<0>(low, high), first + at[2 * i] / 2);
-      Part::store(Part::template every_second<1>(low, high), second + at[2 * i] / 2);
+      const Vector &low = vectors.reductions[2 * i].found,
+                   &high = vectors.reductions[2 * i + 1].found;
+      Pack::store(Pack::template every_second<0>(low, high), first + at[2 * i] / 2);
+      Pack::store(Pack::template every_second<1>(low, high), second + at[2 * i] / 2);
     }
   }
 
@@ -319,41 +320,41 @@ template <class Kind> class LongRows {
     }
   }
 
-  template <class K>
-  void gather_neighbours(StopCheck& stop, const Acc* rows, Windows windows, Acc* y) const {
+  template <class R>
+  void reduce_neighbours(StopCheck& stop, const Acc* rows, Windows windows, Acc* y) const {
     const auto n = static_cast<std::int64_t>(windows.size());
     in_parts(stop, out_, n * last_.kernel, [=, this](std::int64_t begin, std::int64_t until) {
       for (std::int64_t r = 0; r < n; ++r)
-        gather_windows<K>(rows + r * row_, windows[r], begin, until, y + r * out_);
+        reduce_windows<R>(rows + r * row_, windows[r], begin, until, y + r * out_);
     });
   }
 
   /// Results [begin, until) of a row.
-  template <class K>
-  [[gnu::always_inline]] void gather_windows(const Acc* row, const RowWindow<Acc>& w,
+  template <class R>
+  [[gnu::always_inline]] void reduce_windows(const Acc* row, const RowWindow<Acc>& w,
                                              std::int64_t begin, std::int64_t until, Acc* y) const {
-    if (w.count == 0 && !Kind::is_mean) {
+    if (w.count == 0 && !Reduction::is_mean) {
       std::fill(y + begin, y + until, Acc{});
       return;
     }
     each_vectors(begin, until, out_, [&]<int several>(const std::int64_t(&at)[several]) {
-      VectorGroup<K, several> vectors;
+      VectorGroup<R, several> vectors;
       for (std::int64_t k = 0; k < last_.kernel; ++k) {
         const Acc* const from = row + offsets_[k];
-        vectors.add_columns([&](int i) { return Part::load(from + at[i]); });
+        vectors.add_columns([&](int i) { return Pack::load(from + at[i]); });
       }
 #pragma GCC unroll 4
       for (int i = 0; i < several; ++i) {
-        Vector v = vectors.kinds[i].found;
-        if constexpr (Kind::is_mean) v /= w.elements * Part::load(counts_ + at[i]);
-        Part::store(v, y + at[i]);
+        Vector v = vectors.reductions[i].found;
+        if constexpr (Reduction::is_mean) v /= w.elements * Pack::load(counts_ + at[i]);
+        Pack::store(v, y + at[i]);
       }
     });
   }
 
   // ---- the second step, rows in lanes
 
-  template <class K>
+  template <class R>
   void pool_lanes(StopCheck& stop, const Unit& unit, Windows windows, Acc* y) const {
     Acc* const found = unit.slab + row_ * lanes;
     const Acc* from[lanes];
@@ -368,11 +369,11 @@ template <class Kind> class LongRows {
     interleave_all(stop, from, row_, unit.slab);
     const std::int64_t start = 0;
     const LaneRow<Acc> row{unit.slab, &start, 1, spans_, last_.dilation, found, nullptr};
-    row.template pool_all<K>(stop, out_);
-    if constexpr (Kind::is_mean) divide_lanes(found, elements);
+    row.template pool_all<R>(stop, out_);
+    if constexpr (Reduction::is_mean) divide_lanes(found, elements);
     if (out_ == 1) std::copy_n(found, windows.size(), y);
     else deinterleave_all(stop, found, out_, to);
-    if constexpr (!Kind::is_mean)
+    if constexpr (!Reduction::is_mean)
       for (std::size_t r = 0; r < windows.size(); ++r)
         if (windows[r].count == 0) std::fill_n(to[r], out_, Acc{});
   }
@@ -380,33 +381,33 @@ template <class Kind> class LongRows {
   /// Sums become means.
   void divide_lanes(Acc* found, const Acc* elements) const {
     with_vectors([&] {
-      const Vector of_rows[2] = {Part::load(elements), Part::load(elements + count)};
+      const Vector of_rows[2] = {Pack::load(elements), Pack::load(elements + count)};
       for (std::int64_t o = 0; o < out_; ++o)
         for (int h = 0; h < 2; ++h) {
           Acc* const at = found + o * lanes + h * count;
-          Part::store(Part::load(at) / (of_rows[h] * counts_[o]), at);
+          Pack::store(Pack::load(at) / (of_rows[h] * counts_[o]), at);
         }
     });
   }
 
   // ---- vectors
 
-  /// Calls act(places of several vectors) for places [begin, until) of n: the last vector ends
-  /// with the row.
+  /// Calls act(positions of several vectors) for positions [begin, until) of n: the last vector
+  /// ends with the row.
   template <class F>
   [[gnu::always_inline]] static void each_vectors(std::int64_t begin, std::int64_t until,
                                                   std::int64_t n, const F& act) {
-    std::int64_t place = begin;
-    for (; place + 2 * count < until; place += 4 * count) at<4>(place, n - count, act);
-    if (place + count < until) at<2>(place, n - count, act);
-    else if (place < until) at<1>(place, n - count, act);
+    std::int64_t position = begin;
+    for (; position + 2 * count < until; position += 4 * count) at<4>(position, n - count, act);
+    if (position + count < until) at<2>(position, n - count, act);
+    else if (position < until) at<1>(position, n - count, act);
   }
   template <int several, class F>
-  [[gnu::always_inline]] static void at(std::int64_t place, std::int64_t last, const F& act) {
-    std::int64_t places[several];
+  [[gnu::always_inline]] static void at(std::int64_t position, std::int64_t last, const F& act) {
+    std::int64_t positions[several];
 #pragma GCC unroll 4
-    for (int i = 0; i < several; ++i) places[i] = std::min(place + i * count, last);
-    act(places);
+    for (int i = 0; i < several; ++i) positions[i] = std::min(position + i * count, last);
+    act(positions);
   }
 
   WindowAxis last_{};
@@ -419,16 +420,17 @@ template <class Kind> class LongRows {
   std::int64_t read_ = 0;                      ///< elements that the first step reads of a row
   std::int64_t row_ = 0;                       ///< elements that the second step may read of a row
   std::int64_t phase_ = 0;                     ///< elements of one phase of the stride
-  std::int64_t band_places_ = 0, band_rows_ = 0;  ///< of a band: places of the first axis; rows
-  std::int64_t planes_together_ = 1;              ///< more than one where a band is a plane
+  std::int64_t band_positions_ = 0,
+               band_rows_ = 0;        ///< of a band: positions of the first axis; rows
+  std::int64_t planes_together_ = 1;  ///< more than one where a band is a plane
   int threads_ = 0;
   Range* bands_ = nullptr;  ///< the elements that they read
   RowWindows<Acc> windows_;
   std::int64_t* offsets_ = nullptr;  ///< of a window's elements in a row
-  Acc* counts_ = nullptr;            ///< elements of a mean along the last axis, by place
-  Span* spans_ = nullptr;            ///< what of a row is under a window, by place
+  Acc* counts_ = nullptr;            ///< elements of a mean along the last axis, by position
+  Span* spans_ = nullptr;            ///< what of a row is under a window, by position
   // One a thread.
-  Acc* columns_ = nullptr;  ///< what columns gather, for some rows of results
+  Acc* columns_ = nullptr;  ///< reduced columns, for some rows of results
   Acc* rows_ = nullptr;     ///< the same as windows read it
   Acc* copies_ = nullptr;   ///< what is read together, where x is of another type or ends with it
   Acc* found_ = nullptr;    ///< results, where y is of another type

@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/pool_kinds.h"
+#include "kernels/pool_reductions.h"
 #include "kernels/pooling.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
@@ -60,7 +60,7 @@ template <class Acc, class T> Planes<Acc> planes_of(const Pooling<T>& p) {
 
 /// The sum of n elements, in any order.
 template <class T> T sum_of(const T* x, std::int64_t n) {
-  using P = Half<T>;
+  using P = HalfPack<T>;
   T sum{};
   with_vectors([=, &sum] {
     typename P::Vector sums[4]{};
@@ -121,7 +121,7 @@ inline int threads_for(const PoolSpec& spec, std::span<const std::int64_t> out) 
   return product(out) < least_shared / window ? 1 : thread_count();
 }
 
-/// By place of an axis: of how many elements along it a mean is.
+/// By position of an axis: of how many elements along it a mean is.
 template <class Acc> void count_along(const Axis& axis, bool with_padding, Acc* to) {
   for (std::int64_t o = 0; o < axis.out; ++o) {
     const Span span = axis.span_at(o);

@@ -99,9 +99,9 @@ void under_columns(std::span<const Axis> axes, const Span* spans, const F& f, co
   }
 }
 
-/// The plain way: one window after another. Its elements are met in row-major order where indices
-/// are wanted, and column by column where not: which of equals is the result, 0 or -0, depends on
-/// it.
+/// The plain algorithm: one window after another. Its elements are met in row-major order where
+/// indices are wanted, and column by column where not: which of equals is the result, 0 or -0,
+/// depends on it.
 template <class T> void max_by_window(StopCheck& stop, const Pooling<T>& p) {
   using Acc = typename Pooling<T>::Acc;
   std::int64_t number = 0;
@@ -158,8 +158,8 @@ void mean_by_window(StopCheck& stop, const Pooling<T>& p, bool count_include_pad
   }
 }
 
-/// A kernel over Pooling<T>. `Way` lays out what it needs beside in the workspace, and pools.
-template <class T, class Way> class Pool final : public SizedKernel {
+/// A kernel over Pooling<T>. `Algorithm` lays out what it needs beside in the workspace, and pools.
+template <class T, class Algorithm> class Pool final : public SizedKernel {
  public:
   Pool(PoolSpec spec, std::size_t outputs)
       : SizedKernel(1, outputs), spec_(std::move(spec)), spatial_(spec_.window.kernel.size()) {}
@@ -167,10 +167,10 @@ template <class T, class Way> class Pool final : public SizedKernel {
   std::int64_t workspace(std::span<const Operand> o) const override {
     Workspace counted;
     Pooling<T> p;
-    Way way;
+    Algorithm algorithm;
     const auto out = o[1].given ? o[1].extents : o[2].extents;
     const Wanted wanted{o[1].given, outputs() > 1 && o[2].given};
-    lay_out(counted, p, way, o[0].extents, out, room_for(o[0]), wanted);
+    lay_out(counted, p, algorithm, o[0].extents, out, room_for(o[0]), wanted);
     return counted.bytes();
   }
 
@@ -181,9 +181,9 @@ template <class T, class Way> class Pool final : public SizedKernel {
     StopCheck stop(context);
     Workspace workspace(v.back());
     Pooling<T> p;
-    Way way;
+    Algorithm algorithm;
     const Wanted wanted{v[1].data != nullptr, outputs() > 1 && v[2].data != nullptr};
-    lay_out(workspace, p, way, in, out, room_for(operand_of(v[0], rank)), wanted);
+    lay_out(workspace, p, algorithm, in, out, room_for(operand_of(v[0], rank)), wanted);
     p.x = row_major(stop, v[0], rank, p.packed);
     if (wanted.y) p.y = static_cast<T*>(v[1].data);
     p.where = wanted.where ? static_cast<std::int64_t*>(v[2].data) : nullptr;
@@ -202,7 +202,7 @@ template <class T, class Way> class Pool final : public SizedKernel {
       axis.index_step = spec_.column_major ? column_step : step;
       column_step *= axis.in;
     }
-    if (p.out_size > 0) way.run(stop, p, spec_);
+    if (p.out_size > 0) algorithm.run(stop, p, spec_);
     return done;
   }
 
@@ -212,28 +212,29 @@ template <class T, class Way> class Pool final : public SizedKernel {
     bool y, where;
   };
 
-  void lay_out(Workspace& w, Pooling<T>& p, Way& way, std::span<const std::int64_t> in,
+  void lay_out(Workspace& w, Pooling<T>& p, Algorithm& algorithm, std::span<const std::int64_t> in,
                std::span<const std::int64_t> out, std::int64_t room, Wanted wanted) const {
     p.axes = {w.take<Axis>(static_cast<std::int64_t>(spatial_)), spatial_};
     p.spans = w.take<Span>(static_cast<std::int64_t>(spatial_));
     p.packed = w.take<T>(room);
     p.y = w.take<T>(wanted.y ? 0 : product(out));
-    way.lay_out(w, spec_, in, out, wanted.where);
+    algorithm.lay_out(w, spec_, in, out, wanted.where);
   }
 
   PoolSpec spec_;
   std::size_t spatial_;
 };
 
-template <class T, template <class> class Way>
+template <class T, template <class> class Algorithm>
 std::shared_ptr<const SizedKernel> pool_kernel(const PoolSpec& spec, std::size_t outputs) {
-  return std::make_shared<Pool<T, Way<T>>>(spec, outputs);
+  return std::make_shared<Pool<T, Algorithm<T>>>(spec, outputs);
 }
-template <template <class> class Way>
+template <template <class> class Algorithm>
 std::shared_ptr<const SizedKernel> float_pool_kernel(const PoolSpec& spec, DType t,
                                                      std::size_t outputs) {
   std::shared_ptr<const SizedKernel> kernel;
-  with_float_type(t, [&](auto zero) { kernel = pool_kernel<decltype(zero), Way>(spec, outputs); });
+  with_float_type(
+      t, [&](auto zero) { kernel = pool_kernel<decltype(zero), Algorithm>(spec, outputs); });
   return kernel;
 }
 

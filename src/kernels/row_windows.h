@@ -52,14 +52,14 @@ template <class Acc> class RowWindows {
   std::int64_t* starts_ = nullptr;
 };
 
-/// What columns gather in several vectors, at `at` of each row under w.
-template <class K, int several>
-[[gnu::always_inline]] inline VectorGroup<K, several> columns_of(
-    const typename K::Acc* plane, const RowWindow<typename K::Acc>& w, const std::int64_t* at) {
-  VectorGroup<K, several> columns;
+/// Reduces the columns of several vectors, at `at` of each row under w.
+template <class R, int several>
+[[gnu::always_inline]] inline VectorGroup<R, several> columns_of(
+    const typename R::Acc* plane, const RowWindow<typename R::Acc>& w, const std::int64_t* at) {
+  VectorGroup<R, several> columns;
   for (std::int64_t r = 0; r < w.count; ++r) {
-    const typename K::Acc* const row = plane + w.starts[r];
-    columns.add([&](int i) { return K::Part::load(row + at[i]); });
+    const typename R::Acc* const row = plane + w.starts[r];
+    columns.add([&](int i) { return R::Pack::load(row + at[i]); });
   }
   columns.end_column();
   return columns;

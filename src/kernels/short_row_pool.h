@@ -5,19 +5,19 @@
 /// Pooling of planes whose rows are short. Not for others than fast pooling.
 namespace rondel::kernels::pooling {
 
-/// What the columns (of all axes but the last) of windows gather makes short rows, too. Many of
-/// them stand side by side in one long row, with padding between, and windows move over that, one
-/// element at a time. From what they gather, results are picked as the stride tells.
-template <class Kind> class ShortRows {
-  using Acc = typename Kind::Acc;
+/// The columns (of all axes but the last) of windows, each reduced to one element, make short rows,
+/// too. Many of them stand side by side in one long row, with padding between, and windows move
+/// over that, one element at a time. Of their results, some are picked as the stride tells.
+template <class Reduction> class ShortRows {
+  using Acc = typename Reduction::Acc;
   using Extents = std::span<const std::int64_t>;
-  using Part = typename Kind::Part;
-  using Vector = typename Part::Vector;
+  using Pack = typename Reduction::Pack;
+  using Vector = typename Pack::Vector;
   using Windows = std::span<const RowWindow<Acc>>;
-  static constexpr std::int64_t count = Part::count;
+  static constexpr std::int64_t count = Pack::count;
   /// Elements of a plane, and of a long row.
   static constexpr std::int64_t largest_plane = 32768, long_row = 2048;
-  /// Windows that gather together, in four vectors.
+  /// Windows that are reduced together, in four vectors.
   static constexpr std::int64_t windows_together = 4 * count;
 
  public:
@@ -26,8 +26,8 @@ template <class Kind> class ShortRows {
     if (!fits()) return;
     const std::int64_t results = unit_rows() * out_;
     windows_.lay_out(w, planes_together_, out_rows_, window_rows_);
-    counts_ = w.take<Acc>(Kind::is_mean ? out_ : 0);
-    divisors_ = w.take<Acc>(Kind::is_mean ? results : 0);
+    counts_ = w.take<Acc>(Reduction::is_mean ? out_ : 0);
+    divisors_ = w.take<Acc>(Reduction::is_mean ? results : 0);
     columns_ = w.take<Acc>(threads_ * columns_size());
     found_ = w.take<Acc>(threads_ * found_size());
     copies_ = w.take<Acc>(widens || in_ < count ? threads_ * copy_size() : 0);
@@ -61,7 +61,7 @@ template <class Kind> class ShortRows {
     out_rows_ = product(out.subspan(2, axes - 1));
     window_rows_ = rows_under_window(spec, in);
     if (!rows_are_short() || plane_ > largest_plane) return;
-    if (Kind::is_mean && !counts_exactly<Acc>(spec)) return;
+    if (Reduction::is_mean && !counts_exactly<Acc>(spec)) return;
     // Rows share the padding between them.
     const std::int64_t behind = (out_ - 1) * last_.stride + last_.reach() - last_.begin - in_;
     pitch_ = in_ + std::max(last_.begin, behind);
@@ -92,9 +92,9 @@ template <class Kind> class ShortRows {
   // ---- what is the same for all planes
 
   void prepare(StopCheck& stop, const Planes<Acc>& p, bool with_padding) const {
-    windows_.prepare(stop, p, Kind::is_mean, with_padding);
-    std::fill_n(columns_, threads_ * columns_size(), Kind::padding());
-    if constexpr (Kind::is_mean) {
+    windows_.prepare(stop, p, Reduction::is_mean, with_padding);
+    std::fill_n(columns_, threads_ * columns_size(), Reduction::padding());
+    if constexpr (Reduction::is_mean) {
       count_along(p.axes.back(), with_padding, counts_);
       Acc* to = divisors_;
       for (const RowWindow<Acc>& w : windows_.all())
@@ -128,10 +128,10 @@ template <class Kind> class ShortRows {
     const std::int64_t first_y = begin * out_rows_ * out_;
     Acc* const y = p.widens() ? results_ + thread * unit_rows() * out_ : p.y + first_y;
     const Windows windows = windows_.all().first(static_cast<std::size_t>(rows));
-    if (Kind::asks_for_nans && may_have_nan(stop, x, elements))
-      pool_rows<typename Kind::WithNans>(stop, x, windows, y, thread);
-    else pool_rows<Kind>(stop, x, windows, y, thread);
-    if constexpr (Kind::is_mean) divide(y, rows * out_);
+    if (Reduction::asks_for_nans && may_have_nan(stop, x, elements))
+      pool_rows<typename Reduction::WithNans>(stop, x, windows, y, thread);
+    else pool_rows<Reduction>(stop, x, windows, y, thread);
+    if constexpr (Reduction::is_mean) divide(y, rows * out_);
     if (p.widens()) p.write(y, rows * out_, first_y);
   }
 
@@ -142,15 +142,15 @@ template <class Kind> class ShortRows {
     });
   }
 
-  template <class K>
+  template <class R>
   void pool_rows(StopCheck& stop, const Acc* x, Windows windows, Acc* y, int thread) const {
     Acc* const columns = columns_ + thread * columns_size();
     Acc* const found = found_ + thread * found_size();
     while (!windows.empty()) {
       const auto n = std::min(rows_together_, static_cast<std::int64_t>(windows.size()));
       const Windows some = windows.first(static_cast<std::size_t>(n));
-      with_vectors([=, this] { gather_columns<K>(x, some, columns + last_.begin); });
-      with_vectors([=, this] { gather_windows<K>(columns, n * pitch_, found); });
+      with_vectors([=, this] { reduce_columns<R>(x, some, columns + last_.begin); });
+      with_vectors([=, this] { reduce_windows<R>(columns, n * pitch_, found); });
       with_vectors([=, this] { pick(found, n, y); });
       stop.add_work(n * pitch_ * (last_.kernel + window_rows_) / count);
       windows = windows.subspan(some.size());
@@ -158,45 +158,46 @@ template <class Kind> class ShortRows {
     }
   }
 
-  // ---- what columns gather
+  // ---- columns
 
-  template <class K>
-  [[gnu::always_inline]] void gather_columns(const Acc* x, Windows windows, Acc* to) const {
-    if (in_ <= count) return gather_columns<K, 1>(x, windows, to);
-    if (in_ <= 2 * count) return gather_columns<K, 2>(x, windows, to);
-    if (in_ <= 3 * count) return gather_columns<K, 3>(x, windows, to);
-    gather_columns<K, 5>(x, windows, to);
+  template <class R>
+  [[gnu::always_inline]] void reduce_columns(const Acc* x, Windows windows, Acc* to) const {
+    if (in_ <= count) return reduce_columns<R, 1>(x, windows, to);
+    if (in_ <= 2 * count) return reduce_columns<R, 2>(x, windows, to);
+    if (in_ <= 3 * count) return reduce_columns<R, 3>(x, windows, to);
+    reduce_columns<R, 5>(x, windows, to);
   }
   /// So many vectors, the last of which end with the row. A row that is shorter than a vector is
   /// read with what stands behind it, which padding is then written over.
-  template <class K, int several>
-  [[gnu::always_inline]] void gather_columns(const Acc* x, Windows windows, Acc* to) const {
+  template <class R, int several>
+  [[gnu::always_inline]] void reduce_columns(const Acc* x, Windows windows, Acc* to) const {
     std::int64_t at[several];
 #pragma GCC unroll 5
     for (int i = 0; i < several; ++i)
       at[i] = std::max<std::int64_t>(std::min(i * count, in_ - count), 0);
     for (const RowWindow<Acc>& w : windows) {
-      const VectorGroup<K, several> columns = columns_of<K, several>(x + w.plane, w, at);
+      const VectorGroup<R, several> columns = columns_of<R, several>(x + w.plane, w, at);
 #pragma GCC unroll 5
-      for (int i = 0; i < several; ++i) Part::store(columns.kinds[i].found, to + at[i]);
-      if (in_ < count) Part::store(Vector{} + Kind::padding(), to + in_);
+      for (int i = 0; i < several; ++i) Pack::store(columns.reductions[i].found, to + at[i]);
+      if (in_ < count) Pack::store(Vector{} + Reduction::padding(), to + in_);
       to += pitch_;
     }
   }
 
-  // ---- what windows gather
+  // ---- windows
 
-  /// n windows, and those that are gathered together with the last of them.
-  template <class K>
-  [[gnu::always_inline]] void gather_windows(const Acc* columns, std::int64_t n, Acc* to) const {
-    for (std::int64_t place = 0; place < n; place += windows_together) {
-      VectorGroup<K, 4> windows;
+  /// n windows, and those that are reduced together with the last of them.
+  template <class R>
+  [[gnu::always_inline]] void reduce_windows(const Acc* columns, std::int64_t n, Acc* to) const {
+    for (std::int64_t position = 0; position < n; position += windows_together) {
+      VectorGroup<R, 4> windows;
       for (std::int64_t k = 0; k < last_.kernel; ++k) {
-        const Acc* const from = columns + place + k * last_.dilation;
-        windows.add_columns([&](int i) { return Part::load(from + i * count); });
+        const Acc* const from = columns + position + k * last_.dilation;
+        windows.add_columns([&](int i) { return Pack::load(from + i * count); });
       }
 #pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) Part::store(windows.kinds[i].found, to + place + i * count);
+      for (int i = 0; i < 4; ++i)
+        Pack::store(windows.reductions[i].found, to + position + i * count);
     }
   }
 
@@ -216,12 +217,12 @@ template <class Kind> class ShortRows {
   [[gnu::always_inline]] void pick_vectors(const Acc* found, std::int64_t n, Acc* y) const {
     const std::int64_t last = std::max<std::int64_t>(out_ - count, 0);
     for (std::int64_t r = 0; r < n; ++r, found += pitch_, y += out_)
-      for (std::int64_t place = 0; place < out_; place += count) {
-        const std::int64_t at = std::min(place, last);
-        Vector v = Part::load(found + at * stride);
+      for (std::int64_t position = 0; position < out_; position += count) {
+        const std::int64_t at = std::min(position, last);
+        Vector v = Pack::load(found + at * stride);
         if constexpr (stride == 2)
-          v = Part::template every_second<0>(v, Part::load(found + at * stride + count));
-        Part::store(v, y + at);
+          v = Pack::template every_second<0>(v, Pack::load(found + at * stride + count));
+        Pack::store(v, y + at);
       }
   }
 
@@ -235,11 +236,11 @@ template <class Kind> class ShortRows {
   std::int64_t rows_together_ = 0;    ///< side by side in a long row
   int threads_ = 0;
   RowWindows<Acc> windows_;
-  Acc* counts_ = nullptr;    ///< elements of a mean along the last axis, by place
+  Acc* counts_ = nullptr;    ///< elements of a mean along the last axis, by position
   Acc* divisors_ = nullptr;  ///< elements of a mean, by result of a unit
   // One a thread.
-  Acc* columns_ = nullptr;  ///< a long row of what columns gather
-  Acc* found_ = nullptr;    ///< what windows on it gather
+  Acc* columns_ = nullptr;  ///< a long row of reduced columns
+  Acc* found_ = nullptr;    ///< the windows on it, reduced
   Acc* copies_ = nullptr;   ///< planes, where x is of another type or ends with them
   Acc* results_ = nullptr;  ///< where y is of another type
 };

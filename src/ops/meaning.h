@@ -82,9 +82,9 @@ struct Elements : ir::Meaning {
 };
 
 /// A whole loop nest that stores every output element itself (running sums, scatters, products).
-struct Nest : ir::Meaning {
+struct LoopNest : ir::Meaning {
   using Fn = std::function<void(Emitter&)>;
-  explicit Nest(Fn f, bool buffers = false) : fn(std::move(f)), reads_buffers(buffers) {}
+  explicit LoopNest(Fn f, bool buffers = false) : fn(std::move(f)), reads_buffers(buffers) {}
   Fn fn;
   bool reads_buffers;  ///< calls `input_buffer`; other nests load single elements
 };
@@ -157,8 +157,10 @@ template <class F> std::shared_ptr<const ir::Meaning> elementwise(F f) {
 inline auto elements(Elements::Fn f, Elements::Before before = nullptr) {
   return std::make_shared<Elements>(std::move(f), std::move(before));
 }
-inline auto nest(Nest::Fn f) { return std::make_shared<Nest>(std::move(f)); }
-inline auto nest_on_buffers(Nest::Fn f) { return std::make_shared<Nest>(std::move(f), true); }
+inline auto nest(LoopNest::Fn f) { return std::make_shared<LoopNest>(std::move(f)); }
+inline auto nest_on_buffers(LoopNest::Fn f) {
+  return std::make_shared<LoopNest>(std::move(f), true);
+}
 inline auto composite(Composite::Fn f) { return std::make_shared<Composite>(std::move(f)); }
 inline auto kernel(SizedKernelMeaning::Prepare reference,
                    SizedKernelMeaning::Prepare fast = nullptr) {
@@ -183,12 +185,12 @@ inline bool may_write_over(const ir::OpDef& op, std::size_t k) {
 }
 /// Whether a program reads its operands as parts of buffers, not element by element.
 inline bool reads_buffers(const ir::OpDef& op) {
-  const auto* nest = meaning_as<Nest>(op);
+  const auto* nest = meaning_as<LoopNest>(op);
   return (nest != nullptr && nest->reads_buffers) || meaning_as<SizedKernelMeaning>(op) != nullptr;
 }
 /// Whether a program writes its results to buffers itself, in an order of its own.
 inline bool writes_buffers(const ir::OpDef& op) {
-  return meaning_as<Nest>(op) != nullptr || meaning_as<SizedKernelMeaning>(op) != nullptr;
+  return meaning_as<LoopNest>(op) != nullptr || meaning_as<SizedKernelMeaning>(op) != nullptr;
 }
 
 }  // namespace rondel::ops

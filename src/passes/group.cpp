@@ -25,7 +25,7 @@ bool by_element(const ir::Node& n) {
 bool is_program(const ir::Node& n) {
   return ops::meaning_as<ops::ElementWise>(*n.op) != nullptr ||
          ops::meaning_as<ops::Elements>(*n.op) != nullptr ||
-         ops::meaning_as<ops::Nest>(*n.op) != nullptr;
+         ops::meaning_as<ops::LoopNest>(*n.op) != nullptr;
 }
 
 class Grouper {
@@ -124,7 +124,7 @@ class Grouper {
   /// Programs contain small constants; a nest may need them in buffers.
   bool held(const Group& group, ValueId v) const {
     return group.program && is_small_constant(g_, v) &&
-           ops::meaning_as<ops::Nest>(*g_.node(group.nodes[0]).op) == nullptr;
+           ops::meaning_as<ops::LoopNest>(*g_.node(group.nodes[0]).op) == nullptr;
   }
 
   /// Values of the group that are results or are read outside of it.

@@ -166,7 +166,7 @@ Ex constant_element(scalar::Builder& b, const Tensor& t) {
 
 void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
   const ir::Node& first = s.graph.node(nodes[0]);
-  if (const auto* nest = ops::meaning_as<ops::Nest>(*first.op)) {
+  if (const auto* nest = ops::meaning_as<ops::LoopNest>(*first.op)) {
     NodeEmitter emitter(s, nodes[0]);
     s.builder.enter(ir::where(s.graph, nodes[0]));
     nest->fn(emitter);

@@ -32,7 +32,7 @@ bool is_expression(const Node& n) {
 
 /// Whether the node costs more than one pass over its elements.
 bool is_costly(const Node& n) {
-  return ops::meaning_as<ops::Nest>(*n.op) != nullptr ||
+  return ops::meaning_as<ops::LoopNest>(*n.op) != nullptr ||
          ops::meaning_as<ops::KernelMeaning>(*n.op) != nullptr;
 }
 

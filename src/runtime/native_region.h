@@ -190,14 +190,14 @@ template <class Native> struct NativeCache {
 
 /// Where a step gets native code from.
 struct NativeSource {
-  struct Code {
+  struct Answer {
     std::shared_ptr<const RegionCode> code;  ///< null: these inputs run step by step
     OutputTypes types = {};                  ///< the code's, for these inputs
   };
   /// For these inputs, then captures; nothing: this time they run step by step, and it is asked
   /// again. Asked for each set of shapes, contiguity and values of `value_inputs` that the last few
   /// runs have not met and that is of no class that they met. Empty: never.
-  std::function<std::optional<Code>(std::span<const Value> outer)> code;
+  std::function<std::optional<Answer>(std::span<const Value> outer)> code;
   std::vector<std::size_t> value_inputs;
 
   /// What runs natively what is in these slots, or null.
@@ -212,7 +212,7 @@ struct NativeSource {
     const kernels::ThreadScope scope(threads);
     if (const auto of_class = class_of(cache, outer, frame))
       return prepare(cache, of_class, cache.types, outer, slots, frame);
-    const std::optional<Code> made = code(values_of(frame, outer));
+    const std::optional<Answer> made = code(values_of(frame, outer));
     return made ? prepare(cache, made->code, made->types, outer, slots, frame) : nullptr;
   }
 

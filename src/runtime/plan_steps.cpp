@@ -48,7 +48,7 @@ template <class T> class ClassCache {
   std::vector<std::pair<std::shared_ptr<const ClassTypes>, T>> known_;
 };
 
-struct Code {
+struct ProgramCode {
   std::shared_ptr<const scalar::Executable> code;
   std::int64_t workspace_bytes = 0;
 };
@@ -57,13 +57,13 @@ struct Code {
 struct PreparedProgram {
   std::vector<OutputForm> outputs;
   std::vector<OutputView> given;       ///< outputs that are views; empty: none
-  Code code;                           ///< none: views, or outputs without elements
+  ProgramCode code;                    ///< none: views, or outputs without elements
   std::vector<scalar::View> operands;  ///< addresses are set for each run
 };
 
 struct ProgramState : StepState {
   MruCache<PreparedProgram> cache;
-  ClassCache<Code> classes;
+  ClassCache<ProgramCode> classes;
   scalar::Context context;
   Tensor workspace;
   std::vector<const Tensor*> tensors;  ///< while something is prepared, as what follows

@@ -156,10 +156,10 @@ class RegionCodeCache {
     return inputs;
   }
 
-  std::optional<NativeSource::Code> get(std::span<const Value> all) {
+  std::optional<NativeSource::Answer> get(std::span<const Value> all) {
     Found found = find(all);
     if (b_.log) b_.log->set(b_.graph->node(node_).source, found.how);
-    return found.code;
+    return found.answer;
   }
 
  private:
@@ -174,7 +174,7 @@ class RegionCodeCache {
   };
 
   struct Found {
-    std::optional<NativeSource::Code> code;
+    std::optional<NativeSource::Answer> answer;
     std::string how;  ///< it runs
   };
 
@@ -193,15 +193,15 @@ class RegionCodeCache {
   }
 
   static Found refused(std::string_view reason) {
-    return {NativeSource::Code{}, fmt::format("step by step: {}", reason)};
+    return {NativeSource::Answer{}, fmt::format("step by step: {}", reason)};
   }
 
   /// For inputs of the entry's class, which ops' rules do not refuse.
   static Found bound(const Entry& entry, std::span<const Value> all) {
-    if (!entry.code) return {NativeSource::Code{}, entry.how};
+    if (!entry.code) return {NativeSource::Answer{}, entry.how};
     std::vector<const Tensor*> tensors;
     for (const Value& v : all) tensors.push_back(&v.tensor());
-    NativeSource::Code found{entry.code};
+    NativeSource::Answer found{entry.code};
     if (!entry.types->evaluate(tensors, found.types, passes::ClassExtents::Rules::checked))
       return refused("its extents overflow");
     return {std::move(found), entry.how};

@@ -4,11 +4,11 @@
 #include <limits>
 #include <utility>
 
-/// What a window gathers, in vectors. Not for others than fast pooling.
+/// How the elements of a window are reduced to one, in vectors. Not for others than fast pooling.
 namespace rondel::kernels::pooling {
 
 /// A vector of so many bytes.
-template <class T, int bytes> struct Part {
+template <class T, int bytes> struct Pack {
   static constexpr int count = bytes / sizeof(T);
   typedef T Vector __attribute__((vector_size(bytes)));
   typedef T Unaligned __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
@@ -30,8 +30,8 @@ template <class T, int bytes> struct Part {
     (std::make_index_sequence<count>());
   }
 };
-/// Half the lanes: what every processor with vectors has registers for.
-template <class T> using Half = Part<T, 32>;
+/// HalfPack the lanes: what every processor with vectors has registers for.
+template <class T> using HalfPack = Pack<T, 32>;
 
 /// Where v is the new greatest: NaN wins, the first of them.
 template <class P>
@@ -48,20 +48,20 @@ template <class Mask, class Vector>
                                   (reinterpret_cast<Mask>(b) & ~mask));
 }
 
-// What a window gathers, in a vector of so many bytes. `Acc` is what it computes with. What the
-// columns of a window gather, gathered again, is what the window gathers. Lanes are compared one by
-// one: the compiler makes vectors of that, but takes apart vectors that are compared.
+// The reductions, in a vector of so many bytes. `Acc` is what they compute with. A window may be
+// reduced column by column, and then its columns. Lanes are compared one by one: the compiler makes
+// vectors of that, but takes apart vectors that are compared.
 
 /// The greatest element. NaN, which wins, is asked for only where there is some.
-template <class A, int bytes = 32, bool nans = false> struct Greatest {
+template <class A, int bytes = 32, bool nans = false> struct Max {
   using Acc = A;
-  using Part = pooling::Part<Acc, bytes>;
-  using Vector = typename Part::Vector;
-  using WithNans = Greatest<Acc, bytes, !std::is_integral_v<Acc>>;
-  static constexpr bool is_mean = false, says_where = false;
+  using Pack = pooling::Pack<Acc, bytes>;
+  using Vector = typename Pack::Vector;
+  using WithNans = Max<Acc, bytes, !std::is_integral_v<Acc>>;
+  static constexpr bool is_mean = false, gives_index = false;
   static constexpr bool asks_for_nans = !nans && !std::is_integral_v<Acc>;
 
-  explicit Greatest(std::int64_t = 0) {}
+  explicit Max(std::int64_t = 0) {}
   /// An element that changes no result, whatever else is in the window.
   static constexpr Acc padding() {
     using Limits = std::numeric_limits<Acc>;
@@ -69,10 +69,10 @@ template <class A, int bytes = 32, bool nans = false> struct Greatest {
   }
   [[gnu::always_inline]] void add(Vector v, std::int64_t) {
     if constexpr (nans) {
-      found = select(wins<Part>(v, found), v, found);
+      found = select(wins<Pack>(v, found), v, found);
     } else {
       Vector best = found;
-      for (int l = 0; l < Part::count; ++l) best[l] = v[l] > best[l] ? v[l] : best[l];
+      for (int l = 0; l < Pack::count; ++l) best[l] = v[l] > best[l] ? v[l] : best[l];
       found = best;
     }
   }
@@ -82,19 +82,19 @@ template <class A, int bytes = 32, bool nans = false> struct Greatest {
 };
 
 /// The greatest element, and its number: the first of equals.
-template <class A> struct First {
+template <class A> struct ArgMax {
   using Acc = A;
-  using Vector = typename Half<Acc>::Vector;
-  using Number = typename Half<Acc>::Number;
-  using Numbers = typename Half<Acc>::Numbers;
-  using WithNans = First;
-  static constexpr bool is_mean = false, says_where = true;
+  using Vector = typename HalfPack<Acc>::Vector;
+  using Number = typename HalfPack<Acc>::Number;
+  using Numbers = typename HalfPack<Acc>::Numbers;
+  using WithNans = ArgMax;
+  static constexpr bool is_mean = false, gives_index = true;
   static constexpr bool asks_for_nans = false;
 
-  explicit First(std::int64_t first = 0) : where(Numbers{} + static_cast<Number>(first)) {}
-  static constexpr Acc padding() { return Greatest<Acc>::padding(); }
+  explicit ArgMax(std::int64_t first = 0) : where(Numbers{} + static_cast<Number>(first)) {}
+  static constexpr Acc padding() { return Max<Acc>::padding(); }
   [[gnu::always_inline]] void add(Vector v, std::int64_t number) {
-    const Numbers mask = wins<Half<Acc>>(v, found);
+    const Numbers mask = wins<HalfPack<Acc>>(v, found);
     found = select(mask, v, found);
     where = select(mask, Numbers{} + static_cast<Number>(number), where);
   }
@@ -107,10 +107,10 @@ template <class A> struct First {
 /// 0, so that padding changes nothing.
 template <class A, int bytes = 32> struct Sum {
   using Acc = A;
-  using Part = pooling::Part<Acc, bytes>;
-  using Vector = typename Part::Vector;
+  using Pack = pooling::Pack<Acc, bytes>;
+  using Vector = typename Pack::Vector;
   using WithNans = Sum;
-  static constexpr bool is_mean = true, says_where = false;
+  static constexpr bool is_mean = true, gives_index = false;
   static constexpr bool asks_for_nans = false;
 
   explicit Sum(std::int64_t = 0) {}
@@ -125,21 +125,21 @@ template <class A, int bytes = 32> struct Sum {
 };
 
 /// Vectors that take their elements in turn, so that the latency of one hides behind the others.
-template <class K, int several> struct VectorGroup {
+template <class R, int several> struct VectorGroup {
   /// load(i): what vector i is given.
   template <class F> [[gnu::always_inline]] void add(const F& load) {
 #pragma GCC unroll 5
-    for (int i = 0; i < several; ++i) kinds[i].add(load(i), 0);
+    for (int i = 0; i < several; ++i) reductions[i].add(load(i), 0);
   }
   template <class F> [[gnu::always_inline]] void add_columns(const F& load) {
 #pragma GCC unroll 5
-    for (int i = 0; i < several; ++i) kinds[i].add_column(load(i));
+    for (int i = 0; i < several; ++i) reductions[i].add_column(load(i));
   }
   [[gnu::always_inline]] void end_column() {
 #pragma GCC unroll 5
-    for (int i = 0; i < several; ++i) kinds[i].end_column();
+    for (int i = 0; i < several; ++i) reductions[i].end_column();
   }
-  K kinds[several];
+  R reductions[several];
 };
 
 }  // namespace rondel::kernels::pooling

@@ -11,18 +11,6 @@
 namespace rondel::ir {
 namespace {
 
-/// What is known of what a node reads alone, so that adding a node costs what the node is.
-TypeEnvironment environment_around(const Graph& g, std::span<const ValueId> reads) {
-  TypeEnvironment k;
-  k.types = Types(Types::Of::few);
-  for (const ValueId v : reads) {
-    if (v == ValueId::none) continue;
-    k.types[index(v)] = g.value(v).type;
-    if (const Tensor* t = g.constant(v)) k.values[static_cast<std::int32_t>(v)] = *t;
-  }
-  return k;
-}
-
 void write_back(Graph& g, RegionId r, const TypeEnvironment& k);
 
 void write_back(Graph& g, NodeId n, const TypeEnvironment& k) {
@@ -39,7 +27,7 @@ void write_back(Graph& g, RegionId r, const TypeEnvironment& k) {
 /// The same with what is known of the values that a node's regions begin and end with: enough to
 /// tell its results' types where those of the regions hold.
 TypeEnvironment environment_at_edges(const Graph& g, const Node& n) {
-  TypeEnvironment k = environment_around(g, n.inputs);
+  TypeEnvironment k = environment_of(g, n.inputs);
   for (const RegionId r : n.regions)
     for (const ReadOnly<ValueId>* edge :
          {&g.region(r).params, static_cast<const ReadOnly<ValueId>*>(&g.region(r).results)})
@@ -96,12 +84,7 @@ void Builder::infer(NodeId n) {
       return;
     }
   }
-  std::vector<ValueId> reads = graph_.node(n).inputs;
-  for (const RegionId r : graph_.node(n).regions) {
-    const std::vector<ValueId> captured = graph_.captures(r);
-    reads.insert(reads.end(), captured.begin(), captured.end());
-  }
-  TypeEnvironment k = environment_around(graph_, reads);
+  TypeEnvironment k = environment_around(graph_, n);
   infer_node(graph_, n, k);
   write_back(graph_, n, k);
 }
@@ -113,7 +96,7 @@ std::vector<ValueId> Builder::add(std::string_view name, std::vector<ValueId> in
   const NodeId n = graph_.insert_node(region_, before_, def, std::move(attributes),
                                       std::move(inputs), unset);
   graph_.node(n).source = source_;
-  TypeEnvironment k = environment_around(graph_, graph_.node(n).inputs);
+  TypeEnvironment k = environment_around(graph_, n);
   infer_node(graph_, n, k);
   write_back(graph_, n, k);
   return graph_.node(n).outputs;

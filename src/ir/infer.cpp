@@ -396,6 +396,26 @@ TypeEnvironment type_environment(const Graph& g) {
   return k;
 }
 
+TypeEnvironment environment_of(const Graph& g, std::span<const ValueId> values) {
+  TypeEnvironment k;
+  k.types = Types(Types::Of::few);
+  for (const ValueId v : values) {
+    if (v == ValueId::none) continue;
+    k.types[index(v)] = g.value(v).type;
+    if (const Tensor* t = g.constant(v)) k.values[static_cast<std::int32_t>(v)] = *t;
+  }
+  return k;
+}
+
+TypeEnvironment environment_around(const Graph& g, NodeId n) {
+  std::vector<ValueId> reads = g.node(n).inputs;
+  for (const RegionId r : g.node(n).regions) {
+    const std::vector<ValueId> captured = g.captures(r);
+    reads.insert(reads.end(), captured.begin(), captured.end());
+  }
+  return environment_of(g, reads);
+}
+
 TypeEnvironment named_type_environment(const Graph& g) {
   TypeEnvironment k = type_environment(g);
   k.name_unknowns = true;

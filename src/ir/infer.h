@@ -59,6 +59,12 @@ TypeEnvironment type_environment(const Graph&);
 /// inference meets, so that equal extents are recognized.
 TypeEnvironment named_type_environment(const Graph&);
 
+/// The types and constants of these values alone.
+TypeEnvironment environment_of(const Graph&, std::span<const ValueId>);
+/// The types and constants of what a node and its regions read alone, so that to infer one node
+/// costs what the node is.
+TypeEnvironment environment_around(const Graph&, NodeId);
+
 /// The number of trips of a loop, where it is certain; else unknown.
 Extent trips_of(const Node& loop, const TypeEnvironment&);
 

@@ -268,16 +268,6 @@ def model_in_double(op):
         f (double[8] x) => (double y) {{ g = {op} (x)  y = ReduceSum <keepdims = 0> (g) }}""")
 
 
-def test_loops_are_not_differentiated_yet():
-    model = parser.parse_model("""
-        <ir_version: 10, opset_import: ["" : 21]>
-        f (float x, int64 n, bool yes) => (float y) {
-          y = Loop (n, yes, x) <body = b (int64 i, bool go, float v) => (bool on, float w) {
-            on = Identity (go)  w = Mul (v, v) }> }""")
-    with pytest.raises(rondel.UnsupportedError, match="'y' .Loop. has no gradient"):
-        rondel.grad(model, wrt="x")
-
-
 MLP = """
 <ir_version: 8, opset_import: ["" : 17]>
 mlp (float[N,3] x, float[4] b) => (float loss, float[N,4] h) <float[3,4] W = {0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.0,1.1,1.2}> {

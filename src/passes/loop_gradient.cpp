@@ -1,0 +1,341 @@
+#include "base/axis.h"
+#include "base/error.h"
+#include "ir/clone.h"
+#include "ir/infer.h"
+#include "ir/loop_editor.h"
+#include "ops/gradients.h"
+#include "ops/meaning.h"
+#include "passes/region_gradient.h"
+
+#include <algorithm>
+
+namespace rondel::passes {
+namespace {
+
+using ir::LoopParts;
+using ir::NodeId;
+using ir::Type;
+using ir::ValueId;
+
+/// What is known of the values of a loop's body from the ops' rules alone: a name that a model
+/// gives to an extent in a body may stand for another number in each trip.
+ir::TypeEnvironment types_in(const ir::Graph& g, NodeId loop) {
+  ir::TypeEnvironment k = ir::environment_around(g, loop);
+  ir::infer_node(g, loop, k);
+  return k;
+}
+
+/// Whether to keep the results of the forward trips, where that takes one stack: a product takes
+/// longer to compute again than to load.
+bool is_costly(const ir::Node& n) {
+  return ops::meaning_as<ops::KernelMeaning>(*n.op) != nullptr ||
+         ops::meaning_as<ops::LoopNest>(*n.op) != nullptr;
+}
+
+class LoopGradient {
+ public:
+  LoopGradient(ir::Builder& b, NodeId n, std::span<const ValueId> adjoints,
+               const Influence& influence, std::span<const ValueId> captures)
+      : g_(b.graph()), b_(b), n_(n), loop_(g_, n), types_(types_in(g_, n)), adjoints_(adjoints),
+        influence_(influence), captures_(captures) {}
+
+  LoopAdjoints run() {
+    const ir::Region& body = g_.region(parts().body);
+    for (std::size_t s = 0; s < parts().states; ++s)
+      if (influence_.contains(body.params[2 + s])) states_.push_back(s);
+    for (std::size_t k = 0; k < parts().scans; ++k)
+      if (influence_.contains(element(k))) scans_.push_back(k);
+    if (states_.empty() && scans_.empty() && captures_.empty()) return {};
+    check_states();
+    nodes_.assign(body.nodes.begin(), body.nodes.end());
+    restore_finals();
+    count_ = count();
+    trips_ = b_("unsqueeze", {count_, b_.integers({0})});
+    set_states();
+    keep_values();
+    scan_elements();
+    scan_adjoints();
+    reverse_.has_trips = true;
+    reverse_.stacks = scans_.size();
+    for (const std::size_t k : scans_) {
+      reverse_.axis_out.push_back(parts().axis_in[k]);
+      reverse_.reverse_out.push_back(parts().reverse_in[k] != 0 ? 0 : 1);
+    }
+    std::vector<ValueId> inputs{count_};
+    inputs.insert(inputs.end(), initial_.begin(), initial_.end());
+    inputs.insert(inputs.end(), scanned_.begin(), scanned_.end());
+    const std::vector<ValueId> found = b_.loop(
+        reverse_, std::move(inputs),
+        [this](ir::Builder& inner, std::span<const ValueId> params) {
+          return trip(inner, params);
+        });
+    return adjoints_from(found);
+  }
+
+ private:
+  const LoopParts& parts() const { return loop_.parts(); }
+  const ir::Region& body() const { return g_.region(parts().body); }
+  ValueId element(std::size_t k) const { return body().params[2 + parts().states + k]; }
+  ValueId output(std::size_t j) const { return g_.node(n_).outputs[j]; }
+  const Type& type(ValueId v) const { return g_.value(v).type; }
+  /// Whether a value of the body has the same shape in each trip, as far as is known.
+  bool keeps_shape(ValueId v) const {
+    const Type& t = types_.types[ir::index(v)];
+    return t.is_tensor() && t.has_rank() && std::ranges::all_of(t.extents(), [](const auto& e) {
+      return e.known() || e.symbolic();
+    });
+  }
+
+  void check_states() const {
+    for (std::size_t s = 0; s < parts().states; ++s)
+      if (const Type& t = type(body().params[2 + s]); !t.is_tensor())
+        unsupported("{}: the gradient of a loop that carries {}; expected tensors",
+                    ir::where(g_, n_), to_text(t));
+  }
+
+  void restore_output(std::size_t j, const Type& t) {
+    if (output(j) != ValueId::none) return;
+    g_.erase_output(n_, j);
+    g_.insert_output(n_, j, t, {});
+  }
+  /// Finals that nobody has asked for so far, but whose shapes zeros take.
+  void restore_finals() {
+    for (const std::size_t s : states_) restore_output(s, type(body().params[2 + s]));
+  }
+
+  /// The number of trips, i64[]: what is certain of it before the loop runs tells more than the
+  /// count that the loop gives.
+  ValueId count() {
+    const ValueId scalar = b_.integers({});
+    if (reads_all_of_its_scans() && parts().scans > 0)
+      return b_("reshape", {axis_extent(loop_.scanned(0), parts().axis_in[0]), scalar});
+    if (parts().has_trips && !parts().has_go) {
+      const ValueId trips = g_.node(n_).inputs[parts().trips_at()];
+      const ValueId at_least_none = b_("max", {trips, b_.scalar(std::int64_t{0})});
+      return b_("reshape", {at_least_none, scalar});
+    }
+    const std::size_t last = parts().states + parts().stacks;
+    restore_output(last, Type::scalar(DType::i64));
+    return output(last);
+  }
+
+  // ---- what the reverse loop carries and scans
+
+  /// Adjoints of states, which begin as those of the finals, and sums for captures.
+  void set_states() {
+    for (const std::size_t s : states_)
+      initial_.push_back(adjoints_[s] != ValueId::none ? adjoints_[s]
+                                                       : ops::zeros_like(b_, output(s)));
+    for (const ValueId v : captures_) initial_.push_back(ops::zeros_like(b_, v));
+    reverse_.states = initial_.size();
+  }
+
+  void add_scan(ValueId x, std::int64_t axis, bool reverse) {
+    scanned_.push_back(x);
+    reverse_.axis_in.push_back(axis);
+    reverse_.reverse_in.push_back(reverse ? 1 : 0);
+    ++reverse_.scans;
+  }
+
+  /// The states at the beginning of each trip, and what is costly to compute from them. A value
+  /// whose shape may change from trip to trip is kept in a list.
+  void keep_values() {
+    std::vector<ValueId> kept;
+    for (std::size_t s = 0; s < parts().states; ++s)
+      if (const ValueId v = body().params[2 + s]; g_.is_read(v) || influence_.contains(v))
+        kept.push_back(v);
+    // Where the loop has no condition of its own, `go` is what the trip before has computed.
+    if (!parts().has_go && g_.is_read(body().params[1])) kept.push_back(body().params[1]);
+    for (const ValueId v : kept) {
+      if (keeps_shape(v)) keep_in_stack(v);
+      else keep_in_list(v);
+    }
+    for (const NodeId n : nodes_)
+      for (const ValueId v : g_.node(n).outputs)
+        if (v != ValueId::none && is_costly(g_.node(n)) && keeps_shape(v)) {
+          keep_in_stack(v);
+          ++computed_;
+        }
+  }
+  void keep_in_stack(ValueId v) {
+    ir::Extents extents = type(v).extents();
+    extents.insert(extents.begin(), ir::Extent());
+    stacked_.push_back(v);
+    add_scan(loop_.add_stack(v, 0, false, ValueId::none,
+                             Type::tensor(type(v).dtype(), std::move(extents)), {}),
+             0, true);
+  }
+  void keep_in_list(ValueId v) {
+    ir::Builder before(g_, b_.region());
+    before.insert_before(n_);
+    const ValueId empty = before("sequence_empty", {}, {{"dtype", Type::scalar(type(v).dtype())}});
+    const Type list = Type::sequence(Type::unranked(type(v).dtype()));
+    const auto [param, final] = loop_.add_state(empty, ValueId::none, list, {});
+    ir::Builder inside(g_, parts().body);
+    loop_.set_next(parts().states - 1, inside("sequence_insert", {param, v}));
+    listed_.emplace_back(v, final);
+  }
+
+  /// Whether a loop ends where its scans end, all of one extent.
+  bool reads_all_of_its_scans() const {
+    if (parts().has_trips || parts().has_go) return false;
+    const auto extent = [this](std::size_t k) {
+      const Type& t = type(loop_.scanned(k));
+      const std::int64_t axis = parts().axis_in[k];
+      return t.has_rank() && has_axis(axis, t.rank()) ? t.extent(axis_from_front(axis, t.rank()))
+                                                      : ir::Extent();
+    };
+    for (std::size_t k = 1; k < parts().scans; ++k)
+      if (!(extent(k) == extent(0))) return false;
+    return true;
+  }
+
+  /// The part of a scan that the trips read, for those that compute with its elements again.
+  void scan_elements() {
+    for (std::size_t k = 0; k < parts().scans; ++k) {
+      const ValueId x = loop_.scanned(k);
+      const std::int64_t axis = parts().axis_in[k];
+      const bool reverse = parts().reverse_in[k] != 0;
+      add_scan(reads_all_of_its_scans() ? x : part_read(x, axis, reverse), axis, !reverse);
+    }
+  }
+  ValueId part_read(ValueId x, std::int64_t axis, bool reverse) {
+    const ValueId extent = axis_extent(x, axis), axes = b_.integers({axis});
+    if (!reverse) return b_("slice", {x, b_.integers({0}), trips_, axes});
+    return b_("slice", {x, b_("sub", {extent, trips_}), extent, axes});
+  }
+  ValueId axis_extent(ValueId x, std::int64_t axis) {
+    return b_("gather", {b_("shape", {x}), b_.integers({axis})}, {{"axis", 0}});
+  }
+
+  /// Adjoints of items: those behind the last item of a stack with an extent of its own are of
+  /// zeros.
+  void scan_adjoints() {
+    for (std::size_t k = 0; k < items(); ++k) {
+      const ValueId adjoint = adjoints_[parts().states - lists() + k];
+      if (adjoint == ValueId::none) continue;
+      const std::int64_t axis = parts().axis_out[k];
+      const ValueId all = parts().has_extent(k) ? part_read(adjoint, axis, false) : adjoint;
+      with_adjoint_.push_back(k);
+      add_scan(all, axis, parts().reverse_out[k] == 0);
+    }
+  }
+  /// Stacks and states of the loop before values were kept.
+  std::size_t items() const { return parts().stacks - stacked_.size(); }
+  std::size_t lists() const { return listed_.size(); }
+
+  // ---- a trip
+
+  std::vector<ValueId> trip(ir::Builder& b, std::span<const ValueId> params) {
+    const std::span<const ValueId> carried = params.subspan(2, reverse_.states);
+    const std::span<const ValueId> scanned = params.subspan(2 + reverse_.states);
+    ir::Cloner copy(g_, g_);
+    const ValueId last = b("sub", {count_, b.scalar(std::int64_t{1})});
+    const ValueId i = b("sub", {last, params[0]});
+    copy.map(body().params[0], i);
+    copy.map(body().params[1], params[1]);
+    const std::size_t given = stacked_.size() - computed_;
+    for (std::size_t k = 0; k < given; ++k) copy.map(stacked_[k], scanned[k]);
+    for (const auto& [v, list] : listed_) copy.map(v, typed(b("sequence_at", {list, i}), type(v)));
+    for (std::size_t k = 0; k < parts().scans; ++k)
+      copy.map(element(k), scanned[stacked_.size() + k]);
+    for (const NodeId n : nodes_) copy.node(n, b.region());
+    std::vector<ValueId> results = differentiated(b, copy, params[1], carried, scanned);
+    // What is kept of a costly node is read in its place; nothing reads the copy of the node then.
+    for (std::size_t k = given; k < stacked_.size(); ++k) {
+      std::ranges::replace(results, copy(stacked_[k]), scanned[k]);
+      g_.replace_uses(copy(stacked_[k]), scanned[k]);
+    }
+    return results;
+  }
+  ValueId typed(ValueId v, const Type& t) {
+    g_.value(v).type = ir::completed(g_.value(v).type, t);
+    return v;
+  }
+  std::vector<ValueId> differentiated(ir::Builder& b, ir::Cloner& copy, ValueId go,
+                                      std::span<const ValueId> carried,
+                                      std::span<const ValueId> scanned) {
+    Influence influence(g_);
+    for (const std::size_t s : states_) influence.add(copy(body().params[2 + s]));
+    for (const std::size_t k : scans_) influence.add(copy(element(k)));
+    for (const ValueId v : captures_) influence.add(v);
+    influence.spread(b.region());
+    RegionGradient gradient(b, influence);
+    const auto seed = [&](ValueId result, ValueId adjoint) {
+      if (influence.contains(result)) gradient.add(result, adjoint);
+    };
+    for (std::size_t j = 0; j < states_.size(); ++j)
+      seed(copy(body().results[1 + states_[j]]), carried[j]);
+    const std::size_t first = stacked_.size() + parts().scans;
+    for (std::size_t j = 0; j < with_adjoint_.size(); ++j)
+      seed(copy(body().results[1 + parts().states + with_adjoint_[j]]), scanned[first + j]);
+    gradient.run();
+    std::vector<ValueId> results{go};
+    const auto found = [&](ValueId v) {
+      const ValueId adjoint = gradient.adjoint(v);
+      return adjoint != ValueId::none ? adjoint : ops::zeros_like(b, v);
+    };
+    for (const std::size_t s : states_) results.push_back(found(copy(body().params[2 + s])));
+    for (std::size_t j = 0; j < captures_.size(); ++j) {
+      const ValueId sum = carried[states_.size() + j], adjoint = gradient.adjoint(captures_[j]);
+      results.push_back(adjoint == ValueId::none ? sum : b("add", {sum, adjoint}));
+    }
+    for (const std::size_t k : scans_) results.push_back(found(copy(element(k))));
+    return results;
+  }
+
+  // ---- what comes of it
+
+  LoopAdjoints adjoints_from(std::span<const ValueId> found) {
+    LoopAdjoints adjoints;
+    adjoints.inputs.assign(g_.node(n_).inputs.size(), ValueId::none);
+    for (std::size_t j = 0; j < states_.size(); ++j)
+      adjoints.inputs[parts().states_at() + states_[j]] = found[j];
+    for (std::size_t j = 0; j < captures_.size(); ++j)
+      adjoints.captures.emplace_back(captures_[j], found[states_.size() + j]);
+    for (std::size_t j = 0; j < scans_.size(); ++j)
+      adjoints.inputs[parts().scans_at() + scans_[j]] = whole(scans_[j],
+                                                              found[reverse_.states + j]);
+    return adjoints;
+  }
+  /// With zeros for the elements of a scan that no trip has read.
+  ValueId whole(std::size_t k, ValueId part) {
+    if (reads_all_of_its_scans()) return part;
+    const std::int64_t axis = parts().axis_in[k];
+    const ValueId unread = b_("sub", {axis_extent(loop_.scanned(k), axis), trips_});
+    const ValueId none = b_.integers({0});
+    const bool reverse = parts().reverse_in[k] != 0;
+    const ValueId pads = b_("concat", {reverse ? unread : none, reverse ? none : unread},
+                            {{"axis", 0}});
+    return b_("pad", {part, pads, ValueId::none, b_.integers({axis})});
+  }
+
+  ir::Graph& g_;
+  ir::Builder& b_;
+  const NodeId n_;
+  ir::LoopEditor loop_;
+  const ir::TypeEnvironment types_;
+  const std::span<const ValueId> adjoints_;
+  const Influence& influence_;
+  const std::span<const ValueId> captures_;
+  std::vector<NodeId> nodes_;                ///< of the body
+  std::vector<std::size_t> states_, scans_;  ///< that are influenced
+  /// Values of the body, each kept in a stack; the last `computed_` are results of costly nodes.
+  std::vector<ValueId> stacked_;
+  std::size_t computed_ = 0;
+  std::vector<std::pair<ValueId, ValueId>> listed_;  ///< the same and the list
+  std::vector<std::size_t> with_adjoint_;            ///< stacks
+  ValueId count_ = ValueId::none;                    ///< trips of the forward loop, i64[]
+  ValueId trips_ = ValueId::none;                    ///< the same, i64[1]
+  LoopParts reverse_;
+  std::vector<ValueId> initial_, scanned_;
+};
+
+}  // namespace
+
+LoopAdjoints loop_gradient(ir::Builder& b, NodeId n, std::span<const ValueId> adjoints,
+                           const Influence& influence, std::span<const ValueId> captures) {
+  return LoopGradient(b, n, adjoints, influence, captures).run();
+}
+
+}  // namespace rondel::passes

@@ -1,6 +1,7 @@
 #include "ops/batching.h"
 #include "ops/pooling.h"
 #include "ops/type_rules.h"
+#include "ops/window_gradients.h"
 
 namespace rondel::ops {
 namespace {
@@ -27,6 +28,7 @@ const ir::OpEntry average_pool{{
     .meaning = kernel(prepare_average_pool<kernels::average_pool>,
                       prepare_average_pool<kernels::fast_average_pool>),
     .batch = merged_into_first_axis,
+    .gradient = average_pool_gradient,
 }};
 
 }  // namespace

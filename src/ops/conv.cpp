@@ -3,6 +3,7 @@
 #include "ops/batching.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
+#include "ops/window_gradients.h"
 #include "ops/windows.h"
 
 #include <algorithm>
@@ -92,6 +93,7 @@ const ir::OpEntry conv_op{{
     .type = floats_only(conv_rule),
     .meaning = kernel(reference, fast),
     .batch = merged_into_first_axis,
+    .gradient = conv_gradient,
 }};
 
 }  // namespace

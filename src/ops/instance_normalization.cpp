@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/batching.h"
+#include "ops/gradients.h"
 #include "ops/reduction.h"
 #include "ops/scalars.h"
 #include "ops/type_rules.h"
@@ -59,6 +60,32 @@ void instance_rule(ir::TypeContext& c) {
   c.output(0, x);
 }
 
+/// With z = (x - mean) / deviation and g = dy scale: dx = (g - mean(g) - z mean(g z)) / deviation.
+std::vector<ir::ValueId> instance_gradient(ir::Builder& b, const ir::Node& node,
+                                           std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId x = node.inputs[0], dy = adjoints[0];
+  const ir::Type type = b.graph().value(x).type;
+  if (!type.has_rank()) unsupported("the gradient of a tensor of unknown rank");
+  ir::Ints spatial, all{0}, channels{-1};
+  for (std::int64_t a = 2; a < type.rank(); ++a) {
+    spatial.push_back(a);
+    all.push_back(a);
+    channels.push_back(1);
+  }
+  const auto mean = [&](ir::ValueId v) { return reduce_kept(b, "reduce_mean", v, spatial); };
+  const auto summed = [&](ir::ValueId v) {
+    return b("reduce_sum", {v, b.integers(all)}, {{"keepdims", 0}});
+  };
+  const ir::ValueId off = b("sub", {x, mean(x)});
+  const ir::ValueId epsilon = b.scalar(dtype_of(b, x), node.attributes.f("epsilon", 0));
+  const ir::ValueId deviation = b("sqrt", {b("add", {mean(b("mul", {off, off})), epsilon})});
+  const ir::ValueId z = b("div", {off, deviation});
+  const ir::ValueId g = b("mul", {dy, b("reshape", {node.inputs[1], b.integers(channels)})});
+  const ir::ValueId along = b("mul", {z, mean(b("mul", {g, z}))});
+  const ir::ValueId dx = b("div", {b("sub", {b("sub", {g, mean(g)}), along}), deviation});
+  return {dx, summed(b("mul", {dy, z})), summed(dy)};
+}
+
 const ir::OpEntry instance_normalization{{
     .name = "instance_normalization",
     .doc = "y = (x - mean) / deviation * scale + bias, separately for each channel and sample",
@@ -68,6 +95,7 @@ const ir::OpEntry instance_normalization{{
     .meaning = nest(write_all),
     .in_place = {0},
     .batch = merged_into_first_axis,
+    .gradient = instance_gradient,
 }};
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ops/batching.h"
 #include "ops/pooling.h"
 #include "ops/type_rules.h"
+#include "ops/window_gradients.h"
 
 namespace rondel::ops {
 namespace {
@@ -28,6 +29,7 @@ const ir::OpEntry max_pool{{
     .meaning = kernel(prepare_max_pool<kernels::max_pool>,
                       prepare_max_pool<kernels::fast_max_pool>),
     .batch = merged_into_first_axis,
+    .gradient = max_pool_gradient,
 }};
 
 }  // namespace

@@ -105,11 +105,37 @@ Ex padded(Emitter& e, std::size_t, const Indices& out) {
       [&] { return std::vector<Ex>{fill(e)}; })[0];
 }
 
+/// Where elements of x are repeated: each gets the sum of the adjoints. The positions that are read
+/// along an axis are those of its elements, padded in the same mode.
+std::vector<ir::ValueId> repeated_back(ir::Builder& b, const ir::Node& node,
+                                       std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId x = node.inputs[0];
+  const ir::Type type = b.graph().value(x).type;
+  const auto pads = constant_integers(b, node, 1), axes = constant_integers(b, node, 3);
+  const std::string mode = node.attributes.s("mode", "constant");
+  if (!type.has_rank() || !pads || (has_input(node, 3) && !axes))
+    unsupported("the gradient of padding in mode '{}' by numbers that come with the run", mode);
+  const Padding padding = padding_of(*pads, axes, type.rank());
+  ir::Ints padded;
+  std::vector<ir::ValueId> positions;
+  for (std::int64_t a = 0; a < type.rank(); ++a) {
+    const auto at = static_cast<std::size_t>(a);
+    if (padding.before[at] == 0 && padding.after[at] == 0) continue;
+    padded.push_back(a - type.rank());
+    positions.push_back(b(
+        "pad",
+        {numbers_below(b, extent_of(b, x, a)), b.integers({padding.before[at], padding.after[at]})},
+        {{"mode", mode}}));
+  }
+  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+  result[0] = scattered_back(b, adjoints[0], x, padded, positions);
+  return result;
+}
+
 /// What remains of the adjoint when the same elements are removed again; of those, the sum.
 std::vector<ir::ValueId> pad_gradient(ir::Builder& b, const ir::Node& node,
                                       std::span<const ir::ValueId> adjoints) {
-  const std::string mode = node.attributes.s("mode", "constant");
-  if (mode != "constant") unsupported("the gradient of padding in mode '{}'", mode);
+  if (node.attributes.s("mode", "constant") != "constant") return repeated_back(b, node, adjoints);
   const ir::ValueId x = node.inputs[0], pads = node.inputs[1];
   std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
   const ir::ValueId axes = has_input(node, 3) ? node.inputs[3] : ir::ValueId::none;

@@ -1,5 +1,6 @@
 #include "kernels/top_k.h"
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -47,6 +48,19 @@ SizedKernelMeaning::Kernel prepare_top_k(const ir::Node& node, std::span<const i
   return make(spec_of(node), inputs[0].dtype(), static_cast<std::size_t>(inputs[0].rank()));
 }
 
+/// Each element that was taken gets its adjoint back.
+std::vector<ir::ValueId> top_k_gradient(ir::Builder& b, const ir::Node& node,
+                                        std::span<const ir::ValueId> adjoints) {
+  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+  if (adjoints[0] == ir::ValueId::none) return result;
+  const ir::ValueId indices = has_output(node, 1)
+                                  ? node.outputs[1]
+                                  : b.add("top_k", node.inputs, node.attributes, 2)[1];
+  result[0] = b("scatter_elements", {zeros_like(b, node.inputs[0]), indices, adjoints[0]},
+                {{"axis", node.attributes.i("axis", -1)}});
+  return result;
+}
+
 const ir::OpEntry top_k{{
     .name = "top_k",
     .doc = "The k greatest (or least) elements along the axis, in order, and their indices",
@@ -56,6 +70,7 @@ const ir::OpEntry top_k{{
     .type = top_k_rule,
     .meaning = kernel(prepare_top_k<kernels::top_k>, prepare_top_k<kernels::fast_top_k>),
     .value_inputs = {1},
+    .gradient = top_k_gradient,
 }};
 
 }  // namespace

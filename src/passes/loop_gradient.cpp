@@ -65,8 +65,7 @@ class LoopGradient {
     inputs.insert(inputs.end(), initial_.begin(), initial_.end());
     inputs.insert(inputs.end(), scanned_.begin(), scanned_.end());
     const std::vector<ValueId> found = b_.loop(
-        reverse_, std::move(inputs),
-        [this](ir::Builder& inner, std::span<const ValueId> params) {
+        reverse_, std::move(inputs), [this](ir::Builder& inner, std::span<const ValueId> params) {
           return trip(inner, params);
         });
     return adjoints_from(found);
@@ -82,8 +81,8 @@ class LoopGradient {
   bool keeps_shape(ValueId v) const {
     const Type& t = types_.types[ir::index(v)];
     return t.is_tensor() && t.has_rank() && std::ranges::all_of(t.extents(), [](const auto& e) {
-      return e.known() || e.symbolic();
-    });
+             return e.known() || e.symbolic();
+           });
   }
 
   void check_states() const {

@@ -48,7 +48,7 @@ class RegionGradient {
 /// The adjoints of a loop from those of its finals and stacks (none: zeros), as a loop that makes
 /// the trips in reverse. What the trips need of the forward loop becomes stacks of that loop.
 struct LoopAdjoints {
-  std::vector<ir::ValueId> inputs;                              ///< none: nothing flows there
+  std::vector<ir::ValueId> inputs;                            ///< none: nothing flows there
   std::vector<std::pair<ir::ValueId, ir::ValueId>> captures;  ///< a value, its adjoint
 };
 LoopAdjoints loop_gradient(ir::Builder&, ir::NodeId, std::span<const ir::ValueId> adjoints,

@@ -197,6 +197,25 @@ CASES = [
     Case("LpNormalization", (2, 4), axis=1, p=2),
     Case("GlobalAveragePool", (2, 3, 4, 2)),
     Case("GlobalMaxPool", (2, 3, 4, 2)),
+    Case("Conv", (2, 3, 5), (4, 3, 2)),
+    Case("Conv", (2, 2, 6, 5), (3, 2, 3, 2), (3,), strides=[2, 1], pads=[1, 0, 2, 1]),
+    Case("Conv", (1, 4, 7, 6), (6, 2, 2, 3), (6,), group=2, dilations=[2, 1], strides=[1, 2]),
+    Case("Conv", (2, 3, 4, 4), (3, 1, 3, 3), group=3, auto_pad="SAME_UPPER", strides=[2, 2]),
+    Case("Conv", (1, 2, 5, 4), (2, 2, 2, 1), auto_pad="SAME_LOWER"),
+    Case("Conv", (1, 2, 3, 3), (2, 2, 1, 1), pads=[2, 2, 2, 2]),
+    Case("Conv", (1, 1, 4, 3, 3), (2, 1, 2, 2, 2), auto_pad="VALID", dilations=[3, 1, 1]),
+    Case("MaxPool", (2, 2, 6), kernel_shape=[3], strides=[1]),
+    Case("MaxPool", (1, 2, 5, 6), kernel_shape=[2, 3], strides=[2, 2], pads=[1, 1, 0, 1]),
+    Case("MaxPool", (1, 2, 5, 5), kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1, dilations=[2, 1]),
+    Case("AveragePool", (2, 2, 6), kernel_shape=[3], strides=[2]),
+    Case("AveragePool", (1, 2, 5, 6), kernel_shape=[2, 3], strides=[2, 2], pads=[1, 1, 0, 1]),
+    Case("AveragePool", (1, 2, 5, 6), kernel_shape=[2, 3], pads=[1, 1, 0, 1], count_include_pad=1, dilations=[1, 2]),
+    Case("AveragePool", (1, 3, 4, 4), kernel_shape=[3, 3], auto_pad="SAME_UPPER", strides=[2, 2]),
+    Case("BatchNormalization", (2, 3, 4), (3,), (3,), (3,), (3,), low=0.3, epsilon=0.01),
+    Case("BatchNormalization", (4, 2), (2,), (2,), (2,), (2,), low=0.3),
+    Case("InstanceNormalization", (2, 3, 4, 2), (3,), (3,), epsilon=0.01),
+    *[Case("Pad", (3, 4), i64(1, 2, 2, 1), mode=mode) for mode in ["reflect", "edge", "wrap"]],
+    Case("Pad", (3, 4), i64(2, 0), None, i64(1), mode="reflect"),
 ]
 
 
@@ -210,6 +229,26 @@ def test_ops_against_central_differences(case):
     accurate = not any(node.op_type == "Erf" for node in made.graph.node)
     for g, w in zip(got, elsewhere(made, feeds)[-len(got) :]):
         np.testing.assert_allclose(g, w, rtol=1e-9 if accurate else 1e-6, atol=1e-12)
+
+
+def test_windows_over_extents_of_the_run():
+    """A small network of the usual kind: convolution, batch normalization, pooling, in a training step's shape."""
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[N,2,H,W] x, double[3,2,3,3] w, double[3] b, double[3] scale, double[3] shift, double[3] mean, double[3] var)
+          => (double[N,K] top, double[N,3,P,Q] mean_of_parts) <int64[1] k = {3}> {
+          c = Conv <pads = [1, 0, 1, 2], strides = [2, 1]> (x, w, b)
+          n = BatchNormalization <epsilon = 0.01> (c, scale, shift, mean, var)
+          t = Tanh (n)
+          m = MaxPool <kernel_shape = [2, 2]> (t)
+          f = Flatten (m)
+          top, at = TopK (f, k)
+          mean_of_parts = AveragePool <kernel_shape = [2, 1], strides = [2, 1], pads = [0, 0, 1, 0]> (t) }""")
+    rng = np.random.default_rng(2)
+    for rows, height, width in [(2, 7, 4), (1, 6, 5)]:
+        shapes = {"x": (rows, 2, height, width), "w": (3, 2, 3, 3), "b": (3,), "scale": (3,), "shift": (3,), "mean": (3,)}
+        feeds = {name: rng.standard_normal(shape) for name, shape in shapes.items()} | {"var": rng.uniform(0.5, 2, 3)}
+        check_gradient(model.SerializeToString(), feeds, rng)
 
 
 def elsewhere(model, feeds):
@@ -440,7 +479,7 @@ def test_a_name_that_is_taken_asks_for_a_prefix():
 def test_what_a_rule_does_not_support_is_told_with_the_path():
     model = parser.parse_model("""
         <ir_version: 10, opset_import: ["" : 21]>
-        f (float[3] x) => (float y) <int64[2] p = {1, 1}> {
+        f (float[3] x, int64[2] p) => (float y) {
           e = Pad <mode = "edge"> (x, p)  y = ReduceSum <keepdims = 0> (e) }""")
     with pytest.raises(rondel.UnsupportedError, match=r"'e' .Pad.: .*edge.*; on the way to it: 'y' <- 'e'"):
         rondel.grad(model, wrt="x")
@@ -454,8 +493,8 @@ def test_a_model_without_a_scalar_output_asks_for_outputs():
 
 def test_an_op_without_a_gradient_is_named_with_the_path_to_it():
     model = parser.parse_model("""
-        <ir_version: 10, opset_import: ["" : 21]>
-        f (float[1,1,4] x) => (float y) {
-          pooled = MaxPool <kernel_shape = [2]> (x)  e = Exp (pooled)  y = ReduceSum <keepdims = 0> (e) }""")
-    with pytest.raises(rondel.UnsupportedError, match=r"'pooled' .MaxPool. has no gradient.*'y' <- 'e' <- 'pooled'"):
+        <ir_version: 10, opset_import: ["" : 26]>
+        f (float[1,1,4] x) => (float y) <int64 axis = {2}> {
+          p = CumProd (x, axis)  e = Exp (p)  y = ReduceSum <keepdims = 0> (e) }""")
+    with pytest.raises(rondel.UnsupportedError, match=r"'p' .CumProd. has no gradient.*'y' <- 'e' <- 'p'"):
         rondel.grad(model, wrt="x")

@@ -216,12 +216,12 @@ def test_the_adjoint_of_a_state_of_integers_stops():
 
 
 def test_an_op_without_a_gradient_inside_a_loop_is_named():
-    text = """g (float[1,1,4] x) => (float y) <int64 n = {3}> {
+    text = """g (float[1,1,4] x) => (float y) <int64 n = {2}> {
         z = Loop (n, , x) <body = b (int64 i, bool c, float[1,1,4] s) => (bool d, float[1,1,4] t) {
-          d = Identity (c)  pooled = MaxPool <kernel_shape = [3], pads = [1, 1]> (s)  t = Exp (pooled) }>
+          d = Identity (c)  p = CumProd (s, n)  t = Exp (p) }>
         y = ReduceSum <keepdims = 0> (z) }"""
-    with pytest.raises(rondel.UnsupportedError, match=r"'pooled' .MaxPool. has no gradient.*'t' <- 'pooled'"):
-        rondel.grad(model_of(text), wrt="x")
+    with pytest.raises(rondel.UnsupportedError, match=r"'p' .CumProd. has no gradient.*'t' <- 'p'"):
+        rondel.grad(model_of(text, 26), wrt="x")
 
 
 def test_a_loop_that_carries_a_list_is_refused():

@@ -1,0 +1,238 @@
+#include "ops/window_gradients.h"
+
+#include "ops/gradients.h"
+#include "ops/windows.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace rondel::ops {
+namespace {
+
+using ir::Ints;
+using ir::ValueId;
+using kernels::WindowAxis;
+
+Ints spatial_axes(std::size_t count) {
+  Ints axes(count);
+  std::iota(axes.begin(), axes.end(), 2);
+  return axes;
+}
+
+/// The windows of a node on each spatial axis of x, with kernels of these extents.
+std::vector<WindowAxis> windows_of(const ir::Builder& b, const ir::Node& node, const Ints& kernel) {
+  const kernels::WindowSpec spec = window_spec(node.attributes);
+  const ir::Type& x = b.graph().value(node.inputs[0]).type;
+  const bool same = spec.auto_pad == kernels::AutoPad::same_upper ||
+                    spec.auto_pad == kernels::AutoPad::same_lower;
+  std::vector<WindowAxis> windows;
+  for (std::size_t a = 0; a < kernel.size(); ++a) {
+    const ir::Extent e = x.has_rank() ? x.extent(static_cast<std::int64_t>(a) + 2) : ir::Extent();
+    if (same && !e.known())
+      unsupported("the gradient of windows with auto_pad '{}' on an axis of unknown extent",
+                  node.attributes.s("auto_pad", ""));
+    windows.push_back(kernels::axis_of(spec, a, e.known() ? e.value : 0, kernel[a]));
+  }
+  return windows;
+}
+
+template <auto member> Ints each(const std::vector<WindowAxis>& windows) {
+  Ints list;
+  for (const WindowAxis& w : windows) list.push_back(w.*member);
+  return list;
+}
+Ints pads_of(const std::vector<WindowAxis>& windows) {
+  Ints pads = each<&WindowAxis::begin>(windows);
+  const Ints ends = each<&WindowAxis::end>(windows);
+  pads.insert(pads.end(), ends.begin(), ends.end());
+  return pads;
+}
+
+/// i64[1], constant where both are.
+ValueId times(ir::Builder& b, ValueId list, std::int64_t factor) {
+  const Tensor* known = b.graph().constant(list);
+  if (known != nullptr) return b.integers({ir::integers_of(*known)[0] * factor});
+  return factor == 1 ? list : b("mul", {list, b.integers({factor})});
+}
+
+/// y with stride - 1 zeros behind each element of a spatial axis.
+ValueId with_zeros_between(ir::Builder& b, ValueId y, std::int64_t axis, std::int64_t rank,
+                           std::int64_t stride) {
+  if (stride == 1) return y;
+  const std::int64_t from_end = axis - rank;
+  const ValueId shape = shape_with_extent(b, y, from_end, times(b, extent_of(b, y, axis), stride));
+  const ValueId column = b("unsqueeze", {y, b.integers({axis + 1})});
+  const ValueId zeros = b.integers({0, stride - 1});
+  return b("reshape", {b("pad", {column, zeros, ValueId::none, b.integers({axis + 1})}), shape});
+}
+
+/// `y` with so many zeros before and after an axis; negative numbers remove elements. `after` is
+/// i64[1]. Written without negative pads, which not every runtime takes.
+ValueId padded(ir::Builder& b, ValueId y, std::int64_t axis, std::int64_t before, ValueId after) {
+  const Tensor* known = b.graph().constant(after);
+  const std::int64_t number = known != nullptr ? ir::integers_of(*known)[0] : -1;
+  const ValueId zero = b.integers({0}), axes = b.integers({axis});
+  const ValueId added = known != nullptr ? b.integers({std::max<std::int64_t>(number, 0)})
+                                         : b("max", {after, zero});
+  const ValueId pads = b("concat", {b.integers({std::max<std::int64_t>(before, 0)}), added},
+                         {{"axis", 0}});
+  const ValueId more = b("pad", {y, pads, ValueId::none, axes});
+  if (before >= 0 && known != nullptr && number >= 0) return more;
+  const ValueId start = b.integers({std::max<std::int64_t>(-before, 0)});
+  const ValueId removed = b("min", {after, zero});
+  return b("slice", {more, start, sum_of_integers(b, extent_of(b, more, axis), removed), axes});
+}
+
+/// The adjoint of what a convolution with `w` reads, whose spatial extents are those of x, from the
+/// adjoint of its result. `w`: [input channels, output channels of a group, spatial...], flipped.
+ValueId spread(ir::Builder& b, ValueId adjoint, ValueId x, ValueId w, std::int64_t groups,
+               const std::vector<WindowAxis>& windows) {
+  const auto rank = static_cast<std::int64_t>(windows.size()) + 2;
+  for (std::size_t a = 0; a < windows.size(); ++a) {
+    const WindowAxis& window = windows[a];
+    const std::int64_t axis = static_cast<std::int64_t>(a) + 2;
+    const ValueId used = times(b, extent_of(b, adjoint, axis), -window.stride);
+    const ValueId unused = sum_of_integers(b, extent_of(b, x, axis), used);
+    adjoint = padded(b, with_zeros_between(b, adjoint, axis, rank, window.stride), axis,
+                     window.reach() - 1 - window.begin,
+                     sum_of_integers(b, unused, b.integers({window.begin})));
+  }
+  return b("conv", {adjoint, w},
+           {{"dilations", each<&WindowAxis::dilation>(windows)}, {"group", groups}});
+}
+
+/// [a, b, rest...] as [b, a, rest...].
+ValueId swapped(ir::Builder& b, ValueId x, std::int64_t rank) {
+  Ints order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[0], order[1]);
+  return b("transpose", {x}, {{"perm", order}});
+}
+
+/// w backwards along its spatial axes, with input channels first.
+ValueId flipped(ir::Builder& b, ValueId w, const ir::Extents& extents, std::int64_t groups) {
+  const std::size_t spatial = extents.size() - 2;
+  const auto rank = static_cast<std::int64_t>(extents.size());
+  const Ints last(spatial, -1), end(spatial, std::numeric_limits<std::int64_t>::min());
+  if (spatial > 0)
+    w = b("slice", {w, b.integers(last), b.integers(end), b.integers(spatial_axes(spatial)),
+                    b.integers(last)});
+  if (groups == 1) return swapped(b, w, rank);
+  const std::int64_t maps = extents[0].value / groups, channels = extents[1].value;
+  Ints split{groups, maps, channels}, joined{groups * channels, maps}, order{0, 2, 1};
+  for (std::size_t a = 0; a < spatial; ++a) {
+    split.push_back(extents[a + 2].value);
+    joined.push_back(extents[a + 2].value);
+    order.push_back(static_cast<std::int64_t>(a) + 3);
+  }
+  const ValueId apart = b("transpose", {b("reshape", {w, b.integers(split)})}, {{"perm", order}});
+  return b("reshape", {apart, b.integers(joined)});
+}
+
+/// x with the channels of a group first, then, group by group, the samples: what a convolution over
+/// samples reads.
+ValueId samples_as_channels(ir::Builder& b, ValueId x, std::int64_t rank, std::int64_t groups) {
+  if (groups == 1) return swapped(b, x, rank);
+  const std::int64_t channels = b.graph().value(x).type.extent(1).value / groups;
+  const ValueId samples = extent_of(b, x, 0), spatial = b("shape", {x}, {{"start", 2}});
+  const ValueId split = b("concat", {samples, b.integers({groups, channels}), spatial},
+                          {{"axis", 0}});
+  const ValueId joined = b("concat", {b.integers({channels}), times(b, samples, groups), spatial},
+                           {{"axis", 0}});
+  Ints order(static_cast<std::size_t>(rank) + 1);
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[0], order[2]);
+  return b("reshape", {b("transpose", {b("reshape", {x, split})}, {{"perm", order}}), joined});
+}
+
+/// Each element of w is multiplied by a part of x for each result: a convolution of x with the
+/// adjoint, in which strides and dilations change places.
+ValueId kernel_adjoint(ir::Builder& b, ValueId adjoint, ValueId x,
+                       const std::vector<WindowAxis>& windows, std::int64_t groups) {
+  const auto rank = static_cast<std::int64_t>(windows.size()) + 2;
+  const ValueId all = b("conv",
+                        {samples_as_channels(b, x, rank, groups), swapped(b, adjoint, rank)},
+                        {{"dilations", each<&WindowAxis::stride>(windows)},
+                         {"strides", each<&WindowAxis::dilation>(windows)},
+                         {"pads", pads_of(windows)},
+                         {"group", groups}});
+  const ValueId w = swapped(b, all, rank);
+  if (windows.empty()) return w;
+  // Elements of x that no window reaches make further results.
+  return b("slice",
+           {w, b.integers(Ints(windows.size(), 0)), b.integers(each<&WindowAxis::kernel>(windows)),
+            b.integers(spatial_axes(windows.size()))});
+}
+
+}  // namespace
+
+std::vector<ValueId> conv_gradient(ir::Builder& b, const ir::Node& node,
+                                   std::span<const ValueId> adjoints) {
+  const ValueId x = node.inputs[0], w = node.inputs[1], dy = adjoints[0];
+  const ir::Type kernels = b.graph().value(w).type, input = b.graph().value(x).type;
+  const std::int64_t groups = node.attributes.i("group", 1);
+  if (!kernels.is_static() || (groups > 1 && (!input.has_rank() || !input.extent(1).known())))
+    unsupported("the gradient of a convolution whose kernels are {}; expected known extents",
+                to_text(kernels));
+  Ints extents;
+  for (std::int64_t a = 2; a < kernels.rank(); ++a) extents.push_back(kernels.extent(a).value);
+  const std::vector<WindowAxis> windows = windows_of(b, node, extents);
+  std::vector<ValueId> result(node.inputs.size(), ValueId::none);
+  result[0] = spread(b, dy, x, flipped(b, w, kernels.extents(), groups), groups, windows);
+  result[1] = kernel_adjoint(b, dy, x, windows, groups);
+  if (!has_input(node, 2)) return result;
+  Ints axes = spatial_axes(windows.size());
+  axes.push_back(0);
+  result[2] = b("reduce_sum", {dy, b.integers(axes)}, {{"keepdims", 0}});
+  return result;
+}
+
+std::vector<ValueId> max_pool_gradient(ir::Builder& b, const ir::Node& node,
+                                       std::span<const ValueId> adjoints) {
+  if (adjoints[0] == ValueId::none) return {ValueId::none};
+  ir::Attributes attributes = node.attributes;
+  attributes.set("storage_order", std::int64_t{0});
+  const ValueId x = node.inputs[0];
+  const ValueId indices = b.add("max_pool", {x}, std::move(attributes), 2)[1];
+  const ValueId flat = b.integers({-1});
+  const ValueId zeros = b("reshape", {zeros_like(b, x), flat});
+  const ValueId sums = b("scatter_elements",
+                         {zeros, b("reshape", {indices, flat}), b("reshape", {adjoints[0], flat})},
+                         {{"axis", 0}, {"reduction", "add"}});
+  return {with_shape_of(b, sums, x)};
+}
+
+/// Each channel of each sample by itself is convolved with ones, and divided by their number.
+std::vector<ValueId> average_pool_gradient(ir::Builder& b, const ir::Node& node,
+                                           std::span<const ValueId> adjoints) {
+  const ir::Attributes& attributes = node.attributes;
+  if (attributes.flag("ceil_mode")) unsupported("the gradient of average pooling with ceil_mode");
+  const ValueId x = node.inputs[0];
+  const DType t = dtype_of(b, x);
+  const Ints kernel = attributes.ints("kernel_shape");
+  const std::vector<WindowAxis> windows = windows_of(b, node, kernel);
+  Ints of_one_channel{1, 1};
+  of_one_channel.insert(of_one_channel.end(), kernel.begin(), kernel.end());
+  const ValueId ones = b("expand", {b.scalar(t, 1), b.integers(of_one_channel)});
+  const auto apart = [&](ValueId v) {
+    const ValueId spatial = b("shape", {v}, {{"start", 2}});
+    return b("reshape", {v, b("concat", {b.integers({-1, 1}), spatial}, {{"axis", 0}})});
+  };
+  ValueId count = b.scalar(t, 1);
+  if (attributes.flag("count_include_pad")) {
+    for (const std::int64_t k : kernel)
+      count = b("mul", {count, b.scalar(t, static_cast<double>(k))});
+  } else {
+    const ValueId spatial = b("concat", {b.integers({1, 1}), b("shape", {x}, {{"start", 2}})},
+                              {{"axis", 0}});
+    count = b("conv", {b("expand", {b.scalar(t, 1), spatial}), ones},
+              {{"dilations", each<&WindowAxis::dilation>(windows)},
+               {"strides", each<&WindowAxis::stride>(windows)},
+               {"pads", pads_of(windows)}});
+  }
+  const ValueId each_element = b("div", {apart(adjoints[0]), count});
+  return {with_shape_of(b, spread(b, each_element, x, ones, 1, windows), x)};
+}
+
+}  // namespace rondel::ops

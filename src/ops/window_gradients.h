@@ -1,0 +1,18 @@
+#pragma once
+#include "ir/op_def.h"
+
+#include <span>
+#include <vector>
+
+/// Gradients of ops that slide windows over the spatial axes of [n, channels, spatial...].
+namespace rondel::ops {
+
+std::vector<ir::ValueId> conv_gradient(ir::Builder&, const ir::Node&,
+                                       std::span<const ir::ValueId> adjoints);
+/// The element that the window takes gets its adjoint: of equal ones the first.
+std::vector<ir::ValueId> max_pool_gradient(ir::Builder&, const ir::Node&,
+                                           std::span<const ir::ValueId> adjoints);
+std::vector<ir::ValueId> average_pool_gradient(ir::Builder&, const ir::Node&,
+                                               std::span<const ir::ValueId> adjoints);
+
+}  // namespace rondel::ops

@@ -17,7 +17,7 @@ from .errors import (
     UnsupportedError,
 )
 from .exporting import ExportReport, export
-from .gradients import grad
+from .gradients import grad, value_and_grad
 from .inspection import inspect, trace_passes
 from .options import ExecutionMode, GraphOptimizationLevel, RunOptions, SessionOptions
 from .session import InferenceSession
@@ -49,4 +49,5 @@ __all__ = [
     "grad",
     "inspect",
     "trace_passes",
+    "value_and_grad",
 ]

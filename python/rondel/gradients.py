@@ -27,6 +27,31 @@ def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), prefix="grad_
     return onnx.load_model_from_string(data)
 
 
+def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), sess_options=None):
+    """A function of feeds that gives the differentiated outputs and their gradient, in one run; compiled once.
+
+    The arguments are those of `grad`. The function takes a mapping of arrays by input name, or arrays as keywords, the seeds among them. It
+    returns (value, gradients): the output that is differentiated, or a dict of them by name where there are several; and a dict of the
+    gradients by the names of `wrt`.
+    """
+    wrt, prefix = _names("wrt", wrt), "gradient of "
+    data = grad_bytes(model, wrt, outputs, seed, stop_gradient=stop_gradient, prefix=prefix, sess_options=sess_options, stacklevel=4)
+    session = InferenceSession(data, sess_options)
+    made = [prefix + name for name in wrt]
+    values = _names("outputs", outputs) or [o.name for o in session.get_outputs() if o.name not in made and _is_scalar_float(o)]
+
+    def evaluate(feeds=None, /, **more):
+        found = session.run(values + made, {**(feeds or {}), **more})
+        value = found[0] if len(values) == 1 else dict(zip(values, found))
+        return value, dict(zip(wrt, found[len(values) :]))
+
+    return evaluate
+
+
+def _is_scalar_float(output):
+    return output.shape == [] and output.type in ("tensor(float)", "tensor(double)", "tensor(float16)", "tensor(bfloat16)")
+
+
 def grad_bytes(model, wrt, outputs=None, seed=None, *, stop_gradient=(), prefix="grad_", sess_options=None, stacklevel=3):
     """The same as bytes, without onnx."""
     options = _rondel.GradientOptions()

@@ -339,6 +339,22 @@ def test_a_model_keeps_its_names_and_opset_and_gives_the_same_numbers_in_onnxrun
             np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
 
 
+def test_value_and_grad_is_a_function_of_feeds():
+    feeds, model = mlp_feeds(), parser.parse_model(MLP)
+    loss, gradients = rondel.value_and_grad(model, wrt=["x", "W"])(feeds)
+    want = rondel.InferenceSession(rondel.grad(model, wrt=["x", "W"]).SerializeToString()).run(["loss", "grad_x", "grad_W"], feeds)
+    assert list(gradients) == ["x", "W"]
+    for got, w in zip([loss, *gradients.values()], want):
+        np.testing.assert_array_equal(got, w)
+    both = rondel.value_and_grad(model, wrt="b", outputs=["loss", "h"], seed=["one", "zero"])
+    values, gradients = both(**feeds, one=np.float32(2), zero=np.zeros((2, 4), np.float32))
+    assert list(values) == ["loss", "h"]
+    np.testing.assert_array_equal(values["loss"], loss)
+    np.testing.assert_allclose(gradients["b"], 2 * rondel.value_and_grad(model, wrt="b")(feeds)[1]["b"], rtol=1e-6)
+    with pytest.raises(rondel.CallerError, match="no scalar float output"):
+        rondel.value_and_grad(parser.parse_model(MLP.replace("(float loss, ", "(")), wrt="x")
+
+
 @pytest.mark.parametrize("opset, shape, written", [(7, "2,3", 11), (11, "2,3", 11), (12, "N,3", 14), (13, "2,3", 13)])
 def test_the_opset_is_raised_only_where_it_must(opset, shape, written):
     model = parser.parse_model(f"""

@@ -135,10 +135,10 @@ class Inference {
       if (node.outputs[j] != ValueId::none)
         type(node.outputs[j]) = named(context.outputs()[j], node.outputs[j]);
     keep(node, context);
-    if (!context.conditions()) k_.conditions.reset();
+    const std::optional<Integers> conditions = context.conditions();
+    if (!conditions) k_.conditions.reset();
     else if (k_.conditions)
-      k_.conditions->insert(k_.conditions->end(), context.conditions()->begin(),
-                            context.conditions()->end());
+      k_.conditions->insert(k_.conditions->end(), conditions->begin(), conditions->end());
     if (evaluate_ && context.known().empty()) follow(n, values);
   }
 

@@ -44,6 +44,19 @@ const Type& TypeContext::input(std::size_t k) const {
   return *inputs_[k];
 }
 
+void TypeContext::requires_equal(const Integer& a, const Integer& b) {
+  if (a == b) return;
+  required_.push_back(a - b);
+  required_.push_back(b - a);
+}
+
+std::optional<Integers> TypeContext::conditions() const {
+  if (!conditions_) return std::nullopt;
+  Integers all = *conditions_;
+  all.insert(all.end(), required_.begin(), required_.end());
+  return all;
+}
+
 std::optional<Ints> TypeContext::integers(std::size_t k) const {
   const Tensor* t = value(k);
   if (t == nullptr) return std::nullopt;

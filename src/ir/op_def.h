@@ -64,8 +64,14 @@ class TypeContext {
   /// States that the rule accepts all inputs of these types, with the same result, for any values
   /// of the symbols in extents under which none of these integers is negative. A rule that does not
   /// state this must be applied again for other extents.
-  void holds_while(Integers not_negative = {}) { conditions_ = std::move(not_negative); }
-  const std::optional<Integers>& conditions() const { return conditions_; }
+  void holds_while(const Integers& not_negative = {}) {
+    if (!conditions_) conditions_.emplace();
+    conditions_->insert(conditions_->end(), not_negative.begin(), not_negative.end());
+  }
+  /// The rule has required a == b as far as they are known; `holds_while` will state it.
+  void requires_equal(const Integer& a, const Integer& b);
+  /// What must not be negative; nothing where the rule did not state that.
+  std::optional<Integers> conditions() const;
 
  private:
   const Attributes& attributes_;
@@ -77,6 +83,7 @@ class TypeContext {
   std::vector<std::pair<std::size_t, Integers>> made_;
   std::vector<std::pair<std::size_t, std::size_t>> same_;
   std::optional<Integers> conditions_;
+  Integers required_;
 };
 /// Throws Error(caller) without the node's name: the code that runs the rule adds it.
 using TypeRule = std::function<void(TypeContext&)>;

@@ -63,7 +63,7 @@ void conv_rule(ir::TypeContext& c) {
                                        [](const Extent& e) { return e.known(); });
   if (x.extent(1).known() && w.extent(0).known() && w.extent(1).known() && same_kernel &&
       (!c.has(2) || is_channels(c.input(2))))
-    c.holds_while(std::move(rooms));
+    c.holds_while(rooms);
   c.output(0, Type::tensor(x.dtype(), std::move(out)));
 }
 

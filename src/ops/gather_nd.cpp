@@ -19,6 +19,13 @@ void gather_nd_rule(ir::TypeContext& c) {
   require(batch >= 0 && batch < indices.rank() && batch + depth <= x.rank(),
           "indices of {} coordinates after {} batch axes do not fit rank {}", depth, batch,
           x.rank());
+  for (std::int64_t a = 0; a < batch; ++a) {
+    const ir::Extent &of_x = x.extent(a), &of_indices = indices.extent(a);
+    require(!of_x.known() || !of_indices.known() || of_x == of_indices,
+            "batch axis {} has {} elements in x and {} in the indices", a, of_x.value,
+            of_indices.value);
+    c.requires_equal(of_x, of_indices);
+  }
   ir::Extents extents(indices.extents().begin(), indices.extents().end() - 1);
   extents.insert(extents.end(), x.extents().begin() + batch + depth, x.extents().end());
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));

@@ -36,7 +36,10 @@ void pad_rule(ir::TypeContext& c) {
   const std::string mode = c.attributes().s("mode", "constant");
   require(mode == "constant" || mode == "reflect" || mode == "edge" || mode == "wrap",
           "mode is '{}'; expected constant, reflect, edge or wrap", mode);
-  if (c.has(2)) require_same_dtype(c, 0, 2);
+  if (c.has(2)) {
+    require_same_dtype(c, 0, 2);
+    require_scalar(c, 2);
+  }
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
   const auto pads = c.integers(1), axes = c.has(3) ? c.integers(3) : std::nullopt;
   if (!pads || (c.has(3) && !axes)) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
@@ -62,7 +65,7 @@ void pad_rule(ir::TypeContext& c) {
     extents.emplace_back(extent);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
-  c.holds_while(std::move(not_negative));
+  c.holds_while(not_negative);
 }
 
 /// The index in x of element `i` of the padded axis, in the modes other than constant.

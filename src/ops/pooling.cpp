@@ -29,7 +29,7 @@ void pool_rule(ir::TypeContext& c) {
     out.push_back(window_extent(spec.window, axis, extent, spec.window.kernel[axis]));
     rooms.push_back(window_room(spec.window, axis, extent, spec.window.kernel[axis]));
   }
-  c.holds_while(std::move(rooms));
+  c.holds_while(rooms);
   for (std::size_t j = 0; j < c.output_count(); ++j)
     c.output(j, ir::Type::tensor(j == 0 ? x.dtype() : DType::i64, out));
 }

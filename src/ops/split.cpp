@@ -1,10 +1,9 @@
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/batching.h"
 #include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
-
-#include <numeric>
 
 namespace rondel::ops {
 namespace {
@@ -13,7 +12,8 @@ namespace {
 /// shorter.
 ir::Ints lengths_of(const std::optional<ir::Ints>& given, std::int64_t parts, std::int64_t extent) {
   if (given) {
-    const std::int64_t sum = std::accumulate(given->begin(), given->end(), std::int64_t{0});
+    std::int64_t sum = 0;
+    for (const std::int64_t length : *given) sum = checked_add(sum, length, "the lengths");
     require(static_cast<std::int64_t>(given->size()) == parts, "{} lengths for {} outputs",
             given->size(), parts);
     require(sum == extent, "the lengths add up to {}, the extent is {}", sum, extent);

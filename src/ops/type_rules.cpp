@@ -259,12 +259,13 @@ void require_rank(const TypeContext& c, std::size_t k, std::int64_t rank) {
     fail("input {} is {}; expected rank {}", k, to_text(t), rank);
 }
 
-void require_scalar(const TypeContext& c, std::size_t k) {
+void require_scalar(TypeContext& c, std::size_t k) {
   require_tensor(c, k);
   const Type& t = c.input(k);
   const bool single = !t.has_rank() || t.rank() == 0 ||
                       (t.rank() == 1 && (!t.extent(0).known() || t.extent(0).value == 1));
   if (!single) fail("input {} is {}; expected a scalar", k, to_text(t));
+  if (t.rank() == 1) c.requires_equal(t.extent(0), 1);
 }
 
 DType dtype_attribute(const ir::Attributes& attributes, std::string_view name) {

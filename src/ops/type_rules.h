@@ -69,7 +69,7 @@ void require_dtype(const ir::TypeContext&, std::size_t k, DType);
 void require_dtypes(const ir::TypeContext&, std::size_t k, std::span<const DType> allowed);
 void require_same_dtype(const ir::TypeContext&, std::size_t a, std::size_t b);
 /// Rank 0, or one element in rank 1 (which ONNX's models often have where a scalar is meant).
-void require_scalar(const ir::TypeContext&, std::size_t k);
+void require_scalar(ir::TypeContext&, std::size_t k);
 /// Requires that input k has this rank, where its rank is known.
 void require_rank(const ir::TypeContext&, std::size_t k, std::int64_t rank);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace rondel::passes {
 namespace {
@@ -18,13 +19,13 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 
 /// As `classify` would name them: a 1 is no symbol, and different symbols are different extents.
 bool ClassExtents::read_symbols(std::span<const Axis> axes, std::span<const std::int64_t> extents,
-                                Shape& symbols) {
+                                std::int64_t most, Shape& symbols) {
   for (std::size_t a = 0; a < axes.size(); ++a) {
     const std::int64_t extent = extents[a];
     const auto symbol = static_cast<std::size_t>(axes[a].symbol);
     if (axes[a].symbol < 0) {
       if (std::max<std::int64_t>(extent, -1) != axes[a].number) return false;
-    } else if (extent < 0) {
+    } else if (extent < 0 || extent > most) {
       return false;
     } else if (symbol < symbols.size()) {
       if (extent != symbols[symbol]) return false;
@@ -50,13 +51,16 @@ std::optional<std::int64_t> ClassExtents::value_of(const Computed& c, const Shap
 }
 
 bool ClassExtents::read(std::span<const Tensor* const> inputs, Shape& symbols) const {
+  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
   for (std::size_t k = 0; k < inputs_.size(); ++k)
-    if (!fits(inputs_[k], inputs[k]) || !read_symbols(inputs_[k].axes, inputs[k]->shape(), symbols))
+    if (!fits(inputs_[k], inputs[k]) ||
+        !read_symbols(inputs_[k].axes, inputs[k]->shape(), any, symbols))
       return false;
   for (std::size_t k = 0; k < inputs_.size(); ++k)
     if (const auto& elements = inputs_[k].elements; !elements.empty())
       if (!inputs[k]->contiguous() ||
-          !read_symbols(elements, {inputs[k]->data_as<std::int64_t>(), elements.size()}, symbols))
+          !read_symbols(elements, {inputs[k]->data_as<std::int64_t>(), elements.size()},
+                        largest_listed, symbols))
         return false;
   return true;
 }

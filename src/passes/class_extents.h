@@ -61,9 +61,10 @@ class ClassExtents {
   bool add_result(const ir::Type&);
   std::optional<Computed> computed(const ir::Integer&) const;
   std::ptrdiff_t number_of(ir::Symbol) const;
-  /// Appends the extents of symbols that are met first here. False: they do not fit.
+  /// Appends the extents of symbols that are met first here, at most `most`. False: they do not
+  /// fit.
   static bool read_symbols(std::span<const Axis>, std::span<const std::int64_t> extents,
-                           Shape& symbols);
+                           std::int64_t most, Shape& symbols);
   static bool fits(const Input&, const Tensor*);
   bool read(std::span<const Tensor* const> inputs, Shape& symbols) const;
   bool rules_hold(const Shape& symbols) const;

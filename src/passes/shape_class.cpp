@@ -42,6 +42,12 @@ class Symbols {
   std::vector<std::int64_t> extents_;
 };
 
+/// Unknown for a negative element.
+ir::Extent element_extent(std::int64_t value, const ir::Extent* declared, Symbols& symbols) {
+  if (value < 0) return {};
+  return value > largest_listed ? ir::Extent(value) : symbols.of(value, declared);
+}
+
 /// Writes a class as integers. Symbols are numbered as they come.
 class KeyWriter {
  public:
@@ -124,10 +130,8 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
     const ir::Ints values = ir::integers_of(inputs[list.input].tensor());
     ir::Extents& elements = c.elements[list.input];
     for (std::size_t i = 0; i < values.size(); ++i)
-      elements.push_back(
-          values[i] < 0
-              ? ir::Extent()
-              : symbols.of(values[i], i < list.declared.size() ? &list.declared[i] : nullptr));
+      elements.push_back(element_extent(
+          values[i], i < list.declared.size() ? &list.declared[i] : nullptr, symbols));
   }
   c.key = KeyWriter().write(c);
   return c;

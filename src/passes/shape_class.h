@@ -7,6 +7,10 @@
 
 namespace rondel::passes {
 
+/// A larger element of a list is a number of the class, not a symbol: what a model computes from it
+/// may wrap around, while expressions over symbols hold for unbounded integers.
+inline constexpr std::int64_t largest_listed = (std::int64_t{1} << 31) - 1;
+
 /// An input whose elements are extents, and what the model tells about them.
 struct ExtentList {
   std::size_t input;

@@ -40,10 +40,10 @@ std::size_t RegionBuffers::own(std::size_t binding) {
 }
 
 void RegionBuffers::set_types(const OutputTypes& types) {
+  bound_ = false;
   for (Owned& o : owned_)
     if (o.binding) std::tie(o.dtype, o.shape) = types[*o.binding];
   assign_offsets();
-  bound_ = false;
 }
 
 void RegionBuffers::assign_offsets() {

@@ -23,7 +23,7 @@ struct LoopStart {
 /// Slots of the frame that a loop stands in.
 struct LoopSlots {
   std::vector<Slot> states, scans, captures;
-  std::vector<Slot> finals;  ///< -1 where nobody asks
+  std::vector<Slot> finals;  ///< -1: not read
 };
 
 /// Slots of the frame that an `if` stands in.
@@ -195,8 +195,8 @@ struct NativeSource {
     OutputTypes types = {};                  ///< the code's, for these inputs
   };
   /// For these inputs, then captures; nothing: this time they run step by step, and it is asked
-  /// again. Asked for each set of shapes, contiguity and values of `value_inputs` that the last few
-  /// runs have not met and that is of no class that they met. Empty: never.
+  /// again. Asked where neither the shapes, contiguity and values of `value_inputs` are those of
+  /// one of the last few runs, nor their class. Empty: never.
   std::function<std::optional<Answer>(std::span<const Value> outer)> code;
   std::vector<std::size_t> value_inputs;
 

@@ -115,7 +115,8 @@ class TypesOfRegion : public runtime::ClassTypes {
   }
   bool evaluate(std::span<const Tensor* const> inputs, runtime::OutputTypes& types,
                 passes::ClassExtents::Rules rules) const {
-    if (!extents_.evaluate(inputs, types, rules)) return false;
+    if (!extents_.evaluate(inputs, types, rules) || !std::ranges::all_of(types, has_a_size))
+      return false;
     for (const Workspace& w : workspaces_) {
       std::vector<kernels::Operand> operands = w.operands;
       for (std::size_t k = 0; k < operands.size(); ++k)
@@ -126,6 +127,14 @@ class TypesOfRegion : public runtime::ClassTypes {
   }
 
  private:
+  /// Where there is none, the run step by step says which node makes it.
+  static bool has_a_size(const std::pair<DType, Shape>& type) {
+    std::int64_t bytes = static_cast<std::int64_t>(byte_size(type.first));
+    for (const std::int64_t extent : type.second)
+      if (__builtin_mul_overflow(bytes, extent, &bytes)) return false;
+    return true;
+  }
+
   struct Workspace {
     std::size_t binding;
     std::shared_ptr<const kernels::SizedKernel> kernel;

@@ -200,6 +200,7 @@ struct KernelNode {
       if (v != ValueId::none) group.outputs.push_back(v);
     alone = passes::extract(g, group);
     for (std::size_t p = 0; p < group.inputs.size(); ++p) {
+      declared.push_back(g.value(group.inputs[p]).type);
       const auto at = std::find(source.inputs.begin(), source.inputs.end(), group.inputs[p]);
       position.push_back(static_cast<std::size_t>(at - source.inputs.begin()));
       for (const std::size_t k : source.op->value_inputs)
@@ -241,6 +242,7 @@ struct KernelNode {
   /// For each parameter of `alone` the number of the node's input; and the inputs whose values
   /// matter.
   std::vector<std::size_t> position, value_inputs;
+  std::vector<ir::Type> declared;  ///< types of the parameters
 
  private:
   class Classes {
@@ -252,7 +254,7 @@ struct KernelNode {
                                                    std::span<const std::size_t> values,
                                                    std::span<const passes::ExtentList> lists) {
       if (are_none_.load(std::memory_order_relaxed)) return nullptr;
-      const passes::ShapeClass c = passes::classify(params, {}, values, lists);
+      const passes::ShapeClass c = passes::classify(params, node.declared, values, lists);
       return *known_.get(c.key, [&]() -> std::shared_ptr<const runtime::ClassTypes> {
         auto extents = passes::output_extents(node.alone, c);
         if (!extents) are_none_.store(true, std::memory_order_relaxed);
@@ -365,8 +367,9 @@ std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph graph,
   set_view(*step, kept->graph);
   set_lists(*kept, static_cast<bool>(step->view));
   step->checks_always = std::ranges::any_of(group.nodes, [&](ir::NodeId n) {
-    const auto* each = ops::meaning_as<ops::Elements>(*b.graph->node(n).op);
-    return each != nullptr && each->before;
+    const ir::OpDef& op = *b.graph->node(n).op;
+    if (const auto* each = ops::meaning_as<ops::Elements>(op)) return each->before != nullptr;
+    return ops::meaning_as<ops::LoopNest>(op) != nullptr && ir::can_fail(*b.graph, n);
   });
   step->types = [kept](std::span<const Value> inputs) { return kept->types(inputs); };
   step->code = [kept](std::span<const Value> inputs) { return kept->executable(inputs); };

@@ -93,3 +93,64 @@ def test_a_top_k_whose_k_changes():
         rows, columns = rng.permutation(EXTENTS), rng.permutation(EXTENTS)
         for r, c, y in zip(rows, columns, made.run(None, {"n": np.array(len(rows)), "x": x, "rows": rows, "columns": columns})[0]):
             np.testing.assert_array_equal(y, -(-np.sort(-x[:r, :c], axis=0)[: min(r, c)]))
+
+
+#: Lines of a body, and rows that go, then rows that do not; the last is refused.
+REFUSED = {
+    "clip by more than a scalar": ("u = Slice (s, three, r, zero)  c = Clip (u, u)  m = ReduceSum <keepdims = 0> (c)  t = Add (s, m)", [4, 4, 4, 7]),
+    "clip by nothing": ("u = Slice (s, three, r, zero)  c = Clip (u, u)  m = ReduceSum <keepdims = 0> (c)  t = Add (s, m)", [4, 4, 3]),
+    "trilu of more than one diagonal": (
+        "u = Slice (s, three, r, zero)  k = Cast <to = 7> (u)  w = Unsqueeze (s, zero)  c = Trilu (w, k)  m = ReduceSum <keepdims = 0> (c)  t = Add (s, m)",
+        [4, 4, 4, 7],
+    ),
+    "an expansion that no memory holds": ("o = Mul (r, far)  q = Concat <axis = 0> (o, r)  e = Expand (half, q)  m = ReduceSum <keepdims = 0> (e)  t = Add (s, m)", [0, 0, 3]),
+}
+
+
+@pytest.mark.parametrize("lines, rows", REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_for_one_member_of_a_class_is_told_alike(lines, rows):
+    text = f"""
+    <ir_version: 10, opset_import: ["" : 21]>
+    g (int64 n, float[R] x, int64[T] rows) => (seq(float) ys)
+    <int64[1] zero = {{0}}, int64[1] three = {{3}}, int64[1] far = {{1537228672809129302}}, int64 few = {{2}}, float half = {{0.5}}> {{
+      none = SequenceEmpty <dtype = 1> ()
+      ys = Loop (n, , none) <body = b (int64 i, bool go, seq(float) before) => (bool on, seq(float) after) {{
+        on = Identity (go)  at = Unsqueeze (i, zero)  r = Gather (rows, at)
+        part = Slice (x, zero, r, zero)
+        y = Loop (few, , part) <body = l (int64 j, bool g, float[P] s) => (bool h, float[P] t) {{ h = Identity (g)  {lines} }}>
+        after = SequenceInsert (before, y) }}> }}"""
+    model = onnx.parser.parse_model(text).SerializeToString()
+    feeds = {"n": np.array(len(rows)), "x": np.arange(64, dtype=np.float32), "rows": np.array(rows)}
+    got, want = outcome(rondel.InferenceSession(model), feeds), outcome(rondel.InferenceSession(model, interpreter()), feeds)
+    assert got == want
+    assert isinstance(want, str) and f"trip {len(rows) - 1}" in want, want
+
+
+@pytest.mark.parametrize("line", ["q = Add (e, one)  u = Slice (s, one, q, zero)", "q = Add (e, e)  w = Shape (s)  u = Slice (s, q, w, zero)",
+                                  "p = Add (e, e)  q = Add (p, one)  u = Slice (s, zero, q, zero)"])  # fmt: skip
+def test_listed_numbers_whose_sums_wrap_around(line):
+    text = f"""
+    <ir_version: 10, opset_import: ["" : 21]>
+    g (float[N] x, int64[1] e) => (float[N] y) <int64 few = {{2}}, int64[1] zero = {{0}}, int64[1] one = {{1}}> {{
+      y = Loop (few, , x) <body = b (int64 i, bool go, float[N] s) => (bool on, float[N] t) {{
+        on = Identity (go)  {line}  m = ReduceSum <keepdims = 0> (u)  t = Add (s, m) }}> }}"""
+    model = onnx.parser.parse_model(text).SerializeToString()
+    native, oracle = rondel.InferenceSession(model), rondel.InferenceSession(model, interpreter())
+    x = np.arange(1, 9, dtype=np.float32)
+    for e in [3, 2**62, 2**63 - 1, 2**62 - 1, 5, 2**31, 2**31 - 1, -(2**63), -4, 2**62 + 3]:
+        feeds = {"x": x, "e": np.array([e])}
+        np.testing.assert_array_equal(native.run(None, feeds)[0], oracle.run(None, feeds)[0], err_msg=str(e))
+
+
+def test_scatters_into_nothing_check_their_indices_alike():
+    text = """
+    <ir_version: 10, opset_import: ["" : 21]>
+    g (float[N,3] x, int64[K,1] i, float[K,3] u) => (float[N,3] y, float[N,3] z) <int64 few = {2}> {
+      y = Loop (few, , x) <body = b (int64 j, bool go, float[N,3] s) => (bool on, float[N,3] t) { on = Identity (go)  t = ScatterND (s, i, u) }>
+      z = ScatterND (x, i, u) }"""
+    model = onnx.parser.parse_model(text).SerializeToString()
+    feeds = {"x": np.zeros((0, 3), np.float32), "i": np.array([[0], [1]]), "u": np.ones((2, 3), np.float32)}
+    for options in (None, interpreter()):
+        for output in "yz":
+            with pytest.raises(rondel.CallerError, match="index 0 is out of range"):
+                rondel.InferenceSession(model, options).run([output], feeds)

@@ -39,6 +39,9 @@ CASES = {
     "reshape": ("r = Reshape (x, halves)", dict(x=f(3, 9), w=f(1)), dict(x=f(3, 8), w=f(1))),
     "concat": ("r = Concat <axis = 0> (x, w)", dict(x=f(3, 2, 4), w=f(1, 4)), dict(x=f(3, 2, 4), w=f(1, 5))),
     "scatter_elements": ("r = ScatterElements (x, at, w)", dict(x=f(3, 5), w=f(2)), dict(x=f(3, 5), w=f(1))),
+    "gather_nd": ("p = Shape (w) g = ConstantOfShape <value = int64[1] {0}> (p) k = Unsqueeze (g, last) r = GatherND <batch_dims = 1> (x, k)",
+                  dict(x=f(3, 2, 3), w=f(2)), dict(x=f(3, 2, 3), w=f(9))),
+    "pad": ("r = Pad (x, halves, w)", dict(x=f(3, 5), w=f(1)), dict(x=f(3, 5), w=f(0))),
     "scatter_nd": ("r = ScatterND (x, points, w)", dict(x=f(3, 5), w=f(2)), dict(x=f(3, 5), w=f(3))),
 }
 

@@ -3,8 +3,8 @@
     python bench/kernels.py [WORDS]
 
 WORDS select the rows whose names contain all of them. A model has several nodes of one op, each with an input of its own, so
-that they share the cost of a call from Python. That cost is measured with a nearly empty model and subtracted. The engines
-take turns; figures are medians, and the last column is the ratio of the fastest calls, which other work on the machine moves
+that they share the cost of a call from Python. That cost is measured with a nearly empty model (the first row) and subtracted. The
+engines take turns; figures are medians, and the last column is the ratio of the fastest calls, which other work on the machine moves
 less. One thread each.
 """
 
@@ -108,10 +108,16 @@ def main():
     chosen = [name for name in ROWS if all(word in name for word in sys.argv[1:])]
     call = seconds_per_call(("Neg", [(F32, (4,))], {}, 1))
     print(f"{'op':<30} {'rondel, us':>11} {'ONNX Runtime, us':>17} {'ratio':>6} {'fastest':>8}")
+    print_row(f"a call, {NODES} inputs and outputs", *(1e6 * call[engine] for engine in call))
     for name in chosen:
-        ours, theirs = (1e6 * (t - call[engine]) / NODES for engine, t in seconds_per_call(ROWS[name]).items())
-        usual, fastest = ours / theirs
-        print(f"{name:<30} {ours[0]:>11.1f} {theirs[0]:>17.1f} {usual:>6.2f} {fastest:>8.2f}", flush=True)
+        times = seconds_per_call(ROWS[name])
+        print_row(name, *(1e6 * (times[engine] - call[engine]) / NODES for engine in call))
+
+
+def print_row(name, ours, theirs):
+    """Of each engine the median and the least, in microseconds."""
+    usual, fastest = ours / theirs
+    print(f"{name:<30} {ours[0]:>11.1f} {theirs[0]:>17.1f} {usual:>6.2f} {fastest:>8.2f}", flush=True)
 
 
 if __name__ == "__main__":

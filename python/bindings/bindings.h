@@ -6,8 +6,14 @@
 
 namespace rondel::python {
 
-/// ("tensor", dtype, shape, bytes or list), ("sequence", [..]), None or what an optional holds.
-nanobind::object unpack(const Value& v);
+/// An array over the memory of a tensor; ("tensor", dtype, shape, bytes or list) where the
+/// array is not made here; ("sequence", [..]); None, or what an optional holds.
+nanobind::object to_python(const Value& v);
+/// Gives up Python objects that threads without the GIL have let go of. With the GIL.
+void release_orphans();
+
+/// Values, and how they are made of arrays.
+void bind_values(nanobind::module_& m);
 
 /// The submodule `network`: the engine's network builder as it is; rondel/network/ is its face.
 void bind_network(nanobind::module_& m);

@@ -1,142 +1,22 @@
-// The bindings, kept small: tensors cross as addresses and shapes, NumPy's side is in Python.
+// The bindings, kept small.
 #include "bindings.h"
 #include "interrupt.h"
 #include "without_gil.h"
 
 #include <rondel/gradient.h>
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
-#include <mutex>
 #include <vector>
 
 namespace nb = nanobind;
 using namespace rondel;
 
-namespace rondel::python {
-
 namespace {
-
-nb::object extents(const Tensor& t) { return nb::cast(std::vector<std::int64_t>(t.shape())); }
-
-}  // namespace
-
-nb::object unpack(const Value& v) {
-  if (v.is_sequence()) {
-    nb::list items;
-    for (const Tensor& t : *v.sequence().items) items.append(unpack(t));
-    return nb::make_tuple("sequence", items);
-  }
-  if (v.is_optional())
-    return v.optional().held ? unpack(*v.optional().held) : nb::object(nb::none());
-  if (!v.is_tensor()) return nb::none();
-  const Tensor& t = v.tensor();
-  const std::string dtype(name(t.dtype()));
-  const auto count = static_cast<std::size_t>(t.size());
-  if (t.dtype() == DType::string) {
-    nb::list items;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::string& s = t.data_as<std::string>()[i];
-      items.append(nb::bytes(s.data(), s.size()));
-    }
-    return nb::make_tuple("tensor", dtype, extents(t), items);
-  }
-  auto* held = new Tensor(t);
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
-  const std::size_t bytes = count * byte_size(t.dtype());
-  return nb::make_tuple("tensor", dtype, extents(t),
-                        nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
-                            static_cast<std::uint8_t*>(t.data()), {bytes}, owner)));
-}
-
-}  // namespace rondel::python
-
-namespace {
-
-/// Python objects that were let go of on threads without the GIL. Such a thread never waits for it,
-/// since whoever holds it may be waiting for the thread; Python's main thread lets go of them soon,
-/// and every run does.
-class Orphans {
- public:
-  static void add(nb::object* held) {
-    bool first = false;
-    {
-      const std::lock_guard lock(mutex());
-      first = list().empty();
-      list().push_back(held);
-    }
-    if (first) Py_AddPendingCall([](void*) { return drop(), 0; }, nullptr);
-  }
-  /// With the GIL.
-  static void drop() {
-    std::vector<nb::object*> now;
-    {
-      const std::lock_guard lock(mutex());
-      now.swap(list());
-    }
-    for (const nb::object* held : now) delete held;
-  }
-
- private:
-  // Never destroyed: tensors may be let go of while the process ends.
-  static std::mutex& mutex() {
-    static auto* one = new std::mutex;
-    return *one;
-  }
-  static std::vector<nb::object*>& list() {
-    static auto* one = new std::vector<nb::object*>;
-    return *one;
-  }
-};
-
-/// Keeps a Python object alive for as long as a tensor looks at its memory.
-std::shared_ptr<void> keep(nb::object object) {
-  auto* held = new nb::object(std::move(object));
-  return {held, [held](void*) {
-            if (!Py_IsInitialized()) return;
-            if (PyGILState_Check() != 0) delete held;
-            else Orphans::add(held);
-          }};
-}
-
-DType dtype_named(const std::string& name) {
-  const auto t = parse_dtype(name);
-  if (!t) throw Error(Blame::caller, "there is no dtype '" + name + "'");
-  return *t;
-}
-
-/// A tensor over memory of NumPy's: row-major, of the dtype's own width.
-Value tensor_over(const std::string& dtype, const std::vector<std::int64_t>& extents,
-                  std::uintptr_t address, nb::object owner) {
-  Shape shape = extents;
-  Shape strides = row_major_strides(shape);
-  return Tensor(dtype_named(dtype), std::move(shape), std::move(strides),
-                reinterpret_cast<void*>(address), keep(std::move(owner)));
-}
-
-Value tensor_of_strings(const std::vector<std::int64_t>& extents,
-                        const std::vector<nb::bytes>& items) {
-  Tensor t(DType::string, extents);
-  for (std::size_t i = 0; i < items.size(); ++i)
-    t.data_as<std::string>()[i].assign(items[i].c_str(), items[i].size());
-  return t;
-}
-
-Value sequence_of(const std::string& dtype, const std::vector<Value>& items) {
-  std::vector<Tensor> tensors;
-  for (const Value& v : items) {
-    if (!v.is_tensor()) throw Error(Blame::caller, "a sequence holds tensors only");
-    tensors.push_back(v.tensor());
-  }
-  const DType t = tensors.empty() ? dtype_named(dtype) : tensors[0].dtype();
-  return Sequence{t, std::make_shared<const std::vector<Tensor>>(std::move(tensors))};
-}
 
 /// RunOptions with a flag of its own, which any thread may set.
 struct PyRunOptions {
@@ -166,7 +46,7 @@ std::vector<Value> run_interruptibly(const Session& s, const std::vector<std::st
       results = python::without_gil([&] { return s.run(outputs, feeds, o); });
     } catch (...) { failure = std::current_exception(); }
   }
-  Orphans::drop();
+  python::release_orphans();
   if (interruptible && PyErr_CheckSignals() != 0) {
     InterruptWatch::arrived();  // this one is dealt with
     throw nb::python_error();
@@ -185,7 +65,7 @@ nb::list run(const Session& s, const std::vector<std::string>& outputs,
   }
   const std::vector<Value> results = run_interruptibly(s, outputs, feeds, o);
   nb::list unpacked;
-  for (const Value& v : results) unpacked.append(python::unpack(v));
+  for (const Value& v : results) unpacked.append(python::to_python(v));
   return unpacked;
 }
 
@@ -356,11 +236,7 @@ NB_MODULE(_rondel, m) {
   nb::register_exception_translator(translate);
   m.def("version", &version);
 
-  nb::class_<Value>(m, "Value");
-  m.def("tensor_over", &tensor_over);
-  m.def("tensor_of_strings", &tensor_of_strings);
-  m.def("sequence_of", &sequence_of);
-  m.def("nothing", [] { return Value(Optional{}); });
+  python::bind_values(m);
 
   nb::class_<PortInfo>(m, "PortInfo")
       .def_prop_ro("name", [](const PortInfo& p) { return text(p.name); })

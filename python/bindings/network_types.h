@@ -30,7 +30,7 @@ inline nanobind::object numpy_of(const network::Weights& w) {
     const Tensor view(t.dtype(), {w.count}, {1}, const_cast<void*>(w.values), nullptr);
     t.assign(view);
   }
-  return unpack(t);
+  return to_python(t);
 }
 
 }  // namespace rondel::python

@@ -20,6 +20,8 @@ _EXTENDED = {
 # The engine stores these in one byte for each element, sign-extended; ml_dtypes leaves the upper bits unset.
 _BYTE_STORAGE = {"i4": np.int8, "i2": np.int8, "u4": np.uint8, "u2": np.uint8}
 _NAME_OF = {numpy: ours for ours, numpy in (_NUMPY | _EXTENDED).items()}
+# What the engine takes as it is.
+_NATIVE = {np.dtype(numpy): ours for ours, numpy in _NUMPY.items()}
 _ONNX_NAME = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "string": "str",
               "complex64": "c64", "complex128": "c128", "bool": "bool",
               "float8e4m3fn": "f8e4m3fn", "float8e4m3fnuz": "f8e4m3fnuz", "float8e5m2": "f8e5m2",
@@ -72,6 +74,9 @@ def to_value(x, what: str, expected: str):
     if "seq(" in expected:
         return _sequence(x, what, expected)
     array = _array(x, what, expected)
+    name = _NATIVE.get(array.dtype)
+    if name is not None:
+        return _rondel.tensor_over(name, np.asarray(array, order="C"))
     if array.dtype.kind in "OUS":
         return _rondel.tensor_of_strings(list(array.shape), _strings(array, what, expected))
     try:
@@ -81,7 +86,9 @@ def to_value(x, what: str, expected: str):
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
     if name in _BYTE_STORAGE:
         array = np.asarray(array.astype(_BYTE_STORAGE[name]), order="C")
-    return _rondel.tensor_over(name, list(array.shape), array.__array_interface__["data"][0], array)
+    elif name in _EXTENDED:
+        array = array.view(f"u{array.itemsize}")
+    return _rondel.tensor_over(name, array)
 
 
 def _sequence(x, what, expected):
@@ -98,6 +105,8 @@ def _sequence(x, what, expected):
 
 def _array(x, what, expected) -> np.ndarray:
     """x as an array; tensors of other libraries are converted by their method `numpy`."""
+    if type(x) is np.ndarray:
+        return x
     try:
         if hasattr(x, "numpy") and callable(x.numpy) and not isinstance(x, np.ndarray):
             x = x.numpy()
@@ -141,8 +150,8 @@ def _untyped(x, what: str, expected: str) -> np.ndarray:
 
 def from_value(unpacked, what: str):
     """An output: an array, a list of them, or None for an empty optional. `what`: how errors name it."""
-    if unpacked is None:
-        return None
+    if unpacked is None or type(unpacked) is np.ndarray:
+        return unpacked
     if unpacked[0] == "sequence":
         return [from_value(item, f"item {k} of {what}") for k, item in enumerate(unpacked[1])]
     _, dtype, shape, data = unpacked

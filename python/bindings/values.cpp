@@ -1,0 +1,183 @@
+// How values cross: tensors look at the memory of arrays, and arrays at that of tensors.
+#include "bindings.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <mutex>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace rondel::python {
+namespace {
+
+/// Python objects that were let go of on threads without the GIL. Such a thread never waits for it,
+/// since whoever holds it may be waiting for the thread; Python's main thread lets go of them soon,
+/// and every run does.
+class Orphans {
+ public:
+  static void add(Py_buffer* held) {
+    bool first = false;
+    {
+      const std::lock_guard lock(mutex());
+      first = list().empty();
+      list().push_back(held);
+    }
+    if (first) Py_AddPendingCall([](void*) { return release(), 0; }, nullptr);
+  }
+  /// With the GIL.
+  static void release() {
+    std::vector<Py_buffer*> now;
+    {
+      const std::lock_guard lock(mutex());
+      now.swap(list());
+    }
+    for (Py_buffer* held : now) {
+      PyBuffer_Release(held);
+      delete held;
+    }
+  }
+
+ private:
+  // Never destroyed: tensors may be let go of while the process ends.
+  static std::mutex& mutex() {
+    static auto* one = new std::mutex;
+    return *one;
+  }
+  static std::vector<Py_buffer*>& list() {
+    static auto* one = new std::vector<Py_buffer*>;
+    return *one;
+  }
+};
+
+/// Keeps an array's memory for as long as a tensor looks at it.
+std::shared_ptr<void> keep(Py_buffer* held) {
+  return {held, [](Py_buffer* buffer) {
+            if (!Py_IsInitialized()) return;
+            if (PyGILState_Check() == 0) return Orphans::add(buffer);
+            PyBuffer_Release(buffer);
+            delete buffer;
+          }};
+}
+
+DType dtype_named(const std::string& name) {
+  const auto t = parse_dtype(name);
+  if (!t) throw Error(Blame::caller, "there is no dtype '" + name + "'");
+  return *t;
+}
+
+/// A tensor over the memory of an array, which is row-major and has elements as wide as the
+/// dtype's.
+Value tensor_over(const std::string& dtype, nb::handle array) {
+  const DType t = dtype_named(dtype);
+  auto buffer = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(array.ptr(), buffer.get(), PyBUF_ND) != 0) throw nb::python_error();
+  Shape shape(buffer->shape, buffer->shape + buffer->ndim);
+  Shape strides = row_major_strides(shape);
+  void* data = buffer->buf;
+  return Tensor(t, std::move(shape), std::move(strides), data, keep(buffer.release()));
+}
+
+Value tensor_of_strings(const std::vector<std::int64_t>& extents,
+                        const std::vector<nb::bytes>& items) {
+  Tensor t(DType::string, extents);
+  for (std::size_t i = 0; i < items.size(); ++i)
+    t.data_as<std::string>()[i].assign(items[i].c_str(), items[i].size());
+  return t;
+}
+
+Value sequence_of(const std::string& dtype, const std::vector<Value>& items) {
+  std::vector<Tensor> tensors;
+  for (const Value& v : items) {
+    if (!v.is_tensor()) throw Error(Blame::caller, "a sequence holds tensors only");
+    tensors.push_back(v.tensor());
+  }
+  const DType t = tensors.empty() ? dtype_named(dtype) : tensors[0].dtype();
+  return Sequence{t, std::make_shared<const std::vector<Tensor>>(std::move(tensors))};
+}
+
+/// NumPy's own dtype of a dtype, where there is one that the buffer protocol tells. Of NumPy's two
+/// types of 64-bit integers it gives `longlong`, while `int64` is the other.
+std::optional<nb::dlpack::dtype> numpy_dtype(DType t) {
+  switch (t) {
+    case DType::f64: return nb::dtype<double>();
+    case DType::f32: return nb::dtype<float>();
+    case DType::f16:
+      return nb::dlpack::dtype{static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
+    case DType::i32: return nb::dtype<std::int32_t>();
+    case DType::i16: return nb::dtype<std::int16_t>();
+    case DType::i8: return nb::dtype<std::int8_t>();
+    case DType::u32: return nb::dtype<std::uint32_t>();
+    case DType::u16: return nb::dtype<std::uint16_t>();
+    case DType::u8: return nb::dtype<std::uint8_t>();
+    case DType::boolean: return nb::dtype<bool>();
+    default: return std::nullopt;
+  }
+}
+
+/// An array that keeps the tensor.
+nb::object array_over(const Tensor& t, nb::dlpack::dtype dtype,
+                      std::span<const std::size_t> shape) {
+  nb::capsule owner(new Tensor(t), [](void* p) noexcept { delete static_cast<Tensor*>(p); });
+  return nb::cast(
+      nb::ndarray<nb::numpy>(t.data(), shape.size(), shape.data(), owner, nullptr, dtype));
+}
+
+nb::object strings_of(const Tensor& t) {
+  nb::list items;
+  for (std::int64_t i = 0; i < t.size(); ++i) {
+    const std::string& s = t.data_as<std::string>()[i];
+    items.append(nb::bytes(s.data(), s.size()));
+  }
+  return items;
+}
+
+nb::object bytes_of(const Tensor& t) {
+  const std::size_t bytes = static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
+  return array_over(t, nb::dtype<std::uint8_t>(), {&bytes, 1});
+}
+
+/// Arrays of NumPy have at most as many axes; one without elements may have extents that it cannot
+/// have.
+constexpr std::size_t most_axes = 32;
+
+nb::object tensor_to_python(const Tensor& t) {
+  const auto dtype = numpy_dtype(t.dtype());
+  const Shape& shape = t.shape();
+  if (dtype && shape.size() <= most_axes && t.size() > 0) {
+    std::array<std::size_t, most_axes> extents;
+    std::copy(shape.begin(), shape.end(), extents.begin());
+    return array_over(t, *dtype, {extents.data(), shape.size()});
+  }
+  return nb::make_tuple("tensor", std::string(name(t.dtype())),
+                        nb::cast(std::vector<std::int64_t>(shape)),
+                        t.dtype() == DType::string ? strings_of(t) : bytes_of(t));
+}
+
+}  // namespace
+
+nb::object to_python(const Value& v) {
+  if (v.is_sequence()) {
+    nb::list items;
+    for (const Tensor& t : *v.sequence().items) items.append(tensor_to_python(t));
+    return nb::make_tuple("sequence", items);
+  }
+  if (v.is_optional())
+    return v.optional().held ? to_python(*v.optional().held) : nb::object(nb::none());
+  return v.is_tensor() ? tensor_to_python(v.tensor()) : nb::object(nb::none());
+}
+
+void release_orphans() { Orphans::release(); }
+
+void bind_values(nb::module_& m) {
+  nb::class_<Value>(m, "Value");
+  m.def("tensor_over", &tensor_over);
+  m.def("tensor_of_strings", &tensor_of_strings);
+  m.def("sequence_of", &sequence_of);
+  m.def("nothing", [] { return Value(Optional{}); });
+}
+
+}  // namespace rondel::python

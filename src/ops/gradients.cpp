@@ -76,7 +76,10 @@ ValueId summed_to(ir::Builder& b, ValueId adjoint, ValueId x) {
 }
 
 ValueId zeros_like(ir::Builder& b, ValueId x) {
-  return b("expand", {b.scalar(dtype_of(b, x), 0), b("shape", {x})});
+  const ValueId zeros = b("expand", {b.scalar(dtype_of(b, x), 0), b("shape", {x})});
+  ir::Type& t = b.graph().value(zeros).type;
+  t = ir::completed(t, b.graph().value(x).type);
+  return zeros;
 }
 
 ValueId with_shape_of(ir::Builder& b, ValueId x, ValueId like) {

@@ -68,6 +68,7 @@ class LoopGradient {
         reverse_, std::move(inputs), [this](ir::Builder& inner, std::span<const ValueId> params) {
           return trip(inner, params);
         });
+    drop_unread(g_.value(found[0]).producer);
     return adjoints_from(found);
   }
 
@@ -284,6 +285,29 @@ class LoopGradient {
   }
 
   // ---- what comes of it
+
+  /// Values that were kept for trips of the reverse loop that do not read them.
+  void drop_unread(NodeId reverse) {
+    ir::LoopEditor editor(g_, reverse);
+    g_.erase_nodes(editor.parts().body, [this](NodeId n) {
+      return std::ranges::none_of(g_.node(n).outputs, [this](ValueId v) { return g_.is_read(v); });
+    });
+    const std::size_t first_stack = items(), first_list = parts().states - lists();
+    for (std::size_t k = stacked_.size(); k-- > 0;) {
+      const ir::Region& trip = g_.region(editor.parts().body);
+      if (g_.is_read(trip.params[2 + reverse_.states + k])) continue;
+      editor.remove_scan(k);
+      loop_.remove_stack(first_stack + k);
+    }
+    for (std::size_t k = lists(); k-- > 0;)
+      if (!g_.is_read(listed_[k].second)) remove_list(first_list + k);
+  }
+  void remove_list(std::size_t s) {
+    const NodeId insert = g_.value(body().results[1 + s]).producer;
+    loop_.set_next(s, body().params[2 + s]);
+    g_.erase_node(insert);
+    loop_.remove_state(s);
+  }
 
   LoopAdjoints adjoints_from(std::span<const ValueId> found) {
     LoopAdjoints adjoints;

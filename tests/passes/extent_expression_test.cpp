@@ -111,6 +111,25 @@ TEST(ClassExtents, ServeOneValueOfAnInputWhoseValueCounts) {
   EXPECT_EQ(evaluate(*of_class, {zeros({3, 2}), axis(1)}), Shapes());
 }
 
+TEST(ClassExtents, ServeThoseForWhomTheRulesHold) {
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[?], %l: i64[2]) {
+    %a, %b = split(%x, %l) axis=0
+    yield %a, %b })g");
+  const auto lengths = [](std::int64_t a, std::int64_t b) {
+    return Value(Tensor::from<std::int64_t>({2}, {a, b}));
+  };
+  const std::vector<ExtentList> lists{{1, {}}};
+  const std::vector<Value> inputs{zeros({7}), lengths(3, 4)};
+  const std::vector<ir::Type> declared{g.value(g.root().params[0]).type,
+                                       g.value(g.root().params[1]).type};
+  const auto of_class = output_extents(g, classify(inputs, declared, {}, lists));
+  ASSERT_TRUE(of_class);
+  EXPECT_EQ(evaluate(*of_class, {zeros({9}), lengths(2, 7)}),
+            (Shapes{{DType::f32, {2}}, {DType::f32, {7}}}));
+  EXPECT_EQ(evaluate(*of_class, {zeros({9}), lengths(2, 8)}), Shapes()) << "in all more than 9";
+  EXPECT_EQ(evaluate(*of_class, {zeros({9}), lengths(2, 5)}), Shapes()) << "in all less than 9";
+}
+
 TEST(ClassExtents, AreNotThereWhereARuleMayRefuseAMember) {
   const ir::Graph sum = ir::parse(R"g(graph "g" (%x: f32[?], %y: f32[?]) {
     %z = add(%x, %y) yield %z })g");

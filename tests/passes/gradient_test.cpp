@@ -69,11 +69,123 @@ TEST(Gradient, NothingFlowsThroughIntegersAndWhatDoesNotReadTheInput) {
     yield %y, %seed })g");
 }
 
+TEST(Gradient, OfALoopIsALoopThatMakesTheTripsInReverse) {
+  expect_gradient(R"g(graph "g" (%x: f32[3], %seed: f32[3], %n: i64[]) {
+    %y, _ = loop trips=%n states=(%x) {
+      body(%i, %go, %a) {
+        %t = sin(%a)
+        yield go=%go states=(%t) } }
+    yield %y })g",
+                  R"g(graph "g" (%x: f32[3], %seed: f32[3], %n: i64[]) {
+    %y: f32[3], %#0: f32[?, 3], _ = loop trips=%n states=(%x) {
+      body(%i: i64[], %go: bool[], %a: f32[3]) {
+        %t: f32[3] = sin(%a)
+        yield go=%go states=(%t) items=(%a)
+      }
+    }
+    %#1: i64[0] = constant value=i64[0] {}
+    %#2: i64[] = constant value=i64[] {0}
+    %#3: i64[] = max(%n, %#2)
+    %#4: i64[] = reshape(%#3, %#1)
+    %#5: f32[3], %#6: i64[] = loop trips=%#4 states=(%seed) scans=(%#0) reverse_in=[1] {
+      body(%i#1: i64[], %go#1: bool[], %#7: f32[3], %#8: f32[3]) {
+        %#9: f32[3] = cos(%#8)
+        %#10: f32[3] = mul(%#7, %#9)
+        yield go=%go#1 states=(%#10)
+      }
+    }
+    yield %y, %#5
+  })g");
+}
+
+TEST(Gradient, ACaptureGetsTheSumOverAllTripsThroughAStateThatItChanges) {
+  expect_gradient(R"g(graph "g" (%x: f32[3], %seed: f32[3], %n: i64[], %h: f32[3]) {
+    %y, _ = loop trips=%n states=(%h) {
+      body(%i, %go, %a) {
+        %t = add(%a, %x)
+        yield go=%go states=(%t) } }
+    yield %y })g",
+                  R"g(graph "g" (%x: f32[3], %seed: f32[3], %n: i64[], %h: f32[3]) {
+    %y: f32[3], _ = loop trips=%n states=(%h) {
+      body(%i: i64[], %go: bool[], %a: f32[3]) {
+        %t: f32[3] = add(%a, %x)
+        yield go=%go states=(%t)
+      }
+    }
+    %#0: i64[0] = constant value=i64[0] {}
+    %#1: i64[] = constant value=i64[] {0}
+    %#2: i64[] = max(%n, %#1)
+    %#3: i64[] = reshape(%#2, %#0)
+    %#4: f32[] = constant value=f32[] {0}
+    %#5: i64[1] = shape(%x)
+    %#6: f32[3] = expand(%#4, %#5)
+    %#7: f32[3], %#8: f32[3], %#9: i64[] = loop trips=%#3 states=(%seed, %#6) {
+      body(%i#1: i64[], %go#1: bool[], %#10: f32[3], %#11: f32[3]) {
+        %#12: f32[3] = add(%#11, %#10)
+        yield go=%go#1 states=(%#10, %#12)
+      }
+    }
+    yield %y, %#8
+  })g");
+}
+
+TEST(Gradient, OfAnIfIsAnIfOnTheSameCondition) {
+  expect_gradient(R"g(graph "g" (%x: f32[3], %seed: f32[3], %c: bool[]) {
+    %y = if(%c) {
+      then {
+        %e = exp(%x)
+        yield %e }
+      else {
+        yield %seed } }
+    yield %y })g",
+                  R"g(graph "g" (%x: f32[3], %seed: f32[3], %c: bool[]) {
+    %y: f32[3] = if(%c) {
+      then {
+        %e: f32[3] = exp(%x)
+        yield %e
+      }
+      else {
+        yield %seed
+      }
+    }
+    %#0: f32[3] = if(%c) {
+      then {
+        %e#1: f32[3] = exp(%x)
+        %#1: f32[3] = mul(%seed, %e#1)
+        yield %#1
+      }
+      else {
+        %#2: f32[] = constant value=f32[] {0}
+        %#3: i64[1] = shape(%x)
+        %#4: f32[3] = expand(%#2, %#3)
+        yield %#4
+      }
+    }
+    yield %y, %#0
+  })g");
+}
+
+TEST(Gradient, ALoopThatDoesNotReadTheInputStaysAsItIs) {
+  expect_gradient(R"g(graph "g" (%x: f32[3], %seed: f32[3], %n: i64[], %h: f32[3]) {
+    %z, _ = loop trips=%n states=(%h) {
+      body(%i, %go, %a) {
+        %t = sin(%a)
+        yield go=%go states=(%t) } }
+    %y = add(%x, %z)
+    yield %y })g",
+                  R"g(graph "g" (%x: f32[3], %seed: f32[3], %n: i64[], %h: f32[3]) {
+    %z, _ = loop trips=%n states=(%h) {
+      body(%i, %go, %a) {
+        %t = sin(%a)
+        yield go=%go states=(%t) } }
+    %y = add(%x, %z)
+    yield %y, %seed })g");
+}
+
 TEST(Gradient, AnOpWithoutOneIsNamedWithThePathToIt) {
   try {
     gradient_of(R"g(graph "g" (%x: f32[3], %seed: f32[3]) {
-      %axis = constant value=i64[] {0}
-      %l = cum_prod(%x, %axis)
+      %l, _, _, _ = unique(%x)
       %y = exp(%l)
       yield %y })g");
     FAIL();

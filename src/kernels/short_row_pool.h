@@ -13,7 +13,6 @@ template <class Reduction> class ShortRows {
   using Extents = std::span<const std::int64_t>;
   using Pack = typename Reduction::Pack;
   using Vector = typename Pack::Vector;
-  using Windows = std::span<const RowWindow<Acc>>;
   static constexpr std::int64_t count = Pack::count;
   /// Elements of a plane, and of a long row.
   static constexpr std::int64_t largest_plane = 32768, long_row = 2048;
@@ -25,7 +24,7 @@ template <class Reduction> class ShortRows {
     find_sizes(spec, in, out);
     if (!fits()) return;
     const std::int64_t results = unit_rows() * out_;
-    windows_.lay_out(w, planes_together_, out_rows_, window_rows_);
+    windows_.lay_out(w, 1, out_rows_, window_rows_);
     counts_ = w.take<Acc>(Reduction::is_mean ? out_ : 0);
     divisors_ = w.take<Acc>(Reduction::is_mean ? results : 0);
     columns_ = w.take<Acc>(threads_ * columns_size());
@@ -97,8 +96,9 @@ template <class Reduction> class ShortRows {
     if constexpr (Reduction::is_mean) {
       count_along(p.axes.back(), with_padding, counts_);
       Acc* to = divisors_;
-      for (const RowWindow<Acc>& w : windows_.all())
-        for (std::int64_t o = 0; o < out_; ++o) *to++ = w.elements * counts_[o];
+      for (std::int64_t plane = 0; plane < planes_together_; ++plane)
+        for (const RowWindow<Acc>& w : windows_.all())
+          for (std::int64_t o = 0; o < out_; ++o) *to++ = w.elements * counts_[o];
     }
     stop.add_work(columns_size() + unit_rows() * out_);
   }
@@ -127,10 +127,9 @@ template <class Reduction> class ShortRows {
     const std::int64_t elements = (end - begin) * plane_, rows = (end - begin) * out_rows_;
     const std::int64_t first_y = begin * out_rows_ * out_;
     Acc* const y = p.widens() ? results_ + thread * unit_rows() * out_ : p.y + first_y;
-    const Windows windows = windows_.all().first(static_cast<std::size_t>(rows));
     if (Reduction::asks_for_nans && may_have_nan(stop, x, elements))
-      pool_rows<typename Reduction::WithNans>(stop, x, windows, y, thread);
-    else pool_rows<Reduction>(stop, x, windows, y, thread);
+      pool_rows<typename Reduction::WithNans>(stop, x, rows, y, thread);
+    else pool_rows<Reduction>(stop, x, rows, y, thread);
     if constexpr (Reduction::is_mean) divide(y, rows * out_);
     if (p.widens()) p.write(y, rows * out_, first_y);
   }
@@ -143,17 +142,15 @@ template <class Reduction> class ShortRows {
   }
 
   template <class R>
-  void pool_rows(StopCheck& stop, const Acc* x, Windows windows, Acc* y, int thread) const {
+  void pool_rows(StopCheck& stop, const Acc* x, std::int64_t rows, Acc* y, int thread) const {
     Acc* const columns = columns_ + thread * columns_size();
     Acc* const found = found_ + thread * found_size();
-    while (!windows.empty()) {
-      const auto n = std::min(rows_together_, static_cast<std::int64_t>(windows.size()));
-      const Windows some = windows.first(static_cast<std::size_t>(n));
-      with_vectors([=, this] { reduce_columns<R>(x, some, columns + last_.begin); });
+    for (std::int64_t first = 0; first < rows; first += rows_together_) {
+      const std::int64_t n = std::min(rows_together_, rows - first);
+      with_vectors([=, this] { reduce_columns<R>(x, first, n, columns + last_.begin); });
       with_vectors([=, this] { reduce_windows<R>(columns, n * pitch_, found); });
       with_vectors([=, this] { pick(found, n, y); });
       stop.add_work(n * pitch_ * (last_.kernel + window_rows_) / count);
-      windows = windows.subspan(some.size());
       y += n * out_;
     }
   }
@@ -161,26 +158,34 @@ template <class Reduction> class ShortRows {
   // ---- columns
 
   template <class R>
-  [[gnu::always_inline]] void reduce_columns(const Acc* x, Windows windows, Acc* to) const {
-    if (in_ <= count) return reduce_columns<R, 1>(x, windows, to);
-    if (in_ <= 2 * count) return reduce_columns<R, 2>(x, windows, to);
-    if (in_ <= 3 * count) return reduce_columns<R, 3>(x, windows, to);
-    reduce_columns<R, 5>(x, windows, to);
+  [[gnu::always_inline]] void reduce_columns(const Acc* x, std::int64_t first, std::int64_t n,
+                                             Acc* to) const {
+    if (in_ <= count) return reduce_columns<R, 1>(x, first, n, to);
+    if (in_ <= 2 * count) return reduce_columns<R, 2>(x, first, n, to);
+    if (in_ <= 3 * count) return reduce_columns<R, 3>(x, first, n, to);
+    reduce_columns<R, 5>(x, first, n, to);
   }
-  /// So many vectors, the last of which end with the row. A row that is shorter than a vector is
-  /// read with what stands behind it, which padding is then written over.
+  /// So many vectors for each of n rows, the last of which end with the row. A row that is shorter
+  /// than a vector is read with what stands behind it, which padding is then written over.
   template <class R, int several>
-  [[gnu::always_inline]] void reduce_columns(const Acc* x, Windows windows, Acc* to) const {
+  [[gnu::always_inline]] void reduce_columns(const Acc* x, std::int64_t first, std::int64_t n,
+                                             Acc* to) const {
     std::int64_t at[several];
 #pragma GCC unroll 5
     for (int i = 0; i < several; ++i)
       at[i] = std::max<std::int64_t>(std::min(i * count, in_ - count), 0);
-    for (const RowWindow<Acc>& w : windows) {
-      const VectorGroup<R, several> columns = columns_of<R, several>(x + w.plane, w, at);
+    const Acc* plane = x + first / out_rows_ * plane_;
+    const RowWindow<Acc>* const end = windows_.all().data() + out_rows_;
+    const RowWindow<Acc>* w = end - out_rows_ + first % out_rows_;
+    for (std::int64_t r = 0; r < n; ++r) {
+      const VectorGroup<R, several> columns = columns_of<R, several>(plane, *w, at);
 #pragma GCC unroll 5
       for (int i = 0; i < several; ++i) Pack::store(columns.reductions[i].found, to + at[i]);
       if (in_ < count) Pack::store(Vector{} + Reduction::padding(), to + in_);
       to += pitch_;
+      if (++w != end) continue;
+      w -= out_rows_;
+      plane += plane_;
     }
   }
 

@@ -130,6 +130,17 @@ TEST(ClassExtents, ServeThoseForWhomTheRulesHold) {
   EXPECT_EQ(evaluate(*of_class, {zeros({9}), lengths(2, 5)}), Shapes()) << "in all less than 9";
 }
 
+TEST(ClassExtents, ServeNobodyWhereARuleRefusesAll) {
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[?], %least: f32[?]) {
+    %z = clip(%x, %least) yield %z })g");
+  const auto of_class = extents_of(g, std::vector{zeros({4}), zeros({3})});
+  ASSERT_TRUE(of_class);
+  EXPECT_EQ(evaluate(*of_class, {zeros({4}), zeros({3})}), Shapes());
+  const auto of_one = extents_of(g, std::vector{zeros({4}), zeros({1})});
+  ASSERT_TRUE(of_one);
+  EXPECT_EQ(evaluate(*of_one, {zeros({5}), zeros({1})}), (Shapes{{DType::f32, {5}}}));
+}
+
 TEST(ClassExtents, AreNotThereWhereARuleMayRefuseAMember) {
   const ir::Graph sum = ir::parse(R"g(graph "g" (%x: f32[?], %y: f32[?]) {
     %z = add(%x, %y) yield %z })g");

@@ -131,14 +131,15 @@ TEST(ClassExtents, ServeThoseForWhomTheRulesHold) {
 }
 
 TEST(ClassExtents, ServeNobodyWhereARuleRefusesAll) {
-  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[?], %least: f32[?]) {
-    %z = clip(%x, %least) yield %z })g");
-  const auto of_class = extents_of(g, std::vector{zeros({4}), zeros({3})});
-  ASSERT_TRUE(of_class);
-  EXPECT_EQ(evaluate(*of_class, {zeros({4}), zeros({3})}), Shapes());
-  const auto of_one = extents_of(g, std::vector{zeros({4}), zeros({1})});
-  ASSERT_TRUE(of_one);
-  EXPECT_EQ(evaluate(*of_one, {zeros({5}), zeros({1})}), (Shapes{{DType::f32, {5}}}));
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[?, ?], %diagonal: i64[?]) {
+    %z = trilu(%x, %diagonal) yield %z })g");
+  const auto of_class = [&](const Value& diagonal) {
+    return extents_of(g, std::vector{zeros({4, 2}), diagonal});
+  };
+  const Value one = Tensor::zeros(DType::i64, {1}), three = Tensor::zeros(DType::i64, {3});
+  ASSERT_TRUE(of_class(one) && of_class(three));
+  EXPECT_EQ(evaluate(*of_class(one), {zeros({5, 7}), one}), (Shapes{{DType::f32, {5, 7}}}));
+  EXPECT_EQ(evaluate(*of_class(three), {zeros({5, 7}), three}), Shapes()) << "not a scalar";
 }
 
 TEST(ClassExtents, AreNotThereWhereARuleMayRefuseAMember) {

@@ -18,23 +18,6 @@ std::int64_t known_or(Value* v, std::int64_t otherwise) {
   return known ? known->getSExtValue() : otherwise;
 }
 
-/// for i = lo; i < hi; i += step. Returns hi's side: the insertion point is after the loop.
-void count_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t step,
-              llvm::function_ref<void(Value*)> body) {
-  llvm::BasicBlock* before = fb.build.GetInsertBlock();
-  llvm::BasicBlock* loop = fb.block("tiles");
-  llvm::BasicBlock* after = fb.block("tiled");
-  fb.build.CreateCondBr(fb.build.CreateICmpSLT(lo, hi), loop, after);
-  fb.build.SetInsertPoint(loop);
-  llvm::PHINode* i = fb.build.CreatePHI(fb.build.getInt64Ty(), 2);
-  i->addIncoming(lo, before);
-  body(i);
-  Value* next = fb.build.CreateNSWAdd(i, fb.i64(step));
-  i->addIncoming(next, fb.build.GetInsertBlock());
-  fb.build.CreateCondBr(fb.build.CreateICmpSLT(next, hi), loop, after);
-  fb.build.SetInsertPoint(after);
-}
-
 /// Which lanes of the vector at `column` are columns of the result.
 Value* lane_mask(FunctionBuilder& fb, const Product& p, Value* column) {
   if (p.lanes == 1) return nullptr;
@@ -43,21 +26,6 @@ Value* lane_mask(FunctionBuilder& fb, const Product& p, Value* column) {
   Value* left = fb.build.CreateNSWSub(p.columns.count, column);
   return fb.build.CreateICmpSLT(llvm::ConstantVector::get(numbers),
                                 fb.build.CreateVectorSplat(p.lanes, left));
-}
-
-/// All rows of the columns from `column` on: full tiles, then what is left.
-void emit_rows(FunctionBuilder& fb, const Product& p, Value* column, unsigned vectors,
-               Value* mask) {
-  Value* full = whole(fb, p.rows.count, p.tile_rows);
-  count_up(fb, fb.i64(0), full, p.tile_rows, [&](Value* row) {
-    emit_tile(fb, p, {row, column, p.tile_rows, vectors, mask});
-  });
-  const std::int64_t known = known_or(p.rows.count, -1);
-  const auto left = known < 0 ? 1u : static_cast<unsigned>(known % p.tile_rows);
-  if (p.tile_rows == 1 || left == 0) return;
-  count_up(fb, full, p.rows.count, left, [&](Value* row) {
-    emit_tile(fb, p, {row, column, left, vectors, mask});
-  });
 }
 
 /// All rows of the columns from `lo` in steps of `vectors` vectors; returns where they end.
@@ -78,9 +46,36 @@ void emit_product(FunctionBuilder& fb, const Product& p) {
     strided.lanes = 1;
     emit_columns(fb, strided, done, 1);
   } else if (p.lanes > 1 || p.tile_vectors > 1) {
-    count_up(fb, done, p.columns.count, p.lanes,
-             [&](Value* column) { emit_rows(fb, p, column, 1, lane_mask(fb, p, column)); });
+    emit_last_columns(fb, p, done);
   }
+}
+
+/// With fewer rows or columns than these a copy of the columns does not pay.
+constexpr std::int64_t rows_worth_panels = 16, columns_worth_panels = 8;
+
+/// Whether the product may be written in panels: columns lie apart, results side by side.
+bool takes_panels(const Product& p) {
+  const bool apart = p.transposed || p.lanes == 1;
+  return apart && is_one(p.out_column_stride) && p.sum == p.out->buffer->dtype &&
+         known_or(p.rows.count, rows_worth_panels) >= rows_worth_panels &&
+         known_or(p.columns.count, columns_worth_panels) >= columns_worth_panels;
+}
+
+/// In panels where the extents of the run are worth it.
+void emit_product_of_apart(FunctionBuilder& fb, const Product& p) {
+  llvm::BasicBlock* many = fb.block("in_panels");
+  llvm::BasicBlock* few = fb.block("directly");
+  llvm::BasicBlock* after = fb.block("multiplied");
+  Value* rows = fb.build.CreateICmpSGE(p.rows.count, fb.i64(rows_worth_panels));
+  Value* columns = fb.build.CreateICmpSGE(p.columns.count, fb.i64(columns_worth_panels));
+  fb.build.CreateCondBr(fb.build.CreateAnd(rows, columns), many, few);
+  fb.build.SetInsertPoint(many);
+  emit_in_panels(fb, p);
+  fb.build.CreateBr(after);
+  fb.build.SetInsertPoint(few);
+  emit_product(fb, p);
+  fb.build.CreateBr(after);
+  fb.build.SetInsertPoint(after);
 }
 
 /// The least number of equal parts of at most `most` that make `count`, and how large they are.
@@ -106,21 +101,6 @@ void orient(Product& p) {
   if (columns_of(p.rows, p.out_row_stride) >= columns_of(p.columns, p.out_column_stride)) return;
   std::swap(p.rows, p.columns);
   std::swap(p.out_row_stride, p.out_column_stride);
-}
-
-/// Tile sizes: as many sums as registers hold beside the factors, so that additions overlap.
-void choose_tile(FunctionBuilder& fb, Product& p) {
-  const auto sum_bytes = static_cast<unsigned>(byte_size(p.sum));
-  const std::int64_t columns = known_or(p.columns.count, -1), rows = known_or(p.rows.count, -1);
-  const Columns how = columns_of(p.columns, p.out_column_stride);
-  p.transposed = how == Columns::transposed;
-  if (how == Columns::direct) p.lanes = fb.host.vector_bytes / sum_bytes;
-  if (how == Columns::transposed) p.lanes = std::min(8u, fb.host.vector_bytes / sum_bytes);
-  const unsigned sums = fb.host.vector_registers * (p.transposed ? 1 : 3) / (p.transposed ? 2 : 4);
-  const std::int64_t most_vectors = rows == 1 ? (p.transposed ? 4 : 8)
-                                              : (p.transposed ? 1 : fb.host.vector_registers / 8);
-  p.tile_vectors = columns == 1 ? 1 : balanced(columns < 0 ? -1 : columns / p.lanes, most_vectors);
-  p.tile_rows = balanced(rows, std::clamp(sums / p.tile_vectors, 1u, 8u));
 }
 
 /// The operands of an instruction that fix the leading axes of a buffer.
@@ -167,6 +147,55 @@ Product describe(FunctionBuilder& fb, const Inst& inst, const scalar::Contract& 
 
 }  // namespace
 
+void count_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t step,
+              llvm::function_ref<void(Value*)> body) {
+  llvm::BasicBlock* before = fb.build.GetInsertBlock();
+  llvm::BasicBlock* loop = fb.block("tiles");
+  llvm::BasicBlock* after = fb.block("tiled");
+  fb.build.CreateCondBr(fb.build.CreateICmpSLT(lo, hi), loop, after);
+  fb.build.SetInsertPoint(loop);
+  llvm::PHINode* i = fb.build.CreatePHI(fb.build.getInt64Ty(), 2);
+  i->addIncoming(lo, before);
+  body(i);
+  Value* next = fb.build.CreateNSWAdd(i, fb.i64(step));
+  i->addIncoming(next, fb.build.GetInsertBlock());
+  fb.build.CreateCondBr(fb.build.CreateICmpSLT(next, hi), loop, after);
+  fb.build.SetInsertPoint(after);
+}
+
+void emit_rows(FunctionBuilder& fb, const Product& p, Value* column, unsigned vectors,
+               Value* mask) {
+  Value* full = whole(fb, p.rows.count, p.tile_rows);
+  count_up(fb, fb.i64(0), full, p.tile_rows, [&](Value* row) {
+    emit_tile(fb, p, {row, column, p.tile_rows, vectors, mask});
+  });
+  const std::int64_t known = known_or(p.rows.count, -1);
+  const auto left = known < 0 ? 1u : static_cast<unsigned>(known % p.tile_rows);
+  if (p.tile_rows == 1 || left == 0) return;
+  count_up(fb, full, p.rows.count, left, [&](Value* row) {
+    emit_tile(fb, p, {row, column, left, vectors, mask});
+  });
+}
+
+void emit_last_columns(FunctionBuilder& fb, const Product& p, Value* first) {
+  count_up(fb, first, p.columns.count, p.lanes,
+           [&](Value* column) { emit_rows(fb, p, column, 1, lane_mask(fb, p, column)); });
+}
+
+void choose_tile(FunctionBuilder& fb, Product& p) {
+  const auto sum_bytes = static_cast<unsigned>(byte_size(p.sum));
+  const std::int64_t columns = known_or(p.columns.count, -1), rows = known_or(p.rows.count, -1);
+  const Columns how = columns_of(p.columns, p.out_column_stride);
+  p.transposed = how == Columns::transposed;
+  if (how == Columns::direct) p.lanes = fb.host.vector_bytes / sum_bytes;
+  if (how == Columns::transposed) p.lanes = std::min(8u, fb.host.vector_bytes / sum_bytes);
+  const unsigned sums = fb.host.vector_registers * (p.transposed ? 1 : 3) / (p.transposed ? 2 : 4);
+  const std::int64_t most_vectors = rows == 1 ? (p.transposed ? 4 : 8)
+                                              : (p.transposed ? 1 : fb.host.vector_registers / 8);
+  p.tile_vectors = columns == 1 ? 1 : balanced(columns < 0 ? -1 : columns / p.lanes, most_vectors);
+  p.tile_rows = balanced(rows, std::clamp(sums / p.tile_vectors, 1u, 8u));
+}
+
 void emit_contract(FunctionBuilder& fb, const Inst& inst) {
   const scalar::Contract& c = fb.program.contracts[static_cast<std::size_t>(inst.id)];
   if (fb.safepoint(inst).before) emit_stop_check(fb);
@@ -174,7 +203,8 @@ void emit_contract(FunctionBuilder& fb, const Inst& inst) {
   p.checks_stop = fb.safepoint(inst).kind == Safepoint::Kind::tiles;
   orient(p);
   choose_tile(fb, p);
-  emit_product(fb, p);
+  if (takes_panels(p)) emit_product_of_apart(fb, p);
+  else emit_product(fb, p);
 }
 
 }  // namespace rondel::codegen

@@ -21,11 +21,12 @@ struct Product {
   Value* depth;  ///< extent of k
   DType sum;     ///< what products are summed in
   bool fused;
-  bool checks_stop = false;   ///< each tile checks the stop flag
-  bool transposed = false;    ///< columns are contiguous along k and transposed in registers
-  unsigned lanes = 1;         ///< columns in a vector
-  unsigned tile_rows = 1;     ///< rows of a full tile
-  unsigned tile_vectors = 1;  ///< vectors of a full tile
+  bool checks_stop = false;    ///< each tile checks the stop flag
+  bool transposed = false;     ///< columns are contiguous along k and transposed in registers
+  unsigned lanes = 1;          ///< columns in a vector
+  unsigned tile_rows = 1;      ///< rows of a full tile
+  unsigned tile_vectors = 1;   ///< vectors of a full tile
+  Value* continues = nullptr;  ///< i1: sums begin with what the result holds; null: with zeros
 };
 
 /// A tile of the result: where it begins, and which lanes exist (`mask` null: all).
@@ -38,6 +39,31 @@ struct Tile {
 /// Writes the sums of a tile and stores them.
 void emit_tile(FunctionBuilder&, const Product&, const Tile&);
 
+/// Writes the product with its columns, which are contiguous along k, copied into panels that hold
+/// them side by side: each is copied once for all rows, a block of k at a time. The result must be
+/// of the type of the sums.
+void emit_in_panels(FunctionBuilder&, const Product&);
+
+/// As many steps of k as there are lanes, for one vector of columns that are contiguous along k:
+/// element i is step k + i.
+std::vector<Value*> load_transposed(FunctionBuilder&, const Product&, Value* column, Value* k);
+/// One step of k for one vector of columns that lie apart.
+Value* load_strided(FunctionBuilder&, const Product&, Value* column, Value* k);
+
+/// All rows of the columns from `column` on: full tiles, then what is left.
+void emit_rows(FunctionBuilder&, const Product&, Value* column, unsigned vectors, Value* mask);
+/// The last columns, a vector at a time.
+void emit_last_columns(FunctionBuilder&, const Product&, Value* first);
+
+/// Tile sizes: as many sums as registers hold beside the factors, so that additions overlap.
+void choose_tile(FunctionBuilder&, Product&);
+
+/// base + sum of index * stride, in elements of the buffer.
+Value* element_at(FunctionBuilder&, const BoundBuffer&, Value* base,
+                  std::initializer_list<std::pair<Value*, Value*>> terms);
+/// for i = lo; i < hi; i += step. The insertion point is after the loop then.
+void count_up(FunctionBuilder&, Value* lo, Value* hi, std::int64_t step,
+              llvm::function_ref<void(Value*)> body);
 /// `count` rounded down to a multiple of `step`.
 Value* whole(FunctionBuilder&, Value* count, std::int64_t step);
 

@@ -7,15 +7,6 @@
 namespace rondel::codegen {
 namespace {
 
-/// base + sum of index * stride, in elements of the buffer.
-Value* element_at(FunctionBuilder& fb, const BoundBuffer& b, Value* base,
-                  std::initializer_list<std::pair<Value*, Value*>> terms) {
-  Value* offset = fb.i64(0);
-  for (const auto& [index, stride] : terms)
-    offset = fb.build.CreateNSWAdd(offset, fb.build.CreateNSWMul(index, stride));
-  return fb.build.CreateInBoundsGEP(memory_type(fb.llvm, b.buffer->dtype), base, offset);
-}
-
 llvm::Type* vector_of(llvm::Type* element, unsigned lanes) {
   return lanes == 1 ? element
                     : static_cast<llvm::Type*>(llvm::FixedVectorType::get(element, lanes));
@@ -162,8 +153,8 @@ void add_row(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned r, V
 }
 
 /// The sums over k of a tile whose columns lie side by side in memory.
-Sums sum_direct(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& zeros) {
-  return sum_in_blocks(fb, p, p.depth, 1, zeros, [&](Value* k, Sums sums) {
+Sums sum_direct(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& first) {
+  return sum_in_blocks(fb, p, p.depth, 1, first, [&](Value* k, Sums sums) {
     std::vector<Value*> columns;
     for (unsigned v = 0; v < t.vectors; ++v)
       columns.push_back(
@@ -192,30 +183,6 @@ void transpose(FunctionBuilder& fb, std::vector<Value*>& vectors) {
   }
 }
 
-/// As many steps of k as there are lanes, for one vector of columns: element i is step k + i.
-std::vector<Value*> load_transposed(FunctionBuilder& fb, const Product& p, Value* column,
-                                    Value* k) {
-  std::vector<Value*> vectors;
-  for (unsigned lane = 0; lane < p.lanes; ++lane) {
-    Value* at = fb.build.CreateNSWAdd(column, fb.i64(lane));
-    vectors.push_back(load_columns(fb, p, column_address(fb, p, at, k), nullptr));
-  }
-  transpose(fb, vectors);
-  return vectors;
-}
-
-/// One step of k for one vector of columns that lie apart.
-Value* load_strided(FunctionBuilder& fb, const Product& p, Value* column, Value* k) {
-  Value* vector = llvm::PoisonValue::get(vector_of(register_type(fb.llvm, p.sum), p.lanes));
-  for (unsigned lane = 0; lane < p.lanes; ++lane) {
-    Value* at = fb.build.CreateNSWAdd(column, fb.i64(lane));
-    Value* x = load_element(fb, *p.columns.buffer, column_address(fb, p, at, k));
-    x = convert(fb, x, p.columns.buffer->buffer->dtype, p.sum);
-    vector = fb.build.CreateInsertElement(vector, x, lane);
-  }
-  return vector;
-}
-
 /// Adds `depth` steps of k, a multiple of the lanes, for columns contiguous along k. Each vector of
 /// columns takes all of them before the next, so that a cache line is used up once it is there.
 Sums add_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, Value* k, unsigned depth,
@@ -239,11 +206,11 @@ Sums add_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, Value*
 
 /// The sums over k of a tile whose columns are contiguous along k: blocks are transposed in
 /// registers, first as deep as a cache line, then as deep as a vector; the rest goes one by one.
-Sums sum_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& zeros) {
+Sums sum_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& first) {
   constexpr unsigned line = 64;
   const auto bytes = static_cast<unsigned>(byte_size(p.columns.buffer->buffer->dtype));
   const unsigned whole_line = std::clamp(line / bytes, p.lanes, 2 * p.lanes);
-  Sums sums = zeros;
+  Sums sums = first;
   Value* done = fb.i64(0);
   for (unsigned depth = whole_line; depth >= p.lanes; depth /= 2) {
     Value* left = fb.build.CreateNSWSub(p.depth, done);
@@ -265,23 +232,74 @@ Sums sum_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, const 
   });
 }
 
+/// The address of row r of vector v of a tile of the result.
+Value* result_at(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned r, unsigned v) {
+  return element_at(
+      fb, *p.out, p.out_base,
+      {{row_of(fb, t, r), p.out_row_stride}, {column_of(fb, p, t, v), p.out_column_stride}});
+}
+
+/// What the sums of a tile begin with.
+Sums first_sums(FunctionBuilder& fb, const Product& p, const Tile& t) {
+  llvm::Type* type = vector_of(register_type(fb.llvm, p.sum), p.lanes);
+  Sums sums(std::size_t{t.rows} * t.vectors, llvm::Constant::getNullValue(type));
+  if (p.continues == nullptr) return sums;
+  Value* mask = fb.build.CreateVectorSplat(p.lanes, p.continues);
+  if (t.mask != nullptr) mask = fb.build.CreateAnd(mask, t.mask);
+  for (unsigned r = 0; r < t.rows; ++r)
+    for (unsigned v = 0; v < t.vectors; ++v) {
+      llvm::Instruction* loaded = fb.build.CreateMaskedLoad(type, result_at(fb, p, t, r, v),
+                                                            element_align(*p.out), mask,
+                                                            llvm::Constant::getNullValue(type));
+      annotate(fb, loaded, *p.out);
+      sums[r * t.vectors + v] = loaded;
+    }
+  return sums;
+}
+
 }  // namespace
+
+Value* element_at(FunctionBuilder& fb, const BoundBuffer& b, Value* base,
+                  std::initializer_list<std::pair<Value*, Value*>> terms) {
+  Value* offset = fb.i64(0);
+  for (const auto& [index, stride] : terms)
+    offset = fb.build.CreateNSWAdd(offset, fb.build.CreateNSWMul(index, stride));
+  return fb.build.CreateInBoundsGEP(memory_type(fb.llvm, b.buffer->dtype), base, offset);
+}
+
+std::vector<Value*> load_transposed(FunctionBuilder& fb, const Product& p, Value* column,
+                                    Value* k) {
+  std::vector<Value*> vectors;
+  for (unsigned lane = 0; lane < p.lanes; ++lane) {
+    Value* at = fb.build.CreateNSWAdd(column, fb.i64(lane));
+    vectors.push_back(load_columns(fb, p, column_address(fb, p, at, k), nullptr));
+  }
+  transpose(fb, vectors);
+  return vectors;
+}
+
+Value* load_strided(FunctionBuilder& fb, const Product& p, Value* column, Value* k) {
+  Value* vector = llvm::PoisonValue::get(vector_of(register_type(fb.llvm, p.sum), p.lanes));
+  for (unsigned lane = 0; lane < p.lanes; ++lane) {
+    Value* at = fb.build.CreateNSWAdd(column, fb.i64(lane));
+    Value* x = load_element(fb, *p.columns.buffer, column_address(fb, p, at, k));
+    x = convert(fb, x, p.columns.buffer->buffer->dtype, p.sum);
+    if (p.lanes == 1) return x;
+    vector = fb.build.CreateInsertElement(vector, x, lane);
+  }
+  return vector;
+}
 
 Value* whole(FunctionBuilder& fb, Value* count, std::int64_t step) {
   return fb.build.CreateNSWSub(count, fb.build.CreateSRem(count, fb.i64(step)));
 }
 
 void emit_tile(FunctionBuilder& fb, const Product& p, const Tile& t) {
-  llvm::Type* type = vector_of(register_type(fb.llvm, p.sum), p.lanes);
-  const Sums zeros(std::size_t{t.rows} * t.vectors, llvm::Constant::getNullValue(type));
-  const Sums sums = p.transposed ? sum_transposed(fb, p, t, zeros) : sum_direct(fb, p, t, zeros);
+  const Sums first = first_sums(fb, p, t);
+  const Sums sums = p.transposed ? sum_transposed(fb, p, t, first) : sum_direct(fb, p, t, first);
   for (unsigned r = 0; r < t.rows; ++r)
-    for (unsigned v = 0; v < t.vectors; ++v) {
-      Value* at = element_at(
-          fb, *p.out, p.out_base,
-          {{row_of(fb, t, r), p.out_row_stride}, {column_of(fb, p, t, v), p.out_column_stride}});
-      store_columns(fb, p, at, sums[r * t.vectors + v], t.mask);
-    }
+    for (unsigned v = 0; v < t.vectors; ++v)
+      store_columns(fb, p, result_at(fb, p, t, r, v), sums[r * t.vectors + v], t.mask);
 }
 
 }  // namespace rondel::codegen

@@ -76,6 +76,7 @@ struct FunctionBuilder {
   std::vector<OpenLoop> loops;
   std::vector<OpenIf> ifs;
   llvm::MDNode* all_scopes = nullptr;
+  llvm::AllocaInst* panel = nullptr;  ///< in the frame, for the products' columns
 
   Value* reg(Reg r) const { return regs[static_cast<std::size_t>(r)]; }
   Value* operand(const Inst& i, std::size_t n) const { return reg(program.operands(i)[n]); }

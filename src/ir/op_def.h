@@ -156,6 +156,7 @@ struct OpDef {
   /// an element of one of them for the last time no later than it writes that element.
   std::vector<std::size_t> in_place = {};
   BatchRule batch = {};
+  BatchRule batched_sum = {};  ///< gives the sum of what the node gives for all elements instead
   GradientRule gradient = {};  ///< none: not known
 };
 

@@ -99,9 +99,25 @@ void write_product(Emitter& e) {
   });
 }
 
-/// A matrix times a stack of vectors is one product of two matrices. Otherwise each operand becomes
-/// a stack of matrices (a vector becomes a matrix of one row or column) and the axes before the
-/// last two are aligned.
+/// x with all axes but the last as one.
+ir::ValueId with_rows_merged(ir::Builder& b, ir::ValueId x) {
+  return b("flatten", {x}, {{"axis", -1}});
+}
+
+/// Matrices one below the other, times a matrix.
+std::vector<ir::ValueId> product_of_rows(ir::Builder& b, const ir::Node& node, ir::ValueId x,
+                                         ir::ValueId y) {
+  const ir::ValueId rows = with_rows_merged(b, x);
+  const ir::ValueId product = same_call(b, node, {rows, y}, node.attributes)[0];
+  const ir::ValueId leading = b("shape", {x}, {{"end", -1}});
+  const ir::ValueId columns = b("shape", {product}, {{"start", -1}});
+  const ir::ValueId shape = b("concat", {leading, columns}, {{"axis", 0}});
+  return {b("reshape", {product, shape}, {{"allowzero", 1}})};
+}
+
+/// A matrix times a stack of vectors is one product of two matrices, as is a stack of matrices
+/// times a matrix. Otherwise each operand becomes a stack of matrices (a vector becomes a matrix of
+/// one row or column) and the axes before the last two are aligned.
 std::vector<ir::ValueId> batched_product(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::Batch> inputs) {
   static constexpr const char* flags[] = {"transpose_a", "transpose_b"};
@@ -114,6 +130,8 @@ std::vector<ir::ValueId> batched_product(ir::Builder& b, const ir::Node& node,
     attributes.set(flags[0], 0);
     return same_call(b, node, {operands[1], operands[0]}, std::move(attributes));
   }
+  if (!inputs[1].stacked && *left > 1 && *right == 2 && !node.attributes.flag(flags[0]))
+    return product_of_rows(b, node, operands[0], operands[1]);
   const bool rows = !inputs[1].stacked && *left == 1 && *right == 2;
   const std::int64_t batch = std::max({*left, *right, std::int64_t{2}}) - 2;
   ir::Ints removed;
@@ -132,17 +150,30 @@ std::vector<ir::ValueId> batched_product(ir::Builder& b, const ir::Node& node,
   return removed.empty() ? y : std::vector{b("squeeze", {y[0], b.integers(removed)})};
 }
 
+/// An operand of a product that sums along the stack, too. The axis that is summed stands behind
+/// the stack's, and is one with it.
+ir::ValueId with_summed_merged(ir::Builder& b, ir::ValueId stack, bool summed_first) {
+  if (summed_first) return b("flatten", {stack}, {{"axis", 2}});
+  return b("flatten", {b("transpose", {stack}, {{"perm", ir::Ints{1, 0, 2}}})}, {{"axis", 1}});
+}
+
+/// The sum of products of two matrices is one product.
+std::vector<ir::ValueId> summed_product(ir::Builder& b, const ir::Node& node,
+                                        std::span<const ir::Batch> inputs) {
+  if (!inputs[0].stacked || !inputs[1].stacked) return {};
+  if (element_rank(b, inputs[0]) != 2 || element_rank(b, inputs[1]) != 2) return {};
+  const bool first_in_a = node.attributes.flag("transpose_a");
+  const bool first_in_b = !node.attributes.flag("transpose_b");
+  return same_call(b, node,
+                   {with_summed_merged(b, inputs[0].value, first_in_a),
+                    with_summed_merged(b, inputs[1].value, first_in_b)},
+                   node.attributes);
+}
+
 ir::ValueId product(ir::Builder& b, ir::ValueId left, bool transpose_left, ir::ValueId right,
                     bool transpose_right) {
   return b("mat_mul", {left, right},
            {{"transpose_a", transpose_left ? 1 : 0}, {"transpose_b", transpose_right ? 1 : 0}});
-}
-
-/// x with all axes but the last as one.
-ir::ValueId with_rows_merged(ir::Builder& b, ir::ValueId x) {
-  const ir::ValueId rows = reduce_kept(b, "reduce_prod", b("shape", {x}, {{"end", -1}}), {0});
-  const ir::ValueId shape = b("concat", {rows, b("shape", {x}, {{"start", -1}})}, {{"axis", 0}});
-  return b("reshape", {x, shape}, {{"allowzero", 1}});
 }
 
 /// Whether matrices of x may be read several times, for other batch axes of y.
@@ -204,6 +235,7 @@ const ir::OpEntry mat_mul{{
     .type = mat_mul_rule,
     .meaning = nest_on_buffers(write_product),
     .batch = batched_product,
+    .batched_sum = summed_product,
     .gradient = mat_mul_gradient,
 }};
 

@@ -4,7 +4,7 @@
 #include "ir/infer.h"
 #include "ir/loop_editor.h"
 #include "ops/gradients.h"
-#include "ops/meaning.h"
+#include "passes/loop_batching.h"
 #include "passes/region_gradient.h"
 
 #include <algorithm>
@@ -16,21 +16,6 @@ using ir::LoopParts;
 using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
-
-/// What is known of the values of a loop's body from the ops' rules alone: a name that a model
-/// gives to an extent in a body may stand for another number in each trip.
-ir::TypeEnvironment types_in(const ir::Graph& g, NodeId loop) {
-  ir::TypeEnvironment k = ir::environment_around(g, loop);
-  ir::infer_node(g, loop, k);
-  return k;
-}
-
-/// Whether to keep the results of the forward trips, where that takes one stack: a product takes
-/// longer to compute again than to load.
-bool is_costly(const ir::Node& n) {
-  return ops::meaning_as<ops::KernelMeaning>(*n.op) != nullptr ||
-         ops::meaning_as<ops::LoopNest>(*n.op) != nullptr;
-}
 
 class LoopGradient {
  public:
@@ -64,11 +49,14 @@ class LoopGradient {
     std::vector<ValueId> inputs{count_};
     inputs.insert(inputs.end(), initial_.begin(), initial_.end());
     inputs.insert(inputs.end(), scanned_.begin(), scanned_.end());
-    const std::vector<ValueId> found = b_.loop(
+    std::vector<ValueId> found = b_.loop(
         reverse_, std::move(inputs), [this](ir::Builder& inner, std::span<const ValueId> params) {
           return trip(inner, params);
         });
-    drop_unread(g_.value(found[0]).producer);
+    const NodeId reverse = g_.value(found[0]).producer;
+    erase_unread(reverse);
+    batch_behind_loop(b_, reverse, states_.size(), found);
+    drop_unread_scans(reverse);
     return adjoints_from(found);
   }
 
@@ -78,13 +66,6 @@ class LoopGradient {
   ValueId element(std::size_t k) const { return body().params[2 + parts().states + k]; }
   ValueId output(std::size_t j) const { return g_.node(n_).outputs[j]; }
   const Type& type(ValueId v) const { return g_.value(v).type; }
-  /// Whether a value of the body has the same shape in each trip, as far as is known.
-  bool keeps_shape(ValueId v) const {
-    const Type& t = types_.types[ir::index(v)];
-    return t.is_tensor() && t.has_rank() && std::ranges::all_of(t.extents(), [](const auto& e) {
-             return e.known() || e.symbolic();
-           });
-  }
 
   void check_states() const {
     for (std::size_t s = 0; s < parts().states; ++s)
@@ -147,12 +128,12 @@ class LoopGradient {
     // Where the loop has no condition of its own, `go` is what the trip before has computed.
     if (!parts().has_go && g_.is_read(body().params[1])) kept.push_back(body().params[1]);
     for (const ValueId v : kept) {
-      if (keeps_shape(v)) keep_in_stack(v);
+      if (keeps_shape(types_, v)) keep_in_stack(v);
       else keep_in_list(v);
     }
     for (const NodeId n : nodes_)
       for (const ValueId v : g_.node(n).outputs)
-        if (v != ValueId::none && is_costly(g_.node(n)) && keeps_shape(v)) {
+        if (v != ValueId::none && is_costly(g_.node(n)) && keeps_shape(types_, v)) {
           keep_in_stack(v);
           ++computed_;
         }
@@ -286,18 +267,22 @@ class LoopGradient {
 
   // ---- what comes of it
 
-  /// Values that were kept for trips of the reverse loop that do not read them.
-  void drop_unread(NodeId reverse) {
-    ir::LoopEditor editor(g_, reverse);
-    g_.erase_nodes(editor.parts().body, [this](NodeId n) {
+  /// What the trips compute again and do not read.
+  void erase_unread(NodeId reverse) {
+    g_.erase_nodes(g_.node(reverse).loop().body, [this](NodeId n) {
       return std::ranges::none_of(g_.node(n).outputs, [this](ValueId v) { return g_.is_read(v); });
     });
+  }
+  /// The count ends the reverse loop: scans that no trip reads are not needed, nor are values that
+  /// were kept for them.
+  void drop_unread_scans(NodeId reverse) {
     const std::size_t first_stack = items(), first_list = parts().states - lists();
-    for (std::size_t k = stacked_.size(); k-- > 0;) {
+    ir::LoopEditor editor(g_, reverse);
+    for (std::size_t k = editor.parts().scans; k-- > 0;) {
       const ir::Region& trip = g_.region(editor.parts().body);
-      if (g_.is_read(trip.params[2 + reverse_.states + k])) continue;
+      if (g_.is_read(trip.params[2 + editor.parts().states + k])) continue;
       editor.remove_scan(k);
-      loop_.remove_stack(first_stack + k);
+      if (k < stacked_.size() && !g_.is_read(scanned_[k])) loop_.remove_stack(first_stack + k);
     }
     for (std::size_t k = lists(); k-- > 0;)
       if (!g_.is_read(listed_[k].second)) remove_list(first_list + k);

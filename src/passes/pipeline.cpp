@@ -6,6 +6,7 @@
 #include "passes/fold_constants.h"
 #include "passes/fuse_multiply_add.h"
 #include "passes/key_random_ops.h"
+#include "passes/orient_products.h"
 #include "passes/predictive_commoning.h"
 #include "passes/remove_dead.h"
 #include "passes/simplify_scans.h"
@@ -41,6 +42,8 @@ const Pass faster[] = {
      [](ir::Graph& g, const PassOptions& o) {
        return o.fuse_multiply_add && fuse_multiply_add(g);
      }},
+    {"orient_products", "matrix products read operands as they stand in memory",
+     [](ir::Graph& g, const PassOptions&) { return orient_products(g); }},
     {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };

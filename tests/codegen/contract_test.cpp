@@ -131,5 +131,34 @@ TEST(ContractTest, Strided) {
   check({.m = 9, .k = 20, .n = 75, .b_transposed = true, .contiguous = false});
 }
 
+/// With many rows, columns that lie apart are copied first; k has several blocks.
+TEST(ContractTest, ManyRowsOfColumnsThatLieApart) {
+  for (const auto& [m, k, n] : std::vector<std::array<std::int64_t, 3>>{
+           {16, 0, 9}, {16, 8, 8}, {17, 5, 64}, {23, 128, 65}, {40, 300, 71}, {19, 257, 131}})
+    for (const bool known : {true, false})
+      for (const bool contiguous : {true, false}) {
+        const Case c{
+            .m = m, .k = k, .n = n, .b_transposed = true, .known = known, .contiguous = contiguous};
+        check(c);
+        Case other = c;
+        other.a_transposed = true;
+        check(other);
+      }
+}
+
+TEST(ContractTest, ManyRowsOfEveryType) {
+  Case c{.m = 17, .k = 140, .n = 35, .b_transposed = true, .known = false};
+  for (const DType t : {DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16,
+                        DType::i8, DType::u64, DType::u8}) {
+    c.a = c.b = c.c = t;
+    check(c);
+  }
+  c.a = DType::bf16, c.b = DType::f16, c.c = DType::f32;
+  check(c);
+  c.a = c.b = DType::f32;
+  c.fused = false;
+  check(c);
+}
+
 }  // namespace
 }  // namespace rondel::codegen

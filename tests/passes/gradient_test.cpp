@@ -129,6 +129,89 @@ TEST(Gradient, ACaptureGetsTheSumOverAllTripsThroughAStateThatItChanges) {
   })g");
 }
 
+TEST(Gradient, WeightsGetOneProductBehindTheLoop) {
+  expect_gradient(R"g(graph "g" (%w: f32[3, 3], %seed: f32[2, 3], %n: i64[], %h: f32[2, 3]) {
+    %y, _ = loop trips=%n states=(%h) {
+      body(%i, %go, %a) {
+        %p = mat_mul(%a, %w)
+        %t = tanh(%p)
+        yield go=%go states=(%t) } }
+    yield %y })g",
+                  R"g(graph "g" (%w: f32[3, 3], %seed: f32[2, 3], %n: i64[], %h: f32[2, 3]) {
+    %y: f32[2, 3], %#0: f32[?, 2, 3], %#1: f32[?, 2, 3], _ = loop trips=%n states=(%h) {
+      body(%i: i64[], %go: bool[], %a: f32[2, 3]) {
+        %p: f32[2, 3] = mat_mul(%a, %w)
+        %t: f32[2, 3] = tanh(%p)
+        yield go=%go states=(%t) items=(%a, %p)
+      }
+    }
+    %#2: i64[0] = constant value=i64[0] {}
+    %#3: i64[] = constant value=i64[] {0}
+    %#4: i64[] = max(%n, %#3)
+    %#5: i64[] = reshape(%#4, %#2)
+    %#6: f32[2, 3], %#7: f32[?, 2, 3], %#8: i64[] = loop trips=%#5 states=(%seed) scans=(%#1) reverse_in=[1] reverse_out=[1] {
+      body(%i#1: i64[], %go#1: bool[], %#9: f32[2, 3], %#10: f32[2, 3]) {
+        %t#1: f32[2, 3] = tanh(%#10)
+        %#11: f32[] = constant value=f32[] {1}
+        %#12: f32[2, 3] = add(%#11, %t#1)
+        %#13: f32[] = constant value=f32[] {1}
+        %#14: f32[2, 3] = sub(%#13, %t#1)
+        %#15: f32[2, 3] = mul(%#14, %#12)
+        %#16: f32[2, 3] = mul(%#9, %#15)
+        %#17: f32[2, 3] = mat_mul(%#16, %w) transpose_b=1
+        yield go=%go#1 states=(%#17) items=(%#16)
+      }
+    }
+    %#18: f32[?, 3] = flatten(%#0) axis=2
+    %#19: f32[?, 3] = flatten(%#7) axis=2
+    %#20: f32[3, 3] = mat_mul(%#18, %#19) transpose_a=1
+    yield %y, %#20
+  })g");
+}
+
+TEST(Gradient, ResultsOfProductsWithWeightsLeaveTheLoop) {
+  expect_gradient(R"g(graph "g" (%x: f32[5, 2, 3], %seed: f32[5, 2, 3], %w: f32[3, 3]) {
+    %y, _ = loop scans=(%x) stacks=1 {
+      body(%i, %go, %a) {
+        %p = mat_mul(%a, %w)
+        %t = tanh(%p)
+        yield go=%go items=(%t) } }
+    yield %y })g",
+                  R"g(graph "g" (%x: f32[5, 2, 3], %seed: f32[5, 2, 3], %w: f32[3, 3]) {
+    %y: f32[5, 2, 3], %#0: f32[?, 2, 3], _ = loop scans=(%x) {
+      body(%i: i64[], %go: bool[], %a: f32[2, 3]) {
+        %p: f32[2, 3] = mat_mul(%a, %w)
+        %t: f32[2, 3] = tanh(%p)
+        yield go=%go items=(%t, %p)
+      }
+    }
+    %#1: i64[0] = constant value=i64[0] {}
+    %#2: i64[3] = shape(%x)
+    %#3: i64[1] = constant value=i64[1] {0}
+    %#4: i64[1] = gather(%#2, %#3)
+    %#5: i64[] = reshape(%#4, %#1)
+    %#6: f32[?, 2, 3], %#7: i64[] = loop trips=%#5 scans=(%#0, %seed) reverse_in=[1, 1] reverse_out=[1] {
+      body(%i#1: i64[], %go#1: bool[], %#8: f32[2, 3], %#9: f32[2, 3]) {
+        %t#1: f32[2, 3] = tanh(%#8)
+        %#10: f32[] = constant value=f32[] {1}
+        %#11: f32[2, 3] = add(%#10, %t#1)
+        %#12: f32[] = constant value=f32[] {1}
+        %#13: f32[2, 3] = sub(%#12, %t#1)
+        %#14: f32[2, 3] = mul(%#13, %#11)
+        %#15: f32[2, 3] = mul(%#9, %#14)
+        yield go=%go#1 items=(%#15)
+      }
+    }
+    %#16: f32[?, 3] = flatten(%#6) axis=-1
+    %#17: f32[?, 3] = mat_mul(%#16, %w) transpose_b=1
+    %#18: i64[2] = shape(%#6) end=-1
+    %#19: i64[1] = shape(%#17) start=-1
+    %#20: i64[3] = concat(%#18, %#19) axis=0
+    %#21: f32[5, 2, 3] = reshape(%#17, %#20) allowzero=1
+    yield %y, %#21
+  })g");
+}
+
 TEST(Gradient, OfAnIfIsAnIfOnTheSameCondition) {
   expect_gradient(R"g(graph "g" (%x: f32[3], %seed: f32[3], %c: bool[]) {
     %y = if(%c) {

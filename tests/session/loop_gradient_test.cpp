@@ -131,6 +131,21 @@ TEST(LoopGradient, StacksWithExtentsOfTheirOwn) {
   for (const std::int64_t n : {0, 2, 5}) check(text, {{"h", {2}}}, {{"n", n}, {"l", 5}});
 }
 
+TEST(LoopGradient, WeightsOfScansInBothDirections) {
+  check(R"g(graph "g" (%h: f64[2, 3], %w: f64[3, 3], %x: f64[4, 2, 3], %z: f64[4, 2, 3]) {
+    %y, %s, _ = loop states=(%h) scans=(%x, %z) reverse_in=[0, 1] reverse_out=[1] {
+      body(%i, %go, %a, %e, %f) {
+        %p = mat_mul(%e, %w)
+        %q = mat_mul(%f, %w) transpose_b=1
+        %r = mat_mul(%a, %w)
+        %u = add(%p, %q)
+        %v = add(%u, %r)
+        %t = sin(%v)
+        yield go=%go states=(%t) items=(%p) } }
+    yield %y, %s })g",
+        {{"h", {2, 3}}, {"w", {3, 3}}, {"x", {4, 2, 3}}, {"z", {4, 2, 3}}}, {});
+}
+
 TEST(LoopGradient, AConditionEndsALoopOverAScan) {
   check(R"g(graph "g" (%n: i64[], %h: f64[], %x: f64[9]) {
     %yes = constant value=bool[] {true}

@@ -1,0 +1,187 @@
+#include "passes/loop_batching.h"
+
+#include "ir/loop_editor.h"
+#include "ops/batching.h"
+#include "ops/meaning.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Batch;
+using ir::LoopParts;
+using ir::Node;
+using ir::NodeId;
+using ir::Type;
+using ir::ValueId;
+
+/// All stacks that are made here have their elements along the first axis, those of the last trip
+/// first, as the loop's scans that read such stacks.
+class BehindLoop {
+ public:
+  BehindLoop(ir::Builder& behind, NodeId n)
+      : g_(behind.graph()), b_(behind), n_(n), loop_(g_, n), types_(types_in(g_, n)) {}
+
+  /// What a sum becomes; none where no product leaves it.
+  ValueId sum(std::size_t s) {
+    const ValueId param = body().params[2 + s];
+    std::vector<ValueId> terms, rest;
+    collect_terms(body().results[1 + s], terms);
+    if (std::erase(terms, param) != 1 || g_.value(param).uses.size() != 1) return ValueId::none;
+    ValueId total = ValueId::none;
+    for (const ValueId term : terms) {
+      const ValueId product = summed_behind(term);
+      if (product == ValueId::none) rest.push_back(term);
+      else total = total == ValueId::none ? product : b_("add", {total, product});
+    }
+    if (total == ValueId::none) return ValueId::none;
+    ir::Builder inside(g_, parts().body);
+    ValueId next = param;
+    for (const ValueId term : rest) next = inside("add", {next, term});
+    loop_.set_next(s, next);
+    erase_unread();
+    if (!rest.empty()) return b_("add", {g_.node(n_).outputs[s], total});
+    loop_.remove_state(s);
+    return total;
+  }
+
+  /// What a stack becomes; none where it stays.
+  ValueId stack(std::size_t k) {
+    const ValueId item = loop_.item(k);
+    const NodeId made_by = maker(item);
+    if (made_by == NodeId::none || !is_costly(g_.node(made_by)) || !is_stacked_as_here(k))
+      return ValueId::none;
+    if (g_.value(item).uses.size() != 1 || !reads_captured_tensor(g_.node(made_by)))
+      return ValueId::none;
+    const auto operands = stacked_operands(made_by);
+    if (!operands) return ValueId::none;
+    const std::vector<ValueId> y = ops::batched(b_, g_.node(made_by), *operands);
+    if (y.empty()) return ValueId::none;
+    const ValueId all = y[static_cast<std::size_t>(g_.value(item).position)];
+    loop_.remove_stack(k);
+    erase_unread();
+    return all;
+  }
+
+  /// Stacks that were made for rules that did not apply.
+  void remove_unread_stacks() {
+    for (std::size_t k = parts().stacks; k-- > 0;)
+      if (std::ranges::count(made_, loop_.stack(k)) > 0 && !g_.is_read(loop_.stack(k)))
+        loop_.remove_stack(k);
+  }
+
+ private:
+  const LoopParts& parts() const { return loop_.parts(); }
+  const ir::Region& body() const { return g_.region(parts().body); }
+  bool is_of_trip(ValueId v) const { return g_.value(v).region == parts().body; }
+  /// The node of the body that makes v; none where v comes from elsewhere.
+  NodeId maker(ValueId v) const { return is_of_trip(v) ? g_.value(v).producer : NodeId::none; }
+  bool is_stacked_as_here(std::size_t k) const {
+    return parts().axis_out[k] == 0 && parts().reverse_out[k] != 0 && !parts().has_extent(k);
+  }
+
+  /// What a chain of additions adds up.
+  void collect_terms(ValueId v, std::vector<ValueId>& terms) const {
+    const NodeId n = maker(v);
+    if (n == NodeId::none || g_.node(n).op->name != "add" || g_.value(v).uses.size() != 1) {
+      terms.push_back(v);
+      return;
+    }
+    for (const ValueId x : g_.node(n).inputs) collect_terms(x, terms);
+  }
+
+  /// The sum of all trips' values of a term; none where one call does not give it.
+  ValueId summed_behind(ValueId term) {
+    const NodeId n = maker(term);
+    if (n == NodeId::none || !g_.node(n).op->batched_sum || g_.value(term).uses.size() != 1)
+      return ValueId::none;
+    const auto operands = stacked_operands(n);
+    if (!operands) return ValueId::none;
+    const std::vector<ValueId> y = g_.node(n).op->batched_sum(b_, g_.node(n), *operands);
+    return y.empty() ? ValueId::none : y[0];
+  }
+
+  bool reads_captured_tensor(const Node& n) const {
+    return std::ranges::any_of(n.inputs, [this](ValueId v) {
+      return v != ValueId::none && !is_of_trip(v) &&
+             !(g_.value(v).type.has_rank() && g_.value(v).type.rank() == 0);
+    });
+  }
+
+  /// Nothing where an operand cannot be stacked, or none is.
+  std::optional<std::vector<Batch>> stacked_operands(NodeId n) {
+    const std::vector<ValueId> inputs = g_.node(n).inputs;
+    const auto of_trip = [this](ValueId v) { return v != ValueId::none && is_of_trip(v); };
+    if (std::ranges::none_of(inputs, of_trip)) return std::nullopt;
+    for (const ValueId v : inputs)
+      if (of_trip(v) && !keeps_shape(types_, v)) return std::nullopt;
+    std::vector<Batch> operands;
+    for (const ValueId v : inputs)
+      operands.push_back(of_trip(v) ? Batch{stack_of(v), true} : Batch{v, false});
+    return operands;
+  }
+
+  /// A stack of what the trips have for v: one that is there already, where there is one.
+  ValueId stack_of(ValueId v) {
+    const std::size_t first = 2 + parts().states;
+    for (std::size_t k = 0; k < parts().scans; ++k)
+      if (body().params[first + k] == v && parts().axis_in[k] == 0 && parts().reverse_in[k] != 0)
+        return loop_.scanned(k);
+    for (std::size_t k = 0; k < parts().stacks; ++k)
+      if (loop_.item(k) == v && is_stacked_as_here(k)) return loop_.stack(k);
+    const Type& t = types_.types[ir::index(v)];
+    ir::Extents extents = t.extents();
+    extents.insert(extents.begin(), ir::Extent());
+    made_.push_back(loop_.add_stack(v, 0, true, ValueId::none,
+                                    Type::tensor(t.dtype(), std::move(extents)), {}));
+    return made_.back();
+  }
+
+  void erase_unread() {
+    g_.erase_nodes(parts().body, [this](NodeId n) {
+      return std::ranges::none_of(g_.node(n).outputs, [this](ValueId v) { return g_.is_read(v); });
+    });
+  }
+
+  ir::Graph& g_;
+  ir::Builder& b_;
+  NodeId n_;
+  ir::LoopEditor loop_;
+  const ir::TypeEnvironment types_;
+  std::vector<ValueId> made_;  ///< stacks
+};
+
+}  // namespace
+
+ir::TypeEnvironment types_in(const ir::Graph& g, NodeId loop) {
+  ir::TypeEnvironment k = ir::environment_around(g, loop);
+  ir::infer_node(g, loop, k);
+  return k;
+}
+
+bool keeps_shape(const ir::TypeEnvironment& k, ValueId v) {
+  const Type& t = k.types[ir::index(v)];
+  return t.is_tensor() && t.has_rank() &&
+         std::ranges::all_of(t.extents(), [](const auto& e) { return e.known() || e.symbolic(); });
+}
+
+bool is_costly(const Node& n) {
+  return ops::meaning_as<ops::KernelMeaning>(*n.op) != nullptr ||
+         ops::meaning_as<ops::LoopNest>(*n.op) != nullptr;
+}
+
+void batch_behind_loop(ir::Builder& behind, NodeId loop, std::size_t first_sum,
+                       std::vector<ValueId>& results) {
+  BehindLoop batching(behind, loop);
+  const LoopParts parts = behind.graph().node(loop).loop();
+  const auto set = [&](std::size_t j, ValueId v) {
+    if (v != ValueId::none) results[j] = v;
+  };
+  for (std::size_t k = parts.stacks; k-- > 0;) set(parts.states + k, batching.stack(k));
+  for (std::size_t s = parts.states; s-- > first_sum;) set(s, batching.sum(s));
+  batching.remove_unread_stacks();
+}
+
+}  // namespace rondel::passes

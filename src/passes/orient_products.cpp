@@ -1,0 +1,89 @@
+#include "passes/orient_products.h"
+
+#include "base/cancellation.h"
+#include "ir/builder.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+
+constexpr const char* flags[] = {"transpose_a", "transpose_b"};
+
+bool is_product(const Node& n) { return n.op->name == "mat_mul"; }
+
+/// What `v` is the transposition of, on its last two axes alone; none where it is none.
+ValueId transposed(const Graph& g, ValueId v) {
+  const NodeId n = g.value(v).producer;
+  if (n == NodeId::none || g.node(n).op->name != "transpose") return ValueId::none;
+  const ValueId x = g.node(n).inputs[0];
+  const ir::Type& t = g.value(x).type;
+  if (!t.has_rank() || t.rank() < 2) return ValueId::none;
+  ir::Ints swapped(static_cast<std::size_t>(t.rank()));
+  std::iota(swapped.begin(), swapped.end(), 0);
+  std::swap(swapped[swapped.size() - 1], swapped[swapped.size() - 2]);
+  const ir::Ints perm = g.node(n).attributes.ints("perm");
+  return perm == swapped || (perm.empty() && t.rank() == 2) ? x : ValueId::none;
+}
+
+/// Whether all that reads `v` are products, for which it is transposed.
+bool is_read_transposed(const Graph& g, ValueId v) {
+  return std::ranges::all_of(g.value(v).uses, [&](const ir::Use& use) {
+    return use.node != NodeId::none && is_product(g.node(use.node)) &&
+           g.node(use.node).attributes.flag(flags[use.index]);
+  });
+}
+
+void flip(Graph& g, NodeId n, std::size_t side) {
+  ir::Attributes& attributes = g.node(n).attributes;
+  attributes.set(flags[side], attributes.flag(flags[side]) ? 0 : 1);
+}
+
+bool read_untransposed(Graph& g, NodeId n, std::size_t side) {
+  const ValueId x = transposed(g, g.node(n).inputs[side]);
+  if (x == ValueId::none) return false;
+  g.set_input(n, side, x);
+  flip(g, n, side);
+  return true;
+}
+
+bool store_transposed(Graph& g, NodeId n, std::size_t side) {
+  const ValueId v = g.node(n).inputs[side];
+  const Tensor* constant = g.constant(v);
+  if (constant == nullptr || constant->rank() != 2 || !is_read_transposed(g, v)) return false;
+  const Shape &shape = constant->shape(), &strides = constant->strides();
+  const Tensor turned = constant->strided(0, {shape[1], shape[0]}, {strides[1], strides[0]});
+  const NodeId made_by = g.value(v).producer;
+  ir::Builder b(g, g.node(made_by).region);
+  b.source(g.node(made_by).source);
+  b.insert_before(made_by);
+  const ValueId stored = b.constant(turned.packed());
+  const std::vector<ir::Use> uses(g.value(v).uses.begin(), g.value(v).uses.end());
+  for (const ir::Use& use : uses) flip(g, use.node, use.index);
+  g.replace_uses(v, stored);
+  return true;
+}
+
+}  // namespace
+
+bool orient_products(Graph& g) {
+  bool changed = false;
+  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
+    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
+      check_cancellation();
+      if (!is_product(g.node(n))) continue;
+      for (const std::size_t side : {0U, 1U}) {
+        while (read_untransposed(g, n, side)) changed = true;
+        if (store_transposed(g, n, side)) changed = true;
+      }
+    }
+  return changed;
+}
+
+}  // namespace rondel::passes

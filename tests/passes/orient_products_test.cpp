@@ -1,0 +1,76 @@
+// Transpositions of matrices become those of the products that read them.
+#include "passes/orient_products.h"
+
+#include "passes/pass_case.h"
+#include "passes/remove_dead.h"
+
+namespace rondel::passes {
+namespace {
+
+/// What nobody reads any more is left for remove_dead.
+bool oriented(ir::Graph& g) {
+  const bool changed = orient_products(g);
+  remove_dead(g);
+  return changed;
+}
+
+TEST(OrientProducts, TransposedOperandsAreReadAsTheyStand) {
+  expect_rewrite(oriented, R"g(graph "g" (%a: f32[3, 2], %b: f32[4, 5, 3]) {
+    %s = transpose(%a)
+    %t = transpose(%b) perm=[0, 2, 1]
+    %y = mat_mul(%s, %t)
+    %z = mat_mul(%b, %s) transpose_b=1
+    yield %y, %z })g",
+                 R"g(graph "g" (%a: f32[3, 2], %b: f32[4, 5, 3]) {
+    %y = mat_mul(%a, %b) transpose_a=1 transpose_b=1
+    %z = mat_mul(%b, %a)
+    yield %y, %z })g");
+}
+
+TEST(OrientProducts, ATranspositionThatOthersReadStays) {
+  expect_rewrite(oriented, R"g(graph "g" (%a: f32[3, 2], %b: f32[3, 4]) {
+    %s = transpose(%a) perm=[1, 0]
+    %y = mat_mul(%s, %b)
+    yield %y, %s })g",
+                 R"g(graph "g" (%a: f32[3, 2], %b: f32[3, 4]) {
+    %s = transpose(%a) perm=[1, 0]
+    %y = mat_mul(%a, %b) transpose_a=1
+    yield %y, %s })g");
+}
+
+TEST(OrientProducts, AxesBeforeTheMatrixStay) {
+  expect_untouched(oriented, R"g(graph "g" (%a: f32[3, 4, 2], %b: f32[3, 5]) {
+    %s = transpose(%a) perm=[1, 0, 2]
+    %t = transpose(%a) perm=[2, 1, 0]
+    %y = mat_mul(%s, %b) transpose_a=1
+    %z = mat_mul(%t, %b)
+    yield %y, %z })g");
+}
+
+TEST(OrientProducts, AConstantIsStoredAsItIsRead) {
+  expect_rewrite(oriented, R"g(graph "g" (%n: i64[], %a: f32[1, 2]) {
+    %w = constant value=f32[3, 2] {1, 2, 3, 4, 5, 6}
+    %y = mat_mul(%a, %w) transpose_b=1
+    %z, _ = loop trips=%n states=(%y) { body(%i, %go, %s) {
+      %t = mat_mul(%a, %w) transpose_b=1
+      yield go=%go states=(%t) } }
+    yield %z })g",
+                 R"g(graph "g" (%n: i64[], %a: f32[1, 2]) {
+    %#0 = constant value=f32[2, 3] {1, 3, 5, 2, 4, 6}
+    %y = mat_mul(%a, %#0)
+    %z, _ = loop trips=%n states=(%y) { body(%i, %go, %s) {
+      %t = mat_mul(%a, %#0)
+      yield go=%go states=(%t) } }
+    yield %z })g");
+}
+
+TEST(OrientProducts, AConstantThatIsReadBothWaysStays) {
+  expect_untouched(oriented, R"g(graph "g" (%a: f32[1, 2], %i: i64[1]) {
+    %w = constant value=f32[3, 2] {1, 2, 3, 4, 5, 6}
+    %y = mat_mul(%a, %w) transpose_b=1
+    %z = gather(%w, %i) axis=0
+    yield %y, %z })g");
+}
+
+}  // namespace
+}  // namespace rondel::passes

@@ -190,7 +190,7 @@ void choose_tile(FunctionBuilder& fb, Product& p) {
   if (how == Columns::direct) p.lanes = fb.host.vector_bytes / sum_bytes;
   if (how == Columns::transposed) p.lanes = std::min(8u, fb.host.vector_bytes / sum_bytes);
   const unsigned sums = fb.host.vector_registers * (p.transposed ? 1 : 3) / (p.transposed ? 2 : 4);
-  const std::int64_t most_vectors = rows == 1 ? (p.transposed ? 4 : 8)
+  const std::int64_t most_vectors = rows == 1 ? (p.transposed ? 2 : 8)
                                               : (p.transposed ? 1 : fb.host.vector_registers / 8);
   p.tile_vectors = columns == 1 ? 1 : balanced(columns < 0 ? -1 : columns / p.lanes, most_vectors);
   p.tile_rows = balanced(rows, std::clamp(sums / p.tile_vectors, 1u, 8u));

@@ -265,7 +265,7 @@ void require_scalar(TypeContext& c, std::size_t k) {
   const bool single = !t.has_rank() || t.rank() == 0 ||
                       (t.rank() == 1 && (!t.extent(0).known() || t.extent(0).value == 1));
   if (!single) fail("input {} is {}; expected a scalar", k, to_text(t));
-  if (t.rank() == 1) c.requires_equal(t.extent(0), 1);
+  if (t.has_rank() && t.rank() == 1) c.requires_equal(t.extent(0), 1);
 }
 
 DType dtype_attribute(const ir::Attributes& attributes, std::string_view name) {

@@ -33,9 +33,8 @@ struct TypeEnvironment {
   std::unordered_map<std::int32_t, Integers> elements;
   /// By ValueId: values that are certainly equal to another value.
   std::unordered_map<std::int32_t, ValueId> same;
-  /// Where none of these is negative, all rules that were applied hold, whatever the symbols'
-  /// values
-  /// (`TypeContext::holds_while`). Nothing where a rule did not give such conditions.
+  /// While none of these is negative, all rules that were applied hold for any values of the
+  /// symbols (`TypeContext::holds_while`). Nothing where a rule gave no such conditions.
   std::optional<Integers> conditions = Integers();
   /// Give each unknown extent of an op's result a symbol of its own, so that equal extents
   /// downstream are recognized.

@@ -26,9 +26,9 @@ class ClassExtents {
   bool has_conditions() const { return conditions_.has_value(); }
   /// Whether the ops' rules must be checked for the inputs, or have been.
   enum class Rules : std::uint8_t { unchecked, checked };
-  /// `inputs`: null where one is no tensor. `types` gets one for each of ours: u8 without axes for
-  /// no tensor. False where the inputs are not in the class, and where the ops' rules must be
-  /// applied: they may refuse these extents, with a reason.
+  /// `inputs`: null where one is no tensor. `types` gets one for each type that this was made with:
+  /// u8 without axes for no tensor. False where the inputs are not in the class, and where the ops'
+  /// rules must be applied: they may refuse these extents, with a reason.
   bool evaluate(std::span<const Tensor* const> inputs, std::vector<std::pair<DType, Shape>>& types,
                 Rules = Rules::unchecked) const;
 

@@ -11,7 +11,7 @@ struct StackBuffer {
   std::int64_t axis = 0;
   bool reversed = false;
   scalar::Ex rows = {};   ///< a reversed stack's first item goes to the last of these
-  scalar::Ex limit = {};  ///< items from here on are left out, and told of after the loop
+  scalar::Ex limit = {};  ///< items from this index on are not stored; the loop reports them
 };
 
 /// A loop while it is written.

@@ -25,7 +25,7 @@ RegionBuffers::RegionBuffers(std::shared_ptr<const RegionCode> code, Run& run)
     : code_(std::move(code)), threads_(run.threads), views_(code_->bindings.size()) {
   for (std::size_t b = 0; b < code_->bindings.size(); ++b) {
     const RegionCode::Binding& binding = code_->bindings[b];
-    if (binding.kind == Kind::constant) see(b, binding.constant);
+    if (binding.kind == Kind::constant) point_at(b, binding.constant);
     if (binding.kind == Kind::temporary)
       owned_.push_back({.binding = b, .first = binding.first, .last = binding.last});
   }
@@ -34,7 +34,7 @@ RegionBuffers::RegionBuffers(std::shared_ptr<const RegionCode> code, Run& run)
         {.binding = {}, .shape = {static_cast<std::int64_t>(bytes)}, .first = 0, .last = always});
 }
 
-std::size_t RegionBuffers::own(std::size_t binding) {
+std::size_t RegionBuffers::add_owned(std::size_t binding) {
   owned_.push_back({.binding = binding, .first = 0, .last = always});
   return owned_.size() - 1;
 }
@@ -70,7 +70,7 @@ void RegionBuffers::bind(Run& run) {
     o.tensor = offset < 0 ? run.memory.allocate(o.dtype, o.shape)
                           : Tensor(o.dtype, o.shape, row_major_strides(o.shape),
                                    arena_.data_as<char>() + offset, arena_.owner());
-    if (o.binding) see(*o.binding, o.tensor);
+    if (o.binding) point_at(*o.binding, o.tensor);
     else context_.workspace = o.tensor.data();
   }
   bound_ = true;
@@ -107,14 +107,14 @@ NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& 
     switch (bindings[b].kind) {
       case Kind::state:
         states_.push_back({b, slots.states[i], slots.finals[i]});
-        if (slots.finals[i] < 0) states_.back().own = buffers_.own(b);
+        if (slots.finals[i] < 0) states_.back().own = buffers_.add_owned(b);
         break;
       case Kind::invariant:
         inputs_.push_back({b, slots.states[i]});
         invariants_.push_back({slots.states[i], slots.finals[i]});
         break;
-      case Kind::go: buffers_.see(b, &go_); break;
-      case Kind::stopped: buffers_.see(b, &stopped_); break;
+      case Kind::go: buffers_.point_at(b, &go_); break;
+      case Kind::stopped: buffers_.point_at(b, &stopped_); break;
       case Kind::capture: inputs_.push_back({b, slots.captures[i]}); break;
       case Kind::scan: inputs_.push_back({b, slots.scans[i]}); break;
       case Kind::stack: stacks_.push_back({b, i}); break;
@@ -143,7 +143,7 @@ void NativeLoop::release() {
 void NativeLoop::bind(Frame& frame, const LoopStart& start) {
   Run& run = frame.run();
   buffers_.bind(run);
-  for (const Input& in : inputs_) buffers_.see(in.binding, frame[in.slot].tensor());
+  for (const Input& in : inputs_) buffers_.point_at(in.binding, frame[in.slot].tensor());
   for (const State& s : states_) {
     const Tensor& own = s.final < 0 ? buffers_.owned(s.own) : frame.output(s.final, s.type);
     const Tensor& initial = frame[s.initial].tensor();
@@ -151,7 +151,7 @@ void NativeLoop::bind(Frame& frame, const LoopStart& start) {
         s.type.dtype != DType::string)
       std::memcpy(own.data(), initial.data(), static_cast<std::size_t>(s.type.bytes));
     else run.assign(initial, own);
-    buffers_.see(s.binding, own);
+    buffers_.point_at(s.binding, own);
   }
   go_ = start.go ? 1 : 0;
 }
@@ -172,7 +172,7 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
     const std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
     for (ItemStack& s : stacks_) {
       s.rows = stacks[s.stack].prepare(s.dtype, s.item, to);
-      buffers_.see(s.binding, s.rows);
+      buffers_.point_at(s.binding, s.rows);
     }
     const std::int64_t params[] = {from, to, start.certain ? *start.trips : 0, run.max_trips};
     buffers_.run(run, params);
@@ -216,8 +216,9 @@ void NativeIf::set_types(const OutputTypes& types, Frame&) {
 void NativeIf::run(Frame& frame) {
   Run& run = frame.run();
   buffers_.bind(run);
-  for (const Input& in : inputs_) buffers_.see(in.binding, frame[in.slot].tensor());
-  for (const Result& out : results_) buffers_.see(out.binding, frame.output(out.slot, out.type));
+  for (const Input& in : inputs_) buffers_.point_at(in.binding, frame[in.slot].tensor());
+  for (const Result& out : results_)
+    buffers_.point_at(out.binding, frame.output(out.slot, out.type));
   const std::int64_t params[] = {0, 0, 0, run.max_trips};
   buffers_.run(run, params);
   buffers_.drop_large_memory();

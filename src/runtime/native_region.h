@@ -58,12 +58,12 @@ class RegionBuffers {
   /// That the sizes of workspaces are for.
   int threads() const { return threads_; }
 
-  void see(std::size_t binding, const Tensor& t) {
+  void point_at(std::size_t binding, const Tensor& t) {
     views_[binding] = {t.data(), t.shape().data(), t.strides().data()};
   }
-  void see(std::size_t binding, void* scalar) { views_[binding] = {scalar, nullptr, nullptr}; }
+  void point_at(std::size_t binding, void* scalar) { views_[binding] = {scalar, nullptr, nullptr}; }
   /// Memory for a parameter that nothing outside sees, beside temporaries; returns its number.
-  std::size_t own(std::size_t binding);
+  std::size_t add_owned(std::size_t binding);
   const Tensor& owned(std::size_t number) const { return owned_[number].tensor; }
   /// Before the first run, and again for other types: of what is owned, by binding.
   void set_types(const OutputTypes&);
@@ -243,7 +243,7 @@ struct NativeSource {
     if (!of_class) native.reset();
     else if (!serves(native)) native = std::make_unique<Native>(of_class, slots, frame.run());
     if (native) native->set_types(types, frame);
-    keys.note(frame, outer, of_class ? of_class->value_inputs : value_inputs, Strides::contiguity);
+    keys.set(frame, outer, of_class ? of_class->value_inputs : value_inputs, Strides::contiguity);
     return native.get();
   }
 };

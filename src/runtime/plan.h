@@ -216,9 +216,10 @@ class ClassTypes {
   virtual bool evaluate(std::span<const Tensor* const> inputs, OutputTypes&) const = 0;
 };
 
-/// Runs a scalar program. `types` (which checks the inputs) and `code` are asked for each set of
-/// shapes, contiguity and values of `value_inputs` that the last few runs have not met; `code` only
-/// where no view does; neither where the class of one of those covers it.
+/// Runs a scalar program. What was prepared for the last few kinds of inputs (their shapes,
+/// contiguity and values of `value_inputs`) is used again. For other inputs of the same class,
+/// types are computed from the class. For the rest, `types` checks the inputs, and `code` is asked
+/// for where `view` gives nothing.
 class ProgramStep : public Step {
  public:
   using Types = std::function<OutputTypes(std::span<const Value> inputs)>;
@@ -240,9 +241,9 @@ class ProgramStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Runs a kernel on views. `prepare` (which checks the inputs) gives the outputs' types and the
-/// kernel; it is asked for each set of shapes and values of `value_inputs` that the last few runs
-/// have not met and that the class of none of those covers.
+/// Runs a kernel on views. `prepare` checks the inputs and gives the outputs' types and the kernel.
+/// It is not called for inputs such as the last few runs had (shapes, values of `value_inputs`),
+/// nor for others of the same classes.
 class KernelStep : public Step {
  public:
   struct Prepared {

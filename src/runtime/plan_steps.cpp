@@ -122,7 +122,7 @@ scalar::View view_of(const Shape& extents, const Shape& strides) {
 PreparedProgram& bind(MruCache<PreparedProgram>::Entry& entry, const ProgramStep& step,
                       Frame& frame) {
   auto& [keys, p] = entry;
-  keys.note(frame, step.inputs, step.value_inputs, step.view ? Strides::all : Strides::contiguity);
+  keys.set(frame, step.inputs, step.value_inputs, step.view ? Strides::all : Strides::contiguity);
   p.operands.clear();
   for (std::size_t k = 0; k < step.inputs.size(); ++k)
     if (step.inputs[k] >= 0) p.operands.push_back(view_of(keys.shape(k), keys.strides(k)));
@@ -211,7 +211,7 @@ void grow_workspace(Tensor& workspace, std::int64_t bytes, Run& run) {
 /// Gives the entry the key of what is in the step's slots, its workspace, and its operands.
 PreparedKernel& bind(MruCache<PreparedKernel>::Entry& entry, const KernelStep& step, Frame& frame) {
   auto& [keys, p] = entry;
-  keys.note(frame, step.inputs, step.value_inputs, Strides::contiguity);
+  keys.set(frame, step.inputs, step.value_inputs, Strides::contiguity);
   const kernels::SizedKernel& kernel = *p.kernel;
   p.operands.assign(kernel.inputs() + kernel.outputs() + 1, {});
   for (std::size_t k = 0; k < step.inputs.size(); ++k)

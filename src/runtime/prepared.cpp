@@ -14,7 +14,7 @@ bool same_elements(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-void InputKeys::note(Key& key, Content& c) {
+void InputKeys::set(Key& key, Content& c) {
   const Tensor* t = c.tensor();
   key.by_elements = false;
   key.tensor = t != nullptr;
@@ -27,7 +27,7 @@ void InputKeys::note(Key& key, Content& c) {
   key.strides = t->strides();
 }
 
-void InputKeys::note_elements(Key& key, const Value& v) {
+void InputKeys::set_elements(Key& key, const Value& v) {
   if (!v.is_tensor()) return;
   key.by_elements = true;
   key.elements = v.tensor().copy();

@@ -15,8 +15,8 @@ enum class Strides : std::uint8_t { none, contiguity, all };
 
 /// The key of something that was prepared for some inputs: their shapes, strides as far as they
 /// matter, and the elements of inputs whose values matter. For inputs that are no tensors only that
-/// fact counts: their declared type holds. An input that fits keeps the number of its form here, so
-/// that the next one of that form fits at a glance.
+/// fact counts: their declared type holds. The number of the last fitting input's form is kept, so
+/// that the next input of that form fits without its extents being compared.
 class InputKeys {
  public:
   InputKeys() = default;
@@ -24,21 +24,21 @@ class InputKeys {
   template <class Frame>
   InputKeys(Frame& frame, std::span<const Slot> slots, std::span<const std::size_t> value_inputs,
             Strides what_counts) {
-    note(frame, slots, value_inputs, what_counts);
+    set(frame, slots, value_inputs, what_counts);
   }
   /// Makes it the key of what is in these slots.
   template <class Frame>
-  void note(Frame& frame, std::span<const Slot> slots, std::span<const std::size_t> value_inputs,
-            Strides what_counts) {
-    noted_ = false;
+  void set(Frame& frame, std::span<const Slot> slots, std::span<const std::size_t> value_inputs,
+           Strides what_counts) {
+    is_set_ = false;
     what_counts_ = what_counts;
     keys_.resize(slots.size());
     for (std::size_t k = 0; k < slots.size(); ++k)
-      if (slots[k] >= 0) note(keys_[k], frame.content(slots[k]));
+      if (slots[k] >= 0) set(keys_[k], frame.content(slots[k]));
     for (const std::size_t k : value_inputs)
-      if (k < slots.size() && slots[k] >= 0) note_elements(keys_[k], frame[slots[k]]);
+      if (k < slots.size() && slots[k] >= 0) set_elements(keys_[k], frame[slots[k]]);
     hash_ = hash_of_extents(frame, slots);
-    noted_ = true;
+    is_set_ = true;
   }
   /// Of all extents in these slots. A key whose hash is another does not fit them.
   template <class Frame>
@@ -54,11 +54,11 @@ class InputKeys {
   }
   std::uint64_t hash() const { return hash_; }
   /// Fits nothing from now on.
-  void forget() { noted_ = false; }
+  void clear() { is_set_ = false; }
   /// Whether all forms in these slots are the ones that fitted last, and elements that matter are
   /// the same.
-  template <class Frame> bool fit_at_a_glance(Frame& frame, std::span<const Slot> slots) const {
-    if (!noted_) return false;
+  template <class Frame> bool forms_match(Frame& frame, std::span<const Slot> slots) const {
+    if (!is_set_) return false;
     for (std::size_t k = 0; k < slots.size(); ++k) {
       if (slots[k] < 0) continue;
       const Content& c = frame.content(slots[k]);
@@ -69,7 +69,7 @@ class InputKeys {
   }
   /// Whether it fits what is in these slots.
   template <class Frame> bool fit(Frame& frame, std::span<const Slot> slots) {
-    if (!noted_) return false;
+    if (!is_set_) return false;
     for (std::size_t k = 0; k < slots.size(); ++k)
       if (slots[k] >= 0 && !fits(keys_[k], frame.content(slots[k]))) return false;
     return true;
@@ -85,12 +85,12 @@ class InputKeys {
     Shape shape, strides;
     Tensor elements;
   };
-  static void note(Key&, Content&);
-  static void note_elements(Key&, const Value&);
+  static void set(Key&, Content&);
+  static void set_elements(Key&, const Value&);
   static bool has_elements(const Key&, const Tensor&);
   bool fits(Key&, Content&) const;
 
-  bool noted_ = false;
+  bool is_set_ = false;
   std::uint64_t hash_ = 0;
   Strides what_counts_ = Strides::all;
   std::vector<Key> keys_;
@@ -108,7 +108,7 @@ template <class T> class MruCache {
   };
   /// The entry for such inputs, or null.
   template <class Frame> T* find(Frame& frame, std::span<const Slot> slots) {
-    if (!known_.empty() && known_.front()->keys.fit_at_a_glance(frame, slots)) [[likely]]
+    if (!known_.empty() && known_.front()->keys.forms_match(frame, slots)) [[likely]]
       return &known_.front()->prepared;
     return find_among_all(frame, slots);
   }
@@ -133,7 +133,7 @@ template <class T> class MruCache {
           last != known_.rend())
         it = last.base() - 1;
     std::rotate(known_.begin(), it, it + 1);
-    known_.front()->keys.forget();
+    known_.front()->keys.clear();
     return *known_.front();
   }
   template <class F> void each(const F& f) {

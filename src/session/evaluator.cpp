@@ -83,7 +83,7 @@ class NodeEvaluator {
   }
 
   static runtime::Plan plan(const Graph& g, const passes::Group& group) {
-    Building b;
+    BuildContext b;
     b.graph = std::make_shared<const Graph>(passes::extract(g, group));
     b.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
     b.lowering.fast_kernels = false;

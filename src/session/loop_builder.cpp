@@ -117,7 +117,7 @@ class ItemTypes {
 
 }  // namespace
 
-std::unique_ptr<runtime::Step> loop_step(const Building& b, ir::NodeId n,
+std::unique_ptr<runtime::Step> loop_step(const BuildContext& b, ir::NodeId n,
                                          const std::function<runtime::Slot(ValueId)>& outer) {
   const ir::Node& node = b.graph->node(n);
   auto step = std::make_unique<LoopStep>();

@@ -1,12 +1,12 @@
 #pragma once
 #include "runtime/loop.h"
-#include "session/building.h"
+#include "session/build_context.h"
 
 namespace rondel::session {
 
 /// The step of a `loop` node: its parts, the plan of its body and, where it can be had, a native
 /// whole loop.
-std::unique_ptr<runtime::Step> loop_step(const Building&, ir::NodeId,
+std::unique_ptr<runtime::Step> loop_step(const BuildContext&, ir::NodeId,
                                          const std::function<runtime::Slot(ir::ValueId)>& outer);
 
 }  // namespace rondel::session

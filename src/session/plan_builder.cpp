@@ -26,7 +26,7 @@ using runtime::Slot;
 
 class PlanBuilder {
  public:
-  PlanBuilder(const Building& b, RegionId r) : b_(b), g_(*b.graph), region_(r) {}
+  PlanBuilder(const BuildContext& b, RegionId r) : b_(b), g_(*b.graph), region_(r) {}
 
   Plan run(const std::function<Slot(ValueId)>& outer) {
     const ir::Region& region = g_.region(region_);
@@ -214,7 +214,7 @@ class PlanBuilder {
     return std::ranges::none_of(step.inputs, holds) && std::ranges::none_of(step.outputs, holds);
   }
 
-  const Building& b_;
+  const BuildContext& b_;
   const ir::Graph& g_;
   const RegionId region_;
   Plan plan_;
@@ -245,7 +245,7 @@ ir::Graph compile_graph(
   return g;
 }
 
-Plan build_plan(const Building& b, RegionId r, const std::function<Slot(ValueId)>& outer) {
+Plan build_plan(const BuildContext& b, RegionId r, const std::function<Slot(ValueId)>& outer) {
   return PlanBuilder(b, r).run(outer);
 }
 

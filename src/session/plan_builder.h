@@ -3,7 +3,7 @@
 #include "ir/infer.h"
 #include "passes/pipeline.h"
 #include "runtime/plan.h"
-#include "session/building.h"
+#include "session/build_context.h"
 
 #include <rondel/session.h>
 
@@ -20,7 +20,7 @@ ir::Graph compile_graph(
 
 /// The plan of a region: its nodes as steps. Captures are listed by the slots that
 /// `outer` gives the enclosing values.
-runtime::Plan build_plan(const Building&, ir::RegionId,
+runtime::Plan build_plan(const BuildContext&, ir::RegionId,
                          const std::function<runtime::Slot(ir::ValueId)>& outer = nullptr);
 
 /// Evaluates one node without a plan around it, by the interpreter.

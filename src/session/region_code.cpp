@@ -151,7 +151,7 @@ class TypesOfRegion : public runtime::ClassTypes {
 /// Native code of one loop or `if` by shape class, else by exact shapes.
 class RegionCodeCache {
  public:
-  RegionCodeCache(const Building& b, ir::NodeId n)
+  RegionCodeCache(const BuildContext& b, ir::NodeId n)
       : b_(b), node_(n), outer_(passes::outer_values(*b.graph, n)),
         lists_(extent_lists(*b.graph, n, outer_)) {
     for (const ValueId v : outer_) declared_.push_back(b.graph->value(v).type);
@@ -166,7 +166,7 @@ class RegionCodeCache {
   }
 
   std::optional<NativeSource::Answer> get(std::span<const Value> all) {
-    Found found = find(all);
+    Lookup found = find(all);
     if (b_.log) b_.log->set(b_.graph->node(node_).source, found.how);
     return found.answer;
   }
@@ -182,12 +182,12 @@ class RegionCodeCache {
     std::string how;  ///< it runs
   };
 
-  struct Found {
+  struct Lookup {
     std::optional<NativeSource::Answer> answer;
     std::string how;  ///< it runs
   };
 
-  Found find(std::span<const Value> all) {
+  Lookup find(std::span<const Value> all) {
     for (const Value& v : all)
       if (!v.is_tensor()) return refused("a sequence or an optional is read in it");
     const Fit fit = fit_of(all);
@@ -201,12 +201,12 @@ class RegionCodeCache {
     return {std::nullopt, "step by step: these very shapes have come only once"};
   }
 
-  static Found refused(std::string_view reason) {
+  static Lookup refused(std::string_view reason) {
     return {NativeSource::Answer{}, fmt::format("step by step: {}", reason)};
   }
 
   /// For inputs of the entry's class, which ops' rules do not refuse.
-  static Found bound(const Entry& entry, std::span<const Value> all) {
+  static Lookup bound(const Entry& entry, std::span<const Value> all) {
     if (!entry.code) return {NativeSource::Answer{}, entry.how};
     std::vector<const Tensor*> tensors;
     for (const Value& v : all) tensors.push_back(&v.tensor());
@@ -233,11 +233,11 @@ class RegionCodeCache {
   /// these very shapes would never be used twice.
   bool is_worth_code(const passes::ShapeClass& exact) {
     bool again = true;
-    met_.get(exact.key, [&] {
+    seen_.get(exact.key, [&] {
       again = false;
       return true;
     });
-    return again || !met_any_.exchange(true);
+    return again || !seen_any_.exchange(true);
   }
 
   /// For which parts the ops' rules hold with the extents at hand: the whole, or all but branches
@@ -293,15 +293,15 @@ class RegionCodeCache {
     return {nullptr, nullptr, fmt::format("step by step: {}", reason)};
   }
 
-  const Building b_;
+  const BuildContext b_;
   const ir::NodeId node_;
   const std::vector<ValueId> outer_;             ///< inputs, then captures that are no constants
   const std::vector<passes::ExtentList> lists_;  ///< among them
   std::vector<ir::Type> declared_;
   LruCache<Fit> fits_;  ///< by the extents of all of them
   LruCache<Entry> entries_;
-  LruCache<bool> met_;  ///< exact shapes that have no code for their class
-  std::atomic<bool> met_any_ = false;
+  LruCache<bool> seen_;  ///< exact shapes that have no code for their class
+  std::atomic<bool> seen_any_ = false;
 };
 
 /// The same extents, all that are not known being one.
@@ -318,7 +318,7 @@ std::vector<ir::Type> all_one_extent(std::vector<ir::Type> types) {
 
 }  // namespace
 
-NativeSource native_source(const Building& b, ir::NodeId n) {
+NativeSource native_source(const BuildContext& b, ir::NodeId n) {
   if (b.compiler->execution() == Execution::interpreter) return {};
   auto code = std::make_shared<RegionCodeCache>(b, n);
   return {[code](std::span<const Value> outer) { return code->get(outer); }, code->value_inputs()};

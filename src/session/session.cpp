@@ -93,7 +93,7 @@ struct Session::Impl {
   runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
     const bool interpreting = compiler->execution() == Execution::interpreter;
     const bool optimise = options.graph_optimization_level > 0;
-    session::Building b;
+    session::BuildContext b;
     b.graph = std::make_shared<const ir::Graph>(session::compile_graph(std::move(g), options));
     b.compiler = compiler;
     b.lowering = {.fuse = optimise,

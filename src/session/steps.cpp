@@ -306,7 +306,7 @@ class KernelsByRank {
   ops::SizedKernelMeaning::Kernel kernel_;
 };
 
-std::unique_ptr<runtime::Step> sized_kernel_step(const Building& b,
+std::unique_ptr<runtime::Step> sized_kernel_step(const BuildContext& b,
                                                  std::shared_ptr<const KernelNode> node,
                                                  const ops::SizedKernelMeaning& meaning) {
   auto step = std::make_unique<runtime::KernelStep>();
@@ -326,7 +326,7 @@ std::unique_ptr<runtime::Step> sized_kernel_step(const Building& b,
   return step;
 }
 
-std::unique_ptr<runtime::Step> unsized_kernel_step(const Building& b, const ir::Graph& g,
+std::unique_ptr<runtime::Step> unsized_kernel_step(const BuildContext& b, const ir::Graph& g,
                                                    std::shared_ptr<const KernelNode> node,
                                                    const ops::UnsizedKernelMeaning& meaning) {
   auto step = std::make_unique<runtime::UnsizedKernelStep>();
@@ -354,7 +354,7 @@ ir::TypeEnvironment exact_type_environment(const ir::Graph& g, std::span<const V
   return k;
 }
 
-std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph graph,
+std::unique_ptr<runtime::Step> program_step(const BuildContext& b, ir::Graph graph,
                                             const passes::Group& group) {
   auto kept = std::make_shared<GroupCode>();
   for (const ValueId v : graph.root().params) kept->declared.push_back(graph.value(v).type);
@@ -377,7 +377,8 @@ std::unique_ptr<runtime::Step> program_step(const Building& b, ir::Graph graph,
   return step;
 }
 
-std::unique_ptr<runtime::Step> kernel_step(const Building& b, const ir::Graph& g, ir::NodeId n) {
+std::unique_ptr<runtime::Step> kernel_step(const BuildContext& b, const ir::Graph& g,
+                                           ir::NodeId n) {
   const ir::OpDef& op = *g.node(n).op;
   const auto* sized = ops::meaning_as<ops::SizedKernelMeaning>(op);
   const auto* unsized = ops::meaning_as<ops::UnsizedKernelMeaning>(op);

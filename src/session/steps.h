@@ -2,7 +2,7 @@
 #include "passes/group.h"
 #include "passes/shape_class.h"
 #include "runtime/plan.h"
-#include "session/building.h"
+#include "session/build_context.h"
 
 #include <memory>
 
@@ -10,10 +10,10 @@ namespace rondel::session {
 
 /// The step of a group, given as the graph that `passes::extract` made of it: types, shape class,
 /// program, code.
-std::unique_ptr<runtime::Step> program_step(const Building&, ir::Graph, const passes::Group&);
+std::unique_ptr<runtime::Step> program_step(const BuildContext&, ir::Graph, const passes::Group&);
 
 /// The step of a node whose meaning is a kernel.
-std::unique_ptr<runtime::Step> kernel_step(const Building&, const ir::Graph&, ir::NodeId);
+std::unique_ptr<runtime::Step> kernel_step(const BuildContext&, const ir::Graph&, ir::NodeId);
 
 /// Types of everything in `g` for these very values of its parameters.
 ir::TypeEnvironment exact_type_environment(const ir::Graph& g, std::span<const Value> inputs,

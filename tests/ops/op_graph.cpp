@@ -71,11 +71,11 @@ ir::Graph compiled(ir::Graph g) {
 
 std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, session::Execution how) {
   g = compiled(std::move(g));
-  session::Building building;
-  building.graph = std::make_shared<const ir::Graph>(std::move(g));
-  building.compiler = std::make_shared<session::TieredCompiler>(how);
-  building.lowering.fast_kernels = false;
-  const runtime::Plan plan = build_plan(building, ir::RegionId::root);
+  session::BuildContext context;
+  context.graph = std::make_shared<const ir::Graph>(std::move(g));
+  context.compiler = std::make_shared<session::TieredCompiler>(how);
+  context.lowering.fast_kernels = false;
+  const runtime::Plan plan = build_plan(context, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   runtime::FrameLease frame(plan, run);

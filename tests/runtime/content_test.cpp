@@ -58,11 +58,11 @@ TEST(InputKeys, LearnTheNumberOfAFormThatFits) {
   frame.all[0].set(zeros({2, 3}));
   frame.all[1].set(Sequence{});
   InputKeys keys(frame, slots, {}, Strides::contiguity);
-  EXPECT_TRUE(keys.fit_at_a_glance(frame, slots));
+  EXPECT_TRUE(keys.forms_match(frame, slots));
   frame.all[0].set(zeros({2, 3}));
-  EXPECT_FALSE(keys.fit_at_a_glance(frame, slots));
+  EXPECT_FALSE(keys.forms_match(frame, slots));
   EXPECT_TRUE(keys.fit(frame, slots));
-  EXPECT_TRUE(keys.fit_at_a_glance(frame, slots));
+  EXPECT_TRUE(keys.forms_match(frame, slots));
   frame.all[0].set(zeros({3, 2}));
   EXPECT_FALSE(keys.fit(frame, slots));
   frame.all[0].set(zeros({2, 3}));
@@ -92,9 +92,9 @@ TEST(InputKeys, CompareElementsThatMatterWhateverTheForm) {
   const Tensor x = zeros({2});
   frame.all[0].set(x);
   InputKeys keys(frame, slots, by_value, Strides::contiguity);
-  EXPECT_TRUE(keys.fit_at_a_glance(frame, slots));
+  EXPECT_TRUE(keys.forms_match(frame, slots));
   x.data_as<float>()[1] = 1;
-  EXPECT_FALSE(keys.fit_at_a_glance(frame, slots));
+  EXPECT_FALSE(keys.forms_match(frame, slots));
   EXPECT_FALSE(keys.fit(frame, slots));
 }
 

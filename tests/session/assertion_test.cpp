@@ -42,10 +42,10 @@ ir::Graph counting() {
 std::string run(Execution how, std::int64_t trips, const Tensor& x, const Tensor& limit) {
   ir::Graph g = counting();
   passes::run_pipelines(g, {}, {.verify = true});
-  Building building;
-  building.graph = std::make_shared<const ir::Graph>(std::move(g));
-  building.compiler = std::make_shared<TieredCompiler>(how);
-  const runtime::Plan plan = build_plan(building, ir::RegionId::root);
+  BuildContext context;
+  context.graph = std::make_shared<const ir::Graph>(std::move(g));
+  context.compiler = std::make_shared<TieredCompiler>(how);
+  const runtime::Plan plan = build_plan(context, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   const runtime::FrameLease frame(plan, run);

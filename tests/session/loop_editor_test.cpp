@@ -37,10 +37,10 @@ Graph sample() {
 
 /// All results, one after the other.
 std::vector<float> results_of(Graph g) {
-  Building building;
-  building.graph = std::make_shared<const Graph>(std::move(g));
-  building.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
-  const runtime::Plan plan = build_plan(building, ir::RegionId::root);
+  BuildContext context;
+  context.graph = std::make_shared<const Graph>(std::move(g));
+  context.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
+  const runtime::Plan plan = build_plan(context, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   const runtime::FrameLease frame(plan, run);

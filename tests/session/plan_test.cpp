@@ -18,10 +18,10 @@ runtime::Plan plan_of_products(const ir::Type& a) {
       ir::RegionId::root, ir::Type::tensor(DType::f32, ir::Extents{4, 4}), "weights");
   const ValueId once = b("mat_mul", {x, weights});
   graph->set_results(ir::RegionId::root, {b("mat_mul", {once, weights})});
-  Building building;
-  building.graph = graph;
-  building.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
-  return build_plan(building, ir::RegionId::root);
+  BuildContext context;
+  context.graph = graph;
+  context.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
+  return build_plan(context, ir::RegionId::root);
 }
 
 TEST(Plan, ATemporaryOfSymbolicExtentHasItsPlaceInTheArena) {
@@ -52,10 +52,10 @@ std::vector<const scalar::Executable*> codes(std::string_view op, ir::Attributes
     operands.push_back(graph->add_param(
         ir::RegionId::root, ir::Type::ranked(v.tensor().dtype(), v.tensor().rank()), "in"));
   graph->set_results(ir::RegionId::root, {b(op, operands, std::move(attributes))});
-  Building building;
-  building.graph = graph;
-  building.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
-  const runtime::Plan plan = build_plan(building, ir::RegionId::root);
+  BuildContext context;
+  context.graph = graph;
+  context.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
+  const runtime::Plan plan = build_plan(context, ir::RegionId::root);
   const auto& step = dynamic_cast<const runtime::ProgramStep&>(*plan.steps[0]);
   std::vector<const scalar::Executable*> made;
   for (const auto& values : inputs) made.push_back(step.code(values).get());

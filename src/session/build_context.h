@@ -9,7 +9,7 @@
 namespace rondel::session {
 
 /// The context of building a plan.
-struct Building {
+struct BuildContext {
   std::shared_ptr<const ir::Graph> graph;
   std::shared_ptr<TieredCompiler> compiler;
   passes::LoweringOptions lowering = {};

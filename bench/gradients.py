@@ -1,0 +1,246 @@
+"""What a model's gradient costs: value and all gradients together over the value alone, beside JAX; one table.
+
+    python bench/gradients.py          every case
+    python bench/gradients.py lstm     cases whose names contain all the words
+
+JAX takes part where it is installed (pip install jax): `value_and_grad` of `lax.scan`, compiled. One thread each. Times are
+medians of rounds in which value and gradient, and the engines, take turns. `peak` is the memory that loading and running the
+model with its gradient adds, at most, to a fresh process. Equal: the gradients differ from JAX's by at most 1e-4 of their size.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Callable
+
+import numpy as np
+import onnx.parser
+
+import harness
+
+ROUNDS = 9
+HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
+
+
+@dataclass
+class Case:
+    """A model with one scalar output, and what is differentiated by."""
+
+    doc: str
+    model: str  #: ONNX text
+    feeds: Callable  #: feeds() -> a dict of arrays
+    wrt: list
+    jax: Callable  #: jax() -> a function of the feeds, by name, that returns the value
+    limit: float  #: value and gradients over value
+
+
+def lstm(batch, size=256, trips=100):
+    model = f"""
+    lstm (float[{trips}, {batch}, {size}] xs, float[{batch}, {size}] h0, float[{size}, {4 * size}] w,
+          float[{size}, {4 * size}] r, float[{4 * size}] bias) => (float loss) {{
+      h, c, hs = Scan <num_scan_inputs = 1, body = cell (
+            float[{batch}, {size}] h_in, float[{batch}, {size}] c_in, float[{batch}, {size}] x)
+            => (float[{batch}, {size}] h_out, float[{batch}, {size}] c_out, float[{batch}, {size}] item) {{
+        from_x = MatMul (x, w)
+        from_h = MatMul (h_in, r)
+        both = Add (from_x, from_h)
+        gates = Add (both, bias)
+        i, o, f, g = Split <axis = 1, num_outputs = 4> (gates)
+        si = Sigmoid (i)
+        so = Sigmoid (o)
+        sf = Sigmoid (f)
+        tg = Tanh (g)
+        kept = Mul (sf, c_in)
+        new = Mul (si, tg)
+        c_out = Add (kept, new)
+        tc = Tanh (c_out)
+        h_out = Mul (so, tc)
+        item = Identity (h_out)
+      }}> (h0, h0, xs)
+      squares = Mul (hs, hs)
+      loss = ReduceMean <keepdims = 0> (squares)
+    }}"""
+
+    def feeds():
+        random, scale = np.random.default_rng(0), size**-0.5
+        shapes = {"w": (size, 4 * size), "r": (size, 4 * size), "bias": (4 * size,)}
+        values = {name: random.uniform(-scale, scale, shape) for name, shape in shapes.items()}
+        values |= {"xs": random.standard_normal((trips, batch, size)), "h0": np.zeros((batch, size))}
+        return {name: np.asarray(x, np.float32) for name, x in values.items()}
+
+    def in_jax():
+        import jax
+        import jax.numpy as jnp
+
+        def loss(xs, h0, w, r, bias):
+            def cell(state, x):
+                h, c = state
+                i, o, f, g = jnp.split(x @ w + h @ r + bias, 4, axis=1)
+                c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+                h = jax.nn.sigmoid(o) * jnp.tanh(c)
+                return (h, c), h
+
+            return jnp.mean(jax.lax.scan(cell, (h0, h0), xs)[1] ** 2)
+
+        return loss
+
+    doc = f"Scan, an LSTM cell written out, H={size} B={batch} T={trips}"
+    return Case(doc, model, feeds, ["w", "r", "bias", "xs"], in_jax, 2.9 if batch == 1 else 3.4)
+
+
+def ode(size=4096, trips=200):
+    """A pendulum, `size` of them, by the midpoint method."""
+    model = f"""
+    ode (float[{size}] angle, float[{size}] speed, float[{size}] pull, float step) => (float loss)
+    <int64 trips = {{{trips}}}, float two = {{2}}> {{
+      half = Div (step, two)
+      a, s = Loop (trips, , angle, speed) <body = midpoint (int64 i, bool go, float[{size}] a_in, float[{size}] s_in)
+          => (bool on, float[{size}] a_out, float[{size}] s_out) {{
+        on = Identity (go)
+        sin1 = Sin (a_in)
+        force1 = Mul (sin1, pull)
+        more1 = Mul (s_in, half)
+        less1 = Mul (force1, half)
+        a_mid = Add (a_in, more1)
+        s_mid = Sub (s_in, less1)
+        sin2 = Sin (a_mid)
+        force2 = Mul (sin2, pull)
+        more2 = Mul (s_mid, step)
+        less2 = Mul (force2, step)
+        a_out = Add (a_in, more2)
+        s_out = Sub (s_in, less2)
+      }}>
+      squares = Mul (a, a)
+      loss = ReduceMean <keepdims = 0> (squares)
+    }}"""
+
+    def feeds():
+        random = np.random.default_rng(0)
+        values = {name: random.uniform(0.5, 1.5, size).astype(np.float32) for name in ("angle", "speed", "pull")}
+        return values | {"step": np.float32(0.01)}
+
+    def in_jax():
+        import jax
+        import jax.numpy as jnp
+
+        def loss(angle, speed, pull, step):
+            def midpoint(state, _):
+                a, s = state
+                a_mid, s_mid = a + s * (step / 2), s - jnp.sin(a) * pull * (step / 2)
+                return (a + s_mid * step, s - jnp.sin(a_mid) * pull * step), None
+
+            return jnp.mean(jax.lax.scan(midpoint, (angle, speed), None, length=trips)[0][0] ** 2)
+
+        return loss
+
+    doc = f"Loop, {size} pendulums by the midpoint method, T={trips}"
+    return Case(doc, model, feeds, ["angle", "speed", "pull"], in_jax, 3.0)
+
+
+CASES = {"lstm B=32": lstm(32), "lstm B=1": lstm(1), "ode": ode()}
+
+
+def models(case):
+    """The model, and the model with its gradient, serialized."""
+    import rondel
+
+    model = onnx.parser.parse_model(HEAD + case.model)
+    return model.SerializeToString(), rondel.grad(model, wrt=case.wrt).SerializeToString()
+
+
+def calls_of_rondel(case):
+    feeds = case.feeds()
+    value, gradient = (harness.session("rondel", model) for model in models(case))
+    return (lambda: value.run(None, feeds)), (lambda: gradient.run(None, feeds))
+
+
+def calls_of_jax(case):
+    os.environ.setdefault("XLA_FLAGS", harness.ONE_THREAD_XLA)
+    import jax
+
+    loss, feeds = case.jax(), {name: jax.numpy.asarray(x) for name, x in case.feeds().items()}
+    names = list(feeds)
+
+    def of_list(*values):
+        return loss(**dict(zip(names, values)))
+
+    value = jax.jit(of_list)
+    gradient = jax.jit(jax.value_and_grad(of_list, argnums=[names.index(name) for name in case.wrt]))
+
+    def both():
+        found, gradients = jax.block_until_ready(gradient(*feeds.values()))
+        return [found, *gradients]
+
+    return (lambda: jax.block_until_ready(value(*feeds.values()))), both
+
+
+def measure(case, engines):
+    """By engine: the medians of value and of value and gradients, in seconds, and the latter's outputs."""
+    calls = {engine: {"rondel": calls_of_rondel, "jax": calls_of_jax}[engine](case) for engine in engines}
+    for pair in calls.values():
+        for call in pair:
+            harness.warm_up(call)
+    times = {engine: ([], []) for engine in engines}
+    for _ in range(ROUNDS):
+        for engine, pair in calls.items():
+            for call, found in zip(pair, times[engine]):
+                found.append(harness.seconds_per_call(call, 0.1))
+    return {engine: (median(times[engine][0]), median(times[engine][1]), calls[engine][1]()) for engine in engines}
+
+
+def equal(ours, theirs):
+    def close(a, b):
+        a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        return a.shape == b.shape and np.abs(a - b).max() <= 1e-4 * np.abs(b).max()
+
+    return all(close(a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+def peak_memory(name):
+    answer = subprocess.run([sys.executable, __file__, "--memory-of", name], capture_output=True, text=True, check=True)
+    return json.loads(answer.stdout.splitlines()[-1])
+
+
+def print_own_memory(case):
+    _, gradient = models(case)
+    feeds = case.feeds()
+    Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM, see proc(5)
+    before = harness._status_kib("VmRSS")
+    loaded = harness.session("rondel", gradient)
+    for _ in range(2):
+        loaded.run(None, feeds)
+    print(json.dumps((harness._status_kib("VmHWM") - before) / 1024))
+
+
+def main(words):
+    engines = ["rondel", *(["jax"] if importlib.util.find_spec("jax") else [])]
+    head = ("case", "engine", "value, ms", "gradient, ms", "ratio", "limit", "peak, MiB", "equal")
+    line = "{:<10} {:<7} {:>10} {:>13} {:>6} {:>6} {:>10}  {}"
+    print(line.format(*head))
+    for name, case in CASES.items():
+        if not all(word in name for word in words):
+            continue
+        found = measure(case, engines)
+        for engine in engines:
+            value, gradient, outputs = found[engine]
+            first = engine == "rondel"
+            same = ("yes" if equal(outputs, found["jax"][2]) else "NO") if first and "jax" in found else ""
+            print(
+                line.format(
+                    name if first else "", engine, f"{1e3 * value:.3f}", f"{1e3 * gradient:.3f}", f"{gradient / value:.2f}",
+                    f"{case.limit}" if first else "", f"{peak_memory(name):.1f}" if first else "", same,
+                ).rstrip(),
+                flush=True,
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--memory-of"]:
+        print_own_memory(CASES[sys.argv[2]])
+    else:
+        main(sys.argv[1:])

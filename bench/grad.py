@@ -1,7 +1,7 @@
 """What a model's gradient costs: value and all gradients together over the value alone, beside JAX; one table.
 
-    python bench/gradients.py          every case
-    python bench/gradients.py lstm     cases whose names contain all the words
+    python bench/grad.py          every case
+    python bench/grad.py lstm     cases whose names contain all the words
 
 JAX takes part where it is installed (pip install jax): `value_and_grad` of `lax.scan`, compiled. One thread each. Times are
 medians of rounds in which value and gradient, and the engines, take turns. `peak` is the memory that loading and running the

@@ -18,16 +18,6 @@ std::int64_t known_or(Value* v, std::int64_t otherwise) {
   return known ? known->getSExtValue() : otherwise;
 }
 
-/// Which lanes of the vector at `column` are columns of the result.
-Value* lane_mask(FunctionBuilder& fb, const Product& p, Value* column) {
-  if (p.lanes == 1) return nullptr;
-  std::vector<llvm::Constant*> numbers;
-  for (unsigned lane = 0; lane < p.lanes; ++lane) numbers.push_back(fb.build.getInt64(lane));
-  Value* left = fb.build.CreateNSWSub(p.columns.count, column);
-  return fb.build.CreateICmpSLT(llvm::ConstantVector::get(numbers),
-                                fb.build.CreateVectorSplat(p.lanes, left));
-}
-
 /// All rows of the columns from `lo` in steps of `vectors` vectors; returns where they end.
 Value* emit_columns(FunctionBuilder& fb, const Product& p, Value* lo, unsigned vectors) {
   const std::int64_t width = std::int64_t{p.lanes} * vectors;
@@ -50,25 +40,35 @@ void emit_product(FunctionBuilder& fb, const Product& p) {
   }
 }
 
-/// With fewer rows or columns than these a copy of the columns does not pay.
-constexpr std::int64_t rows_worth_panels = 16, columns_worth_panels = 8;
+/// With fewer rows or columns than these a copy of the columns does not pay; nor with fewer steps
+/// of k, where columns lie side by side.
+constexpr std::int64_t rows_worth_panels = 16, columns_worth_panels = 8, depth_worth_panels = 512;
 
-/// Whether the product may be written in panels: columns lie apart, results side by side.
+/// The least depth that is worth panels.
+std::int64_t worth_panels(const Product& p) {
+  return p.transposed || p.lanes == 1 ? 0 : depth_worth_panels;
+}
+
+/// Whether the product may be written in panels: results lie side by side.
 bool takes_panels(const Product& p) {
-  const bool apart = p.transposed || p.lanes == 1;
-  return apart && is_one(p.out_column_stride) && p.sum == p.out->buffer->dtype &&
+  return is_one(p.out_column_stride) && p.sum == p.out->buffer->dtype &&
          known_or(p.rows.count, rows_worth_panels) >= rows_worth_panels &&
-         known_or(p.columns.count, columns_worth_panels) >= columns_worth_panels;
+         known_or(p.columns.count, columns_worth_panels) >= columns_worth_panels &&
+         known_or(p.depth, worth_panels(p)) >= worth_panels(p);
 }
 
 /// In panels where the extents of the run are worth it.
-void emit_product_of_apart(FunctionBuilder& fb, const Product& p) {
+void emit_in_panels_or_directly(FunctionBuilder& fb, const Product& p) {
   llvm::BasicBlock* many = fb.block("in_panels");
   llvm::BasicBlock* few = fb.block("directly");
   llvm::BasicBlock* after = fb.block("multiplied");
-  Value* rows = fb.build.CreateICmpSGE(p.rows.count, fb.i64(rows_worth_panels));
-  Value* columns = fb.build.CreateICmpSGE(p.columns.count, fb.i64(columns_worth_panels));
-  fb.build.CreateCondBr(fb.build.CreateAnd(rows, columns), many, few);
+  const auto at_least = [&](Value* n, std::int64_t least) {
+    return fb.build.CreateICmpSGE(n, fb.i64(least));
+  };
+  Value* worth = fb.build.CreateAnd(at_least(p.rows.count, rows_worth_panels),
+                                    at_least(p.columns.count, columns_worth_panels));
+  worth = fb.build.CreateAnd(worth, at_least(p.depth, worth_panels(p)));
+  fb.build.CreateCondBr(worth, many, few);
   fb.build.SetInsertPoint(many);
   emit_in_panels(fb, p);
   fb.build.CreateBr(after);
@@ -163,6 +163,15 @@ void count_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t step,
   fb.build.SetInsertPoint(after);
 }
 
+Value* lane_mask(FunctionBuilder& fb, const Product& p, Value* column) {
+  if (p.lanes == 1) return nullptr;
+  std::vector<llvm::Constant*> numbers;
+  for (unsigned lane = 0; lane < p.lanes; ++lane) numbers.push_back(fb.build.getInt64(lane));
+  Value* left = fb.build.CreateNSWSub(p.columns.count, column);
+  return fb.build.CreateICmpSLT(llvm::ConstantVector::get(numbers),
+                                fb.build.CreateVectorSplat(p.lanes, left));
+}
+
 void emit_rows(FunctionBuilder& fb, const Product& p, Value* column, unsigned vectors,
                Value* mask) {
   Value* full = whole(fb, p.rows.count, p.tile_rows);
@@ -203,7 +212,7 @@ void emit_contract(FunctionBuilder& fb, const Inst& inst) {
   p.checks_stop = fb.safepoint(inst).kind == Safepoint::Kind::tiles;
   orient(p);
   choose_tile(fb, p);
-  if (takes_panels(p)) emit_product_of_apart(fb, p);
+  if (takes_panels(p)) emit_in_panels_or_directly(fb, p);
   else emit_product(fb, p);
 }
 

@@ -39,11 +39,13 @@ struct Tile {
 /// Writes the sums of a tile and stores them.
 void emit_tile(FunctionBuilder&, const Product&, const Tile&);
 
-/// Writes the product with its columns, which are contiguous along k, copied into panels that hold
-/// them side by side: each is copied once for all rows, a block of k at a time. The result must be
-/// of the type of the sums.
+/// Writes the product with its columns copied into panels that hold a block of k of some of them,
+/// side by side: each is copied once for all rows. The result must be of the type of the sums.
 void emit_in_panels(FunctionBuilder&, const Product&);
 
+/// One step of k for one vector of columns that lie side by side; `mask`: which there are, null:
+/// all.
+Value* load_direct(FunctionBuilder&, const Product&, Value* column, Value* k, Value* mask);
 /// As many steps of k as there are lanes, for one vector of columns that are contiguous along k:
 /// element i is step k + i.
 std::vector<Value*> load_transposed(FunctionBuilder&, const Product&, Value* column, Value* k);
@@ -52,6 +54,8 @@ Value* load_strided(FunctionBuilder&, const Product&, Value* column, Value* k);
 
 /// All rows of the columns from `column` on: full tiles, then what is left.
 void emit_rows(FunctionBuilder&, const Product&, Value* column, unsigned vectors, Value* mask);
+/// Which lanes of the vector at `column` are columns of the result; null: of one lane.
+Value* lane_mask(FunctionBuilder&, const Product&, Value* column);
 /// The last columns, a vector at a time.
 void emit_last_columns(FunctionBuilder&, const Product&, Value* first);
 

@@ -36,7 +36,8 @@ class Panel {
       count_up(fb_, fb_.i64(0), blocks, depth_, [&](Value* k) {
         if (of_.checks_stop) emit_stop_check(fb_);
         Value* depth = fb_.build.CreateNSWSub(end_of_block(fb_, k, of_.depth, depth_), k);
-        copy(column, left, k, depth);
+        if (is_direct()) copy_direct(column, left, k, depth);
+        else copy(column, left, k, depth);
         multiply_block(column, left, k, depth);
       });
     });
@@ -58,7 +59,22 @@ class Panel {
     fb_.build.CreateAlignedStore(x, to, llvm::Align(byte_size(of_.sum)));
   }
 
+  bool is_direct() const { return !of_.transposed && of_.lanes > 1; }
   /// `depth` steps from `first_k` on of the columns from `first` on, of which `left` are left.
+  void copy_direct(Value* first, Value* left, Value* first_k, Value* depth) {
+    Value* there = least(left, fb_.i64(width_));
+    Value* full = whole(fb_, there, of_.lanes);
+    count_up(fb_, fb_.i64(0), depth, 1, [&](Value* k) {
+      const auto copy_columns = [&](Value* column, bool masked) {
+        Value* from = fb_.build.CreateNSWAdd(first, column);
+        Value* mask = masked ? lane_mask(fb_, of_, from) : nullptr;
+        store(load_direct(fb_, of_, from, fb_.build.CreateNSWAdd(first_k, k), mask), at(k, column));
+      };
+      count_up(fb_, fb_.i64(0), full, of_.lanes, [&](Value* c) { copy_columns(c, false); });
+      count_up(fb_, full, there, of_.lanes, [&](Value* c) { copy_columns(c, true); });
+    });
+  }
+  /// The same where columns lie apart.
   void copy(Value* first, Value* left, Value* first_k, Value* depth) {
     Value* there = least(left, fb_.i64(width_));
     Value* in_vectors = whole(fb_, there, of_.lanes);

@@ -157,8 +157,7 @@ Sums sum_direct(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums
   return sum_in_blocks(fb, p, p.depth, 1, first, [&](Value* k, Sums sums) {
     std::vector<Value*> columns;
     for (unsigned v = 0; v < t.vectors; ++v)
-      columns.push_back(
-          load_columns(fb, p, column_address(fb, p, column_of(fb, p, t, v), k), t.mask));
+      columns.push_back(load_direct(fb, p, column_of(fb, p, t, v), k, t.mask));
     for (unsigned r = 0; r < t.rows; ++r)
       add_row(fb, p, t, r, row_value(fb, p, t, r, k), columns, sums);
     return sums;
@@ -265,6 +264,10 @@ Value* element_at(FunctionBuilder& fb, const BoundBuffer& b, Value* base,
   for (const auto& [index, stride] : terms)
     offset = fb.build.CreateNSWAdd(offset, fb.build.CreateNSWMul(index, stride));
   return fb.build.CreateInBoundsGEP(memory_type(fb.llvm, b.buffer->dtype), base, offset);
+}
+
+Value* load_direct(FunctionBuilder& fb, const Product& p, Value* column, Value* k, Value* mask) {
+  return load_columns(fb, p, column_address(fb, p, column, k), mask);
 }
 
 std::vector<Value*> load_transposed(FunctionBuilder& fb, const Product& p, Value* column,

@@ -146,6 +146,13 @@ TEST(ContractTest, ManyRowsOfColumnsThatLieApart) {
       }
 }
 
+TEST(ContractTest, ManyRowsOfDeepColumns) {
+  for (const std::int64_t n : {8, 65, 150})
+    for (const bool known : {true, false})
+      for (const bool a_transposed : {false, true})
+        check({.m = 19, .k = 515, .n = n, .a_transposed = a_transposed, .known = known});
+}
+
 TEST(ContractTest, ManyRowsOfEveryType) {
   Case c{.m = 17, .k = 140, .n = 35, .b_transposed = true, .known = false};
   for (const DType t : {DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16,

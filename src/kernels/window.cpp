@@ -1,6 +1,6 @@
 #include "kernels/window.h"
 
-#include "base/error.h"
+#include "base/checked.h"
 
 #include <algorithm>
 
@@ -43,13 +43,15 @@ void check(const WindowSpec& s, std::size_t spatial) {
 WindowAxis axis_of(const WindowSpec& s, std::size_t axis, std::int64_t extent,
                    std::int64_t kernel) {
   WindowAxis w{kernel, or_else(s.strides, axis, 1), or_else(s.dilations, axis, 1)};
+  const std::int64_t reach = checked_add(checked_mul(kernel - 1, w.dilation, "window"), 1,
+                                         "window");
   if (s.auto_pad == AutoPad::notset) {
     w.begin = or_else(s.pads, axis, 0);
     w.end = or_else(s.pads, axis + s.pads.size() / 2, 0);
   } else if (s.auto_pad != AutoPad::valid) {
     const std::int64_t count = divide_up(extent, w.stride);
-    const std::int64_t total = std::max<std::int64_t>((count - 1) * w.stride + w.reach() - extent,
-                                                      0);
+    const std::int64_t last = (count - 1) * w.stride;
+    const std::int64_t total = std::max<std::int64_t>(checked_add(last - extent, reach), 0);
     const std::int64_t less = total / 2;
     w.begin = s.auto_pad == AutoPad::same_upper ? less : total - less;
     w.end = total - w.begin;
@@ -58,13 +60,15 @@ WindowAxis axis_of(const WindowSpec& s, std::size_t axis, std::int64_t extent,
 }
 
 std::int64_t window_count(const WindowAxis& w, std::int64_t extent, bool ceil_mode) {
-  const std::int64_t room = extent + w.begin + w.end - w.reach();
+  const std::int64_t padded = checked_add(extent, checked_add(w.begin, w.end, "pads"),
+                                          "padded axis");
+  const std::int64_t room = padded - w.reach();
   require(room >= 0, "a window that reaches over {} does not fit into {} with pads {} and {}",
           w.reach(), extent, w.begin, w.end);
   if (!ceil_mode) return room / w.stride + 1;
   const std::int64_t count = divide_up(room, w.stride) + 1;
   // The last window must begin inside the input or the padding before it.
-  return (count - 1) * w.stride >= extent + w.begin ? count - 1 : count;
+  return count - 1 >= divide_up(extent + w.begin, w.stride) ? count - 1 : count;
 }
 
 Inside inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std::int64_t count) {

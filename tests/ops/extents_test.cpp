@@ -57,6 +57,18 @@ TEST(Extents, UnderWindows) {
   });
 }
 
+TEST(Extents, OfPaddedAxesThatOverflow) {
+  try {
+    ir::parse(R"g(graph "g" (%x: f32[0, 1, 9223372036854775807]) {
+      %y = max_pool(%x) kernel_shape=[1] pads=[1, 0]
+      yield %y })g");
+    FAIL() << "the padded axis is longer than 64 bits tell";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("does not fit into 64 bits"), std::string::npos)
+        << e.what();
+  }
+}
+
 TEST(Extents, OfSlices) {
   const auto slice = [](std::int64_t start, const char* end, int step) {
     return fmt::format(

@@ -4,6 +4,7 @@
 #include "ir/infer.h"
 #include "ir/loop_editor.h"
 #include "ops/gradients.h"
+#include "ops/meaning.h"
 #include "passes/loop_batching.h"
 #include "passes/region_gradient.h"
 
@@ -32,6 +33,7 @@ class LoopGradient {
       if (influence_.contains(element(k))) scans_.push_back(k);
     if (states_.empty() && scans_.empty() && captures_.empty()) return {};
     check_states();
+    items_ = parts().stacks;
     nodes_.assign(body.nodes.begin(), body.nodes.end());
     restore_finals();
     count_ = count();
@@ -55,6 +57,7 @@ class LoopGradient {
         });
     const NodeId reverse = g_.value(found[0]).producer;
     erase_unread(reverse);
+    keep_results_instead(reverse);
     batch_behind_loop(b_, reverse, states_.size(), found);
     drop_unread_scans(reverse);
     return adjoints_from(found);
@@ -139,12 +142,20 @@ class LoopGradient {
         }
   }
   void keep_in_stack(ValueId v) {
+    stacked_.push_back(v);
+    add_scan(stack_of(v), 0, true);
+  }
+  /// A stack of the values of v; one that the loop gives anyway, where there is one.
+  ValueId stack_of(ValueId v) {
+    for (std::size_t k = 0; k < parts().stacks; ++k)
+      if (loop_.item(k) == v && parts().axis_out[k] == 0 && parts().reverse_out[k] == 0 &&
+          !parts().has_extent(k) && loop_.stack(k) != ValueId::none)
+        return loop_.stack(k);
     ir::Extents extents = type(v).extents();
     extents.insert(extents.begin(), ir::Extent());
-    stacked_.push_back(v);
-    add_scan(loop_.add_stack(v, 0, false, ValueId::none,
-                             Type::tensor(type(v).dtype(), std::move(extents)), {}),
-             0, true);
+    kept_stacks_.push_back(loop_.add_stack(v, 0, false, ValueId::none,
+                                           Type::tensor(type(v).dtype(), std::move(extents)), {}));
+    return kept_stacks_.back();
   }
   void keep_in_list(ValueId v) {
     ir::Builder before(g_, b_.region());
@@ -192,7 +203,7 @@ class LoopGradient {
   /// Adjoints of items: those behind the last item of a stack with an extent of its own are of
   /// zeros.
   void scan_adjoints() {
-    for (std::size_t k = 0; k < items(); ++k) {
+    for (std::size_t k = 0; k < items_; ++k) {
       const ValueId adjoint = adjoints_[parts().states - lists() + k];
       if (adjoint == ValueId::none) continue;
       const std::int64_t axis = parts().axis_out[k];
@@ -201,8 +212,7 @@ class LoopGradient {
       add_scan(all, axis, parts().reverse_out[k] == 0);
     }
   }
-  /// Stacks and states of the loop before values were kept.
-  std::size_t items() const { return parts().stacks - stacked_.size(); }
+  /// States that were added to keep values.
   std::size_t lists() const { return listed_.size(); }
 
   // ---- a trip
@@ -221,6 +231,9 @@ class LoopGradient {
     for (std::size_t k = 0; k < parts().scans; ++k)
       copy.map(element(k), scanned[stacked_.size() + k]);
     for (const NodeId n : nodes_) copy.node(n, b.region());
+    for (const NodeId n : nodes_)
+      if (const ir::Node& node = g_.node(n); ops::is_elementwise(*node.op))
+        clones_.emplace_back(node.outputs[0], copy(node.outputs[0]));
     std::vector<ValueId> results = differentiated(b, copy, params[1], carried, scanned);
     // What is kept of a costly node is read in its place; nothing reads the copy of the node then.
     for (std::size_t k = given; k < stacked_.size(); ++k) {
@@ -273,16 +286,50 @@ class LoopGradient {
       return std::ranges::none_of(g_.node(n).outputs, [this](ValueId v) { return g_.is_read(v); });
     });
   }
+  /// Where an element-wise node is all that reads kept values, its result is kept in their place.
+  void keep_results_instead(NodeId reverse) {
+    ir::LoopEditor editor(g_, reverse);
+    for (const auto& [v, clone] : clones_) {
+      const NodeId n = g_.value(clone).producer;
+      if (!g_.is_read(clone) || !reads_kept_values_alone(editor, n) || !keeps_shape(types_, v))
+        continue;
+      const ValueId kept = editor.add_scan(stack_of(v), 0, true, type(v), {});
+      g_.replace_uses(clone, kept);
+      g_.erase_node(n);
+    }
+  }
+  /// Beside what is the same in all trips. No other node reads the kept values, and they are as
+  /// large as the result.
+  bool reads_kept_values_alone(const ir::LoopEditor& editor, NodeId n) const {
+    bool any = false;
+    for (const ValueId x : g_.node(n).inputs) {
+      if (x == ValueId::none || g_.value(x).region != editor.parts().body) continue;
+      if (g_.constant(x) != nullptr) continue;
+      const bool kept = is_kept(editor, x) && g_.value(x).uses.size() == 1 &&
+                        type(x) == type(g_.node(n).outputs[0]);
+      if (!kept) return false;
+      any = true;
+    }
+    return any;
+  }
+  bool is_kept(const ir::LoopEditor& editor, ValueId x) const {
+    const auto at = static_cast<std::size_t>(g_.value(x).position);
+    const std::size_t first = 2 + editor.parts().states;
+    return g_.value(x).producer == NodeId::none && at >= first &&
+           g_.value(editor.scanned(at - first)).producer == n_;
+  }
   /// The count ends the reverse loop: scans that no trip reads are not needed, nor are values that
   /// were kept for them.
   void drop_unread_scans(NodeId reverse) {
-    const std::size_t first_stack = items(), first_list = parts().states - lists();
+    const std::size_t first_list = parts().states - lists();
     ir::LoopEditor editor(g_, reverse);
     for (std::size_t k = editor.parts().scans; k-- > 0;) {
       const ir::Region& trip = g_.region(editor.parts().body);
       if (g_.is_read(trip.params[2 + editor.parts().states + k])) continue;
+      const ValueId x = editor.scanned(k);
       editor.remove_scan(k);
-      if (k < stacked_.size() && !g_.is_read(scanned_[k])) loop_.remove_stack(first_stack + k);
+      if (std::ranges::count(kept_stacks_, x) > 0 && !g_.is_read(x))
+        loop_.remove_stack(static_cast<std::size_t>(g_.value(x).position) - parts().states);
     }
     for (std::size_t k = lists(); k-- > 0;)
       if (!g_.is_read(listed_[k].second)) remove_list(first_list + k);
@@ -327,14 +374,18 @@ class LoopGradient {
   const Influence& influence_;
   const std::span<const ValueId> captures_;
   std::vector<NodeId> nodes_;                ///< of the body
+  std::size_t items_ = 0;                    ///< of a trip, before values were kept
   std::vector<std::size_t> states_, scans_;  ///< that are influenced
   /// Values of the body, each kept in a stack; the last `computed_` are results of costly nodes.
   std::vector<ValueId> stacked_;
   std::size_t computed_ = 0;
-  std::vector<std::pair<ValueId, ValueId>> listed_;  ///< the same and the list
-  std::vector<std::size_t> with_adjoint_;            ///< stacks
-  ValueId count_ = ValueId::none;                    ///< trips of the forward loop, i64[]
-  ValueId trips_ = ValueId::none;                    ///< the same, i64[1]
+  std::vector<ValueId> kept_stacks_;                 ///< of the forward loop
+  std::vector<std::pair<ValueId, ValueId>> listed_;  ///< a value of the body and its list
+  /// Results of the body's element-wise nodes, and the same in the reverse body.
+  std::vector<std::pair<ValueId, ValueId>> clones_;
+  std::vector<std::size_t> with_adjoint_;  ///< stacks
+  ValueId count_ = ValueId::none;          ///< trips of the forward loop, i64[]
+  ValueId trips_ = ValueId::none;          ///< the same, i64[1]
   LoopParts reverse_;
   std::vector<ValueId> initial_, scanned_;
 };

@@ -142,7 +142,7 @@ TEST(Gradient, WeightsGetOneProductBehindTheLoop) {
       body(%i: i64[], %go: bool[], %a: f32[2, 3]) {
         %p: f32[2, 3] = mat_mul(%a, %w)
         %t: f32[2, 3] = tanh(%p)
-        yield go=%go states=(%t) items=(%a, %p)
+        yield go=%go states=(%t) items=(%a, %t)
       }
     }
     %#2: i64[0] = constant value=i64[0] {}
@@ -151,11 +151,10 @@ TEST(Gradient, WeightsGetOneProductBehindTheLoop) {
     %#5: i64[] = reshape(%#4, %#2)
     %#6: f32[2, 3], %#7: f32[?, 2, 3], %#8: i64[] = loop trips=%#5 states=(%seed) scans=(%#1) reverse_in=[1] reverse_out=[1] {
       body(%i#1: i64[], %go#1: bool[], %#9: f32[2, 3], %#10: f32[2, 3]) {
-        %t#1: f32[2, 3] = tanh(%#10)
         %#11: f32[] = constant value=f32[] {1}
-        %#12: f32[2, 3] = add(%#11, %t#1)
+        %#12: f32[2, 3] = add(%#11, %#10)
         %#13: f32[] = constant value=f32[] {1}
-        %#14: f32[2, 3] = sub(%#13, %t#1)
+        %#14: f32[2, 3] = sub(%#13, %#10)
         %#15: f32[2, 3] = mul(%#14, %#12)
         %#16: f32[2, 3] = mul(%#9, %#15)
         %#17: f32[2, 3] = mat_mul(%#16, %w) transpose_b=1
@@ -169,6 +168,47 @@ TEST(Gradient, WeightsGetOneProductBehindTheLoop) {
   })g");
 }
 
+TEST(Gradient, ResultsAreKeptInPlaceOfWhatTheyAreComputedFrom) {
+  expect_gradient(R"g(graph "g" (%x: f32[5, 2, 3], %seed: f32[5, 2, 3], %w: f32[3, 3], %b: f32[3]) {
+    %y, _ = loop scans=(%x) stacks=1 {
+      body(%i, %go, %a) {
+        %p = mat_mul(%a, %w)
+        %q = mat_mul(%a, %w) transpose_b=1
+        %r = add(%p, %q)
+        %s = add(%r, %b)
+        %t = sin(%s)
+        yield go=%go items=(%t) } }
+    yield %y })g",
+                  R"g(graph "g" (%x: f32[5, 2, 3], %seed: f32[5, 2, 3], %w: f32[3, 3], %b: f32[3]) {
+    %y: f32[5, 2, 3], %#0: f32[?, 2, 3], _ = loop scans=(%x) {
+      body(%i: i64[], %go: bool[], %a: f32[2, 3]) {
+        %p: f32[2, 3] = mat_mul(%a, %w)
+        %q: f32[2, 3] = mat_mul(%a, %w) transpose_b=1
+        %r: f32[2, 3] = add(%p, %q)
+        %s: f32[2, 3] = add(%r, %b)
+        %t: f32[2, 3] = sin(%s)
+        yield go=%go items=(%t, %s)
+      }
+    }
+    %#1: i64[0] = constant value=i64[0] {}
+    %#2: i64[3] = shape(%x)
+    %#3: i64[1] = constant value=i64[1] {0}
+    %#4: i64[1] = gather(%#2, %#3)
+    %#5: i64[] = reshape(%#4, %#1)
+    %#6: f32[5, 2, 3], %#7: i64[] = loop trips=%#5 scans=(%seed, %#0) reverse_in=[1, 1] reverse_out=[1] {
+      body(%i#1: i64[], %go#1: bool[], %#8: f32[2, 3], %#9: f32[2, 3]) {
+        %#10: f32[2, 3] = cos(%#9)
+        %#11: f32[2, 3] = mul(%#8, %#10)
+        %#12: f32[2, 3] = mat_mul(%#11, %w)
+        %#13: f32[2, 3] = mat_mul(%#11, %w) transpose_b=1
+        %#14: f32[2, 3] = add(%#12, %#13)
+        yield go=%go#1 items=(%#14)
+      }
+    }
+    yield %y, %#6
+  })g");
+}
+
 TEST(Gradient, ResultsOfProductsWithWeightsLeaveTheLoop) {
   expect_gradient(R"g(graph "g" (%x: f32[5, 2, 3], %seed: f32[5, 2, 3], %w: f32[3, 3]) {
     %y, _ = loop scans=(%x) stacks=1 {
@@ -178,37 +218,36 @@ TEST(Gradient, ResultsOfProductsWithWeightsLeaveTheLoop) {
         yield go=%go items=(%t) } }
     yield %y })g",
                   R"g(graph "g" (%x: f32[5, 2, 3], %seed: f32[5, 2, 3], %w: f32[3, 3]) {
-    %y: f32[5, 2, 3], %#0: f32[?, 2, 3], _ = loop scans=(%x) {
+    %y: f32[5, 2, 3], _ = loop scans=(%x) {
       body(%i: i64[], %go: bool[], %a: f32[2, 3]) {
         %p: f32[2, 3] = mat_mul(%a, %w)
         %t: f32[2, 3] = tanh(%p)
-        yield go=%go items=(%t, %p)
+        yield go=%go items=(%t)
       }
     }
-    %#1: i64[0] = constant value=i64[0] {}
-    %#2: i64[3] = shape(%x)
-    %#3: i64[1] = constant value=i64[1] {0}
-    %#4: i64[1] = gather(%#2, %#3)
-    %#5: i64[] = reshape(%#4, %#1)
-    %#6: f32[?, 2, 3], %#7: i64[] = loop trips=%#5 scans=(%#0, %seed) reverse_in=[1, 1] reverse_out=[1] {
-      body(%i#1: i64[], %go#1: bool[], %#8: f32[2, 3], %#9: f32[2, 3]) {
-        %t#1: f32[2, 3] = tanh(%#8)
-        %#10: f32[] = constant value=f32[] {1}
-        %#11: f32[2, 3] = add(%#10, %t#1)
-        %#12: f32[] = constant value=f32[] {1}
-        %#13: f32[2, 3] = sub(%#12, %t#1)
-        %#14: f32[2, 3] = mul(%#13, %#11)
-        %#15: f32[2, 3] = mul(%#9, %#14)
-        yield go=%go#1 items=(%#15)
+    %#0: i64[0] = constant value=i64[0] {}
+    %#1: i64[3] = shape(%x)
+    %#2: i64[1] = constant value=i64[1] {0}
+    %#3: i64[1] = gather(%#1, %#2)
+    %#4: i64[] = reshape(%#3, %#0)
+    %#5: f32[?, 2, 3], %#6: i64[] = loop trips=%#4 scans=(%seed, %y) reverse_in=[1, 1] reverse_out=[1] {
+      body(%i#1: i64[], %go#1: bool[], %#7: f32[2, 3], %#8: f32[2, 3]) {
+        %#9: f32[] = constant value=f32[] {1}
+        %#10: f32[2, 3] = add(%#9, %#8)
+        %#11: f32[] = constant value=f32[] {1}
+        %#12: f32[2, 3] = sub(%#11, %#8)
+        %#13: f32[2, 3] = mul(%#12, %#10)
+        %#14: f32[2, 3] = mul(%#7, %#13)
+        yield go=%go#1 items=(%#14)
       }
     }
-    %#16: f32[?, 3] = flatten(%#6) axis=-1
-    %#17: f32[?, 3] = mat_mul(%#16, %w) transpose_b=1
-    %#18: i64[2] = shape(%#6) end=-1
-    %#19: i64[1] = shape(%#17) start=-1
-    %#20: i64[3] = concat(%#18, %#19) axis=0
-    %#21: f32[5, 2, 3] = reshape(%#17, %#20) allowzero=1
-    yield %y, %#21
+    %#15: f32[?, 3] = flatten(%#5) axis=-1
+    %#16: f32[?, 3] = mat_mul(%#15, %w) transpose_b=1
+    %#17: i64[2] = shape(%#5) end=-1
+    %#18: i64[1] = shape(%#16) start=-1
+    %#19: i64[3] = concat(%#17, %#18) axis=0
+    %#20: f32[5, 2, 3] = reshape(%#16, %#19) allowzero=1
+    yield %y, %#20
   })g");
 }
 

@@ -210,11 +210,11 @@ def print_own_memory(case):
     _, gradient = models(case)
     feeds = case.feeds()
     Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM, see proc(5)
-    before = harness._status_kib("VmRSS")
+    before = harness.status_kib("VmRSS")
     loaded = harness.session("rondel", gradient)
     for _ in range(2):
         loaded.run(None, feeds)
-    print(json.dumps((harness._status_kib("VmHWM") - before) / 1024))
+    print(json.dumps((harness.status_kib("VmHWM") - before) / 1024))
 
 
 def main(words):

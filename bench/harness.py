@@ -193,7 +193,7 @@ def peak_memory(engine, name):
     return json.loads(answer.stdout.splitlines()[-1])["mib"]
 
 
-def _status_kib(key):
+def status_kib(key):
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(key + ":"):
             return int(line.split()[1])
@@ -206,11 +206,11 @@ def _measure_own_memory(engine, name):
     workload = load(name)
     __import__(engine)
     Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM, see proc(5)
-    before = _status_kib("VmRSS")
+    before = status_kib("VmRSS")
     loaded = session(engine, workload.model)
     for _ in range(2):
         workload.run(loaded)
-    print(json.dumps({"mib": (_status_kib("VmHWM") - before) / 1024}))
+    print(json.dumps({"mib": (status_kib("VmHWM") - before) / 1024}))
 
 
 if __name__ == "__main__":

@@ -53,13 +53,15 @@ class Orphans {
   }
 };
 
-/// Keeps an array's memory for as long as a tensor looks at it.
-std::shared_ptr<void> keep(Py_buffer* held) {
-  return {held, [](Py_buffer* buffer) {
+/// An array's memory, kept for as long as a tensor looks at it.
+std::shared_ptr<Py_buffer> memory_of(nb::handle array) {
+  auto buffer = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(array.ptr(), buffer.get(), PyBUF_ND) != 0) throw nb::python_error();
+  return {buffer.release(), [](Py_buffer* held) {
             if (!Py_IsInitialized()) return;
-            if (PyGILState_Check() == 0) return Orphans::add(buffer);
-            PyBuffer_Release(buffer);
-            delete buffer;
+            if (PyGILState_Check() == 0) return Orphans::add(held);
+            PyBuffer_Release(held);
+            delete held;
           }};
 }
 
@@ -73,12 +75,13 @@ DType dtype_named(const std::string& name) {
 /// dtype's.
 Value tensor_over(const std::string& dtype, nb::handle array) {
   const DType t = dtype_named(dtype);
-  auto buffer = std::make_unique<Py_buffer>();
-  if (PyObject_GetBuffer(array.ptr(), buffer.get(), PyBUF_ND) != 0) throw nb::python_error();
-  Shape shape(buffer->shape, buffer->shape + buffer->ndim);
+  const std::shared_ptr<Py_buffer> memory = memory_of(array);
+  if (static_cast<std::size_t>(memory->itemsize) != byte_size(t))
+    throw Error(Blame::caller,
+                "elements of " + std::to_string(memory->itemsize) + " bytes as " + dtype);
+  Shape shape(memory->shape, memory->shape + memory->ndim);
   Shape strides = row_major_strides(shape);
-  void* data = buffer->buf;
-  return Tensor(t, std::move(shape), std::move(strides), data, keep(buffer.release()));
+  return Tensor(t, std::move(shape), std::move(strides), memory->buf, memory);
 }
 
 Value tensor_of_strings(const std::vector<std::int64_t>& extents,
@@ -140,8 +143,8 @@ nb::object bytes_of(const Tensor& t) {
   return array_over(t, nb::dtype<std::uint8_t>(), {&bytes, 1});
 }
 
-/// Arrays of NumPy have at most as many axes; one without elements may have extents that it cannot
-/// have.
+/// Arrays of more axes are made in Python, as are those without elements: NumPy may not hold their
+/// extents, and says so there.
 constexpr std::size_t most_axes = 32;
 
 nb::object tensor_to_python(const Tensor& t) {

@@ -76,7 +76,7 @@ def to_value(x, what: str, expected: str):
     array = _array(x, what, expected)
     name = _NATIVE.get(array.dtype)
     if name is not None:
-        return _rondel.tensor_over(name, np.asarray(array, order="C"))
+        return _rondel.tensor_over(name, array if _is_plain(array) else np.require(array, requirements="CA"))
     if array.dtype.kind in "OUS":
         return _rondel.tensor_of_strings(list(array.shape), _strings(array, what, expected))
     try:
@@ -89,6 +89,12 @@ def to_value(x, what: str, expected: str):
     elif name in _EXTENDED:
         array = array.view(f"u{array.itemsize}")
     return _rondel.tensor_over(name, array)
+
+
+def _is_plain(array):
+    """Whether the elements stand row by row and aligned."""
+    flags = array.flags
+    return flags.c_contiguous and flags.aligned
 
 
 def _sequence(x, what, expected):

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 namespace rondel::passes {
 namespace {
@@ -22,10 +23,12 @@ using ir::ValueId;
 class BehindLoop {
  public:
   BehindLoop(ir::Builder& behind, NodeId n)
-      : g_(behind.graph()), b_(behind), n_(n), loop_(g_, n), types_(types_in(g_, n)) {}
+      : g_(behind.graph()), b_(behind), n_(n), loop_(g_, n), types_(types_in(g_, n)) {
+    find_invariants();
+  }
 
   /// What a sum becomes; none where no product leaves it.
-  ValueId sum(std::size_t s) {
+  ValueId move_sum(std::size_t s) {
     const ValueId param = body().params[2 + s];
     std::vector<ValueId> terms, rest;
     collect_terms(body().results[1 + s], terms);
@@ -48,7 +51,8 @@ class BehindLoop {
   }
 
   /// What a stack becomes; none where it stays.
-  ValueId stack(std::size_t k) {
+  ValueId move_stack(std::size_t k) {
+    if (g_.is_read(loop_.stack(k))) return ValueId::none;  // by what has been moved
     const ValueId item = loop_.item(k);
     const NodeId made_by = maker(item);
     if (made_by == NodeId::none || !is_costly(g_.node(made_by)) || !is_stacked_as_here(k))
@@ -76,6 +80,16 @@ class BehindLoop {
   const LoopParts& parts() const { return loop_.parts(); }
   const ir::Region& body() const { return g_.region(parts().body); }
   bool is_of_trip(ValueId v) const { return g_.value(v).region == parts().body; }
+  /// Values that the body computes from nothing of the trip.
+  void find_invariants() {
+    const auto is_same = [this](ValueId x) {
+      return x == ValueId::none || !is_of_trip(x) || invariants_.contains(x);
+    };
+    for (const NodeId n : body().nodes)
+      if (const Node& node = g_.node(n);
+          node.regions.empty() && std::ranges::all_of(node.inputs, is_same))
+        invariants_.insert(node.outputs.begin(), node.outputs.end());
+  }
   /// The node of the body that makes v; none where v comes from elsewhere.
   NodeId maker(ValueId v) const { return is_of_trip(v) ? g_.value(v).producer : NodeId::none; }
   bool is_stacked_as_here(std::size_t k) const {
@@ -110,13 +124,14 @@ class BehindLoop {
     });
   }
 
-  /// Nothing where an operand cannot be stacked, or none is.
+  /// Nothing where an operand cannot be stacked, or is the same for all trips but not there behind
+  /// the loop, or where none is stacked.
   std::optional<std::vector<Batch>> stacked_operands(NodeId n) {
     const std::vector<ValueId> inputs = g_.node(n).inputs;
     const auto of_trip = [this](ValueId v) { return v != ValueId::none && is_of_trip(v); };
     if (std::ranges::none_of(inputs, of_trip)) return std::nullopt;
     for (const ValueId v : inputs)
-      if (of_trip(v) && !keeps_shape(types_, v)) return std::nullopt;
+      if (of_trip(v) && (invariants_.contains(v) || !keeps_shape(types_, v))) return std::nullopt;
     std::vector<Batch> operands;
     for (const ValueId v : inputs)
       operands.push_back(of_trip(v) ? Batch{stack_of(v), true} : Batch{v, false});
@@ -150,6 +165,7 @@ class BehindLoop {
   NodeId n_;
   ir::LoopEditor loop_;
   const ir::TypeEnvironment types_;
+  std::unordered_set<ValueId> invariants_;
   std::vector<ValueId> made_;  ///< stacks
 };
 
@@ -179,8 +195,8 @@ void batch_behind_loop(ir::Builder& behind, NodeId loop, std::size_t first_sum,
   const auto set = [&](std::size_t j, ValueId v) {
     if (v != ValueId::none) results[j] = v;
   };
-  for (std::size_t k = parts.stacks; k-- > 0;) set(parts.states + k, batching.stack(k));
-  for (std::size_t s = parts.states; s-- > first_sum;) set(s, batching.sum(s));
+  for (std::size_t k = parts.stacks; k-- > 0;) set(parts.states + k, batching.move_stack(k));
+  for (std::size_t s = parts.states; s-- > first_sum;) set(s, batching.move_sum(s));
   batching.remove_unread_stacks();
 }
 

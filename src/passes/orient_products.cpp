@@ -18,8 +18,9 @@ constexpr const char* flags[] = {"transpose_a", "transpose_b"};
 
 bool is_product(const Node& n) { return n.op->name == "mat_mul"; }
 
-/// What `v` is the transposition of, on its last two axes alone; none where it is none.
-ValueId transposed(const Graph& g, ValueId v) {
+/// What `v` is with its last two axes, and no others, exchanged; none where it is no such
+/// transposition.
+ValueId before_transposition(const Graph& g, ValueId v) {
   const NodeId n = g.value(v).producer;
   if (n == NodeId::none || g.node(n).op->name != "transpose") return ValueId::none;
   const ValueId x = g.node(n).inputs[0];
@@ -46,9 +47,36 @@ void flip(Graph& g, NodeId n, std::size_t side) {
 }
 
 bool read_untransposed(Graph& g, NodeId n, std::size_t side) {
-  const ValueId x = transposed(g, g.node(n).inputs[side]);
+  const ValueId x = before_transposition(g, g.node(n).inputs[side]);
   if (x == ValueId::none) return false;
   g.set_input(n, side, x);
+  flip(g, n, side);
+  return true;
+}
+
+/// The outermost loop around `n` in which `v` does not change; none where there is no such loop.
+NodeId loop_that_keeps(const Graph& g, NodeId n, ValueId v) {
+  NodeId found = NodeId::none;
+  for (ir::RegionId r = g.node(n).region; r != g.value(v).region;) {
+    const NodeId around = g.region(r).parent;
+    if (g.node(around).is_loop()) found = around;
+    r = g.node(around).region;
+  }
+  return found;
+}
+
+/// Stores an operand before the loop in which the product reads it transposed.
+bool store_before_loop(Graph& g, NodeId n, std::size_t side) {
+  const ValueId v = g.node(n).inputs[side];
+  const ir::Type& t = g.value(v).type;
+  if (!g.node(n).attributes.flag(flags[side]) || !t.has_rank() || t.rank() != 2) return false;
+  const NodeId loop = loop_that_keeps(g, n, v);
+  if (loop == NodeId::none) return false;
+  ir::Builder b(g, g.node(loop).region);
+  b.source(g.node(n).source);
+  b.insert_before(loop);
+  const ValueId turned = b("transpose", {v}, {{"perm", ir::Ints{1, 0}}});
+  g.set_input(n, side, b("row_major", {turned}));
   flip(g, n, side);
   return true;
 }
@@ -81,6 +109,7 @@ bool orient_products(Graph& g) {
       for (const std::size_t side : {0U, 1U}) {
         while (read_untransposed(g, n, side)) changed = true;
         if (store_transposed(g, n, side)) changed = true;
+        if (store_before_loop(g, n, side)) changed = true;
       }
     }
   return changed;

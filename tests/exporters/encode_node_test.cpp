@@ -211,10 +211,11 @@ TEST(EncodeNode, OpsetsBeyondTheRangeAreRefused) {
 TEST(EncodeNode, OurOwnOpsAreSaidInOnnxOps) {
   EXPECT_EQ(written(R"(graph "g" (%a: f32[2], %b: f32[2], %c: f32[2]) {
     %y = fma(%a, %b, %c)
-    %z = convert(%y) to=type i32[]
+    %r = row_major(%y)
+    %z = convert(%r) to=type i32[]
     yield %z
   })"),
-            "mul = Mul(a, b)\ny = Add(mul, c)\nz = Cast<to: int = 6>(y)\n");
+            "mul = Mul(a, b)\ny = Add(mul, c)\nr = Identity(y)\nz = Cast<to: int = 6>(r)\n");
 }
 
 TEST(EncodeNode, ResultsHaveTheNamesTheirUsersKnow) {

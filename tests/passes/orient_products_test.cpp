@@ -64,6 +64,30 @@ TEST(OrientProducts, AConstantIsStoredAsItIsRead) {
     yield %z })g");
 }
 
+TEST(OrientProducts, WhatALoopReadsTransposedIsStoredSoBeforeIt) {
+  expect_rewrite(oriented, R"g(graph "g" (%n: i64[], %a: f32[2, 2], %w: f32[2, 2]) {
+    %s = transpose(%w)
+    %z, _ = loop trips=%n states=(%a) { body(%i, %go, %x) {
+      %y, _ = loop trips=%n states=(%x) { body(%j, %on, %u) {
+        %p = mat_mul(%u, %s)
+        %q = mat_mul(%p, %x) transpose_b=1
+        yield go=%on states=(%q) } }
+      yield go=%go states=(%y) } }
+    yield %z })g",
+                 R"g(graph "g" (%n: i64[], %a: f32[2, 2], %w: f32[2, 2]) {
+    %#0 = transpose(%w) perm=[1, 0]
+    %#1 = row_major(%#0)
+    %z, _ = loop trips=%n states=(%a) { body(%i, %go, %x) {
+      %#2 = transpose(%x) perm=[1, 0]
+      %#3 = row_major(%#2)
+      %y, _ = loop trips=%n states=(%x) { body(%j, %on, %u) {
+        %p = mat_mul(%u, %#1)
+        %q = mat_mul(%p, %#3)
+        yield go=%on states=(%q) } }
+      yield go=%go states=(%y) } }
+    yield %z })g");
+}
+
 TEST(OrientProducts, AConstantThatIsReadBothWaysStays) {
   expect_untouched(oriented, R"g(graph "g" (%a: f32[1, 2], %i: i64[1]) {
     %w = constant value=f32[3, 2] {1, 2, 3, 4, 5, 6}

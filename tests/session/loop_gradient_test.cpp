@@ -146,6 +146,31 @@ TEST(LoopGradient, WeightsOfScansInBothDirections) {
         {{"h", {2, 3}}, {"w", {3, 3}}, {"x", {4, 2, 3}}, {"z", {4, 2, 3}}}, {});
 }
 
+TEST(LoopGradient, ProductsOfProductsThatBothAreStacked) {
+  check(R"g(graph "g" (%x: f64[3, 2, 3], %z: f64[3, 2, 3]) {
+    %w = constant value=f64[3, 3] {0.5, 1, 0, 0.25, -1, 1, 2, 0.5, -0.5}
+    %y, _ = loop scans=(%x, %z) {
+      body(%k, %go, %b, %a) {
+        %p = mat_mul(%a, %w)
+        %s = add(%p, %b)
+        %o = mat_mul(%s, %w)
+        yield go=%go items=(%o) } }
+    yield %y })g",
+        {{"x", {3, 2, 3}}, {"z", {3, 2, 3}}}, {});
+}
+
+TEST(LoopGradient, OperandsThatAllTripsShareStayInTheLoop) {
+  check(R"g(graph "g" (%w: f64[2, 3], %v: f64[3, 2], %x: f64[4, 2, 2]) {
+    %y, _ = loop scans=(%x) {
+      body(%k, %go, %a) {
+        %s = sin(%w)
+        %u = mat_mul(%s, %v)
+        %o = mul(%u, %a)
+        yield go=%go items=(%o) } }
+    yield %y })g",
+        {{"w", {2, 3}}, {"v", {3, 2}}, {"x", {4, 2, 2}}}, {});
+}
+
 TEST(LoopGradient, AConditionEndsALoopOverAScan) {
   check(R"g(graph "g" (%n: i64[], %h: f64[], %x: f64[9]) {
     %yes = constant value=bool[] {true}

@@ -41,6 +41,9 @@ Values multiply_and_add(ir::Builder& b, const ir::Node& n) {
   return {b("add", {b("mul", {n.inputs[0], n.inputs[1]}), n.inputs[2]})};
 }
 
+/// ONNX does not say how a value is stored.
+Values as_it_is(ir::Builder& b, const ir::Node& n) { return {b("identity", {n.inputs[0]})}; }
+
 /// Reshapes x to its own shape with the other inputs' extents put in: an error where an extent
 /// differs.
 Values reshape_to_extents(ir::Builder& b, const ir::Node& n) {
@@ -200,6 +203,7 @@ constexpr Row rows[] = {
     {"convert_text", cast},
     {"checked_int32", cast_to_int32},
     {"fma", multiply_and_add},
+    {"row_major", as_it_is},
     {"same_extent", reshape_to_extents},
     {"checked_length", look_up},
     {"bounded", look_up_first},

@@ -57,6 +57,8 @@ TEST(Move, OtherShapes) {
   check_ops(R"(
     transpose x=[[1, 2, 3], [4, 5, 6]] -> [[1, 4], [2, 5], [3, 6]]
     transpose x=[[[1, 2]], [[3, 4]]]; perm=(1, 0, 2) -> [[[1, 2], [3, 4]]]
+    row_major x=[[1, 2, 3], [4, 5, 6]] -> [[1, 2, 3], [4, 5, 6]]
+    row_major x=i8[1, -2] -> i8[1, -2]
     reshape x=[1, 2, 3, 4] shape=i64[2, -1] -> [[1, 2], [3, 4]]
     flatten x=[[[1], [2]]]; axis=2 -> [[1], [2]]
     squeeze x=[[1, 2]] axes=i64[0] -> [1, 2]

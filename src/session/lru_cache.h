@@ -23,7 +23,7 @@ template <class T> class LruCache {
     const std::shared_ptr<Entry> entry = find(key);
     if (!entry->ready.load(std::memory_order_acquire)) {
       const auto lock = lock_cancellably(entry->making);
-      if (!entry->ready.load(std::memory_order_relaxed)) {
+      if (!entry->ready.load(std::memory_order_acquire)) {
         entry->value = entry->work.run(make);
         entry->ready.store(true, std::memory_order_release);
       }

@@ -56,7 +56,7 @@ Value* load_strided(FunctionBuilder&, const Product&, Value* column, Value* k);
 void emit_rows(FunctionBuilder&, const Product&, Value* column, unsigned vectors, Value* mask);
 /// Which lanes of the vector at `column` are columns of the result; null: of one lane.
 Value* lane_mask(FunctionBuilder&, const Product&, Value* column);
-/// The last columns, a vector at a time.
+/// The columns from `first` on, a vector at a time; of the last vector the lanes that there are.
 void emit_last_columns(FunctionBuilder&, const Product&, Value* first);
 
 /// Tile sizes: as many sums as registers hold beside the factors, so that additions overlap.
@@ -65,7 +65,7 @@ void choose_tile(FunctionBuilder&, Product&);
 /// base + sum of index * stride, in elements of the buffer.
 Value* element_at(FunctionBuilder&, const BoundBuffer&, Value* base,
                   std::initializer_list<std::pair<Value*, Value*>> terms);
-/// for i = lo; i < hi; i += step. The insertion point is after the loop then.
+/// for i = lo; i < hi; i += step. What is emitted next stands behind the loop.
 void count_up(FunctionBuilder&, Value* lo, Value* hi, std::int64_t step,
               llvm::function_ref<void(Value*)> body);
 /// `count` rounded down to a multiple of `step`.

@@ -82,7 +82,7 @@ class LoopGradient {
     g_.erase_output(n_, j);
     g_.insert_output(n_, j, t, {});
   }
-  /// Finals that nobody has asked for so far, but whose shapes zeros take.
+  /// Finals that are not read so far, but whose shapes zeros take.
   void restore_finals() {
     for (const std::size_t s : states_) restore_output(s, type(body().params[2 + s]));
   }

@@ -19,10 +19,12 @@ ir::Ints lengths_of(const std::optional<ir::Ints>& given, std::int64_t parts, st
     require(sum == extent, "the lengths add up to {}, the extent is {}", sum, extent);
     return *given;
   }
-  const std::int64_t each = (extent + parts - 1) / parts;
+  const std::int64_t each = extent / parts + (extent % parts == 0 ? 0 : 1);
   ir::Ints lengths;
-  for (std::int64_t j = 0; j < parts; ++j)
-    lengths.push_back(std::max<std::int64_t>(0, std::min(each, extent - j * each)));
+  for (std::int64_t j = 0, left = extent; j < parts; ++j) {
+    lengths.push_back(std::min(each, left));
+    left -= lengths.back();
+  }
   return lengths;
 }
 

@@ -57,6 +57,14 @@ TEST(Extents, UnderWindows) {
   });
 }
 
+TEST(Extents, OfPartsOfTheLongestAxis) {
+  const Graph g = ir::parse(R"g(graph "g" (%x: f32[0, 9223372036854775807]) {
+    %a, %b = split(%x) axis=1
+    yield %a, %b })g");
+  EXPECT_EQ(ir::to_text(g.value(g.root().results[0]).type), "f32[0, 4611686018427387904]");
+  EXPECT_EQ(ir::to_text(g.value(g.root().results[1]).type), "f32[0, 4611686018427387903]");
+}
+
 TEST(Extents, OfPaddedAxesThatOverflow) {
   try {
     ir::parse(R"g(graph "g" (%x: f32[0, 1, 9223372036854775807]) {

@@ -22,6 +22,7 @@ import numpy as np
 import onnx.parser
 
 import harness
+from workloads import lstm_scan
 
 ROUNDS = 9
 HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
@@ -43,25 +44,7 @@ def lstm(batch, size=256, trips=100):
     model = f"""
     lstm (float[{trips}, {batch}, {size}] xs, float[{batch}, {size}] h0, float[{size}, {4 * size}] w,
           float[{size}, {4 * size}] r, float[{4 * size}] bias) => (float loss) {{
-      h, c, hs = Scan <num_scan_inputs = 1, body = cell (
-            float[{batch}, {size}] h_in, float[{batch}, {size}] c_in, float[{batch}, {size}] x)
-            => (float[{batch}, {size}] h_out, float[{batch}, {size}] c_out, float[{batch}, {size}] item) {{
-        from_x = MatMul (x, w)
-        from_h = MatMul (h_in, r)
-        both = Add (from_x, from_h)
-        gates = Add (both, bias)
-        i, o, f, g = Split <axis = 1, num_outputs = 4> (gates)
-        si = Sigmoid (i)
-        so = Sigmoid (o)
-        sf = Sigmoid (f)
-        tg = Tanh (g)
-        kept = Mul (sf, c_in)
-        new = Mul (si, tg)
-        c_out = Add (kept, new)
-        tc = Tanh (c_out)
-        h_out = Mul (so, tc)
-        item = Identity (h_out)
-      }}> (h0, h0, xs)
+      h, c, hs = Scan <num_scan_inputs = 1, body = {lstm_scan.cell(batch, size)}> (h0, h0, xs)
       squares = Mul (hs, hs)
       loss = ReduceMean <keepdims = 0> (squares)
     }}"""
@@ -78,13 +61,7 @@ def lstm(batch, size=256, trips=100):
         import jax.numpy as jnp
 
         def loss(xs, h0, w, r, bias):
-            def cell(state, x):
-                h, c = state
-                i, o, f, g = jnp.split(x @ w + h @ r + bias, 4, axis=1)
-                c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-                h = jax.nn.sigmoid(o) * jnp.tanh(c)
-                return (h, c), h
-
+            cell = lstm_scan.cell_in_jax(w, r, bias)
             return jnp.mean(jax.lax.scan(cell, (h0, h0), xs)[1] ** 2)
 
         return loss

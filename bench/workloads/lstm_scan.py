@@ -6,13 +6,12 @@ from onnx import numpy_helper, parser
 from harness import Workload
 
 TRIPS, SIZE = 256, 256
-MODEL = f"""
-<ir_version: 10, opset_import: ["" : 21]>
-lstm_scan (float[{TRIPS}, 1, {SIZE}] xs, float[1, {SIZE}] h0, float[1, {SIZE}] c0)
-    => (float[1, {SIZE}] h, float[1, {SIZE}] c, float[{TRIPS}, 1, {SIZE}] hs) {{
-  h, c, hs = Scan <num_scan_inputs = 1, body = cell (
-        float[1, {SIZE}] h_in, float[1, {SIZE}] c_in, float[1, {SIZE}] x)
-        => (float[1, {SIZE}] h_out, float[1, {SIZE}] c_out, float[1, {SIZE}] item) {{
+
+
+def cell(batch, size):
+    """The body of a Scan with states h and c, in ONNX text. It reads w[size, 4*size], r[size, 4*size] and bias[4*size]."""
+    row = f"float[{batch}, {size}]"
+    return f"""cell ({row} h_in, {row} c_in, {row} x) => ({row} h_out, {row} c_out, {row} item) {{
     from_x = MatMul (x, w)
     from_h = MatMul (h_in, r)
     both = Add (from_x, from_h)
@@ -28,11 +27,31 @@ lstm_scan (float[{TRIPS}, 1, {SIZE}] xs, float[1, {SIZE}] h0, float[1, {SIZE}] c
     tc = Tanh (c_out)
     h_out = Mul (so, tc)
     item = Identity (h_out)
-  }}> (h0, c0, xs)
+  }}"""
+
+
+def cell_in_jax(w, r, bias):
+    """The same as a function for jax.lax.scan."""
+    import jax
+    import jax.numpy as jnp
+
+    def cell(state, x):
+        h, c = state
+        i, o, f, g = jnp.split(x @ w + h @ r + bias, 4, axis=1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    return cell
+
+
+MODEL = f"""
+<ir_version: 10, opset_import: ["" : 21]>
+lstm_scan (float[{TRIPS}, 1, {SIZE}] xs, float[1, {SIZE}] h0, float[1, {SIZE}] c0)
+    => (float[1, {SIZE}] h, float[1, {SIZE}] c, float[{TRIPS}, 1, {SIZE}] hs) {{
+  h, c, hs = Scan <num_scan_inputs = 1, body = {cell(1, SIZE)}> (h0, c0, xs)
 }}
 """
-
-
 def weights():
     """w[SIZE, 4*SIZE], r[SIZE, 4*SIZE], bias[4*SIZE]; gates i, o, f, g (ONNX: i, o, f, c)."""
     random = np.random.default_rng(0)
@@ -74,16 +93,9 @@ def in_jax():
     w, r, bias = map(jnp.asarray, weights())
     values = {name: jnp.asarray(value) for name, value in inputs().items()}
 
-    def cell(state, x):
-        h, c = state
-        i, o, f, g = jnp.split(x @ w + h @ r + bias, 4, axis=1)
-        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-        h = jax.nn.sigmoid(o) * jnp.tanh(c)
-        return (h, c), h
-
     @jax.jit
     def scan(xs, h0, c0):
-        (h, c), hs = jax.lax.scan(cell, (h0, c0), xs)
+        (h, c), hs = jax.lax.scan(cell_in_jax(w, r, bias), (h0, c0), xs)
         return h, c, hs
 
     return lambda: jax.block_until_ready(scan(**values))

@@ -26,6 +26,12 @@ def add_to(commands):
     parser.add_argument("--outputs", type=_names, metavar="NAMES", help="what is differentiated (all scalar float outputs)")
     parser.add_argument("--seed", type=_names, metavar="NAMES", help="new inputs: the factors of the outputs' elements (ones)")
     parser.add_argument("--stop-gradient", type=_names, default=[], metavar="NAMES", help="values that nothing flows through")
+    parser.add_argument(
+        "--checkpoint",
+        default="none",
+        metavar="none|sqrt|N",
+        help="keep loops' states at every sqrt(trips)-th or N-th trip alone, and run the trips between once more (none)",
+    )
     parser.add_argument("--prefix", default="grad_", help="what the names of gradients begin with (grad_)")
     parser.set_defaults(act=act)
 
@@ -37,6 +43,7 @@ def act(options):
         options.outputs,
         options.seed,
         stop_gradient=options.stop_gradient,
+        checkpoint=options.checkpoint,
         prefix=options.prefix,
         sess_options=session_options(options),
     )

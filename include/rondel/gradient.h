@@ -14,6 +14,10 @@ struct GradientOptions {
   std::vector<std::string> seed;
   /// Values that nothing flows through.
   std::vector<std::string> stop_gradient;
+  /// What is kept of a loop's trips for its gradient. "none": of every trip, what is not cheap to
+  /// compute again. "sqrt", or a number of trips n: the states at every sqrt(trips)-th or n-th
+  /// trip, and of the trips between what one segment needs; each segment is run once more.
+  std::string checkpoint = "none";
   /// What the names of the gradients begin with.
   std::string prefix = "grad_";
   /// How the model is read, and written. Where no opset is given, the model's own is kept, or

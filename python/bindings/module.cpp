@@ -339,6 +339,7 @@ NB_MODULE(_rondel, m) {
       .def_rw("outputs", &GradientOptions::outputs)
       .def_rw("seed", &GradientOptions::seed)
       .def_rw("stop_gradient", &GradientOptions::stop_gradient)
+      .def_rw("checkpoint", &GradientOptions::checkpoint)
       .def_rw("prefix", &GradientOptions::prefix)
       .def_rw("writing", &GradientOptions::writing);
   m.def("grad_bytes",

@@ -1,12 +1,14 @@
 """Gradients of models, as models."""
 
+import numpy as np
+
 from . import _rondel
 from .errors import CallerError
 from .options import SessionOptions
 from .session import InferenceSession, issue_warnings, model_source
 
 
-def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), prefix="grad_", sess_options=None):
+def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="none", prefix="grad_", sess_options=None):
     """The model with its gradient, as a standard ONNX model that any runtime can run: an onnx.ModelProto.
 
     model: path, bytes, ModelProto, an InferenceSession or a network. Its inputs and outputs keep their names. After its outputs come
@@ -16,6 +18,8 @@ def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), prefix="grad_
     outputs: names of the outputs that are differentiated; None: all that are scalar floats.
     seed: names of new inputs, one for each of `outputs`, of their types: the factors of their elements. None: ones, and no new input.
     stop_gradient: names of values that nothing flows through.
+    checkpoint: what of a loop's trips is kept for its gradient. "none": all that is not cheap to compute again. "sqrt", or a number of
+        trips n: the states at every sqrt(trips)-th or n-th trip, and what the trips of one segment need; each segment is run once more.
     sess_options: how the model is read (loop_cond, external_data_dir).
 
     The opset is the model's own, but at least 11, and 14 where an extent that is not known might be 0 in a Reshape. Raises rondel.CallerError for names that there are not or that are taken, and
@@ -23,11 +27,21 @@ def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), prefix="grad_
     """
     import onnx
 
-    data = grad_bytes(model, wrt, outputs, seed, stop_gradient=stop_gradient, prefix=prefix, sess_options=sess_options, stacklevel=4)
+    data = grad_bytes(
+        model,
+        wrt,
+        outputs,
+        seed,
+        stop_gradient=stop_gradient,
+        checkpoint=checkpoint,
+        prefix=prefix,
+        sess_options=sess_options,
+        stacklevel=4,
+    )
     return onnx.load_model_from_string(data)
 
 
-def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), sess_options=None):
+def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="none", sess_options=None):
     """A function of feeds that gives the differentiated outputs and their gradient, in one run; compiled once.
 
     The arguments are those of `grad`. The function takes a mapping of arrays by input name, or arrays as keywords, the seeds among them. It
@@ -35,7 +49,17 @@ def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), ses
     gradients by the names of `wrt`.
     """
     wrt, prefix = _names("wrt", wrt), "gradient of "
-    data = grad_bytes(model, wrt, outputs, seed, stop_gradient=stop_gradient, prefix=prefix, sess_options=sess_options, stacklevel=4)
+    data = grad_bytes(
+        model,
+        wrt,
+        outputs,
+        seed,
+        stop_gradient=stop_gradient,
+        checkpoint=checkpoint,
+        prefix=prefix,
+        sess_options=sess_options,
+        stacklevel=4,
+    )
     session = InferenceSession(data, sess_options)
     made = [prefix + name for name in wrt]
     values = _names("outputs", outputs) or [o.name for o in session.get_outputs() if o.name not in made and _is_scalar_float(o)]
@@ -52,13 +76,19 @@ def _is_scalar_float(output):
     return output.shape == [] and output.type in ("tensor(float)", "tensor(double)", "tensor(float16)", "tensor(bfloat16)")
 
 
-def grad_bytes(model, wrt, outputs=None, seed=None, *, stop_gradient=(), prefix="grad_", sess_options=None, stacklevel=3):
+def grad_bytes(
+    model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="none", prefix="grad_", sess_options=None, stacklevel=3
+):
     """The same as bytes, without onnx."""
     options = _rondel.GradientOptions()
     options.wrt = _names("wrt", wrt)
     options.outputs = _names("outputs", outputs)
     options.seed = _names("seed", seed)
     options.stop_gradient = _names("stop_gradient", stop_gradient)
+    is_count = isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool)
+    if not (isinstance(checkpoint, str) or is_count):
+        raise CallerError(f"grad: checkpoint is {checkpoint!r}; expected 'none', 'sqrt', or a number of trips")
+    options.checkpoint = str(checkpoint)
     if not isinstance(prefix, str):
         raise CallerError(f"grad: prefix is {prefix!r}; expected a str")
     options.prefix = prefix

@@ -25,6 +25,7 @@ class BehindLoop {
   BehindLoop(ir::Builder& behind, NodeId n)
       : g_(behind.graph()), b_(behind), n_(n), loop_(g_, n), types_(types_in(g_, n)) {
     find_invariants();
+    find_inner_stacks();
   }
 
   /// What a sum becomes; none where no product leaves it.
@@ -90,6 +91,19 @@ class BehindLoop {
           node.regions.empty() && std::ranges::all_of(node.inputs, is_same))
         invariants_.insert(node.outputs.begin(), node.outputs.end());
   }
+  /// Values of the body that are stacks of inner loops, or these in another shape.
+  void find_inner_stacks() {
+    for (const NodeId n : body().nodes) {
+      const Node& node = g_.node(n);
+      if (node.is_loop()) {
+        const auto first = node.outputs.begin() + static_cast<std::ptrdiff_t>(node.loop().states);
+        inner_stacks_.insert(first, node.outputs.end());
+      } else if (ops::meaning_as<ops::ViewMeaning>(*node.op) != nullptr &&
+                 inner_stacks_.contains(node.inputs[0])) {
+        inner_stacks_.insert(node.outputs.begin(), node.outputs.end());
+      }
+    }
+  }
   /// The node of the body that makes v; none where v comes from elsewhere.
   NodeId maker(ValueId v) const { return is_of_trip(v) ? g_.value(v).producer : NodeId::none; }
   bool is_stacked_as_here(std::size_t k) const {
@@ -125,13 +139,16 @@ class BehindLoop {
   }
 
   /// Nothing where an operand cannot be stacked, or is the same for all trips but not there behind
-  /// the loop, or where none is stacked.
+  /// the loop, or where none is stacked. What an inner loop has stacked stays: the call is one for
+  /// many trips already, and the trips of both loops would have to be kept at once.
   std::optional<std::vector<Batch>> stacked_operands(NodeId n) {
     const std::vector<ValueId> inputs = g_.node(n).inputs;
     const auto of_trip = [this](ValueId v) { return v != ValueId::none && is_of_trip(v); };
     if (std::ranges::none_of(inputs, of_trip)) return std::nullopt;
     for (const ValueId v : inputs)
-      if (of_trip(v) && (invariants_.contains(v) || !keeps_shape(types_, v))) return std::nullopt;
+      if (of_trip(v) &&
+          (invariants_.contains(v) || inner_stacks_.contains(v) || !keeps_shape(types_, v)))
+        return std::nullopt;
     std::vector<Batch> operands;
     for (const ValueId v : inputs)
       operands.push_back(of_trip(v) ? Batch{stack_of(v), true} : Batch{v, false});
@@ -165,7 +182,7 @@ class BehindLoop {
   NodeId n_;
   ir::LoopEditor loop_;
   const ir::TypeEnvironment types_;
-  std::unordered_set<ValueId> invariants_;
+  std::unordered_set<ValueId> invariants_, inner_stacks_;
   std::vector<ValueId> made_;  ///< stacks
 };
 

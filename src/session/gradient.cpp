@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "ir/builder.h"
+#include "passes/checkpoint_loops.h"
 #include "session/export_source.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
@@ -11,6 +12,8 @@
 #include <rondel/gradient.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 namespace rondel {
 namespace {
@@ -182,9 +185,23 @@ void canonicalize(Graph& g) {
   passes::run(passes::canonicalize(), g, how);
 }
 
+/// Nothing for "none"; otherwise as `passes::checkpoint_loops` has it.
+std::optional<std::optional<std::int64_t>> segments(const std::string& checkpoint) {
+  if (checkpoint == "none") return std::nullopt;
+  if (checkpoint == "sqrt") return std::optional<std::int64_t>();
+  std::int64_t trips = 0;
+  const char* end = checkpoint.data() + checkpoint.size();
+  const auto [rest, error] = std::from_chars(checkpoint.data(), end, trips);
+  require(error == std::errc() && rest == end && trips > 0,
+          "checkpoint is '{}'; expected none, sqrt, or a number of trips", checkpoint);
+  return trips;
+}
+
 Graph with_gradient(Graph g, const GradientOptions& o) {
+  const auto checkpoint = segments(o.checkpoint);
   Variables variables(g, o.wrt);
   canonicalize(g);
+  if (checkpoint && passes::checkpoint_loops(g, *checkpoint, variables.values())) canonicalize(g);
   passes::GradientRequest request;
   request.by = variables.values();
   request.of = differentiated(g, o);

@@ -168,6 +168,66 @@ TEST(Gradient, WeightsGetOneProductBehindTheLoop) {
   })g");
 }
 
+TEST(Gradient, OneProductForAllTripsOfAnInnerLoopStaysInTheOuterLoop) {
+  expect_gradient(R"g(graph "g" (%w: f32[3, 3], %seed: f32[2, 3], %n: i64[], %h: f32[2, 3]) {
+    %four = constant value=i64[] {4}
+    %y, _ = loop trips=%n states=(%h) {
+      body(%i, %go, %a) {
+        %b, _ = loop trips=%four states=(%a) {
+          body(%j, %on, %s) {
+            %p = mat_mul(%s, %w)
+            yield go=%on states=(%p) } }
+        yield go=%go states=(%b) } }
+    yield %y })g",
+                  R"g(graph "g" (%w: f32[3, 3], %seed: f32[2, 3], %n: i64[], %h: f32[2, 3]) {
+    %four: i64[] = constant value=i64[] {4}
+    %y: f32[2, 3], %#0: f32[?, 2, 3], _ = loop trips=%n states=(%h) {
+      body(%i: i64[], %go: bool[], %a: f32[2, 3]) {
+        %b: f32[2, 3], _ = loop trips=%four states=(%a) {
+          body(%j: i64[], %on: bool[], %s: f32[2, 3]) {
+            %p: f32[2, 3] = mat_mul(%s, %w)
+            yield go=%on states=(%p)
+          }
+        }
+        yield go=%go states=(%b) items=(%a)
+      }
+    }
+    %#1: i64[0] = constant value=i64[0] {}
+    %#2: i64[] = constant value=i64[] {0}
+    %#3: i64[] = max(%n, %#2)
+    %#4: i64[] = reshape(%#3, %#1)
+    %#5: f32[] = constant value=f32[] {0}
+    %#6: i64[2] = shape(%w)
+    %#7: f32[3, 3] = expand(%#5, %#6)
+    %#8: f32[2, 3], %#9: f32[3, 3], %#10: i64[] = loop trips=%#4 states=(%seed, %#7) scans=(%#0) reverse_in=[1] {
+      body(%i#1: i64[], %go#1: bool[], %#11: f32[2, 3], %#12: f32[3, 3], %#13: f32[2, 3]) {
+        %b#1: f32[2, 3], %#14: f32[4, 2, 3], _ = loop trips=%four states=(%#13) {
+          body(%j#1: i64[], %on#1: bool[], %s#1: f32[2, 3]) {
+            %p#1: f32[2, 3] = mat_mul(%s#1, %w)
+            yield go=%on#1 states=(%p#1) items=(%s#1)
+          }
+        }
+        %#15: i64[0] = constant value=i64[0] {}
+        %#16: i64[] = constant value=i64[] {0}
+        %#17: i64[] = max(%four, %#16)
+        %#18: i64[] = reshape(%#17, %#15)
+        %#19: f32[2, 3], %#20: f32[4, 2, 3], %#21: i64[] = loop trips=%#18 states=(%#11) reverse_out=[1] {
+          body(%i#2: i64[], %go#2: bool[], %#22: f32[2, 3]) {
+            %#23: f32[2, 3] = mat_mul(%#22, %w) transpose_b=1
+            yield go=%go#2 states=(%#23) items=(%#22)
+          }
+        }
+        %#24: f32[8, 3] = flatten(%#14) axis=2
+        %#25: f32[8, 3] = flatten(%#20) axis=2
+        %#26: f32[3, 3] = mat_mul(%#24, %#25) transpose_a=1
+        %#27: f32[3, 3] = add(%#12, %#26)
+        yield go=%go#1 states=(%#19, %#27)
+      }
+    }
+    yield %y, %#9
+  })g");
+}
+
 TEST(Gradient, ResultsAreKeptInPlaceOfWhatTheyAreComputedFrom) {
   expect_gradient(R"g(graph "g" (%x: f32[5, 2, 3], %seed: f32[5, 2, 3], %w: f32[3, 3], %b: f32[3]) {
     %y, _ = loop scans=(%x) stacks=1 {

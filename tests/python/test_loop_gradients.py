@@ -169,6 +169,63 @@ def test_second_derivatives(name):
     check_gradient(once.SerializeToString(), feeds_of(given, rng), rng, outputs=[f"first_{n}" for n in given])
 
 
+@pytest.mark.parametrize("checkpoint", ["sqrt", 1, 2, 3])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_checkpoints_change_no_gradient(case, checkpoint):
+    text, given = case
+    model, feeds = model_of(text), feeds_of(given, np.random.default_rng(10))
+    whole, cut = (
+        rondel.grad(model, wrt=list(given), outputs=names_of(model), checkpoint=how) for how in ("none", checkpoint)
+    )
+    want = rondel.InferenceSession(whole.SerializeToString()).run(None, feeds)
+    for got, elsewhere_, ours in zip(rondel.InferenceSession(cut.SerializeToString()).run(None, feeds), elsewhere(cut, feeds), want, strict=True):
+        np.testing.assert_allclose(got, ours, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(elsewhere_, ours, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 7, 9])
+@pytest.mark.parametrize("checkpoint", ["sqrt", 3])
+def test_one_file_with_checkpoints_serves_any_number_of_trips(trips, checkpoint):
+    text = """g (double[2] h, double[T,2] x) => (double[2] y, double[T,2] z) {
+        y, z = Scan <num_scan_inputs = 1, scan_input_directions = [1], scan_output_directions = [1],
+            body = b (double[2] s, double[2] e) => (double[2] t, double[2] o) {
+          m = Mul (s, e)  t = Tanh (m)  o = Sin (t) }> (h, x) }"""
+    feeds = feeds_of({"h": (2,), "x": (trips, 2)}, np.random.default_rng(trips))
+    whole, cut = (
+        rondel.InferenceSession(rondel.grad(model_of(text), ["h", "x"], ["y", "z"], checkpoint=how).SerializeToString())
+        for how in ("none", checkpoint)
+    )
+    for got, want in zip(cut.run(None, feeds), whole.run(None, feeds), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+
+
+def test_checkpoints_bound_the_memory():
+    """1,600 trips keep 3 MB of states; with checkpoints 40 states and what 40 trips need."""
+    text = """g (float[16,32] h, float[32,32] w) => (float y) <int64 n = {1600}> {
+        z = Loop (n, , h) <body = b (int64 i, bool c, float[16,32] s) => (bool d, float[16,32] t) {
+          d = Identity (c)  m = MatMul (s, w)  t = Tanh (m) }>
+        y = ReduceSum <keepdims = 0> (z) }"""
+    feeds = {"h": np.ones((16, 32), np.float32), "w": np.eye(32, dtype=np.float32)}
+    options = rondel.SessionOptions()
+    options.max_memory_bytes = 1 << 20
+
+    def session(checkpoint):
+        made = rondel.grad(model_of(text), wrt=["h", "w"], checkpoint=checkpoint)
+        return rondel.InferenceSession(made.SerializeToString(), options)
+
+    with pytest.raises(rondel.LimitExceeded):
+        session("none").run(None, feeds)
+    session("sqrt").run(None, feeds)
+    session(20).run(None, feeds)
+
+
+@pytest.mark.parametrize("checkpoint", ["all", "", "-1", 0, -3, 1.5, None, True, 2**70])
+def test_other_checkpoints_are_refused(checkpoint):
+    model = model_of("g (float x) => (float y) { y = Exp (x) }")
+    with pytest.raises(rondel.CallerError, match="checkpoint is .*; expected '?none'?, '?sqrt'?, or a number of trips"):
+        rondel.grad(model, wrt="x", checkpoint=checkpoint)
+
+
 @pytest.mark.parametrize("yes", [True, False])
 def test_an_if_of_the_model(yes):
     text = """g (double[3] x, double[3] w, bool k) => (double[3] y) {

@@ -5,11 +5,13 @@
 
 JAX takes part where it is installed (pip install jax): `value_and_grad` of `lax.scan`, compiled. One thread each. Times are
 medians of rounds in which value and gradient, and the engines, take turns. `peak` is the memory that loading and running the
-model with its gradient adds, at most, to a fresh process. Equal: the gradients differ from JAX's by at most 1e-4 of their size.
+model with its gradient adds, at most, to a fresh process; `sqrt`: with checkpoints. Equal: the gradients differ from JAX's by at most 1e-4
+of their size.
 """
 
 import importlib.util
 import json
+import math
 import os
 import subprocess
 import sys
@@ -37,10 +39,11 @@ class Case:
     feeds: Callable  #: feeds() -> a dict of arrays
     wrt: list
     jax: Callable  #: jax() -> a function of the feeds, by name, that returns the value
-    limit: float  #: value and gradients over value
+    limit: float | None  #: value and gradients over value
+    checkpoint: str = "none"
 
 
-def lstm(batch, size=256, trips=100):
+def lstm(batch, limit, checkpoint="none", size=256, trips=100):
     model = f"""
     lstm (float[{trips}, {batch}, {size}] xs, float[{batch}, {size}] h0, float[{size}, {4 * size}] w,
           float[{size}, {4 * size}] r, float[{4 * size}] bias) => (float loss) {{
@@ -62,15 +65,15 @@ def lstm(batch, size=256, trips=100):
 
         def loss(xs, h0, w, r, bias):
             cell = lstm_scan.cell_in_jax(w, r, bias)
-            return jnp.mean(jax.lax.scan(cell, (h0, h0), xs)[1] ** 2)
+            return jnp.mean(scan_in_jax(cell, (h0, h0), xs, trips, checkpoint)[1] ** 2)
 
         return loss
 
     doc = f"Scan, an LSTM cell written out, H={size} B={batch} T={trips}"
-    return Case(doc, model, feeds, ["w", "r", "bias", "xs"], in_jax, 2.9 if batch == 1 else 3.4)
+    return Case(doc, model, feeds, ["w", "r", "bias", "xs"], in_jax, limit, checkpoint)
 
 
-def ode(size=4096, trips=200):
+def ode(limit, checkpoint="none", size=4096, trips=200):
     """A pendulum, `size` of them, by the midpoint method."""
     model = f"""
     ode (float[{size}] angle, float[{size}] speed, float[{size}] pull, float step) => (float loss)
@@ -111,15 +114,43 @@ def ode(size=4096, trips=200):
                 a_mid, s_mid = a + s * (step / 2), s - jnp.sin(a) * pull * (step / 2)
                 return (a + s_mid * step, s - jnp.sin(a_mid) * pull * step), None
 
-            return jnp.mean(jax.lax.scan(midpoint, (angle, speed), None, length=trips)[0][0] ** 2)
+            return jnp.mean(scan_in_jax(midpoint, (angle, speed), None, trips, checkpoint)[0][0] ** 2)
 
         return loss
 
     doc = f"Loop, {size} pendulums by the midpoint method, T={trips}"
-    return Case(doc, model, feeds, ["angle", "speed", "pull"], in_jax, 3.0)
+    return Case(doc, model, feeds, ["angle", "speed", "pull"], in_jax, limit, checkpoint)
 
 
-CASES = {"lstm B=32": lstm(32), "lstm B=1": lstm(1), "ode": ode()}
+def scan_in_jax(body, states, xs, trips, checkpoint):
+    """`lax.scan`; with checkpoints as JAX's users write them: a scan over segments, each of which is computed again."""
+    import jax
+
+    if checkpoint == "none":
+        return jax.lax.scan(body, states, xs, length=trips)
+    length = next(n for n in range(math.isqrt(trips - 1) + 1, trips + 1) if trips % n == 0)
+
+    @jax.checkpoint
+    def segment(states, part):
+        return jax.lax.scan(body, states, part, length=length)
+
+    in_segments = jax.tree.map(lambda x: x.reshape(-1, length, *x.shape[1:]), xs)
+    finals, stacks = jax.lax.scan(segment, states, in_segments, length=trips // length)
+    return finals, jax.tree.map(lambda y: y.reshape(-1, *y.shape[2:]), stacks)
+
+
+CASES = {
+    "lstm B=32": lstm(32, 3.4),
+    "lstm B=32, sqrt": lstm(32, 4.5, "sqrt"),
+    "lstm B=1": lstm(1, 2.9),
+    "lstm B=1, sqrt": lstm(1, 4.5, "sqrt"),
+    "ode": ode(3.0),
+    "ode, sqrt": ode(4.5, "sqrt"),
+    "ode T=3200": ode(None, trips=3200),
+    "ode T=3200, sqrt": ode(4.5, "sqrt", trips=3200),
+    "ode T=12800": ode(None, trips=12800),
+    "ode T=12800, sqrt": ode(4.5, "sqrt", trips=12800),
+}
 
 
 def models(case):
@@ -127,7 +158,8 @@ def models(case):
     import rondel
 
     model = onnx.parser.parse_model(HEAD + case.model)
-    return model.SerializeToString(), rondel.grad(model, wrt=case.wrt).SerializeToString()
+    gradient = rondel.grad(model, wrt=case.wrt, checkpoint=case.checkpoint)
+    return model.SerializeToString(), gradient.SerializeToString()
 
 
 def calls_of_rondel(case):
@@ -197,7 +229,7 @@ def print_own_memory(case):
 def main(words):
     engines = ["rondel", *(["jax"] if importlib.util.find_spec("jax") else [])]
     head = ("case", "engine", "value, ms", "gradient, ms", "ratio", "limit", "peak, MiB", "equal")
-    line = "{:<10} {:<7} {:>10} {:>13} {:>6} {:>6} {:>10}  {}"
+    line = "{:<18} {:<7} {:>10} {:>13} {:>6} {:>6} {:>10}  {}"
     print(line.format(*head))
     for name, case in CASES.items():
         if not all(word in name for word in words):
@@ -210,7 +242,7 @@ def main(words):
             print(
                 line.format(
                     name if first else "", engine, f"{1e3 * value:.3f}", f"{1e3 * gradient:.3f}", f"{gradient / value:.2f}",
-                    f"{case.limit}" if first else "", f"{peak_memory(name):.1f}" if first else "", same,
+                    f"{case.limit or ''}" if first else "", f"{peak_memory(name):.1f}" if first else "", same,
                 ).rstrip(),
                 flush=True,
             )  # fmt: skip

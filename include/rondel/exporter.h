@@ -21,6 +21,8 @@ struct ExportOptions {
   /// The opset to begin with where none is given, which is raised as far as the model needs; 11 at
   /// least. None: the usual one, 21.
   std::optional<int> least_opset;
+  /// The least IR version of the written model. None: what its opset and types need.
+  std::optional<int> least_ir_version;
   /// True: initializers go into a file of their own beside the model, whatever its size. A model of
   /// more than 2 GiB, which a protobuf cannot hold, is always written so.
   bool external_data = false;

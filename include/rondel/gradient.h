@@ -20,8 +20,8 @@ struct GradientOptions {
   std::string checkpoint = "none";
   /// What the names of the gradients begin with.
   std::string prefix = "grad_";
-  /// How the model is read, and written. Where no opset is given, the model's own is kept, or
-  /// raised as far as the gradient needs.
+  /// How the model is read, and written. Where no opset and no IR version is given, the model's own
+  /// are kept, or raised as far as the gradient needs.
   ExportOptions writing = {};
 };
 
@@ -32,5 +32,27 @@ struct GradientOptions {
 RONDEL_API ExportedModel grad(const std::filesystem::path& model, const GradientOptions&);
 RONDEL_API ExportedModel grad(std::span<const std::byte> model, const GradientOptions&);
 RONDEL_API ExportedModel grad(const Session& model, const GradientOptions&);
+
+/// Along what a model is differentiated; all names are the model's own.
+struct TangentOptions {
+  /// Inputs or initializers, tensors of floats. At least one.
+  std::vector<std::string> wrt;
+  /// Outputs that are differentiated, tensors of floats. None: all outputs of floats.
+  std::vector<std::string> outputs;
+  /// Values that nothing flows through.
+  std::vector<std::string> stop_gradient;
+  /// What the names of the tangents begin with.
+  std::string prefix = "tangent_";
+  /// As that of GradientOptions.
+  ExportOptions writing = {};
+};
+
+/// A model that also takes, for each of `wrt`, a direction of its type, as input `prefix` + name;
+/// and that gives its outputs as before, and then, as `prefix` + name, the derivative of each of
+/// `outputs` along the directions (the Jacobian times the directions), of the output's type. Throws
+/// as `grad` does.
+RONDEL_API ExportedModel jvp(const std::filesystem::path& model, const TangentOptions&);
+RONDEL_API ExportedModel jvp(std::span<const std::byte> model, const TangentOptions&);
+RONDEL_API ExportedModel jvp(const Session& model, const TangentOptions&);
 
 }  // namespace rondel

@@ -211,12 +211,20 @@ nb::tuple export_bytes(const auto& model, ExportOptions o) {
                         warnings.texts());
 }
 
-/// (bytes, warnings) of a model with its gradient.
-nb::tuple grad_bytes(const auto& model, GradientOptions o) {
+/// (bytes, warnings) of what `differentiate` makes of a model.
+template <class Options>
+nb::tuple differentiated_bytes(const auto& model, Options o, auto differentiate) {
   const Warnings warnings;
   warnings.keep_those_of(o.writing.reading);
-  const ExportedModel made = python::without_gil([&] { return grad(model, o); });
+  const ExportedModel made = python::without_gil([&] { return differentiate(model, o); });
   return nb::make_tuple(nb::bytes(made.bytes.data(), made.bytes.size()), warnings.texts());
+}
+nb::tuple grad_bytes(const auto& model, const GradientOptions& o) {
+  return differentiated_bytes(model, o,
+                              [](const auto& m, const auto& how) { return grad(m, how); });
+}
+nb::tuple jvp_bytes(const auto& model, const TangentOptions& o) {
+  return differentiated_bytes(model, o, [](const auto& m, const auto& how) { return jvp(m, how); });
 }
 
 /// (report, warnings), likewise.
@@ -348,5 +356,19 @@ NB_MODULE(_rondel, m) {
         [](const Session& model, const GradientOptions& o) { return grad_bytes(model, o); });
   m.def("grad_bytes", [](const std::filesystem::path& model, const GradientOptions& o) {
     return grad_bytes(model, o);
+  });
+  nb::class_<TangentOptions>(m, "TangentOptions")
+      .def(nb::init<>())
+      .def_rw("wrt", &TangentOptions::wrt)
+      .def_rw("outputs", &TangentOptions::outputs)
+      .def_rw("stop_gradient", &TangentOptions::stop_gradient)
+      .def_rw("prefix", &TangentOptions::prefix)
+      .def_rw("writing", &TangentOptions::writing);
+  m.def("jvp_bytes",
+        [](nb::bytes model, const TangentOptions& o) { return jvp_bytes(as_bytes(model), o); });
+  m.def("jvp_bytes",
+        [](const Session& model, const TangentOptions& o) { return jvp_bytes(model, o); });
+  m.def("jvp_bytes", [](const std::filesystem::path& model, const TangentOptions& o) {
+    return jvp_bytes(model, o);
   });
 }

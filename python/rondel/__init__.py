@@ -17,7 +17,7 @@ from .errors import (
     UnsupportedError,
 )
 from .exporting import ExportReport, export
-from .gradients import grad, value_and_grad
+from .gradients import grad, jvp, value_and_grad
 from .inspection import inspect, trace_passes
 from .options import ExecutionMode, GraphOptimizationLevel, RunOptions, SessionOptions
 from .session import InferenceSession
@@ -48,6 +48,7 @@ __all__ = [
     "get_available_providers",
     "grad",
     "inspect",
+    "jvp",
     "trace_passes",
     "value_and_grad",
 ]

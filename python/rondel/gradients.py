@@ -1,4 +1,4 @@
-"""Gradients of models, as models."""
+"""Gradients and tangents of models, as models."""
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), che
     returns (value, gradients): the output that is differentiated, or a dict of them by name where there are several; and a dict of the
     gradients by the names of `wrt`.
     """
-    wrt, prefix = _names("wrt", wrt), "gradient of "
+    wrt, prefix = _names("grad", "wrt", wrt), "gradient of "
     data = grad_bytes(
         model,
         wrt,
@@ -62,7 +62,7 @@ def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), che
     )
     session = InferenceSession(data, sess_options)
     made = [prefix + name for name in wrt]
-    values = _names("outputs", outputs) or [o.name for o in session.get_outputs() if o.name not in made and _is_scalar_float(o)]
+    values = _names("grad", "outputs", outputs) or [o.name for o in session.get_outputs() if o.name not in made and _is_scalar_float(o)]
 
     def evaluate(feeds=None, /, **more):
         found = session.run(values + made, {**(feeds or {}), **more})
@@ -76,37 +76,64 @@ def _is_scalar_float(output):
     return output.shape == [] and output.type in ("tensor(float)", "tensor(double)", "tensor(float16)", "tensor(bfloat16)")
 
 
+def jvp(model, wrt, outputs=None, *, stop_gradient=(), prefix="tangent_", sess_options=None):
+    """The model with its derivative along directions (forward mode), as a standard ONNX model: an onnx.ModelProto.
+
+    Beside its own inputs it takes `prefix` + name for each name of `wrt`, of the same shape and dtype: a direction. After its own outputs come
+    `prefix` + name for each of `outputs`, of the same shape and dtype: the Jacobian times the directions; zeros where there is no influence.
+
+    wrt: names of inputs or initializers, tensors of floats.
+    outputs: names of the outputs that are differentiated; None: all tensors of floats.
+    model, stop_gradient, sess_options, opset and errors: as of `grad`.
+    """
+    import onnx
+
+    options = _rondel.TangentOptions()
+    _fill(options, "jvp", wrt, outputs, stop_gradient, prefix, sess_options)
+    return onnx.load_model_from_string(_written(_rondel.jvp_bytes, model, options, stacklevel=4))
+
+
 def grad_bytes(
     model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="none", prefix="grad_", sess_options=None, stacklevel=3
 ):
-    """The same as bytes, without onnx."""
+    """What `grad` gives, as bytes, without onnx."""
     options = _rondel.GradientOptions()
-    options.wrt = _names("wrt", wrt)
-    options.outputs = _names("outputs", outputs)
-    options.seed = _names("seed", seed)
-    options.stop_gradient = _names("stop_gradient", stop_gradient)
+    _fill(options, "grad", wrt, outputs, stop_gradient, prefix, sess_options)
+    options.seed = _names("grad", "seed", seed)
     is_count = isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool)
     if not (isinstance(checkpoint, str) or is_count):
         raise CallerError(f"grad: checkpoint is {checkpoint!r}; expected 'none', 'sqrt', or a number of trips")
     options.checkpoint = str(checkpoint)
+    return _written(_rondel.grad_bytes, model, options, stacklevel=stacklevel + 1)
+
+
+def _fill(options, function, wrt, outputs, stop_gradient, prefix, sess_options):
+    """What gradients and tangents have in common."""
+    options.wrt = _names(function, "wrt", wrt)
+    options.outputs = _names(function, "outputs", outputs)
+    options.stop_gradient = _names(function, "stop_gradient", stop_gradient)
     if not isinstance(prefix, str):
-        raise CallerError(f"grad: prefix is {prefix!r}; expected a str")
+        raise CallerError(f"{function}: prefix is {prefix!r}; expected a str")
     options.prefix = prefix
-    if sess_options is not None:
-        if not isinstance(sess_options, SessionOptions):
-            raise CallerError(f"grad: sess_options is {sess_options!r}; expected rondel.SessionOptions")
-        writing = options.writing
-        writing.reading = sess_options
-        options.writing = writing
+    if sess_options is None:
+        return
+    if not isinstance(sess_options, SessionOptions):
+        raise CallerError(f"{function}: sess_options is {sess_options!r}; expected rondel.SessionOptions")
+    writing = options.writing
+    writing.reading = sess_options
+    options.writing = writing
+
+
+def _written(differentiate, model, options, stacklevel):
     if hasattr(model, "build_session"):
         model = model.build_session()
     source = model._session if isinstance(model, InferenceSession) else model_source(model)
-    data, found = _rondel.grad_bytes(source, options)
+    data, found = differentiate(source, options)
     issue_warnings(found, stacklevel=stacklevel)
     return data
 
 
-def _names(argument, names):
+def _names(function, argument, names):
     if names is None:
         return []
     try:
@@ -114,7 +141,7 @@ def _names(argument, names):
     except TypeError:
         listed = [None]
     if not all(isinstance(name, str) for name in listed):
-        raise CallerError(f"grad: {argument} is {names!r}; expected names")
+        raise CallerError(f"{function}: {argument} is {names!r}; expected names")
     if not listed and argument in ("outputs", "seed"):
-        raise CallerError(f"grad: {argument} is empty; leave it out for the usual ones")
+        raise CallerError(f"{function}: {argument} is empty; leave it out for the usual ones")
     return listed

@@ -36,6 +36,7 @@ struct Imported {
   ir::Graph graph;
   ModelInfo info;
   std::map<std::string, std::int64_t> opsets;  ///< by domain; the default one is "ai.onnx"
+  std::optional<int> ir_version;               ///< of an ONNX file
   std::vector<Finding> findings;               ///< warnings and notes
   /// Ops as in the file, those of every depth; `domain.Op` outside ai.onnx.
   std::map<std::string, std::int64_t> op_counts;

@@ -27,6 +27,22 @@ std::string quoted(const std::vector<std::string>& names) {
   return text;
 }
 
+bool is_name_of(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Requires that the name is not that of an input.
+ValueId add_input(Graph& g, ir::Type t, const std::string& name) {
+  g.input_names.resize(g.root().params.size());
+  g.input_names.push_back(name);
+  return g.add_param({}, std::move(t), name);
+}
+void erase_input(Graph& g, ValueId v) {
+  const auto at = g.value(v).position;
+  g.erase_param({}, static_cast<std::size_t>(at));
+  g.input_names.erase(g.input_names.begin() + at);
+}
+
 void require_floats(const Graph& g, ValueId v, const std::string& name, const char* what) {
   const ir::Type& t = g.value(v).type;
   require(t.is_tensor() && is_float(t.dtype()), "{} '{}' is {}; expected a tensor of floats", what,
@@ -52,9 +68,7 @@ class Variables {
       const ValueId constant = b.constant(v->second.tensor);
       g_.value(constant).name = v->second.name;
       g_.replace_uses(v->first, constant);
-      const auto position = g_.value(v->first).position;
-      g_.erase_param({}, static_cast<std::size_t>(position));
-      g_.input_names.erase(g_.input_names.begin() + position);
+      erase_input(g_, v->first);
     }
   }
 
@@ -85,9 +99,7 @@ class Variables {
           continue;
         }
         const Tensor kept = *tensor;
-        g_.input_names.resize(g_.root().params.size());
-        const ValueId param = g_.add_param({}, g_.value(v).type, name);
-        g_.input_names.push_back(name);
+        const ValueId param = add_input(g_, g_.value(v).type, name);
         initializers_.push_back({param, {name, kept}});
         g_.replace_uses(v, param);
         return param;
@@ -115,12 +127,17 @@ ValueId output_named(const Graph& g, const std::string& name) {
   return g.root().results[static_cast<std::size_t>(at - g.output_names.begin())];
 }
 
-std::vector<ValueId> differentiated(const Graph& g, const GradientOptions& o) {
+std::vector<ValueId> outputs_named(const Graph& g, const std::vector<std::string>& names) {
   std::vector<ValueId> of;
-  for (const std::string& name : o.outputs) {
+  for (const std::string& name : names) {
     of.push_back(output_named(g, name));
     require_floats(g, of.back(), name, "output");
   }
+  return of;
+}
+
+std::vector<ValueId> outputs_differentiated(const Graph& g, const GradientOptions& o) {
+  std::vector<ValueId> of = outputs_named(g, o.outputs);
   if (!of.empty()) return of;
   for (std::size_t k = 0; k < g.root().results.size(); ++k) {
     const ir::Type t = type_of_output(g, k);
@@ -134,21 +151,22 @@ std::vector<ValueId> differentiated(const Graph& g, const GradientOptions& o) {
   return of;
 }
 
+/// Of the type that is known of an output.
+ValueId add_input_like_output(Graph& g, ValueId output, const std::string& name) {
+  const auto at = std::ranges::find(g.root().results, output) - g.root().results.begin();
+  return add_input(g, type_of_output(g, static_cast<std::size_t>(at)), name);
+}
+
 std::vector<ValueId> seeds(Graph& g, std::span<const ValueId> of, const GradientOptions& o) {
   if (o.seed.empty()) return {};
   require(o.seed.size() == of.size(), "seed has {} names for {} outputs", o.seed.size(), of.size());
   std::vector<ValueId> seeds;
-  g.input_names.resize(g.root().params.size());
   for (std::size_t k = 0; k < of.size(); ++k) {
-    const auto is_taken = [&](const std::vector<std::string>& names) {
-      return std::ranges::find(names, o.seed[k]) != names.end();
-    };
-    require(!o.seed[k].empty(), "seed has an empty name");
-    require(!is_taken(g.input_names), "seed '{}' is the name of an input already", o.seed[k]);
-    require(!is_taken(g.output_names), "seed '{}' is the name of an output already", o.seed[k]);
-    const auto at = std::ranges::find(g.root().results, of[k]) - g.root().results.begin();
-    seeds.push_back(g.add_param({}, type_of_output(g, static_cast<std::size_t>(at)), o.seed[k]));
-    g.input_names.push_back(o.seed[k]);
+    const std::string& name = o.seed[k];
+    require(!name.empty(), "seed has an empty name");
+    require(!is_name_of(g.input_names, name), "seed '{}' is the name of an input already", name);
+    require(!is_name_of(g.output_names, name), "seed '{}' is the name of an output already", name);
+    seeds.push_back(add_input_like_output(g, of[k], name));
   }
   return seeds;
 }
@@ -163,17 +181,25 @@ ValueId value_named(const Graph& g, const std::string& name) {
   fail("stop_gradient names '{}', which is no value of the model outside of its loops", name);
 }
 
-void add_outputs(Graph& g, std::span<const ValueId> gradients, const GradientOptions& o) {
-  for (std::size_t k = 0; k < gradients.size(); ++k) {
-    const std::string name = o.prefix + o.wrt[k];
-    const auto is_taken = [&](const std::vector<std::string>& names) {
-      return std::ranges::find(names, name) != names.end();
-    };
-    require(!is_taken(g.output_names) && !is_taken(g.input_names),
-            "the model has an input or output '{}' already; give another prefix than '{}'", name,
-            o.prefix);
-    g.add_result({}, gradients[k]);
-    g.output_names.push_back(name);
+std::vector<ValueId> values_named(const Graph& g, const std::vector<std::string>& names) {
+  std::vector<ValueId> values;
+  for (const std::string& name : names) values.push_back(value_named(g, name));
+  return values;
+}
+
+void require_new(const Graph& g, const std::string& name, const std::string& prefix) {
+  require(!is_name_of(g.output_names, name) && !is_name_of(g.input_names, name),
+          "the model has an input or output '{}' already; give another prefix than '{}'", name,
+          prefix);
+}
+
+/// As `prefix` + each of `names`.
+void add_outputs(Graph& g, std::span<const ValueId> values, const std::vector<std::string>& names,
+                 const std::string& prefix) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    require_new(g, prefix + names[k], prefix);
+    g.add_result({}, values[k]);
+    g.output_names.push_back(prefix + names[k]);
   }
   for (std::size_t k = 0; k < g.declared_outputs.size(); ++k)
     g.declared_outputs[k] = type_of_output(g, k);
@@ -204,38 +230,102 @@ Graph with_gradient(Graph g, const GradientOptions& o) {
   if (checkpoint && passes::checkpoint_loops(g, *checkpoint, variables.values())) canonicalize(g);
   passes::GradientRequest request;
   request.by = variables.values();
-  request.of = differentiated(g, o);
+  request.of = outputs_differentiated(g, o);
   request.seed = seeds(g, request.of, o);
-  for (const std::string& name : o.stop_gradient) request.stop.push_back(value_named(g, name));
-  add_outputs(g, passes::add_gradient(g, request), o);
+  request.stop = values_named(g, o.stop_gradient);
+  add_outputs(g, passes::add_gradient(g, request), o.wrt, o.prefix);
   canonicalize(g);
   variables.restore();
   return g;
 }
 
-ExportedModel written(Graph g, const ModelInfo& info, const GradientOptions& o) {
-  return session::to_bytes(session::with_seed(with_gradient(std::move(g), o)), info, o.writing);
+std::vector<std::string> names_of_float_outputs(const Graph& g) {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < g.root().results.size(); ++k)
+    if (const ir::Type t = type_of_output(g, k); t.is_tensor() && is_float(t.dtype()))
+      names.push_back(g.output_names[k]);
+  require(!names.empty(), "the model has no output of floats to differentiate; there are {}",
+          quoted(g.output_names));
+  return names;
 }
 
-ExportedModel grad_of(const auto& model, GradientOptions o) {
+/// The gradient of outputs y by x, J'u, is linear in its seeds u, whatever they are: its own
+/// gradient by u, with seeds v, is J v (Christianson, "Automatic Hessians by reverse accumulation",
+/// 1992).
+Graph with_tangents(Graph g, const TangentOptions& o) {
+  Variables variables(g, o.wrt);
+  canonicalize(g);
+  const std::vector<std::string> names = o.outputs.empty() ? names_of_float_outputs(g) : o.outputs;
+  std::vector<ValueId> directions;
+  for (std::size_t k = 0; k < o.wrt.size(); ++k) {
+    const std::string name = o.prefix + o.wrt[k];
+    require_new(g, name, o.prefix);
+    directions.push_back(add_input(g, g.value(variables.values()[k]).type, name));
+  }
+  passes::GradientRequest reverse;
+  reverse.by = variables.values();
+  reverse.of = outputs_named(g, names);
+  reverse.stop = values_named(g, o.stop_gradient);
+  for (const ValueId v : reverse.of) reverse.seed.push_back(add_input_like_output(g, v, ""));
+  const std::size_t own = g.root().results.size();
+  for (const ValueId v : passes::add_gradient(g, reverse)) g.add_result({}, v);
+  canonicalize(g);
+  passes::GradientRequest forward;
+  forward.by = reverse.seed;
+  forward.seed = directions;
+  std::vector<ValueId> results(g.root().results.begin(), g.root().results.end());
+  forward.of.assign(results.begin() + static_cast<std::ptrdiff_t>(own), results.end());
+  const std::vector<ValueId> tangents = passes::add_gradient(g, forward);
+  results.resize(own);
+  g.set_results({}, results);
+  add_outputs(g, tangents, names, o.prefix);
+  // Nothing depends on a seed but by its shape, which is that of its output.
+  for (std::size_t k = names.size(); k-- > 0;) {
+    g.replace_uses(reverse.seed[k], output_named(g, names[k]));
+    erase_input(g, reverse.seed[k]);
+  }
+  canonicalize(g);
+  variables.restore();
+  return g;
+}
+
+Graph differentiated(Graph g, const GradientOptions& o) { return with_gradient(std::move(g), o); }
+Graph differentiated(Graph g, const TangentOptions& o) { return with_tangents(std::move(g), o); }
+
+ExportedModel written(Graph g, const ModelInfo& info, const auto& o) {
+  return session::to_bytes(session::with_seed(differentiated(std::move(g), o)), info, o.writing);
+}
+
+/// `o`: of a gradient or of tangents.
+ExportedModel of_model(const auto& model, auto o) {
   frontends::Imported imported = session::read_model(model, o.writing.reading);
   session::report_warnings(o.writing.reading, imported.findings);
   const auto own = imported.opsets.find("ai.onnx");
   if (!o.writing.least_opset && own != imported.opsets.end())
     o.writing.least_opset = static_cast<int>(own->second);
+  if (!o.writing.least_ir_version) o.writing.least_ir_version = imported.ir_version;
   return written(std::move(imported.graph), imported.info, o);
+}
+ExportedModel of_session(const Session& model, const auto& o) {
+  return written(session::FromGraph::of(model, false), model.info(), o);
 }
 
 }  // namespace
 
 ExportedModel grad(const std::filesystem::path& model, const GradientOptions& o) {
-  return grad_of(model, o);
+  return of_model(model, o);
 }
 ExportedModel grad(std::span<const std::byte> model, const GradientOptions& o) {
-  return grad_of(model, o);
+  return of_model(model, o);
 }
-ExportedModel grad(const Session& model, const GradientOptions& o) {
-  return written(session::FromGraph::of(model, false), model.info(), o);
+ExportedModel grad(const Session& model, const GradientOptions& o) { return of_session(model, o); }
+
+ExportedModel jvp(const std::filesystem::path& model, const TangentOptions& o) {
+  return of_model(model, o);
 }
+ExportedModel jvp(std::span<const std::byte> model, const TangentOptions& o) {
+  return of_model(model, o);
+}
+ExportedModel jvp(const Session& model, const TangentOptions& o) { return of_session(model, o); }
 
 }  // namespace rondel

@@ -339,6 +339,12 @@ def test_a_model_keeps_its_names_and_opset_and_gives_the_same_numbers_in_onnxrun
             np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("own, kept", [(3, 7), (7, 7), (8, 8), (10, 10)])
+def test_the_ir_version_is_the_models_own_if_that_serves(own, kept):
+    model = parser.parse_model(f'<ir_version: {own}, opset_import: ["" : 13]> f (float x) => (float y) {{ y = Exp (x) }}')
+    assert rondel.grad(model, wrt="x").ir_version == kept
+
+
 def test_value_and_grad_is_a_function_of_feeds():
     feeds, model = mlp_feeds(), parser.parse_model(MLP)
     loss, gradients = rondel.value_and_grad(model, wrt=["x", "W"])(feeds)

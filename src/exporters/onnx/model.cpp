@@ -378,6 +378,9 @@ Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options)
   require(!wanted || (*wanted >= oldest_opset && *wanted <= newest_opset()),
           "there is no way to opset {}; those that can be written are {} to {}", wanted.value_or(0),
           oldest_opset, newest_opset());
+  require(options.least_ir_version.value_or(0) <= pb::IR_VERSION,
+          "there is no IR version {}; the newest one is {}", options.least_ir_version.value_or(0),
+          static_cast<int>(pb::IR_VERSION));
   const int first = std::clamp(options.least_opset.value_or(usual_opset), oldest_opset,
                                newest_opset());
   const std::vector<std::string> notes = options.assertions
@@ -393,6 +396,8 @@ Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options)
   drop_unread(g);
   const int least = wanted ? *wanted : opset_for(g, RegionId::root, first);
   Model model = write_in_least_opset(g, scans, info, least, wanted.has_value());
+  model.report.ir_version = std::max(model.report.ir_version, options.least_ir_version.value_or(0));
+  model.proto.set_ir_version(model.report.ir_version);
   model.report.loops = std::move(loops);
   model.report.notes.insert(model.report.notes.begin(), notes.begin(), notes.end());
   const int opset = model.report.opset;

@@ -66,6 +66,7 @@ void Importer::read_header() {
   // The first two IR versions had no opset imports.
   if (opsets_.empty() && model_->ir_version() < 3) opsets_[""] = 1;
   for (const auto& [domain, version] : opsets_) out_.opsets[domain_text(domain)] = version;
+  out_.ir_version = static_cast<int>(model_->ir_version());
   out_.op_counts = count_ops(*model_);
   ModelInfo& info = out_.info;
   info.graph_name = model_->graph().name();

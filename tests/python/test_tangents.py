@@ -1,0 +1,120 @@
+"""rondel.jvp: derivatives along directions, against gradients and central differences in float64, and in other runtimes."""
+
+import numpy as np
+import onnx
+import pytest
+import rondel
+import test_gradients
+import test_loop_gradients
+from onnx import parser
+from test_gradients import elsewhere
+from test_loop_gradients import model_of, names_of
+
+
+def check_tangents(model, feeds, rng, outputs):
+    """<u, J v> by `jvp` is <J' u, v> by `grad`, for random directions v and seeds u; shapes and dtypes are those of the outputs."""
+    names = list(feeds)
+    forward = rondel.jvp(model, wrt=names, outputs=outputs)
+    onnx.checker.check_model(forward, full_check=True)
+    directions = {f"tangent_{n}": rng.standard_normal(feeds[n].shape) for n in names}
+    session = rondel.InferenceSession(forward.SerializeToString())
+    found = session.run(None, {**feeds, **directions})
+    values, tangents = found[: -len(outputs)], found[-len(outputs) :]
+    seeds = {f"seed_{n}": rng.standard_normal(t.shape) for n, t in zip(outputs, tangents)}
+    reverse = rondel.InferenceSession(rondel.grad(model, names, outputs, list(seeds)).SerializeToString())
+    gradients = reverse.run([f"grad_{n}" for n in names], {**feeds, **seeds})
+    along = sum(np.sum(u * t) for u, t in zip(seeds.values(), tangents))
+    back = sum(np.sum(g * v) for g, v in zip(gradients, directions.values()))
+    scale = 1 + sum(np.sum(np.abs(g * v)) for g, v in zip(gradients, directions.values()))
+    assert abs(along - back) <= 1e-10 * scale
+    plain = rondel.InferenceSession(model)
+    for value, want in zip(values, plain.run(None, feeds), strict=True):
+        np.testing.assert_array_equal(value, want)
+    for name, tangent in zip(outputs, tangents):
+        (value,) = plain.run([name], feeds)
+        assert (tangent.shape, tangent.dtype) == (value.shape, value.dtype)
+    return forward, {**feeds, **directions}, tangents
+
+
+@pytest.mark.parametrize("case", test_gradients.CASES, ids=repr)
+def test_ops(case):
+    rng = np.random.default_rng(11)
+    inputs = case.draw(rng)
+    model = test_gradients.model_of(case.op, inputs, case.attributes, case.outputs, case.opset).SerializeToString()
+    outputs = [o.name for o in rondel.InferenceSession(model).get_outputs()]
+    check_tangents(model, test_gradients.feeds_of(inputs), rng, outputs)
+
+
+#: A reverse loop that reads a list has no gradient.
+LOOPS = {name: case for name, case in test_loop_gradients.CASES.items() if name != "a state of growing extent"}
+
+
+@pytest.mark.parametrize("case", LOOPS.values(), ids=LOOPS)
+def test_loops(case):
+    text, given = case
+    model, rng = model_of(text), np.random.default_rng(12)
+    feeds, outputs = test_loop_gradients.feeds_of(given, rng), names_of(model_of(text))
+    forward, fed, tangents = check_tangents(model, feeds, rng, outputs)
+    for got, want in zip(elsewhere(forward, fed)[-len(outputs) :], tangents):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    step, session = 1e-6, rondel.InferenceSession(model)
+    above, below = (
+        session.run(outputs, {n: x + sign * step * fed[f"tangent_{n}"] for n, x in feeds.items()}) for sign in (1, -1)
+    )
+    for tangent, high, low in zip(tangents, above, below):
+        scale = 1 + np.abs(tangent).max(initial=0)
+        np.testing.assert_allclose(tangent / scale, (high - low) / (2 * step) / scale, atol=1e-7)
+
+
+def test_all_float_outputs_and_initializers():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (float[N] x, int64 k) => (float[N] y, int64[N] i, float z) <float w = {2}> {
+          y = Mul (x, w)  i = Cast <to = 7> (y)  z = ReduceSum <keepdims = 0> (y) }""")
+    made = rondel.jvp(model, wrt=["w", "x"])
+    assert [i.name for i in made.graph.input] == ["x", "k", "tangent_w", "tangent_x"]
+    assert [o.name for o in made.graph.output] == ["y", "i", "z", "tangent_y", "tangent_z"]
+    x, dx = np.array([1, 2, 3], np.float32), np.array([1, 0, 0], np.float32)
+    feeds = {"x": x, "k": np.int64(0), "tangent_w": np.float32(10), "tangent_x": dx}
+    dy, dz = rondel.InferenceSession(made.SerializeToString()).run(["tangent_y", "tangent_z"], feeds)
+    np.testing.assert_array_equal(dy, 10 * x + 2 * dx)
+    np.testing.assert_array_equal(dz, 62)
+
+
+def test_a_tangent_keeps_the_opset_and_stops_where_it_is_told():
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        f (float[2] x) => (float[2] y, float[2] z) { e = Exp (x)  y = Mul (e, x)  z = Sub (x, x) }""")
+    made = rondel.jvp(model, wrt="x", outputs="y", stop_gradient="e", prefix="d")
+    assert (made.opset_import[0].version, made.ir_version) == (13, 8)
+    x, dx = np.array([0, 1], np.float32), np.array([1, 2], np.float32)
+    (dy,) = rondel.InferenceSession(made.SerializeToString()).run(["dy"], {"x": x, "dx": dx})
+    np.testing.assert_allclose(dy, np.exp(x) * dx, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"wrt": []}, "wrt is empty"),
+        ({"wrt": "q"}, "wrt names 'q', which is no input"),
+        ({"wrt": 3}, "jvp: wrt is 3; expected names"),
+        ({"wrt": "x", "outputs": "q"}, "outputs names 'q', which is no output"),
+        ({"wrt": "x", "outputs": "i"}, "output 'i' is i64.*expected a tensor of floats"),
+        ({"wrt": "x", "prefix": ""}, "the model has an input or output 'x' already"),
+        ({"wrt": "x", "prefix": 3}, "jvp: prefix is 3"),
+    ],
+)
+def test_wrong_names_are_told(arguments, words):
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        f (float[2] x) => (float[2] y, int64[2] i) { y = Exp (x)  i = Cast <to = 7> (x) }""")
+    with pytest.raises(rondel.CallerError, match=words):
+        rondel.jvp(model, **arguments)
+
+
+def test_a_model_without_float_outputs_has_no_tangents():
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        f (float[2] x) => (int64[2] i) { i = Cast <to = 7> (x) }""")
+    with pytest.raises(rondel.CallerError, match="no output of floats to differentiate; there are 'i'"):
+        rondel.jvp(model, wrt="x")

@@ -414,9 +414,9 @@ class Writer:
         return g.proto(inputs, outputs)
 
 
-def random_program(seed):
+def random_program(seed, kind=Writer):
     """A model and feeds for it."""
-    writer = Writer(seed)
+    writer = kind(seed)
     graph = writer.program()
     for output in graph.output:
         for extent in output.type.tensor_type.shape.dim:

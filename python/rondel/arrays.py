@@ -110,10 +110,12 @@ def _sequence(x, what, expected):
 
 
 def _array(x, what, expected) -> np.ndarray:
-    """x as an array; tensors of other libraries are converted by their method `numpy`."""
+    """x as an array. Tensors of other libraries are read in place through DLPack, or converted by their method `numpy`."""
     if type(x) is np.ndarray:
         return x
     try:
+        if hasattr(x, "__dlpack__") and not isinstance(x, (np.ndarray, np.generic)):
+            return _from_dlpack(x)
         if hasattr(x, "numpy") and callable(x.numpy) and not isinstance(x, np.ndarray):
             x = x.numpy()
         return np.asarray(x) if hasattr(x, "dtype") else _untyped(x, what, expected)
@@ -121,6 +123,20 @@ def _array(x, what, expected) -> np.ndarray:
         raise
     except Exception as error:  # any exception of NumPy or of the library that x comes from
         raise CallerError(f"{what} is a {type(x).__name__} that makes no array: {error}; expected {expected}") from error
+
+
+#: Dtypes of torch that DLPack or NumPy's side of it leaves out: the integers that they are read as.
+_TORCH_VIEWS = {"torch.bfloat16": "int16", "torch.bool": "uint8"}
+
+
+def _from_dlpack(x) -> np.ndarray:
+    view = _TORCH_VIEWS.get(str(x.dtype))
+    if view is None:
+        return np.from_dlpack(x)
+    import torch
+
+    own = {"int16": numpy_dtype("bf16"), "uint8": np.bool_}[view]
+    return np.from_dlpack(x.view(getattr(torch, view))).view(own)
 
 
 def _strings(array, what, expected):

@@ -611,3 +611,21 @@ def test_a_boolean_condition_as_numpy_scalar():
     text = "main (bool c, float x) => (float y) { y = Where (c, x, x) }"
     same(run(text, {"c": np.bool_(True), "x": np.float32(4)})[0], scalar(4, np.float32))
     same(run(text, {"c": TRUE, "x": np.float32(4)})[0], scalar(4, np.float32))
+
+
+def test_tensors_of_other_libraries_are_read_through_dlpack():
+    class Owner:
+        def __init__(self, array):
+            self.array, self.dtype, self.reads = array, array.dtype, 0
+
+        def __dlpack__(self, **how):
+            self.reads += 1
+            return self.array.__dlpack__(**how)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    session = rondel.InferenceSession(onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> f (float[N] x) => (float[N] y) { y = Neg (x) }'))
+    owner = Owner(np.array([1, 2], np.float32))
+    np.testing.assert_array_equal(session.run(None, {"x": owner})[0], [-1, -2])
+    assert owner.reads == 1

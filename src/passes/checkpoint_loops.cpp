@@ -4,10 +4,10 @@
 #include "base/error.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
-#include "ir/infer.h"
 #include "ir/loop_editor.h"
 #include "ops/compose.h"
 #include "passes/influence.h"
+#include "passes/loop_body.h"
 
 #include <algorithm>
 #include <cmath>
@@ -315,17 +315,6 @@ class LoopCutter {
   bool carries_go_ = false;           ///< as a last state of both loops
 };
 
-/// The loops of a region that are influenced, the inner ones first.
-void collect(const ir::Graph& g, ir::RegionId r, const Influence& influence,
-             std::vector<NodeId>& loops) {
-  for (const NodeId n : g.region(r).nodes) {
-    for (const ir::RegionId inner : g.node(n).regions) collect(g, inner, influence, loops);
-    const auto is_influenced = [&](ValueId v) { return influence.contains(v); };
-    if (g.node(n).is_loop() && std::ranges::any_of(g.node(n).outputs, is_influenced))
-      loops.push_back(n);
-  }
-}
-
 }  // namespace
 
 bool checkpoint_loops(ir::Graph& g, std::optional<std::int64_t> trips,
@@ -333,10 +322,11 @@ bool checkpoint_loops(ir::Graph& g, std::optional<std::int64_t> trips,
   Influence influence(g);
   for (const ValueId v : variables) influence.add(v);
   influence.spread({});
-  std::vector<NodeId> loops;
-  collect(g, {}, influence, loops);
+  const auto is_influenced = [&](ValueId v) { return influence.contains(v); };
   bool changed = false;
-  for (const NodeId n : loops) changed = LoopCutter(g, n, trips).run() || changed;
+  for (const NodeId n : loops_inside_out(g))
+    if (std::ranges::any_of(g.node(n).outputs, is_influenced))
+      changed = LoopCutter(g, n, trips).run() || changed;
   return changed;
 }
 

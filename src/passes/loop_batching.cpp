@@ -3,6 +3,7 @@
 #include "ir/loop_editor.h"
 #include "ops/batching.h"
 #include "ops/meaning.h"
+#include "passes/loop_body.h"
 
 #include <algorithm>
 #include <optional>
@@ -45,7 +46,7 @@ class BehindLoop {
     ValueId next = param;
     for (const ValueId term : rest) next = inside("add", {next, term});
     loop_.set_next(s, next);
-    erase_unread();
+    erase_unread(g_, parts().body);
     if (!rest.empty()) return b_("add", {g_.node(n_).outputs[s], total});
     loop_.remove_state(s);
     return total;
@@ -66,7 +67,7 @@ class BehindLoop {
     if (y.empty()) return ValueId::none;
     const ValueId all = y[static_cast<std::size_t>(g_.value(item).position)];
     loop_.remove_stack(k);
-    erase_unread();
+    erase_unread(g_, parts().body);
     return all;
   }
 
@@ -171,12 +172,6 @@ class BehindLoop {
     return made_.back();
   }
 
-  void erase_unread() {
-    g_.erase_nodes(parts().body, [this](NodeId n) {
-      return std::ranges::none_of(g_.node(n).outputs, [this](ValueId v) { return g_.is_read(v); });
-    });
-  }
-
   ir::Graph& g_;
   ir::Builder& b_;
   NodeId n_;
@@ -187,23 +182,6 @@ class BehindLoop {
 };
 
 }  // namespace
-
-ir::TypeEnvironment types_in(const ir::Graph& g, NodeId loop) {
-  ir::TypeEnvironment k = ir::environment_around(g, loop);
-  ir::infer_node(g, loop, k);
-  return k;
-}
-
-bool keeps_shape(const ir::TypeEnvironment& k, ValueId v) {
-  const Type& t = k.types[ir::index(v)];
-  return t.is_tensor() && t.has_rank() &&
-         std::ranges::all_of(t.extents(), [](const auto& e) { return e.known() || e.symbolic(); });
-}
-
-bool is_costly(const Node& n) {
-  return ops::meaning_as<ops::KernelMeaning>(*n.op) != nullptr ||
-         ops::meaning_as<ops::LoopNest>(*n.op) != nullptr;
-}
 
 void batch_behind_loop(ir::Builder& behind, NodeId loop, std::size_t first_sum,
                        std::vector<ValueId>& results) {

@@ -6,6 +6,7 @@
 #include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "passes/loop_batching.h"
+#include "passes/loop_body.h"
 #include "passes/region_gradient.h"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ class LoopGradient {
           return trip(inner, params);
         });
     const NodeId reverse = g_.value(found[0]).producer;
-    erase_unread(reverse);
+    erase_unread(g_, g_.node(reverse).loop().body);
     keep_results_instead(reverse);
     batch_behind_loop(b_, reverse, states_.size(), found);
     drop_unread_scans(reverse);
@@ -280,12 +281,6 @@ class LoopGradient {
 
   // ---- what comes of it
 
-  /// What the trips compute again and do not read.
-  void erase_unread(NodeId reverse) {
-    g_.erase_nodes(g_.node(reverse).loop().body, [this](NodeId n) {
-      return std::ranges::none_of(g_.node(n).outputs, [this](ValueId v) { return g_.is_read(v); });
-    });
-  }
   /// Where an element-wise node is all that reads kept values, its result is kept in their place.
   void keep_results_instead(NodeId reverse) {
     ir::LoopEditor editor(g_, reverse);

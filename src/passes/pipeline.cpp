@@ -5,6 +5,7 @@
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_multiply_add.h"
+#include "passes/hoist_invariants.h"
 #include "passes/key_random_ops.h"
 #include "passes/orient_products.h"
 #include "passes/predictive_commoning.h"
@@ -44,6 +45,8 @@ const Pass faster[] = {
      }},
     {"orient_products", "matrix products read operands as they stand in memory",
      [](ir::Graph& g, const PassOptions&) { return orient_products(g); }},
+    {"hoist_invariants", "what a loop computes from what it does not change is computed before it",
+     [](ir::Graph& g, const PassOptions&) { return hoist_invariants(g); }},
     {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };

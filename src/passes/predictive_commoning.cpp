@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "ir/loop_editor.h"
-#include "ops/meaning.h"
+#include "passes/loop_body.h"
 
 #include <algorithm>
 #include <optional>
@@ -28,12 +28,6 @@ bool is_expression(const Node& n) {
   for (const auto& [_, value] : n.attributes)
     if (std::holds_alternative<Tensor>(value)) return false;
   return true;
-}
-
-/// Whether the node costs more than one pass over its elements.
-bool is_costly(const Node& n) {
-  return ops::meaning_as<ops::LoopNest>(*n.op) != nullptr ||
-         ops::meaning_as<ops::KernelMeaning>(*n.op) != nullptr;
 }
 
 /// Nodes, looked up by the expression that they compute.

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "ir/builder.h"
 #include "passes/checkpoint_loops.h"
+#include "passes/hoist_invariants.h"
 #include "session/export_source.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
@@ -211,6 +212,13 @@ void canonicalize(Graph& g) {
   passes::run(passes::canonicalize(), g, how);
 }
 
+/// In the form that gradients are taken of. What a loop computes from weights alone is computed once
+/// before it, and so is the gradient of that.
+void prepare(Graph& g) {
+  canonicalize(g);
+  if (passes::hoist_invariants(g)) canonicalize(g);
+}
+
 /// Nothing for "none"; otherwise as `passes::checkpoint_loops` has it.
 std::optional<std::optional<std::int64_t>> segments(const std::string& checkpoint) {
   if (checkpoint == "none") return std::nullopt;
@@ -226,7 +234,7 @@ std::optional<std::optional<std::int64_t>> segments(const std::string& checkpoin
 Graph with_gradient(Graph g, const GradientOptions& o) {
   const auto checkpoint = segments(o.checkpoint);
   Variables variables(g, o.wrt);
-  canonicalize(g);
+  prepare(g);
   if (checkpoint && passes::checkpoint_loops(g, *checkpoint, variables.values())) canonicalize(g);
   passes::GradientRequest request;
   request.by = variables.values();
@@ -254,7 +262,7 @@ std::vector<std::string> names_of_float_outputs(const Graph& g) {
 /// 1992).
 Graph with_tangents(Graph g, const TangentOptions& o) {
   Variables variables(g, o.wrt);
-  canonicalize(g);
+  prepare(g);
   const std::vector<std::string> names = o.outputs.empty() ? names_of_float_outputs(g) : o.outputs;
   std::vector<ValueId> directions;
   for (std::size_t k = 0; k < o.wrt.size(); ++k) {

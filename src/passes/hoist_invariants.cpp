@@ -1,0 +1,134 @@
+#include "passes/hoist_invariants.h"
+
+#include "base/cancellation.h"
+#include "ir/clone.h"
+#include "ir/infer.h"
+#include "passes/loop_body.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+
+std::optional<std::int64_t> size_of(const ir::Type& t) {
+  if (!t.is_tensor() || !t.has_rank()) return std::nullopt;
+  std::int64_t size = 1;
+  for (const ir::Extent& e : t.extents()) {
+    if (!e.known() || __builtin_mul_overflow(size, e.value, &size)) return std::nullopt;
+  }
+  return size;
+}
+
+/// Takes invariants out of one loop.
+class Hoist {
+ public:
+  Hoist(Graph& g, NodeId loop) : g_(g), loop_(loop), body_(g.node(loop).loop().body), copy_(g, g) {}
+
+  bool run() {
+    bool changed = false;
+    for (const NodeId n : std::vector<NodeId>(g_.region(body_).nodes)) {
+      if (!is_invariant(g_.node(n)) || !is_worth_it(g_.node(n))) continue;
+      if (ir::can_fail(g_, n) || !types_fit(n)) continue;
+      move_out(n);
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  bool is_outside(ValueId v) const { return g_.value(v).region != body_; }
+  bool is_invariant(const Node& n) const {
+    if (!n.regions.empty() || n.op->random || n.outputs.empty()) return false;
+    const auto is_there = [this](ValueId v) {
+      return v == ValueId::none || is_outside(v) || g_.constant(v) != nullptr;
+    };
+    const auto is_variable = [this](ValueId v) {
+      return v != ValueId::none && is_outside(v) && g_.constant(v) == nullptr;
+    };
+    return std::ranges::all_of(n.inputs, is_there) && std::ranges::any_of(n.inputs, is_variable);
+  }
+
+  /// Integers stay: types in the loop follow from what computes them.
+  bool is_worth_it(const Node& n) const {
+    const auto is_floats = [this](ValueId v) {
+      return v == ValueId::none ||
+             (g_.value(v).type.is_tensor() && is_float(g_.value(v).type.dtype()));
+    };
+    if (!std::ranges::all_of(n.outputs, is_floats)) return false;
+    return is_costly(n) || !is_larger(n);
+  }
+  /// As far as is known.
+  bool is_larger(const Node& n) const {
+    std::int64_t inputs = 0;
+    for (const ValueId v : n.inputs) {
+      if (v == ValueId::none) continue;
+      const ir::Type& t = g_.value(v).type;
+      if (n.outputs.size() == 1 && has_same_extents(t, g_.value(n.outputs[0]).type)) return false;
+      inputs += size_of(t).value_or(0);
+    }
+    std::int64_t outputs = 0;
+    for (const ValueId v : n.outputs) {
+      const std::optional<std::int64_t> size = v == ValueId::none ? 0 : size_of(g_.value(v).type);
+      if (!size) return true;
+      outputs += *size;
+    }
+    return outputs > inputs;
+  }
+  static bool has_same_extents(const ir::Type& a, const ir::Type& b) {
+    if (!a.is_tensor() || !b.is_tensor() || !a.has_rank() || !b.has_rank()) return false;
+    const auto is_known = [](const ir::Extent& e) { return e.known() || e.symbolic(); };
+    return a.extents() == b.extents() && std::ranges::all_of(a.extents(), is_known);
+  }
+
+  /// Whether the op's rule accepts the inputs, whatever their unknown extents are.
+  bool types_fit(NodeId n) const {
+    const auto is_known = [this](ValueId v) {
+      return v == ValueId::none || size_of(g_.value(v).type).has_value();
+    };
+    if (std::ranges::all_of(g_.node(n).inputs, is_known)) return true;
+    ir::TypeEnvironment k = ir::environment_around(g_, n);
+    ir::infer_node(g_, n, k);
+    const auto holds = [](const ir::Integer& condition) { return condition.at_least(0); };
+    return k.conditions && std::ranges::all_of(*k.conditions, holds);
+  }
+
+  void move_out(NodeId n) {
+    const RegionId outside = g_.node(loop_).region;
+    const std::vector<ValueId> inputs = g_.node(n).inputs;
+    for (const ValueId v : inputs)
+      if (v != ValueId::none && !is_outside(v) && copy_(v) == v)
+        copy_.node(g_.value(v).producer, outside, loop_);
+    copy_.node(n, outside, loop_);
+    for (const ValueId v : std::vector<ValueId>(g_.node(n).outputs))
+      if (v != ValueId::none) g_.replace_uses(v, copy_(v));
+    g_.erase_node(n);
+    for (const ValueId v : inputs)
+      if (v != ValueId::none && !is_outside(v) && !g_.is_read(v))
+        g_.erase_node(g_.value(v).producer);
+  }
+
+  Graph& g_;
+  const NodeId loop_;
+  const RegionId body_;
+  ir::Cloner copy_;
+};
+
+}  // namespace
+
+bool hoist_invariants(Graph& g) {
+  bool changed = false;
+  for (const NodeId n : loops_inside_out(g)) {  // what leaves an inner loop may leave the outer one
+    check_cancellation();
+    changed = Hoist(g, n).run() || changed;
+  }
+  return changed;
+}
+
+}  // namespace rondel::passes

@@ -1,0 +1,48 @@
+#include "passes/loop_body.h"
+
+#include "ops/meaning.h"
+
+#include <algorithm>
+
+namespace rondel::passes {
+namespace {
+
+void collect_loops(const ir::Graph& g, ir::RegionId r, std::vector<ir::NodeId>& loops) {
+  for (const ir::NodeId n : g.region(r).nodes) {
+    for (const ir::RegionId inner : g.node(n).regions) collect_loops(g, inner, loops);
+    if (g.node(n).is_loop()) loops.push_back(n);
+  }
+}
+
+}  // namespace
+
+std::vector<ir::NodeId> loops_inside_out(const ir::Graph& g) {
+  std::vector<ir::NodeId> loops;
+  collect_loops(g, ir::RegionId::root, loops);
+  return loops;
+}
+
+ir::TypeEnvironment types_in(const ir::Graph& g, ir::NodeId loop) {
+  ir::TypeEnvironment k = ir::environment_around(g, loop);
+  ir::infer_node(g, loop, k);
+  return k;
+}
+
+bool keeps_shape(const ir::TypeEnvironment& k, ir::ValueId v) {
+  const ir::Type& t = k.types[ir::index(v)];
+  return t.is_tensor() && t.has_rank() &&
+         std::ranges::all_of(t.extents(), [](const auto& e) { return e.known() || e.symbolic(); });
+}
+
+bool is_costly(const ir::Node& n) {
+  return ops::meaning_as<ops::KernelMeaning>(*n.op) != nullptr ||
+         ops::meaning_as<ops::LoopNest>(*n.op) != nullptr;
+}
+
+void erase_unread(ir::Graph& g, ir::RegionId r) {
+  g.erase_nodes(r, [&g](ir::NodeId n) {
+    return std::ranges::none_of(g.node(n).outputs, [&g](ir::ValueId v) { return g.is_read(v); });
+  });
+}
+
+}  // namespace rondel::passes

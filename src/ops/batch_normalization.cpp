@@ -1,80 +1,117 @@
 #include "base/error.h"
-#include "ops/batching.h"
+#include "ops/channels.h"
 #include "ops/gradients.h"
-#include "ops/type_rules.h"
-#include "ops/wide.h"
+
+#include <limits>
 
 namespace rondel::ops {
 namespace {
 
-Ex normalized(Emitter& e, std::size_t, const Indices& index) {
-  const Ex channel = index.size() < 2 ? e.builder().index(0) : index[1];
-  const Ex x = widened(e.load(0, index));
-  const auto of_channel = [&](std::size_t k) { return narrowed(x.type(), e.load(k, {channel})); };
-  const Ex deviation = sqrt(of_channel(4) + e.attributes().f("epsilon", 0));
-  const Ex scaled = (x - of_channel(3)) / deviation * of_channel(1);
-  return narrowed(e.output_dtype(), scaled + of_channel(2));
+using ir::ValueId;
+
+constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+
+bool is_training(const ir::Attributes& a) { return a.flag("training_mode"); }
+
+/// x itself; where its rank is unknown, as [n, channels, spatial].
+ValueId with_known_rank(ir::Builder& b, ValueId x) {
+  if (b.graph().value(x).type.has_rank()) return x;
+  const ValueId extents = b("concat", {b("shape", {x}), b.integers({1, 1})}, {{"axis", 0}});
+  const ValueId leading = b("gather", {extents, b.integers({0, 1})});
+  const ValueId others = b("slice", {extents, b.integers({2}), b.integers({to_the_end})});
+  const ValueId spatial = reduce_kept(b, "reduce_prod", others, {0});
+  const ValueId shape = b("concat", {leading, spatial}, {{"axis", 0}});
+  return b("reshape", {x, shape}, {{"allowzero", 1}});
+}
+
+/// The batch of a node in training: x = [n, channels, spatial...], where without a second axis
+/// there is one channel.
+class Batch {
+ public:
+  Batch(ir::Builder& b, const ir::Node& node)
+      : b_(b), node_(node), x_(with_known_rank(b, wide_value(b, node.inputs[0]))) {}
+
+  ValueId x() const { return x_; }
+  DType dtype() const { return dtype_of(b_, x_); }
+  /// The means over all axes but that of the channels, which keep their extents 1.
+  ValueId means(ValueId v) const {
+    ir::Ints axes;
+    for (std::int64_t axis = 0; axis < rank(); ++axis)
+      if (axis != 1) axes.push_back(axis);
+    return reduce_kept(b_, "reduce_mean", v, axes);
+  }
+  /// Input k: a list with an element for each channel.
+  ValueId list(std::size_t k) const {
+    const ValueId list = wide_value(b_, node_.inputs[k]);
+    if (rank() < 2) return list;
+    const ir::Strings names{std::string(node_.op->inputs[k].name), "x"};
+    return b_("same_extent", {list, x_}, {{"axes", ir::Ints{0, 1}}, {"names", names}});
+  }
+  /// The same as a tensor that is broadcast over x.
+  ValueId along_channels(std::size_t k) const {
+    ir::Ints shape(static_cast<std::size_t>(rank()), 1);
+    if (rank() > 1) shape[1] = -1;
+    return as(b_, b_("reshape", {list(k), b_.integers(shape)}), dtype());
+  }
+  /// What later runs read in place of input k: mostly the input.
+  ValueId running(std::size_t k, ValueId of_batch) const {
+    const double momentum = node_.attributes.f("momentum", 0.9);
+    const ValueId former = list(k);
+    const DType t = dtype_of(b_, former);
+    const ValueId flat = b_("reshape", {as(b_, of_batch, t), b_.integers({-1})});
+    const ValueId kept = b_("mul", {former, b_.scalar(t, momentum)});
+    const ValueId added = b_("mul", {flat, b_.scalar(t, 1 - momentum)});
+    return as(b_, b_("add", {kept, added}), dtype_of(b_, node_.inputs[k]));
+  }
+
+ private:
+  std::int64_t rank() const { return b_.graph().value(x_).type.rank(); }
+
+  ir::Builder& b_;
+  const ir::Node& node_;
+  const ValueId x_;
+};
+
+/// With the mean and the population variance of the batch itself.
+std::vector<ValueId> normalized_in_training(ir::Builder& b, const ir::Node& node) {
+  const Batch batch(b, node);
+  const ValueId mean = batch.means(batch.x()), d = b("sub", {batch.x(), mean});
+  const ValueId variance = batch.means(b("mul", {d, d}));
+  const ValueId epsilon = b.scalar(batch.dtype(), node.attributes.f("epsilon", 1e-5));
+  const ValueId deviation = b("sqrt", {b("add", {variance, epsilon})});
+  const ValueId scaled = b("mul", {b("div", {d, deviation}), batch.along_channels(1)});
+  const ValueId x = node.inputs[0];
+  const ValueId y = as(b, b("add", {scaled, batch.along_channels(2)}), dtype_of(b, x));
+  return {b.graph().value(x).type.has_rank() ? y : with_shape_of(b, y, x),
+          has_output(node, 1) ? batch.running(3, mean) : ValueId::none,
+          has_output(node, 2) ? batch.running(4, variance) : ValueId::none};
+}
+
+std::vector<ValueId> batch_normalized(ir::Builder& b, const ir::Node& node) {
+  if (is_training(node.attributes)) return normalized_in_training(b, node);
+  return {
+      b("channel_normalization", node.inputs, {{"epsilon", node.attributes.f("epsilon", 1e-5)}})};
 }
 
 void batch_rule(ir::TypeContext& c) {
-  if (c.attributes().flag("training_mode"))
-    unsupported("batch normalization in training mode; supported: training_mode 0");
-  const ir::Type& x = c.input(0);
+  require(is_training(c.attributes()) || c.output_count() == 1,
+          "{} outputs are named; without training_mode there is one", c.output_count());
   Conditions conditions;
-  for (std::size_t k = 1; k < 5; ++k) {
-    require_rank(c, k, 1);
-    if (!x.has_rank() || x.rank() < 2 || !c.input(k).has_rank()) {
-      conditions.unknown();
-      continue;
-    }
-    conditions.equal(c.input(k).extent(0), x.extent(1));
-    const std::int64_t n = c.input(k).extent(0).value, channels = x.extent(1).value;
-    require(n < 0 || channels < 0 || n == channels, "input {} has {} elements for {} channels", k,
-            n, channels);
-  }
-  c.output(0, x);
-  conditions.state(c);
-}
-
-/// With d = 1 / sqrt(variance + epsilon): dx = dy scale d, and sums over all but the channels.
-std::vector<ir::ValueId> batch_gradient(ir::Builder& b, const ir::Node& node,
-                                        std::span<const ir::ValueId> adjoints) {
-  const ir::ValueId x = node.inputs[0], dy = adjoints[0];
-  const ir::Type type = b.graph().value(x).type;
-  if (!type.has_rank()) unsupported("the gradient of a tensor of unknown rank");
-  const std::int64_t axis = std::min<std::int64_t>(type.rank() - 1, 1);
-  ir::Ints others, channels(static_cast<std::size_t>(type.rank()), 1);
-  for (std::int64_t a = 0; a < type.rank(); ++a)
-    if (a != axis) others.push_back(a);
-  channels[static_cast<std::size_t>(axis)] = -1;
-  const auto of_channel = [&](std::size_t k) {
-    return b("reshape", {node.inputs[k], b.integers(channels)});
-  };
-  const auto summed = [&](ir::ValueId v, std::size_t k) {
-    return with_shape_of(b, b("reduce_sum", {v, b.integers(others)}, {{"keepdims", 0}}),
-                         node.inputs[k]);
-  };
-  const ir::ValueId epsilon = b.scalar(dtype_of(b, node.inputs[4]),
-                                       node.attributes.f("epsilon", 0));
-  const ir::ValueId d = b("reciprocal", {b("sqrt", {b("add", {of_channel(4), epsilon})})});
-  const ir::ValueId normal = b("mul", {b("sub", {x, of_channel(3)}), d});
-  const ir::ValueId dx = b("mul", {b("mul", {dy, of_channel(1)}), d});
-  const ir::ValueId half = b(
-      "mul", {b("mul", {dx, normal}), b("mul", {d, b.scalar(dtype_of(b, x), -0.5)})});
-  return {dx, summed(b("mul", {dy, normal}), 1), summed(dy, 2), summed(b("neg", {dx}), 3),
-          summed(half, 4)};
+  require_channel_lists(c, conditions);
+  c.output(0, c.input(0));
+  for (std::size_t j = 1; j < c.output_count(); ++j) c.output(j, c.input(j + 2));
 }
 
 const ir::OpEntry batch_normalization{{
     .name = "batch_normalization",
-    .doc = "y = (x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel",
+    .doc = "y = (x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel; in "
+           "training_mode with the batch's own mean and variance, of which the running ones take "
+           "up 1 - momentum",
     .inputs = {{"x"}, {"scale"}, {"bias"}, {"mean"}, {"variance"}},
+    .outputs = {"y", "running_mean", "running_variance"},
     .attributes = {{"epsilon", 1e-5F}, {"momentum", 0.9F}, {"training_mode", 0}},
     .type = floats_only(batch_rule),
-    .meaning = elements(normalized),
-    .in_place = {0},
-    .batch = merged_into_first_axis,
-    .gradient = batch_gradient,
+    .meaning = composite(batch_normalized),
 }};
 
 }  // namespace

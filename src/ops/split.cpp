@@ -5,6 +5,8 @@
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
+#include <numeric>
+
 namespace rondel::ops {
 namespace {
 

@@ -75,6 +75,15 @@ TEST(Arg, Extremes) {
   )");
 }
 
+/// Means 2 and 6, variances 1 and 4; the running ones keep a quarter of the given.
+TEST(BatchNormalization, InTrainingWithTheStatisticsOfTheBatch) {
+  check_ops(R"(
+    batch_normalization x=[[1, 4], [3, 8]] s=[1, 2] b=[0, 1] m=[0, 2] v=[1, 8]; epsilon=0.0 training_mode=1 momentum=0.25 -> [[-1, -1], [1, 3]] & [1.5, 5] & [1, 5]
+    batch_normalization x=f64[[[1, 3]], [[5, 7]]] s=f64[2] b=f64[1] m=f64[0] v=f64[0]; epsilon=4.0 training_mode=1 -> f64[[[-1, 0.333333333]], [[1.666666667, 3]]] & f64[0.4] & f64[0.5]
+    batch_normalization x=[1, 3] s=[1] b=[0] m=[0] v=[1]; epsilon=0.0 training_mode=1 -> [-1, 1]
+  )");
+}
+
 TEST(Running, SumsAndProducts) {
   check_ops(R"(
     cum_sum x=[1, 2, 3] axis=i64 0 -> [1, 3, 6]
@@ -99,6 +108,7 @@ TEST(Softmax, AlongAnAxis) {
     layer_normalization x=[[1, 3], [2, 6]] s=[1, 2] b=[0, 1] -> [[-0.999995, 2.99999], [-0.9999988, 2.9999975]]
     rms_normalization x=[[3, 4]] s=[1, 2]; epsilon=0.0 -> [[0.848528, 2.262742]]
     batch_normalization x=[[[1, 2]], [[3, 4]]] s=[2] b=[1] m=[2] v=[4]; epsilon=0.0 -> [[[0, 1]], [[2, 3]]]
+    channel_normalization x=[[[1, 2]], [[3, 4]]] s=[2] b=[1] m=[2] v=[4]; epsilon=0.0 -> [[[0, 1]], [[2, 3]]]
     instance_normalization x=[[[1, 3], [2, 6]]] s=[1, 2] b=[0, 1]; epsilon=0.0 -> [[[-1, 1], [-1, 3]]]
     softmax x=[1]; axis=1 -> error: 1 is outside [-1, 1) of a tensor of rank 1
   )");

@@ -124,7 +124,7 @@ TEST(LowerControl, AnOpWritesOverAnInputThatItSaysItMay) {
       {"f32[N]", "%next = cum_sum(%x, %last)", {}},
       {"f32[M, N]", "%next = hardmax(%x)", {}},
       {"f32[M, N]", "%next = trilu(%x)", {}},
-      {"f32[M, C, N]", "%next = batch_normalization(%x, %c, %c, %c, %c)", {}},
+      {"f32[M, C, N]", "%next = channel_normalization(%x, %c, %c, %c, %c)", {}},
       {"f32[M, C, N]", "%next = instance_normalization(%x, %c, %c)", {}},
       // Updates that are elements of the state are read when those may have been written over.
       {"f32[N]", "%next = scatter_elements(%x, %all, %x) axis=0", {"f32[$s0]"}},

@@ -31,6 +31,12 @@ CASES = {
     "gemm, bias": ("r = Gemm (x, w, v)", dict(x=f(3, 2, 4), w=f(4, 3), v=f(3)), dict(x=f(3, 2, 4), w=f(4, 3), v=f(2))),
     "einsum": ('r = Einsum <equation = "ij,jk->ik"> (x, w)', dict(x=f(3, 2, 4), w=f(4, 3)), dict(x=f(3, 2, 4), w=f(6, 3))),
     "batch_normalization": ("r = BatchNormalization (x, w, w, w, w)", dict(x=f(2, 3, 4), w=f(4)), dict(x=f(2, 3, 4), w=f(5))),
+    "batch_normalization in training": (
+        "r, m, v = BatchNormalization <training_mode = 1> (x, w, w, w, w)", dict(x=f(2, 3, 4), w=f(4)), dict(x=f(2, 3, 4), w=f(5))
+    ),
+    "batch_normalization in training, broadcast": (
+        "r, m, v = BatchNormalization <training_mode = 1> (x, w, w, w, w)", dict(x=f(2, 3, 4), w=f(4)), dict(x=f(2, 3, 4), w=f(1))
+    ),
     "p_relu": ("r = PRelu (x, w)", dict(x=f(3, 5), w=f(5)), dict(x=f(3, 5), w=f(4))),
     "clip": ("r = Clip (x, w)", dict(x=f(3, 5), w=f()), dict(x=f(3, 5), w=f(4))),
     "arg_max": ("r = ArgMax <axis = 0> (x)", dict(x=f(3, 5), w=f(1)), dict(x=f(3, 0), w=f(1))),

@@ -3,7 +3,7 @@
 #include "base/axis.h"
 #include "base/error.h"
 #include "ir/infer.h"
-#include "ops/meaning.h"
+#include "ops/compose.h"
 
 #include <algorithm>
 #include <limits>
@@ -192,6 +192,29 @@ Values eye_of_shape(ir::Builder& b, const ir::Node& n) {
   return b.add("eye_like", {b("constant_of_shape", {b("shape", {n.inputs[0]})})}, n.attributes);
 }
 
+Values normalization(ir::Builder& b, const ir::Node& n) {
+  return b.add("batch_normalization", n.inputs, n.attributes);
+}
+
+/// Where ONNX's op does not take these dtypes together. In training the op is a graph of others.
+Values normalization_in_parts(ir::Builder& b, const ir::Node& n) {
+  if (n.attributes.flag("training_mode")) return {};
+  const ir::Type type = b.graph().value(n.inputs[0]).type;
+  if (!type.has_rank()) unsupported("batch normalization of a tensor of unknown rank");
+  const ValueId x = ops::wide_value(b, n.inputs[0]);
+  const DType t = ops::dtype_of(b, x);
+  ir::Ints shape(static_cast<std::size_t>(type.rank()), 1);
+  if (type.rank() > 1) shape[1] = -1;
+  const auto list = [&](std::size_t k) {
+    return b("reshape", {ops::as(b, n.inputs[k], t), b.integers(shape)});
+  };
+  const ValueId epsilon = b.scalar(t, n.attributes.f("epsilon", 1e-5));
+  const ValueId deviation = b("sqrt", {b("add", {list(4), epsilon})});
+  const ValueId normal = b("div", {b("sub", {x, list(3)}), deviation});
+  const ValueId y = b("add", {b("mul", {normal, list(1)}), list(2)});
+  return {ops::as(b, y, type.dtype())};
+}
+
 Values einsum(ir::Builder& b, const ir::Node& n) { return b.add("einsum", n.inputs, n.attributes); }
 
 struct Row {
@@ -215,6 +238,8 @@ constexpr Row rows[] = {
     {"mat_mul", transpose_then_multiply},
     {"one_element", reshape_to_scalar},
     {"einsum_sum", einsum},
+    {"channel_normalization", normalization},
+    {"batch_normalization", normalization_in_parts},
     {"eye_like", eye_of_shape},
     {"equal", equal_complex},
     {"sum", sum_as_adds},

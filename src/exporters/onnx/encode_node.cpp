@@ -100,6 +100,17 @@ std::string without_inputs(const Graph&, const ir::Node&, EncodedNode& s) {
   return s.inputs.size() > 1 ? "its ratio and mode are not inputs there" : "";
 }
 
+std::string without_training(const Graph&, const ir::Node& n, EncodedNode&) {
+  return n.attributes.flag("training_mode") ? "its training_mode begins in version 14" : "";
+}
+
+/// Outputs that nothing reads are left out, which this op does not allow in training.
+std::string with_statistics(const Graph& g, const ir::Node& n, EncodedNode&) {
+  const bool all = n.outputs.size() == 3 &&
+                   std::ranges::all_of(n.outputs, [&](ValueId v) { return g.is_read(v); });
+  return n.attributes.flag("training_mode") && !all ? "it has three outputs in training" : "";
+}
+
 std::string without_dilations(const Graph&, const ir::Node& n, EncodedNode& s) {
   const ir::Ints dilations = n.attributes.ints("dilations");
   if (std::ranges::count(dilations, 1) != std::ssize(dilations))
@@ -142,6 +153,8 @@ constexpr VersionEncoding version_encodings[] = {
     {"Hardmax", 1, 12, last_axis},
     {"Range", 11, any_version, of_scalars},
     {"Dropout", 1, 11, without_inputs},
+    {"BatchNormalization", 1, 13, without_training},
+    {"BatchNormalization", 14, any_version, with_statistics},
     {"AveragePool", 1, 18, without_dilations},
     {"GroupNormalization", 18, 20, scale_of_groups},
 };

@@ -1,0 +1,10 @@
+#pragma once
+#include "ops/type_rules.h"
+
+namespace rondel::ops {
+
+/// For ops on x = [n, channels, spatial...]: all other inputs must be lists with an element
+/// for each channel. What must hold beyond what is known of the types becomes a condition.
+void require_channel_lists(const ir::TypeContext&, Conditions&);
+
+}  // namespace rondel::ops

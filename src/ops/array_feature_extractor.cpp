@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -28,6 +29,14 @@ Ex extracted(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+std::vector<ir::ValueId> extractor_gradient(ir::Builder& b, const ir::Node& node,
+                                            std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId x = node.inputs[0];
+  const ir::ValueId positions = b("reshape", {node.inputs[1], b.integers({-1})});
+  const ir::ValueId sums = scattered_back(b, adjoints[0], x, {-1}, std::span(&positions, 1));
+  return {with_shape_of(b, sums, x), ir::ValueId::none};
+}
+
 const ir::OpEntry array_feature_extractor{{
     .name = "array_feature_extractor",
     .doc = "y = the elements of x along its last axis that the indices name (ai.onnx.ml)",
@@ -35,6 +44,7 @@ const ir::OpEntry array_feature_extractor{{
     .type = extractor_rule,
     .meaning = elements(extracted),
     .can_fail = true,
+    .gradient = extractor_gradient,
 }};
 
 }  // namespace

@@ -46,12 +46,31 @@ Ex gathered_at_index(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+/// The index along batch axis `axis` for each coordinate that `indices` lists, as a list of one
+/// more.
+ir::ValueId batch_coordinates(ir::Builder& b, ir::ValueId x, ir::ValueId indices,
+                              std::int64_t axis) {
+  const ir::ValueId behind = b("shape", {b("shape", {indices}, {{"start", axis + 1}})});
+  const ir::ValueId ones = b("constant_of_shape", {behind},
+                             {{"value", Tensor::from<std::int64_t>({1}, {1})}});
+  const ir::ValueId extent = extent_of(b, x, axis);
+  const ir::ValueId along = b("concat", {extent, ones}, {{"axis", 0}});
+  const ir::ValueId all = shape_with_extent(b, indices, -1, b.integers({1}));
+  return b("expand", {b("reshape", {numbers_below(b, extent), along}), all});
+}
+
+/// Coordinates in all of x.
 std::vector<ir::ValueId> gather_nd_gradient(ir::Builder& b, const ir::Node& node,
                                             std::span<const ir::ValueId> adjoints) {
-  const std::int64_t batch = node.attributes.i("batch_dims");
-  if (batch != 0) unsupported("the gradient of a gather_nd whose batch_dims is {}", batch);
-  const ir::ValueId zeros = zeros_like(b, node.inputs[0]);
-  return {b("scatter_nd", {zeros, node.inputs[1], adjoints[0]}, {{"reduction", "add"}}),
+  const ir::ValueId x = node.inputs[0];
+  std::vector<ir::ValueId> coordinates;
+  for (std::int64_t axis = 0; axis < node.attributes.i("batch_dims"); ++axis)
+    coordinates.push_back(batch_coordinates(b, x, node.inputs[1], axis));
+  coordinates.push_back(node.inputs[1]);
+  const ir::ValueId indices = coordinates.size() == 1
+                                  ? node.inputs[1]
+                                  : b("concat", std::move(coordinates), {{"axis", -1}});
+  return {b("scatter_nd", {zeros_like(b, x), indices, adjoints[0]}, {{"reduction", "add"}}),
           ir::ValueId::none};
 }
 

@@ -205,11 +205,49 @@ ProductOperands as_matrices(ir::Builder& b, const ir::Node& node, ir::ValueId dc
   return p;
 }
 
+/// x as a matrix or a stack of them, where only the run tells whether it is a vector.
+ir::ValueId as_matrix(ir::Builder& b, ir::ValueId x, bool column) {
+  const ir::ValueId shape = b("shape", {x});
+  const ir::ValueId missing = b(
+      "max", {b("sub", {b.integers({2}), b("shape", {shape})}), b.integers({0})});
+  const ir::ValueId ones = b("constant_of_shape", {missing},
+                             {{"value", Tensor::from<std::int64_t>({1}, {1})}});
+  const ir::ValueId whole = b(
+      "concat", column ? std::vector{shape, ones} : std::vector{ones, shape}, {{"axis", 0}});
+  return b("reshape", {x, whole}, {{"allowzero", 1}});
+}
+
+/// The shape of dc before its last axes, of which a and b each have one where they are no vectors.
+ir::ValueId batch_of_product(ir::Builder& b, const ir::Node& node, ir::ValueId dc) {
+  const ir::ValueId shape = b("shape", {dc}), one = b.integers({1});
+  ir::ValueId end = b("shape", {shape});
+  for (const ir::ValueId x : node.inputs) {
+    const ir::ValueId rank = b("shape", {b("shape", {x})});
+    end = b("sub", {end, b("sub", {b("min", {rank, b.integers({2})}), one})});
+  }
+  return b("slice", {shape, b.integers({0}), end, b.integers({0})});
+}
+
+/// The gradient where ranks come with the run.
+std::vector<ir::ValueId> gradient_of_any_rank(ir::Builder& b, const ir::Node& node,
+                                              ir::ValueId adjoint) {
+  const bool ta = node.attributes.flag("transpose_a"), tb = node.attributes.flag("transpose_b");
+  const ir::ValueId x = as_matrix(b, node.inputs[0], ta), y = as_matrix(b, node.inputs[1], !tb);
+  const ir::ValueId shape = b("concat",
+                              {batch_of_product(b, node, adjoint), extent_of(b, x, ta ? -1 : -2),
+                               extent_of(b, y, tb ? -2 : -1)},
+                              {{"axis", 0}});
+  const ir::ValueId dc = b("reshape", {adjoint, shape}, {{"allowzero", 1}});
+  const ir::ValueId da = ta ? product(b, y, tb, dc, true) : product(b, dc, false, y, !tb);
+  const ir::ValueId db = tb ? product(b, dc, true, x, ta) : product(b, x, !ta, dc, false);
+  return {with_shape_of(b, summed_to(b, da, x), node.inputs[0]),
+          with_shape_of(b, summed_to(b, db, y), node.inputs[1])};
+}
+
 std::vector<ir::ValueId> mat_mul_gradient(ir::Builder& b, const ir::Node& node,
                                           std::span<const ir::ValueId> adjoints) {
   const Type x = b.graph().value(node.inputs[0]).type, y = b.graph().value(node.inputs[1]).type;
-  if (!x.has_rank() || !y.has_rank())
-    unsupported("the gradient of a product of tensors of unknown rank");
+  if (!x.has_rank() || !y.has_rank()) return gradient_of_any_rank(b, node, adjoints[0]);
   const Operand left(x, node.attributes, "transpose_a"), right(y, node.attributes, "transpose_b");
   ProductOperands p = as_matrices(b, node, adjoints[0], left.vector, right.vector);
   ir::ValueId da = left.transposed ? product(b, p.b, right.transposed, p.dc, true)

@@ -1,3 +1,4 @@
+#include "ops/gradients.h"
 #include "ops/random.h"
 #include "ops/wide.h"
 #include "scalar/math.h"
@@ -36,6 +37,7 @@ const ir::OpEntry normal{{
     .type = draw_rule,
     .meaning = elements(normal_element),
     .value_inputs = {3},
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

@@ -8,21 +8,6 @@ namespace {
 
 constexpr std::size_t scale_at = 1, zero_at = 2;
 
-/// The axis that scales go along. A tensor of rank 1 has one axis, so `axis` is not read.
-std::int64_t scaled_axis(const ir::Attributes& a, std::int64_t rank) {
-  return rank == 1 ? 0 : normal_axis(a.i("axis", 1), rank);
-}
-
-bool has_one_element(const ir::Type& t) {
-  for (const ir::Extent& e : t.extents())
-    if (!e.known() || e.value != 1) return false;
-  return true;
-}
-
-bool blocked(const ir::Attributes& a, std::int64_t rank, std::int64_t scale_rank) {
-  return a.i("block_size", 0) > 0 && scale_rank == rank && rank > 0;
-}
-
 void require_extent(const ir::Extent& given, std::int64_t wanted, std::int64_t axis,
                     std::string_view why) {
   require(!given.known() || given.value == wanted,
@@ -46,7 +31,7 @@ void require_blocks(const ir::Type& x, const ir::Type& scale, std::int64_t axis,
 }
 
 void require_same_shape(const ir::Type& scale, const ir::Type& zero) {
-  if (!scale.has_rank() || !zero.has_rank() || (has_one_element(scale) && has_one_element(zero)))
+  if (!scale.has_rank() || !zero.has_rank() || (has_one_scale(scale) && has_one_scale(zero)))
     return;
   require(scale.rank() == zero.rank(), "the scale is {} and the zero point {}; expected one shape",
           to_text(scale), to_text(zero));
@@ -60,13 +45,28 @@ void require_same_shape(const ir::Type& scale, const ir::Type& zero) {
 
 }  // namespace
 
+std::int64_t scaled_axis(const ir::Attributes& a, std::int64_t rank) {
+  return rank == 1 ? 0 : normal_axis(a.i("axis", 1), rank);
+}
+
+bool has_one_scale(const ir::Type& t) {
+  if (!t.has_rank()) return false;
+  for (const ir::Extent& e : t.extents())
+    if (!e.known() || e.value != 1) return false;
+  return true;
+}
+
+bool has_blocks(const ir::Attributes& a, std::int64_t rank, std::int64_t scale_rank) {
+  return a.i("block_size", 0) > 0 && scale_rank == rank && rank > 0;
+}
+
 Ex load_parameter(Emitter& e, std::size_t operand, const Indices& index) {
   const std::int64_t rank = static_cast<std::int64_t>(index.size()), own = e.rank(operand);
   const ir::Attributes& a = e.attributes();
-  if (has_one_element(e.input(operand)))
+  if (has_one_scale(e.input(operand)))
     return e.load(operand, Indices(static_cast<std::size_t>(own), e.builder().index(0)));
   const auto axis = static_cast<std::size_t>(scaled_axis(a, rank));
-  if (!blocked(a, rank, own)) return e.load(operand, {index[axis]});
+  if (!has_blocks(a, rank, own)) return e.load(operand, {index[axis]});
   Indices at = index;
   at[axis] = at[axis] / a.i("block_size", 0);
   return e.load(operand, at);
@@ -77,9 +77,10 @@ void require_granularity(const ir::TypeContext& c) {
   const std::int64_t block = c.attributes().i("block_size", 0);
   require(block >= 0, "block_size is {}; expected a positive number, or 0 for none", block);
   if (c.has(zero_at)) require_same_shape(scale, c.input(zero_at));
-  if (!scale.has_rank() || has_one_element(scale) || !x.has_rank()) return;
+  if (!scale.has_rank() || has_one_scale(scale) || !x.has_rank()) return;
   const std::int64_t axis = x.rank() == 0 ? 0 : scaled_axis(c.attributes(), x.rank());
-  if (blocked(c.attributes(), x.rank(), scale.rank())) return require_blocks(x, scale, axis, block);
+  if (has_blocks(c.attributes(), x.rank(), scale.rank()))
+    return require_blocks(x, scale, axis, block);
   require(
       scale.rank() == 1 && x.rank() > 0,
       "a scale of type {} does not fit {}; expected a scalar, one scale an index of axis {}, or "

@@ -9,6 +9,13 @@ namespace rondel::ops {
 /// The scale or the zero point (input `operand`) for the element of x at `index`.
 Ex load_parameter(Emitter&, std::size_t operand, const Indices& index);
 
+/// The axis that scales go along. A tensor of rank 1 has one axis, so `axis` is not read.
+std::int64_t scaled_axis(const ir::Attributes&, std::int64_t rank);
+/// Whether one scale of this type certainly is for the whole tensor.
+bool has_one_scale(const ir::Type&);
+/// Whether scales are for blocks of a tensor.
+bool has_blocks(const ir::Attributes&, std::int64_t rank, std::int64_t scale_rank);
+
 /// Checks that scale and zero point fit the tensor, as far as types tell.
 void require_granularity(const ir::TypeContext&);
 

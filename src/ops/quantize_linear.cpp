@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/quantization.h"
 #include "ops/type_rules.h"
 
@@ -69,6 +70,7 @@ const ir::OpEntry quantize_linear{{
                    {"saturate", 1}},
     .type = quantize_rule,
     .meaning = elements(quantized),
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

@@ -1,8 +1,109 @@
 #include "ops/scatter.h"
 
+#include "base/axis.h"
 #include "base/error.h"
+#include "ops/gradients.h"
 
 namespace rondel::ops {
+namespace {
+
+using ir::ValueId;
+
+class ScatterGradient {
+ public:
+  ScatterGradient(ir::Builder& b, const ir::Node& node, std::string_view gather, ValueId dy)
+      : b_(b), node_(node), gather_(gather), dy_(dy), own_(dtype_of(b, dy)) {}
+
+  std::vector<ValueId> run() {
+    const std::string how = node_.attributes.s("reduction", "none");
+    if (how == "add") return {dy_, ValueId::none, gathered(dy_)};
+    if (how == "none") {
+      const ValueId zeros = zeros_like(b_, node_.inputs[2]);
+      return {scattered(dy_, zeros, "none"), ValueId::none, of_stored()};
+    }
+    dy_ = wide_value(b_, dy_);
+    zero_ = b_.scalar(dtype_of(b_, dy_), 0);
+    one_ = b_.scalar(dtype_of(b_, dy_), 1);
+    const ValueId x = wide_value(b_, node_.inputs[0]), updates = wide_value(b_, node_.inputs[2]);
+    return how == "mul" ? of_product(x, updates) : of_extreme(x, updates);
+  }
+
+ private:
+  /// Of each update, what `v` has at its place.
+  ValueId gathered(ValueId v) const {
+    ir::Attributes how;
+    if (const ir::Attribute* axis = node_.attributes.find("axis")) how.set("axis", *axis);
+    return b_(gather_, {v, node_.inputs[1]}, std::move(how));
+  }
+  ValueId scattered(ValueId x, ValueId updates, const char* reduction) const {
+    ir::Attributes how = node_.attributes;
+    how.set("reduction", reduction);
+    return b_(node_.op->name, {x, node_.inputs[1], updates}, std::move(how));
+  }
+  ValueId as_number(ValueId condition) const { return as(b_, condition, dtype_of(b_, dy_)); }
+  std::vector<ValueId> adjoints(ValueId x, ValueId updates) const {
+    return {as(b_, x, own_), ValueId::none, as(b_, updates, own_)};
+  }
+
+  /// Updates are stored in order: of several at a place the last one stays.
+  ValueId of_stored() const {
+    const ValueId all = gathered(dy_);
+    if (!may_repeat()) return all;
+    const ValueId size = b_("reshape", {b_("size", {node_.inputs[2]}), b_.integers({1})});
+    const ValueId numbers = with_shape_of(b_, numbers_below(b_, size), node_.inputs[2]);
+    const ValueId shape = b_("shape", {node_.inputs[0]});
+    const ValueId places = b_("expand", {b_.scalar(std::int64_t{0}), shape});
+    const ValueId last = gathered(scattered(places, numbers, "none"));
+    return b_("where", {b_("equal", {last, numbers}), all, b_.scalar(own_, 0)});
+  }
+  /// Whether several updates may have one place, as far as the number of indices tells.
+  bool may_repeat() const {
+    const ir::Type& indices = b_.graph().value(node_.inputs[1]).type;
+    if (!indices.has_rank()) return true;
+    if (const ir::Attribute* axis = node_.attributes.find("axis")) {
+      const std::int64_t given = std::get<std::int64_t>(*axis);
+      return !(indices.extent(axis_from_front(given, indices.rank())) == ir::Extent(1));
+    }
+    const std::int64_t coordinates = indices.rank() - 1;
+    for (std::int64_t a = 0; a < coordinates; ++a)
+      if (!(indices.extent(a) == ir::Extent(1))) return true;
+    return false;
+  }
+
+  /// The product of all factors of a place but one is zero where there is a zero among the others.
+  std::vector<ValueId> of_product(ValueId x, ValueId updates) const {
+    const ValueId x_is_zero = b_("equal", {x, zero_}), is_zero = b_("equal", {updates, zero_});
+    const ValueId x_factor = b_("where", {x_is_zero, one_, x}),
+                  factor = b_("where", {is_zero, one_, updates});
+    const ValueId product = scattered(x_factor, factor, "mul");
+    const ValueId zeros = scattered(as_number(x_is_zero), as_number(is_zero), "add");
+    const auto others = [&](ValueId all, ValueId count, ValueId own, ValueId own_is_zero) {
+      const ValueId elsewhere = b_("sub", {count, as_number(own_is_zero)});
+      return b_("where", {b_("equal", {elsewhere, zero_}), b_("div", {all, own}), zero_});
+    };
+    return adjoints(
+        b_("mul", {dy_, others(product, zeros, x_factor, x_is_zero)}),
+        b_("mul", {gathered(dy_), others(gathered(product), gathered(zeros), factor, is_zero)}));
+  }
+
+  std::vector<ValueId> of_extreme(ValueId x, ValueId updates) const {
+    const ValueId y = wide_value(b_, node_.outputs[0]);
+    const ValueId x_is_taken = b_("equal", {x, y}), is_taken = b_("equal", {updates, gathered(y)});
+    const ValueId count = scattered(as_number(x_is_taken), as_number(is_taken), "add");
+    const ValueId share = b_("div", {dy_, count});
+    return adjoints(b_("where", {x_is_taken, share, zero_}),
+                    b_("where", {is_taken, gathered(share), zero_}));
+  }
+
+  ir::Builder& b_;
+  const ir::Node& node_;
+  const std::string_view gather_;
+  ValueId dy_;
+  const DType own_;
+  ValueId zero_ = ValueId::none, one_ = ValueId::none;
+};
+
+}  // namespace
 
 void copy_to_output(Emitter& e) {
   if (e.in_place(0, 0)) return;
@@ -28,11 +129,10 @@ void require_reduction(const ir::TypeContext& c) {
           "reduction is '{}'; expected none, add, mul, min or max", how);
 }
 
-bool adds_updates(const ir::Node& node) {
-  const std::string how = node.attributes.s("reduction", "none");
-  if (how != "none" && how != "add")
-    unsupported("the gradient of a scatter with reduction '{}'", how);
-  return how == "add";
+ir::GradientRule scatter_gradient(std::string_view gather) {
+  return [gather](ir::Builder& b, const ir::Node& node, std::span<const ir::ValueId> adjoints) {
+    return ScatterGradient(b, node, gather, adjoints[0]).run();
+  };
 }
 
 }  // namespace rondel::ops

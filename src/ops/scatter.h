@@ -1,4 +1,5 @@
 #pragma once
+#include "ir/op_def.h"
 #include "ops/positions.h"
 
 namespace rondel::ops {
@@ -10,7 +11,9 @@ void copy_to_output(Emitter&);
 void put_update(Emitter&, const Indices& at, Ex update);
 /// Requires that the attribute `reduction` names a reduction.
 void require_reduction(const ir::TypeContext&);
-/// For gradients: whether updates are added rather than stored; other reductions are unsupported.
-bool adds_updates(const ir::Node&);
+/// The gradient of a scatter, given the gather that reads the places it writes. Where updates were
+/// stored the adjoint of x is zero; the factors of a product get the product of the others; of what
+/// is compared, all that equal the result share equally.
+ir::GradientRule scatter_gradient(std::string_view gather);
 
 }  // namespace rondel::ops

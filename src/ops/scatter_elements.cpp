@@ -1,5 +1,4 @@
 #include "base/error.h"
-#include "ops/gradients.h"
 #include "ops/scatter.h"
 #include "ops/type_rules.h"
 
@@ -51,17 +50,6 @@ void scatter_elements_nest(Emitter& e) {
   over({});
 }
 
-/// The adjoint of x is zero where updates were stored, or flows on where they were added.
-std::vector<ir::ValueId> scatter_elements_gradient(ir::Builder& b, const ir::Node& node,
-                                                   std::span<const ir::ValueId> adjoints) {
-  const ir::ValueId dy = adjoints[0], indices = node.inputs[1];
-  const ir::ValueId updates = b("gather_elements", {dy, indices},
-                                {{"axis", node.attributes.i("axis")}});
-  if (adds_updates(node)) return {dy, ir::ValueId::none, updates};
-  const ir::ValueId zeros = zeros_like(b, node.inputs[2]);
-  return {b("scatter_elements", {dy, indices, zeros}, node.attributes), ir::ValueId::none, updates};
-}
-
 const ir::OpEntry scatter_elements{{
     .name = "scatter_elements",
     .doc = "y = x with updates[i] stored at the index j, which is i with j[axis] = indices[i]",
@@ -71,7 +59,7 @@ const ir::OpEntry scatter_elements{{
     .meaning = nest(scatter_elements_nest),
     .can_fail = true,
     .in_place = {0},
-    .gradient = scatter_elements_gradient,
+    .gradient = scatter_gradient("gather_elements"),
 }};
 
 }  // namespace

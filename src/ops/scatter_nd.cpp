@@ -1,5 +1,4 @@
 #include "base/error.h"
-#include "ops/gradients.h"
 #include "ops/scatter.h"
 #include "ops/type_rules.h"
 
@@ -65,16 +64,6 @@ void scatter_nd_nest(Emitter& e) {
   over({});
 }
 
-/// The adjoint of x is zero where updates were stored, or flows on where they were added.
-std::vector<ir::ValueId> scatter_nd_gradient(ir::Builder& b, const ir::Node& node,
-                                             std::span<const ir::ValueId> adjoints) {
-  const ir::ValueId dy = adjoints[0], indices = node.inputs[1];
-  const ir::ValueId updates = b("gather_nd", {dy, indices});
-  if (adds_updates(node)) return {dy, ir::ValueId::none, updates};
-  const ir::ValueId zeros = zeros_like(b, node.inputs[2]);
-  return {b("scatter_nd", {dy, indices, zeros}, node.attributes), ir::ValueId::none, updates};
-}
-
 const ir::OpEntry scatter_nd{{
     .name = "scatter_nd",
     .doc = "y = x with slices stored at coordinates, listed along the last axis of indices",
@@ -84,7 +73,7 @@ const ir::OpEntry scatter_nd{{
     .meaning = nest(scatter_nd_nest),
     .can_fail = true,
     .in_place = {0},
-    .gradient = scatter_nd_gradient,
+    .gradient = scatter_gradient("gather_nd"),
 }};
 
 }  // namespace

@@ -254,20 +254,35 @@ std::vector<ir::ValueId> batched_slice(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, std::move(operands), node.attributes);
 }
 
-/// The listed axes, counted from the end.
-ir::Ints sliced_axes(const ir::Builder& b, const ir::Node& node) {
+/// The listed axes, counted from the end; nothing where they are not known.
+std::optional<ir::Ints> sliced_axes(const ir::Builder& b, const ir::Node& node) {
+  const bool ranked = b.graph().value(node.inputs[0]).type.has_rank();
   auto axes = constant_integers(b, node, 3);
-  if (has_input(node, 3) && !axes)
-    unsupported("the gradient of a slice whose axes are no constants");
   if (!axes) {
     const ir::Type& starts = b.graph().value(node.inputs[1]).type;
-    if (!starts.has_rank() || starts.rank() != 1 || !starts.extent(0).known())
-      unsupported("the gradient of a slice whose number of axes is unknown");
+    if (has_input(node, 3) || !starts.has_rank() || starts.rank() != 1 || !starts.extent(0).known())
+      return std::nullopt;
     axes.emplace(static_cast<std::size_t>(starts.extent(0).value));
     std::iota(axes->begin(), axes->end(), 0);
   }
-  for (std::int64_t& axis : *axes) axis = axis_from_end(b, node.inputs[0], axis);
-  return *axes;
+  for (std::int64_t& axis : *axes) {
+    if (axis >= 0 && !ranked) return std::nullopt;
+    axis = axis_from_end(b, node.inputs[0], axis);
+  }
+  return axes;
+}
+
+/// Where the axes come with the run: the elements stand at the same slice of all positions.
+ir::ValueId spread_by_positions(ir::Builder& b, const ir::Node& node, ir::ValueId adjoint) {
+  const ir::ValueId x = node.inputs[0], flat = b.integers({-1});
+  const ir::ValueId size = b("reshape", {b("size", {x}), b.integers({1})});
+  std::vector<ir::ValueId> operands = node.inputs;
+  operands[0] = with_shape_of(b, numbers_below(b, size), x);
+  const ir::ValueId positions = b("reshape", {b("slice", std::move(operands)), flat});
+  const ir::ValueId zeros = b("reshape", {zeros_like(b, x), flat});
+  const ir::ValueId all = b("scatter_elements", {zeros, positions, b("reshape", {adjoint, flat})},
+                            {{"axis", 0}});
+  return with_shape_of(b, all, x);
 }
 
 /// The zeros that make the adjoint of x from that of its slice: those before each axis, then those
@@ -302,16 +317,20 @@ ir::ValueId sliced_positions(ir::Builder& b, const ir::Node& node, std::int64_t 
 
 std::vector<ir::ValueId> slice_gradient(ir::Builder& b, const ir::Node& node,
                                         std::span<const ir::ValueId> adjoints) {
-  const ir::Ints axes = sliced_axes(b, node);
   std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
-  if (const auto pads = pads_around_slice(b, node, axes)) {
-    result[0] = b("pad", {adjoints[0], b.integers(*pads), ir::ValueId::none, b.integers(axes)});
+  const auto axes = sliced_axes(b, node);
+  if (!axes) {
+    result[0] = spread_by_positions(b, node, adjoints[0]);
+    return result;
+  }
+  if (const auto pads = pads_around_slice(b, node, *axes)) {
+    result[0] = b("pad", {adjoints[0], b.integers(*pads), ir::ValueId::none, b.integers(*axes)});
     return result;
   }
   std::vector<ir::ValueId> positions;
-  for (std::size_t k = 0; k < axes.size(); ++k)
-    positions.push_back(sliced_positions(b, node, axes[k], static_cast<std::int64_t>(k)));
-  result[0] = scattered_back(b, adjoints[0], node.inputs[0], axes, positions);
+  for (std::size_t k = 0; k < axes->size(); ++k)
+    positions.push_back(sliced_positions(b, node, axes->at(k), static_cast<std::int64_t>(k)));
+  result[0] = scattered_back(b, adjoints[0], node.inputs[0], *axes, positions);
   return result;
 }
 

@@ -1,3 +1,4 @@
+#include "ops/gradients.h"
 #include "ops/random.h"
 #include "ops/wide.h"
 
@@ -21,6 +22,7 @@ const ir::OpEntry uniform{{
     .type = draw_rule,
     .meaning = elements(uniform_element),
     .value_inputs = {3},
+    .gradient = nothing_flows,
 }};
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "kernels/unique.h"
 #include "base/error.h"
-#include "ops/compose.h"
+#include "ops/gradients.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
@@ -48,6 +48,18 @@ kernels::UnsizedKernel prepare_unique(const ir::Node& node, std::span<const ir::
   return [spec](kernels::UnsizedCall& call) { kernels::unique(call, spec); };
 }
 
+/// Each of the results is the first of the slices that are equal to it.
+std::vector<ir::ValueId> unique_gradient(ir::Builder& b, const ir::Node& node,
+                                         std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId x = node.inputs[0];
+  const ir::ValueId firsts = has_output(node, 1) ? node.outputs[1]
+                                                 : b.add("unique", {x}, node.attributes, 2)[1];
+  if (const std::int64_t axis = node.attributes.i("axis", no_axis); axis != no_axis)
+    return {scattered_back(b, adjoints[0], x, {axis_from_end(b, x, axis)}, std::span(&firsts, 1))};
+  const ir::ValueId flat = b("reshape", {x, b.integers({-1})});
+  return {with_shape_of(b, scattered_back(b, adjoints[0], flat, {-1}, std::span(&firsts, 1)), x)};
+}
+
 const ir::OpEntry unique{{
     .name = "unique",
     .doc = "y = the slices of x along the axis (without one, its elements), each once; their first "
@@ -57,6 +69,7 @@ const ir::OpEntry unique{{
     .attributes = {{"axis", no_axis}, {"sorted", 1}},
     .type = unique_rule,
     .meaning = unsized_kernel(prepare_unique),
+    .gradient = unique_gradient,
 }};
 
 }  // namespace

@@ -20,23 +20,6 @@ Ints spatial_axes(std::size_t count) {
   return axes;
 }
 
-/// The windows of a node on each spatial axis of x, with kernels of these extents.
-std::vector<WindowAxis> windows_of(const ir::Builder& b, const ir::Node& node, const Ints& kernel) {
-  const kernels::WindowSpec spec = window_spec(node.attributes);
-  const ir::Type& x = b.graph().value(node.inputs[0]).type;
-  const bool same = spec.auto_pad == kernels::AutoPad::same_upper ||
-                    spec.auto_pad == kernels::AutoPad::same_lower;
-  std::vector<WindowAxis> windows;
-  for (std::size_t a = 0; a < kernel.size(); ++a) {
-    const ir::Extent e = x.has_rank() ? x.extent(static_cast<std::int64_t>(a) + 2) : ir::Extent();
-    if (same && !e.known())
-      unsupported("the gradient of windows with auto_pad '{}' on an axis of unknown extent",
-                  node.attributes.s("auto_pad", ""));
-    windows.push_back(kernels::axis_of(spec, a, e.known() ? e.value : 0, kernel[a]));
-  }
-  return windows;
-}
-
 template <auto member> Ints each(const std::vector<WindowAxis>& windows) {
   Ints list;
   for (const WindowAxis& w : windows) list.push_back(w.*member);
@@ -56,6 +39,87 @@ ValueId times(ir::Builder& b, ValueId list, std::int64_t factor) {
   return factor == 1 ? list : b("mul", {list, b.integers({factor})});
 }
 
+/// The larger of an i64[1] and 0; constant where it is.
+ValueId at_least_zero(ir::Builder& b, ValueId list) {
+  const Tensor* known = b.graph().constant(list);
+  if (known != nullptr) return b.integers({std::max<std::int64_t>(ir::integers_of(*known)[0], 0)});
+  return b("max", {list, b.integers({0})});
+}
+
+/// What the windows of a node slide over, on each spatial axis of x, with kernels of these extents.
+/// SAME padding on an axis of unknown extent comes with the run: then x itself is padded first, and
+/// the windows have no padding.
+class Windowed {
+ public:
+  Windowed(ir::Builder& b, const ir::Node& node, const Ints& kernel)
+      : b_(b), x_(node.inputs[0]), spec_(window_spec(node.attributes)) {
+    for (std::size_t a = 0; a < kernel.size(); ++a) windows_.push_back(window(a, kernel[a]));
+    if (!padded_first_) return;
+    for (WindowAxis& w : windows_) add_pads(w);
+  }
+
+  const std::vector<WindowAxis>& windows() const { return windows_; }
+  bool is_same() const {
+    return spec_.auto_pad == kernels::AutoPad::same_upper ||
+           spec_.auto_pad == kernels::AutoPad::same_lower;
+  }
+  /// x, or a tensor of the same spatial extents, as the windows find it.
+  ValueId with_padding(ValueId v) const {
+    if (!padded_first_) return v;
+    std::vector<ValueId> pads = begins_;
+    pads.insert(pads.end(), ends_.begin(), ends_.end());
+    const ValueId padded = b_(
+        "pad", {v, b_("concat", std::move(pads), {{"axis", 0}}), ValueId::none, axes()});
+    const ir::Type type = b_.graph().value(v).type;
+    ir::Extents extents(windows_.size() + 2);
+    if (type.has_rank()) std::copy_n(type.extents().begin(), 2, extents.begin());
+    ir::Type& t = b_.graph().value(padded).type;
+    t = ir::completed(t, ir::Type::tensor(type.dtype(), std::move(extents)));
+    return padded;
+  }
+  /// The part of the result of `with_padding` that is no padding.
+  ValueId without_padding(ValueId v) const {
+    if (!padded_first_) return v;
+    const ValueId start = b_("concat", begins_, {{"axis", 0}});
+    const ValueId extents = b_("shape", {x_}, {{"start", 2}});
+    return b_("slice", {v, start, b_("add", {start, extents}), axes()});
+  }
+
+ private:
+  ValueId axes() const { return b_.integers(spatial_axes(windows_.size())); }
+  WindowAxis window(std::size_t a, std::int64_t kernel) {
+    const ir::Type& x = b_.graph().value(x_).type;
+    const ir::Extent e = x.has_rank() ? x.extent(static_cast<std::int64_t>(a) + 2) : ir::Extent();
+    // Of windows that begin at each element, the padding does not depend on the extent.
+    const std::int64_t any = 1;
+    const WindowAxis w = kernels::axis_of(spec_, a, e.known() ? e.value : any, kernel);
+    padded_first_ = padded_first_ || (is_same() && !e.known() && w.stride > 1);
+    return w;
+  }
+
+  /// As kernels::axis_of computes them.
+  void add_pads(WindowAxis& w) {
+    const ValueId n = extent_of(b_, x_, std::ssize(begins_) + 2);
+    const ValueId count = b_(
+        "div", {b_("add", {n, b_.integers({w.stride - 1})}), b_.integers({w.stride})});
+    const ValueId room = b_("sub", {times(b_, count, w.stride), n});
+    const ValueId total = at_least_zero(
+        b_, sum_of_integers(b_, room, b_.integers({w.reach() - w.stride})));
+    const ValueId less = b_("div", {total, b_.integers({2})}), more = b_("sub", {total, less});
+    const bool upper = spec_.auto_pad == kernels::AutoPad::same_upper;
+    begins_.push_back(upper ? less : more);
+    ends_.push_back(upper ? more : less);
+    w.begin = w.end = 0;
+  }
+
+  ir::Builder& b_;
+  const ValueId x_;
+  const kernels::WindowSpec spec_;
+  std::vector<WindowAxis> windows_;
+  bool padded_first_ = false;
+  std::vector<ValueId> begins_, ends_;  ///< i64[1], where x is padded first
+};
+
 /// y with stride - 1 zeros behind each element of a spatial axis.
 ValueId with_zeros_between(ir::Builder& b, ValueId y, std::int64_t axis, std::int64_t rank,
                            std::int64_t stride) {
@@ -73,8 +137,7 @@ ValueId padded(ir::Builder& b, ValueId y, std::int64_t axis, std::int64_t before
   const Tensor* known = b.graph().constant(after);
   const std::int64_t number = known != nullptr ? ir::integers_of(*known)[0] : -1;
   const ValueId zero = b.integers({0}), axes = b.integers({axis});
-  const ValueId added = known != nullptr ? b.integers({std::max<std::int64_t>(number, 0)})
-                                         : b("max", {after, zero});
+  const ValueId added = at_least_zero(b, after);
   const ValueId pads = b("concat", {b.integers({std::max<std::int64_t>(before, 0)}), added},
                          {{"axis", 0}});
   const ValueId more = b("pad", {y, pads, ValueId::none, axes});
@@ -177,10 +240,13 @@ std::vector<ValueId> conv_gradient(ir::Builder& b, const ir::Node& node,
                 to_text(kernels));
   Ints extents;
   for (std::int64_t a = 2; a < kernels.rank(); ++a) extents.push_back(kernels.extent(a).value);
-  const std::vector<WindowAxis> windows = windows_of(b, node, extents);
+  const Windowed windowed(b, node, extents);
+  const std::vector<WindowAxis>& windows = windowed.windows();
+  const ValueId read = windowed.with_padding(x);
   std::vector<ValueId> result(node.inputs.size(), ValueId::none);
-  result[0] = spread(b, dy, x, flipped(b, w, kernels.extents(), groups), groups, windows);
-  result[1] = kernel_adjoint(b, dy, x, windows, groups);
+  result[0] = windowed.without_padding(
+      spread(b, dy, read, flipped(b, w, kernels.extents(), groups), groups, windows));
+  result[1] = kernel_adjoint(b, dy, read, windows, groups);
   if (!has_input(node, 2)) return result;
   Ints axes = spatial_axes(windows.size());
   axes.push_back(0);
@@ -203,36 +269,79 @@ std::vector<ValueId> max_pool_gradient(ir::Builder& b, const ir::Node& node,
   return {with_shape_of(b, sums, x)};
 }
 
+namespace {
+
+/// Each channel of each sample by itself.
+ValueId channels_apart(ir::Builder& b, ValueId x) {
+  const ValueId spatial = b("shape", {x}, {{"start", 2}});
+  return b("reshape", {x, b("concat", {b.integers({-1, 1}), spatial}, {{"axis", 0}})});
+}
+
+/// Ones of the spatial extents of x, and of the padding where that counts in an average.
+ValueId ones_that_count(ir::Builder& b, const ir::Node& node, const Windowed& windowed) {
+  const ValueId x = node.inputs[0];
+  const bool with_pads = node.attributes.flag("count_include_pad");
+  std::vector<ValueId> extents{b.integers({1, 1})};
+  for (const WindowAxis& w : windowed.windows()) {
+    const ValueId pads = b.integers({with_pads ? w.begin + w.end : 0});
+    extents.push_back(sum_of_integers(b, extent_of(b, x, std::ssize(extents) + 1), pads));
+  }
+  const ValueId shape = b("concat", std::move(extents), {{"axis", 0}});
+  return windowed.with_padding(b("expand", {b.scalar(dtype_of(b, x), 1), shape}));
+}
+
+/// The same with as many zeros around as the windows reach, which ceil_mode lets reach beyond the
+/// padding. `adjoint` has an element for each window.
+ValueId with_all_that_windows_reach(ir::Builder& b, const ir::Node& node, const Windowed& windowed,
+                                    ValueId ones, ValueId adjoint) {
+  for (std::size_t a = 0; a < windowed.windows().size(); ++a) {
+    const WindowAxis& w = windowed.windows()[a];
+    const std::int64_t axis = static_cast<std::int64_t>(a) + 2;
+    const std::int64_t before = node.attributes.flag("count_include_pad") ? 0 : w.begin;
+    const ValueId windows = times(b, extent_of(b, adjoint, axis), w.stride);
+    const ValueId reached = sum_of_integers(b, windows,
+                                            b.integers({w.reach() - w.stride - before}));
+    const ValueId own = times(b, extent_of(b, ones, axis), -1);
+    ones = padded(b, ones, axis, before, sum_of_integers(b, reached, own));
+  }
+  return ones;
+}
+
+/// How many elements each window averages.
+ValueId elements_under_windows(ir::Builder& b, const ir::Node& node, const Windowed& windowed,
+                               ValueId ones_of_kernel, ValueId adjoint) {
+  const std::vector<WindowAxis>& windows = windowed.windows();
+  const bool may_reach_beyond = node.attributes.flag("ceil_mode") && !windowed.is_same();
+  if (node.attributes.flag("count_include_pad") && !may_reach_beyond) {
+    double all = 1;
+    for (const WindowAxis& w : windows) all *= static_cast<double>(w.kernel);
+    return b.scalar(dtype_of(b, node.inputs[0]), all);
+  }
+  ValueId ones = ones_that_count(b, node, windowed);
+  if (may_reach_beyond) ones = with_all_that_windows_reach(b, node, windowed, ones, adjoint);
+  const Ints none(2 * windows.size(), 0);
+  return b("conv", {ones, ones_of_kernel},
+           {{"dilations", each<&WindowAxis::dilation>(windows)},
+            {"strides", each<&WindowAxis::stride>(windows)},
+            {"pads", may_reach_beyond ? none : pads_of(windows)}});
+}
+
+}  // namespace
+
 /// Each channel of each sample by itself is convolved with ones, and divided by their number.
 std::vector<ValueId> average_pool_gradient(ir::Builder& b, const ir::Node& node,
                                            std::span<const ValueId> adjoints) {
-  const ir::Attributes& attributes = node.attributes;
-  if (attributes.flag("ceil_mode")) unsupported("the gradient of average pooling with ceil_mode");
   const ValueId x = node.inputs[0];
-  const DType t = dtype_of(b, x);
-  const Ints kernel = attributes.ints("kernel_shape");
-  const std::vector<WindowAxis> windows = windows_of(b, node, kernel);
+  const Ints kernel = node.attributes.ints("kernel_shape");
+  const Windowed windowed(b, node, kernel);
   Ints of_one_channel{1, 1};
   of_one_channel.insert(of_one_channel.end(), kernel.begin(), kernel.end());
-  const ValueId ones = b("expand", {b.scalar(t, 1), b.integers(of_one_channel)});
-  const auto apart = [&](ValueId v) {
-    const ValueId spatial = b("shape", {v}, {{"start", 2}});
-    return b("reshape", {v, b("concat", {b.integers({-1, 1}), spatial}, {{"axis", 0}})});
-  };
-  ValueId count = b.scalar(t, 1);
-  if (attributes.flag("count_include_pad")) {
-    for (const std::int64_t k : kernel)
-      count = b("mul", {count, b.scalar(t, static_cast<double>(k))});
-  } else {
-    const ValueId spatial = b("concat", {b.integers({1, 1}), b("shape", {x}, {{"start", 2}})},
-                              {{"axis", 0}});
-    count = b("conv", {b("expand", {b.scalar(t, 1), spatial}), ones},
-              {{"dilations", each<&WindowAxis::dilation>(windows)},
-               {"strides", each<&WindowAxis::stride>(windows)},
-               {"pads", pads_of(windows)}});
-  }
-  const ValueId each_element = b("div", {apart(adjoints[0]), count});
-  return {with_shape_of(b, spread(b, each_element, x, ones, 1, windows), x)};
+  const ValueId ones = b("expand", {b.scalar(dtype_of(b, x), 1), b.integers(of_one_channel)});
+  const ValueId count = elements_under_windows(b, node, windowed, ones, adjoints[0]);
+  const ValueId read = windowed.with_padding(x);
+  const ValueId each_element = b("div", {channels_apart(b, adjoints[0]), count});
+  const ValueId sums = spread(b, each_element, read, ones, 1, windowed.windows());
+  return {with_shape_of(b, windowed.without_padding(sums), x)};
 }
 
 }  // namespace rondel::ops

@@ -44,9 +44,9 @@ constexpr std::string_view flow_stops[] = {"and",
                                            "xor"};
 
 std::string gradient_of(const ir::OpDef& op) {
+  if (std::ranges::count(flow_stops, op.name) > 0) return "-";
   if (op.gradient || op.name == "loop" || op.name == "if") return "yes";
-  if (meaning_as<Composite>(op) != nullptr) return "from its parts";
-  return std::ranges::count(flow_stops, op.name) > 0 ? "-" : "no";
+  return meaning_as<Composite>(op) != nullptr ? "from its parts" : "no";
 }
 
 std::string row(const ir::OpDef& op) {

@@ -1,5 +1,6 @@
 #include "base/checked.h"
 #include "kernels/stop_check.h"
+#include "ops/gradients.h"
 #include "ops/sequences.h"
 #include "ops/type_rules.h"
 
@@ -52,6 +53,27 @@ kernels::UnsizedKernel joiner(const ir::Node& node, std::span<const ir::Type>) {
   };
 }
 
+/// The extents of the tensors of a sequence along an axis, i64[length].
+ir::ValueId extents_along(ir::Builder& b, ir::ValueId sequence, std::int64_t axis) {
+  ir::LoopParts p;
+  p.has_trips = true;
+  p.stacks = 1;
+  const ir::ValueId length = b("sequence_length", {sequence});
+  return b.loop(p, {length}, [&](ir::Builder& inner, std::span<const ir::ValueId> params) {
+    const ir::ValueId item = inner("sequence_at", {sequence, params[0]});
+    return std::vector{params[1], inner("gather", {inner("shape", {item}), inner.scalar(axis)})};
+  })[0];
+}
+
+std::vector<ir::ValueId> join_gradient(ir::Builder& b, const ir::Node& node,
+                                       std::span<const ir::ValueId> adjoints) {
+  const std::int64_t axis = node.attributes.i("axis");
+  if (node.attributes.flag("new_axis"))
+    return {b("split_to_sequence", {adjoints[0]}, {{"axis", axis}, {"keepdims", 0}})};
+  return {b("split_to_sequence", {adjoints[0], extents_along(b, node.inputs[0], axis)},
+            {{"axis", axis}})};
+}
+
 const ir::OpEntry concat_from_sequence{{
     .name = "concat_from_sequence",
     .doc = "the tensors of a sequence joined along an axis, a new one with `new_axis`",
@@ -62,6 +84,7 @@ const ir::OpEntry concat_from_sequence{{
     .type = join_rule,
     .meaning = unsized_kernel(joiner),
     .can_fail = true,
+    .gradient = join_gradient,
 }};
 
 }  // namespace

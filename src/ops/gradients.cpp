@@ -1,6 +1,7 @@
 #include "ops/gradients.h"
 
 #include "base/axis.h"
+#include "ops/sequence_gradients.h"
 
 namespace rondel::ops {
 namespace {
@@ -28,6 +29,37 @@ ValueId summed_where_repeated(ir::Builder& b, ValueId adjoint, ValueId x) {
   const ValueId sum = b("reduce_sum", {adjoint, axes},
                         {{"keepdims", 1}, {"noop_with_empty_axes", 1}});
   return b("reshape", {sum, from}, {{"allowzero", 1}});
+}
+
+/// Tensor by tensor; at one position where one of them is zero elsewhere.
+ValueId sum_of_sequences(ir::Builder& b, ValueId x, ValueId y) {
+  const auto lone = [&](ValueId v) -> const ir::Node* {
+    const ir::NodeId n = b.graph().value(v).producer;
+    const bool is_lone = n != ir::NodeId::none && b.graph().node(n).op->name == "lone_in_sequence";
+    return is_lone ? &b.graph().node(n) : nullptr;
+  };
+  if (lone(y) == nullptr) std::swap(x, y);
+  if (const ir::Node* only = lone(y)) {
+    const ValueId position = only->inputs[1], tensor = only->inputs[2];
+    const ValueId sum = b("add", {b("sequence_at", {x, position}), tensor});
+    return b("sequence_insert", {b("sequence_erase", {x, position}), sum, position});
+  }
+  return sequence_of(
+      b, b("sequence_length", {x}), b.graph().value(x).type.dtype(),
+      [x, y](ir::Builder& inner, ValueId i) {
+        return inner("add", {inner("sequence_at", {x, i}), inner("sequence_at", {y, i})});
+      });
+}
+
+/// An optional that holds what `f` gives where `like` holds something.
+ValueId with_held(ir::Builder& b, ValueId like, const std::function<ValueId(ir::Builder&)>& f) {
+  const ir::Type element = b.graph().value(like).type.element();
+  return b.if_(
+      b("optional_has_element", {like}),
+      [&](ir::Builder& then) { return std::vector{then("optional", {f(then)})}; },
+      [&](ir::Builder& otherwise) {
+        return std::vector{otherwise("optional", {}, {{"type", element}})};
+      })[0];
 }
 
 }  // namespace
@@ -76,10 +108,32 @@ ValueId summed_to(ir::Builder& b, ValueId adjoint, ValueId x) {
 }
 
 ValueId zeros_like(ir::Builder& b, ValueId x) {
+  const ir::Type type = b.graph().value(x).type;
+  if (type.is_sequence()) {
+    return sequence_of(b, b("sequence_length", {x}), type.dtype(),
+                       [x](ir::Builder& inner, ValueId i) {
+                         return zeros_like(inner, inner("sequence_at", {x, i}));
+                       });
+  }
+  if (type.is_optional())
+    return with_held(b, x, [x](ir::Builder& held) {
+      return zeros_like(held, held("optional_get_element", {x}));
+    });
   const ValueId zeros = b("expand", {b.scalar(dtype_of(b, x), 0), b("shape", {x})});
   ir::Type& t = b.graph().value(zeros).type;
   t = ir::completed(t, b.graph().value(x).type);
   return zeros;
+}
+
+ValueId sum_of_adjoints(ir::Builder& b, ValueId x, ValueId y) {
+  const ir::Type type = b.graph().value(x).type;
+  if (type.is_sequence()) return sum_of_sequences(b, x, y);
+  if (type.is_optional())
+    return with_held(b, x, [x, y](ir::Builder& held) {
+      return sum_of_adjoints(held, held("optional_get_element", {x}),
+                             held("optional_get_element", {y}));
+    });
+  return b("add", {x, y});
 }
 
 ValueId with_shape_of(ir::Builder& b, ValueId x, ValueId like) {

@@ -22,8 +22,12 @@ std::vector<ir::ValueId> shared_among_ties(ir::Builder&, const ir::Node&,
 /// The adjoint of `x` from that of a tensor which `x` was broadcast to: its sum over the axes along
 /// which `x` was repeated.
 ir::ValueId summed_to(ir::Builder&, ir::ValueId adjoint, ir::ValueId x);
-/// A tensor of zeros with the dtype and shape of `x`.
+/// A tensor of zeros with the dtype and shape of `x`; of a sequence one of zeros for each of its
+/// tensors; of an optional one that holds zeros where it holds something.
 ir::ValueId zeros_like(ir::Builder&, ir::ValueId x);
+/// The sum of two adjoints of one value: element by element, tensor by tensor of a sequence, and of
+/// what optionals hold.
+ir::ValueId sum_of_adjoints(ir::Builder&, ir::ValueId, ir::ValueId);
 /// `x` with the shape of `like`, whose number of elements is the same.
 ir::ValueId with_shape_of(ir::Builder&, ir::ValueId x, ir::ValueId like);
 

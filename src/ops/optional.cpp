@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/sequences.h"
 
 namespace rondel::ops {
@@ -14,6 +15,12 @@ void make(kernels::UnsizedCall& call) {
   call.set(0, call.has(0) ? Optional{std::make_shared<const Value>(call.value(0))} : Optional{});
 }
 
+std::vector<ir::ValueId> optional_gradient(ir::Builder& b, const ir::Node& node,
+                                           std::span<const ir::ValueId> adjoints) {
+  if (!has_input(node, 0)) return std::vector<ir::ValueId>(node.inputs.size(), ir::ValueId::none);
+  return {b("optional_get_element", {adjoints[0]})};
+}
+
 const ir::OpEntry optional{{
     .name = "optional",
     .doc = "an optional that holds the input, or nothing",
@@ -22,6 +29,7 @@ const ir::OpEntry optional{{
     .attributes = {{"type", ir::Type()}},
     .type = optional_rule,
     .meaning = plain_kernel(make),
+    .gradient = optional_gradient,
 }};
 
 }  // namespace

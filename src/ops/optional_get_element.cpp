@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/gradients.h"
 #include "ops/sequences.h"
 
 namespace rondel::ops {
@@ -9,6 +10,12 @@ void get(kernels::UnsizedCall& call) {
   const auto& held = call.value(0).optional().held;
   require(held != nullptr, "the optional is empty");
   call.set(0, *held);
+}
+
+std::vector<ir::ValueId> get_gradient(ir::Builder& b, const ir::Node& node,
+                                      std::span<const ir::ValueId> adjoints) {
+  if (!b.graph().value(node.inputs[0]).type.is_optional()) return {adjoints[0]};
+  return {b("optional", {adjoints[0]})};
 }
 
 const ir::OpEntry optional_get_element{{
@@ -22,6 +29,7 @@ const ir::OpEntry optional_get_element{{
         },
     .meaning = plain_kernel(get),
     .can_fail = true,
+    .gradient = get_gradient,
 }};
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "ops/sequence_gradients.h"
 #include "ops/sequences.h"
 #include "ops/type_rules.h"
 
@@ -14,6 +15,13 @@ void at(kernels::UnsizedCall& call) {
   call.set(0, (*items.items)[position_in(call.value(1), items.size(), false)]);
 }
 
+std::vector<ir::ValueId> at_gradient(ir::Builder& b, const ir::Node& node,
+                                     std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId sequence = node.inputs[0];
+  const ir::ValueId at = position_from_front(b, node.inputs[1], sequence);
+  return {b("lone_in_sequence", {sequence, at, adjoints[0]}), ir::ValueId::none};
+}
+
 const ir::OpEntry sequence_at{{
     .name = "sequence_at",
     .doc = "the tensor at a position of a sequence",
@@ -22,6 +30,7 @@ const ir::OpEntry sequence_at{{
     .type = at_rule,
     .meaning = plain_kernel(at),
     .can_fail = true,
+    .gradient = at_gradient,
 }};
 
 }  // namespace

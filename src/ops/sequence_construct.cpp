@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/sequence_gradients.h"
 #include "ops/sequences.h"
 #include "ops/type_rules.h"
 
@@ -23,6 +24,15 @@ void construct(kernels::UnsizedCall& call) {
                        std::make_shared<const std::vector<Tensor>>(std::move(items))});
 }
 
+std::vector<ir::ValueId> construct_gradient(ir::Builder& b, const ir::Node& node,
+                                            std::span<const ir::ValueId> adjoints) {
+  std::vector<ir::ValueId> result;
+  for (std::size_t k = 0; k < node.inputs.size(); ++k)
+    result.push_back(
+        adjoint_at(b, adjoints[0], b.scalar(static_cast<std::int64_t>(k)), node.inputs[k]));
+  return result;
+}
+
 const ir::OpEntry sequence_construct{{
     .name = "sequence_construct",
     .doc = "the sequence of the inputs",
@@ -30,6 +40,7 @@ const ir::OpEntry sequence_construct{{
     .outputs = {"sequence"},
     .type = construct_rule,
     .meaning = plain_kernel(construct),
+    .gradient = construct_gradient,
 }};
 
 }  // namespace

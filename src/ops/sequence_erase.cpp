@@ -1,3 +1,5 @@
+#include "ops/gradients.h"
+#include "ops/sequence_gradients.h"
 #include "ops/sequences.h"
 #include "ops/type_rules.h"
 
@@ -20,6 +22,20 @@ void erase(kernels::UnsizedCall& call) {
   call.set(0, Sequence{dtype, items});
 }
 
+/// Zeros stand at the position.
+std::vector<ir::ValueId> erase_gradient(ir::Builder& b, const ir::Node& node,
+                                        std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId sequence = node.inputs[0];
+  const bool last = !has_input(node, 1);
+  const ir::ValueId given = last ? b.scalar(std::int64_t{-1}) : node.inputs[1];
+  std::vector<ir::ValueId> operands{adjoints[0],
+                                    zeros_like(b, b("sequence_at", {sequence, given}))};
+  if (!last) operands.push_back(position_from_front(b, given, sequence));
+  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+  result[0] = b("sequence_insert", std::move(operands));
+  return result;
+}
+
 const ir::OpEntry sequence_erase{{
     .name = "sequence_erase",
     .doc = "the sequence without the tensor at a position, or the last one",
@@ -28,6 +44,7 @@ const ir::OpEntry sequence_erase{{
     .type = erase_rule,
     .meaning = plain_kernel(erase),
     .can_fail = true,
+    .gradient = erase_gradient,
 }};
 
 }  // namespace

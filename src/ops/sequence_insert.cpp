@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ops/sequence_gradients.h"
 #include "ops/sequences.h"
 #include "ops/type_rules.h"
 
@@ -23,6 +24,21 @@ void insert(kernels::UnsizedCall& call) {
   call.set(0, Sequence{dtype, items});
 }
 
+std::vector<ir::ValueId> insert_gradient(ir::Builder& b, const ir::Node& node,
+                                         std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId d = adjoints[0];
+  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+  if (!has_input(node, 2)) {
+    result[0] = b("sequence_erase", {d});
+    result[1] = adjoint_at(b, d, b.scalar(std::int64_t{-1}), node.inputs[1]);
+    return result;
+  }
+  const ir::ValueId at = position_from_front(b, node.inputs[2], node.inputs[0]);
+  result[0] = b("sequence_erase", {d, at});
+  result[1] = adjoint_at(b, d, at, node.inputs[1]);
+  return result;
+}
+
 const ir::OpEntry sequence_insert{{
     .name = "sequence_insert",
     .doc = "the sequence with a tensor put before a position, or last",
@@ -31,6 +47,7 @@ const ir::OpEntry sequence_insert{{
     .type = insert_rule,
     .meaning = plain_kernel(insert),
     .can_fail = true,
+    .gradient = insert_gradient,
 }};
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "kernels/stop_check.h"
+#include "ops/gradients.h"
 #include "ops/sequences.h"
 #include "ops/type_rules.h"
 
@@ -61,6 +62,26 @@ kernels::UnsizedKernel splitter(const ir::Node& node, std::span<const ir::Type>)
   };
 }
 
+/// The parts joined again; of no parts there is nothing to join.
+std::vector<ir::ValueId> split_to_sequence_gradient(ir::Builder& b, const ir::Node& node,
+                                                    std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId x = node.inputs[0], parts = adjoints[0];
+  const std::int64_t axis = node.attributes.i("axis");
+  const bool new_axis = !has_input(node, 1) && !node.attributes.flag("keepdims", true);
+  const auto joined = [&](ir::Builder& inner) {
+    return std::vector{
+        inner("concat_from_sequence", {parts}, {{"axis", axis}, {"new_axis", new_axis ? 1 : 0}})};
+  };
+  const auto zeros = [&](ir::Builder& inner) { return std::vector{zeros_like(inner, x)}; };
+  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+  const Tensor* extent = b.graph().constant(extent_of(b, x, axis));
+  const bool has_parts = extent != nullptr && ir::integers_of(*extent).front() > 0;
+  const ir::ValueId none = b.scalar(std::int64_t{0});
+  result[0] = has_parts ? joined(b)[0]
+                        : b.if_(b("less", {none, b("sequence_length", {parts})}), joined, zeros)[0];
+  return result;
+}
+
 const ir::OpEntry split_to_sequence{{
     .name = "split_to_sequence",
     .doc = "the parts of x along an axis as a sequence",
@@ -70,6 +91,7 @@ const ir::OpEntry split_to_sequence{{
     .type = split_to_sequence_rule,
     .meaning = unsized_kernel(splitter),
     .can_fail = true,
+    .gradient = split_to_sequence_gradient,
 }};
 
 }  // namespace

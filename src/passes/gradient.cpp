@@ -1,5 +1,6 @@
 #include "passes/gradient.h"
 
+#include "ir/infer.h"
 #include "ops/gradients.h"
 #include "passes/region_gradient.h"
 
@@ -11,6 +12,24 @@ using ir::ValueId;
 ValueId ones_like(ir::Builder& b, ValueId v) {
   const ValueId one = b.scalar(b.graph().value(v).type.dtype(), 1);
   return b("expand", {one, b("shape", {v})});
+}
+
+bool has_containers(const ir::Graph& g) {
+  for (std::size_t k = 0; k < g.value_count(); ++k)
+    if (const ir::Type& t = g.value(static_cast<ValueId>(k)).type;
+        t.is_sequence() || t.is_optional())
+      return true;
+  return false;
+}
+
+/// The types of tensors that come out of sequences have no rank. Their adjoints are of the shapes
+/// that the model's own values have.
+void restore_ranks(ir::Builder& b, std::span<const ValueId> values,
+                   std::vector<ValueId>& adjoints) {
+  ir::infer_types(b.graph());
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (b.graph().value(values[k]).type.has_rank() && !b.graph().value(adjoints[k]).type.has_rank())
+      adjoints[k] = ops::with_shape_of(b, adjoints[k], values[k]);
 }
 
 }  // namespace
@@ -32,6 +51,7 @@ std::vector<ValueId> add_gradient(ir::Graph& g, const GradientRequest& r) {
     const ValueId adjoint = influence.contains(v) ? gradient.adjoint(v) : ValueId::none;
     result.push_back(adjoint != ValueId::none ? adjoint : ops::zeros_like(b, v));
   }
+  if (has_containers(g)) restore_ranks(b, r.by, result);
   return result;
 }
 

@@ -33,7 +33,6 @@ class LoopGradient {
     for (std::size_t k = 0; k < parts().scans; ++k)
       if (influence_.contains(element(k))) scans_.push_back(k);
     if (states_.empty() && scans_.empty() && captures_.empty()) return {};
-    check_states();
     items_ = parts().stacks;
     nodes_.assign(body.nodes.begin(), body.nodes.end());
     restore_finals();
@@ -65,18 +64,17 @@ class LoopGradient {
   }
 
  private:
+  /// A value of the body and the list that keeps it. Of a sequence: where its tensors begin there
+  /// in each trip, and their number, which are values of the body.
+  struct Listed {
+    ValueId value, list, first = ValueId::none, length = ValueId::none;
+  };
+
   const LoopParts& parts() const { return loop_.parts(); }
   const ir::Region& body() const { return g_.region(parts().body); }
   ValueId element(std::size_t k) const { return body().params[2 + parts().states + k]; }
   ValueId output(std::size_t j) const { return g_.node(n_).outputs[j]; }
   const Type& type(ValueId v) const { return g_.value(v).type; }
-
-  void check_states() const {
-    for (std::size_t s = 0; s < parts().states; ++s)
-      if (const Type& t = type(body().params[2 + s]); !t.is_tensor())
-        unsupported("{}: the gradient of a loop that carries {}; expected tensors",
-                    ir::where(g_, n_), to_text(t));
-  }
 
   void restore_output(std::size_t j, const Type& t) {
     if (output(j) != ValueId::none) return;
@@ -123,7 +121,8 @@ class LoopGradient {
   }
 
   /// The states at the beginning of each trip, and what is costly to compute from them. A value
-  /// whose shape may change from trip to trip is kept in a list.
+  /// whose shape may change from trip to trip is kept in a list, a sequence in one that holds the
+  /// tensors of all trips.
   void keep_values() {
     std::vector<ValueId> kept;
     for (std::size_t s = 0; s < parts().states; ++s)
@@ -133,7 +132,8 @@ class LoopGradient {
     if (!parts().has_go && g_.is_read(body().params[1])) kept.push_back(body().params[1]);
     for (const ValueId v : kept) {
       if (keeps_shape(types_, v)) keep_in_stack(v);
-      else keep_in_list(v);
+      else if (type(v).is_tensor()) keep_in_list(v);
+      else keep_tensors_in_list(v);
     }
     for (const NodeId n : nodes_)
       for (const ValueId v : g_.node(n).outputs)
@@ -158,15 +158,45 @@ class LoopGradient {
                                            Type::tensor(type(v).dtype(), std::move(extents)), {}));
     return kept_stacks_.back();
   }
-  void keep_in_list(ValueId v) {
+  /// An empty list as a state.
+  ir::LoopEditor::State add_list(DType t) {
     ir::Builder before(g_, b_.region());
     before.insert_before(n_);
-    const ValueId empty = before("sequence_empty", {}, {{"dtype", Type::scalar(type(v).dtype())}});
-    const Type list = Type::sequence(Type::unranked(type(v).dtype()));
-    const auto [param, final] = loop_.add_state(empty, ValueId::none, list, {});
+    const ValueId empty = before("sequence_empty", {}, {{"dtype", Type::scalar(t)}});
+    return loop_.add_state(empty, ValueId::none, Type::sequence(Type::unranked(t)), {});
+  }
+  void keep_in_list(ValueId v) {
+    const auto [param, final] = add_list(type(v).dtype());
     ir::Builder inside(g_, parts().body);
     loop_.set_next(parts().states - 1, inside("sequence_insert", {param, v}));
-    listed_.emplace_back(v, final);
+    listed_.push_back({v, final});
+  }
+  /// There is no sequence of sequences: stacks tell where those of a trip begin, and their number.
+  void keep_tensors_in_list(ValueId v) {
+    if (!type(v).is_sequence())
+      unsupported("{}: the gradient of a loop that carries {}; expected tensors or sequences",
+                  ir::where(g_, n_), to_text(type(v)));
+    const auto [param, final] = add_list(type(v).dtype());
+    ir::Builder inside(g_, parts().body);
+    const ValueId first = inside("sequence_length", {param});
+    const ValueId length = inside("sequence_length", {v});
+    loop_.set_next(parts().states - 1,
+                   with_tensors(inside, param, v, inside.scalar(std::int64_t{0}), length));
+    keep_in_stack(first);
+    keep_in_stack(length);
+    listed_.push_back({v, final, first, length});
+  }
+  /// `list` with `length` tensors of `from` behind its own, those from position `first` on.
+  static ValueId with_tensors(ir::Builder& b, ValueId list, ValueId from, ValueId first,
+                              ValueId length) {
+    LoopParts p;
+    p.has_trips = true;
+    p.states = 1;
+    return b.loop(p, {length, list}, [&](ir::Builder& inner, std::span<const ValueId> params) {
+      const ValueId at = inner("add", {first, params[0]});
+      return std::vector{params[1],
+                         inner("sequence_insert", {params[2], inner("sequence_at", {from, at})})};
+    })[0];
   }
 
   /// Whether a loop ends where its scans end, all of one extent.
@@ -228,7 +258,7 @@ class LoopGradient {
     copy.map(body().params[1], params[1]);
     const std::size_t given = stacked_.size() - computed_;
     for (std::size_t k = 0; k < given; ++k) copy.map(stacked_[k], scanned[k]);
-    for (const auto& [v, list] : listed_) copy.map(v, typed(b("sequence_at", {list, i}), type(v)));
+    for (const Listed& l : listed_) copy.map(l.value, of_trip(b, copy, l, i));
     for (std::size_t k = 0; k < parts().scans; ++k)
       copy.map(element(k), scanned[stacked_.size() + k]);
     for (const NodeId n : nodes_) copy.node(n, b.region());
@@ -242,6 +272,12 @@ class LoopGradient {
       g_.replace_uses(copy(stacked_[k]), scanned[k]);
     }
     return results;
+  }
+  /// What has been kept in a list of the value in trip i.
+  ValueId of_trip(ir::Builder& b, ir::Cloner& copy, const Listed& l, ValueId i) {
+    if (l.length == ValueId::none) return typed(b("sequence_at", {l.list, i}), type(l.value));
+    const ValueId empty = b("sequence_empty", {}, {{"dtype", Type::scalar(type(l.value).dtype())}});
+    return with_tensors(b, empty, l.list, copy(l.first), copy(l.length));
   }
   ValueId typed(ValueId v, const Type& t) {
     g_.value(v).type = ir::completed(g_.value(v).type, t);
@@ -273,7 +309,7 @@ class LoopGradient {
     for (const std::size_t s : states_) results.push_back(found(copy(body().params[2 + s])));
     for (std::size_t j = 0; j < captures_.size(); ++j) {
       const ValueId sum = carried[states_.size() + j], adjoint = gradient.adjoint(captures_[j]);
-      results.push_back(adjoint == ValueId::none ? sum : b("add", {sum, adjoint}));
+      results.push_back(adjoint == ValueId::none ? sum : ops::sum_of_adjoints(b, sum, adjoint));
     }
     for (const std::size_t k : scans_) results.push_back(found(copy(element(k))));
     return results;
@@ -327,12 +363,13 @@ class LoopGradient {
         loop_.remove_stack(static_cast<std::size_t>(g_.value(x).position) - parts().states);
     }
     for (std::size_t k = lists(); k-- > 0;)
-      if (!g_.is_read(listed_[k].second)) remove_list(first_list + k);
+      if (!g_.is_read(listed_[k].list)) remove_list(listed_[k], first_list + k);
   }
-  void remove_list(std::size_t s) {
+  void remove_list(const Listed& l, std::size_t s) {
     const NodeId insert = g_.value(body().results[1 + s]).producer;
     loop_.set_next(s, body().params[2 + s]);
     g_.erase_node(insert);
+    if (l.first != ValueId::none) g_.erase_node(g_.value(l.first).producer);
     loop_.remove_state(s);
   }
 
@@ -374,8 +411,8 @@ class LoopGradient {
   /// Values of the body, each kept in a stack; the last `computed_` are results of costly nodes.
   std::vector<ValueId> stacked_;
   std::size_t computed_ = 0;
-  std::vector<ValueId> kept_stacks_;                 ///< of the forward loop
-  std::vector<std::pair<ValueId, ValueId>> listed_;  ///< a value of the body and its list
+  std::vector<ValueId> kept_stacks_;  ///< of the forward loop
+  std::vector<Listed> listed_;
   /// Results of the body's element-wise nodes, and the same in the reverse body.
   std::vector<std::pair<ValueId, ValueId>> clones_;
   std::vector<std::size_t> with_adjoint_;  ///< stacks

@@ -34,7 +34,8 @@ ValueId RegionGradient::adjoint(ValueId v) {
   const auto found = parts_.find(v);
   if (found == parts_.end()) return ValueId::none;
   std::vector<ValueId>& parts = found->second;
-  for (std::size_t k = 1; k < parts.size(); ++k) parts[0] = b_("add", {parts[0], parts[k]});
+  for (std::size_t k = 1; k < parts.size(); ++k)
+    parts[0] = ops::sum_of_adjoints(b_, parts[0], parts[k]);
   parts.resize(1);
   return parts[0];
 }

@@ -185,5 +185,42 @@ TEST(LoopGradient, AConditionEndsALoopOverAScan) {
         {{"h", {}}, {"x", {9}}}, {{"n", 9}});
 }
 
+/// Collects, reads from the front, takes away behind it: the trips need the sequence of their own
+/// beginning.
+TEST(LoopGradient, SequencesAsStates) {
+  const std::string text = R"g(graph "g" (%n: i64[], %x: f64[2], %w: f64[2]) {
+    %zero = constant value=i64[] {0}
+    %list = sequence_construct(%w, %x, %w)
+    %y, %rest, _ = loop trips=%n states=(%x, %list) {
+      body(%i, %go, %a, %l) {
+        %front = sequence_at(%l, %zero)
+        %p = mul(%a, %front)
+        %t = sin(%p)
+        %m = sequence_insert(%l, %t)
+        %q = sequence_erase(%m, %zero)
+        yield go=%go states=(%t, %q) } }
+    %z = concat_from_sequence(%rest) axis=0
+    yield %y, %z })g";
+  for (const std::int64_t n : {0, 1, 2, 5}) check(text, {{"x", {2}}, {"w", {2}}}, {{"n", n}});
+}
+
+TEST(LoopGradient, ASequenceThatTheTripsRead) {
+  check(R"g(graph "g" (%h: f64[2], %x: f64[4, 2]) {
+    %rows = split_to_sequence(%x) keepdims=0
+    %n = sequence_length(%rows)
+    %y, _ = loop trips=%n states=(%h) {
+      body(%i, %go, %a) {
+        %row = sequence_at(%rows, %i)
+        %other = sequence_erase(%rows)
+        %joined = concat_from_sequence(%other) axis=0 new_axis=1
+        %mean = reduce_mean(%joined) keepdims=0
+        %p = mul(%a, %row)
+        %q = mul(%p, %mean)
+        %t = sin(%q)
+        yield go=%go states=(%t) } }
+    yield %y })g",
+        {{"h", {2}}, {"x", {4, 2}}}, {});
+}
+
 }  // namespace
 }  // namespace rondel

@@ -3,10 +3,12 @@
 #include "base/cancellation.h"
 #include "ir/clone.h"
 #include "ir/infer.h"
+#include "ops/meaning.h"
 #include "passes/loop_body.h"
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 namespace rondel::passes {
 namespace {
@@ -32,10 +34,14 @@ class Hoist {
   Hoist(Graph& g, NodeId loop) : g_(g), loop_(loop), body_(g.node(loop).loop().body), copy_(g, g) {}
 
   bool run() {
+    const std::vector<NodeId> nodes(g_.region(body_).nodes.begin(), g_.region(body_).nodes.end());
+    for (const NodeId n : nodes)
+      if (is_invariant(g_.node(n)) && is_worth_it(g_.node(n)) && !ir::can_fail(g_, n) &&
+          types_fit(n))
+        invariants_.insert(n);
     bool changed = false;
-    for (const NodeId n : std::vector<NodeId>(g_.region(body_).nodes)) {
-      if (!is_invariant(g_.node(n)) || !is_worth_it(g_.node(n))) continue;
-      if (ir::can_fail(g_, n) || !types_fit(n)) continue;
+    for (const NodeId n : nodes) {
+      if (!invariants_.contains(n) || is_one_pass_that_fuses(g_.node(n))) continue;
       move_out(n);
       changed = true;
     }
@@ -43,14 +49,16 @@ class Hoist {
   }
 
  private:
+  /// Of what is read in the body.
   bool is_outside(ValueId v) const { return g_.value(v).region != body_; }
   bool is_invariant(const Node& n) const {
     if (!n.regions.empty() || n.op->random || n.outputs.empty()) return false;
-    const auto is_there = [this](ValueId v) {
-      return v == ValueId::none || is_outside(v) || g_.constant(v) != nullptr;
-    };
     const auto is_variable = [this](ValueId v) {
-      return v != ValueId::none && is_outside(v) && g_.constant(v) == nullptr;
+      if (v == ValueId::none || g_.constant(v) != nullptr) return false;
+      return is_outside(v) || invariants_.contains(g_.value(v).producer);
+    };
+    const auto is_there = [&](ValueId v) {
+      return v == ValueId::none || g_.constant(v) != nullptr || is_variable(v);
     };
     return std::ranges::all_of(n.inputs, is_there) && std::ranges::any_of(n.inputs, is_variable);
   }
@@ -87,6 +95,20 @@ class Hoist {
     return a.extents() == b.extents() && std::ranges::all_of(a.extents(), is_known);
   }
 
+  /// A pass over the elements of one tensor, done by those that read the result on the way: to read
+  /// a tensor of results in its place saves nothing.
+  bool is_one_pass_that_fuses(const Node& n) const {
+    const auto is_tensor = [this](ValueId v) {
+      return v != ValueId::none && !(g_.value(v).type.has_rank() && g_.value(v).type.rank() == 0);
+    };
+    const auto is_fused = [this](const ir::Use& use) {
+      return use.node != NodeId::none && ops::is_elementwise(*g_.node(use.node).op) &&
+             !invariants_.contains(use.node);
+    };
+    return ops::is_elementwise(*n.op) && std::ranges::count_if(n.inputs, is_tensor) == 1 &&
+           std::ranges::all_of(g_.value(n.outputs[0]).uses, is_fused);
+  }
+
   /// Whether the op's rule accepts the inputs, whatever their unknown extents are.
   bool types_fit(NodeId n) const {
     const auto is_known = [this](ValueId v) {
@@ -118,6 +140,7 @@ class Hoist {
   const NodeId loop_;
   const RegionId body_;
   ir::Cloner copy_;
+  std::unordered_set<NodeId> invariants_;  ///< that are worth it, as nodes of the body
 };
 
 }  // namespace

@@ -72,6 +72,33 @@ TEST(HoistInvariants, OperandsThatMayNotFitStay) {
     yield %a, %b })g");
 }
 
+TEST(HoistInvariants, OnePassThatItsReadersDoOnTheWayStays) {
+  expect_rewrite(hoist_invariants, R"g(graph "g" (%x: f32[3], %w: f32[3], %a: f32[], %n: i64[]) {
+    %y, _ = loop trips=%n states=(%x) {
+      body(%i, %go, %s) {
+        %neg = neg(%w)
+        %t = add(%s, %neg)
+        %e = exp(%w)
+        %scaled = mul(%e, %a)
+        %u = add(%t, %scaled)
+        %half = mul(%a, %a)
+        %v = mul(%u, %half)
+        yield go=%go states=(%v) } }
+    yield %y })g",
+                 R"g(graph "g" (%x: f32[3], %w: f32[3], %a: f32[], %n: i64[]) {
+    %e = exp(%w)
+    %half = mul(%a, %a)
+    %y, _ = loop trips=%n states=(%x) {
+      body(%i, %go, %s) {
+        %neg = neg(%w)
+        %t = add(%s, %neg)
+        %scaled = mul(%e, %a)
+        %u = add(%t, %scaled)
+        %v = mul(%u, %half)
+        yield go=%go states=(%v) } }
+    yield %y })g");
+}
+
 TEST(HoistInvariants, DrawsAndBranchesStay) {
   expect_untouched(hoist_invariants, R"g(graph "g" (%x: f32[3], %c: bool[], %n: i64[]) {
     %y, _ = loop trips=%n states=(%x) {

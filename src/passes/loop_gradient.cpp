@@ -5,6 +5,7 @@
 #include "ir/loop_editor.h"
 #include "ops/gradients.h"
 #include "ops/meaning.h"
+#include "ops/sequence_gradients.h"
 #include "passes/loop_batching.h"
 #include "passes/loop_body.h"
 #include "passes/region_gradient.h"
@@ -64,10 +65,11 @@ class LoopGradient {
   }
 
  private:
-  /// A value of the body and the list that keeps it. Of a sequence: where its tensors begin there
-  /// in each trip, and their number, which are values of the body.
+  /// A value of the body and the list that keeps it. Of a sequence or an optional: where its
+  /// tensors begin there in each trip, their number, and whether there is something, which are
+  /// values of the body.
   struct Listed {
-    ValueId value, list, first = ValueId::none, length = ValueId::none;
+    ValueId value, list, first = ValueId::none, length = ValueId::none, held = ValueId::none;
   };
 
   const LoopParts& parts() const { return loop_.parts(); }
@@ -162,8 +164,8 @@ class LoopGradient {
   ir::LoopEditor::State add_list(DType t) {
     ir::Builder before(g_, b_.region());
     before.insert_before(n_);
-    const ValueId empty = before("sequence_empty", {}, {{"dtype", Type::scalar(t)}});
-    return loop_.add_state(empty, ValueId::none, Type::sequence(Type::unranked(t)), {});
+    const Type list = Type::sequence(Type::unranked(t));
+    return loop_.add_state(ops::empty_sequence(before, t), ValueId::none, list, {});
   }
   void keep_in_list(ValueId v) {
     const auto [param, final] = add_list(type(v).dtype());
@@ -171,32 +173,25 @@ class LoopGradient {
     loop_.set_next(parts().states - 1, inside("sequence_insert", {param, v}));
     listed_.push_back({v, final});
   }
-  /// There is no sequence of sequences: stacks tell where those of a trip begin, and their number.
+  /// There is no sequence of sequences: stacks tell where those of a trip begin, and their number,
+  /// and whether an optional holds something.
   void keep_tensors_in_list(ValueId v) {
-    if (!type(v).is_sequence())
-      unsupported("{}: the gradient of a loop that carries {}; expected tensors or sequences",
-                  ir::where(g_, n_), to_text(type(v)));
     const auto [param, final] = add_list(type(v).dtype());
     ir::Builder inside(g_, parts().body);
-    const ValueId first = inside("sequence_length", {param});
-    const ValueId length = inside("sequence_length", {v});
+    Listed kept{v, final, inside("sequence_length", {param})};
+    ValueId tensors = v;
+    if (type(v).is_optional()) {
+      kept.held = inside("optional_has_element", {v});
+      keep_in_stack(kept.held);
+      tensors = ops::tensors_held(inside, v, kept.held);
+    }
+    kept.length = inside("sequence_length", {tensors});
+    keep_in_stack(kept.first);
+    keep_in_stack(kept.length);
+    const ValueId zero = inside.scalar(std::int64_t{0});
     loop_.set_next(parts().states - 1,
-                   with_tensors(inside, param, v, inside.scalar(std::int64_t{0}), length));
-    keep_in_stack(first);
-    keep_in_stack(length);
-    listed_.push_back({v, final, first, length});
-  }
-  /// `list` with `length` tensors of `from` behind its own, those from position `first` on.
-  static ValueId with_tensors(ir::Builder& b, ValueId list, ValueId from, ValueId first,
-                              ValueId length) {
-    LoopParts p;
-    p.has_trips = true;
-    p.states = 1;
-    return b.loop(p, {length, list}, [&](ir::Builder& inner, std::span<const ValueId> params) {
-      const ValueId at = inner("add", {first, params[0]});
-      return std::vector{params[1],
-                         inner("sequence_insert", {params[2], inner("sequence_at", {from, at})})};
-    })[0];
+                   ops::with_tensors_of(inside, param, tensors, zero, kept.length));
+    listed_.push_back(kept);
   }
 
   /// Whether a loop ends where its scans end, all of one extent.
@@ -276,8 +271,10 @@ class LoopGradient {
   /// What has been kept in a list of the value in trip i.
   ValueId of_trip(ir::Builder& b, ir::Cloner& copy, const Listed& l, ValueId i) {
     if (l.length == ValueId::none) return typed(b("sequence_at", {l.list, i}), type(l.value));
-    const ValueId empty = b("sequence_empty", {}, {{"dtype", Type::scalar(type(l.value).dtype())}});
-    return with_tensors(b, empty, l.list, copy(l.first), copy(l.length));
+    const Type own = type(l.value);
+    const ValueId empty = ops::empty_sequence(b, own.dtype());
+    const ValueId tensors = ops::with_tensors_of(b, empty, l.list, copy(l.first), copy(l.length));
+    return own.is_optional() ? ops::optional_of(b, tensors, copy(l.held), own.element()) : tensors;
   }
   ValueId typed(ValueId v, const Type& t) {
     g_.value(v).type = ir::completed(g_.value(v).type, t);

@@ -187,6 +187,26 @@ def test_second_derivatives(name):
     check_gradient(once.SerializeToString(), feeds_of(given, rng), rng, outputs=[f"first_{n}" for n in given])
 
 
+@pytest.mark.parametrize("held", [0, 1, 3, 9])
+def test_a_loop_that_carries_optionals(held):
+    """An optional tensor, which is empty up to trip `held`, and an optional sequence."""
+    text = """g (double[2] x, double[2] w, int64 held) => (double[2] y, double[k] z) <int64 n = {4}> {
+        none = Optional <type = double[2]> ()  list = SequenceConstruct (w)  some = Optional (list)
+        y, last, rest = Loop (n, , x, none, some) <body = b (int64 i, bool c, double[2] s, optional(double[2]) o, optional(seq(double[2])) l)
+            => (bool d, double[2] t, optional(double[2]) p, optional(seq(double[2])) m) {
+          d = Identity (c)  h = OptionalHasElement (o)  k = LessOrEqual (held, i)
+          u = If (h) <then_branch = r () => (double[2] e) { f = OptionalGetElement (o)  e = Mul (f, s) },
+                      else_branch = q () => (double[2] a) { a = Mul (s, w) }>
+          t = Sin (u)
+          p = If (k) <then_branch = r2 () => (optional(double[2]) e2) { e2 = Optional (t) },
+                      else_branch = q2 () => (optional(double[2]) a2) { a2 = Optional <type = double[2]> () }>
+          v = OptionalGetElement (l)  v2 = SequenceInsert (v, u)  m = Optional (v2) }>
+        g = OptionalGetElement (rest)  z = ConcatFromSequence <axis = 0> (g) }"""
+    rng = np.random.default_rng(14)
+    feeds = {"x": rng.uniform(0.3, 1.2, 2), "w": rng.uniform(0.3, 1.2, 2), "held": np.array(held)}
+    check_gradient(model_of(text), feeds, rng)
+
+
 @pytest.mark.parametrize("held", [True, False])
 def test_an_optional_that_may_be_empty(held):
     text = """g (double[2] x, bool k) => (double[2] y) {
@@ -230,13 +250,3 @@ def test_a_tensor_that_a_trip_reads_is_added_at_its_position():
     assert len(loops) > 1
     for loop in loops:
         assert not any(n.op_type == "Loop" for n in loop.attribute[0].g.node)
-
-
-def test_a_loop_that_carries_an_optional_is_refused():
-    text = """g (float[2] x) => (float y) <int64 n = {3}> {
-        o = Optional (x)
-        last = Loop (n, , o) <body = b (int64 i, bool c, optional(float[2]) l) => (bool d, optional(float[2]) m) {
-          d = Identity (c)  e = OptionalGetElement (l)  t = Exp (e)  m = Optional (t) }>
-        z = OptionalGetElement (last)  y = ReduceSum <keepdims = 0> (z) }"""
-    with pytest.raises(rondel.UnsupportedError, match="the gradient of a loop that carries optional"):
-        rondel.grad(model_of(text), wrt="x")

@@ -1,6 +1,7 @@
 """Gradients through sequences and optionals: against central differences in float64, and in other runtimes."""
 
 import numpy as np
+import onnxruntime
 import pytest
 import rondel
 from test_gradients import check_gradient, elsewhere
@@ -205,6 +206,12 @@ def test_a_loop_that_carries_optionals(held):
     rng = np.random.default_rng(14)
     feeds = {"x": rng.uniform(0.3, 1.2, 2), "w": rng.uniform(0.3, 1.2, 2), "held": np.array(held)}
     check_gradient(model_of(text), feeds, rng)
+    # ONNX Runtime has no Sin of doubles, and onnx's evaluator stops on the optionals of the trips.
+    made = rondel.grad(model_of(text.replace("double", "float")), wrt=["x", "w"], outputs=["y", "z"]).SerializeToString()
+    narrow = {name: x.astype(np.float32) if name != "held" else x for name, x in feeds.items()}
+    ours, theirs = (runtime.InferenceSession(made).run(None, narrow) for runtime in (rondel, onnxruntime))
+    for got, want in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("held", [True, False])

@@ -185,8 +185,8 @@ TEST(LoopGradient, AConditionEndsALoopOverAScan) {
         {{"h", {}}, {"x", {9}}}, {{"n", 9}});
 }
 
-/// Collects, reads from the front, takes away behind it: the trips need the sequence of their own
-/// beginning.
+/// Reads all tensors and the first, adds one, takes the first away: the trips need the sequence of
+/// their own beginning.
 TEST(LoopGradient, SequencesAsStates) {
   const std::string text = R"g(graph "g" (%n: i64[], %x: f64[2], %w: f64[2]) {
     %zero = constant value=i64[] {0}
@@ -195,10 +195,14 @@ TEST(LoopGradient, SequencesAsStates) {
       body(%i, %go, %a, %l) {
         %front = sequence_at(%l, %zero)
         %p = mul(%a, %front)
-        %t = sin(%p)
+        %all = concat_from_sequence(%l) axis=0
+        %s = sin(%all)
+        %mean = reduce_mean(%s) keepdims=0
+        %q = mul(%p, %mean)
+        %t = sin(%q)
         %m = sequence_insert(%l, %t)
-        %q = sequence_erase(%m, %zero)
-        yield go=%go states=(%t, %q) } }
+        %r = sequence_erase(%m, %zero)
+        yield go=%go states=(%t, %r) } }
     %z = concat_from_sequence(%rest) axis=0
     yield %y, %z })g";
   for (const std::int64_t n : {0, 1, 2, 5}) check(text, {{"x", {2}}, {"w", {2}}}, {{"n", n}});

@@ -2,27 +2,12 @@
 #include "ops/channels.h"
 #include "ops/gradients.h"
 
-#include <limits>
-
 namespace rondel::ops {
 namespace {
 
 using ir::ValueId;
 
-constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
-
 bool is_training(const ir::Attributes& a) { return a.flag("training_mode"); }
-
-/// x itself; where its rank is unknown, as [n, channels, spatial].
-ValueId with_known_rank(ir::Builder& b, ValueId x) {
-  if (b.graph().value(x).type.has_rank()) return x;
-  const ValueId extents = b("concat", {b("shape", {x}), b.integers({1, 1})}, {{"axis", 0}});
-  const ValueId leading = b("gather", {extents, b.integers({0, 1})});
-  const ValueId others = b("slice", {extents, b.integers({2}), b.integers({to_the_end})});
-  const ValueId spatial = reduce_kept(b, "reduce_prod", others, {0});
-  const ValueId shape = b("concat", {leading, spatial}, {{"axis", 0}});
-  return b("reshape", {x, shape}, {{"allowzero", 1}});
-}
 
 /// The batch of a node in training: x = [n, channels, spatial...], where without a second axis
 /// there is one channel.

@@ -27,9 +27,10 @@ void channel_rule(ir::TypeContext& c) {
 /// With d = 1 / sqrt(variance + epsilon): dx = dy scale d, and sums over all but the channels.
 std::vector<ir::ValueId> channel_gradient(ir::Builder& b, const ir::Node& node,
                                           std::span<const ir::ValueId> adjoints) {
-  const ir::ValueId x = node.inputs[0], dy = adjoints[0];
+  const ir::ValueId x = with_known_rank(b, node.inputs[0]);
+  const bool reshaped = x != node.inputs[0];
+  const ir::ValueId dy = reshaped ? with_shape_of(b, adjoints[0], x) : adjoints[0];
   const ir::Type type = b.graph().value(x).type;
-  if (!type.has_rank()) unsupported("the gradient of a tensor of unknown rank");
   const std::int64_t axis = std::min<std::int64_t>(type.rank() - 1, 1);
   ir::Ints others, channels(static_cast<std::size_t>(type.rank()), 1);
   for (std::int64_t a = 0; a < type.rank(); ++a)
@@ -49,8 +50,8 @@ std::vector<ir::ValueId> channel_gradient(ir::Builder& b, const ir::Node& node,
   const ir::ValueId dx = b("mul", {b("mul", {dy, of_channel(1)}), d});
   const ir::ValueId half = b(
       "mul", {b("mul", {dx, normal}), b("mul", {d, b.scalar(dtype_of(b, x), -0.5)})});
-  return {dx, summed(b("mul", {dy, normal}), 1), summed(dy, 2), summed(b("neg", {dx}), 3),
-          summed(half, 4)};
+  return {reshaped ? with_shape_of(b, dx, node.inputs[0]) : dx, summed(b("mul", {dy, normal}), 1),
+          summed(dy, 2), summed(b("neg", {dx}), 3), summed(half, 4)};
 }
 
 const ir::OpEntry channel_normalization{{

@@ -206,4 +206,15 @@ ValueId scattered_back(ir::Builder& b, ValueId adjoint, ValueId x, const ir::Int
   return adjoint;
 }
 
+ValueId spread_by_positions(ir::Builder& b, ValueId adjoint, ValueId x,
+                            const std::function<ValueId(ValueId)>& take) {
+  const ValueId flat = b.integers({-1}), size = b("reshape", {b("size", {x}), b.integers({1})});
+  const ValueId positions = take(with_shape_of(b, numbers_below(b, size), x));
+  const ValueId zeros = b("reshape", {zeros_like(b, x), flat});
+  const ValueId sums = b("scatter_elements",
+                         {zeros, b("reshape", {positions, flat}), b("reshape", {adjoint, flat})},
+                         {{"axis", 0}, {"reduction", "add"}});
+  return with_shape_of(b, sums, x);
+}
+
 }  // namespace rondel::ops

@@ -1,6 +1,7 @@
 #pragma once
 #include "ops/compose.h"
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -49,5 +50,9 @@ ir::ValueId shape_with_extent(ir::Builder&, ir::ValueId x, std::int64_t axis, ir
 /// which are counted from the end. Positions may repeat; negative ones count from the end.
 ir::ValueId scattered_back(ir::Builder&, ir::ValueId adjoint, ir::ValueId x, const ir::Ints& axes,
                            std::span<const ir::ValueId> positions);
+/// The same where `take` gives y, whose elements are elements of x, from x: it gives their
+/// row-major positions from those of x. For any ranks and operands of the run.
+ir::ValueId spread_by_positions(ir::Builder&, ir::ValueId adjoint, ir::ValueId x,
+                                const std::function<ir::ValueId(ir::ValueId)>& take);
 
 }  // namespace rondel::ops

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "ops/batching.h"
+#include "ops/channels.h"
 #include "ops/gradients.h"
 #include "ops/reduction.h"
 #include "ops/scalars.h"
@@ -63,9 +64,10 @@ void instance_rule(ir::TypeContext& c) {
 /// With z = (x - mean) / deviation and g = dy scale: dx = (g - mean(g) - z mean(g z)) / deviation.
 std::vector<ir::ValueId> instance_gradient(ir::Builder& b, const ir::Node& node,
                                            std::span<const ir::ValueId> adjoints) {
-  const ir::ValueId x = node.inputs[0], dy = adjoints[0];
+  const ir::ValueId x = with_known_rank(b, node.inputs[0]);
+  const bool reshaped = x != node.inputs[0];
+  const ir::ValueId dy = reshaped ? with_shape_of(b, adjoints[0], x) : adjoints[0];
   const ir::Type type = b.graph().value(x).type;
-  if (!type.has_rank()) unsupported("the gradient of a tensor of unknown rank");
   ir::Ints spatial, all{0}, channels{-1};
   for (std::int64_t a = 2; a < type.rank(); ++a) {
     spatial.push_back(a);
@@ -83,7 +85,8 @@ std::vector<ir::ValueId> instance_gradient(ir::Builder& b, const ir::Node& node,
   const ir::ValueId g = b("mul", {dy, b("reshape", {node.inputs[1], b.integers(channels)})});
   const ir::ValueId along = b("mul", {z, mean(b("mul", {g, z}))});
   const ir::ValueId dx = b("div", {b("sub", {b("sub", {g, mean(g)}), along}), deviation});
-  return {dx, summed(b("mul", {dy, z})), summed(dy)};
+  return {reshaped ? with_shape_of(b, dx, node.inputs[0]) : dx, summed(b("mul", {dy, z})),
+          summed(dy)};
 }
 
 const ir::OpEntry instance_normalization{{

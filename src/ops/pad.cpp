@@ -116,8 +116,14 @@ std::vector<ir::ValueId> repeated_back(ir::Builder& b, const ir::Node& node,
   const ir::Type type = b.graph().value(x).type;
   const auto pads = constant_integers(b, node, 1), axes = constant_integers(b, node, 3);
   const std::string mode = node.attributes.s("mode", "constant");
-  if (!type.has_rank() || !pads || (has_input(node, 3) && !axes))
-    unsupported("the gradient of padding in mode '{}' by numbers that come with the run", mode);
+  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
+  if (!type.has_rank() || !pads || (has_input(node, 3) && !axes)) {
+    result[0] = spread_by_positions(b, adjoints[0], x, [&](ir::ValueId all) {
+      const ir::ValueId listed = has_input(node, 3) ? node.inputs[3] : ir::ValueId::none;
+      return b("pad", {all, node.inputs[1], ir::ValueId::none, listed}, {{"mode", mode}});
+    });
+    return result;
+  }
   const Padding padding = padding_of(*pads, axes, type.rank());
   ir::Ints padded;
   std::vector<ir::ValueId> positions;
@@ -130,7 +136,6 @@ std::vector<ir::ValueId> repeated_back(ir::Builder& b, const ir::Node& node,
         {numbers_below(b, extent_of(b, x, a)), b.integers({padding.before[at], padding.after[at]})},
         {{"mode", mode}}));
   }
-  std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
   result[0] = scattered_back(b, adjoints[0], x, padded, positions);
   return result;
 }

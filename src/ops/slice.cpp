@@ -272,19 +272,6 @@ std::optional<ir::Ints> sliced_axes(const ir::Builder& b, const ir::Node& node) 
   return axes;
 }
 
-/// Where the axes come with the run: the elements stand at the same slice of all positions.
-ir::ValueId spread_by_positions(ir::Builder& b, const ir::Node& node, ir::ValueId adjoint) {
-  const ir::ValueId x = node.inputs[0], flat = b.integers({-1});
-  const ir::ValueId size = b("reshape", {b("size", {x}), b.integers({1})});
-  std::vector<ir::ValueId> operands = node.inputs;
-  operands[0] = with_shape_of(b, numbers_below(b, size), x);
-  const ir::ValueId positions = b("reshape", {b("slice", std::move(operands)), flat});
-  const ir::ValueId zeros = b("reshape", {zeros_like(b, x), flat});
-  const ir::ValueId all = b("scatter_elements", {zeros, positions, b("reshape", {adjoint, flat})},
-                            {{"axis", 0}});
-  return with_shape_of(b, all, x);
-}
-
 /// The zeros that make the adjoint of x from that of its slice: those before each axis, then those
 /// after. Nothing where elements are left out between or where the numbers are not known.
 std::optional<ir::Ints> pads_around_slice(const ir::Builder& b, const ir::Node& node,
@@ -320,7 +307,11 @@ std::vector<ir::ValueId> slice_gradient(ir::Builder& b, const ir::Node& node,
   std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
   const auto axes = sliced_axes(b, node);
   if (!axes) {
-    result[0] = spread_by_positions(b, node, adjoints[0]);
+    result[0] = spread_by_positions(b, adjoints[0], node.inputs[0], [&](ir::ValueId positions) {
+      std::vector<ir::ValueId> operands = node.inputs;
+      operands[0] = positions;
+      return b("slice", std::move(operands));
+    });
     return result;
   }
   if (const auto pads = pads_around_slice(b, node, *axes)) {

@@ -62,6 +62,7 @@ TEST(Make, Constants) {
     one_hot i=i64[1, 0] depth=[2] v=i32[5, 6]; axis=0 -> i32[[5, 6], [6, 5]]
     identity x=str['a'] -> str['a']
     dropout x=[1, 2] -> [1, 2]
+    dropout x=[1, 2] ratio=i32 1 -> error: input 1 is i32
   )");
 }
 

@@ -355,6 +355,23 @@ RUN_TELLS = {
         "f (double[N,M,4] x, int64[N,M,K,1] at) => (double[N,M,K] y) { y = GatherND <batch_dims = 2> (x, at) }",
         [dict(x=(2, 1, 4), at=[[[[3], [3]]], [[[0], [-1]]]])],
     ),
+    **{
+        f"how much {mode} repeats": (
+            f'f (double[3,N] x, int64[P] pads, int64[A] axes) => (double[B,C] y) {{ p = Pad <mode = "{mode}"> (x, pads, , axes)  y = Sin (p) }}',
+            [dict(x=(3, 4), pads=[1, 2], axes=[-1]), dict(x=(3, 2), pads=[1, 0, 2, 1], axes=[0, 1])],
+        )
+        for mode in ["reflect", "edge", "wrap"]
+    },
+    "the rank of what is repeated": (
+        """f (double[12] x, int64[R] shape, int64[R] times) => (double[] y) {
+             r = Reshape (x, shape)  t = Tile (r, times)  y = Sin (t) }""",
+        [dict(x=(12,), shape=[12], times=[2]), dict(x=(12,), shape=[2, 3, 2], times=[1, 2, 3])],
+    ),
+    "the rank of what is normalized": (
+        """f (double[12] x, int64[R] shape, double[2] scale, double[2] shift, double[2] mean, double[2] var) => (double[] y) {
+             r = Reshape (x, shape)  n = BatchNormalization (r, scale, shift, mean, var)  y = InstanceNormalization (n, scale, shift) }""",
+        [dict(x=(12,), scale=(2,), shift=(2,), mean=(2,), var=(2,), shape=shape) for shape in ([2, 2, 3], [1, 2, 3, 2])],
+    ),
     "the ranks of a product": (
         """f (double[N] x, double[M] w, int64[R] left, int64[S] right) => (double[] y) {
              a = Reshape (x, left)  b = Reshape (w, right)  c = MatMul (a, b)  y = Sin (c) }""",
@@ -830,9 +847,9 @@ def test_a_name_that_is_taken_asks_for_a_prefix():
 def test_what_a_rule_does_not_support_is_told_with_the_path():
     model = parser.parse_model("""
         <ir_version: 10, opset_import: ["" : 21]>
-        f (float[3] x, int64[2] p) => (float y) {
-          e = Pad <mode = "edge"> (x, p)  y = ReduceSum <keepdims = 0> (e) }""")
-    with pytest.raises(rondel.UnsupportedError, match=r"'e' .Pad.: .*edge.*; on the way to it: 'y' <- 'e'"):
+        f (float[1,2,5] x, float[A,B,C] w) => (float y) {
+          c = Conv (x, w)  y = ReduceSum <keepdims = 0> (c) }""")
+    with pytest.raises(rondel.UnsupportedError, match=r"'c' .Conv.: .*known extents; on the way to it: 'y' <- 'c'"):
         rondel.grad(model, wrt="x")
 
 

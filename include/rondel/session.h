@@ -129,8 +129,48 @@ class RONDEL_API Session {
 
  private:
   friend struct session::FromGraph;
+  friend class Stepper;
   struct Impl;
   explicit Session(std::unique_ptr<Impl>);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Runs a session step by step, where outputs of a step are inputs of the next: the weights and
+/// moments of training, the caches of a decoder. The stepper holds these values between steps, and
+/// gives them up to a step: once the old value has been read for the last time and the new one is
+/// there, the old one's memory is free. Nothing is copied between steps.
+///
+/// A step happens or does not: one that fails, or is ended by its deadline or its terminate flag,
+/// leaves all values as they were. To that end nothing ends a step any more once it has given up
+/// values of more than a sixteenth of all bytes; before that it goes on as far as loops, branches
+/// and kernels follow, so that what is left is a pass of plain programs. (In training these are the
+/// updates of the weights.) Only a lack of memory can make it fail there; then each value is the
+/// old or the new one.
+class RONDEL_API Stepper {
+ public:
+  /// `carried`: for each input that is carried, the output that is its value in the next step.
+  /// `values`: for each of these inputs its value in the first step, whose memory is not written,
+  /// and must not be written by others. The session outlives the stepper. Throws Error(caller) for
+  /// names that there are not, values that are missing or do not fit, and outputs of another dtype.
+  Stepper(const Session&, const std::map<std::string, std::string>& carried,
+          const std::map<std::string, Value>& values);
+  ~Stepper();
+  Stepper(Stepper&&) noexcept;
+  Stepper& operator=(Stepper&&) noexcept;
+
+  /// Runs one step, and gives the named outputs, in the order asked for. `feeds`: the inputs that
+  /// are not carried. Errors are those of Session::run.
+  std::vector<Value> step(std::span<const std::string> outputs,
+                          const std::map<std::string, Value>& feeds, const RunOptions& = {});
+  /// The value that the next step will be given for a carried input. It may be read for as long as
+  /// it is held, and must not be written.
+  Value value(const std::string& input) const;
+  /// Replaces that value; its memory must not be written from now on.
+  void set(const std::string& input, Value);
+  // Each of these throws Error(caller) while a step is under way in another thread.
+
+ private:
+  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -29,10 +29,9 @@ std::span<const std::byte> as_bytes(const nb::bytes& b) {
   return {reinterpret_cast<const std::byte*>(b.c_str()), b.size()};
 }
 
-/// Throws KeyboardInterrupt, when that is why the run has ended, or when it came too late to end
-/// it.
-std::vector<Value> run_interruptibly(const Session& s, const std::vector<std::string>& outputs,
-                                     const std::map<std::string, Value>& feeds, RunOptions& o) {
+/// `run` with these options. Throws KeyboardInterrupt, when that is why the run has ended, or when
+/// it came too late to end it.
+std::vector<Value> run_interruptibly(RunOptions& o, const auto& run) {
   std::vector<Value> results;
   std::exception_ptr failure;
   bool interruptible = false;
@@ -43,7 +42,7 @@ std::vector<Value> run_interruptibly(const Session& s, const std::vector<std::st
     // One that came just before would wait in Python for the end of the run.
     if (interruptible && PyErr_CheckSignals() != 0) throw nb::python_error();
     try {
-      results = python::without_gil([&] { return s.run(outputs, feeds, o); });
+      results = python::without_gil([&] { return run(o); });
     } catch (...) { failure = std::current_exception(); }
   }
   python::release_orphans();
@@ -55,18 +54,30 @@ std::vector<Value> run_interruptibly(const Session& s, const std::vector<std::st
   return results;
 }
 
-nb::list run(const Session& s, const std::vector<std::string>& outputs,
-             const std::map<std::string, Value>& feeds, PyRunOptions* options) {
+/// `run` with the options that Python gives; its results as Python has them.
+nb::list unpacked_results(PyRunOptions* options, const auto& run) {
   RunOptions o;
   if (options != nullptr) {
     o.deadline = options->deadline;
     o.seed = options->seed;
     o.terminate = &options->terminate;
   }
-  const std::vector<Value> results = run_interruptibly(s, outputs, feeds, o);
+  const std::vector<Value> results = run_interruptibly(o, run);
   nb::list unpacked;
   for (const Value& v : results) unpacked.append(python::to_python(v));
   return unpacked;
+}
+
+using Feeds = std::map<std::string, Value>;
+
+nb::list run(const Session& s, const std::vector<std::string>& outputs, const Feeds& feeds,
+             PyRunOptions* options) {
+  return unpacked_results(options, [&](const RunOptions& o) { return s.run(outputs, feeds, o); });
+}
+
+nb::list step(Stepper& s, const std::vector<std::string>& outputs, const Feeds& feeds,
+              PyRunOptions* options) {
+  return unpacked_results(options, [&](const RunOptions& o) { return s.step(outputs, feeds, o); });
 }
 
 /// Text that may hold anything: what is no UTF-8 is replaced.
@@ -303,6 +314,15 @@ NB_MODULE(_rondel, m) {
       .def("ir_text", &Session::ir_text)
       .def("how_it_ran", &Session::how_it_ran)
       .def("run", &run, nb::arg("outputs"), nb::arg("feeds"), nb::arg("options").none());
+
+  nb::class_<Stepper>(m, "Stepper")
+      .def(nb::init<const Session&, const std::map<std::string, std::string>&, const Feeds&>(),
+           nb::keep_alive<1, 2>())
+      .def("step", &step, nb::arg("outputs"), nb::arg("feeds"), nb::arg("options").none())
+      .def("value", &Stepper::value)
+      .def("array", [](const Stepper& s,
+                       const std::string& input) { return python::to_python(s.value(input)); })
+      .def("set", &Stepper::set);
 
   // Bytes first: a path would take them, too.
   m.def("make_session",

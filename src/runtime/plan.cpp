@@ -181,8 +181,12 @@ void Frame::clear() {
 }
 
 void Frame::execute() {
-  assign_arena_offsets();
-  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+  begin_steps();
+  execute(0, plan_.steps.size());
+}
+
+void Frame::execute(std::size_t first, std::size_t end) {
+  for (std::size_t s = first; s < end; ++s) {
     run_->check_stop();
     const Step& step = *plan_.steps[s];
     try {

@@ -129,6 +129,10 @@ class Frame {
   void save_spare_block(Slot);
   /// Runs every step.
   void execute();
+  /// The same in parts, for a caller who has something to do in between: `begin_steps`, then all
+  /// steps in order.
+  void begin_steps() { assign_arena_offsets(); }
+  void execute(std::size_t first, std::size_t end);
   /// Drops a value that has no readers left.
   void drop(Slot);
   /// For a step that has taken its inputs: releases the sequences and optionals among them that

@@ -3,6 +3,7 @@
 #include "base/cancellation.h"
 #include "base/error.h"
 #include "ir/text.h"
+#include "session/carried.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
 #include "session/options.h"
@@ -66,6 +67,13 @@ Value owned(const runtime::Run& run, Value v) {
   return v;
 }
 
+/// The same in place; where there is no memory for a copy, `v` stays as it is.
+void own(const runtime::Run& run, Value& v) {
+  const auto* t = std::get_if<Tensor>(&v);
+  const bool alone = t != nullptr && t->owner() && t->owner().use_count() <= 1;
+  if (!alone || !t->contiguous()) v = owned(run, v);
+}
+
 }  // namespace
 
 struct Session::Impl {
@@ -75,7 +83,9 @@ struct Session::Impl {
         memory(o.max_memory_bytes) {
     const auto& root = graph.root();
     for (std::size_t i = 0; i < root.params.size(); ++i) {
-      inputs.push_back(session::port(graph.input_names[i], graph.value(root.params[i]).type));
+      if (graph.roles.contains(root.params[i])) continue;  // the last, which is not fed by name
+      input_names.push_back(graph.input_names[i]);
+      inputs.push_back(session::port(input_names[i], graph.value(root.params[i]).type));
       inputs.back().has_default = graph.defaults.contains(root.params[i]);
     }
     for (std::size_t j = 0; j < root.results.size(); ++j)
@@ -104,26 +114,29 @@ struct Session::Impl {
     return session::build_plan(b, ir::RegionId::root);
   }
 
-  /// The values of the inputs in order, checked.
-  std::vector<Value> bind(const std::map<std::string, Value>& feeds) const {
-    for (const auto& [name, value] : feeds)
-      if (std::find(graph.input_names.begin(), graph.input_names.end(), name) ==
-          graph.input_names.end())
-        fail("there is no input '{}'; the inputs are {}", name, names(graph.input_names));
+  /// The values of the inputs in order, checked. `carried`: those that are not fed.
+  std::vector<Value> bind(const std::map<std::string, Value>& feeds,
+                          std::span<const session::Carried> carried) const {
+    std::vector<const Value*> given(input_names.size());
+    for (const session::Carried& c : carried) given[c.input] = &c.value;
+    for (const auto& [name, value] : feeds) {
+      const std::size_t i = position(input_names, name, "input");
+      require(given[i] == nullptr, "input '{}' is carried from step to step; it is not fed", name);
+      given[i] = &value;
+    }
     std::vector<Value> values;
-    for (std::size_t i = 0; i < graph.input_names.size(); ++i) {
+    for (std::size_t i = 0; i < input_names.size(); ++i) {
       const ir::ValueId v = graph.root().params[i];
       const ir::Type& type = graph.value(v).type;
-      const auto fed = feeds.find(graph.input_names[i]);
       const auto initial = graph.defaults.find(v);
-      if (fed == feeds.end() && initial != graph.defaults.end()) {
+      if (given[i] == nullptr && initial != graph.defaults.end()) {
         values.emplace_back(initial->second);
         continue;
       }
-      if (fed == feeds.end() && !type.is_optional())
-        fail("input '{}' is missing; expected {}", graph.input_names[i], to_text(type));
-      Value value = fed == feeds.end() ? Value() : fed->second;
-      session::check_feed(graph.input_names[i], value, type);
+      if (given[i] == nullptr && !type.is_optional())
+        fail("input '{}' is missing; expected {}", input_names[i], to_text(type));
+      Value value = given[i] == nullptr ? Value() : *given[i];
+      session::check_feed(input_names[i], value, type);
       if (type.is_optional() && !value.is_optional())
         value = value.defined() ? Optional{std::make_shared<const Value>(value)} : Optional{};
       values.push_back(std::move(value));
@@ -135,6 +148,25 @@ struct Session::Impl {
     std::string text;
     for (const std::string& n : all) text += (text.empty() ? "'" : ", '") + n + "'";
     return text.empty() ? "none" : text;
+  }
+
+  /// The number of an input or output. `what`: "input" or "output".
+  static std::size_t position(const std::vector<std::string>& known, const std::string& name,
+                              std::string_view what) {
+    const auto at = std::find(known.begin(), known.end(), name);
+    require(at != known.end(), "there is no {} '{}'; the {}s are {}", what, name, what,
+            names(known));
+    return static_cast<std::size_t>(at - known.begin());
+  }
+
+  /// The numbers of named outputs; of all where none is named.
+  std::vector<std::size_t> numbers_of(std::span<const std::string> named) const {
+    std::vector<std::size_t> wanted;
+    for (const std::string& name : named)
+      wanted.push_back(position(graph.output_names, name, "output"));
+    if (named.empty())
+      for (std::size_t j = 0; j < graph.output_names.size(); ++j) wanted.push_back(j);
+    return wanted;
   }
 
   /// Whether extents that the model calls by one symbol are equal here.
@@ -163,30 +195,35 @@ struct Session::Impl {
     return *relaxed_plan;
   }
 
+  /// `carried`: values that the run is given, and replaces; see Stepper.
   std::vector<Value> run(std::span<const std::size_t> wanted,
-                         const std::map<std::string, Value>& feeds, const RunOptions& o) const {
+                         const std::map<std::string, Value>& feeds, const RunOptions& o,
+                         std::span<session::Carried> carried = {}) const {
     runtime::Memory shared = memory;
     runtime::Run run{shared, options.max_trips, o.seed, options.intra_op_num_threads};
-    const session::Watch watch(run, o);
+    session::Watch watch(run, o);
     const CancellationScope cancellation(
         [](const void* r) { static_cast<const runtime::Run*>(r)->check_stop(); }, &run);
     std::vector<Value> results;
     {
-      std::vector<Value> values = bind(feeds);
+      std::vector<Value> values = bind(feeds, carried);
       const runtime::Plan& p = plan_for(values);
       const runtime::FrameLease frame(p, run);
       for (std::size_t i = 0; i < values.size(); ++i) frame->set(p.params[i], std::move(values[i]));
       if (p.seed >= 0) frame->set(p.seed, Tensor::scalar<std::uint64_t>(o.seed));
-      frame->execute();
+      if (carried.empty()) frame->execute();
+      else session::execute_step(*frame, watch, carried);
       for (const std::size_t j : wanted) results.push_back((*frame)[p.results[j]]);
     }
     for (Value& v : results) v = owned(run, std::move(v));
+    for (session::Carried& c : carried) own(run, c.value);
     return results;
   }
 
   SessionOptions options;
   ModelInfo info;
-  ir::Graph graph;  ///< as imported
+  ir::Graph graph;                       ///< as imported
+  std::vector<std::string> input_names;  ///< of those that are fed
   std::shared_ptr<const ir::Graph> compiled;
   std::shared_ptr<session::TieredCompiler> compiler;
   std::shared_ptr<session::ExecutionLog> log = std::make_shared<session::ExecutionLog>();
@@ -230,23 +267,78 @@ std::map<std::string, Value> Session::run(const std::map<std::string, Value>& fe
 std::vector<Value> Session::run(std::span<const std::string> outputs,
                                 const std::map<std::string, Value>& feeds,
                                 const RunOptions& o) const {
-  std::vector<std::size_t> wanted;
-  const auto& known = impl_->graph.output_names;
-  for (const std::string& name : outputs) {
-    const auto at = std::find(known.begin(), known.end(), name);
-    require(at != known.end(), "there is no output '{}'; the outputs are {}", name,
-            Impl::names(known));
-    wanted.push_back(static_cast<std::size_t>(at - known.begin()));
-  }
-  if (outputs.empty())
-    for (std::size_t j = 0; j < known.size(); ++j) wanted.push_back(j);
-  return impl_->run(wanted, feeds, o);
+  return impl_->run(impl_->numbers_of(outputs), feeds, o);
 }
 
 std::map<std::string, std::string> Session::how_it_ran() const { return impl_->log->all(); }
 
 std::string Session::ir_text(bool imported) const {
   return ir::to_text(imported ? impl_->graph : *impl_->compiled);
+}
+
+struct Stepper::Impl {
+  explicit Impl(const Session::Impl& s) : session(s) {}
+
+  const Session::Impl& session;
+  std::vector<session::Carried> carried;
+  mutable std::mutex mutex;
+
+  void add(const std::string& input, const std::string& output,
+           const std::map<std::string, Value>& values) {
+    const ir::Graph& g = session.graph;
+    const std::size_t i = Session::Impl::position(session.input_names, input, "input");
+    const std::size_t j = Session::Impl::position(g.output_names, output, "output");
+    const std::string& given = session.outputs[j].type;
+    require(given == session.inputs[i].type, "input '{}' is {}, but output '{}' is {}", input,
+            session.inputs[i].type, output, given);
+    const auto value = values.find(input);
+    require(value != values.end(), "the carried input '{}' has no value", input);
+    session::check_feed(input, value->second, g.value(g.root().params[i]).type);
+    carried.push_back({i, j, value->second});
+  }
+  session::Carried& find(const std::string& input) {
+    const std::size_t i = Session::Impl::position(session.input_names, input, "input");
+    const auto at = std::ranges::find(carried, i, &session::Carried::input);
+    require(at != carried.end(), "input '{}' is not carried", input);
+    return *at;
+  }
+  std::unique_lock<std::mutex> lock() const {
+    std::unique_lock held(mutex, std::try_to_lock);
+    require(held.owns_lock(), "a step of this stepper is under way in another thread");
+    return held;
+  }
+};
+
+Stepper::Stepper(const Session& session, const std::map<std::string, std::string>& carried,
+                 const std::map<std::string, Value>& values)
+    : impl_(std::make_unique<Impl>(*session.impl_)) {
+  for (const auto& [input, output] : carried) impl_->add(input, output, values);
+  for (const auto& [input, value] : values)
+    require(carried.contains(input), "a value is given for '{}', which is not carried", input);
+}
+Stepper::~Stepper() = default;
+Stepper::Stepper(Stepper&&) noexcept = default;
+Stepper& Stepper::operator=(Stepper&&) noexcept = default;
+
+std::vector<Value> Stepper::step(std::span<const std::string> outputs,
+                                 const std::map<std::string, Value>& feeds, const RunOptions& o) {
+  const auto held = impl_->lock();
+  const std::vector<std::size_t> wanted = outputs.empty() ? std::vector<std::size_t>()
+                                                          : impl_->session.numbers_of(outputs);
+  return impl_->session.run(wanted, feeds, o, impl_->carried);
+}
+
+Value Stepper::value(const std::string& input) const {
+  const auto held = impl_->lock();
+  return impl_->find(input).value;
+}
+
+void Stepper::set(const std::string& input, Value v) {
+  const auto held = impl_->lock();
+  session::Carried& c = impl_->find(input);
+  const ir::Graph& g = impl_->session.graph;
+  session::check_feed(input, v, g.value(g.root().params[c.input]).type);
+  c.value = std::move(v);
 }
 
 }  // namespace rondel

@@ -129,8 +129,9 @@ Watch::Watch(runtime::Run& run, const RunOptions& options) {
   Watchdog::watcher().add(w, w.poll_run(now));
 }
 
-Watch::~Watch() {
+void Watch::end() {
   if (watched_ != nullptr) Watchdog::watcher().remove(watched_);
+  watched_ = nullptr;
 }
 
 }  // namespace rondel::session

@@ -11,7 +11,9 @@ class Watch {
  public:
   /// Watches `run` until destroyed; the options outlive it.
   Watch(runtime::Run& run, const RunOptions&);
-  ~Watch();
+  ~Watch() { end(); }
+  /// From now on nothing ends the run, unless it has been ended already.
+  void end();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 

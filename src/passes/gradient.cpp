@@ -35,11 +35,12 @@ void restore_ranks(ir::Builder& b, std::span<const ValueId> values,
 }  // namespace
 
 std::vector<ValueId> add_gradient(ir::Graph& g, const GradientRequest& r) {
-  ir::Builder b(g, {});
+  ir::Builder b(g, r.region);
+  if (r.before != ir::NodeId::none) b.insert_before(r.before);
   Influence influence(g);
   for (const ValueId v : r.stop) influence.stop(v);
   for (const ValueId v : r.by) influence.add(v);
-  influence.spread({});
+  influence.spread(r.region);
   RegionGradient gradient(b, influence);
   for (std::size_t k = 0; k < r.of.size(); ++k) {
     const bool seeded = k < r.seed.size() && r.seed[k] != ValueId::none;

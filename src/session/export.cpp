@@ -61,7 +61,7 @@ using session::with_seed;
 /// The graph as it was read, but that a loop which only scans says no more than that.
 ExportSource as_read(ir::Graph g) {
   passes::simplify_scans(g);
-  return {std::move(g)};
+  return with_seed(std::move(g));
 }
 
 ExportSource to_write(frontends::Imported& imported, const ExportOptions& o) {

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "frontends/onnx/import.h"
+#include "session/gradient_nodes.h"
 #include "session/options.h"
 
 #include <algorithm>
@@ -45,12 +46,21 @@ frontends::ImportOptions import_options(const SessionOptions& o) {
 
 frontends::Imported read(const Source& s, const SessionOptions& o) {
   const frontends::ImportOptions options = import_options(o);
-  return front_end_of(s).import(s, options);
+  frontends::Imported imported = front_end_of(s).import(s, options);
+  write_gradients(imported.graph);
+  return imported;
 }
 
 frontends::Survey survey(const Source& s, const SessionOptions& o) {
   const frontends::ImportOptions options = import_options(o);
-  return front_end_of(s).survey(s, options);
+  frontends::Survey found = front_end_of(s).survey(s, options);
+  try {
+    if (found.imported) write_gradients(found.imported->graph);
+  } catch (const Error& e) {
+    found.findings.push_back({Finding::Level::error, found.imported->graph.name, e.what()});
+    found.imported.reset();
+  }
+  return found;
 }
 
 }  // namespace

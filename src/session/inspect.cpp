@@ -95,6 +95,7 @@ void report_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o)
 void report_imported(ModelReport& r, frontends::Imported model, const SessionOptions& o) {
   const ir::Graph& g = model.graph;
   for (std::size_t i = 0; i < g.input_names.size(); ++i) {
+    if (g.roles.contains(g.root().params[i])) continue;
     const ir::ValueId v = g.root().params[i];
     r.inputs.push_back(session::port(g.input_names[i], g.value(v).type));
     r.inputs.back().has_default = g.defaults.contains(v);

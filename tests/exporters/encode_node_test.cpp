@@ -34,7 +34,7 @@ TEST(EncodeNode, WhatIsReadByARuleIsWrittenByOne) {
       if (schema == nullptr || schema->Deprecated()) continue;
       if (name->op == "Loop") continue;
       const int version = schema->since_version();
-      const bool ruled = onnx::find_rule(name->op, version) != nullptr;
+      const bool ruled = onnx::find_rule(name->domain, name->op, version) != nullptr;
       EXPECT_TRUE(!ruled || has_version_encoding(name->op, version)) << name->op << "-" << version;
     }
   }

@@ -143,7 +143,8 @@ void check_other_forms(const OpCase& c, const std::vector<Value>& want) {
 /// rank that must be known: models with them are exported by tests/python/test_export.py.
 constexpr std::string_view of_no_line =
     " assertion bernoulli concat_from_sequence constant global_average_pool global_max_pool "
-    "group_normalization if lone_in_sequence loop multinomial optional optional_get_element "
+    "gradient group_normalization if lone_in_sequence loop multinomial optional "
+    "optional_get_element "
     "optional_has_element "
     "random_normal random_normal_like random_uniform random_uniform_like sequence_at "
     "sequence_construct sequence_empty sequence_erase sequence_insert sequence_length "

@@ -45,7 +45,7 @@ constexpr std::string_view flow_stops[] = {"and",
 
 std::string gradient_of(const ir::OpDef& op) {
   if (std::ranges::count(flow_stops, op.name) > 0) return "-";
-  if (op.gradient || op.name == "loop" || op.name == "if") return "yes";
+  if (op.gradient || op.name == "loop" || op.name == "if" || op.name == "gradient") return "yes";
   return meaning_as<Composite>(op) != nullptr ? "from its parts" : "no";
 }
 

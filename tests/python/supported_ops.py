@@ -32,4 +32,6 @@ SEQUENCES = """
 
 CONTROL = "If Loop Scan"
 
-SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, QUANTIZATION, RANDOM, PRODUCTS, MOVEMENT, SEQUENCES, CONTROL]).split())
+TRAINING = " ".join(f"ai.onnx.preview.training.{op}" for op in ("Gradient", "Adagrad", "Adam", "Momentum"))
+
+SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, QUANTIZATION, RANDOM, PRODUCTS, MOVEMENT, SEQUENCES, CONTROL, TRAINING]).split())

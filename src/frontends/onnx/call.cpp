@@ -263,8 +263,7 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
 
 std::vector<ValueId> Importer::dispatch(Call& c) {
   const std::string& domain = c.schema.domain();
-  if (domain.empty())
-    if (const Rule* rule = find_rule(c.op, c.version())) return rule->convert(c);
+  if (const Rule* rule = find_rule(domain, c.op, c.version())) return rule->convert(c);
   if (const ir::OpDef* op = native_op(c.op); op != nullptr && c.graphs.empty()) {
     const pb::OpSchema* now = find_schema(c.op, newest_version(domain), domain);
     std::vector<ValueId> results = add_native(*op, c.inputs, fitted(*op, now, c.attributes),

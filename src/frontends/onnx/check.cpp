@@ -60,9 +60,9 @@ class Support {
   bool look(const std::string& name, const std::string& domain, std::int64_t version) {
     const pb::OpSchema* schema = find_schema(name, version, domain);
     if (schema == nullptr || schema->Deprecated()) return false;
-    if (domain.empty())
-      if (const Rule* rule = find_rule(name, schema->since_version()); rule && !rule->needs.empty())
-        return rule->needs == "-" || ir::find_op(rule->needs) != nullptr;
+    if (const Rule* rule = find_rule(domain, name, schema->since_version());
+        rule != nullptr && !rule->needs.empty())
+      return rule->needs == "-" || ir::find_op(rule->needs) != nullptr;
     if (native_op(name) != nullptr || function(*schema, version)) return true;
     const int now = newest_version(domain);
     const pb::OpSchema* latest = find_schema(name, now, domain);

@@ -14,11 +14,12 @@ struct Rule {
   std::vector<ValueId> (*convert)(Call&);
   /// The op of ours it needs, if that is not the one of its name; "-": none.
   std::string_view needs = {};
+  std::string_view domain = {};  ///< "" is ai.onnx
 };
 inline constexpr int newest = 1 << 20;
 
-/// The rule for a version of an op of ai.onnx; null where there is none.
-const Rule* find_rule(const std::string& op, int version);
+/// The rule for a version of an op; null where there is none.
+const Rule* find_rule(const std::string& domain, const std::string& op, int version);
 
 std::span<const Rule> constant_rules();
 std::span<const Rule> control_rules();
@@ -26,5 +27,6 @@ std::span<const Rule> elementwise_rules();
 std::span<const Rule> shape_rules();
 std::span<const Rule> reduction_rules();
 std::span<const Rule> nn_rules();
+std::span<const Rule> training_rules();
 
 }  // namespace rondel::onnx

@@ -6,18 +6,18 @@
 
 namespace rondel::onnx {
 
-const Rule* find_rule(const std::string& op, int version) {
+const Rule* find_rule(const std::string& domain, const std::string& op, int version) {
   static const auto* const table = [] {
     auto* t = new std::unordered_map<std::string, std::vector<const Rule*>>();
     for (const auto rules : {constant_rules(), control_rules(), elementwise_rules(), shape_rules(),
-                             reduction_rules(), nn_rules()})
+                             reduction_rules(), nn_rules(), training_rules()})
       for (const Rule& r : rules) (*t)[std::string(r.op)].push_back(&r);
     return t;
   }();
   const auto it = table->find(op);
   if (it == table->end()) return nullptr;
   for (const Rule* r : it->second)
-    if (r->from <= version && version <= r->to) return r;
+    if (r->domain == domain && r->from <= version && version <= r->to) return r;
   return nullptr;
 }
 

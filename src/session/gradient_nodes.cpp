@@ -1,0 +1,187 @@
+#include "session/gradient_nodes.h"
+
+#include "base/error.h"
+#include "ir/builder.h"
+#include "ir/clone.h"
+#include "passes/gradient.h"
+#include "passes/pipeline.h"
+#include "session/plan_builder.h"
+
+#include <algorithm>
+#include <set>
+
+namespace rondel::session {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::ValueId;
+
+bool is_gradient(const Graph& g, NodeId n) { return g.node(n).op->name == "gradient"; }
+
+/// The first in order of those that stand deepest, so that what others differentiate is there; none
+/// where there is none.
+NodeId first_gradient(const Graph& g) {
+  const std::vector<ir::RegionId> regions = g.regions_below(ir::RegionId::root);
+  for (auto r = regions.rbegin(); r != regions.rend(); ++r)
+    for (const NodeId n : g.region(*r).nodes)
+      if (is_gradient(g, n)) return n;
+  return NodeId::none;
+}
+
+[[noreturn]] void refuse(const Graph& g, NodeId n, ValueId v, std::string_view why) {
+  throw_error_at(Blame::unsupported, ir::where(g, n), fmt::format("'{}' {}", g.value(v).name, why));
+}
+
+/// A `gradient` node's operands by what they are.
+class Request {
+ public:
+  Request(const Graph& g, NodeId n)
+      : inputs_(g.node(n).inputs), xs_(count(g, n, "xs")), all_(xs_ + count(g, n, "zs")) {}
+  ValueId y() const { return inputs_[0]; }
+  std::span<const ValueId> variables() const { return std::span(inputs_).subspan(1, all_); }
+  std::span<const ValueId> values() const { return std::span(inputs_).subspan(1 + all_); }
+  std::size_t xs() const { return xs_; }
+  bool is_at_the_variables() const { return std::ranges::equal(variables(), values()); }
+
+ private:
+  static std::size_t count(const Graph& g, NodeId n, std::string_view name) {
+    return static_cast<std::size_t>(g.node(n).attributes.i(name));
+  }
+
+  std::vector<ValueId> inputs_;
+  std::size_t xs_, all_;
+};
+
+/// Constants that are variables stand as inputs meanwhile, so that nothing is computed from them
+/// beforehand.
+class ConstantVariables {
+ public:
+  explicit ConstantVariables(Graph& g) : g_(g) {
+    for (std::size_t n = 0; n < g.node_count(); ++n) {
+      const auto node = static_cast<NodeId>(n);
+      if (g.is_erased(node) || !is_gradient(g, node)) continue;
+      for (const ValueId v : std::vector<ValueId>(g.node(node).inputs))
+        if (g.constant(v) != nullptr && g.value(v).region == ir::RegionId::root) stand_in(v);
+    }
+  }
+  void restore() {
+    for (auto c = constants_.rbegin(); c != constants_.rend(); ++c) {
+      ir::Builder b(g_, ir::RegionId::root);
+      b.insert_first();
+      b.source(c->source);
+      const ValueId constant = b.constant(c->tensor);
+      g_.value(constant).name = c->name;
+      g_.replace_uses(c->param, constant);
+      const auto position = g_.value(c->param).position;
+      g_.erase_param(ir::RegionId::root, static_cast<std::size_t>(position));
+      g_.input_names.erase(g_.input_names.begin() + position);
+    }
+  }
+
+ private:
+  struct Constant {
+    ValueId param;
+    std::string name, source;
+    Tensor tensor;
+  };
+
+  void stand_in(ValueId v) {
+    const Tensor tensor = *g_.constant(v);
+    const std::string name = g_.value(v).name, source = g_.node(g_.value(v).producer).source;
+    const ValueId param = g_.add_param(ir::RegionId::root, g_.value(v).type, name);
+    g_.input_names.push_back(name);
+    constants_.push_back({param, name, source, tensor});
+    g_.replace_uses(v, param);
+  }
+
+  Graph& g_;
+  std::vector<Constant> constants_;
+};
+
+void canonicalize(Graph& g) {
+  passes::PassOptions how;
+  how.evaluate = make_evaluator();
+  passes::run(passes::canonicalize(), g, how);
+}
+
+/// Copies, before the node, what leads from the variables to y in its region, from other values;
+/// gives the copy of y. Each value stands for its own variable, whatever else it is.
+ValueId moved_to_values(ir::Builder& b, const Request& r, NodeId n, std::vector<ValueId>& values) {
+  Graph& g = b.graph();
+  ir::Cloner clone(g, g);
+  std::set<ValueId> moved;
+  for (std::size_t k = 0; k < r.values().size(); ++k) {
+    values.push_back(b("identity", {r.values()[k]}));
+    clone.map(r.variables()[k], values.back());
+    moved.insert(r.variables()[k]);
+  }
+  const std::vector<NodeId> nodes = g.region(b.region()).nodes;
+  for (const NodeId at : nodes) {
+    if (at == n) break;
+    const ir::Node& node = g.node(at);
+    const auto is_moved = [&](ValueId v) { return moved.contains(v); };
+    bool reads = std::ranges::any_of(node.inputs, is_moved);
+    for (const ir::RegionId inner : node.regions)
+      reads = reads || std::ranges::any_of(g.captures(inner), is_moved);
+    const bool is_variable = std::ranges::any_of(node.outputs, is_moved);
+    if (!reads || is_variable) continue;
+    clone.node(at, b.region(), n);
+    moved.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return moved.contains(r.y()) ? clone(r.y()) : r.y();
+}
+
+void write_gradient(Graph& g, NodeId n) {
+  const Request r(g, n);
+  const ir::RegionId region = g.node(n).region;
+  if (g.value(r.y()).region != region)
+    refuse(g, n, r.y(), "is made outside of the body in which it is differentiated");
+  for (const ValueId v : r.variables()) {
+    if (g.value(v).region != region)
+      refuse(g, n, v, "is made outside of the body in which something is differentiated by it");
+    if (g.constant(v) != nullptr)
+      refuse(g, n, v,
+             "is known without running; a variable is an input, an initializer of the model, or "
+             "depends on inputs");
+  }
+  passes::GradientRequest request;
+  request.region = region;
+  request.before = n;
+  std::vector<ValueId> variables(r.variables().begin(), r.variables().end());
+  request.of = {r.y()};
+  if (!r.is_at_the_variables()) {
+    ir::Builder b(g, region);
+    b.source(g.node(n).source);
+    b.insert_before(n);
+    variables.clear();
+    request.of = {moved_to_values(b, r, n, variables)};
+  }
+  const auto xs = static_cast<std::ptrdiff_t>(r.xs());
+  request.by.assign(variables.begin(), variables.begin() + xs);
+  request.stop.assign(variables.begin() + xs, variables.end());
+  const std::vector<ValueId> adjoints = passes::add_gradient(g, request);
+  for (std::size_t j = 0; j < g.node(n).outputs.size(); ++j) {
+    const ValueId given = g.node(n).outputs[j];
+    if (given == ValueId::none) continue;
+    if (g.value(adjoints[j]).name.empty()) g.value(adjoints[j]).name = g.value(given).name;
+    g.replace_uses(given, adjoints[j]);
+  }
+  g.erase_node(n);
+}
+
+}  // namespace
+
+void write_gradients(Graph& g) {
+  if (first_gradient(g) == NodeId::none) return;
+  ConstantVariables constants(g);
+  for (NodeId n = first_gradient(g); n != NodeId::none; n = first_gradient(g)) {
+    canonicalize(g);
+    // Unread ones are gone now.
+    if (n = first_gradient(g); n != NodeId::none) write_gradient(g, n);
+  }
+  canonicalize(g);
+  constants.restore();
+}
+
+}  // namespace rondel::session

@@ -5,6 +5,7 @@
 >>> session.run(None, {"x": x})                       # doctest: +SKIP
 """
 
+from . import train
 from ._rondel import version as _version
 from .errors import (
     CallerError,
@@ -50,5 +51,6 @@ __all__ = [
     "inspect",
     "jvp",
     "trace_passes",
+    "train",
     "value_and_grad",
 ]

@@ -78,7 +78,7 @@ def _check_providers(providers):
             warnings.warn(f"there is no provider '{name}' here; the CPU runs the model", stacklevel=3)
 
 
-def _requested_names(output_names):
+def requested_names(output_names):
     """The requested outputs, as a list of names; empty for all."""
     if output_names is None:
         return []
@@ -155,7 +155,7 @@ class InferenceSession:
         LimitExceeded when a budget is used up, DeadlineExceeded and Cancelled as run_options say,
         UnsupportedError for an output that NumPy cannot hold.
         """
-        wanted = _requested_names(output_names)
+        wanted = requested_names(output_names)
         chosen = checked_options(run_options, RunOptions, "run_options")
         results = self._session.run(wanted, self._values(input_feed), chosen)
         names = wanted or [p.name for p in self._outputs]

@@ -1,0 +1,62 @@
+"""Checks of what the caller gives; each error says what was expected."""
+
+import difflib
+import fnmatch
+import math
+
+from ..errors import CallerError
+
+
+def number(what, value, *, least=0.0, below=math.inf, above=None):
+    """`value` as a float in [least, below), or greater than `above`."""
+    try:
+        if isinstance(value, (bool, str)):
+            raise TypeError
+        checked = float(value)
+    except (TypeError, ValueError, OverflowError):
+        checked = math.nan
+    if not (above < checked if above is not None else least <= checked) or not checked < below:
+        bound = f"above {above:g}" if above is not None else f"{least:g} or more"
+        raise CallerError(f"train: {what} is {value!r}; expected a number {bound}" + (f", below {below:g}" if below < math.inf else ""))
+    return checked
+
+
+def count(what, value):
+    """`value` as an int of 1 or more."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
+        raise CallerError(f"train: {what} is {value!r}; expected an integer of 1 or more")
+    return value.__index__()
+
+
+def choice(what, value, known):
+    if value not in known:
+        raise CallerError(f"train: {what} is {value!r}; expected {' or '.join(repr(k) for k in known)}")
+    return value
+
+
+def listed(names):
+    """Names as errors show them, not too many."""
+    names = [repr(n) for n in names]
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "") or "none"
+
+
+def closest(name, known):
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def chosen(what, patterns, known):
+    """The names of `known` that are named, or that match a pattern with * and ?; each has to match something."""
+    try:
+        given = [patterns] if isinstance(patterns, str) else list(patterns)
+    except TypeError:
+        raise CallerError(f"train: {what} is {patterns!r}; expected names") from None
+    found = []
+    for pattern in given:
+        if not isinstance(pattern, str):
+            raise CallerError(f"train: {what} holds {pattern!r}; expected names")
+        matches = [pattern] if pattern in known else fnmatch.filter(known, pattern)
+        if not matches:
+            raise CallerError(f"train: {what} names {pattern!r}, which no float initializer matches{closest(pattern, known)}; there are {listed(known)}")
+        found += [name for name in matches if name not in found]
+    return found

@@ -1,0 +1,165 @@
+"""Files that are replaced as a whole: a model with other weights, and the state of a trainer."""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+
+import numpy as np
+
+from ..errors import CallerError
+from ..options import path_text
+from .model import clear_data
+
+
+def checked_path(what, path):
+    try:
+        return path_text(path)
+    except (TypeError, ValueError):
+        raise CallerError(f"train: {what} is {path!r}; expected a path") from None
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """A binary file that takes the place of `path` when the block ends, and leaves no trace where it fails."""
+    path = os.path.realpath(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path) + ".")
+    except OSError as error:
+        raise CallerError(f"train: '{path}' cannot be written: {error}") from error
+    try:
+        with open(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode_for(path))
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _mode_for(path):
+    try:
+        return os.stat(path).st_mode & 0o7777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def write_model(model, arrays, to):
+    """The model's file with other values of some initializers; everything else as it is. `to`: None replaces the file.
+
+    External data stay external: in the same file, or, in another folder or under another name, in `to` + ".data".
+    """
+    import onnx
+
+    if to is None and model.path is None:
+        raise CallerError("train: the model was not given as a path; name a file in write_model(path)")
+    to = model.path if to is None else to
+    proto = onnx.load(model.path, load_external_data=False) if model.path else onnx.ModelProto.FromString(model.proto.SerializeToString())
+    external = _ExternalData(proto, os.path.dirname(os.path.abspath(model.path or to)))
+    for tensor in proto.graph.initializer:
+        if tensor.name in arrays:
+            data = onnx.numpy_helper.from_array(arrays[tensor.name]).raw_data
+            if tensor.data_location == onnx.TensorProto.EXTERNAL:
+                external.change(tensor, data)
+            else:
+                _set_data(tensor, data)
+    same = model.path is not None and os.path.exists(to) and os.path.samefile(model.path, to)
+    external.write(None if same else to)
+    with replacing(to) as file:
+        file.write(proto.SerializeToString())
+
+
+def _set_data(tensor, data):
+    clear_data(tensor)
+    tensor.raw_data = data
+
+
+def _all_tensors(proto):
+    def of_nodes(nodes):
+        for node in nodes:
+            for attribute in node.attribute:
+                yield from ([attribute.t] if attribute.HasField("t") else [])
+                yield from attribute.tensors
+                for graph in [attribute.g, *attribute.graphs]:
+                    yield from graph.initializer
+                    yield from of_nodes(graph.node)
+
+    yield from proto.graph.initializer
+    yield from of_nodes(proto.graph.node)
+    for function in proto.functions:
+        yield from of_nodes(function.node)
+
+
+class _ExternalData:
+    """The files that hold a model's external data, and what changes in them."""
+
+    def __init__(self, proto, folder):
+        self.folder = os.path.realpath(folder)
+        self.tensors = {}  # by location
+        for tensor in _all_tensors(proto):
+            if tensor.data_location == tensor.EXTERNAL:
+                self.tensors.setdefault(self._entry(tensor, "location"), []).append(tensor)
+        self.changes = {location: [] for location in self.tensors}
+
+    @staticmethod
+    def _entry(tensor, key, otherwise=None):
+        return next((e.value for e in tensor.external_data if e.key == key), otherwise)
+
+    def change(self, tensor, data):
+        self.changes[self._entry(tensor, "location")].append((int(self._entry(tensor, "offset", 0)), data))
+
+    def write(self, model):
+        """Into the same files, or beside another model's file, which the tensors then name."""
+        for k, (location, changes) in enumerate(self.changes.items()):
+            old = os.path.realpath(os.path.join(self.folder, location))
+            if os.path.commonpath([old, self.folder]) != self.folder:
+                raise CallerError(f"train: the external data {location!r} are outside of the model's folder")
+            new = old if model is None else f"{model}.data{k or ''}"
+            if model is None and not changes:
+                continue
+            self._copy(old, new, changes)
+            self._rename(location, os.path.basename(new) if model is not None else location)
+
+    def _copy(self, old, new, changes):
+        with open(old, "rb") as source, replacing(new) as file:
+            shutil.copyfileobj(source, file)
+            for offset, data in changes:
+                file.seek(offset)
+                file.write(data)
+
+    def _rename(self, location, to):
+        """The digests of the old bytes, where there are any, go."""
+        for tensor in self.tensors[location]:
+            for k in reversed(range(len(tensor.external_data))):
+                if tensor.external_data[k].key == "checksum":
+                    del tensor.external_data[k]
+                elif tensor.external_data[k].key == "location":
+                    tensor.external_data[k].value = to
+
+
+def save_state(path, arrays, facts):
+    """Arrays by name, and facts (JSON), as an .npz file."""
+    index = json.dumps({"format": 1, "names": list(arrays), **facts})
+    numbered = {str(k): array for k, array in enumerate(arrays.values())}
+    with replacing(path) as file:
+        np.savez(file, index=np.frombuffer(index.encode(), np.uint8), **numbered)
+
+
+def load_state(path):
+    """(arrays by name, facts) of a file that save_state wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            facts = json.loads(file["index"].tobytes())
+            if facts["format"] != 1:
+                raise ValueError(f"its format is {facts['format']!r}; 1 is known here")
+            facts = {"optimizer": str(facts["optimizer"]), "seed": int(facts["seed"]), "epochs": int(facts["epochs"]), "names": facts["names"]}
+            return {name: file[str(k)] for k, name in enumerate(facts["names"])}, facts
+    except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise CallerError(f"train: '{path}' is no saved trainer: {error}") from error

@@ -1,0 +1,77 @@
+"""Losses: what a Trainer appends to a model that computes predictions. Each is an op of ONNX, or a few."""
+
+from ..errors import CallerError
+from . import checks
+
+_REDUCTIONS = ("mean", "sum")
+
+
+class Loss:
+    """Base of the losses.
+
+    output: the output of the model that is compared; None: its only output.
+    target: the name of the input that it is compared with: of the model, else a new one.
+    """
+
+    _labels = False  # whether targets are class numbers, int64, rather than tensors like the output
+
+    def __init__(self, output, target, reduction):
+        self.output = output
+        self.target = target
+        self.reduction = checks.choice("reduction", reduction, _REDUCTIONS)
+
+    def _nodes(self, helper):
+        """Nodes of opset 21 that make `loss` of `output` and `target`."""
+        raise NotImplementedError
+
+    def __repr__(self):
+        return f"{type(self).__name__}(output={self.output!r}, target={self.target!r}, reduction={self.reduction!r})"
+
+
+class CrossEntropy(Loss):
+    """The cross entropy of logits f32[N, C, ...] and labels i64[N, ...]: ONNX's SoftmaxCrossEntropyLoss.
+
+    ignore_index: labels of this value count nothing, in the mean neither. Labels beyond the C classes are an error.
+    """
+
+    _labels = True
+    _op = "SoftmaxCrossEntropyLoss"
+
+    def __init__(self, output=None, target="labels", reduction="mean", *, ignore_index=None):
+        super().__init__(output, target, reduction)
+        if ignore_index is not None and (isinstance(ignore_index, bool) or not hasattr(ignore_index, "__index__")):
+            raise CallerError(f"train: ignore_index is {ignore_index!r}; expected an integer or None")
+        self.ignore_index = ignore_index
+
+    def _nodes(self, helper):
+        more = {} if self.ignore_index is None else {"ignore_index": int(self.ignore_index)}
+        return [helper.make_node(self._op, ["output", "target"], ["loss"], reduction=self.reduction, **more)]
+
+
+class NegativeLogLikelihood(CrossEntropy):
+    """The same of logarithms of probabilities, such as a LogSoftmax gives: ONNX's NegativeLogLikelihoodLoss."""
+
+    _op = "NegativeLogLikelihoodLoss"
+
+
+class MeanSquaredError(Loss):
+    """The mean (or sum) of (output - target)^2 over all elements; the target has the output's dtype and shape."""
+
+    def __init__(self, output=None, target="target", reduction="mean"):
+        super().__init__(output, target, reduction)
+
+    def _nodes(self, helper):
+        reduce = "ReduceMean" if self.reduction == "mean" else "ReduceSum"
+        return [
+            helper.make_node("Sub", ["output", "target"], ["error"]),
+            helper.make_node("Mul", ["error", "error"], ["square"]),
+            helper.make_node(reduce, ["square"], ["loss"], keepdims=0),
+        ]
+
+
+BY_NAME = {
+    "cross_entropy": CrossEntropy,
+    "softmax_cross_entropy": CrossEntropy,
+    "nll": NegativeLogLikelihood,
+    "mse": MeanSquaredError,
+}

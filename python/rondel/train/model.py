@@ -1,0 +1,238 @@
+"""The model that is trained: its file, its parameters, and its forms for a step and for evaluation."""
+
+import numpy as np
+
+from ..errors import CallerError
+from ..session import InferenceSession, model_source
+from . import checks, losses
+
+# Operands that configure an op rather than weigh something, although they are floats.
+_SETTINGS = {
+    "BatchNormalization": (3, 4), "Dropout": (1,), "OneHot": (2,), "QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2),
+    "Resize": (1, 2), "Upsample": (1,),
+}  # fmt: skip
+_DOMAIN = "rondel.train"
+
+
+def load(model):
+    """(the model with its external data read, its path or None)."""
+    import onnx
+
+    if hasattr(model, "build_session"):
+        model = model.build_session()
+    if isinstance(model, InferenceSession):
+        from ..exporting import export
+
+        model = export(model)
+    source = model_source(model)
+    try:
+        if isinstance(source, bytes):
+            return onnx.load_model_from_string(source), None
+        return onnx.load(source), source
+    except Exception as error:  # protobuf and onnx have exceptions of their own
+        raise CallerError(f"train: the model {str(source)[:100]!r} cannot be read: {error}") from error
+
+
+def read_by(node):
+    """The names that a node reads, those of its subgraphs included."""
+    yield from filter(None, node.input)
+    for graph in subgraphs(node):
+        for inner in graph.node:
+            yield from read_by(inner)
+        yield from (output.name for output in graph.output)
+
+
+def subgraphs(node):
+    for attribute in node.attribute:
+        yield from ([attribute.g] if attribute.HasField("g") else [])
+        yield from attribute.graphs
+
+
+def all_nodes(graph):
+    for node in graph.node:
+        yield node
+        for inner in subgraphs(node):
+            yield from all_nodes(inner)
+
+
+def clear_data(tensor):
+    for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data"):
+        tensor.ClearField(field)
+
+
+class TrainedModel:
+    """A model whose float initializers may be trained.
+
+    initializers: by name, tensors of f32 and f64; those that have been taken without their values.
+    """
+
+    def __init__(self, model):
+        import onnx
+
+        self.proto, self.path = load(model)
+        self.graph = self.proto.graph
+        floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
+        self.initializers = {t.name: t for t in self.graph.initializer if t.data_type in floats}
+
+    def take(self, name):
+        """The value of an initializer, which is held here no longer: weights are there once."""
+        import onnx
+
+        tensor = self.initializers[name]
+        value = np.array(onnx.numpy_helper.to_array(tensor), order="C")
+        clear_data(tensor)
+        return value
+
+    def output_for(self, loss):
+        """The name of the output that a loss compares."""
+        names = [output.name for output in self.graph.output]
+        if loss.output is None and len(names) == 1:
+            return names[0]
+        if loss.output is None:
+            raise CallerError(f"train: the model has {len(names)} outputs; name the one for {type(loss).__name__}(output=...): {checks.listed(names)}")
+        if loss.output not in names:
+            raise CallerError(f"train: the loss names output {loss.output!r}{checks.closest(loss.output, names)}; there are {checks.listed(names)}")
+        return loss.output
+
+    def weights_of(self, results):
+        """The initializers that results depend on as weights: floats with an axis, which no op takes for a setting."""
+        needed, found = set(results), set()
+        for node in reversed(self.graph.node):
+            if needed.isdisjoint(node.output):
+                continue
+            needed.update(read_by(node))
+            settings = _SETTINGS.get(node.op_type, ())
+            found.update(name for k, name in enumerate(node.input) if k not in settings)
+            for inner in (n for graph in subgraphs(node) for n in all_nodes(graph)):
+                settings = _SETTINGS.get(inner.op_type, ())
+                found.update(name for k, name in enumerate(inner.input) if k not in settings)
+        return [name for name, t in self.initializers.items() if name in found and len(t.dims) > 0]
+
+
+class Form:
+    """A copy of a model in which some initializers are inputs and a loss is the only output, beside what is added."""
+
+    def __init__(self, model, fed):
+        import onnx
+
+        self.onnx, self.helper = onnx, onnx.helper
+        self.proto = onnx.ModelProto()
+        self.proto.CopyFrom(model.proto)
+        self.graph = self.proto.graph
+        self.taken = {name for node in all_nodes(self.graph) for name in (*node.input, *node.output)}
+        self.taken.update(v.name for v in (*self.graph.input, *self.graph.output, *self.graph.initializer))
+        self._feed([model.initializers[name] for name in fed])
+
+    def _feed(self, tensors):
+        names = {t.name for t in tensors}
+        for k in reversed(range(len(self.graph.initializer))):
+            if self.graph.initializer[k].name in names:
+                del self.graph.initializer[k]
+        for k in reversed(range(len(self.graph.input))):
+            if self.graph.input[k].name in names:
+                del self.graph.input[k]
+        self.graph.input.extend(self.helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in tensors)
+
+    def fresh(self, name):
+        """`name`, or one like it that nothing has."""
+        base, k = name, 0
+        while name in self.taken:
+            k += 1
+            name = f"{base}_{k}"
+        self.taken.add(name)
+        return name
+
+    def keep_outputs(self, names):
+        keep = [output for output in self.graph.output if output.name in names]
+        del self.graph.output[:]
+        self.graph.output.extend(keep)
+
+    def add_output(self, name, elem_type, shape):
+        self.graph.output.append(self.helper.make_tensor_value_info(name, elem_type, shape))
+
+    def add_loss(self, loss, compared):
+        """Appends a loss, and the input that it compares with; returns its name."""
+        predicted = next(o for o in self.graph.output if o.name == compared).type.tensor_type
+        if loss.target not in {i.name for i in self.graph.input}:
+            if loss.target in self.taken:
+                raise CallerError(f"train: the loss compares with an input {loss.target!r}, but the model has a value of this name; give another target")
+            self.graph.input.append(self._target(loss, predicted))
+        name = self.fresh("loss")
+        self.taken.add(loss.target)
+        imports = [self.helper.make_opsetid("", 21)]
+        function = self.helper.make_function(_DOMAIN, "Loss", ["output", "target"], ["loss"], loss._nodes(self.helper), imports)
+        self.proto.functions.append(function)
+        self.proto.opset_import.append(self.helper.make_opsetid(_DOMAIN, 1))
+        self.proto.ir_version = max(self.proto.ir_version, 8)  # the first with functions
+        self.graph.node.append(self.helper.make_node("Loss", [compared, loss.target], [name], domain=_DOMAIN))
+        self.add_output(name, predicted.elem_type, [])
+        return name
+
+    def _target(self, loss, predicted):
+        dims = None
+        if predicted.HasField("shape"):
+            dims = [d.dim_value if d.HasField("dim_value") else (d.dim_param or None) for d in predicted.shape.dim]
+            if loss._labels:
+                del dims[1:2]
+        kind = self.onnx.TensorProto.INT64 if loss._labels else predicted.elem_type
+        return self.helper.make_tensor_value_info(loss.target, kind, dims)
+
+    def train_dropout(self):
+        """Dropout in training mode, at any depth. Returns nodes of versions that have none."""
+        old = []
+        version = next((i.version for i in self.proto.opset_import if i.domain in ("", "ai.onnx")), 1)
+        yes = None
+        for node in all_nodes(self.graph):
+            if node.op_type != "Dropout" or node.domain not in ("", "ai.onnx"):
+                continue
+            if version < 12:
+                old.append(node.name or node.output[0])
+                continue
+            if yes is None:
+                yes = self.fresh("training")
+                self.graph.initializer.append(self.helper.make_tensor(yes, self.onnx.TensorProto.BOOL, [], [True]))
+            inputs = [*node.input, "", ""][:2]
+            del node.input[:]
+            node.input.extend([*inputs, yes])
+        return old
+
+    def train_batch_normalization(self, running):
+        """BatchNormalization in training mode, where its mean and variance are in `running`; returns the new value of each
+        by the name of the old one, which become outputs."""
+        made = {}
+        for node in self.graph.node:
+            if node.op_type != "BatchNormalization" or node.domain not in ("", "ai.onnx") or not running.issuperset(node.input[3:5]):
+                continue
+            for name in node.input[3:5]:
+                if name in made:
+                    raise CallerError(f"train: {name!r} is the running mean or variance of two BatchNormalization nodes; name it in frozen")
+            outputs = [*node.output, "", "", ""][:3]
+            for k, name in enumerate(node.input[3:5], 1):
+                made[name] = outputs[k] = outputs[k] or self.fresh(f"new {name}")
+            del node.output[:]
+            node.output.extend(outputs)
+            self._set_training_mode(node)
+        return made
+
+    def _set_training_mode(self, node):
+        version = next(i.version for i in self.proto.opset_import if i.domain in ("", "ai.onnx"))
+        for k in reversed(range(len(node.attribute))):
+            if node.attribute[k].name in ("training_mode", "is_test"):
+                del node.attribute[k]
+        if version >= 14:  # before, the outputs say it
+            node.attribute.append(self.helper.make_attribute("training_mode", 1))
+
+
+def loss_of(loss, model):
+    """(a Loss or None, the name of the output that it compares, or that is the loss)."""
+    names = [output.name for output in model.graph.output]
+    if isinstance(loss, str):
+        if loss in names:
+            return None, loss
+        if loss not in losses.BY_NAME:
+            known = [*losses.BY_NAME, *names]
+            raise CallerError(f"train: loss is {loss!r}, which is no loss and no output{checks.closest(loss, known)}; there are {checks.listed(known)}")
+        loss = losses.BY_NAME[loss]()
+    if not isinstance(loss, losses.Loss):
+        raise CallerError(f"train: loss is {loss!r}; expected a loss such as rondel.train.CrossEntropy(), its name, or the name of a scalar output")
+    return loss, model.output_for(loss)

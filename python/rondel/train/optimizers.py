@@ -1,0 +1,126 @@
+"""Optimizers: the nodes by which a step's model updates its parameters.
+
+Adam, Adagrad and SGD with momentum are the ops of ONNX's domain ai.onnx.preview.training, with their formulas; arguments have PyTorch's names.
+"""
+
+from . import checks
+
+DOMAIN = "ai.onnx.preview.training"
+
+
+class Optimizer:
+    """Base of the optimizers. lr: the learning rate, which a Trainer's schedule multiplies."""
+
+    states = ()  # names of the tensors that it keeps for each parameter, which has their shape and dtype
+
+    def __init__(self, lr, weight_decay):
+        self.lr = checks.number("lr", lr)
+        self.weight_decay = checks.number("weight_decay", weight_decay)
+
+    def initial(self, state):
+        """The value of all elements of a state before the first step."""
+        return 0.0
+
+    def update(self, graph, rate, updates, parameters, gradients, states):
+        """Appends nodes; returns the names of the new parameters, and a list of names for each state.
+
+        graph: a step_model.GraphWriter. rate: a scalar of f64. updates: how often parameters have been updated, i64[].
+        """
+        raise NotImplementedError
+
+    def _op(self, graph, op, rate, updates, parameters, gradients, states, **attributes):
+        n = len(parameters)
+        tensors = [*parameters, *gradients, *(name for kind in states for name in kind)]
+        made = graph.add(op, [rate, updates, *tensors], n * (1 + len(states)), domain=DOMAIN, **attributes)
+        kinds = [made[k : k + n] for k in range(0, len(made), n)]
+        return kinds[0], kinds[1:]
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+class SGD(Optimizer):
+    """Gradient descent: x' = x - lr * v with v' = momentum * v + g and g = gradient + weight_decay * x.
+
+    nesterov: x' = x - lr * (g + momentum * v').
+    """
+
+    def __init__(self, lr=0.01, momentum=0.0, *, nesterov=False, weight_decay=0.0):
+        super().__init__(lr, weight_decay)
+        self.momentum = checks.number("momentum", momentum, below=1.0)
+        self.nesterov = bool(nesterov)
+        if self.momentum:
+            self.states = ("velocity",)
+
+    def update(self, graph, rate, updates, parameters, gradients, states):
+        if self.momentum:
+            mode = "nesterov" if self.nesterov else "standard"
+            attributes = {"alpha": self.momentum, "beta": 1.0, "mode": mode, "norm_coefficient": self.weight_decay}
+            return self._op(graph, "Momentum", rate, updates, parameters, gradients, states, **attributes)
+        new = []
+        for x, g in zip(parameters, gradients):
+            if self.weight_decay:
+                g = graph.one("Add", [g, graph.one("Mul", [graph.scalar(self.weight_decay, x), x])])
+            new.append(graph.one("Sub", [x, graph.one("Mul", [graph.cast(rate, like=x), g])]))
+        return new, []
+
+
+class Adam(Optimizer):
+    """Adam (Kingma, Ba, 2015). eps is added to sqrt(v) before its correction for the first steps, as in ONNX and Keras;
+    PyTorch adds it after."""
+
+    states = ("mean", "mean_square")
+
+    def __init__(self, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+        super().__init__(lr, weight_decay)
+        try:
+            first, second = betas
+        except (TypeError, ValueError):
+            first = second = betas
+        self.betas = (checks.number("betas", first, below=1.0), checks.number("betas", second, below=1.0))
+        self.eps = checks.number("eps", eps)
+
+    def update(self, graph, rate, updates, parameters, gradients, states):
+        return self._adam(graph, rate, updates, parameters, gradients, states, self.weight_decay)
+
+    def _adam(self, graph, rate, updates, parameters, gradients, states, norm_coefficient):
+        # The op counts the update under way; at 0 it would leave the correction out.
+        counted = graph.one("Add", [updates, graph.integer(1)])
+        attributes = {"alpha": self.betas[0], "beta": self.betas[1], "epsilon": self.eps, "norm_coefficient": norm_coefficient}
+        return self._op(graph, "Adam", rate, counted, parameters, gradients, states, **attributes)
+
+
+class AdamW(Adam):
+    """Adam, and apart from the gradients x' = x * (1 - lr * weight_decay) before each step (Loshchilov, Hutter, 2019)."""
+
+    def __init__(self, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+        super().__init__(lr, betas, eps, weight_decay)
+
+    def update(self, graph, rate, updates, parameters, gradients, states):
+        if self.weight_decay:
+            lost = graph.one("Mul", [rate, graph.constant(self.weight_decay, "float64")])
+            kept = graph.one("Sub", [graph.constant(1.0, "float64"), lost])
+            parameters = [graph.one("Mul", [x, graph.cast(kept, like=x)]) for x in parameters]
+        return self._adam(graph, rate, updates, parameters, gradients, states, 0.0)
+
+
+class Adagrad(Optimizer):
+    """Adagrad (Duchi, Hazan, Singer, 2011). The rate of update t, from 0, is lr / (1 + t * lr_decay)."""
+
+    states = ("square_sum",)
+
+    def __init__(self, lr=0.01, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10):
+        super().__init__(lr, weight_decay)
+        self.lr_decay = checks.number("lr_decay", lr_decay)
+        self.initial_accumulator_value = checks.number("initial_accumulator_value", initial_accumulator_value)
+        self.eps = checks.number("eps", eps)
+
+    def initial(self, state):
+        return self.initial_accumulator_value
+
+    def update(self, graph, rate, updates, parameters, gradients, states):
+        attributes = {"decay_factor": self.lr_decay, "epsilon": self.eps, "norm_coefficient": self.weight_decay}
+        return self._op(graph, "Adagrad", rate, updates, parameters, gradients, states, **attributes)
+
+
+BY_NAME = {"sgd": SGD, "adam": Adam, "adamw": AdamW, "adagrad": Adagrad}

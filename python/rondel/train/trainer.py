@@ -1,0 +1,313 @@
+"""The trainer: a compiled step, and the parameters that it carries."""
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+
+from .. import _rondel, arrays
+from ..errors import CallerError, ModelWarning
+from ..options import RunOptions, SessionOptions, checked_options
+from ..session import InferenceSession, requested_names
+from . import checks, files, optimizers
+from .batches import Batches, size_of
+from .model import Form, TrainedModel, loss_of
+from .progress import Progress
+from .step_model import StepModel
+
+
+class Trainer:
+    """Trains the float initializers of an ONNX model. Forward, backward and update of a step are one compiled graph.
+
+    model: a path, bytes, ModelProto, InferenceSession or network. A file stays as it is until `write_model`.
+    loss: CrossEntropy(), NegativeLogLikelihood() or MeanSquaredError(), which add an input for the targets; one of their names
+        ("cross_entropy", "nll", "mse"); or the name of an output of the model that is a scalar float.
+    optimizer: SGD(...), Adam(...), AdamW(...) or Adagrad(...), or a name ("adam").
+    trained: names of initializers, f32 or f64, `*` and `?` standing for anything. None: all that have an axis and that the
+        loss depends on.
+    frozen: names, likewise, that stay as they are. A BatchNormalization whose running mean and variance are frozen runs as at
+        inference.
+    clip_norm: gradients are scaled so that the norm of all their elements together is at most this.
+    clip_value: before that, each element is brought to [-clip_value, clip_value].
+    schedule: a function of the step, counted from 0, or a list: factors of the learning rate. After the list's end its last counts.
+    training_mode: True runs Dropout and BatchNormalization as in training during steps; the running means and variances go
+        from step to step. False runs them as the model says.
+    seed: of random draws and of the order of rows in `fit`.
+    sess_options: how the model is read, compiled and bounded.
+
+    Raises rondel.CallerError for wrong arguments, and rondel.UnsupportedError with the path to an op that has no gradient.
+    """
+
+    def __init__(self, model, loss, optimizer="adam", *, trained=None, frozen=(), clip_norm=None, clip_value=None, schedule=None,
+                 training_mode=True, seed=0, sess_options=None):  # fmt: skip
+        self._options = checked_options(sess_options, SessionOptions, "sess_options")
+        self._optimizer = _optimizer(optimizer)
+        self._schedule = _checked_schedule(schedule)
+        self._seed = _checked_seed(seed)
+        self._epochs = 0
+        self._model = TrainedModel(model)
+        self._loss, self._compared = loss_of(loss, self._model)
+        clip_norm = clip_norm if clip_norm is None else checks.number("clip_norm", clip_norm, above=0)
+        clip_value = clip_value if clip_value is None else checks.number("clip_value", clip_value, above=0)
+
+        known = list(self._model.initializers)
+        frozen = checks.chosen("frozen", frozen, known)
+        self._trained = self._chosen_parameters(trained, frozen)
+        self._running = self._running_statistics(frozen) if training_mode else []
+        weights = {name: self._model.take(name) for name in [*self._trained, *self._running]}
+        form = Form(self._model, weights)
+        step_loss = self._prepare_loss(form)
+        new_running = self._prepare_training_mode(form) if training_mode else {}
+        self._step = StepModel(form, step_loss, self._trained, new_running, self._optimizer, clip_norm, clip_value, self._options)
+        self._session = InferenceSession(self._step.proto, self._options)
+        self._stepper = _rondel.Stepper(self._session._session, self._step.carried, self._initial_values(weights))
+        internal = {*self._step.carried, self._step.rate, self._step.seed}
+        self._fed = [p.name for p in self._session.get_inputs() + self._session.get_overridable_initializers() if p.name not in internal]
+        self._sessions = {}
+
+    # ---- making
+
+    def _chosen_parameters(self, trained, frozen):
+        known = self._model.weights_of([self._compared])
+        if trained is not None:
+            known = checks.chosen("trained", trained, list(self._model.initializers))
+        names = [name for name in known if name not in frozen]
+        if not names:
+            raise CallerError(
+                f"train: there is nothing to train: of the initializers, the loss depends on {checks.listed(known)}"
+                f"{', all of which are frozen' if known else '; name some in trained=, of ' + checks.listed(self._model.initializers)}"
+            )
+        return names
+
+    def _running_statistics(self, frozen):
+        """The means and variances of BatchNormalization that are initializers and not frozen."""
+        found = []
+        for node in self._model.graph.node:
+            names = list(node.input[3:5])
+            if node.op_type == "BatchNormalization" and all(n in self._model.initializers and n not in frozen for n in names):
+                found += [n for n in names if n not in found and n not in self._trained]
+        return found
+
+    def _prepare_loss(self, form):
+        if self._loss is not None:
+            name = form.add_loss(self._loss, self._compared)
+        else:
+            name = self._compared
+            if (output := next(o for o in form.graph.output if o.name == name).type.tensor_type).HasField("shape") and output.shape.dim:
+                raise CallerError(f"train: the output {name!r} is no scalar; name a scalar, or give a loss such as rondel.train.MeanSquaredError({name!r})")
+        form.keep_outputs([name])
+        return name
+
+    def _prepare_training_mode(self, form):
+        if old := form.train_dropout():
+            warnings.warn(f"Dropout has no training mode before opset 12: {checks.listed(old)} pass everything", ModelWarning, stacklevel=4)
+        made = form.train_batch_normalization(set(self._running))
+        for old_name, name in made.items():
+            tensor = self._model.initializers[old_name]
+            form.add_output(name, tensor.data_type, tensor.dims)
+        return made
+
+    def _initial_values(self, weights):
+        values = dict(weights)
+        for state, parameter, name in self._step.states:
+            values[name] = np.full_like(values[parameter], self._optimizer.initial(state))
+        values[self._step.updates] = np.array(0, np.int64)
+        return {name: self._value(name, x) for name, x in values.items()}
+
+    def _value(self, name, x):
+        return arrays.to_value(x, f"parameter '{name}'", self._session._types[name])
+
+    # ---- what there is
+
+    @property
+    def steps(self):
+        """The number of steps so far."""
+        return int(self._array(self._step.updates))
+
+    @property
+    def learning_rate(self):
+        """Of the next step: the optimizer's, times the factor of the schedule."""
+        return self._optimizer.lr * self._factor(self.steps)
+
+    @property
+    def parameters(self):
+        """The trained parameters now, by name. The arrays cannot be written; later steps do not change them."""
+        return {name: self._array(name) for name in self._trained}
+
+    @property
+    def running_statistics(self):
+        """The running means and variances of BatchNormalization, likewise."""
+        return {name: self._array(name) for name in self._running}
+
+    @property
+    def batch_inputs(self):
+        """The names of the arrays that a batch has."""
+        return list(self._fed)
+
+    def _array(self, name):
+        array = arrays.from_value(self._stepper.array(name), f"parameter '{name}'")
+        array.flags.writeable = False
+        return array
+
+    def _factor(self, step):
+        if self._schedule is None:
+            return 1.0
+        if callable(self._schedule):
+            return checks.number(f"the schedule's factor for step {step}", self._schedule(step))
+        return self._schedule[min(step, len(self._schedule) - 1)]
+
+    # ---- training
+
+    def step(self, batch, run_options=None):
+        """One step on a mapping of arrays by input name; returns the loss before the update, a float.
+
+        A step happens or does not: after an error, a deadline or Ctrl-C all parameters are as they were. Errors are those of
+        InferenceSession.run.
+        """
+        options = checked_options(run_options, RunOptions, "run_options")
+        step = self.steps
+        feeds = {**self._checked_batch(batch), self._step.rate: np.float64(self._optimizer.lr * self._factor(step))}
+        if self._step.seed is not None:
+            feeds[self._step.seed] = np.uint64((self._seed * 0x9E3779B97F4A7C15 + step) % 2**64)
+        (loss,) = self._stepper.step([self._step.loss], self._session._values(feeds), options)
+        return float(loss)
+
+    def _checked_batch(self, batch):
+        if not isinstance(batch, Mapping):
+            raise CallerError(f"train: the batch is a {type(batch).__name__}; expected a mapping of arrays named {checks.listed(self._fed)}")
+        for name in batch:
+            if name not in self._fed:
+                raise CallerError(f"train: the batch has {name!r}{checks.closest(str(name), self._fed)}; expected {checks.listed(self._fed)}")
+        return batch
+
+    def fit(self, data, epochs=1, *, batch_size=None, shuffle=True, progress=True, run_options=None):
+        """Steps over all batches, `epochs` times; returns the mean loss of each epoch.
+
+        data: a mapping of arrays by input name, whose rows are cut into batches of `batch_size` in an order that changes from
+            epoch to epoch (unless shuffle is False); or an iterable of batches; or a function that gives one for each epoch.
+        progress: shows the epoch, its batches and the mean loss so far on stderr: a bar on a terminal, else lines.
+        """
+        epochs = checks.count("epochs", epochs)
+        batches = Batches(data, batch_size, shuffle)
+        if epochs > 1 and batches.is_used_up_after_one():
+            raise CallerError(f"train: {epochs} epochs are asked for, but the data can be gone through once; give a list, or a function that gives a generator")
+        return [self._epoch(batches, k, epochs, bool(progress), run_options) for k in range(epochs)]
+
+    def _epoch(self, batches, k, epochs, shown, run_options):
+        progress = Progress(shown, k + 1, epochs, len(batches))
+        total, done = 0.0, 0
+        for batch in batches.epoch(np.random.default_rng([self._seed, self._epochs])):
+            total += self.step(batch, run_options)
+            done += 1
+            progress.update(done, total / done)
+        if not done:
+            raise CallerError("train: the data gave no batch")
+        self._epochs += 1
+        progress.end(total / done)
+        return total / done
+
+    # ---- using what is trained
+
+    def evaluate(self, data, *, batch_size=None):
+        """The mean loss over batches, each weighing as many rows as it has; Dropout and BatchNormalization as the model says.
+
+        data: as in `fit`.
+        """
+        session, loss = self._session_with_inputs(with_loss=True)
+        total, rows = 0.0, 0
+        for batch in Batches(data, batch_size, shuffle=False).epoch():
+            (found,) = self._run(session, [loss], self._checked_batch(batch))
+            total += float(found) * size_of(batch)
+            rows += size_of(batch)
+        if not rows:
+            raise CallerError("train: the data gave no batch")
+        return total / rows
+
+    def predict(self, feeds, outputs=None):
+        """The model's outputs (None: all; a name, or names) with the parameters as they are now: a list of arrays.
+
+        feeds: a mapping of arrays by the names of the model's own inputs. Dropout and BatchNormalization run as the model says.
+        """
+        session, _ = self._session_with_inputs(with_loss=False)
+        names = [outputs] if isinstance(outputs, str) else requested_names(outputs) or [o.name for o in session.get_outputs()]
+        return self._run(session, names, feeds)
+
+    def _session_with_inputs(self, with_loss):
+        """(a session of the model whose parameters are inputs, the name of the loss), made when it is asked for."""
+        if with_loss not in self._sessions:
+            form = Form(self._model, [*self._trained, *self._running])
+            loss = self._prepare_loss(form) if with_loss else None
+            self._sessions[with_loss] = (InferenceSession(form.proto, self._options), loss)
+        return self._sessions[with_loss]
+
+    def _run(self, session, outputs, feeds):
+        values = session._values(feeds)
+        values.update({name: self._stepper.value(name) for name in [*self._trained, *self._running]})
+        found = session._session.run(outputs, values, None)
+        return [arrays.from_value(x, f"output '{name}'") for x, name in zip(found, outputs)]
+
+    # ---- files
+
+    def save(self, path):
+        """Writes parameters, states of the optimizer and the count of steps to a file (NumPy's .npz), as a whole or not at all."""
+        facts = {"optimizer": type(self._optimizer).__name__, "seed": self._seed, "epochs": self._epochs}
+        files.save_state(files.checked_path("path", path), {name: self._array(name) for name in self._step.carried}, facts)
+
+    def resume(self, path):
+        """Goes on from a file that `save` wrote, of a trainer made with the same model and optimizer; returns the trainer.
+
+        What follows is what would have followed without the break, bit for bit.
+        """
+        path = files.checked_path("path", path)
+        found, facts = files.load_state(path)
+        if facts["optimizer"] != type(self._optimizer).__name__:
+            raise CallerError(f"train: '{path}' was saved with {facts['optimizer']}; this trainer has {type(self._optimizer).__name__}")
+        if set(found) != set(self._step.carried):
+            missing, more = sorted(set(self._step.carried) - set(found)), sorted(set(found) - set(self._step.carried))
+            raise CallerError(f"train: '{path}' was saved with other parameters: it lacks {checks.listed(missing)} and has {checks.listed(more)}")
+        for name, x in found.items():
+            own = self._array(name)
+            if x.shape != own.shape or x.dtype != own.dtype:
+                raise CallerError(f"train: '{path}' has {name!r} as {x.dtype}{list(x.shape)}; expected {own.dtype}{list(own.shape)}")
+        for name, x in found.items():
+            self._stepper.set(name, self._value(name, x))
+        self._seed, self._epochs = facts["seed"], facts["epochs"]
+        return self
+
+    def write_model(self, path=None):
+        """Writes the model with the parameters as they are now; nothing else of the file changes. path: None: the file that it came from.
+
+        External data stay external, in the same file; for another path they are written to path + ".data". Each file is
+        replaced as a whole or not at all.
+        """
+        arrays_now = {**self.parameters, **self.running_statistics}
+        files.write_model(self._model, arrays_now, None if path is None else files.checked_path("path", path))
+
+    def __repr__(self):
+        return f"Trainer({len(self._trained)} parameters, {self._optimizer!r}, {self.steps} steps)"
+
+
+def _optimizer(optimizer):
+    if isinstance(optimizer, str) and optimizer in optimizers.BY_NAME:
+        return optimizers.BY_NAME[optimizer]()
+    if isinstance(optimizer, optimizers.Optimizer):
+        return optimizer
+    raise CallerError(f"train: optimizer is {optimizer!r}; expected one such as rondel.train.Adam(), or one of {checks.listed(optimizers.BY_NAME)}")
+
+
+def _checked_schedule(schedule):
+    if schedule is None or callable(schedule):
+        return schedule
+    try:
+        factors = [checks.number("a factor of the schedule", x) for x in schedule]
+    except TypeError:
+        factors = []
+    if not factors:
+        raise CallerError(f"train: schedule is {schedule!r}; expected a function of the step, or a list of factors")
+    return factors
+
+
+def _checked_seed(seed):
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or not 0 <= seed.__index__() < 2**63:
+        raise CallerError(f"train: seed is {seed!r}; expected an integer of 0 or more, below 2**63")
+    return seed.__index__()

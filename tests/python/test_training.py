@@ -1,0 +1,651 @@
+"""rondel.train: steps against the optimizers' formulas in NumPy, files, and wrong use."""
+
+import os
+import signal
+import stat
+import threading
+import time
+
+import models
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import rondel
+from rondel import train
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(12, 3)).astype(np.float32)
+Y = RANDOM.normal(size=(12, 2)).astype(np.float32)
+LABELS = RANDOM.integers(0, 2, 12)
+
+
+def linear(dtype=np.float32, opset=21, **more):
+    """y = x w + b, in f32 or f64."""
+    kind = {np.float32: "float", np.float64: "double"}[dtype]
+    proto = models.model(f"linear ({kind}[N, 3] x) => ({kind}[N, 2] y) {{ p = MatMul (x, w) y = Add (p, b) }}", opset)
+    random = np.random.default_rng(1)
+    for name, shape in {"w": (3, 2), "b": (2,)}.items():
+        proto.graph.initializer.append(numpy_helper.from_array(random.normal(size=shape).astype(dtype), name))
+    for key, value in more.items():
+        setattr(proto, key, value)
+    return proto
+
+
+def initial(proto):
+    return {t.name: numpy_helper.to_array(t).astype(np.float64) for t in proto.graph.initializer}
+
+
+def mse_gradients(p, x, y):
+    """(the loss, its gradients) in f64."""
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    error = x @ p["w"] + p["b"] - y
+    scaled = 2 * error / error.size
+    return np.mean(error**2), {"w": x.T @ scaled, "b": scaled.sum(0)}
+
+
+# ---- the optimizers, written as in their papers (and in ONNX's text)
+
+
+def sgd(p, g, s, t, lr, momentum=0, nesterov=False, weight_decay=0):
+    g = g + weight_decay * p
+    s["v"] = momentum * s.get("v", 0) + g
+    return p - lr * (g + momentum * s["v"] if nesterov else s["v"])
+
+
+def adam(p, g, s, t, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled=False):
+    if decoupled:
+        p = p * (1 - lr * weight_decay)
+    else:
+        g = g + weight_decay * p
+    s["m"] = betas[0] * s.get("m", 0) + (1 - betas[0]) * g
+    s["v"] = betas[1] * s.get("v", 0) + (1 - betas[1]) * g * g
+    corrected = lr * np.sqrt(1 - betas[1] ** (t + 1)) / (1 - betas[0] ** (t + 1))
+    return p - corrected * s["m"] / (np.sqrt(s["v"]) + eps)
+
+
+def adagrad(p, g, s, t, lr, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10):
+    g = g + weight_decay * p
+    s["h"] = s.get("h", initial_accumulator_value) + g * g
+    return p - lr / (1 + t * lr_decay) * g / (np.sqrt(s["h"]) + eps)
+
+
+CASES = {
+    "sgd": (train.SGD(lr=0.1), sgd, {"lr": 0.1}),
+    "sgd-decay": (train.SGD(lr=0.1, weight_decay=0.2), sgd, {"lr": 0.1, "weight_decay": 0.2}),
+    "momentum": (train.SGD(lr=0.1, momentum=0.8, weight_decay=0.01), sgd, {"lr": 0.1, "momentum": 0.8, "weight_decay": 0.01}),
+    "nesterov": (train.SGD(lr=0.1, momentum=0.8, nesterov=True), sgd, {"lr": 0.1, "momentum": 0.8, "nesterov": True}),
+    "adam": (train.Adam(lr=0.05), adam, {"lr": 0.05}),
+    "adam-all": (train.Adam(0.05, (0.7, 0.9), 1e-3, 0.1), adam, {"lr": 0.05, "betas": (0.7, 0.9), "eps": 1e-3, "weight_decay": 0.1}),
+    "adamw": (train.AdamW(lr=0.05, weight_decay=0.5), adam, {"lr": 0.05, "weight_decay": 0.5, "decoupled": True}),
+    "adagrad": (train.Adagrad(lr=0.1), adagrad, {"lr": 0.1}),
+    "adagrad-all": (
+        train.Adagrad(0.1, 0.3, 0.01, 0.5, 1e-3),
+        adagrad,
+        {"lr": 0.1, "lr_decay": 0.3, "weight_decay": 0.01, "initial_accumulator_value": 0.5, "eps": 1e-3},
+    ),
+}
+
+
+def follow(update, settings, proto, steps, gradients_of=lambda g: g, rates=None):
+    """The losses and the parameters after `steps` steps, in f64."""
+    p, states, losses = initial(proto), {"w": {}, "b": {}}, []
+    for t in range(steps):
+        loss, gradients = mse_gradients(p, X, Y)
+        gradients = gradients_of(gradients)
+        losses.append(loss)
+        now = settings if rates is None else {**settings, "lr": settings["lr"] * rates(t)}
+        p = {name: update(p[name], gradients[name], states[name], t, **now) for name in p}
+    return losses, p
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_steps_follow_the_formulas(case, dtype):
+    optimizer, update, settings = CASES[case]
+    proto = linear(dtype)
+    trainer = train.Trainer(proto, "mse", optimizer)
+    batch = {"x": X.astype(dtype), "target": Y.astype(dtype)}
+    losses = [trainer.step(batch) for _ in range(7)]
+    want_losses, want = follow(update, settings, proto, 7)
+    # Attributes of ONNX's optimizers are f32, in a model of f64 too.
+    tolerance = {"rtol": 2e-5, "atol": 2e-6} if dtype is np.float32 else {"rtol": 1e-6, "atol": 1e-8}
+    np.testing.assert_allclose(losses, want_losses, **tolerance)
+    for name, x in trainer.parameters.items():
+        assert x.dtype == dtype and x.shape == want[name].shape
+        np.testing.assert_allclose(x, want[name], **tolerance)
+    assert trainer.steps == 7 and isinstance(losses[0], float)
+
+
+def test_gradients_are_clipped_together():
+    def clipped(g):
+        norm = np.sqrt(sum((x**2).sum() for x in g.values()))
+        assert norm > 0.05
+        return {name: x * 0.05 / norm for name, x in g.items()}
+
+    proto = linear()
+    trainer = train.Trainer(proto, "mse", train.SGD(lr=1.0), clip_norm=0.05)
+    for _ in range(3):
+        trainer.step({"x": X, "target": Y})
+    _, want = follow(sgd, {"lr": 1.0}, proto, 3, clipped)
+    for name, x in trainer.parameters.items():
+        np.testing.assert_allclose(x, want[name], rtol=2e-5, atol=2e-6)
+
+
+def test_a_small_gradient_is_not_clipped():
+    batch = {"x": X, "target": Y}
+    plain, clipped = (train.Trainer(linear(), "mse", train.SGD(lr=0.1), **how) for how in ({}, {"clip_norm": 1e6, "clip_value": 1e6}))
+    plain.step(batch), clipped.step(batch)
+    for name, x in plain.parameters.items():
+        assert np.array_equal(x, clipped.parameters[name])
+
+
+def test_gradients_are_clipped_one_by_one():
+    proto = linear()
+    trainer = train.Trainer(proto, "mse", train.SGD(lr=1.0), clip_value=0.02)
+    for _ in range(3):
+        trainer.step({"x": X, "target": Y})
+    _, want = follow(sgd, {"lr": 1.0}, proto, 3, lambda g: {n: np.clip(x, -0.02, 0.02) for n, x in g.items()})
+    for name, x in trainer.parameters.items():
+        np.testing.assert_allclose(x, want[name], rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("schedule", [lambda step: 1 / (1 + step), [1, 1 / 2, 1 / 3, 1 / 4]])
+def test_the_schedule_multiplies_the_rate(schedule):
+    proto = linear()
+    trainer = train.Trainer(proto, "mse", train.Adam(lr=0.1), schedule=schedule)
+    for step in range(6):
+        factor = schedule(step) if callable(schedule) else schedule[min(step, 3)]
+        assert trainer.learning_rate == pytest.approx(0.1 * factor)
+        trainer.step({"x": X, "target": Y})
+    rates = schedule if callable(schedule) else lambda t: schedule[min(t, 3)]
+    _, want = follow(adam, {"lr": 0.1}, proto, 6, rates=rates)
+    for name, x in trainer.parameters.items():
+        np.testing.assert_allclose(x, want[name], rtol=2e-5, atol=2e-6)
+
+
+# ---- losses
+
+
+CLASSIFIER = "net (float[N, 3] x) => (float[N, 2] logits, float[N, 2] log) { logits = MatMul (x, w) log = LogSoftmax <axis = 1> (logits) }"
+
+
+def classifier(opset=21):
+    proto = models.model(CLASSIFIER, opset)
+    proto.graph.initializer.append(numpy_helper.from_array(np.random.default_rng(2).normal(size=(3, 2)).astype(np.float32), "w"))
+    return proto
+
+
+def cross_entropy(w, x, labels):
+    """(the mean, its gradient) in f64."""
+    z = x.astype(np.float64) @ w
+    p = np.exp(z - z.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    one_hot = np.eye(2)[labels]
+    return -np.log((p * one_hot).sum(1)).mean(), x.astype(np.float64).T @ (p - one_hot) / len(x)
+
+
+@pytest.mark.parametrize("opset", [11, 13, 21])
+@pytest.mark.parametrize("loss", [train.CrossEntropy(output="logits"), train.NegativeLogLikelihood(output="log")])
+def test_losses_of_labels(loss, opset):
+    proto = classifier(opset)
+    trainer = train.Trainer(proto, loss, train.SGD(lr=0.5))
+    w = initial(proto)["w"]
+    for _ in range(3):
+        want, gradient = cross_entropy(w, X, LABELS)
+        assert trainer.step({"x": X, "labels": LABELS}) == pytest.approx(want, rel=1e-5)
+        w = w - 0.5 * gradient
+    np.testing.assert_allclose(trainer.parameters["w"], w, rtol=2e-5, atol=2e-6)
+
+
+def test_ignored_labels_and_sums():
+    proto = classifier()
+    ignoring = train.Trainer(proto, train.CrossEntropy("logits", ignore_index=-1), train.SGD(lr=0.5))
+    labels = LABELS.copy()
+    labels[4:] = -1
+    assert ignoring.step({"x": X, "labels": labels}) == pytest.approx(cross_entropy(initial(proto)["w"], X[:4], LABELS[:4])[0], rel=1e-5)
+    summing = train.Trainer(proto, train.CrossEntropy("logits", "classes", "sum"), "sgd")
+    assert summing.batch_inputs == ["x", "classes"]
+    assert summing.step({"x": X, "classes": LABELS}) == pytest.approx(12 * cross_entropy(initial(proto)["w"], X, LABELS)[0], rel=1e-5)
+
+
+def test_the_loss_may_be_an_output_of_the_model():
+    proto = models.model(
+        "net (float[N, 3] x, float[N, 2] t) => (float loss, float[N, 2] y) { y = MatMul (x, w) d = Sub (y, t) s = Abs (d) loss = ReduceMean <keepdims = 0> (s) }"
+    )
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones((3, 2), np.float32), "w"))
+    trainer = train.Trainer(proto, "loss", train.SGD(lr=0.1))
+    losses = trainer.fit({"x": X, "t": Y}, epochs=5, progress=False)
+    assert losses == sorted(losses, reverse=True)
+    assert trainer.evaluate({"x": X, "t": Y}) < losses[-1]
+    (y,) = trainer.predict({"x": X, "t": Y}, "y")
+    np.testing.assert_allclose(y, X @ trainer.parameters["w"], rtol=1e-4, atol=1e-5)
+
+
+# ---- what is trained
+
+
+DEEP = """deep (float[N, 3] x) => (float[N, 2] y) <float two = {2}, int64[2] shape = {-1, 4}> {
+  a = MatMul (x, w1) r = Relu (a) d = Mul (r, two) s = Reshape (d, shape) y = MatMul (s, w2) }"""
+
+
+def deep():
+    proto = models.model(DEEP)
+    random = np.random.default_rng(3)
+    for name, shape in {"w1": (3, 4), "w2": (4, 2), "unused": (5,)}.items():
+        proto.graph.initializer.append(numpy_helper.from_array(random.normal(size=shape).astype(np.float32), name))
+    return proto
+
+
+def test_weights_are_trained_and_settings_are_not():
+    trainer = train.Trainer(deep(), "mse", "sgd")
+    assert list(trainer.parameters) == ["w1", "w2"]
+    assert list(train.Trainer(deep(), "mse", "sgd", trained=["two", "w?"]).parameters) == ["two", "w1", "w2"]
+
+
+def test_frozen_parameters_stay_bit_by_bit():
+    proto = deep()
+    trainer = train.Trainer(proto, "mse", train.Adam(lr=0.1, weight_decay=0.1), frozen="w1")
+    before = trainer.parameters["w2"].copy()
+    trainer.fit({"x": X, "target": Y}, epochs=3, batch_size=4, progress=False)
+    assert list(trainer.parameters) == ["w2"] and not np.array_equal(before, trainer.parameters["w2"])
+    path_free = trainer.predict({"x": X})[0]
+    w1 = initial(proto)["w1"]
+    np.testing.assert_allclose(path_free, 2 * np.maximum(X @ w1, 0) @ trainer.parameters["w2"], rtol=1e-4, atol=1e-4)
+
+
+def test_weights_that_a_loop_captures():
+    proto = models.model(
+        """
+        rnn (float[T, 2, 3] x) => (float[2, 3] y) <float[2, 3] zeros = {0, 0, 0, 0, 0, 0}> {
+          y = Scan <num_scan_inputs = 1, body = cell (float[2, 3] h, float[2, 3] s) => (float[2, 3] h1) { a = MatMul (h, w) b = Add (a, s) h1 = Tanh (b) }> (zeros, x)
+        }"""
+    )
+    proto.graph.initializer.append(numpy_helper.from_array(0.3 * np.eye(3, dtype=np.float32), "w"))
+    trainer = train.Trainer(proto, "mse", train.Adam(0.05), frozen=["zeros"])
+    assert list(trainer.parameters) == ["w"]
+    x = RANDOM.normal(size=(5, 2, 3)).astype(np.float32)
+    losses = [trainer.step({"x": x, "target": np.zeros((2, 3), np.float32)}) for _ in range(20)]
+    assert losses[-1] < losses[0]
+
+
+def test_a_model_that_has_the_names_of_a_step():
+    proto = models.model(
+        'net (float[N, 3] x, float "loss", float updates) => (float[N, 2] y) { a = MatMul (x, w) b = Add (a, "loss") y = Add (b, updates) }'.replace('"loss"', "loss")
+    )
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones((3, 2), np.float32), "w"))
+    trainer = train.Trainer(proto, "mse", "adam")
+    assert trainer.batch_inputs == ["x", "loss", "updates", "target"]
+    batch = {"x": X, "loss": np.float32(1), "updates": np.float32(2), "target": Y}
+    assert trainer.step(batch) == pytest.approx(np.mean((X @ np.ones((3, 2)) + 3 - Y) ** 2), rel=1e-5)
+
+
+# ---- random ops and batch normalization
+
+
+def test_dropout_is_in_training_mode_during_steps_only():
+    proto = models.model("net (float[N, 200] x) => (float[N, 200] y) <float ratio = {0.5}> { p = Mul (x, w) y = Dropout (p, ratio) }")
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones(200, np.float32), "w"))
+    batch = {"x": np.ones((1, 200), np.float32), "target": np.zeros((1, 200), np.float32)}
+    try:
+        trainers = [train.Trainer(proto, "mse", train.SGD(lr=0.0), seed=seed) for seed in (1, 1, 2)]
+    except rondel.UnsupportedError as error:
+        pytest.skip(f"Dropout has no training mode yet: {error}")
+    losses = [[t.step(batch) for _ in range(3)] for t in trainers]
+    assert losses[0] == losses[1] != losses[2] and len(set(losses[0])) > 1  # by seed and step
+    assert all(1 < loss < 3 for loss in losses[0])  # kept elements are doubled
+    assert trainers[0].evaluate(batch) == 1
+    off = train.Trainer(proto, "mse", "sgd", training_mode=False)
+    assert off.step(batch) == 1
+
+
+BATCH_NORM = "net (float[N, 3] x) => (float[N, 3] y) { n = BatchNormalization <momentum = 0.75> (x, scale, bias, mean, var) y = Mul (n, w) }"
+
+
+def batch_norm():
+    proto = models.model(BATCH_NORM)
+    for name, value in {"scale": 1, "bias": 0, "mean": 0.5, "var": 2, "w": 1}.items():
+        proto.graph.initializer.append(numpy_helper.from_array(np.full(3, value, np.float32), name))
+    return proto
+
+
+def test_running_statistics_are_carried(tmp_path):
+    path = tmp_path / "net.onnx"
+    onnx.save(batch_norm(), path)
+    try:
+        trainer = train.Trainer(path, "mse", train.SGD(lr=0.1))
+    except rondel.UnsupportedError as error:
+        pytest.skip(f"BatchNormalization has no training mode yet: {error}")
+    assert list(trainer.parameters) == ["scale", "bias", "w"]
+    mean, var = np.full(3, 0.5), np.full(3, 2.0)
+    for rows in (X[:6], X[6:], X):
+        trainer.step({"x": rows, "target": rows})
+        mean, var = 0.75 * mean + 0.25 * rows.mean(0), 0.75 * var + 0.25 * rows.var(0)
+    np.testing.assert_allclose(trainer.running_statistics["mean"], mean, rtol=1e-5)
+    np.testing.assert_allclose(trainer.running_statistics["var"], var, rtol=1e-5)
+    trainer.write_model()
+    written = {t.name: numpy_helper.to_array(t) for t in onnx.load(path).graph.initializer}
+    assert np.array_equal(written["mean"], trainer.running_statistics["mean"])
+    assert np.array_equal(written["w"], trainer.parameters["w"])
+    (y,) = rondel.InferenceSession(path).run(None, {"x": X})
+    assert np.array_equal(y, trainer.predict({"x": X})[0])
+
+
+def test_frozen_running_statistics_are_those_of_inference():
+    proto = batch_norm()
+    trainer = train.Trainer(proto, "mse", train.SGD(lr=0.1), frozen=["mean", "var"])
+    assert trainer.running_statistics == {}
+    assert trainer.step({"x": X, "target": X}) == pytest.approx(np.mean(((X - 0.5) / np.sqrt(2 + 1e-5) - X) ** 2), rel=1e-5)
+    (y,) = trainer.predict({"x": X})
+    p = trainer.parameters
+    np.testing.assert_allclose(y, ((X - 0.5) / np.sqrt(2 + 1e-5) * p["scale"] + p["bias"]) * p["w"], rtol=1e-4, atol=1e-5)
+
+
+# ---- going through data
+
+
+def test_fit_cuts_arrays_into_batches():
+    seen = []
+
+    class Watching(train.Trainer):
+        def step(self, batch, run_options=None):
+            seen.append(batch["x"].copy())
+            return super().step(batch, run_options)
+
+    def run(**how):
+        seen.clear()
+        Watching(linear(), "mse", "sgd").fit({"x": X, "target": Y}, epochs=2, batch_size=5, progress=False, **how)
+        assert [len(x) for x in seen] == [5, 5, 2] * 2
+        return np.concatenate(seen[:3]), np.concatenate(seen[3:])
+
+    first, second = run()
+    assert not np.array_equal(first, second)
+    for epoch in (first, second):
+        assert np.array_equal(np.sort(epoch, axis=0), np.sort(X, axis=0))
+    assert all(np.array_equal(epoch, X) for epoch in run(shuffle=False))
+
+
+def test_fit_takes_batches_and_functions():
+    batches = [{"x": X[:6], "target": Y[:6]}, {"x": X[6:], "target": Y[6:]}]
+    a, b = train.Trainer(linear(), "mse", "adam"), train.Trainer(linear(), "mse", "adam")
+    assert a.fit(batches, epochs=3, progress=False) == b.fit(lambda: iter(batches), epochs=3, progress=False)
+    assert a.steps == b.steps == 6
+    assert len(a.fit(iter(batches), progress=False)) == 1
+
+
+def test_evaluation_weighs_rows_and_changes_nothing():
+    trainer = train.Trainer(linear(), "mse", "adam")
+    whole = trainer.evaluate({"x": X, "target": Y})
+    assert whole == pytest.approx(mse_gradients(initial(linear()), X, Y)[0], rel=1e-5)
+    assert trainer.evaluate({"x": X, "target": Y}, batch_size=5) == pytest.approx(whole, rel=1e-6)
+    assert trainer.steps == 0
+    assert trainer.step({"x": X, "target": Y}) == pytest.approx(whole, rel=1e-6)
+
+
+def test_progress_is_lines_in_a_file_and_a_bar_on_a_terminal(capsys, monkeypatch):
+    data = {"x": X, "target": Y}
+    trainer = train.Trainer(linear(), "mse", "sgd")
+    (first, second) = trainer.fit(data, epochs=2, batch_size=4)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("  ")[:2] for line in lines] == [["epoch 1/2", f"loss {first:.4g}"], ["epoch 2/2", f"loss {second:.4g}"]]
+    trainer.fit(data, progress=False)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    trainer.fit(data, batch_size=4)
+    shown = capsys.readouterr().err
+    assert shown.startswith("\repoch 1/1 [========                ] 1/3  loss ") and shown.endswith(" s\x1b[K\n")
+
+
+# ---- parameters as arrays
+
+
+def test_parameters_are_snapshots_that_cannot_be_written():
+    trainer = train.Trainer(linear(), "mse", "adam")
+    before = trainer.parameters["w"]
+    copy = before.copy()
+    for _ in range(3):
+        trainer.step({"x": X, "target": Y})
+    assert np.array_equal(before, copy) and not np.array_equal(before, trainer.parameters["w"])
+    with pytest.raises(ValueError, match="read-only"):
+        before[0] = 1
+
+
+def test_a_failed_step_changes_nothing():
+    trainer = train.Trainer(classifier(), train.CrossEntropy("logits"), "adam")
+    trainer.step({"x": X, "labels": LABELS})
+    before = {name: x.copy() for name, x in trainer.parameters.items()}
+    with pytest.raises(rondel.CallerError):
+        trainer.step({"x": X, "labels": LABELS + 7})
+    late = rondel.RunOptions()
+    late.deadline = 0
+    with pytest.raises(rondel.DeadlineExceeded):
+        trainer.step({"x": X, "labels": LABELS}, late)
+    assert trainer.steps == 1
+    assert all(np.array_equal(x, before[name]) for name, x in trainer.parameters.items())
+    trainer.step({"x": X, "labels": LABELS})
+    assert trainer.steps == 2
+
+
+def test_ctrl_c_leaves_whole_steps():
+    random = np.random.default_rng(5)
+    proto = models.model("net (float[N, 400] x) => (float[N, 400] y) { a = MatMul (x, w1) b = Tanh (a) y = MatMul (b, w2) }")
+    for name in ("w1", "w2"):
+        proto.graph.initializer.append(numpy_helper.from_array(random.normal(size=(400, 400)).astype(np.float32) / 20, name))
+    x = random.normal(size=(200, 400)).astype(np.float32)
+
+    def trainer():
+        return train.Trainer(proto, "mse", train.Adam(1e-3))
+
+    interrupted = trainer()
+    interrupted.step({"x": x, "target": x})
+    main = threading.main_thread().ident
+    threading.Thread(target=lambda: (time.sleep(0.3), signal.pthread_kill(main, signal.SIGINT))).start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            interrupted.step({"x": x, "target": x})
+    other = trainer()
+    for _ in range(interrupted.steps):
+        other.step({"x": x, "target": x})
+    assert all(np.array_equal(p, other.parameters[name]) for name, p in interrupted.parameters.items())
+
+
+# ---- files
+
+
+def test_a_resumed_run_is_the_same_bit_by_bit(tmp_path):
+    data = {"x": X, "target": Y}
+
+    def trainer(seed=4):
+        return train.Trainer(linear(), "mse", train.Adam(0.05), seed=seed, schedule=lambda step: 1 / (1 + step))
+
+    whole = trainer()
+    losses = whole.fit(data, epochs=4, batch_size=5, progress=False)
+    first = trainer()
+    first.fit(data, epochs=2, batch_size=5, progress=False)
+    first.save(tmp_path / "state")
+    assert os.listdir(tmp_path) == ["state"]
+    second = trainer(seed=9).resume(tmp_path / "state")
+    assert second.steps == 6
+    assert second.fit(data, epochs=2, batch_size=5, progress=False) == losses[2:]
+    assert all(np.array_equal(x, second.parameters[name]) for name, x in whole.parameters.items())
+
+
+def test_what_cannot_be_resumed(tmp_path):
+    trainer = train.Trainer(linear(), "mse", "adam")
+    trainer.save(tmp_path / "state")
+    for other, message in [
+        (train.Trainer(linear(), "mse", "sgd"), "saved with Adam; this trainer has SGD"),
+        (train.Trainer(linear(), "mse", "adam", frozen="b"), "saved with other parameters: it lacks none and has 'b'"),
+        (train.Trainer(linear(np.float64), "mse", "adam"), "as float32.*; expected float64"),
+    ]:
+        with pytest.raises(rondel.CallerError, match=message):
+            other.resume(tmp_path / "state")
+        assert other.steps == 0
+    (tmp_path / "broken").write_bytes(b"PK\x03\x04 and no more")
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    for name in ("broken", "other.npz", "missing", "."):
+        with pytest.raises(rondel.CallerError, match="is no saved trainer"):
+            trainer.resume(tmp_path / name)
+
+
+def annotated(**more):
+    proto = linear(producer_name="somebody", doc_string="a line", **more)
+    proto.metadata_props.add(key="license", value="mine")
+    proto.graph.node[0].name = "product"
+    proto.graph.initializer[1].doc_string = "the bias"
+    return proto
+
+
+def without_weights(proto):
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    for t in copy.graph.initializer:
+        t.ClearField("raw_data"), t.ClearField("float_data"), t.ClearField("external_data")
+    return copy
+
+
+def check_written(path, trainer, original):
+    onnx.checker.check_model(str(path), full_check=True)
+    loaded = onnx.load(path, load_external_data=False)
+    assert without_weights(loaded) == without_weights(original)
+    ours = rondel.InferenceSession(path).run(None, {"x": X})[0]
+    theirs = ort.InferenceSession(path).run(None, {"x": X})[0]
+    assert np.array_equal(ours, trainer.predict({"x": X})[0])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_weights_go_back_into_the_same_file(tmp_path):
+    path = tmp_path / "linear.onnx"
+    original = annotated()
+    del original.graph.initializer[1]
+    original.graph.initializer.append(helper.make_tensor("b", TensorProto.FLOAT, [2], [1.5, 2.5]))  # float_data
+    onnx.save(original, path)
+    os.chmod(path, 0o640)
+    trainer = train.Trainer(path, "mse", "adam")
+    trainer.fit({"x": X, "target": Y}, epochs=3, progress=False)
+    trainer.write_model()
+    check_written(path, trainer, original)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["linear.onnx"]
+    trainer.step({"x": X, "target": Y})
+    trainer.write_model(tmp_path / "other.onnx")
+    check_written(tmp_path / "other.onnx", trainer, original)
+
+
+def test_external_data_stay_external(tmp_path):
+    path = tmp_path / "linear.onnx"
+    onnx.save(annotated(), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    original = onnx.load(path, load_external_data=False)
+    size = (tmp_path / "weights.bin").stat().st_size
+    trainer = train.Trainer(path, "mse", "adam")
+    trainer.fit({"x": X, "target": Y}, epochs=3, progress=False)
+    trainer.write_model()
+    check_written(path, trainer, original)
+    assert sorted(os.listdir(tmp_path)) == ["linear.onnx", "weights.bin"]
+    assert (tmp_path / "weights.bin").stat().st_size == size
+    assert onnx.load(path, load_external_data=False) == original  # only the data file changed
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    for _ in range(2):  # once more over itself
+        trainer.write_model(folder / "copy.onnx")
+        check_written(folder / "copy.onnx", trainer, original)
+        assert sorted(os.listdir(folder)) == ["copy.onnx", "copy.onnx.data"]
+
+
+def test_a_file_that_cannot_be_written_is_left(tmp_path):
+    path = tmp_path / "linear.onnx"
+    onnx.save(linear(), path)
+    before = path.read_bytes()
+    trainer = train.Trainer(path, "mse", "adam")
+    trainer.step({"x": X, "target": Y})
+    with pytest.raises(rondel.CallerError, match="cannot be written"):
+        trainer.write_model(tmp_path / "missing" / "linear.onnx")
+    with pytest.raises(rondel.CallerError, match="cannot be written"):
+        trainer.save(tmp_path / "missing" / "state")
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["linear.onnx"]
+    with pytest.raises(rondel.CallerError, match="was not given as a path; name a file"):
+        train.Trainer(linear(), "mse", "adam").write_model()
+
+
+def test_a_network_is_trained(tmp_path):
+    from rondel.network import DataType, MatrixOperation, Network
+
+    n = Network()
+    x = n.add_input("x", DataType.FLOAT, (12, 3))
+    w = n.add_constant((3, 2), np.ones((3, 2), np.float32)).get_output(0)
+    y = n.add_matrix_multiply(x, MatrixOperation.NONE, w, MatrixOperation.NONE).get_output(0)
+    y.name = "y"
+    n.mark_output(y)
+    trainer = train.Trainer(n, "mse", train.SGD(lr=0.1))
+    losses = [trainer.step({"x": X, "target": Y}) for _ in range(5)]
+    assert losses == sorted(losses, reverse=True)
+    trainer.write_model(tmp_path / "network.onnx")
+    assert np.array_equal(rondel.InferenceSession(tmp_path / "network.onnx").run(None, {"x": X})[0], trainer.predict({"x": X})[0])
+
+
+# ---- wrong use
+
+
+def make(*args, **more):
+    return lambda: train.Trainer(*args, **more)
+
+
+MADE = train.Trainer(linear(), "mse", "adam")
+DATA = {"x": X, "target": Y}
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        (make(linear(), "msE"), "loss is 'msE', which is no loss and no output; did you mean 'mse'"),
+        (make(linear(), 3), "loss is 3; expected a loss such as"),
+        (make(linear(), "y"), "the output 'y' is no scalar"),
+        (make(classifier(), "mse"), "the model has 2 outputs; name the one for MeanSquaredError"),
+        (make(classifier(), train.CrossEntropy("logit")), "names output 'logit'; did you mean 'logits'"),
+        (make(linear(), train.MeanSquaredError(target="p")), "the model has a value of this name"),
+        (make(linear(), "mse", "adamm"), "optimizer is 'adamm'; expected one such as"),
+        (make(linear(), "mse", train.Adam), "optimizer is <class"),
+        (make(linear(), "mse", frozen=["v"]), "frozen names 'v', which no float initializer matches"),
+        (make(linear(), "mse", frozen="*"), "nothing to train.*all of which are frozen"),
+        (make(linear(), "mse", trained=[3]), "trained holds 3; expected names"),
+        (make(linear(), "mse", frozen=3), "frozen is 3; expected names"),
+        (lambda: train.CrossEntropy(ignore_index="x"), "ignore_index is 'x'; expected an integer or None"),
+        (lambda: MADE.fit({"x": [[1], [2, 3]], "target": Y}), "the data's 'x' makes no array"),
+        (lambda: MADE.fit({"x": 1, "target": Y}), "arrays without rows"),
+        (make(linear(), "mse", clip_norm=0), "clip_norm is 0; expected a number above 0"),
+        (make(linear(), "mse", clip_value="x"), "clip_value is 'x'"),
+        (make(linear(), "mse", schedule=[]), r"schedule is \[\]; expected a function of the step"),
+        (make(linear(), "mse", schedule=3), "schedule is 3; expected"),
+        (make(linear(), "mse", seed=-1), "seed is -1; expected an integer of 0 or more"),
+        (make(linear(), "mse", sess_options=3), "sess_options is a int"),
+        (make("no such file.onnx", "mse"), "cannot be read"),
+        (make(b"no model", "mse"), "cannot be read"),
+        (make(3, "mse"), "the model is a int"),
+        (lambda: train.Adam(lr=-1), "lr is -1; expected a number 0 or more"),
+        (lambda: train.Adam(betas=3), "betas is 3; expected a number 0 or more, below 1"),
+        (lambda: train.SGD(momentum=1), "momentum is 1; expected"),
+        (lambda: train.CrossEntropy(reduction="none"), "reduction is 'none'; expected 'mean' or 'sum'"),
+        (lambda: MADE.step([X]), "the batch is a list; expected a mapping"),
+        (lambda: MADE.step({"x": X}), "input 'target' is missing"),
+        (lambda: MADE.step({"x": X, "targets": Y}), "the batch has 'targets'; did you mean 'target'"),
+        (lambda: MADE.step({**DATA, "w": X}), "the batch has 'w'; expected 'x', 'target'"),
+        (lambda: MADE.step({"x": X[:, :2], "target": Y}), "input 'x' is f32"),
+        (lambda: MADE.fit(DATA, epochs=0), "epochs is 0; expected an integer of 1 or more"),
+        (lambda: MADE.fit(DATA, batch_size=0), "batch_size is 0"),
+        (lambda: MADE.fit([DATA], batch_size=4), "the data are batches already"),
+        (lambda: MADE.fit(3), "the data are a int"),
+        (lambda: MADE.fit([]), "the data gave no batch"),
+        (lambda: MADE.fit(iter([DATA]), epochs=2), "the data can be gone through once"),
+        (lambda: MADE.fit({"x": X, "target": Y[:5]}), "different numbers of rows"),
+        (lambda: MADE.fit({"x": X[:0], "target": Y[:0]}), "the data have no rows"),
+        (lambda: MADE.evaluate([]), "the data gave no batch"),
+        (lambda: MADE.predict({"x": X}, ["z"]), "there is no output 'z'"),
+        (lambda: MADE.save("a\0b"), "path is .*; expected a path"),
+        (lambda: train.Trainer(linear(), "mse", schedule=lambda step: "x").step(DATA), "the schedule's factor for step 0 is 'x'"),
+    ],
+)
+def test_wrong_use(wrong, message):
+    with pytest.raises(rondel.CallerError, match=message):
+        wrong()

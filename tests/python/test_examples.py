@@ -1,6 +1,7 @@
 """The short examples do what they say."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,47 @@ def test_networks_in_python(name):
 
 def test_every_network_in_python_is_run():
     assert {p.stem for p in (ROOT / "examples" / "network").glob("*.py")} == set(NETWORKS)
+
+
+def run_example(name, *arguments, folder):
+    run = subprocess.run([sys.executable, ROOT / "examples" / f"{name}.py", *arguments], capture_output=True, text=True, encoding="utf-8", cwd=folder)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_digits_are_learned(tmp_path):
+    from sklearn.datasets import load_digits
+
+    out = run_example("train_digits", folder=tmp_path)
+    assert float(re.search(r"([\d.]+) % of 599 held-out images are right", out)[1]) >= 97
+    (logits,) = ort.InferenceSession(tmp_path / "digits.onnx").run(None, {"image": (load_digits().images[:, None] / 16).astype(np.float32)})
+    assert np.mean(logits.argmax(1) == load_digits().target) > 0.97
+
+
+def test_rates_of_an_ode_are_found(tmp_path):
+    out = run_example("fit_ode", folder=tmp_path)
+    off = [abs(float(x)) for x in re.findall(r"([-+][\d.]+) %", out)]
+    assert len(off) == 4 and max(off) < 3, out
+    out = run_example("fit_ode", "--data", "hares", folder=tmp_path)
+    rates = [float(line.split()[-1]) for line in out.splitlines()[1:]]
+    # The means that Carpenter, "Predator-Prey Population Dynamics" (Stan case studies, 2018), gives for these numbers, with its deviations.
+    for rate, mean, deviation in zip(rates, (0.55, 0.028, 0.80, 0.024), (0.06, 0.004, 0.09, 0.004), strict=True):
+        assert abs(rate - mean) < deviation, out
+
+
+def test_an_lstm_learns_to_write(tmp_path):
+    out = run_example("train_char_rnn", "--steps", "120", "--hidden", "64", "--batch", "16", "--length", "100", folder=tmp_path)
+    bits = [float(x) for x in re.findall(r"([\d.]+) bits a character", out)]
+    assert bits[-1] < bits[0] - 1.5, out
+    written = out.split("bits a character\n")[-1].rstrip("\n")
+    assert len(written) >= 90 and len(set(written)) > 5, out
+
+
+def test_every_training_example_is_run():
+    assert {p.stem for p in (ROOT / "examples").glob("*.py")} == {"train_digits", "fit_ode", "train_char_rnn"}
+    for path in (ROOT / "examples").glob("*.py"):
+        run = subprocess.run([sys.executable, path, "--help"], capture_output=True, text=True)
+        assert run.returncode == 0 and "usage" in run.stdout
 
 
 def test_first_run_in_cpp(tmp_path):

@@ -11,9 +11,9 @@ bool is_training(const ir::Attributes& a) { return a.flag("training_mode"); }
 
 /// The batch of a node in training: x = [n, channels, spatial...], where without a second axis
 /// there is one channel.
-class Batch {
+class ChannelBatch {
  public:
-  Batch(ir::Builder& b, const ir::Node& node)
+  ChannelBatch(ir::Builder& b, const ir::Node& node)
       : b_(b), node_(node), x_(with_known_rank(b, wide_value(b, node.inputs[0]))) {}
 
   ValueId x() const { return x_; }
@@ -59,7 +59,7 @@ class Batch {
 
 /// With the mean and the population variance of the batch itself.
 std::vector<ValueId> normalized_in_training(ir::Builder& b, const ir::Node& node) {
-  const Batch batch(b, node);
+  const ChannelBatch batch(b, node);
   const ValueId mean = batch.means(batch.x()), d = b("sub", {batch.x(), mean});
   const ValueId variance = batch.means(b("mul", {d, d}));
   const ValueId epsilon = b.scalar(batch.dtype(), node.attributes.f("epsilon", 1e-5));

@@ -264,11 +264,12 @@ def test_weights_that_a_loop_captures():
         }"""
     )
     proto.graph.initializer.append(numpy_helper.from_array(0.3 * np.eye(3, dtype=np.float32), "w"))
-    trainer = train.Trainer(proto, "mse", train.Adam(0.05), frozen=["zeros"])
-    assert list(trainer.parameters) == ["w"]
-    x = RANDOM.normal(size=(5, 2, 3)).astype(np.float32)
-    losses = [trainer.step({"x": x, "target": np.zeros((2, 3), np.float32)}) for _ in range(20)]
+    plain, checkpointed = (train.Trainer(proto, "mse", train.Adam(0.05), frozen=["zeros"], checkpoint=how) for how in ("none", "sqrt"))
+    assert list(plain.parameters) == ["w"]
+    batch = {"x": RANDOM.normal(size=(5, 2, 3)).astype(np.float32), "target": np.zeros((2, 3), np.float32)}
+    losses = [plain.step(batch) for _ in range(20)]
     assert losses[-1] < losses[0]
+    np.testing.assert_allclose([checkpointed.step(batch) for _ in range(20)], losses, rtol=1e-5)
 
 
 def test_a_model_that_has_the_names_of_a_step():
@@ -289,10 +290,7 @@ def test_dropout_is_in_training_mode_during_steps_only():
     proto = models.model("net (float[N, 200] x) => (float[N, 200] y) <float ratio = {0.5}> { p = Mul (x, w) y = Dropout (p, ratio) }")
     proto.graph.initializer.append(numpy_helper.from_array(np.ones(200, np.float32), "w"))
     batch = {"x": np.ones((1, 200), np.float32), "target": np.zeros((1, 200), np.float32)}
-    try:
-        trainers = [train.Trainer(proto, "mse", train.SGD(lr=0.0), seed=seed) for seed in (1, 1, 2)]
-    except rondel.UnsupportedError as error:
-        pytest.skip(f"Dropout has no training mode yet: {error}")
+    trainers = [train.Trainer(proto, "mse", train.SGD(lr=0.0), seed=seed) for seed in (1, 1, 2)]
     losses = [[t.step(batch) for _ in range(3)] for t in trainers]
     assert losses[0] == losses[1] != losses[2] and len(set(losses[0])) > 1  # by seed and step
     assert all(1 < loss < 3 for loss in losses[0])  # kept elements are doubled
@@ -314,10 +312,7 @@ def batch_norm():
 def test_running_statistics_are_carried(tmp_path):
     path = tmp_path / "net.onnx"
     onnx.save(batch_norm(), path)
-    try:
-        trainer = train.Trainer(path, "mse", train.SGD(lr=0.1))
-    except rondel.UnsupportedError as error:
-        pytest.skip(f"BatchNormalization has no training mode yet: {error}")
+    trainer = train.Trainer(path, "mse", train.SGD(lr=0.1))
     assert list(trainer.parameters) == ["scale", "bias", "w"]
     mean, var = np.full(3, 0.5), np.full(3, 2.0)
     for rows in (X[:6], X[6:], X):
@@ -618,6 +613,7 @@ DATA = {"x": X, "target": Y}
         (make(linear(), "mse", clip_value="x"), "clip_value is 'x'"),
         (make(linear(), "mse", schedule=[]), r"schedule is \[\]; expected a function of the step"),
         (make(linear(), "mse", schedule=3), "schedule is 3; expected"),
+        (make(linear(), "mse", checkpoint="some"), "checkpoint"),
         (make(linear(), "mse", seed=-1), "seed is -1; expected an integer of 0 or more"),
         (make(linear(), "mse", sess_options=3), "sess_options is a int"),
         (make("no such file.onnx", "mse"), "cannot be read"),

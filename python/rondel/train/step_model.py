@@ -69,13 +69,13 @@ class StepModel:
     goes from step to step. seed: the input that seeds random draws; None where there are none.
     """
 
-    def __init__(self, form, loss, parameters, running, optimizer, clip_norm, clip_value, options):
+    def __init__(self, form, loss, parameters, running, optimizer, clip_norm, clip_value, checkpoint, options):
         """form: a model.Form whose outputs are the loss and the values of `running` (new by old name)."""
         import onnx
 
         self.loss = loss
         fed = {i.name for i in form.graph.input}
-        self.proto = grad(form.proto, parameters, [loss], prefix=form.fresh("gradient of "), sess_options=options)
+        self.proto = grad(form.proto, parameters, [loss], checkpoint=checkpoint, prefix=form.fresh("gradient of "), sess_options=options)
         drawn = [i.name for i in self.proto.graph.input if i.name not in fed]
         self.seed = drawn[0] if drawn else None
         types = {i.name: i.type.tensor_type for i in self.proto.graph.input}

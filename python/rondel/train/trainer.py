@@ -32,6 +32,7 @@ class Trainer:
     schedule: a function of the step, counted from 0, or a list: factors of the learning rate. After the list's end its last counts.
     training_mode: True runs Dropout and BatchNormalization as in training during steps; the running means and variances go
         from step to step. False runs them as the model says.
+    checkpoint: what loops keep for their gradients, as in rondel.grad.
     seed: of random draws and of the order of rows in `fit`.
     sess_options: how the model is read, compiled and bounded.
 
@@ -39,7 +40,7 @@ class Trainer:
     """
 
     def __init__(self, model, loss, optimizer="adam", *, trained=None, frozen=(), clip_norm=None, clip_value=None, schedule=None,
-                 training_mode=True, seed=0, sess_options=None):  # fmt: skip
+                 training_mode=True, checkpoint="none", seed=0, sess_options=None):  # fmt: skip
         self._options = checked_options(sess_options, SessionOptions, "sess_options")
         self._optimizer = _optimizer(optimizer)
         self._schedule = _checked_schedule(schedule)
@@ -58,7 +59,7 @@ class Trainer:
         form = Form(self._model, weights)
         step_loss = self._prepare_loss(form)
         new_running = self._prepare_training_mode(form) if training_mode else {}
-        self._step = StepModel(form, step_loss, self._trained, new_running, self._optimizer, clip_norm, clip_value, self._options)
+        self._step = StepModel(form, step_loss, self._trained, new_running, self._optimizer, clip_norm, clip_value, checkpoint, self._options)
         self._session = InferenceSession(self._step.proto, self._options)
         self._stepper = _rondel.Stepper(self._session._session, self._step.carried, self._initial_values(weights))
         internal = {*self._step.carried, self._step.rate, self._step.seed}

@@ -119,4 +119,10 @@ ir::Evaluator make_evaluator() {
   };
 }
 
+void canonicalize(ir::Graph& g) {
+  passes::PassOptions how;
+  how.evaluate = make_evaluator();
+  passes::run(passes::canonicalize(), g, how);
+}
+
 }  // namespace rondel::session

@@ -4,6 +4,7 @@
 #include "ir/builder.h"
 #include "passes/checkpoint_loops.h"
 #include "passes/hoist_invariants.h"
+#include "session/constants_as_inputs.h"
 #include "session/export_source.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
@@ -21,6 +22,9 @@ namespace {
 
 using ir::Graph;
 using ir::ValueId;
+using session::add_input;
+using session::canonicalize;
+using session::erase_input;
 
 std::string quoted(const std::vector<std::string>& names) {
   std::string text;
@@ -32,53 +36,24 @@ bool is_name_of(const std::vector<std::string>& names, const std::string& name) 
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Requires that the name is not that of an input.
-ValueId add_input(Graph& g, ir::Type t, const std::string& name) {
-  g.input_names.resize(g.root().params.size());
-  g.input_names.push_back(name);
-  return g.add_param({}, std::move(t), name);
-}
-void erase_input(Graph& g, ValueId v) {
-  const auto at = g.value(v).position;
-  g.erase_param({}, static_cast<std::size_t>(at));
-  g.input_names.erase(g.input_names.begin() + at);
-}
-
 void require_floats(const Graph& g, ValueId v, const std::string& name, const char* what) {
   const ir::Type& t = g.value(v).type;
   require(t.is_tensor() && is_float(t.dtype()), "{} '{}' is {}; expected a tensor of floats", what,
           name, ir::to_text(t));
 }
 
-/// An initializer stands as an input while the gradient is made, so that nothing is computed from
-/// its value before.
+/// What is differentiated by; initializers stand as inputs meanwhile.
 class Variables {
  public:
-  Variables(Graph& g, const std::vector<std::string>& names) : g_(g) {
+  Variables(Graph& g, const std::vector<std::string>& names) : g_(g), initializers_(g) {
     require(!names.empty(), "wrt is empty; expected names of inputs or initializers");
     for (const std::string& name : names) add(name);
   }
   const std::vector<ValueId>& values() const { return values_; }
-
   /// Initializers are constants again.
-  void restore() {
-    for (auto v = initializers_.rbegin(); v != initializers_.rend(); ++v) {
-      ir::Builder b(g_, {});
-      b.insert_first();
-      b.source("initializer '" + v->second.name + "'");
-      const ValueId constant = b.constant(v->second.tensor);
-      g_.value(constant).name = v->second.name;
-      g_.replace_uses(v->first, constant);
-      erase_input(g_, v->first);
-    }
-  }
+  void restore() { initializers_.restore(); }
 
  private:
-  struct Initializer {
-    std::string name;
-    Tensor tensor;
-  };
-
   void add(const std::string& name) {
     const auto input = std::ranges::find(g_.input_names, name);
     ValueId v = ValueId::none;
@@ -91,28 +66,19 @@ class Variables {
   }
   ValueId as_input(const std::string& name) {
     std::vector<std::string> known = g_.input_names;
-    for (const ir::NodeId n : g_.root().nodes) {
+    for (const ir::NodeId n : g_.root().nodes)
       for (const ValueId v : g_.node(n).outputs) {
-        const Tensor* tensor = v == ValueId::none ? nullptr : g_.constant(v);
-        if (tensor == nullptr) continue;
-        if (g_.value(v).name != name) {
-          known.push_back(g_.value(v).name);
-          continue;
-        }
-        const Tensor kept = *tensor;
-        const ValueId param = add_input(g_, g_.value(v).type, name);
-        initializers_.push_back({param, {name, kept}});
-        g_.replace_uses(v, param);
-        return param;
+        if (v == ValueId::none || g_.constant(v) == nullptr) continue;
+        if (g_.value(v).name == name) return initializers_.stand_in(v);
+        known.push_back(g_.value(v).name);
       }
-    }
     fail("wrt names '{}', which is no input and no initializer of the model; there are {}", name,
          quoted(known));
   }
 
   Graph& g_;
   std::vector<ValueId> values_;
-  std::vector<std::pair<ValueId, Initializer>> initializers_;
+  session::ConstantsAsInputs initializers_;
 };
 
 /// What is inferred of an output, and what the model declares beyond that.
@@ -206,14 +172,8 @@ void add_outputs(Graph& g, std::span<const ValueId> values, const std::vector<st
     g.declared_outputs[k] = type_of_output(g, k);
 }
 
-void canonicalize(Graph& g) {
-  passes::PassOptions how;
-  how.evaluate = session::make_evaluator();
-  passes::run(passes::canonicalize(), g, how);
-}
-
-/// In the form that gradients are taken of. What a loop computes from weights alone is computed once
-/// before it, and so is the gradient of that.
+/// In the form that gradients are taken of. What a loop computes from weights alone is computed
+/// once before it, and so is the gradient of that.
 void prepare(Graph& g) {
   canonicalize(g);
   if (passes::hoist_invariants(g)) canonicalize(g);

@@ -4,7 +4,7 @@
 #include "ir/builder.h"
 #include "ir/clone.h"
 #include "passes/gradient.h"
-#include "passes/pipeline.h"
+#include "session/constants_as_inputs.h"
 #include "session/plan_builder.h"
 
 #include <algorithm>
@@ -53,56 +53,18 @@ class Request {
   std::size_t xs_, all_;
 };
 
-/// Constants that are variables stand as inputs meanwhile, so that nothing is computed from them
-/// beforehand.
-class ConstantVariables {
- public:
-  explicit ConstantVariables(Graph& g) : g_(g) {
-    for (std::size_t n = 0; n < g.node_count(); ++n) {
-      const auto node = static_cast<NodeId>(n);
-      if (g.is_erased(node) || !is_gradient(g, node)) continue;
-      for (const ValueId v : std::vector<ValueId>(g.node(node).inputs))
-        if (g.constant(v) != nullptr && g.value(v).region == ir::RegionId::root) stand_in(v);
-    }
+/// The constants of the root region that nodes differentiate by.
+std::vector<ValueId> constant_variables(const Graph& g) {
+  std::vector<ValueId> found;
+  for (std::size_t n = 0; n < g.node_count(); ++n) {
+    const auto node = static_cast<NodeId>(n);
+    if (g.is_erased(node) || !is_gradient(g, node)) continue;
+    for (const ValueId v : g.node(node).inputs)
+      if (g.constant(v) != nullptr && g.value(v).region == ir::RegionId::root &&
+          std::ranges::find(found, v) == found.end())
+        found.push_back(v);
   }
-  void restore() {
-    for (auto c = constants_.rbegin(); c != constants_.rend(); ++c) {
-      ir::Builder b(g_, ir::RegionId::root);
-      b.insert_first();
-      b.source(c->source);
-      const ValueId constant = b.constant(c->tensor);
-      g_.value(constant).name = c->name;
-      g_.replace_uses(c->param, constant);
-      const auto position = g_.value(c->param).position;
-      g_.erase_param(ir::RegionId::root, static_cast<std::size_t>(position));
-      g_.input_names.erase(g_.input_names.begin() + position);
-    }
-  }
-
- private:
-  struct Constant {
-    ValueId param;
-    std::string name, source;
-    Tensor tensor;
-  };
-
-  void stand_in(ValueId v) {
-    const Tensor tensor = *g_.constant(v);
-    const std::string name = g_.value(v).name, source = g_.node(g_.value(v).producer).source;
-    const ValueId param = g_.add_param(ir::RegionId::root, g_.value(v).type, name);
-    g_.input_names.push_back(name);
-    constants_.push_back({param, name, source, tensor});
-    g_.replace_uses(v, param);
-  }
-
-  Graph& g_;
-  std::vector<Constant> constants_;
-};
-
-void canonicalize(Graph& g) {
-  passes::PassOptions how;
-  how.evaluate = make_evaluator();
-  passes::run(passes::canonicalize(), g, how);
+  return found;
 }
 
 /// Copies, before the node, what leads from the variables to y in its region, from other values;
@@ -174,7 +136,8 @@ void write_gradient(Graph& g, NodeId n) {
 
 void write_gradients(Graph& g) {
   if (first_gradient(g) == NodeId::none) return;
-  ConstantVariables constants(g);
+  ConstantsAsInputs constants(g);
+  for (const ValueId v : constant_variables(g)) constants.stand_in(v);
   for (NodeId n = first_gradient(g); n != NodeId::none; n = first_gradient(g)) {
     canonicalize(g);
     // Unread ones are gone now.

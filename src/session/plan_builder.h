@@ -25,5 +25,7 @@ runtime::Plan build_plan(const BuildContext&, ir::RegionId,
 
 /// Evaluates one node without a plan around it, by the interpreter.
 ir::Evaluator make_evaluator();
+/// Brings a graph into canonical form; constants are folded by the interpreter.
+void canonicalize(ir::Graph&);
 
 }  // namespace rondel::session

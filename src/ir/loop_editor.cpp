@@ -61,7 +61,8 @@ LoopEditor::State LoopEditor::add_state(ValueId initial, ValueId next, const Typ
   const ValueId param = g_.insert_param(parts_.body, 2 + s, type, std::move(name));
   g_.insert_result(parts_.body, 1 + s, next == ValueId::none ? param : next);
   g_.insert_input(n_, parts_.scans_at(), initial);
-  const ValueId final = g_.insert_output(n_, s, type, {});
+  // `type` may be that of a value, which is elsewhere now that there is one more.
+  const ValueId final = g_.insert_output(n_, s, Type(g_.value(param).type), {});
   ++parts_.states;
   parts_.fixed.push_back(0);
   parts_.keeps.push_back(0);

@@ -270,8 +270,8 @@ class LoopGradient {
   }
   /// What has been kept in a list of the value in trip i.
   ValueId of_trip(ir::Builder& b, ir::Cloner& copy, const Listed& l, ValueId i) {
-    if (l.length == ValueId::none) return typed(b("sequence_at", {l.list, i}), type(l.value));
     const Type own = type(l.value);
+    if (l.length == ValueId::none) return typed(b("sequence_at", {l.list, i}), own);
     const ValueId empty = ops::empty_sequence(b, own.dtype());
     const ValueId tensors = ops::with_tensors_of(b, empty, l.list, copy(l.first), copy(l.length));
     return own.is_optional() ? ops::optional_of(b, tensors, copy(l.held), own.element()) : tensors;
@@ -321,7 +321,8 @@ class LoopGradient {
       const NodeId n = g_.value(clone).producer;
       if (!g_.is_read(clone) || !reads_kept_values_alone(editor, n) || !keeps_shape(types_, v))
         continue;
-      const ValueId kept = editor.add_scan(stack_of(v), 0, true, type(v), {});
+      const ValueId stack = stack_of(v);
+      const ValueId kept = editor.add_scan(stack, 0, true, type(v), {});
       g_.replace_uses(clone, kept);
       g_.erase_node(n);
     }

@@ -524,6 +524,9 @@ def test_the_mask_of_a_trip_is_that_of_its_gradient():
     for mask, s in zip(masks[::-1], states[::-1]):
         adjoint = adjoint * np.cos(s + 2 * mask * s) * (1 + 2 * mask)
     np.testing.assert_allclose(got[0], adjoint, rtol=1e-12)
+    # A segment that is run once more draws the same masks again.
+    cut = rondel.grad(model.SerializeToString(), wrt="x", outputs=["y"], seed=["seed_y"], checkpoint=2)
+    np.testing.assert_allclose(rondel.InferenceSession(cut.SerializeToString()).run(["grad_x"], fed)[0], got[0], rtol=1e-12)
     # With another seed of the run both loops draw others.
     run = rondel.InferenceSession(made.SerializeToString())
     (other,) = run.run(["grad_x"], fed | {"seed": np.array(9, np.uint64)})

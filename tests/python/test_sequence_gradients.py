@@ -188,6 +188,20 @@ def test_second_derivatives(name):
     check_gradient(once.SerializeToString(), feeds_of(given, rng), rng, outputs=[f"first_{n}" for n in given])
 
 
+@pytest.mark.parametrize("checkpoint", ["sqrt", 1, 2])
+@pytest.mark.parametrize("name", [name for name in CASES if "loop" in name])
+def test_checkpoints_keep_sequences(name, checkpoint):
+    text, given = CASES[name]
+    feeds = feeds_of(given, np.random.default_rng(15))
+    names = [output.name for output in rondel.InferenceSession(model_of(text)).get_outputs()]
+    plain, cut = (
+        rondel.InferenceSession(rondel.grad(model_of(text), wrt=list(given), outputs=names, checkpoint=how).SerializeToString()).run(None, feeds)
+        for how in ("none", checkpoint)
+    )
+    for got, want in zip(cut, plain, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
 @pytest.mark.parametrize("held", [0, 1, 3, 9])
 def test_a_loop_that_carries_optionals(held):
     """An optional tensor, which is empty up to trip `held`, and an optional sequence."""

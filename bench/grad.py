@@ -102,7 +102,7 @@ def ode(limit, checkpoint="none", size=4096, trips=200):
     def feeds():
         random = np.random.default_rng(0)
         values = {name: random.uniform(0.5, 1.5, size).astype(np.float32) for name in ("angle", "speed", "pull")}
-        return values | {"step": np.float32(0.01)}
+        return values | {"step": np.float32(2 / trips)}
 
     def in_jax():
         import jax

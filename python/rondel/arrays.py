@@ -114,8 +114,8 @@ def _array(x, what, expected) -> np.ndarray:
     if type(x) is np.ndarray:
         return x
     try:
-        if hasattr(x, "__dlpack__") and not isinstance(x, (np.ndarray, np.generic)):
-            return _from_dlpack(x)
+        if hasattr(x, "__dlpack__") and not isinstance(x, (np.ndarray, np.generic)) and (array := _from_dlpack(x)) is not None:
+            return array
         if hasattr(x, "numpy") and callable(x.numpy) and not isinstance(x, np.ndarray):
             x = x.numpy()
         return np.asarray(x) if hasattr(x, "dtype") else _untyped(x, what, expected)
@@ -129,7 +129,15 @@ def _array(x, what, expected) -> np.ndarray:
 _TORCH_VIEWS = {"torch.bfloat16": "int16", "torch.bool": "uint8"}
 
 
-def _from_dlpack(x) -> np.ndarray:
+def _from_dlpack(x) -> np.ndarray | None:
+    """None for what cannot cross this way: dtypes that NumPy does not know, other devices."""
+    try:
+        return _read_dlpack(x)
+    except (BufferError, RuntimeError, TypeError):
+        return None
+
+
+def _read_dlpack(x):
     view = _TORCH_VIEWS.get(str(x.dtype))
     if view is None:
         return np.from_dlpack(x)

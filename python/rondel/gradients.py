@@ -22,8 +22,8 @@ def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="n
         trips n: the states at every sqrt(trips)-th or n-th trip, and what the trips of one segment need; each segment is run once more.
     sess_options: how the model is read (loop_cond, external_data_dir).
 
-    The opset is the model's own, but at least 11, and 14 where an extent that is not known might be 0 in a Reshape. Raises rondel.CallerError for names that there are not or that are taken, and
-    rondel.UnsupportedError with the path to an op that has no gradient.
+    The opset is the model's own, but at least 11, and 14 where an extent that is not known might be 0 in a Reshape. Raises
+    rondel.CallerError for names that there are not or that are taken, and rondel.UnsupportedError with the path to an op that has no gradient.
     """
     import onnx
 

@@ -5,6 +5,7 @@ import torch
 
 from .errors import CallerError
 from .gradients import grad_bytes
+from .options import RunOptions
 from .session import InferenceSession, model_source
 
 
@@ -16,7 +17,8 @@ class Function:
 
     Called with tensors in the order of the model's inputs, or by their names, it returns the model's output, or a tuple of all
     where there are several. Tensors are on the CPU; they are read where they are, and results are handed over without a copy (DLPack).
-    Only outputs of floats carry gradients. Backward runs the model once more, with its gradient by the inputs that need one;
+    Only outputs of floats carry gradients, and no second ones. Each call draws the seed of the model's random ops from torch's generator, so
+    that `torch.manual_seed` repeats them; backward draws what forward drew. Backward runs the model once more, with its gradient by the inputs that need one;
     that model is made and compiled when it is first needed.
     """
 
@@ -75,7 +77,9 @@ class _Run(torch.autograd.Function):
         context.function = function
         context.save_for_backward(*tensors)
         feeds = dict(zip(function.inputs, (x.detach() for x in tensors)))
-        found = tuple(_tensor(y) for y in function._session.run(None, feeds))
+        context.options = RunOptions()
+        context.options.seed = int(torch.randint(2**62, ()))
+        found = tuple(_tensor(y) for y in function._session.run(None, feeds, context.options))
         context.outputs = [(y.shape, y.dtype) for y in found]
         context.mark_non_differentiable(*(y for y, name in zip(found, function.outputs) if name not in function._seeded))
         return found
@@ -93,7 +97,7 @@ class _Run(torch.autograd.Function):
                 if name in function._seeded:
                     seed = torch.zeros(shape, dtype=dtype) if adjoint is None else adjoint.detach()
                     feeds[function._seeded[name]] = seed
-            made = function._gradient(names).run([f"gradient by {name}" for name in names], feeds)
+            made = function._gradient(names).run([f"gradient by {name}" for name in names], feeds, context.options)
             gradients = dict(zip(names, map(_tensor, made)))
         return (None, *(gradients.get(name) for name in function.inputs))
 

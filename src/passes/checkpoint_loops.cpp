@@ -76,13 +76,15 @@ class LoopCutter {
   }
   void set_segments(std::optional<std::int64_t> trips) {
     count_ = trips ? b_.scalar(*trips) : count();
-    length_ = segment_ ? b_.scalar(*segment_) : square_root_of_count();
     if (trips) {
+      length_ = b_.scalar(*segment_);
       const std::int64_t segments = (*trips - 1) / *segment_ + 1;
       is_filled_up_ = *trips % *segment_ != 0;
       segments_ = b_.scalar(segments);
       places_ = b_.scalar(segments * *segment_);
     } else {
+      const ValueId asked = segment_ ? b_("min", {b_.scalar(*segment_), count_}) : root_of_count();
+      length_ = b_("max", {asked, b_.scalar(std::int64_t{1})});
       const ValueId whole = b_("div", {count_, length_});
       const ValueId rest = b_("sub", {count_, b_("mul", {whole, length_})});
       segments_ = b_("add", {whole, b_("min", {rest, b_.scalar(std::int64_t{1})})});
@@ -136,9 +138,10 @@ class LoopCutter {
       if (trips % length == 0) return length;
     return root;
   }
-  ValueId square_root_of_count() {
-    const ValueId root = b_("ceil", {b_("sqrt", {ops::as(b_, count_, DType::f64)})});
-    return b_("max", {ops::as(b_, root, DType::i64), b_.scalar(std::int64_t{1})});
+  /// The square root, rounded up.
+  ValueId root_of_count() {
+    const ValueId root = b_("sqrt", {ops::as(b_, count_, DType::f64)});
+    return ops::as(b_, b_("ceil", {root}), DType::i64);
   }
 
   // ---- the two loops
@@ -181,7 +184,7 @@ class LoopCutter {
   /// The axis of segments, where `axis` is that of their trips.
   static std::int64_t outside_of(std::int64_t axis) { return axis < 0 ? axis - 1 : axis; }
   static Type with_axis(const Type& item, std::int64_t axis) {
-    if (!item.is_tensor() || !item.has_rank()) return item;
+    if (!item.is_tensor() || !item.has_rank() || axis > item.rank()) return item;
     ir::Extents extents = item.extents();
     extents.insert(extents.begin() + axis, ir::Extent());
     return Type::tensor(item.dtype(), std::move(extents));

@@ -2,7 +2,6 @@
 
 #include "base/cancellation.h"
 #include "ir/clone.h"
-#include "ir/infer.h"
 #include "ops/meaning.h"
 #include "passes/loop_body.h"
 
@@ -36,8 +35,7 @@ class Hoist {
   bool run() {
     const std::vector<NodeId> nodes(g_.region(body_).nodes.begin(), g_.region(body_).nodes.end());
     for (const NodeId n : nodes)
-      if (is_invariant(g_.node(n)) && is_worth_it(g_.node(n)) && !ir::can_fail(g_, n) &&
-          types_fit(n))
+      if (is_invariant(g_.node(n)) && is_worth_it(g_.node(n)) && cannot_fail(g_, n))
         invariants_.insert(n);
     bool changed = false;
     for (const NodeId n : nodes) {
@@ -109,18 +107,6 @@ class Hoist {
            std::ranges::all_of(g_.value(n.outputs[0]).uses, is_fused);
   }
 
-  /// Whether the op's rule accepts the inputs, whatever their unknown extents are.
-  bool types_fit(NodeId n) const {
-    const auto is_known = [this](ValueId v) {
-      return v == ValueId::none || size_of(g_.value(v).type).has_value();
-    };
-    if (std::ranges::all_of(g_.node(n).inputs, is_known)) return true;
-    ir::TypeEnvironment k = ir::environment_around(g_, n);
-    ir::infer_node(g_, n, k);
-    const auto holds = [](const ir::Integer& condition) { return condition.at_least(0); };
-    return k.conditions && std::ranges::all_of(*k.conditions, holds);
-  }
-
   void move_out(NodeId n) {
     const RegionId outside = g_.node(loop_).region;
     const std::vector<ValueId> inputs = g_.node(n).inputs;
@@ -132,8 +118,12 @@ class Hoist {
       if (v != ValueId::none) g_.replace_uses(v, copy_(v));
     g_.erase_node(n);
     for (const ValueId v : inputs)
-      if (v != ValueId::none && !is_outside(v) && !g_.is_read(v))
-        g_.erase_node(g_.value(v).producer);
+      if (v != ValueId::none && !is_outside(v)) erase_if_unread(g_.value(v).producer);
+  }
+  /// It may be erased already: a node may read it twice.
+  void erase_if_unread(NodeId constant) {
+    if (!g_.is_erased(constant) && !g_.is_read(g_.node(constant).outputs[0]))
+      g_.erase_node(constant);
   }
 
   Graph& g_;

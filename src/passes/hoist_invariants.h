@@ -4,9 +4,12 @@
 namespace rondel::passes {
 
 /// What a loop computes anew in each trip from values that it does not change is computed once,
-/// before it: floats that cost something or are no larger than what they are computed from, by
-/// nodes that cannot fail, since a loop may make no trip. Random draws and branches stay, as does a
-/// single element-wise pass over one tensor that the readers of its result do on the way.
+/// before it. A node moves where
+///  - it reads constants and values from outside alone, and draws no random numbers,
+///  - it gives floats, and is costly or gives no more elements than it reads,
+///  - it cannot fail, since a loop may make no trip.
+/// A single element-wise pass over one tensor stays, where the readers of its result do it on the
+/// way.
 bool hoist_invariants(ir::Graph&);
 
 }  // namespace rondel::passes

@@ -39,6 +39,21 @@ bool is_costly(const ir::Node& n) {
          ops::meaning_as<ops::LoopNest>(*n.op) != nullptr;
 }
 
+bool cannot_fail(const ir::Graph& g, ir::NodeId n) {
+  if (ir::can_fail(g, n)) return false;
+  const auto is_known = [&g](ir::ValueId v) {
+    if (v == ir::ValueId::none) return true;
+    const ir::Type& t = g.value(v).type;
+    return t.is_tensor() && t.has_rank() &&
+           std::ranges::all_of(t.extents(), [](const ir::Extent& e) { return e.known(); });
+  };
+  if (std::ranges::all_of(g.node(n).inputs, is_known)) return true;
+  ir::TypeEnvironment k = ir::environment_around(g, n);
+  ir::infer_node(g, n, k);
+  const auto holds = [](const ir::Integer& condition) { return condition.at_least(0); };
+  return k.conditions && std::ranges::all_of(*k.conditions, holds);
+}
+
 void erase_unread(ir::Graph& g, ir::RegionId r) {
   g.erase_nodes(r, [&g](ir::NodeId n) {
     return std::ranges::none_of(g.node(n).outputs, [&g](ir::ValueId v) { return g.is_read(v); });

@@ -17,6 +17,10 @@ bool keeps_shape(const ir::TypeEnvironment&, ir::ValueId);
 /// Whether computing it once for many trips saves much: a product, a convolution, a kernel.
 bool is_costly(const ir::Node&);
 
+/// Whether a node runs on whatever inputs it may get: neither what it computes nor its type rule
+/// can fail, whatever unknown extents are.
+bool cannot_fail(const ir::Graph&, ir::NodeId);
+
 /// Removes nodes of the region whose results nothing reads.
 void erase_unread(ir::Graph&, ir::RegionId);
 

@@ -246,6 +246,10 @@ class LoopGradient {
   std::vector<ValueId> trip(ir::Builder& b, std::span<const ValueId> params) {
     const std::span<const ValueId> carried = params.subspan(2, reverse_.states);
     const std::span<const ValueId> scanned = params.subspan(2 + reverse_.states);
+    // An adjoint has the shape of its state, which may change; the first one's is that of the
+    // final.
+    for (std::size_t j = 0; j < states_.size(); ++j)
+      g_.value(carried[j]).type = type(body().params[2 + states_[j]]);
     ir::Cloner copy(g_, g_);
     const ValueId last = b("sub", {count_, b.scalar(std::int64_t{1})});
     const ValueId i = b("sub", {last, params[0]});

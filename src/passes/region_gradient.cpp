@@ -23,10 +23,14 @@ void RegionGradient::run() {
   }
 }
 
-/// What rules append tells types less well than the model does: an adjoint is of v's type.
+/// What rules append tells types less well than the model does: an adjoint is of v's type. One from
+/// outside may be of several values, of which a branch or a trip gives one.
 void RegionGradient::add(ValueId v, ValueId adjoint) {
-  ir::Type& t = g_.value(adjoint).type;
-  t = ir::completed(t, g_.value(v).type);
+  const ir::Type known = ir::completed(g_.value(adjoint).type, g_.value(v).type);
+  if (!(known == g_.value(adjoint).type)) {
+    if (g_.value(adjoint).region != b_.region()) adjoint = b_("identity", {adjoint});
+    g_.value(adjoint).type = known;
+  }
   parts_[v].push_back(adjoint);
 }
 

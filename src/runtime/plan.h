@@ -240,6 +240,7 @@ class ProgramStep : public Step {
   View view;
   std::ptrdiff_t viewed = -1;  ///< the input that views are of; -1: a constant
   bool checks_always = false;  ///< the program may fail even where it gives no elements
+  bool can_fail = true;        ///< by what it computes, or by extents that do not fit
 
   std::unique_ptr<StepState> make_state() const override;
   void run(Frame&, StepState*) const override;

@@ -35,8 +35,10 @@ struct GivenUp {
   Carried* of;
 };
 
-/// In order. Values that are small together are kept to the end, if that lets the run be ended for
-/// longer; so are those that go through unchanged.
+/// The part of all bytes that is kept to the end, if that lets the run be ended for longer.
+constexpr std::int64_t kept_part = 16;
+
+/// In order, but for values that are small together, and those that go through unchanged.
 std::vector<GivenUp> given_up(const Plan& plan, std::span<Carried> carried) {
   const SlotTimes times(plan);
   std::vector<GivenUp> all;
@@ -52,18 +54,21 @@ std::vector<GivenUp> given_up(const Plan& plan, std::span<Carried> carried) {
   std::int64_t kept = 0;
   const auto first = std::ranges::find_if(all, [&](const GivenUp& g) {
     kept += bytes_of(g.of->value);
-    return kept > total / 16;
+    return kept > total / kept_part;
   });
   all.erase(all.begin(), first);
   return all;
 }
 
-/// Where the programs begin that end the plan: each runs for as long as its tensors are large.
+/// Where the programs begin that end the plan and cannot fail: each runs for as long as its tensors
+/// are large.
 std::size_t last_programs(const Plan& plan) {
+  const auto is_one = [](const runtime::Step& s) {
+    const auto* program = dynamic_cast<const runtime::ProgramStep*>(&s);
+    return program != nullptr && !program->can_fail;
+  };
   std::size_t first = plan.steps.size();
-  while (first > 0 &&
-         dynamic_cast<const runtime::ProgramStep*>(plan.steps[first - 1].get()) != nullptr)
-    --first;
+  while (first > 0 && is_one(*plan.steps[first - 1])) --first;
   return first;
 }
 

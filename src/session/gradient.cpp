@@ -36,6 +36,13 @@ bool is_name_of(const std::vector<std::string>& names, const std::string& name) 
   return std::ranges::find(names, name) != names.end();
 }
 
+/// Of the inputs that are fed by name.
+bool is_input(const Graph& g, const std::string& name) {
+  for (std::size_t k = 0; k < g.input_names.size(); ++k)
+    if (g.input_names[k] == name && !g.roles.contains(g.root().params[k])) return true;
+  return false;
+}
+
 void require_floats(const Graph& g, ValueId v, const std::string& name, const char* what) {
   const ir::Type& t = g.value(v).type;
   require(t.is_tensor() && is_float(t.dtype()), "{} '{}' is {}; expected a tensor of floats", what,
@@ -131,7 +138,7 @@ std::vector<ValueId> seeds(Graph& g, std::span<const ValueId> of, const Gradient
   for (std::size_t k = 0; k < of.size(); ++k) {
     const std::string& name = o.seed[k];
     require(!name.empty(), "seed has an empty name");
-    require(!is_name_of(g.input_names, name), "seed '{}' is the name of an input already", name);
+    require(!is_input(g, name), "seed '{}' is the name of an input already", name);
     require(!is_name_of(g.output_names, name), "seed '{}' is the name of an output already", name);
     seeds.push_back(add_input_like_output(g, of[k], name));
   }
@@ -155,7 +162,7 @@ std::vector<ValueId> values_named(const Graph& g, const std::vector<std::string>
 }
 
 void require_new(const Graph& g, const std::string& name, const std::string& prefix) {
-  require(!is_name_of(g.output_names, name) && !is_name_of(g.input_names, name),
+  require(!is_name_of(g.output_names, name) && !is_input(g, name),
           "the model has an input or output '{}' already; give another prefix than '{}'", name,
           prefix);
 }

@@ -4,6 +4,7 @@
 #include "ops/meaning.h"
 #include "passes/class_extents.h"
 #include "passes/extract.h"
+#include "passes/loop_body.h"
 #include "passes/lower.h"
 #include "session/lru_cache.h"
 
@@ -371,6 +372,8 @@ std::unique_ptr<runtime::Step> program_step(const BuildContext& b, ir::Graph gra
     if (const auto* each = ops::meaning_as<ops::Elements>(op)) return each->before != nullptr;
     return ops::meaning_as<ops::LoopNest>(op) != nullptr && ir::can_fail(*b.graph, n);
   });
+  step->can_fail = !std::ranges::all_of(
+      group.nodes, [&](ir::NodeId n) { return passes::cannot_fail(*b.graph, n); });
   step->types = [kept](std::span<const Value> inputs) { return kept->types(inputs); };
   step->code = [kept](std::span<const Value> inputs) { return kept->executable(inputs); };
   step->class_of = [kept](std::span<const Value> inputs) { return kept->class_of(inputs, [] {}); };

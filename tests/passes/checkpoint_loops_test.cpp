@@ -172,24 +172,27 @@ TEST(CheckpointLoops, ALoopWithAConditionRunsBeforeForItsTrips) {
       }
     }
     %#2: i64[] = constant value=i64[] {4}
-    %#3: i64[] = div(%#1, %#2)
-    %#4: i64[] = mul(%#3, %#2)
-    %#5: i64[] = sub(%#1, %#4)
-    %#6: i64[] = constant value=i64[] {1}
-    %#7: i64[] = min(%#5, %#6)
-    %#8: i64[] = add(%#3, %#7)
-    %y: f32[], %#9: i64[] = loop trips=%#8 states=(%x) {
-      body(%i#1: i64[], %go#1: bool[], %#10: f32[]) {
-        %#11: i64[] = mul(%i#1, %#2)
-        %#12: i64[] = sub(%#1, %#11)
-        %#13: i64[] = min(%#2, %#12)
-        %#14: f32[], %#15: i64[] = loop trips=%#13 states=(%#10) {
-          body(%i#2: i64[], %go#2: bool[], %#16: f32[]) {
-            %t#1: f32[] = exp(%#16)
+    %#3: i64[] = min(%#2, %#1)
+    %#4: i64[] = constant value=i64[] {1}
+    %#5: i64[] = max(%#3, %#4)
+    %#6: i64[] = div(%#1, %#5)
+    %#7: i64[] = mul(%#6, %#5)
+    %#8: i64[] = sub(%#1, %#7)
+    %#9: i64[] = constant value=i64[] {1}
+    %#10: i64[] = min(%#8, %#9)
+    %#11: i64[] = add(%#6, %#10)
+    %y: f32[], %#12: i64[] = loop trips=%#11 states=(%x) {
+      body(%i#1: i64[], %go#1: bool[], %#13: f32[]) {
+        %#14: i64[] = mul(%i#1, %#5)
+        %#15: i64[] = sub(%#1, %#14)
+        %#16: i64[] = min(%#5, %#15)
+        %#17: f32[], %#18: i64[] = loop trips=%#16 states=(%#13) {
+          body(%i#2: i64[], %go#2: bool[], %#19: f32[]) {
+            %t#1: f32[] = exp(%#19)
             yield go=%go#2 states=(%t#1)
           }
         }
-        yield go=%go#1 states=(%#14)
+        yield go=%go#1 states=(%#17)
       }
     }
     yield %y

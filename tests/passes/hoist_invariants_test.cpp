@@ -55,6 +55,27 @@ TEST(HoistInvariants, WhatMayFailIsLargerOrIsOfIntegersStays) {
     yield %y, %rows, %counts })g");
 }
 
+TEST(HoistInvariants, AConstantMayBeReadTwice) {
+  expect_rewrite(hoist_invariants, R"g(graph "g" (%w: f32[6, 3], %x: f32[3, 3], %n: i64[]) {
+    %y, _ = loop trips=%n states=(%x) {
+      body(%i, %go, %s) {
+        %zero = constant value=i64[1] {0}
+        %three = constant value=i64[1] {3}
+        %part = slice(%w, %zero, %three, %zero)
+        %t = mat_mul(%s, %part)
+        yield go=%go states=(%t) } }
+    yield %y })g",
+                 R"g(graph "g" (%w: f32[6, 3], %x: f32[3, 3], %n: i64[]) {
+    %zero = constant value=i64[1] {0}
+    %three = constant value=i64[1] {3}
+    %part = slice(%w, %zero, %three, %zero)
+    %y, _ = loop trips=%n states=(%x) {
+      body(%i, %go, %s) {
+        %t = mat_mul(%s, %part)
+        yield go=%go states=(%t) } }
+    yield %y })g");
+}
+
 TEST(HoistInvariants, OperandsThatMayNotFitStay) {
   expect_rewrite(hoist_invariants, R"g(graph "g" (%x: f32[k], %w: f32[j], %n: i64[]) {
     %a, %b, _ = loop trips=%n stacks=2 {

@@ -739,6 +739,24 @@ def test_second_derivatives_come_from_the_gradient_of_the_gradient():
     np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
+SMOOTH_OPS = "Neg Exp Sigmoid Tanh Erf Sin Cos Sinh Cosh Atan Asinh Softplus Softsign Mish Log Sqrt Reciprocal Add Mul Div MatMul Gemm Softmax ReduceMean ReduceProd LayerNormalization Conv Gather Concat"  # fmt: skip
+SECOND = list({case.op: case for case in CASES if case.op in SMOOTH_OPS.split()}.values())
+
+
+@pytest.mark.parametrize("case", SECOND, ids=repr)
+def test_second_derivatives_of_ops(case):
+    """The gradient of the gradient's elements, each times a random factor."""
+    rng = np.random.default_rng(13)
+    inputs = case.draw(rng)
+    model, feeds = model_of(case.op, inputs, case.attributes, case.outputs, case.opset), feeds_of(inputs)
+    outputs = [o.name for o in model.graph.output]
+    seeds = [f"seed_{n}" for n in outputs]
+    values = rondel.InferenceSession(model.SerializeToString()).run(outputs, feeds)
+    once = rondel.grad(model, list(feeds), outputs, seeds, prefix="first_")
+    fed = feeds | {s: rng.standard_normal(y.shape) for s, y in zip(seeds, values)}
+    check_gradient(once.SerializeToString(), fed, rng, outputs=[f"first_{n}" for n in feeds])
+
+
 @pytest.mark.parametrize("op", ["Elu", "Selu"])
 def test_second_derivatives_do_not_overflow(op):
     model = parser.parse_model(f"""

@@ -219,6 +219,39 @@ def test_checkpoints_bound_the_memory():
     session(20).run(None, feeds)
 
 
+def test_segments_are_no_longer_than_the_loop():
+    text = """g (double[2] h, double[T,2] x) => (double[2] y, double[T,2] z) {
+        y, z = Scan <num_scan_inputs = 1, body = b (double[2] s, double[2] e) => (double[2] t, double[2] o) {
+          m = Mul (s, e)  t = Tanh (m)  o = Sin (t) }> (h, x) }"""
+    options = rondel.SessionOptions()
+    options.max_memory_bytes = 1 << 16
+    made = rondel.grad(model_of(text), ["h", "x"], ["y", "z"], checkpoint=2**62)
+    feeds = feeds_of({"h": (2,), "x": (3, 2)}, np.random.default_rng(1))
+    got = rondel.InferenceSession(made.SerializeToString(), options).run(None, feeds)
+    want = rondel.InferenceSession(rondel.grad(model_of(text), ["h", "x"], ["y", "z"]).SerializeToString()).run(None, feeds)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_branches_that_differ_in_extents_do_not_narrow_what_the_other_reads(yes):
+    text = """g (double[1] p, double[4] q, bool c) => (double[n] y) {
+        y = If (c) <then_branch = a () => (double[1] u) { u = Mul (p, p) }, else_branch = b () => (double[4] v) { v = Add (p, q) }> }"""
+    made = rondel.grad(model_of(text), ["p", "q"], "y")
+    feeds = {"p": np.array([3.0]), "q": np.ones(4), "c": np.array(yes)}
+    gp, gq = rondel.InferenceSession(made.SerializeToString()).run(["grad_p", "grad_q"], feeds)
+    np.testing.assert_array_equal(gp, [6] if yes else [4])
+    np.testing.assert_array_equal(gq, np.zeros(4) if yes else np.ones(4))
+
+
+def test_the_adjoint_of_a_state_that_shrinks_has_the_shape_of_each_trip():
+    text = """g (double[4] x, double[1] p) => (double[1] y) <int64 n = {3}, int64[1] one = {1}, int64[1] end = {100}> {
+        y = Loop (n, , x) <body = b (int64 i, bool c, double[m] s) => (bool d, double[k] t) {
+          d = Identity (c)  u = Slice (s, one, end)  t = Add (u, p) }> }"""
+    rng = np.random.default_rng(4)
+    check_gradient(model_of(text), feeds_of({"x": (4,), "p": (1,)}, rng), rng)
+
+
 @pytest.mark.parametrize("checkpoint", ["all", "", "-1", 0, -3, 1.5, None, True, 2**70])
 def test_other_checkpoints_are_refused(checkpoint):
     model = model_of("g (float x) => (float y) { y = Exp (x) }")

@@ -73,7 +73,7 @@ def test_sessions_take_torch_tensors():
     h, x, w = (t.detach() for t in tensors((2, 3), (5, 2, 3), (3, 3)))
     (y,) = session.run(["y"], {"h": h, "x": x, "w": w})
     assert torch.allclose(torch.from_dlpack(y), in_torch(h, x, w)[0], atol=1e-6)
-    with pytest.raises(rondel.CallerError, match="input 'h' is a Tensor that makes no array: .*gradient"):
+    with pytest.raises(rondel.CallerError, match="input 'h' is a Tensor that makes no array"):
         session.run(["y"], {"h": h.clone().requires_grad_(), "x": x, "w": w})
 
 

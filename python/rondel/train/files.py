@@ -122,10 +122,15 @@ class _ExternalData:
             if os.path.commonpath([old, self.folder]) != self.folder:
                 raise CallerError(f"train: the external data {location!r} are outside of the model's folder")
             new = old if model is None else f"{model}.data{k or ''}"
+            if model is not None and os.path.realpath(new) in self._files():
+                raise CallerError(f"train: '{new}' holds data of the model that is trained; write to another name")
             if model is None and not changes:
                 continue
             self._copy(old, new, changes)
             self._rename(location, os.path.basename(new) if model is not None else location)
+
+    def _files(self):
+        return {os.path.realpath(os.path.join(self.folder, location)) for location in self.tensors}
 
     def _copy(self, old, new, changes):
         with open(old, "rb") as source, replacing(new) as file:

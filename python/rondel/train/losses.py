@@ -55,7 +55,7 @@ class NegativeLogLikelihood(CrossEntropy):
 
 
 class MeanSquaredError(Loss):
-    """The mean (or sum) of (output - target)^2 over all elements; the target has the output's dtype and shape."""
+    """The mean (or sum) of (output - target)^2 over all elements; the target has the output's dtype, and as many elements."""
 
     def __init__(self, output=None, target="target", reduction="mean"):
         super().__init__(output, target, reduction)
@@ -63,7 +63,9 @@ class MeanSquaredError(Loss):
     def _nodes(self, helper):
         reduce = "ReduceMean" if self.reduction == "mean" else "ReduceSum"
         return [
-            helper.make_node("Sub", ["output", "target"], ["error"]),
+            helper.make_node("Shape", ["output"], ["shape"]),
+            helper.make_node("Reshape", ["target", "shape"], ["shaped"]),  # nothing is broadcast unnoticed
+            helper.make_node("Sub", ["output", "shaped"], ["error"]),
             helper.make_node("Mul", ["error", "error"], ["square"]),
             helper.make_node(reduce, ["square"], ["loss"], keepdims=0),
         ]

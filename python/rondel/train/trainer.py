@@ -162,8 +162,8 @@ class Trainer:
     def step(self, batch, run_options=None):
         """One step on a mapping of arrays by input name; returns the loss before the update, a float.
 
-        A step happens or does not: after an error, a deadline or Ctrl-C all parameters are as they were. Errors are those of
-        InferenceSession.run.
+        A step happens or does not: after an error or a deadline all parameters are as they were. Ctrl-C may come too late to end
+        the step; `steps` tells whether it happened. Errors are those of InferenceSession.run.
         """
         options = checked_options(run_options, RunOptions, "run_options")
         step = self.steps

@@ -688,6 +688,17 @@ def test_a_model_keeps_its_names_and_opset_and_gives_the_same_numbers_in_onnxrun
             np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
 
 
+def test_a_seed_may_have_the_name_that_random_draws_use():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 22]>
+        f (float[4] x) => (float[4] y) <bool yes = {1}, float half = {0.5}> { y = Dropout (x, half, yes) }""")
+    made = rondel.grad(model, "x", "y", "seed")
+    assert {"x", "seed"} < {i.name for i in made.graph.input}
+    feeds = {"x": np.ones(4, np.float32), "seed": np.full(4, 3, np.float32)}
+    y, gradient = rondel.InferenceSession(made.SerializeToString()).run(["y", "grad_x"], feeds)
+    np.testing.assert_array_equal(gradient, 3 * y)
+
+
 @pytest.mark.parametrize("own, kept", [(3, 7), (7, 7), (8, 8), (10, 10)])
 def test_the_ir_version_is_the_models_own_if_that_serves(own, kept):
     model = parser.parse_model(f'<ir_version: {own}, opset_import: ["" : 13]> f (float x) => (float y) {{ y = Exp (x) }}')

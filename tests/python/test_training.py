@@ -549,6 +549,23 @@ def test_external_data_stay_external(tmp_path):
         assert sorted(os.listdir(folder)) == ["copy.onnx", "copy.onnx.data"]
 
 
+def test_data_of_the_trained_model_are_not_overwritten_by_another_ones(tmp_path):
+    path = tmp_path / "base.onnx"
+    onnx.save(annotated(), path, save_as_external_data=True, location="m.onnx.data", size_threshold=0)
+    before = (tmp_path / "m.onnx.data").read_bytes()
+    trainer = train.Trainer(path, "mse", "adam")
+    trainer.fit({"x": X, "target": Y}, epochs=1, progress=False)
+    with pytest.raises(rondel.CallerError, match="m.onnx.data' holds data of the model that is trained"):
+        trainer.write_model(tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx.data").read_bytes() == before and not (tmp_path / "m.onnx").exists()
+
+
+def test_targets_are_not_broadcast_against_outputs():
+    trainer = train.Trainer(linear(), "mse", "adam")
+    with pytest.raises(rondel.CallerError):
+        trainer.step({"x": X, "target": Y[:1]})
+
+
 def test_a_file_that_cannot_be_written_is_left(tmp_path):
     path = tmp_path / "linear.onnx"
     onnx.save(linear(), path)

@@ -163,6 +163,18 @@ TEST(Stepper, AFailedStepChangesNothing) {
   EXPECT_EQ(floats(stepper.value("w")), (std::vector<float>{4, 4}));
 }
 
+TEST(Stepper, AStepThatFailsInItsLastProgramChangesNothing) {
+  const Session s = session_of(
+      "g (float[n] w, int64 k) => (float[n] next, float taken) "
+      "{ next = Add (w, w) taken = Gather (next, k) }");
+  Stepper stepper(s, {{"w", "next"}}, {{"w", filled(2, 1)}});
+  const auto step = [&](std::int64_t k) { stepper.step({}, {{"k", Tensor::scalar(k)}}); };
+  EXPECT_NE(error_of([&] { step(7); }), "");
+  EXPECT_EQ(floats(stepper.value("w")), (std::vector<float>{1, 1}));
+  step(1);
+  EXPECT_EQ(floats(stepper.value("w")), (std::vector<float>{2, 2}));
+}
+
 TEST(Stepper, OneStepAtATime) {
   const Session s = session_of(
       "g (float w) => (float next) <bool yes = {1}> { next = Loop (, yes, w) <body = b "

@@ -77,18 +77,18 @@ TEST(HoistInvariants, AConstantMayBeReadTwice) {
 }
 
 TEST(HoistInvariants, OperandsThatMayNotFitStay) {
-  expect_rewrite(hoist_invariants, R"g(graph "g" (%x: f32[k], %w: f32[j], %n: i64[]) {
+  expect_rewrite(hoist_invariants, R"g(graph "g" (%x: f32[k, k], %w: f32[j, j], %n: i64[]) {
     %a, %b, _ = loop trips=%n stacks=2 {
       body(%i, %go) {
-        %s = add(%x, %w)
+        %s = mat_mul(%x, %w)
         %t = mul(%x, %x)
         yield go=%go items=(%s, %t) } }
     yield %a, %b })g",
-                 R"g(graph "g" (%x: f32[k], %w: f32[j], %n: i64[]) {
+                 R"g(graph "g" (%x: f32[k, k], %w: f32[j, j], %n: i64[]) {
     %t = mul(%x, %x)
     %a, %b, _ = loop trips=%n stacks=2 {
       body(%i, %go) {
-        %s = add(%x, %w)
+        %s = mat_mul(%x, %w)
         yield go=%go items=(%s, %t) } }
     yield %a, %b })g");
 }

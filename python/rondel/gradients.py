@@ -27,17 +27,8 @@ def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="n
     """
     import onnx
 
-    data = grad_bytes(
-        model,
-        wrt,
-        outputs,
-        seed,
-        stop_gradient=stop_gradient,
-        checkpoint=checkpoint,
-        prefix=prefix,
-        sess_options=sess_options,
-        stacklevel=4,
-    )
+    how = {"stop_gradient": stop_gradient, "checkpoint": checkpoint, "prefix": prefix, "sess_options": sess_options}
+    data = grad_bytes(model, wrt, outputs, seed, **how, stacklevel=4)
     return onnx.load_model_from_string(data)
 
 
@@ -49,20 +40,11 @@ def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), che
     gradients by the names of `wrt`.
     """
     wrt, prefix = _names("grad", "wrt", wrt), "gradient of "
-    data = grad_bytes(
-        model,
-        wrt,
-        outputs,
-        seed,
-        stop_gradient=stop_gradient,
-        checkpoint=checkpoint,
-        prefix=prefix,
-        sess_options=sess_options,
-        stacklevel=4,
-    )
+    how = {"stop_gradient": stop_gradient, "checkpoint": checkpoint, "prefix": prefix, "sess_options": sess_options}
+    data = grad_bytes(model, wrt, outputs, seed, **how, stacklevel=4)
     session = InferenceSession(data, sess_options)
     made = [prefix + name for name in wrt]
-    values = _names("grad", "outputs", outputs) or [o.name for o in session.get_outputs() if o.name not in made and _is_scalar_float(o)]
+    values = _names("grad", "outputs", outputs) or [o.name for o in session.get_outputs() if o.name not in made and is_of_floats(o) and o.shape == []]
 
     def evaluate(feeds=None, /, **more):
         found = session.run(values + made, {**(feeds or {}), **more})
@@ -72,8 +54,8 @@ def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), che
     return evaluate
 
 
-def _is_scalar_float(output):
-    return output.shape == [] and output.type in ("tensor(float)", "tensor(double)", "tensor(float16)", "tensor(bfloat16)")
+def is_of_floats(port):
+    return port.type in ("tensor(float)", "tensor(double)", "tensor(float16)", "tensor(bfloat16)")
 
 
 def jvp(model, wrt, outputs=None, *, stop_gradient=(), prefix="tangent_", sess_options=None):

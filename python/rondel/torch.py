@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from .errors import CallerError
-from .gradients import grad_bytes
+from .gradients import grad_bytes, is_of_floats
 from .options import RunOptions
 from .session import InferenceSession, model_source
 
@@ -28,13 +28,13 @@ class Function:
         self._session = InferenceSession(self._source, sess_options)
         self.inputs = [p.name for p in self._session.get_inputs()]
         self.outputs = [p.name for p in self._session.get_outputs()]
-        floats = [p.name for p in self._session.get_inputs() if _is_of_floats(p)]
+        floats = [p.name for p in self._session.get_inputs() if is_of_floats(p)]
         wanted = floats if wrt is None else [wrt] if isinstance(wrt, str) else list(wrt)
         for name in wanted:
             if name not in floats:
                 raise CallerError(f"wrt names {name!r}, which is no input of floats; there are {', '.join(map(repr, floats)) or 'none'}")
         self.wrt = wanted
-        self._seeded = {p.name: f"gradient of {p.name}" for p in self._session.get_outputs() if _is_of_floats(p)}
+        self._seeded = {p.name: f"gradient of {p.name}" for p in self._session.get_outputs() if is_of_floats(p)}
         self._gradients = {}
 
     def __call__(self, *tensors, **named):
@@ -100,10 +100,6 @@ class _Run(torch.autograd.Function):
             made = function._gradient(names).run([f"gradient by {name}" for name in names], feeds, context.options)
             gradients = dict(zip(names, map(_tensor, made)))
         return (None, *(gradients.get(name) for name in function.inputs))
-
-
-def _is_of_floats(port):
-    return port.type in ("tensor(float)", "tensor(double)", "tensor(float16)", "tensor(bfloat16)")
 
 
 def _tensor(array):

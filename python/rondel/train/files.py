@@ -26,7 +26,7 @@ def replacing(path):
     """A binary file that takes the place of `path` when the block ends, and leaves no trace where it fails."""
     path = os.path.realpath(path)
     try:
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path) + ".")
+        handle, part = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path) + ".")
     except OSError as error:
         raise CallerError(f"train: '{path}' cannot be written: {error}") from error
     try:
@@ -34,11 +34,11 @@ def replacing(path):
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _mode_for(path))
-        os.replace(temporary, path)
+        os.chmod(part, _mode_for(path))
+        os.replace(part, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            os.unlink(part)
         raise
 
 

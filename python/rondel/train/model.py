@@ -55,6 +55,29 @@ def all_nodes(graph):
             yield from all_nodes(inner)
 
 
+class Names:
+    """The names of a graph's values at every depth, which new ones may not have."""
+
+    def __init__(self, graph):
+        self._taken = {name for node in all_nodes(graph) for name in (*node.input, *node.output)}
+        self._taken.update(v.name for v in (*graph.input, *graph.output, *graph.initializer))
+
+    def __contains__(self, name):
+        return name in self._taken
+
+    def add(self, name):
+        self._taken.add(name)
+
+    def fresh(self, wanted):
+        """`wanted`, or one like it that nothing has; it is taken from now on."""
+        name, k = wanted, 0
+        while name in self._taken:
+            k += 1
+            name = f"{wanted}_{k}"
+        self._taken.add(name)
+        return name
+
+
 def clear_data(tensor):
     for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data", "uint64_data"):
         tensor.ClearField(field)
@@ -119,8 +142,7 @@ class Form:
         self.proto = onnx.ModelProto()
         self.proto.CopyFrom(model.proto)
         self.graph = self.proto.graph
-        self.taken = {name for node in all_nodes(self.graph) for name in (*node.input, *node.output)}
-        self.taken.update(v.name for v in (*self.graph.input, *self.graph.output, *self.graph.initializer))
+        self.names = Names(self.graph)
         self._feed([model.initializers[name] for name in fed])
 
     def _feed(self, tensors):
@@ -132,15 +154,6 @@ class Form:
             if self.graph.input[k].name in names:
                 del self.graph.input[k]
         self.graph.input.extend(self.helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in tensors)
-
-    def fresh(self, name):
-        """`name`, or one like it that nothing has."""
-        base, k = name, 0
-        while name in self.taken:
-            k += 1
-            name = f"{base}_{k}"
-        self.taken.add(name)
-        return name
 
     def keep_outputs(self, names):
         keep = [output for output in self.graph.output if output.name in names]
@@ -154,11 +167,11 @@ class Form:
         """Appends a loss, and the input that it compares with; returns its name."""
         predicted = next(o for o in self.graph.output if o.name == compared).type.tensor_type
         if loss.target not in {i.name for i in self.graph.input}:
-            if loss.target in self.taken:
+            if loss.target in self.names:
                 raise CallerError(f"train: the loss compares with an input {loss.target!r}, but the model has a value of this name; give another target")
             self.graph.input.append(self._target(loss, predicted))
-        name = self.fresh("loss")
-        self.taken.add(loss.target)
+        name = self.names.fresh("loss")
+        self.names.add(loss.target)
         imports = [self.helper.make_opsetid("", 21)]
         function = self.helper.make_function(_DOMAIN, "Loss", ["output", "target"], ["loss"], loss._nodes(self.helper), imports)
         self.proto.functions.append(function)
@@ -189,7 +202,7 @@ class Form:
                 old.append(node.name or node.output[0])
                 continue
             if yes is None:
-                yes = self.fresh("training")
+                yes = self.names.fresh("training")
                 self.graph.initializer.append(self.helper.make_tensor(yes, self.onnx.TensorProto.BOOL, [], [True]))
             inputs = [*node.input, "", ""][:2]
             del node.input[:]
@@ -208,7 +221,7 @@ class Form:
                     raise CallerError(f"train: {name!r} is the running mean or variance of two BatchNormalization nodes; name it in frozen")
             outputs = [*node.output, "", "", ""][:3]
             for k, name in enumerate(node.input[3:5], 1):
-                made[name] = outputs[k] = outputs[k] or self.fresh(f"new {name}")
+                made[name] = outputs[k] = outputs[k] or self.names.fresh(f"new {name}")
             del node.output[:]
             node.output.extend(outputs)
             self._set_training_mode(node)

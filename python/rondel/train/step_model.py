@@ -1,6 +1,7 @@
 """The model of a step: forward, backward, clipping and update, as one ONNX model."""
 
 from ..gradients import grad
+from .model import Names
 
 _TRAINING = "ai.onnx.preview.training"
 
@@ -15,21 +16,12 @@ class GraphWriter:
         self._onnx = onnx
         self._graph = model.graph
         self._types = types
-        self._taken = {name for node in model.graph.node for name in node.output}
-        self._taken.update(v.name for v in (*model.graph.input, *model.graph.output, *model.graph.initializer))
+        self._names = Names(model.graph)
         if not any(i.domain == _TRAINING for i in model.opset_import):
             model.opset_import.append(onnx.helper.make_opsetid(_TRAINING, 1))
 
-    def name(self, wanted):
-        base, k = wanted, 0
-        while wanted in self._taken:
-            k += 1
-            wanted = f"{base}_{k}"
-        self._taken.add(wanted)
-        return wanted
-
     def add(self, op, inputs, outputs, *, domain="", **attributes):
-        names = [self.name(f"update/{op}") for _ in range(outputs)]
+        names = [self._names.fresh(f"update/{op}") for _ in range(outputs)]
         self._graph.node.append(self._onnx.helper.make_node(op, inputs, names, domain=domain, **attributes))
         return names
 
@@ -37,7 +29,7 @@ class GraphWriter:
         return self.add(op, inputs, 1, **attributes)[0]
 
     def input(self, name, elem_type, shape):
-        name = self.name(name)
+        name = self._names.fresh(name)
         self._graph.input.append(self._onnx.helper.make_tensor_value_info(name, elem_type, shape))
         return name
 
@@ -47,7 +39,7 @@ class GraphWriter:
     def constant(self, value, dtype):
         import numpy as np
 
-        name = self.name("update/constant")
+        name = self._names.fresh("update/constant")
         self._graph.initializer.append(self._onnx.numpy_helper.from_array(np.array(value, dtype), name))
         return name
 
@@ -75,7 +67,7 @@ class StepModel:
 
         self.loss = loss
         fed = {i.name for i in form.graph.input}
-        self.proto = grad(form.proto, parameters, [loss], checkpoint=checkpoint, prefix=form.fresh("gradient of "), sess_options=options)
+        self.proto = grad(form.proto, parameters, [loss], checkpoint=checkpoint, prefix=form.names.fresh("gradient of "), sess_options=options)
         drawn = [i.name for i in self.proto.graph.input if i.name not in fed]
         self.seed = drawn[0] if drawn else None
         types = {i.name: i.type.tensor_type for i in self.proto.graph.input}

@@ -37,23 +37,24 @@ template <class Long, class Short> struct ByRows {
   LongRows<Short> short_vectors;
 };
 
+/// f32 holds all values of bytes, too: code of their own is not worth what it takes to compile.
 template <class T> struct FastMax {
-  using Acc = typename Pooling<T>::Acc;
-  /// Wide enough for the numbers of elements.
-  using Wide = std::conditional_t<sizeof(Acc) < 4, std::int32_t, Acc>;
+  using Acc = std::conditional_t<std::is_integral_v<T>, float, typename Pooling<T>::Acc>;
 
   void lay_out(Workspace& w, const PoolSpec& spec, Extents in, Extents out, bool where) {
     if (is_empty(spec, out)) return;
-    if (where) firsts.lay_out(w, spec, in, out, !std::is_same_v<T, Wide>);
-    else greatest.lay_out(w, spec, in, out, !std::is_same_v<T, Acc>);
+    constexpr bool widens = !std::is_same_v<T, Acc>;
+    if (where) firsts.lay_out(w, spec, in, out, widens);
+    else greatest.lay_out(w, spec, in, out, widens);
   }
   void run(StopCheck& stop, const Pooling<T>& p, const PoolSpec& spec) const {
-    if (firsts.fits()) firsts.run(stop, planes_of<Wide>(p));
-    else if (!greatest.run(stop, planes_of<Acc>(p), spec)) max_by_window(stop, p);
+    const Planes<Acc> planes = planes_of<Acc>(p);
+    if (firsts.fits()) firsts.run(stop, planes);
+    else if (!greatest.run(stop, planes, spec)) max_by_window(stop, p);
   }
 
   ByRows<Max<Acc, 64>, Max<Acc>> greatest;
-  PlanesInLanes<Wide> firsts;
+  PlanesInLanes<Acc> firsts;
 };
 
 template <class T> struct FastMean {

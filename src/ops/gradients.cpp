@@ -68,6 +68,11 @@ std::vector<ValueId> nothing_flows(ir::Builder&, const ir::Node& node, std::span
   return std::vector<ValueId>(node.inputs.size(), ValueId::none);
 }
 
+bool stops_flow(const ir::OpDef& op) {
+  const auto* rule = op.gradient.target<decltype(&nothing_flows)>();
+  return rule != nullptr && *rule == nothing_flows;
+}
+
 std::vector<ValueId> reshaped_back(ir::Builder& b, const ir::Node& node,
                                    std::span<const ValueId> adjoints) {
   std::vector<ValueId> result(node.inputs.size(), ValueId::none);

@@ -12,6 +12,8 @@ namespace rondel::ops {
 /// Nothing flows to the inputs: the op's results are constant around almost every point.
 std::vector<ir::ValueId> nothing_flows(ir::Builder&, const ir::Node&,
                                        std::span<const ir::ValueId> adjoints);
+/// Whether that is the gradient of an op.
+bool stops_flow(const ir::OpDef&);
 /// Of an op that gives the elements of input 0, in row-major order, another shape.
 std::vector<ir::ValueId> reshaped_back(ir::Builder&, const ir::Node&,
                                        std::span<const ir::ValueId> adjoints);

@@ -38,7 +38,6 @@ std::vector<ValueId> add_gradient(ir::Graph& g, const GradientRequest& r) {
   ir::Builder b(g, r.region);
   if (r.before != ir::NodeId::none) b.insert_before(r.before);
   Influence influence(g);
-  for (const ValueId v : r.stop) influence.stop(v);
   for (const ValueId v : r.by) influence.add(v);
   influence.spread(r.region);
   RegionGradient gradient(b, influence);

@@ -11,7 +11,6 @@ struct GradientRequest {
   std::vector<ir::ValueId> of;    ///< tensors of floats
   std::vector<ir::ValueId> seed;  ///< their adjoints, of the same types; none: ones
   std::vector<ir::ValueId> by;    ///< tensors of floats
-  std::vector<ir::ValueId> stop;  ///< nothing flows through these
   ir::RegionId region = ir::RegionId::root;
   ir::NodeId before = ir::NodeId::none;  ///< where the nodes go, behind `of`; none: last
 };

@@ -1,6 +1,7 @@
 #include "passes/influence.h"
 
 #include "base/cancellation.h"
+#include "ops/gradients.h"
 
 #include <algorithm>
 
@@ -24,12 +25,13 @@ void Influence::spread(ir::RegionId r) {
 }
 
 bool Influence::pass_on(ValueId from, ValueId to) {
-  if (!contains(from) || !has_adjoint(g_, to) || stopped_.contains(to)) return false;
+  if (!contains(from) || !has_adjoint(g_, to)) return false;
   return influenced_.insert(to).second;
 }
 
 void Influence::spread_node(ir::NodeId n) {
   const Node& node = g_.node(n);
+  if (ops::stops_flow(*node.op)) return;
   for (const ir::RegionId r : node.regions) {
     spread(r);
     for (std::size_t j = 0; j < node.outputs.size(); ++j)

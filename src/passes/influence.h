@@ -13,12 +13,10 @@ class Influence {
  public:
   explicit Influence(const ir::Graph& g) : g_(g) {}
 
-  /// Nothing flows through `v`.
-  void stop(ir::ValueId v) { stopped_.insert(v); }
   /// `v` is a variable, whatever makes it.
   void add(ir::ValueId v) {
     variables_.insert(v);
-    if (!stopped_.contains(v)) influenced_.insert(v);
+    influenced_.insert(v);
   }
   /// Finds what is influenced in the region, and in those below it.
   void spread(ir::RegionId);
@@ -32,7 +30,7 @@ class Influence {
   bool pass_on(ir::ValueId from, ir::ValueId to);
 
   const ir::Graph& g_;
-  std::unordered_set<ir::ValueId> variables_, influenced_, stopped_;
+  std::unordered_set<ir::ValueId> variables_, influenced_;
 };
 
 }  // namespace rondel::passes

@@ -4,6 +4,8 @@
 #include "ir/builder.h"
 #include "passes/checkpoint_loops.h"
 #include "passes/hoist_invariants.h"
+#include "passes/influence.h"
+#include "passes/stop_gradients.h"
 #include "session/constants_as_inputs.h"
 #include "session/export_source.h"
 #include "session/from_graph.h"
@@ -145,20 +147,29 @@ std::vector<ValueId> seeds(Graph& g, std::span<const ValueId> of, const Gradient
   return seeds;
 }
 
-ValueId value_named(const Graph& g, const std::string& name) {
-  for (std::size_t k = 0; k < g.value_count(); ++k) {
-    const auto v = static_cast<ValueId>(k);
-    const ir::ValueInfo& info = g.value(v);
-    const bool is_there = info.producer == ir::NodeId::none || !g.is_erased(info.producer);
-    if (info.name == name && info.region == ir::RegionId{} && is_there) return v;
+/// At every depth.
+std::vector<ValueId> values_named(const Graph& g, const std::string& name) {
+  std::vector<ValueId> found;
+  const auto look_at = [&](ValueId v) {
+    if (v != ValueId::none && g.value(v).name == name) found.push_back(v);
+  };
+  for (const ir::RegionId r : g.regions_below(ir::RegionId::root)) {
+    std::ranges::for_each(g.region(r).params, look_at);
+    for (const ir::NodeId n : g.region(r).nodes) std::ranges::for_each(g.node(n).outputs, look_at);
   }
-  fail("stop_gradient names '{}', which is no value of the model outside of its loops", name);
+  require(!found.empty(), "stop_gradient names '{}', which is no value of the model", name);
+  return found;
 }
 
-std::vector<ValueId> values_named(const Graph& g, const std::vector<std::string>& names) {
-  std::vector<ValueId> values;
-  for (const std::string& name : names) values.push_back(value_named(g, name));
-  return values;
+void stop_gradients(Graph& g, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    std::vector<ValueId> values = values_named(g, name);
+    std::erase_if(values, [&g](ValueId v) { return !passes::has_adjoint(g, v); });
+    for (const ValueId v : values)
+      require(g.value(v).type.is_tensor(), "stop_gradient names '{}', {}; expected a tensor", name,
+              ir::to_text(g.value(v).type));
+    passes::stop_gradients(g, values);
+  }
 }
 
 void require_new(const Graph& g, const std::string& name, const std::string& prefix) {
@@ -201,14 +212,15 @@ std::optional<std::optional<std::int64_t>> segments(const std::string& checkpoin
 Graph with_gradient(Graph g, const GradientOptions& o) {
   const auto checkpoint = segments(o.checkpoint);
   Variables variables(g, o.wrt);
+  stop_gradients(g, o.stop_gradient);
   prepare(g);
   if (checkpoint && passes::checkpoint_loops(g, *checkpoint, variables.values())) canonicalize(g);
   passes::GradientRequest request;
   request.by = variables.values();
   request.of = outputs_differentiated(g, o);
   request.seed = seeds(g, request.of, o);
-  request.stop = values_named(g, o.stop_gradient);
   add_outputs(g, passes::add_gradient(g, request), o.wrt, o.prefix);
+  passes::remove_gradient_stops(g);
   canonicalize(g);
   variables.restore();
   return g;
@@ -229,6 +241,7 @@ std::vector<std::string> names_of_float_outputs(const Graph& g) {
 /// 1992).
 Graph with_tangents(Graph g, const TangentOptions& o) {
   Variables variables(g, o.wrt);
+  stop_gradients(g, o.stop_gradient);
   prepare(g);
   const std::vector<std::string> names = o.outputs.empty() ? names_of_float_outputs(g) : o.outputs;
   std::vector<ValueId> directions;
@@ -240,7 +253,6 @@ Graph with_tangents(Graph g, const TangentOptions& o) {
   passes::GradientRequest reverse;
   reverse.by = variables.values();
   reverse.of = outputs_named(g, names);
-  reverse.stop = values_named(g, o.stop_gradient);
   for (const ValueId v : reverse.of) reverse.seed.push_back(add_input_like_output(g, v, ""));
   const std::size_t own = g.root().results.size();
   for (const ValueId v : passes::add_gradient(g, reverse)) g.add_result({}, v);
@@ -259,6 +271,7 @@ Graph with_tangents(Graph g, const TangentOptions& o) {
     g.replace_uses(reverse.seed[k], output_named(g, names[k]));
     erase_input(g, reverse.seed[k]);
   }
+  passes::remove_gradient_stops(g);
   canonicalize(g);
   variables.restore();
   return g;

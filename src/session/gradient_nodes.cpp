@@ -4,6 +4,8 @@
 #include "ir/builder.h"
 #include "ir/clone.h"
 #include "passes/gradient.h"
+#include "passes/influence.h"
+#include "passes/stop_gradients.h"
 #include "session/constants_as_inputs.h"
 #include "session/plan_builder.h"
 
@@ -42,6 +44,8 @@ class Request {
   std::span<const ValueId> variables() const { return std::span(inputs_).subspan(1, all_); }
   std::span<const ValueId> values() const { return std::span(inputs_).subspan(1 + all_); }
   std::size_t xs() const { return xs_; }
+  /// Whether a variable is held.
+  bool is_held(std::size_t variable) const { return variable >= xs_; }
   bool is_at_the_variables() const { return std::ranges::equal(variables(), values()); }
 
  private:
@@ -67,6 +71,14 @@ std::vector<ValueId> constant_variables(const Graph& g) {
   return found;
 }
 
+/// Nothing flows through the variables that are held; gives what stands for y then.
+ValueId stop_at_held(Graph& g, const Request& r, NodeId n) {
+  for (std::size_t k = r.xs(); k < r.variables().size(); ++k)
+    if (passes::has_adjoint(g, r.variables()[k]))
+      passes::stop_gradients(g, r.variables().subspan(k, 1));
+  return g.node(n).inputs[0];
+}
+
 /// Copies, before the node, what leads from the variables to y in its region, from other values;
 /// gives the copy of y. Each value stands for its own variable, whatever else it is.
 ValueId moved_to_values(ir::Builder& b, const Request& r, NodeId n, std::vector<ValueId>& values) {
@@ -74,7 +86,8 @@ ValueId moved_to_values(ir::Builder& b, const Request& r, NodeId n, std::vector<
   ir::Cloner clone(g, g);
   std::set<ValueId> moved;
   for (std::size_t k = 0; k < r.values().size(); ++k) {
-    values.push_back(b("identity", {r.values()[k]}));
+    const bool stops = r.is_held(k) && passes::has_adjoint(g, r.values()[k]);
+    values.push_back(b(stops ? "stop_gradient" : "identity", {r.values()[k]}));
     clone.map(r.variables()[k], values.back());
     moved.insert(r.variables()[k]);
   }
@@ -111,17 +124,17 @@ void write_gradient(Graph& g, NodeId n) {
   request.region = region;
   request.before = n;
   std::vector<ValueId> variables(r.variables().begin(), r.variables().end());
-  request.of = {r.y()};
-  if (!r.is_at_the_variables()) {
+  if (r.is_at_the_variables()) {
+    request.of = {stop_at_held(g, r, n)};
+  } else {
     ir::Builder b(g, region);
     b.source(g.node(n).source);
     b.insert_before(n);
     variables.clear();
     request.of = {moved_to_values(b, r, n, variables)};
   }
-  const auto xs = static_cast<std::ptrdiff_t>(r.xs());
-  request.by.assign(variables.begin(), variables.begin() + xs);
-  request.stop.assign(variables.begin() + xs, variables.end());
+  variables.resize(r.xs());
+  request.by = variables;
   const std::vector<ValueId> adjoints = passes::add_gradient(g, request);
   for (std::size_t j = 0; j < g.node(n).outputs.size(); ++j) {
     const ValueId given = g.node(n).outputs[j];
@@ -130,6 +143,7 @@ void write_gradient(Graph& g, NodeId n) {
     g.replace_uses(given, adjoints[j]);
   }
   g.erase_node(n);
+  passes::remove_gradient_stops(g);
 }
 
 }  // namespace

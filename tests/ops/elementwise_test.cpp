@@ -17,6 +17,8 @@ TEST(ElementWise, Arithmetic) {
     div a=i32[7, -7, -2147483648] b=i32[2, 2, -1] -> i32[3, -3, -2147483648]
     div a=i32[7] b=i32[0] -> error: integer division by zero
     neg x=i8[-128, 5] -> i8[-128, -5]
+    stop_gradient x=[1, -0] -> [1, -0]
+    stop_gradient x=f16[2.5] -> f16[2.5]
     abs x=[-0.0, -2, nan] -> [0, 2, nan]
     abs x=i16[-3, 4] -> i16[3, 4]
     reciprocal x=[4, -0.5] -> [0.25, -2]

@@ -848,6 +848,54 @@ def test_stop_gradient_and_inputs_without_influence_give_zeros():
     np.testing.assert_array_equal(rondel.InferenceSession(made.SerializeToString()).run(["grad_x"], feeds)[0], np.zeros(2))
 
 
+LOOPED = """
+<ir_version: 10, opset_import: ["" : 21]>
+f (double[3] x, int64 n, bool up) => (double y, double[N, 3] kept) <bool yes = {1}> {
+  last, kept = Loop (n, yes, x) <body = step (int64 i, bool go, double[3] s) => (bool on, double[3] t, double[3] item) {
+    on = Identity (go)
+    c = If (up) <then_branch = yes_branch () => (double[3] a) { q = Sin (s)  a = Mul (q, s) },
+                 else_branch = no_branch () => (double[3] b) { b = Exp (s) }>
+    same = Identity (c)
+    w = Mul (same, x)
+    t = Add (w, s)
+    item = Neg (t)
+  }>
+  z = Mul (last, last)
+  y = ReduceSum <keepdims = 0> (z)
+}"""
+
+
+@pytest.mark.parametrize("name, up", [("w", True), ("same", True), ("c", False), ("q", True), ("q", False), ("s", True), ("t", True)])
+@pytest.mark.parametrize("checkpoint", ["none", "sqrt"])
+def test_nothing_flows_through_values_in_loops_and_branches(name, up, checkpoint):
+    """Beside central differences of the same loop in numpy, where the value stays what it is at x."""
+    feeds = {"x": np.array([0.3, -0.2, 0.5]), "n": np.int64(3), "up": np.bool_(up)}
+
+    def trips(x, held=None):
+        """y; the values of `name` in each trip, or what they are where `held` gives them."""
+        seen, s = [], x
+
+        def at(this, value):
+            if this != name:
+                return value
+            seen.append(value)
+            return value if held is None else held[len(seen) - 1]
+
+        for _ in range(3):
+            s = at("s", s)
+            c = at("c", at("q", np.sin(s)) * s if up else np.exp(s))
+            s = at("t", at("w", at("same", c) * x) + s)
+        return np.sum(s * s), seen
+
+    _, held = trips(feeds["x"])
+    step = 1e-6
+    expected = [(trips(feeds["x"] + step * e, held)[0] - trips(feeds["x"] - step * e, held)[0]) / (2 * step) for e in np.eye(3)]
+    made = rondel.grad(parser.parse_model(LOOPED), wrt="x", outputs="y", stop_gradient=name, checkpoint=checkpoint)
+    assert "stop" not in str(made).lower()
+    (found,) = rondel.InferenceSession(made).run(["grad_x"], feeds)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [

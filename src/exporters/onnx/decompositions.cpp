@@ -227,6 +227,7 @@ constexpr Row rows[] = {
     {"checked_int32", cast_to_int32},
     {"fma", multiply_and_add},
     {"row_major", as_it_is},
+    {"stop_gradient", as_it_is},
     {"same_extent", reshape_to_extents},
     {"checked_length", look_up},
     {"bounded", look_up_first},

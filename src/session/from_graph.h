@@ -2,6 +2,7 @@
 #include <rondel/session.h>
 
 #include "ir/graph.h"
+#include "session/front_ends.h"
 
 namespace rondel::session {
 
@@ -10,6 +11,7 @@ struct FromGraph {
   static Session make(ir::Graph graph, ModelInfo info, const SessionOptions&);
   /// And back: the graph as it was imported or built, or as it was compiled.
   static const ir::Graph& of(const Session&, bool compiled);
+  static const ModelVersions& versions(const Session&);
 };
 
 }  // namespace rondel::session

@@ -80,6 +80,12 @@ const FrontEnd& front_end_of(const Source& s) {
   return recognised(read_beginning(*s.file, beginning), fmt::format("'{}' is", s.file->string()));
 }
 
+ModelVersions versions_of(const frontends::Imported& i) {
+  const auto own = i.opsets.find("ai.onnx");
+  if (own == i.opsets.end()) return {std::nullopt, i.ir_version};
+  return {static_cast<int>(own->second), i.ir_version};
+}
+
 frontends::Imported read_model(const std::filesystem::path& file, const SessionOptions& o) {
   return read({file, {}}, o);
 }

@@ -280,22 +280,23 @@ Graph with_tangents(Graph g, const TangentOptions& o) {
 Graph differentiated(Graph g, const GradientOptions& o) { return with_gradient(std::move(g), o); }
 Graph differentiated(Graph g, const TangentOptions& o) { return with_tangents(std::move(g), o); }
 
-ExportedModel written(Graph g, const ModelInfo& info, const auto& o) {
+ExportedModel written(Graph g, const ModelInfo& info, const session::ModelVersions& versions,
+                      auto o) {
+  if (!o.writing.least_opset) o.writing.least_opset = versions.opset;
+  if (!o.writing.least_ir_version) o.writing.least_ir_version = versions.ir_version;
   return session::to_bytes(session::with_seed(differentiated(std::move(g), o)), info, o.writing);
 }
 
 /// `o`: of a gradient or of tangents.
-ExportedModel of_model(const auto& model, auto o) {
+ExportedModel of_model(const auto& model, const auto& o) {
   frontends::Imported imported = session::read_model(model, o.writing.reading);
   session::report_warnings(o.writing.reading, imported.findings);
-  const auto own = imported.opsets.find("ai.onnx");
-  if (!o.writing.least_opset && own != imported.opsets.end())
-    o.writing.least_opset = static_cast<int>(own->second);
-  if (!o.writing.least_ir_version) o.writing.least_ir_version = imported.ir_version;
-  return written(std::move(imported.graph), imported.info, o);
+  const session::ModelVersions versions = session::versions_of(imported);
+  return written(std::move(imported.graph), imported.info, versions, o);
 }
 ExportedModel of_session(const Session& model, const auto& o) {
-  return written(session::FromGraph::of(model, false), model.info(), o);
+  using session::FromGraph;
+  return written(FromGraph::of(model, false), model.info(), FromGraph::versions(model), o);
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ struct Session::Impl {
   }
   Impl(frontends::Imported imported, const SessionOptions& o)
       : Impl(std::move(imported.graph), std::move(imported.info), o) {
+    versions = session::versions_of(imported);
     session::report_warnings(o, imported.findings);
   }
 
@@ -222,6 +223,7 @@ struct Session::Impl {
 
   SessionOptions options;
   ModelInfo info;
+  session::ModelVersions versions;
   ir::Graph graph;                       ///< as imported
   std::vector<std::string> input_names;  ///< of those that are fed
   std::shared_ptr<const ir::Graph> compiled;
@@ -248,6 +250,9 @@ Session session::FromGraph::make(ir::Graph graph, ModelInfo info, const SessionO
   return Session(std::make_unique<Session::Impl>(std::move(graph), std::move(info), o));
 }
 
+const session::ModelVersions& session::FromGraph::versions(const Session& s) {
+  return s.impl_->versions;
+}
 const ir::Graph& session::FromGraph::of(const Session& s, bool compiled) {
   return compiled ? *s.impl_->compiled : s.impl_->graph;
 }

@@ -896,6 +896,15 @@ def test_nothing_flows_through_values_in_loops_and_branches(name, up, checkpoint
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
+def test_a_gradient_is_written_in_the_versions_of_the_model_also_of_a_session():
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 15]>
+        f (float[3] x) => (float y) { z = Mul (x, x)  y = ReduceSum <keepdims = 0> (z) }""")
+    for source in (model, rondel.InferenceSession(model)):
+        for made in (rondel.grad(source, wrt="x"), rondel.jvp(source, wrt="x")):
+            assert (made.ir_version, [o.version for o in made.opset_import]) == (8, [15])
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [

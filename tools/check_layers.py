@@ -38,6 +38,8 @@ THIRD_PARTY = {
     "llvm-c": ["src/codegen"],
     "onnx": ["src/formats/onnx", "src/frontends/onnx", "src/exporters/onnx", "tests/onnx", "tests/exporters"],
     "google": ["src/formats/onnx", "src/frontends/onnx", "src/exporters/onnx", "tests/onnx", "tests/exporters"],
+    "nlohmann": ["src/frontends/mdf"],
+    "yaml-cpp": ["src/frontends/mdf"],
     "omp.h": ["src/kernels"],
     "nanobind": ["python"],
     "Python.h": ["python"],

@@ -22,4 +22,7 @@ void bind_network_types(nanobind::module_& m);
 /// Its layers, but those of loops and conditionals.
 void bind_network_layers(nanobind::module_& m);
 
+/// The submodule `mdf`: models in MDF.
+void bind_mdf(nanobind::module_& m);
+
 }  // namespace rondel::python

@@ -1,6 +1,7 @@
 // The bindings, kept small.
 #include "bindings.h"
 #include "interrupt.h"
+#include "runs.h"
 #include "without_gil.h"
 
 #include <rondel/gradient.h>
@@ -15,57 +16,13 @@
 
 namespace nb = nanobind;
 using namespace rondel;
+using python::PyRunOptions;
+using python::unpacked_results;
 
 namespace {
 
-/// RunOptions with a flag of its own, which any thread may set.
-struct PyRunOptions {
-  std::optional<double> deadline;
-  std::uint64_t seed = 0;
-  std::atomic<bool> terminate{false};
-};
-
 std::span<const std::byte> as_bytes(const nb::bytes& b) {
   return {reinterpret_cast<const std::byte*>(b.c_str()), b.size()};
-}
-
-/// `run` with these options. Throws KeyboardInterrupt, when that is why the run has ended, or when
-/// it came too late to end it.
-std::vector<Value> run_interruptibly(RunOptions& o, const auto& run) {
-  std::vector<Value> results;
-  std::exception_ptr failure;
-  bool interruptible = false;
-  {
-    const InterruptWatch watch;
-    interruptible = watch.on();
-    o.interrupted = interruptible ? &InterruptWatch::arrived : &python::interpreter_ended;
-    // One that came just before would wait in Python for the end of the run.
-    if (interruptible && PyErr_CheckSignals() != 0) throw nb::python_error();
-    try {
-      results = python::without_gil([&] { return run(o); });
-    } catch (...) { failure = std::current_exception(); }
-  }
-  python::release_orphans();
-  if (interruptible && PyErr_CheckSignals() != 0) {
-    InterruptWatch::arrived();  // this one is dealt with
-    throw nb::python_error();
-  }
-  if (failure) std::rethrow_exception(failure);
-  return results;
-}
-
-/// `run` with the options that Python gives; its results as Python has them.
-nb::list unpacked_results(PyRunOptions* options, const auto& run) {
-  RunOptions o;
-  if (options != nullptr) {
-    o.deadline = options->deadline;
-    o.seed = options->seed;
-    o.terminate = &options->terminate;
-  }
-  const std::vector<Value> results = run_interruptibly(o, run);
-  nb::list unpacked;
-  for (const Value& v : results) unpacked.append(python::to_python(v));
-  return unpacked;
 }
 
 using Feeds = std::map<std::string, Value>;
@@ -340,6 +297,7 @@ NB_MODULE(_rondel, m) {
   m.def("trace_passes", [](const std::filesystem::path& p, const SessionOptions& o,
                            const std::string& after) { return pass_runs(p, o, after); });
   python::bind_network(m);
+  python::bind_mdf(m);
 
   nb::class_<ExportOptions>(m, "ExportOptions")
       .def(nb::init<>())

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 
+#include <iterator>
 #include <system_error>
 
 namespace rondel {
@@ -21,6 +22,13 @@ std::vector<std::byte> read_beginning(const std::filesystem::path& path, std::si
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(most));
   bytes.resize(static_cast<std::size_t>(file.gcount()));
   return bytes;
+}
+
+std::string read_text_file(const std::filesystem::path& path) {
+  std::ifstream file = open_file(path);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  require(!file.bad(), "cannot read '{}'", path.string());
+  return text;
 }
 
 }  // namespace rondel

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <vector>
 
 namespace rondel {
@@ -11,5 +12,8 @@ std::ifstream open_file(const std::filesystem::path&);
 
 /// Its first bytes, `most` of them or all.
 std::vector<std::byte> read_beginning(const std::filesystem::path&, std::size_t most);
+
+/// All of it, as text.
+std::string read_text_file(const std::filesystem::path&);
 
 }  // namespace rondel

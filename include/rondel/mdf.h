@@ -1,0 +1,72 @@
+// Models in ModECI's Model Description Format, run as one loop: `mdf::Model model("States.json");
+// model.run({.steps = 200, .dt = 0.01})`. docs/mdf.md says what a model means.
+#pragma once
+#include <rondel/session.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rondel::mdf {
+
+/// One simulation, or a sweep of many.
+struct Settings {
+  /// Steps of `dt` after the evaluation that begins the states: 0 or more.
+  std::int64_t steps = 0;
+  double dt = 1;
+  /// "node.port", and "node.parameter" and "node.function" where no port is called so. Empty: every
+  /// output port.
+  std::vector<std::string> record;
+  /// By "node.port", values of input ports in place of their defaults: one for all evaluations, or
+  /// [steps + 1, ...], a row for each.
+  std::map<std::string, Tensor> inputs;
+  /// By "node.parameter": what a state begins with. With one axis more than the state, in front, a
+  /// sweep: one simulation for each row.
+  std::map<std::string, Tensor> initial;
+  /// By "node.parameter": its value in place of its value, function or time_derivative. A sweep
+  /// likewise. All sweeps have as many rows.
+  std::map<std::string, Tensor> set;
+  /// Whether `onnx::` functions compute in f32, as modeci_mdf does, or in the type of their inputs.
+  bool single_precision = true;
+};
+
+/// A model of a file. Safe to use from many threads at once.
+class RONDEL_API Model {
+ public:
+  /// Reads a file: JSON where its name ends so, else YAML. Throws Error(caller) naming line and
+  /// column, or the node, port or edge at fault.
+  explicit Model(const std::filesystem::path& file, const SessionOptions& = {});
+  ~Model();
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+
+  const std::string& name() const;
+  /// All that `record` may name; output ports first.
+  std::vector<std::string> recordable() const;
+  /// What is recorded where `record` is empty; the names that `inputs` may have, and those that
+  /// `initial` and `set` may have.
+  std::vector<std::string> output_ports() const;
+  std::vector<std::string> input_ports() const;
+  std::vector<std::string> parameters() const;
+
+  /// Runs the model: for each recorded name [steps + 1, ...], in a sweep of P points
+  /// [steps + 1, P, ...]; row 0 is the state after the evaluation that begins it. What was compiled
+  /// is kept: other values, steps and dt compile nothing. Throws Error: `caller` for names that
+  /// there are not, values that do not fit and what the model gets wrong, naming node and port;
+  /// `unsupported` for functions that are not run; `limit`, `deadline`, `cancelled`.
+  std::map<std::string, Tensor> run(const Settings&, const RunOptions& = {}) const;
+
+  /// The model as a session whose inputs are "steps", "dt" and the values of the settings, all of
+  /// which may be left out. To run it by itself, and to write it as ONNX.
+  Session compile(const Settings&) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rondel::mdf

@@ -1,0 +1,62 @@
+// MDF models. rondel/mdf/ is their face in Python.
+#include "bindings.h"
+#include "runs.h"
+
+#include <rondel/mdf.h>
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+
+namespace rondel::python {
+namespace {
+
+std::map<std::string, Tensor> tensors(const std::map<std::string, Value>& values) {
+  std::map<std::string, Tensor> out;
+  for (const auto& [name, v] : values) out.emplace(name, v.tensor());
+  return out;
+}
+
+/// The recorded values, in the order of their names.
+nb::list run(const mdf::Model& model, const mdf::Settings& s, PyRunOptions* options) {
+  return unpacked_results(options, [&](const RunOptions& o) {
+    const std::map<std::string, Tensor> results = model.run(s, o);
+    std::vector<Value> values;
+    for (const std::string& name : s.record.empty() ? model.output_ports() : s.record)
+      values.emplace_back(results.at(name));
+    return values;
+  });
+}
+
+}  // namespace
+
+void bind_mdf(nb::module_& m) {
+  nb::module_ sub = m.def_submodule("mdf");
+  using Values = std::map<std::string, Value>;
+  nb::class_<mdf::Settings>(sub, "Settings")
+      .def(nb::init<>())
+      .def_rw("steps", &mdf::Settings::steps)
+      .def_rw("dt", &mdf::Settings::dt)
+      .def_rw("record", &mdf::Settings::record)
+      .def_rw("single_precision", &mdf::Settings::single_precision)
+      .def("inputs", [](mdf::Settings& s, const Values& v) { s.inputs = tensors(v); })
+      .def("initial", [](mdf::Settings& s, const Values& v) { s.initial = tensors(v); })
+      .def("set", [](mdf::Settings& s, const Values& v) { s.set = tensors(v); });
+  nb::class_<mdf::Model>(sub, "Model")
+      .def("__init__", [](mdf::Model* self, const std::filesystem::path& p,
+                          const SessionOptions& o) { new (self) mdf::Model(p, o); })
+      .def("name", &mdf::Model::name)
+      .def("recordable", &mdf::Model::recordable)
+      .def("input_ports", &mdf::Model::input_ports)
+      .def("output_ports", &mdf::Model::output_ports)
+      .def("parameters", &mdf::Model::parameters)
+      .def("run", &run, nb::arg("settings"), nb::arg("options").none())
+      .def("compile", [](const mdf::Model& model, const mdf::Settings& s) {
+        return without_gil([&] { return model.compile(s); });
+      });
+}
+
+}  // namespace rondel::python

@@ -1,0 +1,61 @@
+// Runs that Python asks for: its options, and how Ctrl-C ends them.
+#pragma once
+#include "bindings.h"
+#include "interrupt.h"
+#include "without_gil.h"
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <vector>
+
+namespace rondel::python {
+
+/// RunOptions with a flag of its own, which any thread may set.
+struct PyRunOptions {
+  std::optional<double> deadline;
+  std::uint64_t seed = 0;
+  std::atomic<bool> terminate{false};
+};
+
+/// `run` with these options. Throws KeyboardInterrupt, when that is why the run has ended, or when
+/// it came too late to end it.
+std::vector<Value> run_interruptibly(RunOptions& o, const auto& run) {
+  std::vector<Value> results;
+  std::exception_ptr failure;
+  bool interruptible = false;
+  {
+    const InterruptWatch watch;
+    interruptible = watch.on();
+    o.interrupted = interruptible ? &InterruptWatch::arrived : &interpreter_ended;
+    // One that came just before would wait in Python for the end of the run.
+    if (interruptible && PyErr_CheckSignals() != 0) throw nanobind::python_error();
+    try {
+      results = without_gil([&] { return run(o); });
+    } catch (...) { failure = std::current_exception(); }
+  }
+  release_orphans();
+  if (interruptible && PyErr_CheckSignals() != 0) {
+    InterruptWatch::arrived();  // this one is dealt with
+    throw nanobind::python_error();
+  }
+  if (failure) std::rethrow_exception(failure);
+  return results;
+}
+
+/// `run` with the options that Python gives; its results as Python has them.
+nanobind::list unpacked_results(PyRunOptions* options, const auto& run) {
+  RunOptions o;
+  if (options != nullptr) {
+    o.deadline = options->deadline;
+    o.seed = options->seed;
+    o.terminate = &options->terminate;
+  }
+  const std::vector<Value> results = run_interruptibly(o, run);
+  nanobind::list unpacked;
+  for (const Value& v : results) unpacked.append(to_python(v));
+  return unpacked;
+}
+
+}  // namespace rondel::python

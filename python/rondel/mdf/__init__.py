@@ -1,0 +1,12 @@
+"""Models in ModECI's Model Description Format (MDF), run as one loop.
+
+>>> import rondel.mdf
+>>> results = rondel.mdf.load("States.json").run(200, 0.01)   # doctest: +SKIP
+>>> results["sine_node.out_port"], results["time"]            # doctest: +SKIP
+
+docs/mdf.md says what a model means.
+"""
+
+from .model import Model, Results, load
+
+__all__ = ["Model", "Results", "load"]

@@ -1,0 +1,187 @@
+"""A model of a file, its runs and their results."""
+
+import operator
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from .. import _rondel, arrays
+from ..errors import CallerError
+from ..options import RunOptions, SessionOptions, checked_options, path_text
+from ..session import InferenceSession
+
+
+def load(path, sess_options=None):
+    """Reads a model: JSON where the file's name ends in .json, else YAML.
+
+    Raises CallerError naming line and column, or the node, port or edge at fault.
+    """
+    return Model(path, sess_options)
+
+
+class Results(Mapping):
+    """What a run recorded: a mapping from "node.port" to an array with time on axis 0, and from "time".
+
+    Row k of an array is the value after evaluation k, at time k * dt. In a sweep, axis 1 are its points.
+    """
+
+    def __init__(self, time, values):
+        self._arrays = {**values, "time": time}
+
+    def __getitem__(self, name):
+        return self._arrays[name]
+
+    def __iter__(self):
+        return iter(self._arrays)
+
+    def __len__(self):
+        return len(self._arrays)
+
+    def __repr__(self):
+        shapes = ", ".join(f"'{name}': {array.dtype}{list(array.shape)}" for name, array in self.items())
+        return f"Results({shapes})"
+
+    def to_pandas(self):
+        """A pandas.DataFrame with a row for each time. An array with more axes than time has a column for each element,
+        named "node.port[0, 1]". Raises ImportError without pandas.
+        """
+        import pandas
+
+        return pandas.DataFrame(dict(self.columns()), index=pandas.Index(self["time"], name="time"))
+
+    def columns(self):
+        """Pairs of a name and an array [time]: each array but "time", one for each element of its rows."""
+        for name, array in self.items():
+            if name == "time":
+                continue
+            if array.ndim == 1:
+                yield name, array
+                continue
+            for index in np.ndindex(array.shape[1:]):
+                yield f"{name}[{', '.join(map(str, index))}]", array[(slice(None), *index)]
+
+
+class Model:
+    """A model of an MDF file. Many threads may run it at once.
+
+    What was compiled is kept: a run with other values, steps or dt compiles nothing.
+    """
+
+    def __init__(self, path, sess_options=None):
+        options = checked_options(sess_options, SessionOptions, "sess_options")
+        try:
+            text = path_text(path)
+        except (TypeError, ValueError):
+            raise CallerError(f"the model is {path!r}; expected a path") from None
+        self._options = options
+        self._model = _rondel.mdf.Model(text, options)
+
+    @property
+    def name(self):
+        """The id of the model's graph."""
+        return self._model.name()
+
+    @property
+    def recordable(self):
+        """The names that `record` may have: "node.port", "node.parameter", "node.function"."""
+        return self._model.recordable()
+
+    @property
+    def input_ports(self):
+        """The names that `inputs` may have."""
+        return self._model.input_ports()
+
+    @property
+    def parameters(self):
+        """The names that `initial` and `set` may have."""
+        return self._model.parameters()
+
+    def run(self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True, run_options=None):
+        """Runs the model: an evaluation that begins its states, then `steps` steps of `dt`. Returns Results of steps + 1 rows.
+
+        record: names of output ports, parameters or functions, as "node.port"; None: all output ports.
+        inputs: dict of "node.port" to the value that an input port has in place of its default, or to steps + 1 rows, one
+            for each evaluation.
+        initial: dict of "node.parameter" to what its state begins with.
+        set: dict of "node.parameter" to its value. An array with one axis more than the parameter has is a sweep, of which
+            all points run; so is one in `initial`. All sweeps have as many points.
+        single_precision: onnx:: functions compute in float32, as modeci_mdf does; False: in the type of their inputs.
+
+        Raises CallerError for names that there are not, values that do not fit and what the model gets wrong (the error
+        names the node), UnsupportedError for functions that are not run, and what InferenceSession.run raises.
+        """
+        settings = self._settings(steps, dt, record, inputs, initial, set, single_precision)
+        options = checked_options(run_options, RunOptions, "run_options")
+        names = settings.record or self._model.output_ports()
+        found = self._model.run(settings, options)
+        values = {name: arrays.from_value(value, f"'{name}'") for name, value in zip(names, found)}
+        return Results(np.arange(settings.steps + 1) * settings.dt, values)
+
+    def session(self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True):
+        """The model as an InferenceSession: to inspect it, and for rondel.export.
+
+        Its inputs are "steps", "dt" and the given values ("input node.port", "initial node.parameter", "set node.parameter"),
+        each of which may be left out; its outputs are named as in `record`.
+        """
+        settings = self._settings(steps, dt, record, inputs, initial, set, single_precision)
+        return InferenceSession.of(self._model.compile(settings), self._options)
+
+    def _settings(self, steps, dt, record, inputs, initial, set, single_precision):
+        settings = _rondel.mdf.Settings()
+        settings.steps = _checked("steps", steps, "a number of steps, 0 or more", _steps)
+        settings.dt = _checked("dt", dt, "a number", float)
+        settings.record = _checked("record", record, "a list of names", _names)
+        settings.single_precision = bool(single_precision)
+        settings.inputs(_values("inputs", inputs))
+        settings.initial(_values("initial", initial))
+        settings.set(_values("set", set))
+        return settings
+
+
+def _checked(name, value, expected, check):
+    try:
+        return check(value)
+    except (TypeError, ValueError, OverflowError):
+        raise CallerError(f"{name} is {value!r}; expected {expected}") from None
+
+
+def _steps(value):
+    value = operator.index(value)
+    if not 0 <= value < 2**63 - 1:
+        raise ValueError
+    return value
+
+
+def _names(record):
+    if record is None:
+        return []
+    if isinstance(record, (str, bytes)) or not isinstance(record, Iterable):
+        raise TypeError
+    names = list(record)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError
+    return names
+
+
+#: The dtypes that MDF computes in, by NumPy's kinds.
+_DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
+
+
+def _values(what, given):
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise CallerError(f"{what} is {given!r}; expected a dict of names to numbers")
+    values = {}
+    for name, x in given.items():
+        place = f"{what}: '{name}'"
+        if not isinstance(name, str):
+            raise CallerError(f"{what} has the key {name!r}; expected names")
+        try:
+            array = np.asarray(x)
+        except ValueError as error:
+            raise CallerError(f"{place} makes no array: {error}") from None
+        if array.dtype.kind not in _DTYPES:
+            raise CallerError(f"{place} is of dtype {array.dtype}; expected numbers")
+        values[name] = arrays.to_value(array.astype(_DTYPES[array.dtype.kind], order="C"), place, "numbers")
+    return values

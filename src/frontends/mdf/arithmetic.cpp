@@ -1,0 +1,162 @@
+#include "frontends/mdf/arithmetic.h"
+
+#include "base/error.h"
+#include "ir/text.h"
+
+#include <algorithm>
+
+namespace rondel::mdf {
+namespace {
+
+const ir::Type& type_of(const ir::Builder& b, ValueId v) { return b.graph().value(v).type; }
+
+bool is_lone_constant(const ir::Builder& b, ValueId v) {
+  const Tensor* t = b.graph().constant(v);
+  return t != nullptr && t->rank() == 0;
+}
+
+bool is_whole(DType t) { return t == DType::i64 || t == DType::boolean; }
+
+/// x // y: what is left is taken off first, so that 1 // 0.1 is 9 (0.1 is a little more than a
+/// tenth).
+ValueId floored_quotient(ir::Builder& b, ValueId x, ValueId y) {
+  const ValueId quotient = b("div", {b("sub", {x, b("mod", {x, y})}), y});
+  return is_whole(dtype_of(b, x)) ? quotient : b("round", {quotient});
+}
+
+/// An integer to a power that is known to be negative is a fraction.
+bool is_negative_constant(const ir::Builder& b, ValueId v) {
+  const Tensor* t = b.graph().constant(v);
+  if (t == nullptr || t->dtype() != DType::i64) return false;
+  const Tensor packed = t->packed();
+  return std::any_of(packed.data_as<std::int64_t>(), packed.data_as<std::int64_t>() + packed.size(),
+                     [](std::int64_t i) { return i < 0; });
+}
+
+ValueId power(ir::Builder& b, ValueId x, ValueId y) {
+  if (is_whole(dtype_of(b, x)) && is_whole(dtype_of(b, y))) {
+    const ValueId base = as_number(b, x), exponent = as_number(b, y);
+    return b("pow", {is_negative_constant(b, exponent) ? as_float(b, base) : base, exponent});
+  }
+  const auto [base, exponent] = promoted(b, x, y);
+  return b("pow", {base, exponent});
+}
+
+ValueId product(ir::Builder& b, ValueId x, ValueId y) {
+  const auto [p, q] = promoted(b, as_number(b, x), as_number(b, y));
+  require(rank_of(b, p) > 0 && rank_of(b, q) > 0,
+          "@ multiplies {} and {}; expected vectors or matrices", ir::to_text(type_of(b, p)),
+          ir::to_text(type_of(b, q)));
+  return b("mat_mul", {p, q});
+}
+
+ValueId bitwise(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
+  require(is_whole(dtype_of(b, x)) && is_whole(dtype_of(b, y)),
+          "{} joins {} and {}; expected integers or truth values", sign, name(dtype_of(b, x)),
+          name(dtype_of(b, y)));
+  const auto [p, q] = promoted(b, x, y);
+  const bool logical = dtype_of(b, p) == DType::boolean;
+  if (sign == "&") return b(logical ? "and" : "bitwise_and", {p, q});
+  if (sign == "|") return b(logical ? "or" : "bitwise_or", {p, q});
+  return b(logical ? "xor" : "bitwise_xor", {p, q});
+}
+
+}  // namespace
+
+DType dtype_of(const ir::Builder& b, ValueId v) { return type_of(b, v).dtype(); }
+
+Shape shape_of(const ir::Builder& b, ValueId v) {
+  const ir::Type& t = type_of(b, v);
+  if (!t.is_tensor() || !t.is_static())
+    unsupported("a value of type {} has extents that only a run tells", ir::to_text(t));
+  return t.static_shape();
+}
+
+std::int64_t rank_of(const ir::Builder& b, ValueId v) { return std::ssize(shape_of(b, v)); }
+
+ValueId cast(ir::Builder& b, ValueId v, DType to) {
+  if (dtype_of(b, v) == to) return v;
+  return b("cast", {v}, {{"to", ir::Type::scalar(to)}});
+}
+
+ValueId as_number(ir::Builder& b, ValueId v) {
+  const DType t = dtype_of(b, v);
+  if (t == DType::i64 || t == DType::f64 || t == DType::f32) return v;
+  return cast(b, v, is_float(t) ? DType::f64 : DType::i64);
+}
+
+ValueId as_float(ir::Builder& b, ValueId v) {
+  return dtype_of(b, v) == DType::f32 ? v : cast(b, v, DType::f64);
+}
+
+ValueId as_bool(ir::Builder& b, ValueId v) {
+  if (dtype_of(b, v) == DType::boolean) return v;
+  return b("not", {b("equal", {v, b.scalar(dtype_of(b, v), 0)})});
+}
+
+DType promoted(DType a, DType b) {
+  if (a == b) return a;
+  if (is_float(a) || is_float(b)) return DType::f64;
+  return DType::i64;
+}
+
+std::pair<ValueId, ValueId> promoted(ir::Builder& b, ValueId x, ValueId y) {
+  DType t = promoted(dtype_of(b, x), dtype_of(b, y));
+  if (dtype_of(b, x) == DType::f32 && is_lone_constant(b, y)) t = DType::f32;
+  if (dtype_of(b, y) == DType::f32 && is_lone_constant(b, x)) t = DType::f32;
+  return {cast(b, x, t), cast(b, y, t)};
+}
+
+ValueId binary(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
+  if (sign == "&" || sign == "|" || sign == "^") return bitwise(b, sign, x, y);
+  if (sign == "@") return product(b, x, y);
+  if (sign == "**") return power(b, x, y);
+  auto [p, q] = promoted(b, as_number(b, x), as_number(b, y));
+  if (sign == "+") return b("add", {p, q});
+  if (sign == "-") return b("sub", {p, q});
+  if (sign == "*") return b("mul", {p, q});
+  if (sign == "/") return b("div", {as_float(b, p), as_float(b, q)});
+  if (sign == "%") return b("mod", {p, q});
+  invariant(sign == "//", "there is no operator {}", sign);
+  return floored_quotient(b, p, q);
+}
+
+ValueId compare(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
+  auto [p, q] = promoted(b, x, y);
+  if (sign == "==") return b("equal", {p, q});
+  if (sign == "!=") return b("not", {b("equal", {p, q})});
+  p = as_number(b, p);
+  q = as_number(b, q);
+  if (sign == "<") return b("less", {p, q});
+  if (sign == ">") return b("greater", {p, q});
+  if (sign == "<=") return b("less_or_equal", {p, q});
+  invariant(sign == ">=", "there is no comparison {}", sign);
+  return b("greater_or_equal", {p, q});
+}
+
+ValueId choose(ir::Builder& b, ValueId condition, ValueId then, ValueId otherwise) {
+  const auto [p, q] = promoted(b, then, otherwise);
+  return b("where", {as_bool(b, condition), p, q});
+}
+
+ValueId stacked(ir::Builder& b, std::vector<ValueId> items) {
+  if (items.empty()) return b.constant(Tensor::zeros(DType::f64, {0}));
+  DType dtype = dtype_of(b, items[0]);
+  const Shape shape = shape_of(b, items[0]);
+  for (const ValueId v : items) {
+    dtype = promoted(dtype, dtype_of(b, v));
+    require(shape_of(b, v) == shape, "a list holds {} beside {}", ir::to_text(type_of(b, items[0])),
+            ir::to_text(type_of(b, v)));
+  }
+  const ValueId axis = b.integers({0});
+  for (ValueId& v : items) v = b("unsqueeze", {cast(b, v, dtype), axis});
+  return items.size() == 1 ? items[0] : b("concat", items, {{"axis", std::int64_t{0}}});
+}
+
+ValueId fitted(ir::Builder& b, ValueId v, DType dtype, const Shape& shape) {
+  v = cast(b, v, dtype);
+  if (shape_of(b, v) == shape) return v;
+  return b("expand", {v, b.integers({shape.begin(), shape.end()})});
+}
+
+}  // namespace rondel::mdf

@@ -1,0 +1,276 @@
+// The functions that an expression may call.
+#include "frontends/mdf/calls.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "frontends/mdf/arithmetic.h"
+#include "frontends/mdf/model.h"
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numbers>
+
+namespace rondel::mdf {
+namespace {
+
+using ir::Builder;
+using Values = std::span<const ValueId>;
+
+struct Call {
+  std::size_t least, most;
+  std::function<ValueId(Builder&, Values)> write;
+};
+
+/// An op of floats.
+Call of_floats(const char* op) {
+  return {1, 1, [op](Builder& b, Values x) { return b(op, {as_float(b, x[0])}); }};
+}
+
+/// An op of numbers, integers among them.
+Call of_numbers(const char* op) {
+  return {1, 1, [op](Builder& b, Values x) { return b(op, {as_number(b, x[0])}); }};
+}
+
+/// A sign between two numbers.
+Call of_sign(const char* sign) {
+  return {2, 2, [sign](Builder& b, Values x) { return binary(b, sign, x[0], x[1]); }};
+}
+
+/// The greatest or least of two or more, element by element.
+ValueId extreme(Builder& b, const char* op, Values x) {
+  ValueId so_far = as_number(b, x[0]);
+  for (const ValueId v : x.subspan(1)) {
+    const auto [p, q] = promoted(b, so_far, as_number(b, v));
+    so_far = b(op, {p, q});
+  }
+  return so_far;
+}
+
+Call of_two(const char* op) {
+  return {2, 2, [op](Builder& b, Values x) { return extreme(b, op, x); }};
+}
+
+/// A reduction over all elements, or along an axis that is a constant.
+ValueId reduced(Builder& b, const char* op, Values x, bool to_float) {
+  const ValueId v = to_float ? as_float(b, x[0]) : as_number(b, x[0]);
+  if (x.size() == 1) return b(op, {v}, {{"keepdims", std::int64_t{0}}});
+  const Tensor* axis = b.graph().constant(x[1]);
+  require(axis != nullptr && axis->dtype() == DType::i64 && axis->size() == 1,
+          "an axis is given by a number");
+  return b(op, {v, b.integers({axis->data_as<std::int64_t>()[0]})},
+           {{"keepdims", std::int64_t{0}}});
+}
+
+Call reduction(const char* op, bool to_float = false) {
+  return {1, 2, [op, to_float](Builder& b, Values x) { return reduced(b, op, x, to_float); }};
+}
+
+/// Python's max and min: of the elements of one list, or of several numbers.
+Call python_extreme(const char* reduce, const char* op) {
+  return {1, 1000, [reduce, op](Builder& b, Values x) {
+            return x.size() == 1 ? reduced(b, reduce, x, false) : extreme(b, op, x);
+          }};
+}
+
+/// A rounding: math's and Python's give integers, NumPy's keep floats.
+Call rounding(const char* op, bool to_integer) {
+  return {1, 1, [op, to_integer](Builder& b, Values x) {
+            const ValueId v = as_number(b, x[0]);
+            if (dtype_of(b, v) == DType::i64) return v;
+            const ValueId rounded = op[0] == '\0' ? v : b(op, {v});
+            return to_integer ? cast(b, rounded, DType::i64) : rounded;
+          }};
+}
+
+Call conversion(DType to) {
+  return {1, 1, [to](Builder& b, Values x) {
+            return to == DType::boolean ? as_bool(b, x[0]) : cast(b, x[0], to);
+          }};
+}
+
+Call logarithm_to(double base) {
+  return {1, 1, [base](Builder& b, Values x) {
+            const ValueId y = b("log", {as_float(b, x[0])});
+            return binary(b, "/", y, b.scalar(std::log(base)));
+          }};
+}
+
+const std::map<std::string, Call, std::less<>>& shared_functions() {
+  static const std::map<std::string, Call, std::less<>> table{
+      {"exp", of_floats("exp")},
+      {"sqrt", of_floats("sqrt")},
+      {"log", of_floats("log")},
+      {"log2", logarithm_to(2)},
+      {"log10", logarithm_to(10)},
+      {"sin", of_floats("sin")},
+      {"cos", of_floats("cos")},
+      {"tan", of_floats("tan")},
+      {"sinh", of_floats("sinh")},
+      {"cosh", of_floats("cosh")},
+      {"tanh", of_floats("tanh")},
+      {"isnan", of_floats("is_nan")},
+      {"isinf", of_floats("is_inf")},
+      {"fabs", of_floats("abs")},
+      {"degrees",
+       {1, 1,
+        [](Builder& b, Values x) {
+          return binary(b, "*", x[0], b.scalar(180 / std::numbers::pi));
+        }}},
+      {"radians",
+       {1, 1,
+        [](Builder& b, Values x) {
+          return binary(b, "*", x[0], b.scalar(std::numbers::pi / 180));
+        }}},
+  };
+  return table;
+}
+
+ValueId where_call(Builder& b, Values x) { return choose(b, x[0], x[1], x[2]); }
+
+ValueId clip_call(Builder& b, Values x) {
+  const ValueId low = extreme(b, "max", x.first(2));
+  return extreme(b, "min", std::array{low, x[2]});
+}
+
+/// An array filled with a number; its shape is a constant.
+ValueId filled(Builder& b, ValueId shape, double with) {
+  const Tensor* extents = b.graph().constant(shape);
+  require(extents != nullptr && extents->dtype() == DType::i64 && extents->rank() <= 1,
+          "a shape is given by numbers");
+  return b("expand",
+           {b.scalar(with),
+            extents->rank() == 1 ? shape : b.integers({extents->data_as<std::int64_t>()[0]})});
+}
+
+const std::map<std::string, Call, std::less<>>& functions() {
+  static const auto table = [] {
+    std::map<std::string, Call, std::less<>> t;
+    for (const auto& [name, c] : shared_functions()) {
+      t.emplace("numpy." + name, c);
+      t.emplace("math." + name, c);
+    }
+    t.insert({
+        {"abs", of_numbers("abs")},
+        {"numpy.abs", of_numbers("abs")},
+        {"numpy.absolute", of_numbers("abs")},
+        {"numpy.sign", of_numbers("sign")},
+        {"numpy.negative", of_numbers("neg")},
+        {"numpy.square", {1, 1, [](Builder& b, Values x) { return binary(b, "*", x[0], x[0]); }}},
+        {"numpy.reciprocal", of_floats("reciprocal")},
+        {"numpy.arcsin", of_floats("asin")},
+        {"numpy.arccos", of_floats("acos")},
+        {"numpy.arctan", of_floats("atan")},
+        {"numpy.arcsinh", of_floats("asinh")},
+        {"numpy.arccosh", of_floats("acosh")},
+        {"numpy.arctanh", of_floats("atanh")},
+        {"math.asin", of_floats("asin")},
+        {"math.acos", of_floats("acos")},
+        {"math.atan", of_floats("atan")},
+        {"math.asinh", of_floats("asinh")},
+        {"math.acosh", of_floats("acosh")},
+        {"math.atanh", of_floats("atanh")},
+        {"math.erf", of_floats("erf")},
+        {"pow", of_sign("**")},
+        {"math.pow",
+         {2, 2,
+          [](Builder& b, Values x) {
+            return binary(b, "**", as_float(b, x[0]), as_float(b, x[1]));
+          }}},
+        {"numpy.power", of_sign("**")},
+        {"numpy.mod", of_sign("%")},
+        {"numpy.remainder", of_sign("%")},
+        {"numpy.floor_divide", of_sign("//")},
+        {"numpy.add", of_sign("+")},
+        {"numpy.subtract", of_sign("-")},
+        {"numpy.multiply", of_sign("*")},
+        {"numpy.divide", of_sign("/")},
+        {"numpy.matmul", of_sign("@")},
+        {"numpy.maximum", of_two("max")},
+        {"numpy.minimum", of_two("min")},
+        {"max", python_extreme("reduce_max", "max")},
+        {"min", python_extreme("reduce_min", "min")},
+        {"sum", reduction("reduce_sum")},
+        {"numpy.sum", reduction("reduce_sum")},
+        {"numpy.prod", reduction("reduce_prod")},
+        {"numpy.mean", reduction("reduce_mean", true)},
+        {"numpy.max", reduction("reduce_max")},
+        {"numpy.min", reduction("reduce_min")},
+        {"numpy.amax", reduction("reduce_max")},
+        {"numpy.amin", reduction("reduce_min")},
+        {"round", rounding("round", true)},
+        {"int", rounding("", true)},
+        {"math.floor", rounding("floor", true)},
+        {"math.ceil", rounding("ceil", true)},
+        {"math.trunc", rounding("", true)},
+        {"numpy.floor", rounding("floor", false)},
+        {"numpy.ceil", rounding("ceil", false)},
+        {"numpy.round", rounding("round", false)},
+        {"numpy.rint", rounding("round", false)},
+        {"float", conversion(DType::f64)},
+        {"bool", conversion(DType::boolean)},
+        {"numpy.float64", conversion(DType::f64)},
+        {"numpy.array", {1, 1, [](Builder&, Values x) { return x[0]; }}},
+        {"numpy.where", {3, 3, where_call}},
+        {"numpy.clip", {3, 3, clip_call}},
+        {"numpy.zeros", {1, 1, [](Builder& b, Values x) { return filled(b, x[0], 0); }}},
+        {"numpy.ones", {1, 1, [](Builder& b, Values x) { return filled(b, x[0], 1); }}},
+        {"numpy.logical_and",
+         {2, 2,
+          [](Builder& b, Values x) {
+            return b("and", {as_bool(b, x[0]), as_bool(b, x[1])});
+          }}},
+        {"numpy.logical_or",
+         {2, 2,
+          [](Builder& b, Values x) {
+            return b("or", {as_bool(b, x[0]), as_bool(b, x[1])});
+          }}},
+        {"numpy.logical_not",
+         {1, 1, [](Builder& b, Values x) { return b("not", {as_bool(b, x[0])}); }}},
+        {"numpy.transpose", {1, 1, [](Builder& b, Values x) { return b("transpose", {x[0]}); }}},
+    });
+    return t;
+  }();
+  return table;
+}
+
+std::string count_text(const Call& c) {
+  if (c.least == c.most) return fmt::format("{}", c.least);
+  return c.most == 1000 ? fmt::format("{} or more", c.least)
+                        : fmt::format("{} to {}", c.least, c.most);
+}
+
+}  // namespace
+
+ValueId call(Builder& b, const std::string& function, Values arguments) {
+  const auto it = functions().find(function);
+  if (it == functions().end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, c] : functions()) names.push_back(name);
+    const std::string near = closest(function, names);
+    fail("there is no function '{}' here; {}", function,
+         near.empty() ? "functions of numpy, math and a few of Python's are called"
+                      : "did you mean '" + near + "'?");
+  }
+  const Call& c = it->second;
+  require(arguments.size() >= c.least && arguments.size() <= c.most,
+          "{} is given {} arguments; it takes {}", function, arguments.size(), count_text(c));
+  return c.write(b, arguments);
+}
+
+double constant_of(const std::string& name) {
+  static const std::map<std::string, double, std::less<>> constants{
+      {"pi", std::numbers::pi},
+      {"e", std::numbers::e},
+      {"inf", std::numeric_limits<double>::infinity()},
+      {"nan", std::numeric_limits<double>::quiet_NaN()},
+  };
+  const auto it = constants.find(name.substr(name.find('.') + 1));
+  require(it != constants.end(), "there is no constant '{}' here; expected pi, e, inf or nan",
+          name);
+  return it->second;
+}
+
+}  // namespace rondel::mdf

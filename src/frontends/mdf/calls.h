@@ -1,0 +1,15 @@
+#pragma once
+#include "ir/builder.h"
+
+#include <span>
+#include <string>
+
+namespace rondel::mdf {
+
+/// A call of an expression: a function of numpy, math or Python ("numpy.exp", "abs"), of values.
+/// Throws Error(caller) for another name or number of arguments.
+ir::ValueId call(ir::Builder&, const std::string& function, std::span<const ir::ValueId> arguments);
+/// "numpy.pi" and the like. Throws Error(caller) for another name.
+double constant_of(const std::string& name);
+
+}  // namespace rondel::mdf

@@ -1,0 +1,156 @@
+// Expressions as nodes of a graph.
+#include "base/error.h"
+#include "frontends/mdf/arithmetic.h"
+#include "frontends/mdf/calls.h"
+#include "frontends/mdf/environment.h"
+#include "frontends/mdf/expression.h"
+#include "ir/text.h"
+
+#include <limits>
+
+namespace rondel::mdf {
+namespace {
+
+using ir::Builder;
+using Kind = Expression::Kind;
+
+class Compiler {
+ public:
+  Compiler(Builder& b, const Environment& names) : b_(b), names_(names) {}
+
+  ValueId value(const Expression& e) {
+    switch (e.kind) {
+      case Kind::integer: return b_.scalar(e.integer);
+      case Kind::real: return b_.scalar(e.real);
+      case Kind::boolean: return b_.scalar(e.integer != 0);
+      case Kind::name: return name(e);
+      case Kind::call: return call(b_, e.text, values(e.parts));
+      case Kind::unary: return unary(e);
+      case Kind::binary: return binary(b_, e.text, value(e.parts[0]), value(e.parts[1]));
+      case Kind::comparison: return comparison(e);
+      case Kind::both: return either_operand(e, false);
+      case Kind::either: return either_operand(e, true);
+      case Kind::conditional:
+        return choose(b_, value(e.parts[1]), value(e.parts[0]), value(e.parts[2]));
+      case Kind::list: return stacked(b_, values(e.parts));
+      case Kind::subscript: return subscript(e);
+      default: fail("column {}: a slice stands outside of brackets", e.column);
+    }
+  }
+
+ private:
+  std::vector<ValueId> values(const std::vector<Expression>& parts) {
+    std::vector<ValueId> out;
+    for (const Expression& part : parts) out.push_back(value(part));
+    return out;
+  }
+
+  ValueId name(const Expression& e) {
+    return e.text.find('.') == std::string::npos ? names_.at(e.text)
+                                                 : b_.scalar(constant_of(e.text));
+  }
+
+  ValueId unary(const Expression& e) {
+    const ValueId x = value(e.parts[0]);
+    if (e.text == "not") return b_("not", {as_bool(b_, x)});
+    if (e.text == "+") return as_number(b_, x);
+    if (e.text == "-") return negated(as_number(b_, x));
+    if (dtype_of(b_, x) == DType::boolean) return b_("not", {x});
+    require(!is_float(dtype_of(b_, x)), "~ takes integers and truth values");
+    return b_("bitwise_not", {as_number(b_, x)});
+  }
+
+  /// The negative of a constant is a constant, which an exponent or an index may have to be.
+  ValueId negated(ValueId x) {
+    const Tensor* t = b_.graph().constant(x);
+    if (t == nullptr || t->rank() != 0) return b_("neg", {x});
+    if (t->dtype() == DType::i64) return b_.scalar(-t->data_as<std::int64_t>()[0]);
+    if (t->dtype() == DType::f64) return b_.scalar(-t->data_as<double>()[0]);
+    return b_("neg", {x});
+  }
+
+  /// a < b < c is (a < b) and (b < c), each read once.
+  ValueId comparison(const Expression& e) {
+    const std::vector<ValueId> all = values(e.parts);
+    ValueId holds = ValueId::none;
+    for (std::size_t k = 0; k < e.operators.size(); ++k) {
+      const ValueId next = compare(b_, e.operators[k], all[k], all[k + 1]);
+      holds = k == 0 ? next : b_("and", {holds, next});
+    }
+    return holds;
+  }
+
+  /// `and` and `or` give one of their operands, as Python's do; of truth values, the truth.
+  ValueId either_operand(const Expression& e, bool first_where_true) {
+    const ValueId x = value(e.parts[0]), y = value(e.parts[1]);
+    if (dtype_of(b_, x) == DType::boolean && dtype_of(b_, y) == DType::boolean)
+      return b_(first_where_true ? "or" : "and", {x, y});
+    return first_where_true ? choose(b_, x, x, y) : choose(b_, x, y, x);
+  }
+
+  ValueId subscript(const Expression& e) {
+    ValueId x = value(e.parts[0]);
+    require(rank_of(b_, x) >= std::ssize(e.parts) - 1,
+            "column {}: {} indices for a value of type {}", e.column, e.parts.size() - 1,
+            ir::to_text(b_.graph().value(x).type));
+    std::int64_t axis = 0;
+    for (std::size_t k = 1; k < e.parts.size(); ++k)
+      x = e.parts[k].kind == Kind::slice ? slice(x, e.parts[k], axis++)
+                                         : element(x, e.parts[k], axis);
+    return x;
+  }
+
+  ValueId element(ValueId x, const Expression& at, std::int64_t axis) {
+    const ValueId index = value(at);
+    require(dtype_of(b_, index) == DType::i64 && rank_of(b_, index) == 0,
+            "column {}: an index is {}; expected an integer", at.column,
+            ir::to_text(b_.graph().value(index).type));
+    if (const Tensor* t = b_.graph().constant(index)) {
+      const std::int64_t i = t->data_as<std::int64_t>()[0];
+      const std::int64_t extent = shape_of(b_, x)[static_cast<std::size_t>(axis)];
+      require(i >= -extent && i < extent, "column {}: index {} is out of range for extent {}",
+              at.column, i, extent);
+    }
+    return b_("gather", {x, index}, {{"axis", axis}});
+  }
+
+  /// The integer that a bound of a slice is; it has to be a constant.
+  std::int64_t bound(const Expression& e, std::int64_t otherwise) {
+    if (e.kind == Kind::none) return otherwise;
+    const Tensor* t = b_.graph().constant(value(e));
+    require(t != nullptr && t->dtype() == DType::i64 && t->rank() == 0,
+            "column {}: a bound of a slice is no constant integer", e.column);
+    return t->data_as<std::int64_t>()[0];
+  }
+
+  ValueId slice(ValueId x, const Expression& e, std::int64_t axis) {
+    using Limits = std::numeric_limits<std::int64_t>;
+    const std::int64_t step = bound(e.parts[2], 1);
+    require(step != 0, "column {}: the step of a slice is 0", e.column);
+    const std::int64_t start = bound(e.parts[0], step > 0 ? 0 : Limits::max());
+    const std::int64_t stop = bound(e.parts[1], step > 0 ? Limits::max() : Limits::min());
+    return b_("slice", {x, b_.integers({start}), b_.integers({stop}), b_.integers({axis}),
+                        b_.integers({step})});
+  }
+
+  Builder& b_;
+  const Environment& names_;
+};
+
+}  // namespace
+
+ValueId compile(Builder& b, const std::string& text, const Environment& names) {
+  try {
+    if (names.has(text)) return names.at(text);
+    return Compiler(b, names).value(parse_expression(text));
+  } catch (const Error& e) { throw e.within(fmt::format("'{}'", text)); }
+}
+
+ValueId compile(Builder& b, const Spec& spec, const Environment& names) {
+  if (const auto* t = std::get_if<Tensor>(&spec)) return b.constant(*t);
+  const auto* text = std::get_if<std::string>(&spec);
+  require(text != nullptr, "a value is missing");
+  return compile(b, *text, names);
+}
+
+}  // namespace rondel::mdf

@@ -1,0 +1,34 @@
+#pragma once
+#include "frontends/mdf/model.h"
+#include "ir/builder.h"
+
+#include <map>
+#include <string>
+#include <variant>
+
+namespace rondel::mdf {
+
+using ir::ValueId;
+
+/// What the names of a node stand for while one of its expressions is compiled.
+class Environment {
+ public:
+  void set(const std::string& name, ValueId v) { entries_[name] = v; }
+  /// A name that may not be read, and why.
+  void forbid(const std::string& name, std::string reason) { entries_[name] = std::move(reason); }
+  /// Throws Error(caller) where the name is unknown or may not be read.
+  ValueId at(const std::string& name) const;
+  bool has(const std::string& name) const { return entries_.contains(name); }
+  /// Whether the name is known and may be read.
+  bool readable(const std::string& name) const;
+
+ private:
+  std::map<std::string, std::variant<ValueId, std::string>, std::less<>> entries_;
+};
+
+/// An expression's value, written into the builder's region. Throws Error(caller) quoting the text.
+ValueId compile(ir::Builder&, const std::string& text, const Environment&);
+/// Numbers, or a text that is a name or an expression.
+ValueId compile(ir::Builder&, const Spec&, const Environment&);
+
+}  // namespace rondel::mdf

@@ -1,0 +1,130 @@
+#include "frontends/mdf/evaluation.h"
+
+#include "base/error.h"
+#include "frontends/mdf/arithmetic.h"
+
+#include <utility>
+
+namespace rondel::mdf {
+namespace {
+
+ir::ValueId edge_value(ir::Builder& b, const Surroundings& s, const Edge& e, const Table& table) {
+  const auto slot = s.layout.of(Role::output_port, e.sender, e.sender_port);
+  const ValueId v = table.values[*slot];
+  if (!e.weight.defined()) return v;
+  const bool is_one = e.weight.rank() == 0 && e.weight.dtype() != DType::boolean &&
+                      (e.weight.dtype() == DType::i64 ? e.weight.data_as<std::int64_t>()[0] == 1
+                                                      : e.weight.data_as<double>()[0] == 1);
+  return is_one ? v : binary(b, "*", b.constant(e.weight), v);
+}
+
+/// The value of an input port, as edges fill it one after another.
+class Port {
+ public:
+  Port(ir::Builder& b, const InputPort& port) : b_(b), port_(port) {}
+
+  /// A value from an edge whose sender may not have run yet.
+  void receive(ValueId v, const Executed& sender) {
+    if (sender.certain) {
+      value_ = set_.certain                  ? combined(v)
+               : set_.tells == ValueId::none ? v
+                                             : choose(b_, set_.tells, combined(v), v);
+      set_ = {true, ValueId::none};
+    } else if (sender.tells != ValueId::none) {
+      receive_perhaps(v, sender.tells);
+    }
+  }
+
+  void begin(ValueId v) {
+    value_ = v;
+    set_ = {true, ValueId::none};
+  }
+
+  ValueId value(ValueId otherwise) const {
+    if (set_.certain) return value_;
+    return set_.tells == ValueId::none ? otherwise : choose(b_, set_.tells, value_, otherwise);
+  }
+
+ private:
+  void receive_perhaps(ValueId v, ValueId arrives) {
+    if (set_.certain) {
+      value_ = choose(b_, arrives, combined(v), value_);
+    } else if (set_.tells == ValueId::none) {
+      value_ = v;
+      set_.tells = arrives;
+    } else {
+      value_ = choose(b_, arrives, choose(b_, set_.tells, combined(v), v), value_);
+      set_.tells = b_("or", {set_.tells, arrives});
+    }
+  }
+
+  ValueId combined(ValueId v) const {
+    switch (port_.reduce) {
+      case Reduce::add: return binary(b_, "+", value_, v);
+      case Reduce::multiply: return binary(b_, "*", value_, v);
+      default: return v;
+    }
+  }
+
+  ir::Builder& b_;
+  const InputPort& port_;
+  ValueId value_ = ValueId::none;
+  Executed set_;  ///< whether anything has arrived
+};
+
+ValueId default_of(ir::Builder& b, const InputPort& p) {
+  if (const auto* t = std::get_if<Tensor>(&p.default_value)) return b.constant(*t);
+  require(!is_given(p.default_value), "its default_value is a text; expected numbers");
+  return b.constant(Tensor::zeros(DType::f64, p.shape));
+}
+
+ValueId port_value(ir::Builder& b, const Surroundings& s, std::size_t node, std::size_t at,
+                   const Table& table) {
+  const InputPort& p = s.graph.nodes[node].inputs[at];
+  b.source(where(s.graph.nodes[node]) + ", " + where(p));
+  Port port(b, p);
+  if (const auto given = s.inputs.find(&p); given != s.inputs.end()) port.begin(given->second);
+  for (const Edge& e : s.graph.edges) {
+    if (e.receiver != node || e.receiver_port != at) continue;
+    const Executed& sender = table.executed[e.sender];
+    if (!sender.certain && sender.tells == ValueId::none) continue;
+    try {
+      port.receive(edge_value(b, s, e, table), sender);
+    } catch (const Error& error) { throw error.within(fmt::format("edge '{}'", e.id)); }
+  }
+  return port.value(default_of(b, p));
+}
+
+}  // namespace
+
+void execute_node(ir::Builder& b, const Surroundings& s, std::size_t node, Table& table) {
+  const Node& n = s.graph.nodes[node];
+  StepInputs in{.ports = {},
+                .previous = {},
+                .executed = table.executed[node].tells,
+                .first = s.first,
+                .dt = s.dt,
+                .replacements = s.replacements,
+                .functions = s.functions};
+  try {
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      in.ports.push_back(port_value(b, s, node, k, table));
+  } catch (const Error& e) { throw e.within(where(n)); }
+  for (std::size_t k = 0; k < n.parameters.size(); ++k) {
+    const auto slot = s.layout.of(Role::parameter, node, k);
+    const bool known = slot && table.executed[node].tells != ValueId::none;
+    in.previous.push_back(known ? table.values[*slot] : ValueId::none);
+  }
+  const StepResults out = execute(b, n, in);
+  const auto keep = [&](Role role, const std::vector<ValueId>& values) {
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (const auto slot = s.layout.of(role, node, k)) table.values[*slot] = values[k];
+  };
+  keep(Role::input_port, in.ports);
+  keep(Role::function, out.functions);
+  keep(Role::parameter, out.parameters);
+  keep(Role::output_port, out.outputs);
+  table.executed[node] = {true, ValueId::none};
+}
+
+}  // namespace rondel::mdf

@@ -1,0 +1,321 @@
+#include "frontends/mdf/lower.h"
+
+#include "base/error.h"
+#include "frontends/mdf/arithmetic.h"
+#include "frontends/mdf/evaluation.h"
+#include "frontends/mdf/schedule.h"
+#include "ir/infer.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace rondel::mdf {
+namespace {
+
+/// Rounds after which the type of a value that still changes is taken to change for ever.
+constexpr int most_rounds = 12;
+
+/// The node and the parameter or input port that a name of `Given` means.
+template <class T>
+const T& find(const Graph& g, const std::string& name, std::vector<T> Node::*items,
+              std::string_view what) {
+  std::vector<std::string> names;
+  for (const Node& n : g.nodes)
+    for (const T& item : n.*items) {
+      names.push_back(n.id + "." + item.id);
+      if (names.back() == name) return item;
+    }
+  fail("there is no {} '{}'; {}", what, name, known_names(name, names));
+}
+
+/// Of two shapes the one that both broadcast to; nothing where there is none.
+std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
+  const Shape &longer = a.size() >= b.size() ? a : b, &shorter = a.size() >= b.size() ? b : a;
+  Shape out = longer;
+  for (std::size_t k = 0; k < shorter.size(); ++k) {
+    std::int64_t& extent = out[out.size() - 1 - k];
+    const std::int64_t other = shorter[shorter.size() - 1 - k];
+    if (extent != other && extent != 1 && other != 1) return std::nullopt;
+    if (extent == 1) extent = other;
+  }
+  return out;
+}
+
+/// Writes a model as a graph, for types of its slots that are found by writing it.
+class Lowering {
+ public:
+  Lowering(const Graph& g, const LowerOptions& o)
+      : model_(g), options_(o), layout_(g, o.record), sets_(consideration_sets(g)) {}
+
+  ir::Graph run() {
+    find_types();
+    ir::Graph g;
+    g.name = model_.id;
+    ir::Builder b(g, ir::RegionId::root);
+    const Outside outside = add_inputs(b);
+    const std::vector<ValueId> results = swept_ ? sweep(b, outside) : simulate(b, outside);
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      g.add_result(ir::RegionId::root, results[k]);
+      g.output_names.push_back(layout_.names[k]);
+      g.declared_outputs.emplace_back();
+    }
+    ir::infer_types(g);
+    return g;
+  }
+
+  /// The types of all slots, found.
+  const Layout& typed_layout() {
+    find_types();
+    return layout_;
+  }
+
+ private:
+  /// Values that the graph is given, by the order of the options.
+  struct Outside {
+    ValueId evaluations, dt;
+    std::vector<ValueId> inputs, initial, set;
+  };
+
+  void find_types();
+  bool widen(const std::vector<ValueId>&, const ir::Builder&);
+  ValueId add_input(ir::Builder&, const Given&, std::string_view kind,
+                    std::vector<ir::Extent> rows);
+  Outside add_inputs(ir::Builder&);
+  std::vector<ValueId> sweep(ir::Builder&, const Outside&);
+  std::vector<ValueId> simulate(ir::Builder&, const Outside&);
+  Surroundings surroundings(const Outside&, ValueId first) const;
+  std::vector<ValueId> evaluate(ir::Builder&, const Surroundings&, std::vector<ValueId> before,
+                                ValueId executed);
+  ValueId begin(ir::Builder&, const Slot&) const;
+
+  const Graph& model_;
+  const LowerOptions& options_;
+  Layout layout_;
+  std::vector<std::vector<std::size_t>> sets_;
+  bool swept_ = false;
+};
+
+/// What a slot holds before its node is executed: not a number, where its dtype has that.
+ValueId Lowering::begin(ir::Builder& b, const Slot& s) const {
+  const double nothing = is_float(s.dtype) ? std::numeric_limits<double>::quiet_NaN() : 0;
+  const ValueId v = s.dtype == DType::boolean ? b.scalar(false)
+                                              : cast(b, b.scalar(nothing), s.dtype);
+  return s.shape.empty() ? v : fitted(b, v, s.dtype, s.shape);
+}
+
+Surroundings Lowering::surroundings(const Outside& outside, ValueId first) const {
+  Surroundings s{.graph = model_,
+                 .layout = layout_,
+                 .first = first,
+                 .dt = outside.dt,
+                 .inputs = {},
+                 .replacements = {},
+                 .functions = options_.functions};
+  for (std::size_t k = 0; k < outside.inputs.size(); ++k)
+    s.inputs[&find(model_, options_.inputs[k].name, &Node::inputs, "input port")] =
+        outside.inputs[k];
+  for (std::size_t k = 0; k < outside.initial.size(); ++k) {
+    const Parameter& p = find(model_, options_.initial[k].name, &Node::parameters, "parameter");
+    require(is_stateful(p),
+            "initial: parameter '{}' has no state: it has neither a "
+            "default_initial_value nor a value that reads itself; set it instead",
+            options_.initial[k].name);
+    s.replacements.initials[&p] = outside.initial[k];
+  }
+  for (std::size_t k = 0; k < outside.set.size(); ++k)
+    s.replacements.values[&find(model_, options_.set[k].name, &Node::parameters, "parameter")] =
+        outside.set[k];
+  return s;
+}
+
+/// One evaluation: the slots after it.
+std::vector<ValueId> Lowering::evaluate(ir::Builder& b, const Surroundings& s,
+                                        std::vector<ValueId> before, ValueId executed) {
+  Table table{std::move(before), std::vector<Executed>(model_.nodes.size(), {false, executed})};
+  for (const auto& set : sets_)
+    for (const std::size_t node : set) execute_node(b, s, node, table);
+  return table.values;
+}
+
+/// Takes the types of slots from values; true: one has changed.
+bool Lowering::widen(const std::vector<ValueId>& after, const ir::Builder& b) {
+  bool changed = false;
+  for (std::size_t k = 0; k < after.size(); ++k) {
+    Slot& s = layout_.slots[k];
+    const DType dtype = promoted(s.dtype, dtype_of(b, after[k]));
+    const Shape shape = shape_of(b, after[k]);
+    const auto both = broadcast(s.shape, shape);
+    if (!both)
+      fail_at(where(model_, s), "its value changes from {} to {}", to_text(s.dtype, s.shape),
+              to_text(dtype_of(b, after[k]), shape));
+    changed = changed || dtype != s.dtype || *both != s.shape;
+    s.dtype = dtype;
+    s.shape = *both;
+  }
+  return changed;
+}
+
+/// Types of slots: those after a first evaluation, widened until they hold before and after a later
+/// one.
+void Lowering::find_types() {
+  for (int round = 0; round < most_rounds; ++round) {
+    ir::Graph scratch;
+    ir::Builder b(scratch, ir::RegionId::root);
+    const Outside outside = add_inputs(b);
+    const ValueId first = scratch.add_param(ir::RegionId::root, ir::Type::scalar(DType::boolean),
+                                            "first");
+    std::vector<ValueId> before(layout_.slots.size(), ValueId::none);
+    for (std::size_t k = 0; round > 0 && k < before.size(); ++k)
+      before[k] = begin(b, layout_.slots[k]);
+    Outside point = outside;
+    const auto one = [&](std::vector<ValueId>& values, const std::vector<Given>& given) {
+      for (std::size_t k = 0; k < values.size(); ++k)
+        if (given[k].rows) values[k] = b("gather", {values[k], b.scalar(std::int64_t{0})});
+    };
+    one(point.inputs, options_.inputs);
+    one(point.initial, options_.initial);
+    one(point.set, options_.set);
+    const std::vector<ValueId> after = evaluate(b, surroundings(point, first), before,
+                                                round > 0 ? first : ValueId::none);
+    if (round == 0) {
+      for (std::size_t k = 0; k < after.size(); ++k) {
+        layout_.slots[k].dtype = dtype_of(b, after[k]);
+        layout_.slots[k].shape = shape_of(b, after[k]);
+      }
+    } else if (!widen(after, b)) {
+      return;
+    }
+  }
+  fail("the extents of values grow from evaluation to evaluation");
+}
+
+ValueId Lowering::add_input(ir::Builder& b, const Given& given, std::string_view kind,
+                            std::vector<ir::Extent> rows) {
+  ir::Extents extents(rows.begin(), rows.end());
+  for (const std::int64_t e : given.shape) extents.push_back(ir::Extent(e));
+  ir::Graph& g = b.graph();
+  const std::string name = fmt::format("{} {}", kind, given.name);
+  const ValueId v = g.add_param(ir::RegionId::root, ir::Type::tensor(given.dtype, extents), name);
+  g.input_names.push_back(name);
+  if (given.otherwise) g.defaults.emplace(v, *given.otherwise);
+  return v;
+}
+
+Lowering::Outside Lowering::add_inputs(ir::Builder& b) {
+  ir::Graph& g = b.graph();
+  const auto scalar = [&](const char* name, DType dtype, Tensor otherwise) {
+    const ValueId v = g.add_param(ir::RegionId::root, ir::Type::scalar(dtype), name);
+    g.input_names.emplace_back(name);
+    g.defaults.emplace(v, std::move(otherwise));
+    return v;
+  };
+  Outside out;
+  const ValueId steps = scalar(steps_name, DType::i64, Tensor::scalar(options_.steps));
+  out.dt = scalar(dt_name, DType::f64, Tensor::scalar(options_.dt));
+  out.evaluations = b("add", {steps, b.scalar(std::int64_t{1})});
+  const auto all = [&](const std::vector<Given>& given, std::string_view kind, const char* rows,
+                       std::vector<ValueId>& values) {
+    for (const Given& x : given) {
+      std::vector<ir::Extent> first;
+      if (x.rows) first.push_back(ir::Extent::named(rows));
+      values.push_back(add_input(b, x, kind, std::move(first)));
+    }
+  };
+  all(options_.inputs, "input", "evaluations", out.inputs);
+  all(options_.initial, "initial", "points", out.initial);
+  all(options_.set, "set", "points", out.set);
+  const auto is_swept = [](const Given& x) { return x.rows; };
+  swept_ = std::ranges::any_of(options_.initial, is_swept) ||
+           std::ranges::any_of(options_.set, is_swept);
+  return out;
+}
+
+/// One simulation for each point, whose values are the elements of scans.
+std::vector<ValueId> Lowering::sweep(ir::Builder& b, const Outside& outside) {
+  ir::LoopParts parts;
+  std::vector<ValueId> scans;
+  const auto scan = [&](const std::vector<ValueId>& values, const std::vector<Given>& given) {
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (given[k].rows) scans.push_back(values[k]);
+  };
+  scan(outside.initial, options_.initial);
+  scan(outside.set, options_.set);
+  parts.scans = scans.size();
+  parts.stacks = layout_.recorded.size();
+  parts.axis_out.assign(parts.stacks, 1);
+  b.source("the sweep");
+  return b.loop(parts, scans, [&](ir::Builder& inner, std::span<const ValueId> params) {
+    Outside point = outside;
+    std::size_t next = 2;
+    const auto take = [&](std::vector<ValueId>& values, const std::vector<Given>& given) {
+      for (std::size_t k = 0; k < values.size(); ++k)
+        if (given[k].rows) values[k] = params[next++];
+    };
+    take(point.initial, options_.initial);
+    take(point.set, options_.set);
+    std::vector<ValueId> results = simulate(inner, point);
+    results.insert(results.begin(), params[1]);
+    return results;
+  });
+}
+
+/// The loop: an evaluation each trip.
+std::vector<ValueId> Lowering::simulate(ir::Builder& b, const Outside& outside) {
+  ir::LoopParts parts;
+  parts.has_trips = true;
+  parts.states = layout_.slots.size();
+  std::vector<ValueId> inputs{outside.evaluations};
+  for (const Slot& s : layout_.slots) inputs.push_back(begin(b, s));
+  for (std::size_t k = 0; k < outside.inputs.size(); ++k)
+    if (options_.inputs[k].rows) {
+      inputs.push_back(outside.inputs[k]);
+      ++parts.scans;
+    }
+  parts.stacks = layout_.recorded.size();
+  b.source("the simulation");
+  std::vector<ValueId> outputs = b.loop(
+      parts, inputs, [&](ir::Builder& body, std::span<const ValueId> params) {
+        const ValueId first = body("equal", {params[0], body.scalar(std::int64_t{0})});
+        const ValueId later = body("not", {first});
+        Outside now = outside;
+        std::size_t next = 2 + parts.states;
+        for (std::size_t k = 0; k < now.inputs.size(); ++k)
+          if (options_.inputs[k].rows) now.inputs[k] = params[next++];
+        const std::span<const ValueId> before = params.subspan(2, parts.states);
+        std::vector<ValueId> after = evaluate(body, surroundings(now, first),
+                                              {before.begin(), before.end()}, later);
+        for (std::size_t k = 0; k < after.size(); ++k)
+          after[k] = fitted(body, after[k], layout_.slots[k].dtype, layout_.slots[k].shape);
+        std::vector<ValueId> results{params[1]};
+        results.insert(results.end(), after.begin(), after.end());
+        for (const std::size_t k : layout_.recorded) results.push_back(after[k]);
+        return results;
+      });
+  outputs.erase(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(parts.states));
+  outputs.resize(parts.stacks);
+  return outputs;
+}
+
+}  // namespace
+
+ir::Graph lower(const Graph& g, const LowerOptions& o) { return Lowering(g, o).run(); }
+
+const InputPort& input_port(const Graph& g, const std::string& name) {
+  return find(g, name, &Node::inputs, "input port");
+}
+
+Shape shape_of_parameter(const Graph& g, const std::string& name,
+                         const FunctionOptions& functions) {
+  const Parameter& p = find(g, name, &Node::parameters, "parameter");
+  if (p.is_constant()) return std::get<Tensor>(p.value).shape();
+  LowerOptions o;
+  o.functions = functions;
+  o.record = {name};
+  Lowering lowering(g, o);
+  const Layout& layout = lowering.typed_layout();
+  for (const Slot& s : layout.slots)
+    if (s.role == Role::parameter && &g.nodes[s.node].parameters[s.at] == &p) return s.shape;
+  broken_invariant("parameter '{}' has no slot", name);
+}
+
+}  // namespace rondel::mdf

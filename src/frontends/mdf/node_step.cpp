@@ -1,0 +1,229 @@
+#include "frontends/mdf/node_step.h"
+
+#include "base/error.h"
+#include "frontends/mdf/arithmetic.h"
+#include "frontends/mdf/expression.h"
+
+#include <algorithm>
+#include <deque>
+
+namespace rondel::mdf {
+namespace {
+
+/// The names that a value reads, where it is an expression.
+std::set<std::string> names_in(const Spec& spec) {
+  const auto* text = std::get_if<std::string>(&spec);
+  if (text == nullptr) return {};
+  try {
+    return names_in(parse_expression(*text));
+  } catch (const Error& e) { throw e.within(fmt::format("'{}'", *text)); }
+}
+
+/// The other functions of the node that a function reads.
+std::set<std::string> functions_read(const Node& n, const Function& f) {
+  std::set<std::string> names = f.function.empty() ? names_in(f.value) : std::set<std::string>();
+  for (const Argument& a : f.arguments)
+    if (const auto* text = std::get_if<std::string>(&a.value); text != nullptr) {
+      // An argument may be a word for an ONNX attribute, which reads nothing.
+      try {
+        names.merge(names_in(parse_expression(*text)));
+      } catch (const Error&) { continue; }
+    }
+  std::erase_if(names, [&](const std::string& name) {
+    const bool other = std::ranges::find(n.functions, name, &Function::id) != n.functions.end();
+    const bool known = std::ranges::find(n.inputs, name, &InputPort::id) != n.inputs.end() ||
+                       std::ranges::find(n.parameters, name, &Parameter::id) !=
+                           n.parameters.end() ||
+                       std::ranges::find(f.arguments, name, &Argument::name) != f.arguments.end();
+    return !other || known;
+  });
+  return names;
+}
+
+class Execution {
+ public:
+  Execution(ir::Builder& b, const Node& n, const StepInputs& in) : b_(b), node_(n), in_(in) {}
+
+  StepResults run() {
+    for (std::size_t k = 0; k < node_.inputs.size(); ++k)
+      names_.set(node_.inputs[k].id, in_.ports[k]);
+    for (std::size_t k = 0; k < node_.parameters.size(); ++k) read_previous(k);
+    StepResults out;
+    out.functions.resize(node_.functions.size());
+    for (const std::size_t k : order_of_functions(node_))
+      out.functions[k] = function(node_.functions[k]);
+    for (std::size_t k = 0; k < node_.parameters.size(); ++k) out.parameters.push_back(update(k));
+    for (const OutputPort& p : node_.outputs) out.outputs.push_back(output(p));
+    return out;
+  }
+
+ private:
+  /// `write()`, for what is at this place of the node.
+  ValueId at(const std::string& place, const auto& write) {
+    const std::string source = where(node_) + ", " + place;
+    b_.source(source);
+    try {
+      return write();
+    } catch (const Error& e) { throw without(e, source).within(place); }
+  }
+
+  /// An error that an op raised names the op's source, which `execute` says in its own way.
+  static Error without(const Error& e, const std::string& source) {
+    std::vector<ErrorFrame> frames = e.frames();
+    std::erase_if(frames, [&](const ErrorFrame& f) { return f.source == source; });
+    return {e.blame(), e.message(), std::move(frames)};
+  }
+
+  /// What replaces the parameter; none: nothing does.
+  static ValueId found(const std::unordered_map<const Parameter*, ValueId>& in,
+                       const Parameter& p) {
+    const auto it = in.find(&p);
+    return it == in.end() ? ValueId::none : it->second;
+  }
+
+  ValueId initial(const Parameter& p) {
+    if (const ValueId v = found(in_.replacements.initials, p); v != ValueId::none) return v;
+    return is_given(p.initial) ? compile(b_, p.initial, names_) : b_.scalar(0.0);
+  }
+
+  /// The value where the node was executed before, else what `first()` writes.
+  ValueId previous_or(std::size_t k, const auto& first) {
+    const ValueId before = in_.previous[k];
+    const ValueId begun = first();
+    return before == ValueId::none ? begun : choose(b_, in_.executed, before, begun);
+  }
+
+  /// The value that functions, and parameters before this one's update, see.
+  void read_previous(std::size_t k) {
+    const Parameter& p = node_.parameters[k];
+    const ValueId v = at(where(p), [&]() -> ValueId {
+      if (const ValueId set = found(in_.replacements.values, p); set != ValueId::none)
+        return p.conditions.empty() ? set : previous_or(k, [&] { return set; });
+      if (p.is_constant()) return b_.constant(std::get<Tensor>(p.value));
+      if (is_stateful(p)) return previous_or(k, [&] { return initial(p); });
+      if (!is_given(p.value)) return ValueId::none;
+      return previous_or(k, [&] {
+        Environment own = names_;
+        own.set(p.id, b_.scalar(0.0));
+        return compile(b_, p.value, own);
+      });
+    });
+    if (v != ValueId::none) return names_.set(p.id, v);
+    names_.forbid(p.id,
+                  fmt::format("it reads {} of {} before that has a value: give the parameter a "
+                              "default_initial_value",
+                              where(p), where(node_)));
+  }
+
+  ValueId function(const Function& f) {
+    const ValueId v = at(where(f), [&] {
+      if (f.function.empty()) return with_arguments(f);
+      return call_function(b_, f.function, f.arguments, names_, in_.functions);
+    });
+    names_.set(f.id, v);
+    return v;
+  }
+
+  ValueId with_arguments(const Function& f) {
+    Environment inner = names_;
+    for (const Argument& a : f.arguments) inner.set(a.name, compile(b_, a.value, inner));
+    return compile(b_, f.value, inner);
+  }
+
+  ValueId update(std::size_t k) {
+    const Parameter& p = node_.parameters[k];
+    const ValueId v = at(where(p), [&] {
+      ValueId value = next(p, k);
+      for (const ParameterCondition& c : p.conditions) value = conditional(c, value);
+      return value;
+    });
+    names_.set(p.id, v);
+    return v;
+  }
+
+  ValueId next(const Parameter& p, std::size_t k) {
+    if (const ValueId set = found(in_.replacements.values, p); set != ValueId::none) return set;
+    if (is_given(p.value)) return compile(b_, p.value, names_);
+    if (!p.function.empty())
+      return call_function(b_, p.function, p.arguments, names_, in_.functions);
+    if (is_given(p.time_derivative)) return integrated(p);
+    // Only its conditions set it: modeci_mdf begins with 0 then, whatever the initial value.
+    return previous_or(k, [&] { return p.conditions.empty() ? initial(p) : b_.scalar(0.0); });
+  }
+
+  /// A step of Euler's method; the initial value where no time has passed or nothing was before.
+  ValueId integrated(const Parameter& p) {
+    const ValueId begun = initial(p);
+    if (in_.executed == ValueId::none) return begun;
+    const ValueId change = binary(b_, "*", slope(p), in_.dt);
+    const ValueId after = binary(b_, "+", names_.at(p.id), change);
+    const ValueId begins = b_("or", {in_.first, b_("not", {in_.executed})});
+    return choose(b_, begins, begun, after);
+  }
+
+  /// The time derivative. It matters from the second execution on, when everything has a value.
+  ValueId slope(const Parameter& p) {
+    Environment names = names_;
+    for (std::size_t k = 0; k < node_.parameters.size(); ++k)
+      if (!names.readable(node_.parameters[k].id))
+        names.set(node_.parameters[k].id, in_.previous[k]);
+    return compile(b_, p.time_derivative, names);
+  }
+
+  ValueId conditional(const ParameterCondition& c, ValueId value) {
+    try {
+      const ValueId test = compile(b_, c.test, names_);
+      return choose(b_, test, compile(b_, c.value, names_), value);
+    } catch (const Error& e) { throw e.within(fmt::format("condition '{}'", c.id)); }
+  }
+
+  ValueId output(const OutputPort& p) {
+    return at(where(p), [&] {
+      require(is_given(p.value), "it has no value");
+      return compile(b_, p.value, names_);
+    });
+  }
+
+  ir::Builder& b_;
+  const Node& node_;
+  const StepInputs& in_;
+  Environment names_;
+};
+
+}  // namespace
+
+bool is_stateful(const Parameter& p) {
+  if (is_given(p.time_derivative) || is_given(p.initial)) return true;
+  return names_in(p.value).contains(p.id);
+}
+
+std::vector<std::size_t> order_of_functions(const Node& n) {
+  std::deque<std::size_t> waiting;
+  for (std::size_t k = 0; k < n.functions.size(); ++k) waiting.push_back(k);
+  std::set<std::string> done;
+  std::vector<std::size_t> order;
+  std::size_t passed = 0;
+  while (!waiting.empty()) {
+    const std::size_t k = waiting.front();
+    waiting.pop_front();
+    const std::set<std::string> read = functions_read(n, n.functions[k]);
+    if (std::ranges::includes(done, read)) {
+      order.push_back(k);
+      done.insert(n.functions[k].id);
+      passed = 0;
+      continue;
+    }
+    waiting.push_back(k);
+    if (++passed == waiting.size())
+      fail("the functions '{}' of the node read each other in a circle", fmt::join(read, "', '"));
+  }
+  return order;
+}
+
+StepResults execute(ir::Builder& b, const Node& n, const StepInputs& in) {
+  try {
+    return Execution(b, n, in).run();
+  } catch (const Error& e) { throw e.within(where(n)); }
+}
+
+}  // namespace rondel::mdf

@@ -1,0 +1,83 @@
+// YAML as a Document, by yaml-cpp.
+#include "base/error.h"
+#include "frontends/mdf/document.h"
+#include "frontends/mdf/number.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <limits>
+#include <unordered_set>
+
+namespace rondel::mdf {
+namespace {
+
+constexpr std::size_t most_nodes = 10'000'000;
+
+std::string place_of(const YAML::Mark& m) {
+  if (m.is_null()) return "";
+  return fmt::format("line {}, column {}: ", m.line + 1, m.column + 1);
+}
+
+/// A plain scalar, by YAML's core schema.
+Document plain(const std::string& text) {
+  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return {};
+  if (text == "true" || text == "True" || text == "TRUE") return {true};
+  if (text == "false" || text == "False" || text == "FALSE") return {false};
+  if (text == ".nan" || text == ".NaN" || text == ".NAN")
+    return {std::numeric_limits<double>::quiet_NaN()};
+  const bool negative = text[0] == '-';
+  const std::string size = text.substr(negative || text[0] == '+' ? 1 : 0);
+  if (size == ".inf" || size == ".Inf" || size == ".INF")
+    return {negative ? -std::numeric_limits<double>::infinity()
+                     : std::numeric_limits<double>::infinity()};
+  if (const auto number = number_in(text); number && text.find_first_of("0123456789") < text.size())
+    return std::visit([](auto n) { return Document{n}; }, *number);
+  return {text};
+}
+
+class Converter {
+ public:
+  Document convert(const YAML::Node& n, std::size_t depth = 0) {
+    require(depth <= most_depth, "{}lists and maps stand more than {} deep in each other",
+            place_of(n.Mark()), most_depth);
+    require(++count_ <= most_nodes, "the text has more than {} nodes, aliases counted", most_nodes);
+    switch (n.Type()) {
+      case YAML::NodeType::Scalar: return n.Tag() == "!" ? Document{n.Scalar()} : plain(n.Scalar());
+      case YAML::NodeType::Sequence: return {list(n, depth)};
+      case YAML::NodeType::Map: return {map(n, depth)};
+      default: return {};
+    }
+  }
+
+ private:
+  Document::List list(const YAML::Node& n, std::size_t depth) {
+    Document::List out;
+    for (const YAML::Node& item : n) out.push_back(convert(item, depth + 1));
+    return out;
+  }
+  Document::Map map(const YAML::Node& n, std::size_t depth) {
+    Document::Map out;
+    std::unordered_set<std::string> keys;
+    for (const auto& entry : n) {
+      require(entry.first.IsScalar(), "{}a key is a list or a map; expected a name",
+              place_of(entry.first.Mark()));
+      const std::string& key = entry.first.Scalar();
+      require(keys.insert(key).second, "{}the key '{}' stands twice in one map",
+              place_of(entry.first.Mark()), key);
+      out.emplace_back(key, convert(entry.second, depth + 1));
+    }
+    return out;
+  }
+
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+Document parse_yaml(std::string_view text) {
+  try {
+    return Converter().convert(YAML::Load(std::string(text)));
+  } catch (const YAML::Exception& e) { fail("{}{}", place_of(e.mark), e.msg); }
+}
+
+}  // namespace rondel::mdf

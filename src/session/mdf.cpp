@@ -1,0 +1,177 @@
+#include <rondel/mdf.h>
+
+#include "base/error.h"
+#include "frontends/mdf/layout.h"
+#include "frontends/mdf/lower.h"
+#include "frontends/mdf/read_file.h"
+#include "session/from_graph.h"
+#include "session/lru_cache.h"
+
+#include <cmath>
+
+namespace rondel::mdf {
+namespace {
+
+/// Compiled forms of one model that are kept.
+constexpr std::size_t most_sessions = 16;
+
+std::string quoted_extents(const Shape& s) {
+  return fmt::format("[{}]", fmt::join(s.begin(), s.end(), ","));
+}
+
+/// How an input's values are given: once, or a row for each evaluation.
+Given given_input(const Graph& g, const std::string& name, const Tensor& t, std::int64_t steps) {
+  const InputPort& port = input_port(g, name);
+  Shape shape = port.shape;
+  if (const auto* d = std::get_if<Tensor>(&port.default_value)) shape = d->shape();
+  if (t.shape() == shape) return {name, t.dtype(), shape};
+  const bool rows = t.rank() > 0 && t.shape()[0] == steps + 1;
+  if (rows) return {name, t.dtype(), Shape(t.shape().begin() + 1, t.shape().end()), true};
+  // A port that declares no shape takes arrays as well.
+  if (shape.empty() && t.rank() != 1) return {name, t.dtype(), t.shape()};
+  fail("inputs: '{}' is {}; expected {} of shape {} for all evaluations, or {} rows, one for each",
+       name, to_text(t.dtype(), t.shape()), shape.empty() ? "one value" : "values",
+       quoted_extents(shape), steps + 1);
+}
+
+/// How a parameter's values are given: once, or a row for each point of a sweep.
+Given given_parameter(const Graph& g, const std::string& name, const Tensor& t,
+                      const FunctionOptions& functions) {
+  const Shape shape = shape_of_parameter(g, name, functions);
+  const bool rows = t.rank() == std::ssize(shape) + 1;
+  if (!rows) return {name, t.dtype(), t.shape()};
+  return {name, t.dtype(), Shape(t.shape().begin() + 1, t.shape().end()), true};
+}
+
+std::map<std::string, Value> feeds_of(const Settings& s) {
+  std::map<std::string, Value> feeds;
+  feeds.emplace(steps_name, Tensor::scalar(s.steps));
+  feeds.emplace(dt_name, Tensor::scalar(s.dt));
+  const auto add = [&](const char* kind, const std::map<std::string, Tensor>& values) {
+    for (const auto& [name, t] : values) feeds.emplace(fmt::format("{} {}", kind, name), t);
+  };
+  add("input", s.inputs);
+  add("initial", s.initial);
+  add("set", s.set);
+  return feeds;
+}
+
+void check(const Settings& s) {
+  require(s.steps >= 0 && s.steps < std::numeric_limits<std::int64_t>::max(),
+          "steps is {}; expected 0 or more", s.steps);
+  require(std::isfinite(s.dt), "dt is {}; expected a finite number", s.dt);
+}
+
+/// All sweeps have as many points.
+void check_points(const LowerOptions& o, const Settings& s) {
+  const std::string* first = nullptr;
+  std::int64_t points = 0;
+  const auto check_all = [&](const std::vector<Given>& given,
+                             const std::map<std::string, Tensor>& values) {
+    for (const Given& x : given) {
+      if (!x.rows) continue;
+      const std::int64_t rows = values.at(x.name).shape()[0];
+      if (first == nullptr) {
+        first = &x.name;
+        points = rows;
+      }
+      require(rows == points, "the sweep of '{}' has {} points, that of '{}' {}; expected as many",
+              *first, points, x.name, rows);
+    }
+  };
+  check_all(o.initial, s.initial);
+  check_all(o.set, s.set);
+}
+
+/// "node.item" for all of them.
+template <class T> std::vector<std::string> names(const Graph& g, std::vector<T> Node::*items) {
+  std::vector<std::string> out;
+  for (const Node& n : g.nodes)
+    for (const T& item : n.*items) out.push_back(n.id + "." + item.id);
+  return out;
+}
+
+session::CacheKey key_of(const LowerOptions& o) {
+  session::CacheKey key{o.functions.single_precision ? 1 : 0, std::ssize(o.record)};
+  for (const std::string& name : o.record) session::add_text(key, name);
+  for (const auto* list : {&o.inputs, &o.initial, &o.set}) {
+    key.push_back(std::ssize(*list));
+    for (const Given& g : *list) {
+      session::add_text(key, g.name);
+      key.insert(key.end(),
+                 {static_cast<std::int64_t>(g.dtype), g.rows ? 1 : 0, std::ssize(g.shape)});
+      key.insert(key.end(), g.shape.begin(), g.shape.end());
+    }
+  }
+  return key;
+}
+
+}  // namespace
+
+struct Model::Impl {
+  Impl(const std::filesystem::path& file, const SessionOptions& o)
+      : graph(read({file, {}})), options(o) {}
+
+  Graph graph;
+  SessionOptions options;
+  mutable session::LruCache<Session> sessions{most_sessions};
+
+  LowerOptions lowering(const Settings& s) const {
+    check(s);
+    LowerOptions o;
+    o.record = s.record;
+    o.functions.single_precision = s.single_precision;
+    for (const auto& [name, t] : s.inputs) o.inputs.push_back(given_input(graph, name, t, s.steps));
+    for (const auto& [name, t] : s.initial)
+      o.initial.push_back(given_parameter(graph, name, t, o.functions));
+    for (const auto& [name, t] : s.set)
+      o.set.push_back(given_parameter(graph, name, t, o.functions));
+    check_points(o, s);
+    return o;
+  }
+
+  Session make(const LowerOptions& o) const {
+    ModelInfo info;
+    info.graph_name = graph.id;
+    return session::FromGraph::make(lower(graph, o), std::move(info), options);
+  }
+};
+
+Model::Model(const std::filesystem::path& file, const SessionOptions& options)
+    : impl_(std::make_unique<Impl>(file, options)) {}
+Model::~Model() = default;
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+
+const std::string& Model::name() const { return impl_->graph.id; }
+std::vector<std::string> Model::recordable() const { return mdf::recordable(impl_->graph); }
+
+std::vector<std::string> Model::output_ports() const { return names(impl_->graph, &Node::outputs); }
+std::vector<std::string> Model::input_ports() const { return names(impl_->graph, &Node::inputs); }
+std::vector<std::string> Model::parameters() const {
+  return names(impl_->graph, &Node::parameters);
+}
+
+std::map<std::string, Tensor> Model::run(const Settings& s, const RunOptions& options) const {
+  const LowerOptions o = impl_->lowering(s);
+  const auto session = impl_->sessions.get(key_of(o), [&] { return impl_->make(o); });
+  std::map<std::string, Tensor> results;
+  for (auto& [name, value] : session->run(feeds_of(s), options))
+    results.emplace(name, value.tensor());
+  return results;
+}
+
+Session Model::compile(const Settings& s) const {
+  LowerOptions o = impl_->lowering(s);
+  o.steps = s.steps;
+  o.dt = s.dt;
+  const auto keep = [](std::vector<Given>& given, const std::map<std::string, Tensor>& values) {
+    for (Given& g : given) g.otherwise = values.at(g.name).packed();
+  };
+  keep(o.inputs, s.inputs);
+  keep(o.initial, s.initial);
+  keep(o.set, s.set);
+  return impl_->make(o);
+}
+
+}  // namespace rondel::mdf

@@ -1,0 +1,171 @@
+"""MDF models as one loop: trajectories of known models, and what bad models get."""
+
+import pathlib
+
+import mdf_engine
+import numpy as np
+import pytest
+
+import rondel
+import rondel.mdf
+
+MODELS = pathlib.Path(__file__).parent / "mdf"
+
+# file, steps, dt, and values after the last step, as modeci_mdf 0.4.15 computes them
+TRAJECTORIES = [
+    ("states.json", 200, 0.01, {"counter_node.out_port": 201, "sine_node.out_port": 0.09744396935877586}),
+    ("newton_cooling.yaml", 1000, 0.1, {"cup.temperature": 20.003021987318757}),
+    ("switched_rlc.json", 2000, 0.001, {"V.V_out": 0.10005090594115358, "V.i_L_out": 0.0010007978780578262}),
+    ("rnn.json", 200, 0.1, {"readout.z": 0.1893549861203108}),
+    ("iafs.yaml", 1000, 0.1, {"pre.v": -65.38653343321861, "post.v": -65.6335833638283}),
+]
+
+
+@pytest.mark.parametrize("file, steps, dt, last", TRAJECTORIES)
+def test_trajectory(file, steps, dt, last):
+    results = rondel.mdf.load(MODELS / file).run(steps, dt, record=list(last))
+    assert list(results) == [*last, "time"]
+    np.testing.assert_allclose(results["time"], np.arange(steps + 1) * dt)
+    for name, value in last.items():
+        assert len(results[name]) == steps + 1
+        np.testing.assert_allclose(results[name][-1], value, rtol=1e-9)
+
+
+@pytest.mark.parametrize("file, steps, dt", [t[:3] for t in TRAJECTORIES])
+def test_every_row_is_as_the_engine_of_mdf_has_it(file, steps, dt):
+    model = rondel.mdf.load(MODELS / file)
+    steps = min(steps, 250)
+    # What has no value there at first is not recorded; neither are constants.
+    results = model.run(steps, dt)
+    expected = mdf_engine.run(MODELS / file, steps, dt, [name for name in results if name != "time"])
+    for name, rows in expected.items():
+        np.testing.assert_allclose(results[name], rows, rtol=1e-9, err_msg=name)
+
+
+def model_of(tmp_path, text, name="model.yaml"):
+    path = tmp_path / name
+    path.write_text(text)
+    return rondel.mdf.load(path)
+
+
+def node_model(tmp_path, body, more=""):
+    """A model with one node 'A' whose body is the text."""
+    lines = "\n".join("          " + line for line in body.strip("\n").splitlines())
+    return model_of(tmp_path, f"m:\n  graphs:\n    g:\n      nodes:\n        A:\n{lines}\n{more}")
+
+
+def parameter_model(tmp_path, expression, **parameters):
+    """A model whose output A.y is an expression of constant parameters."""
+    rows = "".join(f"\n  {name}: {{value: {value}}}" for name, value in parameters.items())
+    return node_model(tmp_path, f"parameters:{rows}\n  unused: {{value: 0}}\noutput_ports:\n  y: {{value: '{expression}'}}")
+
+
+# expression, parameters, what Python and NumPy make of it
+EXPRESSIONS = [
+    ("a + b * 2 - 1", {"a": 3, "b": 4}, 10),
+    ("a / b", {"a": 7, "b": 2}, 3.5),
+    ("a // b", {"a": -7, "b": 2}, -4),
+    ("a % b", {"a": -7, "b": 3}, 2),
+    ("1.0 // 0.1", {}, 9.0),
+    ("-a ** 2", {"a": 3}, -9),
+    ("2 ** -1", {}, 0.5),
+    ("2 ** 3 ** 2", {}, 512),
+    ("a ** 0.5", {"a": 2}, 2**0.5),
+    ("not a or b > 2 and a < b <= 4", {"a": 3, "b": 4}, True),
+    ("a if a > b else b", {"a": 3, "b": 4}, 4),
+    ("a and b", {"a": 0, "b": 4}, 0),
+    ("v[1] + v[-1]", {"v": [1.5, 2, 3]}, 5.0),
+    ("M[1, 0] + M[0][1]", {"M": [[1, 2], [3, 4]]}, 5),
+    ("v[::-1][0:2]", {"v": [1, 2, 3]}, [3, 2]),
+    ("M[:, 1]", {"M": [[1, 2], [3, 4]]}, [2, 4]),
+    ("v[i]", {"v": [1, 2, 3], "i": 2}, 3),
+    ("[a, b, 1.5]", {"a": 3, "b": 4}, [3.0, 4.0, 1.5]),
+    ("M @ v", {"M": [[1, 2], [3, 4]], "v": [1, 1]}, [3, 7]),
+    ("(v > 1) & (v < 3) | (v == 3)", {"v": [1, 2, 3]}, [False, True, True]),
+    ("numpy.exp(-a) + math.sqrt(b)", {"a": 1, "b": 4}, np.exp(-1) + 2),
+    ("numpy.where(v > 1, v, 0.5)", {"v": [1, 2, 3]}, [0.5, 2.0, 3.0]),
+    ("numpy.sum(v) + max(v) + min(1, 2.5) + abs(-3)", {"v": [1, 2, 3]}, 13.0),
+    ("numpy.mean(M, 0)", {"M": [[1, 2], [3, 4]]}, [2.0, 3.0]),
+    ("round(2.5) + int(3.9) + math.floor(-0.5)", {}, 4),
+    ("numpy.pi + math.e", {}, np.pi + np.e),
+    ("numpy.clip(v, 1.5, 2)", {"v": [1, 2, 3]}, [1.5, 2.0, 2.0]),
+    ("True + True", {}, 2),
+    ("1_000 + 1e3 + .5", {}, 2000.5),
+    ("~(a > 1)", {"a": [1, 2]}, [True, False]),
+    ("a != b", {"a": 1, "b": 2}, True),
+]
+
+
+@pytest.mark.parametrize("expression, parameters, expected", EXPRESSIONS)
+def test_expression(tmp_path, expression, parameters, expected):
+    got = parameter_model(tmp_path, expression, **parameters).run(0)["A.y"][0]
+    want = np.array(expected)
+    assert got.dtype == want.dtype, expression
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+# expression, and what the error says
+REFUSED = [
+    ("x + 1", "the name 'x' is not known here; did you mean 'a'"),
+    ("a +", "column 4: expected a number, a name or a bracket, but the text ends"),
+    ("a b", "column 3: expected an operator or the end, found 'b'"),
+    ("a.shape", "nothing else has attributes"),
+    ("a(1)", "there is no function 'a' here"),
+    ("__import__(1)", "there is no function '__import__' here"),
+    ("numpy.linalg.norm(a)", "nothing else has attributes"),
+    ("numpy.expp(a)", "did you mean 'numpy.exp'"),
+    ("numpy.exp(a, 1)", "numpy.exp is given 2 arguments; it takes 1"),
+    ("lambda: 1", "'lambda' cannot stand here"),
+    ("a[0]", "1 indices for a value of type i64[]"),
+    ("v[3]", "column 3: index 3 is out of range for extent 3"),
+    ("v[0.5]", "an index is f64[]; expected an integer"),
+    ("v + w", "f64"),
+    ("[a, v]", "a list holds"),
+    ("(" * 300 + "a" + ")" * 300, "more than 200 deep"),
+    ("+".join(["a"] * 5000), "chains more than 1000"),
+    ("numpy.pie", "there is no constant 'numpy.pie'"),
+    ("a $ 1", "column 3: '$' cannot stand in an expression"),
+]
+
+
+@pytest.mark.parametrize("expression, message", REFUSED, ids=lambda x: x[:20])
+def test_expression_that_is_refused(tmp_path, expression, message):
+    model = parameter_model(tmp_path, expression, a=3, v=[1.0, 2.0, 3.0], w=[1.0, 2.0])
+    with pytest.raises(rondel.CallerError) as error:
+        model.run(1)
+    assert message in str(error.value)
+    assert [source for source, _ in error.value.frames] == ["node 'A'", "output port 'y'", f"'{expression}'"]
+
+
+# text of a file, and what the error says
+BROKEN = [
+    ('{"m": {"graphs": {', "line 1, column 19"),
+    ('{"m":\n  {"graphs": nope}}', "line 2, column"),
+    ('{"a": 1, "a": 2}', "the key 'a' stands twice"),
+    ("[" * 500 + "]" * 500, "more than 200 deep"),
+    ('{"m": 3}', "this is no MDF model"),
+    ('{"m": {"graphs": {}}}', "the model has no graphs"),
+    ('{"m": {"graphs": {"g": {}}}}', "graph 'g': it has no nodes"),
+    ('{"m": {"graphs": {"g": {"nodes": {"A": {"parameters": {"p": {}}}}}}}}', "node 'A': parameter 'p': it has no value"),
+    ('{"m": {"graphs": {"g": {"nodes": {"A": {"parameters": {"p": {"value": [[1], 2]}}}}}}}}', "parameter 'p': value: a list holds"),
+    ('{"m": {"graphs": {"g": {"nodes": {"A": {}}, "edges": {"e": {"sender": "B", "receiver": "A"}}}}}}',
+     "edge 'e': sender 'B': there is no such node; did you mean 'A'?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text, message", BROKEN, ids=lambda x: x[:20])
+def test_file_that_is_refused(tmp_path, text, message):
+    with pytest.raises(rondel.CallerError) as error:
+        model_of(tmp_path, text, "model.json")
+    assert message in str(error.value)
+    assert "model.json" in str(error.value)
+
+
+def test_malformed_yaml_names_line_and_column(tmp_path):
+    with pytest.raises(rondel.CallerError, match="line 4, column 1"):
+        model_of(tmp_path, "m:\n  graphs:\n    g: [1,\n")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(rondel.CallerError, match="absent.json"):
+        rondel.mdf.load(tmp_path / "absent.json")

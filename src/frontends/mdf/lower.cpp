@@ -298,7 +298,13 @@ std::vector<ValueId> Lowering::simulate(ir::Builder& b, const Outside& outside) 
 
 }  // namespace
 
-ir::Graph lower(const Graph& g, const LowerOptions& o) { return Lowering(g, o).run(); }
+ir::Graph lower(const Graph& g, const LowerOptions& o) {
+  const bool conditions = std::ranges::any_of(g.conditions,
+                                              [](const auto& c) { return c.has_value(); });
+  if (conditions || !g.termination.empty())
+    unsupported("conditions of the scheduler are not run yet");
+  return Lowering(g, o).run();
+}
 
 const InputPort& input_port(const Graph& g, const std::string& name) {
   return find(g, name, &Node::inputs, "input port");

@@ -137,8 +137,9 @@ class RONDEL_API Session {
 
 /// Runs a session step by step, where outputs of a step are inputs of the next: the weights and
 /// moments of training, the caches of a decoder. The stepper holds these values between steps, and
-/// gives them up to a step: once the old value has been read for the last time and the new one is
-/// there, the old one's memory is free. Nothing is copied between steps.
+/// gives them up to a step: the new value is written over the old one where an element-wise program
+/// reads that for the last time; else the old one's memory is free once the new one is there.
+/// Nothing is copied between steps.
 ///
 /// A step happens or does not: one that fails, or is ended by its deadline or its terminate flag,
 /// leaves all values as they were. To that end nothing ends a step any more once it has given up

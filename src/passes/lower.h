@@ -7,13 +7,16 @@
 #include "scalar/program.h"
 
 #include <memory>
+#include <span>
 #include <string>
 
 namespace rondel::passes {
 
 /// The scalar program of a group that `extract` made, for one shape class of its parameters.
-/// The program's parameters are the graph's, then its results.
-std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const ShapeClass&);
+/// The program's parameters are the graph's, then its results. Of parameters that die with the
+/// group a result may be written over one of its type (`may_alias`).
+std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const ShapeClass&,
+                                                   std::span<const std::size_t> dying);
 
 /// Whether the class tells the rank of everything in the group.
 bool ranks_known(const ir::Graph& group, const ShapeClass&);

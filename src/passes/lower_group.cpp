@@ -4,6 +4,8 @@
 #include "passes/lower.h"
 #include "passes/lower_nodes.h"
 
+#include <algorithm>
+
 namespace rondel::passes {
 namespace {
 
@@ -17,6 +19,38 @@ std::vector<std::int64_t> known_extents(const ir::Type& t) {
   return extents;
 }
 
+/// Whether each element of a parameter is read only for elements of the same index.
+bool read_at_own_index(const ir::Graph& g, const ir::TypeEnvironment& k, ValueId param) {
+  const auto type = [&k](ValueId v) -> const ir::Type& { return k.types[ir::index(v)]; };
+  return std::ranges::all_of(g.value(param).uses, [&](const ir::Use& use) {
+    if (use.node == ir::NodeId::none) return false;
+    const ir::Node& reader = g.node(use.node);
+    return ops::is_elementwise(*reader.op) &&
+           type(reader.outputs[0]).extents() == type(param).extents();
+  });
+}
+
+/// For each result the number of the parameter that it is written over; -1: of none. Programs of
+/// element-wise nodes load all that an index needs before they store there.
+std::vector<std::int32_t> written_over(const ir::Graph& g, const ir::TypeEnvironment& k,
+                                       const ShapeClass& c, std::span<const std::size_t> dying) {
+  std::vector<std::int32_t> over(g.root().results.size(), -1);
+  std::vector<std::size_t> free;
+  for (const std::size_t p : dying)
+    if (c.contiguous[p] && read_at_own_index(g, k, g.root().params[p])) free.push_back(p);
+  for (std::size_t j = 0; j < over.size(); ++j) {
+    const ValueId result = g.root().results[j];
+    if (!ops::is_elementwise(*g.node(g.value(result).producer).op)) continue;
+    const auto same = std::ranges::find_if(free, [&](std::size_t p) {
+      return k.types[ir::index(g.root().params[p])] == k.types[ir::index(result)];
+    });
+    if (same == free.end()) continue;
+    over[j] = static_cast<std::int32_t>(*same);
+    free.erase(same);
+  }
+  return over;
+}
+
 }  // namespace
 
 bool ranks_known(const ir::Graph& g, const ShapeClass& c) {
@@ -27,7 +61,8 @@ bool ranks_known(const ir::Graph& g, const ShapeClass& c) {
   return true;
 }
 
-std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const ShapeClass& c) {
+std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const ShapeClass& c,
+                                                   std::span<const std::size_t> dying) {
   const ir::TypeEnvironment environment = type_environment_for(g, c);
   std::vector<ir::NodeId> nodes;
   for (const ir::NodeId n : g.root().nodes)
@@ -40,10 +75,12 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
   for (std::size_t i = 0; i < g.root().params.size(); ++i)
     buffers.push_back(b.buffer({g.value(g.root().params[i]).name, c.types[i].dtype(),
                                 scalar::Access::in, known_extents(c.types[i]), c.contiguous[i]}));
-  for (const ValueId v : g.root().results) {
+  const std::vector<std::int32_t> over = written_over(g, environment, c, dying);
+  for (std::size_t j = 0; j < over.size(); ++j) {
+    const ValueId v = g.root().results[j];
     const ir::Type& t = environment.types[ir::index(v)];
-    buffers.push_back(
-        b.buffer({g.value(v).name, t.dtype(), scalar::Access::out, known_extents(t)}));
+    buffers.push_back(b.buffer(
+        {g.value(v).name, t.dtype(), scalar::Access::out, known_extents(t), true, over[j]}));
   }
   std::size_t next = 0;
   for (const ValueId v : g.root().params)

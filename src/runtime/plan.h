@@ -227,8 +227,9 @@ class ClassTypes {
 class ProgramStep : public Step {
  public:
   using Types = std::function<OutputTypes(std::span<const Value> inputs)>;
-  using ExecutableFor =
-      std::function<std::shared_ptr<const scalar::Executable>(std::span<const Value> inputs)>;
+  /// `dying`: inputs that outputs may be written over; the same each time.
+  using ExecutableFor = std::function<std::shared_ptr<const scalar::Executable>(
+      std::span<const Value> inputs, std::span<const std::size_t> dying)>;
   /// Views of the inputs that are the outputs, where strides allow it.
   using View = std::function<std::optional<std::vector<Tensor>>(
       std::span<const Value> inputs, std::span<const std::pair<DType, Shape>> outputs)>;
@@ -237,6 +238,9 @@ class ProgramStep : public Step {
   /// The class of these inputs, which has one code; null: there is none.
   std::function<std::shared_ptr<const ClassTypes>(std::span<const Value> inputs)> class_of;
   std::vector<std::size_t> value_inputs;
+  /// Inputs that no later step reads. None in a region that is entered again, where each slot
+  /// keeps its block.
+  std::vector<std::size_t> dying;
   View view;
   std::ptrdiff_t viewed = -1;  ///< the input that views are of; -1: a constant
   bool checks_always = false;  ///< the program may fail even where it gives no elements

@@ -59,6 +59,7 @@ struct PreparedProgram {
   std::vector<OutputView> given;       ///< outputs that are views; empty: none
   ProgramCode code;                    ///< none: views, or outputs without elements
   std::vector<scalar::View> operands;  ///< addresses are set for each run
+  std::vector<std::int32_t> over;      ///< by output: the input that it may be written over, or -1
 };
 
 struct ProgramState : StepState {
@@ -123,6 +124,9 @@ PreparedProgram& bind(MruCache<PreparedProgram>::Entry& entry, const ProgramStep
                       Frame& frame) {
   auto& [keys, p] = entry;
   keys.set(frame, step.inputs, step.value_inputs, step.view ? Strides::all : Strides::contiguity);
+  p.over.assign(step.outputs.size(), -1);
+  for (std::size_t j = 0; j < step.outputs.size() && p.code.code; ++j)
+    p.over[j] = p.code.code->program().buffers[step.inputs.size() + j].may_alias;
   p.operands.clear();
   for (std::size_t k = 0; k < step.inputs.size(); ++k)
     if (step.inputs[k] >= 0) p.operands.push_back(view_of(keys.shape(k), keys.strides(k)));
@@ -146,7 +150,7 @@ PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& f
   p.given = views_of(step, inputs, types);
   const bool runs_code = p.given.empty() && needs_code(step, p.outputs);
   if (runs_code) {
-    p.code.code = step.code(inputs);
+    p.code.code = step.code(inputs, step.dying);
     p.code.workspace_bytes = static_cast<std::int64_t>(p.code.code->program().workspace_bytes());
   }
   // The class of a view is not one of code.
@@ -201,6 +205,14 @@ std::int64_t workspace_of(const KernelStep& step, const PreparedKernel& p,
   for (std::size_t j = 0; j < step.outputs.size(); ++j)
     if (step.outputs[j] >= 0) operands[kernel.inputs() + j] = {true, p.outputs[j].shape};
   return kernel.workspace(operands);
+}
+
+/// Where nothing else holds the block of an input that dies with the step, it becomes the output's.
+void hand_over(Frame& frame, Slot from, Slot to, const OutputForm& type) {
+  Content& dying = frame.content(from);
+  if (dying.in_arena() || dying.bytes_if_alone() == 0) return;
+  dying.recognise(type);
+  if (dying.form() == type.form) frame.content(to).take_over(dying);
 }
 
 void grow_workspace(Tensor& workspace, std::int64_t bytes, Run& run) {
@@ -270,8 +282,12 @@ void ProgramStep::run(Frame& frame, StepState* cache) const {
   scalar::View* operand = p->operands.data();
   for (const Slot s : inputs)
     if (s >= 0) (operand++)->data = frame.content(s).tensor()->data();
-  for (std::size_t j = 0; j < outputs.size(); ++j)
-    if (outputs[j] >= 0) (operand++)->data = frame.output(outputs[j], p->outputs[j]).data();
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    if (outputs[j] < 0) continue;
+    if (p->over[j] >= 0)
+      hand_over(frame, inputs[static_cast<std::size_t>(p->over[j])], outputs[j], p->outputs[j]);
+    (operand++)->data = frame.output(outputs[j], p->outputs[j]).data();
+  }
   const auto& [code, workspace_bytes] = p->code;
   if (!code) return;
   if (workspace_bytes > 0) grow_workspace(state.workspace, workspace_bytes, frame.run());

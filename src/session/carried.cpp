@@ -29,36 +29,15 @@ struct SlotTimes {
   std::vector<std::size_t> made, released;
 };
 
-/// A value that is given up once a step is done: the old one has been read, the new one is there.
+/// A value that is given up once so many steps are done: where a program that cannot fail reads it
+/// for the last time, before that one, which may write over it; else when the next value is there.
 struct GivenUp {
-  std::size_t after;
+  std::size_t done;
   Carried* of;
 };
 
 /// The part of all bytes that is kept to the end, if that lets the run be ended for longer.
 constexpr std::int64_t kept_part = 16;
-
-/// In order, but for values that are small together, and those that go through unchanged.
-std::vector<GivenUp> given_up(const Plan& plan, std::span<Carried> carried) {
-  const SlotTimes times(plan);
-  std::vector<GivenUp> all;
-  std::int64_t total = 0;
-  for (Carried& c : carried) {
-    const auto old = static_cast<std::size_t>(plan.params[c.input]);
-    const auto next = static_cast<std::size_t>(plan.results[c.output]);
-    const std::size_t after = std::max(times.released[old], times.made[next]);
-    if (after < plan.steps.size()) all.push_back({after, &c});
-    total += bytes_of(c.value);
-  }
-  std::ranges::stable_sort(all, {}, &GivenUp::after);
-  std::int64_t kept = 0;
-  const auto first = std::ranges::find_if(all, [&](const GivenUp& g) {
-    kept += bytes_of(g.of->value);
-    return kept > total / kept_part;
-  });
-  all.erase(all.begin(), first);
-  return all;
-}
 
 /// Where the programs begin that end the plan and cannot fail: each runs for as long as its tensors
 /// are large.
@@ -72,28 +51,54 @@ std::size_t last_programs(const Plan& plan) {
   return first;
 }
 
+/// In order, but for values that are small together, and those that go through unchanged.
+std::vector<GivenUp> given_up(const Plan& plan, std::span<Carried> carried) {
+  const SlotTimes times(plan);
+  const std::size_t programs = last_programs(plan);
+  std::vector<GivenUp> all;
+  std::int64_t total = 0;
+  for (Carried& c : carried) {
+    const auto old = static_cast<std::size_t>(plan.params[c.input]);
+    const auto next = static_cast<std::size_t>(plan.results[c.output]);
+    const std::size_t read = times.released[old], made = times.made[next];
+    if (read < plan.steps.size() && made < plan.steps.size())
+      all.push_back({read >= std::max(made, programs) ? read : std::max(read, made) + 1, &c});
+    total += bytes_of(c.value);
+  }
+  std::ranges::stable_sort(all, {}, &GivenUp::done);
+  std::int64_t kept = 0;
+  const auto first = std::ranges::find_if(all, [&](const GivenUp& g) {
+    kept += bytes_of(g.of->value);
+    return kept > total / kept_part;
+  });
+  all.erase(all.begin(), first);
+  return all;
+}
+
 }  // namespace
 
 void execute_step(Frame& frame, Watch& watch, std::span<Carried> carried) {
   const Plan& plan = frame.plan();
   const std::vector<GivenUp> gone = given_up(plan, carried);
   std::size_t done = gone.empty() ? plan.steps.size()
-                                  : std::max(gone.front().after + 1, last_programs(plan));
+                                  : std::max(gone.front().done, last_programs(plan));
   frame.begin_steps();
   frame.execute(0, done);
   watch.end();
   frame.run().check_stop();
   try {
     for (const GivenUp& g : gone) {
-      const std::size_t end = std::max(done, g.after + 1);
-      frame.execute(done, end);
-      done = end;
+      frame.execute(done, std::max(done, g.done));
+      done = std::max(done, g.done);
       g.of->value = Value();
     }
     frame.execute(done, plan.steps.size());
   } catch (...) {
-    for (Carried& c : carried)
-      if (!c.value.defined()) c.value = frame[plan.results[c.output]];
+    for (Carried& c : carried) {
+      if (c.value.defined()) continue;
+      const Value& next = frame[plan.results[c.output]];
+      c.value = next.defined() ? next : frame[plan.params[c.input]];
+    }
     throw;
   }
   for (Carried& c : carried) c.value = frame[plan.results[c.output]];

@@ -43,6 +43,7 @@ class PlanBuilder {
     plan_.slot_count = slots_.size();
     find_movable();
     release_after_last_use();
+    name_dying_inputs();
     lay_out();
     return std::move(plan_);
   }
@@ -136,6 +137,15 @@ class PlanBuilder {
     }
     for (const auto& [s, i] : last)
       if (s >= 0 && !kept.contains(s)) plan_.steps[i]->release.push_back(s);
+  }
+
+  void name_dying_inputs() {
+    if (region_ != ir::RegionId::root) return;
+    for (const auto& step : plan_.steps)
+      if (auto* program = dynamic_cast<runtime::ProgramStep*>(step.get()))
+        for (std::size_t k = 0; k < program->inputs.size(); ++k)
+          if (std::ranges::find(step->release, step->inputs[k]) != step->release.end())
+            program->dying.push_back(k);
   }
 
   /// Finds the temporaries that can share one arena, and their sizes as far as they follow from

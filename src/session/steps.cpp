@@ -77,11 +77,12 @@ struct GroupCode {
     });
   }
 
-  std::shared_ptr<const scalar::Executable> executable(std::span<const Value> inputs) {
+  std::shared_ptr<const scalar::Executable> executable(std::span<const Value> inputs,
+                                                       std::span<const std::size_t> dying) {
     using Executable = std::shared_ptr<const scalar::Executable>;
     const passes::ShapeClass c = passes::classify(inputs, declared, program_values);
     const Executable of_class = *by_class_.get(c.key, [&] {
-      return passes::ranks_known(graph, c) ? compiler->make(passes::lower_group(graph, c))
+      return passes::ranks_known(graph, c) ? compiler->make(passes::lower_group(graph, c, dying))
                                            : nullptr;
     });
     if (of_class) return of_class;
@@ -89,7 +90,7 @@ struct GroupCode {
     // of unknown length); then code is for exact shapes.
     const passes::ShapeClass shapes = passes::classify(inputs, exactly(inputs), value_inputs);
     return *by_shapes_.get(shapes.key,
-                           [&] { return compiler->make(passes::lower_group(graph, shapes)); });
+                           [&] { return compiler->make(passes::lower_group(graph, shapes, dying)); });
   }
 
  private:
@@ -375,7 +376,9 @@ std::unique_ptr<runtime::Step> program_step(const BuildContext& b, ir::Graph gra
   step->can_fail = !std::ranges::all_of(
       group.nodes, [&](ir::NodeId n) { return passes::cannot_fail(*b.graph, n); });
   step->types = [kept](std::span<const Value> inputs) { return kept->types(inputs); };
-  step->code = [kept](std::span<const Value> inputs) { return kept->executable(inputs); };
+  step->code = [kept](std::span<const Value> inputs, std::span<const std::size_t> dying) {
+    return kept->executable(inputs, dying);
+  };
   step->class_of = [kept](std::span<const Value> inputs) { return kept->class_of(inputs, [] {}); };
   return step;
 }

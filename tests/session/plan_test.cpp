@@ -58,7 +58,7 @@ std::vector<const scalar::Executable*> codes(std::string_view op, ir::Attributes
   const runtime::Plan plan = build_plan(context, ir::RegionId::root);
   const auto& step = dynamic_cast<const runtime::ProgramStep&>(*plan.steps[0]);
   std::vector<const scalar::Executable*> made;
-  for (const auto& values : inputs) made.push_back(step.code(values).get());
+  for (const auto& values : inputs) made.push_back(step.code(values, {}).get());
   return made;
 }
 

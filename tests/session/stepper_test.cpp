@@ -90,8 +90,8 @@ const std::map<std::string, std::string> three{{"u", "u1"}, {"v", "v1"}, {"w", "
 
 TEST(Stepper, AStepNeedsTheMemoryOfItsValuesOnce) {
   SessionOptions options;
-  // Of three weights of 4 MiB each, one may be there twice.
-  options.max_memory_bytes = 4 * large * sizeof(float) + (std::size_t{64} << 10);
+  // Three weights of 4 MiB each: none is there twice.
+  options.max_memory_bytes = 3 * large * sizeof(float) + (std::size_t{64} << 10);
   const Session s = session_of(three_weights, options);
   Stepper stepper(s, three,
                   {{"u", filled(large, 3)}, {"v", filled(large, 0)}, {"w", filled(large, 0)}});
@@ -105,12 +105,12 @@ TEST(Stepper, AStepNeedsTheMemoryOfItsValuesOnce) {
 
 TEST(Stepper, AfterALackOfMemoryEachValueIsOldOrNew) {
   SessionOptions options;
-  options.max_memory_bytes = 4 * large * sizeof(float) + (std::size_t{64} << 10);
+  options.max_memory_bytes = 3 * large * sizeof(float) + (std::size_t{64} << 10);
   const Session s = session_of(three_weights, options);
   Stepper stepper(s, three,
                   {{"u", filled(large, 3)}, {"v", filled(large, 0)}, {"w", filled(large, 0)}});
   stepper.step({}, {});
-  const Value held = stepper.value("u");  // so that its memory is not free
+  const Value held = stepper.value("v");  // so that nothing is written over it
   EXPECT_THAT(error_of([&] { stepper.step({}, {}); }, Blame::limit), HasSubstr("memory budget"));
   const auto first = [&](const char* name) { return floats(stepper.value(name))[0]; };
   EXPECT_EQ(first("u"), 6);

@@ -1,5 +1,6 @@
 // What the binding files share.
 #pragma once
+#include <rondel/exporter.h>
 #include <rondel/session.h>
 
 #include <nanobind/nanobind.h>
@@ -15,6 +16,14 @@ void release_orphans();
 /// Values, and how they are made of arrays.
 void bind_values(nanobind::module_& m);
 
+/// Text that may hold anything: what is no UTF-8 is replaced.
+nanobind::object text(const std::string&);
+/// The exception that an error becomes.
+nanobind::object exception_of(const Error&);
+nanobind::dict report(const ExportReport&);
+
+/// The submodule `deepx`: sessions of instructions; rondel/deepx/ is its face.
+void bind_deepx(nanobind::module_& m);
 /// The submodule `network`: the engine's network builder as it is; rondel/network/ is its face.
 void bind_network(nanobind::module_& m);
 /// Its enumerations.

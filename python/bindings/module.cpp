@@ -1,8 +1,6 @@
 // The bindings, kept small.
 #include "bindings.h"
-#include "interrupt.h"
 #include "runs.h"
-#include "without_gil.h"
 
 #include <rondel/gradient.h>
 
@@ -37,10 +35,7 @@ nb::list step(Stepper& s, const std::vector<std::string>& outputs, const Feeds& 
   return unpacked_results(options, [&](const RunOptions& o) { return s.step(outputs, feeds, o); });
 }
 
-/// Text that may hold anything: what is no UTF-8 is replaced.
-nb::object text(const std::string& s) {
-  return nb::steal(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace"));
-}
+using python::text;
 
 nb::object texts(const std::vector<std::string>& all) {
   nb::list list;
@@ -48,30 +43,12 @@ nb::object texts(const std::vector<std::string>& all) {
   return list;
 }
 
-const char* exception_for(Blame blame) {
-  switch (blame) {
-    case Blame::caller: return "CallerError";
-    case Blame::unsupported: return "UnsupportedError";
-    case Blame::limit: return "LimitExceeded";
-    case Blame::deadline: return "DeadlineExceeded";
-    case Blame::cancelled: return "Cancelled";
-    case Blame::internal: return "InternalError";
-  }
-  return "InternalError";
-}
-
 void translate(const std::exception_ptr& p, void*) {
   try {
     std::rethrow_exception(p);
   } catch (const Error& e) {
-    const nb::object type = nb::module_::import_("rondel.errors").attr(exception_for(e.blame()));
-    const nb::object error = type(text(e.what()));
-    nb::list frames;
-    for (const ErrorFrame& f : e.frames())
-      frames.append(nb::make_tuple(text(f.source), f.trip ? nb::cast(*f.trip) : nb::none()));
-    error.attr("frames") = nb::tuple(frames);
-    error.attr("_message") = text(e.message());
-    PyErr_SetObject(type.ptr(), error.ptr());
+    const nb::object error = python::exception_of(e);
+    PyErr_SetObject(error.type().ptr(), error.ptr());
   }
 }
 
@@ -133,20 +110,7 @@ nb::list pass_runs(const auto& model, const SessionOptions& o, const std::string
   return out;
 }
 
-nb::dict report(const ExportReport& r) {
-  nb::dict out;
-  out["opset"] = r.opset;
-  out["ir_version"] = r.ir_version;
-  out["op_counts"] = nb::cast(r.op_counts);
-  nb::list loops;
-  for (const ExportReport::Loop& l : r.loops)
-    loops.append(nb::make_tuple(text(l.name), l.written, l.reason));
-  out["loops"] = loops;
-  out["notes"] = texts(r.notes);
-  out["bytes"] = r.bytes;
-  out["external_bytes"] = r.external_bytes;
-  return out;
-}
+using python::report;
 
 /// Options whose warnings are kept, so that Python's `warnings` is told of them with the GIL.
 struct Warnings {
@@ -319,6 +283,7 @@ NB_MODULE(_rondel, m) {
                           const ExportOptions& o) { return export_file(model, to, o); });
   m.def("export_file", [](const std::filesystem::path& model, const std::filesystem::path& to,
                           const ExportOptions& o) { return export_file(model, to, o); });
+  python::bind_deepx(m);
   nb::class_<GradientOptions>(m, "GradientOptions")
       .def(nb::init<>())
       .def_rw("wrt", &GradientOptions::wrt)

@@ -19,10 +19,10 @@ struct PyRunOptions {
   std::atomic<bool> terminate{false};
 };
 
-/// `run` with these options. Throws KeyboardInterrupt, when that is why the run has ended, or when
-/// it came too late to end it.
-std::vector<Value> run_interruptibly(RunOptions& o, const auto& run) {
-  std::vector<Value> results;
+/// What `run` gives with these options. Throws KeyboardInterrupt, when that is why the run has
+/// ended, or when it came too late to end it.
+auto run_interruptibly(RunOptions& o, const auto& run) {
+  std::optional<std::invoke_result_t<decltype(run), RunOptions&>> results;
   std::exception_ptr failure;
   bool interruptible = false;
   {
@@ -32,7 +32,7 @@ std::vector<Value> run_interruptibly(RunOptions& o, const auto& run) {
     // One that came just before would wait in Python for the end of the run.
     if (interruptible && PyErr_CheckSignals() != 0) throw nanobind::python_error();
     try {
-      results = without_gil([&] { return run(o); });
+      results.emplace(without_gil([&] { return run(o); }));
     } catch (...) { failure = std::current_exception(); }
   }
   release_orphans();
@@ -41,7 +41,7 @@ std::vector<Value> run_interruptibly(RunOptions& o, const auto& run) {
     throw nanobind::python_error();
   }
   if (failure) std::rethrow_exception(failure);
-  return results;
+  return std::move(*results);
 }
 
 /// `run` with the options that Python gives; its results as Python has them.

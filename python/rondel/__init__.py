@@ -5,7 +5,7 @@
 >>> session.run(None, {"x": x})                       # doctest: +SKIP
 """
 
-from . import train
+from . import deepx, train
 from ._rondel import version as _version
 from .errors import (
     CallerError,
@@ -45,6 +45,7 @@ __all__ = [
     "RunOptions",
     "SessionOptions",
     "UnsupportedError",
+    "deepx",
     "export",
     "get_available_providers",
     "grad",

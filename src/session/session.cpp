@@ -78,9 +78,10 @@ void own(const runtime::Run& run, Value& v) {
 
 struct Session::Impl {
   Impl(ir::Graph g, ModelInfo i, const SessionOptions& o)
+      : Impl(std::move(g), std::move(i), o, session::resources_for(o)) {}
+  Impl(ir::Graph g, ModelInfo i, const SessionOptions& o, const session::SharedResources& shared)
       : options(session::checked(o)), info(std::move(i)), graph(std::move(g)),
-        compiler(std::make_shared<session::TieredCompiler>(execution_of(o))),
-        memory(o.max_memory_bytes) {
+        compiler(shared.compiler), memory(shared.memory) {
     const auto& root = graph.root();
     for (std::size_t i = 0; i < root.params.size(); ++i) {
       if (graph.roles.contains(root.params[i])) continue;  // the last, which is not fed by name
@@ -200,6 +201,13 @@ struct Session::Impl {
   std::vector<Value> run(std::span<const std::size_t> wanted,
                          const std::map<std::string, Value>& feeds, const RunOptions& o,
                          std::span<session::Carried> carried = {}) const {
+    return run(
+        wanted, [&] { return bind(feeds, carried); }, o, carried);
+  }
+
+  /// `inputs()`: the values of the inputs in order, checked.
+  std::vector<Value> run(std::span<const std::size_t> wanted, const auto& inputs,
+                         const RunOptions& o, std::span<session::Carried> carried = {}) const {
     runtime::Memory shared = memory;
     runtime::Run run{shared, options.max_trips, o.seed, options.intra_op_num_threads};
     session::Watch watch(run, o);
@@ -207,7 +215,7 @@ struct Session::Impl {
         [](const void* r) { static_cast<const runtime::Run*>(r)->check_stop(); }, &run);
     std::vector<Value> results;
     {
-      std::vector<Value> values = bind(feeds, carried);
+      std::vector<Value> values = inputs();
       const runtime::Plan& p = plan_for(values);
       const runtime::FrameLease frame(p, run);
       for (std::size_t i = 0; i < values.size(); ++i) frame->set(p.params[i], std::move(values[i]));
@@ -253,6 +261,22 @@ Session session::FromGraph::make(ir::Graph graph, ModelInfo info, const SessionO
 const session::ModelVersions& session::FromGraph::versions(const Session& s) {
   return s.impl_->versions;
 }
+
+Session session::FromGraph::make(ir::Graph graph, ModelInfo info, const SessionOptions& o,
+                                 const SharedResources& shared) {
+  return Session(std::make_unique<Session::Impl>(std::move(graph), std::move(info), o, shared));
+}
+
+session::SharedResources session::resources_for(const SessionOptions& o) {
+  return {runtime::Memory(o.max_memory_bytes), std::make_shared<TieredCompiler>(execution_of(o))};
+}
+
+std::vector<Value> session::FromGraph::run(const Session& s, std::vector<Value> inputs,
+                                           const RunOptions& o) {
+  return s.impl_->run(
+      s.impl_->numbers_of({}), [&] { return std::move(inputs); }, o);
+}
+
 const ir::Graph& session::FromGraph::of(const Session& s, bool compiled) {
   return compiled ? *s.impl_->compiled : s.impl_->graph;
 }

@@ -1,0 +1,13 @@
+"""deepx: programs of one instruction a line, on tensors, arguments and vectors that have names (docs/deepx.md).
+
+>>> from rondel import deepx
+>>> session = deepx.Session()
+>>> session.run("newtensor@float32 [2 3] -> t\\nconstant 1.5 -> t")
+[]
+>>> session["t"].sum()
+np.float32(9.0)
+"""
+
+from .session import Instruction, Session, ends_in_block, formatted, help, instructions
+
+__all__ = ["Instruction", "Session", "ends_in_block", "formatted", "help", "instructions"]

@@ -1,0 +1,165 @@
+"""Sessions of deepx instructions, and what there is to say of instructions."""
+
+import warnings
+from collections.abc import MutableMapping
+from typing import NamedTuple
+
+from .. import _rondel, arrays
+from ..errors import CallerError
+from ..exporting import ExportReport
+from ..options import boolean, integer, path_text, seconds
+from .files import Folder
+
+_engine = _rondel.deepx
+_MOST = 2**63 - 1
+
+
+class Session(MutableMapping):
+    """Names of tensors, arguments and vectors, and the programs that change them. Used by one thread at a time.
+
+    folder: where `save`, `load` and `loadtensordata` read and write, and below; None: they are refused.
+    max_memory_bytes: what the tensors and their computation may hold at once; None: no bound.
+    seed: of all draws that have no seed of their own. max_trips: the most trips of any one loop.
+    threads: of one op; 0: as many as there are cores. jit: False interprets only (as RONDEL_JIT=0).
+
+    A mapping of names to NumPy arrays: `session["t"]` is a copy of the value; an argument has shape (), a vector one axis.
+    `session["t"] = array` makes the tensor, or gives it another value of any type. `del session["t"]` deletes any name.
+    """
+
+    def __init__(self, folder=None, max_memory_bytes=None, *, seed=0, max_trips=None, threads=0, jit=True):
+        self._session = _engine.Session(
+            max_memory_bytes=None if max_memory_bytes is None else _checked("max_memory_bytes", max_memory_bytes, integer(0, 2**64 - 1)),
+            seed=_checked("seed", seed, integer(0, 2**64 - 1)),
+            max_trips=_MOST if max_trips is None else _checked("max_trips", max_trips, integer(0, _MOST)),
+            threads=_checked("threads", threads, integer(0, 2**31 - 1)),
+            jit=_checked("jit", jit, ("True or False", boolean)),
+            folder=None if folder is None else Folder(path_text(folder)),
+        )
+
+    def run(self, text, keep_going=False, on_print=None, *, on_line=None, deadline=None):
+        """Runs a program.
+
+        text: str, or bytes of UTF-8. Lines have an effect as if they ran one after another.
+        keep_going: True leaves a line out that fails, and runs the next ones.
+        on_print: called with each text that `print` shows, lines with their ends; None: sys.stdout.
+        on_line: called as on_line(line, metadata, error) once a line has taken effect (error is None) or failed. metadata: the
+            `key=value` pairs behind `//`.
+        deadline: seconds after which a computation ends.
+
+        Returns the failures: [] without keep_going, else a list of rondel.Error, each with the attributes `line` and
+        `metadata`. Without keep_going the first failure is raised; the lines before it have taken effect, it and those
+        behind it have not. Its message begins with "line N, column M: ". Raises DeadlineExceeded; the lines that had not been
+        computed then have no effect.
+        """
+        failures = self._session.run(
+            _program(text),
+            _checked("keep_going", keep_going, ("True or False", boolean)),
+            on_print or _print,
+            on_line,
+            _checked("deadline", deadline, ("a time in seconds, 0 or more, or None", seconds)),
+        )
+        if failures and not keep_going:
+            raise failures[0]
+        return failures
+
+    def export(self, text, path, *, opset=None, assertions=True):
+        """Writes a program as an ONNX model, without running it.
+
+        Tensors of this session that the program reads are the model's inputs; tensors that it writes, and that exist at
+        its end, the outputs, under their names. Arguments become constants, as does what the program loads. path: the
+        file to write. opset, assertions: as those of rondel.export. Returns an ExportReport.
+        """
+        options = _rondel.ExportOptions()
+        if opset is not None:
+            options.opset = _checked("opset", opset, integer(-(2**31), 2**31 - 1))
+        options.assertions = _checked("assertions", assertions, ("True or False", boolean))
+        return ExportReport(self._session.export_program(_program(text), path_text(path), options))
+
+    def names(self):
+        """All names, sorted."""
+        return self._session.names()
+
+    def kind(self, name):
+        """(kind, dtype, shape) of a name: "argument", "vector" or "tensor"; NumPy's dtype; None where there is no such name."""
+        found = self._session.find(name)
+        return None if found is None else (found[0], arrays.numpy_dtype(found[1]), found[2])
+
+    def __getitem__(self, name):
+        if name not in self:
+            raise KeyError(name)
+        return arrays.from_value(self._session.get(name), name)
+
+    def __setitem__(self, name, value):
+        if not isinstance(name, str):
+            raise CallerError(f"a name is {name!r}; expected a str")
+        self._session.set(name, arrays.to_value(value, f"'{name}'", ""))
+
+    def __delitem__(self, name):
+        if name not in self:
+            raise KeyError(name)
+        self._session.erase(name)
+
+    def __contains__(self, name):
+        return isinstance(name, str) and self._session.find(name) is not None
+
+    def __iter__(self):
+        return iter(self.names())
+
+    def __len__(self):
+        return len(self.names())
+
+    def __repr__(self):
+        return f"<rondel.deepx.Session of {len(self)} names>"
+
+
+class Instruction(NamedTuple):
+    """An instruction, or a kind of block."""
+
+    name: str
+    spellings: list  #: other names
+    usage: str  #: "add@T a b -> c"
+    backward: str  #: "add@T a(a_grad) b(b_grad) <- c(c_grad)"; "" where there is no such form
+    dtypes: str  #: what T may be, "numbers"; "" where there is no T
+    doc: str  #: one line
+
+
+def instructions():
+    """All instructions, sorted by name, then the kinds of blocks: a list of Instruction."""
+    return [Instruction(**row) for row in _engine.instructions()]
+
+
+def help(name):
+    """What there is to say of an instruction, a few lines. Raises CallerError for a name that none has."""
+    return _engine.help(name)
+
+
+def formatted(text):
+    """A program in one form, blocks indented: programs that mean the same lines are the same text. Raises CallerError for
+    what cannot be read."""
+    return _engine.formatted(_program(text))
+
+
+def ends_in_block(text):
+    """Whether a program ends inside of a block, so that more lines must follow."""
+    return _engine.ends_in_block(_program(text))
+
+
+def _print(text):
+    print(text, end="")
+
+
+def _program(text):
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogateescape")
+    if isinstance(text, (bytes, bytearray, memoryview)):
+        return bytes(text)
+    raise CallerError(f"the program is a {type(text).__name__}; expected a str, or bytes of UTF-8")
+
+
+def _checked(name, value, rule):
+    """value by a rule of options.py: (what is expected, check)."""
+    expected, check = rule
+    try:
+        return check(value)
+    except (TypeError, ValueError, OverflowError):
+        raise CallerError(f"{name} is {value!r}; expected {expected}") from None

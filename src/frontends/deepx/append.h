@@ -1,0 +1,13 @@
+#pragma once
+#include "frontends/deepx/program.h"
+#include "frontends/deepx/statement.h"
+
+#include <optional>
+
+namespace rondel::deepx {
+
+/// Checks a statement and appends what it computes. Throws Error(caller) at a place in the text,
+/// and Error(limit); nothing has changed then. What the line asks for beside values is given back.
+std::optional<Effect> append(Program&, const Statement&);
+
+}  // namespace rondel::deepx

@@ -1,0 +1,22 @@
+#pragma once
+#include "frontends/deepx/program.h"
+#include "frontends/deepx/statement.h"
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace rondel::deepx {
+
+/// A kind of block.
+struct BlockRow {
+  std::string_view name, usage, doc;
+};
+std::span<const BlockRow> block_rows();
+
+/// Appends one line of a block.
+using AppendLine = std::function<void(Scope&, const Statement&)>;
+/// Appends a block. Throws Error(caller) at a place in the text.
+void append_block(Program&, Scope&, const Statement&, const AppendLine&);
+
+}  // namespace rondel::deepx

@@ -1,0 +1,101 @@
+// Values that come from arguments alone, and draws.
+#include "frontends/deepx/rows.h"
+
+#include "base/text.h"
+
+namespace rondel::deepx {
+namespace {
+
+using ir::ValueId;
+
+ValueId filled(Call& c) { return c("expand", {c.scalar(0), c.b.integers(c.output_shape())}); }
+
+ValueId copied_values(Call& c) {
+  const ValueId values = c.vector(0);
+  const std::int64_t count = c.b.graph().value(values).type.static_shape()[0];
+  if (count != element_count(c.output_shape()))
+    fail_at_position(c.at(0), "{} values; the tensor is [{}]", count, join(c.output_shape()));
+  return c.reshaped(values, c.output_shape());
+}
+
+/// Floats narrower than float32 are computed in it, and rounded once.
+DType wide(DType t) { return t == DType::f16 || t == DType::bf16 ? DType::f32 : t; }
+
+ValueId sequence(Call& c) {
+  const DType t = wide(c.dtype());
+  const std::int64_t count = element_count(c.output_shape());
+  const ValueId numbers = c(
+      "range", {c.b.scalar(std::int64_t{0}), c.b.scalar(count), c.b.scalar(std::int64_t{1})});
+  const ValueId steps = c("mul", {c.cast(numbers, t), c.cast(c.scalar(1), t)});
+  return c.reshaped(c.cast(c("add", {steps, c.cast(c.scalar(0), t)}), c.dtype()), c.output_shape());
+}
+
+/// Numbers of the unit interval by a draw of this line.
+ValueId unit_draw(Call& c, DType t, std::size_t seed) {
+  return c("uniform",
+           {c.draw_key(seed), c.b.scalar(t, 0), c.b.scalar(t, 1), c.b.integers(c.output_shape())});
+}
+
+/// Integers have equal chances as far as float64 tells numbers apart.
+ValueId drawn_evenly(Call& c) {
+  const DType t = c.dtype();
+  if (is_float(t))
+    return c("uniform", {c.draw_key(2), c.scalar(0), c.scalar(1), c.b.integers(c.output_shape())});
+  const ValueId low = c.cast(c.scalar(0), DType::f64), high = c.cast(c.scalar(1), DType::f64);
+  const ValueId drawn = c("add",
+                          {c("mul", {unit_draw(c, DType::f64, 2), c("sub", {high, low})}), low});
+  const ValueId last = c("max", {low, c("sub", {high, c.b.scalar(DType::f64, 1)})});
+  return c.cast(c("min", {c("floor", {drawn}), last}), t);
+}
+
+ValueId drawn_normally(Call& c) {
+  return c("normal", {c.draw_key(2), c.scalar(0), c.scalar(1), c.b.integers(c.output_shape())});
+}
+
+ValueId dropped_out(Call& c) {
+  const DType t = wide(c.dtype());
+  const ValueId kept = c("greater_or_equal", {unit_draw(c, t, 1), c.cast(c.scalar(0), t)});
+  return c("where", {kept, c.value_of_output(), c.constant(0)});
+}
+
+const OperandDef seed = optional(argument("seed", Takes::integer));
+
+const InstructionRows fills{{
+    {.name = "settensor",
+     .doc = "c = the values, in row-major order",
+     .inputs = {vector("values", Takes::same)},
+     .outputs = {tensor("c")},
+     .value = copied_values},
+    {.name = "constant",
+     .doc = "every element of c = s",
+     .inputs = {argument("s")},
+     .outputs = {tensor("c")},
+     .value = filled},
+    {.name = "arange",
+     .doc = "element i of c, in row-major order, = start + i * step",
+     .inputs = {argument("start"), argument("step")},
+     .outputs = {tensor("c")},
+     .dtypes = numbers,
+     .value = sequence},
+    {.name = "uniform",
+     .doc = "c = numbers drawn evenly from [low, high)",
+     .inputs = {argument("low"), argument("high"), seed},
+     .outputs = {tensor("c")},
+     .dtypes = numbers,
+     .value = drawn_evenly},
+    {.name = "normal",
+     .doc = "c = numbers drawn from the normal distribution",
+     .inputs = {argument("mean"), argument("deviation"), seed},
+     .outputs = {tensor("c")},
+     .dtypes = floats,
+     .value = drawn_normally},
+    {.name = "dropout",
+     .doc = "each element of c becomes 0 with the probability p; the others stay as they are",
+     .inputs = {argument("p"), seed},
+     .outputs = {tensor("c")},
+     .dtypes = floats,
+     .value = dropped_out},
+}};
+
+}  // namespace
+}  // namespace rondel::deepx

@@ -1,0 +1,53 @@
+#include "frontends/deepx/names.h"
+
+#include <algorithm>
+#include <array>
+
+namespace rondel::deepx {
+
+std::string_view kind_text(const Entry& e) {
+  return std::array{"an argument", "a vector", "a tensor"}[e.index()];
+}
+
+const Entry* Names::find(std::string_view name) const {
+  const auto at = all_.find(name);
+  return at == all_.end() ? nullptr : &at->second;
+}
+
+void Names::set(const std::string& name, Entry entry) {
+  const auto [at, fresh] = all_.try_emplace(name);
+  if (fresh) changes_.emplace_back(name, std::nullopt);
+  else changes_.emplace_back(name, std::move(at->second));
+  at->second = std::move(entry);
+}
+
+void Names::erase(const std::string& name) {
+  const auto at = all_.find(name);
+  changes_.emplace_back(name, std::move(at->second));
+  all_.erase(at);
+}
+
+void Names::undo_to(std::size_t mark) {
+  while (changes_.size() > mark) {
+    auto& [name, before] = changes_.back();
+    if (before) all_.insert_or_assign(name, std::move(*before));
+    else all_.erase(name);
+    changes_.pop_back();
+  }
+}
+
+std::vector<std::string> Names::changed() const {
+  std::vector<std::string> names;
+  for (const auto& [name, before] : changes_)
+    if (all_.contains(name)) names.push_back(name);
+  std::ranges::sort(names);
+  const auto twice = std::ranges::unique(names);
+  names.erase(twice.begin(), twice.end());
+  return names;
+}
+
+void Names::settle(const std::string& name, Tensor value) {
+  std::get<TensorEntry>(all_.find(name)->second).value = std::move(value);
+}
+
+}  // namespace rondel::deepx

@@ -1,0 +1,149 @@
+#pragma once
+#include "frontends/deepx/instruction.h"
+#include "frontends/deepx/program.h"
+
+namespace rondel::deepx {
+
+/// A tensor that a line names.
+struct TensorOperand {
+  std::string name;
+  Position at;
+  DType dtype;
+  Shape shape;
+  const Operand* written;
+};
+
+/// One operand of an instruction, as its row describes it and as the line gives it.
+struct Slot {
+  const OperandDef* def = nullptr;
+  const Operand* written = nullptr;    ///< null where it is left out
+  std::vector<TensorOperand> tensors;  ///< of a tensor, or several
+  std::vector<Word> words;             ///< of numbers
+  bool is_list = false;                ///< these numbers are a vector, however many
+  Tensor number;                       ///< of an argument (a scalar) or a vector
+  std::string text;                    ///< of a name or a text
+};
+
+/// The operands of a line by the row of its instruction, looked up and checked.
+class Operands {
+ public:
+  /// Throws Error(caller) at a place in the line.
+  Operands(const Program&, const Instruction&, const Statement&);
+
+  DType dtype() const { return dtype_; }
+  const std::vector<Slot>& inputs() const { return inputs_; }
+  const std::vector<Slot>& outputs() const { return outputs_; }
+
+ private:
+  void match(const std::vector<OperandDef>&, const std::vector<Operand>&, const Position& end,
+             std::vector<Slot>&);
+  void look_up_tensors(Slot&, const std::vector<const Operand*>&);
+  static void numbers_of(Slot&, const std::vector<const Operand*>&);
+  void find_dtype();
+  void look_up(Slot&);
+  void check(const Slot&) const;
+  void check_shapes() const;
+  [[noreturn]] void fail_count(const Position&, std::size_t given) const;
+
+  const Program& program_;
+  const Instruction& row_;
+  const Statement& line_;
+  DType dtype_ = DType::f32;
+  bool has_dtype_ = false;
+  std::vector<Slot> inputs_, outputs_;
+};
+
+/// The tensor of this name. Throws Error(caller) at the place, saying what the name is instead.
+const TensorEntry& tensor_named(const Program&, const std::string& name, const Position&);
+
+/// A line that computes a value, for the row that says how.
+class Call {
+ public:
+  /// `import`: gives the value that stands for one of the program in the graph that `b` writes.
+  using Import = std::function<ir::ValueId(ir::ValueId)>;
+  Call(Program&, Scope&, const Operands&, ir::Builder b, Import import);
+
+  ir::Builder b;
+  DType dtype() const { return operands_.dtype(); }
+  bool has(std::size_t k) const { return operands_.inputs()[k].written != nullptr; }
+  bool is_tensor(std::size_t k) const { return k < values_.size() && !values_[k].empty(); }
+  /// The tensor that is input k; several.
+  ir::ValueId tensor(std::size_t k) const { return values_[k][0]; }
+  const std::vector<ir::ValueId>& tensors(std::size_t k) const { return values_[k]; }
+  const Shape& shape(std::size_t k) const { return operands_.inputs()[k].tensors[0].shape; }
+  /// An argument, in the dtype that its row says, as a value.
+  ir::ValueId scalar(std::size_t k);
+  /// A vector, likewise.
+  ir::ValueId vector(std::size_t k) { return scalar(k); }
+  /// An argument or vector of integers (or bool), known now.
+  std::int64_t integer(std::size_t k) const;
+  std::int64_t integer(std::size_t k, std::int64_t otherwise) const;
+  ir::Ints integers(std::size_t k) const;
+  const Position& at(std::size_t k) const { return operands_.inputs()[k].written->at; }
+
+  /// The tensor that is written.
+  const Shape& output_shape() const { return output().shape; }
+  DType output_dtype() const { return output().dtype; }
+  ir::ValueId value_of_output();
+  /// The key of this line's draw. `k`: the operand that is its seed; one that is left out, or 0, is
+  /// the program's.
+  ir::ValueId draw_key(std::size_t k);
+
+  ir::ValueId operator()(std::string_view op, std::vector<ir::ValueId> inputs,
+                         ir::Attributes attributes = {}) {
+    return b(op, std::move(inputs), std::move(attributes));
+  }
+  /// A scalar of the instruction's dtype.
+  ir::ValueId constant(double v) { return b.scalar(dtype(), v); }
+  ir::ValueId cast(ir::ValueId, DType);
+  ir::ValueId reshaped(ir::ValueId, const Shape&);
+
+ private:
+  const TensorOperand& output() const { return operands_.outputs()[0].tensors[0]; }
+
+  Program& program_;
+  Scope& scope_;
+  const Operands& operands_;
+  Import import_;
+  std::vector<std::vector<ir::ValueId>> values_;  ///< of the tensors, by input
+};
+
+/// A line that changes names, or asks for something beside values.
+class Change {
+ public:
+  Change(Program& p, const Operands& o) : program_(p), operands_(o) {}
+
+  DType dtype() const { return operands_.dtype(); }
+  const Slot& input(std::size_t k) const { return operands_.inputs()[k]; }
+  const Slot& output(std::size_t k) const { return operands_.outputs()[k]; }
+  /// What a name stands for; throws Error(caller) at the operand where it stands for nothing.
+  const Entry& entry(const Slot&) const;
+  const Entry* find(const Slot& s) const { return program_.names().find(s.text); }
+  void set(const Slot&, Entry);
+  /// A new tensor; throws Error(caller) where the name is taken.
+  void make_tensor(const Slot& name, DType, Shape);
+  void erase(const Slot& s) { program_.erase(s.text); }
+  const TensorEntry& tensor(const TensorOperand& t) const {
+    return tensor_named(program_, t.name, t.at);
+  }
+  /// Gives the name the value of a tensor.
+  void set_tensor(const Slot& s, TensorEntry t) { set(s, std::move(t)); }
+  void erase_tensor(const TensorOperand& t) { program_.erase(t.name); }
+  void ask(Effect e) { effect = std::move(e); }
+  void require_free(const Slot&) const;
+
+  std::optional<Effect> effect;
+
+ private:
+  Program& program_;
+  const Operands& operands_;
+};
+
+/// A shape from a vector. Throws Error(caller) at the place for a negative extent, Error(limit) for
+/// more elements than any memory holds.
+Shape shape_from(const ir::Ints&, DType, const Position&);
+/// Axes of a tensor, counted from the front; each may occur once. Throws Error(caller) at the
+/// place.
+ir::Ints axes_from(const ir::Ints&, std::size_t rank, const Position&);
+
+}  // namespace rondel::deepx

@@ -1,0 +1,268 @@
+#include "frontends/deepx/parser.h"
+
+#include "base/text.h"
+#include "frontends/deepx/lexer.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+
+namespace rondel::deepx {
+namespace {
+
+/// Blocks in blocks; each level is a level of calls.
+constexpr std::size_t most_depth = 64;
+
+constexpr std::array categories{"tensor", "vector", "var", "listtensor"};
+
+/// The statement on one line; of a block its first line.
+class LineParser {
+ public:
+  explicit LineParser(const Line& line) : tokens_(line.tokens) {}
+
+  Statement parse() {
+    Statement s;
+    s.at = now().at;
+    s.last_line = s.at.line;
+    s.name = word("the name of an instruction").text;
+    if (take("@")) s.dtype = word("a dtype");
+    if (is("(")) {
+      s.in_parentheses = true;
+      s.inputs = list_in_parentheses();
+    } else {
+      s.inputs = operands();
+    }
+    arrow(s);
+    if (take("{")) s.is_block = true;
+    if (now().kind != Token::Kind::end) unexpected();
+    return s;
+  }
+
+ private:
+  const Token& now() const { return tokens_[here_]; }
+  bool is(std::string_view mark) const {
+    return now().kind == Token::Kind::mark && now().text == mark;
+  }
+  bool take(std::string_view mark) {
+    const bool found = is(mark);
+    if (found) ++here_;
+    return found;
+  }
+  void expect(std::string_view mark) {
+    if (!take(mark)) fail_at_position(now().at, "expected '{}', not {}", mark, shown());
+  }
+  std::string shown() const {
+    return now().kind == Token::Kind::end ? "the end of the line" : fmt::format("'{}'", now().text);
+  }
+  Word word(std::string_view what) {
+    if (now().kind != Token::Kind::word)
+      fail_at_position(now().at, "expected {}, not {}", what, shown());
+    const Token& t = tokens_[here_++];
+    return {std::string(t.text), t.at};
+  }
+  [[noreturn]] void unexpected() const {
+    if (is(">"))
+      fail_at_position(now().at, "'>' alone is no arrow; write '->', as in arange@int32 a1 a2->t1");
+    fail_at_position(now().at, "unexpected {}", shown());
+  }
+
+  void arrow(Statement& s) {
+    if (now().kind == Token::Kind::arrow) s.arrow = Arrow::forward;
+    else if (now().kind == Token::Kind::back_arrow) s.arrow = Arrow::backward;
+    else return;
+    ++here_;
+    s.outputs = is("(") ? list_in_parentheses() : operands();
+  }
+
+  /// Operands with blanks between them.
+  std::vector<Operand> operands() {
+    std::vector<Operand> found;
+    while (begins_operand()) {
+      found.push_back(operand());
+      take(",");
+    }
+    return found;
+  }
+  bool begins_operand() const {
+    return now().kind == Token::Kind::word || now().kind == Token::Kind::string || is("[");
+  }
+
+  std::vector<Operand> list_in_parentheses() {
+    expect("(");
+    std::vector<Operand> found;
+    while (!is(")")) {
+      if (!begins_operand())
+        fail_at_position(now().at, "expected an operand or ')', not {}", shown());
+      found.push_back(operand());
+      if (!is(")")) expect(",");
+    }
+    expect(")");
+    return found;
+  }
+
+  Operand operand() {
+    Operand o;
+    o.at = now().at;
+    if (now().kind == Token::Kind::word && is_category()) {
+      o.category = tokens_[here_++].text;
+      if (take("<")) {
+        do o.dtypes.push_back(word("a dtype"));
+        while (take("|"));
+        expect(">");
+      }
+      expect(":");
+    }
+    value(o);
+    return o;
+  }
+  /// A word that is a category by what follows it.
+  bool is_category() const {
+    const Token& after = tokens_[here_ + 1];
+    if (after.kind != Token::Kind::mark || (after.text != "<" && after.text != ":")) return false;
+    if (std::ranges::find(categories, now().text) == categories.end())
+      fail_at_position(now().at, "there is no category '{}'; expected one of {}", now().text,
+                       join(categories));
+    return true;
+  }
+
+  void value(Operand& o) {
+    if (is("[")) return items(o);
+    o.quoted = now().kind == Token::Kind::string;
+    if (!o.quoted) o.text = word("a name or a number").text;
+    else o.text = tokens_[here_++].text;
+    if (o.quoted || !is("(")) return;
+    ++here_;
+    o.gradient = now().kind == Token::Kind::word ? word("the name of a gradient")
+                                                 : Word{"", now().at};
+    expect(")");
+  }
+
+  void items(Operand& o) {
+    expect("[");
+    o.items.emplace();
+    while (!is("]")) {
+      o.items->push_back(word("a name, a number or ']'"));
+      take(",");
+    }
+    expect("]");
+  }
+
+  const std::vector<Token>& tokens_;
+  std::size_t here_ = 0;
+};
+
+Metadata pairs_of(std::string_view comment) {
+  Metadata found;
+  for (const std::string& part : split(comment, ' ')) {
+    const std::string_view pair = trimmed(part);
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string_view::npos || equals == 0) continue;
+    found.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  return found;
+}
+
+bool is_end_of_block(const Line& line) {
+  return line.tokens[0].kind == Token::Kind::mark && line.tokens[0].text == "}";
+}
+
+bool begins_block(const Line& line) {
+  if (line.tokens.size() < 2) return false;
+  const Token& last = line.tokens[line.tokens.size() - 2];
+  return last.kind == Token::Kind::mark && last.text == "{";
+}
+
+/// How a line changes the number of blocks that are open; a line that cannot be read does not.
+int depth_change(std::string_view text) {
+  try {
+    const Line line = read_line(text, 1);
+    return is_end_of_block(line) ? -1 : begins_block(line) ? 1 : 0;
+  } catch (const Error&) { return 0; }
+}
+
+}  // namespace
+
+std::optional<std::string_view> Parser::take_line() {
+  if (rest_.empty()) return std::nullopt;
+  const std::size_t end = rest_.find('\n');
+  const std::string_view line = rest_.substr(0, end);
+  rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
+  ++next_line_;
+  return line;
+}
+
+std::optional<Statement> Parser::next() { return statement(0); }
+
+std::optional<Statement> Parser::statement(std::size_t depth) {
+  while (const std::optional<std::string_view> text = take_line()) {
+    const std::size_t number = next_line_ - 1;
+    if (depth == 0) {
+      line_ = number;
+      metadata_.clear();
+    }
+    const Line line = read_line(*text, number);
+    Metadata metadata = pairs_of(line.comment);
+    if (depth == 0) metadata_ = metadata;
+    if (line.tokens.size() == 1) continue;
+    if (is_end_of_block(line)) {
+      if (line.tokens.size() > 2)
+        fail_at_position(line.tokens[1].at, "nothing may follow '}}' on its line");
+      if (depth == 0) fail_at_position(line.tokens[0].at, "'}}' without a block that it ends");
+      return std::nullopt;
+    }
+    Statement s;
+    std::exception_ptr mistake;
+    try {
+      s = LineParser(line).parse();
+    } catch (const Error&) { mistake = std::current_exception(); }
+    s.metadata = std::move(metadata);
+    if (begins_block(line)) {
+      s.at = line.tokens[0].at;
+      if (depth == most_depth) {
+        skip_block();
+        fail_at_position(s.at, "more than {} blocks in each other", most_depth);
+      }
+      fill_block(s, depth + 1);
+    }
+    if (mistake) std::rethrow_exception(mistake);
+    return s;
+  }
+  if (depth > 0) fail_at_position({next_line_ - 1, 1}, "the block has no end; '}}' ends it");
+  return std::nullopt;
+}
+
+/// Reads to the end of the block in any case, so that what follows a mistake in it is not taken for
+/// what stands outside. The first mistake is the one that is told.
+void Parser::fill_block(Statement& block, std::size_t depth) {
+  std::exception_ptr mistake;
+  while (true) {
+    const bool was_empty = rest_.empty();
+    try {
+      std::optional<Statement> s = statement(depth);
+      if (!s) break;
+      block.body.push_back(std::move(*s));
+    } catch (const Error&) {
+      if (!mistake) mistake = std::current_exception();
+      if (was_empty) break;
+    }
+  }
+  block.last_line = next_line_ - 1;
+  if (mistake) std::rethrow_exception(mistake);
+}
+
+void Parser::skip_block() {
+  int depth = 1;
+  while (depth > 0) {
+    const std::optional<std::string_view> text = take_line();
+    if (!text) return;
+    depth += depth_change(*text);
+  }
+}
+
+bool has_open_block(std::string_view text) {
+  int depth = 0;
+  for (const std::string& line : split(text, '\n')) depth = std::max(0, depth + depth_change(line));
+  return depth > 0;
+}
+
+}  // namespace rondel::deepx

@@ -1,0 +1,39 @@
+#pragma once
+#include "frontends/deepx/statement.h"
+
+#include <optional>
+#include <string_view>
+
+namespace rondel::deepx {
+
+/// Reads a text statement by statement, so that what stands before a mistake can be used.
+class Parser {
+ public:
+  /// The text must outlive the parser. `first_line`: the number of its first line.
+  explicit Parser(std::string_view text, std::size_t first_line = 1)
+      : rest_(text), next_line_(first_line) {}
+
+  /// The next statement; nothing at the end. Throws Error(caller), at a line and column, for what
+  /// is none; the next call goes on behind it: behind the line, or behind the block that it is in.
+  std::optional<Statement> next();
+  /// The number of the line that the last statement, or the last mistake, begins with.
+  std::size_t line() const { return line_; }
+  /// The `key=value` pairs behind `//` of that line, even where it is a mistake.
+  const Metadata& metadata() const { return metadata_; }
+
+ private:
+  std::optional<std::string_view> take_line();
+  std::optional<Statement> statement(std::size_t depth);
+  void fill_block(Statement&, std::size_t depth);
+  void skip_block();
+
+  std::string_view rest_;
+  std::size_t next_line_;
+  std::size_t line_ = 0;
+  Metadata metadata_;
+};
+
+/// Whether a text ends inside of a block, so that more lines must follow.
+bool has_open_block(std::string_view text);
+
+}  // namespace rondel::deepx

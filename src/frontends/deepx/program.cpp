@@ -1,0 +1,116 @@
+#include "frontends/deepx/program.h"
+
+#include <algorithm>
+
+namespace rondel::deepx {
+
+Tensor zeros_view(DType dtype, const Shape& shape) {
+  return Tensor::zeros(dtype, {}).strided(0, shape, Shape(shape.size(), 0));
+}
+Pending Program::take() {
+  Pending p;
+  for (const std::string& name : names_.changed()) {
+    const auto* t = std::get_if<TensorEntry>(names_.find(name));
+    if (t == nullptr || !std::holds_alternative<ir::ValueId>(t->value)) continue;
+    p.outputs.push_back(name);
+    p.values.push_back(std::get<ir::ValueId>(t->value));
+  }
+  p.graph = std::move(graph_);
+  p.inputs = std::move(inputs_);
+  clear_graph();
+  return p;
+}
+
+Pending Program::take_all(
+    const std::function<bool(const std::string&, const TensorEntry&)>& wanted) {
+  Pending p;
+  for (const auto& [name, entry] : names_.all()) {
+    const auto* t = std::get_if<TensorEntry>(&entry);
+    if (t == nullptr || !wanted(name, *t)) continue;
+    p.outputs.push_back(name);
+    p.values.push_back(value_of(*t));
+  }
+  p.graph = std::move(graph_);
+  p.inputs = std::move(inputs_);
+  clear_graph();
+  return p;
+}
+
+void Program::settle(const Pending& p, std::span<const Tensor> values) {
+  for (std::size_t k = 0; k < values.size(); ++k) names_.settle(p.outputs[k], values[k]);
+  names_.keep();
+  settled_draws_ = draws_;
+}
+
+void Program::undo() {
+  clear_graph();
+  names_.undo_to(0);
+  draws_ = settled_draws_;
+}
+
+void Program::clear_graph() {
+  graph_ = ir::Graph();
+  inputs_.clear();
+  input_of_.clear();
+  pending_ = false;
+}
+
+/// A value of the graph is an output of it under each of its names.
+void Program::set(const std::string& name, Entry e) {
+  const auto* t = std::get_if<TensorEntry>(&e);
+  pending_ = pending_ || (t != nullptr && std::holds_alternative<ir::ValueId>(t->value));
+  names_.set(name, std::move(e));
+}
+
+ir::ValueId Program::input(const Tensor& t) {
+  const auto [at, fresh] = input_of_.try_emplace(t.data(), ir::ValueId::none);
+  if (fresh) {
+    at->second = graph_.add_param(ir::RegionId::root, ir::Type::tensor(t.dtype(), t.shape()), "");
+    inputs_.push_back(t);
+  }
+  return at->second;
+}
+
+ir::ValueId Program::value_of(const TensorEntry& t) {
+  if (const auto* v = std::get_if<ir::ValueId>(&t.value)) return *v;
+  if (const auto* block = std::get_if<Tensor>(&t.value)) return input(*block);
+  ir::Builder b(graph_, ir::RegionId::root);
+  return b("expand", {b.constant(Tensor::zeros(t.dtype, {})), b.integers(t.shape)});
+}
+
+ir::ValueId Program::read(const Scope& scope, const std::string& name, const TensorEntry& t) {
+  if (scope.states != nullptr)
+    if (const auto at = scope.states->find(name); at != scope.states->end()) return at->second;
+  return value_of(t);
+}
+
+void Program::write(Scope& scope, const std::string& name, ir::ValueId v) {
+  if (scope.states != nullptr) {
+    scope.states->at(name) = v;
+    return;
+  }
+  const auto& t = std::get<TensorEntry>(*names_.find(name));
+  set(name, TensorEntry{t.dtype, t.shape, v});
+}
+
+Program::Mark Program::mark() const {
+  return {names_.mark(), graph_.node_count(), graph_.root().params.size(), graph_.region_count(),
+          draws_};
+}
+
+void Program::undo_to(const Mark& before) {
+  names_.undo_to(before.names);
+  draws_ = before.draws;
+  for (std::size_t r = before.regions; r < graph_.region_count(); ++r)
+    graph_.set_results(static_cast<ir::RegionId>(r), {});
+  for (std::size_t n = graph_.node_count(); n > before.nodes; --n)
+    if (const auto id = static_cast<ir::NodeId>(n - 1); !graph_.is_erased(id))
+      graph_.erase_node(id);
+  for (std::size_t k = graph_.root().params.size(); k > before.params; --k) {
+    input_of_.erase(inputs_.back().data());
+    inputs_.pop_back();
+    graph_.erase_param(ir::RegionId::root, k - 1);
+  }
+}
+
+}  // namespace rondel::deepx

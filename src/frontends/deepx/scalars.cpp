@@ -1,0 +1,149 @@
+#include "frontends/deepx/scalars.h"
+
+#include "base/float_formats.h"
+#include "frontends/deepx/dtypes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <variant>
+
+namespace rondel::deepx {
+namespace {
+
+/// A number as it is read, before it gets a dtype.
+using Number = std::variant<std::int64_t, double>;
+
+std::optional<Number> number_of(std::string_view text) {
+  if (text == "true" || text == "false") return std::int64_t{text == "true"};
+  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.starts_with("+")) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  std::int64_t integer = 0;
+  if (const auto r = std::from_chars(text.data(), end, integer);
+      r.ec == std::errc() && r.ptr == end)
+    return integer;
+  double real = 0;
+  const auto r = std::from_chars(text.data(), end, real);
+  if (r.ptr != end || r.ec == std::errc::invalid_argument) return std::nullopt;
+  if (r.ec == std::errc::result_out_of_range) {
+    const bool tiny = text.find("e-") != std::string_view::npos ||
+                      text.find("E-") != std::string_view::npos;
+    real = tiny ? 0.0 : std::numeric_limits<double>::infinity();
+    if (text.starts_with('-')) real = -real;
+  }
+  return real;
+}
+
+double as_double(const Number& n) {
+  return std::visit([](auto v) { return static_cast<double>(v); }, n);
+}
+
+/// The integer, where the number is one that int64 holds.
+std::optional<std::int64_t> as_integer(const Number& n) {
+  if (const auto* i = std::get_if<std::int64_t>(&n)) return *i;
+  const double d = std::get<double>(n);
+  if (!(d >= -0x1p63 && d < 0x1p63) || std::trunc(d) != d) return std::nullopt;
+  return static_cast<std::int64_t>(d);
+}
+
+/// One rounding from an integer, too: beyond 2^53 a double would round first.
+float as_float(const Number& n) {
+  return std::visit([](auto v) { return static_cast<float>(v); }, n);
+}
+
+template <class T> bool store_integer(const Number& n, void* to) {
+  const std::optional<std::int64_t> i = as_integer(n);
+  if (!i || *i < std::numeric_limits<T>::min() || *i > std::numeric_limits<T>::max()) return false;
+  *static_cast<T*>(to) = static_cast<T>(*i);
+  return true;
+}
+
+/// Element k of a tensor of this dtype; false where the dtype does not hold it.
+bool store(const Number& n, const Tensor& t, std::int64_t k) {
+  void* const to = static_cast<std::byte*>(t.data()) +
+                   k * static_cast<std::int64_t>(byte_size(t.dtype()));
+  switch (t.dtype()) {
+    case DType::f64: *static_cast<double*>(to) = as_double(n); return true;
+    case DType::f32: *static_cast<float*>(to) = as_float(n); return true;
+    case DType::f16:
+    case DType::bf16:
+      *static_cast<std::uint16_t*>(to) = f64_to_narrow(t.dtype(), as_double(n));
+      return true;
+    case DType::i64: return store_integer<std::int64_t>(n, to);
+    case DType::i32: return store_integer<std::int32_t>(n, to);
+    case DType::i16: return store_integer<std::int16_t>(n, to);
+    case DType::i8: return store_integer<std::int8_t>(n, to);
+    default: {
+      const std::optional<std::int64_t> i = as_integer(n);
+      if (!i || (*i != 0 && *i != 1)) return false;
+      *static_cast<bool*>(to) = *i != 0;
+      return true;
+    }
+  }
+}
+
+Number load(const Tensor& t, std::int64_t k) {
+  switch (t.dtype()) {
+    case DType::f64: return t.data_as<double>()[k];
+    case DType::f32: return static_cast<double>(t.data_as<float>()[k]);
+    case DType::f16:
+    case DType::bf16:
+      return static_cast<double>(narrow_to_f32(t.dtype(), t.data_as<std::uint16_t>()[k]));
+    case DType::i64: return t.data_as<std::int64_t>()[k];
+    case DType::i32: return std::int64_t{t.data_as<std::int32_t>()[k]};
+    case DType::i16: return std::int64_t{t.data_as<std::int16_t>()[k]};
+    case DType::i8: return std::int64_t{t.data_as<std::int8_t>()[k]};
+    default: return std::int64_t{t.data_as<bool>()[k]};
+  }
+}
+
+void store_word(const Word& w, const Tensor& t, std::int64_t k) {
+  const std::optional<Number> n = number_of(w.text);
+  if (!n) fail_at_position(w.at, "'{}' is no number", w.text);
+  if (!store(*n, t, k))
+    fail_at_position(w.at, "{} does not hold {}", dtype_text(t.dtype()), w.text);
+}
+
+}  // namespace
+
+bool is_number(std::string_view text) { return number_of(text).has_value(); }
+
+Tensor parse_scalar(const Word& w, DType dtype) {
+  Tensor t(dtype, {});
+  store_word(w, t, 0);
+  return t;
+}
+
+Tensor parse_vector(const std::vector<Word>& words, DType dtype) {
+  Tensor t(dtype, {static_cast<std::int64_t>(words.size())});
+  for (std::size_t k = 0; k < words.size(); ++k)
+    store_word(words[k], t, static_cast<std::int64_t>(k));
+  return t;
+}
+
+Tensor converted(const Tensor& from, DType dtype, const Position& at, std::string_view name) {
+  if (from.dtype() == dtype) return from;
+  Tensor t(dtype, from.shape());
+  for (std::int64_t k = 0; k < from.size(); ++k)
+    if (!store(load(from, k), t, k))
+      fail_at_position(at, "'{}' is {}, which {} does not hold", name, element_text(from, k, ""),
+                       dtype_text(dtype));
+  return t;
+}
+
+std::int64_t integer_of(const Tensor& t) { return std::get<std::int64_t>(load(t, 0)); }
+
+std::string element_text(const Tensor& t, std::int64_t k, std::string_view format) {
+  const Number n = load(t, k);
+  if (t.dtype() == DType::boolean) return std::get<std::int64_t>(n) != 0 ? "true" : "false";
+  if (const auto* i = std::get_if<std::int64_t>(&n)) return std::to_string(*i);
+  const double d = std::get<double>(n);
+  if (!format.empty())
+    return fmt::format(fmt::runtime("{:" + std::string(format.substr(1)) + "}"), d);
+  const bool wide = t.dtype() == DType::f64;
+  return wide ? fmt::format("{}", d) : fmt::format("{}", static_cast<float>(d));
+}
+
+}  // namespace rondel::deepx

@@ -1,0 +1,125 @@
+#include "session/deepx_engine.h"
+
+#include "base/error.h"
+#include "frontends/deepx/dtypes.h"
+#include "frontends/deepx/lexer.h"
+#include "passes/gradient.h"
+#include "session/graph_key.h"
+#include "session/options.h"
+
+namespace rondel::deepx {
+namespace {
+
+/// Plans that are kept, the least recently used of which goes first.
+constexpr std::size_t most_plans = 256;
+
+rondel::SessionOptions options_of_plans(const SessionOptions& o) {
+  rondel::SessionOptions p;
+  p.max_memory_bytes = o.max_memory_bytes;
+  p.max_trips = o.max_trips;
+  p.intra_op_num_threads = o.intra_op_num_threads;
+  p.jit = o.jit;
+  return session::checked(p);
+}
+
+Surroundings surroundings_in(const runtime::Memory& memory, const SessionOptions& o) {
+  Surroundings s = surroundings_without_memory(o.seed);
+  s.check_room = [most = o.max_memory_bytes, memory](DType t, const Shape& shape) {
+    const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * byte_size(t);
+    const std::size_t used = memory.in_use();
+    if (bytes > most || used > most - bytes)
+      throw_error(Blame::limit,
+                  fmt::format("{} takes {} bytes; the memory budget is {}, of which {} are in use",
+                              type_text(t, shape), bytes, most, used));
+  };
+  return s;
+}
+
+}  // namespace
+
+Surroundings surroundings_without_memory(std::uint64_t seed) {
+  return {[](ir::Graph& g, ir::ValueId of, ir::ValueId adjoint, std::span<const ir::ValueId> by) {
+            passes::GradientRequest r;
+            r.of = {of};
+            r.seed = {adjoint};
+            r.by.assign(by.begin(), by.end());
+            return passes::add_gradient(g, r);
+          },
+          [](DType, const Shape&) {}, seed};
+}
+
+/// The frames inside of a plan that say something are those of loops, which tell trips, and of
+/// lines in them.
+Error at_line(const Error& e, const Position& at) {
+  if (is_placed(e)) return e;
+  std::vector<ErrorFrame> frames{{to_text(at)}};
+  for (const ErrorFrame& f : e.frames())
+    if (f.trip || f.source.find('\'') != std::string::npos) frames.push_back(f);
+  return Error(e.blame(), e.message(), std::move(frames));
+}
+
+std::string name_of_loaded(const Effect& e) {
+  if (!e.name.empty()) return e.name;
+  std::string stem = std::filesystem::path(e.text).stem().string();
+  if (!is_name(stem))
+    fail_at_position(e.name_at, "'{}' is no name for a tensor; give one behind '->'", stem);
+  return stem;
+}
+
+Engine::Engine(const SessionOptions& o)
+    : options_(o), plan_options_(options_of_plans(o)),
+      resources_(session::resources_for(plan_options_)),
+      program_(surroundings_in(resources_.memory, o)), plans_(most_plans) {}
+
+const Entry& Engine::entry(std::string_view name) const {
+  const Entry* e = program_.names().find(name);
+  require(e != nullptr, "there is no '{}'", name);
+  return *e;
+}
+
+Tensor Engine::value(std::string_view name) const {
+  const Entry& e = entry(name);
+  if (const auto* a = std::get_if<Argument>(&e)) return a->value;
+  if (const auto* v = std::get_if<Vector>(&e)) return v->values;
+  const auto& t = std::get<TensorEntry>(e);
+  if (const auto* block = std::get_if<Tensor>(&t.value)) return *block;
+  invariant(std::holds_alternative<Zeros>(t.value), "'{}' has not been computed", name);
+  Tensor zeros = runtime::Memory(resources_.memory).allocate(t.dtype, t.shape);
+  zeros.assign(zeros_view(t.dtype, t.shape));
+  return zeros;
+}
+
+void Engine::define(const std::string& name, const Tensor& t) {
+  Tensor copy = resources_.memory.allocate(t.dtype(), t.shape());
+  copy.assign(t);
+  program_.set(name, TensorEntry{t.dtype(), t.shape(), std::move(copy)});
+  program_.keep();
+}
+
+std::shared_ptr<const rondel::Session> Engine::plan_of(Pending& p) {
+  return plans_.get(session::graph_key(p.graph, p.values), [&] {
+    ir::Graph& g = p.graph;
+    g.set_results(ir::RegionId::root, p.values);
+    for (std::size_t k = 0; k < g.root().params.size(); ++k)
+      g.input_names.push_back(fmt::format("in{}", k));
+    for (std::size_t k = 0; k < p.values.size(); ++k)
+      g.output_names.push_back(fmt::format("out{}", k));
+    g.declared_outputs.resize(p.values.size());
+    return session::FromGraph::make(std::move(g), {}, plan_options_, resources_);
+  });
+}
+
+void Engine::compute(const RunOptions& o) {
+  if (!program_.is_pending()) return;
+  Pending p = program_.take();
+  std::vector<Tensor> results;
+  if (!p.values.empty()) {
+    const std::shared_ptr<const rondel::Session> plan = plan_of(p);
+    std::vector<Value> inputs(p.inputs.begin(), p.inputs.end());
+    for (Value& v : session::FromGraph::run(*plan, std::move(inputs), o))
+      results.push_back(std::get<Tensor>(std::move(v)));
+  }
+  program_.settle(p, results);
+}
+
+}  // namespace rondel::deepx

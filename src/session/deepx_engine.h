@@ -1,0 +1,53 @@
+#pragma once
+#include "frontends/deepx/program.h"
+#include "session/from_graph.h"
+#include "session/lru_cache.h"
+
+#include <rondel/deepx.h>
+
+namespace rondel::deepx {
+
+/// The values of a session's names, and the plans that compute them.
+class Engine {
+ public:
+  explicit Engine(const SessionOptions&);
+
+  const SessionOptions& options() const { return options_; }
+  Program& program() { return program_; }
+  const Program& program() const { return program_; }
+
+  /// Computes everything that is pending. Where it throws, the pending lines are to be taken back.
+  void compute(const RunOptions&);
+  /// What a name stands for; nothing may be pending. Throws Error(caller) where there is none.
+  const Entry& entry(std::string_view name) const;
+  Tensor value(std::string_view name) const;
+  /// Defines a tensor, or gives one another value, which is copied.
+  void define(const std::string& name, const Tensor&);
+
+ private:
+  std::shared_ptr<const rondel::Session> plan_of(Pending&);
+
+  const SessionOptions options_;
+  const rondel::SessionOptions plan_options_;
+  session::SharedResources resources_;
+  Program program_;
+  session::LruCache<rondel::Session> plans_;
+};
+
+/// The name of what a line loads.
+std::string name_of_loaded(const Effect&);
+
+/// What a program needs that is never run.
+Surroundings surroundings_without_memory(std::uint64_t seed);
+
+/// Runs a text in an engine.
+std::vector<Failure> run_text(Engine&, std::string_view text, const RunSettings&);
+
+/// `Session::export_program`.
+ExportReport export_program(const Engine&, std::string_view text, const std::filesystem::path& to,
+                            const ExportOptions&);
+
+/// The error, at a line's place if it has none.
+Error at_line(const Error&, const Position&);
+
+}  // namespace rondel::deepx

@@ -1,0 +1,161 @@
+#include "session/deepx_engine.h"
+
+#include "base/error.h"
+#include "frontends/deepx/append.h"
+#include "frontends/deepx/parser.h"
+#include "frontends/deepx/print.h"
+
+#include <cstdio>
+#include <utility>
+
+namespace rondel::deepx {
+namespace {
+
+/// Lines between two looks at whether the run is to end.
+constexpr std::size_t lines_between_checks = 1024;
+
+bool ends_the_run(const Error& e) {
+  return e.blame() == Blame::deadline || e.blame() == Blame::cancelled;
+}
+
+/// One run of a text.
+class TextRun {
+ public:
+  TextRun(Engine& engine, const RunSettings& settings) : engine_(engine), settings_(settings) {}
+
+  std::vector<Failure> run(std::string_view text) {
+    Parser parser(text);
+    for (std::size_t count = 0; !stopped_; ++count) {
+      if (count % lines_between_checks == lines_between_checks - 1) check_end();
+      std::optional<Statement> s;
+      try {
+        s = parser.next();
+        if (!s) break;
+      } catch (const Error& e) {
+        compute();
+        if (!stopped_) fail(parser.line(), parser.metadata(), e);
+        continue;
+      }
+      append(std::move(*s));
+    }
+    if (!stopped_) compute();
+    return std::move(failures_);
+  }
+
+ private:
+  void check_end() {
+    const RunOptions& o = settings_.run;
+    if ((o.terminate != nullptr && o.terminate->load()) || (o.interrupted && o.interrupted())) {
+      take_back();
+      throw_error(Blame::cancelled, "the run was ended by its terminate flag");
+    }
+  }
+
+  void append(Statement s) {
+    try {
+      const std::optional<Effect> effect = deepx::append(engine_.program(), s);
+      if (!effect) return waiting_.push_back(std::move(s));
+      compute();
+      if (stopped_) return;
+      perform(*effect);
+      told(s);
+    } catch (const Error& e) {
+      if (ends_the_run(e)) throw;
+      compute();
+      if (!stopped_) fail(s.at.line, s.metadata, at_line(e, s.at));
+    }
+  }
+
+  /// Computes the lines that wait, together; where that fails, one by one, so that the error is
+  /// that of its line and those before take effect.
+  void compute() {
+    try {
+      engine_.compute(settings_.run);
+    } catch (const Error& e) {
+      if (ends_the_run(e)) return take_back_and_throw(e);
+      return compute_one_by_one();
+    } catch (...) {
+      take_back();
+      throw;
+    }
+    for (const Statement& s : waiting_) told(s);
+    waiting_.clear();
+  }
+
+  void compute_one_by_one() {
+    engine_.program().undo();
+    const std::vector<Statement> lines = std::exchange(waiting_, {});
+    for (const Statement& s : lines) {
+      if (stopped_) return;
+      try {
+        deepx::append(engine_.program(), s);
+        engine_.compute(settings_.run);
+        told(s);
+      } catch (const Error& e) {
+        if (ends_the_run(e)) return take_back_and_throw(e);
+        engine_.program().undo();
+        fail(s.at.line, s.metadata, at_line(e, s.at));
+      } catch (...) {
+        take_back();
+        throw;
+      }
+    }
+  }
+
+  void take_back() {
+    engine_.program().undo();
+    waiting_.clear();
+  }
+  [[noreturn]] void take_back_and_throw(const Error& e) {
+    take_back();
+    throw Error(e);
+  }
+
+  void perform(const Effect& e) {
+    if (e.kind == Effect::Kind::print) {
+      const std::string text = shown(e.name, engine_.value(e.name), e.text, e.text_at);
+      if (settings_.on_print) settings_.on_print(text);
+      else std::fwrite(text.data(), 1, text.size(), stdout);
+      return;
+    }
+    if (!engine_.options().files)
+      fail_at_position(e.text_at,
+                       "files are refused: the session has no folder that programs may use");
+    const Files& files = *engine_.options().files;
+    if (e.kind == Effect::Kind::save) return files.save(e.text, engine_.value(e.name));
+    if (e.kind == Effect::Kind::load) return load(e, files.load(e.text));
+    const auto& t = std::get<TensorEntry>(engine_.entry(e.name));
+    engine_.define(e.name, files.load_data(e.text, t.dtype, t.shape));
+  }
+
+  void load(const Effect& e, const Tensor& t) {
+    const std::string name = name_of_loaded(e);
+    if (const Entry* taken = engine_.program().names().find(name))
+      fail_at_position(e.name_at, "'{}' is {} already; deltensor or argdel deletes it", name,
+                       kind_text(*taken));
+    engine_.define(name, t);
+  }
+
+  void told(const Statement& s) {
+    if (settings_.on_line) settings_.on_line(s.at.line, s.metadata, nullptr);
+  }
+  void fail(std::size_t line, const Metadata& metadata, const Error& e) {
+    failures_.push_back({line, metadata, e});
+    if (settings_.on_line) settings_.on_line(line, metadata, &failures_.back());
+    stopped_ = !settings_.keep_going;
+  }
+
+  Engine& engine_;
+  const RunSettings& settings_;
+  std::vector<Statement> waiting_;  ///< appended, not computed
+  std::vector<Failure> failures_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::vector<Failure> run_text(Engine& engine, std::string_view text, const RunSettings& settings) {
+  return TextRun(engine, settings).run(text);
+}
+
+}  // namespace rondel::deepx

@@ -1,0 +1,374 @@
+"""deepx: the seed's own table, row by row, with effects worked out by hand; known answers of the original's tests; how a
+session runs lines, fails, and forgets nothing."""
+
+import numpy as np
+import pytest
+
+import rondel
+from rondel import CallerError, deepx
+
+T1, T2 = np.array([6, 2, 9], np.float32), np.array([4, 2, -2], np.float32)
+G = np.array([1, 10, 100], np.float32)
+
+
+def session_with(**tensors):
+    session = deepx.Session()
+    for name, value in tensors.items():
+        session[name] = np.asarray(value)
+    return session
+
+
+def printed(session, text):
+    shown = []
+    session.run(text, on_print=shown.append)
+    return "".join(shown)
+
+
+# ---- the seed's table: rows without a gradient
+
+
+def test_rows_that_set_arguments():
+    session = deepx.Session()
+    session.run("argset@int32 1->a1")
+    assert session["a1"] == 1 and session.kind("a1") == ("argument", np.int32, ())
+    session.run("argset@int32 2->a1")  # the second row sets a1 again, though its text says a2
+    assert session["a1"] == 2
+    session.run("argset@int32 1 2 3->vec1\nargset@int32 0 1 2->vec2")
+    np.testing.assert_array_equal(session["vec1"], np.array([1, 2, 3], np.int32))
+    assert session.kind("vec2") == ("vector", np.int32, (3,))
+    session.run("argset@int32 1->a\nargdel a")
+    assert session.names() == ["a1", "vec1", "vec2"]
+
+
+def test_rows_that_make_and_delete_tensors():
+    session = deepx.Session()
+    session.run("argset@int32 1 2 3->vec1\nnewtensor@int32 vec1->t1")
+    assert session.kind("t1") == ("tensor", np.int32, (1, 2, 3))  # the vector is the shape
+    np.testing.assert_array_equal(session["t1"], np.zeros((1, 2, 3), np.int32))
+    session.run("deltensor t1")
+    assert "t1" not in session
+
+
+def test_rows_that_fill():
+    session = session_with(t1=np.zeros((2, 2), np.int32))
+    session.run("argset@int32 7->a1\nconstant@int32 a1->t1")
+    np.testing.assert_array_equal(session["t1"], [[7, 7], [7, 7]])
+    session.run("argset@int32 3->a2\narange@int32 a1 a2->t1")
+    np.testing.assert_array_equal(session["t1"], [[7, 10], [13, 16]])
+    session.run("uniform@int32 a2 a1->t1")
+    assert ((session["t1"] >= 3) & (session["t1"] < 7)).all()
+
+
+@pytest.mark.parametrize("line", ["arange@int32 a1 a2>t1", "uniform@int32 a1 a2>t1"])
+def test_rows_without_an_arrow(line):
+    """As the table prints them."""
+    session = session_with(t1=np.zeros(2, np.int32))
+    session.run("argset@int32 1->a1\nargset@int32 2->a2")
+    column = line.index(">") + 1
+    with pytest.raises(CallerError, match=f"^line 1, column {column}: .*write '->'"):
+        session.run(line)
+    np.testing.assert_array_equal(session["t1"], [0, 0])
+
+
+# ---- rows with a gradient: (forward, backward, value, gradient of t1, gradient of t2), with a1 = 2
+
+ROWS = [
+    ("add@float32 t1 t2->t3", "add@float32 t1(t1_grad) t2(t2_grad)<-t3(t3_grad)",
+     [10, 4, 7], [1, 10, 100], [1, 10, 100]),
+    ("add_scalar@float32 t1 a1->t3", "add_scalar@float32 t1(t1_grad) a1<-t3(t3_grad)",
+     [8, 4, 11], [1, 10, 100], None),
+    ("sub@float32 t1 t2->t3", "sub@float32 t1(t1_grad) t2(t2_grad)<-t3(t3_grad)",
+     [2, 0, 11], [1, 10, 100], [-1, -10, -100]),
+    ("mul@float32 t1 t2->t3", "mul@float32 t1(t1_grad) t2(t2_grad)<-t3(t3_grad)",
+     [24, 4, -18], [4, 20, -200], [6, 20, 900]),
+    ("mul_scalar@float32 t1 a1->t3", "mul_scalar@float32 t1(t1_grad) a1<-t3(t3_grad)",
+     [12, 4, 18], [2, 20, 200], None),
+    ("div@float32 t1 t2->t3", "div@float32 t1(t1_grad) t2(t2_grad)<-t3(t3_grad)",
+     [1.5, 1, -4.5], [0.25, 5, -50], [-0.375, -5, -225]),
+    ("div_scalar@float32 t1 a1->t3", "div_scalar@float32 t1(t1_grad) a1<-t3(t3_grad)",
+     [3, 1, 4.5], [0.5, 5, 50], None),
+    # The remainder of 9 by -2 is 1 = 9 - (-2) * (-4): its quotient, -4, is what the divisor counts.
+    ("mod@float32 t1 t2->t3", "mod@float32 t1(t1_grad) t2(t2_grad)<-t3(t3_grad)",
+     [2, 0, 1], [1, 10, 100], [-1, -10, 400]),
+    ("mod_scalar@float32 t1 a1->t3", "mod_scalar@float32 t1(t1_grad) a1<-t3(t3_grad)",
+     [0, 0, 1], [1, 10, 100], None),
+    ("exp@float32 t1->t3", "exp@float32 t1(t1_grad)<-t3(t3_grad)",
+     [403.42879, 7.3890561, 8103.0839], [403.42879, 73.890561, 810308.39], None),
+    ("sqrt@float32 t1->t3", "sqrt@float32 t1(t1_grad)<-t3(t3_grad)",
+     [2.4494897, 1.4142136, 3], [0.20412415, 3.5355339, 16.666667], None),
+    ("log@float32 t1->t3", "log@float32 t1(t1_grad)<-t3(t3_grad)",
+     [1.7917595, 0.69314718, 2.1972246], [0.16666667, 5, 11.111111], None),
+    ("max@float32 t1 t2->t3", "max@float32 t1 t2<-t3",
+     [6, 2, 9], [1, 5, 100], [0, 5, 0]),
+    ("max_scalar@float32 t1 a1->t3", "max_scalar@float32 t1 a1<-t3",
+     [6, 2, 9], [1, 5, 100], None),
+    ("min@float32 t1 t2->t3", "min@float32 t1 t2<-t3",
+     [4, 2, -2], [0, 5, 0], [1, 5, 100]),
+    ("min_scalar@float32 t1 a1->t3", "min_scalar@float32 t1 a1<-t3",
+     [2, 2, 2], [0, 5, 0], None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("forward, backward, value, grad1, grad2", ROWS, ids=[row[0].split("@")[0] for row in ROWS])
+def test_two_way_rows(forward, backward, value, grad1, grad2):
+    zeros = np.zeros(3, np.float32)
+    session = session_with(t1=T1, t2=T2, t3=zeros, t3_grad=G, t1_grad=zeros, t2_grad=zeros)
+    session.run("argset@float32 2->a1")
+    session.run(forward)
+    np.testing.assert_allclose(session["t3"], np.array(value, np.float32), 3e-7)
+    for times in (1, 2):  # gradients are added
+        session.run(backward)
+        np.testing.assert_allclose(session["t1_grad"], times * np.array(grad1, np.float32), 5e-7)
+        if grad2 is not None:
+            np.testing.assert_allclose(session["t2_grad"], times * np.array(grad2, np.float32), 5e-7)
+    np.testing.assert_array_equal(session["t3_grad"], G)
+
+
+def test_the_row_of_sum():
+    session = session_with(t1=np.arange(24, dtype=np.float32).reshape(2, 3, 4), t3=np.zeros(3, np.float32))
+    session["t1_grad"], session["t3_grad"] = np.ones((2, 3, 4), np.float32), G
+    session.run("argset@int32 0 2->vec2\nsum@float32 t1 vec2->t3")
+    np.testing.assert_array_equal(session["t3"], [60, 92, 124])
+    session.run("sum@float32 t1 vec2<-t3")
+    np.testing.assert_array_equal(session["t1_grad"], 1 + np.broadcast_to(G[None, :, None], (2, 3, 4)))
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_the_sum_of_everything(shape):
+    session = session_with(t1=np.array([[1, 2], [3, 4]], np.float32), t3=np.zeros(shape, np.float32))
+    session["t1_grad"], session["t3_grad"] = np.zeros((2, 2), np.float32), np.full(shape, 5, np.float32)
+    session.run("sum t1 [0 -1]->t3\nsum t1(t1_grad) [0 1]<-t3(t3_grad)")
+    assert session["t3"].shape == shape and session["t3"].item() == 10
+    np.testing.assert_array_equal(session["t1_grad"], np.full((2, 2), 5))
+
+
+# ---- known answers of the original's tests
+
+
+def test_add_and_div_of_the_original():
+    session = deepx.Session()
+    session.run("""
+        argset@int32 2 3->v
+        newtensor@float32 v->a
+        newtensor@float32 v->b
+        newtensor@float32 v->c
+        newtensor@float32 v->a_grad
+        newtensor@float32 v->b_grad
+        newtensor@float32 v->c_grad
+        arange@float32 0 1->a
+        constant@float32 0.5->b
+        constant@float32 3.33->c_grad
+        add@float32 a b->c
+        add@float32 a(a_grad) b(b_grad)<-c(c_grad)
+    """)
+    np.testing.assert_array_equal(session["c"], np.arange(6).reshape(2, 3) + np.float32(0.5))
+    np.testing.assert_array_equal(session["a_grad"], np.full((2, 3), np.float32(3.33)))
+    np.testing.assert_array_equal(session["b_grad"], np.full((2, 3), np.float32(3.33)))
+    session.run("constant@float32 0->a_grad\ndiv@float32 a(a_grad) b<-c(c_grad)")
+    np.testing.assert_array_equal(session["a_grad"], np.full((2, 3), np.float32(6.66)))
+
+
+def test_relu_of_the_original():
+    session = session_with(a=np.array([-1, 0.25, 0.75, 2], np.float32), c=np.zeros(4, np.float32))
+    session["a_grad"], session["c_grad"] = np.zeros(4, np.float32), np.full(4, 2.5, np.float32)
+    session.run("max_scalar@float32 a 0.5->c\nmax_scalar@float32 a(a_grad) 0.5<-c(c_grad)")
+    np.testing.assert_array_equal(session["c"], np.array([0.5, 0.5, 0.75, 2], np.float32))
+    np.testing.assert_array_equal(session["a_grad"], np.array([0, 0, 2.5, 2.5], np.float32))
+
+
+def test_matmul_of_the_original():
+    session = deepx.Session()
+    session.run("""
+        newtensor@float32 [2 3 7]->a
+        newtensor@float32 [2 7 4]->b
+        newtensor@float32 [2 3 4]->c
+        newtensor@float32 [2 3 7]->a_grad
+        newtensor@float32 [2 7 4]->b_grad
+        newtensor@float32 [2 3 4]->c_grad
+        arange@float32 0 1->a
+        constant@float32 0.5->b
+        constant@float32 3.33->c_grad
+        matmul@float32 a b->c
+        matmul@float32 a(a_grad) b(b_grad)<-c(c_grad)
+    """)
+    assert session["c"][0, 0, 0] == 10.5 and session["c"][1, 2, 3] == 133
+    np.testing.assert_allclose(session["a_grad"], np.full((2, 3, 7), 6.66), 1e-6)
+    np.testing.assert_allclose(session["b_grad"][0, 0], np.full(4, 69.93), 1e-6)
+    np.testing.assert_allclose(session["b_grad"][1, 6], np.full(4, 339.66), 1e-6)
+
+
+def test_the_later_examples():
+    """What its Python examples compute beside PyTorch."""
+    session = deepx.Session()
+    session.run("newtensor@float32 [3 4 5]->t\narange@float32 0 1->t\nnewtensor@float32 [4]->s\nsum@float32 t [0 2]->s")
+    np.testing.assert_array_equal(session["s"], [330, 405, 480, 555])
+    session.run("newtensor@float32 [2 2]->x\nconstant@float32 10->x\nadd@float32 x x->x\nadd_scalar@float32 x 0.5->x")
+    np.testing.assert_array_equal(session["x"], np.full((2, 2), 20.5))
+    session.run("constant@float32 2->x\naddscalar@float32 x -1.5->x")
+    np.testing.assert_array_equal(session["x"], np.full((2, 2), 0.5))
+
+
+# ---- how lines run
+
+
+def test_lines_run_one_after_another_together():
+    """Each write is a version: readers before it read the old one."""
+    session = session_with(a=np.array([1.0]), b=np.array([0.0]), c=np.array([0.0]))
+    session.run("add a a->b\nadd_scalar a 10->a\nadd a b->c\nmul c c->c\nadd_scalar a 1->a")
+    assert (session["a"], session["b"], session["c"]) == (12, 2, 169)
+
+
+def test_an_argument_is_read_when_its_line_runs():
+    session = session_with(a=np.array([1.0]), b=np.array([0.0]))
+    session.run("argset@float64 2->s\nmul_scalar a s->a\nargset@float64 5->s\nmul_scalar a s->b")
+    assert (session["a"], session["b"]) == (2, 10)
+
+
+def test_one_value_serves_as_a_vector():
+    session = deepx.Session()
+    session.run("argset@int32 4->n\nnewtensor@float32 n->t\nvecset@int32 3->v\nnewtensor@float32 v->u")
+    assert session.kind("t")[2] == (4,) and session.kind("u")[2] == (3,)
+
+
+def test_arguments_of_other_dtypes():
+    session = session_with(a=np.array([3.0], np.float32), i=np.array([3], np.int32))
+    session.run("argset@int64 2->n\nargset@float64 0.5->x\nmul_scalar a n->a\nmul_scalar a x->a\nadd_scalar i n->i")
+    assert session["a"] == 3 and session["i"] == 5
+    with pytest.raises(CallerError, match="line 1, column 14: 'x' is 0.5, which int32 does not hold"):
+        session.run("add_scalar i x->i")
+
+
+def test_gradients_of_one_tensor_twice_and_of_some_only():
+    session = session_with(t=np.array([3.0]), u=np.array([5.0]), y=np.array([0.0]), dy=np.array([2.0]))
+    session["dt"], session["du"] = np.array([0.0]), np.array([0.0])
+    session.run("mul t(dt) t(dt)<-y(dy)")
+    assert session["dt"] == 12
+    session.run("mul t u(du)<-y(dy)")
+    assert (session["dt"], session["du"]) == (12, 6)
+    session.run("mul t(dt) u()<-y(dy)")
+    assert (session["dt"], session["du"]) == (22, 6)
+
+
+def test_a_gradient_may_be_added_to_the_one_it_comes_from():
+    session = session_with(t=np.array([3.0]), dt=np.array([2.0]))
+    session.run("mul_scalar t(dt) 4<-t(dt)")
+    assert session["dt"] == 10
+
+
+def test_print():
+    session = session_with(t3=np.array([[0.5, -1], [1e-10, 3]], np.float32), b=np.array([True, False]), n=np.arange(3))
+    assert printed(session, "print t3") == "t3: float32[2, 2]\n[[0.5, -1],\n [1e-10, 3]]\n"
+    assert printed(session, "print t3 %.2f") == "t3: float32[2, 2]\n[[0.50, -1.00],\n [0.00, 3.00]]\n"
+    assert printed(session, "print b\nprint n") == "b: bool[2]\n[true, false]\nn: int64[3]\n[0, 1, 2]\n"
+    assert printed(session, "argset@float32 1.5->a\nprint a\nvecset@int32 1->v\nprint(v)") == "a: float32[]\n1.5\nv: int32[1]\n[1]\n"
+    session["long"] = np.arange(2000)
+    assert printed(session, "print long") == "long: int64[2000]\n[0, 1, 2, ..., 1997, 1998, 1999]\n"
+    session["none"] = np.zeros((2, 0))
+    assert printed(session, "print none") == "none: float64[2, 0]\n[[],\n []]\n"
+    for wrong in ("%s", "%", "%.99999f", "2f", "{:f}", "%.f"):
+        with pytest.raises(CallerError, match="line 1, column 10: .* is no format of floats"):
+            session.run(f'print t3 "{wrong}"')
+
+
+def test_print_goes_to_standard_output(capsys):
+    deepx.Session().run("argset@int32 1->a\nprint a")
+    assert capsys.readouterr().out == "a: int32[]\n1\n"
+
+
+def test_names_are_any_words():
+    session = deepx.Session()
+    session.run("newtensor@float32 [2]->层.权重/w-1\nconstant@float32 2->层.权重/w-1")
+    np.testing.assert_array_equal(session["层.权重/w-1"], [2, 2])
+
+
+def test_copies_are_values():
+    session = session_with(a=np.array([1.0, 2.0]))
+    session.run("copytensor a->b\nadd_scalar a 1->a\nrenametensor c->a")
+    np.testing.assert_array_equal(session["b"], [1, 2])
+    np.testing.assert_array_equal(session["c"], [2, 3])
+    assert session.names() == ["b", "c"]
+    session.run("add_scalar b 5->b\ncopytensor b->c")
+    np.testing.assert_array_equal(session["c"], [6, 7])
+
+
+# ---- the session as a mapping
+
+
+def test_mapping():
+    session = deepx.Session()
+    session["t"] = [[1, 2], [3, 4]]
+    assert session["t"].dtype == np.int64 and list(session) == ["t"] and len(session) == 1 and "t" in session
+    array = session["t"]
+    array[:] = 0
+    np.testing.assert_array_equal(session["t"], [[1, 2], [3, 4]])
+    mine = np.ones(2, np.float32)
+    session["t"] = mine
+    mine[:] = 7
+    np.testing.assert_array_equal(session["t"], [1, 1])
+    del session["t"]
+    assert dict(session) == {}
+    with pytest.raises(KeyError):
+        session["t"]
+    with pytest.raises(KeyError):
+        del session["t"]
+
+
+@pytest.mark.parametrize("name", ["", "1", "true", "a b", "a,b", "a(b)", "a//b", "a->b", '"a"', "a\nb", "-1e5"])
+def test_names_that_no_program_can_write(name):
+    with pytest.raises(CallerError, match="is no name"):
+        deepx.Session()[name] = np.zeros(2)
+
+
+@pytest.mark.parametrize("value", [np.zeros(2, np.complex64), np.array(["a"]), np.zeros(2, np.uint8), object()])
+def test_values_that_programs_do_not_have(value):
+    with pytest.raises(CallerError):
+        deepx.Session()["a"] = value
+
+
+@pytest.mark.parametrize(
+    "options", [{"seed": -1}, {"max_memory_bytes": "1"}, {"max_trips": -1}, {"threads": 2**40}, {"jit": 1}, {"folder": "/nowhere/x"}]
+)
+def test_wrong_options(options):
+    with pytest.raises(CallerError):
+        deepx.Session(**options)
+
+
+def test_a_session_is_used_by_one_at_a_time():
+    session = session_with(t=np.zeros(2))
+    with pytest.raises(CallerError, match="under way"):
+        session.run("print t", on_print=lambda text: session.run("print t"))
+    session.run("add_scalar t 1->t")
+    np.testing.assert_array_equal(session["t"], [1, 1])
+
+
+def test_an_exception_of_a_callback_goes_through():
+    session = session_with(t=np.zeros(2))
+
+    def refuse(text):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        session.run("add_scalar t 1->t\nprint t", on_print=refuse)
+    np.testing.assert_array_equal(session["t"], [1, 1])
+
+
+def test_interpreted_and_compiled_agree():
+    text = "newtensor@float32 [50]->t\nuniform@float32 -2 2->t\nsin t->t\nmul t t->t\nexp t->t\nnewtensor@float32 []->s\nsum t [0]->s"
+    fast, slow = deepx.Session(), deepx.Session(jit=False)
+    fast.run(text), slow.run(text)
+    np.testing.assert_array_equal(fast["t"], slow["t"])
+    assert fast["s"] == slow["s"]
+
+
+def test_help():
+    assert "mul@T a(a_grad) b(b_grad) <- c(c_grad)" in deepx.help("mul")
+    assert deepx.help("mulscalar") == deepx.help("mul_scalar")
+    with pytest.raises(CallerError, match="there is no instruction 'mull'; did you mean 'mul'"):
+        deepx.help("mull")
+    assert all(row.doc and row.name in deepx.help(row.name) for row in deepx.instructions())
+
+
+def test_the_module_has_no_other_errors():
+    with pytest.raises(rondel.Error) as caught:
+        session_with(a=np.zeros(1)).run("// id=4\nadd a b->c // id=5 sent_at=7\n")
+    assert caught.value.line == 2 and caught.value.metadata == {"id": "5", "sent_at": "7"}

@@ -12,7 +12,6 @@ namespace rondel::mdf {
 namespace {
 
 using ir::Builder;
-using Kind = Expression::Kind;
 
 class Compiler {
  public:
@@ -20,20 +19,21 @@ class Compiler {
 
   ValueId value(const Expression& e) {
     switch (e.kind) {
-      case Kind::integer: return b_.scalar(e.integer);
-      case Kind::real: return b_.scalar(e.real);
-      case Kind::boolean: return b_.scalar(e.integer != 0);
-      case Kind::name: return name(e);
-      case Kind::call: return call(b_, e.text, values(e.parts));
-      case Kind::unary: return unary(e);
-      case Kind::binary: return binary(b_, e.text, value(e.parts[0]), value(e.parts[1]));
-      case Kind::comparison: return comparison(e);
-      case Kind::both: return either_operand(e, false);
-      case Kind::either: return either_operand(e, true);
-      case Kind::conditional:
+      case Expression::Kind::integer: return b_.scalar(e.integer);
+      case Expression::Kind::real: return b_.scalar(e.real);
+      case Expression::Kind::boolean: return b_.scalar(e.integer != 0);
+      case Expression::Kind::name: return name(e);
+      case Expression::Kind::call: return call(b_, e.text, values(e.parts));
+      case Expression::Kind::unary: return unary(e);
+      case Expression::Kind::binary:
+        return binary(b_, e.text, value(e.parts[0]), value(e.parts[1]));
+      case Expression::Kind::comparison: return comparison(e);
+      case Expression::Kind::both: return either_operand(e, false);
+      case Expression::Kind::either: return either_operand(e, true);
+      case Expression::Kind::conditional:
         return choose(b_, value(e.parts[1]), value(e.parts[0]), value(e.parts[2]));
-      case Kind::list: return stacked(b_, values(e.parts));
-      case Kind::subscript: return subscript(e);
+      case Expression::Kind::list: return stacked(b_, values(e.parts));
+      case Expression::Kind::subscript: return subscript(e);
       default: fail("column {}: a slice stands outside of brackets", e.column);
     }
   }
@@ -95,8 +95,8 @@ class Compiler {
             ir::to_text(b_.graph().value(x).type));
     std::int64_t axis = 0;
     for (std::size_t k = 1; k < e.parts.size(); ++k)
-      x = e.parts[k].kind == Kind::slice ? slice(x, e.parts[k], axis++)
-                                         : element(x, e.parts[k], axis);
+      x = e.parts[k].kind == Expression::Kind::slice ? slice(x, e.parts[k], axis++)
+                                                     : element(x, e.parts[k], axis);
     return x;
   }
 
@@ -116,7 +116,7 @@ class Compiler {
 
   /// The integer that a bound of a slice is; it has to be a constant.
   std::int64_t bound(const Expression& e, std::int64_t otherwise) {
-    if (e.kind == Kind::none) return otherwise;
+    if (e.kind == Expression::Kind::none) return otherwise;
     const Tensor* t = b_.graph().constant(value(e));
     require(t != nullptr && t->dtype() == DType::i64 && t->rank() == 0,
             "column {}: a bound of a slice is no constant integer", e.column);

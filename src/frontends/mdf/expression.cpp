@@ -26,7 +26,6 @@ bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) !=
 bool continues_name(char c) {
   return begins_name(c) || std::isdigit(static_cast<unsigned char>(c));
 }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 /// The length of the number at the beginning of `text`: digits, a point, an exponent.
 std::size_t number_length(std::string_view text) {
@@ -112,8 +111,6 @@ class Tokens {
   std::size_t at_ = 0;
 };
 
-using Kind = Expression::Kind;
-
 class Parser {
  public:
   explicit Parser(std::string_view text) : tokens_(text) {}
@@ -124,7 +121,8 @@ class Parser {
   }
 
  private:
-  Expression made(Kind kind, std::vector<Expression> parts, std::string text = {}) const {
+  Expression made(Expression::Kind kind, std::vector<Expression> parts,
+                  std::string text = {}) const {
     Expression e;
     e.kind = kind;
     e.column = parts.empty() ? tokens_.peek().column : parts.front().column;
@@ -142,18 +140,19 @@ class Parser {
     Expression test = either();
     tokens_.expect("else");
     Expression otherwise = conditional();
-    return made(Kind::conditional, {std::move(then), std::move(test), std::move(otherwise)});
+    return made(Expression::Kind::conditional,
+                {std::move(then), std::move(test), std::move(otherwise)});
   }
 
   Expression either() {
     Expression e = both();
-    while (tokens_.accept("or")) e = made(Kind::either, {std::move(e), both()});
+    while (tokens_.accept("or")) e = made(Expression::Kind::either, {std::move(e), both()});
     return e;
   }
 
   Expression both() {
     Expression e = negation();
-    while (tokens_.accept("and")) e = made(Kind::both, {std::move(e), negation()});
+    while (tokens_.accept("and")) e = made(Expression::Kind::both, {std::move(e), negation()});
     return e;
   }
 
@@ -161,14 +160,14 @@ class Parser {
     if (!tokens_.at("not")) return comparison();
     const Deeper deeper(*this);
     const std::size_t column = tokens_.take().column;
-    Expression e = made(Kind::unary, {negation()}, "not");
+    Expression e = made(Expression::Kind::unary, {negation()}, "not");
     e.column = column;
     return e;
   }
 
   Expression comparison() {
     Expression first = binary(0);
-    Expression e = made(Kind::comparison, {});
+    Expression e = made(Expression::Kind::comparison, {});
     while (true) {
       const Token& t = tokens_.peek();
       static constexpr std::array<std::string_view, 6> known{"<", ">", "<=", ">=", "==", "!="};
@@ -191,7 +190,7 @@ class Parser {
     while (tokens_.peek().kind == TokenKind::sign &&
            std::ranges::find(levels[level], tokens_.peek().text) != levels[level].end()) {
       std::string sign = tokens_.take().text;
-      e = made(Kind::binary, {std::move(e), binary(level + 1)}, std::move(sign));
+      e = made(Expression::Kind::binary, {std::move(e), binary(level + 1)}, std::move(sign));
     }
     return e;
   }
@@ -201,7 +200,7 @@ class Parser {
       if (!tokens_.at(sign)) continue;
       const Deeper deeper(*this);
       const std::size_t column = tokens_.take().column;
-      Expression e = made(Kind::unary, {unary()}, std::string(sign));
+      Expression e = made(Expression::Kind::unary, {unary()}, std::string(sign));
       e.column = column;
       return e;
     }
@@ -212,7 +211,7 @@ class Parser {
     Expression base = postfix();
     if (!tokens_.accept("**")) return base;
     const Deeper deeper(*this);
-    return made(Kind::binary, {std::move(base), unary()}, "**");
+    return made(Expression::Kind::binary, {std::move(base), unary()}, "**");
   }
 
   Expression postfix() {
@@ -225,7 +224,7 @@ class Parser {
           parts.push_back(index());
         } while (tokens_.accept(","));
         tokens_.expect("]");
-        e = made(Kind::subscript, std::move(parts));
+        e = made(Expression::Kind::subscript, std::move(parts));
         continue;
       }
       if (tokens_.at("(") || tokens_.at("."))
@@ -238,7 +237,7 @@ class Parser {
   }
 
   Expression index() {
-    Expression e = made(Kind::slice, {});
+    Expression e = made(Expression::Kind::slice, {});
     e.parts.resize(3);
     std::size_t colons = 0;
     while (true) {
@@ -251,7 +250,7 @@ class Parser {
       if (!tokens_.at(":")) break;
     }
     if (colons > 0) return e;
-    if (e.parts[0].kind == Kind::none) tokens_.fail_expected("an index");
+    if (e.parts[0].kind == Expression::Kind::none) tokens_.fail_expected("an index");
     return std::move(e.parts[0]);
   }
 
@@ -271,14 +270,14 @@ class Parser {
       return rest_of_list(std::move(e), ")", column);
     }
     if (tokens_.accept("[")) {
-      if (tokens_.accept("]")) return made(Kind::list, {});
+      if (tokens_.accept("]")) return made(Expression::Kind::list, {});
       return rest_of_list(conditional(), "]", column);
     }
     tokens_.fail_expected("a number, a name or a bracket");
   }
 
   Expression rest_of_list(Expression first, std::string_view end, std::size_t column) {
-    Expression e = made(Kind::list, {});
+    Expression e = made(Expression::Kind::list, {});
     e.column = column;
     e.parts.push_back(std::move(first));
     while (tokens_.accept(",") && !tokens_.at(end)) e.parts.push_back(conditional());
@@ -293,10 +292,10 @@ class Parser {
     const auto n = number_in(t.text);
     require(n.has_value(), "column {}: '{}' is no number that is read here", t.column, t.text);
     if (const auto* i = std::get_if<std::int64_t>(&*n)) {
-      e.kind = Kind::integer;
+      e.kind = Expression::Kind::integer;
       e.integer = *i;
     } else {
-      e.kind = Kind::real;
+      e.kind = Expression::Kind::real;
       e.real = std::get<double>(*n);
     }
     return e;
@@ -310,11 +309,11 @@ class Parser {
     require(std::ranges::find(reserved, t.text) == reserved.end(),
             "column {}: '{}' cannot stand here", t.column, t.text);
     Expression e;
-    e.kind = Kind::name;
+    e.kind = Expression::Kind::name;
     e.column = t.column;
     e.text = t.text;
     if (t.text == "True" || t.text == "False") {
-      e.kind = Kind::boolean;
+      e.kind = Expression::Kind::boolean;
       e.integer = t.text == "True" ? 1 : 0;
       return e;
     }
@@ -329,7 +328,7 @@ class Parser {
 
   Expression call(Expression function) {
     const Deeper deeper(*this);
-    function.kind = Kind::call;
+    function.kind = Expression::Kind::call;
     while (!tokens_.at(")")) {
       function.parts.push_back(conditional());
       if (tokens_.at("="))
@@ -356,7 +355,7 @@ class Parser {
 
 void collect(const Expression& e, std::set<std::string>& names) {
   const bool of_a_module = e.text.starts_with("numpy.") || e.text.starts_with("math.");
-  if (e.kind == Kind::name && !of_a_module) names.insert(e.text);
+  if (e.kind == Expression::Kind::name && !of_a_module) names.insert(e.text);
   for (const Expression& part : e.parts) collect(part, names);
 }
 

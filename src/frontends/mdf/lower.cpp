@@ -4,6 +4,7 @@
 #include "frontends/mdf/arithmetic.h"
 #include "frontends/mdf/evaluation.h"
 #include "frontends/mdf/schedule.h"
+#include "frontends/mdf/scheduler.h"
 #include "ir/infer.h"
 
 #include <algorithm>
@@ -45,7 +46,9 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
 class Lowering {
  public:
   Lowering(const Graph& g, const LowerOptions& o)
-      : model_(g), options_(o), layout_(g, o.record), sets_(consideration_sets(g)) {}
+      : model_(g), options_(o), layout_(g, o.record), sets_(consideration_sets(g)) {
+    if (has_conditions(g)) scheduler_.emplace(g);
+  }
 
   ir::Graph run() {
     find_types();
@@ -84,14 +87,17 @@ class Lowering {
   std::vector<ValueId> sweep(ir::Builder&, const Outside&);
   std::vector<ValueId> simulate(ir::Builder&, const Outside&);
   Surroundings surroundings(const Outside&, ValueId first) const;
-  std::vector<ValueId> evaluate(ir::Builder&, const Surroundings&, std::vector<ValueId> before,
-                                ValueId executed);
+  std::vector<ValueId> evaluate_all(ir::Builder&, const Surroundings&, std::vector<ValueId> before,
+                                    ValueId executed) const;
+  Scheduler::State begin(ir::Builder&) const;
+  Scheduler::State evaluate(ir::Builder&, const Surroundings&, Scheduler::State) const;
   ValueId begin(ir::Builder&, const Slot&) const;
 
   const Graph& model_;
   const LowerOptions& options_;
   Layout layout_;
   std::vector<std::vector<std::size_t>> sets_;
+  std::optional<Scheduler> scheduler_;  ///< where the model has conditions
   bool swept_ = false;
 };
 
@@ -128,13 +134,38 @@ Surroundings Lowering::surroundings(const Outside& outside, ValueId first) const
   return s;
 }
 
-/// One evaluation: the slots after it.
-std::vector<ValueId> Lowering::evaluate(ir::Builder& b, const Surroundings& s,
-                                        std::vector<ValueId> before, ValueId executed) {
-  Table table{std::move(before), std::vector<Executed>(model_.nodes.size(), {false, executed})};
+/// Every node once, in order: what an evaluation is without conditions, and what tells the types of
+/// slots with them.
+std::vector<ValueId> Lowering::evaluate_all(ir::Builder& b, const Surroundings& s,
+                                            std::vector<ValueId> before, ValueId executed) const {
+  const Executed perhaps{false, executed};
+  Table table{std::move(before), std::vector<Executed>(model_.nodes.size(), perhaps)};
   for (const auto& set : sets_)
-    for (const std::size_t node : set) execute_node(b, s, node, table);
+    for (const std::size_t node : set) {
+      execute_node(b, s, node, table);
+      if (scheduler_ && executed != ValueId::none) table.executed[node] = perhaps;
+    }
   return table.values;
+}
+
+/// What the first evaluation finds.
+Scheduler::State Lowering::begin(ir::Builder& b) const {
+  Scheduler::State state;
+  for (const Slot& s : layout_.slots) state.values.push_back(begin(b, s));
+  if (!scheduler_) return state;
+  state.executed.assign(model_.nodes.size(), b.scalar(false));
+  state.counters = scheduler_->counters().begin(b);
+  return state;
+}
+
+Scheduler::State Lowering::evaluate(ir::Builder& b, const Surroundings& s,
+                                    Scheduler::State before) const {
+  if (scheduler_) return scheduler_->evaluate(b, s, std::move(before));
+  Scheduler::State after;
+  after.values = evaluate_all(b, s, std::move(before.values), b("not", {s.first}));
+  for (std::size_t k = 0; k < after.values.size(); ++k)
+    after.values[k] = fitted(b, after.values[k], layout_.slots[k].dtype, layout_.slots[k].shape);
+  return after;
 }
 
 /// Takes the types of slots from values; true: one has changed.
@@ -175,8 +206,8 @@ void Lowering::find_types() {
     one(point.inputs, options_.inputs);
     one(point.initial, options_.initial);
     one(point.set, options_.set);
-    const std::vector<ValueId> after = evaluate(b, surroundings(point, first), before,
-                                                round > 0 ? first : ValueId::none);
+    const std::vector<ValueId> after = evaluate_all(b, surroundings(point, first), before,
+                                                    round > 0 ? first : ValueId::none);
     if (round == 0) {
       for (std::size_t k = 0; k < after.size(); ++k) {
         layout_.slots[k].dtype = dtype_of(b, after[k]);
@@ -261,50 +292,40 @@ std::vector<ValueId> Lowering::sweep(ir::Builder& b, const Outside& outside) {
 
 /// The loop: an evaluation each trip.
 std::vector<ValueId> Lowering::simulate(ir::Builder& b, const Outside& outside) {
+  b.source("the simulation");
+  const Scheduler::State before = begin(b);
   ir::LoopParts parts;
   parts.has_trips = true;
-  parts.states = layout_.slots.size();
+  parts.states = before.size();
+  parts.stacks = layout_.recorded.size();
   std::vector<ValueId> inputs{outside.evaluations};
-  for (const Slot& s : layout_.slots) inputs.push_back(begin(b, s));
+  before.append_to(inputs);
   for (std::size_t k = 0; k < outside.inputs.size(); ++k)
     if (options_.inputs[k].rows) {
       inputs.push_back(outside.inputs[k]);
       ++parts.scans;
     }
-  parts.stacks = layout_.recorded.size();
-  b.source("the simulation");
-  std::vector<ValueId> outputs = b.loop(
-      parts, inputs, [&](ir::Builder& body, std::span<const ValueId> params) {
-        const ValueId first = body("equal", {params[0], body.scalar(std::int64_t{0})});
-        const ValueId later = body("not", {first});
-        Outside now = outside;
-        std::size_t next = 2 + parts.states;
-        for (std::size_t k = 0; k < now.inputs.size(); ++k)
-          if (options_.inputs[k].rows) now.inputs[k] = params[next++];
-        const std::span<const ValueId> before = params.subspan(2, parts.states);
-        std::vector<ValueId> after = evaluate(body, surroundings(now, first),
-                                              {before.begin(), before.end()}, later);
-        for (std::size_t k = 0; k < after.size(); ++k)
-          after[k] = fitted(body, after[k], layout_.slots[k].dtype, layout_.slots[k].shape);
-        std::vector<ValueId> results{params[1]};
-        results.insert(results.end(), after.begin(), after.end());
-        for (const std::size_t k : layout_.recorded) results.push_back(after[k]);
-        return results;
-      });
-  outputs.erase(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(parts.states));
-  outputs.resize(parts.stacks);
-  return outputs;
+  const auto body = [&](ir::Builder& inner, std::span<const ValueId> params) {
+    Outside now = outside;
+    std::size_t next = 2 + parts.states;
+    for (std::size_t k = 0; k < now.inputs.size(); ++k)
+      if (options_.inputs[k].rows) now.inputs[k] = params[next++];
+    const ValueId first = inner("equal", {params[0], inner.scalar(std::int64_t{0})});
+    const Scheduler::State after = evaluate(inner, surroundings(now, first),
+                                            before.like(params.subspan(2)));
+    std::vector<ValueId> results{params[1]};
+    after.append_to(results);
+    for (const std::size_t k : layout_.recorded) results.push_back(after.values[k]);
+    return results;
+  };
+  const std::vector<ValueId> outputs = b.loop(parts, inputs, body);
+  const auto stacks = outputs.begin() + static_cast<std::ptrdiff_t>(parts.states);
+  return {stacks, stacks + static_cast<std::ptrdiff_t>(parts.stacks)};
 }
 
 }  // namespace
 
-ir::Graph lower(const Graph& g, const LowerOptions& o) {
-  const bool conditions = std::ranges::any_of(g.conditions,
-                                              [](const auto& c) { return c.has_value(); });
-  if (conditions || !g.termination.empty())
-    unsupported("conditions of the scheduler are not run yet");
-  return Lowering(g, o).run();
-}
+ir::Graph lower(const Graph& g, const LowerOptions& o) { return Lowering(g, o).run(); }
 
 const InputPort& input_port(const Graph& g, const std::string& name) {
   return find(g, name, &Node::inputs, "input port");

@@ -12,8 +12,6 @@
 namespace rondel::mdf {
 namespace {
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
 /// The text without underscores; nothing where one does not stand between digits.
 std::optional<std::string> without_underscores(std::string_view text) {
   std::string out;

@@ -6,6 +6,8 @@
 
 namespace rondel::mdf {
 
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 using Number = std::variant<std::int64_t, double>;
 
 /// The number that a text is, as Python's int() and float() read decimal ones: blanks around it, a

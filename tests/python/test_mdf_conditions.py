@@ -1,0 +1,234 @@
+"""Conditions of MDF's scheduler, against modeci_mdf's own engine, and what it gets wrong."""
+
+import json
+import random
+
+import mdf_engine
+import numpy as np
+import pytest
+
+import rondel
+import rondel.mdf
+
+
+def node(position, parents):
+    """A node that counts its executions, and remembers when it ran and what its parents held then."""
+    ports = {f"i{k}": {} for k in range(len(parents))}
+    seen = " + ".join(["0.5 * seen", f"{position + 1}.0", *(f"{k + 2} * i{k}" for k in range(len(parents)))])
+    return {
+        "input_ports": ports,
+        "parameters": {"count": {"value": "count + 1"}, "seen": {"value": seen, "default_initial_value": 0.25}},
+        "output_ports": {"count": {"value": "count"}, "seen": {"value": "seen"}},
+    }
+
+
+def model(parents, conditions, termination=None):
+    """A graph of nodes A, B, ... with edges from `parents` (lists of numbers), as a dict."""
+    names = [chr(ord("A") + k) for k in range(len(parents))]
+    edges = {}
+    for k, those in enumerate(parents):
+        for j, p in enumerate(those):
+            edges[f"e{k}_{j}"] = {"sender": names[p], "sender_port": "seen", "receiver": names[k], "receiver_port": f"i{j}"}
+    nodes = {names[k]: node(k, those) for k, those in enumerate(parents)}
+    said = {"node_specific": conditions}
+    if termination is not None:
+        said["termination"] = {"environment_state_update": termination}
+    return {"m": {"format": "ModECI MDF v0.4", "graphs": {"g": {"nodes": nodes, "edges": edges, "conditions": said}}}}
+
+
+def condition(kind, **arguments):
+    return {"type": kind, "kwargs": arguments}
+
+
+def load(tmp_path, content):
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(content))
+    return path, rondel.mdf.load(path)
+
+
+def agrees(tmp_path, content, steps=6):
+    path, loaded = load(tmp_path, content)
+    results = loaded.run(steps, 1.0)
+    names = [name for name in results if name != "time"]
+    expected = mdf_engine.run(path, steps, 1.0, names)
+    for name in names:
+        np.testing.assert_allclose(results[name], expected[name], rtol=1e-9, err_msg=f"{name} of {json.dumps(content)}")
+
+
+ABC = [[], [0], [0, 1]]
+PASSES = condition("AfterNPasses", n=4)
+PASS, SEQUENCE = "TimeScale.PASS", "TimeScale.ENVIRONMENT_SEQUENCE"
+
+# conditions of B (which follows A) and what ends an evaluation
+CASES = [
+    (condition("Always"), None),
+    (condition("Never"), PASSES),
+    (condition("EveryNCalls", dependency="A", n=2), None),
+    (condition("EveryNCalls", dependencies="A", n=3), condition("AfterNCalls", dependency="B", n=2)),
+    (condition("AfterNCalls", dependency="A", n=2), PASSES),
+    (condition("AfterNCalls", dependency="A", n=5, time_scale=SEQUENCE), PASSES),
+    (condition("AtNCalls", dependency="A", n=2), PASSES),
+    (condition("BeforeNCalls", dependency="A", n=3), PASSES),
+    (condition("AfterCall", dependency="A", n=2), PASSES),
+    (condition("AtNCalls", dependency="A", n=1, time_scale=PASS), PASSES),
+    (condition("JustRan", dependency="A"), PASSES),
+    (condition("AllHaveRun"), PASSES),
+    (condition("AllHaveRun", time_scale=SEQUENCE), PASSES),
+    (condition("BeforePass", n=2), PASSES),
+    (condition("AtPass", n=2), PASSES),
+    (condition("AfterPass", n=1), PASSES),
+    (condition("AfterNPasses", n=1), PASSES),
+    (condition("AfterNPasses", n=6, time_scale=SEQUENCE), PASSES),
+    (condition("EveryNPasses", n=2), PASSES),
+    (condition("BeforeEnvironmentStateUpdate", n=3), PASSES),
+    (condition("AtEnvironmentStateUpdate", n=3), PASSES),
+    (condition("AfterEnvironmentStateUpdate", n=1), PASSES),
+    (condition("AfterNEnvironmentStateUpdates", n=2), PASSES),
+    (condition("AtEnvironmentSequence", n=0), PASSES),
+    (condition("AfterEnvironmentSequence", n=0), PASSES),
+    (condition("AfterNEnvironmentSequences", n=0), PASSES),
+    (condition("AtEnvironmentStateUpdateStart"), PASSES),
+    (condition("AtEnvironmentStateUpdateNStart", n=2), PASSES),
+    (condition("AtEnvironmentSequenceStart"), PASSES),
+    (condition("AtEnvironmentSequenceNStart", n=0), PASSES),
+    (condition("BeforeConsiderationSetExecution", n=3), PASSES),
+    (condition("AtConsiderationSetExecution", n=1), PASSES),
+    (condition("AfterConsiderationSetExecution", n=3), PASSES),
+    (condition("AfterNConsiderationSetExecutions", n=4, time_scale=SEQUENCE), PASSES),
+    (condition("All", args=[condition("AfterPass", n=0), condition("EveryNCalls", dependency="A", n=2)]), PASSES),
+    (condition("And", dependencies=[condition("AtPass", n=1), condition("Always")]), PASSES),
+    (condition("Any", args=[condition("AtPass", n=0), condition("AtPass", n=3)]), PASSES),
+    (condition("Or", args=[condition("AtPass", n=1), condition("EveryNCalls", dependency="A", n=4)]), PASSES),
+    (condition("Not", condition=condition("AtPass", n=1)), PASSES),
+    (condition("NWhen", condition=condition("AfterPass", n=0), n=3), PASSES),
+    (condition("All", args=[condition("NWhen", condition=condition("Always"), n=5), condition("AfterPass", n=1)]), PASSES),
+    (condition("Threshold", dependency="A", parameter="count", threshold=3, comparator=">="), PASSES),
+    (condition("Threshold", dependency="A", parameter="seen", threshold=1.9, comparator="<"), PASSES),
+    (condition("Threshold", dependency="A", parameter="count", threshold=4, comparator="=="), PASSES),
+    (condition("Threshold", dependency="A", parameter="count", threshold=4, comparator="!=", atol=1.5), PASSES),
+    (condition("TimeInterval", repeat=2, unit="ms"), PASSES),
+    (condition("TimeInterval", repeat=3, start=2, end=9), PASSES),
+    (condition("TimeInterval", start=2, end=4, start_inclusive=False, end_inclusive=False), PASSES),
+    (condition("TimeInterval", repeat=3, unit="us"), condition("TimeTermination", t=9, unit="us")),
+    (condition("TimeInterval", repeat=2), condition("TimeTermination", t=5, inclusive=False)),
+    (condition("Always"), condition("AfterNCalls", dependency="B", n=3)),
+    (condition("Always"), condition("AllHaveRun")),
+    (condition("Always"), condition("Threshold", dependency="B", parameter="seen", threshold=9, comparator=">")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("of_b, end", CASES, ids=lambda c: c and c["type"])
+def test_condition(tmp_path, of_b, end):
+    agrees(tmp_path, model(ABC, {"B": of_b, "C": condition("Always") if end else condition("EveryNCalls", dependency="B", n=1)}, end))
+
+
+def test_a_node_starts_others_of_its_set(tmp_path):
+    conditions = {"A": condition("Always"), "B": condition("EveryNCalls", dependency="A", n=2), "C": condition("EveryNCalls", dependency="B", n=2)}
+    agrees(tmp_path, model([[], [], []], conditions))
+
+
+def test_nested_conditions(tmp_path):
+    after = condition("All", args=[condition("AfterNCalls", dependency="A", n=2), condition("Not", condition=condition("JustRan", dependency="C"))])
+    agrees(tmp_path, model([[], [0], [0], [1, 2]], {"B": condition("EveryNCalls", dependency="A", n=2), "C": after}, condition("AfterNCalls", dependency="D", n=2)))
+
+
+def random_condition(rng, others, first, depth=0):
+    """A condition that refers to nodes of other sets alone: within a set the order there is a hash's.
+
+    `first`: of a node of the first set, which cannot ask there what just ran."""
+    n = rng.randrange(1, 4)
+    kinds = ["Always", "BeforePass", "AtPass", "AfterPass", "AfterNPasses", "EveryNPasses", "AfterNEnvironmentStateUpdates"]
+    if others:
+        kinds += ["EveryNCalls", "AfterNCalls", "AtNCalls", "BeforeNCalls", "AfterCall", "Threshold"] * 2 + ["JustRan"] * (not first)
+    if depth < 2:
+        kinds += ["All", "Any", "Not", "NWhen"] * 2
+    kind = rng.choice(kinds)
+    if kind in ("All", "Any"):
+        return condition(kind, args=[random_condition(rng, others, first, depth + 1) for _ in range(rng.randrange(1, 4))])
+    if kind in ("Not", "NWhen"):
+        extra = {"n": n + 2} if kind == "NWhen" else {}
+        return condition(kind, condition=random_condition(rng, others, first, depth + 1), **extra)
+    if kind == "Always":
+        return condition(kind)
+    if kind == "JustRan":
+        return condition(kind, dependency=rng.choice(others))
+    if kind == "Threshold":
+        comparator = rng.choice(["<", "<=", ">", ">=", "==", "!="])
+        return condition(kind, dependency=rng.choice(others), parameter="seen", threshold=2 * n, comparator=comparator)
+    if kind.endswith(("Calls", "Call")):
+        scale = {} if kind == "EveryNCalls" or rng.random() < 0.7 else {"time_scale": SEQUENCE}
+        return condition(kind, dependency=rng.choice(others), n=n, **scale)
+    return condition(kind, n=n)
+
+
+# shapes of graphs, and the set that each node stands in
+GRAPHS = [
+    ([[], [0], [1], [2]], [0, 1, 2, 3]),
+    ([[], [], [0], [0, 1], [2, 3]], [0, 0, 1, 1, 2]),
+    ([[], [0], [0], [1, 2], [0]], [0, 1, 1, 2, 1]),
+]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_conditions(tmp_path, seed):
+    rng = random.Random(seed)
+    parents, sets = rng.choice(GRAPHS)
+    conditions = {}
+    for k in range(len(parents)):
+        others = [chr(ord("A") + j) for j in range(len(parents)) if sets[j] != sets[k]]
+        if k > 0 and rng.random() < 0.8:  # A runs at the very beginning: JustRan fails there when nothing has
+            conditions[chr(ord("A") + k)] = random_condition(rng, others, sets[k] == 0)
+    ends = [condition("AfterNPasses", n=rng.randrange(2, 6))]
+    if rng.random() < 0.5:
+        ends.append(condition("AllHaveRun"))
+    print("seed", seed)
+    agrees(tmp_path, model(parents, conditions, condition("Any", args=ends)), steps=4)
+
+
+def test_names_in_lists_are_nodes(tmp_path):
+    """modeci_mdf compares the texts in such lists with nodes, so that it fails or waits for ever."""
+    combined = condition("AfterNCallsCombined", dependencies=["A", "B"], n=5)
+    _, loaded = load(tmp_path, model(ABC, {"C": combined}, PASSES))
+    # A and B run in passes 0 to 3: their calls sum up to 5 in pass 2.
+    assert loaded.run(0)["C.count"][0] == 2
+    listed = condition("AllHaveRun", dependencies=["A", "B"])
+    _, loaded = load(tmp_path, model(ABC, {"B": condition("AfterPass", n=0), "C": condition("Always")}, listed))
+    results = loaded.run(0)
+    assert [results[f"{name}.count"][0] for name in "ABC"] == [2, 1, 1]
+
+
+def test_xor_of_two(tmp_path):
+    exclusive = condition("Xor", args=[condition("AfterPass", n=0), condition("AfterPass", n=2)])
+    _, loaded = load(tmp_path, model(ABC, {"B": exclusive, "C": condition("Always")}, condition("AfterNPasses", n=5)))
+    assert loaded.run(0)["B.count"][0] == 2
+
+
+# condition of B, and what the error says
+REFUSED = [
+    (condition("Allways"), "there is no condition 'Allways'; did you mean 'Always'?"),
+    (condition("WhenFinished", dependency="A"), "MDF does not say when a node is finished"),
+    (condition("AfterNCalls", dependency="A"), "AfterNCalls needs 'n'"),
+    (condition("AfterNCalls", dependency="Q", n=1), "AfterNCalls names 'Q': there is no such node; did you mean 'A'"),
+    (condition("AfterNCalls", dependency="A", n=1.5), "'n' of AfterNCalls is the number 1.5; expected an integer"),
+    (condition("AfterNCalls", dependency="A", n=1, m=2), "AfterNCalls has no argument 'm'"),
+    (condition("AtPass", n=1, time_scale="TimeScale.YEAR"), "'time_scale' of AtPass"),
+    (condition("Threshold", dependency="A", parameter="nope", threshold=1, comparator="<"), "Threshold reads 'nope', which node 'A'"),
+    (condition("Threshold", dependency="A", parameter="count", threshold=1, comparator="~"), "'comparator' of Threshold"),
+    (condition("TimeInterval", repeat=1, unit="parsec"), "TimeInterval has the unit 'parsec'"),
+    (condition("All", args=[condition("Foo")]), "there is no condition 'Foo'"),
+    (condition("Never"), "no evaluation would end"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("of_b, message", REFUSED, ids=lambda c: c["type"] if isinstance(c, dict) else None)
+def test_condition_that_is_refused(tmp_path, of_b, message):
+    _, loaded = load(tmp_path, model(ABC, {"B": of_b}))
+    with pytest.raises((rondel.CallerError, rondel.UnsupportedError), match=message.replace("(", "\\(").replace("?", "\\?")) as error:
+        loaded.run(1)
+    assert "node 'B'" in str(error.value)
+
+
+def test_an_evaluation_that_does_not_end_is_an_error(tmp_path):
+    _, loaded = load(tmp_path, model(ABC, {"B": condition("BeforePass", n=0)}))
+    with pytest.raises(rondel.CallerError, match="an evaluation has not ended after 1000000 passes"):
+        loaded.run(1)

@@ -11,7 +11,7 @@ import warnings
 
 import rondel
 
-from . import check, convert, feeds, grad, inspect, run
+from . import check, convert, deepx, feeds, grad, inspect, run
 from .table import coloured
 
 _EXIT = [
@@ -36,12 +36,13 @@ def make_parser():
         "  rondel inspect model.onnx                   what is in it, and what do its loops carry?\n"
         "  rondel run model.onnx -i x=random:f32[2,3]  run it and show the outputs\n"
         "  rondel convert model.onnx -o clean.onnx     write it as standard ONNX for other runtimes\n"
-        "  rondel grad model.onnx --wrt W -o grad.onnx  write it with its gradient by W",
+        "  rondel grad model.onnx --wrt W -o grad.onnx  write it with its gradient by W\n"
+        "  rondel deepx program.deepx                  run a program of deepx instructions",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"rondel {rondel.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, inspect, check, convert, grad):
+    for module in (run, inspect, check, convert, grad, deepx):
         module.add_to(commands)
     return parser
 

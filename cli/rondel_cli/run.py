@@ -34,16 +34,17 @@ def add_to(commands):
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="write each output to DIR as NAME.npy: all of them, or on failure none"
     )
-    parser.add_argument("--seed", type=_count, default=0, metavar="N", help="the seed of random inputs and random ops (0)")
+    parser.add_argument("--seed", type=count, default=0, metavar="N", help="the seed of random inputs and random ops (0)")
     parser.add_argument("--deadline", type=_seconds, metavar="SECONDS", help="end the run after this time")
-    parser.add_argument("--max-trips", type=_count, metavar="N", help="the most trips of any one loop")
-    parser.add_argument("--max-memory", type=_count, metavar="BYTES", help="the most memory that the run may hold at once")
-    parser.add_argument("--threads", type=_count, metavar="N", help="threads of one op (as many as there are cores)")
+    parser.add_argument("--max-trips", type=count, metavar="N", help="the most trips of any one loop")
+    parser.add_argument("--max-memory", type=count, metavar="BYTES", help="the most memory that the run may hold at once")
+    parser.add_argument("--threads", type=count, metavar="N", help="threads of one op (as many as there are cores)")
     parser.add_argument("--interpret", action="store_true", help="use the interpreter only (as RONDEL_JIT=0)")
     parser.set_defaults(act=act)
 
 
-def _count(text):
+def count(text):
+    """A number of 0 or more, of an option."""
     if not text.isdigit() or int(text) >= 2**63:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of 0 or more, below 2**63")
     return int(text)

@@ -129,9 +129,9 @@ class RONDEL_API Session {
 
   /// A text as an ONNX model, which is not run: tensors of this session that it reads are the
   /// model's inputs, and those that it writes, and that are there at its end, its outputs, under
-  /// their names. Arguments are constants of the model. `print` and `save` have no part in it, and
-  /// what it loads is a constant. Throws Error: that of the first line that fails, or of the
-  /// exporter.
+  /// their names; the input of one that is both has `_in` at its end. Arguments are constants of
+  /// the model. `print` and `save` have no part in it, and what it loads is a constant. Throws
+  /// Error: that of the first line that fails, or of the exporter.
   ExportReport export_program(std::string_view text, const std::filesystem::path& to,
                               const ExportOptions& = {}) const;
 

@@ -1,6 +1,7 @@
 #include "session/deepx_engine.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "frontends/deepx/dtypes.h"
 #include "frontends/deepx/lexer.h"
 #include "passes/gradient.h"
@@ -33,6 +34,17 @@ Surroundings surroundings_in(const runtime::Memory& memory, const SessionOptions
                               type_text(t, shape), bytes, most, used));
   };
   return s;
+}
+
+/// A result, counted against the budget for as long as it is held. Most are blocks of the memory,
+/// and are anyway; a view has been copied.
+Tensor counted(runtime::Memory memory, Tensor t) {
+  if (runtime::Memory::bytes_if_alone(t) > 0) return t;
+  const std::size_t bytes = static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
+  memory.claim(bytes);
+  std::shared_ptr<void> owner(
+      t.data(), [memory, bytes, kept = t.owner()](void*) mutable { memory.unclaim(bytes); });
+  return Tensor(t.dtype(), t.shape(), t.strides(), t.data(), std::move(owner));
 }
 
 }  // namespace
@@ -90,6 +102,8 @@ Tensor Engine::value(std::string_view name) const {
 }
 
 void Engine::define(const std::string& name, const Tensor& t) {
+  require(all_dtypes.contains(t.dtype()), "'{}' would be {}; programs have {}", name,
+          rondel::name(t.dtype()), join(all_dtypes.all, ", ", dtype_text));
   Tensor copy = resources_.memory.allocate(t.dtype(), t.shape());
   copy.assign(t);
   program_.set(name, TensorEntry{t.dtype(), t.shape(), std::move(copy)});
@@ -110,14 +124,14 @@ std::shared_ptr<const rondel::Session> Engine::plan_of(Pending& p) {
 }
 
 void Engine::compute(const RunOptions& o) {
-  if (!program_.is_pending()) return;
+  if (!program_.is_pending()) return program_.keep();
   Pending p = program_.take();
   std::vector<Tensor> results;
   if (!p.values.empty()) {
     const std::shared_ptr<const rondel::Session> plan = plan_of(p);
     std::vector<Value> inputs(p.inputs.begin(), p.inputs.end());
     for (Value& v : session::FromGraph::run(*plan, std::move(inputs), o))
-      results.push_back(std::get<Tensor>(std::move(v)));
+      results.push_back(counted(resources_.memory, std::get<Tensor>(std::move(v))));
   }
   program_.settle(p, results);
 }

@@ -5,10 +5,18 @@
 #include "ir/builder.h"
 #include "session/deepx_engine.h"
 
+#include <algorithm>
 #include <map>
 
 namespace rondel::deepx {
 namespace {
+
+/// The name of an input; ONNX does not let an output have it, too.
+std::string unused_name(const std::vector<std::string>& outputs, const std::string& name) {
+  std::string unused = name;
+  while (std::ranges::find(outputs, unused) != outputs.end()) unused += "_in";
+  return unused;
+}
 
 /// Tensors by the address of their blocks, and by whether something has written them since.
 class Exported {
@@ -52,6 +60,7 @@ class Exported {
     require(
         !p.values.empty(),
         "the program writes no tensor that is there at its end: the model would have no output");
+    p.values.resize(p.outputs.size());
     ir::Graph& g = p.graph;
     ir::Builder b(g, ir::RegionId::root);
     b.insert_first();
@@ -67,7 +76,8 @@ class Exported {
         if (output == v) output = b.constant(p.inputs[k]);
       g.erase_param(ir::RegionId::root, k);
     }
-    for (const ir::ValueId v : g.root().params) g.input_names.push_back(g.value(v).name);
+    for (const ir::ValueId v : g.root().params)
+      g.input_names.push_back(unused_name(p.outputs, g.value(v).name));
     g.set_results(ir::RegionId::root, p.values);
     g.output_names = p.outputs;
     g.declared_outputs.resize(p.values.size());

@@ -89,8 +89,8 @@ struct GroupCode {
     // A rank may depend on extents (Squeeze without axes) or on a value (ConstantOfShape of a shape
     // of unknown length); then code is for exact shapes.
     const passes::ShapeClass shapes = passes::classify(inputs, exactly(inputs), value_inputs);
-    return *by_shapes_.get(shapes.key,
-                           [&] { return compiler->make(passes::lower_group(graph, shapes, dying)); });
+    return *by_shapes_.get(
+        shapes.key, [&] { return compiler->make(passes::lower_group(graph, shapes, dying)); });
   }
 
  private:

@@ -49,8 +49,6 @@ class Folder:
         dtype = arrays.numpy_dtype(name)
         if source.suffix == ".npy":
             array = _read_npy(source, path)
-            if array.dtype.itemsize == dtype.itemsize and array.dtype.kind == "V":
-                array = array.view(dtype)
             if array.dtype != dtype or list(array.shape) != list(shape):
                 raise CallerError(f"'{path}' holds {array.dtype}{list(array.shape)}; expected {dtype}{list(shape)}")
             return _value(array, path)
@@ -69,14 +67,14 @@ class Folder:
             raise CallerError(f"'{path}' is no path below the folder; expected a relative path of a file")
         try:
             target = (self._root / given).resolve()
+            # A link in place of one of a pair of files would lead out as well.
+            links = [other for other in (_shape_file(target), _data_file(target)) if other.is_symlink()]
         except (OSError, RuntimeError) as error:  # too long; links in a circle
             raise CallerError(f"'{path}' cannot be followed: {error}") from None
         if not target.is_relative_to(self._root) or target == self._root:
             raise CallerError(f"'{path}' leads out of the folder that programs may use")
-        # A link in place of the file's second name would lead out as well.
-        for other in (_shape_file(target), _data_file(target)):
-            if other.is_symlink():
-                raise CallerError(f"'{other.name}' is a link; programs do not follow it")
+        if links:
+            raise CallerError(f"'{links[0].name}' is a link; programs do not follow it")
         return target
 
 
@@ -124,7 +122,9 @@ def _read(source, path):
 
 def _read_npy(source, path):
     try:
-        return np.load(source, allow_pickle=False)
+        array = np.load(source, allow_pickle=False)
+        # NumPy writes bfloat16, which is not its own, as two bytes of no type.
+        return array.view(arrays.numpy_dtype("bf16")) if array.dtype == np.dtype("V2") else array
     except OSError as error:
         raise CallerError(f"'{path}' cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, SyntaxError, MemoryError) as error:

@@ -66,7 +66,7 @@ class Session(MutableMapping):
         """Writes a program as an ONNX model, without running it.
 
         Tensors of this session that the program reads are the model's inputs; tensors that it writes, and that exist at
-        its end, the outputs, under their names. Arguments become constants, as does what the program loads. path: the
+        its end, the outputs, under their names; an input whose tensor is an output, too, has `_in` at its name's end. Arguments become constants, as does what the program loads. path: the
         file to write. opset, assertions: as those of rondel.export. Returns an ExportReport.
         """
         options = _rondel.ExportOptions()

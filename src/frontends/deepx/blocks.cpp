@@ -114,13 +114,13 @@ class Block {
   }
 
  private:
-  /// The first line, without what is behind `//`.
+  /// The first line, without its brace and what is behind `//`.
   std::string head() const {
     Statement first = s_;
     first.body.clear();
     first.metadata.clear();
     const std::string text = to_text(first);
-    return text.substr(0, text.find('\n'));
+    return text.substr(0, text.rfind(" {"));
   }
 
   /// The values of all tensors that the block names: written ones become states, the others are

@@ -1,12 +1,40 @@
 #include "frontends/deepx/program.h"
 
-#include <algorithm>
+#include "ir/infer.h"
 
 namespace rondel::deepx {
 
 Tensor zeros_view(DType dtype, const Shape& shape) {
   return Tensor::zeros(dtype, {}).strided(0, shape, Shape(shape.size(), 0));
 }
+namespace {
+
+/// The root's nodes whose values the results depend on, regions of nodes included.
+std::vector<bool> live_nodes(const ir::Graph& g, std::span<const ir::ValueId> results) {
+  std::vector<bool> live(g.node_count());
+  std::vector<ir::ValueId> waiting(results.begin(), results.end());
+  while (!waiting.empty()) {
+    const ir::NodeId n = g.value(waiting.back()).producer;
+    waiting.pop_back();
+    if (n == ir::NodeId::none || live[ir::index(n)]) continue;
+    live[ir::index(n)] = true;
+    for (const ir::ValueId v : g.node(n).inputs) waiting.push_back(v);
+    for (const ir::RegionId r : g.node(n).regions)
+      for (const ir::ValueId v : g.captures(r)) waiting.push_back(v);
+  }
+  return live;
+}
+
+/// Values that a later line has overwritten are computed, too, where that may fail.
+void add_dead_failures(Pending& p) {
+  const std::vector<bool> live = live_nodes(p.graph, p.values);
+  for (const ir::NodeId n : p.graph.root().nodes)
+    if (!live[ir::index(n)] && ir::can_fail(p.graph, n) && !p.graph.node(n).outputs.empty())
+      p.values.push_back(p.graph.node(n).outputs[0]);
+}
+
+}  // namespace
+
 Pending Program::take() {
   Pending p;
   for (const std::string& name : names_.changed()) {
@@ -15,10 +43,15 @@ Pending Program::take() {
     p.outputs.push_back(name);
     p.values.push_back(std::get<ir::ValueId>(t->value));
   }
+  hand_over_graph(p);
+  return p;
+}
+
+void Program::hand_over_graph(Pending& p) {
   p.graph = std::move(graph_);
   p.inputs = std::move(inputs_);
   clear_graph();
-  return p;
+  add_dead_failures(p);
 }
 
 Pending Program::take_all(
@@ -30,14 +63,16 @@ Pending Program::take_all(
     p.outputs.push_back(name);
     p.values.push_back(value_of(*t));
   }
-  p.graph = std::move(graph_);
-  p.inputs = std::move(inputs_);
-  clear_graph();
+  hand_over_graph(p);
   return p;
 }
 
 void Program::settle(const Pending& p, std::span<const Tensor> values) {
-  for (std::size_t k = 0; k < values.size(); ++k) names_.settle(p.outputs[k], values[k]);
+  for (std::size_t k = 0; k < p.outputs.size(); ++k) names_.settle(p.outputs[k], values[k]);
+  keep();
+}
+
+void Program::keep() {
   names_.keep();
   settled_draws_ = draws_;
 }

@@ -40,7 +40,8 @@ struct Pending {
   ir::Graph graph;                   ///< without results
   std::vector<Tensor> inputs;        ///< of the root's parameters
   std::vector<std::string> outputs;  ///< tensors that have a new value
-  std::vector<ir::ValueId> values;   ///< those
+  /// Those; then what no output depends on, but may fail: its line fails then.
+  std::vector<ir::ValueId> values;
 };
 
 /// Where lines are written: the root, or the body of a block.
@@ -94,11 +95,12 @@ class Program {
   void settle(const Pending&, std::span<const Tensor> values);
   /// Takes back every line since the last `settle` or `keep`.
   void undo();
-  /// Keeps what has been set and erased; nothing may be pending.
-  void keep() { names_.keep(); }
+  /// Keeps what has been set, erased and drawn; nothing may be pending.
+  void keep();
 
  private:
   ir::ValueId value_of(const TensorEntry&);
+  void hand_over_graph(Pending&);
   void clear_graph();
 
   Surroundings surroundings_;

@@ -1,0 +1,76 @@
+"""`rondel deepx`: run a program of deepx instructions."""
+
+import argparse
+import pathlib
+import sys
+from functools import partial
+
+import numpy as np
+
+import rondel
+from rondel import deepx
+
+from .feeds import UsageError
+from .files import write_all
+from .run import count
+
+
+def add_to(commands):
+    parser = commands.add_parser(
+        "deepx",
+        help="run a program of deepx instructions",
+        description="Runs a program of deepx instructions, one a line (docs/deepx.md), and prints what its lines `print`.",
+        epilog="examples:\n"
+        "  rondel deepx train.deepx                         run a file\n"
+        "  echo 'argset@int32 1->a' | rondel deepx -        run standard input\n"
+        "  rondel deepx train.deepx --dump w=w.npy          and write what a name holds at the end\n"
+        "  rondel deepx net.deepx --onnx net.onnx           and write the program as an ONNX model\n\n"
+        "exit codes: 0 done, 1 a line is wrong, 2 wrong command line, 3 not supported yet, 4 the memory budget, "
+        "5 a bug of ours; with --keep-going 1 if any line failed",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("program", nargs="?", default="-", metavar="FILE", help="the program; - or nothing: standard input")
+    parser.add_argument("--folder", metavar="DIR", help="where save, load and loadtensordata may read and write, and below")
+    parser.add_argument("--max-memory", type=count, metavar="BYTES", help="the most memory that tensors and their computation may hold")
+    parser.add_argument("--seed", type=count, default=0, metavar="N", help="the seed of draws that have none of their own (0)")
+    parser.add_argument("--keep-going", action="store_true", help="leave a line out that fails, and run the next ones")
+    parser.add_argument("--dump", action="append", default=[], metavar="NAME=FILE.npy", help="write what a name holds at the end; may be repeated")
+    parser.add_argument("--onnx", metavar="FILE.onnx", help="write the program as an ONNX model, whose outputs are the tensors there are at its end")
+    parser.set_defaults(act=act)
+
+
+def act(options):
+    dumps = [_dump(text) for text in options.dump]
+    text = sys.stdin.buffer.read() if options.program == "-" else pathlib.Path(options.program).read_bytes()
+    session = make_session(options)
+    failures = session.run(text, keep_going=options.keep_going)
+    for failure in failures:
+        print(f"rondel: {failure}", file=sys.stderr)
+    _write_dumps(session, dumps)
+    if options.onnx:
+        report = make_session(options).export(text, options.onnx)
+        print(f"wrote {options.onnx}: opset {report.opset}")
+    return 1 if failures else 0
+
+
+def make_session(options):
+    """A session as the options say."""
+    return deepx.Session(options.folder, options.max_memory, seed=options.seed)
+
+
+def _dump(text):
+    name, equals, path = text.partition("=")
+    if not (name and equals and path):
+        raise UsageError(f"--dump {text}: expected NAME=FILE.npy")
+    return name, pathlib.Path(path)
+
+
+def _write_dumps(session, dumps):
+    for name, _ in dumps:
+        if name not in session:
+            raise rondel.CallerError(f"--dump {name}: there is no '{name}' at the end of the program")
+    write_all({path: partial(_save, session[name]) for name, path in dumps})
+
+
+def _save(array, file):
+    np.save(file, array, allow_pickle=False)

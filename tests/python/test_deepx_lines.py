@@ -1,0 +1,314 @@
+"""deepx: how lines are read, in both forms; what bad ones get; that a line which fails changes nothing."""
+
+import random
+
+import numpy as np
+import pytest
+
+from rondel import CallerError, LimitExceeded, UnsupportedError, deepx
+
+START = """
+argset@float32 2->a
+argset@int32 2 3->v
+newtensor@float32 v->t
+newtensor@float32 v->u
+newtensor@float32 v->t_grad
+newtensor@int32 [3]->i
+newtensor@float64 [2 3]->d
+constant@float32 1->t
+"""
+
+
+@pytest.fixture
+def session():
+    made = deepx.Session()
+    made.run(START)
+    return made
+
+
+def state(session):
+    return {name: session[name].tolist() for name in session}
+
+
+# ---- the two forms
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "add_scalar@float32 t a->u",
+        "  add_scalar@float32   t\ta  ->  u  ",
+        "add_scalar t a->u",
+        "add_scalar@any t a->u",
+        "addscalar@float32 t a -> u",
+        "addscalar@float32 t 2.0 -> u //id=1 created_at=1714512000",
+        "add_scalar(t, a) -> (u)",
+        "addscalar(tensor<float32>:t, var<float32>:2) -> (tensor<float32>:u) //id=2",
+        "addscalar(tensor<any>:t,var:2)->(tensor<float32|float64>:u)",
+        "addscalar@float32 (t, 2e0) -> u",
+        "add_scalar t, a -> u",
+        "add_scalar@float32 t(t_grad) a->u // the names of gradients mean nothing here",
+        "add_scalar t a->u\r",
+    ],
+)
+def test_forms_of_one_line(session, line):
+    session.run(line)
+    np.testing.assert_array_equal(session["u"], np.full((2, 3), 3))
+
+
+def test_the_later_form_of_other_instructions(session):
+    session.run("""
+        vecset(vector<int32>:[3 4 5])->(vector<int32>:shape) //id=1
+        newtensor(vector<int32>:shape) -> (tensor<float32>:T1) //id=2 created_at=1 sent_at=2
+        newtensor(vector<int32>:[4]) -> (tensor<float32>:T2)
+        arange(var<float32>:0, var<float32>:1)->(tensor<float32>:T1)
+        sum(tensor<float32>:T1, vector<int32>:[0 2], var<bool>:false) -> (tensor<float32>:T2) //author=miaobyte id=3
+        argset(var<float32>:0.5)->(var<float32>:half)
+        newtensor([8])->(tensor<float32>:joined)
+        concat(listtensor<float32>:[T2 T2], var<int32>:0)->(tensor<float32>:joined)
+        newtensor(vector<int32>:[4])->(tensor<bool>:m)
+        greaterscalar(T2, 400)->(m)
+        newtensor(vector<int32>:[4])->(tensor<float32>:chosen)
+        constant(0)->(chosen)
+        switch(listtensor<float32>:[T2, chosen], tensor<bool>:m)->(chosen)
+        deltensor()->(tensor<any>:T1)
+        renametensor(var<string>:picked)->(chosen)
+    """)
+    np.testing.assert_array_equal(session["T2"], [330, 405, 480, 555])
+    np.testing.assert_array_equal(session["joined"], np.tile([330, 405, 480, 555], 2))
+    np.testing.assert_array_equal(session["picked"], [330, 0, 0, 0])
+    assert "T1" not in session and session["half"] == 0.5
+
+
+def test_a_list_of_tensors_in_the_first_form(session):
+    session.run("newtensor@float32 [2 9]->all\nconcat@float32 t u t 1->all\nnewtensor@float32 [2 9]->all_grad\nconstant 2->all_grad")
+    np.testing.assert_array_equal(session["all"], np.repeat([[1, 0, 1], [1, 0, 1]], 3, 1))
+    session.run("concat@float32 t(t_grad) u t(t_grad) 1<-all(all_grad)")
+    np.testing.assert_array_equal(session["t_grad"], np.full((2, 3), 4))
+
+
+def test_metadata_is_told():
+    told = []
+    session = deepx.Session()
+    session.run(
+        "newtensor@float32 [2]->t //id=1 sent_at=3\n\n// a remark\nfoo //id=2\nloop 2 { // id=3\n add t t->t\n} \nprint t //id=4",
+        keep_going=True, on_print=lambda text: told.append(text),
+        on_line=lambda line, metadata, error: told.append((line, metadata, error and str(error))),
+    )  # fmt: skip
+    assert told == [
+        (1, {"id": "1", "sent_at": "3"}, None),
+        (4, {"id": "2"}, "line 4, column 1: there is no instruction 'foo'; did you mean 'cos'?"),
+        (5, {"id": "3"}, None),
+        "t: float32[2]\n[0, 0]\n",
+        (8, {"id": "4"}, None),
+    ]
+
+
+def test_formatted():
+    text = "add@float32   a(da)  b(db)<-c(dc)//id=1 x=2 remark\nsum( a ,[0,1] )->( c )\n\nloop 3->i {\nwhile go 5 {\nadd a b->a\n}\n}"
+    printed = deepx.formatted(text)
+    assert printed == (
+        "add@float32 a(da) b(db) <- c(dc) //id=1 x=2\nsum(a, [0 1]) -> (c)\n"
+        "loop 3 -> i {\n  while go 5 {\n    add a b -> a\n  }\n}\n"
+    )
+    assert deepx.formatted(printed) == printed
+
+
+def test_more_lines_must_follow():
+    assert deepx.ends_in_block("loop 3 {\n add a b->a")
+    assert not deepx.ends_in_block("loop 3 {\n add a b->a\n}")
+    assert not deepx.ends_in_block("add a b->a // {")
+    assert deepx.ends_in_block("loop 3 {\n \xff oops\n".encode("latin-1"))
+
+
+# ---- errors
+
+ERRORS = [
+    ("foo t->u", 1, "there is no instruction 'foo'"),
+    ("adds t t->u", 1, "did you mean 'add'"),
+    ("add@float32 t u", 1, "0 operands do not fit 'add'; expected add@T a b -> c"),
+    ("add@float32 t->u", 1, "1 operands do not fit"),
+    ("add@float32 t t t->u", 17, "3 operands do not fit"),
+    ("add@float32 t t->u t", 20, "2 operands do not fit"),
+    ("add@float32 t x->u", 15, "there is no 'x'"),
+    ("add@float32 t t->x", 18, "there is no 'x'"),
+    ("add@float32 t a->u", 15, "'a' is an argument; expected a tensor"),
+    ("add_scalar@float32 t u->u", 22, "'u' is a tensor; expected an argument or a number"),
+    ("add_scalar@float32 t v->u", 22, "'v' is a vector; expected an argument or a number"),
+    ("add_scalar@float32 t [1 2]->u", 22, "expected a number or an argument as 's'"),
+    ("add_scalar i 0.5->i", 14, "int32 does not hold 0.5"),
+    ("add_scalar i 3000000000->i", 14, "int32 does not hold 3000000000"),
+    ("add@int32 t t->u", 11, "'t' is float32\\[2, 3\\]; expected int32"),
+    ("add t d->u", 7, "'d' is float64\\[2, 3\\]; expected float32"),
+    ("add@float33 t t->u", 5, "there is no dtype 'float33'"),
+    ("add@float8e5m2 t t->u", 5, "dtype 'float8e5m2' is not supported"),
+    ("exp@int32 i->i", 5, "'exp' takes float64, float32, float16, bfloat16; int32 is none of them"),
+    ("add t i->u", 7, "'i' is int32\\[3\\]; expected float32"),
+    ("newtensor [2]->x", 1, "'newtensor' needs a dtype: newtensor@float32"),
+    ("newtensor@float32 v->t", 22, "'t' is a tensor already"),
+    ("newtensor@float32 v->a", 22, "'a' is an argument already"),
+    ("newtensor@float32 v->3", 22, "expected a name"),
+    ("newtensor@float32 [2 -3]->x", 19, "the extent -3 is negative"),
+    ("newtensor@float32 [0.5]->x", 20, "int64 does not hold 0.5"),
+    ("newtensor@float32 a b->x", 21, "2 operands do not fit"),
+    ("argset@int32 1->t", 17, "'t' is a tensor"),
+    ("argset@int32 x->b", 14, "'x' is no number"),
+    ("argset@int8 300->b", 13, "int8 does not hold 300"),
+    ("argset@bool 2->b", 13, "bool does not hold 2"),
+    ("argset@float32->b", 1, "0 operands do not fit"),
+    ("argset 1->b", 1, "'argset' needs a dtype"),
+    ("argdel t", 8, "'t' is a tensor; deltensor deletes it"),
+    ("argdel x", 8, "there is no 'x'"),
+    ("deltensor a", 11, "'a' is an argument; expected a tensor"),
+    ("deltensor t->u", 14, "'deltensor' writes nothing"),
+    ("copytensor t->d", 15, "'d' is float64\\[2, 3\\] and 't' is float32"),
+    ("renametensor u->t", 14, "'u' is a tensor already"),
+    ("sum t [2]->u", 7, "there is no dim 2 in a tensor of 2 dims"),
+    ("sum t [0 -2]->u", 7, "dim 0 is given twice"),
+    ("sum t [0]->u", 12, "'u' is float32\\[2, 3\\], and the result is float32\\[3\\]"),
+    ("sum t v->u", 7, "there is no dim 2"),
+    ("matmul t u->u", 1, "'matmul': .*"),
+    ("concat t u 2->u", 12, "there is no dim 2"),
+    ("reshape t [4]->u", 11, "a has 6 elements, and \\[4\\] 4"),
+    ("reshape t [9223372036854775807 9223372036854775807]->u", 11, "more than any memory holds"),
+    ("transpose t [0]->u", 13, "an order of 1 dims; a has 2"),
+    ("expand t [3 2]->u", 10, "\\[2, 3\\] cannot be expanded to \\[3, 2\\]"),
+    ("repeat t [1]->u", 10, "1 repeats; a has 2 dims"),
+    ("indexselect t u->u", 15, "'u' is float32\\[2, 3\\]; expected integers"),
+    ("switch t u i->u", 12, "takes tensors of one shape"),
+    ("constant t->u", 10, "'t' is a tensor; expected an argument or a number"),
+    ("arange@int32 a1 a2>t1", 19, "write '->'"),
+    ("settensor [1 2]->u", 11, "2 values; the tensor is \\[2, 3\\]"),
+    ("add t t<-u", 10, "there is no 'u_grad'"),
+    ("add t(t_grad) t<-u()", 18, "the gradient of 'u' is missing"),
+    ("add t(i) t<-u(t_grad)", 7, "the gradient 'i' is int32\\[3\\], and 't' is float32\\[2, 3\\]"),
+    ("add t(a) t<-u(t_grad)", 7, "'a' is an argument; expected a tensor"),
+    ("add t t()<-u(t_grad)", 1, "no gradient is wanted"),
+    ("add_scalar t(t_grad) a(t_grad)<-u(t_grad)", 24, "'a' is no tensor, and has no gradient"),
+    ("add i(i) i<-i(i)", 13, "'i' is int32\\[3\\]; only floats have gradients"),
+    ("newtensor@float32 v<-x", 1, "'newtensor' has no gradient; '<-' is for: add, "),
+    ("less t t<-u", 1, "'less' has no gradient"),
+    ("add t t -> u -> u", 14, "unexpected '->'"),
+    ("add t t -> u )", 14, "unexpected '\\)'"),
+    ("add(t t) -> (u)", 7, "expected ',', not 't'"),
+    ("add(t, t -> (u)", 10, "expected ',', not '->'"),
+    ("add(t,, t) -> (u)", 7, "expected an operand or '\\)', not ','"),
+    ("add(t, t) -> (u", 16, "expected ',', not the end of the line"),
+    ("add t [t -> u", 10, "expected a name, a number or '\\]', not '->'"),
+    ("add t(t_grad t<-u(u_grad)", 14, "expected '\\)', not 't'"),
+    ("add(vector<float32>:t, t)->(u)", 5, "'a' of 'add' is a tensor, not a vector"),
+    ("add(tensor<int32>:t, t)->(u)", 12, "'t' is float32\\[2, 3\\]"),
+    ("add(tensr<int32>:t, t)->(u)", 5, "there is no category 'tensr'"),
+    ("add(tensor<int32:t, t)->(u)", 17, "expected '>', not ':'"),
+    ("-> u", 1, "expected the name of an instruction, not '->'"),
+    ("add@ t t->u", 1, "1 operands do not fit"),
+    ('print "t', 7, "the text in quotes has no end"),
+    ("print t x", 9, "'x' is no format"),
+    ("层 t->u", 1, "there is no instruction '层'"),
+    ("add 层 t->u", 5, "there is no '层'"),
+    ("add 层 x->u", 5, "there is no '层'"),
+    ("add t 层->u ]", 12, "unexpected '\\]'"),  # columns count characters
+    ("}", 1, "'}' without a block that it ends"),
+    ("save t t.npy", 8, "files are refused"),
+    ("load t.npy->x", 6, "files are refused"),
+    ("loadtensordata t->t", 16, "files are refused"),
+]
+
+
+@pytest.mark.parametrize("line, column, message", ERRORS, ids=[line for line, _, _ in ERRORS])
+def test_a_wrong_line(session, line, column, message):
+    before = state(session)
+    with pytest.raises((CallerError, LimitExceeded, UnsupportedError), match=f"^line 2, column {column}: .*({message})") as caught:
+        session.run(f"constant@float32 1->t\n{line}\nconstant@float32 9->t")
+    assert caught.value.line == 2
+    assert state(session) == before  # the first line has set what was there
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"\xc0\x80", b"\xe2\x82", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"])
+def test_bytes_that_are_no_text(session, bad):
+    before = state(session)
+    with pytest.raises(CallerError, match=f"^line 1, column 7: byte 0x{bad[0]:02x} is not UTF-8"):
+        session.run("add 层 ".encode() + bad + b"->u")
+    assert state(session) == before
+    with pytest.raises(CallerError, match="line 1, column 15: byte 0x"):
+        session.run(b"add t t->u //id" [:14] + bad)
+
+
+def test_errors_say_what_to_try(session):
+    session.run("newtensor@float32 [3]->row")
+    with pytest.raises(CallerError, match="'t' is float32\\[2, 3\\] and 'row' is float32\\[3\\]; .*expand row \\[2 3\\] -> "):
+        session.run("add t row->u")
+    with pytest.raises(CallerError, match="did you mean 't_grad'"):
+        session.run("add t t_gard->u")
+
+
+def test_names_that_were_deleted(session):
+    session.run("deltensor t\nargdel a\nargdel v")
+    for line in ("add t u->u", "add_scalar u a->u", "newtensor@float32 v->w", "deltensor t", "argdel a", "print t"):
+        with pytest.raises(CallerError, match="there is no '"):
+            session.run(line)
+
+
+def test_keep_going(session):
+    failures = session.run("constant 5->t\nadd t x->t\n\xff\nadd t t->t\nadd@int32 t t->t // id=7".encode("latin-1"), keep_going=True)
+    assert [(f.line, f.metadata) for f in failures] == [(2, {}), (3, {}), (5, {"id": "7"})]
+    np.testing.assert_array_equal(session["t"], np.full((2, 3), 10))
+
+
+def test_a_run_stops_at_the_first_failure(session):
+    with pytest.raises(CallerError, match="line 2"):
+        session.run("constant 5->t\nadd t x->t\nconstant 6->t")
+    assert session["t"][0, 0] == 5
+
+
+def test_a_failure_of_the_data_is_that_of_its_line():
+    """Lines run together; the one that divides by zero is found, and those before it have taken effect."""
+    session = deepx.Session(seed=3)
+    session.run("newtensor@int32 [2]->a\nnewtensor@int32 [2]->b\nnewtensor@int32 [2]->c\nnewtensor@float32 [2]->x\nconstant 8->a")
+    with pytest.raises(CallerError, match="^line 4, column 1: integer division by zero") as caught:
+        session.run("uniform 0 1->x\nadd_scalar a 1->a\nconstant 5->b\n  div a c->b // id=3\nconstant 1->a".replace("  div", "div"))
+    assert caught.value.line == 4 and caught.value.metadata == {"id": "3"}
+    assert session["a"].tolist() == [9, 9] and session["b"].tolist() == [5, 5]
+    drawn = session["x"]
+    failures = session.run("add_scalar a 1->a\ndiv a c->b\nadd_scalar a 1->a\nmod a c->b\ncopytensor a->c\ndiv a c->b", keep_going=True)
+    assert [f.line for f in failures] == [2, 4]
+    assert session["a"].tolist() == [11, 11] and session["b"].tolist() == [1, 1]
+    again = deepx.Session(seed=3)
+    again.run("newtensor@float32 [2]->x\nuniform 0 1->x")
+    np.testing.assert_array_equal(drawn, again["x"])
+
+
+def test_the_memory_budget():
+    session = deepx.Session(max_memory_bytes=1_400_000)
+    with pytest.raises(LimitExceeded, match="^line 1, column 1: float32\\[1000, 1000\\] takes 4000000 bytes; the memory budget is 1400000"):
+        session.run("newtensor@float32 [1000 1000]->t")
+    session.run("newtensor@float32 [100 1000]->t\nnewtensor@float32 [100 1000]->u\nnewtensor@float32 [200 1000]->w\nconstant 1->t\nconstant 2->u")
+    with pytest.raises(LimitExceeded, match="^line 2, column 1: the memory budget of 1400000 bytes"):
+        session.run("add_scalar t 1->t\nconcat t u 0->w\nadd_scalar t 1->t")
+    assert session["t"][0, 0] == 2
+    session.run("deltensor u\nconcat t t 0->w")
+    assert session["w"][150, 0] == 2
+    with pytest.raises(LimitExceeded):
+        session["x"] = np.zeros(1 << 20, np.float32)
+    with pytest.raises(LimitExceeded, match="line 1, column 19: .* more than any memory holds"):
+        deepx.Session().run("newtensor@float32 [1000000000 1000000000 1000]->t")
+
+
+def test_random_lines_never_do_harm(session):
+    """Lines of random tokens of the language: each gets an error or an effect, and a session goes on."""
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    words = ["add", "sum", "t", "u", "v", "a", "i", "->", "<-", "(", ")", "[", "]", ",", "@", "float32", "int32", ":", "<", ">", "tensor",
+             "0", "1", "-1", "1e400", "nan", '"', "//", "{", "}", "loop", "while", "newtensor", "deltensor", "\xff", "层", " ", "|", "print",
+             "concat", "argset", "x", "t_grad", "reshape", "renametensor", "uniform", "1000000", "switch", "save", "load", "%.2f"]  # fmt: skip
+    for _ in range(300):
+        text = b"\n".join(
+            b" ".join(rng.choice(words).encode("latin-1" if rng.random() < 0.1 else "utf-8", "replace") for _ in range(rng.randrange(9)))
+            for _ in range(rng.randrange(1, 5))
+        )
+        for failure in session.run(text, keep_going=True, on_print=lambda shown: None):
+            assert str(failure).startswith("line ")
+    session["ok"] = np.zeros(2)
+    session.run("add_scalar ok 1->ok")
+    assert session["ok"].tolist() == [1, 1]

@@ -88,7 +88,24 @@ class Compiler {
     return first_where_true ? choose(b_, x, x, y) : choose(b_, x, y, x);
   }
 
+  /// `f[1]` of a function with several outputs; none: it is no such.
+  ValueId output(const Expression& e) {
+    const Expression &of = e.parts[0], &at = e.parts.size() > 1 ? e.parts[1] : e.parts[0];
+    if (of.kind != Expression::Kind::name || at.kind != Expression::Kind::integer ||
+        !names_.has(of.text))
+      return ValueId::none;
+    const std::vector<ValueId>& all = names_.all(of.text);
+    if (all.size() == 1) return ValueId::none;
+    require(static_cast<std::size_t>(at.integer) < all.size(), "column {}: '{}' has {} outputs",
+            at.column, of.text, all.size());
+    const ValueId v = all[static_cast<std::size_t>(at.integer)];
+    require(v != ValueId::none, "column {}: '{}' does not give its output {} with these attributes",
+            at.column, of.text, at.integer);
+    return v;
+  }
+
   ValueId subscript(const Expression& e) {
+    if (const ValueId v = output(e); v != ValueId::none) return v;
     ValueId x = value(e.parts[0]);
     require(rank_of(b_, x) >= std::ssize(e.parts) - 1,
             "column {}: {} indices for a value of type {}", e.column, e.parts.size() - 1,

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace rondel::mdf {
 
@@ -13,17 +14,20 @@ using ir::ValueId;
 /// What the names of a node stand for while one of its expressions is compiled.
 class Environment {
  public:
-  void set(const std::string& name, ValueId v) { entries_[name] = v; }
+  void set(const std::string& name, ValueId v) { entries_[name] = std::vector{v}; }
+  /// All outputs of a function, of which the name alone is the first, `name[1]` the second.
+  void set(const std::string& name, std::vector<ValueId> all) { entries_[name] = std::move(all); }
   /// A name that may not be read, and why.
   void forbid(const std::string& name, std::string reason) { entries_[name] = std::move(reason); }
   /// Throws Error(caller) where the name is unknown or may not be read.
-  ValueId at(const std::string& name) const;
+  ValueId at(const std::string& name) const { return all(name)[0]; }
+  const std::vector<ValueId>& all(const std::string& name) const;
   bool has(const std::string& name) const { return entries_.contains(name); }
   /// Whether the name is known and may be read.
   bool readable(const std::string& name) const;
 
  private:
-  std::map<std::string, std::variant<ValueId, std::string>, std::less<>> entries_;
+  std::map<std::string, std::variant<std::vector<ValueId>, std::string>, std::less<>> entries_;
 };
 
 /// An expression's value, written into the builder's region. Throws Error(caller) quoting the text.

@@ -2,6 +2,7 @@
 #include "frontends/mdf/functions.h"
 
 #include "base/error.h"
+#include "frontends/mdf/onnx_function.h"
 
 #include <algorithm>
 #include <array>
@@ -74,9 +75,11 @@ ValueId call_standard(ir::Builder& b, const Standard& f, const Environment& name
 
 }  // namespace
 
-ValueId call_function(ir::Builder& b, std::string_view function,
-                      std::span<const Argument> arguments, const Environment& names,
-                      const FunctionOptions&) {
+std::vector<ValueId> call_function(ir::Builder& b, std::string_view function,
+                                   std::span<const Argument> arguments, const Environment& names,
+                                   std::span<const std::string> ports, const FunctionOptions& o) {
+  if (function.starts_with("onnx::"))
+    return call_onnx(b, std::string(function.substr(6)), arguments, names, ports, o);
   const auto f = std::ranges::find(standard_functions, function, &Standard::name);
   if (f == standard_functions.end()) refuse(function);
   Environment inner = names;
@@ -85,7 +88,7 @@ ValueId call_function(ir::Builder& b, std::string_view function,
       inner.set(a.name, compile(b, a.value, inner));
     } catch (const Error& e) { throw e.within("argument '" + a.name + "'"); }
   }
-  return call_standard(b, *f, inner);
+  return {call_standard(b, *f, inner)};
 }
 
 }  // namespace rondel::mdf

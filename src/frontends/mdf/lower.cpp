@@ -275,7 +275,7 @@ std::vector<ValueId> Lowering::sweep(ir::Builder& b, const Outside& outside) {
   parts.stacks = layout_.recorded.size();
   parts.axis_out.assign(parts.stacks, 1);
   b.source("the sweep");
-  return b.loop(parts, scans, [&](ir::Builder& inner, std::span<const ValueId> params) {
+  const auto body = [&](ir::Builder& inner, std::span<const ValueId> params) {
     Outside point = outside;
     std::size_t next = 2;
     const auto take = [&](std::vector<ValueId>& values, const std::vector<Given>& given) {
@@ -287,7 +287,10 @@ std::vector<ValueId> Lowering::sweep(ir::Builder& b, const Outside& outside) {
     std::vector<ValueId> results = simulate(inner, point);
     results.insert(results.begin(), params[1]);
     return results;
-  });
+  };
+  std::vector<ValueId> outputs = b.loop(parts, scans, body);
+  outputs.resize(parts.stacks);
+  return outputs;
 }
 
 /// The loop: an evaluation each trip.

@@ -116,12 +116,19 @@ class Execution {
   }
 
   ValueId function(const Function& f) {
-    const ValueId v = at(where(f), [&] {
-      if (f.function.empty()) return with_arguments(f);
-      return call_function(b_, f.function, f.arguments, names_, in_.functions);
+    std::vector<ValueId> all;
+    at(where(f), [&] {
+      all = f.function.empty() ? std::vector{with_arguments(f)} : called(f.function, f.arguments);
+      return all[0];
     });
-    names_.set(f.id, v);
-    return v;
+    names_.set(f.id, all);
+    return all[0];
+  }
+
+  std::vector<ValueId> called(const std::string& function, std::span<const Argument> arguments) {
+    std::vector<std::string> ports;
+    for (const InputPort& p : node_.inputs) ports.push_back(p.id);
+    return call_function(b_, function, arguments, names_, ports, in_.functions);
   }
 
   ValueId with_arguments(const Function& f) {
@@ -132,23 +139,23 @@ class Execution {
 
   ValueId update(std::size_t k) {
     const Parameter& p = node_.parameters[k];
-    const ValueId v = at(where(p), [&] {
-      ValueId value = next(p, k);
-      for (const ParameterCondition& c : p.conditions) value = conditional(c, value);
-      return value;
+    std::vector<ValueId> all;
+    at(where(p), [&] {
+      all = next(p, k);
+      for (const ParameterCondition& c : p.conditions) all = {conditional(c, all[0])};
+      return all[0];
     });
-    names_.set(p.id, v);
-    return v;
+    names_.set(p.id, all);
+    return all[0];
   }
 
-  ValueId next(const Parameter& p, std::size_t k) {
-    if (const ValueId set = found(in_.replacements.values, p); set != ValueId::none) return set;
-    if (is_given(p.value)) return compile(b_, p.value, names_);
-    if (!p.function.empty())
-      return call_function(b_, p.function, p.arguments, names_, in_.functions);
-    if (is_given(p.time_derivative)) return integrated(p);
+  std::vector<ValueId> next(const Parameter& p, std::size_t k) {
+    if (const ValueId set = found(in_.replacements.values, p); set != ValueId::none) return {set};
+    if (is_given(p.value)) return {compile(b_, p.value, names_)};
+    if (!p.function.empty()) return called(p.function, p.arguments);
+    if (is_given(p.time_derivative)) return {integrated(p)};
     // Only its conditions set it: modeci_mdf begins with 0 then, whatever the initial value.
-    return previous_or(k, [&] { return p.conditions.empty() ? initial(p) : b_.scalar(0.0); });
+    return {previous_or(k, [&] { return p.conditions.empty() ? initial(p) : b_.scalar(0.0); })};
   }
 
   /// A step of Euler's method; the initial value where no time has passed or nothing was before.

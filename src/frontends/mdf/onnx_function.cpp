@@ -1,0 +1,187 @@
+// ONNX's ops as functions of MDF.
+#include "frontends/mdf/onnx_function.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "frontends/mdf/arithmetic.h"
+#include "frontends/mdf/expression.h"
+#include "frontends/onnx/call_op.h"
+
+#include <algorithm>
+
+namespace rondel::mdf {
+namespace {
+
+/// The opset by which modeci_mdf calls ops.
+constexpr int usual_opset = 15;
+
+using onnx::AttributeForm;
+
+/// Numbers and texts for an attribute, which are constants.
+class Attribute {
+ public:
+  Attribute(ir::Builder& b, std::string name, AttributeForm form)
+      : b_(b), name_(std::move(name)), form_(form) {}
+
+  ir::Attribute of(const Spec& word) const {
+    const auto* text = std::get_if<std::string>(&word);
+    require(text != nullptr, "attribute '{}' is given numbers; expected a text", name_);
+    return *text;
+  }
+
+  ir::Attribute of(ValueId v) const {
+    if (form_ == AttributeForm::texts || form_ == AttributeForm::other)
+      unsupported("attribute '{}' cannot be given in a model of MDF", name_);
+    const Tensor* t = b_.graph().constant(v);
+    require(t != nullptr, "attribute '{}' depends on values of the model; expected numbers", name_);
+    std::vector<double> reals;
+    const Tensor packed = t->packed();
+    for (std::int64_t i = 0; i < packed.size(); ++i) reals.push_back(element(packed, i));
+    const bool list = form_ == AttributeForm::integers || form_ == AttributeForm::reals;
+    require(list || reals.size() == 1, "attribute '{}' is given {} numbers; expected one", name_,
+            reals.size());
+    if (form_ == AttributeForm::real) return reals[0];
+    if (form_ == AttributeForm::reals) return reals;
+    ir::Ints integers;
+    for (const double x : reals) integers.push_back(static_cast<std::int64_t>(x));
+    if (list) return integers;
+    return integers[0];
+  }
+
+ private:
+  double element(const Tensor& t, std::int64_t i) const {
+    switch (t.dtype()) {
+      case DType::f64: return t.data_as<double>()[i];
+      case DType::i64: return static_cast<double>(t.data_as<std::int64_t>()[i]);
+      case DType::boolean: return t.data_as<bool>()[i] ? 1 : 0;
+      default: fail("attribute '{}' is given {}; expected numbers", name_, name(t.dtype()));
+    }
+  }
+
+  ir::Builder& b_;
+  std::string name_;
+  AttributeForm form_;
+};
+
+/// A value as ONNX's runtime is given it: one dimension at least for a number of the file, and f32.
+ValueId input(ir::Builder& b, ValueId v, const FunctionOptions& o) {
+  if (const Tensor* t = b.graph().constant(v); t != nullptr && t->rank() == 0)
+    v = b.constant(t->reshaped({1}));
+  if (!o.single_precision || dtype_of(b, v) != DType::f64) return v;
+  if (const Tensor* t = b.graph().constant(v)) {
+    const Tensor wide = t->packed(), narrow(DType::f32, t->shape());
+    for (std::int64_t i = 0; i < wide.size(); ++i)
+      narrow.data_as<float>()[i] = static_cast<float>(wide.data_as<double>()[i]);
+    return b.constant(narrow);
+  }
+  return cast(b, v, DType::f32);
+}
+
+/// The values of a list "[x, y]"; nothing where the argument is no such text.
+std::optional<std::vector<ValueId>> listed(const Argument& a, const Environment& names) {
+  const auto* text = std::get_if<std::string>(&a.value);
+  if (text == nullptr || names.has(*text)) return std::nullopt;
+  const Expression e = parse_expression(*text);
+  if (e.kind != Expression::Kind::list) return std::nullopt;
+  std::vector<ValueId> out;
+  for (const Expression& part : e.parts) {
+    require(part.kind == Expression::Kind::name, "'{}' lists more than names", *text);
+    out.push_back(names.at(part.text));
+  }
+  return out;
+}
+
+class OnnxCall {
+ public:
+  OnnxCall(ir::Builder& b, onnx::OpForm op, const Environment& names, const FunctionOptions& o)
+      : b_(b), op_(std::move(op)), names_(names), options_(o) {}
+
+  std::vector<ValueId> run(std::span<const Argument> arguments,
+                           std::span<const std::string> ports) {
+    for (const Argument& a : arguments) {
+      try {
+        take(a);
+      } catch (const Error& e) { throw e.within("argument '" + a.name + "'"); }
+    }
+    fill_from_names();
+    if (op_.variadic && inputs_.empty())
+      for (const std::string& port : ports) inputs_.push_back(names_.at(port));
+    for (ValueId& v : inputs_)
+      if (v != ValueId::none) v = input(b_, v, options_);
+    std::vector<ValueId> results = onnx::call_op(b_, op_, inputs_, attributes_);
+    for (ValueId& v : results)
+      if (v != ValueId::none && options_.single_precision && dtype_of(b_, v) == DType::f32)
+        v = cast(b_, v, DType::f64);
+    return results;
+  }
+
+ private:
+  /// Later arguments may read a value under the argument's name.
+  void take(const Argument& a) {
+    const auto attribute = op_.attributes.find(a.name);
+    const bool is_attribute = attribute != op_.attributes.end();
+    if (is_attribute && attribute->second == AttributeForm::text) {
+      attributes_.set(a.name, Attribute(b_, a.name, attribute->second).of(a.value));
+      return;
+    }
+    if (op_.variadic && !is_attribute)
+      if (const auto list = listed(a, names_)) {
+        inputs_.insert(inputs_.end(), list->begin(), list->end());
+        return;
+      }
+    const ValueId v = compile(b_, a.value, names_);
+    names_.set(a.name, v);
+    if (is_attribute) {
+      attributes_.set(a.name, Attribute(b_, a.name, attribute->second).of(v));
+    } else if (op_.variadic) {
+      inputs_.push_back(v);
+    } else {
+      const auto at = std::ranges::find(op_.inputs, a.name);
+      if (at == op_.inputs.end())
+        fail("{} has no input or attribute of this name; {}", op_.name, known());
+      set_input(static_cast<std::size_t>(at - op_.inputs.begin()), v);
+    }
+  }
+
+  void set_input(std::size_t k, ValueId v) {
+    if (inputs_.size() <= k) inputs_.resize(k + 1, ValueId::none);
+    inputs_[k] = v;
+  }
+
+  /// Names of the node that are called as an input or attribute of the op stand for it.
+  void fill_from_names() {
+    for (std::size_t k = 0; !op_.variadic && k < op_.inputs.size(); ++k) {
+      const bool given = k < inputs_.size() && inputs_[k] != ValueId::none;
+      if (!given && names_.readable(op_.inputs[k])) set_input(k, names_.at(op_.inputs[k]));
+    }
+    for (const auto& [name, form] : op_.attributes)
+      if (form != AttributeForm::text && !attributes_.has(name) && names_.readable(name) &&
+          b_.graph().constant(names_.at(name)) != nullptr)
+        attributes_.set(name, Attribute(b_, name, form).of(names_.at(name)));
+  }
+
+  std::string known() const {
+    std::vector<std::string> all = op_.inputs;
+    for (const auto& [name, form] : op_.attributes) all.push_back(name);
+    return "it has " + join(all, ", ", [](const std::string& n) { return "'" + n + "'"; });
+  }
+
+  ir::Builder& b_;
+  onnx::OpForm op_;
+  Environment names_;
+  const FunctionOptions& options_;
+  std::vector<ValueId> inputs_;
+  ir::Attributes attributes_;
+};
+
+}  // namespace
+
+std::vector<ValueId> call_onnx(ir::Builder& b, const std::string& op,
+                               std::span<const Argument> arguments, const Environment& names,
+                               std::span<const std::string> ports, const FunctionOptions& o) {
+  auto form = onnx::op_form(op, usual_opset);
+  if (!form) fail("ONNX has no op '{}'", op);
+  return OnnxCall(b, std::move(*form), names, o).run(arguments, ports);
+}
+
+}  // namespace rondel::mdf

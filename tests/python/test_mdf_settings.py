@@ -1,0 +1,256 @@
+"""Settings of a run: what is recorded, inputs, initial values, replaced parameters and sweeps; and the readings that stand."""
+
+import json
+import pathlib
+
+import mdf_engine
+import numpy as np
+import pytest
+
+import rondel
+import rondel.mdf
+
+MODELS = pathlib.Path(__file__).parent / "mdf"
+
+
+def load(tmp_path, nodes, edges=None, conditions=None):
+    path = tmp_path / "model.json"
+    graph = {"nodes": nodes, "edges": edges or {}}
+    if conditions is not None:
+        graph["conditions"] = conditions
+    path.write_text(json.dumps({"m": {"format": "ModECI MDF v0.4", "graphs": {"g": graph}}}))
+    return path, rondel.mdf.load(path)
+
+
+def edge(sender, sender_port, receiver, receiver_port, **parameters):
+    said = {"sender": sender, "sender_port": sender_port, "receiver": receiver, "receiver_port": receiver_port}
+    return {**said, "parameters": parameters} if parameters else said
+
+
+def compare(path, model, steps, dt, record, inputs=()):
+    got, expected = model.run(steps, dt, record=record), mdf_engine.run(path, steps, dt, record, inputs)
+    for name in record:
+        np.testing.assert_allclose(got[name], expected[name], rtol=1e-9, err_msg=name)
+
+
+LEAK = {
+    "A": {
+        "input_ports": {"x": {"shape": []}, "w": {"default_value": 2.0}},
+        "parameters": {"tau": {"value": 5.0}, "v": {"default_initial_value": 1.0, "time_derivative": "-v / tau + w * x"}},
+        "output_ports": {"v": {"value": "v"}},
+    }
+}
+
+
+def leak(v, tau, x, w, steps, dt):
+    """The same in NumPy."""
+    rows = [np.asarray(v, float)]
+    for k in range(1, steps + 1):
+        rows.append(rows[-1] + dt * (-rows[-1] / tau + w * x[k]))
+    return np.stack(rows)
+
+
+def test_what_is_recorded(tmp_path):
+    _, model = load(tmp_path, LEAK)
+    assert model.recordable == ["A.v", "A.tau", "A.x", "A.w"]
+    results = model.run(3, 0.5, record=["A.w", "A.tau", "A.v"])
+    assert list(results) == ["A.w", "A.tau", "A.v", "time"]
+    np.testing.assert_array_equal(results["A.w"], [2.0] * 4)
+    np.testing.assert_array_equal(results["A.tau"], [5.0] * 4)
+    np.testing.assert_array_equal(results["time"], [0, 0.5, 1, 1.5])
+    assert list(model.run(0)) == ["A.v", "time"]
+
+
+def test_an_input_is_one_value_or_a_row_for_each_evaluation(tmp_path):
+    path, model = load(tmp_path, LEAK)
+    rows = np.linspace(-1, 1, 9)
+    np.testing.assert_allclose(model.run(8, 0.1, inputs={"A.x": 3})["A.v"], leak(1, 5, [3] * 9, 2, 8, 0.1), rtol=1e-13)
+    got = model.run(8, 0.1, inputs={"A.x": rows})["A.v"]
+    np.testing.assert_allclose(got, leak(1, 5, rows, 2, 8, 0.1), rtol=1e-13)
+    expected = mdf_engine.run(path, 8, 0.1, ["A.v"], [{"x": x} for x in rows])
+    np.testing.assert_allclose(got, expected["A.v"], rtol=1e-9)
+
+
+def test_an_input_of_vectors(tmp_path):
+    node = {"input_ports": {"x": {"shape": [2]}}, "parameters": {"s": {"value": "s + x[0] * x[1]"}}, "output_ports": {"s": {"value": "s"}}}
+    _, model = load(tmp_path, {"A": node})
+    np.testing.assert_allclose(model.run(2, inputs={"A.x": [2, 3]})["A.s"], [6, 12, 18])
+    np.testing.assert_allclose(model.run(2, inputs={"A.x": [[1, 1], [2, 2], [3, 3]]})["A.s"], [1, 5, 14])
+
+
+def test_initial_values_and_replaced_parameters(tmp_path):
+    _, model = load(tmp_path, LEAK)
+    got = model.run(8, 0.1, initial={"A.v": -2}, set={"A.tau": 0.5}, inputs={"A.x": 1})["A.v"]
+    np.testing.assert_allclose(got, leak(-2, 0.5, [1] * 9, 2, 8, 0.1), rtol=1e-13)
+    np.testing.assert_array_equal(model.run(3, set={"A.v": 7})["A.v"], [7.0] * 4)
+
+
+def test_a_sweep_is_axis_1(tmp_path):
+    _, model = load(tmp_path, LEAK)
+    taus, begins = np.array([0.5, 1.0, 2.0, 4.0]), np.array([0.0, 1.0, 2.0, 3.0])
+    got = model.run(8, 0.1, set={"A.tau": taus}, initial={"A.v": begins}, inputs={"A.x": 1})["A.v"]
+    assert got.shape == (9, 4)
+    for k in range(4):
+        np.testing.assert_allclose(got[:, k], leak(begins[k], taus[k], [1] * 9, 2, 8, 0.1), rtol=1e-13)
+
+
+def test_a_sweep_of_vectors_and_of_a_model_with_conditions(tmp_path):
+    model = rondel.mdf.load(MODELS / "rnn.json")
+    begins = np.random.default_rng(3).normal(size=(3, 5))
+    got = model.run(20, 0.1, record=["readout.z", "units.x"], initial={"units.x": begins}, set={"units.g": [1.0, 1.5, 2.0]})
+    assert got["readout.z"].shape[:2] == (21, 3) and got["units.x"].shape == (21, 3, 5)
+    alone = model.run(20, 0.1, record=["units.x"], initial={"units.x": begins[1]}, set={"units.g": 1.5})
+    np.testing.assert_array_equal(got["units.x"][:, 1], alone["units.x"])
+    nodes = {name: {"parameters": {"n": {"value": "n + by"}, "by": {"value": 1}}, "output_ports": {"n": {"value": "n"}}} for name in "AB"}
+    every = {"type": "EveryNCalls", "kwargs": {"dependency": "A", "n": 2}}
+    _, model = load(tmp_path, nodes, conditions={"node_specific": {"B": every}})
+    got = model.run(2, set={"A.by": [1, 10]})
+    np.testing.assert_array_equal(got["A.n"], [[2, 20], [4, 40], [6, 60]])
+    np.testing.assert_array_equal(got["B.n"], [[1, 1], [2, 2], [3, 3]])
+
+
+def test_results_as_a_table(tmp_path):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = rondel.mdf.load(MODELS / "rnn.json").run(4, 0.1, record=["units.x", "wave.t"]).to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns) == [*(f"units.x[{k}]" for k in range(5)), "wave.t"]
+    assert frame.index.name == "time" and len(frame) == 5
+
+
+# settings, and what the error says
+REFUSED = [
+    ({"record": ["A.q"]}, "there is no 'A.q' to record; did you mean 'A.v'"),
+    ({"record": ["A.v", "A.v"]}, "'A.v' is to be recorded twice"),
+    ({"record": "A.v"}, "record is 'A.v'; expected a list of names"),
+    ({"inputs": {"A.q": 1}}, "there is no input port 'A.q'; did you mean"),
+    ({"inputs": {"A.x": [1, 2]}}, "'A.x' is i64[2]; expected one value of shape [] for all evaluations, or 4 rows"),
+    ({"initial": {"A.tau": 1}}, "parameter 'A.tau' has no state"),
+    ({"initial": {"B.v": 1}}, "there is no parameter 'B.v'"),
+    ({"set": {"A.tau": "fast"}}, "'A.tau' is of dtype"),
+    ({"set": {"A.tau": [1, 2]}, "initial": {"A.v": [1, 2, 3]}}, "the sweep of 'A.v' has 3 points, that of 'A.tau' 2"),
+    ({"steps": -1}, "steps is -1; expected a number of steps, 0 or more"),
+    ({"dt": float("nan")}, "dt is nan; expected a finite number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings, message", REFUSED, ids=lambda s: next(iter(s)) if isinstance(s, dict) else None)
+def test_settings_that_are_refused(tmp_path, settings, message):
+    _, model = load(tmp_path, LEAK)
+    with pytest.raises(rondel.CallerError) as error:
+        model.run(**{"steps": 3, **settings})
+    assert message in str(error.value)
+
+
+def test_other_values_compile_nothing(tmp_path):
+    """Steps, dt and values are inputs of one compiled graph."""
+    _, model = load(tmp_path, LEAK)
+    session = model.session(5, 0.1, set={"A.tau": 2.0})
+    assert {p.name for p in session.get_overridable_initializers()} == {"steps", "dt", "set A.tau"}
+    got = session.run(None, {"steps": 8, "dt": 0.5, "set A.tau": 4.0})[0]
+    np.testing.assert_allclose(got, leak(1, 4, [0] * 9, 2, 8, 0.5), rtol=1e-13)
+
+
+# ---- readings that stand (docs/mdf.md)
+
+
+def counter(ports=None, value="n + 1", **more):
+    return {"input_ports": ports or {}, "parameters": {"n": {"value": value, **more}}, "output_ports": {"n": {"value": "n"}}}
+
+
+def test_a_circle_through_a_port_with_a_default_runs_on_previous_values(tmp_path):
+    nodes = {"A": counter({"back": {"default_value": 10}}, "n + back"), "B": counter({"x": {}}, "0.5 * x", default_initial_value=0)}
+    edges = {"there": edge("A", "n", "B", "x"), "back": edge("B", "n", "A", "back", weight=2)}
+    path, model = load(tmp_path, nodes, edges)
+    # A reads what B gave in the evaluation before, B what A gives in this one.
+    np.testing.assert_allclose(model.run(3)["A.n"], [10, 20, 40, 80])
+    compare(path, model, 6, 1.0, ["A.n", "B.n"])
+
+
+def test_a_circle_without_a_default_is_an_error(tmp_path):
+    nodes = {"A": counter({"x": {}}), "B": counter({"x": {}}), "C": counter()}
+    edges = {"ab": edge("A", "n", "B", "x"), "ba": edge("B", "n", "A", "x")}
+    _, model = load(tmp_path, nodes, edges)
+    with pytest.raises(rondel.CallerError, match="edges form a circle: '.' -> '.' -> '.'; give an input port in it a default_value"):
+        model.run(1)
+
+
+def test_a_port_forgets_its_value_once_it_is_read(tmp_path):
+    """B runs twice an evaluation; A only before its first run."""
+    nodes = {"A": counter(), "B": counter({"x": {"default_value": 100}}, "n + x", default_initial_value=0)}
+    always, once = {"type": "Always"}, {"type": "AtPass", "kwargs": {"n": 0}}
+    conditions = {"node_specific": {"A": once, "B": always}, "termination": {"environment_state_update": {"type": "AfterNPasses", "kwargs": {"n": 2}}}}
+    _, model = load(tmp_path, nodes, {"e": edge("A", "n", "B", "x")}, conditions)
+    # The edge delivers A's value each time that B runs, also where A did not run again.
+    np.testing.assert_allclose(model.run(2)["B.n"], [2, 6, 12])
+
+
+@pytest.mark.parametrize("reduce, expected", [("add", 5.0), ("multiply", 6.0), ("overwrite", 3.0)])
+def test_edges_that_meet_in_a_port(tmp_path, reduce, expected):
+    """Where they overwrite each other, the last that is declared wins; in modeci_mdf that is a set's order."""
+    constants = {name: {"parameters": {"v": {"value": value}}, "output_ports": {"v": {"value": "v"}}} for name, value in (("A", 2.0), ("B", 3.0))}
+    sink = {"input_ports": {"x": {"reduce": reduce}}, "output_ports": {"y": {"value": "x"}}}
+    edges = {"a": edge("A", "v", "C", "x"), "b": edge("B", "v", "C", "x")}
+    path, model = load(tmp_path, {**constants, "C": sink}, edges)
+    np.testing.assert_array_equal(model.run(2)["C.y"], [expected] * 3)
+    if reduce != "overwrite":
+        compare(path, model, 3, 1.0, ["C.y"])
+
+
+def test_an_edge_multiplies_element_by_element(tmp_path):
+    nodes = {"A": counter(None, [1.0, 2.0, 3.0]), "B": counter({"x": {"shape": [3]}}, "x", default_initial_value=0)}
+    path, model = load(tmp_path, nodes, {"e": edge("A", "n", "B", "x", weight=[1, 0.5, 2])})
+    np.testing.assert_array_equal(model.run(0)["B.n"][0], [1, 1, 6])
+
+
+def test_the_conditions_of_a_parameter_see_its_own_previous_value(tmp_path):
+    reset = [{"id": "reset", "test": "n >= 3", "value": 0}, {"id": "late", "test": "n == 2", "value": "n + 40"}]
+    path, model = load(tmp_path, {"A": counter(conditions=reset)})
+    compare(path, model, 12, 1.0, ["A.n"])
+
+
+def test_functions_see_the_previous_values_of_parameters(tmp_path):
+    node = {
+        "functions": {"f": {"function": "linear", "args": {"variable0": "n", "slope": 10, "intercept": "m"}}},
+        "parameters": {"n": {"value": "n + 1"}, "m": {"value": "2 * n"}},
+        "output_ports": {"f": {"value": "f"}, "m": {"value": "m"}},
+    }
+    path, model = load(tmp_path, {"A": node})
+    compare(path, model, 5, 1.0, ["A.f", "A.m"])
+
+
+def test_a_parameter_that_is_read_before_it_has_a_value_is_named(tmp_path):
+    node = {
+        "functions": {"f": {"value": "p + 1"}},
+        "parameters": {"p": {"function": "linear", "args": {"variable0": 1, "slope": 2, "intercept": 3}}},
+        "output_ports": {"f": {"value": "f"}},
+    }
+    _, model = load(tmp_path, {"A": node})
+    with pytest.raises(rondel.CallerError, match="function 'f': 'p \\+ 1': it reads parameter 'p' of node 'A' before that has a value"):
+        model.run(1)
+
+
+def test_a_node_that_has_not_run_has_no_value(tmp_path):
+    conditions = {"node_specific": {"B": {"type": "AfterNEnvironmentStateUpdates", "kwargs": {"n": 2}}},
+                  "termination": {"environment_state_update": {"type": "AfterNPasses", "kwargs": {"n": 1}}}}  # fmt: skip
+    nodes = {"A": counter(), "B": {"parameters": {"t": {"default_initial_value": 5.0, "time_derivative": "1"}}, "output_ports": {"t": {"value": "t"}}}}
+    _, model = load(tmp_path, nodes, conditions=conditions)
+    # modeci_mdf fails here: it integrates from nothing. The first execution begins the state.
+    np.testing.assert_array_equal(model.run(4, 0.5)["B.t"], [np.nan, np.nan, 5.0, 5.5, 6.0])
+
+
+def test_an_unknown_sender_is_an_error(tmp_path):
+    with pytest.raises(rondel.CallerError, match="edge 'e': sender 'Q': there is no such node"):
+        load(tmp_path, {"A": counter({"x": {}})}, {"e": edge("Q", "n", "A", "x")})
+
+
+def test_extents_that_disagree_are_an_error(tmp_path):
+    nodes = {"A": counter(None, [1.0, 2.0]), "B": counter({"x": {}}, "x + [1, 2, 3]", default_initial_value=0)}
+    _, model = load(tmp_path, nodes, {"e": edge("A", "n", "B", "x")})
+    with pytest.raises(rondel.CallerError, match="node 'B'.*parameter 'n'.*\\[2\\].*\\[3\\]"):
+        model.run(1)
+
+
+def test_extents_that_grow_are_an_error(tmp_path):
+    _, model = load(tmp_path, {"A": counter(None, "[n, n]", default_initial_value=0)})
+    with pytest.raises(rondel.CallerError, match="node 'A'.*its value changes|the extents of values grow"):
+        model.run(1)

@@ -11,7 +11,7 @@ import warnings
 
 import rondel
 
-from . import check, convert, deepx, feeds, grad, inspect, run
+from . import check, convert, deepx, feeds, grad, inspect, mdf, run
 from .table import coloured
 
 _EXIT = [
@@ -37,12 +37,13 @@ def make_parser():
         "  rondel run model.onnx -i x=random:f32[2,3]  run it and show the outputs\n"
         "  rondel convert model.onnx -o clean.onnx     write it as standard ONNX for other runtimes\n"
         "  rondel grad model.onnx --wrt W -o grad.onnx  write it with its gradient by W\n"
-        "  rondel deepx program.deepx                  run a program of deepx instructions",
+        "  rondel deepx program.deepx                  run a program of deepx instructions\n"
+        "  rondel mdf model.json --steps 100 --dt 0.1  run a model in MDF",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"rondel {rondel.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, inspect, check, convert, grad, deepx):
+    for module in (run, inspect, check, convert, grad, deepx, mdf):
         module.add_to(commands)
     return parser
 

@@ -229,6 +229,13 @@ def test_a_parameter_that_is_read_before_it_has_a_value_is_named(tmp_path):
         model.run(1)
 
 
+def test_a_parameter_that_is_declared_later_is_named(tmp_path):
+    node = {"parameters": {"early": {"value": "late + 1"}, "late": {"value": 2}}, "output_ports": {"y": {"value": "early"}}}
+    _, model = load(tmp_path, {"A": node})
+    with pytest.raises(rondel.CallerError, match="parameter 'early': 'late \\+ 1': it reads parameter 'late', which is declared after it"):
+        model.run(1)
+
+
 def test_a_node_that_has_not_run_has_no_value(tmp_path):
     conditions = {"node_specific": {"B": {"type": "AfterNEnvironmentStateUpdates", "kwargs": {"n": 2}}},
                   "termination": {"environment_state_update": {"type": "AfterNPasses", "kwargs": {"n": 1}}}}  # fmt: skip

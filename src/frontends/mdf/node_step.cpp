@@ -47,6 +47,11 @@ class Execution {
   StepResults run() {
     for (std::size_t k = 0; k < node_.inputs.size(); ++k)
       names_.set(node_.inputs[k].id, in_.ports[k]);
+    for (const Parameter& p : node_.parameters)
+      if (!names_.has(p.id))
+        names_.forbid(p.id, fmt::format("it reads {}, which is declared after it: move that up, or "
+                                        "give the reader a default_initial_value",
+                                        where(p)));
     for (std::size_t k = 0; k < node_.parameters.size(); ++k) read_previous(k);
     StepResults out;
     out.functions.resize(node_.functions.size());

@@ -1,0 +1,147 @@
+"""`rondel mdf`: run a model in ModECI's Model Description Format."""
+
+import argparse
+import json
+import pathlib
+from functools import partial
+
+import numpy as np
+
+import rondel
+import rondel.mdf
+
+from .feeds import UsageError
+from .files import write_all
+from .run import count
+from .table import render
+
+_MOST_CURVES = 40
+
+
+def add_to(commands):
+    parser = commands.add_parser(
+        "mdf",
+        help="run a model in MDF",
+        description="Runs a model in ModECI's Model Description Format (docs/mdf.md): an evaluation that begins its states, then\n"
+        "--steps steps of --dt. Prints the first and last values of what is recorded, and writes all of them where asked.",
+        epilog="examples:\n"
+        "  rondel mdf States.json --steps 200 --dt 0.01                    all output ports\n"
+        "  rondel mdf IAFs.yaml --steps 1000 --dt 0.1 --record pre.v --plot v.png --csv v.csv\n"
+        "  rondel mdf States.json --steps 200 --dt 0.01 --set 'sine_node.period=[0.2, 0.4, 0.8]'  a sweep\n"
+        "  rondel mdf States.json --steps 200 --dt 0.01 --onnx states.onnx  one ONNX model with a Loop\n\n"
+        "exit codes: 0 done, 1 wrong model or value, 2 wrong command line, 3 not supported yet, 4 a budget or deadline, "
+        "5 a bug of ours",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a file: JSON if its name ends in .json, else YAML")
+    parser.add_argument("--steps", type=count, default=0, metavar="N", help="steps after the first evaluation (0)")
+    parser.add_argument("--dt", type=_number, default=1.0, metavar="SECONDS", help="the length of a step (1)")
+    parser.add_argument("--record", type=_names, metavar="NODE.PORT,...", help="ports or parameters (all output ports)")
+    for option, what in (("input", "an input port's value, or one for each evaluation"), ("initial", "what a state begins with"),
+                         ("set", "a parameter's value; one list deeper: a sweep")):  # fmt: skip
+        name = "NODE.PORT" if option == "input" else "NODE.PARAMETER"
+        parser.add_argument(f"--{option}", type=_assignment, action="append", default=[], metavar=f"{name}=VALUE",
+                            help=f"{what}; may be repeated")  # fmt: skip
+    parser.add_argument("--keep-precision", action="store_true", help="onnx:: functions compute in the type of their inputs, not in float32")
+    parser.add_argument("--csv", metavar="FILE.csv", help="write a table with a row for each time")
+    parser.add_argument("--plot", metavar="FILE.png|svg", help="draw the curves (needs matplotlib)")
+    parser.add_argument("--onnx", metavar="FILE.onnx", help="write the model as one ONNX model with a loop, whose inputs are steps, dt and the values given here")
+    parser.set_defaults(act=act)
+
+
+def act(options):
+    pyplot = _pyplot() if options.plot else None
+    model = rondel.mdf.load(options.model)
+    settings = {
+        "steps": options.steps,
+        "dt": options.dt,
+        "record": options.record,
+        "inputs": dict(options.input),
+        "initial": dict(options.initial),
+        "set": dict(options.set),
+        "single_precision": not options.keep_precision,
+    }
+    results = model.run(**settings)
+    rows = [(name, _type(array), _few(array[0]), _few(array[-1])) for name, array in results.items() if name != "time"]
+    print(render(("recorded", "type", "first", "last"), rows))
+    writers = {}
+    if options.csv:
+        writers[pathlib.Path(options.csv)] = partial(_write_csv, results)
+    if options.plot:
+        path = pathlib.Path(options.plot)
+        writers[path] = partial(_draw, pyplot, results, model.name, path.suffix.lstrip(".").lower())
+    if options.onnx:
+        written = rondel.export(model.session(**settings))
+        writers[pathlib.Path(options.onnx)] = lambda file: file.write(written)
+    if writers:
+        print()
+        write_all(writers)
+    return 0
+
+
+def _number(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a finite number")
+    return value
+
+
+def _names(text):
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _assignment(text):
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{value}' of '{name}' is neither a number nor a list of numbers in brackets") from None
+
+
+def _type(array):
+    return f"{array.dtype}{list(array.shape)}"
+
+
+def _few(row):
+    flat = np.ravel(row)
+    return ", ".join(f"{x:.6g}" for x in flat[:4]) + (", ..." if flat.size > 4 else "")
+
+
+def _write_csv(results, file):
+    columns = dict(results.columns())
+    quoted = ['"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name for name in ("time", *columns)]
+    file.write((",".join(quoted) + "\n").encode())
+    for row in zip(results["time"], *columns.values()):
+        file.write((",".join(repr(x.item()) for x in row) + "\n").encode())
+
+
+def _pyplot():
+    try:
+        import matplotlib
+    except ImportError:
+        raise UsageError("--plot needs the package matplotlib: python -m pip install matplotlib") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def _draw(pyplot, results, title, kind, file):
+    figure, axes = pyplot.subplots(figsize=(9, 5), layout="constrained")
+    curves = list(results.columns())
+    for name, values in curves[:_MOST_CURVES]:
+        axes.plot(results["time"], values, label=name, linewidth=1)
+    more = f" (the first {_MOST_CURVES} of {len(curves)} curves)" if len(curves) > _MOST_CURVES else ""
+    axes.set(xlabel="time", title=title + more)
+    axes.legend(fontsize="small")
+    try:
+        figure.savefig(file, format=kind or "png")
+    except ValueError as error:
+        raise UsageError(f"--plot: {error}") from None
+    finally:
+        pyplot.close(figure)

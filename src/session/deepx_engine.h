@@ -1,4 +1,5 @@
 #pragma once
+#include "frontends/deepx/line_graphs.h"
 #include "frontends/deepx/program.h"
 #include "session/from_graph.h"
 #include "session/lru_cache.h"
@@ -14,6 +15,7 @@ class Engine {
 
   const SessionOptions& options() const { return options_; }
   Program& program() { return program_; }
+  LineGraphs& line_graphs() { return line_graphs_; }
   const Program& program() const { return program_; }
 
   /// Computes everything that is pending. Where it throws, the pending lines are to be taken back.
@@ -31,6 +33,7 @@ class Engine {
   const rondel::SessionOptions plan_options_;
   session::SharedResources resources_;
   Program program_;
+  LineGraphs line_graphs_;
   session::LruCache<rondel::Session> plans_;
 };
 

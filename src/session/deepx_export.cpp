@@ -35,7 +35,7 @@ class Exported {
   }
 
   void append(const Statement& s) {
-    const std::optional<Effect> effect = deepx::append(program_, s);
+    const std::optional<Effect> effect = deepx::append(program_, line_graphs_, s);
     if (!effect || effect->kind == Effect::Kind::print || effect->kind == Effect::Kind::save)
       return;
     if (!engine_.options().files)
@@ -89,6 +89,7 @@ class Exported {
 
   const Engine& engine_;
   Program program_;
+  LineGraphs line_graphs_;
   std::map<const void*, std::string> given_;  ///< the session's tensors
 };
 

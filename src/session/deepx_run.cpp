@@ -53,7 +53,7 @@ class TextRun {
 
   void append(Statement s) {
     try {
-      const std::optional<Effect> effect = deepx::append(engine_.program(), s);
+      const std::optional<Effect> effect = deepx::append(engine_.program(), engine_.line_graphs(), s);
       if (!effect) return waiting_.push_back(std::move(s));
       compute();
       if (stopped_) return;
@@ -88,7 +88,7 @@ class TextRun {
     for (const Statement& s : lines) {
       if (stopped_) return;
       try {
-        deepx::append(engine_.program(), s);
+        deepx::append(engine_.program(), engine_.line_graphs(), s);
         engine_.compute(settings_.run);
         told(s);
       } catch (const Error& e) {

@@ -1,46 +1,17 @@
 // Lines that compute values, forward and backward.
 #include "frontends/deepx/append.h"
 
-#include "base/text.h"
 #include "frontends/deepx/blocks.h"
-#include "frontends/deepx/operands.h"
+#include "frontends/deepx/line_graphs.h"
+#include "frontends/deepx/scalars.h"
 #include "ir/clone.h"
+
+#include <algorithm>
 
 namespace rondel::deepx {
 namespace {
 
 using ir::ValueId;
-
-/// Errors of ops name nodes, which a program has none of.
-ValueId value_by(const Instruction& row, Call& call, const Statement& s) {
-  try {
-    return row.value(call);
-  } catch (const Error& e) {
-    if (!e.frames().empty() && e.frames()[0].source.starts_with("line ")) throw;
-    throw Error(e.blame(), fmt::format("'{}': {}", row.name, e.message()), {{to_text(s.at)}});
-  }
-}
-
-/// The value in the output's type, which it must have but for a scalar in [1].
-ValueId fitted(Call& c, ValueId v, const TensorOperand& output, const Instruction& row) {
-  const ir::Type type = c.b.graph().value(v).type;
-  invariant(type.is_static() && type.dtype() == output.dtype, "'{}' gives {} for {}", row.name,
-            to_text(type), type_text(output.dtype, output.shape));
-  const Shape shape = type.static_shape();
-  if (shape == output.shape) return v;
-  if (shape.empty() && output.shape == Shape{1}) return c.reshaped(v, output.shape);
-  fail_at_position(output.at, "'{}' is {}, and the result is {}", output.name,
-                   type_text(output.dtype, output.shape), type_text(type.dtype(), shape));
-}
-
-const TensorOperand& output_of(const Operands& o) { return o.outputs()[0].tensors[0]; }
-
-/// A gradient that a line names: of which operand, and the tensor that it is added to.
-struct WantedGradient {
-  std::size_t input, part;
-  std::string name;
-  Position at;
-};
 
 /// The name that stands in parentheses; where a line has no parentheses at all, the tensor's with
 /// `_grad`. Nothing: the gradient is not wanted.
@@ -65,115 +36,144 @@ void check_gradient(const Program& p, const Word& name, const TensorOperand& of)
                      type_text(of.dtype, of.shape));
 }
 
-std::vector<WantedGradient> wanted_gradients(const Program& p, const Operands& o, bool by_default) {
-  std::vector<WantedGradient> wanted;
-  for (std::size_t k = 0; k < o.inputs().size(); ++k) {
-    const Slot& s = o.inputs()[k];
-    for (std::size_t part = 0; part < s.tensors.size(); ++part) {
-      const TensorOperand& t = s.tensors[part];
-      const bool has = s.def->takes == Takes::same && is_float(t.dtype);
-      const std::optional<Word> name = has || t.written->gradient ? gradient_name(t, by_default)
-                                                                  : std::nullopt;
-      if (!name) continue;
-      if (!has)
-        fail_at_position(name->at, "'{}' is {}; only floats have gradients", t.name,
-                         type_text(t.dtype, t.shape));
-      check_gradient(p, *name, t);
-      wanted.push_back({k, part, name->text, name->at});
-    }
-    if (s.tensors.empty() && s.written != nullptr && s.written->gradient)
-      fail_at_position(s.written->gradient->at, "'{}' is no tensor, and has no gradient",
-                       s.written->text);
-  }
-  return wanted;
-}
-
-/// A line's value in a graph of its own, with parameters for what it reads.
-class Apart {
+/// The values of what a line's graph reads, where the line stands.
+class Values {
  public:
-  Apart(const ir::Graph& whole) : whole_(whole) {}
-  ir::Graph graph;
+  Values(Program& p, const Scope& scope, const Operands& o) : program_(p), scope_(scope), operands_(o) {}
 
-  ValueId param(ValueId of) {
-    params_.emplace_back(graph.add_param(ir::RegionId::root, whole_.value(of).type, ""), of);
-    return params_.back().first;
-  }
-  /// Copies what gives `results` to where `b` writes; gives the copies.
-  std::vector<ValueId> copied_to(ir::Builder& b, std::vector<ValueId> results) {
-    graph.set_results(ir::RegionId::root, results);
-    graph.erase_nodes(ir::RegionId::root, [&](ir::NodeId n) {
-      for (const ValueId v : graph.node(n).outputs)
-        if (graph.is_read(v)) return false;
-      return true;
-    });
-    ir::Cloner clone(graph, b.graph());
-    for (const auto& [param, of] : params_) clone.map(param, of);
-    for (const ir::NodeId n : graph.root().nodes) clone.node(n, b.region());
-    for (ValueId& v : results) v = clone(v);
-    return results;
+  std::string adjoint;                 ///< the name of the output's gradient
+  std::vector<std::string> gradients;  ///< names of the tensors that the line adds to
+
+  ValueId operator()(const Source& s) {
+    switch (s.of) {
+      case Source::Of::tensor: return of(operands_.inputs()[s.slot].tensors[s.part].name);
+      case Source::Of::number: return program_.input(operands_.inputs()[s.slot].number);
+      case Source::Of::output: return of(operands_.outputs()[0].tensors[0].name);
+      case Source::Of::draw_seed:
+        return program_.input(Tensor::scalar(
+            own_seed(s.slot) == 0 ? program_.surroundings().seed
+                                  : static_cast<std::uint64_t>(own_seed(s.slot))));
+      case Source::Of::draw_number:
+        return program_.input(
+            Tensor::scalar<std::int64_t>(own_seed(s.slot) == 0 ? program_.next_draw() : -1));
+      case Source::Of::trip: return scope_.trips[s.slot];
+      case Source::Of::adjoint: return of(adjoint);
+      case Source::Of::gradient: return of(gradients[s.slot]);
+    }
+    return ValueId::none;
   }
 
  private:
-  const ir::Graph& whole_;
-  std::vector<std::pair<ValueId, ValueId>> params_;
+  ValueId of(const std::string& name) {
+    return program_.read(scope_, name, std::get<TensorEntry>(*program_.names().find(name)));
+  }
+  /// Of a draw; 0: none.
+  std::int64_t own_seed(std::size_t slot) const {
+    const Tensor& n = operands_.inputs()[slot].number;
+    return n.defined() ? integer_of(n) : 0;
+  }
+
+  Program& program_;
+  const Scope& scope_;
+  const Operands& operands_;
 };
 
-void append_value(Program& p, Scope& scope, const Instruction& row, const Statement& s) {
-  const Operands operands(p, row, s);
-  Call call(p, scope, operands, scope.b, [](ValueId v) { return v; });
-  const ValueId v = value_by(row, call, s);
-  p.write(scope, output_of(operands).name, fitted(call, v, output_of(operands), row));
+/// Copies a line's graph to where the lines stand; gives its results.
+std::vector<ValueId> copied(const LineGraph& line, Scope& scope, Values& values) {
+  ir::Graph& g = scope.b.graph();
+  ir::Cloner clone(line.graph, g);
+  for (std::size_t k = 0; k < line.params.size(); ++k)
+    clone.map(line.graph.root().params[k], values(line.params[k]));
+  for (const ir::NodeId n : line.graph.root().nodes)
+    g.node(clone.node(n, scope.b.region())).source = scope.source;
+  std::vector<ValueId> results;
+  for (const ValueId v : line.graph.root().results) results.push_back(clone(v));
+  return results;
 }
 
-void append_gradients(Program& p, Scope& scope, const Instruction& row, const Statement& s) {
+void append_value(Program& p, LineGraphs& known, Scope& scope, const Instruction& row, const Statement& s) {
   const Operands operands(p, row, s);
-  const TensorOperand& output = output_of(operands);
-  const bool by_default = names_no_gradient(s);
-  const std::optional<Word> seed_name = gradient_name(output, by_default);
-  if (!seed_name)
-    fail_at_position(output.at, "the gradient of '{}' is missing: {}({}_grad)", output.name,
-                     output.name, output.name);
-  if (!is_float(output.dtype))
-    fail_at_position(output.at, "'{}' is {}; only floats have gradients", output.name,
-                     type_text(output.dtype, output.shape));
-  check_gradient(p, *seed_name, output);
-  const std::vector<WantedGradient> wanted = wanted_gradients(p, operands, by_default);
-  if (wanted.empty())
-    fail_at_position(s.at, "no gradient is wanted; name one in parentheses: {}", usage(row, true));
+  const LineGraph& line = known.of({row, s, operands, scope.trips.size()}, p.surroundings());
+  Values values(p, scope, operands);
+  p.write(scope, operands.outputs()[0].tensors[0].name, copied(line, scope, values)[0]);
+}
 
-  Apart apart(scope.b.graph());
-  Call call(p, scope, operands, ir::Builder(apart.graph, ir::RegionId::root),
-            [&](ValueId v) { return apart.param(v); });
-  const ValueId of = fitted(call, value_by(row, call, s), output, row);
-  const auto newest = [&](const std::string& name, const Position& at) {
-    return p.read(scope, name, tensor_named(p, name, at));
-  };
-  const ValueId seed = apart.param(newest(seed_name->text, seed_name->at));
-  std::vector<ValueId> by;
-  for (const WantedGradient& w : wanted) by.push_back(call.tensors(w.input)[w.part]);
-  const std::vector<ValueId> adjoints = apart.copied_to(
-      scope.b, p.surroundings().differentiate(apart.graph, of, seed, by));
-  for (std::size_t k = 0; k < wanted.size(); ++k) {
-    const ValueId before = newest(wanted[k].name, wanted[k].at);
-    p.write(scope, wanted[k].name, scope.b("add", {before, adjoints[k]}));
+/// Which gradients a backward line wants, and the names of those that it adds to.
+class BackwardLine {
+ public:
+  BackwardLine(const Program& p, const Operands& o, const Statement& s) : program_(p), by_default_(names_no_gradient(s)) {
+    const TensorOperand& output = o.outputs()[0].tensors[0];
+    const std::optional<Word> name = gradient_name(output, by_default_);
+    if (!name)
+      fail_at_position(output.at, "the gradient of '{}' is missing: {}({}_grad)", output.name, output.name, output.name);
+    if (!is_float(output.dtype)) fail_no_float(output, output.at);
+    check_gradient(p, *name, output);
+    adjoint = name->text;
+    for (std::size_t k = 0; k < o.inputs().size(); ++k) add(o.inputs()[k], k);
   }
+
+  std::string adjoint;
+  std::vector<WantedGradient> wanted;
+  std::vector<std::string> targets;
+
+ private:
+  [[noreturn]] static void fail_no_float(const TensorOperand& t, const Position& at) {
+    fail_at_position(at, "'{}' is {}; only floats have gradients", t.name, type_text(t.dtype, t.shape));
+  }
+
+  void add(const Slot& s, std::size_t input) {
+    if (s.tensors.empty() && s.written != nullptr && s.written->gradient)
+      fail_at_position(s.written->gradient->at, "'{}' is no tensor, and has no gradient", s.written->text);
+    for (std::size_t part = 0; part < s.tensors.size(); ++part) {
+      const TensorOperand& t = s.tensors[part];
+      const bool has = s.def->takes == Takes::same && is_float(t.dtype);
+      if (!has && !t.written->gradient) continue;
+      const std::optional<Word> name = gradient_name(t, by_default_);
+      if (!name) continue;
+      if (!has) fail_no_float(t, name->at);
+      check_gradient(program_, *name, t);
+      wanted.push_back({input, part, target(name->text)});
+    }
+  }
+  std::size_t target(const std::string& name) {
+    const auto at = std::ranges::find(targets, name);
+    if (at == targets.end()) targets.push_back(name);
+    return static_cast<std::size_t>(std::ranges::find(targets, name) - targets.begin());
+  }
+
+  const Program& program_;
+  const bool by_default_;
+};
+
+void append_gradients(Program& p, LineGraphs& known, Scope& scope, const Instruction& row, const Statement& s) {
+  const Operands operands(p, row, s);
+  const BackwardLine back(p, operands, s);
+  if (back.wanted.empty())
+    fail_at_position(s.at, "no gradient is wanted; name one in parentheses: {}", usage(row, true));
+  const LineGraph& line = known.of(
+      {row, s, operands, scope.trips.size(), back.wanted, back.targets.size()}, p.surroundings());
+  Values values(p, scope, operands);
+  values.adjoint = back.adjoint;
+  values.gradients = back.targets;
+  const std::vector<ValueId> sums = copied(line, scope, values);
+  for (std::size_t k = 0; k < sums.size(); ++k) p.write(scope, back.targets[k], sums[k]);
 }
 
 /// What computes values may stand in blocks, too.
-void append_computed(Program& p, Scope& scope, const Statement& s) {
+void append_computed(Program& p, LineGraphs& known, Scope& scope, const Statement& s) {
   if (s.is_block)
-    return append_block(p, scope, s, [&p](Scope& inner, const Statement& line) {
-      append_computed(p, inner, line);
+    return append_block(p, scope, s, [&](Scope& inner, const Statement& line) {
+      append_computed(p, known, inner, line);
     });
   const Instruction& row = instruction_named(s.name, s.at);
   if (row.change)
     fail_at_position(s.at, "'{}' cannot stand in a block: blocks compute on tensors that there are",
                      row.name);
-  if (s.arrow == Arrow::backward) append_gradients(p, scope, row, s);
-  else append_value(p, scope, row, s);
+  if (s.arrow == Arrow::backward) append_gradients(p, known, scope, row, s);
+  else append_value(p, known, scope, row, s);
 }
 
-std::optional<Effect> append_any(Program& p, const Statement& s) {
+std::optional<Effect> append_any(Program& p, LineGraphs& known, const Statement& s) {
   if (!s.is_block) {
     const Instruction& row = instruction_named(s.name, s.at);
     if (row.change) {
@@ -184,16 +184,16 @@ std::optional<Effect> append_any(Program& p, const Statement& s) {
     }
   }
   Scope root = p.root();
-  append_computed(p, root, s);
+  append_computed(p, known, root, s);
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Effect> append(Program& p, const Statement& s) {
+std::optional<Effect> append(Program& p, LineGraphs& known, const Statement& s) {
   const Program::Mark before = p.mark();
   try {
-    return append_any(p, s);
+    return append_any(p, known, s);
   } catch (const Error& e) {
     p.undo_to(before);
     if (is_placed(e)) throw;

@@ -6,8 +6,11 @@
 
 namespace rondel::deepx {
 
-/// Checks a statement and appends what it computes. Throws Error(caller) at a place in the text,
+class LineGraphs;
+
+/// Checks a statement and appends what it computes. `known`: graphs of lines so far, of any program.
+/// Throws Error(caller) at a place in the text,
 /// and Error(limit); nothing has changed then. What the line asks for beside values is given back.
-std::optional<Effect> append(Program&, const Statement&);
+std::optional<Effect> append(Program&, LineGraphs& known, const Statement&);
 
 }  // namespace rondel::deepx

@@ -171,7 +171,7 @@ class Block {
     inner.trips.push_back(params[0]);
     write_trip(inner);
     for (const Statement& s : s_.body) {
-      if (!s.is_block) inner.b.source(fmt::format("'{}'", text_of(s)));
+      inner.source = s.is_block ? "" : fmt::format("'{}'", text_of(s));
       append_line_(inner, s);
     }
     std::vector<ValueId> results{is_loop_ ? params[1] : condition(inner)};

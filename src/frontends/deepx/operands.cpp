@@ -277,54 +277,6 @@ void Operands::check_shapes() const {
       }
 }
 
-Call::Call(Program& p, Scope& scope, const Operands& o, ir::Builder builder, Import import)
-    : b(std::move(builder)), program_(p), scope_(scope), operands_(o), import_(std::move(import)) {
-  for (const Slot& s : o.inputs()) {
-    std::vector<ir::ValueId>& values = values_.emplace_back();
-    for (const TensorOperand& t : s.tensors)
-      values.push_back(import_(p.read(scope, t.name, tensor_named(p, t.name, t.at))));
-  }
-}
-
-ir::ValueId Call::scalar(std::size_t k) {
-  return import_(program_.input(operands_.inputs()[k].number));
-}
-
-std::int64_t Call::integer(std::size_t k) const { return integer_of(operands_.inputs()[k].number); }
-
-std::int64_t Call::integer(std::size_t k, std::int64_t otherwise) const {
-  return has(k) ? integer(k) : otherwise;
-}
-
-ir::Ints Call::integers(std::size_t k) const {
-  return ir::integers_of(operands_.inputs()[k].number);
-}
-
-ir::ValueId Call::value_of_output() {
-  const TensorOperand& t = output();
-  return import_(program_.read(scope_, t.name, tensor_named(program_, t.name, t.at)));
-}
-
-ir::ValueId Call::draw_key(std::size_t k) {
-  const std::int64_t own = integer(k, 0);
-  const auto seed = own == 0 ? program_.surroundings().seed : static_cast<std::uint64_t>(own);
-  const std::int64_t number = own == 0 ? program_.next_draw() : -1;
-  std::vector<ir::ValueId> parts{import_(program_.input(Tensor::scalar(seed))),
-                                 import_(program_.input(Tensor::scalar(number)))};
-  parts.insert(parts.end(), scope_.trips.begin(), scope_.trips.end());
-  return b("random_key", std::move(parts));
-}
-
-ir::ValueId Call::cast(ir::ValueId v, DType to) {
-  if (b.graph().value(v).type.dtype() == to) return v;
-  // Of the two ops, only `convert` has a gradient of its own; they agree on what becomes a float.
-  return b(is_float(to) ? "convert" : "cast", {v}, {{"to", ir::Type::scalar(to)}});
-}
-
-ir::ValueId Call::reshaped(ir::ValueId v, const Shape& shape) {
-  return b("reshape", {v, b.integers(shape)}, {{"allowzero", 1}});
-}
-
 const Entry& Change::entry(const Slot& s) const {
   return entry_named(program_, s.text, s.written->at);
 }

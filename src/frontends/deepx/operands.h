@@ -56,58 +56,6 @@ class Operands {
 /// The tensor of this name. Throws Error(caller) at the place, saying what the name is instead.
 const TensorEntry& tensor_named(const Program&, const std::string& name, const Position&);
 
-/// A line that computes a value, for the row that says how.
-class Call {
- public:
-  /// `import`: gives the value that stands for one of the program in the graph that `b` writes.
-  using Import = std::function<ir::ValueId(ir::ValueId)>;
-  Call(Program&, Scope&, const Operands&, ir::Builder b, Import import);
-
-  ir::Builder b;
-  DType dtype() const { return operands_.dtype(); }
-  bool has(std::size_t k) const { return operands_.inputs()[k].written != nullptr; }
-  bool is_tensor(std::size_t k) const { return k < values_.size() && !values_[k].empty(); }
-  /// The tensor that is input k; several.
-  ir::ValueId tensor(std::size_t k) const { return values_[k][0]; }
-  const std::vector<ir::ValueId>& tensors(std::size_t k) const { return values_[k]; }
-  const Shape& shape(std::size_t k) const { return operands_.inputs()[k].tensors[0].shape; }
-  /// An argument, in the dtype that its row says, as a value.
-  ir::ValueId scalar(std::size_t k);
-  /// A vector, likewise.
-  ir::ValueId vector(std::size_t k) { return scalar(k); }
-  /// An argument or vector of integers (or bool), known now.
-  std::int64_t integer(std::size_t k) const;
-  std::int64_t integer(std::size_t k, std::int64_t otherwise) const;
-  ir::Ints integers(std::size_t k) const;
-  const Position& at(std::size_t k) const { return operands_.inputs()[k].written->at; }
-
-  /// The tensor that is written.
-  const Shape& output_shape() const { return output().shape; }
-  DType output_dtype() const { return output().dtype; }
-  ir::ValueId value_of_output();
-  /// The key of this line's draw. `k`: the operand that is its seed; one that is left out, or 0, is
-  /// the program's.
-  ir::ValueId draw_key(std::size_t k);
-
-  ir::ValueId operator()(std::string_view op, std::vector<ir::ValueId> inputs,
-                         ir::Attributes attributes = {}) {
-    return b(op, std::move(inputs), std::move(attributes));
-  }
-  /// A scalar of the instruction's dtype.
-  ir::ValueId constant(double v) { return b.scalar(dtype(), v); }
-  ir::ValueId cast(ir::ValueId, DType);
-  ir::ValueId reshaped(ir::ValueId, const Shape&);
-
- private:
-  const TensorOperand& output() const { return operands_.outputs()[0].tensors[0]; }
-
-  Program& program_;
-  Scope& scope_;
-  const Operands& operands_;
-  Import import_;
-  std::vector<std::vector<ir::ValueId>> values_;  ///< of the tensors, by input
-};
-
 /// A line that changes names, or asks for something beside values.
 class Change {
  public:

@@ -50,6 +50,7 @@ struct Scope {
   /// Of a body: the values of the tensors that it writes, by name. Null in the root.
   std::map<std::string, ir::ValueId, std::less<>>* states = nullptr;
   std::vector<ir::ValueId> trips = {};  ///< trip numbers of the loops around
+  std::string source = {};              ///< of nodes, by which errors of a run name them
 };
 
 /// The names, and the graph of what lines compute that is yet to run. A tensor's name stands for

@@ -1,6 +1,6 @@
 // How rows of the table are written.
 #pragma once
-#include "frontends/deepx/operands.h"
+#include "frontends/deepx/call.h"
 
 namespace rondel::deepx {
 
@@ -33,7 +33,7 @@ inline std::function<ir::ValueId(Call&)> op_with_scalar(std::string_view op, boo
                                                         ir::Attributes attributes = {}) {
   return [op, swapped, attributes = std::move(attributes)](Call& c) {
     const std::size_t t = swapped ? 1 : 0, a = swapped ? 0 : 1;
-    const ir::ValueId x = c.tensor(t), y = c.scalar(a);
+    const ir::ValueId x = c.tensor(t), y = c.number(a);
     return c(op, swapped ? std::vector{y, x} : std::vector{x, y}, attributes);
   };
 }

@@ -12,7 +12,7 @@ ValueId equal(Call& c, ValueId a, ValueId b, std::size_t k) {
   if (!c.has(k)) return c("equal", {a, b});
   const ValueId distance = c("abs", {c("sub", {a, b})});
   // Infinities of one sign are equal, and their difference is none.
-  return c("or", {c("less_or_equal", {distance, c.scalar(k)}), c("equal", {a, b})});
+  return c("or", {c("less_or_equal", {distance, c.number(k)}), c("equal", {a, b})});
 }
 
 Instruction comparison(std::string_view name, std::string_view other, std::string_view doc,
@@ -29,7 +29,7 @@ Instruction comparison(std::string_view name, std::string_view other, std::strin
   return i;
 }
 
-ValueId second(Call& c) { return c.is_tensor(1) ? c.tensor(1) : c.scalar(1); }
+ValueId second(Call& c) { return c.is_tensor(1) ? c.tensor(1) : c.number(1); }
 ValueId is_equal(Call& c) { return equal(c, c.tensor(0), second(c), 2); }
 ValueId is_not_equal(Call& c) { return c("not", {is_equal(c)}); }
 ValueId is_less(Call& c) { return c("less", {c.tensor(0), second(c)}); }

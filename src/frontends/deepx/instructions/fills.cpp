@@ -8,10 +8,10 @@ namespace {
 
 using ir::ValueId;
 
-ValueId filled(Call& c) { return c("expand", {c.scalar(0), c.b.integers(c.output_shape())}); }
+ValueId filled(Call& c) { return c("expand", {c.number(0), c.b.integers(c.output_shape())}); }
 
 ValueId copied_values(Call& c) {
-  const ValueId values = c.vector(0);
+  const ValueId values = c.number(0);
   const std::int64_t count = c.b.graph().value(values).type.static_shape()[0];
   if (count != element_count(c.output_shape()))
     fail_at_position(c.at(0), "{} values; the tensor is [{}]", count, join(c.output_shape()));
@@ -26,8 +26,8 @@ ValueId sequence(Call& c) {
   const std::int64_t count = element_count(c.output_shape());
   const ValueId numbers = c(
       "range", {c.b.scalar(std::int64_t{0}), c.b.scalar(count), c.b.scalar(std::int64_t{1})});
-  const ValueId steps = c("mul", {c.cast(numbers, t), c.cast(c.scalar(1), t)});
-  return c.reshaped(c.cast(c("add", {steps, c.cast(c.scalar(0), t)}), c.dtype()), c.output_shape());
+  const ValueId steps = c("mul", {c.cast(numbers, t), c.cast(c.number(1), t)});
+  return c.reshaped(c.cast(c("add", {steps, c.cast(c.number(0), t)}), c.dtype()), c.output_shape());
 }
 
 /// Numbers of the unit interval by a draw of this line.
@@ -40,8 +40,8 @@ ValueId unit_draw(Call& c, DType t, std::size_t seed) {
 ValueId drawn_evenly(Call& c) {
   const DType t = c.dtype();
   if (is_float(t))
-    return c("uniform", {c.draw_key(2), c.scalar(0), c.scalar(1), c.b.integers(c.output_shape())});
-  const ValueId low = c.cast(c.scalar(0), DType::f64), high = c.cast(c.scalar(1), DType::f64);
+    return c("uniform", {c.draw_key(2), c.number(0), c.number(1), c.b.integers(c.output_shape())});
+  const ValueId low = c.cast(c.number(0), DType::f64), high = c.cast(c.number(1), DType::f64);
   const ValueId drawn = c("add",
                           {c("mul", {unit_draw(c, DType::f64, 2), c("sub", {high, low})}), low});
   const ValueId last = c("max", {low, c("sub", {high, c.b.scalar(DType::f64, 1)})});
@@ -49,12 +49,12 @@ ValueId drawn_evenly(Call& c) {
 }
 
 ValueId drawn_normally(Call& c) {
-  return c("normal", {c.draw_key(2), c.scalar(0), c.scalar(1), c.b.integers(c.output_shape())});
+  return c("normal", {c.draw_key(2), c.number(0), c.number(1), c.b.integers(c.output_shape())});
 }
 
 ValueId dropped_out(Call& c) {
   const DType t = wide(c.dtype());
-  const ValueId kept = c("greater_or_equal", {unit_draw(c, t, 1), c.cast(c.scalar(0), t)});
+  const ValueId kept = c("greater_or_equal", {unit_draw(c, t, 1), c.cast(c.number(0), t)});
   return c("where", {kept, c.value_of_output(), c.constant(0)});
 }
 

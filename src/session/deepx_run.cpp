@@ -53,7 +53,8 @@ class TextRun {
 
   void append(Statement s) {
     try {
-      const std::optional<Effect> effect = deepx::append(engine_.program(), engine_.line_graphs(), s);
+      const std::optional<Effect> effect = deepx::append(engine_.program(), engine_.line_graphs(),
+                                                         s);
       if (!effect) return waiting_.push_back(std::move(s));
       compute();
       if (stopped_) return;

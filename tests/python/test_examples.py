@@ -43,6 +43,15 @@ def test_every_network_in_python_is_run():
     assert {p.stem for p in (ROOT / "examples" / "network").glob("*.py")} == set(NETWORKS)
 
 
+def test_a_perceptron_of_instructions(capsys):
+    """Trained by lines alone: its loss falls tenfold."""
+    from rondel_cli.main import main
+
+    assert main(["deepx", str(ROOT / "examples" / "deepx" / "perceptron.deepx")]) == 0
+    first, last = re.findall(r"^([\d.]+)$", capsys.readouterr().out, re.MULTILINE)
+    assert 0 < float(last) * 10 < float(first)
+
+
 def run_example(name, *arguments, folder):
     run = subprocess.run([sys.executable, ROOT / "examples" / f"{name}.py", *arguments], capture_output=True, text=True, encoding="utf-8", cwd=folder)
     assert run.returncode == 0, run.stderr

@@ -39,7 +39,8 @@ void check_gradient(const Program& p, const Word& name, const TensorOperand& of)
 /// The values of what a line's graph reads, where the line stands.
 class Values {
  public:
-  Values(Program& p, const Scope& scope, const Operands& o) : program_(p), scope_(scope), operands_(o) {}
+  Values(Program& p, const Scope& scope, const Operands& o)
+      : program_(p), scope_(scope), operands_(o) {}
 
   std::string adjoint;                 ///< the name of the output's gradient
   std::vector<std::string> gradients;  ///< names of the tensors that the line adds to
@@ -50,9 +51,9 @@ class Values {
       case Source::Of::number: return program_.input(operands_.inputs()[s.slot].number);
       case Source::Of::output: return of(operands_.outputs()[0].tensors[0].name);
       case Source::Of::draw_seed:
-        return program_.input(Tensor::scalar(
-            own_seed(s.slot) == 0 ? program_.surroundings().seed
-                                  : static_cast<std::uint64_t>(own_seed(s.slot))));
+        return program_.input(Tensor::scalar(own_seed(s.slot) == 0
+                                                 ? program_.surroundings().seed
+                                                 : static_cast<std::uint64_t>(own_seed(s.slot))));
       case Source::Of::draw_number:
         return program_.input(
             Tensor::scalar<std::int64_t>(own_seed(s.slot) == 0 ? program_.next_draw() : -1));
@@ -91,7 +92,8 @@ std::vector<ValueId> copied(const LineGraph& line, Scope& scope, Values& values)
   return results;
 }
 
-void append_value(Program& p, LineGraphs& known, Scope& scope, const Instruction& row, const Statement& s) {
+void append_value(Program& p, LineGraphs& known, Scope& scope, const Instruction& row,
+                  const Statement& s) {
   const Operands operands(p, row, s);
   const LineGraph& line = known.of({row, s, operands, scope.trips.size()}, p.surroundings());
   Values values(p, scope, operands);
@@ -101,11 +103,13 @@ void append_value(Program& p, LineGraphs& known, Scope& scope, const Instruction
 /// Which gradients a backward line wants, and the names of those that it adds to.
 class BackwardLine {
  public:
-  BackwardLine(const Program& p, const Operands& o, const Statement& s) : program_(p), by_default_(names_no_gradient(s)) {
+  BackwardLine(const Program& p, const Operands& o, const Statement& s)
+      : program_(p), by_default_(names_no_gradient(s)) {
     const TensorOperand& output = o.outputs()[0].tensors[0];
     const std::optional<Word> name = gradient_name(output, by_default_);
     if (!name)
-      fail_at_position(output.at, "the gradient of '{}' is missing: {}({}_grad)", output.name, output.name, output.name);
+      fail_at_position(output.at, "the gradient of '{}' is missing: {}({}_grad)", output.name,
+                       output.name, output.name);
     if (!is_float(output.dtype)) fail_no_float(output, output.at);
     check_gradient(p, *name, output);
     adjoint = name->text;
@@ -118,12 +122,14 @@ class BackwardLine {
 
  private:
   [[noreturn]] static void fail_no_float(const TensorOperand& t, const Position& at) {
-    fail_at_position(at, "'{}' is {}; only floats have gradients", t.name, type_text(t.dtype, t.shape));
+    fail_at_position(at, "'{}' is {}; only floats have gradients", t.name,
+                     type_text(t.dtype, t.shape));
   }
 
   void add(const Slot& s, std::size_t input) {
     if (s.tensors.empty() && s.written != nullptr && s.written->gradient)
-      fail_at_position(s.written->gradient->at, "'{}' is no tensor, and has no gradient", s.written->text);
+      fail_at_position(s.written->gradient->at, "'{}' is no tensor, and has no gradient",
+                       s.written->text);
     for (std::size_t part = 0; part < s.tensors.size(); ++part) {
       const TensorOperand& t = s.tensors[part];
       const bool has = s.def->takes == Takes::same && is_float(t.dtype);
@@ -145,7 +151,8 @@ class BackwardLine {
   const bool by_default_;
 };
 
-void append_gradients(Program& p, LineGraphs& known, Scope& scope, const Instruction& row, const Statement& s) {
+void append_gradients(Program& p, LineGraphs& known, Scope& scope, const Instruction& row,
+                      const Statement& s) {
   const Operands operands(p, row, s);
   const BackwardLine back(p, operands, s);
   if (back.wanted.empty())

@@ -7,14 +7,14 @@ namespace rondel::deepx {
 /// What a parameter of a line's graph stands for.
 struct Source {
   enum class Of : std::uint8_t {
-    tensor,         ///< operand `slot`, tensor `part` of it
-    number,         ///< operand `slot`, an argument or a vector
-    output,         ///< the tensor that the line writes, as it stands before
-    draw_seed,      ///< of the line's draw; its own is operand `slot`
-    draw_number,    ///< likewise
-    trip,           ///< number `slot` of the trips around
-    adjoint,        ///< the gradient of the output
-    gradient,       ///< gradient tensor number `slot` of those that the line adds to
+    tensor,       ///< operand `slot`, tensor `part` of it
+    number,       ///< operand `slot`, an argument or a vector
+    output,       ///< the tensor that the line writes, as it stands before
+    draw_seed,    ///< of the line's draw; its own is operand `slot`
+    draw_number,  ///< likewise
+    trip,         ///< number `slot` of the trips around
+    adjoint,      ///< the gradient of the output
+    gradient,     ///< gradient tensor number `slot` of those that the line adds to
   } of;
   std::size_t slot = 0, part = 0;
 };
@@ -43,8 +43,8 @@ class Call {
   const Shape& shape(std::size_t k) const { return operands_.inputs()[k].tensors[0].shape; }
   /// An argument or a vector, in the dtype that its row says, as a value.
   ir::ValueId number(std::size_t k);
-  /// An argument or vector of integers or bool, as it is in this line; others may differ in the next
-  /// line that has the same graph.
+  /// An argument or vector of integers or bool, as it is in this line; others may differ in the
+  /// next line that has the same graph.
   std::int64_t integer(std::size_t k) const;
   std::int64_t integer(std::size_t k, std::int64_t otherwise) const;
   ir::Ints integers(std::size_t k) const;

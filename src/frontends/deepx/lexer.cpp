@@ -55,6 +55,11 @@ class Lexer {
 
   /// To the next character.
   void step() {
+    if (static_cast<unsigned char>(text_[here_]) < 0x80) {
+      ++here_;
+      ++at_.column;
+      return;
+    }
     const std::size_t length = character_length(rest());
     if (length == 0)
       fail_at_position(at_, "byte 0x{:02x} is not UTF-8", static_cast<unsigned char>(text_[here_]));

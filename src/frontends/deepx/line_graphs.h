@@ -27,8 +27,8 @@ struct ComputingLine {
 /// that decide about types. The number of those kept is bounded.
 class LineGraphs {
  public:
-  /// Its results are what the line writes, of the types of what is written. Throws Error(caller) at a
-  /// place in the line, as it does for each line of its kind.
+  /// Its results are what the line writes, of the types of what is written. Throws Error(caller) at
+  /// a place in the line, as it does for each line of its kind.
   const LineGraph& of(const ComputingLine&, const Surroundings&);
 
  private:

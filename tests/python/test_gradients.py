@@ -942,6 +942,22 @@ def test_what_a_rule_does_not_support_is_told_with_the_path():
         rondel.grad(model, wrt="x")
 
 
+def test_what_stands_behind_a_stopped_value_needs_no_gradient():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (float[1,2,5] x, float[A,B,C] w, int64 n) => (float y) <bool yes = {1}, float none = {0}> {
+          y = Loop (n, yes, none) <body = step (int64 i, bool go, float s) => (bool on, float t) {
+            on = Identity (go)  h = Exp (x)  c = Conv (h, w)
+            a = ReduceSum <keepdims = 0> (c)  b = ReduceSum <keepdims = 0> (x)  ab = Mul (a, b)  t = Add (s, ab)
+          }> }""")
+    with pytest.raises(rondel.UnsupportedError, match="known extents"):
+        rondel.grad(model, wrt="x")
+    made = rondel.grad(model, wrt="x", stop_gradient="h")
+    feeds = {"x": np.ones((1, 2, 5), np.float32), "w": np.full((3, 2, 3), 0.1, np.float32), "n": np.int64(2)}
+    (found,) = rondel.InferenceSession(made).run(["grad_x"], feeds)
+    np.testing.assert_allclose(found, np.full((1, 2, 5), 2 * 9 * 6 * 0.1 * np.e), rtol=1e-5)
+
+
 def test_a_model_without_a_scalar_output_asks_for_outputs():
     model = parser.parse_model('<ir_version: 10, opset_import: ["" : 21]> f (float[2] x) => (float[2] y) { y = Exp (x) }')
     with pytest.raises(rondel.CallerError, match="no scalar float output .* name some in outputs, of 'y'"):

@@ -33,12 +33,14 @@ constexpr const char* made =
 
 Session reading_z(const std::string& nodes, const SessionOptions& options) {
   return session_of(
-      "g (float[n, n] x, bool yes) => (float[n, n] y) <int64 axis = {0}, float two = {2}> {" +
+      "g (float[n, n] x, bool yes, int64[n] rows) => (float[n, n] y) <int64 axis = {0}, float two "
+      "= {2}> {" +
           std::string(made) + nodes + "}",
       options);
 }
 
 const Tensor yes = Tensor::scalar(true);
+const Tensor rows = Tensor::from<std::int64_t>({2}, {1, 0});
 
 struct Case {
   const char* name;
@@ -54,7 +56,9 @@ TEST_P(InPlace, ElementsAreReadBeforeTheyAreWrittenOver) {
     options.jit = jit;
     const Session s = reading_z(GetParam().reads, options);
     for (int run = 0; run < 2; ++run)
-      EXPECT_EQ(floats(s.run({{"x", numbers({2, 2})}, {"yes", yes}}).at("y")), GetParam().y) << jit;
+      EXPECT_EQ(floats(s.run({{"x", numbers({2, 2})}, {"yes", yes}, {"rows", rows}}).at("y")),
+                GetParam().y)
+          << jit;
   }
 }
 
@@ -62,6 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
     Steps, InPlace,
     ::testing::Values(Case{"same_index", "y = Mul (z, two)", {2, 4, 8, 12}},
                       Case{"twice", "a = Mul (z, two) y = Add (a, z)", {3, 6, 12, 18}},
+                      Case{"other_rows", "g = Gather (z, rows) y = Add (g, z)", {5, 8, 5, 8}},
                       Case{"transposed", "t = Transpose (z) y = Add (z, t)", {2, 6, 6, 12}},
                       Case{"two_results",
                            "a = Mul (z, two) b = Add (z, two) s = CumSum (b, axis) "
@@ -79,7 +84,8 @@ TEST(InPlaceMemory, AResultNeedsNoBlockBesideTheOneThatItIsWrittenOver) {
   options.max_memory_bytes = n * n * sizeof(float) + (std::size_t{64} << 10);
   const Session s = reading_z("y = Mul (z, two)", options);
   const Tensor x = numbers({n, n});
-  EXPECT_EQ(floats(s.run({{"x", x}, {"yes", yes}}).at("y"))[0], 2);
+  EXPECT_EQ(floats(s.run({{"x", x}, {"yes", yes}, {"rows", Tensor(DType::i64, {n})}}).at("y"))[0],
+            2);
   EXPECT_EQ(x.data_as<float>()[0], 1) << "feeds are never written";
 }
 

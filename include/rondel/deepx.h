@@ -61,7 +61,7 @@ struct RunSettings {
   /// Told of each line, once it has taken effect or failed (then `failure` is set). Lines that
   /// compute take effect together, when a value is asked for; they are told in order.
   std::function<void(std::size_t line, const Metadata&, const Failure* failure)> on_line;
-  /// `seed` is not looked at.
+  /// The deadline is that of the whole text; `seed` is not looked at.
   RunOptions run;
 };
 

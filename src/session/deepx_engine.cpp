@@ -1,10 +1,9 @@
 #include "session/deepx_engine.h"
 
 #include "base/error.h"
-#include "base/text.h"
 #include "frontends/deepx/dtypes.h"
-#include "frontends/deepx/lexer.h"
 #include "passes/gradient.h"
+#include "session/deepx_files.h"
 #include "session/graph_key.h"
 #include "session/options.h"
 
@@ -71,14 +70,6 @@ Error at_line(const Error& e, const Position& at) {
   return Error(e.blame(), e.message(), std::move(frames));
 }
 
-std::string name_of_loaded(const Effect& e) {
-  if (!e.name.empty()) return e.name;
-  std::string stem = std::filesystem::path(e.text).stem().string();
-  if (!is_name(stem))
-    fail_at_position(e.name_at, "'{}' is no name for a tensor; give one behind '->'", stem);
-  return stem;
-}
-
 Engine::Engine(const SessionOptions& o)
     : options_(o), plan_options_(options_of_plans(o)),
       resources_(session::resources_for(plan_options_)),
@@ -103,8 +94,7 @@ Tensor Engine::value(std::string_view name) const {
 }
 
 void Engine::define(const std::string& name, const Tensor& t) {
-  require(all_dtypes.contains(t.dtype()), "'{}' would be {}; programs have {}", name,
-          rondel::name(t.dtype()), join(all_dtypes.all, ", ", dtype_text));
+  require_dtype_of_programs(name, t.dtype());
   Tensor copy = resources_.memory.allocate(t.dtype(), t.shape());
   copy.assign(t);
   program_.set(name, TensorEntry{t.dtype(), t.shape(), std::move(copy)});

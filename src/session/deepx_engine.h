@@ -37,9 +37,6 @@ class Engine {
   session::LruCache<rondel::Session> plans_;
 };
 
-/// The name of what a line loads.
-std::string name_of_loaded(const Effect&);
-
 /// What a program needs that is never run.
 Surroundings surroundings_without_memory(std::uint64_t seed);
 

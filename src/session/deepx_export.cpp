@@ -4,6 +4,7 @@
 #include "frontends/deepx/parser.h"
 #include "ir/builder.h"
 #include "session/deepx_engine.h"
+#include "session/deepx_files.h"
 
 #include <algorithm>
 #include <map>
@@ -38,17 +39,9 @@ class Exported {
     const std::optional<Effect> effect = deepx::append(program_, line_graphs_, s);
     if (!effect || effect->kind == Effect::Kind::print || effect->kind == Effect::Kind::save)
       return;
-    if (!engine_.options().files)
-      fail_at_position(effect->text_at,
-                       "files are refused: the session has no folder that programs may use");
-    const Files& files = *engine_.options().files;
-    if (effect->kind == Effect::Kind::load) {
-      const std::string name = name_of_loaded(*effect);
-      program_.set(name, tensor_of(files.load(effect->text)));
-      return;
-    }
-    const auto& t = std::get<TensorEntry>(*program_.names().find(effect->name));
-    program_.set(effect->name, tensor_of(files.load_data(effect->text, t.dtype, t.shape)));
+    const Loaded loaded = load(engine_.options().files, *effect, program_.names());
+    program_.set(loaded.name,
+                 TensorEntry{loaded.value.dtype(), loaded.value.shape(), loaded.value.copy()});
   }
 
   ir::Graph graph() {
@@ -85,8 +78,6 @@ class Exported {
   }
 
  private:
-  static TensorEntry tensor_of(const Tensor& t) { return {t.dtype(), t.shape(), t.copy()}; }
-
   const Engine& engine_;
   Program program_;
   LineGraphs line_graphs_;

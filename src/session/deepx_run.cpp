@@ -4,13 +4,18 @@
 #include "frontends/deepx/append.h"
 #include "frontends/deepx/parser.h"
 #include "frontends/deepx/print.h"
+#include "session/deepx_files.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
 namespace rondel::deepx {
 namespace {
 
+/// Lines that are computed together: what they need while they wait is bounded.
+constexpr std::size_t most_waiting = std::size_t{1} << 16;
 /// Lines between two looks at whether the run is to end.
 constexpr std::size_t lines_between_checks = 1024;
 
@@ -21,7 +26,8 @@ bool ends_the_run(const Error& e) {
 /// One run of a text.
 class TextRun {
  public:
-  TextRun(Engine& engine, const RunSettings& settings) : engine_(engine), settings_(settings) {}
+  TextRun(Engine& engine, const RunSettings& settings)
+      : engine_(engine), settings_(settings), begin_(std::chrono::steady_clock::now()) {}
 
   std::vector<Failure> run(std::string_view text) {
     Parser parser(text);
@@ -43,19 +49,33 @@ class TextRun {
   }
 
  private:
-  void check_end() {
-    const RunOptions& o = settings_.run;
-    if ((o.terminate != nullptr && o.terminate->load()) || (o.interrupted && o.interrupted())) {
-      take_back();
-      throw_error(Blame::cancelled, "the run was ended by its terminate flag");
+  /// The options of a computation that begins now: the deadline is that of the whole text.
+  RunOptions options_now() const {
+    RunOptions o = settings_.run;
+    if (o.deadline) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
+      o.deadline = std::max(0.0, *o.deadline - spent.count());
     }
+    return o;
+  }
+
+  void check_end() {
+    const RunOptions o = options_now();
+    if ((o.terminate != nullptr && o.terminate->load()) || (o.interrupted && o.interrupted()))
+      take_back_and_throw(Error(Blame::cancelled, "the run was ended by its terminate flag"));
+    if (o.deadline && *o.deadline == 0)
+      take_back_and_throw(Error(Blame::deadline, "the run's deadline has passed"));
   }
 
   void append(Statement s) {
     try {
       const std::optional<Effect> effect = deepx::append(engine_.program(), engine_.line_graphs(),
                                                          s);
-      if (!effect) return waiting_.push_back(std::move(s));
+      if (!effect) {
+        waiting_.push_back(std::move(s));
+        if (waiting_.size() == most_waiting) compute();
+        return;
+      }
       compute();
       if (stopped_) return;
       perform(*effect);
@@ -71,7 +91,7 @@ class TextRun {
   /// that of its line and those before take effect.
   void compute() {
     try {
-      engine_.compute(settings_.run);
+      engine_.compute(options_now());
     } catch (const Error& e) {
       if (ends_the_run(e)) return take_back_and_throw(e);
       return compute_one_by_one();
@@ -90,7 +110,7 @@ class TextRun {
       if (stopped_) return;
       try {
         deepx::append(engine_.program(), engine_.line_graphs(), s);
-        engine_.compute(settings_.run);
+        engine_.compute(options_now());
         told(s);
       } catch (const Error& e) {
         if (ends_the_run(e)) return take_back_and_throw(e);
@@ -119,22 +139,10 @@ class TextRun {
       else std::fwrite(text.data(), 1, text.size(), stdout);
       return;
     }
-    if (!engine_.options().files)
-      fail_at_position(e.text_at,
-                       "files are refused: the session has no folder that programs may use");
-    const Files& files = *engine_.options().files;
-    if (e.kind == Effect::Kind::save) return files.save(e.text, engine_.value(e.name));
-    if (e.kind == Effect::Kind::load) return load(e, files.load(e.text));
-    const auto& t = std::get<TensorEntry>(engine_.entry(e.name));
-    engine_.define(e.name, files.load_data(e.text, t.dtype, t.shape));
-  }
-
-  void load(const Effect& e, const Tensor& t) {
-    const std::string name = name_of_loaded(e);
-    if (const Entry* taken = engine_.program().names().find(name))
-      fail_at_position(e.name_at, "'{}' is {} already; deltensor or argdel deletes it", name,
-                       kind_text(*taken));
-    engine_.define(name, t);
+    const std::optional<Files>& files = engine_.options().files;
+    if (e.kind == Effect::Kind::save) return save(files, e, engine_.value(e.name));
+    const Loaded loaded = load(files, e, engine_.program().names());
+    engine_.define(loaded.name, loaded.value);
   }
 
   void told(const Statement& s) {
@@ -148,6 +156,7 @@ class TextRun {
 
   Engine& engine_;
   const RunSettings& settings_;
+  const std::chrono::steady_clock::time_point begin_;
   std::vector<Statement> waiting_;  ///< appended, not computed
   std::vector<Failure> failures_;
   bool stopped_ = false;

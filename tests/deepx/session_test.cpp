@@ -89,7 +89,7 @@ TEST(DeepxSession, FilesAreThoseOfTheProgramAround) {
   EXPECT_THAT(floats(session.get("t")), ElementsAre(2, 2));
   const auto failures = session.run("load none->v");
   ASSERT_EQ(failures.size(), 1U);
-  EXPECT_STREQ(failures[0].error.what(), "line 1, column 1: there is no file none");
+  EXPECT_STREQ(failures[0].error.what(), "line 1, column 6: there is no file none");
 
   deepx::Session without;
   EXPECT_THAT(without.run("load none->v").at(0).error.what(), HasSubstr("files are refused"));

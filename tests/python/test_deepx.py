@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import rondel
+import rondel.arrays
 from rondel import CallerError, deepx
 
 T1, T2 = np.array([6, 2, 9], np.float32), np.array([4, 2, -2], np.float32)
@@ -38,6 +39,16 @@ def test_rows_that_set_arguments():
     assert session.kind("vec2") == ("vector", np.int32, (3,))
     session.run("argset@int32 1->a\nargdel a")
     assert session.names() == ["a1", "vec1", "vec2"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "bool"])
+def test_arguments_of_every_dtype(dtype):
+    session = deepx.Session()
+    session.run(f"argset@{dtype} 1->a\nargset@{dtype} 1 0->v\nvecset@{dtype} 1->one")
+    expected = rondel.arrays.numpy_dtype({"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
+                                          "int32": "i32", "int16": "i16", "int8": "i8", "bool": "bool"}[dtype])  # fmt: skip
+    assert session["a"].dtype == expected and session["a"] == 1 and session["a"].shape == ()
+    assert session["v"].tolist() == [1, 0] and session["one"].shape == (1,)
 
 
 def test_rows_that_make_and_delete_tensors():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rondel import CallerError, LimitExceeded, deepx
+from rondel import CallerError, DeadlineExceeded, LimitExceeded, deepx
 
 
 def session_with(**tensors):
@@ -158,11 +158,17 @@ def test_trips_are_bounded():
 
 
 def test_a_deadline_ends_a_loop_and_takes_it_back():
-    from rondel import DeadlineExceeded
-
     session = session_with(go=np.array(True), n=np.array(0))
     with pytest.raises(DeadlineExceeded):
         session.run("add_scalar n 1->n\nwhile go {\nadd_scalar n 1->n\n}", deadline=0.1)
     assert session["n"] == 0
     session.run("add_scalar n 1->n")
     assert session["n"] == 1
+
+
+def test_the_deadline_is_that_of_the_whole_text():
+    """Many short computations, each of which would end in time."""
+    session = session_with(n=np.array(0))
+    with pytest.raises(DeadlineExceeded):
+        session.run("add_scalar n 1->n\nprint n\n" * 200_000, on_print=lambda text: None, deadline=0.05)
+    assert 0 < session["n"] < 200_000

@@ -62,7 +62,7 @@ def test_nothing_leads_out_of_the_folder(folder, path, line):
     before = sorted(p.relative_to(folder.parent) for p in folder.parent.rglob("*"))
     session = deepx.Session(folder=folder)
     session["t"] = np.ones(2, np.float32)
-    with pytest.raises(CallerError, match="^line 1, column 1: "):
+    with pytest.raises(CallerError, match=f"^line 1, column {line.index('{') + 1}: "):
         session.run(line.format(path))
     assert session.names() == ["t"] and session["t"].tolist() == [1, 1]
     assert sorted(p.relative_to(folder.parent) for p in folder.parent.rglob("*")) == before
@@ -84,7 +84,7 @@ def test_wrong_files(folder):
     (folder / "huge.data").write_bytes(b"1234")
     (folder / "strange.shape").write_text("dtype: float8\n")
     for path in ("none.npy", "none", "bad.npy", "empty.npy", "objects.npy", "text.npy", "wide.npy", "short", "huge", "strange", "a" * 300):
-        with pytest.raises(CallerError, match="^line 1, column 1: "):
+        with pytest.raises(CallerError, match="^line 1, column 6: "):
             session.run(f"load {path}->x")
     with pytest.raises(CallerError, match="holds float32.*3.*expected float32.*2"):
         session.run("loadtensordata other.npy->t")
@@ -167,6 +167,21 @@ def test_draws_are_exported(tmp_path):
     got = dict(zip("tu", rondel.InferenceSession(tmp_path / "draws.onnx").run(["t", "u"], {})))
     for name in "tu":
         np.testing.assert_allclose(got[name], session[name], 1e-5, 1e-6)
+
+
+def test_what_an_exported_program_loads_is_a_constant(folder):
+    np.save(folder / "t.npy", np.array([1, 2], np.float32))
+    session = deepx.Session(folder=folder)
+    session["x"] = np.array([5, 7], np.float32)
+    text = "load t.npy\nmul_scalar t 2->t\nnewtensor@float32 [2]->u\nloadtensordata t.npy->u\nadd u x->u\nsave t no.npy\nprint t"
+    session.export(text, folder / "m.onnx")
+    model = rondel.InferenceSession(folder / "m.onnx")
+    t, u = model.run(["t", "u"], {"x": session["x"]})
+    assert t.tolist() == [2, 4] and u.tolist() == [6, 9] and not (folder / "no.npy").exists()
+    with pytest.raises(CallerError, match="^line 1, column 13: 'x' is a tensor already"):
+        session.export("load t.npy->x", folder / "n.onnx")
+    with pytest.raises(CallerError, match="^line 1, column 6: files are refused"):
+        deepx.Session().export("load t.npy->x", folder / "n.onnx")
 
 
 def test_what_cannot_be_exported(tmp_path):

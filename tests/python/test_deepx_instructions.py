@@ -165,7 +165,7 @@ def test_uniform_numbers(dtype):
     lines = f"newtensor@{dtype} [100 100]->c\nuniform@{dtype} -4 6->c"
     session.run(lines)
     drawn = session["c"].astype(np.float64)
-    assert drawn.min() >= -4 and drawn.max() < (6 if dtype != "bfloat16" else 6.01)
+    assert drawn.min() >= -4 and drawn.max() < 6
     assert abs(drawn.mean() - (0.5 if "int" in dtype else 1)) < 0.15
     if "int" in dtype:
         assert set(np.unique(drawn)) == set(range(-4, 6))

@@ -44,7 +44,7 @@ class Session(MutableMapping):
         on_print: called with each text that `print` shows, lines with their ends; None: sys.stdout.
         on_line: called as on_line(line, metadata, error) once a line has taken effect (error is None) or failed. metadata: the
             `key=value` pairs behind `//`.
-        deadline: seconds after which a computation ends.
+        deadline: seconds after which the run ends.
 
         Returns the failures: [] without keep_going, else a list of rondel.Error, each with the attributes `line` and
         `metadata`. Without keep_going the first failure is raised; the lines before it have taken effect, it and those

@@ -39,8 +39,12 @@ ValueId unit_draw(Call& c, DType t, std::size_t seed) {
 /// Integers have equal chances as far as float64 tells numbers apart.
 ValueId drawn_evenly(Call& c) {
   const DType t = c.dtype();
-  if (is_float(t))
-    return c("uniform", {c.draw_key(2), c.number(0), c.number(1), c.b.integers(c.output_shape())});
+  if (is_float(t)) {
+    const ValueId low = c.number(0), high = c.number(1);
+    const ValueId drawn = c("uniform", {c.draw_key(2), low, high, c.b.integers(c.output_shape())});
+    // Rounding may give the bound that is not in the interval.
+    return c("where", {c("equal", {drawn, high}), low, drawn});
+  }
   const ValueId low = c.cast(c.number(0), DType::f64), high = c.cast(c.number(1), DType::f64);
   const ValueId drawn = c("add",
                           {c("mul", {unit_draw(c, DType::f64, 2), c("sub", {high, low})}), low});

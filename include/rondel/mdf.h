@@ -64,6 +64,39 @@ class RONDEL_API Model {
   /// which may be left out. To run it by itself, and to write it as ONNX.
   Session compile(const Settings&) const;
 
+  /// Those of the settings' inputs that have a row for each evaluation.
+  std::vector<std::string> varying_inputs(const Settings&) const;
+  /// Whether random numbers are drawn: by `RunOptions::seed` and the number of the evaluation in
+  /// its run, so that a run in parts draws others than one run.
+  bool draws(const Settings&) const;
+
+ private:
+  friend class Simulation;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A run of a model that goes on: some evaluations at a time, with other inputs and another dt each
+/// time. Not thread-safe.
+class RONDEL_API Simulation {
+ public:
+  /// Of the settings, `steps`, `dt` and `inputs` do not matter. The model outlives the simulation.
+  /// Throws Error(caller) as `Model::run` does.
+  Simulation(const Model&, const Settings&);
+  ~Simulation();
+  Simulation(Simulation&&) noexcept;
+  Simulation& operator=(Simulation&&) noexcept;
+
+  /// Evaluations that were made.
+  std::int64_t evaluated() const;
+  /// Makes 1 or more evaluations, the very first of which begins the states: recorded values
+  /// [evaluations, ...]. `inputs`: as in the settings, a row for each of these evaluations. Throws
+  /// Error as `Model::run` does; then the simulation is where it was. Random numbers are drawn anew
+  /// each time, by the seed and the evaluations made before.
+  std::map<std::string, Tensor> advance(std::int64_t evaluations, double dt,
+                                        const std::map<std::string, Tensor>& inputs = {},
+                                        const RunOptions& = {});
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

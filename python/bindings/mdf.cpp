@@ -21,13 +21,24 @@ std::map<std::string, Tensor> tensors(const std::map<std::string, Value>& values
 }
 
 /// The recorded values, in the order of their names.
-nb::list run(const mdf::Model& model, const mdf::Settings& s, PyRunOptions* options) {
+std::vector<Value> in_order(const std::map<std::string, Tensor>& results,
+                            const std::vector<std::string>& names) {
+  std::vector<Value> values;
+  for (const std::string& name : names) values.emplace_back(results.at(name));
+  return values;
+}
+
+nb::list run(const mdf::Model& model, const mdf::Settings& s, const std::vector<std::string>& names,
+             PyRunOptions* options) {
+  return unpacked_results(options,
+                          [&](const RunOptions& o) { return in_order(model.run(s, o), names); });
+}
+
+nb::list advance(mdf::Simulation& simulation, std::int64_t evaluations, double dt,
+                 const std::map<std::string, Value>& inputs, const std::vector<std::string>& names,
+                 PyRunOptions* options) {
   return unpacked_results(options, [&](const RunOptions& o) {
-    const std::map<std::string, Tensor> results = model.run(s, o);
-    std::vector<Value> values;
-    for (const std::string& name : s.record.empty() ? model.output_ports() : s.record)
-      values.emplace_back(results.at(name));
-    return values;
+    return in_order(simulation.advance(evaluations, dt, tensors(inputs), o), names);
   });
 }
 
@@ -53,10 +64,17 @@ void bind_mdf(nb::module_& m) {
       .def("input_ports", &mdf::Model::input_ports)
       .def("output_ports", &mdf::Model::output_ports)
       .def("parameters", &mdf::Model::parameters)
-      .def("run", &run, nb::arg("settings"), nb::arg("options").none())
+      .def("varying_inputs", &mdf::Model::varying_inputs)
+      .def("draws", &mdf::Model::draws)
+      .def("run", &run, nb::arg("settings"), nb::arg("names"), nb::arg("options").none())
       .def("compile", [](const mdf::Model& model, const mdf::Settings& s) {
         return without_gil([&] { return model.compile(s); });
       });
+  nb::class_<mdf::Simulation>(sub, "Simulation")
+      .def(nb::init<const mdf::Model&, const mdf::Settings&>(), nb::keep_alive<1, 2>())
+      .def("evaluated", &mdf::Simulation::evaluated)
+      .def("advance", &advance, nb::arg("evaluations"), nb::arg("dt"), nb::arg("inputs"),
+           nb::arg("names"), nb::arg("options").none());
 }
 
 }  // namespace rondel::python

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "frontends/mdf/front_end.h"
 #include "frontends/onnx/import.h"
 #include "session/gradient_nodes.h"
 #include "session/options.h"
@@ -66,7 +67,7 @@ frontends::Survey survey(const Source& s, const SessionOptions& o) {
 }  // namespace
 
 std::span<const FrontEnd* const> front_ends() {
-  static const std::array rows{&onnx::front_end()};
+  static const std::array rows{&onnx::front_end(), &mdf::front_end()};
   return rows;
 }
 

@@ -7,6 +7,7 @@
 #include "session/from_graph.h"
 #include "session/lru_cache.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace rondel::mdf {
@@ -43,11 +44,13 @@ Given given_parameter(const Graph& g, const std::string& name, const Tensor& t,
   return {name, t.dtype(), Shape(t.shape().begin() + 1, t.shape().end()), true};
 }
 
-std::map<std::string, Value> feeds_of(const Settings& s) {
+using Values = std::map<std::string, Tensor>;
+
+/// The feeds of what was given: inputs, initial values, parameters and dt.
+std::map<std::string, Value> given_feeds(const Settings& s) {
   std::map<std::string, Value> feeds;
-  feeds.emplace(steps_name, Tensor::scalar(s.steps));
   feeds.emplace(dt_name, Tensor::scalar(s.dt));
-  const auto add = [&](const char* kind, const std::map<std::string, Tensor>& values) {
+  const auto add = [&](const char* kind, const Values& values) {
     for (const auto& [name, t] : values) feeds.emplace(fmt::format("{} {}", kind, name), t);
   };
   add("input", s.inputs);
@@ -92,7 +95,8 @@ template <class T> std::vector<std::string> names(const Graph& g, std::vector<T>
 }
 
 session::CacheKey key_of(const LowerOptions& o) {
-  session::CacheKey key{o.functions.single_precision ? 1 : 0, std::ssize(o.record)};
+  session::CacheKey key{o.functions.single_precision ? 1 : 0, o.resumable ? 1 : 0,
+                        std::ssize(o.record)};
   for (const std::string& name : o.record) session::add_text(key, name);
   for (const auto* list : {&o.inputs, &o.initial, &o.set}) {
     key.push_back(std::ssize(*list));
@@ -106,15 +110,31 @@ session::CacheKey key_of(const LowerOptions& o) {
   return key;
 }
 
+/// The recorded values among the outputs.
+Values recorded(const std::map<std::string, Value>& outputs,
+                const std::vector<CarriedState>& states) {
+  Values results;
+  for (const auto& [name, value] : outputs)
+    if (std::ranges::find(states, name, &CarriedState::name) == states.end())
+      results.emplace(name, value.tensor());
+  return results;
+}
+
 }  // namespace
 
 struct Model::Impl {
+  /// A model compiled for settings of one kind.
+  struct Compiled {
+    Session session;
+    std::vector<CarriedState> states;
+  };
+
   Impl(const std::filesystem::path& file, const SessionOptions& o)
       : graph(read({file, {}})), options(o) {}
 
   Graph graph;
   SessionOptions options;
-  mutable session::LruCache<Session> sessions{most_sessions};
+  mutable session::LruCache<Compiled> sessions{most_sessions};
 
   LowerOptions lowering(const Settings& s) const {
     check(s);
@@ -130,10 +150,16 @@ struct Model::Impl {
     return o;
   }
 
-  Session make(const LowerOptions& o) const {
+  Compiled make(const LowerOptions& o) const {
     ModelInfo info;
     info.graph_name = graph.id;
-    return session::FromGraph::make(lower(graph, o), std::move(info), options);
+    Lowered lowered = lower(graph, o);
+    return {session::FromGraph::make(std::move(lowered.graph), std::move(info), options),
+            std::move(lowered.states)};
+  }
+
+  std::shared_ptr<const Compiled> compiled(const LowerOptions& o) const {
+    return sessions.get(key_of(o), [&] { return make(o); });
   }
 };
 
@@ -152,13 +178,11 @@ std::vector<std::string> Model::parameters() const {
   return names(impl_->graph, &Node::parameters);
 }
 
-std::map<std::string, Tensor> Model::run(const Settings& s, const RunOptions& options) const {
-  const LowerOptions o = impl_->lowering(s);
-  const auto session = impl_->sessions.get(key_of(o), [&] { return impl_->make(o); });
-  std::map<std::string, Tensor> results;
-  for (auto& [name, value] : session->run(feeds_of(s), options))
-    results.emplace(name, value.tensor());
-  return results;
+Values Model::run(const Settings& s, const RunOptions& options) const {
+  const auto compiled = impl_->compiled(impl_->lowering(s));
+  std::map<std::string, Value> feeds = given_feeds(s);
+  feeds.emplace(steps_name, Tensor::scalar(s.steps));
+  return recorded(compiled->session.run(feeds, options), {});
 }
 
 Session Model::compile(const Settings& s) const {
@@ -171,7 +195,79 @@ Session Model::compile(const Settings& s) const {
   keep(o.inputs, s.inputs);
   keep(o.initial, s.initial);
   keep(o.set, s.set);
-  return impl_->make(o);
+  return std::move(impl_->make(o).session);
+}
+
+std::vector<std::string> Model::varying_inputs(const Settings& s) const {
+  std::vector<std::string> out;
+  for (const Given& g : impl_->lowering(s).inputs)
+    if (g.rows) out.push_back(g.name);
+  return out;
+}
+
+bool Model::draws(const Settings& s) const {
+  const auto compiled = impl_->compiled(impl_->lowering(s));
+  const ir::Graph& g = session::FromGraph::of(compiled->session, true);
+  return g.input(ir::InputRole::seed) != ir::ValueId::none;
+}
+
+struct Simulation::Impl {
+  const Model::Impl& model;
+  Settings settings;
+  std::int64_t points = 0;  ///< of the sweep; 0: there is none
+  std::int64_t evaluated = 0;
+  std::map<std::string, Value> states = {};
+
+  /// What a state is before the first evaluation.
+  Tensor begin(const CarriedState& s) const {
+    Shape shape = s.shape;
+    if (points > 0) shape.insert(shape.begin(), points);
+    return nothing(s.dtype, shape);
+  }
+};
+
+Simulation::Simulation(const Model& model, const Settings& settings)
+    : impl_(std::make_unique<Impl>(Impl{*model.impl_, settings})) {
+  const LowerOptions o = model.impl_->lowering(settings);
+  for (const Given& g : o.initial)
+    if (g.rows) impl_->points = settings.initial.at(g.name).shape()[0];
+  for (const Given& g : o.set)
+    if (g.rows) impl_->points = settings.set.at(g.name).shape()[0];
+}
+Simulation::~Simulation() = default;
+Simulation::Simulation(Simulation&&) noexcept = default;
+Simulation& Simulation::operator=(Simulation&&) noexcept = default;
+
+std::int64_t Simulation::evaluated() const { return impl_->evaluated; }
+
+Values Simulation::advance(std::int64_t evaluations, double dt, const Values& inputs,
+                           const RunOptions& options) {
+  require(evaluations >= 1, "evaluations is {}; expected 1 or more", evaluations);
+  Settings s = impl_->settings;
+  s.steps = evaluations - 1;
+  s.dt = dt;
+  s.inputs = inputs;
+  LowerOptions o = impl_->model.lowering(s);
+  o.resumable = true;
+  const auto compiled = impl_->model.compiled(o);
+  std::map<std::string, Value> feeds = given_feeds(s);
+  feeds.emplace(evaluations_name, Tensor::scalar(evaluations));
+  feeds.emplace(evaluated_name, Tensor::scalar(impl_->evaluated));
+  for (const CarriedState& state : compiled->states) {
+    const auto known = impl_->states.find(state.name);
+    feeds.emplace(state.name, known == impl_->states.end() ? impl_->begin(state) : known->second);
+  }
+  RunOptions own;
+  own.deadline = options.deadline;
+  own.terminate = options.terminate;
+  own.interrupted = options.interrupted;
+  own.seed = options.seed + static_cast<std::uint64_t>(impl_->evaluated);
+  std::map<std::string, Value> outputs = compiled->session.run(feeds, own);
+  Values results = recorded(outputs, compiled->states);
+  for (const CarriedState& state : compiled->states)
+    impl_->states[state.name] = std::move(outputs.at(state.name));
+  impl_->evaluated += evaluations;
+  return results;
 }
 
 }  // namespace rondel::mdf

@@ -42,6 +42,23 @@ def test_every_row_is_as_the_engine_of_mdf_has_it(file, steps, dt):
         np.testing.assert_allclose(results[name], rows, rtol=1e-9, err_msg=name)
 
 
+def test_a_file_is_a_model_like_any_other():
+    session = rondel.InferenceSession(MODELS / "states.json")
+    assert [p.name for p in session.get_outputs()] == ["counter_node.out_port", "sine_node.out_port"]
+    got = session.run(None, {"steps": 200, "dt": 0.01})
+    np.testing.assert_allclose([rows[-1] for rows in got], [201, 0.09744396935877586], rtol=1e-9)
+    report = rondel.inspect(MODELS / "rnn.json")
+    assert report.runs and report.op_counts == {"mdf.MatMul": 2, "mdf.sin": 1, "mdf.tanh": 1}
+    assert any(state.startswith("units.x") for state in report.loops[0]["states"])
+
+
+def test_a_model_that_does_not_run_is_surveyed(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text('{"m": {"graphs": {"g": {"nodes": {"A": {"output_ports": {"y": {"value": "nope"}}}}}}}}')
+    report = rondel.inspect(path)
+    assert not report.runs and "the name 'nope' is not known here" in report.findings[0][2]
+
+
 def model_of(tmp_path, text, name="model.yaml"):
     path = tmp_path / name
     path.write_text(text)

@@ -128,7 +128,7 @@ def test_a_node_starts_others_of_its_set(tmp_path):
 
 
 def test_nested_conditions(tmp_path):
-    after = condition("All", args=[condition("AfterNCalls", dependency="A", n=2), condition("Not", condition=condition("JustRan", dependency="C"))])
+    after = condition("All", args=[condition("AfterNCalls", dependency="A", n=2), condition("Not", condition=condition("JustRan", dependency="B"))])
     agrees(tmp_path, model([[], [0], [0], [1, 2]], {"B": condition("EveryNCalls", dependency="A", n=2), "C": after}, condition("AfterNCalls", dependency="D", n=2)))
 
 

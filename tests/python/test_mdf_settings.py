@@ -1,5 +1,6 @@
 """Settings of a run: what is recorded, inputs, initial values, replaced parameters and sweeps; and the readings that stand."""
 
+import io
 import json
 import pathlib
 
@@ -261,3 +262,75 @@ def test_extents_that_grow_are_an_error(tmp_path):
     _, model = load(tmp_path, {"A": counter(None, "[n, n]", default_initial_value=0)})
     with pytest.raises(rondel.CallerError, match="node 'A'.*its value changes|the extents of values grow"):
         model.run(1)
+
+
+# ---- runs that go on
+
+
+def test_a_simulation_goes_on_as_one_run_would():
+    for file in ("iafs.yaml", "rnn.json"):
+        model = rondel.mdf.load(MODELS / file)
+        expected = model.run(49, 0.1)
+        simulation = model.simulation()
+        parts = [simulation.advance(n, 0.1) for n in (1, 30, 19)]
+        assert simulation.evaluated == 50
+        for name in parts[0]:
+            np.testing.assert_array_equal(np.concatenate([part[name] for part in parts]), expected[name])
+
+
+def test_a_simulation_takes_other_inputs_and_steps(tmp_path):
+    _, model = load(tmp_path, LEAK)
+    simulation = model.simulation(set={"A.tau": [5.0, 1.0]})
+    first = simulation.advance(1, 0.1)["A.v"]
+    second = simulation.advance(2, 0.5, inputs={"A.x": [1.0, 2.0]})["A.v"]
+    third = simulation.advance(1, 0.25, inputs={"A.x": 3.0})["A.v"]
+    for k, tau in enumerate((5.0, 1.0)):
+        v = [1.0]
+        for dt, x in ((0.5, 1.0), (0.5, 2.0), (0.25, 3.0)):
+            v.append(v[-1] + dt * (-v[-1] / tau + 2 * x))
+        np.testing.assert_allclose(np.concatenate([first, second, third])[:, k], v, rtol=1e-13)
+
+
+def test_a_simulation_under_conditions(tmp_path):
+    nodes = {name: {"parameters": {"n": {"value": "n + 1"}}, "output_ports": {"n": {"value": "n"}}} for name in "AB"}
+    late = {"type": "AfterNCalls", "kwargs": {"dependency": "A", "n": 3, "time_scale": "TimeScale.LIFE"}}
+    end = {"environment_state_update": {"type": "AfterNPasses", "kwargs": {"n": 1}}}
+    _, model = load(tmp_path, nodes, conditions={"node_specific": {"B": late}, "termination": end})
+    expected = model.run(9)
+    simulation = model.simulation()
+    parts = [simulation.advance(n) for n in (2, 5, 3)]
+    for name in expected:
+        if name != "time":
+            np.testing.assert_array_equal(np.concatenate([part[name] for part in parts]), expected[name])
+
+
+def test_a_failing_part_leaves_the_simulation_where_it_was(tmp_path):
+    _, model = load(tmp_path, LEAK)
+    simulation = model.simulation()
+    simulation.advance(3, 0.1)
+    with pytest.raises(rondel.CallerError, match="'A.x'"):
+        simulation.advance(2, 0.1, inputs={"A.x": [1, 2, 3]})
+    options = rondel.RunOptions()
+    options.terminate = True
+    with pytest.raises(rondel.Cancelled):
+        simulation.advance(2, 0.1, run_options=options)
+    assert simulation.evaluated == 3
+    np.testing.assert_array_equal(simulation.advance(2, 0.1)["A.v"], model.run(4, 0.1)["A.v"][3:])
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_long_run_shows_a_bar_and_gives_the_same(tmp_path, monkeypatch):
+    _, model = load(tmp_path, LEAK)
+    rows = np.linspace(0, 1, 5001)
+    expected = model.run(5000, 0.01, inputs={"A.x": rows, "A.w": 3.0}, progress=False)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("rondel.mdf.model._BAR_AFTER", 0.0)
+    got = model.run(5000, 0.01, inputs={"A.x": rows, "A.w": 3.0})
+    assert "1000/5001" in terminal.getvalue() and terminal.getvalue().endswith("\r\x1b[K")
+    np.testing.assert_array_equal(got["A.v"], expected["A.v"])
+    np.testing.assert_array_equal(got["time"], expected["time"])

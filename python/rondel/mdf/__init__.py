@@ -7,6 +7,6 @@
 docs/mdf.md says what a model means.
 """
 
-from .model import Model, Results, load
+from .model import Model, Results, Simulation, load
 
-__all__ = ["Model", "Results", "load"]
+__all__ = ["Model", "Results", "Simulation", "load"]

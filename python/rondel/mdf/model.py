@@ -1,6 +1,7 @@
 """A model of a file, its runs and their results."""
 
 import operator
+import time
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from .. import _rondel, arrays
 from ..errors import CallerError
 from ..options import RunOptions, SessionOptions, checked_options, path_text
+from ..progress import Progress
 from ..session import InferenceSession
 
 
@@ -96,7 +98,9 @@ class Model:
         """The names that `initial` and `set` may have."""
         return self._model.parameters()
 
-    def run(self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True, run_options=None):
+    def run(
+        self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True, progress=True, run_options=None
+    ):
         """Runs the model: an evaluation that begins its states, then `steps` steps of `dt`. Returns Results of steps + 1 rows.
 
         record: names of output ports, parameters or functions, as "node.port"; None: all output ports.
@@ -106,16 +110,52 @@ class Model:
         set: dict of "node.parameter" to its value. An array with one axis more than the parameter has is a sweep, of which
             all points run; so is one in `initial`. All sweeps have as many points.
         single_precision: onnx:: functions compute in float32, as modeci_mdf does; False: in the type of their inputs.
+        progress: a run of more than a second shows a bar, where stderr is a terminal.
 
         Raises CallerError for names that there are not, values that do not fit and what the model gets wrong (the error
         names the node), UnsupportedError for functions that are not run, and what InferenceSession.run raises.
         """
         settings = self._settings(steps, dt, record, inputs, initial, set, single_precision)
         options = checked_options(run_options, RunOptions, "run_options")
-        names = settings.record or self._model.output_ports()
-        found = self._model.run(settings, options)
-        values = {name: arrays.from_value(value, f"'{name}'") for name, value in zip(names, found)}
+        names = self._recorded(settings)
+        bar = Progress(bool(progress), self.name, settings.steps + 1, _BAR_AFTER)
+        if bar.moves and settings.steps + 1 > _FIRST_PART and not self._model.draws(settings):
+            values = self._run_in_parts(settings, names, inputs or {}, options, bar)
+        else:
+            values = _arrays(names, self._model.run(settings, names, options))
         return Results(np.arange(settings.steps + 1) * settings.dt, values)
+
+    def _run_in_parts(self, settings, names, inputs, options, bar):
+        """The same in parts of about a tenth of a second, after each of which the bar moves."""
+        simulation = _rondel.mdf.Simulation(self._model, settings)
+        given = {name: np.asarray(x) for name, x in inputs.items()}
+        varying = set(self._model.varying_inputs(settings))
+        total, size, parts = settings.steps + 1, _FIRST_PART, []
+        deadline, begin = options.deadline, time.monotonic()
+        try:
+            while (done := simulation.evaluated()) < total:
+                count = min(size, total - done)
+                if deadline is not None:
+                    options.deadline = max(0.0, deadline - (time.monotonic() - begin))
+                now = {name: _rows(x, name in varying, done, count) for name, x in given.items()}
+                before = time.monotonic()
+                found = simulation.advance(count, settings.dt, _values("inputs", now), names, options)
+                parts.append(_arrays(names, found))
+                took = time.monotonic() - before
+                size = int(min(10.0, max(0.1, 0.1 / max(took, 1e-6))) * count) + 1
+                bar.update(done + count)
+        finally:
+            options.deadline = deadline
+            bar.clear()
+        return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+    def simulation(self, record=None, initial=None, set=None, *, single_precision=True):
+        """A run that goes on, some evaluations at a time: a Simulation. Arguments as those of `run`."""
+        settings = self._settings(0, 1.0, record, None, initial, set, single_precision)
+        return Simulation(self._model, settings, self._recorded(settings))
+
+    def _recorded(self, settings):
+        return settings.record or self._model.output_ports()
 
     def session(self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True):
         """The model as an InferenceSession: to inspect it, and for rondel.export.
@@ -136,6 +176,43 @@ class Model:
         settings.initial(_values("initial", initial))
         settings.set(_values("set", set))
         return settings
+
+
+class Simulation:
+    """A run of a model that goes on: some evaluations at a time, with other inputs and another dt each time."""
+
+    def __init__(self, model, settings, names):
+        self._simulation = _rondel.mdf.Simulation(model, settings)
+        self._names = names
+
+    @property
+    def evaluated(self):
+        """How many evaluations were made."""
+        return self._simulation.evaluated()
+
+    def advance(self, evaluations=1, dt=1.0, inputs=None, run_options=None):
+        """Makes evaluations, the very first of which begins the states. Returns a dict of name to array [evaluations, ...].
+
+        inputs: as those of Model.run, a row for each of these evaluations. An error leaves the simulation where it was.
+        """
+        count = _checked("evaluations", evaluations, "a number, 1 or more", _steps)
+        step = _checked("dt", dt, "a number", float)
+        options = checked_options(run_options, RunOptions, "run_options")
+        return _arrays(self._names, self._simulation.advance(count, step, _values("inputs", inputs), self._names, options))
+
+
+#: Seconds before a run shows a bar, and evaluations of the first part of a run that may show one.
+_BAR_AFTER = 1.0
+_FIRST_PART = 1000
+
+
+def _rows(x, varies, first, count):
+    """The rows of an input for some evaluations; one that does not vary is repeated."""
+    return x[first : first + count] if varies else np.broadcast_to(x, (count, *x.shape))
+
+
+def _arrays(names, found):
+    return {name: arrays.from_value(value, f"'{name}'") for name, value in zip(names, found)}
 
 
 def _checked(name, value, expected, check):

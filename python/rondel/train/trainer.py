@@ -12,7 +12,7 @@ from ..session import InferenceSession, requested_names
 from . import checks, files, optimizers
 from .batches import Batches, size_of
 from .model import Form, TrainedModel, loss_of
-from .progress import Progress
+from ..progress import Progress
 from .step_model import StepModel
 
 
@@ -195,16 +195,16 @@ class Trainer:
         return [self._epoch(batches, k, epochs, bool(progress), run_options) for k in range(epochs)]
 
     def _epoch(self, batches, k, epochs, shown, run_options):
-        progress = Progress(shown, k + 1, epochs, len(batches))
+        progress = Progress(shown, f"epoch {k + 1}/{epochs}", len(batches))
         total, done = 0.0, 0
         for batch in batches.epoch(np.random.default_rng([self._seed, self._epochs])):
             total += self.step(batch, run_options)
             done += 1
-            progress.update(done, total / done)
+            progress.update(done, f"loss {total / done:.4g}")
         if not done:
             raise CallerError("train: the data gave no batch")
         self._epochs += 1
-        progress.end(total / done)
+        progress.end(f"loss {total / done:.4g}")
         return total / done
 
     # ---- using what is trained

@@ -36,6 +36,10 @@ class Counters {
   const std::vector<Counter>& all() const { return all_; }
   /// The number of a counter; none: nobody reads it.
   std::optional<std::size_t> of(const Counter&) const;
+  /// i64, or bool.
+  static DType dtype(const Counter& c) {
+    return c.count == Count::just_ran ? DType::boolean : DType::i64;
+  }
   /// How they begin.
   std::vector<ValueId> begin(ir::Builder&) const;
   /// They after a time scale has begun anew.

@@ -86,6 +86,10 @@ std::optional<std::size_t> Layout::of(Role role, std::size_t node, std::size_t a
   return static_cast<std::size_t>(it - slots.begin());
 }
 
+std::string name(const Graph& g, const Slot& s) {
+  return g.nodes[s.node].id + "." + ids_of(g.nodes[s.node], s.role)[s.at];
+}
+
 std::string where(const Graph& g, const Slot& s) {
   const Node& n = g.nodes[s.node];
   switch (s.role) {

@@ -40,6 +40,8 @@ class Layout {
 /// What may be recorded: "node.port" for output ports, then parameters, functions and input ports.
 std::vector<std::string> recordable(const Graph&);
 
+/// "A.y"
+std::string name(const Graph&, const Slot&);
 /// "node 'A', output port 'y'"
 std::string where(const Graph&, const Slot&);
 

@@ -50,20 +50,25 @@ class Lowering {
     if (has_conditions(g)) scheduler_.emplace(g);
   }
 
-  ir::Graph run() {
+  Lowered run() {
     find_types();
-    ir::Graph g;
+    Lowered out;
+    ir::Graph& g = out.graph;
     g.name = model_.id;
     ir::Builder b(g, ir::RegionId::root);
-    const Outside outside = add_inputs(b);
-    const std::vector<ValueId> results = swept_ ? sweep(b, outside) : simulate(b, outside);
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      g.add_result(ir::RegionId::root, results[k]);
-      g.output_names.push_back(layout_.names[k]);
+    Outside outside = add_inputs(b);
+    if (options_.resumable) out.states = add_states(b, outside);
+    const Simulated results = swept_ ? sweep(b, outside) : simulate(b, outside);
+    const auto give = [&](ValueId v, const std::string& name) {
+      g.add_result(ir::RegionId::root, v);
+      g.output_names.push_back(name);
       g.declared_outputs.emplace_back();
-    }
+    };
+    for (std::size_t k = 0; k < results.records.size(); ++k)
+      give(results.records[k], layout_.names[k]);
+    for (std::size_t k = 0; k < out.states.size(); ++k) give(results.states[k], out.states[k].name);
     ir::infer_types(g);
-    return g;
+    return out;
   }
 
   /// The types of all slots, found.
@@ -76,7 +81,12 @@ class Lowering {
   /// Values that the graph is given, by the order of the options.
   struct Outside {
     ValueId evaluations, dt;
+    ValueId evaluated = ValueId::none;  ///< evaluations that were made before; none: no
     std::vector<ValueId> inputs, initial, set;
+    std::vector<ValueId> states;  ///< what they left behind; empty: nothing
+  };
+  struct Simulated {
+    std::vector<ValueId> records, states;
   };
 
   void find_types();
@@ -84,8 +94,9 @@ class Lowering {
   ValueId add_input(ir::Builder&, const Given&, std::string_view kind,
                     std::vector<ir::Extent> rows);
   Outside add_inputs(ir::Builder&);
-  std::vector<ValueId> sweep(ir::Builder&, const Outside&);
-  std::vector<ValueId> simulate(ir::Builder&, const Outside&);
+  std::vector<CarriedState> add_states(ir::Builder&, Outside&);
+  Simulated sweep(ir::Builder&, const Outside&);
+  Simulated simulate(ir::Builder&, const Outside&);
   Surroundings surroundings(const Outside&, ValueId first) const;
   std::vector<ValueId> evaluate_all(ir::Builder&, const Surroundings&, std::vector<ValueId> before,
                                     ValueId executed) const;
@@ -101,12 +112,9 @@ class Lowering {
   bool swept_ = false;
 };
 
-/// What a slot holds before its node is executed: not a number, where its dtype has that.
+/// What a slot holds before its node is executed.
 ValueId Lowering::begin(ir::Builder& b, const Slot& s) const {
-  const double nothing = is_float(s.dtype) ? std::numeric_limits<double>::quiet_NaN() : 0;
-  const ValueId v = s.dtype == DType::boolean ? b.scalar(false)
-                                              : cast(b, b.scalar(nothing), s.dtype);
-  return s.shape.empty() ? v : fitted(b, v, s.dtype, s.shape);
+  return fitted(b, b.constant(nothing(s.dtype, {})), s.dtype, s.shape);
 }
 
 Surroundings Lowering::surroundings(const Outside& outside, ValueId first) const {
@@ -241,9 +249,14 @@ Lowering::Outside Lowering::add_inputs(ir::Builder& b) {
     return v;
   };
   Outside out;
-  const ValueId steps = scalar(steps_name, DType::i64, Tensor::scalar(options_.steps));
+  if (options_.resumable) {
+    out.evaluations = scalar(evaluations_name, DType::i64, Tensor::scalar<std::int64_t>(1));
+    out.evaluated = scalar(evaluated_name, DType::i64, Tensor::scalar<std::int64_t>(0));
+  } else {
+    const ValueId steps = scalar(steps_name, DType::i64, Tensor::scalar(options_.steps));
+    out.evaluations = b("add", {steps, b.scalar(std::int64_t{1})});
+  }
   out.dt = scalar(dt_name, DType::f64, Tensor::scalar(options_.dt));
-  out.evaluations = b("add", {steps, b.scalar(std::int64_t{1})});
   const auto all = [&](const std::vector<Given>& given, std::string_view kind, const char* rows,
                        std::vector<ValueId>& values) {
     for (const Given& x : given) {
@@ -261,8 +274,29 @@ Lowering::Outside Lowering::add_inputs(ir::Builder& b) {
   return out;
 }
 
+/// The states of a resumable graph as its inputs.
+std::vector<CarriedState> Lowering::add_states(ir::Builder& b, Outside& outside) {
+  std::vector<CarriedState> states;
+  for (const Slot& s : layout_.slots)
+    states.push_back({"state " + where(model_, s), s.dtype, s.shape});
+  for (std::size_t n = 0; scheduler_ && n < model_.nodes.size(); ++n)
+    states.push_back({"executed " + where(model_.nodes[n]), DType::boolean, {}});
+  if (scheduler_)
+    for (const Counter& c : scheduler_->counters().all())
+      states.push_back({fmt::format("count {}", states.size()), Counters::dtype(c), {}});
+  for (const CarriedState& s : states) {
+    ir::Extents extents;
+    if (swept_) extents.push_back(ir::Extent::named("points"));
+    for (const std::int64_t e : s.shape) extents.push_back(ir::Extent(e));
+    outside.states.push_back(b.graph().add_param(
+        ir::RegionId::root, ir::Type::tensor(s.dtype, std::move(extents)), s.name));
+    b.graph().input_names.push_back(s.name);
+  }
+  return states;
+}
+
 /// One simulation for each point, whose values are the elements of scans.
-std::vector<ValueId> Lowering::sweep(ir::Builder& b, const Outside& outside) {
+Lowering::Simulated Lowering::sweep(ir::Builder& b, const Outside& outside) {
   ir::LoopParts parts;
   std::vector<ValueId> scans;
   const auto scan = [&](const std::vector<ValueId>& values, const std::vector<Given>& given) {
@@ -271,9 +305,12 @@ std::vector<ValueId> Lowering::sweep(ir::Builder& b, const Outside& outside) {
   };
   scan(outside.initial, options_.initial);
   scan(outside.set, options_.set);
+  scans.insert(scans.end(), outside.states.begin(), outside.states.end());
+  const std::size_t records = layout_.recorded.size();
   parts.scans = scans.size();
-  parts.stacks = layout_.recorded.size();
-  parts.axis_out.assign(parts.stacks, 1);
+  parts.stacks = records + outside.states.size();
+  parts.axis_out.assign(parts.stacks, 0);
+  std::fill_n(parts.axis_out.begin(), records, 1);
   b.source("the sweep");
   const auto body = [&](ir::Builder& inner, std::span<const ValueId> params) {
     Outside point = outside;
@@ -284,19 +321,24 @@ std::vector<ValueId> Lowering::sweep(ir::Builder& b, const Outside& outside) {
     };
     take(point.initial, options_.initial);
     take(point.set, options_.set);
-    std::vector<ValueId> results = simulate(inner, point);
-    results.insert(results.begin(), params[1]);
-    return results;
+    for (ValueId& v : point.states) v = params[next++];
+    const Simulated results = simulate(inner, point);
+    std::vector<ValueId> out{params[1]};
+    out.insert(out.end(), results.records.begin(), results.records.end());
+    if (options_.resumable) out.insert(out.end(), results.states.begin(), results.states.end());
+    return out;
   };
-  std::vector<ValueId> outputs = b.loop(parts, scans, body);
-  outputs.resize(parts.stacks);
-  return outputs;
+  const std::vector<ValueId> outputs = b.loop(parts, scans, body);
+  const auto first_state = outputs.begin() + static_cast<std::ptrdiff_t>(records);
+  return {{outputs.begin(), first_state},
+          {first_state, first_state + static_cast<std::ptrdiff_t>(outside.states.size())}};
 }
 
 /// The loop: an evaluation each trip.
-std::vector<ValueId> Lowering::simulate(ir::Builder& b, const Outside& outside) {
+Lowering::Simulated Lowering::simulate(ir::Builder& b, const Outside& outside) {
   b.source("the simulation");
-  const Scheduler::State before = begin(b);
+  Scheduler::State before = begin(b);
+  if (options_.resumable) before = before.like(outside.states);
   ir::LoopParts parts;
   parts.has_trips = true;
   parts.states = before.size();
@@ -309,11 +351,15 @@ std::vector<ValueId> Lowering::simulate(ir::Builder& b, const Outside& outside) 
       ++parts.scans;
     }
   const auto body = [&](ir::Builder& inner, std::span<const ValueId> params) {
+    for (std::size_t k = 0; k < layout_.slots.size(); ++k)
+      inner.graph().value(params[2 + k]).name = name(model_, layout_.slots[k]);
     Outside now = outside;
     std::size_t next = 2 + parts.states;
     for (std::size_t k = 0; k < now.inputs.size(); ++k)
       if (options_.inputs[k].rows) now.inputs[k] = params[next++];
-    const ValueId first = inner("equal", {params[0], inner.scalar(std::int64_t{0})});
+    ValueId made = params[0];
+    if (outside.evaluated != ValueId::none) made = inner("add", {made, outside.evaluated});
+    const ValueId first = inner("equal", {made, inner.scalar(std::int64_t{0})});
     const Scheduler::State after = evaluate(inner, surroundings(now, first),
                                             before.like(params.subspan(2)));
     std::vector<ValueId> results{params[1]};
@@ -323,12 +369,20 @@ std::vector<ValueId> Lowering::simulate(ir::Builder& b, const Outside& outside) 
   };
   const std::vector<ValueId> outputs = b.loop(parts, inputs, body);
   const auto stacks = outputs.begin() + static_cast<std::ptrdiff_t>(parts.states);
-  return {stacks, stacks + static_cast<std::ptrdiff_t>(parts.stacks)};
+  return {{stacks, stacks + static_cast<std::ptrdiff_t>(parts.stacks)}, {outputs.begin(), stacks}};
 }
 
 }  // namespace
 
-ir::Graph lower(const Graph& g, const LowerOptions& o) { return Lowering(g, o).run(); }
+Lowered lower(const Graph& g, const LowerOptions& o) { return Lowering(g, o).run(); }
+
+Tensor nothing(DType dtype, const Shape& shape) {
+  Tensor t = Tensor::zeros(dtype, shape);
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  if (dtype == DType::f64) std::fill_n(t.data_as<double>(), t.size(), nan);
+  if (dtype == DType::f32) std::fill_n(t.data_as<float>(), t.size(), static_cast<float>(nan));
+  return t;
+}
 
 const InputPort& input_port(const Graph& g, const std::string& name) {
   return find(g, name, &Node::inputs, "input port");

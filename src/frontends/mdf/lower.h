@@ -26,17 +26,40 @@ struct LowerOptions {
   FunctionOptions functions;
   std::int64_t steps = 0;  ///< where the input is left out
   double dt = 1;           ///< likewise
+  /// The graph is a part of a run: its states come in and go out.
+  bool resumable = false;
+};
+
+/// A value that a resumable graph takes as the input of this name, and gives as the output of this
+/// name. In a sweep it has one more axis, in front.
+struct CarriedState {
+  std::string name;
+  DType dtype;
+  Shape shape;
+};
+
+struct Lowered {
+  ir::Graph graph;
+  /// Of a resumable graph. Each begins as "nothing" (`nothing` makes it).
+  std::vector<CarriedState> states;
 };
 
 /// Names of the graph's inputs beside those of `Given`, which are called "input NAME",
 /// "initial NAME" and "set NAME".
 inline constexpr const char* steps_name = "steps";
 inline constexpr const char* dt_name = "dt";
+/// Those of a resumable graph, in place of `steps`: how many evaluations it makes, and how many
+/// have been made before.
+inline constexpr const char* evaluations_name = "evaluations";
+inline constexpr const char* evaluated_name = "evaluated";
 
 /// A model as one loop: `steps` + 1 evaluations, of which the first begins the states, the others
 /// are a step of `dt` each. Outputs are called as in `record`: [steps + 1, ...], and with a sweep
 /// of P points [steps + 1, P, ...]. Throws Error naming node, port and parameter.
-ir::Graph lower(const Graph&, const LowerOptions&);
+Lowered lower(const Graph&, const LowerOptions&);
+
+/// What a value holds before there is one: NaN, or 0 or false where the dtype has no NaN.
+Tensor nothing(DType, const Shape&);
 
 /// Extents of a parameter's value, as the model alone has them: what tells a sweep from a value.
 Shape shape_of_parameter(const Graph&, const std::string& name, const FunctionOptions&);

@@ -1,0 +1,73 @@
+#include "frontends/mdf/front_end.h"
+
+#include "base/error.h"
+#include "frontends/mdf/lower.h"
+#include "frontends/mdf/read_file.h"
+
+namespace rondel::mdf {
+namespace {
+
+using frontends::Imported;
+using frontends::ImportOptions;
+using frontends::Source;
+using frontends::Survey;
+
+/// Functions of the file, by name.
+std::map<std::string, std::int64_t> count_functions(const Graph& g) {
+  std::map<std::string, std::int64_t> counts;
+  const auto count = [&](const std::string& function) {
+    if (!function.empty()) ++counts["mdf." + function];
+  };
+  for (const Node& n : g.nodes) {
+    for (const Function& f : n.functions) count(f.function);
+    for (const Parameter& p : n.parameters) count(p.function);
+  }
+  return counts;
+}
+
+Imported imported(const Graph& g) {
+  Imported out;
+  out.graph = lower(g, {}).graph;
+  out.info.graph_name = g.id;
+  out.op_counts = count_functions(g);
+  return out;
+}
+
+Imported import(const Source& s, const ImportOptions&) { return imported(read(s)); }
+
+Survey survey(const Source& s, const ImportOptions&) {
+  const Graph g = read(s);
+  Survey found;
+  found.op_counts = count_functions(g);
+  try {
+    found.imported = imported(g);
+    const ir::Graph& graph = found.imported->graph;
+    for (std::size_t k = 0; k < graph.input_names.size(); ++k)
+      found.inputs.emplace_back(graph.input_names[k], graph.value(graph.root().params[k]).type);
+    for (std::size_t k = 0; k < graph.output_names.size(); ++k)
+      found.outputs.emplace_back(graph.output_names[k], graph.value(graph.root().results[k]).type);
+  } catch (const Error& e) { found.findings.push_back({Finding::Level::error, g.id, e.what()}); }
+  return found;
+}
+
+/// A text with `graphs` in it, as each model has early on.
+bool begins_a_model(std::span<const std::byte> beginning) {
+  const std::string_view text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
+  return text.find('\0') == std::string_view::npos && text.find("graphs") != std::string_view::npos;
+}
+
+}  // namespace
+
+const frontends::FrontEnd& front_end() {
+  static const frontends::FrontEnd row{
+      .name = "mdf",
+      .doc = "a model in ModECI's Model Description Format",
+      .extensions = {".json", ".yaml", ".yml"},
+      .recognises = begins_a_model,
+      .import = import,
+      .survey = survey,
+  };
+  return row;
+}
+
+}  // namespace rondel::mdf

@@ -14,6 +14,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <unordered_set>
 
 namespace rondel::session {
 namespace {
@@ -141,11 +142,13 @@ class PlanBuilder {
 
   void name_dying_inputs() {
     if (region_ != ir::RegionId::root) return;
-    for (const auto& step : plan_.steps)
-      if (auto* program = dynamic_cast<runtime::ProgramStep*>(step.get()))
-        for (std::size_t k = 0; k < program->inputs.size(); ++k)
-          if (std::ranges::find(step->release, step->inputs[k]) != step->release.end())
-            program->dying.push_back(k);
+    for (const auto& step : plan_.steps) {
+      auto* program = dynamic_cast<runtime::ProgramStep*>(step.get());
+      if (program == nullptr) continue;
+      const std::unordered_set<Slot> released(step->release.begin(), step->release.end());
+      for (std::size_t k = 0; k < program->inputs.size(); ++k)
+        if (released.contains(step->inputs[k])) program->dying.push_back(k);
+    }
   }
 
   /// Finds the temporaries that can share one arena, and their sizes as far as they follow from
@@ -165,9 +168,10 @@ class PlanBuilder {
       const auto* program = dynamic_cast<const runtime::ProgramStep*>(&step);
       const bool only_reads = makers_[i] && (program == nullptr || !program->view);
       for (const Slot s : step.outputs) only_reads ? void(born[s] = i) : void(shared.insert(s));
+      const bool shares = !only_reads || !plain_values(step, holders);
       for (const Slot s : reads(step)) {
         dies[s] = i;
-        if (!only_reads || !plain_values(step, holders)) shared.insert(s);
+        if (shares) shared.insert(s);
       }
     }
     find_symbols(values);

@@ -18,9 +18,22 @@ using deepx::Failure;
 using deepx::Metadata;
 using PythonError = nb::python_error;
 
+/// The GIL for a call back into Python. Throws where the interpreter is at its end: there it is
+/// given to nobody any more.
+class HeldGil {
+ public:
+  HeldGil() {
+    if (interpreter_ended()) throw Error(Blame::cancelled, "the interpreter is at its end");
+    held_.emplace();
+  }
+
+ private:
+  std::optional<nb::gil_scoped_acquire> held_;
+};
+
 /// What `call` gives, with the GIL. An error of ours that it raises goes on as ours.
 template <class Call> auto with_gil(const Call& call) {
-  const nb::gil_scoped_acquire held;
+  const HeldGil held;
   try {
     return call();
   } catch (PythonError& e) {
@@ -75,12 +88,12 @@ nb::list run(deepx::Session& s, const nb::bytes& program, bool keep_going,
   settings.keep_going = keep_going;
   if (!on_print.is_none())
     settings.on_print = [&](const std::string& shown) {
-      const nb::gil_scoped_acquire held;
+      const HeldGil held;
       on_print(text(shown));
     };
   if (!on_line.is_none())
     settings.on_line = [&](std::size_t line, const Metadata& metadata, const Failure* failure) {
-      const nb::gil_scoped_acquire held;
+      const HeldGil held;
       on_line(line, dict_of(metadata), failure == nullptr ? nb::none() : failure_of(*failure));
     };
   settings.run.deadline = deadline;

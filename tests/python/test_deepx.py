@@ -236,6 +236,9 @@ def test_an_argument_is_read_when_its_line_runs():
 
 
 def test_one_value_serves_as_a_vector():
+    once = session_with(t=np.ones(1), u=np.ones(1))
+    once.run("argset@float64 5->s\nconstant s->t\nsettensor s->u")
+    assert once["t"] == once["u"] == 5
     session = deepx.Session()
     session.run("argset@int32 4->n\nnewtensor@float32 n->t\nvecset@int32 3->v\nnewtensor@float32 v->u")
     assert session.kind("t")[2] == (4,) and session.kind("u")[2] == (3,)
@@ -350,6 +353,12 @@ def test_a_session_is_used_by_one_at_a_time():
         session.run("print t", on_print=lambda text: session.run("print t"))
     session.run("add_scalar t 1->t")
     np.testing.assert_array_equal(session["t"], [1, 1])
+
+
+@pytest.mark.parametrize("arguments", [{"on_print": 5}, {"on_line": "x"}, {"keep_going": 1}, {"deadline": -1}, {"text": 5}])
+def test_wrong_arguments_of_a_run(arguments):
+    with pytest.raises(CallerError):
+        deepx.Session().run(**{"text": "print t", **arguments})
 
 
 def test_an_exception_of_a_callback_goes_through():

@@ -80,6 +80,17 @@ def test_the_later_form_of_other_instructions(session):
     assert "T1" not in session and session["half"] == 0.5
 
 
+def test_a_byte_order_mark_is_no_part_of_the_text(session):
+    session.run("\ufeffconstant 4->u")
+    assert session["u"][0, 0] == 4
+
+
+def test_tensors_without_elements(session):
+    session["e"], session["ge"] = np.zeros((0, 3), np.float32), np.zeros((0, 3), np.float32)
+    session.run("newtensor@float32 [3]->s\nconstant 1->s\nadd e e->e\nmul e(ge) e(ge)<-e(ge)\nsum e [0]->s\narange 0 1->e\nuniform 0 1->e")
+    assert session["s"].tolist() == [0, 0, 0] and session["e"].shape == (0, 3)
+
+
 def test_a_list_of_tensors_in_the_first_form(session):
     session.run("newtensor@float32 [2 9]->all\nconcat@float32 t u t 1->all\nnewtensor@float32 [2 9]->all_grad\nconstant 2->all_grad")
     np.testing.assert_array_equal(session["all"], np.repeat([[1, 0, 1], [1, 0, 1]], 3, 1))

@@ -54,8 +54,8 @@ class Session(MutableMapping):
         failures = self._session.run(
             _program(text),
             _checked("keep_going", keep_going, ("True or False", boolean)),
-            on_print or _print,
-            on_line,
+            _callback("on_print", on_print) or _print,
+            _callback("on_line", on_line),
             _checked("deadline", deadline, ("a time in seconds, 0 or more, or None", seconds)),
         )
         if failures and not keep_going:
@@ -146,6 +146,12 @@ def ends_in_block(text):
 
 def _print(text):
     print(text, end="")
+
+
+def _callback(name, value):
+    if value is not None and not callable(value):
+        raise CallerError(f"{name} is {value!r}; expected a function, or None")
+    return value
 
 
 def _program(text):

@@ -182,6 +182,11 @@ int depth_change(std::string_view text) {
 
 }  // namespace
 
+Parser::Parser(std::string_view text) : rest_(text) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  if (rest_.starts_with(mark)) rest_.remove_prefix(mark.size());
+}
+
 std::optional<std::string_view> Parser::take_line() {
   if (rest_.empty()) return std::nullopt;
   const std::size_t end = rest_.find('\n');

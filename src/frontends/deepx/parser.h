@@ -9,9 +9,8 @@ namespace rondel::deepx {
 /// Reads a text statement by statement, so that what stands before a mistake can be used.
 class Parser {
  public:
-  /// The text must outlive the parser. `first_line`: the number of its first line.
-  explicit Parser(std::string_view text, std::size_t first_line = 1)
-      : rest_(text), next_line_(first_line) {}
+  /// The text must outlive the parser. A byte order mark before it is no part of it.
+  explicit Parser(std::string_view text);
 
   /// The next statement; nothing at the end. Throws Error(caller), at a line and column, for what
   /// is none; the next call goes on behind it: behind the line, or behind the block that it is in.
@@ -28,7 +27,7 @@ class Parser {
   void skip_block();
 
   std::string_view rest_;
-  std::size_t next_line_;
+  std::size_t next_line_ = 1;
   std::size_t line_ = 0;
   Metadata metadata_;
 };

@@ -98,7 +98,7 @@ void Program::set(const std::string& name, Entry e) {
 }
 
 ir::ValueId Program::input(const Tensor& t) {
-  const auto [at, fresh] = input_of_.try_emplace(t.data(), ir::ValueId::none);
+  const auto [at, fresh] = input_of_.try_emplace({t.data(), t.rank()}, ir::ValueId::none);
   if (fresh) {
     at->second = graph_.add_param(ir::RegionId::root, ir::Type::tensor(t.dtype(), t.shape()), "");
     inputs_.push_back(t);
@@ -142,7 +142,7 @@ void Program::undo_to(const Mark& before) {
     if (const auto id = static_cast<ir::NodeId>(n - 1); !graph_.is_erased(id))
       graph_.erase_node(id);
   for (std::size_t k = graph_.root().params.size(); k > before.params; --k) {
-    input_of_.erase(inputs_.back().data());
+    input_of_.erase({inputs_.back().data(), inputs_.back().rank()});
     inputs_.pop_back();
     graph_.erase_param(ir::RegionId::root, k - 1);
   }

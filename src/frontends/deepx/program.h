@@ -5,9 +5,9 @@
 #include "ir/builder.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace rondel::deepx {
@@ -108,7 +108,8 @@ class Program {
   Names names_;
   ir::Graph graph_;
   std::vector<Tensor> inputs_;
-  std::unordered_map<const void*, ir::ValueId> input_of_;  ///< by the address of its block
+  /// By the address of its block and by its rank: a vector of one may be an argument's block.
+  std::map<std::pair<const void*, std::int64_t>, ir::ValueId> input_of_;
   std::int64_t draws_ = 0, settled_draws_ = 0;
   bool pending_ = false;
 };

@@ -183,6 +183,13 @@ def test_malformed_yaml_names_line_and_column(tmp_path):
         model_of(tmp_path, "m:\n  graphs:\n    g: [1,\n")
 
 
+def test_a_byte_that_is_no_character_is_named(tmp_path):
+    for name in ("model.yaml", "model.json"):
+        (tmp_path / name).write_bytes(b'{"m":\n {"graphs": {"g\xe2(": 1}}}')
+        with pytest.raises(rondel.CallerError, match="line 2, column 15: byte 0xe2 is not UTF-8"):
+            rondel.mdf.load(tmp_path / name)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(rondel.CallerError, match="absent.json"):
         rondel.mdf.load(tmp_path / "absent.json")

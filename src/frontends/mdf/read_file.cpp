@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/utf8.h"
 
 #include <algorithm>
 
@@ -15,7 +16,23 @@ bool is_json(const frontends::Source& s, std::string_view text) {
   return first != std::string_view::npos && text[first] == '{';
 }
 
+/// Names of a model are texts for Python and ONNX.
+void check_characters(std::string_view text) {
+  std::size_t line = 1, column = 1;
+  for (std::size_t at = 0; at < text.size(); ++column) {
+    const std::size_t length = character_length(text.substr(at));
+    require(length > 0, "line {}, column {}: byte 0x{:02x} is not UTF-8", line, column,
+            static_cast<unsigned char>(text[at]));
+    if (text[at] == '\n') {
+      ++line;
+      column = 0;
+    }
+    at += length;
+  }
+}
+
 Graph read_text(const frontends::Source& s, std::string_view text) {
+  check_characters(text);
   return read_graph(is_json(s, text) ? parse_json(text) : parse_yaml(text));
 }
 

@@ -186,7 +186,7 @@ def test_malformed_yaml_names_line_and_column(tmp_path):
 def test_a_byte_that_is_no_character_is_named(tmp_path):
     for name in ("model.yaml", "model.json"):
         (tmp_path / name).write_bytes(b'{"m":\n {"graphs": {"g\xe2(": 1}}}')
-        with pytest.raises(rondel.CallerError, match="line 2, column 15: byte 0xe2 is not UTF-8"):
+        with pytest.raises(rondel.CallerError, match="line 2, column 16: byte 0xe2 is not UTF-8"):
             rondel.mdf.load(tmp_path / name)
 
 

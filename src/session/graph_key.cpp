@@ -8,7 +8,9 @@ namespace {
 
 class KeyWriter {
  public:
-  explicit KeyWriter(const ir::Graph& g) : g_(g), number_(g.value_count(), -1) {}
+  explicit KeyWriter(const ir::Graph& g) : g_(g), number_(g.value_count(), -1) {
+    key.reserve(32 * g.node_count());
+  }
 
   void region(ir::RegionId r) {
     const ir::Region& region = g_.region(r);

@@ -4,7 +4,6 @@
 #include "frontends/deepx/blocks.h"
 #include "frontends/deepx/line_graphs.h"
 #include "frontends/deepx/scalars.h"
-#include "ir/clone.h"
 
 #include <algorithm>
 
@@ -79,16 +78,30 @@ class Values {
   const Operands& operands_;
 };
 
-/// Copies a line's graph to where the lines stand; gives its results.
+/// Copies a line's graph to where the lines stand; gives its results. It has no regions, and every
+/// output of its nodes has a value: a line that is known already costs little else than this, so it
+/// is not done by `ir::Cloner`, which looks values up by hash.
 std::vector<ValueId> copied(const LineGraph& line, Scope& scope, Values& values) {
   ir::Graph& g = scope.b.graph();
-  ir::Cloner clone(line.graph, g);
+  std::vector<ValueId> copies(line.graph.value_count(), ValueId::none);
   for (std::size_t k = 0; k < line.params.size(); ++k)
-    clone.map(line.graph.root().params[k], values(line.params[k]));
-  for (const ir::NodeId n : line.graph.root().nodes)
-    g.node(clone.node(n, scope.b.region())).source = scope.source;
+    copies[ir::index(line.graph.root().params[k])] = values(line.params[k]);
+  std::vector<ir::Type> types;
+  for (const ir::NodeId n : line.graph.root().nodes) {
+    const ir::Node& node = line.graph.node(n);
+    std::vector<ValueId> inputs(node.inputs.begin(), node.inputs.end());
+    for (ValueId& v : inputs)
+      if (v != ValueId::none) v = copies[ir::index(v)];
+    types.clear();
+    for (const ValueId v : node.outputs) types.push_back(line.graph.value(v).type);
+    const ir::NodeId copy = g.add_node(scope.b.region(), *node.op, node.attributes,
+                                       std::move(inputs), types);
+    g.node(copy).source = scope.source;
+    for (std::size_t j = 0; j < types.size(); ++j)
+      copies[ir::index(node.outputs[j])] = g.node(copy).outputs[j];
+  }
   std::vector<ValueId> results;
-  for (const ValueId v : line.graph.root().results) results.push_back(clone(v));
+  for (const ValueId v : line.graph.root().results) results.push_back(copies[ir::index(v)]);
   return results;
 }
 

@@ -12,6 +12,11 @@ constexpr std::string_view marks = "()[]{}<>,:|@";
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
+/// What only a word holds, and most of what it holds.
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
 class Lexer {
  public:
   Lexer(std::string_view text, std::size_t line) : text_(text), at_{line, 1} {}
@@ -74,6 +79,7 @@ class Lexer {
 
   bool ends_word() const {
     const char c = text_[here_];
+    if (is_plain(c)) return false;
     return is_blank(c) || c == '"' || marks.find(c) != std::string_view::npos ||
            rest().starts_with("->") || rest().starts_with("//");
   }

@@ -119,6 +119,12 @@ class RONDEL_API Session {
   std::vector<Value> run(std::span<const std::string> outputs,
                          const std::map<std::string, Value>& feeds, const RunOptions& = {}) const;
 
+  /// All outputs, in the model's order. `inputs`: one value for each of inputs(), in that order; an
+  /// undefined one is left out. For callers to whom the look-up of names is too slow.
+  std::vector<Value> run_in_order(std::span<const Value> inputs, const RunOptions& = {}) const;
+  /// Whether a run draws random numbers, so that `RunOptions::seed` matters.
+  bool draws() const;
+
   /// How each loop and `if` that has run does so, by its node, for the newest shapes that it has
   /// met: "natively, as a whole", "as a whole, interpreted: " and why, or "step by step: " and
   /// why. Those inside of one that runs as a whole are not listed; without jit none is.

@@ -5,6 +5,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
+
 namespace rondel::python {
 
 /// An array over the memory of a tensor; ("tensor", dtype, shape, bytes or list) where the
@@ -12,6 +14,10 @@ namespace rondel::python {
 nanobind::object to_python(const Value& v);
 /// Gives up Python objects that threads without the GIL have let go of. With the GIL.
 void release_orphans();
+
+/// An array's memory, kept for as long as the pointer is; null where it cannot be had as `flags`
+/// (PyBUF_...) ask, with Python's error set.
+std::shared_ptr<Py_buffer> memory_of(nanobind::handle array, int flags);
 
 /// Values, and how they are made of arrays.
 void bind_values(nanobind::module_& m);
@@ -33,5 +39,9 @@ void bind_network_layers(nanobind::module_& m);
 
 /// The submodule `mdf`: models in MDF.
 void bind_mdf(nanobind::module_& m);
+/// ONNX's operators, and graphs that are made node by node; rondel/functions/ has the functions.
+void bind_operators(nanobind::module_& m);
+/// Functions called with arrays.
+void bind_calls(nanobind::module_& m);
 
 }  // namespace rondel::python

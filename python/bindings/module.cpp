@@ -3,6 +3,7 @@
 #include "runs.h"
 
 #include <rondel/gradient.h>
+#include <rondel/operators.h>
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -250,6 +251,12 @@ NB_MODULE(_rondel, m) {
         [](nb::bytes b, const SessionOptions& o) { return make_session(as_bytes(b), o); });
   m.def("make_session",
         [](const std::filesystem::path& p, const SessionOptions& o) { return make_session(p, o); });
+  m.def("session_of_writer", [](GraphWriter& w, SessionOptions o) {
+    const Warnings warnings;
+    warnings.keep_those_of(o);
+    Session made = python::without_gil([&] { return w.session(o); });
+    return nb::make_tuple(nb::cast(std::move(made)), warnings.texts());
+  });
   m.def("inspect",
         [](nb::bytes b, const SessionOptions& o) { return report(inspect(as_bytes(b), o)); });
   m.def("inspect", [](const std::filesystem::path& p, const SessionOptions& o) {
@@ -262,6 +269,8 @@ NB_MODULE(_rondel, m) {
                            const std::string& after) { return pass_runs(p, o, after); });
   python::bind_network(m);
   python::bind_mdf(m);
+  python::bind_operators(m);
+  python::bind_calls(m);
 
   nb::class_<ExportOptions>(m, "ExportOptions")
       .def(nb::init<>())

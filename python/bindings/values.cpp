@@ -53,18 +53,6 @@ class Orphans {
   }
 };
 
-/// An array's memory, kept for as long as a tensor looks at it.
-std::shared_ptr<Py_buffer> memory_of(nb::handle array) {
-  auto buffer = std::make_unique<Py_buffer>();
-  if (PyObject_GetBuffer(array.ptr(), buffer.get(), PyBUF_ND) != 0) throw nb::python_error();
-  return {buffer.release(), [](Py_buffer* held) {
-            if (!Py_IsInitialized()) return;
-            if (PyGILState_Check() == 0) return Orphans::add(held);
-            PyBuffer_Release(held);
-            delete held;
-          }};
-}
-
 DType dtype_named(const std::string& name) {
   const auto t = parse_dtype(name);
   if (!t) throw Error(Blame::caller, "there is no dtype '" + name + "'");
@@ -75,7 +63,8 @@ DType dtype_named(const std::string& name) {
 /// dtype's.
 Value tensor_over(const std::string& dtype, nb::handle array) {
   const DType t = dtype_named(dtype);
-  const std::shared_ptr<Py_buffer> memory = memory_of(array);
+  const std::shared_ptr<Py_buffer> memory = memory_of(array, PyBUF_ND);
+  if (!memory) throw nb::python_error();
   if (static_cast<std::size_t>(memory->itemsize) != byte_size(t))
     throw Error(Blame::caller,
                 "elements of " + std::to_string(memory->itemsize) + " bytes as " + dtype);
@@ -161,6 +150,17 @@ nb::object tensor_to_python(const Tensor& t) {
 }
 
 }  // namespace
+
+std::shared_ptr<Py_buffer> memory_of(nb::handle array, int flags) {
+  auto buffer = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(array.ptr(), buffer.get(), flags) != 0) return nullptr;
+  return {buffer.release(), [](Py_buffer* held) {
+            if (!Py_IsInitialized()) return;
+            if (PyGILState_Check() == 0) return Orphans::add(held);
+            PyBuffer_Release(held);
+            delete held;
+          }};
+}
 
 nb::object to_python(const Value& v) {
   if (v.is_sequence()) {

@@ -126,6 +126,19 @@ struct Session::Impl {
       require(given[i] == nullptr, "input '{}' is carried from step to step; it is not fed", name);
       given[i] = &value;
     }
+    return checked(given);
+  }
+
+  /// `inputs`: in order; null, or an undefined value, where one is left out.
+  std::vector<Value> bind(std::span<const Value> inputs) const {
+    require(inputs.size() == input_names.size(), "{} values are given; the model has {} inputs",
+            inputs.size(), input_names.size());
+    std::vector<const Value*> given;
+    for (const Value& v : inputs) given.push_back(v.defined() ? &v : nullptr);
+    return checked(given);
+  }
+
+  std::vector<Value> checked(std::span<const Value* const> given) const {
     std::vector<Value> values;
     for (std::size_t i = 0; i < input_names.size(); ++i) {
       const ir::ValueId v = graph.root().params[i];
@@ -298,6 +311,13 @@ std::vector<Value> Session::run(std::span<const std::string> outputs,
                                 const RunOptions& o) const {
   return impl_->run(impl_->numbers_of(outputs), feeds, o);
 }
+
+std::vector<Value> Session::run_in_order(std::span<const Value> inputs, const RunOptions& o) const {
+  return impl_->run(
+      impl_->numbers_of({}), [&] { return impl_->bind(inputs); }, o);
+}
+
+bool Session::draws() const { return impl_->plan.seed >= 0; }
 
 std::map<std::string, std::string> Session::how_it_ran() const { return impl_->log->all(); }
 

@@ -33,6 +33,7 @@ void each_node(const pb::ModelProto& model, const Opsets& opsets, Visit visit) {
 
 class Support {
  public:
+  Support() = default;
   explicit Support(const pb::ModelProto& model) {
     for (const auto& f : model.functions())
       local_.insert(function_key(f.domain(), f.name(), f.overload()));
@@ -46,7 +47,6 @@ class Support {
               import == opsets.end() ? newest_version(domain) : import->second);
   }
 
- private:
   bool op(const std::string& name, const std::string& domain, std::int64_t version) {
     const auto [it, fresh] = known_.try_emplace({name, domain, version}, true);
     if (fresh) {
@@ -57,6 +57,7 @@ class Support {
     return it->second;
   }
 
+ private:
   bool look(const std::string& name, const std::string& domain, std::int64_t version) {
     const pb::OpSchema* schema = find_schema(name, version, domain);
     if (schema == nullptr || schema->Deprecated()) return false;
@@ -124,6 +125,10 @@ std::vector<Finding> missing_ops(const pb::ModelProto& model) {
                      domain_text(domain), version, m.times, m.times == 1 ? "" : "s")});
   }
   return findings;
+}
+
+bool is_supported(const std::string& op, const std::string& domain, std::int64_t version) {
+  return Support().op(op, domain, version);
 }
 
 }  // namespace rondel::onnx

@@ -53,9 +53,19 @@ Importer::Importer(std::shared_ptr<pb::ModelProto> model, DataFolder folder,
 }
 
 Imported Importer::run() {
+  root(begin());
+  return finish();
+}
+
+Frame Importer::begin() {
   read_header();
   read_functions();
-  root();
+  Frame frame;
+  frame.opsets = opsets_;
+  return frame;
+}
+
+Imported Importer::finish() {
   for (std::size_t v = 0; v < graph().value_count(); ++v)
     graph().value(static_cast<ValueId>(v)).type = known_.types[v];
   return std::move(out_);
@@ -87,12 +97,10 @@ void Importer::read_functions() {
   }
 }
 
-void Importer::root() {
+void Importer::root(const Frame& frame) {
   const pb::GraphProto& g = model_->graph();
   graph().name = g.name().empty() ? "graph" : g.name();
   Scope scope{nullptr, ir::RegionId::root, &g.node(), {}};
-  Frame frame;
-  frame.opsets = opsets_;
   std::unordered_map<std::string, Tensor> given;
   for (pb::TensorProto& t : *model_->mutable_graph()->mutable_initializer()) {
     given.emplace(t.name(), tensor_loader_.tensor(t, "initializer '" + t.name() + "'"));
@@ -169,19 +177,21 @@ std::vector<ValueId> Importer::body(const pb::GraphProto& g, Scope& scope, const
 }
 
 void Importer::nodes(const Nodes& list, Scope& scope, const Frame& frame) {
-  for (const pb::NodeProto& n : list) {
-    const std::string source = fmt::format("node '{}' ({})", frame.prefix + name_of(n, frame),
-                                           n.op_type());
-    try {
-      node(n, scope, frame, source);
-    } catch (const Error& e) {
-      // Where functions and bodies nest, the innermost node says enough.
-      if (!e.frames().empty()) throw;
-      throw e.within(source);
-    } catch (const std::bad_alloc&) { throw; } catch (const std::exception& e) {
-      // The onnx library's own exceptions, from building a function's body.
-      throw_error_at(Blame::caller, source, e.what());
-    }
+  for (const pb::NodeProto& n : list) read(n, scope, frame);
+}
+
+void Importer::read(const pb::NodeProto& n, Scope& scope, const Frame& frame) {
+  const std::string source = fmt::format("node '{}' ({})", frame.prefix + name_of(n, frame),
+                                         n.op_type());
+  try {
+    node(n, scope, frame, source);
+  } catch (const Error& e) {
+    // Where functions and bodies nest, the innermost node says enough.
+    if (!e.frames().empty()) throw;
+    throw e.within(source);
+  } catch (const std::bad_alloc&) { throw; } catch (const std::exception& e) {
+    // The onnx library's own exceptions, from building a function's body.
+    throw_error_at(Blame::caller, source, e.what());
   }
 }
 

@@ -94,6 +94,12 @@ class Importer {
   Importer(std::shared_ptr<pb::ModelProto>, DataFolder, const ImportOptions&);
   Imported run();
 
+  // For a graph that is read while it is made (graph_writer.h), instead of `run`: the header, then
+  // nodes, then results.
+  Frame begin();
+  void read(const pb::NodeProto&, Scope&, const Frame&);
+  Imported finish();
+
   // For rules and control flow.
   ir::Graph& graph() { return out_.graph; }
   const ImportOptions& options() const { return options_; }
@@ -125,7 +131,7 @@ class Importer {
   std::vector<ValueId> inferred(ir::NodeId, const std::string& source);
   void read_header();
   void read_functions();
-  void root();
+  void root(const Frame&);
   void initializers(const pb::GraphProto&, Scope&);
   void nodes(const Nodes&, Scope&, const Frame&);
   void node(const pb::NodeProto&, Scope&, const Frame&, const std::string& source);

@@ -1,0 +1,386 @@
+// Functions called with arrays. A call is known by its signature: the function, dtype and rank of
+// each input, and the attributes. What a signature needs is prepared once, in Python
+// (rondel/functions/calling.py); a later call with it makes tensors, runs a session and gives back
+// arrays, all here.
+#include "runs.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <list>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace rondel::python {
+namespace {
+
+/// The dtype of a buffer whose format is one letter of native order; nothing for others.
+std::optional<DType> dtype_of_format(std::string_view format) {
+  static const std::unordered_map<std::string_view, DType> formats = {
+      {"f", DType::f32}, {"d", DType::f64},     {"e", DType::f16},  {"l", DType::i64},
+      {"q", DType::i64}, {"i", DType::i32},     {"h", DType::i16},  {"b", DType::i8},
+      {"L", DType::u64}, {"Q", DType::u64},     {"I", DType::u32},  {"H", DType::u16},
+      {"B", DType::u8},  {"?", DType::boolean}, {"Zf", DType::c64}, {"Zd", DType::c128}};
+  const auto at = formats.find(format);
+  if (at == formats.end()) return std::nullopt;
+  return at->second;
+}
+
+/// A class of NumPy's, looked up once.
+PyTypeObject* numpy_type(const char* name) {
+  nb::object type = nb::module_::import_("numpy").attr(name);
+  return reinterpret_cast<PyTypeObject*>(type.release().ptr());
+}
+
+bool is_array(PyObject* x) {
+  static PyTypeObject* const arrays = numpy_type("ndarray");
+  return Py_TYPE(x) == arrays;
+}
+
+bool is_numpy_scalar(PyObject* x) {
+  static PyTypeObject* const scalars = numpy_type("generic");
+  return PyObject_TypeCheck(x, scalars) != 0;
+}
+
+/// An argument of a call as it came: an array, Python numbers, or nothing to run with.
+struct Given {
+  std::shared_ptr<Py_buffer> memory;
+  DType dtype = DType::f32;     ///< of the memory
+  PyObject* number = nullptr;   ///< an int, float or bool
+  PyObject* numbers = nullptr;  ///< a list or tuple of them
+};
+
+/// A signature, as bytes, and the arguments in order: those by position, then those by name.
+class Signature {
+ public:
+  explicit Signature(std::string key) : key_(std::move(key)) {}
+  const std::string& key() const { return key_; }
+  const std::vector<Given>& given() const { return given_; }
+
+  /// False: this is nothing a signature can hold.
+  bool add_input(PyObject* x) {
+    given_.emplace_back();
+    if (x == Py_None || (PyUnicode_CheckExact(x) && PyUnicode_GET_LENGTH(x) == 0)) return mark('n');
+    if (PyFloat_CheckExact(x)) return number('f', x);
+    if (PyBool_Check(x)) return number('b', x);
+    if (PyLong_CheckExact(x)) return number('i', x);
+    if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) return numbers(x);
+    return array(x);
+  }
+  bool add_attribute(PyObject* x) {
+    given_.emplace_back();
+    return attribute(x, 0);
+  }
+  void add_name(std::string_view name) {
+    mark('=');
+    key_.append(name);
+    mark('\0');
+  }
+
+ private:
+  bool mark(char c) { return key_.push_back(c), true; }
+  template <class T> bool bytes(const T& x) {
+    key_.append(reinterpret_cast<const char*>(&x), sizeof x);
+    return true;
+  }
+  bool number(char kind, PyObject* x) {
+    given_.back().number = x;
+    return mark(kind);
+  }
+  bool numbers(PyObject* x) {
+    char kind = 'i';
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(x); ++k) {
+      PyObject* item = PySequence_Fast_GET_ITEM(x, k);
+      if (PyFloat_CheckExact(item)) kind = 'f';
+      else if (!PyLong_CheckExact(item)) return false;
+    }
+    given_.back().numbers = x;
+    return mark('l') && mark(kind);
+  }
+  bool array(PyObject* x) {
+    if (is_numpy_scalar(x)) {
+      static PyObject* const as_array =
+          nb::object(nb::module_::import_("numpy").attr("asarray")).release().ptr();
+      const nb::object made = nb::steal(PyObject_CallOneArg(as_array, x));
+      if (!made.is_valid()) return PyErr_Clear(), false;
+      return is_array(made.ptr()) && array(made.ptr());  // the memory keeps it
+    }
+    if (!is_array(x)) return false;
+    Given& g = given_.back();
+    g.memory = memory_of(x, PyBUF_ND | PyBUF_FORMAT);
+    if (!g.memory) return PyErr_Clear(), false;
+    const auto dtype = dtype_of_format(g.memory->format);
+    const auto address = reinterpret_cast<std::uintptr_t>(g.memory->buf);
+    if (!dtype || address % static_cast<std::uintptr_t>(g.memory->itemsize) != 0) return false;
+    g.dtype = *dtype;
+    mark('a');
+    mark(static_cast<char>(*dtype));
+    return mark(static_cast<char>(g.memory->ndim));
+  }
+  bool attribute(PyObject* x, int depth) {
+    if (x == Py_None) return mark('n');
+    if (PyBool_Check(x) || PyLong_CheckExact(x)) {
+      int overflow = 0;
+      const long long i = PyLong_AsLongLongAndOverflow(x, &overflow);
+      return overflow == 0 && mark('I') && bytes(i);
+    }
+    if (PyFloat_CheckExact(x)) return mark('F') && bytes(PyFloat_AS_DOUBLE(x));
+    if (PyUnicode_CheckExact(x)) {
+      Py_ssize_t size = 0;
+      const char* text = PyUnicode_AsUTF8AndSize(x, &size);
+      if (text == nullptr) return PyErr_Clear(), false;
+      mark('S') && bytes(size);
+      return key_.append(text, static_cast<std::size_t>(size)), true;
+    }
+    if (is_array(x)) return elements(x);
+    if (depth > 0 || !(PyList_CheckExact(x) || PyTuple_CheckExact(x))) return false;
+    const Py_ssize_t size = PySequence_Fast_GET_SIZE(x);
+    mark('L') && bytes(size);
+    for (Py_ssize_t k = 0; k < size; ++k)
+      if (!attribute(PySequence_Fast_GET_ITEM(x, k), depth + 1)) return false;
+    return true;
+  }
+
+  /// A small tensor, which is an attribute, by its elements.
+  bool elements(PyObject* x) {
+    constexpr Py_ssize_t most = 256;
+    const std::shared_ptr<Py_buffer> memory = memory_of(x, PyBUF_ND | PyBUF_FORMAT);
+    if (!memory) return PyErr_Clear(), false;
+    const auto dtype = dtype_of_format(memory->format);
+    if (!dtype || memory->len > most) return false;
+    mark('T');
+    mark(static_cast<char>(*dtype));
+    bytes(memory->ndim);
+    for (int a = 0; a < memory->ndim; ++a) bytes(memory->shape[a]);
+    key_.append(static_cast<const char*>(memory->buf), static_cast<std::size_t>(memory->len));
+    return true;
+  }
+
+  std::string key_;
+  std::vector<Given> given_;
+};
+
+/// What calls of one signature need.
+struct Prepared {
+  /// What becomes of an argument: the input of the session it is fed to, or -1; the dtype that a
+  /// Python number gets.
+  struct Argument {
+    int input = -1;
+    DType number = DType::f32;
+  };
+  nb::object owner;
+  const Session* session = nullptr;
+  std::vector<Argument> arguments;
+  std::size_t inputs = 0;
+  bool draws = false;
+};
+
+/// False: the number does not fit.
+template <class T> bool store(PyObject* x, T& to) {
+  if constexpr (std::is_same_v<T, bool>) {
+    to = PyObject_IsTrue(x) != 0;
+    return true;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    const double d = PyFloat_CheckExact(x) ? PyFloat_AS_DOUBLE(x) : PyLong_AsDouble(x);
+    to = static_cast<T>(d);
+    if (d != -1.0 || PyErr_Occurred() == nullptr) return true;
+    return PyErr_Clear(), false;
+  } else {
+    int overflow = 0;
+    const long long i = PyLong_AsLongLongAndOverflow(x, &overflow);
+    if (i == -1 && PyErr_Occurred() != nullptr) return PyErr_Clear(), false;
+    to = static_cast<T>(i);
+    return overflow == 0 && std::in_range<T>(i);
+  }
+}
+
+template <class T> Value tensor_of(const Given& g) {
+  const Py_ssize_t count = g.numbers != nullptr ? PySequence_Fast_GET_SIZE(g.numbers) : 1;
+  const Tensor t(dtype_of<T>::value, g.numbers != nullptr ? Shape{count} : Shape{});
+  for (Py_ssize_t k = 0; k < count; ++k) {
+    PyObject* x = g.numbers != nullptr ? PySequence_Fast_GET_ITEM(g.numbers, k) : g.number;
+    if (!store(x, t.data_as<T>()[k])) return {};
+  }
+  return t;
+}
+
+/// Python numbers as a tensor of this dtype; undefined where one does not fit.
+Value tensor_of(const Given& g, DType t) {
+  switch (t) {
+    case DType::f64: return tensor_of<double>(g);
+    case DType::f32: return tensor_of<float>(g);
+    case DType::i64: return tensor_of<std::int64_t>(g);
+    case DType::i32: return tensor_of<std::int32_t>(g);
+    case DType::i16: return tensor_of<std::int16_t>(g);
+    case DType::i8: return tensor_of<std::int8_t>(g);
+    case DType::u64: return tensor_of<std::uint64_t>(g);
+    case DType::u32: return tensor_of<std::uint32_t>(g);
+    case DType::u16: return tensor_of<std::uint16_t>(g);
+    case DType::u8: return tensor_of<std::uint8_t>(g);
+    case DType::boolean: return tensor_of<bool>(g);
+    default: return {};
+  }
+}
+
+Value value_of(const Given& g, DType number) {
+  if (!g.memory) return tensor_of(g, number);
+  Shape shape(g.memory->shape, g.memory->shape + g.memory->ndim);
+  Shape strides = row_major_strides(shape);
+  return Tensor(g.dtype, std::move(shape), std::move(strides), g.memory->buf, g.memory);
+}
+
+/// The values of the session's inputs; none where a number does not fit.
+std::optional<std::vector<Value>> values_of(const Prepared& p, const Signature& s) {
+  std::vector<Value> values(p.inputs);
+  for (std::size_t k = 0; k < p.arguments.size(); ++k) {
+    const Prepared::Argument& a = p.arguments[k];
+    if (a.input < 0) continue;
+    Value& v = values[static_cast<std::size_t>(a.input)];
+    v = value_of(s.given()[k], a.number);
+    if (!v.defined()) return std::nullopt;
+  }
+  return values;
+}
+
+/// Runs a session; one result as it is, several as a tuple. `finish`: of values that are not arrays
+/// yet.
+nb::object run(const Session& session, std::span<const Value> values, bool draws,
+               nb::handle finish) {
+  static std::uint64_t seed = 0;
+  RunOptions o;
+  if (draws) o.seed = seed++;
+  const std::vector<Value> results = run_interruptibly(
+      o, [&](const RunOptions& with) { return session.run_in_order(values, with); });
+  const auto converted = [&](const Value& v) {
+    nb::object x = to_python(v);
+    return nb::isinstance<nb::tuple>(x) ? finish(x, "a result") : x;
+  };
+  if (results.size() == 1) return converted(results[0]);
+  nb::list all;
+  for (const Value& v : results) all.append(converted(v));
+  return nb::tuple(all);
+}
+
+/// What is prepared, by signature; the least recently used goes first.
+class Cache {
+ public:
+  std::shared_ptr<const Prepared> find(const std::string& key) {
+    const auto at = by_key_.find(key);
+    if (at == by_key_.end()) return nullptr;
+    order_.splice(order_.begin(), order_, at->second);
+    return at->second->second;
+  }
+  void add(const std::string& key, std::shared_ptr<const Prepared> p) {
+    if (by_key_.contains(key)) return;
+    order_.emplace_front(key, std::move(p));
+    by_key_.emplace(order_.front().first, order_.begin());
+    if (order_.size() <= most) return;
+    by_key_.erase(order_.back().first);
+    order_.pop_back();
+  }
+  std::size_t size() const { return order_.size(); }
+  static constexpr std::size_t most = 512;
+
+ private:
+  using Order = std::list<std::pair<std::string, std::shared_ptr<const Prepared>>>;
+  Order order_;
+  std::unordered_map<std::string_view, Order::iterator> by_key_;
+};
+
+/// Of the process. Never destroyed: it holds Python objects.
+Cache& cache() {
+  static auto* one = new Cache;
+  return *one;
+}
+
+/// A function as it is called. `prepare(args, kwargs)` gives (session, [(input, dtype)], inputs) or
+/// None; `otherwise(args, kwargs)` does every call that has no signature, or none that can be
+/// prepared.
+class Function {
+ public:
+  Function(std::string name, std::vector<std::string> inputs, bool variadic, nb::object prepare,
+           nb::object otherwise, nb::object finish)
+      : name_(std::move(name)), inputs_(std::move(inputs)), variadic_(variadic),
+        prepare_(std::move(prepare)), otherwise_(std::move(otherwise)), finish_(std::move(finish)) {
+  }
+
+  nb::object call(const nb::tuple& args, const nb::dict& kwargs) const {
+    Signature s(name_ + '\0');
+    if (!read(s, args, kwargs)) return otherwise_(args, kwargs);
+    std::shared_ptr<const Prepared> p = cache().find(s.key());
+    if (!p) {
+      p = prepared(args, kwargs);
+      if (!p) return otherwise_(args, kwargs);
+      cache().add(s.key(), p);
+    }
+    const auto values = values_of(*p, s);
+    return values ? run(*p->session, *values, p->draws, finish_) : otherwise_(args, kwargs);
+  }
+
+ private:
+  bool read(Signature& s, const nb::tuple& args, const nb::dict& kwargs) const {
+    const std::size_t count = args.size();
+    for (std::size_t k = 0; k < count; ++k) {
+      PyObject* x = PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(k));
+      const bool input = variadic_ || k < inputs_.size();
+      if (!(input ? s.add_input(x) : s.add_attribute(x))) return false;
+    }
+    PyObject *key = nullptr, *x = nullptr;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(kwargs.ptr(), &at, &key, &x) != 0) {
+      Py_ssize_t size = 0;
+      const char* text = PyUnicode_AsUTF8AndSize(key, &size);
+      if (text == nullptr) return PyErr_Clear(), false;
+      const std::string_view name(text, static_cast<std::size_t>(size));
+      s.add_name(name);
+      const bool input = std::find(inputs_.begin(), inputs_.end(), name) != inputs_.end();
+      if (!(input ? s.add_input(x) : s.add_attribute(x))) return false;
+    }
+    return true;
+  }
+
+  std::shared_ptr<const Prepared> prepared(const nb::tuple& args, const nb::dict& kwargs) const {
+    const nb::object found = prepare_(args, kwargs);
+    if (found.is_none()) return nullptr;
+    auto p = std::make_shared<Prepared>();
+    p->owner = found[0];
+    p->session = &nb::cast<const Session&>(p->owner);
+    using Plan = std::vector<std::tuple<int, std::string>>;
+    for (const auto& [input, number] : nb::cast<Plan>(found[1]))
+      p->arguments.push_back({input, parse_dtype(number).value_or(DType::f32)});
+    p->inputs = nb::cast<std::size_t>(found[2]);
+    p->draws = p->session->draws();
+    return p;
+  }
+
+  std::string name_;
+  std::vector<std::string> inputs_;
+  bool variadic_;
+  nb::object prepare_, otherwise_, finish_;
+};
+
+nb::object run_session(const Session& s, nb::handle given, nb::handle finish) {
+  std::vector<Value> values;
+  for (const nb::handle v : given) values.push_back(nb::cast<const Value&>(v));
+  return run(s, values, s.draws(), finish);
+}
+
+}  // namespace
+
+void bind_calls(nb::module_& m) {
+  nb::class_<Function>(m, "Function")
+      .def(nb::init<std::string, std::vector<std::string>, bool, nb::object, nb::object,
+                    nb::object>())
+      .def("call", &Function::call);
+  m.def("run_in_order", &run_session);
+  m.def("prepared_calls", [] { return nb::make_tuple(cache().size(), Cache::most); });
+}
+
+}  // namespace rondel::python

@@ -1,0 +1,91 @@
+"""Attributes as Python has them, in the form that the engine takes."""
+
+import operator
+
+import numpy as np
+
+from .. import _rondel, arrays
+from ..errors import CallerError
+
+#: ONNX's numbers of element types, by Rondel's names.
+NUMBER_OF = {
+    "f32": 1, "u8": 2, "i8": 3, "u16": 4, "i16": 5, "i32": 6, "i64": 7, "str": 8, "bool": 9, "f16": 10, "f64": 11, "u32": 12,
+    "u64": 13, "c64": 14, "c128": 15, "bf16": 16, "f8e4m3fn": 17, "f8e4m3fnuz": 18, "f8e5m2": 19, "f8e5m2fnuz": 20, "u4": 21,
+    "i4": 22, "f4e2m1": 23, "f8e8m0": 24, "u2": 25, "i2": 26,
+}  # fmt: skip
+
+
+def dtype_number(dtype) -> int:
+    """ONNX's number of a dtype: np.float32, "float32", np.dtype("float32") -> 1"""
+    return NUMBER_OF[arrays.dtype_name(np.dtype(dtype))]
+
+
+#: The attributes that hold element types, by these numbers.
+_DTYPES = {"to", "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision", "precision"}
+
+
+def _integer(x):
+    return operator.index(x.item() if isinstance(x, np.ndarray) else x)
+
+
+def _text(x):
+    return x.decode() if isinstance(x, bytes) else str(np.str_(x)) if isinstance(x, str) else _refuse()
+
+
+def _refuse():
+    raise TypeError
+
+
+def _items(x):
+    return np.atleast_1d(x).reshape(-1).tolist() if isinstance(x, (np.ndarray, np.generic, int, float)) else list(x)
+
+
+def _tensor(x):
+    if hasattr(x, "SerializeToString"):  # a TensorProto
+        from onnx import numpy_helper
+
+        x = numpy_helper.to_array(x)
+    return np.ascontiguousarray(x) if np.ndim(x) else np.asarray(x)
+
+
+#: For each type of attributes: what is expected, and how a value is brought into this form.
+_FORMS = {
+    "INT": ("an integer", _integer),
+    "FLOAT": ("a number", float),
+    "STRING": ("a string", _text),
+    "INTS": ("a list of integers", lambda x: [operator.index(i) for i in _items(x)]),
+    "FLOATS": ("a list of numbers", lambda x: [float(i) for i in _items(x)]),
+    "STRINGS": ("a list of strings", lambda x: [_text(s) for s in x]),
+    "TENSOR": ("an array", _tensor),
+    "TYPE_PROTO": ("a type, as text: 'tensor(float)'", _text),
+}
+
+
+def canonical(op, name: str, value):
+    """The value of attribute `name` of `op` as a plain Python value or array. CallerError if it is nothing of the kind."""
+    kind = op.attributes[name].type
+    if kind == "GRAPH":
+        return value
+    if kind not in _FORMS:
+        raise CallerError(f"{op.name}: attribute '{name}' ({kind}) cannot be given here")
+    expected, convert = _FORMS[kind]
+    if name in _DTYPES and isinstance(value, (str, type, np.dtype)):
+        expected, convert = "a dtype, or ONNX's number of one", dtype_number
+    try:
+        return convert(value)
+    except CallerError:
+        raise
+    except Exception:
+        raise CallerError(f"{op.name}: attribute '{name}' is {value!r:.60}; expected {expected}") from None
+
+
+def written(op, attributes: dict) -> list:
+    """Attributes as GraphWriter.node takes them."""
+    items = []
+    for name, value in attributes.items():
+        kind = op.attributes[name].type
+        plain = canonical(op, name, value)
+        if kind == "TENSOR":
+            plain = arrays.to_value(plain, f"attribute '{name}' of {op.name}", "")
+        items.append((name, kind, plain))
+    return items

@@ -1,0 +1,92 @@
+"""Indexing of traced values: x[0], x[1:, ::-1], x[..., None], x[i] with a traced or an array of integers."""
+
+import numpy as np
+
+from ..errors import CallerError
+from . import numbers
+from .traced import Traced
+
+_FIRST, _LAST = -(2**63), 2**63 - 1
+
+
+def item(x: Traced, index):
+    """x[index]: slices first, then elements along axes, then axes of extent 1. One index may be an array; what stands after `...`
+    needs the number of axes."""
+    from . import onnx
+
+    parts = list(index) if isinstance(index, tuple) else [index]
+    parts = _without_ellipsis(x, parts)
+    slices, picks, new = _sorted(x, parts)
+    if slices:
+        axes, ranges = zip(*slices)
+        starts, ends, steps = zip(*map(_bounds, ranges))
+        x = onnx.slice(x, list(starts), list(ends), list(axes), list(steps))
+    for axis, pick in reversed(picks):
+        x = onnx.gather(x, pick, axis=axis)
+    return onnx.unsqueeze(x, new) if new else x
+
+
+def _without_ellipsis(x, parts):
+    places = [k for k, p in enumerate(parts) if p is Ellipsis]
+    if not places:
+        return parts
+    taken = sum(p is not None for p in parts) - len(places)
+    if len(places) > 1 or x.ndim is None or x.ndim < taken:
+        raise CallerError(f"the index {parts!r:.80} of {x!r}: '...' may stand once, where the number of axes is known")
+    at = places[0]
+    return [*parts[:at], *[slice(None)] * (x.ndim - taken), *parts[at + 1 :]]
+
+
+def _sorted(x, parts):
+    """[(axis, slice)], [(axis, index)], and where axes of extent 1 stand in the result."""
+    slices, picks, new = [], [], []
+    axis = place = 0
+    for part in parts:
+        if part is None:
+            new.append(place)
+            place += 1
+            continue
+        if isinstance(part, slice):
+            if part != slice(None):
+                slices.append((axis, part))
+            place += 1
+        else:
+            pick = _pick(x, part)
+            picks.append((axis, pick))
+            place += _rank(pick, x)
+        axis += 1
+    if sum(_rank(p, x) > 0 for _, p in picks) > 1:
+        raise CallerError(f"{x!r} is indexed with several arrays; gather_nd takes elements at several indices")
+    if x.ndim is not None and axis > x.ndim:
+        raise CallerError(f"{x!r} is indexed along {axis} axes")
+    return slices, picks, new
+
+
+def _pick(x, part):
+    if isinstance(part, Traced) and part.element in ("i32", "i64"):
+        return part
+    if not isinstance(part, (Traced, bool, np.bool_)) and not isinstance(part, slice):
+        array = np.asarray(part) if isinstance(part, (int, list, np.ndarray, np.integer)) else None
+        if array is not None and array.dtype.kind in "iu":
+            return array.astype(np.int64)
+    raise CallerError(f"{x!r} is indexed with {part!r:.60}; expected integers, slices, None, '...' or an array of int64; compress "
+                      "and where choose by bools")  # fmt: skip
+
+
+def _rank(pick, x):
+    rank = pick.ndim
+    if rank is None:
+        raise CallerError(f"{x!r} is indexed with {pick!r}, whose number of axes is not known; reshape it, or use gather")
+    return rank
+
+
+def _bounds(s):
+    for bound in (s.start, s.stop, s.step):
+        if not (bound is None or numbers.is_number(bound) and isinstance(bound, int) or isinstance(bound, np.integer)):
+            raise CallerError(f"a slice is bounded by {bound!r:.60}; expected integers; the function slice takes traced bounds")
+    step = 1 if s.step is None else int(s.step)
+    if step == 0:
+        raise CallerError("the step of a slice is 0")
+    start = (_LAST if step < 0 else 0) if s.start is None else int(s.start)
+    end = (_FIRST if step < 0 else _LAST) if s.stop is None else int(s.stop)
+    return start, end, step

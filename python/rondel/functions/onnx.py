@@ -1,0 +1,82 @@
+"""ONNX's operators as functions of arrays: `add(a, b)`, `conv(x, w, pads=[1, 1, 1, 1])`, `loop(10, True, x, body=...)`.
+
+NumPy arrays go in and come out, and dtypes are kept: nothing is promoted. A Python number takes the dtype of the arrays beside
+it, and without one it has NumPy's: int64, float64, bool. One result comes as an array, several as a tuple. None or "" leaves an
+input out. Attributes are given by name. Each function has the signature and the text of ONNX's newest version of its operator.
+
+Names are in snake case (`reduce_sum`); in lower case, as modeci_mdf has them, they are there too (`reducesum`). `and_`, `or_`,
+`not_` and `if_` are Python's words. An operator that gives more results on request takes their number: `max_pool(x,
+kernel_shape=[2, 2], outputs=2)`.
+
+The body of `loop`, `scan`, `if_` is a Python function, a GraphProto, a ModelProto, or a graph of Rondel. A function is traced:
+it is called once with traced values, on which Python's operators and all functions of this module work. Arrays that it reads are
+captured.
+
+    >>> loop(10, True, x, body=lambda i, cond, x: (cond, x * 2, x))   # doctest: +SKIP
+
+gives the final x and the stacked items. `loop(M, cond, *states, body=...)` calls `body(i, cond, *states)`, which returns
+(cond, *states, *items); without M nothing bounds the trips, without cond its result has no effect. `scan(*states, *scans,
+num_scan_inputs=n, body=...)` calls `body(*states, *elements)`, which returns (*states, *items). Branches take no arguments.
+
+A call is compiled once for its signature: attributes, and the dtype and rank of each input. The 512 latest are kept. Draws differ
+from call to call, and are the same in each process. Wrong arguments raise rondel.CallerError, an operator that Rondel does not
+have rondel.UnsupportedError.
+"""
+
+import difflib as _difflib
+
+from numpy.typing import ArrayLike as ArrayLike  # what the annotations name
+
+from .. import _rondel as _engine
+from . import calling as _calling
+from . import operators as _operators
+from . import signatures as _signatures
+
+
+def _made(op):
+    """The function of an operator."""
+    if op.runs and not op.deprecated:
+        call = _calling.Caller(op).call
+
+        def function(*args, **kwargs):
+            return call(args, kwargs)
+    else:
+
+        def function(*args, **kwargs):
+            raise _calling.refused(op)
+
+    function.__name__ = function.__qualname__ = op.python_name
+    function.__module__ = __name__
+    function.__doc__ = _signatures.documentation(op)
+    function.__signature__ = _signatures.signature(op)
+    function.__annotations__ = {
+        **{p.name: p.annotation for p in function.__signature__.parameters.values()},
+        "return": function.__signature__.return_annotation,
+    }
+    return function
+
+
+_opset = _engine.newest_opset()
+_refused = {}
+__all__ = []
+for _op in _operators.operators(_opset).values():
+    _function = _made(_op)
+    _names = {_op.python_name, _operators.snake_case(_op.name), _op.name.lower()}
+    if _op.runs and not _op.deprecated:
+        globals().update(dict.fromkeys(_names, _function))
+        __all__.append(_op.python_name)
+    else:
+        _refused.update(dict.fromkeys(_names, _function))
+del _op, _function, _names
+
+
+def __getattr__(name):
+    """Operators that Rondel does not have: a call says so."""
+    if name in _refused:
+        return _refused[name]
+    near = [] if name.startswith("_") else _difflib.get_close_matches(name, __all__, 1)
+    raise AttributeError(
+        f"ONNX has no operator of the name '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""),
+        name=name,
+        obj=None,
+    )

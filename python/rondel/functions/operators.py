@@ -1,0 +1,155 @@
+"""What ONNX says of an operator, and how a call's arguments are bound to it."""
+
+import difflib
+import functools
+import keyword
+import re
+from typing import Any, NamedTuple
+
+from .. import _rondel
+from ..errors import CallerError
+
+
+class Argument(NamedTuple):
+    """An argument of a call: its value, and its number among those by position, then those by name."""
+
+    number: int
+    value: Any
+
+
+class Bound(NamedTuple):
+    """Arguments by what they are for.
+
+    inputs: for each of the operator's inputs in order its argument, or None where one is left out; those of a variadic input
+    stand one after another. attributes: dict of name to value. outputs: the number of results asked for, or None.
+    """
+
+    inputs: list
+    attributes: dict
+    outputs: int | None
+
+
+def snake_case(name: str) -> str:
+    """ReduceLogSum -> reduce_log_sum, GatherND -> gather_nd, IsNaN -> is_nan"""
+    name = re.sub(r"(NaN|ND)\b", lambda m: m[0].capitalize(), name)
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def is_omitted(x) -> bool:
+    """None and "" leave an input out."""
+    return x is None or (isinstance(x, str) and x == "")
+
+
+class Operator:
+    """An operator of ONNX's default domain, as its schema describes it. `python_name`: reduce_sum; "and" becomes and_."""
+
+    def __init__(self, described, opset: int):
+        self.name = described.name
+        self.opset = opset
+        self.doc = described.doc
+        self.runs = described.runs
+        self.deprecated = described.deprecated
+        self.since_version = described.since_version
+        self.inputs = described.inputs
+        self.outputs = described.outputs
+        self.attributes = {a.name: a for a in described.attributes}
+        plain = snake_case(self.name)
+        self.python_name = plain + "_" if keyword.iskeyword(plain) else plain
+        self.input_names = [p.name for p in self.inputs]
+        self.variadic = bool(self.inputs) and self.inputs[-1].form == "variadic"
+
+    def input(self, k: int):
+        """What the schema says of input k; the last one may be variadic."""
+        return self.inputs[min(k, len(self.inputs) - 1)]
+
+    def bind(self, args: tuple, kwargs: dict) -> Bound:
+        """Arguments by position fill the inputs that are not given by name, in order, and then the attributes, by their names
+        in alphabetical order, as MDF does it. A variadic input takes all that are left."""
+        inputs, attributes = {}, {}
+        named = {}
+        outputs = None
+        for number, (name, value) in enumerate(kwargs.items(), len(args)):
+            if name in self.input_names:
+                named[name] = Argument(number, value)
+            elif name in self.attributes:
+                attributes[name] = value
+            elif name == "outputs":
+                outputs = self._count(value)
+            else:
+                raise CallerError(self._unknown(name))
+        rest = [Argument(k, x) for k, x in enumerate(args)]
+        for k, name in enumerate(self.input_names):
+            if self.variadic and k == len(self.inputs) - 1:
+                break
+            if name in named:
+                inputs[k] = named.pop(name)
+            elif rest:
+                inputs[k] = rest.pop(0)
+        if self.variadic:
+            first = len(self.inputs) - 1
+            given = self._several(named.pop(self.input_names[-1])) if self.input_names[-1] in named else rest
+            rest = rest if given is not rest else []
+            inputs.update({first + k: x for k, x in enumerate(given)})
+        self._add_by_position(attributes, rest, len(args))
+        return Bound(self._in_order(inputs), {k: v for k, v in attributes.items() if v is not None}, outputs)
+
+    def _several(self, argument):
+        if not isinstance(argument.value, (list, tuple)):
+            raise CallerError(f"{self.name}: '{self.input_names[-1]}' is a {type(argument.value).__name__}; expected a list")
+        return [Argument(-1, x) for x in argument.value]
+
+    def _add_by_position(self, attributes, rest, given):
+        free = [name for name in self.attributes if name not in attributes]
+        if len(rest) > len(free):
+            takes = len(self.inputs) + len(self.attributes)
+            raise CallerError(f"{self.name}: {given} arguments are given; it takes at most {takes}")
+        attributes.update(zip(free, (a.value for a in rest)))
+
+    def _in_order(self, inputs):
+        ordered = [inputs.get(k) for k in range(max(inputs, default=-1) + 1)]
+        ordered = [None if a is None or is_omitted(a.value) else a for a in ordered]
+        while ordered and ordered[-1] is None:
+            ordered.pop()
+        for k, port in enumerate(self.inputs):
+            if port.form == "single" and (k >= len(ordered) or ordered[k] is None):
+                raise CallerError(f"{self.name}: input '{port.name}' is missing; expected {self.signature_text()}")
+        least = len(self.inputs) - 1 + self.inputs[-1].least if self.variadic else 0
+        if len(ordered) < least and self.name != "Loop":
+            raise CallerError(f"{self.name}: {len(ordered)} inputs are given; expected {least} or more")
+        return ordered
+
+    def _count(self, value):
+        most = len(self.outputs)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise CallerError(f"{self.name}: outputs is {value!r}; expected a number of results, 1 or more")
+        if value > most and self.outputs[-1].form != "variadic":
+            raise CallerError(f"{self.name}: outputs is {value}; it has {most}")
+        return value
+
+    def _unknown(self, name):
+        known = [*self.input_names, *self.attributes, "outputs"]
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"expected {self.signature_text()}"
+        return f"{self.name} has no input and no attribute '{name}'; {hint}"
+
+    def signature_text(self) -> str:
+        """add(A, B)"""
+        names = [("*" if p.form == "variadic" else "") + p.name for p in self.inputs]
+        required = [f"{a.name}=..." for a in self.attributes.values() if a.required]
+        return f"{self.python_name}({', '.join(names + required)})"
+
+    def output_count(self, bound: Bound) -> int | None:
+        """How many results a call gives: those asked for, else those that the operator always gives; None: this is not known
+        before its inputs are."""
+        if bound.outputs is not None:
+            return bound.outputs
+        if self.outputs and self.outputs[-1].form == "variadic":
+            return bound.attributes.get("num_outputs")
+        always = sum(p.form == "single" for p in self.outputs)
+        return always or len(self.outputs)
+
+
+@functools.lru_cache(maxsize=8)
+def operators(opset: int) -> dict:
+    """The operators of an opset by ONNX's names, also those that Rondel does not have."""
+    return {o.name: Operator(o, opset) for o in _rondel.operators(opset)}

@@ -1,0 +1,30 @@
+"""Sessions of graphs that were written node by node, kept by their models."""
+
+import threading
+from collections import OrderedDict
+
+from .. import _rondel
+from ..options import SessionOptions
+from ..session import issue_warnings
+
+#: How many sessions are kept; the least recently used goes first.
+MOST = 512
+_kept: OrderedDict = OrderedDict()
+_lock = threading.Lock()
+
+
+def session_of(writer):
+    """The session of a writer's model, which is compiled once. The writer may be used up."""
+    key = writer.model_bytes()
+    with _lock:
+        found = _kept.get(key)
+        if found is not None:
+            _kept.move_to_end(key)
+            return found
+    made, warnings = _rondel.session_of_writer(writer, SessionOptions())
+    issue_warnings(warnings, stacklevel=6)
+    with _lock:
+        _kept[key] = made
+        while len(_kept) > MOST:
+            _kept.popitem(last=False)
+    return made

@@ -1,0 +1,184 @@
+"""The values that a traced function works with, and Python's operators on them."""
+
+import numpy as np
+
+from .. import arrays
+from ..errors import CallerError
+
+
+def _function(name):
+    from . import onnx
+
+    return getattr(onnx, name)
+
+
+def _binary(name, swapped=False):
+    def method(self, other):
+        if not _is_operand(other):
+            return NotImplemented
+        return _function(name)(other, self) if swapped else _function(name)(self, other)
+
+    return method
+
+
+def _unary(name):
+    return lambda self: _function(name)(self)
+
+
+def _is_operand(x):
+    return isinstance(x, (Traced, int, float, np.ndarray, np.generic)) or hasattr(x, "__dlpack__")
+
+
+def _is_float(x):
+    element = x.element if isinstance(x, Traced) else "f" if isinstance(x, float) else np.asarray(x).dtype.kind
+    return element[0] in "fbV" and element not in ("bool", "b")
+
+
+def true_divide(x, y):
+    """x / y of floats. Integers are refused: ONNX's Div drops their remainders, and Python's does not."""
+    if not (_is_float(x) or _is_float(y)):
+        raise CallerError("'/' of integers; use // for whole quotients, or cast one of them to a float")
+    return _function("div")(x, y)
+
+
+def floor_divide(x, y):
+    """x // y, rounded down as in Python."""
+    if _is_float(x) or _is_float(y):
+        return _function("floor")(_function("div")(x, y))
+    return _function("div")(_function("sub")(x, remainder(x, y)), y)
+
+
+def remainder(x, y):
+    """x % y, with the sign of y as in Python."""
+    if _is_float(x) or _is_float(y):
+        return _function("sub")(x, _function("mul")(floor_divide(x, y), y))
+    return _function("mod")(x, y)
+
+
+def _composed(function, swapped=False):
+    def method(self, other):
+        if not _is_operand(other):
+            return NotImplemented
+        return function(other, self) if swapped else function(self, other)
+
+    return method
+
+
+def _logical(on_bools, on_bits):
+    def apply(x, y):
+        either = x if isinstance(x, Traced) else y
+        return _function(on_bools if either.element == "bool" else on_bits)(x, y)
+
+    return apply
+
+
+_and, _or, _xor = _logical("and_", "bitwise_and"), _logical("or_", "bitwise_or"), _logical("xor", "bitwise_xor")
+
+
+def not_equal(x, y):
+    return _function("not_")(_function("equal")(x, y))
+
+
+class Traced:
+    """A value of a graph that is being written. It has a dtype and perhaps a shape, but no elements: those come when the graph
+    runs. Python's operators and indexing work on it, and all functions of this package.
+    """
+
+    __slots__ = ("level", "name", "type", "extents")
+    __hash__ = object.__hash__
+
+    def __init__(self, level, name, type_text, extents):
+        self.level, self.name, self.type, self.extents = level, name, type_text, extents
+
+    @property
+    def element(self) -> str:
+        """Rondel's name of the dtype: "f32"; of a sequence, that of its items."""
+        return arrays.element_name(self.type)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return arrays.numpy_dtype(self.element)
+
+    @property
+    def shape(self):
+        """A tuple with None for each extent that is not known; None where the number of axes is not known."""
+        return None if self.extents is None else tuple(int(e) if e.isdigit() else None for e in self.extents)
+
+    @property
+    def ndim(self):
+        """The number of axes; None where it is not known."""
+        return None if self.extents is None else len(self.extents)
+
+    @property
+    def T(self):
+        return _function("transpose")(self)
+
+    def astype(self, dtype):
+        return _function("cast")(self, to=dtype)
+
+    def reshape(self, *shape):
+        return _function("reshape")(self, list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else list(shape))
+
+    __add__, __radd__ = _binary("add"), _binary("add", True)
+    __sub__, __rsub__ = _binary("sub"), _binary("sub", True)
+    __mul__, __rmul__ = _binary("mul"), _binary("mul", True)
+    __matmul__, __rmatmul__ = _binary("mat_mul"), _binary("mat_mul", True)
+    __pow__, __rpow__ = _binary("pow"), _binary("pow", True)
+    __truediv__, __rtruediv__ = _composed(true_divide), _composed(true_divide, True)
+    __floordiv__, __rfloordiv__ = _composed(floor_divide), _composed(floor_divide, True)
+    __mod__, __rmod__ = _composed(remainder), _composed(remainder, True)
+    __and__, __rand__ = _composed(_and), _composed(_and, True)
+    __or__, __ror__ = _composed(_or), _composed(_or, True)
+    __xor__, __rxor__ = _composed(_xor), _composed(_xor, True)
+    __lt__, __le__ = _binary("less"), _binary("less_or_equal")
+    __gt__, __ge__ = _binary("greater"), _binary("greater_or_equal")
+    __eq__, __ne__ = _binary("equal"), _composed(not_equal)
+    __neg__, __abs__ = _unary("neg"), _unary("abs")
+
+    def __pos__(self):
+        return self
+
+    def __invert__(self):
+        return _function("not_" if self.element == "bool" else "bitwise_not")(self)
+
+    def __getitem__(self, index):
+        from .indexing import item
+
+        return item(self, index)
+
+    def __bool__(self):
+        raise CallerError(
+            f"whether the traced value '{self.name}' is true is not known before the graph runs; "
+            "use if_(condition, then_branch=..., else_branch=...), where(condition, x, y), or & and | for 'and' and 'or'"
+        )
+
+    def _no_number(self, *_):
+        raise CallerError(
+            f"the traced value '{self.name}' has no elements before the graph runs; use the functions of rondel.functions.onnx "
+            "on it, not those of NumPy or Python"
+        )
+
+    __float__ = __int__ = __index__ = __complex__ = __array__ = __len__ = __iter__ = _no_number
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        """NumPy's element-wise functions are this package's."""
+        name = _OF_UFUNC.get(ufunc.__name__)
+        if method != "__call__" or kwargs or name is None:
+            raise CallerError(f"numpy.{ufunc.__name__} does not work on traced values; use the functions of rondel.functions.onnx")
+        return name(*inputs) if callable(name) else _function(name)(*inputs)
+
+    def __repr__(self):
+        extents = "" if self.extents is None else "[" + ",".join(e or "?" for e in self.extents) + "]"
+        return f"<traced {self.name}: {self.element if self.type.startswith('tensor') else self.type}{extents}>"
+
+
+_OF_UFUNC = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": true_divide, "true_divide": true_divide,
+    "floor_divide": floor_divide, "remainder": remainder, "power": "pow", "matmul": "mat_mul", "negative": "neg",
+    "absolute": "abs", "exp": "exp", "log": "log", "sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin",
+    "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "floor": "floor", "ceil": "ceil",
+    "rint": "round", "sign": "sign", "reciprocal": "reciprocal", "maximum": "max", "minimum": "min", "less": "less",
+    "less_equal": "less_or_equal", "greater": "greater", "greater_equal": "greater_or_equal", "equal": "equal",
+    "not_equal": not_equal, "logical_and": "and_", "logical_or": "or_", "logical_xor": "xor", "logical_not": "not_",
+    "bitwise_and": _and, "bitwise_or": _or, "bitwise_xor": _xor, "isnan": "is_nan", "isinf": "is_inf",
+}  # fmt: skip

@@ -1,0 +1,285 @@
+"""loop, scan and if_ of rondel.functions.onnx: bodies of every kind, traced values, captures, all modes of Loop."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import rondel
+from rondel.functions import onnx as f
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+def doubled(i, cond, x):
+    return cond, x * 2, x
+
+
+def python_loop(trips, go, x, most=5):
+    """What Loop does with `while x[0] < most: x *= 2`: the final x and how often it ran."""
+    count = 0
+    while (trips is None or count < trips) and go:
+        x, count = x * 2, count + 1
+        go = bool(x[0] < most)
+    return x, count
+
+
+def test_the_final_state_and_the_items():
+    x, items = f.loop(10, True, X, body=doubled)
+    np.testing.assert_array_equal(x, X * 1024)
+    np.testing.assert_array_equal(items, [X * 2**k for k in range(10)])
+
+
+@pytest.mark.parametrize("trips", [None, "", 2, np.int64(2), np.array([2]), 40])
+@pytest.mark.parametrize("cond", [True, False, 1, 0, np.True_, np.array(True), np.array([True])])
+def test_modes_with_a_condition(trips, cond):
+    given = None if trips is None or isinstance(trips, str) else int(np.reshape(trips, -1)[0])
+    x, items = f.loop(trips, cond, X, body=lambda i, go, x: (x[0] * 2 < 5, x * 2, i))
+    expected, count = python_loop(given, bool(np.all(cond)), X)
+    np.testing.assert_array_equal(x, expected)
+    np.testing.assert_array_equal(items, np.arange(count))
+
+
+@pytest.mark.filterwarnings("ignore::rondel.ModelWarning")
+@pytest.mark.parametrize("cond", [None, ""])
+def test_a_trip_count_alone_ignores_the_bodys_condition(cond):
+    x, items = f.loop(4, cond, X, body=lambda i, go, x: (x[0] < 0, x * 2, i))
+    np.testing.assert_array_equal(x, X * 16)
+    assert items.tolist() == [0, 1, 2, 3]
+
+
+def test_neither_count_nor_condition_runs_until_it_is_ended():
+    model = f.loop
+    code = "from rondel.functions import onnx as f; f.loop(None, None, 0.0, body=lambda i, go, x: (go, x + 1))"
+    import subprocess
+    import sys
+
+    with pytest.raises(subprocess.TimeoutExpired):
+        subprocess.run([sys.executable, "-c", code], timeout=3, capture_output=True)
+    assert model is f.loop
+
+
+def test_zero_trips():
+    for trips, cond in [(0, True), (5, False), (None, 0)]:
+        x, y, items = f.loop(trips, cond, X, np.int64(7), body=lambda i, go, x, y: (go, x * 2, y + 1, x))
+        np.testing.assert_array_equal(x, X)
+        assert y == 7 and items.shape == (0, 3)
+
+
+def test_many_states_and_items():
+    a, b, c, first, second = f.loop(
+        6, True, 0, 1, np.zeros(2, np.float32), body=lambda i, go, a, b, c: (go, b, a + b, c + 1, a, c[0] * 2)
+    )
+    assert (a, b, c.tolist(), first.tolist(), second.tolist()) == (8, 13, [6, 6], [0, 1, 1, 2, 3, 5], [0, 2, 4, 6, 8, 10])
+    assert a.dtype == np.int64 and second.dtype == np.float32
+
+
+def test_a_state_may_grow():
+    x, lengths = f.loop(4, True, np.ones(1, np.float32), body=lambda i, go, x: (go, f.concat(x, x, axis=0), f.shape(x)[0]))
+    assert x.shape == (16,) and lengths.tolist() == [1, 2, 4, 8]
+
+
+def test_arrays_of_the_surroundings_are_captured_with_their_newest_values():
+    w = np.eye(3) * 2
+    body = lambda i, go, x: (True, w @ x + f.mat_mul(w, x))  # noqa: E731
+    np.testing.assert_array_equal(f.loop(2, True, X, body=body), X * 16)
+    w *= 0.5
+    np.testing.assert_array_equal(f.loop(2, True, X, body=body), X * 4)
+
+
+def test_nested_bodies_capture_from_every_level():
+    w = np.array([1.0, 0.5, 0.25])
+
+    def outer(i, go, x):
+        def inner(j, go, y):
+            small = f.less(i + j, 2)
+            return go, f.if_(small, then_branch=lambda: y + x * w, else_branch=lambda: y - 1), y
+
+        y, seen = f.loop(3, True, x, body=inner)
+        return go, y, f.reduce_sum(seen)
+
+    x, sums = f.loop(3, True, X, body=outer)
+    expected, expected_sums = X, []
+    for i in range(3):
+        y, seen = expected, 0.0
+        for j in range(3):
+            seen += y.sum()
+            y = y + expected * w if i + j < 2 else y - 1
+        expected, expected_sums = y, [*expected_sums, seen]
+    np.testing.assert_allclose(x, expected, rtol=1e-14)
+    np.testing.assert_allclose(np.ravel(sums), expected_sums, rtol=1e-14)
+
+
+def traced_value(function, *inputs):
+    """What a function of traced values gives."""
+    return f.scan(*(x[None] for x in inputs), num_scan_inputs=len(inputs), body=function)[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: x + y * 2 - 1,
+        lambda x, y: 3 - x,
+        lambda x, y: x // y,
+        lambda x, y: x % y,
+        lambda x, y: 7 // y + 7 % y,
+        lambda x, y: x**2,
+        lambda x, y: -x + abs(y),
+        lambda x, y: (x < y) & (x <= 2) | ~(x > y) ^ (x >= y),
+        lambda x, y: (x == y) | (x != 2),
+        lambda x, y: x @ y,
+        lambda x, y: x[1],
+        lambda x, y: x[-1:],
+        lambda x, y: x[::-1],
+        lambda x, y: x[..., None] * y[None, :],
+        lambda x, y: x[[0, 2]],
+        lambda x, y: x.reshape(1, -1).T,
+        lambda x, y: np.maximum(x, y) + np.array([1, 2, 3, 4], x.dtype),
+        lambda x, y: np.array([1, 2, 3, 4], x.dtype) - x,
+        lambda x, y: x.astype(np.float32),
+    ],
+)
+def test_operators_of_python_on_traced_values(function, dtype):
+    x, y = np.array([-3, 1, 2, 7], dtype), np.array([2, -4, 2, 3], dtype)
+    expected, got = function(x, y), traced_value(function, x, y)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_true_division_is_of_floats():
+    np.testing.assert_array_equal(traced_value(lambda x: 1 / x, X), 1 / X)
+    with pytest.raises(rondel.CallerError, match="'/' of integers; use //"):
+        traced_value(lambda x: x / 2, np.array([1, 2]))
+
+
+def test_what_is_known_of_a_traced_value():
+    seen = []
+
+    def body(i, go, x):
+        seen.append((x.dtype, x.ndim, x.shape, i.shape, repr(i)))
+        return go, x
+
+    f.loop(1, True, X, body=body)
+    assert seen[0][:4] == (np.float64, 1, (None,), ()) and "i64[]" in seen[0][4]
+
+
+def test_scan():
+    total, sums = f.scan(0.0, X, num_scan_inputs=1, body=lambda s, x: (s + x, s + x))
+    assert total == 6 and sums.tolist() == [1, 3, 6]
+    m = np.arange(6.0).reshape(2, 3)
+    columns = f.scan(m, num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1], body=lambda x: f.reduce_sum(x, keepdims=0))
+    np.testing.assert_array_equal(columns, m.sum(0)[::-1])
+
+
+def test_if():
+    assert getattr(f, "if") is f.if_
+    for cond in (True, False, 1, np.array([0])):
+        chosen = f.if_(cond, then_branch=lambda: f.add(X, 1), else_branch=lambda: (X, 2))
+        if np.all(cond):
+            np.testing.assert_array_equal(chosen, X + 1)
+        else:
+            np.testing.assert_array_equal(chosen[0], X)
+    a, b = f.loop(
+        2, True, X, 0.0,
+        body=lambda i, go, x, y: (go, *f.if_(i == 0, then_branch=lambda: (x * 2, 1), else_branch=lambda: (x, y + 1))),
+    )  # fmt: skip
+    assert a.tolist() == [2, 4, 6] and b == 2
+
+
+def graph_body(dtype=TensorProto.DOUBLE, named=False):
+    """A GraphProto: x is doubled, and stacked."""
+    info = helper.make_tensor_value_info
+    nodes = [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Add", ["M", "M"], ["y"]), helper.make_node("Identity", ["M"], ["item"])]
+    for k, n in enumerate(nodes):
+        n.name = f"n{k}" if named else ""
+    return helper.make_graph(
+        nodes, "body",
+        [info("i", TensorProto.INT64, []), info("go", TensorProto.BOOL, []), info("M", dtype, None)],
+        [info("on", TensorProto.BOOL, []), info("y", dtype, None), info("item", dtype, None)],
+    )  # fmt: skip
+
+
+def with_reduce_mean_13():
+    """A body in opset 13, whose ReduceMean has its axes as an attribute."""
+    text = """<ir_version: 8, opset_import: ["" : 13]>
+    g (int64 i, bool go, double[n] x) => (bool on, double[n] y, double[k] item)
+    { on = Identity(go)  item = ReduceMean<axes = [0], keepdims = 1>(x)  y = Add(x, x) }"""
+    return onnx.parser.parse_model(text)
+
+
+def test_bodies_that_exist_already():
+    model = helper.make_model(graph_body())
+    info = "<ir_version: 10, opset_import: ['' : 21]> g (int64 i, bool go, double[n] x) => (bool on, double[n] y, double[n] item)"
+    session = rondel.InferenceSession(
+        onnx.parser.parse_model(info.replace("'", '"') + "{ on = Identity(go)  y = Add(x, x)  item = Identity(x) }")
+    )
+    for body in (graph_body(), graph_body(named=True), model, session):
+        x, items = f.loop(3, True, X, body=body)
+        np.testing.assert_array_equal(x, X * 8)
+        np.testing.assert_array_equal(items, [X, X * 2, X * 4])
+        np.testing.assert_array_equal(f.loop(3, True, X, body)[0], X * 8)
+    x, items = f.loop(2, 1, X, body=with_reduce_mean_13())
+    np.testing.assert_array_equal(items, [[2], [4]])
+    within = f.loop(2, True, X, body=lambda i, go, x: (go, f.loop(1, True, x, body=graph_body())[0]))
+    np.testing.assert_array_equal(within, X * 4)
+
+
+def test_a_body_is_compiled_once():
+    from rondel.functions import sessions
+
+    f.loop(3, True, X, body=doubled)
+    kept = list(sessions._kept.values())
+    for trips in range(5):
+        f.loop(trips, True, np.ones(trips + 1), body=doubled)
+    assert list(sessions._kept.values()) == kept
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, x.astype(np.float32))), "state 0 comes as tensor(double) and leaves as tensor(float)"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: go), "gives 1 results; expected at least the condition and 1 state"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (x, x)), "as its condition; expected a bool"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, None)), "gives None as result 1"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, x if x[0] > 1 else x)), "use if_("),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, np.sum(x))), "numpy.add does not work on traced values"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, np.cumsum(x))), "NumPy"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, np.add.reduce(x))), "numpy.add"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, x + np.float32(1))), "cast one of them"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, x[0.5])), "is indexed with 0.5; expected integers"),
+        (lambda: f.loop(2.5, True, X, body=doubled), "M is 2.5; expected an integer"),
+        (lambda: f.loop(2, "yes", X, body=doubled), "as its condition; expected a bool"),
+        (lambda: f.loop(2, True, X), "'body' is missing"),
+        (lambda: f.loop(2, True, X, body=7), "expected a function, a GraphProto"),
+        (lambda: f.loop(2, True, None, X, body=lambda i, go, x, y: (go, x, y)), "the initial value of state 0 is left out"),
+        (lambda: f.scan(X, num_scan_inputs=2, body=lambda x: x), "num_scan_inputs is 2; expected 1 to 1"),
+        (lambda: f.loop(1, True, X, body=lambda i, go, x: (go, f.if_(go, then_branch=lambda: (x, x), else_branch=lambda: x))), "expected as many"),
+        (lambda: f.loop(2, True, X, body=graph_body(TensorProto.FLOAT)), "declared f32"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, f.resize(x))), "does not have the ONNX operator Resize"),
+    ],
+)  # fmt: skip
+def test_wrong_bodies(call, text):
+    with pytest.raises(rondel.Error) as raised:
+        call()
+    assert text in str(raised.value)
+
+
+def test_a_value_does_not_leave_its_body():
+    kept = []
+    f.loop(1, True, X, body=lambda i, go, x: (go, kept.append(x) or x))
+    for use in (lambda: f.add(kept[0], 1), lambda: f.loop(1, True, X, body=lambda i, go, x: (go, x + kept[0]))):
+        with pytest.raises(rondel.CallerError, match="has ended"):
+            use()
+    np.testing.assert_array_equal(f.add(X, 1), X + 1)
+
+
+def test_bodies_in_many_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def run(k):
+        return f.loop(k, True, X, body=lambda i, go, x: (go, f.if_(i < 2, then_branch=lambda: x + k, else_branch=lambda: x)))
+
+    with ThreadPoolExecutor(4) as pool:
+        for k, x in enumerate(pool.map(run, range(24))):
+            np.testing.assert_array_equal(x, X + k * min(k, 2))

@@ -117,9 +117,7 @@ def condition_of(x, what: str):
         if x.element == "bool":
             return x
         if x.element[0] in "iu":
-            from . import onnx
-
-            return onnx.cast(x, to=np.bool_)
+            return x.astype(np.bool_)
         raise CallerError(f"{what} gives {x!r} as its condition; expected a bool")
     array = np.asarray(x)
     if array.size != 1 or array.dtype.kind not in "biu":

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..errors import CallerError
 from . import numbers
+from .table import function
 from .traced import Traced
 
 _FIRST, _LAST = -(2**63), 2**63 - 1
@@ -12,18 +13,16 @@ _FIRST, _LAST = -(2**63), 2**63 - 1
 def item(x: Traced, index):
     """x[index]: slices first, then elements along axes, then axes of extent 1. One index may be an array; what stands after `...`
     needs the number of axes."""
-    from . import onnx
-
     parts = list(index) if isinstance(index, tuple) else [index]
     parts = _without_ellipsis(x, parts)
     slices, picks, new = _sorted(x, parts)
     if slices:
         axes, ranges = zip(*slices)
         starts, ends, steps = zip(*map(_bounds, ranges))
-        x = onnx.slice(x, list(starts), list(ends), list(axes), list(steps))
+        x = function("slice")(x, list(starts), list(ends), list(axes), list(steps))
     for axis, pick in reversed(picks):
-        x = onnx.gather(x, pick, axis=axis)
-    return onnx.unsqueeze(x, new) if new else x
+        x = function("gather")(x, pick, axis=axis)
+    return function("unsqueeze")(x, new) if new else x
 
 
 def _without_ellipsis(x, parts):

@@ -29,8 +29,10 @@ from numpy.typing import ArrayLike as ArrayLike  # what the annotations name
 
 from .. import _rondel as _engine
 from . import calling as _calling
+from . import indexing as _indexing
 from . import operators as _operators
 from . import signatures as _signatures
+from . import table as _table
 
 
 def _made(op):
@@ -58,6 +60,7 @@ def _made(op):
 
 _opset = _engine.newest_opset()
 _refused = {}
+_table.FUNCTIONS["[]"] = _indexing.item
 __all__ = []
 for _op in _operators.operators(_opset).values():
     _function = _made(_op)
@@ -65,6 +68,7 @@ for _op in _operators.operators(_opset).values():
     if _op.runs and not _op.deprecated:
         globals().update(dict.fromkeys(_names, _function))
         __all__.append(_op.python_name)
+        _table.FUNCTIONS[_op.python_name] = _function
     else:
         _refused.update(dict.fromkeys(_names, _function))
 del _op, _function, _names

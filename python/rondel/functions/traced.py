@@ -4,12 +4,7 @@ import numpy as np
 
 from .. import arrays
 from ..errors import CallerError
-
-
-def _function(name):
-    from . import onnx
-
-    return getattr(onnx, name)
+from .table import function as _function
 
 
 def _binary(name, swapped=False):
@@ -142,9 +137,7 @@ class Traced:
         return _function("not_" if self.element == "bool" else "bitwise_not")(self)
 
     def __getitem__(self, index):
-        from .indexing import item
-
-        return item(self, index)
+        return _function("[]")(self, index)
 
     def __bool__(self):
         raise CallerError(

@@ -9,6 +9,7 @@ import numpy as np
 from .. import _rondel, arrays
 from ..errors import CallerError
 from . import attributes, numbers
+from .operators import operators
 from .traced import Traced
 
 #: Arrays of integers of at most this many elements are constants of the graph, since shapes may follow from them; all other
@@ -172,8 +173,6 @@ def traced_inputs(level: Level, op, values: list) -> list:
 
 
 def _sequence(level, items):
-    from .operators import operators
-
     op = operators(level.opset)["SequenceConstruct"]
     return level.add(op, traced_inputs(level, op, list(items)), [], 1)[0]
 

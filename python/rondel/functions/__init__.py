@@ -5,6 +5,13 @@
 array([4, 5])
 """
 
-from . import onnx
+import importlib
 
 __all__ = ["onnx"]
+
+
+def __getattr__(name):
+    """The functions are made when they are first asked for."""
+    if name == "onnx":
+        return importlib.import_module(".onnx", __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -7,6 +7,7 @@
 docs/mdf.md says what a model means.
 """
 
+from .install import install, uninstall
 from .model import Model, Results, Simulation, load
 
-__all__ = ["Model", "Results", "Simulation", "load"]
+__all__ = ["Model", "Results", "Simulation", "install", "load", "uninstall"]

@@ -1,0 +1,143 @@
+"""Rondel in place of ONNX Runtime inside an installed modeci_mdf."""
+
+import functools
+import importlib
+
+import numpy as np
+
+from ..errors import CallerError, UnsupportedError
+from ..functions import operators
+from ..functions.calling import Caller
+from ..functions.control import GRAPHS
+from ..session import InferenceSession
+
+#: ONNX's control flow, by the names that modeci_mdf.functions.onnx gives the functions.
+_CONTROL = {"loop": "Loop", "scan": "Scan", "if": "If"}
+_replaced = {}
+
+
+@functools.cache
+def _caller(name: str, opset: int):
+    """What calls an operator of an opset; None for one that Rondel does not have."""
+    op = operators.operators(opset).get(name)
+    return Caller(op) if op is not None and op.runs and not op.deprecated else None
+
+
+def install():
+    """From now on the ONNX functions of an installed modeci_mdf are evaluated by Rondel, each compiled once.
+
+    Replaces `run_onnx_op`, `predict_with_onnxruntime`, and the functions `loop`, `scan` and `if` of modeci_mdf.functions.onnx, and
+    makes onnx::Loop, onnx::Scan and onnx::If functions of MDF models. Numbers are treated as modeci_mdf does: float64
+    becomes float32 and int32 becomes int64 on the way in. An operator that Rondel does not have is evaluated as before. Calling it
+    again changes nothing; `uninstall` undoes it. Raises CallerError where modeci_mdf is not installed.
+    """
+    if _replaced:
+        return
+    importlib.import_module("rondel.functions.onnx")  # makes the functions that traced values use
+    try:
+        import modeci_mdf.functions.onnx as functions
+        import modeci_mdf.functions.standard as standard
+    except ImportError as error:
+        raise CallerError(f"modeci_mdf cannot be imported: {error}; pip install modeci_mdf") from error
+    replaced = {name: getattr(functions, name) for name in ("run_onnx_op", "predict_with_onnxruntime", *_CONTROL)}
+
+    def run_onnx_op(op_name, inputs, output_names, opset_version=functions.onnx_opset_version, **attributes):
+        caller = _caller(op_name.split("::")[-1], opset_version)
+        if caller is None or caller.op.name == "ConcatFromSequence":
+            return replaced["run_onnx_op"](op_name, inputs, output_names, opset_version, **attributes)
+        values = [functions.convert_type(x) for x in inputs.values()]
+        try:
+            results = caller.call(tuple(_like_first(caller.op, values, list(inputs))), {**attributes, **_count(caller.op, output_names)})
+        except UnsupportedError:
+            return replaced["run_onnx_op"](op_name, inputs, output_names, opset_version, **attributes)
+        return dict(zip(output_names, results if isinstance(results, tuple) else (results,)))
+
+    functions.run_onnx_op = run_onnx_op
+    functions.predict_with_onnxruntime = predict
+    for name, op_name in _CONTROL.items():
+        setattr(functions, name, _control_function(op_name, functions))
+        _add_to_models(standard, f"onnx::{op_name}", name, getattr(functions, name).__doc__)
+    _replaced.update(replaced)
+
+
+def uninstall():
+    """Undoes `install`: modeci_mdf evaluates its ONNX functions with ONNX Runtime again."""
+    if not _replaced:
+        return
+    import modeci_mdf.functions.onnx as functions
+    import modeci_mdf.functions.standard as standard
+
+    for name, function in _replaced.items():
+        setattr(functions, name, function)
+    for op_name in _CONTROL.values():
+        standard.mdf_functions.pop(f"onnx::{op_name}", None)
+    _replaced.clear()
+
+
+@functools.lru_cache(maxsize=64)
+def _session(model: bytes):
+    return InferenceSession(model)
+
+
+def predict(model_def, *inputs) -> dict:
+    """Runs an ONNX model: inputs in order, outputs by name."""
+    session = _session(model_def.SerializeToString())
+    names = [p.name for p in session.get_inputs()]
+    results = session.run(None, dict(zip(names, inputs)))
+    return {p.name: x for p, x in zip(session.get_outputs(), results)}
+
+
+def _like_first(op, values, names):
+    """Pad's fill has the dtype of what it fills."""
+    if op.name != "Pad" or len(values) < 3 or values[2] is None:
+        return values
+    return [*values[:2], np.asarray(values[2]).astype(values[0].dtype), *values[3:]]
+
+
+def _count(op, names):
+    """As many results as are named."""
+    if op.outputs and op.outputs[-1].form == "variadic" and op.name == "Split":
+        return {}
+    return {"outputs": len(names)} if any(p.form != "single" for p in op.outputs) else {}
+
+
+def _control_function(op_name, functions):
+    caller = Caller(operators.operators(functions.onnx_opset_version)[op_name])
+
+    @functools.wraps(getattr(functions, op_name.lower()))
+    def function(*args, **kwargs):
+        args = [x if _is_graph(x) else functions.convert_type(x) for x in args]
+        kwargs = {k: _converted(caller.op, k, x, functions.convert_type) for k, x in kwargs.items()}
+        if op_name == "Loop":
+            args[:2] = [_of_one_element(x) for x in args[:2]]
+            kwargs.update({k: _of_one_element(kwargs[k]) for k in ("M", "cond") if k in kwargs})
+        return caller.call(tuple(args), kwargs)
+
+    return function
+
+
+def _converted(op, name, x, convert):
+    """An argument by name. A model gives one value for a variadic input, or a list of them."""
+    if name in GRAPHS[op.name]:
+        return x
+    if op.variadic and name == op.input_names[-1]:
+        return [convert(item) for item in x] if isinstance(x, (list, tuple)) else [convert(x)]
+    return convert(x)
+
+
+def _is_graph(x):
+    return hasattr(x, "SerializeToString") or callable(x)
+
+
+def _of_one_element(x):
+    """modeci_mdf makes an array of one element of each number."""
+    return x.reshape(-1)[0] if isinstance(x, np.ndarray) and x.size == 1 else x
+
+
+def _add_to_models(standard, name, function, text):
+    """An MDF function of this name, whose arguments are those of the operator."""
+    op = operators.operators(15)[name.split("::")[1]]
+    arguments = [*op.input_names, *op.attributes]
+    shown = ", ".join(arguments)
+    call = f"onnx_ops.{function}({shown})" if function != "if" else f"getattr(onnx_ops, 'if')({shown})"
+    standard.add_mdf_function(name, description=text, arguments=arguments, expression_string=call)

@@ -1,0 +1,118 @@
+"""rondel.mdf.install: modeci_mdf's functions and engine give with Rondel what they give with ONNX Runtime."""
+
+import numpy as np
+import onnx
+import pytest
+
+import rondel.mdf
+
+functions = pytest.importorskip("modeci_mdf.functions.onnx")
+from modeci_mdf.execution_engine import EvaluableGraph  # noqa: E402
+from modeci_mdf.functions.standard import mdf_functions  # noqa: E402
+from modeci_mdf.mdf import Graph, Node, OutputPort, Parameter  # noqa: E402
+
+A = np.arange(6.0).reshape(2, 3)
+IMAGE = np.arange(16.0).reshape(1, 1, 4, 4)
+CALLS = {
+    "add": lambda f: f.add(A, A),
+    "attributes": lambda f: f.softmax(A, axis=1),
+    "several": lambda f: f.maxpool(IMAGE, kernel_shape=[2, 2]),
+    "variadic": lambda f: f.concat(A, A, axis=0),
+    "pad": lambda f: f.pad(A, np.array([0, 1, 0, 1]), np.array(2.0)),
+    "old form": lambda f: f.reducemean(A, axes=[1]),
+    "conv": lambda f: f.conv(IMAGE, np.ones((1, 1, 3, 3)), pads=[1, 1, 1, 1]),
+    "optional": lambda f: f.dropout(A),
+    "normalization": lambda f: f.batchnormalization(np.ones((1, 2, 2)), *[np.ones(2)] * 4, training_mode=0),
+    "lstm": lambda f: f.lstm(np.ones((2, 1, 1)), np.ones((1, 4, 1)), np.ones((1, 4, 1)), hidden_size=1),
+    "constant": lambda f: f.constantofshape(np.array([2]), value=np.array([1.0])),
+    "reshape": lambda f: f.reshape(A, np.array([[3, 2]])),
+    "cast": lambda f: f.cast(A, to=7),
+    "sequence": lambda f: f.concatfromsequence([A, A], axis=0),
+    "missing": lambda f: f.spacetodepth(IMAGE, blocksize=2),
+}
+BODY = onnx.parser.parse_graph(
+    "body (int64 i, bool go, float[n] x) => (bool on, float[n] y, float[n] item)"
+    "{ on = Identity(go)  y = Add(x, x)  item = Identity(x) }"
+)
+
+
+@pytest.fixture
+def installed():
+    rondel.mdf.install()
+    rondel.mdf.install()
+    yield
+    rondel.mdf.uninstall()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_give_what_onnx_runtime_gives(name):
+    expected = CALLS[name](functions)
+    original = functions.run_onnx_op
+    rondel.mdf.install()
+    try:
+        assert functions.run_onnx_op is not original
+        got = CALLS[name](functions)
+    finally:
+        rondel.mdf.uninstall()
+    assert functions.run_onnx_op is original
+    assert type(got) is type(expected)
+    expected, got = (x if isinstance(x, tuple) else (x,) for x in (expected, got))
+    assert [np.asarray(x).dtype for x in got] == [np.asarray(x).dtype for x in expected]
+    for x, y in zip(got, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-6)
+
+
+def test_functions_run_without_a_session_of_onnx_runtime(installed, monkeypatch):
+    monkeypatch.setattr(functions.ort, "InferenceSession", None)
+    for name in CALLS.keys() - {"sequence", "missing"}:
+        CALLS[name](functions)
+
+
+def test_models_are_run(installed):
+    text = '<ir_version: 8, opset_import: ["" : 15]> g (float[n] a) => (float[n] b) { b = Neg(a) }'
+    results = functions.predict_with_onnxruntime(onnx.parser.parse_model(text), np.float32([1, 2]))
+    assert list(results) == ["b"] and results["b"].tolist() == [-1, -2]
+
+
+def test_loops(installed):
+    x = np.array([1.0, 2.0])
+    for trips, cond in [(3, True), (np.array(3), np.array(True)), (np.array([3]), 1), (3, ""), (3, None)]:
+        y, items = functions.loop(trips, cond, x, body=BODY)
+        assert y.tolist() == [8, 16] and items.shape == (3, 2) and y.dtype == np.float32
+    assert functions.loop(3, True, x, BODY)[0].tolist() == [8, 16]
+    assert functions.loop.__doc__.startswith("\nGeneric Looping construct")
+
+
+def model(function, args):
+    node = Node(id="n")
+    node.parameters += [Parameter(id="x", value=[1.0, 2.0]), Parameter(id="r", function=function, args=args)]
+    node.output_ports.append(OutputPort(id="out", value="r"))
+    graph = Graph(id="g")
+    graph.nodes.append(node)
+    evaluable = EvaluableGraph(graph, verbose=False)
+    evaluable.evaluate(array_format="numpy")
+    return evaluable.enodes["n"].evaluable_outputs["out"].curr_value
+
+
+def test_loops_in_models(installed, capsys):
+    y, items = model("onnx::Loop", {"M": "5", "cond": "1", "v_initial": "x", "body": BODY})
+    assert y.tolist() == [32, 64] and items.shape == (5, 2)
+
+
+def test_functions_in_models(capsys):
+    expected = model("onnx::Softmax", {"input": "x", "axis": "0"})
+    rondel.mdf.install()
+    try:
+        got = model("onnx::Softmax", {"input": "x", "axis": "0"})
+    finally:
+        rondel.mdf.uninstall()
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_it_is_undone():
+    rondel.mdf.install()
+    assert "onnx::Loop" in mdf_functions
+    rondel.mdf.uninstall()
+    rondel.mdf.uninstall()
+    assert "onnx::Loop" not in mdf_functions

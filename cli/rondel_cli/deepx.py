@@ -1,4 +1,4 @@
-"""`rondel deepx`: run a program of deepx instructions."""
+"""`rondel deepx`: run a program of deepx instructions, at a prompt or as a server, too."""
 
 import argparse
 import pathlib
@@ -10,6 +10,7 @@ import numpy as np
 import rondel
 from rondel import deepx
 
+from .deepx_prompt import Prompt
 from .feeds import UsageError
 from .files import write_all
 from .run import count
@@ -19,17 +20,22 @@ def add_to(commands):
     parser = commands.add_parser(
         "deepx",
         help="run a program of deepx instructions",
-        description="Runs a program of deepx instructions, one a line (docs/deepx.md), and prints what its lines `print`.",
+        description="Runs a program of deepx instructions, one a line (docs/deepx.md), and prints what its lines `print`. "
+        "Without FILE, on a terminal, it is a prompt.",
         epilog="examples:\n"
         "  rondel deepx train.deepx                         run a file\n"
         "  echo 'argset@int32 1->a' | rondel deepx -        run standard input\n"
         "  rondel deepx train.deepx --dump w=w.npy          and write what a name holds at the end\n"
-        "  rondel deepx net.deepx --onnx net.onnx           and write the program as an ONNX model\n\n"
+        "  rondel deepx net.deepx --onnx net.onnx           and write the program as an ONNX model\n"
+        "  rondel deepx                                     a prompt, with help, completion and history\n"
+        "  rondel deepx serve --udp 127.0.0.1:8080          answer the lines of datagrams\n\n"
         "exit codes: 0 done, 1 a line is wrong, 2 wrong command line, 3 not supported yet, 4 the memory budget, "
         "5 a bug of ours; with --keep-going 1 if any line failed",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("program", nargs="?", default="-", metavar="FILE", help="the program; - or nothing: standard input")
+    parser.add_argument("program", nargs="?", metavar="FILE", help="the program; -, or nothing where there is no terminal: standard input; "
+                        "the word serve: datagrams")  # fmt: skip
+    parser.add_argument("--udp", metavar="HOST:PORT", help="where `serve` listens (127.0.0.1:8080: this machine only; port 0: any free one)")
     parser.add_argument("--folder", metavar="DIR", help="where save, load and loadtensordata may read and write, and below")
     parser.add_argument("--max-memory", type=count, metavar="BYTES", help="the most memory that tensors and their computation may hold")
     parser.add_argument("--seed", type=count, default=0, metavar="N", help="the seed of draws that have none of their own (0)")
@@ -40,10 +46,17 @@ def add_to(commands):
 
 
 def act(options):
+    if options.program == "serve":
+        return _serve(options)
+    if options.udp:
+        raise UsageError("--udp: expected `rondel deepx serve --udp HOST:PORT`")
     dumps = [_dump(text) for text in options.dump]
-    text = sys.stdin.buffer.read() if options.program == "-" else pathlib.Path(options.program).read_bytes()
     session = make_session(options)
-    failures = session.run(text, keep_going=options.keep_going)
+    if options.program is None and sys.stdin.isatty():
+        text, failures = Prompt(session).run(), []
+    else:
+        text = _program(options.program)
+        failures = session.run(text, keep_going=options.keep_going)
     for failure in failures:
         print(f"rondel: {failure}", file=sys.stderr)
     _write_dumps(session, dumps)
@@ -51,6 +64,19 @@ def act(options):
         report = make_session(options).export(text, options.onnx)
         print(f"wrote {options.onnx}: opset {report.opset}")
     return 1 if failures else 0
+
+
+def _program(path):
+    return sys.stdin.buffer.read() if path in (None, "-") else pathlib.Path(path).read_bytes()
+
+
+def _serve(options):
+    with deepx.Server(make_session(options), options.udp or "127.0.0.1:8080") as server:
+        print(f"listening on udp {server.address}; Ctrl-C ends", flush=True)
+        try:
+            server.serve()
+        except KeyboardInterrupt:
+            return 0
 
 
 def make_session(options):

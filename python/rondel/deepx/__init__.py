@@ -8,6 +8,7 @@
 np.float32(9.0)
 """
 
+from .server import Server
 from .session import Instruction, Session, ends_in_block, formatted, help, instructions
 
-__all__ = ["Instruction", "Session", "ends_in_block", "formatted", "help", "instructions"]
+__all__ = ["Instruction", "Server", "Session", "ends_in_block", "formatted", "help", "instructions"]

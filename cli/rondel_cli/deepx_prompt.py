@@ -1,0 +1,133 @@
+"""The prompt of `rondel deepx`: lines are run as they are entered."""
+
+import os
+import pathlib
+import sys
+
+import rondel
+from rondel import deepx
+
+from .table import coloured, render
+
+_WORDS = {
+    "help": "help [INSTRUCTION]: what there is, or what an instruction does",
+    "show": "show [NAME]: all names with their types, or a value",
+    "exit": "exit, quit or Ctrl-D: leave",
+}
+_LINES_KEPT = 1000
+
+
+class Prompt:
+    """Reads lines and runs them in a session.
+
+    read: gives the next line, without its end, after showing the text that it is called with; raises EOFError at the end and
+    KeyboardInterrupt to leave a line out.
+    """
+
+    def __init__(self, session, read=input):
+        self._session, self._read, self._program = session, read, []
+
+    def run(self):
+        """Until the end. Returns the program: the lines that did not fail."""
+        print("deepx instructions, one a line; help says what there is")
+        with _LineEditor(self.completions):
+            while (text := self._next()) is not None and text.split() not in (["exit"], ["quit"]):
+                self._act(text)
+        return "".join(self._program)
+
+    def completions(self, begin):
+        """What a word that begins so may be: names of the session, instructions, words of the prompt."""
+        known = {*self._session.names(), *_WORDS, *(row.name for row in deepx.instructions())}
+        return sorted(word for word in known if word.startswith(begin))
+
+    def _next(self):
+        """A line, or the lines of a block; None at the end."""
+        text, shown = "", "deepx> "
+        while True:
+            try:
+                text += self._read(shown) + "\n"
+            except EOFError:
+                print()
+                return None
+            except KeyboardInterrupt:
+                print()
+                text, shown = "", "deepx> "
+                continue
+            if not deepx.ends_in_block(text):
+                return text
+            shown = "   ... "
+
+    def _act(self, text):
+        word, *operands = text.split() or [""]
+        try:
+            if word == "help" and len(operands) < 2:
+                print(deepx.help(operands[0]) if operands else _overview())
+            elif word == "show" and len(operands) < 2:
+                print(self._value(operands[0]) if operands else self._names())
+            else:
+                self._session.run(text)
+                self._program.append(text)
+        except rondel.Error as error:
+            print(coloured(f"rondel: {error}", "31", sys.stderr), file=sys.stderr)
+        except KeyboardInterrupt:
+            print("interrupted; the line has no effect", file=sys.stderr)
+
+    def _names(self):
+        rows = []
+        for name in self._session.names():
+            kind, dtype, shape = self._session.kind(name)
+            rows.append((name, kind, dtype, list(shape)))
+        return render(("name", "kind", "dtype", "shape"), rows) if rows else "no names yet"
+
+    def _value(self, name):
+        if name not in self._session:
+            raise rondel.CallerError(f"there is no '{name}'")
+        return self._session[name]
+
+
+def _overview():
+    rows = [(row.usage, row.doc) for row in deepx.instructions()]
+    return render(("instruction", "what it does"), rows) + "\n\n" + "\n".join(_WORDS.values())
+
+
+class _LineEditor:
+    """Completion and history where Python has readline; history stays in a file from prompt to prompt."""
+
+    def __init__(self, completions):
+        self._completions = completions
+
+    def __enter__(self):
+        try:
+            import readline
+        except ImportError:
+            return
+        if not sys.stdin.isatty():
+            return
+        readline.set_completer(self._complete)
+        readline.set_completer_delims(" \t\n()[]{}<>,:|@-")
+        readline.parse_and_bind("tab: complete")
+        try:
+            readline.read_history_file(_history())
+        except OSError:
+            pass
+
+    def _complete(self, begin, number):
+        found = self._completions(begin)
+        return found[number] if number < len(found) else None
+
+    def __exit__(self, *_):
+        if "readline" not in sys.modules or not sys.stdin.isatty():
+            return
+        import readline
+
+        readline.set_history_length(_LINES_KEPT)
+        try:
+            _history().parent.mkdir(parents=True, exist_ok=True)
+            readline.write_history_file(_history())
+        except OSError:  # a history that cannot be kept is no reason to fail
+            pass
+
+
+def _history():
+    state = os.environ.get("XDG_STATE_HOME") or pathlib.Path.home() / ".local" / "state"
+    return pathlib.Path(state) / "rondel" / "deepx_history"

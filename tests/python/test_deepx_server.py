@@ -1,0 +1,117 @@
+"""`rondel deepx serve`: every line of a datagram is answered, and no datagram ends the server."""
+
+import os
+import random
+import re
+import socket
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from rondel import CallerError, deepx
+
+COUNT = int(os.environ.get("RONDEL_DATAGRAMS", "400"))
+
+
+@pytest.fixture
+def server():
+    with deepx.Server(deepx.Session(max_memory_bytes=1 << 24, max_trips=1000), "127.0.0.1:0", on_print=lambda _: None) as made:
+        yield made
+
+
+def test_each_line_gets_an_answer_by_its_id(server):
+    answers = server.answers(b"argset@int32 2 3->v //id=7 created_at=1\n\n// nothing\nnewtensor@float32 v->t\nadd t u->t //id=9\n")
+    assert answers == [b"7 ok", b"0 ok", b"9 error line 5, column 7: there is no 'u'; did you mean 't'?"]
+
+
+def test_a_block_is_answered_once_and_an_open_one_is_an_error(server):
+    assert server.answers(b"newtensor@int32 [1]->n") == [b"0 ok"]
+    assert server.answers(b"loop 5 { //id=1\nadd_scalar n 1->n\n}") == [b"1 ok"]
+    (answer,) = server.answers(b"loop 5 {\nadd_scalar n 1->n")
+    assert answer.startswith(b"0 error ") and b"no end" in answer
+
+
+def test_over_the_network(server):
+    """Two clients, one session; a datagram of almost 64 KiB."""
+    thread = threading.Thread(target=lambda: [server.serve_one() for _ in range(3)])
+    thread.start()
+    host, port = server.address.split(":")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as first, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as second:
+        for client in (first, second):
+            client.settimeout(60)
+            client.connect((host, int(port)))
+        first.send(b"newtensor@float32 [3]->t //id=1")
+        assert first.recv(100) == b"1 ok"
+        long = "// " + "x" * 65_000 + "\nconstant 2->t //id=2"
+        second.send(long.encode())
+        assert second.recv(100) == b"2 ok"
+        second.send(b"add t t->t //id=3\nsub t q->t //id=4")
+        assert (second.recv(100), second.recv(200).split()[:2]) == (b"3 ok", [b"4", b"error"])
+    thread.join()
+
+
+def test_answers_are_no_longer_than_a_datagram(server):
+    (answer,) = server.answers(b"add " + b"\xc3\xa9" * 32_000 + b"->t")
+    assert len(answer) <= 65_507
+
+
+@pytest.mark.parametrize("address", ["", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:-1", ":80"])
+def test_wrong_addresses(address):
+    with pytest.raises(CallerError, match="expected HOST:PORT"):
+        deepx.Server(deepx.Session(), address)
+
+
+LINES = [
+    "argset@int32 2 3->v", "argset@float32 0.5->a", "newtensor@float32 v->t", "newtensor@float32 v->g", "deltensor t", "constant 1->t",
+    "arange 0 a->t", "uniform 0 1->t", "add t t->t", "mul@float32 t(g) t(g)<-t(g)", "div_scalar t 0->t", "sum t [0 1]->s", "print t",
+    "newtensor@int64 [999999999 999999999]->h", "save t \"f\"", "load \"f\"->t", "while t {", "loop 3 {", "}", "reshape t [6]->g",
+    "add(tensor<float32>:t, var<float32>:0.5) -> (tensor<float32>:g) //id=2 created_at=1", "argdel a", "renametensor t->q", "newtensor@int32 [2]->i",
+    "div i i->i", "mod_scalar i 0->i", "concat t t 0->t", "log t->t //id=", "todtype t->i",
+]  # fmt: skip
+
+
+def datagram(rng):
+    """Lines of programs, some with bytes taken out, put in or changed."""
+    text = bytearray("\n".join(rng.choice(LINES) for _ in range(rng.randrange(1, 8))).encode())
+    for _ in range(rng.choice([0, 0, 1, 3, 20])):
+        at = rng.randrange(len(text) + 1)
+        kind = rng.random()
+        if kind < 0.4 and text:
+            del text[at : at + rng.randrange(1, 4)]
+        elif kind < 0.8:
+            text[at:at] = bytes([rng.choice([rng.randrange(256), *b'->()[]{}<>,:|@"/= \n\0'])])
+        elif text:
+            text[at % len(text)] = rng.randrange(256)
+    return bytes(text)
+
+
+def test_random_datagrams(server):
+    for seed in range(COUNT):
+        text = datagram(random.Random(seed))
+        for answer in server.answers(text):
+            assert re.fullmatch(rb"\S* (ok|error .+)", answer), f"seed {seed}: {text!r} got {answer!r}"
+    assert server.answers(b"newtensor@float32 [1]->alive //id=5") == [b"5 ok"]
+
+
+def test_the_command_serves_until_it_is_interrupted():
+    command = [sys.executable, "-m", "rondel_cli.main", "deepx", "serve", "--udp", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        port = int(re.match(r"listening on udp 127.0.0.1:(\d+);", process.stdout.readline())[1])
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(60)
+            client.sendto(b"newtensor@float32 [2]->t\nprint t //id=8", ("127.0.0.1", port))
+            assert (client.recv(100), client.recv(100)) == (b"0 ok", b"8 ok")
+        process.send_signal(2)
+        shown, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert shown == "t: float32[2]\n[0, 0]\n"
+
+
+def test_the_tensors_are_those_of_the_session():
+    session = deepx.Session()
+    with deepx.Server(session, "127.0.0.1:0") as server:
+        server.answers(b"newtensor@float32 [2]->t\nconstant 3->t")
+    np.testing.assert_array_equal(session["t"], np.float32([3, 3]))

@@ -132,6 +132,14 @@ def test_nested_conditions(tmp_path):
     agrees(tmp_path, model([[], [0], [0], [1, 2]], {"B": condition("EveryNCalls", dependency="A", n=2), "C": after}, condition("AfterNCalls", dependency="D", n=2)))
 
 
+def test_a_known_schedule(tmp_path):
+    """B every second, C every third call of A, until C has run twice and A has just run."""
+    conditions = {"A": condition("Always"), "B": condition("EveryNCalls", dependencies="A", n=2), "C": condition("EveryNCalls", dependencies="A", n=3)}
+    end = condition("And", dependencies=[condition("AfterNCalls", dependencies="C", n=2), condition("JustRan", dependencies="A")])
+    _, loaded = load(tmp_path, model([[], [0], [0]], conditions, end))
+    assert [loaded.run(0)[f"{name}.count"][0] for name in "ABC"] == [7, 3, 2]
+
+
 def random_condition(rng, others, first, depth=0):
     """A condition that refers to nodes of other sets alone: within a set the order there is a hash's.
 

@@ -44,6 +44,8 @@ def numpy_dtype(name: str) -> np.dtype:
 
 def dtype_name(dtype: np.dtype) -> str:
     """The Rondel name of a NumPy dtype."""
+    if dtype in _NATIVE:
+        return _NATIVE[dtype]
     if dtype.kind in "OUS":
         return "str"
     name = _NAME_OF.get(dtype.newbyteorder("=").name)

@@ -4,9 +4,8 @@ import numpy as np
 
 from .. import _rondel, arrays
 from ..errors import CallerError
-from . import attributes, bodies, numbers, tracing
+from . import attributes, bodies, numbers, sessions, tracing
 from .operators import is_omitted
-from .sessions import session_of
 from .traced import Traced
 
 #: The attributes that hold graphs.
@@ -17,16 +16,37 @@ def call(op, args: tuple, kwargs: dict):
     """A call of Loop, Scan, If or SequenceMap: a node where an argument is traced or a body is being traced, else a run."""
     level = tracing.innermost()
     if level is not None:
-        return _node(level, op, args, kwargs)
+        bound = op.bind(*_with_bodies_named(op, args, kwargs))
+        return _node(level, op, _values(op, bound), bound.attributes)
     args, kwargs = _with_bodies_named(op, args, kwargs)
     if op.name == "If" and all(_is_function(kwargs.get(name)) for name in GRAPHS["If"]):
         return _chosen(op, args, kwargs)
+    bound = op.bind(args, kwargs)
+    values = _concrete(op, _values(op, bound))
+    key = _key(op, values, bound.attributes)
+    session = key and sessions.find(key)
+    if session:
+        fed = [x for x in values if x is not None and not isinstance(x, bool)]
+        return _rondel.run_in_order(session, [tracing.described(x, op.name)[0] for x in fed], arrays.from_value)
     level = tracing.Level(op.python_name.rstrip("_"), op.opset)
     with tracing.entered(level):
-        results = _node(level, op, args, kwargs)
+        results = _node(level, op, values, bound.attributes)
         for x in results if isinstance(results, tuple) else (results,):
             level.writer.output(x.name)
-    return _rondel.run_in_order(session_of(level.writer), level.values, arrays.from_value)
+    session = sessions.session_of(level.writer)
+    if key:
+        sessions.keep(key, session)
+    return _rondel.run_in_order(session, level.values, arrays.from_value)
+
+
+def _key(op, values, attribute_values):
+    """What a call with graphs as bodies is compiled for; None where a body is a function, which may have changed."""
+    graphs = [bodies.existing(attribute_values[name], op.opset, f"{op.name}'s {name}") for name in GRAPHS[op.name]]
+    if None in graphs:
+        return None
+    plain = [(k, attributes.canonical(op, k, v)) for k, v in sorted(attribute_values.items()) if k not in GRAPHS[op.name]]
+    forms = [x if x is None or isinstance(x, bool) else tracing.described(x, op.name)[1:] for x in values]
+    return (op.name, op.opset, tuple(g.graph for g in graphs), repr(plain), repr(forms))
 
 
 #: A method of each kind of graph that may be a body.
@@ -65,9 +85,8 @@ def _is_body(x):
     return not made_of_arrays and (callable(x) or any(hasattr(x, name) for name in _GRAPH_METHODS))
 
 
-def _node(level, op, args, kwargs):
-    args, kwargs = _with_bodies_named(op, args, kwargs)
-    bound = op.bind(args, kwargs)
+def _values(op, bound):
+    """The inputs in order, M and cond of a Loop in the form that it takes."""
     values = [a.value if a else None for a in bound.inputs]
     if op.name == "Loop":
         values = [None if k < 2 and is_omitted(x) else x for k, x in enumerate(values)]
@@ -75,10 +94,14 @@ def _node(level, op, args, kwargs):
             values[1] = _condition(values[1])
         if values and values[0] is not None:
             values[0] = _trips(values[0])
+    return values
+
+
+def _node(level, op, values, given):
     inputs = _inputs(level, op, values)
     make = {"Loop": _loop, "Scan": _scan, "If": _if, "SequenceMap": _map}[op.name]
-    graphs, count = make(level, op, inputs, bound.attributes)
-    plain = {k: v for k, v in bound.attributes.items() if k not in graphs}
+    graphs, count = make(level, op, inputs, given)
+    plain = {k: v for k, v in given.items() if k not in graphs}
     written = attributes.written(op, plain) + [(name, "GRAPH", body.graph) for name, body in graphs.items()]
     if count < 1:
         raise CallerError(f"{op.name}: its body gives no results; expected a state or an item")
@@ -105,21 +128,32 @@ def _element(x):
     return x.element if isinstance(x, Traced) else arrays.dtype_name(x.dtype)
 
 
-def _inputs(level, op, values):
-    """Inputs as traced values; arrays are fed, so that the same model serves for others."""
-    chosen = numbers.dtypes_of_numbers(op, values, [None if x is None or numbers.is_number(x) else tracing.dtype_of(x) for x in values])
-    traced = []
+def _concrete(op, values):
+    """Values as arrays, and lists of them; traced values, Python's bools and what is left out stay as they are."""
+    known = [None if x is None or numbers.is_number(x) else tracing.dtype_of(x) for x in values]
+    chosen = numbers.dtypes_of_numbers(op, values, known)
+    arrays_of = []
     for k, x in enumerate(values):
-        if x is None or isinstance(x, (Traced, bool)):
-            traced.append(level.constant(np.asarray(x)) if isinstance(x, bool) else x)
-            continue
-        name = op.input(k).name
-        what = f"{op.name}: input '{name}'"
-        if chosen[k] is not None:
-            x = numbers.array_of(x, chosen[k], what)
-        elif not isinstance(x, list):
-            x = arrays._array(x, what, "a tensor")
-        traced.append(level.root.feed(name, x, what))
+        what = f"{op.name}: input '{op.input(k).name}'"
+        if not (x is None or isinstance(x, (Traced, bool))):
+            if chosen[k] is not None:
+                x = numbers.array_of(x, chosen[k], what)
+            elif not isinstance(x, list):
+                x = arrays._array(x, what, "a tensor")
+        arrays_of.append(x)
+    return arrays_of
+
+
+def _inputs(level, op, values):
+    """Inputs as traced values. Arrays are fed, so that the same model serves for others; bools are constants."""
+    traced = []
+    for k, x in enumerate(_concrete(op, values)):
+        if isinstance(x, bool):
+            x = level.constant(np.asarray(x))
+        elif x is not None and not isinstance(x, Traced):
+            name = op.input(k).name
+            x = level.root.feed(name, x, f"{op.name}: input '{name}'")
+        traced.append(x)
     return traced
 
 

@@ -13,18 +13,29 @@ _kept: OrderedDict = OrderedDict()
 _lock = threading.Lock()
 
 
-def session_of(writer):
-    """The session of a writer's model, which is compiled once. The writer may be used up."""
-    key = writer.model_bytes()
+def find(key):
+    """The session that is kept by this key, or None."""
     with _lock:
         found = _kept.get(key)
         if found is not None:
             _kept.move_to_end(key)
-            return found
-    made, warnings = _rondel.session_of_writer(writer, SessionOptions())
-    issue_warnings(warnings, stacklevel=6)
+        return found
+
+
+def keep(key, session):
     with _lock:
-        _kept[key] = made
+        _kept[key] = session
         while len(_kept) > MOST:
             _kept.popitem(last=False)
+
+
+def session_of(writer):
+    """The session of a writer's model, which is compiled once. The writer may be used up."""
+    key = writer.model_bytes()
+    found = find(key)
+    if found is not None:
+        return found
+    made, warnings = _rondel.session_of_writer(writer, SessionOptions())
+    issue_warnings(warnings, stacklevel=6)
+    keep(key, made)
     return made

@@ -61,13 +61,29 @@ def act(options):
         print(f"rondel: {failure}", file=sys.stderr)
     _write_dumps(session, dumps)
     if options.onnx:
-        report = make_session(options).export(text, options.onnx)
+        report = make_session(options).export(_without(text, failures), options.onnx)
         print(f"wrote {options.onnx}: opset {report.opset}")
     return 1 if failures else 0
 
 
 def _program(path):
     return sys.stdin.buffer.read() if path in (None, "-") else pathlib.Path(path).read_bytes()
+
+
+def _without(text, failures):
+    """The program without the lines that failed, or the blocks that hold them."""
+    failed = {failure.line for failure in failures}
+    if not failed:
+        return text
+    kept, statement = [], []
+    for number, line in enumerate(text.split(b"\n"), 1):
+        statement.append(line)
+        if deepx.ends_in_block(b"\n".join(statement)):
+            continue
+        if failed.isdisjoint(range(number - len(statement) + 1, number + 1)):
+            kept += statement
+        statement = []
+    return b"\n".join(kept)
 
 
 def _serve(options):

@@ -346,3 +346,22 @@ def test_grad_of_a_model_that_has_none_writes_nothing(rondel, tmp_path):
     assert code == 3 and "on the way to it: 'y' <- 'e'" in err and not (tmp_path / "grad.onnx").exists()
     code, _, err = rondel("grad", saved(ROOT), "--wrt", "nothing", "-o", "grad.onnx")
     assert code == 1 and "'nothing'" in err
+
+
+def test_files_of_one_stem_are_written_apart(tmp_path):
+    from rondel_cli.files import write_all
+
+    paths = [tmp_path / name for name in ("out.csv", "out.png", "out")]
+    write_all({path: lambda file, path=path: file.write(path.name.encode()) for path in paths})
+    assert [path.read_bytes() for path in paths] == [b"out.csv", b"out.png", b"out"]
+
+
+def test_of_several_files_none_is_written_where_one_fails(tmp_path):
+    from rondel import CallerError
+    from rondel_cli.files import write_all
+
+    (tmp_path / "first").write_text("old")
+    with pytest.raises(CallerError, match="'.*no folder/second' cannot be written"):
+        write_all({tmp_path / "first": lambda file: file.write(b"new"), tmp_path / "no folder" / "second": lambda file: None})
+    assert (tmp_path / "first").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["first"]

@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 import rondel
-from rondel import CallerError, deepx
+from rondel import CallerError, LimitExceeded, deepx
 from rondel_cli.main import main
 
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "bool"]
@@ -243,3 +243,76 @@ def test_folder_and_seed_of_the_command(tmp_path, capsys):
         assert main(["deepx", str(tmp_path / "p.deepx"), "--folder", str(tmp_path), "--seed", seed]) == 0
         drawn.append(np.load(tmp_path / "t.npy").tolist())
     assert drawn[0] == drawn[1] != drawn[2]
+
+
+# ---- what other programs left in the folder
+
+
+def npy(header, data=b""):
+    text = header.encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\x93NUMPY", b"PK\x03\x04garbage", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,,, "), npy("[[[[[[[[["),
+        npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999,), }\n"),
+        npy("{'descr': '<f4', 'fortran_order': False, 'shape': (True,), }\n", b"1234"),
+        npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", b"1234"),
+        npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n", b"12345678"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_arrays(tmp_path, data):
+    (tmp_path / "bad.npy").write_bytes(data)
+    session = deepx.Session(folder=tmp_path)
+    (failure,) = session.run("newtensor@float32 [1]->t\nload bad.npy->q\nconstant 3->t", keep_going=True)
+    assert str(failure).startswith("line 2, column 6: ") and "bad.npy" in str(failure)
+    assert session["t"].tolist() == [3] and "q" not in session
+
+
+@pytest.mark.parametrize("shape", ["[0, 99999999999999999999999]", "[-1]", "[2]"])
+def test_types_that_do_not_fit_the_elements(tmp_path, shape):
+    (tmp_path / "w.shape").write_text(f"dtype: float32\nshape: {shape}\n")
+    (tmp_path / "w.data").write_bytes(b"" if shape.startswith("[0") else b"1234")
+    (failure,) = deepx.Session(folder=tmp_path).run("load w->w", keep_going=True)
+    assert str(failure).startswith("line 1, column 6: ")
+
+
+def test_arrays_by_columns_and_of_numpys_own_writing(tmp_path):
+    for name, array in {"f": np.asfortranarray(np.arange(6.0).reshape(2, 3)), "s": np.float32(2), "e": np.zeros((0, 3), np.int8)}.items():
+        np.save(tmp_path / f"{name}.npy", array)
+        session = deepx.Session(folder=tmp_path)
+        session.run(f"load {name}.npy->{name}")
+        np.testing.assert_array_equal(session[name], array)
+
+
+def test_a_file_larger_than_the_budget_is_not_read(tmp_path):
+    with open(tmp_path / "large.npy", "wb") as file:
+        file.truncate(1 << 24)
+    session = deepx.Session(folder=tmp_path, max_memory_bytes=1 << 20)
+    with pytest.raises(LimitExceeded, match="line 1, column 6: .*16777216 bytes; the memory budget is 1048576"):
+        session.run("load large.npy->t")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npy")
+    with pytest.raises(CallerError, match="no file that can be read whole"):
+        deepx.Session(folder=tmp_path).run("load pipe.npy->t")
+
+
+def test_save_follows_no_link_that_stands_where_it_writes(tmp_path):
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / "inside" / ".w.npy.part").symlink_to(tmp_path / "victim")
+    deepx.Session(folder=tmp_path / "inside").run("newtensor@float32 [2]->t\nsave t w.npy")
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert np.load(tmp_path / "inside" / "w.npy").tolist() == [0, 0]
+
+
+def test_a_model_is_written_without_the_lines_that_failed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.deepx").write_text("newtensor@float32 [2]->t\nconstant 3->t\nadd t q->t\nloop 2 {\nadd t q->t\n}\nloop 2 {\nadd t t->t\n}\n")
+    assert main(["deepx", "p.deepx", "--keep-going", "--onnx", "p.onnx", "--dump", "t=t.npy"]) == 1
+    (found,) = rondel.InferenceSession("p.onnx").run(["t"], {})
+    assert found.tolist() == np.load("t.npy").tolist() == [12, 12]

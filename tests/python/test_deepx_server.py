@@ -27,6 +27,19 @@ def test_each_line_gets_an_answer_by_its_id(server):
     assert answers == [b"7 ok", b"0 ok", b"9 error line 5, column 7: there is no 'u'; did you mean 't'?"]
 
 
+def test_an_empty_id_is_none(server):
+    assert server.answers(b"argset@int32 2->a //id=") == [b"0 ok"]
+
+
+def test_output_that_nobody_reads_does_not_end_the_server():
+    def closed(text):
+        raise BrokenPipeError("nobody reads")
+
+    with deepx.Server(deepx.Session(), "127.0.0.1:0", on_print=closed) as server:
+        assert b"0 error nobody reads" in server.answers(b"argset@int32 2->a\nprint a")
+        assert server.answers(b"argset@int32 2->a //id=4") == [b"4 ok"]
+
+
 def test_a_block_is_answered_once_and_an_open_one_is_an_error(server):
     assert server.answers(b"newtensor@int32 [1]->n") == [b"0 ok"]
     assert server.answers(b"loop 5 { //id=1\nadd_scalar n 1->n\n}") == [b"1 ok"]

@@ -1,13 +1,16 @@
 """The files that programs may touch: those below one folder."""
 
+import contextlib
 import os
 import pathlib
 import re
+import stat
 
 import numpy as np
 
 from .. import arrays
-from ..errors import CallerError
+from ..errors import CallerError, LimitExceeded
+from ..replacing import replacing
 
 #: How the language writes the dtypes, and how the engine does.
 _NAMES = {
@@ -17,9 +20,13 @@ _NAMES = {
 
 
 class Folder:
-    """Saves and loads tensors below a folder. Paths are relative to it; neither `..` nor a link leads out of it."""
+    """Saves and loads tensors below a folder. Paths are relative to it; neither `..` nor a link leads out of it.
 
-    def __init__(self, root):
+    max_bytes: the most that a file may hold; None: no bound.
+    """
+
+    def __init__(self, root, max_bytes=None):
+        self._max_bytes = max_bytes
         self._root = pathlib.Path(root).resolve()
         if not self._root.is_dir():
             raise CallerError(f"folder is '{root}'; expected a folder that exists")
@@ -30,7 +37,8 @@ class Folder:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             if target.suffix == ".npy":
-                _write(target, lambda file: np.save(file, array, allow_pickle=False))
+                with replacing(target) as file:
+                    np.save(file, array, allow_pickle=False)
             else:
                 _write_pair(target, array)
         except OSError as error:
@@ -39,8 +47,8 @@ class Folder:
     def load(self, path):
         source = self._resolved(path)
         if source.suffix == ".npy":
-            return _value(_read_npy(source, path), path)
-        name, shape = _read_type(_shape_file(source), path)
+            return _value(self._read_npy(source, path), path)
+        name, shape = self._read_type(_shape_file(source), path)
         return self.load_data(path, name, shape)
 
     def load_data(self, path, name, shape):
@@ -48,16 +56,64 @@ class Folder:
         source = self._resolved(path)
         dtype = arrays.numpy_dtype(name)
         if source.suffix == ".npy":
-            array = _read_npy(source, path)
+            array = self._read_npy(source, path)
             if array.dtype != dtype or list(array.shape) != list(shape):
                 raise CallerError(f"'{path}' holds {array.dtype}{list(array.shape)}; expected {dtype}{list(shape)}")
             return _value(array, path)
-        source = _data_file(source)
-        data = _read(source, path)
-        count = int(np.prod(shape, dtype=object))
-        if len(data) != count * dtype.itemsize:
-            raise CallerError(f"'{path}' holds {len(data)} bytes; {dtype}{list(shape)} has {count * dtype.itemsize}")
-        return _value(np.frombuffer(data, dtype).reshape(shape), path)
+        with self._opened(_data_file(source), path) as (file, size):
+            wanted = int(np.prod(shape, dtype=object)) * dtype.itemsize
+            if size != wanted:
+                raise CallerError(f"'{path}' holds {size} bytes; {dtype}{list(shape)} has {wanted}")
+            return _value(_shaped(np.frombuffer(file.read(), dtype), shape, path), path)
+
+    @contextlib.contextmanager
+    def _opened(self, source, path):
+        """(a file that is one, its size), to be read."""
+        try:
+            # A pipe would be waited for.
+            file = open(os.open(source, os.O_RDONLY | os.O_NONBLOCK), "rb")
+        except OSError as error:
+            raise CallerError(f"'{path}' cannot be read: {error.strerror or error}") from None
+        with file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise CallerError(f"'{path}' is no file that can be read whole")
+            if self._max_bytes is not None and about.st_size > self._max_bytes:
+                raise LimitExceeded(f"'{path}' holds {about.st_size} bytes; the memory budget is {self._max_bytes}; raise max_memory_bytes")
+            try:
+                yield file, about.st_size
+            except OSError as error:
+                raise CallerError(f"'{path}' cannot be read: {error.strerror or error}") from None
+
+    def _read_npy(self, source, path):
+        with self._opened(source, path) as (file, size):
+            try:
+                version = np.lib.format.read_magic(file)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                shape, by_columns, dtype = read(file)
+                wanted = int(np.prod(shape, dtype=object)) * dtype.itemsize
+                if size - file.tell() != wanted or dtype.hasobject:
+                    raise ValueError(f"{size - file.tell()} bytes follow a header of {dtype}{list(shape)}")
+                elements = np.frombuffer(file.read(), dtype)
+            except OSError:
+                raise
+            except Exception as error:  # the header is Python, whose reader raises whatever it meets
+                raise CallerError(f"'{path}' is no .npy file of numbers: {' '.join(str(error).split())}") from None
+        array = _shaped(elements, shape[::-1] if by_columns else shape, path)
+        array = array.T if by_columns else array
+        # NumPy writes bfloat16, which is not its own, as two bytes of no type.
+        return array.view(arrays.numpy_dtype("bf16")) if dtype == np.dtype("V2") else array
+
+    def _read_type(self, source, path):
+        """(dtype, shape) of the original's file of a type: YAML with plain values, one a line or in one pair of braces."""
+        with self._opened(source, path) as (file, _):
+            text = file.read().decode("utf-8", "replace")
+        dtype = re.search(r"\bdtype: *['\"]?(\w+)", text)
+        shape = re.search(r"\bshape: *(\[[\d,\s]*\]|(?:\n *- *\d+\b)+)", text)
+        name = _NAMES.get(dtype[1]) if dtype else None
+        if name is None or shape is None:
+            raise CallerError(f"'{source.name}' tells no type; expected 'dtype: float32' and 'shape: [2, 3]'")
+        return name, [int(n) for n in re.findall(r"\d+", shape[1])]
 
     def _resolved(self, path):
         if "\0" in path:
@@ -90,16 +146,11 @@ def _value(array, path):
     return arrays.to_value(array, f"'{path}'", "")
 
 
-def _write(path, write):
-    """Writes a file, wholly or not at all."""
-    part = path.with_name(f".{path.name}.part")
+def _shaped(elements, shape, path):
     try:
-        with open(part, "wb") as file:
-            write(file)
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+        return elements.reshape(shape)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise CallerError(f"'{path}' has the shape {list(shape)}: {error}") from None
 
 
 def _write_pair(path, array):
@@ -109,34 +160,6 @@ def _write_pair(path, array):
     text = (
         f"dtype: {array.dtype.name}\ndim: {len(shape)}\nshape: {shape}\nstride: {strides}\nsize: {array.size}\n"
     )
-    _write(_data_file(path), lambda file: file.write(np.ascontiguousarray(array).tobytes()))
-    _write(_shape_file(path), lambda file: file.write(text.encode()))
-
-
-def _read(source, path):
-    try:
-        return source.read_bytes()
-    except OSError as error:
-        raise CallerError(f"'{path}' cannot be read: {error.strerror or error}") from None
-
-
-def _read_npy(source, path):
-    try:
-        array = np.load(source, allow_pickle=False)
-        # NumPy writes bfloat16, which is not its own, as two bytes of no type.
-        return array.view(arrays.numpy_dtype("bf16")) if array.dtype == np.dtype("V2") else array
-    except OSError as error:
-        raise CallerError(f"'{path}' cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError, SyntaxError, MemoryError) as error:
-        raise CallerError(f"'{path}' is no .npy file of numbers: {error}") from None
-
-
-def _read_type(source, path):
-    """(dtype, shape) of the original's file of a type: YAML with plain values, one a line or in one pair of braces."""
-    text = _read(source, path).decode("utf-8", "replace")
-    dtype = re.search(r"\bdtype: *['\"]?(\w+)", text)
-    shape = re.search(r"\bshape: *(\[[\d,\s]*\]|(?:\n *- *\d+)*)", text)
-    name = _NAMES.get(dtype[1]) if dtype else None
-    if name is None or shape is None:
-        raise CallerError(f"'{source.name}' tells no type; expected 'dtype: float32' and 'shape: [2, 3]'")
-    return name, [int(n) for n in re.findall(r"\d+", shape[1])]
+    for place, data in ((_data_file(path), np.ascontiguousarray(array).tobytes()), (_shape_file(path), text.encode())):
+        with replacing(place) as file:
+            file.write(data)

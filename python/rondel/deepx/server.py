@@ -3,7 +3,7 @@
 import socket
 import sys
 
-from ..errors import CallerError, Error
+from ..errors import CallerError
 
 _LARGEST = 65_536  #: bytes of a datagram, and more than any has
 _LARGEST_REPLY = 65_507  #: bytes that a datagram over IPv4 holds
@@ -56,7 +56,7 @@ class Server:
         found = []
         try:
             self._session.run(text, keep_going=True, on_print=self._on_print, on_line=lambda _, about, error: found.append(_answer(about, error)))
-        except (Error, MemoryError) as error:
+        except Exception as error:  # whatever comes, the client gets an answer and the next datagram its turn
             found.append(_answer({}, error))
         return found
 
@@ -71,7 +71,7 @@ class Server:
 
 
 def _answer(about, error):
-    number = dict(about).get("id", "0")
+    number = about.get("id") or "0"
     if error is None:
         return f"{number} ok".encode()
     return f"{number} error {' '.join(str(error).split())}".encode("utf-8", "replace")[:_LARGEST_REPLY]

@@ -33,7 +33,7 @@ class Session(MutableMapping):
             max_trips=_MOST if max_trips is None else _checked("max_trips", max_trips, integer(0, _MOST)),
             threads=_checked("threads", threads, integer(0, 2**31 - 1)),
             jit=_checked("jit", jit, ("True or False", boolean)),
-            folder=None if folder is None else Folder(path_text(folder)),
+            folder=None if folder is None else Folder(path_text(folder), max_memory_bytes),
         )
 
     def run(self, text, keep_going=False, on_print=None, *, on_line=None, deadline=None):

@@ -1,16 +1,15 @@
 """Files that are replaced as a whole: a model with other weights, and the state of a trainer."""
 
-import contextlib
 import json
 import os
 import shutil
-import tempfile
 import zipfile
 
 import numpy as np
 
 from ..errors import CallerError
 from ..options import path_text
+from ..replacing import replacing
 from .model import clear_data
 
 
@@ -19,36 +18,6 @@ def checked_path(what, path):
         return path_text(path)
     except (TypeError, ValueError):
         raise CallerError(f"train: {what} is {path!r}; expected a path") from None
-
-
-@contextlib.contextmanager
-def replacing(path):
-    """A binary file that takes the place of `path` when the block ends, and leaves no trace where it fails."""
-    path = os.path.realpath(path)
-    try:
-        handle, part = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path) + ".")
-    except OSError as error:
-        raise CallerError(f"train: '{path}' cannot be written: {error}") from error
-    try:
-        with open(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(part, _mode_for(path))
-        os.replace(part, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(part)
-        raise
-
-
-def _mode_for(path):
-    try:
-        return os.stat(path).st_mode & 0o7777
-    except OSError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
 
 
 def write_model(model, arrays, to):

@@ -18,8 +18,8 @@ struct Settings {
   /// Steps of `dt` after the evaluation that begins the states: 0 or more.
   std::int64_t steps = 0;
   double dt = 1;
-  /// "node.port", and "node.parameter" and "node.function" where no port is called so. Empty: every
-  /// output port.
+  /// "node.port", and "node.parameter" and "node.function" where no port is called so;
+  /// "parameter node.item" and "function node.item" in any case. Empty: every output port.
   std::vector<std::string> record;
   /// By "node.port", values of input ports in place of their defaults: one for all evaluations, or
   /// [steps + 1, ...], a row for each.
@@ -45,6 +45,8 @@ class RONDEL_API Model {
   Model& operator=(Model&&) noexcept;
 
   const std::string& name() const;
+  /// The ids of the nodes, in the order of the file.
+  std::vector<std::string> nodes() const;
   /// All that `record` may name; output ports first.
   std::vector<std::string> recordable() const;
   /// What is recorded where `record` is empty; the names that `inputs` may have, and those that
@@ -52,6 +54,7 @@ class RONDEL_API Model {
   std::vector<std::string> output_ports() const;
   std::vector<std::string> input_ports() const;
   std::vector<std::string> parameters() const;
+  std::vector<std::string> functions() const;
 
   /// Runs the model: for each recorded name [steps + 1, ...], in a sweep of P points
   /// [steps + 1, P, ...]; row 0 is the state after the evaluation that begins it. What was compiled
@@ -84,11 +87,17 @@ class RONDEL_API Simulation {
   /// Throws Error(caller) as `Model::run` does.
   Simulation(const Model&, const Settings&);
   ~Simulation();
+  /// A copy goes on from the same states by itself.
+  Simulation(const Simulation&);
+  Simulation& operator=(const Simulation&);
   Simulation(Simulation&&) noexcept;
   Simulation& operator=(Simulation&&) noexcept;
 
   /// Evaluations that were made.
   std::int64_t evaluated() const;
+  /// In the next evaluation no time passes: states with a time derivative begin anew, all else goes
+  /// on, as in modeci_mdf's `evaluate()` without an increment.
+  void begin_anew();
   /// Makes 1 or more evaluations, the very first of which begins the states: recorded values
   /// [evaluations, ...]. `inputs`: as in the settings, a row for each of these evaluations. Throws
   /// Error as `Model::run` does; then the simulation is where it was. Random numbers are drawn anew

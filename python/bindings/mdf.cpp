@@ -60,10 +60,12 @@ void bind_mdf(nb::module_& m) {
       .def("__init__", [](mdf::Model* self, const std::filesystem::path& p,
                           const SessionOptions& o) { new (self) mdf::Model(p, o); })
       .def("name", &mdf::Model::name)
+      .def("nodes", &mdf::Model::nodes)
       .def("recordable", &mdf::Model::recordable)
       .def("input_ports", &mdf::Model::input_ports)
       .def("output_ports", &mdf::Model::output_ports)
       .def("parameters", &mdf::Model::parameters)
+      .def("functions", &mdf::Model::functions)
       .def("varying_inputs", &mdf::Model::varying_inputs)
       .def("draws", &mdf::Model::draws)
       .def("run", &run, nb::arg("settings"), nb::arg("names"), nb::arg("options").none())
@@ -72,7 +74,9 @@ void bind_mdf(nb::module_& m) {
       });
   nb::class_<mdf::Simulation>(sub, "Simulation")
       .def(nb::init<const mdf::Model&, const mdf::Settings&>(), nb::keep_alive<1, 2>())
+      .def(nb::init<const mdf::Simulation&>(), nb::keep_alive<1, 2>())
       .def("evaluated", &mdf::Simulation::evaluated)
+      .def("begin_anew", &mdf::Simulation::begin_anew)
       .def("advance", &advance, nb::arg("evaluations"), nb::arg("dt"), nb::arg("inputs"),
            nb::arg("names"), nb::arg("options").none());
 }

@@ -170,6 +170,11 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 
 const std::string& Model::name() const { return impl_->graph.id; }
+std::vector<std::string> Model::nodes() const {
+  std::vector<std::string> out;
+  for (const Node& n : impl_->graph.nodes) out.push_back(n.id);
+  return out;
+}
 std::vector<std::string> Model::recordable() const { return mdf::recordable(impl_->graph); }
 
 std::vector<std::string> Model::output_ports() const { return names(impl_->graph, &Node::outputs); }
@@ -177,6 +182,7 @@ std::vector<std::string> Model::input_ports() const { return names(impl_->graph,
 std::vector<std::string> Model::parameters() const {
   return names(impl_->graph, &Node::parameters);
 }
+std::vector<std::string> Model::functions() const { return names(impl_->graph, &Node::functions); }
 
 Values Model::run(const Settings& s, const RunOptions& options) const {
   const auto compiled = impl_->compiled(impl_->lowering(s));
@@ -216,6 +222,7 @@ struct Simulation::Impl {
   Settings settings;
   std::int64_t points = 0;  ///< of the sweep; 0: there is none
   std::int64_t evaluated = 0;
+  bool timeless = false;  ///< whether no time passes in the next evaluation
   std::map<std::string, Value> states = {};
 
   /// What a state is before the first evaluation.
@@ -234,11 +241,17 @@ Simulation::Simulation(const Model& model, const Settings& settings)
   for (const Given& g : o.set)
     if (g.rows) impl_->points = settings.set.at(g.name).shape()[0];
 }
+Simulation::Simulation(const Simulation& other) : impl_(std::make_unique<Impl>(*other.impl_)) {}
+Simulation& Simulation::operator=(const Simulation& other) {
+  if (this != &other) impl_ = std::make_unique<Impl>(*other.impl_);
+  return *this;
+}
 Simulation::~Simulation() = default;
 Simulation::Simulation(Simulation&&) noexcept = default;
 Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 
 std::int64_t Simulation::evaluated() const { return impl_->evaluated; }
+void Simulation::begin_anew() { impl_->timeless = true; }
 
 Values Simulation::advance(std::int64_t evaluations, double dt, const Values& inputs,
                            const RunOptions& options) {
@@ -253,6 +266,7 @@ Values Simulation::advance(std::int64_t evaluations, double dt, const Values& in
   std::map<std::string, Value> feeds = given_feeds(s);
   feeds.emplace(evaluations_name, Tensor::scalar(evaluations));
   feeds.emplace(evaluated_name, Tensor::scalar(impl_->evaluated));
+  feeds.emplace(timeless_name, Tensor::scalar(impl_->timeless));
   for (const CarriedState& state : compiled->states) {
     const auto known = impl_->states.find(state.name);
     feeds.emplace(state.name, known == impl_->states.end() ? impl_->begin(state) : known->second);
@@ -267,6 +281,7 @@ Values Simulation::advance(std::int64_t evaluations, double dt, const Values& in
   for (const CarriedState& state : compiled->states)
     impl_->states[state.name] = std::move(outputs.at(state.name));
   impl_->evaluated += evaluations;
+  impl_->timeless = false;
   return results;
 }
 

@@ -304,6 +304,36 @@ def test_a_simulation_under_conditions(tmp_path):
             np.testing.assert_array_equal(np.concatenate([part[name] for part in parts]), expected[name])
 
 
+def test_a_simulation_begins_anew_and_is_copied():
+    model = rondel.mdf.load(MODELS / "states.json")
+    record = ["counter_node.count", "sine_node.rate"]
+    simulation = model.simulation(record)
+    rows = simulation.advance(4, 0.01)
+    other = simulation.copy()
+    simulation.begin_anew()
+    anew = simulation.advance(4, 0.01)
+    # What reads itself goes on; what has a time derivative is what it was in the first evaluations.
+    assert anew["counter_node.count"].tolist() == [5, 6, 7, 8]
+    np.testing.assert_array_equal(anew["sine_node.rate"], rows["sine_node.rate"])
+    assert other.evaluated == 4 and simulation.evaluated == 8
+    expected = model.run(7, 0.01, record)
+    for name, array in other.advance(4, 0.01).items():
+        np.testing.assert_array_equal(array, expected[name][4:])
+
+
+def test_a_parameter_beside_a_port_of_its_name(tmp_path):
+    node = {
+        "functions": {"v": {"value": "7.0"}},
+        "parameters": {"v": {"value": "3.0"}},
+        "output_ports": {"v": {"value": "2 * v"}},
+    }
+    _, model = load(tmp_path, {"A": node})
+    results = model.run(0, record=["A.v", "parameter A.v", "function A.v"])
+    assert [results[name].tolist() for name in list(results)[:3]] == [[6.0], [3.0], [7.0]]
+    with pytest.raises(rondel.CallerError, match="there is no 'parameter A.w' to record"):
+        model.run(0, record=["parameter A.w"])
+
+
 def test_a_failing_part_leaves_the_simulation_where_it_was(tmp_path):
     _, model = load(tmp_path, LEAK)
     simulation = model.simulation()

@@ -7,7 +7,8 @@
 docs/mdf.md says what a model means.
 """
 
+from .evaluable_graph import EvaluableGraph
 from .install import install, uninstall
 from .model import Model, Results, Simulation, load
 
-__all__ = ["Model", "Results", "Simulation", "install", "load", "uninstall"]
+__all__ = ["EvaluableGraph", "Model", "Results", "Simulation", "install", "load", "uninstall"]

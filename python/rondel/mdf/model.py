@@ -94,16 +94,37 @@ class Model:
         return self._model.input_ports()
 
     @property
+    def nodes(self):
+        """The ids of the nodes, in the order of the file."""
+        return self._model.nodes()
+
+    @property
+    def draws(self):
+        """Whether it draws random numbers."""
+        return self._model.draws(self._settings(0, 1.0, self.recordable, None, None, None, True))
+
+    @property
+    def output_ports(self):
+        """What is recorded where `record` is None."""
+        return self._model.output_ports()
+
+    @property
     def parameters(self):
         """The names that `initial` and `set` may have."""
         return self._model.parameters()
+
+    @property
+    def functions(self):
+        """The functions of nodes, "node.function"."""
+        return self._model.functions()
 
     def run(
         self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True, progress=True, run_options=None
     ):
         """Runs the model: an evaluation that begins its states, then `steps` steps of `dt`. Returns Results of steps + 1 rows.
 
-        record: names of output ports, parameters or functions, as "node.port"; None: all output ports.
+        record: names of output ports, parameters or functions, as "node.port"; None: all output ports. Where a port has the
+            same name, "parameter node.v" and "function node.v" mean the others.
         inputs: dict of "node.port" to the value that an input port has in place of its default, or to steps + 1 rows, one
             for each evaluation.
         initial: dict of "node.parameter" to what its state begins with.
@@ -155,7 +176,7 @@ class Model:
         return Simulation(self._model, settings, self._recorded(settings))
 
     def _recorded(self, settings):
-        return settings.record or self._model.output_ports()
+        return settings.record or self.output_ports
 
     def session(self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True):
         """The model as an InferenceSession: to inspect it, and for rondel.export.
@@ -189,6 +210,18 @@ class Simulation:
     def evaluated(self):
         """How many evaluations were made."""
         return self._simulation.evaluated()
+
+    def begin_anew(self):
+        """In the next evaluation no time passes: states with a time derivative begin anew, all else goes on, as in modeci_mdf's
+        `evaluate()` without an increment.
+        """
+        self._simulation.begin_anew()
+
+    def copy(self):
+        """A simulation that goes on from the same states by itself."""
+        other = Simulation.__new__(Simulation)
+        other._simulation, other._names = _rondel.mdf.Simulation(self._simulation), self._names
+        return other
 
     def advance(self, evaluations=1, dt=1.0, inputs=None, run_options=None):
         """Makes evaluations, the very first of which begins the states. Returns a dict of name to array [evaluations, ...].

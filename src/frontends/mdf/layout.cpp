@@ -25,15 +25,24 @@ std::vector<std::string> ids_of(const Node& n, Role role) {
   return out;
 }
 
-/// "node.port" as a slot without a type. Names may have points in them.
-std::optional<Slot> find(const Graph& g, const std::string& name) {
+std::optional<Slot> find(const Graph& g, std::string_view name, Role role) {
+  for (std::size_t n = 0; n < g.nodes.size(); ++n) {
+    if (!name.starts_with(g.nodes[n].id + ".")) continue;
+    const std::vector<std::string> ids = ids_of(g.nodes[n], role);
+    const auto it = std::ranges::find(ids, name.substr(g.nodes[n].id.size() + 1));
+    if (it != ids.end()) return Slot{role, n, static_cast<std::size_t>(it - ids.begin())};
+  }
+  return std::nullopt;
+}
+
+/// "node.port" as a slot without a type. Names may have points in them. "parameter node.item" means
+/// a parameter, and "function node.item" a function, whatever else has the name.
+std::optional<Slot> find(const Graph& g, std::string_view name) {
   for (const Role role : roles)
-    for (std::size_t n = 0; n < g.nodes.size(); ++n) {
-      if (!name.starts_with(g.nodes[n].id + ".")) continue;
-      const std::vector<std::string> ids = ids_of(g.nodes[n], role);
-      const auto it = std::ranges::find(ids, name.substr(g.nodes[n].id.size() + 1));
-      if (it != ids.end()) return Slot{role, n, static_cast<std::size_t>(it - ids.begin())};
-    }
+    if (const auto slot = find(g, name, role)) return slot;
+  constexpr std::string_view parameter = "parameter ", function = "function ";
+  if (name.starts_with(parameter)) return find(g, name.substr(parameter.size()), Role::parameter);
+  if (name.starts_with(function)) return find(g, name.substr(function.size()), Role::function);
   return std::nullopt;
 }
 

@@ -82,6 +82,7 @@ class Lowering {
   struct Outside {
     ValueId evaluations, dt;
     ValueId evaluated = ValueId::none;  ///< evaluations that were made before; none: no
+    ValueId timeless = ValueId::none;   ///< whether no time passes in the first one; none: no
     std::vector<ValueId> inputs, initial, set;
     std::vector<ValueId> states;  ///< what they left behind; empty: nothing
   };
@@ -101,7 +102,8 @@ class Lowering {
   std::vector<ValueId> evaluate_all(ir::Builder&, const Surroundings&, std::vector<ValueId> before,
                                     ValueId executed) const;
   Scheduler::State begin(ir::Builder&) const;
-  Scheduler::State evaluate(ir::Builder&, const Surroundings&, Scheduler::State) const;
+  Scheduler::State evaluate(ir::Builder&, const Surroundings&, Scheduler::State,
+                            ValueId executed) const;
   ValueId begin(ir::Builder&, const Slot&) const;
 
   const Graph& model_;
@@ -166,11 +168,11 @@ Scheduler::State Lowering::begin(ir::Builder& b) const {
   return state;
 }
 
-Scheduler::State Lowering::evaluate(ir::Builder& b, const Surroundings& s,
-                                    Scheduler::State before) const {
+Scheduler::State Lowering::evaluate(ir::Builder& b, const Surroundings& s, Scheduler::State before,
+                                    ValueId executed) const {
   if (scheduler_) return scheduler_->evaluate(b, s, std::move(before));
   Scheduler::State after;
-  after.values = evaluate_all(b, s, std::move(before.values), b("not", {s.first}));
+  after.values = evaluate_all(b, s, std::move(before.values), executed);
   for (std::size_t k = 0; k < after.values.size(); ++k)
     after.values[k] = fitted(b, after.values[k], layout_.slots[k].dtype, layout_.slots[k].shape);
   return after;
@@ -252,6 +254,7 @@ Lowering::Outside Lowering::add_inputs(ir::Builder& b) {
   if (options_.resumable) {
     out.evaluations = scalar(evaluations_name, DType::i64, Tensor::scalar<std::int64_t>(1));
     out.evaluated = scalar(evaluated_name, DType::i64, Tensor::scalar<std::int64_t>(0));
+    out.timeless = scalar(timeless_name, DType::boolean, Tensor::scalar(false));
   } else {
     const ValueId steps = scalar(steps_name, DType::i64, Tensor::scalar(options_.steps));
     out.evaluations = b("add", {steps, b.scalar(std::int64_t{1})});
@@ -357,11 +360,15 @@ Lowering::Simulated Lowering::simulate(ir::Builder& b, const Outside& outside) {
     std::size_t next = 2 + parts.states;
     for (std::size_t k = 0; k < now.inputs.size(); ++k)
       if (options_.inputs[k].rows) now.inputs[k] = params[next++];
-    ValueId made = params[0];
-    if (outside.evaluated != ValueId::none) made = inner("add", {made, outside.evaluated});
-    const ValueId first = inner("equal", {made, inner.scalar(std::int64_t{0})});
+    ValueId first = inner("equal", {params[0], inner.scalar(std::int64_t{0})});
+    ValueId executed = inner("not", {first});
+    if (options_.resumable) {
+      const ValueId made = inner("add", {params[0], outside.evaluated});
+      executed = inner("not", {inner("equal", {made, inner.scalar(std::int64_t{0})})});
+      first = inner("or", {inner("not", {executed}), inner("and", {first, outside.timeless})});
+    }
     const Scheduler::State after = evaluate(inner, surroundings(now, first),
-                                            before.like(params.subspan(2)));
+                                            before.like(params.subspan(2)), executed);
     std::vector<ValueId> results{params[1]};
     after.append_to(results);
     for (const std::size_t k : layout_.recorded) results.push_back(after.values[k]);

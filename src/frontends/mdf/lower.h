@@ -48,10 +48,12 @@ struct Lowered {
 /// "initial NAME" and "set NAME".
 inline constexpr const char* steps_name = "steps";
 inline constexpr const char* dt_name = "dt";
-/// Those of a resumable graph, in place of `steps`: how many evaluations it makes, and how many
-/// have been made before.
+/// Those of a resumable graph, in place of `steps`: how many evaluations it makes, how many have
+/// been made before, and whether in its first one no time passes, so that states with a time
+/// derivative begin anew and all else goes on.
 inline constexpr const char* evaluations_name = "evaluations";
 inline constexpr const char* evaluated_name = "evaluated";
+inline constexpr const char* timeless_name = "timeless";
 
 /// A model as one loop: `steps` + 1 evaluations, of which the first begins the states, the others
 /// are a step of `dt` each. Outputs are called as in `record`: [steps + 1, ...], and with a sweep

@@ -55,6 +55,7 @@ Loaded load(const std::optional<Files>& given, const Effect& e, const Names& nam
     return at_path(e, [&] {
       Loaded made{name, files.load(e.text)};
       require_dtype_of_programs(name, made.value.dtype());
+      require_true(e.said, name, TensorEntry{made.value.dtype(), made.value.shape(), made.value});
       return made;
     });
   }

@@ -28,6 +28,32 @@ def printed(session, text):
 # ---- the seed's table: rows without a gradient
 
 
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("0." + "0" * 330 + "1", 0.0),
+        ("-0." + "0" * 330 + "1", -0.0),
+        ("1" + "0" * 330, np.inf),
+        ("-1" + "0" * 330 + ".5", -np.inf),
+        ("0." + "0" * 330 + "1e331", 1.0),
+        ("1" + "0" * 330 + "e-330", 1.0),
+        ("0." + "0" * 330 + "1e700", np.inf),
+        ("1" + "0" * 330 + "e-700", 0.0),
+        ("1e400", np.inf),
+        ("1E+400", np.inf),
+        ("1e-400", 0.0),
+        ("-12.5E-99999999999999999999", -0.0),
+        ("1e99999999999999999999", np.inf),
+        ("0e99999", 0.0),
+        ("+5", 5.0),
+    ],
+)
+def test_numbers_beyond_every_dtype(text, value):
+    session = deepx.Session()
+    session.run(f"argset@float64 {text}->z")
+    assert session["z"] == value and np.signbit(session["z"]) == np.signbit(value)
+
+
 def test_rows_that_set_arguments():
     session = deepx.Session()
     session.run("argset@int32 1->a1")
@@ -179,6 +205,20 @@ def test_add_and_div_of_the_original():
     np.testing.assert_array_equal(session["a_grad"], np.full((2, 3), np.float32(6.66)))
 
 
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_nan_takes_no_gradient_of_the_greater_and_less(name):
+    nan, zeros = np.nan, np.zeros(3, np.float32)
+    session = session_with(a=np.array([nan, 1, nan]), b=np.array([1, nan, nan]), c=np.zeros(3), c_grad=np.ones(3))
+    session["a_grad"], session["b_grad"], session["r"], session["r_grad"] = np.zeros(3), np.zeros(3), np.zeros(1), np.ones(1)
+    session.run(f"{name} a b->c\n{name} a b<-c")
+    assert np.isnan(session["c"]).all()
+    np.testing.assert_array_equal(session["a_grad"], zeros)
+    np.testing.assert_array_equal(session["b_grad"], zeros)
+    session.run(f"{name}_scalar a 5<-c\nreduce{name} b(b_grad) [0] true<-r(r_grad)")
+    np.testing.assert_array_equal(session["a_grad"][[0, 2]], [0, 0])
+    assert np.isnan(session["b_grad"]).all()
+
+
 def test_relu_of_the_original():
     session = session_with(a=np.array([-1, 0.25, 0.75, 2], np.float32), c=np.zeros(4, np.float32))
     session["a_grad"], session["c_grad"] = np.zeros(4, np.float32), np.full(4, 2.5, np.float32)
@@ -273,13 +313,21 @@ def test_print():
     session = session_with(t3=np.array([[0.5, -1], [1e-10, 3]], np.float32), b=np.array([True, False]), n=np.arange(3))
     assert printed(session, "print t3") == "t3: float32[2, 2]\n[[0.5, -1],\n [1e-10, 3]]\n"
     assert printed(session, "print t3 %.2f") == "t3: float32[2, 2]\n[[0.50, -1.00],\n [0.00, 3.00]]\n"
+    assert printed(session, "print t3 %+.1f") == "t3: float32[2, 2]\n[[+0.5, -1.0],\n [+0.0, +3.0]]\n"
+    assert printed(session, 'print t3 "%-8.2f"') == "t3: float32[2, 2]\n[[0.50    , -1.00   ],\n [0.00    , 3.00    ]]\n"
+    assert printed(session, "print t3 %5.f") == "t3: float32[2, 2]\n[[    0,    -1],\n [    0,     3]]\n"
+    assert printed(session, 'print t3 "% 06.1e"') == "t3: float32[2, 2]\n[[ 5.0e-01, -1.0e+00],\n [ 1.0e-10,  3.0e+00]]\n"
+    assert printed(session, "print n %d\nprint n %3d") == "n: int64[3]\n[0, 1, 2]\nn: int64[3]\n[  0,   1,   2]\n"
+    assert printed(session, 'print n %-+3d\nprint n "%02d"') == "n: int64[3]\n[+0 , +1 , +2 ]\nn: int64[3]\n[00, 01, 02]\n"
+    with pytest.raises(CallerError, match="line 1, column 9: '%d' is no format of bool; bool is shown without one"):
+        session.run("print b %d")
     assert printed(session, "print b\nprint n") == "b: bool[2]\n[true, false]\nn: int64[3]\n[0, 1, 2]\n"
     assert printed(session, "argset@float32 1.5->a\nprint a\nvecset@int32 1->v\nprint(v)") == "a: float32[]\n1.5\nv: int32[1]\n[1]\n"
     session["long"] = np.arange(2000)
     assert printed(session, "print long") == "long: int64[2000]\n[0, 1, 2, ..., 1997, 1998, 1999]\n"
     session["none"] = np.zeros((2, 0))
     assert printed(session, "print none") == "none: float64[2, 0]\n[[],\n []]\n"
-    for wrong in ("%s", "%", "%.99999f", "2f", "{:f}", "%.f"):
+    for wrong in ("%s", "%", "%.99999f", "2f", "{:f}", "%5", "%--+.f2", "%.123f"):
         with pytest.raises(CallerError, match="line 1, column 10: .* is no format of floats"):
             session.run(f'print t3 "{wrong}"')
 

@@ -69,6 +69,27 @@ def test_nothing_leads_out_of_the_folder(folder, path, line):
     assert np.load(outside / "t.npy").tolist() == [0, 0]
 
 
+@pytest.mark.parametrize(
+    "line, column, message",
+    [
+        ("load@float64 a.npy->x", 6, "'x' is float32; expected float64"),
+        ("load@float64 a.npy", 6, "'a' is float32; expected float64"),
+        ("load(var<string>:a.npy)->(tensor<float64>:x)", 34, "'x' is float32"),
+        ("load(a.npy)->(vector<float32>:x)", 15, "'x' is a tensor, not a vector"),
+        ("load(var<float32>:a.npy)->(x)", 10, "'path' of 'load' is a string"),
+        ("load(tensor<float32>:a.npy)->(x)", 6, "'path' of 'load' is a var, not a tensor"),
+    ],
+)
+def test_what_is_said_of_a_file_must_be_true(folder, line, column, message):
+    np.save(folder / "a.npy", np.zeros(2, np.float32))
+    session = deepx.Session(folder=folder)
+    with pytest.raises(CallerError, match=f"^line 1, column {column}: {message}"):
+        session.run(line)
+    assert session.names() == []
+    session.run("load(var<string>:a.npy)->(tensor<float64|float32>:x)\nload@float32 a.npy->y\nload@any a.npy")
+    assert session.names() == ["a", "x", "y"]
+
+
 def test_wrong_files(folder):
     session = deepx.Session(folder=folder)
     session["t"] = np.ones(2, np.float32)

@@ -115,6 +115,39 @@ def test_metadata_is_told():
     ]
 
 
+def test_metadata_of_lines_that_cannot_be_read():
+    told = []
+    failures = deepx.Session().run(
+        b'add t \xff //id=7\tsent_at=9 x=\xff\nfoo "x //id=8\nprint "//id=1\t" \xff\n\x00 // remark\tid=9\x0b\x0cn=1 m=\x00 \r',
+        keep_going=True, on_line=lambda line, metadata, error: told.append((line, metadata)),
+    )  # fmt: skip
+    assert told == [(1, {"id": "7", "sent_at": "9"}), (2, {"id": "8"}), (3, {}), (4, {"id": "9", "n": "1"})]
+    assert [(f.line, f.metadata) for f in failures] == told
+    assert "column 5: the text in quotes has no end" in str(failures[1])
+
+
+def test_a_stray_brace_takes_no_other_line_with_it(session):
+    for line in ("print t %.2f}{", "add t t->u {", "foo {"):
+        failures = session.run(f"{line}\nadd_scalar t 1->t", keep_going=True)
+        assert [f.line for f in failures] == [1]
+        assert not deepx.ends_in_block(line)
+    np.testing.assert_array_equal(session["t"], np.full((2, 3), 4))
+
+
+def test_what_is_said_of_names_and_true(session):
+    session.run("""
+        argset@int32(var<int32>:2, var<any>:3)->(vector<int32|int8>:w)
+        newtensor@any(vector<int32>:w)->(tensor<float16>:x)
+        copytensor@float32(tensor<float32>:t)->(tensor<float32>:c)
+        renametensor@float32(var<string>:d2)->(tensor<any>:c)
+        renametensor(tensor<float32>:c)->(d2)
+        add_scalar(c, var<float32>:a)->(c)
+        argdel@int32(vector<int32>:w)
+    """)
+    assert session.kind("x") == ("tensor", np.float16, (2, 3)) and "w" not in session
+    np.testing.assert_array_equal(session["c"], np.full((2, 3), 3))
+
+
 def test_formatted():
     text = "add@float32   a(da)  b(db)<-c(dc)//id=1 x=2 remark\nsum( a ,[0,1] )->( c )\n\nloop 3->i {\nwhile go 5 {\nadd a b->a\n}\n}"
     printed = deepx.formatted(text)
@@ -137,10 +170,12 @@ def test_more_lines_must_follow():
 ERRORS = [
     ("foo t->u", 1, "there is no instruction 'foo'"),
     ("adds t t->u", 1, "did you mean 'add'"),
-    ("add@float32 t u", 1, "0 operands do not fit 'add'; expected add@T a b -> c"),
-    ("add@float32 t->u", 1, "1 operands do not fit"),
-    ("add@float32 t t t->u", 17, "3 operands do not fit"),
-    ("add@float32 t t->u t", 20, "2 operands do not fit"),
+    ("add@float32->u", 1, "'add' has 2 inputs, not 0; expected add@T a b -> c"),
+    ("add@float32 t->u", 1, "'add' has 2 inputs, not 1"),
+    ("add t t", 1, "'add' has 1 output, not 0; expected add@T a b -> c"),
+    ("sum t->u", 1, "'sum' has 2 to 3 inputs, not 1"),
+    ("add@float32 t t t->u", 17, "'add' has 2 inputs, not 3"),
+    ("add@float32 t t->u t", 20, "'add' has 1 output, not 2"),
     ("add@float32 t x->u", 15, "there is no 'x'"),
     ("add@float32 t t->x", 18, "there is no 'x'"),
     ("add@float32 t a->u", 15, "'a' is an argument; expected a tensor"),
@@ -161,12 +196,17 @@ ERRORS = [
     ("newtensor@float32 v->3", 22, "expected a name"),
     ("newtensor@float32 [2 -3]->x", 19, "the extent -3 is negative"),
     ("newtensor@float32 [0.5]->x", 20, "int64 does not hold 0.5"),
-    ("newtensor@float32 a b->x", 21, "2 operands do not fit"),
+    ("newtensor@float32 a b->x", 21, "'newtensor' has 1 input, not 2"),
     ("argset@int32 1->t", 17, "'t' is a tensor"),
     ("argset@int32 x->b", 14, "'x' is no number"),
     ("argset@int8 300->b", 13, "int8 does not hold 300"),
     ("argset@bool 2->b", 13, "bool does not hold 2"),
-    ("argset@float32->b", 1, "0 operands do not fit"),
+    ("argset@float32->b", 1, "'argset' has 1 or more inputs, not 0"),
+    ("argset@int32 +-5->b", 14, "'\\+-5' is no number"),
+    ("argset@int32 1->a\x00b", 18, "the control character 0x00 cannot stand in a program"),
+    ("argset@int32 1->\x1bb", 17, "the control character 0x1b cannot"),
+    ('print t "%\x7f"', 11, "the control character 0x7f cannot"),
+    ("add t t->u // \x00", 15, "the control character 0x00 cannot"),
     ("argset 1->b", 1, "'argset' needs a dtype"),
     ("argdel t", 8, "'t' is a tensor; deltensor deletes it"),
     ("argdel x", 8, "there is no 'x'"),
@@ -178,6 +218,8 @@ ERRORS = [
     ("sum t [0 -2]->u", 7, "dim 0 is given twice"),
     ("sum t [0]->u", 12, "'u' is float32\\[2, 3\\], and the result is float32\\[3\\]"),
     ("sum t v->u", 7, "there is no dim 2"),
+    ("sum t [0] 2->u", 11, "keepdims: bool does not hold 2"),
+    ("sum t [0 x]->u", 10, "'x' is no number"),
     ("matmul t u->u", 1, "'matmul': .*"),
     ("concat t u 2->u", 12, "there is no dim 2"),
     ("reshape t [4]->u", 11, "a has 6 elements, and \\[4\\] 4"),
@@ -185,6 +227,8 @@ ERRORS = [
     ("transpose t [0]->u", 13, "an order of 1 dims; a has 2"),
     ("expand t [3 2]->u", 10, "\\[2, 3\\] cannot be expanded to \\[3, 2\\]"),
     ("repeat t [1]->u", 10, "1 repeats; a has 2 dims"),
+    ("repeat t [9999999999999999 1]->u", 10, "more than any memory holds"),
+    ("repeat t [1 9223372036854775807]->u", 10, "more than any memory holds"),
     ("indexselect t u->u", 15, "'u' is float32\\[2, 3\\]; expected integers"),
     ("switch t u i->u", 12, "takes tensors of one shape"),
     ("constant t->u", 10, "'t' is a tensor; expected an argument or a number"),
@@ -212,9 +256,34 @@ ERRORS = [
     ("add(tensr<int32>:t, t)->(u)", 5, "there is no category 'tensr'"),
     ("add(tensor<int32:t, t)->(u)", 17, "expected '>', not ':'"),
     ("-> u", 1, "expected the name of an instruction, not '->'"),
-    ("add@ t t->u", 1, "1 operands do not fit"),
+    ("add@ t t->u", 1, "'add' has 2 inputs, not 1"),
     ('print "t', 7, "the text in quotes has no end"),
     ("print t x", 9, "'x' is no format"),
+    ("print t %d", 9, "'%d' is no format of floats"),
+    ("print i %.2f", 9, "'%.2f' is no format of int32; expected one as %d"),
+    ("print i %.2d", 9, "'%.2d' is no format of int32"),
+    ("print t %.2f}{", 13, "unexpected '}'"),
+    ("print t {", 1, "there is no block 'print'; blocks begin with: loop n"),
+    # What is said of a name that is no tensor's operand.
+    ("print@int8 t", 7, "'t' is float32; expected int8"),
+    ("print(tensor<int8>:t)", 14, "'t' is float32"),
+    ("print(var<float32>:t)", 7, "'t' is a tensor, not a var"),
+    ("print(t, var<int8>:%.2f)", 14, "'format' of 'print' is a string"),
+    ("argdel@int8 a", 8, "'a' is float32; expected int8"),
+    ("argdel(var<int32>:v)", 8, "'v' is a vector, not a var"),
+    ("copytensor(tensor<float32>:t)->(tensor<float64>:cc)", 40, "'cc' is float32"),
+    ("copytensor(t)->(vector<int8>:vv)", 17, "'vv' is a tensor, not a vector"),
+    ("renametensor(tensor<int8>:n)->(t)", 21, "'n' is float32"),
+    ("newtensor@int32(vector<int32>:[2])->(tensor<float32>:mm)", 45, "'mm' is int32"),
+    ("newtensor([2])->(tensor<float33>:mm)", 25, "there is no dtype 'float33'"),
+    ("argset(var<float64>:2)->(var<int32>:q)", 30, "'q' is float64"),
+    ("argset@int32(2)->(vector<int32>:q)", 19, "'q' is an argument, not a vector"),
+    ("argset@int32(var<float64>:2)->(q)", 18, "'number' of 'argset' is int32"),
+    ("argset(var<int32>:2, var<int8>:3)->(q)", 26, "'number' of 'argset' is int32"),
+    ("vecset@int32(2)->(var<int32>:q)", 19, "'q' is a vector, not a var"),
+    ("add_scalar(t, var<int8>:a)->(u)", 19, "'a' is float32"),
+    ("add_scalar(t, var<int80>:2)->(u)", 19, "there is no dtype 'int80'"),
+    ("newtensor@int32(vector<int64>:v)->(w)", 24, "'v' is int32"),
     ("层 t->u", 1, "there is no instruction '层'"),
     ("add 层 t->u", 5, "there is no '层'"),
     ("add 层 x->u", 5, "there is no '层'"),

@@ -23,11 +23,7 @@ constexpr std::array rows{
 };
 
 const BlockRow& row_of(const Statement& s) {
-  const auto* const row = std::ranges::find(rows, s.name, &BlockRow::name);
-  if (row == rows.end())
-    fail_at_position(s.at, "there is no block '{}'; blocks begin with: {}", s.name,
-                     join(rows, " or ", [](const BlockRow& r) { return r.usage; }));
-  return *row;
+  return *std::ranges::find(rows, s.name, &BlockRow::name);
 }
 
 /// The tensors that lines name, and those that they write.
@@ -79,7 +75,6 @@ class Block {
  public:
   Block(Program& p, Scope& scope, const Statement& s, const AppendLine& append_line)
       : program_(p), scope_(scope), s_(s), append_line_(append_line) {
-    row_of(s);
     if (s.dtype) fail_at_position(s.dtype->at, "a block has no dtype");
     is_loop_ = s.name == "loop";
     const std::size_t least = 1, most = is_loop_ ? 1 : 2;
@@ -207,6 +202,10 @@ class Block {
 }  // namespace
 
 std::span<const BlockRow> block_rows() { return rows; }
+
+bool is_block_name(std::string_view name) {
+  return std::ranges::find(rows, name, &BlockRow::name) != rows.end();
+}
 
 void append_block(Program& p, Scope& scope, const Statement& s, const AppendLine& append_line) {
   Block(p, scope, s, append_line).append();

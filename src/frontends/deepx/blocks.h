@@ -13,10 +13,11 @@ struct BlockRow {
   std::string_view name, usage, doc;
 };
 std::span<const BlockRow> block_rows();
+bool is_block_name(std::string_view);
 
 /// Appends one line of a block.
 using AppendLine = std::function<void(Scope&, const Statement&)>;
-/// Appends a block. Throws Error(caller) at a place in the text.
+/// Appends a block, of a name that `is_block_name`. Throws Error(caller) at a place in the text.
 void append_block(Program&, Scope&, const Statement&, const AppendLine&);
 
 }  // namespace rondel::deepx

@@ -12,6 +12,26 @@ constexpr std::string_view marks = "()[]{}<>,:|@";
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
+/// What no text has, nor shows.
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && !is_blank(c)) || byte == 0x7f;
+}
+
+/// Where the `//` of a line stands; where there is none, its end. A string without an end does not
+/// hide it.
+std::size_t begin_of_comment(std::string_view line) {
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t quote = line.find('"', at), comment = line.find("//", at);
+    if (comment < quote) return comment;
+    if (quote == std::string_view::npos) break;
+    const std::size_t close = line.find('"', quote + 1);
+    if (close == std::string_view::npos) return std::min(comment, line.size());
+    at = close + 1;
+  }
+  return line.size();
+}
+
 /// What only a word holds, and most of what it holds.
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -19,32 +39,30 @@ bool is_plain(char c) {
 
 class Lexer {
  public:
-  Lexer(std::string_view text, std::size_t line) : text_(text), at_{line, 1} {}
+  Lexer(std::string_view text, std::size_t line)
+      : text_(text), end_(begin_of_comment(text)), at_{line, 1} {}
 
   Line read() {
     Line line;
     while (!is_done()) {
-      if (is_blank(text_[here_])) {
-        step();
-      } else if (rest().starts_with("//")) {
-        const std::size_t from = here_ + 2;
-        while (!is_done()) step();
-        line.comment = text_.substr(from);
-        line.has_comment = true;
-      } else {
-        line.tokens.push_back(token());
-      }
+      if (is_blank(text_[here_])) step();
+      else line.tokens.push_back(token());
     }
     line.tokens.push_back({Token::Kind::end, {}, at_});
+    line.has_comment = end_ < text_.size();
+    while (here_ < text_.size()) step();
     return line;
   }
 
  private:
-  bool is_done() const { return here_ == text_.size(); }
+  bool is_done() const { return here_ == end_; }
   std::string_view rest() const { return text_.substr(here_); }
 
   /// To the next character.
   void step() {
+    if (is_control(text_[here_]))
+      fail_at_position(at_, "the control character 0x{:02x} cannot stand in a program",
+                       static_cast<unsigned char>(text_[here_]));
     if (static_cast<unsigned char>(text_[here_]) < 0x80) {
       ++here_;
       ++at_.column;
@@ -81,7 +99,7 @@ class Lexer {
     const char c = text_[here_];
     if (is_plain(c)) return false;
     return is_blank(c) || c == '"' || marks.find(c) != std::string_view::npos ||
-           rest().starts_with("->") || rest().starts_with("//");
+           rest().starts_with("->");
   }
 
   Token string() {
@@ -96,11 +114,27 @@ class Lexer {
   }
 
   std::string_view text_;
+  std::size_t end_;  ///< of what is no comment
   std::size_t here_ = 0;
   Position at_;
 };
 
 }  // namespace
+
+std::optional<std::string_view> comment_of(std::string_view line) {
+  const std::size_t begin = begin_of_comment(line);
+  if (begin == line.size()) return std::nullopt;
+  return line.substr(begin + 2);
+}
+
+bool is_plain_text(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = is_control(text[at]) ? 0 : character_length(text.substr(at));
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
 
 Line read_line(std::string_view text, std::size_t line) { return Lexer(text, line).read(); }
 

@@ -1,5 +1,7 @@
 #include "frontends/deepx/names.h"
 
+#include "frontends/deepx/dtypes.h"
+
 #include <algorithm>
 #include <array>
 
@@ -7,6 +9,30 @@ namespace rondel::deepx {
 
 std::string_view kind_text(const Entry& e) {
   return std::array{"an argument", "a vector", "a tensor"}[e.index()];
+}
+
+std::string_view category_text(const Entry& e) {
+  return std::array{"var", "vector", "tensor"}[e.index()];
+}
+
+DType dtype_of(const Entry& e) {
+  if (const auto* a = std::get_if<Argument>(&e)) return a->value.dtype();
+  if (const auto* v = std::get_if<Vector>(&e)) return v->values.dtype();
+  return std::get<TensorEntry>(e).dtype;
+}
+
+void require_true(const Said& said, std::string_view name, const Entry& e) {
+  const std::string_view category = said.name.category;
+  if (!category.empty() && category != category_text(e))
+    fail_at_position(said.name.at, "'{}' is {}, not a {}", name, kind_text(e), category);
+  const DType own = dtype_of(e);
+  const auto fits = [own](const Word& w) { return w.text == "any" || dtype_of(w) == own; };
+  if (said.dtype && !fits(*said.dtype))
+    fail_at_position(said.dtype->at, "'{}' is {}; expected {}", name, dtype_text(own),
+                     said.dtype->text);
+  const std::vector<Word>& words = said.name.dtypes;
+  if (!words.empty() && std::ranges::none_of(words, fits))
+    fail_at_position(words[0].at, "'{}' is {}", name, dtype_text(own));
 }
 
 const Entry* Names::find(std::string_view name) const {

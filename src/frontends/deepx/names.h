@@ -2,6 +2,7 @@
 #pragma once
 #include <rondel/tensor.h>
 
+#include "frontends/deepx/statement.h"
 #include "ir/lists.h"
 
 #include <map>
@@ -35,6 +36,18 @@ using Entry = std::variant<Argument, Vector, TensorEntry>;
 
 /// "an argument", "a vector", "a tensor"
 std::string_view kind_text(const Entry&);
+/// "var", "vector", "tensor": as operands say it.
+std::string_view category_text(const Entry&);
+DType dtype_of(const Entry&);
+
+/// What a line says of a name: the dtype behind @, and what stands before the name.
+struct Said {
+  std::optional<Word> dtype;
+  Operand name;
+};
+/// What is said must be true of what the name stands for. Throws Error(caller) at the word that is
+/// not.
+void require_true(const Said&, std::string_view name, const Entry&);
 
 /// One namespace for all kinds. Changes can be taken back, the newest first.
 class Names {

@@ -94,8 +94,16 @@ Operands::Operands(const Program& p, const Instruction& row, const Statement& li
   if (row.one_shape) check_shapes();
 }
 
-void Operands::fail_count(const Position& at, std::size_t given) const {
-  fail_at_position(at, "{} operands do not fit '{}'; expected {}", given, row_.name,
+void Operands::fail_count(const std::vector<OperandDef>& defs, const Position& at,
+                          std::size_t given) const {
+  const auto needed = static_cast<std::size_t>(
+      std::ranges::count(defs, false, &OperandDef::optional));
+  const bool several = std::ranges::any_of(defs, is_several, &OperandDef::category);
+  const std::string count = several                ? fmt::format("{} or more", needed)
+                            : needed < defs.size() ? fmt::format("{} to {}", needed, defs.size())
+                                                   : std::to_string(needed);
+  fail_at_position(at, "'{}' has {} {}{}, not {}; expected {}", row_.name, count,
+                   &defs == &row_.inputs ? "input" : "output", count == "1" ? "" : "s", given,
                    usage(row_, line_.arrow == Arrow::backward));
 }
 
@@ -114,7 +122,7 @@ void Operands::match(const std::vector<OperandDef>& defs, const std::vector<Oper
                       });
   const bool takes_rest = several && !listed;
   if (written.size() < needed || (!takes_rest && written.size() > defs.size()))
-    fail_count(written.size() > defs.size() ? written[defs.size()].at : end, written.size());
+    fail_count(defs, written.size() > defs.size() ? written[defs.size()].at : end, written.size());
   std::size_t spare = written.size() - needed, at = 0;
   slots.reserve(defs.size());
   for (const OperandDef& d : defs) {
@@ -128,19 +136,18 @@ void Operands::match(const std::vector<OperandDef>& defs, const std::vector<Oper
     }
     if (count == 0) continue;
     s.written = &written[at];
-    std::vector<const Operand*> parts;
-    for (std::size_t k = 0; k < count; ++k) parts.push_back(&written[at++]);
-    if (is_tensor(d.category)) look_up_tensors(s, parts);
-    if (d.category == Category::numbers) numbers_of(s, parts);
+    for (std::size_t k = 0; k < count; ++k) s.parts.push_back(&written[at++]);
+    if (is_tensor(d.category)) look_up_tensors(s);
+    if (d.category == Category::numbers) numbers_of(s);
   }
 }
 
-void Operands::look_up_tensors(Slot& s, const std::vector<const Operand*>& parts) {
+void Operands::look_up_tensors(Slot& s) {
   const auto add = [&](const std::string& name, const Position& at, const Operand* written) {
     const TensorEntry& t = tensor_named(program_, name, at);
     s.tensors.push_back({name, at, t.dtype, t.shape, written});
   };
-  for (const Operand* o : parts) {
+  for (const Operand* o : s.parts) {
     if (o->items && s.def->category == Category::tensors) {
       for (const Word& w : *o->items) add(w.text, w.at, o);
     } else if (o->items || o->quoted) {
@@ -153,8 +160,8 @@ void Operands::look_up_tensors(Slot& s, const std::vector<const Operand*>& parts
   if (s.tensors.empty()) fail_at_position(s.written->at, "an empty list of tensors");
 }
 
-void Operands::numbers_of(Slot& s, const std::vector<const Operand*>& parts) {
-  for (const Operand* o : parts) {
+void Operands::numbers_of(Slot& s) {
+  for (const Operand* o : s.parts) {
     if (o->items) {
       s.is_list = true;
       s.words.insert(s.words.end(), o->items->begin(), o->items->end());
@@ -162,7 +169,7 @@ void Operands::numbers_of(Slot& s, const std::vector<const Operand*>& parts) {
       s.words.push_back({o->text, o->at});
     }
   }
-  s.is_list = s.is_list || parts.size() > 1 || s.written->category == "vector";
+  s.is_list = s.is_list || s.parts.size() > 1 || s.written->category == "vector";
 }
 
 /// What stands behind @, else what the tensors are that have the instruction's dtype, else what the
@@ -220,9 +227,9 @@ void Operands::look_up(Slot& s) {
     if (!is_vector)
       fail_at_position(o.at, "expected a number or an argument as '{}' of '{}'", s.def->name,
                        row_.name);
-    s.number = parse_vector(*o.items, wanted);
+    s.number = parse_vector(*o.items, wanted, s.def->name);
   } else if (program_.names().find(o.text) == nullptr && is_number(o.text)) {
-    s.number = parse_scalar({o.text, o.at}, wanted);
+    s.number = parse_scalar({o.text, o.at}, wanted, s.def->name);
   } else {
     const Entry& e = entry_named(program_, o.text, o.at);
     const auto* argument = std::get_if<Argument>(&e);
@@ -230,6 +237,9 @@ void Operands::look_up(Slot& s) {
     if (std::holds_alternative<TensorEntry>(e) || (vector != nullptr && !is_vector))
       fail_at_position(o.at, "'{}' is {}; expected {}", o.text, kind_text(e),
                        is_vector ? "a vector" : "an argument or a number");
+    Said said{{}, o};
+    if (is_vector) said.name.category = "";  // an argument stands for a vector of one, too
+    require_true(said, o.text, e);
     s.number = converted(argument != nullptr ? argument->value : vector->values, wanted, o.at,
                          o.text);
   }
@@ -262,6 +272,31 @@ void Operands::check(const Slot& s) const {
     if (!t.written->dtypes.empty() && !said)
       fail_at_position(t.written->dtypes[0].at, "'{}' is {}", t.name, type_text(t.dtype, t.shape));
   }
+  if (s.tensors.empty()) check_words(s);
+}
+
+/// Of numbers and texts. What is said of a name is checked where the name gets a meaning.
+void Operands::check_words(const Slot& s) const {
+  const Category category = s.def->category;
+  if (category == Category::name) return;
+  for (const Operand* o : s.parts) {
+    const bool may_be_vector = category == Category::numbers || category == Category::vector;
+    if (!o->category.empty() && o->category != "var" && (!may_be_vector || o->category != "vector"))
+      fail_at_position(o->at, "'{}' of '{}' is a {}, not a {}", s.def->name, row_.name,
+                       written_category(category), o->category);
+    for (const Word& w : o->dtypes) {
+      if (w.text == "any" || (category == Category::text && w.text == "string")) continue;
+      const DType said = dtype_of(w);
+      if (category == Category::text)
+        fail_at_position(w.at, "'{}' of '{}' is a string", s.def->name, row_.name);
+      if (category == Category::numbers && o->dtypes.size() == 1 && said != dtype_)
+        fail_at_position(w.at, "'{}' of '{}' is {}", s.def->name, row_.name, dtype_text(dtype_));
+    }
+  }
+}
+
+Said Operands::said_of(const Slot& s) const {
+  return {line_.dtype, s.written == nullptr ? Operand() : *s.written};
 }
 
 void Operands::check_shapes() const {
@@ -278,10 +313,27 @@ void Operands::check_shapes() const {
 }
 
 const Entry& Change::entry(const Slot& s) const {
-  return entry_named(program_, s.text, s.written->at);
+  const Entry& e = entry_named(program_, s.text, s.written->at);
+  require_true(operands_.said_of(s), s.text, e);
+  return e;
 }
 
-void Change::set(const Slot& s, Entry e) { program_.set(s.text, std::move(e)); }
+void Change::set(const Slot& s, Entry e) {
+  require_true(operands_.said_of(s), s.text, e);
+  program_.set(s.text, std::move(e));
+}
+
+void Change::rename(const TensorOperand& t, const Slot& to) {
+  require_free(to);
+  Entry e = tensor(t);
+  Said said = operands_.said_of(to);
+  const bool is_text = said.name.category == "var" && said.name.dtypes.size() == 1 &&
+                       said.name.dtypes[0].text == "string";
+  if (is_text) said.name = {};
+  require_true(said, to.text, e);
+  program_.set(to.text, std::move(e));
+  program_.erase(t.name);
+}
 
 void Change::require_free(const Slot& s) const {
   if (const Entry* e = find(s))

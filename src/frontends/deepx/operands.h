@@ -17,6 +17,7 @@ struct TensorOperand {
 struct Slot {
   const OperandDef* def = nullptr;
   const Operand* written = nullptr;    ///< null where it is left out
+  std::vector<const Operand*> parts;   ///< that, and the others of several
   std::vector<TensorOperand> tensors;  ///< of a tensor, or several
   std::vector<Word> words;             ///< of numbers
   bool is_list = false;                ///< these numbers are a vector, however many
@@ -33,17 +34,21 @@ class Operands {
   DType dtype() const { return dtype_; }
   const std::vector<Slot>& inputs() const { return inputs_; }
   const std::vector<Slot>& outputs() const { return outputs_; }
+  /// What the line says of a name, or of the one that it leaves out.
+  Said said_of(const Slot&) const;
 
  private:
   void match(const std::vector<OperandDef>&, const std::vector<Operand>&, const Position& end,
              std::vector<Slot>&);
-  void look_up_tensors(Slot&, const std::vector<const Operand*>&);
-  static void numbers_of(Slot&, const std::vector<const Operand*>&);
+  void look_up_tensors(Slot&);
+  static void numbers_of(Slot&);
   void find_dtype();
   void look_up(Slot&);
   void check(const Slot&) const;
+  void check_words(const Slot&) const;
   void check_shapes() const;
-  [[noreturn]] void fail_count(const Position&, std::size_t given) const;
+  [[noreturn]] void fail_count(const std::vector<OperandDef>&, const Position&,
+                               std::size_t given) const;
 
   const Program& program_;
   const Instruction& row_;
@@ -64,10 +69,15 @@ class Change {
   DType dtype() const { return operands_.dtype(); }
   const Slot& input(std::size_t k) const { return operands_.inputs()[k]; }
   const Slot& output(std::size_t k) const { return operands_.outputs()[k]; }
-  /// What a name stands for; throws Error(caller) at the operand where it stands for nothing.
+  /// What a name stands for; throws Error(caller) at the operand where it stands for nothing, or
+  /// for something else than the line says.
   const Entry& entry(const Slot&) const;
   const Entry* find(const Slot& s) const { return program_.names().find(s.text); }
+  /// Gives a name a meaning; throws Error(caller) where the line says otherwise.
   void set(const Slot&, Entry);
+  /// The same for a name that is itself said to be a text, `var<string>:c`.
+  void rename(const TensorOperand&, const Slot& to);
+  Said said_of(const Slot& s) const { return operands_.said_of(s); }
   /// A new tensor; throws Error(caller) where the name is taken.
   void make_tensor(const Slot& name, DType, Shape);
   void erase(const Slot& s) { program_.erase(s.text); }

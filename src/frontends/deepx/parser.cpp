@@ -1,6 +1,7 @@
 #include "frontends/deepx/parser.h"
 
 #include "base/text.h"
+#include "frontends/deepx/blocks.h"
 #include "frontends/deepx/lexer.h"
 
 #include <algorithm>
@@ -33,7 +34,12 @@ class LineParser {
       s.inputs = operands();
     }
     arrow(s);
-    if (take("{")) s.is_block = true;
+    if (take("{")) {
+      s.is_block = true;
+      if (!is_block_name(s.name))
+        fail_at_position(s.at, "there is no block '{}'; blocks begin with: {}", s.name,
+                         join(block_rows(), " or ", [](const BlockRow& r) { return r.usage; }));
+    }
     if (now().kind != Token::Kind::end) unexpected();
     return s;
   }
@@ -151,23 +157,30 @@ class LineParser {
   std::size_t here_ = 0;
 };
 
-Metadata pairs_of(std::string_view comment) {
+/// The pairs of a line that may be wrong otherwise; those that are no text are left out.
+Metadata metadata_of(std::string_view line) {
+  constexpr std::string_view blanks = " \t\r\v\f";
   Metadata found;
-  for (const std::string& part : split(comment, ' ')) {
-    const std::string_view pair = trimmed(part);
+  std::string_view rest = comment_of(line).value_or("");
+  while (true) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(blanks), rest.size()));
+    if (rest.empty()) return found;
+    const std::string_view pair = rest.substr(0, rest.find_first_of(blanks));
+    rest.remove_prefix(pair.size());
     const std::size_t equals = pair.find('=');
-    if (equals == std::string_view::npos || equals == 0) continue;
+    if (equals == std::string_view::npos || equals == 0 || !is_plain_text(pair)) continue;
     found.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
   }
-  return found;
 }
 
 bool is_end_of_block(const Line& line) {
   return line.tokens[0].kind == Token::Kind::mark && line.tokens[0].text == "}";
 }
 
+/// A stray '{' at the end of another line does not, so that it takes no more lines with it.
 bool begins_block(const Line& line) {
-  if (line.tokens.size() < 2) return false;
+  const Token& first = line.tokens[0];
+  if (first.kind != Token::Kind::word || !is_block_name(first.text)) return false;
   const Token& last = line.tokens[line.tokens.size() - 2];
   return last.kind == Token::Kind::mark && last.text == "{";
 }
@@ -196,18 +209,17 @@ std::optional<std::string_view> Parser::take_line() {
   return line;
 }
 
-std::optional<Statement> Parser::next() { return statement(0); }
+std::optional<Statement> Parser::next() { return statement(0, {}); }
 
-std::optional<Statement> Parser::statement(std::size_t depth) {
+std::optional<Statement> Parser::statement(std::size_t depth, const Position& head) {
   while (const std::optional<std::string_view> text = take_line()) {
     const std::size_t number = next_line_ - 1;
+    Metadata metadata = metadata_of(*text);
     if (depth == 0) {
       line_ = number;
-      metadata_.clear();
+      metadata_ = metadata;
     }
     const Line line = read_line(*text, number);
-    Metadata metadata = pairs_of(line.comment);
-    if (depth == 0) metadata_ = metadata;
     if (line.tokens.size() == 1) continue;
     if (is_end_of_block(line)) {
       if (line.tokens.size() > 2)
@@ -232,7 +244,7 @@ std::optional<Statement> Parser::statement(std::size_t depth) {
     if (mistake) std::rethrow_exception(mistake);
     return s;
   }
-  if (depth > 0) fail_at_position({next_line_ - 1, 1}, "the block has no end; '}}' ends it");
+  if (depth > 0) fail_at_position(head, "the block has no end; '}}' ends it");
   return std::nullopt;
 }
 
@@ -243,7 +255,7 @@ void Parser::fill_block(Statement& block, std::size_t depth) {
   while (true) {
     const bool was_empty = rest_.empty();
     try {
-      std::optional<Statement> s = statement(depth);
+      std::optional<Statement> s = statement(depth, block.at);
       if (!s) break;
       block.body.push_back(std::move(*s));
     } catch (const Error&) {

@@ -22,7 +22,8 @@ class Parser {
 
  private:
   std::optional<std::string_view> take_line();
-  std::optional<Statement> statement(std::size_t depth);
+  /// `head`: where the block around begins.
+  std::optional<Statement> statement(std::size_t depth, const Position& head);
   void fill_block(Statement&, std::size_t depth);
   void skip_block();
 

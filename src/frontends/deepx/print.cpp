@@ -4,7 +4,8 @@
 #include "frontends/deepx/scalars.h"
 
 #include <algorithm>
-#include <cctype>
+#include <iterator>
+#include <optional>
 
 namespace rondel::deepx {
 namespace {
@@ -12,24 +13,47 @@ namespace {
 /// Beyond so many elements, only so many at each end of a dim are shown.
 constexpr std::int64_t most_shown = 1000, edge = 3;
 
-/// `%`, then width and precision of two digits at most, then one of f, e, g.
-bool is_format(std::string_view f) {
-  if (!f.starts_with('%')) return false;
-  f.remove_prefix(1);
-  const auto take_digits = [&] {
-    std::size_t count = 0;
-    while (!f.empty() && std::isdigit(static_cast<unsigned char>(f[0])) != 0) {
-      f.remove_prefix(1);
-      ++count;
-    }
-    return count;
+/// A format as C has it, `%`, flags of "-+0 ", width, precision, and one of f, e, g or d, as fmt
+/// has it; nothing for another text. Width and precision have two digits at most.
+std::optional<std::string> fmt_format(std::string_view f) {
+  const auto take = [&](std::string_view of) {
+    const std::size_t count = std::min(f.find_first_not_of(of), f.size());
+    const std::string_view taken = f.substr(0, count);
+    f.remove_prefix(count);
+    return taken;
   };
-  if (take_digits() > 2) return false;
-  if (f.starts_with('.')) {
-    f.remove_prefix(1);
-    if (const std::size_t digits = take_digits(); digits == 0 || digits > 2) return false;
-  }
-  return f == "f" || f == "e" || f == "g";
+  constexpr std::string_view digits = "0123456789";
+  if (!f.starts_with('%')) return std::nullopt;
+  f.remove_prefix(1);
+  const std::string_view flags = take("-+0 "), width = take(digits);
+  const bool has_point = f.starts_with('.');
+  if (has_point) f.remove_prefix(1);
+  const std::string_view precision = has_point ? take(digits) : "";
+  const bool is_known = f == "f" || f == "e" || f == "g" || (f == "d" && !has_point);
+  if (!is_known || width.size() > 2 || precision.size() > 2) return std::nullopt;
+  const auto has = [&](char flag) { return flags.find(flag) != std::string_view::npos; };
+  const bool left = has('-');
+  std::string made = left ? "{:<" : "{:";
+  if (has('+')) made += '+';
+  else if (has(' ')) made += ' ';
+  if (!left && has('0')) made += '0';
+  made += width;
+  if (has_point)
+    fmt::format_to(std::back_inserter(made), ".{}", precision.empty() ? "0" : precision);
+  return made + f[0] + "}";
+}
+
+/// The format for a tensor's elements, as fmt has it.
+std::string format_for(DType t, std::string_view format, const Position& at) {
+  if (format.empty()) return "";
+  const std::optional<std::string> found = fmt_format(format);
+  if (is_float(t) && (!found || format.ends_with('d')))
+    fail_at_position(at, "'{}' is no format of floats; expected one as %.2f, %8.3e or %g", format);
+  if (!is_float(t) && (!found || !format.ends_with('d') || t == DType::boolean))
+    fail_at_position(
+        at, "'{}' is no format of {}; {}", format, dtype_text(t),
+        t == DType::boolean ? "bool is shown without one" : "expected one as %d or %5d");
+  return *found;
 }
 
 class Rows {
@@ -75,11 +99,10 @@ class Rows {
 
 std::string shown(std::string_view name, const Tensor& t, std::string_view format,
                   const Position& at) {
-  if (!format.empty() && !is_format(format))
-    fail_at_position(at, "'{}' is no format of floats; expected one as %.2f, %8.3e or %g", format);
+  const std::string element_format = format_for(t.dtype(), format, at);
   std::string text = fmt::format("{}: {}\n", name, type_text(t.dtype(), t.shape()));
   const Tensor packed = t.packed();
-  Rows(packed, format).add(text, 0, 0);
+  Rows(packed, element_format).add(text, 0, 0);
   return text + "\n";
 }
 

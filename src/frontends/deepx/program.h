@@ -33,6 +33,7 @@ struct Effect {
   std::string name;  ///< of what is printed, saved or loaded
   std::string text;  ///< a format or a path
   Position name_at, text_at;
+  Said said = {};  ///< of what is loaded
 };
 
 /// The graph of the lines since the last run, and what its values are for.

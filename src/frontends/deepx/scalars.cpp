@@ -15,10 +15,28 @@ namespace {
 /// A number as it is read, before it gets a dtype.
 using Number = std::variant<std::int64_t, double>;
 
+/// Whether a number that float64 does not hold is too small for it, not too large: its first digit
+/// stands behind the point, the exponent counted in.
+bool is_tiny(std::string_view text) {
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view digits = text.substr(0, e);
+  std::string_view power = text.substr(std::min(e + 1, text.size()));
+  if (power.starts_with('+')) power.remove_prefix(1);
+  std::int64_t exponent = 0;
+  if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec ==
+      std::errc::result_out_of_range)
+    return power.starts_with('-');
+  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
+  const auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));
+  return exponent < first - point;
+}
+
 std::optional<Number> number_of(std::string_view text) {
   if (text == "true" || text == "false") return std::int64_t{text == "true"};
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || text.starts_with("+")) return std::nullopt;
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('+') || text.starts_with('-')) return std::nullopt;
+  }
   const char* const end = text.data() + text.size();
   std::int64_t integer = 0;
   if (const auto r = std::from_chars(text.data(), end, integer);
@@ -28,9 +46,7 @@ std::optional<Number> number_of(std::string_view text) {
   const auto r = std::from_chars(text.data(), end, real);
   if (r.ptr != end || r.ec == std::errc::invalid_argument) return std::nullopt;
   if (r.ec == std::errc::result_out_of_range) {
-    const bool tiny = text.find("e-") != std::string_view::npos ||
-                      text.find("E-") != std::string_view::npos;
-    real = tiny ? 0.0 : std::numeric_limits<double>::infinity();
+    real = is_tiny(text) ? 0.0 : std::numeric_limits<double>::infinity();
     if (text.starts_with('-')) real = -real;
   }
   return real;
@@ -99,27 +115,28 @@ Number load(const Tensor& t, std::int64_t k) {
   }
 }
 
-void store_word(const Word& w, const Tensor& t, std::int64_t k) {
+void store_word(const Word& w, const Tensor& t, std::int64_t k, std::string_view of) {
   const std::optional<Number> n = number_of(w.text);
   if (!n) fail_at_position(w.at, "'{}' is no number", w.text);
   if (!store(*n, t, k))
-    fail_at_position(w.at, "{} does not hold {}", dtype_text(t.dtype()), w.text);
+    fail_at_position(w.at, "{}{}{} does not hold {}", of, of.empty() ? "" : ": ",
+                     dtype_text(t.dtype()), w.text);
 }
 
 }  // namespace
 
 bool is_number(std::string_view text) { return number_of(text).has_value(); }
 
-Tensor parse_scalar(const Word& w, DType dtype) {
+Tensor parse_scalar(const Word& w, DType dtype, std::string_view of) {
   Tensor t(dtype, {});
-  store_word(w, t, 0);
+  store_word(w, t, 0, of);
   return t;
 }
 
-Tensor parse_vector(const std::vector<Word>& words, DType dtype) {
+Tensor parse_vector(const std::vector<Word>& words, DType dtype, std::string_view of) {
   Tensor t(dtype, {static_cast<std::int64_t>(words.size())});
   for (std::size_t k = 0; k < words.size(); ++k)
-    store_word(words[k], t, static_cast<std::int64_t>(k));
+    store_word(words[k], t, static_cast<std::int64_t>(k), of);
   return t;
 }
 
@@ -138,10 +155,10 @@ std::int64_t integer_of(const Tensor& t) { return std::get<std::int64_t>(load(t,
 std::string element_text(const Tensor& t, std::int64_t k, std::string_view format) {
   const Number n = load(t, k);
   if (t.dtype() == DType::boolean) return std::get<std::int64_t>(n) != 0 ? "true" : "false";
+  if (!format.empty())
+    return std::visit([&](auto v) { return fmt::format(fmt::runtime(format), v); }, n);
   if (const auto* i = std::get_if<std::int64_t>(&n)) return std::to_string(*i);
   const double d = std::get<double>(n);
-  if (!format.empty())
-    return fmt::format(fmt::runtime("{:" + std::string(format.substr(1)) + "}"), d);
   const bool wide = t.dtype() == DType::f64;
   return wide ? fmt::format("{}", d) : fmt::format("{}", static_cast<float>(d));
 }

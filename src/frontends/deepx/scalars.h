@@ -7,12 +7,13 @@
 namespace rondel::deepx {
 
 /// The number or bool that a word writes, as a scalar; floats are rounded once. Throws
-/// Error(caller) at the word for what is no number, and for one that the dtype does not hold.
-Tensor parse_scalar(const Word&, DType);
+/// Error(caller) at the word for what is no number, and for one that the dtype does not hold; `of`
+/// says there what the number is for.
+Tensor parse_scalar(const Word&, DType, std::string_view of = {});
 /// Whether a word can only be a number or a bool, never a name.
 bool is_number(std::string_view);
 /// Several numbers as a tensor of rank 1.
-Tensor parse_vector(const std::vector<Word>&, DType);
+Tensor parse_vector(const std::vector<Word>&, DType, std::string_view of = {});
 
 /// The same number in another dtype: floats are rounded; a number that an integer dtype or bool
 /// does not hold is an Error(caller) at `at`. Elements of a tensor of any shape, which it keeps.
@@ -20,8 +21,8 @@ Tensor converted(const Tensor&, DType, const Position& at, std::string_view name
 /// A scalar, of integers.
 std::int64_t integer_of(const Tensor&);
 
-/// Element k, in the format of print: "%.2f", or where that is empty as short as it tells the
-/// number.
+/// Element k, in a format of fmt that fits its dtype ("{:.2f}"), or where that is empty as short as
+/// it tells the number. Of bool the format has no part.
 std::string element_text(const Tensor&, std::int64_t k, std::string_view format);
 
 }  // namespace rondel::deepx

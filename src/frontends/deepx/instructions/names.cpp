@@ -60,9 +60,7 @@ void copy_tensor(Change& c) {
 void rename_tensor(Change& c) {
   const TensorOperand& t = c.output(0).tensors[0];
   if (t.name == c.input(0).text) return;
-  c.require_free(c.input(0));
-  c.set_tensor(c.input(0), c.tensor(t));
-  c.erase_tensor(t);
+  c.rename(t, c.input(0));
 }
 
 void print(Change& c) {
@@ -73,8 +71,8 @@ void print(Change& c) {
 }
 
 void ask_for_file(Change& c, Effect::Kind kind, const Slot& path, std::string name,
-                  const Position& at) {
-  c.ask({kind, std::move(name), path.text, at, path.written->at});
+                  const Position& at, Said said = {}) {
+  c.ask({kind, std::move(name), path.text, at, path.written->at, std::move(said)});
 }
 
 const InstructionRows names{{
@@ -115,7 +113,8 @@ const InstructionRows names{{
      .inputs = {tensor("a")},
      .change = [](Change& c) { c.erase_tensor(c.input(0).tensors[0]); }},
     {.name = "print",
-     .doc = "shows a tensor, an argument or a vector; the format of floats is as %.2f",
+     .doc = "shows a tensor, an argument or a vector; the format of floats is as %.2f, of integers "
+            "as %d",
      .inputs = {name("a"), optional(text("format"))},
      .change = print},
     {.name = "save",
@@ -134,7 +133,8 @@ const InstructionRows names{{
          [](Change& c) {
            const Slot& to = c.output(0);
            ask_for_file(c, Effect::Kind::load, c.input(0), to.text,
-                        to.written == nullptr ? c.input(0).written->at : to.written->at);
+                        to.written == nullptr ? c.input(0).written->at : to.written->at,
+                        c.said_of(to));
          }},
     {.name = "loadtensordata",
      .doc = "c = the elements in a file, of the type that c has",

@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 
+#include <limits>
+
 namespace rondel::deepx {
 namespace {
 
@@ -68,11 +70,15 @@ ValueId repeated(Call& c) {
   const ir::Ints repeats = c.integers(1);
   if (repeats.size() != c.shape(0).size())
     fail_at_position(c.at(1), "{} repeats; a has {} dims", repeats.size(), c.shape(0).size());
+  // An extent that int64 does not hold is the greatest here: no memory holds that either.
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   ir::Ints shape;
   for (std::size_t d = 0; d < repeats.size(); ++d) {
     if (repeats[d] < 0) fail_at_position(c.at(1), "{} repeats are negative", repeats[d]);
-    shape.push_back(repeats[d]);
+    const std::int64_t own = c.shape(0)[d];
+    shape.push_back(own > 0 && repeats[d] > most / own ? most : own * repeats[d]);
   }
+  shape_from(shape, c.dtype(), c.at(1));
   return c("tile", {c.tensor(0), c.b.integers(repeats)});
 }
 

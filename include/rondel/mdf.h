@@ -22,7 +22,7 @@ struct Settings {
   /// "parameter node.item" and "function node.item" in any case. Empty: every output port.
   std::vector<std::string> record;
   /// By "node.port", values of input ports in place of their defaults: one for all evaluations, or
-  /// [steps + 1, ...], a row for each.
+  /// [steps + 1, ...], a row for each. One for a port that an edge overwrites is an error.
   std::map<std::string, Tensor> inputs;
   /// By "node.parameter": what a state begins with. With one axis more than the state, in front, a
   /// sweep: one simulation for each row.
@@ -99,7 +99,8 @@ class RONDEL_API Simulation {
   /// on, as in modeci_mdf's `evaluate()` without an increment.
   void begin_anew();
   /// Makes 1 or more evaluations, the very first of which begins the states: recorded values
-  /// [evaluations, ...]. `inputs`: as in the settings, a row for each of these evaluations. Throws
+  /// [evaluations, ...]. `inputs`: as in the settings, a row for each of these evaluations; where
+  /// an edge overwrites one, the edge's value wins. Throws
   /// Error as `Model::run` does; then the simulation is where it was. Random numbers are drawn anew
   /// each time, by the seed and the evaluations made before.
   std::map<std::string, Tensor> advance(std::int64_t evaluations, double dt,

@@ -35,6 +35,16 @@ Given given_input(const Graph& g, const std::string& name, const Tensor& t, std:
        quoted_extents(shape), steps + 1);
 }
 
+/// An input that could have no effect is a mistake.
+void check_edges(const Graph& g, const std::map<std::string, Tensor>& inputs) {
+  for (const auto& [name, t] : inputs)
+    if (const Edge* e = overwriting_edge(g, input_port(g, name)))
+      fail(
+          "inputs: '{}' takes what edge '{}' delivers from node '{}', so that a value of its own "
+          "would have no effect; set a parameter of that node, or take the edge out of the file",
+          name, e->id, g.nodes[e->sender].id);
+}
+
 /// How a parameter's values are given: once, or a row for each point of a sweep.
 Given given_parameter(const Graph& g, const std::string& name, const Tensor& t,
                       const FunctionOptions& functions) {
@@ -150,6 +160,13 @@ struct Model::Impl {
     return o;
   }
 
+  /// The same for a whole run, of which every input matters.
+  LowerOptions lowering_of_run(const Settings& s) const {
+    LowerOptions o = lowering(s);
+    check_edges(graph, s.inputs);
+    return o;
+  }
+
   Compiled make(const LowerOptions& o) const {
     ModelInfo info;
     info.graph_name = graph.id;
@@ -185,14 +202,14 @@ std::vector<std::string> Model::parameters() const {
 std::vector<std::string> Model::functions() const { return names(impl_->graph, &Node::functions); }
 
 Values Model::run(const Settings& s, const RunOptions& options) const {
-  const auto compiled = impl_->compiled(impl_->lowering(s));
+  const auto compiled = impl_->compiled(impl_->lowering_of_run(s));
   std::map<std::string, Value> feeds = given_feeds(s);
   feeds.emplace(steps_name, Tensor::scalar(s.steps));
   return recorded(compiled->session.run(feeds, options), {});
 }
 
 Session Model::compile(const Settings& s) const {
-  LowerOptions o = impl_->lowering(s);
+  LowerOptions o = impl_->lowering_of_run(s);
   o.steps = s.steps;
   o.dt = s.dt;
   const auto keep = [](std::vector<Given>& given, const std::map<std::string, Tensor>& values) {
@@ -206,7 +223,7 @@ Session Model::compile(const Settings& s) const {
 
 std::vector<std::string> Model::varying_inputs(const Settings& s) const {
   std::vector<std::string> out;
-  for (const Given& g : impl_->lowering(s).inputs)
+  for (const Given& g : impl_->lowering_of_run(s).inputs)
     if (g.rows) out.push_back(g.name);
   return out;
 }

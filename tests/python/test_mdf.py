@@ -110,6 +110,12 @@ EXPRESSIONS = [
     ("1_000 + 1e3 + .5", {}, 2000.5),
     ("~(a > 1)", {"a": [1, 2]}, [True, False]),
     ("a != b", {"a": 1, "b": 2}, True),
+    ("τ * 2 + größe", {"τ": 3, "größe": 4}, 10),
+    ("numpy.dot(v, v) + numpy.dot(2, 3)", {"v": [1, 2, 3]}, 20),
+    ("numpy.dot(M, M)", {"M": [[1, 2], [3, 4]]}, [[7, 10], [15, 22]]),
+    ("numpy.sum(M, axis=0)", {"M": [[1, 2], [3, 4]]}, [4, 6]),
+    ("numpy.mean(M, axis=-1)", {"M": [[1, 2], [3, 4]]}, [1.5, 3.5]),
+    ("numpy.max(M, axis=1) - numpy.min(M, axis=1)", {"M": [[1, 2], [3, 7]]}, [1, 4]),
 ]
 
 
@@ -121,9 +127,62 @@ def test_expression(tmp_path, expression, parameters, expected):
     np.testing.assert_allclose(got, want, rtol=1e-14)
 
 
+def test_a_file_with_names_beyond_ascii_is_as_the_engine_of_mdf_has_it(tmp_path):
+    rows = "parameters:\n  τ: {default_initial_value: 1, value: τ * 2}\noutput_ports:\n  y: {value: τ + 1}"
+    got = node_model(tmp_path, rows).run(3)["A.y"]
+    np.testing.assert_array_equal(got, mdf_engine.run(tmp_path / "model.yaml", 3, 1.0, ["A.y"])["A.y"])
+
+
+EDGES_OF_FLOATS = [0.0, -0.0, 1.0, -1.0, 0.1, -0.3, 7.5, -7.5, 1e300, -5e-324, np.inf, -np.inf, np.nan]
+PAIRS = np.array([(x, y) for x in EDGES_OF_FLOATS for y in EDGES_OF_FLOATS])
+RANDOM_PAIRS = np.random.default_rng(5).normal(size=(200, 2)) * [1e3, 1]
+
+
+@pytest.mark.parametrize("expression, numpys", [("x // y", np.floor_divide), ("x % y", np.remainder), ("numpy.arctan2(x, y)", np.arctan2)])
+@pytest.mark.parametrize("pairs", [PAIRS, RANDOM_PAIRS], ids=["edges", "random"])
+def test_floats_divided_and_angles_are_those_of_numpy(tmp_path, expression, numpys, pairs):
+    model = parameter_model(tmp_path, expression, x=[0.0], y=[0.0])
+    got = model.run(0, set={"A.x": pairs[:, :1], "A.y": pairs[:, 1:]})["A.y"][0, :, 0]
+    with np.errstate(all="ignore"):
+        want = numpys(pairs[:, 0], pairs[:, 1])
+    np.testing.assert_allclose(got, want, rtol=1e-15)
+    known = ~np.isnan(want)
+    np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
+
+
+def test_integers_divided_are_those_of_numpy(tmp_path):
+    pairs = np.array([(x, y) for x in (-7, -6, -1, 0, 5, 6, 2**62) for y in (-3, -1, 1, 4)])
+    model = parameter_model(tmp_path, "[x // y, x % y]", x=0, y=1)
+    got = model.run(0, set={"A.x": pairs[:, 0], "A.y": pairs[:, 1]})["A.y"][0]
+    np.testing.assert_array_equal(got, np.stack(np.divmod(*pairs.T), axis=1))
+
+
+@pytest.mark.parametrize("sign, reason", [("//", "integer division by zero"), ("%", "integer remainder of division by zero")])
+def test_an_integer_division_by_zero_names_the_expression(tmp_path, sign, reason):
+    model = parameter_model(tmp_path, f"1 + a {sign} b", a=1, b=2)
+    with pytest.raises(rondel.CallerError) as error:
+        model.run(0, set={"A.b": 0})
+    assert f"node 'A', output port 'y', '1 + a {sign} b': {reason}" in str(error.value)
+
+
+def test_a_long_expression_is_cut_in_an_error(tmp_path):
+    long = "+".join(["a"] * 200) + "+ nope"
+    with pytest.raises(rondel.CallerError, match="the name 'nope' is not known here") as error:
+        parameter_model(tmp_path, long, a=1).run(0)
+    assert error.value.frames[-1][0] == "'" + long[:100] + "...'"
+
+
 # expression, and what the error says
 REFUSED = [
-    ("x + 1", "the name 'x' is not known here; did you mean 'a'"),
+    ("x + 1", "the name 'x' is not known here; there are 'a', 'unused', 'v', 'w'"),
+    ("zz", "the name 'zz' is not known here; there are"),
+    ("τ * 2 $ 1", "column 7: '$' cannot stand in an expression"),
+    ("a × 2", "column 3: '×' cannot stand in an expression"),
+    ("2τ", "column 1: '2τ' is no number that is read here"),
+    ("numpy.exp(a, axis=0)", "numpy.exp is given 2 arguments; it takes 1"),
+    ("numpy.sum(v, axes=0)", "numpy.sum is given 'axes' by name; only 'axis' may be"),
+    ("numpy.power(v, b=0)", "numpy.power is given 'b' by name; its arguments are given by position here"),
+    ("numpy.sum(axis=0, v)", "column 19: an argument by position stands after one by name"),
     ("a +", "column 4: expected a number, a name or a bracket, but the text ends"),
     ("a b", "column 3: expected an operator or the end, found 'b'"),
     ("a.shape", "nothing else has attributes"),
@@ -145,28 +204,34 @@ REFUSED = [
 ]
 
 
+def quoted(expression):
+    """As errors quote a text."""
+    return f"'{expression}'" if len(expression) <= 100 else f"'{expression[:100]}...'"
+
+
 @pytest.mark.parametrize("expression, message", REFUSED, ids=lambda x: x[:20])
 def test_expression_that_is_refused(tmp_path, expression, message):
     model = parameter_model(tmp_path, expression, a=3, v=[1.0, 2.0, 3.0], w=[1.0, 2.0])
     with pytest.raises(rondel.CallerError) as error:
         model.run(1)
     assert message in str(error.value)
-    assert [source for source, _ in error.value.frames] == ["node 'A'", "output port 'y'", f"'{expression}'"]
+    assert [source for source, _ in error.value.frames] == ["node 'A'", "output port 'y'", quoted(expression)]
 
 
 # text of a file, and what the error says
 BROKEN = [
     ('{"m": {"graphs": {', "line 1, column 19"),
     ('{"m":\n  {"graphs": nope}}', "line 2, column"),
-    ('{"a": 1, "a": 2}', "the key 'a' stands twice"),
-    ("[" * 500 + "]" * 500, "more than 200 deep"),
+    ('{"a": 1, "a": 2}', "line 1, column 10: the key 'a' stands twice"),
+    ('{"m":\n {"é": 1, "x\\"é": {}, "x\\"é": 2}}', "line 2, column 23: the key 'x\"é' stands twice"),
+    ("[" * 500 + "]" * 500, "line 1, column 201: lists and objects stand more than 200 deep"),
     ('{"m": 3}', "this is no MDF model"),
     ('{"m": {"graphs": {}}}', "the model has no graphs"),
     ('{"m": {"graphs": {"g": {}}}}', "graph 'g': it has no nodes"),
     ('{"m": {"graphs": {"g": {"nodes": {"A": {"parameters": {"p": {}}}}}}}}', "node 'A': parameter 'p': it has no value"),
     ('{"m": {"graphs": {"g": {"nodes": {"A": {"parameters": {"p": {"value": [[1], 2]}}}}}}}}', "parameter 'p': value: a list holds"),
     ('{"m": {"graphs": {"g": {"nodes": {"A": {}}, "edges": {"e": {"sender": "B", "receiver": "A"}}}}}}',
-     "edge 'e': sender 'B': there is no such node; did you mean 'A'?"),
+     "edge 'e': sender 'B': there is no such node; there are 'A'"),
 ]  # fmt: skip
 
 

@@ -216,7 +216,7 @@ REFUSED = [
     (condition("Allways"), "there is no condition 'Allways'; did you mean 'Always'?"),
     (condition("WhenFinished", dependency="A"), "MDF does not say when a node is finished"),
     (condition("AfterNCalls", dependency="A"), "AfterNCalls needs 'n'"),
-    (condition("AfterNCalls", dependency="Q", n=1), "AfterNCalls names 'Q': there is no such node; did you mean 'A'"),
+    (condition("AfterNCalls", dependency="Q", n=1), "AfterNCalls names 'Q': there is no such node; there are 'A', 'B', 'C'"),
     (condition("AfterNCalls", dependency="A", n=1.5), "'n' of AfterNCalls is the number 1.5; expected an integer"),
     (condition("AfterNCalls", dependency="A", n=1, m=2), "AfterNCalls has no argument 'm'"),
     (condition("AtPass", n=1, time_scale="TimeScale.YEAR"), "'time_scale' of AtPass"),
@@ -238,5 +238,13 @@ def test_condition_that_is_refused(tmp_path, of_b, message):
 
 def test_an_evaluation_that_does_not_end_is_an_error(tmp_path):
     _, loaded = load(tmp_path, model(ABC, {"B": condition("BeforePass", n=0)}))
-    with pytest.raises(rondel.CallerError, match="an evaluation has not ended after 1000000 passes"):
+    with pytest.raises(rondel.CallerError, match="an evaluation has not ended after 1000000 passes: it ends when all nodes have run") as error:
+        loaded.run(1)
+    assert "assertion" not in str(error.value)
+
+
+def test_a_termination_that_never_holds_is_named(tmp_path):
+    never = condition("Threshold", dependency="A", parameter="count", threshold=-1, comparator="<")
+    _, loaded = load(tmp_path, model(ABC, {}, never))
+    with pytest.raises(rondel.CallerError, match="passes: its termination does not hold: Threshold of 'environment_state_update'"):
         loaded.run(1)

@@ -72,6 +72,32 @@ def test_an_input_is_one_value_or_a_row_for_each_evaluation(tmp_path):
     np.testing.assert_allclose(got, expected["A.v"], rtol=1e-9)
 
 
+def wired(**receiver):
+    port = {"x": receiver}
+    return (
+        {"A": {"output_ports": {"y": {"value": "2"}}}, "B": {"input_ports": port, "output_ports": {"y": {"value": "x"}}}},
+        {"wire": edge("A", "y", "B", "x")},
+    )
+
+
+def test_an_input_that_an_edge_overwrites_is_an_error(tmp_path):
+    _, model = load(tmp_path, *wired())
+    for use in (model.run, model.session):
+        with pytest.raises(rondel.CallerError, match="inputs: 'B.x' takes what edge 'wire' delivers from node 'A'"):
+            use(1, inputs={"B.x": 5})
+    _, model = load(tmp_path, *wired(reduce="add"))
+    np.testing.assert_array_equal(model.run(1, inputs={"B.x": 5})["B.y"], [7, 7])
+
+
+def test_an_input_stands_until_the_sender_of_an_edge_has_run(tmp_path):
+    nodes = {
+        "A": {"input_ports": {"x": {"default_value": 0}}, "output_ports": {"y": {"value": "x + 1"}}},
+        "B": {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x"}}},
+    }
+    _, model = load(tmp_path, nodes, {"there": edge("A", "y", "B", "x"), "back": edge("B", "y", "A", "x")})
+    np.testing.assert_array_equal(model.run(2, inputs={"A.x": 5})["B.y"], [6, 7, 8])
+
+
 def test_an_input_of_vectors(tmp_path):
     node = {"input_ports": {"x": {"shape": [2]}}, "parameters": {"s": {"value": "s + x[0] * x[1]"}}, "output_ports": {"s": {"value": "s"}}}
     _, model = load(tmp_path, {"A": node})

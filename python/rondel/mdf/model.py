@@ -126,7 +126,7 @@ class Model:
         record: names of output ports, parameters or functions, as "node.port"; None: all output ports. Where a port has the
             same name, "parameter node.v" and "function node.v" mean the others.
         inputs: dict of "node.port" to the value that an input port has in place of its default, or to steps + 1 rows, one
-            for each evaluation.
+            for each evaluation. One for a port that an edge overwrites is an error.
         initial: dict of "node.parameter" to what its state begins with.
         set: dict of "node.parameter" to its value. An array with one axis more than the parameter has is a sweep, of which
             all points run; so is one in `initial`. All sweeps have as many points.
@@ -226,7 +226,8 @@ class Simulation:
     def advance(self, evaluations=1, dt=1.0, inputs=None, run_options=None):
         """Makes evaluations, the very first of which begins the states. Returns a dict of name to array [evaluations, ...].
 
-        inputs: as those of Model.run, a row for each of these evaluations. An error leaves the simulation where it was.
+        inputs: as those of Model.run, a row for each of these evaluations; where an edge overwrites one, the edge's
+            value wins. An error leaves the simulation where it was.
         """
         count = _checked("evaluations", evaluations, "a number, 1 or more", _steps)
         step = _checked("dt", dt, "a number", float)

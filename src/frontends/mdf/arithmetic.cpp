@@ -4,6 +4,7 @@
 #include "ir/text.h"
 
 #include <algorithm>
+#include <numbers>
 
 namespace rondel::mdf {
 namespace {
@@ -17,11 +18,42 @@ bool is_lone_constant(const ir::Builder& b, ValueId v) {
 
 bool is_whole(DType t) { return t == DType::i64 || t == DType::boolean; }
 
-/// x // y: what is left is taken off first, so that 1 // 0.1 is 9 (0.1 is a little more than a
-/// tenth).
+ValueId zero_like(ir::Builder& b, ValueId v) { return b.scalar(dtype_of(b, v), 0); }
+
+/// Whether v is below 0.
+ValueId is_negative(ir::Builder& b, ValueId v) { return b("less", {v, zero_like(b, v)}); }
+
+ValueId is_zero(ir::Builder& b, ValueId v) { return b("equal", {v, zero_like(b, v)}); }
+
+/// Whether the rest of a division that goes towards 0 shows that the quotient is not the floor.
+ValueId is_above_floor(ir::Builder& b, ValueId rest, ValueId y) {
+  const ValueId differ = b("xor", {is_negative(b, rest), is_negative(b, y)});
+  return b("and", {b("not", {is_zero(b, rest)}), differ});
+}
+
+ValueId floored_integer_quotient(ir::Builder& b, ValueId x, ValueId y) {
+  const ValueId quotient = b("div", {x, y});
+  const ValueId rest = b("sub", {x, b("mul", {quotient, y})});
+  const ValueId less = b("sub", {quotient, b.scalar(dtype_of(b, x), 1)});
+  return b("where", {is_above_floor(b, rest, y), less, quotient});
+}
+
+/// x // y as NumPy's floor_divide has it. What is left is taken off first, so that 1 // 0.1 is 9
+/// (0.1 is a little more than a tenth); a division by 0 is that of `/`; a zero has the sign of x /
+/// y.
 ValueId floored_quotient(ir::Builder& b, ValueId x, ValueId y) {
-  const ValueId quotient = b("div", {b("sub", {x, b("mod", {x, y})}), y});
-  return is_whole(dtype_of(b, x)) ? quotient : b("round", {quotient});
+  if (is_whole(dtype_of(b, x))) return floored_integer_quotient(b, x, y);
+  const ValueId zero = zero_like(b, x), one = b.scalar(dtype_of(b, x), 1);
+  const ValueId exact = b("div", {x, y});
+  const ValueId rest = b("mod", {x, y}, {{"fmod", 1}});
+  const ValueId towards_zero = b("div", {b("sub", {x, rest}), y});
+  const ValueId whole = b(
+      "where", {is_above_floor(b, rest, y), b("sub", {towards_zero, one}), towards_zero});
+  const ValueId floor = b("floor", {whole});
+  const ValueId above = b("greater", {b("sub", {whole, floor}), b.scalar(dtype_of(b, x), 0.5)});
+  const ValueId nearest = b("where", {above, b("add", {floor, one}), floor});
+  const ValueId quotient = b("where", {is_zero(b, whole), b("mul", {exact, zero}), nearest});
+  return b("where", {is_zero(b, y), exact, quotient});
 }
 
 /// An integer to a power that is known to be negative is a fraction.
@@ -132,6 +164,22 @@ ValueId compare(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
   if (sign == "<=") return b("less_or_equal", {p, q});
   invariant(sign == ">=", "there is no comparison {}", sign);
   return b("greater_or_equal", {p, q});
+}
+
+ValueId angle(ir::Builder& b, ValueId y, ValueId x) {
+  const auto number = [&](double v) { return b.scalar(dtype_of(b, x), v); };
+  // Of a zero, the sign is that of what it divides 1 into.
+  const auto has_minus = [&](ValueId v) {
+    return is_negative(b, b("where", {is_zero(b, v), b("div", {number(1), v}), v}));
+  };
+  const ValueId width = b("abs", {x}), height = b("abs", {y});
+  const ValueId less = b("min", {width, height}), more = b("max", {width, height});
+  const ValueId diagonal = b("where", {is_zero(b, more), number(0), number(1)});
+  const ValueId slope = b("where", {b("equal", {less, more}), diagonal, b("div", {less, more})});
+  ValueId a = b("atan", {slope});
+  a = b("where", {b("greater", {height, width}), b("sub", {number(std::numbers::pi / 2), a}), a});
+  a = b("where", {has_minus(x), b("sub", {number(std::numbers::pi), a}), a});
+  return b("where", {has_minus(y), b("neg", {a}), a});
 }
 
 ValueId choose(ir::Builder& b, ValueId condition, ValueId then, ValueId otherwise) {

@@ -30,6 +30,8 @@ DType promoted(DType, DType);
 ValueId binary(ir::Builder&, std::string_view sign, ValueId, ValueId);
 /// < > <= >= == !=
 ValueId compare(ir::Builder&, std::string_view sign, ValueId, ValueId);
+/// NumPy's arctan2 of floats of one dtype: the angle of the point (x, y), from -pi to pi.
+ValueId angle(ir::Builder&, ValueId y, ValueId x);
 /// NumPy's where: of the condition's truth.
 ValueId choose(ir::Builder&, ValueId condition, ValueId then, ValueId otherwise);
 /// Elements of one shape and dtype along a new first axis.

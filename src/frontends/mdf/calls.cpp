@@ -22,6 +22,7 @@ using Values = std::span<const ValueId>;
 struct Call {
   std::size_t least, most;
   std::function<ValueId(Builder&, Values)> write;
+  std::string_view second = {};  ///< the name that the second argument may be given by
 };
 
 /// An op of floats.
@@ -65,7 +66,8 @@ ValueId reduced(Builder& b, const char* op, Values x, bool to_float) {
 }
 
 Call reduction(const char* op, bool to_float = false) {
-  return {1, 2, [op, to_float](Builder& b, Values x) { return reduced(b, op, x, to_float); }};
+  return {1, 2, [op, to_float](Builder& b, Values x) { return reduced(b, op, x, to_float); },
+          "axis"};
 }
 
 /// Python's max and min: of the elements of one list, or of several numbers.
@@ -128,6 +130,19 @@ const std::map<std::string, Call, std::less<>>& shared_functions() {
   return table;
 }
 
+/// NumPy's dot: a product of numbers, else of the last axis of x and the last but one of y.
+ValueId dot_call(Builder& b, Values x) {
+  const std::int64_t p = rank_of(b, x[0]), q = rank_of(b, x[1]);
+  if (q > 2) unsupported("numpy.dot of a second array of rank {}; expected 2 at most", q);
+  return binary(b, p == 0 || q == 0 ? "*" : "@", x[0], x[1]);
+}
+
+/// The angle of the point (x, y), from -pi to pi, after y and x.
+ValueId angle_call(Builder& b, Values x) {
+  const auto [p, q] = promoted(b, as_float(b, x[0]), as_float(b, x[1]));
+  return angle(b, p, q);
+}
+
 ValueId where_call(Builder& b, Values x) { return choose(b, x[0], x[1], x[2]); }
 
 ValueId clip_call(Builder& b, Values x) {
@@ -188,11 +203,14 @@ const std::map<std::string, Call, std::less<>>& functions() {
         {"numpy.multiply", of_sign("*")},
         {"numpy.divide", of_sign("/")},
         {"numpy.matmul", of_sign("@")},
+        {"numpy.dot", {2, 2, dot_call}},
+        {"numpy.arctan2", {2, 2, angle_call}},
+        {"math.atan2", {2, 2, angle_call}},
         {"numpy.maximum", of_two("max")},
         {"numpy.minimum", of_two("min")},
         {"max", python_extreme("reduce_max", "max")},
         {"min", python_extreme("reduce_min", "min")},
-        {"sum", reduction("reduce_sum")},
+        {"sum", {1, 1, [](Builder& b, Values x) { return reduced(b, "reduce_sum", x, false); }}},
         {"numpy.sum", reduction("reduce_sum")},
         {"numpy.prod", reduction("reduce_prod")},
         {"numpy.mean", reduction("reduce_mean", true)},
@@ -244,12 +262,13 @@ std::string count_text(const Call& c) {
 
 }  // namespace
 
-ValueId call(Builder& b, const std::string& function, Values arguments) {
+ValueId call(Builder& b, const std::string& function, Values arguments,
+             std::span<const std::string> keywords) {
   const auto it = functions().find(function);
   if (it == functions().end()) {
     std::vector<std::string> names;
     for (const auto& [name, c] : functions()) names.push_back(name);
-    const std::string near = closest(function, names);
+    const std::string near = near_name(function, names);
     fail("there is no function '{}' here; {}", function,
          near.empty() ? "functions of numpy, math and a few of Python's are called"
                       : "did you mean '" + near + "'?");
@@ -257,6 +276,11 @@ ValueId call(Builder& b, const std::string& function, Values arguments) {
   const Call& c = it->second;
   require(arguments.size() >= c.least && arguments.size() <= c.most,
           "{} is given {} arguments; it takes {}", function, arguments.size(), count_text(c));
+  for (const std::string& keyword : keywords)
+    if (keywords.size() > 1 || arguments.size() != 2 || keyword != c.second)
+      fail("{} is given '{}' by name; {}", function, keyword,
+           c.second.empty() ? "its arguments are given by position here"
+                            : fmt::format("only '{}' may be", c.second));
   return c.write(b, arguments);
 }
 

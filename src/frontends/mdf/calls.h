@@ -6,9 +6,10 @@
 
 namespace rondel::mdf {
 
-/// A call of an expression: a function of numpy, math or Python ("numpy.exp", "abs"), of values.
-/// Throws Error(caller) for another name or number of arguments.
-ir::ValueId call(ir::Builder&, const std::string& function, std::span<const ir::ValueId> arguments);
+/// A call of an expression: a function of numpy, math or Python ("numpy.exp", "abs"), of values;
+/// the last ones are given by name. Throws Error(caller) for another name or number of arguments.
+ir::ValueId call(ir::Builder&, const std::string& function, std::span<const ir::ValueId> arguments,
+                 std::span<const std::string> keywords = {});
 /// "numpy.pi" and the like. Throws Error(caller) for another name.
 double constant_of(const std::string& name);
 

@@ -23,7 +23,7 @@ class Compiler {
       case Expression::Kind::real: return b_.scalar(e.real);
       case Expression::Kind::boolean: return b_.scalar(e.integer != 0);
       case Expression::Kind::name: return name(e);
-      case Expression::Kind::call: return call(b_, e.text, values(e.parts));
+      case Expression::Kind::call: return call(b_, e.text, values(e.parts), e.keywords);
       case Expression::Kind::unary: return unary(e);
       case Expression::Kind::binary:
         return binary(b_, e.text, value(e.parts[0]), value(e.parts[1]));
@@ -159,8 +159,12 @@ class Compiler {
 ValueId compile(Builder& b, const std::string& text, const Environment& names) {
   try {
     if (names.has(text)) return names.at(text);
-    return Compiler(b, names).value(parse_expression(text));
-  } catch (const Error& e) { throw e.within(fmt::format("'{}'", text)); }
+    if (names.place().empty()) return Compiler(b, names).value(parse_expression(text));
+    b.source(fmt::format("{}, {}", names.place(), in_quotes(text)));
+    const ValueId v = Compiler(b, names).value(parse_expression(text));
+    b.source(names.place());
+    return v;
+  } catch (const Error& e) { throw e.within(in_quotes(text)); }
 }
 
 ValueId compile(Builder& b, const Spec& spec, const Environment& names) {

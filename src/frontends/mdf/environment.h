@@ -23,10 +23,14 @@ class Environment {
   ValueId at(const std::string& name) const { return all(name)[0]; }
   const std::vector<ValueId>& all(const std::string& name) const;
   bool has(const std::string& name) const { return entries_.contains(name); }
+  /// What nodes are for, "node 'A', parameter 'v'": errors of a run name it and the expression.
+  void place(std::string p) { place_ = std::move(p); }
+  const std::string& place() const { return place_; }
   /// Whether the name is known and may be read.
   bool readable(const std::string& name) const;
 
  private:
+  std::string place_;
   std::map<std::string, std::variant<std::vector<ValueId>, std::string>, std::less<>> entries_;
 };
 

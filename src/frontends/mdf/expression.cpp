@@ -1,6 +1,7 @@
 #include "frontends/mdf/expression.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "frontends/mdf/number.h"
 
 #include <algorithm>
@@ -22,9 +23,42 @@ struct Token {
   std::size_t column = 1;
 };
 
-bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool continues_name(char c) {
-  return begins_name(c) || std::isdigit(static_cast<unsigned char>(c));
+/// Blanks, punctuation and signs beyond ASCII, which Python takes in no name either.
+bool is_sign_beyond_ascii(std::string_view c) {
+  using namespace std::string_view_literals;
+  const bool latin = c >= "\u00a0"sv && c <= "\u00bf"sv && c != "\u00aa"sv && c != "\u00b5"sv &&
+                     c != "\u00b7"sv && c != "\u00ba"sv;
+  const bool punctuation = c >= "\u2000"sv && c <= "\u206f"sv;
+  const bool arrows_and_mathematics = c >= "\u2190"sv && c <= "\u2bff"sv;
+  return latin || punctuation || arrows_and_mathematics || c == "\u00d7"sv || c == "\u00f7"sv ||
+         (c >= "\u3000"sv && c <= "\u3004"sv);
+}
+
+/// The first character of a text, whole. A byte that begins none is one.
+std::string_view first_character(std::string_view text) {
+  return text.substr(0, std::max<std::size_t>(1, character_length(text)));
+}
+
+bool begins_name(std::string_view c) {
+  if (c.size() > 1) return !is_sign_beyond_ascii(c);
+  return std::isalpha(static_cast<unsigned char>(c[0])) != 0 || c == "_";
+}
+
+/// The length of the name, or of the rest of one, that a text begins with.
+std::size_t name_length(std::string_view text) {
+  std::size_t n = 0;
+  while (n < text.size()) {
+    const std::string_view c = first_character(text.substr(n));
+    if (!begins_name(c) && !is_digit(c[0])) break;
+    n += c.size();
+  }
+  return n;
+}
+
+std::size_t count_characters(std::string_view text) {
+  std::size_t count = 0;
+  for (; !text.empty(); ++count) text.remove_prefix(first_character(text).size());
+  return count;
 }
 
 /// The length of the number at the beginning of `text`: digits, a point, an exponent.
@@ -52,16 +86,19 @@ std::size_t number_length(std::string_view text) {
 class Tokens {
  public:
   explicit Tokens(std::string_view text) {
+    std::size_t column = 1;
     for (std::size_t at = 0; at < text.size();) {
       if (std::isspace(static_cast<unsigned char>(text[at]))) {
         ++at;
+        ++column;
         continue;
       }
-      Token t = next(text.substr(at), at + 1);
+      Token t = next(text.substr(at), column);
       at += t.text.size();
+      column += count_characters(t.text);
       all_.push_back(std::move(t));
     }
-    all_.push_back({TokenKind::end, "", text.size() + 1});
+    all_.push_back({TokenKind::end, "", column});
   }
 
   const Token& peek() const { return all_[at_]; }
@@ -86,15 +123,13 @@ class Tokens {
 
  private:
   static Token next(std::string_view text, std::size_t column) {
-    if (begins_name(text[0])) {
-      std::size_t n = 1;
-      while (n < text.size() && continues_name(text[n])) ++n;
-      return {TokenKind::name, std::string(text.substr(0, n)), column};
-    }
+    if (begins_name(first_character(text)))
+      return {TokenKind::name, std::string(text.substr(0, name_length(text))), column};
     if (is_digit(text[0]) || (text[0] == '.' && text.size() > 1 && is_digit(text[1]))) {
       const std::size_t n = number_length(text);
-      require(n == text.size() || !continues_name(text[n]),
-              "column {}: '{}' is no number that is read here", column, text.substr(0, n + 1));
+      const std::size_t more = name_length(text.substr(n));
+      require(more == 0, "column {}: '{}' is no number that is read here", column,
+              text.substr(0, n + more));
       return {TokenKind::number, std::string(text.substr(0, n)), column};
     }
     static constexpr std::array<std::string_view, 28> signs{
@@ -103,7 +138,7 @@ class Tokens {
     const auto sign = std::ranges::find_if(signs,
                                            [&](std::string_view s) { return text.starts_with(s); });
     require(sign != signs.end(), "column {}: '{}' cannot stand in an expression", column,
-            text.substr(0, 1));
+            first_character(text));
     return {TokenKind::sign, std::string(*sign), column};
   }
 
@@ -330,9 +365,17 @@ class Parser {
     const Deeper deeper(*this);
     function.kind = Expression::Kind::call;
     while (!tokens_.at(")")) {
-      function.parts.push_back(conditional());
-      if (tokens_.at("="))
-        fail("column {}: arguments are given by position here", tokens_.peek().column);
+      const std::size_t column = tokens_.peek().column;
+      Expression argument = conditional();
+      if (tokens_.accept("=")) {
+        require(argument.kind == Expression::Kind::name,
+                "column {}: what stands before '=' is no name", column);
+        function.keywords.push_back(std::move(argument.text));
+        argument = conditional();
+      } else if (!function.keywords.empty()) {
+        fail("column {}: an argument by position stands after one by name", column);
+      }
+      function.parts.push_back(std::move(argument));
       if (!tokens_.accept(",")) break;
     }
     tokens_.expect(")");

@@ -35,10 +35,11 @@ struct Expression {
   std::int64_t integer = 0;
   double real = 0;
   std::vector<std::string> operators;
+  std::vector<std::string> keywords;  ///< of a call: the names of its last arguments
   std::vector<Expression> parts;
 };
 
-/// Throws Error(caller) naming the column and what stands there.
+/// Throws Error(caller) naming the column, in characters, and what stands there.
 Expression parse_expression(std::string_view text);
 
 /// The names that an expression reads, functions and constants of numpy and math excepted.

@@ -4,14 +4,58 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 namespace rondel::mdf {
 namespace {
 
+/// What the parser reads a text by, which tells where it is.
+class Reading {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  Reading(const char* at, const char** read) : at_(at), read_(read) {}
+  reference operator*() const { return *at_; }
+  Reading& operator++() {
+    *read_ = ++at_;
+    return *this;
+  }
+  Reading operator++(int) {
+    const Reading before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const Reading& other) const { return at_ == other.at_; }
+
+ private:
+  const char* at_;
+  const char** read_;
+};
+
+/// "line 1, column 2: " of the character at an offset.
+std::string place_of(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = std::ranges::count(before, '\n') + 1;
+  const std::string_view row = before.substr(before.rfind('\n') + 1);
+  const auto column = std::ranges::count_if(row, [](char c) { return (c & 0xc0) != 0x80; }) + 1;
+  return fmt::format("line {}, column {}: ", line, column);
+}
+
 /// Builds the tree from the parser's events.
 class Events : public nlohmann::json_sax<nlohmann::json> {
  public:
+  explicit Events(std::string_view text) : text_(text), read_(text.data()) {}
+
+  void parse() {
+    const char* const end = text_.data() + text_.size();
+    nlohmann::json::sax_parse(Reading(text_.data(), &read_), Reading(end, &read_), this);
+  }
   Document take() { return std::move(root_); }
 
   bool null() override { return add({}); }
@@ -27,7 +71,8 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
 
   bool start_object(std::size_t) override { return open({Document::Map()}); }
   bool key(string_t& k) override {
-    require(keys_.back().insert(k).second, "the key '{}' stands twice in one object", k);
+    if (!keys_.back().insert(k).second)
+      fail("{}the key '{}' stands twice in one object", place_of(text_, begin_of_key()), k);
     std::get<Document::Map>(open_.back()->value).emplace_back(std::move(k), Document());
     return true;
   }
@@ -43,6 +88,14 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
+  std::size_t characters_read() const { return static_cast<std::size_t>(read_ - text_.data()); }
+  /// The quote that opens the key whose end was just read; those inside of it are escaped.
+  std::size_t begin_of_key() const {
+    std::size_t at = characters_read() - 1;
+    do { at = text_.rfind('"', at - 1); } while (at > 0 && text_[at - 1] == '\\');
+    return at;
+  }
+
   /// Where the next value goes.
   Document* place() {
     if (open_.empty()) return &root_;
@@ -55,8 +108,9 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool open(Document d) {
-    require(open_.size() < most_depth, "lists and objects stand more than {} deep in each other",
-            most_depth);
+    if (open_.size() >= most_depth)
+      fail("{}lists and objects stand more than {} deep in each other",
+           place_of(text_, characters_read() - 1), most_depth);
     Document* at = place();
     *at = std::move(d);
     open_.push_back(at);
@@ -69,6 +123,8 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
+  std::string_view text_;
+  const char* read_;  ///< what the parser has read ends here
   Document root_;
   std::vector<Document*> open_;  ///< the containers around: none of them grows while one is in it
   std::vector<std::unordered_set<std::string>> keys_;
@@ -77,8 +133,8 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 Document parse_json(std::string_view text) {
-  Events events;
-  nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+  Events events(text);
+  events.parse();
   return events.take();
 }
 

@@ -409,4 +409,17 @@ Shape shape_of_parameter(const Graph& g, const std::string& name,
   broken_invariant("parameter '{}' has no slot", name);
 }
 
+const Edge* overwriting_edge(const Graph& g, const InputPort& port) {
+  if (port.reduce != Reduce::overwrite || has_conditions(g)) return nullptr;
+  std::vector<bool> has_run(g.nodes.size(), false);
+  for (const auto& set : consideration_sets(g))
+    for (const std::size_t n : set) {
+      for (const Edge& e : g.edges)
+        if (e.receiver == n && has_run[e.sender] && &g.nodes[n].inputs[e.receiver_port] == &port)
+          return &e;
+      has_run[n] = true;
+    }
+  return nullptr;
+}
+
 }  // namespace rondel::mdf

@@ -69,4 +69,8 @@ Shape shape_of_parameter(const Graph&, const std::string& name, const FunctionOp
 /// The input port of a name. Throws Error(caller) where there is none.
 const InputPort& input_port(const Graph&, const std::string& name);
 
+/// The edge that gives an input port its value in every evaluation, whatever else it is given; null
+/// where there is none: the port joins what it gets, or the sender may not have run before.
+const Edge* overwriting_edge(const Graph&, const InputPort&);
+
 }  // namespace rondel::mdf

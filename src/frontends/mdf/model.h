@@ -100,6 +100,13 @@ std::string where(const Function&);
 std::string where(const InputPort&);
 std::string where(const OutputPort&);
 
+/// The candidate that `wanted` may be a slip of: near, and at least half of its letters the same;
+/// empty where there is none.
+std::string near_name(std::string_view wanted, const std::vector<std::string>& candidates);
+
+/// A text in quotes, for errors; a long one is cut.
+std::string in_quotes(std::string_view text);
+
 /// "did you mean 'x'?" or the names there are, to end an error about one that there is not.
 std::string known_names(std::string_view wanted, const std::vector<std::string>& names);
 

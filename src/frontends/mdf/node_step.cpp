@@ -16,7 +16,7 @@ std::set<std::string> names_in(const Spec& spec) {
   if (text == nullptr) return {};
   try {
     return names_in(parse_expression(*text));
-  } catch (const Error& e) { throw e.within(fmt::format("'{}'", *text)); }
+  } catch (const Error& e) { throw e.within(in_quotes(*text)); }
 }
 
 /// The other functions of the node that a function reads.
@@ -67,6 +67,7 @@ class Execution {
   ValueId at(const std::string& place, const auto& write) {
     const std::string source = where(node_) + ", " + place;
     b_.source(source);
+    names_.place(source);
     try {
       return write();
     } catch (const Error& e) { throw without(e, source).within(place); }
@@ -75,7 +76,7 @@ class Execution {
   /// An error that an op raised names the op's source, which `execute` says in its own way.
   static Error without(const Error& e, const std::string& source) {
     std::vector<ErrorFrame> frames = e.frames();
-    std::erase_if(frames, [&](const ErrorFrame& f) { return f.source == source; });
+    std::erase_if(frames, [&](const ErrorFrame& f) { return f.source.starts_with(source); });
     return {e.blame(), e.message(), std::move(frames)};
   }
 

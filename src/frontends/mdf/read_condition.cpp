@@ -420,7 +420,7 @@ void Reader::refuse() const {
     unsupported("the condition {} is not run here", type);
   std::vector<std::string> names;
   for (const auto& [name, how] : types()) names.push_back(name);
-  const std::string near = closest(type, names);
+  const std::string near = near_name(type, names);
   fail("there is no condition '{}'{}", type, near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 

@@ -1,6 +1,7 @@
 #include "frontends/mdf/scheduler.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "frontends/mdf/arithmetic.h"
 #include "frontends/mdf/schedule.h"
 
@@ -44,6 +45,17 @@ bool is_cascading(const Rule& r, const std::vector<std::size_t>& set) {
                     r.nodes, [&](std::size_t n) { return std::ranges::find(set, n) != set.end(); }))
     return true;
   return std::ranges::any_of(r.parts, [&](const Rule& part) { return is_cascading(part, set); });
+}
+
+/// What an evaluation has waited for in vain.
+std::string what_ends(const Graph& g) {
+  if (g.termination.empty())
+    return "it ends when all nodes have run, and some node's condition does not hold";
+  return "its termination does not hold: " +
+         join(g.termination, " or ", [](const auto& scale_and_condition) {
+           const auto& [scale, condition] = scale_and_condition;
+           return fmt::format("{} of '{}'", condition.type, scale);
+         });
 }
 
 ValueId as_count(Builder& b, ValueId flag) { return cast(b, flag, DType::i64); }
@@ -363,11 +375,8 @@ Scheduler::State Scheduler::evaluate(Builder& b, const Surroundings& s, State st
   };
   const std::vector<ValueId> after = b.loop(parts, inputs, body);
   b.add("assertion", {no(b, after[0])},
-        {{"message",
-          fmt::format(
-              "an evaluation has not ended after {} passes: its termination condition does not "
-              "hold",
-              most_passes)}},
+        {{"message", fmt::format("an evaluation has not ended after {} passes: {}", most_passes,
+                                 what_ends(graph_))}},
         0);
   State out = state.like(std::span(after).subspan(1));
   counters_.add(b, {Count::updates}, b.scalar(std::int64_t{1}), out.counters);

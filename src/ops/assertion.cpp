@@ -7,6 +7,7 @@ namespace {
 /// The message as the text of a check. "{}" is replaced, because a check puts a value there.
 std::string text_of(const ir::Attributes& a) {
   std::string text = a.s("message", "");
+  if (text.empty()) return "an assertion failed";
   for (std::size_t at = 0; (at = text.find("{}", at)) != std::string::npos;)
     text.replace(at, 2, "()");
   return text;

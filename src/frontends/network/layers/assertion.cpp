@@ -8,8 +8,7 @@ namespace {
 std::vector<ValueId> lower_assertion(Lowering& l) {
   require(l.dtype(l.in(0)) == DType::boolean, "the condition is {}; expected bools",
           to_text(l.type(l.in(0))));
-  l.b.add("assertion", {l.in(0)},
-          {{"message", fmt::format("assertion failed: {}", l.parameters().s("message", ""))}}, 0);
+  l.b.add("assertion", {l.in(0)}, {{"message", l.parameters().s("message", "")}}, 0);
   return {};
 }
 

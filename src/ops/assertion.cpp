@@ -8,8 +8,10 @@ namespace {
 std::string text_of(const ir::Attributes& a) {
   std::string text = a.s("message", "");
   if (text.empty()) return "an assertion failed";
-  for (std::size_t at = 0; (at = text.find("{}", at)) != std::string::npos;)
-    text.replace(at, 2, "()");
+  for (std::size_t at = 0; (at = text.find("{}", at)) != std::string::npos;) {
+    text[at] = '(';
+    text[at + 1] = ')';
+  }
   return text;
 }
 

@@ -20,7 +20,7 @@ void multiply_panel(const ProductRows&, const float* panel, const std::int64_t* 
                     std::int64_t depth, float* y, std::int64_t y_step);
 
 /// y[j] += the sum over k < depth of row[k] * columns[j, k], for j < count; `columns` is row-major.
-/// Sums of every 16th k first, then their sum: the same order for each j.
+/// Sums of every 64th k first, then their sum: the same order for each j.
 void add_dots(const float* row, const float* columns, std::int64_t depth, float* y,
               std::int64_t count);
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <type_traits>
 
 namespace rondel::kernels {
 
@@ -29,6 +30,22 @@ template <class F> void with_vectors(F f) {
   }
 #endif
   f();
+}
+
+/// Bytes of a register: what `with_registers` tells.
+template <int bytes> using RegisterBytes = std::integral_constant<int, bytes>;
+
+/// f(RegisterBytes), compiled as by `with_vectors`: for loops that keep as many sums as there are
+/// registers.
+template <class F> void with_registers(F f) {
+#if defined(__x86_64__)
+  switch (vectors()) {
+    case Vectors::avx512: return detail::run_avx512([=] { f(RegisterBytes<64>()); });
+    case Vectors::avx2: return detail::run_avx2([=] { f(RegisterBytes<32>()); });
+    case Vectors::plain: break;
+  }
+#endif
+  f(RegisterBytes<16>());
 }
 
 /// f(), where vectors() is avx512.

@@ -9,9 +9,6 @@
 namespace rondel::kernels {
 namespace {
 
-using Vector = Lanes<float>::Vector;
-constexpr std::int64_t lanes = Lanes<float>::count;
-
 struct Columns {
   std::int64_t from, to;
 };
@@ -39,15 +36,28 @@ struct Columns {
     add_weight(w, k, x, y, columns_of(w, k, c));
 }
 
-[[gnu::always_inline]] inline Vector sum_at(const WindowRow& w, const float* x, Vector sum) {
-  for (std::int64_t k = 0; k < w.count; ++k) sum += w.weights[k] * load(x + k * w.dilation);
-  return sum;
+/// `several` neighbouring vectors of y, from what `start` holds.
+template <int bytes, std::int64_t several>
+[[gnu::always_inline]] inline void add_vectors(const WindowRow& w, const float* x,
+                                               const float* start, float* y) {
+  using Vectors = Lanes<float, bytes>;
+  typename Vectors::Vector sums[several];
+#pragma GCC unroll 8
+  for (std::int64_t s = 0; s < several; ++s)
+    sums[s] = load<float, bytes>(start + s * Vectors::count);
+  for (std::int64_t k = 0; k < w.count; ++k)
+#pragma GCC unroll 8
+    for (std::int64_t s = 0; s < several; ++s)
+      sums[s] += w.weights[k] * load<float, bytes>(x + s * Vectors::count + k * w.dilation);
+#pragma GCC unroll 8
+  for (std::int64_t s = 0; s < several; ++s) store<float, bytes>(y + s * Vectors::count, sums[s]);
 }
 
 /// Columns all of whose weights read x, stride 1: sums stay in registers.
+template <int bytes>
 [[gnu::always_inline]] inline void add_inside(const WindowRow& w, const float* x, float* y,
                                               Columns c) {
-  constexpr std::int64_t several = 4;
+  constexpr std::int64_t lanes = Lanes<float, bytes>::count, several = 8;
   x += w.offset;
   if (c.to - c.from < lanes) {
     for (std::int64_t k = 0; k < w.count; ++k)
@@ -55,34 +65,27 @@ struct Columns {
     return;
   }
   // The last columns are made first, from what y holds; they may overlap those before.
-  const Vector last = sum_at(w, x + c.to - lanes, load(y + c.to - lanes));
+  float last[lanes];
+  const std::int64_t at = c.to - lanes;
+  add_vectors<bytes, 1>(w, x + at, y + at, last);
   std::int64_t j = c.from;
-  for (; j + several * lanes <= c.to; j += several * lanes) {
-    Vector sums[several];
-#pragma GCC unroll 4
-    for (std::int64_t s = 0; s < several; ++s) sums[s] = load(y + j + s * lanes);
-    for (std::int64_t k = 0; k < w.count; ++k)
-#pragma GCC unroll 4
-      for (std::int64_t s = 0; s < several; ++s)
-        sums[s] += w.weights[k] * load(x + j + s * lanes + k * w.dilation);
-#pragma GCC unroll 4
-    for (std::int64_t s = 0; s < several; ++s) store(y + j + s * lanes, sums[s]);
-  }
-  for (; j + lanes <= c.to; j += lanes) store(y + j, sum_at(w, x + j, load(y + j)));
-  store(y + c.to - lanes, last);
+  for (; j + several * lanes <= c.to; j += several * lanes)
+    add_vectors<bytes, several>(w, x + j, y + j, y + j);
+  for (; j + lanes <= c.to; j += lanes) add_vectors<bytes, 1>(w, x + j, y + j, y + j);
+  std::copy_n(last, lanes, y + at);
 }
 
 }  // namespace
 
 void add_window_row(const WindowRow& w, const float* x, float* y, std::int64_t from,
                     std::int64_t to) {
-  with_vectors([&] {
+  with_registers([&](auto bytes) {
     const Columns all{from, to};
     const Columns first = columns_of(w, 0, all), last = columns_of(w, w.count - 1, all);
     const std::int64_t begin = std::clamp(first.from, from, to);
     const std::int64_t end = std::clamp(last.to, begin, to);
     add_at_end(w, x, y, {from, begin});
-    if (w.stride == 1) add_inside(w, x, y, {begin, end});
+    if (w.stride == 1) add_inside<bytes()>(w, x, y, {begin, end});
     else add_at_end(w, x, y, {begin, end});
     add_at_end(w, x, y, {end, to});
   });

@@ -1,4 +1,5 @@
 #pragma once
+#include "kernels/convert.h"
 #include "kernels/pool_reductions.h"
 #include "kernels/pooling.h"
 #include "kernels/threads.h"
@@ -29,12 +30,6 @@ template <class Acc> struct Planes {
     give(from, n, other_y, first);
   }
 };
-
-template <class From, class To> void convert(const From* from, std::int64_t n, To* to) {
-  with_vectors([&] {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i]);
-  });
-}
 
 template <class Acc, class T> Planes<Acc> planes_of(const Pooling<T>& p) {
   Planes<Acc> planes{

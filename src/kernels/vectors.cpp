@@ -9,7 +9,9 @@ Vectors vectors() {
     if (all(__builtin_cpu_supports("avx512f"), __builtin_cpu_supports("avx512bw"),
             __builtin_cpu_supports("avx512dq"), __builtin_cpu_supports("avx512vl")))
       return Vectors::avx512;
-    if (all(__builtin_cpu_supports("avx2"), __builtin_cpu_supports("fma"))) return Vectors::avx2;
+    if (all(__builtin_cpu_supports("avx2"), __builtin_cpu_supports("fma"),
+            __builtin_cpu_supports("f16c")))
+      return Vectors::avx2;
     return Vectors::plain;
   }();
   return widest;

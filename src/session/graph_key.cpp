@@ -42,8 +42,10 @@ class KeyWriter {
     if (n.is_loop()) attributes(n.loop().attributes());
     for (const ir::RegionId r : n.regions) region(r);
     add(std::ssize(n.outputs));
-    for (const ir::ValueId v : n.outputs)
+    for (const ir::ValueId v : n.outputs) {
+      add(v == ir::ValueId::none ? 0 : 1);
       if (v != ir::ValueId::none) number(v);
+    }
   }
 
   void attributes(const ir::Attributes& all) {

@@ -1,6 +1,6 @@
 #pragma once
+#include "base/cache_key.h"
 #include "base/cancellation.h"
-#include "session/cache_key.h"
 
 #include <atomic>
 #include <list>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <unordered_map>
 
-namespace rondel::session {
+namespace rondel {
 
 /// A cache of values by key, of bounded size; the least recently used goes first. Thread-safe: a
 /// thread that asks for a value which another thread is making waits for it, unless its run is
@@ -65,4 +65,4 @@ template <class T> class LruCache {
   std::unordered_map<CacheKey, typename std::list<KeyedEntry>::iterator, CacheKeyHash> by_key_;
 };
 
-}  // namespace rondel::session
+}  // namespace rondel

@@ -73,7 +73,8 @@ Error at_line(const Error& e, const Position& at) {
 Engine::Engine(const SessionOptions& o)
     : options_(o), plan_options_(options_of_plans(o)),
       resources_(session::resources_for(plan_options_)),
-      program_(surroundings_in(resources_.memory, o)), plans_(most_plans) {}
+      program_(surroundings_in(resources_.memory, o)), plans_(most_plans), line_plans_(most_plans) {
+}
 
 const Entry& Engine::entry(std::string_view name) const {
   const Entry* e = program_.names().find(name);
@@ -101,30 +102,41 @@ void Engine::define(const std::string& name, const Tensor& t) {
   program_.keep();
 }
 
+rondel::Session Engine::planned(ir::Graph g) const {
+  const std::size_t outputs = g.root().results.size();
+  for (std::size_t k = 0; k < g.root().params.size(); ++k)
+    g.input_names.push_back(fmt::format("in{}", k));
+  for (std::size_t k = 0; k < outputs; ++k) g.output_names.push_back(fmt::format("out{}", k));
+  g.declared_outputs.resize(outputs);
+  return session::FromGraph::make(std::move(g), {}, plan_options_, resources_);
+}
+
 std::shared_ptr<const rondel::Session> Engine::plan_of(Pending& p) {
   return plans_.get(session::graph_key(p.graph, p.values), [&] {
-    ir::Graph& g = p.graph;
-    g.set_results(ir::RegionId::root, p.values);
-    for (std::size_t k = 0; k < g.root().params.size(); ++k)
-      g.input_names.push_back(fmt::format("in{}", k));
-    for (std::size_t k = 0; k < p.values.size(); ++k)
-      g.output_names.push_back(fmt::format("out{}", k));
-    g.declared_outputs.resize(p.values.size());
-    return session::FromGraph::make(std::move(g), {}, plan_options_, resources_);
+    p.graph.set_results(ir::RegionId::root, p.values);
+    return planned(std::move(p.graph));
   });
+}
+
+/// Of more results than outputs the others are not wanted.
+void Engine::run(const rondel::Session& plan, std::span<const Tensor> inputs,
+                 std::span<const std::string> outputs, const RunOptions& o) {
+  std::vector<Tensor> results;
+  for (Value& v : session::FromGraph::run(plan, {inputs.begin(), inputs.end()}, o))
+    results.push_back(counted(resources_.memory, std::get<Tensor>(std::move(v))));
+  program_.settle(outputs, results);
 }
 
 void Engine::compute(const RunOptions& o) {
   if (!program_.is_pending()) return program_.keep();
   Pending p = program_.take();
-  std::vector<Tensor> results;
-  if (!p.values.empty()) {
-    const std::shared_ptr<const rondel::Session> plan = plan_of(p);
-    std::vector<Value> inputs(p.inputs.begin(), p.inputs.end());
-    for (Value& v : session::FromGraph::run(*plan, std::move(inputs), o))
-      results.push_back(counted(resources_.memory, std::get<Tensor>(std::move(v))));
-  }
-  program_.settle(p, results);
+  if (p.values.empty()) return program_.settle({}, {});
+  run(*plan_of(p), p.inputs, p.outputs, o);
+}
+
+void Engine::compute(const SingleLine& line, const RunOptions& o) {
+  const auto plan = line_plans_.get(line.graph->key, [&] { return planned(line.graph->graph); });
+  run(*plan, line.inputs, line.outputs, o);
 }
 
 }  // namespace rondel::deepx

@@ -1,8 +1,9 @@
 #pragma once
+#include "base/lru_cache.h"
+#include "frontends/deepx/append.h"
 #include "frontends/deepx/line_graphs.h"
 #include "frontends/deepx/program.h"
 #include "session/from_graph.h"
-#include "session/lru_cache.h"
 
 #include <rondel/deepx.h>
 
@@ -20,6 +21,8 @@ class Engine {
 
   /// Computes everything that is pending. Where it throws, the pending lines are to be taken back.
   void compute(const RunOptions&);
+  /// Computes one line, where nothing is pending. Where it throws, `undo` is to be called.
+  void compute(const SingleLine&, const RunOptions&);
   /// What a name stands for; nothing may be pending. Throws Error(caller) where there is none.
   const Entry& entry(std::string_view name) const;
   Tensor value(std::string_view name) const;
@@ -27,14 +30,18 @@ class Engine {
   void define(const std::string& name, const Tensor&);
 
  private:
+  rondel::Session planned(ir::Graph) const;
   std::shared_ptr<const rondel::Session> plan_of(Pending&);
+  void run(const rondel::Session& plan, std::span<const Tensor> inputs,
+           std::span<const std::string> outputs, const RunOptions&);
 
   const SessionOptions options_;
   const rondel::SessionOptions plan_options_;
   session::SharedResources resources_;
   Program program_;
   LineGraphs line_graphs_;
-  session::LruCache<rondel::Session> plans_;
+  LruCache<rondel::Session> plans_;       ///< of lines that are computed together
+  LruCache<rondel::Session> line_plans_;  ///< of single lines, by the keys of their graphs
 };
 
 /// What a program needs that is never run.

@@ -42,7 +42,8 @@ class TextRun {
         if (!stopped_) fail(parser.line(), parser.metadata(), e);
         continue;
       }
-      append(std::move(*s));
+      if (waiting_.empty() && parser.is_at_end()) run_single(std::move(*s));
+      else append(std::move(*s));
     }
     if (!stopped_) compute();
     return std::move(failures_);
@@ -65,6 +66,24 @@ class TextRun {
       take_back_and_throw(Error(Blame::cancelled, "the run was ended by its terminate flag"));
     if (o.deadline && *o.deadline == 0)
       take_back_and_throw(Error(Blame::deadline, "the run's deadline has passed"));
+  }
+
+  /// What a prompt gives: a line that no other one waits for.
+  void run_single(Statement s) {
+    std::optional<SingleLine> line;
+    try {
+      line = look_up(engine_.program(), engine_.line_graphs(), s);
+      if (line) engine_.compute(*line, options_now());
+    } catch (const Error& e) {
+      if (ends_the_run(e)) take_back_and_throw(e);
+      take_back();
+      return fail(s.at.line, s.metadata, at_line(e, s.at));
+    } catch (...) {
+      take_back();
+      throw;
+    }
+    if (line) told(s);
+    else append(std::move(s));
   }
 
   void append(Statement s) {

@@ -1,7 +1,7 @@
 #include "base/error.h"
+#include "base/lru_cache.h"
 #include "passes/extract.h"
-#include "session/cache_key.h"
-#include "session/lru_cache.h"
+#include "session/exact_key.h"
 #include "session/plan_builder.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
+#include "base/cache_key.h"
 #include "ir/graph.h"
-#include "session/cache_key.h"
 
 #include <span>
 

@@ -2,8 +2,8 @@
 
 #include "base/axis.h"
 #include "base/error.h"
-#include "session/cache_key.h"
-#include "session/lru_cache.h"
+#include "base/lru_cache.h"
+#include "session/exact_key.h"
 #include "session/plan_builder.h"
 #include "session/region_code.h"
 

@@ -1,11 +1,11 @@
 #include <rondel/mdf.h>
 
 #include "base/error.h"
+#include "base/lru_cache.h"
 #include "frontends/mdf/layout.h"
 #include "frontends/mdf/lower.h"
 #include "frontends/mdf/read_file.h"
 #include "session/from_graph.h"
-#include "session/lru_cache.h"
 
 #include <algorithm>
 #include <cmath>
@@ -104,14 +104,13 @@ template <class T> std::vector<std::string> names(const Graph& g, std::vector<T>
   return out;
 }
 
-session::CacheKey key_of(const LowerOptions& o) {
-  session::CacheKey key{o.functions.single_precision ? 1 : 0, o.resumable ? 1 : 0,
-                        std::ssize(o.record)};
-  for (const std::string& name : o.record) session::add_text(key, name);
+CacheKey key_of(const LowerOptions& o) {
+  CacheKey key{o.functions.single_precision ? 1 : 0, o.resumable ? 1 : 0, std::ssize(o.record)};
+  for (const std::string& name : o.record) add_text(key, name);
   for (const auto* list : {&o.inputs, &o.initial, &o.set}) {
     key.push_back(std::ssize(*list));
     for (const Given& g : *list) {
-      session::add_text(key, g.name);
+      add_text(key, g.name);
       key.insert(key.end(),
                  {static_cast<std::int64_t>(g.dtype), g.rows ? 1 : 0, std::ssize(g.shape)});
       key.insert(key.end(), g.shape.begin(), g.shape.end());
@@ -144,7 +143,7 @@ struct Model::Impl {
 
   Graph graph;
   SessionOptions options;
-  mutable session::LruCache<Compiled> sessions{most_sessions};
+  mutable LruCache<Compiled> sessions{most_sessions};
 
   LowerOptions lowering(const Settings& s) const {
     check(s);

@@ -1,11 +1,12 @@
 #include "session/region_code.h"
 
 #include "base/error.h"
+#include "base/lru_cache.h"
 #include "codegen/compiler.h"
 #include "passes/class_extents.h"
 #include "passes/lower.h"
 #include "passes/shape_class.h"
-#include "session/lru_cache.h"
+#include "session/exact_key.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,12 +1,13 @@
 #include "session/steps.h"
 
 #include "base/error.h"
+#include "base/lru_cache.h"
 #include "ops/meaning.h"
 #include "passes/class_extents.h"
 #include "passes/extract.h"
 #include "passes/loop_body.h"
 #include "passes/lower.h"
-#include "session/lru_cache.h"
+#include "session/exact_key.h"
 
 #include <algorithm>
 #include <atomic>

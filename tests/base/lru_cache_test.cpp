@@ -1,4 +1,4 @@
-#include "session/lru_cache.h"
+#include "base/lru_cache.h"
 
 #include "base/error.h"
 
@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-namespace rondel::session {
+namespace rondel {
 namespace {
 
 /// A cache of numbers that counts what is made.
@@ -93,4 +93,4 @@ TEST(LruCache, ManyThreadsMakeEachThingOnce) {
 }
 
 }  // namespace
-}  // namespace rondel::session
+}  // namespace rondel

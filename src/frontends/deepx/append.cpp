@@ -6,6 +6,7 @@
 #include "frontends/deepx/scalars.h"
 
 #include <algorithm>
+#include <variant>
 
 namespace rondel::deepx {
 namespace {
@@ -35,57 +36,15 @@ void check_gradient(const Program& p, const Word& name, const TensorOperand& of)
                      type_text(of.dtype, of.shape));
 }
 
-/// The values of what a line's graph reads, where the line stands.
-class Values {
- public:
-  Values(Program& p, const Scope& scope, const Operands& o)
-      : program_(p), scope_(scope), operands_(o) {}
-
-  std::string adjoint;                 ///< the name of the output's gradient
-  std::vector<std::string> gradients;  ///< names of the tensors that the line adds to
-
-  ValueId operator()(const Source& s) {
-    switch (s.of) {
-      case Source::Of::tensor: return of(operands_.inputs()[s.slot].tensors[s.part].name);
-      case Source::Of::number: return program_.input(operands_.inputs()[s.slot].number);
-      case Source::Of::output: return of(operands_.outputs()[0].tensors[0].name);
-      case Source::Of::draw_seed:
-        return program_.input(Tensor::scalar(own_seed(s.slot) == 0
-                                                 ? program_.surroundings().seed
-                                                 : static_cast<std::uint64_t>(own_seed(s.slot))));
-      case Source::Of::draw_number:
-        return program_.input(
-            Tensor::scalar<std::int64_t>(own_seed(s.slot) == 0 ? program_.next_draw() : -1));
-      case Source::Of::trip: return scope_.trips[s.slot];
-      case Source::Of::adjoint: return of(adjoint);
-      case Source::Of::gradient: return of(gradients[s.slot]);
-    }
-    return ValueId::none;
-  }
-
- private:
-  ValueId of(const std::string& name) {
-    return program_.read(scope_, name, std::get<TensorEntry>(*program_.names().find(name)));
-  }
-  /// Of a draw; 0: none.
-  std::int64_t own_seed(std::size_t slot) const {
-    const Tensor& n = operands_.inputs()[slot].number;
-    return n.defined() ? integer_of(n) : 0;
-  }
-
-  Program& program_;
-  const Scope& scope_;
-  const Operands& operands_;
-};
-
 /// Copies a line's graph to where the lines stand; gives its results. It has no regions, and every
 /// output of its nodes has a value: a line that is known already costs little else than this, so it
 /// is not done by `ir::Cloner`, which looks values up by hash.
-std::vector<ValueId> copied(const LineGraph& line, Scope& scope, Values& values) {
+std::vector<ValueId> copied(const LineGraph& line, Scope& scope,
+                            const std::function<ValueId(const Source&)>& value_of) {
   ir::Graph& g = scope.b.graph();
   std::vector<ValueId> copies(line.graph.value_count(), ValueId::none);
   for (std::size_t k = 0; k < line.params.size(); ++k)
-    copies[ir::index(line.graph.root().params[k])] = values(line.params[k]);
+    copies[ir::index(line.graph.root().params[k])] = value_of(line.params[k]);
   std::vector<ir::Type> types;
   for (const ir::NodeId n : line.graph.root().nodes) {
     const ir::Node& node = line.graph.node(n);
@@ -105,18 +64,10 @@ std::vector<ValueId> copied(const LineGraph& line, Scope& scope, Values& values)
   return results;
 }
 
-void append_value(Program& p, LineGraphs& known, Scope& scope, const Instruction& row,
-                  const Statement& s) {
-  const Operands operands(p, row, s);
-  const LineGraph& line = known.of({row, s, operands, scope.trips.size()}, p.surroundings());
-  Values values(p, scope, operands);
-  p.write(scope, operands.outputs()[0].tensors[0].name, copied(line, scope, values)[0]);
-}
-
 /// Which gradients a backward line wants, and the names of those that it adds to.
 class BackwardLine {
  public:
-  BackwardLine(const Program& p, const Operands& o, const Statement& s)
+  BackwardLine(const Program& p, const Instruction& row, const Operands& o, const Statement& s)
       : program_(p), by_default_(names_no_gradient(s)) {
     const TensorOperand& output = o.outputs()[0].tensors[0];
     const std::optional<Word> name = gradient_name(output, by_default_);
@@ -127,6 +78,9 @@ class BackwardLine {
     check_gradient(p, *name, output);
     adjoint = name->text;
     for (std::size_t k = 0; k < o.inputs().size(); ++k) add(o.inputs()[k], k);
+    if (wanted.empty())
+      fail_at_position(s.at, "no gradient is wanted; name one in parentheses: {}",
+                       usage(row, true));
   }
 
   std::string adjoint;
@@ -164,19 +118,80 @@ class BackwardLine {
   const bool by_default_;
 };
 
-void append_gradients(Program& p, LineGraphs& known, Scope& scope, const Instruction& row,
-                      const Statement& s) {
-  const Operands operands(p, row, s);
-  const BackwardLine back(p, operands, s);
-  if (back.wanted.empty())
-    fail_at_position(s.at, "no gradient is wanted; name one in parentheses: {}", usage(row, true));
-  const LineGraph& line = known.of(
-      {row, s, operands, scope.trips.size(), back.wanted, back.targets.size()}, p.surroundings());
-  Values values(p, scope, operands);
-  values.adjoint = back.adjoint;
-  values.gradients = back.targets;
-  const std::vector<ValueId> sums = copied(line, scope, values);
-  for (std::size_t k = 0; k < sums.size(); ++k) p.write(scope, back.targets[k], sums[k]);
+/// What a parameter of a line's graph is, where the line stands: a tensor by its name, a number, or
+/// the trip of one of the loops around.
+struct Trip {
+  std::size_t of;
+};
+using Bound = std::variant<std::string_view, Tensor, Trip>;
+
+/// A line that computes, looked up.
+class LookedUp {
+ public:
+  LookedUp(const Program& p, LineGraphs& known, std::size_t trips, const Instruction& row,
+           const Statement& s)
+      : operands_(p, row, s) {
+    ComputingLine line{row, s, operands_, trips};
+    if (s.arrow == Arrow::backward) {
+      BackwardLine back(p, row, operands_, s);
+      adjoint_ = std::move(back.adjoint);
+      written = std::move(back.targets);
+      line.gradients = std::move(back.wanted);
+      line.targets = written.size();
+    } else {
+      written.push_back(output());
+    }
+    graph = known.of(line, p.surroundings());
+  }
+
+  std::shared_ptr<const LineGraph> graph;
+  std::vector<std::string> written;  ///< the tensors that its results are for
+
+  /// Each draw without a seed of its own takes a number of the program.
+  Bound operator()(Program& p, const Source& s) const {
+    switch (s.of) {
+      case Source::Of::tensor: return operands_.inputs()[s.slot].tensors[s.part].name;
+      case Source::Of::number: return operands_.inputs()[s.slot].number;
+      case Source::Of::output: return output();
+      case Source::Of::draw_seed: {
+        const auto own = static_cast<std::uint64_t>(own_seed(s.slot));
+        return Tensor::scalar(own == 0 ? p.surroundings().seed : own);
+      }
+      case Source::Of::draw_number:
+        return Tensor::scalar<std::int64_t>(own_seed(s.slot) == 0 ? p.next_draw() : -1);
+      case Source::Of::trip: return Trip{s.slot};
+      case Source::Of::adjoint: return adjoint_;
+      default: return written[s.slot];
+    }
+  }
+
+ private:
+  const std::string& output() const { return operands_.outputs()[0].tensors[0].name; }
+  /// Of a draw; 0: none.
+  std::int64_t own_seed(std::size_t slot) const {
+    const Tensor& n = operands_.inputs()[slot].number;
+    return n.defined() ? integer_of(n) : 0;
+  }
+
+  const Operands operands_;
+  std::string adjoint_;  ///< the name of the output's gradient
+};
+
+const TensorEntry& tensor_of(const Program& p, std::string_view name) {
+  return std::get<TensorEntry>(*p.names().find(name));
+}
+
+void append_line(Program& p, LineGraphs& known, Scope& scope, const Instruction& row,
+                 const Statement& s) {
+  const LookedUp line(p, known, scope.trips.size(), row, s);
+  const std::vector<ValueId> results = copied(*line.graph, scope, [&](const Source& source) {
+    const Bound bound = line(p, source);
+    if (const auto* name = std::get_if<std::string_view>(&bound))
+      return p.read(scope, *name, tensor_of(p, *name));
+    if (const auto* trip = std::get_if<Trip>(&bound)) return scope.trips[trip->of];
+    return p.input(std::get<Tensor>(bound));
+  });
+  for (std::size_t k = 0; k < results.size(); ++k) p.write(scope, line.written[k], results[k]);
 }
 
 /// What computes values may stand in blocks, too.
@@ -189,8 +204,7 @@ void append_computed(Program& p, LineGraphs& known, Scope& scope, const Statemen
   if (row.change)
     fail_at_position(s.at, "'{}' cannot stand in a block: blocks compute on tensors that there are",
                      row.name);
-  if (s.arrow == Arrow::backward) append_gradients(p, known, scope, row, s);
-  else append_value(p, known, scope, row, s);
+  append_line(p, known, scope, row, s);
 }
 
 std::optional<Effect> append_any(Program& p, LineGraphs& known, const Statement& s) {
@@ -222,6 +236,25 @@ std::optional<Effect> append(Program& p, LineGraphs& known, const Statement& s) 
     p.undo_to(before);
     throw;
   }
+}
+
+std::optional<SingleLine> look_up(Program& p, LineGraphs& known, const Statement& s) {
+  const Instruction* row = s.is_block ? nullptr : find_instruction(s.name);
+  if (row == nullptr || row->change) return std::nullopt;
+  const LookedUp line(p, known, 0, *row, s);
+  SingleLine single{line.graph, {}, line.written};
+  for (const Source& source : line.graph->params) {
+    const Bound bound = line(p, source);
+    const auto* block = std::get_if<Tensor>(&bound);
+    if (const auto* name = std::get_if<std::string_view>(&bound))
+      block = std::get_if<Tensor>(&tensor_of(p, *name).value);
+    if (block == nullptr) {
+      p.undo();
+      return std::nullopt;
+    }
+    single.inputs.push_back(*block);
+  }
+  return single;
 }
 
 }  // namespace rondel::deepx

@@ -1,4 +1,5 @@
 #pragma once
+#include "base/cache_key.h"
 #include "frontends/deepx/operands.h"
 #include "ir/builder.h"
 
@@ -24,6 +25,7 @@ struct Source {
 struct LineGraph {
   ir::Graph graph;
   std::vector<Source> params;
+  CacheKey key = {};  ///< lines with one key have one graph
   ir::ValueId param(const ir::Type&, Source);
 };
 

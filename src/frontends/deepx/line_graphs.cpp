@@ -9,8 +9,6 @@ namespace {
 
 using ir::ValueId;
 
-constexpr std::size_t most_kept = 1024;
-
 class LineKey {
  public:
   explicit LineKey(const ComputingLine& line) {
@@ -23,7 +21,7 @@ class LineKey {
       for (const std::size_t n : {w.input, w.part, w.target}) add(static_cast<std::int64_t>(n));
     add(static_cast<std::int64_t>(line.targets));
   }
-  std::vector<std::int64_t> parts;
+  CacheKey parts;
 
  private:
   void add(std::int64_t v) { parts.push_back(v); }
@@ -113,12 +111,13 @@ class LineWriter {
 
 }  // namespace
 
-const LineGraph& LineGraphs::of(const ComputingLine& line, const Surroundings& s) {
-  LineKey key(line);
-  if (const auto at = kept_.find(key.parts); at != kept_.end()) return at->second;
-  LineGraph made = LineWriter(line, s).write();
-  if (kept_.size() == most_kept) kept_.clear();
-  return kept_.emplace(std::move(key.parts), std::move(made)).first->second;
+std::shared_ptr<const LineGraph> LineGraphs::of(const ComputingLine& line, const Surroundings& s) {
+  const LineKey key(line);
+  return kept_.get(key.parts, [&] {
+    LineGraph made = LineWriter(line, s).write();
+    made.key = key.parts;
+    return made;
+  });
 }
 
 }  // namespace rondel::deepx

@@ -1,8 +1,7 @@
 // What lines compute, kept for lines that differ in names and numbers only.
 #pragma once
+#include "base/lru_cache.h"
 #include "frontends/deepx/call.h"
-
-#include <map>
 
 namespace rondel::deepx {
 
@@ -29,10 +28,10 @@ class LineGraphs {
  public:
   /// Its results are what the line writes, of the types of what is written. Throws Error(caller) at
   /// a place in the line, as it does for each line of its kind.
-  const LineGraph& of(const ComputingLine&, const Surroundings&);
+  std::shared_ptr<const LineGraph> of(const ComputingLine&, const Surroundings&);
 
  private:
-  std::map<std::vector<std::int64_t>, LineGraph> kept_;
+  LruCache<LineGraph> kept_{1024};
 };
 
 }  // namespace rondel::deepx

@@ -209,6 +209,8 @@ std::optional<std::string_view> Parser::take_line() {
   return line;
 }
 
+bool Parser::is_at_end() const { return rest_.find_first_not_of(" \t\r\n") == rest_.npos; }
+
 std::optional<Statement> Parser::next() { return statement(0, {}); }
 
 std::optional<Statement> Parser::statement(std::size_t depth, const Position& head) {

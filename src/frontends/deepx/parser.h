@@ -15,6 +15,8 @@ class Parser {
   /// The next statement; nothing at the end. Throws Error(caller), at a line and column, for what
   /// is none; the next call goes on behind it: behind the line, or behind the block that it is in.
   std::optional<Statement> next();
+  /// Whether no statement can follow.
+  bool is_at_end() const;
   /// The number of the line that the last statement, or the last mistake, begins with.
   std::size_t line() const { return line_; }
   /// The `key=value` pairs behind `//` of that line, even where it is a mistake.

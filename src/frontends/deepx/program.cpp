@@ -67,8 +67,8 @@ Pending Program::take_all(
   return p;
 }
 
-void Program::settle(const Pending& p, std::span<const Tensor> values) {
-  for (std::size_t k = 0; k < p.outputs.size(); ++k) names_.settle(p.outputs[k], values[k]);
+void Program::settle(std::span<const std::string> names, std::span<const Tensor> values) {
+  for (std::size_t k = 0; k < names.size(); ++k) names_.settle(names[k], values[k]);
   keep();
 }
 
@@ -113,7 +113,7 @@ ir::ValueId Program::value_of(const TensorEntry& t) {
   return b("expand", {b.constant(Tensor::zeros(t.dtype, {})), b.integers(t.shape)});
 }
 
-ir::ValueId Program::read(const Scope& scope, const std::string& name, const TensorEntry& t) {
+ir::ValueId Program::read(const Scope& scope, std::string_view name, const TensorEntry& t) {
   if (scope.states != nullptr)
     if (const auto at = scope.states->find(name); at != scope.states->end()) return at->second;
   return value_of(t);

@@ -76,7 +76,7 @@ class Program {
   /// A tensor from outside as a value of the graph: an input.
   ir::ValueId input(const Tensor&);
   /// The newest value of a tensor where the lines stand.
-  ir::ValueId read(const Scope&, const std::string& name, const TensorEntry&);
+  ir::ValueId read(const Scope&, std::string_view name, const TensorEntry&);
   /// Gives a tensor a new value.
   void write(Scope&, const std::string& name, ir::ValueId);
   /// Gives a name a meaning, and takes it away.
@@ -93,8 +93,8 @@ class Program {
   Pending take();
   /// The graph so far, and of all tensors those that are wanted. Nothing can be appended any more.
   Pending take_all(const std::function<bool(const std::string&, const TensorEntry&)>& wanted);
-  /// The tensors of `Pending::outputs` have these values now.
-  void settle(const Pending&, std::span<const Tensor> values);
+  /// These tensors have these values now.
+  void settle(std::span<const std::string> names, std::span<const Tensor> values);
   /// Takes back every line since the last `settle` or `keep`.
   void undo();
   /// Keeps what has been set, erased and drawn; nothing may be pending.

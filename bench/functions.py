@@ -35,6 +35,14 @@ def graph_body():
     return onnx.parser.parse_graph(text)
 
 
+def branching(i, go, x):
+    return go, functions.tanh(functions.if_(i > 4, then_branch=lambda: x + A, else_branch=lambda: x * 2))
+
+
+def running_sum(s, x):
+    return s + x, s
+
+
 def workloads():
     """(name, Rondel, modeci_mdf, ONNX Runtime) of each row."""
     import modeci_mdf.functions.onnx as mdf
@@ -69,6 +77,9 @@ def workloads():
         session(loop, {"m": trips, "go": yes, "x": A}),
     )
     yield ("loop of 10 trips, a function", lambda: functions.loop(10, True, A, body=lambda i, go, x: (go, x + x)), None, None)
+    yield ("  one with a branch and an array", lambda: functions.loop(10, True, A, body=branching), None, None)
+    yield ("scan of 8 elements, a function", lambda: functions.scan(A[0], A, num_scan_inputs=1, body=running_sum), None, None)
+    yield ("if_ of functions", lambda: functions.if_(True, then_branch=lambda: A, else_branch=lambda: functions.neg(A)), None, None)
 
 
 def microseconds(call):

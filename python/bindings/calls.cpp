@@ -1,9 +1,11 @@
 // Functions called with arrays. A call is known by its signature: the function, dtype and rank of
 // each input, and the attributes. What a signature needs is prepared once, in Python
 // (rondel/functions/calling.py); a later call with it makes tensors, runs a session and gives back
-// arrays, all here.
+// arrays, all here. Bodies of loops that are Python functions are called in each call
+// (rondel/functions/control.py).
 #include "runs.h"
 
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -49,6 +51,13 @@ bool is_numpy_scalar(PyObject* x) {
   return PyObject_TypeCheck(x, scalars) != 0;
 }
 
+/// Whether an argument by position of an operator with bodies may be a body.
+bool may_be_graph(PyObject* x) {
+  if (PyFunction_Check(x)) return true;
+  return x != Py_None && !PyUnicode_Check(x) && !PyLong_Check(x) && !PyFloat_Check(x) &&
+         !PyList_Check(x) && !PyTuple_Check(x) && !is_array(x) && !is_numpy_scalar(x);
+}
+
 /// An argument of a call as it came: an array, Python numbers, or nothing to run with.
 struct Given {
   std::shared_ptr<Py_buffer> memory;
@@ -63,10 +72,17 @@ class Signature {
   explicit Signature(std::string key) : key_(std::move(key)) {}
   const std::string& key() const { return key_; }
   const std::vector<Given>& given() const { return given_; }
+  /// Whether a graph is a Python function: the signature does not tell which.
+  bool has_function() const { return has_function_; }
+  /// Objects that the signature knows by their addresses.
+  const std::vector<nb::object>& held() const { return held_; }
 
-  /// False: this is nothing a signature can hold.
-  bool add_input(PyObject* x) {
+  /// False: this is nothing a signature can hold. `constant`: Python numbers are told by their
+  /// values.
+  bool add_input(PyObject* x, bool constant = false) {
     given_.emplace_back();
+    if (constant && (PyBool_Check(x) || PyLong_CheckExact(x) || PyFloat_CheckExact(x)))
+      return mark('c') && attribute(x, 0);
     if (x == Py_None || (PyUnicode_CheckExact(x) && PyUnicode_GET_LENGTH(x) == 0)) return mark('n');
     if (PyFloat_CheckExact(x)) return number('f', x);
     if (PyBool_Check(x)) return number('b', x);
@@ -78,6 +94,25 @@ class Signature {
     given_.emplace_back();
     return attribute(x, 0);
   }
+  /// `key_of` gives bytes for a graph by its text, the object itself for one by its identity, and
+  /// None for a function.
+  bool add_graph(PyObject* x, const nb::object& key_of) {
+    given_.emplace_back();
+    if (PyFunction_Check(x)) return function();
+    nb::object key;
+    try {
+      key = key_of(nb::handle(x));
+    } catch (nb::python_error&) { return false; }
+    if (key.is_none()) return function();
+    if (PyBytes_CheckExact(key.ptr())) {
+      mark('G') && bytes(PyBytes_GET_SIZE(key.ptr()));
+      key_.append(PyBytes_AS_STRING(key.ptr()),
+                  static_cast<std::size_t>(PyBytes_GET_SIZE(key.ptr())));
+      return true;
+    }
+    held_.push_back(key);
+    return mark('O') && bytes(key.ptr());
+  }
   void add_name(std::string_view name) {
     mark('=');
     key_.append(name);
@@ -86,6 +121,7 @@ class Signature {
 
  private:
   bool mark(char c) { return key_.push_back(c), true; }
+  bool function() { return has_function_ = mark('F'); }
   template <class T> bool bytes(const T& x) {
     key_.append(reinterpret_cast<const char*>(&x), sizeof x);
     return true;
@@ -165,6 +201,8 @@ class Signature {
 
   std::string key_;
   std::vector<Given> given_;
+  std::vector<nb::object> held_;
+  bool has_function_ = false;
 };
 
 /// What calls of one signature need.
@@ -175,11 +213,21 @@ struct Prepared {
     int input = -1;
     DType number = DType::f32;
   };
+  using Plan = std::vector<std::tuple<int, std::string>>;
+
+  /// `plan`: (input, dtype of a number) of each argument. `inputs`: how many inputs they are.
+  Prepared(nb::object owning, const Plan& plan, std::size_t inputs_of_arguments)
+      : owner(std::move(owning)), session(&nb::cast<const Session&>(owner)),
+        inputs(inputs_of_arguments), draws(session->draws()) {
+    for (const auto& [input, number] : plan)
+      arguments.push_back({input, parse_dtype(number).value_or(DType::f32)});
+  }
+
   nb::object owner;
-  const Session* session = nullptr;
+  const Session* session;
   std::vector<Argument> arguments;
-  std::size_t inputs = 0;
-  bool draws = false;
+  std::size_t inputs;
+  bool draws;
 };
 
 /// False: the number does not fit.
@@ -275,23 +323,27 @@ class Cache {
     const auto at = by_key_.find(key);
     if (at == by_key_.end()) return nullptr;
     order_.splice(order_.begin(), order_, at->second);
-    return at->second->second;
+    return at->second->prepared;
   }
-  void add(const std::string& key, std::shared_ptr<const Prepared> p) {
-    if (by_key_.contains(key)) return;
-    order_.emplace_front(key, std::move(p));
-    by_key_.emplace(order_.front().first, order_.begin());
+  void add(const Signature& s, std::shared_ptr<const Prepared> p) {
+    if (by_key_.contains(s.key())) return;
+    order_.push_front({s.key(), s.held(), std::move(p)});
+    by_key_.emplace(order_.front().key, order_.begin());
     if (order_.size() <= most) return;
-    by_key_.erase(order_.back().first);
+    by_key_.erase(order_.back().key);
     order_.pop_back();
   }
   std::size_t size() const { return order_.size(); }
   static constexpr std::size_t most = 512;
 
  private:
-  using Order = std::list<std::pair<std::string, std::shared_ptr<const Prepared>>>;
-  Order order_;
-  std::unordered_map<std::string_view, Order::iterator> by_key_;
+  struct Entry {
+    std::string key;
+    std::vector<nb::object> held;
+    std::shared_ptr<const Prepared> prepared;
+  };
+  std::list<Entry> order_;
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
 };
 
 /// Of the process. Never destroyed: it holds Python objects.
@@ -300,70 +352,103 @@ Cache& cache() {
   return *one;
 }
 
-/// A function as it is called. `prepare(args, kwargs)` gives (session, [(input, dtype)], inputs) or
-/// None; `otherwise(args, kwargs)` does every call that has no signature, or none that can be
-/// prepared.
+/// How the arguments of a function are read: the names of its inputs, of which the last one may be
+/// variadic; the attributes that hold graphs; the inputs whose Python numbers are constants.
+struct Arguments {
+  std::vector<std::string> inputs;
+  bool variadic = false;
+  std::vector<std::string> graphs, constants;
+
+  /// False: the call has no signature. `key_of`: see Signature::add_graph.
+  bool read(Signature& s, const nb::tuple& args, const nb::dict& kwargs,
+            const nb::object& key_of) const {
+    const std::size_t count = args.size();
+    std::size_t at = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      PyObject* x = PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(k));
+      if (!graphs.empty() && may_be_graph(x)) {
+        if (!s.add_graph(x, key_of)) return false;
+        continue;
+      }
+      const bool input = variadic || at < inputs.size();
+      if (!(input ? s.add_input(x, is_constant(at)) : s.add_attribute(x))) return false;
+      ++at;
+    }
+    PyObject *key = nullptr, *x = nullptr;
+    Py_ssize_t next = 0;
+    while (PyDict_Next(kwargs.ptr(), &next, &key, &x) != 0) {
+      Py_ssize_t size = 0;
+      const char* text = PyUnicode_AsUTF8AndSize(key, &size);
+      if (text == nullptr) return PyErr_Clear(), false;
+      if (!named(s, {text, static_cast<std::size_t>(size)}, x, key_of)) return false;
+    }
+    return true;
+  }
+
+ private:
+  static bool holds(const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+  bool is_constant(std::size_t input) const {
+    return !constants.empty() && input < inputs.size() && holds(constants, inputs[input]);
+  }
+  bool named(Signature& s, std::string_view name, PyObject* x, const nb::object& key_of) const {
+    s.add_name(name);
+    if (holds(graphs, name)) return s.add_graph(x, key_of);
+    return holds(inputs, name) ? s.add_input(x, holds(constants, name)) : s.add_attribute(x);
+  }
+};
+
+/// A function as it is called. `caller` is a Caller of rondel/functions/calling.py: while a body is
+/// traced, `traced(level, args, kwargs)` does the call. `prepare(args, kwargs)` gives what a
+/// signature needs, or None; `trace(key, args, kwargs)` the same of a call with a function as body,
+/// and values of further inputs; `otherwise(args, kwargs)` does every call that has no signature,
+/// or none that can be prepared.
 class Function {
  public:
-  Function(std::string name, std::vector<std::string> inputs, bool variadic, nb::object prepare,
-           nb::object otherwise, nb::object finish)
-      : name_(std::move(name)), inputs_(std::move(inputs)), variadic_(variadic),
-        prepare_(std::move(prepare)), otherwise_(std::move(otherwise)), finish_(std::move(finish)) {
+  Function(std::string name, Arguments arguments, const nb::object& caller, nb::object level,
+           nb::object finish)
+      : name_(std::move(name)), arguments_(std::move(arguments)), level_(std::move(level)),
+        traced_(caller.attr("traced")), prepare_(caller.attr("prepare")),
+        otherwise_(caller.attr("otherwise")), finish_(std::move(finish)) {
+    if (arguments_.graphs.empty()) return;
+    trace_ = caller.attr("trace");
+    graph_key_ = caller.attr("graph_key");
   }
 
   nb::object call(const nb::tuple& args, const nb::dict& kwargs) const {
+    PyObject* level = nullptr;
+    if (PyContextVar_Get(level_.ptr(), nullptr, &level) != 0) throw nb::python_error();
+    const nb::object entered = nb::steal(level);
+    if (!entered.is_none()) return traced_(entered, args, kwargs);
     Signature s(name_ + '\0');
-    if (!read(s, args, kwargs)) return otherwise_(args, kwargs);
+    if (!arguments_.read(s, args, kwargs, graph_key_)) return otherwise_(args, kwargs);
+    if (s.has_function()) return trace(s, args, kwargs);
     std::shared_ptr<const Prepared> p = cache().find(s.key());
     if (!p) {
-      p = prepared(args, kwargs);
-      if (!p) return otherwise_(args, kwargs);
-      cache().add(s.key(), p);
+      const nb::object made = prepare_(args, kwargs);
+      if (made.is_none()) return otherwise_(args, kwargs);
+      p = nb::cast<std::shared_ptr<Prepared>>(made);
+      cache().add(s, p);
     }
     const auto values = values_of(*p, s);
     return values ? run(*p->session, *values, p->draws, finish_) : otherwise_(args, kwargs);
   }
 
  private:
-  bool read(Signature& s, const nb::tuple& args, const nb::dict& kwargs) const {
-    const std::size_t count = args.size();
-    for (std::size_t k = 0; k < count; ++k) {
-      PyObject* x = PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(k));
-      const bool input = variadic_ || k < inputs_.size();
-      if (!(input ? s.add_input(x) : s.add_attribute(x))) return false;
-    }
-    PyObject *key = nullptr, *x = nullptr;
-    Py_ssize_t at = 0;
-    while (PyDict_Next(kwargs.ptr(), &at, &key, &x) != 0) {
-      Py_ssize_t size = 0;
-      const char* text = PyUnicode_AsUTF8AndSize(key, &size);
-      if (text == nullptr) return PyErr_Clear(), false;
-      const std::string_view name(text, static_cast<std::size_t>(size));
-      s.add_name(name);
-      const bool input = std::find(inputs_.begin(), inputs_.end(), name) != inputs_.end();
-      if (!(input ? s.add_input(x) : s.add_attribute(x))) return false;
-    }
-    return true;
-  }
-
-  std::shared_ptr<const Prepared> prepared(const nb::tuple& args, const nb::dict& kwargs) const {
-    const nb::object found = prepare_(args, kwargs);
-    if (found.is_none()) return nullptr;
-    auto p = std::make_shared<Prepared>();
-    p->owner = found[0];
-    p->session = &nb::cast<const Session&>(p->owner);
-    using Plan = std::vector<std::tuple<int, std::string>>;
-    for (const auto& [input, number] : nb::cast<Plan>(found[1]))
-      p->arguments.push_back({input, parse_dtype(number).value_or(DType::f32)});
-    p->inputs = nb::cast<std::size_t>(found[2]);
-    p->draws = p->session->draws();
-    return p;
+  nb::object trace(const Signature& s, const nb::tuple& args, const nb::dict& kwargs) const {
+    const nb::object made = trace_(nb::bytes(s.key().data(), s.key().size()), args, kwargs);
+    if (made.is_none()) return otherwise_(args, kwargs);
+    const auto& p = nb::cast<const Prepared&>(made[0]);
+    auto values = values_of(p, s);
+    if (!values) return otherwise_(args, kwargs);
+    for (const nb::handle v : made[1]) values->push_back(nb::cast<const Value&>(v));
+    return run(*p.session, *values, p.draws, finish_);
   }
 
   std::string name_;
-  std::vector<std::string> inputs_;
-  bool variadic_;
-  nb::object prepare_, otherwise_, finish_;
+  Arguments arguments_;
+  nb::object level_, traced_, prepare_, otherwise_, finish_, trace_, graph_key_;
 };
 
 nb::object run_session(const Session& s, nb::handle given, nb::handle finish) {
@@ -375,9 +460,15 @@ nb::object run_session(const Session& s, nb::handle given, nb::handle finish) {
 }  // namespace
 
 void bind_calls(nb::module_& m) {
+  nb::class_<Prepared>(m, "Prepared")
+      .def(nb::init<nb::object, const Prepared::Plan&, std::size_t>());
+  nb::class_<Arguments>(m, "Arguments")
+      .def("__init__", [](Arguments* at, std::vector<std::string> inputs, bool variadic,
+                          std::vector<std::string> graphs, std::vector<std::string> constants) {
+        new (at) Arguments{std::move(inputs), variadic, std::move(graphs), std::move(constants)};
+      });
   nb::class_<Function>(m, "Function")
-      .def(nb::init<std::string, std::vector<std::string>, bool, nb::object, nb::object,
-                    nb::object>())
+      .def(nb::init<std::string, Arguments, nb::object, nb::object, nb::object>())
       .def("call", &Function::call);
   m.def("run_in_order", &run_session);
   m.def("prepared_calls", [] { return nb::make_tuple(cache().size(), Cache::most); });

@@ -127,6 +127,9 @@ void bind_operators(nb::module_& m) {
     const std::span bytes(reinterpret_cast<const std::byte*>(model.c_str()), model.size());
     return as_bytes(body_of_model(bytes, opset).bytes);
   });
+  m.def("body_of_graph", [](nb::bytes graph, int written_in, int opset) {
+    return as_bytes(body_of_graph({{graph.c_str(), graph.size()}}, written_in, opset).bytes);
+  });
   m.def("body_of_model",
         [](const Session& s, int opset) { return as_bytes(body_of_model(s, opset).bytes); });
 }

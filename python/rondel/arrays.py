@@ -22,7 +22,7 @@ _BYTE_STORAGE = {"i4": np.int8, "i2": np.int8, "u4": np.uint8, "u2": np.uint8}
 _NAME_OF = {numpy: ours for ours, numpy in (_NUMPY | _EXTENDED).items()}
 # What the engine takes as it is.
 _NATIVE = {np.dtype(numpy): ours for ours, numpy in _NUMPY.items()}
-_ONNX_NAME = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "string": "str",
+ONNX_NAME = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "string": "str",
               "complex64": "c64", "complex128": "c128", "bool": "bool",
               "float8e4m3fn": "f8e4m3fn", "float8e4m3fnuz": "f8e4m3fnuz", "float8e5m2": "f8e5m2",
               "float8e5m2fnuz": "f8e5m2fnuz", "float8e8m0": "f8e8m0", "float4e2m1": "f4e2m1"}  # fmt: skip
@@ -57,8 +57,8 @@ def dtype_name(dtype: np.dtype) -> str:
 def element_name(onnx_type: str) -> str:
     """The Rondel name of the element type in an ONNX type text: 'seq(tensor(float))' -> 'f32'."""
     inner = _inner(onnx_type)
-    if inner in _ONNX_NAME:
-        return _ONNX_NAME[inner]
+    if inner in ONNX_NAME:
+        return ONNX_NAME[inner]
     return inner.replace("uint", "u").replace("int", "i")
 
 
@@ -75,7 +75,7 @@ def to_value(x, what: str, expected: str):
         return _rondel.nothing()
     if "seq(" in expected:
         return _sequence(x, what, expected)
-    array = _array(x, what, expected)
+    array = as_array(x, what, expected)
     name = _NATIVE.get(array.dtype)
     if name is not None:
         return _rondel.tensor_over(name, array if _is_plain(array) else np.require(array, requirements="CA"))
@@ -111,7 +111,7 @@ def _sequence(x, what, expected):
     return _rondel.sequence_of(element_name(expected), items)
 
 
-def _array(x, what, expected) -> np.ndarray:
+def as_array(x, what, expected) -> np.ndarray:
     """x as an array. Tensors of other libraries are read in place through DLPack, or converted by their method `numpy`."""
     if type(x) is np.ndarray:
         return x

@@ -67,6 +67,12 @@ GraphBytes body_of_model(std::span<const std::byte> model, int opset) {
   return as_it_is ? *as_it_is : rewritten(model, opset);
 }
 
+GraphBytes body_of_graph(const GraphBytes& graph, int written_in, int opset) {
+  if (written_in == opset) return graph;
+  const std::string model = onnx::model_of_graph(graph, written_in);
+  return body_of_model(std::as_bytes(std::span(model)), opset);
+}
+
 GraphBytes body_of_model(const Session& s, int opset) { return rewritten(s, opset); }
 
 }  // namespace rondel

@@ -172,11 +172,9 @@ def test_scan():
 def test_if():
     assert getattr(f, "if") is f.if_
     for cond in (True, False, 1, np.array([0])):
-        chosen = f.if_(cond, then_branch=lambda: f.add(X, 1), else_branch=lambda: (X, 2))
-        if np.all(cond):
-            np.testing.assert_array_equal(chosen, X + 1)
-        else:
-            np.testing.assert_array_equal(chosen[0], X)
+        chosen, number = f.if_(cond, then_branch=lambda: (f.add(X, 1), 3), else_branch=lambda: [X, 2.5])
+        np.testing.assert_array_equal(chosen, X + 1 if np.all(cond) else X)
+        assert number == (3 if np.all(cond) else 2.5) and number.dtype == np.float64
     a, b = f.loop(
         2, True, X, 0.0,
         body=lambda i, go, x, y: (go, *f.if_(i == 0, then_branch=lambda: (x * 2, 1), else_branch=lambda: (x, y + 1))),
@@ -252,6 +250,7 @@ def test_a_body_is_compiled_once():
         (lambda: f.loop(2, True, None, X, body=lambda i, go, x, y: (go, x, y)), "the initial value of state 0 is left out"),
         (lambda: f.scan(X, num_scan_inputs=2, body=lambda x: x), "num_scan_inputs is 2; expected 1 to 1"),
         (lambda: f.loop(1, True, X, body=lambda i, go, x: (go, f.if_(go, then_branch=lambda: (x, x), else_branch=lambda: x))), "expected as many"),
+        (lambda: f.if_(True, then_branch=lambda: X, else_branch=lambda: (X, 2)), "then_branch gives 1 results and else_branch 2; expected as many"),
         (lambda: f.loop(2, True, X, body=graph_body(TensorProto.FLOAT)), "declared f32"),
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, f.resize(x))), "does not have the ONNX operator Resize"),
     ],

@@ -1,12 +1,13 @@
 """The bodies of loop, scan and if_: Python functions, which are traced, and graphs that exist already."""
 
+import inspect
 from typing import NamedTuple
 
 import numpy as np
 
-from .. import _rondel
+from .. import _rondel, arrays
 from ..errors import CallerError
-from . import numbers, tracing
+from . import numbers, traces, tracing
 from .traced import Traced
 
 #: How often the types of a loop's states are looked at again; each time one of them knows less of its shape.
@@ -20,31 +21,70 @@ class Body(NamedTuple):
     outputs: int
 
 
-def existing(body, opset: int, what: str) -> Body | None:
-    """The body that a GraphProto, a ModelProto, a session or another graph of ours is; None for a function."""
-    if isinstance(body, Body):
-        return body
+#: A method of each kind of graph that may be a body.
+GRAPH_METHODS = ("SerializeToString", "get_outputs", "build_session")
+
+
+def is_plain_graph(body) -> bool:
+    """Whether it is a GraphProto."""
+    return hasattr(body, "SerializeToString") and not hasattr(body, "graph")
+
+
+def existing(body, opset: int, what: str, written_in: int | None = None) -> Body | None:
+    """The body that a GraphProto, a ModelProto, a session or another graph of ours is, for a node of an opset; None for a function.
+    written_in: the opset of a GraphProto, which has none of its own."""
     if hasattr(body, "build_session"):  # rondel.network.Network
         body = body.build_session()
     if hasattr(body, "get_outputs") and hasattr(body, "_session"):  # rondel.InferenceSession
         return Body(_rondel.body_of_model(body._session, opset), len(body.get_outputs()))
+    if is_plain_graph(body):
+        return Body(_rondel.body_of_graph(body.SerializeToString(), written_in or opset, opset), len(body.output))
     if hasattr(body, "SerializeToString"):
-        if hasattr(body, "graph"):
-            return Body(_rondel.body_of_model(body.SerializeToString(), opset), len(body.graph.output))
-        return Body(body.SerializeToString(), len(body.output))
+        return Body(_rondel.body_of_model(body.SerializeToString(), opset), len(body.graph.output))
     if callable(body):
         return None
     raise CallerError(f"{what} is a {type(body).__name__}; expected a function, a GraphProto, a ModelProto, or a graph of Rondel")
 
 
-def results_of(function, inputs, what: str) -> list:
-    """What a traced function gives, as a list."""
-    given = function(*inputs)
-    results = list(given) if isinstance(given, (tuple, list)) else [given]
-    for k, x in enumerate(results):
-        if x is None:
-            raise CallerError(f"{what} gives None as result {k}; expected traced values, arrays or numbers")
+def call(level, function, inputs: list, what: str) -> list:
+    """What a function gives that is called with the traced inputs of its level, as a list. It is an event of the trace."""
+    with tracing.entered(level):
+        given = _called(function, inputs, what)
+        results = list(given) if isinstance(given, (tuple, list)) else [given]
+        for k, x in enumerate(results):
+            if x is None:
+                raise CallerError(f"{what} gives None as result {k}; expected traced values, arrays or numbers")
+        level.trace.results(results)
     return results
+
+
+def _called(function, inputs, what):
+    try:
+        return function(*inputs)
+    except TypeError as error:
+        expected = _parameters_that_do_not_fit(function, inputs)
+        if expected is None:
+            raise
+        passed = ", ".join(_stem(x.name) for x in inputs) or "no arguments"
+        name = getattr(function, "__name__", type(function).__name__)
+        raise CallerError(f"{what}, {name}{expected}, is called with {passed}; {error}") from None
+
+
+def _stem(name):
+    return name.rpartition("_")[0]
+
+
+def _parameters_that_do_not_fit(function, inputs) -> str | None:
+    """The parameters of a function that cannot be called so, as text; None where it can."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    try:
+        signature.bind(*inputs)
+    except TypeError:
+        return str(signature)
+    return None
 
 
 def outputs_of(level, results: list, dtypes: list, what: str) -> list:
@@ -63,9 +103,8 @@ def outputs_of(level, results: list, dtypes: list, what: str) -> list:
 def _written(level, x, dtype, what):
     if not numbers.is_number(x):
         return level.of_array(x)
-    own = {"f": "f64", "i": "i64", "b": "bool"}[numbers.kind_of(x)]
-    fits = dtype is not None and (dtype == own or own != "f64" or dtype[0] in "fb" and dtype != "bool")
-    return level.constant(numbers.array_of(x, dtype if fits else own, what))
+    fits = dtype is not None and numbers.fits(x, dtype)
+    return level.constant(numbers.array_of(x, dtype if fits else numbers.own_dtype(x), what))
 
 
 class Assumed(NamedTuple):
@@ -80,24 +119,24 @@ def assumed(stem: str, x: Traced) -> Assumed:
     return Assumed(stem, x.type, x.extents)
 
 
-def traced_body(parent, function, inputs: list, states: int, first: int, what: str) -> Body:
+def traced_body(parent, function, inputs: list, states: int, first: int, what: str, attribute="body") -> Body:
     """A body with the given inputs, of which `states` from number `first` on are states: of a Loop's body, which also gives a
     condition, they begin at 2, else at 0. Where a state leaves with another shape than it came with, the body is traced again
     with less of its shape known."""
     for _ in range(_MOST_ROUNDS):
         level = tracing.Level("body", parent.opset, parent)
-        with tracing.entered(level):
-            given = [level.input(*i) for i in inputs]
-            results = results_of(function, given, what)
-            at = 1 if first else 0
-            if len(results) < at + states:
-                wanted = f"{'the condition and ' if at else ''}{states} state{'' if states == 1 else 's'}"
-                raise CallerError(f"{what} gives {len(results)} results; expected at least {wanted}")
-            if at:
-                results[0] = condition_of(results[0], what)
-            dtypes = (["bool"] if at else []) + [inputs[first + s].type for s in range(states)]
-            dtypes = [d if d == "bool" else _element(d) for d in dtypes]
-            outputs = outputs_of(level, results, dtypes, what)
+        given = [level.input(*i) for i in inputs]
+        level.trace.came(traces.Enter(attribute, tuple((x.name, x.type, x.extents) for x in given), level.number))
+        results = call(level, function, given, what)
+        at = 1 if first else 0
+        if len(results) < at + states:
+            wanted = f"{'the condition and ' if at else ''}{states} state{'' if states == 1 else 's'}"
+            raise CallerError(f"{what} gives {len(results)} results; expected at least {wanted}")
+        if at:
+            results[0] = _traced_condition(level, results[0], what)
+        dtypes = (["bool"] if at else []) + [inputs[first + s].type for s in range(states)]
+        dtypes = [d if d == "bool" else _element(d) for d in dtypes]
+        outputs = outputs_of(level, results, dtypes, what)
         widened = _widened(inputs, outputs[at : at + states], first, what)
         if widened == inputs:
             return Body(level.writer.graph_bytes(), len(outputs))
@@ -106,23 +145,24 @@ def traced_body(parent, function, inputs: list, states: int, first: int, what: s
 
 
 def _element(type_text):
-    from .. import arrays
-
     return arrays.element_name(type_text) if type_text.startswith("tensor(") else None
 
 
-def condition_of(x, what: str):
-    """A loop's condition: a bool; an integer is true where it is not 0."""
-    if isinstance(x, Traced):
-        if x.element == "bool":
-            return x
-        if x.element[0] in "iu":
-            return x.astype(np.bool_)
-        raise CallerError(f"{what} gives {x!r} as its condition; expected a bool")
+def condition_of(x, what: str) -> bool:
+    """A condition; an integer is true where it is not 0."""
     array = np.asarray(x)
     if array.size != 1 or array.dtype.kind not in "biu":
-        raise CallerError(f"{what} gives {x!r:.60} as its condition; expected a bool")
+        raise CallerError(f"{what} has {x!r:.60} as its condition; expected a bool")
     return bool(array.reshape(-1)[0])
+
+
+def _traced_condition(level, x, what):
+    """The condition that a body gives."""
+    if not isinstance(x, Traced):
+        return condition_of(x, what)
+    if x.element != "bool" and x.element[0] not in "iu":
+        raise CallerError(f"{what} has {x!r} as its condition; expected a bool")
+    return level.cast(x, "bool")
 
 
 def _widened(inputs, outputs, first, what):

@@ -4,61 +4,58 @@ import numpy as np
 
 from .. import _rondel, arrays
 from ..errors import CallerError, UnsupportedError
-from . import attributes, control, numbers, tracing
+from . import attributes, numbers, tracing
 from .operators import Operator
 from .sessions import session_of
+from .traces import described, onnx_name
 
 
 class Caller:
-    """What is called where an operator's function is."""
+    """What is called where an operator's function is: `call(args, kwargs)`."""
+
+    #: Attributes that hold graphs, and inputs whose Python numbers are constants of the compiled graph.
+    graphs = constants = ()
 
     def __init__(self, op: Operator):
         self.op = op
         name = f"{op.name}-{op.opset}"
-        made = _rondel.Function(name, op.input_names, op.variadic, self.prepare, self.otherwise, arrays.from_value)
-        self.call = self._control if op.name in control.GRAPHS else made.call
+        reading = _rondel.Arguments(op.input_names, op.variadic, list(self.graphs), list(self.constants))
+        self.call = _rondel.Function(name, reading, self, tracing.INNERMOST, arrays.from_value).call
 
-    def _control(self, args, kwargs):
-        return control.call(self.op, args, kwargs)
+    def traced(self, level, args, kwargs):
+        """A call while a body is traced: a node."""
+        results = level.call(self.op, args, kwargs)
+        return results[0] if len(results) == 1 else tuple(results)
 
     def prepare(self, args, kwargs):
-        """(session, [(its input, dtype of a number)], number of inputs) for a signature of arrays, numbers and plain attributes;
-        None for calls that `otherwise` does."""
+        """What a signature of arrays, numbers and plain attributes needs; None for calls that `otherwise` does."""
         op = self.op
         if op.name == "Constant":
             return None
         bound = op.bind(args, kwargs)
         count = op.output_count(bound)
-        if count is None or any(a is not None and a.number < 0 for a in bound.inputs):
+        if count is None:
             return None
         if any(attributes.canonical(op, k, v) is not v for k, v in bound.attributes.items() if isinstance(v, np.ndarray)):
             return None
         values = [a.value if a else None for a in bound.inputs]
-        known = [None if x is None or numbers.is_number(x) else tracing.dtype_of(x) for x in values]
-        chosen = numbers.dtypes_of_numbers(op, values, known)
-        if any(c not in (None, "f64", "f32", "bool") and c[0] not in "iu" or c in ("i4", "u4", "i2", "u2") for c in chosen if c):
+        chosen = numbers.dtypes_of_numbers(op, values)
+        plan = plan_of(op, bound.inputs, values, chosen, len(args) + len(kwargs))
+        if plan is None:
             return None
         level = tracing.Level(op.python_name.rstrip("_"), op.opset)
-        plan = [(-1, "")] * (len(args) + len(kwargs))
-        inputs = []
-        for k, argument in enumerate(bound.inputs):
-            if argument is None:
-                inputs.append(None)
-                continue
-            dtype = chosen[k] or known[k]
-            rank = int(isinstance(argument.value, (list, tuple))) if chosen[k] else argument.value.ndim
-            plan[argument.number] = (sum(x is not None for x in inputs), chosen[k] or "")
-            inputs.append(level.input(op.input(k).name, f"tensor({tracing.onnx_name(dtype)})", [""] * rank))
+        inputs = [
+            None if x is None else level.input(op.input(k).name, *type_of(x, chosen[k])) for k, x in enumerate(values)
+        ]
         results = level.add(op, inputs, attributes.written(op, bound.attributes), count)
         for x in results:
             level.writer.output(x.name)
-        return session_of(level.writer), plan, sum(x is not None for x in inputs)
+        return _rondel.Prepared(session_of(level.writer), plan, sum(x is not None for x in inputs))
 
     def otherwise(self, args, kwargs):
-        """A call with traced values; one with arguments in another form, which are brought into the usual one; and one whose
-        values decide how many results there are."""
-        if any(map(tracing.holds_traced, args)) or any(map(tracing.holds_traced, kwargs.values())):
-            return tracing.call(self.op, args, kwargs)
+        """A call with arguments in another form, which are brought into the usual one; and one whose values decide how many
+        results there are."""
+        tracing.refuse_traced(self.op, args, kwargs)
         plain = self._plain(args, kwargs)
         if plain is not None:
             return self.call(*plain)
@@ -77,7 +74,7 @@ class Caller:
                 y = None if x is None else attributes.canonical(op, name, x)
                 changed = changed or (y is not x and not isinstance(x, (int, float, str, list, tuple, np.ndarray)))
             elif isinstance(x, (np.ndarray, np.generic)) or hasattr(x, "__dlpack__"):
-                y = _usual(arrays._array(x, f"{op.name}: input '{name}'", "a tensor"))
+                y = usual(x, f"{op.name}: input '{name}'")
                 changed = changed or y is not x
             return y
 
@@ -92,32 +89,72 @@ class Caller:
         bound = op.bind(args, kwargs)
         if op.name == "Constant" and not bound.attributes:
             raise CallerError("Constant: a value is missing; expected value=..., value_float=..., ...")
-        values = [a.value if a else None for a in bound.inputs]
-        known = [None if x is None or numbers.is_number(x) else tracing.dtype_of(x) for x in values]
-        chosen = numbers.dtypes_of_numbers(op, values, known)
+        values = as_arrays(op, [a.value if a else None for a in bound.inputs])
         level = tracing.Level(op.python_name.rstrip("_"), op.opset)
-        inputs = []
+        fed, inputs = [], []
         for k, x in enumerate(values):
-            what = f"{op.name}: input '{op.input(k).name}'"
-            if x is None:
-                inputs.append(None)
-                continue
-            if chosen[k]:
-                x = numbers.array_of(x, chosen[k], what)
-            elif isinstance(x, tuple):
-                x = list(x)
-            elif not isinstance(x, list):
-                x = arrays._array(x, what, "a tensor")
-            inputs.append(level.feed(op.input(k).name, x, what))
+            name = op.input(k).name
+            value, *kind = (None,) if x is None else described(x, f"{op.name}: input '{name}'")
+            inputs.append(None if x is None else level.input(name, kind[0], unknown_extents(kind[1])))
+            fed += [] if x is None else [value]
         count = op.output_count(bound) or _extent_of_split(op, values)
         results = level.add(op, inputs, attributes.written(op, bound.attributes), count)
         for x in results:
             level.writer.output(x.name)
-        return _rondel.run_in_order(session_of(level.writer), level.values, arrays.from_value)
+        return _rondel.run_in_order(session_of(level.writer), fed, arrays.from_value)
 
 
-def _usual(array):
-    array = np.asarray(array)
+#: What bindings/calls.cpp makes of Python's numbers.
+_MADE_OF_NUMBERS = {"f64", "f32", "bool", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8"}
+
+
+def plan_of(op, arguments: list, values: list, chosen: list, count: int):
+    """[(input of the session, dtype of a number)] for each of `count` arguments of a call, where the values of the operator's
+    inputs that are not None are fed in order; None where one of them has no argument of its own."""
+    plan = [(-1, "")] * count
+    fed = 0
+    for k, x in enumerate(values):
+        if x is None:
+            continue
+        if arguments[k].number < 0 or not (chosen[k] is None or chosen[k] in _MADE_OF_NUMBERS):
+            return None
+        plan[arguments[k].number] = (fed, chosen[k] or "")
+        fed += 1
+    return plan
+
+
+def type_of(x, number: str | None):
+    """(type, extents) of an input that is fed with an array, a list of arrays, or numbers of a dtype."""
+    if number is None and isinstance(x, (list, tuple)):
+        return described(list(x), "a list")[1], None
+    dtype = number or arrays.dtype_name(x.dtype)
+    rank = int(isinstance(x, (list, tuple))) if number else x.ndim
+    return f"tensor({onnx_name(dtype)})", unknown_extents(rank)
+
+
+def unknown_extents(rank: int | None):
+    return None if rank is None else [""] * rank
+
+
+def as_arrays(op, values: list) -> list:
+    """Numbers and whatever makes an array as arrays; lists of arrays, which are sequences, and None stay as they are."""
+    chosen = numbers.dtypes_of_numbers(op, values)
+    made = []
+    for k, x in enumerate(values):
+        what = f"{op.name}: input '{op.input(k).name}'"
+        if chosen[k] is not None:
+            x = numbers.array_of(x, chosen[k], what)
+        elif isinstance(x, (list, tuple)):
+            x = list(x)
+        elif x is not None:
+            x = arrays.as_array(x, what, "a tensor")
+        made.append(x)
+    return made
+
+
+def usual(x, what: str) -> np.ndarray:
+    """x as an array in the machine's byte order, row by row and aligned."""
+    array = np.asarray(arrays.as_array(x, what, "a tensor"))
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return np.require(array, requirements="CA")
@@ -134,4 +171,3 @@ def refused(op: Operator):
     if op.deprecated:
         return UnsupportedError(f"ONNX has taken {op.name} out of its operators, and Rondel does not run it")
     return UnsupportedError(f"Rondel does not have the ONNX operator {op.name} yet; docs/ops.md lists those that it has")
-

@@ -1,188 +1,275 @@
-"""loop, scan and if_: their arguments, and their bodies as graphs."""
+"""loop, scan, if_ and sequence_map: their arguments, and their bodies as graphs."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import _rondel, arrays
 from ..errors import CallerError
-from . import attributes, bodies, numbers, sessions, tracing
+from . import attributes, bodies, calling, numbers, sessions, tracing, traces
 from .operators import is_omitted
 from .traced import Traced
 
 #: The attributes that hold graphs.
 GRAPHS = {"Loop": ("body",), "Scan": ("body",), "If": ("then_branch", "else_branch"), "SequenceMap": ("body",)}
+#: The inputs of which a Python bool is a constant of the compiled graph, and the compiler makes use of it.
+_CONSTANTS = {"Loop": ("cond",)}
 
 
-def call(op, args: tuple, kwargs: dict):
-    """A call of Loop, Scan, If or SequenceMap: a node where an argument is traced or a body is being traced, else a run."""
-    level = tracing.innermost()
-    if level is not None:
-        bound = op.bind(*_with_bodies_named(op, args, kwargs))
-        return _node(level, op, _values(op, bound), bound.attributes)
-    args, kwargs = _with_bodies_named(op, args, kwargs)
-    if op.name == "If" and all(_is_function(kwargs.get(name)) for name in GRAPHS["If"]):
-        return _chosen(op, args, kwargs)
-    bound = op.bind(args, kwargs)
-    values = _concrete(op, _values(op, bound))
-    key = _key(op, values, bound.attributes)
-    session = key and sessions.find(key)
-    if session:
-        fed = [x for x in values if x is not None and not isinstance(x, bool)]
-        return _rondel.run_in_order(session, [tracing.described(x, op.name)[0] for x in fed], arrays.from_value)
-    level = tracing.Level(op.python_name.rstrip("_"), op.opset)
-    with tracing.entered(level):
-        results = _node(level, op, values, bound.attributes)
-        for x in results if isinstance(results, tuple) else (results,):
-            level.writer.output(x.name)
-    session = sessions.session_of(level.writer)
-    if key:
-        sessions.keep(key, session)
-    return _rondel.run_in_order(session, level.values, arrays.from_value)
+class Given(NamedTuple):
+    """The arguments of a call. inputs: of the operator, in order. values: theirs, M and the condition in the form that the operator
+    takes. attributes: also graphs and functions, and `opset`. count: how many arguments there are."""
+
+    inputs: list
+    values: list
+    attributes: dict
+    count: int
 
 
-def _key(op, values, attribute_values):
-    """What a call with graphs as bodies is compiled for; None where a body is a function, which may have changed."""
-    graphs = [bodies.existing(attribute_values[name], op.opset, f"{op.name}'s {name}") for name in GRAPHS[op.name]]
-    if None in graphs:
-        return None
-    plain = [(k, attributes.canonical(op, k, v)) for k, v in sorted(attribute_values.items()) if k not in GRAPHS[op.name]]
-    forms = [x if x is None or isinstance(x, bool) else tracing.described(x, op.name)[1:] for x in values]
-    return (op.name, op.opset, tuple(g.graph for g in graphs), repr(plain), repr(forms))
+class ControlCaller(calling.Caller):
+    """What is called where the function of an operator with bodies is."""
+
+    def __init__(self, op):
+        self.graphs, self.constants = GRAPHS[op.name], _CONSTANTS.get(op.name, ())
+        super().__init__(op)
+
+    #: What bindings/calls.cpp asks of an argument that may be a graph.
+    graph_key = staticmethod(traces.graph_key)
+
+    def traced(self, level, args, kwargs):
+        """A call while a body is traced: a node with bodies of its own."""
+        level.trace.call(level.number, self.op, *self._with_bodies_named(args, kwargs)[:2])
+        if isinstance(level, tracing.Followed):
+            results = level.results(self._follow(level.trace, args, kwargs))
+        else:
+            given = self._given(args, kwargs)
+            results = level.answer(self._node(level, given))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def prepare(self, args, kwargs):
+        """What a call with graphs as bodies needs; None where an argument has another form than the usual one."""
+        given = self._given(args, kwargs)
+        plan = self._plan(given)
+        return plan and _rondel.Prepared(self._session(given, traces.Trace(None)), *plan)
+
+    def trace(self, key, args, kwargs):
+        """(Prepared, values that functions read) for a call with functions as bodies, which are called; None where an argument has
+        another form than the usual one. key: all that decides which graph is written, but the functions."""
+        held = [x for x in (*args, *kwargs.values()) if hasattr(x, "_session")]
+        steps = traces.forest.root(key, held)
+        try:
+            trace = traces.Trace(steps, follows=True)
+            return self._follow(trace, args, kwargs), trace.values
+        except traces.Unknown:
+            pass
+        given = self._given(args, kwargs)
+        plan = self._plan(given)
+        if plan is None:
+            return None
+        trace = traces.Trace(steps)
+        prepared = _rondel.Prepared(self._session(given, trace), *plan)
+        trace.came(prepared)
+        return prepared, trace.values
+
+    def otherwise(self, args, kwargs):
+        """A call with arguments in another form, which are brought into the usual one; else it runs without being kept."""
+        tracing.refuse_traced(self.op, args, kwargs)
+        given = self._given(args, kwargs)
+        if any(a is not None and a.value is not x and not numbers.is_number(a.value) for a, x in zip(given.inputs, given.values)):
+            return self.call(tuple(given.values), given.attributes)
+        trace = traces.Trace(None)
+        session = self._session(given, trace)
+        fed = calling.as_arrays(self.op, [None if self._is_constant(k, x) else x for k, x in enumerate(given.values)])
+        values = [traces.described(x, self.op.name)[0] for x in fed if x is not None]
+        return _rondel.run_in_order(session, values + trace.values, arrays.from_value)
+
+    def _is_constant(self, k, x):
+        return isinstance(x, bool) and self.op.input(k).name in self.constants
+
+    def _plan(self, given: Given):
+        """(plan, number of inputs), as _rondel.Prepared takes them; None where a value is not the argument itself."""
+        for a, x in zip(given.inputs, given.values):
+            same = a is None or x is a.value or type(a.value) in (int, float, bool)
+            if not same and not (isinstance(a.value, np.generic) and isinstance(x, np.ndarray) and x.dtype == a.value.dtype):
+                return None
+        fed = [None if self._is_constant(k, x) else x for k, x in enumerate(given.values)]
+        if any(isinstance(x, list) and not numbers.is_number(x) for x in fed):
+            return None
+        plan = calling.plan_of(self.op, given.inputs, fed, numbers.dtypes_of_numbers(self.op, fed), given.count)
+        return plan and (plan, sum(x is not None for x in fed))
+
+    def _follow(self, trace, args, kwargs):
+        """Goes on while all that functions do is known: gives the last outcome."""
+        while type(outcome := trace.known()) is traces.Enter:
+            function = kwargs.get(outcome.function)
+            if function is None:
+                function = self._with_bodies_named(args, kwargs)[1][outcome.function]
+            level = tracing.Followed(trace, outcome.level)
+            bodies.call(level, function, [Traced(level, *i) for i in outcome.inputs], self._named(outcome.function))
+        return outcome
+
+    def _session(self, given: Given, trace):
+        """The session of the call as a graph. Its inputs are what is fed, then the arrays that functions read."""
+        level = tracing.Level(self.op.python_name.rstrip("_"), self.op.opset, trace=trace)
+        with tracing.entered(level):
+            for x in self._node(level, given):
+                level.writer.output(x.name)
+        level.feed_all()
+        return sessions.session_of(level.writer)
+
+    def _node(self, level, given: Given) -> list:
+        """The results of the node that the call is."""
+        op = self.op
+        inputs = self._inputs(level, given.values)
+        make = {"Loop": self._loop, "Scan": self._scan, "If": self._if, "SequenceMap": self._map}[op.name]
+        made, count = make(level, inputs, given.attributes, self._existing(given.attributes))
+        plain = {k: v for k, v in given.attributes.items() if k not in (*self.graphs, "opset")}
+        if count < 1:
+            raise CallerError(f"{op.name}: its body gives no results; expected a state or an item")
+        graphs = [(name, "GRAPH", made[name].graph) for name in self.graphs]
+        return level.add(op, inputs, attributes.written(op, plain) + graphs, count)
+
+    def _existing(self, given: dict) -> dict:
+        """The bodies that are graphs."""
+        opset = given.get("opset")
+        if opset is not None and not any(bodies.is_plain_graph(given[name]) for name in self.graphs):
+            raise CallerError(f"{self.op.name}: opset= goes with a GraphProto as body; a ModelProto says its opset, a function has none")
+        found = {name: bodies.existing(given[name], self.op.opset, self._named(name), opset) for name in self.graphs}
+        return {name: body for name, body in found.items() if body is not None}
+
+    def _named(self, graph: str) -> str:
+        """How errors name a body: "the body of loop"."""
+        return f"the {graph} of {self.op.python_name}"
+
+    def _with_bodies_named(self, args, kwargs):
+        """(args, kwargs, numbers of args) with bodies by name; one may stand among the arguments by position, as in MDF."""
+        missing = [name for name in self.graphs if name not in kwargs]
+        if not missing:
+            return args, kwargs, range(len(args))
+        places = [k for k, x in enumerate(args) if _is_body(x)]
+        if len(places) < len(missing):
+            raise CallerError(f"{self.op.name}: '{missing[len(places)]}' is missing; expected {self.op.signature_text()}")
+        named = dict(zip(missing, places))
+        rest = [k for k in range(len(args)) if k not in named.values()]
+        return tuple(args[k] for k in rest), {**kwargs, **{name: args[k] for name, k in named.items()}}, rest
+
+    def _given(self, args, kwargs) -> Given:
+        rest, named, places = self._with_bodies_named(args, kwargs)
+        opset = named.get("opset")
+        named = {k: x for k, x in named.items() if k != "opset"}
+        bound = self.op.bind(rest, named)
+        number = dict(zip(kwargs, range(len(args), len(args) + len(kwargs))))
+        places = [*places, *(number.get(name, -1) for name in named)]
+        inputs = [a if a is None or a.number < 0 else a._replace(number=places[a.number]) for a in bound.inputs]
+        values = [self._form(k, a.value) if a else None for k, a in enumerate(bound.inputs)]
+        given = bound.attributes if opset is None else {**bound.attributes, "opset": opset}
+        return Given(inputs, values, given, len(args) + len(kwargs))
+
+    def _form(self, k, x):
+        """An input as the operator takes it; arrays as they are fed."""
+        name = self.op.input(k).name
+        if name == "cond":
+            return x if isinstance(x, Traced) else _condition(x, self.op.python_name)
+        if self.op.name == "Loop" and k == 0 and not is_omitted(x) and not isinstance(x, Traced):
+            return _trips(x)
+        if isinstance(x, (np.ndarray, np.generic)) or hasattr(x, "__dlpack__"):
+            return calling.usual(x, f"{self.op.name}: input '{name}'")
+        return x
+
+    def _inputs(self, level, values):
+        """Inputs as traced values. At the outermost level arrays and numbers are fed, so that the same graph serves for others."""
+        if self.op.name == "Loop":
+            wanted = ["i64", "bool"]
+            values = [level.cast(x, wanted[k]) if k < 2 and isinstance(x, Traced) else x for k, x in enumerate(values)]
+        constants = {k: level.constant(np.asarray(x)) for k, x in enumerate(values) if self._is_constant(k, x)}
+        values = [constants.get(k, x) for k, x in enumerate(values)]
+        if level.parent is not None:
+            return tracing.traced_inputs(level, self.op, values)
+        chosen = numbers.dtypes_of_numbers(self.op, values)
+        inputs = []
+        for k, x in enumerate(values):
+            if x is not None and not isinstance(x, Traced):
+                name = self.op.input(k).name
+                x = level.input(name, *calling.type_of(x, chosen[k]))
+            inputs.append(x)
+        return inputs
+
+    def _loop(self, level, inputs, given, existing):
+        states = inputs[2:]
+        if any(x is None for x in states):
+            raise CallerError(f"Loop: the initial value of state {states.index(None)} is left out")
+        while len(inputs) < 2:
+            inputs.append(None)
+        if not existing:
+            types = [bodies.Assumed("i", "tensor(int64)", []), bodies.Assumed("cond", "tensor(bool)", [])]
+            types += [bodies.assumed(f"state{s}", x) for s, x in enumerate(states)]
+            existing = {"body": bodies.traced_body(level, given["body"], types, len(states), 2, self._named("body"))}
+        return existing, existing["body"].outputs - 1
+
+    def _scan(self, level, inputs, given, existing):
+        op = self.op
+        count = attributes.canonical(op, "num_scan_inputs", given["num_scan_inputs"]) if "num_scan_inputs" in given else None
+        if count is None or not 1 <= count <= len(inputs):
+            raise CallerError(f"Scan: num_scan_inputs is {count}; expected 1 to {len(inputs)}, the number of inputs")
+        if not existing:
+            states = len(inputs) - count
+            axes = attributes.canonical(op, "scan_input_axes", given["scan_input_axes"]) if "scan_input_axes" in given else [0] * count
+            types = [bodies.assumed(f"state{s}", x) for s, x in enumerate(inputs[:states])]
+            types += [_along(f"scan{k}", x, axis) for k, (x, axis) in enumerate(zip(inputs[states:], axes))]
+            existing = {"body": bodies.traced_body(level, given["body"], types, states, 0, self._named("body"))}
+        return existing, existing["body"].outputs
+
+    def _map(self, level, inputs, given, existing):
+        if not existing:
+            types = [_item(f"item{k}", x) for k, x in enumerate(inputs)]
+            existing = {"body": bodies.traced_body(level, given["body"], types, 0, 0, self._named("body"))}
+        return existing, existing["body"].outputs
+
+    def _if(self, level, inputs, given, existing):
+        """Both branches are traced before either is written: a number in one has the dtype of the other's result."""
+        levels, results = {}, {}
+        for name in self.graphs:
+            if name not in existing:
+                levels[name] = tracing.Level(name, level.opset, level)
+                level.trace.came(traces.Enter(name, (), levels[name].number))
+                results[name] = bodies.call(levels[name], given[name], [], self._named(name))
+        made = dict(existing)
+        for name, other in zip(self.graphs, reversed(self.graphs)):
+            if name in levels:
+                dtypes = [numbers.own_dtype(x) if numbers.is_number(x) else numbers.dtype_of(x) for x in results.get(other, [])]
+                outputs = bodies.outputs_of(levels[name], results[name], dtypes, self._named(name))
+                made[name] = bodies.Body(levels[name].writer.graph_bytes(), len(outputs))
+        counts = [made[name].outputs for name in self.graphs]
+        if counts[0] != counts[1]:
+            raise CallerError(f"If: then_branch gives {counts[0]} results and else_branch {counts[1]}; expected as many")
+        return made, counts[0]
 
 
-#: A method of each kind of graph that may be a body.
-_GRAPH_METHODS = ("SerializeToString", "get_outputs", "build_session")
-
-
-def _is_function(x):
-    return callable(x) and not any(hasattr(x, name) for name in _GRAPH_METHODS)
-
-
-def _chosen(op, args, kwargs):
-    """If on arrays: its branch is an ordinary function, and called."""
-    bound = op.bind(args, kwargs)
-    condition = bodies.condition_of(bound.inputs[0].value, "if_")
-    results = kwargs["then_branch" if condition else "else_branch"]()
-    several = isinstance(results, (tuple, list))
-    made = [arrays._array(x, "the result of a branch", "a tensor") for x in (results if several else [results])]
-    return tuple(made) if several and len(made) > 1 else made[0]
-
-
-def _with_bodies_named(op, args, kwargs):
-    """A body may stand among the arguments by position, as in MDF."""
-    rest = list(args)
-    kwargs = dict(kwargs)
-    for name in GRAPHS[op.name]:
-        if name not in kwargs:
-            at = next((k for k, x in enumerate(rest) if _is_body(x)), None)
-            if at is None:
-                raise CallerError(f"{op.name}: '{name}' is missing; expected {op.signature_text()}")
-            kwargs[name] = rest.pop(at)
-    return tuple(rest), kwargs
+def caller(op) -> calling.Caller:
+    """What is called where an operator's function is."""
+    return ControlCaller(op) if op.name in GRAPHS else calling.Caller(op)
 
 
 def _is_body(x):
     made_of_arrays = isinstance(x, (Traced, np.ndarray, np.generic)) or hasattr(x, "__dlpack__")
-    return not made_of_arrays and (callable(x) or any(hasattr(x, name) for name in _GRAPH_METHODS))
+    return not made_of_arrays and (callable(x) or any(hasattr(x, name) for name in bodies.GRAPH_METHODS))
 
 
-def _values(op, bound):
-    """The inputs in order, M and cond of a Loop in the form that it takes."""
-    values = [a.value if a else None for a in bound.inputs]
-    if op.name == "Loop":
-        values = [None if k < 2 and is_omitted(x) else x for k, x in enumerate(values)]
-        if len(values) > 1 and values[1] is not None:
-            values[1] = _condition(values[1])
-        if values and values[0] is not None:
-            values[0] = _trips(values[0])
-    return values
-
-
-def _node(level, op, values, given):
-    inputs = _inputs(level, op, values)
-    make = {"Loop": _loop, "Scan": _scan, "If": _if, "SequenceMap": _map}[op.name]
-    graphs, count = make(level, op, inputs, given)
-    plain = {k: v for k, v in given.items() if k not in graphs}
-    written = attributes.written(op, plain) + [(name, "GRAPH", body.graph) for name, body in graphs.items()]
-    if count < 1:
-        raise CallerError(f"{op.name}: its body gives no results; expected a state or an item")
-    results = level.add(op, inputs, written, count)
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-def _condition(x):
-    """The condition of a Loop. A Python number is a constant, of which the compiler makes use."""
-    return x if isinstance(x, (Traced, np.ndarray)) and _element(x) == "bool" else bodies.condition_of(x, "loop")
+def _condition(x, what):
+    """A condition: an array of bool as it is, else a bool."""
+    if isinstance(x, (np.ndarray, np.bool_)) and x.dtype == np.bool_:
+        return calling.usual(x, f"the condition of {what}")
+    return bodies.condition_of(x, what)
 
 
 def _trips(x):
-    """The number of trips, of int64."""
-    if isinstance(x, Traced):
-        return x if x.element == "i64" else x.astype(np.int64)
+    """The number of trips, as an int or an array of int64 without axes."""
     array = np.asarray(x)
     if array.dtype.kind not in "iu" or array.size != 1:
         raise CallerError(f"Loop: M is {x!r:.60}; expected an integer, or None for no limit")
-    return array.astype(np.int64).reshape(())
-
-
-def _element(x):
-    return x.element if isinstance(x, Traced) else arrays.dtype_name(x.dtype)
-
-
-def _concrete(op, values):
-    """Values as arrays, and lists of them; traced values, Python's bools and what is left out stay as they are."""
-    known = [None if x is None or numbers.is_number(x) else tracing.dtype_of(x) for x in values]
-    chosen = numbers.dtypes_of_numbers(op, values, known)
-    arrays_of = []
-    for k, x in enumerate(values):
-        what = f"{op.name}: input '{op.input(k).name}'"
-        if not (x is None or isinstance(x, (Traced, bool))):
-            if chosen[k] is not None:
-                x = numbers.array_of(x, chosen[k], what)
-            elif not isinstance(x, list):
-                x = arrays._array(x, what, "a tensor")
-        arrays_of.append(x)
-    return arrays_of
-
-
-def _inputs(level, op, values):
-    """Inputs as traced values. Arrays are fed, so that the same model serves for others; bools are constants."""
-    traced = []
-    for k, x in enumerate(_concrete(op, values)):
-        if isinstance(x, bool):
-            x = level.constant(np.asarray(x))
-        elif x is not None and not isinstance(x, Traced):
-            name = op.input(k).name
-            x = level.root.feed(name, x, f"{op.name}: input '{name}'")
-        traced.append(x)
-    return traced
-
-
-def _loop(level, op, inputs, given):
-    states = inputs[2:]
-    if any(x is None for x in states):
-        raise CallerError(f"Loop: the initial value of state {states.index(None)} is left out")
-    body = bodies.existing(given["body"], op.opset, "Loop's body")
-    if body is None:
-        types = [bodies.Assumed("i", "tensor(int64)", []), bodies.Assumed("cond", "tensor(bool)", [])]
-        types += [bodies.assumed(f"state{s}", x) for s, x in enumerate(states)]
-        body = bodies.traced_body(level, given["body"], types, len(states), 2, "the body of loop")
-    while len(inputs) < 2:
-        inputs.append(None)
-    return {"body": body}, body.outputs - 1
-
-
-def _scan(level, op, inputs, given):
-    count = attributes.canonical(op, "num_scan_inputs", given["num_scan_inputs"]) if "num_scan_inputs" in given else None
-    if count is None or not 1 <= count <= len(inputs):
-        raise CallerError(f"Scan: num_scan_inputs is {count}; expected 1 to {len(inputs)}, the number of inputs")
-    body = bodies.existing(given["body"], op.opset, "Scan's body")
-    if body is None:
-        states = len(inputs) - count
-        axes = attributes.canonical(op, "scan_input_axes", given["scan_input_axes"]) if "scan_input_axes" in given else [0] * count
-        types = [bodies.assumed(f"state{s}", x) for s, x in enumerate(inputs[:states])]
-        types += [_along(f"scan{k}", x, axis) for k, (x, axis) in enumerate(zip(inputs[states:], axes))]
-        body = bodies.traced_body(level, given["body"], types, states, 0, "the body of scan")
-    return {"body": body}, body.outputs
+    if isinstance(x, int):
+        return x
+    return array if array.dtype == np.int64 and array.ndim == 0 else array.astype(np.int64).reshape(())
 
 
 def _along(stem, x, axis):
@@ -196,35 +283,5 @@ def _along(stem, x, axis):
     return bodies.Assumed(stem, x.type, extents)
 
 
-def _map(level, op, inputs, given):
-    body = bodies.existing(given["body"], op.opset, "SequenceMap's body")
-    if body is None:
-        types = [_item(f"item{k}", x) for k, x in enumerate(inputs)]
-        body = bodies.traced_body(level, given["body"], types, 0, 0, "the body of sequence_map")
-    return {"body": body}, body.outputs
-
-
 def _item(stem, x):
     return bodies.Assumed(stem, x.type[4:-1], None) if x.type.startswith("seq(") else bodies.assumed(stem, x)
-
-
-def _if(level, op, inputs, given):
-    """Both branches are traced before either is written: a number in one has the dtype of the other's result."""
-    names = GRAPHS["If"]
-    ready = {name: bodies.existing(given[name], op.opset, f"If's {name}") for name in names}
-    levels, results = {}, {}
-    for name in names:
-        if ready[name] is None:
-            levels[name] = tracing.Level(name, level.opset, level)
-            with tracing.entered(levels[name]):
-                results[name] = bodies.results_of(given[name], [], name)
-    for name, other in zip(names, reversed(names)):
-        if name in levels:
-            dtypes = [tracing.dtype_of(x) if not numbers.is_number(x) else None for x in results.get(other, [])]
-            with tracing.entered(levels[name]):
-                outputs = bodies.outputs_of(levels[name], results[name], dtypes, name)
-            ready[name] = bodies.Body(levels[name].writer.graph_bytes(), len(outputs))
-    counts = [ready[name].outputs for name in names]
-    if counts[0] != counts[1]:
-        raise CallerError(f"If: then_branch gives {counts[0]} results and else_branch {counts[1]}; expected as many")
-    return ready, counts[0]

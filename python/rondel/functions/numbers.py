@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import arrays
 from ..errors import CallerError
+from .traced import Traced
 
 #: The dtypes that Python's numbers have by themselves, as in NumPy, and what they become where an input does not take those.
 _OWN = {"f": ["f64", "f32", "f16"], "i": ["i64", "i32", "f64", "f32"], "b": ["bool"]}
@@ -23,15 +24,44 @@ def kind_of(x) -> str:
     return "f" if float in kinds else "b" if kinds == {bool} else "i"
 
 
+def own_dtype(x) -> str:
+    """The dtype of a number by itself."""
+    return _OWN[kind_of(x)][0]
+
+
+def fits(x, dtype: str) -> bool:
+    """Whether a number may take a dtype: no float becomes an integer, and none but True and False a bool."""
+    given, wanted = kind_of(x), _KIND.get(dtype, "i")
+    empty = isinstance(x, (list, tuple)) and not x
+    return empty or "bif".index(given) <= "bif".index(wanted)
+
+
 def element_names(types) -> list:
     """The dtypes of tensors among the types that an input takes: ["tensor(float)"] -> ["f32"]"""
     return [arrays.element_name(t) for t in types if t.startswith("tensor(")]
 
 
-def dtypes_of_numbers(op, values: list, known: list) -> list:
-    """The dtype of each input that is a number, else None. values: of the inputs in order, None where one is left out; known:
-    the dtype of each that has one, else None. Inputs of one type in the schema have one dtype.
+def dtype_of(x) -> str | None:
+    """The dtype of a traced value, an array, or the items of a list of arrays."""
+    if isinstance(x, Traced):
+        return x.element
+    if isinstance(x, (list, tuple)):
+        return dtype_of(x[0]) if x else None
+    if hasattr(x, "dtype") and isinstance(x.dtype, np.dtype):
+        return arrays.dtype_name(x.dtype)
+    return arrays.dtype_name(arrays.as_array(x, "an argument", "a tensor").dtype)
+
+
+def known_dtypes(values: list) -> list:
+    """The dtype of each value that has one; None for numbers, and where one is left out."""
+    return [None if x is None or is_number(x) else dtype_of(x) for x in values]
+
+
+def dtypes_of_numbers(op, values: list) -> list:
+    """The dtype of each input that is a number, else None. values: of the inputs in order, None where one is left out. Inputs of
+    one type in the schema have one dtype.
     """
+    known = known_dtypes(values)
     shared = {}
     for k, dtype in enumerate(known):
         if dtype is not None and _is_shared(op.input(k)):
@@ -70,9 +100,7 @@ def _fitting(op, k, x, dtype):
     port = op.input(k)
     if dtype is None:
         raise CallerError(f"{op.name}: input '{port.name}' is {x!r:.60}; expected {' or '.join(port.types[:6])}")
-    given, wanted = kind_of(x), _KIND.get(dtype, "i")
-    empty = isinstance(x, (list, tuple)) and not x
-    if (given == "f" and wanted != "f" and not empty) or (given != "b" and wanted == "b" and not empty):
+    if not fits(x, dtype):
         raise CallerError(
             f"{op.name}: input '{port.name}' is {x!r:.60}, which does not fit {dtype}, the dtype of the others; "
             f"give it as an array of a dtype, or cast the others"

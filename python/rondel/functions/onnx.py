@@ -9,7 +9,7 @@ Names are in snake case (`reduce_sum`); in lower case, as modeci_mdf has them, t
 kernel_shape=[2, 2], outputs=2)`.
 
 The body of `loop`, `scan`, `if_` is a Python function, a GraphProto, a ModelProto, or a graph of Rondel. A function is traced:
-it is called once with traced values, on which Python's operators and all functions of this module work. Arrays that it reads are
+it is called with traced values, on which Python's operators and all functions of this module work. Arrays that it reads are
 captured.
 
     >>> loop(10, True, x, body=lambda i, cond, x: (cond, x * 2, x))   # doctest: +SKIP
@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike as ArrayLike  # what the annotations name
 
 from .. import _rondel as _engine
 from . import calling as _calling
+from . import control as _control
 from . import indexing as _indexing
 from . import operators as _operators
 from . import signatures as _signatures
@@ -38,7 +39,7 @@ from . import table as _table
 def _made(op):
     """The function of an operator."""
     if op.runs and not op.deprecated:
-        call = _calling.Caller(op).call
+        call = _control.caller(op).call
 
         def function(*args, **kwargs):
             return call(args, kwargs)

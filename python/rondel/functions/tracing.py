@@ -11,29 +11,41 @@ from ..errors import CallerError
 from . import attributes, numbers
 from .operators import operators
 from .traced import Traced
+from .traces import Results, Trace, described
 
-#: Arrays of integers of at most this many elements are constants of the graph, since shapes may follow from them; all other
-#: arrays are inputs, so that a graph need not be compiled anew for other numbers.
-MOST_CONSTANT = 64
+#: The level of the body that is being traced, or None. Functions called while there is one write nodes.
+INNERMOST: contextvars.ContextVar = contextvars.ContextVar("innermost", default=None)
 
-_innermost: contextvars.ContextVar = contextvars.ContextVar("innermost", default=None)
+
+class Followed:
+    """A level of a trace that has only met known events: no graph is written. number: of the level in its trace."""
+
+    def __init__(self, trace: Trace, number: int):
+        self.trace, self.number, self.ended = trace, number, False
+
+    def call(self, op, args, kwargs) -> list:
+        self.trace.call(self.number, op, args, kwargs)
+        return self.results(self.trace.known())
+
+    def results(self, outcome: Results) -> list:
+        return [Traced(self, *port) for port in outcome.ports]
 
 
 class Level:
     """A graph that is being written: the outermost one of a call, or a body in it."""
 
-    def __init__(self, name: str, opset: int, parent=None, feeds_arrays=True):
+    def __init__(self, name: str, opset: int, parent=None, trace=None):
         self.writer = _rondel.GraphWriter(name, opset)
         self.opset = opset
         self.parent = parent
         self.root = parent.root if parent else self
+        self.trace = parent.trace if parent else trace or Trace(None)
+        self.number = self.trace.next_level()
         self.ended = False
         self._known = set()
         if parent is None:
-            self.feeds_arrays = feeds_arrays
-            self.values = []  #: of the inputs, where the call gives them
             self._numbers = itertools.count()
-            self._arrays = {}
+            self._fed = []  #: inputs for the arrays that functions read, as the trace numbers them
 
     def fresh(self, stem: str) -> str:
         """A name that no graph of this call has."""
@@ -45,13 +57,6 @@ class Level:
         self._known.add(name)
         return Traced(self, name, type_text, shape)
 
-    def feed(self, stem: str, x, what: str) -> Traced:
-        """An input of the outermost graph that the call feeds with a value. what: how errors name it."""
-        value, type_text, rank = described(x, what)
-        traced = self.input(stem, type_text, None if rank is None else [""] * rank)
-        self.values.append(value)
-        return traced
-
     def constant(self, array: np.ndarray) -> Traced:
         name = self.fresh("constant")
         value, type_text, _ = described(array, "a constant")
@@ -61,15 +66,17 @@ class Level:
 
     def of_array(self, x) -> Traced:
         """An array that a traced function reads."""
-        array = x if isinstance(x, list) else arrays._array(x, "an array that a body reads", "a tensor")
-        small = isinstance(array, np.ndarray) and array.dtype.kind in "iub" and array.size <= MOST_CONSTANT
+        found = self.trace.array(x)
+        if found.number is None:
+            return self.constant(found.array)
         root = self.root
-        if small or not root.feeds_arrays:
-            return self.constant(array)
-        found = root._arrays.get(id(x))
-        if found is None:
-            found = root._arrays[id(x)] = (root.feed("array", array, "an array that a body reads"), x)  # x is kept, so that its id is
-        return found[0]
+        root.feed_all()
+        return root._fed[found.number]
+
+    def feed_all(self):
+        """An input of the outermost graph for each array that functions have read so far."""
+        for _, type_text, rank in self.trace.read()[len(self._fed) :]:
+            self._fed.append(self.input("array", type_text, None if rank is None else [""] * rank))
 
     def name_of(self, traced: Traced) -> str:
         """The name of a value here, which may be one of a graph around this one."""
@@ -102,63 +109,51 @@ class Level:
         self._known.update(results)
         return [Traced(self, p.name, p.type, p.shape) for p in ports]
 
+    def cast(self, x: Traced, dtype: str) -> Traced:
+        """x with elements of a dtype, given by Rondel's name."""
+        if x.element == dtype:
+            return x
+        op = operators(self.opset)["Cast"]
+        return self.add(op, [x], attributes.written(op, {"to": attributes.NUMBER_OF[dtype]}), 1)[0]
+
+    def call(self, op, args, kwargs) -> list:
+        """A call of an operator as a node."""
+        self.trace.call(self.number, op, args, kwargs)
+        bound = op.bind(args, kwargs)
+        inputs = traced_inputs(self, op, [a.value if a else None for a in bound.inputs])
+        count = op.output_count(bound) or _count_by_extent(op, inputs)
+        return self.answer(self.add(op, inputs, attributes.written(op, bound.attributes), count))
+
+    def answer(self, results: list) -> list:
+        """The same, as outcome of the last event."""
+        self.trace.came(Results(tuple((x.name, x.type, x.extents) for x in results)))
+        return results
+
 
 @contextlib.contextmanager
-def entered(level: Level):
-    """While it lasts, functions with traced arguments write nodes of this graph."""
-    token = _innermost.set(level)
+def entered(level):
+    """While it lasts, functions write nodes of this graph."""
+    token = INNERMOST.set(level)
     try:
         yield level
     finally:
-        _innermost.reset(token)
+        INNERMOST.reset(token)
         level.ended = True
-
-
-def innermost() -> Level | None:
-    return _innermost.get()
-
-
-def described(x, what: str):
-    """(value, type, rank) of an array, or of a list of arrays, which is a sequence; the rank of that is None."""
-    if isinstance(x, list):
-        items = [arrays._array(i, what, "tensors") for i in x]
-        names = {arrays.dtype_name(i.dtype) for i in items} or {"f32"}
-        if len(names) > 1:
-            raise CallerError(f"{what} is a list of arrays of the dtypes {', '.join(sorted(names))}; expected one dtype")
-        type_text = f"seq(tensor({onnx_name(names.pop())}))"
-        return arrays.to_value(items, what, type_text), type_text, None
-    type_text = f"tensor({onnx_name(arrays.dtype_name(x.dtype))})"
-    return arrays.to_value(x, what, type_text), type_text, x.ndim
-
-
-def onnx_name(dtype: str) -> str:
-    """ONNX's name of a Rondel dtype: f32 -> float, u8 -> uint8"""
-    return _ONNX_OF.get(dtype) or ("uint" if dtype[0] == "u" else "int") + dtype[1:]
-
-
-_ONNX_OF = {ours: theirs for theirs, ours in arrays._ONNX_NAME.items()}
 
 
 def holds_traced(x) -> bool:
     return isinstance(x, Traced) or (isinstance(x, (list, tuple)) and any(isinstance(i, Traced) for i in x))
 
 
-def call(op, args: tuple, kwargs: dict):
-    """A function of which an argument is traced: a node. Its results are traced."""
-    level = innermost()
-    if level is None:
+def refuse_traced(op, args: tuple, kwargs: dict):
+    """Where no body is being traced, an argument cannot be traced."""
+    if any(map(holds_traced, args)) or any(map(holds_traced, kwargs.values())):
         raise CallerError(f"{op.name}: an argument is traced, and its body has ended; a body hands values on by returning them")
-    bound = op.bind(args, kwargs)
-    inputs = traced_inputs(level, op, [a.value if a else None for a in bound.inputs])
-    count = op.output_count(bound) or _count_by_extent(op, inputs)
-    results = level.add(op, inputs, attributes.written(op, bound.attributes), count)
-    return results[0] if len(results) == 1 else tuple(results)
 
 
 def traced_inputs(level: Level, op, values: list) -> list:
     """The inputs of a node: traced values as they are, numbers and arrays as constants or inputs of the outermost graph."""
-    known = [None if x is None or numbers.is_number(x) else dtype_of(x) for x in values]
-    chosen = numbers.dtypes_of_numbers(op, values, known)
+    chosen = numbers.dtypes_of_numbers(op, values)
     traced = []
     for k, x in enumerate(values):
         if x is None or isinstance(x, Traced):
@@ -168,24 +163,13 @@ def traced_inputs(level: Level, op, values: list) -> list:
         elif isinstance(x, (list, tuple)) and any(isinstance(i, Traced) for i in x):
             traced.append(_sequence(level, x))
         else:
-            traced.append(level.of_array(list(x) if isinstance(x, tuple) else x))
+            traced.append(level.of_array(x))
     return traced
 
 
 def _sequence(level, items):
     op = operators(level.opset)["SequenceConstruct"]
     return level.add(op, traced_inputs(level, op, list(items)), [], 1)[0]
-
-
-def dtype_of(x) -> str | None:
-    """The dtype of a traced value, an array, or the items of a list of arrays."""
-    if isinstance(x, Traced):
-        return x.element
-    if isinstance(x, (list, tuple)):
-        return dtype_of(x[0]) if x else None
-    if hasattr(x, "dtype") and isinstance(x.dtype, np.dtype):
-        return arrays.dtype_name(x.dtype)
-    return arrays.dtype_name(arrays._array(x, "an argument", "a tensor").dtype)
 
 
 def _count_by_extent(op, inputs):

@@ -7,8 +7,7 @@ import numpy as np
 
 from ..errors import CallerError, UnsupportedError
 from ..functions import operators
-from ..functions.calling import Caller
-from ..functions.control import GRAPHS
+from ..functions.control import GRAPHS, caller
 from ..session import InferenceSession
 
 #: ONNX's control flow, by the names that modeci_mdf.functions.onnx gives the functions.
@@ -20,7 +19,7 @@ _replaced = {}
 def _caller(name: str, opset: int):
     """What calls an operator of an opset; None for one that Rondel does not have."""
     op = operators.operators(opset).get(name)
-    return Caller(op) if op is not None and op.runs and not op.deprecated else None
+    return caller(op) if op is not None and op.runs and not op.deprecated else None
 
 
 def install():
@@ -42,12 +41,12 @@ def install():
     replaced = {name: getattr(functions, name) for name in ("run_onnx_op", "predict_with_onnxruntime", *_CONTROL)}
 
     def run_onnx_op(op_name, inputs, output_names, opset_version=functions.onnx_opset_version, **attributes):
-        caller = _caller(op_name.split("::")[-1], opset_version)
-        if caller is None or caller.op.name == "ConcatFromSequence":
+        found = _caller(op_name.split("::")[-1], opset_version)
+        if found is None or found.op.name == "ConcatFromSequence":
             return replaced["run_onnx_op"](op_name, inputs, output_names, opset_version, **attributes)
         values = [functions.convert_type(x) for x in inputs.values()]
         try:
-            results = caller.call(tuple(_like_first(caller.op, values, list(inputs))), {**attributes, **_count(caller.op, output_names)})
+            results = found.call(tuple(_like_first(found.op, values, list(inputs))), {**attributes, **_count(found.op, output_names)})
         except UnsupportedError:
             return replaced["run_onnx_op"](op_name, inputs, output_names, opset_version, **attributes)
         return dict(zip(output_names, results if isinstance(results, tuple) else (results,)))
@@ -102,16 +101,16 @@ def _count(op, names):
 
 
 def _control_function(op_name, functions):
-    caller = Caller(operators.operators(functions.onnx_opset_version)[op_name])
+    control = caller(operators.operators(functions.onnx_opset_version)[op_name])
 
     @functools.wraps(getattr(functions, op_name.lower()))
     def function(*args, **kwargs):
         args = [x if _is_graph(x) else functions.convert_type(x) for x in args]
-        kwargs = {k: _converted(caller.op, k, x, functions.convert_type) for k, x in kwargs.items()}
+        kwargs = {k: _converted(control.op, k, x, functions.convert_type) for k, x in kwargs.items()}
         if op_name == "Loop":
             args[:2] = [_of_one_element(x) for x in args[:2]]
             kwargs.update({k: _of_one_element(kwargs[k]) for k in ("M", "cond") if k in kwargs})
-        return caller.call(tuple(args), kwargs)
+        return control.call(tuple(args), kwargs)
 
     return function
 

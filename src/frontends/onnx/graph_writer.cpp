@@ -172,6 +172,12 @@ Imported GraphWriter::imported() {
   return impl_->importer.finish();
 }
 
+std::string model_of_graph(const GraphBytes& graph, int opset) {
+  const auto model = empty_model("body", opset);
+  require(model->mutable_graph()->ParseFromString(graph.bytes), "the body is no GraphProto");
+  return model->SerializeAsString();
+}
+
 std::optional<GraphBytes> plain_body(std::span<const std::byte> model, int opset) {
   const auto m = parse_model(model);
   const Opsets opsets = read_opsets(m->opset_import(), "the model");

@@ -40,6 +40,9 @@ class GraphWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+/// A serialized ModelProto of a graph, in an opset.
+std::string model_of_graph(const GraphBytes&, int opset);
+
 /// The graph of a model that imports this opset and nothing else; of other models nothing.
 std::optional<GraphBytes> plain_body(std::span<const std::byte> model, int opset);
 

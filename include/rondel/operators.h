@@ -99,6 +99,8 @@ class RONDEL_API GraphWriter {
 /// The graph of a serialized ModelProto, as a body for nodes of this opset; a model of another
 /// opset, and one with functions, is written anew.
 RONDEL_API GraphBytes body_of_model(std::span<const std::byte> model, int opset);
+/// The names that a serialized GraphProto reads and does not define, in alphabetical order.
+RONDEL_API std::vector<std::string> free_names(const GraphBytes&);
 /// A serialized GraphProto of opset `written_in` as a body for nodes of `opset`.
 RONDEL_API GraphBytes body_of_graph(const GraphBytes&, int written_in, int opset);
 /// The same of a session's model.

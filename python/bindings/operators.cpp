@@ -127,6 +127,7 @@ void bind_operators(nb::module_& m) {
     const std::span bytes(reinterpret_cast<const std::byte*>(model.c_str()), model.size());
     return as_bytes(body_of_model(bytes, opset).bytes);
   });
+  m.def("free_names", [](nb::bytes graph) { return free_names({{graph.c_str(), graph.size()}}); });
   m.def("body_of_graph", [](nb::bytes graph, int written_in, int opset) {
     return as_bytes(body_of_graph({{graph.c_str(), graph.size()}}, written_in, opset).bytes);
   });

@@ -67,6 +67,8 @@ GraphBytes body_of_model(std::span<const std::byte> model, int opset) {
   return as_it_is ? *as_it_is : rewritten(model, opset);
 }
 
+std::vector<std::string> free_names(const GraphBytes& graph) { return onnx::free_names(graph); }
+
 GraphBytes body_of_graph(const GraphBytes& graph, int written_in, int opset) {
   if (written_in == opset) return graph;
   const std::string model = onnx::model_of_graph(graph, written_in);

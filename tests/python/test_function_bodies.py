@@ -7,6 +7,7 @@ from onnx import TensorProto, helper
 
 import rondel
 from rondel.functions import onnx as f
+from rondel.functions import sessions, traces
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -40,10 +41,12 @@ def test_modes_with_a_condition(trips, cond):
     np.testing.assert_array_equal(items, np.arange(count))
 
 
-@pytest.mark.filterwarnings("ignore::rondel.ModelWarning")
 @pytest.mark.parametrize("cond", [None, ""])
 def test_a_trip_count_alone_ignores_the_bodys_condition(cond):
-    x, items = f.loop(4, cond, X, body=lambda i, go, x: (x[0] < 0, x * 2, i))
+    sessions._kept.clear()
+    traces.forest.clear()
+    with pytest.warns(rondel.ModelWarning, match="true as the initial condition"):  # advice that can be followed here, too
+        x, items = f.loop(4, cond, X, body=lambda i, go, x: (x[0] < 0, x * 2, i))
     np.testing.assert_array_equal(x, X * 16)
     assert items.tolist() == [0, 1, 2, 3]
 
@@ -220,9 +223,39 @@ def test_bodies_that_exist_already():
     np.testing.assert_array_equal(within, X * 4)
 
 
-def test_a_body_is_compiled_once():
-    from rondel.functions import sessions
+def graph_text(text):
+    return onnx.parser.parse_graph("b (int64 i, bool go, double[n] x) => (bool on, double[k] y) { on = Identity(go)  %s }" % text)
 
+
+def test_a_graph_may_be_of_an_older_opset():
+    body = graph_text("y = ReduceMean<axes = [0]>(x)")
+    for _ in range(2):
+        np.testing.assert_array_equal(f.loop(1, True, X, body=body, opset=13), [2])
+    within = f.loop(1, True, X, body=lambda i, go, x: (go, f.loop(1, True, x, body=body, opset=13)))
+    np.testing.assert_array_equal(within, [2])
+
+
+def test_a_type_error_of_a_body_goes_through():
+    with pytest.raises(TypeError, match="len"):
+        f.loop(1, True, X, body=lambda i, go, x: (go, x * len(3)))
+
+
+def test_sequence_map():
+    items = [X, X[:2]]
+    for _ in range(2):
+        doubled, shapes = f.sequence_map(items, np.array(2.0), body=lambda x, y: (x * y, f.shape(x)))
+        assert [x.tolist() for x in doubled] == [[2, 4, 6], [2, 4]] and [s.tolist() for s in shapes] == [[3], [2]]
+        both = f.sequence_map(items, items, body=lambda x, y: x + y)
+        assert [x.tolist() for x in both] == [[2, 4, 6], [2, 4]]
+    last = f.loop(2, True, items, body=lambda i, go, s: (go, f.sequence_map(s, body=lambda x: x * 2)))
+    assert [x.tolist() for x in last] == [[4, 8, 12], [4, 8]]
+    negated = f.sequence_map(items, body=onnx.parser.parse_graph("b (double[n] x) => (double[n] y) { y = Neg(x) }"))
+    assert [x.tolist() for x in negated] == [[-1, -2, -3], [-1, -2]]
+    with pytest.raises(rondel.CallerError, match="the body of sequence_map"):
+        f.sequence_map(items, body=lambda x, y: x)
+
+
+def test_a_body_is_compiled_once():
     f.loop(3, True, X, body=doubled)
     kept = list(sessions._kept.values())
     for trips in range(5):
@@ -252,6 +285,16 @@ def test_a_body_is_compiled_once():
         (lambda: f.loop(1, True, X, body=lambda i, go, x: (go, f.if_(go, then_branch=lambda: (x, x), else_branch=lambda: x))), "expected as many"),
         (lambda: f.if_(True, then_branch=lambda: X, else_branch=lambda: (X, 2)), "then_branch gives 1 results and else_branch 2; expected as many"),
         (lambda: f.loop(2, True, X, body=graph_body(TensorProto.FLOAT)), "declared f32"),
+        (lambda: f.loop(2, True, X, body=graph_text("y = Add(x, w)")), "the body of loop reads 'w', which it does not define"),
+        (lambda: f.loop(2, True, X, body=helper.make_model(graph_text("y = Add(x, w)"))), "'w' is not defined"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, f.loop(2, True, x, body=graph_text("y = Add(x, state0_3)")))), "a Python function"),
+        (lambda: f.loop(2, True, X, body=graph_text("y = ReduceMean<axes = [0]>(x)")), "attribute 'axes' is not one of ReduceMean-18"),
+        (lambda: f.loop(2, True, X, body=graph_text("y = Neg(x)"), opset=99), "opset is 99; expected a number from 1 to"),
+        (lambda: f.loop(2, True, X, body=graph_text("y = Neg(x)"), opset="13"), "opset is '13'; expected a number"),
+        (lambda: f.loop(2, True, X, body=doubled, opset=13), "opset= goes with a GraphProto"),
+        (lambda: f.loop(2, True, X, body=lambda i, x: (True, x)), "the body of loop, <lambda>(i, x), is called with i, cond, state0;"),
+        (lambda: f.scan(X, num_scan_inputs=1, body=lambda a, b: a), "the body of scan, <lambda>(a, b), is called with scan0;"),
+        (lambda: f.if_(True, then_branch=lambda x: x, else_branch=lambda: 1), "the then_branch of if_, <lambda>(x), is called with no arguments;"),
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, f.resize(x))), "does not have the ONNX operator Resize"),
     ],
 )  # fmt: skip

@@ -38,12 +38,32 @@ def existing(body, opset: int, what: str, written_in: int | None = None) -> Body
     if hasattr(body, "get_outputs") and hasattr(body, "_session"):  # rondel.InferenceSession
         return Body(_rondel.body_of_model(body._session, opset), len(body.get_outputs()))
     if is_plain_graph(body):
-        return Body(_rondel.body_of_graph(body.SerializeToString(), written_in or opset, opset), len(body.output))
+        graph = body.SerializeToString()
+        _check_closed(graph, what)
+        return Body(_rondel.body_of_graph(graph, opset if written_in is None else written_in, opset), len(body.output))
     if hasattr(body, "SerializeToString"):
         return Body(_rondel.body_of_model(body.SerializeToString(), opset), len(body.graph.output))
     if callable(body):
         return None
     raise CallerError(f"{what} is a {type(body).__name__}; expected a function, a GraphProto, a ModelProto, or a graph of Rondel")
+
+
+def _check_closed(graph: bytes, what: str):
+    free = _rondel.free_names(graph)
+    if free:
+        names = ", ".join(f"'{name}'" for name in free)
+        raise CallerError(
+            f"{what} reads {names}, which it does not define, and a GraphProto has nothing around it here; give it an input (a state, or "
+            f"a scan) or an initializer of that name, or give a Python function as body, which captures arrays"
+        )
+
+
+def checked_opset(opset) -> int:
+    """An opset that a GraphProto may be written in."""
+    newest = _rondel.newest_opset()
+    if isinstance(opset, bool) or not isinstance(opset, int) or not 1 <= opset <= newest:
+        raise CallerError(f"opset is {opset!r:.60}; expected a number from 1 to {newest}")
+    return opset
 
 
 def call(level, function, inputs: list, what: str) -> list:

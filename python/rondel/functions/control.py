@@ -134,6 +134,7 @@ class ControlCaller(calling.Caller):
         opset = given.get("opset")
         if opset is not None and not any(bodies.is_plain_graph(given[name]) for name in self.graphs):
             raise CallerError(f"{self.op.name}: opset= goes with a GraphProto as body; a ModelProto says its opset, a function has none")
+        opset = None if opset is None else bodies.checked_opset(opset)
         found = {name: bodies.existing(given[name], self.op.opset, self._named(name), opset) for name in self.graphs}
         return {name: body for name, body in found.items() if body is not None}
 

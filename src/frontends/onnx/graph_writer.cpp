@@ -5,6 +5,7 @@
 #include "frontends/onnx/importer.h"
 
 #include <charconv>
+#include <set>
 
 namespace rondel::onnx {
 namespace {
@@ -161,7 +162,9 @@ void GraphWriter::output(const std::string& name) {
   impl_->results.push_back(*v);
   impl_->importer.graph().output_names.push_back(name);
   impl_->importer.graph().declared_outputs.push_back(impl_->importer.type(*v));
-  impl_->model->mutable_graph()->add_output()->set_name(name);
+  pb::ValueInfoProto& declared = *impl_->model->mutable_graph()->add_output();
+  declared.set_name(name);
+  *declared.mutable_type() = type_proto(impl_->importer.type(*v));
 }
 
 std::string GraphWriter::graph_bytes() const { return impl_->model->graph().SerializeAsString(); }
@@ -172,9 +175,41 @@ Imported GraphWriter::imported() {
   return impl_->importer.finish();
 }
 
+namespace {
+
+void add_free_names(const pb::GraphProto& g, std::set<std::string> defined,
+                    std::set<std::string>& found) {
+  for (const auto& i : g.input()) defined.insert(i.name());
+  for (const auto& t : g.initializer()) defined.insert(t.name());
+  for (const auto& t : g.sparse_initializer()) defined.insert(t.values().name());
+  for (const pb::NodeProto& n : g.node()) defined.insert(n.output().begin(), n.output().end());
+  for (const pb::NodeProto& n : g.node()) {
+    for (const std::string& i : n.input())
+      if (!i.empty() && !defined.contains(i)) found.insert(i);
+    for (const AttributeProto& a : n.attribute()) {
+      if (a.has_g()) add_free_names(a.g(), defined, found);
+      for (const pb::GraphProto& inner : a.graphs()) add_free_names(inner, defined, found);
+    }
+  }
+}
+
+pb::GraphProto parsed(const GraphBytes& graph) {
+  pb::GraphProto g;
+  require(g.ParseFromString(graph.bytes), "the body is no GraphProto");
+  return g;
+}
+
+}  // namespace
+
+std::vector<std::string> free_names(const GraphBytes& graph) {
+  std::set<std::string> found;
+  add_free_names(parsed(graph), {}, found);
+  return {found.begin(), found.end()};
+}
+
 std::string model_of_graph(const GraphBytes& graph, int opset) {
   const auto model = empty_model("body", opset);
-  require(model->mutable_graph()->ParseFromString(graph.bytes), "the body is no GraphProto");
+  *model->mutable_graph() = parsed(graph);
   return model->SerializeAsString();
 }
 

@@ -40,6 +40,9 @@ class GraphWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+/// The names that a serialized GraphProto reads and does not define.
+std::vector<std::string> free_names(const GraphBytes&);
+
 /// A serialized ModelProto of a graph, in an opset.
 std::string model_of_graph(const GraphBytes&, int opset);
 

@@ -133,8 +133,8 @@ std::vector<ValueId> import_loop(Call& c) {
       importer.warn(
           c.source,
           "cond is left out, so the body's condition does not stop the loop, as the ONNX "
-          "text says; ONNX Runtime stops on it, and onnxscript writes `for ... break` so: "
-          "loop_cond=\"honour\" stops on it, too");
+          "text says; ONNX Runtime stops on it, and onnxscript writes `for ... break` so: true "
+          "as the initial condition, or loop_cond=\"honour\", stops on it, too");
   }
   g.set_results(region, std::move(results));
   const std::vector<ValueId> outputs = importer.add_loop(std::move(parts), std::move(inputs),

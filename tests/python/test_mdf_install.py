@@ -28,7 +28,8 @@ CALLS = {
     "reshape": lambda f: f.reshape(A, np.array([[3, 2]])),
     "cast": lambda f: f.cast(A, to=7),
     "sequence": lambda f: f.concatfromsequence([A, A], axis=0),
-    "missing": lambda f: f.spacetodepth(IMAGE, blocksize=2),
+    "depth": lambda f: f.spacetodepth(IMAGE, blocksize=2),
+    "missing": lambda f: f.lrn(IMAGE, size=3),
 }
 BODY = onnx.parser.parse_graph(
     "body (int64 i, bool go, float[n] x) => (bool on, float[n] y, float[n] item)"
@@ -72,6 +73,13 @@ def test_models_are_run(installed):
     text = '<ir_version: 8, opset_import: ["" : 15]> g (float[n] a) => (float[n] b) { b = Neg(a) }'
     results = functions.predict_with_onnxruntime(onnx.parser.parse_model(text), np.float32([1, 2]))
     assert list(results) == ["b"] and results["b"].tolist() == [-1, -2]
+
+
+def test_models_with_operators_that_rondel_does_not_have_are_run_as_before(installed):
+    text = '<ir_version: 8, opset_import: ["" : 15]> g (float[1,1,4,4] a) => (float[1,1,4,4] b) { b = LRN<size = 3>(a) }'
+    assert rondel.inspect(onnx.parser.parse_model(text)).runs is False  # else another operator belongs here
+    results = functions.predict_with_onnxruntime(onnx.parser.parse_model(text), IMAGE.astype(np.float32))
+    assert results["b"].shape == IMAGE.shape
 
 
 def test_loops(installed):

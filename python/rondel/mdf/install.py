@@ -51,8 +51,14 @@ def install():
             return replaced["run_onnx_op"](op_name, inputs, output_names, opset_version, **attributes)
         return dict(zip(output_names, results if isinstance(results, tuple) else (results,)))
 
+    def predict_with_onnxruntime(model_def, *inputs):
+        try:
+            return predict(model_def, *inputs)
+        except UnsupportedError:
+            return replaced["predict_with_onnxruntime"](model_def, *inputs)
+
     functions.run_onnx_op = run_onnx_op
-    functions.predict_with_onnxruntime = predict
+    functions.predict_with_onnxruntime = predict_with_onnxruntime
     for name, op_name in _CONTROL.items():
         setattr(functions, name, _control_function(op_name, functions))
         _add_to_models(standard, f"onnx::{op_name}", name, getattr(functions, name).__doc__)

@@ -3,10 +3,12 @@
 #pragma once
 #include <rondel/session.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,12 +36,15 @@ struct Settings {
   bool single_precision = true;
 };
 
-/// A model of a file. Safe to use from many threads at once.
+/// A model of a file or a text. Safe to use from many threads at once.
 class RONDEL_API Model {
  public:
   /// Reads a file: JSON where its name ends so, else YAML. Throws Error(caller) naming line and
   /// column, or the node, port or edge at fault.
+  /// `SessionOptions::on_warning` is told of keys that MDF does not have: nothing reads them.
   explicit Model(const std::filesystem::path& file, const SessionOptions& = {});
+  /// Reads a text: JSON where it begins with a brace, else YAML. It need not outlive the call.
+  explicit Model(std::span<const std::byte> text, const SessionOptions& = {});
   ~Model();
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;

@@ -6,12 +6,17 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <span>
 
 namespace rondel::python {
 
 /// An array over the memory of a tensor; ("tensor", dtype, shape, bytes or list) where the
 /// array is not made here; ("sequence", [..]); None, or what an optional holds.
 nanobind::object to_python(const Value& v);
+/// The memory of Python's bytes.
+inline std::span<const std::byte> as_bytes(const nanobind::bytes& b) {
+  return {reinterpret_cast<const std::byte*>(b.c_str()), b.size()};
+}
 /// Gives up Python objects that threads without the GIL have let go of. With the GIL.
 void release_orphans();
 

@@ -1,6 +1,7 @@
 // MDF models. rondel/mdf/ is their face in Python.
 #include "bindings.h"
 #include "runs.h"
+#include "warnings.h"
 
 #include <rondel/mdf.h>
 
@@ -42,6 +43,14 @@ nb::list advance(mdf::Simulation& simulation, std::int64_t evaluations, double d
   });
 }
 
+/// (model, warnings) of a text or of a file.
+nb::tuple read(const auto& source, SessionOptions o) {
+  const Warnings warnings;
+  warnings.keep_those_of(o);
+  mdf::Model made = without_gil([&] { return mdf::Model(source, o); });
+  return nb::make_tuple(nb::cast(std::move(made)), warnings.texts());
+}
+
 }  // namespace
 
 void bind_mdf(nb::module_& m) {
@@ -57,8 +66,6 @@ void bind_mdf(nb::module_& m) {
       .def("initial", [](mdf::Settings& s, const Values& v) { s.initial = tensors(v); })
       .def("set", [](mdf::Settings& s, const Values& v) { s.set = tensors(v); });
   nb::class_<mdf::Model>(sub, "Model")
-      .def("__init__", [](mdf::Model* self, const std::filesystem::path& p,
-                          const SessionOptions& o) { new (self) mdf::Model(p, o); })
       .def("name", &mdf::Model::name)
       .def("nodes", &mdf::Model::nodes)
       .def("recordable", &mdf::Model::recordable)
@@ -72,6 +79,10 @@ void bind_mdf(nb::module_& m) {
       .def("compile", [](const mdf::Model& model, const mdf::Settings& s) {
         return without_gil([&] { return model.compile(s); });
       });
+  // Bytes first: a path would take them, too.
+  sub.def("read", [](nb::bytes b, const SessionOptions& o) { return read(as_bytes(b), o); });
+  sub.def("read",
+          [](const std::filesystem::path& p, const SessionOptions& o) { return read(p, o); });
   nb::class_<mdf::Simulation>(sub, "Simulation")
       .def(nb::init<const mdf::Model&, const mdf::Settings&>(), nb::keep_alive<1, 2>())
       .def(nb::init<const mdf::Simulation&>(), nb::keep_alive<1, 2>())

@@ -1,6 +1,7 @@
 // The bindings, kept small.
 #include "bindings.h"
 #include "runs.h"
+#include "warnings.h"
 
 #include <rondel/gradient.h>
 #include <rondel/operators.h>
@@ -15,14 +16,11 @@
 
 namespace nb = nanobind;
 using namespace rondel;
+using python::as_bytes;
 using python::PyRunOptions;
 using python::unpacked_results;
 
 namespace {
-
-std::span<const std::byte> as_bytes(const nb::bytes& b) {
-  return {reinterpret_cast<const std::byte*>(b.c_str()), b.size()};
-}
 
 using Feeds = std::map<std::string, Value>;
 
@@ -112,20 +110,7 @@ nb::list pass_runs(const auto& model, const SessionOptions& o, const std::string
 }
 
 using python::report;
-
-/// Options whose warnings are kept, so that Python's `warnings` is told of them with the GIL.
-struct Warnings {
-  std::shared_ptr<std::vector<Finding>> kept = std::make_shared<std::vector<Finding>>();
-
-  void keep_those_of(SessionOptions& o) const {
-    o.on_warning = [to = kept](const Finding& f) { to->push_back(f); };
-  }
-  nb::list texts() const {
-    nb::list all;
-    for (const Finding& f : *kept) all.append(text(f.where + ": " + f.message));
-    return all;
-  }
-};
+using python::Warnings;
 
 /// (session, warnings) of a model given as bytes or as a path.
 nb::tuple make_session(const auto& model, SessionOptions o) {

@@ -6,6 +6,7 @@
 #include "frontends/mdf/lower.h"
 #include "frontends/mdf/read_file.h"
 #include "session/from_graph.h"
+#include "session/options.h"
 
 #include <algorithm>
 #include <cmath>
@@ -138,8 +139,9 @@ struct Model::Impl {
     std::vector<CarriedState> states;
   };
 
-  Impl(const std::filesystem::path& file, const SessionOptions& o)
-      : graph(read({file, {}})), options(o) {}
+  Impl(ModelFile model, const SessionOptions& o) : graph(std::move(model.graph)), options(o) {
+    session::report_warnings(options, model.findings);
+  }
 
   Graph graph;
   SessionOptions options;
@@ -180,7 +182,9 @@ struct Model::Impl {
 };
 
 Model::Model(const std::filesystem::path& file, const SessionOptions& options)
-    : impl_(std::make_unique<Impl>(file, options)) {}
+    : impl_(std::make_unique<Impl>(read({file, {}}), options)) {}
+Model::Model(std::span<const std::byte> text, const SessionOptions& options)
+    : impl_(std::make_unique<Impl>(read({std::nullopt, text}), options)) {}
 Model::~Model() = default;
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;

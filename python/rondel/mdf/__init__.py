@@ -9,6 +9,6 @@ docs/mdf.md says what a model means.
 
 from .evaluable_graph import EvaluableGraph
 from .install import install, uninstall
-from .model import Model, Results, Simulation, load
+from .model import Model, Results, Simulation, load, loads
 
-__all__ = ["EvaluableGraph", "Model", "Results", "Simulation", "install", "load", "uninstall"]
+__all__ = ["EvaluableGraph", "Model", "Results", "Simulation", "install", "load", "loads", "uninstall"]

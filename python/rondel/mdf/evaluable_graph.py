@@ -1,13 +1,9 @@
 """modeci_mdf's EvaluableGraph on Rondel's engine: scripts that call it evaluation by evaluation import this one instead."""
 
-import json
-import pathlib
-import tempfile
-
 import numpy as np
 
 from ..errors import CallerError, UnsupportedError
-from .model import Model, load
+from .model import Model, load, loads
 
 #: Evaluations that are computed ahead at most, and bytes that they may hold.
 _MOST_AHEAD = 256
@@ -158,14 +154,7 @@ def _model(graph):
         return load(graph)
     if not hasattr(graph, "nodes"):
         raise CallerError(f"the graph is a {type(graph).__name__}; expected a Graph of modeci_mdf, a model or a path")
-    try:
-        text = json.dumps({"model": {"format": "ModECI MDF v0.4", "graphs": {graph.id: _document(graph)}}})
-    except TypeError as error:
-        raise CallerError(f"graph '{graph.id}' cannot be written as JSON: {error}") from error
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "graph.json"
-        path.write_text(text, encoding="utf-8")
-        return load(path)
+    return loads({"graphs": {graph.id: _document(graph)}})
 
 
 def _document(x):
@@ -181,8 +170,6 @@ def _document(x):
         if x and all(_fields(item) and hasattr(item, "id") for item in x):
             return {item.id: _document(item) for item in x}
         return [_reference(item) for item in x]
-    if isinstance(x, (np.ndarray, np.generic)):
-        return x.tolist()
     return x
 
 

@@ -1,5 +1,7 @@
 """A model of a file, its runs and their results."""
 
+import json
+import math
 import operator
 import time
 from collections.abc import Iterable, Mapping
@@ -10,15 +12,61 @@ from .. import _rondel, arrays
 from ..errors import CallerError
 from ..options import RunOptions, SessionOptions, checked_options, path_text
 from ..progress import Progress
-from ..session import InferenceSession
+from ..session import InferenceSession, issue_warnings
 
 
 def load(path, sess_options=None):
     """Reads a model: JSON where the file's name ends in .json, else YAML.
 
-    Raises CallerError naming line and column, or the node, port or edge at fault.
+    Warns (rondel.ModelWarning) of keys that MDF does not have, which nothing reads. Raises CallerError naming line and column,
+    or the node, port or edge at fault.
     """
-    return Model(path, sess_options)
+    try:
+        source = path_text(path)
+    except (TypeError, ValueError):
+        raise CallerError(f"the model is {path!r:.100}; expected a path (loads reads texts and dicts)") from None
+    return _read(source, sess_options)
+
+
+def loads(model, sess_options=None):
+    """Reads a model that is a text, str or UTF-8 bytes (JSON where it begins with a brace, else YAML), or a dict as such a text has it.
+
+    In a dict, arrays of NumPy stand for lists. Warns and raises as `load` does.
+    """
+    if isinstance(model, str):
+        source = model.encode("utf-8", "surrogatepass")  # what is no character is named with line and column
+    elif isinstance(model, (bytes, bytearray, memoryview)):
+        source = bytes(model)
+    elif isinstance(model, Mapping):
+        source = _json(model).encode()
+    else:
+        raise CallerError(f"the model is {model!r:.100}; expected a text or a dict (load reads files)")
+    return _read(source, sess_options)
+
+
+def _read(source, sess_options):
+    options = checked_options(sess_options, SessionOptions, "sess_options")
+    model, found = _rondel.mdf.read(source, options)
+    issue_warnings(found, stacklevel=4)
+    return Model(model, options)
+
+
+def _json(model):
+    try:
+        return json.dumps(_plain(model))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CallerError(f"the model cannot be written as JSON: {error}") from error
+
+
+def _plain(x):
+    """The same of dicts, lists, numbers and texts. JSON has no infinity: a text that reads as the number stands for it."""
+    if isinstance(x, Mapping):
+        return {str(key): _plain(value) for key, value in x.items()}
+    if isinstance(x, (np.ndarray, np.generic)):
+        x = x.tolist()
+    if isinstance(x, (list, tuple)):
+        return [_plain(item) for item in x]
+    return str(x) if isinstance(x, float) and not math.isfinite(x) else x
 
 
 class Results(Mapping):
@@ -64,19 +112,14 @@ class Results(Mapping):
 
 
 class Model:
-    """A model of an MDF file. Many threads may run it at once.
+    """A model in MDF, which `load` and `loads` make. Many threads may run it at once.
 
     What was compiled is kept: a run with other values, steps or dt compiles nothing.
     """
 
-    def __init__(self, path, sess_options=None):
-        options = checked_options(sess_options, SessionOptions, "sess_options")
-        try:
-            text = path_text(path)
-        except (TypeError, ValueError):
-            raise CallerError(f"the model is {path!r}; expected a path") from None
+    def __init__(self, model, options):
         self._options = options
-        self._model = _rondel.mdf.Model(text, options)
+        self._model = model
 
     @property
     def name(self):

@@ -25,28 +25,32 @@ std::map<std::string, std::int64_t> count_functions(const Graph& g) {
   return counts;
 }
 
-Imported imported(const Graph& g) {
+Imported imported(const ModelFile& model) {
   Imported out;
-  out.graph = lower(g, {}).graph;
-  out.info.graph_name = g.id;
-  out.op_counts = count_functions(g);
+  out.graph = lower(model.graph, {}).graph;
+  out.info.graph_name = model.graph.id;
+  out.findings = model.findings;
+  out.op_counts = count_functions(model.graph);
   return out;
 }
 
 Imported import(const Source& s, const ImportOptions&) { return imported(read(s)); }
 
 Survey survey(const Source& s, const ImportOptions&) {
-  const Graph g = read(s);
+  const ModelFile model = read(s);
   Survey found;
-  found.op_counts = count_functions(g);
+  found.op_counts = count_functions(model.graph);
+  found.findings = model.findings;
   try {
-    found.imported = imported(g);
+    found.imported = imported(model);
     const ir::Graph& graph = found.imported->graph;
     for (std::size_t k = 0; k < graph.input_names.size(); ++k)
       found.inputs.emplace_back(graph.input_names[k], graph.value(graph.root().params[k]).type);
     for (std::size_t k = 0; k < graph.output_names.size(); ++k)
       found.outputs.emplace_back(graph.output_names[k], graph.value(graph.root().results[k]).type);
-  } catch (const Error& e) { found.findings.push_back({Finding::Level::error, g.id, e.what()}); }
+  } catch (const Error& e) {
+    found.findings.push_back({Finding::Level::error, model.graph.id, e.what()});
+  }
   return found;
 }
 

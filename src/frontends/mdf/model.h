@@ -113,6 +113,19 @@ std::string known_names(std::string_view wanted, const std::vector<std::string>&
 /// Numbers, lists of them (which must be as long as each other) and texts. Throws Error(caller).
 Spec read_spec(const Document&);
 
+/// An object of a file and the name it has: the key it stands under, or its `id`.
+struct Entry {
+  std::string id;
+  const Document* body;
+};
+
+/// The objects under a key: a map by name, or a list of objects with an `id`. Throws Error(caller).
+std::vector<Entry> entries(const Document& of, std::string_view key);
+
+/// The object with `graphs`: the document, or the one entry under the model's name. Throws
+/// Error(caller) where there is none.
+const Document& model_in(const Document&);
+
 /// The first graph of a model. Throws Error(caller) naming the node, port or edge at fault.
 Graph read_graph(const Document&);
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "frontends/mdf/unknown_keys.h"
 
 #include <algorithm>
 
@@ -31,14 +32,15 @@ void check_characters(std::string_view text) {
   }
 }
 
-Graph read_text(const frontends::Source& s, std::string_view text) {
+ModelFile read_text(const frontends::Source& s, std::string_view text) {
   check_characters(text);
-  return read_graph(is_json(s, text) ? parse_json(text) : parse_yaml(text));
+  const Document d = is_json(s, text) ? parse_json(text) : parse_yaml(text);
+  return {read_graph(d), unknown_keys(d)};
 }
 
 }  // namespace
 
-Graph read(const frontends::Source& s) {
+ModelFile read(const frontends::Source& s) {
   if (!s.file) return read_text(s, {reinterpret_cast<const char*>(s.bytes.data()), s.bytes.size()});
   const std::string text = read_text_file(*s.file);
   try {

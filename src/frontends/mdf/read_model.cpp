@@ -10,12 +10,6 @@
 namespace rondel::mdf {
 namespace {
 
-/// An object of the file and the name it has: the key it stands under, or its `id`.
-struct Entry {
-  std::string id;
-  const Document* body;
-};
-
 /// `read()`, with where it is in the errors it throws.
 auto within(const std::string& place, const auto& read) {
   try {
@@ -35,28 +29,6 @@ std::string required_text(const Document& d, std::string_view key) {
   std::string text = text_of(d, key);
   require(!text.empty(), "'{}' is missing", key);
   return text;
-}
-
-/// The objects under a key: a map by name, or a list of objects with an `id`.
-std::vector<Entry> entries(const Document& of, std::string_view key) {
-  std::vector<Entry> out;
-  const Document* d = of.find(key);
-  if (d == nullptr || d->is_null()) return out;
-  if (const auto* map = d->as<Document::Map>()) {
-    for (const auto& [id, body] : *map) out.push_back({id, &body});
-  } else {
-    const auto* list = d->as<Document::List>();
-    require(list != nullptr, "'{}' is {}; expected a map or a list", key, d->kind());
-    for (const Document& body : *list)
-      out.push_back({within(std::string(key), [&] { return required_text(body, "id"); }), &body});
-  }
-  std::unordered_set<std::string_view> seen;
-  for (const Entry& e : out) {
-    require(seen.insert(e.id).second, "'{}' has two entries '{}'", key, e.id);
-    require(e.body->as<Document::Map>() != nullptr || e.body->is_null(),
-            "'{}' of '{}' is {}; expected a map", e.id, key, e.body->kind());
-  }
-  return out;
 }
 
 /// The entries under a key, each read by `read(id, body)`.
@@ -274,8 +246,30 @@ Graph graph(const std::string& id, const Document& d) {
   });
 }
 
-/// The object with `graphs`: the document, or the one entry under the model's name.
-const Document& model_of(const Document& d) {
+}  // namespace
+
+std::vector<Entry> entries(const Document& of, std::string_view key) {
+  std::vector<Entry> out;
+  const Document* d = of.find(key);
+  if (d == nullptr || d->is_null()) return out;
+  if (const auto* map = d->as<Document::Map>()) {
+    for (const auto& [id, body] : *map) out.push_back({id, &body});
+  } else {
+    const auto* list = d->as<Document::List>();
+    require(list != nullptr, "'{}' is {}; expected a map or a list", key, d->kind());
+    for (const Document& body : *list)
+      out.push_back({within(std::string(key), [&] { return required_text(body, "id"); }), &body});
+  }
+  std::unordered_set<std::string_view> seen;
+  for (const Entry& e : out) {
+    require(seen.insert(e.id).second, "'{}' has two entries '{}'", key, e.id);
+    require(e.body->as<Document::Map>() != nullptr || e.body->is_null(),
+            "'{}' of '{}' is {}; expected a map", e.id, key, e.body->kind());
+  }
+  return out;
+}
+
+const Document& model_in(const Document& d) {
   if (d.find("graphs") != nullptr) return d;
   const auto* map = d.as<Document::Map>();
   if (map != nullptr && map->size() == 1 && map->front().second.find("graphs") != nullptr)
@@ -283,10 +277,8 @@ const Document& model_of(const Document& d) {
   fail("this is no MDF model: it has no 'graphs'");
 }
 
-}  // namespace
-
 Graph read_graph(const Document& d) {
-  const std::vector<Entry> graphs = entries(model_of(d), "graphs");
+  const std::vector<Entry> graphs = entries(model_in(d), "graphs");
   require(!graphs.empty(), "the model has no graphs");
   return graph(graphs.front().id, *graphs.front().body);
 }

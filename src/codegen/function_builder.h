@@ -118,6 +118,10 @@ Value* bit_cast(FunctionBuilder&, const Inst&);
 /// Whether the locals live in the function's frame; else in the context's workspace.
 bool locals_in_frame(const scalar::Program&);
 void bind_buffers(FunctionBuilder&, Value* views);
+// alias_scopes.cpp
+/// Names what passes may take for granted about the overlap of the buffers, which are bound.
+void name_scopes(FunctionBuilder&);
+// memory.cpp
 /// Address of the element at `indices` (the leading axes; the others at 0).
 Value* address(FunctionBuilder&, const BoundBuffer&, std::span<const Reg> indices);
 /// Marks an access of a buffer with what it cannot overlap and whose trips are independent.

@@ -85,40 +85,6 @@ void bind_local(FunctionBuilder& fb, BoundBuffer& b, Value* workspace, std::uint
   contiguous_strides(fb, b);
 }
 
-bool may_overlap(const FunctionBuilder& fb, std::size_t i, std::size_t j) {
-  const scalar::Buffer &a = *fb.buffers[i].buffer, &b = *fb.buffers[j].buffer;
-  const auto names = [](const scalar::Buffer& buffer, std::size_t other) {
-    return buffer.may_alias == static_cast<std::int32_t>(other);
-  };
-  const bool share = a.lifetime && b.lifetime && !a.lifetime->meets(*b.lifetime);
-  return i == j || share || names(a, j) || names(b, i);
-}
-
-bool never_written(const FunctionBuilder& fb, std::size_t i) {
-  if (fb.buffers[i].buffer->access != scalar::Access::in) return false;
-  for (std::size_t j = 0; j < fb.buffers.size(); ++j)
-    if (j != i && may_overlap(fb, i, j)) return false;
-  return true;
-}
-
-/// One alias scope a buffer: what passes may take for granted about overlap.
-void name_scopes(FunctionBuilder& fb) {
-  llvm::MDBuilder metadata(fb.llvm);
-  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain();
-  std::vector<llvm::Metadata*> scopes;
-  for (std::size_t i = 0; i < fb.buffers.size(); ++i)
-    scopes.push_back(metadata.createAnonymousAliasScope(domain));
-  for (std::size_t i = 0; i < fb.buffers.size(); ++i) {
-    std::vector<llvm::Metadata*> others;
-    for (std::size_t j = 0; j < fb.buffers.size(); ++j)
-      if (!may_overlap(fb, i, j)) others.push_back(scopes[j]);
-    fb.buffers[i].scope = llvm::MDNode::get(fb.llvm, {scopes[i]});
-    fb.buffers[i].others = llvm::MDNode::get(fb.llvm, others);
-    fb.buffers[i].constant = never_written(fb, i);
-  }
-  fb.all_scopes = llvm::MDNode::get(fb.llvm, scopes);
-}
-
 /// The access groups of the open parallel loops. A local that trips share as scratch is not
 /// independent from trip to trip, so accesses of locals carry none.
 llvm::MDNode* access_groups(FunctionBuilder& fb) {

@@ -258,3 +258,12 @@ def test_a_byte_that_is_no_character_is_named(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(rondel.CallerError, match="absent.json"):
         rondel.mdf.load(tmp_path / "absent.json")
+
+
+def test_a_port_that_gives_a_parameter_has_no_state_of_its_own(tmp_path):
+    path = tmp_path / "model.yaml"
+    node_model(tmp_path, "parameters:\n  n: {default_initial_value: 0, value: n + 1}\noutput_ports:\n  y: {value: n}\n  z: {value: n}")
+    assert rondel.inspect(path).loops[0]["states"] == ["A.n: i64[]"]
+    got = rondel.mdf.load(path).run(3, record=["A.y", "A.n", "A.z"])
+    for name in ("A.y", "A.n", "A.z"):
+        np.testing.assert_array_equal(got[name], np.arange(1, 5))

@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <set>
 
 namespace rondel::mdf {
 namespace {
@@ -25,25 +26,48 @@ std::vector<std::string> ids_of(const Node& n, Role role) {
   return out;
 }
 
-std::optional<Slot> find(const Graph& g, std::string_view name, Role role) {
-  for (std::size_t n = 0; n < g.nodes.size(); ++n) {
-    if (!name.starts_with(g.nodes[n].id + ".")) continue;
-    const std::vector<std::string> ids = ids_of(g.nodes[n], role);
-    const auto it = std::ranges::find(ids, name.substr(g.nodes[n].id.size() + 1));
-    if (it != ids.end()) return Slot{role, n, static_cast<std::size_t>(it - ids.begin())};
+/// Slots without types, by what may be recorded: "node.port". Where items of a node have one name,
+/// "parameter node.item" and "function node.item" tell them apart.
+class Names {
+ public:
+  explicit Names(const Graph& g) {
+    for (const Role role : roles) add(g, role, "", &names_);
+    add(g, Role::parameter, "parameter ");
+    add(g, Role::function, "function ");
   }
-  return std::nullopt;
-}
 
-/// "node.port" as a slot without a type. Names may have points in them. "parameter node.item" means
-/// a parameter, and "function node.item" a function, whatever else has the name.
-std::optional<Slot> find(const Graph& g, std::string_view name) {
-  for (const Role role : roles)
-    if (const auto slot = find(g, name, role)) return slot;
-  constexpr std::string_view parameter = "parameter ", function = "function ";
-  if (name.starts_with(parameter)) return find(g, name.substr(parameter.size()), Role::parameter);
-  if (name.starts_with(function)) return find(g, name.substr(function.size()), Role::function);
-  return std::nullopt;
+  std::optional<Slot> find(const std::string& name) const {
+    const auto it = slots_.find(name);
+    return it == slots_.end() ? std::nullopt : std::optional(it->second);
+  }
+  /// Those that are told apart by nothing but the name, in the order in which they are looked up.
+  std::vector<std::string> all() && { return std::move(names_); }
+
+ private:
+  /// Where several have a name, the first is meant.
+  void add(const Graph& g, Role role, const std::string& before,
+           std::vector<std::string>* fresh = nullptr) {
+    for (std::size_t n = 0; n < g.nodes.size(); ++n) {
+      const std::vector<std::string> ids = ids_of(g.nodes[n], role);
+      for (std::size_t k = 0; k < ids.size(); ++k) {
+        std::string name = before + g.nodes[n].id + "." + ids[k];
+        if (slots_.try_emplace(name, Slot{role, n, k}).second && fresh != nullptr)
+          fresh->push_back(std::move(name));
+      }
+    }
+  }
+
+  std::map<std::string, Slot, std::less<>> slots_;
+  std::vector<std::string> names_;
+};
+
+/// The parameter whose value an output port gives as it is.
+std::optional<std::size_t> parameter_given(const Node& n, const OutputPort& p) {
+  const auto* text = std::get_if<std::string>(&p.value);
+  if (text == nullptr) return std::nullopt;
+  const auto it = std::ranges::find(n.parameters, *text, &Parameter::id);
+  if (it == n.parameters.end()) return std::nullopt;
+  return static_cast<std::size_t>(it - n.parameters.begin());
 }
 
 std::vector<std::string> all_outputs(const Graph& g) {
@@ -55,44 +79,46 @@ std::vector<std::string> all_outputs(const Graph& g) {
 
 }  // namespace
 
-std::vector<std::string> recordable(const Graph& g) {
-  std::vector<std::string> out;
-  for (const Role role : roles)
-    for (const Node& n : g.nodes)
-      for (const std::string& id : ids_of(n, role)) {
-        std::string name = n.id + "." + id;
-        if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
-      }
-  return out;
-}
+std::vector<std::string> recordable(const Graph& g) { return Names(g).all(); }
 
 Layout::Layout(const Graph& g, const std::vector<std::string>& record) {
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
-    for (std::size_t k = 0; k < g.nodes[n].parameters.size(); ++k)
-      if (!g.nodes[n].parameters[k].is_constant()) add(Role::parameter, n, k);
-    for (std::size_t k = 0; k < g.nodes[n].outputs.size(); ++k) add(Role::output_port, n, k);
+    const Node& node = g.nodes[n];
+    for (std::size_t k = 0; k < node.parameters.size(); ++k)
+      if (!node.parameters[k].is_constant()) add(Role::parameter, n, k);
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) add_output(node, n, k);
   }
   names = record.empty() ? all_outputs(g) : record;
   require(!names.empty(), "the model has no output ports: name what to record");
+  const Names known(g);
+  std::set<std::string_view> seen;
   for (const std::string& name : names) {
-    require(std::ranges::count(names, name) == 1, "'{}' is to be recorded twice", name);
-    const auto slot = find(g, name);
+    require(seen.insert(name).second, "'{}' is to be recorded twice", name);
+    const auto slot = known.find(name);
     if (!slot) fail("there is no '{}' to record; {}", name, known_names(name, recordable(g)));
-    const auto known = of(slot->role, slot->node, slot->at);
-    recorded.push_back(known ? *known : add(slot->role, slot->node, slot->at));
+    const auto number = of(slot->role, slot->node, slot->at);
+    recorded.push_back(number ? *number : add(slot->role, slot->node, slot->at));
   }
 }
 
 std::size_t Layout::add(Role role, std::size_t node, std::size_t at) {
+  numbers_[{role, node, at}] = slots.size();
   slots.push_back({role, node, at});
   return slots.size() - 1;
 }
 
+void Layout::add_output(const Node& node, std::size_t n, std::size_t k) {
+  if (const auto parameter = parameter_given(node, node.outputs[k]))
+    if (const auto shared = of(Role::parameter, n, *parameter)) {
+      numbers_[{Role::output_port, n, k}] = *shared;
+      return;
+    }
+  add(Role::output_port, n, k);
+}
+
 std::optional<std::size_t> Layout::of(Role role, std::size_t node, std::size_t at) const {
-  const auto it = std::ranges::find_if(
-      slots, [&](const Slot& s) { return s.role == role && s.node == node && s.at == at; });
-  if (it == slots.end()) return std::nullopt;
-  return static_cast<std::size_t>(it - slots.begin());
+  const auto it = numbers_.find({role, node, at});
+  return it == numbers_.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::string name(const Graph& g, const Slot& s) {

@@ -3,8 +3,10 @@
 
 #include <rondel/tensor.h>
 
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace rondel::mdf {
@@ -20,14 +22,14 @@ struct Slot {
 };
 
 /// The values that an evaluation leaves behind: those that the next one may read and those that are
-/// recorded.
+/// recorded. An output port that gives a parameter as it is shares the parameter's slot.
 class Layout {
  public:
   /// Throws Error(caller) for a recorded name that there is not.
   Layout(const Graph&, const std::vector<std::string>& record);
 
   std::vector<Slot> slots;
-  std::vector<std::size_t> recorded;  ///< slots
+  std::vector<std::size_t> recorded;  ///< slots, perhaps one for two names
   std::vector<std::string> names;     ///< of the recorded ones
 
   /// The slot of a value; none where neither the next evaluation nor a record reads it.
@@ -35,6 +37,9 @@ class Layout {
 
  private:
   std::size_t add(Role, std::size_t node, std::size_t at);
+  void add_output(const Node&, std::size_t node, std::size_t at);
+
+  std::map<std::tuple<Role, std::size_t, std::size_t>, std::size_t> numbers_;
 };
 
 /// What may be recorded: "node.port" for output ports, then parameters, functions and input ports.

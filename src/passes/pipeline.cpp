@@ -10,6 +10,7 @@
 #include "passes/orient_products.h"
 #include "passes/predictive_commoning.h"
 #include "passes/remove_dead.h"
+#include "passes/remove_dead_states.h"
 #include "passes/simplify_scans.h"
 
 #include <array>
@@ -37,6 +38,8 @@ const Pass canonical[] = {
 };
 
 const Pass faster[] = {
+    {"remove_dead_states", "states that only make their own next values are left out",
+     [](ir::Graph& g, const PassOptions&) { return remove_dead_states(g); }},
     {"predictive_commoning", "values that the trip before has computed become states",
      [](ir::Graph& g, const PassOptions&) { return predictive_commoning(g); }},
     {"fuse_multiply_add", "a*b+c becomes one fma",

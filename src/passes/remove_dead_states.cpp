@@ -1,0 +1,94 @@
+#include "passes/remove_dead_states.h"
+
+#include "ir/loop_editor.h"
+#include "passes/remove_dead.h"
+
+#include <unordered_set>
+#include <vector>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+
+/// What is read of a loop's body: from its condition, its items, its checks and the states whose
+/// final values are read, backwards.
+class Reads {
+ public:
+  Reads(const Graph& g, NodeId loop) : g_(g), parts_(g.node(loop)), body_(g.region(parts_.body)) {
+    read(body_.results[0]);
+    for (std::size_t k = 0; k < parts_.stacks; ++k) read(body_.results[1 + parts_.states + k]);
+    for (std::size_t s = 0; s < parts_.states; ++s)
+      if (g.is_read(g.node(loop).outputs[s])) read(body_.results[1 + s]);
+    for (const NodeId n : body_.nodes)
+      if (g.node(n).outputs.empty()) read_inputs(n);
+    while (!pending_.empty()) follow();
+  }
+
+  bool contains(ValueId v) const { return read_.contains(v); }
+
+ private:
+  void read(ValueId v) {
+    if (v != ValueId::none && read_.insert(v).second) pending_.push_back(v);
+  }
+
+  void read_inputs(NodeId n) {
+    for (const ValueId v : g_.node(n).inputs) read(v);
+    for (const RegionId r : g_.node(n).regions)
+      for (const ValueId v : g_.captures(r)) read(v);
+  }
+
+  void follow() {
+    const ValueId v = pending_.back();
+    pending_.pop_back();
+    if (g_.value(v).region != parts_.body) return;
+    if (g_.value(v).producer != NodeId::none) return read_inputs(g_.value(v).producer);
+    for (std::size_t s = 0; s < parts_.states; ++s)
+      if (body_.params[2 + s] == v) return read(body_.results[1 + s]);
+  }
+
+  const Graph& g_;
+  const ir::LoopParts parts_;
+  const ir::Region& body_;
+  std::unordered_set<ValueId> read_;
+  std::vector<ValueId> pending_;
+};
+
+std::vector<std::size_t> dead_states(const Graph& g, NodeId loop) {
+  const ir::LoopParts parts(g.node(loop));
+  const Reads reads(g, loop);
+  std::vector<std::size_t> dead;
+  for (std::size_t s = 0; s < parts.states; ++s)
+    if (!g.is_read(g.node(loop).outputs[s]) && !reads.contains(g.region(parts.body).params[2 + s]))
+      dead.push_back(s);
+  return dead;
+}
+
+bool remove_from(Graph& g, NodeId loop) {
+  const std::vector<std::size_t> dead = dead_states(g, loop);
+  if (dead.empty()) return false;
+  ir::LoopEditor editor(g, loop);
+  for (const std::size_t s : dead) editor.set_next(s, g.region(editor.parts().body).params[2 + s]);
+  remove_dead(g);
+  if (g.is_erased(loop)) return true;
+  for (auto s = dead.rbegin(); s != dead.rend(); ++s) editor.remove_state(*s);
+  return true;
+}
+
+}  // namespace
+
+bool remove_dead_states(Graph& g) {
+  bool any = false;
+  for (bool changed = true; changed; any = any || changed) {
+    changed = false;
+    for (const RegionId r : g.regions_below(RegionId::root))
+      for (const NodeId n : std::vector<NodeId>(g.region(r).nodes))
+        if (!g.is_erased(n) && g.node(n).is_loop()) changed = remove_from(g, n) || changed;
+  }
+  return any;
+}
+
+}  // namespace rondel::passes

@@ -9,7 +9,9 @@ import numpy as np
 
 import rondel
 from rondel import deepx
+from rondel.deepx.files import Folder
 
+from .deepx_loads import Recorded
 from .deepx_prompt import Prompt
 from .feeds import UsageError
 from .files import write_all
@@ -50,18 +52,20 @@ def act(options):
         return _serve(options)
     if options.udp:
         raise UsageError("--udp: expected `rondel deepx serve --udp HOST:PORT`")
-    dumps = [_dump(text) for text in options.dump]
-    session = make_session(options)
+    dumps = _dumps(options.dump)
+    recorded = Recorded(Folder(options.folder, options.max_memory)) if options.onnx and options.folder else None
+    session = make_session(options, recorded or options.folder)
+    on_line = recorded and recorded.told
     if options.program is None and sys.stdin.isatty():
-        text, failures = Prompt(session).run(), []
+        text, failures = Prompt(session, on_line=on_line).run(), []
     else:
         text = _program(options.program)
-        failures = session.run(text, keep_going=options.keep_going)
+        failures = session.run(text, keep_going=options.keep_going, on_line=on_line)
     for failure in failures:
         print(f"rondel: {failure}", file=sys.stderr)
     _write_dumps(session, dumps)
     if options.onnx:
-        report = make_session(options).export(_without(text, failures), options.onnx)
+        report = make_session(options, recorded and recorded.again()).export(_without(text, failures), options.onnx)
         print(f"wrote {options.onnx}: opset {report.opset}")
     return 1 if failures else 0
 
@@ -87,7 +91,7 @@ def _without(text, failures):
 
 
 def _serve(options):
-    with deepx.Server(make_session(options), options.udp or "127.0.0.1:8080") as server:
+    with deepx.Server(make_session(options, options.folder), options.udp or "127.0.0.1:8080") as server:
         print(f"listening on udp {server.address}; Ctrl-C ends", flush=True)
         try:
             server.serve()
@@ -95,23 +99,32 @@ def _serve(options):
             return 0
 
 
-def make_session(options):
+def make_session(options, folder):
     """A session as the options say."""
-    return deepx.Session(options.folder, options.max_memory, seed=options.seed)
+    return deepx.Session(folder, options.max_memory, seed=options.seed)
 
 
-def _dump(text):
-    name, equals, path = text.partition("=")
-    if not (name and equals and path):
-        raise UsageError(f"--dump {text}: expected NAME=FILE.npy")
-    return name, pathlib.Path(path)
+def _dumps(texts):
+    """{path: (name, option)} of the options --dump."""
+    found = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise UsageError(f"--dump {text}: expected NAME=FILE.npy")
+        if pathlib.Path(path) in found:
+            raise UsageError(f"--dump {text}: another --dump writes this file")
+        found[pathlib.Path(path)] = name, f"--dump {text}"
+    return found
 
 
 def _write_dumps(session, dumps):
-    for name, _ in dumps:
+    for name, option in dumps.values():
         if name not in session:
-            raise rondel.CallerError(f"--dump {name}: there is no '{name}' at the end of the program")
-    write_all({path: partial(_save, session[name]) for name, path in dumps})
+            raise rondel.CallerError(f"{option}: there is no '{name}' at the end of the program")
+    write_all(
+        {path: partial(_save, session[name]) for path, (name, _) in dumps.items()},
+        {path: option for path, (_, option) in dumps.items()},
+    )
 
 
 def _save(array, file):

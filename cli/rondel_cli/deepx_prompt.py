@@ -10,8 +10,8 @@ from rondel import deepx
 from .table import coloured, render
 
 _WORDS = {
-    "help": "help [INSTRUCTION]: what there is, or what an instruction does",
-    "show": "show [NAME]: all names with their types, or a value",
+    "help": "help [INSTRUCTION ...]: what there is, or what instructions do",
+    "show": "show [NAME ...]: all names with their types, or values",
     "exit": "exit, quit or Ctrl-D: leave",
 }
 _LINES_KEPT = 1000
@@ -21,18 +21,18 @@ class Prompt:
     """Reads lines and runs them in a session.
 
     read: gives the next line, without its end, after showing the text that it is called with; raises EOFError at the end and
-    KeyboardInterrupt to leave a line out.
+    KeyboardInterrupt to leave a line out. on_line: as that of the session's runs.
     """
 
-    def __init__(self, session, read=input):
-        self._session, self._read, self._program = session, read, []
+    def __init__(self, session, read=input, on_line=None):
+        self._session, self._read, self._on_line, self._program = session, read, on_line, []
 
     def run(self):
         """Until the end. Returns the program: the lines that did not fail."""
         print("deepx instructions, one a line; help says what there is")
         with _LineEditor(self.completions):
-            while (text := self._next()) is not None and text.split() not in (["exit"], ["quit"]):
-                self._act(text)
+            while (text := self._next()) is not None and self._act(text):
+                pass
         return "".join(self._program)
 
     def completions(self, begin):
@@ -58,19 +58,25 @@ class Prompt:
             shown = "   ... "
 
     def _act(self, text):
-        word, *operands = text.split() or [""]
+        """False at the end."""
+        word, *operands = text.partition("//")[0].split() or [""]
         try:
-            if word == "help" and len(operands) < 2:
-                print(deepx.help(operands[0]) if operands else _overview())
-            elif word == "show" and len(operands) < 2:
-                print(self._value(operands[0]) if operands else self._names())
+            if word in ("exit", "quit"):
+                if operands:
+                    raise rondel.CallerError(f"'{word}' takes no operands")
+                return False
+            if word == "help":
+                print("\n".join(map(deepx.help, operands)) if operands else _overview())
+            elif word == "show":
+                print("\n".join(str(self._value(name)) for name in operands) if operands else self._names())
             else:
-                self._session.run(text)
+                self._session.run(text, on_line=self._on_line)
                 self._program.append(text)
         except rondel.Error as error:
             print(coloured(f"rondel: {error}", "31", sys.stderr), file=sys.stderr)
         except KeyboardInterrupt:
             print("interrupted; the line has no effect", file=sys.stderr)
+        return True
 
     def _names(self):
         rows = []

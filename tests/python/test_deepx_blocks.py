@@ -57,6 +57,13 @@ def test_a_while_loop_with_a_most():
     assert session["n"] == 7
 
 
+def test_heads_in_the_later_form():
+    session = session_with(i=np.array(0, np.int32), n=np.array(0.0), go=np.array(True))
+    session.run("argset@int16 3->three\nloop(var<int16>:three) -> (tensor<int32>:i) {\nadd_scalar n 1->n\n}\n"
+                "while tensor<bool>:go var<int8>:4 {\nadd_scalar n 10->n\n}")  # fmt: skip
+    assert session["n"] == 43 and session["i"] == 2
+
+
 def test_loops_in_loops():
     session = session_with(t=np.zeros((3, 4), np.int32), n=np.array(0, np.int32), i=np.array(0, np.int32), j=np.array(0, np.int32), s=np.array(0, np.int32))
     session.run("""
@@ -112,6 +119,16 @@ def test_draws_differ_from_trip_to_trip():
         ("loop {\n}", "line 1, column 1: expected loop n"),
         ("loop -1 {\n}", "line 1, column 6: -1 trips are negative"),
         ("loop 1.5 {\n}", "line 1, column 6: int64 does not hold 1.5"),
+        ("loop var<int8>:300 {\n}", "line 1, column 6: int8 does not hold 300"),
+        ("loop tensor<int64>:3 {\n}", "line 1, column 6: the number of trips is a var, not a tensor"),
+        ("loop var<int32>:half {\n}", "line 1, column 10: 'half' is float32"),
+        ("loop vector:two {\n}", "line 1, column 6: the number of trips is a var, not a vector"),
+        ("loop 2 -> tensor<int32>:go {\n}", "line 1, column 18: 'go' is bool"),
+        ("loop 2 -> var:go {\n}", "line 1, column 11: 'go' is a tensor, not a var"),
+        ("while tensor<int8>:go {\n}", "line 1, column 14: 'go' is bool"),
+        ("while tensor<bool>:go var<int32>:-2 {\n}", "line 1, column 23: -2 trips are negative"),
+        ("while go(go) {\n}", "line 1, column 10: the head of a block has no gradients"),
+        ("loop 2 -> n(n) {\n}", "line 1, column 13: the head of a block has no gradients"),
         ("loop t {\n}", "line 1, column 6: expected a number or an argument"),
         ("loop 2 -> t {\n}", "line 1, column 11: 't' is float64\\[2\\]; expected one element"),
         ("loop@int32 2 {\n}", "line 1, column 6: a block has no dtype"),
@@ -123,7 +140,8 @@ def test_draws_differ_from_trip_to_trip():
     ],
 )
 def test_wrong_blocks(text, message):
-    session = session_with(t=np.array([1.0, 2.0]), go=np.array(True))
+    session = session_with(t=np.array([1.0, 2.0]), go=np.array(True), n=np.array(0))
+    session.run("argset@float32 0.5->half\nargset@int32 2->two")
     with pytest.raises(CallerError, match="^" + message):
         session.run(text)
     assert session["t"].tolist() == [1, 2] and session["go"]

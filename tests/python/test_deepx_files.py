@@ -337,3 +337,30 @@ def test_a_model_is_written_without_the_lines_that_failed(tmp_path, monkeypatch,
     assert main(["deepx", "p.deepx", "--keep-going", "--onnx", "p.onnx", "--dump", "t=t.npy"]) == 1
     (found,) = rondel.InferenceSession("p.onnx").run(["t"], {})
     assert found.tolist() == np.load("t.npy").tolist() == [12, 12]
+
+
+def test_a_model_has_the_values_that_its_lines_saw(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.array([1, 2], np.float32))
+    np.save("y.npy", np.array([5, 6], np.float32))
+    (tmp_path / "p.deepx").write_text(
+        "load x.npy\nmul_scalar x 2->x\nsave x x.npy\nload y.npy->x\nload nothing.npy\n"
+        "load x.npy->z\nloadtensordata y.npy->x\nsave z y.npy\nadd x z->x\n"
+    )
+    assert main(["deepx", "p.deepx", "--folder", ".", "--keep-going", "--onnx", "p.onnx"]) == 1
+    assert [o.name for o in onnx.load("p.onnx").graph.output] == ["x", "z"]
+    x, z = rondel.InferenceSession("p.onnx").run(None, {})
+    assert z.tolist() == [2, 4] and x.tolist() == [7, 10]
+    assert np.load("x.npy").tolist() == [2, 4]  # the export has saved nothing again
+
+
+def test_a_dump_that_fails_names_what_and_where(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.deepx").write_text(PROGRAM)
+    assert main(["deepx", "p.deepx", "--dump", "t=none/t.npy"]) == 1
+    assert capsys.readouterr().err == "rondel: --dump t=none/t.npy: 'none/t.npy' cannot be written: No such file or directory\n"
+    assert main(["deepx", "p.deepx", "--dump", "t=t.npy", "--dump", "u=u.npy"]) == 1
+    assert capsys.readouterr().err == "rondel: --dump u=u.npy: there is no 'u' at the end of the program\n"
+    assert main(["deepx", "p.deepx", "--dump", "t=t.npy", "--dump", "t=./t.npy"]) == 2
+    assert capsys.readouterr().err == "rondel: --dump t=./t.npy: another --dump writes this file\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["p.deepx"]

@@ -148,6 +148,18 @@ def test_what_is_said_of_names_and_true(session):
     np.testing.assert_array_equal(session["c"], np.full((2, 3), 3))
 
 
+def test_typed_numbers_are_of_their_type(session):
+    session.run("newtensor@float64 [2]->w\nconstant(var<float32>:0.1)->(w)\nsum(t, vector<int8>:[0 1], var<int32>:1)->(one)" .replace("\nsum", "\nnewtensor@float32 [1 1]->one\nsum"))
+    assert session["w"].tolist() == [np.float64(np.float32(0.1))] * 2 and session["one"].tolist() == [[6]]
+
+
+def test_ranges_of_draws_that_are_one_number(session):
+    session.run("uniform 3 3->t\nnormal 2 0->u\ndropout 0->t")
+    assert (session["t"] == 3).all() and (session["u"] == 2).all()
+    session.run("dropout 1->t\nuniform -3 -2->i")
+    assert (session["t"] == 0).all() and (session["i"] == -3).all()
+
+
 def test_formatted():
     text = "add@float32   a(da)  b(db)<-c(dc)//id=1 x=2 remark\nsum( a ,[0,1] )->( c )\n\nloop 3->i {\nwhile go 5 {\nadd a b->a\n}\n}"
     printed = deepx.formatted(text)
@@ -233,6 +245,15 @@ ERRORS = [
     ("switch t u i->u", 12, "takes tensors of one shape"),
     ("constant t->u", 10, "'t' is a tensor; expected an argument or a number"),
     ("arange@int32 a1 a2>t1", 19, "write '->'"),
+    ("uniform 4 3->t", 9, "there is nothing in \\[4, 3\\); expected the lower bound first: uniform 3 4"),
+    ("uniform 3 3->i", 9, "there is nothing in \\[3, 3\\); the upper bound is not drawn, but those below it are"),
+    ("uniform 0 inf->t", 11, "inf is no bound; expected a finite number"),
+    ("uniform nan 1->t", 9, "nan is no bound"),
+    ("normal 0 -1->t", 10, "the deviation is -1; expected 0 or more"),
+    ("normal 0 nan->t", 10, "the deviation is nan; expected 0 or more"),
+    ("normal inf 1->t", 8, "the mean is inf; expected a finite number"),
+    ("dropout 2->t", 9, "2 is no probability; expected a number from 0 to 1"),
+    ("dropout -0.5->t", 9, "-0.5 is no probability"),
     ("settensor [1 2]->u", 11, "2 values; the tensor is \\[2, 3\\]"),
     ("add t t<-u", 10, "there is no 'u_grad'"),
     ("add t(t_grad) t<-u()", 18, "the gradient of 'u' is missing"),
@@ -283,6 +304,9 @@ ERRORS = [
     ("vecset@int32(2)->(var<int32>:q)", 19, "'q' is a vector, not a var"),
     ("add_scalar(t, var<int8>:a)->(u)", 19, "'a' is float32"),
     ("add_scalar(t, var<int80>:2)->(u)", 19, "there is no dtype 'int80'"),
+    ("add_scalar(t, var<int8>:300)->(u)", 15, "s: int8 does not hold 300"),
+    ("sum(t, vector<int8>:[0 300])->(u)", 24, "dims: int8 does not hold 300"),
+    ("sum(t, vector<int32>:[0], var<float32>:2)->(u)", 27, "'2' is 2, which bool does not hold"),
     ("newtensor@int32(vector<int64>:v)->(w)", 24, "'v' is int32"),
     ("层 t->u", 1, "there is no instruction '层'"),
     ("add 层 t->u", 5, "there is no '层'"),

@@ -55,6 +55,17 @@ def test_help_and_show(capsys):
     assert shown.err.count("nothing") == 2
 
 
+def test_words_of_the_prompt_may_have_remarks_and_several_names(capsys):
+    session = deepx.Session()
+    program = Prompt(session, entered("argset@int32 4->a // four", "help add sub", "show a a // twice", "help add nothing", "exit // enough", "argset@int32 5->a")).run()
+    shown = capsys.readouterr()
+    assert session["a"] == 4 and program == "argset@int32 4->a // four\n"
+    assert deepx.help("add") + "\n" + deepx.help("sub") in shown.out and "4\n4\n" in shown.out
+    assert shown.err.splitlines() == ["rondel: there is no instruction 'nothing'"]
+    Prompt(session, entered("exit now", "argset@int32 6->a")).run()
+    assert session["a"] == 6 and "'exit' takes no operands" in capsys.readouterr().err
+
+
 def test_completions():
     session = deepx.Session()
     session.run("argset@int32 4->adder")

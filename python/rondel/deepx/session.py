@@ -17,7 +17,8 @@ _MOST = 2**63 - 1
 class Session(MutableMapping):
     """Names of tensors, arguments and vectors, and the programs that change them. Used by one thread at a time.
 
-    folder: where `save`, `load` and `loadtensordata` read and write, and below; None: they are refused.
+    folder: where `save`, `load` and `loadtensordata` read and write, and below; None: they are refused. Or an object with the methods
+        save, load and load_data of files.Folder.
     max_memory_bytes: what the tensors and their computation may hold at once; None: no bound.
     seed: of all draws that have no seed of their own. max_trips: the most trips of any one loop.
     threads: of one op; 0: as many as there are cores. jit: False interprets only (as RONDEL_JIT=0).
@@ -33,7 +34,7 @@ class Session(MutableMapping):
             max_trips=_MOST if max_trips is None else _checked("max_trips", max_trips, integer(0, _MOST)),
             threads=_checked("threads", threads, integer(0, 2**31 - 1)),
             jit=_checked("jit", jit, ("True or False", boolean)),
-            folder=None if folder is None else Folder(path_text(folder), max_memory_bytes),
+            folder=folder if folder is None or hasattr(folder, "load_data") else Folder(path_text(folder), max_memory_bytes),
         )
 
     def run(self, text, keep_going=False, on_print=None, *, on_line=None, deadline=None):

@@ -78,6 +78,9 @@ class Block {
     if (s.dtype) fail_at_position(s.dtype->at, "a block has no dtype");
     is_loop_ = s.name == "loop";
     const std::size_t least = 1, most = is_loop_ ? 1 : 2;
+    for (const std::vector<Operand>* list : {&s.inputs, &s.outputs})
+      for (const Operand& o : *list)
+        if (o.gradient) fail_at_position(o.gradient->at, "the head of a block has no gradients");
     if (s.inputs.size() < least || s.inputs.size() > most || s.arrow == Arrow::backward ||
         s.outputs.size() > (is_loop_ ? 1U : 0U) || (s.outputs.empty() && s.arrow != Arrow::none))
       fail_at_position(s.at, "expected {}", row_of(s).usage);
@@ -132,18 +135,22 @@ class Block {
   }
 
   Tensor number_of(const Operand& o) const {
+    if (!o.category.empty() && o.category != "var")
+      fail_at_position(o.at, "the number of trips is a var, not a {}", o.category);
     Tensor n;
     const Entry* e = o.items || o.quoted ? nullptr : program_.names().find(o.text);
-    if (e == nullptr && !o.items && is_number(o.text)) n = parse_scalar({o.text, o.at}, DType::i64);
-    else if (e != nullptr && std::holds_alternative<Argument>(*e))
+    if (e == nullptr && !o.items && is_number(o.text)) n = parse_operand(o, DType::i64);
+    else if (e != nullptr && std::holds_alternative<Argument>(*e)) {
+      require_true({{}, o}, o.text, *e);
       n = converted(std::get<Argument>(*e).value, DType::i64, o.at, o.text);
-    else fail_at_position(o.at, "expected a number or an argument: how many trips");
+    } else fail_at_position(o.at, "expected a number or an argument: how many trips");
     if (integer_of(n) < 0) fail_at_position(o.at, "{} trips are negative", integer_of(n));
     return n;
   }
 
   const TensorEntry& one_element(const Operand& o, const DTypes& dtypes) const {
     const TensorEntry& t = tensor_named(program_, o.text, o.at);
+    require_true({{}, o}, o.text, t);
     if (!dtypes.contains(t.dtype) || element_count(t.shape) != 1)
       fail_at_position(o.at, "'{}' is {}; expected one element of {}", o.text,
                        type_text(t.dtype, t.shape), dtypes.name);

@@ -13,6 +13,7 @@ namespace rondel::deepx {
 
 class Call;
 class Change;
+class Operands;
 
 enum class Category : std::uint8_t {
   tensor,    ///< the name of a tensor
@@ -49,6 +50,8 @@ struct Instruction {
   bool two_way = false;
   /// Its dtype cannot be told from its operands.
   bool needs_dtype = false;
+  /// Throws Error(caller) at the place of numbers of the right dtypes that make no sense.
+  std::function<void(const Operands&)> check = {};
   /// Writes the nodes of its output, of the output's dtype. None: it changes names, or the world.
   std::function<ir::ValueId(Call&)> value = {};
   std::function<void(Change&)> change = {};

@@ -92,6 +92,7 @@ Operands::Operands(const Program& p, const Instruction& row, const Statement& li
   for (const std::vector<Slot>* slots : {&inputs_, &outputs_})
     for (const Slot& s : *slots) check(s);
   if (row.one_shape) check_shapes();
+  if (row.check) row.check(*this);
 }
 
 void Operands::fail_count(const std::vector<OperandDef>& defs, const Position& at,
@@ -227,9 +228,9 @@ void Operands::look_up(Slot& s) {
     if (!is_vector)
       fail_at_position(o.at, "expected a number or an argument as '{}' of '{}'", s.def->name,
                        row_.name);
-    s.number = parse_vector(*o.items, wanted, s.def->name);
+    s.number = parse_operand(o, wanted, s.def->name);
   } else if (program_.names().find(o.text) == nullptr && is_number(o.text)) {
-    s.number = parse_scalar({o.text, o.at}, wanted, s.def->name);
+    s.number = parse_operand(o, wanted, s.def->name);
   } else {
     const Entry& e = entry_named(program_, o.text, o.at);
     const auto* argument = std::get_if<Argument>(&e);

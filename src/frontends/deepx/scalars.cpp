@@ -140,6 +140,14 @@ Tensor parse_vector(const std::vector<Word>& words, DType dtype, std::string_vie
   return t;
 }
 
+Tensor parse_operand(const Operand& o, DType dtype, std::string_view of) {
+  const bool is_typed = o.dtypes.size() == 1 && o.dtypes[0].text != "any";
+  const DType own = is_typed ? dtype_of(o.dtypes[0]) : dtype;
+  if (o.items) return converted(parse_vector(*o.items, own, of), dtype, o.at, of);
+  const Tensor n = parse_scalar({o.text, o.at}, own, of);
+  return converted(n, dtype, o.at, o.text);
+}
+
 Tensor converted(const Tensor& from, DType dtype, const Position& at, std::string_view name) {
   if (from.dtype() == dtype) return from;
   Tensor t(dtype, from.shape());
@@ -151,6 +159,8 @@ Tensor converted(const Tensor& from, DType dtype, const Position& at, std::strin
 }
 
 std::int64_t integer_of(const Tensor& t) { return std::get<std::int64_t>(load(t, 0)); }
+
+double real_of(const Tensor& t) { return as_double(load(t, 0)); }
 
 std::string element_text(const Tensor& t, std::int64_t k, std::string_view format) {
   const Number n = load(t, k);

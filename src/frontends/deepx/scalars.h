@@ -15,11 +15,17 @@ bool is_number(std::string_view);
 /// Several numbers as a tensor of rank 1.
 Tensor parse_vector(const std::vector<Word>&, DType, std::string_view of = {});
 
+/// The number, or the list of numbers, that an operand writes. One that says a dtype for itself,
+/// `var<int8>:5`, is a number of that first.
+Tensor parse_operand(const Operand&, DType, std::string_view of = {});
+
 /// The same number in another dtype: floats are rounded; a number that an integer dtype or bool
 /// does not hold is an Error(caller) at `at`. Elements of a tensor of any shape, which it keeps.
 Tensor converted(const Tensor&, DType, const Position& at, std::string_view name);
 /// A scalar, of integers.
 std::int64_t integer_of(const Tensor&);
+/// A scalar, of numbers.
+double real_of(const Tensor&);
 
 /// Element k, in a format of fmt that fits its dtype ("{:.2f}"), or where that is empty as short as
 /// it tells the number. Of bool the format has no part.

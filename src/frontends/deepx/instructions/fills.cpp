@@ -2,6 +2,9 @@
 #include "frontends/deepx/rows.h"
 
 #include "base/text.h"
+#include "frontends/deepx/scalars.h"
+
+#include <cmath>
 
 namespace rondel::deepx {
 namespace {
@@ -36,6 +39,8 @@ ValueId unit_draw(Call& c, DType t, std::size_t seed) {
            {c.draw_key(seed), c.b.scalar(t, 0), c.b.scalar(t, 1), c.b.integers(c.output_shape())});
 }
 
+std::string text_of(const Slot& s) { return element_text(s.number, 0, ""); }
+
 /// Integers have equal chances as far as float64 tells numbers apart.
 ValueId drawn_evenly(Call& c) {
   const DType t = c.dtype();
@@ -50,6 +55,41 @@ ValueId drawn_evenly(Call& c) {
                           {c("mul", {unit_draw(c, DType::f64, 2), c("sub", {high, low})}), low});
   const ValueId last = c("max", {low, c("sub", {high, c.b.scalar(DType::f64, 1)})});
   return c.cast(c("min", {c("floor", {drawn}), last}), t);
+}
+
+void check_bounds(const Operands& o) {
+  const Slot &low = o.inputs()[0], &high = o.inputs()[1];
+  for (const Slot* s : {&low, &high})
+    if (!std::isfinite(real_of(s->number)))
+      fail_at_position(s->written->at, "{} is no bound; expected a finite number", text_of(*s));
+  const bool are_integers = is_integer(o.dtype());
+  const bool is_backward = are_integers ? integer_of(low.number) > integer_of(high.number)
+                                        : real_of(low.number) > real_of(high.number);
+  if (is_backward)
+    fail_at_position(low.written->at,
+                     "there is nothing in [{}, {}); expected the lower bound first: uniform {} {}",
+                     text_of(low), text_of(high), text_of(high), text_of(low));
+  if (are_integers && integer_of(low.number) == integer_of(high.number))
+    fail_at_position(low.written->at,
+                     "there is nothing in [{}, {}); the upper bound is not drawn, but those below "
+                     "it are",
+                     text_of(low), text_of(high));
+}
+
+void check_normal(const Operands& o) {
+  const Slot &mean = o.inputs()[0], &deviation = o.inputs()[1];
+  if (!std::isfinite(real_of(mean.number)))
+    fail_at_position(mean.written->at, "the mean is {}; expected a finite number", text_of(mean));
+  if (const double d = real_of(deviation.number); !(d >= 0) || std::isinf(d))
+    fail_at_position(deviation.written->at, "the deviation is {}; expected 0 or more, and finite",
+                     text_of(deviation));
+}
+
+void check_probability(const Operands& o) {
+  const Slot& p = o.inputs()[0];
+  if (const double d = real_of(p.number); !(d >= 0 && d <= 1))
+    fail_at_position(p.written->at, "{} is no probability; expected a number from 0 to 1",
+                     text_of(p));
 }
 
 ValueId drawn_normally(Call& c) {
@@ -86,18 +126,21 @@ const InstructionRows fills{{
      .inputs = {argument("low"), argument("high"), seed},
      .outputs = {tensor("c")},
      .dtypes = numbers,
+     .check = check_bounds,
      .value = drawn_evenly},
     {.name = "normal",
      .doc = "c = numbers drawn from the normal distribution",
      .inputs = {argument("mean"), argument("deviation"), seed},
      .outputs = {tensor("c")},
      .dtypes = floats,
+     .check = check_normal,
      .value = drawn_normally},
     {.name = "dropout",
      .doc = "each element of c becomes 0 with the probability p; the others stay as they are",
      .inputs = {argument("p"), seed},
      .outputs = {tensor("c")},
      .dtypes = floats,
+     .check = check_probability,
      .value = dropped_out},
 }};
 

@@ -32,18 +32,20 @@ void assign_offsets(const Layout& layout, std::span<const std::int64_t> extents,
   using Assigned = ArenaOffsets::Assigned;
   offsets.by_slot.assign(slot_count, {});
   offsets.total = 0;
-  auto& assigned = offsets.assigned;
-  assigned.clear();
+  auto& living = offsets.living;
+  living.clear();
+  const bool in_order = std::ranges::is_sorted(layout.pieces, {}, &Layout::Piece::first);
   for (const Layout::Piece& piece : layout.pieces) {
     const std::int64_t bytes = size_of(piece, extents);
     if (bytes < 0) continue;
+    if (in_order) std::erase_if(living, [&](const Assigned& p) { return p.last < piece.first; });
     Assigned here{piece.first, piece.last, 0, bytes};
-    for (const Assigned& p : assigned)
+    for (const Assigned& p : living)
       if (p.first <= here.last && here.first <= p.last && here.offset < p.offset + p.bytes &&
           p.offset < here.offset + bytes)
         here.offset = p.offset + p.bytes;
     if (here.offset > most_bytes) continue;
-    assigned.insert(std::ranges::upper_bound(assigned, here.offset, {}, &Assigned::offset), here);
+    living.insert(std::ranges::upper_bound(living, here.offset, {}, &Assigned::offset), here);
     offsets.by_slot[static_cast<std::size_t>(piece.slot)] = {here.offset, bytes};
     offsets.total = std::max(offsets.total, here.offset + bytes);
   }

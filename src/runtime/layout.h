@@ -38,12 +38,14 @@ struct ArenaOffsets {
     std::int64_t offset, bytes;
   };
   std::vector<Range> by_slot;
-  std::vector<Assigned> assigned;  ///< by offset
+  std::vector<Assigned> living;  ///< when the last piece is made; by offset
   std::int64_t total = 0;
 };
 
-/// Assigns offsets by first fit: no two pieces that live at the same step overlap. Offsets are
-/// multiples of 64 bytes. A piece that is too large for any memory is not in the arena.
+/// Assigns offsets by first fit, in the order of the pieces; where that is the order in which they
+/// are made, the time for a piece is the number of those that live then. No two pieces that live at
+/// the same step overlap. Offsets are multiples of 64 bytes. A piece that is too large for any
+/// memory is not in the arena.
 ArenaOffsets assign_offsets(const Layout&, std::span<const std::int64_t> extents,
                             std::size_t slot_count);
 /// The same in memory that is there already.

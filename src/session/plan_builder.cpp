@@ -183,6 +183,7 @@ class PlanBuilder {
         plan_.layout.pieces.push_back(std::move(*piece));
       }
     }
+    std::ranges::stable_sort(plan_.layout.pieces, {}, &runtime::Layout::Piece::first);
   }
 
   /// Where each symbol of the parameters and captures is read.

@@ -11,6 +11,7 @@ import threading
 import numpy as np
 import pytest
 
+import fuzz_deepx
 from rondel import CallerError, deepx
 
 COUNT = int(os.environ.get("RONDEL_DATAGRAMS", "400"))
@@ -77,36 +78,41 @@ def test_wrong_addresses(address):
         deepx.Server(deepx.Session(), address)
 
 
-LINES = [
-    "argset@int32 2 3->v", "argset@float32 0.5->a", "newtensor@float32 v->t", "newtensor@float32 v->g", "deltensor t", "constant 1->t",
-    "arange 0 a->t", "uniform 0 1->t", "add t t->t", "mul@float32 t(g) t(g)<-t(g)", "div_scalar t 0->t", "sum t [0 1]->s", "print t",
-    "newtensor@int64 [999999999 999999999]->h", "save t \"f\"", "load \"f\"->t", "while t {", "loop 3 {", "}", "reshape t [6]->g",
-    "add(tensor<float32>:t, var<float32>:0.5) -> (tensor<float32>:g) //id=2 created_at=1", "argdel a", "renametensor t->q", "newtensor@int32 [2]->i",
-    "div i i->i", "mod_scalar i 0->i", "concat t t 0->t", "log t->t //id=", "todtype t->i",
-]  # fmt: skip
+def test_random_datagrams(tmp_path):
+    seed = int(os.environ.get("RONDEL_SEED", "1"))
+    rng, corpus = random.Random(seed), fuzz_deepx.seeds()
+    texts = [fuzz_deepx.mutated(rng, corpus) for _ in range(COUNT)]
+    rounds = fuzz_deepx.run_round(texts, tmp_path)
+    for k, text in enumerate(texts):
+        try:
+            next(rounds)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}, datagram {k}: {text!r}: {error}") from error
+    assert next(rounds, None) is None
 
 
-def datagram(rng):
-    """Lines of programs, some with bytes taken out, put in or changed."""
-    text = bytearray("\n".join(rng.choice(LINES) for _ in range(rng.randrange(1, 8))).encode())
-    for _ in range(rng.choice([0, 0, 1, 3, 20])):
-        at = rng.randrange(len(text) + 1)
-        kind = rng.random()
-        if kind < 0.4 and text:
-            del text[at : at + rng.randrange(1, 4)]
-        elif kind < 0.8:
-            text[at:at] = bytes([rng.choice([rng.randrange(256), *b'->()[]{}<>,:|@"/= \n\0'])])
-        elif text:
-            text[at % len(text)] = rng.randrange(256)
-    return bytes(text)
+def test_the_fuzzer_says_how_to_run_a_failure_again(tmp_path):
+    command = [sys.executable, fuzz_deepx.__file__]
+    done = subprocess.run([*command, "0.1", "--seed", "7"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.match(r"seed 7, 0.1 seconds\n\d+ datagrams, ", done.stdout)
+    (tmp_path / "round.jsonl").write_text('"add x x->x //id=3\\u00ff"\n')
+    done = subprocess.run([*command, "--replay", tmp_path / "round.jsonl"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "is not UTF-8" in done.stdout, done.stdout + done.stderr
 
 
-def test_random_datagrams(server):
-    for seed in range(COUNT):
-        text = datagram(random.Random(seed))
-        for answer in server.answers(text):
-            assert re.fullmatch(rb"\S* (ok|error .+)", answer), f"seed {seed}: {text!r} got {answer!r}"
-    assert server.answers(b"newtensor@float32 [1]->alive //id=5") == [b"5 ok"]
+def test_the_fuzzer_finds_what_breaks_its_rules():
+    class Wrong:
+        def answers(self, text):
+            session.run(b"newtensor@float32 [1]->more")
+            return [b"0 error nothing has changed"]
+
+    session = deepx.Session()
+    with pytest.raises(AssertionError, match="have changed something"):
+        fuzz_deepx.check(session, Wrong(), b"add t t->t")
+    Wrong.answers = lambda self, text: [b"what?"]
+    with pytest.raises(AssertionError, match="the answer b'what"):
+        fuzz_deepx.check(session, Wrong(), b"add t t->t")
 
 
 def test_the_command_serves_until_it_is_interrupted():

@@ -1,7 +1,11 @@
 """rondel.mdf.install: modeci_mdf's functions and engine give with Rondel what they give with ONNX Runtime."""
 
+import json
+
 import numpy as np
 import onnx
+import onnx.parser
+import onnx.printer
 import pytest
 
 import rondel.mdf
@@ -91,20 +95,77 @@ def test_loops(installed):
     assert functions.loop.__doc__.startswith("\nGeneric Looping construct")
 
 
-def model(function, args):
+def model(function, args, out="r"):
     node = Node(id="n")
-    node.parameters += [Parameter(id="x", value=[1.0, 2.0]), Parameter(id="r", function=function, args=args)]
-    node.output_ports.append(OutputPort(id="out", value="r"))
+    node.parameters += [Parameter(id="x", value=[1.0, 2.0]), Parameter(id="scale", value=3.0)]
+    node.parameters.append(Parameter(id="r", function=function, args=args))
+    node.output_ports.append(OutputPort(id="out", value=out))
     graph = Graph(id="g")
     graph.nodes.append(node)
+    return evaluated(graph)
+
+
+def evaluated(graph):
     evaluable = EvaluableGraph(graph, verbose=False)
     evaluable.evaluate(array_format="numpy")
     return evaluable.enodes["n"].evaluable_outputs["out"].curr_value
 
 
-def test_loops_in_models(installed, capsys):
-    y, items = model("onnx::Loop", {"M": "5", "cond": "1", "v_initial": "x", "body": BODY})
+def doubled(i, go, x):
+    return go, x * 2, x
+
+
+@pytest.mark.parametrize("body", [BODY, doubled, {"onnx": onnx.printer.to_text(BODY)}])
+def test_loops_in_models(installed, capsys, body):
+    y, items = model("onnx::Loop", {"M": "5", "cond": "1", "v_initial": "x", "body": body})
     assert y.tolist() == [32, 64] and items.shape == (5, 2)
+    assert model("onnx::Loop", {"M": 2, "cond": True, "v_initial": "x", "body": body}, "r[1]").tolist() == [[1, 2], [2, 4]]
+
+
+TWO_STATES = """b (int64 i, bool go, float[n] x, float[n] y) => (bool on, float[n] x2, float[n] y2, float[n] item)
+  { on = Identity(go)  x2 = Add(x, y)  y2 = Mul(y, scale)  item = Identity(x) }"""
+
+
+def test_bodies_read_names_of_their_node(installed, capsys):
+    """Several states as a list; what a body does not define is a parameter of the node."""
+    for initial in ("[x, x + 1]", ["x", "x + 1"]):
+        x, y, items = model("onnx::Loop", {"M": 2, "cond": 1, "v_initial": initial, "body": {"onnx": TWO_STATES}})
+        assert x.tolist() == [1 + 2 + 6, 2 + 3 + 9] and y.tolist() == [18, 27] and items.tolist() == [[1, 2], [3, 5]]
+    branches = {"then_branch": {"onnx": "t () => (float[n] y) { y = Mul(x, scale) }"}, "else_branch": {"onnx": "e () => (float[n] y) { y = Neg(x) }"}}
+    assert model("onnx::If", {"cond": "scale > 1", **branches}).tolist() == [3, 6]
+    assert model("onnx::If", {"cond": "scale < 1", **branches}).tolist() == [-1, -2]
+    sums = {"onnx": "s (float[n] total, float e) => (float[n] sum, float[n] item) { sum = Add(total, e)  item = Mul(sum, scale) }"}
+    total, items = model("onnx::Scan", {"initial_state_and_scan_inputs": "[scale - 2.5, x]", "num_scan_inputs": 1, "body": sums})
+    assert total.tolist() == [3.5] and items.tolist() == [[4.5], [10.5]]
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+def test_loops_in_files(installed, capsys, tmp_path, suffix):
+    from modeci_mdf.utils import load_mdf
+
+    arguments = {"M": 3, "cond": 1, "v_initial": "x", "body": {"onnx": onnx.printer.to_text(BODY)}}
+    parameters = {"x": {"value": [1.0, 2.0]}, "r": {"function": "onnx::Loop", "args": arguments}}
+    node = {"parameters": parameters, "output_ports": {"out": {"value": "r[0]"}}}
+    document = {"M": {"format": "ModECI MDF v0.4", "graphs": {"g": {"nodes": {"n": node}}}}}
+    path = tmp_path / f"loop.{suffix}"
+    path.write_text(json.dumps(document))  # which is YAML, too
+    assert evaluated(load_mdf(str(path)).graphs[0]).tolist() == [8, 16]
+
+
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        ({"M": 2, "cond": 1, "v_initial": "x"}, "Loop: 'body' is missing; expected a map {onnx: TEXT}"),
+        ({"M": 2, "cond": 1, "v_initial": "x", "body": {"text": "x"}}, "'body' is a map of text; expected {onnx: TEXT}"),
+        ({"M": 2, "cond": 1, "v_initial": "x", "body": {"onnx": "b (x) =>"}}, "is no text of an ONNX graph"),
+        ({"M": 2, "cond": 1, "v_initial": "x", "body": {"onnx": TWO_STATES.replace("scale", "nowhere")}}, "reads 'nowhere', which neither"),
+        ({"M": 2, "cond": 1, "v_initial": "x", "body": {"onnx": TWO_STATES}}, "its body has 4 inputs; expected 3"),
+    ],
+)
+def test_wrong_bodies_in_models(installed, capsys, args, text):
+    with pytest.raises(rondel.CallerError) as raised:
+        model("onnx::Loop", args)
+    assert text in str(raised.value)
 
 
 def test_functions_in_models(capsys):

@@ -9,6 +9,7 @@ from ..errors import CallerError, UnsupportedError
 from ..functions import operators
 from ..functions.control import GRAPHS, caller
 from ..session import InferenceSession
+from . import control_flow
 
 #: ONNX's control flow, by the names that modeci_mdf.functions.onnx gives the functions.
 _CONTROL = {"loop": "Loop", "scan": "Scan", "if": "If"}
@@ -34,11 +35,13 @@ def install():
         return
     importlib.import_module("rondel.functions.onnx")  # makes the functions that traced values use
     try:
+        import modeci_mdf.execution_engine as engine
         import modeci_mdf.functions.onnx as functions
         import modeci_mdf.functions.standard as standard
     except ImportError as error:
         raise CallerError(f"modeci_mdf cannot be imported: {error}; pip install modeci_mdf") from error
     replaced = {name: getattr(functions, name) for name in ("run_onnx_op", "predict_with_onnxruntime", *_CONTROL)}
+    evaluate_onnx_expr = engine.evaluate_onnx_expr
 
     def run_onnx_op(op_name, inputs, output_names, opset_version=functions.onnx_opset_version, **attributes):
         found = _caller(op_name.split("::")[-1], opset_version)
@@ -62,18 +65,19 @@ def install():
     for name, op_name in _CONTROL.items():
         setattr(functions, name, _control_function(op_name, functions))
         _add_to_models(standard, f"onnx::{op_name}", name, getattr(functions, name).__doc__)
-    _replaced.update(replaced)
+    engine.evaluate_onnx_expr = _evaluating(engine, functions, evaluate_onnx_expr)
+    _replaced.update({(functions, name): x for name, x in replaced.items()})
+    _replaced[engine, "evaluate_onnx_expr"] = evaluate_onnx_expr
 
 
 def uninstall():
     """Undoes `install`: modeci_mdf evaluates its ONNX functions with ONNX Runtime again."""
     if not _replaced:
         return
-    import modeci_mdf.functions.onnx as functions
     import modeci_mdf.functions.standard as standard
 
-    for name, function in _replaced.items():
-        setattr(functions, name, function)
+    for (module, name), function in _replaced.items():
+        setattr(module, name, function)
     for op_name in _CONTROL.values():
         standard.mdf_functions.pop(f"onnx::{op_name}", None)
     _replaced.clear()
@@ -141,8 +145,27 @@ def _of_one_element(x):
 
 def _add_to_models(standard, name, function, text):
     """An MDF function of this name, whose arguments are those of the operator."""
-    op = operators.operators(15)[name.split("::")[1]]
+    op = operators.operators(control_flow.OPSET)[name.split("::")[1]]
     arguments = [*op.input_names, *op.attributes]
-    shown = ", ".join(arguments)
-    call = f"onnx_ops.{function}({shown})" if function != "if" else f"getattr(onnx_ops, 'if')({shown})"
+    call = f"onnx_ops.{function}({', '.join(arguments)})"
     standard.add_mdf_function(name, description=text, arguments=arguments, expression_string=call)
+
+
+def _evaluating(engine, functions, original):
+    """evaluate_onnx_expr of modeci_mdf's engine, for functions with bodies, too."""
+
+    @functools.wraps(original)
+    def evaluate_onnx_expr(expr, base_parameters, evaluated_parameters, verbose=False):
+        name = expr.split("(")[0].split(".")[-1]
+        if name not in _CONTROL:
+            return original(expr, base_parameters, evaluated_parameters, verbose)
+        op = operators.operators(control_flow.OPSET)[_CONTROL[name]]
+
+        def call(args, kwargs):
+            return getattr(functions, name)(*args, **kwargs)
+
+        return control_flow.run(
+            op, base_parameters, evaluated_parameters, engine.evaluate_expr, functions.convert_type, functions.predict_with_onnxruntime, call
+        )
+
+    return evaluate_onnx_expr

@@ -11,6 +11,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <list>
 #include <string>
 #include <string_view>
@@ -238,6 +239,7 @@ template <class T> bool store(PyObject* x, T& to) {
   } else if constexpr (std::is_floating_point_v<T>) {
     const double d = PyFloat_CheckExact(x) ? PyFloat_AS_DOUBLE(x) : PyLong_AsDouble(x);
     to = static_cast<T>(d);
+    if (std::isinf(to) && !std::isinf(d)) return false;
     if (d != -1.0 || PyErr_Occurred() == nullptr) return true;
     return PyErr_Clear(), false;
   } else {

@@ -166,7 +166,7 @@ nb::object to_python(const Value& v) {
   if (v.is_sequence()) {
     nb::list items;
     for (const Tensor& t : *v.sequence().items) items.append(tensor_to_python(t));
-    return nb::make_tuple("sequence", items);
+    return nb::make_tuple("sequence", items, std::string(name(v.sequence().dtype)));
   }
   if (v.is_optional())
     return v.optional().held ? to_python(*v.optional().held) : nb::object(nb::none());

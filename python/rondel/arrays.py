@@ -180,12 +180,21 @@ def _untyped(x, what: str, expected: str) -> np.ndarray:
         raise CallerError(f"{what} does not fit {name}: {error}") from None
 
 
+class EmptySequence(list):
+    """A sequence without items, which knows what they would hold. element: Rondel's name of their dtype."""
+
+    def __init__(self, element: str):
+        super().__init__()
+        self.element = element
+
+
 def from_value(unpacked, what: str):
     """An output: an array, a list of them, or None for an empty optional. `what`: how errors name it."""
     if unpacked is None or type(unpacked) is np.ndarray:
         return unpacked
     if unpacked[0] == "sequence":
-        return [from_value(item, f"item {k} of {what}") for k, item in enumerate(unpacked[1])]
+        items = [from_value(item, f"item {k} of {what}") for k, item in enumerate(unpacked[1])]
+        return items or EmptySequence(unpacked[2])
     _, dtype, shape, data = unpacked
     try:
         return _elements(dtype, data).reshape(shape)

@@ -147,6 +147,37 @@ def test_operators_of_python_on_traced_values(function, dtype):
     np.testing.assert_array_equal(got, expected)
 
 
+def test_powers():
+    for function in (lambda x: 2**x, lambda x: 2.5**x, lambda x: x**0.5, lambda x: x**2, lambda x: np.power(3, x)):
+        np.testing.assert_allclose(traced_value(function, X), function(X), rtol=1e-14)
+    half = traced_value(lambda x: 0.5**x, np.array([1, 2]))
+    np.testing.assert_array_equal(half, [0.5, 0.25])
+
+
+def test_where_of_numpy_and_hints_for_the_rest():
+    np.testing.assert_array_equal(traced_value(lambda x: np.where(x > 1, x, 0), X), [0, 2, 3])
+    with pytest.raises(AttributeError, match="a traced value has no 'sum'; use reduce_sum"):
+        traced_value(lambda x: x.sum(), X)
+    with pytest.raises(AttributeError, match="the functions of rondel.functions.onnx work on it"):
+        traced_value(lambda x: x.nothing, X)
+
+
+def test_sequences_as_states():
+    grown = f.loop(3, True, f.sequence_empty(dtype=np.float64), body=lambda i, go, s: (go, f.sequence_insert(s, X)))
+    assert [x.tolist() for x in grown] == [[1, 2, 3]] * 3
+    again = f.loop(2, True, grown, body=lambda i, go, s: (go, f.sequence_erase(s)))
+    assert [x.tolist() for x in again] == [[1, 2, 3]]
+    nothing = f.loop(1, True, again, body=lambda i, go, s: (go, f.sequence_erase(s)))
+    assert nothing == [] and f.sequence_length(nothing) == 0
+    assert f.sequence_insert(nothing, X)[0].dtype == np.float64
+
+
+def test_nested_lists_of_numbers_are_told_apart():
+    for m in ([[1, 2], [3, 4]], [[1, 2], [3, 5]], [[1, 2, 3, 4]]):
+        got = f.loop(1, True, np.zeros((2, 2)), body=lambda i, go, x: (go, x, f.reduce_sum(f.add(m, 0.5))))[1]  # noqa: B023
+        assert got == np.sum(np.add(m, 0.5))
+
+
 def test_true_division_is_of_floats():
     np.testing.assert_array_equal(traced_value(lambda x: 1 / x, X), 1 / X)
     with pytest.raises(rondel.CallerError, match="'/' of integers; use //"):
@@ -271,8 +302,8 @@ def test_a_body_is_compiled_once():
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (x, x)), "as its condition; expected a bool"),
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, None)), "gives None as result 1"),
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, x if x[0] > 1 else x)), "use if_("),
-        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, np.sum(x))), "numpy.add does not work on traced values"),
-        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, np.cumsum(x))), "NumPy"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, np.sum(x))), "numpy.sum does not work on traced values; use reduce_sum"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, np.kron(x, x))), "numpy.kron does not work on traced values; use the functions"),
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, np.add.reduce(x))), "numpy.add"),
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, x + np.float32(1))), "cast one of them"),
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, x[0.5])), "is indexed with 0.5; expected integers"),
@@ -280,7 +311,15 @@ def test_a_body_is_compiled_once():
         (lambda: f.loop(2, "yes", X, body=doubled), "as its condition; expected a bool"),
         (lambda: f.loop(2, True, X), "'body' is missing"),
         (lambda: f.loop(2, True, X, body=7), "expected a function, a GraphProto"),
-        (lambda: f.loop(2, True, None, X, body=lambda i, go, x, y: (go, x, y)), "the initial value of state 0 is left out"),
+        (lambda: f.loop(2, True, None, X, body=lambda i, go, x, y: (go, x, y)), "value 0 of 'v_initial' is None; expected an array"),
+        (lambda: f.loop(2, True, X, None, body=lambda i, go, x, y: (go, x, y)), "value 1 of 'v_initial' is None"),
+        (lambda: f.loop(2**70, True, X, body=doubled), "expected an integer of 64 bits"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, (x, x))), "the body of loop gives a tuple as result 1"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, {"x": x})), "the body of loop gives a dict as result 1"),
+        (lambda: f.scan(X, num_scan_inputs=1, body=lambda x: (y for y in (x,))), "the body of scan gives a generator as result 0"),
+        (lambda: f.loop(2, True, True, body=lambda i, go, x: (go, 3)), "comes as tensor(bool) and leaves as tensor(int64)"),
+        (lambda: f.loop(2, True, 1, body=lambda i, go, x: (go, x**0.5)), "'**' of integers and floats"),
+        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, x.__setitem__(0, 1))), "cannot be changed; where, scatter_nd"),
         (lambda: f.scan(X, num_scan_inputs=2, body=lambda x: x), "num_scan_inputs is 2; expected 1 to 1"),
         (lambda: f.loop(1, True, X, body=lambda i, go, x: (go, f.if_(go, then_branch=lambda: (x, x), else_branch=lambda: x))), "expected as many"),
         (lambda: f.if_(True, then_branch=lambda: X, else_branch=lambda: (X, 2)), "then_branch gives 1 results and else_branch 2; expected as many"),

@@ -72,8 +72,10 @@ def call(level, function, inputs: list, what: str) -> list:
         given = _called(function, inputs, what)
         results = list(given) if isinstance(given, (tuple, list)) else [given]
         for k, x in enumerate(results):
-            if x is None:
-                raise CallerError(f"{what} gives None as result {k}; expected traced values, arrays or numbers")
+            nested = isinstance(x, (list, tuple)) and any(isinstance(i, (Traced, list, tuple, dict)) for i in x) and not numbers.is_number(x)
+            if x is None or nested or isinstance(x, (dict, set)) or hasattr(x, "__next__"):
+                shown = "None" if x is None else f"a {type(x).__name__}"
+                raise CallerError(f"{what} gives {shown} as result {k}; expected traced values, arrays or numbers")
         level.trace.results(results)
     return results
 

@@ -40,6 +40,8 @@ class Caller:
             return None
         values = [a.value if a else None for a in bound.inputs]
         chosen = numbers.dtypes_of_numbers(op, values)
+        if any(isinstance(x, (list, tuple)) and dtype is None for x, dtype in zip(values, chosen)):
+            return None
         plan = plan_of(op, bound.inputs, values, chosen, len(args) + len(kwargs))
         if plan is None:
             return None
@@ -126,9 +128,9 @@ def plan_of(op, arguments: list, values: list, chosen: list, count: int):
 def type_of(x, number: str | None):
     """(type, extents) of an input that is fed with an array, a list of arrays, or numbers of a dtype."""
     if number is None and isinstance(x, (list, tuple)):
-        return described(list(x), "a list")[1], None
+        return described(x if isinstance(x, list) else list(x), "a list")[1], None
     dtype = number or arrays.dtype_name(x.dtype)
-    rank = int(isinstance(x, (list, tuple))) if number else x.ndim
+    rank = np.ndim(x) if number else x.ndim
     return f"tensor({onnx_name(dtype)})", unknown_extents(rank)
 
 
@@ -145,7 +147,7 @@ def as_arrays(op, values: list) -> list:
         if chosen[k] is not None:
             x = numbers.array_of(x, chosen[k], what)
         elif isinstance(x, (list, tuple)):
-            x = list(x)
+            x = x if isinstance(x, list) else list(x)
         elif x is not None:
             x = arrays.as_array(x, what, "a tensor")
         made.append(x)

@@ -93,7 +93,7 @@ class ControlCaller(calling.Caller):
             if not same and not (isinstance(a.value, np.generic) and isinstance(x, np.ndarray) and x.dtype == a.value.dtype):
                 return None
         fed = [None if self._is_constant(k, x) else x for k, x in enumerate(given.values)]
-        if any(isinstance(x, list) and not numbers.is_number(x) for x in fed):
+        if any(isinstance(x, (list, tuple)) and not numbers.is_number(x) for x in fed):
             return None
         plan = calling.plan_of(self.op, given.inputs, fed, numbers.dtypes_of_numbers(self.op, fed), given.count)
         return plan and (plan, sum(x is not None for x in fed))
@@ -197,8 +197,6 @@ class ControlCaller(calling.Caller):
 
     def _loop(self, level, inputs, given, existing):
         states = inputs[2:]
-        if any(x is None for x in states):
-            raise CallerError(f"Loop: the initial value of state {states.index(None)} is left out")
         while len(inputs) < 2:
             inputs.append(None)
         if not existing:
@@ -267,7 +265,7 @@ def _trips(x):
     """The number of trips, as an int or an array of int64 without axes."""
     array = np.asarray(x)
     if array.dtype.kind not in "iu" or array.size != 1:
-        raise CallerError(f"Loop: M is {x!r:.60}; expected an integer, or None for no limit")
+        raise CallerError(f"Loop: M is {x!r:.60}; expected an integer of 64 bits, or None for no limit")
     if isinstance(x, int):
         return x
     return array if array.dtype == np.int64 and array.ndim == 0 else array.astype(np.int64).reshape(())

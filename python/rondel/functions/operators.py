@@ -89,6 +89,9 @@ class Operator:
             first = len(self.inputs) - 1
             given = self._several(named.pop(self.input_names[-1])) if self.input_names[-1] in named else rest
             rest = rest if given is not rest else []
+            left_out = next((k for k, x in enumerate(given) if is_omitted(x.value)), None)
+            if left_out is not None:
+                raise CallerError(f"{self.name}: value {left_out} of '{self.input_names[-1]}' is {given[left_out].value!r}; expected an array")
             inputs.update({first + k: x for k, x in enumerate(given)})
         self._add_by_position(attributes, rest, len(args))
         return Bound(self._in_order(inputs), {k: v for k, v in attributes.items() if v is not None}, outputs)

@@ -70,6 +70,13 @@ def _logical(on_bools, on_bits):
 _and, _or, _xor = _logical("and_", "bitwise_and"), _logical("or_", "bitwise_or"), _logical("xor", "bitwise_xor")
 
 
+def power(x, y):
+    """x ** y. Integers to the power of floats are refused: ONNX's Pow drops what is not whole, and Python's does not."""
+    if _is_float(y) and not _is_float(x) and not isinstance(x, int):
+        raise CallerError("'**' of integers and floats; cast the integers to a float")
+    return _function("pow")(x, y)
+
+
 def not_equal(x, y):
     return _function("not_")(_function("equal")(x, y))
 
@@ -118,7 +125,7 @@ class Traced:
     __sub__, __rsub__ = _binary("sub"), _binary("sub", True)
     __mul__, __rmul__ = _binary("mul"), _binary("mul", True)
     __matmul__, __rmatmul__ = _binary("mat_mul"), _binary("mat_mul", True)
-    __pow__, __rpow__ = _binary("pow"), _binary("pow", True)
+    __pow__, __rpow__ = _composed(power), _composed(power, True)
     __truediv__, __rtruediv__ = _composed(true_divide), _composed(true_divide, True)
     __floordiv__, __rfloordiv__ = _composed(floor_divide), _composed(floor_divide, True)
     __mod__, __rmod__ = _composed(remainder), _composed(remainder, True)
@@ -145,13 +152,32 @@ class Traced:
             "use if_(condition, then_branch=..., else_branch=...), where(condition, x, y), or & and | for 'and' and 'or'"
         )
 
-    def _no_number(self, *_):
+    def _no_number(self, *_, **__):
         raise CallerError(
             f"the traced value '{self.name}' has no elements before the graph runs; use the functions of rondel.functions.onnx "
             "on it, not those of NumPy or Python"
         )
 
     __float__ = __int__ = __index__ = __complex__ = __array__ = __len__ = __iter__ = _no_number
+
+    def __setitem__(self, index, value):
+        raise CallerError(f"the traced value '{self.name}' cannot be changed; where, scatter_nd and scatter_elements give new values")
+
+    def __getattr__(self, name):
+        near = _OF_METHODS.get(name)
+        hint = f"use {near} of rondel.functions.onnx" if near else "the functions of rondel.functions.onnx work on it"
+        raise AttributeError(f"a traced value has no '{name}'; {hint}", name=name, obj=self)
+
+    def __deepcopy__(self, _):
+        return self
+
+    def __array_function__(self, function, types, args, kwargs):
+        """Of NumPy's other functions, `where` is this package's."""
+        if function is np.where and len(args) == 3 and not kwargs:
+            return _function("where")(*args)
+        near = _OF_METHODS.get(function.__name__)
+        hint = f"use {near}" if near else "use the functions"
+        raise CallerError(f"numpy.{function.__name__} does not work on traced values; {hint} of rondel.functions.onnx")
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         """NumPy's element-wise functions are this package's."""
@@ -165,9 +191,18 @@ class Traced:
         return f"<traced {self.name}: {self.element if self.type.startswith('tensor') else self.type}{extents}>"
 
 
+#: What stands for methods and functions of NumPy.
+_OF_METHODS = {
+    "sum": "reduce_sum", "mean": "reduce_mean", "max": "reduce_max", "min": "reduce_min", "amax": "reduce_max", "amin": "reduce_min",
+    "prod": "reduce_prod", "argmax": "arg_max", "argmin": "arg_min", "clip": "clip", "cumsum": "cum_sum", "dot": "mat_mul",
+    "flatten": "reshape", "ravel": "reshape", "item": "squeeze", "size": "size", "squeeze": "squeeze", "transpose": "transpose",
+    "swapaxes": "transpose", "concatenate": "concat", "stack": "concat", "take": "gather", "repeat": "tile", "tile": "tile",
+    "einsum": "einsum", "expand_dims": "unsqueeze", "nonzero": "non_zero", "pad": "pad", "sort": "top_k",
+    "argsort": "top_k", "split": "split", "round": "round",
+}  # fmt: skip
 _OF_UFUNC = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": true_divide, "true_divide": true_divide,
-    "floor_divide": floor_divide, "remainder": remainder, "power": "pow", "matmul": "mat_mul", "negative": "neg",
+    "floor_divide": floor_divide, "remainder": remainder, "power": power, "matmul": "mat_mul", "negative": "neg",
     "absolute": "abs", "exp": "exp", "log": "log", "sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin",
     "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "floor": "floor", "ceil": "ceil",
     "rint": "round", "sign": "sign", "reciprocal": "reciprocal", "maximum": "max", "minimum": "min", "less": "less",

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import _rondel, arrays
 from ..errors import CallerError
+from . import numbers
 from .traced import Traced
 
 #: Arrays of integers of at most this many elements are constants of the graph, since shapes may follow from them; all other
@@ -173,7 +174,7 @@ class Trace:
             return kind, x
         if x is None:
             return None
-        if (kind is list or kind is tuple) and (not x or any(type(i) in (Traced, int, float, bool) for i in x)):
+        if (kind is list or kind is tuple) and (numbers.is_number(x) or any(type(i) is Traced for i in x)):
             return kind, *map(self.key, x)
         if callable(x) or hasattr(x, "SerializeToString"):
             raise Unkeyed
@@ -198,7 +199,7 @@ class Trace:
         if found is not None:
             return found
         what = "an array that a body reads"
-        array = list(x) if isinstance(x, (list, tuple)) else arrays.as_array(x, what, "a tensor")
+        array = _as_list(x) if isinstance(x, (list, tuple)) else arrays.as_array(x, what, "a tensor")
         if isinstance(array, np.ndarray) and array.dtype.kind in "iub" and array.size <= MOST_CONSTANT:
             return Array(_of_elements(array), None, array, x)
         if not keyed:
@@ -212,6 +213,10 @@ class Trace:
     def read(self) -> list:
         """(number, type, rank) of each array that is an input, in order."""
         return [found.key for found in self._arrays.values()]
+
+
+def _as_list(x):
+    return x if isinstance(x, list) else list(x)
 
 
 def _of_elements(array):
@@ -235,7 +240,7 @@ def described(x, what: str):
     """(value, type, rank) of an array, or of a list of arrays, which is a sequence; the rank of that is None."""
     if isinstance(x, list):
         items = [arrays.as_array(i, what, "tensors") for i in x]
-        names = {arrays.dtype_name(i.dtype) for i in items} or {"f32"}
+        names = {arrays.dtype_name(i.dtype) for i in items} or {getattr(x, "element", "f32")}
         if len(names) > 1:
             raise CallerError(f"{what} is a list of arrays of the dtypes {', '.join(sorted(names))}; expected one dtype")
         type_text = f"seq(tensor({onnx_name(names.pop())}))"

@@ -3,15 +3,18 @@
 >>> from rondel.functions import onnx
 >>> onnx.add([1, 2], 3)
 array([4, 5])
+
+`trace(function, *examples)` gives a Python function of arrays as a model, which `rondel.export` saves.
 """
 
 import importlib
 
-__all__ = ["onnx"]
+__all__ = ["onnx", "trace"]
 
 
 def __getattr__(name):
     """The functions are made when they are first asked for."""
-    if name == "onnx":
-        return importlib.import_module(".onnx", __name__)
+    if name in __all__:
+        onnx = importlib.import_module(".onnx", __name__)
+        return onnx if name == "onnx" else importlib.import_module(".models", __name__).trace
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

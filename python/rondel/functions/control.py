@@ -112,15 +112,16 @@ class ControlCaller(calling.Caller):
         """The session of the call as a graph. Its inputs are what is fed, then the arrays that functions read."""
         level = tracing.Level(self.op.python_name.rstrip("_"), self.op.opset, trace=trace)
         with tracing.entered(level):
-            for x in self._node(level, given):
+            for x in self._node(level, given, fed=True):
                 level.writer.output(x.name)
         level.feed_all()
         return sessions.session_of(level.writer)
 
-    def _node(self, level, given: Given) -> list:
-        """The results of the node that the call is."""
+    def _node(self, level, given: Given, fed=False) -> list:
+        """The results of the node that the call is. fed: its arrays and numbers are inputs of the graph, so that the same graph
+        serves for others."""
         op = self.op
-        inputs = self._inputs(level, given.values)
+        inputs = self._inputs(level, given.values, fed)
         make = {"Loop": self._loop, "Scan": self._scan, "If": self._if, "SequenceMap": self._map}[op.name]
         made, count = make(level, inputs, given.attributes, self._existing(given.attributes))
         plain = {k: v for k, v in given.attributes.items() if k not in (*self.graphs, "opset")}
@@ -177,14 +178,14 @@ class ControlCaller(calling.Caller):
             return calling.usual(x, f"{self.op.name}: input '{name}'")
         return x
 
-    def _inputs(self, level, values):
-        """Inputs as traced values. At the outermost level arrays and numbers are fed, so that the same graph serves for others."""
+    def _inputs(self, level, values, fed):
+        """Inputs as traced values."""
         if self.op.name == "Loop":
             wanted = ["i64", "bool"]
             values = [level.cast(x, wanted[k]) if k < 2 and isinstance(x, Traced) else x for k, x in enumerate(values)]
         constants = {k: level.constant(np.asarray(x)) for k, x in enumerate(values) if self._is_constant(k, x)}
         values = [constants.get(k, x) for k, x in enumerate(values)]
-        if level.parent is not None:
+        if not fed:
             return tracing.traced_inputs(level, self.op, values)
         chosen = numbers.dtypes_of_numbers(self.op, values)
         inputs = []

@@ -211,8 +211,8 @@ class Trace:
         return found
 
     def read(self) -> list:
-        """(number, type, rank) of each array that is an input, in order."""
-        return [found.key for found in self._arrays.values()]
+        """The arrays that are inputs, in order. The key of each is (number, type, rank)."""
+        return list(self._arrays.values())
 
 
 def _as_list(x):

@@ -32,9 +32,10 @@ class Followed:
 
 
 class Level:
-    """A graph that is being written: the outermost one of a call, or a body in it."""
+    """A graph that is being written: the outermost one of a call, or a body in it. weights: arrays that functions read are constants
+    of the outermost graph, else its inputs."""
 
-    def __init__(self, name: str, opset: int, parent=None, trace=None):
+    def __init__(self, name: str, opset: int, parent=None, trace=None, weights=False):
         self.writer = _rondel.GraphWriter(name, opset)
         self.opset = opset
         self.parent = parent
@@ -44,15 +45,20 @@ class Level:
         self.ended = False
         self._known = set()
         if parent is None:
+            self.weights = weights
             self._numbers = itertools.count()
-            self._fed = []  #: inputs for the arrays that functions read, as the trace numbers them
+            self._given_names = set()
+            self._fed = []  #: for the arrays that functions read, as the trace numbers them
 
     def fresh(self, stem: str) -> str:
         """A name that no graph of this call has."""
-        return f"{stem}_{next(self.root._numbers)}"
+        names = (f"{stem}_{k}" for k in self.root._numbers)
+        return next(name for name in names if name not in self.root._given_names)
 
-    def input(self, stem: str, type_text: str, shape) -> Traced:
-        name = self.fresh(stem)
+    def input(self, stem: str, type_text: str, shape, exactly=False) -> Traced:
+        """An input. exactly: `stem` is its name."""
+        name = stem if exactly else self.fresh(stem)
+        self.root._given_names.update([name] if exactly else [])
         self.writer.input(name, type_text, shape)
         self._known.add(name)
         return Traced(self, name, type_text, shape)
@@ -74,9 +80,11 @@ class Level:
         return root._fed[found.number]
 
     def feed_all(self):
-        """An input of the outermost graph for each array that functions have read so far."""
-        for _, type_text, rank in self.trace.read()[len(self._fed) :]:
-            self._fed.append(self.input("array", type_text, None if rank is None else [""] * rank))
+        """An input or a constant of the outermost graph for each array that functions have read so far."""
+        for found in self.trace.read()[len(self._fed) :]:
+            _, type_text, rank = found.key
+            extents = None if rank is None else [""] * rank
+            self._fed.append(self.constant(found.array) if self.weights else self.input("array", type_text, extents))
 
     def name_of(self, traced: Traced) -> str:
         """The name of a value here, which may be one of a graph around this one."""

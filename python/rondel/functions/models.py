@@ -1,0 +1,59 @@
+"""Python functions of arrays as models."""
+
+import inspect
+
+import numpy as np
+
+from .. import _rondel
+from ..errors import CallerError
+from ..options import SessionOptions
+from ..session import InferenceSession, issue_warnings
+from . import bodies, calling, numbers, tracing
+from .traced import Traced
+from .traces import described
+
+
+def trace(function, *examples) -> InferenceSession:
+    """A function of arrays as a model, which `rondel.export` saves.
+
+    The function is called with traced values, as the body of a loop is, and returns traced values, arrays or numbers. examples:
+    an array, a number or a list of arrays for each of its parameters, of which the dtype and the number of axes count; extents
+    may differ from run to run. The model's inputs have the names of the parameters, its outputs are output0, output1, ... Arrays
+    that the function reads are weights of the model, with the values that they have now.
+    """
+    level = tracing.Level(getattr(function, "__name__", "function").strip("<>"), _rondel.newest_opset(), weights=True)
+    inputs = [_input(level, name, x) for name, x in zip(_names(function, len(examples)), examples)]
+    results = bodies.call(level, function, inputs, "the traced function")
+    for k, x in enumerate(results):
+        traced = x if isinstance(x, Traced) else level.of_array(np.asarray(x) if numbers.is_number(x) else x)
+        level.writer.node("Identity", f"output{k}", [level.name_of(traced)], [f"output{k}"], [])
+        level.writer.output(f"output{k}")
+    options = SessionOptions()
+    made, warnings = _rondel.session_of_writer(level.writer, options)
+    issue_warnings(warnings, stacklevel=3)
+    return InferenceSession.of(made, options)
+
+
+def _input(level, name, example):
+    what = f"the example for '{name}'"
+    value = np.asarray(example) if numbers.is_number(example) else example
+    _, type_text, rank = described(value if isinstance(value, list) else calling.usual(value, what), what)
+    return level.input(name, type_text, calling.unknown_extents(rank), exactly=True)
+
+
+def _names(function, count) -> list:
+    """The names of the parameters that `count` arguments by position are for."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return [f"input{k}" for k in range(count)]
+    try:
+        bound = signature.bind(*range(count))
+    except TypeError as error:
+        raise CallerError(f"trace: {count} examples are given for {function.__name__}{signature}: {error}") from None
+    kinds = {p.name: p.kind for p in signature.parameters.values()}
+    names = []
+    for name, value in bound.arguments.items():
+        several = kinds[name] is inspect.Parameter.VAR_POSITIONAL
+        names += [f"{name}{k}" for k in range(len(value))] if several else [name]
+    return names

@@ -330,6 +330,7 @@ def test_a_body_is_compiled_once():
         (lambda: f.loop(2, True, X, body=graph_text("y = ReduceMean<axes = [0]>(x)")), "attribute 'axes' is not one of ReduceMean-18"),
         (lambda: f.loop(2, True, X, body=graph_text("y = Neg(x)"), opset=99), "opset is 99; expected a number from 1 to"),
         (lambda: f.loop(2, True, X, body=graph_text("y = Neg(x)"), opset="13"), "opset is '13'; expected a number"),
+        (lambda: f.loop(2, True, X, body=doubled, outputs=1), "its bodies say how many results there are"),
         (lambda: f.loop(2, True, X, body=doubled, opset=13), "opset= goes with a GraphProto"),
         (lambda: f.loop(2, True, X, body=lambda i, x: (True, x)), "the body of loop, <lambda>(i, x), is called with i, cond, state0;"),
         (lambda: f.scan(X, num_scan_inputs=1, body=lambda a, b: a), "the body of scan, <lambda>(a, b), is called with scan0;"),

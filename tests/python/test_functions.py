@@ -1,6 +1,9 @@
 """rondel.functions.onnx on arrays: every operator that runs, dtypes, numbers, omitted inputs, signatures, errors."""
 
+import ast
+import importlib.util
 import inspect
+import pathlib
 import re
 import subprocess
 import sys
@@ -38,7 +41,7 @@ def test_every_function_has_a_signature_and_a_text():
         function = getattr(f, name)
         schema = onnx.defs.get_schema(operators(f._opset)[_onnx_name(name)].name)
         parameters = inspect.signature(function).parameters
-        assert [p for p in parameters if p != "outputs"] == [
+        assert [p for p in parameters if p not in ("outputs", "opset")] == [
             *(i.name for i in schema.inputs),
             *sorted(schema.attributes),
         ]
@@ -119,6 +122,19 @@ def test_numbers_take_the_dtype_beside_them(x, y, dtype):
 def test_wrong_arguments(call, text):
     with pytest.raises(rondel.CallerError, match=re.escape(text)):
         call()
+
+
+def test_editors_know_the_functions():
+    """The stub has what the module has, in valid Python."""
+    path = pathlib.Path(__file__).parents[2] / "tools/function_stubs.py"
+    spec = importlib.util.spec_from_file_location("function_stubs", path)
+    stubs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(stubs)
+    text = stubs.PATH.read_text()
+    assert text == stubs.text(), "run .venv/bin/python tools/function_stubs.py"
+    names = {n.name if isinstance(n, ast.FunctionDef) else n.targets[0].id for n in ast.parse(text).body[2:] if hasattr(n, "name") or hasattr(n, "targets")}
+    assert names >= {*f.__all__, "matmul", "reducesum"}
+    exec(compile(text, str(stubs.PATH), "exec"), {})
 
 
 def test_operators_that_there_are_not():

@@ -8,6 +8,11 @@ array([4, 5])
 """
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import onnx as onnx
+    from .models import trace as trace
 
 __all__ = ["onnx", "trace"]
 

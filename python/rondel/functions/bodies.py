@@ -72,12 +72,17 @@ def call(level, function, inputs: list, what: str) -> list:
         given = _called(function, inputs, what)
         results = list(given) if isinstance(given, (tuple, list)) else [given]
         for k, x in enumerate(results):
-            nested = isinstance(x, (list, tuple)) and any(isinstance(i, (Traced, list, tuple, dict)) for i in x) and not numbers.is_number(x)
-            if x is None or nested or isinstance(x, (dict, set)) or hasattr(x, "__next__"):
+            if type(x) is not Traced and _is_no_result(x):
                 shown = "None" if x is None else f"a {type(x).__name__}"
                 raise CallerError(f"{what} gives {shown} as result {k}; expected traced values, arrays or numbers")
         level.trace.results(results)
     return results
+
+
+def _is_no_result(x) -> bool:
+    if isinstance(x, (list, tuple)):
+        return any(isinstance(i, (Traced, list, tuple, dict)) for i in x) and not numbers.is_number(x)
+    return x is None or isinstance(x, (dict, set)) or hasattr(x, "__next__")
 
 
 def _called(function, inputs, what):

@@ -55,8 +55,7 @@ class ControlCaller(calling.Caller):
     def trace(self, key, args, kwargs):
         """(Prepared, values that functions read) for a call with functions as bodies, which are called; None where an argument has
         another form than the usual one. key: all that decides which graph is written, but the functions."""
-        held = [x for x in (*args, *kwargs.values()) if hasattr(x, "_session")]
-        steps = traces.forest.root(key, held)
+        steps = traces.forest.root(key, (*args, *kwargs.values()))
         try:
             trace = traces.Trace(steps, follows=True)
             return self._follow(trace, args, kwargs), trace.values
@@ -160,6 +159,8 @@ class ControlCaller(calling.Caller):
         opset = named.get("opset")
         named = {k: x for k, x in named.items() if k != "opset"}
         bound = self.op.bind(rest, named)
+        if bound.outputs is not None:
+            raise CallerError(f"{self.op.name}: outputs= is given; its bodies say how many results there are")
         number = dict(zip(kwargs, range(len(args), len(args) + len(kwargs))))
         places = [*places, *(number.get(name, -1) for name in named)]
         inputs = [a if a is None or a.number < 0 else a._replace(number=places[a.number]) for a in bound.inputs]

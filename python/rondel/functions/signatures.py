@@ -8,7 +8,7 @@ import numpy as np
 
 _ATTRIBUTE_TYPES = {
     "INT": int, "FLOAT": float, "STRING": str, "INTS": Sequence[int], "FLOATS": Sequence[float], "STRINGS": Sequence[str],
-    "TENSOR": np.ndarray, "TYPE_PROTO": str, "GRAPH": Callable,
+    "TENSOR": np.ndarray, "TYPE_PROTO": str, "GRAPH": Callable | object,
 }  # fmt: skip
 _MOST_TYPES = 6
 
@@ -35,11 +35,15 @@ def signature(op) -> inspect.Signature:
         default = kinds.empty if a.required or a.type == "GRAPH" else a.default
         if isinstance(default, tuple) or isinstance(default, np.ndarray):
             default = None
+        if isinstance(default, float):
+            default = float(str(np.float32(default)))  # as the schema writes it, which is of float
         annotation = _ATTRIBUTE_TYPES.get(a.type, object)
         if default is None:
             annotation = annotation | None
         parameters.append(kinds(a.name, kinds.KEYWORD_ONLY, default=default, annotation=annotation))
-    if any(p.form != "single" for p in op.outputs):
+    if any(a.type == "GRAPH" for a in op.attributes.values()):
+        parameters.append(kinds("opset", kinds.KEYWORD_ONLY, default=None, annotation=int | None))
+    elif any(p.form != "single" for p in op.outputs):
         parameters.append(kinds("outputs", kinds.KEYWORD_ONLY, default=None, annotation=int | None))
     one = len(op.outputs) == 1 and op.outputs[0].form == "single"
     returns = np.ndarray if one else np.ndarray | tuple[np.ndarray, ...]
@@ -51,6 +55,8 @@ def documentation(op) -> str:
     parts = [textwrap.dedent(op.doc).strip(), f"ONNX's {op.name}, in the version of opset {op.since_version}."]
     if op.inputs:
         parts.append("Inputs\n" + "\n".join(map(_port, op.inputs)))
+    if any(a.type == "GRAPH" for a in op.attributes.values()):
+        parts.append("A body is a Python function, a GraphProto, a ModelProto, or a graph of Rondel; opset is that of a GraphProto.")
     if op.attributes:
         parts.append("Attributes\n" + "\n".join(map(_attribute, op.attributes.values())))
     parts.append("Results\n" + "\n".join(map(_port, op.outputs)))

@@ -65,11 +65,11 @@ class Forest:
     def clear(self):
         self._roots, self._events, self._compiled = {}, 0, 0
 
-    def root(self, key, held) -> dict:
-        """The tree of calls that begin with `key`. held: what must live as long as the key is in use."""
+    def root(self, key, arguments) -> dict:
+        """The tree of calls that begin with `key`. arguments: of the call; those that the key knows by their ids are kept."""
         found = self._roots.get(key)
         if found is None:
-            found = self._roots[key] = ({}, held)
+            found = self._roots[key] = ({}, [x for x in arguments if hasattr(x, "_session")])
         return found[0]
 
     def count(self, outcome):

@@ -1,6 +1,5 @@
 """Python functions as graphs: their functions of this package are called with traced values, and write nodes."""
 
-import contextlib
 import contextvars
 import itertools
 
@@ -138,15 +137,19 @@ class Level:
         return results
 
 
-@contextlib.contextmanager
-def entered(level):
+class entered:
     """While it lasts, functions write nodes of this graph."""
-    token = INNERMOST.set(level)
-    try:
-        yield level
-    finally:
-        INNERMOST.reset(token)
-        level.ended = True
+
+    def __init__(self, level):
+        self._level = level
+
+    def __enter__(self):
+        self._token = INNERMOST.set(self._level)
+        return self._level
+
+    def __exit__(self, *_):
+        INNERMOST.reset(self._token)
+        self._level.ended = True
 
 
 def holds_traced(x) -> bool:

@@ -15,7 +15,7 @@ from .deepx_loads import Recorded
 from .deepx_prompt import Prompt
 from .feeds import UsageError
 from .files import write_all
-from .run import count
+from .run import count, seconds
 
 
 def add_to(commands):
@@ -38,6 +38,7 @@ def add_to(commands):
     parser.add_argument("program", nargs="?", metavar="FILE", help="the program; -, or nothing where there is no terminal: standard input; "
                         "the word serve: datagrams")  # fmt: skip
     parser.add_argument("--udp", metavar="HOST:PORT", help="where `serve` listens (127.0.0.1:8080: this machine only; port 0: any free one)")
+    parser.add_argument("--deadline", type=seconds, metavar="SECONDS", help="when `serve` ends the lines of one datagram (60)")
     parser.add_argument("--folder", metavar="DIR", help="where save, load and loadtensordata may read and write, and below")
     parser.add_argument("--max-memory", type=count, metavar="BYTES", help="the most memory that tensors and their computation may hold")
     parser.add_argument("--seed", type=count, default=0, metavar="N", help="the seed of draws that have none of their own (0)")
@@ -52,6 +53,8 @@ def act(options):
         return _serve(options)
     if options.udp:
         raise UsageError("--udp: expected `rondel deepx serve --udp HOST:PORT`")
+    if options.deadline is not None:
+        raise UsageError("--deadline: expected `rondel deepx serve --deadline SECONDS`")
     dumps = _dumps(options.dump)
     recorded = Recorded(Folder(options.folder, options.max_memory)) if options.onnx and options.folder else None
     session = make_session(options, recorded or options.folder)
@@ -91,7 +94,7 @@ def _without(text, failures):
 
 
 def _serve(options):
-    with deepx.Server(make_session(options, options.folder), options.udp or "127.0.0.1:8080") as server:
+    with deepx.Server(make_session(options, options.folder), options.udp or "127.0.0.1:8080", deadline=60 if options.deadline is None else options.deadline) as server:
         print(f"listening on udp {server.address}; Ctrl-C ends", flush=True)
         try:
             server.serve()

@@ -35,7 +35,7 @@ def add_to(commands):
         "-o", "--output", metavar="DIR", help="write each output to DIR as NAME.npy: all of them, or on failure none"
     )
     parser.add_argument("--seed", type=count, default=0, metavar="N", help="the seed of random inputs and random ops (0)")
-    parser.add_argument("--deadline", type=_seconds, metavar="SECONDS", help="end the run after this time")
+    parser.add_argument("--deadline", type=seconds, metavar="SECONDS", help="end the run after this time")
     parser.add_argument("--max-trips", type=count, metavar="N", help="the most trips of any one loop")
     parser.add_argument("--max-memory", type=count, metavar="BYTES", help="the most memory that the run may hold at once")
     parser.add_argument("--threads", type=count, metavar="N", help="threads of one op (as many as there are cores)")
@@ -50,7 +50,7 @@ def count(text):
     return int(text)
 
 
-def _seconds(text):
+def seconds(text):
     try:
         if float(text) >= 0:
             return float(text)

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "frontends/deepx/dtypes.h"
+#include "frontends/deepx/operands.h"
 #include "passes/gradient.h"
 #include "session/deepx_files.h"
 #include "session/graph_key.h"
@@ -23,6 +24,17 @@ rondel::SessionOptions options_of_plans(const SessionOptions& o) {
   return session::checked(p);
 }
 
+/// A tensor, counted against the budget for as long as it is held. Most are blocks of the memory,
+/// and are anyway; a view has been copied.
+Tensor counted(runtime::Memory memory, Tensor t) {
+  if (runtime::Memory::bytes_if_alone(t) > 0) return t;
+  const std::size_t bytes = static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
+  memory.claim(bytes);
+  std::shared_ptr<void> owner(
+      t.data(), [memory, bytes, kept = t.owner()](void*) mutable { memory.unclaim(bytes); });
+  return Tensor(t.dtype(), t.shape(), t.strides(), t.data(), std::move(owner));
+}
+
 Surroundings surroundings_in(const runtime::Memory& memory, const SessionOptions& o) {
   Surroundings s = surroundings_without_memory(o.seed);
   s.check_room = [most = o.max_memory_bytes, memory](DType t, const Shape& shape) {
@@ -33,18 +45,8 @@ Surroundings surroundings_in(const runtime::Memory& memory, const SessionOptions
                   fmt::format("{} takes {} bytes; the memory budget is {}, of which {} are in use",
                               type_text(t, shape), bytes, most, used));
   };
+  s.counted = [memory](Tensor t) { return counted(memory, std::move(t)); };
   return s;
-}
-
-/// A result, counted against the budget for as long as it is held. Most are blocks of the memory,
-/// and are anyway; a view has been copied.
-Tensor counted(runtime::Memory memory, Tensor t) {
-  if (runtime::Memory::bytes_if_alone(t) > 0) return t;
-  const std::size_t bytes = static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
-  memory.claim(bytes);
-  std::shared_ptr<void> owner(
-      t.data(), [memory, bytes, kept = t.owner()](void*) mutable { memory.unclaim(bytes); });
-  return Tensor(t.dtype(), t.shape(), t.strides(), t.data(), std::move(owner));
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ Surroundings surroundings_without_memory(std::uint64_t seed) {
             r.by.assign(by.begin(), by.end());
             return passes::add_gradient(g, r);
           },
-          [](DType, const Shape&) {}, seed};
+          [](DType, const Shape&) {}, [](Tensor t) { return t; }, seed};
 }
 
 /// The frames inside of a plan that say something are those of loops, which tell trips, and of
@@ -96,6 +98,8 @@ Tensor Engine::value(std::string_view name) const {
 
 void Engine::define(const std::string& name, const Tensor& t) {
   require_dtype_of_programs(name, t.dtype());
+  require(t.shape().size() <= most_dims, "'{}' would have {} dims; a tensor has at most {}", name,
+          t.shape().size(), most_dims);
   Tensor copy = resources_.memory.allocate(t.dtype(), t.shape());
   copy.assign(t);
   program_.set(name, TensorEntry{t.dtype(), t.shape(), std::move(copy)});

@@ -101,8 +101,12 @@ class TextRun {
       told(s);
     } catch (const Error& e) {
       if (ends_the_run(e)) throw;
+      const bool others_wait = !waiting_.empty();
       compute();
-      if (!stopped_) fail(s.at.line, s.metadata, at_line(e, s.at));
+      if (stopped_) return;
+      // What the lines before have deleted or replaced is free now.
+      if (e.blame() == Blame::limit && others_wait) return append(std::move(s));
+      fail(s.at.line, s.metadata, at_line(e, s.at));
     }
   }
 

@@ -95,16 +95,6 @@ def _change_lines(rng, text):
     text[:] = b"\n".join(lines)
 
 
-class Bounded:
-    """A session as the server uses it, whose runs end after half a second."""
-
-    def __init__(self, folder):
-        self.session = deepx.Session(folder, 1 << 22, seed=1, max_trips=1000, threads=1)
-
-    def run(self, text, **options):
-        return self.session.run(text, deadline=0.5, **options)
-
-
 def state(session):
     """Names, types and bits."""
     return {name: (session.kind(name), session[name].tobytes()) for name in session}
@@ -128,10 +118,10 @@ def check(session, server, text):
 
 def run_round(texts, folder):
     """Runs datagrams in one session; yields the forms of the answers to each."""
-    bounded = Bounded(folder)
-    with deepx.Server(bounded, "127.0.0.1:0", on_print=lambda text: None) as server:
+    session = deepx.Session(folder, 1 << 22, seed=1, max_trips=1000, threads=1)
+    with deepx.Server(session, "127.0.0.1:0", on_print=lambda text: None, deadline=0.5) as server:
         for text in texts:
-            yield check(bounded.session, server, text)
+            yield check(session, server, text)
         assert server.answers(b"argset@int32 1->still_alive //id=5") == [b"5 ok"]
 
 

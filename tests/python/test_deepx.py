@@ -326,10 +326,15 @@ def test_print():
     session["long"] = np.arange(2000)
     assert printed(session, "print long") == "long: int64[2000]\n[0, 1, 2, ..., 1997, 1998, 1999]\n"
     session["none"] = np.zeros((2, 0))
-    assert printed(session, "print none") == "none: float64[2, 0]\n[[],\n []]\n"
+    assert printed(session, "print none") == "none: float64[2, 0]\n[]\n"
     for wrong in ("%s", "%", "%.99999f", "2f", "{:f}", "%5", "%--+.f2", "%.123f"):
         with pytest.raises(CallerError, match="line 1, column 10: .* is no format of floats"):
             session.run(f'print t3 "{wrong}"')
+
+
+def test_nan_is_shown_without_a_sign():
+    session = session_with(t=np.array([np.nan, -np.nan, -np.inf]))
+    assert printed(session, "print t\nprint t %.1f") == "t: float64[3]\n[nan, nan, -inf]\nt: float64[3]\n[nan, nan, -inf]\n"
 
 
 def test_print_goes_to_standard_output(capsys):

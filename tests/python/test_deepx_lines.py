@@ -207,6 +207,7 @@ ERRORS = [
     ("newtensor@float32 v->a", 22, "'a' is an argument already"),
     ("newtensor@float32 v->3", 22, "expected a name"),
     ("newtensor@float32 [2 -3]->x", 19, "the extent -3 is negative"),
+    ("newtensor@float32 [" + "1 " * 65 + "]->x", 19, "65 dims; a tensor has at most 64"),
     ("newtensor@float32 [0.5]->x", 20, "int64 does not hold 0.5"),
     ("newtensor@float32 a b->x", 21, "'newtensor' has 1 input, not 2"),
     ("argset@int32 1->t", 17, "'t' is a tensor"),
@@ -416,3 +417,28 @@ def test_random_lines_never_do_harm(session):
     session["ok"] = np.zeros(2)
     session.run("add_scalar ok 1->ok")
     assert session["ok"].tolist() == [1, 1]
+
+
+def test_tensors_of_as_many_dims_as_there_may_be(session):
+    ones = "[" + "1 " * 64 + "]"
+    session.run(f"newtensor@float32 {ones}->x\nuniform 0 1->x\nadd x x->x\ntranspose x [{' '.join(map(str, range(63, -1, -1)))}]->x")
+    assert session.kind("x")[2] == (1,) * 64
+
+
+def test_empty_tensors_of_many_extents_are_shown_at_once(session):
+    shown = []
+    session.run("newtensor@float32 [1000000000000 0]->x\nprint x\nnewtensor@int8 [" + "2 " * 40 + "0]->y\nprint y", on_print=shown.append)
+    assert [text.split("\n")[1:] for text in shown] == [["[]", ""]] * 2
+
+
+def test_vectors_count_as_memory():
+    session = deepx.Session(max_memory_bytes=10_000)
+    vector = "argset@float32 " + "1 " * 1000
+    session.run("\n".join(f"{vector}->{name}" for name in "ab"))
+    with pytest.raises(LimitExceeded, match="^line 1, column 1: the memory budget of 10000 bytes"):
+        session.run(f"{vector}->c")
+    session.run(f"argdel a\n{vector}->c")  # at once, too: what is deleted is free for the next line
+    assert session.names() == ["b", "c"] and session["c"].sum() == 1000
+    with pytest.raises(LimitExceeded):
+        session.run("newtensor@float32 [1000]->t")
+    session.run("argdel b\nnewtensor@float32 [1000]->t\nconstant 1->t\ndeltensor t\nnewtensor@float32 [1000]->u")

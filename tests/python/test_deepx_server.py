@@ -48,6 +48,18 @@ def test_a_block_is_answered_once_and_an_open_one_is_an_error(server):
     assert answer.startswith(b"0 error ") and b"no end" in answer
 
 
+def test_a_loop_without_an_end_does_not_end_the_server():
+    with deepx.Server(deepx.Session(), "127.0.0.1:0", deadline=0.2) as server:
+        text = b"newtensor@bool []->go //id=1\nconstant true->go //id=2\nnewtensor@int8 []->n //id=3\nprint n //id=4\nwhile go { //id=5\nadd_scalar n 1->n\n}"
+        answers = server.answers(text)
+        assert answers[:4] == [b"1 ok", b"2 ok", b"3 ok", b"4 ok"] and len(answers) == 5
+        assert answers[4].startswith(b"0 error") and b"deadline" in answers[4]
+        assert server.answers(b"add_scalar n 1->n //id=6\nprint n //id=7") == [b"6 ok", b"7 ok"]
+    for wrong in (-1, "soon", float("nan")):
+        with pytest.raises(CallerError, match="^deadline is .*; expected a time in seconds"):
+            deepx.Server(deepx.Session(), "127.0.0.1:0", deadline=wrong)
+
+
 def test_over_the_network(server):
     """Two clients, one session; a datagram of almost 64 KiB."""
     thread = threading.Thread(target=lambda: [server.serve_one() for _ in range(3)])

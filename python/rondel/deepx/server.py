@@ -4,6 +4,7 @@ import socket
 import sys
 
 from ..errors import CallerError
+from .session import checked_seconds
 
 _LARGEST = 65_536  #: bytes of a datagram, and more than any has
 _LARGEST_REPLY = 65_507  #: bytes that a datagram over IPv4 holds
@@ -15,11 +16,13 @@ class Server:
     The answer is "<id> ok", or "<id> error <message>" for a line that failed and therefore changed nothing; the id is that of the line's
     metadata (`//id=7`), else 0. Empty lines get no answer. What `print` shows goes to on_print.
 
+    deadline: seconds after which the lines of a datagram end, so that a loop without an end does not end the server; None: never. The last answer
+    is then an error with the id 0, and lines without an answer have had no effect.
     address: "host:port", "[::1]:port" for IPv6; port 0: any that is free.
     """
 
-    def __init__(self, session, address="127.0.0.1:8080", *, on_print=None):
-        self._session, self._on_print = session, on_print
+    def __init__(self, session, address="127.0.0.1:8080", *, on_print=None, deadline=60):
+        self._session, self._on_print, self._deadline = session, on_print, checked_seconds("deadline", deadline)
         family, place = _resolved(address)
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
         try:
@@ -55,7 +58,10 @@ class Server:
         """Runs the lines of a datagram, and gives their answers: a list of bytes."""
         found = []
         try:
-            self._session.run(text, keep_going=True, on_print=self._on_print, on_line=lambda _, about, error: found.append(_answer(about, error)))
+            self._session.run(
+                text, keep_going=True, deadline=self._deadline, on_print=self._on_print,
+                on_line=lambda _, about, error: found.append(_answer(about, error)),
+            )  # fmt: skip
         except Exception as error:  # whatever comes, the client gets an answer and the next datagram its turn
             found.append(_answer({}, error))
         return found

@@ -57,7 +57,7 @@ class Session(MutableMapping):
             _checked("keep_going", keep_going, ("True or False", boolean)),
             _callback("on_print", on_print) or _print,
             _callback("on_line", on_line),
-            _checked("deadline", deadline, ("a time in seconds, 0 or more, or None", seconds)),
+            checked_seconds("deadline", deadline),
         )
         if failures and not keep_going:
             raise failures[0]
@@ -161,6 +161,11 @@ def _program(text):
     if isinstance(text, (bytes, bytearray, memoryview)):
         return bytes(text)
     raise CallerError(f"the program is a {type(text).__name__}; expected a str, or bytes of UTF-8")
+
+
+def checked_seconds(name, value):
+    """A time, or None. Raises CallerError for what is none."""
+    return _checked(name, value, ("a time in seconds, 0 or more, or None", seconds))
 
 
 def _checked(name, value, rule):

@@ -349,6 +349,8 @@ void Change::make_tensor(const Slot& name, DType dtype, Shape shape) {
 }
 
 Shape shape_from(const ir::Ints& extents, DType dtype, const Position& at) {
+  if (extents.size() > most_dims)
+    fail_at_position(at, "{} dims; a tensor has at most {}", extents.size(), most_dims);
   std::int64_t bytes = static_cast<std::int64_t>(byte_size(dtype));
   constexpr std::int64_t most = std::int64_t{1} << 47;  // what an address space holds
   for (const std::int64_t n : extents) {

@@ -73,6 +73,8 @@ class Change {
   /// for something else than the line says.
   const Entry& entry(const Slot&) const;
   const Entry* find(const Slot& s) const { return program_.names().find(s.text); }
+  /// An argument's or a vector's block, counted as memory in use.
+  Tensor counted(const Tensor& t) const { return program_.surroundings().counted(t); }
   /// Gives a name a meaning; throws Error(caller) where the line says otherwise.
   void set(const Slot&, Entry);
   /// The same for a name that is itself said to be a text, `var<string>:c`.
@@ -97,8 +99,10 @@ class Change {
   const Operands& operands_;
 };
 
-/// A shape from a vector. Throws Error(caller) at the place for a negative extent, Error(limit) for
-/// more elements than any memory holds.
+/// The dims that a tensor may have: of more the ops do not know types.
+inline constexpr std::size_t most_dims = 64;
+/// A shape from a vector. Throws Error(caller) at the place for a negative extent and for too many
+/// of them, Error(limit) for more elements than any memory holds.
 Shape shape_from(const ir::Ints&, DType, const Position&);
 /// Axes of a tensor, counted from the front; each may occur once. Throws Error(caller) at the
 /// place.

@@ -102,7 +102,8 @@ std::string shown(std::string_view name, const Tensor& t, std::string_view forma
   const std::string element_format = format_for(t.dtype(), format, at);
   std::string text = fmt::format("{}: {}\n", name, type_text(t.dtype(), t.shape()));
   const Tensor packed = t.packed();
-  Rows(packed, element_format).add(text, 0, 0);
+  if (t.size() == 0) text += "[]";  // of many extents beside the 0, all brackets would never end
+  else Rows(packed, element_format).add(text, 0, 0);
   return text + "\n";
 }
 

@@ -24,6 +24,8 @@ struct Surroundings {
       differentiate;
   /// Throws Error(limit) where no tensor of this type could be made now.
   std::function<void(DType, const Shape&)> check_room;
+  /// The same block, which counts as memory in use for as long as it is held. Throws Error(limit).
+  std::function<Tensor(Tensor)> counted;
   std::uint64_t seed = 0;  ///< of all draws that have none of their own
 };
 

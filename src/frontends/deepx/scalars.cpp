@@ -163,7 +163,9 @@ std::int64_t integer_of(const Tensor& t) { return std::get<std::int64_t>(load(t,
 double real_of(const Tensor& t) { return as_double(load(t, 0)); }
 
 std::string element_text(const Tensor& t, std::int64_t k, std::string_view format) {
-  const Number n = load(t, k);
+  Number n = load(t, k);
+  if (auto* d = std::get_if<double>(&n); d != nullptr && std::isnan(*d))
+    *d = std::abs(*d);  // its sign means nothing, and differs from machine to machine
   if (t.dtype() == DType::boolean) return std::get<std::int64_t>(n) != 0 ? "true" : "false";
   if (!format.empty())
     return std::visit([&](auto v) { return fmt::format(fmt::runtime(format), v); }, n);

@@ -16,14 +16,14 @@ void require_no_tensor(const Change& c, const Slot& s) {
 
 void set_argument(Change& c) {
   require_no_tensor(c, c.output(0));
-  const Tensor& n = c.input(0).number;
+  const Tensor n = c.counted(c.input(0).number);
   if (n.rank() == 0) c.set(c.output(0), Argument{n});
   else c.set(c.output(0), Vector{n});
 }
 
 void set_vector(Change& c) {
   require_no_tensor(c, c.output(0));
-  const Tensor& n = c.input(0).number;
+  const Tensor n = c.counted(c.input(0).number);
   c.set(c.output(0), Vector{n.rank() == 0 ? n.reshaped({1}) : n});
 }
 

@@ -40,9 +40,45 @@ void emit_product(FunctionBuilder& fb, const Product& p) {
   }
 }
 
+/// Steps of k that are taken at once along all columns.
+constexpr std::int64_t steps_together = 4;
+
+/// Whether few rows meet more columns than a tile has, which lie side by side in memory.
+bool runs_along_columns(const Product& p) {
+  const std::int64_t tile = std::int64_t{p.lanes} * p.tile_vectors;
+  const std::int64_t rows = known_or(p.rows.count, 0);
+  return p.lanes > 1 && !p.transposed && rows > 0 && rows <= 4 && is_one(p.out_column_stride) &&
+         p.sum == p.out->buffer->dtype && known_or(p.columns.count, 0) > tile &&
+         known_or(p.depth, 0) > steps_together;
+}
+
+/// Some steps of k for all columns, then the next: memory is read in the order in which it lies,
+/// where tiles would take a little of each row of it, page after page. Between, the sums stand in
+/// the result.
+void emit_along_columns(FunctionBuilder& fb, const Product& of) {
+  const auto take_steps = [&](Value* k, std::int64_t count, Value* continues) {
+    Product p = of;
+    p.rows.base = element_at(fb, *p.rows.buffer, p.rows.base, {{k, p.rows.k_stride}});
+    p.columns.base = element_at(fb, *p.columns.buffer, p.columns.base, {{k, p.columns.k_stride}});
+    p.depth = fb.i64(count);
+    p.unrolled_depth = static_cast<unsigned>(count);
+    p.continues = continues;
+    p.checks_stop = false;
+    p.tile_rows = static_cast<unsigned>(known_or(p.rows.count, 1));
+    p.tile_vectors = std::max(1U, fb.host.vector_registers / 4 / p.tile_rows);
+    if (of.checks_stop) emit_stop_check(fb);
+    emit_product(fb, p);
+  };
+  const std::int64_t full = known_or(of.depth, 0) / steps_together * steps_together;
+  take_steps(fb.i64(0), steps_together, nullptr);
+  count_up(fb, fb.i64(steps_together), fb.i64(full), steps_together,
+           [&](Value* k) { take_steps(k, steps_together, fb.build.getTrue()); });
+  count_up(fb, fb.i64(full), of.depth, 1, [&](Value* k) { take_steps(k, 1, fb.build.getTrue()); });
+}
+
 /// With fewer rows or columns than these a copy of the columns does not pay; nor with fewer steps
 /// of k, where columns lie side by side.
-constexpr std::int64_t rows_worth_panels = 16, columns_worth_panels = 8, depth_worth_panels = 512;
+constexpr std::int64_t rows_worth_panels = 16, columns_worth_panels = 8, depth_worth_panels = 256;
 
 /// The least depth that is worth panels.
 std::int64_t worth_panels(const Product& p) {
@@ -115,12 +151,15 @@ struct Leading {
   }
 };
 
-/// `outer`: the axis of rows or columns, counted from the end; `k`: the axis of k. 0: no such axis.
-Factor factor(FunctionBuilder& fb, const BoundBuffer& b, Value* base, std::size_t outer,
-              std::size_t k) {
-  const std::size_t rank = b.extents.size();
-  return {&b, base, outer ? b.strides[rank - outer] : fb.i64(1), b.strides[rank - k],
-          outer ? b.extents[rank - outer] : fb.i64(1)};
+/// A factor whose axes from `first` on are a matrix with k along its rows or (`k_first`) along its
+/// columns, or a vector.
+Factor factor(FunctionBuilder& fb, const BoundBuffer& b, Value* base, std::int32_t first,
+              bool vector, bool k_first) {
+  const std::size_t last = b.extents.size() - 1;
+  if (vector) return {&b, base, fb.i64(1), b.strides[last], fb.i64(1)};
+  const auto outer = k_first ? last : static_cast<std::size_t>(first);
+  const auto k = k_first ? static_cast<std::size_t>(first) : last;
+  return {&b, base, b.strides[outer], b.strides[k], b.extents[outer]};
 }
 
 Product describe(FunctionBuilder& fb, const Inst& inst, const scalar::Contract& c) {
@@ -129,16 +168,13 @@ Product describe(FunctionBuilder& fb, const Inst& inst, const scalar::Contract& 
   Value* a_base = leading.base(a, c.a_leading);
   Value* b_base = leading.base(b, c.b_leading);
   Product p;
-  p.rows = c.a_vector ? factor(fb, a, a_base, 0, 1)
-                      : factor(fb, a, a_base, c.a_transposed ? 1 : 2, c.a_transposed ? 2 : 1);
-  p.columns = c.b_vector ? factor(fb, b, b_base, 0, 1)
-                         : factor(fb, b, b_base, c.b_transposed ? 2 : 1, c.b_transposed ? 1 : 2);
+  p.rows = factor(fb, a, a_base, c.a_leading, c.a_vector, c.a_transposed);
+  p.columns = factor(fb, b, b_base, c.b_leading, c.b_vector, !c.b_transposed);
   p.out = &out;
   p.out_base = leading.base(out, c.c_leading);
-  const std::size_t rank = out.extents.size(), matrix_axes = c.b_vector ? 1 : 2;
-  p.out_row_stride = c.a_vector ? fb.i64(1) : out.strides[rank - matrix_axes];
-  p.out_column_stride = c.b_vector ? fb.i64(1) : out.strides[rank - 1];
-  p.depth = a.extents[a.extents.size() - (c.a_transposed ? 2 : 1)];
+  p.out_row_stride = c.a_vector ? fb.i64(1) : out.strides[static_cast<std::size_t>(c.c_leading)];
+  p.out_column_stride = c.b_vector ? fb.i64(1) : out.strides.back();
+  p.depth = a.extents[scalar::depth_axis(c, a.extents.size())];
   const DType t = out.buffer->dtype;
   p.sum = t == DType::f16 || t == DType::bf16 ? DType::f32 : t;
   p.fused = c.fused;
@@ -212,7 +248,8 @@ void emit_contract(FunctionBuilder& fb, const Inst& inst) {
   p.checks_stop = fb.safepoint(inst).kind == Safepoint::Kind::tiles;
   orient(p);
   choose_tile(fb, p);
-  if (takes_panels(p)) emit_in_panels_or_directly(fb, p);
+  if (runs_along_columns(p)) emit_along_columns(fb, p);
+  else if (takes_panels(p)) emit_in_panels_or_directly(fb, p);
   else emit_product(fb, p);
 }
 

@@ -118,7 +118,7 @@ class SafepointInserter {
     const auto &a = extents(c.a), &out = extents(c.c);
     for (auto axis = static_cast<std::size_t>(c.c_leading); axis < out.size(); ++axis)
       times(out[axis]);
-    times(a[a.size() - (c.a_transposed ? 2 : 1)]);
+    times(a[scalar::depth_axis(c, a.size())]);
     all = all / products_a_unit + 1;
     if (all > most) safepoints_[at].kind = Safepoint::Kind::tiles;
     return all;

@@ -67,9 +67,17 @@ void append_batch(Emitter& e, std::size_t k, std::int64_t count, const Indices& 
   }
 }
 
+/// Whether a stack of rows is multiplied by one matrix: as one matrix, which that stack is.
+bool multiplies_rows(const Type& a, const Operand& left, const Operand& right) {
+  if (left.vector || left.transposed || left.batch == 0) return false;
+  const Extent rows = row(a, left);
+  return rows.known() && rows.value == 1 && !right.vector && right.batch == 0;
+}
+
 void write_product(Emitter& e) {
-  const Operand left(e.input(0), e.attributes(), "transpose_a");
+  Operand left(e.input(0), e.attributes(), "transpose_a");
   const Operand right(e.input(1), e.attributes(), "transpose_b");
+  if (multiplies_rows(e.input(0), left, right)) --left.batch;
   const std::int64_t batch = std::max(left.batch, right.batch);
   const BufferPart a = e.input_buffer(0), b = e.input_buffer(1), c = e.output_buffer(0);
   const auto leading_of = [](const BufferPart& part, std::int64_t more) {

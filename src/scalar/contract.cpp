@@ -182,15 +182,18 @@ Matrix matrix(const Program& program, const Factor& side, const View* views,
   m.data = static_cast<char*>(view.data) + offset * bytes;
   const std::int64_t* extents = view.extents + side.leading;
   const std::int64_t* strides = view.strides + side.leading;
-  const auto columns = [&](int axis) {
+  const auto columns = [&](std::int32_t axis) {
     m.columns = extents[axis], m.column_stride = strides[axis];
   };
-  const auto rows = [&](int axis) { m.rows = extents[axis], m.row_stride = strides[axis]; };
+  const auto rows = [&](std::int32_t axis) {
+    m.rows = extents[axis], m.row_stride = strides[axis];
+  };
+  const auto last = static_cast<std::int32_t>(program.buffers[id].rank()) - side.leading - 1;
   if (side.vector) {
     side.row ? columns(0) : rows(0);
   } else {
-    rows(side.transposed ? 1 : 0);
-    columns(side.transposed ? 0 : 1);
+    rows(side.transposed ? last : 0);
+    columns(side.transposed ? 0 : last);
   }
   return m;
 }
@@ -226,19 +229,19 @@ Product operands_of(const Program& program, const Contract& c, const View* views
   p.a = matrix(program, {c.a, c.a_leading, c.a_transposed, c.a_vector, true}, views, leading);
   p.b = matrix(program, {c.b, c.b_leading, c.b_transposed, c.b_vector, false}, views, for_b);
   const View& view = views[c.c];
-  p.c = {nullptr, program.buffers[static_cast<std::size_t>(c.c)].dtype, 1, 1, 0, 0};
+  const Buffer& result = program.buffers[static_cast<std::size_t>(c.c)];
+  p.c = {nullptr, result.dtype, 1, 1, 0, 0};
   std::int64_t offset = 0;
   for (std::int32_t k = 0; k < c.c_leading; ++k) offset += for_c[k] * view.strides[k];
   p.c.data = static_cast<char*>(view.data) +
              offset * static_cast<std::int64_t>(byte_size(p.c.dtype));
-  std::int32_t axis = c.c_leading;
   if (!c.a_vector) {
-    p.c.rows = view.extents[axis];
-    p.c.row_stride = view.strides[axis++];
+    p.c.rows = view.extents[c.c_leading];
+    p.c.row_stride = view.strides[c.c_leading];
   }
   if (!c.b_vector) {
-    p.c.columns = view.extents[axis];
-    p.c.column_stride = view.strides[axis];
+    p.c.columns = view.extents[result.rank() - 1];
+    p.c.column_stride = view.strides[result.rank() - 1];
   }
   return p;
 }

@@ -144,7 +144,8 @@ struct Call {
 /// c[.., m, n] = sum over k ascending of a[.., m, k] * b[.., k, n]: one accumulator an element,
 /// starting from 0, one fma a step for floats (`fused`; else a rounded product and a sum). f16 and
 /// bf16 accumulate in f32 and round once at the end; integers wrap in the type of c (operands
-/// are cast to it first).
+/// are cast to it first). Of the axes that are not fixed the first and the last make the matrix;
+/// those between them have extent 1.
 struct Contract {
   std::int32_t a = -1, b = -1, c = -1;                       ///< buffers
   std::int32_t a_leading = 0, b_leading = 0, c_leading = 0;  ///< axes fixed by operands
@@ -153,6 +154,11 @@ struct Contract {
   bool fused = true;
   bool operator==(const Contract&) const = default;
 };
+
+/// The axis of k in a, which has so many.
+inline std::size_t depth_axis(const Contract& c, std::size_t rank_of_a) {
+  return c.a_transposed ? static_cast<std::size_t>(c.a_leading) : rank_of_a - 1;
+}
 
 /// A site where a program can fail, and its message. The values that a check shows are the trips of
 /// the frames, then one for each "{}" in the text.

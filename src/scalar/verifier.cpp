@@ -314,8 +314,12 @@ class Verifier {
 
   void trailing(std::int32_t id, std::int32_t leading, std::int64_t rank) const {
     const Buffer& b = buffer(id);
-    hold(b.rank() - leading == rank, "{} has {} axes left, not {}", b.name, b.rank() - leading,
+    const std::int64_t left = b.rank() - leading;
+    hold(rank == 2 ? left >= rank : left == rank, "{} has {} axes left, not {}", b.name, left,
          rank);
+    for (std::int64_t axis = leading + 1; axis + 1 < b.rank(); ++axis)
+      hold(b.extents[static_cast<std::size_t>(axis)] == 1,
+           "axis {} of {} is between rows and columns, and not known to be 1", axis, b.name);
   }
 
   /// Integers of a byte and more, or floats that accumulate in the type c accumulates in.

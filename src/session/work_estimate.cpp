@@ -59,7 +59,7 @@ class WorkEstimate {
     double all = 1;
     for (auto axis = static_cast<std::size_t>(c.c_leading); axis < rank(c.c); ++axis)
       all *= static_cast<double>(extent(c.c, axis));
-    return all * static_cast<double>(extent(c.a, rank(c.a) - (c.a_transposed ? 2 : 1)));
+    return all * static_cast<double>(extent(c.a, scalar::depth_axis(c, rank(c.a))));
   }
 
   std::int64_t extent(std::int32_t buffer, std::size_t axis) const {

@@ -98,6 +98,21 @@ TEST(Contract, takes_vectors_and_leading_indices) {
   EXPECT_EQ(product(both, a, a, DType::f32, {}, {0, 1}).data_as<float>()[0], 32);
 }
 
+TEST(Contract, skips_axes_between_rows_and_columns) {
+  const Tensor a = Tensor::from<float>({2, 1, 1, 3}, {1, 2, 3, 4, 5, 6}),
+               b = Tensor::from<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  Builder builder("product");
+  Contract c;
+  c.a = builder.buffer({"a", DType::f32, Access::in, {-1, 1, 1, -1}});
+  c.b = builder.buffer({"b", DType::f32, Access::in, {-1, -1}});
+  c.c = builder.buffer({"c", DType::f32, Access::out, {-1, 1, -1}});
+  builder.contract(c, {});
+  const Tensor out = Tensor::zeros(DType::f32, {2, 1, 2});
+  ASSERT_EQ(interpreted(builder.finish(), {a, b, out}), done);
+  EXPECT_EQ(std::vector<float>(out.data_as<float>(), out.data_as<float>() + 4),
+            (std::vector<float>{22, 28, 49, 64}));
+}
+
 TEST(Contract, half_floats_round_once_at_the_end) {
   std::vector<std::uint16_t> codes(3000, f32_to_f16(1.0f));
   const Tensor ones(DType::f16, {1, 3000});

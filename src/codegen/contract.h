@@ -18,8 +18,9 @@ struct Product {
   const BoundBuffer* out;
   Value* out_base;
   Value *out_row_stride, *out_column_stride;
-  Value* depth;  ///< extent of k
-  DType sum;     ///< what products are summed in
+  Value* depth;                 ///< extent of k
+  unsigned unrolled_depth = 0;  ///< depth, where all of its steps are written one after another
+  DType sum;                    ///< what products are summed in
   bool fused;
   bool checks_stop = false;    ///< each tile checks the stop flag
   bool transposed = false;     ///< columns are contiguous along k and transposed in registers

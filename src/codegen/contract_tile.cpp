@@ -154,14 +154,18 @@ void add_row(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned r, V
 
 /// The sums over k of a tile whose columns lie side by side in memory.
 Sums sum_direct(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& first) {
-  return sum_in_blocks(fb, p, p.depth, 1, first, [&](Value* k, Sums sums) {
+  const auto add = [&](Value* k, Sums sums) {
     std::vector<Value*> columns;
     for (unsigned v = 0; v < t.vectors; ++v)
       columns.push_back(load_direct(fb, p, column_of(fb, p, t, v), k, t.mask));
     for (unsigned r = 0; r < t.rows; ++r)
       add_row(fb, p, t, r, row_value(fb, p, t, r, k), columns, sums);
     return sums;
-  });
+  };
+  if (p.unrolled_depth == 0) return sum_in_blocks(fb, p, p.depth, 1, first, add);
+  Sums sums = first;
+  for (unsigned k = 0; k < p.unrolled_depth; ++k) sums = add(fb.i64(k), sums);
+  return sums;
 }
 
 /// Lane j of vector i becomes lane i of vector j; as many vectors as lanes, a power of two.

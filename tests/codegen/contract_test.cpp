@@ -103,6 +103,31 @@ TEST(ContractTest, Vectors) {
       }
 }
 
+TEST(ContractTest, AxesOfExtentOneBetweenRowsAndColumns) {
+  for (const bool transposed : {false, true})
+    for (const std::int64_t m : {1, 40}) {
+      const std::int64_t k = 600, n = 50;
+      Builder build("product");
+      const auto ia = build.buffer(
+          {.name = "a", .access = Access::in, .extents = {transposed ? k : m, 1, 1, -1}});
+      const auto ib = build.buffer({.name = "b", .access = Access::in, .extents = {-1, -1}});
+      const auto ic = build.buffer({.name = "c", .access = Access::out, .extents = {m, 1, -1}});
+      build.contract({.a = ia, .b = ib, .c = ic, .a_transposed = transposed}, {});
+      const Shape a = transposed ? Shape{k, 1, 1, m} : Shape{m, 1, 1, k};
+      agree(build.finish(), {plain_values(DType::f32, a, 1), plain_values(DType::f32, {k, n}, 2),
+                             plain_values(DType::f32, {m, 1, n}, 3)});
+    }
+}
+
+TEST(ContractTest, FewRowsAndManyColumns) {
+  for (const std::int64_t m : {1, 2, 3, 4, 5})
+    for (const std::int64_t k : {4, 5, 8, 35})
+      for (const std::int64_t n : {130, 257, 600}) check({.m = m, .k = k, .n = n});
+  for (const DType t : {DType::f64, DType::i32, DType::f16})
+    check({.m = 1, .k = 9, .n = 300, .a = t, .b = t, .c = t});
+  check({.m = 1, .k = 9, .n = 300, .fused = false});
+}
+
 TEST(ContractTest, RoundedProducts) {
   check({.m = 7, .k = 33, .n = 40, .fused = false});
   check({.m = 7,

@@ -1,0 +1,77 @@
+// The arguments of a call as a signature: what decides which compiled graph does it.
+#pragma once
+#include "bindings.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rondel::python {
+
+/// An argument of a call as it came: an array, Python numbers, or nothing to run with.
+struct Given {
+  std::shared_ptr<Py_buffer> memory;
+  DType dtype = DType::f32;     ///< of the memory
+  PyObject* number = nullptr;   ///< an int, float or bool
+  PyObject* numbers = nullptr;  ///< a list or tuple of them
+};
+
+/// A signature, as bytes, and the arguments in order: those by position, then those by name. What
+/// adds one gives false for what a signature cannot hold.
+class Signature {
+ public:
+  explicit Signature(std::string key) : key_(std::move(key)) {}
+  const std::string& key() const { return key_; }
+  const std::vector<Given>& given() const { return given_; }
+  /// Whether a graph is a Python function: the signature does not tell which.
+  bool has_function() const { return has_function_; }
+  /// Objects that the signature knows by their addresses.
+  const std::vector<nanobind::object>& held() const { return held_; }
+
+  /// `constant`: Python numbers are told by their values.
+  bool add_input(PyObject* x, bool constant = false);
+  bool add_attribute(PyObject* x);
+  /// `key_of` gives bytes for a graph by its text, the object itself for one by its identity, and
+  /// None for a function.
+  bool add_graph(PyObject* x, const nanobind::object& key_of);
+  void add_name(std::string_view name);
+
+ private:
+  bool mark(char c) { return key_.push_back(c), true; }
+  bool function() { return has_function_ = mark('F'); }
+  template <class T> bool bytes(const T& x) {
+    key_.append(reinterpret_cast<const char*>(&x), sizeof x);
+    return true;
+  }
+  bool number(char kind, PyObject* x);
+  bool numbers(PyObject* x);
+  bool array(PyObject* x);
+  bool attribute(PyObject* x, int depth);
+  bool elements(PyObject* x);
+
+  std::string key_;
+  std::vector<Given> given_;
+  std::vector<nanobind::object> held_;
+  bool has_function_ = false;
+};
+
+/// How the arguments of a function are read: the names of its inputs, of which the last one may be
+/// variadic; the attributes that hold graphs; the inputs whose Python numbers are constants.
+struct Arguments {
+  std::vector<std::string> inputs;
+  bool variadic = false;
+  std::vector<std::string> graphs, constants;
+
+  /// False: the call has no signature. `key_of`: see Signature::add_graph.
+  bool read(Signature& s, const nanobind::tuple& args, const nanobind::dict& kwargs,
+            const nanobind::object& key_of) const;
+
+ private:
+  bool is_constant(std::size_t input) const;
+  bool named(Signature& s, std::string_view name, PyObject* x,
+             const nanobind::object& key_of) const;
+};
+
+}  // namespace rondel::python

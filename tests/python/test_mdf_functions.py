@@ -136,7 +136,7 @@ REFUSED = [
     ("onnx::Relu", {"X": "nope"}, rondel.CallerError, "the name 'nope' is not known here"),
     ("onnx::Conv", {"X": "x", "W": "x"}, rondel.CallerError, "Conv"),
     ("onnx::Transpose", {"data": "x", "perm": "x * 2"}, rondel.CallerError, "attribute 'perm' depends on values of the model"),
-    ("onnx::Loop", {"M": 1, "body": 3}, rondel.UnsupportedError, "attribute 'body' cannot be given in a model of MDF"),
+    ("onnx::Loop", {"M": 1, "body": 3}, rondel.CallerError, "argument 'body': it is no graph; expected {onnx: TEXT}"),
     ("update_goal", {}, rondel.UnsupportedError, "functions of ACT-R"),
     ("drift_diffusion_integrator", {}, rondel.UnsupportedError, "modeci_mdf does not run it either"),
 ]

@@ -167,8 +167,24 @@ ValueId compile(Builder& b, const std::string& text, const Environment& names) {
   } catch (const Error& e) { throw e.within(in_quotes(text)); }
 }
 
+std::optional<std::vector<ValueId>> compile_list(Builder& b, const std::string& text,
+                                                 const Environment& names) {
+  try {
+    if (names.has(text)) return std::nullopt;
+    const Expression e = parse_expression(text);
+    if (e.kind != Expression::Kind::list) return std::nullopt;
+    std::vector<ValueId> out;
+    for (const Expression& part : e.parts) out.push_back(Compiler(b, names).value(part));
+    return out;
+  } catch (const Error& e) { throw e.within(in_quotes(text)); }
+}
+
 ValueId compile(Builder& b, const Spec& spec, const Environment& names) {
   if (const auto* t = std::get_if<Tensor>(&spec)) return b.constant(*t);
+  if (std::holds_alternative<OnnxGraph>(spec))
+    fail(
+        "a graph of ONNX stands here; only body, then_branch and else_branch of onnx:: functions "
+        "are");
   const auto* text = std::get_if<std::string>(&spec);
   require(text != nullptr, "a value is missing");
   return compile(b, *text, names);

@@ -3,6 +3,7 @@
 #include "ir/builder.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,6 +37,9 @@ class Environment {
 
 /// An expression's value, written into the builder's region. Throws Error(caller) quoting the text.
 ValueId compile(ir::Builder&, const std::string& text, const Environment&);
+/// The values of a list's elements; nothing where the text is no list in brackets.
+std::optional<std::vector<ValueId>> compile_list(ir::Builder&, const std::string& text,
+                                                 const Environment&);
 /// Numbers, or a text that is a name or an expression.
 ValueId compile(ir::Builder&, const Spec&, const Environment&);
 

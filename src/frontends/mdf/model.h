@@ -12,8 +12,15 @@
 /// An MDF model as its file has it, with types. What it means is in lower.h and the files it names.
 namespace rondel::mdf {
 
+/// A graph of ONNX, which an argument may be: `{onnx: TEXT}`.
+struct OnnxGraph {
+  std::string bytes;               ///< a serialized GraphProto
+  std::vector<std::string> reads;  ///< names that it does not define
+};
+
 /// What stands where MDF takes a value: nothing, numbers, or a text (an expression, or a name).
-using Spec = std::variant<std::monostate, Tensor, std::string>;
+/// Arguments may be graphs.
+using Spec = std::variant<std::monostate, Tensor, std::string, OnnxGraph>;
 
 inline bool is_given(const Spec& s) { return s.index() != 0; }
 
@@ -125,6 +132,9 @@ std::vector<Entry> entries(const Document& of, std::string_view key);
 /// The object with `graphs`: the document, or the one entry under the model's name. Throws
 /// Error(caller) where there is none.
 const Document& model_in(const Document&);
+
+/// The same, or `{onnx: TEXT}`.
+Spec read_argument(const Document&);
 
 /// The first graph of a model. Throws Error(caller) naming the node, port or edge at fault.
 Graph read_graph(const Document&);

@@ -22,13 +22,16 @@ std::set<std::string> names_in(const Spec& spec) {
 /// The other functions of the node that a function reads.
 std::set<std::string> functions_read(const Node& n, const Function& f) {
   std::set<std::string> names = f.function.empty() ? names_in(f.value) : std::set<std::string>();
-  for (const Argument& a : f.arguments)
+  for (const Argument& a : f.arguments) {
+    if (const auto* graph = std::get_if<OnnxGraph>(&a.value))
+      names.insert(graph->reads.begin(), graph->reads.end());
     if (const auto* text = std::get_if<std::string>(&a.value); text != nullptr) {
       // An argument may be a word for an ONNX attribute, which reads nothing.
       try {
         names.merge(names_in(parse_expression(*text)));
       } catch (const Error&) { continue; }
     }
+  }
   std::erase_if(names, [&](const std::string& name) {
     const bool other = std::ranges::find(n.functions, name, &Function::id) != n.functions.end();
     const bool known = std::ranges::find(n.inputs, name, &InputPort::id) != n.inputs.end() ||

@@ -4,10 +4,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "frontends/mdf/arithmetic.h"
-#include "frontends/mdf/expression.h"
 #include "frontends/onnx/call_op.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rondel::mdf {
 namespace {
@@ -77,20 +77,6 @@ ValueId input(ir::Builder& b, ValueId v, const FunctionOptions& o) {
   return cast(b, v, DType::f32);
 }
 
-/// The values of a list "[x, y]"; nothing where the argument is no such text.
-std::optional<std::vector<ValueId>> listed(const Argument& a, const Environment& names) {
-  const auto* text = std::get_if<std::string>(&a.value);
-  if (text == nullptr || names.has(*text)) return std::nullopt;
-  const Expression e = parse_expression(*text);
-  if (e.kind != Expression::Kind::list) return std::nullopt;
-  std::vector<ValueId> out;
-  for (const Expression& part : e.parts) {
-    require(part.kind == Expression::Kind::name, "'{}' lists more than names", *text);
-    out.push_back(names.at(part.text));
-  }
-  return out;
-}
-
 class OnnxCall {
  public:
   OnnxCall(ir::Builder& b, onnx::OpForm op, const Environment& names, const FunctionOptions& o)
@@ -104,11 +90,11 @@ class OnnxCall {
       } catch (const Error& e) { throw e.within("argument '" + a.name + "'"); }
     }
     fill_from_names();
-    if (op_.variadic && inputs_.empty())
+    if (op_.variadic && op_.inputs.size() == 1 && inputs_.empty())
       for (const std::string& port : ports) inputs_.push_back(names_.at(port));
-    for (ValueId& v : inputs_)
-      if (v != ValueId::none) v = input(b_, v, options_);
-    std::vector<ValueId> results = onnx::call_op(b_, op_, inputs_, attributes_);
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      if (inputs_[k] != ValueId::none) inputs_[k] = converted(inputs_[k], k);
+    std::vector<ValueId> results = onnx::call_op(b_, op_, inputs_, attributes_, graphs_);
     for (ValueId& v : results)
       if (v != ValueId::none && options_.single_precision && dtype_of(b_, v) == DType::f32)
         v = cast(b_, v, DType::f64);
@@ -119,28 +105,80 @@ class OnnxCall {
   /// Later arguments may read a value under the argument's name.
   void take(const Argument& a) {
     const auto attribute = op_.attributes.find(a.name);
-    const bool is_attribute = attribute != op_.attributes.end();
-    if (is_attribute && attribute->second == AttributeForm::text) {
-      attributes_.set(a.name, Attribute(b_, a.name, attribute->second).of(a.value));
-      return;
-    }
-    if (op_.variadic && !is_attribute)
-      if (const auto list = listed(a, names_)) {
-        inputs_.insert(inputs_.end(), list->begin(), list->end());
-        return;
-      }
+    if (attribute != op_.attributes.end()) return take_attribute(a, attribute->second);
+    const auto* text = std::get_if<std::string>(&a.value);
+    const auto list = is_variadic(a.name) && text != nullptr ? compile_list(b_, *text, names_)
+                                                             : std::nullopt;
+    if (list) return add_variadic(*list);
     const ValueId v = compile(b_, a.value, names_);
     names_.set(a.name, v);
-    if (is_attribute) {
-      attributes_.set(a.name, Attribute(b_, a.name, attribute->second).of(v));
-    } else if (op_.variadic) {
-      inputs_.push_back(v);
+    if (is_variadic(a.name)) return add_variadic({v});
+    const auto at = std::ranges::find(op_.inputs, a.name);
+    if (at == op_.inputs.end())
+      fail("{} has no input or attribute of this name; {}", op_.name, known());
+    set_input(static_cast<std::size_t>(at - op_.inputs.begin()), v);
+  }
+
+  void take_attribute(const Argument& a, AttributeForm form) {
+    if (form == AttributeForm::text) {
+      attributes_.set(a.name, Attribute(b_, a.name, form).of(a.value));
+    } else if (form == AttributeForm::graph) {
+      take_graph(a);
     } else {
-      const auto at = std::ranges::find(op_.inputs, a.name);
-      if (at == op_.inputs.end())
-        fail("{} has no input or attribute of this name; {}", op_.name, known());
-      set_input(static_cast<std::size_t>(at - op_.inputs.begin()), v);
+      const ValueId v = compile(b_, a.value, names_);
+      names_.set(a.name, v);
+      attributes_.set(a.name, Attribute(b_, a.name, form).of(v));
     }
+  }
+
+  /// What a graph reads and does not define are names of the node.
+  void take_graph(const Argument& a) {
+    const auto* graph = std::get_if<OnnxGraph>(&a.value);
+    require(graph != nullptr,
+            "it is no graph; expected {{onnx: TEXT}} with a graph in ONNX's text "
+            "form");
+    onnx::GraphArgument& taken = graphs_[a.name];
+    taken.graph = {graph->bytes};
+    for (const std::string& name : graph->reads) {
+      require(names_.has(name), "the graph reads '{}', which neither it nor the node has", name);
+      taken.captures[name] = input(b_, names_.at(name), options_);
+    }
+  }
+
+  /// Whether the argument stands for any number of inputs: the op's last one, or whatever it is
+  /// called where the op has no other.
+  bool is_variadic(const std::string& name) const {
+    return op_.variadic && (op_.inputs.size() == 1 || name == op_.inputs.back());
+  }
+
+  void add_variadic(const std::vector<ValueId>& values) {
+    inputs_.resize(std::max(inputs_.size(), op_.inputs.size() - 1), ValueId::none);
+    inputs_.insert(inputs_.end(), values.begin(), values.end());
+  }
+
+  /// As ONNX takes an input. What counts trips may be a float, and what ends a loop or chooses a
+  /// branch a number.
+  ValueId converted(ValueId v, std::size_t k) {
+    const bool controls = std::ranges::any_of(
+        op_.attributes, [](const auto& a) { return a.second == AttributeForm::graph; });
+    const std::string name = controls && k < op_.inputs.size() ? op_.inputs[k] : "";
+    if (name == "cond") v = controlling(v, DType::boolean);
+    if (name == "M") v = controlling(v, DType::i64);
+    return input(b_, v, options_);
+  }
+
+  /// A constant stays one: a loop of a known number of trips has as many items.
+  ValueId controlling(ValueId v, DType dtype) {
+    const Tensor* t = b_.graph().constant(v);
+    if (t == nullptr || t->size() != 1 || dtype_of(b_, v) == dtype)
+      return dtype == DType::boolean ? as_bool(b_, v) : cast(b_, v, dtype);
+    const double x = t->dtype() == DType::f64 ? t->data_as<double>()[0]
+                     : t->dtype() == DType::boolean
+                         ? double{t->data_as<bool>()[0]}
+                         : static_cast<double>(t->data_as<std::int64_t>()[0]);
+    if (dtype == DType::boolean) return b_.scalar(x != 0);
+    require(x == std::trunc(x) && std::fabs(x) < 0x1p62, "M is {}; expected a whole number", x);
+    return b_.scalar(static_cast<std::int64_t>(x));
   }
 
   void set_input(std::size_t k, ValueId v) {
@@ -150,13 +188,14 @@ class OnnxCall {
 
   /// Names of the node that are called as an input or attribute of the op stand for it.
   void fill_from_names() {
-    for (std::size_t k = 0; !op_.variadic && k < op_.inputs.size(); ++k) {
+    const std::size_t fixed = op_.inputs.size() - (op_.variadic ? 1 : 0);
+    for (std::size_t k = 0; k < fixed; ++k) {
       const bool given = k < inputs_.size() && inputs_[k] != ValueId::none;
       if (!given && names_.readable(op_.inputs[k])) set_input(k, names_.at(op_.inputs[k]));
     }
     for (const auto& [name, form] : op_.attributes)
-      if (form != AttributeForm::text && !attributes_.has(name) && names_.readable(name) &&
-          b_.graph().constant(names_.at(name)) != nullptr)
+      if (form != AttributeForm::text && form != AttributeForm::graph && !attributes_.has(name) &&
+          names_.readable(name) && b_.graph().constant(names_.at(name)) != nullptr)
         attributes_.set(name, Attribute(b_, name, form).of(names_.at(name)));
   }
 
@@ -172,6 +211,7 @@ class OnnxCall {
   const FunctionOptions& options_;
   std::vector<ValueId> inputs_;
   ir::Attributes attributes_;
+  onnx::GraphArguments graphs_;
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ std::vector<Argument> arguments_of(const Document* d) {
   require(map != nullptr, "'args' is {}; expected a map", d->kind());
   for (const auto& [name, value] : *map)
     out.push_back(
-        {name, within(fmt::format("argument '{}'", name), [&] { return read_spec(value); })});
+        {name, within(fmt::format("argument '{}'", name), [&] { return read_argument(value); })});
   return out;
 }
 

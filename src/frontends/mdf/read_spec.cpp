@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "frontends/mdf/model.h"
 #include "frontends/mdf/number.h"
+#include "frontends/onnx/graph_writer.h"
 
 #include <algorithm>
 
@@ -79,6 +80,19 @@ Spec read_spec(const Document& d) {
   if (d.as<Document::List>() != nullptr) add_list(d, 0, elements);
   else add_number(d, elements);
   return tensor_of(elements);
+}
+
+Spec read_argument(const Document& d) {
+  const auto* map = d.as<Document::Map>();
+  if (map == nullptr) return read_spec(d);
+  const auto* text = map->size() == 1 && map->front().first == "onnx"
+                         ? map->front().second.as<std::string>()
+                         : nullptr;
+  require(text != nullptr,
+          "the value is a map; expected a number, a list, an expression, or {{onnx: TEXT}} with a "
+          "graph in ONNX's text form");
+  const GraphBytes graph = onnx::graph_of_text(*text);
+  return OnnxGraph{graph.bytes, onnx::free_names(graph)};
 }
 
 }  // namespace rondel::mdf

@@ -21,6 +21,7 @@ AttributeForm form_of(Type::AttributeType type) {
     case Type::INTS: return AttributeForm::integers;
     case Type::FLOATS: return AttributeForm::reals;
     case Type::STRINGS: return AttributeForm::texts;
+    case Type::GRAPH: return AttributeForm::graph;
     default: return AttributeForm::other;
   }
 }
@@ -34,12 +35,44 @@ std::size_t certain_outputs(const OpForm& op) {
   return std::max<std::size_t>(1, op.outputs.size() - static_cast<std::size_t>(optional));
 }
 
-std::string input_name(std::size_t k) { return fmt::format("in{}", k); }
+/// Not a name that a graph in text form can have.
+std::string input_name(std::size_t k) { return fmt::format("#{}", k); }
 
-/// A model of the one node, whose inputs are typed as the values are; constants are initializers.
+/// The value in the model: a constant as initializer, another as input.
+void add_value(pb::GraphProto& to, const std::string& name, const ir::Graph& g, ValueId v) {
+  if (const Tensor* t = g.constant(v)) {
+    *to.add_initializer() = tensor_proto(*t);
+    to.mutable_initializer()->rbegin()->set_name(name);
+    return;
+  }
+  pb::ValueInfoProto& input = *to.add_input();
+  input.set_name(name);
+  *input.mutable_type() = type_proto(g.value(v).type);
+}
+
+/// The names of the model's values, which its nodes are given.
+std::map<std::string, ValueId> values_of(std::span<const ValueId> inputs,
+                                         const GraphArguments& graphs) {
+  std::map<std::string, ValueId> values;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k] != ValueId::none) values.emplace(input_name(k), inputs[k]);
+  for (const auto& [name, argument] : graphs)
+    values.insert(argument.captures.begin(), argument.captures.end());
+  return values;
+}
+
+void add_graph(pb::NodeProto& to, const std::string& name, const GraphBytes& graph) {
+  pb::AttributeProto& a = *to.add_attribute();
+  a.set_name(name);
+  a.set_type(pb::AttributeProto::GRAPH);
+  require(a.mutable_g()->ParseFromString(graph.bytes), "attribute '{}' holds no graph", name);
+}
+
+/// A model of the one node, whose inputs are typed as the values are.
 std::shared_ptr<pb::ModelProto> model_of(const ir::Graph& g, const OpForm& op,
                                          std::span<const ValueId> inputs,
-                                         const ir::Attributes& attributes, std::size_t outputs) {
+                                         const ir::Attributes& attributes,
+                                         const GraphArguments& graphs, std::size_t outputs) {
   auto model = std::make_shared<pb::ModelProto>();
   model->set_ir_version(pb::IR_VERSION);
   model->add_opset_import()->set_version(op.opset);
@@ -47,36 +80,33 @@ std::shared_ptr<pb::ModelProto> model_of(const ir::Graph& g, const OpForm& op,
   pb::NodeProto& node = *graph.add_node();
   node.set_op_type(op.name);
   node.set_name(op.name);
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (inputs[k] == ValueId::none) {
-      node.add_input("");
-      continue;
-    }
-    node.add_input(input_name(k));
-    if (const Tensor* t = g.constant(inputs[k])) {
-      *graph.add_initializer() = tensor_proto(*t);
-      graph.mutable_initializer()->rbegin()->set_name(input_name(k));
-    } else {
-      pb::ValueInfoProto& input = *graph.add_input();
-      input.set_name(input_name(k));
-      *input.mutable_type() = type_proto(g.value(inputs[k]).type);
-    }
-  }
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    node.add_input(inputs[k] == ValueId::none ? "" : input_name(k));
+  for (const auto& [name, v] : values_of(inputs, graphs)) add_value(graph, name, g, v);
   for (const auto& [name, value] : attributes) *node.add_attribute() = attribute_proto(name, value);
+  for (const auto& [name, argument] : graphs) add_graph(node, name, argument.graph);
   for (std::size_t k = 0; k < outputs; ++k) {
-    *node.add_output() = fmt::format("out{}", k);
-    *graph.add_output()->mutable_name() = fmt::format("out{}", k);
+    *node.add_output() = fmt::format("#out{}", k);
+    *graph.add_output()->mutable_name() = fmt::format("#out{}", k);
   }
   return model;
 }
 
+/// Outputs of an op with graphs: what its graph gives, but for the condition of a Loop.
+std::size_t outputs_of(const OpForm& op, const GraphArguments& graphs) {
+  pb::GraphProto g;
+  const auto& [name, argument] = *graphs.begin();
+  require(g.ParseFromString(argument.graph.bytes), "attribute '{}' holds no graph", name);
+  const auto count = static_cast<std::size_t>(g.output_size());
+  return count - (op.name == "Loop" && count > 0 ? 1 : 0);
+}
+
 /// Copies the nodes of a graph of one op to where the builder writes.
 std::vector<ValueId> inlined(ir::Builder& b, const ir::Graph& from,
-                             std::span<const ValueId> inputs) {
+                             const std::map<std::string, ValueId>& values) {
   ir::Cloner copy(from, b.graph());
   for (std::size_t k = 0; k < from.root().params.size(); ++k)
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (from.input_names[k] == input_name(i)) copy.map(from.root().params[k], inputs[i]);
+    copy.map(from.root().params[k], values.at(from.input_names[k]));
   for (const ir::NodeId n : from.root().nodes) copy.node(n, b.region());
   std::vector<ValueId> outputs;
   for (const ValueId v : from.root().results) outputs.push_back(copy(v));
@@ -105,22 +135,24 @@ std::optional<OpForm> op_form(const std::string& name, int opset) {
 }
 
 std::vector<ValueId> call_op(ir::Builder& b, const OpForm& op, std::span<const ValueId> inputs,
-                             const ir::Attributes& attributes) {
+                             const ir::Attributes& attributes, const GraphArguments& graphs) {
+  const std::map<std::string, ValueId> values = values_of(inputs, graphs);
   const auto graph_of = [&](std::size_t outputs) {
-    auto model = model_of(b.graph(), op, inputs, attributes, outputs);
+    auto model = model_of(b.graph(), op, inputs, attributes, graphs, outputs);
     return Importer(std::move(model), DataFolder{}, {}).run().graph;
   };
+  if (!graphs.empty()) return inlined(b, graph_of(outputs_of(op, graphs)), values);
   const std::size_t certain = certain_outputs(op);
   std::vector<ValueId> results;
   if (certain == op.outputs.size()) {
-    results = inlined(b, graph_of(certain), inputs);
+    results = inlined(b, graph_of(certain), values);
   } else {
     // Whether an optional output may be asked for depends on attributes: the import knows.
     std::optional<ir::Graph> all;
     try {
       all = graph_of(op.outputs.size());
     } catch (const Error&) { all = graph_of(certain); }
-    results = inlined(b, *all, inputs);
+    results = inlined(b, *all, values);
   }
   results.resize(op.outputs.size(), ValueId::none);
   return results;

@@ -1,5 +1,6 @@
 #include "frontends/onnx/graph_writer.h"
 
+#include "formats/onnx/graph_text.h"
 #include "formats/onnx/protos.h"
 #include "formats/onnx/types.h"
 #include "frontends/onnx/importer.h"
@@ -200,6 +201,10 @@ pb::GraphProto parsed(const GraphBytes& graph) {
 }
 
 }  // namespace
+
+GraphBytes graph_of_text(const std::string& text) {
+  return {graph_in_text(text).SerializeAsString()};
+}
 
 std::vector<std::string> free_names(const GraphBytes& graph) {
   std::set<std::string> found;

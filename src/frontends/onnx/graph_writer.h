@@ -40,6 +40,10 @@ class GraphWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+/// A graph from ONNX's text form of one: "body (float x) => (float y) { y = Neg(x) }". Throws
+/// Error(caller) with line and column.
+GraphBytes graph_of_text(const std::string&);
+
 /// The names that a serialized GraphProto reads and does not define.
 std::vector<std::string> free_names(const GraphBytes&);
 

@@ -136,6 +136,12 @@ std::vector<ValueId> import_loop(Call& c) {
           "text says; ONNX Runtime stops on it, and onnxscript writes `for ... break` so: true "
           "as the initial condition, or loop_cond=\"honour\", stops on it, too");
   }
+  // A condition that always holds would leave open how many items there are.
+  const Tensor* begins = c.has(1) ? g.constant(c.in(1)) : nullptr;
+  if (begins != nullptr && is_true(*begins) && certainly_true(g, results[0], go)) {
+    inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(parts.go_at()));
+    parts.has_go = false;
+  }
   g.set_results(region, std::move(results));
   const std::vector<ValueId> outputs = importer.add_loop(std::move(parts), std::move(inputs),
                                                          region, c.source, c.scope.region);

@@ -1,0 +1,12 @@
+#pragma once
+#include "formats/onnx/proto.h"
+
+#include <string>
+
+namespace rondel::onnx {
+
+/// The graph that a text of ONNX's own form is: "g (float x) => (float y) { y = Neg(x) }". Throws
+/// Error(caller) with line and column.
+pb::GraphProto graph_in_text(const std::string&);
+
+}  // namespace rondel::onnx

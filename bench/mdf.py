@@ -74,6 +74,10 @@ ROWS = {
 }
 
 
+# The same as scripts have it, which call `evaluate` for each step of the façade and of modeci_mdf's EvaluableGraph.
+SCRIPTS = {"States, evaluate() by evaluate()": (MODELS / "states.json", 0.01), "IAFs, evaluate() by evaluate()": (MODELS / "iafs.yaml", 0.1)}
+
+
 class Engine:
     """modeci_mdf's engine, which goes on from run to run."""
 
@@ -117,6 +121,36 @@ def measure(path, dt, name, rounds, seconds):
     return median(ours), median(theirs), apart
 
 
+def measure_scripts(path, dt, rounds):
+    """(seconds a call of `evaluate` of Rondel's EvaluableGraph, of modeci_mdf's; how far apart all ports are after the same calls)."""
+    from modeci_mdf.execution_engine import EvaluableGraph
+    from modeci_mdf.utils import load_mdf
+
+    import rondel.mdf
+
+    def seconds(graph, calls):
+        begin = time.perf_counter()
+        for _ in range(calls):
+            graph.evaluate(time_increment=dt)
+        return (time.perf_counter() - begin) / calls
+
+    ours, theirs = [], []
+    with contextlib.redirect_stdout(io.StringIO()):
+        for _ in range(rounds):
+            both = rondel.mdf.EvaluableGraph(path), EvaluableGraph(load_mdf(str(path)).graphs[0], verbose=False)
+            for graph in both:
+                graph.evaluate()
+                seconds(graph, 40)
+            apart = max(
+                np.max(np.abs(both[0].enodes[node].evaluable_outputs[port].curr_value - found.curr_value))
+                for node, known in both[1].enodes.items()
+                for port, found in known.evaluable_outputs.items()
+            )
+            ours.append(seconds(both[0], 20_000))
+            theirs.append(seconds(both[1], 40))
+    return median(ours), median(theirs), apart
+
+
 def main(arguments):
     quick = "--quick" in arguments
     failed = False
@@ -130,6 +164,10 @@ def main(arguments):
             ours, theirs, apart = measure(path, dt, name, 3 if quick else 9, 0.5 if quick else 2)
             failed = failed or theirs < LEAST * ours or not apart < 1e-6
             print(f"{title:32} {ours * 1e9:>7.0f} ns {theirs * 1e6:>9.0f} us {theirs / ours:>14.0f}   {apart:.1g}")
+    for title, (path, dt) in SCRIPTS.items():
+        ours, theirs, apart = measure_scripts(path, dt, 3 if quick else 9)
+        failed = failed or not apart < 1e-6
+        print(f"{title:32} {ours * 1e9:>7.0f} ns {theirs * 1e6:>9.0f} us {theirs / ours:>14.0f}   {apart:.1g}")
     return int(failed)
 
 

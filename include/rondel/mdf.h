@@ -15,6 +15,9 @@
 
 namespace rondel::mdf {
 
+/// The functions that expressions may call: "abs", "math.exp", "numpy.sum", ...; sorted.
+RONDEL_API std::vector<std::string> functions_of_expressions();
+
 /// One simulation, or a sweep of many.
 struct Settings {
   /// Steps of `dt` after the evaluation that begins the states: 0 or more.
@@ -36,6 +39,13 @@ struct Settings {
   bool single_precision = true;
 };
 
+/// An input port as the file has it.
+struct InputPortInfo {
+  std::string name;      ///< "node.port"
+  std::string reduce;    ///< how it joins what it gets: "overwrite", "add" or "multiply"
+  Tensor default_value;  ///< what it has where it gets nothing; undefined where it is no number
+};
+
 /// A model of a file or a text. Safe to use from many threads at once.
 class RONDEL_API Model {
  public:
@@ -54,10 +64,14 @@ class RONDEL_API Model {
   std::vector<std::string> nodes() const;
   /// All that `record` may name; output ports first.
   std::vector<std::string> recordable() const;
+  /// The nodes that no edge leads to, or, where there are none, those with a default value in an
+  /// input port; and the nodes that no edge leaves.
+  std::vector<std::string> root_nodes() const;
+  std::vector<std::string> output_nodes() const;
   /// What is recorded where `record` is empty; the names that `inputs` may have, and those that
   /// `initial` and `set` may have.
   std::vector<std::string> output_ports() const;
-  std::vector<std::string> input_ports() const;
+  std::vector<InputPortInfo> input_ports() const;
   std::vector<std::string> parameters() const;
   std::vector<std::string> functions() const;
 

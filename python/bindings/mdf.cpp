@@ -43,6 +43,15 @@ nb::list advance(mdf::Simulation& simulation, std::int64_t evaluations, double d
   });
 }
 
+/// [(name, reduce, default or None), ...]
+nb::list input_port_infos(const mdf::Model& model) {
+  nb::list out;
+  for (const mdf::InputPortInfo& p : model.input_ports())
+    out.append(nb::make_tuple(p.name, p.reduce,
+                              p.default_value.defined() ? to_python(p.default_value) : nb::none()));
+  return out;
+}
+
 /// (model, warnings) of a text or of a file.
 nb::tuple read(const auto& source, SessionOptions o) {
   const Warnings warnings;
@@ -69,7 +78,15 @@ void bind_mdf(nb::module_& m) {
       .def("name", &mdf::Model::name)
       .def("nodes", &mdf::Model::nodes)
       .def("recordable", &mdf::Model::recordable)
-      .def("input_ports", &mdf::Model::input_ports)
+      .def("input_ports",
+           [](const mdf::Model& model) {
+             std::vector<std::string> names;
+             for (const mdf::InputPortInfo& p : model.input_ports()) names.push_back(p.name);
+             return names;
+           })
+      .def("input_port_infos", &input_port_infos)
+      .def("root_nodes", &mdf::Model::root_nodes)
+      .def("output_nodes", &mdf::Model::output_nodes)
       .def("output_ports", &mdf::Model::output_ports)
       .def("parameters", &mdf::Model::parameters)
       .def("functions", &mdf::Model::functions)
@@ -79,6 +96,7 @@ void bind_mdf(nb::module_& m) {
       .def("compile", [](const mdf::Model& model, const mdf::Settings& s) {
         return without_gil([&] { return model.compile(s); });
       });
+  sub.def("functions_of_expressions", &mdf::functions_of_expressions);
   // Bytes first: a path would take them, too.
   sub.def("read", [](nb::bytes b, const SessionOptions& o) { return read(as_bytes(b), o); });
   sub.def("read",

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/lru_cache.h"
+#include "frontends/mdf/calls.h"
 #include "frontends/mdf/layout.h"
 #include "frontends/mdf/lower.h"
 #include "frontends/mdf/read_file.h"
@@ -132,6 +133,8 @@ Values recorded(const std::map<std::string, Value>& outputs,
 
 }  // namespace
 
+std::vector<std::string> functions_of_expressions() { return names_of_calls(); }
+
 struct Model::Impl {
   /// A model compiled for settings of one kind.
   struct Compiled {
@@ -198,7 +201,46 @@ std::vector<std::string> Model::nodes() const {
 std::vector<std::string> Model::recordable() const { return mdf::recordable(impl_->graph); }
 
 std::vector<std::string> Model::output_ports() const { return names(impl_->graph, &Node::outputs); }
-std::vector<std::string> Model::input_ports() const { return names(impl_->graph, &Node::inputs); }
+
+std::vector<InputPortInfo> Model::input_ports() const {
+  std::vector<InputPortInfo> out;
+  for (const Node& n : impl_->graph.nodes)
+    for (const InputPort& p : n.inputs) {
+      InputPortInfo port{n.id + "." + p.id, std::string(mdf::name(p.reduce)), {}};
+      if (const auto* given = std::get_if<Tensor>(&p.default_value)) port.default_value = *given;
+      else if (!is_given(p.default_value)) port.default_value = Tensor::zeros(DType::f64, p.shape);
+      out.push_back(std::move(port));
+    }
+  return out;
+}
+
+std::vector<std::string> Model::root_nodes() const {
+  const std::vector<Node>& nodes = impl_->graph.nodes;
+  const auto have = [&](const auto& property) {
+    std::vector<std::string> out;
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      if (property(n)) out.push_back(nodes[n].id);
+    return out;
+  };
+  std::vector<bool> receives(nodes.size());
+  for (const Edge& e : impl_->graph.edges) receives[e.receiver] = true;
+  std::vector<std::string> roots = have([&](std::size_t n) { return !receives[n]; });
+  if (!roots.empty()) return roots;
+  return have([&](std::size_t n) {
+    return std::ranges::any_of(nodes[n].inputs,
+                               [](const InputPort& p) { return is_given(p.default_value); });
+  });
+}
+
+std::vector<std::string> Model::output_nodes() const {
+  std::vector<bool> sends(impl_->graph.nodes.size());
+  for (const Edge& e : impl_->graph.edges) sends[e.sender] = true;
+  std::vector<std::string> out;
+  for (std::size_t n = 0; n < sends.size(); ++n)
+    if (!sends[n]) out.push_back(impl_->graph.nodes[n].id);
+  return out;
+}
+
 std::vector<std::string> Model::parameters() const {
   return names(impl_->graph, &Node::parameters);
 }

@@ -1,6 +1,7 @@
 """MDF models as one loop: trajectories of known models, and what bad models get."""
 
 import pathlib
+import re
 
 import mdf_engine
 import numpy as np
@@ -113,10 +114,49 @@ EXPRESSIONS = [
     ("τ * 2 + größe", {"τ": 3, "größe": 4}, 10),
     ("numpy.dot(v, v) + numpy.dot(2, 3)", {"v": [1, 2, 3]}, 20),
     ("numpy.dot(M, M)", {"M": [[1, 2], [3, 4]]}, [[7, 10], [15, 22]]),
+    ("len(M) + len([1, 2, 3])", {"M": [[1, 2], [3, 4]]}, 5),
+    ("numpy.argmax(v) + 10 * numpy.argmin(v)", {"v": [1, 5, 0]}, 21),
+    ("numpy.argmax(M, axis=1)", {"M": [[1, 2], [4, 3]]}, [1, 0]),
+    ("numpy.argmax(M)", {"M": [[1, 2], [4, 3]]}, 2),
+    ("numpy.cumsum(v)", {"v": [1, 5, 0]}, [1, 6, 6]),
+    ("numpy.cumsum(M, axis=0)", {"M": [[1, 2], [4, 3]]}, [[1, 2], [5, 5]]),
+    ("numpy.cumprod(M)", {"M": [[1, 2], [4, 3]]}, [1, 2, 8, 24]),
+    ("numpy.any(v > 4) + any(v > 5) + numpy.all(v >= 0) + all(v)", {"v": [1, 5, 0]}, 2),
+    ("numpy.any(M > 3, axis=0)", {"M": [[1, 2], [4, 3]]}, [True, False]),
+    ("numpy.var(v) + numpy.std(M, axis=0)", {"v": [1, 5, 0], "M": [[1, 2], [4, 4]]}, np.var([1, 5, 0]) + np.array([1.5, 1.0])),
+    ("[numpy.equal(a, b), numpy.not_equal(a, b), numpy.less(a, b), numpy.less_equal(a, b)]", {"a": 1, "b": 2}, [False, True, True, True]),
+    ("[numpy.greater(a, b), numpy.greater_equal(a, a), numpy.logical_xor(a, 0)]", {"a": 1, "b": 2}, [False, True, True]),
+    ("(v > 1) + (v < 0)", {"v": [1, 2, 3]}, [False, True, True]),
+    ("(v > 1) * (v < 3)", {"v": [1, 2, 3]}, [False, True, False]),
+    ("(v > 1) * (a > 0) + (a > 5)", {"v": [1, 2, 3], "a": 1}, [False, True, True]),
+    ("(a > 0) + (a > 0) - (a > 5)", {"a": 1}, 2),
+    ("numpy.heaviside(v, 0.5)", {"v": [-1.5, 0, 2]}, [0.0, 0.5, 1.0]),
+    ("numpy.outer(v, v)", {"v": [1, 2]}, [[1, 2], [2, 4]]),
+    ("numpy.fmod(a, 3) + math.fmod(a, 3)", {"a": -7}, -2.0),
+    ("numpy.zeros_like(M) + numpy.ones_like(M)", {"M": [[1, 2], [4, 3]]}, [[1, 1], [1, 1]]),
+    ("numpy.ravel(M)", {"M": [[1, 2], [4, 3]]}, [1, 2, 4, 3]),
+    ("numpy.log1p(v)", {"v": [1e-20, 1e-9, 0.5, 1e300, -1.0]}, np.append(np.log1p([1e-20, 1e-9, 0.5, 1e300]), -np.inf)),
+    ("numpy.expm1(v)", {"v": [1e-20, -1e-9, 0.5, 3.0, -50.0, 800.0]}, [1e-20, *np.expm1([-1e-9, 0.5, 3.0, -50.0]), np.inf]),
+    ("numpy.hypot(v, w) + math.hypot(3, 4)", {"v": [3e200, 0.0], "w": [4e200, 0.0]}, [5e200, 5.0]),
+    ("numpy.isfinite(v)", {"v": [1.0, "inf", "nan"]}, [True, False, False]),
+    ("numpy.trunc(v)", {"v": [-1.5, 1.5]}, [-1.0, 1.0]),
+    ("math.log(a, 2) + math.log(1)", {"a": 8}, 3.0),
+    ("math.prod(v) + math.fsum(v)", {"v": [2, 3]}, 11.0),
     ("numpy.sum(M, axis=0)", {"M": [[1, 2], [3, 4]]}, [4, 6]),
     ("numpy.mean(M, axis=-1)", {"M": [[1, 2], [3, 4]]}, [1.5, 3.5]),
     ("numpy.max(M, axis=1) - numpy.min(M, axis=1)", {"M": [[1, 2], [3, 7]]}, [1, 4]),
 ]
+
+
+def test_the_documentation_lists_the_functions_of_expressions():
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "mdf.md").read_text()
+    rows = re.findall(r"^\| ([^|]*) \| ((?:`[a-z0-9_]+` ?)+)\|$", page, re.MULTILINE)
+    assert [of for of, _ in rows] == ["Python", "`math` and `numpy`", "`math`", "`numpy`"]
+    names = [re.findall(r"`(\w+)`", row) for _, row in rows]
+    assert names == [sorted(row) for row in names]
+    python, both, math, numpy = map(set, names)
+    listed = python | {f"math.{name}" for name in both | math} | {f"numpy.{name}" for name in both | numpy}
+    assert listed == set(rondel._rondel.mdf.functions_of_expressions())
 
 
 @pytest.mark.parametrize("expression, parameters, expected", EXPRESSIONS)
@@ -201,6 +241,8 @@ REFUSED = [
     ("+".join(["a"] * 5000), "chains more than 1000"),
     ("numpy.pie", "there is no constant 'numpy.pie'"),
     ("a $ 1", "column 3: '$' cannot stand in an expression"),
+    ("(v > 1) - (v > 2)", "- of arrays of truth values; NumPy has none either: ^ tells where they differ"),
+    ("len(a)", "len is given a number; expected a list"),
 ]
 
 

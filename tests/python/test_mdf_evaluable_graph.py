@@ -132,6 +132,75 @@ def test_a_loop_of_calls_is_one_of_parts():
     np.testing.assert_array_equal(values, expected)
 
 
+@pytest.mark.parametrize("reduce", ["overwrite", "add", "multiply"])
+def test_values_given_to_input_ports(reduce):
+    def driven():
+        graph = leak()
+        graph.nodes[0].input_ports[0].reduce = reduce
+        return graph
+
+    def give(value):
+        for graph in both:
+            with contextlib.redirect_stdout(io.StringIO()):
+                graph.enodes["source"].evaluable_inputs["x"].set_input_value(np.array(value))
+
+    both = EvaluableGraph(driven()), theirs(driven())
+    for increment, values in ((None, [[1.0, 2.0]]), (0.1, []), (0.1, [[2.0, 5.0], [3.0, 7.0]]), (0.1, []), (0.1, [])):
+        for value in values:
+            give(value)
+            ports = [graph.enodes["source"].evaluable_inputs["x"] for graph in both]
+            np.testing.assert_array_equal(ports[0].curr_value, ports[1].curr_value)
+        evaluate(both, time_increment=increment)
+        assert all(graph.enodes["source"].evaluable_inputs["x"].curr_value is None for graph in both)
+
+
+def test_an_initializer_joins_what_a_port_was_given():
+    def driven():
+        graph = leak()
+        graph.nodes[0].input_ports[0].reduce = "add"
+        return graph
+
+    both = EvaluableGraph(driven()), theirs(driven())
+    for graph in both:
+        with contextlib.redirect_stdout(io.StringIO()):
+            graph.enodes["source"].evaluable_inputs["x"].set_input_value(np.array([1.0, 2.0]))
+    evaluate(both, initializer={"x": np.array([10.0, 20.0])})
+    assert both[0].enodes["source"].evaluable_outputs["gain"].curr_value.tolist() == [11, 66]
+
+
+def test_ports_before_the_first_evaluation():
+    for file, _ in FILES:
+        ours, expected = EvaluableGraph(MODELS / file), theirs(read(MODELS / file))
+        for node, found in expected.enodes.items():
+            assert list(ours.enodes[node].evaluable_inputs) == list(found.evaluable_inputs)
+            for port, known in found.evaluable_inputs.items():
+                np.testing.assert_array_equal(ours.enodes[node].evaluable_inputs[port].curr_value, known.curr_value)
+
+
+def test_nodes_where_a_graph_begins_and_ends():
+    graphs = [read(MODELS / file) for file, _ in FILES] + [leak()]
+    ring = leak()
+    ring.nodes[0].input_ports[0].default_value = np.array([1.0, 1.0])
+    ring.edges.append(Edge(id="back", sender="cell", sender_port="v", receiver="source", receiver_port="x"))
+    for graph in (*graphs, ring):
+        ours, expected = EvaluableGraph(graph), theirs(graph)
+        assert ours.root_nodes == expected.root_nodes
+        ends = [found.node.id for found in expected.output_enodes]
+        assert [ours.enodes[id] for id in ends] == ours.output_enodes
+
+
+def test_an_error_leaves_what_a_port_was_given():
+    graph = EvaluableGraph(leak())
+    port = graph.enodes["source"].evaluable_inputs["x"]
+    port.set_input_value([1.0, 2.0, 3.0])
+    with pytest.raises(rondel.CallerError, match="do not broadcast"):
+        graph.evaluate()
+    assert port.curr_value == [1.0, 2.0, 3.0]
+    port.set_input_value([1.0, 2.0])
+    graph.evaluate()
+    assert port.curr_value is None and graph.enodes["source"].evaluable_outputs["gain"].curr_value.tolist() == [1, 6]
+
+
 def test_an_error_comes_at_its_evaluation(tmp_path):
     node = {
         "parameters": {"n": {"value": "n + 1"}, "rest": {"value": "100 // (30 - int(n))"}},
@@ -151,7 +220,7 @@ def test_an_error_comes_at_its_evaluation(tmp_path):
 
 def test_what_it_has_not():
     graph = EvaluableGraph(MODELS / "states.json")
-    with pytest.raises(rondel.UnsupportedError, match="no scheduler"):
+    with pytest.raises(rondel.UnsupportedError, match="no scheduler, nor its execution_list.*value: n . 1"):
         graph.scheduler.execution_list
     with pytest.raises(rondel.UnsupportedError, match="order of execution"):
         graph.order_of_execution

@@ -48,6 +48,31 @@ def test_a_dict_may_hold_arrays_and_what_json_has_no_number_for():
     assert got["A.d"].dtype == np.int64
 
 
+SCALARS = """0x10 0XFF 010 0o17 08 09.5 1_000 1__0 -1_0 +12 0b101 0b12 1:30 1:30:15 -1:30 1:30.5 1:75 190:20:30.15 .inf -.inf +.Inf .INF .iNF .nan .NaN
+.NAN -.nan ~ null Null NULL nUll yes Yes YES yEs no on Off OFF true True TRUE tRUE y n 1e3 1.0e3 1.5e+3 1.e+3 .5 -.5 +.5e-1 . _1 0 00 -0 0.0 1. 1_0.5_0
+685_230.15 0x 0x_F 0b 9223372036854775807 9223372036854775808 0xFFFFFFFFFFFFFFFFFF inf nan Infinity e3 - + 1-2 : a 12e03 1.2.3""".split()
+
+
+@pytest.mark.parametrize("text", SCALARS)
+def test_a_plain_scalar_is_what_pyyaml_reads(text):
+    yaml = pytest.importorskip("yaml")
+    want = yaml.safe_load(f"x: [{text}]")["x"][0] if text != ":" else ":"
+    if isinstance(want, str):  # modeci_mdf makes numbers of texts
+        try:
+            want = float(want) if "." in want or "e" in want.lower() or "n" in want.lower() else int(want)
+        except ValueError:
+            pass
+    source = "m: {graphs: {g: {nodes: {A: {parameters: {p: {value: [%s]}}, output_ports: {y: {value: p}}}}}}}" % text
+    if isinstance(want, (bool, int, float)):
+        got = rondel.mdf.loads(source).run()["A.y"][0, 0]
+        np.testing.assert_array_equal(got, want if abs(want) < 2**63 else float(want))
+        assert isinstance(want, bool) == (got.dtype == bool)
+        assert got.dtype.kind == (np.asarray(want).dtype.kind if abs(want) < 2**63 else "f")
+    else:
+        with pytest.raises(rondel.CallerError):
+            rondel.mdf.loads(source).run()
+
+
 # what is no model, and what the error says
 REFUSED = [
     ('{"m": {"graphs": {', "line 1, column 19"),

@@ -1,7 +1,10 @@
 """modeci_mdf's EvaluableGraph on Rondel's engine: scripts that call it evaluation by evaluation import this one instead."""
 
+import operator
+
 import numpy as np
 
+from .. import arrays
 from ..errors import CallerError, UnsupportedError
 from .model import Model, load, loads
 
@@ -27,9 +30,16 @@ class EvaluableGraph:
         model = _model(graph)
         names = _names(model)
         record = [name for kinds in names.values() for items in kinds for name in items.values()]
-        self._ports = [(name, _item(model, name)[1]) for name in model.input_ports]
         self._ahead = _Ahead(model.simulation(record), 1 if model.draws else _MOST_AHEAD)
-        self.enodes = {node: EvaluableNode(self._ahead, *kinds) for node, kinds in names.items()}
+        self._inbox = {}
+        inputs = {node: {} for node in names}
+        for port in model._model.input_port_infos():
+            node, item = _item(model, port[0])
+            inputs[node][item] = EvaluableInput(self._ahead, self._inbox, item, *port)
+        self._inputs = [port for ports in inputs.values() for port in ports.values()]
+        self.enodes = {node: EvaluableNode(self._ahead, inputs[node], *kinds) for node, kinds in names.items()}
+        self.root_nodes = model.root_nodes
+        self.output_enodes = [self.enodes[node] for node in model.output_nodes]
 
     def evaluate(self, time_increment=None, array_format="numpy", initializer=None):
         """Evaluates the graph once.
@@ -48,13 +58,20 @@ class EvaluableGraph:
             dt = None if time_increment is None else float(time_increment)
         except (TypeError, ValueError):
             raise CallerError(f"time_increment is {time_increment!r}; expected a number or None") from None
-        inputs = {name: np.asarray(initializer[port])[np.newaxis] for name, port in self._ports if port in initializer} if initializer else {}
-        self._ahead.evaluate(dt, inputs)
+        given = dict(self._inbox)
+        for port in self._inputs if initializer else ():
+            if port.id in initializer:
+                given[port.name] = port.joined(initializer[port.id])
+        self._ahead.evaluate(dt, {name: np.asarray(value)[np.newaxis] for name, value in given.items()})
+        self._inbox.clear()
 
     @property
     def scheduler(self):
         """modeci_mdf's scheduler. There is none: raises UnsupportedError."""
-        raise UnsupportedError("there is no scheduler: conditions are compiled with the model; record a parameter that counts executions")
+        raise UnsupportedError(
+            "there is no scheduler, nor its execution_list and clock: conditions are compiled with the model. What a node's executions are, "
+            "a parameter of it tells: {default_initial_value: 0, value: n + 1}"
+        )
 
     @property
     def order_of_execution(self):
@@ -63,9 +80,12 @@ class EvaluableGraph:
 
 
 class EvaluableNode:
-    """Values of a node: `evaluable_outputs`, `evaluable_parameters` and `evaluable_functions`, dicts of id to Evaluable."""
+    """Values of a node: `evaluable_outputs`, `evaluable_parameters` and `evaluable_functions`, dicts of id to Evaluable, and
+    `evaluable_inputs`, a dict of id to EvaluableInput.
+    """
 
-    def __init__(self, ahead, outputs, parameters, functions):
+    def __init__(self, ahead, inputs, outputs, parameters, functions):
+        self.evaluable_inputs = inputs
         self.evaluable_outputs = {item: Evaluable(ahead, name) for item, name in outputs.items()}
         self.evaluable_parameters = {item: Evaluable(ahead, name) for item, name in parameters.items()}
         self.evaluable_functions = {item: Evaluable(ahead, name) for item, name in functions.items()}
@@ -93,6 +113,35 @@ class Evaluable:
         return self._ahead.value(self._name)
 
 
+class EvaluableInput:
+    """An input port: what it is given holds for the next evaluation."""
+
+    def __init__(self, ahead, inbox, id, name, reduce, default):
+        self._ahead = ahead
+        self._inbox = inbox  # of the graph: by the names of ports, what they were given since the last evaluation
+        self._join = {"overwrite": lambda _, value: value, "add": operator.add, "multiply": operator.mul}[reduce]
+        self._default = arrays.from_value(default, name).copy() if reduce == "overwrite" and default is not None else None
+        self.id = id
+        self.name = name
+
+    @property
+    def curr_value(self):
+        """What was given since the last evaluation; None: nothing. Before the first one, the default."""
+        if self.name in self._inbox:
+            return self._inbox[self.name]
+        return None if self._ahead.evaluated else self._default
+
+    def set_input_value(self, value):
+        """Gives the port a number or an array. A further one is added or multiplied where the port's `reduce` says so; so is
+        what edges deliver. Where an edge overwrites it, the edge's value wins.
+        """
+        self._inbox[self.name] = self.joined(value)
+
+    def joined(self, value):
+        """The value, joined with what was given before."""
+        return self._join(self._inbox[self.name], value) if self.name in self._inbox else value
+
+
 class _Ahead:
     """A simulation that computes the next evaluations ahead, as long as they are asked for with one increment.
 
@@ -107,6 +156,10 @@ class _Ahead:
         self._dt = None  # of the rows
         self._used = self._count = 0  # rows that were asked for, and all
         self._run = 0  # evaluations that were asked for with this increment
+
+    @property
+    def evaluated(self):
+        return self._used > 0
 
     def value(self, name):
         return self._rows[name][self._used - 1] if self._used else None

@@ -142,6 +142,16 @@ class Model:
         return self._model.nodes()
 
     @property
+    def root_nodes(self):
+        """The nodes that no edge leads to; where there are none, those with a default_value in an input port."""
+        return self._model.root_nodes()
+
+    @property
+    def output_nodes(self):
+        """The nodes that no edge leaves."""
+        return self._model.output_nodes()
+
+    @property
     def draws(self):
         """Whether it draws random numbers."""
         return self._model.draws(self._settings(0, 1.0, self.recordable, None, None, None, True))

@@ -140,6 +140,14 @@ std::pair<ValueId, ValueId> promoted(ir::Builder& b, ValueId x, ValueId y) {
 }
 
 ValueId binary(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
+  const bool truths = dtype_of(b, x) == DType::boolean && dtype_of(b, y) == DType::boolean;
+  if (truths && (rank_of(b, x) > 0 || rank_of(b, y) > 0)) {
+    // Python's truth values are numbers, NumPy's arrays of them are not.
+    if (sign == "+") return b("or", {x, y});
+    if (sign == "*") return b("and", {x, y});
+    require(sign != "-",
+            "- of arrays of truth values; NumPy has none either: ^ tells where they differ");
+  }
   if (sign == "&" || sign == "|" || sign == "^") return bitwise(b, sign, x, y);
   if (sign == "@") return product(b, x, y);
   if (sign == "**") return power(b, x, y);

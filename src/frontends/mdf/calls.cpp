@@ -4,11 +4,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "frontends/mdf/arithmetic.h"
+#include "frontends/mdf/call_table.h"
 #include "frontends/mdf/model.h"
 
 #include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <map>
 #include <numbers>
@@ -17,13 +17,7 @@ namespace rondel::mdf {
 namespace {
 
 using ir::Builder;
-using Values = std::span<const ValueId>;
-
-struct Call {
-  std::size_t least, most;
-  std::function<ValueId(Builder&, Values)> write;
-  std::string_view second = {};  ///< the name that the second argument may be given by
-};
+using Values = Call::Arguments;
 
 /// An op of floats.
 Call of_floats(const char* op) {
@@ -58,11 +52,7 @@ Call of_two(const char* op) {
 ValueId reduced(Builder& b, const char* op, Values x, bool to_float) {
   const ValueId v = to_float ? as_float(b, x[0]) : as_number(b, x[0]);
   if (x.size() == 1) return b(op, {v}, {{"keepdims", std::int64_t{0}}});
-  const Tensor* axis = b.graph().constant(x[1]);
-  require(axis != nullptr && axis->dtype() == DType::i64 && axis->size() == 1,
-          "an axis is given by a number");
-  return b(op, {v, b.integers({axis->data_as<std::int64_t>()[0]})},
-           {{"keepdims", std::int64_t{0}}});
+  return b(op, {v, b.integers({axis_of(b, x[1])})}, {{"keepdims", std::int64_t{0}}});
 }
 
 Call reduction(const char* op, bool to_float = false) {
@@ -100,8 +90,8 @@ Call logarithm_to(double base) {
           }};
 }
 
-const std::map<std::string, Call, std::less<>>& shared_functions() {
-  static const std::map<std::string, Call, std::less<>> table{
+const CallTable& shared_functions() {
+  static const CallTable table{
       {"exp", of_floats("exp")},
       {"sqrt", of_floats("sqrt")},
       {"log", of_floats("log")},
@@ -160,12 +150,13 @@ ValueId filled(Builder& b, ValueId shape, double with) {
             extents->rank() == 1 ? shape : b.integers({extents->data_as<std::int64_t>()[0]})});
 }
 
-const std::map<std::string, Call, std::less<>>& functions() {
+const CallTable& functions() {
   static const auto table = [] {
-    std::map<std::string, Call, std::less<>> t;
+    CallTable t;
+    add_array_calls(t);
     for (const auto& [name, c] : shared_functions()) {
       t.emplace("numpy." + name, c);
-      t.emplace("math." + name, c);
+      if (name != "log") t.emplace("math." + name, c);
     }
     t.insert({
         {"abs", of_numbers("abs")},
@@ -188,6 +179,16 @@ const std::map<std::string, Call, std::less<>>& functions() {
         {"math.acosh", of_floats("acosh")},
         {"math.atanh", of_floats("atanh")},
         {"math.erf", of_floats("erf")},
+        {"math.log",
+         {1, 2,
+          [](Builder& b, Values x) {
+            const ValueId y = b("log", {as_float(b, x[0])});
+            return x.size() == 1 ? y : binary(b, "/", y, b("log", {as_float(b, x[1])}));
+          }}},
+        {"math.prod",
+         {1, 1, [](Builder& b, Values x) { return reduced(b, "reduce_prod", x, false); }}},
+        {"math.fsum",
+         {1, 1, [](Builder& b, Values x) { return reduced(b, "reduce_sum", x, true); }}},
         {"pow", of_sign("**")},
         {"math.pow",
          {2, 2,
@@ -230,6 +231,16 @@ const std::map<std::string, Call, std::less<>>& functions() {
         {"float", conversion(DType::f64)},
         {"bool", conversion(DType::boolean)},
         {"numpy.float64", conversion(DType::f64)},
+        {"numpy.trunc",
+         {1, 1,
+          [](Builder& b, Values x) {
+            const ValueId v = as_number(b, x[0]);
+            const ValueId whole = b(
+                "where", {b("less", {v, b.scalar(dtype_of(b, v), 0)}), b("ceil", {as_float(b, v)}),
+                          b("floor", {as_float(b, v)})});
+            return dtype_of(b, v) == DType::i64 ? v : whole;
+          }}},
+        {"numpy.asarray", {1, 1, [](Builder&, Values x) { return x[0]; }}},
         {"numpy.array", {1, 1, [](Builder&, Values x) { return x[0]; }}},
         {"numpy.where", {3, 3, where_call}},
         {"numpy.clip", {3, 3, clip_call}},
@@ -262,13 +273,24 @@ std::string count_text(const Call& c) {
 
 }  // namespace
 
+std::int64_t axis_of(const Builder& b, ValueId v) {
+  const Tensor* axis = b.graph().constant(v);
+  require(axis != nullptr && axis->dtype() == DType::i64 && axis->size() == 1,
+          "an axis is given by a number");
+  return axis->data_as<std::int64_t>()[0];
+}
+
+std::vector<std::string> names_of_calls() {
+  std::vector<std::string> names;
+  for (const auto& [name, c] : functions()) names.push_back(name);
+  return names;
+}
+
 ValueId call(Builder& b, const std::string& function, Values arguments,
              std::span<const std::string> keywords) {
   const auto it = functions().find(function);
   if (it == functions().end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, c] : functions()) names.push_back(name);
-    const std::string near = near_name(function, names);
+    const std::string near = near_name(function, names_of_calls());
     fail("there is no function '{}' here; {}", function,
          near.empty() ? "functions of numpy, math and a few of Python's are called"
                       : "did you mean '" + near + "'?");

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rondel::mdf {
 
@@ -10,6 +11,8 @@ namespace rondel::mdf {
 /// the last ones are given by name. Throws Error(caller) for another name or number of arguments.
 ir::ValueId call(ir::Builder&, const std::string& function, std::span<const ir::ValueId> arguments,
                  std::span<const std::string> keywords = {});
+/// The names of all functions that may be called, sorted.
+std::vector<std::string> names_of_calls();
 /// "numpy.pi" and the like. Throws Error(caller) for another name.
 double constant_of(const std::string& name);
 

@@ -28,6 +28,14 @@ std::optional<std::size_t> Graph::node(std::string_view name) const {
   return static_cast<std::size_t>(it - nodes.begin());
 }
 
+std::string_view name(Reduce r) {
+  switch (r) {
+    case Reduce::add: return "add";
+    case Reduce::multiply: return "multiply";
+    default: return "overwrite";
+  }
+}
+
 std::string where(const Node& n) { return fmt::format("node '{}'", n.id); }
 std::string where(const Parameter& p) { return fmt::format("parameter '{}'", p.id); }
 std::string where(const Function& f) { return fmt::format("function '{}'", f.id); }

@@ -30,6 +30,8 @@ struct Argument {
 };
 
 enum class Reduce : std::uint8_t { overwrite, add, multiply };
+/// As the file writes it.
+std::string_view name(Reduce);
 
 struct InputPort {
   std::string id;

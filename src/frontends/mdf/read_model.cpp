@@ -88,9 +88,9 @@ Shape shape_of(const Document& d) {
 
 Reduce reduce_of(const Document& d) {
   const std::string text = text_of(d, "reduce");
-  if (text.empty() || text == "overwrite") return Reduce::overwrite;
-  if (text == "add") return Reduce::add;
-  if (text == "multiply") return Reduce::multiply;
+  for (const Reduce r : {Reduce::overwrite, Reduce::add, Reduce::multiply})
+    if (text == name(r)) return r;
+  if (text.empty()) return Reduce::overwrite;
   fail("'reduce' is '{}'; expected overwrite, add or multiply", text);
 }
 

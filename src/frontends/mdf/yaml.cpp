@@ -1,11 +1,10 @@
 // YAML as a Document, by yaml-cpp.
 #include "base/error.h"
 #include "frontends/mdf/document.h"
-#include "frontends/mdf/number.h"
+#include "frontends/mdf/yaml_scalar.h"
 
 #include <yaml-cpp/yaml.h>
 
-#include <limits>
 #include <unordered_set>
 
 namespace rondel::mdf {
@@ -18,23 +17,6 @@ std::string place_of(const YAML::Mark& m) {
   return fmt::format("line {}, column {}: ", m.line + 1, m.column + 1);
 }
 
-/// A plain scalar, by YAML's core schema.
-Document plain(const std::string& text) {
-  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return {};
-  if (text == "true" || text == "True" || text == "TRUE") return {true};
-  if (text == "false" || text == "False" || text == "FALSE") return {false};
-  if (text == ".nan" || text == ".NaN" || text == ".NAN")
-    return {std::numeric_limits<double>::quiet_NaN()};
-  const bool negative = text[0] == '-';
-  const std::string size = text.substr(negative || text[0] == '+' ? 1 : 0);
-  if (size == ".inf" || size == ".Inf" || size == ".INF")
-    return {negative ? -std::numeric_limits<double>::infinity()
-                     : std::numeric_limits<double>::infinity()};
-  if (const auto number = number_in(text); number && text.find_first_of("0123456789") < text.size())
-    return std::visit([](auto n) { return Document{n}; }, *number);
-  return {text};
-}
-
 class Converter {
  public:
   Document convert(const YAML::Node& n, std::size_t depth = 0) {
@@ -42,7 +24,8 @@ class Converter {
             place_of(n.Mark()), most_depth);
     require(++count_ <= most_nodes, "the text has more than {} nodes, aliases counted", most_nodes);
     switch (n.Type()) {
-      case YAML::NodeType::Scalar: return n.Tag() == "!" ? Document{n.Scalar()} : plain(n.Scalar());
+      case YAML::NodeType::Scalar:
+        return n.Tag() == "!" ? Document{n.Scalar()} : plain_scalar(n.Scalar());
       case YAML::NodeType::Sequence: return {list(n, depth)};
       case YAML::NodeType::Map: return {map(n, depth)};
       default: return {};

@@ -50,10 +50,10 @@ endfunction()
 # rondel_registered(target folder): the objects of the folders below `folder` whose files register
 # themselves when they are loaded; the linker would drop them from a static library.
 function(rondel_registered target folder)
-  if(folder MATCHES "^(ops|onnx|network|deepx|exporters|passes|session)$" AND TARGET rondel_ops)
+  if(folder MATCHES "^(ops|onnx|mdf|network|deepx|exporters|passes|session)$" AND TARGET rondel_ops)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:rondel_ops>)
   endif()
-  if(folder MATCHES "^(onnx|session)$" AND TARGET rondel_onnx)
+  if(folder MATCHES "^(onnx|mdf|session)$" AND TARGET rondel_onnx)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:rondel_onnx>)
   endif()
   if(folder MATCHES "^(network|session)$" AND TARGET rondel_network)

@@ -25,13 +25,17 @@ class Compiler {
       case Expression::Kind::name: return name(e);
       case Expression::Kind::call: return call(b_, e.text, values(e.parts), e.keywords);
       case Expression::Kind::unary: return unary(e);
-      case Expression::Kind::binary:
-        return binary(b_, e.text, value(e.parts[0]), value(e.parts[1]));
+      case Expression::Kind::binary: {
+        const std::vector<ValueId> sides = values(e.parts);
+        return binary(b_, e.text, sides[0], sides[1]);
+      }
       case Expression::Kind::comparison: return comparison(e);
       case Expression::Kind::both: return either_operand(e, false);
       case Expression::Kind::either: return either_operand(e, true);
-      case Expression::Kind::conditional:
-        return choose(b_, value(e.parts[1]), value(e.parts[0]), value(e.parts[2]));
+      case Expression::Kind::conditional: {
+        const std::vector<ValueId> parts = values(e.parts);
+        return choose(b_, parts[1], parts[0], parts[2]);
+      }
       case Expression::Kind::list: return stacked(b_, values(e.parts));
       case Expression::Kind::subscript: return subscript(e);
       default: fail("column {}: a slice stands outside of brackets", e.column);

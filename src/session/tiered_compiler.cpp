@@ -241,7 +241,10 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
   };
   struct Job {
     std::weak_ptr<TieredExecutable> program;
-    std::shared_ptr<Outcome> outcome = nullptr;  ///< of jobs that a run waits for
+    std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
+    bool is_of(const std::weak_ptr<TieredExecutable>& p) const {
+      return !program.owner_before(p) && !p.owner_before(program);
+    }
   };
 
   class Workers : public std::enable_shared_from_this<Workers> {
@@ -271,14 +274,25 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
 
     std::exception_ptr wait(std::weak_ptr<TieredExecutable> program,
                             const std::function<bool()>& ending) {
-      const auto outcome = std::make_shared<Outcome>();
-      add({std::move(program), outcome}, true);
+      std::shared_ptr<Outcome> outcome = outcome_under_way(program);
+      if (!outcome) {
+        outcome = std::make_shared<Outcome>();
+        add({std::move(program), outcome}, true);
+      }
       std::unique_lock lock(mutex_);
       while (!outcome->done && !ending()) finished_.wait_for(lock, std::chrono::microseconds(500));
       return outcome->wrong;
     }
 
    private:
+    /// Of the job that is compiling the program; null where none is.
+    std::shared_ptr<Outcome> outcome_under_way(const std::weak_ptr<TieredExecutable>& program) {
+      const std::lock_guard lock(mutex_);
+      const auto it = std::ranges::find_if(under_way_,
+                                           [&](const Job& job) { return job.is_of(program); });
+      return it == under_way_.end() ? nullptr : it->outcome;
+    }
+
     static void work_for(std::shared_ptr<Workers> self) {
       while (std::optional<Job> job = self->next()) {
         LlvmThreads::threads().enter();
@@ -301,12 +315,14 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
       if (ending_) return std::nullopt;
       Job job = std::move(queue_.front());
       queue_.pop_front();
+      under_way_.push_back(job);
       return job;
     }
 
     void finish(const Job& job, std::exception_ptr wrong) {
       const std::lock_guard lock(mutex_);
-      if (job.outcome) *job.outcome = {true, std::move(wrong)};
+      *job.outcome = {true, std::move(wrong)};
+      std::erase_if(under_way_, [&](const Job& j) { return j.outcome == job.outcome; });
       finished_.notify_all();
     }
 
@@ -329,6 +345,7 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
     std::mutex mutex_;
     std::condition_variable wake_, finished_;
     std::deque<Job> queue_;
+    std::vector<Job> under_way_;
     std::size_t idle_ = 0, threads_ = 0;
     std::atomic<bool> ending_{false};
   };

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 namespace rondel::session {
@@ -116,6 +118,49 @@ TEST(TieredCompiler, nothing_is_kept_of_programs_that_nobody_has) {
   EXPECT_TRUE(made.expired());
   for (int k = 0; k < 200; ++k)
     EXPECT_EQ(run(*compiler.make(adding("p", k % 7))).y.data_as<float>()[0], k % 7);
+}
+
+/// A program that takes the compiler long: y[0] is x[0] after `length` different steps, `trips`
+/// times.
+std::shared_ptr<const scalar::Program> long_program(int length) {
+  scalar::Builder b("long");
+  const auto x = b.buffer({"x", DType::f64, scalar::Access::in, {1}});
+  const auto y = b.buffer({"y", DType::f64, scalar::Access::out, {1}});
+  const Ex trips = b.param();
+  const auto last = b.for_(b.index(0), trips, {b.load(x, {b.index(0)})},
+                           [&](Ex, std::span<const Ex> carried) {
+                             Ex v = carried[0];
+                             for (int k = 0; k < length; ++k)
+                               v = sqrt(v * v + b.constant(DType::f64, 1.0 + k)) - v / (v + 1);
+                             return std::vector<Ex>{v};
+                           });
+  b.store(y, {b.index(0)}, last[0]);
+  return b.finish();
+}
+
+std::size_t compiling_threads() {
+  std::size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    count += name == "rondel-compile" ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(TieredCompiler, a_large_run_waits_for_what_is_being_compiled_already) {
+  const std::size_t before = compiling_threads();
+  TieredCompiler compiler(Execution::tiered);
+  const auto code = compiler.make(long_program(3000));
+  const auto run_for = [&](std::int64_t trips) {
+    const Tensor x = Tensor::from<double>({1}, {1.0}), y = Tensor::zeros(DType::f64, {1});
+    scalar::Context context;
+    scalar::run(*code, context, {x, y}, {trips});
+  };
+  while (compiling_threads() == before && !code->native()) run_for(10);  // until it is hot
+  run_for(2'000);
+  EXPECT_TRUE(code->native());
+  EXPECT_LE(compiling_threads(), before + 1);
 }
 
 }  // namespace

@@ -20,12 +20,18 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// Longer words are no slips of a reader's hand, and comparing them takes long.
+constexpr std::size_t longest_compared = 100;
+
 }  // namespace
 
 std::string closest(std::string_view wanted, const std::vector<std::string>& candidates) {
+  if (wanted.size() > longest_compared) return {};
   const std::string* best = nullptr;
   std::size_t best_distance = std::max<std::size_t>(2, wanted.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    const auto [less, more] = std::minmax(wanted.size(), candidate.size());
+    if (more - less >= best_distance) continue;
     const std::size_t distance = edit_distance(wanted, candidate);
     if (distance >= best_distance) continue;
     best = &candidate;

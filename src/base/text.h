@@ -26,7 +26,8 @@ template <class Range> std::string join(const Range& range, std::string_view sep
   return join(range, separator, [](const auto& item) { return fmt::format("{}", item); });
 }
 
-/// The candidate nearest to `wanted` by edit distance, for "did you mean"; empty when none is near.
+/// The candidate nearest to `wanted` by edit distance, for "did you mean"; empty when none is near,
+/// and for a word of more than 100 characters.
 std::string closest(std::string_view wanted, const std::vector<std::string>& candidates);
 
 /// The parts of `text` between occurrences of `separator`; one part when there is none.

@@ -213,19 +213,17 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
     workers_ = std::make_shared<Workers>(compiler_);
   }
 
-  void enqueue(std::weak_ptr<TieredExecutable> program) {
-    workers_->add({std::move(program)}, false);
-  }
+  void enqueue(std::weak_ptr<TieredExecutable> program) { workers_->add({std::move(program)}); }
 
   /// Returns when the program is compiled, cannot be compiled, or the run is to end.
-  void compile_now(std::weak_ptr<TieredExecutable> program, const scalar::Context& run) {
-    workers_->wait(std::move(program), [&run] {
+  void compile_now(const std::weak_ptr<TieredExecutable>& program, const scalar::Context& run) {
+    workers_->wait(program, [&run] {
       return run.stop != nullptr && run.stop->load(std::memory_order_relaxed) != 0;
     });
   }
   /// Throws the compiler's error, or the cancellation of the run that this thread prepares.
-  void compile_now(std::weak_ptr<TieredExecutable> program) {
-    const std::exception_ptr wrong = workers_->wait(std::move(program), [] {
+  void compile_now(const std::weak_ptr<TieredExecutable>& program) {
+    const std::exception_ptr wrong = workers_->wait(program, [] {
       check_cancellation();
       return false;
     });
@@ -259,38 +257,46 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
       wake_.notify_all();
     }
 
-    void add(Job job, bool first) {
+    void add(Job job) {
       const std::lock_guard lock(mutex_);
-      const std::size_t most = first ? std::max(1u, std::thread::hardware_concurrency()) : 1;
-      first ? queue_.push_front(std::move(job)) : queue_.push_back(std::move(job));
-      if (queue_.size() > idle_ && threads_ < most) {
-        named_thread("rondel-compile", [self = shared_from_this()]() mutable {
-          work_for(std::move(self));
-        }).detach();
-        ++threads_;
-      }
-      wake_.notify_one();
+      queue_.push_back(std::move(job));
+      start_worker(1);
     }
 
-    std::exception_ptr wait(std::weak_ptr<TieredExecutable> program,
+    std::exception_ptr wait(const std::weak_ptr<TieredExecutable>& program,
                             const std::function<bool()>& ending) {
-      std::shared_ptr<Outcome> outcome = outcome_under_way(program);
-      if (!outcome) {
-        outcome = std::make_shared<Outcome>();
-        add({std::move(program), outcome}, true);
-      }
       std::unique_lock lock(mutex_);
+      const std::shared_ptr<Outcome> outcome = outcome_soon(program);
       while (!outcome->done && !ending()) finished_.wait_for(lock, std::chrono::microseconds(500));
       return outcome->wrong;
     }
 
    private:
-    /// Of the job that is compiling the program; null where none is.
-    std::shared_ptr<Outcome> outcome_under_way(const std::weak_ptr<TieredExecutable>& program) {
-      const std::lock_guard lock(mutex_);
-      const auto it = std::ranges::find_if(under_way_,
-                                           [&](const Job& job) { return job.is_of(program); });
-      return it == under_way_.end() ? nullptr : it->outcome;
+    /// Of the job that compiles the program now, or of the first in the queue. Under the mutex.
+    std::shared_ptr<Outcome> outcome_soon(const std::weak_ptr<TieredExecutable>& program) {
+      const auto of_program = [&](const Job& job) { return job.is_of(program); };
+      const auto now = std::ranges::find_if(under_way_, of_program);
+      if (now != under_way_.end()) return now->outcome;
+      Job job{program};
+      if (const auto it = std::ranges::find_if(queue_, of_program); it != queue_.end()) {
+        job = std::move(*it);
+        queue_.erase(it);
+      }
+      queue_.push_front(job);
+      start_worker(std::max(1u, std::thread::hardware_concurrency()));
+      return job.outcome;
+    }
+
+    /// For a job that has been added; there are at most so many threads. Under the mutex.
+    void start_worker(std::size_t most) {
+      if (queue_.size() > free_ && threads_ < most) {
+        named_thread("rondel-compile", [self = shared_from_this()]() mutable {
+          work_for(std::move(self));
+        }).detach();
+        ++threads_;
+        ++free_;
+      }
+      wake_.notify_one();
     }
 
     static void work_for(std::shared_ptr<Workers> self) {
@@ -309,9 +315,8 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
 
     std::optional<Job> next() {
       std::unique_lock lock(mutex_);
-      ++idle_;
       wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
-      --idle_;
+      --free_;
       if (ending_) return std::nullopt;
       Job job = std::move(queue_.front());
       queue_.pop_front();
@@ -323,6 +328,7 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
       const std::lock_guard lock(mutex_);
       *job.outcome = {true, std::move(wrong)};
       std::erase_if(under_way_, [&](const Job& j) { return j.outcome == job.outcome; });
+      ++free_;
       finished_.notify_all();
     }
 
@@ -346,7 +352,7 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
     std::condition_variable wake_, finished_;
     std::deque<Job> queue_;
     std::vector<Job> under_way_;
-    std::size_t idle_ = 0, threads_ = 0;
+    std::size_t threads_ = 0, free_ = 0;  ///< free: waiting for a job, or about to
     std::atomic<bool> ending_{false};
   };
 

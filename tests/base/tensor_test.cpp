@@ -121,6 +121,9 @@ TEST(Text, helps_messages) {
   EXPECT_EQ(join(std::vector<int>{1, 2, 3}, "x"), "1x2x3");
   EXPECT_EQ(closest("MatMull", {"Add", "MatMul", "Mul"}), "MatMul");
   EXPECT_EQ(closest("Quux", {"Add", "MatMul"}), "");
+  const std::string longest(100, 'x');
+  EXPECT_EQ(closest(longest, {longest.substr(1)}), longest.substr(1));
+  EXPECT_EQ(closest(longest + "x", {longest}), "") << "the time is the product of the lengths";
   EXPECT_EQ(split("a,,b", ',').size(), 3u);
   EXPECT_EQ(trimmed("  a b\n"), "a b");
 }

@@ -54,6 +54,8 @@ onnx() {
   # It asks for CMake 3.26 but uses nothing of it.
   sed -i 's/cmake_minimum_required(VERSION 3.26)/cmake_minimum_required(VERSION 3.25)/' \
     "$work/onnx-$onnx_version/CMakeLists.txt"
+  # Nothing of ours converts versions or inlines functions with it.
+  sed -i -E '/^add_subdirectory\((inliner|version_converter)\)/d' "$work/onnx-$onnx_version/onnx/CMakeLists.txt"
   cat > "$work/protobuf.cmake" <<CMAKE
 add_library(protobuf::libprotobuf-lite STATIC IMPORTED GLOBAL)
 set_target_properties(protobuf::libprotobuf-lite PROPERTIES
@@ -74,12 +76,16 @@ only_ask=
 [ "$1" != --done ] || { only_ask=1; shift; }
 name=$1
 stamp=$({ declare -f configure "$name"; for v in $(compgen -v "${name}_"); do echo "$v=${!v}"; done; } | sha256sum)
-[ "$(cat "$deps/$name/.stamp" 2>/dev/null)" != "$stamp" ] || exit 0
-[ -z "$only_ask" ] || exit 1
+is_done() { [ "$(cat "$deps/$name/.stamp" 2>/dev/null)" = "$stamp" ]; }
+[ -z "$only_ask" ] || { is_done; exit; }
+mkdir -p "$deps"
+exec 9>"$deps/$name.lock"
+flock 9  # whoever else makes it has made it then
+! is_done || exit 0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 out=$work/out
-mkdir -p "$out" "$deps"
+mkdir -p "$out"
 "$name"
 echo "$stamp" > "$out/.stamp"
 rm -rf "${deps:?}/$name"

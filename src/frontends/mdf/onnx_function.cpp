@@ -174,7 +174,7 @@ class OnnxCall {
       return dtype == DType::boolean ? as_bool(b_, v) : cast(b_, v, dtype);
     const double x = t->dtype() == DType::f64 ? t->data_as<double>()[0]
                      : t->dtype() == DType::boolean
-                         ? double{t->data_as<bool>()[0]}
+                         ? static_cast<double>(t->data_as<bool>()[0])
                          : static_cast<double>(t->data_as<std::int64_t>()[0]);
     if (dtype == DType::boolean) return b_.scalar(x != 0);
     require(x == std::trunc(x) && std::fabs(x) < 0x1p62, "M is {}; expected a whole number", x);

@@ -81,7 +81,7 @@ nb::object failure_of(const Failure& f) {
 }
 
 /// The failures, as exceptions with the attributes `line` and `metadata`.
-nb::list run(deepx::Session& s, const nb::bytes& program, bool keep_going,
+nb::list run_text(deepx::Session& s, const nb::bytes& program, bool keep_going,
              const nb::object& on_print, const nb::object& on_line,
              std::optional<double> deadline) {
   deepx::RunSettings settings;
@@ -154,7 +154,7 @@ void bind_deepx(nb::module_& module) {
           },
           nb::arg("max_memory_bytes").none(), nb::arg("seed"), nb::arg("max_trips"),
           nb::arg("threads"), nb::arg("jit"), nb::arg("folder").none())
-      .def("run", &run, nb::arg("program"), nb::arg("keep_going"), nb::arg("on_print").none(),
+      .def("run", &run_text, nb::arg("program"), nb::arg("keep_going"), nb::arg("on_print").none(),
            nb::arg("on_line").none(), nb::arg("deadline").none())
       .def("names", &names)
       .def("find",

@@ -29,7 +29,7 @@ std::vector<Value> in_order(const std::map<std::string, Tensor>& results,
   return values;
 }
 
-nb::list run(const mdf::Model& model, const mdf::Settings& s, const std::vector<std::string>& names,
+nb::list run_model(const mdf::Model& model, const mdf::Settings& s, const std::vector<std::string>& names,
              PyRunOptions* options) {
   return unpacked_results(options,
                           [&](const RunOptions& o) { return in_order(model.run(s, o), names); });
@@ -92,7 +92,7 @@ void bind_mdf(nb::module_& m) {
       .def("functions", &mdf::Model::functions)
       .def("varying_inputs", &mdf::Model::varying_inputs)
       .def("draws", &mdf::Model::draws)
-      .def("run", &run, nb::arg("settings"), nb::arg("names"), nb::arg("options").none())
+      .def("run", &run_model, nb::arg("settings"), nb::arg("names"), nb::arg("options").none())
       .def("compile", [](const mdf::Model& model, const mdf::Settings& s) {
         return without_gil([&] { return model.compile(s); });
       });

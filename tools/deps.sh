@@ -54,8 +54,6 @@ onnx() {
   # It asks for CMake 3.26 but uses nothing of it.
   sed -i 's/cmake_minimum_required(VERSION 3.26)/cmake_minimum_required(VERSION 3.25)/' \
     "$work/onnx-$onnx_version/CMakeLists.txt"
-  # Nothing here converts versions with it.
-  sed -i '/^add_subdirectory(version_converter)/d' "$work/onnx-$onnx_version/onnx/CMakeLists.txt"
   cat > "$work/protobuf.cmake" <<CMAKE
 add_library(protobuf::libprotobuf-lite STATIC IMPORTED GLOBAL)
 set_target_properties(protobuf::libprotobuf-lite PROPERTIES

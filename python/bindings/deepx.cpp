@@ -82,8 +82,8 @@ nb::object failure_of(const Failure& f) {
 
 /// The failures, as exceptions with the attributes `line` and `metadata`.
 nb::list run_text(deepx::Session& s, const nb::bytes& program, bool keep_going,
-             const nb::object& on_print, const nb::object& on_line,
-             std::optional<double> deadline) {
+                  const nb::object& on_print, const nb::object& on_line,
+                  std::optional<double> deadline) {
   deepx::RunSettings settings;
   settings.keep_going = keep_going;
   if (!on_print.is_none())

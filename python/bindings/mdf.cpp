@@ -29,8 +29,8 @@ std::vector<Value> in_order(const std::map<std::string, Tensor>& results,
   return values;
 }
 
-nb::list run_model(const mdf::Model& model, const mdf::Settings& s, const std::vector<std::string>& names,
-             PyRunOptions* options) {
+nb::list run_model(const mdf::Model& model, const mdf::Settings& s,
+                   const std::vector<std::string>& names, PyRunOptions* options) {
   return unpacked_results(options,
                           [&](const RunOptions& o) { return in_order(model.run(s, o), names); });
 }

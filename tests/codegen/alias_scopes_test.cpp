@@ -64,7 +64,8 @@ std::vector<Marks> accesses(const std::string& text, const Metadata& m) {
 }
 
 scalar::Buffer number(std::size_t i) {
-  return {.name = "x" + std::to_string(i), .dtype = DType::f64, .access = Access::out, .extents = {}};
+  return {
+      .name = "x" + std::to_string(i), .dtype = DType::f64, .access = Access::out, .extents = {}};
 }
 
 TEST(AliasScopes, buffers_are_apart_from_all_others_and_not_from_themselves) {

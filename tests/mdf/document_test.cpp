@@ -3,6 +3,8 @@
 
 #include "models.h"
 
+#include <cmath>
+
 namespace rondel::mdf {
 namespace {
 
@@ -24,6 +26,22 @@ TEST(Json, KeepsTheOrderOfKeysAndTellsIntegersFromReals) {
   const auto& list = *at(d, "m").as<Document::List>();
   EXPECT_TRUE(*list[0].as<bool>() && list[1].is_null());
   EXPECT_EQ(*list[2].as<std::string>(), "x\"y");
+}
+
+TEST(Json, ReadsWhatPythonWritesForNumbersThatAreNotFinite) {
+  const Document d = parse_json(
+      R"({"a": [0, NaN,-Infinity, 2], "Infinity": Infinity, "t": "\"[NaN"})");
+  const auto& list = *at(d, "a").as<Document::List>();
+  EXPECT_EQ(*list[0].as<std::int64_t>(), 0);
+  EXPECT_TRUE(std::isnan(*list[1].as<double>()));
+  EXPECT_EQ(*list[2].as<double>(), -INFINITY);
+  EXPECT_EQ(*list[3].as<std::int64_t>(), 2);
+  EXPECT_EQ(*at(d, "Infinity").as<double>(), INFINITY);
+  EXPECT_EQ(*at(d, "t").as<std::string>(), "\"[NaN");
+  EXPECT_TRUE(std::isnan(*parse_json("NaN").as<double>()));
+  for (const char* text :
+       {"[1NaN]", "[nan]", "[NaNs]", "[--Infinity]", "[+Infinity]", "[Infinity.5]"})
+    EXPECT_THAT(error_of([&] { parse_json(text); }), HasSubstr("line 1, column")) << text;
 }
 
 TEST(Json, NamesLineAndColumn) {

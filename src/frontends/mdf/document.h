@@ -29,8 +29,8 @@ struct Document {
 /// Lists and maps may stand in each other this deep. Deeper ones are refused.
 inline constexpr std::size_t most_depth = 200;
 
-/// Throws Error(caller) with line and column where the text is not JSON; also for a key that stands
-/// twice in an object.
+/// NaN, Infinity and -Infinity are numbers, as for Python's json. Throws Error(caller) with line
+/// and column where the text is not JSON; also for a key that stands twice in an object.
 Document parse_json(std::string_view text);
 /// The same for YAML. A plain scalar that reads as a number is one. Aliases are copied, up to ten
 /// million nodes.

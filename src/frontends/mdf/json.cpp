@@ -5,7 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <iterator>
+#include <span>
 #include <unordered_set>
 
 namespace rondel::mdf {
@@ -47,10 +50,36 @@ std::string place_of(std::string_view text, std::size_t offset) {
   return fmt::format("line {}, column {}: ", line, column);
 }
 
+/// NaN or an infinity, which JSON does not have and Python's json writes.
+struct NotFinite {
+  std::size_t end;  ///< of the 0 that stands in its place
+  double value;
+};
+
+/// Puts a 0 and blanks in the place of each.
+std::vector<NotFinite> take_not_finite(std::string& text) {
+  std::vector<NotFinite> out;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') in_string = !in_string;
+    if (in_string && text[i] == '\\') ++i;
+    if (in_string || (i > 0 && !std::strchr(" \t\r\n[:,-", text[i - 1]))) continue;
+    const std::string_view rest = std::string_view(text).substr(i);
+    const bool is_nan = rest.starts_with("NaN");
+    if (!is_nan && !rest.starts_with("Infinity")) continue;
+    const double sign = i > 0 && text[i - 1] == '-' ? -1 : 1;
+    out.push_back({i + 1, is_nan ? NAN : sign * INFINITY});
+    const std::size_t length = is_nan ? 3 : 8;
+    text.replace(i, length, length, ' ')[i] = '0';
+  }
+  return out;
+}
+
 /// Builds the tree from the parser's events.
 class Events : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit Events(std::string_view text) : text_(text), read_(text.data()) {}
+  Events(std::string_view text, std::span<const NotFinite> not_finite)
+      : text_(text), read_(text.data()), not_finite_(not_finite) {}
 
   void parse() {
     const char* const end = text_.data() + text_.size();
@@ -60,10 +89,10 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
 
   bool null() override { return add({}); }
   bool boolean(bool v) override { return add({v}); }
-  bool number_integer(number_integer_t v) override { return add({v}); }
+  bool number_integer(number_integer_t v) override { return add_number({v}); }
   bool number_unsigned(number_unsigned_t v) override {
-    if (v <= static_cast<number_unsigned_t>(INT64_MAX)) return add({static_cast<std::int64_t>(v)});
-    return add({static_cast<double>(v)});
+    if (v > static_cast<number_unsigned_t>(INT64_MAX)) return add({static_cast<double>(v)});
+    return add_number({static_cast<std::int64_t>(v)});
   }
   bool number_float(number_float_t v, const string_t&) override { return add({v}); }
   bool string(string_t& v) override { return add({std::move(v)}); }
@@ -107,6 +136,14 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
     *place() = std::move(d);
     return true;
   }
+  /// The parser has read the number and at most one character more.
+  bool add_number(Document d) {
+    if (not_finite_.empty() || characters_read() < not_finite_.front().end)
+      return add(std::move(d));
+    const double value = not_finite_.front().value;
+    not_finite_ = not_finite_.subspan(1);
+    return add({value});
+  }
   bool open(Document d) {
     if (open_.size() >= most_depth)
       fail("{}lists and objects stand more than {} deep in each other",
@@ -124,7 +161,8 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::string_view text_;
-  const char* read_;  ///< what the parser has read ends here
+  const char* read_;                       ///< what the parser has read ends here
+  std::span<const NotFinite> not_finite_;  ///< those that come
   Document root_;
   std::vector<Document*> open_;  ///< the containers around: none of them grows while one is in it
   std::vector<std::unordered_set<std::string>> keys_;
@@ -133,7 +171,9 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 Document parse_json(std::string_view text) {
-  Events events(text);
+  std::string finite(text);
+  const std::vector<NotFinite> not_finite = take_not_finite(finite);
+  Events events(finite, not_finite);
   events.parse();
   return events.take();
 }

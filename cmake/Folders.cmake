@@ -16,7 +16,7 @@ endfunction()
 # One static library rondel_<name> for the sources of src/<path>, which the compiler gets n at a time
 # where RONDEL_UNITY is on. RARELY_RUN, once a model: compiled with -O1, which takes a fifth less time
 # than -O2. PRECOMPILED_BY another folder: the headers are precompiled there, with the
-# same definitions and at the same level (GCC 12 fails otherwise). A folder without sources is left out, and so are links to it.
+# same definitions. A folder without sources is left out, and so are links to it.
 function(rondel_folder name path)
   cmake_parse_arguments(PARSE_ARGV 2 arg "RARELY_RUN" "UNITY;PRECOMPILED_BY" "LINKS;BORROWS;PRECOMPILES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${path}/*.cpp)

@@ -4,7 +4,7 @@
     python bench/steps.py --only loop cases whose names contain "loop"
 
 Each figure is a slope: the same model is run with few and with many of the measured nodes, and the rest of
-the model cancels out. Time is the CPU time of the calling thread. The loop carries a sequence, so it runs
+the model cancels out. Time is the CPU time of the calling thread. The loop swaps two sequences, so it runs
 step by step. Nodes are not fused (graph_optimization_level 0) and values have four elements, so that the
 figures show the overhead of the engine.
 """
@@ -23,15 +23,17 @@ TRIPS = 4000
 
 MODEL = """
 <ir_version: 10, opset_import: ["" : 21]>
-steps (int64 trips, float[4] start, float[W] w) => (float[4] x)
+steps (int64 trips, float[4] start, float[W] w) => (float[4] x, seq(float) first, seq(float) second)
 <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] twelve = {12}, float half = {0.5}, int64 few = {3}, bool yes = {1}>
 {
   none = SequenceEmpty <dtype = 1> ()
-  x, list = Loop (trips, , start, none) <body = trip
-    (int64 i, bool go, float[4] before, seq(float) carried) =>
-    (bool on, float[4] after, seq(float) same) {
+  one_element = SequenceConstruct (half)
+  x, first, second = Loop (trips, , start, none, one_element) <body = trip
+    (int64 i, bool go, float[4] before, seq(float) left, seq(float) right) =>
+    (bool on, float[4] after, seq(float) next_left, seq(float) next_right) {
     on = Identity (go)
-    same = Identity (carried)
+    next_left = Identity (right)
+    next_right = Identity (left)
     LINES
   }>
 }"""

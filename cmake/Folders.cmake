@@ -11,14 +11,13 @@ function(rondel_precompile target)
   endif()
 endfunction()
 
-# rondel_folder(name path [LINKS folders...] [BORROWS libraries...] [UNITY n] [RARELY_RUN]
+# rondel_folder(name path [LINKS folders...] [BORROWS libraries...] [UNITY n]
 #               [PRECOMPILES headers... | PRECOMPILED_BY folder])
 # One static library rondel_<name> for the sources of src/<path>, which the compiler gets n at a time
-# where RONDEL_UNITY is on. RARELY_RUN, once a model: compiled with -O1, which takes a fifth less time
-# than -O2. PRECOMPILED_BY another folder: the headers are precompiled there, with the
+# where RONDEL_UNITY is on. PRECOMPILED_BY another folder: the headers are precompiled there, with the
 # same definitions. A folder without sources is left out, and so are links to it.
 function(rondel_folder name path)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "RARELY_RUN" "UNITY;PRECOMPILED_BY" "LINKS;BORROWS;PRECOMPILES")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "UNITY;PRECOMPILED_BY" "LINKS;BORROWS;PRECOMPILES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${path}/*.cpp)
   if(NOT sources)
     return()
@@ -30,9 +29,6 @@ function(rondel_folder name path)
   endforeach()
   add_library(rondel_${name} STATIC ${sources})
   target_link_libraries(rondel_${name} PUBLIC rondel_flags fmt::fmt PRIVATE ${arg_BORROWS})
-  if(arg_RARELY_RUN)
-    target_compile_options(rondel_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  endif()
   if(NOT arg_PRECOMPILED_BY)
     rondel_precompile(rondel_${name} ${arg_PRECOMPILES})
   elseif(RONDEL_PRECOMPILE)

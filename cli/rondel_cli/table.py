@@ -21,7 +21,7 @@ def render(header, rows, right=()):
 
 def coloured(text, code, stream=None):
     stream = stream or sys.stdout
-    if not stream.isatty() or os.environ.get("NO_COLOR"):
+    if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\033[{code}m{text}\033[0m"
 

@@ -69,7 +69,6 @@ def test_the_onnx_model_runs_elsewhere(run, file):
 
 
 def test_a_plot(run):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     code, _, _ = run("mdf", MODELS / "states.json", "--steps", 50, "--dt", 0.01, "--plot", "out.png")
     assert code == 0 and pathlib.Path("out.png").read_bytes().startswith(b"\x89PNG")
     code, _, _ = run("mdf", MODELS / "states.json", "--steps", 50, "--dt", 0.01, "--plot", "out.svg")

@@ -6,6 +6,7 @@ import pathlib
 
 import mdf_engine
 import numpy as np
+import pandas
 import pytest
 
 import rondel
@@ -137,7 +138,6 @@ def test_a_sweep_of_vectors_and_of_a_model_with_conditions(tmp_path):
 
 
 def test_results_as_a_table(tmp_path):
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = rondel.mdf.load(MODELS / "rnn.json").run(4, 0.1, record=["units.x", "wave.t"]).to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame.columns) == [*(f"units.x[{k}]" for k in range(5)), "wave.t"]

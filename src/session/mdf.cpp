@@ -28,10 +28,9 @@ Given given_input(const Graph& g, const std::string& name, const Tensor& t, std:
   Shape shape = port.shape;
   if (const auto* d = std::get_if<Tensor>(&port.default_value)) shape = d->shape();
   if (t.shape() == shape) return {name, t.dtype(), shape};
-  if (t.rank() > 0 && t.shape()[0] == steps + 1) {
-    const Shape row(t.shape().begin() + 1, t.shape().end());
-    if (shape.empty() || row == shape) return {name, t.dtype(), row, true};
-  }
+  // Rows of another shape than the port declares stand, as in MDF's own engine.
+  const bool rows = t.rank() > 0 && t.shape()[0] == steps + 1;
+  if (rows) return {name, t.dtype(), Shape(t.shape().begin() + 1, t.shape().end()), true};
   // A port that declares no shape takes arrays as well.
   if (shape.empty() && t.rank() != 1) return {name, t.dtype(), t.shape()};
   fail("inputs: '{}' is {}; expected {} of shape {} for all evaluations, or {} rows, one for each",

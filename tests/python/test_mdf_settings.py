@@ -168,13 +168,6 @@ def test_settings_that_are_refused(tmp_path, settings, message):
     assert message in str(error.value)
 
 
-def test_rows_have_the_shape_that_their_port_declares(tmp_path):
-    _, model = load(tmp_path, {"A": counter({"x": {"shape": "(2,)"}}, "n + x[0]")})
-    np.testing.assert_allclose(model.run(2, inputs={"A.x": [[1, 0], [2, 0], [3, 0]]})["A.n"], [1, 3, 6])
-    with pytest.raises(rondel.CallerError, match=r"'A.x' is i64\[3,4\]; expected values of shape \[2\] for all evaluations, or 3 rows"):
-        model.run(2, inputs={"A.x": np.ones((3, 4), np.int64)})
-
-
 def test_other_values_compile_nothing(tmp_path):
     """Steps, dt and values are inputs of one compiled graph."""
     _, model = load(tmp_path, LEAK)

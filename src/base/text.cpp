@@ -30,8 +30,8 @@ std::string closest(std::string_view wanted, const std::vector<std::string>& can
   const std::string* best = nullptr;
   std::size_t best_distance = std::max<std::size_t>(2, wanted.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    const auto [less, more] = std::minmax(wanted.size(), candidate.size());
-    if (more - less >= best_distance) continue;
+    const std::size_t longer = std::max(wanted.size(), candidate.size());
+    if (longer - std::min(wanted.size(), candidate.size()) >= best_distance) continue;
     const std::size_t distance = edit_distance(wanted, candidate);
     if (distance >= best_distance) continue;
     best = &candidate;

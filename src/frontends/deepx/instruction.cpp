@@ -3,18 +3,21 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 namespace rondel::deepx {
 namespace {
 
+/// Lives as long as the process: lines may run while it ends.
 struct Table {
-  std::vector<const Instruction*> all;  ///< they live as long as the process
+  std::deque<Instruction> rows;
+  std::vector<const Instruction*> all;
   std::map<std::string_view, const Instruction*> by_spelling;
 };
 
 Table& table() {
-  static Table t;
+  static Table& t = *new Table;
   return t;
 }
 
@@ -38,7 +41,7 @@ bool has_dtype(const Instruction& i) { return i.value != nullptr || i.needs_dtyp
 InstructionRows::InstructionRows(std::vector<Instruction> rows) {
   Table& t = table();
   for (Instruction& row : rows) {
-    const auto* kept = new Instruction(std::move(row));
+    const Instruction* kept = &t.rows.emplace_back(std::move(row));
     t.all.push_back(kept);
     t.by_spelling[kept->name] = kept;
     for (const std::string_view other : kept->spellings) t.by_spelling[other] = kept;

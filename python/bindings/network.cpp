@@ -1,4 +1,4 @@
-#include "network_types.h"
+#include "network_class.h"
 #include "without_gil.h"
 
 #include <nanobind/stl/vector.h>
@@ -15,23 +15,32 @@ namespace {
 constexpr auto owned = nb::rv_policy::reference;
 
 void bind_tensor(nb::module_& m) {
-  nb::class_<ITensor>(m, "ITensor")
-      .def_prop_rw("name", &ITensor::getName, &ITensor::setName)
-      .def_prop_rw("shape", &ITensor::getDimensions, &ITensor::setDimensions)
-      .def_prop_rw("dtype", &ITensor::getType, &ITensor::setType)
-      .def_prop_ro("is_network_input", &ITensor::isNetworkInput)
-      .def_prop_ro("is_network_output", &ITensor::isNetworkOutput)
+  NetworkClass<ITensor>(m, "ITensor")
+      .attribute("name", &ITensor::getName, &ITensor::setName,
+                 "The name under which an input is fed and an output is fetched.")
+      .attribute("shape", &ITensor::getDimensions, &ITensor::setDimensions,
+                 "Extents; -1: known only when running. Set on inputs of the network only.",
+                 "extents")
+      .attribute("dtype", &ITensor::getType, &ITensor::setType,
+                 "The element type. Set on a layer's output: as by its `set_output_type`.")
+      .attribute("is_network_input", &ITensor::isNetworkInput, "An input of the network?")
+      .attribute("is_network_output", &ITensor::isNetworkOutput,
+                 "Marked as an output of the network?")
       .def("set_dimension_name", &ITensor::setDimensionName)
       .def("get_dimension_name", &ITensor::getDimensionName);
 }
 
 void bind_layer(nb::module_& m) {
-  nb::class_<ILayer>(m, "ILayer")
+  NetworkClass<ILayer>(m, "ILayer")
+      .attribute("name", &ILayer::getName, &ILayer::setName, "Shown in errors.")
+      .attribute("metadata", &ILayer::getMetadata, &ILayer::setMetadata, "Any text; stored.")
+      .attribute("num_inputs", &ILayer::getNbInputs,
+                 "How many inputs it has, including those that are not set.")
+      .attribute("num_outputs", &ILayer::getNbOutputs, "How many outputs it has.")
+      .attribute("precision", &ILayer::getPrecision, &ILayer::setPrecision,
+                 "Stored and ignored: a layer computes in the type of its inputs.")
+      .attribute("precision_is_set", &ILayer::precisionIsSet, "Was `precision` set?")
       .def_prop_ro("layer_type", &ILayer::getType)
-      .def_prop_rw("name", &ILayer::getName, &ILayer::setName)
-      .def_prop_rw("metadata", &ILayer::getMetadata, &ILayer::setMetadata)
-      .def_prop_ro("num_inputs", &ILayer::getNbInputs)
-      .def_prop_ro("num_outputs", &ILayer::getNbOutputs)
       .def("get_input", &ILayer::getInput, owned)
       .def("get_output", &ILayer::getOutput, owned)
       .def("set_input", &ILayer::setInput)
@@ -39,43 +48,45 @@ void bind_layer(nb::module_& m) {
       .def("get_output_type", &ILayer::getOutputType)
       .def("output_type_is_set", &ILayer::outputTypeIsSet)
       .def("reset_output_type", &ILayer::resetOutputType)
-      .def_prop_rw("precision", &ILayer::getPrecision, &ILayer::setPrecision)
-      .def_prop_ro("precision_is_set", &ILayer::precisionIsSet)
       .def("reset_precision", &ILayer::resetPrecision);
 }
 
 void bind_loop(nb::module_& m) {
-  nb::class_<ILoop>(m, "ILoop")
-      .def_prop_rw("name", &ILoop::getName, &ILoop::setName)
+  NetworkClass<ILoop>(m, "ILoop")
+      .attribute("name", &ILoop::getName, &ILoop::setName, "Shown in errors.")
       .def("add_recurrence", &ILoop::addRecurrence, owned)
       .def("add_trip_limit", &ILoop::addTripLimit, owned)
       .def("add_iterator", &ILoop::addIterator, owned)
       .def("add_loop_output", &ILoop::addLoopOutput, owned);
-  nb::class_<ILoopBoundaryLayer, ILayer>(m, "ILoopBoundaryLayer")
-      .def_prop_ro("loop", &ILoopBoundaryLayer::getLoop, owned);
-  nb::class_<IRecurrenceLayer, ILoopBoundaryLayer>(m, "IRecurrenceLayer");
-  nb::class_<ITripLimitLayer, ILoopBoundaryLayer>(m, "ITripLimitLayer")
-      .def_prop_ro("kind", &ITripLimitLayer::getTripLimit);
-  nb::class_<IIteratorLayer, ILoopBoundaryLayer>(m, "IIteratorLayer")
-      .def_prop_rw("axis", &IIteratorLayer::getAxis, &IIteratorLayer::setAxis)
-      .def_prop_rw("reverse", &IIteratorLayer::getReverse, &IIteratorLayer::setReverse);
-  nb::class_<ILoopOutputLayer, ILoopBoundaryLayer>(m, "ILoopOutputLayer")
-      .def_prop_ro("kind", &ILoopOutputLayer::getLoopOutput)
-      .def_prop_rw("axis", &ILoopOutputLayer::getAxis, &ILoopOutputLayer::setAxis);
+  using Boundary = ILoopBoundaryLayer;
+  NetworkClass<Boundary, ILayer>(m, "ILoopBoundaryLayer")
+      .def_prop_ro("loop", &Boundary::getLoop, owned);
+  NetworkClass<IRecurrenceLayer, Boundary>(m, "IRecurrenceLayer");
+  NetworkClass<ITripLimitLayer, Boundary>(m, "ITripLimitLayer")
+      .attribute("kind", &ITripLimitLayer::getTripLimit, "COUNT or WHILE.");
+  NetworkClass<IIteratorLayer, Boundary>(m, "IIteratorLayer")
+      .attribute("axis", &IIteratorLayer::getAxis, &IIteratorLayer::setAxis,
+                 "The axis that it iterates over; a negative one counts from the end.")
+      .attribute("reverse", &IIteratorLayer::getReverse, &IIteratorLayer::setReverse,
+                 "True: from the last trip's slice to the first.");
+  NetworkClass<ILoopOutputLayer, Boundary>(m, "ILoopOutputLayer")
+      .attribute("kind", &ILoopOutputLayer::getLoopOutput, "LAST_VALUE, CONCATENATE or REVERSE.")
+      .attribute("axis", &ILoopOutputLayer::getAxis, &ILoopOutputLayer::setAxis,
+                 "The new axis; a negative one counts from the end of the result.");
 }
 
 void bind_conditional(nb::module_& m) {
-  nb::class_<IIfConditional>(m, "IIfConditional")
-      .def_prop_rw("name", &IIfConditional::getName, &IIfConditional::setName)
+  NetworkClass<IIfConditional>(m, "IIfConditional")
+      .attribute("name", &IIfConditional::getName, &IIfConditional::setName, "Shown in errors.")
       .def("set_condition", &IIfConditional::setCondition, owned)
       .def("add_input", &IIfConditional::addInput, owned)
       .def("add_output", &IIfConditional::addOutput, owned);
-  nb::class_<IIfConditionalBoundaryLayer, ILayer>(m, "IIfConditionalBoundaryLayer")
-      .def_prop_ro("conditional", &IIfConditionalBoundaryLayer::getConditional, owned);
-  nb::class_<IConditionLayer, IIfConditionalBoundaryLayer>(m, "IConditionLayer");
-  nb::class_<IIfConditionalInputLayer, IIfConditionalBoundaryLayer>(m, "IIfConditionalInputLayer");
-  nb::class_<IIfConditionalOutputLayer, IIfConditionalBoundaryLayer>(m,
-                                                                     "IIfConditionalOutputLayer");
+  using Boundary = IIfConditionalBoundaryLayer;
+  NetworkClass<Boundary, ILayer>(m, "IIfConditionalBoundaryLayer")
+      .def_prop_ro("conditional", &Boundary::getConditional, owned);
+  NetworkClass<IConditionLayer, Boundary>(m, "IConditionLayer");
+  NetworkClass<IIfConditionalInputLayer, Boundary>(m, "IIfConditionalInputLayer");
+  NetworkClass<IIfConditionalOutputLayer, Boundary>(m, "IIfConditionalOutputLayer");
 }
 
 using N = INetworkDefinition;
@@ -148,14 +159,15 @@ void bind_adding(nb::class_<N>& c) {
 }
 
 void bind_definition(nb::module_& m) {
-  nb::class_<N> c(m, "INetworkDefinition");
-  c.def(nb::init<>())
-      .def_prop_rw("name", &N::getName, &N::setName)
+  NetworkClass<N> c(m, "INetworkDefinition");
+  c.attribute("name", &N::getName, &N::setName, "The network's name.")
+      .attribute("num_layers", &N::getNbLayers,
+                 "Layers, those at the boundaries of loops and conditionals included.")
+      .attribute("num_inputs", &N::getNbInputs, "Inputs.")
+      .attribute("num_outputs", &N::getNbOutputs, "Outputs.")
+      .def(nb::init<>())
       .def("mark_output", &N::markOutput)
       .def("unmark_output", &N::unmarkOutput)
-      .def_prop_ro("num_layers", &N::getNbLayers)
-      .def_prop_ro("num_inputs", &N::getNbInputs)
-      .def_prop_ro("num_outputs", &N::getNbOutputs)
       .def("get_layer", &N::getLayer, owned)
       .def("get_input", &N::getInput, owned)
       .def("get_output", &N::getOutput, owned)

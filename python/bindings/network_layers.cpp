@@ -1,4 +1,5 @@
-#include "network_types.h"
+// The layers that are neither loop nor conditional, and their attributes.
+#include "network_class.h"
 
 #include <nanobind/stl/variant.h>
 
@@ -8,186 +9,249 @@ using namespace rondel::network;
 namespace rondel::python {
 namespace {
 
-using Number = std::variant<std::int64_t, double>;
-
-template <class L> nb::class_<L, ILayer> layer(nb::module_& m, const char* name) {
-  return nb::class_<L, ILayer>(m, name);
-}
-
-/// A property of weights: read as an array, set as PyWeights.
-template <class L, class C>
-void weights(C& c, const char* name, Weights (L::*get)() const, void (L::*set)(Weights)) {
-  c.def_prop_rw(
-      name, [get](const L& l) { return numpy_of((l.*get)()); },
-      [set](L& l, const PyWeights& w) { (l.*set)(weights_of(w)); });
+template <class L> NetworkClass<L, ILayer> layer(nb::module_& m, const char* name) {
+  return {m, name};
 }
 
 void bind_arithmetic(nb::module_& m) {
-  layer<IElementWiseLayer>(m, "IElementWiseLayer")
-      .def_prop_rw("op", &IElementWiseLayer::getOperation, &IElementWiseLayer::setOperation);
-  layer<IUnaryLayer>(m, "IUnaryLayer")
-      .def_prop_rw("op", &IUnaryLayer::getOperation, &IUnaryLayer::setOperation);
-  layer<IActivationLayer>(m, "IActivationLayer")
-      .def_prop_rw("type", &IActivationLayer::getActivationType,
-                   &IActivationLayer::setActivationType)
-      .def_prop_rw("alpha", &IActivationLayer::getAlpha, &IActivationLayer::setAlpha)
-      .def_prop_rw("beta", &IActivationLayer::getBeta, &IActivationLayer::setBeta);
-  layer<IMatrixMultiplyLayer>(m, "IMatrixMultiplyLayer")
-      .def_prop_rw(
-          "op0", [](const IMatrixMultiplyLayer& l) { return l.getOperation(0); },
-          [](IMatrixMultiplyLayer& l, MatrixOperation op) { l.setOperation(0, op); })
-      .def_prop_rw(
-          "op1", [](const IMatrixMultiplyLayer& l) { return l.getOperation(1); },
-          [](IMatrixMultiplyLayer& l, MatrixOperation op) { l.setOperation(1, op); });
-  layer<IReduceLayer>(m, "IReduceLayer")
-      .def_prop_rw("op", &IReduceLayer::getOperation, &IReduceLayer::setOperation)
-      .def_prop_rw("axes", &IReduceLayer::getReduceAxes, &IReduceLayer::setReduceAxes)
-      .def_prop_rw("keep_dims", &IReduceLayer::getKeepDimensions, &IReduceLayer::setKeepDimensions);
-  layer<ISoftMaxLayer>(m, "ISoftMaxLayer")
-      .def_prop_rw("axes", &ISoftMaxLayer::getAxes, &ISoftMaxLayer::setAxes);
-  layer<ICumulativeLayer>(m, "ICumulativeLayer")
-      .def_prop_rw("op", &ICumulativeLayer::getOperation,
-                   [](ICumulativeLayer& l, CumulativeOperation op) { l.setOperation(op); })
-      .def_prop_rw("exclusive", &ICumulativeLayer::getExclusive, &ICumulativeLayer::setExclusive)
-      .def_prop_rw("reverse", &ICumulativeLayer::getReverse, &ICumulativeLayer::setReverse);
-  layer<IEinsumLayer>(m, "IEinsumLayer")
-      .def_prop_rw("equation", &IEinsumLayer::getEquation,
-                   [](IEinsumLayer& l, const char* equation) { l.setEquation(equation); });
-  layer<INormalizationLayer>(m, "INormalizationLayer")
-      .def_prop_rw("epsilon", &INormalizationLayer::getEpsilon, &INormalizationLayer::setEpsilon)
-      .def_prop_rw("axes", &INormalizationLayer::getAxes, &INormalizationLayer::setAxes)
-      .def_prop_rw("num_groups", &INormalizationLayer::getNbGroups,
-                   &INormalizationLayer::setNbGroups)
-      .def_prop_rw("compute_precision", &INormalizationLayer::getComputePrecision,
-                   &INormalizationLayer::setComputePrecision);
-  auto scale = layer<IScaleLayer>(m, "IScaleLayer");
-  scale.def_prop_rw("mode", &IScaleLayer::getMode, &IScaleLayer::setMode)
-      .def_prop_rw("channel_axis", &IScaleLayer::getChannelAxis, &IScaleLayer::setChannelAxis);
-  weights(scale, "shift", &IScaleLayer::getShift, &IScaleLayer::setShift);
-  weights(scale, "scale", &IScaleLayer::getScale, &IScaleLayer::setScale);
-  weights(scale, "power", &IScaleLayer::getPower, &IScaleLayer::setPower);
+  using Element = IElementWiseLayer;
+  layer<Element>(m, "IElementWiseLayer")
+      .attribute("op", &Element::getOperation, &Element::setOperation,
+                 "The function of a pair of elements.");
+  using Unary = IUnaryLayer;
+  layer<Unary>(m, "IUnaryLayer")
+      .attribute("op", &Unary::getOperation, &Unary::setOperation, "The function of an element.");
+  using Activation = IActivationLayer;
+  layer<Activation>(m, "IActivationLayer")
+      .attribute("type", &Activation::getActivationType, &Activation::setActivationType,
+                 "Which function. (It hides ILayer.type, as in TensorRT.)")
+      .attribute("alpha", &Activation::getAlpha, &Activation::setAlpha,
+                 "The function's first parameter.")
+      .attribute("beta", &Activation::getBeta, &Activation::setBeta,
+                 "The function's second parameter.");
+  using Cumulative = ICumulativeLayer;
+  layer<Cumulative>(m, "ICumulativeLayer")
+      .attribute("op", &Cumulative::getOperation, &Cumulative::setOperation, "What is accumulated.")
+      .attribute("exclusive", &Cumulative::getExclusive, &Cumulative::setExclusive,
+                 "True: an element's sum leaves out the element.")
+      .attribute("reverse", &Cumulative::getReverse, &Cumulative::setReverse,
+                 "True: from the end.");
+  using Scale = IScaleLayer;
+  layer<Scale>(m, "IScaleLayer")
+      .attribute("mode", &Scale::getMode, &Scale::setMode,
+                 "How many numbers there are: one, one a channel, or one an element.")
+      .attribute("shift", &Scale::getShift, &Scale::setShift,
+                 "What is added, as an array; empty: 0.")
+      .attribute("scale", &Scale::getScale, &Scale::setScale, "Factors, as an array; empty: 1.")
+      .attribute("power", &Scale::getPower, &Scale::setPower, "Exponents, as an array; empty: 1.")
+      .attribute("channel_axis", &Scale::getChannelAxis, &Scale::setChannelAxis,
+                 "The axis of the channels.");
+  layer<ISelectLayer>(m, "ISelectLayer");
+}
+
+void bind_products_and_reductions(nb::module_& m) {
+  using Product = IMatrixMultiplyLayer;
+  layer<Product>(m, "IMatrixMultiplyLayer")
+      .attribute(
+          "op0", [](const Product& l) { return l.getOperation(0); },
+          [](Product& l, MatrixOperation op) { l.setOperation(0, op); },
+          "How input 0 is used: as it is, transposed, or as a vector.")
+      .attribute(
+          "op1", [](const Product& l) { return l.getOperation(1); },
+          [](Product& l, MatrixOperation op) { l.setOperation(1, op); },
+          "How input 1 is used: as it is, transposed, or as a vector.");
+  using Einsum = IEinsumLayer;
+  layer<Einsum>(m, "IEinsumLayer")
+      .attribute("equation", &Einsum::getEquation, &Einsum::setEquation,
+                 "As in NumPy: 'ij,jk->ik'.");
+  using Reduce = IReduceLayer;
+  layer<Reduce>(m, "IReduceLayer")
+      .attribute("op", &Reduce::getOperation, &Reduce::setOperation,
+                 "How elements are brought together.")
+      .attribute("axes", &Reduce::getReduceAxes, &Reduce::setReduceAxes,
+                 "Bit k set: axis k is reduced.")
+      .attribute("keep_dims", &Reduce::getKeepDimensions, &Reduce::setKeepDimensions,
+                 "True: reduced axes stay, with extent 1.");
+  using SoftMax = ISoftMaxLayer;
+  layer<SoftMax>(m, "ISoftMaxLayer")
+      .attribute("axes", &SoftMax::getAxes, &SoftMax::setAxes,
+                 "Bit k set: elements along axis k sum up to 1.");
+  using Normalization = INormalizationLayer;
+  layer<Normalization>(m, "INormalizationLayer")
+      .attribute("epsilon", &Normalization::getEpsilon, &Normalization::setEpsilon,
+                 "Added to the variance.")
+      .attribute("axes", &Normalization::getAxes, &Normalization::setAxes,
+                 "Bit k set: normalised over axis k.")
+      .attribute("num_groups", &Normalization::getNbGroups, &Normalization::setNbGroups,
+                 "Groups of channels that are normalised separately.")
+      .attribute("compute_precision", &Normalization::getComputePrecision,
+                 &Normalization::setComputePrecision,
+                 "The type that mean and variance are computed in.");
+  using TopK = ITopKLayer;
+  layer<TopK>(m, "ITopKLayer")
+      .attribute("op", &TopK::getOperation, &TopK::setOperation, "The largest or the smallest.")
+      .attribute("k", &TopK::getK, &TopK::setK, "How many.")
+      .attribute("axes", &TopK::getReduceAxes, &TopK::setReduceAxes, "One bit: the axis.")
+      .attribute("indices_type", &TopK::getIndicesType, &TopK::setIndicesType, "INT32 or INT64.");
 }
 
 void bind_movement(nb::module_& m) {
-  auto constant = layer<IConstantLayer>(m, "IConstantLayer");
-  constant.def_prop_rw("shape", &IConstantLayer::getDimensions, &IConstantLayer::setDimensions);
-  weights(constant, "weights", &IConstantLayer::getWeights, &IConstantLayer::setWeights);
-  layer<IShuffleLayer>(m, "IShuffleLayer")
-      .def_prop_rw("first_transpose", &IShuffleLayer::getFirstTranspose,
-                   &IShuffleLayer::setFirstTranspose)
-      .def_prop_rw("reshape_dims", &IShuffleLayer::getReshapeDimensions,
-                   &IShuffleLayer::setReshapeDimensions)
-      .def_prop_rw("second_transpose", &IShuffleLayer::getSecondTranspose,
-                   &IShuffleLayer::setSecondTranspose)
-      .def_prop_rw("zero_is_placeholder", &IShuffleLayer::getZeroIsPlaceholder,
-                   &IShuffleLayer::setZeroIsPlaceholder);
-  layer<ISliceLayer>(m, "ISliceLayer")
-      .def_prop_rw("start", &ISliceLayer::getStart, &ISliceLayer::setStart)
-      .def_prop_rw("shape", &ISliceLayer::getSize, &ISliceLayer::setSize)
-      .def_prop_rw("stride", &ISliceLayer::getStride, &ISliceLayer::setStride)
-      .def_prop_rw("mode", &ISliceLayer::getMode, &ISliceLayer::setMode)
-      .def_prop_rw("axes", &ISliceLayer::getAxes, &ISliceLayer::setAxes);
-  layer<IConcatenationLayer>(m, "IConcatenationLayer")
-      .def_prop_rw("axis", &IConcatenationLayer::getAxis, &IConcatenationLayer::setAxis);
-  layer<IGatherLayer>(m, "IGatherLayer")
-      .def_prop_rw("axis", &IGatherLayer::getGatherAxis, &IGatherLayer::setGatherAxis)
-      .def_prop_rw("num_elementwise_dims", &IGatherLayer::getNbElementWiseDims,
-                   &IGatherLayer::setNbElementWiseDims)
-      .def_prop_rw("mode", &IGatherLayer::getMode, &IGatherLayer::setMode);
-  layer<IScatterLayer>(m, "IScatterLayer")
-      .def_prop_rw("mode", &IScatterLayer::getMode, &IScatterLayer::setMode)
-      .def_prop_rw("axis", &IScatterLayer::getAxis, &IScatterLayer::setAxis);
-  layer<ITopKLayer>(m, "ITopKLayer")
-      .def_prop_rw("op", &ITopKLayer::getOperation, &ITopKLayer::setOperation)
-      .def_prop_rw("k", &ITopKLayer::getK, &ITopKLayer::setK)
-      .def_prop_rw("axes", &ITopKLayer::getReduceAxes, &ITopKLayer::setReduceAxes)
-      .def_prop_rw("indices_type", &ITopKLayer::getIndicesType, &ITopKLayer::setIndicesType);
-  layer<IOneHotLayer>(m, "IOneHotLayer")
-      .def_prop_rw("axis", &IOneHotLayer::getAxis, &IOneHotLayer::setAxis);
-  layer<INonZeroLayer>(m, "INonZeroLayer")
-      .def_prop_rw("indices_type", &INonZeroLayer::getIndicesType, &INonZeroLayer::setIndicesType);
-  layer<IPaddingLayer>(m, "IPaddingLayer")
-      .def_prop_rw("pre_padding_nd", &IPaddingLayer::getPrePaddingNd,
-                   &IPaddingLayer::setPrePaddingNd)
-      .def_prop_rw("post_padding_nd", &IPaddingLayer::getPostPaddingNd,
-                   &IPaddingLayer::setPostPaddingNd);
-  layer<ISelectLayer>(m, "ISelectLayer");
+  using Shuffle = IShuffleLayer;
+  layer<Shuffle>(m, "IShuffleLayer")
+      .attribute("first_transpose", &Shuffle::getFirstTranspose, &Shuffle::setFirstTranspose,
+                 "The order of axes before reshaping.")
+      .attribute("reshape_dims", &Shuffle::getReshapeDimensions, &Shuffle::setReshapeDimensions,
+                 "New extents; -1: what is left; 0: as the input's. None: not reshaped.")
+      .attribute("second_transpose", &Shuffle::getSecondTranspose, &Shuffle::setSecondTranspose,
+                 "The order of axes after reshaping.")
+      .attribute("zero_is_placeholder", &Shuffle::getZeroIsPlaceholder,
+                 &Shuffle::setZeroIsPlaceholder,
+                 "True: an extent of 0 stands for the input's; False: for none.");
+  using Slice = ISliceLayer;
+  layer<Slice>(m, "ISliceLayer")
+      .attribute("start", &Slice::getStart, &Slice::setStart, "The first index, one for each axis.")
+      .attribute("shape", &Slice::getSize, &Slice::setSize, "Extents of the output.")
+      .attribute("stride", &Slice::getStride, &Slice::setStride,
+                 "The step between indices, one for each axis.")
+      .attribute("mode", &Slice::getMode, &Slice::setMode, "What is read outside of the input.")
+      .attribute("axes", &Slice::getAxes, &Slice::setAxes,
+                 "The axes that start, shape and stride apply to. None: all.");
+  using Concatenation = IConcatenationLayer;
+  layer<Concatenation>(m, "IConcatenationLayer")
+      .attribute("axis", &Concatenation::getAxis, &Concatenation::setAxis,
+                 "The axis along which the inputs are joined; a negative one counts from the end.");
+  using Gather = IGatherLayer;
+  layer<Gather>(m, "IGatherLayer")
+      .attribute("axis", &Gather::getGatherAxis, &Gather::setGatherAxis,
+                 "The axis that is indexed.")
+      .attribute("mode", &Gather::getMode, &Gather::setMode, "How indices are understood.")
+      .attribute("num_elementwise_dims", &Gather::getNbElementWiseDims,
+                 &Gather::setNbElementWiseDims, "Leading axes that data and indices share.");
+  using Scatter = IScatterLayer;
+  layer<Scatter>(m, "IScatterLayer")
+      .attribute("axis", &Scatter::getAxis, &Scatter::setAxis,
+                 "The axis that ELEMENT indices are of.")
+      .attribute("mode", &Scatter::getMode, &Scatter::setMode, "How indices are understood.");
+  using OneHot = IOneHotLayer;
+  layer<OneHot>(m, "IOneHotLayer")
+      .attribute("axis", &OneHot::getAxis, &OneHot::setAxis, "The new axis.");
+  using NonZero = INonZeroLayer;
+  layer<NonZero>(m, "INonZeroLayer")
+      .attribute("indices_type", &NonZero::getIndicesType, &NonZero::setIndicesType,
+                 "INT32 or INT64.");
+  using Padding = IPaddingLayer;
+  layer<Padding>(m, "IPaddingLayer")
+      .attribute("pre_padding_nd", &Padding::getPrePaddingNd, &Padding::setPrePaddingNd,
+                 "Zeros before the first element; negative: removes elements.")
+      .attribute("post_padding_nd", &Padding::getPostPaddingNd, &Padding::setPostPaddingNd,
+                 "Zeros after the last element; negative: removes elements.");
   layer<IShapeLayer>(m, "IShapeLayer");
   layer<IIdentityLayer>(m, "IIdentityLayer");
   layer<ISqueezeLayer>(m, "ISqueezeLayer");
   layer<IUnsqueezeLayer>(m, "IUnsqueezeLayer");
 }
 
-void bind_types_and_fill(nb::module_& m) {
-  layer<ICastLayer>(m, "ICastLayer")
-      .def_prop_rw("to_type", &ICastLayer::getToType, &ICastLayer::setToType);
-  layer<IQuantizeLayer>(m, "IQuantizeLayer")
-      .def_prop_rw("axis", &IQuantizeLayer::getAxis, &IQuantizeLayer::setAxis)
-      .def_prop_rw("to_type", &IQuantizeLayer::getToType, &IQuantizeLayer::setToType);
-  layer<IDequantizeLayer>(m, "IDequantizeLayer")
-      .def_prop_rw("axis", &IDequantizeLayer::getAxis, &IDequantizeLayer::setAxis)
-      .def_prop_rw("to_type", &IDequantizeLayer::getToType, &IDequantizeLayer::setToType);
-  layer<IAssertionLayer>(m, "IAssertionLayer")
-      .def_prop_rw("message", &IAssertionLayer::getMessage, &IAssertionLayer::setMessage);
-  layer<IFillLayer>(m, "IFillLayer")
-      .def_prop_rw("shape", &IFillLayer::getDimensions, &IFillLayer::setDimensions)
-      .def_prop_rw("operation", &IFillLayer::getOperation, &IFillLayer::setOperation)
-      .def_prop_rw("to_type", &IFillLayer::getToType, &IFillLayer::setToType)
-      .def_prop_rw(
+/// Of a layer that quantizes, in either direction.
+template <class L> void bind_quantization(nb::module_& m, const char* name) {
+  layer<L>(m, name)
+      .attribute("axis", &L::getAxis, &L::setAxis, "The axis that scales of rank 1 apply along.")
+      .attribute("to_type", &L::getToType, &L::setToType, "The type of the output.");
+}
+
+void bind_values_and_types(nb::module_& m) {
+  using Constant = IConstantLayer;
+  layer<Constant>(m, "IConstantLayer")
+      .attribute("weights", &Constant::getWeights, &Constant::setWeights,
+                 "The elements, as an array.")
+      .attribute("shape", &Constant::getDimensions, &Constant::setDimensions, "The extents.");
+  using Fill = IFillLayer;
+  layer<Fill>(m, "IFillLayer")
+      .attribute("shape", &Fill::getDimensions, &Fill::setDimensions, "Extents of the output.")
+      .attribute("operation", &Fill::getOperation, &Fill::setOperation, "What it is filled with.")
+      .attribute(
           "alpha",
-          [](const IFillLayer& l) {
+          [](const Fill& l) {
             return l.isAlphaBetaInt64() ? Number(l.getAlphaInt64()) : Number(l.getAlpha());
           },
-          [](IFillLayer& l, Number n) {
+          [](Fill& l, Number n) {
             if (const auto* whole = std::get_if<std::int64_t>(&n)) return l.setAlphaInt64(*whole);
             l.setAlpha(std::get<double>(n));
-          })
-      .def_prop_rw(
+          },
+          "Start; minimum; mean. An int where it is set to one.")
+      .attribute(
           "beta",
-          [](const IFillLayer& l) {
+          [](const Fill& l) {
             return l.isAlphaBetaInt64() ? Number(l.getBetaInt64()) : Number(l.getBeta());
           },
-          [](IFillLayer& l, Number n) {
+          [](Fill& l, Number n) {
             if (const auto* whole = std::get_if<std::int64_t>(&n)) return l.setBetaInt64(*whole);
             l.setBeta(std::get<double>(n));
-          })
-      .def("is_alpha_beta_int64", &IFillLayer::isAlphaBetaInt64);
+          },
+          "Step; maximum; standard deviation. An int where it is set to one.")
+      .attribute("to_type", &Fill::getToType, &Fill::setToType, "The type of the output.")
+      .def("is_alpha_beta_int64", &Fill::isAlphaBetaInt64);
+  using Cast = ICastLayer;
+  layer<Cast>(m, "ICastLayer")
+      .attribute("to_type", &Cast::getToType, &Cast::setToType, "The type of the output.");
+  bind_quantization<IQuantizeLayer>(m, "IQuantizeLayer");
+  bind_quantization<IDequantizeLayer>(m, "IDequantizeLayer");
+  using Assertion = IAssertionLayer;
+  layer<Assertion>(m, "IAssertionLayer")
+      .attribute("message", &Assertion::getMessage, &Assertion::setMessage,
+                 "What the error says when the condition does not hold.");
+}
+
+/// A layer with a window that moves over the last axes.
+template <class L> NetworkClass<L, ILayer> window_layer(nb::module_& m, const char* name) {
+  auto made = layer<L>(m, name);
+  made.attribute("stride_nd", &L::getStrideNd, &L::setStrideNd,
+                 "Steps of the window, one for each axis.")
+      .attribute("padding_nd", &L::getPaddingNd, &L::setPaddingNd,
+                 "Padding on both sides, one number for each axis.")
+      .attribute("pre_padding", &L::getPrePadding, &L::setPrePadding,
+                 "Padding before the first element.")
+      .attribute("post_padding", &L::getPostPadding, &L::setPostPadding,
+                 "Padding after the last element.")
+      .attribute("padding_mode", &L::getPaddingMode, &L::setPaddingMode,
+                 "How padding is computed when it is not given.");
+  return made;
 }
 
 void bind_windows(nb::module_& m) {
-  using C = IConvolutionLayer;
-  auto convolution = layer<C>(m, "IConvolutionLayer");
-  convolution.def_prop_rw("num_output_maps", &C::getNbOutputMaps, &C::setNbOutputMaps)
-      .def_prop_rw("num_groups", &C::getNbGroups, &C::setNbGroups)
-      .def_prop_rw("kernel_size_nd", &C::getKernelSizeNd, &C::setKernelSizeNd)
-      .def_prop_rw("stride_nd", &C::getStrideNd, &C::setStrideNd)
-      .def_prop_rw("padding_nd", &C::getPaddingNd, &C::setPaddingNd)
-      .def_prop_rw("pre_padding", &C::getPrePadding, &C::setPrePadding)
-      .def_prop_rw("post_padding", &C::getPostPadding, &C::setPostPadding)
-      .def_prop_rw("padding_mode", &C::getPaddingMode, &C::setPaddingMode)
-      .def_prop_rw("dilation_nd", &C::getDilationNd, &C::setDilationNd);
-  weights(convolution, "kernel", &C::getKernelWeights, &C::setKernelWeights);
-  weights(convolution, "bias", &C::getBiasWeights, &C::setBiasWeights);
-  using P = IPoolingLayer;
-  layer<P>(m, "IPoolingLayer")
-      .def_prop_rw("type", &P::getPoolingType, &P::setPoolingType)
-      .def_prop_rw("blend_factor", &P::getBlendFactor, &P::setBlendFactor)
-      .def_prop_rw("average_count_excludes_padding", &P::getAverageCountExcludesPadding,
-                   &P::setAverageCountExcludesPadding)
-      .def_prop_rw("window_size_nd", &P::getWindowSizeNd, &P::setWindowSizeNd)
-      .def_prop_rw("stride_nd", &P::getStrideNd, &P::setStrideNd)
-      .def_prop_rw("padding_nd", &P::getPaddingNd, &P::setPaddingNd)
-      .def_prop_rw("pre_padding", &P::getPrePadding, &P::setPrePadding)
-      .def_prop_rw("post_padding", &P::getPostPadding, &P::setPostPadding)
-      .def_prop_rw("padding_mode", &P::getPaddingMode, &P::setPaddingMode);
+  using Convolution = IConvolutionLayer;
+  window_layer<Convolution>(m, "IConvolutionLayer")
+      .attribute("num_output_maps", &Convolution::getNbOutputMaps, &Convolution::setNbOutputMaps,
+                 "Channels of the output.")
+      .attribute("kernel_size_nd", &Convolution::getKernelSizeNd, &Convolution::setKernelSizeNd,
+                 "Extents of the window.")
+      .attribute("dilation_nd", &Convolution::getDilationNd, &Convolution::setDilationNd,
+                 "Distance between elements of the window.")
+      .attribute("num_groups", &Convolution::getNbGroups, &Convolution::setNbGroups,
+                 "Groups of channels that are convolved separately.")
+      .attribute("kernel", &Convolution::getKernelWeights, &Convolution::setKernelWeights,
+                 "[output maps, channels / groups, window...], as an array.")
+      .attribute("bias", &Convolution::getBiasWeights, &Convolution::setBiasWeights,
+                 "[output maps] or nothing, as an array.");
+  using Pooling = IPoolingLayer;
+  window_layer<Pooling>(m, "IPoolingLayer")
+      .attribute("type", &Pooling::getPoolingType, &Pooling::setPoolingType,
+                 "The function of a window: maximum, average, or a blend of both.")
+      .attribute("window_size_nd", &Pooling::getWindowSizeNd, &Pooling::setWindowSizeNd,
+                 "Extents of the window.")
+      .attribute("blend_factor", &Pooling::getBlendFactor, &Pooling::setBlendFactor,
+                 "Share of the average in MAX_AVERAGE_BLEND.")
+      .attribute("average_count_excludes_padding", &Pooling::getAverageCountExcludesPadding,
+                 &Pooling::setAverageCountExcludesPadding,
+                 "True: padding does not count in an average.");
 }
 
 }  // namespace
 
 void bind_network_layers(nb::module_& m) {
   bind_arithmetic(m);
+  bind_products_and_reductions(m);
   bind_movement(m);
-  bind_types_and_fill(m);
+  bind_values_and_types(m);
   bind_windows(m);
 }
 

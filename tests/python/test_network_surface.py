@@ -2,6 +2,9 @@
 
 import gc
 import inspect
+import pathlib
+import pydoc
+import re
 import weakref
 
 import ml_dtypes
@@ -136,6 +139,22 @@ def test_methods_have_tensorrts_keywords(kind, methods):
 def test_attributes_are_there(name):
     kind = getattr(trt, name)
     assert not [a for a in ATTRIBUTES[name].split() if not hasattr(kind, a)]
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_help_says_what_an_attribute_is(name):
+    kind = getattr(trt, name)
+    told = " ".join(pydoc.plain(pydoc.render_doc(kind)).replace("|", " ").split())
+    texts = [x.__doc__ for a in ATTRIBUTES[name].split() if isinstance(x := getattr(kind, a), property)]
+    assert texts and not [text for text in texts if not text or text == trt.arguments.Attribute.__doc__ or text not in told]
+
+
+def test_python_has_what_the_headers_of_the_layers_set_and_get():
+    root = pathlib.Path(__file__).parents[2]
+    declared = "".join((root / "include/rondel/network" / name).read_text() for name in ("layer.h", "layers.h", "loop.h"))
+    bound = "".join(path.read_text() for path in (root / "python/bindings").glob("network*.cpp"))
+    methods = re.findall(r"\b((?:set|get|is)[A-Z]\w*)\(", declared)
+    assert len(methods) > 150 and [m for m in methods if not re.search(rf"::{m}\b|\.{m}\(", bound)] == ["isV2"]
 
 
 @pytest.mark.parametrize("name", ENUMS)

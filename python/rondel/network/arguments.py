@@ -252,9 +252,10 @@ class Attribute(property):
     kind: an annotation. read: converts the engine's value to the user's; write: the user's to the engine's.
     """
 
-    def __init__(self, kind, doc, *, read=None, write=None, settable=True):
+    def __init__(self, *, kind, doc, read=None, write=None, settable=True):
         self.kind, self.read, self.write = kind, read, write
-        super().__init__(self.get, self.set if settable else None, doc=doc)
+        super().__init__(self.get, self.set if settable else None)
+        self.__doc__ = doc  # Python 3.11 loses the doc that a class derived from property is given
 
     def __set_name__(self, owner, name):
         self.name = name

@@ -27,8 +27,8 @@ from ..exporting import export
 from ..options import SessionOptions, checked_options
 from ..session import InferenceSession
 from . import layers
-from .arguments import Attribute, Axes, checked
-from .foundation import Choice, Dims, Extents, NoOpContextManager, Weights
+from .arguments import Axes, checked
+from .foundation import Choice, Dims, Extents, NoOpContextManager, Weights, add_attributes
 from .layers import ILayer, ITensor, wrap
 from .loops import IIfConditional, ILoop
 from .not_here import NETWORK, ExplainsMissingNames, Ignored
@@ -66,10 +66,6 @@ class Network(NoOpContextManager, ExplainsMissingNames):
         self.builder = builder
         self.flags = flags
 
-    name = Attribute(str, "The network's name.")
-    num_layers = Attribute(int, "Layers, those at the boundaries of loops and conditionals included.", settable=False)
-    num_inputs = Attribute(int, "Inputs.", settable=False)
-    num_outputs = Attribute(int, "Outputs.", settable=False)
     has_implicit_batch_dimension = property(lambda self: False, doc="Always False: the batch is an axis like others.")
     error_recorder = Ignored(None, "errors are raised")
 
@@ -390,6 +386,9 @@ class Network(NoOpContextManager, ExplainsMissingNames):
 
     def __repr__(self):
         return f"Network('{self.name}', {self.num_layers} layers)"
+
+
+add_attributes(Network, engine.INetworkDefinition)
 
 
 def _to_engine(argument):

@@ -1,4 +1,4 @@
-"""Shapes, permutations, weights and dtypes of networks."""
+"""Shapes, permutations, weights and dtypes of networks, and attributes of these kinds."""
 
 from enum import Enum, IntEnum
 from typing import NewType
@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import _rondel, arrays
 from ..errors import CallerError
-from .arguments import WrongArgument, converter, describe, whole_numbers
+from .arguments import Attribute, Axes, Number, WrongArgument, converter, describe, whole_numbers
 
 DataType = _rondel.network.DataType
 _NAMES = {t: _rondel.network.dtype_name(t) for t in DataType}
@@ -194,6 +194,29 @@ def as_weights(x):
     if isinstance(x, (np.ndarray, np.generic, int, float, str, list, tuple)) and not isinstance(x, Enum):
         return Weights(x)
     raise WrongArgument("Weights or an array")
+
+
+# The kinds of attributes as the engine calls them (python/bindings/network_class.h): what `Attribute` is told of each.
+KINDS = {
+    "bool": {"kind": bool},
+    "int": {"kind": int},
+    "float": {"kind": float},
+    "number": {"kind": Number},
+    "str": {"kind": str},
+    "axes": {"kind": Axes},
+    "dims": {"kind": Dims, "read": Dims},
+    "extents": {"kind": Extents, "read": Dims},
+    "permutation": {"kind": Permutation, "read": Permutation},
+    "weights": {"kind": Weights, "read": lambda value: arrays.from_value(value, "weights"), "write": Weights.engine},
+}
+
+
+def add_attributes(cls, engine_class):
+    """Gives a class the attributes that the class of the engine lists, with their documentation."""
+    for name, kind, settable, doc in engine_class.attributes:
+        attribute = Attribute(doc=doc, settable=settable, **(KINDS[kind] if isinstance(kind, str) else {"kind": kind}))
+        attribute.__set_name__(cls, name)
+        setattr(cls, name, attribute)
 
 
 def nptype(dtype):

@@ -1,7 +1,7 @@
 """Loops and conditionals. Their boundaries are layers; which layers are inside follows from the data flow."""
 
 from .._rondel.network import LoopOutput, TripLimit
-from .arguments import Attribute, checked
+from .arguments import checked
 from .layers import Handle, ILayer, ITensor
 
 
@@ -18,7 +18,6 @@ class ILoopBoundaryLayer(ILayer):
 
 class ITripLimitLayer(ILoopBoundaryLayer):
     __slots__ = ()
-    kind = Attribute(TripLimit, "COUNT or WHILE.", settable=False)
 
 
 class IRecurrenceLayer(ILoopBoundaryLayer):
@@ -29,16 +28,12 @@ class IRecurrenceLayer(ILoopBoundaryLayer):
 
 class IIteratorLayer(ILoopBoundaryLayer):
     __slots__ = ()
-    axis = Attribute(int, "The axis that it iterates over; a negative one counts from the end.")
-    reverse = Attribute(bool, "True: from the last trip's slice to the first.")
 
 
 class ILoopOutputLayer(ILoopBoundaryLayer):
     """Input 1 (optional): the extent of the new axis."""
 
     __slots__ = ()
-    kind = Attribute(LoopOutput, "LAST_VALUE, CONCATENATE or REVERSE.", settable=False)
-    axis = Attribute(int, "The new axis; a negative one counts from the end of the result.")
 
 
 class IIfConditionalBoundaryLayer(ILayer):
@@ -73,8 +68,6 @@ class ILoop(Handle):
     """
 
     __slots__ = ()
-
-    name = Attribute(str, "Shown in errors.")
 
     @checked
     def add_recurrence(self, initial_value: ITensor) -> IRecurrenceLayer:
@@ -125,8 +118,6 @@ class IIfConditional(Handle):
     """A choice between two branches that compute its outputs. Layers that only one branch needs run only when it is taken."""
 
     __slots__ = ()
-
-    name = Attribute(str, "Shown in errors.")
 
     @checked
     def set_condition(self, condition: ITensor) -> IConditionLayer:

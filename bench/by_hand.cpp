@@ -1,4 +1,4 @@
-// What somebody would write in C++ for one model: the measure for loops that no runtime runs well.
+// Workloads written by hand in C++: the reference for loops that no runtime runs well.
 // harness.py compiles this file with -O3 for the machine it runs on.
 #include <algorithm>
 #include <array>
@@ -41,7 +41,7 @@ void power_iteration(std::int64_t trips, std::int64_t n, const float* a, const f
   }
 }
 
-// What a beam search does around its network: four beams, fifty words.
+// The bookkeeping of a beam search without its network: four beams, fifty words.
 void beam_search(std::int64_t trips, const float* table, std::int64_t eos, float* scores,
                  std::int64_t* last, std::int64_t* ended, std::int64_t* parents) {
   constexpr int beams = 4, words = 50;

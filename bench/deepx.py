@@ -1,9 +1,9 @@
-"""What deepx lines cost: single lines on small tensors, and a chain of lines beside the same chain as an ONNX model.
+"""The time of deepx lines: single lines on small tensors, and a chain of lines compared with the same chain as an ONNX model.
 
     python bench/deepx.py
 
-A line "the first time" has a form that the session has not met: it is checked, becomes a graph and a plan. "Again" it
-comes with other numbers. Both are CPU time of the calling thread. The chain is ten element-wise ops on 1e6 floats, one
+"The first time" is a line of a form that the session has not run before: it is checked, and a graph and a plan are built. "Again"
+is the same line with other numbers. Both are CPU time of the calling thread. The chain is ten element-wise ops on 1e6 floats, one
 thread; the engines take turns. Medians.
 """
 
@@ -33,7 +33,7 @@ LINES = [
     "uniform@float32 0 1->t3",
     "argset@float32 0.75->a1",
 ]
-#: Instruction, ONNX op, number: a chain in which no value leaves the range of floats.
+#: Instruction, ONNX op, number: a chain that neither overflows nor underflows.
 CHAIN = [
     ("add_scalar", "Add", 0.5), ("mul_scalar", "Mul", 1.01), ("exp", "Exp", None), ("sqrt", "Sqrt", None),
     ("sub_scalar", "Sub", 0.25), ("max_scalar", "Max", 0.1), ("log", "Log", None), ("mul_scalar", "Mul", 0.5),
@@ -60,7 +60,7 @@ def line_times(line):
         firsts.append(time.thread_time() - begin)
     for _ in range(2000):
         session.run(line)
-    time.sleep(0.3)  # what runs hot is compiled in the background
+    time.sleep(0.3)  # hot programs are compiled in the background
     again = []
     for _ in range(ROUNDS):
         begin = time.thread_time()
@@ -86,7 +86,7 @@ def chain_model(outputs):
 
 
 def chain_times(every):
-    """Milliseconds of the chain: as lines, as a model. every: each line writes a tensor of its own, an output of the model."""
+    """Milliseconds of the chain: (as lines, as a model). every: each line writes another tensor, and all are outputs of the model."""
     x = np.random.default_rng(0).uniform(0.1, 0.5, 1_000_000).astype(np.float32)
     names = [f"t{k}" for k in range(11)] if every else ["t0"] + ["t10"] * 10
     session = deepx.Session(threads=1)

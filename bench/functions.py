@@ -1,9 +1,9 @@
-"""What a call of an ONNX operator as a Python function costs; one table.
+"""The time of a call of an ONNX operator as a Python function; one table.
 
     python bench/functions.py
 
 The same small call in Rondel, in modeci_mdf (which makes a session of ONNX Runtime in each call), and as a session of ONNX Runtime
-that exists already. Medians of rounds in which the engines take turns, in microseconds a call; ratios are to Rondel.
+that exists already. Medians of rounds in which the engines take turns, in microseconds per call; ratios are relative to Rondel.
 """
 
 import time
@@ -24,7 +24,7 @@ M = np.ones((8, 8), np.float32)
 
 
 def session(nodes, inputs):
-    """A call of an ONNX Runtime session for a model of these nodes."""
+    """A function that calls an ONNX Runtime session for a model of these nodes."""
     head = '<ir_version: 8, opset_import: ["" : 15]> g '
     made = onnxruntime.InferenceSession(onnx.parser.parse_model(head + nodes).SerializeToString())
     return lambda: made.run(None, inputs)
@@ -83,7 +83,7 @@ def workloads():
 
 
 def microseconds(call):
-    """Of one call, as the average of those that take `SECONDS` together."""
+    """The time of one call, averaged over calls that take `SECONDS` together."""
     count, begin = 0, time.perf_counter()
     while (passed := time.perf_counter() - begin) < SECONDS or count == 0:
         call()

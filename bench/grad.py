@@ -1,4 +1,4 @@
-"""What a model's gradient costs: value and all gradients together over the value alone, beside JAX; one table.
+"""The cost of gradients: the time of value and gradients together over that of the value, compared with JAX; one table.
 
     python bench/grad.py          every case
     python bench/grad.py lstm     cases whose names contain all the words
@@ -32,14 +32,14 @@ HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
 
 @dataclass
 class Case:
-    """A model with one scalar output, and what is differentiated by."""
+    """A model with one scalar output, and the inputs to differentiate with respect to."""
 
     doc: str
     model: str  #: ONNX text
     feeds: Callable  #: feeds() -> a dict of arrays
     wrt: list
     jax: Callable  #: jax() -> a function of the feeds, by name, that returns the value
-    limit: float | None  #: value and gradients over value
+    limit: float | None  #: the largest allowed ratio of times, value and gradients over value
     checkpoint: str = "none"
 
 
@@ -74,7 +74,7 @@ def lstm(batch, limit, checkpoint="none", size=256, trips=100):
 
 
 def ode(limit, checkpoint="none", size=4096, trips=200):
-    """A pendulum, `size` of them, by the midpoint method."""
+    """`size` pendulums, integrated by the midpoint method."""
     model = f"""
     ode (float[{size}] angle, float[{size}] speed, float[{size}] pull, float step) => (float loss)
     <int64 trips = {{{trips}}}, float two = {{2}}> {{
@@ -123,7 +123,7 @@ def ode(limit, checkpoint="none", size=4096, trips=200):
 
 
 def scan_in_jax(body, states, xs, trips, checkpoint):
-    """`lax.scan`; with checkpoints as JAX's users write them: a scan over segments, each of which is computed again."""
+    """`lax.scan`; with checkpoints as users of JAX write them: a scan over segments, each of which is recomputed."""
     import jax
 
     if checkpoint == "none":
@@ -154,7 +154,7 @@ CASES = {
 
 
 def models(case):
-    """The model, and the model with its gradient, serialized."""
+    """(the model, the model with its gradient), serialized."""
     import rondel
 
     model = onnx.parser.parse_model(HEAD + case.model)
@@ -189,7 +189,7 @@ def calls_of_jax(case):
 
 
 def measure(case, engines):
-    """By engine: the medians of value and of value and gradients, in seconds, and the latter's outputs."""
+    """For each engine: (median seconds of value, of value and gradients, outputs of value and gradients)."""
     calls = {engine: {"rondel": calls_of_rondel, "jax": calls_of_jax}[engine](case) for engine in engines}
     for pair in calls.values():
         for call in pair:

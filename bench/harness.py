@@ -1,6 +1,6 @@
-"""Workloads, and how they are measured: the engines take turns in one process; times are medians.
+"""Workloads and their measurement: the engines take turns in one process; times are medians.
 
-Memory is the exception: the peak of each engine is measured in a process of its own (see `peak_memory`).
+The peak memory of each engine is measured in a separate process (see `peak_memory`).
 """
 
 import ctypes
@@ -26,26 +26,26 @@ LIBRARY = BENCH.parent / "build" / "bench" / "by_hand.so"
 
 @dataclass
 class Workload:
-    """One model, its feeds, and how many trips a call makes."""
+    """A model, its feeds, and the number of trips of a call."""
 
     name: str
     doc: str  #: one line: what runs, with sizes
     model: bytes  #: a serialized ModelProto
     feeds: dict  #: name to array
-    trips: int  #: trips that one call makes
+    trips: int  #: number of trips of one call
     first: Optional[dict] = (
         None  #: feeds that make the first run short, for measuring the time to load
     )
-    limit_ns: Optional[float] = None  #: the most a trip may cost in Rondel
-    limit_by_hand: Optional[float] = None  #: the same, as a multiple of the time of the loop written by hand
-    limit_ratio: Optional[float] = None  #: the same, as a multiple of ONNX Runtime's time
-    tolerance: float = 1e-5  #: of |difference| / (1 + |reference|), against ONNX Runtime
+    limit_ns: Optional[float] = None  #: the largest allowed time of a trip in Rondel
+    limit_by_hand: Optional[float] = None  #: the largest allowed multiple of by_hand's time
+    limit_ratio: Optional[float] = None  #: the largest allowed multiple of ONNX Runtime's time
+    tolerance: float = 1e-5  #: bound of |difference| / (1 + |reference|), against ONNX Runtime
     call: Optional[Callable] = None  #: call(session, feeds) -> outputs; default: session.run
     jax: Optional[Callable] = (
         None  #: jax() -> a function without arguments that returns the outputs
     )
 
-    by_hand: Optional[Callable] = None  #: the same in C++: by_hand() -> (function, its outputs)
+    by_hand: Optional[Callable] = None  #: the computation in C++: by_hand() -> (function, its outputs)
 
     def run(self, session, **instead):
         feeds = self.feeds | instead
@@ -54,7 +54,7 @@ class Workload:
 
 @dataclass
 class Measurement:
-    """One engine on one workload."""
+    """The result of one engine on one workload."""
 
     trip_ns: float
     load_ms: float  #: making the session and its first run, minus the time of a second run
@@ -71,10 +71,10 @@ def session(engine, model):
 
 
 def prepare(engine, workload):
-    """Load, compile and run: (function of one call, seconds to be ready, outputs).
+    """Load, compile and run: (function that makes one call, seconds to load, outputs).
 
-    An engine may compile when the session is made or at the first run. So the time to be ready is
-    that of making the session and of the first run, minus that of a second run.
+    An engine may compile when the session is made or at the first run. So the time to load is the
+    time to make the session and run it once, minus the time of a second run.
     """
     start = time.perf_counter()
     if engine == "jax":
@@ -123,7 +123,7 @@ def measure(workload, engines, rounds, report=lambda done: None):
 
 
 def by_hand(name, *arguments):
-    """A function of by_hand.cpp with its arguments: arrays as pointers, numbers as they are."""
+    """Binds arguments to a function of by_hand.cpp: arrays as pointers, numbers by value."""
     function = getattr(library_by_hand(), name)
     function.restype = None
     types = {np.float32: ctypes.c_float, int: ctypes.c_int64}
@@ -131,7 +131,7 @@ def by_hand(name, *arguments):
         a.ctypes.data_as(ctypes.c_void_p) if isinstance(a, np.ndarray) else types[type(a)](a)
         for a in arguments
     ]
-    kept = arguments  # arrays live as long as the function that writes to them
+    kept = arguments  # keeps the arrays alive as long as the function
     return lambda: (function(*passed), kept)[0]
 
 
@@ -146,7 +146,10 @@ def library_by_hand():
 
 
 def seconds_per_call(call, at_least=0.02):
-    """Of calls that take this many seconds together: the first finds caches full of another engine's data."""
+    """The time of one call, averaged over calls that take this many seconds together.
+
+    The first call finds the caches full of another engine's data.
+    """
     begin = time.perf_counter()
     calls = elapsed = 0
     while elapsed < at_least:

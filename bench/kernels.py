@@ -1,11 +1,11 @@
-"""The time of single ops that are common in real models, beside ONNX Runtime; one table.
+"""The time of single ops that are common in real models, compared with ONNX Runtime; one table.
 
     python bench/kernels.py [WORDS]
 
 WORDS select the rows whose names contain all of them. A model has several nodes of one op, each with an input of its own, so
 that they share the cost of a call from Python. That cost is measured with a nearly empty model (the first row) and subtracted. The
-engines take turns; figures are medians, and the last column is the ratio of the fastest calls, which other work on the machine moves
-less. One thread each.
+engines take turns; figures are medians, and the last column is the ratio of the fastest calls, which depends less on other load of the
+machine. One thread each.
 """
 
 import sys
@@ -70,7 +70,7 @@ ROWS = {
 
 
 def model(op, inputs, attributes, outputs):
-    """NODES nodes of an op, and the feeds."""
+    """(a model of NODES nodes of an op, its feeds)."""
     rng = np.random.default_rng(1)
     nodes, given, made, feeds = [], [], [], {}
     for k in range(NODES):
@@ -87,7 +87,7 @@ def model(op, inputs, attributes, outputs):
 
 
 def seconds_per_call(row):
-    """Seconds of a call, for each engine: the median and the least."""
+    """For each engine: (median, minimum) of the seconds of a call."""
     proto, feeds = model(*row)
     calls = {}
     for engine in ("rondel", "onnxruntime"):
@@ -115,7 +115,7 @@ def main():
 
 
 def print_row(name, ours, theirs):
-    """Of each engine the median and the least, in microseconds."""
+    """Prints the median and the minimum of each engine, in microseconds."""
     usual, fastest = ours / theirs
     print(f"{name:<30} {ours[0]:>11.1f} {theirs[0]:>17.1f} {usual:>6.2f} {fastest:>8.2f}", flush=True)
 

@@ -1,4 +1,4 @@
-"""The time to make a session for graphs of many nodes, beside ONNX Runtime; one table.
+"""The time to make a session for graphs of many nodes, compared with ONNX Runtime; one table.
 
     python bench/loads.py
 
@@ -30,7 +30,7 @@ def made(nodes, outputs, constants=()):
 
 
 def chain(count):
-    """Each node reads the one before."""
+    """A chain of nodes, each of which reads the one before."""
     ops = ("Add", "Mul", "Sub")
     half = numpy_helper.from_array(np.float32(0.5), "half")
     names = ["x"] + [f"v{k}" for k in range(count)]
@@ -39,14 +39,14 @@ def chain(count):
 
 
 def identities(count):
-    """Every second node is an identity, which is removed."""
+    """A chain whose every second node is an identity, which is removed."""
     names = ["x"] + [f"v{k}" for k in range(count)]
     ops = ("Identity", "Neg")
     return made([helper.make_node(ops[k % 2], [names[k]], [names[k + 1]]) for k in range(count)], [names[-1]])
 
 
 def constants(count):
-    """A chain of constants, which is folded."""
+    """A chain of nodes on constants, which is folded."""
     half = numpy_helper.from_array(np.float32(0.5), "half")
     names = ["half"] + [f"v{k}" for k in range(count - 1)]
     nodes = [helper.make_node("Add", [names[k], "half"], [names[k + 1]]) for k in range(count - 1)]

@@ -1,10 +1,10 @@
-"""The time of a step of MDF models, beside modeci_mdf's own engine; one table.
+"""The time of a step of MDF models, compared with modeci_mdf's own engine; one table.
 
     python bench/mdf.py [--quick]
 
-The engines take turns in one process. Rondel runs steps of a model as one loop, modeci_mdf's engine one `evaluate` a step; the time of
-a step is the median over rounds. The values after the steps are compared: exit code 1 where they differ, or where Rondel is less
-than 100 times as fast.
+The engines take turns in one process. Rondel runs all steps of a model as one loop, modeci_mdf's engine makes one call of
+`evaluate` per step. The time of a step is the median over rounds. The values after the steps are compared: exit code 1 if they differ, or if
+Rondel is less than 100 times as fast.
 """
 
 import contextlib
@@ -20,11 +20,11 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MODELS = ROOT / "tests" / "python" / "mdf"
-LEAST = 100  # times as fast
+LEAST = 100  # the least allowed ratio of times
 
 
 def izhikevich(cells=20):
-    """Cells of Izhikevich's model that excite and inhibit each other through a synapse node; a circle of edges, closed by a default."""
+    """Cells of Izhikevich's model that excite and inhibit each other through a synapse node: a cycle of edges through a port with a default."""
     rng = np.random.default_rng(7)
     weights = rng.normal(0, 4, (cells, cells))
     cell = {
@@ -66,7 +66,7 @@ def izhikevich(cells=20):
     return json.dumps({"Izhikevich": {"format": "ModECI MDF v0.4", "graphs": {"network": graph}}})
 
 
-# name: the model, dt, and what is compared
+# name: (model, dt, values to compare)
 ROWS = {
     "States": (MODELS / "states.json", 0.01, "sine_node.out_port"),
     "IAFs": (MODELS / "iafs.yaml", 0.1, "post.v"),
@@ -74,12 +74,12 @@ ROWS = {
 }
 
 
-# The same as scripts have it, which call `evaluate` for each step of the façade and of modeci_mdf's EvaluableGraph.
+# Measured as in scripts, which call `evaluate` for each step: Rondel's EvaluableGraph and modeci_mdf's.
 SCRIPTS = {"States, evaluate() by evaluate()": (MODELS / "states.json", 0.01), "IAFs, evaluate() by evaluate()": (MODELS / "iafs.yaml", 0.1)}
 
 
 class Engine:
-    """modeci_mdf's engine, which goes on from run to run."""
+    """modeci_mdf's engine; each run continues from the state of the previous one."""
 
     def __init__(self, path, dt, name):
         from modeci_mdf.execution_engine import EvaluableGraph
@@ -99,7 +99,7 @@ class Engine:
 
 
 def measure(path, dt, name, rounds, seconds):
-    """(seconds a step of Rondel, of modeci_mdf; how far apart they are after the same steps)."""
+    """(seconds per step of Rondel, of modeci_mdf; largest difference of values after the same steps)."""
     import rondel.mdf
 
     model, check = rondel.mdf.load(path), 40
@@ -107,7 +107,7 @@ def measure(path, dt, name, rounds, seconds):
     results = model.run(check, dt, record=[name])
     apart = np.max(np.abs(results[name][-1] - Engine(path, dt, name).run(check)))
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end:  # until it is compiled
+    while time.perf_counter() < end:  # until the loop is compiled
         model.run(steps, dt, record=[name])
     ours, theirs = [], []
     for _ in range(rounds):
@@ -122,7 +122,7 @@ def measure(path, dt, name, rounds, seconds):
 
 
 def measure_scripts(path, dt, rounds):
-    """(seconds a call of `evaluate` of Rondel's EvaluableGraph, of modeci_mdf's; how far apart all ports are after the same calls)."""
+    """(seconds per call of `evaluate` of Rondel's EvaluableGraph, of modeci_mdf's; largest difference of all ports after the same calls)."""
     from modeci_mdf.execution_engine import EvaluableGraph
     from modeci_mdf.utils import load_mdf
 

@@ -1,4 +1,4 @@
-"""Each workload in Rondel and in its peers, in turn, in one process; one table.
+"""Each workload in Rondel and in other runtimes, in turn, in one process; one table.
 
     python bench/run.py                       all workloads
     python bench/run.py --only scalar_loop    one of them (may be given again)
@@ -72,7 +72,7 @@ def parse(arguments):
 
 
 def measure_one(name, engines, rounds, memory):
-    """One row of the table, as it is written to the file."""
+    """One row of the table, in the form that is written to the JSON file."""
     say(f"{name} ...")
     workload = load(name)
     takes_part = {"jax": workload.jax, "by hand": workload.by_hand}

@@ -1,10 +1,10 @@
-"""The time of a trip that runs step by step, of a step in the trip, and of entering a native loop from it; one table.
+"""The time of a trip that runs step by step, of a step in such a trip, and of entering a native loop; one table.
 
     python bench/steps.py             every case
     python bench/steps.py --only loop cases whose names contain "loop"
 
-Each figure is a slope: the same model is run with few and with many of the measured nodes, and the rest of
-the model cancels out. Time is the CPU time of the calling thread. The loop swaps two sequences, so it runs
+Each figure is a slope: the same model is run with few and with many of the measured nodes, so that the time of all
+other nodes cancels out. Time is the CPU time of the calling thread. The loop swaps two sequences, so it runs
 step by step. Nodes are not fused (graph_optimization_level 0) and values have four elements, so that the
 figures show the overhead of the engine.
 """
@@ -40,14 +40,14 @@ steps (int64 trips, float[4] start, float[W] w) => (float[4] x, seq(float) first
 
 
 def chain(link, count, first="before", last="after"):
-    """`count` links from `first` to `last`; each is text with {a}, {b} and {k}."""
+    """A chain of `count` nodes from `first` to `last`. link: the text of a node with input {a}, output {b} and number {k}."""
     names = [first] + [f"y{k}" for k in range(count)]
     lines = [link.format(a=a, b=b, k=k) for k, (a, b) in enumerate(zip(names, names[1:]))]
     return "\n    ".join([*lines, f"{last} = Neg ({names[-1]})"])
 
 
 def over_part(extent, count, link="{b} = Add ({a}, half)"):
-    """`count` links, additions say, over a part of w whose extent changes from trip to trip."""
+    """A chain of `count` nodes (default: additions) on a part of w whose extent changes from trip to trip."""
     return f"""at = Unsqueeze (i, zero)
     {extent}
     part = Slice (w, zero, extent)
@@ -57,7 +57,7 @@ def over_part(extent, count, link="{b} = Add ({a}, half)"):
 
 
 def top_k(count):
-    """`count` times the greatest elements of a part of w, as many as the trip tells."""
+    """`count` TopK nodes on a part of w; k and the extent change from trip to trip."""
     links = "\n    ".join(
         f"r{k}, p{k} = TopK (part, few)\n    m{k} = ReduceMax <keepdims = 0> (r{k})\n    y{k + 1} = Add (y{k}, m{k})"
         for k in range(count)
@@ -72,7 +72,7 @@ def top_k(count):
 
 
 def slices(count):
-    """`count` slices of w that begin where the trip tells, at one element each."""
+    """`count` slices of w of one element, which begin at the trip index."""
     links = "\n    ".join(f"r{k} = Slice (w, at, next, zero)\n    y{k + 1} = Add (y{k}, r{k})" for k in range(count))
     return f"""at = Unsqueeze (i, zero)
     next = Add (at, one)
@@ -144,9 +144,9 @@ def session(lines):
     options.graph_optimization_level = 0
     made = rondel.InferenceSession(model.SerializeToString(), options)
     for _ in range(10):
-        for _ in range(5):  # a short body needs many trips to get hot
+        for _ in range(5):  # programs of a short body need many trips to get hot
             a_trip(made)
-        time.sleep(0.05)  # meanwhile hot programs are compiled
+        time.sleep(0.05)  # hot programs are compiled in the background
     return made
 
 

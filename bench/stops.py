@@ -1,4 +1,4 @@
-"""How long a run goes on after its deadline, for each kind of work that may take long; one table.
+"""How long runs go on after their deadline, for each kind of long work; one table.
 
     python bench/stops.py             seven runs each, by native code and by the interpreter
     python bench/stops.py --only top  cases whose names contain "top"
@@ -15,7 +15,7 @@ import sys
 from harness import BENCH
 
 sys.path.insert(0, str(BENCH.parent / "tests" / "python"))
-from long_runs import CASES, over, session_of  # noqa: E402
+from long_runs import CASES, overrun, session_of  # noqa: E402
 
 RUNS = 7
 
@@ -33,17 +33,17 @@ def main(arguments=None):
             given = feeds()
             try:
                 columns = [late(graph, given, jit) for jit in ("1", "0")]
-            except AssertionError as early:  # a fast machine
+            except AssertionError as early:  # on a fast machine, the run ends before its deadline
                 print(f"{case:33} {early}")
                 continue
             print(f"{case:33} " + " ".join(f"{ms:8.2f}" for pair in columns for ms in pair), flush=True)
 
 
 def late(graph, feeds, jit):
-    """Median and most, in milliseconds."""
+    """(median, maximum) of the overrun, in milliseconds."""
     os.environ["RONDEL_JIT"] = jit
     session = session_of(graph)
-    times = [over(session, feeds) * 1e3 for _ in range(RUNS)]
+    times = [overrun(session, feeds) * 1e3 for _ in range(RUNS)]
     return statistics.median(times), max(times)
 
 

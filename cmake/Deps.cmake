@@ -1,5 +1,5 @@
-# The libraries that tools/deps.sh puts into RONDEL_DEPS, as imported targets. One that is not there
-# is left out; the folder that borrows it then says so.
+# The libraries that tools/deps.sh puts into RONDEL_DEPS, as imported targets. A missing library gets no
+# target; rondel_folder() reports it if a folder needs it.
 
 # rondel_dep(target folder file [LINKS targets...] [DEFINES definitions...])
 function(rondel_dep target folder file)

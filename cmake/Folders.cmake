@@ -1,10 +1,10 @@
-# rondel_precompile(target headers...): what nearly every file of the target includes anyway, read
-# once. Files still include what they use: RONDEL_PRECOMPILE=OFF builds the same.
+# rondel_precompile(target headers...): precompiles headers that nearly every file of the target
+# includes. Files still include the headers that they use: RONDEL_PRECOMPILE=OFF builds, too.
 function(rondel_precompile target)
   if(RONDEL_PRECOMPILE)
     target_compile_options(${target} PRIVATE -fpch-preprocess)
-    # In angle brackets: CMake writes others as absolute paths, by which ccache would hand one
-    # checkout what another has precompiled.
+    # In angle brackets: CMake writes other names as absolute paths, and ccache could then reuse a
+    # precompiled header of another checkout.
     list(TRANSFORM ARGN REPLACE "^([^<].*)$" "<\\1>")
     target_precompile_headers(${target} PRIVATE ${ARGN}
       <algorithm> <functional> <map> <memory> <optional> <span> <string> <unordered_map> <vector>)
@@ -13,9 +13,10 @@ endfunction()
 
 # rondel_folder(name path [LINKS folders...] [BORROWS libraries...] [UNITY n]
 #               [PRECOMPILES headers... | PRECOMPILED_BY folder])
-# One static library rondel_<name> for the sources of src/<path>, which the compiler gets n at a time
-# where RONDEL_UNITY is on. PRECOMPILED_BY another folder: the headers are precompiled there, with the
-# same definitions. A folder without sources is left out, and so are links to it.
+# One static library rondel_<name> for the sources of src/<path>. BORROWS: third-party libraries.
+# UNITY: with RONDEL_UNITY on, n files are compiled at a time. PRECOMPILED_BY: reuses the precompiled
+# headers of another folder, which must have the same definitions. A folder without sources gets no
+# library, and links to it are dropped.
 function(rondel_folder name path)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "UNITY;PRECOMPILED_BY" "LINKS;BORROWS;PRECOMPILES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${path}/*.cpp)
@@ -47,8 +48,9 @@ function(rondel_folder name path)
   set_property(GLOBAL APPEND PROPERTY rondel_borrowed ${arg_BORROWS})
 endfunction()
 
-# rondel_registered(target folder): the objects of the folders below `folder` whose files register
-# themselves when they are loaded; the linker would drop them from a static library.
+# rondel_registered(target folder): adds to `target` the objects of those folders that `folder` depends
+# on whose files register themselves when they are loaded; the linker would drop these objects from a
+# static library.
 function(rondel_registered target folder)
   if(folder MATCHES "^(ops|onnx|mdf|network|deepx|exporters|passes|session)$" AND TARGET rondel_ops)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:rondel_ops>)

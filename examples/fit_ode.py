@@ -1,7 +1,7 @@
 """Fits the rates of a Lotka-Volterra system, prey and predators, to observations, through an adaptive solver.
 
-The solver is ONNX: a Scan over the observations, and in it a Loop of Runge-Kutta steps whose lengths follow from the error
-(Bogacki, Shampine, 1989), so that the data decide how many there are. Rondel differentiates through both.
+The solver is ONNX: a Scan over the observations, with a Loop of adaptive Runge-Kutta steps inside (Bogacki, Shampine, 1989): the
+step size follows from the error, so the number of steps depends on the data. Rondel differentiates through both.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Trains a character-level LSTM on this project's documentation, and lets it write.
+"""Trains a character-level LSTM on this project's documentation, and generates text with it.
 
-The LSTM is written out as an ONNX Scan. What it has learned then runs in an ONNX Loop, which draws one character after another from
-the network's distribution. Both run in Rondel; the weights are the same tensors.
+For training, the LSTM is written out as an ONNX Scan. For generation, the same cell runs in an ONNX Loop, which samples one character
+after another from the network's distribution. Both run in Rondel, with the same weight tensors.
 """
 
 import argparse
@@ -29,7 +29,7 @@ CELL = """
       shown = Tanh (c1)
       h1 = Mul (o, shown)
 """
-# symbols: [time, batch]; logits: a row for each symbol that follows
+# symbols: [time, batch]; logits: one row for each next symbol
 READER = f"""
 <ir_version: 10, opset_import: ["" : 21]>
 reader (int64[T, B] symbols) => (float[N, V] logits) <int64[1] minus_one = {{-1}}, int64[1] one = {{1}}, int64[2] rows = {{-1, HIDDEN}}> {{
@@ -67,7 +67,7 @@ writer (int64 length, int64[1] start, float temperature) => (int64[length, 1] te
 
 
 def corpus():
-    """The text of the pages of this project."""
+    """The text of README.md and docs/."""
     root = Path(__file__).resolve().parents[1]
     pages = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
     return "\n".join(page.read_text(encoding="utf-8") for page in pages)
@@ -83,12 +83,12 @@ def initial_weights(symbols, hidden, seed):
     random = np.random.default_rng(seed)
     shapes = {"w": (symbols, 4 * hidden), "r": (hidden, 4 * hidden), "out": (hidden, symbols)}
     weights = {name: random.uniform(-1, 1, shape) / np.sqrt(hidden) for name, shape in shapes.items()}
-    forget = np.repeat([0, 0, 1, 0], hidden)  # remembers, to begin with
+    forget = np.repeat([0, 0, 1, 0], hidden)  # forget gates begin open
     return weights | {"b": forget, "out_b": np.zeros(symbols)}
 
 
 def batches(text, steps, time, batch, seed):
-    """Pieces of the text at random places: characters, and those that follow."""
+    """Batches of random pieces of the text: characters, and the next character of each."""
     random = np.random.default_rng(seed)
     for _ in range(steps):
         places = random.integers(0, len(text) - time - 1, batch)

@@ -1,6 +1,6 @@
 """Trains a small convolutional network on scikit-learn's handwritten digits, and writes the weights into its ONNX file.
 
-The network is ONNX text; its loss, its gradient and the optimizer are one compiled graph. A third of the images is held out.
+The network is ONNX text; its loss, its gradient and the optimizer are one compiled graph. A third of the images is held out for testing.
 """
 
 import argparse
@@ -28,7 +28,7 @@ SHAPES = {"filters1": (16, 1, 3, 3), "bias1": (16,), "filters2": (32, 16, 3, 3),
 
 
 def network(seed):
-    """The network with random weights, of the size that keeps variances (He et al., 2015)."""
+    """The network with random weights, scaled to preserve variances (He et al., 2015)."""
     model, random = onnx.parser.parse_model(NETWORK), np.random.default_rng(seed)
     for name, shape in SHAPES.items():
         inputs = shape[0] if name == "weights" else np.prod(shape[1:])
@@ -38,7 +38,7 @@ def network(seed):
 
 
 def data(seed):
-    """(images, labels) to train on and held out."""
+    """(images, labels) for training, and the same held out for testing."""
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.target))
     images = (digits.images[order, None] / 16).astype(np.float32)

@@ -24,7 +24,7 @@ LAYERS = {
     "frontends/onnx": {"frontends", "base", "ir", "scalar", "kernels", "ops", "formats/onnx"},
     "frontends/network": {"base", "ir", "scalar", "kernels", "ops"},
     "frontends/deepx": {"frontends", "base", "ir", "scalar", "kernels", "ops"},
-    # MDF's functions are ONNX's ops among others.
+    # MDF's functions include ONNX's ops.
     "frontends/mdf": {"frontends", "frontends/onnx", "base", "ir", "scalar", "kernels", "ops"},
     "exporters/onnx": {"base", "ir", "scalar", "kernels", "ops", "formats/onnx"},
     "passes": {"base", "ir", "scalar", "kernels", "ops"},
@@ -33,7 +33,7 @@ LAYERS = {
 }
 LAYERS["session"] = set(LAYERS)
 
-# first part of an include path of a third-party library -> the folders of the repository that may include it.
+# First component of the include paths of a third-party library -> the folders that may include it.
 THIRD_PARTY = {
     "llvm": ["src/codegen"],
     "llvm-c": ["src/codegen"],
@@ -66,7 +66,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def folder_of(path):
-    """The layer of a path below src/, or None for one that is in no layer."""
+    """The layer of a path below src/, or None if the path is in no layer."""
     return next((f for f in sorted(LAYERS, key=len, reverse=True) if path.startswith(f + "/")), None)
 
 
@@ -146,7 +146,7 @@ def imports(root):
 
 
 def cycles(edges):
-    """The groups of files that reach each other, each sorted."""
+    """The strongly connected groups of more than one file, each sorted."""
     reached = {}
     for start in edges:
         seen, waiting = set(), [start]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools/deps.sh [--done] NAME: put one library that is built or unpacked from a source package into .deps/NAME.
-# Names: protobuf onnx. Versions and hashes are pinned here; done once, until its recipe changes.
-# --done only asks whether that is so.
+# tools/deps.sh [--done] NAME: builds or unpacks one library from its source package into .deps/NAME.
+# Names: protobuf onnx. Versions and hashes are pinned here. A library is rebuilt only if its recipe changes.
+# --done only tests whether the library is up to date (exit code 0).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 deps=$root/.deps
@@ -15,15 +15,15 @@ onnx_sha=008cb0467b2bbee41448acc7da8b6f4e704624cb0d327a2d5adafc7ce19bc5b8
 
 verify() { echo "$2  $1" | sha256sum --check --quiet || { echo "$1 is not the file that is pinned"; exit 1; }; }
 
-configure() {  # configure SOURCE cmake-arguments...: one way to build a borrowed C++ library
+configure() {  # configure SOURCE cmake-arguments...: configures a third-party C++ library
   local source=$1; shift
   cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 \
     -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_CXX_VISIBILITY_PRESET=hidden \
     -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" "$@"
 }
 
-# Debian's libprotobuf.a is not position independent and its shared one shows its symbols to the
-# whole process; the lite runtime is all that onnx needs.
+# Debian's libprotobuf.a is not position independent, and its shared library exports its symbols to
+# the whole process. onnx needs only the lite runtime.
 protobuf() {
   mkdir -p "$work/lists/partial" "$work/sources"
   local list
@@ -51,7 +51,7 @@ onnx() {
   "$pip" download --quiet --no-deps --no-binary onnx --dest "$work" "onnx==$onnx_version"
   verify "$work/onnx-$onnx_version.tar.gz" "$onnx_sha"
   tar xf "$work/onnx-$onnx_version.tar.gz" -C "$work"
-  # It asks for CMake 3.26 but uses nothing of it.
+  # onnx requires CMake 3.26, but uses no feature of that version.
   sed -i 's/cmake_minimum_required(VERSION 3.26)/cmake_minimum_required(VERSION 3.25)/' \
     "$work/onnx-$onnx_version/CMakeLists.txt"
   cat > "$work/protobuf.cmake" <<CMAKE
@@ -60,7 +60,7 @@ set_target_properties(protobuf::libprotobuf-lite PROPERTIES
   IMPORTED_LOCATION $deps/protobuf/lib/libprotobuf-lite.a
   INTERFACE_INCLUDE_DIRECTORIES $deps/protobuf/include)
 CMAKE
-  # -O1 and files compiled together: the schemas are most of the code and run once.
+  # -O1 and unity builds: most of the code is schemas, which run once.
   configure "$work/onnx-$onnx_version" -DCMAKE_PROJECT_onnx_INCLUDE="$work/protobuf.cmake" \
     -DONNX_CUSTOM_PROTOC_EXECUTABLE="$(command -v protoc)" -DONNX_USE_LITE_PROTO=ON -DONNX_ML=ON \
     -DPython3_EXECUTABLE="$root/.venv/bin/python" -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
@@ -78,7 +78,7 @@ is_done() { [ "$(cat "$deps/$name/.stamp" 2>/dev/null)" = "$stamp" ]; }
 [ -z "$only_ask" ] || { is_done; exit; }
 mkdir -p "$deps"
 exec 9>"$deps/$name.lock"
-flock 9  # whoever else makes it has made it then
+flock 9  # waits for another process that builds the same library
 ! is_done || exit 0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

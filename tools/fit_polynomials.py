@@ -5,9 +5,9 @@
     python tools/fit_polynomials.py > src/scalar/math_coefficients.h
     ./dev format
 
-A fit is near-minimax: weighted least squares on Chebyshev points whose weights are moved to where
-the error is largest (Lawson's iteration), in 60 digits. Then the coefficients are rounded one after
-the other to the format they are used in. After each rounding the remaining coefficients are fitted again,
+A fit is near-minimax: weighted least squares on Chebyshev points, with larger weights where the
+error is largest (Lawson's iteration), in 60 digits. Then the coefficients are rounded one after the
+other to their format. After each rounding the remaining coefficients are fitted again,
 so that they compensate for it. The printed error is the largest on a fine grid after rounding, relative to
 the function that the polynomial approximates.
 """
@@ -51,7 +51,7 @@ def points(lo, hi, count):
 
 
 def lawson(v, y, scale, lam, rounds):
-    """Coefficients c that make max |scale * (y - v c)| small, and the weights reached."""
+    """Coefficients c that nearly minimise max |scale * (y - v c)|, and the final weights."""
     for _ in range(rounds):
         w = lam * scale * scale
         c = solve((v * w[:, None]).T @ v, v.T @ (w * y))
@@ -62,7 +62,7 @@ def lawson(v, y, scale, lam, rounds):
 
 
 def fit(count, fmt, lo, hi, target, scale):
-    """`count` coefficients, ascending, and the largest of |scale(x) * (target(x) - p(x))|."""
+    """`count` coefficients in ascending order, and the maximum of |scale(x) * (target(x) - p(x))|."""
     lo, hi = mp.mpf(lo), mp.mpf(hi)
     xs = points(lo, hi, 12 * count)
     powers = np.array([[real(x**k) for k in range(count)] for x in xs])
@@ -83,8 +83,8 @@ def fit(count, fmt, lo, hi, target, scale):
 
 
 def quotient(f, terms, divisor, even=False):
-    """(f(x) - terms(x)) / divisor(x); near its removable singularity at 0 it is evaluated at 1e-12
-    instead. The variable is x squared when `even`."""
+    """(f(x) - terms(x)) / divisor(x); near the removable singularity at 0, the value at 1e-12.
+    If `even`, the variable is x squared."""
     def g(v):
         x = mp.sqrt(v) if even else v
         if abs(x) < mp.mpf(10) ** -12:

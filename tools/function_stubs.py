@@ -2,7 +2,7 @@
 
     .venv/bin/python tools/function_stubs.py
 
-They are made when the module is imported, so that no tool that only reads sources can know them.
+The functions are generated when the module is imported, so that tools which only read sources cannot see them.
 """
 
 import inspect

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Mutation testing: puts deliberate faults into the code, one at a time, and checks that a test fails.
 
-tests/mutations.toml lists the faults. Each is put into a copy of the working tree (build/mutations/tree, never the tree itself);
-the test executable that the fault names is built and run there, and must fail. Prints a table; exit code 1 if no test notices a
-fault, or a fault does not compile or no longer fits the code. Arguments: words; only faults whose file or description contains one.
+tests/mutations.toml lists the faults. Each is applied to a copy of the working tree (build/mutations/tree, never the tree itself).
+The test executable that the fault names is built and run there, and must fail. Prints a table; exit code 1 if no test detects a
+fault, or if a fault does not compile or no longer matches the code. Arguments: words; only faults whose file or description contains
+one of the words are run.
 """
 
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SCRATCH = ROOT / "build" / "mutations"
 TREE, BUILD = SCRATCH / "tree", SCRATCH / "tree" / "build"
-LONGEST = 300  # seconds; a test that takes longer has failed, and so has noticed the fault
+LONGEST = 300  # seconds; a test that takes longer counts as failed: the fault is detected
 
 
 def chosen(words):
@@ -24,7 +25,7 @@ def chosen(words):
 
 
 def copy_tree():
-    """Copies the files of the working tree that git tracks or would track; files that did not change keep their times."""
+    """Copies the files of the working tree that git tracks or would track; unchanged files keep their modification times."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True
     )
@@ -41,7 +42,7 @@ def copy_tree():
 
 
 def run(*command, timeout=None, cwd=TREE):
-    """Whether it succeeded, and what it printed."""
+    """(whether the command succeeded, its output)."""
     try:
         done = subprocess.run(
             command, cwd=cwd, timeout=timeout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
@@ -73,7 +74,7 @@ def first_failure(log):
 
 
 def attempt(fault):
-    """(whether it was noticed, by which test or why not)."""
+    """(whether the fault was detected, the test that detected it or the reason why not)."""
     path = TREE / fault["file"]
     sound = path.read_text()
     if sound.count(fault["find"]) != 1:
@@ -99,7 +100,7 @@ def main(words):
     built, log = build(*targets)
     if not built:
         sys.exit(log)
-    for fault in faults:  # without the fault its tests pass
+    for fault in faults:  # the tests must pass without the fault
         passed, log = test(fault)
         if not passed:
             sys.exit(f"{fault['target']} {fault.get('tests', '')} fails without any fault\n{log}")

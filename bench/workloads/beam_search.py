@@ -1,4 +1,4 @@
-"""What a beam search does around its network: scores added, the best four of 200, nested Ifs."""
+"""The bookkeeping of a beam search without its network: scores added, the best four of 200, nested Ifs."""
 
 import numpy as np
 from onnx import parser

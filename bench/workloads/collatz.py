@@ -1,4 +1,4 @@
-"""How many steps the numbers up to 3,000 take to 1: an If in a loop that ends by its condition, in a loop."""
+"""The lengths of the Collatz sequences up to 3,000: an If in a loop that ends by its condition, in a loop."""
 
 import numpy as np
 from onnx import parser
@@ -6,7 +6,7 @@ from onnx import parser
 from harness import Workload, by_hand
 
 MOST = 3000
-STEPS = 215_063  # of all of them
+STEPS = 215_063  # steps of all sequences together
 MODEL = """
 <ir_version: 10, opset_import: ["" : 21]>
 collatz (int64 most) => (int64 steps)

@@ -1,6 +1,6 @@
-"""Eight element-wise ops on an f32[256] state: what fusion of a small body is worth.
+"""Eight element-wise ops on an f32[256] state: the gain from fusing a small body.
 
-The body contracts (it multiplies by 0.9 at most, twice), so a difference in rounding stays small.
+The body is a contraction (it multiplies by at most 0.9, twice), so a difference in rounding stays small.
 """
 
 import numpy as np

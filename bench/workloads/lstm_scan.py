@@ -1,4 +1,4 @@
-"""An LSTM cell written out in a `Scan`, H=256, B=1: how people write cells of their own."""
+"""An LSTM cell written out in a `Scan`, H=256, B=1: how users write custom cells."""
 
 import numpy as np
 from onnx import numpy_helper, parser
@@ -31,7 +31,7 @@ def cell(batch, size):
 
 
 def cell_in_jax(w, r, bias):
-    """The same as a function for jax.lax.scan."""
+    """The same cell as a function for jax.lax.scan."""
     import jax
     import jax.numpy as jnp
 

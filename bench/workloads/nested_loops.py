@@ -1,4 +1,4 @@
-"""A loop in a loop, 1,000 x 1,000 trips of v*0.5 + 1 on one float: what an inner loop costs."""
+"""A loop in a loop, 1,000 x 1,000 trips of v*0.5 + 1 on one float: the cost of an inner loop."""
 
 import numpy as np
 from onnx import parser

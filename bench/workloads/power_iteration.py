@@ -1,4 +1,4 @@
-"""x = A x / |A x|: a product of a matrix and a vector, and a norm."""
+"""x = A x / |A x|: a matrix-vector product and a norm."""
 
 import numpy as np
 from onnx import parser

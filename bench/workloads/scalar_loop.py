@@ -1,4 +1,4 @@
-"""b = b*a + c on f32 scalars: what a trip costs when there is next to nothing in it."""
+"""b = b*a + c on f32 scalars: the cost of a nearly empty trip."""
 
 import numpy as np
 from onnx import parser
@@ -33,7 +33,7 @@ def workload():
         trips=TRIPS,
         first={"trips": np.array(1)},
         limit_ns=3.0,
-        tolerance=1e-4,  # a million roundings; a fused multiply-add makes half of them
+        tolerance=1e-4,  # a million trips; a fused multiply-add rounds half as often
         jax=in_jax,
     )
 

@@ -1,4 +1,4 @@
-"""The demo's speech detector over 64 chunks of noise: a run each, the state carried outside."""
+"""The demo's speech detector over 64 chunks of noise: one run per chunk; the caller carries the state."""
 
 import sys
 

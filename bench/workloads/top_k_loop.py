@@ -1,4 +1,4 @@
-"""The ten greatest of 1,000 in a loop."""
+"""TopK of ten of 1,000 elements, in a loop."""
 
 import numpy as np
 from onnx import parser

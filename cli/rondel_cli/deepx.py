@@ -1,4 +1,4 @@
-"""`rondel deepx`: run a program of deepx instructions, at a prompt or as a server, too."""
+"""`rondel deepx`: run a program of deepx instructions, from a file, at a prompt or as a server."""
 
 import argparse
 import pathlib
@@ -58,7 +58,7 @@ def act(options):
     dumps = _dumps(options.dump)
     recorded = Recorded(Folder(options.folder, options.max_memory)) if options.onnx and options.folder else None
     session = make_session(options, recorded or options.folder)
-    on_line = recorded and recorded.told
+    on_line = recorded and recorded.on_line
     if options.program is None and sys.stdin.isatty():
         text, failures = Prompt(session, on_line=on_line).run(), []
     else:
@@ -68,7 +68,7 @@ def act(options):
         print(f"rondel: {failure}", file=sys.stderr)
     _write_dumps(session, dumps)
     if options.onnx:
-        report = make_session(options, recorded and recorded.again()).export(_without(text, failures), options.onnx)
+        report = make_session(options, recorded and recorded.replay()).export(_without(text, failures), options.onnx)
         print(f"wrote {options.onnx}: opset {report.opset}")
     return 1 if failures else 0
 
@@ -103,12 +103,12 @@ def _serve(options):
 
 
 def make_session(options, folder):
-    """A session as the options say."""
+    """A session with the options of the command line."""
     return deepx.Session(folder, options.max_memory, seed=options.seed)
 
 
 def _dumps(texts):
-    """{path: (name, option)} of the options --dump."""
+    """{path: (name, option)} from the options --dump."""
     found = {}
     for text in texts:
         name, equals, path = text.partition("=")

@@ -1,9 +1,9 @@
-"""What a program has loaded, for the model that is written of it."""
+"""Records the values that a program loads, for the ONNX model that is written from the program."""
 
 
 class Recorded:
-    """A folder as deepx sessions take it, which remembers what lines have loaded from it: the files may be others by the time that the model
-    is written, by lines of the program itself too."""
+    """A folder for deepx sessions that records the loaded values: the files may change before the model is written, even by lines of
+    the program itself."""
 
     def __init__(self, folder):
         self._folder, self._loaded, self._of_this_line = folder, [], []
@@ -17,23 +17,23 @@ class Recorded:
     def load_data(self, path, name, shape):
         return self._remembered(self._folder.load_data(path, name, shape))
 
-    def told(self, line, metadata, error):
-        """The `on_line` of a run: what a line has loaded that failed is forgotten."""
+    def on_line(self, line, metadata, error):
+        """The `on_line` of a run: the values that a failed line has loaded are dropped."""
         if error is None:
             self._loaded += self._of_this_line
         self._of_this_line = []
 
-    def again(self):
-        """A folder that gives the same lines the same values, in their order."""
-        return _Again(iter(self._loaded))
+    def replay(self):
+        """A folder that returns the recorded values again, in order."""
+        return _Replay(iter(self._loaded))
 
     def _remembered(self, value):
         self._of_this_line.append(value)
         return value
 
 
-class _Again:
-    """An export loads, and saves nothing."""
+class _Replay:
+    """A folder for exports, which load but never save."""
 
     def __init__(self, loaded):
         self._loaded = loaded

@@ -20,15 +20,15 @@ _LINES_KEPT = 1000
 class Prompt:
     """Reads lines and runs them in a session.
 
-    read: gives the next line, without its end, after showing the text that it is called with; raises EOFError at the end and
-    KeyboardInterrupt to leave a line out. on_line: as that of the session's runs.
+    read: called with a prompt text, returns the next line without its line end; raises EOFError at the end of input, and
+    KeyboardInterrupt to discard a line. on_line: as in deepx.Session.run.
     """
 
     def __init__(self, session, read=input, on_line=None):
         self._session, self._read, self._on_line, self._program = session, read, on_line, []
 
     def run(self):
-        """Until the end. Returns the program: the lines that did not fail."""
+        """Runs until the end of input. Returns the program: the lines that did not fail."""
         print("deepx instructions, one a line; help says what there is")
         with _LineEditor(self.completions):
             while (text := self._next()) is not None and self._act(text):
@@ -36,7 +36,7 @@ class Prompt:
         return "".join(self._program)
 
     def completions(self, begin):
-        """What a word that begins so may be: names of the session, instructions, words of the prompt."""
+        """The completions of a prefix: names of the session, instructions, words of the prompt."""
         known = {*self._session.names(), *_WORDS, *(row.name for row in deepx.instructions())}
         return sorted(word for word in known if word.startswith(begin))
 
@@ -58,7 +58,7 @@ class Prompt:
             shown = "   ... "
 
     def _act(self, text):
-        """False at the end."""
+        """Runs a line. Returns False if the line ends the prompt."""
         word, *operands = text.partition("//")[0].split() or [""]
         try:
             if word in ("exit", "quit"):
@@ -97,7 +97,7 @@ def _overview():
 
 
 class _LineEditor:
-    """Completion and history where Python has readline; history stays in a file from prompt to prompt."""
+    """Completion and history, if Python has readline. The history is kept in a file."""
 
     def __init__(self, completions):
         self._completions = completions

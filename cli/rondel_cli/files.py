@@ -7,10 +7,10 @@ from rondel.replacing import replacing
 
 
 def write_all(writers, options=None):
-    """Writes files, all of them or none, and prints their names.
+    """Writes all files or none, and prints their names.
 
-    writers: {path: what writes to the file, opened in binary mode}. options: {path: what on the command line asked for the file}, which
-    errors begin with.
+    writers: {path: a function that writes to the file, opened in binary mode}. options: {path: the command-line option that requests
+    the file}; an error begins with the option.
     """
     with contextlib.ExitStack() as files:
         for path, write in writers.items():

@@ -44,7 +44,7 @@ def add_to(commands):
 
 
 def count(text):
-    """A number of 0 or more, of an option."""
+    """The value of an option that takes an integer of 0 or more."""
     if not text.isdigit() or int(text) >= 2**63:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of 0 or more, below 2**63")
     return int(text)
@@ -86,7 +86,7 @@ def act(options):
 
 
 def write_outputs(folder, outputs):
-    """Writes each output to a .npy file, all of them or none; a list gets a file for each item."""
+    """Writes all outputs or none, each to a .npy file; a list gets one file per item."""
     files = {}
     for name, value in outputs.items():
         items = {f"{name}.{i}": v for i, v in enumerate(value)} if isinstance(value, list) else {name: value}

@@ -1,4 +1,4 @@
-"""Tables that line up, and colour only on a terminal."""
+"""Aligned tables, colours on a terminal, and the options that all commands share."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-// The first five lines in C++: a model from a file, fed and run.
+// A first run in C++: loads a model from a file, feeds it and runs it.
 //
 //   first_run model.onnx
 //
@@ -16,7 +16,7 @@
 
 namespace {
 
-// A tensor of ones of an input's type; this example knows float and int64.
+// A tensor of ones of an input's type; this example supports float and int64.
 rondel::Tensor ones(const rondel::PortInfo& input) {
   rondel::Shape shape;
   for (const std::string& extent : input.shape.value_or(std::vector<std::string>{})) {

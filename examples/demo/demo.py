@@ -1,12 +1,12 @@
-"""Rondel on three real models with loops, each beside ONNX Runtime.
+"""Rondel on three real models with loops, each compared with ONNX Runtime.
 
     python examples/demo/demo.py                   all three
     python examples/demo/demo.py --only speech     one of: digits, heat, speech
     python examples/demo/demo.py --quick           smaller inputs, fewer rounds
 
 Each part makes its data, builds or finds its model, runs it in Rondel, compares with a reference
-that did not come from Rondel, and times Rondel and ONNX Runtime in turn.
-Start reading at the part that is nearest to your own model: digits_knn.py, heat.py or speech.py.
+that is independent of Rondel, and times Rondel and ONNX Runtime in turn.
+Start reading at the part that is closest to your own model: digits_knn.py, heat.py or speech.py.
 
 Exit code: 0 when every part agrees with its reference, 1 when one does not, 2 when one could not
 run.

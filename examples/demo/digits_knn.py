@@ -1,9 +1,9 @@
 """Part 1: k nearest neighbours on handwritten digits. The loop is an ONNX `Scan`.
 
 scikit-learn's classifier keeps all its training pictures. To classify a batch of new ones, the
-exported model scans over the training pictures, one a trip: it subtracts it from every new
-picture and stacks the sums of squares. The distances come out as one matrix, and the rest is TopK
-and a vote.
+exported model scans over the training pictures, one per trip: a trip subtracts the training
+picture from every new picture and gives the sums of squares. The stacked distances are one matrix;
+TopK and a vote follow.
 
     Scan(new, training):  distances = sum((new - picture)^2)      1,347 trips
     Transpose, Sqrt, TopK(3), ArrayFeatureExtractor               the labels of the nearest three
@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from screen import Progress, blocks
 from side_by_side import Outcome, alternately, both, largest_difference
 
-TOLERANCE = 1e-6  #: of a probability; the votes are thirds, the squared distances whole numbers
+TOLERANCE = 1e-6  #: difference of probabilities; votes are multiples of 1/3, squared distances are integers
 
 
 def build():
@@ -80,7 +80,7 @@ def run(quick=False):
 
 
 def _some_mistakes(pictures, truth, labels, most=4):
-    """The first pictures that were taken for another digit, drawn side by side."""
+    """The first misclassified pictures, drawn side by side."""
     wrong = np.flatnonzero(labels != truth)[:most]
     if len(wrong) == 0:
         return

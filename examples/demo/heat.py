@@ -1,4 +1,4 @@
-"""Part 2: how long until the heat in a rod has settled? An ONNX `Loop`, written in Python.
+"""Part 2: how long does the heat in a rod take to settle? An ONNX `Loop`, written in Python.
 
 One end of a cold rod is held at 100 degrees, the other at 0. Each trip is one explicit Euler step
 of the heat equation; the loop stops when no point moves by more than a tolerance, so how many
@@ -15,8 +15,8 @@ from side_by_side import Outcome, alternately, both, largest_difference
 TOLERANCE = 1e-9  #: degrees
 
 
-# The loop carries one value only: onnxscript orders several by hash, and not everywhere alike
-# (its issue 2203).
+# The loop carries only one state: onnxscript orders several states by hash, and not consistently
+# (onnxscript issue 2203).
 @script()
 def settle(rod: DOUBLE["points"], rate: DOUBLE, tolerance: DOUBLE) -> DOUBLE["points"]:
     """Euler steps until no point of the rod moves by more than `tolerance` in a step."""
@@ -29,7 +29,7 @@ def settle(rod: DOUBLE["points"], rate: DOUBLE, tolerance: DOUBLE) -> DOUBLE["po
 
 
 def settle_in_numpy(rod, rate, tolerance):
-    """The same, step by step in NumPy: (rod, how many steps it took)."""
+    """The same computation in NumPy: (rod, number of steps)."""
     steps, moving = 0, True
     while moving:
         flow = rate * (rod[:-2] + rod[2:] - rod[1:-1] - rod[1:-1])

@@ -1,7 +1,7 @@
 """Text for a terminal 100 columns wide: colour, a progress line, tables, a scale of blocks.
 
-Colour and the moving progress line appear on a terminal only; in a file or a pipe the same text
-comes plain, one line per thing that took long.
+Colour and the moving progress line appear only on a terminal; in a file or a pipe the text is
+plain, with one line for each step that took long.
 """
 
 import os
@@ -48,12 +48,12 @@ def duration(seconds):
 
 
 def times(ratio):
-    """A ratio as people say it: 61x, 1.8x, 0.92x."""
+    """A ratio with few digits: 61x, 1.8x, 0.92x."""
     return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
 
 
 def blocks(values, low, high):
-    """One character a value, its height between low and high."""
+    """A bar chart with one character per value, with heights scaled from `low` to `high`."""
     steps = " ▁▂▃▄▅▆▇█" if _speaks_unicode() else " .:-=+*#@"
     span = (high - low) or 1.0
     return "".join(steps[min(8, max(0, round(8 * (v - low) / span)))] for v in values)
@@ -64,7 +64,7 @@ def _speaks_unicode():
 
 
 def table(head, rows, right=()):
-    """Lines of an aligned table; the columns in `right` are set against their right edge."""
+    """Lines of an aligned table; the columns in `right` are right-aligned."""
     cells = [list(head)] + [list(map(str, row)) for row in rows]
     widths = [max(len(row[c]) for row in cells) for c in range(len(head))]
 
@@ -80,7 +80,7 @@ def table(head, rows, right=()):
 
 
 class Progress:
-    """A line that says what is being done, how far it is and for how long.
+    """A progress line: the task, how much of it is done, and the elapsed time.
 
         with Progress("fitting", total=3) as progress: ... progress.step(1) ...
 

@@ -1,7 +1,7 @@
 """Run one model in two engines and compare: results and time.
 
-Both engines are driven through the same few calls, because Rondel's `InferenceSession` is
-used exactly as ONNX Runtime's: one line of a program changes, the import.
+Both engines are used through the same few calls, because Rondel's `InferenceSession` has the
+API of ONNX Runtime's: only the import of a program changes.
 """
 
 import time
@@ -33,8 +33,8 @@ def both(model):
 def alternately(first, second, repeats, report=None):
     """Median seconds of two functions, called in turn: first, second, second, first, ...
 
-    Taking turns lets both meet the same moods of the machine. One call of each comes before
-    the first measured one, so that neither is charged for compiling or for cold caches.
+    Calling them in turn exposes both to the same load of the machine. One call of each comes before
+    the first measured call, so that compilation and cold caches are not measured.
     report: called with the number of rounds done so far.
     """
     first(), second()
@@ -50,7 +50,7 @@ def alternately(first, second, repeats, report=None):
 
 
 def largest_difference(got, reference):
-    """max |got - reference|; infinite when the shapes differ or one alone is not a number."""
+    """max |got - reference|; infinite if the shapes differ, or if only one of two elements is NaN."""
     got, reference = np.asarray(got), np.asarray(reference)
     if got.shape != reference.shape:
         return float("inf")
@@ -65,16 +65,16 @@ def largest_difference(got, reference):
 
 @dataclass
 class Outcome:
-    """What one part of the demo found; one row of the closing table."""
+    """The result of one part of the demo; one row of the final table."""
 
     part: str  #: its name
-    result: str  #: what came out, in a few words
-    reference: str  #: who says what is right
+    result: str  #: the result, in a few words
+    reference: str  #: the origin of the expected result
     difference: float  #: the largest difference from the reference
     tolerance: float  #: the largest difference that still counts as equal
     rondel_seconds: float
     onnxruntime_seconds: float
-    faults: list = field(default_factory=list)  #: whatever else was wrong, as sentences
+    faults: list = field(default_factory=list)  #: other faults, as sentences
 
     @property
     def agrees(self):

@@ -1,11 +1,11 @@
-"""Part 3: where in a recording does somebody speak? The model has `If` and a recurrent state.
+"""Part 3: speech detection in a recording. The model has `If` and a recurrent state.
 
-silero-vad is a small network that people run in front of speech recognisers. Every 32 ms it takes
+silero-vad is a small network that runs before speech recognisers. Every 32 ms it takes
 512 samples (and the last 64 of the chunk before) and a state, and gives the probability of speech
-and the next state. Its ONNX file decides by `If` between two whole networks, one for each sample
-rate, and holds smaller `If`s and an LSTM inside.
+and the next state. Its ONNX file has an `If` that selects one of two whole networks, one for each
+sample rate; each has smaller `If`s and an LSTM inside.
 
-The recording is made here: espeak-ng speaks three sentences, and there is silence around them.
+The recording is synthesised: espeak-ng speaks three sentences, with silence around them.
 """
 
 import importlib.util
@@ -22,9 +22,9 @@ from scipy.signal import resample_poly
 from screen import Progress, blocks, cyan
 from side_by_side import Outcome, alternately, both, largest_difference
 
-TOLERANCE = 1e-5  #: of a probability, against ONNX Runtime; sums of convolutions in another order
+TOLERANCE = 1e-5  #: difference of probabilities from ONNX Runtime, which sums convolutions in another order
 
-RATE = 16_000  #: samples a second
+RATE = 16_000  #: samples per second
 CHUNK, CONTEXT = 512, 64  #: samples
 SENTENCES = (
     "Our opening lines keep coming back.",
@@ -73,7 +73,7 @@ def recording(sentences=SENTENCES):
 
 
 def probabilities(session, samples):
-    """The probability of speech in each chunk of 32 ms: the loop that carries the state is ours."""
+    """The probability of speech in each chunk of 32 ms; this loop carries the state from run to run."""
     state = np.zeros((2, 1, 128), np.float32)
     rate = np.array(RATE)
     padded = np.concatenate([np.zeros(CONTEXT, np.float32), samples])
@@ -128,7 +128,7 @@ def segments(chances, threshold=0.5, shortest_silence=0.3):
 
 
 def _print_timeline(chances, spans, width=84):
-    """Over the same seconds: what was spoken, how sure the model is, the stretches found."""
+    """Prints aligned in time: the sentences, the probabilities, and the stretches of speech found."""
     step = CHUNK / RATE
     length = len(chances) * step
     middle = (np.arange(width) + 0.5) * length / width

@@ -1,6 +1,6 @@
-// A character RNN that writes until it comes to a full stop: a while loop whose test depends on the
-// character that it wrote last. Its weights are set by hand rather than trained: hidden unit j is
-// on when the first j characters of the line have been read.
+// A character RNN that generates text until a full stop: a while loop whose test depends on the
+// last character. The weights are set by hand, not trained: hidden unit j is on when the first j
+// characters of the line have been read.
 #include "common.h"
 
 using namespace rondel::network;
@@ -17,7 +17,7 @@ ITensor* addCell(INetworkDefinition& n, ITensor* hidden, ITensor* character, ITe
   return n.addActivation(*sum, ActivationType::kRELU)->getOutput(0);
 }
 
-// The likeliest character, as a scalar.
+// The most likely character, as a scalar.
 ITensor* addChoice(INetworkDefinition& n, ITensor* hidden, ITensor* readout) {
   ITensor* scores = n.addMatrixMultiply(*readout, MatrixOperation::kNONE, *hidden,
                                         MatrixOperation::kVECTOR)

@@ -1,8 +1,8 @@
-"""A character RNN that writes until it writes the end mark: a while loop whose condition comes out of the data.
+"""A character RNN that generates text until an end mark: a while loop with a data-dependent condition.
 
-Its weights are fitted here, without training: the hidden layer is a random rotation that remembers what came before, and
-the output layer is the least-squares answer to "which character comes next?" over a rondel of the fifteenth century, by
-Charles d'Orleans. Its opening lines come back, and go on in another way: so the network must remember more than a line.
+The weights are fitted without training: the hidden layer is a random rotation, which preserves the past characters, and the
+output layer is the least-squares solution for the next character, over a rondel by Charles d'Orleans (15th century). The
+opening lines of the rondel return with another continuation, so the network must remember more than one line.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ HIDDEN = 256
 
 
 def fit(text):
-    """embed [chars, hidden], recur [hidden, hidden], readout [hidden, chars], and the characters by number."""
+    """(embed [chars, hidden], recur [hidden, hidden], readout [hidden, chars], list of characters)."""
     chars = sorted(set(text))
     numbers = [chars.index(c) for c in text]
     random = np.random.default_rng(0)
@@ -41,7 +41,7 @@ def fit(text):
 
 
 def build(embed, recur, readout, end):
-    """first: the number of the first character; most: at most so many are written."""
+    """first: the index of the first character; most: the maximum number of generated characters."""
     n = Network()
     first = n.add_input("first", DataType.INT64, ())
     most = n.add_input("most", DataType.INT64, ())

@@ -1,4 +1,4 @@
-// What the examples share: a network from a builder, weights that need no file, printing.
+// Shared code of the examples: making a network with a builder, weights without a file, printing.
 #pragma once
 #include <rondel/network/builder.h>
 
@@ -23,7 +23,7 @@ inline std::unique_ptr<rondel::network::INetworkDefinition> new_network() {
   return std::unique_ptr<rondel::network::INetworkDefinition>(builder->createNetworkV2(0));
 }
 
-/// w[i] = scale * sin(step * (i + 1)), so that another program can make the same.
+/// w[i] = scale * sin(step * (i + 1)), so that another program can compute the same weights.
 inline std::vector<float> waves(std::size_t count, double scale, double step) {
   std::vector<float> w(count);
   for (std::size_t i = 0; i < count; ++i)

@@ -1,4 +1,4 @@
-// A choice: a vector is made of length one, but only if it has a length. The branch that divides
+// A conditional: normalises a vector to length 1, unless its length is 0. The branch that divides
 // is evaluated only when it is taken.
 #include "common.h"
 

@@ -1,5 +1,5 @@
-// The two small examples of TensorRT's text on loops: a loop that counts, and a matrix read row by
-// row, column by column, and put together again.
+// The two small examples of TensorRT's documentation on loops: a loop that counts, and a matrix
+// that is sliced into rows or columns and joined again.
 #include "common.h"
 
 using namespace rondel::network;

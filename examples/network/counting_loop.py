@@ -1,6 +1,6 @@
 """`for (i = j; i < last; i += k)`: a recurrence, a step and a test before each trip.
 
-And a matrix, row by row and column by column, out of an iterator and back into a loop output.
+Then a matrix, sliced into rows or columns by an iterator, and joined again by a loop output.
 """
 
 import numpy as np

@@ -1,13 +1,12 @@
-// An LSTM layer made of an iterator, two recurrences and a loop output: what takes the place of a
-// ready-made recurrent layer. Weights stand as ONNX's LSTM has them: gates input, output, forget,
-// cell.
+// An LSTM layer made of an iterator, two recurrences and a loop output, in place of a built-in
+// recurrent layer. The weights have the layout of ONNX's LSTM: gates input, output, forget, cell.
 #include "common.h"
 
 using namespace rondel::network;
 
 constexpr int64_t kSTEPS = 5, kBATCH = 2, kINPUT = 3, kHIDDEN = 4;
 
-// One of the four gates: its columns of the sum, through its activation.
+// One of the four gates: the activation of its columns of the sum.
 ITensor* addGate(INetworkDefinition& n, ITensor* gates, int64_t gate, ActivationType activation) {
   ITensor* part = n.addSlice(*gates, Dims2{0, gate * kHIDDEN}, Dims2{kBATCH, kHIDDEN}, Dims2{1, 1})
                       ->getOutput(0);

@@ -1,7 +1,7 @@
-"""An LSTM layer out of an iterator, two recurrences and a loop output; ONNX's LSTM op gives the same.
+"""An LSTM layer made of an iterator, two recurrences and a loop output; ONNX's LSTM op gives the same results.
 
-This is what takes the place of TensorRT's IRNNv2Layer. The loop has one matrix product a trip for all gates; the other
-one, of the whole input, stands in front of it.
+This replaces TensorRT's IRNNv2Layer. The loop has one matrix product per trip, for all gates; the product of the whole
+input is computed before the loop.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ TIME, BATCH, INPUT, HIDDEN = 12, 3, 5, 8
 
 
 def add_lstm(n, x, w, r, b, h0, c0):
-    """All hidden states [time, batch, hidden], and the last hidden and cell state.
+    """(all hidden states [time, batch, hidden], the last hidden state, the last cell state).
 
     x [time, batch, input]; w [4 hidden, input], r [4 hidden, hidden], b [4 hidden] with the gates in the order i, o, f, c;
     h0, c0 [batch, hidden].

@@ -1,5 +1,5 @@
 // A loop in a loop: squared distances between the rows of two matrices. The inner loop is inside
-// the outer one because it uses the outer one's row; nothing says so but the data.
+// the outer loop because it uses the outer loop's row: nesting follows from the data flow.
 #include "common.h"
 
 using namespace rondel::network;

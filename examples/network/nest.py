@@ -1,8 +1,8 @@
-"""A loop in a loop: of each row, how many elements it takes to reach a limit, and their sum.
+"""A loop in a loop: for each row, the number of elements until their sum reaches a limit, and this sum.
 
-The outer loop goes over rows and counts its trips; the inner one goes over a row and tests before each trip. That the one is
-inside of the other is said nowhere: it follows from the inner iterator's input, which is a value of the outer loop. A row
-that never reaches the limit ends the inner loop by its count.
+The outer loop iterates over rows, with a trip count; the inner loop iterates over a row, with a test before each trip. The
+nesting is not declared: it follows from the input of the inner iterator, which is a value of the outer loop. If a row never
+reaches the limit, the trip count ends the inner loop.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The first five lines: a model with a loop, run. Here the model is text; a path would do."""
+"""A first run: a model with a loop. Here the model is ONNX text; a path works, too."""
 
 import numpy as np
 import onnx

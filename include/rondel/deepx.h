@@ -14,58 +14,58 @@
 #include <utility>
 #include <vector>
 
-/// deepx: programs of one instruction a line, on tensors, arguments and vectors that have names
-/// (docs/deepx.md).
+/// deepx: a language of programs with one instruction per line, which work on named tensors,
+/// vectors and scalars ("arguments"). See docs/deepx.md.
 namespace rondel::deepx {
 
-/// Where `save`, `load` and `loadtensordata` lead. A path is as the program writes it: to keep
-/// programs inside a folder is the business of these functions. Each may throw Error.
+/// The functions that the instructions `save`, `load` and `loadtensordata` call. `path` is the text
+/// in the program: these functions decide which folders a program may use. Each may throw Error.
 struct Files {
   std::function<void(const std::string& path, const Tensor&)> save;
   std::function<Tensor(const std::string& path)> load;
-  /// The elements of a tensor whose type is known.
+  /// Loads a tensor whose dtype and shape the program gives.
   std::function<Tensor(const std::string& path, DType, const Shape&)> load_data;
 };
 
 struct SessionOptions {
-  /// Bytes that the session's tensors and what computes them may hold at once.
+  /// The most bytes that the session's tensors and their computation may hold at once.
   std::size_t max_memory_bytes = std::numeric_limits<std::size_t>::max();
-  /// Trips of any one loop, 0 or more; a trip beyond them never begins.
+  /// The most trips of any one loop, 0 or more. A further trip is an error and does not begin.
   std::int64_t max_trips = std::numeric_limits<std::int64_t>::max();
-  /// Of all draws that have no seed of their own.
+  /// The seed of all random draws that have no seed of their own.
   std::uint64_t seed = 0;
-  /// Threads of one op; 0: as many as there are cores.
+  /// Threads of one op; 0: one per core.
   int intra_op_num_threads = 0;
-  /// False: the interpreter alone. RONDEL_JIT=0 in the environment does the same.
+  /// False: only the interpreter runs. RONDEL_JIT=0 in the environment does the same.
   bool jit = true;
-  /// None: programs may not touch files.
+  /// None: programs may not read or write files.
   std::optional<Files> files;
 };
 
-/// The `key=value` pairs behind `//` of a line, in order.
+/// The `key=value` pairs after `//` on a line, in order.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-/// A line that could not be read or run. Its message begins with "line N, column M: ".
+/// A line that could not be parsed or run. Its message begins with "line N, column M: ".
 struct Failure {
-  std::size_t line = 0;  ///< of the text given to `run`, from 1; of a block its first line
+  std::size_t line = 0;  ///< in the text given to `run`, from 1; for a block, its first line
   Metadata metadata;
   Error error;
 };
 
 /// How a text is run.
 struct RunSettings {
-  /// True: a line that fails is left out, and the next ones run.
+  /// True: a line that fails is skipped, and the next lines run.
   bool keep_going = false;
-  /// Gets what `print` shows, a text of whole lines each time. None: it goes to standard output.
+  /// Called with the output of `print`, one or more whole lines each time. None: standard output.
   std::function<void(const std::string&)> on_print;
-  /// Told of each line, once it has taken effect or failed (then `failure` is set). Lines that
-  /// compute take effect together, when a value is asked for; they are told in order.
+  /// Called for each line, in order, once the line has taken effect or failed (`failure` is then
+  /// not null). Lines that compute may take effect together, when a value is needed.
   std::function<void(std::size_t line, const Metadata&, const Failure* failure)> on_line;
-  /// The deadline is that of the whole text; `seed` is not looked at.
+  /// The deadline applies to the whole text; `seed` is ignored.
   RunOptions run;
 };
 
-/// A name that a session knows.
+/// A name in a session, and the type of its value.
 struct NameInfo {
   enum class Kind { argument, vector, tensor } kind = Kind::tensor;
   std::string name;
@@ -78,25 +78,24 @@ struct InstructionInfo {
   std::string name;
   std::vector<std::string> spellings;  ///< other names
   std::string usage;                   ///< "add@T a b -> c"
-  std::string backward;                ///< "add@T a(a_grad) b(b_grad) <- c(c_grad)"; "" without
-  std::string dtypes;                  ///< what T may be: "numbers"; "" where it has none
+  std::string backward;                ///< "add@T a(a_grad) b(b_grad) <- c(c_grad)"; "" if none
+  std::string dtypes;                  ///< what T may be: "numbers"; "" if there is no T
   std::string doc;                     ///< one line
 };
 
-/// Sorted by name; blocks last.
+/// All instructions, sorted by name; then the kinds of blocks.
 RONDEL_API const std::vector<InstructionInfo>& instructions();
-/// What there is to say of an instruction, a few lines. Throws Error(caller) for one that there is
-/// not.
+/// The documentation of an instruction, a few lines. Throws Error(caller) for an unknown name.
 RONDEL_API std::string help(std::string_view instruction);
 
-/// The text in one form: statements that are read the same are written the same. Throws
-/// Error(caller) for what cannot be read.
+/// The text in canonical form: statements that parse to the same instruction are written the same.
+/// Throws Error(caller) for text that cannot be parsed.
 RONDEL_API std::string formatted(std::string_view text);
-/// Whether a text ends inside of a block, so that more lines must follow.
+/// True if the text ends inside a block, so that more lines must follow.
 RONDEL_API bool ends_in_block(std::string_view text);
 
-/// Names and their values, and the programs that change them. One thread at a time: each function
-/// throws Error(caller) while another one is under way.
+/// Named values, and the programs that change them. For one thread at a time: each function throws
+/// Error(caller) while another call is under way.
 class RONDEL_API Session {
  public:
   /// Throws Error(caller) for options out of range.
@@ -105,33 +104,33 @@ class RONDEL_API Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  /// Runs a text, line by line; lines between two that need values are one program, which is
-  /// optimised and compiled, or found again where the same has run before. Results are as if the
-  /// lines ran one after another.
+  /// Runs a text, line by line. The lines between two lines that need values form one graph, which
+  /// is optimised and compiled, or reused if the same graph has run before. The results are those
+  /// of running the lines one after another.
   ///
-  /// A line that fails changes nothing. It ends the run, unless `keep_going`; the lines before it
-  /// have taken effect. Gives the failures. Other errors than those of a line are thrown: the end
-  /// of the run by its deadline or flag takes back the lines that had not been computed.
+  /// A line that fails has no effect. It ends the run, unless `keep_going` is set; the lines before
+  /// it have taken effect. Returns the failures. Errors that do not belong to a line are thrown. If
+  /// the deadline or the terminate flag ends the run, lines not yet computed have no effect.
   std::vector<Failure> run(std::string_view text, const RunSettings& = {});
 
   /// All names, sorted.
   std::vector<NameInfo> names() const;
   std::optional<NameInfo> find(std::string_view name) const;
-  /// The value: of an argument a scalar, of a vector one of rank 1. Not to be written. Throws
-  /// Error(caller) where there is no such name.
+  /// The value of a name: a scalar for an argument, rank 1 for a vector. The memory must not be
+  /// written. Throws Error(caller) for an unknown name.
   Tensor get(std::string_view name) const;
-  /// Makes a tensor, or gives a tensor that there is another value, of any type. The memory is
-  /// copied. Throws Error(caller) for a name that no program could write, one of an argument or
-  /// vector, and a dtype that programs do not have; Error(limit).
+  /// Makes a tensor, or gives an existing tensor a new value of any type. The memory is copied.
+  /// Throws Error(caller) for a name that is not valid in a program, the name of an argument or
+  /// vector, and a dtype that the language does not have; Error(limit).
   void set(const std::string& name, const Tensor&);
-  /// Deletes a name of any kind. Throws Error(caller) where there is none.
+  /// Deletes a name of any kind. Throws Error(caller) for an unknown name.
   void erase(const std::string& name);
 
-  /// A text as an ONNX model, which is not run: tensors of this session that it reads are the
-  /// model's inputs, and those that it writes, and that are there at its end, its outputs, under
-  /// their names; the input of one that is both has `_in` at its end. Arguments are constants of
-  /// the model. `print` and `save` have no part in it, and what it loads is a constant. Throws
-  /// Error: that of the first line that fails, or of the exporter.
+  /// Writes a program as an ONNX model, without running it. Tensors of this session that the
+  /// program reads are the model's inputs. Tensors that it writes and that exist at its end are the
+  /// outputs, under their names. If a tensor is both, its input has `_in` appended to the name.
+  /// Arguments and all loaded values become constants of the model; `print` and `save` are left
+  /// out. Throws Error: that of the first line that fails, or that of the exporter.
   ExportReport export_program(std::string_view text, const std::filesystem::path& to,
                               const ExportOptions& = {}) const;
 

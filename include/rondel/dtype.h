@@ -44,14 +44,14 @@ inline constexpr int dtype_count = static_cast<int>(DType::string) + 1;
 RONDEL_API std::string_view name(DType);
 RONDEL_API std::optional<DType> parse_dtype(std::string_view);
 
-/// Bytes an element takes in memory (for `string`: of the std::string object).
+/// Bytes an element takes in memory (for `string`: the size of the std::string object).
 RONDEL_API std::size_t byte_size(DType);
 /// Bits an element takes in a file (2, 4, 8, ...). Not defined for `string`.
 RONDEL_API int file_bits(DType);
 
 /// Any floating-point format, 64 bits down to 4.
 RONDEL_API bool is_float(DType);
-/// The float formats narrower than 16 bits, which only store and convert.
+/// The float formats narrower than 16 bits, which can only be stored and converted.
 RONDEL_API bool is_small_float(DType);
 RONDEL_API bool is_signed_integer(DType);
 RONDEL_API bool is_unsigned_integer(DType);

@@ -1,5 +1,5 @@
 #pragma once
 
-/// Marks what librondel exports; everything else stays hidden, so that our LLVM and protobuf
-/// never meet those of another library in the same process.
+/// Marks the symbols that librondel exports. All other symbols stay hidden, so that our LLVM and
+/// protobuf cannot clash with other copies of them in the same process.
 #define RONDEL_API __attribute__((visibility("default")))

@@ -3,54 +3,56 @@
 
 namespace rondel {
 
-/// What is differentiated by what; all names are the model's own.
+/// What to differentiate, and with respect to what. Names are those of the model.
 struct GradientOptions {
-  /// Inputs or initializers, tensors of floats. At least one.
+  /// Inputs or initializers to differentiate by, tensors of floats. At least one.
   std::vector<std::string> wrt;
-  /// Outputs that are differentiated, tensors of floats. None: all outputs that are scalar floats.
+  /// Outputs to differentiate, tensors of floats. Empty: all outputs that are scalar floats.
   std::vector<std::string> outputs;
-  /// Names of new inputs, one for each of `outputs`, of their types: the factors of their elements.
-  /// None: ones.
+  /// Names of new inputs, one for each of `outputs` and of its type: the cotangent of the output,
+  /// by which its elements are weighted. Empty: ones, and no new inputs.
   std::vector<std::string> seed;
-  /// Values that nothing flows through.
+  /// Values through which no gradient flows.
   std::vector<std::string> stop_gradient;
-  /// What is kept of a loop's trips for its gradient. "none": of every trip, what is not cheap to
-  /// compute again. "sqrt", or a number of trips n: the states at every sqrt(trips)-th or n-th
-  /// trip, and of the trips between what one segment needs; each segment is run once more.
+  /// What each loop stores for its gradient. "none": in every trip, all values that are not cheap
+  /// to recompute. "sqrt", or a number of trips n: the carried states at every sqrt(trips)-th or
+  /// n-th trip. The trips between two of these form a segment. Each segment is run once more, and
+  /// only its values are then stored.
   std::string checkpoint = "none";
-  /// What the names of the gradients begin with.
+  /// The prefix of the names of the gradients.
   std::string prefix = "grad_";
-  /// How the model is read, and written. Where no opset and no IR version is given, the model's own
-  /// are kept, or raised as far as the gradient needs.
+  /// How the model is read and written. An opset or IR version that is not given is that of the
+  /// model, raised if the gradient needs it.
   ExportOptions writing = {};
 };
 
-/// A model that gives its outputs as before, and then, for each of `wrt`, the gradient of the
-/// outputs' sum (each element times its seed), of the same shape, as `prefix` + name; zeros where
-/// there is no influence. Throws Error: `caller` for a name that there is not, that is taken, or
-/// that is of another dtype; `unsupported` naming the path to an op without a gradient.
+/// The model with its gradient. After the model's own outputs, it has an output `prefix` + name for
+/// each of `wrt`: the gradient of the sum of `outputs` (each element times its seed), of the same
+/// shape as the tensor of that name; zeros if nothing depends on it. Throws Error: `caller` for a
+/// name that does not exist, is already taken, or has a dtype that does not fit; `unsupported`
+/// with the path to an op that has no gradient.
 RONDEL_API ExportedModel grad(const std::filesystem::path& model, const GradientOptions&);
 RONDEL_API ExportedModel grad(std::span<const std::byte> model, const GradientOptions&);
 RONDEL_API ExportedModel grad(const Session& model, const GradientOptions&);
 
-/// Along what a model is differentiated; all names are the model's own.
+/// What to differentiate, and along which inputs. Names are those of the model.
 struct TangentOptions {
-  /// Inputs or initializers, tensors of floats. At least one.
+  /// Inputs or initializers to differentiate by, tensors of floats. At least one.
   std::vector<std::string> wrt;
-  /// Outputs that are differentiated, tensors of floats. None: all outputs of floats.
+  /// Outputs to differentiate, tensors of floats. Empty: all outputs of floats.
   std::vector<std::string> outputs;
-  /// Values that nothing flows through.
+  /// Values through which no tangent flows.
   std::vector<std::string> stop_gradient;
-  /// What the names of the tangents begin with.
+  /// The prefix of the names of the directions and tangents.
   std::string prefix = "tangent_";
-  /// As that of GradientOptions.
+  /// As GradientOptions::writing.
   ExportOptions writing = {};
 };
 
-/// A model that also takes, for each of `wrt`, a direction of its type, as input `prefix` + name;
-/// and that gives its outputs as before, and then, as `prefix` + name, the derivative of each of
-/// `outputs` along the directions (the Jacobian times the directions), of the output's type. Throws
-/// as `grad` does.
+/// The model with its derivative along directions (forward mode). For each of `wrt` it has one more
+/// input, `prefix` + name, of the same type: the direction. After the model's own outputs, it has
+/// an output `prefix` + name for each of `outputs`, of the same type: the derivative along the
+/// directions (the Jacobian times the directions). Throws as `grad` does.
 RONDEL_API ExportedModel jvp(const std::filesystem::path& model, const TangentOptions&);
 RONDEL_API ExportedModel jvp(std::span<const std::byte> model, const TangentOptions&);
 RONDEL_API ExportedModel jvp(const Session& model, const TangentOptions&);

@@ -1,6 +1,7 @@
-// Networks built layer by layer, with TensorRT's names: include this and say rondel::network for
-// nvinfer1. Where TensorRT logs and returns null or false, these throw rondel::Error naming the
-// layer; what means nothing on this machine is accepted and noted (IBuilder::notes).
+// Networks built layer by layer, with TensorRT's names: include this header and write
+// rondel::network instead of nvinfer1. Where TensorRT logs an error and returns null or false,
+// these functions throw rondel::Error naming the layer. Settings that have no meaning on this
+// machine are accepted and noted (IBuilder::notes).
 #pragma once
 #include <rondel/network/layers.h>
 #include <rondel/network/loop.h>
@@ -61,7 +62,7 @@ class RONDEL_API INetworkDefinition : public LayersNotHere {
   IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type, const Dims& windowSize);
   INormalizationLayer* addNormalization(ITensor& input, ITensor& scale, ITensor& bias,
                                         std::uint32_t axesMask);
-  /// Scale and bias have one value a channel where there are groups, not one a group.
+  /// With groups, scale and bias have one value per channel, not one per group.
   INormalizationLayer* addNormalizationV2(ITensor& input, ITensor& scale, ITensor& bias,
                                           std::uint32_t axesMask);
   IScaleLayer* addScale(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
@@ -86,7 +87,7 @@ class RONDEL_API INetworkDefinition : public LayersNotHere {
   ILoop* addLoop();
   IIfConditional* addIfConditional();
 
-  /// In the order they were added, boundary layers of loops and conditionals included.
+  /// In the order they were added, including the boundary layers of loops and conditionals.
   std::int32_t getNbLayers() const;
   ILayer* getLayer(std::int32_t index) const;
   std::int32_t getNbInputs() const;
@@ -99,13 +100,13 @@ class RONDEL_API INetworkDefinition : public LayersNotHere {
   std::int32_t getNbConditionals() const;
   IIfConditional* getConditional(std::int32_t index) const;
 
-  /// Throws where the network was made without one.
+  /// Throws if the network was made without a builder.
   IBuilder& getBuilder() const;
-  /// What it was made with; it changes nothing.
+  /// The flags that the network was made with. They have no effect.
   NetworkDefinitionCreationFlags getFlags() const;
   bool getFlag(NetworkDefinitionCreationFlag flag) const;
   bool hasImplicitBatchDimension() const { return false; }
-  /// Kept and otherwise ignored: errors are thrown.
+  /// Stored and otherwise ignored: errors are thrown.
   void setErrorRecorder(IErrorRecorder* recorder);
   IErrorRecorder* getErrorRecorder() const;
 
@@ -115,12 +116,12 @@ class RONDEL_API INetworkDefinition : public LayersNotHere {
   std::unique_ptr<NetworkData> data_;
 };
 
-/// Checks the network, and compiles it. The network may be changed and built again, and need not
-/// outlive the session. Inputs and outputs are called as their tensors are. Throws Error.
+/// Checks the network and compiles it. The network may be changed and built again, and need not
+/// outlive the session. Inputs and outputs have the names of their tensors. Throws Error.
 RONDEL_API Session buildSession(const INetworkDefinition& network, const SessionOptions& = {});
-/// What the session is compiled from, as text (src/ir/README.md says how to read it).
+/// The graph that the session is compiled from, as text (src/ir/README.md explains the format).
 RONDEL_API std::string irText(const INetworkDefinition& network);
-/// As errors call it: "layer 'gate' (ElementWise)", "loop 0".
+/// How errors name an object: "layer 'gate' (ElementWise)", "loop 0".
 RONDEL_API std::string label(const ITensor&);
 RONDEL_API std::string label(const ILayer&);
 RONDEL_API std::string label(const ILoop&);
@@ -128,4 +129,4 @@ RONDEL_API std::string label(const IIfConditional&);
 
 }  // namespace rondel::network
 
-#include <rondel/network/builder.h>  // needs what is above
+#include <rondel/network/builder.h>  // needs the declarations above

@@ -10,22 +10,23 @@
 #include <variant>
 #include <vector>
 
-/// ONNX's operators as data, and graphs of them that are made node by node: what a language needs
-/// that offers each operator as a function. Python's `rondel.functions.onnx` is made with it.
+/// ONNX's operators as data, and graphs that are built node by node: what a language binding needs
+/// to offer each operator as a function. Python's `rondel.functions.onnx` is built on this header.
 namespace rondel {
 
 /// An input or output of an operator.
 struct OperatorPort {
   enum class Form { single, optional, variadic };
   std::string name, doc;
-  std::string type;                ///< "T", which ports of the same type share, or "tensor(int64)"
-  std::vector<std::string> types;  ///< what it takes: "tensor(float)", ...
+  /// A type variable, "T", which ports of the same type share; or a type, "tensor(int64)".
+  std::string type;
+  std::vector<std::string> types;  ///< the accepted types: "tensor(float)", ...
   Form form = Form::single;
-  bool same_types = true;  ///< a variadic one: all of its values have one type
-  int least = 1;           ///< a variadic one: how many values it has at least
+  bool same_types = true;  ///< variadic ports: whether all values have one type
+  int least = 1;           ///< variadic ports: the minimum number of values
 };
 
-/// A serialized GraphProto or ModelProto, the body of a loop or a branch.
+/// A serialized GraphProto: the body of a loop, or a branch.
 struct GraphBytes {
   std::string bytes;
 };
@@ -44,26 +45,26 @@ struct OperatorAttribute {
   std::optional<OperatorValue> default_value;
 };
 
-/// An operator of ONNX's default domain. `runs`: Rondel has it.
+/// An operator of ONNX's default domain. `runs`: whether Rondel supports it.
 struct Operator {
   std::string name, doc;
   int since_version = 0;
   bool runs = false, deprecated = false;
   std::vector<OperatorPort> inputs, outputs;
-  std::vector<OperatorAttribute> attributes;  ///< by name
+  std::vector<OperatorAttribute> attributes;  ///< sorted by name
 };
 
 /// The newest opset.
 RONDEL_API int newest_opset();
-/// All operators of an opset, by name; also those that Rondel does not have. Throws Error(caller)
-/// for an opset that there is not.
+/// All operators of an opset, sorted by name, including those that Rondel does not support. Throws
+/// Error(caller) for an opset that does not exist.
 RONDEL_API std::vector<Operator> operators(int opset);
 
-/// An ONNX graph that is made node by node. Each node is checked and typed when it is added, by the
-/// rules that read a file. Not thread-safe.
+/// Builds an ONNX graph node by node. Each node is checked and typed when it is added, by the same
+/// rules as the nodes of a file. Not thread-safe.
 ///
-/// The graph of a body is a writer of its own: names of the graph around it are first made known by
-/// `capture`. All functions throw Error, as Session's constructor does.
+/// Each body (subgraph) has a writer of its own; names that it reads from the enclosing graph must
+/// first be declared with `capture`. All functions throw Error, as Session's constructor does.
 class RONDEL_API GraphWriter {
  public:
   GraphWriter(const std::string& name, int opset);
@@ -72,12 +73,12 @@ class RONDEL_API GraphWriter {
   GraphWriter& operator=(GraphWriter&&) noexcept;
 
   void input(const PortInfo&);
-  /// A name of a graph around this one.
+  /// Declares a name of an enclosing graph.
   void capture(const PortInfo&);
-  /// A constant of the graph. Its elements are copied.
+  /// Adds a constant. Its elements are copied.
   void constant(const std::string& name, const Tensor&);
-  /// A node; empty names leave an input or output out. Gives the types of the outputs. After an
-  /// error the graph is what it was before.
+  /// Adds a node; an empty name omits an input or output. Returns the types of the outputs. After
+  /// an error the graph is unchanged.
   std::vector<PortInfo> node(const std::string& op, const std::string& name,
                              const std::vector<std::string>& inputs,
                              const std::vector<std::string>& outputs,
@@ -88,7 +89,7 @@ class RONDEL_API GraphWriter {
   std::string graph_bytes() const;
   /// The serialized ModelProto.
   std::string model_bytes() const;
-  /// A session of the graph. The writer is used up.
+  /// A session of the graph. The writer must not be used afterwards.
   Session session(const SessionOptions&);
 
  private:
@@ -96,14 +97,14 @@ class RONDEL_API GraphWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The graph of a serialized ModelProto, as a body for nodes of this opset; a model of another
-/// opset, and one with functions, is written anew.
+/// The graph of a serialized ModelProto as a body for nodes of `opset`. A model of another opset or
+/// with functions is converted.
 RONDEL_API GraphBytes body_of_model(std::span<const std::byte> model, int opset);
 /// The names that a serialized GraphProto reads and does not define, in alphabetical order.
 RONDEL_API std::vector<std::string> free_names(const GraphBytes&);
 /// A serialized GraphProto of opset `written_in` as a body for nodes of `opset`.
 RONDEL_API GraphBytes body_of_graph(const GraphBytes&, int written_in, int opset);
-/// The same of a session's model.
+/// A session's model as a body for nodes of `opset`.
 RONDEL_API GraphBytes body_of_model(const Session&, int opset);
 
 }  // namespace rondel

@@ -14,8 +14,8 @@ namespace rondel {
 
 /// Extents of a tensor, outermost first, or its strides. Rank 0 is a scalar.
 ///
-/// A list of integers with the interface of std::vector. Up to `inside` of them live in the object
-/// itself, so that making, copying and destroying tensors of usual ranks takes no memory.
+/// A list of integers with the interface of std::vector. Up to `inside` integers are stored in the
+/// object itself, so that tensors of usual ranks need no allocation for it.
 class Shape {
  public:
   using value_type = std::int64_t;
@@ -122,7 +122,7 @@ class Shape {
     return insert(at, values.begin(), values.end());
   }
   template <std::forward_iterator It> iterator insert(const_iterator at, It first, It last) {
-    const Shape values(first, last);  // they may be our own
+    const Shape values(first, last);  // the range may be part of this list
     const iterator gap = open(at, values.size());
     std::copy(values.begin(), values.end(), gap);
     return gap;
@@ -162,7 +162,7 @@ class Shape {
     delete[] heap_;
     heap_ = nullptr;
   }
-  /// Room for n more at `at`.
+  /// Makes room for n elements at `at`.
   iterator open(const_iterator at, size_type n) {
     const auto place = at - begin();
     reserve(size_ + n);
@@ -172,7 +172,7 @@ class Shape {
   }
 
   std::uint32_t size_ = 0, capacity_ = inside;
-  value_type* heap_ = nullptr;  ///< where there are more than `inside`
+  value_type* heap_ = nullptr;  ///< not null: holds the integers instead of `own_`
   value_type own_[inside] = {};
 };
 

@@ -20,7 +20,7 @@ RONDEL_API Shape row_major_strides(std::span<const std::int64_t> shape);
 /// "f32[2,3]"
 RONDEL_API std::string to_text(DType, std::span<const std::int64_t> shape);
 
-/// C++ type to DType for the types C++ has.
+/// The DType of a C++ type.
 template <class T> struct dtype_of;
 template <> struct dtype_of<double> { static constexpr DType value = DType::f64; };
 template <> struct dtype_of<float> { static constexpr DType value = DType::f32; };
@@ -35,18 +35,18 @@ template <> struct dtype_of<std::uint8_t> { static constexpr DType value = DType
 template <> struct dtype_of<bool> { static constexpr DType value = DType::boolean; };
 template <> struct dtype_of<std::string> { static constexpr DType value = DType::string; };
 
-/// A dense block of elements of one dtype, seen through extents and strides.
+/// A block of elements of one dtype, viewed with extents and strides.
 ///
-/// A Tensor is a handle: copying it shares the block. Views (`reshaped`, `strided`) share it too.
-/// Blocks are at least 64-byte aligned when Rondel allocates them. Reading from many threads is
-/// safe; writing is the business of whoever made the block.
+/// A Tensor is a handle: a copy shares the block, and so do views (`reshaped`, `strided`). Blocks
+/// that Rondel allocates are aligned to at least 64 bytes. Reading from many threads is safe;
+/// whoever made the block must synchronize writes to it.
 class RONDEL_API Tensor {
  public:
   /// No tensor; `defined()` is false.
   Tensor() = default;
   /// A new block, contents unspecified (strings: empty).
   Tensor(DType dtype, Shape shape);
-  /// A block that belongs to somebody else, kept alive by `owner`. `strides` in elements.
+  /// A view of existing memory, which `owner` keeps alive. `strides` in elements.
   Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner);
 
   template <class T> static Tensor from(Shape shape, std::span<const T> values);
@@ -70,18 +70,18 @@ class RONDEL_API Tensor {
   /// Address of the element at index 0,0,... Strings are std::string objects.
   void* data() const { return data_; }
   template <class T> T* data_as() const { return static_cast<T*>(data_); }
-  /// Whatever keeps the block alive; `use_count()` of it tells whether anyone else can see it.
+  /// Keeps the block alive. Its `use_count()` tells whether other handles share the block.
   const std::shared_ptr<void>& owner() const { return owner_; }
 
   /// The same elements with other extents; needs a contiguous tensor of equal size.
   Tensor reshaped(Shape shape) const;
   /// Another view of the same block: `offset` elements further, other extents and strides.
   Tensor strided(std::int64_t offset, Shape shape, Shape strides) const;
-  /// Slice `index` along `axis`; the axis goes.
+  /// Slice `index` along `axis`, without that axis.
   Tensor at(std::int64_t axis, std::int64_t index) const;
-  /// Itself when contiguous, else a contiguous copy.
+  /// This tensor if it is contiguous, else a contiguous copy.
   Tensor packed() const;
-  /// A contiguous copy of its own.
+  /// A contiguous copy in a new block.
   Tensor copy() const;
   /// Copies the elements of `source` (same dtype and shape) into this tensor's block.
   void assign(const Tensor& source) const;
@@ -117,7 +117,7 @@ struct Optional {
   std::shared_ptr<const Value> held;
 };
 
-/// What flows along an edge: nothing, a tensor, a sequence or an optional.
+/// The value on an edge of a graph: nothing, a tensor, a sequence or an optional.
 class RONDEL_API Value : public std::variant<std::monostate, Tensor, Sequence, Optional> {
  public:
   using variant::variant;

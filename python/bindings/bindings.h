@@ -1,4 +1,4 @@
-// What the binding files share.
+// Declarations that the binding files share.
 #pragma once
 #include <rondel/exporter.h>
 #include <rondel/session.h>
@@ -10,43 +10,43 @@
 
 namespace rondel::python {
 
-/// An array over the memory of a tensor; ("tensor", dtype, shape, bytes or list) where the
-/// array is not made here; ("sequence", [..]); None, or what an optional holds.
+/// A tensor: an array over its memory, or ("tensor", dtype, shape, bytes or list) if the array must
+/// be made in Python. A sequence: ("sequence", [...], dtype). An optional: its content, or None.
 nanobind::object to_python(const Value& v);
-/// The memory of Python's bytes.
+/// The memory of a Python bytes object.
 inline std::span<const std::byte> as_bytes(const nanobind::bytes& b) {
   return {reinterpret_cast<const std::byte*>(b.c_str()), b.size()};
 }
-/// Gives up Python objects that threads without the GIL have let go of. With the GIL.
+/// Releases the Python objects that threads without the GIL could not release. Needs the GIL.
 void release_orphans();
 
-/// An array's memory, kept for as long as the pointer is; null where it cannot be had as `flags`
-/// (PyBUF_...) ask, with Python's error set.
+/// The memory of an array, which the pointer keeps alive. Null, with Python's error set, if the
+/// array cannot provide a buffer with these `flags` (PyBUF_...).
 std::shared_ptr<Py_buffer> memory_of(nanobind::handle array, int flags);
 
-/// Values, and how they are made of arrays.
+/// The class Value, and the conversions from arrays to values.
 void bind_values(nanobind::module_& m);
 
-/// Text that may hold anything: what is no UTF-8 is replaced.
+/// A Python str; bytes that are not UTF-8 are replaced.
 nanobind::object text(const std::string&);
-/// The exception that an error becomes.
+/// The Python exception for an error.
 nanobind::object exception_of(const Error&);
 nanobind::dict report(const ExportReport&);
 
-/// The submodule `deepx`: sessions of instructions; rondel/deepx/ is its face.
+/// The submodule `deepx`: sessions of instructions; rondel/deepx/ is its public API.
 void bind_deepx(nanobind::module_& m);
-/// The submodule `network`: the engine's network builder as it is; rondel/network/ is its face.
+/// The submodule `network`: the engine's network builder; rondel/network/ is its public API.
 void bind_network(nanobind::module_& m);
-/// Its enumerations.
+/// The enumerations of the network builder.
 void bind_network_types(nanobind::module_& m);
-/// Its layers, but those of loops and conditionals.
+/// The layers of the network builder, except those of loops and conditionals.
 void bind_network_layers(nanobind::module_& m);
 
 /// The submodule `mdf`: models in MDF.
 void bind_mdf(nanobind::module_& m);
-/// ONNX's operators, and graphs that are made node by node; rondel/functions/ has the functions.
+/// ONNX's operators, and graphs that are built node by node; rondel/functions/ has the functions.
 void bind_operators(nanobind::module_& m);
-/// Functions called with arrays.
+/// Calls of operators as functions of arrays.
 void bind_calls(nanobind::module_& m);
 
 }  // namespace rondel::python

@@ -1,8 +1,8 @@
-// Functions called with arrays. A call is known by its signature: the function, dtype and rank of
-// each input, and the attributes. What a signature needs is prepared once, in Python
-// (rondel/functions/calling.py); a later call with it makes tensors, runs a session and gives back
-// arrays, all here. Bodies of loops that are Python functions are called in each call
-// (rondel/functions/control.py).
+// Calls of operators as functions of arrays. The signature of a call is the function, the dtype and
+// rank of each input, and the attributes. Python prepares a session once for each signature
+// (rondel/functions/calling.py). A later call with the same signature stays in this file: it makes
+// tensors, runs the session and returns arrays. Loop bodies that are Python functions are traced
+// again in each call (rondel/functions/control.py).
 #include "runs.h"
 #include "signature.h"
 
@@ -24,17 +24,18 @@ namespace nb = nanobind;
 namespace rondel::python {
 namespace {
 
-/// What calls of one signature need.
+/// The session for calls of one signature, and how its inputs are made from the arguments.
 struct Prepared {
-  /// What becomes of an argument: the input of the session it is fed to, or -1; the dtype that a
-  /// Python number gets.
+  /// How an argument is used: the session input that it is fed to, or -1; and the dtype that it
+  /// gets if it is a Python number.
   struct Argument {
     int input = -1;
     DType number = DType::f32;
   };
   using Plan = std::vector<std::tuple<int, std::string>>;
 
-  /// `plan`: (input, dtype of a number) of each argument. `inputs`: how many inputs they are.
+  /// `plan`: (input, dtype of a number) for each argument. `inputs_of_arguments`: the number of
+  /// inputs that the arguments feed.
   Prepared(nb::object owning, const Plan& plan, std::size_t inputs_of_arguments)
       : owner(std::move(owning)), session(&nb::cast<const Session&>(owner)),
         inputs(inputs_of_arguments), draws(session->draws()) {
@@ -49,7 +50,7 @@ struct Prepared {
   bool draws;
 };
 
-/// False: the number does not fit.
+/// Converts a Python number; false if it does not fit.
 template <class T> bool store(PyObject* x, T& to) {
   if constexpr (std::is_same_v<T, bool>) {
     to = PyObject_IsTrue(x) != 0;
@@ -79,7 +80,7 @@ template <class T> Value tensor_of(const Given& g) {
   return t;
 }
 
-/// Python numbers as a tensor of this dtype; undefined where one does not fit.
+/// Python numbers as a tensor of this dtype; undefined if a number does not fit.
 Value tensor_of(const Given& g, DType t) {
   switch (t) {
     case DType::f64: return tensor_of<double>(g);
@@ -104,7 +105,7 @@ Value value_of(const Given& g, DType number) {
   return Tensor(g.dtype, std::move(shape), std::move(strides), g.memory->buf, g.memory);
 }
 
-/// The values of the session's inputs; none where a number does not fit.
+/// The values of the session's inputs; nullopt if a number does not fit.
 std::optional<std::vector<Value>> values_of(const Prepared& p, const Signature& s) {
   std::vector<Value> values(p.inputs);
   for (std::size_t k = 0; k < p.arguments.size(); ++k) {
@@ -117,8 +118,8 @@ std::optional<std::vector<Value>> values_of(const Prepared& p, const Signature& 
   return values;
 }
 
-/// Runs a session; one result as it is, several as a tuple. `finish`: of values that are not arrays
-/// yet.
+/// Runs a session. Returns a single result as it is, several results as a tuple. `finish` converts
+/// the results that must become arrays in Python.
 nb::object run(const Session& session, std::span<const Value> values, bool draws,
                nb::handle finish) {
   static std::uint64_t seed = 0;
@@ -136,7 +137,7 @@ nb::object run(const Session& session, std::span<const Value> values, bool draws
   return nb::tuple(all);
 }
 
-/// What is prepared, by signature; the least recently used goes first.
+/// Prepared sessions by signature. The least recently used one is evicted first.
 class Cache {
  public:
   std::shared_ptr<const Prepared> find(const std::string& key) {
@@ -166,17 +167,18 @@ class Cache {
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
 };
 
-/// Of the process. Never destroyed: it holds Python objects.
+/// The cache of the process. Never destroyed, because it holds Python objects.
 Cache& cache() {
   static auto* one = new Cache;
   return *one;
 }
 
-/// A function as it is called. `caller` is a Caller of rondel/functions/calling.py: while a body is
-/// traced, `traced(level, args, kwargs)` does the call. `prepare(args, kwargs)` gives what a
-/// signature needs, or None; `trace(key, args, kwargs)` the same of a call with a function as body,
-/// and values of further inputs; `otherwise(args, kwargs)` does every call that has no signature,
-/// or none that can be prepared.
+/// A callable operator. `caller` is a Caller of rondel/functions/calling.py with the methods:
+/// - `traced(level, args, kwargs)`: executes the call while a body is traced.
+/// - `prepare(args, kwargs)`: returns the Prepared of the call's signature, or None.
+/// - `trace(key, args, kwargs)`: for a call with functions as bodies, returns the Prepared and the
+///   values of further inputs, or None.
+/// - `otherwise(args, kwargs)`: executes calls that have no signature or cannot be prepared.
 class Function {
  public:
   Function(std::string name, Arguments arguments, const nb::object& caller, nb::object level,

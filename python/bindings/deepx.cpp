@@ -18,8 +18,8 @@ using deepx::Failure;
 using deepx::Metadata;
 using PythonError = nb::python_error;
 
-/// The GIL for a call back into Python. Throws where the interpreter is at its end: there it is
-/// given to nobody any more.
+/// Holds the GIL for a call back into Python. Throws if the interpreter is ending, because the GIL
+/// can then no longer be acquired.
 class HeldGil {
  public:
   HeldGil() {
@@ -31,7 +31,8 @@ class HeldGil {
   std::optional<nb::gil_scoped_acquire> held_;
 };
 
-/// What `call` gives, with the GIL. An error of ours that it raises goes on as ours.
+/// Returns the result of `call`, made with the GIL. An exception of class rondel.Error is rethrown
+/// as an Error.
 template <class Call> auto with_gil(const Call& call) {
   const HeldGil held;
   try {
@@ -47,7 +48,7 @@ template <class Call> auto with_gil(const Call& call) {
   }
 }
 
-/// Functions of Python as the places where programs save and load; see rondel/deepx/files.py.
+/// Files that are saved and loaded by a Python object, such as Folder of rondel/deepx/files.py.
 deepx::Files files_of(const nb::object& folder) {
   const auto value = [](const nb::object& made) { return nb::cast<Value>(made).tensor(); };
   return {[folder](const std::string& path, const Tensor& t) {
@@ -80,7 +81,7 @@ nb::object failure_of(const Failure& f) {
   return error;
 }
 
-/// The failures, as exceptions with the attributes `line` and `metadata`.
+/// Runs a program. Returns its failures as exceptions with the attributes `line` and `metadata`.
 nb::list run_text(deepx::Session& s, const nb::bytes& program, bool keep_going,
                   const nb::object& on_print, const nb::object& on_line,
                   std::optional<double> deadline) {
@@ -105,7 +106,7 @@ nb::list run_text(deepx::Session& s, const nb::bytes& program, bool keep_going,
   return all;
 }
 
-/// (kind, dtype, shape) of a name; None where there is none.
+/// (kind, dtype, shape) of a name; None for an unknown name.
 nb::object described(const std::optional<deepx::NameInfo>& info) {
   if (!info) return nb::none();
   constexpr const char* kinds[] = {"argument", "vector", "tensor"};

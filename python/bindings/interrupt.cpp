@@ -9,8 +9,8 @@
 
 namespace {
 
-/// The pipe that Python's signal handler writes to, made when first needed, anew in the child of a
-/// fork: a parent must not read what happened to its child.
+/// The pipe that Python's signal handler writes to. It is made when first needed. The child of a
+/// fork makes a new pipe, so that the parent does not read the child's signals.
 struct Pipe {
   int read_end = -1, write_end = -1;
   bool in_use = false;
@@ -25,7 +25,7 @@ struct Pipe {
   }
   void forget() {
     if (read_end >= 0) ::close(read_end);
-    // Forked by another thread during a run: Python goes on writing there.
+    // Another thread forked during a run: Python in the child still writes to this descriptor.
     const int nowhere = in_use ? ::open("/dev/null", O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (nowhere >= 0) ::dup2(nowhere, write_end), ::close(nowhere);
     else if (write_end >= 0) ::close(write_end);
@@ -40,12 +40,12 @@ Pipe& wakeup_pipe() {
   return pipe;
 }
 
-/// Python's own objects, looked up once; kept for as long as the process lives.
+/// Objects of Python's signal module, looked up once and kept until the process ends.
 struct Signals {
   PyObject *getsignal, *set_wakeup_fd, *number, *raises, *none;
   unsigned long main_thread;
 
-  /// What signals were written to before; -1 where they were not.
+  /// Sets the wakeup descriptor. Returns the previous one, -1 if there was none.
   long write_to(PyObject* fd) const {
     PyObject* before = PyObject_CallOneArg(set_wakeup_fd, fd);
     const long number_before = before != nullptr ? PyLong_AsLong(before) : -1;
@@ -77,7 +77,7 @@ struct Signals {
 };
 
 bool is_main_thread(const Signals& s) {
-  // In the child of a fork the thread that forked is the main one, and has kept its identity.
+  // In the child of a fork the thread that forked is the main thread, and has kept its identifier.
   static unsigned long forked = 0;
   static const int registered = pthread_atfork(nullptr, nullptr,
                                                [] { forked = PyThread_get_thread_ident(); });
@@ -102,7 +102,7 @@ InterruptWatch::InterruptWatch() {
   const long before = s.write_to(end);
   Py_DECREF(end);
   on_ = pipe.in_use = before < 0;
-  if (!on_) s.write_to(before);  // an event loop's: signals are its affair
+  if (!on_) s.write_to(before);  // an event loop uses the descriptor and handles signals itself
 }
 
 InterruptWatch::~InterruptWatch() {

@@ -1,28 +1,28 @@
 #pragma once
 #include <Python.h>
 
-/// Ctrl-C while the main thread is inside a run.
+/// Makes Ctrl-C end a run of the main thread.
 ///
-/// Python only calls signal handlers in its main thread, between two of its instructions, and a run
-/// is one instruction however long it takes. Running elsewhere while the main thread polls would
-/// cost a change of threads in every run; Python's own way to tell native code of signals
-/// (`signal.set_wakeup_fd`) costs a microsecond or two: while the run goes on its C handler writes
-/// the signal's number to a pipe of ours, which the watchdog reads now and then. Only where SIGINT
-/// is to raise KeyboardInterrupt: whether another handler means the run to end is not known before
-/// it has been called.
+/// Python calls signal handlers only in its main thread, between two bytecode instructions, and a
+/// whole run is one instruction. Running on another thread while the main thread polls would cost a
+/// thread switch in every run. `signal.set_wakeup_fd`, which is made for native code, costs a
+/// microsecond or two: during the run Python's C handler writes the signal number to our pipe, and
+/// the watchdog reads the pipe from time to time. The watch is active only if SIGINT raises
+/// KeyboardInterrupt: whether another handler wants to end the run is unknown until it is called.
 class InterruptWatch {
  public:
-  /// With the GIL.
+  /// Needs the GIL.
   InterruptWatch();
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  /// Whether there is anything to ask: this is the main thread and SIGINT raises.
+  /// Whether the watch is active: this is the main thread, and SIGINT raises KeyboardInterrupt.
   bool on() const { return on_; }
-  /// Whether SIGINT has arrived. From any thread, without the GIL.
+  /// Whether SIGINT has arrived since the last call. From any thread, without the GIL.
   static bool arrived();
-  /// Looks up what of Python's is needed; when the module is made, since a signal may end it.
+  /// Looks up Python's functions and objects. Called when the module is loaded, because a signal
+  /// may interrupt a later look-up.
   static void prepare();
 
  private:

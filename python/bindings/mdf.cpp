@@ -1,4 +1,4 @@
-// MDF models. rondel/mdf/ is their face in Python.
+// MDF models. rondel/mdf/ is the public API.
 #include "bindings.h"
 #include "runs.h"
 #include "warnings.h"
@@ -21,7 +21,7 @@ std::map<std::string, Tensor> tensors(const std::map<std::string, Value>& values
   return out;
 }
 
-/// The recorded values, in the order of their names.
+/// The recorded values, in the order of `names`.
 std::vector<Value> in_order(const std::map<std::string, Tensor>& results,
                             const std::vector<std::string>& names) {
   std::vector<Value> values;
@@ -52,10 +52,10 @@ nb::list input_port_infos(const mdf::Model& model) {
   return out;
 }
 
-/// (model, warnings) of a text or of a file.
+/// (model, warnings) for a text or a file.
 nb::tuple read(const auto& source, SessionOptions o) {
   const Warnings warnings;
-  warnings.keep_those_of(o);
+  warnings.collect_from(o);
   mdf::Model made = without_gil([&] { return mdf::Model(source, o); });
   return nb::make_tuple(nb::cast(std::move(made)), warnings.texts());
 }
@@ -97,7 +97,7 @@ void bind_mdf(nb::module_& m) {
         return without_gil([&] { return model.compile(s); });
       });
   sub.def("functions_of_expressions", &mdf::functions_of_expressions);
-  // Bytes first: a path would take them, too.
+  // The overload for bytes comes first: the one for paths would accept bytes, too.
   sub.def("read", [](nb::bytes b, const SessionOptions& o) { return read(as_bytes(b), o); });
   sub.def("read",
           [](const std::filesystem::path& p, const SessionOptions& o) { return read(p, o); });

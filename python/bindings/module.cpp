@@ -1,4 +1,4 @@
-// The bindings, kept small.
+// The module _rondel.
 #include "bindings.h"
 #include "runs.h"
 #include "warnings.h"
@@ -112,28 +112,28 @@ nb::list pass_runs(const auto& model, const SessionOptions& o, const std::string
 using python::report;
 using python::Warnings;
 
-/// (session, warnings) of a model given as bytes or as a path.
+/// (session, warnings) for a model given as bytes or as a path.
 nb::tuple make_session(const auto& model, SessionOptions o) {
   const Warnings warnings;
-  warnings.keep_those_of(o);
+  warnings.collect_from(o);
   Session made = python::without_gil([&] { return Session(model, o); });
   return nb::make_tuple(nb::cast(std::move(made)), warnings.texts());
 }
 
-/// (bytes, report, warnings) of a model given as bytes, a path or a session.
+/// (bytes, report, warnings) for a model given as bytes, a path or a session.
 nb::tuple export_bytes(const auto& model, ExportOptions o) {
   const Warnings warnings;
-  warnings.keep_those_of(o.reading);
+  warnings.collect_from(o.reading);
   const ExportedModel made = python::without_gil([&] { return export_model(model, o); });
   return nb::make_tuple(nb::bytes(made.bytes.data(), made.bytes.size()), report(made.report),
                         warnings.texts());
 }
 
-/// (bytes, warnings) of what `differentiate` makes of a model.
+/// (bytes, warnings) of the model that `differentiate` returns.
 template <class Options>
 nb::tuple differentiated_bytes(const auto& model, Options o, auto differentiate) {
   const Warnings warnings;
-  warnings.keep_those_of(o.writing.reading);
+  warnings.collect_from(o.writing.reading);
   const ExportedModel made = python::without_gil([&] { return differentiate(model, o); });
   return nb::make_tuple(nb::bytes(made.bytes.data(), made.bytes.size()), warnings.texts());
 }
@@ -145,10 +145,10 @@ nb::tuple jvp_bytes(const auto& model, const TangentOptions& o) {
   return differentiated_bytes(model, o, [](const auto& m, const auto& how) { return jvp(m, how); });
 }
 
-/// (report, warnings), likewise.
+/// (report, warnings) for a model that is exported to a file.
 nb::tuple export_file(const auto& model, const std::filesystem::path& to, ExportOptions o) {
   const Warnings warnings;
-  warnings.keep_those_of(o.reading);
+  warnings.collect_from(o.reading);
   const ExportReport written = python::without_gil([&] { return export_model(model, to, o); });
   return nb::make_tuple(report(written), warnings.texts());
 }
@@ -157,8 +157,8 @@ nb::tuple export_file(const auto& model, const std::filesystem::path& to, Export
 
 NB_MODULE(_rondel, m) {
   InterruptWatch::prepare();
-  python::watch_for_end();
-  nb::set_leak_warnings(false);  // what daemon threads hold when the process ends is in use
+  python::install_exit_handlers();
+  nb::set_leak_warnings(false);  // daemon threads may hold objects when the process ends
   nb::register_exception_translator(translate);
   m.def("version", &version);
 
@@ -185,7 +185,7 @@ NB_MODULE(_rondel, m) {
         return map;
       });
 
-  // rondel/options.py checks what is set, and says what each option is.
+  // rondel/options.py checks and documents the options.
   nb::class_<SessionOptions>(m, "SessionOptions")
       .def(nb::init<>())
       .def_rw("intra_op_num_threads", &SessionOptions::intra_op_num_threads)
@@ -231,14 +231,14 @@ NB_MODULE(_rondel, m) {
                        const std::string& input) { return python::to_python(s.value(input)); })
       .def("set", &Stepper::set);
 
-  // Bytes first: a path would take them, too.
+  // The overload for bytes comes first: the one for paths would accept bytes, too.
   m.def("make_session",
         [](nb::bytes b, const SessionOptions& o) { return make_session(as_bytes(b), o); });
   m.def("make_session",
         [](const std::filesystem::path& p, const SessionOptions& o) { return make_session(p, o); });
   m.def("session_of_writer", [](GraphWriter& w, SessionOptions o) {
     const Warnings warnings;
-    warnings.keep_those_of(o);
+    warnings.collect_from(o);
     Session made = python::without_gil([&] { return w.session(o); });
     return nb::make_tuple(nb::cast(std::move(made)), warnings.texts());
   });

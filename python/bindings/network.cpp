@@ -11,7 +11,7 @@ using namespace rondel::network;
 namespace rondel::python {
 namespace {
 
-// What a network owns is handed out by reference: rondel/network keeps the network beside it.
+// Objects that a network owns are returned by reference: rondel/network keeps the network alive.
 constexpr auto owned = nb::rv_policy::reference;
 
 void bind_tensor(nb::module_& m) {

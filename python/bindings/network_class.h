@@ -1,5 +1,5 @@
-// A class of the network builder with its attributes. What is said of an attribute here is all that
-// is said of it: rondel/network makes its properties, with their checks, of the list `attributes`.
+// Binds a class of the network builder with its attributes. This is the only place that describes
+// an attribute: rondel/network makes checked properties from the list `attributes`.
 #pragma once
 #include "network_types.h"
 
@@ -11,11 +11,11 @@
 
 namespace rondel::python {
 
-/// An attribute that keeps whole numbers apart from others.
+/// The type of an attribute that distinguishes integers from floats.
 using Number = std::variant<std::int64_t, double>;
 
-/// What values of an attribute are in Python: an enumeration, or a name that `KINDS` in
-/// rondel/network/foundation.py has.
+/// The kind of an attribute's values in Python: an enumeration, or a key of `KINDS` in
+/// rondel/network/foundation.py.
 template <class T> nanobind::object kind_of_attribute() {
   if constexpr (std::same_as<T, bool>) return nanobind::str("bool");
   else if constexpr (std::same_as<T, std::uint32_t>) return nanobind::str("axes");
@@ -39,8 +39,8 @@ template <class L, class... Base> class NetworkClass : public nanobind::class_<L
     this->attr("attributes") = attributes_;
   }
 
-  /// get: a method of L, or a function of const L&; set: likewise, of L& and a value. Extents of an
-  /// input may be unknown: their kind is given.
+  /// get: a method of L, or a function of const L&. set: a method of L, or a function of L& and a
+  /// value. kind: replaces the kind that follows from the type, for extents that may be unknown.
   template <class Get, class Set>
   NetworkClass& attribute(const char* name, Get get, Set set, const char* doc,
                           const char* kind = nullptr) {
@@ -57,7 +57,7 @@ template <class L, class... Base> class NetworkClass : public nanobind::class_<L
     return *this;
   }
 
-  /// An attribute that is only read.
+  /// A read-only attribute.
   template <class Get> NetworkClass& attribute(const char* name, Get get, const char* doc) {
     this->def_prop_ro(name, get);
     list<std::invoke_result_t<Get, const L&>>(name, false, doc, nullptr);

@@ -1,4 +1,4 @@
-// The layers that are neither loop nor conditional, and their attributes.
+// All layers except those of loops and conditionals, with their attributes.
 #include "network_class.h"
 
 #include <nanobind/stl/variant.h>
@@ -151,7 +151,7 @@ void bind_movement(nb::module_& m) {
   layer<IUnsqueezeLayer>(m, "IUnsqueezeLayer");
 }
 
-/// Of a layer that quantizes, in either direction.
+/// The attributes of a quantizing or dequantizing layer.
 template <class L> void bind_quantization(nb::module_& m, const char* name) {
   layer<L>(m, name)
       .attribute("axis", &L::getAxis, &L::setAxis, "The axis that scales of rank 1 apply along.")

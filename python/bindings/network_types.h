@@ -1,5 +1,5 @@
-// How the network builder's small structs cross: Dims and Permutation as tuples (None: no extents
-// set), Weights as a data type, a tensor of the bytes and a number of elements.
+// Conversions of the network builder's small structs: Dims and Permutation to tuples (None: no
+// extents set), Weights to a data type, a tensor of the bytes and a number of elements.
 #pragma once
 #include "bindings.h"
 
@@ -14,7 +14,7 @@
 
 namespace rondel::python {
 
-/// Elements that Python holds; the engine copies them.
+/// Elements owned by Python; the engine copies them.
 using PyWeights = std::tuple<network::DataType, Value, std::int64_t>;
 
 inline network::Weights weights_of(const PyWeights& w) {
@@ -22,11 +22,11 @@ inline network::Weights weights_of(const PyWeights& w) {
   return {type, value.is_tensor() ? value.tensor().data() : nullptr, count};
 }
 
-/// A copy, one element a place, unpacked as outputs are.
+/// A copy as an array, in which 2- and 4-bit elements are not packed.
 inline nanobind::object numpy_of(const network::Weights& w) {
   Tensor t(network::dtype(w.type), {w.count});
   if (w.count > 0) {
-    // The engine keeps these elements as a tensor does, so that a view of them says all.
+    // The engine stores these elements in the layout of a tensor, so a view can read them.
     const Tensor view(t.dtype(), {w.count}, {1}, const_cast<void*>(w.values), nullptr);
     t.assign(view);
   }

@@ -1,4 +1,4 @@
-// ONNX's operators as data, and graphs that are made node by node.
+// ONNX's operators as data, and graphs that are built node by node.
 #include "bindings.h"
 
 #include <rondel/operators.h>
@@ -34,8 +34,8 @@ nb::object python_value(const OperatorValue& v) {
       v);
 }
 
-/// The value of an attribute whose type ONNX calls `type`; rondel/functions/attributes.py has given
-/// it this form.
+/// The value of an attribute of ONNX's type `type`; rondel/functions/attributes.py has already
+/// converted it to the matching Python type.
 OperatorValue operator_value(const std::string& type, nb::handle x) {
   if (type == "INT") return nb::cast<std::int64_t>(x);
   if (type == "FLOAT") return nb::cast<double>(x);

@@ -1,4 +1,4 @@
-// What the engine says, as Python has it: texts, errors, reports.
+// Conversions to Python objects: texts, errors, reports.
 #include "bindings.h"
 
 #include <nanobind/stl/map.h>

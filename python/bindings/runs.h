@@ -1,4 +1,4 @@
-// Runs that Python asks for: its options, and how Ctrl-C ends them.
+// Runs that are started from Python: their options, and how Ctrl-C ends them.
 #pragma once
 #include "bindings.h"
 #include "interrupt.h"
@@ -19,8 +19,8 @@ struct PyRunOptions {
   std::atomic<bool> terminate{false};
 };
 
-/// What `run` gives with these options. Throws KeyboardInterrupt, when that is why the run has
-/// ended, or when it came too late to end it.
+/// Calls `run` with these options, without the GIL, and returns its result. Throws
+/// KeyboardInterrupt if Ctrl-C ended the run, or came too late to end it.
 auto run_interruptibly(RunOptions& o, const auto& run) {
   std::optional<std::invoke_result_t<decltype(run), RunOptions&>> results;
   std::exception_ptr failure;
@@ -29,7 +29,7 @@ auto run_interruptibly(RunOptions& o, const auto& run) {
     const InterruptWatch watch;
     interruptible = watch.on();
     o.interrupted = interruptible ? &InterruptWatch::arrived : &interpreter_ended;
-    // One that came just before would wait in Python for the end of the run.
+    // A signal that arrived before the watch began would be handled only after the run.
     if (interruptible && PyErr_CheckSignals() != 0) throw nanobind::python_error();
     try {
       results.emplace(without_gil([&] { return run(o); }));
@@ -37,14 +37,14 @@ auto run_interruptibly(RunOptions& o, const auto& run) {
   }
   release_orphans();
   if (interruptible && PyErr_CheckSignals() != 0) {
-    InterruptWatch::arrived();  // this one is dealt with
+    InterruptWatch::arrived();  // empties the pipe: this signal is handled
     throw nanobind::python_error();
   }
   if (failure) std::rethrow_exception(failure);
   return std::move(*results);
 }
 
-/// `run` with the options that Python gives; its results as Python has them.
+/// Calls `run` with the options from Python (null: the defaults) and converts its results.
 nanobind::list unpacked_results(PyRunOptions* options, const auto& run) {
   RunOptions o;
   if (options != nullptr) {

@@ -10,7 +10,7 @@ namespace nb = nanobind;
 namespace rondel::python {
 namespace {
 
-/// The dtype of a buffer whose format is one letter of native order; nothing for others.
+/// The dtype of a buffer format in native byte order; nullopt for formats not listed here.
 std::optional<DType> dtype_of_format(std::string_view format) {
   static const std::unordered_map<std::string_view, DType> formats = {
       {"f", DType::f32}, {"d", DType::f64},     {"e", DType::f16},  {"l", DType::i64},
@@ -22,7 +22,7 @@ std::optional<DType> dtype_of_format(std::string_view format) {
   return at->second;
 }
 
-/// A class of NumPy's, looked up once.
+/// A class of NumPy. The caller looks it up once and keeps it.
 PyTypeObject* numpy_type(const char* name) {
   nb::object type = nb::module_::import_("numpy").attr(name);
   return reinterpret_cast<PyTypeObject*>(type.release().ptr());
@@ -38,7 +38,7 @@ bool is_numpy_scalar(PyObject* x) {
   return PyObject_TypeCheck(x, scalars) != 0;
 }
 
-/// Whether an argument by position of an operator with bodies may be a body.
+/// Whether a positional argument of an operator with bodies may be a body.
 bool may_be_graph(PyObject* x) {
   if (PyFunction_Check(x)) return true;
   return x != Py_None && !PyUnicode_Check(x) && !PyLong_Check(x) && !PyFloat_Check(x) &&
@@ -117,7 +117,7 @@ bool Signature::array(PyObject* x) {
         nb::object(nb::module_::import_("numpy").attr("asarray")).release().ptr();
     const nb::object made = nb::steal(PyObject_CallOneArg(as_array, x));
     if (!made.is_valid()) return PyErr_Clear(), false;
-    return is_array(made.ptr()) && array(made.ptr());  // the memory keeps it
+    return is_array(made.ptr()) && array(made.ptr());  // the buffer keeps `made` alive
   }
   if (!is_array(x)) return false;
   Given& g = given_.back();
@@ -156,7 +156,7 @@ bool Signature::attribute(PyObject* x, int depth) {
   return true;
 }
 
-/// A small tensor, which is an attribute, by its elements.
+/// Adds the elements of a small tensor that is an attribute.
 bool Signature::elements(PyObject* x) {
   constexpr Py_ssize_t most = 256;
   const std::shared_ptr<Py_buffer> memory = memory_of(x, PyBUF_ND | PyBUF_FORMAT);

@@ -1,4 +1,4 @@
-// The arguments of a call as a signature: what decides which compiled graph does it.
+// The signature of a call, which selects the compiled graph that executes the call.
 #pragma once
 #include "bindings.h"
 
@@ -10,31 +10,32 @@
 
 namespace rondel::python {
 
-/// An argument of a call as it came: an array, Python numbers, or nothing to run with.
+/// An argument of a call: an array, a Python number, a list of numbers, or (if all are unset) an
+/// argument that is not fed to the graph.
 struct Given {
   std::shared_ptr<Py_buffer> memory;
   DType dtype = DType::f32;     ///< of the memory
   PyObject* number = nullptr;   ///< an int, float or bool
-  PyObject* numbers = nullptr;  ///< a list or tuple of them
+  PyObject* numbers = nullptr;  ///< a list or tuple of numbers
 };
 
-/// A signature, as bytes, and the arguments in order: those by position, then those by name. What
-/// adds one gives false for what a signature cannot hold.
+/// A signature, as bytes, and the arguments in order: those by position, then those by name. The
+/// `add_` functions return false for an argument that a signature cannot represent.
 class Signature {
  public:
   explicit Signature(std::string key) : key_(std::move(key)) {}
   const std::string& key() const { return key_; }
   const std::vector<Given>& given() const { return given_; }
-  /// Whether a graph is a Python function: the signature does not tell which.
+  /// Whether a graph argument is a Python function. The signature does not identify the function.
   bool has_function() const { return has_function_; }
-  /// Objects that the signature knows by their addresses.
+  /// Objects whose addresses are part of the signature; a cache must keep them alive.
   const std::vector<nanobind::object>& held() const { return held_; }
 
-  /// `constant`: Python numbers are told by their values.
+  /// `constant`: the values of Python numbers are part of the signature.
   bool add_input(PyObject* x, bool constant = false);
   bool add_attribute(PyObject* x);
-  /// `key_of` gives bytes for a graph by its text, the object itself for one by its identity, and
-  /// None for a function.
+  /// `key_of` returns bytes for a graph that is identified by its text, the object itself for a
+  /// graph that is identified by its address, and None for a function.
   bool add_graph(PyObject* x, const nanobind::object& key_of);
   void add_name(std::string_view name);
 
@@ -57,14 +58,15 @@ class Signature {
   bool has_function_ = false;
 };
 
-/// How the arguments of a function are read: the names of its inputs, of which the last one may be
-/// variadic; the attributes that hold graphs; the inputs whose Python numbers are constants.
+/// The parameters of a function: the names of its inputs, of which the last one may be variadic;
+/// the attributes that hold graphs; the inputs whose Python numbers are constants.
 struct Arguments {
   std::vector<std::string> inputs;
   bool variadic = false;
   std::vector<std::string> graphs, constants;
 
-  /// False: the call has no signature. `key_of`: see Signature::add_graph.
+  /// Adds the arguments of a call to `s`; false if the call has no signature. `key_of`: see
+  /// Signature::add_graph.
   bool read(Signature& s, const nanobind::tuple& args, const nanobind::dict& kwargs,
             const nanobind::object& key_of) const;
 

@@ -1,4 +1,5 @@
-// How values cross: tensors look at the memory of arrays, and arrays at that of tensors.
+// Conversions of values without copies: tensors view the memory of arrays, and arrays the memory of
+// tensors.
 #include "bindings.h"
 
 #include <nanobind/ndarray.h>
@@ -14,9 +15,9 @@ namespace nb = nanobind;
 namespace rondel::python {
 namespace {
 
-/// Python objects that were let go of on threads without the GIL. Such a thread never waits for it,
-/// since whoever holds it may be waiting for the thread; Python's main thread lets go of them soon,
-/// and every run does.
+/// Python objects whose last reference was dropped on a thread without the GIL. Such a thread must
+/// not wait for the GIL, because the thread that holds it may be waiting for this one. The main
+/// thread releases the objects soon, and so does every run.
 class Orphans {
  public:
   static void add(Py_buffer* held) {
@@ -28,7 +29,7 @@ class Orphans {
     }
     if (first) Py_AddPendingCall([](void*) { return release(), 0; }, nullptr);
   }
-  /// With the GIL.
+  /// Needs the GIL.
   static void release() {
     std::vector<Py_buffer*> now;
     {
@@ -42,7 +43,7 @@ class Orphans {
   }
 
  private:
-  // Never destroyed: tensors may be let go of while the process ends.
+  // Never destroyed: tensors may be released while the process ends.
   static std::mutex& mutex() {
     static auto* one = new std::mutex;
     return *one;
@@ -59,8 +60,7 @@ DType dtype_named(const std::string& name) {
   return *t;
 }
 
-/// A tensor over the memory of an array, which is row-major and has elements as wide as the
-/// dtype's.
+/// A tensor over the memory of a row-major array whose elements have the size of the dtype.
 Value tensor_over(const std::string& dtype, nb::handle array) {
   const DType t = dtype_named(dtype);
   const std::shared_ptr<Py_buffer> memory = memory_of(array, PyBUF_ND);
@@ -91,8 +91,8 @@ Value sequence_of(const std::string& dtype, const std::vector<Value>& items) {
   return Sequence{t, std::make_shared<const std::vector<Tensor>>(std::move(tensors))};
 }
 
-/// NumPy's own dtype of a dtype, where there is one that the buffer protocol tells. Of NumPy's two
-/// types of 64-bit integers it gives `longlong`, while `int64` is the other.
+/// NumPy's dtype for a dtype, if the buffer protocol gives the right one. It does not for 64-bit
+/// integers: of NumPy's two types it gives `longlong`, while `int64` is the other.
 std::optional<nb::dlpack::dtype> numpy_dtype(DType t) {
   switch (t) {
     case DType::f64: return nb::dtype<double>();
@@ -110,7 +110,7 @@ std::optional<nb::dlpack::dtype> numpy_dtype(DType t) {
   }
 }
 
-/// An array that keeps the tensor.
+/// An array over the memory of a tensor, which the array keeps alive.
 nb::object array_over(const Tensor& t, nb::dlpack::dtype dtype,
                       std::span<const std::size_t> shape) {
   nb::capsule owner(new Tensor(t), [](void* p) noexcept { delete static_cast<Tensor*>(p); });
@@ -132,8 +132,8 @@ nb::object bytes_of(const Tensor& t) {
   return array_over(t, nb::dtype<std::uint8_t>(), {&bytes, 1});
 }
 
-/// Arrays of more axes are made in Python, as are those without elements: NumPy may not hold their
-/// extents, and says so there.
+/// Arrays with more axes are made in Python. So are arrays without elements, because NumPy may not
+/// support their extents; the Python code reports this.
 constexpr std::size_t most_axes = 32;
 
 nb::object tensor_to_python(const Tensor& t) {

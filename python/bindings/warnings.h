@@ -1,4 +1,4 @@
-// What the engine warns of, for Python's `warnings`.
+// The engine's warnings, for Python's module `warnings`.
 #pragma once
 #include "bindings.h"
 
@@ -7,11 +7,11 @@
 
 namespace rondel::python {
 
-/// Options whose warnings are kept, so that Python's `warnings` is told of them with the GIL.
+/// Collects the warnings of engine calls that run without the GIL, to be issued later with the GIL.
 struct Warnings {
   std::shared_ptr<std::vector<Finding>> kept = std::make_shared<std::vector<Finding>>();
 
-  void keep_those_of(SessionOptions& o) const {
+  void collect_from(SessionOptions& o) const {
     o.on_warning = [to = kept](const Finding& f) { to->push_back(f); };
   }
   nanobind::list texts() const {

@@ -26,22 +26,21 @@ void wait_for_engine() {
 
 void enter_engine() { ++in_engine; }
 
-/// A thread that is unwound by force binds the reference to nothing, which a sanitizer objects to.
-[[gnu::no_sanitize("null")]] void take_gil_again(PyThreadState* thread) {
+/// Forced unwinding binds the caught reference to null, which a sanitizer would report.
+[[gnu::no_sanitize("null")]] void reacquire_gil(PyThreadState* thread) {
   --in_engine;
   try {
     PyEval_RestoreThread(thread);
   } catch (const abi::__forced_unwind&) {
-    while (true) ::pause();  // to leave this block without a throw would abort
+    while (true) ::pause();  // leaving this block without rethrowing would abort
   }
 }
 
 bool interpreter_ended() { return ended.load(std::memory_order_relaxed); }
 
-void watch_for_end() {
+void install_exit_handlers() {
   Py_AtExit(wait_for_engine);
-  pthread_atfork(nullptr, nullptr,
-                 [] { in_engine = 0; });  // the child has the forking thread alone
+  pthread_atfork(nullptr, nullptr, [] { in_engine = 0; });  // the child has only the forking thread
 }
 
 }  // namespace rondel::python

@@ -8,19 +8,20 @@
 
 namespace rondel::python {
 
-/// Counts the threads that are in the engine, so that the end of the interpreter waits for them,
-/// for a few seconds: what they use is destroyed after it.
+/// Counts this thread as one in the engine. When the interpreter ends, it waits a few seconds for
+/// such threads, because objects that they use are destroyed afterwards.
 void enter_engine();
-/// Goes on with the GIL, or not at all: where the interpreter is ending, it ends a thread that asks
-/// for the GIL by unwinding it, which neither nanobind nor a destructor survives. Such a thread
-/// stays where it is until the process is gone, as Python itself does it from 3.14 on.
-void take_gil_again(PyThreadState* thread);
-/// Whether the interpreter is at its end: then runs of daemon threads are ended, too.
+/// Takes the GIL back. If the interpreter is ending, it would terminate this thread by unwinding
+/// its stack, which neither nanobind nor destructors survive; the thread then blocks here until the
+/// process is gone, as Python itself does from 3.14 on.
+void reacquire_gil(PyThreadState* thread);
+/// Whether the interpreter is ending. Runs of daemon threads are then ended, too.
 bool interpreter_ended();
-/// Once, when the module is made.
-void watch_for_end();
+/// Registers the handlers for the end of the interpreter and for forks. Called once, when the
+/// module is loaded.
+void install_exit_handlers();
 
-/// What `f` gives or throws; meanwhile this thread does not hold the GIL. `f` gives something.
+/// Calls `f`, which must return a value, without the GIL. Returns or throws what `f` does.
 template <class F> auto without_gil(const F& f) {
   std::optional<std::invoke_result_t<F>> result;
   std::exception_ptr failure;
@@ -29,7 +30,7 @@ template <class F> auto without_gil(const F& f) {
   try {
     result.emplace(f());
   } catch (...) { failure = std::current_exception(); }
-  take_gil_again(thread);
+  reacquire_gil(thread);
   if (failure) std::rethrow_exception(failure);
   return std::move(*result);
 }

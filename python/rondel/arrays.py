@@ -1,4 +1,4 @@
-"""NumPy arrays to values and back."""
+"""Conversions between NumPy arrays and the engine's values."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _EXTENDED = {
 # The engine stores these in one byte for each element, sign-extended; ml_dtypes leaves the upper bits unset.
 _BYTE_STORAGE = {"i4": np.int8, "i2": np.int8, "u4": np.uint8, "u2": np.uint8}
 _NAME_OF = {numpy: ours for ours, numpy in (_NUMPY | _EXTENDED).items()}
-# What the engine takes as it is.
+# NumPy dtypes that the engine accepts without conversion.
 _NATIVE = {np.dtype(numpy): ours for ours, numpy in _NUMPY.items()}
 ONNX_NAME = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "string": "str",
               "complex64": "c64", "complex128": "c128", "bool": "bool",
@@ -94,7 +94,7 @@ def to_value(x, what: str, expected: str):
 
 
 def _is_plain(array):
-    """Whether the elements stand row by row and aligned."""
+    """Whether the array is row-major (C-contiguous) and aligned."""
     flags = array.flags
     return flags.c_contiguous and flags.aligned
 
@@ -127,12 +127,12 @@ def as_array(x, what, expected) -> np.ndarray:
         raise CallerError(f"{what} is a {type(x).__name__} that makes no array: {error}; expected {expected}") from error
 
 
-#: Dtypes of torch that DLPack or NumPy's side of it leaves out: the integers that they are read as.
+#: Torch dtypes that DLPack or NumPy's support for it lacks, and the integer dtypes that their tensors are viewed as.
 _TORCH_VIEWS = {"torch.bfloat16": "int16", "torch.bool": "uint8"}
 
 
 def _from_dlpack(x) -> np.ndarray | None:
-    """None for what cannot cross this way: dtypes that NumPy does not know, other devices."""
+    """The array over a tensor's memory; None if DLPack cannot transfer it (a dtype that NumPy does not have, another device)."""
     try:
         return _read_dlpack(x)
     except (BufferError, RuntimeError, TypeError):
@@ -181,7 +181,7 @@ def _untyped(x, what: str, expected: str) -> np.ndarray:
 
 
 class EmptySequence(list):
-    """A sequence without items, which knows what they would hold. element: Rondel's name of their dtype."""
+    """A sequence without items that still has an element dtype. element: Rondel's name of the dtype."""
 
     def __init__(self, element: str):
         super().__init__()

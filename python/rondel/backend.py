@@ -45,7 +45,7 @@ class RondelBackend(Backend):
 
     @classmethod
     def run_node(cls, node, inputs, device="CPU", outputs_info=None, **kwargs):
-        """Runs one node at the newest opset, or that of `opset_version`."""
+        """Runs one node at opset `opset_version`; default: the newest opset of onnx."""
         feeds = {name: np.asarray(x) for name, x in zip([n for n in node.input if n], inputs)}
         graph = helper.make_graph(
             [node],

@@ -12,18 +12,20 @@ def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="n
     """The model with its gradient, as a standard ONNX model that any runtime can run: an onnx.ModelProto.
 
     model: path, bytes, ModelProto, an InferenceSession or a network. Its inputs and outputs keep their names. After its outputs come
-        those that are new, `prefix` + name for each name of `wrt`: the gradient of the sum of `outputs`, of the same shape and dtype;
-        zeros where there is no influence.
+        the new outputs, `prefix` + name for each name of `wrt`: the gradient of the sum of `outputs`, of the same shape and dtype;
+        zeros if no output depends on it.
     wrt: names of inputs or initializers, tensors of floats.
-    outputs: names of the outputs that are differentiated; None: all that are scalar floats.
-    seed: names of new inputs, one for each of `outputs`, of their types: the factors of their elements. None: ones, and no new input.
-    stop_gradient: names of values that nothing flows through.
-    checkpoint: what of a loop's trips is kept for its gradient. "none": all that is not cheap to compute again. "sqrt", or a number of
-        trips n: the states at every sqrt(trips)-th or n-th trip, and what the trips of one segment need; each segment is run once more.
+    outputs: names of the outputs to differentiate; None: all outputs that are scalar floats.
+    seed: names of new inputs, one for each of `outputs` and of its type: the cotangents, by which the elements of the outputs are
+        weighted. None: ones, and no new inputs.
+    stop_gradient: names of values through which no gradient flows.
+    checkpoint: what each loop stores for its gradient. "none": in every trip, all values that are not cheap to recompute. "sqrt", or a
+        number of trips n: the carried states at every sqrt(trips)-th or n-th trip. The trips between two of these form a segment; each
+        segment is run once more, and only its values are then stored.
     sess_options: how the model is read (loop_cond, external_data_dir).
 
-    The opset is the model's own, but at least 11, and 14 where an extent that is not known might be 0 in a Reshape. Raises
-    rondel.CallerError for names that there are not or that are taken, and rondel.UnsupportedError with the path to an op that has no gradient.
+    The opset is the model's own, but at least 11, and at least 14 if an unknown extent might be 0 in a Reshape. Raises
+    rondel.CallerError for names that do not exist or are already taken, and rondel.UnsupportedError with the path to an op that has no gradient.
     """
     import onnx
 
@@ -33,10 +35,10 @@ def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="n
 
 
 def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="none", sess_options=None):
-    """A function of feeds that gives the differentiated outputs and their gradient, in one run; compiled once.
+    """A function of feeds that computes the differentiated outputs and their gradient in one run. It is compiled once.
 
-    The arguments are those of `grad`. The function takes a mapping of arrays by input name, or arrays as keywords, the seeds among them. It
-    returns (value, gradients): the output that is differentiated, or a dict of them by name where there are several; and a dict of the
+    The arguments are those of `grad`. The function takes a mapping of arrays by input name, or arrays as keywords, including the seeds. It
+    returns (value, gradients): the differentiated output, or a dict of outputs by name if there are several; and a dict of the
     gradients by the names of `wrt`.
     """
     wrt, prefix = _names("grad", "wrt", wrt), "gradient of "
@@ -61,12 +63,13 @@ def is_of_floats(port):
 def jvp(model, wrt, outputs=None, *, stop_gradient=(), prefix="tangent_", sess_options=None):
     """The model with its derivative along directions (forward mode), as a standard ONNX model: an onnx.ModelProto.
 
-    Beside its own inputs it takes `prefix` + name for each name of `wrt`, of the same shape and dtype: a direction. After its own outputs come
-    `prefix` + name for each of `outputs`, of the same shape and dtype: the Jacobian times the directions; zeros where there is no influence.
+    Besides its own inputs it has an input `prefix` + name for each name of `wrt`, of the same shape and dtype: a direction. After its own
+    outputs it has an output `prefix` + name for each of `outputs`, of the same shape and dtype: the Jacobian times the directions; zeros if
+    the output does not depend on `wrt`.
 
     wrt: names of inputs or initializers, tensors of floats.
-    outputs: names of the outputs that are differentiated; None: all tensors of floats.
-    model, stop_gradient, sess_options, opset and errors: as of `grad`.
+    outputs: names of the outputs to differentiate; None: all tensors of floats.
+    model, stop_gradient, sess_options, opset and errors: as in `grad`.
     """
     import onnx
 
@@ -78,7 +81,7 @@ def jvp(model, wrt, outputs=None, *, stop_gradient=(), prefix="tangent_", sess_o
 def grad_bytes(
     model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="none", prefix="grad_", sess_options=None, stacklevel=3
 ):
-    """What `grad` gives, as bytes, without onnx."""
+    """The result of `grad` as bytes. Does not need onnx."""
     options = _rondel.GradientOptions()
     _fill(options, "grad", wrt, outputs, stop_gradient, prefix, sess_options)
     options.seed = _names("grad", "seed", seed)
@@ -90,7 +93,7 @@ def grad_bytes(
 
 
 def _fill(options, function, wrt, outputs, stop_gradient, prefix, sess_options):
-    """What gradients and tangents have in common."""
+    """Sets the options that gradients and tangents have in common."""
     options.wrt = _names(function, "wrt", wrt)
     options.outputs = _names(function, "outputs", outputs)
     options.stop_gradient = _names(function, "stop_gradient", stop_gradient)

@@ -36,10 +36,10 @@ class PassRun(NamedTuple):
     pipeline: str
     name: str
     doc: str
-    round: int  # of its pipeline, from 1
+    round: int  # the round of its pipeline, from 1
     changed: bool
     seconds: float
-    nodes: int  # of the graph after the pass, at every depth
+    nodes: int  # in the graph after the pass, at any depth
     text: str  # the graph after the pass, if requested; else empty
 
 

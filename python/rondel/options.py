@@ -1,4 +1,4 @@
-"""SessionOptions and RunOptions: onnxruntime's names, each value checked where it is set."""
+"""SessionOptions and RunOptions: onnxruntime's names; each value is checked when it is set."""
 
 import difflib
 import enum
@@ -118,15 +118,15 @@ class _Checked:
 
 
 class SessionOptions(_Checked, _rondel.SessionOptions):
-    """How a model is compiled and bounded.
+    """How a model is compiled, and its limits.
 
-    intra_op_num_threads: threads of one op; 0: as many as there are cores.
+    intra_op_num_threads: threads of one op; 0: one per core.
     graph_optimization_level: 0 none, 1 basic, 99 all, or onnxruntime's enum.
     max_memory_bytes: the most memory that all runs of the session may hold at once.
     max_trips: the most trips of any one loop.
     loop_cond: for a Loop whose cond is "": 'spec' ignores the body's cond, 'honour' stops the loop on it.
-    jit: False interprets, and generates no code.
-    strict: True fuses no multiplications and additions to fma, and uses the reference kernels only.
+    jit: False uses only the interpreter, and generates no code.
+    strict: True does not contract multiplications and additions to fma, and uses only the reference kernels.
     external_data_dir: where external data may be read from; None: the model's own folder.
 
     An invalid value or an unknown option raises CallerError. Options that only onnxruntime has are accepted and have
@@ -147,7 +147,7 @@ class SessionOptions(_Checked, _rondel.SessionOptions):
 
 
 class RunOptions(_Checked, _rondel.RunOptions):
-    """How one run is bounded.
+    """The limits of one run, and its seed.
 
     deadline: seconds for the run, counted from when the feeds are converted to tensors (which takes a while for
         millions of strings); None: no deadline.

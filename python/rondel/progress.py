@@ -1,4 +1,4 @@
-"""What long work shows on stderr: a bar that moves on a terminal."""
+"""A progress bar on stderr for long work."""
 
 import sys
 import time
@@ -7,7 +7,9 @@ _WIDTH = 24
 
 
 class Progress:
-    """One piece of work. `total`: of its parts, 0 where that is not known. `after`: seconds before the bar appears."""
+    """The progress of one piece of work. total: the number of its parts; 0: not known. after: seconds before the bar appears.
+    shown: False shows nothing.
+    """
 
     def __init__(self, shown, title, total, after=0.0):
         self._shown = shown
@@ -21,7 +23,7 @@ class Progress:
 
     @property
     def moves(self):
-        """Whether there is a terminal, on which a bar moves."""
+        """Whether a bar is drawn: stderr is a terminal."""
         return bool(self._moves)
 
     def update(self, done, note=""):
@@ -40,7 +42,7 @@ class Progress:
         return f"{self._title} [{'=' * full}{' ' * (_WIDTH - full)}] {done}/{self._total}"
 
     def end(self, note):
-        """Leaves a line that says how it went, on a terminal or not."""
+        """Prints a final line with the note and the time taken, on a terminal or not."""
         if not self._shown:
             return
         begin, end = ("\r", "\x1b[K\n") if self._moves else ("", "\n")
@@ -48,7 +50,7 @@ class Progress:
         self._out.flush()
 
     def clear(self):
-        """Takes the bar away."""
+        """Erases the bar."""
         if self._drawn:
             self._out.write("\r\x1b[K")
             self._out.flush()

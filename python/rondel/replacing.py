@@ -1,4 +1,4 @@
-"""Files that are written wholly or not at all."""
+"""Files that are written completely or not at all."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from .errors import CallerError
 
 @contextlib.contextmanager
 def replacing(path):
-    """A binary file that takes the place of `path` when the block ends, and leaves no trace where it fails."""
+    """Opens a binary file that replaces `path` when the block ends. If the block fails, `path` is unchanged."""
     given, path = path, os.path.realpath(path)
     try:
         handle, part = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path) + ".")

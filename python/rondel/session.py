@@ -113,7 +113,7 @@ class InferenceSession:
 
     @classmethod
     def of(cls, session, options):
-        """A session over a session of the engine, such as a network builds."""
+        """An InferenceSession for an existing session of the engine, such as one built from a network."""
         made = cls.__new__(cls)
         made._initialize(session, options)
         return made

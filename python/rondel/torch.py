@@ -10,16 +10,16 @@ from .session import InferenceSession, model_source
 
 
 class Function:
-    """A model as a function of torch tensors, through which torch's gradients flow.
+    """A model as a function of torch tensors that supports torch's autograd.
 
-    model: path, bytes or ModelProto. wrt: names of inputs that gradients flow to; None: all inputs of floats. checkpoint,
-    sess_options: as of `rondel.grad` and `rondel.InferenceSession`.
+    model: path, bytes or ModelProto. wrt: names of the inputs that receive gradients; None: all inputs of floats. checkpoint,
+    sess_options: as in `rondel.grad` and `rondel.InferenceSession`.
 
-    Called with tensors in the order of the model's inputs, or by their names, it returns the model's output, or a tuple of all
-    where there are several. Tensors are on the CPU; they are read where they are, and results are handed over without a copy (DLPack).
-    Only outputs of floats carry gradients, and no second ones. Each call draws the seed of the model's random ops from torch's generator, so
-    that `torch.manual_seed` repeats them; backward draws what forward drew. Backward runs the model once more, with its gradient by the inputs that need one;
-    that model is made and compiled when it is first needed.
+    It is called with tensors in the order of the model's inputs, or by name. It returns the model's output, or a tuple if there are
+    several. Tensors are on the CPU; they are read in place, and results are returned without a copy (DLPack).
+    Only outputs of floats have gradients; second derivatives are not supported. Each call draws the seed of the model's random ops from
+    torch's generator, so `torch.manual_seed` makes them reproducible; backward draws the same numbers as forward. Backward runs the model
+    once more, together with its gradient by the inputs that need one. That model is made and compiled when it is first needed.
     """
 
     def __init__(self, model, wrt=None, *, checkpoint="none", sess_options=None):
@@ -56,7 +56,7 @@ class Function:
         return [x if isinstance(x, torch.Tensor) else torch.as_tensor(x) for x in (given[name] for name in self.inputs)]
 
     def _gradient(self, names):
-        """A session that gives the gradient by these inputs, from seeds for all outputs of floats."""
+        """A session that computes the gradient by these inputs, from seeds for all outputs of floats."""
         if names not in self._gradients:
             model = grad_bytes(
                 self._source,
@@ -106,8 +106,8 @@ def _tensor(array):
     """A tensor over the memory of an array."""
     if not isinstance(array, np.ndarray):
         raise CallerError(f"an output is a {type(array).__name__}, which torch has no tensor for")
-    if array.dtype.name == "bfloat16":  # which NumPy does not hand over
+    if array.dtype.name == "bfloat16":  # NumPy does not export it through DLPack
         return torch.from_dlpack(array.view(np.int16)).view(torch.bfloat16)
-    if array.dtype == np.bool_:  # which torch before 2.1 does not take
+    if array.dtype == np.bool_:  # torch before 2.1 does not import it
         return torch.from_dlpack(array.view(np.uint8)).view(torch.bool)
     return torch.from_dlpack(array)

@@ -5,12 +5,12 @@
 /// Memory for elements.
 namespace rondel {
 
-/// At least `bytes` bytes, 64-byte aligned, contents unspecified; null when the system has none.
-/// A large block waits until others have been given back; the wait can be cancelled
-/// (base/cancellation.h).
+/// Allocates at least `bytes` bytes, 64-byte aligned, contents unspecified. Null if the system has
+/// no memory. Before a large block is allocated, this waits for pending releases (base/release.h);
+/// the wait can be cancelled (base/cancellation.h).
 void* take_block(std::size_t bytes);
-/// Gives back what `take_block(bytes)` gave; null is nothing. A large block goes on another thread,
-/// soon: see base/release.h.
+/// Frees a block from `take_block(bytes)`; null is ignored. A large block is freed soon, on another
+/// thread: see base/release.h.
 void give_back_block(void* block, std::size_t bytes) noexcept;
 
 struct GiveBackBlock {

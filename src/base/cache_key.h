@@ -5,7 +5,7 @@
 
 namespace rondel {
 
-/// The key of a cache: everything that a cached value follows from, as integers.
+/// A cache key: everything that determines the cached value, encoded as integers.
 using CacheKey = std::vector<std::int64_t>;
 
 struct CacheKeyHash {
@@ -19,7 +19,7 @@ struct CacheKeyHash {
   }
 };
 
-/// Appends a text, or other bytes, with their number.
+/// Appends the length of a string, then its bytes. The bytes may be any data.
 void add_text(CacheKey&, std::string_view);
 
 }  // namespace rondel

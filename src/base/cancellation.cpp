@@ -3,21 +3,21 @@
 namespace rondel {
 namespace {
 thread_local CancellationScope::Check current_check = nullptr;
-thread_local const void* current_of = nullptr;
+thread_local const void* current_context = nullptr;
 }  // namespace
 
-CancellationScope::CancellationScope(Check check, const void* of)
-    : check_before_(current_check), of_before_(current_of) {
+CancellationScope::CancellationScope(Check check, const void* context)
+    : previous_check_(current_check), previous_context_(current_context) {
   current_check = check;
-  current_of = of;
+  current_context = context;
 }
 CancellationScope::~CancellationScope() {
-  current_check = check_before_;
-  current_of = of_before_;
+  current_check = previous_check_;
+  current_context = previous_context_;
 }
 
 void check_cancellation() {
-  if (current_check != nullptr) current_check(current_of);
+  if (current_check != nullptr) current_check(current_context);
 }
 
 }  // namespace rondel

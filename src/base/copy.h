@@ -5,14 +5,14 @@
 #include <cstddef>
 #include <cstring>
 
-/// Copies and fills that may take long, in parts, so that a run can be ended between them.
+/// Copies and fills of large tensors in parts, so that a run can stop between two parts.
 namespace rondel {
 
-/// Bytes of a part: some tens of microseconds.
+/// Bytes per part: copying a part takes some tens of microseconds.
 inline constexpr std::size_t copied_at_once = std::size_t{1} << 18;
 
-/// Calls f(part of a, the same part of b) for parts of at most about `copied_at_once` bytes, cut
-/// along the outermost axes. `f` may throw.
+/// Splits `a` and `b`, which have the same shape, along the outermost axes into parts of at most
+/// about `copied_at_once` bytes. Calls f(part of a, part of b) for each pair. `f` may throw.
 template <class F> void in_parts(const Tensor& a, const Tensor& b, const F& f) {
   const auto width = static_cast<std::int64_t>(byte_size(a.dtype()));
   const std::int64_t size = a.size(), most = static_cast<std::int64_t>(copied_at_once) / width;
@@ -37,7 +37,8 @@ template <class F> void assign_in_parts(const Tensor& from, const Tensor& to, co
   });
 }
 
-/// Zeros in the bytes of a row-major tensor that does not hold strings.
+/// Zeroes a row-major tensor, which must not hold strings; `check` is called before each part and
+/// may throw.
 template <class F> void clear_in_parts(const Tensor& t, const F& check) {
   const std::size_t bytes = static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
   for (std::size_t at = 0; at < bytes; at += copied_at_once) {

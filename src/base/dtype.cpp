@@ -17,7 +17,7 @@ struct Facts {
   int bits;
 };
 
-/// By DType, in its order.
+/// Indexed by DType.
 constexpr std::array<Facts, dtype_count> table{{
     {"f64", Kind::floating, 8, 64},         {"f32", Kind::floating, 4, 32},
     {"f16", Kind::floating, 2, 16},         {"bf16", Kind::floating, 2, 16},

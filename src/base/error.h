@@ -8,11 +8,12 @@
 namespace rondel {
 
 [[noreturn]] void throw_error(Blame blame, std::string message);
-/// With the frame where the error happened.
+/// The same with one frame: `source` names the place of the error, such as a node or a layer.
 [[noreturn]] void throw_error_at(Blame blame, std::string source, std::string message);
 
-/// The caller's fault: a wrong model, input or option. Arguments are evaluated in any case: in code
-/// that runs in every run or trip, with texts as arguments, write `if (...) fail(...)`.
+/// Throws Error(caller) unless `holds`: a model, input or option is wrong. The arguments are
+/// evaluated even if `holds` is true: in code that runs in every run or trip and has strings as
+/// arguments, write `if (...) fail(...)`.
 template <class... Args>
 void require(bool holds, fmt::format_string<Args...> text, Args&&... args) {
   if (!holds) [[unlikely]]
@@ -23,8 +24,8 @@ template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> text
   throw_error(Blame::caller, fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// The same two with the frame where the error happened: a node, a layer. Code that only passes an
-/// error on throws `error.within(source)`.
+/// `require` and `fail` with one frame: `source` names the place of the error, such as a node or a
+/// layer. Code that only passes an error on throws `error.within(source)`.
 template <class... Args>
 void require_at(bool holds, std::string source, fmt::format_string<Args...> text, Args&&... args) {
   if (!holds) [[unlikely]]
@@ -37,14 +38,14 @@ template <class... Args>
   throw_error_at(Blame::caller, std::move(source), fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// A known limit of ours; the text names what is not supported.
+/// A known limit of this library; the text names the unsupported feature.
 template <class... Args>
 [[noreturn]] void unsupported(fmt::format_string<Args...> text, Args&&... args) {
   throw_error(Blame::unsupported, fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// Our fault: a condition that must hold if our own code is right. As with `require`, arguments are
-/// evaluated in any case: where a text is one of them, write `if (...) broken_invariant(...)`.
+/// Throws Error(internal) unless `holds`: a violation is a bug of this library. As with `require`,
+/// the arguments are always evaluated: if one of them is a string, use `broken_invariant` in an if.
 template <class... Args>
 void invariant(bool holds, fmt::format_string<Args...> text, Args&&... args) {
   if (!holds) [[unlikely]]

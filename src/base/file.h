@@ -10,10 +10,10 @@ namespace rondel {
 /// A regular file, opened for reading. Throws Error(caller) naming the file and the reason.
 std::ifstream open_file(const std::filesystem::path&);
 
-/// Its first bytes, `most` of them or all.
+/// The first `most` bytes of a file, or all of a shorter file. Throws like `open_file`.
 std::vector<std::byte> read_beginning(const std::filesystem::path&, std::size_t most);
 
-/// All of it, as text.
+/// The whole file as text. Throws like `open_file`.
 std::string read_text_file(const std::filesystem::path&);
 
 }  // namespace rondel

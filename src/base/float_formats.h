@@ -5,24 +5,25 @@
 #include <cmath>
 #include <cstdint>
 
-/// The narrow floats, bit for bit: to and from f32, rounding to nearest even. What they do here is
-/// what casts do everywhere; the scalar builder writes the same steps as instructions.
+/// The narrow float formats, converted bit for bit from and to f32, rounding to nearest even. These
+/// functions define the casts; the scalar builder emits the same steps as instructions.
 namespace rondel {
 
-/// The layout of a float of 8 or 4 bits with a sign.
+/// The layout of a signed float of 8 or 4 bits. Magnitudes are codes without the sign bit.
 struct SmallFormat {
   int mantissa_bits;
   int bias;
   std::uint8_t sign_bit;
-  std::uint8_t largest;    ///< code of the largest finite magnitude
-  std::uint8_t overflow;   ///< code, without sign, of what lies beyond it when not saturating
-  std::uint8_t nan;        ///< code, without sign, of a NaN (f4e2m1 has none: a zero)
-  std::uint8_t first_nan;  ///< magnitudes from this one on are NaN; 0x80 when none is
-  bool unsigned_zero;      ///< one zero; its negative is the only NaN
+  std::uint8_t largest;    ///< the largest finite magnitude
+  std::uint8_t overflow;   ///< code, without sign, of a larger value if casts do not saturate
+  std::uint8_t nan;        ///< code, without sign, of a NaN (f4e2m1 has no NaN: a zero)
+  std::uint8_t first_nan;  ///< magnitudes from this one on are NaN; 0x80: no magnitude is
+  bool unsigned_zero;      ///< there is no -0; its code is the only NaN
   bool has_infinity;       ///< `largest` + 1 is an infinity
 };
 
-/// As ONNX names them. For f4e2m1 NaN gives a zero, as in ONNX's own test suite.
+/// The layout of a float8 type or of f4e2m1, with ONNX's names. A NaN that is cast to f4e2m1 gives
+/// a zero, as in ONNX's own test suite.
 constexpr SmallFormat small_format(DType t) {
   switch (t) {
     case DType::f8e4m3fn: return {3, 7, 0x80, 0x7e, 0x7f, 0x7f, 0x7f, false, false};
@@ -33,8 +34,9 @@ constexpr SmallFormat small_format(DType t) {
   }
 }
 
-/// The f32 nearest below or above in which nothing of `x` is lost for a second rounding to a float
-/// of at most 21 mantissa bits: towards zero, the last bit set when inexact ("round to odd").
+/// Rounds `x` to an f32 such that a second rounding, to a float of at most 21 mantissa bits, gives
+/// the same result as one rounding of `x`: rounds towards zero, and sets the last bit if the result
+/// is inexact ("round to odd").
 inline float round_to_odd(double x) {
   const float nearest = static_cast<float>(x);
   const double back = nearest;
@@ -55,7 +57,7 @@ inline float bf16_to_f32(std::uint16_t code) {
 }
 inline std::uint16_t f64_to_bf16(double x) { return f32_to_bf16(round_to_odd(x)); }
 
-/// a where `first`, else b: without a branch, so that loops become vectors.
+/// a if `first`, else b. Without a branch, so that loops vectorize.
 inline std::uint32_t either(bool first, std::uint32_t a, std::uint32_t b) {
   const std::uint32_t mask = 0u - static_cast<std::uint32_t>(first);
   return (a & mask) | (b & ~mask);
@@ -67,7 +69,7 @@ inline std::uint16_t f32_to_f16(float x) {
   const std::uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
   const std::uint32_t nan = 0x7e00u | ((magnitude >> 13) & 0x3ffu);
   const std::uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-  // Steps of 2^-24, rounded by an addition.
+  // Subnormals are multiples of 2^-24, the ulp of 0.5: the addition rounds.
   const std::uint32_t subnormal =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
   std::uint32_t code = either(magnitude < 0x38800000u, subnormal, normal);  // below 2^-14
@@ -89,8 +91,8 @@ inline float f16_to_f32(std::uint16_t code) {
 }
 inline std::uint16_t f64_to_f16(double x) { return f32_to_f16(round_to_odd(x)); }
 
-/// `t` is one of the four float8 kinds or f4e2m1. What lies beyond the largest value becomes it
-/// when `saturate`, else infinity or NaN (f4e2m1 always saturates).
+/// `t` is one of the four signed float8 types or f4e2m1. A value beyond the largest finite one
+/// becomes the largest if `saturate`, else infinity or NaN (f4e2m1 always saturates).
 inline std::uint8_t f32_to_small(DType t, float x, bool saturate = true) {
   const SmallFormat f = small_format(t);
   const auto bits = std::bit_cast<std::uint32_t>(x);
@@ -100,7 +102,7 @@ inline std::uint8_t f32_to_small(DType t, float x, bool saturate = true) {
   const int shift = 23 - f.mantissa_bits;
   const auto least_normal = static_cast<std::uint32_t>(128 - f.bias) << 23;
   std::uint32_t code = 0;
-  if (magnitude < least_normal) {  // equal steps, rounded by adding a number with that step
+  if (magnitude < least_normal) {  // subnormal: adding a number of the same ulp rounds
     const auto step = static_cast<std::uint32_t>(151 - f.bias - f.mantissa_bits) << 23;
     const float sum = std::bit_cast<float>(magnitude) + std::bit_cast<float>(step);
     code = std::bit_cast<std::uint32_t>(sum) - step;
@@ -132,17 +134,17 @@ inline float small_to_f32(DType t, std::uint8_t code) {
   return std::bit_cast<float>(sign | bits);
 }
 
-/// How a scale is rounded to a power of two. `nearest`: ties go up.
+/// How a scale is rounded to a power of two. `nearest` rounds ties up.
 enum class ScaleRounding : std::uint8_t { up, down, nearest };
 
-/// The exponent of |x| as f8e8m0, 2^-127 to 2^127. Infinities and what lies beyond saturate, or
-/// become NaN (0xff) when not `saturate`, zero and what lies below likewise.
+/// The exponent of |x| as f8e8m0: 2^-127 to 2^127. A magnitude outside of this range, such as zero
+/// or infinity, saturates, or becomes NaN (0xff) if not `saturate`.
 inline std::uint8_t f32_to_e8m0(float x, bool saturate = true,
                                 ScaleRounding rounding = ScaleRounding::up) {
   const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7fffffffu;
   if (x != x) return 0xff;
   if (magnitude < 0x00400000u) return saturate ? 0 : 0xff;
-  // A denormal is rebased so that its leading bit, 2^-127, counts as exponent 0 like a normal's.
+  // A subnormal is rebased so that its leading bit, 2^-127, is the hidden bit of exponent 0.
   const std::uint32_t rebased = magnitude < 0x00800000u ? (magnitude - 0x00400000u) << 1
                                                         : magnitude;
   std::uint32_t carry = 0;
@@ -158,7 +160,7 @@ inline float e8m0_to_f32(std::uint8_t code) {
   return std::bit_cast<float>(code ? static_cast<std::uint32_t>(code) << 23 : 0x00400000u);
 }
 
-/// Any float format narrower than 32 bits, by its dtype; `code` in the low bits.
+/// Any float format narrower than 32 bits; `code` holds its bits, right-aligned.
 inline float narrow_to_f32(DType t, std::uint16_t code) {
   if (t == DType::f16) return f16_to_f32(code);
   if (t == DType::bf16) return bf16_to_f32(code);
@@ -170,7 +172,7 @@ inline std::uint16_t f32_to_narrow(DType t, float x, bool saturate = true) {
   if (t == DType::bf16) return f32_to_bf16(x);
   return t == DType::f8e8m0 ? f32_to_e8m0(x, saturate) : f32_to_small(t, x, saturate);
 }
-/// One rounding from f64.
+/// The same from f64, with one rounding.
 inline std::uint16_t f64_to_narrow(DType t, double x, bool saturate = true) {
   return f32_to_narrow(t, round_to_odd(x), saturate);
 }

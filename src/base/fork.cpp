@@ -17,7 +17,7 @@ struct Registry {
     pthread_atfork([] { instance().before(); }, [] { instance().in_parent(); },
                    [] { instance().in_child(); });
   }
-  /// Never destroyed: a process may fork while it ends.
+  /// Never destroyed: a process may fork while it exits.
   static Registry& instance() {
     static auto* one = new Registry;
     return *one;

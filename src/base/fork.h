@@ -2,8 +2,8 @@
 
 namespace rondel {
 
-/// An object that owns threads. A child of fork() has none of the threads, and its locks are in the
-/// state of the fork: the child makes the guarded data anew and leaks the old.
+/// An object that owns threads. A child of fork() has none of these threads, and its locks are in
+/// the state they had at the fork: the child re-creates the guarded data and leaks the old data.
 class ForkAware {
  public:
   ForkAware(const ForkAware&) = delete;
@@ -17,8 +17,9 @@ class ForkAware {
   virtual ~ForkAware() = default;
 };
 
-/// The last member of such an object: its functions are called from then on, until it goes. Another
-/// thread may fork at any moment, when all other members have to be there.
+/// Must be the last member of a ForkAware object. The object's functions are called from the
+/// construction of this member until its destruction. Another thread may fork at any moment in
+/// between, and then all other members must exist.
 class ForkRegistration {
  public:
   explicit ForkRegistration(ForkAware&);

@@ -11,14 +11,14 @@
 
 namespace rondel {
 
-/// A cache of values by key, of bounded size; the least recently used goes first. Thread-safe: a
-/// thread that asks for a value which another thread is making waits for it, unless its run is
-/// cancelled; others do not wait.
+/// A cache of values by key, of bounded size; the least recently used value is evicted first.
+/// Thread-safe: a thread that needs a value which another thread is computing waits for it, unless
+/// its run is cancelled. Threads that need other values do not wait.
 template <class T> class LruCache {
  public:
   explicit LruCache(std::size_t most = 64) : most_(most) {}
 
-  /// The cached value, or the result of `make()`. Nothing is cached where `make` throws.
+  /// The cached value, or the result of `make()`. Nothing is cached if `make` throws.
   template <class Make> std::shared_ptr<const T> get(const CacheKey& key, const Make& make) {
     const std::shared_ptr<Entry> entry = find(key);
     if (!entry->ready.load(std::memory_order_acquire)) {

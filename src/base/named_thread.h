@@ -4,8 +4,8 @@
 
 namespace rondel {
 
-/// Begins a thread that tools show as `name` (at most 15 characters) by the time this returns.
-/// Throws std::system_error where there is none to be had.
+/// Starts a thread. When this function returns, debuggers and profilers show the thread as `name`
+/// (at most 15 characters). Throws std::system_error if the system cannot create a thread.
 std::thread named_thread(const char* name, std::function<void()> work);
 
 }  // namespace rondel

@@ -18,20 +18,20 @@
 namespace rondel {
 namespace {
 
-/// The queue of things to release, and its thread.
+/// The queue of objects to release, and the thread that releases them.
 class ReleaseQueue {
  public:
   void add(std::shared_ptr<void> last) noexcept {
     std::unique_lock lock(mutex_);
     try {
       waiting_.push_back(std::move(last));
-    } catch (const std::bad_alloc&) { return; }  // `last` goes with this call, after the lock
+    } catch (const std::bad_alloc&) { return; }  // the caller drops `last`, after the lock
     ++added_;
     if (busy_) return;
     busy_ = true;
     try {
       named_thread("rondel-release", [this] { work(); }).detach();
-    } catch (const std::system_error&) {  // no thread to be had
+    } catch (const std::system_error&) {  // the system cannot create a thread
       lock.unlock();
       work();
     }
@@ -72,7 +72,7 @@ class ReleaseQueue {
 };
 
 /// The queue of this process. It is never destroyed, because tensors may be dropped while the
-/// process ends. Entries that wait during a fork are not released in the child.
+/// process exits. Entries that wait during a fork are not released in the child.
 class ProcessReleaseQueue : ForkAware {
  public:
   static ReleaseQueue& releases() {

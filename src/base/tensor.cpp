@@ -89,7 +89,7 @@ std::int64_t element_count(std::span<const std::int64_t> shape) {
 
 Shape row_major_strides(std::span<const std::int64_t> shape) {
   Shape strides(shape.size());
-  const bool empty = element_count(shape) == 0;  // any strides do, and products may overflow
+  const bool empty = element_count(shape) == 0;  // any strides are valid, and products may overflow
   std::int64_t step = 1;
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     strides[axis] = step;
@@ -132,7 +132,7 @@ Tensor Tensor::zeros(DType dtype, Shape shape) {
 
 bool Tensor::contiguous() const {
   bool row_major = true;
-  std::uint64_t step = 1;  // where an extent is 0, others may overflow it
+  std::uint64_t step = 1;  // unsigned: extents beside a 0 may overflow it
   for (std::size_t axis = shape_.size(); axis-- > 0;) {
     const auto extent = static_cast<std::uint64_t>(shape_[axis]);
     if (extent == 0) return true;

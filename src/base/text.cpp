@@ -20,7 +20,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// Longer words are no slips of a reader's hand, and comparing them takes long.
+/// Longer words are hardly typing errors, and comparing them takes long.
 constexpr std::size_t longest_compared = 100;
 
 }  // namespace

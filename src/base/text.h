@@ -26,11 +26,11 @@ template <class Range> std::string join(const Range& range, std::string_view sep
   return join(range, separator, [](const auto& item) { return fmt::format("{}", item); });
 }
 
-/// The candidate nearest to `wanted` by edit distance, for "did you mean"; empty when none is near,
-/// and for a word of more than 100 characters.
+/// The candidate nearest to `wanted` by edit distance, for "did you mean". Empty if no candidate is
+/// near, or if `wanted` has more than 100 characters.
 std::string closest(std::string_view wanted, const std::vector<std::string>& candidates);
 
-/// The parts of `text` between occurrences of `separator`; one part when there is none.
+/// The parts of `text` between occurrences of `separator`; one part if there is no separator.
 std::vector<std::string> split(std::string_view text, char separator);
 
 /// `text` without blanks at either end.

@@ -4,8 +4,8 @@
 
 namespace rondel {
 
-/// The length of the UTF-8 character that a text begins with; 0 where it begins with none. The text
-/// is not empty.
+/// The length in bytes of the UTF-8 character at the start of `text`, which must not be empty; 0 if
+/// the text does not start with a valid character.
 std::size_t character_length(std::string_view text);
 
 }  // namespace rondel

@@ -1,4 +1,4 @@
-// What passes may take for granted about overlap, as LLVM's alias scopes.
+// LLVM alias scopes: what passes may assume about the overlap of buffers.
 #include "codegen/function_builder.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -9,7 +9,7 @@
 namespace rondel::codegen {
 namespace {
 
-/// Of the digits of a buffer's number.
+/// The base of the digits of a family's number.
 constexpr std::size_t base = 16;
 
 bool may_overlap(const FunctionBuilder& fb, std::size_t i, std::size_t j) {
@@ -28,13 +28,14 @@ bool never_written(const FunctionBuilder& fb, std::size_t i) {
   return true;
 }
 
-/// Two accesses do not overlap where in some domain the second excludes all scopes of the first.
-/// With a scope of its own for each of n buffers, each access would exclude n - 1, and programs of
-/// a thousand buffers take a minute to compile. So buffers have numbers, each digit is a domain,
-/// and an access excludes the other values of its digits: different numbers differ in some digit.
+/// LLVM's rule: two accesses do not overlap if there is a domain in which the second one excludes
+/// (!noalias) all scopes of the first one. With one scope per buffer, each access would exclude n -
+/// 1 scopes, and a program with a thousand buffers would take a minute to compile. So buffers are
+/// numbered, each digit of the number is a domain, and an access excludes the other values of its
+/// digits. Different numbers differ in at least one digit.
 ///
-/// Buffers that may overlap, perhaps by way of others, are a family: they have one number, and
-/// those of a family that do not overlap exclude each other in a domain of the family.
+/// Buffers that may overlap, directly or through other buffers, form a family and share one number.
+/// The members of a family that do not overlap exclude each other in a domain of the family.
 class Scopes {
  public:
   explicit Scopes(FunctionBuilder& fb)
@@ -51,7 +52,7 @@ class Scopes {
     }
   }
 
-  /// Scopes that no access of a buffer overlaps.
+  /// All scopes of one domain. An access that excludes them overlaps no buffer.
   llvm::MDNode* all() const { return llvm::MDNode::get(fb_.llvm, last_digits_); }
 
  private:
@@ -78,7 +79,7 @@ class Scopes {
     return all;
   }
 
-  /// The digit that counts `place`s.
+  /// Adds the domain of the digit with place value `place`.
   void add_digit(std::size_t place, std::size_t values) {
     const Metadata all = new_domain(values);
     for (std::size_t n = 0; n < families_.size(); ++n)
@@ -106,7 +107,7 @@ class Scopes {
 
 }  // namespace
 
-void name_scopes(FunctionBuilder& fb) {
+void assign_alias_scopes(FunctionBuilder& fb) {
   const Scopes scopes(fb);
   fb.all_scopes = scopes.all();
   for (std::size_t i = 0; i < fb.buffers.size(); ++i) fb.buffers[i].constant = never_written(fb, i);

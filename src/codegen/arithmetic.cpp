@@ -9,7 +9,7 @@ namespace {
 
 using llvm::Intrinsic::ID;
 
-/// Operands and type of an instruction of arithmetic.
+/// The operands and dtype of an arithmetic instruction.
 struct Args {
   FunctionBuilder& fb;
   llvm::IRBuilder<>& build;
@@ -36,7 +36,8 @@ Value* neg(const Args& x) {
   return x.is_float() ? x.build.CreateFNeg(x.a) : x.build.CreateNeg(x.a);
 }
 
-/// A divisor for which the processor's division has a result, and what it stands in for.
+/// `safe`: the divisor, replaced by 1 if it is 0 or -1, for which the processor's division may
+/// trap. `zero`, `minus_one`: whether the divisor is 0 or -1.
 struct Divisor {
   Value *safe, *zero, *minus_one;
 };
@@ -77,7 +78,7 @@ Value* bor(const Args& x) { return x.build.CreateOr(x.a, x.b); }
 Value* bxor(const Args& x) { return x.build.CreateXor(x.a, x.b); }
 Value* bnot(const Args& x) { return x.build.CreateNot(x.a); }
 
-/// Whether a shift count is below the width. Counts are read as unsigned.
+/// Whether a shift count is below the bit width. Counts are unsigned.
 Value* in_width(const Args& x) {
   return x.build.CreateICmpULT(x.b, x.number(x.llvm_type()->getIntegerBitWidth()));
 }
@@ -98,7 +99,7 @@ Value* shr(const Args& x) {
   return x.build.CreateSelect(in, x.build.CreateLShr(x.a, count), x.number(0));
 }
 
-/// Real and imaginary part of a complex number held as its bits.
+/// The real and the imaginary part of a complex number that is represented as an integer.
 std::pair<Value*, Value*> parts(const Args& x, Value* bits) {
   const unsigned half = bits->getType()->getIntegerBitWidth() / 2;
   llvm::Type* integer = x.build.getIntNTy(half);
@@ -128,9 +129,9 @@ Value* le(const Args& x) {
 }
 Value* select(const Args& x) { return x.build.CreateSelect(x.a, x.b, x.c); }
 
-using Writer = Value* (*)(const Args&);
+using Emitter = Value* (*)(const Args&);
 
-Writer writer(Op op) {
+Emitter emitter(Op op) {
   switch (op) {
     case Op::add: return add;
     case Op::sub: return sub;
@@ -162,11 +163,11 @@ Writer writer(Op op) {
 }  // namespace
 
 Value* arithmetic(FunctionBuilder& fb, const Inst& inst) {
-  const Writer write = writer(inst.op);
-  invariant(write != nullptr, "codegen: {} is not arithmetic", scalar::name(inst.op));
+  const Emitter emit = emitter(inst.op);
+  invariant(emit != nullptr, "codegen: {} is not arithmetic", scalar::name(inst.op));
   const std::size_t n = inst.operand_count;
-  return write({fb, fb.build, inst.type, fb.operand(inst, 0), n > 1 ? fb.operand(inst, 1) : nullptr,
-                n > 2 ? fb.operand(inst, 2) : nullptr});
+  return emit({fb, fb.build, inst.type, fb.operand(inst, 0), n > 1 ? fb.operand(inst, 1) : nullptr,
+               n > 2 ? fb.operand(inst, 2) : nullptr});
 }
 
 }  // namespace rondel::codegen

@@ -7,7 +7,7 @@
 namespace rondel::codegen {
 namespace {
 
-// A span travels as two words: address, then count.
+// The calling convention passes a span as two words: address and count.
 using Views = std::span<const scalar::View>;
 static_assert(std::is_trivially_copyable_v<Views> && sizeof(Views) == 2 * sizeof(void*));
 
@@ -19,7 +19,7 @@ Value* constant_words(FunctionBuilder& fb, const std::vector<Value*>& words) {
                                   llvm::GlobalValue::PrivateLinkage, data, "words");
 }
 
-/// The address of an array holding `words`: a constant when they all are.
+/// The address of an array of `words`: a constant array if all of them are constants.
 Value* words_in_memory(FunctionBuilder& fb, const std::vector<Value*>& words) {
   if (words.empty()) return llvm::ConstantPointerNull::get(fb.build.getPtrTy());
   if (llvm::all_of(words, [](Value* w) { return llvm::isa<llvm::ConstantInt>(w); }))
@@ -31,7 +31,7 @@ Value* words_in_memory(FunctionBuilder& fb, const std::vector<Value*>& words) {
   return array;
 }
 
-/// `array` from its element `leading` on.
+/// The address of element `leading` of `array`.
 Value* tail(FunctionBuilder& fb, Value* array, std::int32_t leading) {
   return fb.build.CreateConstInBoundsGEP1_64(fb.build.getInt64Ty(), array,
                                              static_cast<std::uint64_t>(leading));
@@ -50,7 +50,7 @@ void write_view(FunctionBuilder& fb, Value* view, const BoundBuffer& b,
   store_field(fb, view, offsetof(scalar::View, strides), tail(fb, b.strides_array, fixed));
 }
 
-/// That of an operand left out.
+/// Writes the view of an omitted operand.
 void write_null_view(FunctionBuilder& fb, Value* view) {
   Value* null = llvm::ConstantPointerNull::get(fb.build.getPtrTy());
   for (const std::size_t offset : {offsetof(scalar::View, data), offsetof(scalar::View, extents),
@@ -58,13 +58,14 @@ void write_null_view(FunctionBuilder& fb, Value* view) {
     store_field(fb, view, offset, null);
 }
 
-/// Address of element k of what the context shows.
+/// The address of `Context::shown[k]`.
 Value* shown(FunctionBuilder& fb, std::size_t k) {
   return fb.build.CreateConstInBoundsGEP1_64(fb.build.getInt8Ty(), fb.context,
                                              offsetof(scalar::Context, shown) + 8 * k);
 }
 
-/// What the kernel shows makes room for the operands from `first` on, which stand around the call.
+/// Inserts the operands from `first` on, the trips of the enclosing loops, before the values that
+/// the kernel has stored in `Context::shown`.
 void show_before(FunctionBuilder& fb, const Inst& inst, std::size_t first) {
   constexpr std::size_t most = std::tuple_size_v<decltype(scalar::Context::shown)>;
   const std::size_t count = inst.operand_count - first;
@@ -77,7 +78,8 @@ void show_before(FunctionBuilder& fb, const Inst& inst, std::size_t first) {
     fb.build.CreateAlignedStore(fb.operand(inst, first + k), shown(fb, k), llvm::Align(8));
 }
 
-/// Ends the program with what a kernel returned, which is not `done`: sites are the program's.
+/// Returns the status of a kernel that is not `done`, with its site converted to the program's
+/// site.
 void end_with(FunctionBuilder& fb, const Inst& inst, const scalar::Call& call, Value* status,
               std::size_t first_shown) {
   if (inst.operand_count == first_shown && call.first_site == 0) {

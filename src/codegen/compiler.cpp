@@ -30,7 +30,7 @@ class NativeExecutable final : public scalar::Executable {
   bool native() const override { return true; }
 
  private:
-  /// For a caller that brings none, as with the interpreter.
+  /// Allocates a workspace for a caller that provides none, like the interpreter does.
   scalar::Status run_with_workspace(scalar::Context& context, const scalar::View* views,
                                     const std::int64_t* params) const {
     if (locals_in_frame(*program_)) return run_(&context, views, params);

@@ -9,13 +9,13 @@ namespace rondel::codegen {
 
 class Jit;
 
-/// Turns scalar programs into native code for the machine it runs on. Thread-safe; one serves a
-/// whole process. Executables keep what they need of it alive.
+/// Compiles scalar programs to native code for the host. Thread-safe; one compiler is enough for a
+/// process. Executables may outlive the compiler.
 class Compiler {
  public:
   enum class Tier {
-    quick,      ///< ready soonest: no passes over the code
-    optimised,  ///< loops in vectors, values in registers
+    quick,      ///< fastest compilation, without optimisation passes
+    optimised,  ///< with optimisation and vectorisation
   };
 
   Compiler();
@@ -23,20 +23,20 @@ class Compiler {
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
 
-  /// Called between LLVM's passes; false: the code is no longer wanted.
+  /// Called between LLVM's passes; returns false to cancel the compilation.
   using StillWanted = std::function<bool()>;
-  /// Gives the bits the interpreter gives, in either tier (of a NaN only that it is one: which bits
-  /// it has is up to the processor). The program has passed `scalar::verify` and has no refusal.
-  /// Throws Error(internal) with LLVM's words when code cannot be made; null where it was no longer
-  /// wanted.
+  /// In both tiers the code computes the same bits as the interpreter, except for the payloads of
+  /// NaNs, which depend on the processor. The program must have passed `scalar::verify`, and
+  /// `refusal` must be empty. Returns null if the compilation was cancelled. Throws Error(internal)
+  /// with LLVM's message if LLVM fails.
   std::unique_ptr<scalar::Executable> compile(std::shared_ptr<const scalar::Program>,
                                               Tier = Tier::optimised,
                                               const StillWanted& = {}) const;
 
-  /// Why a program cannot be compiled on this machine, naming what it holds; empty: it can.
+  /// The reason why a program cannot be compiled; empty if it can.
   static std::string refusal(const scalar::Program&);
 
-  /// The LLVM IR that `compile` makes, before or after passes. For tests and for reading.
+  /// The LLVM IR of a program, before (quick) or after (optimised) passes. For tests and debugging.
   std::string to_llvm(const scalar::Program&, Tier = Tier::optimised) const;
 
  private:

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-/// Products as tiles held in registers: `rows` x `vectors` accumulators, k innermost and ascending,
-/// one accumulator an element, so that the bits are those of the plain triple loop.
+/// Matrix products by tiles in registers: `rows` x `vectors` accumulators, with k innermost and
+/// ascending. Each element has one accumulator, so the bits are those of the plain triple loop.
 namespace rondel::codegen {
 namespace {
 
@@ -12,17 +12,18 @@ bool is_one(Value* v) {
   return known && known->isOne();
 }
 
-/// A known count, or `otherwise`.
+/// The value of a constant; `otherwise` if it is not known at compile time.
 std::int64_t known_or(Value* v, std::int64_t otherwise) {
   const auto* known = llvm::dyn_cast<llvm::ConstantInt>(v);
   return known ? known->getSExtValue() : otherwise;
 }
 
-/// All rows of the columns from `lo` in steps of `vectors` vectors; returns where they end.
+/// Emits all rows of the columns from `lo` on, in steps of `vectors` vectors. Returns the first
+/// column of the remainder.
 Value* emit_columns(FunctionBuilder& fb, const Product& p, Value* lo, unsigned vectors) {
   const std::int64_t width = std::int64_t{p.lanes} * vectors;
   Value* left = fb.build.CreateNSWSub(p.columns.count, lo);
-  Value* hi = fb.build.CreateNSWAdd(lo, whole(fb, left, width));
+  Value* hi = fb.build.CreateNSWAdd(lo, round_down(fb, left, width));
   count_up(fb, lo, hi, width, [&](Value* column) { emit_rows(fb, p, column, vectors, nullptr); });
   return hi;
 }
@@ -40,10 +41,10 @@ void emit_product(FunctionBuilder& fb, const Product& p) {
   }
 }
 
-/// Steps of k that are taken at once along all columns.
+/// Steps of k per pass over all columns.
 constexpr std::int64_t steps_together = 4;
 
-/// Whether few rows meet more columns than a tile has, which lie side by side in memory.
+/// Whether the product has few rows and more contiguous columns than a tile.
 bool runs_along_columns(const Product& p) {
   const std::int64_t tile = std::int64_t{p.lanes} * p.tile_vectors;
   const std::int64_t rows = known_or(p.rows.count, 0);
@@ -52,9 +53,9 @@ bool runs_along_columns(const Product& p) {
          known_or(p.depth, 0) > steps_together;
 }
 
-/// Some steps of k for all columns, then the next: memory is read in the order in which it lies,
-/// where tiles would take a little of each row of it, page after page. Between, the sums stand in
-/// the result.
+/// Emits passes over all columns, each with a few steps of k. The columns are thus read in memory
+/// order; tiles would read a small part of each of their rows, page after page. Between the passes,
+/// the sums are kept in the result.
 void emit_along_columns(FunctionBuilder& fb, const Product& of) {
   const auto take_steps = [&](Value* k, std::int64_t count, Value* continues) {
     Product p = of;
@@ -76,16 +77,16 @@ void emit_along_columns(FunctionBuilder& fb, const Product& of) {
   count_up(fb, fb.i64(full), of.depth, 1, [&](Value* k) { take_steps(k, 1, fb.build.getTrue()); });
 }
 
-/// With fewer rows or columns than these a copy of the columns does not pay; nor with fewer steps
-/// of k, where columns lie side by side.
+/// With fewer rows or columns than this, copying the columns costs more than it gains. If columns
+/// are contiguous, the same holds for fewer steps of k.
 constexpr std::int64_t rows_worth_panels = 16, columns_worth_panels = 8, depth_worth_panels = 256;
 
-/// The least depth that is worth panels.
+/// The least depth for which panels are used.
 std::int64_t worth_panels(const Product& p) {
   return p.transposed || p.lanes == 1 ? 0 : depth_worth_panels;
 }
 
-/// Whether the product may be written in panels: results lie side by side.
+/// Whether panels are possible, and useful as far as extents are known at compile time.
 bool takes_panels(const Product& p) {
   return is_one(p.out_column_stride) && p.sum == p.out->buffer->dtype &&
          known_or(p.rows.count, rows_worth_panels) >= rows_worth_panels &&
@@ -93,7 +94,7 @@ bool takes_panels(const Product& p) {
          known_or(p.depth, worth_panels(p)) >= worth_panels(p);
 }
 
-/// In panels where the extents of the run are worth it.
+/// Emits both versions, and a branch that uses panels if the run-time extents are large enough.
 void emit_in_panels_or_directly(FunctionBuilder& fb, const Product& p) {
   llvm::BasicBlock* many = fb.block("in_panels");
   llvm::BasicBlock* few = fb.block("directly");
@@ -114,7 +115,8 @@ void emit_in_panels_or_directly(FunctionBuilder& fb, const Product& p) {
   fb.build.SetInsertPoint(after);
 }
 
-/// The least number of equal parts of at most `most` that make `count`, and how large they are.
+/// Divides `count` into the fewest parts of at most `most`, and returns the size of equal parts.
+/// Returns `most` if the count is unknown (negative) or large.
 unsigned balanced(std::int64_t count, std::int64_t most) {
   if (count < 0 || count > 64 * most) return static_cast<unsigned>(most);
   if (count == 0) return 1;
@@ -122,8 +124,8 @@ unsigned balanced(std::int64_t count, std::int64_t most) {
   return static_cast<unsigned>((count + parts - 1) / parts);
 }
 
-/// How columns come into vectors: `direct`, side by side in memory; `transposed`, contiguous along
-/// k.
+/// How columns are loaded into vectors. `direct`: neighbouring columns are contiguous in memory.
+/// `transposed`: columns are contiguous along k. `strided`: neither.
 enum class Columns { direct, transposed, strided };
 
 Columns columns_of(const Factor& f, Value* out_stride) {
@@ -132,14 +134,15 @@ Columns columns_of(const Factor& f, Value* out_stride) {
   return is_one(f.k_stride) ? Columns::transposed : Columns::strided;
 }
 
-/// c = a b is also c' = b' a': the factor that comes into vectors more easily is read as columns.
+/// Transposes the product (c' = b' a' instead of c = a b) if this makes the columns cheaper to load
+/// into vectors.
 void orient(Product& p) {
   if (columns_of(p.rows, p.out_row_stride) >= columns_of(p.columns, p.out_column_stride)) return;
   std::swap(p.rows, p.columns);
   std::swap(p.out_row_stride, p.out_column_stride);
 }
 
-/// The operands of an instruction that fix the leading axes of a buffer.
+/// Reads the operands of an instruction that are indices on the leading axes of its buffers.
 struct Leading {
   FunctionBuilder& fb;
   const Inst& inst;
@@ -151,8 +154,8 @@ struct Leading {
   }
 };
 
-/// A factor whose axes from `first` on are a matrix with k along its rows or (`k_first`) along its
-/// columns, or a vector.
+/// A factor whose axes from `first` on are a matrix or a vector. `k_first`: k is the first axis of
+/// the matrix; else it is the last one.
 Factor factor(FunctionBuilder& fb, const BoundBuffer& b, Value* base, std::int32_t first,
               bool vector, bool k_first) {
   const std::size_t last = b.extents.size() - 1;
@@ -210,7 +213,7 @@ Value* lane_mask(FunctionBuilder& fb, const Product& p, Value* column) {
 
 void emit_rows(FunctionBuilder& fb, const Product& p, Value* column, unsigned vectors,
                Value* mask) {
-  Value* full = whole(fb, p.rows.count, p.tile_rows);
+  Value* full = round_down(fb, p.rows.count, p.tile_rows);
   count_up(fb, fb.i64(0), full, p.tile_rows, [&](Value* row) {
     emit_tile(fb, p, {row, column, p.tile_rows, vectors, mask});
   });

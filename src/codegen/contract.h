@@ -1,16 +1,17 @@
 #pragma once
 #include "codegen/function_builder.h"
 
-/// A product taken apart: two factors, and the tiles of the result they are summed in.
+/// Matrix products: their two factors, and the tiles of the result.
 namespace rondel::codegen {
 
-/// One factor: the rows (one scalar a step, spread over a vector) or the columns (vectors).
+/// A factor of a product. Either its rows are read (one scalar per step of k, broadcast to a
+/// vector) or its columns (one vector of columns per step of k).
 struct Factor {
   const BoundBuffer* buffer;
   Value* base;
-  Value* stride;    ///< from row to row, or column to column
+  Value* stride;    ///< from one row to the next, or from one column to the next
   Value* k_stride;  ///< from k to k + 1
-  Value* count;     ///< how many rows or columns
+  Value* count;     ///< number of rows or columns
 };
 
 struct Product {
@@ -19,57 +20,61 @@ struct Product {
   Value* out_base;
   Value *out_row_stride, *out_column_stride;
   Value* depth;                 ///< extent of k
-  unsigned unrolled_depth = 0;  ///< depth, where all of its steps are written one after another
-  DType sum;                    ///< what products are summed in
-  bool fused;
-  bool checks_stop = false;    ///< each tile checks the stop flag
-  bool transposed = false;     ///< columns are contiguous along k and transposed in registers
-  unsigned lanes = 1;          ///< columns in a vector
-  unsigned tile_rows = 1;      ///< rows of a full tile
-  unsigned tile_vectors = 1;   ///< vectors of a full tile
-  Value* continues = nullptr;  ///< i1: sums begin with what the result holds; null: with zeros
+  unsigned unrolled_depth = 0;  ///< the depth, if the loop over k is fully unrolled; else 0
+  DType sum;                    ///< dtype of the accumulators
+  bool fused;                   ///< accumulate with fma
+  bool checks_stop = false;     ///< each tile checks the stop flag
+  bool transposed = false;      ///< columns are contiguous along k and transposed in registers
+  unsigned lanes = 1;           ///< columns in a vector
+  unsigned tile_rows = 1;       ///< rows of a full tile
+  unsigned tile_vectors = 1;    ///< vectors of a full tile
+  Value* continues = nullptr;   ///< i1: sums begin with the values in the result; null: with zeros
 };
 
-/// A tile of the result: where it begins, and which lanes exist (`mask` null: all).
+/// A tile of the result: its first row and column, its size, and a mask of its lanes (null: all).
 struct Tile {
   Value *row, *column;
   unsigned rows, vectors;
   Value* mask = nullptr;
 };
 
-/// Writes the sums of a tile and stores them.
+/// Emits code that computes a tile and stores it.
 void emit_tile(FunctionBuilder&, const Product&, const Tile&);
 
-/// Writes the product with its columns copied into panels that hold a block of k of some of them,
-/// side by side: each is copied once for all rows. The result must be of the type of the sums.
+/// Emits the product with packing: blocks of k of some columns are copied into a panel, side by
+/// side. Each block is copied once for all rows. The result must have the dtype of the
+/// accumulators.
 void emit_in_panels(FunctionBuilder&, const Product&);
 
-/// One step of k for one vector of columns that lie side by side; `mask`: which there are, null:
-/// all.
+/// Loads one step of k for one vector of columns that are contiguous in memory. `mask`: the lanes
+/// to load, null: all.
 Value* load_direct(FunctionBuilder&, const Product&, Value* column, Value* k, Value* mask);
-/// As many steps of k as there are lanes, for one vector of columns that are contiguous along k:
-/// element i is step k + i.
+/// Loads as many steps of k as there are lanes, for one vector of columns that are contiguous along
+/// k. Element i of the result is step k + i.
 std::vector<Value*> load_transposed(FunctionBuilder&, const Product&, Value* column, Value* k);
-/// One step of k for one vector of columns that lie apart.
+/// Loads one step of k for one vector of columns with any strides, lane by lane.
 Value* load_strided(FunctionBuilder&, const Product&, Value* column, Value* k);
 
-/// All rows of the columns from `column` on: full tiles, then what is left.
+/// Emits all rows of `vectors` vectors of columns from `column` on: full tiles, then the remainder.
 void emit_rows(FunctionBuilder&, const Product&, Value* column, unsigned vectors, Value* mask);
-/// Which lanes of the vector at `column` are columns of the result; null: of one lane.
+/// The mask of the lanes of the vector at `column` that are columns of the result; null if a vector
+/// has one lane.
 Value* lane_mask(FunctionBuilder&, const Product&, Value* column);
-/// The columns from `first` on, a vector at a time; of the last vector the lanes that there are.
+/// Emits the columns from `first` on, one vector at a time; the last vector is masked.
 void emit_last_columns(FunctionBuilder&, const Product&, Value* first);
 
-/// Tile sizes: as many sums as registers hold beside the factors, so that additions overlap.
+/// Chooses tile sizes: as many accumulators as fit into registers beside the factors, so that the
+/// latencies of their additions overlap.
 void choose_tile(FunctionBuilder&, Product&);
 
-/// base + sum of index * stride, in elements of the buffer.
+/// The address base + sum of index * stride. `terms`: (index, stride) pairs, in elements of the
+/// buffer.
 Value* element_at(FunctionBuilder&, const BoundBuffer&, Value* base,
                   std::initializer_list<std::pair<Value*, Value*>> terms);
-/// for i = lo; i < hi; i += step. What is emitted next stands behind the loop.
+/// Emits the loop `for (i = lo; i < hi; i += step) body(i)`. The insertion point is then behind it.
 void count_up(FunctionBuilder&, Value* lo, Value* hi, std::int64_t step,
               llvm::function_ref<void(Value*)> body);
 /// `count` rounded down to a multiple of `step`.
-Value* whole(FunctionBuilder&, Value* count, std::int64_t step);
+Value* round_down(FunctionBuilder&, Value* count, std::int64_t step);
 
 }  // namespace rondel::codegen

@@ -5,17 +5,17 @@
 namespace rondel::codegen {
 namespace {
 
-/// A panel's size: it stays in a near cache.
+/// The size of a panel, which fits into the L1 or L2 cache.
 constexpr std::int64_t panel_bytes = 32768;
 
-/// What is in the panel: steps of k of some columns.
+/// The part of the columns that is in the panel: `depth` steps of k of `columns` columns.
 struct Block {
-  Value *first_column, *columns;  ///< at most as many as the panel is wide
+  Value *first_column, *columns;  ///< `columns` is at most the width of the panel
   Value *first_k, *depth;
 };
 
-/// A panel in the function's frame, and the product that reads its columns there. The panel is as
-/// wide as a tile; a step of k is a row of it.
+/// A panel in the stack frame, and the product that reads its columns from the panel. The panel is
+/// as wide as a tile; each of its rows is a step of k.
 class Panel {
  public:
   Panel(FunctionBuilder& fb, const Product& of) : fb_(fb), of_(of), product_(of) {
@@ -35,11 +35,12 @@ class Panel {
                                llvm::Align(64));
   }
 
-  /// All columns, a panel's width at a time, and all of k, a panel's depth at a time.
+  /// Emits the loops over blocks: over all columns by the width of the panel, and over k by its
+  /// depth.
   void multiply() {
     count_up(fb_, fb_.i64(0), of_.columns.count, width_, [&](Value* column) {
       Value* left = fb_.build.CreateNSWSub(of_.columns.count, column);
-      // Where there is no k, one block of no depth stores sums of nothing.
+      // If the depth is 0, one block of depth 0 stores empty sums.
       count_up(fb_, fb_.i64(0), greater(of_.depth, fb_.i64(1)), most_depth_, [&](Value* k) {
         if (of_.checks_stop) emit_stop_check(fb_);
         Value* depth = fb_.build.CreateNSWSub(end_of_block(fb_, k, of_.depth, most_depth_), k);
@@ -60,7 +61,7 @@ class Panel {
   }
   Value* sum(Value* a, Value* b) { return fb_.build.CreateNSWAdd(a, b); }
 
-  // ---- what is copied; `column` and `k` count from the block's first
+  // ---- copying; `column` and `k` are relative to the block
 
   void store(Value* x, Value* column, Value* k) {
     Value* offset = sum(fb_.build.CreateNSWMul(k, fb_.i64(width_)), column);
@@ -69,7 +70,7 @@ class Panel {
   }
 
   void copy_columns(const Block& block) {
-    Value* in_full = whole(fb_, block.columns, of_.lanes);
+    Value* in_full = round_down(fb_, block.columns, of_.lanes);
     count_up(fb_, fb_.i64(0), block.depth, 1, [&](Value* k) {
       const auto copy = [&](Value* column, bool masked) {
         Value* from = sum(block.first_column, column);
@@ -82,7 +83,7 @@ class Panel {
   }
 
   void copy_columns_apart(const Block& block) {
-    Value* in_vectors = whole(fb_, block.columns, of_.lanes);
+    Value* in_vectors = round_down(fb_, block.columns, of_.lanes);
     count_up(fb_, fb_.i64(0), in_vectors, of_.lanes,
              [&](Value* column) { copy_vector(block, column); });
     Product single = of_;
@@ -94,7 +95,7 @@ class Panel {
   }
   void copy_vector(const Block& block, Value* column) {
     Value* from = sum(block.first_column, column);
-    Value* in_squares = whole(fb_, block.depth, of_.lanes);
+    Value* in_squares = round_down(fb_, block.depth, of_.lanes);
     count_up(fb_, fb_.i64(0), in_squares, of_.lanes, [&](Value* k) {
       const std::vector<Value*> steps = load_transposed(fb_, of_, from, sum(block.first_k, k));
       for (unsigned i = 0; i < of_.lanes; ++i) store(steps[i], column, sum(k, fb_.i64(i)));
@@ -114,7 +115,7 @@ class Panel {
     p.out_base = element_at(fb_, *p.out, p.out_base, {{block.first_column, p.out_column_stride}});
     p.depth = block.depth;
     p.continues = fb_.build.CreateICmpSGT(block.first_k, fb_.i64(0));
-    Value* full = whole(fb_, p.columns.count, width_);
+    Value* full = round_down(fb_, p.columns.count, width_);
     count_up(fb_, fb_.i64(0), full, width_,
              [&](Value* all) { emit_rows(fb_, p, all, p.tile_vectors, nullptr); });
     emit_last_columns(fb_, p, full);

@@ -40,7 +40,7 @@ Value* load_row(FunctionBuilder& fb, const Product& p, Value* at) {
   return p.lanes == 1 ? x : fb.build.CreateVectorSplat(p.lanes, x);
 }
 
-/// sum + x * y as the contract says.
+/// sum + x * y, fused if the contract says so.
 Value* step(FunctionBuilder& fb, const Product& p, Value* x, Value* y, Value* sum) {
   llvm::IRBuilder<>& build = fb.build;
   if (!native_float(p.sum)) return build.CreateAdd(sum, build.CreateMul(x, y));
@@ -48,7 +48,7 @@ Value* step(FunctionBuilder& fb, const Product& p, Value* x, Value* y, Value* su
   return build.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum});
 }
 
-/// The index of vector `v` of a tile.
+/// The first column of vector `v` of a tile.
 Value* column_of(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned v) {
   return fb.build.CreateNSWAdd(t.column, fb.i64(static_cast<std::int64_t>(v) * p.lanes));
 }
@@ -56,12 +56,13 @@ Value* row_of(FunctionBuilder& fb, const Tile& t, unsigned r) {
   return fb.build.CreateNSWAdd(t.row, fb.i64(r));
 }
 
-/// What a step of `depth` k's adds: sums in, sums out.
+/// Emits some steps of k, from `k` on: takes the sums before them, returns the sums after them.
 using Sums = std::vector<Value*>;
 using AddProducts = llvm::function_ref<Sums(Value* k, const Sums&)>;
 
-/// A loop already of the size that fits the processor: unrolling it only takes time.
-void leave_as_is(FunctionBuilder& fb, llvm::Instruction* back_edge) {
+/// Disables unrolling of a loop whose body is already large enough. Unrolling would only take
+/// compile time.
+void disable_unrolling(FunctionBuilder& fb, llvm::Instruction* back_edge) {
   const auto word = [&](const char* text) {
     return llvm::MDNode::get(fb.llvm, llvm::MDString::get(fb.llvm, text));
   };
@@ -71,7 +72,7 @@ void leave_as_is(FunctionBuilder& fb, llvm::Instruction* back_edge) {
   back_edge->setMetadata(llvm::LLVMContext::MD_loop, id);
 }
 
-/// for k = lo; k < hi; k += depth: sums = add(k, sums). Returns the sums.
+/// Emits the loop `for (k = lo; k < hi; k += depth) sums = add(k, sums)`. Returns the sums.
 Sums sum_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t depth, const Sums& start,
             AddProducts add) {
   llvm::BasicBlock* before = fb.build.GetInsertBlock();
@@ -88,7 +89,7 @@ Sums sum_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t depth, const
   }
   const Sums next = add(k, Sums(carried.begin(), carried.end()));
   Value* next_k = fb.build.CreateNSWAdd(k, fb.i64(depth));
-  leave_as_is(fb, fb.build.CreateCondBr(fb.build.CreateICmpSLT(next_k, hi), loop, after));
+  disable_unrolling(fb, fb.build.CreateCondBr(fb.build.CreateICmpSLT(next_k, hi), loop, after));
   k->addIncoming(next_k, loop);
   for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], loop);
   fb.build.SetInsertPoint(after);
@@ -102,10 +103,11 @@ Sums sum_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t depth, const
   return finals;
 }
 
-/// Steps of k between two checks of the stop flag; a multiple of every depth.
+/// Steps of k between two checks of the stop flag; a multiple of every `depth`.
 constexpr std::int64_t k_block = 4096;
 
-/// The same in blocks, with a stop check before each block where the product has them.
+/// The same from 0 on. If the product checks the stop flag, the loop runs in blocks with a check
+/// before each block.
 Sums sum_in_blocks(FunctionBuilder& fb, const Product& p, Value* hi, std::int64_t depth,
                    const Sums& start, AddProducts add) {
   if (!p.checks_stop) return sum_up(fb, fb.i64(0), hi, depth, start, add);
@@ -143,7 +145,7 @@ Value* row_value(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned 
                              {{row_of(fb, t, r), p.rows.stride}, {k, p.rows.k_stride}}));
 }
 
-/// Adds row r times `columns`, one vector each of the tile, to the sums.
+/// Adds x times `columns` to the sums of row r. `columns` has one element per vector of the tile.
 void add_row(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned r, Value* x,
              const std::vector<Value*>& columns, Sums& sums) {
   for (unsigned v = 0; v < t.vectors; ++v) {
@@ -152,7 +154,7 @@ void add_row(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned r, V
   }
 }
 
-/// The sums over k of a tile whose columns lie side by side in memory.
+/// The sums over k of a tile whose columns are contiguous in memory.
 Sums sum_direct(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& first) {
   const auto add = [&](Value* k, Sums sums) {
     std::vector<Value*> columns;
@@ -168,7 +170,8 @@ Sums sum_direct(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums
   return sums;
 }
 
-/// Lane j of vector i becomes lane i of vector j; as many vectors as lanes, a power of two.
+/// Transposes a square matrix: lane j of vector i becomes lane i of vector j. The number of vectors
+/// and of lanes is a power of two.
 void transpose(FunctionBuilder& fb, std::vector<Value*>& vectors) {
   const auto lanes = static_cast<unsigned>(vectors.size());
   for (unsigned s = 1; s < lanes; s *= 2) {
@@ -186,8 +189,9 @@ void transpose(FunctionBuilder& fb, std::vector<Value*>& vectors) {
   }
 }
 
-/// Adds `depth` steps of k, a multiple of the lanes, for columns contiguous along k. Each vector of
-/// columns takes all of them before the next, so that a cache line is used up once it is there.
+/// Adds `depth` steps of k, a multiple of the lanes, for columns that are contiguous along k. Each
+/// vector of columns takes all steps before the next vector begins, so that a loaded cache line is
+/// used completely.
 Sums add_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, Value* k, unsigned depth,
                     Sums sums) {
   for (unsigned v = 0; v < t.vectors; ++v) {
@@ -207,8 +211,9 @@ Sums add_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, Value*
   return sums;
 }
 
-/// The sums over k of a tile whose columns are contiguous along k: blocks are transposed in
-/// registers, first as deep as a cache line, then as deep as a vector; the rest goes one by one.
+/// The sums over k of a tile whose columns are contiguous along k. Blocks are transposed in
+/// registers: first blocks as deep as a cache line, then as deep as a vector; the remaining steps
+/// are taken one by one.
 Sums sum_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, const Sums& first) {
   constexpr unsigned line = 64;
   const auto bytes = static_cast<unsigned>(byte_size(p.columns.buffer->buffer->dtype));
@@ -217,7 +222,7 @@ Sums sum_transposed(FunctionBuilder& fb, const Product& p, const Tile& t, const 
   Value* done = fb.i64(0);
   for (unsigned depth = whole_line; depth >= p.lanes; depth /= 2) {
     Value* left = fb.build.CreateNSWSub(p.depth, done);
-    Value* hi = fb.build.CreateNSWAdd(done, whole(fb, left, depth));
+    Value* hi = fb.build.CreateNSWAdd(done, round_down(fb, left, depth));
     const auto add = [&](Value* k, const Sums& before) {
       return add_transposed(fb, p, t, k, depth, before);
     };
@@ -242,7 +247,7 @@ Value* result_at(FunctionBuilder& fb, const Product& p, const Tile& t, unsigned 
       {{row_of(fb, t, r), p.out_row_stride}, {column_of(fb, p, t, v), p.out_column_stride}});
 }
 
-/// What the sums of a tile begin with.
+/// The initial values of the sums of a tile.
 Sums first_sums(FunctionBuilder& fb, const Product& p, const Tile& t) {
   llvm::Type* type = vector_of(register_type(fb.llvm, p.sum), p.lanes);
   Sums sums(std::size_t{t.rows} * t.vectors, llvm::Constant::getNullValue(type));
@@ -297,7 +302,7 @@ Value* load_strided(FunctionBuilder& fb, const Product& p, Value* column, Value*
   return vector;
 }
 
-Value* whole(FunctionBuilder& fb, Value* count, std::int64_t step) {
+Value* round_down(FunctionBuilder& fb, Value* count, std::int64_t step) {
   return fb.build.CreateNSWSub(count, fb.build.CreateSRem(count, fb.i64(step)));
 }
 

@@ -7,14 +7,14 @@
 namespace rondel::codegen {
 namespace {
 
-/// Whether trips may run in any order and side by side, so far as passes may use it.
+/// Whether trips are independent, so that passes may reorder or vectorise them.
 bool independent(const OpenLoop& loop) {
   return (loop.flags & scalar::parallel) && !(loop.flags & scalar::conditional) &&
          loop.carried.empty();
 }
 
-/// Tells passes on the loop's back edge that the accesses of its group do not depend on one
-/// another.
+/// Marks the loop's back edge: the accesses in the loop's access group do not depend on each other
+/// across trips.
 void mark_parallel(FunctionBuilder& fb, llvm::Instruction* back_edge, const OpenLoop& loop) {
   if (!loop.group) return;
   llvm::Metadata* parts[] = {llvm::MDString::get(fb.llvm, "llvm.loop.parallel_accesses"),
@@ -29,7 +29,7 @@ llvm::PHINode* phi(FunctionBuilder& fb, llvm::Type* type, unsigned incoming) {
   return fb.build.CreatePHI(type, incoming);
 }
 
-/// Defines the finals and, for a conditional loop, the index after the last trip.
+/// Defines the final values and, for a conditional loop, the index after the last trip.
 void define_finals(FunctionBuilder& fb, const Inst& inst, const OpenLoop& loop,
                    llvm::BasicBlock* latch, const std::vector<Value*>& nexts, Value* next_index) {
   for (std::size_t i = 0; i < nexts.size(); ++i) {
@@ -59,8 +59,8 @@ void begin_block(FunctionBuilder& fb, OpenLoop& loop, llvm::BasicBlock* enter) {
   loop.block_hi = end_of_block(fb, loop.block_index, loop.hi, loop.safepoint.block);
 }
 
-/// Ends a block: the next one begins after a stop check, unless the loop is done. The insertion
-/// point is in a block of its own that only the trips' last one reaches.
+/// Ends a block of trips: the next one begins after a stop check, unless the loop is done. The
+/// insertion point is in the basic block that is reached after the last trip of the block.
 void end_block(FunctionBuilder& fb, const OpenLoop& loop, Value* more,
                const std::vector<Value*>& nexts, Value* next_index) {
   llvm::BasicBlock* again = fb.block("next_block");
@@ -75,8 +75,8 @@ void end_block(FunctionBuilder& fb, const OpenLoop& loop, Value* more,
 
 }  // namespace
 
-// Volatile keeps the check in its loop; an order above `unordered` would make passes assume that it
-// writes memory.
+// The load is volatile, so that the check is not hoisted out of its loop. With an ordering stronger
+// than `unordered`, passes would assume that it writes memory.
 void emit_stop_check(FunctionBuilder& fb) {
   llvm::LoadInst* flag = fb.build.CreateAlignedLoad(fb.build.getInt32Ty(), fb.stop, llvm::Align(4),
                                                     /*isVolatile=*/true, "stop");

@@ -7,7 +7,7 @@
 namespace rondel::codegen {
 namespace {
 
-/// `element`, or a vector of it when `x` is a vector.
+/// The type `element`, or a vector of it if `x` is a vector.
 llvm::Type* like(Value* x, llvm::Type* element) { return x->getType()->getWithNewType(element); }
 
 Value* f16_to_f32(FunctionBuilder& fb, Value* bits) {
@@ -28,8 +28,8 @@ Value* bf16_to_f32(FunctionBuilder& fb, Value* bits) {
   return build.CreateBitCast(wide, like(wide, build.getFloatTy()));
 }
 
-/// To nearest, ties to even, by adding just under half a unit of the last kept bit; a NaN keeps its
-/// upper bits and becomes quiet, so that it does not round to an infinity.
+/// Rounds to nearest, ties to even, by adding just under half a unit of the last kept bit. A NaN
+/// keeps its upper bits and becomes quiet, so that it does not round to an infinity.
 Value* f32_to_bf16(FunctionBuilder& fb, Value* x) {
   llvm::IRBuilder<>& build = fb.build;
   Value* bits = build.CreateBitCast(x, like(x, build.getInt32Ty()));

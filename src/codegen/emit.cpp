@@ -5,7 +5,7 @@
 namespace rondel::codegen {
 namespace {
 
-/// Address of the stop flag, or of a zero when there is none: the null test is made once.
+/// The address of the stop flag, or of a zero if there is none. So each check needs no null test.
 Value* stop_flag(FunctionBuilder& fb) {
   llvm::Type* word = fb.build.getInt32Ty();
   auto* never = new llvm::GlobalVariable(fb.module, word, false, llvm::GlobalValue::InternalLinkage,
@@ -30,7 +30,7 @@ void open_function(FunctionBuilder& fb) {
   auto* type = llvm::FunctionType::get(fb.build.getInt32Ty(), {pointer, pointer, pointer}, false);
   fb.function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, entry_name,
                                        fb.module);
-  // Kernels may throw; nothing else unwinds.
+  // Kernels may throw; no other code unwinds.
   if (fb.program.calls.empty()) fb.function->setDoesNotThrow();
   else fb.function->setUWTableKind(llvm::UWTableKind::Async);
   for (unsigned i = 0; i < 3; ++i) {

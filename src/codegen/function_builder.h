@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-/// The native function under construction, and the small functions that emit its parts. Internal to
-/// this folder.
+/// The state of a native function under construction, and the functions that emit its parts.
+/// Internal to this folder.
 namespace rondel::codegen {
 
 using llvm::Value;
@@ -19,32 +19,34 @@ using scalar::Reg;
 
 /// Properties of the host that the choice of code depends on.
 struct Host {
-  unsigned vector_bytes = 16;  ///< of the widest vector register
+  unsigned vector_bytes = 16;  ///< size of the widest vector register
   unsigned vector_registers = 16;
 };
 
-/// A buffer of the program, its address, extents and strides in registers from the entry block on.
+/// A buffer of the program. Its address, extents and strides are loaded in the entry block.
 struct BoundBuffer {
   const scalar::Buffer* buffer = nullptr;
   Value* data = nullptr;
   std::vector<Value*> extents, strides;  ///< i64; strides in elements
-  Value* extents_array = nullptr;        ///< for calls
-  Value* strides_array = nullptr;
-  llvm::MDNode* scope = nullptr;   ///< !alias.scope of its accesses
-  llvm::MDNode* others = nullptr;  ///< !noalias of its accesses
-  bool constant = false;           ///< nothing writes it while the program runs
+  Value* extents_array = nullptr;        ///< address of the extents in memory, for calls
+  Value* strides_array = nullptr;        ///< address of the strides in memory, for calls
+  llvm::MDNode* scope = nullptr;         ///< !alias.scope of its accesses
+  llvm::MDNode* others = nullptr;        ///< !noalias of its accesses
+  bool constant = false;                 ///< not written while the program runs
 };
 
+/// A loop whose end has not been emitted yet. With `Safepoint::Kind::blocks` it is two nested
+/// loops: over blocks of trips, and over the trips of a block.
 struct OpenLoop {
   llvm::BasicBlock *before, *body, *after;
-  llvm::BasicBlock* block = nullptr;  ///< begins a block of trips, where there are blocks
+  llvm::BasicBlock* block = nullptr;  ///< header of the loop over blocks; null: none
   llvm::PHINode* index;
-  llvm::PHINode* block_index = nullptr;  ///< where the block begins
+  llvm::PHINode* block_index = nullptr;  ///< first trip of the block
   Value* lo;
   Value* hi;
-  Value* block_hi = nullptr;  ///< where it ends
+  Value* block_hi = nullptr;  ///< end of the block
   std::vector<llvm::PHINode*> carried;
-  std::vector<llvm::PHINode*> block_carried;  ///< into the block
+  std::vector<llvm::PHINode*> block_carried;  ///< carried values of the loop over blocks
   std::vector<Value*> inits;
   llvm::MDNode* group = nullptr;  ///< access group of a parallel loop
   std::uint8_t flags = 0;
@@ -76,7 +78,7 @@ struct FunctionBuilder {
   std::vector<OpenLoop> loops;
   std::vector<OpenIf> ifs;
   llvm::MDNode* all_scopes = nullptr;
-  llvm::AllocaInst* panel = nullptr;  ///< in the frame, for the products' columns
+  llvm::AllocaInst* panel = nullptr;  ///< in the stack frame: packed columns of products
 
   Value* reg(Reg r) const { return regs[static_cast<std::size_t>(r)]; }
   Value* operand(const Inst& i, std::size_t n) const { return reg(program.operands(i)[n]); }
@@ -91,18 +93,18 @@ struct FunctionBuilder {
   }
   Value* i64(std::int64_t v) { return build.getInt64(static_cast<std::uint64_t>(v)); }
   const BoundBuffer& bound(std::int32_t id) const { return buffers[static_cast<std::size_t>(id)]; }
-  /// Room in the function's frame, allocated once whatever loop the code is in.
+  /// An alloca in the entry block, so that it is allocated once even for code in a loop.
   llvm::AllocaInst* frame_slot(llvm::Type*, llvm::Align);
 };
 
 // types.cpp
-llvm::Type* register_type(llvm::LLVMContext&, DType);  ///< bool: i1; f16, bf16, ...: their bits
+llvm::Type* register_type(llvm::LLVMContext&, DType);  ///< bool: i1; f16, bf16, ...: an integer
 llvm::Type* memory_type(llvm::LLVMContext&, DType);    ///< bool: i8
-bool native_float(DType);                              ///< f32 and f64, which arithmetic is done on
+bool native_float(DType);                              ///< whether arithmetic is native: f32, f64
 llvm::Constant* constant(llvm::LLVMContext&, DType, std::int64_t bits);
 
 // emit.cpp
-/// Writes `status run(context, views, params)` for the program into the module.
+/// Emits the function `status run(context, views, params)` of the program into the module.
 void emit_program(const scalar::Program&, llvm::Module&, const Host&);
 inline constexpr const char* entry_name = "run";
 
@@ -110,21 +112,21 @@ inline constexpr const char* entry_name = "run";
 Value* arithmetic(FunctionBuilder&, const Inst&);
 
 // convert.cpp
-/// Also of vectors, element by element.
+/// Casts a scalar, or a vector elementwise.
 Value* convert(FunctionBuilder&, Value*, DType from, DType to);
 Value* bit_cast(FunctionBuilder&, const Inst&);
 
 // memory.cpp
-/// Whether the locals live in the function's frame; else in the context's workspace.
+/// Whether locals are allocated in the stack frame; else they are in the context's workspace.
 bool locals_in_frame(const scalar::Program&);
 void bind_buffers(FunctionBuilder&, Value* views);
 // alias_scopes.cpp
-/// Names what passes may take for granted about the overlap of the buffers, which are bound.
-void name_scopes(FunctionBuilder&);
+/// Assigns alias scopes to the bound buffers: what passes may assume about their overlap.
+void assign_alias_scopes(FunctionBuilder&);
 // memory.cpp
-/// Address of the element at `indices` (the leading axes; the others at 0).
+/// The address of the element at `indices`, on the leading axes. Indices of the other axes are 0.
 Value* address(FunctionBuilder&, const BoundBuffer&, std::span<const Reg> indices);
-/// Marks an access of a buffer with what it cannot overlap and whose trips are independent.
+/// Attaches metadata to an access of a buffer: its alias scopes and its access groups.
 void annotate(FunctionBuilder&, llvm::Instruction*, const BoundBuffer&);
 Value* load_element(FunctionBuilder&, const BoundBuffer&, Value* at);
 void store_element(FunctionBuilder&, const BoundBuffer&, Value* at, Value* value);
@@ -138,19 +140,20 @@ void begin_if(FunctionBuilder&, const Inst&);
 void begin_else(FunctionBuilder&, const Inst&);
 void end_if(FunctionBuilder&, const Inst&);
 void emit_check(FunctionBuilder&, const Inst&);
-/// Checks the stop flag: returns `stopped` when it is set.
+/// Emits a check of the stop flag. If the flag is set, the function returns `stopped`.
 void emit_stop_check(FunctionBuilder&);
-/// Where the block of at most `block` steps that begins at `from` < `hi` ends.
+/// The end of the block of at most `block` steps that begins at `from` < `hi`.
 Value* end_of_block(FunctionBuilder&, Value* from, Value* hi, std::int64_t block);
-/// Goes on in a new block when `condition` holds; `fail` writes the block taken, rarely, otherwise.
+/// Branches on `condition`. `fail` emits the unlikely block for a false condition, which must not
+/// fall through. The insertion point is then in a new block for a true condition.
 void unless(FunctionBuilder&, Value* condition, const char* name, llvm::function_ref<void()> fail);
 
 // call.cpp
-/// In the entry block: extents and strides in memory, for the views that calls take.
+/// Emits, in the entry block, the arrays of extents and strides for the views that calls take.
 void prepare_calls(FunctionBuilder&);
 void emit_call(FunctionBuilder&, const Inst&);
-std::string call_symbol(std::int32_t id);        ///< the kernel's address
-std::string attributes_symbol(std::int32_t id);  ///< its attributes' address
+std::string call_symbol(std::int32_t id);        ///< the symbol of the kernel function
+std::string attributes_symbol(std::int32_t id);  ///< the symbol of the kernel's attributes
 
 // contract.cpp
 void emit_contract(FunctionBuilder&, const Inst&);

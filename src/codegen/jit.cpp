@@ -24,7 +24,7 @@ namespace {
               fmt::format("codegen: {}: {}", doing, llvm::toString(std::move(error))));
 }
 
-/// What LLVM reported on this thread, beside the error it returned or where it returned none.
+/// What LLVM reported on this thread, in addition to or instead of a returned error.
 std::string& last_report() {
   thread_local std::string text;
   return text;
@@ -48,7 +48,7 @@ void set_up_target_once() {
   (void)done;
 }
 
-/// Multiplications and additions stay apart unless the program says fma.
+/// Multiplications and additions are not fused unless the program says fma.
 llvm::TargetOptions strict_floats() {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
@@ -77,7 +77,8 @@ template <class Function> llvm::orc::ExecutorSymbolDef at(Function* function) {
   return {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
 }
 
-/// What LLVM may call for an operation that the processor lacks, or for a copy it recognises.
+/// The C functions that LLVM may call for an operation that the processor lacks, or for a loop that
+/// it recognises as a copy.
 llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
   using F1 = float(float);
   using D1 = double(double);
@@ -99,12 +100,13 @@ llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
   put("ceilf", static_cast<F1*>(std::ceil));
   put("trunc", static_cast<D1*>(std::trunc));
   put("truncf", static_cast<F1*>(std::trunc));
-  // What saturating casts to unsigned may use; the sign of a zero is lost in them.
+  // For saturating casts to unsigned. The sign of a zero, which fmax and fmin may choose, is lost
+  // in these casts.
   put("fmax", static_cast<D2*>(std::fmax));
   put("fmaxf", static_cast<F2*>(std::fmax));
   put("fmin", static_cast<D2*>(std::fmin));
   put("fminf", static_cast<F2*>(std::fmin));
-  // Nobody changes the rounding mode, so that nearbyint rounds to even.
+  // The rounding mode is never changed, so nearbyint rounds ties to even.
   put("roundeven", static_cast<D1*>(std::nearbyint));
   put("roundevenf", static_cast<F1*>(std::nearbyint));
   put("memcpy", std::memcpy);
@@ -113,8 +115,8 @@ llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
   return map;
 }
 
-/// Errors are kept until LLVM has returned, since nothing may be thrown through its frames;
-/// remarks and warnings about passes are for nobody.
+/// Keeps errors until LLVM has returned, since exceptions must not pass through its frames. Ignores
+/// remarks and warnings.
 struct Diagnostics final : llvm::DiagnosticHandler {
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
     if (info.getSeverity() != llvm::DS_Error || !last_report().empty()) return true;
@@ -125,7 +127,7 @@ struct Diagnostics final : llvm::DiagnosticHandler {
   }
 };
 
-/// Runs passes, and throws what they reported.
+/// Runs passes. Throws the error that they reported, if any.
 template <class Run> void run_passes(Run run) {
   last_report().clear();
   run();
@@ -151,7 +153,7 @@ Jit::Jit() {
                                                .setLinkProcessSymbolsByDefault(false)
                                                .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
                                                .create());
-  // Reported on the thread that links, before its lookup fails with less to say.
+  // Called on the linking thread, before its lookup fails with a less specific error.
   lljit_->getExecutionSession().setErrorReporter(
       [](llvm::Error error) { last_report() = llvm::toString(std::move(error)); });
   library_functions_ = &lljit_->getExecutionSession().createBareJITDylib("library functions");

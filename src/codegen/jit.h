@@ -13,13 +13,13 @@
 
 namespace rondel::codegen {
 
-/// A symbol that code refers to, and its address in this process.
+/// A symbol that the generated code refers to, and its address in this process.
 struct Symbol {
   std::string name;
   const void* address;
 };
 
-/// Skips optional passes once the code is no longer wanted. One for each context.
+/// Skips optional passes after the compilation has been cancelled. One per LLVM context.
 class PassGate final : public llvm::OptPassGate {
  public:
   explicit PassGate(const Compiler::StillWanted& ask) : ask_(ask) {}
@@ -32,12 +32,12 @@ class PassGate final : public llvm::OptPassGate {
   bool wanted_ = true;
 };
 
-/// LLVM set up for this machine: passes, machine code, linking. Thread-safe.
+/// LLVM, set up for the host: passes, code generation, linking. Thread-safe.
 class Jit {
  public:
   Jit();
 
-  /// Machine code, in memory for the lifetime of this object.
+  /// Machine code that stays in memory for the lifetime of this object.
   class LinkedObject {
    public:
     LinkedObject(std::shared_ptr<Jit> jit, llvm::orc::JITDylib& library)
@@ -55,12 +55,12 @@ class Jit {
   };
 
   using Object = std::unique_ptr<llvm::MemoryBuffer>;
-  /// A module for the host, holding the program's function.
+  /// A module for the host with the program's function.
   std::unique_ptr<llvm::Module> write(llvm::LLVMContext&, const scalar::Program&);
   void optimise(llvm::Module&);
   Object assemble(llvm::Module&, Compiler::Tier);
-  /// The code of `object`, ready to be called at its symbol `entry_name`. Besides `symbols` it may
-  /// use nothing but the few functions of the C library that LLVM itself calls.
+  /// Links `object`; its entry point is the symbol `entry_name`. Besides `symbols`, the object may
+  /// refer only to the few C library functions that LLVM itself calls.
   static std::unique_ptr<LinkedObject> link(const std::shared_ptr<Jit>&, Object object,
                                             const std::vector<Symbol>& symbols);
 

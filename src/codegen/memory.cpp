@@ -9,7 +9,7 @@
 namespace rondel::codegen {
 namespace {
 
-/// Locals of a program that together take no more live in the function's frame.
+/// If the locals of a program take at most so many bytes together, they are in the stack frame.
 constexpr std::size_t frame_limit = 16 * 1024;
 constexpr std::uint64_t local_alignment = 64;
 
@@ -25,7 +25,7 @@ Value* load_word(FunctionBuilder& fb, llvm::Type* type, Value* base, std::size_t
   return word;
 }
 
-/// Row-major: each stride is the product of the extents after it.
+/// Sets row-major strides: each stride is the product of the extents after it.
 void contiguous_strides(FunctionBuilder& fb, BoundBuffer& b) {
   b.strides.resize(b.extents.size());
   Value* stride = fb.i64(1);
@@ -73,7 +73,7 @@ std::uint64_t byte_count(const scalar::Buffer& b) {
   return bytes;
 }
 
-/// `offset`: where the local begins when the workspace holds it; `workspace` null: the frame does.
+/// Binds a local to `offset` in the workspace, or, if `workspace` is null, to the stack frame.
 void bind_local(FunctionBuilder& fb, BoundBuffer& b, Value* workspace, std::uint64_t offset) {
   const std::uint64_t bytes = byte_count(*b.buffer);
   if (workspace)
@@ -85,8 +85,8 @@ void bind_local(FunctionBuilder& fb, BoundBuffer& b, Value* workspace, std::uint
   contiguous_strides(fb, b);
 }
 
-/// The access groups of the open parallel loops. A local that trips share as scratch is not
-/// independent from trip to trip, so accesses of locals carry none.
+/// The access groups of the open parallel loops. Not for accesses of locals: trips may share a
+/// local as scratch memory, so these accesses are not independent.
 llvm::MDNode* access_groups(FunctionBuilder& fb) {
   std::vector<llvm::Metadata*> groups;
   for (const OpenLoop& loop : fb.loops)
@@ -96,7 +96,7 @@ llvm::MDNode* access_groups(FunctionBuilder& fb) {
   return llvm::MDNode::get(fb.llvm, groups);
 }
 
-/// The number that `high` and `low` are the quotient and the remainder of, divided by `extent`.
+/// The number n for which `high` is n / extent and `low` is n % extent; nullopt if there is none.
 std::optional<Reg> joined(const FunctionBuilder& fb, Reg high, Reg low, const Value* extent) {
   const Inst* const quotient = fb.definitions[static_cast<std::size_t>(high)];
   const Inst* const remainder = fb.definitions[static_cast<std::size_t>(low)];
@@ -128,13 +128,14 @@ void bind_buffers(FunctionBuilder& fb, Value* views) {
     else bind_local(fb, b, workspace, static_cast<std::uint64_t>(offsets[i]));
     fb.buffers.push_back(std::move(b));
   }
-  name_scopes(fb);
+  assign_alias_scopes(fb);
 }
 
 Value* address(FunctionBuilder& fb, const BoundBuffer& b, std::span<const Reg> indices) {
   Value* offset = nullptr;
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
-    // An index that was taken apart for two axes steps over both as one: LLVM sees that too late.
+    // An index that was split into quotient and remainder for two axes is one index over both axes.
+    // LLVM finds this simplification too late.
     Reg index = indices[axis];
     for (; b.buffer->contiguous && axis + 1 < indices.size(); ++axis) {
       const std::optional<Reg> both = joined(fb, index, indices[axis + 1], b.extents[axis + 1]);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-/// Work is counted in units, about one for each primitive: roughly a nanosecond in scalar code with
-/// slow memory. Everything saturates at `endless`.
+/// Work is counted in units, about one per primitive: roughly a nanosecond in scalar code with slow
+/// memory. All amounts of work saturate at `endless`.
 namespace rondel::codegen {
 namespace {
 
@@ -16,11 +16,11 @@ using Units = std::int64_t;
 /// The most work between two checks, apart from straight-line code.
 constexpr Units most = Units{1} << 17;
 constexpr Units endless = Units{1} << 40;
-/// With this much work a trip, a check on each back edge has no measurable cost.
+/// With this much work per trip, a check on each back edge has no measurable cost.
 constexpr Units cheap_to_check = 4096;
 constexpr std::int64_t longest_block = 4096;
-/// Products of a contract that take one unit.
-constexpr Units products_a_unit = 4;
+/// Multiply-adds of a contract that count as one unit.
+constexpr Units products_per_unit = 4;
 
 Units sum(Units a, Units b) { return std::min(a + b, endless); }
 Units product(Units a, Units b) {
@@ -67,7 +67,7 @@ class SafepointInserter {
     return p_.buffers[static_cast<std::size_t>(buffer)].extents;
   }
 
-  /// The units of the instructions from `at` to `end`, both branches of an if counted.
+  /// The work of the instructions from `at` to `end`, including both branches of an if.
   Units walk(std::size_t at, std::size_t end) {
     Units total = 0, since = 0;  // since: the most work since the last check
     for (; at < end; ++at) {
@@ -119,7 +119,7 @@ class SafepointInserter {
     for (auto axis = static_cast<std::size_t>(c.c_leading); axis < out.size(); ++axis)
       times(out[axis]);
     times(a[scalar::depth_axis(c, a.size())]);
-    all = all / products_a_unit + 1;
+    all = all / products_per_unit + 1;
     if (all > most) safepoints_[at].kind = Safepoint::Kind::tiles;
     return all;
   }

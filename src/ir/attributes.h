@@ -26,16 +26,16 @@ class Attributes {
   const Attribute* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  /// The attribute, or `otherwise` when it is absent. A wrong kind is the caller's error.
+  /// The attribute, or `otherwise` if it is absent. A wrong kind is the caller's error.
   std::int64_t i(std::string_view name, std::int64_t otherwise) const;
   double f(std::string_view name, double otherwise) const;
   std::string s(std::string_view name, std::string otherwise) const;
   Ints ints(std::string_view name, Ints otherwise = {}) const;
   Floats floats(std::string_view name, Floats otherwise = {}) const;
   Strings strings(std::string_view name, Strings otherwise = {}) const;
-  TypeList types(std::string_view name) const;  ///< none where it is absent
+  TypeList types(std::string_view name) const;  ///< empty if it is absent
   bool flag(std::string_view name, bool otherwise = false) const;
-  /// Must be there.
+  /// These attributes must be present.
   const Tensor& tensor(std::string_view name) const;
   const Type& type(std::string_view name) const;
   std::int64_t i(std::string_view name) const;

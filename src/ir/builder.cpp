@@ -24,9 +24,9 @@ void write_back(Graph& g, RegionId r, const TypeEnvironment& k) {
   for (const NodeId n : g.region(r).nodes) write_back(g, n, k);
 }
 
-/// The same with what is known of the values that a node's regions begin and end with: enough to
-/// tell its results' types where those of the regions hold.
-TypeEnvironment environment_at_edges(const Graph& g, const Node& n) {
+/// The types of a node's inputs and of its regions' parameters and results, as `infer_from_regions`
+/// needs them.
+TypeEnvironment boundary_environment(const Graph& g, const Node& n) {
   TypeEnvironment k = environment_of(g, n.inputs);
   for (const RegionId r : n.regions)
     for (const ReadOnly<ValueId>* edge :
@@ -35,8 +35,9 @@ TypeEnvironment environment_at_edges(const Graph& g, const Node& n) {
   return k;
 }
 
-/// The number as a scalar that holds it; nothing where a cast has to round or to saturate.
-std::optional<Tensor> held_in(DType dtype, double v) {
+/// `v` as a scalar of `dtype`; nothing if the conversion would round or saturate, or for other
+/// dtypes.
+std::optional<Tensor> exact_scalar(DType dtype, double v) {
   const auto as = [v]<class T>(T) -> std::optional<Tensor> {
     constexpr double most = static_cast<double>(std::numeric_limits<T>::max());
     constexpr double least = static_cast<double>(std::numeric_limits<T>::lowest());
@@ -73,12 +74,12 @@ Builder Builder::inside(RegionId r) const {
   return inner;
 }
 
-/// Types of a node with regions. Those in the regions were inferred as they were filled; they are
-/// inferred again where a state turned out wider, and once more, with all that a program says of
-/// extents, by the outermost node that is being built.
+/// Infers the types of a node with regions. The types in the regions were inferred while the
+/// regions were filled. They are inferred again if the type of a state was widened, and once more
+/// by the outermost node under construction, for which more is known about extents.
 void Builder::infer(NodeId n) {
   if (nested_) {
-    TypeEnvironment edges = environment_at_edges(graph_, graph_.node(n));
+    TypeEnvironment edges = boundary_environment(graph_, graph_.node(n));
     if (infer_from_regions(graph_, n, edges)) {
       for (const ValueId v : graph_.node(n).outputs) graph_.value(v).type = edges.types[index(v)];
       return;
@@ -110,7 +111,7 @@ ValueId Builder::operator()(std::string_view name, std::vector<ValueId> inputs,
 ValueId Builder::constant(Tensor t) { return (*this)("constant", {}, {{"value", std::move(t)}}); }
 
 ValueId Builder::scalar(DType dtype, double v) {
-  if (std::optional<Tensor> t = held_in(dtype, v)) return constant(std::move(*t));
+  if (std::optional<Tensor> t = exact_scalar(dtype, v)) return constant(std::move(*t));
   const ValueId wide = constant(Tensor::scalar<double>(v));
   if (dtype == DType::f64) return wide;
   return (*this)("cast", {wide}, {{"to", Type::scalar(dtype)}});

@@ -11,17 +11,17 @@ class Builder {
   RegionId region() const { return region_; }
   /// The source of nodes added from now on, for errors and dumps.
   void source(std::string s) { source_ = std::move(s); }
-  /// New nodes go before this one of the region (and after each other) rather than last; it must
-  /// not be erased meanwhile.
+  /// Inserts new nodes before `n`, in the order in which they are added, instead of at the end of
+  /// the region. `n` must not be erased meanwhile.
   void insert_before(NodeId n) { before_ = n; }
   void insert_after(NodeId n) { before_ = graph_.next(n); }
   void insert_first();
   void insert_last() { before_ = NodeId::none; }
 
-  /// All outputs of the op.
+  /// Adds a node; returns all its outputs.
   std::vector<ValueId> add(std::string_view op, std::vector<ValueId> inputs, Attributes = {},
                            std::size_t outputs = 1);
-  /// Its only (or first) output.
+  /// Adds a node; returns its only (or first) output.
   ValueId operator()(std::string_view op, std::vector<ValueId> inputs, Attributes = {});
 
   ValueId constant(Tensor);
@@ -31,8 +31,8 @@ class Builder {
   ValueId integers(const Ints& v);  ///< i64[n]
 
   /// `body` fills the region, whose parameters are [i, go, states..., elements...], and returns
-  /// [go, states..., items...]. Types of states and elements follow from the inputs; states are
-  /// widened until they hold. Outputs: [finals..., stacks..., n].
+  /// [go, states..., items...]. The types of states and elements are inferred from the inputs; the
+  /// types of states are widened until they hold in every trip. Returns [finals..., stacks..., n].
   using Body = std::function<std::vector<ValueId>(Builder&, std::span<const ValueId> params)>;
   std::vector<ValueId> loop(const LoopParts&, std::vector<ValueId> inputs, const Body&);
   using Branch = std::function<std::vector<ValueId>(Builder&)>;
@@ -46,7 +46,7 @@ class Builder {
   RegionId region_;
   std::string source_;
   NodeId before_ = NodeId::none;
-  bool nested_ = false;  ///< fills a region of a node that is yet to be
+  bool nested_ = false;  ///< fills a region of a node that is not added yet
 };
 
 }  // namespace rondel::ir

@@ -11,7 +11,8 @@ ValueId Cloner::operator()(ValueId original) {
   return captured;
 }
 
-/// The node with empty regions, which are filled when what stands before them is copied.
+/// Copies a node with empty regions. `fill_regions` fills them later, after all nodes of the
+/// enclosing region are copied.
 NodeId Cloner::shell(NodeId original, RegionId into, NodeId before) {
   std::vector<ValueId> inputs;
   for (const ValueId v : from_.node(original).inputs) inputs.push_back((*this)(v));

@@ -8,19 +8,19 @@ namespace rondel::ir {
 /// Copies nodes with their regions, within a graph or to another graph.
 class Cloner {
  public:
-  /// The replacement for a value that is neither copied nor mapped: by default the value itself,
-  /// which is right within one graph.
+  /// Gives the replacement for a value that is neither copied nor mapped. Default: the value
+  /// itself, which is right within one graph.
   using Capture = std::function<ValueId(ValueId)>;
   Cloner(const Graph& from, Graph& to, Capture capture = {})
       : from_(from), to_(to), capture_(std::move(capture)) {}
 
   /// Maps `original` to `copy` from now on.
   void map(ValueId original, ValueId copy) { copies_[original] = copy; }
-  /// The value that `v` is mapped to; none for none.
+  /// The value that `original` is mapped to; none for none.
   ValueId operator()(ValueId original);
-  /// Copies one node before `before` of `into` (none: last), its regions with it.
+  /// Copies a node with its regions into `into`, before the node `before` (none: at the end).
   NodeId node(NodeId original, RegionId into, NodeId before = NodeId::none);
-  /// A copy of a region, which belongs to no node yet: parameters, nodes and results.
+  /// Copies a region: parameters, nodes and results. The copy belongs to no node yet.
   RegionId region(RegionId original);
 
  private:
@@ -35,7 +35,7 @@ class Cloner {
   std::vector<std::pair<RegionId, RegionId>> unfilled_;
 };
 
-/// A copy of a region with everything nested in it, which belongs to no node yet. Captures are
+/// Copies a region with everything nested in it. The copy belongs to no node yet. Captures are
 /// mapped by `capture`.
 RegionId clone_region(const Graph& from, RegionId, Graph& to, Cloner::Capture capture = {});
 

@@ -16,7 +16,7 @@ constexpr int most_nested_types = 64, most_nested_sums = 64;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// The whole of `text` as a number; nothing when it is none, or out of range.
+/// `text` as a number; nothing if it is not entirely a number, or out of range.
 template <class T, class... Base> std::optional<T> read(std::string_view text, Base... base) {
   T v{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v, base...);
@@ -31,7 +31,7 @@ template <class T> bool append(std::vector<unsigned char>& bytes, std::optional<
   return true;
 }
 
-/// "0x" and two digits a byte, highest first.
+/// Hexadecimal digits, two per byte, the most significant byte first.
 bool append_bits(std::vector<unsigned char>& bytes, std::string_view digits, std::size_t size) {
   if (digits.size() != 2 * size) return false;
   for (std::size_t b = size; b-- > 0;)

@@ -10,28 +10,29 @@
 
 namespace rondel::ir {
 
-/// A position in a text, with functions that read the forms that `value_text.h` writes. Blanks and
+/// A position in a text, with functions that parse the forms that value_text.h prints. Blanks and
 /// comments (`//` to the end of the line) may stand between any two forms. Unexpected text is the
 /// caller's error and names line and column.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
 
-  /// After blanks and comments.
+  /// The position, after skipping blanks and comments.
   std::size_t at();
   /// Back to an earlier position.
   void rewind(std::size_t at) { at_ = at; }
-  /// The next character, 0 at the end.
+  /// The next character after blanks and comments; 0 at the end.
   char peek();
+  /// Skips the character and returns true if it comes next.
   bool accept(char);
   /// The same for a word, or for another run of characters such as "...".
   bool accept(std::string_view);
   void expect(char);
   void expect_word(std::string_view);
-  /// Whether a word (or quoted string) and `=` come next: an attribute.
+  /// Whether a word (or quoted string) and then `=` come next: an attribute.
   bool before_assignment();
 
-  /// Letters, digits, `_` and, after the first, `more`.
+  /// Letters, digits, `_` and, after the first character, those in `more`. Errors call it `what`.
   std::string word(std::string_view what, std::string_view more = "");
   std::string word_or_string(std::string_view what, std::string_view more = "");
   std::string string();
@@ -41,7 +42,7 @@ class Cursor {
   /// A tensor, or `undefined`.
   Tensor tensor();
 
-  /// What the comment `// from "..."` at the end of the line just read says; "" without one.
+  /// The text of the comment `// from "..."` at the end of the line just read; "" if there is none.
   std::string source();
   void forget_source() { source_.clear(); }
 
@@ -60,7 +61,7 @@ class Cursor {
   std::string_view token();
   Type type(int depth);
   Extents extents();
-  /// An integer as `to_text(Integer)` writes it: sums, products, quotients, `max`, `min`.
+  /// An integer as `to_text(Integer)` prints it: sums, products, quotients, `max`, `min`.
   Integer sum(int depth);
   Integer product(int depth);
   Integer factor(int depth);

@@ -20,13 +20,13 @@ using Kind = Expression::Kind;
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max(),
                        smallest = std::numeric_limits<std::int64_t>::min();
-/// Beyond these an expression would cost more than it tells.
+/// Limits on expressions: integers whose expressions are larger count as unknown.
 constexpr std::size_t most_terms = 16, most_factors = 6, most_text = 400;
 constexpr int most_depth = 12;
-/// How many excesses and quotients of a sum are looked into for its bounds.
+/// The number of excesses and quotients of a sum that are expanded to find its bounds.
 constexpr int most_cases = 5;
 
-/// What the interning of one is about: every expression there is, by its text.
+/// The intern table: all expressions, by text.
 class Table : ForkAware {
  public:
   const Expression* intern(Expression e) {
@@ -40,7 +40,7 @@ class Table : ForkAware {
   }
 
   static Table& get() {
-    static Table& table = *new Table;  // symbols outlive whatever ends a process
+    static Table& table = *new Table;  // never destroyed: code at process exit may use symbols
     return table;
   }
 
@@ -48,7 +48,7 @@ class Table : ForkAware {
   void before_fork() override { mutex_->lock(); }
   void after_fork_in_parent() override { mutex_->unlock(); }
   void after_fork_in_child() override {
-    (void)mutex_.release();  // NOLINT: a lock that was held is left where it is
+    (void)mutex_.release();  // NOLINT: leaked, because it is locked
     mutex_ = std::make_unique<std::mutex>();
   }
 
@@ -57,7 +57,7 @@ class Table : ForkAware {
   ForkRegistration registration_{*this};
 };
 
-/// A sum while it is computed. `fits`: nothing has left 64 bits.
+/// A sum under construction. `fits`: no number has exceeded 64 bits.
 struct Sum {
   std::vector<Term> terms;
   std::int64_t constant = 0;
@@ -114,14 +114,14 @@ Bound most_of(const Sum& s, int cases) {
   return b ? Bound(-*b) : std::nullopt;
 }
 
-/// Of the product of names, quotients and excesses.
+/// The bounds of a product of names, quotients and excesses.
 Bound least_of(const std::vector<Symbol>& factors) {
   if (factors.size() == 1) return factors[0].expression().least;
   Wide product = 1;
   for (const Symbol f : factors) {
     const auto least = f.expression().least;
     if (!least || *least < 0) return std::nullopt;
-    product = std::min<Wide>(product * *least, largest);  // a bound that holds, if not the best
+    product = std::min<Wide>(product * *least, largest);  // still a bound, if not the best
   }
   return product;
 }
@@ -134,7 +134,7 @@ Wide floor_of(Wide a, Wide b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)
 Bound higher(Bound a, Bound b) { return !a ? b : !b ? a : std::max(a, b); }
 Bound lower(Bound a, Bound b) { return a && b ? std::min(a, b) : std::nullopt; }
 
-/// Each term at its own bound.
+/// A lower bound: the sum of the lower bounds of the terms.
 Bound by_terms(const Sum& s) {
   Wide least = s.constant;
   for (const Term& t : s.terms) {
@@ -146,8 +146,9 @@ Bound by_terms(const Sum& s) {
   return least;
 }
 
-/// A sum with an excess is the larger, or the smaller, of two sums without it; one with a quotient
-/// by a number lies beside one without.
+/// A lower bound. A sum with an excess is the maximum or, if its coefficient is negative, the
+/// minimum of two sums without it. A sum with a quotient by a number is bounded by a sum without
+/// the quotient.
 Bound least_of(const Sum& s, int cases) {
   if (!s.fits) return std::nullopt;
   Bound best = by_terms(s);
@@ -218,7 +219,7 @@ std::string text_of(const Expression& e) {
   return text + (e.constant < 0 ? " - " + number.substr(1) : " + " + number);
 }
 
-// Making.
+// Construction.
 
 void add_names(Expression& e, const Integer& part) {
   if (!part.symbolic()) return;
@@ -255,14 +256,15 @@ Integer integer_of(Sum s) {
 
 std::int64_t magnitude(std::int64_t v) { return v == smallest ? largest : std::abs(v); }
 
-/// The greatest number that divides all coefficients; 0 where there are none.
+/// The greatest common divisor of all coefficients; 0 if there are none.
 std::int64_t common_factor(const Sum& s) {
   std::int64_t g = 0;
   for (const Term& t : s.terms) g = std::gcd(g, magnitude(t.coefficient));
   return g;
 }
 
-/// All coefficients and the constant by a number: exactly, but that the constant is rounded down.
+/// Divides the coefficients, which must be multiples of `by`, and the constant, which is rounded
+/// down.
 Sum divided(Sum s, std::int64_t by) {
   for (Term& t : s.terms) t.coefficient /= by;
   s.constant = static_cast<std::int64_t>(floor_of(s.constant, by));
@@ -286,7 +288,7 @@ Integer raw_quotient(const Integer& a, const Integer& b) {
   return intern(std::move(e));
 }
 
-/// By a number above 1.
+/// The quotient by a number above 1, rounded down.
 Integer quotient_by(const Sum& dividend, std::int64_t by) {
   const Bound least = least_of(dividend, most_cases), most = most_of(dividend, most_cases);
   if (least && most && floor_of(*least, by) == floor_of(*most, by))
@@ -319,7 +321,7 @@ Integer quotient_by(const Sum& dividend, std::int64_t by) {
   return integer_of(whole) + raw_quotient(integer_of(rest), by);
 }
 
-/// By one product, where it divides every term and is certainly not 0.
+/// The quotient by a single product, if it divides every term. The caller ensures that it is not 0.
 std::optional<Sum> exact_quotient(const Sum& a, const Sum& b) {
   if (b.constant != 0 || b.terms.size() != 1 || a.constant != 0) return std::nullopt;
   Sum result;
@@ -343,7 +345,7 @@ Integer excess(const Integer& a) {
   if (a.at_least(0)) return a;
   if (a.at_most(0)) return 0;
   Sum s = sum_of(a);
-  // Of a and -a one is in the normal form; max(-a, 0) = max(a, 0) - a.
+  // The normal form has only one of max(a, 0) and max(-a, 0) = max(a, 0) - a.
   if (s.terms[0].coefficient < 0) {
     const Integer other = -a;
     return excess(other) - other;

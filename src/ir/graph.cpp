@@ -55,7 +55,7 @@ Operands& Graph::operands_of(const Use& u) {
   return u.node != NodeId::none ? node(u.node).inputs : region(u.region).results;
 }
 
-/// Tells the value that it is read there.
+/// Adds the use to the use list of its value.
 void Graph::link(Operands& list, Use use) {
   const ValueId v = list.items_[use.index];
   if (v == ValueId::none) return;
@@ -64,7 +64,7 @@ void Graph::link(Operands& list, Use use) {
   readers.push_back(use);
 }
 
-/// Tells the value that it is not read there any more; its last reader takes the place.
+/// Removes operand k from the use list of its value; the last use in the list takes its place.
 void Graph::unlink(Operands& list, std::size_t k) {
   const ValueId v = list.items_[k];
   if (v == ValueId::none) return;
@@ -140,13 +140,13 @@ void Graph::erase_result(RegionId r, std::size_t at) {
   set_results(r, std::move(results));
 }
 
-// ---- what is defined
+// ---- outputs and parameters
 
 ValueId Graph::add_param(RegionId r, Type type, std::string value_name) {
   return insert_param(r, region(r).params.size(), std::move(type), std::move(value_name));
 }
 
-/// Values know their place in the list that defines them.
+/// Updates the positions of the values in the list that defines them.
 void Graph::number(const ReadOnly<ValueId>& list) {
   for (std::size_t k = 0; k < list.size(); ++k)
     if (list[k] != ValueId::none) value(list[k]).position = static_cast<std::int32_t>(k);
@@ -336,7 +336,7 @@ void Graph::move_nodes(RegionId from, NodeId before) {
   }
 }
 
-// ---- asking
+// ---- queries
 
 const Tensor* Graph::constant(ValueId v) const {
   if (v == ValueId::none || value(v).producer == NodeId::none) return nullptr;
@@ -371,7 +371,7 @@ std::vector<ValueId> Graph::captures(RegionId r) const {
     if (v != ValueId::none && !inside.contains(value(v).region) && seen.insert(v).second)
       found.push_back(v);
   };
-  // In the order of the text: a node, what is in its regions, the node after it.
+  // In the order of the text form: a node, the contents of its regions, the next node.
   struct Visit {
     RegionId region;
     NodeList::Position at;

@@ -20,27 +20,28 @@ struct ValueInfo {
   NodeId producer = NodeId::none;    ///< none: a parameter of `region`
   RegionId region = RegionId::none;  ///< where it is defined
   std::int32_t position = 0;         ///< output number or parameter number
-  ReadOnly<Use> uses = {};           ///< everywhere it is read, in no order
+  ReadOnly<Use> uses = {};           ///< all inputs and results that read it, unordered
 };
 
 struct Node {
   const OpDef* op = nullptr;
   Attributes attributes;
-  Operands inputs;            ///< `none` where an optional one is left out
-  ReadOnly<ValueId> outputs;  ///< `none` where it has no name in the source
+  Operands inputs;            ///< `none`: an optional input that is left out
+  ReadOnly<ValueId> outputs;  ///< `none`: an output that the source does not name
   ReadOnly<RegionId> regions;
-  RegionId region = RegionId::none;  ///< where it stands; none: it was erased
-  std::string source;  ///< where it came from: file's node name (or a made-up one) and ONNX op
+  RegionId region = RegionId::none;  ///< the region that contains it; none: it was erased
+  /// The origin: the node's name in the file (or a generated name) and its ONNX op.
+  std::string source;
 
   bool is_loop() const { return loop_ != nullptr; }
-  /// What kind of loop this is; only of a `loop`.
+  /// The structure of a loop; only for a `loop` node.
   const LoopParts& loop() const;
 
  private:
   friend class Graph;
   friend struct Tampering;
   std::shared_ptr<const LoopParts> loop_;
-  std::int32_t link_ = -1;  ///< in its region's list
+  std::int32_t link_ = -1;  ///< index of its link in the region's node list
 };
 
 /// A list of nodes in order, with parameters and results: a graph, a loop's body, a branch.
@@ -52,12 +53,12 @@ struct Region {
   NodeId parent = NodeId::none;
 };
 
-/// The role of an input that the graph's user does not feed by name.
-enum class InputRole { seed };  ///< seed: of a run's random draws, u64[]
+/// The role of an input that the user does not feed by name.
+enum class InputRole { seed };  ///< seed: of a run's random numbers, u64[]
 const char* name(InputRole);
 
 /// A program of tensor ops. Owns all nodes, values and regions, of every depth, by id.
-/// References to nodes and regions stay valid while the graph grows; those to values do not.
+/// References to nodes and regions stay valid while the graph grows; references to values do not.
 class Graph {
  public:
   Graph();
@@ -66,8 +67,8 @@ class Graph {
   std::map<ValueId, Tensor> defaults;
   /// Inputs that have a role; all others are fed by name.
   std::map<ValueId, InputRole> roles;
-  std::vector<std::string> input_names, output_names;  ///< as the model's user knows them
-  std::vector<Type> declared_outputs;                  ///< as the file says them
+  std::vector<std::string> input_names, output_names;  ///< names by which users feed and fetch
+  std::vector<Type> declared_outputs;                  ///< types that the file declares
 
   const ValueInfo& value(ValueId v) const { return values_[index(v)]; }
   ValueInfo& value(ValueId v) { return values_[index(v)]; }
@@ -80,84 +81,84 @@ class Graph {
   std::size_t node_count() const { return nodes_.size(); }
   std::size_t region_count() const { return regions_.size(); }
 
-  /// The input of a role; none where the graph has none.
+  /// The input with this role; none if the graph has no such input.
   ValueId input(InputRole) const;
 
   // ---- building
 
   RegionId add_region();
   ValueId add_param(RegionId, Type, std::string name);
-  /// Adds a node before `before`, or last where that is none. Its outputs have the given types.
-  /// Attributes that are left out get the op's defaults.
+  /// Inserts a node before `before`; if `before` is none, at the end of the region. The outputs get
+  /// the given types. Attributes that are left out get the op's defaults.
   NodeId insert_node(RegionId, NodeId before, const OpDef&, Attributes, std::vector<ValueId> inputs,
                      std::span<const Type> outputs, std::vector<RegionId> regions = {});
-  /// Adds it last.
+  /// The same, at the end of the region.
   NodeId add_node(RegionId r, const OpDef& op, Attributes attributes, std::vector<ValueId> inputs,
                   std::span<const Type> outputs, std::vector<RegionId> regions = {}) {
     return insert_node(r, NodeId::none, op, std::move(attributes), std::move(inputs), outputs,
                        std::move(regions));
   }
-  /// The same for a loop. A malformed one may have another number of regions than one.
+  /// Inserts a loop. Only a malformed loop has a number of bodies other than one.
   NodeId insert_loop(RegionId, NodeId before, LoopParts, std::vector<ValueId> inputs,
                      std::span<const Type> outputs, std::vector<RegionId> bodies);
   void set_results(RegionId, std::vector<ValueId>);
   void add_result(RegionId r, ValueId v) { insert_result(r, region(r).results.size(), v); }
 
-  // ---- changing what is read
+  // ---- changing uses
 
   void set_input(NodeId, std::size_t k, ValueId);
   void set_inputs(NodeId, std::vector<ValueId>);
   void set_result(RegionId, std::size_t k, ValueId);
-  /// Every reader of `from`, results included, reads `to` instead. The cost is the number of
-  /// readers.
+  /// Makes every reader of `from`, results included, read `to`. The cost is proportional to the
+  /// number of readers.
   void replace_uses(ValueId from, ValueId to);
   bool is_read(ValueId v) const { return v != ValueId::none && !value(v).uses.empty(); }
 
   // ---- changing the order and number of nodes
 
-  /// Removes a node and everything in its regions; none of them reads anything any more. Their ids
-  /// stay unused.
+  /// Removes a node and everything in its regions, with all their uses of values. Ids of removed
+  /// nodes are not used again.
   void erase_node(NodeId);
-  /// Removes the nodes of a region for which `dead` is true, readers before the nodes that they
-  /// read, so that `dead` sees the remaining uses.
+  /// Removes the nodes of a region for which `dead` is true; true if there are any. `dead` is
+  /// called in reverse order, readers before the nodes that they read, so that it sees only the
+  /// remaining uses.
   bool erase_nodes(RegionId, const std::function<bool(NodeId)>& dead);
   bool is_erased(NodeId n) const { return node(n).region == RegionId::none; }
-  /// The next node in the region; none after the last.
+  /// The next node in the region; none for the last node.
   NodeId next(NodeId) const;
-  /// Moves the nodes of `from`, in order, in front of `before`.
+  /// Moves all nodes of the region `from`, in order, to the position before the node `before`.
   void move_nodes(RegionId from, NodeId before);
 
-  // ---- changing inputs, outputs, parameters and results; those of a loop are changed by
-  // `LoopEditor`
+  // ---- changing inputs, outputs, parameters and results (for loops, use `LoopEditor`)
 
   void insert_input(NodeId, std::size_t at, ValueId);
   void erase_input(NodeId, std::size_t at);
   ValueId insert_output(NodeId, std::size_t at, Type, std::string name);
-  /// Requires that it has no readers.
+  /// Requires that the output has no readers.
   void erase_output(NodeId, std::size_t at);
-  /// The output must have no readers; `none` replaces it.
+  /// Replaces the output by `none`. Requires that the output has no readers.
   void leave_out_output(NodeId, std::size_t at);
   ValueId insert_param(RegionId, std::size_t at, Type, std::string name);
-  /// Requires that it has no readers.
+  /// Requires that the parameter has no readers.
   void erase_param(RegionId, std::size_t at);
   void insert_result(RegionId, std::size_t at, ValueId);
   void erase_result(RegionId, std::size_t at);
-  /// Output, parameter k becomes what number `order[k]` is.
+  /// Output (or parameter) number `order[k]` becomes number k.
   void reorder_outputs(NodeId, std::span<const std::size_t> order);
   void reorder_params(RegionId, std::span<const std::size_t> order);
-  /// Sets the facts only; lists that are left out are zeros. The body stays.
+  /// Replaces the `LoopParts` only; empty lists are filled with zeros. The body stays.
   void set_loop(NodeId, LoopParts);
 
-  // ---- asking
+  // ---- queries
 
-  /// The constant a value is, if a `constant` node makes it; else null.
+  /// The tensor of a value that a `constant` node defines; else null.
   const Tensor* constant(ValueId) const;
   /// Whether `inner` is `outer` or nested in it.
   bool encloses(RegionId outer, RegionId inner) const;
-  /// Values defined outside `r` that are read in it or below it, in order of first use.
+  /// Values defined outside `r` that are read in `r` or in nested regions, in order of first use.
   std::vector<ValueId> captures(RegionId r) const;
-  /// `r` and the regions below it, each before those inside it. Not recursive, so depth is no
-  /// limit.
+  /// `r` and all regions nested in it, outer regions before inner ones. Not recursive, so that deep
+  /// nesting cannot overflow the stack.
   std::vector<RegionId> regions_below(RegionId r) const;
 
  private:

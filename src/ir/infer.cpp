@@ -9,11 +9,12 @@
 namespace rondel::ir {
 namespace {
 
-/// Values of more elements than this are followed only where less comes of them, or as much.
-constexpr std::int64_t most_followed = 1024;
-/// Rules run while inferring, a node of the graph and beyond that. States that widen in loops
-/// nested deep multiply the passes over the innermost body; a small file could ask for years.
-constexpr std::size_t most_rules_a_node = 200, most_rules = 1'000'000;
+/// Results of more elements than this are folded only if the inputs have at least as many elements.
+constexpr std::int64_t most_folded_elements = 1024;
+/// Limits on the number of rules applied by one inference: per node of the graph, plus a constant.
+/// In deeply nested loops whose states widen, the passes over the innermost body multiply; without
+/// a limit, inference of a small file could take years.
+constexpr std::size_t most_rules_per_node = 200, most_rules = 1'000'000;
 
 class Inference {
  public:
@@ -25,13 +26,13 @@ class Inference {
     for (const NodeId n : g_.region(r).nodes) node(n);
   }
 
-  /// Extents of stacks that only the trips tell get names as well. What is written into a graph has
-  /// none of them: nothing there asks.
+  /// With `name_unknowns`, also names the extents of stacks whose trip count is unknown.
+  /// `infer_region` does not need these names.
   void name_stacks() { name_stacks_ = true; }
 
   void node(NodeId n) {
     check_cancellation();
-    if (++rules_ > most_rules + most_rules_a_node * g_.node_count())
+    if (++rules_ > most_rules + most_rules_per_node * g_.node_count())
       throw_error_at(Blame::limit, where(g_, n),
                      "loops nested this deep, whose states change type, take too long to infer");
     const Node& node = g_.node(n);
@@ -41,7 +42,7 @@ class Inference {
     rule(n);
   }
 
-  /// Whether the types of a node's results follow from those in its regions as they are.
+  /// Implements `infer_from_regions`.
   bool from_regions(NodeId n) {
     if (!g_.node(n).is_loop()) {
       need_condition(n);
@@ -88,7 +89,8 @@ class Inference {
     return text;
   }
 
-  /// The message with the inputs' types at its end, but before a hint: "; cast one of them?"
+  /// The message with the types of the inputs appended, but before a hint such as "; cast one of
+  /// them?".
   std::string with_inputs(const std::string& message, const Node& node) {
     const std::size_t hint = message.ends_with('?') ? message.rfind("; ") : std::string::npos;
     return message.substr(0, hint) + inputs_text(node) +
@@ -139,10 +141,10 @@ class Inference {
     if (!conditions) k_.conditions.reset();
     else if (k_.conditions)
       k_.conditions->insert(k_.conditions->end(), conditions->begin(), conditions->end());
-    if (evaluate_ && context.known().empty()) follow(n, values);
+    if (evaluate_ && context.known().empty()) fold(n, values);
   }
 
-  /// What the rule says of the outputs beside their types.
+  /// Records what the rule states about the outputs besides their types.
   void keep(const Node& node, const TypeContext& said) {
     const auto each = [&](const auto& list, const auto& put) {
       for (const auto& [j, what] : list)
@@ -158,7 +160,7 @@ class Inference {
     each(said.same(), [&](auto v, std::size_t k) { k_.same[v] = node.inputs[k]; });
   }
 
-  /// A list of which all elements are known is known.
+  /// Records the value of a list whose elements are all known.
   void keep_list(std::int32_t v, const Integers& elements) {
     const Type& t = k_.types[static_cast<std::size_t>(v)];
     if (t.dtype() != DType::i64 || !t.is_static() || k_.values.contains(v)) return;
@@ -177,8 +179,8 @@ class Inference {
     return Type::tensor(t.dtype(), std::move(extents));
   }
 
-  /// Evaluates a small node whose inputs are known.
-  void follow(NodeId n, std::span<const Tensor* const> values) {
+  /// Constant folding: evaluates a small node whose inputs are known.
+  void fold(NodeId n, std::span<const Tensor* const> values) {
     const Node& node = g_.node(n);
     if (node.op->random || !node.regions.empty() || node.outputs.empty()) return;
     std::int64_t read = 0, made = 0;
@@ -194,14 +196,14 @@ class Inference {
       if (!t.is_static()) return;
       made += element_count(t.static_shape());
     }
-    if (made > std::max(read, most_followed)) return;
+    if (made > std::max(read, most_folded_elements)) return;
     const std::vector<Value> results = evaluate_(g_, n, values);
     for (std::size_t j = 0; j < results.size() && j < node.outputs.size(); ++j)
       if (node.outputs[j] != ValueId::none && results[j].is_tensor())
         k_.values[static_cast<std::int32_t>(node.outputs[j])] = results[j].tensor().packed();
   }
 
-  /// An input that must be one element of `dtype`, of whatever rank.
+  /// Checks that `v` can be one element of `dtype`, of any rank.
   void need_scalar(NodeId n, ValueId v, DType dtype, std::string_view what) {
     const Type& t = type(v);
     if (!t.may_be_one_element() || t.dtype() != dtype)
@@ -267,7 +269,7 @@ class Inference {
     finish_loop(n);
   }
 
-  /// Types of a loop's results, when those of its body are known.
+  /// Sets the types of a loop's results from the types of its body.
   void finish_loop(NodeId n) {
     const Node& node = g_.node(n);
     const LoopParts& parts = node.loop();
@@ -283,7 +285,7 @@ class Inference {
     set_output(node, parts.states + parts.stacks, Type::scalar(DType::i64));
   }
 
-  /// Joins each state's type with that of its next value; true when one got wider.
+  /// Joins the type of each state with the type of its next value; true if a state was widened.
   bool widen_states(NodeId n, const LoopParts& parts) {
     const Region& body = g_.region(parts.body);
     bool wider = false;
@@ -307,7 +309,8 @@ class Inference {
     need_scalar(n, g_.node(n).inputs.at(0), DType::boolean, "the condition");
   }
 
-  /// A branch that is known not to be taken need not hold: `if` an extent is 1, squeeze its axis.
+  /// A branch that is known not to be taken is not checked, because it may be invalid: for example,
+  /// a branch that squeezes an axis if its extent is 1.
   void branch(NodeId n) {
     need_condition(n);
     const Node& node = g_.node(n);
@@ -398,7 +401,7 @@ TypeEnvironment type_environment(const Graph& g) {
 
 TypeEnvironment environment_of(const Graph& g, std::span<const ValueId> values) {
   TypeEnvironment k;
-  k.types = Types(Types::Of::few);
+  k.types = Types(Types::Storage::sparse);
   for (const ValueId v : values) {
     if (v == ValueId::none) continue;
     k.types[index(v)] = g.value(v).type;

@@ -14,8 +14,8 @@ inline std::size_t index(ValueId v) { return static_cast<std::size_t>(v); }
 inline std::size_t index(NodeId n) { return static_cast<std::size_t>(n); }
 inline std::size_t index(RegionId r) { return static_cast<std::size_t>(r); }
 
-/// A list that everyone can read and only its graph can change; the graph keeps uses and positions
-/// consistent.
+/// A list that any code can read and only the graph can change, because the graph keeps use lists
+/// and positions consistent.
 template <class T> class ReadOnly {
  public:
   using value_type = T;
@@ -45,8 +45,7 @@ template <class T> class ReadOnly {
   std::vector<T> items_;
 };
 
-/// Where a value is read: input `index` of `node`, or result `index` of `region` where `node` is
-/// none.
+/// A use of a value: input `index` of `node`; if `node` is none, result `index` of `region`.
 struct Use {
   NodeId node = NodeId::none;
   RegionId region = RegionId::none;
@@ -54,10 +53,10 @@ struct Use {
   bool operator==(const Use&) const = default;
 };
 
-/// The operands of a node or the results of a region. Each value knows that it is used here.
+/// The inputs of a node or the results of a region. Each operand is in the use list of its value.
 class Operands : public ReadOnly<ValueId> {
  public:
-  /// Which of its value's uses operand k is.
+  /// The index of operand k in the use list of its value.
   std::size_t use(std::size_t k) const { return slots_[k]; }
 
  private:
@@ -130,7 +129,7 @@ class NodeList {
  private:
   friend class Graph;
   friend struct Tampering;
-  /// Before link `at`, or last where that is -1. Returns the node's link.
+  /// Inserts before link `at`; if `at` is -1, at the end. Returns the node's link.
   std::int32_t insert(std::int32_t at, NodeId);
   void erase(std::int32_t link);
 

@@ -8,7 +8,7 @@
 namespace rondel::ir {
 namespace {
 
-template <class List> void take_out(List& list, std::size_t k) {
+template <class List> void erase_at(List& list, std::size_t k) {
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(k));
 }
 
@@ -18,7 +18,7 @@ template <class List> void reorder(List& list, std::span<const std::size_t> orde
   list = std::move(now);
 }
 
-/// The order of a list of `size` of which the part that begins at `from` takes a new order.
+/// A permutation of `size` elements: the part that begins at `from` is reordered, the rest stays.
 std::vector<std::size_t> within(std::size_t size, std::size_t from,
                                 std::span<const std::size_t> order) {
   std::vector<std::size_t> all(size);
@@ -44,16 +44,18 @@ void check_order(std::span<const std::size_t> order, std::size_t count) {
 
 }  // namespace
 
-void LoopEditor::limit(bool& there, std::size_t at, ValueId v) {
-  if (there && v != ValueId::none) g_.set_input(n_, at, v);
-  else if (there) g_.erase_input(n_, at);
+void LoopEditor::set_optional_input(bool& present, std::size_t at, ValueId v) {
+  if (present && v != ValueId::none) g_.set_input(n_, at, v);
+  else if (present) g_.erase_input(n_, at);
   else if (v != ValueId::none) g_.insert_input(n_, at, v);
-  there = v != ValueId::none;
+  present = v != ValueId::none;
   commit();
 }
 
-void LoopEditor::set_trips(ValueId v) { limit(parts_.has_trips, parts_.trips_at(), v); }
-void LoopEditor::set_go(ValueId v) { limit(parts_.has_go, parts_.go_at(), v); }
+void LoopEditor::set_trips(ValueId v) {
+  set_optional_input(parts_.has_trips, parts_.trips_at(), v);
+}
+void LoopEditor::set_go(ValueId v) { set_optional_input(parts_.has_go, parts_.go_at(), v); }
 
 LoopEditor::State LoopEditor::add_state(ValueId initial, ValueId next, const Type& type,
                                         std::string name) {
@@ -61,7 +63,7 @@ LoopEditor::State LoopEditor::add_state(ValueId initial, ValueId next, const Typ
   const ValueId param = g_.insert_param(parts_.body, 2 + s, type, std::move(name));
   g_.insert_result(parts_.body, 1 + s, next == ValueId::none ? param : next);
   g_.insert_input(n_, parts_.scans_at(), initial);
-  // `type` may be that of a value, which is elsewhere now that there is one more.
+  // Not `type`: it may refer to the type of a value, and `insert_param` may have moved that value.
   const ValueId final = g_.insert_output(n_, s, Type(g_.value(param).type), {});
   ++parts_.states;
   parts_.fixed.push_back(0);
@@ -87,8 +89,8 @@ void LoopEditor::remove_state(std::size_t s) {
   g_.erase_input(n_, parts_.states_at() + s);
   g_.erase_output(n_, s);
   --parts_.states;
-  take_out(parts_.fixed, s);
-  take_out(parts_.keeps, s);
+  erase_at(parts_.fixed, s);
+  erase_at(parts_.keeps, s);
   commit();
 }
 
@@ -118,8 +120,8 @@ void LoopEditor::remove_scan(std::size_t k) {
   g_.erase_param(parts_.body, 2 + parts_.states + k);
   g_.erase_input(n_, parts_.scans_at() + k);
   --parts_.scans;
-  take_out(parts_.axis_in, k);
-  take_out(parts_.reverse_in, k);
+  erase_at(parts_.axis_in, k);
+  erase_at(parts_.reverse_in, k);
   commit();
 }
 
@@ -161,10 +163,10 @@ void LoopEditor::set_declared(std::size_t k, Type item) {
 }
 
 void LoopEditor::set_extent(std::size_t k, ValueId v) {
-  bool there = parts_.has_extent(k);
+  bool present = parts_.has_extent(k);
   const std::size_t at = parts_.extent_at(k);
   parts_.extents.at(k) = v == ValueId::none ? 0 : 1;
-  limit(there, at, v);
+  set_optional_input(present, at, v);
 }
 
 void LoopEditor::remove_stack(std::size_t k) {
@@ -173,10 +175,10 @@ void LoopEditor::remove_stack(std::size_t k) {
   g_.erase_result(parts_.body, 1 + parts_.states + k);
   g_.erase_output(n_, parts_.states + k);
   --parts_.stacks;
-  take_out(parts_.axis_out, k);
-  take_out(parts_.reverse_out, k);
-  take_out(parts_.extents, k);
-  take_out(parts_.declared, k);
+  erase_at(parts_.axis_out, k);
+  erase_at(parts_.reverse_out, k);
+  erase_at(parts_.extents, k);
+  erase_at(parts_.declared, k);
   commit();
 }
 

@@ -3,14 +3,15 @@
 
 namespace rondel::ir {
 
-/// Changes what a loop carries, scans and stacks: inputs, outputs, facts, and its body's parameters
-/// and results change together. Types are the caller's to give; nothing is inferred.
+/// Changes what a loop carries, scans and stacks. The loop's inputs, outputs and `LoopParts`, and
+/// the parameters and results of its body, change together. The caller provides all types; nothing
+/// is inferred.
 class LoopEditor {
  public:
   LoopEditor(Graph& g, NodeId loop) : g_(g), n_(loop), parts_(g.node(loop).loop()) {}
   const LoopParts& parts() const { return parts_; }
 
-  // ---- what ends the loop: an input, or none
+  // ---- the inputs that limit the trips: trip count and condition; none removes the input
 
   void set_trips(ValueId);
   void set_go(ValueId);
@@ -21,8 +22,8 @@ class LoopEditor {
     ValueId param;  ///< of the body
     ValueId final;  ///< the value after the last trip
   };
-  /// Adds a state behind the others, with a type that holds for all its values. Its next value is
-  /// the parameter itself where `next` is none.
+  /// Adds a state after the others. `type` must hold for all its values. If `next` is none, the
+  /// next value is the parameter itself.
   State add_state(ValueId initial, ValueId next, const Type&, std::string name);
   /// Sets the state's value for the next trip.
   void set_next(std::size_t s, ValueId next) { g_.set_result(parts_.body, 1 + s, next); }
@@ -37,7 +38,7 @@ class LoopEditor {
   // ---- scans
 
   ValueId scanned(std::size_t k) const { return loop().inputs[parts_.scans_at() + k]; }
-  /// Adds a scan; returns the body's parameter, an element.
+  /// Adds a scan; returns the body's parameter for the element.
   ValueId add_scan(ValueId x, std::int64_t axis, bool reverse, const Type& element,
                    std::string name);
   void set_scanned(std::size_t k, ValueId x) { g_.set_input(n_, parts_.scans_at() + k, x); }
@@ -49,7 +50,7 @@ class LoopEditor {
 
   ValueId stack(std::size_t k) const { return loop().outputs[parts_.states + k]; }
   ValueId item(std::size_t k) const { return body().results[1 + parts_.states + k]; }
-  /// The stack's own extent, or none.
+  /// The input that gives the extent of the stack, or none.
   ValueId extent(std::size_t k) const;
   /// Adds a stack and returns it.
   ValueId add_stack(ValueId item, std::int64_t axis, bool reverse, ValueId extent,
@@ -57,7 +58,7 @@ class LoopEditor {
   void set_layout(std::size_t k, std::int64_t axis, bool reverse);
   /// Sets the model's declared type of the item (`LoopParts::declared`).
   void set_declared(std::size_t k, Type item);
-  /// Sets the stack's own extent; none removes it.
+  /// Sets the input that gives the extent of the stack; none removes the input.
   void set_extent(std::size_t k, ValueId);
   /// Requires that the stack has no readers.
   void remove_stack(std::size_t k);
@@ -67,7 +68,7 @@ class LoopEditor {
   const Node& loop() const { return g_.node(n_); }
   const Region& body() const { return g_.region(parts_.body); }
   void commit() { g_.set_loop(n_, parts_); }
-  void limit(bool& there, std::size_t at, ValueId);
+  void set_optional_input(bool& present, std::size_t at, ValueId);
 
   Graph& g_;
   NodeId n_;

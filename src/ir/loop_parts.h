@@ -6,37 +6,38 @@ namespace rondel::ir {
 
 struct Node;
 
-/// The facts of a `loop` node, whose inputs are [trips?, go?, states..., scans..., extents...] and
-/// whose outputs are [finals..., stacks..., n]. See docs/loops: the loop's contract.
-/// Body: params [i, go, states..., elements...], results [go, states..., items...].
+/// The structure of a `loop` node. Its inputs are [trips?, go?, states..., scans..., extents...],
+/// its outputs [finals..., stacks..., n]. The body has the parameters [i, go, states...,
+/// elements...] and the results [go, states..., items...]. docs/loops.md has the loop's contract.
 struct LoopParts {
   bool has_trips = false, has_go = false;
   std::size_t states = 0, scans = 0, stacks = 0;
-  /// One for each state, scan or stack; flags but for the axes. In a node none is empty that should
-  /// not be: what is left out is zeros.
+  /// One entry per state, scan or stack; flags, except for the axes. In a node, lists that were
+  /// left out are filled with zeros.
   /// `keeps`: the source of the model declares that this state keeps its shape, but nothing
-  /// enforces it. The declaration is trusted where no trip is made, because no trip can contradict
-  /// it.
+  /// enforces it. The declaration is trusted only if no trip is made, because then no trip can
+  /// contradict it.
   Ints fixed, keeps, axis_in, reverse_in, axis_out, reverse_out, extents;
-  /// The model's declared type of each item, beyond what can be inferred; of kind `none` without
-  /// one. It may be wrong, and is used where no trip is made.
+  /// The type of each item as the model declares it, which may be more exact than the inferred
+  /// type; `none` if there is no declaration. It may be wrong, and is used only if no trip is made.
   TypeList declared;
   RegionId body = RegionId::none;
 
   LoopParts() = default;
-  /// Those of a loop.
+  /// The parts of a loop node.
   explicit LoopParts(const Node&);
   std::size_t trips_at() const { return 0; }
   std::size_t go_at() const { return has_trips ? 1U : 0U; }
   std::size_t states_at() const { return std::size_t{has_trips} + std::size_t{has_go}; }
   std::size_t scans_at() const { return states_at() + states; }
-  /// Input number of stack k's extent; only where `has_extent(k)`.
+  /// Input number of the extent of stack k; only if `has_extent(k)`.
   std::size_t extent_at(std::size_t k) const;
   bool has_extent(std::size_t k) const { return k < extents.size() && extents[k] != 0; }
   std::size_t input_count() const { return extent_at(stacks); }
   std::size_t output_count() const { return states + stacks + 1; }
-  /// The same facts as text has them, and back: flags `trips` and `go`, counts `states`, `scans`
-  /// and `stacks`, and the lists. Throws Error(caller) where one is of another kind or unknown.
+  /// Conversion to attributes, for the text form, and back: flags `trips` and `go`, counts
+  /// `states`, `scans` and `stacks`, and the lists. `from` throws Error(caller) if an attribute has
+  /// the wrong kind or is unknown.
   Attributes attributes() const;
   static LoopParts from(const Attributes&);
 };

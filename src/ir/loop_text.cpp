@@ -10,7 +10,7 @@ constexpr std::array<std::string_view, 5> counts{"trips", "go", "states", "scans
 constexpr std::array<std::string_view, 7> lists{"fixed",    "keeps",       "axis_in", "reverse_in",
                                                 "axis_out", "reverse_out", "extents"};
 
-/// Whether each list has as many entries as there are states, scans or stacks that it tells of.
+/// Whether each list has one entry per state, scan or stack, and `extents` holds flags.
 bool is_well_formed(const LoopParts& p) {
   const auto is_flag = [](std::int64_t f) { return f == 0 || f == 1; };
   return p.fixed.size() == p.states && p.keeps.size() == p.states && p.axis_in.size() == p.scans &&
@@ -25,7 +25,7 @@ bool is_loop_count(std::string_view attribute) {
   return std::ranges::find(counts, attribute) != counts.end();
 }
 
-std::optional<Ints> usual_loop_list(const LoopParts& p, std::string_view attribute) {
+std::optional<Ints> default_loop_list(const LoopParts& p, std::string_view attribute) {
   if (attribute == "fixed" || attribute == "keeps") return Ints(p.states, 0);
   if (attribute == "axis_in" || attribute == "reverse_in") return Ints(p.scans, 0);
   if (std::ranges::find(lists, attribute) != lists.end()) return Ints(p.stacks, 0);

@@ -4,23 +4,24 @@
 #include <optional>
 #include <string_view>
 
-/// What printer and parser share of a loop's own form, in which its inputs stand under their
-/// names and its counts follow from them.
+/// The syntax of loops, shared by printer and parser: inputs are written by role (`trips=`,
+/// `states=`, ...), and counts follow from them.
 namespace rondel::ir {
 
 struct LoopText {
   LoopParts parts;
-  bool names_extents = false;  ///< `extents=(%e, _)` is written
+  bool names_extents = false;  ///< `extents=(%e, _)` is printed
 };
 
-/// The loop's parts when its own form says all of it: counts and lists agree with inputs and body.
-/// Any other node, a malformed loop too, is written as an op with inputs and attributes.
+/// The parts of a loop that the loop syntax can express: counts and lists agree with inputs and
+/// body. Nothing for any other node and for a malformed loop: they are printed like other ops, with
+/// inputs in parentheses and attributes.
 std::optional<LoopText> loop_text(const Graph&, const Node&);
 
-/// Attributes that follow from the named parts.
+/// Whether the attribute follows from the inputs and the yield in the loop syntax.
 bool is_loop_count(std::string_view attribute);
 
-/// What a list attribute of a loop is when it is not written: zeros. Nothing for other attributes.
-std::optional<Ints> usual_loop_list(const LoopParts&, std::string_view attribute);
+/// The default of a list attribute of a loop: zeros. Nothing for other attributes.
+std::optional<Ints> default_loop_list(const LoopParts&, std::string_view attribute);
 
 }  // namespace rondel::ir

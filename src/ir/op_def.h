@@ -14,7 +14,7 @@
 
 namespace rondel::ir {
 
-/// What an op computes; `ops/meaning.h` has the kinds.
+/// What an op computes; ops/meaning.h defines the kinds of meaning.
 class Meaning {
  public:
   virtual ~Meaning() = default;
@@ -23,9 +23,10 @@ class Meaning {
 /// The elements of a list of integers (any integer dtype, rank 0 or 1).
 Ints integers_of(const Tensor&);
 
-/// The context of a type rule: what it reads, and what it states. When compiling, types may be
-/// partial and most values unknown. The same rule runs with exact types and all `value_inputs`
-/// before a step runs, so everything it accepts has been checked.
+/// The context of a type rule: the facts that the rule reads, and the facts that it states. At
+/// compile time, types may be partial and most values unknown. Before a step runs, the same rule is
+/// applied to exact types and all `value_inputs`, so no step runs on operands that its rule
+/// rejects.
 class TypeContext {
  public:
   TypeContext(const Attributes& attributes, std::span<const Type* const> inputs,
@@ -37,40 +38,40 @@ class TypeContext {
   const Attributes& attributes() const { return attributes_; }
   std::size_t input_count() const { return inputs_.size(); }
   bool has(std::size_t k) const { return k < inputs_.size() && inputs_[k] != nullptr; }
-  /// Type of input k; the input must be there.
+  /// Type of input k; throws Error(caller) if the input is left out.
   const Type& input(std::size_t k) const;
-  /// The value of input k where it is known, else null. Only ask for `value_inputs`.
+  /// The value of input k if it is known, else null. Only for `value_inputs`.
   const Tensor* value(std::size_t k) const { return k < values_.size() ? values_[k] : nullptr; }
   /// The same as a list of integers (any integer dtype, rank 0 or 1).
   std::optional<Ints> integers(std::size_t k) const;
-  /// What is known of the elements of input k, a short list of integers or one integer. Nothing
-  /// where not even their number is known.
+  /// What is known about the elements of input k, a short list of integers or one integer. Nothing
+  /// if not even the number of elements is known.
   std::optional<Integers> elements(std::size_t k) const;
 
   std::size_t output_count() const { return outputs_.size(); }
   void output(std::size_t j, Type t) { outputs_[j] = std::move(t); }
-  /// States that output j is this value, whatever the inputs hold (a constant; the shape of a
-  /// tensor whose extents are known).
+  /// States that output j has the value `t`, whatever the values of the inputs (a constant; the
+  /// shape of a tensor whose extents are known).
   void known(std::size_t j, Tensor t) { known_.emplace_back(j, std::move(t)); }
   std::span<const std::pair<std::size_t, Tensor>> known() const { return known_; }
-  /// States what is known of the elements of output j, in order, so that values computed from
-  /// extents are known as far as the extents are.
+  /// States what is known about the elements of output j, in order. Values that are computed from
+  /// extents are then known as precisely as the extents.
   void set_elements(std::size_t j, Integers e) { made_.emplace_back(j, std::move(e)); }
   std::span<const std::pair<std::size_t, Integers>> made_elements() const { return made_; }
-  /// States that output j is input k, unchanged.
+  /// States that output j is equal to input k.
   void same(std::size_t j, std::size_t k) { same_.emplace_back(j, k); }
   std::span<const std::pair<std::size_t, std::size_t>> same() const { return same_; }
   std::span<const Type> outputs() const { return outputs_; }
-  /// States that the rule accepts all inputs of these types, with the same result, for any values
-  /// of the symbols in extents under which none of these integers is negative. A rule that does not
-  /// state this must be applied again for other extents.
+  /// States that the rule accepts all inputs of these types, with the same result, for all values
+  /// of the symbols in extents for which none of `not_negative` is negative. A rule that does not
+  /// call this must be applied again for other extents.
   void holds_while(const Integers& not_negative = {}) {
     if (!conditions_) conditions_.emplace();
     conditions_->insert(conditions_->end(), not_negative.begin(), not_negative.end());
   }
-  /// The rule has required a == b as far as they are known; `holds_while` will state it.
+  /// Records that the rule requires a == b, as far as the two are known: `conditions` includes it.
   void requires_equal(const Integer& a, const Integer& b);
-  /// What must not be negative; nothing where the rule did not state that.
+  /// The integers that must not be negative; nothing if the rule did not call `holds_while`.
   std::optional<Integers> conditions() const;
 
  private:
@@ -85,12 +86,13 @@ class TypeContext {
   std::optional<Integers> conditions_;
   Integers required_;
 };
-/// Throws Error(caller) without the node's name: the code that runs the rule adds it.
+/// A type rule. It throws Error(caller) without the node's name; the code that applies the rule
+/// adds the name.
 using TypeRule = std::function<void(TypeContext&)>;
 
-/// Whether an op can fail at run time on operands that its type rule takes (an index from data,
-/// integer division), as far as their types and what is known of their values tell. Asked of a
-/// context, `value` may know any operand.
+/// Whether an op can fail at run time on operands that its type rule accepts (an index from data,
+/// integer division), as far as their types and known values tell. In this context,
+/// `TypeContext::value` may be called for any operand.
 class CanFail {
  public:
   CanFail(bool always) : always_(always) {}
@@ -107,21 +109,21 @@ class CanFail {
 class Builder;
 struct Node;
 
-/// An operand for all elements of a stack at once.
+/// An operand of a node that is applied to all elements of a stack at once.
 struct Batch {
-  ValueId value = ValueId::none;  ///< none: it is left out
-  bool stacked = false;           ///< of each element its own, along a new first axis
+  ValueId value = ValueId::none;  ///< none: the operand is left out
+  bool stacked = false;           ///< one value per element, along a new first axis; else shared
 };
-/// How an op is batchable: writes one call (and views around it) that gives what the node gives for
-/// each element of the stacks. The outputs are stacked along a new first axis; none where one call
-/// cannot give them, or too little is known.
+/// How an op is batched: appends one call (and views around it) that computes the results of the
+/// node for all elements of the stacks. The outputs are stacked along a new first axis. Returns no
+/// outputs if one call cannot compute them, or if too little is known.
 using BatchRule =
     std::function<std::vector<ValueId>(Builder&, const Node&, std::span<const Batch>)>;
 
-/// The gradient of an op: appends nodes that compute the adjoints of the node's inputs from those
-/// of its outputs, one for each input, of its dtype and shape. An adjoint that is `none` is all
-/// zeros. Only asked where all inputs and outputs that have an adjoint are floats; what is given
-/// for other inputs is not used.
+/// The gradient of an op: appends nodes that compute the adjoints of the node's inputs from the
+/// adjoints of its outputs. Returns one adjoint per input, with the dtype and shape of the input.
+/// An adjoint that is `none` is all zeros. Only called if all inputs and outputs that have an
+/// adjoint are floats; adjoints returned for other inputs are ignored.
 using GradientRule =
     std::function<std::vector<ValueId>(Builder&, const Node&, std::span<const ValueId> adjoints)>;
 
@@ -130,34 +132,36 @@ struct InputDef {
   enum Kind : std::uint8_t { needed, optional, variadic } kind = needed;
 };
 
-/// The definition of an op, from which checking, interpretation, native code and documentation
-/// follow.
+/// The definition of an op. Checks, interpretation, native code and documentation are derived from
+/// it.
 struct OpDef {
-  std::string_view name;  ///< snake_case of the ONNX name where it has one
+  std::string_view name;  ///< snake_case of the ONNX name, if it has one
   std::string_view doc;   ///< one line: what it computes
   std::vector<InputDef> inputs = {};
-  std::vector<std::string_view> outputs = {"y"};  ///< those after the first may be left unnamed
-  /// Names and defaults; a node has no attribute that is not here. A default in `Attributes`;
-  /// those without one are listed in `required`.
+  std::vector<std::string_view> outputs = {"y"};  ///< all but the first may be left out
+  /// The attributes that a node may have: names and defaults. Attributes without a default are
+  /// listed in `required`.
   Attributes attributes = {};
   std::vector<std::string_view> required = {};
   TypeRule type = {};
   std::shared_ptr<const Meaning> meaning = {};
 
-  /// Facts that passes ask for.
+  // Facts for passes.
+
   /// Inputs whose values the type rule may depend on (Reshape's shape, axes).
   std::vector<std::size_t> value_inputs = {};
-  /// The subset for which the program is written (Pad's pads, axes): other values need other code.
-  /// Of the rest, the program depends only on the resulting extents.
+  /// The subset of `value_inputs` whose values are compiled into the program (Pad's pads, axes):
+  /// other values need another program. The rest of `value_inputs` affect the program only through
+  /// the resulting extents.
   std::vector<std::size_t> program_values = {};
   CanFail can_fail = false;
   bool random = false;
-  /// Inputs that the only output may be written over where the types are equal: the program reads
-  /// an element of one of them for the last time no later than it writes that element.
+  /// Inputs that the only output may overwrite in place if the types are equal: the program does
+  /// not read an element of such an input after it has written the same element of the output.
   std::vector<std::size_t> in_place = {};
   BatchRule batch = {};
-  BatchRule batched_sum = {};  ///< gives the sum of what the node gives for all elements instead
-  GradientRule gradient = {};  ///< none: not known
+  BatchRule batched_sum = {};  ///< computes the sum of the node's results over all elements
+  GradientRule gradient = {};  ///< empty: the op has no gradient rule
 };
 
 /// The table of ops, by name. Ops register themselves before main.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int most_nested_regions = 200;
 
-/// A value where it is defined: its text key, its own name, its type if the text says it.
+/// The definition of a value: its key in `visible_`, its name, and its type if the text has one.
 struct Definition {
   std::size_t at = 0;
   std::string key, name;
@@ -24,7 +24,7 @@ struct Definition {
   bool absent = false;  ///< `_`
 };
 
-/// The inputs of a node in a loop's own form.
+/// The inputs of a node in the loop syntax.
 struct NamedInputs {
   std::optional<ValueId> trips, go;
   std::vector<ValueId> states, scans;
@@ -68,7 +68,7 @@ class Parser {
     if (yield(RegionId::root).named) in_.fail(in_.at(), "a graph's yield has no parts");
     in_.expect('}');
     if (in_.peek() != '\0') in_.fail_expected("the end of the text");
-    infer_what_is_left_out();
+    infer_omitted_types();
     return std::move(g_);
   }
 
@@ -308,7 +308,7 @@ class Parser {
     n.regions.push_back(r);
   }
 
-  /// Counts, lists and inputs from the named parts.
+  /// Derives the counts, lists and inputs of a loop from its named inputs and its yield.
   void finish_loop(NodeText& n) {
     if (n.regions.size() != 1)
       in_.fail(n.at, "a loop has one body; this one has {}", n.regions.size());
@@ -368,8 +368,8 @@ class Parser {
                           std::move(n.regions));
   }
 
-  /// Types that the text does not say are those of the ops' rules.
-  void infer_what_is_left_out() {
+  /// Infers the types that the text leaves out.
+  void infer_omitted_types() {
     if (untyped_.empty()) return;
     try {
       verify_form(g_);

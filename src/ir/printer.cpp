@@ -32,7 +32,8 @@ class Printer {
   }
 
  private:
-  /// The value's own name, with a number where it is taken; a number alone when it has none.
+  /// The name of the value, with a number if another value has the same name; only a number if the
+  /// value has no name.
   std::string name(ValueId v) {
     if (v == ValueId::none) return "_";
     const auto [it, fresh] = names_.try_emplace(static_cast<std::int32_t>(v));
@@ -57,7 +58,7 @@ class Printer {
 
   void line(const std::string& text) { out_ += std::string(depth_ * 2, ' ') + text + "\n"; }
 
-  /// In the order of the parameters, which is the order of ids in the graph that reads this.
+  /// In the order of the parameters: it is the order of ids in a graph parsed from this text.
   void defaults() {
     for (const ValueId v : g_.root().params)
       if (const auto it = g_.defaults.find(v); it != g_.defaults.end())
@@ -90,7 +91,7 @@ class Printer {
     line("}");
   }
 
-  /// A loop without parentheses is one in its own form.
+  /// Even a loop without inputs gets parentheses: without them, it would be in the loop syntax.
   std::string inputs(const Node& n) {
     if (n.inputs.empty() && !n.is_loop()) return "";
     return "(" + values(n.inputs) + ")";
@@ -100,7 +101,7 @@ class Printer {
     return " " + word_or_quoted(key) + "=" + attribute_text(value, options_.most_elements);
   }
 
-  /// Those that are not what the op says when they are left out; a loop's all.
+  /// The attributes that differ from the op's defaults; for a loop, all attributes.
   std::string attributes(const Node& n) const {
     std::string text;
     const Attributes all = n.is_loop() ? n.loop().attributes() : n.attributes;
@@ -128,17 +129,17 @@ class Printer {
     return text + " extents=(" + values(extents) + ")";
   }
 
-  static bool says_nothing(const Type& t) { return t.kind() == Type::Kind::none; }
+  static bool is_unspecified(const Type& t) { return t.kind() == Type::Kind::none; }
 
   std::string loop_attributes(const LoopText& loop) const {
     std::string text;
     const Attributes all = loop.parts.attributes();
     for (const auto& [key, value] : all) {
       if (is_loop_count(key) || (loop.names_extents && key == "extents")) continue;
-      const std::optional<Ints> usual = usual_loop_list(loop.parts, key);
+      const std::optional<Ints> usual = default_loop_list(loop.parts, key);
       const Ints* list = std::get_if<Ints>(&value);
       const TypeList* types = std::get_if<TypeList>(&value);
-      if (types != nullptr && std::ranges::all_of(*types, says_nothing)) continue;
+      if (types != nullptr && std::ranges::all_of(*types, is_unspecified)) continue;
       if (!usual || list == nullptr || *list != *usual) text += attribute(key, value);
     }
     return text;

@@ -118,10 +118,11 @@ std::string to_text(const Type& t) {
 
 std::optional<Type> join(const Type& a, const Type& b) {
   if (a.kind() != b.kind()) {
-    // An output that one side leaves empty takes the other side's type.
+    // An output that one side leaves out takes the type of the other side.
     if (a.kind() == Type::Kind::none) return b;
     if (b.kind() == Type::Kind::none) return a;
-    // An optional also holds what it may hold, bare (ONNX's loop16_seq_none relies on it).
+    // A value of the element's type may stand for an optional (ONNX's loop16_seq_none relies on
+    // it).
     const bool first = a.is_optional(), second = b.is_optional();
     if (first != second) {
       const auto element = first ? join(a.element(), b) : join(a, b.element());

@@ -8,8 +8,9 @@
 
 namespace rondel::ir {
 
-/// The type of a value: a tensor (dtype and extents, or unknown rank), a sequence of tensors, or
-/// an optional of either. `none` is the type of an output that nobody named.
+/// The type of a value: a tensor (dtype and extents, or unknown rank), a sequence of tensors, or an
+/// optional of either. `none` is the type of an output that is left out, or whose type is not
+/// inferred yet.
 class Type {
  public:
   enum class Kind : std::uint8_t { none, tensor, sequence, optional };
@@ -29,7 +30,7 @@ class Type {
   bool is_tensor() const { return kind_ == Kind::tensor; }
   bool is_sequence() const { return kind_ == Kind::sequence; }
   bool is_optional() const { return kind_ == Kind::optional; }
-  /// Of a tensor, or of the tensors inside.
+  /// The dtype of a tensor, or of the tensors in a sequence or an optional.
   DType dtype() const;
   bool has_rank() const { return shape_.has_value(); }
   std::int64_t rank() const { return static_cast<std::int64_t>(shape_->size()); }
@@ -39,7 +40,7 @@ class Type {
   }
   /// All extents known.
   bool is_static() const;
-  /// A tensor of which no extent is known to be other than 1.
+  /// A tensor type without an extent that is known to differ from 1.
   bool may_be_one_element() const;
   Shape static_shape() const;
   const Type& element() const { return *element_; }
@@ -55,12 +56,14 @@ class Type {
 
 /// "f32[N, 4]", "f32[N + 1, ?]", "f32[...]" (unknown rank), "seq<f32[3]>", "optional<i64[]>".
 std::string to_text(const Type&);
-/// The least type that holds both; nothing when kinds or dtypes differ.
+/// The most specific type that both types fit; nothing if kinds or dtypes differ.
 std::optional<Type> join(const Type&, const Type&);
-/// `t`, with its rank and its extents as `other` has them where `t` does not: a number before a
-/// name. Nothing is taken from one of another dtype or rank.
+/// `t`, with unknown rank and extents taken from `other`. A number of `other` also replaces a
+/// symbol of `t`. Nothing is taken from a type with another dtype or rank.
 Type completed(const Type& t, const Type& other);
-/// Whether every value of `actual` is one of `declared`. Symbols stand for any extent.
+/// Whether `actual` does not contradict `declared`: kinds and dtypes agree, and no known rank or
+/// extent differs. Symbols and unknown extents match any extent, `none` matches any type, and an
+/// optional fits the type of its element.
 bool fits(const Type& actual, const Type& declared);
 
 }  // namespace rondel::ir

@@ -15,7 +15,8 @@ bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Shortest text that reads back to the same double; a NaN other than the usual one as its bits.
+/// The shortest text that parses to the same double; for a NaN other than the default NaN, its
+/// bits.
 std::string number(double v) {
   const auto bits = std::bit_cast<std::uint64_t>(v);
   if (v != v) return bits == 0x7ff8000000000000u ? "nan" : fmt::format("0x{:016x}", bits);
@@ -31,7 +32,7 @@ std::string element_bits(const Tensor& t, std::int64_t i) {
   return bits;
 }
 
-/// Decimal where that reads back to the same bits.
+/// Decimal if that parses to the same bits, else 0x and the bits.
 std::string narrow_float(const Tensor& t, std::int64_t i) {
   const std::uint16_t code = byte_size(t.dtype()) == 2 ? t.data_as<std::uint16_t>()[i]
                                                        : t.data_as<std::uint8_t>()[i];
@@ -40,7 +41,7 @@ std::string narrow_float(const Tensor& t, std::int64_t i) {
   return same ? fmt::format("{}", v) : element_bits(t, i);
 }
 
-/// Decimal where C++ has the type and the value survives it, else 0x and its bits.
+/// Decimal if that parses to the same bits, else 0x and the bits.
 std::string element(const Tensor& t, std::int64_t i) {
   const auto get = [&]<class T>(T) { return t.data_as<T>()[i]; };
   switch (t.dtype()) {
@@ -75,7 +76,7 @@ std::string element(const Tensor& t, std::int64_t i) {
   }
 }
 
-/// In brackets; the kind before them only where no item tells it.
+/// In brackets. An empty list has its kind in front, because no item shows the kind.
 template <class T> std::string list(std::string_view kind, const std::vector<T>& items, auto text) {
   return (items.empty() ? std::string(kind) : "") + "[" + rondel::join(items, ", ", text) + "]";
 }

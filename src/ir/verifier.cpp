@@ -70,7 +70,7 @@ class FormVerifier {
     if (r != RegionId::root) hide(region);
   }
 
-  /// What a region defines is out of sight after it.
+  /// Values that a region defines are not visible after the region.
   void hide(const Region& region) {
     for (const ValueId v : region.params) visible_[index(v)] = false;
     for (const NodeId n : region.nodes)
@@ -176,7 +176,7 @@ class FormVerifier {
     }
   }
 
-  // ---- what the model's user sees
+  // ---- the graph's interface
 
   void interface() const {
     const Region& root = g_.root();
@@ -202,10 +202,10 @@ class FormVerifier {
 
   const Graph& g_;
   std::vector<bool> visible_, seen_values_, seen_nodes_, seen_regions_;
-  std::vector<std::size_t> reads_;  ///< by value: how many operands it is
+  std::vector<std::size_t> reads_;  ///< by value: the number of operands that read it
 };
 
-/// Types of the values of `r` against what their ops' rules give.
+/// Checks the types of the values that `r` defines against the types that the ops' rules give.
 void verify_types(const Graph& g, RegionId r, const TypeEnvironment& k) {
   const auto check = [&](ValueId v) {
     invariant(v == ValueId::none || fits(k.types[index(v)], g.value(v).type),

@@ -3,7 +3,8 @@
 
 namespace rondel::ir {
 
-/// What `verify` asks of a graph apart from types: after it, types can be inferred.
+/// Checks everything that `verify` checks except types. Types can be inferred for a graph that
+/// passes.
 void verify_form(const Graph&);
 
 }  // namespace rondel::ir

@@ -13,7 +13,7 @@ using namespace convolution;
 /// Elements of a row between checks of the stop flag.
 constexpr std::int64_t most_at_once = StopCheck::interval;
 
-/// f(from, to) for parts of [0, n).
+/// Calls f(from, to) for parts of [0, n), with stop checks between them.
 template <class F> void in_parts(StopCheck& stop, std::int64_t n, const F& f) {
   for (std::int64_t from = 0; from < n; from += most_at_once) {
     const std::int64_t to = std::min(n, from + most_at_once);
@@ -22,11 +22,12 @@ template <class F> void in_parts(StopCheck& stop, std::int64_t n, const F& f) {
   }
 }
 
-/// The plain way: each element of a window over all places of a plane, one after another.
+/// The reference: for one element of the window after another, adds its products at all output
+/// positions of a plane.
 template <class T> struct Plain {
   /// Sums are f64 for f64, else f32.
   using Acc = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  Acc* sum;                          ///< by place
+  Acc* sum;                          ///< by output position
   std::int64_t *position, *offsets;  ///< of the element of the window, by axis
 
   void lay_out(Workspace& w, const Convolution<T>& c) {
@@ -71,7 +72,7 @@ template <class T> struct Plain {
     }
   }
 
-  /// sum[o] += weight * x[o * stride + offset] over the places of axis `a` and those after it.
+  /// sum[o] += weight * x[o * stride + offset] for all positions o along axis `a` and later axes.
   void add_axis(StopCheck& stop, const Convolution<T>& c, std::size_t a, const T* x, Acc weight,
                 std::int64_t in_base, std::int64_t out_base) {
     const Axis& axis = c.axes[a];

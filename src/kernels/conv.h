@@ -7,13 +7,13 @@
 namespace rondel::kernels {
 
 /// y[n, m, o] = bias[m] + the sum over c and k, ascending, of x[n, c, o * stride + k * dilation -
-/// begin] * w[m, c, k], with zeros outside x. Inputs x [n, c, spatial...], w [m, c / groups,
-/// kernel...], bias? [m], of rank `rank` (bias: 1); any spatial rank; f64, f32, f16, bf16 (the
-/// latter two summed in f32).
+/// begin] * w[m, c, k], with zeros outside x. Inputs: x [n, c, spatial...] and w [m, c / groups,
+/// kernel...] of rank `rank`, and optionally bias [m]. Any number of spatial axes. Dtypes f64, f32,
+/// f16, bf16; f16 and bf16 are summed in f32.
 std::shared_ptr<const SizedKernel> conv(const ConvSpec&, DType, std::size_t rank);
 
-/// The same of f32 through matrix products. Sums in another order: within 1e-5 of the sum of the
-/// absolute products.
+/// The same for f32 by matrix products. The order of the sums differs: an element differs from that
+/// of `conv` by at most 1e-5 times the sum of the absolute products.
 std::shared_ptr<const SizedKernel> fast_conv(const ConvSpec&, std::size_t rank);
 
 }  // namespace rondel::kernels

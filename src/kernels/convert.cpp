@@ -7,7 +7,7 @@
 namespace rondel::kernels {
 namespace {
 
-/// Elements [i, n), one by one.
+/// Converts elements [i, n), one by one.
 template <class From, class To>
 void convert_rest(const From* from, std::int64_t i, std::int64_t n, To* to) {
   for (; i < n; ++i) to[i] = static_cast<To>(from[i]);
@@ -16,7 +16,7 @@ void convert_rest(const From* from, std::int64_t i, std::int64_t n, To* to) {
 #if defined(__x86_64__)
 constexpr std::int64_t lanes = 8;
 
-/// Both convert as many whole vectors as there are, and return how many elements that is.
+/// `widen` and `narrow` convert all whole vectors, and return the number of converted elements.
 [[gnu::target("avx2,f16c")]] std::int64_t widen(const Float16* from, std::int64_t n, float* to) {
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes)

@@ -11,7 +11,8 @@ template <class From, class To> void convert(const From* from, std::int64_t n, T
   });
 }
 
-/// The same by the processor's own instructions for f16, which give the same bits.
+/// The same for f16 by the processor's conversion instructions, if it has them. The results have
+/// the same bits.
 void convert(const Float16* from, std::int64_t n, float* to);
 void convert(const float* from, std::int64_t n, Float16* to);
 

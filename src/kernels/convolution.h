@@ -6,26 +6,26 @@
 
 #include <array>
 
-/// What the plain and the fast convolution share. Not for others.
+/// Code shared by the reference and the fast convolution. Internal to them.
 namespace rondel::kernels::convolution {
 
-/// One spatial axis. Place o of the window reads element o * stride + k * dilation - begin for its
-/// element k.
+/// One spatial axis. At output position o, element k of the window reads element
+/// o * stride + k * dilation - begin of x.
 struct Axis {
   WindowAxis window;
   std::int64_t in, out;
 };
 
-/// One call, laid out.
+/// The operands and sizes of one call.
 template <class T> struct Convolution {
-  std::span<Axis> axes;   ///< at least one: without spatial axes, one of extent 1
-  const T *x, *w, *bias;  ///< row-major; bias: null where there is none
+  std::span<Axis> axes;   ///< at least one: if x has no spatial axes, one axis of extent 1
+  const T *x, *w, *bias;  ///< row-major; bias: null if omitted
   T* y;
   std::int64_t images, groups;
-  std::int64_t channels, maps;                  ///< of one group
+  std::int64_t channels, maps;                  ///< input and output channels of one group
   std::int64_t in_size, out_size, window_size;  ///< elements of a plane of x, of y, of w
-  std::int64_t out_row;                         ///< of a row of y
-  bool stride_one, padded;                      ///< along every axis; along any
+  std::int64_t out_row;                         ///< elements of a row of y
+  bool stride_one, padded;  ///< the stride is 1 along every axis; x is padded along some axis
   std::int64_t reach_of_row, reach_of_rows;  ///< of the window, along the last axis and the first
 
   const T* group_of_x(std::int64_t image, std::int64_t group) const {
@@ -39,8 +39,8 @@ template <class T> struct Convolution {
   }
 };
 
-/// A kernel over Convolution<T>. `Algorithm` has what it needs beside in the workspace, and makes
-/// y.
+/// A kernel that sets up a Convolution<T>, then runs `Algorithm`, which lays out its own part of
+/// the workspace and computes y.
 template <class T, class Algorithm> class Conv final : public SizedKernel {
  public:
   Conv(ConvSpec spec, std::size_t rank)
@@ -61,12 +61,12 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
     StopCheck stop(context);
     Workspace workspace(v.back());
     Convolution<T> c = sizes(o);
-    const Rooms rooms = lay_out(workspace, c, o);
+    const PackingBuffers packing = lay_out(workspace, c, o);
     Algorithm algorithm;
     algorithm.lay_out(workspace, c);
-    c.x = row_major(stop, v[0], rank_, rooms.x);
-    c.w = row_major(stop, v[1], rank_, rooms.w);
-    c.bias = o[2].given ? row_major(stop, v[2], 1, rooms.bias) : nullptr;
+    c.x = row_major(stop, v[0], rank_, packing.x);
+    c.w = row_major(stop, v[1], rank_, packing.w);
+    c.bias = o[2].given ? row_major(stop, v[2], 1, packing.bias) : nullptr;
     c.y = static_cast<T*>(v[3].data);
     set_axes(c, o);
     if (c.images * c.maps * c.out_size > 0) algorithm.run(stop, c);
@@ -74,8 +74,8 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
   }
 
  private:
-  /// Of inputs that are no row-major blocks.
-  struct Rooms {
+  /// Buffers for packed copies of inputs that are not row-major.
+  struct PackingBuffers {
     T *x, *w, *bias;
   };
 
@@ -101,9 +101,10 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
     return c;
   }
 
-  Rooms lay_out(Workspace& w, Convolution<T>& c, std::span<const Operand> o) const {
+  PackingBuffers lay_out(Workspace& w, Convolution<T>& c, std::span<const Operand> o) const {
     c.axes = {w.take<Axis>(static_cast<std::int64_t>(axes_)), axes_};
-    return {w.take<T>(room_for(o[0])), w.take<T>(room_for(o[1])), w.take<T>(room_for(o[2]))};
+    return {w.take<T>(packing_size(o[0])), w.take<T>(packing_size(o[1])),
+            w.take<T>(packing_size(o[2]))};
   }
 
   void set_axes(Convolution<T>& c, std::span<const Operand> o) const {

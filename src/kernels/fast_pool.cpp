@@ -13,7 +13,8 @@ bool is_empty(const PoolSpec& spec, Extents out) {
   return spec.window.kernel.empty() || product(out) == 0;
 }
 
-/// Pools short rows, or long ones with vectors as long as this processor has registers for.
+/// Chooses an algorithm by the length of rows: `ShortRows`, or `LongRows` with vectors of the
+/// processor's register size.
 template <class Long, class Short> struct ByRows {
   using Acc = typename Short::Acc;
 
@@ -23,7 +24,7 @@ template <class Long, class Short> struct ByRows {
     if (vectors() == Vectors::avx512) long_vectors.lay_out(w, spec, in, out, widens);
     if (!long_vectors.fits()) short_vectors.lay_out(w, spec, in, out, widens);
   }
-  /// False: no way fits.
+  /// Returns false if no algorithm supports the shapes.
   bool run(StopCheck& stop, const Planes<Acc>& p, const PoolSpec& spec) const {
     if (short_rows.fits()) short_rows.run(stop, p, spec);
     else if (long_vectors.fits()) long_vectors.run(stop, p, spec);
@@ -37,7 +38,8 @@ template <class Long, class Short> struct ByRows {
   LongRows<Short> short_vectors;
 };
 
-/// f32 holds all values of bytes, too: code of their own is not worth what it takes to compile.
+/// 8-bit integers are computed as f32, which represents them exactly. Separate code for them would
+/// not be worth its compile time.
 template <class T> struct FastMax {
   using Acc = std::conditional_t<std::is_integral_v<T>, float, typename Pooling<T>::Acc>;
 

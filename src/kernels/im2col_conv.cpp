@@ -1,18 +1,22 @@
 #include "kernels/conv.h"
 #include "kernels/convolution.h"
+#include "kernels/parallel_for.h"
 #include "kernels/product_tile.h"
-#include "kernels/share_out.h"
 #include "kernels/threads.h"
 #include "kernels/window_row.h"
 
 #include <algorithm>
 
-/// Convolution as matrix products (im2col): y = w times a matrix of one row an element of the
-/// window and one column a place. Of the matrix only panels of some columns are there. Where the
-/// stride is 1, a row of a panel is a part of x with its padding, and nothing is gathered. Windows
-/// at few places are dot products; where few maps are made of long rows, rows of x are added to
-/// rows of y. Which of these it is follows from extents alone, and each element of y is one sum in
-/// one order: equal channels give equal results.
+/// Convolution as matrix products (im2col): y is w times a matrix with one row per element of the
+/// window and one column per output position ("place"). Only panels of some columns of this matrix
+/// exist at a time. There are four variants:
+/// - `gathered`: the panels are gathered from x.
+/// - `in_place`: if strides are 1, a row of a panel is a part of the padded x; nothing is gathered.
+/// - `dots`: for few output positions, dot products of windows.
+/// - `rows`: for few output channels and long rows, weighted rows of x are added to rows of y.
+///
+/// The variant depends on extents only, and each element of y is one sum in a fixed order, so equal
+/// channels give equal results.
 namespace rondel::kernels {
 namespace {
 
@@ -21,19 +25,20 @@ using Conv32 = Convolution<float>;
 
 /// Elements of the panels worked on together, so that they stay in the second-level cache.
 constexpr std::int64_t most_gathered = std::int64_t{1} << 16;
-/// With fewer places than that, products would mostly be of padding.
+/// With fewer output positions than this, most columns of a panel would be padding.
 constexpr std::int64_t few_positions = 16;
-/// With fewer maps than that, long rows of y are made one by one.
+/// With fewer output channels than this, rows of y of at least `least_row` elements are computed
+/// one by one.
 constexpr std::int64_t few_maps = 4, least_row = 64;
 /// Columns of a row that are worked on at once, so that they stay in the first-level cache.
 constexpr std::int64_t most_columns = 2048;
 /// Elements of a row of the window that are added at once.
 constexpr std::int64_t most_taps = 256;
-/// Multiplications that take longer to share out among threads than to do.
-constexpr std::int64_t least_shared = std::int64_t{1} << 20;
+/// With fewer multiplications than this, one thread is faster than several.
+constexpr std::int64_t least_parallel = std::int64_t{1} << 20;
 
-/// Where the row of x stands that row `place` of places reads with row `element` of the window,
-/// both counted without the last axis, `element` through all channels; null: in padding.
+/// The row of x that row `element` of the window reads at row `place` of output positions; null if
+/// it is padding. Rows are numbered over all axes but the last; `element` also over the channels.
 const float* row_of_x(const Conv32& c, const float* x, std::int64_t place, std::int64_t element) {
   std::int64_t offset = 0, step = c.axes.back().in;
   for (std::size_t a = c.axes.size() - 1; a-- > 0;) {
@@ -49,7 +54,7 @@ const float* row_of_x(const Conv32& c, const float* x, std::int64_t place, std::
   return x + element * c.in_size + offset;
 }
 
-/// to[i] = row[at + i * step], zeros outside [0, extent) and where there is no row.
+/// to[i] = row[at + i * step]; zero for indices outside [0, extent), or if `row` is null.
 void gather_row(float* to, std::int64_t count, const float* row, std::int64_t at, std::int64_t step,
                 std::int64_t extent) {
   if (row == nullptr) return std::fill(to, to + count, 0.0F);
@@ -73,16 +78,16 @@ Group group_at(const Conv32& c, std::int64_t number) {
           c.bias == nullptr ? nullptr : c.bias + group * c.maps, c.group_of_y(image, group)};
 }
 
-/// The columns of y that a panel stands for.
+/// The output positions that are the columns of a panel.
 struct Columns {
-  std::int64_t first, count;  ///< numbers of places, counted along rows of `row_step`
+  std::int64_t first, count;  ///< output positions are numbered along rows of `row_step_` columns
 };
 
 class Im2col {
  public:
   void lay_out(Workspace& w, const Conv32& c) {
     elements_ = c.channels * c.window_size;
-    threads_ = c.images * c.groups * c.maps * elements_ * c.out_size < least_shared
+    threads_ = c.images * c.groups * c.maps * elements_ * c.out_size < least_parallel
                    ? 1
                    : thread_count();
     variant_ = variant_for(c);
@@ -95,9 +100,9 @@ class Im2col {
                                 (columns_ + panel_columns - 1) / panel_columns) *
                          panel_columns;
     depth_ = std::min(elements_, most_gathered / std::max<std::int64_t>(at_once_, 1));
-    // In place, only a panel that is not whole is gathered.
-    room_ = (variant_ == Variant::in_place ? panel_columns : at_once_) * depth_;
-    blocks_ = w.take<float>(threads_ * room_);
+    // In place, only a partial panel is gathered.
+    block_size_ = (variant_ == Variant::in_place ? panel_columns : at_once_) * depth_;
+    blocks_ = w.take<float>(threads_ * block_size_);
     if (variant_ == Variant::dots) return;
     steps_ = w.take<std::int64_t>(depth_);
     offsets_ = w.take<std::int64_t>(variant_ == Variant::in_place ? elements_ : 0);
@@ -114,18 +119,18 @@ class Im2col {
     const std::int64_t parts = (columns_ + at_once_ - 1) / at_once_;
     for (std::int64_t image = 0; image < c.images; ++image) {
       if (variant_ == Variant::in_place && pads_) pad(stop, c, image);
-      share_out(stop, threads_, c.groups * parts,
-                [&](StopCheck& own, std::int64_t unit, int thread) {
-                  float* room = blocks_ + thread * room_;
-                  const std::int64_t number = image * c.groups + unit / parts;
-                  const Group group = group_at(c, number);
-                  if (variant_ == Variant::dots) return by_dots(own, c, group, room);
-                  const std::int64_t first = unit % parts * at_once_;
-                  const float* x = variant_ == Variant::in_place && pads_
-                                       ? padded_ + unit / parts * c.channels * plane_
-                                       : group.x;
-                  by_panels(own, c, group, x, {first, std::min(at_once_, columns_ - first)}, room);
-                });
+      parallel_for(
+          stop, threads_, c.groups * parts, [&](StopCheck& own, std::int64_t unit, int thread) {
+            float* block = blocks_ + thread * block_size_;
+            const std::int64_t number = image * c.groups + unit / parts;
+            const Group group = group_at(c, number);
+            if (variant_ == Variant::dots) return by_dots(own, c, group, block);
+            const std::int64_t first = unit % parts * at_once_;
+            const float* x = variant_ == Variant::in_place && pads_
+                                 ? padded_ + unit / parts * c.channels * plane_
+                                 : group.x;
+            by_panels(own, c, group, x, {first, std::min(at_once_, columns_ - first)}, block);
+          });
     }
   }
 
@@ -139,8 +144,8 @@ class Im2col {
     return in_place ? Variant::in_place : Variant::gathered;
   }
 
-  /// How places are numbered: in place, as elements of x with its padding are, so that there are
-  /// some between rows that are none.
+  /// Sets the numbering of output positions. In place, they are numbered like the elements of the
+  /// padded x; numbers between the rows then stand for no output position.
   void place_columns(const Conv32& c) {
     row_step_ = c.out_row;
     columns_ = c.out_size;
@@ -159,7 +164,7 @@ class Im2col {
     }
   }
 
-  /// Where each element of the window reads for place 0, in x with its padding.
+  /// The offset in the padded x that each element of the window reads at output position 0.
   void find_offsets(const Conv32& c) const {
     const WindowAxis& row = c.axes.back().window;
     const WindowAxis rows = c.axes.size() > 1 ? c.axes[0].window : WindowAxis();
@@ -170,24 +175,25 @@ class Im2col {
           *to++ = channel * plane_ + i * rows.dilation * row_step_ + j * row.dilation;
   }
 
-  /// All planes of an image with their padding.
+  /// Copies all planes of an image, with padding.
   void pad(StopCheck& stop, const Conv32& c, std::int64_t image) const {
     const Axis& row = c.axes.back();
     const Axis rows = c.axes.size() > 1 ? c.axes[0] : Axis{{}, 1, 1};
     const float* x = c.group_of_x(image, 0);
-    share_out(stop, threads_, c.groups * c.channels, [&](StopCheck& own, std::int64_t plane, int) {
-      float* to = padded_ + plane * plane_;
-      for (std::int64_t i = 0; i < plane_ / row_step_; ++i, to += row_step_) {
-        const std::int64_t at = i - rows.window.begin;
-        const bool there = at >= 0 && at < rows.in;
-        gather_row(to, row_step_, there ? x + plane * c.in_size + at * row.in : nullptr,
-                   -row.window.begin, 1, row.in);
-        own.add_work(row_step_ / 8 + 8);
-      }
-    });
+    parallel_for(
+        stop, threads_, c.groups * c.channels, [&](StopCheck& own, std::int64_t plane, int) {
+          float* to = padded_ + plane * plane_;
+          for (std::int64_t i = 0; i < plane_ / row_step_; ++i, to += row_step_) {
+            const std::int64_t at = i - rows.window.begin;
+            const bool there = at >= 0 && at < rows.in;
+            gather_row(to, row_step_, there ? x + plane * c.in_size + at * row.in : nullptr,
+                       -row.window.begin, 1, row.in);
+            own.add_work(row_step_ / 8 + 8);
+          }
+        });
   }
 
-  /// One panel: element k of its depth stands at `at + offsets[k]`.
+  /// One panel. Row k of the panel begins at `at + offsets[k]`.
   struct Panel {
     const float* at;
     const std::int64_t* offsets;
@@ -195,21 +201,21 @@ class Im2col {
   };
 
   void by_panels(StopCheck& stop, const Conv32& c, const Group& g, const float* x, Columns all,
-                 float* room) const {
+                 float* block) const {
     for (std::int64_t k = 0; k < elements_; k += depth_) {
       const std::int64_t count = std::min(depth_, elements_ - k);
       if (variant_ == Variant::gathered)
         for (std::int64_t j = 0; j < all.count; j += panel_columns)
-          gather_panel(stop, c, x, k, count, part(all, j), room + j * count);
+          gather_panel(stop, c, x, k, count, part(all, j), block + j * count);
       for (std::int64_t m = 0; m < c.maps; m += most_tile_rows) {
         const float* start = k > 0 ? nullptr : g.bias ? g.bias + m : zeros;
         const ProductRows rows{std::min(most_tile_rows, c.maps - m), g.w + m * elements_ + k,
                                elements_, start};
         for (std::int64_t j = 0; j < all.count; j += panel_columns) {
           const Columns columns = part(all, j);
-          Panel panel{room + j * count, steps_, columns};
+          Panel panel{block + j * count, steps_, columns};
           if (variant_ == Variant::in_place)
-            panel = panel_in_place(x, k, count, columns, m == 0, room);
+            panel = panel_in_place(x, k, count, columns, m == 0, block);
           multiply(c, rows, panel, count, g.y + m * c.out_size);
         }
         stop.add_work(rows.count * count * all.count / 32);
@@ -221,21 +227,22 @@ class Im2col {
     return {all.first + from, std::min(panel_columns, all.count - from)};
   }
 
-  /// A part of x; one that is not whole is gathered, since nothing is read behind x.
+  /// A panel that is a part of x. A partial panel is gathered, so that nothing is read past the end
+  /// of x.
   Panel panel_in_place(const float* x, std::int64_t k, std::int64_t count, Columns columns,
-                       bool gather, float* room) const {
+                       bool gather, float* block) const {
     const std::int64_t* offsets = offsets_ + k;
     if (columns.count == panel_columns) return {x + columns.first, offsets, columns};
     for (std::int64_t i = 0; i < count && gather; ++i) {
       const float* from = x + columns.first + offsets[i];
-      float* to = room + i * panel_columns;
+      float* to = block + i * panel_columns;
       std::copy_n(from, columns.count, to);
       std::fill(to + columns.count, to + panel_columns, 0.0F);
     }
-    return {room, steps_, columns};
+    return {block, steps_, columns};
   }
 
-  /// The panel's columns of some rows of y.
+  /// Computes the panel's columns of some rows of y.
   void multiply(const Conv32& c, const ProductRows& rows, const Panel& panel, std::int64_t depth,
                 float* y) const {
     std::int64_t row = panel.columns.first / row_step_, column = panel.columns.first % row_step_;
@@ -243,7 +250,7 @@ class Im2col {
       return multiply_panel(rows, panel.at, panel.offsets, depth, y + row * c.out_row + column,
                             c.out_size);
     float tile[most_tile_rows * panel_columns];
-    const auto each_part = [&](const auto& f) {  // f(column of the tile, its place in y, how many)
+    const auto each_part = [&](const auto& f) {  // f(column of the tile, position in y, count)
       std::int64_t r = row, at = column;
       for (std::int64_t j = 0; j < panel.columns.count; at = 0, ++r) {
         const std::int64_t n = std::min(c.out_row - at, panel.columns.count - j);
@@ -263,7 +270,8 @@ class Im2col {
     });
   }
 
-  /// Row i of the panel: what element k + i of the window reads at the columns' places, then zeros.
+  /// Row i of the panel: the elements that element k + i of the window reads at the output
+  /// positions `columns`, then zeros.
   static void gather_panel(StopCheck& stop, const Conv32& c, const float* x, std::int64_t k,
                            std::int64_t count, Columns columns, float* to) {
     const auto& [window, in, out] = c.axes.back();
@@ -283,7 +291,7 @@ class Im2col {
     stop.add_work(count * 8);
   }
 
-  /// All places of a plane, one row of the block each.
+  /// All output positions of a plane, one row of the block per position.
   void by_dots(StopCheck& stop, const Conv32& c, const Group& g, float* block) const {
     for (std::int64_t k = 0; k < elements_; k += depth_) {
       const std::int64_t count = std::min(depth_, elements_ - k);
@@ -301,7 +309,7 @@ class Im2col {
     }
   }
 
-  /// What place p reads with `count` elements of the window from k on.
+  /// The elements that window elements [k, k + count) read at output position p.
   static void gather_window(const Conv32& c, const float* x, std::int64_t k, std::int64_t count,
                             std::int64_t p, float* to) {
     const auto& [window, in, out] = c.axes.back();
@@ -317,13 +325,13 @@ class Im2col {
 
   void all_rows(StopCheck& stop, const Conv32& c) const {
     const std::int64_t rows = c.out_size / c.out_row;
-    share_out(stop, threads_, c.images * c.groups * rows,
-              [&](StopCheck& own, std::int64_t unit, int) {
-                one_row(own, c, group_at(c, unit / rows), unit % rows);
-              });
+    parallel_for(stop, threads_, c.images * c.groups * rows,
+                 [&](StopCheck& own, std::int64_t unit, int) {
+                   one_row(own, c, group_at(c, unit / rows), unit % rows);
+                 });
   }
 
-  /// Row r of y, of every map: some columns, some elements of a row of the window at a time.
+  /// Row r of every output channel of y, in blocks of columns and of elements of a window row.
   void one_row(StopCheck& stop, const Conv32& c, const Group& g, std::int64_t r) const {
     const Axis& row = c.axes.back();
     const std::int64_t window_rows = elements_ / row.window.kernel;
@@ -355,17 +363,17 @@ class Im2col {
 
   int threads_ = 1;
   Variant variant_ = Variant::rows;
-  std::int64_t elements_ = 0;             ///< of a window, of all channels
-  std::int64_t columns_ = 0;              ///< of the matrix
+  std::int64_t elements_ = 0;             ///< elements of a window, over all channels
+  std::int64_t columns_ = 0;              ///< columns of the matrix
   std::int64_t row_step_ = 0;             ///< columns from one row of y to the next
-  std::int64_t plane_ = 0;                ///< elements of a plane of x with its padding
-  bool pads_ = false;                     ///< that is not x itself
-  std::int64_t at_once_ = 0, depth_ = 0;  ///< columns and elements worked on together
-  std::int64_t room_ = 0;                 ///< elements of a block
-  float* blocks_ = nullptr;               ///< what is gathered, one a thread
-  float* padded_ = nullptr;               ///< an image with its padding
-  std::int64_t* offsets_ = nullptr;       ///< by element of the window, in x with its padding
-  std::int64_t* steps_ = nullptr;         ///< likewise, in a gathered panel
+  std::int64_t plane_ = 0;                ///< elements of a plane of the padded x
+  bool pads_ = false;                     ///< a padded copy of x is needed
+  std::int64_t at_once_ = 0, depth_ = 0;  ///< columns and rows of the matrix worked on together
+  std::int64_t block_size_ = 0;           ///< elements of a block
+  float* blocks_ = nullptr;               ///< gathered elements, one block per thread
+  float* padded_ = nullptr;               ///< a padded image
+  std::int64_t* offsets_ = nullptr;       ///< by element of the window: its offset in the padded x
+  std::int64_t* steps_ = nullptr;         ///< by row of a gathered panel: its offset
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 #pragma once
 #include "kernels/lane_windows.h"
+#include "kernels/parallel_for.h"
 #include "kernels/pool_planes.h"
-#include "kernels/share_out.h"
 
-/// The greatest elements and where they stand, of many planes at once: the same element of each
-/// stands in a lane of a vector. Not for others than fast pooling.
+/// Max pooling with indices of many planes at once: one plane per vector lane. Used by fast pooling
+/// only.
 namespace rondel::kernels::pooling {
 
 template <class Acc> class PlanesInLanes {
@@ -12,7 +12,7 @@ template <class Acc> class PlanesInLanes {
   using Number = typename Lanes<Acc>::Integer;
   using Extents = std::span<const std::int64_t>;
   static constexpr std::int64_t lanes = Lanes<Acc>::count;
-  /// Elements of a plane that would take too much memory.
+  /// Planes of this many elements would take too much memory.
   static constexpr std::int64_t too_many = std::int64_t{1} << 18;
 
  public:
@@ -39,10 +39,10 @@ template <class Acc> class PlanesInLanes {
   void run(StopCheck& stop, const Planes<Acc>& p) const {
     for (std::int64_t o = 0; o < p.axes.back().out; ++o) last_[o] = p.axes.back().span_at(o);
     stop.add_work(p.axes.back().out * 16);
-    share_out(stop, threads_, divide_up(p.planes, lanes),
-              [&](StopCheck& own, std::int64_t group, int thread) {
-                pool_group(own, p, group * lanes, thread);
-              });
+    parallel_for(stop, threads_, divide_up(p.planes, lanes),
+                 [&](StopCheck& own, std::int64_t group, int thread) {
+                   pool_group(own, p, group * lanes, thread);
+                 });
   }
 
  private:
@@ -57,7 +57,7 @@ template <class Acc> class PlanesInLanes {
       Acc* const wide = wide_ + thread * std::max(in_size_, out_size_) * lanes;
       p.copy(first * in_size_, used * in_size_, wide);
       stop.add_work(used * in_size_);
-      x = y = wide;  // x is in the slab when y is made
+      x = y = wide;  // x has been copied to the slab before y is written
     }
     for (std::int64_t l = 0; l < lanes; ++l) {
       in[l] = x + (l < used ? l * in_size_ : 0);
@@ -92,7 +92,7 @@ template <class Acc> class PlanesInLanes {
     });
   }
 
-  /// Indices of the elements' numbers in their plane.
+  /// Converts the elements' numbers in their plane to indices in the whole of x.
   static void write_where(StopCheck& stop, const Planes<Acc>& p, std::int64_t plane,
                           const Number* numbers) {
     std::int64_t* const where = p.where + plane * p.out_size;
@@ -114,14 +114,14 @@ template <class Acc> class PlanesInLanes {
 
   std::int64_t in_size_ = too_many, out_size_ = too_many, rank_ = 0, window_rows_ = 0;
   int threads_ = 1;
-  Span* last_ = nullptr;  ///< what of a row is under a window, by position
-  // One a thread.
+  Span* last_ = nullptr;  ///< the part of a row under the window, by position
+  // One per thread.
   Span* spans_ = nullptr;
   std::int64_t* starts_ = nullptr;
-  Acc *slabs_ = nullptr, *found_ = nullptr;  ///< in all lanes
+  Acc *slabs_ = nullptr, *found_ = nullptr;  ///< elements and results, interleaved by lane
   Number *where_ = nullptr, *numbers_ = nullptr;
-  Acc* wide_ = nullptr;   ///< x, then y, where they are of another type
-  Acc* spare_ = nullptr;  ///< results of lanes that have no plane
+  Acc* wide_ = nullptr;   ///< x, then y, converted to Acc if they have another type
+  Acc* spare_ = nullptr;  ///< discarded results of lanes without a plane
 };
 
 }  // namespace rondel::kernels::pooling

@@ -5,11 +5,12 @@
 #include <bit>
 #include <cstdint>
 
-/// Rows of memory that become lanes of vectors, and back: for code below `with_vectors`.
+/// Interleaves rows of memory into vector lanes, and back. For code called by `with_vectors`.
 namespace rondel::kernels {
 
-/// Squares of elements that are turned: as many elements as 16 bytes hold, each way. Two of them
-/// are turned at once, in the halves of 32 bytes: processors shuffle fastest within halves.
+/// Square tiles of elements that are transposed in registers; a row of a tile has 16 bytes. Two
+/// tiles are transposed at once, in the halves of 32-byte vectors, because processors shuffle
+/// fastest within 16-byte halves.
 template <class T> struct Tile {
   static constexpr int extent = 16 / sizeof(T);
   typedef typename Lanes<T>::Integer Integer;
@@ -19,10 +20,10 @@ template <class T> struct Tile {
   typedef Integer UnalignedHalf __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
 };
 
-/// Turns the two tiles whose rows stand in the halves of `rows`. Each round is a perfect shuffle of
-/// all the elements of a tile; log2 of its extent turn it.
+/// Transposes two tiles, whose rows are the halves of `rows`. Each round is a perfect shuffle of
+/// all elements of a tile; log2(extent) rounds transpose the tile.
 template <class T>
-[[gnu::always_inline]] inline void turn(typename Tile<T>::Pair (&rows)[Tile<T>::extent]) {
+[[gnu::always_inline]] inline void transpose(typename Tile<T>::Pair (&rows)[Tile<T>::extent]) {
   constexpr int n = Tile<T>::extent;
   typename Tile<T>::Pair low{}, high{}, zipped[n];
 #pragma GCC unroll 32
@@ -57,19 +58,19 @@ template <class T>
 /// first(i)[k] = from(k)[i] and second(i)[k] = from(k)[i + n], for i and k below the extent n of a
 /// tile.
 template <class T, class From, class First, class Second>
-[[gnu::always_inline]] inline void turn_tiles(const From& from, const First& first,
-                                              const Second& second) {
+[[gnu::always_inline]] inline void transpose_tiles(const From& from, const First& first,
+                                                   const Second& second) {
   constexpr int n = Tile<T>::extent;
   typename Tile<T>::Pair rows[n];
 #pragma GCC unroll 16
   for (int k = 0; k < n; ++k)
     rows[k] = *reinterpret_cast<const typename Tile<T>::UnalignedPair*>(from(k));
-  turn<T>(rows);
+  transpose<T>(rows);
 #pragma GCC unroll 16
   for (int i = 0; i < n; ++i) write_halves<T>(rows[i], first(i), second(i));
 }
 
-/// The rows of a group of lanes.
+/// The row pointers of a group of lanes.
 template <class Row, int count> struct Rows {
   [[gnu::always_inline]] explicit Rows(Row* const* rows) {
     for (int k = 0; k < count; ++k) at[k] = rows[k];
@@ -77,9 +78,9 @@ template <class Row, int count> struct Rows {
   Row* at[count];
 };
 
-/// Calls tile(some rows, their first lane, i) for squares of `height` rows and `width` elements
-/// from i on that cover elements [from, to) of n >= width: a cache line of each row after another.
-/// The last ones end with the row.
+/// Calls tile(rows, first lane, i) for tiles of `height` rows and `width` elements, beginning at
+/// element i, that cover elements [from, to) of rows of n >= width elements. The order is cache
+/// line by cache line of each row. The last tiles end with the row and may overlap those before.
 template <int height, int width, class T, class F>
 [[gnu::always_inline]] inline void each_tile(T* const* rows, std::int64_t from, std::int64_t to,
                                              std::int64_t n, const F& tile) {
@@ -108,9 +109,9 @@ template <class T>
   }
   each_tile<extent, 2 * extent>(
       rows, from, end, n, [&](const auto& some, std::int64_t l, std::int64_t i) {
-        turn_tiles<T>([&](int k) { return some.at[k] + i; },
-                      [&](int k) { return to + (i + k) * lanes + l; },
-                      [&](int k) { return to + (i + extent + k) * lanes + l; });
+        transpose_tiles<T>([&](int k) { return some.at[k] + i; },
+                           [&](int k) { return to + (i + k) * lanes + l; },
+                           [&](int k) { return to + (i + extent + k) * lanes + l; });
       });
 }
 
@@ -124,12 +125,12 @@ template <class T>
       for (std::int64_t i = first; i < end; ++i) rows[l][i] = from[i * lanes + l];
     return;
   }
-  each_tile<2 * extent, extent>(rows, first, end, n,
-                                [&](const auto& some, std::int64_t l, std::int64_t i) {
-                                  turn_tiles<T>([&](int k) { return from + (i + k) * lanes + l; },
-                                                [&](int k) { return some.at[k] + i; },
-                                                [&](int k) { return some.at[extent + k] + i; });
-                                });
+  each_tile<2 * extent, extent>(
+      rows, first, end, n, [&](const auto& some, std::int64_t l, std::int64_t i) {
+        transpose_tiles<T>([&](int k) { return from + (i + k) * lanes + l; },
+                           [&](int k) { return some.at[k] + i; },
+                           [&](int k) { return some.at[extent + k] + i; });
+      });
 }
 
 }  // namespace rondel::kernels

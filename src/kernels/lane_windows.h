@@ -4,43 +4,45 @@
 #include "kernels/pooling.h"
 #include "kernels/vectors.h"
 
-/// Windows on elements of many rows or planes, one a lane. Not for others than fast pooling.
+/// Windows on many rows or planes at once, one row or plane per vector lane. Used by fast pooling
+/// only.
 namespace rondel::kernels::pooling {
 
-/// Elements that are turned between two looks at the stop flag, in all lanes; they fit into the
-/// nearest cache.
-constexpr std::int64_t turned_at_once = 256;
+/// Elements per lane that are interleaved between two checks of the stop flag. They fit into the L1
+/// cache.
+constexpr std::int64_t transposed_at_once = 256;
 
-/// The first n elements of all rows.
+/// Interleaves the first n elements of all rows.
 template <class Acc>
 void interleave_all(StopCheck& stop, const Acc* const* rows, std::int64_t n, Acc* to) {
-  for (std::int64_t i = 0; i < n; i += turned_at_once) {
-    with_vectors([&] { interleave(rows, i, std::min(i + turned_at_once, n), n, to); });
-    stop.add_work(turned_at_once * 4);
+  for (std::int64_t i = 0; i < n; i += transposed_at_once) {
+    with_vectors([&] { interleave(rows, i, std::min(i + transposed_at_once, n), n, to); });
+    stop.add_work(transposed_at_once * 4);
   }
 }
 template <class Acc>
 void deinterleave_all(StopCheck& stop, const Acc* from, std::int64_t n, Acc* const* rows) {
-  for (std::int64_t i = 0; i < n; i += turned_at_once) {
-    with_vectors([&] { deinterleave(from, i, std::min(i + turned_at_once, n), n, rows); });
-    stop.add_work(turned_at_once * 4);
+  for (std::int64_t i = 0; i < n; i += transposed_at_once) {
+    with_vectors([&] { deinterleave(from, i, std::min(i + transposed_at_once, n), n, rows); });
+    stop.add_work(transposed_at_once * 4);
   }
 }
 
-/// A row of windows: neighbours along the last axis. An element of x is one of each lane.
+/// A row of windows: neighbours along the last axis. Each element of `x`, `found` and `where` is a
+/// group of `lanes` values, one per lane.
 template <class Acc> struct LaneRow {
   using Number = typename HalfPack<Acc>::Number;
   static constexpr std::int64_t lanes = Lanes<Acc>::count;
 
   const Acc* x;
-  const std::int64_t* starts;  ///< the rows of x under the windows: their first elements' numbers
-  std::int64_t count;          ///< of starts
-  const Span* spans;           ///< what of a row is under a window, by position
+  const std::int64_t* starts;  ///< the rows of x under the windows, by their first elements
+  std::int64_t count;          ///< number of `starts`
+  const Span* spans;           ///< the part of a row under the window, by position
   std::int64_t dilation;
   Acc* found;
   Number* where;
 
-  /// Windows [0, n).
+  /// Reduces windows [0, n).
   template <class Reduction> void pool_all(StopCheck& stop, std::int64_t n) const {
     std::int64_t largest = 0;
     for (std::int64_t position = 0; position < n; ++position)
@@ -55,8 +57,8 @@ template <class Acc> struct LaneRow {
   }
 
  private:
-  /// Windows [from, to): several at once where they are alike, so that the
-  /// latency of one hides behind the others.
+  /// Reduces windows [from, to). Several windows with equal spans are reduced at once, to hide the
+  /// latency of each.
   template <class Reduction> void pool(std::int64_t from, std::int64_t to) const {
     with_vectors([&] {
       for (std::int64_t position = from; position < to;) {
@@ -111,7 +113,7 @@ template <class Acc> struct LaneRow {
 #pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) halves[h].add(from[h], number);
   }
-  /// What a window in padding alone gives: 0, at -1.
+  /// The result of a window that covers only padding: 0, with index -1.
   template <class Reduction>
   [[gnu::always_inline]] void write_nothing(std::int64_t position) const {
     for (std::int64_t l = position * lanes; l < (position + 1) * lanes; ++l) {

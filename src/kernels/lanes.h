@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <type_traits>
 
-/// Vectors of some bytes of elements of T, for code below `with_vectors` (vectors.h). Those of 64
-/// bytes are several registers where the processor has none so long. Many sums that are to stay in
-/// registers need vectors as long as a register: `with_registers`.
+/// Vectors of `bytes` bytes with elements of type T, for code called by `with_vectors` (vectors.h).
+/// A vector that is longer than the processor's registers takes several registers. Code that keeps
+/// many sums in registers should use vectors of exactly one register: see `with_registers`.
 namespace rondel::kernels {
 
 template <class T, int bytes = 64> struct Lanes {
@@ -15,7 +15,7 @@ template <class T, int bytes = 64> struct Lanes {
       std::conditional_t<sizeof(T) == 2, std::int16_t,
                          std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>>
       Integer;
-  /// What comparing gives, and shuffling takes.
+  /// The result of a comparison; the indices of a shuffle.
   typedef Integer Mask __attribute__((vector_size(bytes)));
   typedef T Unaligned __attribute__((vector_size(bytes), aligned(alignof(T)), may_alias));
 };

@@ -1,35 +1,35 @@
 #pragma once
 #include "kernels/lane_windows.h"
+#include "kernels/parallel_for.h"
 #include "kernels/row_windows.h"
-#include "kernels/share_out.h"
 
-/// Pooling of planes whose rows are long. Not for others than fast pooling.
+/// Pooling of planes whose rows are long. Used by fast pooling only.
 namespace rondel::kernels::pooling {
 
-/// A row of results is made in two steps: what the columns (of all axes but the last) of its
-/// windows reduce to, with neighbours in a vector, then what the windows reduce that to. In the
-/// second step neighbours stand in a vector where a row has results enough; where it has few, the
-/// same place of many rows does. What is read together stays in a near cache: a band of a plane
-/// along its first axis, or some planes.
+/// A row of results is computed in two steps. The first step reduces the columns of its windows
+/// (the elements along all axes but the last); a vector holds neighbouring columns. The second step
+/// reduces the reduced columns under each window. If rows have many results, a vector then holds
+/// neighbouring results; if they have few, it holds the same position of many rows. Work is divided
+/// into units that stay in the cache: a band of a plane along its first axis, or several planes.
 template <class Reduction> class LongRows {
   using Acc = typename Reduction::Acc;
   using Extents = std::span<const std::int64_t>;
   using Pack = typename Reduction::Pack;
   using Vector = typename Pack::Vector;
   static constexpr std::int64_t count = Pack::count, lanes = Lanes<Acc>::count;
-  /// Whether a vector is as long as only some processors have registers for: neighbours alone stand
-  /// in it.
+  /// Whether vectors are so long that only some processors have registers for them. Such vectors
+  /// hold neighbours only.
   static constexpr bool long_vectors = count == lanes;
-  /// Elements that are read together.
+  /// Elements of a unit that fit into the cache.
   static constexpr std::int64_t cached = 8192;
-  /// Rows of results that are made together, and what the second step may read of them: what was
-  /// just written would have to be waited for.
+  /// Rows of results that go through the two steps together, and the elements that the second step
+  /// may read of them. With a single row, the second step would wait for the stores of the first.
   static constexpr std::int64_t most_together = 16, together_elements = 4096;
-  /// Elements of a row that stands in a lane.
+  /// The most elements of a row that is put into one lane.
   static constexpr std::int64_t longest_in_lane = 4096;
-  /// Element reads between two looks at the stop flag.
+  /// Element reads between two checks of the stop flag.
   static constexpr std::int64_t most_reads = std::int64_t{1} << 20;
-  /// Entries of the table of rows under windows, where a plane has fewer elements.
+  /// The most entries of the table of rows under windows, if a plane has fewer elements than that.
   static constexpr std::int64_t small_table = std::int64_t{1} << 16;
 
  public:
@@ -48,16 +48,16 @@ template <class Reduction> class LongRows {
     slabs_ = w.take<Acc>(in_lanes_ ? threads_ * slab_size() : 0);
   }
 
-  /// Whether rows are not too long for the lanes, and windows have few rows.
+  /// Whether this algorithm supports the shapes that `lay_out` was called with.
   bool fits() const { return threads_ > 0; }
 
   void run(StopCheck& stop, const Planes<Acc>& p, const PoolSpec& spec) const {
     prepare(stop, p, spec.count_include_pad);
     const std::int64_t bands = band_count();
-    share_out(stop, threads_, divide_up(p.planes, planes_together_) * bands,
-              [&](StopCheck& own, std::int64_t unit, int thread) {
-                pool_unit(own, p, unit / bands * planes_together_, unit % bands, thread);
-              });
+    parallel_for(stop, threads_, divide_up(p.planes, planes_together_) * bands,
+                 [&](StopCheck& own, std::int64_t unit, int thread) {
+                   pool_unit(own, p, unit / bands * planes_together_, unit % bands, thread);
+                 });
   }
 
  private:
@@ -65,13 +65,13 @@ template <class Reduction> class LongRows {
   struct Range {
     std::int64_t begin, end;
   };
-  /// Some rows of a plane, or some planes; and where they are pooled.
+  /// A unit of work (a band of a plane, or several planes) and its buffers.
   struct Unit {
     const Acc* x;
-    std::int64_t origin;  ///< the number of x[0] in the first plane
-    Acc* columns;         ///< the reduced columns, where windows do not read them so
-    Acc* rows;            ///< what windows read
-    Acc* slab;            ///< the same in lanes, and results
+    std::int64_t origin;  ///< the index of x[0] in the first plane
+    Acc* columns;         ///< the reduced columns, if `rows` needs them in another order
+    Acc* rows;            ///< the reduced columns in the order in which the second step reads them
+    Acc* slab;            ///< `rows` interleaved by lane, followed by the results
     Acc* y;
   };
 
@@ -101,14 +101,14 @@ template <class Reduction> class LongRows {
     if (band_count() == 1) find_planes(out[0] * out[1]);
   }
 
-  /// Whether neighbours can stand in a vector: rows are long enough.
+  /// Whether a vector can hold neighbouring results: rows are long enough.
   bool neighbours_fit() const {
     return out_ >= count && in_ >= count * std::min<std::int64_t>(last_.stride, 2) &&
            last_.kernel <= std::min(in_, most_reads / (2 * count)) &&
            reads_at_every_place(last_, in_, out_);
   }
 
-  /// How many positions of the first axis make a band.
+  /// Chooses the number of positions of the first axis in a band.
   void find_band(const WindowAxis& w, std::int64_t in, Extents out) {
     const std::int64_t line = std::max<std::int64_t>(inner_in_ * in_, 1);
     const std::int64_t fitting = cached / line - w.reach();
@@ -119,7 +119,7 @@ template <class Reduction> class LongRows {
     band_rows_ = std::min((band_positions_ - 1) * w.stride + w.reach(), in) * inner_in_;
   }
 
-  /// How many planes are pooled together: as many as have the rows that are made together.
+  /// Chooses the number of planes in a unit: so many that they have `rows_together()` rows.
   void find_planes(std::int64_t planes) {
     planes_together_ = std::min({divide_up(rows_together(), out_rows_),
                                  divide_up(32 * cached, plane_), divide_up(planes, threads_)});
@@ -134,14 +134,14 @@ template <class Reduction> class LongRows {
   std::int64_t unit_rows() const { return planes_together_ * band_positions_ * inner_out_; }
   std::int64_t most_rows() const { return std::min(rows_together(), unit_rows()); }
   std::int64_t rows_size() const { return most_rows() * row_; }
-  /// With what is read behind the last row.
+  /// Includes the elements that are read past the last row.
   std::int64_t copy_size() const {
     return (band_count() == 1 ? planes_together_ * plane_ : band_rows_ * in_) + read_ - in_;
   }
-  /// A slab of reduced columns, one of results, and a row that nobody reads.
+  /// The reduced columns, the results, and one row for discarded results of unused lanes.
   std::int64_t slab_size() const { return (row_ + out_ + divide_up(out_, lanes)) * lanes; }
 
-  // ---- what is the same for all planes
+  // ---- tables shared by all planes
 
   void prepare(StopCheck& stop, const Planes<Acc>& p, bool with_padding) const {
     windows_.prepare(stop, p, Reduction::is_mean, with_padding);
@@ -157,7 +157,7 @@ template <class Reduction> class LongRows {
     stop.add_work(out_ * 16);
   }
 
-  /// The rows of results that a band gives.
+  /// The rows of results of a band.
   Range results_of(std::int64_t band) const {
     const std::int64_t from = band * band_positions_ * inner_out_;
     return {from, std::min(from + band_positions_ * inner_out_, out_rows_)};
@@ -166,7 +166,7 @@ template <class Reduction> class LongRows {
     return windows_.all().subspan(static_cast<std::size_t>(results.begin),
                                   static_cast<std::size_t>(results.end - results.begin));
   }
-  /// The elements that rows of results are made of.
+  /// The elements of a plane under the windows of these rows of results.
   Range rows_under(Range results) const {
     Range rows{std::numeric_limits<std::int64_t>::max(), 0};
     for (const RowWindow<Acc>& w : windows_of(results)) {
@@ -202,7 +202,7 @@ template <class Reduction> class LongRows {
       std::fill_n(copy + elements, behind, Acc{});
       unit.x = copy;
     }
-    if (Reduction::asks_for_nans && may_have_nan(stop, unit.x, elements))
+    if (Reduction::checks_for_nans && may_have_nan(stop, unit.x, elements))
       pool_rows<typename Reduction::WithNans>(stop, unit, windows);
     else pool_rows<Reduction>(stop, unit, windows);
     if (p.widens()) p.write(unit.y, rows * out_, first_y);
@@ -240,7 +240,8 @@ template <class Reduction> class LongRows {
     reduce_neighbours<R>(stop, unit.rows, windows, y);
   }
 
-  /// Calls act(begin, until) for parts of n positions, at each of which so many elements are read.
+  /// Calls act(begin, until) for parts of n positions, with stop checks between. `reads`: elements
+  /// read per position.
   template <class F>
   static void in_parts(StopCheck& stop, std::int64_t n, std::int64_t reads, const F& act) {
     if (n * (reads + 1) <= most_reads) return part(stop, 0, n, reads, act);
@@ -258,8 +259,8 @@ template <class Reduction> class LongRows {
 
   // ---- the first step
 
-  /// Reduces columns [begin, until). A row that is shorter than a vector is read with what
-  /// stands behind it.
+  /// Reduces columns [begin, until). If a row is shorter than a vector, the elements that follow it
+  /// in memory are read, too.
   template <class R>
   [[gnu::always_inline]] void reduce_columns(const Acc* x, const RowWindow<Acc>& w,
                                              std::int64_t begin, std::int64_t until,
@@ -271,9 +272,9 @@ template <class Reduction> class LongRows {
     });
   }
 
-  /// The same where windows read every second element: those stand together, then the others, in a
-  /// row that has its padding already. A row of an odd number is read with the element behind it,
-  /// in whose place padding stands then.
+  /// The same for stride 2: the even positions of the padded row are stored first, then the odd
+  /// ones. The padding has been written before. In a row with an odd number of elements, the
+  /// element that follows it in memory is read, too, and its result is overwritten with padding.
   template <class R>
   [[gnu::always_inline]] void reduce_columns_in_two(const Acc* x, const RowWindow<Acc>& w,
                                                     std::int64_t begin, std::int64_t until,
@@ -287,7 +288,7 @@ template <class Reduction> class LongRows {
     if (position < until) reduce_pairs<R, 1>(x, w, position, last, first, second);
     if (read_ > in_ && until == in_) second[in_ / 2] = Reduction::padding();
   }
-  /// So many pairs of vectors, from `position` on, the last of which begins at `last`.
+  /// Reduces `pairs` pairs of vectors from `position` on. No pair begins after `last`.
   template <class R, int pairs>
   [[gnu::always_inline]] static void reduce_pairs(const Acc* x, const RowWindow<Acc>& w,
                                                   std::int64_t position, std::int64_t last,
@@ -310,8 +311,8 @@ template <class Reduction> class LongRows {
 
   // ---- the second step, neighbours in a vector
 
-  /// Elements [from, until) of a row, as windows read them: one phase of the stride behind the
-  /// other. The row has its padding already.
+  /// Reorders elements [from, until) of a row by their phase, the position modulo the stride. Each
+  /// phase is contiguous in the result. The padding of the row has been written before.
   [[gnu::always_inline]] void split(const Acc* x, std::int64_t from, std::int64_t until,
                                     Acc* row) const {
     for (std::int64_t i = from; i < std::min(from + last_.stride, until); ++i) {
@@ -329,7 +330,7 @@ template <class Reduction> class LongRows {
     });
   }
 
-  /// Results [begin, until) of a row.
+  /// Computes results [begin, until) of a row.
   template <class R>
   [[gnu::always_inline]] void reduce_windows(const Acc* row, const RowWindow<Acc>& w,
                                              std::int64_t begin, std::int64_t until, Acc* y) const {
@@ -378,7 +379,7 @@ template <class Reduction> class LongRows {
         if (windows[r].count == 0) std::fill_n(to[r], out_, Acc{});
   }
 
-  /// Sums become means.
+  /// Divides sums by element counts.
   void divide_lanes(Acc* found, const Acc* elements) const {
     with_vectors([&] {
       const Vector of_rows[2] = {Pack::load(elements), Pack::load(elements + count)};
@@ -392,8 +393,8 @@ template <class Reduction> class LongRows {
 
   // ---- vectors
 
-  /// Calls act(positions of several vectors) for positions [begin, until) of n: the last vector
-  /// ends with the row.
+  /// Calls act(positions of several vectors) to cover positions [begin, until) of n. The last
+  /// vector ends with the row and may overlap those before.
   template <class F>
   [[gnu::always_inline]] static void each_vectors(std::int64_t begin, std::int64_t until,
                                                   std::int64_t n, const F& act) {
@@ -416,24 +417,24 @@ template <class Reduction> class LongRows {
   std::int64_t out_rows_ = 0;                  ///< rows of results in a plane
   std::int64_t inner_in_ = 0, inner_out_ = 0;  ///< rows for one index of the first axis
   std::int64_t window_rows_ = 0;               ///< rows under a window, at most
-  bool in_lanes_ = false;                      ///< the second step
+  bool in_lanes_ = false;                      ///< the second step has one row per lane
   std::int64_t read_ = 0;                      ///< elements that the first step reads of a row
   std::int64_t row_ = 0;                       ///< elements that the second step may read of a row
   std::int64_t phase_ = 0;                     ///< elements of one phase of the stride
   std::int64_t band_positions_ = 0,
                band_rows_ = 0;        ///< of a band: positions of the first axis; rows
-  std::int64_t planes_together_ = 1;  ///< more than one where a band is a plane
+  std::int64_t planes_together_ = 1;  ///< planes in a unit; 1 if a plane has several bands
   int threads_ = 0;
-  Range* bands_ = nullptr;  ///< the elements that they read
+  Range* bands_ = nullptr;  ///< per band: the elements of a plane that it reads
   RowWindows<Acc> windows_;
   std::int64_t* offsets_ = nullptr;  ///< of a window's elements in a row
   Acc* counts_ = nullptr;            ///< elements of a mean along the last axis, by position
-  Span* spans_ = nullptr;            ///< what of a row is under a window, by position
-  // One a thread.
-  Acc* columns_ = nullptr;  ///< reduced columns, for some rows of results
-  Acc* rows_ = nullptr;     ///< the same as windows read it
-  Acc* copies_ = nullptr;   ///< what is read together, where x is of another type or ends with it
-  Acc* found_ = nullptr;    ///< results, where y is of another type
+  Span* spans_ = nullptr;            ///< the part of a row under the window, by position
+  // One per thread.
+  Acc* columns_ = nullptr;  ///< `Unit::columns`
+  Acc* rows_ = nullptr;     ///< `Unit::rows`
+  Acc* copies_ = nullptr;   ///< a copy of the unit's part of x, if x has another type or ends there
+  Acc* found_ = nullptr;    ///< results, if y has another type
   Acc* slabs_ = nullptr;
 };
 

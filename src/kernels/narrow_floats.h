@@ -6,7 +6,7 @@
 
 namespace rondel::kernels {
 
-/// f16 and bf16 as C++ types that convert to f32 and, rounding, from it.
+/// f16 and bf16 as C++ types that convert to f32, and from f32 with rounding.
 struct Float16 {
   std::uint16_t code;
   Float16() = default;
@@ -31,7 +31,7 @@ template <class F> void with_float_type(DType t, F f) {
   }
 }
 
-/// Calls f with a value of the C++ type of a number's dtype.
+/// Calls f with a value of the C++ type of a float or integer dtype of at least 8 bits.
 template <class F> void with_number_type(DType t, F f) {
   switch (t) {
     case DType::i64: return f(std::int64_t{});

@@ -37,8 +37,8 @@ bool same_letters(std::string_view a, std::string_view b) {
                     [](char x, char y) { return (x | 0x20) == (y | 0x20); });
 }
 
-/// A number too large for a double is infinite, one too small zero: from_chars says only that it
-/// is out of range.
+/// Parses a number that a double cannot represent. A too large number becomes infinite, a too small
+/// one zero. from_chars reports both as out of range.
 bool out_of_range_number(std::string_view text, double& value) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);
@@ -65,7 +65,7 @@ template <class T> T number(std::string_view text) {
     if (same_letters(text, "true")) return true;
     if (same_letters(text, "false")) return false;
   } else {
-    T value{};  // integers and f32 straight from the text: through a double they would round twice
+    T value{};  // integers and f32 are parsed directly: through a double they would round twice
     if (parsed(text, value) && !(std::is_floating_point_v<T> && !std::isfinite(double(value))))
       return value;
   }

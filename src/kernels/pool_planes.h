@@ -5,25 +5,25 @@
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 
-/// What the fast ways of pooling share. Not for others.
+/// Code shared by the fast pooling algorithms. Internal to them.
 namespace rondel::kernels::pooling {
 
-/// What is pooled, computed with Acc. x and y may be of another type.
+/// The operands of a pooling call that computes with type Acc. x and y may have another type.
 template <class Acc> struct Planes {
   std::span<const Axis> axes;
   Span* spans;
-  const Acc* x = nullptr;  ///< null where of another type, as y
+  const Acc* x = nullptr;  ///< null if the elements of x and y are not of type Acc
   Acc* y = nullptr;
-  std::int64_t* where;  ///< null: indices are not wanted
+  std::int64_t* where;  ///< null: no indices are computed
   std::int64_t planes, in_size, out_size;
   bool column_major;    ///< how indices are counted
-  const void* other_x;  ///< x and y of whatever type, for the two functions
+  const void* other_x;  ///< x and y of any type, for `read` and `give`
   void* other_y;
   void (*read)(const void* x, std::int64_t first, std::int64_t n, Acc* to);
   void (*give)(const Acc* from, std::int64_t n, void* y, std::int64_t first);
 
   bool widens() const { return x == nullptr; }
-  /// Elements [first, first + n) of x.
+  /// to[i] = x[first + i].
   void copy(std::int64_t first, std::int64_t n, Acc* to) const { read(other_x, first, n, to); }
   /// y[first + i] = from[i].
   void write(const Acc* from, std::int64_t n, std::int64_t first) const {
@@ -82,14 +82,14 @@ template <class T> bool may_have_nan(StopCheck& stop, const T* x, std::int64_t n
   return false;
 }
 
-/// No window lies beside the elements of this axis. May say no where there is less than one step of
-/// the dilation.
+/// Whether every window position reads at least one element along this axis. May return false
+/// wrongly if the axis is shorter than the dilation.
 inline bool reads_at_every_place(const WindowAxis& w, std::int64_t in, std::int64_t out) {
   if (in == 0 || w.begin >= w.reach() || (out - 1) * w.stride - w.begin >= in) return false;
   return w.begin == 0 || w.dilation <= in;
 }
 
-/// Whether the number of elements that a mean is of, on all axes but the last, is exact in Acc.
+/// Whether Acc represents the element count of a mean, along all axes but the last, exactly.
 template <class Acc> bool counts_exactly(const PoolSpec& spec) {
   constexpr std::int64_t most = std::int64_t{1} << std::numeric_limits<Acc>::digits;
   std::int64_t count = 1;
@@ -100,7 +100,7 @@ template <class Acc> bool counts_exactly(const PoolSpec& spec) {
   return true;
 }
 
-/// Rows along the last axis that a window reads, at most.
+/// The most rows (along the last axis) that a window reads.
 inline std::int64_t rows_under_window(const PoolSpec& spec, std::span<const std::int64_t> in) {
   std::int64_t rows = 1;
   for (std::size_t a = 0; a + 1 < spec.window.kernel.size(); ++a)
@@ -108,15 +108,15 @@ inline std::int64_t rows_under_window(const PoolSpec& spec, std::span<const std:
   return rows;
 }
 
-/// One where sharing the work out would take longer than doing it.
+/// How many threads to use; one if the work is too little to be divided.
 inline int threads_for(const PoolSpec& spec, std::span<const std::int64_t> out) {
-  constexpr std::int64_t least_shared = std::int64_t{1} << 20;  // element reads
+  constexpr std::int64_t least_parallel = std::int64_t{1} << 20;  // element reads
   std::int64_t window = 1;
   for (const std::int64_t extent : spec.window.kernel) window = checked_mul(window, extent);
-  return product(out) < least_shared / window ? 1 : thread_count();
+  return product(out) < least_parallel / window ? 1 : thread_count();
 }
 
-/// By position of an axis: of how many elements along it a mean is.
+/// to[o]: the element count of a mean along this axis, for position o.
 template <class Acc> void count_along(const Axis& axis, bool with_padding, Acc* to) {
   for (std::int64_t o = 0; o < axis.out; ++o) {
     const Span span = axis.span_at(o);

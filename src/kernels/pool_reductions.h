@@ -4,10 +4,10 @@
 #include <limits>
 #include <utility>
 
-/// How the elements of a window are reduced to one, in vectors. Not for others than fast pooling.
+/// Reductions of the elements of a window to one element, in vectors. Used by fast pooling only.
 namespace rondel::kernels::pooling {
 
-/// A vector of so many bytes.
+/// A vector of `bytes` bytes.
 template <class T, int bytes> struct Pack {
   static constexpr int count = bytes / sizeof(T);
   typedef T Vector __attribute__((vector_size(bytes)));
@@ -21,7 +21,7 @@ template <class T, int bytes> struct Pack {
   [[gnu::always_inline]] static void store(const Vector& v, T* to) {
     *reinterpret_cast<Unaligned*>(to) = v;
   }
-  /// Of two vectors that stand behind each other: elements 0, 2, ... or 1, 3, ...
+  /// Elements first, first + 2, ... of the concatenation of two vectors; `first` is 0 or 1.
   template <int first>
   [[gnu::always_inline]] static Vector every_second(const Vector& low, const Vector& high) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
@@ -30,10 +30,12 @@ template <class T, int bytes> struct Pack {
     (std::make_index_sequence<count>());
   }
 };
-/// HalfPack the lanes: what every processor with vectors has registers for.
+/// Vectors of 32 bytes, half the lanes of `Lanes<T>`: every processor with AVX2 has registers for
+/// them.
 template <class T> using HalfPack = Pack<T, 32>;
 
-/// Where v is the new greatest: NaN wins, the first of them.
+/// A mask of the lanes in which v replaces the greatest element so far. NaN is greater than all
+/// numbers; of several NaNs, the first one stays.
 template <class P>
 [[gnu::always_inline]] inline typename P::Numbers wins(const typename P::Vector& v,
                                                        const typename P::Vector& best) {
@@ -48,21 +50,21 @@ template <class Mask, class Vector>
                                   (reinterpret_cast<Mask>(b) & ~mask));
 }
 
-// The reductions, in a vector of so many bytes. `Acc` is what they compute with. A window may be
-// reduced column by column, and then its columns. Lanes are compared one by one: the compiler makes
-// vectors of that, but takes apart vectors that are compared.
+// The reductions, in vectors of `bytes` bytes, computed with type `Acc`. A window may be reduced in
+// two levels: first each column, then the columns. Lanes are compared in a scalar loop, because the
+// compiler vectorises this loop, but splits comparisons of whole vectors.
 
-/// The greatest element. NaN, which wins, is asked for only where there is some.
+/// The greatest element. `nans`: whether there may be NaN, which is then the greatest.
 template <class A, int bytes = 32, bool nans = false> struct Max {
   using Acc = A;
   using Pack = pooling::Pack<Acc, bytes>;
   using Vector = typename Pack::Vector;
   using WithNans = Max<Acc, bytes, !std::is_integral_v<Acc>>;
   static constexpr bool is_mean = false, gives_index = false;
-  static constexpr bool asks_for_nans = !nans && !std::is_integral_v<Acc>;
+  static constexpr bool checks_for_nans = !nans && !std::is_integral_v<Acc>;
 
   explicit Max(std::int64_t = 0) {}
-  /// An element that changes no result, whatever else is in the window.
+  /// The value for padding: the neutral element of the reduction.
   static constexpr Acc padding() {
     using Limits = std::numeric_limits<Acc>;
     return Limits::has_infinity ? static_cast<Acc>(-Limits::infinity()) : Limits::lowest();
@@ -81,7 +83,7 @@ template <class A, int bytes = 32, bool nans = false> struct Max {
   Vector found = Vector{} + padding();
 };
 
-/// The greatest element, and its number: the first of equals.
+/// The greatest element and its number; of equal elements, the first.
 template <class A> struct ArgMax {
   using Acc = A;
   using Vector = typename HalfPack<Acc>::Vector;
@@ -89,7 +91,7 @@ template <class A> struct ArgMax {
   using Numbers = typename HalfPack<Acc>::Numbers;
   using WithNans = ArgMax;
   static constexpr bool is_mean = false, gives_index = true;
-  static constexpr bool asks_for_nans = false;
+  static constexpr bool checks_for_nans = false;
 
   explicit ArgMax(std::int64_t first = 0) : where(Numbers{} + static_cast<Number>(first)) {}
   static constexpr Acc padding() { return Max<Acc>::padding(); }
@@ -103,15 +105,15 @@ template <class A> struct ArgMax {
   Numbers where;
 };
 
-/// The sum, of which a mean is made: of each column by itself, then of the columns. Both begin with
-/// 0, so that padding changes nothing.
+/// The sum for a mean: first over each column, then over the columns. Both sums begin with 0, so
+/// that a padding of zeros changes no bits.
 template <class A, int bytes = 32> struct Sum {
   using Acc = A;
   using Pack = pooling::Pack<Acc, bytes>;
   using Vector = typename Pack::Vector;
   using WithNans = Sum;
   static constexpr bool is_mean = true, gives_index = false;
-  static constexpr bool asks_for_nans = false;
+  static constexpr bool checks_for_nans = false;
 
   explicit Sum(std::int64_t = 0) {}
   static constexpr Acc padding() { return {}; }
@@ -124,9 +126,9 @@ template <class A, int bytes = 32> struct Sum {
   Vector found{}, of_column{};
 };
 
-/// Vectors that take their elements in turn, so that the latency of one hides behind the others.
+/// Several independent reductions, updated in turn to hide the latency of each.
 template <class R, int several> struct VectorGroup {
-  /// load(i): what vector i is given.
+  /// load(i): the vector to add to reduction i.
   template <class F> [[gnu::always_inline]] void add(const F& load) {
 #pragma GCC unroll 5
     for (int i = 0; i < several; ++i) reductions[i].add(load(i), 0);

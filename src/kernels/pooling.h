@@ -6,25 +6,25 @@
 
 #include <algorithm>
 
-/// What the plain and the fast pooling share. Not for others.
+/// Code shared by the reference and the fast pooling. Internal to them.
 namespace rondel::kernels::pooling {
 
-/// The part of one axis under a window at one position.
+/// The elements of one axis under the window at one position.
 struct Span {
   std::int64_t first, count;
-  std::int64_t covered;  ///< elements with padding, without what is beyond
+  std::int64_t covered;  ///< count that includes padding, but not positions beyond the padding
 };
 
 /// One spatial axis.
 struct Axis {
   WindowAxis window;
   std::int64_t in, out;
-  std::int64_t step;        ///< elements of a plane from one index to the next
-  std::int64_t index_step;  ///< the same as indices are counted
+  std::int64_t step;        ///< stride of this axis in a plane of x
+  std::int64_t index_step;  ///< stride of this axis in the numbering of output indices
 
   Span span_at(std::int64_t position) const {
     const std::int64_t start = position * window.stride - window.begin, d = window.dilation;
-    const auto below = [&](std::int64_t end) {  // elements that stand before `end`
+    const auto below = [&](std::int64_t end) {  // elements of the window before `end`
       return start >= end ? 0 : std::min(window.kernel, (end - 1 - start) / d + 1);
     };
     const std::int64_t from = start >= 0 ? 0 : (-start + d - 1) / d;
@@ -44,7 +44,8 @@ void each_position(StopCheck& stop, std::span<const Axis> axes, Span* spans, std
   }
 }
 
-/// Calls f(offset in the plane, index as it is counted) for each element under the window.
+/// Calls f(offset in the plane, output index) for each element under the window, in row-major
+/// order.
 template <class F>
 void under(std::span<const Axis> axes, const Span* spans, std::size_t a, std::int64_t offset,
            std::int64_t index, const F& f) {
@@ -61,7 +62,7 @@ void under(std::span<const Axis> axes, const Span* spans, std::size_t a, std::in
   }
 }
 
-/// One call, laid out: the input packed, its axes.
+/// The operands and sizes of one call.
 template <class T> struct Pooling {
   using Acc =
       std::conditional_t<std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>, float, T>;
@@ -71,19 +72,20 @@ template <class T> struct Pooling {
   T* packed;
   const T* x;
   T* y;
-  std::int64_t* where;  ///< null: indices are not wanted
+  std::int64_t* where;  ///< null: no indices are computed
   std::int64_t planes, in_size, out_size;
   bool column_major;  ///< how indices are counted
 };
 
-/// The greatest of what it is given, the first of equals, NaN above all.
+/// Whether v replaces `best`, the greatest element so far. NaN is greater than all numbers; of
+/// equal elements, the first one stays.
 template <class Acc> bool beats(Acc v, Acc best) {
   if constexpr (std::is_integral_v<Acc>) return v > best;
   else return v > best || (v != v && best == best);
 }
 
-/// Calls f as `under` does, for one column (of all axes but the last) after another; end() after
-/// each.
+/// Calls f as `under` does, but column by column (a column: the elements along all axes but the
+/// last). Calls end() after each column.
 template <class F, class End>
 void under_columns(std::span<const Axis> axes, const Span* spans, const F& f, const End& end) {
   if (axes.empty()) {
@@ -99,9 +101,9 @@ void under_columns(std::span<const Axis> axes, const Span* spans, const F& f, co
   }
 }
 
-/// The plain algorithm: one window after another. Its elements are met in row-major order where
-/// indices are wanted, and column by column where not: which of equals is the result, 0 or -0,
-/// depends on it.
+/// The reference algorithm: one window after another. Elements are visited in row-major order if
+/// indices are computed, else column by column. The order decides which of 0 and -0, which are
+/// equal, is the result.
 template <class T> void max_by_window(StopCheck& stop, const Pooling<T>& p) {
   using Acc = typename Pooling<T>::Acc;
   std::int64_t number = 0;
@@ -126,14 +128,14 @@ template <class T> void max_by_window(StopCheck& stop, const Pooling<T>& p) {
   }
 }
 
-/// How many elements a window's mean is of.
+/// The element count of a window's mean.
 inline std::int64_t counted(std::span<const Span> spans, bool with_padding) {
   std::int64_t count = 1;
   for (const Span& s : spans) count *= with_padding ? s.covered : s.count;
   return count;
 }
 
-/// Each column of a window is summed by itself, then the sums.
+/// Sums each column of a window, then the sums of the columns.
 template <class T>
 void mean_by_window(StopCheck& stop, const Pooling<T>& p, bool count_include_pad) {
   using Acc = typename Pooling<T>::Acc;
@@ -158,7 +160,8 @@ void mean_by_window(StopCheck& stop, const Pooling<T>& p, bool count_include_pad
   }
 }
 
-/// A kernel over Pooling<T>. `Algorithm` lays out what it needs beside in the workspace, and pools.
+/// A kernel that sets up a Pooling<T>, then runs `Algorithm`, which lays out its own part of the
+/// workspace and computes y.
 template <class T, class Algorithm> class Pool final : public SizedKernel {
  public:
   Pool(PoolSpec spec, std::size_t outputs)
@@ -170,7 +173,7 @@ template <class T, class Algorithm> class Pool final : public SizedKernel {
     Algorithm algorithm;
     const auto out = o[1].given ? o[1].extents : o[2].extents;
     const Wanted wanted{o[1].given, outputs() > 1 && o[2].given};
-    lay_out(counted, p, algorithm, o[0].extents, out, room_for(o[0]), wanted);
+    lay_out(counted, p, algorithm, o[0].extents, out, packing_size(o[0]), wanted);
     return counted.bytes();
   }
 
@@ -183,7 +186,7 @@ template <class T, class Algorithm> class Pool final : public SizedKernel {
     Pooling<T> p;
     Algorithm algorithm;
     const Wanted wanted{v[1].data != nullptr, outputs() > 1 && v[2].data != nullptr};
-    lay_out(workspace, p, algorithm, in, out, room_for(operand_of(v[0], rank)), wanted);
+    lay_out(workspace, p, algorithm, in, out, packing_size(operand_of(v[0], rank)), wanted);
     p.x = row_major(stop, v[0], rank, p.packed);
     if (wanted.y) p.y = static_cast<T*>(v[1].data);
     p.where = wanted.where ? static_cast<std::int64_t*>(v[2].data) : nullptr;
@@ -207,16 +210,16 @@ template <class T, class Algorithm> class Pool final : public SizedKernel {
   }
 
  private:
-  /// The outputs that are given.
+  /// Which outputs are given.
   struct Wanted {
     bool y, where;
   };
 
   void lay_out(Workspace& w, Pooling<T>& p, Algorithm& algorithm, std::span<const std::int64_t> in,
-               std::span<const std::int64_t> out, std::int64_t room, Wanted wanted) const {
+               std::span<const std::int64_t> out, std::int64_t packing, Wanted wanted) const {
     p.axes = {w.take<Axis>(static_cast<std::int64_t>(spatial_)), spatial_};
     p.spans = w.take<Span>(static_cast<std::int64_t>(spatial_));
-    p.packed = w.take<T>(room);
+    p.packed = w.take<T>(packing);
     p.y = w.take<T>(wanted.y ? 0 : product(out));
     algorithm.lay_out(w, spec_, in, out, wanted.where);
   }

@@ -6,7 +6,7 @@
 namespace rondel::kernels {
 namespace {
 
-/// `rows` by `vectors` times as many sums as a vector has lanes, which stay in registers.
+/// A tile of `rows` by `vectors` vectors of sums, kept in registers.
 template <int bytes, std::int64_t rows, std::int64_t vectors>
 [[gnu::always_inline]] inline void multiply_tile(const ProductRows& a, std::int64_t first,
                                                  const float* panel, const std::int64_t* offsets,
@@ -39,7 +39,7 @@ template <int bytes, std::int64_t rows, std::int64_t vectors>
       store<float, bytes>(y + (first + r) * y_step + v * lanes, sums[r][v]);
 }
 
-/// All rows by all columns of the panel, as many rows at once as there are registers for.
+/// Multiplies all rows by all columns of the panel, at most `most_rows` rows at once.
 template <int bytes, std::int64_t most_rows, std::int64_t vectors>
 [[gnu::always_inline]] inline void multiply_columns(const ProductRows& a, const float* panel,
                                                     const std::int64_t* offsets, std::int64_t depth,
@@ -56,8 +56,8 @@ template <int bytes, std::int64_t most_rows, std::int64_t vectors>
   }
 }
 
-/// The sum over k < depth of a[k] * b[k]. Sums of every 64th k first, then their sum: in the same
-/// order for vectors of any length.
+/// The sum over k < depth of a[k] * b[k]. The terms with equal k modulo 64 are summed first, then
+/// these sums: the order is the same for all vector sizes.
 template <int bytes>
 [[gnu::always_inline]] inline float dot(const float* a, const float* b, std::int64_t depth) {
   constexpr std::int64_t lanes = Lanes<float, bytes>::count, chains = 4, chain = 16 / lanes;
@@ -86,7 +86,7 @@ template <int bytes>
 void multiply_panel(const ProductRows& a, const float* panel, const std::int64_t* offsets,
                     std::int64_t depth, float* y, std::int64_t y_step) {
   with_registers([&](auto bytes) {
-    // There are 32 registers of 64 bytes, 16 of others.
+    // A processor has 32 registers of 64 bytes, but only 16 smaller ones.
     constexpr std::int64_t most_rows = bytes() == 64 ? 12 : 6;
     multiply_columns<bytes(), most_rows, 2>(a, panel, offsets, depth, y, y_step);
   });

@@ -1,21 +1,21 @@
 #pragma once
 #include "kernels/pool_planes.h"
 
-/// Windows by row of results. Not for others than fast pooling.
+/// The windows of each row of results. Used by fast pooling only.
 namespace rondel::kernels::pooling {
 
-/// A row of windows, in one of the planes that are pooled together.
+/// The windows of one row of results, in one of the planes of a unit.
 template <class Acc> struct RowWindow {
-  const std::int64_t* starts;  ///< the rows that it reads, in its plane
-  std::int64_t count;          ///< of them
-  std::int64_t plane;          ///< the first element of its plane
-  Acc elements;                ///< of all axes but the last, that a mean is of
+  const std::int64_t* starts;  ///< offsets in the plane of the rows that the windows read
+  std::int64_t count;          ///< number of `starts`
+  std::int64_t plane;          ///< offset of the plane
+  Acc elements;                ///< element count of a mean along all axes but the last; 1 for max
 };
 
-/// The rows of windows of all planes that are pooled together.
+/// The windows of all rows of results of the planes of a unit.
 template <class Acc> class RowWindows {
  public:
-  /// Such planes, with so many rows of results, made of at most `window_rows` rows each.
+  /// `rows`: rows of results per plane. `window_rows`: the most rows that a window reads.
   void lay_out(Workspace& w, std::int64_t planes, std::int64_t rows, std::int64_t window_rows) {
     planes_ = planes;
     rows_ = rows;
@@ -52,7 +52,8 @@ template <class Acc> class RowWindows {
   std::int64_t* starts_ = nullptr;
 };
 
-/// Reduces the columns of several vectors, at `at` of each row under w.
+/// Reduces `several` vectors of columns. at[i]: the offset of vector i in each row under the
+/// windows.
 template <class R, int several>
 [[gnu::always_inline]] inline VectorGroup<R, several> columns_of(
     const typename R::Acc* plane, const RowWindow<typename R::Acc>& w, const std::int64_t* at) {

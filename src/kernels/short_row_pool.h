@@ -1,22 +1,23 @@
 #pragma once
+#include "kernels/parallel_for.h"
 #include "kernels/row_windows.h"
-#include "kernels/share_out.h"
 
-/// Pooling of planes whose rows are short. Not for others than fast pooling.
+/// Pooling of planes whose rows are short. Used by fast pooling only.
 namespace rondel::kernels::pooling {
 
-/// The columns (of all axes but the last) of windows, each reduced to one element, make short rows,
-/// too. Many of them stand side by side in one long row, with padding between, and windows move
-/// over that, one element at a time. Of their results, some are picked as the stride tells.
+/// First, the columns of the windows (the elements along all axes but the last) are reduced to one
+/// element each. The results are short rows. Many of them are concatenated to one long row, with
+/// padding between them. Then windows slide over the long row with stride 1. Of the results, only
+/// those at multiples of the stride are used.
 template <class Reduction> class ShortRows {
   using Acc = typename Reduction::Acc;
   using Extents = std::span<const std::int64_t>;
   using Pack = typename Reduction::Pack;
   using Vector = typename Pack::Vector;
   static constexpr std::int64_t count = Pack::count;
-  /// Elements of a plane, and of a long row.
+  /// The most elements of a plane, and of a long row.
   static constexpr std::int64_t largest_plane = 32768, long_row = 2048;
-  /// Windows that are reduced together, in four vectors.
+  /// Windows that are reduced at once, in four vectors.
   static constexpr std::int64_t windows_together = 4 * count;
 
  public:
@@ -33,16 +34,17 @@ template <class Reduction> class ShortRows {
     results_ = w.take<Acc>(widens ? threads_ * results : 0);
   }
 
-  /// Whether rows are short, planes not too large, and no window lies in padding alone.
+  /// Whether this algorithm supports the shapes that `lay_out` was called with: rows are short,
+  /// planes are not too large, and no window covers only padding.
   bool fits() const { return threads_ > 0; }
 
   void run(StopCheck& stop, const Planes<Acc>& p, const PoolSpec& spec) const {
     prepare(stop, p, spec.count_include_pad);
-    share_out(stop, threads_, divide_up(p.planes, planes_together_),
-              [&](StopCheck& own, std::int64_t unit, int thread) {
-                const std::int64_t first = unit * planes_together_;
-                pool_unit(own, p, first, std::min(first + planes_together_, p.planes), thread);
-              });
+    parallel_for(stop, threads_, divide_up(p.planes, planes_together_),
+                 [&](StopCheck& own, std::int64_t unit, int thread) {
+                   const std::int64_t first = unit * planes_together_;
+                   pool_unit(own, p, first, std::min(first + planes_together_, p.planes), thread);
+                 });
   }
 
  private:
@@ -73,7 +75,7 @@ template <class Reduction> class ShortRows {
     rows_together_ = divide_up(unit_rows(), divide_up(unit_rows(), fitting));
   }
 
-  /// Whether moving over rows one element at a time costs little beside the rest.
+  /// Whether sliding windows with stride 1 costs little compared to the rest.
   bool rows_are_short() const {
     if (last_.begin > long_row || last_.reach() > long_row) return false;
     const std::int64_t longest = (last_.stride == 1 ? 3 : 5) * count;
@@ -81,14 +83,14 @@ template <class Reduction> class ShortRows {
   }
 
   std::int64_t unit_rows() const { return planes_together_ * out_rows_; }
-  /// With what is read, or written as padding, behind the last row.
+  /// Includes the elements that are read, or written as padding, past the last row.
   std::int64_t columns_size() const {
     return (rows_together_ + 1) * pitch_ + windows_together + last_.reach();
   }
   std::int64_t found_size() const { return (rows_together_ + 1) * pitch_ + windows_together; }
   std::int64_t copy_size() const { return planes_together_ * plane_ + count; }
 
-  // ---- what is the same for all planes
+  // ---- tables shared by all planes
 
   void prepare(StopCheck& stop, const Planes<Acc>& p, bool with_padding) const {
     windows_.prepare(stop, p, Reduction::is_mean, with_padding);
@@ -105,7 +107,8 @@ template <class Reduction> class ShortRows {
 
   // ---- a unit
 
-  /// Planes [begin, end). Those behind which too little stands to be read are copied.
+  /// Pools planes [begin, end). Vector loads may read past a plane, so planes at the end of x,
+  /// where this would leave the block of x, are copied first.
   void pool_unit(StopCheck& stop, const Planes<Acc>& p, std::int64_t begin, std::int64_t end,
                  int thread) const {
     if (!p.widens()) {
@@ -127,14 +130,14 @@ template <class Reduction> class ShortRows {
     const std::int64_t elements = (end - begin) * plane_, rows = (end - begin) * out_rows_;
     const std::int64_t first_y = begin * out_rows_ * out_;
     Acc* const y = p.widens() ? results_ + thread * unit_rows() * out_ : p.y + first_y;
-    if (Reduction::asks_for_nans && may_have_nan(stop, x, elements))
+    if (Reduction::checks_for_nans && may_have_nan(stop, x, elements))
       pool_rows<typename Reduction::WithNans>(stop, x, rows, y, thread);
     else pool_rows<Reduction>(stop, x, rows, y, thread);
     if constexpr (Reduction::is_mean) divide(y, rows * out_);
     if (p.widens()) p.write(y, rows * out_, first_y);
   }
 
-  /// Sums become means.
+  /// Divides sums by element counts.
   void divide(Acc* y, std::int64_t n) const {
     with_vectors([=, this] {
       for (std::int64_t i = 0; i < n; ++i) y[i] /= divisors_[i];
@@ -165,8 +168,9 @@ template <class Reduction> class ShortRows {
     if (in_ <= 3 * count) return reduce_columns<R, 3>(x, first, n, to);
     reduce_columns<R, 5>(x, first, n, to);
   }
-  /// So many vectors for each of n rows, the last of which end with the row. A row that is shorter
-  /// than a vector is read with what stands behind it, which padding is then written over.
+  /// Reduces `several` vectors of columns for each of n rows. The last vectors end with the row. If
+  /// a row is shorter than a vector, the elements that follow it in memory are read, too, and their
+  /// results are overwritten with padding.
   template <class R, int several>
   [[gnu::always_inline]] void reduce_columns(const Acc* x, std::int64_t first, std::int64_t n,
                                              Acc* to) const {
@@ -191,7 +195,7 @@ template <class Reduction> class ShortRows {
 
   // ---- windows
 
-  /// n windows, and those that are reduced together with the last of them.
+  /// Reduces n windows, rounded up to a multiple of `windows_together`.
   template <class R>
   [[gnu::always_inline]] void reduce_windows(const Acc* columns, std::int64_t n, Acc* to) const {
     for (std::int64_t position = 0; position < n; position += windows_together) {
@@ -206,8 +210,9 @@ template <class Reduction> class ShortRows {
     }
   }
 
-  /// The results of n rows. Where a row has fewer than a vector, the rows behind overwrite the rest
-  /// of it; the last rows are written one element at a time.
+  /// Copies the results of n rows to y. If a row has fewer results than a vector, the vector also
+  /// writes into the rows that follow, which are then overwritten; the last rows are written one
+  /// element at a time.
   [[gnu::always_inline]] void pick(const Acc* found, std::int64_t n, Acc* y) const {
     const std::int64_t in_vectors = last_.stride > 2 ? 0
                                     : out_ >= count  ? n
@@ -236,18 +241,18 @@ template <class Reduction> class ShortRows {
   std::int64_t plane_ = 0;            ///< elements of a plane
   std::int64_t out_rows_ = 0;         ///< rows of results in a plane
   std::int64_t window_rows_ = 0;      ///< rows under a window, at most
-  std::int64_t pitch_ = 0;            ///< elements of a long row from one row to the next
+  std::int64_t pitch_ = 0;            ///< stride from one short row to the next in a long row
   std::int64_t planes_together_ = 1;  ///< in a unit
-  std::int64_t rows_together_ = 0;    ///< side by side in a long row
+  std::int64_t rows_together_ = 0;    ///< short rows in a long row
   int threads_ = 0;
   RowWindows<Acc> windows_;
   Acc* counts_ = nullptr;    ///< elements of a mean along the last axis, by position
   Acc* divisors_ = nullptr;  ///< elements of a mean, by result of a unit
-  // One a thread.
+  // One per thread.
   Acc* columns_ = nullptr;  ///< a long row of reduced columns
-  Acc* found_ = nullptr;    ///< the windows on it, reduced
-  Acc* copies_ = nullptr;   ///< planes, where x is of another type or ends with them
-  Acc* results_ = nullptr;  ///< where y is of another type
+  Acc* found_ = nullptr;    ///< the reduced windows on the long row
+  Acc* copies_ = nullptr;   ///< copies of planes, if x has another type or ends with them
+  Acc* results_ = nullptr;  ///< results, if y has another type
 };
 
 }  // namespace rondel::kernels::pooling

@@ -3,21 +3,20 @@
 #include "base/kernel_fn.h"
 #include "kernels/unsized_kernel.h"
 
-/// How kernels check the stop flag.
+/// Checks of the stop flag in kernels.
 namespace rondel::kernels {
 
-/// What a kernel throws when its run is to end before the kernel is done.
+/// The exception that a kernel throws when the stop flag is set.
 struct Stopped {};
 
-/// Checks the stop flag of a call about every 65,536 units of work; a unit takes a nanosecond or a
-/// few.
+/// Checks the stop flag of a call about every 65,536 units of work. A unit is a few nanoseconds.
 class StopCheck {
  public:
   static constexpr std::int64_t interval = 65536;
   explicit StopCheck(const UnsizedCall& call) : stop_(call.stop) {}
   explicit StopCheck(const Context& context) : stop_(context.stop) {}
 
-  /// Throws Stopped when the run is to end.
+  /// Throws Stopped if the stop flag is set.
   void check() const {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed) != 0) [[unlikely]]
       throw Stopped{};
@@ -28,7 +27,7 @@ class StopCheck {
     left_ = interval;
     check();
   }
-  /// to = from, of the same type, with checks.
+  /// to = from, of the same type, in parts with checks between them.
   void assign(const Tensor& from, const Tensor& to) const {
     assign_in_parts(from, to, [this] { check(); });
   }
@@ -38,7 +37,8 @@ class StopCheck {
   std::int64_t left_ = interval;
 };
 
-/// Input k as a row-major block; the input itself where it is one, else a copy made with checks.
+/// Input k as a row-major block: the input itself if it is row-major, else a copy, made with
+/// checks.
 inline Tensor packed_with_stop_checks(const UnsizedCall& call, std::size_t k) {
   const Tensor& t = call.tensor(k);
   if (t.contiguous()) return t;

@@ -6,8 +6,8 @@
 namespace rondel::kernels {
 namespace {
 
-/// Whether this thread has forked: OpenMP would wait for the threads it had, which the child has
-/// not. Others of the child begin threads of their own.
+/// Whether this thread has been forked. OpenMP would wait for the threads of its team, which do not
+/// exist in the child process. Other threads of the child create new teams.
 thread_local bool alone = false;
 
 void work_alone_after_fork() {

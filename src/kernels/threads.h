@@ -2,8 +2,9 @@
 
 namespace rondel::kernels {
 
-/// How many threads kernels may use on this thread while the scope lasts; 0: as many as there are
-/// cores. OpenMP keeps the answer by calling thread.
+/// While the scope lasts, kernels that this thread calls use at most so many threads. 0: the
+/// setting stays as it is, by default one thread per core. The setting is local to the calling
+/// thread.
 class ThreadScope {
  public:
   explicit ThreadScope(int threads);
@@ -12,10 +13,10 @@ class ThreadScope {
   ThreadScope& operator=(const ThreadScope&) = delete;
 
  private:
-  int before_ = 0;  ///< 0: nothing was set
+  int before_ = 0;  ///< the previous setting; 0: the scope has not changed it
 };
 
-/// How many threads kernels may use on this thread now.
+/// The number of threads that kernels called by this thread may use.
 int thread_count();
 
 }  // namespace rondel::kernels

@@ -14,12 +14,12 @@
 namespace rondel::kernels {
 namespace {
 
-/// One row along the axis: n elements, `step` apart; k results, as far apart.
+/// One row along the axis: n elements and k results, both with stride `step`.
 template <class T> struct Row {
   const T* x;
   std::int64_t n, step, k;
-  T* values;              ///< null: not wanted
-  std::int64_t* indices;  ///< null: not wanted
+  T* values;              ///< null: output omitted
+  std::int64_t* indices;  ///< null: output omitted
 
   void put(std::int64_t at, std::int64_t from) const {
     if (values != nullptr) values[at * step] = x[from * step];
@@ -37,7 +37,7 @@ template <class T> bool less(T a, T b) {
   }
 }
 
-/// The plain way.
+/// The reference.
 template <class T> struct Sorted {
   std::int64_t* order;
 
@@ -59,10 +59,10 @@ template <class T> struct Sorted {
   }
 };
 
-/// Signed integers that order as the elements of T do.
+/// A signed integer type for keys that have the order of the elements.
 template <class T> using Key = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 
-/// Greater for what comes earlier.
+/// The key of an element. A greater key comes earlier in the result.
 template <class T> Key<T> key_of(T x, bool largest) {
   using K = Key<T>;
   K key{};
@@ -82,7 +82,7 @@ template <class T> Key<T> key_of(T x, bool largest) {
 
 /// Keys of a row that are worked on at once.
 constexpr std::int64_t block = 256;
-/// The most results that are kept in order while a row is gone through.
+/// The largest k for which the best elements so far are kept sorted during one pass over a row.
 constexpr std::int64_t most_kept = 64;
 
 template <class T>
@@ -95,8 +95,8 @@ template <class T>
   }
 }
 
-/// Over keys. Of many rows with few results each, most elements are compared once, many at a time,
-/// with the least result so far.
+/// Selection by keys. For a small k, most elements are compared only once, many at a time, with the
+/// least of the best k elements so far.
 template <class T> struct Selected {
   using K = Key<T>;
   struct Item {
@@ -136,7 +136,8 @@ template <class T> struct Selected {
     }
   }
 
-  /// The keys from `i` on that are above the least result's, of equals the earlier stays.
+  /// Inserts those of keys [i, count) that are above the least kept key. An equal key is not
+  /// inserted: the earlier element stays.
   void offer(StopCheck& stop, std::int64_t i, std::int64_t count, std::int64_t from,
              std::int64_t k) const {
     constexpr std::int64_t lanes = 32;
@@ -160,7 +161,7 @@ template <class T> struct Selected {
     }
   }
 
-  /// Into the first `kept` items, which are in order; what stood at `kept` goes.
+  /// Inserts into the first `kept` items, which are sorted. Overwrites items[kept].
   void insert(std::int64_t kept, Item item) const {
     std::int64_t at = kept;
     for (; at > 0 && item.key > items[at - 1].key; --at) items[at] = items[at - 1];
@@ -194,7 +195,7 @@ template <class T, template <class> class Method> class TopKOf final : public Si
   std::int64_t workspace(std::span<const Operand> o) const override {
     Workspace counted;
     const Operand& result = o[2].given ? o[2] : o[3];
-    lay_out(counted, o[0].extents[axis_], result.extents[axis_], room_for(o[0]));
+    lay_out(counted, o[0].extents[axis_], result.extents[axis_], packing_size(o[0]));
     return counted.bytes();
   }
 
@@ -206,9 +207,9 @@ template <class T, template <class> class Method> class TopKOf final : public Si
     if (k > n) return failed(context, 1, {k, n});
     StopCheck stop(context);
     Workspace workspace(v[4]);
-    const auto [room, method] = lay_out(
+    const auto [packing, method] = lay_out(
         workspace, n, k, is_row_major(in, rank_) ? 0 : product(extents_of(in, rank_)));
-    const T* x = row_major(stop, in, rank_, room);
+    const T* x = row_major(stop, in, rank_, packing);
     auto* values = static_cast<T*>(v[2].data);
     auto* indices = static_cast<std::int64_t*>(v[3].data);
     const std::int64_t outer = product({in.extents, axis_});
@@ -225,12 +226,12 @@ template <class T, template <class> class Method> class TopKOf final : public Si
 
  private:
   struct Parts {
-    T* room;
+    T* packing;
     Method<T> method;
   };
-  static Parts lay_out(Workspace& w, std::int64_t n, std::int64_t k, std::int64_t room) {
+  static Parts lay_out(Workspace& w, std::int64_t n, std::int64_t k, std::int64_t packing) {
     Parts parts;
-    parts.room = w.take<T>(room);
+    parts.packing = w.take<T>(packing);
     parts.method.lay_out(w, n, k);
     return parts;
   }

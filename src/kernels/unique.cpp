@@ -21,8 +21,8 @@ template <class T> bool before(const std::complex<T>& a, const std::complex<T>& 
   return !before(b.real(), a.real()) && before(a.imag(), b.imag());
 }
 
-/// x as slices along an axis: element k of outer part o of slice i is x[(o * slices + i) * inner +
-/// k].
+/// The slices of x along an axis. Element k of outer part o of slice i is
+/// x[(o * slices + i) * inner + k].
 struct Slices {
   std::int64_t outer = 1, slices = 0, inner = 1;
 };
@@ -80,7 +80,7 @@ template <class T> class Finder {
     return true;
   }
 
-  /// Equal slices stand side by side, the first of them first.
+  /// Groups equal slices. In `order`, they are adjacent, and the first occurrence comes first.
   void find_groups() {
     for (std::int64_t at = 0; at < s_.slices; ++at) {
       const std::int64_t i = order()[at];
@@ -94,7 +94,7 @@ template <class T> class Finder {
       stop_check_.add_work(4);
       return i < j;
     });
-    // The order is done with: now it is the new number of each group.
+    // The order is no longer needed: its memory now holds the new number of each group.
     for (std::int64_t g = 0; g < groups_; ++g) order()[group()[first()[g]]] = g;
     for (std::int64_t i = 0; i < s_.slices; ++i) group()[i] = order()[group()[i]];
   }

@@ -10,10 +10,10 @@
 
 namespace rondel::kernels {
 
-/// One call of a kernel that makes its outputs itself, because their size is not known before
-/// (numbers of elements, strings, sequences). Inputs may be views (any strides); an input left out
-/// is an undefined Value. A kernel either fills the outputs that are there already (their types
-/// were known) or makes them with `make`.
+/// One call of a kernel that makes its outputs itself, because their sizes are not known before the
+/// call (numbers of elements, strings, sequences). Inputs may have any strides; an omitted input is
+/// an undefined Value. If the type of an output is known, the output is allocated before the call.
+/// `make` returns such an output, or allocates a new one.
 class UnsizedCall {
  public:
   using Allocate = std::function<Tensor(DType, Shape)>;
@@ -24,20 +24,22 @@ class UnsizedCall {
   std::size_t output_count() const { return outputs_.size(); }
   bool has(std::size_t k) const { return k < inputs_.size() && inputs_[k].defined(); }
   const Value& value(std::size_t k) const { return inputs_[k]; }
-  /// Takes input k out of the call: a value that has no other holder may then be changed in place.
+  /// Moves input k out of the call. If the value has no other owner, the kernel may change it in
+  /// place.
   Value take(std::size_t k) const { return std::exchange(inputs_[k], Value()); }
   const Tensor& tensor(std::size_t k) const { return inputs_[k].tensor(); }
-  /// Input k as a row-major block: itself where it is one.
+  /// Input k as a row-major block: the input itself if it is row-major, else a copy.
   Tensor packed(std::size_t k) const { return inputs_[k].tensor().packed(); }
 
-  /// Output j as a row-major tensor of this type: the existing one where it has the type, else a
-  /// new one within the run's memory budget.
+  /// Output j as a row-major tensor of this type: the existing tensor if it has this type, else a
+  /// new one from the run's memory.
   Tensor make(std::size_t j, DType, Shape);
-  /// A tensor of the run's memory for the kernel's own use.
+  /// A temporary tensor from the run's memory.
   Tensor scratch(DType dtype, Shape shape) const { return allocate_(dtype, std::move(shape)); }
   void set(std::size_t j, Value v) { outputs_[j] = std::move(v); }
 
-  /// Non-zero: the run is to end; long kernels check it from time to time and return early.
+  /// The stop flag; null: none. If it is non-zero, the kernel should return early. Kernels that may
+  /// take long check it from time to time.
   const std::atomic<std::int32_t>* stop = nullptr;
   bool stopping() const { return stop != nullptr && stop->load(std::memory_order_relaxed) != 0; }
 
@@ -47,8 +49,8 @@ class UnsizedCall {
   const Allocate& allocate_;
 };
 
-/// Such a kernel, bound to its attributes. One whose outputs' extents follow from its inputs' is a
-/// `SizedKernel` (kernel.h).
+/// A kernel that makes its outputs itself, bound to its attributes. A kernel whose output extents
+/// follow from its input extents is a `SizedKernel` (kernel.h).
 using UnsizedKernel = std::function<void(UnsizedCall&)>;
 
 }  // namespace rondel::kernels

@@ -3,8 +3,8 @@
 
 namespace rondel::kernels {
 
-/// How wide the vectors are that this processor has: 16 floats, 8, or what the compiler takes for
-/// granted.
+/// The vector extensions of this processor: vectors of 16 floats (avx512), of 8 floats (avx2), or
+/// only the compiler's baseline (plain).
 enum class Vectors { plain, avx2, avx512 };
 Vectors vectors();
 
@@ -18,9 +18,10 @@ template <class F>
 }  // namespace detail
 #endif
 
-/// f(), compiled for the vectors this processor has. All that it calls becomes part of it, so it is
-/// for small inner loops. The results are the same whatever the processor. What f holds by value it
-/// can keep in registers.
+/// Calls f(), compiled for the vector extensions of this processor. Everything that f calls is
+/// inlined, so f should be a small inner loop. Results do not depend on the processor, except in
+/// files compiled with -ffp-contract=fast (src/CMakeLists.txt). Variables that f captures by value
+/// can stay in registers.
 template <class F> void with_vectors(F f) {
 #if defined(__x86_64__)
   switch (vectors()) {
@@ -32,11 +33,10 @@ template <class F> void with_vectors(F f) {
   f();
 }
 
-/// Bytes of a register: what `with_registers` tells.
+/// The size of a vector register in bytes, as a compile-time constant.
 template <int bytes> using RegisterBytes = std::integral_constant<int, bytes>;
 
-/// f(RegisterBytes), compiled as by `with_vectors`: for loops that keep as many sums as there are
-/// registers.
+/// Calls f(RegisterBytes) like `with_vectors`. For loops that keep sums in all registers.
 template <class F> void with_registers(F f) {
 #if defined(__x86_64__)
   switch (vectors()) {
@@ -48,7 +48,7 @@ template <class F> void with_registers(F f) {
   f(RegisterBytes<16>());
 }
 
-/// f(), where vectors() is avx512.
+/// Calls f(), compiled for AVX-512. Requires vectors() == Vectors::avx512.
 template <class F> void with_avx512(F f) {
 #if defined(__x86_64__)
   detail::run_avx512(f);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-/// How kernels read views.
+/// Reading and packing of views.
 namespace rondel::kernels {
 
 inline std::span<const std::int64_t> extents_of(const View& v, std::size_t rank) {
@@ -29,7 +29,8 @@ inline bool is_row_major(const View& v, std::size_t rank) {
   return true;
 }
 
-/// Copies the elements of a view from `axis` on, row by row; returns the end of the copy.
+/// Copies the elements at `from`, over the axes of the view from `axis` on, to a row-major block at
+/// `to`. Returns the end of the copy.
 template <class T>
 T* pack(StopCheck& stop, const View& v, std::size_t rank, std::size_t axis, const T* from, T* to) {
   if (axis == rank) {
@@ -50,19 +51,21 @@ T* pack(StopCheck& stop, const View& v, std::size_t rank, std::size_t axis, cons
   return to + extent;
 }
 
-/// A view as a row-major block: itself where it is one, else a copy in `room`.
-template <class T> const T* row_major(StopCheck& stop, const View& v, std::size_t rank, T* room) {
+/// The elements of a view as a row-major block: its own memory if it is row-major, else a copy in
+/// `packing`.
+template <class T>
+const T* row_major(StopCheck& stop, const View& v, std::size_t rank, T* packing) {
   const T* data = static_cast<const T*>(v.data);
   if (is_row_major(v, rank)) return data;
-  pack(stop, v, rank, 0, data, room);
-  return room;
+  pack(stop, v, rank, 0, data, packing);
+  return packing;
 }
 
-/// How many elements `row_major` may need room for.
-inline std::int64_t room_for(const Operand& o) {
+/// The number of elements of `packing` that `row_major` may need.
+inline std::int64_t packing_size(const Operand& o) {
   return !o.given || o.row_major ? 0 : product(o.extents);
 }
-/// The same of a view at hand, as an operand.
+/// The operand that describes a view; a null address means that it is omitted.
 inline Operand operand_of(const View& v, std::size_t rank) {
   if (v.data == nullptr) return {.given = false};
   return {.extents = extents_of(v, rank), .row_major = is_row_major(v, rank)};

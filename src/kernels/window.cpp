@@ -7,7 +7,7 @@
 namespace rondel::kernels {
 namespace {
 
-/// No window is larger, so that reaches and sums of pads cannot overflow.
+/// The largest attribute value, so that reaches and sums of pads cannot overflow.
 constexpr std::int64_t most = std::int64_t{1} << 31;
 
 std::int64_t or_else(const std::vector<std::int64_t>& list, std::size_t i, std::int64_t otherwise) {
@@ -72,7 +72,7 @@ std::int64_t window_count(const WindowAxis& w, std::int64_t extent, bool ceil_mo
 }
 
 Inside inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std::int64_t count) {
-  if (stride == 1) {  // no division, since fast kernels ask for each row
+  if (stride == 1) {  // without divisions, because fast kernels call this for each row
     const std::int64_t from = std::clamp<std::int64_t>(-offset, 0, count);
     return {from, std::clamp(extent - offset, from, count)};
   }

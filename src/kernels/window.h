@@ -3,55 +3,58 @@
 #include <string>
 #include <vector>
 
-/// How a window slides over spatial axes, for convolution and pooling.
+/// Windows that slide over spatial axes, for convolution and pooling.
 namespace rondel::kernels {
 
-/// One axis: the window's extent, steps, and the padding before and after the input.
+/// A window along one axis. `begin`, `end`: the padding before and after the input.
 struct WindowAxis {
   std::int64_t kernel = 1, stride = 1, dilation = 1, begin = 0, end = 0;
-  /// From the first to the last element that one window touches.
+  /// The extent from the first to the last element under one window, inclusive.
   std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
 };
 
 enum class AutoPad { notset, valid, same_upper, same_lower };
-/// "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"; another text is the caller's error.
+/// "NOTSET" or "", "VALID", "SAME_UPPER" or "SAME_LOWER". Throws Error(caller) for any other text.
 AutoPad parse_auto_pad(const std::string&);
 
-/// A model's windows. Empty lists: ones, or zeros for the pads, which are
-/// [begins..., ends...].
+/// The attributes of a window. `pads` is [begins..., ends...]. An empty list means ones, for `pads`
+/// zeros.
 struct WindowSpec {
   std::vector<std::int64_t> kernel, strides, dilations, pads;
   AutoPad auto_pad = AutoPad::notset;
   bool ceil_mode = false;
 };
 
-/// A model's convolution.
+/// The attributes of a convolution.
 struct ConvSpec {
   WindowSpec window;
   std::int64_t groups = 1;
 };
 
-/// A model's pooling.
+/// The attributes of a pooling.
 struct PoolSpec {
   WindowSpec window;
-  bool column_major = false;       ///< how indices count the spatial axes
-  bool count_include_pad = false;  ///< padding counts in an average
+  bool column_major = false;       ///< output indices number the spatial axes in column-major order
+  bool count_include_pad = false;  ///< the element count of an average includes padding
 };
 
-/// Requires lists of `spatial` (pads: twice as many) elements, strides, dilations and kernel >= 1.
+/// Throws Error(caller) unless each list is empty or has `spatial` elements (pads: twice as many),
+/// all elements of kernel, strides and dilations are >= 1, all pads are >= 0, and nothing exceeds
+/// 2^31.
 void check(const WindowSpec&, std::size_t spatial);
-/// One axis, with automatic padding computed for an input of `extent` elements and a kernel of
-/// `kernel` elements (the caller checks the spec's own kernel).
+/// The window along one axis, with automatic padding computed for an input of `extent` elements.
+/// `kernel` is used instead of the spec's kernel; the caller checks that they agree.
 WindowAxis axis_of(const WindowSpec&, std::size_t axis, std::int64_t extent, std::int64_t kernel);
-/// The number of positions of the window; the window must fit into the padded input.
+/// The number of positions of the window. Throws Error(caller) if the window does not fit into the
+/// padded input.
 std::int64_t window_count(const WindowAxis&, std::int64_t extent, bool ceil_mode);
 
-/// a / b rounded up, for b > 0; 0 where a is negative.
+/// a / b rounded up, for b > 0; 0 if a is negative.
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return a <= 0 ? 0 : (a - 1) / b + 1;
 }
 
-/// The output positions o, of `count`, for which o * stride + offset is in [0, extent).
+/// The output positions o in [0, count) for which o * stride + offset is in [0, extent).
 struct Inside {
   std::int64_t from, to;
 };

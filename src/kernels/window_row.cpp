@@ -13,7 +13,7 @@ struct Columns {
   std::int64_t from, to;
 };
 
-/// The columns for which weight `k` reads x.
+/// The columns for which weight `k` reads inside x.
 [[gnu::always_inline]] inline Columns columns_of(const WindowRow& w, std::int64_t k, Columns all) {
   const Inside in = inside(w.offset + k * w.dilation, w.stride, w.extent, all.to);
   return {std::max(all.from, in.from), in.to};
@@ -29,14 +29,14 @@ struct Columns {
     for (std::int64_t j = c.from; j < c.to; ++j) y[j] += weight * x[j * w.stride];
 }
 
-/// Columns at an end.
+/// Any columns and any stride; weights that read outside x are skipped.
 [[gnu::always_inline]] inline void add_at_end(const WindowRow& w, const float* x, float* y,
                                               Columns c) {
   for (std::int64_t k = 0; k < w.count && c.from < c.to; ++k)
     add_weight(w, k, x, y, columns_of(w, k, c));
 }
 
-/// `several` neighbouring vectors of y, from what `start` holds.
+/// Computes `several` neighbouring vectors of y; the sums begin with the values in `start`.
 template <int bytes, std::int64_t several>
 [[gnu::always_inline]] inline void add_vectors(const WindowRow& w, const float* x,
                                                const float* start, float* y) {
@@ -53,7 +53,7 @@ template <int bytes, std::int64_t several>
   for (std::int64_t s = 0; s < several; ++s) store<float, bytes>(y + s * Vectors::count, sums[s]);
 }
 
-/// Columns all of whose weights read x, stride 1: sums stay in registers.
+/// Columns for which all weights read inside x, for stride 1. Sums stay in registers.
 template <int bytes>
 [[gnu::always_inline]] inline void add_inside(const WindowRow& w, const float* x, float* y,
                                               Columns c) {
@@ -64,7 +64,7 @@ template <int bytes>
       for (std::int64_t j = c.from; j < c.to; ++j) y[j] += w.weights[k] * x[j + k * w.dilation];
     return;
   }
-  // The last columns are made first, from what y holds; they may overlap those before.
+  // The last vector is computed first, from the old values in y, because it may overlap the others.
   float last[lanes];
   const std::int64_t at = c.to - lanes;
   add_vectors<bytes, 1>(w, x + at, y + at, last);

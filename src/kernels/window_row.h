@@ -3,17 +3,17 @@
 
 namespace rondel::kernels {
 
-/// Some neighbours of one row of a window, slid along a row of x.
+/// Neighbouring weights of one row of a window that slides along a row of x.
 struct WindowRow {
   const float* weights;
-  std::int64_t count;             ///< of weights
+  std::int64_t count;             ///< number of weights
   std::int64_t stride, dilation;  ///< >= 1
-  std::int64_t offset;            ///< where the first weight reads for column 0
-  std::int64_t extent;            ///< of the row of x
+  std::int64_t offset;            ///< index in x that the first weight reads for column 0
+  std::int64_t extent;            ///< elements of the row of x
 };
 
 /// y[j] += the sum over k, ascending, of weights[k] * x[j * stride + k * dilation + offset] for j
-/// in [from, to), with zeros outside x. Products and sums are fused.
+/// in [from, to), with zeros outside x. Multiplications and additions may be fused.
 void add_window_row(const WindowRow&, const float* x, float* y, std::int64_t from, std::int64_t to);
 
 }  // namespace rondel::kernels

@@ -7,15 +7,15 @@
 
 namespace rondel::kernels {
 
-/// A workspace, handed out part by part, each aligned to 64 bytes. Without one it only counts, so
-/// that a kernel lays its workspace out in one function, which asking for the size and running
-/// both call.
+/// A bump allocator over the workspace of a call. Parts are aligned to 64 bytes. Without a view it
+/// only counts bytes. So a kernel defines the layout of its workspace in one function, which is
+/// called both to compute the size and to run.
 class Workspace {
  public:
   Workspace() = default;
   explicit Workspace(const View& view) : base_(static_cast<char*>(view.data)) {}
 
-  /// Contents unspecified; null while counting.
+  /// Returns memory for `count` elements with unspecified contents; null if it only counts.
   template <class T> T* take(std::int64_t count) {
     const std::int64_t at = bytes_;
     const std::int64_t size = checked_mul(count, static_cast<std::int64_t>(sizeof(T)));

@@ -5,8 +5,8 @@ namespace {
 
 using ir::ValueId;
 
-/// The averages V and H begin at zero; dividing by 1 - alpha^t and 1 - beta^t makes up for that.
-/// Before the first update there is nothing to make up for.
+/// Bias correction: the averages V and H begin at zero, so they are divided by 1 - alpha^t and
+/// 1 - beta^t. At t = 0 there is no correction.
 ValueId adam_rate(ir::Builder& b, const ir::Attributes& a, ValueId r, ValueId t) {
   const ValueId one = b.scalar(DType::f64, 1), updates = as(b, t, DType::f64);
   const auto missing = [&](double decay) {

@@ -43,7 +43,7 @@ Ex arg_extreme(scalar::Builder& b, Ex n, DType element_type, bool greatest, bool
                const std::function<Ex(Ex i)>& element) {
   const DType t = scalar::compute_type(element_type);
   const Ex neutral = greatest ? lowest(b, t) : highest(b, t);
-  // This index loses every tie, so that the neutral value never wins over an element.
+  // With this index the neutral value loses every tie, so it never wins over an element.
   const Ex neutral_index = b.index(last ? -1 : std::numeric_limits<std::int64_t>::max());
   const auto better = [&](std::span<const Ex> p, std::span<const Ex> q) {
     const Ex earlier = last ? p[1] > q[1] : p[1] < q[1];
@@ -75,7 +75,7 @@ ir::OpDef arg_op(std::string_view name, std::string_view doc, bool greatest) {
     return arg_element(e, out, greatest);
   });
   op.batch = along_axis;
-  op.gradient = nothing_flows;
+  op.gradient = zero_gradient;
   return op;
 }
 

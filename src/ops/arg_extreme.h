@@ -3,8 +3,8 @@
 
 namespace rondel::ops {
 
-/// The index (int64) of the greatest or least of element(0), ..., element(n - 1): the first of
-/// equal elements, or the last. NaN wins over every number.
+/// The index (int64) of the greatest or least of element(0), ..., element(n - 1). Among equal
+/// elements it is the index of the first, or of the last if `last`. NaN wins over every number.
 Ex arg_extreme(scalar::Builder&, Ex n, DType element_type, bool greatest, bool last,
                const std::function<Ex(Ex i)>& element);
 

@@ -6,8 +6,8 @@
 namespace rondel::ops {
 namespace {
 
-/// The indices are read as one list, whatever their shape. The result for a vector x is a matrix of
-/// one row.
+/// The indices are used as one list, whatever their shape. If x is a vector, the result is a matrix
+/// with one row.
 void extractor_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   require_dtype(c, 1, DType::i64);
@@ -33,7 +33,7 @@ std::vector<ir::ValueId> extractor_gradient(ir::Builder& b, const ir::Node& node
                                             std::span<const ir::ValueId> adjoints) {
   const ir::ValueId x = node.inputs[0];
   const ir::ValueId positions = b("reshape", {node.inputs[1], b.integers({-1})});
-  const ir::ValueId sums = scattered_back(b, adjoints[0], x, {-1}, std::span(&positions, 1));
+  const ir::ValueId sums = scatter_adjoint(b, adjoints[0], x, {-1}, std::span(&positions, 1));
   return {with_shape_of(b, sums, x), ir::ValueId::none};
 }
 

@@ -4,7 +4,8 @@
 namespace rondel::ops {
 namespace {
 
-/// The message as the text of a check. "{}" is replaced, because a check puts a value there.
+/// The message as the text of a check. "{}" is replaced, because a check would format a value into
+/// it.
 std::string text_of(const ir::Attributes& a) {
   std::string text = a.s("message", "");
   if (text.empty()) return "an assertion failed";
@@ -21,7 +22,7 @@ void check_all(Emitter& e) {
                       [&](const Indices& i) { e.builder().check(e.load(0, i), text); });
 }
 
-/// A node without outputs is never removed: see passes/remove_dead.h.
+/// A node without outputs is never removed (passes/remove_dead.h).
 const ir::OpEntry assertion{{
     .name = "assertion",
     .doc = "ends the run with `message` unless every element of the condition is true",

@@ -9,7 +9,7 @@ using ir::ValueId;
 
 bool is_training(const ir::Attributes& a) { return a.flag("training_mode"); }
 
-/// The batch of a node in training: x = [n, channels, spatial...], where without a second axis
+/// The batch of a node in training mode: x = [n, channels, spatial...]. If x has no second axis,
 /// there is one channel.
 class ChannelBatch {
  public:
@@ -18,27 +18,27 @@ class ChannelBatch {
 
   ValueId x() const { return x_; }
   DType dtype() const { return dtype_of(b_, x_); }
-  /// The means over all axes but that of the channels, which keep their extents 1.
+  /// The means of `v` over all axes except the channel axis. The reduced axes keep extent 1.
   ValueId means(ValueId v) const {
     ir::Ints axes;
     for (std::int64_t axis = 0; axis < rank(); ++axis)
       if (axis != 1) axes.push_back(axis);
     return reduce_kept(b_, "reduce_mean", v, axes);
   }
-  /// Input k: a list with an element for each channel.
+  /// Input k, a list with one element for each channel.
   ValueId list(std::size_t k) const {
     const ValueId list = wide_value(b_, node_.inputs[k]);
     if (rank() < 2) return list;
     const ir::Strings names{std::string(node_.op->inputs[k].name), "x"};
     return b_("same_extent", {list, x_}, {{"axes", ir::Ints{0, 1}}, {"names", names}});
   }
-  /// The same as a tensor that is broadcast over x.
+  /// Input k in a shape that can be broadcast to x.
   ValueId along_channels(std::size_t k) const {
     ir::Ints shape(static_cast<std::size_t>(rank()), 1);
     if (rank() > 1) shape[1] = -1;
     return as(b_, b_("reshape", {list(k), b_.integers(shape)}), dtype());
   }
-  /// What later runs read in place of input k: mostly the input.
+  /// The new running statistic: momentum * input k + (1 - momentum) * the batch's own statistic.
   ValueId running(std::size_t k, ValueId of_batch) const {
     const double momentum = node_.attributes.f("momentum", 0.9);
     const ValueId former = list(k);
@@ -57,7 +57,8 @@ class ChannelBatch {
   const ValueId x_;
 };
 
-/// With the mean and the population variance of the batch itself.
+/// The outputs in training mode: x is normalized with the mean and the population variance of the
+/// batch itself.
 std::vector<ValueId> normalized_in_training(ir::Builder& b, const ir::Node& node) {
   const ChannelBatch batch(b, node);
   const ValueId mean = batch.means(batch.x()), d = b("sub", {batch.x(), mean});

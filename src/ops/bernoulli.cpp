@@ -7,8 +7,8 @@ namespace {
 
 using ir::ValueId;
 
-/// ONNX defines the op by its text and by a function body. They differ: the body gives 1 where a
-/// draw lies above p, so with the probability 1 - p. This follows the text.
+/// ONNX defines the op by a text and by a function body, which disagree. The body gives 1 if the
+/// draw is above p, that is, with probability 1 - p. This implementation follows the text.
 std::vector<ValueId> drawn_bernoulli(ir::Builder& b, const ir::Node& node) {
   const ValueId p = wide_value(b, node.inputs[0]);
   const DType t = dtype_of(b, p);

@@ -7,7 +7,7 @@ namespace {
 using ir::Type;
 using ir::ValueId;
 
-/// The dtype that `convert_text` has for numbers of type `t`.
+/// The dtype of the numbers that `convert_text` reads or writes for a cast from or to `t`.
 DType text_dtype(DType t, bool to_text) {
   if (is_float(t)) return t == DType::f64 || !to_text ? DType::f64 : DType::f32;
   if (is_unsigned_integer(t)) return DType::u64;

@@ -6,7 +6,7 @@
 namespace rondel::ops {
 namespace {
 
-/// exp is only taken below zero: above it would overflow, in second derivatives, too.
+/// exp is only computed for x < 0. For large x it would overflow, also in second derivatives.
 constexpr auto celu_of = [](auto& e, auto x) {
   const auto alpha = attribute(e, "alpha", x);
   return select(x < 0, alpha * expm1(min(x, literal(x, 0)) / alpha), x);

@@ -24,7 +24,8 @@ void channel_rule(ir::TypeContext& c) {
   conditions.state(c);
 }
 
-/// With d = 1 / sqrt(variance + epsilon): dx = dy scale d, and sums over all but the channels.
+/// With d = 1 / sqrt(variance + epsilon): dx = dy scale d. The other adjoints are sums over all
+/// axes except the channel axis.
 std::vector<ir::ValueId> channel_gradient(ir::Builder& b, const ir::Node& node,
                                           std::span<const ir::ValueId> adjoints) {
   const ir::ValueId x = with_known_rank(b, node.inputs[0]);

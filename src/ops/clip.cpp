@@ -13,7 +13,7 @@ Ex clipped(Emitter& e, std::span<const Ex> x) {
   return y;
 }
 
-/// Where x equals a bound, nothing flows.
+/// If x equals a bound, the derivative is zero.
 Dual clip_derivative(Derivation&, std::span<const Dual> x) {
   Dual y = x[0];
   for (const std::size_t k : {1U, 2U}) {

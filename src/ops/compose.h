@@ -12,15 +12,16 @@ inline DType dtype_of(const ir::Builder& b, ir::ValueId v) {
 inline bool has_input(const ir::Node& n, std::size_t k) {
   return k < n.inputs.size() && n.inputs[k] != ir::ValueId::none;
 }
-/// Whether output j is named, so that it may be used.
+/// Whether the node has output j, so that the output may be used.
 inline bool has_output(const ir::Node& n, std::size_t j) {
   return j < n.outputs.size() && n.outputs[j] != ir::ValueId::none;
 }
-/// `x` converted to dtype `t`; `x` itself where it has that dtype.
+/// `x` converted to dtype `t`; `x` itself if it already has that dtype.
 inline ir::ValueId as(ir::Builder& b, ir::ValueId x, DType t) {
   return dtype_of(b, x) == t ? x : b("convert", {x}, {{"to", ir::Type::scalar(t)}});
 }
-/// f16 and bf16 as f32, in which formulas of several ops are computed and rounded once at the end.
+/// f16 and bf16 converted to f32; other dtypes unchanged. A formula of several ops is computed in
+/// this dtype, and the result is rounded once at the end.
 inline ir::ValueId wide_value(ir::Builder& b, ir::ValueId x) {
   return as(b, x, scalar::compute_type(dtype_of(b, x)));
 }

@@ -7,7 +7,7 @@
 namespace rondel::ops {
 namespace {
 
-/// States the elements of the result, where all inputs are short lists of integers.
+/// States the elements of the result if all inputs are short lists of integers.
 void join_elements(ir::TypeContext& c) {
   ir::Integers joined;
   for (std::size_t k = 0; k < c.input_count(); ++k) {
@@ -77,7 +77,7 @@ std::vector<ir::ValueId> batched_concat(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, values_of(inputs), {{"axis", axis}});
 }
 
-/// Each input's part of the adjoint.
+/// The adjoint of each input is its part of the result's adjoint.
 std::vector<ir::ValueId> concat_gradient(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::ValueId> adjoints) {
   const std::int64_t axis = node.attributes.i("axis");

@@ -53,7 +53,7 @@ kernels::UnsizedKernel joiner(const ir::Node& node, std::span<const ir::Type>) {
   };
 }
 
-/// The extents of the tensors of a sequence along an axis, i64[length].
+/// The extents along `axis` of the tensors of a sequence, i64[length].
 ir::ValueId extents_along(ir::Builder& b, ir::ValueId sequence, std::int64_t axis) {
   ir::LoopParts p;
   p.has_trips = true;

@@ -46,7 +46,7 @@ const ir::OpEntry constant_of_shape{{
     .type = constant_of_shape_rule,
     .meaning = elements(filled),
     .value_inputs = {0},
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

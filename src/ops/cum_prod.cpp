@@ -7,7 +7,7 @@ namespace {
 
 using ir::ValueId;
 
-/// Zeros of the shape of x without an axis, which is counted from the end.
+/// Zeros with the shape of x without `axis`, which is counted from the end.
 ValueId zeros_without_axis(ir::Builder& b, ValueId x, std::int64_t axis) {
   std::vector<ValueId> parts{b("shape", {x}, {{"end", axis}})};
   if (axis < -1) parts.push_back(b("shape", {x}, {{"start", axis + 1}}));
@@ -22,11 +22,11 @@ ValueId zeros_without_axis(ir::Builder& b, ValueId x, std::int64_t axis) {
   return zeros;
 }
 
-/// With d the adjoint of the products, position by position:
-///     t[k] = d[k] + x[k + 1] t[k + 1]
-/// is the adjoint of x[k] but for the factors before k. Exclusive products begin one later:
+/// With d the adjoint of the products, the result is
+///     t[k] = d[k] + x[k + 1] t[k + 1].
+/// The adjoint of x[k] is t[k] times the product of the elements before k. For exclusive products:
 ///     t[k] = d[k + 1] + x[k + 1] t[k + 1].
-/// Nothing is divided, so zeros need no care.
+/// There is no division, so zeros in x need no special case.
 ValueId sums_of_later_products(ir::Builder& b, ValueId x, ValueId d, std::int64_t axis,
                                bool exclusive, bool reverse) {
   ir::LoopParts p;
@@ -46,7 +46,7 @@ ValueId sums_of_later_products(ir::Builder& b, ValueId x, ValueId d, std::int64_
   return b.loop(p, {zeros_without_axis(b, x, axis), x, d}, step)[1];
 }
 
-/// x as [before, extent, after] of an axis that comes with the run.
+/// x reshaped to [before, extent, after] around an axis that is only known at run time.
 ValueId around_axis(ir::Builder& b, ValueId x, ValueId axis) {
   const ValueId shape = b("shape", {x}), given = b("reshape", {axis, b.integers({1})});
   const ValueId zero = b.integers({0}), rank = b("shape", {shape});

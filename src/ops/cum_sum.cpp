@@ -4,7 +4,7 @@
 namespace rondel::ops {
 namespace {
 
-/// The sums run the other way.
+/// The adjoint of x is the cumulative sum of the result's adjoint in the opposite direction.
 std::vector<ir::ValueId> cum_sum_gradient(ir::Builder& b, const ir::Node& node,
                                           std::span<const ir::ValueId> adjoints) {
   ir::Attributes attributes = node.attributes;

@@ -31,7 +31,7 @@ void dequantize_rule(ir::TypeContext& c) {
   c.output(0, with_dtype(c.input(0), to));
 }
 
-/// The sums of d over the blocks that share a scale along an axis. The last block may be shorter.
+/// The sums of d over the blocks along `axis` that share a scale. The last block may be shorter.
 ir::ValueId summed_in_blocks(ir::Builder& b, ir::ValueId d, ir::ValueId scale, std::int64_t axis,
                              std::int64_t block) {
   const ir::ValueId zero = b.integers({0}), blocks = extent_of(b, scale, axis);
@@ -45,7 +45,7 @@ ir::ValueId summed_in_blocks(ir::Builder& b, ir::ValueId d, ir::ValueId scale, s
   return b("reduce_sum", {parts, b.integers({axis})}, {{"keepdims", 0}});
 }
 
-/// The sums of d, of the shape of x, over the elements that share a scale.
+/// The sums of d, which has the shape of x, over the elements that share a scale.
 ir::ValueId summed_to_scales(ir::Builder& b, const ir::Node& node, ir::ValueId d) {
   const ir::Type x = b.graph().value(node.inputs[0]).type,
                  scale = b.graph().value(node.inputs[1]).type;
@@ -70,8 +70,8 @@ ir::ValueId summed_to_scales(ir::Builder& b, const ir::Node& node, ir::ValueId d
   return summed_to(b, each, node.inputs[1]);
 }
 
-/// The integers are multiplied by the scales: what they are without scales is the result with
-/// scales of one.
+/// The result is (x - zero_point) * scale, so the derivative by the scale is x - zero_point. It is
+/// computed as the result with all scales equal to 1.
 std::vector<ir::ValueId> dequantize_gradient(ir::Builder& b, const ir::Node& node,
                                              std::span<const ir::ValueId> adjoints) {
   std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);

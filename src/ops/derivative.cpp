@@ -5,7 +5,7 @@ namespace {
 
 using ir::ValueId;
 
-/// One of two operands is a number that came without a derivation.
+/// The derivation of two operands, of which one may be a number without a derivation.
 Derivation& derivation_of(const Dual& a, const Dual& b) { return a.by != nullptr ? *a.by : *b.by; }
 
 ValueId plus_adjoint(Derivation& d, ValueId a, ValueId b) {
@@ -15,12 +15,12 @@ ValueId plus_adjoint(Derivation& d, ValueId a, ValueId b) {
 ValueId negative(Derivation& d, ValueId adjoint) {
   return adjoint == ValueId::none ? adjoint : d("neg", {adjoint});
 }
-/// An adjoint times a factor, which is only computed where there is an adjoint.
+/// An adjoint times a factor. The factor is only computed if there is an adjoint.
 template <class Factor> ValueId times(Derivation& d, ValueId adjoint, const Factor& factor) {
   return adjoint == ValueId::none ? adjoint : d("mul", {adjoint, factor().value});
 }
 
-/// Without an adjoint.
+/// A value without an adjoint.
 Dual value_of(Derivation& d, ValueId v) { return {&d, v}; }
 Dual value_of(const Dual& x) { return {x.by, x.value}; }
 
@@ -31,14 +31,14 @@ template <class Slope> Dual function(const Dual& x, std::string_view op, const S
   return {&d, y, times(d, x.adjoint, [&] { return slope(value_of(x), value_of(d, y)); })};
 }
 
-/// The adjoint where the condition holds, zeros elsewhere.
+/// The adjoint at the elements for which the condition holds, zeros elsewhere.
 ValueId where(Derivation& d, ValueId condition, ValueId adjoint) {
   if (adjoint == ValueId::none) return adjoint;
   ir::Builder& b = d.builder();
   return d("where", {condition, adjoint, b.scalar(dtype_of(b, adjoint), 0)});
 }
 
-/// max or min, `first` being whether a is the result and b is not.
+/// max or min. `first` says for which elements only a is the result, `second` for which only b is.
 Dual extreme(std::string_view op, const Dual& a, const Dual& b, ValueId first, ValueId second) {
   Derivation& d = derivation_of(a, b);
   ValueId adjoint = plus_adjoint(d, where(d, first, a.adjoint), where(d, second, b.adjoint));
@@ -190,7 +190,7 @@ Dual pow(const Dual& x, const Dual& y) {
   const Dual base = value_of(x), zero = literal(base, 0);
   const DType t = dtype_of(d.builder(), x.value);  // the exponent may be an integer
   const Dual exponent = value_of(d, as(d.builder(), y.value, t));
-  // x to the power 0 is 1 whatever x is; 0 to any power above 0 is 0.
+  // x^0 is 1 for every x, and 0^y is 0 for every y > 0: the derivatives are 0.
   const ValueId left = times(d, x.adjoint, [&] {
     const DualCondition flat{&d, d("equal", {exponent.value, zero.value})};
     const Dual below = select(flat, literal(base, 1), exponent) - 1;

@@ -4,14 +4,15 @@
 
 #include <array>
 
-/// Gradients of element-wise formulas. A formula is written once, as a generic function, from which
-/// both the meaning and the gradient follow:
+/// Gradients of element-wise formulas. A formula is written once, as a generic function. The
+/// meaning and the gradient of the op both follow from it:
 ///
 ///     constexpr auto softsign = [](auto&, auto x) { return x / (1 + abs(x)); };
 ///     .meaning = formula<1>(softsign), .gradient = derivative<1>(softsign)
 namespace rondel::ops {
 
-/// The nodes that a derivative appends. A value that the node gives is read, not computed again.
+/// Appends the nodes of the derivative of `node`. The result of `node` itself is reused, not
+/// computed again.
 class Derivation {
  public:
   Derivation(ir::Builder& b, const ir::Node& node) : b_(b), node_(node) {}
@@ -24,15 +25,15 @@ class Derivation {
   const ir::Node& node_;
 };
 
-/// A tensor in a formula, and the adjoint that comes back through it to the input in question: the
-/// derivative by that input, times the adjoint of the result.
+/// A tensor in a formula, with its derivative by one of the node's inputs, times the adjoint of the
+/// node's result. At the end of the formula this is the adjoint of that input.
 struct Dual {
   Derivation* by = nullptr;
   ir::ValueId value = ir::ValueId::none;
-  ir::ValueId adjoint = ir::ValueId::none;  ///< none: it does not depend on the input
-  bool is_literal = false;                  ///< a number of the formula, or an attribute
+  ir::ValueId adjoint = ir::ValueId::none;  ///< none: the tensor does not depend on the input
+  bool is_literal = false;                  ///< a number in the formula, or an attribute
 };
-/// A tensor of bools.
+/// A tensor of bools in a formula.
 struct DualCondition {
   Derivation* by;
   ir::ValueId value;
@@ -52,7 +53,7 @@ inline DualCondition operator>(const Dual& a, const Dual& b) { return b < a; }
 inline DualCondition operator>=(const Dual& a, const Dual& b) { return b <= a; }
 Dual select(const DualCondition&, const Dual&, const Dual&);
 
-// With a number, as in a scalar program.
+// Operators with a number as one operand, as in a scalar program.
 inline Dual operator+(const Dual& a, double b) { return a + literal(a, b); }
 inline Dual operator+(double a, const Dual& b) { return literal(b, a) + b; }
 inline Dual operator-(const Dual& a, double b) { return a - literal(a, b); }
@@ -68,10 +69,11 @@ inline Dual select(const DualCondition& c, const Dual& a, double b) {
   return select(c, a, literal(a, b));
 }
 
-/// At a kink, against a number: 0. Between two tensors: both share equally.
+/// If a tensor equals a number (a kink), the derivative is 0. If two tensors are equal, each gets
+/// half of the adjoint.
 Dual max(const Dual&, const Dual&);
 Dual min(const Dual&, const Dual&);
-Dual abs(const Dual&);  ///< 0 at 0
+Dual abs(const Dual&);  ///< the derivative at 0 is 0
 
 Dual exp(const Dual&);
 Dual expm1(const Dual&);
@@ -95,8 +97,8 @@ Dual acosh(const Dual&);
 Dual atanh(const Dual&);
 Dual pow(const Dual&, const Dual&);
 
-/// The adjoints of a node whose only output is `f(derivation, inputs)`, element by element and
-/// broadcast. Narrow floats are widened first and rounded once.
+/// The adjoints of the inputs of a node whose only output is `f(derivation, inputs)`, element by
+/// element and broadcast. Narrow floats are widened first, and the adjoints are rounded once.
 using DualFormula = std::function<Dual(Derivation&, std::span<const Dual>)>;
 std::vector<ir::ValueId> derive(ir::Builder&, const ir::Node&, ir::ValueId adjoint,
                                 const DualFormula& f);
@@ -122,7 +124,7 @@ template <std::size_t N, class F> ir::GradientRule derivative(F f) {
     });
   };
 }
-/// The gradient of a formula of all operands, however many.
+/// The gradient of a formula that takes all operands as a list.
 template <class F> ir::GradientRule derivative_of_all(F f) {
   return [f](ir::Builder& b, const ir::Node& node, std::span<const ir::ValueId> adjoints) {
     return derive(b, node, adjoints[0], f);

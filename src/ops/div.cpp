@@ -10,8 +10,8 @@ Ex quotient(Ex a, Ex b) {
   return a / b;
 }
 
-/// Known where neither operand is negative: rounding towards zero is then rounding down. A run that
-/// divides by 0 ends, so its quotient does not matter.
+/// Known if neither operand is negative, because rounding towards zero is then rounding down.
+/// Division by 0 ends the run, so its quotient does not matter.
 ir::Integer integer_quotient(const ir::Integer& a, const ir::Integer& b) {
   return a.at_least(0) && b.at_least(0) ? floor_div(a, b) : ir::Integer();
 }

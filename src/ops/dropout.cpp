@@ -10,10 +10,10 @@ namespace {
 
 using ir::ValueId;
 
-/// The default of `seed`: none is given.
+/// The default of the attribute `seed`: no seed is given.
 constexpr std::int64_t no_own_seed = std::numeric_limits<std::int64_t>::min();
 
-/// The mode: known to be training, known not to be, or decided by the run.
+/// The mode: known to be inference, known to be training, or only known at run time.
 enum class Mode { inference, training, by_run };
 
 Mode mode_of(const ir::Builder& b, const ir::Node& node) {
@@ -30,7 +30,7 @@ std::vector<ValueId> everything_kept(ir::Builder& b, const ir::Node& node) {
   return {x, b("constant_of_shape", {b("shape", {x})}, {{"value", all}})};
 }
 
-/// ONNX's attribute is an integer here, a float for all other random ops.
+/// In ONNX, the seed of this op is an integer; the seeds of all other random ops are floats.
 ValueId key_of(ir::Builder& b, const ir::Node& node) {
   const std::int64_t seed = node.attributes.i("seed", no_own_seed);
   return b("random_key", {},
@@ -41,8 +41,8 @@ ValueId as_scalar(ir::Builder& b, const ir::Node& node, std::size_t k) {
   return b("one_element", {node.inputs[k]}, {{"what", std::string(node.op->inputs[k].name)}});
 }
 
-/// y = x * factor, where the factor is 1 / (1 - ratio) with the probability 1 - ratio, else 0: a
-/// ratio of 1 drops everything, and nothing is divided by then.
+/// y = x * factor, where the factor is 1 / (1 - ratio) with probability 1 - ratio, else 0. With a
+/// ratio of 1 all factors are 0, and the infinite scale is not used.
 std::vector<ValueId> dropped_out(ir::Builder& b, const ir::Node& node) {
   const Mode mode = mode_of(b, node);
   if (mode == Mode::inference) return everything_kept(b, node);

@@ -15,8 +15,8 @@ std::int64_t label_axis(const Labels& labels, int label) {
   return std::ranges::find(labels, label) - labels.begin();
 }
 
-/// Whether every label of both operands certainly has the same extent in both: `multiplied` does
-/// not broadcast.
+/// Whether every label that occurs in both operands certainly has the same extent in both. This is
+/// required because `multiplied` does not broadcast.
 bool same_extents(const AxisLabels& x, const Product& p, const Type& a, const Type& b) {
   for (const Labels* shared : {&p.batch, &p.summed})
     for (const int label : *shared) {
@@ -40,7 +40,7 @@ ValueId ordered(ir::Builder& b, ValueId x, const Labels& from, const Labels& to)
   return b("transpose", {x}, {{"perm", perm}});
 }
 
-/// Extents of the axes [begin, end) of x.
+/// The extents of the axes [begin, end) of x.
 ValueId extents(ir::Builder& b, ValueId x, std::size_t begin, std::size_t end) {
   return b("shape", {x},
            {{"start", static_cast<std::int64_t>(begin)}, {"end", static_cast<std::int64_t>(end)}});
@@ -50,8 +50,8 @@ ValueId merged_extent(ir::Builder& b, ValueId x, std::size_t begin, std::size_t 
   return reduce_kept(b, "reduce_prod", extents(b, x, begin, end), {0});
 }
 
-/// x as a batch of matrices: `batch` axes stay, the next `first` axes become rows and the last
-/// `second` axes columns.
+/// x reshaped to a batch of matrices: the first `batch` axes stay, the next `first` axes are merged
+/// into the rows and the last `second` axes into the columns.
 ValueId matrices(ir::Builder& b, ValueId x, std::size_t batch, std::size_t first,
                  std::size_t second) {
   if (first == 1 && second == 1) return x;
@@ -81,7 +81,7 @@ ValueId multiplied(ir::Builder& b, const ir::Node& node, const AxisLabels& x, co
   return ordered(b, y, joined({&p.batch, &p.rows, &p.columns}), x.result);
 }
 
-/// A batched matrix product where the equation is one, else the plain sum.
+/// A batched matrix product if the equation is one, else the plain sum.
 std::vector<ValueId> einsum_of(ir::Builder& b, const ir::Node& node) {
   if (node.inputs.size() == 2) {
     const Type left = b.graph().value(node.inputs[0]).type,

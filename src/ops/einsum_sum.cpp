@@ -13,7 +13,7 @@ namespace {
 
 using ir::Type;
 
-/// The terms whose sum is one element of the result.
+/// The sum of terms that is one element of the result. Each term is a product of operand elements.
 class Sum {
  public:
   Sum(Emitter& e, const Indices& out) : e_(e) {
@@ -32,7 +32,8 @@ class Sum {
     for (const Ex extent : extents_) n = n * extent;
     return n;
   }
-  /// The operands' elements in term i, counted row-major over the summed indices.
+  /// The operand elements that are multiplied in term i. Terms are numbered in row-major order over
+  /// the summed labels.
   std::vector<Ex> factors(Ex i) {
     const Indices at = unravel(i, extents_);
     for (std::size_t s = 0; s < summed_.size(); ++s) index_[summed_[s]] = at[s];
@@ -56,8 +57,8 @@ class Sum {
     if (computed) unsupported("extent {} may come to be 1", to_text(ir::Integer(e)));
     return e.value == 1;
   }
-  /// Notes the label of axis a of operand k. Axes of a summed label may have extent 1; its extent
-  /// is that of any other.
+  /// Records the label of axis a of operand k. Axes of a summed label may have extent 1; the extent
+  /// of the label is that of its other axes.
   void add_label(std::size_t k, std::size_t a) {
     const int label = x_.operands[k][a];
     if (index_.contains(label) && std::ranges::count(summed_, label) == 0) return;
@@ -84,9 +85,9 @@ Ex multiplied(const std::vector<Ex>& factors) {
   return product;
 }
 
-/// One element. `einsum` writes some equations as a matrix product where it knows the extents. Sums
-/// of these equations are added as in a matrix product, in order and by fma, so that both ways give
-/// the same bits.
+/// One element of the result. `einsum` writes some equations as a matrix product if it knows the
+/// extents. For these equations this sum is computed as in a matrix product, in order and with fma,
+/// so that both ways give the same bits.
 Ex einsum_element(Emitter& e, std::size_t, const Indices& out) {
   scalar::Builder& b = e.builder();
   Sum sum(e, out);
@@ -104,7 +105,7 @@ Ex einsum_element(Emitter& e, std::size_t, const Indices& out) {
   return narrowed(e.output_dtype(), fold(b, added, sum.count(), t, term));
 }
 
-/// Writes an equation from labels.
+/// Writes the text of an equation, with a letter for each label.
 class EquationText {
  public:
   /// A label that no other term has.
@@ -131,7 +132,7 @@ class EquationText {
   int fresh_ = -1;
 };
 
-/// Whether every label has certainly the same extent wherever it stands.
+/// Whether all axes with the same label certainly have the same extent.
 bool extents_agree(const AxisLabels& x, std::span<const Type* const> types) {
   std::map<int, ir::Extent> extents;
   for (std::size_t k = 0; k < types.size(); ++k)
@@ -143,7 +144,7 @@ bool extents_agree(const AxisLabels& x, std::span<const Type* const> types) {
   return true;
 }
 
-/// The equation by which the adjoint of one operand is computed.
+/// The equation that computes the adjoint of one operand.
 struct AdjointEquation {
   std::vector<ir::ValueId> operands;
   std::vector<Labels> terms;
@@ -158,9 +159,9 @@ struct AdjointEquation {
   }
 };
 
-/// The sum of the products of the result's adjoint and the other operands. A label that stands
-/// nowhere else is one of ones. Where a label stands twice in the operand, only the diagonal gets
-/// an adjoint.
+/// The adjoint of operand k: an einsum of the result's adjoint and the other operands. If a label
+/// occurs in operand k only, a vector of ones is added as an operand. If a label occurs twice in
+/// operand k, only the diagonal gets an adjoint.
 ir::ValueId adjoint_of_operand(ir::Builder& b, const ir::Node& node, const AxisLabels& x,
                                std::size_t k, ir::ValueId dy) {
   AdjointEquation e;
@@ -198,7 +199,7 @@ std::vector<ir::ValueId> einsum_sum_gradient(ir::Builder& b, const ir::Node& nod
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     ir::ValueId dx = adjoint_of_operand(b, node, x, k, adjoints[0]);
     if (!agree) {
-      // Axes of extent 1 were repeated, or are here where no other operand has more.
+      // Axes of extent 1 may have been broadcast in the result, or in dx.
       dx = b("expand", {dx, b("shape", {node.inputs[k]})});
       dx = summed_to(b, dx, node.inputs[k]);
     }

@@ -6,7 +6,7 @@
 namespace rondel::ops {
 namespace {
 
-/// exp is only taken below zero: above it would overflow, in second derivatives, too.
+/// exp is only computed for x < 0. For large x it would overflow, also in second derivatives.
 constexpr auto elu_of = [](auto& e, auto x) {
   return select(x < 0, attribute(e, "alpha", x) * expm1(min(x, literal(x, 0))), x);
 };

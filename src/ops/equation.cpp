@@ -15,7 +15,7 @@ using ir::Type;
 constexpr int ellipsis_label = 1000;
 
 struct Equation {
-  std::vector<std::string> terms;  // without spaces; "..." is a '.'
+  std::vector<std::string> terms;  // without spaces; '.' stands for "..."
   std::string result;
   bool has_result = false;
 };

@@ -19,18 +19,19 @@ struct AxisLabels {
   std::vector<Labels> operands;
   Labels result;
 };
-/// Parses an equation. Throws where the equation is malformed or does not fit the operands.
+/// Parses an equation. Throws if the equation is malformed or does not fit the operands.
 AxisLabels axis_labels(const std::string& equation, std::span<const ir::Type* const> inputs);
 
-/// An equation of two operands as a batched matrix product: the labels of its batch, rows, columns
-/// and sum (in the order of the left operand). Nothing where no label is summed, a label occurs
-/// twice in a term, or a label of only one term is not in the result. Extents are not looked at.
+/// An equation of two operands as a batched matrix product: the labels of the batch axes, the rows,
+/// the columns and the summed axes (in the order of the left operand).
 struct Product {
   Labels batch, rows, columns, summed;
 };
+/// Nothing if the equation is no matrix product: no label is summed, a label occurs twice in a
+/// term, or a label of only one operand is not in the result. Extents are not checked.
 std::optional<Product> product_of(const AxisLabels&);
 
-/// The type rule of both ops. Axes of one label have equal extents, or extent 1.
+/// The type rule of both ops. Axes with the same label must have equal extents, or extent 1.
 void einsum_rule(ir::TypeContext&);
 
 }  // namespace rondel::ops

@@ -28,7 +28,7 @@ const ir::OpEntry eye_like{{
     .attributes = {{"dtype", ir::Type()}, {"k", 0}},
     .type = eye_like_rule,
     .meaning = elements(diagonal),
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

@@ -20,7 +20,7 @@ void flatten_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   const ir::Type& x = c.input(0);
   if (!x.has_rank()) return c.output(0, ir::Type::ranked(x.dtype(), 2));
-  // The axis may equal the rank: all axes are then rows.
+  // The axis may equal the rank: then all axes are merged into the rows.
   std::int64_t axis = c.attributes().i("axis");
   axis = axis == x.rank() ? axis : normal_axis(axis, std::max<std::int64_t>(x.rank(), 1));
   c.holds_while();
@@ -35,7 +35,7 @@ const ir::OpEntry flatten{{
     .attributes = {{"axis", std::int64_t{1}}},
     .type = flatten_rule,
     .meaning = view(reshaped_view, reshaped_element),
-    .gradient = reshaped_back,
+    .gradient = reshape_gradient,
 }};
 
 }  // namespace

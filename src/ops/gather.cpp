@@ -8,8 +8,7 @@
 namespace rondel::ops {
 namespace {
 
-/// States the elements of the result, where x is a short list of integers and the indices are
-/// known.
+/// States the elements of the result if x is a short list of integers and the indices are known.
 void pick_elements(ir::TypeContext& c) {
   if (c.input(0).rank() != 1 || c.value(1) == nullptr || c.value(1)->rank() > 1) return;
   const auto list = c.elements(0);
@@ -47,7 +46,7 @@ Ex gathered_slice(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
-/// An index out of range is an error even where the slices are empty, so that no element is loaded.
+/// An index out of range is an error even if the slices are empty, although no element is loaded.
 void check_indices_of_empty_slices(Emitter& e) {
   scalar::Builder& b = e.builder();
   const std::int64_t rank = e.rank(0), axis = normal_axis(e.attributes().i("axis"), rank);
@@ -65,7 +64,8 @@ void check_indices_of_empty_slices(Emitter& e) {
   });
 }
 
-/// Where only the indices are stacked, the result is stacked if the indices' axes are its first.
+/// If only the indices are stacked, the rule applies to gathers along axis 0: there the axes of the
+/// indices come first in the result, so the result is stacked, too.
 std::vector<ir::ValueId> batched_gather(ir::Builder& b, const ir::Node& node,
                                         std::span<const ir::Batch> inputs) {
   if (inputs[0].stacked) return along_axis(b, node, inputs);
@@ -74,7 +74,8 @@ std::vector<ir::ValueId> batched_gather(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, values_of(inputs), node.attributes);
 }
 
-/// The slices' adjoints, with the axes of the indices as one, added where the slices came from.
+/// The adjoint of each slice is added to the position that the slice was taken from. The axes of
+/// the indices are merged into one first.
 std::vector<ir::ValueId> gather_gradient(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::ValueId> adjoints) {
   const ir::ValueId x = node.inputs[0];
@@ -83,7 +84,7 @@ std::vector<ir::ValueId> gather_gradient(ir::Builder& b, const ir::Node& node,
   const ir::ValueId shape = shape_with_extent(b, x, axis, b("shape", {indices}));
   const ir::ValueId slices = b("reshape", {adjoints[0], shape}, {{"allowzero", 1}});
   const ir::ValueId positions[] = {indices};
-  return {scattered_back(b, slices, x, {axis}, positions), ir::ValueId::none};
+  return {scatter_adjoint(b, slices, x, {axis}, positions), ir::ValueId::none};
 }
 
 const ir::OpEntry gather{{

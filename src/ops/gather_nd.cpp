@@ -46,8 +46,8 @@ Ex gathered_at_index(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
-/// The index along batch axis `axis` for each coordinate that `indices` lists, as a list of one
-/// more.
+/// The index along batch axis `axis` for each coordinate list in `indices`, with the shape of
+/// `indices` except for a last axis of extent 1.
 ir::ValueId batch_coordinates(ir::Builder& b, ir::ValueId x, ir::ValueId indices,
                               std::int64_t axis) {
   const ir::ValueId behind = b("shape", {b("shape", {indices}, {{"start", axis + 1}})});
@@ -56,10 +56,11 @@ ir::ValueId batch_coordinates(ir::Builder& b, ir::ValueId x, ir::ValueId indices
   const ir::ValueId extent = extent_of(b, x, axis);
   const ir::ValueId along = b("concat", {extent, ones}, {{"axis", 0}});
   const ir::ValueId all = shape_with_extent(b, indices, -1, b.integers({1}));
-  return b("expand", {b("reshape", {numbers_below(b, extent), along}), all});
+  return b("expand", {b("reshape", {iota(b, extent), along}), all});
 }
 
-/// Coordinates in all of x.
+/// The adjoint of each slice is added to the position that the slice was taken from. The
+/// coordinates are extended by those along the batch axes.
 std::vector<ir::ValueId> gather_nd_gradient(ir::Builder& b, const ir::Node& node,
                                             std::span<const ir::ValueId> adjoints) {
   const ir::ValueId x = node.inputs[0];

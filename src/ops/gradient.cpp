@@ -4,9 +4,10 @@
 namespace rondel::ops {
 namespace {
 
-/// Inputs: the tensor that is differentiated; what it is differentiated by, `xs` of them; values
-/// that are held, `zs` of them; and the values at which all these are taken. No step runs this op:
-/// when a model has been read, adjoints stand in its place (session/gradient_nodes.h).
+/// Inputs: the tensor that is differentiated; `xs` variables to differentiate by; `zs` variables
+/// that are held constant; and a value for each of these variables, at which the derivatives are
+/// computed. No step runs this op: after a model has been read, nodes that compute the adjoints
+/// replace it (session/gradient_nodes.h).
 void gradient_rule(ir::TypeContext& c) {
   const auto xs = static_cast<std::size_t>(c.attributes().i("xs", 0));
   const auto zs = static_cast<std::size_t>(c.attributes().i("zs", 0));

@@ -8,7 +8,7 @@ namespace {
 
 using ir::ValueId;
 
-/// How an axis of a tensor relates to the axis that it was broadcast to.
+/// Whether broadcasting repeated a tensor along an axis.
 enum class Repeats { never, always, unknown };
 
 Repeats repeats(const ir::Extent& from, const ir::Extent& to) {
@@ -17,7 +17,7 @@ Repeats repeats(const ir::Extent& from, const ir::Extent& to) {
   return from.value == 1 ? Repeats::always : Repeats::never;
 }
 
-/// The same where the types do not tell which axes were repeated: found in the run.
+/// `summed_to` if the types do not tell which axes were repeated: they are found at run time.
 ValueId summed_where_repeated(ir::Builder& b, ValueId adjoint, ValueId x) {
   const ValueId from = b("shape", {x}), to = b("shape", {adjoint});
   const ValueId added = b("sub", {b("shape", {to}), b("shape", {from})});
@@ -31,7 +31,8 @@ ValueId summed_where_repeated(ir::Builder& b, ValueId adjoint, ValueId x) {
   return b("reshape", {sum, from}, {{"allowzero", 1}});
 }
 
-/// Tensor by tensor; at one position where one of them is zero elsewhere.
+/// The sums of the tensors at each position. If one of the sequences is a `lone_in_sequence`, whose
+/// other tensors are zeros, only one position is added.
 ValueId sum_of_sequences(ir::Builder& b, ValueId x, ValueId y) {
   const auto lone = [&](ValueId v) -> const ir::Node* {
     const ir::NodeId n = b.graph().value(v).producer;
@@ -51,7 +52,7 @@ ValueId sum_of_sequences(ir::Builder& b, ValueId x, ValueId y) {
       });
 }
 
-/// An optional that holds what `f` gives where `like` holds something.
+/// An optional that holds the result of `f` if `like` holds a value, else an empty optional.
 ValueId with_held(ir::Builder& b, ValueId like, const std::function<ValueId(ir::Builder&)>& f) {
   const ir::Type element = b.graph().value(like).type.element();
   return b.if_(
@@ -64,17 +65,17 @@ ValueId with_held(ir::Builder& b, ValueId like, const std::function<ValueId(ir::
 
 }  // namespace
 
-std::vector<ValueId> nothing_flows(ir::Builder&, const ir::Node& node, std::span<const ValueId>) {
+std::vector<ValueId> zero_gradient(ir::Builder&, const ir::Node& node, std::span<const ValueId>) {
   return std::vector<ValueId>(node.inputs.size(), ValueId::none);
 }
 
 bool stops_flow(const ir::OpDef& op) {
-  const auto* rule = op.gradient.target<decltype(&nothing_flows)>();
-  return rule != nullptr && *rule == nothing_flows;
+  const auto* rule = op.gradient.target<decltype(&zero_gradient)>();
+  return rule != nullptr && *rule == zero_gradient;
 }
 
-std::vector<ValueId> reshaped_back(ir::Builder& b, const ir::Node& node,
-                                   std::span<const ValueId> adjoints) {
+std::vector<ValueId> reshape_gradient(ir::Builder& b, const ir::Node& node,
+                                      std::span<const ValueId> adjoints) {
   std::vector<ValueId> result(node.inputs.size(), ValueId::none);
   result[0] = with_shape_of(b, adjoints[0], node.inputs[0]);
   return result;
@@ -169,7 +170,7 @@ ValueId sum_of_integers(ir::Builder& b, ValueId x, ValueId y) {
   return b.integers({ir::integers_of(*first).front() + ir::integers_of(*second).front()});
 }
 
-ValueId numbers_below(ir::Builder& b, ValueId count) {
+ValueId iota(ir::Builder& b, ValueId count) {
   const Tensor* known = b.graph().constant(count);
   const ValueId limit = known != nullptr ? b.scalar(ir::integers_of(*known).front())
                                          : b("squeeze", {count, b.integers({0})});
@@ -196,8 +197,8 @@ ValueId shape_with_extent(ir::Builder& b, ValueId x, std::int64_t axis, ValueId 
   return b("concat", std::move(parts), {{"axis", 0}});
 }
 
-ValueId scattered_back(ir::Builder& b, ValueId adjoint, ValueId x, const ir::Ints& axes,
-                       std::span<const ValueId> positions) {
+ValueId scatter_adjoint(ir::Builder& b, ValueId adjoint, ValueId x, const ir::Ints& axes,
+                        std::span<const ValueId> positions) {
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const ValueId shape = shape_with_extent(b, adjoint, axes[k], extent_of(b, x, axes[k]));
     const ValueId zeros = b("expand", {b.scalar(dtype_of(b, x), 0), shape});
@@ -211,10 +212,10 @@ ValueId scattered_back(ir::Builder& b, ValueId adjoint, ValueId x, const ir::Int
   return adjoint;
 }
 
-ValueId spread_by_positions(ir::Builder& b, ValueId adjoint, ValueId x,
-                            const std::function<ValueId(ValueId)>& take) {
+ValueId scatter_by_positions(ir::Builder& b, ValueId adjoint, ValueId x,
+                             const std::function<ValueId(ValueId)>& take) {
   const ValueId flat = b.integers({-1}), size = b("reshape", {b("size", {x}), b.integers({1})});
-  const ValueId positions = take(with_shape_of(b, numbers_below(b, size), x));
+  const ValueId positions = take(with_shape_of(b, iota(b, size), x));
   const ValueId zeros = b("reshape", {zeros_like(b, x), flat});
   const ValueId sums = b("scatter_elements",
                          {zeros, b("reshape", {positions, flat}), b("reshape", {adjoint, flat})},

@@ -7,7 +7,7 @@ namespace {
 
 using ir::ValueId;
 
-/// Each group of channels as one row: [n, groups, rest].
+/// Normalizes each group of channels as one row: [n, groups, rest].
 std::vector<ValueId> group_normalized(ir::Builder& b, const ir::Node& node) {
   const ir::Type& type = b.graph().value(node.inputs[0]).type;
   if (!type.has_rank()) unsupported("group normalization of a tensor of unknown rank");

@@ -13,7 +13,7 @@ ValueId columns(Builder& b, ValueId x, std::int64_t from, std::int64_t to) {
   return b("slice", {x, b.integers({from}), b.integers({to}), b.integers({1})});
 }
 
-/// The candidate state where the reset gate is applied after the product.
+/// The candidate state if the reset gate is applied after the product (linear_before_reset).
 ValueId reset_after(Builder& b, const Cell& cell, ValueId x, ValueId product, ValueId r) {
   return cell.activate(b, 1, b("add", {x, b("mul", {r, product})}));
 }

@@ -34,7 +34,7 @@ const ir::OpEntry hardmax{{
     .meaning = nest(write_hardmax),
     .in_place = {0},
     .batch = along_axis,
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

@@ -17,8 +17,8 @@ void lone_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::sequence(ir::Type::unranked(element_type(c, 0).dtype())));
 }
 
-/// The adjoint of a sequence of which one tensor is read. As an op of its own, so that to add it
-/// to another takes one addition (`sum_of_adjoints`).
+/// The adjoint of a sequence of which one tensor is read. It is an op of its own so that
+/// `sum_of_adjoints` can recognise it: adding it to another sequence takes one addition.
 const ir::OpEntry lone_in_sequence{{
     .name = "lone_in_sequence",
     .doc = "a sequence of zeros, as many and as large as the tensors of another, but for the "

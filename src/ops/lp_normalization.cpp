@@ -12,7 +12,7 @@ std::vector<ValueId> lp_normalized(ir::Builder& b, const ir::Node& node) {
   const char* norm_op = node.attributes.i("p", 2) == 1 ? "reduce_l1" : "reduce_l2";
   const ValueId norm = reduce_kept(b, norm_op, x, {node.attributes.i("axis", -1)});
   const ValueId zero = b.scalar(dtype_of(b, x), 0.0), one = b.scalar(dtype_of(b, x), 1.0);
-  // Nothing is divided by 0, so that the gradient of a row of zeros is 0, too.
+  // A norm of 0 is replaced by 1, so that the gradient of a row of zeros is 0, not NaN.
   const ValueId is_zero = b("equal", {norm, zero});
   const ValueId quotient = b("div", {x, b("where", {is_zero, one, norm})});
   const ValueId y = b("where", {is_zero, zero, quotient});

@@ -7,7 +7,7 @@ namespace {
 using ir::Builder;
 using ir::ValueId;
 
-/// Adds peephole `k` (in the order input, output, forget) times the cell state, where there are
+/// Adds peephole `k` (in the order input, output, forget) times the cell state, if the op has
 /// peepholes.
 ValueId add_peephole(Builder& b, const Cell& cell, std::span<const ValueId> p, std::size_t k,
                      ValueId gate, ValueId c) {

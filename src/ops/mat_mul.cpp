@@ -26,7 +26,7 @@ Extent column(const Type& t, const Operand& o) {
   return t.extent(o.batch + (o.vector || o.transposed ? 0 : 1));
 }
 
-/// States `holds_while()` where the batch axes certainly broadcast.
+/// States `holds_while()` if the batch axes can certainly be broadcast.
 void holds_if_batch_is_certain(ir::TypeContext& c, const Type& a, const Operand& left,
                                const Type& b, const Operand& right, const Extents& out) {
   const auto batch = [](const Type& t, const Operand& o) {
@@ -57,8 +57,9 @@ void mat_mul_rule(ir::TypeContext& c) {
   c.output(0, Type::tensor(a.dtype(), std::move(out)));
 }
 
-/// Appends the batch indices of operand k for those of the result, `out`: the last ones are
-/// aligned, and the index along an axis of extent 1 is 0.
+/// Appends to `to` the indices along the `count` batch axes of operand k, for the batch indices
+/// `out` of the result. Trailing batch axes are aligned, and the index along an axis of extent 1 is
+/// 0.
 void append_batch(Emitter& e, std::size_t k, std::int64_t count, const Indices& out, Indices& to) {
   const auto skip = static_cast<std::int64_t>(out.size()) - count;
   for (std::int64_t axis = 0; axis < count; ++axis) {
@@ -67,7 +68,8 @@ void append_batch(Emitter& e, std::size_t k, std::int64_t count, const Indices& 
   }
 }
 
-/// Whether a stack of rows is multiplied by one matrix: as one matrix, which that stack is.
+/// Whether `a` is a stack of one-row matrices and b is one matrix. The stack is then multiplied as
+/// one matrix.
 bool multiplies_rows(const Type& a, const Operand& left, const Operand& right) {
   if (left.vector || left.transposed || left.batch == 0) return false;
   const Extent rows = row(a, left);
@@ -107,12 +109,12 @@ void write_product(Emitter& e) {
   });
 }
 
-/// x with all axes but the last as one.
+/// x with all axes except the last merged into one.
 ir::ValueId with_rows_merged(ir::Builder& b, ir::ValueId x) {
   return b("flatten", {x}, {{"axis", -1}});
 }
 
-/// Matrices one below the other, times a matrix.
+/// A stack of matrices x times a matrix y, computed as one product with the rows of all matrices.
 std::vector<ir::ValueId> product_of_rows(ir::Builder& b, const ir::Node& node, ir::ValueId x,
                                          ir::ValueId y) {
   const ir::ValueId rows = with_rows_merged(b, x);
@@ -123,9 +125,9 @@ std::vector<ir::ValueId> product_of_rows(ir::Builder& b, const ir::Node& node, i
   return {b("reshape", {product, shape}, {{"allowzero", 1}})};
 }
 
-/// A matrix times a stack of vectors is one product of two matrices, as is a stack of matrices
-/// times a matrix. Otherwise each operand becomes a stack of matrices (a vector becomes a matrix of
-/// one row or column) and the axes before the last two are aligned.
+/// The batch rule. A matrix times a stack of vectors is one product of two matrices, and so is a
+/// stack of matrices times a matrix. Otherwise each operand becomes a stack of matrices (a vector
+/// becomes a matrix with one row or column), and the batch axes are aligned.
 std::vector<ir::ValueId> batched_product(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::Batch> inputs) {
   static constexpr const char* flags[] = {"transpose_a", "transpose_b"};
@@ -158,14 +160,15 @@ std::vector<ir::ValueId> batched_product(ir::Builder& b, const ir::Node& node,
   return removed.empty() ? y : std::vector{b("squeeze", {y[0], b.integers(removed)})};
 }
 
-/// An operand of a product that sums along the stack, too. The axis that is summed stands behind
-/// the stack's, and is one with it.
+/// A stack of matrices as one matrix, for a product that also sums over the stack: the stack axis
+/// is merged with the summed axis. `summed_first` says whether the summed axis is the first axis of
+/// each matrix.
 ir::ValueId with_summed_merged(ir::Builder& b, ir::ValueId stack, bool summed_first) {
   if (summed_first) return b("flatten", {stack}, {{"axis", 2}});
   return b("flatten", {b("transpose", {stack}, {{"perm", ir::Ints{1, 0, 2}}})}, {{"axis", 1}});
 }
 
-/// The sum of products of two matrices is one product.
+/// The `batched_sum` rule: a sum of matrix products is one product.
 std::vector<ir::ValueId> summed_product(ir::Builder& b, const ir::Node& node,
                                         std::span<const ir::Batch> inputs) {
   if (!inputs[0].stacked || !inputs[1].stacked) return {};
@@ -184,7 +187,7 @@ ir::ValueId product(ir::Builder& b, ir::ValueId left, bool transpose_left, ir::V
            {{"transpose_a", transpose_left ? 1 : 0}, {"transpose_b", transpose_right ? 1 : 0}});
 }
 
-/// Whether matrices of x may be read several times, for other batch axes of y.
+/// Whether matrices of x may be repeated, because the batch axes of x are broadcast to those of y.
 bool may_be_repeated(const Type& x, const Operand& of_x, const Type& y, const Operand& of_y) {
   if (of_y.batch > of_x.batch) return true;
   for (std::int64_t axis = 1; axis <= of_y.batch; ++axis) {
@@ -194,8 +197,8 @@ bool may_be_repeated(const Type& x, const Operand& of_x, const Type& y, const Op
   return false;
 }
 
-/// What the adjoints of a product c = a b are computed from, as stacks of matrices: a vector is a
-/// matrix of one row or column.
+/// The values from which the adjoints of a product c = a b are computed, as stacks of matrices. A
+/// vector becomes a matrix with one row or column.
 struct ProductOperands {
   ir::ValueId a, b, dc;
 };
@@ -213,7 +216,7 @@ ProductOperands as_matrices(ir::Builder& b, const ir::Node& node, ir::ValueId dc
   return p;
 }
 
-/// x as a matrix or a stack of them, where only the run tells whether it is a vector.
+/// x as a matrix or a stack of matrices, if it is only known at run time whether x is a vector.
 ir::ValueId as_matrix(ir::Builder& b, ir::ValueId x, bool column) {
   const ir::ValueId shape = b("shape", {x});
   const ir::ValueId missing = b(
@@ -225,7 +228,8 @@ ir::ValueId as_matrix(ir::Builder& b, ir::ValueId x, bool column) {
   return b("reshape", {x, whole}, {{"allowzero", 1}});
 }
 
-/// The shape of dc before its last axes, of which a and b each have one where they are no vectors.
+/// The batch part of the shape of dc. dc has a row axis unless a is a vector, and a column axis
+/// unless b is a vector.
 ir::ValueId batch_of_product(ir::Builder& b, const ir::Node& node, ir::ValueId dc) {
   const ir::ValueId shape = b("shape", {dc}), one = b.integers({1});
   ir::ValueId end = b("shape", {shape});
@@ -236,7 +240,7 @@ ir::ValueId batch_of_product(ir::Builder& b, const ir::Node& node, ir::ValueId d
   return b("slice", {shape, b.integers({0}), end, b.integers({0})});
 }
 
-/// The gradient where ranks come with the run.
+/// The gradient if a rank is only known at run time.
 std::vector<ir::ValueId> gradient_of_any_rank(ir::Builder& b, const ir::Node& node,
                                               ir::ValueId adjoint) {
   const bool ta = node.attributes.flag("transpose_a"), tb = node.attributes.flag("transpose_b");
@@ -261,7 +265,7 @@ std::vector<ir::ValueId> mat_mul_gradient(ir::Builder& b, const ir::Node& node,
   ir::ValueId da = left.transposed ? product(b, p.b, right.transposed, p.dc, true)
                                    : product(b, p.dc, false, p.b, !right.transposed);
   if (may_be_repeated(x, left, y, right)) da = summed_to(b, da, p.a);
-  // Where b is one matrix, the sum over the batch is part of one product.
+  // If b is one matrix, the sum over the batch is part of one product.
   const bool merged = left.batch > 0 && right.batch == 0 && !left.transposed;
   if (merged) p = {with_rows_merged(b, p.a), p.b, with_rows_merged(b, p.dc)};
   ir::ValueId db = right.transposed ? product(b, p.dc, true, p.a, left.transposed)

@@ -10,21 +10,21 @@
 #include <span>
 #include <vector>
 
-/// The kinds of meaning an op can have, and how each is written. A meaning defines the op once; the
-/// interpreter, native code and fusion follow from it.
+/// The kinds of meaning an op can have, and how each is written. The meaning is the only definition
+/// of what an op computes; the interpreter, native code and fusion are derived from it.
 namespace rondel::ops {
 
 using scalar::Ex;
 using scalar::Indices;
 
-/// A part of a buffer: its leading axes are fixed, the others remain.
+/// A part of a buffer: the leading axes have fixed indices, the other axes are complete.
 struct BufferPart {
   std::int32_t buffer = -1;  ///< -1: none
   Indices leading = {};
 };
 
-/// The context of a scalar meaning while a program is written: operands as elements or as buffers,
-/// their extents, attributes, and the values of `value_inputs`.
+/// What a meaning uses to write a scalar program: the operands as elements or as buffers, their
+/// extents, the attributes, and the known values of `value_inputs`.
 class Emitter {
  public:
   virtual ~Emitter() = default;
@@ -34,28 +34,31 @@ class Emitter {
   virtual std::size_t output_count() const = 0;
   /// Whether optional input k is given.
   virtual bool has(std::size_t k) const = 0;
-  /// Types as this program is specialised for: rank known; an extent is a number, or a symbol.
+  /// The types that this program is specialised for. The rank is known; each extent is a number or
+  /// a symbol.
   virtual const ir::Type& input(std::size_t k) const = 0;
   virtual const ir::Type& output(std::size_t j) const = 0;
-  /// The value of a `value_inputs` operand; null when the program is written without it.
+  /// The value of a `value_inputs` operand; null if the program does not depend on the value.
   virtual const Tensor* value(std::size_t k) const = 0;
 
-  /// An element of input k; one index for each axis, int64 and in range.
+  /// An element of input k. There is one index for each axis, an int64 that must be in range.
   virtual Ex load(std::size_t k, const Indices&) = 0;
   virtual Ex extent(std::size_t k, std::int64_t axis) = 0;
   virtual Ex output_extent(std::size_t j, std::int64_t axis) = 0;
-  /// Only in `program` meanings: output elements, and operands as buffers (for contract and call).
+  /// Only for meanings of kind `LoopNest`: stores to output elements, and operands as buffers (for
+  /// `contract`).
   virtual void store(std::size_t j, const Indices&, Ex value) = 0;
   virtual BufferPart input_buffer(std::size_t k) = 0;
   virtual BufferPart output_buffer(std::size_t j) = 0;
-  /// Whether output j is written over input k, so that its buffer holds the input's elements first.
+  /// Whether output j shares its buffer with input k, so that the buffer holds the elements of the
+  /// input at first.
   virtual bool in_place(std::size_t j, std::size_t k) const = 0;
 
-  /// The index along an axis of input k, which is broadcast to a result's axis of extent `result`,
-  /// for index `at` of that axis: 0 where the input's extent is 1.
+  /// The index along `axis` of input k for index `at` of the result's axis, of extent `result`, to
+  /// which it is broadcast: 0 if the extent of the input is 1, else `at`.
   Ex broadcast(std::size_t k, std::int64_t axis, const ir::Extent& result, Ex at);
-  /// The index into input k for element `out` of an output that input k is broadcast to: trailing
-  /// axes are aligned, and the index along axes of extent 1 is 0.
+  /// The index into input k for element `out` of an output that input k is broadcast to. Trailing
+  /// axes are aligned, and the index along an axis of extent 1 is 0.
   Indices broadcast(std::size_t k, const Indices& out);
   Ex load_broadcast(std::size_t k, const Indices& out) { return load(k, broadcast(k, out)); }
   DType dtype(std::size_t k) const { return input(k).dtype(); }
@@ -63,34 +66,36 @@ class Emitter {
   std::int64_t rank(std::size_t k) const { return input(k).rank(); }
 };
 
-/// One output element from one element of each input, broadcast: y[i] = f(a[i], b[i], ...).
+/// Each output element is computed from one element of each input: y[i] = f(a[i], b[i], ...). The
+/// inputs are broadcast.
 struct ElementWise : ir::Meaning {
   using Fn = std::function<Ex(Emitter&, std::span<const Ex>)>;
   explicit ElementWise(Fn f) : fn(std::move(f)) {}
   Fn fn;
 };
 
-/// Any output element by itself: `fn(emitter, j, index)` is element `index` of output j. It may
-/// load any elements and carry loops (reductions, gathers, pads). Fuses into its consumers.
+/// Each output element is computed independently: `fn(emitter, j, index)` is element `index` of
+/// output j. `fn` may load any input elements and may contain loops (reductions, gathers, pads).
+/// Such an op is fused into its consumers.
 struct Elements : ir::Meaning {
   using Fn = std::function<Ex(Emitter&, std::size_t j, const Indices&)>;
-  /// Writes code that runs once, before all elements and even if there are none: checks.
+  /// Writes code (checks) that runs once, before all elements, and even if there are no elements.
   using Before = std::function<void(Emitter&)>;
   explicit Elements(Fn f, Before b = nullptr) : fn(std::move(f)), before(std::move(b)) {}
   Fn fn;
   Before before;  ///< may be empty
 };
 
-/// A whole loop nest that stores every output element itself (running sums, scatters, products).
+/// A loop nest that stores the output elements itself (running sums, scatters, matrix products).
 struct LoopNest : ir::Meaning {
   using Fn = std::function<void(Emitter&)>;
   explicit LoopNest(Fn f, bool buffers = false) : fn(std::move(f)), reads_buffers(buffers) {}
   Fn fn;
-  bool reads_buffers;  ///< calls `input_buffer`; other nests load single elements
+  bool reads_buffers;  ///< `fn` calls `input_buffer`; otherwise it only loads single elements
 };
 
-/// A small graph of simpler ops. Returns one value for each output. Expanded before lowering;
-/// inputs that are left out are ValueId::none.
+/// A small graph of simpler ops, which replaces the node before lowering. `fn` returns one value
+/// for each output. Optional inputs that are not given are ValueId::none.
 struct Composite : ir::Meaning {
   using Fn = std::function<std::vector<ir::ValueId>(ir::Builder&, const ir::Node&)>;
   explicit Composite(Fn f) : fn(std::move(f)) {}
@@ -100,10 +105,10 @@ struct Composite : ir::Meaning {
 /// A C++ function, in one of two forms.
 struct KernelMeaning : ir::Meaning {};
 
-/// A kernel on views that allocates nothing, so that native loops can call it, for ops whose
-/// outputs' extents follow from their inputs' types. There is a plain reference for every dtype,
-/// and optionally a faster kernel, which is used unless interpreting or `strict`. Prepared for
-/// input types of known rank; `fast` may return null for types that it does not support.
+/// A kernel on views, for ops whose output extents follow from the input types. The kernel
+/// allocates nothing, so native loops can call it. `reference` supports every dtype. `fast`, if
+/// given, is used unless the op is interpreted or `strict` is set; it may return null for types
+/// that it does not support. Both prepare the kernel for input types of known rank.
 struct SizedKernelMeaning : KernelMeaning {
   using Kernel = std::shared_ptr<const kernels::SizedKernel>;
   using Prepare = std::function<Kernel(const ir::Node&, std::span<const ir::Type> inputs)>;
@@ -116,8 +121,8 @@ struct SizedKernelMeaning : KernelMeaning {
   Prepare reference, fast;
 };
 
-/// A kernel on whole values that makes its outputs itself: strings, sequences, outputs whose
-/// extents depend on values.
+/// A kernel on whole values that allocates its outputs itself, for strings, sequences, and outputs
+/// whose extents depend on values.
 struct UnsizedKernelMeaning : KernelMeaning {
   using Prepare =
       std::function<kernels::UnsizedKernel(const ir::Node&, std::span<const ir::Type> inputs)>;
@@ -126,11 +131,12 @@ struct UnsizedKernelMeaning : KernelMeaning {
   Prepare reference, fast;
 };
 
-/// An op whose result is a view of its (first) input, with other extents and strides. `fn` returns
-/// the view of an input tensor, or nothing where the input's strides do not allow it. `elements`
-/// defines the same result element by element and runs in that case.
+/// An op whose results are views of its first input, with other extents and strides. `view` returns
+/// the views, or nothing if the strides of the input do not allow them. In that case the inherited
+/// `fn`, which defines the same results element by element, runs.
 struct ViewMeaning : Elements {
-  /// Returns one view for each output; `inputs` are those of the run, `shapes` the outputs'.
+  /// Returns one view for each output. `inputs` are the values of the inputs at run time, `shapes`
+  /// the shapes of the outputs.
   using Fn = std::function<std::optional<std::vector<Tensor>>(
       const ir::Attributes&, std::span<const Value> inputs, std::span<const Shape> shapes)>;
   ViewMeaning(Fn v, Elements::Fn e, Before b = nullptr)
@@ -138,12 +144,12 @@ struct ViewMeaning : Elements {
   Fn view;
 };
 
-/// `loop` and `if`, which passes and the runtime implement.
+/// `loop` and `if`, which the passes and the runtime implement.
 struct Control : ir::Meaning {};
 
-// How a meaning is written in an op's file.
+// Functions with which the file of an op writes its meaning.
 
-/// `.meaning = elementwise([](Ex x) { return x / (1 + exp(-x)); })`, of one to four operands.
+/// `.meaning = elementwise([](Ex x) { return x / (1 + exp(-x)); })`, for one to four operands.
 template <class F> std::shared_ptr<const ir::Meaning> elementwise(F f) {
   return std::make_shared<ElementWise>([f](Emitter& e, std::span<const Ex> x) -> Ex {
     if constexpr (std::is_invocable_v<F, Emitter&, std::span<const Ex>>) return f(e, x);
@@ -174,21 +180,21 @@ inline auto view(ViewMeaning::Fn v, Elements::Fn e) {
   return std::make_shared<ViewMeaning>(std::move(v), std::move(e));
 }
 
-/// Whether an op's meaning is of kind K.
+/// The meaning of an op if it is of kind K, else null.
 template <class K> const K* meaning_as(const ir::OpDef& op) {
   return dynamic_cast<const K*>(op.meaning.get());
 }
 inline bool is_elementwise(const ir::OpDef& op) { return meaning_as<ElementWise>(op) != nullptr; }
-/// Whether the op's output may be written over input k where both have the same type.
+/// Whether the output of the op may be written over input k if both have the same type.
 inline bool may_write_over(const ir::OpDef& op, std::size_t k) {
   return is_elementwise(op) || std::ranges::count(op.in_place, k) > 0;
 }
-/// Whether a program reads its operands as parts of buffers, not element by element.
+/// Whether the program of the op reads its operands as parts of buffers, not element by element.
 inline bool reads_buffers(const ir::OpDef& op) {
   const auto* nest = meaning_as<LoopNest>(op);
   return (nest != nullptr && nest->reads_buffers) || meaning_as<SizedKernelMeaning>(op) != nullptr;
 }
-/// Whether a program writes its results to buffers itself, in an order of its own.
+/// Whether the program of the op stores its results to buffers itself, in its own order.
 inline bool writes_buffers(const ir::OpDef& op) {
   return meaning_as<LoopNest>(op) != nullptr || meaning_as<SizedKernelMeaning>(op) != nullptr;
 }

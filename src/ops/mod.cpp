@@ -17,7 +17,7 @@ Ex remainder(Emitter& e, std::span<const Ex> x) {
   return narrowed(x[0].type(), r);
 }
 
-/// Both kinds of remainder are the same where neither operand is negative.
+/// Both kinds of remainder are equal if neither operand is negative.
 void mod_rule(ir::TypeContext& c) {
   broadcast_rule(c);
   combine_elements(c, [](const ir::Integer& a, const ir::Integer& b) {
@@ -25,7 +25,7 @@ void mod_rule(ir::TypeContext& c) {
   });
 }
 
-/// c = a - b * q, where q is an integer that does not change around almost every point.
+/// c = a - b * q, where the integer q is constant around almost every point.
 std::vector<ir::ValueId> mod_gradient(ir::Builder& b, const ir::Node& node,
                                       std::span<const ir::ValueId> adjoints) {
   const ir::ValueId x = node.inputs[0], y = node.inputs[1], c = adjoints[0];

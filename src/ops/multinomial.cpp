@@ -7,7 +7,7 @@ namespace {
 
 using ir::ValueId;
 
-/// Draws by the cumulative sums of exp(logits - greatest logit), which need not end at 1.
+/// Draws with the cumulative sums of exp(logits - greatest logit), which are not normalized to 1.
 std::vector<ValueId> drawn_classes(ir::Builder& b, const ir::Node& node) {
   const ValueId logits = wide_value(b, node.inputs[0]);
   const ValueId top = reduce_kept(b, "reduce_max", logits, {1});

@@ -17,8 +17,8 @@ void non_zero_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::tensor(DType::i64, ir::Extents{x.rank(), ir::Extent()}));
 }
 
-/// Calls f with a function that tells whether element i is zero. Most float formats have two zeros,
-/// which differ in the sign bit; the fnuz formats have one zero, and f8e8m0 has none.
+/// Calls f with a predicate that tells whether element i is zero. Most float formats have two
+/// zeros, which differ in the sign bit; the fnuz formats have one zero, and f8e8m0 has no zero.
 template <class F> void with_zero_test(const Tensor& t, F f) {
   const auto elements = [&]<class T>(T) {
     return f([x = t.data_as<T>()](std::int64_t i) { return x[i] == T{}; });
@@ -90,7 +90,7 @@ const ir::OpEntry non_zero{{
     .type = ir::TypeRule(non_zero_rule),
     .meaning = unsized_kernel([](const ir::Node&, std::span<const ir::Type>)
                                   -> kernels::UnsizedKernel { return non_zero_kernel; }),
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

@@ -9,7 +9,8 @@
 namespace rondel::ops {
 namespace {
 
-/// A number in (0, 1], in fine steps near 0: numbers near 0 give the tail of the distribution.
+/// A number in (0, 1], in fine steps near 0, because small numbers give the tail of the
+/// distribution.
 Ex open_unit(DType t, const std::array<Ex, 4>& block) {
   if (t == DType::f64) return (cast(t, random_u64(block, 0) >> 11) + 0.5) * std::ldexp(1.0, -53);
   return (cast(DType::f32, block[0]) + 0.5) * std::ldexp(1.0, -32);
@@ -37,7 +38,7 @@ const ir::OpEntry normal{{
     .type = draw_rule,
     .meaning = elements(normal_element),
     .value_inputs = {3},
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

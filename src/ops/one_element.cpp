@@ -24,7 +24,7 @@ const ir::OpEntry one_element{{
     .type = one_element_rule,
     .meaning = view(reshaped_view, reshaped_element),
     .can_fail = true,
-    .gradient = reshaped_back,
+    .gradient = reshape_gradient,
 }};
 
 }  // namespace

@@ -36,7 +36,7 @@ void one_hot_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::tensor(values.dtype(), std::move(out)));
 }
 
-/// Each of the two values gets the sum over the elements that it is stored to.
+/// The adjoint of each of the two values is the sum of the adjoints of the elements that hold it.
 std::vector<ir::ValueId> one_hot_gradient(ir::Builder& b, const ir::Node& node,
                                           std::span<const ir::ValueId> adjoints) {
   const ir::ValueId marks = b.constant(Tensor::from<bool>({2}, {false, true}));

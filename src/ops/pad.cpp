@@ -6,7 +6,7 @@
 namespace rondel::ops {
 namespace {
 
-/// Elements added before and after each axis; negative numbers remove elements.
+/// The numbers of elements added before and after each axis; negative numbers remove elements.
 struct Padding {
   ir::Ints before, after;
 };
@@ -68,7 +68,8 @@ void pad_rule(ir::TypeContext& c) {
   c.holds_while(not_negative);
 }
 
-/// The index in x of element `i` of the padded axis, in the modes other than constant.
+/// The index of the element of x that is copied to index `i`, along one axis, in all modes except
+/// constant. `i` is 0 at the first element of x, so it is negative in the padding before.
 Ex source_index(Emitter& e, const std::string& mode, Ex i, Ex extent) {
   if (mode == "edge") return scalar::max(e.builder().index(0), scalar::min(i, extent - 1));
   if (mode == "wrap") return (i % extent + extent) % extent;
@@ -108,17 +109,18 @@ Ex padded(Emitter& e, std::size_t, const Indices& out) {
       [&] { return std::vector<Ex>{fill(e)}; })[0];
 }
 
-/// Where elements of x are repeated: each gets the sum of the adjoints. The positions that are read
-/// along an axis are those of its elements, padded in the same mode.
-std::vector<ir::ValueId> repeated_back(ir::Builder& b, const ir::Node& node,
-                                       std::span<const ir::ValueId> adjoints) {
+/// The gradient in the modes that repeat elements of x: each element gets the sum of the adjoints
+/// of its copies. The positions that are copied along an axis are 0, 1, ..., padded in the same
+/// mode.
+std::vector<ir::ValueId> repeating_pad_gradient(ir::Builder& b, const ir::Node& node,
+                                                std::span<const ir::ValueId> adjoints) {
   const ir::ValueId x = node.inputs[0];
   const ir::Type type = b.graph().value(x).type;
   const auto pads = constant_integers(b, node, 1), axes = constant_integers(b, node, 3);
   const std::string mode = node.attributes.s("mode", "constant");
   std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
   if (!type.has_rank() || !pads || (has_input(node, 3) && !axes)) {
-    result[0] = spread_by_positions(b, adjoints[0], x, [&](ir::ValueId all) {
+    result[0] = scatter_by_positions(b, adjoints[0], x, [&](ir::ValueId all) {
       const ir::ValueId listed = has_input(node, 3) ? node.inputs[3] : ir::ValueId::none;
       return b("pad", {all, node.inputs[1], ir::ValueId::none, listed}, {{"mode", mode}});
     });
@@ -131,19 +133,20 @@ std::vector<ir::ValueId> repeated_back(ir::Builder& b, const ir::Node& node,
     const auto at = static_cast<std::size_t>(a);
     if (padding.before[at] == 0 && padding.after[at] == 0) continue;
     padded.push_back(a - type.rank());
-    positions.push_back(b(
-        "pad",
-        {numbers_below(b, extent_of(b, x, a)), b.integers({padding.before[at], padding.after[at]})},
-        {{"mode", mode}}));
+    positions.push_back(
+        b("pad", {iota(b, extent_of(b, x, a)), b.integers({padding.before[at], padding.after[at]})},
+          {{"mode", mode}}));
   }
-  result[0] = scattered_back(b, adjoints[0], x, padded, positions);
+  result[0] = scatter_adjoint(b, adjoints[0], x, padded, positions);
   return result;
 }
 
-/// What remains of the adjoint when the same elements are removed again; of those, the sum.
+/// In constant mode, the adjoint of x is the result's adjoint without the added elements. The
+/// adjoint of the constant is the sum over the added elements.
 std::vector<ir::ValueId> pad_gradient(ir::Builder& b, const ir::Node& node,
                                       std::span<const ir::ValueId> adjoints) {
-  if (node.attributes.s("mode", "constant") != "constant") return repeated_back(b, node, adjoints);
+  if (node.attributes.s("mode", "constant") != "constant")
+    return repeating_pad_gradient(b, node, adjoints);
   const ir::ValueId x = node.inputs[0], pads = node.inputs[1];
   std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
   const ir::ValueId axes = has_input(node, 3) ? node.inputs[3] : ir::ValueId::none;

@@ -5,11 +5,12 @@
 namespace rondel::ops {
 
 kernels::PoolSpec pool_spec(const ir::Attributes&);
-/// Output types of a pooling: x's dtype, then int64 indices.
+/// The type rule of pooling ops. Output 0 has the dtype of x; output 1 has int64 indices.
 void pool_rule(ir::TypeContext&);
-/// Attributes that max_pool and average_pool have.
+/// The attributes that max_pool and average_pool have in common.
 ir::Attributes pool_attributes();
-/// Global pooling: one reduction over all spatial axes, which are kept.
+/// The definition of a global pooling op: one reduction over all spatial axes, which are kept with
+/// extent 1.
 ir::OpDef global_pool(std::string_view name, std::string_view doc, std::string_view reduction);
 
 }  // namespace rondel::ops

@@ -14,7 +14,7 @@ void require_extent(const ir::Extent& given, std::int64_t wanted, std::int64_t a
           "the scale has extent {} on axis {}; expected {}{}", given.value, axis, wanted, why);
 }
 
-/// A scale for each index of the axis.
+/// Requires one scale for each index along the axis.
 void require_per_axis(const ir::Type& x, const ir::Type& scale, std::int64_t axis) {
   const ir::Extent& n = x.extent(axis);
   if (n.known()) require_extent(scale.extent(0), n.value, 0, ", or one for the whole tensor");

@@ -6,13 +6,13 @@
 namespace rondel::ops {
 namespace {
 
-/// The type that x / scale is rounded to: `precision`, else the scale's type.
+/// The type in which x / scale is computed: `precision` if given, else the type of the scale.
 DType precision(Emitter& e) {
   const ir::Type& asked = e.attributes().type("precision");
   return arithmetic_type(asked.is_tensor() ? asked.dtype() : e.dtype(1));
 }
 
-/// The least and the greatest integer of a type.
+/// The least and the greatest value of an integer type.
 std::pair<double, double> limits(DType t) {
   const int bits = file_bits(t);
   if (is_unsigned_integer(t)) return {0, (1 << bits) - 1};
@@ -20,8 +20,8 @@ std::pair<double, double> limits(DType t) {
   return {-half, half - 1};
 }
 
-/// saturate(round(x / scale) + zero): integers are rounded before the zero point is added, floats
-/// by the conversion.
+/// saturate(round(x / scale) + zero_point). For an integer result, the quotient is rounded before
+/// the zero point is added; for a float result, the final conversion rounds.
 Ex quantized(Emitter& e, std::size_t, const Indices& index) {
   scalar::Builder& b = e.builder();
   const DType to = e.output_dtype(), in = precision(e), wide = scalar::compute_type(in);
@@ -70,7 +70,7 @@ const ir::OpEntry quantize_linear{{
                    {"saturate", 1}},
     .type = quantize_rule,
     .meaning = elements(quantized),
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr int rounds = 10;
 constexpr std::int64_t multiplier_0 = 0xd2511f53, multiplier_1 = 0xcd9e8d57;
 constexpr std::int64_t step_0 = 0x9e3779b9, step_1 = 0xbb67ae85;
 
-/// The number of significand bits of `t`, the implicit one included.
+/// The number of significand bits of `t`, including the implicit bit.
 int precision_bits(DType t) {
   switch (t) {
     case DType::f64: return 53;

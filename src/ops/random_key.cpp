@@ -7,9 +7,10 @@
 namespace rondel::ops {
 namespace {
 
-/// The key is computed part by part: each part is the counter of a block under the key so far. The
-/// node's attribute `seed`, where given, replaces the node's number (part 1); the high word of its
-/// counter is 1, so that no node's number gives the same counter.
+/// The key is computed from the operands one by one: each operand is the counter of a Philox block
+/// under the key so far, and half of that block is the next key. The attribute `seed`, if given,
+/// replaces the number of the node (operand 1). The high word of its counter is 1, so that no node
+/// number gives the same counter.
 Ex key(Emitter& e, std::size_t, const Indices&) {
   scalar::Builder& b = e.builder();
   const auto word = [&](std::int64_t v) { return b.constant_bits(DType::u64, v); };

@@ -12,7 +12,7 @@
 namespace rondel::ops {
 namespace {
 
-/// The number of start, start + delta, ... before the limit.
+/// The number of elements start, start + delta, ... before the limit.
 template <class Int> std::int64_t integer_count(Int start, Int limit, Int delta) {
   require(delta != 0, "delta is 0; expected another number");
   const __int128 step = delta, distance = static_cast<__int128>(limit) - start;
@@ -38,7 +38,7 @@ std::int64_t float_count(double start, double limit, double delta) {
   return count > 0 ? static_cast<std::int64_t>(count) : 0;
 }
 
-/// The same for integers that are known as symbolic expressions.
+/// The number of elements for integers that are known as symbolic expressions.
 ir::Extent count_of(const ir::TypeContext& c) {
   if (!is_integer(c.input(0).dtype()) || is_unsigned_integer(c.input(0).dtype())) return {};
   const auto start = c.elements(0), limit = c.elements(1), delta = c.elements(2);
@@ -77,11 +77,11 @@ Ex term(Emitter& e, std::size_t, const Indices& index) {
   return narrowed(e.dtype(0), start + cast(start.type(), index[0]) * delta);
 }
 
-/// Element i is start + i * delta.
+/// Element i is start + i * delta, so start gets the sum of dy and delta the sum of dy[i] * i.
 std::vector<ir::ValueId> range_gradient(ir::Builder& b, const ir::Node& node,
                                         std::span<const ir::ValueId> adjoints) {
   const ir::ValueId dy = adjoints[0], start = node.inputs[0], delta = node.inputs[2];
-  const ir::ValueId i = as(b, numbers_below(b, extent_of(b, dy, 0)), dtype_of(b, start));
+  const ir::ValueId i = as(b, iota(b, extent_of(b, dy, 0)), dtype_of(b, start));
   const auto sum = [&](ir::ValueId x) { return b("reduce_sum", {x}, {{"keepdims", 0}}); };
   return {with_shape_of(b, sum(dy), start), ir::ValueId::none,
           with_shape_of(b, sum(b("mul", {dy, i})), delta)};

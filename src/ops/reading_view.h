@@ -3,8 +3,8 @@
 
 namespace rondel::ops {
 
-/// A view whose program loads the `value_inputs` listed in `reads` at run time, where their values
-/// are not known when the program is written.
+/// A view op whose element-by-element program loads the `value_inputs` listed in `reads` at run
+/// time if their values are not known when the program is written.
 struct ReadingView : ViewMeaning {
   ReadingView(Fn v, Elements::Fn e, std::vector<std::size_t> r, Before b)
       : ViewMeaning(std::move(v), std::move(e), std::move(b)), reads(std::move(r)) {}
@@ -17,7 +17,8 @@ inline auto reading_view(ViewMeaning::Fn v, Elements::Fn e, std::vector<std::siz
                                        std::move(before));
 }
 
-/// Element i of such an input: a constant where the input's value is known, else loaded.
+/// Element i of one of the inputs in `reads`: a constant if the value of the input is known, else
+/// loaded at run time.
 inline Ex known_or_read(Emitter& e, std::size_t input, std::size_t i) {
   if (const Tensor* t = e.value(input)) return e.builder().index(ir::integers_of(*t)[i]);
   return cast(DType::i64, e.load(input, {e.builder().index(static_cast<std::int64_t>(i))}));

@@ -22,7 +22,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// The parameters of an activation where the model gives none, and which of the two it takes.
+/// The default parameters of an activation, and which of the two parameters it has.
 struct ActivationDefaults {
   const char* name;
   double alpha, beta;
@@ -45,7 +45,7 @@ std::vector<Activation> activations_of(const ir::Attributes& a, const Recurrence
   if (names.empty())
     for (std::size_t d = 0; d < directions; ++d)
       names.insert(names.end(), r.activations.begin(), r.activations.end());
-  // ONNX's default for RNN has two names even for one direction: the names at the end are not used.
+  // The ONNX default for RNN lists two names even for one direction; extra names are not used.
   const std::size_t wanted = directions * r.activations.size();
   require(names.size() >= wanted, "activations has {} names; expected {}", names.size(), wanted);
   names.resize(wanted);
@@ -76,18 +76,18 @@ ValueId sliced(Builder& b, ValueId x, std::int64_t from, std::int64_t to, std::i
   return b("slice", {x, b.integers({from}), b.integers({to}), b.integers({axis})});
 }
 
-/// Slice `d` of the first axis, without that axis. A view, so that weights are not copied.
+/// Slice `d` along the first axis, without that axis. It is a view, so weights are not copied.
 ValueId row(Builder& b, ValueId x, std::int64_t d) {
   return b("squeeze", {sliced(b, x, d, d + 1, 0), b.integers({0})});
 }
 
-/// The weights of direction `d` as the product reads them: a row for each input, so that the rows
-/// of the gates lie side by side in memory.
+/// The weights of direction `d`, transposed for the product: one row for each input, with the
+/// weights of all gates side by side in memory.
 ValueId weights_of(Builder& b, ValueId w, std::int64_t d) {
   return b("transpose", {row(b, w, d)}, {{"perm", Ints{1, 0}}});
 }
 
-/// The op's inputs in the layout that the loop works on: time first, in the compute type.
+/// The inputs of the op in the layout that the loop uses: time first, in the compute type.
 struct Prepared {
   ValueId x, w, r, bias = ValueId::none, lengths = ValueId::none, peepholes = ValueId::none;
   std::vector<ValueId> initial;  // [directions, n, hidden] or none
@@ -122,7 +122,7 @@ ValueId zeros(Builder& b, ValueId x, std::int64_t hidden) {
   return b("constant_of_shape", {shape}, {{"value", Tensor::zeros(dtype_of(b, x), {1})}});
 }
 
-/// Whether trip i is within the length of each sample, as bool[n, 1].
+/// Whether the time step of trip i is within the length of each sample, bool[n, 1].
 ValueId active_mask(Builder& b, const Prepared& p, ValueId i, ValueId extent, bool reverse) {
   ValueId time = i;
   if (reverse) time = b("sub", {b("sub", {extent, b.scalar<std::int64_t>(1)}), i});
@@ -182,7 +182,7 @@ DirectionResults one_direction(Builder& b, const Prepared& p, const Recurrence& 
   return {{out.begin(), out.begin() + static_cast<std::ptrdiff_t>(r.states)}, out[r.states]};
 }
 
-/// The values of the directions, concatenated along a new axis.
+/// One value for each direction, stacked along a new axis.
 ValueId joined(Builder& b, const std::vector<ValueId>& values, std::int64_t axis) {
   std::vector<ValueId> with_axis;
   for (const ValueId v : values) with_axis.push_back(b("unsqueeze", {v, b.integers({axis})}));

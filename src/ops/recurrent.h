@@ -1,32 +1,32 @@
 #pragma once
 #include "ops/compose.h"
 
-/// RNN, GRU and LSTM as small graphs around a loop over time. The product of the input and its
-/// weights is computed for all time steps at once, before the loop.
+/// RNN, GRU and LSTM as small graphs with a loop over time. The product of the input and the input
+/// weights is computed before the loop, for all time steps at once.
 namespace rondel::ops {
 
-/// An activation with its parameters, as ONNX names them ("Tanh", "HardSigmoid", ...).
+/// An activation with its parameters. `name` is the ONNX name in lower case ("hardsigmoid").
 struct Activation {
   std::string name;
   double alpha, beta;
   ir::ValueId operator()(ir::Builder&, ir::ValueId x) const;
 };
 
-/// Position of each input; -1 where the op has none.
+/// The position of each optional input; -1 if the op has no such input.
 struct RecurrentInputs {
   int initial_c = -1, peepholes = -1;
 };
 
-/// One direction inside its loop.
+/// The operands that one direction uses inside its loop.
 struct Cell {
-  ir::ValueId recurrence;  ///< r of the direction, transposed: [hidden, gates * hidden]
-  ir::ValueId bias;        ///< recurrence bias added in the loop, [gates * hidden]; or none
+  ir::ValueId recurrence;  ///< R of the direction, transposed: [hidden, gates * hidden]
+  ir::ValueId bias;        ///< [gates * hidden], the recurrence bias if added in the loop; or none
   ir::ValueId peepholes;   ///< [3 * hidden] or none
   std::vector<Activation> activations;
-  double clip;  ///< 0: none
+  double clip;  ///< 0: no clipping
   const ir::Attributes* attributes;
 
-  /// Activation k of x clamped to [-clip, clip].
+  /// Activation k, applied to x clamped to [-clip, clip].
   ir::ValueId activate(ir::Builder&, std::size_t k, ir::ValueId x) const;
   ir::ValueId product(ir::Builder& b, ir::ValueId h) const;  ///< h times the recurrence
 };
@@ -35,20 +35,20 @@ struct Cell {
 struct Recurrence {
   std::int64_t gates;
   std::size_t states;                    ///< 1: [h]; 2: [h, c]
-  std::vector<std::string> activations;  ///< defaults of one direction
+  std::vector<std::string> activations;  ///< the default activations of one direction
   /// Whether the recurrence bias must be added inside the loop.
   std::function<bool(const ir::Attributes&)> inner_bias;
-  /// Next states from x w^T + biases [n, gates * hidden] and the states.
+  /// The next states from `x`, which is x w^T + biases [n, gates * hidden], and the current states.
   std::function<std::vector<ir::ValueId>(ir::Builder&, const Cell&, ir::ValueId x,
                                          std::span<const ir::ValueId> states)>
       step;
   RecurrentInputs inputs;
 };
 
-/// x in `count` equal parts along its last axis.
+/// x split into `count` equal parts along its last axis.
 std::vector<ir::ValueId> split_last_axis(ir::Builder&, ir::ValueId x, std::int64_t count);
 
-/// The node's outputs, from one loop for each direction.
+/// The outputs of the node, computed by one loop for each direction.
 std::vector<ir::ValueId> recurrent_loops(ir::Builder&, const ir::Node&, const Recurrence&);
 void recurrent_rule(ir::TypeContext&, const Recurrence&);
 /// The attributes that RNN, GRU and LSTM have in common.

@@ -4,7 +4,7 @@
 namespace rondel::ops {
 namespace {
 
-/// x / y; where y is 0, so is the adjoint.
+/// The derivative is x / y. If y is 0, the adjoint is 0.
 ir::ValueId l2_adjoint(ir::Builder& b, const ir::Node&, const Reduced& r) {
   const ir::ValueId zero = b.scalar(dtype_of(b, r.x), 0);
   const ir::ValueId scale = b("where", {b("equal", {r.y, zero}), zero, b("div", {r.dy, r.y})});

@@ -7,7 +7,7 @@
 namespace rondel::ops {
 namespace {
 
-/// log(sum(exp(x - m))) + m with m the greatest x, so that nothing overflows.
+/// log(sum(exp(x - m))) + m, where m is the greatest x, so that exp does not overflow.
 Ex log_sum_exp(Emitter& e, std::size_t, const Indices& out) {
   const ReducedElements x(e, out);
   scalar::Builder& b = e.builder();
@@ -24,7 +24,7 @@ Ex log_sum_exp(Emitter& e, std::size_t, const Indices& out) {
   return narrowed(e.output_dtype(), scalar::log(total) + shift);
 }
 
-/// exp(x - y); where all x are -infinity, and so is y, nothing flows.
+/// The derivative is exp(x - y). If all x, and so y, are -infinity, the adjoint is zero.
 ir::ValueId log_sum_exp_adjoint(ir::Builder& b, const ir::Node&, const Reduced& r) {
   const DType t = dtype_of(b, r.x);
   const ir::ValueId least = b.scalar(t, -std::numeric_limits<double>::infinity());

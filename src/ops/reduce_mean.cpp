@@ -4,7 +4,8 @@
 namespace rondel::ops {
 namespace {
 
-/// The count is a quotient of floats, which may be 0 / 0.
+/// The number of elements per result is computed as a quotient of floats, because 0 / 0 is
+/// possible.
 ir::ValueId mean_adjoint(ir::Builder& b, const ir::Node&, const Reduced& r) {
   const auto size = [&](ir::ValueId v) { return as(b, b("size", {v}), DType::f64); };
   const ir::ValueId count = as(b, b("div", {size(r.x), size(r.dy)}), dtype_of(b, r.x));

@@ -10,7 +10,7 @@ ir::ValueId prod_adjoint(ir::Builder& b, const ir::Node& node, const Reduced& r)
   const ir::ValueId zeros = reduced_alike(b, node, "reduce_sum", as(b, is_zero, t));
   const ir::ValueId others = b("where", {is_zero, one, r.x});
   const ir::ValueId product = reduced_alike(b, node, "reduce_prod", others);
-  // The product of all elements but this one is zero where there is a zero elsewhere.
+  // The product of all elements except this one is zero if another element is zero.
   const ir::ValueId elsewhere = b("sub", {zeros, as(b, is_zero, t)});
   const ir::ValueId rest = b("where",
                              {b("equal", {elsewhere, zero}), b("div", {product, others}), zero});

@@ -27,7 +27,7 @@ std::optional<Ints> integers_of(const Tensor* t) {
   return Ints(p, p + packed.size());
 }
 
-/// The result's type where the axes are not known yet.
+/// The type of the result if the axes are not known.
 Type unknown_axes(const ir::TypeContext& c, const Type& x, bool keep) {
   if (!x.has_rank()) return Type::unranked(x.dtype());
   if (keep) return Type::ranked(x.dtype(), x.rank());
@@ -39,8 +39,8 @@ Type unknown_axes(const ir::TypeContext& c, const Type& x, bool keep) {
   return Type::ranked(x.dtype(), x.rank() - axes.extent(0).value);
 }
 
-/// The new node always has a list of axes. With `noop_with_empty_axes` set, an empty list means no
-/// axes.
+/// The new node always has a list of axes. `noop_with_empty_axes` is set so that an empty list
+/// means no axes.
 std::vector<ir::ValueId> batched_reduction(ir::Builder& b, const ir::Node& node,
                                            std::span<const ir::Batch> inputs) {
   const auto rank = element_rank(b, inputs[0]);

@@ -12,8 +12,9 @@ namespace {
 
 using ir::Extent;
 
-/// What an element of the new shape says of its axis: an extent (given, or copied from x for 0);
-/// inferred from the others, for -1; unknown, where it is not known which of these applies.
+/// The meaning of an element of the new shape. `extent`: it is the extent of the axis (given, or
+/// for 0 copied from x). `inferred`: it is -1, so the extent follows from the other axes.
+/// `unknown`: it is not known which of the two applies.
 struct NewExtent {
   enum Kind : std::uint8_t { extent, inferred, unknown } kind = unknown;
   Extent e = {};
@@ -36,7 +37,7 @@ NewExtent new_extent(const ir::Integer& w, const ir::Type& x, std::size_t axis, 
   return {NewExtent::extent, Extent(w)};
 }
 
-/// Checks the number of elements where all extents but the inferred one are numbers.
+/// Checks the number of elements if all extents except the inferred one are numbers.
 void check_count(std::int64_t count, const ir::Extents& extents,
                  std::optional<std::size_t> inferred) {
   std::int64_t known = 1;
@@ -48,7 +49,8 @@ void check_count(std::int64_t count, const ir::Extents& extents,
           "{} elements cannot be divided into extents whose product is {}", count, known);
 }
 
-/// `given`, what the extents that are given multiply to, is the number of elements, or divides it.
+/// The product of the given extents, `given`, must be the number of elements, or divide it if one
+/// extent is inferred.
 void conditions_of_count(Conditions& conditions, const ir::Integer& count, const ir::Integer& given,
                          bool inferred) {
   if (!inferred) return conditions.equal(given, count);
@@ -56,7 +58,8 @@ void conditions_of_count(Conditions& conditions, const ir::Integer& count, const
   conditions.equal(floor_div(count, given) * given, count);
 }
 
-/// The number of elements stays the same, so one missing extent follows from the others.
+/// The extents of the result. The number of elements does not change, so one missing extent follows
+/// from the others.
 ir::Extents reshaped_extents(ir::TypeContext& c, const ir::Integers& list, bool allow_zero) {
   const ir::Type& x = c.input(0);
   ir::Extents extents;
@@ -85,7 +88,7 @@ ir::Extents reshaped_extents(ir::TypeContext& c, const ir::Integers& list, bool 
   const auto axes = std::views::iota(std::size_t{0}, extents.size());
   if (x.is_static() && std::ranges::all_of(axes, in_numbers))
     check_count(element_count(x.static_shape()), extents, inferred);
-  // Where the others' product may be 0, any extent would fit. That of -1 is then 0, by definition.
+  // If the product of the other extents is 0, any extent would fit; for -1 it is 0 by definition.
   if (missing && (inferred || others.at_least(1)))
     extents[*missing] = Extent(floor_div(ir::product(x.extents()), others));
   return extents;
@@ -130,7 +133,7 @@ const ir::OpEntry reshape{{
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .batch = batched_reshape,
-    .gradient = reshaped_back,
+    .gradient = reshape_gradient,
 }};
 
 }  // namespace

@@ -11,7 +11,7 @@ const ir::OpEntry round_op{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return round_even(x); }),
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

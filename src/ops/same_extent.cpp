@@ -19,7 +19,7 @@ bool certainly_same(const ir::TypeContext& c, const ir::Ints& axes) {
   return true;
 }
 
-/// The check is the type rule itself, which sees exact types before the op runs.
+/// The type rule is the check: it is applied to exact types before the op runs.
 void same_extent_rule(ir::TypeContext& c) {
   const ir::Ints axes = c.attributes().ints("axes");
   const ir::Strings names = c.attributes().strings("names");

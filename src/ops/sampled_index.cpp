@@ -5,8 +5,8 @@
 namespace rondel::ops {
 namespace {
 
-/// The number of sums that do not exceed a random fraction of the last sum. Sums equal to the last
-/// are not counted, so that an index of probability 0 is never drawn.
+/// The number of cumulative sums that are not above a random fraction of the last sum. Sums equal
+/// to the last one are not counted, so that an index with probability 0 is never drawn.
 Ex drawn_index(Emitter& e, std::size_t, const Indices& out) {
   scalar::Builder& b = e.builder();
   const Ex n = e.extent(0, 1);

@@ -1,10 +1,11 @@
 #pragma once
 #include "ops/meaning.h"
 
-/// Operands that are one number (rank 0, or rank 1 with one element), and row-major positions.
+/// Helpers for operands that are one number (rank 0, or rank 1 with one element), and for row-major
+/// positions.
 namespace rondel::ops {
 
-/// The only element of input k, in a program.
+/// The only element of input k, loaded in a program.
 inline Ex scalar_input(Emitter& e, std::size_t k) {
   return e.load(k, Indices(static_cast<std::size_t>(e.rank(k)), e.builder().index(0)));
 }

@@ -29,7 +29,7 @@ class ScatterGradient {
   }
 
  private:
-  /// Of each update, what `v` has at its place.
+  /// For each update, the element of `v` at the position of the update.
   ValueId gathered(ValueId v) const {
     ir::Attributes how;
     if (const ir::Attribute* axis = node_.attributes.find("axis")) how.set("axis", *axis);
@@ -45,18 +45,19 @@ class ScatterGradient {
     return {as(b_, x, own_), ValueId::none, as(b_, updates, own_)};
   }
 
-  /// Updates are stored in order: of several at a place the last one stays.
+  /// The adjoint of the updates without a reduction. Updates are stored in order: if several have
+  /// the same position, only the last one gets an adjoint.
   ValueId of_stored() const {
     const ValueId all = gathered(dy_);
     if (!may_repeat()) return all;
     const ValueId size = b_("reshape", {b_("size", {node_.inputs[2]}), b_.integers({1})});
-    const ValueId numbers = with_shape_of(b_, numbers_below(b_, size), node_.inputs[2]);
+    const ValueId numbers = with_shape_of(b_, iota(b_, size), node_.inputs[2]);
     const ValueId shape = b_("shape", {node_.inputs[0]});
     const ValueId places = b_("expand", {b_.scalar(std::int64_t{0}), shape});
     const ValueId last = gathered(scattered(places, numbers, "none"));
     return b_("where", {b_("equal", {last, numbers}), all, b_.scalar(own_, 0)});
   }
-  /// Whether several updates may have one place, as far as the number of indices tells.
+  /// Whether several updates may have the same position, judged by the number of indices.
   bool may_repeat() const {
     const ir::Type& indices = b_.graph().value(node_.inputs[1]).type;
     if (!indices.has_rank()) return true;
@@ -70,7 +71,8 @@ class ScatterGradient {
     return false;
   }
 
-  /// The product of all factors of a place but one is zero where there is a zero among the others.
+  /// Each factor gets the product of the other factors at its position, which is zero if one of the
+  /// others is zero.
   std::vector<ValueId> of_product(ValueId x, ValueId updates) const {
     const ValueId x_is_zero = b_("equal", {x, zero_}), is_zero = b_("equal", {updates, zero_});
     const ValueId x_factor = b_("where", {x_is_zero, one_, x}),

@@ -4,16 +4,17 @@
 
 namespace rondel::ops {
 
-/// Copies x to the output, which is then updated. Writes nothing where the output is already
-/// written over x.
+/// Copies x to the output before the updates. Writes no code if the output shares the buffer of x.
 void copy_to_output(Emitter&);
-/// Stores `update` to an element of the output, combined with it as the attribute `reduction` says.
+/// Stores `update` to an element of the output. The attribute `reduction` says how it is combined
+/// with the old value.
 void put_update(Emitter&, const Indices& at, Ex update);
 /// Requires that the attribute `reduction` names a reduction.
 void require_reduction(const ir::TypeContext&);
-/// The gradient of a scatter, given the gather that reads the places it writes. Where updates were
-/// stored the adjoint of x is zero; the factors of a product get the product of the others; of what
-/// is compared, all that equal the result share equally.
+/// The gradient of a scatter op. `gather` is the op that reads the positions that the scatter
+/// writes. Without a reduction, the adjoint of x is zero at overwritten positions. With `mul`, each
+/// factor gets the product of the other factors. With `min` and `max`, all operands that equal the
+/// result get equal shares.
 ir::GradientRule scatter_gradient(std::string_view gather);
 
 }  // namespace rondel::ops

@@ -27,7 +27,7 @@ void scatter_elements_rule(ir::TypeContext& c) {
 void scatter_elements_nest(Emitter& e) {
   const std::int64_t axis = normal_axis(e.attributes().i("axis"), e.rank(0));
   copy_to_output(e);
-  // In order, because indices may repeat.
+  // Updates are stored in row-major order, because indices may repeat.
   const std::function<void(Indices)> over = [&](Indices i) {
     const auto a = static_cast<std::int64_t>(i.size());
     if (a < e.rank(1)) {

@@ -22,7 +22,7 @@ void erase(kernels::UnsizedCall& call) {
   call.set(0, Sequence{dtype, items});
 }
 
-/// Zeros stand at the position.
+/// The adjoint of the erased tensor is zeros.
 std::vector<ir::ValueId> erase_gradient(ir::Builder& b, const ir::Node& node,
                                         std::span<const ir::ValueId> adjoints) {
   const ir::ValueId sequence = node.inputs[0];

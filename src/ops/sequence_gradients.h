@@ -3,27 +3,28 @@
 
 #include <functional>
 
-/// Helpers for the adjoints of sequences, and for what gradients keep of them. The adjoint of a
-/// sequence is a sequence of the adjoints of its tensors, in their order.
+/// Helpers for the adjoints and residuals of sequences and optionals. The adjoint of a sequence is
+/// the sequence of the adjoints of its tensors, in the same order.
 namespace rondel::ops {
 
-/// The sequence of f(builder, i) for the numbers i below `length`, i64[]; the builder is that of a
-/// loop's body. All tensors have this dtype.
+/// The sequence of f(builder, i) for i = 0, ..., length - 1. `length` is i64[], and `builder` is
+/// the builder of a loop body. All tensors have the given dtype.
 using Item = std::function<ir::ValueId(ir::Builder&, ir::ValueId i)>;
 ir::ValueId sequence_of(ir::Builder&, ir::ValueId length, DType, const Item& f);
-/// The tensor at a position of the adjoint of a sequence, where `like` stood in the sequence: where
-/// its shape is known, so is the adjoint's.
+/// The tensor at `position` of `sequence`, which is the adjoint of a sequence that has `like` at
+/// that position. If the shape of `like` is known, so is the shape of the result.
 ir::ValueId adjoint_at(ir::Builder&, ir::ValueId sequence, ir::ValueId position, ir::ValueId like);
-/// A position in a sequence, counted from the front.
+/// `position` in `sequence`, counted from the front, as i64[].
 ir::ValueId position_from_front(ir::Builder&, ir::ValueId position, ir::ValueId sequence);
 
 ir::ValueId empty_sequence(ir::Builder&, DType);
-/// `list` with `length` tensors of `from` behind its own, those from position `first` on.
+/// `list` with `length` tensors of the sequence `from` appended, beginning at position `first`.
 ir::ValueId with_tensors_of(ir::Builder&, ir::ValueId list, ir::ValueId from, ir::ValueId first,
                             ir::ValueId length);
-/// What an optional holds, as a sequence; an empty one where `held` is false.
+/// The value that an optional holds, as a sequence (of one tensor if the value is a tensor). The
+/// sequence is empty if `held`, a bool, is false.
 ir::ValueId tensors_held(ir::Builder&, ir::ValueId optional, ir::ValueId held);
-/// The inverse: an optional of a tensor or a sequence, as `element` is.
+/// The inverse of `tensors_held`: an optional of type `element`, which is a tensor or a sequence.
 ir::ValueId optional_of(ir::Builder&, ir::ValueId tensors, ir::ValueId held,
                         const ir::Type& element);
 

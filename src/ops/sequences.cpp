@@ -9,7 +9,7 @@
 namespace rondel::ops {
 namespace {
 
-/// Releasing this many items takes longer than a cancelled run may take.
+/// Releasing this many items takes longer than a cancelled run may take to end.
 constexpr std::size_t many_items = std::size_t{1} << 13;
 constexpr std::int64_t moved_item_units = 10;
 
@@ -44,7 +44,8 @@ Items make_items() {
 }
 
 Items items_to_change(const kernels::UnsizedCall& call, Sequence sequence) {
-  // No new holder can appear; former holders have finished their accesses (the fence).
+  // If this is the only holder, no new holder can appear. The fence orders the accesses of former
+  // holders before the changes.
   const bool own = sequence.items.use_count() == 1;
   std::atomic_thread_fence(std::memory_order_acquire);
   const auto before = std::const_pointer_cast<std::vector<Tensor>>(std::move(sequence.items));

@@ -18,7 +18,7 @@ const ir::OpEntry sign_op{{
     .inputs = {{"x"}},
     .type = numbers_only(same_as_first),
     .meaning = elementwise(sign_of),
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

@@ -26,7 +26,7 @@ const ir::OpEntry size{{
     .inputs = {{"x"}},
     .type = size_rule,
     .meaning = elements(size_element),
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

@@ -12,12 +12,13 @@
 namespace rondel::ops {
 namespace {
 
-/// Where a slice begins along an axis, its step, and how many elements it takes.
+/// The start and the step of a slice along an axis, and the number of elements it takes.
 struct Range {
   std::int64_t start = 0, step = 1, count = 0;
 };
 
-/// `start` and `end` as NumPy reads them: negative ones count from the end, then both are clamped.
+/// `start` and `end` are interpreted as in NumPy: negative ones count from the end, then both are
+/// clamped.
 Range range_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
   const auto clamp = [&](std::int64_t v, std::int64_t low, std::int64_t high) {
     return std::clamp(v < 0 ? (v < -extent ? low : v + extent) : v, low, high);
@@ -30,7 +31,7 @@ Range range_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int
   } else {
     r.start = clamp(start, -1, extent - 1);
     const std::int64_t stop = clamp(end, -1, extent - 1);
-    // -step overflows for the least integer; no extent is that large, so one element is taken.
+    // For the least integer, -step overflows. No extent is that large, so one element is taken.
     const std::int64_t back = step == std::numeric_limits<std::int64_t>::min() ? extent + 1 : -step;
     r.count = r.start > stop ? (r.start - stop - 1) / back + 1 : 0;
     if (r.count <= 1) r.step = -1;
@@ -39,7 +40,7 @@ Range range_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int
   return r;
 }
 
-/// The integer operands, one element for each listed axis of x. Other axes are taken in full.
+/// The integer operands, with one element for each listed axis of x. Other axes are taken in full.
 struct Bounds {
   ir::Ints starts, ends, steps, axes;
 };
@@ -66,7 +67,7 @@ Bounds bounds_of(ir::Ints starts, ir::Ints ends, const std::optional<ir::Ints>& 
   return b;
 }
 
-/// States the elements of the result, where x is a short list of integers.
+/// States the elements of the result if x is a short list of integers.
 void slice_elements(ir::TypeContext& c, const Bounds& b) {
   const auto list = c.input(0).rank() == 1 ? c.elements(0) : std::nullopt;
   if (!list || b.axes.size() != 1) return;
@@ -96,11 +97,11 @@ AxisCoverage coverage_of(const ir::TypeContext& c, std::size_t k, const ir::Exte
   return step == 1 && start == 0 && to_the_end ? AxisCoverage::all : AxisCoverage::some;
 }
 
-/// No extent is larger. Sums of extents and larger numbers could overflow.
+/// No extent is larger than this. Sums of extents and larger numbers could overflow.
 constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max() / 2;
 
-/// The start or end `v` counted from the front and clamped to [least, most]. Unknown where the sign
-/// of `v` is unknown.
+/// The start or end `v` counted from the front and clamped to [least, most]. Unknown if the sign of
+/// `v` is unknown.
 ir::Integer from_front(const ir::Integer& v, const ir::Extent& extent, std::int64_t least,
                        const ir::Integer& most) {
   if (v.at_least(furthest)) return most;
@@ -133,7 +134,7 @@ ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent
       max(from_front(start, extent, -1, last) - from_front(end, extent, -1, last), 0), -step));
 }
 
-/// Whether no starts and ends of this number are refused.
+/// Whether the rule accepts any values of the starts and ends. Throws if their numbers are wrong.
 bool is_certain(const ir::TypeContext& c, const ir::Ints& axes) {
   const auto starts = c.elements(1), ends = c.elements(2);
   const auto steps = c.has(4) ? c.integers(4) : ir::Ints(axes.size(), 1);
@@ -143,7 +144,7 @@ bool is_certain(const ir::TypeContext& c, const ir::Ints& axes) {
   return true;
 }
 
-/// The type rule where some operands are not fully known. Axes taken in full keep their extents.
+/// The type rule if some operands are not fully known. Axes taken in full keep their extents.
 void partly_known_slice_rule(ir::TypeContext& c, const ir::Ints& axes) {
   const ir::Type& x = c.input(0);
   ir::Extents extents = x.extents();
@@ -159,7 +160,7 @@ void partly_known_slice_rule(ir::TypeContext& c, const ir::Ints& axes) {
   if (takes_all) c.same(0, 0);
 }
 
-/// The axes where none are listed: the first ones, one for each start.
+/// The axes if none are listed: the leading axes, one for each start.
 std::optional<ir::Ints> first_axes(const ir::TypeContext& c) {
   const auto starts = c.elements(1);
   if (c.has(3) || !starts || std::ssize(*starts) > c.input(0).rank()) return std::nullopt;
@@ -214,7 +215,7 @@ std::optional<std::vector<Tensor>> sliced_view(const ir::Attributes&, std::span<
   return std::vector<Tensor>{x.strided(x.size() > 0 ? offset : 0, shapes[0], std::move(strides))};
 }
 
-/// Written for any extents, so that one program serves all of them.
+/// Works for any extents, so that one program serves all shapes.
 Ex sliced_element(Emitter& e, std::size_t, const Indices& out) {
   const auto list = [&](std::size_t k) -> std::optional<ir::Ints> {
     if (!e.has(k)) return std::nullopt;
@@ -254,7 +255,7 @@ std::vector<ir::ValueId> batched_slice(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, std::move(operands), node.attributes);
 }
 
-/// The listed axes, counted from the end; nothing where they are not known.
+/// The listed axes, counted from the end; nothing if they are not known.
 std::optional<ir::Ints> sliced_axes(const ir::Builder& b, const ir::Node& node) {
   const bool ranked = b.graph().value(node.inputs[0]).type.has_rank();
   auto axes = constant_integers(b, node, 3);
@@ -272,8 +273,8 @@ std::optional<ir::Ints> sliced_axes(const ir::Builder& b, const ir::Node& node) 
   return axes;
 }
 
-/// The zeros that make the adjoint of x from that of its slice: those before each axis, then those
-/// after. Nothing where elements are left out between or where the numbers are not known.
+/// The pads with zeros that turn the adjoint of a slice into the adjoint of x: the pads before each
+/// axis, then those after each axis. Nothing if a step is not 1 or a number is not known.
 std::optional<ir::Ints> pads_around_slice(const ir::Builder& b, const ir::Node& node,
                                           const ir::Ints& axes) {
   const ir::Type& x = b.graph().value(node.inputs[0]).type;
@@ -292,10 +293,10 @@ std::optional<ir::Ints> pads_around_slice(const ir::Builder& b, const ir::Node& 
   return before;
 }
 
-/// The positions in x that the slice takes along axis number k, which is `axis`.
+/// The positions that the slice takes along `axis` of x, which is the k-th listed axis.
 ir::ValueId sliced_positions(ir::Builder& b, const ir::Node& node, std::int64_t axis,
                              std::int64_t k) {
-  const ir::ValueId all = numbers_below(b, extent_of(b, node.inputs[0], axis));
+  const ir::ValueId all = iota(b, extent_of(b, node.inputs[0], axis));
   std::vector<ir::ValueId> operands{all, integer_at(b, node.inputs[1], k),
                                     integer_at(b, node.inputs[2], k), b.integers({0})};
   if (has_input(node, 4)) operands.push_back(integer_at(b, node.inputs[4], k));
@@ -307,7 +308,7 @@ std::vector<ir::ValueId> slice_gradient(ir::Builder& b, const ir::Node& node,
   std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);
   const auto axes = sliced_axes(b, node);
   if (!axes) {
-    result[0] = spread_by_positions(b, adjoints[0], node.inputs[0], [&](ir::ValueId positions) {
+    result[0] = scatter_by_positions(b, adjoints[0], node.inputs[0], [&](ir::ValueId positions) {
       std::vector<ir::ValueId> operands = node.inputs;
       operands[0] = positions;
       return b("slice", std::move(operands));
@@ -321,7 +322,7 @@ std::vector<ir::ValueId> slice_gradient(ir::Builder& b, const ir::Node& node,
   std::vector<ir::ValueId> positions;
   for (std::size_t k = 0; k < axes->size(); ++k)
     positions.push_back(sliced_positions(b, node, axes->at(k), static_cast<std::int64_t>(k)));
-  result[0] = scattered_back(b, adjoints[0], node.inputs[0], *axes, positions);
+  result[0] = scatter_adjoint(b, adjoints[0], node.inputs[0], *axes, positions);
   return result;
 }
 

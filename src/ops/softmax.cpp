@@ -6,7 +6,7 @@ namespace {
 
 using ir::ValueId;
 
-/// The greatest element is subtracted first, so that exp does not overflow.
+/// Subtracts the greatest element first, so that exp does not overflow.
 std::vector<ValueId> softmax_of(ir::Builder& b, const ir::Node& node) {
   const ir::Ints axis{node.attributes.i("axis", -1)};
   const ValueId x = wide_value(b, node.inputs[0]);

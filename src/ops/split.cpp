@@ -10,8 +10,8 @@
 namespace rondel::ops {
 namespace {
 
-/// The lengths of the parts of `extent` elements: those given, or equal ones, the last perhaps
-/// shorter.
+/// The lengths of the parts of `extent` elements: the given lengths, or equal lengths, of which the
+/// last may be shorter.
 ir::Ints lengths_of(const std::optional<ir::Ints>& given, std::int64_t parts, std::int64_t extent) {
   if (given) {
     std::int64_t sum = 0;
@@ -30,13 +30,13 @@ ir::Ints lengths_of(const std::optional<ir::Ints>& given, std::int64_t parts, st
   return lengths;
 }
 
-/// The extent of part j where the parts are equal.
+/// The extent of part j if no lengths are given.
 ir::Extent equal_part(const ir::Extent& extent, std::int64_t parts, std::int64_t j) {
   const ir::Integer each = ceil_div(extent, parts);
   return ir::Extent(max(min(each, extent - each * j), 0));
 }
 
-/// Lengths are not negative and add up to the extent.
+/// States the conditions that the lengths are not negative and add up to the extent.
 void state_conditions(ir::TypeContext& c, const std::optional<ir::Integers>& lengths) {
   const ir::Type& x = c.input(0);
   Conditions conditions;
@@ -103,7 +103,8 @@ Ex split_element(Emitter& e, std::size_t j, const Indices& out) {
   return e.load(0, in);
 }
 
-/// The parts' adjoints joined. Where a part has none, zeros as another split of x has them there.
+/// The concatenated adjoints of the parts. A part without an adjoint gets zeros. If that part is
+/// not an output of the node, its shape comes from another split of x.
 std::vector<ir::ValueId> split_gradient(ir::Builder& b, const ir::Node& node,
                                         std::span<const ir::ValueId> adjoints) {
   std::vector<ir::ValueId> parts(adjoints.begin(), adjoints.end()), again;

@@ -21,8 +21,8 @@ void split_to_sequence_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::sequence(ir::Type::tensor(x.dtype(), std::move(extents))));
 }
 
-/// The lengths of the parts. A scalar is the length of all parts (the last may be shorter); a list
-/// has one length for each part.
+/// The lengths of the parts. If `given` is a scalar, it is the length of every part (the last part
+/// may be shorter); if it is a list, it has one length for each part.
 ir::Ints part_lengths(const Tensor& given, std::int64_t extent) {
   const ir::Ints list = ir::integers_of(given);
   for (const std::int64_t n : list) require(n >= 0, "a length is {}", n);
@@ -62,7 +62,8 @@ kernels::UnsizedKernel splitter(const ir::Node& node, std::span<const ir::Type>)
   };
 }
 
-/// The parts joined again; of no parts there is nothing to join.
+/// The concatenated adjoints of the parts; zeros if there are no parts, which cannot be
+/// concatenated.
 std::vector<ir::ValueId> split_to_sequence_gradient(ir::Builder& b, const ir::Node& node,
                                                     std::span<const ir::ValueId> adjoints) {
   const ir::ValueId x = node.inputs[0], parts = adjoints[0];

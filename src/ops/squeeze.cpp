@@ -9,7 +9,7 @@
 namespace rondel::ops {
 namespace {
 
-/// The axes to remove; without a list, those of extent 1. Nothing where they are not known yet.
+/// The axes to remove: the given axes, or all axes of extent 1. Nothing if they are not known.
 std::optional<ir::Ints> squeezed_axes(const ir::Type& x, bool given,
                                       const std::optional<ir::Ints>& axes) {
   if (given && !axes) return std::nullopt;
@@ -62,7 +62,7 @@ const ir::OpEntry squeeze{{
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .batch = along_axes,
-    .gradient = reshaped_back,
+    .gradient = reshape_gradient,
 }};
 
 }  // namespace

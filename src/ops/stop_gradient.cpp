@@ -11,7 +11,7 @@ const ir::OpEntry stop_gradient{{
     .inputs = {{"x"}},
     .type = with_dtypes({DType::f32, DType::f64, DType::f16, DType::bf16}, same_as_first),
     .meaning = elementwise([](Ex x) { return x; }),
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

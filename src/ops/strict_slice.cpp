@@ -22,8 +22,8 @@ ir::Ints axes_of(const ir::Attributes& a, std::int64_t rank) {
   return axes;
 }
 
-/// Checks axis number k as far as the lists (starts, sizes, strides) and its extent are known.
-/// With size 0 no element is read, so any start and stride are valid.
+/// Checks the k-th listed axis as far as the lists (starts, sizes, strides) and its extent are
+/// known. With size 0 no element is read, so any start and stride are valid.
 void require_inside(Lists lists, std::size_t k, std::int64_t axis, const ir::Extent& extent) {
   const auto &starts = lists[0], &sizes = lists[1], &strides = lists[2];
   if (!sizes) return;
@@ -83,20 +83,20 @@ std::optional<std::vector<Tensor>> taken_view(const ir::Attributes& a,
   return std::vector<Tensor>{x.strided(x.size() > 0 ? offset : 0, shapes[0], std::move(strides))};
 }
 
-/// Writes the same checks of all axes, which run once for all elements; sizes are the extents of
-/// the result.
+/// Writes the checks of `require_inside` for all axes. They run once, before all elements. The
+/// sizes are the extents of the result.
 void check_inside(Emitter& e) {
   scalar::Builder& p = e.builder();
   const ir::Ints axes = axes_of(e.attributes(), e.rank(0));
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const Ex size = e.output_extent(0, axes[k]), extent = e.extent(0, axes[k]);
     const Ex start = known_or_read(e, 1, k), stride = known_or_read(e, 3, k);
-    // Compares numbers of steps up to the edge, so that no product can overflow.
+    // Compares numbers of steps to the edge of x, so that no product can overflow.
     const Ex room = select(stride > 0, extent - 1 - start, start);
     const Ex step = select(stride > 0, stride, select(stride < 0, -stride, p.index(1)));
     const Ex far = (stride == 0) | (size - 1 <= room / step);
     const Ex holds = (size == 0) | ((start >= 0) & (start < extent) & far);
-    // The text of a check has at most four values, and in a loop the first is the trip number.
+    // The text of a check has at most four values; in a loop the first value is the trip number.
     if (const auto by = p.known(stride))
       p.check(holds, fmt::format(out_of_bounds_text, axes[k], "{}", "{}", *by, extent_text),
               {size, start, extent});
@@ -125,9 +125,9 @@ std::vector<ir::ValueId> strict_slice_gradient(ir::Builder& b, const ir::Node& n
     const auto at = [&](std::size_t list) {
       return integer_at(b, node.inputs[list], static_cast<std::int64_t>(k));
     };
-    positions.push_back(b("add", {at(1), b("mul", {numbers_below(b, at(2)), at(3)})}));
+    positions.push_back(b("add", {at(1), b("mul", {iota(b, at(2)), at(3)})}));
   }
-  result[0] = scattered_back(b, adjoints[0], node.inputs[0], axes, positions);
+  result[0] = scatter_adjoint(b, adjoints[0], node.inputs[0], axes, positions);
   return result;
 }
 

@@ -39,14 +39,14 @@ Ex tiled(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
-/// Each axis as one of repetitions, which is summed, and one of x.
+/// Splits each axis into an axis of repetitions, which is summed, and the axis of x.
 std::vector<ir::ValueId> tile_gradient(ir::Builder& b, const ir::Node& node,
                                        std::span<const ir::ValueId> adjoints) {
   const ir::ValueId x = node.inputs[0];
   const ir::Type type = b.graph().value(x).type;
   if (!type.has_rank()) {
     const auto tiled = [&](ir::ValueId all) { return b("tile", {all, node.inputs[1]}); };
-    return {spread_by_positions(b, adjoints[0], x, tiled), ir::ValueId::none};
+    return {scatter_by_positions(b, adjoints[0], x, tiled), ir::ValueId::none};
   }
   const auto repeats = constant_integers(b, node, 1);
   std::vector<ir::ValueId> extents;

@@ -48,7 +48,7 @@ SizedKernelMeaning::Kernel prepare_top_k(const ir::Node& node, std::span<const i
   return make(spec_of(node), inputs[0].dtype(), static_cast<std::size_t>(inputs[0].rank()));
 }
 
-/// Each element that was taken gets its adjoint back.
+/// The adjoint of each selected element is stored at the position of the element in x.
 std::vector<ir::ValueId> top_k_gradient(ir::Builder& b, const ir::Node& node,
                                         std::span<const ir::ValueId> adjoints) {
   std::vector<ir::ValueId> result(node.inputs.size(), ir::ValueId::none);

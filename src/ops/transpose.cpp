@@ -8,7 +8,7 @@
 namespace rondel::ops {
 namespace {
 
-/// For each axis of y its axis in x; reversed order where `perm` is not given.
+/// For each axis of y, its axis in x. The default is the reversed order.
 ir::Ints permutation(const ir::Attributes& attributes, std::int64_t rank) {
   ir::Ints perm = attributes.ints("perm");
   if (perm.empty())
@@ -64,7 +64,7 @@ std::vector<ir::ValueId> batched_transpose(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, values_of(inputs), {{"perm", perm}});
 }
 
-/// The inverse permutation; reversed order is its own inverse.
+/// Applies the inverse permutation. Reversed order is its own inverse.
 std::vector<ir::ValueId> transpose_gradient(ir::Builder& b, const ir::Node& node,
                                             std::span<const ir::ValueId> adjoints) {
   const ir::Ints perm = node.attributes.ints("perm");

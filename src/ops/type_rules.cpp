@@ -19,7 +19,7 @@ using ir::Type;
 using ir::TypeContext;
 using ir::TypeRule;
 
-/// Inputs that are there, all of them tensors of one dtype.
+/// The types of the given inputs, which must all be tensors of one dtype.
 std::vector<const Type*> uniform_inputs(const TypeContext& c) {
   std::vector<const Type*> types;
   std::size_t first = 0;

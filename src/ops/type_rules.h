@@ -3,90 +3,93 @@
 
 #include <initializer_list>
 
-/// Type rules that many ops share, and the pieces they are made of.
+/// Type rules that many ops share, and helpers for writing type rules.
 namespace rondel::ops {
 
-/// Output 0 has the type of input 0; there are no other restrictions.
+/// Output 0 has the type of input 0, which may be any tensor.
 void same_as_first(ir::TypeContext&);
-/// The same for an op with an attribute `axis`, which must be an axis of input 0.
+/// `same_as_first` for an op with an attribute `axis`, which must be an axis of input 0.
 void same_shape_along_axis(ir::TypeContext&);
-/// States that output 0 has the elements of input 0, in the same order, as far as these are known
+/// States that output 0 has the elements of input 0, in the same order, as far as they are known
 /// integers.
 void keep_elements(ir::TypeContext&);
 /// States that the elements of output 0 are `f` of the elements of all inputs, broadcast, as far as
-/// these are known. `f` may assume that no number overflows 64 bits. Nothing is stated for narrower
-/// dtypes, and for u64 only elements that are certainly not negative.
+/// those are known. `f` may assume that no number overflows 64 bits. Nothing is stated for dtypes
+/// narrower than 64 bits; for u64, only elements that are certainly not negative are stated.
 void combine_elements(ir::TypeContext&, ir::Integer (*f)(const ir::Integer&, const ir::Integer&));
-/// Whether the dtype can hold every extent: a narrower one changes extents from 2^31 on.
+/// Whether the dtype can hold every extent (i64, u64).
 bool holds_extents(DType);
-/// Inputs of one dtype, broadcast together (NumPy's rule); the result has that dtype.
+/// All inputs have one dtype and are broadcast together (NumPy's rule); the result has that dtype.
 void broadcast_rule(ir::TypeContext&);
-/// The same with a bool result.
+/// `broadcast_rule` with a bool result.
 void broadcast_to_bool(ir::TypeContext&);
-/// `rule`, after a check that all inputs have an allowed dtype; the error names the allowed ones.
+/// `rule`, after a check that all inputs have an allowed dtype. The error names the allowed dtypes.
 ir::TypeRule with_dtypes(std::initializer_list<DType> allowed, ir::TypeRule rule);
 ir::TypeRule floats_only(ir::TypeRule rule);
-ir::TypeRule numbers_only(ir::TypeRule rule);  ///< integers and floats of 16 bits and up
+ir::TypeRule numbers_only(ir::TypeRule rule);  ///< integers, and floats of at least 16 bits
 ir::TypeRule bools_only(ir::TypeRule rule);
 ir::TypeRule integers_only(ir::TypeRule rule);
 
-/// Whether each extent of these types certainly is 1 or equal to the extent of `result` that it is
+/// Whether each extent of these types is certainly 1, or equal to the extent of `result` that it is
 /// broadcast to.
 bool certainly_broadcasts(std::span<const ir::Type* const>, const ir::Extents& result);
-/// States `holds_while()` where that is so: the rule then accepts any values of the symbols.
+/// If `certainly_broadcasts`, states `holds_while()`: the rule accepts any values of the symbols.
 void holds_if_certain(ir::TypeContext&, std::span<const ir::Type* const>,
                       const ir::Extents& result);
-/// What must hold for a rule to accept the inputs, collected for `holds_while()`.
+/// Collects the conditions for `holds_while()` under which a type rule accepts its inputs.
 class Conditions {
  public:
   void not_negative(const ir::Integer& i) { integers_.push_back(i); }
   void equal(const ir::Integer& a, const ir::Integer& b);
-  /// Something is unknown: nothing will be stated.
+  /// A condition cannot be expressed, so `state` will state nothing.
   void unknown() { integers_.emplace_back(); }
-  /// States them, if all are known.
+  /// States the conditions if all of them are known.
   void state(ir::TypeContext&) const;
 
  private:
   ir::Integers integers_;
 };
-/// The extents that result from broadcasting; empty where a rank is unknown.
+/// The extents that result from broadcasting; nothing if a rank is unknown.
 std::optional<ir::Extents> broadcast_extents(std::span<const ir::Type* const>);
 std::optional<ir::Extents> broadcast_extents(const ir::Extents&, const ir::Extents&);
-/// Requires that `from` broadcasts to `to` without changing it.
+/// Requires that `from` can be broadcast to exactly `to`.
 void broadcast_onto(const ir::Extents& to, const ir::Extents& from);
-/// The same shape of another dtype.
+/// The same shape with another dtype.
 ir::Type with_dtype(const ir::Type&, DType);
-/// `axis` counted from the front; an error outside [-rank, rank). `what` names it in the message.
+/// `axis` counted from the front; an error if it is outside [-rank, rank). The message calls it
+/// `what`.
 std::int64_t normal_axis(std::int64_t axis, std::int64_t rank, std::string_view what = "axis");
-/// A float input and a bool result of the same shape: is_nan, is_inf.
+/// Takes a float input and gives a bool result of the same shape (is_nan, is_inf).
 void float_predicate_rule(ir::TypeContext&);
 
-/// Sorted, without repetitions (which are an error).
+/// `axes` counted from the front and sorted. A repeated axis is an error.
 ir::Ints normal_axes(const ir::Ints& axes, std::int64_t rank, std::string_view what = "axes");
-/// Requires that input k is a tensor (of a dtype); the message names the input.
+/// Requires that input k is a tensor, or a tensor of such a dtype. The message names the input.
 void require_tensor(const ir::TypeContext&, std::size_t k);
 void require_dtype(const ir::TypeContext&, std::size_t k, DType);
 void require_dtypes(const ir::TypeContext&, std::size_t k, std::span<const DType> allowed);
 void require_same_dtype(const ir::TypeContext&, std::size_t a, std::size_t b);
-/// Rank 0, or one element in rank 1 (which ONNX's models often have where a scalar is meant).
+/// Requires rank 0, or rank 1 with one element (ONNX models often use that for a scalar).
 void require_scalar(ir::TypeContext&, std::size_t k);
-/// Requires that input k has this rank, where its rank is known.
+/// Requires that input k has this rank, or that its rank is unknown.
 void require_rank(const ir::TypeContext&, std::size_t k, std::int64_t rank);
 
-/// Attributes that say a dtype (`to`, `dtype`) hold a Type of kind tensor, by convention a scalar.
+/// The value of an attribute that names a dtype (`to`, `dtype`). Such an attribute holds a Type of
+/// kind tensor, by convention of a scalar.
 DType dtype_attribute(const ir::Attributes&, std::string_view name);
 
-/// f32, f64, f16, bf16; i64 ... i8, u64 ... u8; both.
+/// Floats: f32, f64, f16, bf16. Integers: i64 ... i8, u64 ... u8. Numbers: both.
 std::span<const DType> float_dtypes();
 std::span<const DType> integer_dtypes();
 std::span<const DType> number_dtypes();
 
-/// For an op that fails only where its type rule does. It cannot fail where all types are static
-/// and the values of these inputs, on which the rule depends, are known.
+/// For an op that fails only if its type rule fails, which depends on the values of the inputs
+/// `value_inputs`. The op cannot fail if all types are static and these values are known.
 ir::CanFail unless_known(std::vector<std::size_t> value_inputs);
-/// For an op that divides by its second operand: false for floats, and for known values without 0.
+/// For an op that divides by its second operand: false for floats, and for a known divisor without
+/// a 0.
 bool may_divide_by_zero(const ir::TypeContext&);
-/// Whether indices, the second operand, may be out of range for an axis of the first operand.
+/// Whether an index in the second operand may be out of range for `axis` of the first operand.
 /// Negative indices count from the end.
 bool may_be_out_of_range(const ir::TypeContext&, std::int64_t axis);
 

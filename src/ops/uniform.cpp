@@ -22,7 +22,7 @@ const ir::OpEntry uniform{{
     .type = draw_rule,
     .meaning = elements(uniform_element),
     .value_inputs = {3},
-    .gradient = nothing_flows,
+    .gradient = zero_gradient,
 }};
 
 }  // namespace

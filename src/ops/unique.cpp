@@ -48,16 +48,16 @@ kernels::UnsizedKernel prepare_unique(const ir::Node& node, std::span<const ir::
   return [spec](kernels::UnsizedCall& call) { kernels::unique(call, spec); };
 }
 
-/// Each of the results is the first of the slices that are equal to it.
+/// The adjoint of each unique slice goes to its first occurrence in x.
 std::vector<ir::ValueId> unique_gradient(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::ValueId> adjoints) {
   const ir::ValueId x = node.inputs[0];
   const ir::ValueId firsts = has_output(node, 1) ? node.outputs[1]
                                                  : b.add("unique", {x}, node.attributes, 2)[1];
   if (const std::int64_t axis = node.attributes.i("axis", no_axis); axis != no_axis)
-    return {scattered_back(b, adjoints[0], x, {axis_from_end(b, x, axis)}, std::span(&firsts, 1))};
+    return {scatter_adjoint(b, adjoints[0], x, {axis_from_end(b, x, axis)}, std::span(&firsts, 1))};
   const ir::ValueId flat = b("reshape", {x, b.integers({-1})});
-  return {with_shape_of(b, scattered_back(b, adjoints[0], flat, {-1}, std::span(&firsts, 1)), x)};
+  return {with_shape_of(b, scatter_adjoint(b, adjoints[0], flat, {-1}, std::span(&firsts, 1)), x)};
 }
 
 const ir::OpEntry unique{{

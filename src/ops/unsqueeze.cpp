@@ -50,7 +50,7 @@ const ir::OpEntry unsqueeze{{
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .batch = batched_unsqueeze,
-    .gradient = reshaped_back,
+    .gradient = reshape_gradient,
 }};
 
 }  // namespace

@@ -3,15 +3,17 @@
 
 namespace rondel::ops {
 
-/// x in the type of its arithmetic: f32 for floats narrower than f32.
+/// x converted to the type that its arithmetic uses: f32 for floats narrower than f32, else its own
+/// type.
 inline Ex widened(Ex x) {
   const DType t = scalar::compute_type(x.type());
   return t == x.type() ? x : cast(t, x);
 }
 inline Ex narrowed(DType t, Ex x) { return t == x.type() ? x : cast(t, x); }
 
-/// A formula of several steps on one op's elements: narrow floats are widened first and rounded
-/// once, at the end. `.meaning = elementwise(wide([](Ex x) { return x / (1 + abs(x)); }))`.
+/// A formula of several steps on the elements of one op. Narrow floats are widened first, and the
+/// result is rounded once, at the end:
+/// `.meaning = elementwise(wide([](Ex x) { return x / (1 + abs(x)); }))`.
 template <class F> auto wide(F f) {
   return [f](Emitter& e, std::span<const Ex> x) -> Ex {
     std::vector<Ex> w;
@@ -25,7 +27,7 @@ template <class F> auto wide(F f) {
   };
 }
 
-/// An attribute as a constant of the type of `like`.
+/// The attribute `name` as a constant of the type of `like`.
 inline Ex attribute(Emitter& e, std::string_view name, Ex like) {
   return scalar::literal(like, e.attributes().f(name, 0.0));
 }

@@ -32,23 +32,23 @@ Ints pads_of(const std::vector<WindowAxis>& windows) {
   return pads;
 }
 
-/// i64[1], constant where both are.
+/// `list`, an i64[1], times `factor`; a constant if `list` is a constant.
 ValueId times(ir::Builder& b, ValueId list, std::int64_t factor) {
   const Tensor* known = b.graph().constant(list);
   if (known != nullptr) return b.integers({ir::integers_of(*known)[0] * factor});
   return factor == 1 ? list : b("mul", {list, b.integers({factor})});
 }
 
-/// The larger of an i64[1] and 0; constant where it is.
+/// The maximum of `list`, an i64[1], and 0; a constant if `list` is a constant.
 ValueId at_least_zero(ir::Builder& b, ValueId list) {
   const Tensor* known = b.graph().constant(list);
   if (known != nullptr) return b.integers({std::max<std::int64_t>(ir::integers_of(*known)[0], 0)});
   return b("max", {list, b.integers({0})});
 }
 
-/// What the windows of a node slide over, on each spatial axis of x, with kernels of these extents.
-/// SAME padding on an axis of unknown extent comes with the run: then x itself is padded first, and
-/// the windows have no padding.
+/// The windows of a node, with a kernel of given extents, on each spatial axis of x. If SAME
+/// padding depends on an unknown extent, it is computed at run time: then x itself is padded first,
+/// and the windows have no padding.
 class Windowed {
  public:
   Windowed(ir::Builder& b, const ir::Node& node, const Ints& kernel)
@@ -63,7 +63,7 @@ class Windowed {
     return spec_.auto_pad == kernels::AutoPad::same_upper ||
            spec_.auto_pad == kernels::AutoPad::same_lower;
   }
-  /// x, or a tensor of the same spatial extents, as the windows find it.
+  /// `v`, which has the spatial extents of x, with the padding that x gets first.
   ValueId with_padding(ValueId v) const {
     if (!padded_first_) return v;
     std::vector<ValueId> pads = begins_;
@@ -77,7 +77,7 @@ class Windowed {
     t = ir::completed(t, ir::Type::tensor(type.dtype(), std::move(extents)));
     return padded;
   }
-  /// The part of the result of `with_padding` that is no padding.
+  /// The inverse of `with_padding`: removes the padding.
   ValueId without_padding(ValueId v) const {
     if (!padded_first_) return v;
     const ValueId start = b_("concat", begins_, {{"axis", 0}});
@@ -90,14 +90,14 @@ class Windowed {
   WindowAxis window(std::size_t a, std::int64_t kernel) {
     const ir::Type& x = b_.graph().value(x_).type;
     const ir::Extent e = x.has_rank() ? x.extent(static_cast<std::int64_t>(a) + 2) : ir::Extent();
-    // Of windows that begin at each element, the padding does not depend on the extent.
+    // With stride 1, SAME padding does not depend on the extent.
     const std::int64_t any = 1;
     const WindowAxis w = kernels::axis_of(spec_, a, e.known() ? e.value : any, kernel);
     padded_first_ = padded_first_ || (is_same() && !e.known() && w.stride > 1);
     return w;
   }
 
-  /// As kernels::axis_of computes them.
+  /// Writes the computation of the SAME pads, which must agree with kernels::axis_of.
   void add_pads(WindowAxis& w) {
     const ValueId n = extent_of(b_, x_, std::ssize(begins_) + 2);
     const ValueId count = b_(
@@ -117,10 +117,10 @@ class Windowed {
   const kernels::WindowSpec spec_;
   std::vector<WindowAxis> windows_;
   bool padded_first_ = false;
-  std::vector<ValueId> begins_, ends_;  ///< i64[1], where x is padded first
+  std::vector<ValueId> begins_, ends_;  ///< i64[1] for each axis, if x is padded first
 };
 
-/// y with stride - 1 zeros behind each element of a spatial axis.
+/// y with stride - 1 zeros inserted after each element along a spatial axis.
 ValueId with_zeros_between(ir::Builder& b, ValueId y, std::int64_t axis, std::int64_t rank,
                            std::int64_t stride) {
   if (stride == 1) return y;
@@ -131,8 +131,8 @@ ValueId with_zeros_between(ir::Builder& b, ValueId y, std::int64_t axis, std::in
   return b("reshape", {b("pad", {column, zeros, ValueId::none, b.integers({axis + 1})}), shape});
 }
 
-/// `y` with so many zeros before and after an axis; negative numbers remove elements. `after` is
-/// i64[1]. Written without negative pads, which not every runtime takes.
+/// `y` with `before` zeros before and `after` (i64[1]) zeros after an axis; negative numbers remove
+/// elements. The result does not use negative pads, because not every runtime supports them.
 ValueId padded(ir::Builder& b, ValueId y, std::int64_t axis, std::int64_t before, ValueId after) {
   const Tensor* known = b.graph().constant(after);
   const std::int64_t number = known != nullptr ? ir::integers_of(*known)[0] : -1;
@@ -147,8 +147,9 @@ ValueId padded(ir::Builder& b, ValueId y, std::int64_t axis, std::int64_t before
   return b("slice", {more, start, sum_of_integers(b, extent_of(b, more, axis), removed), axes});
 }
 
-/// The adjoint of what a convolution with `w` reads, whose spatial extents are those of x, from the
-/// adjoint of its result. `w`: [input channels, output channels of a group, spatial...], flipped.
+/// The adjoint of the input of a convolution with `w` from the adjoint of its result. The spatial
+/// extents of the input are those of x. `w` is the result of `flipped`: [input channels, output
+/// channels of a group, spatial...].
 ValueId spread(ir::Builder& b, ValueId adjoint, ValueId x, ValueId w, std::int64_t groups,
                const std::vector<WindowAxis>& windows) {
   const auto rank = static_cast<std::int64_t>(windows.size()) + 2;
@@ -165,7 +166,7 @@ ValueId spread(ir::Builder& b, ValueId adjoint, ValueId x, ValueId w, std::int64
            {{"dilations", each<&WindowAxis::dilation>(windows)}, {"group", groups}});
 }
 
-/// [a, b, rest...] as [b, a, rest...].
+/// x with its first two axes swapped.
 ValueId swapped(ir::Builder& b, ValueId x, std::int64_t rank) {
   Ints order(static_cast<std::size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
@@ -173,7 +174,7 @@ ValueId swapped(ir::Builder& b, ValueId x, std::int64_t rank) {
   return b("transpose", {x}, {{"perm", order}});
 }
 
-/// w backwards along its spatial axes, with input channels first.
+/// w reversed along its spatial axes, with input channels first.
 ValueId flipped(ir::Builder& b, ValueId w, const ir::Extents& extents, std::int64_t groups) {
   const std::size_t spatial = extents.size() - 2;
   const auto rank = static_cast<std::int64_t>(extents.size());
@@ -193,8 +194,8 @@ ValueId flipped(ir::Builder& b, ValueId w, const ir::Extents& extents, std::int6
   return b("reshape", {apart, b.integers(joined)});
 }
 
-/// x with the channels of a group first, then, group by group, the samples: what a convolution over
-/// samples reads.
+/// x as the input of a convolution that sums over samples: [channels of a group, groups * samples,
+/// spatial...], with the samples of a group side by side.
 ValueId samples_as_channels(ir::Builder& b, ValueId x, std::int64_t rank, std::int64_t groups) {
   if (groups == 1) return swapped(b, x, rank);
   const std::int64_t channels = b.graph().value(x).type.extent(1).value / groups;
@@ -209,8 +210,8 @@ ValueId samples_as_channels(ir::Builder& b, ValueId x, std::int64_t rank, std::i
   return b("reshape", {b("transpose", {b("reshape", {x, split})}, {{"perm", order}}), joined});
 }
 
-/// Each element of w is multiplied by a part of x for each result: a convolution of x with the
-/// adjoint, in which strides and dilations change places.
+/// The adjoint of w. It is a convolution of x with the result's adjoint, with strides and dilations
+/// exchanged.
 ValueId kernel_adjoint(ir::Builder& b, ValueId adjoint, ValueId x,
                        const std::vector<WindowAxis>& windows, std::int64_t groups) {
   const auto rank = static_cast<std::int64_t>(windows.size()) + 2;
@@ -222,7 +223,7 @@ ValueId kernel_adjoint(ir::Builder& b, ValueId adjoint, ValueId x,
                          {"group", groups}});
   const ValueId w = swapped(b, all, rank);
   if (windows.empty()) return w;
-  // Elements of x that no window reaches make further results.
+  // If no window covers the last elements of x, the convolution has extra results.
   return b("slice",
            {w, b.integers(Ints(windows.size(), 0)), b.integers(each<&WindowAxis::kernel>(windows)),
             b.integers(spatial_axes(windows.size()))});
@@ -271,14 +272,14 @@ std::vector<ValueId> max_pool_gradient(ir::Builder& b, const ir::Node& node,
 
 namespace {
 
-/// Each channel of each sample by itself.
-ValueId channels_apart(ir::Builder& b, ValueId x) {
+/// x with each channel of each sample as a batch element: [n * channels, 1, spatial...].
+ValueId channels_as_batch(ir::Builder& b, ValueId x) {
   const ValueId spatial = b("shape", {x}, {{"start", 2}});
   return b("reshape", {x, b("concat", {b.integers({-1, 1}), spatial}, {{"axis", 0}})});
 }
 
-/// Ones of the spatial extents of x, and of the padding where that counts in an average.
-ValueId ones_that_count(ir::Builder& b, const ir::Node& node, const Windowed& windowed) {
+/// Ones with the spatial extents of x, extended by the padding if it counts in an average.
+ValueId counted_ones(ir::Builder& b, const ir::Node& node, const Windowed& windowed) {
   const ValueId x = node.inputs[0];
   const bool with_pads = node.attributes.flag("count_include_pad");
   std::vector<ValueId> extents{b.integers({1, 1})};
@@ -290,10 +291,10 @@ ValueId ones_that_count(ir::Builder& b, const ir::Node& node, const Windowed& wi
   return windowed.with_padding(b("expand", {b.scalar(dtype_of(b, x), 1), shape}));
 }
 
-/// The same with as many zeros around as the windows reach, which ceil_mode lets reach beyond the
-/// padding. `adjoint` has an element for each window.
-ValueId with_all_that_windows_reach(ir::Builder& b, const ir::Node& node, const Windowed& windowed,
-                                    ValueId ones, ValueId adjoint) {
+/// `ones` with zeros around them, up to the end of the last window. With ceil_mode, that may be
+/// beyond the padding. `adjoint` has one element for each window.
+ValueId padded_to_last_window(ir::Builder& b, const ir::Node& node, const Windowed& windowed,
+                              ValueId ones, ValueId adjoint) {
   for (std::size_t a = 0; a < windowed.windows().size(); ++a) {
     const WindowAxis& w = windowed.windows()[a];
     const std::int64_t axis = static_cast<std::int64_t>(a) + 2;
@@ -307,7 +308,7 @@ ValueId with_all_that_windows_reach(ir::Builder& b, const ir::Node& node, const 
   return ones;
 }
 
-/// How many elements each window averages.
+/// The number of elements that each window averages.
 ValueId elements_under_windows(ir::Builder& b, const ir::Node& node, const Windowed& windowed,
                                ValueId ones_of_kernel, ValueId adjoint) {
   const std::vector<WindowAxis>& windows = windowed.windows();
@@ -317,8 +318,8 @@ ValueId elements_under_windows(ir::Builder& b, const ir::Node& node, const Windo
     for (const WindowAxis& w : windows) all *= static_cast<double>(w.kernel);
     return b.scalar(dtype_of(b, node.inputs[0]), all);
   }
-  ValueId ones = ones_that_count(b, node, windowed);
-  if (may_reach_beyond) ones = with_all_that_windows_reach(b, node, windowed, ones, adjoint);
+  ValueId ones = counted_ones(b, node, windowed);
+  if (may_reach_beyond) ones = padded_to_last_window(b, node, windowed, ones, adjoint);
   const Ints none(2 * windows.size(), 0);
   return b("conv", {ones, ones_of_kernel},
            {{"dilations", each<&WindowAxis::dilation>(windows)},
@@ -328,7 +329,8 @@ ValueId elements_under_windows(ir::Builder& b, const ir::Node& node, const Windo
 
 }  // namespace
 
-/// Each channel of each sample by itself is convolved with ones, and divided by their number.
+/// Average pooling is a convolution of each channel with a kernel of ones, divided by the number of
+/// elements. The gradient is computed as the gradient of that convolution.
 std::vector<ValueId> average_pool_gradient(ir::Builder& b, const ir::Node& node,
                                            std::span<const ValueId> adjoints) {
   const ValueId x = node.inputs[0];
@@ -339,7 +341,7 @@ std::vector<ValueId> average_pool_gradient(ir::Builder& b, const ir::Node& node,
   const ValueId ones = b("expand", {b.scalar(dtype_of(b, x), 1), b.integers(of_one_channel)});
   const ValueId count = elements_under_windows(b, node, windowed, ones, adjoints[0]);
   const ValueId read = windowed.with_padding(x);
-  const ValueId each_element = b("div", {channels_apart(b, adjoints[0]), count});
+  const ValueId each_element = b("div", {channels_as_batch(b, adjoints[0]), count});
   const ValueId sums = spread(b, each_element, read, ones, 1, windowed.windows());
   return {with_shape_of(b, windowed.without_padding(sums), x)};
 }

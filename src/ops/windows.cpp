@@ -21,7 +21,7 @@ kernels::WindowSpec window_spec(const ir::Attributes& a) {
 
 ir::Integer window_room(const kernels::WindowSpec& spec, std::size_t axis, const ir::Extent& input,
                         const ir::Extent& kernel) {
-  // SAME padding: one window for each stride that begins in the input.
+  // SAME padding: one window for each multiple of the stride within the input.
   if (is_same_padding(spec)) return ir::Integer(input) - 1;
   const kernels::WindowAxis w = kernels::axis_of(spec, axis, 0, 1);
   return ir::Integer(input) + w.begin + w.end - (ir::Integer(kernel) - 1) * w.dilation - 1;
@@ -37,8 +37,8 @@ ir::Extent window_extent(const kernels::WindowSpec& spec, std::size_t axis, cons
   if (is_same_padding(spec)) return ir::Extent(ceil_div(input, w.stride));
   const ir::Integer room = window_room(spec, axis, input, kernel);
   if (!spec.ceil_mode) return ir::Extent(floor_div(room, w.stride) + 1);
-  // The last window is left out if it begins behind the input. With end pads longer than a window,
-  // more than one window may begin there.
+  // The last window is left out if it begins after the input. If the end padding is longer than a
+  // window, more than one window may begin there.
   if (!kernel.known() || w.end > w.reach()) return {};
   return ir::Extent(
       min(ceil_div(room, w.stride) + 1, ceil_div(ir::Integer(input) + w.begin, w.stride)));

@@ -5,10 +5,11 @@
 
 namespace rondel::ops {
 
-/// Attributes kernel_shape, strides, dilations, pads, auto_pad and ceil_mode.
+/// The window that the attributes kernel_shape, strides, dilations, pads, auto_pad and ceil_mode
+/// describe.
 kernels::WindowSpec window_spec(const ir::Attributes&);
-/// The number of elements of a padded axis behind its first window; negative where no window fits,
-/// which is an error. Strides step through these elements.
+/// The number of positions, beyond the first, at which a window fits on a padded axis with stride
+/// 1; negative if no window fits, which is an error.
 ir::Integer window_room(const kernels::WindowSpec&, std::size_t axis, const ir::Extent& input,
                         const ir::Extent& kernel);
 /// The number of window positions along one axis, as far as the extents are known.

@@ -21,7 +21,7 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-/// Cuts one loop.
+/// Splits one loop into segments.
 class LoopCutter {
  public:
   LoopCutter(ir::Graph& g, NodeId n, std::optional<std::int64_t> length)
@@ -31,7 +31,7 @@ class LoopCutter {
     b_.source(g.node(n).source);
   }
 
-  /// False where one segment would hold all trips.
+  /// Returns false if one segment would hold all trips.
   bool run() {
     const std::optional<std::int64_t> trips = known_count();
     if (trips && !segment_) segment_ = equal_segments(*trips);
@@ -51,15 +51,15 @@ class LoopCutter {
  private:
   const ir::Region& body() const { return g_.region(parts_.body); }
   const Type& type(ValueId v) const { return g_.value(v).type; }
-  /// i64[1]
+  /// An i64[] as an i64[1].
   ValueId list(ValueId scalar) {
     if (const Tensor* known = g_.constant(scalar)) return b_.integers(ir::integers_of(*known));
     return b_("unsqueeze", {scalar, b_.integers({0})});
   }
 
-  // ---- how many trips and segments
+  // ---- the numbers of trips and segments
 
-  /// The trips, where they are certain without a run.
+  /// The trip count, if it is known without running the loop.
   std::optional<std::int64_t> known_count() const {
     if (parts_.has_go) return std::nullopt;
     if (parts_.has_trips) {
@@ -79,19 +79,19 @@ class LoopCutter {
     if (trips) {
       length_ = b_.scalar(*segment_);
       const std::int64_t segments = (*trips - 1) / *segment_ + 1;
-      is_filled_up_ = *trips % *segment_ != 0;
+      is_padded_ = *trips % *segment_ != 0;
       segments_ = b_.scalar(segments);
-      places_ = b_.scalar(segments * *segment_);
+      padded_count_ = b_.scalar(segments * *segment_);
     } else {
       const ValueId asked = segment_ ? b_("min", {b_.scalar(*segment_), count_}) : root_of_count();
       length_ = b_("max", {asked, b_.scalar(std::int64_t{1})});
       const ValueId whole = b_("div", {count_, length_});
       const ValueId rest = b_("sub", {count_, b_("mul", {whole, length_})});
       segments_ = b_("add", {whole, b_("min", {rest, b_.scalar(std::int64_t{1})})});
-      places_ = b_("mul", {segments_, length_});
+      padded_count_ = b_("mul", {segments_, length_});
     }
   }
-  /// i64[]. A loop with a condition tells how many trips it has made.
+  /// The trip count, i64[]. For a loop with a condition, it is an output of the loop.
   ValueId count() {
     if (parts_.has_go) {
       const std::size_t last = parts_.states + parts_.stacks;
@@ -129,8 +129,8 @@ class LoopCutter {
     return b_("gather", {shape, b_.scalar(parts_.axis_in[k])}, {{"axis", 0}});
   }
 
-  /// The square root, rounded up, or the next number above it that divides the trips, where there
-  /// is one below its double.
+  /// The segment length: the smallest divisor of the trip count from the rounded-up square root to
+  /// below twice that; if there is none, the rounded-up square root.
   static std::int64_t equal_segments(std::int64_t trips) {
     const double exact = std::ceil(std::sqrt(static_cast<double>(trips)));
     const auto root = std::max<std::int64_t>(static_cast<std::int64_t>(exact), 1);
@@ -138,7 +138,7 @@ class LoopCutter {
       if (trips % length == 0) return length;
     return root;
   }
-  /// The square root, rounded up.
+  /// The square root of the trip count, rounded up.
   ValueId root_of_count() {
     const ValueId root = b_("sqrt", {ops::as(b_, count_, DType::f64)});
     return ops::as(b_, b_("ceil", {root}), DType::i64);
@@ -167,7 +167,8 @@ class LoopCutter {
       return results;
     });
   }
-  /// Stacks of both go forwards: that of the last segment is filled up behind its last item.
+  /// The parts that both loops share. All stacks are forward: the last segment is padded after its
+  /// last item.
   LoopParts parts_of_both() const {
     LoopParts p = parts_;
     p.has_trips = true;
@@ -181,7 +182,7 @@ class LoopCutter {
     }
     return p;
   }
-  /// The axis of segments, where `axis` is that of their trips.
+  /// The axis of the segments, if `axis` is the axis of the trips of a segment.
   static std::int64_t outside_of(std::int64_t axis) { return axis < 0 ? axis - 1 : axis; }
   static Type with_axis(const Type& item, std::int64_t axis) {
     if (!item.is_tensor() || !item.has_rank() || axis > item.rank()) return item;
@@ -189,7 +190,7 @@ class LoopCutter {
     extents.insert(extents.begin() + axis, ir::Extent());
     return Type::tensor(item.dtype(), std::move(extents));
   }
-  /// From the front.
+  /// The axis of a stack, 0 or more.
   std::int64_t axis_of_stack(std::size_t k) const {
     const std::int64_t axis = parts_.axis_out[k];
     const Type& item = type(loop_.item(k));
@@ -205,7 +206,7 @@ class LoopCutter {
     std::vector<ValueId> inputs{length_};
     inputs.insert(inputs.end(), outer.begin() + 2, outer.end());
     LoopParts inner = parts_of_both();
-    if (is_filled_up_) {
+    if (is_padded_) {
       inputs[0] = b("min", {length_, b("sub", {count_, first})});
       inputs.insert(inputs.end(), parts_.stacks, length_);
       inner.extents.assign(parts_.stacks, 1);
@@ -232,8 +233,8 @@ class LoopCutter {
                      copy(original.results[0]));
     return results;
   }
-  /// What the body reads as `go`: true in each trip that a condition lets happen, and where it
-  /// never changes; otherwise what the trip before has given.
+  /// The value of the body's parameter `go`. It is true if the loop has a condition or never
+  /// changes `go`; otherwise it is a result of the previous trip.
   ValueId go(ir::Builder& b, std::span<const ValueId> params) const {
     if (carries_go_) return params[2 + parts_.states];
     if (g_.is_read(body().params[1])) return b.constant(Tensor::scalar<bool>(true));
@@ -242,15 +243,15 @@ class LoopCutter {
 
   // ---- scans and stacks in segments
 
-  /// The part of a scan that the trips read, filled up to whole segments, and with an axis of them
-  /// before that of their trips. A reversed scan begins at the end.
+  /// The part of a scan that the trips read, padded to whole segments, and reshaped to an axis of
+  /// segments followed by an axis of trips. A reversed scan is padded at its front.
   ValueId in_segments(std::size_t k) {
     const ValueId x = loop_.scanned(k);
     const std::int64_t axis = parts_.axis_in[k];
     const bool reverse = parts_.reverse_in[k] != 0;
     ValueId part = reads_all(k) ? x : part_read(x, axis, reverse);
-    if (is_filled_up_) {
-      const ValueId none = b_.integers({0}), more = list(b_("sub", {places_, count_}));
+    if (is_padded_) {
+      const ValueId none = b_.integers({0}), more = list(b_("sub", {padded_count_, count_}));
       const ValueId pads = b_("concat", {reverse ? more : none, reverse ? none : more},
                               {{"axis", 0}});
       part = b_("pad", {part, pads, ValueId::none, b_.integers({axis})});
@@ -267,7 +268,7 @@ class LoopCutter {
     return b_("slice", {x, b_("sub", {extent, list(count_)}), extent, axes});
   }
 
-  /// With other extents in place of those of `replaced` axes from `axis` on.
+  /// Reshapes `x`: `extents` replace those of `replaced` axes from `axis` on.
   ValueId reshaped(ValueId x, std::int64_t axis, std::vector<ValueId> extents, int replaced) {
     std::vector<ValueId> shape;
     if (axis != 0) shape.push_back(b_("shape", {x}, {{"end", axis}}));
@@ -276,12 +277,13 @@ class LoopCutter {
     return b_("reshape", {x, b_("concat", std::move(shape), {{"axis", 0}})}, {{"allowzero", 1}});
   }
 
-  /// The stack from those of the segments: in one axis, without what fills up the last one.
+  /// The stack made of the segments' stacks: with one axis for all trips, without the padding of
+  /// the last segment.
   ValueId joined(std::size_t k, ValueId segments) {
     const std::int64_t axis = axis_of_stack(k);
     const ValueId axes = b_.integers({axis}), none = b_.integers({0});
-    const ValueId filled = reshaped(segments, axis, {list(places_)}, 2);
-    ValueId stack = is_filled_up_ ? b_("slice", {filled, none, list(count_), axes}) : filled;
+    const ValueId filled = reshaped(segments, axis, {list(padded_count_)}, 2);
+    ValueId stack = is_padded_ ? b_("slice", {filled, none, list(count_), axes}) : filled;
     if (parts_.reverse_out[k] != 0) {
       const ValueId last = b_.integers({-1});
       const ValueId before_first = b_.integers({std::numeric_limits<std::int64_t>::min()});
@@ -295,7 +297,8 @@ class LoopCutter {
     const ValueId pads = b_("concat", {none, list(more)}, {{"axis", 0}});
     return b_("pad", {stack, pads, ValueId::none, axes});
   }
-  /// Readers of an output read v, which gets its name and what is known of its type.
+  /// Lets the readers of an output read v, which gets the output's name and refines its own type
+  /// with the output's type.
   void replace(std::size_t j, ValueId v) {
     const ValueId output = g_.node(n_).outputs[j];
     if (output == ValueId::none) return;
@@ -310,12 +313,12 @@ class LoopCutter {
   const LoopParts parts_;
   ir::Builder b_;
   std::optional<std::int64_t> segment_;
-  ValueId count_ = ValueId::none;     ///< trips, i64[]
-  ValueId length_ = ValueId::none;    ///< trips of a segment, i64[]
-  ValueId segments_ = ValueId::none;  ///< i64[]
-  ValueId places_ = ValueId::none;    ///< trips of all segments, the last one filled up
-  bool is_filled_up_ = true;          ///< as far as is known
-  bool carries_go_ = false;           ///< as a last state of both loops
+  ValueId count_ = ValueId::none;         ///< trips, i64[]
+  ValueId length_ = ValueId::none;        ///< trips per segment, i64[]
+  ValueId segments_ = ValueId::none;      ///< number of segments, i64[]
+  ValueId padded_count_ = ValueId::none;  ///< trips of all segments including padding, i64[]
+  bool is_padded_ = true;                 ///< whether the last segment may need padding
+  bool carries_go_ = false;               ///< whether `go` is the last state of both loops
 };
 
 }  // namespace

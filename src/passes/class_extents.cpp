@@ -17,7 +17,8 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-/// As `classify` would name them: a 1 is no symbol, and different symbols are different extents.
+/// Follows `classify`: an extent of 1 is never a symbol, and different symbols have different
+/// extents.
 bool ClassExtents::read_symbols(std::span<const Axis> axes, std::span<const std::int64_t> extents,
                                 std::int64_t most, Shape& symbols) {
   for (std::size_t a = 0; a < axes.size(); ++a) {
@@ -104,7 +105,8 @@ std::vector<ClassExtents::Axis> ClassExtents::numbered(const ir::Extents& extent
   return axes;
 }
 
-/// Symbols are numbered as they are read: those of all shapes, then those of lists.
+/// Symbols are numbered in the order in which `read` meets them: first those of all shapes, then
+/// those of lists.
 bool ClassExtents::add_inputs(const ShapeClass& c) {
   for (std::size_t k = 0; k < c.types.size(); ++k) {
     if (!c.types[k].is_tensor()) return false;
@@ -141,7 +143,7 @@ bool ClassExtents::add_result(const ir::Type& t) {
   return true;
 }
 
-/// Nothing where it is unknown or has names that the class has not.
+/// Nullopt if the integer is unknown or has symbols that are not in the class.
 std::optional<ClassExtents::Computed> ClassExtents::computed(const ir::Integer& i) const {
   const auto has = [&](ir::Symbol s) { return number_of(s) >= 0; };
   if (i.known()) return Computed{i, -1};

@@ -9,10 +9,10 @@ namespace rondel::passes {
 
 bool expand_composites(ir::Graph& g) {
   bool changed = false;
-  // Regions made while expanding come last in the arena and are reached by this loop too.
+  // Regions that the expansion creates are appended, so that this loop visits them, too.
   for (std::size_t r = 0; r < g.region_count(); ++r) {
     const auto region = static_cast<ir::RegionId>(r);
-    // In order; what a composite is made of may be composites, and is next.
+    // A stack, first node on top. A composite may expand to composites, which are pushed.
     std::vector<ir::NodeId> pending(g.region(region).nodes.rbegin(), g.region(region).nodes.rend());
     while (!pending.empty()) {
       const ir::NodeId n = pending.back();

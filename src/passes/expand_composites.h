@@ -3,8 +3,8 @@
 
 namespace rondel::passes {
 
-/// Replaces every node whose op's meaning is a composite by that composite's graph, until there are
-/// none. Types must have been inferred.
+/// Replaces every node of a composite op by the nodes that the composite consists of, until no
+/// composite is left. Types must have been inferred.
 bool expand_composites(ir::Graph&);
 
 }  // namespace rondel::passes

@@ -27,7 +27,7 @@ struct ProgramArithmetic {
     const bool not_negative = e.a.at_least(0) && e.b.at_least(0);
     const Ex by = e.b.known() ? y : select(y == 0, b.index(1), y);
     const Ex q = x / by;
-    // Division is towards zero.
+    // Division in programs rounds towards zero, in extents towards minus infinity.
     const Ex down = not_negative ? q : select((q * by != x) & ((x < 0) != (by < 0)), q - 1, q);
     return e.b.known() ? down : select(y == 0, b.index(0), down);
   }

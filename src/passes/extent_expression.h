@@ -6,16 +6,17 @@
 
 namespace rondel::passes {
 
-/// The program's value of a symbol in the extents of a shape class; an empty Ex for none.
+/// The program's value of a symbol in the extents of a shape class; an empty Ex if the program has
+/// none.
 using ExOfName = std::function<scalar::Ex(ir::Symbol)>;
 
-/// Whether it is a number, or an expression over symbols that the program has.
+/// Whether an integer is a number or an expression over symbols that the program has.
 bool can_express(const ir::Integer&, const std::function<bool(ir::Symbol)>& has);
 
-/// Writes the computation of an extent, or of an integer computed from extents, in i64, at the
-/// builder's position; the caller puts it before the loops that use it. Every symbol in it must
-/// have an Ex. The result equals that of `ir::evaluate` where that has one; the code that prepares
-/// a run checks with `evaluate` that all extents are valid.
+/// Emits the computation of an extent, or of an integer computed from extents, in i64, at the
+/// builder's position. The caller emits it before the loops that use it. Every symbol of the
+/// integer must have an Ex. The result equals that of `ir::evaluate` if `ir::evaluate` has one. The
+/// code that prepares a run checks with `ir::evaluate` that all extents are valid.
 scalar::Ex extent_expression(scalar::Builder&, const ir::Integer&, const ExOfName&);
 
 }  // namespace rondel::passes

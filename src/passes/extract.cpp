@@ -10,7 +10,7 @@ using ir::Graph;
 using ir::RegionId;
 using ir::ValueId;
 
-/// Apart from its inputs a group reads only constants, which are copied.
+/// Copies a group and the constants that it reads; it reads nothing else except its inputs.
 class Extractor {
  public:
   explicit Extractor(const Graph& from)

@@ -4,12 +4,12 @@
 
 namespace rondel::passes {
 
-/// The nodes of a group as a graph of their own, whose parameters are the group's inputs, whose
-/// results are its outputs, and which holds the constants they read. A step keeps this instead of
-/// the model.
+/// The nodes of a group as a graph of their own. Its parameters are the group's inputs, its results
+/// the group's outputs; constants that the nodes read are copied. A step keeps this graph instead
+/// of the whole model.
 ir::Graph extract(const ir::Graph&, const Group&);
 
-/// Whether `v` is a constant that programs hold themselves: one element that fits in a register.
+/// Whether `v` is a constant that is embedded in programs: one element that fits in a register.
 bool is_small_constant(const ir::Graph&, ir::ValueId v);
 
 }  // namespace rondel::passes

@@ -10,7 +10,7 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// Replaces known outputs of a node by constants, where they are read.
+/// Replaces a node's outputs that are known and read by constants.
 bool fold_node(Graph& g, NodeId n, const ir::TypeEnvironment& k) {
   if (!g.node(n).outputs.empty() && g.constant(g.node(n).outputs[0]) != nullptr) return false;
   bool changed = false;

@@ -4,8 +4,8 @@
 namespace rondel::passes {
 
 /// Infers all types again. Values that are known without running the model (shape arithmetic, small
-/// nodes of constants) become constants. An `if` with a known condition is replaced by the branch
-/// taken.
+/// nodes that read constants only) become constants. An `if` with a known condition is replaced by
+/// the branch taken.
 bool fold_constants(ir::Graph&, const ir::Evaluator&);
 
 }  // namespace rondel::passes

@@ -4,8 +4,8 @@
 namespace rondel::passes {
 
 /// Fuses a*b+c to fma(a, b, c), a*b-c to fma(a, b, -c) and c-a*b to fma(-a, b, c), for f32 and f64,
-/// where the product has no other reader and stands in the same region. It is done once, in the
-/// graph, so that every executor gives the same bits.
+/// if the product has no other reader and is in the same region. Multiply-adds are fused here, in
+/// the graph, and nowhere else, so that every executor gives the same bits.
 bool fuse_multiply_add(ir::Graph&);
 
 }  // namespace rondel::passes

@@ -22,8 +22,8 @@ bool has_containers(const ir::Graph& g) {
   return false;
 }
 
-/// The types of tensors that come out of sequences have no rank. Their adjoints are of the shapes
-/// that the model's own values have.
+/// Tensors read from sequences have no rank. Gives adjoints without a rank the shape of the values
+/// that they belong to.
 void restore_ranks(ir::Builder& b, std::span<const ValueId> values,
                    std::vector<ValueId>& adjoints) {
   ir::infer_types(b.graph());
@@ -38,20 +38,20 @@ std::vector<ValueId> add_gradient(ir::Graph& g, const GradientRequest& r) {
   ir::Builder b(g, r.region);
   if (r.before != ir::NodeId::none) b.insert_before(r.before);
   Influence influence(g);
-  for (const ValueId v : r.by) influence.add(v);
+  for (const ValueId v : r.wrt) influence.add(v);
   influence.spread(r.region);
   RegionGradient gradient(b, influence);
-  for (std::size_t k = 0; k < r.of.size(); ++k) {
+  for (std::size_t k = 0; k < r.targets.size(); ++k) {
     const bool seeded = k < r.seed.size() && r.seed[k] != ValueId::none;
-    gradient.add(r.of[k], seeded ? r.seed[k] : ones_like(b, r.of[k]));
+    gradient.add(r.targets[k], seeded ? r.seed[k] : ones_like(b, r.targets[k]));
   }
   gradient.run();
   std::vector<ValueId> result;
-  for (const ValueId v : r.by) {
+  for (const ValueId v : r.wrt) {
     const ValueId adjoint = influence.contains(v) ? gradient.adjoint(v) : ValueId::none;
     result.push_back(adjoint != ValueId::none ? adjoint : ops::zeros_like(b, v));
   }
-  if (has_containers(g)) restore_ranks(b, r.by, result);
+  if (has_containers(g)) restore_ranks(b, r.wrt, result);
   return result;
 }
 

@@ -15,7 +15,7 @@ using ir::Graph;
 using ir::NodeId;
 using ir::ValueId;
 
-/// A program's element is a function of its index alone.
+/// Whether each element of the node's output is computed independently, from its index only.
 bool by_element(const ir::Node& n) {
   return ops::meaning_as<ops::ElementWise>(*n.op) != nullptr ||
          (ops::meaning_as<ops::Elements>(*n.op) != nullptr && n.outputs.size() == 1 &&
@@ -56,8 +56,9 @@ class Grouper {
       if (v != ValueId::none) group_of_[v] = *joined;
   }
 
-  /// The group a node can join: one of the same index space that makes one of its inputs, with no
-  /// input made later. An op that reads any elements joins only where it reads none of the group.
+  /// The group that a node can join: the latest group that computes one of the node's inputs, if it
+  /// has the same index space. An op that may read elements at other indices joins only if it reads
+  /// no value of the group.
   std::optional<std::size_t> host(const ir::Node& node) {
     if (!by_element(node)) return std::nullopt;
     std::optional<std::size_t> last;
@@ -121,7 +122,8 @@ class Grouper {
           group.outputs.push_back(v);
   }
 
-  /// Programs contain small constants; a nest may need them in buffers.
+  /// Whether the group's program embeds the constant. An op that is a loop nest may need constants
+  /// in buffers.
   bool held(const Group& group, ValueId v) const {
     return group.program && is_small_constant(g_, v) &&
            ops::meaning_as<ops::LoopNest>(*g_.node(group.nodes[0]).op) == nullptr;

@@ -27,7 +27,7 @@ std::optional<std::int64_t> size_of(const ir::Type& t) {
   return size;
 }
 
-/// Takes invariants out of one loop.
+/// Moves invariant nodes out of one loop.
 class Hoist {
  public:
   Hoist(Graph& g, NodeId loop) : g_(g), loop_(loop), body_(g.node(loop).loop().body), copy_(g, g) {}
@@ -47,7 +47,7 @@ class Hoist {
   }
 
  private:
-  /// Of what is read in the body.
+  /// Whether a value that is read in the body comes from outside.
   bool is_outside(ValueId v) const { return g_.value(v).region != body_; }
   bool is_invariant(const Node& n) const {
     if (!n.regions.empty() || n.op->random || n.outputs.empty()) return false;
@@ -61,7 +61,7 @@ class Hoist {
     return std::ranges::all_of(n.inputs, is_there) && std::ranges::any_of(n.inputs, is_variable);
   }
 
-  /// Integers stay: types in the loop follow from what computes them.
+  /// Integers stay: type inference in the loop uses the nodes that compute them.
   bool is_worth_it(const Node& n) const {
     const auto is_floats = [this](ValueId v) {
       return v == ValueId::none ||
@@ -70,7 +70,7 @@ class Hoist {
     if (!std::ranges::all_of(n.outputs, is_floats)) return false;
     return is_costly(n) || !is_larger(n);
   }
-  /// As far as is known.
+  /// Whether the outputs may have more elements than the inputs.
   bool is_larger(const Node& n) const {
     std::int64_t inputs = 0;
     for (const ValueId v : n.inputs) {
@@ -93,8 +93,8 @@ class Hoist {
     return a.extents() == b.extents() && std::ranges::all_of(a.extents(), is_known);
   }
 
-  /// A pass over the elements of one tensor, done by those that read the result on the way: to read
-  /// a tensor of results in its place saves nothing.
+  /// Whether the node is an element-wise op of one tensor and fuses with all its readers: reading a
+  /// tensor of its results instead of its input would save nothing.
   bool is_one_pass_that_fuses(const Node& n) const {
     const auto is_tensor = [this](ValueId v) {
       return v != ValueId::none && !(g_.value(v).type.has_rank() && g_.value(v).type.rank() == 0);
@@ -120,7 +120,7 @@ class Hoist {
     for (const ValueId v : inputs)
       if (v != ValueId::none && !is_outside(v)) erase_if_unread(g_.value(v).producer);
   }
-  /// It may be erased already: a node may read it twice.
+  /// The constant may be erased already, because a node may read it twice.
   void erase_if_unread(NodeId constant) {
     if (!g_.is_erased(constant) && !g_.is_read(g_.node(constant).outputs[0]))
       g_.erase_node(constant);
@@ -130,14 +130,14 @@ class Hoist {
   const NodeId loop_;
   const RegionId body_;
   ir::Cloner copy_;
-  std::unordered_set<NodeId> invariants_;  ///< that are worth it, as nodes of the body
+  std::unordered_set<NodeId> invariants_;  ///< nodes of the body that are worth moving
 };
 
 }  // namespace
 
 bool hoist_invariants(Graph& g) {
   bool changed = false;
-  for (const NodeId n : loops_inside_out(g)) {  // what leaves an inner loop may leave the outer one
+  for (const NodeId n : loops_inside_out(g)) {  // a node may move out of several loops
     check_cancellation();
     changed = Hoist(g, n).run() || changed;
   }

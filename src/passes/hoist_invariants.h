@@ -3,13 +3,13 @@
 
 namespace rondel::passes {
 
-/// What a loop computes anew in each trip from values that it does not change is computed once,
-/// before it. A node moves where
-///  - it reads constants and values from outside alone, and draws no random numbers,
-///  - it gives floats, and is costly or gives no more elements than it reads,
-///  - it cannot fail, since a loop may make no trip.
-/// A single element-wise pass over one tensor stays, where the readers of its result do it on the
-/// way.
+/// Loop-invariant code motion: nodes that compute the same in each trip move before the loop. A
+/// node moves if all of these hold:
+///  - It reads only constants and values from outside the loop, and draws no random numbers.
+///  - Its results are floats, and it is costly or its results have no more elements than its
+///    inputs.
+///  - It cannot fail, because a loop may make no trip. An element-wise node over one tensor stays
+///    if it fuses with all readers of its result.
 bool hoist_invariants(ir::Graph&);
 
 }  // namespace rondel::passes

@@ -37,7 +37,7 @@ void Influence::spread_node(ir::NodeId n) {
     for (std::size_t j = 0; j < node.outputs.size(); ++j)
       pass_on(g_.region(r).results[j], node.outputs[j]);
   }
-  if (!node.regions.empty()) return;  // an `if`, whose condition carries nothing
+  if (!node.regions.empty()) return;  // an `if`: no gradient flows through its condition
   for (const ValueId from : node.inputs)
     for (const ValueId to : node.outputs) pass_on(from, to);
 }

@@ -5,20 +5,20 @@
 
 namespace rondel::passes {
 
-/// Whether a value is of floats, which alone have adjoints.
+/// Whether a value has floats: only floats have adjoints.
 bool has_adjoint(const ir::Graph&, ir::ValueId);
 
-/// The values of a graph that some variables have influence on, as far as floats carry it.
+/// Forward activity analysis: the values that depend on some variables through floats.
 class Influence {
  public:
   explicit Influence(const ir::Graph& g) : g_(g) {}
 
-  /// `v` is a variable, whatever makes it.
+  /// Declares `v` a variable, even if a node computes it.
   void add(ir::ValueId v) {
     variables_.insert(v);
     influenced_.insert(v);
   }
-  /// Finds what is influenced in the region, and in those below it.
+  /// Finds the influenced values of the region and of all regions nested in it.
   void spread(ir::RegionId);
   bool contains(ir::ValueId v) const { return influenced_.contains(v); }
   bool is_variable(ir::ValueId v) const { return variables_.contains(v); }
@@ -26,7 +26,7 @@ class Influence {
  private:
   void spread_node(ir::NodeId);
   void spread_loop(ir::NodeId);
-  /// True where that is new.
+  /// Returns whether `to` has become influenced.
   bool pass_on(ir::ValueId from, ir::ValueId to);
 
   const ir::Graph& g_;

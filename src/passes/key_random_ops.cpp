@@ -36,7 +36,7 @@ class Keys {
   }
 
  private:
-  /// Ops keep the numbers that they have already.
+  /// New numbers follow those that random nodes have already.
   void count(const ir::Node& node) {
     if (!node.op->random || node.inputs.size() < 2) return;
     if (const Tensor* number = g_.constant(node.inputs[1]))

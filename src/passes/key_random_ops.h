@@ -3,10 +3,10 @@
 
 namespace rondel::passes {
 
-/// Gives every random node without inputs the operands that its draws depend on: the run's seed,
-/// the node's number, and the trips of the loops around it, outermost first. The seed becomes the
-/// root's last parameter, a u64[], where there is such a node. After it draws are values like any
-/// other.
+/// Gives every random node without inputs the operands that its random numbers depend on: the seed
+/// of the run, the number of the node, and the trip indices of the loops around the node, outermost
+/// first. If there is such a node, the seed becomes the last parameter of the root region, a u64[].
+/// After this pass, random nodes are pure functions of their operands.
 bool key_random_ops(ir::Graph&);
 
 }  // namespace rondel::passes

@@ -19,8 +19,8 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-/// All stacks that are made here have their elements along the first axis, those of the last trip
-/// first, as the loop's scans that read such stacks.
+/// All stacks made here are along the first axis and reversed, the last trip first, so that they
+/// match reversed scans.
 class BehindLoop {
  public:
   BehindLoop(ir::Builder& behind, NodeId n)
@@ -29,7 +29,7 @@ class BehindLoop {
     find_inner_stacks();
   }
 
-  /// What a sum becomes; none where no product leaves it.
+  /// The value that replaces a sum; none if no product moves out of it.
   ValueId move_sum(std::size_t s) {
     const ValueId param = body().params[2 + s];
     std::vector<ValueId> terms, rest;
@@ -52,9 +52,9 @@ class BehindLoop {
     return total;
   }
 
-  /// What a stack becomes; none where it stays.
+  /// The value that replaces a stack; none if the stack stays.
   ValueId move_stack(std::size_t k) {
-    if (g_.is_read(loop_.stack(k))) return ValueId::none;  // by what has been moved
+    if (g_.is_read(loop_.stack(k))) return ValueId::none;  // a call moved before reads it
     const ValueId item = loop_.item(k);
     const NodeId made_by = maker(item);
     if (made_by == NodeId::none || !is_costly(g_.node(made_by)) || !is_stacked_as_here(k))
@@ -71,7 +71,7 @@ class BehindLoop {
     return all;
   }
 
-  /// Stacks that were made for rules that did not apply.
+  /// Removes stacks that were made for a call that was not moved.
   void remove_unread_stacks() {
     for (std::size_t k = parts().stacks; k-- > 0;)
       if (std::ranges::count(made_, loop_.stack(k)) > 0 && !g_.is_read(loop_.stack(k)))
@@ -82,7 +82,7 @@ class BehindLoop {
   const LoopParts& parts() const { return loop_.parts(); }
   const ir::Region& body() const { return g_.region(parts().body); }
   bool is_of_trip(ValueId v) const { return g_.value(v).region == parts().body; }
-  /// Values that the body computes from nothing of the trip.
+  /// Finds the values of the body that depend on no value of a trip.
   void find_invariants() {
     const auto is_same = [this](ValueId x) {
       return x == ValueId::none || !is_of_trip(x) || invariants_.contains(x);
@@ -92,7 +92,7 @@ class BehindLoop {
           node.regions.empty() && std::ranges::all_of(node.inputs, is_same))
         invariants_.insert(node.outputs.begin(), node.outputs.end());
   }
-  /// Values of the body that are stacks of inner loops, or these in another shape.
+  /// Finds the values of the body that are stacks of inner loops, or views of such stacks.
   void find_inner_stacks() {
     for (const NodeId n : body().nodes) {
       const Node& node = g_.node(n);
@@ -105,13 +105,13 @@ class BehindLoop {
       }
     }
   }
-  /// The node of the body that makes v; none where v comes from elsewhere.
+  /// The node of the body that computes v; none if there is none.
   NodeId maker(ValueId v) const { return is_of_trip(v) ? g_.value(v).producer : NodeId::none; }
   bool is_stacked_as_here(std::size_t k) const {
     return parts().axis_out[k] == 0 && parts().reverse_out[k] != 0 && !parts().has_extent(k);
   }
 
-  /// What a chain of additions adds up.
+  /// Collects the terms of a chain of additions.
   void collect_terms(ValueId v, std::vector<ValueId>& terms) const {
     const NodeId n = maker(v);
     if (n == NodeId::none || g_.node(n).op->name != "add" || g_.value(v).uses.size() != 1) {
@@ -121,7 +121,7 @@ class BehindLoop {
     for (const ValueId x : g_.node(n).inputs) collect_terms(x, terms);
   }
 
-  /// The sum of all trips' values of a term; none where one call does not give it.
+  /// The sum of a term over all trips; none if one call cannot compute it.
   ValueId summed_behind(ValueId term) {
     const NodeId n = maker(term);
     if (n == NodeId::none || !g_.node(n).op->batched_sum || g_.value(term).uses.size() != 1)
@@ -139,9 +139,10 @@ class BehindLoop {
     });
   }
 
-  /// Nothing where an operand cannot be stacked, or is the same for all trips but not there behind
-  /// the loop, or where none is stacked. What an inner loop has stacked stays: the call is one for
-  /// many trips already, and the trips of both loops would have to be kept at once.
+  /// The operands of a call for all trips. Nullopt if no operand varies with the trip, or if an
+  /// operand cannot be stacked or is an invariant computed in the body. An operand that is a stack
+  /// of an inner loop is not stacked either: the call covers many trips already, and stacking would
+  /// keep the values of both loops at once.
   std::optional<std::vector<Batch>> stacked_operands(NodeId n) {
     const std::vector<ValueId> inputs = g_.node(n).inputs;
     const auto of_trip = [this](ValueId v) { return v != ValueId::none && is_of_trip(v); };
@@ -156,7 +157,7 @@ class BehindLoop {
     return operands;
   }
 
-  /// A stack of what the trips have for v: one that is there already, where there is one.
+  /// A stack of the values of v in all trips: an existing one if there is one.
   ValueId stack_of(ValueId v) {
     const std::size_t first = 2 + parts().states;
     for (std::size_t k = 0; k < parts().scans; ++k)
@@ -178,7 +179,7 @@ class BehindLoop {
   ir::LoopEditor loop_;
   const ir::TypeEnvironment types_;
   std::unordered_set<ValueId> invariants_, inner_stacks_;
-  std::vector<ValueId> made_;  ///< stacks
+  std::vector<ValueId> made_;  ///< stacks that were added to the loop
 };
 
 }  // namespace

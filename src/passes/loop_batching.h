@@ -5,11 +5,12 @@
 
 namespace rondel::passes {
 
-/// Moves work of single trips behind the loop, as one call for all trips:
-///  - Products that a sum of the loop adds, where one product adds them up, too. A sum is a state
-///    from `first_sum` on; it begins with zeros, and only adding reads it.
+/// Replaces work of single trips by one call for all trips, after the loop:
+///  - Products that the loop accumulates in a sum become one product over all trips. The sums are
+///    the states from `first_sum` on; they start as zeros, and only their additions read them.
 ///  - Stacked results of costly nodes that also read a captured tensor, such as weights.
-/// `results`: the loop's finals and stacks. Each gets the value that stands for it behind the loop.
+/// `results`: the final states and stacks of the loop; those that have moved are replaced by the
+/// values computed after the loop. `behind` inserts nodes after the loop.
 void batch_behind_loop(ir::Builder& behind, ir::NodeId loop, std::size_t first_sum,
                        std::vector<ir::ValueId>& results);
 

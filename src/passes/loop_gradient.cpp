@@ -65,9 +65,9 @@ class LoopGradient {
   }
 
  private:
-  /// A value of the body and the list that keeps it. Of a sequence or an optional: where its
-  /// tensors begin there in each trip, their number, and whether there is something, which are
-  /// values of the body.
+  /// A value of the body and the list that keeps it. A sequence or an optional also has values of
+  /// the body that describe its tensors in each trip: the index of the first one in the list, their
+  /// number, and whether the optional has an element.
   struct Listed {
     ValueId value, list, first = ValueId::none, length = ValueId::none, held = ValueId::none;
   };
@@ -83,13 +83,13 @@ class LoopGradient {
     g_.erase_output(n_, j);
     g_.insert_output(n_, j, t, {});
   }
-  /// Finals that are not read so far, but whose shapes zeros take.
+  /// Restores unused final states, because zero adjoints get their shapes from them.
   void restore_finals() {
     for (const std::size_t s : states_) restore_output(s, type(body().params[2 + s]));
   }
 
-  /// The number of trips, i64[]: what is certain of it before the loop runs tells more than the
-  /// count that the loop gives.
+  /// The trip count, i64[]. A value from before the loop is preferred to the loop's output, because
+  /// more is known about it.
   ValueId count() {
     const ValueId scalar = b_.integers({});
     if (reads_all_of_its_scans() && parts().scans > 0)
@@ -104,9 +104,10 @@ class LoopGradient {
     return output(last);
   }
 
-  // ---- what the reverse loop carries and scans
+  // ---- states and scans of the reverse loop
 
-  /// Adjoints of states, which begin as those of the finals, and sums for captures.
+  /// The states of the reverse loop: adjoints of states, which start as the adjoints of the final
+  /// states, and sums for the adjoints of captures, which start as zeros.
   void set_states() {
     for (const std::size_t s : states_)
       initial_.push_back(adjoints_[s] != ValueId::none ? adjoints_[s]
@@ -122,15 +123,15 @@ class LoopGradient {
     ++reverse_.scans;
   }
 
-  /// The states at the beginning of each trip, and what is costly to compute from them. A value
-  /// whose shape may change from trip to trip is kept in a list, a sequence in one that holds the
-  /// tensors of all trips.
+  /// Keeps the states at the start of each trip, and the results of costly nodes. A value whose
+  /// shape may change from trip to trip is kept in a list (a sequence that is a state); a sequence
+  /// is kept in a list of the tensors of all trips.
   void keep_values() {
     std::vector<ValueId> kept;
     for (std::size_t s = 0; s < parts().states; ++s)
       if (const ValueId v = body().params[2 + s]; g_.is_read(v) || influence_.contains(v))
         kept.push_back(v);
-    // Where the loop has no condition of its own, `go` is what the trip before has computed.
+    // If the loop has no condition, `go` is a result of the previous trip.
     if (!parts().has_go && g_.is_read(body().params[1])) kept.push_back(body().params[1]);
     for (const ValueId v : kept) {
       if (keeps_shape(types_, v)) keep_in_stack(v);
@@ -148,7 +149,7 @@ class LoopGradient {
     stacked_.push_back(v);
     add_scan(stack_of(v), 0, true);
   }
-  /// A stack of the values of v; one that the loop gives anyway, where there is one.
+  /// A stack of the values of v in all trips: an existing one if there is one.
   ValueId stack_of(ValueId v) {
     for (std::size_t k = 0; k < parts().stacks; ++k)
       if (loop_.item(k) == v && parts().axis_out[k] == 0 && parts().reverse_out[k] == 0 &&
@@ -160,7 +161,7 @@ class LoopGradient {
                                            Type::tensor(type(v).dtype(), std::move(extents)), {}));
     return kept_stacks_.back();
   }
-  /// An empty list as a state.
+  /// Adds a state that is a list, empty at first.
   ir::LoopEditor::State add_list(DType t) {
     ir::Builder before(g_, b_.region());
     before.insert_before(n_);
@@ -173,8 +174,9 @@ class LoopGradient {
     loop_.set_next(parts().states - 1, inside("sequence_insert", {param, v}));
     listed_.push_back({v, final});
   }
-  /// There is no sequence of sequences: stacks tell where those of a trip begin, and their number,
-  /// and whether an optional holds something.
+  /// There are no sequences of sequences: one list holds the tensors of all trips, and stacks hold,
+  /// for each trip, the index of the first tensor, their number, and whether an optional has an
+  /// element.
   void keep_tensors_in_list(ValueId v) {
     const auto [param, final] = add_list(type(v).dtype());
     ir::Builder inside(g_, parts().body);
@@ -194,7 +196,7 @@ class LoopGradient {
     listed_.push_back(kept);
   }
 
-  /// Whether a loop ends where its scans end, all of one extent.
+  /// Whether the loop ends at the end of its scans, which all have the same extent.
   bool reads_all_of_its_scans() const {
     if (parts().has_trips || parts().has_go) return false;
     const auto extent = [this](std::size_t k) {
@@ -208,7 +210,7 @@ class LoopGradient {
     return true;
   }
 
-  /// The part of a scan that the trips read, for those that compute with its elements again.
+  /// Scans the elements that the forward trips read, because reverse trips recompute with them.
   void scan_elements() {
     for (std::size_t k = 0; k < parts().scans; ++k) {
       const ValueId x = loop_.scanned(k);
@@ -226,8 +228,8 @@ class LoopGradient {
     return b_("gather", {b_("shape", {x}), b_.integers({axis})}, {{"axis", 0}});
   }
 
-  /// Adjoints of items: those behind the last item of a stack with an extent of its own are of
-  /// zeros.
+  /// Scans the adjoints of items. A stack with an explicit extent may be longer than the trip
+  /// count; the adjoints after the last item are dropped.
   void scan_adjoints() {
     for (std::size_t k = 0; k < items_; ++k) {
       const ValueId adjoint = adjoints_[parts().states - lists() + k];
@@ -238,16 +240,16 @@ class LoopGradient {
       add_scan(all, axis, parts().reverse_out[k] == 0);
     }
   }
-  /// States that were added to keep values.
+  /// The number of states that were added to keep values.
   std::size_t lists() const { return listed_.size(); }
 
-  // ---- a trip
+  // ---- one trip of the reverse loop
 
   std::vector<ValueId> trip(ir::Builder& b, std::span<const ValueId> params) {
     const std::span<const ValueId> carried = params.subspan(2, reverse_.states);
     const std::span<const ValueId> scanned = params.subspan(2 + reverse_.states);
-    // An adjoint has the shape of its state, which may change; the first one's is that of the
-    // final.
+    // The shape of a state may change from trip to trip, and so may that of its adjoint: the
+    // adjoint has the type of the state in the body, not that of the final state.
     for (std::size_t j = 0; j < states_.size(); ++j)
       g_.value(carried[j]).type = type(body().params[2 + states_[j]]);
     ir::Cloner copy(g_, g_);
@@ -265,14 +267,14 @@ class LoopGradient {
       if (const ir::Node& node = g_.node(n); ops::is_elementwise(*node.op))
         clones_.emplace_back(node.outputs[0], copy(node.outputs[0]));
     std::vector<ValueId> results = differentiated(b, copy, params[1], carried, scanned);
-    // What is kept of a costly node is read in its place; nothing reads the copy of the node then.
+    // Kept results of costly nodes replace the results of their copies, which become unread.
     for (std::size_t k = given; k < stacked_.size(); ++k) {
       std::ranges::replace(results, copy(stacked_[k]), scanned[k]);
       g_.replace_uses(copy(stacked_[k]), scanned[k]);
     }
     return results;
   }
-  /// What has been kept in a list of the value in trip i.
+  /// The value of trip i, read from the list that keeps it.
   ValueId of_trip(ir::Builder& b, ir::Cloner& copy, const Listed& l, ValueId i) {
     const Type own = type(l.value);
     if (l.length == ValueId::none) return typed(b("sequence_at", {l.list, i}), own);
@@ -316,9 +318,9 @@ class LoopGradient {
     return results;
   }
 
-  // ---- what comes of it
+  // ---- cleanup and results
 
-  /// Where an element-wise node is all that reads kept values, its result is kept in their place.
+  /// If an element-wise node is the only reader of some kept values, its result is kept instead.
   void keep_results_instead(NodeId reverse) {
     ir::LoopEditor editor(g_, reverse);
     for (const auto& [v, clone] : clones_) {
@@ -331,8 +333,8 @@ class LoopGradient {
       g_.erase_node(n);
     }
   }
-  /// Beside what is the same in all trips. No other node reads the kept values, and they are as
-  /// large as the result.
+  /// Whether a node reads only kept values, constants and values from outside the loop, no other
+  /// node reads these kept values, and they have the type of the result.
   bool reads_kept_values_alone(const ir::LoopEditor& editor, NodeId n) const {
     bool any = false;
     for (const ValueId x : g_.node(n).inputs) {
@@ -351,8 +353,8 @@ class LoopGradient {
     return g_.value(x).producer == NodeId::none && at >= first &&
            g_.value(editor.scanned(at - first)).producer == n_;
   }
-  /// The count ends the reverse loop: scans that no trip reads are not needed, nor are values that
-  /// were kept for them.
+  /// Removes scans that no trip reads, and the stacks and lists that were made for them. The
+  /// reverse loop does not need scans to end: it has a trip count.
   void drop_unread_scans(NodeId reverse) {
     const std::size_t first_list = parts().states - lists();
     ir::LoopEditor editor(g_, reverse);
@@ -387,7 +389,7 @@ class LoopGradient {
                                                               found[reverse_.states + j]);
     return adjoints;
   }
-  /// With zeros for the elements of a scan that no trip has read.
+  /// Pads the adjoint of a scan with zeros for the elements that no trip has read.
   ValueId whole(std::size_t k, ValueId part) {
     if (reads_all_of_its_scans()) return part;
     const std::int64_t axis = parts().axis_in[k];
@@ -408,16 +410,16 @@ class LoopGradient {
   const Influence& influence_;
   const std::span<const ValueId> captures_;
   std::vector<NodeId> nodes_;                ///< of the body
-  std::size_t items_ = 0;                    ///< of a trip, before values were kept
-  std::vector<std::size_t> states_, scans_;  ///< that are influenced
+  std::size_t items_ = 0;                    ///< number of stacks before values were kept
+  std::vector<std::size_t> states_, scans_;  ///< influenced ones, by number
   /// Values of the body, each kept in a stack; the last `computed_` are results of costly nodes.
   std::vector<ValueId> stacked_;
   std::size_t computed_ = 0;
-  std::vector<ValueId> kept_stacks_;  ///< of the forward loop
+  std::vector<ValueId> kept_stacks_;  ///< stacks that were added to the forward loop
   std::vector<Listed> listed_;
-  /// Results of the body's element-wise nodes, and the same in the reverse body.
+  /// Results of the body's element-wise nodes, and their copies in the reverse body.
   std::vector<std::pair<ValueId, ValueId>> clones_;
-  std::vector<std::size_t> with_adjoint_;  ///< stacks
+  std::vector<std::size_t> with_adjoint_;  ///< stacks that have adjoints, by number
   ValueId count_ = ValueId::none;          ///< trips of the forward loop, i64[]
   ValueId trips_ = ValueId::none;          ///< the same, i64[1]
   LoopParts reverse_;

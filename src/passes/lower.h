@@ -12,55 +12,59 @@
 
 namespace rondel::passes {
 
-/// The scalar program of a group that `extract` made, for one shape class of its parameters.
-/// The program's parameters are the graph's, then its results. Of parameters that die with the
-/// group a result may be written over one of its type (`may_alias`).
+/// The scalar program of a group, given as the graph that `extract` made of it, for one shape class
+/// of the graph's parameters. The program's buffers are the parameters of the graph, then its
+/// results. `dying`: parameters that nothing reads after the group; a result may be written over
+/// such a parameter of the same type (`may_alias`).
 std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const ShapeClass&,
                                                    std::span<const std::size_t> dying);
 
-/// Whether the class tells the rank of everything in the group.
+/// Whether the ranks of all values in the group follow from the class.
 bool ranks_known(const ir::Graph& group, const ShapeClass&);
 
 /// How programs are made.
 struct LoweringOptions {
   bool fuse = true;          ///< element-wise nodes share loops
-  bool fast_kernels = true;  ///< false: references only
-  /// Finds values that follow from a class, conditions of `if`s among them; none: extents alone.
+  bool fast_kernels = true;  ///< false: reference kernels only
+  /// Folds values that follow from a class, for example conditions of `if`s; none: only values
+  /// computed from extents are folded.
   ir::Evaluator evaluate = {};
 };
 
-/// How much memory a kernel that a program calls works in: asked for the extents at hand.
+/// The workspace of a kernel that a program calls. Its size is computed from the extents of each
+/// run.
 struct KernelWorkspace {
   struct Operand {
-    ir::Type type;  ///< none: it is left out; extents are numbers and symbols of the class
+    ir::Type type;  ///< extents are numbers and symbols of the class; none: operand left out
     bool row_major = true;
   };
   std::shared_ptr<const kernels::SizedKernel> kernel;
   std::vector<Operand> operands;  ///< inputs, then outputs
 };
 
-/// What a loop or an `if` reads from outside: its inputs, then its captures but for constants.
+/// The values that a loop or an `if` reads from outside: its inputs, then its captures except
+/// constants.
 std::vector<ir::ValueId> outer_values(const ir::Graph&, ir::NodeId);
 
-/// The scalar program of a whole loop, or of an `if`, with everything below it, for one shape class
-/// of its outer values.
+/// The scalar program of a whole loop or `if`, with all nested regions, for one shape class of its
+/// outer values.
 struct LoweredRegion {
-  /// Parameters: from, to, n (the certain number of trips, else 0), the budget of trips; an `if`
-  /// reads the last one only.
+  /// Parameters: the first trip to run, the end of the trips to run, the trip count if it is known
+  /// before the loop (else 0), the budget of trips. An `if` reads the budget only.
   std::shared_ptr<const scalar::Program> program;  ///< null: see `reasons`
-  std::vector<std::string> reasons;                ///< all why it runs step by step
-  /// What each parameter buffer is; extents of types are numbers and symbols of the class.
+  std::vector<std::string> reasons;  ///< why there is no program and the node runs step by step
+  /// The role of a buffer of the program; extents of types are numbers and symbols of the class.
   struct Binding {
     scalar::LoopBinding kind;
     std::size_t index = 0;
     ir::Type type;                      ///< of a state, an item, a result or a temporary
-    KernelWorkspace workspace;          ///< of a temporary that is one
-    Tensor constant;                    ///< a constant of the model that is no register
+    KernelWorkspace workspace;          ///< of a temporary that is a kernel's workspace
+    Tensor constant;                    ///< a constant of the model that is read from memory
     scalar::Buffer::Lifetime lifetime;  ///< of a temporary
   };
   std::vector<Binding> bindings;
-  /// Where none of these is negative, all ops' rules hold for a member of the class; nothing: that
-  /// must be checked for each.
+  /// If none of these is negative for the extents of some inputs, all ops' type rules hold for
+  /// these inputs; nullopt: the rules must be checked for each set of inputs.
   std::optional<ir::Integers> conditions = {};
 };
 LoweredRegion lower_control(const ir::Graph&, ir::NodeId, const ShapeClass&,

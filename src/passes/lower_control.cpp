@@ -14,14 +14,15 @@ using scalar::Ex;
 using scalar::Indices;
 using Kind = scalar::LoopBinding;
 
-/// Temporaries of known extents up to this size are the program's own arrays.
+/// Temporaries of known extents up to this size are local arrays of the program.
 constexpr std::int64_t most_local_bytes = 4096;
 
-/// The program of the outermost loop or `if` of a tree: its parameters, what stands before it, and
-/// chunks of trips. Everything inside is `RegionLowering`'s.
-class Entry {
+/// Lowers the top node of a tree: declares the program's parameters, emits the code before the
+/// node, and runs the trips from `from_` to `to_`. `RegionLowering` lowers everything inside the
+/// node.
+class ControlLowering {
  public:
-  explicit Entry(const RegionTree& tree)
+  explicit ControlLowering(const RegionTree& tree)
       : tree_(tree), g_(tree.graph()), node_(g_.node(tree.top())), plan_(tree),
         b_(ir::where(g_, tree.top())), lowering_(tree, plan_, b_) {}
 
@@ -75,7 +76,8 @@ class Entry {
                              tree_.type(v), invariant ? Access::in : Access::inout,
                              !invariant || tree_.shape_class().contiguous[parts.states_at() + s]));
       out_.bindings.back().type = tree_.type(v);
-      if (!tree_.single(v)) lowering_.set_buffer(plan_.state(tree_.top(), s), states_.back());
+      if (!tree_.is_one_element(v))
+        lowering_.set_buffer(plan_.state(tree_.top(), s), states_.back());
     }
     go_ = bind(Kind::go, 0, "go", ir::Type::scalar(DType::boolean), Access::inout);
     stopped_ = bind(Kind::stopped, 0, "stopped", ir::Type::scalar(DType::i64), Access::out);
@@ -88,12 +90,13 @@ class Entry {
     for (std::size_t k = 0; k < parts.stacks; ++k) declare_stack(parts, k);
   }
 
-  /// Where the number of trips is certain the whole result; else its items as rows.
+  /// If the trip count is known before the loop, the buffer is the whole result; otherwise its rows
+  /// are the items.
   void declare_stack(const ir::LoopParts& parts, std::size_t k) {
     const ir::Type& item = tree_.type(g_.region(parts.body).results[1 + parts.states + k]);
-    const bool certain = tree_.certain(tree_.top());
+    const bool known = tree_.trip_count_known(tree_.top());
     StackBuffer stack;
-    if (certain) {
+    if (known) {
       stack.axis = parts.axis_out[k] + (parts.axis_out[k] < 0 ? item.rank() + 1 : 0);
       stack.reversed = parts.reverse_out[k] != 0;
     }
@@ -127,7 +130,7 @@ class Entry {
                                                     c.contiguous[node_.inputs.size() + k]));
   }
 
-  /// Larger constants, which programs read from memory.
+  /// Declares buffers for constants that are too large to be embedded in the program.
   void declare_constants() {
     for (const ValueId v : tree_.constants()) {
       const Tensor& t = *g_.constant(v);
@@ -149,7 +152,7 @@ class Entry {
                                           std::move(extents), true, -1, s.lifetime}));
     }
   }
-  /// What kernels work in, while they run.
+  /// Declares a workspace for each kernel, which lives while the kernel runs.
   void declare_workspaces() {
     for (const RegionTree::KernelNode& k : tree_.kernels()) {
       const ir::Node& node = g_.node(k.node);
@@ -185,7 +188,7 @@ class Entry {
 
   // The program.
 
-  /// What stands before the loop: extents, captured scalars.
+  /// Emits the code before the loop: loads of extents and captured scalars.
   void enter() {
     for (const auto& [symbol, at] : symbol_at_)
       lowering_.extents()[symbol] = b_.extent(at.first, at.second);
@@ -196,7 +199,7 @@ class Entry {
       lowering_.extents()[s] = lowering_.extent(ir::Extent(s));
     for (const auto& [v, buffer] : outer_) {
       Operand operand = whole_buffer(b_, buffer);
-      if (operand.extents.empty() || tree_.single(v))
+      if (operand.extents.empty() || tree_.is_one_element(v))
         operand = one_element(b_, operand.load(zeros(operand.extents.size())),
                               static_cast<std::int64_t>(operand.extents.size()));
       lowering_.define(v, std::move(operand));
@@ -204,7 +207,7 @@ class Entry {
   }
   Indices zeros(std::size_t rank) { return Indices(rank, b_.index(0)); }
 
-  /// Extents that no tensor has are read where they are listed.
+  /// Loads the extents that only a list of extents has.
   void enter_list(ValueId v, const ir::Extents& elements) {
     const auto at = std::ranges::find(outer_, v, &std::pair<ValueId, std::int32_t>::first);
     for (std::size_t i = 0; i < elements.size(); ++i) {
@@ -216,12 +219,14 @@ class Entry {
   }
 
   void write_loop() {
-    OpenLoop loop(g_, tree_.top());
+    LoopContext loop(g_, tree_.top());
     for (StackBuffer& stack : stacks_) stack.rows = trips_;
     loop.stacks = stacks_;
     loop.trips = trips_;
     const ir::Region& body = g_.region(loop.parts.body);
-    const auto in_register = [&](std::size_t s) { return tree_.single(body.params[2 + s]); };
+    const auto in_register = [&](std::size_t s) {
+      return tree_.is_one_element(body.params[2 + s]);
+    };
     std::vector<Ex> inits{b_.load(go_, {})};
     for (std::size_t s = 0; s < loop.parts.states; ++s)
       if (in_register(s)) inits.push_back(b_.load(states_[s], zeros_of(body.params[2 + s])));
@@ -246,7 +251,7 @@ class Entry {
   void write_if() {
     lowering_.branch(tree_.top());
     for (std::size_t j = 0; j < node_.outputs.size(); ++j)
-      if (results_[j] >= 0 && tree_.single(node_.outputs[j]))
+      if (results_[j] >= 0 && tree_.is_one_element(node_.outputs[j]))
         b_.store(results_[j], zeros_of(node_.outputs[j]), lowering_.element(node_.outputs[j]));
   }
 
@@ -284,7 +289,7 @@ LoweredRegion lower_control(const ir::Graph& g, ir::NodeId n, const ShapeClass& 
                             const LoweringOptions& options) {
   const RegionTree tree(g, n, c, options);
   if (!tree.reasons().empty()) return {nullptr, tree.reasons(), {}};
-  return Entry(tree).run();
+  return ControlLowering(tree).run();
 }
 
 }  // namespace rondel::passes

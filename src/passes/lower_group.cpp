@@ -19,7 +19,7 @@ std::vector<std::int64_t> known_extents(const ir::Type& t) {
   return extents;
 }
 
-/// Whether each element of a parameter is read only for elements of the same index.
+/// Whether each element of a parameter is only read to compute elements at the same index.
 bool read_at_own_index(const ir::Graph& g, const ir::TypeEnvironment& k, ValueId param) {
   const auto type = [&k](ValueId v) -> const ir::Type& { return k.types[ir::index(v)]; };
   return std::ranges::all_of(g.value(param).uses, [&](const ir::Use& use) {
@@ -30,8 +30,8 @@ bool read_at_own_index(const ir::Graph& g, const ir::TypeEnvironment& k, ValueId
   });
 }
 
-/// For each result the number of the parameter that it is written over; -1: of none. Programs of
-/// element-wise nodes load all that an index needs before they store there.
+/// For each result, the number of the parameter that it is written over; -1 for none. Programs of
+/// element-wise nodes load all operands of an index before they store the results.
 std::vector<std::int32_t> written_over(const ir::Graph& g, const ir::TypeEnvironment& k,
                                        const ShapeClass& c, std::span<const std::size_t> dying) {
   std::vector<std::int32_t> over(g.root().results.size(), -1);

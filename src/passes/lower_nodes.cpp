@@ -15,10 +15,10 @@ using ir::ValueId;
 using scalar::Ex;
 using scalar::Indices;
 
-/// Lets one node's meaning see its operands where they are.
+/// Gives the meaning of one node access to its operands and results.
 class NodeEmitter : public ops::Emitter {
  public:
-  /// `space`: the extents of the output where it has no sink, being read in its group only.
+  /// `space`: the extents of an output without a sink, which is read in its group only.
   NodeEmitter(LoweringScope& s, NodeId n, const std::vector<Ex>* space = nullptr)
       : s_(s), node_(s.graph.node(n)), space_(space) {}
 
@@ -81,8 +81,8 @@ void store_all(const Sink& sink, const Indices& index, Ex value) {
   for (const auto& put : sink.stores) put(index, value);
 }
 
-/// One element of every node of an element-wise group. All loads come before all stores, because a
-/// state may be updated in place.
+/// Emits one element of every node of an element-wise group. All loads precede all stores, because
+/// a state may be updated in place.
 void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const std::vector<Ex>& space,
                    const Indices& index) {
   std::map<ValueId, Ex> made;
@@ -114,7 +114,7 @@ void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const std::v
   }
 }
 
-/// What the nodes check once, before the nest that they share.
+/// Emits the checks of the nodes that run once, before the loop nest that the nodes share.
 void lower_checks(LoweringScope& s, std::span<const NodeId> nodes, const std::vector<Ex>& space) {
   for (const NodeId n : nodes) {
     const auto* each = ops::meaning_as<ops::Elements>(*s.graph.node(n).op);
@@ -126,7 +126,7 @@ void lower_checks(LoweringScope& s, std::span<const NodeId> nodes, const std::ve
   }
 }
 
-/// The extents of the index space that the nodes share: those of any of their sinks.
+/// The extents of the index space that the nodes share, taken from any sink.
 const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes) {
   for (const NodeId n : nodes) {
     const auto it = s.sinks.find(s.graph.node(n).outputs[0]);
@@ -197,7 +197,7 @@ namespace rondel::ops {
 Ex Emitter::broadcast(std::size_t k, std::int64_t axis, const ir::Extent& result, Ex at) {
   const ir::Extent& e = input(k).extent(axis);
   if (e.known()) return e.value == 1 ? builder().index(0) : at;
-  // What has a name in a shape class is not 1. What is computed from it may be.
+  // A symbol of a shape class is never 1; an expression over symbols may be.
   if (!e.symbolic() || e.symbol.is_name() || e == result || ir::Integer(e).at_least(2)) return at;
   return select(extent(k, axis) == 1, builder().index(0), at);
 }

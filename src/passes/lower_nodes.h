@@ -7,22 +7,22 @@
 #include <map>
 #include <vector>
 
-/// Lowering nodes to loop nests, which the lowering of groups and of loops share.
+/// Lowering of nodes to loop nests, used by the lowering of groups and of loops.
 namespace rondel::passes {
 
-/// A value that is read: where its elements are while a program is written.
+/// A value that is read: how a program loads its elements.
 struct Operand {
   std::function<scalar::Ex(const scalar::Indices&)> load;
-  /// The part of a buffer whose axes and extents are exactly the value's, where there is one.
+  /// The part of a buffer that holds exactly the value, if there is one.
   ops::BufferPart part;
   std::vector<scalar::Ex> extents;
 };
 
-/// A value that is written: where its elements go, to several places where it is both state and
-/// item.
+/// A value that is written: how a program stores its elements. A value that is both a next state
+/// and an item of a stack is stored to several places.
 struct Sink {
   std::vector<std::function<void(const scalar::Indices&, scalar::Ex)>> stores;
-  ops::BufferPart part;  ///< a buffer that takes all of them, where there is one
+  ops::BufferPart part;  ///< the part of a buffer that gets all elements, if there is one
   std::vector<scalar::Ex> extents;
 };
 
@@ -43,8 +43,9 @@ Sink whole_sink(scalar::Builder&, std::int32_t buffer);
 /// The only element of a small constant.
 scalar::Ex constant_element(scalar::Builder&, const Tensor&);
 
-/// Writes some nodes: one loop nest over their index space, or the nest that a single node says.
-/// Every operand from outside has a place; every value read outside has a sink.
+/// Emits a group of nodes: one loop nest over their index space, or the loop nest that defines the
+/// op of a single node. Every value from outside the group must have an operand, every value read
+/// outside the group a sink.
 void lower_nodes(LoweringScope&, std::span<const ir::NodeId>);
 
 }  // namespace rondel::passes

@@ -25,7 +25,7 @@ RegionLowering::RegionLowering(const RegionTree& tree, const StoragePlan& plan, 
 
 // Regions and groups.
 
-void RegionLowering::groups(RegionId r, const OpenLoop* around, Ex t) {
+void RegionLowering::groups(RegionId r, const LoopContext* around, Ex t) {
   for (const Group& g : tree_.groups(r)) {
     check_cancellation();
     group(g, around, t);
@@ -33,8 +33,8 @@ void RegionLowering::groups(RegionId r, const OpenLoop* around, Ex t) {
   for (const ValueId v : tree_.graph().region(r).results) define_constant(v);
 }
 
-/// `around`: the loop whose body the group stands in directly.
-void RegionLowering::group(const Group& g, const OpenLoop* around, Ex t) {
+/// `around`: the loop whose body contains the group directly; null if there is none.
+void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
   for (const NodeId n : g.nodes)
     for (const ValueId v : tree_.graph().node(n).inputs) define_constant(v);
   const ir::Node& node = tree_.graph().node(g.nodes[0]);
@@ -46,15 +46,15 @@ void RegionLowering::group(const Group& g, const OpenLoop* around, Ex t) {
   else lower_nodes(scope_, g.nodes);
 }
 
-/// A nest or a kernel stores to buffers only, and may read from them as wholes: operands in
-/// registers are put there first, and results of one element are taken out.
+/// A loop nest or a kernel stores to buffers only, and may read whole buffers: operands in
+/// registers are stored to local buffers before, and results of one element are loaded afterwards.
 void RegionLowering::on_buffers(const Group& g) {
   const ir::Node& node = tree_.graph().node(g.nodes[0]);
   std::map<ValueId, Operand> replaced;
   if (ops::reads_buffers(*node.op)) {
     for (const ValueId v : node.inputs) {
       if (v == ValueId::none || scope_.operands.at(v).part.buffer >= 0) continue;
-      invariant(tree_.single(v), "'{}' is in no buffer", tree_.graph().value(v).name);
+      invariant(tree_.is_one_element(v), "'{}' is in no buffer", tree_.graph().value(v).name);
       const std::int32_t array = b_.local("element", type(v).dtype(), type(v).static_shape());
       b_.store(array, zeros(v), element(v));
       replaced.emplace(v, scope_.operands.at(v));
@@ -65,10 +65,10 @@ void RegionLowering::on_buffers(const Group& g) {
   else call(g.nodes[0]);
   for (auto& [v, before] : replaced) define(v, std::move(before));
   for (const ValueId v : g.outputs)
-    if (tree_.single(v)) define(v, in_register(v, element(v)));
+    if (tree_.is_one_element(v)) define(v, in_register(v, element(v)));
 }
 
-/// A kernel on parts of buffers.
+/// Emits the call of a kernel on parts of buffers.
 void RegionLowering::call(NodeId n) {
   const ir::Node& node = tree_.graph().node(n);
   const auto& kernel = std::ranges::find(tree_.kernels(), n, &RegionTree::KernelNode::node)->kernel;
@@ -95,11 +95,12 @@ void RegionLowering::call(NodeId n) {
   b_.leave();
 }
 
-/// Where a value that a group makes goes: a register, its storage, and the stacks it is an item of.
-Sink RegionLowering::sink_for(ValueId v, const OpenLoop* around, Ex t, bool in_registers) {
+/// The sink of a value that a group computes: a register, or its storage and the stacks that it is
+/// an item of.
+Sink RegionLowering::sink_for(ValueId v, const LoopContext* around, Ex t, bool in_registers) {
   Sink sink;
   sink.extents = extents_of(v);
-  if (tree_.single(v) && in_registers) {
+  if (tree_.is_one_element(v) && in_registers) {
     sink.stores.push_back([this, v](const Indices&, Ex x) { define(v, in_register(v, x)); });
     return sink;
   }
@@ -123,7 +124,7 @@ void RegionLowering::branch(NodeId n) {
     return plan_.storage_of(node.outputs[j]).has_value();
   };
   const auto in_registers = [&](std::size_t j) {
-    return node.outputs[j] != ValueId::none && tree_.single(node.outputs[j]);
+    return node.outputs[j] != ValueId::none && tree_.is_one_element(node.outputs[j]);
   };
   const auto take = [&](RegionId r) {
     groups(r, nullptr, {});
@@ -155,7 +156,7 @@ void RegionLowering::branch(NodeId n) {
 
 // One trip of a loop.
 
-std::vector<Ex> RegionLowering::trip(const OpenLoop& l, Ex t, std::span<const Ex> carried) {
+std::vector<Ex> RegionLowering::trip(const LoopContext& l, Ex t, std::span<const Ex> carried) {
   const ir::Region& body = tree_.graph().region(l.parts.body);
   b_.enter(ir::where(tree_.graph(), l.node), t);
   define_params(l, t, carried);
@@ -164,26 +165,26 @@ std::vector<Ex> RegionLowering::trip(const OpenLoop& l, Ex t, std::span<const Ex
   std::vector<Ex> next{element(body.results[0])};
   next.push_back(next[0]);
   for (std::size_t s = 0; s < l.parts.states; ++s)
-    if (tree_.single(body.params[2 + s])) next.push_back(element(body.results[1 + s]));
+    if (tree_.is_one_element(body.params[2 + s])) next.push_back(element(body.results[1 + s]));
   move_states(l);
   b_.leave();
   return next;
 }
 
-void RegionLowering::define_params(const OpenLoop& l, Ex t, std::span<const Ex> carried) {
+void RegionLowering::define_params(const LoopContext& l, Ex t, std::span<const Ex> carried) {
   const ir::Region& body = tree_.graph().region(l.parts.body);
   define(body.params[0], in_register(body.params[0], t));
   define(body.params[1], in_register(body.params[1], carried[0]));
   std::size_t next = 1;
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId v = body.params[2 + s];
-    define(v, tree_.single(v) ? in_register(v, carried[next++])
-                              : in_buffer(v, buffer(plan_.state(l.node, s))));
+    define(v, tree_.is_one_element(v) ? in_register(v, carried[next++])
+                                      : in_buffer(v, buffer(plan_.state(l.node, s))));
   }
   for (std::size_t s = 0; s < l.parts.scans; ++s) define_scan_element(l, s, t);
 }
 
-void RegionLowering::define_scan_element(const OpenLoop& l, std::size_t s, Ex t) {
+void RegionLowering::define_scan_element(const LoopContext& l, std::size_t s, Ex t) {
   const ValueId v = tree_.graph().region(l.parts.body).params[2 + l.parts.states + s];
   const Operand whole = scope_.operands.at(
       tree_.graph().node(l.node).inputs[l.parts.scans_at() + s]);
@@ -213,7 +214,7 @@ void RegionLowering::define_scan_element(const OpenLoop& l, std::size_t s, Ex t)
   define(v, std::move(element));
 }
 
-void RegionLowering::store_items(const OpenLoop& l, Ex t) {
+void RegionLowering::store_items(const LoopContext& l, Ex t) {
   const ir::Region& body = tree_.graph().region(l.parts.body);
   for (std::size_t k = 0; k < l.parts.stacks; ++k) {
     const ValueId v = body.results[1 + l.parts.states + k];
@@ -223,15 +224,15 @@ void RegionLowering::store_items(const OpenLoop& l, Ex t) {
   }
 }
 
-/// Whether `sink_for` has the maker of a value store it as an item.
+/// Whether the group that computes a value also stores it to the stacks, as `sink_for` arranges.
 bool RegionLowering::stored_by_maker(ValueId v, RegionId body) const {
   const auto made = tree_.maker(v);
-  if (!made || made->region != body || tree_.single(v)) return false;
+  if (!made || made->region != body || tree_.is_one_element(v)) return false;
   const Group& g = tree_.groups(body)[made->index];
   return g.program && !ops::writes_buffers(*tree_.graph().node(g.nodes[0]).op);
 }
 
-void RegionLowering::store_item(const OpenLoop& l, std::size_t k, const Indices& i, Ex t, Ex x) {
+void RegionLowering::store_item(const LoopContext& l, std::size_t k, const Indices& i, Ex t, Ex x) {
   const StackBuffer& stack = l.stacks[k];
   if (stack.buffer < 0) return;
   Indices at = i;
@@ -241,8 +242,8 @@ void RegionLowering::store_item(const OpenLoop& l, std::size_t k, const Indices&
   else put();
 }
 
-/// The states that are not yet where they belong, as one parallel move.
-void RegionLowering::move_states(const OpenLoop& l) {
+/// Copies next states that are not yet in the storage of their states, as one parallel move.
+void RegionLowering::move_states(const LoopContext& l) {
   const ir::Region& body = tree_.graph().region(l.parts.body);
   const auto states = std::span(body.params).subspan(2, l.parts.states);
   const auto is_state = [&](ValueId v) { return std::ranges::count(states, v) > 0; };
@@ -250,7 +251,7 @@ void RegionLowering::move_states(const OpenLoop& l) {
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId next = body.results[1 + s], param = body.params[2 + s];
     const bool there = next == param || plan_.storage_of(next) == plan_.storage_of(param);
-    if (!tree_.single(param) && !there) moved.push_back(s);
+    if (!tree_.is_one_element(param) && !there) moved.push_back(s);
   }
   for (const std::size_t s : moved)
     if (const auto block = plan_.copy(body.results[1 + s]); block && is_state(body.results[1 + s]))
@@ -267,9 +268,9 @@ void RegionLowering::move_states(const OpenLoop& l) {
 
 void RegionLowering::loop(NodeId n) {
   const ir::Node& node = tree_.graph().node(n);
-  OpenLoop l(tree_.graph(), n);
+  LoopContext l(tree_.graph(), n);
   const Ex most = most_trips(l);
-  if (tree_.certain(n)) l.trips = most;
+  if (tree_.trip_count_known(n)) l.trips = most;
   for (std::size_t k = 0; k < l.parts.stacks; ++k) l.stacks.push_back(begin_stack(l, k));
   begin_states(l);
 
@@ -281,7 +282,7 @@ void RegionLowering::loop(NodeId n) {
   std::size_t next = 1;
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId v = node.outputs[s], param = tree_.graph().region(l.parts.body).params[2 + s];
-    const bool single = tree_.single(param);
+    const bool single = tree_.is_one_element(param);
     if (v != ValueId::none && single) define(v, in_register(v, finals[next]));
     else if (v != ValueId::none) define(v, in_buffer(v, buffer(plan_.state(n, s))));
     if (single) ++next;
@@ -291,8 +292,8 @@ void RegionLowering::loop(NodeId n) {
   if (count != ValueId::none) define(count, in_register(count, made));
 }
 
-/// The most trips that the loop's parts allow.
-Ex RegionLowering::most_trips(const OpenLoop& l) {
+/// The upper bound of the trip count that the loop's inputs give.
+Ex RegionLowering::most_trips(const LoopContext& l) {
   const ir::Node& node = tree_.graph().node(l.node);
   if (l.parts.has_trips) return scalar::max(element(node.inputs[l.parts.trips_at()]), b_.index(0));
   Ex least;
@@ -306,24 +307,24 @@ Ex RegionLowering::most_trips(const OpenLoop& l) {
   return least ? least : b_.index(std::numeric_limits<std::int64_t>::max());
 }
 
-void RegionLowering::begin_states(const OpenLoop& l) {
+void RegionLowering::begin_states(const LoopContext& l) {
   const ir::Node& node = tree_.graph().node(l.node);
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId initial = node.inputs[l.parts.states_at() + s];
-    if (tree_.single(initial)) continue;
+    if (tree_.is_one_element(initial)) continue;
     const StorageId to = plan_.state(l.node, s);
     if (plan_.storage_of(initial) != to) copy(scope_.operands.at(initial), buffer(to));
   }
 }
 
-/// Runs the trips. Returns [go, finals in registers..., trips made].
-std::vector<Ex> RegionLowering::run_loop(const OpenLoop& l, Ex most) {
+/// Emits the trips. Returns [go, final states in registers..., trips made].
+std::vector<Ex> RegionLowering::run_loop(const LoopContext& l, Ex most) {
   const ir::Node& node = tree_.graph().node(l.node);
   std::vector<Ex> inits{l.parts.has_go ? element(node.inputs[l.parts.go_at()])
                                        : b_.constant_bits(DType::boolean, 1)};
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId initial = node.inputs[l.parts.states_at() + s];
-    if (tree_.single(initial)) inits.push_back(element(initial));
+    if (tree_.is_one_element(initial)) inits.push_back(element(initial));
   }
   const Ex hi = b_.known(most) ? most : scalar::min(most, budget_);
   if (!l.parts.has_go) {
@@ -335,22 +336,22 @@ std::vector<Ex> RegionLowering::run_loop(const OpenLoop& l, Ex most) {
     finals.push_back(hi);
     return finals;
   }
-  // Where the first trip does not run, none does.
+  // If `go` is false at first, no trip runs.
   const Ex end = scalar::select(inits[0], hi, b_.index(0));
   return b_.for_while(b_.index(0), end, inits,
                       [&](Ex t, auto carried) { return trip(l, t, carried); });
 }
 
-/// A count that is known is held against the budget before the first trip, any other bound after
-/// the last one.
-void RegionLowering::check_budget(const OpenLoop& l, Ex over) {
+/// Emits the check that the budget of trips suffices: `over` is true if it does not. A constant
+/// trip count is checked before the first trip, any other after the last one.
+void RegionLowering::check_budget(const LoopContext& l, Ex over) {
   b_.enter(ir::where(tree_.graph(), l.node), budget_);
   b_.check(b_.unary(scalar::Op::bnot, over), "the budget of {} trips is used up; raise max_trips",
            {budget_}, Blame::limit);
   b_.leave();
 }
 
-StackBuffer RegionLowering::begin_stack(const OpenLoop& l, std::size_t k) {
+StackBuffer RegionLowering::begin_stack(const LoopContext& l, std::size_t k) {
   const ir::Node& node = tree_.graph().node(l.node);
   const ValueId v = node.outputs[l.parts.states + k];
   StackBuffer stack;
@@ -366,7 +367,7 @@ StackBuffer RegionLowering::begin_stack(const OpenLoop& l, std::size_t k) {
   return stack;
 }
 
-void RegionLowering::check_length(const OpenLoop& l, ValueId stack, Ex room, Ex trips,
+void RegionLowering::check_length(const LoopContext& l, ValueId stack, Ex room, Ex trips,
                                   const char* makes) {
   b_.enter(ir::where(tree_.graph(), l.node));
   b_.check(trips <= room,
@@ -376,8 +377,8 @@ void RegionLowering::check_length(const OpenLoop& l, ValueId stack, Ex room, Ex 
   b_.leave();
 }
 
-/// Makes the stack an operand: all of its buffer, or as much of it as was filled.
-void RegionLowering::finish_stack(const OpenLoop& l, std::size_t k, Ex made) {
+/// Defines the stack as an operand: its whole buffer, or the part that was filled.
+void RegionLowering::finish_stack(const LoopContext& l, std::size_t k, Ex made) {
   const ir::Node& node = tree_.graph().node(l.node);
   const ValueId v = node.outputs[l.parts.states + k];
   const StackBuffer& stack = l.stacks[k];
@@ -397,7 +398,7 @@ void RegionLowering::finish_stack(const OpenLoop& l, std::size_t k, Ex made) {
       b_.store(stack.buffer, i, zero);
     });
   }
-  // Filled from the end, as far as trips were made.
+  // A reversed stack is filled from its end: the rows before the last item are unused.
   const Ex skipped = stack.reversed && !l.trips ? stack.rows - made : b_.index(0);
   Operand whole{[this, buffer = stack.buffer, axis, skipped](Indices i) {
                   i[axis] = i[axis] + skipped;
@@ -415,7 +416,7 @@ void RegionLowering::define(ValueId v, Operand operand) {
   scope_.operands.insert_or_assign(v, std::move(operand));
 }
 
-/// Small constants stand in the program.
+/// Embeds a small constant in the program.
 void RegionLowering::define_constant(ValueId v) {
   if (v == ValueId::none || scope_.operands.contains(v)) return;
   const Tensor* t = tree_.graph().constant(v);

@@ -5,34 +5,34 @@
 
 namespace rondel::passes {
 
-/// Where a loop's items go.
+/// The buffer that stacks a loop's items.
 struct StackBuffer {
-  std::int32_t buffer = -1;  ///< -1: nobody reads the stack
+  std::int32_t buffer = -1;  ///< -1: nothing reads the stack
   std::int64_t axis = 0;
   bool reversed = false;
-  scalar::Ex rows = {};   ///< a reversed stack's first item goes to the last of these
-  scalar::Ex limit = {};  ///< items from this index on are not stored; the loop reports them
+  scalar::Ex rows = {};   ///< a reversed stack's first item goes to the last of these rows
+  scalar::Ex limit = {};  ///< items from this index on are not stored; the loop reports an error
 };
 
-/// A loop while it is written.
-struct OpenLoop {
-  OpenLoop(const ir::Graph& g, ir::NodeId n) : node(n), parts(g.node(n)) {}
+/// A loop that is being lowered.
+struct LoopContext {
+  LoopContext(const ir::Graph& g, ir::NodeId n) : node(n), parts(g.node(n)) {}
   ir::NodeId node;
   ir::LoopParts parts;
   std::vector<StackBuffer> stacks;
-  scalar::Ex trips;  ///< the certain number; none where there is none
+  scalar::Ex trips;  ///< the trip count; empty if it is not known before the loop
 };
 
-/// Writes the nodes of a tree of regions, region by region: groups as loop nests, `if` with both
-/// branches, inner loops with everything in them. Who uses it has declared the buffers, given each
-/// storage of the plan its own, and put every value from outside among the operands and every
-/// symbol of the class among the extents.
+/// Emits the nodes of a tree of regions, region by region: groups as loop nests, `if`s with both
+/// branches, inner loops with their bodies. Before lowering, the caller declares the buffers, gives
+/// each storage of the plan its buffer (`set_buffer`), and defines every value from outside as an
+/// operand and every symbol of the class in `extents`.
 class RegionLowering {
  public:
   RegionLowering(const RegionTree&, const StoragePlan&, scalar::Builder&);
 
   LoweringScope& scope() { return scope_; }
-  /// Extents by symbol: the class's, later those of inner stacks that only a trip tells.
+  /// Extents by symbol: those of the class, and those of inner stacks known only within a trip.
   std::map<ir::Symbol, scalar::Ex>& extents() { return extents_; }
   scalar::Ex extent(const ir::Extent&);
   void set_buffer(StorageId id, std::int32_t buffer) { buffers_[id] = buffer; }
@@ -40,10 +40,11 @@ class RegionLowering {
   void set_workspace(ir::NodeId kernel, std::int32_t buffer) { workspaces_[kernel] = buffer; }
   void set_budget(scalar::Ex trips) { budget_ = trips; }
 
-  /// The trip `t` of a loop. Takes [go, states in registers...], returns [goes on, go, next states
-  /// in registers...].
-  std::vector<scalar::Ex> trip(const OpenLoop&, scalar::Ex t, std::span<const scalar::Ex> carried);
-  /// An `if`; its outputs are operands afterwards.
+  /// Emits trip `t` of a loop. `carried` is [go, states in registers...]; returns [whether the loop
+  /// continues, go, next states in registers...].
+  std::vector<scalar::Ex> trip(const LoopContext&, scalar::Ex t,
+                               std::span<const scalar::Ex> carried);
+  /// Emits an `if` and defines its outputs as operands.
   void branch(ir::NodeId);
 
   std::vector<scalar::Ex> extents_of(ir::ValueId);
@@ -53,30 +54,30 @@ class RegionLowering {
   void define(ir::ValueId, Operand);
 
  private:
-  void groups(ir::RegionId, const OpenLoop* around, scalar::Ex t);
-  void group(const Group&, const OpenLoop* around, scalar::Ex t);
+  void groups(ir::RegionId, const LoopContext* around, scalar::Ex t);
+  void group(const Group&, const LoopContext* around, scalar::Ex t);
   void on_buffers(const Group&);
   void call(ir::NodeId);
   void loop(ir::NodeId);
-  Sink sink_for(ir::ValueId, const OpenLoop* around, scalar::Ex t, bool in_registers);
-  void define_params(const OpenLoop&, scalar::Ex t, std::span<const scalar::Ex> carried);
-  void define_scan_element(const OpenLoop&, std::size_t s, scalar::Ex t);
+  Sink sink_for(ir::ValueId, const LoopContext* around, scalar::Ex t, bool in_registers);
+  void define_params(const LoopContext&, scalar::Ex t, std::span<const scalar::Ex> carried);
+  void define_scan_element(const LoopContext&, std::size_t s, scalar::Ex t);
   void define_constant(ir::ValueId);
   bool stored_by_maker(ir::ValueId item, ir::RegionId body) const;
-  void store_items(const OpenLoop&, scalar::Ex t);
-  void store_item(const OpenLoop&, std::size_t k, const scalar::Indices&, scalar::Ex t,
+  void store_items(const LoopContext&, scalar::Ex t);
+  void store_item(const LoopContext&, std::size_t k, const scalar::Indices&, scalar::Ex t,
                   scalar::Ex value);
-  void move_states(const OpenLoop&);
+  void move_states(const LoopContext&);
 
   // Parts of an inner loop.
-  std::vector<scalar::Ex> run_loop(const OpenLoop&, scalar::Ex most);
-  void begin_states(const OpenLoop&);
-  scalar::Ex most_trips(const OpenLoop&);
-  StackBuffer begin_stack(const OpenLoop&, std::size_t k);
-  void finish_stack(const OpenLoop&, std::size_t k, scalar::Ex made);
-  void check_length(const OpenLoop&, ir::ValueId stack, scalar::Ex room, scalar::Ex trips,
+  std::vector<scalar::Ex> run_loop(const LoopContext&, scalar::Ex most);
+  void begin_states(const LoopContext&);
+  scalar::Ex most_trips(const LoopContext&);
+  StackBuffer begin_stack(const LoopContext&, std::size_t k);
+  void finish_stack(const LoopContext&, std::size_t k, scalar::Ex made);
+  void check_length(const LoopContext&, ir::ValueId stack, scalar::Ex room, scalar::Ex trips,
                     const char* makes);
-  void check_budget(const OpenLoop&, scalar::Ex over);
+  void check_budget(const LoopContext&, scalar::Ex over);
 
   Operand in_register(ir::ValueId v, scalar::Ex x);
   Operand in_buffer(ir::ValueId v, std::int32_t buffer);
@@ -86,7 +87,7 @@ class RegionLowering {
   const RegionTree& tree_;
   const StoragePlan& plan_;
   scalar::Builder& b_;
-  ir::TypeEnvironment environment_;  ///< of the tree, and the types of constants that it reads
+  ir::TypeEnvironment environment_;  ///< the tree's, with the types of constants that are read
   LoweringScope scope_;
   std::vector<std::int32_t> buffers_;              ///< by storage
   std::map<ir::NodeId, std::int32_t> workspaces_;  ///< of kernels

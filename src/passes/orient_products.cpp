@@ -18,8 +18,8 @@ constexpr const char* flags[] = {"transpose_a", "transpose_b"};
 
 bool is_product(const Node& n) { return n.op->name == "mat_mul"; }
 
-/// What `v` is with its last two axes, and no others, exchanged; none where it is no such
-/// transposition.
+/// The input of the transposition that computes `v`; none if `v` is no transposition of exactly the
+/// last two axes.
 ValueId before_transposition(const Graph& g, ValueId v) {
   const NodeId n = g.value(v).producer;
   if (n == NodeId::none || g.node(n).op->name != "transpose") return ValueId::none;
@@ -33,7 +33,7 @@ ValueId before_transposition(const Graph& g, ValueId v) {
   return perm == swapped || (perm.empty() && t.rank() == 2) ? x : ValueId::none;
 }
 
-/// Whether all that reads `v` are products, for which it is transposed.
+/// Whether only products read `v`, and all of them transposed.
 bool is_read_transposed(const Graph& g, ValueId v) {
   return std::ranges::all_of(g.value(v).uses, [&](const ir::Use& use) {
     return use.node != NodeId::none && is_product(g.node(use.node)) &&
@@ -54,7 +54,7 @@ bool read_untransposed(Graph& g, NodeId n, std::size_t side) {
   return true;
 }
 
-/// The outermost loop around `n` in which `v` does not change; none where there is no such loop.
+/// The outermost loop around `n` in which `v` is invariant; none if there is no such loop.
 NodeId loop_that_keeps(const Graph& g, NodeId n, ValueId v) {
   NodeId found = NodeId::none;
   for (ir::RegionId r = g.node(n).region; r != g.value(v).region;) {
@@ -65,7 +65,7 @@ NodeId loop_that_keeps(const Graph& g, NodeId n, ValueId v) {
   return found;
 }
 
-/// Stores an operand before the loop in which the product reads it transposed.
+/// Stores an operand that a product in a loop reads transposed once, before the loop.
 bool store_before_loop(Graph& g, NodeId n, std::size_t side) {
   const ValueId v = g.node(n).inputs[side];
   const ir::Type& t = g.value(v).type;

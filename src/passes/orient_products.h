@@ -3,11 +3,11 @@
 
 namespace rondel::passes {
 
-/// Matrix products read their operands as they stand in memory:
-///  - A transposition of the last two axes becomes the product's own.
-///  - A constant that products read transposed is stored so, where nothing else reads it.
-///  - What a product in a loop reads transposed, and the loop does not change, is stored so before
-///    the loop.
+/// Lets matrix products read their operands as they are stored, without transpositions:
+///  - A transposition of the last two axes becomes an attribute of the product that reads it.
+///  - A constant that only products read, and all of them transposed, is stored transposed.
+///  - A loop-invariant operand that a product reads transposed is stored transposed before the
+///    loop.
 bool orient_products(ir::Graph&);
 
 }  // namespace rondel::passes

@@ -19,7 +19,7 @@
 namespace rondel::passes {
 namespace {
 
-/// A graph that still changes after this many rounds is changed back and forth by passes.
+/// If a graph still changes after this many rounds, some passes undo each other's changes.
 constexpr int most_rounds = 16;
 
 const Pass canonical[] = {
@@ -37,7 +37,7 @@ const Pass canonical[] = {
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };
 
-const Pass faster[] = {
+const Pass optimizations[] = {
     {"remove_dead_states", "states that only make their own next values are left out",
      [](ir::Graph& g, const PassOptions&) { return remove_dead_states(g); }},
     {"predictive_commoning", "values that the trip before has computed become states",
@@ -71,7 +71,7 @@ const Pipeline& canonicalize() {
 }
 
 const Pipeline& optimize() {
-  static const Pipeline p{"optimize", "what is only for speed", faster};
+  static const Pipeline p{"optimize", "what is only for speed", optimizations};
   return p;
 }
 
@@ -82,10 +82,10 @@ std::span<const Pipeline* const> pipelines() {
 
 bool run(const Pipeline& p, ir::Graph& g, const PassOptions& options, const PipelineOptions& d) {
   bool any = false;
-  std::size_t unchanged = 0;  // passes that have run since the last that changed something
+  std::size_t unchanged = 0;  // passes run since the last change
   for (int round = 1; round <= most_rounds; ++round)
     for (const Pass& pass : p.passes) {
-      // The pass that made the last change has nothing more to do: passes are idempotent.
+      // The pass that made the last change need not run again: passes are idempotent.
       if (unchanged + (any ? 1 : 0) >= p.passes.size()) return any;
       const PassRun done = timed(p, pass, round, g, options);
       if (d.verify) ir::verify(g);

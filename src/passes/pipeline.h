@@ -8,13 +8,13 @@
 
 namespace rondel::passes {
 
-/// What the session's options allow passes to do.
+/// The options of a session that passes depend on.
 struct PassOptions {
   bool fuse_multiply_add = true;  ///< a*b+c may become one fma
-  ir::Evaluator evaluate = {};    ///< for folding constants; none: nothing is folded
+  ir::Evaluator evaluate = {};    ///< runs nodes to fold constants; none: nodes are not run
 };
 
-/// A rewrite of a graph into a graph that means the same.
+/// A rewrite of a graph into an equivalent graph.
 struct Pass {
   std::string_view name;
   std::string_view doc;
@@ -28,10 +28,11 @@ struct Pipeline {
   std::span<const Pass> passes;
 };
 
-/// The canonical form that readers of graphs may rely on: no composites, no identities, no values
-/// that are known without running, and no trip count that is the extent of a loop's scans anyway.
+/// Brings a graph into the canonical form that readers of graphs may rely on: no composites, no
+/// identities, no values that are known without running the model, and no trip count that equals
+/// the extent of the loop's scans.
 const Pipeline& canonicalize();
-/// Passes that are only for speed.
+/// Passes that only make a graph faster.
 const Pipeline& optimize();
 /// All pipelines that a graph goes through before its plan is built, in order.
 std::span<const Pipeline* const> pipelines();
@@ -46,13 +47,13 @@ struct PassRun {
 };
 
 struct PipelineOptions {
-  bool verify = false;                                               ///< the graph after each pass
-  std::function<void(const PassRun&, const ir::Graph&)> after = {};  ///< each run of a pass
+  bool verify = false;  ///< whether to verify the graph after each pass
+  std::function<void(const PassRun&, const ir::Graph&)> after = {};  ///< called after each pass
 };
 
 /// Runs the passes in rounds until nothing changes; a pass runs again only if another pass has
-/// changed something since. The number of rounds is bounded; exceeding it is a bug of ours,
-/// reported where graphs are verified. Returns whether something changed.
+/// changed the graph in the meantime. The number of rounds is bounded. Reaching the bound is a bug
+/// in a pass; it throws Error(internal) if `verify` is set. Returns whether the graph changed.
 bool run(const Pipeline&, ir::Graph&, const PassOptions&, const PipelineOptions& = {});
 
 /// Runs all pipelines.

@@ -30,7 +30,7 @@ bool is_expression(const Node& n) {
   return true;
 }
 
-/// Nodes, looked up by the expression that they compute.
+/// A map from expressions to the nodes that compute them.
 class Expressions {
  public:
   Expressions(const Graph& g, const std::vector<NodeId>& nodes) : g_(g) {
@@ -38,7 +38,7 @@ class Expressions {
       if (is_expression(g.node(n))) nodes_.try_emplace(key(g.node(n), g.node(n).inputs), n);
   }
 
-  /// The node that applies the operation of `like` to `inputs`.
+  /// The node that applies the op of `like`, with the same attributes, to `inputs`.
   const Node* find(const Node& like, const Values& inputs) const {
     const auto it = nodes_.find(key(like, inputs));
     return it == nodes_.end() ? nullptr : &g_.node(it->second);
@@ -53,7 +53,7 @@ class Expressions {
     return text;
   }
 
-  /// Small constants are compared by value: each region may have its own.
+  /// Small constants are compared by value, because each region may have its own copy.
   std::string operand(ValueId v) const {
     const Tensor* t = v == ValueId::none ? nullptr : g_.constant(v);
     if (t == nullptr || t->dtype() == DType::string || t->size() > 16)
@@ -83,7 +83,8 @@ class Commoning {
   }
 
  private:
-  /// A value of a trip, as the body computes it for the next trip, and as it is before the first.
+  /// The values that a value of the body will have: in the next trip, as this trip computes it
+  /// already, and in the first trip, as it is computed before the loop.
   struct Shifted {
     ValueId next, initial;
     bool costly = false;
@@ -91,7 +92,7 @@ class Commoning {
 
   const ir::Region& body() const { return g_.region(parts_.body); }
 
-  /// The nodes in front of the loop; indexed on first use.
+  /// The nodes before the loop; indexed on first use.
   const Expressions& before() {
     if (!before_) {
       const auto& all = g_.region(g_.node(n_).region).nodes;
@@ -134,7 +135,7 @@ class Commoning {
         shifted_[n.outputs[j]] = {after->outputs[j], first->outputs[j], costly};
   }
 
-  /// The costly values that are read by nodes which are not shifted themselves.
+  /// The costly shifted values that results or unshifted nodes of the body read.
   Values worth_a_state() const {
     Values found;
     std::unordered_set<ValueId> seen;

@@ -23,20 +23,21 @@ void RegionGradient::run() {
   }
 }
 
-/// What rules append tells types less well than the model does: an adjoint is of v's type. One from
-/// outside may be of several values, of which a branch or a trip gives one.
+/// An adjoint has the type of v, which may be known better than the type that gradient rules infer.
+/// An adjoint from outside the region gets the refined type on a copy only, because other regions
+/// may use it for values of other types.
 void RegionGradient::add(ValueId v, ValueId adjoint) {
   const ir::Type known = ir::completed(g_.value(adjoint).type, g_.value(v).type);
   if (!(known == g_.value(adjoint).type)) {
     if (g_.value(adjoint).region != b_.region()) adjoint = b_("identity", {adjoint});
     g_.value(adjoint).type = known;
   }
-  parts_[v].push_back(adjoint);
+  terms_[v].push_back(adjoint);
 }
 
 ValueId RegionGradient::adjoint(ValueId v) {
-  const auto found = parts_.find(v);
-  if (found == parts_.end()) return ValueId::none;
+  const auto found = terms_.find(v);
+  if (found == terms_.end()) return ValueId::none;
   std::vector<ValueId>& parts = found->second;
   for (std::size_t k = 1; k < parts.size(); ++k)
     parts[0] = ops::sum_of_adjoints(b_, parts[0], parts[k]);
@@ -78,7 +79,8 @@ std::vector<ValueId> RegionGradient::influenced_captures(NodeId n) const {
   return captures;
 }
 
-/// The condition decides again, and the branch computes again what its adjoints need.
+/// The adjoint is an `if` with the same condition, whose branches recompute the values that the
+/// adjoints need.
 void RegionGradient::differentiate_if(NodeId n, std::span<const ValueId> adjoints) {
   const std::vector<ValueId> captures = influenced_captures(n);
   if (captures.empty()) return;
@@ -136,7 +138,7 @@ void RegionGradient::refuse(NodeId n) const {
       ir::where(g_, n), path_to(n));
 }
 
-/// The values from what is differentiated to the node.
+/// The values on a path from the differentiated output to the node, for error messages.
 std::string RegionGradient::path_to(NodeId n) const {
   std::string path;
   for (NodeId at = n; at != NodeId::none; at = reader_of(at)) {
@@ -149,7 +151,7 @@ std::string RegionGradient::path_to(NodeId n) const {
 
 ValueId RegionGradient::differentiated_output(NodeId n) const {
   for (const ValueId v : g_.node(n).outputs)
-    if (parts_.contains(v)) return v;
+    if (terms_.contains(v)) return v;
   return g_.node(n).outputs[0];
 }
 
@@ -158,7 +160,7 @@ NodeId RegionGradient::reader_of(NodeId n) const {
   for (const ir::Use& use : g_.value(differentiated_output(n)).uses) {
     if (use.node == NodeId::none || g_.node(use.node).region != b_.region()) continue;
     for (const ValueId v : g_.node(use.node).outputs)
-      if (influence_.contains(v) && parts_.contains(v)) return use.node;
+      if (influence_.contains(v) && terms_.contains(v)) return use.node;
   }
   return NodeId::none;
 }

@@ -16,8 +16,8 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// A larger `if` gains nothing from being one function: entering its steps costs little beside what
-/// they do, and steps that do the same share their code.
+/// A larger `if` gains nothing from being one function: the overhead of its steps is small compared
+/// to their work, and equal steps share their code.
 constexpr std::size_t most_nodes_of_if = 256;
 
 template <class... Args> void RegionTree::refuse(fmt::format_string<Args...> text, Args&&... args) {
@@ -38,7 +38,7 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
   if (reasons_.empty()) prepare_kernels();
 }
 
-// What the class tells.
+// Facts that follow from the class.
 
 void RegionTree::infer() {
   for (const ir::Extents& list : class_.elements) name_class(list);
@@ -55,7 +55,7 @@ void RegionTree::infer() {
   try {
     ir::infer_node(g_, top_, k_, options_.evaluate);
   } catch (const Error& e) {
-    // What is wrong is found again, with its trip, when it runs step by step.
+    // The node runs step by step then, which reports the error again, with its trip.
     if (e.blame() == Blame::internal || ends_run(e)) throw;
     refuse("{}", e.what());
   }
@@ -66,7 +66,7 @@ void RegionTree::name_class(const ir::Extents& extents) {
     if (e.symbolic()) class_names_.insert(e.symbol);
 }
 
-/// `v` is number `k` of the class.
+/// `v`: the outer value that is input `k` of the class.
 void RegionTree::set_known_values(ValueId v, std::size_t k) {
   if (class_.values[k].defined()) k_.values[static_cast<std::int32_t>(v)] = class_.values[k];
   const ir::Extents& elements = class_.elements[k];
@@ -95,7 +95,7 @@ ir::Type RegionTree::memory_type(ValueId v) const {
   return ir::Type::tensor(type(v).dtype(), std::move(extents));
 }
 
-bool RegionTree::single(ValueId v) const {
+bool RegionTree::is_one_element(ValueId v) const {
   return std::ranges::all_of(type(v).extents(),
                              [](const ir::Extent& e) { return e.known() && e.value == 1; });
 }
@@ -126,7 +126,7 @@ bool RegionTree::is_invariant(const LoopParts& parts, std::size_t s) const {
   return body.results[1 + s] == body.params[2 + s];
 }
 
-bool RegionTree::certain(NodeId loop) const {
+bool RegionTree::trip_count_known(NodeId loop) const {
   const LoopParts parts(g_.node(loop));
   return !parts.has_go && (parts.has_trips || parts.scans > 0);
 }
@@ -227,16 +227,16 @@ void RegionTree::visit_loop(NodeId n) {
   }
   for (std::size_t k = 0; k < parts.stacks; ++k) visit_stack(n, parts, k);
   check_element(body.results[0], "the body's condition");
-  if (n == top_) return;  // the runtime has looked at the others
+  if (n == top_) return;  // the runtime checks the top node's inputs
   if (parts.has_trips) check_element(node.inputs[parts.trips_at()], "the trip count");
   if (parts.has_go) check_element(node.inputs[parts.go_at()], "the condition");
   for (std::size_t k = 0; k < parts.stacks; ++k)
     if (parts.has_extent(k)) check_element(node.inputs[parts.extent_at(k)], "a stack's extent");
 }
 
-/// Programs read the only element of such a value.
+/// Refuses a value that is not known to have one element, because programs read that element.
 void RegionTree::check_element(ValueId v, const char* what) {
-  if (g_.constant(v) == nullptr && type(v).is_tensor() && !single(v))
+  if (g_.constant(v) == nullptr && type(v).is_tensor() && !is_one_element(v))
     refuse("{} ('{}') is {}, which is not known to be one element", what, g_.value(v).name,
            to_text(type(v)));
 }
@@ -256,7 +256,7 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
   const std::int64_t axis = parts.axis_out[k] + (parts.axis_out[k] < 0 ? type(stack).rank() : 0);
   const ir::Extent& extent = type(stack).extent(axis);
   if (extent_known(extent)) {
-    if (!certain(n) && parts.has_extent(k) && parts.reverse_out[k] != 0)
+    if (!trip_count_known(n) && parts.has_extent(k) && parts.reverse_out[k] != 0)
       refuse("output '{}' is stacked backwards, has a length, and its loop may end before",
              g_.value(stack).name);
     return;
@@ -290,8 +290,8 @@ void RegionTree::visit_if(NodeId n) {
   }
 }
 
-/// Operands whose values types depend on must be known, or be extents of the class: those are
-/// looked at before each run.
+/// Operands that types depend on must have known values, or be extents of the class, which are
+/// checked before each run.
 void RegionTree::check_values(NodeId n) {
   const ir::Node& node = g_.node(n);
   const auto among = [](const std::vector<std::size_t>& list, std::size_t k) {
@@ -341,7 +341,7 @@ void RegionTree::read(ValueId v, Position at, NodeId node, std::size_t number) {
   check_type(v);
 }
 
-// What others ask.
+// Queries.
 
 std::vector<RegionId> RegionTree::regions(NodeId n) const {
   const ir::Node& node = g_.node(n);

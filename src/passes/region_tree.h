@@ -1,4 +1,5 @@
 #pragma once
+#include "base/error.h"
 #include "ir/infer.h"
 #include "kernels/kernel.h"
 #include "passes/group.h"
@@ -13,7 +14,8 @@
 
 namespace rondel::passes {
 
-/// A moment in a trip: a group of a region, or (past the last one) where its results are handed on.
+/// A position in a region: the index of a group or, past the last group, the end of the region,
+/// where its results are read.
 struct Position {
   ir::RegionId region;
   std::size_t index = 0;
@@ -23,76 +25,76 @@ struct Position {
 /// One reader of a value.
 struct Read {
   Position at;
-  ir::NodeId node = ir::NodeId::none;  ///< none: result `number` of the region
-  std::size_t number = 0;              ///< input or result
+  ir::NodeId node = ir::NodeId::none;  ///< none: the value is a result of the region
+  std::size_t number = 0;              ///< of the node's input or the region's result
 };
 
-/// A loop or an `if`, and all regions below it, as one shape class sees them: types, groups in
-/// order, who makes and who reads each value, and every reason why native code cannot run it.
+/// A loop or an `if` with all nested regions, analysed for one shape class: types, groups in order,
+/// the producer and the readers of each value, and all reasons why the node has no program.
 class RegionTree {
  public:
-  /// The class is that of the node's inputs, then of its captures but for constants.
-  RegionTree(const ir::Graph&, ir::NodeId top, const ShapeClass&, const LoweringOptions&);
+  /// `c`: the shape class of `outer_values(g, top)`.
+  RegionTree(const ir::Graph& g, ir::NodeId top, const ShapeClass& c, const LoweringOptions&);
 
   const ir::Graph& graph() const { return g_; }
   ir::NodeId top() const { return top_; }
   const ShapeClass& shape_class() const { return class_; }
-  /// Under which all rules hold that were applied for the class (`ir::TypeEnvironment`).
+  /// The conditions under which all ops' type rules hold for the class (`ir::TypeEnvironment`).
   const std::optional<ir::Integers>& conditions() const { return k_.conditions; }
   const ir::TypeEnvironment& environment() const { return k_; }
   const ir::Type& type(ir::ValueId v) const { return k_.types[ir::index(v)]; }
-  /// What the node reads from outside beside its inputs; no constants.
+  /// The values from outside that the node reads in addition to its inputs, without constants.
   const std::vector<ir::ValueId>& captures() const { return captures_; }
-  /// What is read of the model's constants and is too large for registers, each once.
+  /// The constants of the model that are read and are too large for a register, each once.
   const std::vector<ir::ValueId>& constants() const { return constants_; }
-  /// The regions of a node that may run: not a branch that the class tells is not taken.
+  /// The regions of a node that may run: without a branch that the class rules out.
   std::vector<ir::RegionId> regions(ir::NodeId) const;
   const std::vector<Group>& groups(ir::RegionId r) const { return info(r).groups; }
-  /// What is called rather than written out, in the order of the program.
+  /// A node that the program calls a kernel for. The list is in program order.
   struct KernelNode {
     ir::NodeId node;
     Position at;
     std::shared_ptr<const kernels::SizedKernel> kernel;
   };
   const std::vector<KernelNode>& kernels() const { return kernels_; }
-  /// Empty: the tree can be lowered. Each is said once.
+  /// Why the tree cannot be lowered, without duplicates; empty if it can.
   const std::vector<std::string>& reasons() const { return reasons_; }
 
-  /// Of one element, known so: kept in a register.
-  bool single(ir::ValueId) const;
-  /// Expressions over names of the class that are extents in the tree.
+  /// Whether the value certainly has one element, which is kept in a register.
+  bool is_one_element(ir::ValueId) const;
+  /// The extents in the tree that are computed from symbols of the class.
   const std::set<ir::Symbol>& expressions() const { return expressions_; }
-  /// Whether the value's extents are numbers, or expressions over names of the class.
+  /// Whether the value's extents are numbers or expressions over symbols of the class.
   bool extents_known(ir::ValueId) const;
-  /// Whether the value certainly is a row-major block where it is read.
+  /// Whether the value certainly is row-major when it is read.
   bool row_major(ir::ValueId) const;
-  /// The type of the memory that holds the value: extents that only a trip tells are replaced by
-  /// what they cannot exceed.
+  /// The type of the memory that holds the value: extents that are known only within a trip are
+  /// replaced by their upper bounds.
   ir::Type memory_type(ir::ValueId) const;
-  /// The most trips the loop makes, where that is a number or an expression over names of the
-  /// class.
+  /// An upper bound of the trip count that is a number or an expression over symbols of the class;
+  /// unknown if there is none.
   ir::Extent most_trips(ir::NodeId loop) const;
-  /// No trip changes state `s` of the loop.
+  /// Whether no trip changes state `s` of the loop.
   bool is_invariant(const ir::LoopParts&, std::size_t s) const;
-  /// The number of trips is certain before the first one.
-  bool certain(ir::NodeId loop) const;
+  /// Whether the trip count is known before the first trip.
+  bool trip_count_known(ir::NodeId loop) const;
 
-  /// Nothing where it comes from outside, is a parameter or a constant.
+  /// The group that computes a value; nullopt for values from outside, parameters and constants.
   std::optional<Position> maker(ir::ValueId) const;
   const std::vector<Read>& reads(ir::ValueId) const;
   bool is_loop_body(ir::RegionId) const;
-  /// Where the node that holds the region stands; nothing for the top node's own regions.
+  /// The position of the node that the region belongs to; nullopt for regions of the top node.
   std::optional<Position> holder(ir::RegionId) const;
 
-  /// Moments in the order of the program: the first of a position, and the last (a loop's is after
-  /// everything in it).
+  /// The first and the last program point of a position, numbered in program order. The last point
+  /// of a loop follows those of everything in the loop.
   std::int32_t begins(Position) const;
   std::int32_t ends(Position) const;
 
  private:
   struct RegionInfo {
     std::vector<Group> groups;
-    std::vector<std::int32_t> begins, ends;  ///< by group; then of the results
+    std::vector<std::int32_t> begins, ends;  ///< by group; last: of the region's end
     std::optional<Position> holder;
   };
   const RegionInfo& info(ir::RegionId r) const { return regions_.at(r); }
@@ -128,7 +130,7 @@ class RegionTree {
   std::map<ir::ValueId, std::vector<Read>> reads_;
   std::set<ir::Symbol> class_names_;
   std::set<ir::Symbol> expressions_;
-  std::map<ir::Symbol, ir::Extent> bounds_;  ///< of extents that only a trip tells, by name
+  std::map<ir::Symbol, ir::Extent> bounds_;  ///< of extents known only within a trip, by symbol
   std::vector<std::string> reasons_;
   std::int32_t moment_ = 0;
 };

@@ -15,7 +15,7 @@ bool is_dead(const Graph& g, const ir::Node& n) {
          std::ranges::none_of(n.outputs, [&](ValueId v) { return g.is_read(v); });
 }
 
-/// Everything that is read by the node or in its regions.
+/// All values that the node or its regions read.
 std::vector<ValueId> reads(const Graph& g, const ir::Node& n) {
   std::vector<ValueId> all = n.inputs;
   for (const RegionId r : n.regions) {

@@ -3,12 +3,12 @@
 
 namespace rondel::passes {
 
-/// Removes nodes whose outputs are all unread, also loops without used results, at every depth.
-/// Values have no side effects. A node without outputs exists for its check (`assertion`) and stays
-/// as long as its region does.
+/// Dead code elimination: removes nodes, including loops, whose outputs are all unread, at every
+/// depth. Nodes have no side effects. A node without outputs is a check (`assertion`) and stays as
+/// long as its region does.
 bool remove_dead(ir::Graph&);
 
-/// Readers of a node that passes its input on (`identity`) read the input instead.
+/// Removes `identity` nodes: their readers read the input of the identity instead.
 bool forward_identities(ir::Graph&);
 
 }  // namespace rondel::passes

@@ -14,8 +14,8 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// What is read of a loop's body: from its condition, its items, its checks and the states whose
-/// final values are read, backwards.
+/// The values of a loop's body that are needed, found backwards from the condition, the items, the
+/// checks, and the states whose final values are read.
 class Reads {
  public:
   Reads(const Graph& g, NodeId loop) : g_(g), parts_(g.node(loop)), body_(g.region(parts_.body)) {

@@ -3,9 +3,9 @@
 
 namespace rondel::passes {
 
-/// Leaves out states of loops that only make their own next values: nobody reads the final value,
-/// and in the body only such states do. What computes them goes with them. What can fail may be
-/// left out, as in `remove_dead`.
+/// Removes dead carried states of loops: states whose final values are unread and that the body
+/// only uses to compute next values of dead states. The nodes that compute them are removed, too,
+/// even if they can fail, as in `remove_dead`.
 bool remove_dead_states(ir::Graph&);
 
 }  // namespace rondel::passes

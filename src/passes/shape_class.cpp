@@ -10,8 +10,8 @@
 namespace rondel::passes {
 namespace {
 
-/// The symbols of classes: the first of them are made once, since classes are asked for at run
-/// time.
+/// Symbol number `n` of a shape class. The first symbols are made once, because inputs are
+/// classified at run time.
 ir::Extent numbered(std::size_t n) {
   const auto make = [](std::size_t i) { return ir::Extent::own(fmt::format("s{}", i)); };
   static const auto first = [&] {
@@ -22,7 +22,7 @@ ir::Extent numbered(std::size_t n) {
   return n < first.size() ? first[n] : make(n);
 }
 
-/// The position of `x` in a short list, at whose end it is put if it is not there.
+/// The position of `x` in a short list; appends `x` if it is not there.
 template <class T> std::size_t find_or_add(std::vector<T>& list, const T& x) {
   const auto at = std::ranges::find(list, x);
   const auto position = static_cast<std::size_t>(at - list.begin());
@@ -30,7 +30,7 @@ template <class T> std::size_t find_or_add(std::vector<T>& list, const T& x) {
   return position;
 }
 
-/// Equal extents get equal symbols, so what is inferred for the class holds for all its members.
+/// Gives equal extents equal symbols, so that types inferred for the class hold for all its inputs.
 class Symbols {
  public:
   ir::Extent of(std::int64_t extent, const ir::Extent* declared) {
@@ -42,13 +42,13 @@ class Symbols {
   std::vector<std::int64_t> extents_;
 };
 
-/// Unknown for a negative element.
+/// The extent of a list's element; unknown if the element is negative.
 ir::Extent element_extent(std::int64_t value, const ir::Extent* declared, Symbols& symbols) {
   if (value < 0) return {};
   return value > largest_listed ? ir::Extent(value) : symbols.of(value, declared);
 }
 
-/// Writes a class as integers. Symbols are numbered as they come.
+/// Encodes a class as integers. Symbols are numbered in order of first use.
 class KeyWriter {
  public:
   std::vector<std::int64_t> write(const ShapeClass& c) {

@@ -7,42 +7,44 @@
 
 namespace rondel::passes {
 
-/// A larger element of a list is a number of the class, not a symbol: what a model computes from it
-/// may wrap around, while expressions over symbols hold for unbounded integers.
+/// An element of a list that is larger than this is a number of the class, not a symbol: integers
+/// that a model computes from it may wrap around, but expressions over symbols assume that they do
+/// not.
 inline constexpr std::int64_t largest_listed = (std::int64_t{1} << 31) - 1;
 
-/// An input whose elements are extents, and what the model tells about them.
+/// An input whose elements are extents, and these extents as the model declares them.
 struct ExtentList {
   std::size_t input;
   ir::Extents declared;
 };
 
-/// A shape class is what code is specialised for. For each input: the dtype, the rank, which
-/// extents are constants of the model or 1, which of the others are equal to each other, whether it
-/// is row-major, and the values of inputs that the program is written for. Other extents are
-/// arguments of the code.
+/// A shape class is what code is specialised for. For each input, it has the dtype, the rank, which
+/// extents are constants of the model or 1, which of the other extents are equal to each other,
+/// whether the input is row-major, and its value if the code depends on the value. The code reads
+/// other extents at run time.
 struct ShapeClass {
-  std::vector<ir::Type> types;  ///< by input; extents are numbers or symbols of ours: $s0, $s1, ...
+  std::vector<ir::Type> types;   ///< by input; extents are numbers or symbols $s0, $s1, ...
   std::vector<bool> contiguous;  ///< by input
-  std::vector<Tensor> values;    ///< by input; undefined where the value does not matter
-  /// By input: for lists of extents, each element treated as an extent of a tensor; negative ones
-  /// are unknown. Empty for all other inputs.
+  std::vector<Tensor> values;    ///< by input; undefined if the code does not depend on the value
+  /// By input: the elements of a list of extents, each treated like an extent of a tensor; negative
+  /// elements are unknown. Empty for all other inputs.
   std::vector<ir::Extents> elements;
-  /// Equal keys, equal classes, in every process.
+  /// Equal keys mean equal classes, in every process.
   std::vector<std::int64_t> key;
 };
 
-/// `declared`: the model's type of each input; its known extents are constants.
+/// The shape class of some inputs. `declared`: the model's type of each input, whose known extents
+/// are constants of the class. `value_inputs`: the inputs whose values are part of the class.
 ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> declared,
                     std::span<const std::size_t> value_inputs,
                     std::span<const ExtentList> lists = {});
 
-/// The type environment of a group for all members of a class. Extents that no symbol of the class
-/// expresses have symbols of their own.
+/// The inferred types of a group's values, valid for all inputs of a class. Extents that are no
+/// expressions over symbols of the class get symbols of their own.
 ir::TypeEnvironment type_environment_for(const ir::Graph& group, const ShapeClass&);
 
-/// The class of all inputs of the declared types, which have ranks: unknown extents are symbols,
-/// equal where the model uses one name.
+/// The shape class that the declared types describe; the types must have ranks. Unknown extents are
+/// symbols; extents for which the model uses the same name have the same symbol.
 ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentList> lists = {});
 
 }  // namespace rondel::passes

@@ -25,7 +25,7 @@ std::vector<NodeId> loops_of(const Graph& g) {
   return loops;
 }
 
-/// One loop, and what is known around it.
+/// Simplifies one loop. `k` has the types and values of the graph.
 class ScanSimplifier {
  public:
   ScanSimplifier(Graph& g, ir::TypeEnvironment& k, NodeId n) : g_(g), k_(k), n_(n), editor_(g, n) {}
@@ -60,14 +60,15 @@ class ScanSimplifier {
     const Tensor* t = k_.value(k_.original(v));
     return t != nullptr && t->size() == 1 && *t->packed().data_as<std::uint8_t>() != 0;
   }
-  /// Whether there is a condition that never ends the loop.
+  /// Whether the loop's condition never ends the loop; requires a condition.
   bool goes_on() {
     const ValueId result = k_.original(body().results[0]);
     return is_true(loop().inputs[parts().go_at()]) &&
            (result == body().params[1] || is_true(result));
   }
 
-  /// The body's nodes that gather the trip's slice of an outer value with as many slices as trips.
+  /// The nodes of the body that gather a slice of an outer value with the trip index, if the value
+  /// has as many slices as there are trips.
   std::vector<NodeId> picks(const Extent& trips) const {
     std::vector<NodeId> found;
     for (const NodeId n : body().nodes) {
@@ -80,7 +81,7 @@ class ScanSimplifier {
     return found;
   }
 
-  /// Turns the slice into the element of a new scan.
+  /// Replaces a gathered slice by the element of a new scan.
   void scan(NodeId pick) {
     const ir::Node& node = g_.node(pick);
     const ValueId slice = node.outputs[0];
@@ -93,11 +94,11 @@ class ScanSimplifier {
     g_.erase_node(pick);
   }
 
-  /// Removes the trip count or condition where the scans end the loop at the same trip.
+  /// Removes the trip count and the condition if the scans end the loop at the same trip.
   bool drop_limits() {
     if (!parts().has_trips || (parts().has_go && !goes_on())) return false;
     const Extent trips(k_.integer(loop().inputs[parts().trips_at()]));
-    if (trips.known() && trips.value == 0) return false;  // others stop on scans of nothing
+    if (trips.known() && trips.value == 0) return false;  // other runtimes fail on empty scans
     for (std::size_t s = 0; s < parts().scans; ++s)
       if (!(extent(editor_.scanned(s), parts().axis_in[s]) == trips)) return false;
     for (const NodeId pick : picks(trips)) scan(pick);
@@ -120,7 +121,7 @@ class ScanSimplifier {
     return changed;
   }
 
-  /// While there was a condition, the extents of stacks were not known; now they are.
+  /// Sets the extents of stacks, which are known as soon as the condition is removed.
   void set_stack_extents() {
     const ir::Type& scan = g_.value(editor_.scanned(0)).type;
     const std::int64_t from = parts().axis_in[0];

@@ -5,12 +5,12 @@
 
 namespace rondel::passes {
 
-/// Puts a `stop_gradient` behind each of the values, which are tensors of floats at any depth: what
-/// reads them reads that. Unlike names, these nodes stay where they are needed while a graph is
-/// rewritten.
+/// Inserts a `stop_gradient` after each of the values, and lets the readers of the value read the
+/// `stop_gradient` instead. The values are tensors of floats, in any region. Unlike value names,
+/// these nodes survive rewrites of the graph.
 void stop_gradients(ir::Graph&, std::span<const ir::ValueId>);
 
-/// Readers of `stop_gradient`s read their inputs again.
+/// Removes all `stop_gradient`s: their readers read the inputs again.
 void remove_gradient_stops(ir::Graph&);
 
 }  // namespace rondel::passes

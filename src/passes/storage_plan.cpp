@@ -21,12 +21,12 @@ StoragePlan::StoragePlan(const RegionTree& tree) : t_(tree) {
   else plan_results(node);
 }
 
-/// Of the top node, an `if`.
+/// Plans the results of the top node, an `if`.
 void StoragePlan::plan_results(const ir::Node& node) {
   std::vector<Preference> results;
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     const ValueId v = node.outputs[j];
-    if (v == ValueId::none || t_.single(v)) continue;
+    if (v == ValueId::none || t_.is_one_element(v)) continue;
     storage_of_[v] = add(t_.memory_type(v), {}, true);
     results.push_back({j, storage_of_[v], ValueId::none});
   }
@@ -38,9 +38,9 @@ StorageId StoragePlan::add(const ir::Type& type, scalar::Buffer::Lifetime lifeti
   return storages_.size() - 1;
 }
 
-// Who lives where.
+// Assignment of storage.
 
-/// `at` none: the top node, whose states the caller holds.
+/// `at` is nullopt for the top node, whose states are in the caller's memory.
 void StoragePlan::plan_loop(NodeId n, std::optional<Position> at) {
   const ir::Node& node = t_.graph().node(n);
   const LoopParts parts(node);
@@ -48,7 +48,7 @@ void StoragePlan::plan_loop(NodeId n, std::optional<Position> at) {
   std::vector<Preference> preferences;
   for (std::size_t s = 0; s < parts.states; ++s) {
     const ValueId param = body.params[2 + s], final = node.outputs[s];
-    if (t_.single(param)) continue;
+    if (t_.is_one_element(param)) continue;
     if (!at) {
       states_[{n, s}] = add(t_.memory_type(param), {}, true);
     } else if (final != ValueId::none && storage_of_.contains(final)) {
@@ -71,7 +71,8 @@ void StoragePlan::plan_region(RegionId r, const std::vector<Preference>& of_resu
   for (std::size_t i = 0; i < groups.size(); ++i) plan_group(groups[i], {r, i}, preferences);
 }
 
-/// Prefers the same place for a value and for what it may be written over in its turn.
+/// Prefers the same storage for a value and, recursively, for the values that it may be written
+/// over.
 void StoragePlan::prefer(Preferences& preferences, ValueId v, RegionId r, const Preference& w) {
   const auto made = t_.maker(v);
   if (!made || made->region != r || !preferences.emplace(v, w).second) return;
@@ -92,7 +93,7 @@ void StoragePlan::plan_group(const Group& group, Position at, Preferences& prefe
     of_branches.push_back(
         {output, storage_of_.at(v), followed ? preferences.at(v).old : ValueId::none});
     for (auto& [_, other] : preferences)
-      if (other.target == storage_of_.at(v)) other.old = v;  // what stands there from now on
+      if (other.target == storage_of_.at(v)) other.old = v;  // the value held from now on
   }
   if (node.regions.empty()) return;
   if (node.is_loop()) return plan_loop(group.nodes[0], at);
@@ -111,11 +112,11 @@ bool StoragePlan::in_memory(ValueId v, Position made) const {
     if (output >= parts.states) return true;                  // a stack
   }
   if (ops::writes_buffers(*node.op)) return true;
-  return !t_.single(v) && !only_item(v, made);
+  return !t_.is_one_element(v) && !only_item(v, made);
 }
 
-/// Made element by element in a loop's body, and read by nothing but its group and the loop's
-/// stacks.
+/// Whether the value is computed element by element in a loop's body, and only its group and the
+/// loop's stacks read it.
 bool StoragePlan::only_item(ValueId v, Position made) const {
   const Group& group = t_.groups(made.region)[made.index];
   if (!group.program || !t_.is_loop_body(made.region)) return false;
@@ -127,7 +128,7 @@ bool StoragePlan::only_item(ValueId v, Position made) const {
   });
 }
 
-/// True: in the preferred one.
+/// Returns whether the value got the preferred storage.
 bool StoragePlan::assign(ValueId v, Position made, const Preferences& preferences) {
   const auto preferred = preferences.find(v);
   const bool followed = preferred != preferences.end() &&
@@ -144,7 +145,8 @@ void StoragePlan::extend_lifetime(StorageId id, ValueId v, Position made) {
   life.last = std::max({life.last, t_.ends(made), last_read(v, made.region)});
 }
 
-/// The last moment at which the value counts: to the end of each loop that reads it from outside.
+/// The last program point at which the value is live. A value that a loop reads from outside is
+/// live until the end of the loop.
 std::int32_t StoragePlan::last_read(ValueId v, RegionId defined) const {
   std::int32_t last = 0;
   for (const Read& read : t_.reads(v)) {
@@ -161,8 +163,8 @@ std::int32_t StoragePlan::last_read(ValueId v, RegionId defined) const {
 
 // What may be overwritten.
 
-/// Whether `by`, which `writer` makes, may be written where `old` stands: nothing reads `old` after
-/// any part of `by` is written, except by an op that reads each element no later than it writes it.
+/// Whether `by`, which `writer` computes, may be written over `old`: nothing reads `old` after the
+/// first element of `by` is written, except an op that reads each element before it writes it.
 bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const {
   if (old == ValueId::none) return true;
   const RegionId defined = t_.graph().value(old).region;
@@ -184,13 +186,13 @@ bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const 
     std::size_t i = 0;
     while (i < writes.size() && i < reads.size() && writes[i] == reads[i]) ++i;
     if (i < writes.size() && i < reads.size())
-      // Of two branches of one `if`, one runs.
+      // Only one branch of an `if` runs.
       return writes[i].region != reads[i].region || writes[i].index > reads[i].index;
     if (i == reads.size() && i < writes.size()) return true;  // the condition of an `if` around
-    if (i < reads.size()) {                                   // inside of the node that writes
+    if (i < reads.size()) {                                   // inside the node that writes
       const bool loop = t_.is_loop_body(reads[i].region);
       const bool at_end = read.node == NodeId::none && i + 1 == reads.size();
-      return !loop && !at_end;  // a branch looks for itself, but for what it hands on at its end
+      return !loop && !at_end;  // the plan of a branch checks its own reads, except of its results
     }
     if (control || read.node == NodeId::none) return false;
     const ir::Node& reader = t_.graph().node(read.node);
@@ -199,8 +201,8 @@ bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const 
   });
 }
 
-/// Whether the reader hands `old` on to become `by` itself: a branch's result that becomes the
-/// output, an initial value that becomes the final one.
+/// Whether the reader forwards `old` as `by` itself: a branch's result that becomes the output of
+/// the `if`, or an initial state that becomes the final state.
 bool StoragePlan::handed_on_unchanged(ValueId old, const Read& read, ValueId by) const {
   const ir::Graph& g = t_.graph();
   const auto is_output = [&](const ir::Node& node, std::size_t j) {
@@ -217,8 +219,9 @@ bool StoragePlan::handed_on_unchanged(ValueId old, const Read& read, ValueId by)
   return node.inputs[read.number] == old && is_output(node, read.number - parts.states_at());
 }
 
-/// Next states that are other states of the loop are moved through copies, since what they stand in
-/// is written over by then; elements of scans that lie apart are put together for nests.
+/// Plans copies: of states that are also the next states of other states, because their storage may
+/// be overwritten by another move, and of elements of scans that are not contiguous but read by an
+/// op that needs a buffer.
 void StoragePlan::plan_copies(NodeId n) {
   const ir::Node& node = t_.graph().node(n);
   const LoopParts parts(node);
@@ -227,7 +230,7 @@ void StoragePlan::plan_copies(NodeId n) {
   for (std::size_t s = 0; s < parts.states; ++s) {
     const ValueId next = body.results[1 + s], param = body.params[2 + s];
     const auto others = std::span(body.params).subspan(2, parts.states);
-    if (next == param || t_.single(param) || std::ranges::count(others, next) == 0 ||
+    if (next == param || t_.is_one_element(param) || std::ranges::count(others, next) == 0 ||
         copies_.contains(next))
       continue;
     copies_[next] = add(t_.memory_type(next), {t_.begins(end), t_.ends(end)});
@@ -239,7 +242,7 @@ void StoragePlan::plan_copies(NodeId n) {
     });
     const std::int64_t rank = t_.type(element).rank() + 1;
     const bool in_rows = parts.axis_in[s] == 0 || parts.axis_in[s] == -rank;
-    if (!as_buffer || t_.single(element) || in_rows) continue;
+    if (!as_buffer || t_.is_one_element(element) || in_rows) continue;
     copies_[element] = add(t_.memory_type(element),
                            {t_.begins({parts.body, 0}), last_read(element, parts.body)});
   }

@@ -4,35 +4,35 @@
 
 namespace rondel::passes {
 
-/// Memory that values of a tree of regions share, one after the other.
+/// A block of memory that values of a region tree share, one after the other.
 struct Storage {
   ir::Type type;       ///< extents are numbers and symbols of the class
-  bool given = false;  ///< the caller's: a state, or a result, of the top node
+  bool given = false;  ///< memory of the caller, for a state or a result of the top node
   scalar::Buffer::Lifetime lifetime;
 };
 using StorageId = std::size_t;
 
-/// Where values live that are no registers: one plan for all regions of a tree. A next state takes
-/// the place of the state, a branch's result that of the `if`'s output, and an inner loop's state
-/// that of its final value, wherever nothing reads what stood there any more. Moments in lifetimes
-/// are those of the tree.
+/// Assigns storage to all values of a region tree that are not kept in registers. A next state
+/// shares the storage of the state, a branch's result that of the `if`'s output, and an inner
+/// loop's state that of its final value, if nothing reads the old value any more. Lifetimes are in
+/// the program points of the tree.
 class StoragePlan {
  public:
   explicit StoragePlan(const RegionTree&);
 
   const std::vector<Storage>& all() const { return storages_; }
-  /// Where a value is written by its maker (a state: where it stands); nothing for registers, for
-  /// values from outside, for a scan's elements, and for items that only go to stacks.
+  /// The storage that a node writes a value to, or that holds a state. Nullopt for values in
+  /// registers, values from outside, elements of scans, and items that are only stacked.
   std::optional<StorageId> storage_of(ir::ValueId) const;
-  /// Of state `s` of a loop, when it is no register.
+  /// The storage of state `s` of a loop; requires that the state is not in a register.
   StorageId state(ir::NodeId loop, std::size_t s) const { return states_.at({loop, s}); }
-  /// Where a copy of the value is kept: of a state while next states are moved, of a scan's element
-  /// that a nest needs as a whole.
+  /// The storage of a copy of a value: of a state while the next states are moved, or of an element
+  /// of a scan that an op needs contiguous.
   std::optional<StorageId> copy(ir::ValueId) const;
 
  private:
-  /// A result of a region, or what that is made of in place, which should be written where `old`
-  /// (perhaps none) stands.
+  /// A request to write a result of a region, or a value that the result may be written over, to
+  /// `target`, which holds `old` (none: nothing).
   struct Preference {
     std::size_t result;
     StorageId target;

@@ -5,7 +5,7 @@ namespace {
 
 struct IfState : StepState {
   IfSlots slots;
-  std::vector<Slot> outer;  ///< inputs, then captures
+  std::vector<Slot> outer;  ///< inputs, followed by captures
   NativeCache<NativeIf> natives;
   InnerFrame then, otherwise;
   void release() override {

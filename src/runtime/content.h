@@ -10,16 +10,16 @@
 
 namespace rondel::runtime {
 
-/// A number for the dtype, extents and strides of a tensor: tensors of the same number have the
-/// same of these. Of two numbers that differ nothing follows. 0: no number was given.
+/// An id for the form of a tensor: its dtype, extents and strides. Tensors with equal ids have the
+/// same form. Tensors with different ids may have the same form, too. 0: no id has been assigned.
 using Form = std::uint64_t;
-/// Of every value that is no tensor.
+/// The form of every value that is not a tensor.
 inline constexpr Form not_a_tensor = ~Form{0};
 
-/// A number that nothing has yet. Thread-safe.
+/// Returns an unused id. Thread-safe.
 Form new_form();
 
-/// A type that a step gives its output, row-major, with its number.
+/// The type of an output of a step: dtype, shape, row-major strides, and the id of this form.
 struct OutputForm {
   OutputForm() = default;
   OutputForm(DType, Shape);
@@ -30,16 +30,16 @@ struct OutputForm {
   Form form = 0;
 };
 
-/// What a slot of a frame holds: a value, and what the frame remembers of it so that the next trip
-/// need not ask.
+/// The content of a slot of a frame: a value, and cached facts about the value, so that they are
+/// not computed again in each trip.
 class Content {
  public:
   const Value& value() const { return value_; }
-  /// Null where the value is no tensor.
+  /// Null if the value is not a tensor.
   const Tensor* tensor() const { return std::get_if<Tensor>(&value_); }
-  /// The number of its form; 0 where it has none yet.
+  /// The id of the value's form; 0: not assigned yet.
   Form form() const { return form_; }
-  /// For a tensor whose form has no number.
+  /// Assigns an id to the form. The value is a tensor whose form has no id.
   void number_form() { form_ = new_form(); }
 
   void clear() { set(Value()); }
@@ -48,21 +48,21 @@ class Content {
     form_ = tensor() == nullptr ? not_a_tensor : 0;
     forget_place();
   }
-  /// A tensor of that form.
+  /// Sets a tensor of the given form.
   void set(Tensor t, Form form) {
     value_ = std::move(t);
     form_ = form;
     forget_place();
   }
-  /// A tensor of that form, made here: elements of `owner`'s block from `data` on. Nothing that is
-  /// given stands in this content.
+  /// Constructs a tensor of the given form in place: a view of `owner`'s block that begins at
+  /// `data`. None of the arguments may be a part of this content.
   void set_view(DType dtype, const Shape& shape, const Shape& strides, void* data,
                 const std::shared_ptr<void>& owner, Form form) {
     value_.emplace<Tensor>(dtype, shape, strides, data, owner);
     form_ = form;
     forget_place();
   }
-  /// Takes over the number of this type where the value is a tensor of that type.
+  /// If the value is a row-major tensor of this type, adopts the type's form id.
   void recognise(const OutputForm& type) {
     const Tensor* t = tensor();
     if (t != nullptr && t->dtype() == type.dtype && t->shape() == type.shape &&
@@ -88,32 +88,33 @@ class Content {
     forget_place();
     other.clear();
   }
-  /// The same memory, seen as another type that it can hold.
+  /// Reinterprets the tensor's memory as another type, which must fit into it.
   void reform(const OutputForm& type) {
     const Tensor& t = *tensor();
     value_ = Tensor(type.dtype, type.shape, type.strides, t.data(), t.owner());
     form_ = type.form;
   }
-  /// Of that form, at the slot's range of the frame's arena.
+  /// Sets a tensor of the given form that lies in the slot's range of the frame's arena.
   void set_in_arena(Tensor t, Form form) {
     set(std::move(t), form);
     in_arena_ = true;
   }
-  /// The frame's arena is laid out anew: the value is at no range.
+  /// Called when the frame's arena gets a new layout: the value no longer lies in the slot's range.
   void leave_arena() { in_arena_ = false; }
   bool in_arena() const { return in_arena_; }
 
-  /// The bytes of the block that the tensor begins, where it is ours and has no other holder, so
-  /// that it may be written again; else 0.
+  /// The size in bytes of the block that begins at the tensor's address, if the block comes from
+  /// `Memory` and has no other owner, so that it may be overwritten; else 0.
   std::size_t bytes_if_alone() {
     const Tensor* t = tensor();
     if (t == nullptr || t->owner().use_count() != 1) return 0;
     if (block_bytes_ < 0) block_bytes_ = static_cast<std::ptrdiff_t>(Memory::bytes_if_alone(*t));
-    // A former holder may have read it on another thread.
+    // A former owner may have read the block on another thread.
     std::atomic_thread_fence(std::memory_order_acquire);
     return static_cast<std::size_t>(block_bytes_);
   }
-  /// Whether it holds a tensor of this form, a number of an `OutputForm`, that may be written over.
+  /// Whether the value is a tensor of this form (an id from an `OutputForm`) that may be
+  /// overwritten.
   bool may_be_written(Form form) { return form_ == form && (in_arena_ || bytes_if_alone() != 0); }
 
  private:
@@ -124,7 +125,7 @@ class Content {
 
   Value value_;
   Form form_ = not_a_tensor;
-  std::ptrdiff_t block_bytes_ = -1;  ///< of the block that the tensor begins; -1: not asked
+  std::ptrdiff_t block_bytes_ = -1;  ///< cached `Memory::bytes_if_alone`; -1: not computed
   bool in_arena_ = false;
 };
 

@@ -6,10 +6,10 @@ namespace rondel::runtime {
 namespace {
 
 constexpr std::int64_t alignment = 64;
-/// Offsets stay far from overflow; sizes beyond are refused when they are asked for.
+/// Keeps offsets far from overflow. A larger block is refused when it is allocated.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 48;
 
-/// -1: more than `most_bytes`.
+/// The aligned size of a piece; -1 if it is more than `most_bytes`.
 std::int64_t size_of(const Layout::Piece& piece, std::span<const std::int64_t> extents) {
   std::int64_t bytes = piece.bytes;
   for (const std::size_t s : piece.symbols)

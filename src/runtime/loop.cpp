@@ -29,12 +29,12 @@ Error out_of_trips(const Run& run) {
 
 struct LoopState : StepState {
   LoopSlots slots;
-  std::vector<Slot> outer;  ///< inputs, then captures
+  std::vector<Slot> outer;  ///< inputs, followed by captures
   LoopStart start;
   std::vector<Stack> stacks;
   NativeCache<NativeLoop> natives;
   InnerFrame body;
-  std::vector<Content> next;  ///< `go` and states, where they are handed over by sharing
+  std::vector<Content> next;  ///< the next `go` and states that cannot be moved but are shared
   void release() override {
     for (Stack& s : stacks) s.release();
     natives.release();
@@ -115,8 +115,9 @@ void LoopStep::begin_trip(LoopState& state, Frame& inner, Frame& frame, std::int
   }
 }
 
-/// Puts items into their stacks, then `go` and the states into the slots of the next trip's
-/// parameters. States that are copied go first, because they may be parameters themselves.
+/// Adds the items to their stacks, then passes `go` and the states on to the parameters of the next
+/// trip. Results that are shared rather than moved are saved first, because they may be parameters
+/// that this overwrites.
 void LoopStep::end_trip(LoopState& state, Frame& inner, Frame& frame, std::int64_t t) const {
   for (std::size_t j = 0; j < spec.states; ++j) {
     if (spec.fixed[j] == 0) continue;
@@ -176,8 +177,8 @@ std::int64_t LoopStep::run_native(Frame& frame, LoopState& state, NativeLoop& lo
   return outcome.trips;
 }
 
-/// Finals are the initial values; stacks are empty tensors of the item types.
-void LoopStep::make_no_trip(Frame& frame, const LoopStart& s) const {
+/// The outputs for a trip count of zero: finals are the initial values; stacks have no items.
+void LoopStep::run_zero_trips(Frame& frame, const LoopStart& s) const {
   const std::size_t states_at = (spec.has_trips ? 1U : 0U) + (spec.has_go ? 1U : 0U);
   for (std::size_t j = 0; j < spec.states; ++j)
     if (outputs[j] >= 0) frame.content(outputs[j]).share(frame.content(inputs[states_at + j]));
@@ -205,7 +206,7 @@ void LoopStep::run(Frame& frame, StepState* remembered) const {
   start(frame, state.start);
   std::int64_t n = 0;
   if (!s.go || (s.trips && *s.trips == 0)) {
-    make_no_trip(frame, s);
+    run_zero_trips(frame, s);
   } else {
     const auto stack_slot = [&](std::size_t k) { return outputs[spec.states + k]; };
     for (std::size_t k = 0; k < spec.stacks; ++k)

@@ -4,13 +4,13 @@
 
 namespace rondel::runtime {
 
-/// The parts of a loop (loops.md), as in the graph.
+/// The parts of a loop, as docs/loops.md defines them.
 struct LoopSpec {
   bool has_trips = false, has_go = false;
   std::size_t states = 0, scans = 0, stacks = 0;
   std::vector<std::int64_t> fixed, axis_in, reverse_in, axis_out, reverse_out;
-  std::vector<std::int64_t> extents;  ///< flag a stack
-  /// Item names are those of the body, stack names those of the loop's outputs.
+  std::vector<std::int64_t> extents;  ///< one flag per stack: whether an input gives its extent
+  /// Item names are the names in the body; stack names are the names of the loop's outputs.
   std::vector<std::string> state_names, scan_names, item_names, stack_names;
 };
 
@@ -20,9 +20,9 @@ class LoopStep : public Step {
  public:
   LoopSpec spec;
   Plan body;
-  /// The types of the items, as far as they follow from the types of inputs and captures: dtype and
-  /// extents (-1: unknown), or no shape where the rank is unknown. Called when no trip is made
-  /// (loops.md rule 3).
+  /// The type of an item, as far as it can be inferred from the types of inputs and captures: dtype
+  /// and extents (-1: unknown), or no shape if the rank is unknown. `item_types` is called when the
+  /// trip count is zero (docs/loops.md, rule 3).
   struct ItemType {
     DType dtype;
     std::optional<Shape> shape;
@@ -42,7 +42,7 @@ class LoopStep : public Step {
   std::int64_t run_steps(Frame&, LoopState&) const;
   void begin_trip(LoopState&, Frame& inner, Frame&, std::int64_t t) const;
   void end_trip(LoopState&, Frame& inner, Frame&, std::int64_t t) const;
-  void make_no_trip(Frame&, const LoopStart&) const;
+  void run_zero_trips(Frame&, const LoopStart&) const;
 };
 
 }  // namespace rondel::runtime

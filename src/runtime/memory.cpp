@@ -17,14 +17,14 @@ namespace rondel::runtime {
 namespace {
 
 constexpr std::size_t smallest = 64;
-/// Blocks kept for the next run, in all.
+/// The most bytes that the pool keeps for later runs.
 constexpr std::size_t most_kept = std::size_t{256} << 20;
-/// From this many strings on, releasing them takes long.
+/// So many strings take long to release, so that this is done in the background.
 constexpr std::size_t many_strings = std::size_t{1} << 14;
 constexpr std::size_t class_count = std::size_t{4} * 48;
 
-/// Sizes are rounded up to four classes a power of two, so a block fits what it is taken for
-/// within a quarter.
+/// Sizes are rounded up to size classes, four per power of two. A block is thus at most a quarter
+/// larger than requested.
 std::size_t size_class(std::size_t bytes) {
   if (bytes <= smallest) return 0;
   const auto power = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes
@@ -93,13 +93,13 @@ struct Memory::Pool {
 
 namespace {
 
-/// Bytes a string takes beside its own object.
+/// Bytes that a string has allocated outside its own object.
 std::size_t text_bytes(const std::string& s) {
   static const std::size_t inside = std::string().capacity();
   return s.capacity() > inside ? s.capacity() + 1 : 0;
 }
 
-/// The same of all elements of a tensor, from axis `a` on.
+/// The same for all elements of a tensor, over the axes from `a` on.
 std::size_t text_bytes(const Tensor& t, const std::string* at, std::size_t a = 0) {
   if (a == t.shape().size()) return text_bytes(*at);
   std::size_t bytes = 0;
@@ -116,7 +116,7 @@ std::size_t text_bytes(const Tensor& t) {
   return bytes;
 }
 
-/// Bytes of a block. A size beyond any memory is a limit error, whatever asked for it.
+/// The size of a block in bytes. An overflow of the size is a limit error, whoever caused it.
 std::size_t bytes_of(DType dtype, const Shape& shape) {
   try {
     return static_cast<std::size_t>(
@@ -129,7 +129,7 @@ std::size_t bytes_of(DType dtype, const Shape& shape) {
 
 }  // namespace
 
-/// A block of strings, and what of the budget it and its text have claimed.
+/// A block of strings. It and its text count against the budget.
 struct Memory::Strings {
   Strings(std::shared_ptr<Pool> p, std::size_t n, std::size_t bytes)
       : pool(std::move(p)), count(n) {
@@ -152,7 +152,7 @@ struct Memory::Strings {
 
   std::shared_ptr<Pool> pool;
   std::size_t claimed = 0;
-  std::atomic<bool> counted{false};  ///< the text is in `claimed`
+  std::atomic<bool> counted{false};  ///< `claimed` includes the text
   std::string* strings = nullptr;
   std::size_t count, made = 0;
 
@@ -180,13 +180,15 @@ struct Memory::Strings {
   }
 };
 
-/// Keeps a block of strings, and lets `count_text` find it.
+/// The deleter of a tensor of strings. It keeps the block alive, and `count_text` finds the block
+/// by it.
 struct Memory::StringsOwner {
   std::shared_ptr<Strings> block;
   void operator()(void*) const {}
 };
 
-/// Gives a block back to its pool, and lets `bytes_if_alone` know it.
+/// The deleter of any other block. It gives the block back to its pool, and `bytes_if_alone`
+/// recognises blocks of a pool by it.
 struct Memory::BlockOwner {
   std::shared_ptr<Pool> pool;
   std::size_t size_class;
@@ -231,7 +233,7 @@ Tensor Memory::allocate(DType dtype, Shape shape) {
   void* block = nullptr;
   try {
     block = pool_->take(c);
-  } catch (...) {  // the run is to end
+  } catch (...) {  // the run is being cancelled
     pool_->unclaim(class_bytes(c));
     throw;
   }
@@ -251,7 +253,7 @@ std::size_t Memory::in_use() const { return pool_->used.load(std::memory_order_r
 std::size_t Memory::bytes_if_alone(const Tensor& t) {
   if (t.owner().use_count() != 1 || t.owner().get() != t.data()) return 0;
   const auto* owner = std::get_deleter<BlockOwner>(t.owner());
-  // A former holder may have read it on another thread.
+  // A former owner may have read the block on another thread.
   std::atomic_thread_fence(std::memory_order_acquire);
   return owner == nullptr ? 0 : class_bytes(owner->size_class);
 }

@@ -6,29 +6,31 @@
 
 namespace rondel::runtime {
 
-/// The memory of a session. Every block that a run uses comes from here, is counted against one
-/// budget before it is made, and returns to a pool when its last holder drops it. A handle: copies
-/// share budget and pool. Thread-safe. Long operations check for cancellation
-/// (base/cancellation.h).
+/// The memory of a session. Every block that a run uses comes from here. A block is counted against
+/// the budget before it is allocated, and returns to a pool when its last owner drops it. `Memory`
+/// is a handle: copies share the budget and the pool. Thread-safe. Long operations check for
+/// cancellation (base/cancellation.h).
 class Memory {
  public:
   explicit Memory(std::size_t budget_bytes);
 
-  /// Contents unspecified (strings: empty). Throws Error(limit) when the budget does not allow it,
-  /// or no memory could.
+  /// A row-major tensor with unspecified contents (strings: empty). Throws Error(limit) if the size
+  /// exceeds the budget, or if the system has not enough memory.
   Tensor allocate(DType, Shape);
-  /// Counts the text of strings in blocks of ours, whose size is not known before it is written. To
-  /// be called once for each block, after it has been written. Feeds and constants are not counted.
+  /// Counts the text of strings in blocks of this memory. The size of the text is not known before
+  /// it is written: call this after a block has been written; a block is counted once. Feeds and
+  /// constants are not counted.
   void count_text(const Value&);
-  /// The same for a part of a block that has just been written.
+  /// Counts the text in a part of a block that has just been written.
   void count_written_text(const Tensor&);
-  /// Counts bytes that live elsewhere (reserved address space) against the budget.
+  /// Counts bytes that are not in blocks of this memory (reserved address space) against the
+  /// budget.
   void claim(std::size_t bytes);
   void unclaim(std::size_t bytes);
   /// Bytes in use now.
   std::size_t in_use() const;
-  /// The bytes of the block that this tensor begins, where the block is ours and has no other
-  /// holder, so that it may be written again; else 0. Always 0 for blocks of strings.
+  /// The size in bytes of the block that begins at the tensor's address, if the block comes from a
+  /// `Memory` and has no other owner, so that it may be overwritten; else 0. Always 0 for strings.
   static std::size_t bytes_if_alone(const Tensor&);
 
  private:

@@ -13,10 +13,10 @@ namespace {
 
 using Kind = scalar::LoopBinding;
 
-/// Trips of the first chunk; each later one is twice as long. Between chunks stacks grow and better
-/// code, once it is there, takes over.
+/// Trips of the first chunk; each later chunk is twice as long. Between chunks, growing stacks get
+/// more rows, and native code replaces interpreted code as soon as it is compiled.
 constexpr std::int64_t first_chunk = 4;
-/// The end of what is alive for the length of an entry.
+/// The end of the lifetime of a buffer that is alive until the region returns.
 constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
@@ -50,7 +50,7 @@ void RegionBuffers::assign_offsets() {
   layout_.pieces.clear();
   for (std::size_t i = 0; i < owned_.size(); ++i) {
     const Owned& o = owned_[i];
-    if (o.dtype == DType::string) continue;  // those are made one by one
+    if (o.dtype == DType::string) continue;  // tensors of strings have blocks of their own
     const std::int64_t bytes = checked_mul(element_count(o.shape),
                                            static_cast<std::int64_t>(byte_size(o.dtype)));
     layout_.pieces.push_back({static_cast<Slot>(i), o.first, o.last, bytes, {}});

@@ -10,75 +10,79 @@ namespace rondel::runtime {
 
 class Stack;
 
-/// What a run of a loop starts from, read from its inputs and checked.
+/// The bounds of one run of a loop, read from its inputs and checked.
 struct LoopStart {
-  std::optional<std::int64_t> trips;  ///< the most trips: `trips`, or the least scan extent
+  std::optional<std::int64_t> trips;  ///< maximum trip count: `trips`, or the least scan extent
   bool go = true;
-  bool conditional = false;  ///< `go` decides after each trip
-  bool certain = false;      ///< `trips` is the number made
+  bool conditional = false;  ///< the body's `go` may end the loop after any trip
+  bool certain = false;      ///< `trips` is the exact trip count
   std::vector<std::int64_t> scan_extents;
   std::vector<std::optional<std::int64_t>> extents;
 };
 
-/// Slots of the frame that a loop stands in.
+/// A loop's slots in the enclosing frame.
 struct LoopSlots {
   std::vector<Slot> states, scans, captures;
-  std::vector<Slot> finals;  ///< -1: not read
+  std::vector<Slot> finals;  ///< -1: the final value is not read
 };
 
-/// Slots of the frame that an `if` stands in.
+/// The slots of an `if` in the enclosing frame.
 struct IfSlots {
   std::vector<Slot> inputs, captures, outputs;
 };
 
-/// A whole loop or `if` as one program for a class of inputs, and what its buffers stand for.
+/// A whole loop or `if` as one program for a shape class of inputs, and the binding of each buffer
+/// of the program.
 struct RegionCode {
-  /// Of each parameter of the program, in order.
+  /// What a buffer parameter of the program is bound to.
   struct Binding {
     scalar::LoopBinding kind;
-    std::size_t index = 0;  ///< number among those of its kind
+    std::size_t index = 0;  ///< index among the bindings of this kind
     Tensor constant;
-    /// When a temporary is alive, on a scale of the program's own: those that never are at the same
-    /// time share memory.
+    /// The lifetime of a temporary, on a time scale of the program's own. Temporaries with disjoint
+    /// lifetimes share memory.
     std::size_t first = 0, last = std::numeric_limits<std::size_t>::max();
   };
   std::shared_ptr<const scalar::Executable> code;
-  std::vector<Binding> bindings;
-  /// Of what is bound, for members of the class: one for each binding, and perhaps more. They count
-  /// for states, temporaries, items and results.
+  std::vector<Binding> bindings;  ///< one per buffer parameter, in order
+  /// Gives the types of the bound buffers for members of the shape class: one type per binding,
+  /// perhaps followed by more. Only the types of states, temporaries, items and results are used.
   std::shared_ptr<const ClassTypes> types;
-  std::vector<std::size_t> value_inputs;  ///< whose values are a part of the class
+  std::vector<std::size_t> value_inputs;  ///< inputs whose values are a part of the class
 };
 
-/// The buffers of a `RegionCode`: what it owns for the length of an entry, and where everything is.
+/// The buffers of a `RegionCode`: the address of each, and the memory of those that exist only
+/// while the region runs.
 class RegionBuffers {
  public:
   RegionBuffers(std::shared_ptr<const RegionCode>, Run&);
   const std::shared_ptr<const RegionCode>& code() const { return code_; }
-  /// That the sizes of workspaces are for.
+  /// The number of kernel threads that the workspace sizes are computed for.
   int threads() const { return threads_; }
 
   void point_at(std::size_t binding, const Tensor& t) {
     views_[binding] = {t.data(), t.shape().data(), t.strides().data()};
   }
   void point_at(std::size_t binding, void* scalar) { views_[binding] = {scalar, nullptr, nullptr}; }
-  /// Memory for a parameter that nothing outside sees, beside temporaries; returns its number.
+  /// Adds memory for a parameter that is not visible outside the region and is not a temporary.
+  /// Returns the index for `owned`.
   std::size_t add_owned(std::size_t binding);
   const Tensor& owned(std::size_t number) const { return owned_[number].tensor; }
-  /// Before the first run, and again for other types: of what is owned, by binding.
+  /// Sets the types of the owned buffers; `types` has one type per binding. Called before the first
+  /// run, and whenever the types change.
   void set_types(const OutputTypes&);
 
-  /// Before a run: everything owned has memory.
+  /// Allocates the owned buffers. Called before each run.
   void bind(Run&);
-  /// Runs the program with these integer parameters. Throws what its checks say.
+  /// Runs the program with these integer parameters. Throws the error of a check that fails.
   void run(Run&, std::span<const std::int64_t> params);
-  /// After an entry: lets go of what is too large to be kept.
+  /// Called after the region has run: frees memory that is too large to be kept.
   void drop_large_memory();
   void release();
 
  private:
   struct Owned {
-    std::optional<std::size_t> binding;  ///< none: the program's workspace
+    std::optional<std::size_t> binding;  ///< nullopt: the program's workspace
     DType dtype = DType::u8;
     Shape shape = {};
     std::size_t first, last;
@@ -89,30 +93,31 @@ class RegionBuffers {
   std::shared_ptr<const RegionCode> code_;
   const int threads_;
   std::vector<Owned> owned_;
-  Layout layout_;         ///< of `owned_`
-  ArenaOffsets offsets_;  ///< likewise
+  Layout layout_;         ///< layout of `owned_` in the arena
+  ArenaOffsets offsets_;  ///< offsets of `owned_` in the arena
   Tensor arena_;
-  bool bound_ = false;  ///< `owned_` has memory
+  bool bound_ = false;  ///< the owned buffers are allocated
   scalar::Context context_;
   std::vector<scalar::View> views_;  ///< by binding
 };
 
-/// A native loop with its buffers. An entry into the loop only asks where its inputs are, copies
-/// the states that it writes, and runs: nothing is looked up or allocated but what leaves the loop.
+/// A native loop with its buffers. Entering the loop reads the addresses of its inputs, copies the
+/// initial states, and runs. Only values that leave the loop are allocated; nothing is looked up.
 class NativeLoop {
  public:
   NativeLoop(std::shared_ptr<const RegionCode>, const LoopSlots&, Run&);
   const std::shared_ptr<const RegionCode>& code() const { return buffers_.code(); }
-  /// For inputs such as the frame holds; the code's types of what is bound.
+  /// Prepares for inputs of the same shapes as the frame's; `types` has one type per binding.
   void set_types(const OutputTypes&, Frame&);
   int threads() const { return buffers_.threads(); }
 
   struct Outcome {
     std::int64_t trips;
-    bool go;  ///< as the body gave it last
+    bool go;  ///< the last `go` of the body
   };
-  /// Finals go to their slots of the frame, items to `stacks`, which have been begun. At least one
-  /// trip is to be made. Stops at the run's budget of trips.
+  /// Writes finals to their slots of the frame, and items to `stacks`, for which `Stack::begin` has
+  /// been called. The loop must have at least one trip. Stops when the run's trip budget is used
+  /// up.
   Outcome run(Frame&, const LoopStart&, std::span<Stack> stacks);
   void release();
 
@@ -124,9 +129,9 @@ class NativeLoop {
   struct State {
     std::size_t binding;
     Slot initial, final;
-    std::size_t own = 0;  ///< the buffers' own memory for it, where nobody asks for the final
+    std::size_t own = 0;  ///< index of its owned buffer, if the final value is not read
     OutputForm type = {};
-    bool row_major = false;  ///< what it starts from is
+    bool row_major = false;  ///< the initial value is row-major
   };
   struct Invariant {
     Slot initial, final;
@@ -135,7 +140,7 @@ class NativeLoop {
     std::size_t binding, stack;
     DType dtype = DType::f32;
     Shape item = {};
-    Tensor rows = {};  ///< that may be written now
+    Tensor rows = {};  ///< the rows that the program may write now
   };
   void bind(Frame&, const LoopStart&);
   void forward_invariants(Frame&) const;
@@ -149,14 +154,14 @@ class NativeLoop {
   std::int64_t stopped_ = 0;
 };
 
-/// The same of an `if`.
+/// A native `if` with its buffers.
 class NativeIf {
  public:
   NativeIf(std::shared_ptr<const RegionCode>, const IfSlots&, Run&);
   const std::shared_ptr<const RegionCode>& code() const { return buffers_.code(); }
   void set_types(const OutputTypes&, Frame&);
   int threads() const { return buffers_.threads(); }
-  /// Results go to their slots of the frame.
+  /// Writes results to their slots of the frame.
   void run(Frame&);
   void release() { buffers_.release(); }
 
@@ -175,11 +180,11 @@ class NativeIf {
   std::vector<Result> results_;
 };
 
-/// What a step has entered natively, by the shapes of its inputs. `Native`: NativeLoop or NativeIf.
+/// A step's cache of native regions, by the shapes of its inputs. `Native`: NativeLoop or NativeIf.
 template <class Native> struct NativeCache {
-  MruCache<std::unique_ptr<Native>> by_shapes;  ///< null: step by step
-  std::vector<const Tensor*> inputs;            ///< while one is prepared, as what follows
-  OutputTypes types;
+  MruCache<std::unique_ptr<Native>> by_shapes;  ///< null: these shapes run step by step
+  std::vector<const Tensor*> inputs;            ///< scratch, used while an entry is prepared
+  OutputTypes types;                            ///< likewise
 
   void release() {
     by_shapes.each([](const auto& native) {
@@ -188,19 +193,20 @@ template <class Native> struct NativeCache {
   }
 };
 
-/// Where a step gets native code from.
+/// The source of a step's native code.
 struct NativeSource {
   struct Answer {
     std::shared_ptr<const RegionCode> code;  ///< null: these inputs run step by step
-    OutputTypes types = {};                  ///< the code's, for these inputs
+    OutputTypes types = {};                  ///< the types of the bound buffers, for these inputs
   };
-  /// For these inputs, then captures; nothing: this time they run step by step, and it is asked
-  /// again. Asked where neither the shapes, contiguity and values of `value_inputs` are those of
-  /// one of the last few runs, nor their class. Empty: never.
+  /// Returns native code for `outer`: the inputs, then the captures. Returns nullopt if these
+  /// inputs run step by step this time; the next run calls it again. Called only if neither the key
+  /// (shapes, contiguity, values of `value_inputs`) nor the shape class of the inputs is cached. An
+  /// empty function: the step never runs natively.
   std::function<std::optional<Answer>(std::span<const Value> outer)> code;
   std::vector<std::size_t> value_inputs;
 
-  /// What runs natively what is in these slots, or null.
+  /// The native region for the values in these slots, or null.
   template <class Native, class Slots>
   Native* find(NativeCache<Native>& cache, std::span<const Slot> outer, const Slots& slots,
                Frame& frame) const {
@@ -217,7 +223,8 @@ struct NativeSource {
   }
 
  private:
-  /// Code that is in use and serves these inputs, whose types go to `cache.types`.
+  /// Cached code whose shape class contains these inputs, or null. Writes the types of the bound
+  /// buffers to `cache.types`.
   template <class Native>
   static std::shared_ptr<const RegionCode> class_of(NativeCache<Native>& cache,
                                                     std::span<const Slot> outer, Frame& frame) {
@@ -231,7 +238,7 @@ struct NativeSource {
     return found;
   }
 
-  /// `types`: the code's, for what is in these slots.
+  /// Adds a cache entry for the values in these slots. `types`: the types of the bound buffers.
   template <class Native, class Slots>
   Native* prepare(NativeCache<Native>& cache, const std::shared_ptr<const RegionCode>& of_class,
                   const OutputTypes& types, std::span<const Slot> outer, const Slots& slots,

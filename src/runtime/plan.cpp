@@ -13,14 +13,14 @@ bool is_row_major(const Tensor& t, DType dtype, const Shape& shape) {
   return t.dtype() == dtype && t.shape() == shape && t.contiguous();
 }
 
-/// Whether a block of `block` bytes, 0 where it is none that may be written over, can hold so many
-/// and is not much too large for them.
+/// Whether a block of `block` bytes can hold `bytes` and is not much too large for that. `block` is
+/// 0 for memory that must not be overwritten.
 bool may_be_renewed(std::size_t block, std::int64_t bytes) {
   const auto needed = static_cast<std::size_t>(bytes);
   return block != 0 && block >= needed && (block <= 256 || block / 4 <= needed);
 }
 
-/// Likewise, whether the block that the tensor begins can hold this type.
+/// The same for the block of a tensor, and a tensor of this type.
 bool may_be_renewed(const Tensor& t, DType dtype, const Shape& shape) {
   if (dtype == DType::string) return false;
   return may_be_renewed(Memory::bytes_if_alone(t),
@@ -75,7 +75,7 @@ Frame::Frame(const Plan& plan, bool entered_again) : plan_(plan), entered_again_
   for (const auto& step : plan.steps) states_.push_back(step->make_state());
 }
 
-/// Assigns arena offsets for the extents at hand.
+/// Assigns arena offsets for the extents of this run.
 void Frame::assign_arena_offsets() {
   constexpr std::size_t most = 4;
   extents_.clear();
@@ -115,8 +115,8 @@ const Tensor& Frame::make_output(Slot slot, const OutputForm& type) {
   return *c.tensor();
 }
 
-/// A tensor of this type in a block that nobody else holds: that of the content, a spare one, or a
-/// new one.
+/// Makes the content a tensor of this type in a block without other owners: the content's block, a
+/// spare block, or a new one.
 void Frame::renew(Content& c, const OutputForm& type) {
   const auto fits = [&](std::size_t block) {
     return type.dtype != DType::string && may_be_renewed(block, type.bytes);
@@ -217,7 +217,7 @@ std::unique_ptr<Frame> Plan::take_frame(Run& run) const {
 }
 
 void Plan::give_back(std::unique_ptr<Frame> frame) const {
-  // Drops what the run left behind (after an error, or results that were copied out).
+  // Drops what is left of the run, after an error, or results that have been copied.
   frame->clear();
   const std::lock_guard lock(pool_->mutex);
   pool_->free.push_back(std::move(frame));

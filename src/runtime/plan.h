@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-/// Plans: flat lists of steps over numbered slots. A plan knows no graph, no op and no name; the
-/// session passes the parts of these that a step needs as closures.
+/// Plans: flat lists of steps over numbered slots. A plan has no reference to graphs, ops or names.
+/// The session gives each step closures for what it needs to know about them.
 namespace rondel::runtime {
 
 /// Why a run ends early; the value of `Run::stop`.
@@ -30,31 +30,32 @@ struct Run {
   Memory& memory;
   std::int64_t max_trips;
   std::uint64_t seed = 0;
-  int threads = 0;  ///< of one kernel; 0: as many as there are cores
+  int threads = 0;  ///< threads per kernel; 0: one per core
   std::atomic<std::int32_t> stop{0};
-  /// Throws Error(deadline) or Error(cancelled) when the run is to end.
+  /// Throws Error(deadline) or Error(cancelled) if `stop` is set.
   void check_stop() const {
     if (stop.load(std::memory_order_relaxed) != 0) [[unlikely]]
       end();
   }
   [[noreturn]] void end() const;
-  /// to = from, of the same type, however large: the run may be ended in between.
+  /// to = from, of the same type. Large tensors are copied in parts, with checks of `stop` between
+  /// them.
   void assign(const Tensor& from, const Tensor& to) const;
-  /// Zeros in a row-major tensor that does not hold strings, likewise.
+  /// Fills a row-major tensor with zeros, in parts like `assign`. Not for strings.
   void clear(const Tensor&) const;
-  /// Of the run's memory, zeros (strings: empty).
+  /// Allocates a tensor of zeros (strings: empty) from the run's memory.
   Tensor zeros(DType, Shape) const;
-  /// A row-major tensor of this type in `v`, to be written: the existing one, where it has the type
-  /// and no other holder; else a new block.
+  /// Makes `v` a writable row-major tensor of this type. The block of `v` is reused if it has no
+  /// other owner and fits the type; else a new block is allocated.
   const Tensor& renew(Value& v, DType, const Shape&) const;
 };
 
 class Frame;
 
-/// The state of a step that is kept between runs of one frame.
+/// The state of a step, kept with the frame between runs.
 struct StepState {
   virtual ~StepState() = default;
-  /// At the end of a run: drops values and blocks. Prepared things stay.
+  /// Called at the end of a run: drops values and blocks, but keeps what was prepared for shapes.
   virtual void release() {}
 };
 
@@ -64,26 +65,26 @@ class Step {
   virtual std::unique_ptr<StepState> make_state() const { return nullptr; }
   virtual void run(Frame&, StepState*) const = 0;
 
-  std::string source;  ///< how errors name it
+  std::string source;  ///< the name of the step in error messages
   std::vector<Slot> inputs, outputs;
-  std::vector<Slot> release;  ///< slots without readers after this step
+  std::vector<Slot> release;  ///< slots that no later step reads
 };
 
-/// A region, ready to run: a model, a loop's body, a branch.
+/// A region that is ready to run: a model, the body of a loop, or a branch.
 struct Plan {
   std::size_t slot_count = 0;
   std::vector<Slot> params, results;
-  Slot seed = -1;  ///< of a model that draws: u64[]
-  /// By result: it is made by a step of this plan and is no other result, so that it may be moved
-  /// out of its slot.
+  Slot seed = -1;  ///< the random seed (u64[]) of a model with random ops; -1: none
+  /// Per result: whether it may be moved out of its slot. True if a step of this plan computes it
+  /// and no other result has the same slot.
   std::vector<bool> movable;
-  /// Values of the enclosing frame that this region reads: (outer slot, own slot).
+  /// Values of the enclosing frame that this region reads, as (outer slot, inner slot).
   std::vector<std::pair<Slot, Slot>> captures;
   std::vector<std::pair<Slot, Tensor>> constants;
   std::vector<std::unique_ptr<Step>> steps;
   Layout layout;
 
-  /// Takes a free frame from the plan's pool, or makes one.
+  /// Takes a free frame from the plan's pool, or creates one.
   std::unique_ptr<Frame> take_frame(Run&) const;
   void give_back(std::unique_ptr<Frame>) const;
 
@@ -98,8 +99,8 @@ struct Plan {
 /// The values of one plan while it runs.
 class Frame {
  public:
-  /// `entered_again`: within a run, as a loop's body is. Then small blocks stay in the slots of
-  /// dead values, so that the next entry writes over them.
+  /// `entered_again`: the frame is entered many times within one run, like the body of a loop.
+  /// Small blocks of dead values then stay in their slots, and the next entry overwrites them.
   explicit Frame(const Plan&, bool entered_again);
   const Value& operator[](Slot s) const { return content(s).value(); }
   Content& content(Slot s) const { return *slots_[static_cast<std::size_t>(s)]; }
@@ -108,51 +109,53 @@ class Frame {
   const Plan& plan() const { return plan_; }
   bool entered_again() const { return entered_again_; }
   void begin(Run& run) { run_ = &run; }
-  /// A tensor of this type in `slot`, to be written. The tensor in the slot is reused where nobody
-  /// else holds it; else it is in the arena, where the slot has a range there; else it is a spare
-  /// block or a new one.
+  /// Returns a writable tensor of this type in `slot`. Its memory is the first of these that is
+  /// possible: the tensor in the slot, if it has no other owner; the slot's range of the arena; a
+  /// spare block; a new block.
   const Tensor& output(Slot slot, const OutputForm& type) {
     Content& c = content(slot);
     if (c.may_be_written(type.form)) [[likely]]
       return *c.tensor();
     return make_output(slot, type);
   }
-  /// The same for a value that is not in the arena.
+  /// The same for a slot that has no range in the arena.
   const Tensor& renew(Slot slot, const OutputForm& type) {
     Content& c = content(slot);
     if (!c.may_be_written(type.form)) [[unlikely]]
       renew(c, type);
     return *c.tensor();
   }
-  /// Before a view takes the slot: saves a small block that only the previous view held as a spare
-  /// one.
+  /// Called before a slot is set to a view. If only this slot owns its block and the block is
+  /// small, the block becomes a spare block.
   void save_spare_block(Slot);
   /// Runs every step.
   void execute();
-  /// The same in parts, for a caller who has something to do in between: `begin_steps`, then all
-  /// steps in order.
+  /// The same in parts, for a caller that has work to do between steps. Call `begin_steps`, then
+  /// `execute` for all steps in order.
   void begin_steps() { assign_arena_offsets(); }
   void execute(std::size_t first, std::size_t end);
-  /// Drops a value that has no readers left.
+  /// Drops a value that no later step reads.
   void drop(Slot);
-  /// For a step that has taken its inputs: releases the sequences and optionals among them that
-  /// have no later readers, so that their only holder may change them in place.
+  /// Called by a step that holds its own references to its inputs: clears the input slots with
+  /// sequences and optionals that no later step reads. A sole owner may then modify the value in
+  /// place.
   void release_sequences(const Step&);
-  /// For the time that this frame is entered from `from`: a slot of ours stands for one of `from`,
-  /// which stays as it is meanwhile. What is no tensor is shared instead.
+  /// Makes slot `ours` an alias of slot `theirs` of `from` while this frame is entered. The aliased
+  /// value must not change meanwhile. A value that is not a tensor is shared instead.
   void borrow(Slot ours, Frame& from, Slot theirs);
-  /// Moves a result of the region to a slot of `to`, whose old value is dropped. Where the result
-  /// must stay in its own slot it is shared.
+  /// Moves a result of the region to a slot of `to`, and drops the old value of that slot. A result
+  /// that is not `movable` is shared.
   void move_result(std::size_t result, Frame& to, Slot);
-  /// Exchanges a slot's value with a slot of `to`; the value that arrives here is dropped.
+  /// Swaps the value of a slot with a slot of `to`, then drops the value that this frame received.
   void exchange(Slot, Frame& to, Slot);
-  /// Between entries: drops every value.
+  /// Called between entries: drops every value, but keeps small blocks.
   void reset_for_reentry();
-  /// At the end of a run: drops everything but the plan's constants.
+  /// Called at the end of a run: drops all values except the plan's constants, and releases the
+  /// states of the steps.
   void clear();
 
  private:
-  /// What the slot holds when nothing is borrowed.
+  /// The slot's own content, which is used unless the slot is borrowed.
   Content& own(Slot s) const { return *owned_[static_cast<std::size_t>(s)]; }
   const Tensor& make_output(Slot, const OutputForm&);
   void renew(Content&, const OutputForm&);
@@ -166,25 +169,26 @@ class Frame {
   const Plan& plan_;
   const bool entered_again_;
   Run* run_ = nullptr;
-  std::vector<Content*> slots_;  ///< in `owned_`, or borrowed
-  std::vector<std::unique_ptr<Content>>
-      owned_;                   ///< pointers, so that values can be exchanged without being moved
+  std::vector<Content*> slots_;  ///< each points into `owned_`, or is borrowed
+  /// Held by pointer, so that contents can be swapped between frames without moving the values.
+  std::vector<std::unique_ptr<Content>> owned_;
   std::vector<Slot> variable_;  ///< slots that hold no constants
   std::vector<std::unique_ptr<StepState>> states_;
-  /// For the last few lists of extents; that of this run first.
+  /// For the last few lists of extents; those of this run come first.
   std::vector<std::unique_ptr<CachedOffsets>> cached_offsets_;
-  std::vector<std::int64_t> extents_;  ///< of this run
+  std::vector<std::int64_t> extents_;  ///< the run-time extents (`Layout::symbols`) of this run
   Tensor arena_;
   std::vector<Tensor> spare_;  ///< spare blocks
 };
 
-/// Blocks of at most this many bytes are kept between the entries of a run rather than given back.
+/// Between the entries of a region within a run, blocks of at most this many bytes are kept; larger
+/// ones return to the pool.
 inline constexpr std::size_t most_kept_bytes = std::size_t{16} << 10;
 
 /// The frame of a region that a step enters; kept with the step's state.
 class InnerFrame {
  public:
-  /// Ready to be executed: captures are there, parameters are not.
+  /// Returns a frame with its captures set. The caller sets the parameters, then executes it.
   Frame& enter(const Plan&, Frame& outer, bool again);
   void release() {
     if (frame_) frame_->clear();
@@ -194,7 +198,7 @@ class InnerFrame {
   std::unique_ptr<Frame> frame_;
 };
 
-/// A frame for the length of a scope.
+/// A frame from the plan's pool, given back at the end of the scope.
 class FrameLease {
  public:
   FrameLease(const Plan& plan, Run& run) : plan_(plan), frame_(plan.take_frame(run)) {}
@@ -210,55 +214,56 @@ class FrameLease {
 /// The types of a step's outputs.
 using OutputTypes = std::vector<std::pair<DType, Shape>>;
 
-/// The types of a step's outputs for all inputs of a class, which share what is prepared for them
-/// but for types. Immutable and thread-safe.
+/// A shape class of inputs, for which a step prepares once, and the output types for each of its
+/// members. Immutable and thread-safe.
 class ClassTypes {
  public:
   virtual ~ClassTypes() = default;
-  /// `inputs`: null where one is no tensor. False: they are not of the class, or the step is to be
-  /// asked for their types, since it may refuse them.
+  /// Computes the output types. `inputs`: null for a value that is not a tensor. Returns false if
+  /// the inputs are not members of the class, or if the step itself must check them, since it may
+  /// reject them.
   virtual bool evaluate(std::span<const Tensor* const> inputs, OutputTypes&) const = 0;
 };
 
-/// Runs a scalar program. What was prepared for the last few kinds of inputs (their shapes,
-/// contiguity and values of `value_inputs`) is used again. For other inputs of the same class,
-/// types are computed from the class. For the rest, `types` checks the inputs, and `code` is asked
-/// for where `view` gives nothing.
+/// Runs a scalar program. What was prepared for the last few keys (shapes, contiguity, values of
+/// `value_inputs`) is cached. For other inputs of a cached shape class, only types are computed,
+/// from the class. For all other inputs, `types` checks the inputs and gives the output types; then
+/// `view` makes the outputs, or, if it cannot, `code` gives a program.
 class ProgramStep : public Step {
  public:
   using Types = std::function<OutputTypes(std::span<const Value> inputs)>;
-  /// `dying`: inputs that outputs may be written over; the same each time.
+  /// `dying`: inputs that an output may overwrite; the same in each call.
   using ExecutableFor = std::function<std::shared_ptr<const scalar::Executable>(
       std::span<const Value> inputs, std::span<const std::size_t> dying)>;
-  /// Views of the inputs that are the outputs, where strides allow it.
+  /// Returns the outputs as views of an input, if the input's strides allow it.
   using View = std::function<std::optional<std::vector<Tensor>>(
       std::span<const Value> inputs, std::span<const std::pair<DType, Shape>> outputs)>;
   Types types;
   ExecutableFor code;
-  /// The class of these inputs, which has one code; null: there is none.
+  /// Returns the shape class of these inputs, all members of which run the same code; null: none.
   std::function<std::shared_ptr<const ClassTypes>(std::span<const Value> inputs)> class_of;
   std::vector<std::size_t> value_inputs;
-  /// Inputs that no later step reads. None in a region that is entered again, where each slot
-  /// keeps its block.
+  /// Inputs that no later step reads. Empty in a region that is entered many times in a run, where
+  /// each slot keeps its block.
   std::vector<std::size_t> dying;
   View view;
-  std::ptrdiff_t viewed = -1;  ///< the input that views are of; -1: a constant
-  bool checks_always = false;  ///< the program may fail even where it gives no elements
-  bool can_fail = true;        ///< by what it computes, or by extents that do not fit
+  std::ptrdiff_t viewed = -1;  ///< the input whose views `view` returns; -1: views of a constant
+  bool checks_always = false;  ///< the program may fail even if its outputs have no elements
+  bool can_fail = true;        ///< a check of the program, or of extents, may fail
 
   std::unique_ptr<StepState> make_state() const override;
   void run(Frame&, StepState*) const override;
 };
 
-/// Runs a kernel on views. `prepare` checks the inputs and gives the outputs' types and the kernel.
-/// It is not called for inputs such as the last few runs had (shapes, values of `value_inputs`),
-/// nor for others of the same classes.
+/// Runs a sized kernel. `prepare` checks the inputs, and returns the output types and the kernel.
+/// It is not called if the inputs' shapes and values of `value_inputs`, or their shape class, are
+/// cached.
 class KernelStep : public Step {
  public:
   struct Prepared {
-    OutputTypes types;  ///< of all outputs of the node; those left out may be anything
+    OutputTypes types;  ///< one per output of the node; anything for an omitted output
     std::shared_ptr<const kernels::SizedKernel> kernel;
-    std::shared_ptr<const ClassTypes> of_class;  ///< inputs for which it is the same; or null
+    std::shared_ptr<const ClassTypes> of_class;  ///< the shape class with this kernel, or null
   };
   std::function<Prepared(std::span<const Value> inputs)> prepare;
   std::vector<std::size_t> value_inputs;
@@ -266,10 +271,10 @@ class KernelStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Runs a kernel on whole values. `check` checks the inputs and gives the output types that it can
-/// tell; it is asked for each set of shapes and values of `value_inputs` that the last few runs
-/// have not met (of a sequence or an optional the declared type counts). The kernel makes the other
-/// outputs itself.
+/// Runs an unsized kernel. `check` checks the inputs, and returns the type of each output whose
+/// type is known before the call. The kernel makes the other outputs itself. `check` is called
+/// unless the inputs' shapes and values of `value_inputs` are cached. Sequences and optionals are
+/// not compared, since their declared type holds.
 class UnsizedKernelStep : public Step {
  public:
   using Types = std::vector<std::optional<std::pair<DType, Shape>>>;
@@ -280,13 +285,13 @@ class UnsizedKernelStep : public Step {
   void run(Frame&, StepState*) const override;
 };
 
-/// Reads the only element of a tensor; `what` names it in the error.
+/// Reads the only element of a tensor; `what` names the tensor in errors.
 std::int64_t read_scalar_i64(const Value&, std::string_view what);
 bool read_scalar_bool(const Value&, std::string_view what);
 
-/// The values of slots; nothing where a slot is -1.
+/// The values of slots; an undefined value for slot -1.
 std::vector<Value> values_of(Frame&, std::span<const Slot>);
-/// What is in these slots, for `ClassTypes`.
+/// The tensors in these slots, as `ClassTypes::evaluate` takes them.
 void read_tensors(Frame&, std::span<const Slot>, std::vector<const Tensor*>&);
 
 }  // namespace rondel::runtime

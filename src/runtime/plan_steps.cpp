@@ -5,18 +5,18 @@
 
 #include <algorithm>
 
-/// The steps for programs and kernels: what each prepares for the shapes of its inputs, and how it
+/// The steps for programs and kernels: how each prepares for the shapes of its inputs, and how it
 /// runs.
 namespace rondel::runtime {
 namespace {
 
-/// An output that is a view, for inputs of the shapes and strides it was made for.
+/// An output that is a view of an input, for given shapes and strides of the inputs.
 struct OutputView {
   DType dtype;
   Shape shape, strides;
   Form form;
   std::ptrdiff_t offset;  ///< bytes from the input's address
-  Tensor constant;        ///< where it is not of an input
+  Tensor constant;        ///< the output, if it is not a view of an input
 };
 
 std::vector<OutputForm> forms_of(const OutputTypes& types) {
@@ -25,10 +25,11 @@ std::vector<OutputForm> forms_of(const OutputTypes& types) {
   return forms;
 }
 
-/// What serves all inputs of a class: the class, and a `T` for it. Few, most recently used first.
+/// A small cache of what is shared by all members of a shape class, most recently used first. `T`:
+/// what is shared.
 template <class T> class ClassCache {
  public:
-  /// The one for such inputs, whose types go to `types`; or nothing.
+  /// The entry whose class contains these inputs, or nullopt. Writes the output types to `types`.
   std::optional<T> find(std::span<const Tensor* const> inputs, OutputTypes& types) {
     const auto it = std::ranges::find_if(
         known_, [&](const auto& known) { return known.first->evaluate(inputs, types); });
@@ -38,7 +39,7 @@ template <class T> class ClassCache {
   }
   void add(std::shared_ptr<const ClassTypes> types, T served) {
     constexpr std::size_t most = 4;
-    // A class that left this member to the step may be known already.
+    // The class may be cached already, if its `evaluate` left this member to the step.
     std::erase_if(known_, [&](const auto& known) { return known.first == types; });
     if (known_.size() == most) known_.pop_back();
     known_.emplace(known_.begin(), std::move(types), std::move(served));
@@ -53,13 +54,13 @@ struct ProgramCode {
   std::int64_t workspace_bytes = 0;
 };
 
-/// How a program step runs for some shapes.
+/// What a program step has prepared for given shapes.
 struct PreparedProgram {
   std::vector<OutputForm> outputs;
-  std::vector<OutputView> given;       ///< outputs that are views; empty: none
-  ProgramCode code;                    ///< none: views, or outputs without elements
-  std::vector<scalar::View> operands;  ///< addresses are set for each run
-  std::vector<std::int32_t> over;      ///< by output: the input that it may be written over, or -1
+  std::vector<OutputView> given;       ///< the outputs, if they are views; else empty
+  ProgramCode code;                    ///< null if outputs are views or have no elements
+  std::vector<scalar::View> operands;  ///< addresses are set before each call
+  std::vector<std::int32_t> over;      ///< per output: the input that it may overwrite, or -1
 };
 
 struct ProgramState : StepState {
@@ -67,7 +68,8 @@ struct ProgramState : StepState {
   ClassCache<ProgramCode> classes;
   scalar::Context context;
   Tensor workspace;
-  std::vector<const Tensor*> tensors;  ///< while something is prepared, as what follows
+  // Scratch, used while something is prepared.
+  std::vector<const Tensor*> tensors;
   OutputTypes types;
   std::vector<OutputForm> forms;
 };
@@ -78,8 +80,8 @@ struct PreparedKernel {
   SharedKernel kernel;
   std::vector<OutputForm> outputs;
   std::int64_t workspace_bytes = 0;
-  int threads = 0;                     ///< that the workspace is for
-  std::vector<scalar::View> operands;  ///< addresses are set for each run; null: left out
+  int threads = 0;                     ///< the thread count that the workspace size is for
+  std::vector<scalar::View> operands;  ///< addresses are set before each call; null: omitted
 };
 
 struct KernelState : StepState {
@@ -119,7 +121,7 @@ scalar::View view_of(const Shape& extents, const Shape& strides) {
   return {nullptr, extents.data(), strides.data()};
 }
 
-/// Gives the entry the key of what is in the step's slots, and its operands.
+/// Sets the entry's key and operands from the step's slots.
 PreparedProgram& bind(MruCache<PreparedProgram>::Entry& entry, const ProgramStep& step,
                       Frame& frame) {
   auto& [keys, p] = entry;
@@ -136,7 +138,7 @@ PreparedProgram& bind(MruCache<PreparedProgram>::Entry& entry, const ProgramStep
   return p;
 }
 
-/// Outputs without elements need no code; loops over their other extents would be for nothing.
+/// Whether the program must run. Outputs without elements need no code, unless checks may fail.
 bool needs_code(const ProgramStep& step, std::span<const OutputForm> outputs) {
   return step.checks_always || outputs.empty() ||
          std::ranges::any_of(outputs, [](const OutputForm& o) { return o.bytes != 0; });
@@ -153,7 +155,7 @@ PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& f
     p.code.code = step.code(inputs, step.dying);
     p.code.workspace_bytes = static_cast<std::int64_t>(p.code.code->program().workspace_bytes());
   }
-  // The class of a view is not one of code.
+  // If the step can make views, its shape class describes views, not code.
   if (step.view ? !p.given.empty() : runs_code)
     if (auto of_class = step.class_of ? step.class_of(inputs) : nullptr)
       state.classes.add(std::move(of_class), p.code);
@@ -162,7 +164,8 @@ PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& f
   return bind(entry, step, frame);
 }
 
-/// For inputs of a class that has code, or that views are made of; else null.
+/// Prepares for inputs whose shape class is cached. Returns null if there is no such class, or if
+/// it has neither views nor code for these inputs.
 PreparedProgram* remember_in_class(const ProgramStep& step, ProgramState& state, Frame& frame) {
   read_tensors(frame, step.inputs, state.tensors);
   const auto code = state.classes.find(state.tensors, state.types);
@@ -207,7 +210,8 @@ std::int64_t workspace_of(const KernelStep& step, const PreparedKernel& p,
   return kernel.workspace(operands);
 }
 
-/// Where nothing else holds the block of an input that dies with the step, it becomes the output's.
+/// Moves a dying input to the output's slot, if its block has no other owner and it has the
+/// output's type.
 void hand_over(Frame& frame, Slot from, Slot to, const OutputForm& type) {
   Content& dying = frame.content(from);
   if (dying.in_arena() || dying.bytes_if_alone() == 0) return;
@@ -220,7 +224,7 @@ void grow_workspace(Tensor& workspace, std::int64_t bytes, Run& run) {
     workspace = run.memory.allocate(DType::u8, {bytes});
 }
 
-/// Gives the entry the key of what is in the step's slots, its workspace, and its operands.
+/// Sets the entry's key and operands from the step's slots.
 PreparedKernel& bind(MruCache<PreparedKernel>::Entry& entry, const KernelStep& step, Frame& frame) {
   auto& [keys, p] = entry;
   keys.set(frame, step.inputs, step.value_inputs, Strides::contiguity);

@@ -43,8 +43,9 @@ bool InputKeys::fits(Key& key, Content& c) const {
   if (c.form() != key.form) {
     if (t->shape() != key.shape) return false;
     if (t->strides() != key.strides) {
-      if (what_counts_ == Strides::all) return false;
-      if (what_counts_ == Strides::contiguity && t->contiguous() != key.contiguous) return false;
+      if (compared_strides_ == Strides::all) return false;
+      if (compared_strides_ == Strides::contiguity && t->contiguous() != key.contiguous)
+        return false;
       key.strides = t->strides();
     }
     if (c.form() == 0) c.number_form();

@@ -10,28 +10,28 @@
 
 namespace rondel::runtime {
 
-/// Which properties of its inputs' strides a step depends on.
+/// The properties of its inputs' strides that a step depends on.
 enum class Strides : std::uint8_t { none, contiguity, all };
 
-/// The key of something that was prepared for some inputs: their shapes, strides as far as they
-/// matter, and the elements of inputs whose values matter. For inputs that are no tensors only that
-/// fact counts: their declared type holds. The number of the last fitting input's form is kept, so
-/// that the next input of that form fits without its extents being compared.
+/// A cache key made from a step's inputs: their shapes, the properties of their strides that the
+/// step depends on, and the elements of its `value_inputs`. An input that is not a tensor matches
+/// every value that is not a tensor. The key keeps the form id of the last input that matched, so
+/// that the next input with this id matches without a comparison of extents.
 class InputKeys {
  public:
   InputKeys() = default;
-  /// Of what is in these slots of a frame; -1 is no slot.
+  /// The key of the values in these slots of a frame. Slot -1 is ignored.
   template <class Frame>
   InputKeys(Frame& frame, std::span<const Slot> slots, std::span<const std::size_t> value_inputs,
-            Strides what_counts) {
-    set(frame, slots, value_inputs, what_counts);
+            Strides compared_strides) {
+    set(frame, slots, value_inputs, compared_strides);
   }
-  /// Makes it the key of what is in these slots.
+  /// Sets the key to that of the values in these slots.
   template <class Frame>
   void set(Frame& frame, std::span<const Slot> slots, std::span<const std::size_t> value_inputs,
-           Strides what_counts) {
+           Strides compared_strides) {
     is_set_ = false;
-    what_counts_ = what_counts;
+    compared_strides_ = compared_strides;
     keys_.resize(slots.size());
     for (std::size_t k = 0; k < slots.size(); ++k)
       if (slots[k] >= 0) set(keys_[k], frame.content(slots[k]));
@@ -40,7 +40,7 @@ class InputKeys {
     hash_ = hash_of_extents(frame, slots);
     is_set_ = true;
   }
-  /// Of all extents in these slots. A key whose hash is another does not fit them.
+  /// A hash of all extents in these slots. A key with a different hash does not match them.
   template <class Frame>
   static std::uint64_t hash_of_extents(Frame& frame, std::span<const Slot> slots) {
     std::uint64_t hash = 0;
@@ -53,10 +53,10 @@ class InputKeys {
     return hash;
   }
   std::uint64_t hash() const { return hash_; }
-  /// Fits nothing from now on.
+  /// From now on the key matches nothing.
   void clear() { is_set_ = false; }
-  /// Whether all forms in these slots are the ones that fitted last, and elements that matter are
-  /// the same.
+  /// Whether all form ids in these slots are those that matched last, and the elements of the value
+  /// inputs are equal. A fast test: false does not mean that `fit` is false.
   template <class Frame> bool forms_match(Frame& frame, std::span<const Slot> slots) const {
     if (!is_set_) return false;
     for (std::size_t k = 0; k < slots.size(); ++k) {
@@ -67,20 +67,21 @@ class InputKeys {
     }
     return true;
   }
-  /// Whether it fits what is in these slots.
+  /// Whether the key matches the values in these slots.
   template <class Frame> bool fit(Frame& frame, std::span<const Slot> slots) {
     if (!is_set_) return false;
     for (std::size_t k = 0; k < slots.size(); ++k)
       if (slots[k] >= 0 && !fits(keys_[k], frame.content(slots[k]))) return false;
     return true;
   }
-  /// The extents and strides of input k, a tensor, as it fitted last. They stay where they are.
+  /// The extents and strides of tensor input k when it matched last. The addresses of their
+  /// elements are stable.
   const Shape& shape(std::size_t k) const { return keys_[k].shape; }
   const Shape& strides(std::size_t k) const { return keys_[k].strides; }
 
  private:
   struct Key {
-    Form form = not_a_tensor;  ///< of `shape` and `strides`
+    Form form = not_a_tensor;  ///< form id of the input that matched last
     bool tensor = false, contiguous = true, by_elements = false;
     Shape shape, strides;
     Tensor elements;
@@ -92,12 +93,12 @@ class InputKeys {
 
   bool is_set_ = false;
   std::uint64_t hash_ = 0;
-  Strides what_counts_ = Strides::all;
+  Strides compared_strides_ = Strides::all;
   std::vector<Key> keys_;
 };
 
-/// A small cache of things that a step prepared, most recently used first: where shapes alternate,
-/// none is prepared again.
+/// A small cache of what a step has prepared, most recently used first. It has several entries, so
+/// that nothing is prepared again if the inputs' shapes alternate.
 template <class T> class MruCache {
  public:
   struct Entry {
@@ -106,24 +107,24 @@ template <class T> class MruCache {
     InputKeys keys;
     T prepared;
   };
-  /// The entry for such inputs, or null.
+  /// The entry that matches these inputs, or null.
   template <class Frame> T* find(Frame& frame, std::span<const Slot> slots) {
     if (!known_.empty() && known_.front()->keys.forms_match(frame, slots)) [[likely]]
       return &known_.front()->prepared;
     return find_among_all(frame, slots);
   }
-  /// Kept until `most` others have been added or used.
+  /// Adds an entry; it replaces the least recently used one if the cache is full.
   Entry& add(InputKeys keys, T prepared) {
     if (known_.size() == most) known_.pop_back();
     known_.insert(known_.begin(), std::make_unique<Entry>(std::move(keys), std::move(prepared)));
     return *known_.front();
   }
-  /// The same, to be filled in and to be given its keys: what is in it is of no use any more, but
-  /// its memory is.
+  /// Adds an entry without a key, for the caller to fill in. If the cache is full, this is the
+  /// least recently used entry with its old contents, so that their memory can be reused.
   Entry& reuse() {
     return reuse([](const T&) { return true; });
   }
-  /// The same; if possible one in which there is what `fits`.
+  /// The same, but if the cache is full, prefers an entry whose contents satisfy `fits`.
   template <class Fits> Entry& reuse(const Fits& fits) {
     if (known_.size() < most) known_.push_back(std::make_unique<Entry>());
     auto it = known_.end() - 1;

@@ -15,19 +15,19 @@
 namespace rondel::runtime {
 namespace {
 
-/// Address space a growing stack reserves; memory is only used as rows are written.
+/// Address space that a growing stack reserves. Memory is used only for rows that are written.
 constexpr std::size_t most_reserved = std::size_t{1} << 38;
-/// Finished stacks smaller than this are copied out, so that the address space is free again.
+/// A finished stack smaller than this is copied, so that the address space can be reused.
 constexpr std::int64_t least_kept_mapped = std::int64_t{1} << 20;
-/// Reserved address space of which more is used is given back when its loop ends.
+/// Reserved address space is unmapped when its loop ends if more of it than this is used.
 constexpr std::size_t most_kept_rows = std::size_t{64} << 10;
-/// From this many items of strings on, releasing them takes long.
+/// So many items of strings take long to release, so that this is done in the background.
 constexpr std::size_t many_strings = 1024;
 constexpr std::size_t claim_step = std::size_t{64} << 10;
 
 }  // namespace
 
-/// Reserved address space, claimed from the budget as it is used.
+/// Reserved address space. It counts against the budget as it is used.
 struct Stack::Reserved {
   explicit Reserved(const Memory& m) : memory(m) {
     for (size = most_reserved; size >= claim_step; size /= 4) {
@@ -81,7 +81,7 @@ void Stack::begin(Run& run, std::optional<std::int64_t> extent, std::optional<st
 void Stack::release() {
   whole_ = Value();
   reserved_ = nullptr;
-  let_strings_go();
+  release_strings();
 }
 
 std::int64_t Stack::extent_for(std::int64_t n) const {
@@ -125,9 +125,9 @@ void Stack::begin_items(DType dtype, const Shape& item) {
   if (small && trips_ && leading) rows_ = whole_.tensor().data_as<char>();
 }
 
-Stack::~Stack() { let_strings_go(); }
+Stack::~Stack() { release_strings(); }
 
-void Stack::let_strings_go() {
+void Stack::release_strings() {
   auto* items = strings_.size() < many_strings ? nullptr
                                                : new (std::nothrow)
                                                      std::vector<Tensor>(std::move(strings_));
@@ -201,7 +201,7 @@ Value Stack::finish(std::int64_t n) {
     run_->check_stop();
     write(destination(whole, t, n), strings_[static_cast<std::size_t>(t)]);
   }
-  let_strings_go();
+  release_strings();
   if (reserved_ && reserved_->claimed > most_kept_rows) reserved_ = nullptr;
   return std::exchange(whole_, {});
 }

@@ -6,42 +6,43 @@
 
 namespace rondel::runtime {
 
-/// The names, in errors, of an item and of the tensor that the items form.
+/// The names, for error messages, of an item and of the joined tensor.
 struct StackNames {
   std::string item, whole;
 };
 
-/// The items of a loop, joined along a new axis. Where the number of trips (or the extent) is
-/// certain the result is allocated once and written in place, on any axis, in either direction.
-/// Otherwise items are appended as rows to reserved address space, which never moves, and put in
-/// order once at the end. Used again for each run of its loop.
+/// The items of a loop, joined along a new axis. If the trip count is known in advance, the result
+/// is allocated once and items are written in place, on any axis, in either direction. Otherwise
+/// items are appended as rows in reserved address space, which never moves, and copied to their
+/// final positions at the end. One object serves all runs of its loop.
 class Stack {
  public:
-  /// `axis` counts in the stack's rank, negative from its end.
+  /// `axis` is an axis of the joined tensor; negative axes count from its end.
   Stack(StackNames names, std::int64_t axis, bool reversed);
   Stack(Stack&&) noexcept = default;
   ~Stack();
 
-  /// For one run of the loop. `trips`: certain, if given. `before`: what the stack's slot held; it
-  /// is written over where nobody else can see it.
+  /// Begins a run of the loop. `extent`: the extent of the new axis, if it is not the trip count.
+  /// `trips`: the exact trip count, if known. `before`: the old value of the stack's slot; its
+  /// block is reused if it has no other owner.
   void begin(Run& run, std::optional<std::int64_t> extent, std::optional<std::int64_t> trips,
              Value before = {});
-  /// Item of trip t; trips come in order. Its dtype and shape are those of the first.
+  /// Adds the item of trip t; trips come in order. All items must have the type of the first one.
   void put(std::int64_t t, const Tensor& item);
-  /// For native loops: rows [0, to) may be written from now on. Returns the buffer they go to:
-  /// the result itself where trips are certain, else [capacity, item...].
+  /// For native loops: makes rows [0, to) writable. Returns the buffer for them: the result itself
+  /// if the trip count is known, else a tensor [to, item...].
   Tensor prepare(DType, const Shape& item, std::int64_t to);
-  /// Whether the number of trips is certain.
+  /// Whether the trip count is known.
   bool certain() const { return trips_.has_value(); }
-  /// The joined tensor after n trips (n > 0, or the item's type known).
+  /// The joined tensor after n trips. Requires that an item was added or `prepare` was called.
   Value finish(std::int64_t n);
-  /// Drops everything that is kept between runs of the loop.
+  /// Drops all memory that is kept between runs of the loop.
   void release();
 
  private:
   void begin_items(DType, const Shape& item);
   void make_whole(std::int64_t extent, bool zeros);
-  void let_strings_go();
+  void release_strings();
   void write(const Tensor& to, const Tensor& item) const;
   void reserve_rows(std::int64_t rows);
   /// Copies the first n rows to their positions in the finished tensor.
@@ -61,10 +62,10 @@ class Stack {
   DType dtype_ = DType::f32;
   Shape item_;
   std::int64_t row_bytes_ = 0;
-  char* rows_ = nullptr;                ///< where items that are row-major and small are copied to
-  Value whole_;                         ///< where certain
-  std::shared_ptr<Reserved> reserved_;  ///< otherwise; kept between runs
-  std::vector<Tensor> strings_;         ///< items of strings, which cannot be moved as bytes
+  char* rows_ = nullptr;                ///< destination of small row-major items, copied as bytes
+  Value whole_;                         ///< the result, if the trip count is known
+  std::shared_ptr<Reserved> reserved_;  ///< the appended rows otherwise; kept between runs
+  std::vector<Tensor> strings_;         ///< appended items of strings, not copyable as bytes
 };
 
 }  // namespace rondel::runtime

@@ -16,7 +16,7 @@ DType arithmetic_type(DType t) {
   return compute_type(t);
 }
 
-/// The bits of an integer in a constant: extended by its own sign or by zeros.
+/// The bits of an integer constant: sign- or zero-extended from the width of `t`.
 std::int64_t wrapped(DType t, std::int64_t v) {
   switch (t) {
     case DType::i32: return static_cast<std::int32_t>(v);
@@ -39,7 +39,7 @@ std::int64_t float_bits(DType t, double v) {
   return f64_to_narrow(t, v);
 }
 
-/// Truncated; out of range at the nearer end.
+/// Truncates to an integer and saturates; NaN gives 0.
 std::int64_t truncated(double v) {
   if (v != v) return 0;
   if (v >= 0x1p63) return INT64_MAX;
@@ -90,7 +90,7 @@ Reg Builder::emit(Inst inst, std::span<const Ex> operands, DType result) {
   return emit_many(inst, operands, {&result, 1})[0].reg();
 }
 
-/// Constants, params and extents stand once, in front of the code.
+/// Constants, params and extents occur once, in front of the code.
 Ex Builder::prologue(DType type, Inst inst) {
   const std::array<std::int64_t, 4> key{static_cast<std::int64_t>(inst.op),
                                         static_cast<std::int64_t>(type), inst.id, inst.imm};
@@ -207,7 +207,7 @@ Ex Builder::binary(Op op, Ex a, Ex b) {
   return {this, emit({.op = op, .type = t}, operands, is_comparison(op) ? DType::boolean : t)};
 }
 
-/// i64 arithmetic and bool logic with operands known now; an empty Ex when nothing is to be gained.
+/// Folds i64 arithmetic and bool logic on known operands; an empty Ex if nothing can be folded.
 Ex Builder::fold(Op op, Ex a, Ex b) {
   const auto x = known(a), y = known(b);
   if (a.type() == DType::boolean) {
@@ -288,7 +288,7 @@ void Builder::leave() { frames_.pop_back(); }
 
 std::int32_t Builder::add_site(std::string text, Blame blame, std::size_t own,
                                std::vector<Ex>& shown) {
-  // Where there is no room for every trip, those of the innermost loops are shown.
+  // If there is no room for all trips, those of the innermost loops are shown.
   std::size_t left = most_shown - std::min(most_shown, own);
   Site site{std::move(text), {}, blame};
   std::vector<Ex> trips;

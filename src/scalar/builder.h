@@ -15,8 +15,9 @@ class Builder;
 
 /// A value of the program being built. Arithmetic on it appends instructions.
 ///
-/// C++ numbers mix in and take the other side's type: `x / (1 + exp(-x))`. Both sides must have
-/// one type. f16 and bf16 arithmetic is written as f32 arithmetic rounded after every operation.
+/// A C++ number as an operand takes the type of the other operand: `x / (1 + exp(-x))`. Otherwise
+/// both operands must have the same type. f16 and bf16 arithmetic is emitted as f32 arithmetic
+/// rounded after every operation.
 class Ex {
  public:
   Ex() = default;
@@ -33,23 +34,23 @@ class Ex {
 
 using Indices = std::vector<Ex>;
 
-/// Writes programs. Folds integer constants, so index arithmetic with known extents is free.
+/// Builds programs. Folds integer constants, so index arithmetic with known extents is free.
 class Builder {
  public:
   explicit Builder(std::string name);
 
-  std::int32_t buffer(Buffer);  ///< a parameter; all parameters before any local
+  std::int32_t buffer(Buffer);  ///< a parameter; parameters come before locals
   std::int32_t local(std::string name, DType, std::vector<std::int64_t> extents);
   Ex param();  ///< the next i64 parameter
   const Buffer& buffer(std::int32_t id) const;
 
   Ex constant(DType, double);
   Ex constant(DType, std::int64_t);
-  Ex constant_bits(DType, std::int64_t bits);  ///< those of the dtype; higher ones do not matter
+  Ex constant_bits(DType, std::int64_t bits);  ///< bits above those of the dtype are ignored
   Ex index(std::int64_t value) { return constant(DType::i64, value); }
-  /// A constant when the extent is known.
+  /// The extent of a buffer; a constant if it is known.
   Ex extent(std::int32_t buffer, std::int64_t axis);
-  /// The value of an integer constant, if it is one.
+  /// The value of an integer or bool constant; nothing for other expressions.
   std::optional<std::int64_t> known(Ex) const;
 
   Ex load(std::int32_t buffer, const Indices&);
@@ -59,18 +60,19 @@ class Builder {
   Ex binary(Op, Ex, Ex);  ///< also comparisons
   Ex fma(Ex a, Ex b, Ex c);
   Ex select(Ex condition, Ex a, Ex b);
-  /// Any real dtype or bool to any other, as ONNX Cast has it: small floats and 4- and 2-bit
-  /// integers included, those wrapping also from floats. `saturate` is for small floats only,
-  /// `rounding` for f8e8m0 only. One rounding, whatever the two types.
+  /// Casts any real dtype or bool to any other, as ONNX Cast does, small floats and 4- and 2-bit
+  /// integers included. Casts to 4- and 2-bit integers wrap, also from floats. `saturate` applies
+  /// to small floats only, `rounding` to f8e8m0 only. There is one rounding, whatever the two
+  /// types.
   Ex cast(DType to, Ex, bool saturate = true, ScaleRounding rounding = ScaleRounding::up);
   Ex bitcast(DType to, Ex);
-  /// `text` is the error when `condition` is false; each "{}" in it takes one of `shown` (i64), in
-  /// order.
+  /// `text` is the error message if `condition` is false; each "{}" in it is replaced by one of
+  /// `shown` (i64), in order.
   void check(Ex condition, std::string text, std::initializer_list<Ex> shown = {},
              Blame blame = Blame::caller);
 
-  /// The checks written until `leave` fail within this frame: a node and, of a loop, the trip
-  /// (i64). Frames nest.
+  /// Opens a frame for the errors of all checks until `leave`: a node and, if it is a loop, its
+  /// current trip (i64). Frames nest.
   void enter(std::string source, std::optional<Ex> trip = {});
   void leave();
 
@@ -79,31 +81,32 @@ class Builder {
   std::vector<Ex> for_(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags = 0);
   /// The same without carried values; trips are independent when `flags` has `parallel`.
   void for_each(Ex lo, Ex hi, const std::function<void(Ex index)>&, std::uint8_t flags = parallel);
-  /// The body's first result decides going on. Returns the finals, then the index after the last.
+  /// The first result of the body says whether the loop continues. Returns the finals, then the
+  /// index after that of the last trip.
   std::vector<Ex> for_while(Ex lo, Ex hi, std::vector<Ex> inits, const Body&,
                             std::uint8_t flags = 0);
   using Branch = std::function<std::vector<Ex>()>;
   std::vector<Ex> if_(Ex condition, const Branch& then, const Branch& otherwise);
   void if_(Ex condition, const std::function<void()>& then);
 
-  /// `failures`: the texts of the kernel's sites, which become sites of the program in the frames
-  /// that are open; "{}" in one takes what the kernel shows.
+  /// `failures`: the messages of the kernel's sites. They become sites of the program within the
+  /// open frames; each "{}" is replaced by a value that the kernel shows.
   void call(Call, const std::vector<Ex>& leading, std::span<const std::string> failures = {});
   void contract(Contract, const std::vector<Ex>& leading);
 
   /// Nested `for_each` over `extents`, innermost axis last.
   void for_all(const std::vector<Ex>& extents, const std::function<void(const Indices&)>&);
 
-  /// Combines element(i) for i in [0, n) as a fixed tree of 64 lanes: lane l takes elements
-  /// l, l+64, ... in order, starting from `neutral`; lanes are then folded 32, 16, ..., 1. The
-  /// order is written in the program, so every executor gives the same bits.
-  /// Several values can be carried at once (ArgMax: value and index). The lanes are a local array,
-  /// which each trip of an enclosing loop fills again.
+  /// Combines element(i) for i in [0, n) as a fixed tree of 64 lanes: lane l takes elements l,
+  /// l+64, ... in order, starting from `neutral`; the upper half of the lanes is then folded into
+  /// the lower one: 32, 16, ..., 1. The order is explicit in the program, so every executor gives
+  /// the same bits. Several values can be carried at once (ArgMax: value and index). The lanes are
+  /// a local array, which each trip of an enclosing loop initializes again.
   std::vector<Ex> reduce(
       Ex n, const std::vector<Ex>& neutral, const std::function<std::vector<Ex>(Ex i)>& element,
       const std::function<std::vector<Ex>(std::span<const Ex> a, std::span<const Ex> b)>& combine);
 
-  /// The finished program, verified. The builder is spent.
+  /// Returns the finished program, verified. The builder must not be used afterwards.
   std::shared_ptr<const Program> finish();
 
  private:
@@ -118,8 +121,8 @@ class Builder {
     std::string source;
     std::optional<Ex> trip;
   };
-  /// A site in the frames that are open, whose text takes `own` values; appends the trips that it
-  /// shows before them to `shown`.
+  /// Adds a site in the open frames, whose text shows `own` values. Appends the trips of the
+  /// frames, which are shown before those values, to `shown`.
   std::int32_t add_site(std::string text, Blame, std::size_t own, std::vector<Ex>& shown);
   std::vector<CheckFrame> frames_;
   std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer and bool constants
@@ -127,7 +130,7 @@ class Builder {
   std::map<std::array<std::int64_t, 4>, Reg> prologue_regs_;
 };
 
-/// The type arithmetic on `t` is done in: f32 for the floats narrower than it, `t` otherwise.
+/// The type in which arithmetic on `t` is done: f32 for narrower floats, else `t`.
 DType compute_type(DType t);
 
 Ex operator+(Ex, Ex);
@@ -139,7 +142,7 @@ Ex operator-(Ex);
 Ex operator&(Ex, Ex);
 Ex operator|(Ex, Ex);
 Ex operator^(Ex, Ex);
-Ex operator~(Ex);  ///< of a bool: not
+Ex operator~(Ex);  ///< logical not of a bool
 Ex operator<<(Ex, Ex);
 Ex operator>>(Ex, Ex);
 Ex operator==(Ex, Ex);
@@ -191,10 +194,10 @@ Ex trunc(Ex);
 Ex round_even(Ex);
 Ex abs(Ex);     ///< |x|; clears the sign bit of floats; MIN stays MIN
 Ex is_nan(Ex);  ///< false for integers
-/// The smaller, the larger; NaN if either is NaN (NumPy's minimum and maximum).
+/// The minimum and the maximum; NaN if either is NaN (NumPy's minimum and maximum).
 Ex min(Ex, Ex);
 Ex max(Ex, Ex);
-/// The least and the greatest value of a type: infinities where a float has them.
+/// The least and the greatest value of a type: infinities if the type has them.
 Ex lowest(Builder&, DType);
 Ex highest(Builder&, DType);
 

@@ -4,13 +4,13 @@
 
 #include <bit>
 
-/// The part of the builder that opens and closes blocks, and the finished program.
+/// The part of the builder that emits blocks and finishes the program.
 namespace rondel::scalar {
 namespace {
 
-/// A reduction in which each lane has one element at most: no scratch, no loops. Lanes without an
-/// element would hold what is neutral, which changes nothing, and are left out.
-std::vector<Ex> reduce_few(
+/// A reduction in which each lane has at most one element: unrolled, without a local array. Lanes
+/// without an element would hold the neutral value, which changes nothing, and are left out.
+std::vector<Ex> reduce_unrolled(
     Builder& b, std::int64_t n, const std::vector<Ex>& neutral,
     const std::function<std::vector<Ex>(Ex)>& element,
     const std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>& combine) {
@@ -45,7 +45,7 @@ bool has_effect(Op op) {
   }
 }
 
-/// Puts the prologue in front, without what computes a value that nothing uses.
+/// Inserts the prologue in front, and drops instructions whose results are not used.
 void drop_unused(Program& p, const std::vector<Inst>& prologue) {
   std::vector<Inst> all = prologue;
   all.insert(all.end(), p.code.begin(), p.code.end());
@@ -70,8 +70,8 @@ void drop_unused(Program& p, const std::vector<Inst>& prologue) {
     if (i.jump >= 0) i.jump = moved[static_cast<std::size_t>(i.jump + shift)];
 }
 
-/// Renumbers registers in the order of their definition, so that those of instructions that were
-/// dropped leave no holes.
+/// Renumbers registers in the order of their definition, so that dropped instructions leave no
+/// holes.
 void renumber(Program& p) {
   std::vector<Reg> renamed(p.reg_types.size(), -1);
   std::vector<DType> reg_types;
@@ -195,7 +195,7 @@ std::vector<Ex> Builder::reduce(
     const std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>& combine) {
   constexpr std::int64_t most_lanes = 64, in_registers = 16;
   const std::int64_t elements = known(n).value_or(most_lanes);
-  if (elements <= in_registers) return reduce_few(*this, elements, neutral, element, combine);
+  if (elements <= in_registers) return reduce_unrolled(*this, elements, neutral, element, combine);
   const std::int64_t lanes = elements < most_lanes ? static_cast<std::int64_t>(std::bit_ceil(
                                                          static_cast<std::uint64_t>(elements)))
                                                    : most_lanes;

@@ -2,14 +2,15 @@
 #include "scalar/builder.h"
 #include "scalar/op_facts.h"
 
-/// Casts among all real dtypes, as steps over the primitives. What base/float_formats.h does to
-/// bits is done here by instructions, step for step.
+/// Casts among all real dtypes, as sequences of primitives: the same steps as in
+/// base/float_formats.h, emitted as instructions.
 namespace rondel::scalar {
 namespace {
 
 Ex u32(Ex like, std::int64_t value) { return like.builder().constant_bits(DType::u32, value); }
 
-/// Keeps what a later rounding to a narrow float needs to know of an f64.
+/// `round_to_odd` of base/float_formats.h: rounds an f64 such that a later rounding to a narrow
+/// float is correct.
 Ex odd_f32(Ex x) {
   const Ex nearest = cast(DType::f32, x), back = cast(DType::f64, nearest);
   const Ex bits = bitcast(DType::u32, nearest);
@@ -17,8 +18,8 @@ Ex odd_f32(Ex x) {
   return bitcast(DType::f32, towards_zero | select(back != x, u32(x, 1), u32(x, 0)));
 }
 
-/// An i64 or u64 as an f64 that rounds to narrow floats as the integer itself would: where not all
-/// bits fit, the lowest 12 are replaced by whether any of them is set.
+/// An i64 or u64 as an f64 that rounds to narrow floats as the integer itself would: if not all
+/// bits fit, the lowest 12 are replaced by a sticky bit.
 Ex jammed_f64(Ex x) {
   const Ex low = x & 0xfff;
   const Ex jammed = (x & ~std::int64_t{0xfff}) | select(low != 0, literal(x, 0x800), literal(x, 0));
@@ -101,7 +102,7 @@ Ex narrow_integer(DType to, Ex x) {
   return bitcast(to, (cast(byte, x) << spare) >> spare);
 }
 
-/// The nearest type that `cast` the primitive takes, value for value.
+/// The value, unchanged, in the nearest type that the primitive `cast` supports.
 Ex widened(Ex x) {
   const DType t = x.type();
   if (is_cast_type(t)) return x;

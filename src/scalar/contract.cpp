@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::int64_t block = 64;
 /// Steps of k, or elements converted, between two checks of the stop flag.
-constexpr std::int64_t longest = 4096;
+constexpr std::int64_t steps_between_checks = 4096;
 
 using Stop = const std::atomic<std::int32_t>&;
-bool asked(Stop stop) { return stop.load(std::memory_order_relaxed) != 0; }
+bool stop_requested(Stop stop) { return stop.load(std::memory_order_relaxed) != 0; }
 
 /// One row of a against `width` (at most `block`) columns of b.
 template <class T> struct Strip {
@@ -41,11 +41,11 @@ template <bool fused, class T> [[gnu::always_inline]] inline T step(T a, T b, T 
   }
 }
 
-/// Adds to the sums.
+/// Adds the strip's products to `sums`.
 template <bool fused, class T>
 [[gnu::always_inline]] inline void run_strip(const Strip<T>& s, T* sums) {
   if (s.width == block && s.b_column == 1) {
-    T own[block];  // nothing else points here, so the inner loop becomes vector code
+    T own[block];  // not aliased, so the inner loop is vectorized
     std::copy(sums, sums + block, own);
     for (std::int64_t k = 0; k < s.depth; ++k) {
       const T a = s.a[k * s.a_step];
@@ -62,7 +62,7 @@ template <bool fused, class T>
   }
 }
 
-// The loader chooses a version before anything of a sanitizer can be called.
+// The loader selects a clone before the thread sanitizer is initialized.
 #ifdef __SANITIZE_THREAD__
 #define RONDEL_VERSIONS
 #else
@@ -105,12 +105,12 @@ template <class T> T element(const Matrix& m, std::int64_t at) {
   }
 }
 
-/// The whole of k, in parts.
+/// Sums over all of k, in parts; false if a stop was requested.
 template <class T> bool sum_up(Strip<T> s, T* sums, bool fused, Stop stop) {
   std::fill(sums, sums + block, T(0));
   for (std::int64_t left = s.depth; left > 0; left -= s.depth) {
-    if (asked(stop)) return false;
-    s.depth = std::min(left, longest);
+    if (stop_requested(stop)) return false;
+    s.depth = std::min(left, steps_between_checks);
     strip(s, sums, fused);
     s.a += s.depth * s.a_step;
     s.b += s.depth * s.b_row;
@@ -118,8 +118,8 @@ template <class T> bool sum_up(Strip<T> s, T* sums, bool fused, Stop stop) {
   return true;
 }
 
-/// A matrix of `T`: the one given, or a converted copy that lives in `storage`, incomplete when
-/// asked to stop.
+/// `m` with elements of type `T`: `m` itself, or a converted copy in `storage`, which is incomplete
+/// if a stop was requested.
 template <class T> Matrix as(const Matrix& m, OwnedBlock& storage, Stop stop) {
   const bool same = std::is_floating_point_v<T>
                         ? is_wide_float(m.dtype)
@@ -130,8 +130,9 @@ template <class T> Matrix as(const Matrix& m, OwnedBlock& storage, Stop stop) {
   if (!storage) throw_error(Blame::limit, fmt::format("no memory for {} bytes", bytes));
   T* to = static_cast<T*>(storage.get());
   for (std::int64_t i = 0; i < m.rows; ++i)
-    for (std::int64_t from = 0; from < m.columns && !asked(stop); from += longest)
-      for (std::int64_t j = from; j < std::min(m.columns, from + longest); ++j)
+    for (std::int64_t from = 0; from < m.columns && !stop_requested(stop);
+         from += steps_between_checks)
+      for (std::int64_t j = from; j < std::min(m.columns, from + steps_between_checks); ++j)
         *to++ = element<T>(m, i * m.row_stride + j * m.column_stride);
   return {storage.get(), m.dtype, m.rows, m.columns, m.columns, 1};
 }
@@ -168,7 +169,7 @@ bool multiply(const Matrix& a_any, const Matrix& b_any, const Matrix& c, bool fu
 
 struct Factor {
   std::int32_t buffer, leading;
-  bool transposed, vector, row;  ///< `row`: a vector lies along the columns
+  bool transposed, vector, row;  ///< `row`: a vector is one row, else one column
 };
 
 Matrix matrix(const Program& program, const Factor& side, const View* views,

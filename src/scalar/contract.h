@@ -1,10 +1,11 @@
 #pragma once
 #include "scalar/program.h"
 
-/// The matrix product of `Contract`, in its plain form: the reference for every faster one.
+/// The matrix product of `Contract`, in its plain form: the reference for all faster
+/// implementations.
 namespace rondel::scalar {
 
-/// A matrix seen through strides, in elements.
+/// A matrix with strides, in elements.
 struct Matrix {
   void* data = nullptr;
   DType dtype = DType::f32;
@@ -12,9 +13,9 @@ struct Matrix {
   std::int64_t row_stride = 0, column_stride = 0;
 };
 
-/// c = a * b with the meaning program.h gives: one accumulator an element, k ascending. `fused`:
-/// one fma a step for floats. c must not overlap a or b. False when `stop` ended it before c was
-/// complete. Throws Error (internal) on unlike extents.
+/// c = a * b, as `Contract` in program.h defines it: one accumulator per element, k ascending.
+/// `fused`: one fma per step for floats. c must not overlap a or b. Returns false if `stop` was set
+/// before c was complete. Throws Error(internal) if the extents do not match.
 bool contract(const Matrix& a, const Matrix& b, const Matrix& c, bool fused,
               const std::atomic<std::int32_t>& stop);
 
@@ -22,8 +23,8 @@ struct Product {
   Matrix a, b, c;
 };
 
-/// The three matrices of a contract instruction. `views` has one a buffer of the program, locals
-/// included; `leading` the values of the instruction's operands.
+/// The three matrices of a contract instruction. `views` has one view per buffer of the program,
+/// locals included; `leading` has the values of the instruction's operands.
 Product operands_of(const Program&, const Contract&, const View* views,
                     const std::int64_t* leading);
 

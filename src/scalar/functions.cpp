@@ -34,12 +34,12 @@ Ex round_even(Ex x) { return x.builder().unary(Op::round_even, x); }
 
 namespace {
 
-/// Without its top bit, seen as the unsigned integer `bits`.
+/// Clears the sign bit; `bits` is the unsigned integer type of the same width.
 Ex without_sign(Ex x, DType bits, std::int64_t mask) {
   return bitcast(x.type(), bitcast(bits, x) & x.builder().constant_bits(bits, mask));
 }
 
-/// The operand of the two that `before` puts first; the one that is NaN if either is.
+/// The smaller operand by `before`, or the larger one; a NaN operand if there is one.
 Ex extreme(Op before, Ex a, Ex b, bool larger) {
   Builder& builder = a.builder();
   if (a.type() == DType::boolean) return larger ? a | b : a & b;

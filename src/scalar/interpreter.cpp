@@ -13,8 +13,8 @@ namespace {
 
 std::uint32_t slot(Reg r) { return static_cast<std::uint32_t>(r) * slot_size; }
 
-/// A program decoded once: constants become the initial contents of their slots, every other
-/// instruction a step.
+/// A decoded program: constants become the initial contents of their slots, every other instruction
+/// becomes a step.
 struct Decoded {
   struct Constant {
     std::uint32_t slot;
@@ -94,12 +94,12 @@ class Decoder {
 
   const Step* step(std::size_t at) const { return out_.steps.data() + step_of_[at]; }
 
-  /// What an if_ that jumps to `jump` runs when its condition is false.
+  /// The step that runs after an if_ with this `jump` if its condition is false.
   const Step* after_else(std::int32_t jump) const {
     return step(static_cast<std::size_t>(jump) + 1);
   }
 
-  /// The flags of a loop are on its first instruction.
+  /// The instruction with the flags of its loop, which are stored at the for_.
   Inst loop_flags(std::size_t at) const {
     Inst i = p_.code[at];
     if (i.op == Op::end_for) {
@@ -155,7 +155,7 @@ class Decoder {
   std::vector<std::size_t> step_of_;
 };
 
-/// The memory of one run: small ones live on the stack.
+/// The memory of one run; a small one lives on the stack.
 class Arena {
  public:
   explicit Arena(std::size_t bytes) {

@@ -142,8 +142,8 @@ const Step* run_bitcast(Frame& f, const Step& s) {
   return &s + 1;
 }
 
-/// Calls `f` with a null pointer to the C++ type of `t`; null when `t` is neither f32, f64 (if
-/// `floats`) nor an integer of a byte or more (if `integers`).
+/// Calls `f` with a null pointer to the C++ type of `t`; null if `t` is neither f32, f64 (if
+/// `floats`) nor an integer of at least 8 bits (if `integers`).
 template <class F> Handler for_type(DType t, bool floats, bool integers, F f) {
   if (floats) {
     if (t == DType::f64) return f.template operator()<double>();

@@ -3,7 +3,7 @@
 #include "scalar/interpreter_frame.h"
 #include "scalar/op_facts.h"
 
-/// Blocks, checks, calls and what a run reads of its surroundings.
+/// Blocks, checks, calls, and reads of params and extents.
 namespace rondel::scalar {
 namespace {
 
@@ -11,7 +11,7 @@ void move(Frame& f, const std::vector<Move>& moves) {
   for (const Move& m : moves) std::memcpy(f.slots + m.to, f.slots + m.from, slot_size);
 }
 
-/// All reads before all writes.
+/// A parallel move: all reads come before all writes.
 void move_at_once(Frame& f, const std::vector<Move>& moves) {
   char* at = f.scratch;
   for (const Move& m : moves) {
@@ -33,7 +33,7 @@ const Step* stop_here(Frame& f) {
   return nullptr;
 }
 
-/// for_: out the index, a the lower and b the upper bound, c where `stopped` goes.
+/// for_: `out` is the index, a the lower and b the upper bound, c the slot of `stopped`.
 const Step* begin_loop(Frame& f, const Step& s) {
   const auto lo = get<std::int64_t>(f, s.a);
   if (lo < get<std::int64_t>(f, s.b)) {
@@ -46,7 +46,8 @@ const Step* begin_loop(Frame& f, const Step& s) {
   return s.target;
 }
 
-/// end_for: out the index, a what decides going on, b the upper bound, c where `stopped` goes.
+/// end_for: `out` is the index, a the condition to continue, b the upper bound, c the slot of
+/// `stopped`.
 const Step* end_plain_loop(Frame& f, const Step& s) {
   const std::int64_t index = get<std::int64_t>(f, s.out) + 1;
   if (index >= get<std::int64_t>(f, s.b)) return &s + 1;
@@ -66,7 +67,7 @@ const Step* end_loop(Frame& f, const Step& s) {
   }
   if (asked_to_stop(f)) [[unlikely]]
     return stop_here(f);
-  // The index moves on last: a carried value may become what it was in this trip.
+  // The index is advanced last: the next value of a carried value may be the index of this trip.
   s.detail->swaps ? move_at_once(f, s.detail->next) : move(f, s.detail->next);
   set(f, s.out, index);
   return s.target;
@@ -107,9 +108,9 @@ std::vector<std::int64_t> leading(const Frame& f, const Step& s) {
   return values;
 }
 
-/// A leading index of a view lies inside its axis.
-void hold_inside(const Frame& f, const Step& s, std::int32_t buffer, std::int32_t axis,
-                 std::int64_t index) {
+/// Checks that a leading index of a view is within its axis.
+void check_leading_index(const Frame& f, const Step& s, std::int32_t buffer, std::int32_t axis,
+                         std::int64_t index) {
   const std::int64_t extent = f.buffers[buffer].extents[axis];
   invariant(index >= 0 && index < extent,
             "scalar program {}: instruction {}: index {} on axis {} of {}, extent {}",
@@ -117,12 +118,12 @@ void hold_inside(const Frame& f, const Step& s, std::int32_t buffer, std::int32_
             f.program->buffers[static_cast<std::size_t>(buffer)].name, extent);
 }
 
-void hold_inside(const Frame& f, const Step& s, std::int32_t buffer, std::int32_t axes,
-                 const std::int64_t* indices) {
-  for (std::int32_t k = 0; k < axes; ++k) hold_inside(f, s, buffer, k, indices[k]);
+void check_leading_index(const Frame& f, const Step& s, std::int32_t buffer, std::int32_t axes,
+                         const std::int64_t* indices) {
+  for (std::int32_t k = 0; k < axes; ++k) check_leading_index(f, s, buffer, k, indices[k]);
 }
 
-/// What stands around a call is shown before what the kernel shows.
+/// Inserts the trips around a call before the values that the kernel shows.
 void show_before(Context& context, const Frame& f, std::span<const std::uint32_t> slots) {
   for (std::size_t k = context.shown.size(); k-- > slots.size();)
     context.shown[k] = context.shown[k - slots.size()];
@@ -142,7 +143,7 @@ const Step* run_call(Frame& f, const Step& s) {
     std::int64_t offset = 0;
     for (std::int32_t k = 0; k < operand.leading; ++k) {
       const auto index = get<std::int64_t>(f, rest[static_cast<std::size_t>(k)]);
-      hold_inside(f, s, operand.buffer, k, index);
+      check_leading_index(f, s, operand.buffer, k, index);
       offset += index * b.strides[k];
     }
     rest = rest.subspan(static_cast<std::size_t>(operand.leading));
@@ -162,9 +163,9 @@ const Step* run_call(Frame& f, const Step& s) {
 const Step* run_contract(Frame& f, const Step& s) {
   const Contract& c = f.program->contracts[static_cast<std::size_t>(s.id)];
   const std::vector<std::int64_t> indices = leading(f, s);
-  hold_inside(f, s, c.a, c.a_leading, indices.data());
-  hold_inside(f, s, c.b, c.b_leading, indices.data() + c.a_leading);
-  hold_inside(f, s, c.c, c.c_leading, indices.data() + c.a_leading + c.b_leading);
+  check_leading_index(f, s, c.a, c.a_leading, indices.data());
+  check_leading_index(f, s, c.b, c.b_leading, indices.data() + c.a_leading);
+  check_leading_index(f, s, c.c, c.c_leading, indices.data() + c.a_leading + c.b_leading);
   std::vector<View> views;
   for (std::size_t i = 0; i < f.program->buffers.size(); ++i)
     views.push_back({f.buffers[i].data, f.buffers[i].extents, f.buffers[i].strides});

@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-/// How the interpreter sees a program: steps with resolved operands, and the frame of one run.
+/// The decoded form of a program: steps with resolved operands, and the frame of one run.
 namespace rondel::scalar {
 
-/// A buffer as bound to a run. Strides in elements.
+/// A buffer bound to a run. Strides are in elements.
 struct BoundBuffer {
   char* data;
   const std::int64_t* extents;
@@ -15,10 +15,10 @@ struct BoundBuffer {
 
 struct Step;
 
-/// What steps work on. A register is a slot of 16 bytes, named by its byte offset.
+/// The state of one run. A register is a slot of 16 bytes, identified by its byte offset.
 struct Frame {
   char* slots;
-  char* scratch;  ///< as large as the largest set of moves
+  char* scratch;  ///< room for the largest set of moves
   const BoundBuffer* buffers;
   const std::int64_t* params;
   Context* context;
@@ -29,7 +29,7 @@ struct Frame {
 
 inline constexpr std::uint32_t slot_size = 16;
 
-/// Returns the step that follows; null ends the run with the frame's status.
+/// Executes a step and returns the next one; null ends the run with the frame's status.
 using Handler = const Step* (*)(Frame&, const Step&);
 
 /// A copy of a register.
@@ -37,14 +37,14 @@ struct Move {
   std::uint32_t from, to;
 };
 
-/// What a step needs beyond its four slots.
+/// Data of a step beyond its four slots.
 struct StepDetail {
   std::vector<std::uint32_t> operands;  ///< slots
   std::vector<Move> enter;  ///< into a loop: inits to carried; out of a branch: yields to merged
-  std::vector<Move> skip;   ///< past a loop without a trip: inits to finals
+  std::vector<Move> skip;   ///< past a loop with no trips: inits to finals
   std::vector<Move> next;   ///< to the next trip: nexts to carried
   std::vector<Move> exit;   ///< out of a loop: nexts to finals
-  bool swaps = false;       ///< `next` reads what it writes
+  bool swaps = false;       ///< `next` reads slots that it writes
 };
 
 struct Step {
@@ -55,7 +55,7 @@ struct Step {
   std::int64_t imm = 0;
   const Step* target = nullptr;
   const StepDetail* detail = nullptr;
-  std::size_t at = 0;  ///< of the instruction, for messages
+  std::size_t at = 0;  ///< index of the instruction, for messages
 };
 
 template <class T> T get(const Frame& f, std::uint32_t slot) {
@@ -67,7 +67,7 @@ template <class T> void set(Frame& f, std::uint32_t slot, T value) {
   std::memcpy(f.slots + slot, &value, sizeof(T));
 }
 
-/// The handlers: of arithmetic, of casts, of loads and stores, of blocks, checks and calls.
+/// The handlers of arithmetic, casts, memory accesses, and control flow (blocks, checks, calls).
 Handler arithmetic_handler(const Inst&);
 Handler cast_handler(DType from, DType to);
 Handler memory_handler(Op, DType, std::int64_t rank);

@@ -2,8 +2,8 @@
 #include "scalar/interpreter_frame.h"
 #include "scalar/op_facts.h"
 
-/// Loads and stores. Every index is checked: a program whose own checks let a bad one through is a
-/// bug of ours, and the interpreter is the place to notice.
+/// Loads and stores. Every index is checked: if the checks of a program let an index out of range
+/// through, that is a bug of this library.
 namespace rondel::scalar {
 namespace {
 
@@ -31,7 +31,7 @@ std::int64_t part(const Frame& f, const Step& s, const BoundBuffer& b, std::int6
   return index * b.strides[axis];
 }
 
-/// Where the indices lead, in elements; `rank` 4 stands for any from 4 on.
+/// The offset of the indices, in elements; `rank` 4 stands for 4 or more axes.
 template <int rank> std::int64_t offset(const Frame& f, const Step& s, const BoundBuffer& b) {
   if constexpr (rank == 4) {
     std::int64_t sum = 0;

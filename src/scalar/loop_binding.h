@@ -3,21 +3,21 @@
 
 namespace rondel::scalar {
 
-/// What a parameter buffer of the program of a whole loop, or of an `if`, stands for. Such a
-/// program has the integer parameters (from, to, n, budget): it runs the trips [from, to) and says
-/// in `stopped` where it stopped; n is the certain number of trips, else 0; no inner loop makes
-/// more trips than the budget. An `if` reads the last one only.
+/// The role of a parameter buffer in the scalar program of a whole loop or `if`. Such a program has
+/// the integer parameters (from, to, n, budget). It runs the trips [from, to) and writes to
+/// `stopped` where it stopped. n is the trip count if it is certain, else 0. No inner loop makes
+/// more trips than the budget. The program of an `if` reads the budget only.
 enum class LoopBinding : std::uint8_t {
   state,      ///< a carried state: its value before the first trip, then after the last
   invariant,  ///< a state that no trip changes
-  go,         ///< bool[]: the go that the body gave last
-  stopped,    ///< i64[]: the trip after the last one made
+  go,         ///< bool[]: the condition that the body gave last
+  stopped,    ///< i64[]: the index after that of the last trip
   capture,    ///< a value of the enclosing region
   scan,       ///< a whole scanned tensor
-  stack,      ///< where items go: the whole result, or rows of a growing stack
+  stack,      ///< destination of items: the whole result, or rows of a growing stack
   input,      ///< an input of an `if`: its condition
   result,     ///< an output of an `if`
-  temporary,  ///< working memory; those whose lifetimes do not meet may share it
+  temporary,  ///< working memory; shared if lifetimes do not meet
   constant,   ///< a constant of the model
 };
 

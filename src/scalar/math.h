@@ -1,10 +1,10 @@
 #pragma once
 #include "scalar/builder.h"
 
-/// Transcendental functions as scalar programs over the primitives: branch-free where that
-/// vectorises, the same bits in every executor. Each says its largest error in units in the last
-/// place against the exact result rounded (f32 over all inputs, f64 sampled); narrower
-/// floats compute in f32 and round once. Integers are not accepted.
+/// Transcendental functions as scalar programs over the primitives: the same bits in every
+/// executor, and branch-free if that helps to vectorize. The comment at each definition gives the
+/// largest error in units in the last place (ulp) against the exact result (f32: all inputs; f64:
+/// sampled). Narrower floats compute in f32 and round once. Integers are not accepted.
 namespace rondel::scalar {
 
 Ex exp(Ex);
@@ -25,7 +25,8 @@ Ex acosh(Ex);
 Ex atanh(Ex);
 Ex erf(Ex);
 Ex sigmoid(Ex);  ///< 1 / (1 + exp(-x)), without overflow
-/// x to the power y as C's pow: floats by exp(y log x) with an extended logarithm.
+/// x to the power y, with the special cases of C's pow: exp(y log x) with an extended-precision
+/// logarithm.
 Ex pow(Ex x, Ex y);
 /// Integer power by squaring; a negative exponent gives 0 unless |x| = 1.
 Ex integer_pow(Ex x, Ex y);

@@ -29,7 +29,7 @@ Ex tanh_far(Ex a, double limit) {
   return y + (((1 - y) - q) - q_rest);
 }
 
-// 1 from 9.02 in f32 and 19.07 in f64.
+// tanh rounds to 1 from 9.02 (f32) and 19.07 (f64) on.
 Ex tanh_any(Ex x) {
   const Ex a = abs(x);
   const Ex near = is_f32(x) ? odd(a, coefficients::tanh_f32) : odd(a, coefficients::tanh_f64);

@@ -23,7 +23,7 @@ Ex small_integer(Ex n, DType type, double subtracted) {
   return shifted - (base + subtracted);
 }
 
-// The exponent part of `bits - low`, biased so that it is a small non-negative integer.
+// The exponent part of `bits_of(x) - low`, biased so that it is a small non-negative integer.
 Ex biased_exponent(Ex x, std::int64_t low) {
   const Format& f = format(x);
   return (bits_of(x) + ((f.bias << f.mantissa) - low)) >> f.mantissa;

@@ -4,13 +4,12 @@
 
 #include "scalar/builder.h"
 
-/// Shared by the files of transcendental functions. Functions here take f32 or f64 and compute in
-/// the type of their argument. Integers that hold parts of floats are unsigned, of the float's
-/// width
-/// (`u32`, `u64`), and wrap: that is what vectorises.
+/// Helpers shared by the transcendental functions. They take f32 or f64 and compute in the type of
+/// their argument. Integers that hold parts of floats are unsigned, have the width of the float
+/// (`u32`, `u64`), and wrap, because such arithmetic vectorizes.
 namespace rondel::scalar::parts {
 
-/// The layout of a float type, and the constants of it that several functions need.
+/// The layout of a float type, and constants that several functions need.
 struct Format {
   DType bits;         ///< the unsigned integer of the same width
   int mantissa;       ///< stored bits of the significand
@@ -49,7 +48,7 @@ Ex flip_sign(Ex magnitude, Ex sign_source);
 Ex infinity(Ex like);
 Ex nan(Ex like);
 
-/// c[0] + c[1] x + ... by Horner's rule, one fma a step.
+/// c[0] + c[1] x + ... by Horner's rule, one fma per step.
 Ex horner(Ex x, std::span<const double> coefficients);
 /// Clamps to [lo, hi]; NaN passes.
 Ex clamp(Ex x, double lo, double hi);
@@ -62,7 +61,7 @@ Pair two_product(Ex a, Ex b);
 /// n / d with an error below 0.51 ulp, by one division.
 Ex divide(Pair n, Pair d);
 
-/// 2^n for an unsigned n that stands for a signed one with 2^n normal.
+/// 2^n for a signed n, stored as unsigned; 2^n must be normal.
 Ex power_of_two(Ex n, DType type);
 /// x * 2^n, rounded once if x is normal, for n within twice the exponent range.
 Ex scale(Ex x, Ex n);

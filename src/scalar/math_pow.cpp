@@ -25,7 +25,7 @@ Ex magnitude_f64(Ex x, Ex y) {
 }
 
 struct Parity {
-  Ex integer, odd;  ///< bool: y is an integer (infinities are); y is an odd integer
+  Ex integer, odd;  ///< bool: y is an integer (or infinite); y is an odd integer
 };
 Parity parity(Ex y) {
   const Ex integer = trunc(y) == y, half = y * 0.5;

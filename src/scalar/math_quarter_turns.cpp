@@ -10,7 +10,7 @@ constexpr double half_pi_f32[] = {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-5
 constexpr double half_pi_f64[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54,
                                   -0x1.f1976b7ed8fbcp-110};
 
-// The binary digits of 2/pi after the point, behind one word of zeros.
+// The binary digits of 2/pi after the point, after one word of zeros.
 constexpr std::array<std::uint64_t, 20> digits{0,
                                                0xa2f9836e4e441529,
                                                0xfc2757d1f534ddc0,

@@ -3,8 +3,8 @@
 
 namespace rondel::scalar::parts {
 
-/// x = (4 t + q) pi/2 + r for some integer t, |r| <= pi/4 and a little; q is unsigned, of the
-/// float's width, and only its low two bits matter.
+/// x = (4 t + q) pi/2 + r for some integer t, with |r| at most slightly above pi/4. q is unsigned,
+/// of the float's width, and only its low two bits matter.
 struct QuarterTurns {
   Ex q;
   Pair r;

@@ -4,24 +4,24 @@
 /// Facts about primitives, for the verifier, the builder and the executors.
 namespace rondel::scalar {
 
-/// f32 and f64: the floats arithmetic is done in.
+/// f32 and f64: the floats that support arithmetic.
 bool is_wide_float(DType);
-/// Integers of a byte and more: the integers arithmetic is done in.
+/// Integers of at least 8 bits: the integers that support arithmetic.
 bool is_wide_integer(DType);
-/// What `cast` goes between, besides f32 <-> f16 and f32 <-> bf16.
+/// The types among which `cast` converts, besides f32 <-> f16 and f32 <-> bf16.
 bool is_cast_type(DType);
 /// Bytes a value takes in a register or buffer; a string counts as its address.
 std::size_t value_bytes(DType);
-/// Whether an instruction `op` may have the type `t`.
+/// Whether `op` supports the instruction type `t`.
 bool takes(Op op, DType t);
-/// Whether a primitive `cast` goes from `from` to `to`.
+/// Whether the primitive `cast` converts `from` to `to`.
 bool casts(DType from, DType to);
 bool is_unary(Op);
-/// Two operands of the instruction's type; comparisons among them.
+/// Whether the op has two operands of the instruction's type; includes comparisons.
 bool is_binary(Op);
 bool is_comparison(Op);
 
-/// Where each local array begins in the workspace; -1 for parameters.
+/// The byte offset of each local array in the workspace; -1 for parameters.
 std::vector<std::int64_t> local_offsets(const Program&);
 
 }  // namespace rondel::scalar

@@ -64,7 +64,7 @@ class Printer {
     return join(list, ", ", [](Reg r) { return fmt::format("%{}", r); });
   }
 
-  /// What stands between the op's name and its operands.
+  /// The text between the op's name and its operands.
   std::string detail(const Inst& i) const {
     const auto id = static_cast<std::size_t>(i.id);
     switch (i.op) {

@@ -11,20 +11,21 @@
 #include <string>
 #include <vector>
 
-/// The scalar level: a closed, flat bytecode for loops over elements. It is all that the
-/// interpreter and the code generator know; the verifier checks that programs are well formed.
+/// The scalar level: a closed, flat bytecode for loops over elements. It is the only input of the
+/// interpreter and the code generator; the verifier checks that programs are well formed.
 namespace rondel::scalar {
 
-/// A virtual register. Each is written by exactly one instruction (SSA).
+/// A virtual register. Exactly one instruction writes it (SSA).
 using Reg = std::int32_t;
 
 /// The primitives. `T` is the instruction's type.
 ///
-/// Arithmetic is on f32, f64 and the byte-sized-and-up integers; band/bor/bxor/bnot also on bool.
-/// Other dtypes only load, store, select, bitcast and, where said, cast and compare; the builder
-/// writes their arithmetic as casts around these. Integer arithmetic wraps.
+/// Arithmetic is on f32, f64 and integers of at least 8 bits; band/bor/bxor/bnot also on bool.
+/// Values of other dtypes can only be loaded, stored, selected, bitcast and, as noted below, cast
+/// and compared; the builder emits their arithmetic as casts around arithmetic on these types.
+/// Integer arithmetic wraps.
 enum class Op : std::uint8_t {
-  constant,  ///< imm: the value's bits; of a string 0, the empty one
+  constant,  ///< imm: the value's bits; for a string 0, which is the empty string
   param,     ///< i64 parameter number `id`
   extent,    ///< i64 extent of buffer `id` on axis `imm`
   add,
@@ -44,30 +45,31 @@ enum class Op : std::uint8_t {
   bxor,
   bnot,
   shl,  ///< shift counts >= width give 0
-  shr,  ///< arithmetic on signed types, logical on unsigned; counts >= width fill
+  shr,  ///< arithmetic on signed types, logical on unsigned; counts >= width give -1 or 0
   eq,
   ne,
   lt,
   le,      ///< result bool; T is the operands' type. eq and ne also on string, complex, bool
   select,  ///< select(bool, a, b)
-  /// T is the result's type, `from` the operand's. Among f64, f32, integers and bool, and
+  /// T is the result's type, `from` the operand's. Casts are among f64, f32, integers and bool, and
   /// f32 <-> f16, f32 <-> bf16 (round to nearest even; NaN stays NaN). Float to integer truncates,
   /// saturates, and gives 0 for NaN; integer to integer wraps; to bool is x != 0.
   cast,
   bitcast,  ///< same width; `from` the operand's type
-  load,     ///< buffer `id` at the operands, one index an axis
+  load,     ///< buffer `id` at the operands: one index per axis
   store,    ///< buffer `id`; operands: indices, then the value
   /// for_(lo, hi, inits...) defines (index, carried...). Runs index = lo, lo+1, ... < hi.
   for_,
-  /// end_for(nexts...) or, when the loop is `conditional`, end_for(go, nexts...): goes on while go.
-  /// Defines (finals...) or (finals..., stopped): `stopped` is the index after the last one run.
+  /// end_for(nexts...) or, if the loop is `conditional`, end_for(go, nexts...): the loop continues
+  /// while `go` is true. Defines (finals...) or (finals..., stopped): `stopped` is the index after
+  /// that of the last trip.
   end_for,
   if_,     ///< if_(condition)
   else_,   ///< else_(yields of the first branch...)
   end_if,  ///< end_if(yields of the other branch...) defines (merged...)
-  check,   ///< check(condition, i64s shown in the message...): when false, ends with site `id`
-  /// calls[id]; operands: the leading indices of its views, in order, then the trips that its
-  /// sites' frames show, before what the kernel does when it fails
+  check,   ///< check(condition, i64s shown in the message...): if false, fails at site `id`
+  /// calls[id]; operands: the leading indices of its views, in order, then the trips that the
+  /// frames of its sites show. If the kernel fails, they are shown before its own values.
   call,
   contract,  ///< contracts[id]; operands: the leading indices of a, b, c, in order
 };
@@ -76,13 +78,13 @@ inline constexpr int op_count = static_cast<int>(Op::contract) + 1;
 std::string_view name(Op);
 
 /// Flags of `for_`.
-inline constexpr std::uint8_t parallel = 1;     ///< trips are independent: any order, vectors
-inline constexpr std::uint8_t conditional = 2;  ///< end_for's first operand decides going on
+inline constexpr std::uint8_t parallel = 1;     ///< trips are independent: any order, SIMD
+inline constexpr std::uint8_t conditional = 2;  ///< end_for's first operand: whether to continue
 
 struct Inst {
   Op op;
-  DType type = DType::i64;  ///< of the first result, or as said at the op
-  DType from = DType::i64;  ///< cast and bitcast: the operand's
+  DType type = DType::i64;  ///< of the first result, or as documented at the op
+  DType from = DType::i64;  ///< cast and bitcast: the type of the operand
   std::uint8_t flags = 0;
   std::int32_t id = -1;    ///< buffer, param, site, call or contract
   std::int32_t jump = -1;  ///< for_ <-> end_for; if_ -> else_ (or end_if) -> end_if
@@ -96,19 +98,20 @@ enum class Access : std::uint8_t { in, out, inout, local };
 
 /// An array the program reads or writes.
 ///
-/// Parameters (in, out, inout) are bound at run time in order of their number; `out` and `inout`
-/// never overlap another buffer unless `may_alias` names an input that is read at the very index
-/// that is written, or both have lifetimes that do not meet. `local` arrays are the program's own,
-/// all extents known, uninitialised; what a trip of a parallel loop reads of them, it wrote.
+/// Parameters (in, out, inout) are bound at run time in the order of their numbers. `out` and
+/// `inout` buffers never overlap another buffer unless `may_alias` names an input that is read at
+/// the same index that is written, or both have lifetimes that do not meet. `local` arrays belong
+/// to the program; their extents are known and they are uninitialised. A trip of a parallel loop
+/// reads only elements of a local array that the same trip has written.
 struct Buffer {
   std::string name;
   DType dtype = DType::f32;
   Access access = Access::in;
   std::vector<std::int64_t> extents;  ///< -1: known only when the program runs
-  bool contiguous = true;             ///< row-major; otherwise strides are read from the binding
+  bool contiguous = true;             ///< row-major; else strides are read from the view
   std::int32_t may_alias = -1;
-  /// Of working memory that buffers share: the first and last moment, in an order of the program's
-  /// own, at which its contents are live.
+  /// Liveness of working memory that buffers share: the first and the last point at which the
+  /// contents are live. Points are numbered by the creator of the program.
   struct Lifetime {
     std::int32_t first = 0, last = 0;
     bool meets(const Lifetime& o) const { return first <= o.last && o.first <= last; }
@@ -130,21 +133,21 @@ struct Call {
   KernelFn function = nullptr;
   std::shared_ptr<const void> attributes;
   struct Operand {
-    std::int32_t buffer;       ///< -1: one that is left out, whose address is null
-    std::int32_t leading = 0;  ///< how many leading axes are fixed by operands
+    std::int32_t buffer;       ///< -1: the operand is left out; its address is null
+    std::int32_t leading = 0;  ///< number of leading axes fixed by operands
     bool operator==(const Operand&) const = default;
   };
   static constexpr std::size_t most_views = 16;
   std::vector<Operand> views;
-  /// Where the function's sites begin among the program's: its status s > 0 is the program's
-  /// status first_site + s.
+  /// Index of the function's first site in the program: a status s > 0 of the function becomes the
+  /// program's status first_site + s.
   std::int32_t first_site = 0;
 };
 
-/// c[.., m, n] = sum over k ascending of a[.., m, k] * b[.., k, n]: one accumulator an element,
-/// starting from 0, one fma a step for floats (`fused`; else a rounded product and a sum). f16 and
-/// bf16 accumulate in f32 and round once at the end; integers wrap in the type of c (operands
-/// are cast to it first). Of the axes that are not fixed the first and the last make the matrix;
+/// c[.., m, n] = sum over k ascending of a[.., m, k] * b[.., k, n]: one accumulator per element,
+/// starting from 0, one fma per step for floats (if `fused`; else a rounded product and a sum). f16
+/// and bf16 accumulate in f32 and round once at the end; integers wrap in the type of c (operands
+/// are cast to it first). Of the axes that are not fixed, the first and the last form the matrix;
 /// those between them have extent 1.
 struct Contract {
   std::int32_t a = -1, b = -1, c = -1;                       ///< buffers
@@ -155,17 +158,17 @@ struct Contract {
   bool operator==(const Contract&) const = default;
 };
 
-/// The axis of k in a, which has so many.
+/// The axis of k in a, whose buffer has `rank_of_a` axes.
 inline std::size_t depth_axis(const Contract& c, std::size_t rank_of_a) {
   return c.a_transposed ? static_cast<std::size_t>(c.a_leading) : rank_of_a - 1;
 }
 
-/// A site where a program can fail, and its message. The values that a check shows are the trips of
-/// the frames, then one for each "{}" in the text.
+/// A site where a program can fail, and its message. The values shown are the trips of the frames,
+/// then one value for each "{}" in the text.
 struct Site {
   struct Frame {
-    std::string source;  ///< a node of a model, as errors have it
-    bool trip = false;   ///< it is a loop, and the trip under way is shown
+    std::string source;  ///< a node of a model, as errors name it
+    bool trip = false;   ///< the node is a loop, and the current trip is shown
   };
   std::string text;
   std::vector<Frame> frames = {};  ///< outermost first
@@ -189,7 +192,7 @@ struct Program {
   std::span<const Reg> results(const Inst& i) const {
     return {regs.data() + i.result_begin, i.result_count};
   }
-  /// How many buffers are parameters.
+  /// The number of buffers that are parameters.
   std::size_t binding_count() const;
   /// Bytes of all `local` arrays, each aligned to 64.
   std::size_t workspace_bytes() const;
@@ -199,23 +202,23 @@ struct Program {
 class Executable {
  public:
   virtual ~Executable() = default;
-  /// `views`: one a parameter buffer. `params`: `param_count` integers.
+  /// `views`: one per parameter buffer. `params`: `param_count` integers.
   virtual Status run(Context&, const View* views, const std::int64_t* params) const = 0;
   virtual const Program& program() const = 0;
   virtual bool native() const = 0;
 };
 
 /// Throws Error(internal) naming the instruction unless the program is well formed: registers
-/// written once before use and in scope, types as each op says, blocks nested, ids in range.
+/// written once before use and in scope, types as each op requires, blocks nested, ids in range.
 void verify(const Program&);
 
-/// One instruction a line, blocks indented.
+/// One instruction per line, blocks indented.
 std::string to_text(const Program&);
 
-/// The oracle: runs the program as it stands.
+/// The reference executor: interprets the program, without optimization.
 std::unique_ptr<Executable> interpret(std::shared_ptr<const Program>);
 
-/// The error of a failed check, as its site says it, with its frames.
+/// The error for a status above 0: the message of the failed site, with its frames.
 Error failure(const Program&, const Context&, Status);
 
 }  // namespace rondel::scalar

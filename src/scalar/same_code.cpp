@@ -17,7 +17,7 @@ bool same(const Call& a, const Call& b) {
          a.views == b.views && a.first_site == b.first_site;
 }
 
-/// Two sums over the same parts, with different steps.
+/// Computes two 64-bit hashes of the same data with different constants.
 class KeyWriter {
  public:
   template <std::integral T> void add(T part) { mix(static_cast<std::uint64_t>(part)); }

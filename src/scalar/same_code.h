@@ -6,12 +6,13 @@
 
 namespace rondel::scalar {
 
-/// Whether two programs have the same instructions. Names and messages may differ: each reads its
-/// status with its own sites.
+/// Whether two programs have the same instructions. Names and messages may differ, because each
+/// program looks up a status in its own sites.
 bool same_code(const Program&, const Program&);
 
-/// 128 bits of what a program does, the same in every process and on every machine: equal for
-/// programs with the same code, and for others in practice never. Kernels count by their names.
+/// A 128-bit hash of the code of a program, the same in every process and on every machine: equal
+/// for programs with the same code, in practice different for others. Kernels are identified by
+/// their names.
 struct CodeKey {
   std::uint64_t high = 0, low = 0;
   auto operator<=>(const CodeKey&) const = default;

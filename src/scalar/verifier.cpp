@@ -31,7 +31,7 @@ class Verifier {
     std::size_t other = 0;  ///< the else_, if one was seen
   };
 
-  /// Names the instruction in every message.
+  /// Throws Error(internal), naming the instruction, unless `holds`.
   template <class... Args>
   void hold(bool holds, fmt::format_string<Args...> text, Args&&... args) const {
     if (holds) [[likely]]
@@ -322,7 +322,7 @@ class Verifier {
            "axis {} of {} is between rows and columns, and not known to be 1", axis, b.name);
   }
 
-  /// Integers of a byte and more, or floats that accumulate in the type c accumulates in.
+  /// Integers of at least 8 bits, or floats with the accumulator type of c.
   void contract_types(DType a, DType b, DType c) const {
     const auto sums = [](DType t) { return t == DType::f16 || t == DType::bf16 ? DType::f32 : t; };
     const bool integers = is_wide_integer(a) && is_wide_integer(b) && is_wide_integer(c);

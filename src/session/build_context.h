@@ -8,12 +8,12 @@
 
 namespace rondel::session {
 
-/// The context of building a plan.
+/// The inputs of plan building.
 struct BuildContext {
   std::shared_ptr<const ir::Graph> graph;
   std::shared_ptr<TieredCompiler> compiler;
   passes::LoweringOptions lowering = {};
-  std::shared_ptr<ExecutionLog> log = {};  ///< null: nobody asks
+  std::shared_ptr<ExecutionLog> log = {};  ///< null: nothing is logged
 };
 
 }  // namespace rondel::session

@@ -15,8 +15,8 @@ std::int64_t bytes_of(const Value& v) {
   return t == nullptr ? 0 : t->size() * static_cast<std::int64_t>(byte_size(t->dtype()));
 }
 
-/// The step after which each slot has been made, and after which it has been released; the number
-/// of steps for slots that no step makes or releases.
+/// For each slot, the number of the step that computes it and of the step that releases it; the
+/// number of steps if no step does.
 struct SlotTimes {
   explicit SlotTimes(const Plan& plan)
       : made(plan.slot_count, plan.steps.size()), released(plan.slot_count, plan.steps.size()) {
@@ -29,18 +29,19 @@ struct SlotTimes {
   std::vector<std::size_t> made, released;
 };
 
-/// A value that is given up once so many steps are done: where a program that cannot fail reads it
-/// for the last time, before that one, which may write over it; else when the next value is there.
+/// A carried value and the number of steps after which it is released. If the last reader is a
+/// program that cannot fail, the value is released before that step, which may write over it;
+/// otherwise it is released when the next value has been computed.
 struct GivenUp {
   std::size_t done;
   Carried* of;
 };
 
-/// The part of all bytes that is kept to the end, if that lets the run be ended for longer.
+/// One kept_part-th of all bytes may be kept to the end, so that the run can be ended for longer.
 constexpr std::int64_t kept_part = 16;
 
-/// Where the programs begin that end the plan and cannot fail: each runs for as long as its tensors
-/// are large.
+/// The first of the steps at the end of the plan that are all programs that cannot fail. The time
+/// of each is bounded by the size of its tensors.
 std::size_t last_programs(const Plan& plan) {
   const auto is_one = [](const runtime::Step& s) {
     const auto* program = dynamic_cast<const runtime::ProgramStep*>(&s);
@@ -51,7 +52,8 @@ std::size_t last_programs(const Plan& plan) {
   return first;
 }
 
-/// In order, but for values that are small together, and those that go through unchanged.
+/// The carried values to release, in order; without values that are small in total, and without
+/// values that no step changes.
 std::vector<GivenUp> given_up(const Plan& plan, std::span<Carried> carried) {
   const SlotTimes times(plan);
   const std::size_t programs = last_programs(plan);

@@ -6,20 +6,19 @@
 
 namespace rondel::session {
 
-/// Adds an input. Requires that the name is not that of another one.
+/// Adds an input. Requires that no other input has the name.
 ir::ValueId add_input(ir::Graph&, ir::Type, const std::string& name);
 /// Requires that nothing reads the input.
 void erase_input(ir::Graph&, ir::ValueId);
 
-/// Constants that stand as inputs while a graph is changed, so that nothing is computed from their
-/// values beforehand.
+/// Replaces constants by inputs while a graph is changed, so that their values are not folded.
 class ConstantsAsInputs {
  public:
   explicit ConstantsAsInputs(ir::Graph& g) : g_(g) {}
-  /// An input with the name of the constant, which stands in the root region; its readers read the
-  /// input from now on.
+  /// Adds an input with the name of a constant of the root region; the readers of the constant read
+  /// the input from now on.
   ir::ValueId stand_in(ir::ValueId constant);
-  /// All of them are constants again.
+  /// Replaces all these inputs by their constants again.
   void restore();
 
  private:

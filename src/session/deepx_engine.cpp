@@ -11,7 +11,7 @@
 namespace rondel::deepx {
 namespace {
 
-/// Plans that are kept, the least recently used of which goes first.
+/// The number of plans that are cached; the least recently used plan is evicted first.
 constexpr std::size_t most_plans = 256;
 
 rondel::SessionOptions options_of_plans(const SessionOptions& o) {
@@ -24,8 +24,8 @@ rondel::SessionOptions options_of_plans(const SessionOptions& o) {
   return session::checked(p);
 }
 
-/// A tensor, counted against the budget for as long as it is held. Most are blocks of the memory,
-/// and are anyway; a view has been copied.
+/// A tensor that counts against the memory budget for as long as it is held. Blocks of `memory`
+/// count anyway; for other tensors, bytes are claimed until the last owner releases them.
 Tensor counted(runtime::Memory memory, Tensor t) {
   if (runtime::Memory::bytes_if_alone(t) > 0) return t;
   const std::size_t bytes = static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
@@ -54,16 +54,15 @@ Surroundings surroundings_in(const runtime::Memory& memory, const SessionOptions
 Surroundings surroundings_without_memory(std::uint64_t seed) {
   return {[](ir::Graph& g, ir::ValueId of, ir::ValueId adjoint, std::span<const ir::ValueId> by) {
             passes::GradientRequest r;
-            r.of = {of};
+            r.targets = {of};
             r.seed = {adjoint};
-            r.by.assign(by.begin(), by.end());
+            r.wrt.assign(by.begin(), by.end());
             return passes::add_gradient(g, r);
           },
           [](DType, const Shape&) {}, [](Tensor t) { return t; }, seed};
 }
 
-/// The frames inside of a plan that say something are those of loops, which tell trips, and of
-/// lines in them.
+/// Of the frames of a plan, only those that name trips or lines of the program are kept.
 Error at_line(const Error& e, const Position& at) {
   if (is_placed(e)) return e;
   std::vector<ErrorFrame> frames{{to_text(at)}};
@@ -122,7 +121,7 @@ std::shared_ptr<const rondel::Session> Engine::plan_of(Pending& p) {
   });
 }
 
-/// Of more results than outputs the others are not wanted.
+/// Results beyond the number of `outputs` are ignored.
 void Engine::run(const rondel::Session& plan, std::span<const Tensor> inputs,
                  std::span<const std::string> outputs, const RunOptions& o) {
   std::vector<Tensor> results;

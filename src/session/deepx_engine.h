@@ -9,7 +9,7 @@
 
 namespace rondel::deepx {
 
-/// The values of a session's names, and the plans that compute them.
+/// The named values of a session, and the plans that compute them.
 class Engine {
  public:
   explicit Engine(const SessionOptions&);
@@ -19,14 +19,15 @@ class Engine {
   LineGraphs& line_graphs() { return line_graphs_; }
   const Program& program() const { return program_; }
 
-  /// Computes everything that is pending. Where it throws, the pending lines are to be taken back.
+  /// Computes everything that is pending. If it throws, the caller must undo the pending lines.
   void compute(const RunOptions&);
-  /// Computes one line, where nothing is pending. Where it throws, `undo` is to be called.
+  /// Computes one line; nothing else may be pending. If it throws, the caller must call
+  /// `Program::undo`.
   void compute(const SingleLine&, const RunOptions&);
-  /// What a name stands for; nothing may be pending. Throws Error(caller) where there is none.
+  /// The entry of a name; nothing may be pending. Throws Error(caller) for an unknown name.
   const Entry& entry(std::string_view name) const;
   Tensor value(std::string_view name) const;
-  /// Defines a tensor, or gives one another value, which is copied.
+  /// Defines a tensor or replaces its value; `t` is copied.
   void define(const std::string& name, const Tensor&);
 
  private:
@@ -44,17 +45,17 @@ class Engine {
   LruCache<rondel::Session> line_plans_;  ///< of single lines, by the keys of their graphs
 };
 
-/// What a program needs that is never run.
+/// The surroundings of a program that is never run.
 Surroundings surroundings_without_memory(std::uint64_t seed);
 
-/// Runs a text in an engine.
+/// Runs a program text in an engine.
 std::vector<Failure> run_text(Engine&, std::string_view text, const RunSettings&);
 
 /// `Session::export_program`.
 ExportReport export_program(const Engine&, std::string_view text, const std::filesystem::path& to,
                             const ExportOptions&);
 
-/// The error, at a line's place if it has none.
+/// The error with the position of a line, if the error has no position itself.
 Error at_line(const Error&, const Position&);
 
 }  // namespace rondel::deepx

@@ -1,4 +1,4 @@
-// A text as an ONNX model.
+// Exports a program text as an ONNX model.
 #include "base/error.h"
 #include "frontends/deepx/append.h"
 #include "frontends/deepx/parser.h"
@@ -12,14 +12,15 @@
 namespace rondel::deepx {
 namespace {
 
-/// The name of an input; ONNX does not let an output have it, too.
+/// A name for an input that no output has, because ONNX does not allow that.
 std::string unused_name(const std::vector<std::string>& outputs, const std::string& name) {
   std::string unused = name;
   while (std::ranges::find(outputs, unused) != outputs.end()) unused += "_in";
   return unused;
 }
 
-/// Tensors by the address of their blocks, and by whether something has written them since.
+/// A program whose tensors of the session are placeholders, which are recognised by their
+/// addresses: they become inputs of the model.
 class Exported {
  public:
   explicit Exported(const Engine& engine)
@@ -27,7 +28,7 @@ class Exported {
     for (const auto& [name, entry] : engine.program().names().all()) {
       Entry e = entry;
       if (auto* t = std::get_if<TensorEntry>(&e)) {
-        // Each a block of its own, so that no two inputs are one.
+        // Each tensor gets a block of its own, so that all inputs have different addresses.
         t->value = zeros_view(t->dtype, t->shape);
         given_[std::get<Tensor>(t->value).data()] = name;
       }
@@ -81,7 +82,7 @@ class Exported {
   const Engine& engine_;
   Program program_;
   LineGraphs line_graphs_;
-  std::map<const void*, std::string> given_;  ///< the session's tensors
+  std::map<const void*, std::string> given_;  ///< names of the session's tensors, by address
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace rondel::deepx {
 namespace {
 
-/// What `use` gives; its errors at the path.
+/// Returns use(); its errors get the position of the path.
 auto at_path(const Effect& e, const auto& use) {
   try {
     return use();
@@ -27,7 +27,7 @@ const Files& files_for(const std::optional<Files>& files, const Effect& e) {
   return *files;
 }
 
-/// The name of a new tensor: the one that the line gives, else the file's stem.
+/// The name of a new tensor: the name given in the line, or else the stem of the file name.
 std::string new_name(const Effect& e, const Names& names) {
   std::string name = e.name;
   if (name.empty()) {

@@ -5,20 +5,20 @@
 
 namespace rondel::deepx {
 
-/// What a line has loaded, and the tensor that it is for.
+/// A value that a line has loaded, and the name of the tensor that gets it.
 struct Loaded {
   std::string name;
   Tensor value;
 };
 
-/// Asks the program around for what a line loads. Throws Error(caller) at a place in the line where
-/// there are no files, where the name is taken, or for a tensor that programs do not have; errors
-/// of the files themselves get the place of the path.
+/// Loads the value that a line asks for, through the session's `Files`. Throws Error(caller) with
+/// the position in the line if the session has no files, if the name is taken, or if programs
+/// cannot have such a tensor. Errors of `Files` get the position of the path.
 Loaded load(const std::optional<Files>&, const Effect&, const Names&);
-/// The same for what it saves.
+/// Saves a tensor through the session's `Files`, with the same errors.
 void save(const std::optional<Files>&, const Effect&, const Tensor&);
 
-/// Throws Error(caller) for a dtype that programs do not have.
+/// Throws Error(caller) for a dtype that programs cannot have.
 void require_dtype_of_programs(const std::string& name, DType);
 
 }  // namespace rondel::deepx

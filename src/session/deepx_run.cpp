@@ -14,9 +14,9 @@
 namespace rondel::deepx {
 namespace {
 
-/// Lines that are computed together: what they need while they wait is bounded.
+/// The most lines that are computed together, which bounds the memory of waiting lines.
 constexpr std::size_t most_waiting = std::size_t{1} << 16;
-/// Lines between two looks at whether the run is to end.
+/// Lines between two checks whether the run must end.
 constexpr std::size_t lines_between_checks = 1024;
 
 bool ends_the_run(const Error& e) {
@@ -50,7 +50,8 @@ class TextRun {
   }
 
  private:
-  /// The options of a computation that begins now: the deadline is that of the whole text.
+  /// The options of a computation that starts now: its deadline is the rest of the deadline of the
+  /// whole text.
   RunOptions options_now() const {
     RunOptions o = settings_.run;
     if (o.deadline) {
@@ -63,26 +64,26 @@ class TextRun {
   void check_end() {
     const RunOptions o = options_now();
     if ((o.terminate != nullptr && o.terminate->load()) || (o.interrupted && o.interrupted()))
-      take_back_and_throw(Error(Blame::cancelled, "the run was ended by its terminate flag"));
+      roll_back_and_throw(Error(Blame::cancelled, "the run was ended by its terminate flag"));
     if (o.deadline && *o.deadline == 0)
-      take_back_and_throw(Error(Blame::deadline, "the run's deadline has passed"));
+      roll_back_and_throw(Error(Blame::deadline, "the run's deadline has passed"));
   }
 
-  /// What a prompt gives: a line that no other one waits for.
+  /// Runs a line on its own: the last line of the text when no others wait, as at a prompt.
   void run_single(Statement s) {
     std::optional<SingleLine> line;
     try {
       line = look_up(engine_.program(), engine_.line_graphs(), s);
       if (line) engine_.compute(*line, options_now());
     } catch (const Error& e) {
-      if (ends_the_run(e)) take_back_and_throw(e);
-      take_back();
+      if (ends_the_run(e)) roll_back_and_throw(e);
+      roll_back();
       return fail(s.at.line, s.metadata, at_line(e, s.at));
     } catch (...) {
-      take_back();
+      roll_back();
       throw;
     }
-    if (line) told(s);
+    if (line) report_done(s);
     else append(std::move(s));
   }
 
@@ -98,31 +99,31 @@ class TextRun {
       compute();
       if (stopped_) return;
       perform(*effect);
-      told(s);
+      report_done(s);
     } catch (const Error& e) {
       if (ends_the_run(e)) throw;
       const bool others_wait = !waiting_.empty();
       compute();
       if (stopped_) return;
-      // What the lines before have deleted or replaced is free now.
+      // The memory of tensors that the lines before have deleted or replaced is free now.
       if (e.blame() == Blame::limit && others_wait) return append(std::move(s));
       fail(s.at.line, s.metadata, at_line(e, s.at));
     }
   }
 
-  /// Computes the lines that wait, together; where that fails, one by one, so that the error is
-  /// that of its line and those before take effect.
+  /// Computes the waiting lines together. If that fails, computes them one by one, so that the
+  /// error belongs to the line that fails and the lines before it take effect.
   void compute() {
     try {
       engine_.compute(options_now());
     } catch (const Error& e) {
-      if (ends_the_run(e)) return take_back_and_throw(e);
+      if (ends_the_run(e)) return roll_back_and_throw(e);
       return compute_one_by_one();
     } catch (...) {
-      take_back();
+      roll_back();
       throw;
     }
-    for (const Statement& s : waiting_) told(s);
+    for (const Statement& s : waiting_) report_done(s);
     waiting_.clear();
   }
 
@@ -134,24 +135,24 @@ class TextRun {
       try {
         deepx::append(engine_.program(), engine_.line_graphs(), s);
         engine_.compute(options_now());
-        told(s);
+        report_done(s);
       } catch (const Error& e) {
-        if (ends_the_run(e)) return take_back_and_throw(e);
+        if (ends_the_run(e)) return roll_back_and_throw(e);
         engine_.program().undo();
         fail(s.at.line, s.metadata, at_line(e, s.at));
       } catch (...) {
-        take_back();
+        roll_back();
         throw;
       }
     }
   }
 
-  void take_back() {
+  void roll_back() {
     engine_.program().undo();
     waiting_.clear();
   }
-  [[noreturn]] void take_back_and_throw(const Error& e) {
-    take_back();
+  [[noreturn]] void roll_back_and_throw(const Error& e) {
+    roll_back();
     throw Error(e);
   }
 
@@ -168,7 +169,7 @@ class TextRun {
     engine_.define(loaded.name, loaded.value);
   }
 
-  void told(const Statement& s) {
+  void report_done(const Statement& s) {
     if (settings_.on_line) settings_.on_line(s.at.line, s.metadata, nullptr);
   }
   void fail(std::size_t line, const Metadata& metadata, const Error& e) {

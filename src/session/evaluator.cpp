@@ -14,8 +14,8 @@ using ir::Graph;
 using ir::Node;
 using ir::ValueId;
 
-/// One plan serves every node of the same op, attributes and types, since models repeat their shape
-/// arithmetic. Thread-safe.
+/// Caches plans by op, attributes and types, because models repeat their shape arithmetic.
+/// Thread-safe.
 class NodeEvaluator {
  public:
   std::vector<Value> operator()(const Graph& g, ir::NodeId n,
@@ -44,7 +44,7 @@ class NodeEvaluator {
     return std::find(values.begin(), values.end(), v) != values.end();
   }
 
-  /// Whether `v` is a constant that the plan holds, since its value matters to types.
+  /// Whether `v` is a constant that is part of the plan, because types depend on its value.
   static bool held(const Graph& g, const Node& node, ValueId v) {
     return g.constant(v) != nullptr &&
            std::ranges::any_of(node.op->value_inputs, [&](std::size_t k) {
@@ -52,14 +52,14 @@ class NodeEvaluator {
            });
   }
 
-  /// Whether the attributes' text tells them exactly.
+  /// Whether the text of the attributes identifies them exactly.
   static bool has_text(const Node& node) {
     return std::ranges::none_of(node.attributes, [](const auto& attribute) {
       return std::holds_alternative<Tensor>(attribute.second);
     });
   }
 
-  /// What a plan depends on.
+  /// The cache key of a plan.
   static CacheKey key(const Graph& g, const Node& node, std::span<const Tensor* const> inputs) {
     CacheKey key{reinterpret_cast<std::intptr_t>(node.op)};
     for (const ValueId v : node.outputs) key.push_back(v == ValueId::none ? 0 : 1);

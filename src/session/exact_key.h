@@ -7,8 +7,8 @@
 
 namespace rondel::session {
 
-/// Ranks and extents of all tensors, and the elements of tensors whose values matter. Inputs that
-/// are no tensors count only as such.
+/// A cache key of the ranks and extents of all tensors, and of the elements of `value_inputs`. The
+/// key records that an input is no tensor, but not its value.
 CacheKey exact_key(std::span<const Value> inputs, std::span<const std::size_t> value_inputs);
 
 }  // namespace rondel::session

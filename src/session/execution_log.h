@@ -6,7 +6,7 @@
 
 namespace rondel::session {
 
-/// How each loop and `if` of a session has run last, in words, by its node. Thread-safe.
+/// How each loop and `if` of a session ran last, in words, by node. Thread-safe.
 class ExecutionLog {
  public:
   void set(const std::string& node, std::string how) {

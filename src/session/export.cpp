@@ -58,7 +58,7 @@ using session::ExportSource;
 using session::to_bytes;
 using session::with_seed;
 
-/// The graph as it was read, but that a loop which only scans says no more than that.
+/// The graph as it was read, except that loops that end with their scans lose their trip counts.
 ExportSource as_read(ir::Graph g) {
   passes::simplify_scans(g);
   return with_seed(std::move(g));

@@ -11,8 +11,8 @@ struct ExportSource {
   std::string note = {};
 };
 
-/// Of a canonical or compiled graph. One that draws is fed its seed like any other input, 0 where
-/// it is left out, as it is when a session runs.
+/// Prepares a canonical or compiled graph for export. The seed of a graph with random ops becomes
+/// an ordinary input with the default 0, as in a session's run.
 ExportSource with_seed(ir::Graph);
 
 ExportedModel to_bytes(const ExportSource&, const ModelInfo&, const ExportOptions&);

@@ -12,23 +12,25 @@
 
 namespace rondel::session {
 
-/// What sessions may have in common: one budget, one pool of blocks, and code of equal programs.
+/// Resources that several sessions may share: the memory budget, the pool of blocks, and the code
+/// of equal programs.
 struct SharedResources {
   runtime::Memory memory;
   std::shared_ptr<TieredCompiler> compiler;
 };
-/// Those that these options ask for.
+/// New resources for these options.
 SharedResources resources_for(const SessionOptions&);
 
-/// A session from a graph that a front end made, with the graph's names of inputs and outputs.
+/// Access to the graphs of sessions. `make` makes a session from a front end's graph, with the
+/// graph's input and output names.
 struct FromGraph {
   static Session make(ir::Graph graph, ModelInfo info, const SessionOptions&);
   static Session make(ir::Graph graph, ModelInfo info, const SessionOptions&,
                       const SharedResources&);
-  /// And back: the graph as it was imported or built, or as it was compiled.
+  /// The graph of a session as it was imported or built, or as it was compiled.
   static const ir::Graph& of(const Session&, bool compiled);
   static const ModelVersions& versions(const Session&);
-  /// All outputs, in order, from the inputs in order, which are of the graph's types.
+  /// Runs a session: `inputs` in order, of the graph's types; returns all outputs in order.
   static std::vector<Value> run(const Session&, std::vector<Value> inputs, const RunOptions&);
 };
 

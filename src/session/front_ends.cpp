@@ -19,7 +19,7 @@ namespace {
 using frontends::FrontEnd;
 using frontends::Source;
 
-/// Bytes of a file that suffice to recognize its format.
+/// The number of bytes that suffice to recognise the format of a file.
 constexpr std::size_t beginning = 4096;
 
 std::string extension_of(const std::filesystem::path& file) {

@@ -10,23 +10,23 @@
 
 namespace rondel::session {
 
-/// The front ends that read models. (Networks are built, not read.)
+/// The front ends that read models. (Networks are built by the caller, not read.)
 std::span<const frontends::FrontEnd* const> front_ends();
 
-/// The front end of a file, by its extension, else by its beginning; for bytes by their beginning.
-/// Throws Error(caller) listing the front ends where none fits.
+/// The front end of a model: of a file by its extension or else by its first bytes, of bytes by the
+/// first bytes. Throws Error(caller), which lists the front ends, if none fits.
 const frontends::FrontEnd& front_end_of(const frontends::Source&);
 
-/// What an ONNX file was written in; nothing of other models.
+/// The versions of an ONNX file; nullopt for other models.
 struct ModelVersions {
   std::optional<int> opset, ir_version;
 };
 ModelVersions versions_of(const frontends::Imported&);
 
-/// A model as a graph, read by its front end.
+/// Reads a model as a graph.
 frontends::Imported read_model(const std::filesystem::path&, const SessionOptions&);
 frontends::Imported read_model(std::span<const std::byte>, const SessionOptions&);
-/// The contents of a model, whether or not it can run.
+/// Describes the contents of a model, even if it cannot run.
 frontends::Survey survey_model(const std::filesystem::path&, const SessionOptions&);
 frontends::Survey survey_model(std::span<const std::byte>, const SessionOptions&);
 

@@ -38,7 +38,7 @@ bool is_name_of(const std::vector<std::string>& names, const std::string& name) 
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Of the inputs that are fed by name.
+/// Whether an input that is fed by name has this name.
 bool is_input(const Graph& g, const std::string& name) {
   for (std::size_t k = 0; k < g.input_names.size(); ++k)
     if (g.input_names[k] == name && !g.roles.contains(g.root().params[k])) return true;
@@ -51,7 +51,8 @@ void require_floats(const Graph& g, ValueId v, const std::string& name, const ch
           name, ir::to_text(t));
 }
 
-/// What is differentiated by; initializers stand as inputs meanwhile.
+/// The values with respect to which a graph is differentiated. Initializers are replaced by inputs
+/// until `restore` is called.
 class Variables {
  public:
   Variables(Graph& g, const std::vector<std::string>& names) : g_(g), initializers_(g) {
@@ -59,7 +60,7 @@ class Variables {
     for (const std::string& name : names) add(name);
   }
   const std::vector<ValueId>& values() const { return values_; }
-  /// Initializers are constants again.
+  /// Turns the inputs for initializers into constants again.
   void restore() { initializers_.restore(); }
 
  private:
@@ -90,7 +91,7 @@ class Variables {
   session::ConstantsAsInputs initializers_;
 };
 
-/// What is inferred of an output, and what the model declares beyond that.
+/// The inferred type of an output, completed by the declared type.
 ir::Type type_of_output(const Graph& g, std::size_t k) {
   const ir::Type& inferred = g.value(g.root().results[k]).type;
   return k < g.declared_outputs.size() ? ir::completed(inferred, g.declared_outputs[k]) : inferred;
@@ -127,7 +128,7 @@ std::vector<ValueId> outputs_differentiated(const Graph& g, const GradientOption
   return of;
 }
 
-/// Of the type that is known of an output.
+/// Adds an input of the type of an output.
 ValueId add_input_like_output(Graph& g, ValueId output, const std::string& name) {
   const auto at = std::ranges::find(g.root().results, output) - g.root().results.begin();
   return add_input(g, type_of_output(g, static_cast<std::size_t>(at)), name);
@@ -147,7 +148,7 @@ std::vector<ValueId> seeds(Graph& g, std::span<const ValueId> of, const Gradient
   return seeds;
 }
 
-/// At every depth.
+/// The values with this name in all regions.
 std::vector<ValueId> values_named(const Graph& g, const std::string& name) {
   std::vector<ValueId> found;
   const auto look_at = [&](ValueId v) {
@@ -178,7 +179,7 @@ void require_new(const Graph& g, const std::string& name, const std::string& pre
           prefix);
 }
 
-/// As `prefix` + each of `names`.
+/// Adds outputs; each is named `prefix` + its name in `names`.
 void add_outputs(Graph& g, std::span<const ValueId> values, const std::vector<std::string>& names,
                  const std::string& prefix) {
   for (std::size_t k = 0; k < values.size(); ++k) {
@@ -190,14 +191,14 @@ void add_outputs(Graph& g, std::span<const ValueId> values, const std::vector<st
     g.declared_outputs[k] = type_of_output(g, k);
 }
 
-/// In the form that gradients are taken of. What a loop computes from weights alone is computed
-/// once before it, and so is the gradient of that.
+/// Brings a graph into the form that is differentiated. Loop invariants, such as values computed
+/// from weights only, are hoisted, so that their gradients are computed once, too.
 void prepare(Graph& g) {
   canonicalize(g);
   if (passes::hoist_invariants(g)) canonicalize(g);
 }
 
-/// Nothing for "none"; otherwise as `passes::checkpoint_loops` has it.
+/// Nullopt for "none"; otherwise the argument `trips` of `passes::checkpoint_loops`.
 std::optional<std::optional<std::int64_t>> segments(const std::string& checkpoint) {
   if (checkpoint == "none") return std::nullopt;
   if (checkpoint == "sqrt") return std::optional<std::int64_t>();
@@ -216,9 +217,9 @@ Graph with_gradient(Graph g, const GradientOptions& o) {
   prepare(g);
   if (checkpoint && passes::checkpoint_loops(g, *checkpoint, variables.values())) canonicalize(g);
   passes::GradientRequest request;
-  request.by = variables.values();
-  request.of = outputs_differentiated(g, o);
-  request.seed = seeds(g, request.of, o);
+  request.wrt = variables.values();
+  request.targets = outputs_differentiated(g, o);
+  request.seed = seeds(g, request.targets, o);
   add_outputs(g, passes::add_gradient(g, request), o.wrt, o.prefix);
   passes::remove_gradient_stops(g);
   canonicalize(g);
@@ -236,9 +237,9 @@ std::vector<std::string> names_of_float_outputs(const Graph& g) {
   return names;
 }
 
-/// The gradient of outputs y by x, J'u, is linear in its seeds u, whatever they are: its own
-/// gradient by u, with seeds v, is J v (Christianson, "Automatic Hessians by reverse accumulation",
-/// 1992).
+/// Forward mode as reverse mode applied twice. The gradient of outputs y with respect to x, J'u, is
+/// linear in its seeds u. The gradient of J'u with respect to u, with seeds v, is J v
+/// (Christianson, "Automatic Hessians by reverse accumulation", 1992).
 Graph with_tangents(Graph g, const TangentOptions& o) {
   Variables variables(g, o.wrt);
   stop_gradients(g, o.stop_gradient);
@@ -251,22 +252,22 @@ Graph with_tangents(Graph g, const TangentOptions& o) {
     directions.push_back(add_input(g, g.value(variables.values()[k]).type, name));
   }
   passes::GradientRequest reverse;
-  reverse.by = variables.values();
-  reverse.of = outputs_named(g, names);
-  for (const ValueId v : reverse.of) reverse.seed.push_back(add_input_like_output(g, v, ""));
+  reverse.wrt = variables.values();
+  reverse.targets = outputs_named(g, names);
+  for (const ValueId v : reverse.targets) reverse.seed.push_back(add_input_like_output(g, v, ""));
   const std::size_t own = g.root().results.size();
   for (const ValueId v : passes::add_gradient(g, reverse)) g.add_result({}, v);
   canonicalize(g);
   passes::GradientRequest forward;
-  forward.by = reverse.seed;
+  forward.wrt = reverse.seed;
   forward.seed = directions;
   std::vector<ValueId> results(g.root().results.begin(), g.root().results.end());
-  forward.of.assign(results.begin() + static_cast<std::ptrdiff_t>(own), results.end());
+  forward.targets.assign(results.begin() + static_cast<std::ptrdiff_t>(own), results.end());
   const std::vector<ValueId> tangents = passes::add_gradient(g, forward);
   results.resize(own);
   g.set_results({}, results);
   add_outputs(g, tangents, names, o.prefix);
-  // Nothing depends on a seed but by its shape, which is that of its output.
+  // Only the shapes of the seeds are used now; they equal those of the outputs.
   for (std::size_t k = names.size(); k-- > 0;) {
     g.replace_uses(reverse.seed[k], output_named(g, names[k]));
     erase_input(g, reverse.seed[k]);
@@ -287,7 +288,7 @@ ExportedModel written(Graph g, const ModelInfo& info, const session::ModelVersio
   return session::to_bytes(session::with_seed(differentiated(std::move(g), o)), info, o.writing);
 }
 
-/// `o`: of a gradient or of tangents.
+/// `o`: GradientOptions or TangentOptions.
 ExportedModel of_model(const auto& model, const auto& o) {
   frontends::Imported imported = session::read_model(model, o.writing.reading);
   session::report_warnings(o.writing.reading, imported.findings);

@@ -21,8 +21,8 @@ using ir::ValueId;
 
 bool is_gradient(const Graph& g, NodeId n) { return g.node(n).op->name == "gradient"; }
 
-/// The first in order of those that stand deepest, so that what others differentiate is there; none
-/// where there is none.
+/// The first `gradient` node of the innermost region that has one, so that gradients that other
+/// `gradient` nodes differentiate are replaced before them; none if there is none.
 NodeId first_gradient(const Graph& g) {
   const std::vector<ir::RegionId> regions = g.regions_below(ir::RegionId::root);
   for (auto r = regions.rbegin(); r != regions.rend(); ++r)
@@ -35,7 +35,7 @@ NodeId first_gradient(const Graph& g) {
   throw_error_at(Blame::unsupported, ir::where(g, n), fmt::format("'{}' {}", g.value(v).name, why));
 }
 
-/// A `gradient` node's operands by what they are.
+/// The operands of a `gradient` node, by role.
 class Request {
  public:
   Request(const Graph& g, NodeId n)
@@ -44,7 +44,7 @@ class Request {
   std::span<const ValueId> variables() const { return std::span(inputs_).subspan(1, all_); }
   std::span<const ValueId> values() const { return std::span(inputs_).subspan(1 + all_); }
   std::size_t xs() const { return xs_; }
-  /// Whether a variable is held.
+  /// Whether a variable is held constant (one of ONNX's zs).
   bool is_held(std::size_t variable) const { return variable >= xs_; }
   bool is_at_the_variables() const { return std::ranges::equal(variables(), values()); }
 
@@ -57,7 +57,7 @@ class Request {
   std::size_t xs_, all_;
 };
 
-/// The constants of the root region that nodes differentiate by.
+/// The constants of the root region that `gradient` nodes read, for example as variables.
 std::vector<ValueId> constant_variables(const Graph& g) {
   std::vector<ValueId> found;
   for (std::size_t n = 0; n < g.node_count(); ++n) {
@@ -71,7 +71,7 @@ std::vector<ValueId> constant_variables(const Graph& g) {
   return found;
 }
 
-/// Nothing flows through the variables that are held; gives what stands for y then.
+/// Stops the gradient at the variables that are held constant; returns y, which may have changed.
 ValueId stop_at_held(Graph& g, const Request& r, NodeId n) {
   for (std::size_t k = r.xs(); k < r.variables().size(); ++k)
     if (passes::has_adjoint(g, r.variables()[k]))
@@ -79,8 +79,9 @@ ValueId stop_at_held(Graph& g, const Request& r, NodeId n) {
   return g.node(n).inputs[0];
 }
 
-/// Copies, before the node, what leads from the variables to y in its region, from other values;
-/// gives the copy of y. Each value stands for its own variable, whatever else it is.
+/// Copies the nodes between the variables and y, before the `gradient` node, with the given values
+/// in place of the variables; returns the copy of y. `values` gets a new value for each variable,
+/// even if two variables have the same one.
 ValueId moved_to_values(ir::Builder& b, const Request& r, NodeId n, std::vector<ValueId>& values) {
   Graph& g = b.graph();
   ir::Cloner clone(g, g);
@@ -125,16 +126,16 @@ void write_gradient(Graph& g, NodeId n) {
   request.before = n;
   std::vector<ValueId> variables(r.variables().begin(), r.variables().end());
   if (r.is_at_the_variables()) {
-    request.of = {stop_at_held(g, r, n)};
+    request.targets = {stop_at_held(g, r, n)};
   } else {
     ir::Builder b(g, region);
     b.source(g.node(n).source);
     b.insert_before(n);
     variables.clear();
-    request.of = {moved_to_values(b, r, n, variables)};
+    request.targets = {moved_to_values(b, r, n, variables)};
   }
   variables.resize(r.xs());
-  request.by = variables;
+  request.wrt = variables;
   const std::vector<ValueId> adjoints = passes::add_gradient(g, request);
   for (std::size_t j = 0; j < g.node(n).outputs.size(); ++j) {
     const ValueId given = g.node(n).outputs[j];
@@ -154,7 +155,7 @@ void write_gradients(Graph& g) {
   for (const ValueId v : constant_variables(g)) constants.stand_in(v);
   for (NodeId n = first_gradient(g); n != NodeId::none; n = first_gradient(g)) {
     canonicalize(g);
-    // Unread ones are gone now.
+    // Canonicalization may have removed unread gradient nodes.
     if (n = first_gradient(g); n != NodeId::none) write_gradient(g, n);
   }
   canonicalize(g);

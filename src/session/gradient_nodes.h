@@ -3,10 +3,10 @@
 
 namespace rondel::session {
 
-/// Replaces each `gradient` node, of which ONNX's Gradient becomes one, by nodes that compute what
-/// it asks for; a graph that has any is canonical then. A node may differentiate what another one
-/// gives. Throws Error(unsupported) where an op without a gradient stands between, and where what
-/// is differentiated stands outside of the node's region.
+/// Replaces each `gradient` node (the import of ONNX's Gradient) by nodes that compute the
+/// gradient. A graph that has `gradient` nodes is canonical afterwards. A `gradient` node may
+/// differentiate the result of another one. Throws Error(unsupported) if an op without a gradient
+/// is on the path, or if the differentiated value or a variable is not in the region of the node.
 void write_gradients(ir::Graph&);
 
 }  // namespace rondel::session

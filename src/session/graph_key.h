@@ -6,9 +6,9 @@
 
 namespace rondel::session {
 
-/// What a graph with these results computes, so that graphs with equal keys may share a plan: ops,
-/// attributes, constants and types, but no names. The sources of nodes count only in regions of
-/// nodes, where errors name them.
+/// A key of the computation of a graph with these results: graphs with equal keys may share a plan.
+/// It covers ops, attributes, constants and types, but not names. The sources of nodes are part of
+/// the key only for nodes in inner regions, because errors name these nodes.
 CacheKey graph_key(const ir::Graph&, std::span<const ir::ValueId> results);
 
 }  // namespace rondel::session

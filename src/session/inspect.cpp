@@ -18,7 +18,7 @@ std::string typed(const ir::Graph& g, ir::ValueId v) {
   return (info.name.empty() ? "(unnamed)" : info.name) + ": " + to_text(info.type);
 }
 
-/// A text for what ends a loop. `trips`: their number, or that it depends on data; empty: no count.
+/// A text that says what ends a loop. `trips`: a text for the trip count; empty: there is none.
 std::string bound_text(std::string trips, bool condition, bool scans) {
   if (condition) trips += trips.empty() ? "a condition from data" : ", or a condition from data";
   if (!trips.empty()) return trips;
@@ -59,7 +59,7 @@ void find_control(const ir::Graph& g, ir::RegionId r, int depth, ModelReport& fo
   }
 }
 
-/// How each loop and `if` of the compiled graph runs, by its node.
+/// Finds how each loop and `if` of the compiled graph runs, by the source of its node.
 void find_executions(const ir::Graph& g, ir::RegionId r, const passes::LoweringOptions& options,
                      std::map<std::string, std::string>& found) {
   for (const ir::NodeId n : g.region(r).nodes) {
@@ -78,7 +78,7 @@ void report_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o)
                     {.fuse = o.graph_optimization_level > 0, .evaluate = session::make_evaluator()},
                     found);
   } catch (const Error& e) {
-    // A graph that cannot be compiled will not run.
+    // A graph that cannot be compiled cannot run either.
     if (e.blame() == Blame::internal) throw;
     r.findings.push_back({Finding::Level::error, "", e.what()});
     return;
@@ -116,7 +116,7 @@ void report_file(ModelReport& r, const frontends::Survey& survey) {
   }
 }
 
-/// The import's facts, which are more than the file's; without an import the file's.
+/// Reports the imported graph or, if the import failed, the contents of the file.
 ModelReport report(frontends::Survey survey, const SessionOptions& o) {
   ModelReport r;
   r.opsets = survey.opsets;

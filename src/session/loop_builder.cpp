@@ -52,7 +52,7 @@ runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
   return spec;
 }
 
-/// The types of the items that the loop would stack if it made a trip, for the inputs at hand.
+/// The types of the items that a loop would stack if it made a trip, for given inputs. Thread-safe.
 class ItemTypes {
  public:
   ItemTypes(std::shared_ptr<const ir::Graph> g, ir::NodeId n)
@@ -67,8 +67,8 @@ class ItemTypes {
   }
 
  private:
-  /// Errors that only a trip would cause are no errors where no trip is made: then fewer
-  /// annotations are trusted.
+  /// Type errors in the body are no errors if no trip is made: inference is then repeated without
+  /// trusting annotations, and falls back to the declared types.
   std::vector<LoopStep::ItemType> infer(std::span<const Value> all) const {
     for (const bool trust_annotations : {true, false}) {
       ir::TypeEnvironment k = ir::type_environment(*graph_);
@@ -97,8 +97,8 @@ class ItemTypes {
     return types;
   }
 
-  /// The inferred type, else the declared one. The rank must be known from the model, inferred
-  /// (`ranked`) or declared: it does not depend on the run.
+  /// The inferred type, completed by the declared type. The rank must not depend on the run: it
+  /// must be inferred for the model (`ranked`) or declared.
   static LoopStep::ItemType item_type(const ir::Type& inferred, bool ranked,
                                       const ir::Type& declared, std::int64_t axis) {
     const bool agree = inferred.has_rank() && declared.is_tensor() && declared.has_rank() &&
@@ -112,7 +112,7 @@ class ItemTypes {
   const std::shared_ptr<const ir::Graph> graph_;
   const ir::NodeId node_;
   const std::vector<ValueId> outer_;
-  LruCache<std::vector<LoopStep::ItemType>> known_;  ///< by the extents of all of them
+  LruCache<std::vector<LoopStep::ItemType>> known_;  ///< by the extents of all outer values
 };
 
 }  // namespace

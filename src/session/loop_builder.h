@@ -4,8 +4,8 @@
 
 namespace rondel::session {
 
-/// The step of a `loop` node: its parts, the plan of its body and, where it can be had, a native
-/// whole loop.
+/// The step of a `loop` node: its parts, the plan of its body and, if possible, native code of the
+/// whole loop. `outer`: the slot that holds a value from outside.
 std::unique_ptr<runtime::Step> loop_step(const BuildContext&, ir::NodeId,
                                          const std::function<runtime::Slot(ir::ValueId)>& outer);
 

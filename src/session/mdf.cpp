@@ -15,7 +15,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// Compiled forms of one model that are kept.
+/// The number of compiled sessions that are cached per model.
 constexpr std::size_t most_sessions = 16;
 
 std::string quoted_extents(const Shape& s) {
@@ -28,17 +28,17 @@ Given given_input(const Graph& g, const std::string& name, const Tensor& t, std:
   Shape shape = port.shape;
   if (const auto* d = std::get_if<Tensor>(&port.default_value)) shape = d->shape();
   if (t.shape() == shape) return {name, t.dtype(), shape};
-  // Rows of another shape than the port declares stand, as in MDF's own engine.
+  // Rows may have another shape than the port declares, as in MDF's own engine.
   const bool rows = t.rank() > 0 && t.shape()[0] == steps + 1;
   if (rows) return {name, t.dtype(), Shape(t.shape().begin() + 1, t.shape().end()), true};
-  // A port that declares no shape takes arrays as well.
+  // A port that declares no shape accepts arrays, too.
   if (shape.empty() && t.rank() != 1) return {name, t.dtype(), t.shape()};
   fail("inputs: '{}' is {}; expected {} of shape {} for all evaluations, or {} rows, one for each",
        name, to_text(t.dtype(), t.shape()), shape.empty() ? "one value" : "values",
        quoted_extents(shape), steps + 1);
 }
 
-/// An input that could have no effect is a mistake.
+/// Rejects values for inputs that an edge overwrites, because they would have no effect.
 void check_edges(const Graph& g, const std::map<std::string, Tensor>& inputs) {
   for (const auto& [name, t] : inputs)
     if (const Edge* e = overwriting_edge(g, input_port(g, name)))
@@ -59,7 +59,7 @@ Given given_parameter(const Graph& g, const std::string& name, const Tensor& t,
 
 using Values = std::map<std::string, Tensor>;
 
-/// The feeds of what was given: inputs, initial values, parameters and dt.
+/// The feeds for the settings: inputs, initial values, parameters and dt.
 std::map<std::string, Value> given_feeds(const Settings& s) {
   std::map<std::string, Value> feeds;
   feeds.emplace(dt_name, Tensor::scalar(s.dt));
@@ -78,7 +78,7 @@ void check(const Settings& s) {
   require(std::isfinite(s.dt), "dt is {}; expected a finite number", s.dt);
 }
 
-/// All sweeps have as many points.
+/// Requires that all sweeps have the same number of points.
 void check_points(const LowerOptions& o, const Settings& s) {
   const std::string* first = nullptr;
   std::int64_t points = 0;
@@ -99,7 +99,7 @@ void check_points(const LowerOptions& o, const Settings& s) {
   check_all(o.set, s.set);
 }
 
-/// "node.item" for all of them.
+/// "node.item" for all items of all nodes.
 template <class T> std::vector<std::string> names(const Graph& g, std::vector<T> Node::*items) {
   std::vector<std::string> out;
   for (const Node& n : g.nodes)
@@ -122,7 +122,7 @@ CacheKey key_of(const LowerOptions& o) {
   return key;
 }
 
-/// The recorded values among the outputs.
+/// The outputs that are recorded values, not states.
 Values recorded(const std::map<std::string, Value>& outputs,
                 const std::vector<CarriedState>& states) {
   Values results;
@@ -137,7 +137,7 @@ Values recorded(const std::map<std::string, Value>& outputs,
 std::vector<std::string> functions_of_expressions() { return names_of_calls(); }
 
 struct Model::Impl {
-  /// A model compiled for settings of one kind.
+  /// A model compiled for one set of LowerOptions.
   struct Compiled {
     Session session;
     std::vector<CarriedState> states;
@@ -165,7 +165,7 @@ struct Model::Impl {
     return o;
   }
 
-  /// The same for a whole run, of which every input matters.
+  /// The same for a whole run, whose inputs must all have an effect.
   LowerOptions lowering_of_run(const Settings& s) const {
     LowerOptions o = lowering(s);
     check_edges(graph, s.inputs);
@@ -283,12 +283,12 @@ bool Model::draws(const Settings& s) const {
 struct Simulation::Impl {
   const Model::Impl& model;
   Settings settings;
-  std::int64_t points = 0;  ///< of the sweep; 0: there is none
+  std::int64_t points = 0;  ///< of the sweep; 0: no sweep
   std::int64_t evaluated = 0;
   bool timeless = false;  ///< whether no time passes in the next evaluation
   std::map<std::string, Value> states = {};
 
-  /// What a state is before the first evaluation.
+  /// The value of a state before the first evaluation.
   Tensor begin(const CarriedState& s) const {
     Shape shape = s.shape;
     if (points > 0) shape.insert(shape.begin(), points);

@@ -5,10 +5,10 @@
 
 namespace rondel::session {
 
-/// The options themselves; Error(caller) where one is out of range, naming it.
+/// Returns the options. Throws Error(caller), which names the option, if one is out of range.
 const SessionOptions& checked(const SessionOptions&);
 
-/// Reports the warnings among the findings to `on_warning`.
+/// Reports the warnings among the findings to `on_warning`, or to stderr if it is not set.
 void report_warnings(const SessionOptions&, std::span<const Finding>);
 
 }  // namespace rondel::session

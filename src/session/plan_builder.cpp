@@ -50,7 +50,7 @@ class PlanBuilder {
   }
 
  private:
-  /// The slot of a value; constants of any depth are held by each plan that reads them.
+  /// The slot of a value. Each plan holds the constants that it reads, from any region.
   Slot slot(ValueId v) {
     if (v == ValueId::none) return -1;
     const auto [it, fresh] = slots_.try_emplace(v, static_cast<Slot>(slots_.size()));
@@ -99,7 +99,7 @@ class PlanBuilder {
     return step;
   }
 
-  /// Slots a step reads, captures of its regions included.
+  /// The slots that a step reads, including the captures of its regions.
   static std::vector<Slot> reads(const runtime::Step& step) {
     std::vector<Slot> all = step.inputs;
     const auto captured = [&](const Plan& p) {
@@ -120,7 +120,8 @@ class PlanBuilder {
       plan_.movable.push_back(made.contains(s) && std::ranges::count(plan_.results, s) == 1);
   }
 
-  /// Whether captures are taken once for several trips, not for each trip.
+  /// Whether captures must stay alive after the plan has run: the body of a loop runs several times
+  /// with the same captures.
   bool captures_last() const {
     const NodeId parent = g_.region(region_).parent;
     return parent != NodeId::none && g_.node(parent).is_loop();
@@ -151,9 +152,9 @@ class PlanBuilder {
     }
   }
 
-  /// Finds the temporaries that can share one arena, and their sizes as far as they follow from
-  /// extents of the plan's parameters and captures. A value that may be aliased (a view, a
-  /// sequence's item, a value that enters or leaves a region) gets a block of its own.
+  /// Finds the temporaries that can share one arena, with sizes that follow from the extents of the
+  /// plan's parameters and captures. A value that may be aliased (a view, an item of a sequence, a
+  /// value that enters or leaves a region) gets a block of its own.
   void lay_out() {
     std::map<Slot, std::size_t> born, dies;
     std::map<Slot, ValueId> values;
@@ -186,7 +187,7 @@ class PlanBuilder {
     std::ranges::stable_sort(plan_.layout.pieces, {}, &runtime::Layout::Piece::first);
   }
 
-  /// Where each symbol of the parameters and captures is read.
+  /// Finds a slot and an axis of the parameters and captures for each symbol.
   void find_symbols(const std::map<Slot, ValueId>& values) {
     std::vector<Slot> given = plan_.params;
     for (const auto& [outer, inner] : plan_.captures) given.push_back(inner);
@@ -200,7 +201,7 @@ class PlanBuilder {
     }
   }
 
-  /// The size of a temporary; nothing where an extent is not known when the plan starts.
+  /// The size of a temporary; nullopt if an extent is not known when the plan starts.
   std::optional<runtime::Layout::Piece> sized(Slot s, const ir::Type& type) {
     if (!type.is_tensor() || !type.has_rank() || type.dtype() == DType::string) return {};
     runtime::Layout::Piece piece{s, 0, 0, static_cast<std::int64_t>(byte_size(type.dtype())), {}};
@@ -223,7 +224,7 @@ class PlanBuilder {
     return it->second;
   }
 
-  /// Whether the step's values are all tensors, so that no container can keep one.
+  /// Whether all values of the step are tensors, so that no container can alias one of them.
   static bool plain_values(const runtime::Step& step, const std::set<Slot>& holders) {
     const auto holds = [&](Slot s) { return holders.contains(s); };
     return std::ranges::none_of(step.inputs, holds) && std::ranges::none_of(step.outputs, holds);
@@ -234,7 +235,7 @@ class PlanBuilder {
   const RegionId region_;
   Plan plan_;
   std::map<ValueId, Slot> slots_;
-  std::vector<bool> makers_;  ///< by step: its outputs are new blocks
+  std::vector<bool> makers_;  ///< by step: whether its outputs are new blocks
   std::map<ir::Symbol, runtime::Layout::Symbol> symbols_;
   std::map<ir::Symbol, std::size_t> numbers_;  ///< of the symbols that sizes need
 };

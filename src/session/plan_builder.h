@@ -12,20 +12,21 @@
 
 namespace rondel::session {
 
-/// The graph that plans are made of: the imported one after every pass. Each pass is verified in
-/// debug builds, and where the environment has RONDEL_VERIFY=1.
+/// Runs all passes over an imported graph; plans are built from the result. The graph is verified
+/// after each pass in debug builds and if the environment has RONDEL_VERIFY=1. `after` is called
+/// after each pass.
 ir::Graph compile_graph(
     ir::Graph, const SessionOptions&,
     const std::function<void(const passes::PassRun&, const ir::Graph&)>& after = nullptr);
 
-/// The plan of a region: its nodes as steps. Captures are listed by the slots that
-/// `outer` gives the enclosing values.
+/// The plan of a region: its nodes as steps. `outer`: the slot of a captured value in the plan of
+/// the enclosing region.
 runtime::Plan build_plan(const BuildContext&, ir::RegionId,
                          const std::function<runtime::Slot(ir::ValueId)>& outer = nullptr);
 
-/// Evaluates one node without a plan around it, by the interpreter.
+/// An evaluator that runs single nodes in the interpreter.
 ir::Evaluator make_evaluator();
-/// Brings a graph into canonical form; constants are folded by the interpreter.
+/// Brings a graph into canonical form; the interpreter folds constants.
 void canonicalize(ir::Graph&);
 
 }  // namespace rondel::session

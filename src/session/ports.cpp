@@ -48,7 +48,7 @@ std::string type_text(const ir::Type& t) {
   return fmt::format("tensor({})", onnx_name(t.dtype()));
 }
 
-/// `item`: of a sequence that is fed, or -1.
+/// `item`: the index of the tensor in a sequence that is fed, or -1.
 void check_tensor(const std::string& name, std::ptrdiff_t item, const Tensor& t,
                   const ir::Type& expected) {
   if (t.dtype() == expected.dtype() && fits(ir::Type::tensor(t.dtype(), t.shape()), expected))
@@ -58,7 +58,7 @@ void check_tensor(const std::string& name, std::ptrdiff_t item, const Tensor& t,
   fail("{} is {}; expected {}", what, to_text(t.dtype(), t.shape()), to_text(expected));
 }
 
-/// Names of ours say nothing outside.
+/// Symbols that Rondel has made are shown as unknown extents.
 std::string extent_text(const ir::Extent& e) {
   if (e.known()) return std::to_string(e.value);
   if (!e.symbolic() || !e.symbol.is_of_models()) return {};

@@ -5,11 +5,11 @@
 
 namespace rondel::session {
 
-/// An input or output as users see it: "tensor(float)", extents as text.
+/// The public description of an input or output: the type as in "tensor(float)", extents as text.
 PortInfo port(const std::string& name, const ir::Type&);
 
-/// Checks a feed against its input's type; the error names the input, the given and the expected
-/// type.
+/// Checks a feed against the type of its input. Throws Error(caller), which names the input, the
+/// given type and the expected type.
 void check_feed(const std::string& name, const Value&, const ir::Type& expected);
 
 }  // namespace rondel::session

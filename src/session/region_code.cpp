@@ -20,8 +20,8 @@ using ir::ValueId;
 using runtime::NativeSource;
 using runtime::RegionCode;
 
-/// The elements of `v`, a list of integers, that the model says are extents: through shapes, and
-/// through what picks and joins.
+/// The extents that the elements of a list of integers `v` are, found through shape ops, gathers
+/// and concatenations; empty if they are not known.
 ir::Extents extents_in(const ir::Graph& g, ValueId v) {
   ir::TypeEnvironment k = ir::type_environment(g);
   std::vector<ir::NodeId> makers;
@@ -43,7 +43,7 @@ ir::Extents extents_in(const ir::Graph& g, ValueId v) {
   return {found->second.begin(), found->second.end()};
 }
 
-/// The values below region `r` that types of what is made there depend on.
+/// Adds the values that types in region `r` and its nested regions depend on.
 void want(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
   const auto is_wanted = [&](ValueId v) { return wanted.contains(v); };
   const auto& nodes = g.region(r).nodes;
@@ -64,8 +64,7 @@ void want(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
   }
 }
 
-/// Which of the values from outside hold extents of what the regions make, alone or joined with
-/// others: short lists in i64.
+/// The captures that are short lists of i64 and that types inside the regions depend on.
 std::vector<passes::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
                                              std::span<const ValueId> outer) {
   std::set<ValueId> wanted;
@@ -86,11 +85,11 @@ std::string how_it_runs(const scalar::Program& p) {
   return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
 }
 
-/// The types of what a region's program is bound to, for all members of its class: those of the
-/// bindings, then those of the operands of kernels, whose workspaces are for them.
+/// The types of the bindings of a region's program, computed for the inputs of its class. The
+/// operands of kernels follow the bindings, because the sizes of workspaces depend on them.
 class TypesOfRegion : public runtime::ClassTypes {
  public:
-  /// Null where an extent does not follow from the class.
+  /// Null if an extent does not follow from the class.
   static std::shared_ptr<const TypesOfRegion> make(const passes::LoweredRegion& lowered,
                                                    const passes::ShapeClass& c) {
     std::vector<ir::Type> types;
@@ -128,7 +127,8 @@ class TypesOfRegion : public runtime::ClassTypes {
   }
 
  private:
-  /// Where there is none, the run step by step says which node makes it.
+  /// Whether the size in bytes fits in 64 bits. If not, the node runs step by step, and the error
+  /// names the node that makes the value.
   static bool has_a_size(const std::pair<DType, Shape>& type) {
     std::int64_t bytes = static_cast<std::int64_t>(byte_size(type.first));
     for (const std::int64_t extent : type.second)
@@ -139,7 +139,7 @@ class TypesOfRegion : public runtime::ClassTypes {
   struct Workspace {
     std::size_t binding;
     std::shared_ptr<const kernels::SizedKernel> kernel;
-    std::size_t first_type;  ///< the number of its first operand's
+    std::size_t first_type;  ///< the number of the first operand's type
     std::vector<kernels::Operand> operands;
   };
   TypesOfRegion(passes::ClassExtents extents, std::vector<Workspace> workspaces)
@@ -149,7 +149,7 @@ class TypesOfRegion : public runtime::ClassTypes {
   std::vector<Workspace> workspaces_;
 };
 
-/// Native code of one loop or `if` by shape class, else by exact shapes.
+/// Native code of one loop or `if`, by shape class or else by exact shapes.
 class RegionCodeCache {
  public:
   RegionCodeCache(const BuildContext& b, ir::NodeId n)
@@ -158,7 +158,7 @@ class RegionCodeCache {
     for (const ValueId v : outer_) declared_.push_back(b.graph->value(v).type);
   }
 
-  /// Which of the values from outside are looked at, beside their shapes.
+  /// The outer values whose elements matter, not only their shapes.
   std::vector<std::size_t> value_inputs() const {
     std::vector<std::size_t> inputs;
     if (!is_loop()) inputs.push_back(condition);
@@ -176,16 +176,16 @@ class RegionCodeCache {
   static constexpr std::size_t condition = 0;  ///< the first input of an `if`
   bool is_loop() const { return b_.graph->node(node_).is_loop(); }
 
-  /// What a class has.
+  /// The code of a class.
   struct Entry {
-    std::shared_ptr<const RegionCode> code;  ///< null: it runs step by step
+    std::shared_ptr<const RegionCode> code;  ///< null: the node runs step by step
     std::shared_ptr<const TypesOfRegion> types;
-    std::string how;  ///< it runs
+    std::string how;  ///< how it runs, in words
   };
 
   struct Lookup {
     std::optional<NativeSource::Answer> answer;
-    std::string how;  ///< it runs
+    std::string how;  ///< how it runs, in words
   };
 
   Lookup find(std::span<const Value> all) {
@@ -196,7 +196,7 @@ class RegionCodeCache {
     const passes::ShapeClass c = passes::classify(all, declared_, {}, lists_);
     if (fit == Fit::whole)
       if (const auto entry = entry_for(c); entry->code) return bound(*entry, all);
-    // Extents and conditions that are computed inside may be known for these inputs alone.
+    // Extents and conditions computed inside may be known for exact shapes only.
     const passes::ShapeClass exact = exact_class(all);
     if (is_worth_code(exact)) return bound(*entry_for(exact), all);
     return {std::nullopt, "step by step: these very shapes have come only once"};
@@ -206,7 +206,7 @@ class RegionCodeCache {
     return {NativeSource::Answer{}, fmt::format("step by step: {}", reason)};
   }
 
-  /// For inputs of the entry's class, which ops' rules do not refuse.
+  /// The answer for inputs of the entry's class, for which all ops' type rules hold.
   static Lookup bound(const Entry& entry, std::span<const Value> all) {
     if (!entry.code) return {NativeSource::Answer{}, entry.how};
     std::vector<const Tensor*> tensors;
@@ -230,8 +230,8 @@ class RegionCodeCache {
     return passes::classify(all, types, values, lists);
   }
 
-  /// The first shapes are, and those that come again: where each run brings new ones, code for
-  /// these very shapes would never be used twice.
+  /// Whether to compile code for exact shapes: for the first exact shapes, and for shapes that
+  /// occur again. If each run has new shapes, such code would never be used twice.
   bool is_worth_code(const passes::ShapeClass& exact) {
     bool again = true;
     seen_.get(exact.key, [&] {
@@ -241,9 +241,9 @@ class RegionCodeCache {
     return again || !seen_any_.exchange(true);
   }
 
-  /// For which parts the ops' rules hold with the extents at hand: the whole, or all but branches
-  /// that are not taken. Code for a class takes it for granted that they hold for the whole. Where
-  /// they do not hold it runs step by step, which says what is wrong, and where.
+  /// The part of the node for which the ops' type rules hold with these inputs: the whole node, or
+  /// all but branches that are not taken. Code for a class requires that they hold for the whole
+  /// node. If they do not hold, the node runs step by step, and the error names the failing node.
   enum class Fit { whole, taken_branches, none };
 
   Fit fit_of(std::span<const Value> all) {
@@ -296,16 +296,16 @@ class RegionCodeCache {
 
   const BuildContext b_;
   const ir::NodeId node_;
-  const std::vector<ValueId> outer_;             ///< inputs, then captures that are no constants
-  const std::vector<passes::ExtentList> lists_;  ///< among them
+  const std::vector<ValueId> outer_;             ///< inputs, then captures except constants
+  const std::vector<passes::ExtentList> lists_;  ///< the outer values that are lists of extents
   std::vector<ir::Type> declared_;
-  LruCache<Fit> fits_;  ///< by the extents of all of them
+  LruCache<Fit> fits_;  ///< by the extents of all outer values
   LruCache<Entry> entries_;
-  LruCache<bool> seen_;  ///< exact shapes that have no code for their class
+  LruCache<bool> seen_;  ///< exact shapes that occurred and whose class has no code
   std::atomic<bool> seen_any_ = false;
 };
 
-/// The same extents, all that are not known being one.
+/// The extents with the same symbol for all unknown ones.
 ir::Extents all_one(ir::Extents extents) {
   for (ir::Extent& e : extents)
     if (!e.known()) e = ir::Extent::own("any");
@@ -340,7 +340,7 @@ std::string how_it_runs(const ir::Graph& g, ir::NodeId n, const passes::Lowering
   const auto lowered = passes::lower_control(g, n, passes::class_of(declared, lists), options);
   if (lowered.program) return how_it_runs(*lowered.program);
   if (exact) return "step by step: " + fmt::format("{}", fmt::join(lowered.reasons, "; "));
-  // Extents that broadcast, or that a state must keep, are equal in most runs.
+  // Extents that broadcast, or that a state must keep, are equal in most runs: try that.
   for (passes::ExtentList& list : lists) list.declared = all_one(list.declared);
   const auto agreeing = passes::lower_control(
       g, n, passes::class_of(all_one_extent(declared), lists), options);

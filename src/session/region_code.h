@@ -4,11 +4,11 @@
 
 namespace rondel::session {
 
-/// Native code of a whole loop or `if`, by shape class, else by exact shapes. Empty where it never
-/// is to be had.
+/// Native code of a whole loop or `if`, by shape class or else by exact shapes. Empty if native
+/// code can never be made.
 runtime::NativeSource native_source(const BuildContext&, ir::NodeId);
 
-/// How a loop or an `if` will run, in words, as far as the declared types of its inputs tell.
+/// How a loop or an `if` will run, in words, for inputs of the declared types.
 std::string how_it_runs(const ir::Graph&, ir::NodeId, const passes::LoweringOptions&);
 
 }  // namespace rondel::session

@@ -25,8 +25,8 @@ Execution execution_of(const SessionOptions& o) {
   return o.jit ? session::execution_from_environment(Execution::tiered) : Execution::interpreter;
 }
 
-/// The same graph with a symbol of its own for every extent of every input, for inputs whose
-/// extents differ where the model says they are equal.
+/// The same graph with a new symbol for each unknown extent of each input, for inputs whose extents
+/// differ although the model gives them the same name.
 ir::Graph without_shared_symbols(ir::Graph g) {
   for (const ir::ValueId v : g.root().params) {
     ir::Type& t = g.value(v).type;
@@ -47,7 +47,8 @@ Tensor copied(const runtime::Run& run, const Tensor& t) {
   return copy;
 }
 
-/// A value that shares no memory: the tensor itself when it is its block's only owner, else a copy.
+/// A value that shares no memory: the tensor itself if it is the only owner of its block, or else a
+/// copy.
 Value owned(const runtime::Run& run, Value v) {
   if (v.is_tensor()) {
     Tensor t = std::move(std::get<Tensor>(v));
@@ -67,7 +68,7 @@ Value owned(const runtime::Run& run, Value v) {
   return v;
 }
 
-/// The same in place; where there is no memory for a copy, `v` stays as it is.
+/// The same in place. If there is no memory for a copy, throws and leaves `v` unchanged.
 void own(const runtime::Run& run, Value& v) {
   const auto* t = std::get_if<Tensor>(&v);
   const bool alone = t != nullptr && t->owner() && t->owner().use_count() <= 1;
@@ -84,7 +85,7 @@ struct Session::Impl {
         compiler(shared.compiler), memory(shared.memory) {
     const auto& root = graph.root();
     for (std::size_t i = 0; i < root.params.size(); ++i) {
-      if (graph.roles.contains(root.params[i])) continue;  // the last, which is not fed by name
+      if (graph.roles.contains(root.params[i])) continue;  // the seed, which is not fed by name
       input_names.push_back(graph.input_names[i]);
       inputs.push_back(session::port(input_names[i], graph.value(root.params[i]).type));
       inputs.back().has_default = graph.defaults.contains(root.params[i]);
@@ -116,7 +117,7 @@ struct Session::Impl {
     return session::build_plan(b, ir::RegionId::root);
   }
 
-  /// The values of the inputs in order, checked. `carried`: those that are not fed.
+  /// The values of the inputs in order, checked. `carried`: values of the inputs that are not fed.
   std::vector<Value> bind(const std::map<std::string, Value>& feeds,
                           std::span<const session::Carried> carried) const {
     std::vector<const Value*> given(input_names.size());
@@ -129,7 +130,7 @@ struct Session::Impl {
     return checked(given);
   }
 
-  /// `inputs`: in order; null, or an undefined value, where one is left out.
+  /// `inputs`: in order; an undefined value for an input that is left out.
   std::vector<Value> bind(std::span<const Value> inputs) const {
     require(inputs.size() == input_names.size(), "{} values are given; the model has {} inputs",
             inputs.size(), input_names.size());
@@ -174,7 +175,7 @@ struct Session::Impl {
     return static_cast<std::size_t>(at - known.begin());
   }
 
-  /// The numbers of named outputs; of all where none is named.
+  /// The numbers of named outputs; of all outputs if none is named.
   std::vector<std::size_t> numbers_of(std::span<const std::string> named) const {
     std::vector<std::size_t> wanted;
     for (const std::string& name : named)
@@ -184,7 +185,7 @@ struct Session::Impl {
     return wanted;
   }
 
-  /// Whether extents that the model calls by one symbol are equal here.
+  /// Whether extents that have the same symbol in the model are equal for these inputs.
   bool symbols_agree(std::span<const Value> values) const {
     std::map<ir::Symbol, std::int64_t> seen;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -210,7 +211,7 @@ struct Session::Impl {
     return *relaxed_plan;
   }
 
-  /// `carried`: values that the run is given, and replaces; see Stepper.
+  /// `carried`: values that the run reads and replaces; see Stepper.
   std::vector<Value> run(std::span<const std::size_t> wanted,
                          const std::map<std::string, Value>& feeds, const RunOptions& o,
                          std::span<session::Carried> carried = {}) const {
@@ -218,7 +219,7 @@ struct Session::Impl {
         wanted, [&] { return bind(feeds, carried); }, o, carried);
   }
 
-  /// `inputs()`: the values of the inputs in order, checked.
+  /// `inputs()` returns the values of the inputs in order, checked.
   std::vector<Value> run(std::span<const std::size_t> wanted, const auto& inputs,
                          const RunOptions& o, std::span<session::Carried> carried = {}) const {
     runtime::Memory shared = memory;
@@ -246,7 +247,7 @@ struct Session::Impl {
   ModelInfo info;
   session::ModelVersions versions;
   ir::Graph graph;                       ///< as imported
-  std::vector<std::string> input_names;  ///< of those that are fed
+  std::vector<std::string> input_names;  ///< of inputs that are fed by name
   std::shared_ptr<const ir::Graph> compiled;
   std::shared_ptr<session::TieredCompiler> compiler;
   std::shared_ptr<session::ExecutionLog> log = std::make_shared<session::ExecutionLog>();

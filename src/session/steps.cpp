@@ -25,7 +25,7 @@ std::pair<DType, Shape> exact(const ir::Graph& g, ValueId v, const ir::TypeEnvir
   return {t.dtype(), t.static_shape()};
 }
 
-/// Null where a value is no tensor.
+/// The values as tensors; null for a value that is no tensor.
 std::vector<const Tensor*> tensors_of(std::span<const Value> values) {
   std::vector<const Tensor*> tensors;
   for (const Value& v : values) tensors.push_back(std::get_if<Tensor>(&v));
@@ -50,12 +50,14 @@ struct GroupCode {
   ir::Graph graph;
   std::vector<ir::Type> declared;
   std::vector<std::size_t> value_inputs, program_values;
-  /// For types: `value_inputs` that they may be expressions of, and others that matter.
+  /// Partition of `value_inputs` for type inference: lists whose elements may be symbols of the
+  /// class, and inputs whose values must be part of the class.
   std::vector<passes::ExtentList> lists;
   std::vector<std::size_t> type_values;
   std::shared_ptr<TieredCompiler> compiler;
 
-  /// Computed from the extents where the class tells them; else inferred for these inputs.
+  /// The output types: computed from the extents if the class has expressions for them, or else
+  /// inferred for these inputs.
   runtime::OutputTypes types(std::span<const Value> inputs) {
     std::optional<runtime::OutputTypes> inferred;
     const auto of_class = class_of(inputs, [&] { inferred = infer(inputs); });
@@ -65,8 +67,8 @@ struct GroupCode {
     return *types_.get(exact_key(inputs, value_inputs), [&] { return infer(inputs); });
   }
 
-  /// What is computed for the class of these inputs; null where types or code are for each member.
-  /// `check` refuses inputs that the class would fail for; it is called for the first of a class.
+  /// The types for the class of these inputs; null if types or code depend on the exact inputs.
+  /// `check` is called for the first inputs of a class; it throws for invalid inputs.
   template <class Check>
   std::shared_ptr<const TypesOfGroup> class_of(std::span<const Value> inputs, const Check& check) {
     const passes::ShapeClass c = passes::classify(inputs, declared, type_values, lists);
@@ -88,7 +90,7 @@ struct GroupCode {
     });
     if (of_class) return of_class;
     // A rank may depend on extents (Squeeze without axes) or on a value (ConstantOfShape of a shape
-    // of unknown length); then code is for exact shapes.
+    // of unknown length). The code is made for exact shapes then.
     const passes::ShapeClass shapes = passes::classify(inputs, exactly(inputs), value_inputs);
     return *by_shapes_.get(
         shapes.key, [&] { return compiler->make(passes::lower_group(graph, shapes, dying)); });
@@ -109,7 +111,7 @@ struct GroupCode {
   }
 
   LruCache<std::shared_ptr<const TypesOfGroup>> classes_;
-  LruCache<runtime::OutputTypes> types_;  ///< by exact extents, where a class does not tell
+  LruCache<runtime::OutputTypes> types_;  ///< by exact extents, if the class has no expressions
   LruCache<std::shared_ptr<const scalar::Executable>> by_class_, by_shapes_;
 };
 
@@ -119,8 +121,8 @@ bool is_short_list(const ir::Type& t) {
   return t.rank() == 0 || (t.extent(0).known() && t.extent(0).value <= most);
 }
 
-/// Which short lists of integers matter for types alone, so that a class need not tell their
-/// values. A view has no program that is written for a value.
+/// Finds the short lists of integers that only types depend on: their values need not be part of
+/// the class. A view has no program that depends on a value.
 void set_lists(GroupCode& group, bool is_view) {
   const auto program_values = [&](std::size_t k) {
     return std::ranges::count(group.program_values, k) > 0;
@@ -136,7 +138,7 @@ void set_view(runtime::ProgramStep& step, const ir::Graph& g) {
   const ir::Node& node = g.node(g.root().nodes.back());
   const auto* meaning = ops::meaning_as<ops::ViewMeaning>(*node.op);
   if (meaning == nullptr) return;
-  // The node's operands in its own order: parameters of the group, or constants it holds.
+  // The node's operands in order: parameters of the group, or constants of its graph.
   std::vector<std::pair<std::ptrdiff_t, Value>> operands;
   for (const ValueId v : node.inputs) {
     const auto& params = g.root().params;
@@ -168,8 +170,8 @@ std::vector<ir::Type> input_types(const ir::Graph& g, const ir::Node& node) {
 /// The types of a kernel node's outputs for a class of its inputs.
 class TypesOfKernel : public runtime::ClassTypes {
  public:
-  /// `extents`: of a graph of the node, whose parameters are the node's inputs of these positions,
-  /// and whose results its outputs but for those that are left out.
+  /// `extents`: of a graph of the node. `position`: the node's input for each parameter of that
+  /// graph. `has_output`: whether each output of the node is a result of that graph.
   TypesOfKernel(passes::ClassExtents extents, std::vector<std::size_t> position,
                 std::vector<bool> has_output)
       : extents_(std::move(extents)), position_(std::move(position)),
@@ -191,7 +193,7 @@ class TypesOfKernel : public runtime::ClassTypes {
   std::vector<bool> has_output_;
 };
 
-/// A graph of a single kernel node, which checks its inputs at run time.
+/// A graph of a single kernel node, which infers output types and checks inputs at run time.
 struct KernelNode {
   KernelNode(const ir::Graph& g, NodeId n) : source(g.node(n)) {
     passes::Group group{.nodes = {n}};
@@ -215,7 +217,8 @@ struct KernelNode {
       else other_values.push_back(p);
   }
 
-  /// The types of the outputs, as far as they are known; nothing for outputs that are left out.
+  /// The types of the outputs; nullopt for types that are not known and for outputs that are left
+  /// out.
   runtime::UnsizedKernelStep::Types types(std::span<const Value> inputs) const {
     std::vector<Value> params;
     for (const std::size_t k : position) params.push_back(inputs[k]);
@@ -230,9 +233,8 @@ struct KernelNode {
     return types;
   }
 
-  /// What is computed for the class of these inputs, which have passed the check of `types`; null
-  /// where types are for each member. Values are a part of the class where types are no expressions
-  /// of them.
+  /// The types for the class of these inputs, which `types` has accepted; null if types depend on
+  /// the exact inputs. Tries a class without the values of lists first, then one with all values.
   std::shared_ptr<const runtime::ClassTypes> class_of(std::span<const Value> inputs) const {
     std::vector<Value> params;
     for (const std::size_t k : position) params.push_back(inputs[k]);
@@ -242,16 +244,16 @@ struct KernelNode {
 
   ir::Node source;
   ir::Graph alone;
-  /// For each parameter of `alone` the number of the node's input; and the inputs whose values
-  /// matter.
+  /// For each parameter of `alone`, the number of the node's input; and the parameters whose values
+  /// types depend on.
   std::vector<std::size_t> position, value_inputs;
   std::vector<ir::Type> declared;  ///< types of the parameters
 
  private:
   class Classes {
    public:
-    /// A rule that tells nothing for one class is not asked for another: that would cost each new
-    /// shape more than its types.
+    /// If one class has no expressions for the types, no other class is tried: that would cost more
+    /// than type inference for each new shape.
     std::shared_ptr<const runtime::ClassTypes> get(const KernelNode& node,
                                                    std::span<const Value> params,
                                                    std::span<const std::size_t> values,
@@ -273,13 +275,14 @@ struct KernelNode {
     LruCache<std::shared_ptr<const runtime::ClassTypes>> known_;
     std::atomic<bool> are_none_{false};
   };
-  /// `value_inputs` that are short lists of integers, and the others.
+  /// Partition of `value_inputs`: short lists of integers, and others.
   std::vector<passes::ExtentList> lists;
   std::vector<std::size_t> other_values;
   mutable Classes by_extents, by_values;
 };
 
-/// The kernels of one node by the ranks of its inputs: one, unless ranks change between runs.
+/// The kernel of one node, prepared for the ranks of its inputs; prepared again when the ranks
+/// change. Thread-safe.
 class KernelsByRank {
  public:
   KernelsByRank(std::shared_ptr<const KernelNode> node, const ops::SizedKernelMeaning& meaning,
@@ -348,8 +351,8 @@ ir::TypeEnvironment exact_type_environment(const ir::Graph& g, std::span<const V
   ir::TypeEnvironment k = ir::type_environment(g);
   const auto& params = g.root().params;
   for (std::size_t i = 0; i < params.size(); ++i)
-    // Optionals keep their declared types, because an empty one does not show its element's type;
-    // sequences too, because checking every item would take long.
+    // Optionals keep their declared types, because an empty optional does not have an element type.
+    // Sequences do, too, because checking every item would take long.
     if (inputs[i].is_tensor()) k.types[ir::index(params[i])] = ir::Type::of(inputs[i]);
   for (const std::size_t i : value_inputs)
     if (inputs[i].is_tensor()) k.values[static_cast<std::int32_t>(params[i])] = inputs[i].tensor();

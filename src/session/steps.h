@@ -15,7 +15,7 @@ std::unique_ptr<runtime::Step> program_step(const BuildContext&, ir::Graph, cons
 /// The step of a node whose meaning is a kernel.
 std::unique_ptr<runtime::Step> kernel_step(const BuildContext&, const ir::Graph&, ir::NodeId);
 
-/// Types of everything in `g` for these very values of its parameters.
+/// The types of all values of `g`, inferred for these values of its parameters.
 ir::TypeEnvironment exact_type_environment(const ir::Graph& g, std::span<const Value> inputs,
                                            std::span<const std::size_t> value_inputs);
 

@@ -25,9 +25,9 @@
 namespace rondel::session {
 namespace {
 
-/// A program is hot when interpreting it has taken this long in all: about as long as compiling it.
+/// A program is hot if interpreting it has taken this long in total: about as long as compiling it.
 constexpr std::int64_t hot_ns = 2'000'000;
-/// A run of about this many instructions waits for compiled code: compiling costs less.
+/// A run of more instructions than this waits for compiled code, because compiling costs less.
 constexpr double most_interpreted = 1e7;
 
 }  // namespace
@@ -55,7 +55,7 @@ class TieredExecutable : public scalar::Executable {
   const scalar::Program& program() const override { return *program_; }
   bool native() const override { return better_.load(std::memory_order_acquire) != nullptr; }
 
-  /// The first replacement stays: other threads may be running it.
+  /// Only the first replacement is used, because other threads may be running it.
   void replace(std::unique_ptr<scalar::Executable> better) {
     const std::lock_guard lock(replacing_);
     if (owned_) return;
@@ -65,7 +65,7 @@ class TieredExecutable : public scalar::Executable {
   const std::shared_ptr<const scalar::Program>& shared_program() const { return program_; }
 
   std::function<void()> on_hot;  ///< requests compiled code
-  /// Waits for compiled code, unless the run is to end.
+  /// Waits for compiled code, or until the run must end.
   std::function<void(const scalar::Context&)> on_large_run;
 
  private:
@@ -80,7 +80,8 @@ class TieredExecutable : public scalar::Executable {
 
 namespace {
 
-/// A program that runs the code of an equal program, and fails with its own messages.
+/// An executable that runs the code of an equal program, but has the error messages of its own
+/// program.
 class SharedCodeExecutable : public scalar::Executable {
  public:
   SharedCodeExecutable(std::shared_ptr<const scalar::Program> p,
@@ -100,7 +101,7 @@ class SharedCodeExecutable : public scalar::Executable {
 
 }  // namespace
 
-/// The executables in use, by the code of their programs.
+/// The executables in use, by the code of their programs. Thread-safe.
 class TieredCompiler::CodeCache {
  public:
   /// The executable of an equal program, or `make()`.
@@ -131,10 +132,10 @@ class TieredCompiler::CodeCache {
 
 namespace {
 
-/// The threads of this process that are inside LLVM. A fork waits until there are none, because
-/// LLVM's locks would stay locked in the child. The end of the process waits until each thread is
-/// between two passes, and stops it there, because LLVM's global data is destroyed next. Never
-/// destroyed.
+/// Counts the threads of this process that are inside LLVM. A fork waits until there are none,
+/// because LLVM's locks would stay locked in the child. The exit of the process waits until each
+/// thread is between two passes, and stops it there, because LLVM's global data is destroyed next.
+/// The object itself is never destroyed.
 class LlvmThreads : ForkAware {
  public:
   static LlvmThreads& threads() {
@@ -148,14 +149,14 @@ class LlvmThreads : ForkAware {
     ++state_->inside;
   }
   void leave() {
-    // Registered now, so that it runs before LLVM's data of this time is destroyed.
+    // Registered after LLVM's global data exists, so that it runs before the data is destroyed.
     static const int registered = std::atexit([] { threads().end(); });
     (void)registered;
     const std::lock_guard lock(state_->mutex);
     --state_->inside;
     state_->changed.notify_all();
   }
-  /// Called between two passes; does not return when the process is ending.
+  /// Called between two LLVM passes; does not return if the process is exiting.
   void pass() {
     std::unique_lock lock(state_->mutex);
     if (!state_->ending) return;
@@ -200,28 +201,29 @@ class LlvmThreads : ForkAware {
 
 }  // namespace
 
-/// Threads that compile: one for hot programs, more where runs wait for large ones. Compilation
-/// goes on when a run stops waiting. The threads outlive the session: when it is destroyed, they
-/// drop their work at LLVM's next pass, and nobody waits for them. The child of a fork begins with
-/// an empty queue and threads of its own.
+/// Compiling threads: one for hot programs, more if runs wait for programs. Compilation continues
+/// if a run stops waiting. The threads may outlive the session: when it is destroyed, they drop
+/// their work at LLVM's next pass, and nothing waits for them. The child of a fork starts with an
+/// empty queue and threads of its own.
 class TieredCompiler::BackgroundCompiler : ForkAware {
  public:
   ~BackgroundCompiler() override { workers_->end(); }
   void after_fork_in_child() override {
-    // Its threads hold it, and there are none here; its locks are as they were.
+    // The parent's object is leaked: its locks may be held by threads that do not exist here.
     new std::shared_ptr<Workers>(std::move(workers_));
     workers_ = std::make_shared<Workers>(compiler_);
   }
 
   void enqueue(std::weak_ptr<TieredExecutable> program) { workers_->add({std::move(program)}); }
 
-  /// Returns when the program is compiled, cannot be compiled, or the run is to end.
+  /// Returns when the program has been compiled, cannot be compiled, or the run must end.
   void compile_now(const std::weak_ptr<TieredExecutable>& program, const scalar::Context& run) {
     workers_->wait(program, [&run] {
       return run.stop != nullptr && run.stop->load(std::memory_order_relaxed) != 0;
     });
   }
-  /// Throws the compiler's error, or the cancellation of the run that this thread prepares.
+  /// The same for the run that this thread prepares. Throws the compiler's error, or the
+  /// cancellation of the run.
   void compile_now(const std::weak_ptr<TieredExecutable>& program) {
     const std::exception_ptr wrong = workers_->wait(program, [] {
       check_cancellation();
@@ -249,7 +251,7 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
    public:
     explicit Workers(Compiler compiler) : compiler_(std::move(compiler)) {}
 
-    /// Working threads stop soon, idle threads now.
+    /// Busy threads stop at LLVM's next pass, idle threads at once.
     void end() {
       const std::lock_guard lock(mutex_);
       ending_ = true;
@@ -272,7 +274,8 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
     }
 
    private:
-    /// Of the job that compiles the program now, or of the first in the queue. Under the mutex.
+    /// The outcome of the job that compiles the program now or is put first in the queue. Requires
+    /// the mutex.
     std::shared_ptr<Outcome> outcome_soon(const std::weak_ptr<TieredExecutable>& program) {
       const auto of_program = [&](const Job& job) { return job.is_of(program); };
       const auto now = std::ranges::find_if(under_way_, of_program);
@@ -287,7 +290,8 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
       return job.outcome;
     }
 
-    /// For a job that has been added; there are at most so many threads. Under the mutex.
+    /// Wakes a thread for a new job; starts one if none is free and there are fewer than `most`.
+    /// Requires the mutex.
     void start_worker(std::size_t most) {
       if (queue_.size() > free_ && threads_ < most) {
         named_thread("rondel-compile", [self = shared_from_this()]() mutable {
@@ -309,7 +313,7 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
         self->finish(*job, wrong);
       }
       LlvmThreads::threads().enter();
-      self.reset();  // with it, perhaps, the compiler
+      self.reset();  // may destroy the compiler
       LlvmThreads::threads().leave();
     }
 
@@ -352,7 +356,7 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
     std::condition_variable wake_, finished_;
     std::deque<Job> queue_;
     std::vector<Job> under_way_;
-    std::size_t threads_ = 0, free_ = 0;  ///< free: waiting for a job, or about to
+    std::size_t threads_ = 0, free_ = 0;  ///< free: waiting for a job, or about to wait
     std::atomic<bool> ending_{false};
   };
 

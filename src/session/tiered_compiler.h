@@ -14,13 +14,13 @@ enum class Execution {
   compiled,     ///< compiled at once (programs that cannot be compiled are interpreted)
 };
 
-/// The execution asked for in the environment: RONDEL_JIT=0 (interpreter), 1 (tiered), 2
-/// (compiled at once); `otherwise` when it is not set.
+/// The execution that the environment variable RONDEL_JIT selects: 0 (interpreter), 1 (tiered) or 2
+/// (compiled at once); `otherwise` if it is not set.
 Execution execution_from_environment(Execution otherwise);
 
-/// Makes programs executable: interpreted, and compiled once they are hot. All tiers give the same
-/// bits. Equal programs share one executable: their time counts together, and they are compiled
-/// once. Thread-safe.
+/// Makes programs executable: interpreted at first, compiled once they are hot. All tiers give the
+/// same bits. Equal programs share one executable: their run times are added up, and they are
+/// compiled once. Thread-safe.
 class TieredCompiler {
  public:
   explicit TieredCompiler(Execution);

@@ -30,9 +30,9 @@ struct WatchedRun {
   std::optional<Clock::time_point> deadline;
   const std::atomic<bool>* terminate;
   const std::function<bool()>* interrupted;
-  Clock::time_point ask;  ///< when next
+  Clock::time_point ask;  ///< when `interrupted` is called next
 
-  /// Sets the run's flag if it is due; returns the time of the next poll.
+  /// Sets the run's stop flag if the run must end; returns the time of the next poll.
   Clock::time_point poll_run(Clock::time_point now) {
     auto next = Clock::time_point::max();
     if (terminate != nullptr) {
@@ -58,11 +58,11 @@ struct WatchedRun {
   }
 };
 
-/// The thread, and the runs that it watches.
+/// The watchdog thread and the runs that it watches.
 class WatchdogThread {
  public:
-  /// Wakes the thread only where it would sleep for too long: a run of microseconds costs no more
-  /// than a place in the list.
+  /// Wakes the thread only if it would sleep past `due`, so that watching a run of microseconds
+  /// costs only a list entry.
   void add(WatchedRun w, Clock::time_point due) {
     const std::lock_guard lock(mutex_);
     watched_.push_back(w);
@@ -94,8 +94,8 @@ class WatchdogThread {
   std::thread thread_;
 };
 
-/// The one of this process, never destroyed: runs may go on while it ends. The child of a fork
-/// begins with another.
+/// The watchdog of this process. It is never destroyed, because runs may continue while the process
+/// exits. The child of a fork starts with a new one.
 class Watchdog : ForkAware {
  public:
   static WatchdogThread& watcher() {

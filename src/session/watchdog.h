@@ -5,14 +5,15 @@
 
 namespace rondel::session {
 
-/// Ends runs on time. One thread of the process owns the clock, so that running code only checks
-/// one flag. The first run with a limit starts the thread; a child of fork() has its own.
+/// Ends runs at their deadlines and on request. One thread of the process watches all runs, so that
+/// running code only checks a stop flag. The first run that can be ended starts the thread; a child
+/// of fork() has its own thread.
 class Watch {
  public:
-  /// Watches `run` until destroyed; the options outlive it.
+  /// Watches `run` until the destructor or `end` is called; the options must live as long.
   Watch(runtime::Run& run, const RunOptions&);
   ~Watch() { end(); }
-  /// From now on nothing ends the run, unless it has been ended already.
+  /// Stops watching. A stop flag that is set already stays set.
   void end();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;

@@ -9,7 +9,7 @@ namespace {
 using scalar::Inst;
 using scalar::Op;
 
-/// Trips of a loop whose count is not known: more than anybody wants to interpret.
+/// The assumed trip count of a loop whose trip count is not known: too many trips to interpret.
 constexpr double many_trips = 1e7;
 
 class WorkEstimate {
@@ -40,7 +40,7 @@ class WorkEstimate {
   static std::size_t reg(scalar::Reg r) { return static_cast<std::size_t>(r); }
   Known operand(const Inst& i, std::size_t k) const { return known_[reg(p_.operands(i)[k])]; }
 
-  /// What is in the loop is taken as in the first trip.
+  /// Assumes that each trip costs as much as the first one.
   double loop(std::size_t at) {
     const Inst& begin = p_.code[at];
     const auto end = static_cast<std::size_t>(begin.jump);
@@ -67,7 +67,7 @@ class WorkEstimate {
     return known >= 0 ? known : views_[buffer].extents[axis];
   }
 
-  /// Integers and conditions, as far as they follow from extents and parameters.
+  /// The value of an integer or a condition, if it follows from extents and parameters.
   Known value(const Inst& i) const {
     if (i.op == Op::constant) return i.imm;
     if (i.op == Op::param) return params_[i.id];

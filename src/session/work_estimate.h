@@ -3,9 +3,9 @@
 
 namespace rondel::session {
 
-/// About how many instructions one run of a program executes, from the extents and the parameters
-/// of the run. Of a loop whose count only data tell, many trips are counted; of one that may end
-/// early, at most as many; of an `if`, both branches.
+/// Estimates how many instructions one run of a program executes, from the extents and the
+/// parameters of the run. A loop whose trip count depends on data counts as 10^7 trips; a loop that
+/// may end early as at most 10^7 trips; for an `if`, both branches count.
 double estimated_work(const scalar::Program&, const scalar::View* views,
                       const std::int64_t* params);
 

@@ -9,7 +9,7 @@
 namespace rondel {
 namespace {
 
-/// A format said a second way: by its fields, with arithmetic on doubles.
+/// A second definition of a format: by its fields, with arithmetic on doubles.
 struct Field {
   DType type;
   int exponent_bits, mantissa_bits, bias;

@@ -8,7 +8,7 @@
 namespace rondel {
 namespace {
 
-/// The exit status of a child that ends at once.
+/// The exit status of a child that exits at once.
 int fork_and_wait() {
   const pid_t child = fork();
   if (child == 0) _exit(0);
@@ -17,7 +17,7 @@ int fork_and_wait() {
   return status;
 }
 
-/// A process that forks while one of these is made, before its count is there, and after.
+/// The process forks during the construction of this object, before `count` exists, and later.
 struct Counting : ForkAware {
   void before_fork() override { ++*count; }
   void after_fork_in_parent() override { ++*count; }

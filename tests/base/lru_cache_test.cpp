@@ -10,7 +10,7 @@
 namespace rondel {
 namespace {
 
-/// A cache of numbers that counts what is made.
+/// A cache of numbers that counts the values it computes.
 struct Counting {
   explicit Counting(std::size_t most) : cache(most) {}
   int get(std::int64_t key) {
@@ -28,7 +28,7 @@ TEST(LruCache, WhatWasAskedForLongestAgoGoesFirst) {
   for (const std::int64_t k : {1, 2, 3}) EXPECT_EQ(c.get(k), k * 10);
   EXPECT_EQ(c.get(1), 10);
   EXPECT_EQ(c.made, 3);
-  EXPECT_EQ(c.get(4), 40);  // 2 goes
+  EXPECT_EQ(c.get(4), 40);  // evicts 2
   for (const std::int64_t k : {1, 3, 4}) c.get(k);
   EXPECT_EQ(c.made, 4);
   c.get(2);

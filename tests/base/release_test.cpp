@@ -33,7 +33,7 @@ TEST(Release, WhatIsReleasedMayReleaseMore) {
     release_later(count, [](std::atomic<int>* c) { ++*c; });
     ++*count;
   });
-  wait_for_releases();  // only what has come so far is waited for: the second comes with the first
+  wait_for_releases();  // waits for entries queued so far: the first one queues the second
   wait_for_releases();
   EXPECT_EQ(released, 2);
 }
@@ -68,7 +68,7 @@ TEST(Release, AWaitEndsWithTheRun) {
     const CancellationScope ended([](const void*) { throw Error(Blame::deadline, "now"); },
                                   nullptr);
     EXPECT_THROW(take_block(2 * least_released_later), Error);
-    give_back_block(take_block(100), 100);  // a small one waits for nothing
+    give_back_block(take_block(100), 100);  // a small block does not wait
   }
   go = true;
   wait_for_releases();

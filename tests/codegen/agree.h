@@ -9,7 +9,7 @@
 #include <cstring>
 #include <random>
 
-/// Native code against the interpreter, bit for bit.
+/// Comparison of native code with the interpreter, bit for bit.
 namespace rondel::codegen {
 
 inline const Compiler& compiler() {
@@ -27,7 +27,8 @@ template <class T> bool is_nan_at(const char* at) {
   return value != value;
 }
 
-/// Whether the element is a NaN: which one is up to the processor.
+/// Whether the element is a NaN. NaNs are not compared further: the payload depends on the
+/// processor.
 inline bool is_nan(DType t, const char* at) {
   std::uint16_t half;
   switch (t) {
@@ -73,7 +74,7 @@ struct Outcome {
   std::vector<Tensor> tensors;
 };
 
-/// Runs on `tensors` as they are bound, overlaps included, and leaves them as they were.
+/// Runs on `tensors`, which may overlap. Restores their elements afterwards.
 inline Outcome outcome(const scalar::Executable& executable, const std::vector<Tensor>& tensors,
                        const std::vector<std::int64_t>& params, std::atomic<std::int32_t>* stop) {
   const std::vector<Tensor> before = copies(tensors);
@@ -86,7 +87,7 @@ inline Outcome outcome(const scalar::Executable& executable, const std::vector<T
   return result;
 }
 
-/// Both tiers do what the interpreter does. Returns the interpreter's status.
+/// Expects that both tiers do the same as the interpreter. Returns the interpreter's status.
 inline scalar::Status agree(const std::shared_ptr<const scalar::Program>& program,
                             const std::vector<Tensor>& tensors,
                             const std::vector<std::int64_t>& params = {},
@@ -104,7 +105,7 @@ inline scalar::Status agree(const std::shared_ptr<const scalar::Program>& progra
   return expected.status;
 }
 
-/// Values where arithmetic of a type has its corners, then random bits, `n` in all.
+/// `n` values: the edge cases of the type's arithmetic, followed by random bits.
 Tensor edge_values(DType, std::int64_t n, std::uint32_t seed);
 /// Moderate values, so that sums of products stay finite.
 Tensor plain_values(DType, Shape, std::uint32_t seed);

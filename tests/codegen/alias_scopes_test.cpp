@@ -5,16 +5,16 @@
 #include <regex>
 #include <set>
 
-/// What code says of the overlap of buffers, read from its text.
+/// The metadata about the overlap of buffers, read from the text of the LLVM IR.
 namespace rondel::codegen {
 namespace {
 
 using scalar::Access;
 using scalar::Builder;
 
-using Scopes = std::set<int>;  ///< by the numbers of their metadata
+using Scopes = std::set<int>;  ///< the numbers of their metadata nodes
 
-/// The metadata of a text: what each number lists.
+/// The metadata nodes of a text: the operands of each numbered node.
 class Metadata {
  public:
   explicit Metadata(const std::string& text) {
@@ -26,7 +26,7 @@ class Metadata {
     }
   }
   Scopes scopes(int list) const { return {lists_.at(list).begin(), lists_.at(list).end()}; }
-  /// A scope lists itself and its domain.
+  /// The operands of a scope are the scope itself and its domain.
   int domain(int scope) const { return lists_.at(scope).at(1); }
 
  private:
@@ -37,8 +37,8 @@ struct Marks {
   Scopes scopes, excluded;
 };
 
-/// LLVM's rule: two accesses do not overlap where in some domain all scopes of one are excluded by
-/// the other.
+/// LLVM's rule: two accesses do not overlap if there is a domain in which the second one excludes
+/// all scopes of the first one.
 bool apart(const Metadata& m, const Marks& a, const Marks& b) {
   std::map<int, bool> all_excluded;
   for (const int s : a.scopes)
@@ -46,7 +46,7 @@ bool apart(const Metadata& m, const Marks& a, const Marks& b) {
   return std::ranges::any_of(all_excluded, [](const auto& d) { return d.second; });
 }
 
-/// Stores a number in each of the buffers; the accesses in the order of the buffers.
+/// The LLVM IR of a program that stores a number to each of the buffers, in order.
 std::string text_of(std::size_t buffers, const std::function<scalar::Buffer(std::size_t)>& make) {
   Builder b("stores");
   std::vector<std::int32_t> ids;

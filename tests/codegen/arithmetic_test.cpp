@@ -15,7 +15,7 @@ std::int32_t array(Builder& b, std::string name, DType t, Access access, std::in
   return b.buffer({.name = std::move(name), .dtype = t, .access = access, .extents = {n}});
 }
 
-/// out[i] = f(inputs[i]...), with extents known or not.
+/// Tests out[i] = f(inputs[i]...), for each of `extents` (-1: unknown at compile time).
 void element_wise(const std::string& name, const std::vector<DType>& in, DType out,
                   const std::function<Ex(Builder&, std::vector<Ex>)>& f,
                   const std::vector<std::int64_t>& extents = {-1}) {

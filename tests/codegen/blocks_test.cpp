@@ -1,6 +1,6 @@
 #include "codegen/agree.h"
 
-/// Loops, branches, checks, calls, the stop flag; how buffers are bound.
+/// Loops, branches, checks, calls, the stop flag, and the binding of buffers.
 namespace rondel::codegen {
 namespace {
 
@@ -64,8 +64,8 @@ TEST(Blocks, ConditionalLoopsSayWhereTheyStopped) {
       agree(program, {Tensor::zeros(DType::i64, {2})}, {x, most_trips});
 }
 
-/// An index that is taken apart for neighbouring axes may step over them as one, but not where the
-/// numbers are others, or where the axes do not stand one behind the other in memory.
+/// An index that is split into quotient and remainder for two neighbouring axes may be joined
+/// again, but only if both come from the same number and the axes are contiguous in memory.
 TEST(Blocks, IndicesTakenApartReadTheSameElements) {
   for (const bool contiguous : {true, false})
     for (const bool known : {true, false})
@@ -78,7 +78,7 @@ TEST(Blocks, IndicesTakenApartReadTheSameElements) {
         b.for_each(b.index(0), b.index(48), [&](Ex i) {
           const Ex rest = i / inner, middle = b.extent(in, 1);
           b.store(out, {b.index(0), i}, b.load(in, {rest / middle, rest % middle, i % inner}));
-          // Not the quotient and the remainder of one number.
+          // These are not the quotient and the remainder of the same number.
           b.store(out, {b.index(1), i}, b.load(in, {rest % 3, (i + 1) / inner % 4, i % inner}));
         });
         const Tensor block = edge_values(DType::i32, 60, 1);
@@ -193,7 +193,7 @@ TEST(Blocks, OutputsMayLieOnTheInputTheyName) {
   }
 }
 
-/// A prefix sum by way of a local array, small (in the frame) and large (in the workspace).
+/// A local array that is small (in the stack frame) or large (in the workspace).
 TEST(Blocks, LocalsLiveInTheFrameOrTheWorkspace) {
   for (const std::int64_t n : {10, 10000}) {
     Builder b("local");
@@ -218,8 +218,8 @@ TEST(Blocks, LocalsLiveInTheFrameOrTheWorkspace) {
   }
 }
 
-/// Trips write and read the same four elements; that a trip reads what it wrote is known only when
-/// it runs.
+/// All trips write and read the same four elements. Only at run time is it known that a trip reads
+/// what it has written.
 TEST(Blocks, TripsMayShareALocalAsScratch) {
   Builder b("scratch");
   const auto in = buffer(b, "in", DType::f32, Access::in, {-1});
@@ -234,7 +234,7 @@ TEST(Blocks, TripsMayShareALocalAsScratch) {
   agree(b.finish(), {values, Tensor::zeros(DType::f32, {200})}, {1, 1});
 }
 
-/// Scales views[1] by the attribute into views[0]; fails with 7 on a negative first element.
+/// Computes views[0] = attribute * views[1]; returns 7 if the first element is negative.
 scalar::Status scale(Context& context, std::span<const View> views, const void* attributes) {
   const double factor = *static_cast<const double*>(attributes);
   const View &out = views[0], &in = views[1];
@@ -271,7 +271,8 @@ TEST(Blocks, CallsTakeViewsOfTrailingAxes) {
     }
 }
 
-/// Fails with its first or second site where its view says so; its second view is left out.
+/// Fails with its first or second site, depending on the value in its first view. Its second view
+/// is omitted.
 scalar::Status fails(Context& context, std::span<const View> views, const void*) {
   if (views[1].data != nullptr || views[1].extents != nullptr) return 3;
   const std::int64_t x = *static_cast<const std::int64_t*>(views[0].data);
@@ -302,7 +303,7 @@ TEST(Blocks, TheSitesOfCallsAreTheProgramsInTheirFrames) {
   EXPECT_EQ(said(3, 4), "done");
   EXPECT_EQ(said(-3, 4), "node 'loop', trip 0: -3 is below 0");
   EXPECT_EQ(said(3, 104), "node 'loop', trip 1: 104 is above 100, as is 105");
-  // Where a run is stopped, nothing is shown.
+  // A stopped run stores nothing in `Context::shown`.
   const auto stops = [](Context&, std::span<const View>, const void*) { return scalar::stopped; };
   Builder other("stops");
   const auto state = buffer(other, "state", DType::i64, Access::inout, {});
@@ -310,8 +311,8 @@ TEST(Blocks, TheSitesOfCallsAreTheProgramsInTheirFrames) {
   EXPECT_EQ(agree(other.finish(), {Tensor::scalar<std::int64_t>(1)}), scalar::stopped);
 }
 
-/// An output may lie over an input that is read where it is written: a load after the store sees
-/// the new element, so the compiler may not take the two for apart.
+/// An output may overlap an input. A load after the store reads the new element, so the compiler
+/// must not assume that the two buffers are disjoint.
 TEST(Blocks, ALoadAfterAStoreOverItsInputSeesTheNewElement) {
   Builder b("over");
   const auto x = buffer(b, "x", DType::f32, Access::in, {-1});

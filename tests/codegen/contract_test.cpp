@@ -21,7 +21,7 @@ Shape shape_of(std::int64_t rows, std::int64_t columns, bool transposed, bool ro
   return transposed ? Shape{columns, rows} : Shape{rows, columns};
 }
 
-/// Three products, each from its slice of a stack of matrices.
+/// Computes two products, each from one slice of a stack of matrices.
 void check(const Case& c) {
   Shape a = shape_of(c.m, c.k, c.a_transposed, c.a_vector, false);
   Shape b = shape_of(c.k, c.n, c.b_transposed, false, c.b_vector);
@@ -156,7 +156,7 @@ TEST(ContractTest, Strided) {
   check({.m = 9, .k = 20, .n = 75, .b_transposed = true, .contiguous = false});
 }
 
-/// With many rows, columns that lie apart are copied first; k has several blocks.
+/// With many rows, columns that are not contiguous are copied first; k has several blocks.
 TEST(ContractTest, ManyRowsOfColumnsThatLieApart) {
   for (const auto& [m, k, n] : std::vector<std::array<std::int64_t, 3>>{
            {16, 0, 9}, {16, 8, 8}, {17, 5, 64}, {23, 128, 65}, {40, 300, 71}, {19, 257, 131}})

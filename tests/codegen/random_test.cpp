@@ -8,7 +8,7 @@
 namespace rondel::codegen {
 namespace {
 
-/// RONDEL_RANDOM_PROGRAMS says how many; RONDEL_RANDOM_SEED where they start.
+/// RONDEL_RANDOM_PROGRAMS is the number of programs; RONDEL_RANDOM_SEED is the first seed.
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text ? std::strtoull(text, nullptr, 10) : otherwise;

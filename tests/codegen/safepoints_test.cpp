@@ -2,7 +2,7 @@
 
 #include "codegen/agree.h"
 
-/// Where native code checks the stop flag, and that it ends there.
+/// Tests where native code checks the stop flag, and that it stops there.
 namespace rondel::codegen {
 namespace {
 

@@ -6,8 +6,7 @@
 namespace rondel::codegen {
 namespace {
 
-/// Calls `f` with a null pointer to the C++ type that holds an element; narrow floats by their
-/// bits.
+/// Calls `f` with a null pointer to the C++ type of an element; for narrow floats, an integer type.
 template <class F> void with_type(DType t, F f) {
   switch (t) {
     case DType::f64: return f(static_cast<double*>(nullptr));
@@ -62,7 +61,7 @@ Tensor edge_values(DType t, std::int64_t n, std::uint32_t seed) {
   char* at = out.data_as<char>();
   for (std::size_t i = 0; i < static_cast<std::size_t>(n) * byte_size(t); ++i)
     at[i] = static_cast<char>(random() & mask_of(t));
-  if (t == DType::i4 || t == DType::i2)  // held sign-extended
+  if (t == DType::i4 || t == DType::i2)  // stored sign-extended
     for (std::int64_t i = 0; i < n; ++i) {
       const int shift = t == DType::i4 ? 4 : 6;
       at[i] = static_cast<char>(static_cast<signed char>(at[i] << shift) >> shift);

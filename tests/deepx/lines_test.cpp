@@ -1,5 +1,5 @@
-// What a program computes, as far as deliberate faults (tests/mutations.toml) need a test in C++;
-// the other tests of lines are in Python.
+// The results of programs, for the mutation tests (tests/mutations.toml), which need C++ tests. All
+// other tests of deepx lines are in Python.
 #include <rondel/deepx.h>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a C++ program sees of deepx; what lines mean is tested through Python.
+// The C++ API of deepx. The semantics of lines are tested in Python.
 #include <rondel/deepx.h>
 
 #include <gmock/gmock.h>

@@ -15,16 +15,16 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// An op without results is left out, with a note.
-const std::set<std::string_view> without_a_way{"assertion"};
+/// Ops that cannot be written: an op without results is left out, with a note.
+const std::set<std::string_view> not_exportable{"assertion"};
 
 TEST(EncodeNode, EveryOpHasAWayOut) {
   for (const ir::OpDef* op : ir::all_ops())
-    EXPECT_NE(can_be_exported(*op), without_a_way.contains(op->name))
+    EXPECT_NE(can_be_exported(*op), not_exportable.contains(op->name))
         << op->name << " has no ONNX op of its name; say it in legalize.cpp";
 }
 
-/// Where an old version is read by a rule, it is written by one.
+/// An old version that the importer reads by a rule has a version encoding in the exporter.
 TEST(EncodeNode, WhatIsReadByARuleIsWrittenByOne) {
   for (const ir::OpDef* op : ir::all_ops()) {
     const auto name = onnx_name(op->name);

@@ -266,7 +266,7 @@ TEST(ExportLoop, WhyALoopIsNoScanIsSaid) {
   EXPECT_EQ(m.report.loops[0].reason, "it has a trip count of its own");
 }
 
-/// The types of the first loop's body as declared: "f32[2, k] -> f32[2, k]" of its first state.
+/// The declared types of the first state in the first loop's body: "f32[2, k] -> f32[2, k]".
 std::string first_state(const std::string& text) {
   const Model m = model_of(text);
   const auto& body = m.proto.graph().node(0).attribute(0).g();
@@ -436,7 +436,7 @@ y = If(gather)
   else_branch() -> (identity_1)
     identity_1 = Identity(y_1)
 )");
-  // There Identity takes no sequence.
+  // Identity takes no sequences in opset 13.
   EXPECT_THAT(model_of(text, 13).report.notes,
               testing::ElementsAre(HasSubstr("is left out: no result")));
 }

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-/// Graphs in our text form, and the ONNX text that becomes of them.
+/// Graphs in our text form, and the ONNX text that they are exported as.
 namespace rondel::exporters {
 
 inline ir::Graph graph_of(const std::string& text) {
@@ -38,7 +38,7 @@ inline Model model_of(const std::string& text, std::optional<int> opset = {}) {
   return m;
 }
 
-/// By name, the small constants as text: {1, 2}.
+/// The text of small constants, by name: "{1, 2}".
 using Constants = std::map<std::string, std::string>;
 
 inline Constants constants_of(const Model& m) {
@@ -58,7 +58,7 @@ inline Constants constants_of(const Model& m) {
   return found;
 }
 
-/// A graph's nodes as ONNX text, a line each, nested ones indented; small constants by value.
+/// A graph's nodes as ONNX text: one node per line, nested nodes indented, small constants inline.
 inline std::string nodes_of(const pb::GraphProto& g, const Constants& constants,
                             const std::string& indent = "") {
   std::string out;

@@ -1,4 +1,4 @@
-// Which nodes can fail when they run, by the types and constants that they are given.
+// Which nodes can fail at run time, as far as the types and constants of their inputs tell.
 #include "ir/infer.h"
 #include "ir/text.h"
 

@@ -7,7 +7,8 @@
 
 namespace rondel::ir {
 
-/// What `run` says when it fails, which must be the doing of `blame`; "" when it does not fail.
+/// The message of the error that `run` throws, which must have this `blame`; "" if it does not
+/// throw.
 template <class Run> std::string error_of(Run run, Blame blame = Blame::caller) {
   try {
     run();

@@ -17,7 +17,7 @@ const Integer a = name("a"), b = name("b"), c = name("c");
 
 Integer parsed(const std::string& text) { return Cursor("f32[" + text + "]").type().extent(0); }
 
-/// An expression beside what it says, in numbers.
+/// A symbolic expression and its expected value.
 struct Both {
   Integer symbolic;
   std::optional<__int128> number;

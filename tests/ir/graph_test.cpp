@@ -18,7 +18,7 @@ using ::testing::UnorderedElementsAre;
 
 const Type f32_2 = Type::tensor(DType::f32, Extents{2});
 
-/// The nodes that read a value, by the names of what they make; "result" for a result.
+/// The nodes that read a value, by the names of their outputs; "result" for a result.
 std::vector<std::string> readers(const Graph& g, ValueId v) {
   std::vector<std::string> names;
   for (const Use& use : g.value(v).uses)
@@ -27,7 +27,7 @@ std::vector<std::string> readers(const Graph& g, ValueId v) {
   return names;
 }
 
-/// The value of that name, which there is once.
+/// The only value with that name.
 ValueId named(const Graph& g, std::string_view name) {
   for (std::size_t v = 0; v < g.value_count(); ++v)
     if (g.value(static_cast<ValueId>(v)).name == name) return static_cast<ValueId>(v);
@@ -117,7 +117,7 @@ TEST(Nodes, StandWhereTheyArePut) {
   verify(g);
 }
 
-/// A list in order beside the graph's, both changed in the same random ways.
+/// Compares the graph's node list with a plain list after the same random changes.
 TEST(Nodes, KeepTheirOrderUnderRandomChanges) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

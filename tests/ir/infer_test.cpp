@@ -10,7 +10,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// The graph with all types, from a text that says only those of its inputs.
+/// The graph with all types, from a text that gives only the types of its inputs.
 std::string typed(const std::string& text) { return to_text(parse(text)); }
 std::string parse_error(const std::string& text) {
   return error_of([&] { parse(text); });

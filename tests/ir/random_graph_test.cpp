@@ -8,7 +8,7 @@
 namespace rondel::ir {
 namespace {
 
-/// Well-formed graphs of f32 values with loops, branches, captures and names that repeat.
+/// Well-formed graphs of f32 values with loops, branches, captures and repeated names.
 class RandomGraph {
  public:
   explicit RandomGraph(unsigned seed) : random_(seed) {

@@ -3,7 +3,7 @@
 
 namespace rondel::ir {
 
-/// Breaks graphs, for tests of who finds out.
+/// Breaks graphs, to test that the verifier finds the fault.
 struct Tampering {
   Graph& g;
 
@@ -15,7 +15,7 @@ struct Tampering {
   }
   void drop_output(NodeId n) const { g.node(n).outputs.items_.pop_back(); }
   void give_region(NodeId n, RegionId r) const { g.node(n).regions.items_ = {r}; }
-  /// The node stands where it does and last in its region.
+  /// Lists the node a second time, at the end of its region.
   void repeat(NodeId n) const { g.region(g.node(n).region).nodes.insert(-1, n); }
   void forget_uses(ValueId v) const { g.value(v).uses.items_.clear(); }
   void add_use(ValueId v, Use use) const { g.value(v).uses.items_.push_back(use); }

@@ -15,13 +15,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The text reads back to a graph that prints as the same text.
+/// The text parses to a graph that prints as the same text.
 void expect_exact(const std::string& text) {
   const Graph g = parse(text);
   EXPECT_EQ(to_text(g), text);
 }
 
-/// A graph of one constant prints, reads back and holds the same bits.
+/// A graph of one constant prints, parses back and holds the same bits.
 void expect_same_constant(const Tensor& t) {
   Graph g;
   Builder b(g, RegionId::root);

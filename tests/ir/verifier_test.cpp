@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A loop whose state doubles, and a negation of what it gives.
+/// A loop whose state doubles, and a negation of its result.
 Graph sample() {
   return parse(R"g(graph "g" (%a: f32[2], %t: i64[]) {
     %f, %s, %n = loop trips=%t states=(%a) {
@@ -22,7 +22,7 @@ Graph sample() {
     yield %r })g");
 }
 
-/// What `verify` says of the sample after `change`: a fault of ours.
+/// The message of the internal error that `verify` throws for the sample after `change`.
 std::string complaint(const std::function<void(Graph&)>& change) {
   Graph g = sample();
   change(g);

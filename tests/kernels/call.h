@@ -8,11 +8,11 @@
 #include <random>
 #include <vector>
 
-/// Calls of kernels on views, as steps and programs make them.
+/// Calls kernels on views, like steps and programs.
 namespace rondel::kernels {
 
-/// Calls a kernel on inputs and outputs (undefined: left out), in a workspace of just the size it
-/// asks for, with a margin that has to stay as it was.
+/// Calls a kernel on inputs and outputs (undefined: omitted). The workspace has exactly the
+/// requested size; the test fails if the kernel writes to the margin after it.
 inline Status call(const SizedKernel& kernel, Context& context, const std::vector<Tensor>& inputs,
                    const std::vector<Tensor>& outputs) {
   std::vector<Operand> operands;
@@ -44,8 +44,8 @@ inline std::string bytes(const Tensor& t) {
   return {t.data_as<char>(), static_cast<std::size_t>(t.size()) * byte_size(t.dtype())};
 }
 
-/// The same elements, seen through the strides of a block whose axes stand the other way round.
-inline Tensor turned(const Tensor& t) {
+/// A copy in column-major order: the same shape and elements, with strides that are not row-major.
+inline Tensor column_major_copy(const Tensor& t) {
   Shape shape(t.shape().rbegin(), t.shape().rend());
   const Tensor block(t.dtype(), shape);
   const Shape steps = row_major_strides(shape);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-/// The fast convolution against the plain one, on random shapes.
+/// The fast convolution is compared with the reference, on random shapes.
 namespace rondel::kernels {
 namespace {
 
@@ -24,10 +24,10 @@ Tensor magnitudes(const Tensor& t) {
   return out;
 }
 
-/// What has been drawn: a convolution and its inputs.
+/// A random convolution and its inputs.
 struct Case {
   ConvSpec spec;
-  std::vector<Tensor> inputs;  ///< x, w, bias or none
+  std::vector<Tensor> inputs;  ///< x, w, bias (undefined: omitted)
   Shape y;
 };
 
@@ -63,14 +63,15 @@ Case random_case(unsigned seed, std::int64_t longest_row) {
   return c;
 }
 
-/// Within 1e-5 of the sum of the absolute products; for views as for blocks.
+/// Checks that the fast results differ by at most 1e-5 times the sum of the absolute products, for
+/// row-major inputs and for views.
 void check_fast(const Case& c) {
   const auto plain = conv(c.spec, DType::f32, c.inputs[0].shape().size());
   const auto fast = fast_conv(c.spec, c.inputs[0].shape().size());
   std::vector<Tensor> absolute, views;
   for (const Tensor& t : c.inputs) {
     absolute.push_back(t.defined() ? magnitudes(t) : t);
-    views.push_back(t.defined() ? turned(t) : t);
+    views.push_back(t.defined() ? column_major_copy(t) : t);
   }
   const Tensor want(DType::f32, c.y), bound(DType::f32, c.y), got(DType::f32, c.y);
   run(*plain, c.inputs, {want});
@@ -104,7 +105,7 @@ Case case_of(Shape x, Shape w, Shape y, std::vector<std::int64_t> pads) {
   return c;
 }
 
-/// Products of several blocks of places and of elements, along a window and along a row.
+/// Sizes that need several blocks of output positions and of window elements.
 TEST(Conv, BlocksMakeTheWhole) {
   check_fast(case_of({1, 40, 30, 50}, {20, 40, 3, 3}, {1, 20, 30, 50}, {1, 1, 1, 1}));
   check_fast(case_of({1, 900, 6, 7}, {18, 900, 3, 3}, {1, 18, 6, 7}, {1, 1, 1, 1}));
@@ -147,7 +148,7 @@ TEST(Window, Positions) {
   EXPECT_EQ(window_count({3, 2, 1, 1, 1}, 5, false), 3);
   EXPECT_EQ(window_count({2, 2, 1, 0, 0}, 5, false), 2);
   EXPECT_EQ(window_count({2, 2, 1, 0, 0}, 5, true), 3);
-  // A last window that would begin in the padding after the input is not there.
+  // A last window that would begin in the padding after the input is left out.
   EXPECT_EQ(window_count({1, 2, 1, 0, 1}, 2, true), 1);
   EXPECT_THROW(window_count({3, 1, 1, 0, 0}, 2, false), std::exception);
 }

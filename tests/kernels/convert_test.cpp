@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-/// f16 converted by the processor's instructions against the conversions in base/float_formats.h,
-/// bit for bit.
+/// Conversions of f16 by the processor's instructions are compared with the conversions in
+/// base/float_formats.h, bit for bit.
 namespace rondel::kernels {
 namespace {
 
@@ -25,7 +25,7 @@ TEST(Convert, NarrowsEveryF16ItsNeighboursAndOthers) {
   std::vector<float> values;
   for (std::uint32_t code = 0; code < 65536; ++code) {
     const auto bits = std::bit_cast<std::uint32_t>(f16_to_f32(static_cast<std::uint16_t>(code)));
-    // Half a step of f16 is 0x1000 in f32's bits: ties, and what lies beside them.
+    // Half the distance between two f16 values is 0x1000 in the bits of f32: ties and neighbours.
     for (const std::uint32_t more : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x1fffu})
       values.push_back(std::bit_cast<float>(bits + more));
   }

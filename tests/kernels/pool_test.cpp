@@ -6,11 +6,12 @@
 #include <cstdlib>
 #include <limits>
 
-/// Fast pooling against plain pooling, bit for bit, on random shapes.
+/// Fast pooling is compared with the reference, bit for bit, on random shapes.
 namespace rondel::kernels {
 namespace {
 
-/// A tensor in a block of just its size, beyond which the address sanitizer sees reads and writes.
+/// A tensor in a block of exactly its size, so that the address sanitizer detects accesses beyond
+/// it.
 Tensor exact(DType t, const Shape& shape) {
   const auto size = static_cast<std::size_t>(element_count(shape)) * byte_size(t);
   const std::shared_ptr<void> block(std::malloc(std::max<std::size_t>(size, 1)), std::free);
@@ -19,7 +20,7 @@ Tensor exact(DType t, const Shape& shape) {
 
 template <class T> Tensor values(DType t, const Shape& shape, std::mt19937& generator, bool nans) {
   const Tensor x = exact(t, shape);
-  // Few different ones, so that there are equals.
+  // Few different values, so that some are equal.
   std::uniform_int_distribution<int> value(-6, 6);
   for (std::int64_t i = 0; i < x.size(); ++i) {
     const int v = value(generator);
@@ -36,7 +37,7 @@ template <class T> Tensor values(DType t, const Shape& shape, std::mt19937& gene
   return x;
 }
 
-/// What windows on x give.
+/// The shape of the result.
 Shape pooled(const PoolSpec& spec, const Shape& x) {
   Shape y{x[0], x[1]};
   for (std::size_t a = 0; a + 2 < x.size(); ++a)
@@ -45,7 +46,8 @@ Shape pooled(const PoolSpec& spec, const Shape& x) {
   return y;
 }
 
-/// The fast way against the plain way on one input; `nans`: it has some.
+/// Compares the fast kernels with the references on one input. `nans`: the input has NaNs. `view`:
+/// the same elements, perhaps with other strides.
 template <class T>
 void check(const PoolSpec& spec, DType t, const Tensor& in, const Tensor& view, bool nans) {
   const Shape y = pooled(spec, in.shape());
@@ -55,7 +57,7 @@ void check(const PoolSpec& spec, DType t, const Tensor& in, const Tensor& view, 
   EXPECT_EQ(bytes(got), bytes(want));
   EXPECT_EQ(bytes(found), bytes(where));
   std::fill_n(got.template data_as<char>(), bytes(got).size(), 1);
-  // Without indices elements are met in another order, so that of 0 and -0 the other may be first.
+  // Without indices, elements are visited in another order, which may exchange 0 and -0.
   run(*max_pool(spec, t), {in}, {want, Tensor()});
   run(*fast_max_pool(spec, t), {view}, {got, Tensor()});
   EXPECT_EQ(bytes(got), bytes(want));
@@ -94,7 +96,7 @@ template <class T> void check_random(DType t, unsigned seed) {
   else spec.window.auto_pad = pick(0, 1) == 1 ? AutoPad::same_upper : AutoPad::same_lower;
   const bool nans = pick(0, 2) == 0;
   const Tensor in = values<T>(t, x, generator, nans);
-  check<T>(spec, t, in, pick(0, 2) == 0 ? turned(in) : in, nans);
+  check<T>(spec, t, in, pick(0, 2) == 0 ? column_major_copy(in) : in, nans);
 }
 
 TEST(Pool, FastAgreesWithPlain) {
@@ -109,8 +111,8 @@ TEST(Pool, FastAgreesWithPlain) {
   }
 }
 
-/// Planes in one lane each, planes in bands, the last of which has less, lanes that stay empty,
-/// rows shorter than a vector, and planes that are too large for lanes.
+/// Planes in one lane each, planes in bands with a shorter last band, unused lanes, rows shorter
+/// than a vector, and planes that are too large for lanes.
 template <class T> void check_lanes(DType t) {
   struct Case {
     Shape x;
@@ -155,8 +157,8 @@ template <class T> void check_lanes(DType t) {
     }
 }
 
-/// Work enough to be shared out, with parts of the workspace whose sizes are no multiples of a
-/// vector.
+/// Enough work for several threads. The sizes of their parts of the workspace are not multiples of
+/// a vector.
 TEST(Pool, ThreadsHavePartsOfTheirOwn) {
   struct Case {
     Shape x;
@@ -185,7 +187,7 @@ TEST(Pool, ThreadsHavePartsOfTheirOwn) {
   }
 }
 
-/// Nothing is sized by a stride, and windows with more elements than a float counts are exact.
+/// No memory is sized by a stride, and means over more elements than a float can count are exact.
 TEST(Pool, WindowsOfUnusualSizesAgree) {
   PoolSpec spec;
   spec.window.kernel = {3};
@@ -214,8 +216,7 @@ TEST(Pool, FastAgreesWithPlainInLanesAndBands) {
   check_lanes<std::int16_t>(DType::i16);
 }
 
-/// Padding stands in bands as an element does that nothing is less than; it is never the greatest,
-/// and -0 and 0 are equals.
+/// Padding in a band has the least value. It is never the result, and -0 equals 0.
 TEST(Pool, PaddingIsNotTheGreatest) {
   PoolSpec spec;
   spec.window.kernel = {3, 3};

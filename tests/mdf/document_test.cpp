@@ -1,4 +1,4 @@
-// Texts as trees, and where they are wrong.
+// Parsing of JSON and YAML, and the positions of errors.
 #include "frontends/mdf/document.h"
 
 #include "models.h"

@@ -1,4 +1,4 @@
-// Expressions as trees, and as ops.
+// Parsing of expressions, and their compilation to ops.
 #include "frontends/mdf/expression.h"
 
 #include "frontends/mdf/environment.h"
@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A tree with all of its brackets.
+/// A syntax tree in fully parenthesized form.
 std::string tree(const Expression& e) {
   std::string parts;
   for (const Expression& part : e.parts) parts += " " + tree(part);
@@ -73,7 +73,7 @@ bool is_constant(const ir::Graph& g, ir::NodeId n) {
   });
 }
 
-/// The ops of an expression of `x`, f64[3], and `n`, i64[], but for constants, and its type.
+/// The ops (without constants) and the type of an expression of `x`, f64[3], and `n`, i64[].
 std::string compiled(const std::string& text) {
   ir::Graph g;
   ir::Builder b(g, ir::RegionId::root);

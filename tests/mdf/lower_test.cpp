@@ -1,4 +1,4 @@
-// A model as a graph.
+// Lowering of models to graphs.
 #include "frontends/mdf/lower.h"
 
 #include "frontends/mdf/read_file.h"
@@ -19,7 +19,7 @@ const char* const decay = R"({"graphs": {"decay": {"nodes": {
   "A": {"parameters": {"v": {"default_initial_value": 8.0, "time_derivative": "-v"}},
         "output_ports": {"v": {"value": "v"}}}}}}})";
 
-/// Ops in the body of the graph's only loop.
+/// The ops in the body of the graph's only loop.
 std::string body_of(const ir::Graph& g) {
   std::string ops;
   for (const ir::NodeId n : g.root().nodes)

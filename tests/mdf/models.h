@@ -1,4 +1,4 @@
-// What tests of MDF's front end share.
+// Helpers for the tests of the MDF front end.
 #pragma once
 #include "base/error.h"
 
@@ -9,7 +9,7 @@
 
 namespace rondel::mdf {
 
-/// The text of the error that `act` throws; empty: it throws none.
+/// The text of the error that `act` throws; empty if it does not throw.
 inline std::string error_of(const auto& act) {
   try {
     act();

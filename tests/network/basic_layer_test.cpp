@@ -1,4 +1,4 @@
-// The meaning of single layers, and the types inferred for their results.
+// The results of single layers, and the types inferred for them.
 #include "network/net.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ std::string dims(const ITensor& t) {
   return s + "]";
 }
 
-/// What one layer gives, as text.
+/// The output of a run, as text.
 std::string result(Net& n, ITensor& t, const Feeds& feeds = {}) {
   n.out(t, "y");
   return text(run(n, feeds).at("y"));
@@ -157,11 +157,11 @@ TEST(NetworkLayer, slices_by_values_known_when_running) {
   EXPECT_THROW(y(1, 2), Error);
 }
 
-/// A slice of a vector whose start, size and stride come with the run.
+/// A slice of a vector whose start, size and stride are inputs of the run.
 std::string sliced_when_running(SampleMode mode, std::vector<float> x, std::int64_t start,
-                                std::int64_t size, std::int64_t stride, Dims told = {1, {-1}}) {
+                                std::int64_t size, std::int64_t stride, Dims declared = {1, {-1}}) {
   Net n;
-  ISliceLayer* s = n.addSlice(n.in("x", DataType::kFLOAT, told), Dims{1, {0}}, Dims{1, {1}},
+  ISliceLayer* s = n.addSlice(n.in("x", DataType::kFLOAT, declared), Dims{1, {0}}, Dims{1, {1}},
                               Dims{1, {1}});
   s->setName("cut");
   s->setMode(mode);
@@ -204,9 +204,9 @@ TEST(NetworkLayer, strict_slices_by_values_known_when_running_stay_within_the_bo
 
 TEST(NetworkLayer, slices_of_an_axis_that_is_empty) {
   using M = SampleMode;
-  for (const Dims& told : {Dims{1, {0}}, Dims{1, {-1}}}) {
+  for (const Dims& declared : {Dims{1, {0}}, Dims{1, {-1}}}) {
     const auto of_nothing = [&](M mode, std::int64_t size) {
-      return sliced_when_running(mode, {}, 0, size, 0, told);
+      return sliced_when_running(mode, {}, 0, size, 0, declared);
     };
     EXPECT_EQ(of_nothing(M::kFILL, 2), "f32[2] 0 0");
     for (const M mode : {M::kSTRICT_BOUNDS, M::kFILL, M::kWRAP, M::kCLAMP, M::kREFLECT}) {
@@ -217,11 +217,11 @@ TEST(NetworkLayer, slices_of_an_axis_that_is_empty) {
       EXPECT_THAT(of_nothing(mode, 2),
                   testing::AllOf(testing::HasSubstr("layer 'cut' (Slice): along axis 0"),
                                  testing::HasSubstr("there is nothing to repeat")));
-    // The same of parameters.
+    // The same with constant parameters.
     for (const M mode : {M::kSTRICT_BOUNDS, M::kFILL, M::kWRAP, M::kCLAMP, M::kREFLECT}) {
       const auto y = [&](std::int64_t size) {
         Net n;
-        ISliceLayer* s = n.addSlice(n.in("x", DataType::kFLOAT, told), Dims{1, {0}},
+        ISliceLayer* s = n.addSlice(n.in("x", DataType::kFLOAT, declared), Dims{1, {0}},
                                     Dims{1, {size}}, Dims{1, {0}});
         s->setMode(mode);
         n.out(*s->getOutput(0), "y");

@@ -89,7 +89,7 @@ TEST(NetworkBuilder, a_network_knows_what_it_was_made_by_and_with) {
   EXPECT_TRUE(builder.isNetworkSupported(*network, *config));
 }
 
-/// All members of an enumeration, by its largest.
+/// Whether `last` is the largest member of its enumeration.
 template <class E> constexpr bool ends_with(E last) {
   return EnumMax<E>() == static_cast<std::int32_t>(last) + 1;
 }

@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-/// a / b of integers, which fails where b is 0.
+/// The integer division a / b, which fails if b is 0.
 ITensor& quotient(Net& n, ITensor& a, ITensor& b) { return n.op(a, b, Op::kDIV); }
 
 TEST(NetworkConditional, evaluates_only_the_branch_taken) {

@@ -31,7 +31,7 @@ TEST(Fill, counts_along_each_axis) {
       },
       {});
   expect(ramp, {3}, {5, 7, 9});
-  // Of extents that come with the run: 1 + 10 r + c.
+  // Extents that are known at run time only: 1 + 10 r + c.
   const Tensor table = run_one(
       [](INetworkDefinition& n, const Inputs& in) {
         IFillLayer* l = n.addFill(Dims{}, FillOperation::kLINSPACE, DataType::kINT32);
@@ -39,7 +39,7 @@ TEST(Fill, counts_along_each_axis) {
         return l->getOutput(0);
       },
       {i64({2}, {2, 3}), Tensor::scalar<std::int32_t>(1), Tensor::from<std::int32_t>({2}, {10, 1})},
-      Told::extents);
+      Known::extents);
   EXPECT_EQ(table.dtype(), DType::i32);
   expect(table, {2, 3}, {1, 2, 3, 11, 12, 13});
 }
@@ -129,7 +129,7 @@ TEST(Fill, draws_normal_numbers_with_mean_and_deviation_as_tensors) {
         for (std::int32_t k = 0; k < 3; ++k) l->setInput(k, *in[static_cast<std::size_t>(k)]);
         return l->getOutput(0);
       },
-      {i64({1}, {20000}), Tensor::scalar(10.0F), Tensor::scalar(3.0F)}, Told::extents);
+      {i64({1}, {20000}), Tensor::scalar(10.0F), Tensor::scalar(3.0F)}, Known::extents);
   const auto [mean, deviation] = mean_and_deviation(y);
   EXPECT_NEAR(mean, 10, 0.085);
   EXPECT_NEAR(deviation, 3, 0.06);

@@ -59,7 +59,7 @@ TEST(NetworkLoop, of_both_limits_the_first_to_say_no_ends_it) {
 }
 
 TEST(NetworkLoop, a_while_limit_is_not_computed_for_a_trip_that_the_count_has_ended) {
-  Net n;  // flags[i] of a tensor that has as many flags as there are trips
+  Net n;  // reads flags[i] in trip i; there is one flag per trip
   ITensor& flags = n.in("flags", DataType::kBOOL, Dims{1, {-1}});
   ILoop* loop = n.counted(n.in("count", DataType::kINT64, Dims{}));
   ITensor& i = n.counter(loop, n.i64(0), n.i64(1));
@@ -94,7 +94,7 @@ TEST(NetworkLoop, iterators_read_slices_of_any_axis_either_way) {
   EXPECT_EQ(text(two.at("turned")), "f32[3,2] 2 4 3 6 5 8");
   EXPECT_EQ(text(two.at("columns")), "f32[2,2] 2 3 4 6");
   EXPECT_EQ(text(two.at("up")), "f32[2,3] 4 6 8 2 3 5");
-  // Reversed, it begins with slice trips - 1, whatever lies beyond.
+  // A reversed iterator begins with slice trips - 1, also if there are more slices.
   const auto one = s.run({{"x", matrix}, {"t", Tensor::scalar<std::int64_t>(1)}});
   EXPECT_EQ(text(one.at("up")), "f32[1,3] 2 3 5");
 }
@@ -278,7 +278,7 @@ TEST(NetworkLoop, nests_as_the_data_flows) {
 }
 
 TEST(NetworkLoop, is_inside_another_when_only_its_next_value_comes_from_there) {
-  Net n;  // the inner loop never sees the row but through a second input
+  Net n;  // the inner loop uses the element only through a recurrence's second input
   ITensor& x = n.in("x", DataType::kFLOAT, Dims{1, {-1}});
   ILoop* outer = n.counted(n.i64(3), "outer");
   ITensor& element = *outer->addIterator(x)->getOutput(0);
@@ -322,7 +322,7 @@ TEST(NetworkLoop, every_element_type_is_carried_and_joined) {
   }
 }
 
-/// Where a step for each three of the loops would take minutes.
+/// An algorithm that is cubic in the number of loops would take minutes.
 TEST(NetworkLoop, nests_six_hundred_deep) {
   constexpr int depth = 600;
   Net n;

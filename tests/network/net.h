@@ -13,7 +13,7 @@ namespace rondel::network {
 
 using Op = ElementWiseOperation;
 
-/// A network whose layers are made by short calls; constants live as long as it.
+/// A network whose layers are added by short calls. It owns the data of its constants.
 struct Net : INetworkDefinition {
   ITensor& in(const char* name, DataType type, const Dims& dims) {
     return *addInput(name, type, dims);
@@ -42,14 +42,14 @@ struct Net : INetworkDefinition {
     t.setName(name);
     markOutput(t);
   }
-  /// A loop of that many trips.
+  /// A loop with this trip count.
   ILoop* counted(ITensor& trips, const char* name = "") {
     ILoop* loop = addLoop();
     loop->setName(name);
     loop->addTripLimit(trips, TripLimit::kCOUNT);
     return loop;
   }
-  /// A recurrence of the loop, from `first` on in steps of `by`.
+  /// A recurrence of the loop that starts at `first` and grows by `by` in each trip.
   ITensor& counter(ILoop* loop, ITensor& first, ITensor& by) {
     IRecurrenceLayer* r = loop->addRecurrence(first);
     r->setInput(1, add(*r->getOutput(0), by));
@@ -79,7 +79,7 @@ inline std::string text(const Value& v) {
   return s;
 }
 
-/// The message of the caller's error that building it throws.
+/// The message of the caller's error that building the network throws.
 inline std::string refusal(const INetworkDefinition& n) {
   try {
     buildSession(n);

@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Without epsilon, so that results are whole numbers.
+/// Epsilon is 0, so that results are whole numbers.
 auto normalization(std::uint32_t axes,
                    const std::function<void(INormalizationLayer&)>& change = {}) {
   return [=](INetworkDefinition& n, const Inputs& in) {
@@ -41,7 +41,7 @@ void two_groups(INormalizationLayer& l) { l.setNbGroups(2); }
 TEST(Normalization, of_groups_with_a_scale_a_group) {
   const Tensor y = run_one(normalization(0b100, two_groups),
                            {grouped, f32({1, 2, 1}, {10, 100}), f32({1, 2, 1}, {1, 2})},
-                           Told::extents);
+                           Known::extents);
   expect(y, {1, 4, 2}, {-9, -9, 11, 11, -98, -98, 102, 102});
 }
 
@@ -120,12 +120,12 @@ TEST(Scale, once_for_all_for_a_channel_and_for_each_element) {
   expect(run_one(scale(ScaleMode::kUNIFORM, weights(one), weights(two), weights(squares)), {x}),
          {1, 2, 2}, {9, 25, 49, 81});
   expect(run_one(scale(ScaleMode::kUNIFORM, {}, {}, {}), {x}), {1, 2, 2}, {1, 2, 3, 4});
-  const float unread = 9;  // a count of 0 says that there are none
+  const float unread = 9;  // weights with a count of 0 are not set
   expect(run_one(scale(ScaleMode::kUNIFORM, {DataType::kFLOAT, &unread, 0}, {}, {}), {x}),
          {1, 2, 2}, {1, 2, 3, 4});
-  expect(run_one(scale(ScaleMode::kCHANNEL, weights(shifts), {}, {}), {x}, Told::extents),
+  expect(run_one(scale(ScaleMode::kCHANNEL, weights(shifts), {}, {}), {x}, Known::extents),
          {1, 2, 2}, {11, 12, 23, 24});
-  expect(run_one(scale(ScaleMode::kELEMENTWISE, {}, weights(four), {}), {x}, Told::extents),
+  expect(run_one(scale(ScaleMode::kELEMENTWISE, {}, weights(four), {}), {x}, Known::extents),
          {1, 2, 2}, {1, 4, 9, 16});
 }
 

@@ -1,4 +1,4 @@
-// The public API of tensors and layers, as far as it is the same for all kinds.
+// The public API of tensors and layers: the part that all kinds of layers share.
 #include "network/net.h"
 
 namespace rondel::network {
@@ -15,7 +15,7 @@ TEST(NetworkPublicApi, the_type_set_on_an_output_of_a_layer_is_that_of_setOutput
   EXPECT_EQ(half->getOutput(0)->getType(), DataType::kINT32);
   n.out(*half->getOutput(0), "y");
   ITopKLayer* best = n.addTopK(x, TopKOperation::kMAX, 1, 1);
-  best->getOutput(1)->setType(DataType::kINT32);  // what it is anyway
+  best->getOutput(1)->setType(DataType::kINT32);  // the type that the output has already
   n.out(*best->getOutput(1), "best");
   const auto y = run(n, {{"x", Tensor::from<float>({3}, {1.5, 2.25, -0.5})}});
   EXPECT_EQ(text(y.at("y")), "i32[3] 1 2 -1");

@@ -44,7 +44,7 @@ TEST(Quantize, with_a_scale_an_index_of_the_axis_or_a_block) {
   const Tensor scale = f32({2}, {1, 10});
   expect(run_one(quantize(DataType::kINT8, 0), {x, scale}), {2, 2}, {1, 5, 0, 100});
   expect(run_one(quantize(DataType::kINT8, -1), {x, scale}), {2, 2}, {1, 0, -3, 100});
-  expect(run_one(quantize(DataType::kINT8), {x, f32({2, 1}, {1, 10})}, Told::extents), {2, 2},
+  expect(run_one(quantize(DataType::kINT8), {x, f32({2, 1}, {1, 10})}, Known::extents), {2, 2},
          {1, 5, 0, 100});
 }
 

@@ -436,7 +436,7 @@ TEST(NetworkRefusal, a_count_that_is_known_to_go_past_an_iterator) {
     EXPECT_EQ(refusal(n),
               "layer 'frame' (Iterator) of loop 'frames': the extent along axis -1 of input 'x', "
               "f32[2, 3], is 3, but the loop makes 5 trips");
-    loop->addTripLimit(n.boolean(false), TripLimit::kWHILE);  // who knows
+    loop->addTripLimit(n.boolean(false), TripLimit::kWHILE);  // the trip count becomes unknown
     EXPECT_EQ(text(run(n, {{"x", Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6})}}).at("y")),
               "f32[0,2]");
   }

@@ -1,4 +1,4 @@
-// Layers that pick, place, count and check elements.
+// Layers that select, scatter, count and check elements.
 #include "network/single_layer.h"
 
 #include <gmock/gmock.h>
@@ -154,7 +154,7 @@ TEST(TopK, values_in_order_and_their_indices) {
 }
 
 TEST(SoftMax, goes_along_the_third_axis_from_the_end_unless_one_is_set) {
-  // exp(log 1), exp(log 3): a quarter and three.
+  // exp(log 1) and exp(log 3): the results are 1/4 and 3/4.
   const float log3 = 1.0986123F;
   const auto softmax = [](std::optional<std::uint32_t> axes) {
     return [axes](INetworkDefinition& n, const Inputs& in) {

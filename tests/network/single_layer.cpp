@@ -10,28 +10,28 @@
 namespace rondel::network::test {
 namespace {
 
-Dims dims_of(const Shape& shape, Told told) {
+Dims dims_of(const Shape& shape, Known known) {
   Dims d;
   d.nbDims = static_cast<std::int32_t>(shape.size());
-  for (std::size_t a = 0; a < shape.size(); ++a) d.d[a] = told == Told::extents ? shape[a] : -1;
+  for (std::size_t a = 0; a < shape.size(); ++a) d.d[a] = known == Known::extents ? shape[a] : -1;
   return d;
 }
 
-Session session_of(const Build& build, const std::vector<Tensor>& inputs, Told told, bool jit) {
+Session session_of(const Build& build, const std::vector<Tensor>& inputs, Known known, bool jit) {
   INetworkDefinition n;
   Inputs given;
   for (std::size_t k = 0; k < inputs.size(); ++k)
     given.push_back(n.addInput(("x" + std::to_string(k)).c_str(), data_type(inputs[k].dtype()),
-                               dims_of(inputs[k].shape(), told)));
+                               dims_of(inputs[k].shape(), known)));
   for (ITensor* t : build(n, given)) n.markOutput(*t);
   SessionOptions options;
   options.jit = jit;
   return buildSession(n, options);
 }
 
-std::vector<Tensor> run_once(const Build& build, const std::vector<Tensor>& inputs, Told told,
+std::vector<Tensor> run_once(const Build& build, const std::vector<Tensor>& inputs, Known known,
                              bool jit) {
-  const Session s = session_of(build, inputs, told, jit);
+  const Session s = session_of(build, inputs, known, jit);
   std::map<std::string, Value> feeds;
   for (std::size_t k = 0; k < inputs.size(); ++k) feeds["x" + std::to_string(k)] = inputs[k];
   std::vector<Tensor> outputs;
@@ -69,17 +69,17 @@ Build one(const std::function<ITensor*(INetworkDefinition&, const Inputs&)>& bui
 
 }  // namespace
 
-std::vector<Tensor> run(const Build& build, const std::vector<Tensor>& inputs, Told only) {
-  std::vector<Tensor> compiled = run_once(build, inputs, only, true);
-  const std::vector<Tensor> interpreted = run_once(build, inputs, only, false);
+std::vector<Tensor> run(const Build& build, const std::vector<Tensor>& inputs, Known known) {
+  std::vector<Tensor> compiled = run_once(build, inputs, known, true);
+  const std::vector<Tensor> interpreted = run_once(build, inputs, known, false);
   for (std::size_t j = 0; j < compiled.size(); ++j)
     EXPECT_TRUE(same(compiled[j], interpreted[j])) << "output " << j << ": compiled differs";
   return compiled;
 }
 
 std::vector<Tensor> run(const Build& build, const std::vector<Tensor>& inputs) {
-  std::vector<Tensor> exact = run(build, inputs, Told::extents);
-  const std::vector<Tensor> loose = run(build, inputs, Told::ranks);
+  std::vector<Tensor> exact = run(build, inputs, Known::extents);
+  const std::vector<Tensor> loose = run(build, inputs, Known::ranks);
   for (std::size_t j = 0; j < exact.size(); ++j)
     EXPECT_TRUE(same(exact[j], loose[j])) << "output " << j << ": differs when extents are unknown";
   return exact;
@@ -90,8 +90,8 @@ Tensor run_one(const std::function<ITensor*(INetworkDefinition&, const Inputs&)>
   return run(one(build), inputs)[0];
 }
 Tensor run_one(const std::function<ITensor*(INetworkDefinition&, const Inputs&)>& build,
-               const std::vector<Tensor>& inputs, Told only) {
-  return run(one(build), inputs, only)[0];
+               const std::vector<Tensor>& inputs, Known known) {
+  return run(one(build), inputs, known)[0];
 }
 
 void expect(const Tensor& t, const Shape& shape, const std::vector<double>& values,
@@ -103,7 +103,7 @@ void expect(const Tensor& t, const Shape& shape, const std::vector<double>& valu
 
 std::string error_of(const Build& build, const std::vector<Tensor>& inputs) {
   try {
-    session_of(build, inputs, Told::extents, true);
+    session_of(build, inputs, Known::extents, true);
   } catch (const Error& e) {
     EXPECT_EQ(e.blame(), Blame::caller) << e.what();
     return e.what();

@@ -5,31 +5,31 @@
 #include <string>
 #include <vector>
 
-/// Layers tested one at a time: built over inputs of these types, run on these values.
+/// Tests of single layers: a network with one layer is built for these inputs and run on them.
 namespace rondel::network::test {
 
 using Inputs = std::vector<ITensor*>;
 /// Adds the layer over the inputs; returns the tensors that become outputs.
 using Build = std::function<std::vector<ITensor*>(INetworkDefinition&, const Inputs&)>;
 
-/// What the inputs' types say.
-enum class Told { extents, ranks };
+/// What the network declares about the shapes of its inputs: the extents, or the ranks only.
+enum class Known { extents, ranks };
 
-/// The outputs for these inputs, which must be the same in every bit interpreted and compiled, and
-/// (unless `only` says which) with extents known and unknown.
+/// The outputs for these inputs. Checks that interpreted and compiled runs agree in every bit, and,
+/// without `known`, that runs with known and unknown extents do.
 std::vector<Tensor> run(const Build&, const std::vector<Tensor>& inputs);
-std::vector<Tensor> run(const Build&, const std::vector<Tensor>& inputs, Told only);
+std::vector<Tensor> run(const Build&, const std::vector<Tensor>& inputs, Known known);
 
-/// The same, of one output.
+/// The same for a layer with one output.
 Tensor run_one(const std::function<ITensor*(INetworkDefinition&, const Inputs&)>&,
                const std::vector<Tensor>& inputs);
 Tensor run_one(const std::function<ITensor*(INetworkDefinition&, const Inputs&)>&,
-               const std::vector<Tensor>& inputs, Told only);
+               const std::vector<Tensor>& inputs, Known known);
 
-/// Checks shape and elements, whatever the type of numbers.
+/// Checks shape and elements, for any numeric dtype.
 void expect(const Tensor&, const Shape&, const std::vector<double>&, double tolerance = 0);
 
-/// What is wrong with a network that must not build.
+/// The caller's error that building the network throws.
 std::string error_of(const Build&, const std::vector<Tensor>& inputs);
 
 inline Tensor f32(Shape shape, std::initializer_list<float> v) {

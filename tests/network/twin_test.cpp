@@ -1,4 +1,5 @@
-// A network becomes the graph that its ONNX twin becomes, so that it runs at the same speed.
+// A network and the equivalent ONNX model (its twin) become the same graph, so they run at the same
+// speed.
 #include "frontends/network/lower.h"
 #include "network/net.h"
 #include "onnx/models.h"
@@ -9,9 +10,9 @@
 namespace rondel::network {
 namespace {
 
-/// A graph's text after the passes, without what the front ends differ in on purpose: names and
-/// sources, what a file declares of its outputs, and `fixed`: the states of an ONNX Loop may change
-/// shape, recurrences may not.
+/// A graph's text after the passes, without the intended differences of the front ends: names,
+/// sources, declared types of outputs, and the attribute `fixed` (the states of an ONNX Loop may
+/// change shape, recurrences may not).
 std::string structure(ir::Graph g) {
   passes::run_pipelines(g, {}, {.verify = true});
   for (std::size_t v = 0; v < g.value_count(); ++v) g.value(static_cast<ir::ValueId>(v)).name = "";
@@ -109,7 +110,8 @@ TEST(NetworkTwin, of_a_scan) {
   })");
 }
 
-/// The trips are the extent of what is iterated over, read from its shape as TensorRT's users do.
+/// The trip count is the extent of the iterator's tensor, read from its shape as TensorRT's users
+/// do.
 TEST(NetworkTwin, of_a_scan_that_counts_its_trips) {
   Net n;
   ITensor& x = n.in("x", DataType::kFLOAT, Dims2{-1, 3});

@@ -60,7 +60,7 @@ TEST(Convolution, groups_and_dilation) {
         l->setNbGroups(2);
         return l->getOutput(0);
       },
-      {f32({1, 2, 2}, {1, 2, 3, 4})}, Told::extents);
+      {f32({1, 2, 2}, {1, 2, 3, 4})}, Known::extents);
   expect(y, {1, 2, 2}, {10, 20, 300, 400});
   const Tensor z = run_one(
       [&](INetworkDefinition& n, const Inputs& in) {

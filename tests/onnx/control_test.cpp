@@ -18,7 +18,7 @@ std::string loop_graph(const std::string& inputs, const std::string& body = simp
          body + "> (" + inputs + ") }";
 }
 
-/// A loop of one state x and no item; `body` is its parameters, results and nodes.
+/// A loop with one state x and no items; `body` holds its parameters, results and nodes.
 std::string one_state(const std::string& type, const std::string& body,
                       const std::string& out = "") {
   return "g (int64 m, " + type + " x) => (" + (out.empty() ? type : out) +
@@ -132,7 +132,7 @@ TEST(Loop, CountsAndTypesOfTheBody) {
 }
 
 TEST(Loop, NamesAreLexical) {
-  // x and t are shadowed inside; k is captured from two graphs out.
+  // x and t are shadowed in the inner graphs; k is captured from the graph two levels out.
   const Imported i = import_graph(
       21,
       "g (int64 m, float[2] x, float[2] k) => (float[2] y) { t = Neg(x) y = Loop <body = "

@@ -8,7 +8,7 @@
 
 #include <string>
 
-/// Models written in ONNX's own text form, and what becomes of them.
+/// Models written in ONNX's own text form, and the results of their import.
 namespace rondel::onnx {
 
 inline pb::ModelProto parse_text(const std::string& text) {
@@ -19,7 +19,7 @@ inline pb::ModelProto parse_text(const std::string& text) {
   return model;
 }
 
-/// A graph's text as a model of one opset.
+/// A model of one opset from the text of its graph.
 inline pb::ModelProto model_of(int opset, const std::string& graph) {
   return parse_text("<ir_version: 10, opset_import: [\"\" : " + std::to_string(opset) + "]>\n" +
                     graph);
@@ -35,7 +35,7 @@ inline Imported import_graph(int opset, const std::string& graph,
   return import_proto(model_of(opset, graph), options);
 }
 
-/// What the import says when it fails; "" when it does not.
+/// The message of the error that `run` throws; "" if it throws none.
 template <class Run> std::string error_of(Run run, Blame blame = Blame::caller) {
   try {
     run();
@@ -50,7 +50,7 @@ inline std::string graph_error(int opset, const std::string& graph, Blame blame 
   return error_of([&] { import_graph(opset, graph); }, blame);
 }
 
-/// The ops of a region in order, constants apart, those of nested regions in brackets:
+/// The ops of a region in order, without constants; ops of nested regions in brackets:
 /// "add loop(mul) sub".
 inline std::string ops_of(const ir::Graph& g, ir::RegionId r = ir::RegionId::root) {
   std::string out;
@@ -64,7 +64,7 @@ inline std::string ops_of(const ir::Graph& g, ir::RegionId r = ir::RegionId::roo
   return out;
 }
 
-/// The first node of an op, anywhere.
+/// The first node of an op in the graph, in any region.
 inline const ir::Node& find(const ir::Graph& g, std::string_view op) {
   for (std::size_t n = 0; n < g.node_count(); ++n)
     if (g.node(static_cast<ir::NodeId>(n)).op->name == op)

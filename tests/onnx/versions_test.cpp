@@ -1,4 +1,4 @@
-// How old versions of ops become the newest form.
+// Conversion of old versions of ops to the newest form.
 #include "models.h"
 
 #include <gmock/gmock.h>

@@ -13,10 +13,10 @@
 namespace rondel::test {
 namespace {
 
-constexpr std::size_t height = 3;  // of a stack
+constexpr std::size_t height = 3;  // the number of elements of a stack
 
-/// The same elements, each `by` places further.
-Tensor moved_round(const Tensor& x, std::size_t by) {
+/// The elements of x in row-major order, rotated by `by` positions.
+Tensor rotated(const Tensor& x, std::size_t by) {
   const Tensor from = x.packed();
   Tensor y(x.dtype(), x.shape());
   const std::size_t n = static_cast<std::size_t>(x.size()), size = byte_size(x.dtype());
@@ -38,16 +38,16 @@ Tensor stacked(const std::vector<Tensor>& elements) {
   return y;
 }
 
-using Chosen = std::vector<bool>;  // by input: whether it is stacked
+using Chosen = std::vector<bool>;  // for each input: whether it is stacked
 
-/// The op's results for each element of the stacks, stacked; nothing where it fails for one.
+/// The stacked results of one call for each element of the stacks; nothing if a call fails.
 std::optional<std::vector<Tensor>> one_by_one(const OpCase& c, const Chosen& chosen,
                                               std::size_t outputs) try {
   std::vector<std::vector<Tensor>> results(outputs);
   for (std::size_t i = 0; i < height; ++i) {
     OpCase one = c;
     for (std::size_t k = 0; k < chosen.size(); ++k)
-      if (chosen[k]) one.inputs[k] = moved_round(c.inputs[k].tensor(), i);
+      if (chosen[k]) one.inputs[k] = rotated(c.inputs[k].tensor(), i);
     const std::vector<Value> y = run_op(one, outputs);
     for (std::size_t j = 0; j < outputs; ++j) results[j].push_back(y[j].tensor());
   }
@@ -56,10 +56,10 @@ std::optional<std::vector<Tensor>> one_by_one(const OpCase& c, const Chosen& cho
   return all;
 } catch (const Error&) { return std::nullopt; }
 
-/// One call on the stacks; nothing where the op is not batchable so.
+/// The results of one call on the stacks; nothing if the batch rule does not apply.
 std::optional<std::vector<Value>> at_once(const OpCase& c, const Chosen& chosen,
                                           std::size_t outputs) {
-  Asked one = asked(c, outputs, Told::all);
+  OpGraph one = op_graph(c, outputs, KnownTypes::all);
   ir::Graph& g = one.graph;
   const ir::Node& node = g.node(g.root().nodes.back());
   std::vector<ir::Batch> inputs;
@@ -67,8 +67,7 @@ std::optional<std::vector<Value>> at_once(const OpCase& c, const Chosen& chosen,
     inputs.push_back({node.inputs[k], chosen[k]});
     if (!chosen[k]) continue;
     std::vector<Tensor> elements;
-    for (std::size_t i = 0; i < height; ++i)
-      elements.push_back(moved_round(c.inputs[k].tensor(), i));
+    for (std::size_t i = 0; i < height; ++i) elements.push_back(rotated(c.inputs[k].tensor(), i));
     const Value stack = stacked(elements);
     g.input_names.push_back(fmt::format("s{}", k));
     inputs.back().value = g.add_param(ir::RegionId::root, ir::Type::of(stack),
@@ -83,7 +82,7 @@ std::optional<std::vector<Value>> at_once(const OpCase& c, const Chosen& chosen,
   return run_graph(std::move(one.graph), one.feeds, session::Execution::interpreter);
 }
 
-bool says_batchable(const ir::OpDef& op) { return op.batch || ops::is_elementwise(op); }
+bool is_batchable(const ir::OpDef& op) { return op.batch || ops::is_elementwise(op); }
 
 std::set<std::string>& ops_batched() {
   static std::set<std::string> seen;
@@ -109,12 +108,12 @@ void check_batch(const OpCase& c, const Chosen& chosen, std::size_t outputs,
   }
 }
 
-/// After all tests: each op that says so has been batched in some line.
+/// Checks after all tests that each op with a batch rule has been batched in some line.
 class EveryBatch : public ::testing::Environment {
   void TearDown() override {
     if (GTEST_FLAG_GET(filter) != "*") return;
     for (const ir::OpDef* op : ir::all_ops())
-      EXPECT_TRUE(!says_batchable(*op) || ops_batched().contains(std::string(op->name)))
+      EXPECT_TRUE(!is_batchable(*op) || ops_batched().contains(std::string(op->name)))
           << op->name << " is batchable in no line of tests/ops";
   }
 };
@@ -127,7 +126,7 @@ void check_batches(const OpCase& c, std::size_t outputs, const std::string& line
   const auto of_text = [](const Value& v) {
     return v.is_tensor() && v.tensor().dtype() == DType::string;  // not a block of bytes
   };
-  if (!says_batchable(op) || std::ranges::any_of(c.inputs, of_text)) return;
+  if (!is_batchable(op) || std::ranges::any_of(c.inputs, of_text)) return;
   const auto may_be = [&](std::size_t k) {
     return c.inputs[k].is_tensor() && std::ranges::count(op.value_inputs, k) == 0;
   };

@@ -3,8 +3,8 @@
 
 namespace rondel::test {
 
-/// Where the op says that it is batchable: one call on stacks of the case's inputs, of each alone
-/// and of all together, gives the bits that the op gives for each element of the stacks.
+/// If the op has a batch rule: checks that one call on stacks of the case's inputs gives the same
+/// bits as one call for each element of the stacks. Each input is stacked alone, then all together.
 void check_batches(const OpCase&, std::size_t outputs, const std::string& line);
 
 }  // namespace rondel::test

@@ -1,4 +1,4 @@
-// Decomposed nodes, read back: the same bits, and the same errors.
+// Nodes that the exporter decomposes give the same bits and errors after export and import.
 #include "base/error.h"
 #include "base/text.h"
 #include "exporters/onnx/export.h"
@@ -17,14 +17,14 @@ namespace {
 using session::Execution;
 using Results = std::optional<std::vector<Value>>;
 
-/// Nothing where the run ends in an error.
+/// The results of a run; nothing if the run ends with an error.
 Results results(const ir::Graph& g, const std::vector<Value>& feeds) try {
   return run_graph(g, feeds, Execution::interpreter);
 } catch (const Error&) { return std::nullopt; }
 
-/// Nothing where the types say already that there is no such node.
-std::optional<Asked> graph_of(const OpCase& c, std::size_t outputs, Told told) try {
-  return asked(c, outputs, told);
+/// The graph of a case; nothing if the type rule refuses it.
+std::optional<OpGraph> graph_of(const OpCase& c, std::size_t outputs, KnownTypes known) try {
+  return op_graph(c, outputs, known);
 } catch (const Error&) { return std::nullopt; }
 
 Tensor held(const Value& v) {
@@ -32,10 +32,10 @@ Tensor held(const Value& v) {
 }
 
 void same_when_written(const OpCase& c, std::size_t outputs = 1) {
-  const auto exact = graph_of(c, outputs, Told::all);
+  const auto exact = graph_of(c, outputs, KnownTypes::all);
   const Results want = exact ? results(exact->graph, exact->feeds) : std::nullopt;
-  for (const Told told : {Told::all, Told::ranks, Told::nothing}) {
-    const auto one = graph_of(c, outputs, told);
+  for (const KnownTypes known : {KnownTypes::all, KnownTypes::ranks, KnownTypes::nothing}) {
+    const auto one = graph_of(c, outputs, known);
     if (!one && !want) continue;
     const ExportedModel written = exporters::to_bytes(one->graph, {}, {});
     const auto bytes = std::as_bytes(std::span(written.bytes));
@@ -54,7 +54,7 @@ TEST(ExportedRows, FeaturesOfAnyDtype) {
       same_when_written({"array_feature_extractor", {tensor(x), tensor(at)}, {}});
 }
 
-/// Numbers that no float tells apart, the least ones among them, and equals.
+/// Integers that would be equal as floats, small integers, and equal integers.
 Tensor whole_numbers(DType t, const Shape& shape) {
   Tensor x(t, shape);
   std::uint64_t state = 1;
@@ -75,7 +75,7 @@ TEST(ExportedRows, GreatestOfLongIntegers) {
       pool({2, 3}, {}, {}, {}),
       pool({3, 2}, {2, 3}, {}, {1, 0, 1, 1}),
       pool({2, 2}, {1, 2}, {2, 3}, {0, 1, 2, 2}),
-      pool({2, 2}, {1, 1}, {1, 7}, {2, 5, 2, 5}),  // windows in padding alone
+      pool({2, 2}, {1, 1}, {1, 7}, {2, 5, 2, 5}),  // windows that see only padding
       pool({1, 9}, {}, {}, {}),                    // too large
   };
   const std::vector<ir::Attributes> same{pool({3, 2}, {2, 3}, {1, 2}, {}),
@@ -99,13 +99,13 @@ TEST(ExportedRows, GreatestOfLongIntegers) {
   same_when_written({"max_pool", {whole_numbers(DType::i64, {1, 2, 0})}, rank_3}, 2);
 }
 
-/// All codes of a byte, or of half a one, several times over and not in order.
+/// All codes of 8 bits, or of 4 bits for f4e2m1, repeated and in a mixed order.
 Tensor codes(DType t, const Shape& shape) {
   Tensor x(t, shape);
   for (std::int64_t i = 0; i < x.size(); ++i) {
     auto code = static_cast<std::uint8_t>(i * 37 + i / 256);
     if (t == DType::f4e2m1) code &= 15;
-    // Of the three NaNs of either sign, Cast gives back one.
+    // Cast preserves only one of the three NaNs of each sign.
     if (t == DType::f8e5m2 && (code & 0x7f) > 0x7c) code = (code & 0x80) | 0x7e;
     x.data_as<std::uint8_t>()[i] = code;
   }

@@ -1,4 +1,4 @@
-// Loops written as ONNX and read back: in every dtype, and of unknown ranks.
+// Loops after export to ONNX and import, in every dtype and with unknown ranks.
 #include "base/error.h"
 #include "base/text.h"
 #include "exporters/onnx/export.h"
@@ -35,12 +35,12 @@ ir::Graph read_back(const ir::Graph& g, std::optional<int> opset = {}) {
   return onnx::import_bytes(std::as_bytes(std::span(written.bytes))).graph;
 }
 
-/// What a result holds, where it is an optional.
+/// The tensor of a result, or the tensor that it holds if it is an optional.
 Tensor tensor_in(const Value& v) {
   return (v.is_optional() ? v.optional().held->tensor() : v.tensor()).packed();
 }
 
-/// [16, 16] of all codes of a byte, or of what the dtype has.
+/// A [16, 16] tensor of all codes of 8 bits, or of all codes of the dtype if it has fewer.
 Tensor every_code(DType t) {
   Tensor x = Tensor::zeros(t, {16, 16});
   if (t == DType::string) {
@@ -56,7 +56,7 @@ Tensor every_code(DType t) {
     if (t == DType::boolean) x.data_as<bool>()[i] = i % 3 == 0;
     else std::memcpy(x.data_as<char>() + static_cast<std::size_t>(i) * byte_size(t), &value, 1);
   }
-  // Of the NaNs of either sign, Cast gives back one.
+  // Cast preserves only one of the NaNs of each sign.
   if (t == DType::f8e5m2)
     for (int i = 0; i < 256; ++i)
       if ((i & 0x7f) > 0x7c)
@@ -171,10 +171,10 @@ TEST(ExportedContainers, HoldEveryCodeOfEveryDtype) {
   }
 }
 
-/// What stands in a graph whose results an assertion cannot be put in the way of: %x must be
-/// below 5.
+/// Graphs whose assertions cannot be attached to a value on the way to the results. The assertions
+/// hold for %x = 1 and fail for %x = 4.
 constexpr const char* asserting[] = {
-    // a loop of which the number of trips is read
+    // a loop of which only the trip count is read
     R"(graph "g" (%m: i64[], %x: f32[]) {
       %five = constant value=f32[] {5.0}
       %n = loop trips=%m {
@@ -188,7 +188,7 @@ constexpr const char* asserting[] = {
       }
       yield %n
     })",
-    // one that scans, and has a state that nobody reads
+    // a loop that scans and has a carried state whose final value is not read
     R"(graph "g" (%m: i64[], %x: f32[]) {
       %five = constant value=f32[] {5.0}
       %zero = constant value=i64[] {0}
@@ -205,7 +205,7 @@ constexpr const char* asserting[] = {
       }
       yield %n
     })",
-    // one that is read by another assertion only, and a branch that gives a sequence
+    // a loop that is read only by another assertion, and a branch that gives a sequence
     R"(graph "g" (%m: i64[], %x: f32[]) {
       %zero = constant value=i64[] {0}
       %five = constant value=f32[] {5.0}

@@ -25,7 +25,7 @@ template <class C> Tensor complex_from(DType t, const Tensor& reals) {
   return y;
 }
 
-/// Such values in another dtype, as far as there are any.
+/// The values of x converted to another dtype; zeros if x is complex.
 Tensor converted(const Tensor& x, DType t) {
   if (x.dtype() == t) return x;
   if (is_complex(x.dtype())) return Tensor::zeros(t, x.shape());
@@ -36,8 +36,8 @@ Tensor converted(const Tensor& x, DType t) {
   return y;
 }
 
-/// The case with `to` wherever an input or an attribute has the dtype `from`; nothing where its
-/// text is no number.
+/// The case with `to` in place of the dtype `from` in all inputs and attributes; nothing if a text
+/// cannot be converted to a number.
 std::optional<OpCase> exchanged(OpCase c, DType from, DType to) try {
   for (Value& v : c.inputs)
     if (v.is_tensor() && v.tensor().dtype() == from) v = converted(v.tensor(), to);
@@ -74,20 +74,20 @@ std::string text_of(const OpCase& c) {
   return text + ")";
 }
 
-/// What the case gives; nothing where the op does not take it.
+/// The results of the case; nothing if the op does not accept it.
 std::optional<std::vector<Value>> interpreted(const OpCase& c, std::size_t outputs) {
   try {
     return run_op(c, outputs);
   } catch (const Error&) { return std::nullopt; }
 }
 
-/// Whether the notes are those of a model that gives the same numbers; no other may be there but
-/// of the forms that unknown ranks and numbers beyond f32 have.
+/// Whether the exported model must give the same numbers according to the notes of its report.
+/// Fails the test for any note except the expected ones.
 bool same_numbers(const std::vector<std::string>& notes, const std::string& what) {
   bool same = true;
   for (const std::string& note : notes) {
     const auto says = [&](const char* text) { return note.find(text) != std::string::npos; };
-    // onnx counts a Range's elements wrongly where limit - start is beyond i64.
+    // onnx computes a wrong number of elements for a Range if limit - start overflows i64.
     EXPECT_TRUE(says("attributes are f32") || says("rather than the usual") ||
                 says("is written as an optional") || says("no known rank") ||
                 says("(op_type:Range)"))
@@ -114,13 +114,14 @@ void check_export(const OpCase& c, const std::vector<Value>& want, const ir::Gra
         << what << ": " << to_text(held(got[j])) << " instead of " << to_text(want[j].tensor());
 }
 
-void check_export(const OpCase& c, const std::vector<Value>& want, Told told, const char* how) {
-  const Asked one = asked(c, want.size(), told);
+void check_export(const OpCase& c, const std::vector<Value>& want, KnownTypes known,
+                  const char* how) {
+  const OpGraph one = op_graph(c, want.size(), known);
   check_export(c, want, one.graph, one.feeds, how);
 }
 
-/// Each output as if it were the only one that somebody reads.
-void check_single_outputs(const OpCase& c, const std::vector<Value>& want, const Asked& one) {
+/// Checks each output in a graph that has only this output.
+void check_single_outputs(const OpCase& c, const std::vector<Value>& want, const OpGraph& one) {
   if (want.size() == 1) return;
   for (std::size_t j = 0; j < want.size(); ++j) {
     ir::Graph g = one.graph;
@@ -130,18 +131,18 @@ void check_single_outputs(const OpCase& c, const std::vector<Value>& want, const
   }
 }
 
-/// The case as it is compiled, with one output, and with less known of it.
+/// Checks the case after the passes, with single outputs, and with partial types.
 void check_other_forms(const OpCase& c, const std::vector<Value>& want) {
-  const Asked one = asked(c, want.size(), Told::all);
+  const OpGraph one = op_graph(c, want.size(), KnownTypes::all);
   check_export(c, want, compiled(one.graph), one.feeds, "compiled");
   check_single_outputs(c, want, one);
-  check_export(c, want, Told::ranks, "unknown extents");
-  check_export(c, want, Told::nothing, "unknown ranks");
+  check_export(c, want, KnownTypes::ranks, "unknown extents");
+  check_export(c, want, KnownTypes::nothing, "unknown ranks");
 }
 
-/// Ops that no line can say, for their values are no tensors, are not told beforehand, or have a
-/// rank that must be known: models with them are exported by tests/python/test_export.py.
-constexpr std::string_view of_no_line =
+/// Ops that have no line, because their values are no tensors or are random, or because they need a
+/// known rank. tests/python/test_export.py exports models with these ops.
+constexpr std::string_view ops_without_line =
     " assertion bernoulli concat_from_sequence constant global_average_pool global_max_pool "
     "gradient group_normalization if lone_in_sequence loop multinomial optional "
     "optional_get_element "
@@ -155,13 +156,13 @@ std::set<std::string>& ops_seen() {
   return seen;
 }
 
-/// After all tests: each op has stood in some line.
+/// Checks after all tests that each op has occurred in some line, except those in the list above.
 class EveryOp : public ::testing::Environment {
   void TearDown() override {
     if (GTEST_FLAG_GET(filter) != "*") return;
     for (const ir::OpDef* op : ir::all_ops())
       EXPECT_NE(ops_seen().contains(std::string(op->name)),
-                of_no_line.find(fmt::format(" {} ", op->name)) != std::string_view::npos)
+                ops_without_line.find(fmt::format(" {} ", op->name)) != std::string_view::npos)
           << op->name << ": give it a line in tests/ops";
   }
 };
@@ -182,7 +183,7 @@ void check_exports(const OpCase& c, std::size_t outputs, const std::string& line
         const auto one = exchanged(c, from, to);
         if (!one || !seen.insert(text_of(*one)).second) continue;
         if (const auto want = interpreted(*one, outputs))
-          check_export(*one, *want, Told::all, "exact types");
+          check_export(*one, *want, KnownTypes::all, "exact types");
       } catch (const std::exception& e) {
         ADD_FAILURE() << line << " with " << name(to) << " for " << name(from) << ": " << e.what();
       }

@@ -10,13 +10,13 @@
 #include <map>
 #include <random>
 
-/// What type rules make of extents that are names.
+/// Type rules on symbolic extents.
 namespace rondel::ops {
 namespace {
 
 using ir::Graph;
 
-/// The type of %y, where types are left out.
+/// The inferred type of %y.
 std::string type_of_y(const std::string& params, const std::string& nodes) {
   const Graph g = ir::parse("graph \"g\" (" + params + ") {\n" + nodes + "\nyield %y }");
   return to_text(g.value(g.root().results[0]).type);
@@ -136,7 +136,7 @@ TEST(Extents, Computed) {
   EXPECT_EQ(of("%t = mul(%s, %two) %y = constant_of_shape(%t)"), "f32[2 * N, 2 * M]");
   EXPECT_EQ(of("%t = add(%s, %one) %z = constant value=f32[] {0} %y = expand(%z, %t)"),
             "f32[N + 1, M + 1]");
-  // A column less a row is a matrix, of which nothing is known.
+  // A column minus a row is a matrix; its elements are not known.
   EXPECT_EQ(of("%0 = constant value=i64[1] {0} %1 = constant value=i64[1] {1} "
                "%c = unsqueeze(%s, %1) %r = unsqueeze(%s, %0) %d = sub(%c, %r) "
                "%four = constant value=i64[1] {4} %l = reshape(%d, %four) "
@@ -157,7 +157,8 @@ TEST(Extents, OfPartsAndScans) {
   });
 }
 
-/// Random nodes over tensors and lists of extents, as text; what stands for names is filled in.
+/// Random nodes on tensors and lists of extents, as the text of a graph. `text` replaces the names
+/// of extents, <A> to <C>, by numbers.
 class RandomNodes {
  public:
   explicit RandomNodes(unsigned seed) : random_(seed) {
@@ -266,7 +267,7 @@ class RandomNodes {
         const std::string y = made(
             fmt::format("slice({}, {}, {}, {}, {})", x.name, start, end, axes, step));
         tensors_.push_back({y, x.rank});
-        // Of the same rank, and the same extents but for one.
+        // y has the rank of x, and the same extents except for one.
         return tensor_made(fmt::format("concat({}, {}) axis={}", y, x.name, axis), x.rank);
       }
       case 4: {

@@ -13,14 +13,14 @@
 namespace rondel::test {
 namespace {
 
-ir::Type told_type(const Value& v, Told told) {
+ir::Type known_type(const Value& v, KnownTypes known) {
   const ir::Type exact = ir::Type::of(v);
-  if (!exact.is_tensor() || told == Told::all) return exact;
-  if (told == Told::nothing) return ir::Type::unranked(exact.dtype());
+  if (!exact.is_tensor() || known == KnownTypes::all) return exact;
+  if (known == KnownTypes::nothing) return ir::Type::unranked(exact.dtype());
   return ir::Type::ranked(exact.dtype(), exact.rank());
 }
 
-/// Values that a model would hold as constants where the op wants to know them.
+/// Whether types depend on the value of input k; models usually have a constant there.
 bool shapes_types(const ir::OpDef& op, std::size_t k) {
   for (const std::size_t v : op.value_inputs)
     if (v == k) return true;
@@ -39,8 +39,8 @@ bool is_nan(const Tensor& t, std::size_t i) {
 
 }  // namespace
 
-Asked asked(const OpCase& c, std::size_t outputs, Told told) {
-  Asked made;
+OpGraph op_graph(const OpCase& c, std::size_t outputs, KnownTypes known) {
+  OpGraph made;
   ir::Graph& g = made.graph;
   ir::Builder b(g, ir::RegionId::root);
   const ir::OpDef& op = ir::op(c.op);
@@ -49,11 +49,12 @@ Asked asked(const OpCase& c, std::size_t outputs, Told told) {
     const Value& v = c.inputs[k];
     if (!v.defined()) {
       operands.push_back(ir::ValueId::none);
-    } else if (told == Told::all && shapes_types(op, k)) {
+    } else if (known == KnownTypes::all && shapes_types(op, k)) {
       operands.push_back(b.constant(v.tensor()));
     } else {
       g.input_names.push_back(fmt::format("x{}", k));
-      operands.push_back(g.add_param(ir::RegionId::root, told_type(v, told), g.input_names.back()));
+      operands.push_back(
+          g.add_param(ir::RegionId::root, known_type(v, known), g.input_names.back()));
       made.feeds.push_back(v);
     }
   }

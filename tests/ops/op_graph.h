@@ -3,28 +3,29 @@
 #include "ops/op_test.h"
 #include "session/tiered_compiler.h"
 
-/// A case as a graph of one node, and graphs as they run.
+/// Builds the graph of a test case, which has one node, and runs graphs.
 namespace rondel::test {
 
-/// How much of its inputs' types a graph is told.
-enum class Told { all, ranks, nothing };
+/// How much is known of the input types of a graph: exact types, ranks only, or dtypes only.
+enum class KnownTypes { all, ranks, nothing };
 
-struct Asked {
+struct OpGraph {
   ir::Graph graph;  ///< inputs x0, x1, ... and outputs y0, y1, ...
   std::vector<Value> feeds;
 };
 
-/// Where all is told, values that a model would hold as constants (shapes, axes) are constants.
-Asked asked(const OpCase&, std::size_t outputs, Told);
+/// The graph of a case. With exact types, the values of `value_inputs` (shapes, axes) are
+/// constants.
+OpGraph op_graph(const OpCase&, std::size_t outputs, KnownTypes);
 
-/// The graph after the passes, as it is compiled.
+/// The graph after the passes.
 ir::Graph compiled(ir::Graph);
 
 /// Runs the passes and the graph.
 std::vector<Value> run_graph(ir::Graph, const std::vector<Value>& feeds, session::Execution);
 
-/// Equal bits; NaNs of 16 bits and up count as equal, since 0/0 has another sign when it is folded
-/// than when it runs.
+/// Whether two tensors have the same dtype, shape and bits. All NaNs of at least 16 bits count as
+/// equal, because the sign of 0/0 differs between constant folding and execution.
 bool same_bits(const Tensor&, const Tensor&);
 
 }  // namespace rondel::test

@@ -11,40 +11,41 @@
 namespace rondel::ops {
 namespace {
 
-/// Nothing flows through these: their outputs are no floats, or depend on no float, or are drawn.
-constexpr std::string_view flow_stops[] = {"and",
-                                           "assertion",
-                                           "bit_shift",
-                                           "bitwise_and",
-                                           "bitwise_not",
-                                           "bitwise_or",
-                                           "bitwise_xor",
-                                           "bounded",
-                                           "checked_int32",
-                                           "checked_length",
-                                           "constant",
-                                           "convert_text",
-                                           "equal",
-                                           "greater",
-                                           "greater_or_equal",
-                                           "is_inf",
-                                           "is_nan",
-                                           "less",
-                                           "less_or_equal",
-                                           "normal",
-                                           "not",
-                                           "optional_has_element",
-                                           "or",
-                                           "quantize_linear",
-                                           "random_key",
-                                           "sampled_index",
-                                           "sequence_empty",
-                                           "sequence_length",
-                                           "uniform",
-                                           "xor"};
+/// Ops whose gradient is zero: their outputs are not floats, do not depend on floats, or are
+/// random.
+constexpr std::string_view zero_gradient_ops[] = {"and",
+                                                  "assertion",
+                                                  "bit_shift",
+                                                  "bitwise_and",
+                                                  "bitwise_not",
+                                                  "bitwise_or",
+                                                  "bitwise_xor",
+                                                  "bounded",
+                                                  "checked_int32",
+                                                  "checked_length",
+                                                  "constant",
+                                                  "convert_text",
+                                                  "equal",
+                                                  "greater",
+                                                  "greater_or_equal",
+                                                  "is_inf",
+                                                  "is_nan",
+                                                  "less",
+                                                  "less_or_equal",
+                                                  "normal",
+                                                  "not",
+                                                  "optional_has_element",
+                                                  "or",
+                                                  "quantize_linear",
+                                                  "random_key",
+                                                  "sampled_index",
+                                                  "sequence_empty",
+                                                  "sequence_length",
+                                                  "uniform",
+                                                  "xor"};
 
 std::string gradient_of(const ir::OpDef& op) {
-  if (std::ranges::count(flow_stops, op.name) > 0) return "-";
+  if (std::ranges::count(zero_gradient_ops, op.name) > 0) return "-";
   if (op.gradient || op.name == "loop" || op.name == "if" || op.name == "gradient") return "yes";
   return meaning_as<Composite>(op) != nullptr ? "from its parts" : "no";
 }

@@ -20,12 +20,12 @@ namespace {
 
 using session::Execution;
 
-std::vector<Value> execute(const OpCase& c, std::size_t outputs, Told told, Execution how) {
-  Asked one = asked(c, outputs, told);
+std::vector<Value> execute(const OpCase& c, std::size_t outputs, KnownTypes known, Execution how) {
+  OpGraph one = op_graph(c, outputs, known);
   return run_graph(std::move(one.graph), one.feeds, how);
 }
 
-/// Reads the notation of the header.
+/// Reads the notation that op_test.h defines.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -176,25 +176,25 @@ bool near(const Tensor& got, const Tensor& want, double tolerance) {
   return true;
 }
 
-/// Every way a case is run.
+/// The ways in which each case is run.
 struct Way {
-  Told told;
+  KnownTypes known;
   Execution how;
   const char* text;
 };
 constexpr Way ways[] = {
-    {Told::all, Execution::interpreter, "exact types, interpreted"},
-    {Told::all, Execution::compiled, "exact types, compiled"},
-    {Told::ranks, Execution::interpreter, "unknown extents, interpreted"},
-    {Told::ranks, Execution::compiled, "unknown extents, compiled"},
-    {Told::nothing, Execution::interpreter, "unknown ranks, interpreted"},
-    {Told::nothing, Execution::compiled, "unknown ranks, compiled"},
+    {KnownTypes::all, Execution::interpreter, "exact types, interpreted"},
+    {KnownTypes::all, Execution::compiled, "exact types, compiled"},
+    {KnownTypes::ranks, Execution::interpreter, "unknown extents, interpreted"},
+    {KnownTypes::ranks, Execution::compiled, "unknown extents, compiled"},
+    {KnownTypes::nothing, Execution::interpreter, "unknown ranks, interpreted"},
+    {KnownTypes::nothing, Execution::compiled, "unknown ranks, compiled"},
 };
 
 void check_error(const OpCase& c, const std::string& expected, const std::string& line) {
   for (const Way& way : ways) {
     try {
-      execute(c, 1, way.told, way.how);
+      execute(c, 1, way.known, way.how);
       ADD_FAILURE() << line << "\n  " << way.text << ": no error";
     } catch (const Error& e) {
       EXPECT_NE(std::string(e.what()).find(expected), std::string::npos)
@@ -208,7 +208,7 @@ void check_results(const OpCase& c, const std::vector<Tensor>& want, const std::
   std::vector<Value> first;
   for (const Way& way : ways) {
     try {
-      const std::vector<Value> got = execute(c, want.size(), way.told, way.how);
+      const std::vector<Value> got = execute(c, want.size(), way.known, way.how);
       if (first.empty()) first = got;
       for (std::size_t j = 0; j < want.size(); ++j) {
         const Tensor& t = got[j].tensor();
@@ -223,9 +223,9 @@ void check_results(const OpCase& c, const std::vector<Tensor>& want, const std::
   }
 }
 
-/// The op in a loop of two trips, where input k is the state that each trip's result replaces.
+/// Runs the op in a loop of two trips. Input k is the carried state, and the result its next value.
 std::vector<Value> run_twice(const OpCase& c, std::size_t k, Execution how) {
-  Asked one = asked(c, 1, Told::all);
+  OpGraph one = op_graph(c, 1, KnownTypes::all);
   ir::Graph& g = one.graph;
   const ir::Node& node = g.node(g.root().nodes.back());
   ir::Builder b(g, ir::RegionId::root);
@@ -244,7 +244,7 @@ std::vector<Value> run_twice(const OpCase& c, std::size_t k, Execution how) {
   return run_graph(std::move(one.graph), one.feeds, how);
 }
 
-/// Where the op says that its result may be written over an input: so it does in a loop.
+/// If the result of the op may be written over an input, checks that this works in a loop.
 void check_over_input(const OpCase& c, std::size_t outputs, const std::string& line) {
   const ir::OpDef& op = ir::op(c.op);
   for (std::size_t k = 0; outputs == 1 && k < c.inputs.size(); ++k) {
@@ -299,7 +299,7 @@ void check_ops(std::string_view text, double tolerance) {
 }
 
 std::vector<Value> run_op(const OpCase& c, std::size_t outputs) {
-  return execute(c, outputs, Told::all, Execution::interpreter);
+  return execute(c, outputs, KnownTypes::all, Execution::interpreter);
 }
 
 Tensor tensor(std::string_view text) { return Reader(text).tensor(); }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-/// The expected numbers are those of the formulas of ONNX's text, computed in double.
+/// The expected numbers come from the formulas in the ONNX documentation, computed in double.
 namespace rondel::test {
 namespace {
 

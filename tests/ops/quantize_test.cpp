@@ -35,7 +35,7 @@ TEST(Quantize, Floats) {
 }
 
 TEST(Quantize, PrecisionOfTheDivision) {
-  // 1001 / 3 = 333.67 is 333.75 in f16; 2049 is 2048 there.
+  // In f16, 1001 / 3 = 333.67 is rounded to 333.75, and 2049 to 2048.
   check_ops(R"(
     quantize_linear x=[2049] scale=2; output_dtype=i16 precision=f16 -> i16[1024]
     quantize_linear x=[2051] scale=2; output_dtype=i16 -> i16[1026]

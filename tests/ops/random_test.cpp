@@ -23,7 +23,7 @@ std::vector<std::uint32_t> block(std::uint64_t key, std::uint64_t low, std::uint
   return {y.data_as<std::uint32_t>(), y.data_as<std::uint32_t>() + 4};
 }
 
-// The known answers that come with the generator's own implementation.
+// The known answers that are published with the reference implementation of Philox.
 TEST(Random, PhiloxGivesItsKnownAnswers) {
   using Words = std::vector<std::uint32_t>;
   EXPECT_EQ(block(0, 0, 0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -32,7 +32,8 @@ TEST(Random, PhiloxGivesItsKnownAnswers) {
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-// Expectations: the definitions in random.h, uniform.cpp and normal.cpp, computed in Python.
+// The expected numbers were computed in Python from the definitions in random.h, uniform.cpp and
+// normal.cpp.
 TEST(Random, DrawsFollowFromTheKey) {
   check_ops(R"(
     uniform key=u64 5 low=0 high=1 shape=i64[3] -> [0.7659821510314941, 0.3472210764884949, 0.9636944532394409]
@@ -59,7 +60,7 @@ TEST(Random, DrawsFollowFromTheKey) {
 }
 
 TEST(Random, IndicesFollowFromTheSums) {
-  // Parts 0.766 and 0.347 of the totals; an index without a part of its own is never drawn.
+  // The draws are 0.766 and 0.347 of the totals. An index with weight 0 is never drawn.
   check_ops(R"(
     sampled_index sums=[[1, 1, 2, 4]] key=u64 5; count=2 dtype=i32 -> i32[[3, 2]]
     sampled_index sums=[[0, 0, 0.5, 0.5]] key=u64 5; count=2 dtype=i64 -> i64[[2, 2]]

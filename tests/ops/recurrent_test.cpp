@@ -6,13 +6,13 @@
 #include <cmath>
 #include <cstdint>
 
-/// RNN, GRU and LSTM against the formulas of ONNX's text, written out one number at a time.
+/// RNN, GRU and LSTM against the formulas in the ONNX documentation, computed number by number.
 namespace rondel::test {
 namespace {
 
 constexpr std::int64_t steps = 4, batch = 3, inputs = 2, hidden = 3;
 
-/// Small numbers that repeat only after long.
+/// Small pseudo-random numbers with a long period.
 Tensor numbers(Shape shape, unsigned seed) {
   Tensor t(DType::f32, std::move(shape));
   for (std::int64_t i = 0; i < t.size(); ++i) {
@@ -48,7 +48,7 @@ struct Weights {
         c(numbers({directions, batch, hidden}, 6)), p(numbers({directions, 3 * hidden}, 7)) {}
 };
 
-/// One sample in one direction, in double.
+/// The formulas for one sample in one direction, in double.
 class Sample {
  public:
   Sample(const Weights& w, const Options& o, std::int64_t direction, std::int64_t n,
@@ -60,7 +60,7 @@ class Sample {
     }
   }
 
-  /// Row `gate * hidden + j` of x w^T and its bias.
+  /// Element `gate * hidden + j` of x[t] w^T plus the input bias.
   double input(std::int64_t t, std::int64_t gate, std::int64_t j) const {
     double sum = bias(gate, j, 0);
     for (std::int64_t k = 0; k < inputs; ++k)
@@ -127,7 +127,7 @@ class Sample {
   std::int64_t d_, n_, gates_;
 };
 
-/// Runs the op and the formulas; `directions` 2 is bidirectional.
+/// Compares the op with the formulas. `directions` is 2 for a bidirectional op.
 void check_recurrent(const std::string& op, const Options& o, std::int64_t directions = 1,
                      ir::Attributes attributes = {}) {
   const std::int64_t gates = op == "lstm" ? 4 : op == "gru" ? 3 : 1;
@@ -207,7 +207,7 @@ TEST(Recurrent, LateReset) {
   check_recurrent("gru", {.biases = false, .late_reset = true}, 2);
 }
 
-/// The activation alone, with h = 0 and x = 2: parameters as given, then as they are by themselves.
+/// The activations alone, with h = 0 and x = 2, with given and with default parameters.
 TEST(Recurrent, Activations) {
   const auto one = [](const char* name, ir::Floats alpha, ir::Floats beta) {
     const Tensor two = Tensor::from<float>({1, 1, 1}, {2}),
@@ -227,7 +227,7 @@ TEST(Recurrent, Activations) {
   EXPECT_THROW(one("Nothing", {}, {}), std::exception);
 }
 
-/// The layout with the batch first gives the same numbers.
+/// The batch-first layout gives the same numbers.
 TEST(Recurrent, BatchFirst) {
   const Weights w(4, 1);
   Tensor x(DType::f32, {batch, steps, inputs}), h(DType::f32, {batch, 1, hidden});

@@ -54,7 +54,7 @@ TEST(Reduce, Refuses) {
   )");
 }
 
-/// Sums are a fixed tree of 64 lanes, whatever runs them.
+/// Sums are computed in a fixed tree of 64 lanes, in every executor.
 TEST(Reduce, SumsOneWay) {
   std::string list;
   for (int i = 0; i < 200; ++i) list += (i > 0 ? ", " : "") + std::to_string(0.1 * i);
@@ -75,7 +75,8 @@ TEST(Arg, Extremes) {
   )");
 }
 
-/// Means 2 and 6, variances 1 and 4; the running ones keep a quarter of the given.
+/// In the first line the batch has means 2 and 6 and variances 1 and 4. The running statistics keep
+/// a quarter of their input values.
 TEST(BatchNormalization, InTrainingWithTheStatisticsOfTheBatch) {
   check_ops(R"(
     batch_normalization x=[[1, 4], [3, 8]] s=[1, 2] b=[0, 1] m=[0, 2] v=[1, 8]; epsilon=0.0 training_mode=1 momentum=0.25 -> [[-1, -1], [1, 3]] & [1.5, 5] & [1, 5]

@@ -5,7 +5,7 @@
 namespace rondel::test {
 namespace {
 
-// Ops that hand elements on, or make them of shapes.
+// Ops that copy elements unchanged, or compute elements from shapes.
 TEST(Move, Joined) {
   check_ops(R"(
     concat a=[[1, 2]] b=[[3, 4], [5, 6]]; axis=0 -> [[1, 2], [3, 4], [5, 6]]
@@ -80,7 +80,7 @@ TEST(Move, OtherShapes) {
   )");
 }
 
-// What stands for them is tested where it is written: here, that they come through at all.
+// Ops whose values are tested elsewhere. These lines put them through the checks of every line.
 TEST(Move, NothingThroughLayers) {
   check_ops(R"(
     rnn x=f32(2,1,3) w=f32(1,2,3) r=f32(1,2,2); hidden_size=2 -> f32(2,1,1,2)

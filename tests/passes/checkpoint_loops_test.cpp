@@ -1,4 +1,4 @@
-// Loops become loops over segments of trips.
+// Loops are split into segments of trips.
 #include "passes/checkpoint_loops.h"
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 namespace rondel::passes {
 namespace {
 
-/// The graph with its loops cut, as far as its first parameter has influence.
+/// The graph with all loops split that depend on its first parameter.
 std::string cut(const std::string& text, std::optional<std::int64_t> trips) {
   ir::Graph g = ir::parse(text);
   const std::string given = ir::to_text(g);

@@ -1,4 +1,4 @@
-// Ops that are small graphs become those graphs.
+// Composite ops are replaced by the nodes that they consist of.
 #include "passes/expand_composites.h"
 
 #include "passes/pass_case.h"

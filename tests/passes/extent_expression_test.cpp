@@ -56,7 +56,7 @@ std::optional<ClassExtents> extents_of(const ir::Graph& g, std::span<const Value
 
 Value zeros(Shape shape) { return Tensor::zeros(DType::f32, std::move(shape)); }
 
-/// The types for these inputs; none where it gives none.
+/// The types for these inputs; none if `evaluate` returns false.
 Shapes evaluate(const ClassExtents& of_class, const std::vector<Value>& inputs) {
   std::vector<const Tensor*> tensors;
   for (const Value& v : inputs) tensors.push_back(std::get_if<Tensor>(&v));

@@ -1,4 +1,4 @@
-// Values that are known without running become constants.
+// Values that are known without running the model become constants.
 #include "passes/fold_constants.h"
 
 #include "passes/pass_case.h"
@@ -7,7 +7,7 @@
 namespace rondel::passes {
 namespace {
 
-/// An evaluator that knows products of i64 scalars, and nothing else.
+/// An evaluator that can only multiply i64 scalars.
 std::vector<Value> products_only(const ir::Graph& g, ir::NodeId n,
                                  std::span<const Tensor* const> inputs) {
   if (g.node(n).op->name != "mul" || inputs[0]->dtype() != DType::i64 || inputs[0]->rank() != 0)
@@ -16,7 +16,7 @@ std::vector<Value> products_only(const ir::Graph& g, ir::NodeId n,
       Tensor::scalar(*inputs[0]->data_as<std::int64_t>() * *inputs[1]->data_as<std::int64_t>())};
 }
 
-/// Nodes that constants have replaced are left for remove_dead, which is not what is tested here.
+/// Nodes that constants have replaced are left for remove_dead, which is not tested here.
 bool folded(ir::Graph& g) {
   const bool changed = fold_constants(g, products_only);
   remove_dead(g);
@@ -122,7 +122,8 @@ TEST(FoldConstants, WithoutAnEvaluatorWhatTypesTell) {
     yield %none, %four, %s })g");
 }
 
-/// What comes upon an extent names it by the value; a file may call one of its own the same.
+/// Inference names an unknown extent after its value; a file may use the same name for another
+/// extent.
 TEST(FoldConstants, AnExtentThatAFileNamesAsWeDoIsNotOneThatWeNamed) {
   const ir::Graph g = ir::parse(R"g(graph "g" (%a: f32[2, v2.1], %b: f32[N]) {
   %c: i64[1, ?] = non_zero(%b)

@@ -1,4 +1,4 @@
-// a*b+c becomes one fma where the product has no other reader.
+// a*b+c becomes one fma if the product has no other reader.
 #include "passes/fuse_multiply_add.h"
 
 #include "passes/pass_case.h"
@@ -7,7 +7,7 @@
 namespace rondel::passes {
 namespace {
 
-/// Products that nobody reads any more are left for remove_dead.
+/// Products that become unread are left for remove_dead.
 bool contracted(ir::Graph& g) {
   const bool changed = fuse_multiply_add(g);
   remove_dead(g);

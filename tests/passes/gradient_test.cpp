@@ -1,5 +1,4 @@
-// Adjoints are appended to a graph, from what is differentiated back to what it is differentiated
-// by.
+// Adjoints are added to a graph, backwards from the targets to the variables.
 #include "passes/gradient.h"
 
 #include "base/error.h"
@@ -9,11 +8,12 @@
 namespace rondel::passes {
 namespace {
 
-/// The graph with the adjoint of its first parameter as a further result; the second is the seed.
+/// The graph with the adjoint of its first parameter as another result; the second parameter is the
+/// seed.
 std::string gradient_of(const std::string& text) {
   ir::Graph g = ir::parse(text);
   const GradientRequest request{
-      .of = {g.root().results[0]}, .seed = {g.root().params[1]}, .by = {g.root().params[0]}};
+      .targets = {g.root().results[0]}, .seed = {g.root().params[1]}, .wrt = {g.root().params[0]}};
   g.add_result({}, add_gradient(g, request)[0]);
   remove_dead(g);
   ir::verify(g);
@@ -364,7 +364,7 @@ TEST(Gradient, ALoopThatDoesNotReadTheInputStaysAsItIs) {
     yield %y, %seed })g");
 }
 
-/// All ops of the table through which floats flow have a gradient.
+/// All ops with float inputs and outputs have a gradient.
 const ir::OpEntry without_gradient{
     {.name = "without_gradient", .doc = "y = x", .inputs = {{"x"}}, .type = [](ir::TypeContext& c) {
        c.output(0, c.input(0));

@@ -9,8 +9,8 @@
 namespace rondel::passes {
 namespace {
 
-/// "[a b](x)->(b)" a group: its nodes by their first output's name, what it reads, what it gives;
-/// a group that is no program begins with "!".
+/// Groups as text, "[a b](x)->(b)": the nodes, by the names of their first outputs, the inputs and
+/// the outputs of the group. A group that is no program begins with "!".
 std::string groups(const std::string& text, bool fuse = true) {
   const ir::Graph g = ir::parse(text);
   const ir::TypeEnvironment k = ir::type_environment(g);

@@ -1,4 +1,4 @@
-// What a loop does not change is computed before it.
+// Loop invariants are computed before the loop.
 #include "passes/hoist_invariants.h"
 
 #include "passes/pass_case.h"

@@ -1,4 +1,5 @@
-// Draws depend on the run's seed, their own number and the trips around them.
+// Random numbers depend on the run's seed, the node's number and the trip indices of the loops
+// around.
 #include "passes/key_random_ops.h"
 
 #include "passes/pass_case.h"

@@ -1,4 +1,4 @@
-// Passes over long chains, where a step for each pair of nodes would take minutes.
+// Passes over long chains of nodes, for which quadratic time would be minutes.
 #include "ir/builder.h"
 #include "ir/text.h"
 #include "passes/expand_composites.h"
@@ -17,7 +17,7 @@ using ir::ValueId;
 
 constexpr int length = 200'000;
 
-/// x, and what a chain of `length` nodes makes of it by `link`.
+/// A graph that applies `link` to x `length` times.
 template <class Link> Graph chain(Link link) {
   Graph g;
   const ValueId x = g.add_param(RegionId::root, ir::Type::tensor(DType::f32, ir::Extents{4}), "x");

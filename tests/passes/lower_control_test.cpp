@@ -1,4 +1,4 @@
-// Which memory a whole loop or `if` works in as one program, and why some are none.
+// The memory that the program of a whole loop or `if` uses, and why some nodes have no program.
 #include "passes/lower.h"
 
 #include "ir/text.h"
@@ -14,7 +14,7 @@ using Kind = scalar::LoopBinding;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Knows which extents are one.
+/// An evaluator that knows which extents are 1.
 std::vector<Value> comparisons_only(const ir::Graph& g, ir::NodeId n,
                                     std::span<const Tensor* const> inputs) {
   if (g.node(n).op->name != "equal") return {Value()};
@@ -22,13 +22,13 @@ std::vector<Value> comparisons_only(const ir::Graph& g, ir::NodeId n,
       Tensor::scalar(*inputs[0]->data_as<std::int64_t>() == *inputs[1]->data_as<std::int64_t>())};
 }
 
-/// What a class may say beside the declared types.
+/// What a test adds to the declared types of a class.
 struct Known {
   std::optional<bool> condition = {};  ///< of an `if`
-  std::optional<ir::Type> x = {};      ///< the type of the value of this name
+  std::optional<ir::Type> x = {};      ///< the type of the value named x
 };
 
-/// The first node with regions in a graph, lowered for all shapes of its declared types.
+/// Lowers the first node with regions in a graph for all shapes of its declared types.
 LoweredRegion lowered(const std::string& text, const Known& known = {}) {
   const ir::Graph g = ir::parse(text);
   for (const ir::NodeId n : g.root().nodes) {
@@ -49,7 +49,7 @@ LoweredRegion lowered(const std::string& text, const Known& known = {}) {
   throw std::logic_error("no node with regions");
 }
 
-/// The temporaries' types, in order.
+/// The types of the temporaries, in order.
 std::vector<std::string> temporaries(const LoweredRegion& l) {
   std::vector<std::string> types;
   for (const LoweredRegion::Binding& b : l.bindings)
@@ -99,7 +99,7 @@ TEST(LowerControl, ValuesOneAfterTheOtherMayShareMemory) {
   EXPECT_FALSE(alive.front().meets(alive.back()));
 }
 
-/// A loop with one state of %x0's type, whose trips update it at places %p with %u.
+/// A loop with one state of the type of %x0; each trip updates it at indices %p with %u.
 LoweredRegion updated(const std::string& type, const std::string& body) {
   return lowered("graph \"g\" (%x0: " + type +
                  R"(, %n: i64[], %p: i64[K], %q: i64[K, 1], %u: f32[K],
@@ -114,7 +114,7 @@ LoweredRegion updated(const std::string& type, const std::string& body) {
 
 struct Written {
   const char *type, *body;
-  std::vector<std::string> beside;  ///< what is needed beside the state
+  std::vector<std::string> beside;  ///< the temporaries in addition to the state
 };
 
 TEST(LowerControl, AnOpWritesOverAnInputThatItSaysItMay) {
@@ -126,7 +126,7 @@ TEST(LowerControl, AnOpWritesOverAnInputThatItSaysItMay) {
       {"f32[M, N]", "%next = trilu(%x)", {}},
       {"f32[M, C, N]", "%next = channel_normalization(%x, %c, %c, %c, %c)", {}},
       {"f32[M, C, N]", "%next = instance_normalization(%x, %c, %c)", {}},
-      // Updates that are elements of the state are read when those may have been written over.
+      // The updates are elements of the state, which may be overwritten before they are read.
       {"f32[N]", "%next = scatter_elements(%x, %all, %x) axis=0", {"f32[$s0]"}},
       {"f32[M, M]", "%next = transpose(%x)", {"f32[$s0, $s0]"}},
   };
@@ -160,24 +160,24 @@ TEST(LowerControl, WhatANextStateIsMadeOfInPlaceIsThereBefore) {
         %s = reduce_sum(%a) keepdims=0
         %next = div(%a, %s))",
        {}},
-      // The state is read once more when the first update has been made.
+      // The state is read again after the first update.
       {"f32[N]",
        R"(%a = scatter_elements(%x, %p, %u) axis=0
         %s = gather(%x, %p)
         %next = scatter_elements(%a, %p, %s) axis=0)",
        {"f32[$s0]", "f32[$s1]"}},
-      // What the next state is not made of in place keeps out of its way.
+      // A value from which the next state is not computed in place needs memory of its own.
       {"f32[M, M]",
        R"(%a = cum_sum(%x, %last)
         %next = mat_mul(%a, %a))",
        {"f32[$s0, $s0]"}},
-      // Of two values that it may be made of in place, one stands there.
+      // Of two values that the next state may overwrite, only one shares its memory.
       {"f32[N]",
        R"(%a = cum_sum(%x, %last)
         %b = cum_sum(%w, %last)
         %next = add(%a, %b))",
        {"f32[$s0]"}},
-      // Of another type.
+      // A value of another type.
       {"f32[N]",
        R"(%a = convert(%x) to=type f16[]
         %s = reduce_sum(%a) keepdims=0
@@ -227,7 +227,7 @@ TEST(LowerControl, BothBranchesWriteTheResult) {
   EXPECT_THAT(temporaries(l), ElementsAre());
 }
 
-/// Where an extent is one its axis is squeezed, as exporters write it.
+/// An axis is squeezed if its extent is 1, in the form that exporters write.
 const char* squeezed = R"g(graph "g" (%c: bool[], %x: f32[2, A]) {
     %y = if(%c) { then {
       %s = shape(%x)

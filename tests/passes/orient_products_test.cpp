@@ -1,4 +1,4 @@
-// Transpositions of matrices become those of the products that read them.
+// Transpositions of matrices become attributes of the products that read them.
 #include "passes/orient_products.h"
 
 #include "passes/pass_case.h"
@@ -7,7 +7,7 @@
 namespace rondel::passes {
 namespace {
 
-/// What nobody reads any more is left for remove_dead.
+/// Nodes that become unread are left for remove_dead.
 bool oriented(ir::Graph& g) {
   const bool changed = orient_products(g);
   remove_dead(g);

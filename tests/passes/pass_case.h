@@ -10,9 +10,9 @@ namespace rondel::passes {
 
 using AnyPass = std::function<bool(ir::Graph&)>;
 
-/// Holds a pass to whole graphs, written as text in which types may be left out: `before` becomes
-/// `after`, the pass says whether it changed anything, what it leaves is well formed, and running
-/// it once more changes nothing.
+/// Tests a pass on whole graphs, written as text in which types may be left out: the pass turns
+/// `before` into `after`, reports whether it changed anything, leaves a valid graph, and changes
+/// nothing if it runs again.
 inline void expect_rewrite(const AnyPass& pass, const std::string& before,
                            const std::string& after) {
   ir::Graph g = ir::parse(before);

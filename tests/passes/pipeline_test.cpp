@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A pass that says "changed" the first `times` times.
+/// A pass that returns true the first `times` times.
 Pass changing(const char* name, int& times) {
   return {name, "", [&times](ir::Graph&, const PassOptions&) { return times-- > 0; }};
 }

@@ -1,4 +1,4 @@
-// A value that the trip before has computed already becomes a state.
+// A value that the previous trip has computed already becomes a state.
 #include "passes/predictive_commoning.h"
 
 #include "ir/text.h"
@@ -25,8 +25,8 @@ int count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// Solves a x = b: the residual is the step, and its size the test. `before` computes the residual
-/// of %x0, `in_body` that of %x, and `after` that of %next.
+/// Solves a x = b: the residual is the step, and its norm ends the loop. `before` computes the
+/// residual of %x0, `in_body` that of %x, and `after` that of %next.
 std::string solver(const std::string& before, const std::string& in_body,
                    const std::string& after) {
   return carried(R"(graph "g" (%a: f32[4, 4], %b: f32[4], %x0: f32[4], %n: i64[]) {

@@ -1,4 +1,4 @@
-// States that only make their own next values are left out.
+// States that are only used to compute their own next values are removed.
 #include "passes/remove_dead_states.h"
 
 #include "passes/pass_case.h"

@@ -1,4 +1,5 @@
-// A trip count that is the extent of the loop's scans is removed, however the program computes it.
+// A trip count that equals the extent of the loop's scans is removed, however the model computes
+// it.
 #include "passes/simplify_scans.h"
 
 #include "ir/text.h"
@@ -58,7 +59,7 @@ TEST(SimplifyScans, WholeGraphsThatStay) {
     yield %t, %u, %w })g");
 }
 
-/// A loop that scans x along `axis` in %n trips, with what computes %n before it.
+/// A loop that scans x along `axis` in %n trips, after the nodes that compute %n.
 std::string counted(const std::string& count, const std::string& loop = "trips=%n scans=(%x)") {
   return simplified(R"(graph "g" (%x: f32[?, 3, ?], %z: f32[?, N], %w: f32[N], %v: i64[4]) {
     %zero = constant value=i64[] {0}
@@ -119,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
         "%a = shape(%w) %n = gather(%a, %zero)",  //
         "%n = size(%x)",                          //
         "%n = gather(%v, %zero)",                 //
-        // From 2^31 on an int32 is another number.
+        // Numbers from 2^31 on wrap around in an int32.
         "%a = cast(%s) to=type i32[] %b = cast(%a) to=type i64[] %n = gather(%b, %zero)"));
 
 TEST(SimplifyScans, OfAVectorTheSizeIsTheExtent) {
@@ -149,7 +150,7 @@ TEST(SimplifyScans, ACondition) {
               HasSubstr("trips=%n go=%c"));
 }
 
-/// Two scans of `type`s in the trips that the first one has.
+/// A loop with two scans of `type`s and as many trips as the first scan has.
 std::string of_two(const std::string& x, const std::string& z) {
   return simplified("graph \"g\" (%x: " + x + ", %z: " + z + R"() {
     %n = size(%x)
@@ -167,7 +168,7 @@ TEST(SimplifyScans, EveryScanMustHaveTheExtent) {
 }
 
 TEST(SimplifyScans, ADimensionOfAnyNameIsNoValuesOwn) {
-  // Extents that inference names itself are called like v7.0.
+  // Inference gives unknown extents names like v7.0.
   for (int v = 0; v < 12; ++v)
     EXPECT_THAT(simplified("graph \"g\" (%x: i64[\"v" + std::to_string(v) + R"(.0"], %w: f32[?]) {
       %a = non_zero(%w)
@@ -181,7 +182,7 @@ TEST(SimplifyScans, ADimensionOfAnyNameIsNoValuesOwn) {
 }
 
 TEST(SimplifyScans, ASliceOfAllOfIt) {
-  // What a reversed iterator of a network reads: slices count - 1 to 0.
+  // A reversed iterator of a network reads slices count - 1 to 0.
   const std::string all = R"(%n = gather(%s, %zero)
     %end = unsqueeze(%n, %0)
     %y = slice(%x, %0, %end, %0))";
@@ -204,7 +205,7 @@ TEST(SimplifyScans, ExtentsThatAreCertainlyEqualAreNotAsserted) {
   EXPECT_THAT(asserted("f32[?]", "f32[?, 2]"), HasSubstr("same_extent"));
 }
 
-/// A loop of stacks that have extents, with what computes those before it.
+/// A loop with stacks that have extents, after the nodes that compute the extents.
 std::string extended(const std::string& before, const std::string& loop,
                      const std::string& x = "f32[N, 3]") {
   return simplified("graph \"g\" (%x: " + x + R"(, %z: f32[M], %m: i64[], %c: bool[]) {
@@ -239,7 +240,7 @@ TEST(SimplifyScans, AnExtentThatMayBeAnotherIsKept) {
   for (const std::string loop :
        {"trips=%n extents=(%k, _)", "trips=%three extents=(%one, _)",
         "trips=%three extents=(%n, _)",
-        "trips=%m extents=(%m, _)",        // no trips, and an error, where it is negative
+        "trips=%m extents=(%m, _)",        // a negative extent means no trips and an error
         "trips=%less extents=(%less, _)",  // likewise
         "trips=%n go=%c extents=(%n, _)"})
     EXPECT_THAT(extended("", loop), HasSubstr("loop " + loop + " {"));
@@ -266,7 +267,7 @@ TEST(SimplifyScans, AnExtentThatIsTheScansIsNone) {
   EXPECT_THAT(scanned("scans=(%x) extents=(%k, %n)"), HasSubstr("scans=(%x) extents=(%k, _)"));
 }
 
-/// A loop that gathers by the trip's number.
+/// A loop that gathers with the trip index.
 std::string gathered(const std::string& loop, const std::string& body) {
   return simplified(R"(graph "g" (%x: f32[N, 2], %z: f32[2, N], %w: f32[M], %m: i64[]) {
     %s = shape(%x)
@@ -291,7 +292,7 @@ TEST(SimplifyScans, WhatIsGatheredByTheTripIsScanned) {
   }
   EXPECT_THAT(gathered("trips=%n go=%yes", "%a = gather(%x, %i) yield go=%yes items=(%a)"),
               HasSubstr("loop scans=(%x) {"));
-  // Of another extent it may be past the end: an error that names its node.
+  // Along another extent the index may be past the end: an error that names the node.
   EXPECT_THAT(gathered("trips=%n", R"(%a = gather(%x, %i)
       %b = gather(%w, %i)
       %c = add(%a, %b)

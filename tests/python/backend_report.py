@@ -1,4 +1,4 @@
-"""Counts of onnx's backend suite: what passed, what failed, and what is unsupported by which op."""
+"""Counts of onnx's backend suite: tests that passed, tests that failed, and the missing ops of unsupported tests."""
 
 from collections import Counter
 
@@ -8,7 +8,7 @@ unsupported: dict[str, str] = {}  # test -> the op (or feature) that is missing
 
 
 def summary(width: int = 100) -> list[str]:
-    """Lines for people, most frequent op first; none if the suite did not run."""
+    """The lines of the summary, most frequent op first; empty if the suite did not run."""
     if not (passed or failed or unsupported):
         return []
     total = len(passed) + len(failed) + len(unsupported)

@@ -1,4 +1,4 @@
-"""What the tests of this folder share: the summaries at the end of a run."""
+"""Shared set-up of the tests in this folder: the summaries at the end of a run."""
 
 import os
 

@@ -1,8 +1,8 @@
-"""What the export tests saw, for the end of the run: how many models came back the same, and what was refused."""
+"""Counts of the export tests, for the summary at the end of a run: models that give the same results after export, and refused ops."""
 
 from collections import Counter
 
-same = Counter()  # by way of export
+same = Counter()  # set of export options ("way") -> number of models
 refused = {}  # way -> Counter of ops
 onnxruntime = Counter()
 

@@ -3,9 +3,9 @@
     ./dev fuzz [SECONDS] [--seed N]      (60 seconds, a seed that is printed)
     .venv/bin/python tests/python/fuzz_deepx.py --replay build/fuzz/round.jsonl
 
-Inputs begin as lines of the tests and examples. One that is answered in a way not seen before joins them, so the search goes on from what
-reached something new. The inputs run in a process of their own, in rounds of one session each; a round is written to a file before it runs,
-so that one that crashes, hangs or breaks a rule below can be run again. Exit code 1 then.
+The corpus begins with lines of the tests and examples. An input whose answer has a new form is added to the corpus, so the search
+continues from inputs that reached new behaviour. Inputs run in a child process, in rounds of one session each. A round is written to a file
+before it runs, so that a round that crashes, hangs or breaks a rule below can be replayed. The exit code is then 1.
 """
 
 import argparse
@@ -45,7 +45,7 @@ WORDS = [
 
 
 def seeds():
-    """What mutations begin with."""
+    """The initial corpus."""
     from test_deepx_lines import ERRORS
 
     examples = [path.read_text() for path in sorted((ROOT / "examples" / "deepx").glob("*.deepx"))]
@@ -55,7 +55,7 @@ def seeds():
 
 
 def mutated(rng, corpus):
-    """Some inputs as the lines of one datagram, with bytes, words and lines changed."""
+    """A datagram: the lines of a few inputs of the corpus, with bytes, words and lines changed."""
     text = bytearray(b"\n".join(rng.choice(corpus) for _ in range(rng.choice([1, 1, 2, 3, 8])))[:65_507])
     for _ in range(rng.choice([0, 1, 1, 2, 3, 20])):
         rng.choice([_change_bytes, _change_word, _change_word, _change_lines])(rng, text)
@@ -96,12 +96,12 @@ def _change_lines(rng, text):
 
 
 def state(session):
-    """Names, types and bits."""
+    """The name, type and bytes of each value of the session."""
     return {name: (session.kind(name), session[name].tobytes()) for name in session}
 
 
 def check(session, server, text):
-    """Runs a datagram. Raises AssertionError where a rule does not hold. Returns the forms of the answers, for what is new in them."""
+    """Runs a datagram. Raises AssertionError if a rule is broken. Returns the answers without their names and numbers."""
     try:
         formatted = deepx.formatted(text)
         assert deepx.formatted(formatted) == formatted, "a program that is printed is another program"
@@ -117,7 +117,7 @@ def check(session, server, text):
 
 
 def run_round(texts, folder):
-    """Runs datagrams in one session; yields the forms of the answers to each."""
+    """Runs datagrams in one session; yields the result of `check` for each."""
     session = deepx.Session(folder, 1 << 22, seed=1, max_trips=1000, threads=1)
     with deepx.Server(session, "127.0.0.1:0", on_print=lambda text: None, deadline=0.5) as server:
         for text in texts:
@@ -126,7 +126,7 @@ def run_round(texts, folder):
 
 
 def work(seed, seconds):
-    """Rounds until the time is over."""
+    """Runs rounds until the time is over."""
     rng, corpus, known, count = random.Random(seed), seeds(), set(), 0
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -152,7 +152,7 @@ def replay(file):
 
 
 def supervise(seed, seconds):
-    """Runs the work in a process of its own; the exit code."""
+    """Runs `work` in a child process; returns the exit code."""
     print(f"seed {seed}, {seconds} seconds", flush=True)
     ROUND.parent.mkdir(parents=True, exist_ok=True)
     ROUND.write_text("")

@@ -1,4 +1,4 @@
-"""What a layer that is no boundary does to arrays, with NumPy: the functions f of the formal semantics."""
+"""What each layer other than a loop or conditional boundary computes, in NumPy: the functions f of the formal semantics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rondel import network as trt
 
 
 def apply(layer, inputs):
-    """The layer's outputs for these inputs: an array, or a list of them."""
+    """The layer's outputs for these inputs: an array, or a list of arrays."""
     for kind, function in FUNCTIONS.items():
         if isinstance(layer, kind):
             return function(layer, *inputs)

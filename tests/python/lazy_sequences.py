@@ -1,15 +1,15 @@
 """The formal semantics of a network's loops, evaluated as it is written: every tensor is a lazy sequence.
 
-A tensor inside a loop is the sequence x0, x1, x2, ...; inside nested loops a sequence of sequences. So an element has
-an index for each loop the tensor is inside of, is computed when it is asked for, and is then kept. Nothing here knows
-bodies, captures, order or nesting: an element asks for the elements it is made of, and that is all.
+A tensor inside a loop is the sequence x0, x1, x2, ...; inside nested loops it is a sequence of sequences. So an element
+has one index per loop that encloses the tensor. An element is computed when it is first needed, and then memoized. There
+are no bodies, captures, order or nesting here: an element evaluates the elements that it depends on, nothing else.
 
 - an iterator's element i is x[i] along its axis (reversed: x[m-1-i], where m is the count, or the axis' extent if there is none);
 - a recurrence is x, y0, y1, y2, ...;
-- another layer is its function, element by element; what comes from outside repeats;
+- any other layer is its function, element by element; a value from outside the loop repeats;
 - a loop makes n trips: its count, or the least n for which x_n of its while limit is false, whichever is less;
 - a last value is x_n; a concatenation is x_0 ... x_(n-1), then zeros up to its length; a length below n is an error;
-- of a conditional's two inputs only the one that the condition picks is asked for.
+- of a conditional's two inputs, only the one that the condition selects is evaluated.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rondel import network as trt
 
 
 class SequenceError(Exception):
-    """What the semantics calls an error at run time."""
+    """A run-time error of the formal semantics."""
 
 
 def evaluate(network, feeds):
-    """The marked outputs as arrays, in their order. An extent that no trip ever showed is 0."""
+    """The marked outputs as arrays, in their order. An extent is 0 if no trip determined it."""
     sequences = Sequences(network, feeds)
     with np.errstate(all="ignore"):
         return [sequences.element(network.get_output(k)) for k in range(network.num_outputs)]
@@ -46,10 +46,10 @@ class Sequences:
         self.inside = self.find_inside()
         self.kept = {}
 
-    # ---- which loops a tensor is inside of -----------------------------------------------------------------
+    # ---- the loops that enclose a tensor -------------------------------------------------------------------
 
     def find_inside(self):
-        """The loops whose trip an element depends on: the least solution over all layers."""
+        """For each tensor, the loops whose trip index its elements depend on: the least fixed point over all layers."""
         inside = {t: frozenset() for t in [*self.feeds, *self.maker]}
         changed = True
         while changed:
@@ -109,7 +109,7 @@ class Sequences:
         return self.element(layer.get_input(1), around | {(layer.loop, trip - 1)})
 
     def trips(self, loop, at):
-        """n, where `at` holds the trips of the loops around."""
+        """The number of trips n; `at` holds the trip indices of the enclosing loops."""
         key = (loop, at)
         if key not in self.kept:
             self.kept[key] = self.count_trips(self.limits[loop], loop, at)

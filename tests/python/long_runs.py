@@ -1,4 +1,4 @@
-"""Runs that take long, of every kind of work there is: for what is to end soon when it is told to."""
+"""Long runs of every kind of work, for tests and benchmarks of deadlines."""
 
 import time
 
@@ -113,8 +113,8 @@ def session_of(graph):
     return rondel.InferenceSession(parse_model(f"{HEAD} {graph}"))
 
 
-def over(session, feeds, deadline=0.05):
-    """Seconds by which a run outlives its deadline; it must meet it."""
+def overrun(session, feeds, deadline=0.05):
+    """Seconds from the deadline to the end of the run. Raises AssertionError if the run ends before its deadline."""
     options = rondel.RunOptions()
     options.deadline = deadline
     begin = time.perf_counter()

@@ -1,7 +1,7 @@
 """A small machine that runs ONNX graphs with NumPy: the oracle of the random programs.
 
-It does one thing after another and nothing else: a loop is a `while`, a capture is a look-up in the enclosing scopes.
-Only the ops that `programs.py` writes are here.
+It executes one node after another: a loop is a `while`, a capture is a look-up in the enclosing scopes.
+It has only the ops that `programs.py` generates.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def run_model(model, feeds):
 
 
 class Scope:
-    """Names of one graph, then those of the graphs around it."""
+    """The values of one graph by name, then those of the enclosing graphs."""
 
     def __init__(self, outer):
         self.values = {}
@@ -62,7 +62,7 @@ def if_(scope, attributes, inputs, count):
 
 
 def stacked(items, body, position, states, axis):
-    """The items joined along a new axis; without items the declared shape tells the other extents."""
+    """The items stacked along a new axis; without items, the other extents come from the declared shape."""
     if items:
         return np.stack(items, axis)
     declared = body.output[position].type.tensor_type
@@ -138,7 +138,7 @@ def cast(attributes, x):
 
 
 def top_k(attributes, x, k):
-    """The k first in order, the earlier of equals first."""
+    """The k largest or smallest elements, sorted; of equal elements the earlier one first."""
     keys = -x if attributes.get("largest", 1) else x
     axis = attributes.get("axis", -1)
     at = np.take(np.argsort(keys, axis=axis, kind="stable"), range(int(k[0])), axis=axis)
@@ -146,7 +146,7 @@ def top_k(attributes, x, k):
 
 
 def windows(attributes, x, kernel, padding):
-    """What each place of the window sees along the last axis: [..., place, element]."""
+    """The windows along the last axis: [..., window, element]."""
     before, after = attributes["pads"]
     padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(before, after)], constant_values=padding)
     seen = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=-1)

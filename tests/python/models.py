@@ -1,4 +1,4 @@
-"""Small builders for test models, and the few words the tests share.
+"""Small builders for test models, and the assertions that the tests share.
 
 Models are written in ONNX's own text form, so that a test shows its model and its expectation together:
 
@@ -21,7 +21,7 @@ from onnx import TensorProto, helper
 import rondel
 
 LOOP_VERSIONS = [1, 11, 13, 16, 19, 21, 23, 24, 25]
-SCAN_VERSIONS = [9, 11, 16, 19, 21, 23, 24, 25]  # Scan-8 has another form and tests of its own
+SCAN_VERSIONS = [9, 11, 16, 19, 21, 23, 24, 25]  # Scan-8 has another form and its own tests
 IF_VERSIONS = [1, 11, 13, 16, 19, 21, 23, 24, 25]
 INT64_MAX = 2**63 - 1
 
@@ -49,8 +49,7 @@ def session(source, opset: int = 21, options=None, domains=None):
 
 
 def run(source, feeds=None, opset: int = 21, options=None, run_options=None, domains=None):
-    """All outputs. Where the test sets no options, the interpreter must give the same, bit for bit, and so must the
-    model as we write it."""
+    """All outputs. If the test sets no options, the interpreter must give the same bits, and so must the exported model."""
     if isinstance(source, str) and "=>" in source:
         source = model(source, opset, domains=domains)
     outputs = session(source, opset, options, domains).run(None, feeds or {}, run_options)
@@ -61,7 +60,7 @@ def run(source, feeds=None, opset: int = 21, options=None, run_options=None, dom
 
 
 def in_onnxruntime(written, feeds):
-    """What ONNX Runtime gives, its optimiser off; None where it has not all kernels, or does not take a type."""
+    """The outputs of ONNX Runtime, without its optimiser; None if it lacks a kernel or does not support a type."""
     ort = pytest.importorskip("onnxruntime")
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -75,12 +74,12 @@ def in_onnxruntime(written, feeds):
 
 
 def interpreter():
-    """Options under which no generated code runs."""
+    """Options that disable generated code."""
     return options(jit=False)
 
 
 def agree(native, interpreted):
-    """The same value bit for bit: tensors, lists of them, None."""
+    """Asserts that two results are equal bit for bit: tensors, lists of tensors, None."""
     assert type(native) is type(interpreted), f"native gives {native}, the interpreter {interpreted}"
     if isinstance(native, list):
         assert len(native) == len(interpreted)
@@ -124,7 +123,7 @@ FALSE = np.array(False)
 
 
 def same(got, want):
-    """Bit for bit the same tensor: dtype, shape and elements (NaN equals NaN)."""
+    """Asserts that two tensors are equal: dtype, shape and elements (NaN equals NaN)."""
     want = np.asarray(want)
     got = np.asarray(got)
     assert got.dtype == want.dtype, f"dtype {got.dtype}, expected {want.dtype}"
@@ -143,14 +142,14 @@ def strings(*values):
 
 @contextlib.contextmanager
 def refused(kind, *words):
-    """The block raises `kind`, and its message has each of the words (a tuple: one of them)."""
+    """Asserts that the block raises `kind`, with each of the words in the message (of a tuple: one word)."""
     with pytest.raises(kind) as caught:
         yield caught
     says(caught.value, *words)
 
 
 def says(error, *words):
-    """The error's message has each word, whatever its case and the spaces inside shapes."""
+    """Asserts that the error's message has each word, ignoring case and the spaces inside shapes."""
     message = str(error).lower()
     dense = message.replace(" ", "")
     for word in words:
@@ -168,7 +167,7 @@ def value(name, dtype=TensorProto.FLOAT, shape=None):
 
 
 def make_model(nodes, inputs, outputs, initializers=(), opset=21, functions=(), domains=None, **graph_fields):
-    """A ModelProto from parts, for what the text form cannot say."""
+    """A ModelProto from its parts, for models that the text form cannot express."""
     graph = helper.make_graph(list(nodes), "graph", list(inputs), list(outputs), list(initializers), **graph_fields)
     imports = [helper.make_opsetid(d, v) for d, v in {"": opset, **(domains or {})}.items()]
     return helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=ir_version(opset))

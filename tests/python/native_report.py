@@ -1,15 +1,15 @@
-"""How many loops and ifs run natively as a whole, and for each other its reason, for the end of the run."""
+"""Counts of loops and `If`s that run natively as a whole, and why the others do not, for the summary at the end of a run."""
 
 import re
 from collections import Counter
 
-native = Counter()  # by the set of models
+native = Counter()  # set of models -> number of loops and ifs
 total = Counter()
-reasons = {}  # set of models -> Counter
+reasons = {}  # set of models -> Counter of reasons
 
 
 def note(models, executions):
-    """What `rondel inspect` says of the loops of one model; those that never run do not count."""
+    """Counts the execution modes that `rondel inspect` reports for one model; loops that never run do not count."""
     for execution in executions:
         if not execution or execution.startswith("not at all"):
             continue
@@ -21,7 +21,7 @@ def note(models, executions):
 
 
 def in_general(execution):
-    """The reasons without the names and types of the model, each once."""
+    """The set of reasons, without the names and types of the model."""
     words = re.sub(r"'[^']*'( \([^()]*\))?", "X", execution)
     words = re.sub(r"\b\w+\[[^\]]*\]|\$[\w.]+", "T", words)
     return {reason.split(": ")[-1] for reason in re.sub(r"X(, X| and X)+", "X", words).split("; ")}

@@ -1,7 +1,7 @@
-"""A few words for tests that build networks: `net.add(a, b)` instead of a line of the builder's own.
+"""Shorthands for tests that build networks: `net.add(a, b)` instead of a longer call of the builder.
 
-Every run goes three ways, which must agree bit for bit: generated code, the interpreter, and the lazy sequences of the
-formal semantics.
+Every network runs in three ways, which must agree bit for bit: as generated code, interpreted, and as the lazy sequences
+of the formal semantics.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Net:
         return self.network.add_slice(a, start, size, (1,) * len(start)).get_output(0)
 
     def reduced(self, a, how=ReduceOperation.PROD):
-        """All of it, as a scalar."""
+        """The reduction over all axes, as a scalar."""
         return self.network.add_reduce(a, how, (1 << len(a.shape)) - 1, False).get_output(0)
 
     def cast(self, a, dtype):
@@ -73,7 +73,7 @@ class Net:
         return self.network.add_gather(a, index, axis).get_output(0)
 
     def loop(self, count=None, name=None):
-        """A loop; count: a tensor, or a number of trips."""
+        """A loop; count: the number of trips, as an int or a tensor."""
         loop = self.network.add_loop()
         if name:
             loop.name = name
@@ -82,14 +82,14 @@ class Net:
         return loop
 
     def recurrence(self, loop, initial, following=None):
-        """The recurrence's tensor; following: a function of it."""
+        """The recurrence's tensor; following: a function from this tensor to its next value."""
         layer = loop.add_recurrence(initial)
         if following is not None:
             layer.set_input(1, following(layer.get_output(0)))
         return layer.get_output(0)
 
     def counter(self, loop, dtype=I64):
-        """0, 1, 2, ..."""
+        """A recurrence of the values 0, 1, 2, ..."""
         return self.recurrence(loop, self.constant(0, dtype), lambda i: self.add(i, self.constant(1, dtype)))
 
     def go_while(self, loop, tensor):
@@ -112,7 +112,7 @@ class Net:
         return tensor
 
     def run(self, feeds=None, oracle=True):
-        """The outputs; `oracle`: compared with the formal semantics, too."""
+        """The outputs; `oracle`: compare them with the formal semantics, too."""
         feeds = feeds or {}
         native = self.network.build_session().run(None, feeds)
         agree(native, self.network.build_session(interpreter()).run(None, feeds))

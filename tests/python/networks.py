@@ -1,7 +1,7 @@
-"""Random networks of loops and conditionals, written through the network builder as a person would write them.
+"""Random networks of loops and conditionals, made with the network builder as a user would make them.
 
-The numbers are small whole numbers in every dtype, and every result is brought back to small ones, so that sums are exact
-in float16 too and one oracle can ask for the same bits. What a network covers is counted in `Weaver.covered`.
+All numbers are small integers, in every dtype, and every result is reduced to small integers again. So sums are exact even
+in float16, and all executions must give the same bits. `Weaver.covered` counts the features that a network covers.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ LARGEST = 32
 
 @dataclass(eq=False)
 class Value:
-    """A tensor with the extents it has when the network runs; None where a data-dependent trip count decides.
+    """A tensor with its extents at run time; None for an extent that depends on a data-dependent trip count.
 
-    vague: an extent is one that only a trip would show, and there may be none.
+    maybe_unknown: an extent is only known after a trip, and the loop may make no trip.
     """
 
     tensor: object
     dtype: object
     shape: tuple
-    vague: bool = False
+    maybe_unknown: bool = False
 
     @property
     def known(self):
@@ -59,7 +59,7 @@ class Value:
 
 
 class Scope:
-    """What can be seen at a place: its own values, and those of the places around it."""
+    """The values visible at a place: its own, and those of the enclosing scopes."""
 
     def __init__(self, weaver, outer=None, kind="network"):
         self.weaver = weaver
@@ -67,13 +67,13 @@ class Scope:
         self.kind = kind
         self.depth = outer.depth + 1 if outer else 0
         self.values = []
-        self.anchor = None  # a value by which what is made here is inside of what this is the inside of
+        self.anchor = None  # a value that makes a layer depend on the loop or conditional of this scope
 
     def visible(self):
         return (self.outer.visible() if self.outer else []) + self.values
 
     def pick(self, wanted=lambda v: True):
-        """A value that will do, its own ones more likely; None if there is none."""
+        """A random visible value that `wanted` accepts, more likely one of this scope; None if there is none."""
         for values in (self.values, self.visible()) if self.weaver.chance(0.7) else (self.visible(),):
             found = [v for v in values if wanted(v)]
             if found:
@@ -87,7 +87,7 @@ class Weaver:
         self.network = Network()
         self.feeds = {}
         self.covered = Counter()
-        self.loose = False  # something made inside might, as a whole, not depend on what it is inside of
+        self.may_overlap = False  # a nested loop or conditional may not depend on the enclosing one
 
     def chance(self, p):
         return self.random.random() < p
@@ -121,12 +121,12 @@ class Weaver:
         )
 
     def bounded(self, v, scope):
-        """The value brought back to small numbers, so that trips cannot make it large."""
+        """The value clamped to small numbers, so that it does not grow over the trips."""
         rank = len(v.shape)
         low = self.elementwise(v, self.number(-LARGEST, v.dtype, rank), "MAX", v.dtype, v.shape, Scope(self))
         return self.elementwise(low, self.number(LARGEST, v.dtype, rank), "MIN", v.dtype, v.shape, scope)
 
-    # ---- straight layers -----------------------------------------------------------------------------------
+    # ---- straight-line layers ------------------------------------------------------------------------------
 
     def arithmetic(self, scope):
         a = scope.pick(lambda v: v.dtype != BOOL and v.known)
@@ -251,7 +251,7 @@ class Weaver:
         scope.values.append(self.constant(self.array(dtype, self.shape()), dtype))
 
     def clamped(self, scope, low, high):
-        """An int32 or int64 scalar between low and high: a constant, or from data."""
+        """An int32 or int64 scalar between low and high: a constant, or data-dependent."""
         found = scope.pick(lambda v: v.dtype in (DataType.INT32, DataType.INT64) and v.shape == ())
         if not found or self.chance(0.5):
             return self.number(self.random.randint(low, high), self.random.choice([DataType.INT32, DataType.INT64]))
@@ -260,7 +260,7 @@ class Weaver:
         return self.elementwise(least, self.number(high, found.dtype), "MIN", found.dtype, (), hidden)
 
     def extent(self, v, axis):
-        """The extent of an axis, read from the shape in one of the ways that people have."""
+        """The extent of an axis, read from the shape in one of the ways that users write it."""
         self.covered["count read from a shape"] += 1
         shape = self.network.add_shape(v.tensor).get_output(0)
         if self.chance(0.5):
@@ -277,14 +277,14 @@ class Weaver:
         return Value(picked, DataType.INT64, ())
 
     def anchor(self, scope):
-        """What must be an input of a loop or conditional here, so that it is inside and not merely written inside; or None.
+        """A value that a loop or conditional made in this scope must take as input, so that the data flow puts it inside; or None.
 
-        Else a layer that nothing needs might be inside of two constructs that are not inside of one another.
+        Without this input, an unused layer might be inside two loops or conditionals neither of which encloses the other.
         """
         if scope.anchor is None:
             return None
         if self.chance(0.1):
-            self.loose = True
+            self.may_overlap = True
             return None
         return scope.anchor
 
@@ -325,7 +325,7 @@ class Weaver:
             self.make(layer, first.dtype, first.shape, scope)
 
     def own(self, v):
-        """The value as an output of a layer of its own."""
+        """The value through an identity layer."""
         return Value(self.network.add_identity(v.tensor).get_output(0), v.dtype, v.shape)
 
     # ---- loops ---------------------------------------------------------------------------------------------
@@ -372,7 +372,7 @@ class Weaver:
         self.outputs(loop, scope, body, recurrences, most, exact, count if count and low == most else None)
 
     def add_while(self, loop, scope, body, recurrences, most):
-        """A test before each trip that is false after `most` trips at the latest."""
+        """Adds a while limit that is false after at most `most` trips."""
         dtype = self.random.choice([DataType.INT32, DataType.INT64])
         counter = loop.add_recurrence(self.number(0, dtype).tensor)
         now = Value(counter.get_output(0), dtype, ())
@@ -380,7 +380,7 @@ class Weaver:
         counter.set_input(1, following.tensor)
         go = self.elementwise(now, self.number(most, dtype), "LESS", BOOL, (), Scope(self))
         if self.chance(0.4):
-            # A test of a state that the trips give as they like.
+            # A test of a state that each trip sets at random.
             flag = loop.add_recurrence(self.constant(True, BOOL).tensor)
             seen = Scope(self, body, "a loop")
             seen.values += recurrences
@@ -400,7 +400,7 @@ class Weaver:
         return body.pick(lambda w: w in body.values and w.like == v.like) or v
 
     def outputs(self, loop, scope, body, recurrences, most, exact, count):
-        """`exact`: the trips, where they are known; `count`: what is counted to, where that is `most`."""
+        """Adds loop outputs. `exact`: the number of trips, if known; `count`: the trip limit, if it equals `most`."""
         likely = [v for v in recurrences if self.chance(0.8)] or recurrences[:1]
         joined = [body.pick(lambda v: v.known) for _ in range(self.random.randint(0 if likely else 1, 2))]
         for v in likely:
@@ -423,7 +423,7 @@ class Weaver:
             self.covered[f"{kind.name.lower()} of {where}"] += 1
             shape = v.shape if exact else tuple(e if d >= 0 else None for e, d in zip(v.shape, v.tensor.shape, strict=True))
             made = self.make(layer, v.dtype, (*shape[:axis], extent, *shape[axis:]), scope)
-            made.vague = None in shape
+            made.maybe_unknown = None in shape
 
     # ---- whole networks ------------------------------------------------------------------------------------
 
@@ -458,7 +458,7 @@ class Weaver:
         self.add_input(scope, "flag", BOOL, ())
         inputs = len(scope.values)
         self.block(scope, self.random.randint(4, 9))
-        made = [v for v in scope.values[inputs:] if not v.vague][-12:]
+        made = [v for v in scope.values[inputs:] if not v.maybe_unknown][-12:]
         for v in made or scope.values[:1]:
             self.network.mark_output(self.own(v).tensor)
 
@@ -472,7 +472,7 @@ class Weaver:
 
 
 def random_network(seed):
-    """The weaver of a random network: its network, feeds, what is covered, and whether it is loose."""
+    """The Weaver that made the random network of this seed: its fields have the network and the feeds."""
     weaver = Weaver(seed)
     weaver.weave()
     return weaver

@@ -1,7 +1,7 @@
 """Inputs for the differential test of ops: for each op, the tensors and attributes worth trying.
 
-A case is a list of input arrays (None: left out), the attributes, and the number of outputs. What an opset spells
-otherwise (an attribute that became an input) is said once here, by `opset`.
+A case is a list of input arrays (None: left out), the attributes, and the number of outputs. Differences between opsets
+(an attribute that became an input) are handled here, by the argument `opset`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def dtype_of(name):
 
 
 def draw(rng, dtype, shape, low=-4.0, high=4.0, special=True):
-    """Random elements of a dtype between two bounds; floats get zeros, infinities and NaN strewn in if `special`."""
+    """Random elements of a dtype between two bounds; if `special`, floats include zeros, infinities and NaN."""
     count = int(np.prod(shape, dtype=int))
     kind = dtype_of(dtype)
     if dtype == "string":
@@ -105,7 +105,7 @@ def variadic(rng, dtype, opset):
 
 def clip(rng, dtype, opset):
     for shape in SHAPES:
-        x = draw(rng, dtype, shape, special=False)  # what a missing bound does to an infinity is left open
+        x = draw(rng, dtype, shape, special=False)  # infinities are unspecified if a bound is missing
         if opset < 11:
             yield [x], {"min": -1.0, "max": 2.0}, 1
             continue
@@ -196,7 +196,7 @@ def topk(rng, dtype, opset):
     for shape, axis, k in (((7,), 0, 3), ((2, 9), 1, 9), ((3, 4, 5), 1, 2), ((3, 4), 0, 0)):
         x = draw(rng, dtype, shape, -9, 9, special=False)
         if dtype in FLOATS:
-            x = rng.permutation(int(np.prod(shape))).reshape(shape).astype(x.dtype)  # no ties: which index is free
+            x = rng.permutation(int(np.prod(shape))).reshape(shape).astype(x.dtype)  # no ties: the index of a tie is unspecified
         if opset < 10:
             if k:
                 yield [x], {"axis": axis, "k": k}, 2
@@ -211,8 +211,8 @@ def softmax(rng, dtype, opset):
         yield [draw(rng, dtype, shape, -9, 9, special=False)], {"axis": axis}, 1
 
 
-def granules(rng, shape, opset):
-    """How scales are given for a tensor of rank 2: the scale's shape and the attributes."""
+def granularities(rng, shape, opset):
+    """The granularities of scales for a tensor of rank 2: (shape of the scale, attributes)."""
     yield (), {}
     if opset >= 13:
         yield (shape[1],), {"axis": 1}
@@ -224,9 +224,9 @@ def granules(rng, shape, opset):
 def quantize(rng, dtype, opset):
     shape = (3, 12)
     x = draw(rng, dtype, shape, -300, 300, special=False)
-    for scales, attributes in granules(rng, shape, opset):
+    for scales, attributes in granularities(rng, shape, opset):
         scale = rng.uniform(0.5, 4, scales).astype(np.float32)
-        if dtype == "float16":  # the scale's type says how exact the quotient is; ONNX Runtime takes float32
+        if dtype == "float16":  # the scale's type sets the precision of the quotient, but ONNX Runtime uses float32: powers of 2 are exact in both
             scale = (2.0 ** rng.integers(0, 4, scales)).astype(np.float16)
         yield [x, scale], attributes, 1
         for kind in ("uint8", "int8", *(["int16", "uint16", "int4", "uint4"] if opset >= 21 else [])):
@@ -238,7 +238,7 @@ def quantize(rng, dtype, opset):
 def dequantize(rng, dtype, opset):
     shape = (3, 12)
     x = draw(rng, dtype, shape, 0 if dtype.startswith("u") else -7, 7)
-    for scales, attributes in granules(rng, shape, opset):
+    for scales, attributes in granularities(rng, shape, opset):
         for kind in ("float32", *(["float16"] if opset >= 19 else [])):
             scale = rng.uniform(0.5, 4, scales).astype(kind)
             yield [x, scale], attributes, 1
@@ -306,7 +306,7 @@ def lstm(rng, dtype, opset):
         state = [t(count, batch, hidden), t(count, batch, hidden)]
         yield [*base, bias], attributes, 3
         yield [*base, bias, lens, *state], attributes, 3
-        # Without clip: ONNX Runtime leaves the cell unclipped where h takes it, and the reference ignores it.
+        # Without clip: ONNX Runtime computes h from the unclipped cell, and the reference evaluator ignores clip.
         yield [*base, bias, None, *state, t(count, 3 * hidden)], attributes, 3
 
 
@@ -439,7 +439,7 @@ def pad(rng, dtype, opset):
                 yield [x], {"mode": mode, "pads": pads, **({"value": 2.0} if mode == "constant" else {})}, 1
             elif mode == "constant":
                 yield [x, i64(*pads), draw(rng, dtype, (), 1, 3, False)], {"mode": mode}, 1
-                if dtype != "string":  # the reference pads strings with the number 0
+                if dtype != "string":  # the reference evaluator pads strings with the number 0
                     yield [x, i64(*pads)], {"mode": mode}, 1
             else:
                 yield [x, i64(*pads)], {"mode": mode}, 1
@@ -461,7 +461,7 @@ def nonzero(rng, dtype, opset):
         yield [x], {}, 1
 
 
-# op -> (dtypes, cases, rtol for float32). rtol 0 says: every bit.
+# op -> (dtypes, cases, rtol for float32). rtol 0: bit for bit.
 OPS = {
     "Add": (REALS, binary(), 0),
     "Sub": (REALS, binary(), 0),
@@ -475,7 +475,7 @@ OPS = {
     "Log": (FLOATS, unary(0, 100), 2e-6),
     "Pow": (FLOATS + ["int32", "int64"], binary(0.5, 4, special=False, right=(0, 3)), 1e-5),
     "Mod": (INTEGERS + ["float32", "float64"], mod, 0),
-    "Sign": (REALS, unary(special=False), 0),  # of NaN: open
+    "Sign": (REALS, unary(special=False), 0),  # the sign of NaN is unspecified
     "Floor": (FLOATS, unary(), 0),
     "Ceil": (FLOATS, unary(), 0),
     "Round": (FLOATS, unary(), 0),

@@ -1,7 +1,7 @@
 """Random ONNX programs with nested Loop, Scan and If (opset 16), each from a seed.
 
-Floats hold small whole numbers only, so that every order of arithmetic gives the same bits: a difference is an error,
-never rounding. Every program ends: a loop without trip count stops by its condition.
+Floats hold small integers only, so that every order of arithmetic gives the same bits: a difference is an error, never
+rounding. Every program terminates: a loop without a trip count stops by its condition.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NUMPY = {F: np.float32, I: np.int64, B: np.bool_}
 
 @dataclass(frozen=True)
 class Value:
-    """A name with its dtype and shape; an extent that only a run tells is None."""
+    """A name with its dtype and shape; an extent that is only known at run time is None."""
 
     name: str
     dtype: int
@@ -35,7 +35,7 @@ class Value:
 
 
 class Graph:
-    """One graph being written: what its nodes may read, and the nodes so far."""
+    """A graph under construction: the values that its nodes may read, and the nodes so far."""
 
     def __init__(self, writer, outer=None):
         self.writer, self.outer = writer, outer
@@ -60,7 +60,7 @@ class Graph:
         array = np.asarray(array)
         dtype = helper.np_dtype_to_tensor_dtype(array.dtype)
         made = self.emit("Constant", [], dtype, array.shape, value=numpy_helper.from_array(array))
-        self.values.remove(made)  # a helper of its reader; nothing else picks it
+        self.values.remove(made)  # only the node that uses the constant reads it
         return made
 
     def number(self, value, dtype=I):
@@ -98,7 +98,7 @@ class Writer:
     # ---- straight-line ops ------------------------------------------------------------------------------
 
     def bounded(self, g, v):
-        """The value brought back to small numbers, so that trips cannot make it large."""
+        """The value reduced to small numbers, so that it does not grow over the trips."""
         if v.dtype == F:
             return g.emit("Clip", [v, g.number(-64, F), g.number(64, F)], F, v.shape)
         return g.emit("Mod", [v, g.number(97)], I, v.shape)
@@ -247,7 +247,7 @@ class Writer:
     # ---- control flow -----------------------------------------------------------------------------------
 
     def a_condition(self, g):
-        """A bool scalar: one that is there, or a new comparison."""
+        """A bool scalar: an existing one, or a new comparison."""
         found = g.pick(lambda v: v.like == (B, ()))
         if found and self.chance(0.7):
             return found
@@ -266,7 +266,7 @@ class Writer:
         self.results(g, "If", [condition], [v.like for v in wanted], then_branch=branches[0], else_branch=branches[1])
 
     def returned(self, branch, results):
-        """What a body gives back: captures through an Identity, its own values as they are, each name once."""
+        """The outputs of a body: captures through an Identity, its own values directly, each name once."""
         given, seen = [], set()
         for v in results:
             if v not in branch.values or v.name in seen:
@@ -284,7 +284,7 @@ class Writer:
         g.values += [v for v, name in zip(made, names, strict=True) if name]
 
     def states_for(self, g, body, fixed):
-        """Initial values and the body's inputs for them; where not fixed, one may grow from trip to trip."""
+        """Initial values, and the body's inputs for them; unless `fixed`, one state may grow from trip to trip."""
         initial = [g.pick(lambda v: v.known) for _ in range(self.random.randint(0, 3))]
         inputs = [Value(self.fresh("s"), *v.like) for v in initial]
         grown = None

@@ -1,4 +1,4 @@
-"""Random programs to differentiate: those of programs.py with smooth ops in place of some, in float64, with real numbers."""
+"""Random programs to differentiate: programs of programs.py in float64, with smooth ops in place of some, and real numbers."""
 
 import random
 
@@ -22,7 +22,7 @@ class SmoothWriter(Writer):
 
 
 def smooth_program(seed):
-    """A model and feeds for it; its float inputs are those to differentiate by."""
+    """A model and feeds for it; differentiate with respect to its float inputs."""
     model, feeds = random_program(seed, SmoothWriter)
     draw = random.Random(seed)
     _in_doubles(model.graph, draw)
@@ -30,7 +30,7 @@ def smooth_program(seed):
 
 
 def _real(array, draw):
-    """Real numbers in place of whole ones, so that no kink is met."""
+    """Random real numbers in place of integers, to avoid kinks."""
     if array.dtype != np.float32:
         return array
     return np.array([draw.uniform(-2, 2) for _ in range(array.size)]).reshape(array.shape)

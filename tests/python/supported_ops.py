@@ -1,4 +1,4 @@
-"""The ops this version promises to run, in every version of them; said once for the tests."""
+"""The ops that Rondel promises to run, in all their versions: the one list for the tests."""
 
 ELEMENTWISE = """
     Add Sub Mul Div Neg Abs Reciprocal Sqrt Exp Log Pow Mod Sign Floor Ceil Round Clip Min Max Sum Mean Relu

@@ -1,7 +1,7 @@
 """The whole onnx backend suite, through the suite's own runner and `rondel.backend`.
 
-A test all of whose ops we promise must pass. Any other may be refused when its model is loaded, with an error that
-names the op (it counts as unsupported); one that loads must pass as well.
+A test must pass if all its ops are in supported_ops.py. The model of any other test may be refused on loading, with an error
+that names the op (the test counts as unsupported); if the model loads, the test must pass.
 """
 
 import functools
@@ -19,7 +19,7 @@ from onnx.backend.test import BackendTest
 from onnx.backend.test.loader import load_model_tests
 from supported_ops import SUPPORTED
 
-# The loader's word for a kind of tests, and the runner's.
+# The kinds of tests: the loader's name -> the runner's name.
 KINDS = {
     "node": "Node",
     "simple": "Simple",
@@ -28,11 +28,11 @@ KINDS = {
     "real": "Real",
 }
 
-# Results that the model does not determine: NumPy's global generator decides them.
-# The reference rounds to float16 after each product of its sums, we round a sum once.
+# The reference rounds to float16 after each product of a sum; we round the sum once.
 ROUNDED_ONCE = {"test_attention_4d_causal_fp16", "test_attention_4d_causal_fp16_expanded"}
 # The runner takes len() of each item of a list of results, which arrays of rank 0 do not have.
 COMPARED_HERE = {"test_loop16_seq_none"}
+# The model does not determine these results: they come from NumPy's global generator.
 NOT_DETERMINED = re.compile(r"test_bernoulli|test_training_dropout(?!_zero_ratio)")
 
 
@@ -75,14 +75,14 @@ def runner():
 
 
 def run_case(kind, case):
-    """The suite's own test, as its runner would call it: its data, its comparison, its tolerance."""
+    """Runs the suite's own test as its runner does: with its data, comparison and tolerance."""
     name = f"{case.name}_cpu"
     suite = runner()[f"OnnxBackend{KINDS[kind]}ModelTest"]
     getattr(suite(name), name)()
 
 
 def compare_here(case):
-    """The case's data sets, compared item by item with the suite's tolerance."""
+    """Runs the data sets of a case and compares item by item, with the suite's tolerance."""
     assert case.data_sets
     for inputs, outputs in case.data_sets:
         results = rondel.backend.prepare(case.model, "CPU").run(list(inputs))
@@ -96,7 +96,7 @@ def compare_here(case):
 
 
 def named_by(error, ops):
-    """The ops that the refusal names as words of its message; also one that only a function's body has."""
+    """The ops that an error message names: ops of the model, or an op inside the body of a function op."""
     inside = re.search(r"\bop (\w+) of", str(error))
     if inside and inside[1] not in SUPPORTED:
         return [inside[1]]

@@ -1,5 +1,5 @@
-"""Loops, ifs and kernels inside a loop that runs step by step, entered with other extents in each trip: what was
-prepared for one serves all of its class, and nobody else."""
+"""Loops, ifs and kernels inside a loop that runs step by step, with other extents in each trip: a compiled program is reused
+for all extents of its shape class, and for no others."""
 
 import numpy as np
 import onnx.parser
@@ -72,7 +72,7 @@ def test_what_is_entered_with_other_extents_each_time(entered):
 
 
 def test_extents_that_a_rule_refuses_are_refused_in_whatever_trip():
-    """3 rows of 3 are no rows of 4; before and after come members of their class that are."""
+    """Three rows of 3 cannot be reshaped to rows of 4; the trips before and after have extents of the same class that can."""
     entered = ENTERED["a reshape in a loop"]
     native, oracle = session(entered), session(entered, interpreter())
     x = np.ones((64, 64), np.float32)
@@ -95,7 +95,7 @@ def test_a_top_k_whose_k_changes():
             np.testing.assert_array_equal(y, -(-np.sort(-x[:r, :c], axis=0)[: min(r, c)]))
 
 
-#: Lines of a body, and rows that go, then rows that do not; the last is refused.
+#: Lines of a body, and the number of rows in each trip; the last trip is refused.
 REFUSED = {
     "clip by more than a scalar": ("u = Slice (s, three, r, zero)  c = Clip (u, u)  m = ReduceSum <keepdims = 0> (c)  t = Add (s, m)", [4, 4, 4, 7]),
     "clip by nothing": ("u = Slice (s, three, r, zero)  c = Clip (u, u)  m = ReduceSum <keepdims = 0> (c)  t = Add (s, m)", [4, 4, 3]),

@@ -18,13 +18,13 @@ main (float[n] x, int64 most) => (float[n] y, float[] steps) {
 
 @pytest.fixture
 def rondel(capsys, tmp_path, monkeypatch):
-    """Runs the command in a folder of its own; returns (exit code, standard output, the other)."""
+    """Runs the command in a folder of its own; returns (exit code, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
 
     def act(*arguments):
         try:
             code = main([str(a) for a in arguments])
-        except SystemExit as ended:  # argparse
+        except SystemExit as ended:  # raised by argparse
             code = ended.code
         said = capsys.readouterr()
         return code, said.out, said.err

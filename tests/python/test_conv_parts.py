@@ -1,4 +1,4 @@
-"""Convolutions so large that they are made in parts, against ONNX Runtime: every way of cutting."""
+"""Convolutions so large that they are computed in parts, against ONNX Runtime: every way to split them."""
 
 import numpy as np
 import onnxruntime
@@ -7,7 +7,7 @@ from onnx.parser import parse_model
 
 import rondel
 
-# x, w, attributes. Parts are of about 2^24 multiplications.
+# Shapes of x and w, attributes. A part is about 2^24 multiplications.
 CASES = {
     "images": ((40, 16, 40, 40), (16, 16, 5, 5), ""),
     "rows": ((1, 32, 200, 60), (32, 32, 3, 3), "pads = [1, 1, 1, 1]"),

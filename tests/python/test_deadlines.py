@@ -1,7 +1,7 @@
-"""Every run ends soon after its deadline, its terminate flag or Ctrl-C, whatever it is doing.
+"""Every run ends soon after its deadline, its terminate flag or Ctrl-C, whatever it computes.
 
-Each case is a run that would take seconds. loops.md promises a millisecond; what is asserted is a
-looser bound, since test machines are shared. `bench/stops.py` measures.
+Each case is a run that would take seconds. loops.md promises a millisecond; the tests assert a looser
+bound, because test machines are shared. `bench/stops.py` measures.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import rondel
-from long_runs import CASES, HEAD, f32, over, session_of
+from long_runs import CASES, HEAD, f32, overrun, session_of
 
 SANITIZED = os.environ.get("RONDEL_SANITIZED", "")
 SLOWER = {"address": 10, "thread": 50}.get(SANITIZED, 1)
@@ -36,8 +36,8 @@ def test_a_deadline_ends_it(case, jit, monkeypatch):
     monkeypatch.setenv("RONDEL_JIT", jit)
     graph, feeds = CASES[case]
     session, given = session_of(graph), feeds()
-    for _ in range(3):  # others may have the processor, but not for ever
-        usual = statistics.median(over(session, given) for _ in range(5))
+    for _ in range(3):  # other processes may delay some of the measurements
+        usual = statistics.median(overrun(session, given) for _ in range(5))
         if usual < USUAL:
             break
     print(f"{case} ({'native' if jit == '1' else 'interpreted'}): {usual * 1e3:.1f} ms over")
@@ -46,7 +46,7 @@ def test_a_deadline_ends_it(case, jit, monkeypatch):
 
 @pytest.mark.parametrize("jit", ["2", "1", "0"], ids=["compiled", "tiered", "interpreted"])
 def test_a_deadline_ends_a_first_run_at_any_moment(jit, monkeypatch):
-    """A first run finds shapes, lowers, and waits for code: the time comes in each of these."""
+    """A first run infers shapes, lowers, and waits for code: the deadlines fall into each of these phases."""
     monkeypatch.setenv("RONDEL_JIT", jit)
     body = " ".join(f"v{k + 1} = {op} (v{k})" for k, op in enumerate(
         ["Sin", "Exp", "Tanh", "Neg", "Abs", "Sqrt", "Erf", "Floor"] * 30))
@@ -56,7 +56,7 @@ def test_a_deadline_ends_a_first_run_at_any_moment(jit, monkeypatch):
         y, z = Loop (m, go, x) <body = step (int64 i, bool c, float[n] v0) => (bool d, float[n] v240, float[n] w) {{
             d = Identity (c) {body} w = CumSum (v240, axis) }}> }}"""
     feeds = {"x": f32(7)}
-    for _ in range(2):  # the first makes ready what the process has once
+    for _ in range(2):  # the first run includes the set-up of the process
         session = session_of(graph)
         begin = time.perf_counter()
         session.run(None, feeds)
@@ -65,8 +65,8 @@ def test_a_deadline_ends_a_first_run_at_any_moment(jit, monkeypatch):
     for k in range(16):
         session = session_of(graph)
         try:
-            late.append(over(session, feeds, whole * k / 20))
-        except AssertionError:  # this one was faster than the first
+            late.append(overrun(session, feeds, whole * k / 20))
+        except AssertionError:  # this run ended before its deadline
             pass
     print(f"first run {whole * 1e3:.1f} ms, over by {[round(1e3 * x, 1) for x in sorted(late)[-5:]]} ms")
     assert len(late) > 5 and statistics.median(late) < USUAL and max(late) < BOUND
@@ -78,7 +78,7 @@ PRODUCT = "g (float[m,k] a, float[k,n] b) => (float[m,n] y) { y = MatMul (a, b) 
 
 
 def test_short_deadlines_do_not_keep_a_session_from_getting_ready():
-    """What prepares a run is finished by the second that needs it, whatever the deadline."""
+    """A second run finishes the preparation that an earlier run began, whatever its deadline."""
     body = " ".join(f"v{k + 1} = {op} (v{k})" for k, op in enumerate(["Sin", "Exp", "Tanh", "Neg"] * 500))
     session = session_of(f"g (float[n] v0) => (float[n] v2000) {{ {body} }}")
     options = rondel.RunOptions()
@@ -87,7 +87,7 @@ def test_short_deadlines_do_not_keep_a_session_from_getting_ready():
         with contextlib.suppress(rondel.DeadlineExceeded):
             session.run(None, {"v0": f32(3)}, options)
     options.deadline = 10
-    session.run(None, {"v0": f32(3)}, options)  # ready; what a run takes by itself is next
+    session.run(None, {"v0": f32(3)}, options)  # prepared; the next run takes the time of a run alone
     begin = time.perf_counter()
     session.run(None, {"v0": f32(3)})
     options.deadline = 20 * (time.perf_counter() - begin)
@@ -259,7 +259,7 @@ def test_a_child_of_fork_convolves():
 
 
 def test_the_result_of_a_run_past_its_deadline_is_not_returned():
-    """The last step may end after the deadline: the copy of a large result counts as well."""
+    """The last step may end after the deadline: the copy of a large result is part of the run."""
     session = session_of("g (float[n] x) => (float[n] y) { y = Identity (x) }")
     x = f32(1 << 29)
-    assert over(session, {"x": x}, 0.02) < BOUND
+    assert overrun(session, {"x": x}, 0.02) < BOUND

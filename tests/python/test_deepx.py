@@ -1,5 +1,5 @@
-"""deepx: the seed's own table, row by row, with effects worked out by hand; known answers of the original's tests; how a
-session runs lines, fails, and forgets nothing."""
+"""deepx: the table of the language's specification, row by row, with effects computed by hand; known answers from the tests of
+the original implementation; how a session runs lines, reports errors, and keeps its values."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def printed(session, text):
     return "".join(shown)
 
 
-# ---- the seed's table: rows without a gradient
+# ---- the specification's table: rows without a gradient
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_rows_that_set_arguments():
     session = deepx.Session()
     session.run("argset@int32 1->a1")
     assert session["a1"] == 1 and session.kind("a1") == ("argument", np.int32, ())
-    session.run("argset@int32 2->a1")  # the second row sets a1 again, though its text says a2
+    session.run("argset@int32 2->a1")  # the second row sets a1 again, though its description says a2
     assert session["a1"] == 2
     session.run("argset@int32 1 2 3->vec1\nargset@int32 0 1 2->vec2")
     np.testing.assert_array_equal(session["vec1"], np.array([1, 2, 3], np.int32))
@@ -98,7 +98,7 @@ def test_rows_that_fill():
 
 @pytest.mark.parametrize("line", ["arange@int32 a1 a2>t1", "uniform@int32 a1 a2>t1"])
 def test_rows_without_an_arrow(line):
-    """As the table prints them."""
+    """As they are printed in the table."""
     session = session_with(t1=np.zeros(2, np.int32))
     session.run("argset@int32 1->a1\nargset@int32 2->a2")
     column = line.index(">") + 1
@@ -124,7 +124,7 @@ ROWS = [
      [1.5, 1, -4.5], [0.25, 5, -50], [-0.375, -5, -225]),
     ("div_scalar@float32 t1 a1->t3", "div_scalar@float32 t1(t1_grad) a1<-t3(t3_grad)",
      [3, 1, 4.5], [0.5, 5, 50], None),
-    # The remainder of 9 by -2 is 1 = 9 - (-2) * (-4): its quotient, -4, is what the divisor counts.
+    # The remainder of 9 / -2 is 1 = 9 - (-2) * (-4); the gradient of the divisor is -quotient = 4.
     ("mod@float32 t1 t2->t3", "mod@float32 t1(t1_grad) t2(t2_grad)<-t3(t3_grad)",
      [2, 0, 1], [1, 10, 100], [-1, -10, 400]),
     ("mod_scalar@float32 t1 a1->t3", "mod_scalar@float32 t1(t1_grad) a1<-t3(t3_grad)",
@@ -153,7 +153,7 @@ def test_two_way_rows(forward, backward, value, grad1, grad2):
     session.run("argset@float32 2->a1")
     session.run(forward)
     np.testing.assert_allclose(session["t3"], np.array(value, np.float32), 3e-7)
-    for times in (1, 2):  # gradients are added
+    for times in (1, 2):  # gradients accumulate
         session.run(backward)
         np.testing.assert_allclose(session["t1_grad"], times * np.array(grad1, np.float32), 5e-7)
         if grad2 is not None:
@@ -179,7 +179,7 @@ def test_the_sum_of_everything(shape):
     np.testing.assert_array_equal(session["t1_grad"], np.full((2, 2), 5))
 
 
-# ---- known answers of the original's tests
+# ---- known answers from the original's tests
 
 
 def test_add_and_div_of_the_original():
@@ -249,7 +249,7 @@ def test_matmul_of_the_original():
 
 
 def test_the_later_examples():
-    """What its Python examples compute beside PyTorch."""
+    """The original's Python examples, which it compares with PyTorch."""
     session = deepx.Session()
     session.run("newtensor@float32 [3 4 5]->t\narange@float32 0 1->t\nnewtensor@float32 [4]->s\nsum@float32 t [0 2]->s")
     np.testing.assert_array_equal(session["s"], [330, 405, 480, 555])
@@ -263,7 +263,7 @@ def test_the_later_examples():
 
 
 def test_lines_run_one_after_another_together():
-    """Each write is a version: readers before it read the old one."""
+    """Each write makes a new version of a tensor: earlier lines read the old one."""
     session = session_with(a=np.array([1.0]), b=np.array([0.0]), c=np.array([0.0]))
     session.run("add a a->b\nadd_scalar a 10->a\nadd a b->c\nmul c c->c\nadd_scalar a 1->a")
     assert (session["a"], session["b"], session["c"]) == (12, 2, 169)

@@ -1,4 +1,4 @@
-"""deepx: blocks, which are our own: counted and while loops."""
+"""deepx: blocks (counted loops and while loops), Rondel's extension of the language."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_loops_in_loops():
 
 
 def test_gradients_in_a_loop():
-    """Gradient descent on (w - 3)^2 by lines alone."""
+    """Gradient descent on (w - 3)^2, written in deepx lines only."""
     session = session_with(w=np.array([0.0]), e=np.array([0.0]), loss=np.array([0.0]), e_grad=np.array([0.0]), w_grad=np.array([0.0]), loss_grad=np.array([1.0]))
     session.run("""
         loop 100 {
@@ -145,7 +145,7 @@ def test_wrong_blocks(text, message):
     with pytest.raises(CallerError, match="^" + message):
         session.run(text)
     assert session["t"].tolist() == [1, 2] and session["go"]
-    # What follows a wrong block is not a part of it.
+    # The lines after an invalid block are not part of it.
     failures = session.run(text + "\nconstant 5->t" if text.endswith(("}", "\n")) else text, keep_going=True)
     assert len(failures) == 1
     assert session["t"].tolist() == ([5, 5] if text.endswith(("}", "\n")) else [1, 2])
@@ -186,7 +186,7 @@ def test_a_deadline_ends_a_loop_and_takes_it_back():
 
 
 def test_the_deadline_is_that_of_the_whole_text():
-    """Many short computations, each of which would end in time."""
+    """Many short computations, each of which alone would meet the deadline."""
     session = session_with(n=np.array(0))
     with pytest.raises(DeadlineExceeded):
         session.run("add_scalar n 1->n\nprint n\n" * 200_000, on_print=lambda text: None, deadline=0.05)

@@ -1,4 +1,4 @@
-"""The table of docs/deepx.md is what the table of instructions says."""
+"""The table in docs/deepx.md equals the table of instructions in the code."""
 
 from pathlib import Path
 

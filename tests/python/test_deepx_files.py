@@ -1,4 +1,4 @@
-"""deepx: programs that save and load, that are exported, and that run from the command line."""
+"""deepx: saving, loading, export, and running programs from the command line."""
 
 import os
 
@@ -36,7 +36,7 @@ def test_what_is_saved_is_loaded(folder, dtype, path):
 
 def test_the_files_of_others(folder):
     np.save(folder / "x.npy", np.arange(6, dtype=np.float32).reshape(2, 3))
-    # As the original's Python writes them.
+    # In the form that the original's Python package writes.
     (folder / "y.shape").write_text("dim: 2\ndtype: float32\nshape:\n- 3\n- 2\nsize: 6\nstride:\n- 2\n- 1\n")
     (folder / "y.data").write_bytes(np.arange(6, dtype=np.float32).tobytes())
     session = deepx.Session(folder=folder)
@@ -266,7 +266,7 @@ def test_folder_and_seed_of_the_command(tmp_path, capsys):
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-# ---- what other programs left in the folder
+# ---- files that other programs left in the folder
 
 
 def npy(header, data=b""):
@@ -351,7 +351,7 @@ def test_a_model_has_the_values_that_its_lines_saw(tmp_path, monkeypatch, capsys
     assert [o.name for o in onnx.load("p.onnx").graph.output] == ["x", "z"]
     x, z = rondel.InferenceSession("p.onnx").run(None, {})
     assert z.tolist() == [2, 4] and x.tolist() == [7, 10]
-    assert np.load("x.npy").tolist() == [2, 4]  # the export has saved nothing again
+    assert np.load("x.npy").tolist() == [2, 4]  # the export has not executed `save` again
 
 
 def test_a_dump_that_fails_names_what_and_where(tmp_path, monkeypatch, capsys):

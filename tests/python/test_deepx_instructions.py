@@ -15,7 +15,7 @@ SETS = {
     "integers and bool": list(NAMES)[4:],
     "all": list(NAMES),
 }
-#: How far a result may be off, as a part of it: a few units in the last place.
+#: Relative tolerance of results: a few units in the last place.
 TOLERANCE = {"float64": 1e-14, "float32": 2e-6, "float16": 2e-3, "bfloat16": 2e-2}
 
 
@@ -28,7 +28,7 @@ def c_div(a, b):
 
 
 def bounded(shape, low, high, seed=0):
-    """Numbers that every dtype holds, none of them 0."""
+    """Numbers that every dtype can represent, none of them 0."""
     drawn = np.random.default_rng(seed).uniform(low, high, shape)
     return np.where(np.abs(drawn) < 1, 1, drawn)
 
@@ -36,7 +36,7 @@ def bounded(shape, low, high, seed=0):
 A, B = bounded((3, 4), 1, 4), bounded((3, 4), 1, 4, seed=1)
 SIGNED, MIXED = bounded((3, 4), -4, 4), bounded((3, 4), -4, 4, seed=1)
 
-# instruction: (line, inputs by name, expected from them; output's shape and dtype where they are not those of a).
+# instruction: (line, input a, input b, function from the inputs to the expected output).
 ELEMENTWISE = {
     "add": ("add {a} {b}->c", SIGNED, MIXED, lambda a, b: a + b),
     "sub": ("sub {a} {b}->c", SIGNED, MIXED, lambda a, b: a - b),
@@ -97,7 +97,7 @@ def taken(name):
 
 
 def run_case(name, dtype):
-    """(what came, what was expected) of one instruction in one dtype."""
+    """(result, expected result) of one instruction in one dtype."""
     line, a, b, expected = CASES[name]
     t = dtype_of(dtype)
     session = deepx.Session()
@@ -187,7 +187,7 @@ def test_normal_numbers_and_dropout():
 
 
 def test_seeds_of_draws():
-    """A seed of a line's own gives its numbers again; 0 is no seed; lines without one differ, however they are run."""
+    """Equal seeds on lines give equal numbers; 0 means no seed; lines without a seed differ, run together or one by one."""
     session = deepx.Session(seed=1)
     session.run("newtensor@float32 [8]->a\nnewtensor@float32 [8]->b\nnewtensor@float32 [8]->c\nnewtensor@float32 [8]->d")
     session.run("uniform@float32 0 1 7->a\nuniform@float32 0 1 7->b\nuniform@float32 0 1 0->c\nuniform@float32 0 1->d")
@@ -252,7 +252,7 @@ def with_gradients(line):
 def test_gradients_against_finite_differences(name):
     line, a, b, _ = CASES[name]
     rng = np.random.default_rng(3)
-    # Apart from each other and from what they are compared with.
+    # No two compared numbers are equal.
     inputs = {"a": a + rng.uniform(0.05, 0.1, a.shape)}
     if b is not None:
         inputs["b"] = b + rng.uniform(0.15, 0.2, b.shape)
@@ -271,7 +271,7 @@ def test_gradients_against_finite_differences(name):
     start = {key: rng.normal(size=x.shape) for key, x in inputs.items()}
     for key, x in start.items():
         session["g" + key] = x
-    session["c"] = np.full(seed.shape, np.nan)  # the forward value has no part in it
+    session["c"] = np.full(seed.shape, np.nan)  # gradients do not depend on the forward value
     session.run(with_gradients(line))
     np.testing.assert_array_equal(session["gc"], seed)
     session["c"] = np.zeros(seed.shape)

@@ -1,4 +1,4 @@
-"""deepx: how lines are read, in both forms; what bad ones get; that a line which fails changes nothing."""
+"""deepx: parsing of lines, in both forms; the errors of bad lines; a line that fails changes nothing."""
 
 import random
 
@@ -286,7 +286,7 @@ ERRORS = [
     ("print i %.2d", 9, "'%.2d' is no format of int32"),
     ("print t %.2f}{", 13, "unexpected '}'"),
     ("print t {", 1, "there is no block 'print'; blocks begin with: loop n"),
-    # What is said of a name that is no tensor's operand.
+    # Typed operands that are not tensors, or have another type.
     ("print@int8 t", 7, "'t' is float32; expected int8"),
     ("print(tensor<int8>:t)", 14, "'t' is float32"),
     ("print(var<float32>:t)", 7, "'t' is a tensor, not a var"),
@@ -326,7 +326,7 @@ def test_a_wrong_line(session, line, column, message):
     with pytest.raises((CallerError, LimitExceeded, UnsupportedError), match=f"^line 2, column {column}: .*({message})") as caught:
         session.run(f"constant@float32 1->t\n{line}\nconstant@float32 9->t")
     assert caught.value.line == 2
-    assert state(session) == before  # the first line has set what was there
+    assert state(session) == before  # the first line has set the values that `state` already had
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc0\x80", b"\xe2\x82", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"])
@@ -367,7 +367,7 @@ def test_a_run_stops_at_the_first_failure(session):
 
 
 def test_a_failure_of_the_data_is_that_of_its_line():
-    """Lines run together; the one that divides by zero is found, and those before it have taken effect."""
+    """Lines run together; the error names the line that divides by zero, and the lines before it have taken effect."""
     session = deepx.Session(seed=3)
     session.run("newtensor@int32 [2]->a\nnewtensor@int32 [2]->b\nnewtensor@int32 [2]->c\nnewtensor@float32 [2]->x\nconstant 8->a")
     with pytest.raises(CallerError, match="^line 4, column 1: integer division by zero") as caught:
@@ -437,7 +437,7 @@ def test_vectors_count_as_memory():
     session.run("\n".join(f"{vector}->{name}" for name in "ab"))
     with pytest.raises(LimitExceeded, match="^line 1, column 1: the memory budget of 10000 bytes"):
         session.run(f"{vector}->c")
-    session.run(f"argdel a\n{vector}->c")  # at once, too: what is deleted is free for the next line
+    session.run(f"argdel a\n{vector}->c")  # also within one text: deleting a frees memory for the next line
     assert session.names() == ["b", "c"] and session["c"].sum() == 1000
     with pytest.raises(LimitExceeded):
         session.run("newtensor@float32 [1000]->t")

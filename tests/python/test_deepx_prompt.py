@@ -13,7 +13,7 @@ from rondel_cli.deepx_prompt import Prompt
 
 
 def entered(*lines):
-    """What a prompt reads: lines, and exceptions that are raised in their place."""
+    """Simulates the input of a prompt: lines to return, and exceptions to raise."""
     left = list(lines)
 
     def read(shown):
@@ -89,7 +89,7 @@ def test_on_a_terminal(tmp_path, keys, shown):
         try:
             while data := os.read(terminal, 1000):
                 seen += data
-        except OSError:  # the other end is closed
+        except OSError:  # the other end has closed the terminal
             pass
         assert process.wait(timeout=60) == 0
     os.close(terminal)

@@ -1,4 +1,4 @@
-"""Each part of the demo, on smaller inputs: it runs, and agrees with its reference."""
+"""Each part of the demo, on smaller inputs, runs and agrees with its reference."""
 
 import importlib
 import shutil

@@ -1,14 +1,14 @@
-"""What the documentation shows is true: its snippets run and print what stands below them.
+"""The snippets of the documentation run and print the output that the page shows.
 
-A fence says what it is for, in the source of the page:
+The fence of a snippet says how it is tested, in the source of the page:
 
     ```python run                  runs, all of a page in one process and one folder, in order
-    ```text output                 what the Python above it printed
-    ```console run                 `$ ` lines run in that folder; the other lines are what they print
-    ```cpp examples/cpp/x.cpp      stands word for word in that file
+    ```text output                 the output of the Python snippet above it
+    ```console run                 `$ ` lines run in that folder; the other lines are their output
+    ```cpp examples/cpp/x.cpp      must occur word for word in that file
 
-In expected text, `...` on a line of its own is any number of lines, within a line any text.
-Fences that say none of this are only read. Pages of docs/ find the files that README.md's Python wrote.
+In expected output, `...` alone on a line matches any number of lines; within a line it matches any text.
+Snippets with any other fence are not tested. Snippets of docs/ can read the files that the Python of README.md wrote.
 """
 
 import os
@@ -41,7 +41,7 @@ def snippets(page):
 
 
 def pattern(expected):
-    """A regular expression for expected text."""
+    """A regular expression that matches the expected output."""
     lines = []
     for line in expected.rstrip("\n").split("\n"):
         if line == "...":
@@ -61,7 +61,7 @@ def check(page, line, expected, got):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """The environment of a reader: the package, and the command `rondel`."""
+    """A user's environment: the package, and the command `rondel`."""
     commands = tmp_path_factory.mktemp("bin")
     rondel = commands / "rondel"
     rondel.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rondel_cli.main "$@"\n')
@@ -72,7 +72,7 @@ def environment(tmp_path_factory):
 
 
 def run_python(page, folder, environment):
-    """All Python of a page in one process; each snippet's own output is checked."""
+    """Runs all Python of a page in one process, and checks the output of each snippet."""
     found = snippets(page)
     codes = [s for s in found if (s.language, s.purpose) == ("python", "run")]
     script = folder / "page.py"
@@ -100,7 +100,7 @@ def run_commands(page, snippet, folder, environment):
 
 @pytest.fixture(scope="module")
 def first_page(tmp_path_factory, environment):
-    """The folder in which README.md's Python has run."""
+    """The folder in which the Python of README.md has run."""
     folder = tmp_path_factory.mktemp("first_page")
     run_python(README, folder, environment)
     return folder

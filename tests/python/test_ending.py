@@ -1,4 +1,4 @@
-"""Processes that end while the engine is at work on other threads, and sessions that end while their code is made."""
+"""Processes that exit while other threads run or compile, and sessions that end while their code is compiled."""
 
 import subprocess
 import sys
@@ -42,7 +42,7 @@ def in_threads(act):
 
 
 def process(code):
-    """Seconds that it took; whatever it printed is an error."""
+    """Runs the code in a process; returns the seconds it took. Any output is an error."""
     begin = time.monotonic()
     done = subprocess.run([sys.executable, "-c", PREPARED + textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout + done.stderr) == (0, ""), (done.returncode, done.stdout + done.stderr)

@@ -1,6 +1,6 @@
-"""What bad input gets: an error of the right kind that names the node, the value and what was expected.
+"""Bad input raises an error of the right kind that names the node, the value and what was expected.
 
-Nothing here may crash, hang or give half an output.
+No case may crash, hang or return partial outputs.
 """
 
 import random
@@ -71,7 +71,7 @@ def test_truncated_anywhere():
             pytest.fail(f"{length} of {len(whole)} bytes: blamed on ourselves: {error}")
         except rondel.Error:
             continue
-        # A prefix may end where a field ends (a graph without its opset import): then it must still not crash.
+        # A truncated file may end at the end of a field (a graph without its opset import), so that it parses: it must not crash either.
         with np.errstate(all="ignore"):
             try:
                 s.run(None, FEEDS)
@@ -187,7 +187,7 @@ def test_an_op_before_its_first_opset():
 
 
 def test_a_listed_schema_without_kernel_is_unsupported_and_named():
-    # DeformConv is a standard op outside of what this version runs; ImageDecoder likewise.
+    # DeformConv and ImageDecoder are standard ops that Rondel does not support.
     text = "main (uint8[n] x) => (uint8[a, b, c] y) { [picture] y = ImageDecoder (x) }"
     try:
         session(text)
@@ -353,7 +353,7 @@ main (int64 n, int64[k] at, float[3] table) => (float[] y, float[] last) {
 def test_an_error_carries_its_nodes_and_trips(jit):
     s = session(NESTED, options=options(jit=jit))
     feeds = {"n": scalar(4), "at": i64(0, 1, 2, 1, 7, 0), "table": f32(1, 2, 3)}
-    for _ in range(3):  # code may come in between
+    for _ in range(3):  # native code may take over between runs
         with pytest.raises(rondel.CallerError) as caught:
             s.run(None, feeds)
         e = caught.value
@@ -436,7 +436,7 @@ def test_the_memory_budget_counts_text(text, jit):
     with refused(rondel.LimitExceeded, "many", "budget"):
         session(made, options=options(jit=jit, max_memory_bytes=10_000_000)).run(None, feeds)
     s = session(made, options=options(jit=jit, max_memory_bytes=250_000_000))
-    for _ in range(3):  # what is counted is given back
+    for _ in range(3):  # each run returns its memory to the budget
         got = s.run(None, feeds)[-1]
         assert np.size(got) == 1000 and np.ravel(got)[-1] == TEXT
 
@@ -550,7 +550,7 @@ def test_nesting_loads_or_is_refused_in_reasonable_time():
 
 
 def field(number, payload):
-    """A length-delimited protobuf field, written by hand: protobuf's own Python refuses to nest this deep."""
+    """An encoded length-delimited protobuf field: the protobuf package refuses messages nested this deep."""
     length, size = b"", len(payload)
     while size > 127:
         length, size = length + bytes([size & 127 | 128]), size >> 7
@@ -654,7 +654,7 @@ def test_a_deadline_ends_one_large_program():
 
 
 def test_constants_that_grow_are_left_to_a_run_and_its_budget():
-    """Read twice, a constant doubles; 28 times that is a gigabyte."""
+    """Concatenating a constant with itself doubles it; after 28 times it has a gigabyte."""
     nodes = " ".join(f"t{k + 1} = Concat <axis = 0> (t{k}, t{k})" for k in range(28))
     model = parse_model(f"""<ir_version: 9, opset_import: ["": 18]>
         g () => (float[n] y) {{ t0 = Constant <value_floats = [1.0]> () {nodes} y = Identity (t28) }}""")

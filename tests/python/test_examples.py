@@ -1,4 +1,4 @@
-"""The short examples do what they say."""
+"""The short examples run and print the expected results."""
 
 import os
 import re
@@ -44,7 +44,7 @@ def test_every_network_in_python_is_run():
 
 
 def test_a_perceptron_of_instructions(capsys):
-    """Trained by lines alone: its loss falls tenfold."""
+    """Training in deepx lines only reduces the loss tenfold."""
     from rondel_cli.main import main
 
     assert main(["deepx", str(ROOT / "examples" / "deepx" / "perceptron.deepx")]) == 0
@@ -73,7 +73,7 @@ def test_rates_of_an_ode_are_found(tmp_path):
     assert len(off) == 4 and max(off) < 3, out
     out = run_example("fit_ode", "--data", "hares", folder=tmp_path)
     rates = [float(line.split()[-1]) for line in out.splitlines()[1:]]
-    # The means that Carpenter, "Predator-Prey Population Dynamics" (Stan case studies, 2018), gives for these numbers, with its deviations.
+    # Posterior means and standard deviations from Carpenter, "Predator-Prey Population Dynamics" (Stan case studies, 2018), for the same data.
     for rate, mean, deviation in zip(rates, (0.55, 0.028, 0.80, 0.024), (0.06, 0.004, 0.09, 0.004), strict=True):
         assert abs(rate - mean) < deviation, out
 
@@ -119,7 +119,7 @@ def test_first_run_in_cpp(tmp_path):
 
 def network_example(name):
     program = ROOT / "build" / "release" / "examples" / "network" / f"network_{name}"
-    if not program.exists():  # pytest by hand; `./dev test` builds it
+    if not program.exists():  # pytest was run without a build; `./dev test` builds it
         assert "CI" not in os.environ
         pytest.skip("examples/network is not built")
     run = subprocess.run([program], capture_output=True, text=True)

@@ -1,6 +1,6 @@
-"""Models written as ONNX: what comes back gives the same, onnx's checker accepts it, other runtimes run it.
+"""Export to ONNX: a model that is read back gives the same results, onnx's checker accepts it, other runtimes run it.
 
-Every model that `models.run` runs in this folder is exported and compared there, too.
+`models.run` also exports every model that it runs, and compares.
 """
 
 import glob
@@ -33,8 +33,8 @@ WAYS = {
     "newest opset": {"opset": onnx.defs.onnx_opset_version()},
 }
 
-# onnx's shape inference does not follow these, whoever writes them: ONNX's own body of AffineGrid has branches that are
-# never taken and a Range to a list of one, and an optional is declared as what it holds.
+# onnx's shape inference fails on these models, whoever writes them: ONNX's own function body of AffineGrid has branches that
+# are never taken and a Range with a limit of shape [1]; an optional is declared with the type of its element.
 NOT_INFERRED = re.compile(r"affine_grid|loop16_seq_none")
 
 
@@ -74,7 +74,7 @@ def test_a_model_of_the_suite_comes_back_the_same(name):
     try:
         want = interpreted(source, inputs)
     except rondel.UnsupportedError:
-        # One of the suite's 220 that use ops or types we do not have; test_backend_suite.py counts them.
+        # The model has unsupported ops or types; test_backend_suite.py counts such models.
         pytest.skip("the model itself is not supported")
     for way, options in WAYS.items():
         try:
@@ -178,7 +178,7 @@ def test_loops_run_in_onnx_runtime(name, compiled):
 
 
 def test_a_loop_over_float8_runs_in_onnx_runtime():
-    """Slices, Gather, Concat and Expand, which ONNX does not have for it, go through another dtype."""
+    """ONNX has no Slice, Gather, Concat and Expand for float8: they are written with casts to another dtype."""
     ort = pytest.importorskip("onnxruntime")
     net = Net()
     x, trips, extent = net.input("x", (16, 16), DataType.FP8), net.input("m", (), DataType.INT64), net.input("k", (), DataType.INT64)
@@ -321,7 +321,7 @@ def test_assertions_are_kept(place, compiled, tmp_path):
 
 
 def test_an_assertion_holds_where_the_result_is_empty():
-    """Some look at no index where nothing is gathered: what may be empty goes through an If."""
+    """Some runtimes do not check the index of a Gather with an empty result: possibly empty results go through an If."""
     net = Net()
     x, most = net.input("x", (-1,)), net.input("most")
     net.network.add_assertion(net.less(most, net.f32(9)), "too large")
@@ -378,7 +378,7 @@ def test_an_output_that_nobody_reads(op):
 
 
 def test_a_network_is_saved_as_onnx(tmp_path):
-    """Sums of the columns of x, last one first, and how far they were on the way."""
+    """The sum of the columns of x from last to first, and the partial sums."""
     net = Net()
     x = net.input("x", (2, 3), F32)
     loop = net.loop(net.i64(3))
@@ -411,7 +411,7 @@ def test_ellipses_of_different_ranks_are_taken_by_all(equation, shapes, opset):
     taken_by_all(net, feeds, want, opset)
 
 
-# Extent, then what the layer is told. Of the first the last window that is rounded up would lie wholly in padding.
+# Extents, then attributes of the layer. In the first case, the last window that rounding up adds would lie in padding only.
 ROUNDED_UP = {
     "in padding": ([7], {"kernel": [2], "stride_nd": [2], "pre_padding": [1], "post_padding": [1]}),
     "over the end": ([8], {"kernel": [3], "stride_nd": [2], "pre_padding": [0], "post_padding": [0]}),
@@ -434,13 +434,13 @@ def test_pools_that_round_up_are_taken_by_all(how, kind, excludes, opset):
     layer.average_count_excludes_padding = excludes
     net.mark(layer.get_output(0))
     feeds = {"x": np.random.default_rng(0).standard_normal((1, 1, *extents)).astype(np.float32)}
-    # What rounding up adds does not count in an average, and padding does: there no padding stands for both.
+    # In an average, padding counts and elements that rounding up adds do not: no single padding expresses both.
     inferred = (how, kind, excludes) != ("both", PoolingType.AVERAGE, False) or opset == 22
     taken_by_all(net, feeds, net.network.build_session().run(None, feeds)[0], opset, inferred)
 
 
 def taken_by_all(net, feeds, want, opset, inferred=True):
-    """Written, a network gives `want` here and in ONNX Runtime, and onnx infers the extents that it declares."""
+    """The exported network gives `want` here and in ONNX Runtime, and its declared extents agree with onnx's shape inference."""
     written = net.network.to_onnx(opset=opset)
     onnx.checker.check_model(written, full_check=inferred)
     for result in (net.network.build_session(), session(written)):
@@ -466,13 +466,13 @@ def test_a_count_read_from_a_shape_makes_a_scan(way, told, extent, tmp_path):
     onnx.checker.check_model(written, full_check=True)
     assert "Slice" not in [node.op_type for node in onnx.load_from_string(written).graph.node]
     agree(session(written).run(None, feeds), want)
-    if extent > 0:  # ONNX Runtime 1.31 does not run a Scan of extent 0: an error of its own, or the process ends
+    if extent > 0:  # ONNX Runtime 1.31 cannot run a Scan of extent 0: it raises an error or crashes
         agree(in_onnxruntime(written, feeds), want)
 
 
 @pytest.mark.parametrize("length", [3, lambda net, x: net.gather(net.shape(x), net.i64(0))], ids=["a number", "from a shape"])
 def test_a_length_that_is_the_count_makes_nothing(length, tmp_path):
-    """Nor where the loop is no scan."""
+    """Even if the loop is not a Scan, no nodes are added."""
     net = Net()
     x = net.input("x", (3, 2))
     loop = net.loop(3)
@@ -490,7 +490,7 @@ def test_a_length_that_is_the_count_makes_nothing(length, tmp_path):
 @pytest.mark.parametrize("count, length", [(3, 4), (3, 3), (0, 0), (-1, 0), (-1, -1), (3, 2), (0, -1)])
 @pytest.mark.parametrize("known", [False, True])
 def test_a_length_is_the_count_or_more(known, count, length, tmp_path):
-    """A length below the trips, none of them included, is an error everywhere: of the build where one is sure of both."""
+    """A length below the number of trips is an error in every runtime, also for 0 trips; a build error if both are known."""
     net = Net()
     numbers = {"n": count, "k": length} if length != count else {"n": count}
     given = [net.i64(number) if known else net.input(name, (), I64) for name, number in numbers.items()]
@@ -514,7 +514,7 @@ def test_a_length_is_the_count_or_more(known, count, length, tmp_path):
                 attempt()
 
 
-# Counts that are not the extent, though made of it, and what the loop then does with four columns.
+# Trip counts that are computed from the extent but may differ from it, and the number of trips for four columns.
 OTHER_COUNTS = {
     "one less": (lambda net, x: net.op(EXTENTS["gather"](net, x), net.i64(1), "SUB"), 3),
     "another axis": (lambda net, x: net.gather(net.shape(x), net.i64(0)), 2),
@@ -538,7 +538,7 @@ def test_another_count_makes_a_loop(way, tmp_path):
 
 @pytest.mark.parametrize("start, size, stride", [(1, 2, 1), (3, 2, -2), (2, 3, 0), (-1, 0, 1), (-1, 1, 1), (2, 3, 1), (0, -1, 1)])
 def test_a_strict_slice_by_values_that_come_with_the_run(start, size, stride, tmp_path):
-    """Other runtimes slice within the bounds as we do, and refuse what goes beyond."""
+    """The exported model gives the same slices in other runtimes, and an error if a slice is out of bounds."""
     net = Net()
     parts = [net.input(name, (1,), I64) for name in ("start", "size", "stride")]
     layer = net.network.add_slice(net.input("x", (-1,)), (0,), (1,), (1,))
@@ -568,7 +568,7 @@ def test_a_count_that_more_iterators_may_not_have_makes_a_loop(tmp_path):
     both = net.add(*(loop.add_iterator(t, 0).get_output(0) for t in (x, z)))
     net.joined(loop, both)
     assert written_loops(net, tmp_path / "n.onnx")[0][0] == "Loop"
-    feeds = {"x": f32(1, 2), "z": f32(3, 4, 5)}  # what is iterated over may be longer than the count
+    feeds = {"x": f32(1, 2), "z": f32(3, 4, 5)}  # iterated tensors may be longer than the count
     for result in (net.run(feeds), session(tmp_path / "n.onnx").run(None, feeds), in_onnxruntime(str(tmp_path / "n.onnx"), feeds)):
         same(result[0], f32(4, 6))
     with refused(rondel.CallerError, "extent 2"):
@@ -576,7 +576,7 @@ def test_a_count_that_more_iterators_may_not_have_makes_a_loop(tmp_path):
 
 
 def stacks_of_no_trip(kind, axis, length, static, conditional):
-    """In each trip of an outer loop, of which there may be none: an inner loop's stacks, on every axis."""
+    """A loop, possibly with no trips, around an inner loop with stacks on every axis."""
     net = Net()
     x, count = net.input("x", (2, 3) if static else (-1, -1)), net.input("count", (), I64)
     outer = net.loop(count)
@@ -625,7 +625,7 @@ DOUBLE = "main (float[2] x) => (float[2] y) { y = Add (x, x) }"
 
 
 def weights(dtype=np.float32, elements=3000):
-    """y = x + w, w large enough to stand in a file of its own."""
+    """y = x + w, with w large enough for external data."""
     w = numpy_helper.from_array(np.arange(elements, dtype=dtype), "w")
     graph = helper.make_graph(
         [helper.make_node("Add", ["x", "w"], ["y"])],
@@ -686,7 +686,7 @@ def test_a_place_that_cannot_be_written(tmp_path, where):
 
 def test_a_folder_that_may_not_be_written():
     with refused(rondel.CallerError, "cannot write to"):
-        rondel.export(model(DOUBLE), "/proc/self/m.onnx")  # not by root either
+        rondel.export(model(DOUBLE), "/proc/self/m.onnx")  # fails for root, too
 
 
 def test_what_fails_leaves_what_was_there(tmp_path):
@@ -718,7 +718,7 @@ def test_a_model_that_cannot_be_read(tmp_path):
         rondel.export(3)
 
 
-# ---- what is kept -----------------------------------------------------------------------------------------
+# ---- what export keeps ------------------------------------------------------------------------------------
 
 
 def test_what_the_model_says_of_itself_is_kept():
@@ -839,7 +839,7 @@ def nodes_of(graph):
 
 
 def test_a_name_is_the_loops_own(tmp_path):
-    """What stands around a Loop, and in it, for what Loop lacks, has the name with a number; a layer's likewise."""
+    """Only the Loop has the loop's name; nodes added around or inside it get the name with a number. Layers likewise."""
     net = Net()
     x, count, most = net.input("x", (-1, 3)), net.input("n", (), I64), net.input("most", (), I64)
     loop = net.loop(count, "rows")

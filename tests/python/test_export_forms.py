@@ -1,4 +1,4 @@
-"""Nodes that ONNX has no op for, or not in their dtype: what is written of them runs elsewhere, too."""
+"""Nodes for which ONNX has no op, or no op in their dtype: other runtimes run the ops that are written in their place."""
 
 import ml_dtypes
 import numpy as np
@@ -12,8 +12,8 @@ from rondel.network import DataType, LoopOutput, PaddingMode, PoolingType, nptyp
 
 
 def elsewhere(written, feeds, evaluator=True):
-    """What the model gives here, in ONNX Runtime where it has the kernels, and in onnx's own evaluator (which makes no trip
-    of a loop that has no condition)."""
+    """The results in Rondel, in ONNX Runtime if it has the kernels, and in onnx's reference evaluator (which makes no trips of
+    a loop without a condition)."""
     onnx.checker.check_model(written, full_check=True)
     by_onnx = ReferenceEvaluator(onnx.load_from_string(written)).run(None, feeds) if evaluator else None
     return [x for x in (session(written).run(None, feeds), in_onnxruntime(written, feeds), by_onnx) if x is not None]
@@ -22,7 +22,7 @@ def elsewhere(written, feeds, evaluator=True):
 @pytest.mark.parametrize("mode", [PaddingMode.EXPLICIT_ROUND_DOWN, PaddingMode.EXPLICIT_ROUND_UP, PaddingMode.SAME_UPPER])
 @pytest.mark.parametrize("extents", [(2, 2, 5, 7), (-1, 2, -1, -1)], ids=["static", "dynamic"])
 def test_pools_of_long_integers(extents, mode):
-    """No float holds 2**62 + 1: the greatest of the elements under each window of 2 x 3, by steps of 1 x 2."""
+    """Max pooling of int64, windows of 2 x 3 with strides 1 x 2. No float can represent 2**62 + 1."""
     net = Net()
     layer = net.network.add_pooling_nd(net.input("x", extents, I64), PoolingType.MAX, (2, 3))
     layer.stride_nd, layer.pre_padding, layer.post_padding = (1, 2), (1, 0), (0, 1)
@@ -43,7 +43,7 @@ def test_pools_of_long_integers(extents, mode):
 @pytest.mark.parametrize("extents, opset", [((4, 5), None), ((4, 5), 13), ((-1, -1), None)])
 @pytest.mark.parametrize("dtype", [DataType.COMPLEX64, DataType.COMPLEX128])
 def test_complex_numbers_are_compared(dtype, extents, opset):
-    """By Unique, under whose axis NaN equals nothing in onnx's own evaluator, as here."""
+    """Written with Unique along an axis, where NaN equals nothing, in onnx's reference evaluator as in Rondel."""
     net = Net()
     net.mark(net.op(net.input("x", (extents[0], 1), dtype), net.input("y", (1, extents[1]), dtype), "EQUAL"))
     nan, inf = np.nan, np.inf
@@ -54,7 +54,7 @@ def test_complex_numbers_are_compared(dtype, extents, opset):
     agree(want, x == y)
     assert want.tolist()[2:] == [[False] * 5, [False] * 4 + [True]]
     results = elsewhere(net.network.to_onnx(opset=opset), feeds)
-    assert len(results) == 2  # ONNX Runtime has no complex numbers here
+    assert len(results) == 2  # ONNX Runtime does not support complex numbers
     for result in results:
         agree(result, [want])
     if extents[1] < 0:
@@ -63,7 +63,7 @@ def test_complex_numbers_are_compared(dtype, extents, opset):
 
 
 def nest(depth):
-    """x + y as often as loops in each other have trips: two each 16th, one each other."""
+    """`depth` nested loops, which add y to x in each innermost trip. Every 16th loop makes two trips, the others one."""
     net = Net()
     value, more = net.input("x", (2,)), net.input("y", (2,))
     loops = [net.loop(2 if d % 16 == 0 else 1, f"loop {d}") for d in range(depth)]
@@ -105,7 +105,7 @@ NARROW = {"bfloat16": (16, ml_dtypes.bfloat16), "float8e4m3fn": (17, ml_dtypes.f
 @pytest.mark.parametrize("compiled", [False, True], ids=["as read", "as compiled"])
 @pytest.mark.parametrize("name", NARROW)
 def test_loops_hand_narrow_sequences_through(name, compiled):
-    """Identity does not take them."""
+    """ONNX's Identity does not support these sequences."""
     source = model(f"""
     main (int64 m, seq({name}[2]) x) => (seq({name}[2]) y) {{
       y = Loop (m, , x) <body: graph = b (int64 i, bool go, seq({name}[2]) s) => (bool go, seq({name}[2]) s) {{ }}>

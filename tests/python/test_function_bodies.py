@@ -17,7 +17,7 @@ def doubled(i, cond, x):
 
 
 def python_loop(trips, go, x, most=5):
-    """What Loop does with `while x[0] < most: x *= 2`: the final x and how often it ran."""
+    """The reference for a Loop with the body `x *= 2` and the condition `x[0] < most`: (final x, number of trips)."""
     count = 0
     while (trips is None or count < trips) and go:
         x, count = x * 2, count + 1
@@ -45,7 +45,7 @@ def test_modes_with_a_condition(trips, cond):
 def test_a_trip_count_alone_ignores_the_bodys_condition(cond):
     sessions._kept.clear()
     traces.forest.clear()
-    with pytest.warns(rondel.ModelWarning, match="true as the initial condition"):  # advice that can be followed here, too
+    with pytest.warns(rondel.ModelWarning, match="true as the initial condition"):  # the advice in the warning applies to `f.loop`, too
         x, items = f.loop(4, cond, X, body=lambda i, go, x: (x[0] < 0, x * 2, i))
     np.testing.assert_array_equal(x, X * 16)
     assert items.tolist() == [0, 1, 2, 3]
@@ -54,7 +54,7 @@ def test_a_trip_count_alone_ignores_the_bodys_condition(cond):
 @pytest.mark.filterwarnings("ignore::rondel.ModelWarning")
 def test_neither_count_nor_condition_ends_a_loop():
     table = np.arange(1000.0)
-    with pytest.raises(rondel.CallerError) as raised:  # the table ends, and the loop with it
+    with pytest.raises(rondel.CallerError) as raised:  # the error of the Gather past the end of the table ends the loop
         f.loop(None, None, 0.0, body=lambda i, go, x: (x < 0, x + f.gather(table, i)))
     assert raised.value.trips == (1000,)
 
@@ -111,7 +111,7 @@ def test_nested_bodies_capture_from_every_level():
 
 
 def traced_value(function, *inputs):
-    """What a function of traced values gives."""
+    """The result of a function, called with traced values."""
     return f.scan(*(x[None] for x in inputs), num_scan_inputs=len(inputs), body=function)[0]
 
 

@@ -1,4 +1,4 @@
-"""onnx's own cases of single nodes as calls of rondel.functions.onnx: with arrays, and traced in a branch."""
+"""onnx's own test cases of single nodes as calls of rondel.functions.onnx: with arrays, and traced in a branch."""
 
 import collections
 import warnings
@@ -10,7 +10,7 @@ from onnx import AttributeProto, defs, helper, numpy_helper
 from rondel.functions import onnx as f
 from rondel.functions.operators import operators
 
-#: How many cases of each operator are run; the backend suite runs all of them as models.
+#: The number of cases per operator; the backend suite runs all cases as models.
 MOST = 3
 DRAWS = ("Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 
@@ -22,9 +22,9 @@ def array_of(proto):
 
 
 def cases():
-    """(name, function, arguments, attributes, expected, rtol) of nodes that Rondel runs, in the version that the functions have."""
+    """(name, function, arguments, attributes, expected, rtol) of nodes that Rondel runs, in the opset of the functions."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # cases divide by zero
+        warnings.simplefilter("ignore")  # some cases divide by zero
         from onnx.backend.test.case.node import collect_testcases
 
         collected = collect_testcases(None)
@@ -64,7 +64,7 @@ def assert_same(got, expected, rtol):
         np.testing.assert_allclose(got.astype(wide), expected.astype(wide), rtol=max(rtol, 1e-3 if narrow else 1e-5), atol=1e-5)
 
 
-#: Why a case is no call of a function.
+#: Cases that cannot be run as a call of a function, and why.
 REFUSED = {
     "causal_conv_with_state": "Rondel does not run it, though it has a body",
     "linear_e4m3fn": "its scale and its zero point have other shapes, which is only allowed where both are known",
@@ -82,7 +82,7 @@ def test_cases_of_onnx(function, arguments, attributes, expected, rtol, request)
         def branch():
             return function(*arguments, **attributes)
 
-        results += [f.if_(True, then_branch=branch, else_branch=branch) for _ in range(2)]  # written, and known
+        results += [f.if_(True, then_branch=branch, else_branch=branch) for _ in range(2)]  # the second call reuses the graph
     for got in results:
         got = got if isinstance(got, tuple) else (got,)
         for x, y in zip(got, expected, strict=True):

@@ -1,4 +1,4 @@
-"""Python functions as bodies are called in each call, and write a graph only where they do something new."""
+"""Python functions as bodies are called in each call, and write a graph only if they do something new."""
 
 import functools
 import sys
@@ -17,7 +17,7 @@ factor = 2
 
 @pytest.fixture
 def written(monkeypatch):
-    """The names of the graphs that are written."""
+    """The names of the graphs that were written, as a list that grows."""
     names = []
 
     class Counted(_rondel.GraphWriter):
@@ -101,7 +101,7 @@ def test_everything_that_a_body_reads_may_change():
 
 
 def test_arrays_are_told_apart():
-    """One array twice, two arrays, and arrays that change places are other graphs or other inputs."""
+    """The same array twice, two arrays, and swapped arrays give different graphs or different inputs."""
     a, b = np.full(3, 2.0), np.full(3, 5.0)
     for p, q in [(a, a), (a, b), (b, a), (b, b), (a, a.astype(np.float64)), (np.array(2.0), b), (X[:1], a)]:
         body = lambda i, go, x: (go, x * p - q)  # noqa: B023, E731
@@ -134,7 +134,7 @@ def test_attributes_and_names_are_told_apart():
 
 
 def test_the_same_calls_at_another_level_are_another_graph():
-    """A body that ends by an exception before or after a call has written it inside or outside."""
+    """The same call, inside or outside an inner body that ends by an exception, gives different graphs."""
 
     def body(early):
         def inner(j, go, y):
@@ -201,7 +201,7 @@ def test_an_operator_that_fails_is_not_taken_for_another():
 
 
 def test_functions_write_nodes_while_a_body_is_traced():
-    """Also on arrays: draws differ from trip to trip, and a branch that is not taken computes nothing."""
+    """Calls on arrays write nodes, too: draws differ from trip to trip, and a branch that is not taken computes nothing."""
     draws = f.loop(50, True, 0.0, body=lambda i, go, x: (go, x, f.random_normal(shape=[2])))[1]
     assert len(np.unique(draws)) == 100
     table = np.arange(3.0)
@@ -250,7 +250,7 @@ def test_sessions_as_bodies_are_known_by_themselves():
         body = "{ on = Identity(go)  k = Constant<value = double {%g}>()  y = Mul(x, k) }" % factor
         return rondel.InferenceSession(onnx.parser.parse_model(text.replace("'", '"') + body))
 
-    for k in range(20):  # one that is gone may have the address of the next
+    for k in range(20):  # a new session may have the address of a destroyed one
         np.testing.assert_array_equal(f.loop(2, True, X, body=session(k)), X * k * k)
 
 

@@ -125,7 +125,7 @@ def test_wrong_arguments(call, text):
 
 
 def test_editors_know_the_functions():
-    """The stub has what the module has, in valid Python."""
+    """The stub is valid Python, and has the functions of the module."""
     path = pathlib.Path(__file__).parents[2] / "tools/function_stubs.py"
     spec = importlib.util.spec_from_file_location("function_stubs", path)
     stubs = importlib.util.module_from_spec(spec)

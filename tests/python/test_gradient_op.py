@@ -1,4 +1,4 @@
-"""ONNX's Gradient (ai.onnx.preview.training): adjoints in the place of the node when a model is read."""
+"""ONNX's Gradient op (ai.onnx.preview.training): on import, the nodes of the adjoint replace it."""
 
 import models
 import numpy as np
@@ -21,7 +21,7 @@ def model(text, **initializers):
 
 
 def gradient(inputs, outputs, **attributes):
-    """The text of a node: names of inputs and outputs, and xs, zs, y."""
+    """The text of a Gradient node: names of inputs and outputs, and the attributes xs, zs, y."""
     names = lambda x: "[" + ", ".join(f'"{n}"' for n in x) + "]" if isinstance(x, list) else f'"{x}"'
     listed = ", ".join(f"{k} = {names(v)}" for k, v in attributes.items())
     return f"{outputs} = ai.onnx.preview.training.Gradient <{listed}> ({inputs})"
@@ -71,7 +71,7 @@ def test_what_is_held_passes_nothing_on():
 
 
 def test_at_other_values():
-    """Intermediate values are computed again from the values that are given."""
+    """Intermediate values are recomputed from the inputs of the node."""
     text = "g (float[3] x, float[3] w, float[3] x1) => (float[3] y, float[3] dx, float[3] dw) { a = Mul (x, x) y = Mul (a, w) z = Neg (w) %s }"
     y, dx, dw = run(model(text % gradient("x1, z", "dx, dw", xs=["x", "w"], y="y")), x=X, w=W, x1=X + 1)
     np.testing.assert_allclose(y, X**2 * W, rtol=1e-6)
@@ -217,7 +217,7 @@ def test_what_it_cannot_differentiate():
 
 
 def test_many_names_that_mean_nothing_do_no_harm():
-    """A Gradient whose names are those of other graphs, of itself, or empty."""
+    """A Gradient whose names are empty, its own output, or a name twice."""
     for xs, y in [(["d"], "d"), ([""], "y"), (["x"], ""), ([], "y"), (["x", "x"], "y")]:
         node = helper.make_node("Gradient", ["x"] * len(xs) or ["x"], ["d"], domain="ai.onnx.preview.training", y=y)
         node.attribute.append(helper.make_attribute("xs", xs, attr_type=onnx.AttributeProto.STRINGS))

@@ -8,12 +8,12 @@ import rondel
 from onnx import helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 
-SMOOTH = 1e-6  #: the largest relative error where a function is smooth
-STEP = 1e-5  #: of central differences, relative
+SMOOTH = 1e-6  #: the largest relative error of a smooth function
+STEP = 1e-5  #: relative step of central differences
 
 
 def model_of(op, inputs, attributes, outputs, opset):
-    """One node whose inputs are the graph's; None: left out."""
+    """A model of one node. `inputs`: arrays; floats become inputs of the graph; None: left out."""
     names = ["" if x is None else f"x{k}" for k, x in enumerate(inputs)]
     made = [f"y{j}" for j in range(outputs)]
     given = [
@@ -21,7 +21,7 @@ def model_of(op, inputs, attributes, outputs, opset):
         for name, x in zip(names, inputs)
         if x is not None and is_float(x)
     ]
-    # What is no float is a constant: axes, indices, shapes.
+    # Inputs that are not floats (axes, indices, shapes) are constants.
     constants = [numpy_helper.from_array(x, name) for name, x in zip(names, inputs) if x is not None and not is_float(x)]
     results = [helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, None) for name in made]
     graph = helper.make_graph([helper.make_node(op, names, made, **attributes)], op, given, results, constants)
@@ -37,7 +37,7 @@ def feeds_of(inputs):
 
 
 def central_differences(run, feeds, name, seeds):
-    """The gradient of sum(output * seed) by one input, an element at a time; the best of two step sizes is the caller's."""
+    """The gradient of sum(output * seed) with respect to one input, element by element."""
     x = feeds[name]
     gradient = np.zeros_like(x)
     for at in np.ndindex(x.shape):
@@ -54,7 +54,7 @@ def central_differences(run, feeds, name, seeds):
 def check_gradient(model, feeds, rng, tolerance=SMOOTH, outputs=None):
     """All gradients of a model against central differences, with random seeds; the model with its gradient is valid.
 
-    Feeds that are no floats are the same throughout.
+    Feeds that are not floats stay constant.
     """
     by = [name for name, x in feeds.items() if is_float(x)]
     session = rondel.InferenceSession(model)
@@ -80,7 +80,7 @@ def i64(*values):
 
 
 class Case:
-    """An op on random inputs: shapes become float64 between `low` and `high`, arrays stay."""
+    """An op and its inputs: a shape stands for random float64 between `low` and `high`, an array for itself."""
 
     def __init__(self, op, *inputs, low=-2.0, high=2.0, outputs=1, opset=21, apart=None, **attributes):
         self.op, self.inputs, self.attributes = op, inputs, attributes
@@ -284,7 +284,7 @@ def test_ops_against_central_differences(case):
 
 
 def test_windows_over_extents_of_the_run():
-    """A small network of the usual kind: convolution, batch normalization, pooling, in a training step's shape."""
+    """A small network as in a training step: convolution, batch normalization, pooling; the extents are known at run time."""
     model = parser.parse_model("""
         <ir_version: 10, opset_import: ["" : 21]>
         f (double[N,2,H,W] x, double[3,2,3,3] w, double[3] b, double[3] scale, double[3] shift, double[3] mean, double[3] var)
@@ -410,7 +410,7 @@ def u8(*values):
     return np.array(values, np.uint8)
 
 
-#: The model, and x, the shape of the scale, and the zero point.
+#: (model, x, shape of the scale, zero point)
 SCALED = {
     "one scale": (dequantizing("int8[3,4]", "float", ""), np.arange(-6, 6, dtype=np.int8).reshape(3, 4), (), None),
     "one scale in a list": (dequantizing("uint8[A,B]", "float[1]", "uint8[1]"), u8(*range(12)).reshape(3, 4), (1,), u8(3)),
@@ -435,7 +435,7 @@ SCALED = {
 
 @pytest.mark.parametrize("case", SCALED.values(), ids=SCALED)
 def test_a_scale_gets_the_sum_over_what_it_scales(case):
-    """The result is linear in the scales: the derivative by one is the result where it is 1 and the others are 0."""
+    """The result is linear in the scales: the derivative with respect to one scale is the result with this scale 1 and all others 0."""
     text, x, shape, zero = case
     model = parser.parse_model(text)
     rng = np.random.default_rng(len(text))
@@ -509,7 +509,7 @@ MASKED_LOOP = """
 
 
 def test_the_mask_of_a_trip_is_that_of_its_gradient():
-    """Trips draw masks of their own; the reverse loop computes with those of the forward loop."""
+    """Each trip draws its own mask; the reverse loop uses the masks of the forward loop."""
     model = parser.parse_model(MASKED_LOOP)
     rng = np.random.default_rng(4)
     feeds = {"x": rng.uniform(0.3, 1.2, 3)}
@@ -524,10 +524,10 @@ def test_the_mask_of_a_trip_is_that_of_its_gradient():
     for mask, s in zip(masks[::-1], states[::-1]):
         adjoint = adjoint * np.cos(s + 2 * mask * s) * (1 + 2 * mask)
     np.testing.assert_allclose(got[0], adjoint, rtol=1e-12)
-    # A segment that is run once more draws the same masks again.
+    # With checkpoints, a segment that is recomputed draws the same masks.
     cut = rondel.grad(model.SerializeToString(), wrt="x", outputs=["y"], seed=["seed_y"], checkpoint=2)
     np.testing.assert_allclose(rondel.InferenceSession(cut.SerializeToString()).run(["grad_x"], fed)[0], got[0], rtol=1e-12)
-    # With another seed of the run both loops draw others.
+    # With another seed of the run, both loops draw other masks.
     run = rondel.InferenceSession(made.SerializeToString())
     (other,) = run.run(["grad_x"], fed | {"seed": np.array(9, np.uint64)})
     assert (other != got[0]).any()
@@ -601,12 +601,12 @@ def test_what_only_the_run_tells(name):
 
 
 def elsewhere(model, feeds):
-    """The outputs in ONNX Runtime; in onnx's reference evaluator where ONNX Runtime lacks a kernel."""
+    """The outputs in ONNX Runtime, or in onnx's reference evaluator if ONNX Runtime lacks a kernel."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-    except Exception as error:  # of several types
+    except Exception as error:  # several exception types
         if "NOT_IMPLEMENTED" not in str(error):
             raise
         return ReferenceEvaluator(model).run(None, feeds)
@@ -756,7 +756,7 @@ SECOND = list({case.op: case for case in CASES if case.op in SMOOTH_OPS.split()}
 
 @pytest.mark.parametrize("case", SECOND, ids=repr)
 def test_second_derivatives_of_ops(case):
-    """The gradient of the gradient's elements, each times a random factor."""
+    """The gradient of a weighted sum of the gradient's elements, with random weights."""
     rng = np.random.default_rng(13)
     inputs = case.draw(rng)
     model, feeds = model_of(case.op, inputs, case.attributes, case.outputs, case.opset), feeds_of(inputs)
@@ -868,11 +868,11 @@ f (double[3] x, int64 n, bool up) => (double y, double[N, 3] kept) <bool yes = {
 @pytest.mark.parametrize("name, up", [("w", True), ("same", True), ("c", False), ("q", True), ("q", False), ("s", True), ("t", True)])
 @pytest.mark.parametrize("checkpoint", ["none", "sqrt"])
 def test_nothing_flows_through_values_in_loops_and_branches(name, up, checkpoint):
-    """Beside central differences of the same loop in numpy, where the value stays what it is at x."""
+    """Compared with central differences of the same loop in NumPy, in which the stopped value is constant."""
     feeds = {"x": np.array([0.3, -0.2, 0.5]), "n": np.int64(3), "up": np.bool_(up)}
 
     def trips(x, held=None):
-        """y; the values of `name` in each trip, or what they are where `held` gives them."""
+        """(y, the values of `name` in each trip). With `held`, these values replace the computed ones."""
         seen, s = [], x
 
         def at(this, value):

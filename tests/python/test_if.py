@@ -1,4 +1,4 @@
-"""ONNX If: the branch taken decides value, shape and what may fail; the other one does not exist."""
+"""ONNX If: value, shape and errors come from the branch taken; the other branch is not evaluated."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the importer and the session accept: forms of models, of feeds and of questions, as people know them."""
+"""What the importer and the session accept: forms of models, feeds and queries that ONNX Runtime accepts."""
 
 import threading
 import warnings
@@ -41,7 +41,7 @@ def test_version():
     assert rondel.__version__.split(".")[0].isdigit()
 
 
-# ---- questions ------------------------------------------------------------------------------------------
+# ---- queries --------------------------------------------------------------------------------------------
 
 ASKED = """
 main (float[n, 3] x, int64 k, string[?] words, seq(float[2]) q, optional(int32[4]) o)
@@ -189,7 +189,7 @@ def test_an_output_not_asked_for_need_not_be_computed():
 
 
 def test_outputs_alias_nothing():
-    # c is x itself, d is c again, w a weight: each comes as a copy of its own.
+    # c and d are x itself, w and v are a weight: each output is a separate copy.
     text = """
     main (float[n] x) => (float[n] c, float[n] d, float[2] w, float[2] v) <float[2] weight = {1.0, 2.0}> {
       c = Identity (x)
@@ -205,7 +205,7 @@ def test_outputs_alias_nothing():
         assert not np.shares_memory(x, y)
         for z in outputs[i + 1 :]:
             assert not np.shares_memory(y, z)
-        y[:] = 99  # and each is writable
+        y[:] = 99  # each output is writable
     same(x, f32(5, 6))
     for y, want in zip(s.run(None, {"x": x}), [x, x, f32(1, 2), f32(1, 2)], strict=True):
         same(y, want)
@@ -253,7 +253,7 @@ def test_memory_layouts(lay, dtype):
 def test_scalars_and_lists():
     same(run("main (float x) => (float y) { y = Neg (x) }", {"x": np.float32(2)})[0], scalar(-2, np.float32))
     same(run(DOUBLE, {"x": np.broadcast_to(np.float32(1), (3,))})[0], f32(2, 2, 2))
-    # A Python list or number has no dtype of its own: it takes the input's, where every value fits.
+    # A Python list or number has no dtype: it takes the dtype of the input, if every value fits.
     same(run(DOUBLE, {"x": [1.0, 2.0]})[0], f32(2, 4))
     same(run("main (int64 k) => (int64 y) { y = Neg (k) }", {"k": 3})[0], scalar(-3))
     same(run("main (bool b) => (bool y) { y = Not (b) }", {"b": True})[0], np.array(False))
@@ -477,7 +477,7 @@ def test_optional_inputs_and_outputs_of_functions():
 
 
 def test_a_function_of_another_opset_than_the_model():
-    # ReduceSum took its axes as an attribute before 13.
+    # Before opset 13, the axes of ReduceSum are an attribute.
     text = """
     main (float[2, 3] x) => (float[2] y) { y = local.rows (x) }
     <domain: "local", opset_import: ["" : 18]>
@@ -501,7 +501,7 @@ def test_cyclic_functions_are_refused(length):
 
 
 def test_functions_that_double_each_other_do_not_explode():
-    # Thirty levels, each calling the one below twice: a billion nodes if inlined without limit.
+    # Thirty levels, each of which calls the one below twice: a billion nodes if inlined without limit.
     levels = 30
     functions = "".join(
         f"""
@@ -581,7 +581,7 @@ def test_many_threads_share_a_session():
 
 
 def test_the_interpreter_lock_is_released_while_running():
-    # The loop never ends by itself: only this thread, which needs the lock, can end it.
+    # The loop is endless: only this thread, which needs the lock, can terminate it.
     text = LONG_LOOP.replace("Loop (m, , x)", "Loop (, , x)").replace("int64 m, ", "")
     s, stop, ended = session(text), rondel.RunOptions(), []
 

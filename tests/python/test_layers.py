@@ -1,4 +1,4 @@
-"""Which folder may include which (tools/check_layers.py)."""
+"""The layers of the code: which folder may include which (tools/check_layers.py)."""
 
 import importlib.util
 from pathlib import Path

@@ -11,7 +11,7 @@ def model_of(text, opset=21):
     return parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]>\n{text}').SerializeToString()
 
 
-#: name: (the model, the shapes of its inputs or their values)
+#: name: (the model, the shapes or values of its inputs)
 CASES = {
     "a counted loop": (
         """g (double[3] x, double[3] w) => (double[3] y) <int64 n = {4}> {
@@ -200,7 +200,7 @@ def test_one_file_with_checkpoints_serves_any_number_of_trips(trips, checkpoint)
 
 
 def test_checkpoints_bound_the_memory():
-    """1,600 trips keep 3 MB of states; with checkpoints 40 states and what 40 trips need."""
+    """The states of 1,600 trips take 3 MB; with checkpoints, memory holds 40 states and the residuals of 40 trips."""
     text = """g (float[16,32] h, float[32,32] w) => (float y) <int64 n = {1600}> {
         z = Loop (n, , h) <body = b (int64 i, bool c, float[16,32] s) => (bool d, float[16,32] t) {
           d = Identity (c)  m = MatMul (s, w)  t = Tanh (m) }>
@@ -285,7 +285,7 @@ def test_one_file_serves_any_number_of_trips_and_any_batch(trips):
 def test_reverse_loops_run_natively():
     for name, (text, given) in CASES.items():
         if name in ("a state of growing extent", "a loop in a loop"):
-            continue  # lists, and stacks whose extents no count tells beforehand
+            continue  # states in sequences, and stacks whose extents are unknown before the loop
         made = rondel.grad(model_of(text), wrt=list(given), outputs=names_of(model_of(text)))
         for loop in rondel.inspect(made.SerializeToString()).loops:
             assert loop["execution"].startswith("natively, as a whole"), (name, loop)

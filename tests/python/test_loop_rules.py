@@ -1,6 +1,6 @@
-"""ONNX Loop: what the trip count, the condition, states, stacks and captures mean.
+"""ONNX Loop: the meaning of the trip count, the condition, states, stacks and captures.
 
-The expectation of every test is a few lines of plain Python or NumPy beside its model.
+The expectation of each test is a few lines of plain Python or NumPy beside the model.
 """
 
 import threading
@@ -126,7 +126,7 @@ def test_cond_omitted_never_stops_on_the_bodys_condition(version):
     y, s, seen = run(COND_OMITTED, {"m": scalar(5), "x": scalar(0, np.float32)}, opset=version)
     same(y, scalar(5, np.float32))
     same(s, f32(1, 2, 3, 4, 5))
-    # The condition is still carried: true at first, then what the body gave last.
+    # The condition is still carried: true in the first trip, then the last value from the body.
     same(seen, np.array([True, True, False, False, False]))
 
 
@@ -165,7 +165,7 @@ def warned(text, **given):
 
 def test_cond_omitted_where_the_body_computes_one_warns():
     found = warned(COND_OMITTED)
-    assert len(found) == 2  # the session and the export
+    assert len(found) == 2  # one warning from the session, one from the export
     for text in found:
         assert "(Loop): cond is left out" in text and 'loop_cond="honour"' in text and "for ... break" in text
     assert [message for level, _, message in rondel.inspect(model(COND_OMITTED)).findings if level == "warning"] == [
@@ -219,7 +219,7 @@ def test_trip_count_omitted(version):
         more = Less (past, bound)
       }>
     }"""
-    if version == 1:  # Cast-1 takes its type by name, and Less-1 no scalars of rank 0 everywhere: kept to later opsets
+    if version == 1:  # Cast-1 and Less-1 have another form
         pytest.skip("the body's own ops have another form in opset 1")
     same(run(text, {"c": TRUE, "x": scalar(3)}, opset=version)[0], scalar(1536))
     same(run(text, {"c": FALSE, "x": scalar(3)}, opset=version)[0], scalar(3))
@@ -234,7 +234,7 @@ main (int64 x) => (int64 y) {
   }>
 }"""
 
-# The same without end, but with a body of kernels and a growing stack: another way to execute.
+# Another endless loop, with a growing stack.
 ENDLESS_STACK = """
 main (int64 x) => (int64 y, int64[n, 1, 1] s) {
   y, s = Loop (, , x) <body: graph = body (int64 i, bool go, int64 a) => (bool more, int64 b, int64[1, 1] item) {
@@ -464,7 +464,7 @@ def test_zero_trips_take_what_the_body_declares(item, declared, shape):
     feeds = {"m": scalar(0), "x": np.ones((2, 3), np.float32), "target": i64(3, 2), "w": np.ones((4, 3), np.float32)}
     same(run(text, feeds)[0], np.zeros(shape, np.float32))
     if "w" not in item:
-        assert run(text, {**feeds, "m": scalar(2)})[0].shape[0] == 2  # nothing holds the item to that
+        assert run(text, {**feeds, "m": scalar(2)})[0].shape[0] == 2  # the item may differ from its declared shape
 
 
 def test_zero_trips_of_a_scan_take_what_the_body_declares():
@@ -479,7 +479,7 @@ def test_zero_trips_of_a_scan_take_what_the_body_declares():
         assert sorted(run(text, {**feeds, "x": np.ones((4, 6), np.float32)})[0].shape) == [2, 3, 4]
     with refused(rondel.CallerError, "axis 3"):
         session(text.replace("[-1]", "[3]")).run(None, {"x": np.ones((1, 6), np.float32), "target": i64(3, 2)})
-    # Where not even the declared rank has the axis, no rank is told.
+    # A declared rank that does not have the axis is ignored.
     s = session(text.replace("[-1]", "[3]")).run(None, {"x": np.ones((0, 6), np.float32), "target": i64(3, 2)})
     same(s[0], np.zeros((0,), np.float32))
 
@@ -547,7 +547,7 @@ def test_zero_trips_where_a_state_is_declared_to_keep_its_shape(came, left, shap
     feeds = {"m": scalar(0), "x": np.ones((3, 2), np.float32), "k": i64(1)}
     y, s = run(text, feeds)
     assert y.shape == (3, 2) and s.shape == shape
-    with refused(rondel.CallerError, "item"):  # nothing holds it to what was declared: its next element is [1, 2]
+    with refused(rondel.CallerError, "item"):  # the state may break its declaration: the next item is [1, 2]
         run(text, {**feeds, "m": scalar(2)})
     same(run(text, {**feeds, "m": scalar(1)})[0], np.ones((1, 2), np.float32))
 
@@ -631,7 +631,7 @@ def test_state_dtype_change_is_refused():
 
 @pytest.mark.parametrize("jit", ["0", "1", "2"])
 def test_a_state_of_one_element_that_a_product_reads(jit, monkeypatch):
-    # The product reads it from memory, its next value is made in a register.
+    # The product reads the state from memory, but its next value is computed in a register.
     monkeypatch.setenv("RONDEL_JIT", jit)
     text = """
     main (int64 m, float[1, 1] x) => (float[1, 1] y) {
@@ -655,7 +655,7 @@ def test_states_swap():
 
 
 def test_one_body_value_given_twice():
-    # The body's own input is a state and two items at once.
+    # The body returns its input `a` as two items.
     text = """
     main (int64 m, int64 x) => (int64 y, int64[n] s, int64[n] t, int64[n] u) {
       y, s, t, u = Loop (m, , x) <body: graph = body (i, go, a) => (go, b, a, a, i) { b = Add (a, i) }>
@@ -790,7 +790,7 @@ def test_string_items_and_states():
         item = Identity (a)
       }>
     }"""
-    lines = text.splitlines()  # the two slices stand before the Concat that reads them
+    lines = text.splitlines()  # moves the Concat behind the slices that it reads
     concat = next(line for line in lines if "Concat" in line)
     lines.remove(concat)
     lines.insert(next(n for n, line in enumerate(lines) if "item =" in line), concat)
@@ -801,7 +801,7 @@ def test_string_items_and_states():
 
 
 def test_one_string_value_is_state_and_item_at_once():
-    # One runtime empties the item after the first trip.
+    # A known bug of another runtime: the item is empty after the first trip.
     text = """
     main (int64 m, string[1] x) => (string[1] y, string[n, 1] s) {
       y, s = Loop (m, , x) <body: graph = body (i, go, a) => (go, b, item) {
@@ -1000,7 +1000,7 @@ def test_a_body_node_output_shadows_an_outer_name():
 
 
 def test_names_are_only_names():
-    # The condition is called x, the trip index go and the state i: binding is by position.
+    # The condition is named x, the trip index go and the state i: binding is by position.
     text = """
     main (int64 m, bool c, float x) => (float y) {
       y = Loop (m, c, x) <body: graph = body (go, x, i) => (x, m) { m = Add (i, i) }>
@@ -1148,7 +1148,7 @@ def test_a_type_from_its_version_on_is_carried_and_stacked(opset, type_text, dty
     np.testing.assert_array_equal(s.astype(np.float32), np.stack([x, x]).astype(np.float32))
 
 
-# ---- errors inside trips, and the standard's own sample -------------------------------------------------
+# ---- errors inside trips, and the sample in ONNX's text -------------------------------------------------
 
 FAILS_AT_THREE = """
 main (int64 m, float[3] table) => (float[n] s) {
@@ -1178,7 +1178,7 @@ def test_nothing_of_the_trip_that_is_not_made_can_fail():
 
 
 def test_the_standards_own_sample():
-    # The graph of the Loop text: a = 3, b = 6, M = 10; the graph, not its prose, decides.
+    # The sample in ONNX's text on Loop: a = 3, b = 6, M = 10. The graph decides where it differs from the prose.
     text = """
     main (int64 max_trip_count, bool keepgoing_in, int32 a, int32 b) => (int32 b_out, int32[n] user_defined_vals) {
       b_out, user_defined_vals = Loop (max_trip_count, keepgoing_in, b) <body: graph =

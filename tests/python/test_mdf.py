@@ -1,4 +1,4 @@
-"""MDF models as one loop: trajectories of known models, and what bad models get."""
+"""MDF models as one loop: trajectories of known models, and the errors of bad models."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ import rondel.mdf
 
 MODELS = pathlib.Path(__file__).parent / "mdf"
 
-# file, steps, dt, and values after the last step, as modeci_mdf 0.4.15 computes them
+# file, steps, dt, and the values after the last step, computed by modeci_mdf 0.4.15
 TRAJECTORIES = [
     ("states.json", 200, 0.01, {"counter_node.out_port": 201, "sine_node.out_port": 0.09744396935877586}),
     ("newton_cooling.yaml", 1000, 0.1, {"cup.temperature": 20.003021987318757}),
@@ -36,7 +36,6 @@ def test_trajectory(file, steps, dt, last):
 def test_every_row_is_as_the_engine_of_mdf_has_it(file, steps, dt):
     model = rondel.mdf.load(MODELS / file)
     steps = min(steps, 250)
-    # What has no value there at first is not recorded; neither are constants.
     results = model.run(steps, dt)
     expected = mdf_engine.run(MODELS / file, steps, dt, [name for name in results if name != "time"])
     for name, rows in expected.items():
@@ -78,7 +77,7 @@ def parameter_model(tmp_path, expression, **parameters):
     return node_model(tmp_path, f"parameters:{rows}\n  unused: {{value: 0}}\noutput_ports:\n  y: {{value: '{expression}'}}")
 
 
-# expression, parameters, what Python and NumPy make of it
+# expression, parameters, value in Python and NumPy
 EXPRESSIONS = [
     ("a + b * 2 - 1", {"a": 3, "b": 4}, 10),
     ("a / b", {"a": 7, "b": 2}, 3.5),
@@ -212,7 +211,7 @@ def test_a_long_expression_is_cut_in_an_error(tmp_path):
     assert error.value.frames[-1][0] == "'" + long[:100] + "...'"
 
 
-# expression, and what the error says
+# expression, message of the error
 REFUSED = [
     ("x + 1", "the name 'x' is not known here; there are 'a', 'unused', 'v', 'w'"),
     ("zz", "the name 'zz' is not known here; there are"),
@@ -247,7 +246,7 @@ REFUSED = [
 
 
 def quoted(expression):
-    """As errors quote a text."""
+    """The text as errors quote it."""
     return f"'{expression}'" if len(expression) <= 100 else f"'{expression[:100]}...'"
 
 
@@ -260,7 +259,7 @@ def test_expression_that_is_refused(tmp_path, expression, message):
     assert [source for source, _ in error.value.frames] == ["node 'A'", "output port 'y'", quoted(expression)]
 
 
-# text of a file, and what the error says
+# text of a file, message of the error
 BROKEN = [
     ('{"m": {"graphs": {', "line 1, column 19"),
     ('{"m":\n  {"graphs": nope}}', "line 2, column"),

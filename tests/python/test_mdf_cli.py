@@ -77,7 +77,7 @@ def test_a_plot(run):
     assert code == 2 and "nope" in err and not pathlib.Path("out.nope").exists()
 
 
-# arguments, exit code, what the error says
+# arguments, exit code, message of the error
 REFUSED = [
     (("absent.json",), 1, "absent.json"),
     ((MODELS / "states.json", "--steps", "-1"), 2, "not a number of 0 or more"),

@@ -1,4 +1,4 @@
-"""Conditions of MDF's scheduler, against modeci_mdf's own engine, and what it gets wrong."""
+"""Conditions of MDF's scheduler, against modeci_mdf's own engine; and cases in which that engine is wrong."""
 
 import json
 import random
@@ -12,7 +12,7 @@ import rondel.mdf
 
 
 def node(position, parents):
-    """A node that counts its executions, and remembers when it ran and what its parents held then."""
+    """A node that counts its executions, and accumulates the values of its parents in `seen`."""
     ports = {f"i{k}": {} for k in range(len(parents))}
     seen = " + ".join(["0.5 * seen", f"{position + 1}.0", *(f"{k + 2} * i{k}" for k in range(len(parents)))])
     return {
@@ -59,7 +59,7 @@ ABC = [[], [0], [0, 1]]
 PASSES = condition("AfterNPasses", n=4)
 PASS, SEQUENCE = "TimeScale.PASS", "TimeScale.ENVIRONMENT_SEQUENCE"
 
-# conditions of B (which follows A) and what ends an evaluation
+# conditions of B (which follows A), and the termination condition
 CASES = [
     (condition("Always"), None),
     (condition("Never"), PASSES),
@@ -141,9 +141,9 @@ def test_a_known_schedule(tmp_path):
 
 
 def random_condition(rng, others, first, depth=0):
-    """A condition that refers to nodes of other sets alone: within a set the order there is a hash's.
+    """A condition that refers only to nodes of other consideration sets: within a set, modeci_mdf's order depends on hashes.
 
-    `first`: of a node of the first set, which cannot ask there what just ran."""
+    `first`: the node is in the first set, for which modeci_mdf cannot evaluate JustRan."""
     n = rng.randrange(1, 4)
     kinds = ["Always", "BeforePass", "AtPass", "AfterPass", "AfterNPasses", "EveryNPasses", "AfterNEnvironmentStateUpdates"]
     if others:
@@ -169,7 +169,7 @@ def random_condition(rng, others, first, depth=0):
     return condition(kind, n=n)
 
 
-# shapes of graphs, and the set that each node stands in
+# graphs: the parents of each node, and its consideration set
 GRAPHS = [
     ([[], [0], [1], [2]], [0, 1, 2, 3]),
     ([[], [], [0], [0, 1], [2, 3]], [0, 0, 1, 1, 2]),
@@ -184,7 +184,7 @@ def test_random_conditions(tmp_path, seed):
     conditions = {}
     for k in range(len(parents)):
         others = [chr(ord("A") + j) for j in range(len(parents)) if sets[j] != sets[k]]
-        if k > 0 and rng.random() < 0.8:  # A runs at the very beginning: JustRan fails there when nothing has
+        if k > 0 and rng.random() < 0.8:  # A is unconditional, so that some node has run: modeci_mdf's JustRan fails before that
             conditions[chr(ord("A") + k)] = random_condition(rng, others, sets[k] == 0)
     ends = [condition("AfterNPasses", n=rng.randrange(2, 6))]
     if rng.random() < 0.5:
@@ -194,10 +194,10 @@ def test_random_conditions(tmp_path, seed):
 
 
 def test_names_in_lists_are_nodes(tmp_path):
-    """modeci_mdf compares the texts in such lists with nodes, so that it fails or waits for ever."""
+    """modeci_mdf compares the names in these lists with node objects, so that it fails or never ends."""
     combined = condition("AfterNCallsCombined", dependencies=["A", "B"], n=5)
     _, loaded = load(tmp_path, model(ABC, {"C": combined}, PASSES))
-    # A and B run in passes 0 to 3: their calls sum up to 5 in pass 2.
+    # A and B run in passes 0 to 3: the sum of their calls reaches 5 in pass 2.
     assert loaded.run(0)["C.count"][0] == 2
     listed = condition("AllHaveRun", dependencies=["A", "B"])
     _, loaded = load(tmp_path, model(ABC, {"B": condition("AfterPass", n=0), "C": condition("Always")}, listed))
@@ -211,7 +211,7 @@ def test_xor_of_two(tmp_path):
     assert loaded.run(0)["B.count"][0] == 2
 
 
-# condition of B, and what the error says
+# condition of B, message of the error
 REFUSED = [
     (condition("Allways"), "there is no condition 'Allways'; did you mean 'Always'?"),
     (condition("WhenFinished", dependency="A"), "MDF does not say when a node is finished"),

@@ -1,4 +1,4 @@
-"""rondel.mdf.EvaluableGraph: what scripts read from it is what modeci_mdf's own EvaluableGraph holds."""
+"""rondel.mdf.EvaluableGraph: scripts read the same values from it as from modeci_mdf's own EvaluableGraph."""
 
 import contextlib
 import io
@@ -21,7 +21,7 @@ FILES = [("states.json", 0.01), ("newton_cooling.yaml", 0.1), ("switched_rlc.jso
 
 
 def theirs(graph):
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints what it does
+    with contextlib.redirect_stdout(io.StringIO()):  # modeci_mdf prints its progress
         return engine.EvaluableGraph(graph, verbose=False)
 
 
@@ -38,7 +38,7 @@ def evaluate(both, *args, **kwargs):
 
 
 def compare(ours, expected):
-    """All values of outputs, parameters and functions that the other has."""
+    """Asserts that all values of outputs, parameters and functions in `expected` are equal in `ours`."""
     assert list(ours.enodes) == list(expected.enodes)
     compared = 0
     for node, found in expected.enodes.items():
@@ -95,7 +95,7 @@ def test_a_graph_made_by_a_script_with_values_for_its_ports():
         evaluate(both, time_increment=0.1, initializer={"x": np.array([k, -1.0])})
     for _ in range(20):
         evaluate(both, time_increment=0.1)
-    # The output port and the parameter of one name differ.
+    # An output port and a parameter of the same name have different values.
     source = both[0].enodes["source"]
     assert source.evaluable_parameters["gain"].curr_value.tolist() == [1, 3]
     assert source.evaluable_outputs["gain"].curr_value.tolist() == [0, 0]

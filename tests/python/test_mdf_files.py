@@ -1,4 +1,4 @@
-"""Files, texts and dicts as models of MDF: what is read, what is warned of, and where errors are."""
+"""MDF models from files, texts and dicts: what is accepted, warnings, and places in errors."""
 
 import json
 import pathlib
@@ -57,7 +57,7 @@ SCALARS = """0x10 0XFF 010 0o17 08 09.5 1_000 1__0 -1_0 +12 0b101 0b12 1:30 1:30
 def test_a_plain_scalar_is_what_pyyaml_reads(text):
     yaml = pytest.importorskip("yaml")
     want = yaml.safe_load(f"x: [{text}]")["x"][0] if text != ":" else ":"
-    if isinstance(want, str):  # modeci_mdf makes numbers of texts
+    if isinstance(want, str):  # modeci_mdf converts texts to numbers
         try:
             want = float(want) if "." in want or "e" in want.lower() or "n" in want.lower() else int(want)
         except ValueError:
@@ -73,7 +73,7 @@ def test_a_plain_scalar_is_what_pyyaml_reads(text):
             rondel.mdf.loads(source).run()
 
 
-# what is no model, and what the error says
+# an invalid model, message of the error
 REFUSED = [
     ('{"m": {"graphs": {', "line 1, column 19"),
     ("m:\n  graphs:\n    g: [1,\n", "line 4, column 1"),
@@ -112,7 +112,7 @@ def test_what_is_no_path_is_refused():
 EDGE = {"sender": "A", "sender_port": "n", "receiver": "B", "receiver_port": "x"}
 RECEIVER = {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x"}}}
 
-# a model, where the key is, and what is said of it
+# a model, the place of the key, message of the warning
 SLIPS = [
     ({**in_graph({"A": counter()})["m"], "fromat": 1}, "the model", "the key 'fromat' is not one of MDF's, and is not read; did you mean 'format'?"),
     (in_graph({"A": counter()}, edgs={}), "graph 'g'", "'edgs' is not one of MDF's, and is not read; did you mean 'edges'?"),

@@ -17,7 +17,7 @@ def load(tmp_path, nodes, edges=None):
 
 
 def one_node(tmp_path, ports, function, arguments, value="f"):
-    """A node with input ports (name to default value) and a function 'f', which the output port 'y' gives."""
+    """A node with input ports (name to default value) and a function 'f', whose result is the output port 'y'."""
     node = {
         "input_ports": {name: {"default_value": np.asarray(v).tolist(), "shape": list(np.shape(v))} for name, v in ports.items()},
         "functions": {"f": {"function": function, "args": arguments}},
@@ -51,7 +51,7 @@ rng = np.random.default_rng(5)
 IMAGE, KERNEL = rng.normal(size=(1, 2, 6, 6)), rng.normal(size=(3, 2, 3, 3))
 A, B = rng.normal(size=(2, 3)), rng.normal(size=(3, 4))
 
-# ports, function, arguments, what of its outputs
+# ports, function, arguments, expression of the output port
 ONNX = [
     ({"x": A}, "onnx::Relu", {"X": "x"}, "f"),
     ({"x": A}, "onnx::Tanh", {"input": "x"}, "f"),
@@ -112,7 +112,7 @@ def test_functions_of_functions_are_put_in_order(tmp_path):
 
 
 def test_a_stateful_parameter_of_an_onnx_function(tmp_path):
-    """Its previous value goes in: an exponential average."""
+    """The function reads the previous value of its parameter: an exponential moving average."""
     node = {
         "parameters": {
             "t": {"default_initial_value": 0.0, "time_derivative": "1"},
@@ -127,7 +127,7 @@ def test_a_stateful_parameter_of_an_onnx_function(tmp_path):
         np.testing.assert_allclose(got[name], rows, rtol=1e-6)
 
 
-# function, arguments, kind of error, what it says
+# function, arguments, kind of error, message
 REFUSED = [
     ("lineer", {}, rondel.CallerError, "there is no function 'lineer'; did you mean 'linear'?"),
     ("linear", {"variable0": "x"}, rondel.CallerError, "linear needs 'slope', 'intercept' among its arguments"),

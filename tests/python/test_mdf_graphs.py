@@ -1,4 +1,4 @@
-"""onnx::Loop, onnx::Scan and onnx::If in files of MDF: bodies in ONNX's text form."""
+"""onnx::Loop, onnx::Scan and onnx::If in MDF files, with bodies in ONNX's text form."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import rondel.mdf
 
 
 def model(function, args, parameters=(), outputs=("f",), functions=(), inputs=()):
-    """A model of one node 'A' whose function 'f' is the one in question."""
+    """A model of one node 'A' whose function 'f' is the function under test."""
     node = {
         "input_ports": dict(inputs),
         "functions": {**dict(functions), "f": {"function": function, "args": args}},
@@ -84,7 +84,7 @@ def test_branches_read_names_of_the_node():
     made = model("onnx::If", {"cond": "choice > 0", **BRANCHES}, {"x": [1.0, 2.0], "one": 1.0, "choice": 1})
     np.testing.assert_array_equal(values(made)[0], [2, 3])
     np.testing.assert_array_equal(values(made, set={"A.choice": -1})[0], [-1, -2])
-    # The condition may be a name of the node.
+    # The condition may be the name of a parameter of the node.
     made = model("onnx::If", BRANCHES, {"x": [1.0, 2.0], "one": 1.0, "cond": 0})
     np.testing.assert_array_equal(values(made)[0], [-1, -2])
 
@@ -92,7 +92,7 @@ def test_branches_read_names_of_the_node():
 def test_a_body_reads_functions_parameters_and_ports():
     body = "body (int64 i, bool go, float[n] v) => (bool on, float[n] w) { on = Identity(go) a = Add(v, p) b = Add(a, port) w = Add(b, g) }"
     args = {"M": 1, "cond": 1, "v_initial": "p", "body": {"onnx": body}}
-    functions = {"f": {}, "g": {"value": "2 * port"}}  # f stands first, and waits for g
+    functions = {"f": {}, "g": {"value": "2 * port"}}  # f is listed first, but depends on g
     made = model("onnx::Loop", args, {"p": [1.0]}, functions=functions, inputs={"port": {"default_value": [10.0]}})
     assert values(made)[0] == [1 + 1 + 10 + 20]
 
@@ -110,7 +110,7 @@ def test_a_loop_in_a_state_is_a_loop_in_the_loop():
     np.testing.assert_array_equal(swept[:, :, 0], [[1, 8], [1, 64], [1, 512]])
 
 
-# the arguments of a Loop, and what the error says
+# the arguments of a Loop, message of the error
 REFUSED = [
     ({"body": {"onnx": "body (int64 i"}}, "argument 'body': this is no graph in ONNX's text form", "line: 1 column: "),
     ({"body": {"onnx": "body () =>\n (float y) { y = 3 }"}}, "argument 'body'", "line: 2 column: "),

@@ -1,4 +1,4 @@
-"""rondel.mdf.install: modeci_mdf's functions and engine give with Rondel what they give with ONNX Runtime."""
+"""rondel.mdf.install: modeci_mdf's functions and engine give the same results with Rondel as with ONNX Runtime."""
 
 import json
 
@@ -81,7 +81,7 @@ def test_models_are_run(installed):
 
 def test_models_with_operators_that_rondel_does_not_have_are_run_as_before(installed):
     text = '<ir_version: 8, opset_import: ["" : 15]> g (float[1,1,4,4] a) => (float[1,1,4,4] b) { b = LRN<size = 3>(a) }'
-    assert rondel.inspect(onnx.parser.parse_model(text)).runs is False  # else another operator belongs here
+    assert rondel.inspect(onnx.parser.parse_model(text)).runs is False  # if Rondel gets this operator, choose another one here
     results = functions.predict_with_onnxruntime(onnx.parser.parse_model(text), IMAGE.astype(np.float32))
     assert results["b"].shape == IMAGE.shape
 
@@ -127,7 +127,7 @@ TWO_STATES = """b (int64 i, bool go, float[n] x, float[n] y) => (bool on, float[
 
 
 def test_bodies_read_names_of_their_node(installed, capsys):
-    """Several states as a list; what a body does not define is a parameter of the node."""
+    """Several states form a list; names that a body does not define are parameters of the node."""
     for initial in ("[x, x + 1]", ["x", "x + 1"]):
         x, y, items = model("onnx::Loop", {"M": 2, "cond": 1, "v_initial": initial, "body": {"onnx": TWO_STATES}})
         assert x.tolist() == [1 + 2 + 6, 2 + 3 + 9] and y.tolist() == [18, 27] and items.tolist() == [[1, 2], [3, 5]]
@@ -148,7 +148,7 @@ def test_loops_in_files(installed, capsys, tmp_path, suffix):
     node = {"parameters": parameters, "output_ports": {"out": {"value": "r[0]"}}}
     document = {"M": {"format": "ModECI MDF v0.4", "graphs": {"g": {"nodes": {"n": node}}}}}
     path = tmp_path / f"loop.{suffix}"
-    path.write_text(json.dumps(document))  # which is YAML, too
+    path.write_text(json.dumps(document))  # JSON is YAML, too
     assert evaluated(load_mdf(str(path)).graphs[0]).tolist() == [8, 16]
 
 

@@ -17,14 +17,14 @@ class Writer:
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
-        self.width = self.rng.choice([None, 1, 3])  # of vectors
+        self.width = self.rng.choice([None, 1, 3])  # of vectors; None: all values are scalars
 
     def number(self):
         x = round(self.rng.uniform(-1, 1), 3)
         return x if self.width is None or self.rng.random() < 0.4 else [round(self.rng.uniform(-1, 1), 3) for _ in range(self.width)]
 
     def expression(self, names, depth=0):
-        """Of names and small numbers. Bounded functions are in the way of everything that grows."""
+        """An expression of names and small numbers. Bounded functions keep all values small."""
         if depth > 2 or self.rng.random() < 0.3:
             return self.rng.choice(names) if names and self.rng.random() < 0.8 else str(round(self.rng.uniform(-1, 1), 2))
         x, y = self.expression(names, depth + 1), self.expression(names, depth + 1)
@@ -54,7 +54,7 @@ class Writer:
         return [{"id": "c", "test": test, "value": self.rng.choice([0.1, self.bounded([*names, own])])}]
 
     def node(self, ports):
-        known = list(ports)  # what may be read from the first execution on
+        known = list(ports)  # names that may be read from the first execution on
         parameters = {}
         for k in range(self.rng.randrange(1, 5)):
             name = f"p{k}"
@@ -66,7 +66,7 @@ class Writer:
         functions = {}
         if self.rng.random() < 0.6:
             functions["g"] = {"function": "linear", "args": {"variable0": self.bounded([*known, "f"]), "slope": 0.5, "intercept": 0.1}}
-            functions["f"] = {"value": self.bounded(known or ["0.5"])}  # which g reads: their order is turned round
+            functions["f"] = {"value": self.bounded(known or ["0.5"])}  # g reads f, which is listed after it
         values = [*parameters, *functions]
         outputs = {"y": {"value": self.bounded(values)}, "z": {"value": self.rng.choice(values)}}
         shape = [] if self.width is None else [self.width]
@@ -82,7 +82,7 @@ class Writer:
             ports = {f"i{j}": self.rng.random() < 0.2 for j in range(self.rng.randrange(3))}
             nodes[name] = self.node(ports)
             for j, (port, default) in enumerate(ports.items()):
-                # Through a default any node may send, itself excepted, but its set has no order there: only later nodes.
+                # A port with a default could have any sender, but modeci_mdf's order is then undefined: no edge is made.
                 senders = names[:k]
                 if senders and not default:
                     weight = {"parameters": {"weight": self.rng.choice([1, 0.5, 2.0])}} if self.rng.random() < 0.6 else {}

@@ -1,4 +1,4 @@
-"""Settings of a run: what is recorded, inputs, initial values, replaced parameters and sweeps; and the readings that stand."""
+"""Settings of a run: recorded values, inputs, initial values, replaced parameters and sweeps; and the interpretations listed in docs/mdf.md."""
 
 import io
 import json
@@ -144,7 +144,7 @@ def test_results_as_a_table(tmp_path):
     assert frame.index.name == "time" and len(frame) == 5
 
 
-# settings, and what the error says
+# settings, message of the error
 REFUSED = [
     ({"record": ["A.q"]}, "there is no 'A.q' to record; did you mean 'A.v'"),
     ({"record": ["A.v", "A.v"]}, "'A.v' is to be recorded twice"),
@@ -177,7 +177,7 @@ def test_other_values_compile_nothing(tmp_path):
     np.testing.assert_allclose(got, leak(1, 4, [0] * 9, 2, 8, 0.5), rtol=1e-13)
 
 
-# ---- readings that stand (docs/mdf.md)
+# ---- interpretations (docs/mdf.md)
 
 
 def counter(ports=None, value="n + 1", **more):
@@ -188,7 +188,7 @@ def test_a_circle_through_a_port_with_a_default_runs_on_previous_values(tmp_path
     nodes = {"A": counter({"back": {"default_value": 10}}, "n + back"), "B": counter({"x": {}}, "0.5 * x", default_initial_value=0)}
     edges = {"there": edge("A", "n", "B", "x"), "back": edge("B", "n", "A", "back", weight=2)}
     path, model = load(tmp_path, nodes, edges)
-    # A reads what B gave in the evaluation before, B what A gives in this one.
+    # A reads B's value of the previous evaluation, B reads A's value of the current one.
     np.testing.assert_allclose(model.run(3)["A.n"], [10, 20, 40, 80])
     compare(path, model, 6, 1.0, ["A.n", "B.n"])
 
@@ -202,18 +202,18 @@ def test_a_circle_without_a_default_is_an_error(tmp_path):
 
 
 def test_a_port_forgets_its_value_once_it_is_read(tmp_path):
-    """B runs twice an evaluation; A only before its first run."""
+    """B runs twice per evaluation, A once, before the first run of B."""
     nodes = {"A": counter(), "B": counter({"x": {"default_value": 100}}, "n + x", default_initial_value=0)}
     always, once = {"type": "Always"}, {"type": "AtPass", "kwargs": {"n": 0}}
     conditions = {"node_specific": {"A": once, "B": always}, "termination": {"environment_state_update": {"type": "AfterNPasses", "kwargs": {"n": 2}}}}
     _, model = load(tmp_path, nodes, {"e": edge("A", "n", "B", "x")}, conditions)
-    # The edge delivers A's value each time that B runs, also where A did not run again.
+    # The edge delivers A's value whenever B runs, even if A has not run again.
     np.testing.assert_allclose(model.run(2)["B.n"], [2, 6, 12])
 
 
 @pytest.mark.parametrize("reduce, expected", [("add", 5.0), ("multiply", 6.0), ("overwrite", 3.0)])
 def test_edges_that_meet_in_a_port(tmp_path, reduce, expected):
-    """Where they overwrite each other, the last that is declared wins; in modeci_mdf that is a set's order."""
+    """If edges overwrite each other, the last declared one wins; in modeci_mdf, the order is that of a set."""
     constants = {name: {"parameters": {"v": {"value": value}}, "output_ports": {"v": {"value": "v"}}} for name, value in (("A", 2.0), ("B", 3.0))}
     sink = {"input_ports": {"x": {"reduce": reduce}}, "output_ports": {"y": {"value": "x"}}}
     edges = {"a": edge("A", "v", "C", "x"), "b": edge("B", "v", "C", "x")}
@@ -268,7 +268,7 @@ def test_a_node_that_has_not_run_has_no_value(tmp_path):
                   "termination": {"environment_state_update": {"type": "AfterNPasses", "kwargs": {"n": 1}}}}  # fmt: skip
     nodes = {"A": counter(), "B": {"parameters": {"t": {"default_initial_value": 5.0, "time_derivative": "1"}}, "output_ports": {"t": {"value": "t"}}}}
     _, model = load(tmp_path, nodes, conditions=conditions)
-    # modeci_mdf fails here: it integrates from nothing. The first execution begins the state.
+    # modeci_mdf fails here: it integrates from None. In Rondel, the first execution initialises the state.
     np.testing.assert_array_equal(model.run(4, 0.5)["B.t"], [np.nan, np.nan, 5.0, 5.5, 6.0])
 
 
@@ -338,7 +338,7 @@ def test_a_simulation_begins_anew_and_is_copied():
     other = simulation.copy()
     simulation.begin_anew()
     anew = simulation.advance(4, 0.01)
-    # What reads itself goes on; what has a time derivative is what it was in the first evaluations.
+    # A state that reads itself continues; a state with a time derivative starts again.
     assert anew["counter_node.count"].tolist() == [5, 6, 7, 8]
     np.testing.assert_array_equal(anew["sine_node.rate"], rows["sine_node.rate"])
     assert other.evaluated == 4 and simulation.evaluated == 8

@@ -1,6 +1,6 @@
-"""The Python package held wrongly: whatever a person may pass, CallerError names it, and says what was expected.
+"""Misuse of the Python package: a wrong argument raises CallerError, which names the argument and says what was expected.
 
-onnxruntime's own forms must go on working; they are at the end.
+Forms that onnxruntime accepts must work; they are at the end.
 """
 
 import types

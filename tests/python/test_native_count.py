@@ -1,6 +1,6 @@
-"""How many loops and ifs run natively, as a whole: a count that may only rise.
+"""The number of loops and ifs that run natively as a whole, which may only rise.
 
-When it has risen, raise `LEAST` with the commit that did it. The end of a test run lists what runs otherwise, and why.
+A commit that raises the number also raises `LEAST`. The summary of a test run lists why other loops do not run natively.
 """
 
 import importlib
@@ -28,7 +28,7 @@ def count(models, sources):
 
 
 def texts_of_tests():
-    """Every text in a test module that is a model with a loop or an if in it."""
+    """Models with a loop or an if among the string constants of the test modules."""
     for path in sorted(pathlib.Path(__file__).parent.glob("test_*.py")):
         module = importlib.import_module(path.stem)
         for name, value in sorted(vars(module).items()):
@@ -36,7 +36,7 @@ def texts_of_tests():
                 try:
                     yield model(value)
                 except Exception:
-                    continue  # a part of a model
+                    continue  # not a complete model
 
 
 def test_backend_suite():

@@ -1,4 +1,4 @@
-"""Loops with loops and ifs in them, as one native function each: what it computes, and how it fails."""
+"""Loops that contain loops and ifs, each compiled to one native function: results and errors."""
 
 import importlib.util
 
@@ -68,7 +68,7 @@ main (int64[K] counts, float[K,C] xs, float[C] s) => (float[C] r, float[K,C] ys)
   }}> (s, counts, xs)
 }}"""
 
-# The states change places in one branch and are both remade in the other.
+# One branch swaps the states, the other computes both anew.
 SWAPPED_IN_IF = f"""
 main (int64 n, float[C] s, float[C] t) => (float[C] r, float[C] q) {{
   {YES}
@@ -83,7 +83,7 @@ main (int64 n, float[C] s, float[C] t) => (float[C] r, float[C] q) {{
   }}>
 }}"""
 
-# One branch leaves the state as it is, the other reads it after it has a next value.
+# One branch returns the state unchanged, the other reads it after computing its next value.
 KEPT_OR_READ_LATE = f"""
 main (int64 n, float[C] s) => (float[C] r, float[L] sums) {{
   {YES}
@@ -104,7 +104,7 @@ main (int64 n, float[C] s) => (float[C] r, float[L] sums) {{
   }}>
 }}"""
 
-# How many items the inner loop stacks is known when it has ended; fewer than 20.
+# The number of items of the inner loop is unknown before the loop ends, but below 20.
 INNER_STACK = f"""
 main (int64 n, float[C] s) => (float[C] r, float[M] ys, float[M] last) {{
   {YES}
@@ -139,7 +139,7 @@ main (int64 n, float[N,N] A, float[N,1] x) => (float[N,1] r) {{
   }}>
 }}"""
 
-# The product reads rows of what is scanned, and columns of it.
+# Products that read rows and columns of scanned matrices.
 PRODUCTS_OF_SCANS = """
 main (float[T,H] xs, float[H,T] zs, float[H,H] W, float[H] s) => (float[H] r, float[T,H] ys) {
   r, ys = Scan <num_scan_inputs = 2, scan_input_axes = [0, 1], body = step (float[H] h, float[H] x, float[H] z)
@@ -153,7 +153,7 @@ main (float[T,H] xs, float[H,T] zs, float[H,H] W, float[H] s) => (float[H] r, fl
   }> (s, xs, zs)
 }"""
 
-# Kernels on a state that is written after them, on items, on elements of a scan.
+# Kernels whose inputs are a state that is overwritten later, items, and elements of a scan.
 POOLING = f"""
 main (int64 n, float[B,C,H,W] x) => (float[B,C,H,W] y, float[t,B,C,P,Q] peaks) {{
   {YES}
@@ -173,7 +173,7 @@ main (float[B,C,T,W] xs, float[B,C,W] s) => (float[B,C,W] r) {{
   }}> (s, xs)
 }}"""
 
-# What a beam search does around its network.
+# The bookkeeping of a beam search, without its network.
 BEAMS = f"""
 main (int64 most, float[4,50] table, int64 eos) => (float[4] scores, int64[4] last, int64 ended, int64[T,4] parents) {{
   {YES}
@@ -236,7 +236,7 @@ main (int64 n, float[B,C,H,W] x, float[C,C,3,3] k, float[C] b) => (float[B,C,H,W
   }}>
 }}"""
 
-# Windows that no trip changes are a state here, as some exporters write them.
+# The weights of the convolution are a state that never changes, as some exporters write it.
 UNCHANGED_STATE = f"""
 main (int64 n, float[B,C,L] x, float[C,C,K] k) => (float[B,C,L] y, float[C,C,K] same) {{
   {YES}
@@ -251,7 +251,7 @@ main (int64 n, float[B,C,L] x, float[C,C,K] k) => (float[B,C,L] y, float[C,C,K] 
   }}>
 }}"""
 
-# An If in a Loop in an If, which is what runs as a whole.
+# An If in a Loop in an If; the outer If runs natively as a whole.
 IF_LOOP_IF = f"""
 main (bool c, int64 n, float[C] s) => (float[C] r) {{
   r = If (c) <
@@ -274,8 +274,8 @@ def random(*shape):
     return np.random.default_rng(len(shape) * 100 + sum(shape)).standard_normal(shape).astype(np.float32)
 
 
-def whole(*shape):
-    """Small whole numbers, whose sums of products are exact in any order."""
+def small_integers(*shape):
+    """Small integers, whose sums of products are exact in any order."""
     return np.random.default_rng(sum(shape)).integers(-3, 4, shape).astype(np.float32)
 
 
@@ -291,8 +291,8 @@ CASES = {
     "products of scans": (PRODUCTS_OF_SCANS, {"xs": random(5, 9), "zs": random(9, 5), "W": random(9, 9), "s": random(9)}),
     "pooling": (POOLING, {"n": scalar(4, np.int64), "x": random(2, 3, 9, 8)}),
     "pooling of what is scanned": (POOLED_SCAN, {"xs": random(2, 3, 5, 7), "s": random(2, 3, 7)}),
-    "convolution": (CONVOLUTION, {"n": scalar(4, np.int64), "x": whole(2, 3, 6, 8), "k": whole(3, 3, 3, 3), "b": whole(3)}),
-    "a state that no trip changes": (UNCHANGED_STATE, {"n": scalar(4, np.int64), "x": whole(2, 3, 20), "k": whole(3, 3, 5)}),
+    "convolution": (CONVOLUTION, {"n": scalar(4, np.int64), "x": small_integers(2, 3, 6, 8), "k": small_integers(3, 3, 3, 3), "b": small_integers(3)}),
+    "a state that no trip changes": (UNCHANGED_STATE, {"n": scalar(4, np.int64), "x": small_integers(2, 3, 20), "k": small_integers(3, 3, 5)}),
     "an if in a loop in an if": (IF_LOOP_IF, {"c": scalar(True, np.bool_), "n": scalar(9, np.int64), "s": random(5)}),
     "the other branch": (IF_LOOP_IF, {"c": scalar(False, np.bool_), "n": scalar(9, np.int64), "s": random(5)}),
     "a beam search": (BEAMS, {"most": scalar(40, np.int64), "table": random(4, 50), "eos": scalar(7, np.int64)}),
@@ -314,7 +314,7 @@ def test_a_region_runs_as_one_function(name, monkeypatch):
     assert len(report.loops) == text.count("body =") and len(report.branches) == text.count("then_branch =")
 
 
-# As exporters write `squeeze`: an axis goes if its extent is one. Each branch suits other shapes.
+# `squeeze` as exporters write it: an axis is removed if its extent is 1. Each branch is valid for other shapes only.
 SQUEEZED = f"""
 main (bool first, float[A,B,C] x, int64 n) => (y) {{
   y = If (first) <then_branch = then () => (a) {{

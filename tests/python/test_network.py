@@ -1,7 +1,6 @@
-"""What a network's loops and conditionals mean: each rule with a network of its own.
+"""The meaning of loops and conditionals in networks: one network per rule.
 
-`Net.run` compares every result with the formal semantics (`lazy_sequences.py`) as well; the numbers here say what a reader
-expects.
+`Net.run` also compares every result with the formal semantics (`lazy_sequences.py`).
 """
 
 import numpy as np
@@ -58,7 +57,7 @@ def test_of_two_limits_the_first_reached_counts(count, limit, trips):
 
 
 def test_a_while_is_not_computed_for_the_trip_that_the_count_has_ended():
-    # flags[3] does not exist; the count ends the loop before anybody asks for it.
+    # flags[3] does not exist; the count ends the loop before it is read.
     net = Net()
     loop = net.loop(3)
     i = net.counter(loop)
@@ -148,7 +147,7 @@ def test_a_trip_past_an_iterators_extent_is_an_error(reverse):
 
 @pytest.mark.parametrize("count", [0, -1])
 def test_a_loop_without_trips_gives_initial_values_whatever_the_next_would_be(count):
-    """A next value of another shape is an error of the trip that makes it, and there is none."""
+    """A next value of another shape is an error of the trip that computes it; a loop without trips computes none."""
     net = Net()
     n, x = net.input("n", (), I64), net.input("x", (-1,))
     for counted in (n, net.i64(count)):
@@ -235,7 +234,7 @@ def test_no_trip_gives_an_empty_concatenation(length, shape):
 
 
 def test_no_trip_keeps_the_extents_that_are_known():
-    # The inner loop's two trips are known, though the outer loop makes none.
+    # The inner loop's trip count is known to be 2, though the outer loop makes no trip.
     net = Net()
     outer = net.loop(net.input("n", (), I64))
     x = outer.add_iterator(net.input("x", (3,))).get_output(0)
@@ -342,7 +341,7 @@ def test_a_recurrence_that_changes_its_shape_when_running_is_an_error():
         session.run(None, {"x": np.float32([1]), "y": np.float32([2, 3])})
 
 
-# ---- what is not needed is not done ------------------------------------------------------------------------
+# ---- unused values are not computed ------------------------------------------------------------------------
 
 
 def test_a_loop_without_outputs_is_removed():
@@ -404,7 +403,7 @@ def test_a_loop_in_a_branch_that_is_not_taken_does_not_run():
 
 
 def test_a_conditional_in_a_loop():
-    # 6, 3, 10, 5, 16, 8, 4, 2, 1: halve what is even, else 3 x + 1.
+    # 6, 3, 10, 5, 16, 8, 4, 2, 1: an even x is halved, an odd x becomes 3 x + 1.
     net = Net()
     loop = net.loop()
     layer = loop.add_recurrence(net.input("start", (), I64))
@@ -428,7 +427,7 @@ def test_a_conditional_in_a_loop():
 
 
 def test_nesting_follows_from_the_data():
-    # The inner loop's count is the outer loop's counter: row i has i ones.
+    # The inner loop's trip count is the outer loop's counter: row i has i ones.
     net = Net()
     outer, inner = net.network.add_loop(), net.network.add_loop()
     outer.add_trip_limit(net.i64(4), TripLimit.COUNT)
@@ -520,7 +519,7 @@ def test_the_seeds_loop():
 
 
 def five_of_three(net, x):
-    """A loop of five trips over what has three elements, and their sum."""
+    """A loop of five trips that sums a tensor of three elements."""
     loop = net.loop(5)
     element = loop.add_iterator(x).get_output(0)
     total = net.recurrence(loop, net.f32(0), lambda s: net.add(s, element))

@@ -1,4 +1,4 @@
-"""What TensorRT has and this has not says so, with the way out; what means nothing here is taken, and noted."""
+"""TensorRT names that Rondel lacks raise an error with an alternative; options without effect are accepted, and noted."""
 
 import re
 import shutil
@@ -39,7 +39,7 @@ def test_every_name_that_is_not_here_says_why(owner, kind, name, way_out):
     assert not hasattr(owner, name) and name not in trt.__all__
     with refused(rondel.UnsupportedError, f"{kind}.{name} is not here: {way_out}"):
         getattr(owner, name)
-    if kind in ("Network", "ITensor", "Builder"):  # a configuration keeps what is set, and a module is Python's
+    if kind in ("Network", "ITensor", "Builder"):  # other attributes can be set: a configuration stores them, a module is Python's
         with refused(rondel.UnsupportedError, f"{kind}.{name} is not here: {way_out}"):
             setattr(owner, name, 1)
 
@@ -139,7 +139,7 @@ def test_flags_have_tensorrts_numbers(name, number):
     assert trt.BuilderFlag[name] == number
 
 
-# In C++ a call that is not here does not compile, and the compiler says why.
+# In C++, a call that Rondel lacks does not compile; the message of the compiler names the alternative.
 @pytest.mark.parametrize(
     "call, why",
     [

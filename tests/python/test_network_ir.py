@@ -1,4 +1,4 @@
-"""A network is compiled from the same graph as its ONNX twin, and so runs at the same speed: shown by their text."""
+"""A network and the equivalent ONNX model have the same graph, compared as text, and so run at the same speed."""
 
 import re
 
@@ -14,7 +14,7 @@ from rondel.network import ActivationType, DataType, MatrixOperation
 def plain(text):
     """The text without names: values numbered as they appear, no sources, no names of ports.
 
-    Nor with `fixed`: that a recurrence keeps its shape is checked, and changes nothing else.
+    `fixed` is removed, too: it only adds the check that a recurrence keeps its shape.
     """
     text = re.sub(r" fixed=\[[0-9, ]*\]", "", text)
     text = re.sub(r"\s*// from \"[^\n]*", "", text)
@@ -25,7 +25,7 @@ def plain(text):
 
 
 def same_graph(net, text):
-    """As compiled: the network without the identities that ONNX needs, both without what nothing needs."""
+    """Asserts that the compiled graphs are equal. Compilation removes the identities that ONNX needs, and dead nodes."""
     network, twin = net.network.build_session(), rondel.InferenceSession(model(text))
     assert plain(network.ir_text(imported=False)) == plain(twin.ir_text(imported=False))
 
@@ -89,7 +89,7 @@ def test_a_scan():
     }""")
 
 
-# How a network comes by the extent of axis 1 of x, f32[2, ?], as a count: of the tensor and the builder.
+# Ways to compute the extent of axis 1 of x, f32[2, ?], in a network: functions of the builder and x.
 EXTENTS = {
     "gather": lambda net, x: net.gather(net.shape(x), net.i64(1)),
     "gather from the end": lambda net, x: net.gather(net.shape(x), net.i64(-1)),
@@ -107,9 +107,11 @@ EXTENTS = {
 
 
 def sums_of_columns(count, length=lambda net, x: None):
-    """Sums of the columns of x, f32[2, N], up to each, and the columns last one first; z, f32[N], stands beside.
+    """A loop that gives the running sums of the columns of x, f32[2, N], and the columns in reverse order.
 
-    `count` and `length` give the loop's trip count, and the length of what it joins, of the builder and x.
+    z, f32[N], is another input with the same dimension name.
+
+    `count` and `length`, functions of the builder and x, give the trip count and the length of the loop outputs.
     """
     net = Net()
     x, h0, z = net.input("x", (2, -1)), net.input("h", (2,)), net.input("z", (-1,))
@@ -142,14 +144,14 @@ def test_a_scan_whose_count_is_read_from_a_shape(way):
 
 @pytest.mark.parametrize("way", EXTENTS)
 def test_a_scan_whose_stacks_are_told_its_length(way):
-    """TensorRT's users must say it."""
+    """TensorRT requires the length of a concatenation."""
     net = sums_of_columns(EXTENTS["slice, reshaped"], EXTENTS[way])
     same_graph(net, SUMS_OF_COLUMNS)
     assert [port.shape for port in net.network.build_session().get_outputs()] == [[2], [2, "N"], ["N", 2]]
 
 
 def test_the_cast_of_an_extent_that_int32_does_not_hold():
-    """An error rather than another number: what is cast is the extent, or nothing is."""
+    """An error instead of a wrapped number: a cast of an extent is exact, or an error."""
     net = Net()
     x, data = net.input("x", (-1, 0)), net.input("data", (), I64)
     layer = net.network.add_cast(net.shape(x), DataType.INT32)
@@ -166,7 +168,7 @@ def test_the_cast_of_an_extent_that_int32_does_not_hold():
 
 
 def test_a_dimension_that_is_not_the_same_after_all():
-    """What is left out because two dimensions have one name counts again where their extents differ."""
+    """A count removed because two dimensions have the same name takes effect if their extents differ in a run."""
     s = sums_of_columns(EXTENTS["of another with the same dimension"]).network.build_session()
     feeds = {"x": np.arange(8, dtype=np.float32).reshape(2, 4), "h": f32(1, 1)}
     for extent, last in ((4, f32(7, 23)), (2, f32(2, 10)), (4, f32(7, 23))):
@@ -196,7 +198,7 @@ def test_a_count_that_is_a_length_is_cast_once():
 
 @pytest.mark.parametrize("cond", ["", "yes"], ids=["no condition", "a condition that is true"])
 def test_a_loop_of_onnx_that_is_a_scan(cond):
-    """A count that is an extent and slices gathered by the trip: what the exporters of other tools make of a scan."""
+    """A Loop whose count is an extent and which gathers slices by the trip index: a scan as some exporters write it."""
     loop, scan = (rondel.InferenceSession(model(text)).ir_text(imported=False) for text in (f"""
     twin (float[N, 3] x, float[3] h) => (float[3] last, float[k, 3] all) {{
       yes = Constant <value = bool {{1}}> ()
@@ -220,7 +222,7 @@ def test_a_loop_of_onnx_that_is_a_scan(cond):
 
 
 def test_a_while():
-    # ONNX tests at the end of a trip, so the twin has the test twice, as a while limit becomes.
+    # ONNX tests at the end of a trip, so the equivalent model has the test twice, like the graph of a while limit.
     net = Net()
     i0, last = net.input("i", (), I64), net.input("last", (), I64)
     loop = net.loop()

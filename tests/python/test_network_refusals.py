@@ -1,6 +1,6 @@
-"""What is wrong with a network is said when it is built: the loop, the layers and the rule, as an error of the caller's.
+"""Building an invalid network raises CallerError, which names the loop, the layers and the rule.
 
-One test a rule, with what its message must say.
+One test per rule, with the words that the message must have.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from rondel.network import LoopOutput, TripLimit
 
 @contextlib.contextmanager
 def refused(kind, *words):
-    """As in models.py; and the message has no name in C++'s spelling."""
+    """Like models.refused; the message must also have no name in its C++ spelling."""
     with models.refused(kind, *words) as caught:
         yield caught
     said = re.sub(r"'[^']*'", "''", str(caught.value))
@@ -28,7 +28,7 @@ def build(net):
 
 
 def counted(net, name, count=3):
-    """A loop of that name with a count."""
+    """A loop of this name, with a trip count."""
     return net.loop(count, name)
 
 
@@ -216,7 +216,7 @@ def test_a_last_value_of_something_else(kind):
 
 
 def test_overlapping_loops():
-    # Each uses an inside value of the other.
+    # Each loop uses an inside value of the other.
     net = Net()
     a, b = counted(net, "left"), counted(net, "right")
     layer_a, layer_b = a.add_recurrence(net.f32(1)), b.add_recurrence(net.f32(2))
@@ -252,7 +252,7 @@ def test_an_inside_value_marked_though_the_loop_has_no_output():
 
 
 def test_an_inside_value_in_another_loops_count():
-    # The second loop is inside of the first then; its result may not leave the first.
+    # So the second loop is inside the first; its result may not leave the first.
     net = Net()
     first = counted(net, "first")
     i = net.counter(first)

@@ -1,4 +1,4 @@
-"""TensorRT's Python names are here, with its keywords and defaults; and a wrong argument never ends in a TypeError."""
+"""TensorRT's Python names exist, with its keywords and defaults; a wrong argument never raises a TypeError."""
 
 import gc
 import inspect
@@ -18,7 +18,7 @@ from rondel import network as trt
 from rondel.network import *  # noqa: F403
 from rondel.network import DataType, ElementWiseOperation, LoopOutput, Network, TripLimit
 
-# As TensorRT's bindings call them: the method, then its parameters, '=' where there is a default.
+# Names in TensorRT's bindings: a method, then its parameters; '=' marks a default.
 NETWORK = """
 add_input name dtype shape | mark_output tensor | unmark_output tensor
 get_layer index | get_input index | get_output index
@@ -168,7 +168,7 @@ def test_enumerations_are_ints_and_say_their_names(name):
     for member in kind:
         assert int(member) == member == kind(int(member)) and isinstance(member, int)
         assert str(member) == repr(member) == f"{member}" == f"{name}.{member.name}"
-    in_order = name not in ("BuilderFlag", "ProfilingVerbosity", "MemoryPoolType")  # of these only some are listed above
+    in_order = name not in ("BuilderFlag", "ProfilingVerbosity", "MemoryPoolType")  # of these enumerations only some members are listed above
     if in_order:
         assert [int(getattr(kind, v)) for v in ENUMS[name].split()] == list(range(len(ENUMS[name].split())))
 
@@ -340,7 +340,7 @@ WRONG = [object(), None, 3.5, "x", -(10**30), [object()], {"a": 1}, Network(), D
 
 
 def every_call():
-    """Methods of a network and of what it makes, with arguments that are right."""
+    """Methods of a network and its objects, each with valid arguments."""
     net = Net()
     n = net.network
     x, i, flag = net.input("x", (2, 2)), net.i64(1), net.constant(True)
@@ -392,7 +392,7 @@ def test_a_wrong_argument_is_the_callers_error(name):
             try:
                 call(*right[:k], wrong, *right[k + 1 :])
             except rondel.CallerError as error:
-                if type(wrong) is object:  # nothing takes that: the message names the method and the argument
+                if type(wrong) is object:  # no method accepts an object(): the message names the method and the argument
                     parameter = list(inspect.signature(call).parameters)[k]
                     assert method in str(error) and parameter in str(error), str(error)
                 continue

@@ -1,8 +1,8 @@
-"""Every op we promise, on every dtype its schema takes, in every version, against another runtime.
+"""Every promised op, on every dtype of its schema, in every version, against another runtime.
 
-The oracle is ONNX Runtime where it has the kernel (optimisers off: they change results), else onnx's reference
-evaluator. Data movement, comparisons and integers must agree in every bit, floats within the tolerance stated for
-the op. A failure prints the seed, the inputs' shapes and the attributes.
+The oracle is ONNX Runtime if it has the kernel (without optimisers: they change results), else onnx's reference
+evaluator. Data movement, comparisons and integers must agree bit for bit, floats within the tolerance of the op.
+A failure prints the seed, the inputs' shapes and the attributes.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ from op_cases import EVERYTHING, OPS, dtype_of
 ort = pytest.importorskip("onnxruntime")
 
 NEWEST = min(25, onnx.defs.onnx_opset_version())
-OLDEST = 7  # before it broadcasting was another thing, and no other runtime runs it
+OLDEST = 7  # older versions broadcast in another way, and no other runtime supports them
 
-# Native code may call libraries for these; everything else is the interpreter's, bit for bit.
-BORROWED = {"MatMul", "Gemm", "Conv", "LSTM"}
+# Native code may differ from the interpreter for these ops; for all others it must agree bit for bit.
+INEXACT = {"MatMul", "Gemm", "Conv", "LSTM"}
 
-# The tolerance of narrower floats, whatever the op: two units in the last place and the rounding of each step.
+# The tolerance of narrow floats, for all ops: two units in the last place plus the rounding of each step.
 NARROW = {"float16": 4e-3, "bfloat16": 3e-2}
 
 
@@ -36,7 +36,7 @@ def versions(op):
 
 
 def takes(op, opset, dtype):
-    """Whether the op's schema of this opset takes the dtype as its data: the first input, the second of Where."""
+    """Whether the schema of the op in this opset accepts the dtype for its data input (the first; of Where the second)."""
     words = {"float32": "float", "float64": "double"}
     schema = onnx.defs.get_schema(op, opset)
     data = schema.inputs[1 if op == "Where" else 0]
@@ -84,7 +84,7 @@ def ort_is_no_oracle(op, inputs, attributes):
     if op.startswith("Reduce") and empty:
         return True
     if op == "Gather" and inputs[0].dtype == object:
-        return True  # from opset 25 on it gives empty strings
+        return True  # ONNX Runtime gives empty strings from opset 25 on
     return op == "MatMul" and empty or op in ("Mod", "Div") and inputs[0].dtype.kind in "iu" and empty
 
 
@@ -102,7 +102,7 @@ def expected(model, op, feeds, inputs, attributes):
 
 
 def difference(got, want, rtol, least=1e-3):
-    """What differs, in words; None if nothing does. Below `least` in size the error is absolute: rtol * least."""
+    """The difference of two results as words; None if they agree. Below `least` in size the error is absolute: rtol * least."""
     want = np.asarray(want)
     if want.dtype.kind == "U":
         want = want.astype(object)
@@ -123,17 +123,17 @@ def difference(got, want, rtol, least=1e-3):
     return f"{int(np.sum(wrong))} of {want.size} elements; at {at}: {a!r} instead of {b!r}"
 
 
-def summed(op, dtype, inputs):
-    """The size below which a result's error is measured against its terms: a sum may cancel, its error does not."""
-    if not (op.startswith("Reduce") or op in {*BORROWED, "Sum", "Mean", "CumSum"}):
+def least_size(op, dtype, inputs):
+    """The `least` of `difference`. For sums it is the size of the terms: terms may cancel, their errors do not."""
+    if not (op.startswith("Reduce") or op in {*INEXACT, "Sum", "Mean", "CumSum"}):
         return 1e-3
     terms = [np.abs(x.astype(np.float64)) for x in inputs if x is not None]
     largest = max(x.max(initial=0, where=np.isfinite(x)) for x in terms)
     return largest * (8 if dtype in NARROW else 1)
 
 
-def unlike(native, interpreted):
-    """What is not the same in every bit."""
+def bit_difference(native, interpreted):
+    """The difference of two results as words; None if they agree bit for bit."""
     if native.dtype == object or native.dtype != interpreted.dtype or native.shape != interpreted.shape:
         return difference(native, interpreted, 0)
     if native.tobytes() == interpreted.tobytes():
@@ -142,7 +142,7 @@ def unlike(native, interpreted):
 
 
 def check(op, opset, dtype, rtol):
-    """The differences of all cases of one op and dtype, as lines."""
+    """(lines that describe the differences, number of compared cases) of one op and dtype."""
     seed = zlib.crc32(f"{op} {dtype}".encode())
     cases = OPS[op][1]
     tolerance = max(rtol, NARROW.get(dtype, 0)) if rtol else 0
@@ -161,7 +161,7 @@ def check(op, opset, dtype, rtol):
         except Exception:
             continue
         compared += 1
-        least = summed(op, dtype, inputs)
+        least = least_size(op, dtype, inputs)
         key = model.SerializeToString(deterministic=True)
         try:
             if key not in sessions:
@@ -172,7 +172,7 @@ def check(op, opset, dtype, rtol):
             lines.append(f"{where}: {type(error).__name__}: {error}")
             continue
         for k, (a, b) in enumerate(zip(got, interpreted, strict=True)):
-            differs = difference(a, b, tolerance, least) if op in BORROWED else unlike(a, b)
+            differs = difference(a, b, tolerance, least) if op in INEXACT else bit_difference(a, b)
             if differs:
                 lines.append(f"{where}, output {k}, native against interpreter: {differs}")
         for k, (a, b) in enumerate(zip(got, want, strict=True)):
@@ -190,7 +190,7 @@ ALL = [(op, opset) for op in OPS for opset in versions(op)]
 def test_op(op, opset):
     dtypes, _, rtol = OPS[op]
     dtypes = [dtype for dtype in dtypes if takes(op, opset, dtype)]
-    if opset != NEWEST:  # an older version differs in its form, not in its arithmetic: two dtypes show it
+    if opset != NEWEST:  # versions differ in their form, not in their arithmetic: two dtypes are enough for older ones
         dtypes = ([d for d in ("float32", "int64") if d in dtypes] or dtypes)[:2]
     lines, compared = [], 0
     for dtype in dtypes:
@@ -216,7 +216,7 @@ def test_cast(source, opset):
     for target in CASTABLE:
         if "bfloat16" in (source, target) and opset < 13:
             continue
-        # Only values that the target holds: beyond them the standard leaves most casts open.
+        # Only values that the target can represent: the standard leaves most other casts undefined.
         limits = {"int8": (-9, 9), "uint8": (0, 9), "bool": (0, 1)}
         low, high = limits.get(target, (0, 90) if target.startswith("uint") else (-90, 90))
         if source == "string":

@@ -1,4 +1,4 @@
-"""Random ops: their distributions, and that draws depend on the seed, the node and the trips and on nothing else."""
+"""Random ops: their distributions; draws depend only on the seed, the node and the trip indices."""
 
 import numpy as np
 import onnx
@@ -31,7 +31,7 @@ def value_info(name, kind, shape):
 
 
 def kolmogorov(values, cdf):
-    """sqrt(n) times the largest distance from the distribution: above 2.2 with probability 1e-4."""
+    """The Kolmogorov-Smirnov statistic, sqrt(n) times the largest distance between the distributions: above 2.2 with probability 1e-4."""
     x = np.sort(values.astype(np.float64).ravel())
     steps = np.arange(len(x) + 1) / len(x)
     f = cdf(x)
@@ -52,7 +52,7 @@ def test_uniform_is_uniform(kind):
     assert y.min() >= -3 and y.max() <= 5
     assert kolmogorov(y, lambda x: (x + 3) / 8) < 2.2
     centred = (y - y.mean()).ravel().astype(np.float64)
-    for lag in (1, 2, 1000):  # neighbours in either direction have nothing to do with each other
+    for lag in (1, 2, 1000):  # neighbours along either axis are uncorrelated
         correlation = np.mean(centred[:-lag] * centred[lag:]) / centred.var()
         assert abs(correlation) < 4 / np.sqrt(y.size)
 
@@ -112,7 +112,7 @@ def test_a_seed_of_the_node_stands_for_the_node():
 
 
 def loop(body_nodes, item, states=(), trips="n", name="loop", output="stack"):
-    """A loop over `trips` whose body's `item` is stacked."""
+    """A loop of `trips` trips that stacks the item `item` of its body."""
     body = helper.make_graph(
         [*body_nodes, helper.make_node("Identity", ["go_in"], ["go"])],
         f"{name}_body",
@@ -185,7 +185,7 @@ def test_multinomial_draws_by_unnormalised_logarithms(kind):
         counts = np.bincount(row, minlength=5)
         assert np.all(counts[p == 0] == 0)
         expected = p[p > 0] * row.size
-        assert np.sum((counts[p > 0] - expected) ** 2 / expected) < 25  # chi square, 4 degrees: 5e-5
+        assert np.sum((counts[p > 0] - expected) ** 2 / expected) < 25  # chi-squared test, 4 degrees of freedom: probability 5e-5
 
 
 def test_what_has_no_random_numbers_says_so():

@@ -1,5 +1,5 @@
 """Random deepx programs: run at once, line by line, in a block and by the interpreter, they give the same bits and fail at
-the same lines; forward lines give what NumPy does."""
+the same lines; forward lines agree with NumPy."""
 
 import os
 import random
@@ -18,7 +18,7 @@ UNARY = {"sin": np.sin, "cos": np.cos}
 
 
 class Program:
-    """Lines, and what NumPy makes of the forward ones."""
+    """A random program, and the NumPy result of its forward lines."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
@@ -64,7 +64,7 @@ class Program:
             return f"{self.rng.choice(['div', 'mod', 'add', 'mul'])} {self.rng.choice('ij')} {self.rng.choice('ij')}->{self.rng.choice('ij')}"
         if kind < 0.93:
             return f"{self.rng.choice(['uniform -1 1', 'normal 0 1'])}->{self.name()}"
-        # The product keeps numbers in range.
+        # Keeps numbers in range.
         return f"max_scalar {self.name()} -2->{self.name()}\nmin_scalar a 2->a\nsin b->b\nsin c->c\nsin d->d"
 
     def text(self):
@@ -86,7 +86,7 @@ class Program:
 
 
 def statements(text):
-    """The text in parts that can be run one by one."""
+    """The program split into parts that can run one by one."""
     parts, now = [], []
     for line in text.split("\n"):
         now.append(line)
@@ -97,7 +97,7 @@ def statements(text):
 
 
 def result(session, texts):
-    """(values, how many statements failed, what was printed)"""
+    """(values, number of failed statements, printed text)"""
     shown = []
     failures = [f for text in texts for f in session.run(text, keep_going=True, on_print=shown.append)]
     return {name: session[name] for name in session}, [f.message for f in failures], shown

@@ -1,7 +1,7 @@
-"""Gradients of random programs of nested Loop, Scan and If: against central differences, and optimised against interpreted.
+"""Gradients of random programs of nested Loop, Scan and If, against central differences.
 
-The interpreter and native code must give the gradient bit for bit. A failure prints the seed and the program;
-`RONDEL_GRADIENTS=5000` tries more of them, `RONDEL_SEED` starts elsewhere.
+The interpreter and native code must give the same bits. A failure prints the seed and the program.
+`RONDEL_GRADIENTS` sets the number of programs, `RONDEL_SEED` the first seed.
 """
 
 import os
@@ -25,13 +25,13 @@ def run(model, jit, outputs, feeds, monkeypatch):
 
 
 def difference(session, outputs, feeds, directions, seeds, step):
-    """The derivative of the sum of all outputs times their seeds along the directions, by two runs."""
+    """The directional derivative of sum(output * seed) over all outputs, as a central difference of two runs."""
     ends = [session.run(outputs, feeds | {n: feeds[n] + s * v for n, v in directions.items()}) for s in (step, -step)]
     return sum(np.sum(u * (high - low)) for u, high, low in zip(seeds, *ends, strict=True)) / (2 * step)
 
 
 def fault(seed, monkeypatch):
-    """What is wrong with the gradient of this seed's program; None if nothing is."""
+    """The fault in the gradient of this seed's program, as text; None if there is none."""
     program, feeds = smooth_program(seed)
     model, rng = program.SerializeToString(), np.random.default_rng(seed)
     monkeypatch.setenv("RONDEL_JIT", "0")

@@ -1,8 +1,8 @@
-"""Random networks of loops and conditionals: what runs, and what is exported, is what the formal semantics says.
+"""Random networks of loops and conditionals: runs and exported models agree with the formal semantics.
 
-The oracle is `lazy_sequences.py`, which knows nothing of how a network is made into a graph. A failure prints the seed and the
-network; `RONDEL_NETWORKS=20000` tries more of them, `RONDEL_SEED` starts elsewhere. With `-s` the last test says what all of
-them together covered. What a fault teaches is kept as a test of its own in `test_network.py`.
+The oracle is `lazy_sequences.py`, which is independent of the lowering of networks to graphs. A failure prints the seed and the
+network. `RONDEL_NETWORKS` sets the number of networks, `RONDEL_SEED` the first seed. With `-s`, the last test prints the features
+that all networks together covered. Each fault found gets a test in `test_network.py`.
 """
 
 import os
@@ -24,7 +24,7 @@ COVERED = Counter()
 
 
 def differs(got, want):
-    """What is not the same bit for bit, in words (a zero's sign apart: MAX and MIN leave it open)."""
+    """The difference of two results as words; None if they are equal (the sign of zero may differ: MAX and MIN leave it open)."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}"
     return None if np.array_equal(got, want) else f"{got.tolist()} instead of {want.tolist()}"
@@ -38,7 +38,7 @@ def run_here(network, feeds, jit, monkeypatch):
 
 
 def run_elsewhere(exported, feeds):
-    """What ONNX Runtime gives; None where it has no kernel for a type."""
+    """The results of ONNX Runtime; None if it has no kernel for a type."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:
@@ -49,7 +49,7 @@ def run_elsewhere(exported, feeds):
 
 
 def fault(seed, monkeypatch):
-    """What goes wrong with the network of this seed; None if nothing does."""
+    """The fault of the network of this seed, as text; None if there is none."""
     weaver = random_network(seed)
     network, feeds = weaver.network, weaver.feeds
     COVERED.update(weaver.covered)
@@ -59,7 +59,7 @@ def fault(seed, monkeypatch):
         try:
             found[f"RONDEL_JIT={jit}"] = run_here(network, feeds, jit, monkeypatch)
         except rondel.Error as error:
-            if weaver.loose and " overlap: " in str(error):
+            if weaver.may_overlap and " overlap: " in str(error):
                 COVERED["refused: a layer inside of two loops that are not inside of one another"] += 1
                 return None
             return f"RONDEL_JIT={jit}: {type(error).__name__}: {error}"
@@ -106,7 +106,7 @@ def test_random_networks(first, monkeypatch):
 
 
 def test_what_was_covered():
-    """Every form of loop, output and conditional was met; what was is printed."""
+    """Every form of loop, output and conditional was covered; prints the counts."""
     for what, times in sorted(COVERED.items()):
         print(f"{times:6}  {what}")
     if COVERED["networks"] < 150:

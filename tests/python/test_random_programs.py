@@ -1,8 +1,7 @@
-"""Random programs of nested Loop, Scan and If with kernels in them: a small NumPy machine says what each must give.
+"""Random programs of nested Loop, Scan and If with kernels in them, against a small NumPy machine.
 
-The interpreter and native code, which is compiled before the first trip, must give it bit for bit. A failure prints the
-seed and the program;
-`RONDEL_PROGRAMS=20000` tries more of them, `RONDEL_SEED` starts elsewhere.
+The interpreter and native code, which is compiled before the first trip, must agree with it bit for bit. A failure prints
+the seed and the program. `RONDEL_PROGRAMS` sets the number of programs, `RONDEL_SEED` the first seed.
 """
 
 import os
@@ -27,14 +26,14 @@ def results(model, feeds, jit, monkeypatch):
 
 
 def differs(got, want):
-    """What is not the same bit for bit, in words (a zero's sign apart: Max and Min leave it open)."""
+    """The difference of two results as words; None if they are equal (the sign of zero may differ: Max and Min leave it open)."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}"
     return None if np.array_equal(got, want) else f"{got.tolist()} instead of {want.tolist()}"
 
 
 def fault(seed, monkeypatch):
-    """What goes wrong with the program of this seed; None if nothing does."""
+    """The fault of the program of this seed, as text; None if there is none."""
     model, feeds = random_program(seed)
     want = machine.run_model(model, feeds)
     names = [o.name for o in model.graph.output]

@@ -214,7 +214,7 @@ def test_unequal_lengths_known_from_the_file_are_refused_at_load_or_run():
         run(text, {"left": f32(1, 2), "right": f32(1, 2, 3)})
 
 
-# ---- what a state and an item may not do ----------------------------------------------------------------
+# ---- invalid states and items ---------------------------------------------------------------------------
 
 
 def test_state_shape_change_is_an_error():
@@ -400,7 +400,7 @@ def test_a_type_from_its_version_on_is_scanned(opset, type_text, dtype):
     np.testing.assert_array_equal(y.astype(np.float32), x[::-1].astype(np.float32))
 
 
-# ---- version 8: a batch, and lengths of its own for each sample -----------------------------------------
+# ---- version 8: a batch, with a length for each sample --------------------------------------------------
 
 SCAN8 = """
 main ({lens_input}float[b, 2] s0, float[b, l, 2] x) => (float[b, 2] total, float[b, l, 2] sums) {{

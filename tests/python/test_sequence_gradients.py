@@ -7,7 +7,7 @@ import rondel
 from test_gradients import check_gradient, elsewhere
 from test_loop_gradients import feeds_of, model_of
 
-#: name: (the model, the shapes of its inputs or their values)
+#: name: (the model, the shapes or values of its inputs)
 CASES = {
     "a sequence of inputs, of which positions are read": (
         """g (double[2] x, double[3] z) => (double[2] a, double[k] b) <int64 first = {0}, int64 last = {-1}> {
@@ -204,7 +204,7 @@ def test_checkpoints_keep_sequences(name, checkpoint):
 
 @pytest.mark.parametrize("held", [0, 1, 3, 9])
 def test_a_loop_that_carries_optionals(held):
-    """An optional tensor, which is empty up to trip `held`, and an optional sequence."""
+    """An optional tensor, which is empty until trip `held`, and an optional sequence."""
     text = """g (double[2] x, double[2] w, int64 held) => (double[2] y, double[k] z) <int64 n = {4}> {
         none = Optional <type = double[2]> ()  list = SequenceConstruct (w)  some = Optional (list)
         y, last, rest = Loop (n, , x, none, some) <body = b (int64 i, bool c, double[2] s, optional(double[2]) o, optional(seq(double[2])) l)
@@ -220,7 +220,7 @@ def test_a_loop_that_carries_optionals(held):
     rng = np.random.default_rng(14)
     feeds = {"x": rng.uniform(0.3, 1.2, 2), "w": rng.uniform(0.3, 1.2, 2), "held": np.array(held)}
     check_gradient(model_of(text), feeds, rng)
-    # ONNX Runtime has no Sin of doubles, and onnx's evaluator stops on the optionals of the trips.
+    # In float32: ONNX Runtime has no Sin of doubles, and onnx's reference evaluator fails on optionals in loops.
     made = rondel.grad(model_of(text.replace("double", "float")), wrt=["x", "w"], outputs=["y", "z"]).SerializeToString()
     narrow = {name: x.astype(np.float32) if name != "held" else x for name, x in feeds.items()}
     ours, theirs = (runtime.InferenceSession(made).run(None, narrow) for runtime in (rondel, onnxruntime))
@@ -255,7 +255,7 @@ def test_no_parts_give_zeros():
 
 
 def test_a_loop_that_only_collects_keeps_nothing_for_its_gradient():
-    """What the reverse trips do not read is not kept: the forward loop has no further list."""
+    """Values that the reverse trips do not read are not kept: the forward loop has no additional sequence."""
     text, _ = CASES["a loop that collects"]
     made = rondel.grad(model_of(text), wrt="x", outputs=["y", "last"])
     forward = next(n for n in made.graph.node if n.op_type == "Loop")
@@ -264,7 +264,7 @@ def test_a_loop_that_only_collects_keeps_nothing_for_its_gradient():
 
 
 def test_a_tensor_that_a_trip_reads_is_added_at_its_position():
-    """No pass over the whole list in each trip."""
+    """A trip does not iterate over the whole sequence."""
     text, _ = CASES["a loop over a sequence around it"]
     made = rondel.grad(model_of(text), wrt="x", outputs=["y"])
     loops = [n for n in made.graph.node if n.op_type == "Loop"]

@@ -300,13 +300,13 @@ WANT = {
 
 @pytest.mark.parametrize("how", STEPS)
 def test_appending(how):
-    """tests/session/allocation_test.cpp asks what it costs."""
+    """The results of appending; tests/session/allocation_test.cpp tests its cost."""
     (q,) = run(APPENDED.format(step=STEPS[how]), {"n": scalar(2_000)}, opset=18)
     assert [float(x) for x in q] == WANT[how](2_000)
 
 
 def test_a_sequence_that_others_hold_is_not_changed():
-    """The loop's own reference is not the only one: an initial value, what is kept, what is read again."""
+    """A sequence with other references is not changed in place: an initial value, an earlier state, a value read after the loop."""
     text = """
     main (int64 n, seq(float[]) q, float[] x) => (seq(float[]) r, seq(float[]) kept, seq(float[]) again, int64[k] lengths) {
       r, kept, lengths = Loop (n, "", q, q) <body: graph =
@@ -350,7 +350,7 @@ def test_the_text_of_a_growing_sequence_is_counted_once():
       }>
       k = SequenceLength (q)
     }"""
-    x = np.random.default_rng(0).random(100)  # texts too long to lie in the strings themselves
+    x = np.random.default_rng(0).random(100)  # texts too long for the inline buffer of a string
     limited = rondel.SessionOptions()
     limited.max_memory_bytes = 4_000_000
     same(session(text, 20, limited).run(None, {"n": scalar(200), "x": x})[0], scalar(200))
@@ -359,7 +359,7 @@ def test_the_text_of_a_growing_sequence_is_counted_once():
 
 
 def test_a_long_sequence_of_arrays_is_let_go_of():
-    """The items of a long sequence go on another thread; arrays of Python's come back for that."""
+    """The items of a long sequence are released on another thread; Python arrays among them are released, too."""
     session = rondel.InferenceSession(parse_model("""<ir_version: 9, opset_import: ["": 18]>
         g (seq(float[n]) s, float[n] x) => (seq(float[n]) t) { t = SequenceInsert (s, x) }"""))
     arrays = [np.full(2, k, np.float32) for k in range(20_000)]

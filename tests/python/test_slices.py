@@ -1,4 +1,4 @@
-"""Slices of networks whose sizes come with the run: how they run, and what is written of them."""
+"""Slices of networks with sizes known at run time: their results, and their exported form."""
 
 import collections
 import random
@@ -15,7 +15,7 @@ B, H = 3, 4
 
 
 def nodes(net):
-    """How many nodes of each op are written, in bodies, too."""
+    """The number of nodes of each op in the exported model, bodies included."""
     count = collections.Counter()
 
     def walk(graph):
@@ -30,14 +30,14 @@ def nodes(net):
 
 
 def size_like(net, x, width=H):
-    """[the batch of x, width], as onnx-tensorrt puts it together."""
+    """The shape [batch of x, width], as onnx-tensorrt computes it."""
     rows = net.sliced(net.shape(x), (0,), (1,))
     layer = net.network.add_concatenation([rows, net.i64([width])])
     return layer.get_output(0)
 
 
 def part(net, x, start, size, stride=(1, 1), mode=None):
-    """A slice of x; start and size: numbers, or tensors."""
+    """A slice of x; start and size: tuples of numbers, or tensors."""
     given = [(1, 1) if not isinstance(v, tuple) else v for v in (start, size)]
     layer = net.network.add_slice(x, *given, stride)
     for k, v in ((1, start), (2, size)):
@@ -48,7 +48,7 @@ def part(net, x, start, size, stride=(1, 1), mode=None):
     return layer.get_output(0)
 
 
-# ---- what is written ------------------------------------------------------------------------------------------
+# ---- the exported form ---------------------------------------------------------------------------------------
 
 
 def gate_of_the_same_batch(net):
@@ -73,7 +73,7 @@ def last_row(net):
 
 
 def part_of_one_axis_of_three(net):
-    """The first axis may be empty, so a Reshape would not tell."""
+    """The first axis may be empty, so a Reshape to the sizes would not detect a wrong size."""
     x, h = net.input("x", (-1, -1, H)), net.input("h", (-1,))
     sizes = [net.sliced(net.shape(x), (0,), (1,)), net.shape(h), net.i64([H])]
     layer = net.network.add_slice(x, (0, 1, 0), (1, 1, 1), (1, 1, 1))
@@ -156,7 +156,7 @@ def outcome(attempt):
 
 
 def everywhere(net, feeds):
-    """What comes of it: natively, interpreted, from the file, in ONNX Runtime; None: an error."""
+    """The results: native, interpreted, of the exported model, in ONNX Runtime; None for an error."""
     written = net.network.to_onnx()
     return {
         "native": outcome(lambda: net.network.build_session().run(None, feeds)[0]),
@@ -167,7 +167,7 @@ def everywhere(net, feeds):
 
 
 def random_slice(rng):
-    """A network that slices x of two axes, its feeds, and what should come of it."""
+    """(network that slices x of two axes, feeds, expected result); network None: refused when built; result None: an error."""
     net, extents = Net(), [rng.randrange(4) for _ in range(2)]
     told = tuple(rng.choice([-1, -1, n]) for n in extents)
     start = [rng.choice([0, 0, 0, 1, 1, 2, -1]) for _ in range(2)]
@@ -193,7 +193,7 @@ def random_slice(rng):
         ways = ["shape", "numbers", "input"] if min(size) >= 0 else ["numbers", "input"]
         y = part(net, x, at, given("size", size, ways), tuple(stride))
         count = rng.randrange(3)
-        if count:  # the same in a loop
+        if count:  # the same slice in a loop
             loop = net.loop(count)
             carried = net.recurrence(loop, x, lambda s: net.add(s, net.f32([[0.0]])))
             net.joined(loop, part(net, carried, at, net.shape(y) if min(size) < 0 else given("size2", size, ways), tuple(stride)))
@@ -226,7 +226,7 @@ def test_strict_slices_are_the_same_everywhere(seed):
 
 
 def gated(batch):
-    """A loop whose body slices two gates to the batch of its state."""
+    """A loop whose body slices two gates, with the batch size of its state."""
     net = Net()
     x, h0 = net.input("x", (5, -1, 2 * H)), net.input("h", (-1, H))
     for t, axis in ((x, 1), (h0, 0)):
@@ -282,7 +282,7 @@ def test_sizes_whose_reach_is_no_number_are_refused_after_export(size, step):
 
 @pytest.mark.parametrize("step", [1, 2, -1])
 def test_a_step_whose_bounds_change_from_trip_to_trip(step):
-    """Types follow from the elements of the bounds; classes of them change with signs, ones and equal numbers."""
+    """Types follow from the elements of the bounds; the shape class changes with signs, ones and equal numbers."""
     model = onnx.parser.parse_model(f"""
         <ir_version: 10, opset_import: ["" : 21]>
         bounds (int64 n, float[R,C] x, int64[T] starts, int64[T] ends) => (seq(float) parts)

@@ -1,4 +1,4 @@
-"""Rondel lives in one process with other libraries that carry protobuf, LLVM and onnx of their own."""
+"""Rondel works in one process with other libraries that contain their own protobuf, LLVM and onnx."""
 
 import glob
 import importlib.util
@@ -26,7 +26,7 @@ except rondel.Error:
     pass
 """
 
-# For each other library, lines that make it work, not merely load.
+# For each other library, code that uses it, not merely loads it.
 OTHERS = {
     "onnx": """
 import onnx.checker, onnx.shape_inference, onnx.parser as p

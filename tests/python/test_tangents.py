@@ -12,7 +12,7 @@ from test_loop_gradients import model_of, names_of
 
 
 def check_tangents(model, feeds, rng, outputs):
-    """<u, J v> by `jvp` is <J' u, v> by `grad`, for random directions v and seeds u; shapes and dtypes are those of the outputs."""
+    """<u, J v> by `jvp` is <J' u, v> by `grad`, for random directions v and seeds u; the tangents have the shapes and dtypes of the outputs."""
     names = list(feeds)
     forward = rondel.jvp(model, wrt=names, outputs=outputs)
     onnx.checker.check_model(forward, full_check=True)

@@ -28,7 +28,7 @@ def constant(attribute_tensor, output="w"):
 
 
 def add_x(weight="w", output="y"):
-    """y = x + the sum of the tensor: right for any shape the tensor has."""
+    """y = x + sum(tensor): valid for any shape of the tensor."""
     return [
         helper.make_node("ReduceSum", [weight], ["sum"], name="summing", keepdims=0),
         helper.make_node("Add", ["x", "sum"], [output], name="adding"),
@@ -171,7 +171,7 @@ def test_extents_whose_product_overflows(place, dims):
 
 
 def test_an_overflow_times_zero_is_no_tensor_of_no_elements_by_accident():
-    # 2**32 * 2**32 wraps to 0; a true zero is legal.
+    # 2**32 * 2**32 wraps to 0; an actual extent of 0 is legal.
     with pytest.raises((rondel.CallerError, rondel.LimitExceeded)):
         loaded(as_initializer(float_tensor(b"", dims=(2**32, 2**32))))
     same(loaded(as_initializer(float_tensor(b"", dims=(2**31, 0)))).run(None, {"x": f32(1)})[0], f32(1))
@@ -282,7 +282,7 @@ def external(location="weights.bin", dims=(6,), **keys):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A model's own folder, with its weights, beside a folder with a secret."""
+    """The folder of a model, with its weights, beside a folder with a secret."""
     home = tmp_path / "home"
     home.mkdir()
     (home / "weights.bin").write_bytes(GOOD.tobytes())
@@ -431,14 +431,14 @@ def test_external_strings_are_refused(folder):
         session(saved(folder, make_model([keep], [], [value("y", TensorProto.STRING, [6])], [made])))
 
 
-# ---- external data of models that are no files ----------------------------------------------------------
+# ---- external data of models in memory ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["bytes", "proto"])
 def test_models_from_memory_need_a_folder(form, folder, monkeypatch):
     made = as_initializer(external())
     source = made.SerializeToString() if form == "bytes" else made
-    monkeypatch.chdir(folder)  # the working directory is never meant
+    monkeypatch.chdir(folder)  # the working directory is never searched
     with refused(rondel.CallerError, "external_data_dir"):
         session(source)
     same(loaded(source, external_data_dir=str(folder)).run(None, {"x": f32(1)})[0], f32(22))
@@ -453,7 +453,7 @@ def test_nothing_leads_out_of_a_given_folder_by_its_path(place, location, folder
 
 @pytest.mark.parametrize("link", [os.symlink, os.link], ids=["symlinks", "hard links"])
 def test_a_given_folder_may_link_elsewhere(link, folder, tmp_path):
-    # A download cache keeps names that link to a folder of blobs; who names the folder trusts it.
+    # A download cache links names to a folder of blobs; a caller who passes the folder trusts it.
     cache = tmp_path / "cache"
     cache.mkdir()
     link(saved(folder, as_initializer(external())), cache / "model.onnx")

@@ -1,4 +1,4 @@
-"""intra_op_num_threads holds: how many threads the runs of a fresh process begin."""
+"""intra_op_num_threads is respected: the number of threads that runs of a fresh process start."""
 
 import os
 import subprocess
@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-# Prints, for each session of the given counts in turn, how many threads there are by then that were not there
-# before the first, those apart that every process of ours may have.
+# For each given count, runs a session with it and prints the number of threads started since the beginning,
+# without the watchdog and the compiler thread, which every process has.
 BEGUN = """
 import pathlib, sys
 import numpy as np, onnx.parser, rondel
@@ -43,7 +43,7 @@ def threads_begun(*counts):
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_session_uses_the_threads_it_was_given(count):
-    assert threads_begun(count) == [count - 1]  # the caller's own is one of them
+    assert threads_begun(count) == [count - 1]  # the calling thread is one of them
 
 
 def test_sessions_of_one_process_keep_their_own_counts():

@@ -46,7 +46,7 @@ def mse_gradients(p, x, y):
     return np.mean(error**2), {"w": x.T @ scaled, "b": scaled.sum(0)}
 
 
-# ---- the optimizers, written as in their papers (and in ONNX's text)
+# ---- the optimizers, with the formulas of their papers (and of ONNX's text)
 
 
 def sgd(p, g, s, t, lr, momentum=0, nesterov=False, weight_decay=0):
@@ -90,7 +90,7 @@ CASES = {
 
 
 def follow(update, settings, proto, steps, gradients_of=lambda g: g, rates=None):
-    """The losses and the parameters after `steps` steps, in f64."""
+    """(losses, parameters after `steps` steps), in f64."""
     p, states, losses = initial(proto), {"w": {}, "b": {}}, []
     for t in range(steps):
         loss, gradients = mse_gradients(p, X, Y)
@@ -110,7 +110,7 @@ def test_steps_follow_the_formulas(case, dtype):
     batch = {"x": X.astype(dtype), "target": Y.astype(dtype)}
     losses = [trainer.step(batch) for _ in range(7)]
     want_losses, want = follow(update, settings, proto, 7)
-    # Attributes of ONNX's optimizers are f32, in a model of f64 too.
+    # Attributes of ONNX's optimizers are f32, even in an f64 model.
     tolerance = {"rtol": 2e-5, "atol": 2e-6} if dtype is np.float32 else {"rtol": 1e-6, "atol": 1e-8}
     np.testing.assert_allclose(losses, want_losses, **tolerance)
     for name, x in trainer.parameters.items():
@@ -224,7 +224,7 @@ def test_the_loss_may_be_an_output_of_the_model():
     np.testing.assert_allclose(y, X @ trainer.parameters["w"], rtol=1e-4, atol=1e-5)
 
 
-# ---- what is trained
+# ---- which initializers are trained
 
 
 DEEP = """deep (float[N, 3] x) => (float[N, 2] y) <float two = {2}, int64[2] shape = {-1, 4}> {
@@ -292,8 +292,8 @@ def test_dropout_is_in_training_mode_during_steps_only():
     batch = {"x": np.ones((1, 200), np.float32), "target": np.zeros((1, 200), np.float32)}
     trainers = [train.Trainer(proto, "mse", train.SGD(lr=0.0), seed=seed) for seed in (1, 1, 2)]
     losses = [[t.step(batch) for _ in range(3)] for t in trainers]
-    assert losses[0] == losses[1] != losses[2] and len(set(losses[0])) > 1  # by seed and step
-    assert all(1 < loss < 3 for loss in losses[0])  # kept elements are doubled
+    assert losses[0] == losses[1] != losses[2] and len(set(losses[0])) > 1  # masks depend on the seed and the step
+    assert all(1 < loss < 3 for loss in losses[0])  # elements that are kept are doubled
     assert trainers[0].evaluate(batch) == 1
     off = train.Trainer(proto, "mse", "sgd", training_mode=False)
     assert off.step(batch) == 1
@@ -338,7 +338,7 @@ def test_frozen_running_statistics_are_those_of_inference():
     np.testing.assert_allclose(y, ((X - 0.5) / np.sqrt(2 + 1e-5) * p["scale"] + p["bias"]) * p["w"], rtol=1e-4, atol=1e-5)
 
 
-# ---- going through data
+# ---- iterating over data
 
 
 def test_fit_cuts_arrays_into_batches():
@@ -543,7 +543,7 @@ def test_external_data_stay_external(tmp_path):
     assert onnx.load(path, load_external_data=False) == original  # only the data file changed
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    for _ in range(2):  # once more over itself
+    for _ in range(2):  # the second time, the file is replaced
         trainer.write_model(folder / "copy.onnx")
         check_written(folder / "copy.onnx", trainer, original)
         assert sorted(os.listdir(folder)) == ["copy.onnx", "copy.onnx.data"]
@@ -597,7 +597,7 @@ def test_a_network_is_trained(tmp_path):
     assert np.array_equal(rondel.InferenceSession(tmp_path / "network.onnx").run(None, {"x": X})[0], trainer.predict({"x": X})[0])
 
 
-# ---- wrong use
+# ---- misuse
 
 
 def make(*args, **more):

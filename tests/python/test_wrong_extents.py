@@ -1,7 +1,7 @@
-"""An op in a loop's body whose operands do not go together is the same error, whoever runs the loop.
+"""Operands of incompatible shapes in a loop's body raise the same error, however the loop is executed.
 
-Code of a whole loop is made for a class of shapes: what it takes for granted must be looked at for the
-extents of each run, before and after it has run well.
+The code of a whole loop is compiled for a shape class: its assumptions must be checked for the extents of
+each run, before and after a successful run.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ def f(*shape):
     return np.ones(shape, F)
 
 
-# name: what the body makes of the scanned `x` and the captured `w` and `v`; feeds that go; feeds that do not.
+# name: nodes of the body, on the scanned `x` and the captured `w` and `v`; valid feeds; invalid feeds.
 CASES = {
     "add": ("r = Add (x, w)", dict(x=f(3, 5), w=f(5)), dict(x=f(3, 5), w=f(4))),
     "add, shorter": ("r = Add (x, w)", dict(x=f(3, 5), w=f(5)), dict(x=f(3, 4), w=f(5))),
@@ -66,7 +66,7 @@ def session_of(body, good, bad, options):
 
 
 def extents(name, good, bad):
-    """A symbol an axis; nothing at all where not even the rank is the same."""
+    """A shape with one symbol per axis; no shape if the ranks differ."""
     return "[" + ", ".join(f"{name}{a}" for a in range(good.ndim)) + "]" if good.ndim == bad.ndim else "[]"
 
 

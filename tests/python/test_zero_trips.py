@@ -1,6 +1,6 @@
-"""Loops of no trip, at random: the shapes of stacks are inferred, else declared, else 0 (docs/loops.md, rule 3).
+"""Random loops without trips: extents of stacks are inferred, else declared, else 0 (docs/loops.md, rule 3).
 
-ONNX Runtime infers from the model alone, we also from what goes in; where that tells nothing more, it is what we compare with.
+ONNX Runtime infers shapes from the model alone, Rondel also from the feeds; ONNX Runtime is the oracle if both infer the same.
 """
 
 import os
@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 PROGRAMS = 300
 SEED = int(os.environ.get("RONDEL_SEED", "0"))
 
-# What an item is: nodes, and its extents as far as the model tells (None: not even the rank).
+# Kinds of items: nodes, and the extents inferred from the model ("?": unknown; None: unknown rank).
 KINDS = {
     "state": ([("Identity", ["a"], {})], [2, 3]),
     "capture": ([("Neg", ["w"], {})], [4]),
@@ -29,12 +29,12 @@ KINDS = {
     "unranked": ([("Reshape", ["w", "some"], {})], None),
     "squeezed": ([("Squeeze", ["u"], {})], None),
 }
-# Those that what goes in tells, where the rank is declared.
+# Extents that are inferred from the feeds if the rank is declared.
 TOLD_BY_FEEDS = {"squeezed": [4]}
 
 
 def declared_as(rng, inferred):
-    """A declaration that does not contradict what is inferred; None: no shape at all."""
+    """A declared shape that does not contradict the inferred one; None: no shape."""
     if rng.random() < 0.2:
         return None
     extents = inferred if inferred is not None else ["?"] * rng.randrange(4)
@@ -45,7 +45,7 @@ def declared_as(rng, inferred):
 
 
 def expected(kind, declared, with_feeds):
-    """The rule; without what goes in it is ONNX Runtime's."""
+    """The shape of the stack by the rule; without feeds, the shape that ONNX Runtime gives."""
     inferred = KINDS[kind][1]
     told = TOLD_BY_FEEDS.get(kind)
     if with_feeds and told is not None and declared is not None and len(declared) == len(told):
@@ -57,7 +57,7 @@ def expected(kind, declared, with_feeds):
 
 
 def program(rng):
-    """A model of one loop, and what its stacks are and are declared as."""
+    """(model of one loop, [(kind, declared shape) of each stack])."""
     chosen = [rng.choice(list(KINDS)) for _ in range(rng.randrange(1, 4))]
     nodes = [helper.make_node("Identity", ["go"], ["more"]), helper.make_node("Neg", ["a"], ["b"])]
     outputs = [

@@ -4,13 +4,13 @@
 
 #include <limits>
 
-/// What a slot remembers of its value, and what keys make of it.
+/// The cached facts about the value of a slot, and cache keys made from them.
 namespace rondel::runtime {
 namespace {
 
 Tensor zeros(Shape shape) { return Tensor::zeros(DType::f32, std::move(shape)); }
 
-/// As many contents as slots.
+/// A minimal frame: one content per slot.
 struct Contents {
   Content& content(Slot s) { return all[static_cast<std::size_t>(s)]; }
   const Value& operator[](Slot s) const { return all[static_cast<std::size_t>(s)].value(); }

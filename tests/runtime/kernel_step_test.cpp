@@ -4,11 +4,11 @@
 
 #include <limits>
 
-/// What the step of a sized kernel asks again, and when.
+/// When the step of a sized kernel calls `prepare` again.
 namespace rondel::runtime {
 namespace {
 
-/// Copies its vector, and needs as much workspace as the vector has bytes.
+/// Copies a vector. Its workspace has as many bytes as the vector.
 class Copy : public kernels::SizedKernel {
  public:
   Copy() : SizedKernel(1, 2) {}
@@ -25,7 +25,7 @@ class Copy : public kernels::SizedKernel {
   }
 };
 
-/// Vectors of at least two elements.
+/// The class of vectors with at least two elements.
 class Vectors : public ClassTypes {
  public:
   bool evaluate(std::span<const Tensor* const> inputs, OutputTypes& types) const override {
@@ -35,7 +35,7 @@ class Vectors : public ClassTypes {
   }
 };
 
-/// A plan of one step that copies, and how often it was asked to prepare.
+/// A plan with one step that copies, and a count of its calls of `prepare`.
 class KernelStepTest : public testing::Test {
  protected:
   KernelStepTest() {

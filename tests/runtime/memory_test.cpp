@@ -30,13 +30,13 @@ TEST(Memory, WhatNoMemoryHoldsIsALimit) {
 
 TEST(Memory, StringsThatCannotBeMadeClaimNothing) {
   Memory memory(std::size_t(-1));
-  // A claim that the budget allows and no allocator gives.
+  // The budget allows this size, but no allocator can provide it.
   EXPECT_EQ(blame_of([&] { memory.allocate(DType::string, {std::int64_t{1} << 57}); }),
             Blame::limit);
   EXPECT_EQ(memory.in_use(), 0U);
 }
 
-/// Counts cancellation checks; from number `last` on they end the run.
+/// Counts cancellation checks. Check number `last` and all later ones throw.
 struct CountingScope {
   int count = 0, last = 1 << 30;
   CancellationScope scope{

@@ -4,11 +4,11 @@
 
 #include <limits>
 
-/// What the step of an unsized kernel asks again, and when.
+/// When the step of an unsized kernel calls `check` again.
 namespace rondel::runtime {
 namespace {
 
-/// A plan of one step, which counts how often its types are asked for.
+/// A plan with one step, and a count of its calls of `check`.
 class UnsizedKernelStepTest : public testing::Test {
  protected:
   UnsizedKernelStepTest() {

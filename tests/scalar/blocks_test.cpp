@@ -245,7 +245,7 @@ TEST(Blocks, calls_get_the_trailing_axes) {
   EXPECT_STREQ(failure(*program, context, status).what(), "-3 is negative");
 }
 
-/// The tree of `reduce`, said again.
+/// A second implementation of the tree of `reduce`.
 float tree_sum(const std::vector<float>& x) {
   float lanes[64] = {};
   for (std::size_t i = 0; i < x.size(); ++i) lanes[i % 64] += x[i];

@@ -39,7 +39,7 @@ out y: f32[?]
   EXPECT_EQ(out.data_as<float>()[2], 7.5f);
 }
 
-// A tensor's bytes, copied, have no bits above those of the dtype.
+// Bits copied from a tensor are not sign-extended above the width of the dtype.
 TEST(Builder, ConstantsOfNarrowIntegersHaveTheirSign) {
   const std::pair<DType, std::int64_t> minus_three[] = {
       {DType::i32, 0xfffffffd}, {DType::i16, 0xfffd}, {DType::i8, 0xfd}, {DType::i4, 0xd}};

@@ -107,7 +107,7 @@ TEST(Cast, floats_to_every_narrow_type) {
   }
 }
 
-/// One rounding from an integer: the narrow neighbours' distance decides, in 128 bits.
+/// Integers are rounded once, without a rounding to f32 or f64 in between.
 TEST(Cast, integers_to_narrow_floats_round_once) {
   std::vector<std::int64_t> values{0,    1,    -1,    INT64_MAX, INT64_MIN,
                                    2049, 2051, 65519, 65520,     -65520};
@@ -128,7 +128,7 @@ TEST(Cast, integers_to_narrow_floats_round_once) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto exact = static_cast<long double>(values[i]);  // 64 bits of precision
     const auto nearest_bf16 = [&](long double v) {
-      const auto jammed = [&] {  // keep 40 bits and whether anything was cut
+      const auto jammed = [&] {  // keep 40 bits and a sticky bit
         int exponent = 0;
         const long double fraction = std::frexp(v, &exponent);
         const long double scaled = std::ldexp(fraction, 40), cut = std::trunc(scaled);

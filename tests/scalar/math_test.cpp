@@ -71,7 +71,8 @@ template <class T> Tensor vector_of(const std::vector<T>& values) {
 }
 
 /// Bit patterns: every sign and exponent `each` times with random significands and with the
-/// smallest and the largest one; then numbers spread evenly over ranges where functions bend.
+/// smallest and the largest one; then numbers spread evenly over the ranges where the functions
+/// change most.
 template <class T, class Bits> std::vector<T> samples(int each, int significand) {
   std::mt19937_64 random(2024);
   std::vector<T> values;
@@ -140,7 +141,7 @@ TEST_P(Math, f64_is_within_its_stated_error) {
   EXPECT_LE(w.ulp, GetParam().f64_ulp) << "at " << w.at << " got " << w.got;
 }
 
-// All 65536 values: computing in f32 leaves little beside the one rounding.
+// All 65536 values: computing in f32 adds little error to the one rounding.
 void check_all_16_bit(const Case& c, DType type, const BinaryFormat& format) {
   std::vector<std::uint16_t> patterns(65536);
   for (std::size_t i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<std::uint16_t>(i);

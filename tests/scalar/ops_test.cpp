@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-/// Every primitive on every type with edge values, against a second statement of its meaning.
+/// Every primitive on every type with edge values, against a second definition of its meaning.
 namespace rondel::scalar {
 namespace {
 

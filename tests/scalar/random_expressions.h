@@ -15,7 +15,7 @@ inline constexpr DType random_stored[] = {DType::f8e4m3fn,   DType::f8e4m3fnuz, 
                                           DType::i4,         DType::u4,         DType::i2,
                                           DType::u2,         DType::c64,        DType::c128};
 
-/// Random choices and random expressions over what is in reach. Loads keep to their extents.
+/// Random choices, and random expressions over the values in scope. Loads stay within extents.
 class RandomExpressions {
  protected:
   explicit RandomExpressions(std::uint64_t seed)
@@ -27,7 +27,7 @@ class RandomExpressions {
     Shape shape;
     Access access;
   };
-  /// A parallel loop that is open: what its trips may store.
+  /// An open parallel loop, and the array that its trips may store to.
   struct Region {
     const Array* target;
     Indices fixed;
@@ -92,7 +92,7 @@ class RandomExpressions {
     return t == DType::c64 ? bitcast(t, constant(DType::u64)) : complex_leaf();
   }
 
-  /// A c128 can only be loaded; without a buffer to load from there is a local of one element.
+  /// A c128 value can only be loaded; if there is no buffer to load from, a local array is made.
   Ex complex_leaf() {
     if (const Array* a = readable(DType::c128)) {
       Indices zeros(a->shape.size(), b_.index(0));
@@ -152,7 +152,7 @@ class RandomExpressions {
   std::vector<Array> arrays_;
   std::vector<Ex> pool_;                ///< values in scope
   std::vector<Region> regions_;         ///< open parallel loops
-  std::vector<std::int32_t> reserved_;  ///< arrays that only the product touches
+  std::vector<std::int32_t> reserved_;  ///< arrays that only the product accesses
   int loads_ = 6;                       ///< how many loads the statement may still make
 };
 

@@ -3,8 +3,8 @@
 namespace rondel::scalar {
 namespace {
 
-/// Writes one program. Loads keep to their extents by `index`; trips of parallel loops store only
-/// where their own index leads and load only what nobody stores.
+/// Generates one program. `index` keeps loads within extents. Trips of parallel loops store only at
+/// their own index, and load only from arrays that no trip stores to.
 class Generator : RandomExpressions {
  public:
   explicit Generator(std::uint64_t seed) : RandomExpressions(seed) { out_.seed = seed; }
@@ -62,7 +62,7 @@ class Generator : RandomExpressions {
     reserved_ = {product_, product_ + 1, product_ + 2};
   }
 
-  /// An output in the very block of the input before it.
+  /// An output that shares the block of the input before it.
   void shared_parameters() {
     Shape shape;
     for (int rank = one_of(1, 2); rank > 0; --rank) shape.push_back(one_of(1, 40));
@@ -74,7 +74,7 @@ class Generator : RandomExpressions {
     out_.shared = input + 1;
   }
 
-  /// The input is read at the very index that is written.
+  /// The input is read at the same index that is written.
   void update_in_place() {
     const auto to = static_cast<std::size_t>(out_.shared), from = to - 1;
     std::vector<Ex> extents;
@@ -116,7 +116,7 @@ class Generator : RandomExpressions {
   }
 
   // ------------------------------------------------------------------ statements
-  /// What `body` adds to the pool goes when it ends.
+  /// Values that `body` adds to the pool are removed when it ends.
   template <class F> void scope(F body) {
     const std::size_t size = pool_.size();
     body();
@@ -156,7 +156,7 @@ class Generator : RandomExpressions {
     b_.store(a.id, at, value_for(a));
   }
 
-  /// c128 may have nothing to be made of but itself.
+  /// If no other c128 array is readable, the value is loaded from `a` itself.
   Ex value_for(const Array& a) {
     if (a.dtype == DType::c128 && !readable(DType::c128)) {
       Indices zeros(a.shape.size(), b_.index(0));

@@ -10,21 +10,21 @@
 
 /// Random scalar programs: nested loops, ifs, carried values, conditional loops, checks,
 /// reductions, products, loads and stores through all kinds of strides, all types. Two executors
-/// must agree on them bit for bit, but for the bits of NaN, which the programs never look at.
+/// must agree on them bit for bit, except for the bits of NaN, which the programs never inspect.
 namespace rondel::scalar {
 
 struct RandomProgram {
   std::uint64_t seed = 0;
   std::shared_ptr<const Program> program;
-  std::vector<Tensor> tensors;  ///< one a parameter buffer, outputs filled with what stays
+  std::vector<Tensor> tensors;  ///< one per parameter buffer; outputs are prefilled
   std::vector<std::int64_t> params;
-  int shared = -1;  ///< this output lives in the block of the tensor before it, if one does
+  int shared = -1;  ///< the output that shares the block of the tensor before it, if any
 };
 
 /// The same program for the same seed.
 RandomProgram random_program(std::uint64_t seed);
 
-/// What a run left behind.
+/// The results of a run.
 struct Outcome {
   Status status = done;
   std::array<std::int64_t, most_shown> shown{};
@@ -34,12 +34,12 @@ struct Outcome {
 /// Runs on copies of the tensors (with their strides).
 Outcome run_copies(const Executable&, const RandomProgram&);
 
-/// Empty when equal, NaN equal to any NaN; else what differs first, with the seed. Of runs that
-/// failed only status and shown values are compared.
+/// Empty if equal, where all NaNs are equal; else the first difference, with the seed. For failed
+/// runs, only status and shown values are compared.
 std::string difference(const RandomProgram&, const Outcome& a, const Outcome& b);
 
-/// A strided tensor of random contents, edge values among them. `layout` 0 is row-major; 1 to 4
-/// are transposed, with gaps, reversed, broadcast on the first axis.
+/// A strided tensor of random contents, edge values among them. `layout` 0 is row-major; 1 to 4 are
+/// transposed, with gaps, reversed, and broadcast on the first axis.
 Tensor random_tensor(std::uint64_t seed, DType, Shape, int layout);
 
 }  // namespace rondel::scalar

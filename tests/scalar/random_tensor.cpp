@@ -41,7 +41,7 @@ std::uint64_t random_bits(Random& rng, DType t) {
   return value;
 }
 
-/// The bits at an element, any NaN as one and the same.
+/// The bits of an element; every NaN gives the same bits.
 std::vector<std::uint64_t> comparable(const Tensor& t, const char* at) {
   const std::size_t bytes = byte_size(t.dtype());
   std::vector<std::uint64_t> words((bytes + 7) / 8);
@@ -88,7 +88,7 @@ std::vector<char*> addresses(const Tensor& t) {
   return out;
 }
 
-/// Room for `shape` under `strides`: a view of a block that holds just that.
+/// A tensor with this shape and these strides, in a block of exactly the size it needs.
 Tensor with_strides(DType dtype, const Shape& shape, const Shape& strides) {
   std::int64_t low = 0, high = 0;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <new>
 
-/// Warm trips and warm entries allocate nothing, and appending to a list does not copy the list.
-/// Blocks of a run's memory count, too: each has an owner on the heap.
+/// Trips allocate nothing once they are warm, and appending to a list does not copy the list.
+/// Blocks of a run's memory count, too, because each has an owner on the heap.
 namespace {
 
 thread_local std::int64_t allocations = 0;
@@ -48,19 +48,19 @@ void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::f
 namespace rondel {
 namespace {
 
-/// A session all of whose programs are native.
+/// A session that runs all programs as native code.
 Session compiled(const std::string& graph) {
   const std::string bytes = onnx::model_of(21, graph).SerializeAsString();
   ::setenv("RONDEL_JIT", "2", 1);
   SessionOptions options;
-  options.graph_optimization_level = 0;  // a step a node
+  options.graph_optimization_level = 0;  // one step per node
   Session session(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
   ::unsetenv("RONDEL_JIT");
   return session;
 }
 
-/// A loop of n trips that runs step by step, since it carries a list. `lines` of its body make
-/// `next`, f32[4], of the state `x`, and the `items` that become `stacks`.
+/// A loop of n trips that runs step by step, because it carries a list. The `lines` of its body
+/// compute `next`, f32[4], from the state `x`, and the `items` that become `stacks`.
 std::string stepping(const std::string& lines, const std::string& items = "",
                      const std::string& stacks = "") {
   return "g (int64 n, float[4] x0, float[64] w) => (float[4] y" + stacks +
@@ -72,7 +72,7 @@ std::string stepping(const std::string& lines, const std::string& items = "",
          items + ") { on = Identity (go) same = Identity (l) " + lines + " }> }";
 }
 
-/// How many more times 400 trips allocate than 100 do, once both have been made.
+/// How many more allocations 400 warm trips make than 100 do.
 std::int64_t allocations_of_trips(const std::string& graph) {
   const Session session = compiled(graph);
   const auto run = [&](std::int64_t n) {
@@ -110,8 +110,8 @@ TEST(Allocations, ShapesInTurnMakeNone) {
             0);
 }
 
-/// Trips whose steps, so many of them, see twelve shapes in turn: more than a step remembers. A
-/// step is `link`, from {a} to {b}.
+/// A loop whose trips have twelve shapes in turn, more than a step caches. Each of the `steps` is
+/// `link`, from {a} to {b}.
 std::string with_changing_shapes(int steps, const std::string& link) {
   std::string lines =
       "turns = Constant <value_ints = [12]> () at = Unsqueeze (i, first) "
@@ -124,7 +124,7 @@ std::string with_changing_shapes(int steps, const std::string& link) {
                   fmt::format("a = ReduceSum <keepdims = 0> (v{}) next = Add (x, a)", steps));
 }
 
-/// How many allocations each of eight steps makes where shapes change.
+/// How many allocations each of eight steps makes if shapes change.
 std::int64_t allocations_of_steps_with_changing_shapes(const std::string& link) {
   return allocations_of_trips(with_changing_shapes(9, link)) -
          allocations_of_trips(with_changing_shapes(1, link));
@@ -201,9 +201,9 @@ TEST(Allocations, EnteringALoopThatRunsStepByStepMakesNone) {
       0);
 }
 
-/// Each of n trips makes a list `t` of the list `s` by `lines`. The result is how many more bytes
-/// 4,000 trips allocate than 1,000 do: 3 times what 1,000 trips need where a trip costs the same
-/// however long the list is; 15 times and more where each trip copies the list.
+/// Each of n trips makes a list `t` from the list `s` with `lines`. The result is how many more
+/// bytes 4,000 trips allocate than 1,000 do: 3 times as much as 1,000 trips if the cost of a trip
+/// does not depend on the length of the list; 15 times or more if each trip copies the list.
 double growth_of_appending(const std::string& lines) {
   const Session session = compiled(
       "g (int64 n, float[4] x) => (seq(float[4]) q) <int64 few = {2}> { none = SequenceEmpty "
@@ -245,8 +245,8 @@ TEST(Appending, CostsTheSameWhereItemsAreTakenOffToo) {
             6);
 }
 
-/// What a known line of a prompt costs does not grow with the nodes of its graph: the backward line
-/// of `pow` has twenty, of `sub` three.
+/// The cost of a line at a prompt that has run before does not grow with the nodes of its graph:
+/// the backward line of `pow` has twenty nodes, that of `sub` three.
 TEST(Allocations, AKnownLineIsNoGraphAgain) {
   deepx::Session session;
   session.run(

@@ -12,8 +12,8 @@ namespace {
 
 using ir::ValueId;
 
-/// x, counted up `trips` times; an assertion that nothing reads holds each trip's x below `limit`.
-/// Once more, on its own, before the loop.
+/// Counts x up `trips` times. Assertions before the loop and in each trip check that x is below
+/// `limit`.
 ir::Graph counting() {
   ir::Graph g;
   ir::Builder b(g, ir::RegionId::root);
@@ -38,7 +38,7 @@ ir::Graph counting() {
   return g;
 }
 
-/// The final x, or the error.
+/// The final x, or the error message.
 std::string run(Execution how, std::int64_t trips, const Tensor& x, const Tensor& limit) {
   ir::Graph g = counting();
   passes::run_pipelines(g, {}, {.verify = true});

@@ -8,14 +8,14 @@
 
 #include <gmock/gmock.h>
 
-/// `gradient` nodes, and what is computed in their place; tests/python/test_gradient_op.py has
-/// more.
+/// `gradient` nodes and the nodes that replace them. tests/python/test_gradient_op.py has more
+/// tests.
 namespace rondel::session {
 namespace {
 
 using ::testing::ElementsAre;
 
-/// A graph's text as a model whose Gradient is ONNX's.
+/// A graph's text as an ONNX model that uses ONNX's Gradient.
 std::vector<std::vector<float>> run(const std::string& graph,
                                     const std::map<std::string, Value>& feeds) {
   const std::string bytes =

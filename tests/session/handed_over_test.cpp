@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-/// Values that change hands between trips, branches and runs: blocks are written again only where
-/// nobody sees them. All loops here carry a list, so that they run step by step.
+/// Values that move between trips, branches and runs: a block is only reused if nothing can read
+/// its old value. All loops here carry a list, so that they run step by step.
 namespace rondel {
 namespace {
 
@@ -55,7 +55,7 @@ TEST(HandedOver, StatesChangePlaces) {
 }
 
 TEST(HandedOver, TheConditionMayBeAStateAndAStateTheCondition) {
-  // go is the state `more` of this trip, `more` the go that was given.
+  // Each trip swaps the state `more` and `go`.
   const Session s = session_of(
       "g (bool more0) => (bool more, float[k] made) <float one = {1}, bool yes = {1}> "
       "{ none = SequenceEmpty <dtype = 1> () more, rest, made = Loop (, yes, more0, none) <body = "

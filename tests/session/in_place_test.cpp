@@ -26,7 +26,7 @@ std::vector<float> floats(const Value& v) {
   return {t.data_as<float>(), t.data_as<float>() + t.size()};
 }
 
-/// `z` has a block of its own, which dies with the step that reads it last.
+/// `z` has a block of its own, which dies after the last step that reads it.
 constexpr const char* made =
     "z = If (yes) <then_branch = t () => (float[n, n] c) { c = CumSum (x, axis) }, "
     "              else_branch = e () => (float[n, n] d) { d = Neg (x) }> ";
@@ -44,7 +44,7 @@ const Tensor rows = Tensor::from<std::int64_t>({2}, {1, 0});
 
 struct Case {
   const char* name;
-  const char* reads;          ///< nodes that read z, a float[n, n], and make y
+  const char* reads;          ///< nodes that read z, a float[n, n], and compute y
   std::vector<float> y = {};  ///< for z = [[1, 2], [4, 6]]
 };
 

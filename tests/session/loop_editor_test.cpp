@@ -1,4 +1,4 @@
-// Edits of a loop that change no meaning leave its results as they were.
+// Edits of a loop that keep its meaning do not change its results.
 #include "ir/loop_editor.h"
 
 #include "ir/builder.h"
@@ -61,7 +61,7 @@ std::vector<float> results_of(Graph g) {
   return all;
 }
 
-/// Adds parts that nothing reads, takes such out, and changes the order of all.
+/// Adds unread parts, removes unread parts, and reorders all parts.
 class RandomEdits {
  public:
   RandomEdits(Graph& g, unsigned seed) : g_(g), random_(seed) {
@@ -98,8 +98,7 @@ class RandomEdits {
     return all;
   }
 
-  /// One part whose values nothing outside reads, if there is one; where it reads itself, that
-  /// ends.
+  /// Removes one part that nothing except itself reads, if there is one.
   void remove_unread(LoopEditor& editor) {
     const ir::LoopParts& p = editor.parts();
     const auto& params = g_.region(p.body).params;

@@ -42,16 +42,16 @@ double sum_of_squares(const std::vector<Tensor>& results) {
   return sum;
 }
 
-/// The graph of the gradient of half the sum of squares of all results, by all parameters of
-/// floats: the seeds are the results.
+/// Adds the gradient of half the sum of squares of all results with respect to all float
+/// parameters: the seeds are the results.
 ir::Graph gradient_of(const std::string& text) {
   ir::Graph g = ir::parse(text);
   passes::run(passes::canonicalize(), g, {});
   passes::GradientRequest request;
-  request.of = g.root().results;
+  request.targets = g.root().results;
   request.seed = g.root().results;
   for (const ir::ValueId v : g.root().params)
-    if (is_float(g.value(v).type.dtype())) request.by.push_back(v);
+    if (is_float(g.value(v).type.dtype())) request.wrt.push_back(v);
   g.set_results({}, passes::add_gradient(g, request));
   ir::verify(g);
   return g;
@@ -185,8 +185,8 @@ TEST(LoopGradient, AConditionEndsALoopOverAScan) {
         {{"h", {}}, {"x", {9}}}, {{"n", 9}});
 }
 
-/// Reads all tensors and the first, adds one, takes the first away: the trips need the sequence of
-/// their own beginning.
+/// Each trip reads all tensors of a sequence, adds one and removes the first: the reverse trips
+/// need the sequence as it was at the start of each trip.
 TEST(LoopGradient, SequencesAsStates) {
   const std::string text = R"g(graph "g" (%n: i64[], %x: f64[2], %w: f64[2]) {
     %zero = constant value=i64[] {0}

@@ -9,7 +9,7 @@ namespace {
 using ir::Extent;
 using ir::ValueId;
 
-/// Two products, one after the other, between `a` of the given type and weights f32[4, 4].
+/// Two successive products of `a`, of the given type, and weights f32[4, 4].
 runtime::Plan plan_of_products(const ir::Type& a) {
   auto graph = std::make_shared<ir::Graph>();
   ir::Builder b(*graph, ir::RegionId::root);
@@ -42,7 +42,7 @@ TEST(Plan, ATemporaryOfUnknownExtentHasNone) {
                   .layout.pieces.empty());
 }
 
-/// The code of an op's step for each of the given inputs.
+/// The code that the step of an op runs for each of the given inputs.
 std::vector<const scalar::Executable*> codes(std::string_view op, ir::Attributes attributes,
                                              const std::vector<std::vector<Value>>& inputs) {
   auto graph = std::make_shared<ir::Graph>();

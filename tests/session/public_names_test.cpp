@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-/// What bad input gets from the public C++ names; the package and the command line have tests of
+/// The errors of the public C++ API for bad input. The package and the command line have tests of
 /// their own (tests/python/test_errors.py, test_misuse.py, test_cli.py).
 namespace rondel {
 namespace {
@@ -35,7 +35,7 @@ const Tensor n = Tensor::scalar<std::int64_t>(3);
 std::string feed_error(const std::map<std::string, Value>& feeds) {
   const Session s = session_of(adding);
   std::string text = error_of([&] { s.run(feeds); });
-  // A session outlives a bad run.
+  // A session is usable after a bad run.
   EXPECT_EQ(s.run({{"x", x}, {"n", n}}).at("y").tensor().data_as<float>()[1], 5);
   return text;
 }

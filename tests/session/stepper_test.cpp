@@ -60,7 +60,7 @@ TEST(Stepper, ValuesThatSomebodyHoldsStay) {
   EXPECT_EQ(floats(stepper.value("w")), (std::vector<float>{8, 8}));
 }
 
-/// Values that are handed through, exchanged, or are feeds.
+/// Values that are passed through, swapped, or taken from feeds.
 TEST(Stepper, ValuesAreNobodyElses) {
   const Session s = session_of(
       "g (float[2] a, float[2] b, float[2] kept, float[2] last, float[2] x) => "
@@ -80,7 +80,7 @@ TEST(Stepper, ValuesAreNobodyElses) {
 
 constexpr std::int64_t large = 1 << 20;
 
-/// Three weights; the update of each reads what all of them say.
+/// Three weights; the update of each weight reads all of them.
 constexpr const char* three_weights =
     "g (float[n] u, float[n] v, float[n] w) => (float[n] u1, float[n] v1, float[n] w1) "
     "{ a = ReduceMean <keepdims = 0> (u) b = ReduceMean <keepdims = 0> (v) "
@@ -90,14 +90,14 @@ const std::map<std::string, std::string> three{{"u", "u1"}, {"v", "v1"}, {"w", "
 
 TEST(Stepper, AStepNeedsTheMemoryOfItsValuesOnce) {
   SessionOptions options;
-  // Three weights of 4 MiB each: none is there twice.
+  // Three weights of 4 MiB each; no weight exists twice.
   options.max_memory_bytes = 3 * large * sizeof(float) + (std::size_t{64} << 10);
   const Session s = session_of(three_weights, options);
   Stepper stepper(s, three,
                   {{"u", filled(large, 3)}, {"v", filled(large, 0)}, {"w", filled(large, 0)}});
   for (int k = 0; k < 4; ++k) stepper.step({}, {});
   EXPECT_EQ(stepper.value("w").tensor().data_as<float>()[large - 1], 15);
-  // A run whose feeds are somebody's needs both.
+  // A run whose feeds the caller holds needs memory for old and new values.
   const std::map<std::string, Value> feeds{
       {"u", stepper.value("u")}, {"v", stepper.value("v")}, {"w", stepper.value("w")}};
   EXPECT_THAT(error_of([&] { s.run(feeds); }, Blame::limit), HasSubstr("memory budget"));
@@ -110,7 +110,7 @@ TEST(Stepper, AfterALackOfMemoryEachValueIsOldOrNew) {
   Stepper stepper(s, three,
                   {{"u", filled(large, 3)}, {"v", filled(large, 0)}, {"w", filled(large, 0)}});
   stepper.step({}, {});
-  const Value held = stepper.value("v");  // so that nothing is written over it
+  const Value held = stepper.value("v");  // so that its block is not overwritten
   EXPECT_THAT(error_of([&] { stepper.step({}, {}); }, Blame::limit), HasSubstr("memory budget"));
   const auto first = [&](const char* name) { return floats(stepper.value(name))[0]; };
   EXPECT_EQ(first("u"), 6);
@@ -118,10 +118,10 @@ TEST(Stepper, AfterALackOfMemoryEachValueIsOldOrNew) {
   EXPECT_EQ(first("w"), 1);
 }
 
-/// The old value is read for the last time by a step before the one that makes the new one.
+/// The last reader of the old value runs before the step that computes the new value.
 TEST(Stepper, AValueStaysUntilTheNextIsThere) {
   SessionOptions options;
-  options.graph_optimization_level = 0;  // a step a node
+  options.graph_optimization_level = 0;  // one step per node
   options.max_memory_bytes = large * sizeof(float) + (std::size_t{64} << 10);
   const Session s = session_of(
       "g (float[n] w) => (float[n] next) { twice = Add (w, w) next = Exp (twice) }", options);
@@ -130,7 +130,7 @@ TEST(Stepper, AValueStaysUntilTheNextIsThere) {
   EXPECT_EQ(floats(stepper.value("w"))[0], 0);
 }
 
-/// A step whose only reader of a value is a loop can be ended while that goes on.
+/// A step can be ended during a loop that is the only reader of a carried value.
 TEST(Stepper, ALoopThatReadsAValueLastIsEnded) {
   const Session s = session_of(
       "g (float[n] w) => (float[n] next) <bool yes = {1}> { next = Loop (, yes, w) <body = b "
@@ -143,7 +143,7 @@ TEST(Stepper, ALoopThatReadsAValueLastIsEnded) {
   EXPECT_EQ(floats(stepper.value("w")), (std::vector<float>{1, 1, 1}));
 }
 
-/// A step that fails or is ended before the first value is replaced leaves all of them.
+/// A step that fails or is ended before the first value is replaced keeps all old values.
 TEST(Stepper, AFailedStepChangesNothing) {
   const Session s = session_of(
       "g (float[n] w, int64 k) => (float[n] next, float taken) "
@@ -186,7 +186,7 @@ TEST(Stepper, OneStepAtATime) {
   std::thread other([&] {
     RunOptions o;
     o.terminate = &stop;
-    // Until then, the other thread may have been in `value`.
+    // A step fails as long as the other thread is in `value`.
     while (ended.find("terminate") == std::string::npos) try {
         stepper.step({}, {}, o);
       } catch (const Error& e) { ended = e.what(); }

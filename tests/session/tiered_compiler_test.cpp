@@ -15,7 +15,7 @@ namespace {
 
 using scalar::Ex;
 
-/// y[i] = x[i] + by for i in [0, n), where x[i] >= 0.
+/// y[i] = x[i] + by for i in [0, n); requires x[i] >= 0.
 std::shared_ptr<const scalar::Program> adding(const std::string& name, double by,
                                               std::int64_t n = 4) {
   scalar::Builder b(name);
@@ -81,7 +81,7 @@ TEST(TieredCompiler, what_one_program_has_got_compiled_all_that_do_the_same_have
   EXPECT_FALSE(compiler.make(adding("another", 2))->native());
 }
 
-/// A program that takes LLVM a second or more: one long chain for each element.
+/// A program that takes LLVM a second or more to compile: one long chain for each element.
 std::shared_ptr<const scalar::Program> long_program() {
   scalar::Builder b("long");
   const auto x = b.buffer({"x", DType::f32, scalar::Access::in, {64}});
@@ -120,8 +120,7 @@ TEST(TieredCompiler, nothing_is_kept_of_programs_that_nobody_has) {
     EXPECT_EQ(run(*compiler.make(adding("p", k % 7))).y.data_as<float>()[0], k % 7);
 }
 
-/// A program that takes the compiler long: y[0] is x[0] after `length` different steps, `trips`
-/// times.
+/// A program that takes long to compile: y[0] is x[0] after `trips` times `length` different steps.
 std::shared_ptr<const scalar::Program> long_program(int length) {
   scalar::Builder b("long");
   const auto x = b.buffer({"x", DType::f64, scalar::Access::in, {1}});

@@ -1,4 +1,4 @@
-// How much work a run is taken for before anybody has run it.
+// How much work a program is estimated to do before its first run.
 #include "session/work_estimate.h"
 
 #include "scalar/builder.h"
@@ -12,7 +12,7 @@ namespace {
 
 using scalar::Ex;
 
-/// x[0] = the trips of a loop within a loop of 4; `inner` says how many the inner one makes.
+/// x[0] counts the trips of a loop in a loop of 4 trips; `inner` gives the trips of the inner loop.
 std::shared_ptr<const scalar::Program> counting(
     const std::function<Ex(scalar::Builder&, std::int32_t x)>& inner) {
   scalar::Builder b("counting");

@@ -1,5 +1,5 @@
-// The builder of a network and its options, so that code written for TensorRT compiles. A network
-// needs none of it: `INetworkDefinition network;` does.
+// The builder of a network and its options, so that code written for TensorRT compiles. Code that
+// uses Rondel only needs none of them: `INetworkDefinition network;` is enough.
 #pragma once
 #include <rondel/network.h>
 
@@ -8,7 +8,7 @@
 
 namespace rondel::network {
 
-/// Told what is ignored. May be called from the thread that builds only.
+/// Receives a message for each setting that is ignored, on the thread that builds the network.
 class RONDEL_API ILogger {
  public:
   enum class Severity : std::int32_t {
@@ -103,15 +103,15 @@ class IInt8Calibrator;
 class IProgressMonitor;
 struct BuilderData;
 
-/// Ranges of input extents. Here they are kept and ignored: any extent runs.
+/// Ranges of input extents. They are stored and ignored: a network runs with any extents.
 class RONDEL_API IOptimizationProfile {
  public:
   bool setDimensions(const char* inputName, OptProfileSelector select, const Dims& dims);
   Dims getDimensions(const char* inputName, OptProfileSelector select) const;
-  /// Of an input that is a shape. False: no values were given.
+  /// For an input that is itself a shape. Returns false if no values are given.
   bool setShapeValues(const char* inputName, OptProfileSelector select, const std::int32_t* values,
                       std::int32_t nbValues);
-  /// -1 where none are set.
+  /// -1 if none are set.
   std::int32_t getNbShapeValues(const char* inputName) const;
   const std::int32_t* getShapeValues(const char* inputName, OptProfileSelector select) const;
   bool setExtraMemoryTarget(float target);
@@ -125,8 +125,8 @@ class RONDEL_API IOptimizationProfile {
   float extra_memory_target_ = 1;
 };
 
-/// Options of a build, as TensorRT has them at first. All are kept and can be read back; none
-/// changes what is built.
+/// Options of a build, with TensorRT's defaults. All are stored and can be read back; none changes
+/// what is built.
 class RONDEL_API IBuilderConfig : public TuningNotHere {
  public:
   explicit IBuilderConfig(BuilderData& builder) : builder_(&builder) {}
@@ -145,7 +145,7 @@ class RONDEL_API IBuilderConfig : public TuningNotHere {
   ProfilingVerbosity getProfilingVerbosity() const { return now_.verbosity; }
   std::int32_t addOptimizationProfile(const IOptimizationProfile* profile);
   std::int32_t getNbOptimizationProfiles() const { return now_.profiles; }
-  /// How kernels are timed and chosen. Here nothing is timed.
+  /// How TensorRT times and chooses kernels. Rondel times nothing.
   void setAvgTimingIterations(std::int32_t avgTiming);
   std::int32_t getAvgTimingIterations() const { return now_.avg_timing; }
   void setMinTimingIterations(std::int32_t minTiming);
@@ -156,7 +156,7 @@ class RONDEL_API IBuilderConfig : public TuningNotHere {
   TilingOptimizationLevel getTilingOptimizationLevel() const { return now_.tiling; }
   void setAlgorithmSelector(IAlgorithmSelector* selector);
   IAlgorithmSelector* getAlgorithmSelector() const { return now_.selector; }
-  /// What a network is built for. Here it runs on the processor that builds it.
+  /// The target of a build. Rondel runs a network on the processor that builds it.
   void setEngineCapability(EngineCapability capability);
   EngineCapability getEngineCapability() const { return now_.capability; }
   void setHardwareCompatibilityLevel(HardwareCompatibilityLevel level);
@@ -173,7 +173,7 @@ class RONDEL_API IBuilderConfig : public TuningNotHere {
   IInt8Calibrator* getInt8Calibrator() const { return now_.calibrator; }
   void setProgressMonitor(IProgressMonitor* monitor);
   IProgressMonitor* getProgressMonitor() const { return now_.monitor; }
-  /// All as at first.
+  /// Sets all options to their defaults.
   void reset() { now_ = {}; }
 
  private:
@@ -197,9 +197,9 @@ class RONDEL_API IBuilderConfig : public TuningNotHere {
   Options now_;
 };
 
-/// Makes networks. What it makes belongs to the caller (`delete`, or a smart pointer), except
-/// profiles, which belong to the builder; a configuration must not outlive it, nor may a network
-/// be asked for a builder that is no more.
+/// Makes networks and configurations, which belong to the caller (`delete`, or a smart pointer),
+/// and profiles, which belong to the builder. A configuration must not outlive its builder.
+/// INetworkDefinition::getBuilder must not be called after the builder is destroyed.
 class RONDEL_API IBuilder : public EnginesNotHere {
  public:
   IBuilder();
@@ -217,19 +217,19 @@ class RONDEL_API IBuilder : public EnginesNotHere {
   bool platformHasFastInt8() const { return false; }
   bool platformHasTf32() const { return false; }
   std::int32_t getNbDLACores() const { return 0; }
-  /// Whether the network is right; what is wrong with it is logged.
+  /// Whether the network is valid. If it is not, the error is logged.
   bool isNetworkSupported(const INetworkDefinition& network, const IBuilderConfig& config) const;
-  /// These are kept and otherwise ignored.
+  /// Threads, error recorder and allocator are stored and otherwise ignored.
   bool setMaxThreads(std::int32_t maxThreads);
   std::int32_t getMaxThreads() const;
   void setErrorRecorder(IErrorRecorder* recorder);
   IErrorRecorder* getErrorRecorder() const;
   void setGpuAllocator(IGpuAllocator* allocator);
-  /// Null where it was made without one.
+  /// Null if the builder was made without a logger.
   ILogger* getLogger() const;
-  /// What was set is as it was at first.
+  /// Sets everything that can be set to its default.
   void reset();
-  /// What was asked for and ignored, once each.
+  /// One text for each setting that was ignored.
   const std::vector<std::string>& notes() const;
 
  private:
@@ -238,9 +238,9 @@ class RONDEL_API IBuilder : public EnginesNotHere {
 RONDEL_API IBuilder* createInferBuilder(ILogger& logger);
 /// Rondel's version, as 10000 * major + 100 * minor + patch.
 RONDEL_API std::int32_t getInferLibVersion() noexcept;
-/// There are no plugins: true, and the logger, if one is given, is told.
+/// Rondel has no plugins. Returns true, and logs a message if a logger is given.
 RONDEL_API bool initLibNvInferPlugins(ILogger* logger, const char* libNamespace);
-/// A session for any input extents; the configuration changes nothing.
+/// A session for any input extents. The configuration has no effect.
 RONDEL_API Session buildSession(const INetworkDefinition& network, const IBuilderConfig& config,
                                 const SessionOptions& = {});
 

@@ -1,34 +1,35 @@
-// Tensors and layers of a network, as far as all layers are alike.
+// Tensors of a network, and the base class of all layers.
 #pragma once
 #include <rondel/network/types.h>
 
 namespace rondel::network {
 
-struct TensorData;  // what a tensor or layer is made of: src/frontends/network/data.h
+struct TensorData;  // the data of tensors and layers: src/frontends/network/data.h
 struct LayerData;
 
 /// A value that flows between layers: an input of the network or an output of a layer. Owned by
-/// the network, valid as long as it. Not safe to change from two threads.
+/// the network, and valid as long as the network. Must not be changed from two threads at once.
 class RONDEL_API ITensor {
  public:
   explicit ITensor(TensorData& data) : data_(data) {}
   ITensor(const ITensor&) = delete;
   ITensor& operator=(const ITensor&) = delete;
 
-  /// Of inputs and outputs of the network: by which they are fed and fetched. An output of a layer
-  /// that is not named is called by its layer's name and its number.
+  /// The name under which an input is fed and an output is fetched. An output of a layer that has
+  /// no name of its own is called by the layer's name and the output's number.
   void setName(const char* name);
   const char* getName() const;
 
-  /// Worked out from the layers above when asked, since those may still be changed. -1: known
-  /// only when running. Throws what is wrong with those layers.
+  /// Inferred at each call from the layers that compute the tensor, which may still be changed.
+  /// -1: known only at run time. Throws if one of these layers is invalid.
   Dims getDimensions() const;
   DataType getType() const;
-  /// Only of an input of the network.
+  /// For inputs of the network only.
   void setDimensions(const Dims&);
-  /// Of an output of a layer: ILayer::setOutputType.
+  /// For the output of a layer, this is ILayer::setOutputType.
   void setType(DataType);
-  /// Extents of inputs that are called by one name are equal.
+  /// Names an extent of an input. Extents of the same name are expected to be equal. If they are
+  /// not, the network runs as if they had no names.
   void setDimensionName(std::int32_t index, const char* name);
   const char* getDimensionName(std::int32_t index) const;
 
@@ -41,7 +42,7 @@ class RONDEL_API ITensor {
   TensorData& data_;
 };
 
-/// A step of a network. Owned by the network, valid as long as it.
+/// A step of a network. Owned by the network, and valid as long as the network.
 class RONDEL_API ILayer {
  public:
   explicit ILayer(LayerData& data) : data_(data) {}
@@ -56,22 +57,22 @@ class RONDEL_API ILayer {
   void setMetadata(const char* text);
   const char* getMetadata() const;
 
-  /// Up to the last that is set.
+  /// The number of inputs, up to the last one that is set.
   std::int32_t getNbInputs() const;
-  /// Null where that input is not set. Throws where such a layer has no such input.
+  /// Null if the input is not set. Throws if this kind of layer has no input of this index.
   ITensor* getInput(std::int32_t index) const;
   std::int32_t getNbOutputs() const;
   ITensor* getOutput(std::int32_t index) const;
-  /// Replaces an input, or sets one that may be left out. Throws where the layer has no such input.
+  /// Replaces an input, or sets an optional input. Throws if the layer has no input of this index.
   void setInput(std::int32_t index, ITensor& tensor);
 
-  /// The output is cast to this type where it has another; not that of a layer at the boundary of a
-  /// loop or conditional, which keeps its type.
+  /// The output is cast to this type if it has another. For a boundary layer of a loop or
+  /// conditional, whose output keeps its type, another type is an error when a session is built.
   void setOutputType(std::int32_t index, DataType);
   DataType getOutputType(std::int32_t index) const;
   bool outputTypeIsSet(std::int32_t index) const;
   void resetOutputType(std::int32_t index);
-  /// Kept and otherwise ignored: every layer computes in the type of its inputs.
+  /// Stored and otherwise ignored: every layer computes in the type of its inputs.
   void setPrecision(DataType);
   DataType getPrecision() const;
   bool precisionIsSet() const;

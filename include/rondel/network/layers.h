@@ -1,6 +1,7 @@
-// The layers that are neither loop nor conditional, with TensorRT's methods. Parameters may be
-// changed until a session is built; a wrong one is reported then, naming the layer. Inputs beyond
-// the first that are set with setInput replace the parameter of the same meaning.
+// All layers except the boundary layers of loops and conditionals, with TensorRT's methods.
+// Parameters may be changed until a session is built; a wrong parameter is reported then, naming
+// the layer. An optional input that is set with setInput replaces the parameter of the same
+// meaning.
 #pragma once
 #include <rondel/network/layer.h>
 
@@ -37,8 +38,7 @@ class RONDEL_API IActivationLayer : public ILayer {
   using ILayer::ILayer;
   void setActivationType(ActivationType type);
   ActivationType getActivationType() const;
-  /// Where they are not set: what ONNX takes for that activation, and for those that ONNX has
-  /// not 1.
+  /// Defaults: those of ONNX for the same activation; 1 if ONNX does not have it.
   void setAlpha(float alpha);
   void setBeta(float beta);
   float getAlpha() const;
@@ -64,15 +64,16 @@ class RONDEL_API IReduceLayer : public ILayer {
   bool getKeepDimensions() const;
 };
 
-/// Transposes, reshapes, transposes again; each may be left out. Input 1: the reshape's extents.
+/// Transposes, reshapes, transposes again; each step is optional. Input 1: the new extents.
 class RONDEL_API IShuffleLayer : public ILayer {
  public:
   using ILayer::ILayer;
   void setFirstTranspose(const Permutation& permutation);
   Permutation getFirstTranspose() const;
-  /// -1: whatever is left (once); 0: the operand's extent, unless setZeroIsPlaceholder(false).
+  /// -1 (once): inferred from the number of elements; 0: the input's extent, unless
+  /// setZeroIsPlaceholder(false).
   void setReshapeDimensions(const Dims& dimensions);
-  /// nbDims is -1 where none are set.
+  /// nbDims is -1 if none are set.
   Dims getReshapeDimensions() const;
   void setSecondTranspose(const Permutation& permutation);
   Permutation getSecondTranspose() const;
@@ -80,8 +81,8 @@ class RONDEL_API IShuffleLayer : public ILayer {
   bool getZeroIsPlaceholder() const;
 };
 
-/// Element i along an axis is the operand's element start + i * stride. Inputs: start 1, size 2,
-/// stride 3, the value of kFILL 4, axes 5.
+/// Element i along an axis is the input's element start + i * stride. Input 1: start, 2: size,
+/// 3: stride, 4: the value for kFILL, 5: axes.
 class RONDEL_API ISliceLayer : public ILayer {
  public:
   using ILayer::ILayer;
@@ -93,7 +94,7 @@ class RONDEL_API ISliceLayer : public ILayer {
   Dims getStride() const;
   void setMode(SampleMode mode);
   SampleMode getMode() const;
-  /// The axes that start, size and stride are about; nbDims is -1 where they are about all.
+  /// The axes that start, size and stride apply to; nbDims is -1 if they apply to all axes.
   void setAxes(const Dims& axes);
   Dims getAxes() const;
 };
@@ -101,7 +102,7 @@ class RONDEL_API ISliceLayer : public ILayer {
 class RONDEL_API IConcatenationLayer : public ILayer {
  public:
   using ILayer::ILayer;
-  /// Where it is not set: the third axis from the end, and the first of fewer than three.
+  /// Default: the third axis from the end, or the first axis of a tensor with fewer than three.
   void setAxis(std::int32_t axis);
   std::int32_t getAxis() const;
 };
@@ -141,9 +142,9 @@ class RONDEL_API IIdentityLayer : public ILayer {
 };
 
 /// kLINSPACE: alpha + sum over axes of index * beta. kRANDOM_UNIFORM: from alpha to beta.
-/// kRANDOM_NORMAL: mean alpha, standard deviation beta. Inputs: extents 0, alpha 1, beta 2.
-/// Random numbers follow from the run's seed; in a loop they are drawn anew each trip if an input
-/// comes from inside of it (else the layer stands outside).
+/// kRANDOM_NORMAL: mean alpha, standard deviation beta. Input 0: extents, 1: alpha, 2: beta.
+/// Random numbers depend on the run's seed. In a loop they are drawn in each trip if an input of
+/// the layer comes from inside the loop; otherwise they are the same in all trips.
 class RONDEL_API IFillLayer : public ILayer {
  public:
   using ILayer::ILayer;
@@ -167,13 +168,13 @@ class RONDEL_API IFillLayer : public ILayer {
 class RONDEL_API ISoftMaxLayer : public ILayer {
  public:
   using ILayer::ILayer;
-  /// Bit i: axis i; one bit. Where it is not set: the third axis from the end, and the first of
-  /// fewer than three.
+  /// Bit i: axis i; exactly one bit. Default: the third axis from the end, or the first axis of a
+  /// tensor with fewer than three.
   void setAxes(std::uint32_t axes);
   std::uint32_t getAxes() const;
 };
 
-/// Outputs: values 0, indices 1. Input 1: k.
+/// Output 0: values, output 1: indices. Input 1: k.
 class RONDEL_API ITopKLayer : public ILayer {
  public:
   using ILayer::ILayer;
@@ -181,14 +182,14 @@ class RONDEL_API ITopKLayer : public ILayer {
   TopKOperation getOperation() const;
   void setK(std::int32_t k);
   std::int32_t getK() const;
-  /// Bit i: axis i; one bit.
+  /// Bit i: axis i; exactly one bit.
   void setReduceAxes(std::uint32_t reduceAxes);
   std::uint32_t getReduceAxes() const;
   void setIndicesType(DataType type);
   DataType getIndicesType() const;
 };
 
-/// Inputs: kernel 1, bias 2, where they are not given as weights.
+/// Input 1: kernel, 2: bias, if they are not given as weights.
 class RONDEL_API IConvolutionLayer : public ILayer {
  public:
   using ILayer::ILayer;
@@ -250,13 +251,14 @@ class RONDEL_API INormalizationLayer : public ILayer {
   std::uint32_t getAxes() const;
   void setNbGroups(std::int64_t nbGroups);
   std::int64_t getNbGroups() const;
-  /// The type that mean and variance are computed in.
+  /// The type in which mean and variance are computed.
   void setComputePrecision(DataType type);
   DataType getComputePrecision() const;
   bool isV2() const;
 };
 
-/// (input * scale + shift) ^ power, with one value each, one a channel, or one an element.
+/// (input * scale + shift) ^ power. Each parameter has one value, one per channel, or one per
+/// element.
 class RONDEL_API IScaleLayer : public ILayer {
  public:
   using ILayer::ILayer;
@@ -279,7 +281,7 @@ class RONDEL_API IOneHotLayer : public ILayer {
   std::int32_t getAxis() const;
 };
 
-/// The indices of what is not zero, one column each.
+/// The indices of the nonzero elements, one column per element.
 class RONDEL_API INonZeroLayer : public ILayer {
  public:
   using ILayer::ILayer;
@@ -324,7 +326,7 @@ class RONDEL_API IUnsqueezeLayer : public ILayer {
   using ILayer::ILayer;
 };
 
-/// Has no output. The run fails with the message where a value is false.
+/// Has no output. The run fails with the message if an element of the condition is false.
 class RONDEL_API IAssertionLayer : public ILayer {
  public:
   using ILayer::ILayer;
@@ -351,7 +353,7 @@ class RONDEL_API IDequantizeLayer : public ILayer {
   DataType getToType() const;
 };
 
-/// Zeros around the last two axes; a negative padding cuts.
+/// Pads the last two axes with zeros; a negative padding removes elements.
 class RONDEL_API IPaddingLayer : public ILayer {
  public:
   using ILayer::ILayer;

@@ -1,5 +1,5 @@
-// Loops and conditionals: constructs whose boundaries are layers and whose insides follow from the
-// data flow. What each means is said in docs/loops.md and docs/network.md.
+// Loops and conditionals. Their boundaries are layers; which layers are inside follows from the
+// data flow. docs/loops.md and docs/network.md define their meaning.
 #pragma once
 #include <rondel/network/layer.h>
 
@@ -16,25 +16,25 @@ class RONDEL_API ILoopBoundaryLayer : public ILayer {
   ILoop* getLoop() const;
 };
 
-/// A value carried from trip to trip. Input 0, from outside of the loop: its value in the first
-/// trip; input 1, set later and usually from inside: its value in the next. Both of one type.
+/// A value carried from trip to trip. Input 0, from outside the loop: the value in the first trip.
+/// Input 1, set later and usually from inside: the value for the next trip. Both have one type.
 class RONDEL_API IRecurrenceLayer : public ILoopBoundaryLayer {
  public:
   using ILoopBoundaryLayer::ILoopBoundaryLayer;
 };
 
-/// How many trips a loop makes. kCOUNT: an int32 or int64 scalar from outside of the loop.
-/// kWHILE: a bool scalar, tested before each trip, that depends on recurrences of the loop and on
-/// values from outside of it only.
+/// Limits the number of trips of a loop. kCOUNT: an int32 or int64 scalar from outside the loop.
+/// kWHILE: a bool scalar, tested before each trip. It may depend only on recurrences of the loop
+/// and on values from outside the loop.
 class RONDEL_API ITripLimitLayer : public ILoopBoundaryLayer {
  public:
   using ILoopBoundaryLayer::ILoopBoundaryLayer;
   TripLimit getTripLimit() const;
 };
 
-/// Slices of a tensor from outside, one a trip, first to last. In reverse it begins with slice
-/// T-1, T being the loop's trip count, or the tensor's extent where the loop has none. An axis may
-/// be negative: from the end.
+/// Slices of a tensor from outside the loop, one per trip, first to last. In reverse it begins with
+/// slice T-1, where T is the loop's kCOUNT, or the tensor's extent if the loop has no kCOUNT. A
+/// negative axis counts from the end.
 class RONDEL_API IIteratorLayer : public ILoopBoundaryLayer {
  public:
   using ILoopBoundaryLayer::ILoopBoundaryLayer;
@@ -44,20 +44,20 @@ class RONDEL_API IIteratorLayer : public ILoopBoundaryLayer {
   bool getReverse() const;
 };
 
-/// What a loop gives to the outside. kLAST_VALUE: a recurrence after the last trip. kCONCATENATE:
-/// the values of all trips along a new axis; kREVERSE: the same, last trip first. Input 1, which
-/// may be left out, is the extent of that axis: an int32 or int64 scalar from outside of the loop,
-/// no less than the trips made; what is beyond them is zero. Left out: exactly the trips made.
+/// A result of a loop. kLAST_VALUE: a recurrence after the last trip. kCONCATENATE: the values of
+/// all trips along a new axis; kREVERSE: the same, last trip first. Input 1 (optional) is the
+/// extent of the new axis: an int32 or int64 scalar from outside the loop, at least the number of
+/// trips made; the tail is filled with zeros. Default: the number of trips made.
 class RONDEL_API ILoopOutputLayer : public ILoopBoundaryLayer {
  public:
   using ILoopBoundaryLayer::ILoopBoundaryLayer;
   LoopOutput getLoopOutput() const;
-  /// Of the result; a negative one counts from its end.
+  /// The new axis; a negative axis counts from the end of the result's axes.
   void setAxis(std::int32_t axis);
   std::int32_t getAxis() const;
 };
 
-/// A loop. Which layers are inside of it follows from the data flow.
+/// A loop. Which layers are inside the loop follows from the data flow.
 class RONDEL_API ILoop {
  public:
   explicit ILoop(ConstructData& data) : data_(data) {}
@@ -97,19 +97,19 @@ class RONDEL_API IIfConditionalOutputLayer : public IIfConditionalBoundaryLayer 
   using IIfConditionalBoundaryLayer::IIfConditionalBoundaryLayer;
 };
 
-/// A choice between two ways of computing its outputs. Layers that only one of them needs are
-/// evaluated only when it is taken.
+/// A choice between two branches that compute its outputs. Layers that only one branch needs are
+/// evaluated only if that branch is taken.
 class RONDEL_API IIfConditional {
  public:
   explicit IIfConditional(ConstructData& data) : data_(data) {}
   IIfConditional(const IIfConditional&) = delete;
   IIfConditional& operator=(const IIfConditional&) = delete;
 
-  /// A bool scalar from outside of the conditional.
+  /// A bool scalar from outside the conditional.
   IConditionLayer* setCondition(ITensor& tensor);
-  /// A value as the branches see it. What depends on it is inside of the conditional.
+  /// A value for use in the branches. Layers that depend on its output are inside the conditional.
   IIfConditionalInputLayer* addInput(ITensor& tensor);
-  /// Both of one element type and rank.
+  /// Both tensors must have the same element type and rank.
   IIfConditionalOutputLayer* addOutput(ITensor& trueTensor, ITensor& falseTensor);
   /// Shown in errors.
   void setName(const char* name);

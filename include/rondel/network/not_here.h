@@ -1,4 +1,5 @@
-// What TensorRT's classes have and these have not: a call does not compile, and says what to do.
+// Methods of TensorRT's classes that Rondel does not have: a call is a compile error that says what
+// to do instead.
 #pragma once
 #include <rondel/export.h>
 

@@ -1,5 +1,5 @@
-// The vocabulary of the network builder: TensorRT's names and values for extents, element types,
-// weights and the choices that layers offer.
+// Types of the network builder: extents, element types, weights and the enumerations of layers,
+// with TensorRT's names and values.
 #pragma once
 #include <rondel/dtype.h>
 #include <rondel/export.h>
@@ -38,12 +38,11 @@ enum class DataType : std::int32_t {
   kCOMPLEX128,
   kSTRING,
 };
-/// The same element type as the rest of Rondel calls it, and back.
+/// Conversions to and from the element types of the rest of Rondel.
 RONDEL_API DType dtype(DataType);
 RONDEL_API DataType data_type(DType);
 
-/// Extents, outermost first. -1: known only when running. `nbDims` is -1 where not even the
-/// number of axes is known.
+/// Extents, outermost first. -1: known only at run time. `nbDims` is -1 if the rank is not known.
 struct Dims {
   static constexpr std::int32_t MAX_DIMS = 8;
   std::int32_t nbDims = 0;
@@ -72,20 +71,21 @@ struct Dims4 : Dims {
       : Dims{4, {d0, d1, d2, d3}} {}
 };
 
-/// `count` elements at `values`, copied when a layer is given them. kINT4 and kFP4 are packed two
-/// to a byte, low half first, kINT2 four; kSTRING points to std::string objects.
+/// `count` elements at `values`, copied when they are passed to a layer. 4-bit types are packed two
+/// to a byte, 2-bit types four to a byte, low bits first. kSTRING points to std::string objects.
 struct Weights {
   DataType type = DataType::kFLOAT;
   const void* values = nullptr;
   std::int64_t count = 0;
 };
 
-/// Axis i of the result is axis order[i] of the operand. The identity unless set.
+/// Axis i of the result is axis order[i] of the input. Default: the identity.
 struct Permutation {
   std::int32_t order[Dims::MAX_DIMS] = {0, 1, 2, 3, 4, 5, 6, 7};
 };
 
-/// Kinds that no layer is of here have their names, so that a `switch` over all of them compiles.
+/// Includes kinds of layers that Rondel does not have, so that a `switch` over all of TensorRT's
+/// kinds compiles.
 enum class LayerType : std::int32_t {
   kCONVOLUTION = 0,
   kCAST = 1,
@@ -227,15 +227,15 @@ enum class SampleMode : std::int32_t {
 };
 using SliceMode = SampleMode;
 
-/// What limits a loop's trips: a number, or a test before each trip.
+/// What limits a loop's trips: a number, or a condition tested before each trip.
 enum class TripLimit : std::int32_t { kCOUNT = 0, kWHILE = 1 };
-/// What a loop gives: a recurrence after the last trip, or the values of all trips joined.
+/// A result of a loop: a recurrence after the last trip, or the values of all trips concatenated.
 enum class LoopOutput : std::int32_t { kLAST_VALUE = 0, kCONCATENATE = 1, kREVERSE = 2 };
 
-/// A character of a name.
+/// The type of the characters of names.
 using AsciiChar = char;
 
-/// How many numbers, from 0 on, TensorRT has for an enumeration.
+/// The number of TensorRT's enumerators of an enumeration, which count from 0.
 template <class E> inline constexpr std::int32_t enum_max = -1;
 template <> inline constexpr std::int32_t enum_max<DataType> = 12;
 template <> inline constexpr std::int32_t enum_max<LayerType> = 51;

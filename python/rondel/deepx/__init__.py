@@ -1,4 +1,4 @@
-"""deepx: programs of one instruction a line, on tensors, arguments and vectors that have names (docs/deepx.md).
+"""deepx: programs with one instruction per line, on named tensors, vectors and scalars ("arguments"). See docs/deepx.md.
 
 >>> from rondel import deepx
 >>> session = deepx.Session()

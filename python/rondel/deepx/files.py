@@ -1,4 +1,4 @@
-"""The files that programs may touch: those below one folder."""
+"""The files that programs may read and write: those below one folder."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from .. import arrays
 from ..errors import CallerError, LimitExceeded
 from ..replacing import replacing
 
-#: How the language writes the dtypes, and how the engine does.
+#: The engine's name of each dtype of the language.
 _NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16",
     "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "bool": "bool",
@@ -22,7 +22,7 @@ _NAMES = {
 class Folder:
     """Saves and loads tensors below a folder. Paths are relative to it; neither `..` nor a link leads out of it.
 
-    max_bytes: the most that a file may hold; None: no bound.
+    max_bytes: the largest allowed size of a file that is read; None: no limit.
     """
 
     def __init__(self, root, max_bytes=None):
@@ -52,7 +52,7 @@ class Folder:
         return self.load_data(path, name, shape)
 
     def load_data(self, path, name, shape):
-        """The elements of a tensor of a known type: of a .npy file, or of the file of raw elements."""
+        """Loads a tensor of the given dtype and shape, from a .npy file or from a file of raw elements."""
         source = self._resolved(path)
         dtype = arrays.numpy_dtype(name)
         if source.suffix == ".npy":
@@ -68,9 +68,9 @@ class Folder:
 
     @contextlib.contextmanager
     def _opened(self, source, path):
-        """(a file that is one, its size), to be read."""
+        """Opens a regular file for reading: (the file, its size)."""
         try:
-            # A pipe would be waited for.
+            # O_NONBLOCK: opening a pipe must not block.
             file = open(os.open(source, os.O_RDONLY | os.O_NONBLOCK), "rb")
         except OSError as error:
             raise CallerError(f"'{path}' cannot be read: {error.strerror or error}") from None
@@ -97,15 +97,15 @@ class Folder:
                 elements = np.frombuffer(file.read(), dtype)
             except OSError:
                 raise
-            except Exception as error:  # the header is Python, whose reader raises whatever it meets
+            except Exception as error:  # the header is a Python literal, and its parser may raise anything
                 raise CallerError(f"'{path}' is no .npy file of numbers: {' '.join(str(error).split())}") from None
         array = _shaped(elements, shape[::-1] if by_columns else shape, path)
         array = array.T if by_columns else array
-        # NumPy writes bfloat16, which is not its own, as two bytes of no type.
+        # NumPy has no bfloat16 of its own, and writes it as untyped elements of two bytes.
         return array.view(arrays.numpy_dtype("bf16")) if dtype == np.dtype("V2") else array
 
     def _read_type(self, source, path):
-        """(dtype, shape) of the original's file of a type: YAML with plain values, one a line or in one pair of braces."""
+        """(dtype, shape) from a .shape file of the original deepx: YAML with plain values, one per line or in one pair of braces."""
         with self._opened(source, path) as (file, _):
             text = file.read().decode("utf-8", "replace")
         dtype = re.search(r"\bdtype: *['\"]?(\w+)", text)
@@ -123,7 +123,7 @@ class Folder:
             raise CallerError(f"'{path}' is no path below the folder; expected a relative path of a file")
         try:
             target = (self._root / given).resolve()
-            # A link in place of one of a pair of files would lead out as well.
+            # One file of the pair could be a link that leads out of the folder.
             links = [other for other in (_shape_file(target), _data_file(target)) if other.is_symlink()]
         except (OSError, RuntimeError) as error:  # too long; links in a circle
             raise CallerError(f"'{path}' cannot be followed: {error}") from None
@@ -154,7 +154,7 @@ def _shaped(elements, shape, path):
 
 
 def _write_pair(path, array):
-    """The original's form: the type as YAML, and the elements, row by row, as they are in memory."""
+    """Writes the two files of the original deepx: the type as YAML, and the raw elements in row-major order."""
     shape = list(array.shape)
     strides = [int(np.prod(shape[k + 1 :], dtype=object)) for k in range(len(shape))]
     text = (

@@ -1,4 +1,4 @@
-"""A server of deepx instructions over UDP, as a deepx front end expects an executor to be."""
+"""A server that executes deepx instructions received over UDP, with the protocol that deepx front ends expect."""
 
 import socket
 import sys
@@ -6,19 +6,19 @@ import sys
 from ..errors import CallerError
 from .session import checked_seconds
 
-_LARGEST = 65_536  #: bytes of a datagram, and more than any has
-_LARGEST_REPLY = 65_507  #: bytes that a datagram over IPv4 holds
+_LARGEST = 65_536  #: size of the receive buffer in bytes; no datagram is larger
+_LARGEST_REPLY = 65_507  #: the most bytes that a datagram over IPv4 can hold
 
 
 class Server:
-    """Runs the lines of each datagram in one session, and answers every line by a datagram of its own.
+    """Runs the lines of each datagram in one session, and answers each line with a datagram of its own.
 
-    The answer is "<id> ok", or "<id> error <message>" for a line that failed and therefore changed nothing; the id is that of the line's
-    metadata (`//id=7`), else 0. Empty lines get no answer. What `print` shows goes to on_print.
+    The answer is "<id> ok", or "<id> error <message>" for a line that failed and had no effect. The id comes from the line's metadata
+    (`//id=7`); default: 0. Empty lines get no answer. on_print: called with the output of `print`.
 
-    deadline: seconds after which the lines of a datagram end, so that a loop without an end does not end the server; None: never. The last answer
-    is then an error with the id 0, and lines without an answer have had no effect.
-    address: "host:port", "[::1]:port" for IPv6; port 0: any that is free.
+    deadline: the most seconds that the lines of one datagram may run, so that an endless loop does not block the server; None: no limit.
+    When the deadline passes, the last answer is an error with the id 0, and the lines without an answer have had no effect.
+    address: "host:port", or "[::1]:port" for IPv6; port 0: any free port.
     """
 
     def __init__(self, session, address="127.0.0.1:8080", *, on_print=None, deadline=60):
@@ -33,20 +33,20 @@ class Server:
 
     @property
     def address(self):
-        """Where the server listens: "127.0.0.1:8080"."""
+        """The address on which the server listens: "127.0.0.1:8080"."""
         host, port = self._socket.getsockname()[:2]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def serve(self):
-        """Answers datagrams until an exception such as KeyboardInterrupt comes."""
+        """Answers datagrams until an exception such as KeyboardInterrupt is raised."""
         while True:
             self.serve_one()
 
     def serve_one(self):
-        """Waits for one datagram and answers it. No datagram makes this raise."""
+        """Waits for one datagram and answers it. The content of a datagram never raises an exception here."""
         try:
             text, client = self._socket.recvfrom(_LARGEST)
-        except ConnectionError:  # a former client does not listen any more
+        except ConnectionError:  # an earlier client no longer listens
             return
         for answer in self.answers(text):
             try:
@@ -55,14 +55,14 @@ class Server:
                 print(f"rondel: no answer could be sent: {error}", file=sys.stderr)
 
     def answers(self, text):
-        """Runs the lines of a datagram, and gives their answers: a list of bytes."""
+        """Runs the lines of a datagram and returns their answers: a list of bytes."""
         found = []
         try:
             self._session.run(
                 text, keep_going=True, deadline=self._deadline, on_print=self._on_print,
                 on_line=lambda _, about, error: found.append(_answer(about, error)),
             )  # fmt: skip
-        except Exception as error:  # whatever comes, the client gets an answer and the next datagram its turn
+        except Exception as error:  # the client always gets an answer, and the server goes on with the next datagram
             found.append(_answer({}, error))
         return found
 
@@ -84,7 +84,7 @@ def _answer(about, error):
 
 
 def _resolved(address):
-    """The family and the place of "host:port"."""
+    """(address family, socket address) of "host:port"."""
     host, colon, port = str(address).rpartition(":")
     if not (colon and host and port.isdecimal() and int(port) < 2**16):
         raise CallerError(f"the address is {address!r}; expected HOST:PORT, as in 127.0.0.1:8080")

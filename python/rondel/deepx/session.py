@@ -1,4 +1,4 @@
-"""Sessions of deepx instructions, and what there is to say of instructions."""
+"""Sessions of deepx instructions, and the documentation of instructions."""
 
 import warnings
 from collections.abc import MutableMapping
@@ -15,16 +15,16 @@ _MOST = 2**63 - 1
 
 
 class Session(MutableMapping):
-    """Names of tensors, arguments and vectors, and the programs that change them. Used by one thread at a time.
+    """Named tensors, vectors and scalars ("arguments"), and the programs that change them. For use by one thread at a time.
 
-    folder: where `save`, `load` and `loadtensordata` read and write, and below; None: they are refused. Or an object with the methods
-        save, load and load_data of files.Folder.
-    max_memory_bytes: what the tensors and their computation may hold at once; None: no bound.
-    seed: of all draws that have no seed of their own. max_trips: the most trips of any one loop.
-    threads: of one op; 0: as many as there are cores. jit: False interprets only (as RONDEL_JIT=0).
+    folder: `save`, `load` and `loadtensordata` read and write files in and below this folder; None: these instructions fail. Or an object
+        with the methods save, load and load_data of files.Folder.
+    max_memory_bytes: the most memory that the tensors and their computation may hold at once; None: no limit.
+    seed: the seed of all random draws that have no seed of their own. max_trips: the most trips of any one loop.
+    threads: threads of one op; 0: one per core. jit: False uses only the interpreter (as RONDEL_JIT=0 does).
 
-    A mapping of names to NumPy arrays: `session["t"]` is a copy of the value; an argument has shape (), a vector one axis.
-    `session["t"] = array` makes the tensor, or gives it another value of any type. `del session["t"]` deletes any name.
+    A mapping of names to NumPy arrays: `session["t"]` is a copy of the value; an argument has shape (), a vector has one axis.
+    `session["t"] = array` makes a tensor, or gives it a new value of any type. `del session["t"]` deletes a name of any kind.
     """
 
     def __init__(self, folder=None, max_memory_bytes=None, *, seed=0, max_trips=None, threads=0, jit=True):
@@ -40,16 +40,16 @@ class Session(MutableMapping):
     def run(self, text, keep_going=False, on_print=None, *, on_line=None, deadline=None):
         """Runs a program.
 
-        text: str, or bytes of UTF-8. Lines have an effect as if they ran one after another.
-        keep_going: True leaves a line out that fails, and runs the next ones.
-        on_print: called with each text that `print` shows, lines with their ends; None: sys.stdout.
+        text: str, or bytes of UTF-8. The effect is that of running the lines one after another.
+        keep_going: True skips a line that fails, and runs the next lines.
+        on_print: called with each output of `print`, whole lines with their line ends; None: sys.stdout.
         on_line: called as on_line(line, metadata, error) once a line has taken effect (error is None) or failed. metadata: the
-            `key=value` pairs behind `//`.
+            `key=value` pairs after `//`.
         deadline: seconds after which the run ends.
 
         Returns the failures: [] without keep_going, else a list of rondel.Error, each with the attributes `line` and
-        `metadata`. Without keep_going the first failure is raised; the lines before it have taken effect, it and those
-        behind it have not. Its message begins with "line N, column M: ". Raises DeadlineExceeded; the lines that had not been
+        `metadata`. Without keep_going the first failure is raised; the lines before it have taken effect, the failed line and the
+        lines after it have not. Its message begins with "line N, column M: ". Raises DeadlineExceeded; lines that had not been
         computed then have no effect.
         """
         failures = self._session.run(
@@ -66,9 +66,9 @@ class Session(MutableMapping):
     def export(self, text, path, *, opset=None, assertions=True):
         """Writes a program as an ONNX model, without running it.
 
-        Tensors of this session that the program reads are the model's inputs; tensors that it writes, and that exist at
-        its end, the outputs, under their names; an input whose tensor is an output, too, has `_in` at its name's end. Arguments become constants, as does what the program loads. path: the
-        file to write. opset, assertions: as those of rondel.export. Returns an ExportReport.
+        Tensors of this session that the program reads are the model's inputs. Tensors that it writes and that exist at its end are the
+        outputs, under their names. If a tensor is both, its input has `_in` appended to the name. Arguments and loaded values become
+        constants. path: the file to write. opset, assertions: as in rondel.export. Returns an ExportReport.
         """
         options = _rondel.ExportOptions()
         if opset is not None:
@@ -81,7 +81,7 @@ class Session(MutableMapping):
         return self._session.names()
 
     def kind(self, name):
-        """(kind, dtype, shape) of a name: "argument", "vector" or "tensor"; NumPy's dtype; None where there is no such name."""
+        """(kind, dtype, shape) of a name. kind: "argument", "vector" or "tensor"; dtype: NumPy's. None for an unknown name."""
         found = self._session.find(name)
         return None if found is None else (found[0], arrays.numpy_dtype(found[1]), found[2])
 
@@ -119,8 +119,8 @@ class Instruction(NamedTuple):
     name: str
     spellings: list  #: other names
     usage: str  #: "add@T a b -> c"
-    backward: str  #: "add@T a(a_grad) b(b_grad) <- c(c_grad)"; "" where there is no such form
-    dtypes: str  #: what T may be, "numbers"; "" where there is no T
+    backward: str  #: "add@T a(a_grad) b(b_grad) <- c(c_grad)"; "" if there is no such form
+    dtypes: str  #: what T may be, "numbers"; "" if there is no T
     doc: str  #: one line
 
 
@@ -130,18 +130,18 @@ def instructions():
 
 
 def help(name):
-    """What there is to say of an instruction, a few lines. Raises CallerError for a name that none has."""
+    """The documentation of an instruction, a few lines. Raises CallerError for an unknown name."""
     return _engine.help(name)
 
 
 def formatted(text):
-    """A program in one form, blocks indented: programs that mean the same lines are the same text. Raises CallerError for
-    what cannot be read."""
+    """A program in canonical form, with indented blocks: programs with the same instructions become the same text. Raises
+    CallerError for text that cannot be parsed."""
     return _engine.formatted(_program(text))
 
 
 def ends_in_block(text):
-    """Whether a program ends inside of a block, so that more lines must follow."""
+    """Whether a program ends inside a block, so that more lines must follow."""
     return _engine.ends_in_block(_program(text))
 
 
@@ -164,12 +164,12 @@ def _program(text):
 
 
 def checked_seconds(name, value):
-    """A time, or None. Raises CallerError for what is none."""
+    """A time in seconds as a float, or None. Raises CallerError for any other value."""
     return _checked(name, value, ("a time in seconds, 0 or more, or None", seconds))
 
 
 def _checked(name, value, rule):
-    """value by a rule of options.py: (what is expected, check)."""
+    """The value, checked by a rule of options.py: (expected, check)."""
     expected, check = rule
     try:
         return check(value)

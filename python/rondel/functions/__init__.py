@@ -4,7 +4,7 @@
 >>> onnx.add([1, 2], 3)
 array([4, 5])
 
-`trace(function, *examples)` gives a Python function of arrays as a model, which `rondel.export` saves.
+`trace(function, *examples)` makes a model from a Python function of arrays; `rondel.export` saves the model.
 """
 
 import importlib
@@ -18,7 +18,7 @@ __all__ = ["onnx", "trace"]
 
 
 def __getattr__(name):
-    """The functions are made when they are first asked for."""
+    """Makes the functions at their first use."""
     if name in __all__:
         onnx = importlib.import_module(".onnx", __name__)
         return onnx if name == "onnx" else importlib.import_module(".models", __name__).trace

@@ -1,4 +1,4 @@
-"""Attributes as Python has them, in the form that the engine takes."""
+"""Conversion of attributes from Python values to the form that the engine takes."""
 
 import operator
 
@@ -7,7 +7,7 @@ import numpy as np
 from .. import _rondel, arrays
 from ..errors import CallerError
 
-#: ONNX's numbers of element types, by Rondel's names.
+#: ONNX's number of each element type, by Rondel's name.
 NUMBER_OF = {
     "f32": 1, "u8": 2, "i8": 3, "u16": 4, "i16": 5, "i32": 6, "i64": 7, "str": 8, "bool": 9, "f16": 10, "f64": 11, "u32": 12,
     "u64": 13, "c64": 14, "c128": 15, "bf16": 16, "f8e4m3fn": 17, "f8e4m3fnuz": 18, "f8e5m2": 19, "f8e5m2fnuz": 20, "u4": 21,
@@ -20,7 +20,7 @@ def dtype_number(dtype) -> int:
     return NUMBER_OF[arrays.dtype_name(np.dtype(dtype))]
 
 
-#: The attributes that hold element types, by these numbers.
+#: The attributes whose value is the number of an element type.
 _DTYPES = {"to", "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision", "precision"}
 
 
@@ -48,7 +48,7 @@ def _tensor(x):
     return np.ascontiguousarray(x) if np.ndim(x) else np.asarray(x)
 
 
-#: For each type of attributes: what is expected, and how a value is brought into this form.
+#: For each type of attribute: the expected value, as errors describe it, and the function that converts a value.
 _FORMS = {
     "INT": ("an integer", _integer),
     "FLOAT": ("a number", float),
@@ -62,7 +62,7 @@ _FORMS = {
 
 
 def canonical(op, name: str, value):
-    """The value of attribute `name` of `op` as a plain Python value or array. CallerError if it is nothing of the kind."""
+    """The value of attribute `name` of `op` as a plain Python value or array. CallerError if the value has a wrong type."""
     kind = op.attributes[name].type
     if kind == "GRAPH":
         return value
@@ -80,7 +80,7 @@ def canonical(op, name: str, value):
 
 
 def written(op, attributes: dict) -> list:
-    """Attributes as GraphWriter.node takes them."""
+    """Attributes in the form that GraphWriter.node takes: a list of (name, type, value)."""
     items = []
     for name, value in attributes.items():
         kind = op.attributes[name].type

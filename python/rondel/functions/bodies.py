@@ -1,4 +1,4 @@
-"""The bodies of loop, scan and if_: Python functions, which are traced, and graphs that exist already."""
+"""The bodies of loop, scan and if_: Python functions, which are traced, and existing graphs."""
 
 import inspect
 from typing import NamedTuple
@@ -10,29 +10,29 @@ from ..errors import CallerError
 from . import numbers, traces, tracing
 from .traced import Traced
 
-#: How often the types of a loop's states are looked at again; each time one of them knows less of its shape.
+#: The most rounds in which the types of a loop's states are inferred; in each round a shape becomes less specific.
 _MOST_ROUNDS = 20
 
 
 class Body(NamedTuple):
-    """A serialized GraphProto, and how many outputs it has."""
+    """A serialized GraphProto, and the number of its outputs."""
 
     graph: bytes
     outputs: int
 
 
-#: A method of each kind of graph that may be a body.
+#: Methods by which the graphs that may be bodies are recognized, one for each kind of graph.
 GRAPH_METHODS = ("SerializeToString", "get_outputs", "build_session")
 
 
 def is_plain_graph(body) -> bool:
-    """Whether it is a GraphProto."""
+    """Whether `body` is a GraphProto."""
     return hasattr(body, "SerializeToString") and not hasattr(body, "graph")
 
 
 def existing(body, opset: int, what: str, written_in: int | None = None) -> Body | None:
-    """The body that a GraphProto, a ModelProto, a session or another graph of ours is, for a node of an opset; None for a function.
-    written_in: the opset of a GraphProto, which has none of its own."""
+    """A GraphProto, a ModelProto, a session or a network as a body for a node of `opset`; None for a function.
+    written_in: the opset of a GraphProto, which does not contain one; None: `opset`."""
     if hasattr(body, "build_session"):  # rondel.network.Network
         body = body.build_session()
     if hasattr(body, "get_outputs") and hasattr(body, "_session"):  # rondel.InferenceSession
@@ -59,7 +59,7 @@ def _check_closed(graph: bytes, what: str):
 
 
 def checked_opset(opset) -> int:
-    """An opset that a GraphProto may be written in."""
+    """`opset`, if it is an opset that a GraphProto may be written in; else CallerError."""
     newest = _rondel.newest_opset()
     if isinstance(opset, bool) or not isinstance(opset, int) or not 1 <= opset <= newest:
         raise CallerError(f"opset is {opset!r:.60}; expected a number from 1 to {newest}")
@@ -67,7 +67,7 @@ def checked_opset(opset) -> int:
 
 
 def call(level, function, inputs: list, what: str) -> list:
-    """What a function gives that is called with the traced inputs of its level, as a list. It is an event of the trace."""
+    """Calls a function with the traced inputs of its level. Returns its results as a list, which is also an event of the trace."""
     with tracing.entered(level):
         given = _called(function, inputs, what)
         results = list(given) if isinstance(given, (tuple, list)) else [given]
@@ -102,7 +102,7 @@ def _stem(name):
 
 
 def _parameters_that_do_not_fit(function, inputs) -> str | None:
-    """The parameters of a function that cannot be called so, as text; None where it can."""
+    """The parameters of a function, as text, if it cannot be called with these inputs; None if it can."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -115,12 +115,13 @@ def _parameters_that_do_not_fit(function, inputs) -> str | None:
 
 
 def outputs_of(level, results: list, dtypes: list, what: str) -> list:
-    """The results of a traced function as traced values, which become the outputs of its graph. dtypes: what a number becomes."""
+    """The results of a traced function as traced values, which become the outputs of its graph. dtypes: the dtypes for results that are
+    numbers."""
     traced = []
     for k, x in enumerate(results):
         if not isinstance(x, Traced):
             x = _written(level, x, dtypes[k] if k < len(dtypes) else None, f"{what}, result {k}")
-        level.name_of(x)  # known here, also where it is of a graph around this one
+        level.name_of(x)  # captures a value of an enclosing graph
         traced.append(x)
     for x in traced:
         level.writer.output(x.name)
@@ -135,7 +136,7 @@ def _written(level, x, dtype, what):
 
 
 class Assumed(NamedTuple):
-    """The type that a body's input is taken to have."""
+    """The type that an input of a body is assumed to have."""
 
     stem: str
     type: str
@@ -147,13 +148,13 @@ def assumed(stem: str, x: Traced) -> Assumed:
 
 
 def traced_body(parent, function, inputs: list, states: int, first: int, what: str, attribute="body") -> Body:
-    """A body with the given inputs, of which `states` from number `first` on are states: of a Loop's body, which also gives a
-    condition, they begin at 2, else at 0. Where a state leaves with another shape than it came with, the body is traced again
-    with less of its shape known."""
+    """Traces a body with the given inputs. `states` of the inputs, from index `first` on, are carried states. first: 2 for the body of
+    a Loop, whose first result is a condition; else 0. If the shape of a state changes in the body, the body is traced again with
+    a less specific shape."""
     for _ in range(_MOST_ROUNDS):
         level = tracing.Level("body", parent.opset, parent)
         given = [level.input(*i) for i in inputs]
-        level.trace.came(traces.Enter(attribute, tuple((x.name, x.type, x.extents) for x in given), level.number))
+        level.trace.add_outcome(traces.Enter(attribute, tuple((x.name, x.type, x.extents) for x in given), level.number))
         results = call(level, function, given, what)
         at = 1 if first else 0
         if len(results) < at + states:
@@ -176,7 +177,7 @@ def _element(type_text):
 
 
 def condition_of(x, what: str) -> bool:
-    """A condition; an integer is true where it is not 0."""
+    """A condition as a bool; an integer is true if it is not 0."""
     array = np.asarray(x)
     if array.size != 1 or array.dtype.kind not in "biu":
         raise CallerError(f"{what} has {x!r:.60} as its condition; expected a bool")
@@ -184,7 +185,7 @@ def condition_of(x, what: str) -> bool:
 
 
 def _traced_condition(level, x, what):
-    """The condition that a body gives."""
+    """The condition that a body returns, as a bool or a traced bool."""
     if not isinstance(x, Traced):
         return condition_of(x, what)
     if x.element != "bool" and x.element[0] not in "iu":
@@ -193,7 +194,7 @@ def _traced_condition(level, x, what):
 
 
 def _widened(inputs, outputs, first, what):
-    """The types of the inputs that hold for what the states leave with, too."""
+    """The types of the inputs, generalized so that they also hold for the states that the body returns."""
     widened = list(inputs)
     for s, left in enumerate(outputs):
         came = inputs[first + s]

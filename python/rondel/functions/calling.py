@@ -1,4 +1,4 @@
-"""Calls of operators with arrays: what a signature needs is prepared once; bindings/calls.cpp does the rest."""
+"""Calls of operators with arrays: a session is prepared once for each signature; bindings/calls.cpp does the rest."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from .traces import described, onnx_name
 
 
 class Caller:
-    """What is called where an operator's function is: `call(args, kwargs)`."""
+    """The implementation of an operator's function: `call(args, kwargs)`."""
 
-    #: Attributes that hold graphs, and inputs whose Python numbers are constants of the compiled graph.
+    #: The attributes that hold graphs, and the inputs whose Python numbers become constants of the compiled graph.
     graphs = constants = ()
 
     def __init__(self, op: Operator):
@@ -23,12 +23,12 @@ class Caller:
         self.call = _rondel.Function(name, reading, self, tracing.INNERMOST, arrays.from_value).call
 
     def traced(self, level, args, kwargs):
-        """A call while a body is traced: a node."""
+        """A call while a body is traced: adds a node."""
         results = level.call(self.op, args, kwargs)
         return results[0] if len(results) == 1 else tuple(results)
 
     def prepare(self, args, kwargs):
-        """What a signature of arrays, numbers and plain attributes needs; None for calls that `otherwise` does."""
+        """The Prepared for a signature of arrays, numbers and plain attributes; None for calls that `otherwise` executes."""
         op = self.op
         if op.name == "Constant":
             return None
@@ -55,8 +55,7 @@ class Caller:
         return _rondel.Prepared(session_of(level.writer), plan, sum(x is not None for x in inputs))
 
     def otherwise(self, args, kwargs):
-        """A call with arguments in another form, which are brought into the usual one; and one whose values decide how many
-        results there are."""
+        """A call with arguments that must first be converted, or whose number of results depends on values."""
         tracing.refuse_traced(self.op, args, kwargs)
         plain = self._plain(args, kwargs)
         if plain is not None:
@@ -64,8 +63,8 @@ class Caller:
         return self._once(args, kwargs)
 
     def _plain(self, args, kwargs):
-        """The arguments with arrays that are exact, row by row and aligned, and attributes as Python has them; None where they
-        were so already."""
+        """The arguments with plain Python attributes and with row-major, aligned arrays in native byte order; None if nothing had to
+        be converted."""
         op = self.op
         changed = False
 
@@ -106,13 +105,13 @@ class Caller:
         return _rondel.run_in_order(session_of(level.writer), fed, arrays.from_value)
 
 
-#: What bindings/calls.cpp makes of Python's numbers.
+#: The dtypes that bindings/calls.cpp can make from Python numbers.
 _MADE_OF_NUMBERS = {"f64", "f32", "bool", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8"}
 
 
 def plan_of(op, arguments: list, values: list, chosen: list, count: int):
-    """[(input of the session, dtype of a number)] for each of `count` arguments of a call, where the values of the operator's
-    inputs that are not None are fed in order; None where one of them has no argument of its own."""
+    """[(input of the session, dtype of a number)] for each of the `count` arguments of a call. The values of the operator's inputs
+    that are not None are fed in order. None if one of them is not an argument by itself."""
     plan = [(-1, "")] * count
     fed = 0
     for k, x in enumerate(values):
@@ -126,7 +125,7 @@ def plan_of(op, arguments: list, values: list, chosen: list, count: int):
 
 
 def type_of(x, number: str | None):
-    """(type, extents) of an input that is fed with an array, a list of arrays, or numbers of a dtype."""
+    """(type, extents) of an input for an array, a list of arrays, or numbers. number: the dtype that numbers get."""
     if number is None and isinstance(x, (list, tuple)):
         return described(x if isinstance(x, list) else list(x), "a list")[1], None
     dtype = number or arrays.dtype_name(x.dtype)
@@ -139,7 +138,7 @@ def unknown_extents(rank: int | None):
 
 
 def as_arrays(op, values: list) -> list:
-    """Numbers and whatever makes an array as arrays; lists of arrays, which are sequences, and None stay as they are."""
+    """The values as arrays. Lists of arrays, which are sequences, and None are unchanged."""
     chosen = numbers.dtypes_of_numbers(op, values)
     made = []
     for k, x in enumerate(values):
@@ -155,7 +154,7 @@ def as_arrays(op, values: list) -> list:
 
 
 def usual(x, what: str) -> np.ndarray:
-    """x as an array in the machine's byte order, row by row and aligned."""
+    """x as a row-major, aligned array in native byte order."""
     array = np.asarray(arrays.as_array(x, what, "a tensor"))
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
@@ -169,7 +168,7 @@ def _extent_of_split(op, values):
 
 
 def refused(op: Operator):
-    """Why an operator cannot be called."""
+    """The error for a call of an operator that Rondel does not have."""
     if op.deprecated:
         return UnsupportedError(f"ONNX has taken {op.name} out of its operators, and Rondel does not run it")
     return UnsupportedError(f"Rondel does not have the ONNX operator {op.name} yet; docs/ops.md lists those that it has")

@@ -12,13 +12,13 @@ from .traced import Traced
 
 #: The attributes that hold graphs.
 GRAPHS = {"Loop": ("body",), "Scan": ("body",), "If": ("then_branch", "else_branch"), "SequenceMap": ("body",)}
-#: The inputs of which a Python bool is a constant of the compiled graph, and the compiler makes use of it.
+#: The inputs for which a Python bool becomes a constant of the compiled graph, so that the compiler can use its value.
 _CONSTANTS = {"Loop": ("cond",)}
 
 
 class Given(NamedTuple):
-    """The arguments of a call. inputs: of the operator, in order. values: theirs, M and the condition in the form that the operator
-    takes. attributes: also graphs and functions, and `opset`. count: how many arguments there are."""
+    """The arguments of a call. inputs: the operator's inputs, in order. values: the values of the inputs, with M and the condition
+    converted. attributes: includes graphs, functions and `opset`. count: the number of arguments."""
 
     inputs: list
     values: list
@@ -27,38 +27,38 @@ class Given(NamedTuple):
 
 
 class ControlCaller(calling.Caller):
-    """What is called where the function of an operator with bodies is."""
+    """The implementation of the function of an operator with bodies."""
 
     def __init__(self, op):
         self.graphs, self.constants = GRAPHS[op.name], _CONSTANTS.get(op.name, ())
         super().__init__(op)
 
-    #: What bindings/calls.cpp asks of an argument that may be a graph.
+    #: bindings/calls.cpp calls it for an argument that may be a graph.
     graph_key = staticmethod(traces.graph_key)
 
     def traced(self, level, args, kwargs):
-        """A call while a body is traced: a node with bodies of its own."""
+        """A call while a body is traced: adds a node with bodies of its own."""
         level.trace.call(level.number, self.op, *self._with_bodies_named(args, kwargs)[:2])
-        if isinstance(level, tracing.Followed):
-            results = level.results(self._follow(level.trace, args, kwargs))
+        if isinstance(level, tracing.ReplayedLevel):
+            results = level.results(self._replay(level.trace, args, kwargs))
         else:
             given = self._given(args, kwargs)
-            results = level.answer(self._node(level, given))
+            results = level.record_results(self._node(level, given))
         return results[0] if len(results) == 1 else tuple(results)
 
     def prepare(self, args, kwargs):
-        """What a call with graphs as bodies needs; None where an argument has another form than the usual one."""
+        """The Prepared for a call with graphs as bodies; None if an argument must first be converted."""
         given = self._given(args, kwargs)
         plan = self._plan(given)
         return plan and _rondel.Prepared(self._session(given, traces.Trace(None)), *plan)
 
     def trace(self, key, args, kwargs):
-        """(Prepared, values that functions read) for a call with functions as bodies, which are called; None where an argument has
-        another form than the usual one. key: all that decides which graph is written, but the functions."""
+        """(Prepared, values that functions read) for a call with functions as bodies, which are called here; None if an argument must
+        first be converted. key: everything except the functions that determines the graph."""
         steps = traces.forest.root(key, (*args, *kwargs.values()))
         try:
-            trace = traces.Trace(steps, follows=True)
-            return self._follow(trace, args, kwargs), trace.values
+            trace = traces.Trace(steps, replays=True)
+            return self._replay(trace, args, kwargs), trace.values
         except traces.Unknown:
             pass
         given = self._given(args, kwargs)
@@ -67,11 +67,11 @@ class ControlCaller(calling.Caller):
             return None
         trace = traces.Trace(steps)
         prepared = _rondel.Prepared(self._session(given, trace), *plan)
-        trace.came(prepared)
+        trace.add_outcome(prepared)
         return prepared, trace.values
 
     def otherwise(self, args, kwargs):
-        """A call with arguments in another form, which are brought into the usual one; else it runs without being kept."""
+        """A call with arguments that must first be converted; any other call runs without being cached."""
         tracing.refuse_traced(self.op, args, kwargs)
         given = self._given(args, kwargs)
         if any(a is not None and a.value is not x and not numbers.is_number(a.value) for a, x in zip(given.inputs, given.values)):
@@ -86,7 +86,7 @@ class ControlCaller(calling.Caller):
         return isinstance(x, bool) and self.op.input(k).name in self.constants
 
     def _plan(self, given: Given):
-        """(plan, number of inputs), as _rondel.Prepared takes them; None where a value is not the argument itself."""
+        """(plan, number of inputs), as _rondel.Prepared takes them; None if a value is not the argument itself."""
         for a, x in zip(given.inputs, given.values):
             same = a is None or x is a.value or type(a.value) in (int, float, bool)
             if not same and not (isinstance(a.value, np.generic) and isinstance(x, np.ndarray) and x.dtype == a.value.dtype):
@@ -97,18 +97,18 @@ class ControlCaller(calling.Caller):
         plan = calling.plan_of(self.op, given.inputs, fed, numbers.dtypes_of_numbers(self.op, fed), given.count)
         return plan and (plan, sum(x is not None for x in fed))
 
-    def _follow(self, trace, args, kwargs):
-        """Goes on while all that functions do is known: gives the last outcome."""
-        while type(outcome := trace.known()) is traces.Enter:
+    def _replay(self, trace, args, kwargs):
+        """Calls the functions as long as all their events are known. Returns the last outcome; raises Unknown at an unknown event."""
+        while type(outcome := trace.replay()) is traces.Enter:
             function = kwargs.get(outcome.function)
             if function is None:
                 function = self._with_bodies_named(args, kwargs)[1][outcome.function]
-            level = tracing.Followed(trace, outcome.level)
+            level = tracing.ReplayedLevel(trace, outcome.level)
             bodies.call(level, function, [Traced(level, *i) for i in outcome.inputs], self._named(outcome.function))
         return outcome
 
     def _session(self, given: Given, trace):
-        """The session of the call as a graph. Its inputs are what is fed, then the arrays that functions read."""
+        """The session of the call as a graph. Its inputs are the fed values, then the arrays that functions read."""
         level = tracing.Level(self.op.python_name.rstrip("_"), self.op.opset, trace=trace)
         with tracing.entered(level):
             for x in self._node(level, given, fed=True):
@@ -117,8 +117,8 @@ class ControlCaller(calling.Caller):
         return sessions.session_of(level.writer)
 
     def _node(self, level, given: Given, fed=False) -> list:
-        """The results of the node that the call is. fed: its arrays and numbers are inputs of the graph, so that the same graph
-        serves for others."""
+        """Adds the node of the call and returns its results. fed: True makes its arrays and numbers inputs of the graph, so that the
+        graph can be reused for other values."""
         op = self.op
         inputs = self._inputs(level, given.values, fed)
         make = {"Loop": self._loop, "Scan": self._scan, "If": self._if, "SequenceMap": self._map}[op.name]
@@ -143,7 +143,7 @@ class ControlCaller(calling.Caller):
         return f"the {graph} of {self.op.python_name}"
 
     def _with_bodies_named(self, args, kwargs):
-        """(args, kwargs, numbers of args) with bodies by name; one may stand among the arguments by position, as in MDF."""
+        """(args, kwargs, positions of args) with all bodies in kwargs. A body may be a positional argument, as in MDF."""
         missing = [name for name in self.graphs if name not in kwargs]
         if not missing:
             return args, kwargs, range(len(args))
@@ -169,7 +169,7 @@ class ControlCaller(calling.Caller):
         return Given(inputs, values, given, len(args) + len(kwargs))
 
     def _form(self, k, x):
-        """An input as the operator takes it; arrays as they are fed."""
+        """An input in the form that the operator takes; arrays in the form in which they are fed."""
         name = self.op.input(k).name
         if name == "cond":
             return x if isinstance(x, Traced) else _condition(x, self.op.python_name)
@@ -227,12 +227,12 @@ class ControlCaller(calling.Caller):
         return existing, existing["body"].outputs
 
     def _if(self, level, inputs, given, existing):
-        """Both branches are traced before either is written: a number in one has the dtype of the other's result."""
+        """Both branches are traced before either is written: a number in one gets the dtype of the other's result."""
         levels, results = {}, {}
         for name in self.graphs:
             if name not in existing:
                 levels[name] = tracing.Level(name, level.opset, level)
-                level.trace.came(traces.Enter(name, (), levels[name].number))
+                level.trace.add_outcome(traces.Enter(name, (), levels[name].number))
                 results[name] = bodies.call(levels[name], given[name], [], self._named(name))
         made = dict(existing)
         for name, other in zip(self.graphs, reversed(self.graphs)):
@@ -247,7 +247,7 @@ class ControlCaller(calling.Caller):
 
 
 def caller(op) -> calling.Caller:
-    """What is called where an operator's function is."""
+    """The implementation of an operator's function."""
     return ControlCaller(op) if op.name in GRAPHS else calling.Caller(op)
 
 
@@ -257,14 +257,14 @@ def _is_body(x):
 
 
 def _condition(x, what):
-    """A condition: an array of bool as it is, else a bool."""
+    """A condition: an array of bool unchanged, anything else as a bool."""
     if isinstance(x, (np.ndarray, np.bool_)) and x.dtype == np.bool_:
         return calling.usual(x, f"the condition of {what}")
     return bodies.condition_of(x, what)
 
 
 def _trips(x):
-    """The number of trips, as an int or an array of int64 without axes."""
+    """The number of trips, as an int or an int64 array without axes."""
     array = np.asarray(x)
     if array.dtype.kind not in "iu" or array.size != 1:
         raise CallerError(f"Loop: M is {x!r:.60}; expected an integer of 64 bits, or None for no limit")

@@ -11,8 +11,8 @@ _FIRST, _LAST = -(2**63), 2**63 - 1
 
 
 def item(x: Traced, index):
-    """x[index]: slices first, then elements along axes, then axes of extent 1. One index may be an array; what stands after `...`
-    needs the number of axes."""
+    """x[index]: slices first, then elements along axes, then new axes of extent 1. One index may be an array. An index with `...`
+    needs a known rank."""
     parts = list(index) if isinstance(index, tuple) else [index]
     parts = _without_ellipsis(x, parts)
     slices, picks, new = _sorted(x, parts)
@@ -37,7 +37,7 @@ def _without_ellipsis(x, parts):
 
 
 def _sorted(x, parts):
-    """[(axis, slice)], [(axis, index)], and where axes of extent 1 stand in the result."""
+    """[(axis, slice)], [(axis, index)], and the positions of the new axes of extent 1 in the result."""
     slices, picks, new = [], [], []
     axis = place = 0
     for part in parts:

@@ -14,12 +14,12 @@ from .traces import described
 
 
 def trace(function, *examples) -> InferenceSession:
-    """A function of arrays as a model, which `rondel.export` saves.
+    """Makes a model from a function of arrays; `rondel.export` saves the model.
 
-    The function is called with traced values, as the body of a loop is, and returns traced values, arrays or numbers. examples:
-    an array, a number or a list of arrays for each of its parameters, of which the dtype and the number of axes count; extents
+    The function is called with traced values, like the body of a loop, and returns traced values, arrays or numbers. examples:
+    an array, a number or a list of arrays for each of its parameters. Only the dtype and the rank of an example matter; extents
     may differ from run to run. The model's inputs have the names of the parameters, its outputs are output0, output1, ... Arrays
-    that the function reads are weights of the model, with the values that they have now.
+    that the function reads become weights of the model, with the values that they have now.
     """
     level = tracing.Level(getattr(function, "__name__", "function").strip("<>"), _rondel.newest_opset(), weights=True)
     inputs = [_input(level, name, x) for name, x in zip(_names(function, len(examples)), examples)]
@@ -42,7 +42,7 @@ def _input(level, name, example):
 
 
 def _names(function, count) -> list:
-    """The names of the parameters that `count` arguments by position are for."""
+    """The names of the parameters that `count` positional arguments are bound to."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Python numbers as inputs: they have no dtype, and take that of the arrays beside them."""
+"""Python numbers as inputs: they have no dtype, and take the dtype of the other inputs."""
 
 import numpy as np
 
@@ -6,21 +6,21 @@ from .. import arrays
 from ..errors import CallerError
 from .traced import Traced
 
-#: The dtypes that Python's numbers have by themselves, as in NumPy, and what they become where an input does not take those.
+#: The default dtypes of Python numbers, as in NumPy, then alternatives for inputs that do not accept the default, in order.
 _OWN = {"f": ["f64", "f32", "f16"], "i": ["i64", "i32", "f64", "f32"], "b": ["bool"]}
 _KINDS = {float: "f", int: "i", bool: "b"}
 _KIND = {"f64": "f", "f32": "f", "f16": "f", "bf16": "f", "bool": "b"}
 
 
 def is_number(x) -> bool:
-    """Whether x is a Python number, or a list or tuple of them, also a nested one."""
+    """Whether x is a Python number, or a (nested) list or tuple of numbers."""
     if isinstance(x, (list, tuple)):
         return not isinstance(x, arrays.EmptySequence) and all(map(is_number, x))
     return type(x) in (int, float, bool)
 
 
 def kind_of(x) -> str:
-    """'b', 'i' or 'f': what holds the number, or all numbers of the list."""
+    """'b', 'i' or 'f': the kind of dtype that can hold the number, or all numbers of the list."""
     if not isinstance(x, (list, tuple)):
         return _KINDS[type(x)]
     kinds = set(map(kind_of, x))
@@ -28,19 +28,19 @@ def kind_of(x) -> str:
 
 
 def own_dtype(x) -> str:
-    """The dtype of a number by itself."""
+    """The default dtype of a number."""
     return _OWN[kind_of(x)][0]
 
 
 def fits(x, dtype: str) -> bool:
-    """Whether a number may take a dtype: no float becomes an integer, and none but True and False a bool."""
+    """Whether a number may take a dtype: a float does not become an integer, and only True and False become bool."""
     given, wanted = kind_of(x), _KIND.get(dtype, "i")
     empty = isinstance(x, (list, tuple)) and not np.size(x)
     return empty or "bif".index(given) <= "bif".index(wanted)
 
 
 def element_names(types) -> list:
-    """The dtypes of tensors among the types that an input takes: ["tensor(float)"] -> ["f32"]"""
+    """The dtypes of the tensors among the types that an input accepts: ["tensor(float)"] -> ["f32"]"""
     return [arrays.element_name(t) for t in types if t.startswith("tensor(")]
 
 
@@ -56,13 +56,15 @@ def dtype_of(x) -> str | None:
 
 
 def is_number_for(port, x) -> bool:
-    """Whether x is a number that an input takes as a tensor; lists for one that only takes sequences are sequences."""
+    """Whether x is a number, or a list of numbers, that an input accepts as a tensor. For an input that accepts only sequences, a list
+    is a sequence."""
     return x is not None and is_number(x) and any(t.startswith("tensor(") for t in port.types)
 
 
 def dtypes_of_numbers(op, values: list) -> list:
-    """The dtype of each input that is a number, else None. values: of the inputs in order, None where one is left out. Inputs of
-    one type in the schema have one dtype; where there is no array of that type, a number takes that of an array beside it.
+    """The dtype of each input that is a number; None for other inputs. values: the inputs in order, None for an input that is left
+    out. Inputs with the same type variable in the schema have the same dtype. If no array has this type variable, a number takes the
+    dtype of another array.
     """
     ports = [op.input(k) for k in range(len(values))]
     number = [is_number_for(port, x) for port, x in zip(ports, values)]
@@ -81,7 +83,7 @@ def dtypes_of_numbers(op, values: list) -> list:
 
 
 def _beside(port, alike, known):
-    """The dtype of the first array that a port takes, if all numbers of its type fit it."""
+    """The dtype of the first array, if the port accepts it and all numbers of the port's type variable fit it; else None."""
     dtype = next((d for d in known if d is not None), None)
     return dtype if dtype in element_names(port.types) and all(fits(x, dtype) for x in alike) else None
 
@@ -99,7 +101,7 @@ def _own(op, k, kind):
 
 
 def _fitting(op, k, x, dtype):
-    """The dtype of the others, where x fits it."""
+    """The dtype of x: `dtype`, that of the other inputs, or its default. CallerError if x does not fit."""
     dtype = dtype or _own(op, k, kind_of(x))
     port = op.input(k)
     if dtype is None:
@@ -113,7 +115,7 @@ def _fitting(op, k, x, dtype):
 
 
 def array_of(x, dtype: str, what: str) -> np.ndarray:
-    """Numbers as an array of a dtype. CallerError where one is out of range."""
+    """Numbers as an array of a dtype. CallerError if a number is out of range."""
     try:
         with np.errstate(over="raise"):
             return np.asarray(x, dtype=arrays.numpy_dtype(dtype))

@@ -1,31 +1,31 @@
 """ONNX's operators as functions of arrays: `add(a, b)`, `conv(x, w, pads=[1, 1, 1, 1])`, `loop(10, True, x, body=...)`.
 
-NumPy arrays go in and come out, and dtypes are kept: nothing is promoted. A Python number takes the dtype of the arrays beside
-it, and without one it has NumPy's: int64, float64, bool. One result comes as an array, several as a tuple. None or "" leaves an
+Arguments and results are NumPy arrays, and no dtype is promoted. A Python number takes the dtype of the other arrays; without an
+array it has NumPy's dtype: int64, float64, bool. A single result is an array, several results are a tuple. None or "" leaves an
 input out. Attributes are given by name. Each function has the signature and the text of ONNX's newest version of its operator.
 
-Names are in snake case (`reduce_sum`); in lower case, as modeci_mdf has them, they are there too (`reducesum`). `and_`, `or_`,
-`not_` and `if_` are Python's words. An operator that gives more results on request takes their number: `max_pool(x,
-kernel_shape=[2, 2], outputs=2)`.
+Names are in snake case (`reduce_sum`); the lower-case names of modeci_mdf exist, too (`reducesum`). `and_`, `or_`, `not_` and
+`if_` have an underscore, because `and`, `or`, `not` and `if` are Python keywords. The argument `outputs` requests the optional
+results of an operator: `max_pool(x, kernel_shape=[2, 2], outputs=2)`.
 
 The body of `loop`, `scan`, `if_` is a Python function, a GraphProto, a ModelProto, or a graph of Rondel. A function is traced:
-it is called with traced values, on which Python's operators and all functions of this module work. Arrays that it reads are
+it is called with traced values, which support Python's operators and all functions of this module. Arrays that it reads are
 captured.
 
     >>> loop(10, True, x, body=lambda i, cond, x: (cond, x * 2, x))   # doctest: +SKIP
 
-gives the final x and the stacked items. `loop(M, cond, *states, body=...)` calls `body(i, cond, *states)`, which returns
-(cond, *states, *items); without M nothing bounds the trips, without cond its result has no effect. `scan(*states, *scans,
-num_scan_inputs=n, body=...)` calls `body(*states, *elements)`, which returns (*states, *items). Branches take no arguments.
+returns the final x and the stacked items. `loop(M, cond, *states, body=...)` calls `body(i, cond, *states)`, which returns
+(cond, *states, *items). Without M the number of trips has no limit; without cond the returned cond has no effect. `scan(*states,
+*scans, num_scan_inputs=n, body=...)` calls `body(*states, *elements)`, which returns (*states, *items). Branches take no arguments.
 
-A call is compiled once for its signature: attributes, and the dtype and rank of each input. The 512 latest are kept. Draws differ
-from call to call, and are the same in each process. Wrong arguments raise rondel.CallerError, an operator that Rondel does not
-have rondel.UnsupportedError.
+A call is compiled once for its signature: attributes, and the dtype and rank of each input. The 512 latest are cached. Random draws
+differ from call to call, and are the same in each process. Wrong arguments raise rondel.CallerError. An operator that Rondel does
+not have raises rondel.UnsupportedError.
 """
 
 import difflib as _difflib
 
-from numpy.typing import ArrayLike as ArrayLike  # what the annotations name
+from numpy.typing import ArrayLike as ArrayLike  # a name in the annotations
 
 from .. import _rondel as _engine
 from . import calling as _calling
@@ -76,7 +76,7 @@ del _op, _function, _names
 
 
 def __getattr__(name):
-    """Operators that Rondel does not have: a call says so."""
+    """Functions for operators that Rondel does not have; a call raises UnsupportedError."""
     if name in _refused:
         return _refused[name]
     near = [] if name.startswith("_") else _difflib.get_close_matches(name, __all__, 1)

@@ -1,4 +1,4 @@
-"""What ONNX says of an operator, and how a call's arguments are bound to it."""
+"""The schemas of ONNX's operators, and the binding of a call's arguments to them."""
 
 import difflib
 import functools
@@ -11,17 +11,17 @@ from ..errors import CallerError
 
 
 class Argument(NamedTuple):
-    """An argument of a call: its value, and its number among those by position, then those by name."""
+    """An argument of a call: its value, and its index among the positional and then the keyword arguments."""
 
     number: int
     value: Any
 
 
 class Bound(NamedTuple):
-    """Arguments by what they are for.
+    """The arguments of a call, bound to the operator.
 
-    inputs: for each of the operator's inputs in order its argument, or None where one is left out; those of a variadic input
-    stand one after another. attributes: dict of name to value. outputs: the number of results asked for, or None.
+    inputs: the argument of each of the operator's inputs, in order, or None for an input that is left out; the arguments of a variadic
+    input come last. attributes: dict of name to value. outputs: the requested number of results, or None.
     """
 
     inputs: list
@@ -36,7 +36,7 @@ def snake_case(name: str) -> str:
 
 
 def is_omitted(x) -> bool:
-    """None and "" leave an input out."""
+    """Whether x leaves an input out: None or ""."""
     return x is None or (isinstance(x, str) and x == "")
 
 
@@ -59,12 +59,12 @@ class Operator:
         self.variadic = bool(self.inputs) and self.inputs[-1].form == "variadic"
 
     def input(self, k: int):
-        """What the schema says of input k; the last one may be variadic."""
+        """The schema of input k; the last input may be variadic."""
         return self.inputs[min(k, len(self.inputs) - 1)]
 
     def bind(self, args: tuple, kwargs: dict) -> Bound:
-        """Arguments by position fill the inputs that are not given by name, in order, and then the attributes, by their names
-        in alphabetical order, as MDF does it. A variadic input takes all that are left."""
+        """Binds arguments. Positional arguments fill the inputs that are not given by name, in order, and then the attributes, in
+        alphabetical order of their names, as in MDF. A variadic input takes all remaining positional arguments."""
         inputs, attributes = {}, {}
         named = {}
         outputs = None
@@ -142,8 +142,8 @@ class Operator:
         return f"{self.python_name}({', '.join(names + required)})"
 
     def output_count(self, bound: Bound) -> int | None:
-        """How many results a call gives: those asked for, else those that the operator always gives; None: this is not known
-        before its inputs are."""
+        """The number of results of a call: the requested number, else the number of results that are not optional. None: it depends on
+        the values of the inputs."""
         if bound.outputs is not None:
             return bound.outputs
         if self.outputs and self.outputs[-1].form == "variadic":
@@ -154,5 +154,5 @@ class Operator:
 
 @functools.lru_cache(maxsize=8)
 def operators(opset: int) -> dict:
-    """The operators of an opset by ONNX's names, also those that Rondel does not have."""
+    """The operators of an opset by ONNX's names, including those that Rondel does not have."""
     return {o.name: Operator(o, opset) for o in _rondel.operators(opset)}

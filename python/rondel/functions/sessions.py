@@ -1,4 +1,4 @@
-"""Sessions of graphs that were written node by node, kept by their models."""
+"""A cache of sessions of graphs that were written node by node, by their serialized models."""
 
 import threading
 from collections import OrderedDict
@@ -7,14 +7,14 @@ from .. import _rondel
 from ..options import SessionOptions
 from ..session import issue_warnings
 
-#: How many sessions are kept; the least recently used goes first.
+#: The number of cached sessions; the least recently used one is evicted first.
 MOST = 512
 _kept: OrderedDict = OrderedDict()
 _lock = threading.Lock()
 
 
 def find(key):
-    """The session that is kept by this key, or None."""
+    """The cached session of this key, or None."""
     with _lock:
         found = _kept.get(key)
         if found is not None:
@@ -30,7 +30,7 @@ def keep(key, session):
 
 
 def session_of(writer):
-    """The session of a writer's model, which is compiled once. The writer may be used up."""
+    """The session of a writer's model, which is compiled once. The writer must not be used afterwards."""
     key = writer.model_bytes()
     found = find(key)
     if found is not None:

@@ -1,4 +1,4 @@
-"""Signatures and documentation of functions, made of ONNX's schemas."""
+"""Signatures and documentation of functions, made from ONNX's schemas."""
 
 import inspect
 import textwrap
@@ -22,7 +22,7 @@ def signature(op) -> inspect.Signature:
             parameters.append(kinds(port.name, kinds.VAR_POSITIONAL, annotation="ArrayLike"))
             continue
         optional = port.form == "optional"
-        # What follows an input that may be left out has a default, and so has what stands before *inputs.
+        # An optional input has a default, unless *inputs follow: then no parameter before them has one.
         parameters.append(
             kinds(
                 port.name,
@@ -36,7 +36,7 @@ def signature(op) -> inspect.Signature:
         if isinstance(default, tuple) or isinstance(default, np.ndarray):
             default = None
         if isinstance(default, float):
-            default = float(str(np.float32(default)))  # as the schema writes it, which is of float
+            default = float(str(np.float32(default)))  # the shortest text of the schema's 32-bit float
         annotation = _ATTRIBUTE_TYPES.get(a.type, object)
         if default is None:
             annotation = annotation | None

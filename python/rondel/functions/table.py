@@ -1,4 +1,4 @@
-"""The functions of rondel.functions.onnx by name, for the modules that they are made with. onnx.py fills it."""
+"""The functions of rondel.functions.onnx by name, for modules that onnx.py imports itself. onnx.py fills the table."""
 
 FUNCTIONS: dict = {}
 

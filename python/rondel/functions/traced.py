@@ -30,7 +30,7 @@ def _is_float(x):
 
 
 def true_divide(x, y):
-    """x / y of floats. Integers are refused: ONNX's Div drops their remainders, and Python's does not."""
+    """x / y of floats. Integers are refused: ONNX's Div truncates the quotient, Python's / does not."""
     if not (_is_float(x) or _is_float(y)):
         raise CallerError("'/' of integers; use // for whole quotients, or cast one of them to a float")
     return _function("div")(x, y)
@@ -71,7 +71,7 @@ _and, _or, _xor = _logical("and_", "bitwise_and"), _logical("or_", "bitwise_or")
 
 
 def power(x, y):
-    """x ** y. Integers to the power of floats are refused: ONNX's Pow drops what is not whole, and Python's does not."""
+    """x ** y. Integers to the power of floats are refused: ONNX's Pow truncates the result, Python's ** does not."""
     if _is_float(y) and not _is_float(x) and not isinstance(x, int):
         raise CallerError("'**' of integers and floats; cast the integers to a float")
     return _function("pow")(x, y)
@@ -82,8 +82,8 @@ def not_equal(x, y):
 
 
 class Traced:
-    """A value of a graph that is being written. It has a dtype and perhaps a shape, but no elements: those come when the graph
-    runs. Python's operators and indexing work on it, and all functions of this package.
+    """A value of a graph that is being written. It has a dtype and perhaps a shape, but no elements before the graph runs. It
+    supports Python's operators, indexing, and all functions of this package.
     """
 
     __slots__ = ("level", "name", "type", "extents")
@@ -94,7 +94,7 @@ class Traced:
 
     @property
     def element(self) -> str:
-        """Rondel's name of the dtype: "f32"; of a sequence, that of its items."""
+        """Rondel's name of the dtype, "f32"; for a sequence, the dtype of its items."""
         return arrays.element_name(self.type)
 
     @property
@@ -103,12 +103,12 @@ class Traced:
 
     @property
     def shape(self):
-        """A tuple with None for each extent that is not known; None where the number of axes is not known."""
+        """A tuple with None for each unknown extent; None if the rank is unknown."""
         return None if self.extents is None else tuple(int(e) if e.isdigit() else None for e in self.extents)
 
     @property
     def ndim(self):
-        """The number of axes; None where it is not known."""
+        """The rank; None if it is unknown."""
         return None if self.extents is None else len(self.extents)
 
     @property
@@ -172,7 +172,7 @@ class Traced:
         return self
 
     def __array_function__(self, function, types, args, kwargs):
-        """Of NumPy's other functions, `where` is this package's."""
+        """numpy.where calls this package's `where`; other functions that are no ufuncs are errors."""
         if function is np.where and len(args) == 3 and not kwargs:
             return _function("where")(*args)
         near = _OF_METHODS.get(function.__name__)
@@ -180,7 +180,7 @@ class Traced:
         raise CallerError(f"numpy.{function.__name__} does not work on traced values; {hint} of rondel.functions.onnx")
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        """NumPy's element-wise functions are this package's."""
+        """NumPy's element-wise functions call this package's functions."""
         name = _OF_UFUNC.get(ufunc.__name__)
         if method != "__call__" or kwargs or name is None:
             raise CallerError(f"numpy.{ufunc.__name__} does not work on traced values; use the functions of rondel.functions.onnx")
@@ -191,7 +191,7 @@ class Traced:
         return f"<traced {self.name}: {self.element if self.type.startswith('tensor') else self.type}{extents}>"
 
 
-#: What stands for methods and functions of NumPy.
+#: The functions of this package that replace methods and functions of NumPy.
 _OF_METHODS = {
     "sum": "reduce_sum", "mean": "reduce_mean", "max": "reduce_max", "min": "reduce_min", "amax": "reduce_max", "amin": "reduce_min",
     "prod": "reduce_prod", "argmax": "arg_max", "argmin": "arg_min", "clip": "clip", "cumsum": "cum_sum", "dot": "mat_mul",

@@ -1,9 +1,9 @@
-"""What traces did before, so that one that does the same again writes no graph.
+"""A cache of traces, so that a trace with the same events as an earlier one writes no graph.
 
-A Python function is called anew each time, since anything may have changed that it reads. What it does is a sequence of events:
-calls of operators, and the results that bodies give. All that comes of an event follows from the events before it, so the
-outcomes are kept in a tree whose edges are events. A trace walks down the tree while it meets known events; at its end stands
-a compiled graph. At the first event that is not known the function is called again, and its graph is written.
+A Python function is called anew each time, because anything that it reads may have changed. A call is a sequence of events: calls
+of operators, and the results of bodies. The outcome of an event follows from the event and the events before it, so outcomes are
+cached in a tree whose edges are events. A trace walks down the tree as long as its events are known; a leaf is a compiled graph.
+At the first unknown event the function is called again from the start, and its graph is written.
 """
 
 import itertools
@@ -16,16 +16,16 @@ from ..errors import CallerError
 from . import numbers
 from .traced import Traced
 
-#: Arrays of integers of at most this many elements are constants of the graph, since shapes may follow from them; all other
-#: arrays are inputs, so that a graph need not be compiled anew for other numbers.
+#: Arrays of integers or bools with at most this many elements become constants of the graph, because shapes may depend on them. All
+#: other arrays become inputs, so that a graph need not be compiled again for other values.
 MOST_CONSTANT = 64
 
-#: How many events and how many compiled graphs are kept; when there are more, all are forgotten.
+#: The most events and compiled graphs in the cache; beyond these limits, the whole cache is cleared.
 MOST_EVENTS, MOST_COMPILED = 100_000, 512
 
 
 class Enter(NamedTuple):
-    """Outcome: the function of an attribute is called with traced values, given by (name, type, extents)."""
+    """Outcome: the function of an attribute is called next, with traced values, each (name, type, extents)."""
 
     function: str
     inputs: tuple
@@ -39,16 +39,16 @@ class Results(NamedTuple):
 
 
 class Unknown(BaseException):
-    """A trace that was followed has come to an event that is not known. Bodies must not catch it."""
+    """A replayed trace has reached an unknown event. Bodies must not catch this exception."""
 
 
 class Unkeyed(Exception):
-    """An argument that cannot be compared with that of another trace."""
+    """An argument cannot be compared with an argument of another trace."""
 
 
 class Array(NamedTuple):
-    """An array that a traced function reads. number: of the input that it is fed to; None: it is a constant. given: what the
-    function has, kept so that its id stays its own."""
+    """An array that a traced function reads. number: the input that it is fed to; None: it is a constant. given: the function's own
+    object, kept alive so that its id stays unique."""
 
     key: tuple
     number: int | None
@@ -57,7 +57,7 @@ class Array(NamedTuple):
 
 
 class Forest:
-    """The trees, by what their calls begin with."""
+    """The trees of events, by the keys of their calls."""
 
     def __init__(self):
         self.clear()
@@ -66,7 +66,8 @@ class Forest:
         self._roots, self._events, self._compiled = {}, 0, 0
 
     def root(self, key, arguments) -> dict:
-        """The tree of calls that begin with `key`. arguments: of the call; those that the key knows by their ids are kept."""
+        """The tree of the calls with `key`. arguments: the arguments of the call; sessions, which the key identifies by id, are kept
+        alive."""
         found = self._roots.get(key)
         if found is None:
             found = self._roots[key] = ({}, [x for x in arguments if hasattr(x, "_session")])
@@ -83,31 +84,32 @@ forest = Forest()
 
 
 class Trace:
-    """What the levels of one call share. steps: where in the tree it is; None: it is not kept. follows: it only walks, and raises
-    Unknown where the tree ends. values: of the arrays that its functions read, in the order of the inputs they are fed to.
+    """The trace of one call, shared by its levels. steps: the current node of the tree; None: the trace is not cached. replays: True
+    only replays the tree, and raises Unknown at an unknown event. values: the values of the arrays that its functions read, in the
+    order of the inputs they are fed to.
     """
 
-    def __init__(self, steps, follows=False):
+    def __init__(self, steps, replays=False):
         self.steps = steps
-        self.follows = follows
+        self.replays = replays
         self.values = []
         self._arrays = {}
         self._event = None
-        self._answered = False
+        self._has_outcome = False
         self._levels = itertools.count(1)
 
     def next_level(self) -> int:
         return next(self._levels)
 
-    def happened(self, event):
-        """An event, whose outcome is told next. One before it without an outcome has failed: such traces are not kept."""
-        if not self._answered and self._event is not None:
+    def add_event(self, event):
+        """Adds an event; its outcome is added next. An event without an outcome has failed: such traces are not cached."""
+        if not self._has_outcome and self._event is not None:
             self.forget()
-        self._event, self._answered = event, False
+        self._event, self._has_outcome = event, False
 
-    def came(self, outcome):
-        """What came of the last event."""
-        self._answered = True
+    def add_outcome(self, outcome):
+        """Adds the outcome of the last event."""
+        self._has_outcome = True
         if self.steps is None:
             return
         found = self.steps.get(self._event)
@@ -116,25 +118,25 @@ class Trace:
             forest.count(outcome)
         self.steps = found[1]
 
-    def known(self):
-        """What came of the last event before."""
+    def replay(self):
+        """The outcome that the last event had in an earlier trace."""
         found = self.steps.get(self._event)
         if found is None:
-            self.steps = {}  # a body that catches Unknown gets no further
+            self.steps = {}  # if a body catches Unknown, its next event raises it again
             raise Unknown
-        self._answered = True
+        self._has_outcome = True
         outcome, self.steps = found
         return outcome
 
     def forget(self):
-        if self.follows:
+        if self.replays:
             raise Unknown
         self.steps = None
 
     def call(self, level: int, op, args: tuple, kwargs: dict):
-        """The event of a call of an operator."""
+        """Adds the event of a call of an operator."""
         if self.steps is None:
-            return self.happened(None)
+            return self.add_event(None)
         last = op.input_names[-1] if op.variadic else None
         count = len(op.inputs)
         try:
@@ -150,19 +152,19 @@ class Trace:
         except (Unkeyed, TypeError):
             self.forget()
             event = [None]
-        self.happened(tuple(event))
+        self.add_event(tuple(event))
 
     def results(self, results: list):
-        """The event of a body's results."""
+        """Adds the event of a body's results."""
         try:
             event = ("results", *map(self.key, results)) if self.steps is not None else None
         except Unkeyed:
             self.forget()
             event = None
-        self.happened(event)
+        self.add_event(event)
 
     def key(self, x):
-        """An argument as a part of an event. Equal keys mean equal graphs."""
+        """The key of an argument in an event. Equal keys mean equal graphs."""
         kind = type(x)
         if kind is Traced:
             if x.level.trace is not self or x.level.ended:
@@ -181,7 +183,7 @@ class Trace:
         return self.array(x, keyed=True).key
 
     def _attribute(self, x):
-        """An attribute as a part of an event."""
+        """The key of an attribute in an event."""
         kind = type(x)
         if kind is np.ndarray:
             return _of_elements(x)
@@ -194,7 +196,7 @@ class Trace:
         return graph_key(x)
 
     def array(self, x, keyed=False) -> Array:
-        """What is known of an array that a function reads. The same object is the same input."""
+        """The Array of an object that a function reads. The same object is always the same input."""
         found = self._arrays.get(id(x))
         if found is not None:
             return found
@@ -211,7 +213,7 @@ class Trace:
         return found
 
     def read(self) -> list:
-        """The arrays that are inputs, in order. The key of each is (number, type, rank)."""
+        """The arrays that are inputs, in order. Their keys are (number, type, rank)."""
         return list(self._arrays.values())
 
 
@@ -226,7 +228,7 @@ def _of_elements(array):
 
 
 def graph_key(x):
-    """A graph as a part of a key: the text of a protobuf, and a session itself. A function is called, so that it adds nothing."""
+    """The key of a graph: the serialized protobuf, or a session itself. None for a function, which is called and adds events instead."""
     if hasattr(x, "SerializeToString"):
         return type(x).__name__.encode() + b"\0" + x.SerializeToString()
     if hasattr(x, "get_outputs") and hasattr(x, "_session"):
@@ -237,7 +239,7 @@ def graph_key(x):
 
 
 def described(x, what: str):
-    """(value, type, rank) of an array, or of a list of arrays, which is a sequence; the rank of that is None."""
+    """(value, type, rank) of an array, or of a list of arrays, which is a sequence and has rank None."""
     if isinstance(x, list):
         items = [arrays.as_array(i, what, "tensors") for i in x]
         names = {arrays.dtype_name(i.dtype) for i in items} or {getattr(x, "element", "f32")}

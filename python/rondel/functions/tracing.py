@@ -1,4 +1,4 @@
-"""Python functions as graphs: their functions of this package are called with traced values, and write nodes."""
+"""Python functions as graphs: functions of this package that are called with traced values write nodes."""
 
 import contextvars
 import itertools
@@ -12,27 +12,27 @@ from .operators import operators
 from .traced import Traced
 from .traces import Results, Trace, described
 
-#: The level of the body that is being traced, or None. Functions called while there is one write nodes.
+#: The level of the body that is being traced, or None. If it is not None, the functions of this package write nodes.
 INNERMOST: contextvars.ContextVar = contextvars.ContextVar("innermost", default=None)
 
 
-class Followed:
-    """A level of a trace that has only met known events: no graph is written. number: of the level in its trace."""
+class ReplayedLevel:
+    """A level of a replayed trace: all its events are known, and no graph is written. number: the number of the level in its trace."""
 
     def __init__(self, trace: Trace, number: int):
         self.trace, self.number, self.ended = trace, number, False
 
     def call(self, op, args, kwargs) -> list:
         self.trace.call(self.number, op, args, kwargs)
-        return self.results(self.trace.known())
+        return self.results(self.trace.replay())
 
     def results(self, outcome: Results) -> list:
         return [Traced(self, *port) for port in outcome.ports]
 
 
 class Level:
-    """A graph that is being written: the outermost one of a call, or a body in it. weights: arrays that functions read are constants
-    of the outermost graph, else its inputs."""
+    """A graph that is being written: the outermost graph of a call, or a body in it. weights: True makes the arrays that functions
+    read constants of the outermost graph, False makes them its inputs."""
 
     def __init__(self, name: str, opset: int, parent=None, trace=None, weights=False):
         self.writer = _rondel.GraphWriter(name, opset)
@@ -47,15 +47,15 @@ class Level:
             self.weights = weights
             self._numbers = itertools.count()
             self._given_names = set()
-            self._fed = []  #: for the arrays that functions read, as the trace numbers them
+            self._fed = []  #: the traced values of the arrays that functions read, by their numbers in the trace
 
     def fresh(self, stem: str) -> str:
-        """A name that no graph of this call has."""
+        """A name that no graph of this call uses."""
         names = (f"{stem}_{k}" for k in self.root._numbers)
         return next(name for name in names if name not in self.root._given_names)
 
     def input(self, stem: str, type_text: str, shape, exactly=False) -> Traced:
-        """An input. exactly: `stem` is its name."""
+        """Adds an input. exactly: True makes `stem` its name."""
         name = stem if exactly else self.fresh(stem)
         self.root._given_names.update([name] if exactly else [])
         self.writer.input(name, type_text, shape)
@@ -70,7 +70,7 @@ class Level:
         return Traced(self, name, type_text, [str(e) for e in np.shape(array)])
 
     def of_array(self, x) -> Traced:
-        """An array that a traced function reads."""
+        """The traced value of an array that a traced function reads."""
         found = self.trace.array(x)
         if found.number is None:
             return self.constant(found.array)
@@ -79,14 +79,14 @@ class Level:
         return root._fed[found.number]
 
     def feed_all(self):
-        """An input or a constant of the outermost graph for each array that functions have read so far."""
+        """Adds an input or a constant to the outermost graph for each array that functions have read so far."""
         for found in self.trace.read()[len(self._fed) :]:
             _, type_text, rank = found.key
             extents = None if rank is None else [""] * rank
             self._fed.append(self.constant(found.array) if self.weights else self.input("array", type_text, extents))
 
     def name_of(self, traced: Traced) -> str:
-        """The name of a value here, which may be one of a graph around this one."""
+        """The name of a value in this graph; a value of an enclosing graph is captured."""
         if traced.level is not self:
             self._capture(traced)
         return traced.name
@@ -108,7 +108,7 @@ class Level:
                 level._known.add(traced.name)
 
     def add(self, op, inputs: list, attribute_values: list, outputs: int) -> list:
-        """A node. inputs: traced values, or None. attribute_values: as attributes.written gives them."""
+        """Adds a node and returns its results. inputs: traced values, or None. attribute_values: as attributes.written returns them."""
         names = [self.name_of(x) if x is not None else "" for x in inputs]
         label = self.fresh(op.python_name.rstrip("_"))
         results = [label if k == 0 else f"{label}.{k}" for k in range(outputs)]
@@ -117,28 +117,28 @@ class Level:
         return [Traced(self, p.name, p.type, p.shape) for p in ports]
 
     def cast(self, x: Traced, dtype: str) -> Traced:
-        """x with elements of a dtype, given by Rondel's name."""
+        """x cast to a dtype, given by Rondel's name."""
         if x.element == dtype:
             return x
         op = operators(self.opset)["Cast"]
         return self.add(op, [x], attributes.written(op, {"to": attributes.NUMBER_OF[dtype]}), 1)[0]
 
     def call(self, op, args, kwargs) -> list:
-        """A call of an operator as a node."""
+        """Adds the node for a call of an operator."""
         self.trace.call(self.number, op, args, kwargs)
         bound = op.bind(args, kwargs)
         inputs = traced_inputs(self, op, [a.value if a else None for a in bound.inputs])
         count = op.output_count(bound) or _count_by_extent(op, inputs)
-        return self.answer(self.add(op, inputs, attributes.written(op, bound.attributes), count))
+        return self.record_results(self.add(op, inputs, attributes.written(op, bound.attributes), count))
 
-    def answer(self, results: list) -> list:
-        """The same, as outcome of the last event."""
-        self.trace.came(Results(tuple((x.name, x.type, x.extents) for x in results)))
+    def record_results(self, results: list) -> list:
+        """Adds the results as the outcome of the last event, and returns them."""
+        self.trace.add_outcome(Results(tuple((x.name, x.type, x.extents) for x in results)))
         return results
 
 
 class entered:
-    """While it lasts, functions write nodes of this graph."""
+    """A context in which the functions of this package write nodes of a level."""
 
     def __init__(self, level):
         self._level = level
@@ -157,13 +157,13 @@ def holds_traced(x) -> bool:
 
 
 def refuse_traced(op, args: tuple, kwargs: dict):
-    """Where no body is being traced, an argument cannot be traced."""
+    """Raises CallerError for a traced argument outside of a body that is being traced."""
     if any(map(holds_traced, args)) or any(map(holds_traced, kwargs.values())):
         raise CallerError(f"{op.name}: an argument is traced, and its body has ended; a body hands values on by returning them")
 
 
 def traced_inputs(level: Level, op, values: list) -> list:
-    """The inputs of a node: traced values as they are, numbers and arrays as constants or inputs of the outermost graph."""
+    """The inputs of a node as traced values. Numbers become constants; arrays become constants or inputs of the outermost graph."""
     chosen = numbers.dtypes_of_numbers(op, values)
     traced = []
     for k, x in enumerate(values):
@@ -184,7 +184,7 @@ def _sequence(level, items):
 
 
 def _count_by_extent(op, inputs):
-    """Of Split: as many results as its second input has elements, where this is known."""
+    """The number of results of Split, if it is known: the extent of its second input."""
     if op.name == "Split" and len(inputs) > 1 and inputs[1] is not None and inputs[1].shape and inputs[1].shape[0]:
         return inputs[1].shape[0]
     raise CallerError(f"{op.name}: the number of its results is not known; give outputs=")

@@ -4,7 +4,7 @@
 >>> results = rondel.mdf.load("States.json").run(200, 0.01)   # doctest: +SKIP
 >>> results["sine_node.out_port"], results["time"]            # doctest: +SKIP
 
-docs/mdf.md says what a model means.
+docs/mdf.md defines the meaning of a model.
 """
 
 from .evaluable_graph import EvaluableGraph

@@ -12,11 +12,11 @@ OPSET = 15
 
 
 def run(op, arguments: dict, values: dict, evaluate, convert, predict, call):
-    """What an onnx:: function with bodies gives in a model.
+    """The result of an onnx:: function with bodies in an MDF model.
 
-    op: the operator. arguments: what the model gives for each of its inputs and attributes. values: of all names of the node, and of
-    the arguments. evaluate(text, values): an expression's value. convert: brings a value into the form that ONNX functions take.
-    predict(model, *inputs): runs a ModelProto. call(kwargs): calls the function where a body is a Python function.
+    op: the operator. arguments: the arguments in the model, by input or attribute. values: the values of all names of the node and of
+    the arguments. evaluate(text, values): evaluates an expression. convert: converts a value to the form that ONNX functions take.
+    predict(model, *inputs): runs a ModelProto. call(args, kwargs): calls the function if a body is a Python function.
     """
     bodies = {name: body(arguments[name], f"{op.name}: '{name}'") for name in graphs_of(op) if name in arguments}
     missing = [name for name in graphs_of(op) if name not in bodies]
@@ -35,7 +35,7 @@ def graphs_of(op) -> list:
 
 
 def body(x, what: str):
-    """A body as a model gives it: a map {onnx: TEXT}, a GraphProto, or a Python function."""
+    """The body that an argument of a model stands for, as a GraphProto or a Python function. x: one of these, or a map {onnx: TEXT}."""
     if not isinstance(x, dict):
         if hasattr(x, "node") or callable(x):
             return x
@@ -51,13 +51,13 @@ def body(x, what: str):
 
 
 def _values(op, name, arguments, values, evaluate, convert) -> list:
-    """The values of an input; several of a variadic one, whose argument is a list, or a text with the form of one."""
+    """The values of an input. A variadic input may have several: its argument is a list, or a text in the form of a list."""
     x = arguments.get(name)
     if x is None or (isinstance(x, str) and x == ""):
         return [] if op.variadic and name == op.input_names[-1] else [None]
     if not (op.variadic and name == op.input_names[-1]):
         value = convert(values[name])
-        # convert makes arrays of one element of numbers; M and the condition have no axes.
+        # convert makes arrays of one element from numbers; M and the condition have no axes.
         return [np.asarray(value).reshape(()) if op.name in ("Loop", "If") and np.size(value) == 1 else value]
     if isinstance(x, str):
         parts = _elements(x)
@@ -77,7 +77,7 @@ def _elements(text: str) -> list | None:
 
 
 def _model(op, inputs, bodies, plain, values, convert):
-    """(model, values of its inputs). What bodies read and do not define are names of the node, and inputs of the model."""
+    """(model, *values of its inputs). Free names of the bodies are names of the node, and become inputs of the model."""
     from onnx import helper
 
     free = sorted({name for b in bodies.values() for name in _rondel.free_names(b.SerializeToString())})
@@ -100,7 +100,7 @@ def _model(op, inputs, bodies, plain, values, convert):
 
 
 def _as_declared(op, k, x):
-    """M is an int64, a condition a bool."""
+    """Input k as an array; M becomes int64, a condition bool."""
     if x is None:
         return None
     name = op.input(k).name

@@ -1,4 +1,4 @@
-"""modeci_mdf's EvaluableGraph on Rondel's engine: scripts that call it evaluation by evaluation import this one instead."""
+"""EvaluableGraph with modeci_mdf's interface, on Rondel's engine: scripts that step through a model import this class instead."""
 
 import operator
 
@@ -8,20 +8,20 @@ from .. import arrays
 from ..errors import CallerError, UnsupportedError
 from .model import Model, load, loads
 
-#: Evaluations that are computed ahead at most, and bytes that they may hold.
+#: The most evaluations that are computed ahead, and the most bytes that their values may hold.
 _MOST_AHEAD = 256
 _MOST_BYTES = 1 << 24
 
 
 class EvaluableGraph:
-    """A graph that is evaluated step by step, as modeci_mdf.execution_engine has it.
+    """A graph that is evaluated step by step, with the interface of modeci_mdf.execution_engine.EvaluableGraph.
 
     graph: a Graph of modeci_mdf, a Model, or the path of a file.
-    verbose: nothing more is printed with it.
+    verbose: accepted, and has no effect.
 
-    Values are read from `enodes`. After some evaluations with one time increment, the next ones are computed ahead in one
-    call; values and errors come as if each had been computed by itself. Raises CallerError for a model that is wrong, and
-    UnsupportedError for one that is not run.
+    Values are read from `enodes`. After some evaluations with the same time increment, further evaluations are computed ahead in one
+    call; values and errors are those of separate evaluations. Raises CallerError for an invalid model, and UnsupportedError for a
+    model that Rondel does not run.
     """
 
     def __init__(self, graph, verbose=False):
@@ -44,13 +44,13 @@ class EvaluableGraph:
     def evaluate(self, time_increment=None, array_format="numpy", initializer=None):
         """Evaluates the graph once.
 
-        time_increment: the time that passes; None: states with a time derivative take their initial values, all else goes
-            on. The first evaluation begins the states in any case.
+        time_increment: the time that passes; None: states with a time derivative take their initial values, everything else
+            continues. The first evaluation initializes all states.
         array_format: "numpy".
-        initializer: dict of an input port's name to the value that it has, in all nodes, where no edge gives it another. As
-            in modeci_mdf, names of no port do nothing.
+        initializer: dict of the name of an input port to its value in all nodes, unless an edge overwrites the value. As in
+            modeci_mdf, names that are no port have no effect.
 
-        Raises CallerError for what does not fit, and what Model.run raises; then the graph is where it was.
+        Raises CallerError for arguments that do not fit, and the errors of Model.run; the graph is then unchanged.
         """
         if array_format != "numpy":
             raise UnsupportedError(f"array_format is {array_format!r}; expected 'numpy'")
@@ -67,7 +67,7 @@ class EvaluableGraph:
 
     @property
     def scheduler(self):
-        """modeci_mdf's scheduler. There is none: raises UnsupportedError."""
+        """modeci_mdf's scheduler. Rondel has none: raises UnsupportedError."""
         raise UnsupportedError(
             "there is no scheduler, nor its execution_list and clock: conditions are compiled with the model. What a node's executions are, "
             "a parameter of it tells: {default_initial_value: 0, value: n + 1}"
@@ -75,13 +75,13 @@ class EvaluableGraph:
 
     @property
     def order_of_execution(self):
-        """The nodes executed so far. They are not kept: raises UnsupportedError."""
+        """The nodes executed so far. Rondel does not record them: raises UnsupportedError."""
         raise UnsupportedError("the order of execution is not kept: conditions are compiled with the model")
 
 
 class EvaluableNode:
-    """Values of a node: `evaluable_outputs`, `evaluable_parameters` and `evaluable_functions`, dicts of id to Evaluable, and
-    `evaluable_inputs`, a dict of id to EvaluableInput.
+    """The values of a node: `evaluable_outputs`, `evaluable_parameters` and `evaluable_functions` are dicts of id to Evaluable,
+    `evaluable_inputs` is a dict of id to EvaluableInput.
     """
 
     def __init__(self, ahead, inputs, outputs, parameters, functions):
@@ -91,7 +91,7 @@ class EvaluableNode:
         self.evaluable_functions = {item: Evaluable(ahead, name) for item, name in functions.items()}
 
     def get_output(self, id=None):
-        """The value of an output port; None: that of the only one, or those of all as a tuple."""
+        """The value of an output port. id None: the value of the only output port, or a tuple of all values."""
         if id is not None:
             return self.evaluable_outputs[id].curr_value if id in self.evaluable_outputs else None
         values = tuple(output.curr_value for output in self.evaluable_outputs.values())
@@ -107,18 +107,18 @@ class Evaluable:
 
     @property
     def curr_value(self):
-        """What it holds after the last evaluation, a NumPy number or array; None before the first. NaN (or 0, where the
-        dtype has no NaN) where its node was not executed yet.
+        """The value after the last evaluation, a NumPy number or array; None before the first. NaN (or 0, if the dtype has no
+        NaN) if its node has not been executed yet.
         """
         return self._ahead.value(self._name)
 
 
 class EvaluableInput:
-    """An input port: what it is given holds for the next evaluation."""
+    """An input port. A value that it is given applies to the next evaluation only."""
 
     def __init__(self, ahead, inbox, id, name, reduce, default):
         self._ahead = ahead
-        self._inbox = inbox  # of the graph: by the names of ports, what they were given since the last evaluation
+        self._inbox = inbox  # shared by the graph: the values given since the last evaluation, by the names of ports
         self._join = {"overwrite": lambda _, value: value, "add": operator.add, "multiply": operator.mul}[reduce]
         self._default = arrays.from_value(default, name).copy() if reduce == "overwrite" and default is not None else None
         self.id = id
@@ -126,36 +126,36 @@ class EvaluableInput:
 
     @property
     def curr_value(self):
-        """What was given since the last evaluation; None: nothing. Before the first one, the default."""
+        """The value given since the last evaluation; None if there is none. Before the first evaluation, the default."""
         if self.name in self._inbox:
             return self._inbox[self.name]
         return None if self._ahead.evaluated else self._default
 
     def set_input_value(self, value):
-        """Gives the port a number or an array. A further one is added or multiplied where the port's `reduce` says so; so is
-        what edges deliver. Where an edge overwrites it, the edge's value wins.
+        """Gives the port a number or an array. If the port's `reduce` is "add" or "multiply", further values and the values of edges
+        are added or multiplied; if it is "overwrite", the value of an edge wins.
         """
         self._inbox[self.name] = self.joined(value)
 
     def joined(self, value):
-        """The value, joined with what was given before."""
+        """The value, combined with the value that was given before."""
         return self._join(self._inbox[self.name], value) if self.name in self._inbox else value
 
 
 class _Ahead:
-    """A simulation that computes the next evaluations ahead, as long as they are asked for with one increment.
+    """A simulation that computes evaluations ahead, as long as they are requested with the same increment.
 
-    `_begin` is the simulation before the computed rows, `_end` after them: where something else is asked for, the run goes
-    back to `_begin` and makes the evaluations that were used again.
+    `_begin` is the simulation before the computed rows, `_end` is the simulation after them. If a different evaluation is
+    requested, the simulation is restarted from `_begin`, and the rows that were used are evaluated again.
     """
 
     def __init__(self, simulation, most):
         self._begin = self._end = simulation
         self._most = most
         self._rows = {}
-        self._dt = None  # of the rows
-        self._used = self._count = 0  # rows that were asked for, and all
-        self._run = 0  # evaluations that were asked for with this increment
+        self._dt = None  # the increment of the rows
+        self._used = self._count = 0  # the number of rows that were requested, and of all rows
+        self._run = 0  # the number of consecutive evaluations requested with this increment
 
     @property
     def evaluated(self):
@@ -179,7 +179,7 @@ class _Ahead:
             begin = simulation.copy()
             try:
                 rows = simulation.advance(count, dt)
-            except Exception:  # perhaps in an evaluation that nobody asks for
+            except Exception:  # perhaps in an evaluation that is never requested
                 simulation, count, self._run = begin.copy(), 1, 0
         if count == 1:
             rows = simulation.advance(1, 0.0 if dt is None else dt, inputs)
@@ -188,7 +188,7 @@ class _Ahead:
         self._run += 1
 
     def _now(self):
-        """The simulation after the evaluations that were asked for, free to go on; an error leaves this object as it is."""
+        """A copy of the simulation after the requested evaluations, so that an error leaves this object unchanged."""
         if self._used == self._count:
             return self._end.copy()
         simulation = self._begin.copy()
@@ -211,8 +211,8 @@ def _model(graph):
 
 
 def _document(x):
-    """An object of modeci_mdf as a file has it: lists of objects that have an id are dicts by it. Its own to_dict fails for
-    conditions that were read from a file.
+    """An object of modeci_mdf in the structure of a file: lists of objects with ids become dicts by id. modeci_mdf's own to_dict
+    fails for conditions that were read from a file.
     """
     if fields := _fields(x):
         items = {name: getattr(x, name) for name in fields if name not in ("id", "metadata", "notes")}
@@ -227,7 +227,7 @@ def _document(x):
 
 
 def _reference(x):
-    """An object with an id, among arguments, stands for that id."""
+    """The id of an object that has one, since arguments refer to objects by id; else the object as `_document` converts it."""
     return x.id if _fields(x) and hasattr(x, "id") else _document(x)
 
 
@@ -247,6 +247,6 @@ def _names(model):
 
 
 def _item(model, name):
-    """The node and the item of "node.item". Names may have points in them."""
+    """The node and the item of "node.item". Names may contain dots."""
     node = max((node for node in model.nodes if name.startswith(node + ".")), key=len)
     return node, name[len(node) + 1 :]

@@ -18,7 +18,7 @@ _replaced = {}
 
 @functools.cache
 def _caller(name: str, opset: int):
-    """What calls an operator of an opset; None for one that Rondel does not have."""
+    """The Caller of an operator of an opset; None for an operator that Rondel does not have."""
     op = operators.operators(opset).get(name)
     return caller(op) if op is not None and op.runs and not op.deprecated else None
 
@@ -27,9 +27,9 @@ def install():
     """From now on the ONNX functions of an installed modeci_mdf are evaluated by Rondel, each compiled once.
 
     Replaces `run_onnx_op`, `predict_with_onnxruntime`, and the functions `loop`, `scan` and `if` of modeci_mdf.functions.onnx, and
-    makes onnx::Loop, onnx::Scan and onnx::If functions of MDF models. Numbers are treated as modeci_mdf does: float64
-    becomes float32 and int32 becomes int64 on the way in. An operator that Rondel does not have is evaluated as before. Calling it
-    again changes nothing; `uninstall` undoes it. Raises CallerError where modeci_mdf is not installed.
+    makes onnx::Loop, onnx::Scan and onnx::If functions of MDF models. Inputs are converted as modeci_mdf does: float64
+    becomes float32 and int32 becomes int64. An operator that Rondel does not have is evaluated as before. Calling `install`
+    again changes nothing; `uninstall` undoes it. Raises CallerError if modeci_mdf is not installed.
     """
     if _replaced:
         return
@@ -97,14 +97,14 @@ def predict(model_def, *inputs) -> dict:
 
 
 def _like_first(op, values, names):
-    """Pad's fill has the dtype of what it fills."""
+    """The values, with the fill value of Pad in the dtype of the padded array."""
     if op.name != "Pad" or len(values) < 3 or values[2] is None:
         return values
     return [*values[:2], np.asarray(values[2]).astype(values[0].dtype), *values[3:]]
 
 
 def _count(op, names):
-    """As many results as are named."""
+    """The argument `outputs` that requests one result for each name, if the operator takes it."""
     if op.outputs and op.outputs[-1].form == "variadic" and op.name == "Split":
         return {}
     return {"outputs": len(names)} if any(p.form != "single" for p in op.outputs) else {}
@@ -126,7 +126,7 @@ def _control_function(op_name, functions):
 
 
 def _converted(op, name, x, convert):
-    """An argument by name. A model gives one value for a variadic input, or a list of them."""
+    """A keyword argument, converted. A variadic input may be given as one value or as a list of values."""
     if name in GRAPHS[op.name]:
         return x
     if op.variadic and name == op.input_names[-1]:
@@ -139,12 +139,12 @@ def _is_graph(x):
 
 
 def _of_one_element(x):
-    """modeci_mdf makes an array of one element of each number."""
+    """x without axes if it is an array of one element, which modeci_mdf makes from each number."""
     return x.reshape(-1)[0] if isinstance(x, np.ndarray) and x.size == 1 else x
 
 
 def _add_to_models(standard, name, function, text):
-    """An MDF function of this name, whose arguments are those of the operator."""
+    """Registers an MDF function of this name, with the arguments of the operator."""
     op = operators.operators(control_flow.OPSET)[name.split("::")[1]]
     arguments = [*op.input_names, *op.attributes]
     call = f"onnx_ops.{function}({', '.join(arguments)})"
@@ -152,7 +152,7 @@ def _add_to_models(standard, name, function, text):
 
 
 def _evaluating(engine, functions, original):
-    """evaluate_onnx_expr of modeci_mdf's engine, for functions with bodies, too."""
+    """evaluate_onnx_expr of modeci_mdf's engine, extended to functions with bodies."""
 
     @functools.wraps(original)
     def evaluate_onnx_expr(expr, base_parameters, evaluated_parameters, verbose=False):

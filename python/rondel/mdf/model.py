@@ -1,4 +1,4 @@
-"""A model of a file, its runs and their results."""
+"""MDF models, their runs and results."""
 
 import json
 import math
@@ -16,9 +16,9 @@ from ..session import InferenceSession, issue_warnings
 
 
 def load(path, sess_options=None):
-    """Reads a model: JSON where the file's name ends in .json, else YAML.
+    """Reads a model: JSON if the file's name ends in .json, else YAML.
 
-    Warns (rondel.ModelWarning) of keys that MDF does not have, which nothing reads. Raises CallerError naming line and column,
+    Warns (rondel.ModelWarning) of keys that MDF does not define; they are ignored. Raises CallerError naming line and column,
     or the node, port or edge at fault.
     """
     try:
@@ -29,12 +29,12 @@ def load(path, sess_options=None):
 
 
 def loads(model, sess_options=None):
-    """Reads a model that is a text, str or UTF-8 bytes (JSON where it begins with a brace, else YAML), or a dict as such a text has it.
+    """Reads a model from a text, str or UTF-8 bytes (JSON if it begins with a brace, else YAML), or from a dict with the same content.
 
-    In a dict, arrays of NumPy stand for lists. Warns and raises as `load` does.
+    In a dict, NumPy arrays may stand for lists. Warns and raises as `load` does.
     """
     if isinstance(model, str):
-        source = model.encode("utf-8", "surrogatepass")  # what is no character is named with line and column
+        source = model.encode("utf-8", "surrogatepass")  # the engine reports a lone surrogate with line and column
     elif isinstance(model, (bytes, bytearray, memoryview)):
         source = bytes(model)
     elif isinstance(model, Mapping):
@@ -59,7 +59,7 @@ def _json(model):
 
 
 def _plain(x):
-    """The same of dicts, lists, numbers and texts. JSON has no infinity: a text that reads as the number stands for it."""
+    """x as plain dicts, lists, numbers and texts. JSON has no infinity and no NaN: they become texts that MDF reads as numbers."""
     if isinstance(x, Mapping):
         return {str(key): _plain(value) for key, value in x.items()}
     if isinstance(x, (np.ndarray, np.generic)):
@@ -72,7 +72,7 @@ def _plain(x):
 class Results(Mapping):
     """What a run recorded: a mapping from "node.port" to an array with time on axis 0, and from "time".
 
-    Row k of an array is the value after evaluation k, at time k * dt. In a sweep, axis 1 are its points.
+    Row k of an array is the value after evaluation k, at time k * dt. In a sweep, axis 1 is the axis of its points.
     """
 
     def __init__(self, time, values):
@@ -92,15 +92,15 @@ class Results(Mapping):
         return f"Results({shapes})"
 
     def to_pandas(self):
-        """A pandas.DataFrame with a row for each time. An array with more axes than time has a column for each element,
-        named "node.port[0, 1]". Raises ImportError without pandas.
+        """A pandas.DataFrame with one row per time. An array with further axes gets one column per element, named
+        "node.port[0, 1]". Raises ImportError without pandas.
         """
         import pandas
 
         return pandas.DataFrame(dict(self.columns()), index=pandas.Index(self["time"], name="time"))
 
     def columns(self):
-        """Pairs of a name and an array [time]: each array but "time", one for each element of its rows."""
+        """Pairs of a name and an array [time], one pair for each element of the rows of each array except "time"."""
         for name, array in self.items():
             if name == "time":
                 continue
@@ -112,9 +112,9 @@ class Results(Mapping):
 
 
 class Model:
-    """A model in MDF, which `load` and `loads` make. Many threads may run it at once.
+    """A model in MDF, made by `load` or `loads`. Many threads may run it at once.
 
-    What was compiled is kept: a run with other values, steps or dt compiles nothing.
+    Compiled code is kept: a run with other values, steps or dt compiles nothing.
     """
 
     def __init__(self, model, options):
@@ -143,22 +143,22 @@ class Model:
 
     @property
     def root_nodes(self):
-        """The nodes that no edge leads to; where there are none, those with a default_value in an input port."""
+        """The nodes without incoming edges; if there are none, the nodes that have an input port with a default_value."""
         return self._model.root_nodes()
 
     @property
     def output_nodes(self):
-        """The nodes that no edge leaves."""
+        """The nodes without outgoing edges."""
         return self._model.output_nodes()
 
     @property
     def draws(self):
-        """Whether it draws random numbers."""
+        """Whether the model draws random numbers."""
         return self._model.draws(self._settings(0, 1.0, self.recordable, None, None, None, True))
 
     @property
     def output_ports(self):
-        """What is recorded where `record` is None."""
+        """The names that are recorded if `record` is None."""
         return self._model.output_ports()
 
     @property
@@ -174,20 +174,20 @@ class Model:
     def run(
         self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True, progress=True, run_options=None
     ):
-        """Runs the model: an evaluation that begins its states, then `steps` steps of `dt`. Returns Results of steps + 1 rows.
+        """Runs the model: an initial evaluation, then `steps` steps of `dt`. Returns Results of steps + 1 rows.
 
-        record: names of output ports, parameters or functions, as "node.port"; None: all output ports. Where a port has the
-            same name, "parameter node.v" and "function node.v" mean the others.
-        inputs: dict of "node.port" to the value that an input port has in place of its default, or to steps + 1 rows, one
-            for each evaluation. One for a port that an edge overwrites is an error.
-        initial: dict of "node.parameter" to what its state begins with.
-        set: dict of "node.parameter" to its value. An array with one axis more than the parameter has is a sweep, of which
-            all points run; so is one in `initial`. All sweeps have as many points.
-        single_precision: onnx:: functions compute in float32, as modeci_mdf does; False: in the type of their inputs.
-        progress: a run of more than a second shows a bar, where stderr is a terminal.
+        record: names of output ports, parameters or functions, as "node.port"; None: all output ports. If a port has the
+            same name, "parameter node.v" and "function node.v" select the parameter and the function.
+        inputs: dict of "node.port" to a value that replaces the default of an input port, or to steps + 1 rows, one per
+            evaluation. A value for a port that an edge overwrites is an error.
+        initial: dict of "node.parameter" to the initial value of its state.
+        set: dict of "node.parameter" to its value. A value with one more axis than the parameter is a sweep: all its points
+            are simulated. The values in `initial` may be sweeps, too. All sweeps must have the same number of points.
+        single_precision: True: onnx:: functions compute in float32, as modeci_mdf does; False: in the type of their inputs.
+        progress: True shows a bar for a run of more than a second, if stderr is a terminal.
 
-        Raises CallerError for names that there are not, values that do not fit and what the model gets wrong (the error
-        names the node), UnsupportedError for functions that are not run, and what InferenceSession.run raises.
+        Raises CallerError for unknown names, values that do not fit and mistakes in the model (the error names the node),
+        UnsupportedError for functions that Rondel does not have, and the errors of InferenceSession.run.
         """
         settings = self._settings(steps, dt, record, inputs, initial, set, single_precision)
         options = checked_options(run_options, RunOptions, "run_options")
@@ -200,7 +200,7 @@ class Model:
         return Results(np.arange(settings.steps + 1) * settings.dt, values)
 
     def _run_in_parts(self, settings, names, inputs, options, bar):
-        """The same in parts of about a tenth of a second, after each of which the bar moves."""
+        """Runs the model in parts of about a tenth of a second, and updates the bar after each part."""
         simulation = _rondel.mdf.Simulation(self._model, settings)
         given = {name: np.asarray(x) for name, x in inputs.items()}
         varying = set(self._model.varying_inputs(settings))
@@ -224,7 +224,7 @@ class Model:
         return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
     def simulation(self, record=None, initial=None, set=None, *, single_precision=True):
-        """A run that goes on, some evaluations at a time: a Simulation. Arguments as those of `run`."""
+        """A Simulation: a run that continues in parts, some evaluations at a time. The arguments are those of `run`."""
         settings = self._settings(0, 1.0, record, None, initial, set, single_precision)
         return Simulation(self._model, settings, self._recorded(settings))
 
@@ -232,10 +232,10 @@ class Model:
         return settings.record or self.output_ports
 
     def session(self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True):
-        """The model as an InferenceSession: to inspect it, and for rondel.export.
+        """The model as an InferenceSession, to inspect it or to export it with rondel.export.
 
         Its inputs are "steps", "dt" and the given values ("input node.port", "initial node.parameter", "set node.parameter"),
-        each of which may be left out; its outputs are named as in `record`.
+        all of them optional; its outputs are named as in `record`.
         """
         settings = self._settings(steps, dt, record, inputs, initial, set, single_precision)
         return InferenceSession.of(self._model.compile(settings), self._options)
@@ -253,7 +253,7 @@ class Model:
 
 
 class Simulation:
-    """A run of a model that goes on: some evaluations at a time, with other inputs and another dt each time."""
+    """A run that continues in parts: some evaluations at a time, each part with its own inputs and dt."""
 
     def __init__(self, model, settings, names):
         self._simulation = _rondel.mdf.Simulation(model, settings)
@@ -261,26 +261,26 @@ class Simulation:
 
     @property
     def evaluated(self):
-        """How many evaluations were made."""
+        """The number of evaluations so far."""
         return self._simulation.evaluated()
 
     def begin_anew(self):
-        """In the next evaluation no time passes: states with a time derivative begin anew, all else goes on, as in modeci_mdf's
-        `evaluate()` without an increment.
+        """In the next evaluation no time passes: states with a time derivative take their initial values, everything else
+        continues, as in modeci_mdf's `evaluate()` without an increment.
         """
         self._simulation.begin_anew()
 
     def copy(self):
-        """A simulation that goes on from the same states by itself."""
+        """A simulation that continues from the same states, independently."""
         other = Simulation.__new__(Simulation)
         other._simulation, other._names = _rondel.mdf.Simulation(self._simulation), self._names
         return other
 
     def advance(self, evaluations=1, dt=1.0, inputs=None, run_options=None):
-        """Makes evaluations, the very first of which begins the states. Returns a dict of name to array [evaluations, ...].
+        """Makes evaluations; the first one of the simulation initializes the states. Returns a dict of name to array [evaluations, ...].
 
-        inputs: as those of Model.run, a row for each of these evaluations; where an edge overwrites one, the edge's
-            value wins. An error leaves the simulation where it was.
+        inputs: as in Model.run, one row for each of these evaluations; if an edge overwrites the port, the edge's value wins.
+        An error leaves the simulation unchanged.
         """
         count = _checked("evaluations", evaluations, "a number, 1 or more", _steps)
         step = _checked("dt", dt, "a number", float)
@@ -288,13 +288,13 @@ class Simulation:
         return _arrays(self._names, self._simulation.advance(count, step, _values("inputs", inputs), self._names, options))
 
 
-#: Seconds before a run shows a bar, and evaluations of the first part of a run that may show one.
+#: Seconds before a run shows a bar, and the number of evaluations in the first part of a run that may show a bar.
 _BAR_AFTER = 1.0
 _FIRST_PART = 1000
 
 
 def _rows(x, varies, first, count):
-    """The rows of an input for some evaluations; one that does not vary is repeated."""
+    """The rows of an input for some evaluations; an input that does not vary is repeated."""
     return x[first : first + count] if varies else np.broadcast_to(x, (count, *x.shape))
 
 

@@ -15,7 +15,7 @@
     n.mark_output(loop.add_loop_output(i.get_output(0), LoopOutput.LAST_VALUE).get_output(0))
     n.build_session().run(None, {"last": 9})      # [array(10)]
 
-What maps to what, and what a loop means where texts leave it open: docs/network.md.
+docs/network.md lists what maps to what, and defines what TensorRT's documentation of loops leaves open.
 """
 
 from types import ModuleType as _Module
@@ -116,7 +116,7 @@ SliceMode = SampleMode
 
 __all__ = [name for name, x in globals().items() if not name.startswith("_") and not isinstance(x, _Module)]
 
-# TensorRT's short names of types, as attributes only: `bool` would hide Python's where everything is imported.
+# TensorRT's short names of types. Not in __all__: after `import *`, `bool` would hide Python's bool.
 float64, float32, float16, bfloat16 = DataType.DOUBLE, DataType.FLOAT, DataType.HALF, DataType.BF16
 int64, int32, int8, int4, uint8 = DataType.INT64, DataType.INT32, DataType.INT8, DataType.INT4, DataType.UINT8
 fp8, fp4, bool = DataType.FP8, DataType.FP4, DataType.BOOL

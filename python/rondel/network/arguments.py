@@ -1,6 +1,6 @@
 """Converts arguments to what the engine takes. A wrong argument is a CallerError that names the method and the argument.
 
-The annotations of a method are the only place that says what it takes. `checked` reads the annotations and converts each
+The annotations of a method alone determine the types of its arguments. `checked` reads the annotations and converts each
 argument with the converter of its type (`CONVERTERS`). `Attribute` does the same for a property.
 """
 
@@ -76,7 +76,7 @@ def whole_number(x, least=-(2**63), most=2**63 - 1) -> int:
 
 
 def as_int(x) -> int:
-    """An int of 32 bits: a number of an axis, an input, a channel."""
+    """A 32-bit int: the index of an axis or an input, or a count."""
     return whole_number(x, -(2**31), 2**31 - 1)
 
 
@@ -242,7 +242,7 @@ def parameter_list(signature) -> str:
 
 
 def label_of(x) -> str:
-    """How errors call an object: a layer or loop by its name, any other object by its class."""
+    """How errors name an object: a layer or loop by its name, any other object by its class."""
     return x._label() if hasattr(x, "_label") else type(x).__name__
 
 

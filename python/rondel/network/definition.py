@@ -1,6 +1,6 @@
 """Network: TensorRT's INetworkDefinition.
 
-Long: it has a method for each layer, whose documentation says what the layer takes, what it gives, and which types it has.
+Long: it has a method for each layer, whose docstring documents the inputs, outputs and types of the layer.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ class NetworkDefinitionCreationFlag(Choice):
 
 
 class NoSuchLayer(CallerError, IndexError):
-    """A layer's number is out of range."""
+    """The index of a layer is out of range."""
 
 
 class Network(NoOpContextManager, ExplainsMissingNames):
@@ -176,7 +176,7 @@ class Network(NoOpContextManager, ExplainsMissingNames):
 
     @checked
     def add_select(self, condition: ITensor, then_input: ITensor, else_input: ITensor) -> layers.ISelectLayer:
-        """Elements of then_input where condition (BOOL) holds, else of else_input; both of one type."""
+        """For each element, then_input if condition (BOOL) is true, else else_input; both inputs have the same type."""
         return self._add("add_select", condition, then_input, else_input)
 
     @checked

@@ -161,7 +161,7 @@ class Weights:
         return self.size
 
     def engine(self):
-        """The arguments of the engine: the type, the elements (2- and 4-bit ones packed, low bits first), their number."""
+        """The arguments for the engine: the type, the elements (2- and 4-bit elements packed, low bits first), their number."""
         if not self.size:
             return self._dtype, _rondel.nothing(), 0
         bits = _BITS.get(_NAMES[self._dtype])
@@ -196,7 +196,7 @@ def as_weights(x):
     raise WrongArgument("Weights or an array")
 
 
-# The kinds of attributes as the engine calls them (python/bindings/network_class.h): what `Attribute` is told of each.
+# The arguments of `Attribute` for each kind of attribute; python/bindings/network_class.h names the kinds.
 KINDS = {
     "bool": {"kind": bool},
     "int": {"kind": int},

@@ -80,7 +80,7 @@ class ILayer(Handle):
 
     @checked
     def get_input(self, index: int) -> ITensor | None:
-        """Input `index`; None where it is not set."""
+        """Input `index`; None if it is not set."""
         return self._tensor(self._raw.get_input(index))
 
     @checked

@@ -1,4 +1,4 @@
-"""Batches: arrays cut into them, or an iterable of them."""
+"""Batches: arrays that are cut into batches, or an iterable of batches."""
 
 from collections.abc import Mapping
 
@@ -9,10 +9,10 @@ from . import checks
 
 
 class Batches:
-    """What is gone through once an epoch.
+    """The batches of an epoch.
 
-    data: a mapping of arrays by input name, whose rows (first axis) are cut into batches of `batch_size`, the last one perhaps
-        smaller; or an iterable of such mappings; or a function without arguments that gives one.
+    data: a mapping of arrays by input name, whose rows (first axis) are cut into batches of `batch_size` (the last batch may be
+        smaller); or an iterable of such mappings, one per batch; or a function without arguments that returns such an iterable.
     """
 
     def __init__(self, data, batch_size, shuffle):
@@ -33,13 +33,13 @@ class Batches:
         return self.rows is None and not callable(self.data) and iter(self.data) is self.data
 
     def __len__(self):
-        """0 where it is not known."""
+        """The number of batches; 0 if it is not known."""
         if self.rows is not None:
             return -(-self.rows // max(self.batch_size, 1))
         return len(self.data) if hasattr(self.data, "__len__") else 0
 
     def epoch(self, generator=None):
-        """The batches of one epoch; `generator`: of the order of rows."""
+        """The batches of one epoch. generator: the random generator that shuffles the rows; None: no shuffling."""
         if self.rows is None:
             yield from self.data() if callable(self.data) else self.data
             return
@@ -68,7 +68,7 @@ def _rows(arrays):
 
 
 def size_of(batch):
-    """The number of rows of a batch: the first axis of its first array that has one; 1 where none has."""
+    """The number of rows of a batch: the extent of the first axis of its first array that has an axis; 1 if none has."""
     for name, x in batch.items():
         shape = _array(name, x).shape
         if shape:

@@ -1,4 +1,4 @@
-"""Checks of what the caller gives; each error says what was expected."""
+"""Checks of arguments; each error says what was expected."""
 
 import difflib
 import fnmatch
@@ -35,7 +35,7 @@ def choice(what, value, known):
 
 
 def listed(names):
-    """Names as errors show them, not too many."""
+    """Names as errors list them, at most twelve."""
     names = [repr(n) for n in names]
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "") or "none"
 
@@ -46,7 +46,7 @@ def closest(name, known):
 
 
 def chosen(what, patterns, known):
-    """The names of `known` that are named, or that match a pattern with * and ?; each has to match something."""
+    """The names of `known` that match one of the patterns: a name, or a pattern with * and ?. Each pattern must match a name."""
     try:
         given = [patterns] if isinstance(patterns, str) else list(patterns)
     except TypeError:

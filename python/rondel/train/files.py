@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: a model with other weights, and the state of a trainer."""
+"""The files that a trainer writes, each completely or not at all: a model with new weights, and the state of a trainer."""
 
 import json
 import os
@@ -21,9 +21,9 @@ def checked_path(what, path):
 
 
 def write_model(model, arrays, to):
-    """The model's file with other values of some initializers; everything else as it is. `to`: None replaces the file.
+    """Writes the model's file with new values of some initializers; everything else is unchanged. to: None replaces the file.
 
-    External data stay external: in the same file, or, in another folder or under another name, in `to` + ".data".
+    External data stay external: in the same file, or, if the model is written to another path, in `to` + ".data".
     """
     import onnx
 
@@ -67,7 +67,7 @@ def _all_tensors(proto):
 
 
 class _ExternalData:
-    """The files that hold a model's external data, and what changes in them."""
+    """The files that hold a model's external data, and the changes to them."""
 
     def __init__(self, proto, folder):
         self.folder = os.path.realpath(folder)
@@ -85,7 +85,7 @@ class _ExternalData:
         self.changes[self._entry(tensor, "location")].append((int(self._entry(tensor, "offset", 0)), data))
 
     def write(self, model):
-        """Into the same files, or beside another model's file, which the tensors then name."""
+        """Writes the data into the same files (model: None), or beside the file `model`; the tensors then refer to the new files."""
         for k, (location, changes) in enumerate(self.changes.items()):
             old = os.path.realpath(os.path.join(self.folder, location))
             if os.path.commonpath([old, self.folder]) != self.folder:
@@ -109,7 +109,7 @@ class _ExternalData:
                 file.write(data)
 
     def _rename(self, location, to):
-        """The digests of the old bytes, where there are any, go."""
+        """Sets the location of the tensors, and removes checksums of the old bytes."""
         for tensor in self.tensors[location]:
             for k in reversed(range(len(tensor.external_data))):
                 if tensor.external_data[k].key == "checksum":
@@ -119,7 +119,7 @@ class _ExternalData:
 
 
 def save_state(path, arrays, facts):
-    """Arrays by name, and facts (JSON), as an .npz file."""
+    """Writes arrays by name, and facts (a dict for JSON), to an .npz file."""
     index = json.dumps({"format": 1, "names": list(arrays), **facts})
     numbered = {str(k): array for k, array in enumerate(arrays.values())}
     with replacing(path) as file:
@@ -127,7 +127,7 @@ def save_state(path, arrays, facts):
 
 
 def load_state(path):
-    """(arrays by name, facts) of a file that save_state wrote."""
+    """(arrays by name, facts) from a file that save_state wrote."""
     try:
         with np.load(path, allow_pickle=False) as file:
             facts = json.loads(file["index"].tobytes())

@@ -1,4 +1,4 @@
-"""Losses: what a Trainer appends to a model that computes predictions. Each is an op of ONNX, or a few."""
+"""Losses, which a Trainer appends to a model that computes predictions. Each loss is one or a few ONNX ops."""
 
 from ..errors import CallerError
 from . import checks
@@ -9,8 +9,8 @@ _REDUCTIONS = ("mean", "sum")
 class Loss:
     """Base of the losses.
 
-    output: the output of the model that is compared; None: its only output.
-    target: the name of the input that it is compared with: of the model, else a new one.
+    output: the output of the model that is compared with the target; None: its only output.
+    target: the name of the input for the target; a new input is added if the model has none of this name.
     """
 
     _labels = False  # whether targets are class numbers, int64, rather than tensors like the output
@@ -21,7 +21,7 @@ class Loss:
         self.reduction = checks.choice("reduction", reduction, _REDUCTIONS)
 
     def _nodes(self, helper):
-        """Nodes of opset 21 that make `loss` of `output` and `target`."""
+        """Nodes of opset 21 that compute `loss` from `output` and `target`."""
         raise NotImplementedError
 
     def __repr__(self):
@@ -31,7 +31,7 @@ class Loss:
 class CrossEntropy(Loss):
     """The cross entropy of logits f32[N, C, ...] and labels i64[N, ...]: ONNX's SoftmaxCrossEntropyLoss.
 
-    ignore_index: labels of this value count nothing, in the mean neither. Labels beyond the C classes are an error.
+    ignore_index: labels with this value do not contribute to the sum or to the mean. Other labels outside [0, C) are an error.
     """
 
     _labels = True
@@ -49,13 +49,13 @@ class CrossEntropy(Loss):
 
 
 class NegativeLogLikelihood(CrossEntropy):
-    """The same of logarithms of probabilities, such as a LogSoftmax gives: ONNX's NegativeLogLikelihoodLoss."""
+    """The same for log-probabilities, such as the output of LogSoftmax: ONNX's NegativeLogLikelihoodLoss."""
 
     _op = "NegativeLogLikelihoodLoss"
 
 
 class MeanSquaredError(Loss):
-    """The mean (or sum) of (output - target)^2 over all elements; the target has the output's dtype, and as many elements."""
+    """The mean (or sum) of (output - target)^2 over all elements. The target has the dtype and the number of elements of the output."""
 
     def __init__(self, output=None, target="target", reduction="mean"):
         super().__init__(output, target, reduction)
@@ -64,7 +64,7 @@ class MeanSquaredError(Loss):
         reduce = "ReduceMean" if self.reduction == "mean" else "ReduceSum"
         return [
             helper.make_node("Shape", ["output"], ["shape"]),
-            helper.make_node("Reshape", ["target", "shape"], ["shaped"]),  # nothing is broadcast unnoticed
+            helper.make_node("Reshape", ["target", "shape"], ["shaped"]),  # a target of another size is an error, not broadcast
             helper.make_node("Sub", ["output", "shaped"], ["error"]),
             helper.make_node("Mul", ["error", "error"], ["square"]),
             helper.make_node(reduce, ["square"], ["loss"], keepdims=0),

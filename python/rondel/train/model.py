@@ -6,7 +6,7 @@ from ..errors import CallerError
 from ..session import InferenceSession, model_source
 from . import checks, losses
 
-# Operands that configure an op rather than weigh something, although they are floats.
+# Operands of floats that are settings of an op, not weights.
 _SETTINGS = {
     "BatchNormalization": (3, 4), "Dropout": (1,), "OneHot": (2,), "QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2),
     "Resize": (1, 2), "Upsample": (1,),
@@ -15,7 +15,7 @@ _DOMAIN = "rondel.train"
 
 
 def load(model):
-    """(the model with its external data read, its path or None)."""
+    """(the model, with its external data loaded; its path or None)."""
     import onnx
 
     if hasattr(model, "build_session"):
@@ -34,7 +34,7 @@ def load(model):
 
 
 def read_by(node):
-    """The names that a node reads, those of its subgraphs included."""
+    """The names that a node and its subgraphs read."""
     yield from filter(None, node.input)
     for graph in subgraphs(node):
         for inner in graph.node:
@@ -56,7 +56,7 @@ def all_nodes(graph):
 
 
 class Names:
-    """The names of a graph's values at every depth, which new ones may not have."""
+    """The names of a graph's values at any depth, which new values must not have."""
 
     def __init__(self, graph):
         self._taken = {name for node in all_nodes(graph) for name in (*node.input, *node.output)}
@@ -69,7 +69,7 @@ class Names:
         self._taken.add(name)
 
     def fresh(self, wanted):
-        """`wanted`, or one like it that nothing has; it is taken from now on."""
+        """`wanted`, or `wanted` with a number if it is taken. The name is taken from now on."""
         name, k = wanted, 0
         while name in self._taken:
             k += 1
@@ -86,7 +86,7 @@ def clear_data(tensor):
 class TrainedModel:
     """A model whose float initializers may be trained.
 
-    initializers: by name, tensors of f32 and f64; those that have been taken without their values.
+    initializers: the tensors of f32 and f64, by name. `take` removes the value of a tensor.
     """
 
     def __init__(self, model):
@@ -98,7 +98,7 @@ class TrainedModel:
         self.initializers = {t.name: t for t in self.graph.initializer if t.data_type in floats}
 
     def take(self, name):
-        """The value of an initializer, which is held here no longer: weights are there once."""
+        """The value of an initializer, which is removed from the model so that weights are not stored twice."""
         import onnx
 
         tensor = self.initializers[name]
@@ -118,7 +118,7 @@ class TrainedModel:
         return loss.output
 
     def weights_of(self, results):
-        """The initializers that results depend on as weights: floats with an axis, which no op takes for a setting."""
+        """The weights that results depend on: initializers of floats that have an axis and are not a setting of an op."""
         needed, found = set(results), set()
         for node in reversed(self.graph.node):
             if needed.isdisjoint(node.output):
@@ -133,7 +133,7 @@ class TrainedModel:
 
 
 class Form:
-    """A copy of a model in which some initializers are inputs and a loss is the only output, beside what is added."""
+    """A copy of a model in which some initializers (`fed`) are inputs, and to which a loss and outputs can be added."""
 
     def __init__(self, model, fed):
         import onnx
@@ -164,7 +164,7 @@ class Form:
         self.graph.output.append(self.helper.make_tensor_value_info(name, elem_type, shape))
 
     def add_loss(self, loss, compared):
-        """Appends a loss, and the input that it compares with; returns its name."""
+        """Appends a loss on the output `compared`, and an input for its target if there is none. Returns the loss's name."""
         predicted = next(o for o in self.graph.output if o.name == compared).type.tensor_type
         if loss.target not in {i.name for i in self.graph.input}:
             if loss.target in self.names:
@@ -176,7 +176,7 @@ class Form:
         function = self.helper.make_function(_DOMAIN, "Loss", ["output", "target"], ["loss"], loss._nodes(self.helper), imports)
         self.proto.functions.append(function)
         self.proto.opset_import.append(self.helper.make_opsetid(_DOMAIN, 1))
-        self.proto.ir_version = max(self.proto.ir_version, 8)  # the first with functions
+        self.proto.ir_version = max(self.proto.ir_version, 8)  # the first version with functions
         self.graph.node.append(self.helper.make_node("Loss", [compared, loss.target], [name], domain=_DOMAIN))
         self.add_output(name, predicted.elem_type, [])
         return name
@@ -191,7 +191,7 @@ class Form:
         return self.helper.make_tensor_value_info(loss.target, kind, dims)
 
     def train_dropout(self):
-        """Dropout in training mode, at any depth. Returns nodes of versions that have none."""
+        """Sets Dropout to training mode, at any depth. Returns the nodes of old versions that have no training mode."""
         old = []
         version = next((i.version for i in self.proto.opset_import if i.domain in ("", "ai.onnx")), 1)
         yes = None
@@ -210,8 +210,8 @@ class Form:
         return old
 
     def train_batch_normalization(self, running):
-        """BatchNormalization in training mode, where its mean and variance are in `running`; returns the new value of each
-        by the name of the old one, which become outputs."""
+        """Sets BatchNormalization to training mode if its mean and variance are in `running`. Returns a dict of the name of each
+        running statistic to the name of its new value."""
         made = {}
         for node in self.graph.node:
             if node.op_type != "BatchNormalization" or node.domain not in ("", "ai.onnx") or not running.issuperset(node.input[3:5]):
@@ -232,12 +232,12 @@ class Form:
         for k in reversed(range(len(node.attribute))):
             if node.attribute[k].name in ("training_mode", "is_test"):
                 del node.attribute[k]
-        if version >= 14:  # before, the outputs say it
+        if version >= 14:  # in older versions, the number of outputs implies training mode
             node.attribute.append(self.helper.make_attribute("training_mode", 1))
 
 
 def loss_of(loss, model):
-    """(a Loss or None, the name of the output that it compares, or that is the loss)."""
+    """(a Loss, the name of the output that it compares), or (None, the name of the output that is the loss)."""
     names = [output.name for output in model.graph.output]
     if isinstance(loss, str):
         if loss in names:

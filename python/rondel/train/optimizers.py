@@ -1,6 +1,6 @@
-"""Optimizers: the nodes by which a step's model updates its parameters.
+"""Optimizers: the nodes that update the parameters in the model of a step.
 
-Adam, Adagrad and SGD with momentum are the ops of ONNX's domain ai.onnx.preview.training, with their formulas; arguments have PyTorch's names.
+Adam, Adagrad and SGD with momentum are ops of ONNX's domain ai.onnx.preview.training, with ONNX's formulas and PyTorch's argument names.
 """
 
 from . import checks
@@ -9,22 +9,22 @@ DOMAIN = "ai.onnx.preview.training"
 
 
 class Optimizer:
-    """Base of the optimizers. lr: the learning rate, which a Trainer's schedule multiplies."""
+    """Base of the optimizers. lr: the learning rate, which the factors of a Trainer's schedule multiply."""
 
-    states = ()  # names of the tensors that it keeps for each parameter, which has their shape and dtype
+    states = ()  # names of the tensors that it keeps for each parameter, with the parameter's shape and dtype
 
     def __init__(self, lr, weight_decay):
         self.lr = checks.number("lr", lr)
         self.weight_decay = checks.number("weight_decay", weight_decay)
 
     def initial(self, state):
-        """The value of all elements of a state before the first step."""
+        """The initial value of all elements of a state."""
         return 0.0
 
     def update(self, graph, rate, updates, parameters, gradients, states):
         """Appends nodes; returns the names of the new parameters, and a list of names for each state.
 
-        graph: a step_model.GraphWriter. rate: a scalar of f64. updates: how often parameters have been updated, i64[].
+        graph: a step_model.GraphWriter. rate: the learning rate, f64[]. updates: the number of updates so far, i64[].
         """
         raise NotImplementedError
 
@@ -66,8 +66,8 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam (Kingma, Ba, 2015). eps is added to sqrt(v) before its correction for the first steps, as in ONNX and Keras;
-    PyTorch adds it after."""
+    """Adam (Kingma, Ba, 2015). eps is added to sqrt(v) before the bias correction, as in ONNX and Keras; PyTorch adds it
+    after the correction."""
 
     states = ("mean", "mean_square")
 
@@ -84,14 +84,14 @@ class Adam(Optimizer):
         return self._adam(graph, rate, updates, parameters, gradients, states, self.weight_decay)
 
     def _adam(self, graph, rate, updates, parameters, gradients, states, norm_coefficient):
-        # The op counts the update under way; at 0 it would leave the correction out.
+        # The op expects the number of this update, from 1; at 0 it skips the bias correction.
         counted = graph.one("Add", [updates, graph.integer(1)])
         attributes = {"alpha": self.betas[0], "beta": self.betas[1], "epsilon": self.eps, "norm_coefficient": norm_coefficient}
         return self._op(graph, "Adam", rate, counted, parameters, gradients, states, **attributes)
 
 
 class AdamW(Adam):
-    """Adam, and apart from the gradients x' = x * (1 - lr * weight_decay) before each step (Loshchilov, Hutter, 2019)."""
+    """Adam with decoupled weight decay: x' = x * (1 - lr * weight_decay) before each step (Loshchilov, Hutter, 2019)."""
 
     def __init__(self, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
         super().__init__(lr, betas, eps, weight_decay)
@@ -105,7 +105,7 @@ class AdamW(Adam):
 
 
 class Adagrad(Optimizer):
-    """Adagrad (Duchi, Hazan, Singer, 2011). The rate of update t, from 0, is lr / (1 + t * lr_decay)."""
+    """Adagrad (Duchi, Hazan, Singer, 2011). The learning rate of update t, counted from 0, is lr / (1 + t * lr_decay)."""
 
     states = ("square_sum",)
 

@@ -7,7 +7,7 @@ _TRAINING = "ai.onnx.preview.training"
 
 
 class GraphWriter:
-    """Appends nodes to the graph of a model; names are new ones."""
+    """Appends nodes with fresh names to the graph of a model."""
 
     def __init__(self, model, types):
         """types: the element types of the parameters, by name."""
@@ -51,14 +51,16 @@ class GraphWriter:
         return self.constant(value, self._onnx.helper.tensor_dtype_to_np_dtype(self._types[like]))
 
     def cast(self, x, *, like=None, to=None):
-        """`x` in the dtype of a parameter, or of an element type."""
+        """`x` cast to the dtype of the parameter `like`, or to the element type `to`."""
         return self.one("Cast", [x], to=to or self._types[like])
 
 
 class StepModel:
-    """proto: the model. loss: its output. rate, updates: inputs, the learning rate (f64[]) and the count of steps so far.
-    states: the inputs that are states of the optimizer: [(state, parameter, input)]. carried: output by input of all that
-    goes from step to step. seed: the input that seeds random draws; None where there are none.
+    """The model of a step.
+
+    proto: the ModelProto. loss: the name of its output. rate, updates: the inputs for the learning rate (f64[]) and the number of
+    steps so far. states: the inputs that are states of the optimizer, [(state, parameter, input)]. carried: dict of each carried input
+    to the output that is its value in the next step. seed: the input for the seed of random draws; None if there are no draws.
     """
 
     def __init__(self, form, loss, parameters, running, optimizer, clip_norm, clip_value, checkpoint, options):
@@ -101,7 +103,7 @@ class StepModel:
 
 
 def clip_each(writer, parameters, gradients, most):
-    """Each element of each gradient in [-most, most]."""
+    """Clips each element of each gradient to [-most, most]."""
     clipped = []
     for x, g in zip(parameters, gradients):
         clipped.append(writer.one("Max", [writer.one("Min", [g, writer.scalar(most, x)]), writer.scalar(-most, x)]))
@@ -109,7 +111,7 @@ def clip_each(writer, parameters, gradients, most):
 
 
 def clip_together(writer, parameters, gradients, most):
-    """All gradients times most / max(norm, most), with the norm of all their elements together."""
+    """Multiplies all gradients by most / max(norm, most), where norm is the global norm of all their elements."""
     import onnx
 
     squares = [writer.cast(writer.one("ReduceSumSquare", [g], keepdims=0), to=onnx.TensorProto.DOUBLE) for g in gradients]

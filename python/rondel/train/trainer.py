@@ -1,4 +1,4 @@
-"""The trainer: a compiled step, and the parameters that it carries."""
+"""The trainer: a compiled step, and the parameters that are carried from step to step."""
 
 import warnings
 from collections.abc import Mapping
@@ -19,22 +19,22 @@ from .step_model import StepModel
 class Trainer:
     """Trains the float initializers of an ONNX model. Forward, backward and update of a step are one compiled graph.
 
-    model: a path, bytes, ModelProto, InferenceSession or network. A file stays as it is until `write_model`.
+    model: a path, bytes, ModelProto, InferenceSession or network. A file is not changed before `write_model`.
     loss: CrossEntropy(), NegativeLogLikelihood() or MeanSquaredError(), which add an input for the targets; one of their names
         ("cross_entropy", "nll", "mse"); or the name of an output of the model that is a scalar float.
     optimizer: SGD(...), Adam(...), AdamW(...) or Adagrad(...), or a name ("adam").
-    trained: names of initializers, f32 or f64, `*` and `?` standing for anything. None: all that have an axis and that the
+    trained: names of initializers, f32 or f64; patterns with `*` and `?` are allowed. None: all that have an axis and that the
         loss depends on.
-    frozen: names, likewise, that stay as they are. A BatchNormalization whose running mean and variance are frozen runs as at
-        inference.
-    clip_norm: gradients are scaled so that the norm of all their elements together is at most this.
-    clip_value: before that, each element is brought to [-clip_value, clip_value].
-    schedule: a function of the step, counted from 0, or a list: factors of the learning rate. After the list's end its last counts.
-    training_mode: True runs Dropout and BatchNormalization as in training during steps; the running means and variances go
-        from step to step. False runs them as the model says.
-    checkpoint: what loops keep for their gradients, as in rondel.grad.
-    seed: of random draws and of the order of rows in `fit`.
-    sess_options: how the model is read, compiled and bounded.
+    frozen: names or patterns of initializers that are not trained. A BatchNormalization whose running mean and variance are frozen
+        runs in inference mode.
+    clip_norm: gradients are scaled so that their global norm (of all elements together) is at most this.
+    clip_value: before that, each element of a gradient is clipped to [-clip_value, clip_value].
+    schedule: factors of the learning rate: a function of the step, counted from 0, or a list, whose last factor is used after its end.
+    training_mode: True runs Dropout and BatchNormalization in training mode during steps, and the running means and variances are
+        carried from step to step. False runs both as the model specifies.
+    checkpoint: what loops store for their gradients, as in rondel.grad.
+    seed: the seed of random draws and of the order of rows in `fit`.
+    sess_options: how the model is read and compiled, and its limits.
 
     Raises rondel.CallerError for wrong arguments, and rondel.UnsupportedError with the path to an op that has no gradient.
     """
@@ -118,7 +118,7 @@ class Trainer:
     def _value(self, name, x):
         return arrays.to_value(x, f"parameter '{name}'", self._session._types[name])
 
-    # ---- what there is
+    # ---- state
 
     @property
     def steps(self):
@@ -127,22 +127,22 @@ class Trainer:
 
     @property
     def learning_rate(self):
-        """Of the next step: the optimizer's, times the factor of the schedule."""
+        """The learning rate of the next step: that of the optimizer times the factor of the schedule."""
         return self._optimizer.lr * self._factor(self.steps)
 
     @property
     def parameters(self):
-        """The trained parameters now, by name. The arrays cannot be written; later steps do not change them."""
+        """The current values of the trained parameters, by name. The arrays are read-only; later steps do not change them."""
         return {name: self._array(name) for name in self._trained}
 
     @property
     def running_statistics(self):
-        """The running means and variances of BatchNormalization, likewise."""
+        """The current running means and variances of BatchNormalization, by name. The arrays are read-only."""
         return {name: self._array(name) for name in self._running}
 
     @property
     def batch_inputs(self):
-        """The names of the arrays that a batch has."""
+        """The names of the arrays in a batch."""
         return list(self._fed)
 
     def _array(self, name):
@@ -160,10 +160,10 @@ class Trainer:
     # ---- training
 
     def step(self, batch, run_options=None):
-        """One step on a mapping of arrays by input name; returns the loss before the update, a float.
+        """Makes one step on a mapping of arrays by input name. Returns the loss before the update, a float.
 
-        A step happens or does not: after an error or a deadline all parameters are as they were. Ctrl-C may come too late to end
-        the step; `steps` tells whether it happened. Errors are those of InferenceSession.run.
+        A step is atomic: after an error or a deadline all parameters are unchanged. Ctrl-C may come too late to end the step; `steps`
+        tells whether the step was made. Errors are those of InferenceSession.run.
         """
         options = checked_options(run_options, RunOptions, "run_options")
         step = self.steps
@@ -182,11 +182,11 @@ class Trainer:
         return batch
 
     def fit(self, data, epochs=1, *, batch_size=None, shuffle=True, progress=True, run_options=None):
-        """Steps over all batches, `epochs` times; returns the mean loss of each epoch.
+        """Makes a step on each batch, `epochs` times. Returns the mean loss of each epoch.
 
-        data: a mapping of arrays by input name, whose rows are cut into batches of `batch_size` in an order that changes from
-            epoch to epoch (unless shuffle is False); or an iterable of batches; or a function that gives one for each epoch.
-        progress: shows the epoch, its batches and the mean loss so far on stderr: a bar on a terminal, else lines.
+        data: a mapping of arrays by input name, whose rows are cut into batches of `batch_size`, shuffled in each epoch (unless
+            shuffle is False); or an iterable of batches; or a function that returns such an iterable for each epoch.
+        progress: True shows the epoch, its batches and the mean loss so far on stderr: a bar on a terminal, else lines.
         """
         epochs = checks.count("epochs", epochs)
         batches = Batches(data, batch_size, shuffle)
@@ -210,7 +210,7 @@ class Trainer:
     # ---- using what is trained
 
     def evaluate(self, data, *, batch_size=None):
-        """The mean loss over batches, each weighing as many rows as it has; Dropout and BatchNormalization as the model says.
+        """The mean loss over batches, weighted by their numbers of rows. Dropout and BatchNormalization run as the model specifies.
 
         data: as in `fit`.
         """
@@ -225,16 +225,16 @@ class Trainer:
         return total / rows
 
     def predict(self, feeds, outputs=None):
-        """The model's outputs (None: all; a name, or names) with the parameters as they are now: a list of arrays.
+        """Runs the model with the current parameters. Returns the named outputs (None: all) as a list of arrays.
 
-        feeds: a mapping of arrays by the names of the model's own inputs. Dropout and BatchNormalization run as the model says.
+        feeds: a mapping of arrays by the names of the model's own inputs. Dropout and BatchNormalization run as the model specifies.
         """
         session, _ = self._session_with_inputs(with_loss=False)
         names = [outputs] if isinstance(outputs, str) else requested_names(outputs) or [o.name for o in session.get_outputs()]
         return self._run(session, names, feeds)
 
     def _session_with_inputs(self, with_loss):
-        """(a session of the model whose parameters are inputs, the name of the loss), made when it is asked for."""
+        """(a session of the model whose parameters are inputs, the name of the loss), made at the first request."""
         if with_loss not in self._sessions:
             form = Form(self._model, [*self._trained, *self._running])
             loss = self._prepare_loss(form) if with_loss else None
@@ -250,14 +250,14 @@ class Trainer:
     # ---- files
 
     def save(self, path):
-        """Writes parameters, states of the optimizer and the count of steps to a file (NumPy's .npz), as a whole or not at all."""
+        """Writes parameters, states of the optimizer and the number of steps to a file (NumPy's .npz), completely or not at all."""
         facts = {"optimizer": type(self._optimizer).__name__, "seed": self._seed, "epochs": self._epochs}
         files.save_state(files.checked_path("path", path), {name: self._array(name) for name in self._step.carried}, facts)
 
     def resume(self, path):
-        """Goes on from a file that `save` wrote, of a trainer made with the same model and optimizer; returns the trainer.
+        """Restores the state from a file that `save` wrote, of a trainer made with the same model and optimizer. Returns the trainer.
 
-        What follows is what would have followed without the break, bit for bit.
+        Training then continues with the same results, bit for bit, as without the interruption.
         """
         path = files.checked_path("path", path)
         found, facts = files.load_state(path)
@@ -276,10 +276,10 @@ class Trainer:
         return self
 
     def write_model(self, path=None):
-        """Writes the model with the parameters as they are now; nothing else of the file changes. path: None: the file that it came from.
+        """Writes the model with the current parameters; nothing else in the file changes. path: None replaces the original file.
 
         External data stay external, in the same file; for another path they are written to path + ".data". Each file is
-        replaced as a whole or not at all.
+        written completely or not at all.
         """
         arrays_now = {**self.parameters, **self.running_statistics}
         files.write_model(self._model, arrays_now, None if path is None else files.checked_path("path", path))

@@ -27,14 +27,14 @@ std::vector<NodeId> assertions_in(const Graph& g, RegionId r) {
   return found;
 }
 
-/// The node that ends the run is named after the assertion and its message.
+/// The source for the node that ends the run: it is named after the assertion and its message.
 std::string named_by_message(const ir::Node& assertion) {
   const std::string name = name_in_file(assertion), message = assertion.attributes.s("message", "");
   if (message.empty()) return assertion.source;
   return fmt::format("node '{}{}{}' (Assertion)", name, name.empty() ? "" : ": ", message);
 }
 
-/// `list[0]`, or the end of the run where the condition does not hold.
+/// `list[0]`. Ends the run if the condition does not hold.
 ValueId first_of(ir::Builder& b, ValueId list, const ir::Node& assertion) {
   const ValueId failed = b("cast", {b("not", assertion.inputs)},
                            {{"to", ir::Type::scalar(DType::i64)}});
@@ -45,7 +45,7 @@ ValueId first_of(ir::Builder& b, ValueId list, const ir::Node& assertion) {
 
 bool is_tensor(const ir::Type& t) { return t.is_tensor(); }
 
-/// Whether a Gather from a value of this type is certain to check an index.
+/// Whether the type certainly has elements, so that a Gather from it checks its indices.
 bool has_elements(const ir::Type& t) {
   return t.is_static() && element_count(t.static_shape()) > 0;
 }
@@ -71,8 +71,8 @@ void guard(Graph& g, RegionId r, std::size_t k, NodeId assertion, int opset) {
   g.erase_node(assertion);
 }
 
-/// Adds a state to the loop, a number that stays 0, and adds that state to the loop's trip count,
-/// so that readers of the count depend on the state. Returns the number of the state's result in
+/// Adds a state to the loop that stays 0, and adds the final state to the loop's trip count, so
+/// that readers of the trip count depend on the state. Returns the number of the state's result in
 /// the body.
 std::size_t add_zero_state(Graph& g, NodeId loop) {
   ir::Builder b(g, g.node(loop).region);
@@ -101,7 +101,8 @@ class AssertionLowering {
   }
 
  private:
-  /// In reverse order: a later node's assertion may keep an earlier node alive.
+  /// Visits nodes in reverse order, because an assertion in a later node may keep an earlier node
+  /// alive.
   void region(RegionId r) {
     if (const auto found = assertions_in(g_, r); !found.empty()) keep(r, found);
     const std::vector<NodeId> nodes = g_.region(r).nodes;
@@ -137,7 +138,7 @@ class AssertionLowering {
     return std::nullopt;
   }
 
-  /// Whether more of a loop is read than the number of its trips.
+  /// Whether an output of the loop other than its trip count is live.
   bool is_kept_by_results(const ir::Node& loop) const {
     const LiveValues live(g_);
     return std::any_of(loop.outputs.begin(), loop.outputs.end() - 1,

@@ -6,14 +6,14 @@
 
 namespace rondel::exporters {
 
-/// Lowers assertions. ONNX has no op that ends a run, but a Gather with an index beyond its data is
-/// an error by ONNX's own text. So a result of the graph around the assertion is gathered, at an
-/// index that is out of bounds when the condition does not hold; or that result is made to depend
-/// on such a Gather. The Gather is named after the assertion and its message. Returns a note for
-/// each assertion whose graph has no result that could be gathered in this opset.
+/// Lowers assertions. ONNX has no op that ends a run, but by ONNX's own text a Gather with an index
+/// beyond its data is an error. So a result of the graph around the assertion is gathered, at an
+/// index that is out of bounds if the condition does not hold; or the result is made to depend on
+/// such a Gather. The Gather is named after the assertion and its message. Returns a note for each
+/// assertion whose graph has no result that could be gathered in this opset.
 std::vector<std::string> lower_assertions(ir::Graph&, int opset);
 
-/// A note for each assertion of a graph that is written without its assertions.
+/// Returns a note for each assertion of a graph that is exported without assertions.
 std::vector<std::string> report_dropped_assertions(const ir::Graph&);
 
 }  // namespace rondel::exporters

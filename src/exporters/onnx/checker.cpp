@@ -28,7 +28,7 @@ void give_shapes(google::protobuf::RepeatedPtrField<pb::ValueInfoProto>& ports) 
     if (unranked(port)) port.mutable_type()->mutable_tensor_type()->mutable_shape();
 }
 
-/// The model with a rank for every port; adds a note that some have none.
+/// The model with a rank for every port. Adds a note that some ports have none.
 pb::ModelProto shaped(Model& m) {
   m.report.notes.emplace_back(
       "an input or output has no known rank, for which ONNX has no form in this opset: its checker "
@@ -39,7 +39,7 @@ pb::ModelProto shaped(Model& m) {
   return copy;
 }
 
-/// The checker's message about a model (a proto, or its path); "" when it accepts the model.
+/// The checker's message about a model (a proto, or its path); "" if it accepts the model.
 template <class M> std::string checker_message(const M& model, bool infers) {
   try {
     ::onnx::checker::check_model(model, infers);
@@ -52,7 +52,7 @@ template <class M> void expect_valid(const M& model) {
   invariant(message.empty(), "onnx's checker does not accept what was written: {}", message);
 }
 
-/// The same, with a note where onnx's shape inference disagrees: it knows less than the ops (an
+/// The same. Adds a note if onnx's shape inference disagrees: it is less precise than our ops (an
 /// output of MaxPool with ceil_mode, a branch that is never taken).
 template <class M> void expect_valid_and_inferred(const M& model, Model& m) {
   expect_valid(model);

@@ -17,8 +17,7 @@ using Values = std::vector<ValueId>;
 
 ValueId scalar_shaped(ir::Builder& b, ValueId x) { return b("reshape", {x, b.integers({})}); }
 
-/// Repeats scales or zero points of blocks, so that there is one for each index of x along the
-/// axis.
+/// Repeats the scales or zero points of blocks, so that x has one for each index along the axis.
 ValueId expand_blocks(ir::Builder& b, ValueId x, ValueId blocks, std::int64_t axis,
                       std::int64_t size) {
   const ValueId zero = b.scalar<std::int64_t>(0), one = b.scalar<std::int64_t>(1);
@@ -28,7 +27,7 @@ ValueId expand_blocks(ir::Builder& b, ValueId x, ValueId blocks, std::int64_t ax
 }
 
 /// A scale or zero point in dtype `t`, in a shape that broadcasts to x: one value for all, one for
-/// each index of `axis`, or one for each block. None where its rank, or that of x, is not known.
+/// each index of `axis`, or one for each block. `none` if its rank or the rank of x is not known.
 ValueId scale_or_zero_point(ir::Builder& b, const ir::Node& n, std::size_t k, DType t) {
   const ir::Type x = b.graph().value(n.inputs[0]).type, s = b.graph().value(n.inputs[k]).type;
   if (!s.has_rank() || !x.has_rank()) return ValueId::none;
@@ -49,16 +48,16 @@ DType asked(const ir::Attributes& a, const char* name, DType otherwise) {
   return t.is_tensor() ? t.dtype() : otherwise;
 }
 
-/// A matrix with one element in each row.
+/// x as a matrix with one element in each row.
 ValueId as_column(ir::Builder& b, ValueId x) { return b("reshape", {x, b.integers({-1, 1})}); }
 
 }  // namespace
 
-/// Unique is the only op of ONNX that compares complex numbers. Two numbers are equal where Unique,
-/// given both operands as rows, finds the same row for both.
+/// Unique is the only op of ONNX that compares complex numbers. It gets the elements of both
+/// operands as rows; two numbers are equal if Unique maps them to the same row.
 Values equal_complex(ir::Builder& b, const ir::Node& n) {
   if (!is_complex(dtype_of(b, n.inputs[0]))) return {};
-  const ValueId yes = b.scalar(true);  // Where broadcasts
+  const ValueId yes = b.scalar(true);  // Where is used because it broadcasts
   const ValueId x = b("where", {yes, n.inputs[0], n.inputs[1]}),
                 y = b("where", {yes, n.inputs[1], n.inputs[0]});
   const ValueId all = b("concat", {as_column(b, x), as_column(b, y)}, {{"axis", std::int64_t{0}}});
@@ -79,8 +78,8 @@ Values relu_of_unsigned(ir::Builder& b, const ir::Node& n) {
   return n.inputs;
 }
 
-/// A u64 exponent reduced below 2^63, with the same power: powers of odd numbers repeat after 2^62
-/// steps, and powers of even numbers are 0 from the 64th on.
+/// A u64 exponent reduced below 2^63, with the same power modulo 2^64: powers of odd numbers repeat
+/// after 2^62 steps, and powers of even numbers are 0 from the 64th on.
 ValueId below_two_63(ir::Builder& b, ValueId y) {
   const ValueId turn = b.scalar(std::uint64_t{1} << 62);
   const ValueId again = b("add", {b("mod", {y, turn}), turn});
@@ -126,7 +125,7 @@ Values range_of_scalars(ir::Builder& b, const ir::Node& n) {
   return b.add(n.op->name, scalars, n.attributes);
 }
 
-/// The sum, which wraps, divided by the number of elements; 0 without elements.
+/// The sum, which wraps, divided by the number of elements; 0 if there are none.
 Values integer_mean(ir::Builder& b, const ir::Node& n) {
   const DType own = dtype_of(b, n.inputs[0]);
   if (!is_integer(own)) return {};

@@ -1,5 +1,6 @@
-// MaxPool of 64-bit integers, which no float holds. Axis by axis: a Gather collects the elements of
-// each window, a ReduceMax takes the maximum. The maximum of a window is the maximum of its rows'.
+// MaxPool of 64-bit integers, which no float holds exactly. Works axis by axis: a Gather collects
+// the elements of each window, a ReduceMax takes the maximum. This is correct because the maximum
+// of a window is the maximum of the maxima of its rows.
 #include "exporters/onnx/decompositions.h"
 #include "exporters/onnx/int64_arithmetic.h"
 #include "ops/compose.h"
@@ -20,11 +21,11 @@ using Values = std::vector<ValueId>;
 
 constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 
-/// The indices of one axis in each window, [positions, kernel]. Padding has the index `extent`; in
-/// a window that lies entirely in padding it has `extent + 1`.
+/// The indices along one axis for each window, [positions, kernel]. The index of padding is
+/// `extent`; in a window that lies entirely in padding it is `extent + 1`.
 struct WindowIndices {
   ValueId indices;
-  bool padding;  ///< there may be such indices
+  bool padding;  ///< whether some indices may be padding
 };
 
 WindowIndices known_indices(ir::Builder& b, const WindowSpec& spec, std::size_t axis,
@@ -48,7 +49,7 @@ WindowIndices known_indices(ir::Builder& b, const WindowSpec& spec, std::size_t 
 }
 
 /// kernels::axis_of and kernels::window_count for an extent that is known at run time: the number
-/// of window positions (an error where the window does not fit), and the padding before the first.
+/// of window positions (an error if the window does not fit), and the padding before the first one.
 struct Slide {
   ValueId positions, begin;
 };
@@ -105,7 +106,7 @@ ValueId gathered(ir::Builder& b, ValueId x, const WindowIndices& u, std::int64_t
   return b("gather", {x, u.indices}, {{"axis", axis}});
 }
 
-/// The maxima, and the index in x at which each occurs first. A window that lies entirely in
+/// The maxima, and the index in x of the first occurrence of each. A window that lies entirely in
 /// padding has the maximum 0 and the index `nowhere`.
 struct Maximum {
   ValueId value, index;
@@ -119,35 +120,36 @@ Maximum along(ir::Builder& b, const Maximum& x, const WindowSpec& spec, std::siz
   const WindowIndices u = window_indices(b, spec, axis, x.value);
   const ValueId kernel = b.integers({at + 1});
   const ValueId values = gathered(b, x.value, u, at, lowest, Tensor::zeros(t, {}));
-  const auto least = [&](const char* op, ValueId v) {
+  const auto reduce = [&](const char* op, ValueId v) {
     return b(op, {v, kernel}, {{"keepdims", std::int64_t{0}}});
   };
-  Maximum y{least("reduce_max", values), ValueId::none};
+  Maximum y{reduce("reduce_max", values), ValueId::none};
   if (x.index == ValueId::none) return y;
   const Tensor none = Tensor::scalar(nowhere);
   const ValueId indices = gathered(b, x.index, u, at, none, none);
   const ValueId there = b("equal", {values, b("unsqueeze", {y.value, kernel})});
-  y.index = least("reduce_min", b("where", {there, indices, b.constant(none)}));
+  y.index = reduce("reduce_min", b("where", {there, indices, b.constant(none)}));
   return y;
 }
 
-/// 0, 1, ... in the shape.
+/// 0, 1, ..., count - 1 in the shape.
 ValueId counted(ir::Builder& b, ValueId count, ValueId shape) {
   return b("reshape", {Int64Arithmetic(b).below(count), shape}, {{"allowzero", std::int64_t{1}}});
 }
 
-/// Indices in the order of the attribute storage_order; -1 where there is none.
+/// Indices in row-major or column-major order (attribute storage_order); -1 for windows without an
+/// index.
 ValueId to_storage_order(ir::Builder& b, ValueId index, ValueId x, std::size_t spatial,
                          bool column_major) {
   const ValueId none = b.scalar<std::int64_t>(-1);
   const ValueId there = b("less", {index, b.scalar(nowhere)});
   if (!column_major) return b("where", {there, index, none});
-  ir::Ints turned(spatial + 2);
-  std::iota(turned.begin(), turned.end(), 0);
-  std::reverse(turned.begin() + 2, turned.end());
+  ir::Ints perm(spatial + 2);
+  std::iota(perm.begin(), perm.end(), 0);
+  std::reverse(perm.begin() + 2, perm.end());
   const ValueId count = b("size", {x});
-  const ValueId by_columns = counted(b, count, b("gather", {b("shape", {x}), b.integers(turned)}));
-  const ValueId by_rows = b("transpose", {by_columns}, {{"perm", turned}});
+  const ValueId by_columns = counted(b, count, b("gather", {b("shape", {x}), b.integers(perm)}));
+  const ValueId by_rows = b("transpose", {by_columns}, {{"perm", perm}});
   const ValueId list = b("reshape", {by_rows, b.integers({-1})});
   const ValueId table = b("concat", {list, b.integers({-1})}, {{"axis", std::int64_t{0}}});
   return b("gather", {table, b("where", {there, index, count})});

@@ -1,5 +1,5 @@
 // Random draws in standard ops: the same numbers as ops/random.h. Words of 32 bits are held in i64,
-// where nothing here overflows and which every runtime supports.
+// because every runtime supports i64 and no operation here overflows it.
 #include "exporters/onnx/decompositions.h"
 #include "exporters/onnx/int64_arithmetic.h"
 #include "ops/compose.h"
@@ -26,7 +26,7 @@ struct Product {
   ValueId high, low;
 };
 
-/// The words of x * m, by halves of m.
+/// The high and low word of x * m. The product is computed with the two halves of m.
 Product product(const Int64Arithmetic& w, ValueId x, std::int64_t m) {
   const ValueId first = w.mul(x, m % two_16);
   const ValueId rest = w.add(w.div(first, two_16), w.mul(x, m / two_16));
@@ -45,7 +45,7 @@ Values one_round(ir::Builder& b, std::span<const ValueId> p) {
           next_key(1)};
 }
 
-/// The words of the block that a key gives for a counter, whose words have one shape.
+/// The block of random words for a key and a counter. All words of the counter have the same shape.
 Words philox(ir::Builder& b, const std::array<ValueId, 2>& key, const Words& counter) {
   ir::LoopParts p;
   p.has_trips = true;
@@ -62,7 +62,7 @@ ValueId shifted(ir::Builder& b, ValueId x, std::uint64_t bits, const char* way) 
   return b("bit_shift", {x, b.scalar(bits)}, {{"direction", std::string(way)}});
 }
 
-/// The words of a u64, low first.
+/// The two words of a u64, low word first.
 std::array<ValueId, 2> words(ir::Builder& b, ValueId x) {
   const ValueId low = shifted(b, shifted(b, x, 32, "LEFT"), 32, "RIGHT");
   return {as(b, low, DType::i64), as(b, shifted(b, x, 32, "RIGHT"), DType::i64)};
@@ -72,7 +72,7 @@ ValueId u64_of(ir::Builder& b, ValueId low, ValueId high) {
   return b("bitwise_or", {as(b, low, DType::u64), shifted(b, as(b, high, DType::u64), 32, "LEFT")});
 }
 
-/// The blocks for 0, 1, ... in a shape: i64[rank].
+/// The blocks for the counters 0, 1, ... in a shape: i64[rank].
 Words blocks(ir::Builder& b, ValueId key, ValueId shape) {
   const Int64Arithmetic w(b);
   const ValueId n = b("reduce_prod", {shape}, {{"keepdims", std::int64_t{0}}});
@@ -81,7 +81,7 @@ Words blocks(ir::Builder& b, ValueId key, ValueId shape) {
   return philox(b, words(b, key), {w.mod(i, two_32), w.div(i, two_32), none, none});
 }
 
-/// Bits of a number below 1 in `t`.
+/// The number of significant bits of a random number in dtype `t`.
 int digits(DType t) {
   return t == DType::f64 ? 53 : t == DType::f32 ? 24 : t == DType::f16 ? 11 : 8;
 }
@@ -90,12 +90,12 @@ ValueId times(ir::Builder& b, ValueId x, double factor) {
   return b("mul", {x, b.scalar(dtype_of(b, x), factor)});
 }
 
-/// The upper 53 bits of the words of a part, as a whole number.
+/// The upper 53 bits of words 2 * part and 2 * part + 1 of the block, as an integer.
 ValueId bits_53(const Int64Arithmetic& w, const Words& block, std::size_t part) {
   return w.add(w.mul(block[2 * part + 1], 1 << 21), w.div(block[2 * part], 1 << 11));
 }
 
-/// ops/random.h: unit_interval.
+/// The same as `unit_interval` of ops/random.h.
 ValueId unit_interval(ir::Builder& b, DType t, const Words& block, std::size_t part) {
   const Int64Arithmetic w(b);
   const int kept = digits(t);
@@ -104,7 +104,7 @@ ValueId unit_interval(ir::Builder& b, DType t, const Words& block, std::size_t p
   return times(b, as(b, whole, DType::f32), std::ldexp(1.0, -kept));
 }
 
-/// A number of (0, 1].
+/// A random number in (0, 1].
 ValueId open_unit(ir::Builder& b, DType t, const Words& block) {
   const bool f64 = t == DType::f64;
   const ValueId whole = as(b, f64 ? bits_53(Int64Arithmetic(b), block, 0) : block[0], t);
@@ -119,7 +119,7 @@ ValueId multiply_add(ir::Builder& b, ValueId x, ValueId y, ValueId z) {
   return b("add", {b("mul", {x, y}), z});
 }
 
-/// A key that has no parts to be derived from is drawn by ONNX's own generator.
+/// Draws a key from ONNX's own generator, for a key that is derived from no inputs.
 ValueId drawn_key(ir::Builder& b, double seed) {
   const ValueId drawn = b("random_uniform", {},
                           {{"shape", ir::Ints{2}},
@@ -156,7 +156,7 @@ Values uniform_draw(ir::Builder& b, const ir::Node& n) {
   return {as(b, multiply_add(b, unit, b("sub", {high, low}), low), t)};
 }
 
-/// Box and Muller's transformation.
+/// Box-Muller transform.
 Values normal_draw(ir::Builder& b, const ir::Node& n) {
   const DType t = dtype_of(b, n.inputs[1]), wide = scalar::compute_type(t);
   const ValueId mean = ops::wide_value(b, n.inputs[1]), scale = ops::wide_value(b, n.inputs[2]);
@@ -167,7 +167,8 @@ Values normal_draw(ir::Builder& b, const ir::Node& n) {
   return {as(b, y, t)};
 }
 
-/// The number of sums that do not exceed a random fraction of the last sum, and are below that sum.
+/// The index is the number of cumulative sums that are at most a random fraction of the last sum,
+/// and below the last sum.
 Values index_draw(ir::Builder& b, const ir::Node& n) {
   const ValueId sums = n.inputs[0];
   const std::int64_t count = n.attributes.i("count");

@@ -14,8 +14,8 @@ using Values = std::vector<ValueId>;
 
 ValueId listed(ir::Builder& b, ValueId x) { return b("reshape", {x, b.integers({-1})}); }
 
-/// For each update the flat index of its element in x: the matching gather op, applied to 0, 1, ...
-/// in the shape of x.
+/// The flat index in x of the element that each update changes: the matching gather op, applied to
+/// 0, 1, ... in the shape of x.
 ValueId element_indices(ir::Builder& b, const ir::Node& n) {
   const ValueId x = n.inputs[0];
   const ValueId count = b("reduce_prod", {b("shape", {x})}, {{"keepdims", std::int64_t{0}}});

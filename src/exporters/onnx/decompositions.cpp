@@ -31,21 +31,21 @@ Values cast(ir::Builder& b, const ir::Node& n) {
   return b.add("cast", n.inputs, how);
 }
 
-/// A number outside int32 is an error here; ONNX's Cast wraps.
+/// ONNX's Cast wraps a number that does not fit into int32; our op fails.
 Values cast_to_int32(ir::Builder& b, const ir::Node& n) {
   return b.add("cast", n.inputs, {{"to", ir::Type::scalar(DType::i32)}});
 }
 
-/// Rounds twice instead of once. When the model is read back, the passes fuse the two again.
+/// Mul and Add round twice instead of once. The passes fuse them again if the model is read back.
 Values multiply_and_add(ir::Builder& b, const ir::Node& n) {
   return {b("add", {b("mul", {n.inputs[0], n.inputs[1]}), n.inputs[2]})};
 }
 
-/// ONNX does not say how a value is stored.
+/// ONNX does not specify how a value is stored.
 Values as_it_is(ir::Builder& b, const ir::Node& n) { return {b("identity", {n.inputs[0]})}; }
 
-/// Reshapes x to its own shape with the other inputs' extents put in: an error where an extent
-/// differs.
+/// Asserts equal extents: reshapes x to its own shape with its extent replaced by that of each
+/// other input. The Reshape fails if the extents differ.
 Values reshape_to_extents(ir::Builder& b, const ir::Node& n) {
   const ir::Ints axes = n.attributes.ints("axes");
   const ValueId x = n.inputs[0], zero = b.integers({0});
@@ -65,7 +65,8 @@ Values reshape_to_extents(ir::Builder& b, const ir::Node& n) {
   return {y};
 }
 
-/// Gathers from 0, 1, ..., most. Indices beyond are an error, and negative lengths are sent there.
+/// Gathers from 0, 1, ..., most. Larger indices are an error; negative lengths are replaced by an
+/// index beyond the end.
 Values look_up(ir::Builder& b, const ir::Node& n) {
   const ValueId lengths = n.inputs[0], zero = b.scalar<std::int64_t>(0),
                 one = b.scalar<std::int64_t>(1);
@@ -74,7 +75,7 @@ Values look_up(ir::Builder& b, const ir::Node& n) {
   return {b("gather", {b("range", {zero, beyond, one}), at})};
 }
 
-/// Gathers from a list of one element, at the number of elements out of bounds.
+/// Gathers from a list of one element; the index is the number of elements out of bounds.
 Values look_up_first(ir::Builder& b, const ir::Node& n) {
   const ValueId below = b("less", {n.inputs[0], b.scalar(n.attributes.i("least"))});
   const ValueId out = b("or", {below, b("greater", n.inputs)});
@@ -83,8 +84,8 @@ Values look_up_first(ir::Builder& b, const ir::Node& n) {
   return {b("gather", {b("unsqueeze", {n.inputs[0], b.integers({0})}), count})};
 }
 
-/// Gathers along each axis. Negative positions, and negative sizes, are sent to an index beyond any
-/// extent.
+/// Gathers along each axis. Negative positions and negative sizes are replaced by an index beyond
+/// any extent.
 Values gather_each_axis(ir::Builder& b, const ir::Node& n) {
   const ValueId zero = b.scalar<std::int64_t>(0), one = b.scalar<std::int64_t>(1),
                 beyond = b.scalar(to_the_end);
@@ -103,8 +104,8 @@ Values gather_each_axis(ir::Builder& b, const ir::Node& n) {
   return {y};
 }
 
-/// The op of ai.onnx.ml takes few types. Its indices are one list, and for a vector it returns a
-/// row.
+/// Replaces ArrayFeatureExtractor of ai.onnx.ml, which takes few dtypes. Its indices are one list,
+/// and for a vector it returns a row.
 Values gather_last_axis(ir::Builder& b, const ir::Node& n) {
   const ir::Type x = b.graph().value(n.inputs[0]).type;
   const ValueId list = b("reshape", {n.inputs[1], b.integers({-1})});
@@ -124,7 +125,7 @@ Values slice_of_shape(ir::Builder& b, const ir::Node& n) {
                       b.integers({n.attributes.i("end")}), b.integers({0})})};
 }
 
-/// Split before version 18 has unequal parts only with given lengths.
+/// Split before version 18 supports unequal parts only if the lengths are given.
 Values split_by_lengths(ir::Builder& b, const ir::Node& n) {
   const ir::Type& x = b.graph().value(n.inputs[0]).type;
   if (!x.has_rank() || n.inputs.size() > 1) return {};
@@ -158,7 +159,7 @@ Values pad_every_axis(ir::Builder& b, const ir::Node& n) {
   return b.add("pad", inputs, n.attributes);
 }
 
-/// Exchanges the last two axes; a vector stays as it is.
+/// Swaps the last two axes; a vector stays as it is.
 ValueId matrix_transposed(ir::Builder& b, ValueId x) {
   const ir::Type t = b.graph().value(x).type;
   if (t.has_rank()) {
@@ -175,7 +176,7 @@ ValueId matrix_transposed(ir::Builder& b, ValueId x) {
   return b.if_(b("less", {rank, b.scalar<std::int64_t>(2)}), same(x), exchanged)[0];
 }
 
-/// Our product has flags for transposed operands; ONNX's has none.
+/// Our matrix product has flags for transposed operands; ONNX's has none.
 Values transpose_then_multiply(ir::Builder& b, const ir::Node& n) {
   const auto operand = [&](std::size_t k, const char* flag) {
     return n.attributes.flag(flag) ? matrix_transposed(b, n.inputs[k]) : n.inputs[k];
@@ -187,7 +188,7 @@ Values reshape_to_scalar(ir::Builder& b, const ir::Node& n) {
   return {b("reshape", {n.inputs[0], b.integers({})})};
 }
 
-/// ONNX's EyeLike restricts the dtype of an input of which it uses only the shape.
+/// ONNX's EyeLike restricts the dtype of its input, although it uses the shape only.
 Values eye_of_shape(ir::Builder& b, const ir::Node& n) {
   return b.add("eye_like", {b("constant_of_shape", {b("shape", {n.inputs[0]})})}, n.attributes);
 }
@@ -196,7 +197,8 @@ Values normalization(ir::Builder& b, const ir::Node& n) {
   return b.add("batch_normalization", n.inputs, n.attributes);
 }
 
-/// Where ONNX's op does not take these dtypes together. In training the op is a graph of others.
+/// For combinations of dtypes that ONNX's op does not take. In training mode the op is decomposed
+/// by its definition instead.
 Values normalization_in_parts(ir::Builder& b, const ir::Node& n) {
   if (n.attributes.flag("training_mode")) return {};
   const ir::Type type = b.graph().value(n.inputs[0]).type;

@@ -4,20 +4,21 @@
 #include <string_view>
 #include <vector>
 
-/// Decompositions: ops that ONNX does not have, or not for such inputs, as graphs of other ops.
+/// Decompositions: ops that ONNX does not have, or does not have for some inputs, as graphs of
+/// other ops.
 namespace rondel::exporters {
 
-/// Writes the node's decomposition and returns the values that replace its outputs: by the op's
-/// row in the table, else by the graph that the op is defined as (ops::Composite). Empty where
-/// there is neither, or where neither can express this node.
+/// Writes the node's decomposition and returns the values that replace its outputs. It is the op's
+/// row in the table, else the graph that the op is defined as (ops::Composite). Returns an empty
+/// list if there is neither, or if neither can express this node.
 std::vector<ir::ValueId> decompose(ir::Builder&, const ir::Node&);
 
 bool has_decomposition(std::string_view op);
 
-/// A list in the shape of x.
+/// The list, reshaped to the shape of x.
 ir::ValueId reshape_like(ir::Builder&, ir::ValueId list, ir::ValueId x);
 
-// decompose_numeric.cpp: numbers that ONNX's arithmetic does not take, and quantization in f64.
+// decompose_numeric.cpp: dtypes that ONNX's arithmetic does not take, and quantization in f64.
 std::vector<ir::ValueId> equal_complex(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> sum_as_adds(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> relu_of_unsigned(ir::Builder&, const ir::Node&);

@@ -17,11 +17,11 @@ namespace {
 using ir::Graph;
 using ir::ValueId;
 
-/// Encodes versions `from` to `to` of an op, starting from the newest form. `write` returns the
-/// reason where it cannot encode the node, else "".
+/// Encodes versions `from` to `to` of an op, starting from the newest form. `write` returns "", or
+/// the reason why it cannot encode the node.
 struct VersionEncoding {
   std::string_view op;
-  int from, to;  ///< since_version of the schema, both included
+  int from, to;  ///< range of the schema's since_version, both included
   std::string (*write)(const Graph&, const ir::Node&, EncodedNode&);
 };
 
@@ -29,7 +29,7 @@ bool has_input(const EncodedNode& s, std::size_t k) {
   return k < s.inputs.size() && s.inputs[k] != ValueId::none;
 }
 
-/// Turns input k, a constant list, into the attribute `name`. An input that is left out stays out.
+/// Turns input k, a constant list, into the attribute `name`. An input that is left out is skipped.
 std::string as_attribute(const Graph& g, EncodedNode& s, std::size_t k, const char* name) {
   if (!has_input(s, k)) return {};
   const Tensor* value = g.constant(s.inputs[k]);
@@ -54,7 +54,7 @@ std::string reduce(const Graph& g, const ir::Node& n, EncodedNode& s) {
   return why;
 }
 
-/// Without lengths, the number of outputs used to be the number of parts, all of one length.
+/// Without lengths, old versions split into as many equal parts as there are outputs.
 std::string split_equally(const Graph& g, const ir::Node& n, EncodedNode& s) {
   s.attributes.erase("num_outputs");
   if (has_input(s, 1)) return {};
@@ -76,7 +76,7 @@ std::string without_axes(const Graph&, const ir::Node&, EncodedNode& s) {
   return has_input(s, 3) ? "its axes begin in version 18" : "";
 }
 
-/// A 0 used to mean the extent of x; without a 0 the versions agree.
+/// In old versions a 0 in the shape means the extent of x; without a 0 the versions agree.
 std::string without_allowzero(const Graph& g, const ir::Node& n, EncodedNode& s) {
   if (!n.attributes.flag("allowzero")) return {};
   const Tensor* shape = g.constant(n.inputs[1]);
@@ -86,7 +86,8 @@ std::string without_allowzero(const Graph& g, const ir::Node& n, EncodedNode& s)
   return {};
 }
 
-/// The input used to be flattened to a matrix at `axis`, which is the same for the last axis.
+/// Old versions flatten the input to a matrix at `axis`, which makes no difference for the last
+/// axis.
 std::string last_axis(const Graph& g, const ir::Node& n, EncodedNode& s) {
   const ir::Type& x = g.value(n.inputs[0]).type;
   if (!x.has_rank()) return "its axis counts from the front there, and the rank is not known";
@@ -104,7 +105,7 @@ std::string without_training(const Graph&, const ir::Node& n, EncodedNode&) {
   return n.attributes.flag("training_mode") ? "its training_mode begins in version 14" : "";
 }
 
-/// Outputs that nothing reads are left out, which this op does not allow in training.
+/// The exporter leaves out outputs that nothing reads, which this op does not allow in training.
 std::string with_statistics(const Graph& g, const ir::Node& n, EncodedNode&) {
   const bool all = n.outputs.size() == 3 &&
                    std::ranges::all_of(n.outputs, [&](ValueId v) { return g.is_read(v); });
@@ -184,14 +185,14 @@ bool equal(const pb::AttributeProto& a, const pb::AttributeProto& b) {
   return a.SerializeAsString() == b.SerializeAsString();
 }
 
-/// An unset type: the attribute is left out.
+/// Whether the attribute is a type that is not set. Such an attribute is left out.
 bool is_unset(const ir::Attribute& value) {
   const auto* type = std::get_if<ir::Type>(&value);
   return type != nullptr && type->kind() == ir::Type::Kind::none;
 }
 
-/// Keeps the attributes that this version has and whose values are not its defaults. Returns a
-/// reason where the version lacks an attribute that matters.
+/// Drops attributes that this version lacks or that have its default value. Returns "", or a reason
+/// if the version lacks an attribute whose value matters.
 std::string fit_attributes(const ir::Node& n, EncodedNode& s) {
   const pb::OpSchema* now = onnx::find_schema(s.op, onnx::newest_version(s.domain), s.domain);
   ir::Attributes kept;
@@ -236,7 +237,7 @@ class Signature {
   Signature(const Graph& g, EncodedNode& s, const std::optional<DtypeSubstitution>& e)
       : g_(g), s_(s), e_(e) {}
 
-  /// Why the schema does not allow these inputs and outputs; "" when it does.
+  /// Why the schema does not allow these inputs and outputs; "" if it does.
   std::string fault(std::span<const ValueId> outputs) {
     std::string why = arity_fault(outputs.size());
     for (std::size_t k = 0; why.empty() && k < s_.inputs.size(); ++k) {
@@ -290,10 +291,10 @@ class Signature {
   const Graph& g_;
   EncodedNode& s_;
   const std::optional<DtypeSubstitution>& e_;
-  std::unordered_map<std::string, std::string> seen_;  ///< type variable of the schema, type
+  std::unordered_map<std::string, std::string> seen_;  ///< types bound to type variables
 };
 
-/// Finds the schema; where this opset has none, returns false and sets `why_not`.
+/// Finds the schema. If this opset has none, sets `why_not` and returns false.
 bool find(EncodedNode& s, int opset) {
   const int newest = onnx::newest_version(s.domain);
   const int version = s.domain.empty() ? opset : newest;

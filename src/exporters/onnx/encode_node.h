@@ -6,19 +6,19 @@
 #include <string>
 #include <vector>
 
-/// The encoding of one node as one ONNX node of a given opset, or why there is none.
+/// Encodes one node as one ONNX node of a given opset, or says why that is not possible.
 namespace rondel::exporters {
 
 namespace pb = ::onnx;
 
-/// A node as ONNX writes it. The model writer adds its graphs (bodies, branches).
+/// An ONNX node without its graphs (bodies, branches), which the model writer adds.
 struct EncodedNode {
   std::string op, domain;
-  std::vector<ir::ValueId> inputs;  ///< `none` where left out
+  std::vector<ir::ValueId> inputs;  ///< `none`: left out
   ir::Attributes attributes;
   const pb::OpSchema* schema = nullptr;
-  std::string why_not;  ///< not empty: why the opset does not have this node
-  std::optional<DType> unsupported_dtype = {};  ///< set where the op does not take this dtype
+  std::string why_not;  ///< why the opset does not have this node; empty if it has it
+  std::optional<DType> unsupported_dtype = {};  ///< the dtype that the op does not take, if any
 };
 
 /// Tensors of dtype `from` are treated as tensors of dtype `to`.
@@ -26,9 +26,9 @@ struct DtypeSubstitution {
   DType from, to;
 };
 
-/// Encodes the node. Our ops have the newest form of ONNX's; a row of `version_encodings`
+/// Encodes the node. Our ops have the newest form of ONNX's ops; a row of `version_encodings`
 /// (encode_node.cpp) writes an older version of an op, or says why it cannot. With a dtype
-/// substitution: whether the op would take the node in that dtype.
+/// substitution, the result tells whether the op takes the node after the substitution.
 EncodedNode encode_node(const ir::Graph&, const ir::Node&, int opset,
                         const std::optional<DtypeSubstitution>& = {});
 
@@ -47,7 +47,7 @@ bool can_be_sequence_element(DType, int opset);
 /// Whether the opset's Cast goes from one dtype to the other and back.
 bool can_cast(const DtypeSubstitution&, int opset);
 
-/// The ONNX op with the name of ours, as "domain" and "Name"; nothing where there is none.
+/// The ONNX op with the name of our op; nothing if there is none.
 struct OnnxName {
   std::string domain, op;
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t max_protobuf_bytes = 0x7fffffff;
 
-/// Bytes of the model with its initializers in it.
+/// The size in bytes of the model with embedded initializers.
 std::uint64_t embedded_size(const Model& m) {
   std::uint64_t bytes = m.proto.ByteSizeLong();
   for (const Tensor& t : m.initializers)

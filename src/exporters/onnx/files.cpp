@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Smaller tensors stay in the model.
+/// Tensors with fewer bytes stay in the model.
 constexpr std::size_t least_external = 1024;
-/// Where larger ones begin in the file: whole pages can be mapped.
+/// The alignment of tensors in the file of external data, so that they can be mapped.
 constexpr std::uint64_t page = 4096;
 
 /// A new folder beside a file; the destructor removes it with its contents.

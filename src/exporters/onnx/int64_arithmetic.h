@@ -3,7 +3,7 @@
 
 namespace rondel::exporters {
 
-/// Shorthands for i64 arithmetic on values and numbers. Dividends must not be negative.
+/// Shorthands that write i64 arithmetic on values and numbers. Dividends must not be negative.
 class Int64Arithmetic {
  public:
   explicit Int64Arithmetic(ir::Builder& b) : b_(b) {}

@@ -14,7 +14,7 @@ using ir::Graph;
 using ir::Node;
 using ir::NodeId;
 
-/// The terms of an equation's operands, without blanks.
+/// The terms of an equation's operands, without spaces.
 std::vector<std::string> terms_of(const std::string& equation) {
   std::vector<std::string> terms{""};
   for (const char c : equation.substr(0, equation.find("->"))) {
@@ -30,7 +30,7 @@ struct Ellipsis {
   std::int64_t at, axes;
 };
 
-/// The ellipses of all operands that have one; empty where a rank is not known.
+/// The ellipses of all operands that have one; empty if a rank is not known.
 std::vector<Ellipsis> ellipses_of(const Graph& g, const Node& n) {
   const std::vector<std::string> terms = terms_of(n.attributes.s("equation", ""));
   std::vector<Ellipsis> found;
@@ -66,13 +66,13 @@ bool add_axes_under_ellipses(Graph& g, NodeId id) {
   return changed;
 }
 
-/// Padding with which a pool that does not round up has the windows of one that does.
+/// Padding with which a pool has the same windows without rounding up.
 struct Rounded {
   ir::Ints pads;
-  bool drops = false;  ///< the rounded count has one window more
+  bool drops = false;  ///< rounding up alone would count one more window
 };
 
-/// Nothing where no such padding is known, or where an average would count it.
+/// Nothing if no such padding is known, or if an average would count it.
 std::optional<Rounded> without_rounding(const kernels::PoolSpec& spec, const ir::Type& x) {
   const std::size_t spatial = spec.window.kernel.size();
   if (!x.has_rank() || x.rank() != static_cast<std::int64_t>(spatial) + 2) return std::nullopt;
@@ -86,7 +86,8 @@ std::optional<Rounded> without_rounding(const kernels::PoolSpec& spec, const ir:
     const std::int64_t before = e.value + w.begin, room = before + w.end - w.reach();
     r.drops = r.drops || count * w.stride < room + w.stride;
     const std::int64_t end = std::max<std::int64_t>((count - 1) * w.stride + w.reach() - before, 0);
-    // What rounding up adds is no padding; and ONNX Runtime wants padding smaller than the kernel.
+    // Elements added by rounding up are not counted as padding, but these would be. ONNX Runtime
+    // requires padding smaller than the kernel.
     if (end > w.end && (spec.count_include_pad || end >= kernel)) return std::nullopt;
     r.pads[a] = w.begin;
     r.pads[a + spatial] = end;

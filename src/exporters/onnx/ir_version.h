@@ -3,7 +3,7 @@
 
 namespace rondel::exporters {
 
-/// The least IR version that has an opset, and that has a dtype.
+/// The oldest IR version that has the opset, or that has the dtype.
 int ir_version(int opset);
 int ir_version(DType);
 

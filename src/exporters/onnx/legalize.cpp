@@ -25,7 +25,7 @@ using ir::RegionId;
 using ir::ValueId;
 using Values = std::vector<ValueId>;
 
-/// The dtype substitution with which the opset's op takes a node, and how results are narrowed.
+/// The dtype substitution after which the opset's op takes a node, and how results are narrowed.
 struct Promotion {
   DtypeSubstitution substitution;
   Narrowing how;
@@ -40,7 +40,7 @@ std::optional<Promotion> find_promotion(const Graph& g, const ir::Node& n,
   for (const DType wide : promoted_dtypes(narrow, how)) {
     const DtypeSubstitution substitution{narrow, wide};
     const EncodedNode then = encode_node(g, n, opset, substitution);
-    // Another dtype that the op does not take is promoted after this one.
+    // Accepts a partial solution: another dtype that the op does not take is promoted afterwards.
     const bool better = then.why_not.empty() ||
                         (then.unsupported_dtype && *then.unsupported_dtype != narrow &&
                          *then.unsupported_dtype != wide);
@@ -69,8 +69,8 @@ class Legalizer {
     }
   }
 
-  /// Returns true when the node is legal or cannot be replaced; false when there are new nodes in
-  /// front of it or in its place.
+  /// Returns true if the node is legal or cannot be replaced; false if nodes were inserted before
+  /// it or replaced it.
   bool legalize_node(NodeId n) {
     const std::string_view op = g_.node(n).op->name;
     if (op == "constant") return true;
@@ -118,7 +118,7 @@ class Legalizer {
     return v != ValueId::none && g_.value(v).type.is_tensor() && g_.value(v).type.dtype() == t;
   }
 
-  /// The value in a wider dtype. It is cast once, where it is made, for all readers.
+  /// The value in a wider dtype. It is cast once, where it is produced, for all readers.
   ValueId wide(ValueId v, DType to, const std::string& source) {
     const auto [known, fresh] = wide_.try_emplace({v, to}, ValueId::none);
     if (!fresh) return known->second;
@@ -145,7 +145,7 @@ class Legalizer {
   }
 
   bool decompose_node(NodeId n) {
-    // A decomposition may use its own op again; that node must be legal then.
+    // A decomposition may contain its own op again, but only as a legal node.
     const ir::Node node = g_.node(n);
     std::set<std::string_view> within = expanded_from_[n];
     if (!within.insert(node.op->name).second) return false;
@@ -185,7 +185,7 @@ std::optional<int> least_opset(const Graph& g, const ir::Node& n, int from) {
 
 namespace {
 
-/// The least opset that has the node, in its own or in a wider dtype.
+/// The oldest opset from `from` on that has the node, in its own or in a wider dtype.
 std::optional<int> opset_to_try(const Graph& g, const ir::Node& n, int from) {
   if (n.is_loop()) return std::nullopt;
   for (int opset = from; opset <= newest_opset(); ++opset) {

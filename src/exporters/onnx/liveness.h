@@ -5,7 +5,7 @@
 
 namespace rondel::exporters {
 
-/// The live values: those that some result of the root depends on.
+/// The live values: the results of the root region depend on them.
 class LiveValues {
  public:
   explicit LiveValues(const ir::Graph&);

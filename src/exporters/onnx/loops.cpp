@@ -19,7 +19,7 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// Calls `see` for each value that the node reads, also in its regions.
+/// Calls `see` for each value that the node or its regions read.
 template <class See> void visit_reads(const Graph& g, NodeId n, See& see) {
   for (const ValueId v : g.node(n).inputs)
     if (v != ValueId::none) see(v);
@@ -29,7 +29,7 @@ template <class See> void visit_reads(const Graph& g, NodeId n, See& see) {
   }
 }
 
-/// The values that a region reads to compute `results`, and its nodes that run for them.
+/// The values and nodes of a region that some of its results depend on.
 struct Needed {
   std::unordered_set<std::int32_t> values, nodes;
   bool reads(ValueId v) const { return values.contains(static_cast<std::int32_t>(v)); }
@@ -49,13 +49,14 @@ Needed needed_for(const Graph& g, RegionId r, std::span<const ValueId> results) 
   return found;
 }
 
-/// What the body needs for its states and items, and for `go` where `go` decides.
+/// The values and nodes that the body's states and items depend on, and also `go` if it stops the
+/// loop.
 Needed needed_in_body(const Graph& g, const LoopParts& parts) {
   const auto& results = g.region(parts.body).results;
   return needed_for(g, parts.body, std::span(results).subspan(parts.has_go ? 0 : 1));
 }
 
-/// Removes the computation of a `go` that never decides and that the body does not read.
+/// Removes the computation of a `go` that does not stop the loop and that the body does not read.
 void drop_unused_go(Graph& g, const LoopParts& parts) {
   if (parts.has_go || g.constant(g.region(parts.body).results[0]) != nullptr) return;
   const ValueId go = g.region(parts.body).params[1];
@@ -72,7 +73,7 @@ const ir::Extent* extent_along(const Graph& g, ValueId v, std::int64_t axis) {
   return &t.extent(axis_from_front(axis, t.rank()));
 }
 
-/// Whether one `same_extent` asserts the extents of all scans.
+/// Whether one `same_extent` node asserts that all scans have equal extents.
 bool asserted_equal(const Graph& g, const ir::Node& loop, const LoopParts& p) {
   const NodeId producer = g.value(loop.inputs[p.scans_at()]).producer;
   if (producer == NodeId::none || g.node(producer).op->name != "same_extent") return false;
@@ -204,7 +205,7 @@ class LoopConversion {
     return extents.size() == 1 ? extents[0] : outer_("min", extents);
   }
 
-  /// Replaces a scan by a Gather at the trip's index. Beyond the extent both are an error.
+  /// Replaces a scan by a Gather at the trip index. A trip past the extent is an error in both.
   void gather_first_scan() {
     const ValueId element = body().params[2 + parts().states];
     if (g_.is_read(element)) {
@@ -218,8 +219,8 @@ class LoopConversion {
     editor_.remove_scan(0);
   }
 
-  /// A loop without a condition gets the constant true. Where the body reads its previous `go`,
-  /// that becomes a state.
+  /// The condition of a loop without one becomes the constant true. If the body reads the `go` of
+  /// the previous trip, that becomes a state.
   void replace_unused_go() {
     const ValueId go = body().params[1], body_go = body().results[0];
     g_.set_result(parts().body, 0, go);
@@ -240,7 +241,7 @@ class LoopConversion {
     replace_value(trips_made(), counted);
   }
 
-  /// `name` is a copy: those in the graph move when it grows.
+  /// `name` is passed by value, because names in the graph move when the graph grows.
   ir::LoopEditor::State add_state(ValueId initial, ValueId next, std::string name) {
     const ir::Type type = g_.value(initial).type;
     const auto state = editor_.add_state(initial, next, type, std::move(name));
@@ -248,7 +249,7 @@ class LoopConversion {
     return state;
   }
 
-  /// A Loop has an output for each final state.
+  /// Adds missing outputs, because a Loop must have an output for each final state.
   void add_missing_finals() {
     for (std::size_t s = 0; s < parts().states; ++s) {
       if (g_.node(n_).outputs[s] != ValueId::none) continue;
@@ -257,8 +258,8 @@ class LoopConversion {
     }
   }
 
-  /// Replaces the first stack by one on axis 0 behind the others, and writes its layout after the
-  /// loop.
+  /// Replaces the first stack by a stack on axis 0, added after the others, and converts it to the
+  /// original layout after the loop.
   void normalize_first_stack() {
     const ValueId old = editor_.stack(0), item = editor_.item(0);
     const StackLayout form{parts().reverse_out[0] != 0, editor_.extent(0), parts().axis_out[0]};
@@ -284,7 +285,7 @@ class LoopConversion {
   ir::Builder outer_, inner_;
 };
 
-/// Removes what a Scan implies: the assertion of equal extents, and n.
+/// Removes the parts that a Scan implies: the assertion of equal extents, and the output n.
 void drop_implied_by_scan(Graph& g, NodeId n) {
   const LoopParts p(g.node(n));
   ir::Builder b(g, g.node(n).region);
@@ -300,8 +301,7 @@ void drop_implied_by_scan(Graph& g, NodeId n) {
   }
 }
 
-/// Whether the loop has the form of an ONNX Loop: no scans, stacks on axis 0 in order, no extents,
-/// n not read, and a constant for the body's `go` where it never decides.
+/// Whether the loop has the form of an ONNX Loop (see convert_to_loop).
 bool is_onnx_loop(const Graph& g, const ir::Node& loop) {
   const LoopParts p(loop);
   const auto zeros = [](const ir::Ints& v) { return std::ranges::count(v, 0) == std::ssize(v); };

@@ -31,14 +31,14 @@ using ir::ValueId;
 
 bool is_constant(const ir::Node& n) { return n.op->name == "constant"; }
 
-/// Removes dead nodes, and nodes without outputs, which ONNX does not have.
+/// Removes dead nodes, including nodes without outputs, which ONNX does not have.
 void drop_unread(Graph& g) {
   const LiveValues live(g);
   for (std::size_t r = 0; r < g.region_count(); ++r)
     g.erase_nodes(static_cast<RegionId>(r), [&](NodeId n) { return !live(g.node(n)); });
 }
 
-/// Writes a graph in which every node is one of ONNX.
+/// Writes a graph in which every node is one node of ONNX.
 class Writer {
  public:
   Writer(const Graph& g, const Scans& scans, int opset)
@@ -208,7 +208,8 @@ class Writer {
                                  as_float ? ir::Attribute(static_cast<double>(*whole)) : value);
   }
 
-  /// Attributes are f32 in ONNX, and f64 arithmetic sees the rounding.
+  /// Notes that an attribute was rounded: ONNX's attributes are f32, and f64 arithmetic shows the
+  /// difference.
   void note_rounding(NodeId id, const std::string& key, const ir::Attribute& value) {
     const auto* x = std::get_if<double>(&value);
     const bool f64 = std::ranges::any_of(g_.node(id).inputs, [&](ValueId v) {
@@ -249,8 +250,8 @@ class Writer {
     declare_items(n, scan ? 0 : 1, out);
   }
 
-  /// Declares items as the model did where they cannot be inferred; it matters when no trip is
-  /// made.
+  /// Declares the types of items with the source model's declarations, if these say more than the
+  /// inferred types. Without a trip, the declared type decides the type of the stack.
   void declare_items(const ir::Node& n, std::size_t before_states, pb::GraphProto& body) {
     const ir::LoopParts parts(n);
     for (std::size_t k = 0; k < parts.stacks; ++k) {
@@ -261,8 +262,8 @@ class Writer {
     }
   }
 
-  /// The states of an ONNX Loop may change their shapes. A state that does not has the same
-  /// declared type at the body's input and output, with names for unknown extents.
+  /// The states of an ONNX Loop may change their shapes. A state that keeps its shape is declared
+  /// with the same type at the body's input and output, with names for unknown extents.
   void declare_invariant_shapes(const ir::Node& n, pb::GraphProto& body) {
     const ir::LoopParts parts(n);
     const ir::Region& r = g_.region(parts.body);
@@ -295,8 +296,8 @@ class Writer {
     return *a.mutable_g();
   }
 
-  /// The results of a body must be made in it, under distinct names; others are copied by Identity.
-  /// A parameter that Identity does not take is returned under its own name.
+  /// The results of a body must be computed in it and have distinct names; other results are copied
+  /// by Identity. A parameter that Identity does not take is returned under its own name.
   void results(RegionId r, std::size_t first, pb::GraphProto& out) {
     std::unordered_set<std::int32_t> given;
     const auto& all = g_.region(r).results;
@@ -325,7 +326,8 @@ class Writer {
   std::unordered_set<std::string> imported_;
 };
 
-/// Reports why each loop is no Scan, before the loops are converted; in the graph's order.
+/// Reports why each loop is not a Scan, in the graph's order. Must run before the loops are
+/// converted.
 void report_loops(const Graph& g, RegionId r, std::vector<ExportReport::Loop>& out) {
   for (const NodeId n : g.region(r).nodes) {
     const ir::Node& node = g.node(n);
@@ -337,7 +339,8 @@ void report_loops(const Graph& g, RegionId r, std::vector<ExportReport::Loop>& o
   }
 }
 
-/// The least opset from `opset` on that has every op on tensors without a rewrite, where any has.
+/// The oldest opset from `opset` on that has every op on tensors without a rewrite. Ops that no
+/// opset has are ignored.
 int opset_for(const Graph& g, RegionId r, int opset) {
   const auto is_tensor = [&](ValueId v) {
     return v == ValueId::none || g.value(v).type.is_tensor();
@@ -353,7 +356,8 @@ int opset_for(const Graph& g, RegionId r, int opset) {
   return opset;
 }
 
-/// Writes the model in the least opset from `opset` on that can express the graph.
+/// Writes the model in the oldest opset from `opset` on that can express the graph; if `fixed`, in
+/// `opset` only.
 Model write_in_least_opset(const Graph& g, const Scans& scans, const ModelInfo& info, int opset,
                            bool fixed) {
   for (;; ++opset) {

@@ -7,7 +7,7 @@
 namespace rondel::exporters {
 namespace {
 
-/// The op or kind of layer that the node came from: the text in parentheses.
+/// The op or kind of layer that the node came from: the text in parentheses in its source.
 std::string op_in_file(const ir::Node& n) {
   const std::size_t begin = n.source.rfind("' (");
   if (begin == std::string::npos) return {};
@@ -15,7 +15,7 @@ std::string op_in_file(const ir::Node& n) {
   return end == std::string::npos ? "" : n.source.substr(begin + 3, end - begin - 3);
 }
 
-/// "MatMul" and "mat_mul" alike.
+/// The name in lower case and without underscores: "matmul" for "MatMul" and "mat_mul".
 std::string letters(std::string_view op) {
   std::string found;
   for (const char c : op)
@@ -93,8 +93,8 @@ NodeNames::NodeNames(const ir::Graph& g, const LiveValues& live) : g_(g) {
   for (const auto& [name, owner] : owners_) names_.reserve(name);
 }
 
-/// Among loops or conditionals of one rank the first keeps the name, because it encloses the
-/// others. Among other nodes of one rank the last keeps it, because it makes the result.
+/// Among loops or conditionals of equal rank the first keeps the name, because it encloses the
+/// others. Among other nodes of equal rank the last keeps it, because it makes the result.
 void NodeNames::find_owners(const LiveValues& live, ir::RegionId r) {
   for (const ir::NodeId n : g_.region(r).nodes) {
     const ir::Node& node = g_.node(n);

@@ -17,30 +17,30 @@ class Names {
 
  private:
   std::unordered_set<std::string> used_;
-  std::unordered_map<std::string, std::int64_t> next_;  ///< number to try for a name that is taken
+  std::unordered_map<std::string, std::int64_t> next_;  ///< last number tried for a taken name
 };
 
-/// Names for unknown extents. None is the name of another extent of the graph.
+/// Names for unknown extents, which differ from the names of all other extents of the graph.
 class Dimensions {
  public:
   explicit Dimensions(const ir::Graph&);
-  /// The type with a name for each extent that has neither a name nor a number; `of` is the
-  /// value's name.
+  /// The type with a new name for each extent that has neither a name nor a number. The new names
+  /// begin with `of`, the value's name.
   ir::Type named(const ir::Type&, const std::string& of);
 
  private:
   Names names_;
 };
 
-/// The node's name in the file that it came from; empty where there is none.
+/// The node's name in the file or network that it came from; empty if it has none.
 std::string name_in_file(const ir::Node&);
 
 /// Gives each loop a unique name.
 void name_loops(ir::Graph&);
 
-/// Names for nodes. Where one node or layer of the source became several nodes, one of them keeps
-/// the name: the loop or conditional, else the node with the source's op, else the node that makes
-/// the result. The others get the name with a number. A node without a source has no name.
+/// Names for nodes. If one node or layer of the source became several nodes, one of them keeps the
+/// name: the loop or conditional, else the node with the source's op, else the node that makes the
+/// result. The others get the name with a number appended. A node without a source has no name.
 class NodeNames {
  public:
   NodeNames(const ir::Graph&, const LiveValues&);

@@ -2,7 +2,7 @@
 
 namespace rondel::exporters {
 
-/// The usual opset, and those that can be asked for.
+/// The default opset, and the range of opsets that a caller can ask for.
 inline constexpr int usual_opset = 21, oldest_opset = 11;
 int newest_opset();
 

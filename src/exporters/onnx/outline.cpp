@@ -10,13 +10,13 @@ namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<pb::NodeProto>;
 
-/// Nested graphs in a model: each adds three levels (node, attribute, graph), and the type of a
-/// value in the innermost five.
+/// The largest number of nested graphs in a model: each adds three levels (node, attribute, graph),
+/// and the type of a value in the innermost graph adds five.
 constexpr int max_depth = (100 - 1 - 5) / 3;
 constexpr const char* domain = "rondel.outlined";
 
-/// The free names of a node: those that it reads and does not define, each once, by first use.
-/// Names in a model are unique (names.h).
+/// The free names of a node: the node or its graphs read them and do not define them. They are in
+/// the order of their first use. Names in a model are unique (names.h).
 class FreeNames {
  public:
   explicit FreeNames(const pb::NodeProto& n) {
@@ -65,7 +65,7 @@ class Outliner {
   }
 
  private:
-  /// Returns the depth of the nested graphs that are left.
+  /// Returns the remaining depth of nested graphs.
   int outline(Nodes& nodes, bool outermost) {
     int depth = 0;
     for (pb::NodeProto& n : nodes) {
@@ -100,7 +100,7 @@ class Outliner {
   pb::ModelProto& m_;
 };
 
-/// The first IR version with functions.
+/// The oldest IR version with functions.
 constexpr int with_functions = 8;
 
 }  // namespace

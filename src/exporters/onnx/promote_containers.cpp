@@ -18,7 +18,7 @@ using ir::RegionId;
 using ir::Type;
 using ir::ValueId;
 
-/// The types of one dtype for which the opset has no ops: sequences, optionals.
+/// The containers (sequences, optionals) of one dtype for which the opset has no ops.
 struct UnsupportedContainers {
   DType dtype;
   bool sequences, optionals;  ///< optionals of tensors
@@ -39,7 +39,7 @@ Type with_elements_of(const Type& t, DType dtype) {
   return ops::with_dtype(t, dtype);
 }
 
-/// The nodes that make or read such values. Loops and `if`s only pass them on.
+/// The nodes that make or read unsupported containers. Loops and `if`s only pass them on.
 std::vector<NodeId> nodes_on(const Graph& g, const UnsupportedContainers& unsupported) {
   std::vector<NodeId> found;
   const auto held = [&](ValueId v) { return v != ValueId::none && unsupported(g.value(v).type); };
@@ -53,7 +53,7 @@ std::vector<NodeId> nodes_on(const Graph& g, const UnsupportedContainers& unsupp
   return found;
 }
 
-/// The name of a port with such a type; "" where there is none.
+/// The name of an input or output of the model with an unsupported type; "" if there is none.
 std::string port_of(const Graph& g, const UnsupportedContainers& unsupported) {
   const auto find = [&](const std::vector<ValueId>& ports, const std::vector<std::string>& names) {
     for (std::size_t k = 0; k < ports.size(); ++k)
@@ -64,7 +64,7 @@ std::string port_of(const Graph& g, const UnsupportedContainers& unsupported) {
   return input.empty() ? find(g.root().results, g.output_names) : input;
 }
 
-/// Replaces the elements of such values by wider tensors.
+/// Replaces the elements of unsupported containers by wider tensors.
 class ContainerPromotion {
  public:
   ContainerPromotion(Graph& g, const UnsupportedContainers& unsupported, const DtypeSubstitution& e)

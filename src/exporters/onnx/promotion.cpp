@@ -62,7 +62,7 @@ constexpr std::array unsigned_small{DType::u8, DType::i32, DType::i64, DType::f3
 constexpr std::array signed_small{DType::i8, DType::i32, DType::i64, DType::f32};
 constexpr std::array whole{DType::i32, DType::i64, DType::f32};
 constexpr std::array long_whole{DType::i64, DType::f64};
-constexpr std::array u64s{DType::i64};  // not its values, but its bits
+constexpr std::array u64s{DType::i64};  // holds the bits of a u64, but not every value
 constexpr std::span<const DType> none;
 
 }  // namespace
@@ -75,7 +75,7 @@ Narrowing narrowing_of(const ir::Node& n, DType narrow) {
   const std::string reduction = n.attributes.s("reduction", "none");
   if (reduction == "add" || reduction == "mul") how = Narrowing::wrapped;
   const bool whole = is_integer(narrow);
-  // The number of elements depends on the signs.
+  // The sign of the limits determines the number of elements, and i64 would change it.
   if (n.op->name == "range" && narrow == DType::u64) return Narrowing::none;
   if ((how == Narrowing::wrapped || how == Narrowing::saturated) && !whole) return Narrowing::none;
   if (how == Narrowing::rounded && !is_float(narrow)) return Narrowing::none;

@@ -21,20 +21,20 @@ ValueId joined(ir::Builder& b, std::vector<ValueId> parts) {
   return b("concat", std::move(parts), {{"axis", std::int64_t{0}}});
 }
 
-/// The same tensor with an extent that readers know without running the model. Where a loop around
-/// this one makes no trip, no other value shows the extent.
+/// The same tensor with a static extent in its type. If a loop around this loop makes no trip, the
+/// type is the only source of the extent.
 ValueId with_static_extent(ir::Builder& b, ValueId stack, std::int64_t extent) {
   const ir::Type t = b.graph().value(stack).type;
   if (!t.has_rank()) return stack;
   ir::Ints shape{extent};
   for (std::int64_t a = 1; a < t.rank(); ++a) {
     const ir::Extent& e = t.extent(a);
-    shape.push_back(e.known() ? e.value : 0);  // 0: as it is
+    shape.push_back(e.known() ? e.value : 0);  // 0: unchanged
   }
   return b("reshape", {stack, b.integers(shape)});
 }
 
-/// Appends zeros to the items up to `extent`. Where there are more items, the zeros have a negative
+/// Appends zeros to the items up to `extent`. If there are more items, the zeros have a negative
 /// extent, which is an error at run time.
 ValueId zero_extended(ir::Builder& b, ValueId stack, ValueId extent) {
   const ValueId shape = b("shape", {stack});
@@ -47,10 +47,11 @@ ValueId zero_extended(ir::Builder& b, ValueId stack, ValueId extent) {
   return known == nullptr ? whole : with_static_extent(b, whole, *known->data_as<std::int64_t>());
 }
 
-/// Moves the first axis to `axis` in a tensor of three axes: those before it, itself, those after.
+/// Moves the first axis to `axis` by a Transpose of three axes: the first axis, the axes that will
+/// be before it, and the axes after it.
 ValueId transposed(ir::Builder& b, ValueId stack, ValueId shape, std::int64_t axis) {
   const ValueId n = part(b, shape, 0, 1), item = part(b, shape, 1, to_the_end);
-  // Axes that must exist for `axis` to be valid are gathered: an error where they do not.
+  // Gather fails if an axis does not exist; those axes must exist for `axis` to be valid.
   const auto axes = [&](std::int64_t from, std::int64_t to) {
     ir::Ints all(static_cast<std::size_t>(to - from));
     std::iota(all.begin(), all.end(), from);

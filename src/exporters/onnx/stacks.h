@@ -6,11 +6,11 @@ namespace rondel::exporters {
 
 struct StackLayout {
   bool reverse = false;
-  ir::ValueId extent = ir::ValueId::none;  ///< none: the number of trips
+  ir::ValueId extent = ir::ValueId::none;  ///< none: the trip count
   std::int64_t axis = 0;
 };
 
-/// The stack in its layout, from a stack on axis 0, in order, without an extent.
+/// Converts a stack on axis 0, in trip order and without an extent, to the layout.
 ir::ValueId apply_stack_layout(ir::Builder&, ir::ValueId stack, const StackLayout&);
 
 /// `x` reversed along axis `axis`.

@@ -20,14 +20,15 @@ using ir::ValueId;
 
 /// Larger than every extent, and small enough that adding a size does not overflow.
 constexpr std::int64_t beyond = std::int64_t{1} << 62;
-/// Bounds under which products do not overflow: of known numbers, and of an extent and a stride.
+/// Limits below which products do not overflow: for products of known numbers, and of an extent and
+/// a stride.
 constexpr std::int64_t most_reach = std::int64_t{1} << 61, most_stride = std::int64_t{1} << 12;
 
-/// What the graph's types tell about one axis of a slice.
+/// Facts about one axis of a slice, from the graph's types.
 struct Axis {
   std::size_t axis = 0;
   Extent extent;                            ///< the operand's
-  std::optional<std::int64_t> start, step;  ///< nothing where unknown
+  std::optional<std::int64_t> start, step;  ///< nothing if unknown
   bool from_zero = false;                   ///< the start is certainly not negative
   Extent size;                              ///< known or symbolic only if certainly not negative
 
@@ -47,7 +48,7 @@ struct StrictSlice {
   Extents result;
 };
 
-/// Known elements of a list: as numbers of any sign, and as extents where they are at least 0.
+/// Known elements of a list: as numbers of any sign, and as extents if they are at least 0.
 struct List {
   List(const ir::TypeEnvironment& k, ValueId v, std::size_t count)
       : numbers(count), extents(count) {
@@ -87,7 +88,7 @@ std::optional<StrictSlice> analyze(const Graph& g, const ir::TypeEnvironment& k,
   return s;
 }
 
-/// Writes the replacement of one strict slice, in front of it.
+/// Writes the replacement of one strict slice before it.
 class StrictSliceLowering {
  public:
   StrictSliceLowering(Graph& g, const StrictSlice& s)
@@ -96,7 +97,7 @@ class StrictSliceLowering {
     b_.insert_before(s.node);
   }
 
-  /// Nothing where too little is known.
+  /// Returns the replacement; nothing if too little is known.
   std::optional<ValueId> run() {
     const auto is_open = [](const Axis& a) { return a.open(); };
     const auto enough_known = [](const Axis& a) {
@@ -118,8 +119,8 @@ class StrictSliceLowering {
   }
 
  private:
-  /// Whether a Reshape to the wanted extents fails when the slice is too short along an axis. It
-  /// does unless another axis may be empty: then the result has no elements either way.
+  /// Whether a Reshape to the wanted extents fails if the slice is too short along an axis. It
+  /// does, unless another axis may be empty: then both shapes have no elements.
   bool reshape_detects_overrun() const {
     std::size_t unknown = 0;
     for (std::size_t a = 0; a < s_.result.size(); ++a) {
@@ -166,7 +167,7 @@ class StrictSliceLowering {
   }
 
   /// Slices along all axes at once, then reshapes. A negative start would count from the end, so it
-  /// is replaced by one beyond the end.
+  /// is replaced by a start beyond the end.
   ValueId reshaped() {
     ir::Ints axes, steps;
     for (const Axis& a : s_.axes) {

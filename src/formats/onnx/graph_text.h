@@ -5,7 +5,7 @@
 
 namespace rondel::onnx {
 
-/// The graph that a text of ONNX's own form is: "g (float x) => (float y) { y = Neg(x) }". Throws
+/// Parses a graph in ONNX's text form: "g (float x) => (float y) { y = Neg(x) }". Throws
 /// Error(caller) with line and column.
 pb::GraphProto graph_in_text(const std::string&);
 

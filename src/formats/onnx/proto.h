@@ -20,8 +20,8 @@ namespace rondel::onnx {
 
 namespace pb = ::onnx;
 
-/// Parses a ModelProto under protobuf's own recursion limit (100 messages deep) and checks that it
-/// is one: an ir_version we know and a graph.
+/// Parses a ModelProto under protobuf's own recursion limit (100 nested messages). Checks that it
+/// has a known ir_version and a graph.
 std::shared_ptr<pb::ModelProto> parse_model(std::span<const std::byte>);
 std::shared_ptr<pb::ModelProto> read_model(const std::filesystem::path&);
 

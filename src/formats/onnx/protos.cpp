@@ -93,7 +93,7 @@ AP attribute_proto(const std::string& name, const ir::Attribute& value) {
           a.set_type(AP::TYPE_PROTOS);
           for (const ir::Type& t : v) *a.add_type_protos() = type_proto(t);
         } else {
-          // A tensor type stands for its element type, which ONNX writes as a number.
+          // The attribute is an element type, which ONNX writes as a number.
           if (holds_dtype(name)) {
             a.set_type(AP::INT);
             a.set_i(data_type_of(v.dtype()));

@@ -4,19 +4,19 @@
 
 #include <string>
 
-/// Tensors and attributes as ONNX writes them. Only the front end's tensor loader reads
-/// tensors.
+/// Conversion of tensors and attributes to protobuf messages. Only the front end's tensor loader
+/// reads tensors.
 namespace rondel::onnx {
 
 /// Element type and extents, no elements.
 pb::TensorProto tensor_header(const Tensor&);
-/// The elements as `raw_data` has them: row-major, little-endian, 4- and 2-bit values packed. Not
-/// for strings.
+/// The elements in the layout of `raw_data`: row-major, little-endian, 4- and 2-bit values packed.
+/// Not for strings.
 std::string packed_bytes(const Tensor&);
 /// Header and elements.
 pb::TensorProto tensor_proto(const Tensor&);
 
-/// The kind that the proto declares; in old files without one, the kind of its contents.
+/// The declared kind of the attribute; in old files, which declare none, the kind of its contents.
 pb::AttributeProto::AttributeType kind_of(const pb::AttributeProto&);
 
 /// Whether the integer attribute `name` of an op holds one of ONNX's element types.

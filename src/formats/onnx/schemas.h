@@ -13,22 +13,23 @@
 
 namespace rondel::onnx {
 
-/// Versions imported, by domain ("" is ai.onnx).
+/// Imported versions by domain; "" is ai.onnx.
 using Opsets = std::map<std::string, std::int64_t>;
 using OpsetImports = google::protobuf::RepeatedPtrField<pb::OperatorSetIdProto>;
 
-/// "" for "ai.onnx", which are the same domain.
+/// The domain, with "" for its other spelling "ai.onnx".
 std::string normal_domain(const std::string&);
-/// "ai.onnx" for "".
+/// The domain for texts, with "ai.onnx" for "".
 std::string domain_text(const std::string&);
 
-/// Reads opset imports; a version newer than the schemas', or below 1, is an error naming both.
+/// Reads opset imports. A version below 1 or newer than the newest schema is the caller's error,
+/// which calls the importing model or function `what`.
 Opsets read_opsets(const OpsetImports&, std::string_view what);
 
 /// The newest version of a domain that the schemas know; 0 for an unknown domain.
 int newest_version(const std::string& domain);
 
-/// The op as it is in `version` of its domain; null where there is none.
+/// The schema of the op in `version` of its domain; null if there is none.
 const pb::OpSchema* find_schema(const std::string& op, std::int64_t version,
                                 const std::string& domain);
 

@@ -125,7 +125,7 @@ pb::TypeProto type_proto(const ir::Type& t) {
       for (const ir::Extent& e : t.extents()) {
         auto* dim = shape->add_dim();
         if (e.known()) dim->set_dim_value(e.value);
-        // Other symbols have texts that could be the name of another dimension.
+        // The text of any other symbol could be the name of another dimension.
         else if (e.symbolic() && e.symbol.is_name_of_models()) dim->set_dim_param(e.symbol.name());
       }
     }

@@ -7,20 +7,20 @@
 
 namespace rondel::onnx {
 
-/// TensorProto's element type; nothing for those we do not have (and for 0 and numbers unknown).
+/// The dtype of a TensorProto.DataType; nothing for a type that we do not have, and for 0.
 std::optional<DType> dtype_of(std::int32_t data_type);
-/// The same; an error naming the number where there is none.
+/// The same, but throws an error that names `what` and the number if there is no such dtype.
 DType require_dtype(std::int32_t data_type, std::string_view what);
 std::int32_t data_type_of(DType);
 
-/// A declared type. Shapes are as written; `what` names the value in errors. Maps, sparse tensors
+/// A declared type, with the declared shape; `what` names the value in errors. Maps, sparse tensors
 /// and opaque types are not supported.
 ir::Type type_of(const pb::TypeProto&, std::string_view what);
-/// Whether the proto says an element type at all (exporters write empty ones).
+/// Whether the proto has an element type (some exporters write empty types).
 bool declares_type(const pb::TypeProto&);
 pb::TypeProto type_proto(const ir::Type&);
 
-/// "tensor(float)", "seq(tensor(int64))": as ONNX's schemas write types.
+/// The type in the notation of ONNX's schemas: "tensor(float)", "seq(tensor(int64))".
 std::string schema_text(const ir::Type&);
 
 }  // namespace rondel::onnx

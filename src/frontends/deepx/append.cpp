@@ -1,4 +1,4 @@
-// Lines that compute values, forward and backward.
+// Appends lines that compute values, forward and backward.
 #include "frontends/deepx/append.h"
 
 #include "frontends/deepx/blocks.h"
@@ -13,8 +13,8 @@ namespace {
 
 using ir::ValueId;
 
-/// The name that stands in parentheses; where a line has no parentheses at all, the tensor's with
-/// `_grad`. Nothing: the gradient is not wanted.
+/// The name of a tensor's gradient: the name in parentheses, or the tensor's name with `_grad` if
+/// `by_default` (no operand of the line has parentheses). Nothing if the gradient is not wanted.
 std::optional<Word> gradient_name(const TensorOperand& t, bool by_default) {
   if (by_default) return Word{t.name + "_grad", t.at};
   if (!t.written->gradient || t.written->gradient->text.empty()) return std::nullopt;
@@ -36,9 +36,9 @@ void check_gradient(const Program& p, const Word& name, const TensorOperand& of)
                      type_text(of.dtype, of.shape));
 }
 
-/// Copies a line's graph to where the lines stand; gives its results. It has no regions, and every
-/// output of its nodes has a value: a line that is known already costs little else than this, so it
-/// is not done by `ir::Cloner`, which looks values up by hash.
+/// Copies a line's graph into a scope and returns its results. Such a graph has no regions, and
+/// every output of its nodes has a value. This dominates the cost of a line with a cached graph, so
+/// it does not use `ir::Cloner`, which looks values up by hash.
 std::vector<ValueId> copied(const LineGraph& line, Scope& scope,
                             const std::function<ValueId(const Source&)>& value_of) {
   ir::Graph& g = scope.b.graph();
@@ -64,7 +64,7 @@ std::vector<ValueId> copied(const LineGraph& line, Scope& scope,
   return results;
 }
 
-/// Which gradients a backward line wants, and the names of those that it adds to.
+/// The gradients that a backward line computes, and the names of the tensors it adds them to.
 class BackwardLine {
  public:
   BackwardLine(const Program& p, const Instruction& row, const Operands& o, const Statement& s)
@@ -118,18 +118,18 @@ class BackwardLine {
   const bool by_default_;
 };
 
-/// What a parameter of a line's graph is, where the line stands: a tensor by its name, a number, or
-/// the trip of one of the loops around.
+/// The trip number of enclosing loop `of`, outermost first.
 struct Trip {
   std::size_t of;
 };
+/// What a parameter of a line's graph is bound to: a tensor by name, a number, or a trip number.
 using Bound = std::variant<std::string_view, Tensor, Trip>;
 
-/// A line that computes, looked up.
-class LookedUp {
+/// A line that computes a value, with its operands resolved and its graph.
+class ResolvedLine {
  public:
-  LookedUp(const Program& p, LineGraphs& known, std::size_t trips, const Instruction& row,
-           const Statement& s)
+  ResolvedLine(const Program& p, LineGraphs& known, std::size_t trips, const Instruction& row,
+               const Statement& s)
       : operands_(p, row, s) {
     ComputingLine line{row, s, operands_, trips};
     if (s.arrow == Arrow::backward) {
@@ -145,9 +145,9 @@ class LookedUp {
   }
 
   std::shared_ptr<const LineGraph> graph;
-  std::vector<std::string> written;  ///< the tensors that its results are for
+  std::vector<std::string> written;  ///< the names of the tensors that it writes
 
-  /// Each draw without a seed of its own takes a number of the program.
+  /// The binding of a parameter. Counts a random draw that has no seed of its own.
   Bound operator()(Program& p, const Source& s) const {
     switch (s.of) {
       case Source::Of::tensor: return operands_.inputs()[s.slot].tensors[s.part].name;
@@ -167,7 +167,7 @@ class LookedUp {
 
  private:
   const std::string& output() const { return operands_.outputs()[0].tensors[0].name; }
-  /// Of a draw; 0: none.
+  /// The seed operand of a random draw; 0 if there is none.
   std::int64_t own_seed(std::size_t slot) const {
     const Tensor& n = operands_.inputs()[slot].number;
     return n.defined() ? integer_of(n) : 0;
@@ -183,7 +183,7 @@ const TensorEntry& tensor_of(const Program& p, std::string_view name) {
 
 void append_line(Program& p, LineGraphs& known, Scope& scope, const Instruction& row,
                  const Statement& s) {
-  const LookedUp line(p, known, scope.trips.size(), row, s);
+  const ResolvedLine line(p, known, scope.trips.size(), row, s);
   const std::vector<ValueId> results = copied(*line.graph, scope, [&](const Source& source) {
     const Bound bound = line(p, source);
     if (const auto* name = std::get_if<std::string_view>(&bound))
@@ -194,7 +194,7 @@ void append_line(Program& p, LineGraphs& known, Scope& scope, const Instruction&
   for (std::size_t k = 0; k < results.size(); ++k) p.write(scope, line.written[k], results[k]);
 }
 
-/// What computes values may stand in blocks, too.
+/// Appends a statement that is allowed inside blocks: a line that computes a value, or a block.
 void append_computed(Program& p, LineGraphs& known, Scope& scope, const Statement& s) {
   if (s.is_block)
     return append_block(p, scope, s, [&](Scope& inner, const Statement& line) {
@@ -241,7 +241,7 @@ std::optional<Effect> append(Program& p, LineGraphs& known, const Statement& s) 
 std::optional<SingleLine> look_up(Program& p, LineGraphs& known, const Statement& s) {
   const Instruction* row = s.is_block ? nullptr : find_instruction(s.name);
   if (row == nullptr || row->change) return std::nullopt;
-  const LookedUp line(p, known, 0, *row, s);
+  const ResolvedLine line(p, known, 0, *row, s);
   SingleLine single{line.graph, {}, line.written};
   for (const Source& source : line.graph->params) {
     const Bound bound = line(p, source);

@@ -1,4 +1,4 @@
-// Blocks: lines that run again and again, as one `loop` whose states are the tensors they write.
+// Blocks: each is one `loop` whose carried states are the tensors that its lines write.
 #include "frontends/deepx/blocks.h"
 
 #include "base/text.h"
@@ -26,7 +26,7 @@ const BlockRow& row_of(const Statement& s) {
   return *std::ranges::find(rows, s.name, &BlockRow::name);
 }
 
-/// The tensors that lines name, and those that they write.
+/// The names that statements use, and the names that they write.
 struct Uses {
   std::set<std::string> written, named;
 
@@ -70,7 +70,7 @@ bool is_tensor(const Names& names, const std::string& name) {
   return e != nullptr && std::holds_alternative<TensorEntry>(*e);
 }
 
-/// Writes one block.
+/// Appends one block.
 class Block {
  public:
   Block(Program& p, Scope& scope, const Statement& s, const AppendLine& append_line)
@@ -112,7 +112,7 @@ class Block {
   }
 
  private:
-  /// The first line, without its brace and what is behind `//`.
+  /// The first line, without its brace and its metadata.
   std::string head() const {
     Statement first = s_;
     first.body.clear();
@@ -121,8 +121,8 @@ class Block {
     return text.substr(0, text.rfind(" {"));
   }
 
-  /// The values of all tensors that the block names: written ones become states, the others are
-  /// read from outside.
+  /// Finds the values of all tensors that the block uses: written ones become carried states, the
+  /// others are captured from the enclosing scope.
   void find_uses() {
     Uses uses;
     uses.add(s_);
@@ -157,7 +157,7 @@ class Block {
     return t;
   }
 
-  /// The tensor that decides, as a scalar.
+  /// The condition of a `while`, as a scalar.
   ValueId condition(const Scope& at) const {
     const Operand& o = s_.inputs[0];
     const TensorEntry& t = one_element(o, booleans);
@@ -186,7 +186,7 @@ class Block {
     return to_text(s);
   }
 
-  /// The trip's number in the tensor that the head names.
+  /// Writes the trip number to the tensor that the head names.
   void write_trip(Scope& inner) {
     if (s_.outputs.empty()) return;
     const Operand& o = s_.outputs[0];
@@ -203,7 +203,7 @@ class Block {
   const AppendLine& append_line_;
   bool is_loop_ = false;
   std::vector<std::string> states_;                     ///< sorted
-  std::map<std::string, ValueId, std::less<>> before_;  ///< values of tensors, by name
+  std::map<std::string, ValueId, std::less<>> before_;  ///< values before the block
 };
 
 }  // namespace

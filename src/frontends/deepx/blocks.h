@@ -8,7 +8,7 @@
 
 namespace rondel::deepx {
 
-/// A kind of block.
+/// A kind of block: `loop` or `while`.
 struct BlockRow {
   std::string_view name, usage, doc;
 };
@@ -17,7 +17,7 @@ bool is_block_name(std::string_view);
 
 /// Appends one line of a block.
 using AppendLine = std::function<void(Scope&, const Statement&)>;
-/// Appends a block, of a name that `is_block_name`. Throws Error(caller) at a place in the text.
+/// Appends a block, whose name must satisfy `is_block_name`. Throws Error(caller) with a position.
 void append_block(Program&, Scope&, const Statement&, const AppendLine&);
 
 }  // namespace rondel::deepx

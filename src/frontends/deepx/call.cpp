@@ -52,7 +52,7 @@ ValueId Call::draw_key(std::size_t k) {
 
 ValueId Call::cast(ValueId v, DType to) {
   if (b.graph().value(v).type.dtype() == to) return v;
-  // Of the two ops, only `convert` has a gradient of its own; they agree on what becomes a float.
+  // Only `convert` has a gradient of its own; for float results, both ops give the same values.
   return b(is_float(to) ? "convert" : "cast", {v}, {{"to", ir::Type::scalar(to)}});
 }
 

@@ -5,59 +5,60 @@
 
 namespace rondel::deepx {
 
-/// What a parameter of a line's graph stands for.
+/// The source of a parameter of a line's graph.
 struct Source {
   enum class Of : std::uint8_t {
-    tensor,       ///< operand `slot`, tensor `part` of it
-    number,       ///< operand `slot`, an argument or a vector
-    output,       ///< the tensor that the line writes, as it stands before
-    draw_seed,    ///< of the line's draw; its own is operand `slot`
-    draw_number,  ///< likewise
-    trip,         ///< number `slot` of the trips around
+    tensor,       ///< tensor `part` of operand `slot`
+    number,       ///< operand `slot`, which is an argument or a vector
+    output,       ///< the old value of the output tensor
+    draw_seed,    ///< of the line's random draw: operand `slot`, or the program's
+    draw_number,  ///< of the line's random draw; -1 if it has its own seed
+    trip,         ///< the trip number of enclosing loop `slot`, outermost first
     adjoint,      ///< the gradient of the output
-    gradient,     ///< gradient tensor number `slot` of those that the line adds to
+    gradient,     ///< the old value of gradient target `slot`
   } of;
   std::size_t slot = 0, part = 0;
 };
 
-/// What a line computes, apart from its names and numbers: a graph, and what its parameters stand
-/// for.
+/// What a line computes, independent of its names and numbers: a graph, and the sources of its
+/// parameters.
 struct LineGraph {
   ir::Graph graph;
   std::vector<Source> params;
-  CacheKey key = {};  ///< lines with one key have one graph
+  CacheKey key = {};  ///< lines with the same key have the same graph
   ir::ValueId param(const ir::Type&, Source);
 };
 
-/// A line that computes a value, for the row that says how.
+/// The view of a line for `Instruction::value`: its operands, and a builder for its graph.
 class Call {
  public:
-  /// `trips`: the number of loops around.
+  /// `trips`: the number of enclosing loops.
   Call(LineGraph&, const Operands&, std::size_t trips);
 
   ir::Builder b;
   DType dtype() const { return operands_.dtype(); }
   bool has(std::size_t k) const { return operands_.inputs()[k].written != nullptr; }
   bool is_tensor(std::size_t k) const { return k < values_.size() && !values_[k].empty(); }
-  /// The tensor that is input k; several.
+  /// Input k, which is a tensor; `tensors` is for a variadic input.
   ir::ValueId tensor(std::size_t k) const { return values_[k][0]; }
   const std::vector<ir::ValueId>& tensors(std::size_t k) const { return values_[k]; }
   const Shape& shape(std::size_t k) const { return operands_.inputs()[k].tensors[0].shape; }
-  /// An argument or a vector, in the dtype that its row says, as a value.
+  /// Input k, an argument or a vector, as a graph value in the dtype of the row.
   ir::ValueId number(std::size_t k);
-  /// An argument or vector of integers or bool, as it is in this line; others may differ in the
-  /// next line that has the same graph.
+  /// Input k, an argument or a vector of integers or bool, as a constant: its value is a part of
+  /// the graph's key. All other numbers may differ between lines that share a graph.
   std::int64_t integer(std::size_t k) const;
   std::int64_t integer(std::size_t k, std::int64_t otherwise) const;
   ir::Ints integers(std::size_t k) const;
   const Position& at(std::size_t k) const { return operands_.inputs()[k].written->at; }
 
-  /// The tensor that is written.
+  /// The type of the output tensor.
   const Shape& output_shape() const { return output().shape; }
   DType output_dtype() const { return output().dtype; }
+  /// The value of the output tensor before the line.
   ir::ValueId value_of_output();
-  /// The key of this line's draw. `k`: the operand that is its seed; one that is left out, or 0, is
-  /// the program's.
+  /// The random key of this line's draw. `k`: the seed operand. If it is omitted or 0, the draw
+  /// uses the program's seed.
   ir::ValueId draw_key(std::size_t k);
 
   ir::ValueId operator()(std::string_view op, std::vector<ir::ValueId> inputs,
@@ -75,7 +76,7 @@ class Call {
   LineGraph& line_;
   const Operands& operands_;
   const std::size_t trips_;
-  std::vector<std::vector<ir::ValueId>> values_;  ///< of the tensors, by input
+  std::vector<std::vector<ir::ValueId>> values_;  ///< of the tensor operands, by input
 };
 
 }  // namespace rondel::deepx

@@ -13,7 +13,7 @@ constexpr std::array every{DType::f64, DType::f32, DType::f16, DType::bf16,   DT
                            DType::i32, DType::i16, DType::i8,  DType::boolean};
 constexpr std::array spelt{"float64", "float32", "float16", "bfloat16", "int64",
                            "int32",   "int16",   "int8",    "bool"};
-/// Those of the language that nothing here computes in.
+/// Dtypes of the language that are not supported here.
 constexpr std::array storage_only{"float8e5m2", "float8e4m3", "float4e2m1", "int4", "string"};
 
 constexpr std::span<const DType> from(std::size_t first, std::size_t count) {

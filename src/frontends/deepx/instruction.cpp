@@ -9,7 +9,7 @@
 namespace rondel::deepx {
 namespace {
 
-/// Lives as long as the process: lines may run while it ends.
+/// Never destroyed, because lines may still run while the process exits.
 struct Table {
   std::deque<Instruction> rows;
   std::vector<const Instruction*> all;

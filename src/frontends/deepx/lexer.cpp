@@ -12,14 +12,14 @@ constexpr std::string_view marks = "()[]{}<>,:|@";
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
-/// What no text has, nor shows.
+/// Control characters, which are not allowed in a program.
 bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 && !is_blank(c)) || byte == 0x7f;
 }
 
-/// Where the `//` of a line stands; where there is none, its end. A string without an end does not
-/// hide it.
+/// The offset of the `//` of a line, or the line's length if there is none. An unterminated string
+/// does not hide it.
 std::size_t begin_of_comment(std::string_view line) {
   for (std::size_t at = 0; at < line.size();) {
     const std::size_t quote = line.find('"', at), comment = line.find("//", at);
@@ -32,7 +32,7 @@ std::size_t begin_of_comment(std::string_view line) {
   return line.size();
 }
 
-/// What only a word holds, and most of what it holds.
+/// Characters that are always a part of a word: a fast path for the common ones.
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -58,7 +58,7 @@ class Lexer {
   bool is_done() const { return here_ == end_; }
   std::string_view rest() const { return text_.substr(here_); }
 
-  /// To the next character.
+  /// Advances to the next character.
   void step() {
     if (is_control(text_[here_]))
       fail_at_position(at_, "the control character 0x{:02x} cannot stand in a program",
@@ -114,7 +114,7 @@ class Lexer {
   }
 
   std::string_view text_;
-  std::size_t end_;  ///< of what is no comment
+  std::size_t end_;  ///< where the comment begins
   std::size_t here_ = 0;
   Position at_;
 };

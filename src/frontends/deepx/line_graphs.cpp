@@ -41,7 +41,7 @@ class LineKey {
   }
 };
 
-/// Writes the graph of one line.
+/// Builds the graph of one line.
 class LineWriter {
  public:
   LineWriter(const ComputingLine& line, const Surroundings& s)
@@ -62,7 +62,7 @@ class LineWriter {
  private:
   const TensorOperand& output() const { return line_.operands.outputs()[0].tensors[0]; }
 
-  /// Errors of ops name nodes, which a program has none of.
+  /// Replaces the frames of an op's error, which name graph nodes, by the position of the line.
   ValueId value() {
     try {
       return line_.row.value(call_);
@@ -73,7 +73,7 @@ class LineWriter {
     }
   }
 
-  /// The value in the output's type, which it must have but for a scalar in [1].
+  /// Checks that the value has the output's type. A scalar is reshaped to an output of shape [1].
   ValueId fitted(ValueId v) {
     const ir::Type type = made_.graph.value(v).type;
     const TensorOperand& o = output();
@@ -86,7 +86,7 @@ class LineWriter {
                      type_text(type.dtype(), shape));
   }
 
-  /// The gradient tensors after the line has added to them, one after another.
+  /// The new values of the gradient tensors, to which the adjoints are added in order.
   std::vector<ValueId> gradients(ValueId of) {
     const ValueId seed = made_.param(ir::Type::tensor(output().dtype, output().shape),
                                      {Source::Of::adjoint});

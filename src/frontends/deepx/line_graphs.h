@@ -1,33 +1,33 @@
-// What lines compute, kept for lines that differ in names and numbers only.
+// A cache of the graphs of lines. Lines that differ only in names and numbers share a graph.
 #pragma once
 #include "base/lru_cache.h"
 #include "frontends/deepx/call.h"
 
 namespace rondel::deepx {
 
-/// A gradient that a line asks for.
+/// A gradient that a backward line computes.
 struct WantedGradient {
-  std::size_t input = 0, part = 0;  ///< of which tensor
-  std::size_t target = 0;           ///< number of the tensor that it is added to
+  std::size_t input = 0, part = 0;  ///< the tensor: part `part` of operand `input`
+  std::size_t target = 0;           ///< the index of the gradient tensor it is added to
 };
 
-/// A line that computes, wholly looked up.
+/// A line that computes a value, with its operands resolved.
 struct ComputingLine {
   const Instruction& row;
   const Statement& statement;
   const Operands& operands;
-  std::size_t trips = 0;  ///< loops around
-  /// Of a backward line: then `targets` tensors are written, in this order.
+  std::size_t trips = 0;  ///< the number of enclosing loops
+  /// For a backward line, which writes `targets` gradient tensors, in this order.
   std::vector<WantedGradient> gradients = {};
   std::size_t targets = 0;
 };
 
-/// The graphs of lines by everything that they follow from: the instruction, types, and integers
-/// that decide about types. The number of those kept is bounded.
+/// A bounded cache of line graphs. The key is everything that a graph depends on: the instruction,
+/// the types, and the integers that determine types.
 class LineGraphs {
  public:
-  /// Its results are what the line writes, of the types of what is written. Throws Error(caller) at
-  /// a place in the line, as it does for each line of its kind.
+  /// The graph of a line. Its results are the values that the line writes, in the types of the
+  /// written tensors. Throws Error(caller) with a position in the line; errors are not cached.
   std::shared_ptr<const LineGraph> of(const ComputingLine&, const Surroundings&);
 
  private:

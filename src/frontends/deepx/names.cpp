@@ -21,16 +21,16 @@ DType dtype_of(const Entry& e) {
   return std::get<TensorEntry>(e).dtype;
 }
 
-void require_true(const Said& said, std::string_view name, const Entry& e) {
-  const std::string_view category = said.name.category;
+void require_true(const TypeAnnotation& annotation, std::string_view name, const Entry& e) {
+  const std::string_view category = annotation.operand.category;
   if (!category.empty() && category != category_text(e))
-    fail_at_position(said.name.at, "'{}' is {}, not a {}", name, kind_text(e), category);
+    fail_at_position(annotation.operand.at, "'{}' is {}, not a {}", name, kind_text(e), category);
   const DType own = dtype_of(e);
   const auto fits = [own](const Word& w) { return w.text == "any" || dtype_of(w) == own; };
-  if (said.dtype && !fits(*said.dtype))
-    fail_at_position(said.dtype->at, "'{}' is {}; expected {}", name, dtype_text(own),
-                     said.dtype->text);
-  const std::vector<Word>& words = said.name.dtypes;
+  if (annotation.dtype && !fits(*annotation.dtype))
+    fail_at_position(annotation.dtype->at, "'{}' is {}; expected {}", name, dtype_text(own),
+                     annotation.dtype->text);
+  const std::vector<Word>& words = annotation.operand.dtypes;
   if (!words.empty() && std::ranges::none_of(words, fits))
     fail_at_position(words[0].at, "'{}' is {}", name, dtype_text(own));
 }

@@ -1,4 +1,4 @@
-// What a program's names stand for.
+// The name table of a program.
 #pragma once
 #include <rondel/tensor.h>
 
@@ -15,18 +15,18 @@
 
 namespace rondel::deepx {
 
-/// A number that instructions read; a scalar.
+/// A scalar parameter of instructions.
 struct Argument {
   Tensor value;
 };
-/// A list of numbers, of rank 1.
+/// A list of numbers: a tensor of rank 1.
 struct Vector {
   Tensor values;
 };
-/// The value of a tensor that nothing has been written to.
+/// The value of a tensor that has not been written yet.
 struct Zeros {};
-/// A tensor, with the newest version of its value: zeros, a block that nobody writes any more, or a
-/// value of the graph that is yet to run.
+/// A tensor and the newest version of its value: zeros, an immutable computed tensor, or a value of
+/// the pending graph.
 struct TensorEntry {
   DType dtype;
   Shape shape;
@@ -36,20 +36,21 @@ using Entry = std::variant<Argument, Vector, TensorEntry>;
 
 /// "an argument", "a vector", "a tensor"
 std::string_view kind_text(const Entry&);
-/// "var", "vector", "tensor": as operands say it.
+/// "var", "vector" or "tensor": the category as operands write it.
 std::string_view category_text(const Entry&);
 DType dtype_of(const Entry&);
 
-/// What a line says of a name: the dtype behind @, and what stands before the name.
-struct Said {
+/// The type that a line declares for a name: the dtype after @, and the category and dtypes of the
+/// operand (`tensor<float32>:t1`). Every part is optional.
+struct TypeAnnotation {
   std::optional<Word> dtype;
-  Operand name;
+  Operand operand;
 };
-/// What is said must be true of what the name stands for. Throws Error(caller) at the word that is
-/// not.
-void require_true(const Said&, std::string_view name, const Entry&);
+/// Throws Error(caller) if an entry does not have the annotated type, with the position of the part
+/// that does not match.
+void require_true(const TypeAnnotation&, std::string_view name, const Entry&);
 
-/// One namespace for all kinds. Changes can be taken back, the newest first.
+/// One namespace for arguments, vectors and tensors, with an undo log.
 class Names {
  public:
   using Map = std::map<std::string, Entry, std::less<>>;
@@ -59,21 +60,21 @@ class Names {
   void set(const std::string&, Entry);
   void erase(const std::string&);
 
-  /// The number of changes so far.
+  /// The length of the undo log.
   std::size_t mark() const { return changes_.size(); }
-  /// Takes back the changes after the first `mark`.
+  /// Undoes all changes but the first `mark`.
   void undo_to(std::size_t mark);
-  /// Keeps all changes for good.
+  /// Commits all changes: they can no longer be undone.
   void keep() { changes_.clear(); }
-  /// The names that have changed since, sorted, each once; of those that are there.
+  /// The names with uncommitted changes that still exist, sorted and unique.
   std::vector<std::string> changed() const;
-  /// The newest version of a tensor's value has been computed; this is no change that can be taken
-  /// back.
+  /// Stores the computed value of a tensor's newest version. This is not an undoable change.
   void settle(const std::string&, Tensor);
 
  private:
   Map all_;
-  std::vector<std::pair<std::string, std::optional<Entry>>> changes_;  ///< what was there before
+  /// The undo log: changed names, each with its previous entry.
+  std::vector<std::pair<std::string, std::optional<Entry>>> changes_;
 };
 
 }  // namespace rondel::deepx

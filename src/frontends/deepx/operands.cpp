@@ -11,7 +11,7 @@ namespace rondel::deepx {
 namespace {
 
 bool is_tensor(Category c) { return c == Category::tensor || c == Category::tensors; }
-bool is_several(Category c) { return c == Category::tensors || c == Category::numbers; }
+bool is_variadic(Category c) { return c == Category::tensors || c == Category::numbers; }
 
 std::string_view written_category(Category c) {
   switch (c) {
@@ -50,7 +50,7 @@ DType dtype_taken(Takes t, DType instruction) {
   }
 }
 
-/// Whether b can be expanded to a.
+/// Whether b broadcasts to a.
 bool expands_to(const Shape& b, const Shape& a) {
   if (b.size() > a.size()) return false;
   for (std::size_t k = 0; k < b.size(); ++k)
@@ -80,7 +80,7 @@ Operands::Operands(const Program& p, const Instruction& row, const Statement& li
   const Position end = line.at;
   if (line.arrow == Arrow::backward && !row.two_way)
     fail_at_position(line.at, "'{}' has no gradient; '<-' is for: {}", row.name, two_way_names());
-  // An instruction that only changes or shows a name may have it on either side of the arrow.
+  // An instruction without outputs may have its operands on either side of the arrow.
   const bool either_side = row.outputs.empty() && line.inputs.empty();
   match(row.inputs, either_side ? line.outputs : line.inputs, end, inputs_);
   if (!row.outputs.empty()) match(row.outputs, line.outputs, end, outputs_);
@@ -99,8 +99,8 @@ void Operands::fail_count(const std::vector<OperandDef>& defs, const Position& a
                           std::size_t given) const {
   const auto needed = static_cast<std::size_t>(
       std::ranges::count(defs, false, &OperandDef::optional));
-  const bool several = std::ranges::any_of(defs, is_several, &OperandDef::category);
-  const std::string count = several                ? fmt::format("{} or more", needed)
+  const bool variadic = std::ranges::any_of(defs, is_variadic, &OperandDef::category);
+  const std::string count = variadic               ? fmt::format("{} or more", needed)
                             : needed < defs.size() ? fmt::format("{} to {}", needed, defs.size())
                                                    : std::to_string(needed);
   fail_at_position(at, "'{}' has {} {}{}, not {}; expected {}", row_.name, count,
@@ -108,20 +108,20 @@ void Operands::fail_count(const std::vector<OperandDef>& defs, const Position& a
                    usage(row_, line_.arrow == Arrow::backward));
 }
 
-/// Gives each row of `defs` its part of what is written: a row of several takes what the others
-/// leave.
+/// Matches the written operands to their definitions. A variadic operand takes all that the others
+/// leave over.
 void Operands::match(const std::vector<OperandDef>& defs, const std::vector<Operand>& written,
                      const Position& end, std::vector<Slot>& slots) {
   std::size_t needed = 0;
-  bool several = false;
+  bool variadic = false;
   for (const OperandDef& d : defs) {
     needed += d.optional ? 0 : 1;
-    several = several || is_several(d.category);
+    variadic = variadic || is_variadic(d.category);
   }
-  const bool listed = several && std::ranges::any_of(written, [](const Operand& o) {
+  const bool listed = variadic && std::ranges::any_of(written, [](const Operand& o) {
                         return o.items && (o.category.empty() || o.category == "listtensor");
                       });
-  const bool takes_rest = several && !listed;
+  const bool takes_rest = variadic && !listed;
   if (written.size() < needed || (!takes_rest && written.size() > defs.size()))
     fail_count(defs, written.size() > defs.size() ? written[defs.size()].at : end, written.size());
   std::size_t spare = written.size() - needed, at = 0;
@@ -130,7 +130,7 @@ void Operands::match(const std::vector<OperandDef>& defs, const std::vector<Oper
     Slot& s = slots.emplace_back();
     s.def = &d;
     std::size_t count = d.optional ? 0 : 1;
-    if (takes_rest ? is_several(d.category) : (d.optional && spare > 0)) {
+    if (takes_rest ? is_variadic(d.category) : (d.optional && spare > 0)) {
       const std::size_t more = takes_rest ? spare : 1;
       count += more;
       spare -= more;
@@ -173,8 +173,8 @@ void Operands::numbers_of(Slot& s) {
   s.is_list = s.is_list || s.parts.size() > 1 || s.written->category == "vector";
 }
 
-/// What stands behind @, else what the tensors are that have the instruction's dtype, else what the
-/// later form says of the operands.
+/// The instruction's dtype: the one after @, else the dtype of the tensors that share it, else a
+/// dtype that is written before an operand.
 void Operands::find_dtype() {
   if (line_.dtype && line_.dtype->text != "any") {
     dtype_ = dtype_of(*line_.dtype);
@@ -203,7 +203,7 @@ void Operands::find_dtype() {
     fail_at_position(line_.at, "'{}' needs a dtype: {}@float32", row_.name, row_.name);
 }
 
-/// The names and numbers that are no tensors.
+/// Resolves an operand that is not a tensor.
 void Operands::look_up(Slot& s) {
   if (s.written == nullptr || is_tensor(s.def->category)) return;
   const Operand& o = *s.written;
@@ -238,17 +238,18 @@ void Operands::look_up(Slot& s) {
     if (std::holds_alternative<TensorEntry>(e) || (vector != nullptr && !is_vector))
       fail_at_position(o.at, "'{}' is {}; expected {}", o.text, kind_text(e),
                        is_vector ? "a vector" : "an argument or a number");
-    Said said{{}, o};
-    if (is_vector) said.name.category = "";  // an argument stands for a vector of one, too
-    require_true(said, o.text, e);
+    TypeAnnotation annotation{{}, o};
+    // An argument can also be used as a vector of one.
+    if (is_vector) annotation.operand.category = "";
+    require_true(annotation, o.text, e);
     s.number = converted(argument != nullptr ? argument->value : vector->values, wanted, o.at,
                          o.text);
   }
   if (is_vector && s.number.rank() == 0) s.number = s.number.reshaped({1});
 }
 
-/// What the later form says of an operand must be true of it, and tensors have the instruction's
-/// dtype.
+/// Checks the category and dtypes that are written before an operand, and that tensors have the
+/// instruction's dtype.
 void Operands::check(const Slot& s) const {
   if (s.written == nullptr) return;
   const Operand& o = *s.written;
@@ -267,16 +268,16 @@ void Operands::check(const Slot& s) const {
                        s.def->takes == Takes::integer
                            ? "integers"
                            : dtype_text(dtype_taken(s.def->takes, dtype_)));
-    const bool said = std::ranges::any_of(t.written->dtypes, [&](const Word& w) {
+    const bool matches = std::ranges::any_of(t.written->dtypes, [&](const Word& w) {
       return w.text == "any" || dtype_of(w) == t.dtype;
     });
-    if (!t.written->dtypes.empty() && !said)
+    if (!t.written->dtypes.empty() && !matches)
       fail_at_position(t.written->dtypes[0].at, "'{}' is {}", t.name, type_text(t.dtype, t.shape));
   }
   if (s.tensors.empty()) check_words(s);
 }
 
-/// Of numbers and texts. What is said of a name is checked where the name gets a meaning.
+/// Checks the annotation of numbers and texts. The annotation of a name is checked by `Change`.
 void Operands::check_words(const Slot& s) const {
   const Category category = s.def->category;
   if (category == Category::name) return;
@@ -287,16 +288,16 @@ void Operands::check_words(const Slot& s) const {
                        written_category(category), o->category);
     for (const Word& w : o->dtypes) {
       if (w.text == "any" || (category == Category::text && w.text == "string")) continue;
-      const DType said = dtype_of(w);
+      const DType declared = dtype_of(w);
       if (category == Category::text)
         fail_at_position(w.at, "'{}' of '{}' is a string", s.def->name, row_.name);
-      if (category == Category::numbers && o->dtypes.size() == 1 && said != dtype_)
+      if (category == Category::numbers && o->dtypes.size() == 1 && declared != dtype_)
         fail_at_position(w.at, "'{}' of '{}' is {}", s.def->name, row_.name, dtype_text(dtype_));
     }
   }
 }
 
-Said Operands::said_of(const Slot& s) const {
+TypeAnnotation Operands::annotation_of(const Slot& s) const {
   return {line_.dtype, s.written == nullptr ? Operand() : *s.written};
 }
 
@@ -315,23 +316,24 @@ void Operands::check_shapes() const {
 
 const Entry& Change::entry(const Slot& s) const {
   const Entry& e = entry_named(program_, s.text, s.written->at);
-  require_true(operands_.said_of(s), s.text, e);
+  require_true(operands_.annotation_of(s), s.text, e);
   return e;
 }
 
 void Change::set(const Slot& s, Entry e) {
-  require_true(operands_.said_of(s), s.text, e);
+  require_true(operands_.annotation_of(s), s.text, e);
   program_.set(s.text, std::move(e));
 }
 
 void Change::rename(const TensorOperand& t, const Slot& to) {
   require_free(to);
   Entry e = tensor(t);
-  Said said = operands_.said_of(to);
-  const bool is_text = said.name.category == "var" && said.name.dtypes.size() == 1 &&
-                       said.name.dtypes[0].text == "string";
-  if (is_text) said.name = {};
-  require_true(said, to.text, e);
+  TypeAnnotation annotation = operands_.annotation_of(to);
+  const bool is_text = annotation.operand.category == "var" &&
+                       annotation.operand.dtypes.size() == 1 &&
+                       annotation.operand.dtypes[0].text == "string";
+  if (is_text) annotation.operand = {};
+  require_true(annotation, to.text, e);
   program_.set(to.text, std::move(e));
   program_.erase(t.name);
 }
@@ -352,7 +354,7 @@ Shape shape_from(const ir::Ints& extents, DType dtype, const Position& at) {
   if (extents.size() > most_dims)
     fail_at_position(at, "{} dims; a tensor has at most {}", extents.size(), most_dims);
   std::int64_t bytes = static_cast<std::int64_t>(byte_size(dtype));
-  constexpr std::int64_t most = std::int64_t{1} << 47;  // what an address space holds
+  constexpr std::int64_t most = std::int64_t{1} << 47;  // the size of the address space
   for (const std::int64_t n : extents) {
     if (n < 0) fail_at_position(at, "the extent {} is negative", n);
     if (n > 0 && bytes > most / n)

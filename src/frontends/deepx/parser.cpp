@@ -11,12 +11,12 @@
 namespace rondel::deepx {
 namespace {
 
-/// Blocks in blocks; each level is a level of calls.
+/// The maximum nesting of blocks, which bounds the recursion.
 constexpr std::size_t most_depth = 64;
 
 constexpr std::array categories{"tensor", "vector", "var", "listtensor"};
 
-/// The statement on one line; of a block its first line.
+/// Parses the statement on one line, or the first line of a block.
 class LineParser {
  public:
   explicit LineParser(const Line& line) : tokens_(line.tokens) {}
@@ -80,7 +80,7 @@ class LineParser {
     s.outputs = is("(") ? list_in_parentheses() : operands();
   }
 
-  /// Operands with blanks between them.
+  /// Operands separated by blanks; a comma after an operand is optional.
   std::vector<Operand> operands() {
     std::vector<Operand> found;
     while (begins_operand()) {
@@ -121,7 +121,7 @@ class LineParser {
     value(o);
     return o;
   }
-  /// A word that is a category by what follows it.
+  /// Whether the current word is a category: it is followed by `<` or `:`.
   bool is_category() const {
     const Token& after = tokens_[here_ + 1];
     if (after.kind != Token::Kind::mark || (after.text != "<" && after.text != ":")) return false;
@@ -157,7 +157,8 @@ class LineParser {
   std::size_t here_ = 0;
 };
 
-/// The pairs of a line that may be wrong otherwise; those that are no text are left out.
+/// The `key=value` pairs of a line, which may have syntax errors. Pairs that are not plain text are
+/// skipped.
 Metadata metadata_of(std::string_view line) {
   constexpr std::string_view blanks = " \t\r\v\f";
   Metadata found;
@@ -177,7 +178,8 @@ bool is_end_of_block(const Line& line) {
   return line.tokens[0].kind == Token::Kind::mark && line.tokens[0].text == "}";
 }
 
-/// A stray '{' at the end of another line does not, so that it takes no more lines with it.
+/// A stray '{' at the end of another line does not begin a block, so that the error is limited to
+/// its line.
 bool begins_block(const Line& line) {
   const Token& first = line.tokens[0];
   if (first.kind != Token::Kind::word || !is_block_name(first.text)) return false;
@@ -185,7 +187,7 @@ bool begins_block(const Line& line) {
   return last.kind == Token::Kind::mark && last.text == "{";
 }
 
-/// How a line changes the number of blocks that are open; a line that cannot be read does not.
+/// By how much a line changes the number of open blocks; 0 if it has a syntax error.
 int depth_change(std::string_view text) {
   try {
     const Line line = read_line(text, 1);
@@ -250,8 +252,8 @@ std::optional<Statement> Parser::statement(std::size_t depth, const Position& he
   return std::nullopt;
 }
 
-/// Reads to the end of the block in any case, so that what follows a mistake in it is not taken for
-/// what stands outside. The first mistake is the one that is told.
+/// Always reads to the end of the block, so that the lines after a syntax error are not taken for
+/// lines outside the block. Reports the first error.
 void Parser::fill_block(Statement& block, std::size_t depth) {
   std::exception_ptr mistake;
   while (true) {

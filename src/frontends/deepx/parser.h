@@ -6,25 +6,26 @@
 
 namespace rondel::deepx {
 
-/// Reads a text statement by statement, so that what stands before a mistake can be used.
+/// Parses a text statement by statement, so that the statements before a syntax error can be used.
 class Parser {
  public:
-  /// The text must outlive the parser. A byte order mark before it is no part of it.
+  /// The text must outlive the parser. A leading byte order mark is skipped.
   explicit Parser(std::string_view text);
 
-  /// The next statement; nothing at the end. Throws Error(caller), at a line and column, for what
-  /// is none; the next call goes on behind it: behind the line, or behind the block that it is in.
+  /// The next statement; nothing at the end. Throws Error(caller), with a position, for a syntax
+  /// error. The next call continues after the faulty line, or after the outermost block that
+  /// contains it.
   std::optional<Statement> next();
-  /// Whether no statement can follow.
+  /// Whether only blanks are left.
   bool is_at_end() const;
-  /// The number of the line that the last statement, or the last mistake, begins with.
+  /// The first line of the last statement or of the last faulty statement.
   std::size_t line() const { return line_; }
-  /// The `key=value` pairs behind `//` of that line, even where it is a mistake.
+  /// The `key=value` pairs after the `//` of `line()`, even if the line has a syntax error.
   const Metadata& metadata() const { return metadata_; }
 
  private:
   std::optional<std::string_view> take_line();
-  /// `head`: where the block around begins.
+  /// `head`: the position of the enclosing block.
   std::optional<Statement> statement(std::size_t depth, const Position& head);
   void fill_block(Statement&, std::size_t depth);
   void skip_block();
@@ -35,7 +36,7 @@ class Parser {
   Metadata metadata_;
 };
 
-/// Whether a text ends inside of a block, so that more lines must follow.
+/// Whether a text ends inside a block, so that more lines must follow.
 bool has_open_block(std::string_view text);
 
 }  // namespace rondel::deepx

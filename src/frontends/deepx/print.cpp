@@ -10,11 +10,11 @@
 namespace rondel::deepx {
 namespace {
 
-/// Beyond so many elements, only so many at each end of a dim are shown.
+/// A tensor with more than `most_shown` elements shows `edge` elements at each end of a dim.
 constexpr std::int64_t most_shown = 1000, edge = 3;
 
-/// A format as C has it, `%`, flags of "-+0 ", width, precision, and one of f, e, g or d, as fmt
-/// has it; nothing for another text. Width and precision have two digits at most.
+/// Translates a printf format (`%`, flags of "-+0 ", width, precision, and f, e, g or d) to a
+/// format of fmt; nothing if it is invalid. Width and precision have at most two digits.
 std::optional<std::string> fmt_format(std::string_view f) {
   const auto take = [&](std::string_view of) {
     const std::size_t count = std::min(f.find_first_not_of(of), f.size());
@@ -43,7 +43,7 @@ std::optional<std::string> fmt_format(std::string_view f) {
   return made + f[0] + "}";
 }
 
-/// The format for a tensor's elements, as fmt has it.
+/// The fmt format for a tensor's elements. Throws Error(caller) if it does not fit the dtype.
 std::string format_for(DType t, std::string_view format, const Position& at) {
   if (format.empty()) return "";
   const std::optional<std::string> found = fmt_format(format);
@@ -61,7 +61,7 @@ class Rows {
   Rows(const Tensor& t, std::string_view format)
       : t_(t), format_(format), short_(t.size() > most_shown) {}
 
-  /// The elements from `first` on, of the dims from `dim` on.
+  /// Appends the subtensor of dims `dim` and later that begins at element `first`.
   void add(std::string& text, std::size_t dim, std::int64_t first) const {
     if (dim == t_.shape().size()) {
       text += element_text(t_, first, format_);
@@ -102,7 +102,7 @@ std::string shown(std::string_view name, const Tensor& t, std::string_view forma
   const std::string element_format = format_for(t.dtype(), format, at);
   std::string text = fmt::format("{}: {}\n", name, type_text(t.dtype(), t.shape()));
   const Tensor packed = t.packed();
-  if (t.size() == 0) text += "[]";  // of many extents beside the 0, all brackets would never end
+  if (t.size() == 0) text += "[]";  // large extents beside a 0 would print endless brackets
   else Rows(packed, element_format).add(text, 0, 0);
   return text + "\n";
 }

@@ -4,9 +4,9 @@
 
 namespace rondel::deepx {
 
-/// What `print` shows: the name and type, then the elements in rows, long ones shortened. Ends with
-/// a line break. `format`: of floats as "%.2f", of integers as "%d"; "" as short as it tells the
-/// number. Throws Error(caller) at the place for a format that is none of the dtype.
+/// The output of `print`: the name and type, then the elements in rows; large tensors are
+/// abbreviated. Ends with a line break. `format`: as "%.2f" for floats, as "%d" for integers; "" is
+/// the shortest exact text. Throws Error(caller), with the position, for an invalid format.
 std::string shown(std::string_view name, const Tensor&, std::string_view format, const Position&);
 
 }  // namespace rondel::deepx

@@ -9,7 +9,7 @@ Tensor zeros_view(DType dtype, const Shape& shape) {
 }
 namespace {
 
-/// The root's nodes whose values the results depend on, regions of nodes included.
+/// The nodes that the results depend on, directly or through captures of regions.
 std::vector<bool> live_nodes(const ir::Graph& g, std::span<const ir::ValueId> results) {
   std::vector<bool> live(g.node_count());
   std::vector<ir::ValueId> waiting(results.begin(), results.end());
@@ -25,7 +25,7 @@ std::vector<bool> live_nodes(const ir::Graph& g, std::span<const ir::ValueId> re
   return live;
 }
 
-/// Values that a later line has overwritten are computed, too, where that may fail.
+/// Adds the dead values (overwritten by a later line) whose computation can fail.
 void add_dead_failures(Pending& p) {
   const std::vector<bool> live = live_nodes(p.graph, p.values);
   for (const ir::NodeId n : p.graph.root().nodes)
@@ -90,7 +90,7 @@ void Program::clear_graph() {
   pending_ = false;
 }
 
-/// A value of the graph is an output of it under each of its names.
+/// A graph value with several names is one output per name.
 void Program::set(const std::string& name, Entry e) {
   const auto* t = std::get_if<TensorEntry>(&e);
   pending_ = pending_ || (t != nullptr && std::holds_alternative<ir::ValueId>(t->value));

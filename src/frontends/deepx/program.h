@@ -1,4 +1,4 @@
-// Lines as a graph that is yet to run.
+// The state of a program: its names, and the pending graph of its lines.
 #pragma once
 #include "frontends/deepx/names.h"
 #include "frontends/deepx/statement.h"
@@ -12,61 +12,63 @@
 
 namespace rondel::deepx {
 
-/// Zeros that take the memory of one.
+/// A broadcast view of a single zero.
 Tensor zeros_view(DType, const Shape&);
 
-/// What a program needs from those who run it.
+/// What a program needs from the engine that runs it.
 struct Surroundings {
-  /// Appends to the graph's root the adjoints of `by`, where `of` has the adjoint `seed`. Throws
-  /// Error(unsupported) where an op without a gradient stands between.
+  /// Appends the adjoints of the values `by` to the graph's root, given the adjoint `seed` of `of`.
+  /// Throws Error(unsupported) if an op between them has no gradient.
   std::function<std::vector<ir::ValueId>(ir::Graph&, ir::ValueId of, ir::ValueId seed,
                                          std::span<const ir::ValueId> by)>
       differentiate;
-  /// Throws Error(limit) where no tensor of this type could be made now.
+  /// Throws Error(limit) if no tensor of this type can be allocated now.
   std::function<void(DType, const Shape&)> check_room;
-  /// The same block, which counts as memory in use for as long as it is held. Throws Error(limit).
+  /// The same tensor, counted against the memory budget while it is held. Throws Error(limit).
   std::function<Tensor(Tensor)> counted;
-  std::uint64_t seed = 0;  ///< of all draws that have none of their own
+  std::uint64_t seed = 0;  ///< for random draws without a seed of their own
 };
 
-/// Something that a line asks for beside values: it needs the values of tensors, or a file.
+/// A side effect of a line: output or file access. The caller computes the pending lines first.
 struct Effect {
   enum class Kind : std::uint8_t { print, save, load, load_data } kind;
-  std::string name;  ///< of what is printed, saved or loaded
-  std::string text;  ///< a format or a path
+  std::string name;  ///< of the printed, saved or loaded entry
+  std::string text;  ///< the print format or the file path
   Position name_at, text_at;
-  Said said = {};  ///< of what is loaded
+  TypeAnnotation said = {};  ///< the type that the line declares for the loaded tensor
 };
 
-/// The graph of the lines since the last run, and what its values are for.
+/// The graph of the lines since the last run, with its inputs and outputs.
 struct Pending {
   ir::Graph graph;                   ///< without results
-  std::vector<Tensor> inputs;        ///< of the root's parameters
-  std::vector<std::string> outputs;  ///< tensors that have a new value
-  /// Those; then what no output depends on, but may fail: its line fails then.
+  std::vector<Tensor> inputs;        ///< the values of the root's parameters
+  std::vector<std::string> outputs;  ///< the names of the tensors that it computes
+  /// The values of `outputs`, followed by dead values whose node can fail: they are computed so
+  /// that their line still reports its error.
   std::vector<ir::ValueId> values;
 };
 
-/// Where lines are written: the root, or the body of a block.
+/// The region that lines are appended to: the root, or the body of a block.
 struct Scope {
   ir::Builder b;
-  /// Of a body: the values of the tensors that it writes, by name. Null in the root.
+  /// In the body of a block: the current values of the tensors that it uses, by name. Null in the
+  /// root.
   std::map<std::string, ir::ValueId, std::less<>>* states = nullptr;
-  std::vector<ir::ValueId> trips = {};  ///< trip numbers of the loops around
-  std::string source = {};              ///< of nodes, by which errors of a run name them
+  std::vector<ir::ValueId> trips = {};  ///< trip numbers of the enclosing loops
+  std::string source = {};              ///< of new nodes, for runtime errors
 };
 
-/// The names, and the graph of what lines compute that is yet to run. A tensor's name stands for
-/// the newest value. `append.h` appends lines.
+/// The name table and the pending graph. A tensor's name refers to its newest value. `append.h`
+/// appends lines.
 class Program {
  public:
   explicit Program(Surroundings s) : surroundings_(std::move(s)) {}
   const Names& names() const { return names_; }
   const Surroundings& surroundings() const { return surroundings_; }
 
-  // ---- appending; what fails in between is taken back by `undo_to`
+  // ---- appending; `undo_to` rolls back after a failure
 
-  /// A state to come back to, as long as neither `take` nor `undo` has been called.
+  /// A state to roll back to. Valid until the graph is taken or undone.
   struct Mark {
     std::size_t names, nodes, params, regions;
     std::int64_t draws;
@@ -75,31 +77,32 @@ class Program {
   void undo_to(const Mark&);
 
   Scope root() { return {ir::Builder(graph_, ir::RegionId::root)}; }
-  /// A tensor from outside as a value of the graph: an input.
+  /// The input of the graph that is bound to this tensor.
   ir::ValueId input(const Tensor&);
-  /// The newest value of a tensor where the lines stand.
+  /// The newest value of a tensor in a scope.
   ir::ValueId read(const Scope&, std::string_view name, const TensorEntry&);
   /// Gives a tensor a new value.
   void write(Scope&, const std::string& name, ir::ValueId);
-  /// Gives a name a meaning, and takes it away.
+  /// Defines, redefines or deletes a name.
   void set(const std::string& name, Entry);
   void erase(const std::string& name) { names_.erase(name); }
-  /// The number of a draw that has no seed of its own.
+  /// Numbers a random draw that has no seed of its own.
   std::int64_t next_draw() { return draws_++; }
 
   // ---- running
 
   /// Whether there is something to run.
   bool is_pending() const { return pending_; }
-  /// The graph so far. `settle` or `undo` is to be called next.
+  /// Moves the pending graph out. The caller must call `settle` or `undo` next.
   Pending take();
-  /// The graph so far, and of all tensors those that are wanted. Nothing can be appended any more.
+  /// Moves the pending graph out, with the `wanted` tensors as its outputs. Nothing can be appended
+  /// afterwards.
   Pending take_all(const std::function<bool(const std::string&, const TensorEntry&)>& wanted);
-  /// These tensors have these values now.
+  /// Stores the computed values of these tensors, and commits all changes.
   void settle(std::span<const std::string> names, std::span<const Tensor> values);
-  /// Takes back every line since the last `settle` or `keep`.
+  /// Rolls back every line since the last `settle` or `keep`.
   void undo();
-  /// Keeps what has been set, erased and drawn; nothing may be pending.
+  /// Commits the changes of names and the number of draws. Precondition: nothing is pending.
   void keep();
 
  private:
@@ -111,7 +114,7 @@ class Program {
   Names names_;
   ir::Graph graph_;
   std::vector<Tensor> inputs_;
-  /// By the address of its block and by its rank: a vector of one may be an argument's block.
+  /// By data address and rank: a vector of one element may share its data with an argument.
   std::map<std::pair<const void*, std::int64_t>, ir::ValueId> input_of_;
   std::int64_t draws_ = 0, settled_draws_ = 0;
   bool pending_ = false;

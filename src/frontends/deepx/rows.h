@@ -1,4 +1,4 @@
-// How rows of the table are written.
+// Helpers for writing rows of the instruction table.
 #pragma once
 #include "frontends/deepx/call.h"
 
@@ -19,7 +19,7 @@ inline OperandDef optional(OperandDef d) {
   return d;
 }
 
-/// A value that is one op of the tensors.
+/// Computes the value by one op, whose inputs are the tensor operands in order.
 inline std::function<ir::ValueId(Call&)> op_of_tensors(std::string_view op,
                                                        ir::Attributes attributes = {}) {
   return [op, attributes = std::move(attributes)](Call& c) {
@@ -28,7 +28,7 @@ inline std::function<ir::ValueId(Call&)> op_of_tensors(std::string_view op,
     return c(op, std::move(all), attributes);
   };
 }
-/// One op of a tensor and an argument, in this order; `swapped`: in the other.
+/// Computes the value by one op of a tensor and an argument; the argument comes first if `swapped`.
 inline std::function<ir::ValueId(Call&)> op_with_scalar(std::string_view op, bool swapped = false,
                                                         ir::Attributes attributes = {}) {
   return [op, swapped, attributes = std::move(attributes)](Call& c) {

@@ -12,12 +12,12 @@
 namespace rondel::deepx {
 namespace {
 
-/// A number as it is read, before it gets a dtype.
+/// A parsed number, before it is converted to a dtype.
 using Number = std::variant<std::int64_t, double>;
 
-/// Whether a number that float64 does not hold is too small for it, not too large: its first digit
-/// stands behind the point, the exponent counted in.
-bool is_tiny(std::string_view text) {
+/// Whether a number that is out of range of float64 underflows rather than overflows: its first
+/// nonzero digit is after the decimal point once the exponent is applied.
+bool underflows(std::string_view text) {
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());
   const std::string_view digits = text.substr(0, e);
   std::string_view power = text.substr(std::min(e + 1, text.size()));
@@ -46,7 +46,7 @@ std::optional<Number> number_of(std::string_view text) {
   const auto r = std::from_chars(text.data(), end, real);
   if (r.ptr != end || r.ec == std::errc::invalid_argument) return std::nullopt;
   if (r.ec == std::errc::result_out_of_range) {
-    real = is_tiny(text) ? 0.0 : std::numeric_limits<double>::infinity();
+    real = underflows(text) ? 0.0 : std::numeric_limits<double>::infinity();
     if (text.starts_with('-')) real = -real;
   }
   return real;
@@ -56,7 +56,7 @@ double as_double(const Number& n) {
   return std::visit([](auto v) { return static_cast<double>(v); }, n);
 }
 
-/// The integer, where the number is one that int64 holds.
+/// The number as an integer, if it is one that fits in int64.
 std::optional<std::int64_t> as_integer(const Number& n) {
   if (const auto* i = std::get_if<std::int64_t>(&n)) return *i;
   const double d = std::get<double>(n);
@@ -64,7 +64,7 @@ std::optional<std::int64_t> as_integer(const Number& n) {
   return static_cast<std::int64_t>(d);
 }
 
-/// One rounding from an integer, too: beyond 2^53 a double would round first.
+/// Rounds once: an integer beyond 2^53 would be rounded twice by way of double.
 float as_float(const Number& n) {
   return std::visit([](auto v) { return static_cast<float>(v); }, n);
 }
@@ -76,7 +76,7 @@ template <class T> bool store_integer(const Number& n, void* to) {
   return true;
 }
 
-/// Element k of a tensor of this dtype; false where the dtype does not hold it.
+/// Stores a number as element k of a tensor; false if the dtype cannot represent it.
 bool store(const Number& n, const Tensor& t, std::int64_t k) {
   void* const to = static_cast<std::byte*>(t.data()) +
                    k * static_cast<std::int64_t>(byte_size(t.dtype()));
@@ -165,7 +165,7 @@ double real_of(const Tensor& t) { return as_double(load(t, 0)); }
 std::string element_text(const Tensor& t, std::int64_t k, std::string_view format) {
   Number n = load(t, k);
   if (auto* d = std::get_if<double>(&n); d != nullptr && std::isnan(*d))
-    *d = std::abs(*d);  // its sign means nothing, and differs from machine to machine
+    *d = std::abs(*d);  // the sign of NaN is meaningless and depends on the machine
   if (t.dtype() == DType::boolean) return std::get<std::int64_t>(n) != 0 ? "true" : "false";
   if (!format.empty())
     return std::visit([&](auto v) { return fmt::format(fmt::runtime(format), v); }, n);

@@ -1,4 +1,4 @@
-// What a deepx program says, as it was written: no name has been looked up yet.
+// The syntax tree of a deepx program, before any name is resolved.
 #pragma once
 #include "base/error.h"
 
@@ -12,62 +12,62 @@
 
 namespace rondel::deepx {
 
-/// A place in a text. Lines count from 1; columns count characters, from 1.
+/// A position in a text. Lines and columns count from 1; a column is a character, not a byte.
 struct Position {
   std::size_t line = 1, column = 1;
 };
 
-/// "line 3, column 7": the frame of every error in a program's text.
+/// "line 3, column 7": the frame that every error in a program's text has.
 std::string to_text(const Position&);
 
-/// Whether an error has its place in the text.
+/// Whether an error has a position in the text.
 bool is_placed(const Error&);
 
-/// Throws Error(caller) at a place in the text.
+/// Throws Error(caller) with a position in the text.
 template <class... Args>
 [[noreturn]] void fail_at_position(const Position& at, fmt::format_string<Args...> text,
                                    Args&&... args) {
   throw_error_at(Blame::caller, to_text(at), fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// A word of the text and where it stands.
+/// A word of the text and its position.
 struct Word {
   std::string text;
   Position at;
 };
 
-/// What an instruction reads or writes: `t1`, `t1(t1_grad)`, `0.5`, `[3 4 5]`,
+/// An input or output of an instruction: `t1`, `t1(t1_grad)`, `0.5`, `[3 4 5]`,
 /// `tensor<float32>:t1`, `"a path"`.
 struct Operand {
   Position at;
   std::string text;                        ///< the name or number; empty for a list
-  std::optional<std::vector<Word>> items;  ///< of a list in brackets
-  std::optional<Word> gradient;            ///< the name in parentheses; "" where that is empty
-  std::string category;                    ///< "tensor", "vector", "var", "listtensor", or none
+  std::optional<std::vector<Word>> items;  ///< the words of a list in brackets
+  std::optional<Word> gradient;            ///< the name in parentheses; "" for `()`
+  std::string category;                    ///< "tensor", "vector", "var", "listtensor" or ""
   std::vector<Word> dtypes;                ///< between < and >
   bool quoted = false;
 };
 
 enum class Arrow : std::uint8_t { none, forward, backward };
 
-/// `key=value` pairs behind `//`, in order.
+/// The `key=value` pairs after `//`, in order.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-/// An instruction or a block of them.
+/// An instruction, or a block of instructions.
 struct Statement {
   Position at;
   std::string name;
-  std::optional<Word> dtype;  ///< behind @
+  std::optional<Word> dtype;  ///< after @
   std::vector<Operand> inputs, outputs;
   Arrow arrow = Arrow::none;
-  bool in_parentheses = false;  ///< the later line form, `op(a, b) -> (c)`
+  bool in_parentheses = false;  ///< the newer line form, `op(a, b) -> (c)`
   Metadata metadata;
   bool is_block = false;
-  std::vector<Statement> body;  ///< of a block
-  std::size_t last_line = 1;    ///< that of a block's `}`, else of the instruction
+  std::vector<Statement> body;  ///< the statements of a block
+  std::size_t last_line = 1;    ///< the line of a block's `}`, or of the instruction
 };
 
-/// The statement as text that the parser reads to the same statement; of a block many lines.
+/// The statement as text, which parses back to the same statement. A block has several lines.
 std::string to_text(const Statement&);
 
 }  // namespace rondel::deepx

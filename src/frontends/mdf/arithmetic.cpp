@@ -11,7 +11,7 @@ namespace {
 
 const ir::Type& type_of(const ir::Builder& b, ValueId v) { return b.graph().value(v).type; }
 
-bool is_lone_constant(const ir::Builder& b, ValueId v) {
+bool is_scalar_constant(const ir::Builder& b, ValueId v) {
   const Tensor* t = b.graph().constant(v);
   return t != nullptr && t->rank() == 0;
 }
@@ -20,12 +20,12 @@ bool is_whole(DType t) { return t == DType::i64 || t == DType::boolean; }
 
 ValueId zero_like(ir::Builder& b, ValueId v) { return b.scalar(dtype_of(b, v), 0); }
 
-/// Whether v is below 0.
+/// v < 0.
 ValueId is_negative(ir::Builder& b, ValueId v) { return b("less", {v, zero_like(b, v)}); }
 
 ValueId is_zero(ir::Builder& b, ValueId v) { return b("equal", {v, zero_like(b, v)}); }
 
-/// Whether the rest of a division that goes towards 0 shows that the quotient is not the floor.
+/// Whether a quotient that is truncated towards 0 is above the floor, by its remainder `rest`.
 ValueId is_above_floor(ir::Builder& b, ValueId rest, ValueId y) {
   const ValueId differ = b("xor", {is_negative(b, rest), is_negative(b, y)});
   return b("and", {b("not", {is_zero(b, rest)}), differ});
@@ -38,9 +38,8 @@ ValueId floored_integer_quotient(ir::Builder& b, ValueId x, ValueId y) {
   return b("where", {is_above_floor(b, rest, y), less, quotient});
 }
 
-/// x // y as NumPy's floor_divide has it. What is left is taken off first, so that 1 // 0.1 is 9
-/// (0.1 is a little more than a tenth); a division by 0 is that of `/`; a zero has the sign of x /
-/// y.
+/// x // y as NumPy's floor_divide. The remainder is subtracted first, so that 1 // 0.1 is 9 (as
+/// 0.1 is slightly more than a tenth). Division by 0 gives x / y; a zero has the sign of x / y.
 ValueId floored_quotient(ir::Builder& b, ValueId x, ValueId y) {
   if (is_whole(dtype_of(b, x))) return floored_integer_quotient(b, x, y);
   const ValueId zero = zero_like(b, x), one = b.scalar(dtype_of(b, x), 1);
@@ -56,7 +55,7 @@ ValueId floored_quotient(ir::Builder& b, ValueId x, ValueId y) {
   return b("where", {is_zero(b, y), exact, quotient});
 }
 
-/// An integer to a power that is known to be negative is a fraction.
+/// Whether v is an integer constant with a negative element. As an exponent, it gives fractions.
 bool is_negative_constant(const ir::Builder& b, ValueId v) {
   const Tensor* t = b.graph().constant(v);
   if (t == nullptr || t->dtype() != DType::i64) return false;
@@ -134,15 +133,15 @@ DType promoted(DType a, DType b) {
 
 std::pair<ValueId, ValueId> promoted(ir::Builder& b, ValueId x, ValueId y) {
   DType t = promoted(dtype_of(b, x), dtype_of(b, y));
-  if (dtype_of(b, x) == DType::f32 && is_lone_constant(b, y)) t = DType::f32;
-  if (dtype_of(b, y) == DType::f32 && is_lone_constant(b, x)) t = DType::f32;
+  if (dtype_of(b, x) == DType::f32 && is_scalar_constant(b, y)) t = DType::f32;
+  if (dtype_of(b, y) == DType::f32 && is_scalar_constant(b, x)) t = DType::f32;
   return {cast(b, x, t), cast(b, y, t)};
 }
 
 ValueId binary(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
   const bool truths = dtype_of(b, x) == DType::boolean && dtype_of(b, y) == DType::boolean;
   if (truths && (rank_of(b, x) > 0 || rank_of(b, y) > 0)) {
-    // Python's truth values are numbers, NumPy's arrays of them are not.
+    // Python's bools are numbers, but NumPy's arrays of bools are not.
     if (sign == "+") return b("or", {x, y});
     if (sign == "*") return b("and", {x, y});
     require(sign != "-",
@@ -174,9 +173,9 @@ ValueId compare(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
   return b("greater_or_equal", {p, q});
 }
 
-ValueId angle(ir::Builder& b, ValueId y, ValueId x) {
+ValueId arctan2(ir::Builder& b, ValueId y, ValueId x) {
   const auto number = [&](double v) { return b.scalar(dtype_of(b, x), v); };
-  // Of a zero, the sign is that of what it divides 1 into.
+  // The sign of a zero is the sign of 1 / v.
   const auto has_minus = [&](ValueId v) {
     return is_negative(b, b("where", {is_zero(b, v), b("div", {number(1), v}), v}));
   };

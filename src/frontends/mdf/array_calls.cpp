@@ -1,4 +1,4 @@
-// Functions of expressions that compare, count, search and join.
+// Array functions of expressions: reductions, searches, scans and comparisons.
 #include "base/error.h"
 #include "frontends/mdf/arithmetic.h"
 #include "frontends/mdf/call_table.h"
@@ -11,7 +11,7 @@ using Values = Call::Arguments;
 
 constexpr std::int64_t no = 0;
 
-/// A value and the axis that a call works along: without one, all elements are laid out flat.
+/// A value and the axis that a call works along. A call without an axis flattens the value.
 struct Along {
   ValueId v;
   std::int64_t axis;
@@ -40,7 +40,7 @@ Call running(const char* op) {
           "axis"};
 }
 
-/// Whether any or all elements are true.
+/// Whether any (`reduce_max`) or all (`reduce_min`) elements are true.
 Call truth(const char* op) {
   return {1, 2,
           [op](Builder& b, Values x) {
@@ -54,7 +54,7 @@ Call comparison(const char* sign) {
   return {2, 2, [sign](Builder& b, Values x) { return compare(b, sign, x[0], x[1]); }};
 }
 
-/// The mean of the squared distances from the mean.
+/// The population variance: the mean of the squared distances from the mean.
 ValueId variance(Builder& b, Values x) {
   const auto [v, axis] = along(b, as_float(b, x[0]), x);
   const ValueId axes = b.integers({axis});
@@ -62,8 +62,8 @@ ValueId variance(Builder& b, Values x) {
   return b("reduce_mean", {b("mul", {distance, distance}), axes}, {{"keepdims", no}});
 }
 
-/// log(1 + x), exact where x is small: what 1 + x loses of x is made good.
-ValueId log_of_one_and(Builder& b, Values x) {
+/// log(1 + x), accurate for small x: corrects for the rounding error of 1 + x.
+ValueId log1p_call(Builder& b, Values x) {
   const ValueId v = as_float(b, x[0]), one = b.scalar(dtype_of(b, v), 1);
   const ValueId sum = b("add", {one, v}), rounded = b("sub", {sum, one});
   const ValueId small = b("equal", {rounded, b.scalar(dtype_of(b, v), 0)});
@@ -72,8 +72,8 @@ ValueId log_of_one_and(Builder& b, Values x) {
   return b("where", {small, v, b("where", {infinite, b("log", {sum}), corrected})});
 }
 
-/// exp(x) - 1, exact where x is small: 2 sinh(x/2) exp(x/2).
-ValueId exp_but_one(Builder& b, Values x) {
+/// exp(x) - 1, accurate for small x: 2 sinh(x/2) exp(x/2).
+ValueId expm1_call(Builder& b, Values x) {
   const ValueId v = as_float(b, x[0]), one = b.scalar(dtype_of(b, v), 1);
   const ValueId half = b("mul", {v, b.scalar(dtype_of(b, v), 0.5)});
   const ValueId near = b(
@@ -82,8 +82,8 @@ ValueId exp_but_one(Builder& b, Values x) {
   return b("where", {is_near, near, b("sub", {b("exp", {v}), one})});
 }
 
-/// The length of (x, y); squares of large numbers do not overflow.
-ValueId length(Builder& b, Values x) {
+/// sqrt(x^2 + y^2), without overflow of the squares.
+ValueId hypot_call(Builder& b, Values x) {
   const auto [p, q] = promoted(b, b("abs", {as_float(b, x[0])}), b("abs", {as_float(b, x[1])}));
   const ValueId more = b("max", {p, q}), less = b("min", {p, q});
   const ValueId zero = b.scalar(dtype_of(b, p), 0), one = b.scalar(dtype_of(b, p), 1);
@@ -92,7 +92,7 @@ ValueId length(Builder& b, Values x) {
   return b("where", {b("is_inf", {more}), more, found});
 }
 
-/// 0 below 0, 1 above, `x[1]` at 0.
+/// The step function: 0 below 0, 1 above, `x[1]` at 0.
 ValueId step(Builder& b, Values x) {
   const auto [v, at_zero] = promoted(b, as_float(b, x[0]), as_float(b, x[1]));
   const ValueId zero = b.scalar(dtype_of(b, v), 0);
@@ -113,7 +113,7 @@ ValueId extent(Builder& b, Values x) {
   return b.scalar(shape[0]);
 }
 
-/// The rest of a division that goes towards 0.
+/// The remainder of a division that truncates towards 0.
 ValueId rest(Builder& b, Values x) {
   const auto [p, q] = promoted(b, as_number(b, x[0]), as_number(b, x[1]));
   return b("mod", {p, q}, {{"fmod", 1}});
@@ -124,7 +124,7 @@ ValueId outer(Builder& b, Values x) {
   return b("mul", {b("reshape", {p, b.integers({-1, 1})}), b("reshape", {q, b.integers({1, -1})})});
 }
 
-/// An array like another one, filled with a number.
+/// An array with the shape and dtype of the argument, filled with a number.
 Call like(double with) {
   return {1, 1, [with](Builder& b, Values x) {
             return fitted(b, b.scalar(dtype_of(b, as_number(b, x[0])), with), dtype_of(b, x[0]),
@@ -181,9 +181,9 @@ void add_array_calls(CallTable& t) {
         }}},
   });
   for (const std::string module : {"numpy.", "math."}) {
-    t.emplace(module + "log1p", written(1, log_of_one_and));
-    t.emplace(module + "expm1", written(1, exp_but_one));
-    t.emplace(module + "hypot", written(2, length));
+    t.emplace(module + "log1p", written(1, log1p_call));
+    t.emplace(module + "expm1", written(1, expm1_call));
+    t.emplace(module + "hypot", written(2, hypot_call));
     t.emplace(module + "isfinite", written(1, is_finite));
   }
 }

@@ -9,19 +9,19 @@
 
 namespace rondel::mdf {
 
-/// How a call of an expression is written.
+/// How a function call in an expression is compiled.
 struct Call {
   using Arguments = std::span<const ir::ValueId>;
-  std::size_t least, most;  ///< arguments
+  std::size_t least, most;  ///< number of arguments
   std::function<ir::ValueId(ir::Builder&, Arguments)> write;
-  std::string_view second = {};  ///< the name that the second argument may be given by
+  std::string_view second = {};  ///< the keyword of the second argument
 };
 using CallTable = std::map<std::string, Call, std::less<>>;
 
-/// Functions that compare, count, search and join: array_calls.cpp.
+/// Adds the functions of array_calls.cpp: reductions, searches, scans and comparisons of arrays.
 void add_array_calls(CallTable&);
 
-/// An axis that is given as a constant. Throws Error(caller) for another.
+/// The axis, which must be an integer constant. Throws Error(caller) if it is not.
 std::int64_t axis_of(const ir::Builder&, ir::ValueId);
 
 }  // namespace rondel::mdf

@@ -1,4 +1,4 @@
-// The functions that an expression may call.
+// The functions that expressions can call.
 #include "frontends/mdf/calls.h"
 
 #include "base/error.h"
@@ -19,22 +19,22 @@ namespace {
 using ir::Builder;
 using Values = Call::Arguments;
 
-/// An op of floats.
+/// An op that takes floats.
 Call of_floats(const char* op) {
   return {1, 1, [op](Builder& b, Values x) { return b(op, {as_float(b, x[0])}); }};
 }
 
-/// An op of numbers, integers among them.
+/// An op that takes integers or floats.
 Call of_numbers(const char* op) {
   return {1, 1, [op](Builder& b, Values x) { return b(op, {as_number(b, x[0])}); }};
 }
 
-/// A sign between two numbers.
+/// A binary operator, by its sign.
 Call of_sign(const char* sign) {
   return {2, 2, [sign](Builder& b, Values x) { return binary(b, sign, x[0], x[1]); }};
 }
 
-/// The greatest or least of two or more, element by element.
+/// The element-wise maximum or minimum of two or more values.
 ValueId extreme(Builder& b, const char* op, Values x) {
   ValueId so_far = as_number(b, x[0]);
   for (const ValueId v : x.subspan(1)) {
@@ -48,7 +48,7 @@ Call of_two(const char* op) {
   return {2, 2, [op](Builder& b, Values x) { return extreme(b, op, x); }};
 }
 
-/// A reduction over all elements, or along an axis that is a constant.
+/// A reduction over all elements, or along a constant axis.
 ValueId reduced(Builder& b, const char* op, Values x, bool to_float) {
   const ValueId v = to_float ? as_float(b, x[0]) : as_number(b, x[0]);
   if (x.size() == 1) return b(op, {v}, {{"keepdims", std::int64_t{0}}});
@@ -60,14 +60,14 @@ Call reduction(const char* op, bool to_float = false) {
           "axis"};
 }
 
-/// Python's max and min: of the elements of one list, or of several numbers.
+/// Python's max and min: of the elements of a single list, or of several numbers.
 Call python_extreme(const char* reduce, const char* op) {
   return {1, 1000, [reduce, op](Builder& b, Values x) {
             return x.size() == 1 ? reduced(b, reduce, x, false) : extreme(b, op, x);
           }};
 }
 
-/// A rounding: math's and Python's give integers, NumPy's keep floats.
+/// A rounding function. Those of math and Python return integers, those of NumPy keep floats.
 Call rounding(const char* op, bool to_integer) {
   return {1, 1, [op, to_integer](Builder& b, Values x) {
             const ValueId v = as_number(b, x[0]);
@@ -120,17 +120,18 @@ const CallTable& shared_functions() {
   return table;
 }
 
-/// NumPy's dot: a product of numbers, else of the last axis of x and the last but one of y.
+/// NumPy's dot: a product if an operand is a scalar, else a contraction of the last axis of x with
+/// the second to last of y.
 ValueId dot_call(Builder& b, Values x) {
   const std::int64_t p = rank_of(b, x[0]), q = rank_of(b, x[1]);
   if (q > 2) unsupported("numpy.dot of a second array of rank {}; expected 2 at most", q);
   return binary(b, p == 0 || q == 0 ? "*" : "@", x[0], x[1]);
 }
 
-/// The angle of the point (x, y), from -pi to pi, after y and x.
-ValueId angle_call(Builder& b, Values x) {
+/// arctan2(y, x).
+ValueId arctan2_call(Builder& b, Values x) {
   const auto [p, q] = promoted(b, as_float(b, x[0]), as_float(b, x[1]));
-  return angle(b, p, q);
+  return arctan2(b, p, q);
 }
 
 ValueId where_call(Builder& b, Values x) { return choose(b, x[0], x[1], x[2]); }
@@ -140,7 +141,7 @@ ValueId clip_call(Builder& b, Values x) {
   return extreme(b, "min", std::array{low, x[2]});
 }
 
-/// An array filled with a number; its shape is a constant.
+/// An array filled with a number. Its shape must be a constant.
 ValueId filled(Builder& b, ValueId shape, double with) {
   const Tensor* extents = b.graph().constant(shape);
   require(extents != nullptr && extents->dtype() == DType::i64 && extents->rank() <= 1,
@@ -205,8 +206,8 @@ const CallTable& functions() {
         {"numpy.divide", of_sign("/")},
         {"numpy.matmul", of_sign("@")},
         {"numpy.dot", {2, 2, dot_call}},
-        {"numpy.arctan2", {2, 2, angle_call}},
-        {"math.atan2", {2, 2, angle_call}},
+        {"numpy.arctan2", {2, 2, arctan2_call}},
+        {"math.atan2", {2, 2, arctan2_call}},
         {"numpy.maximum", of_two("max")},
         {"numpy.minimum", of_two("min")},
         {"max", python_extreme("reduce_max", "max")},

@@ -1,4 +1,4 @@
-// Expressions as nodes of a graph.
+// Compiles expressions to nodes of a graph.
 #include "base/error.h"
 #include "frontends/mdf/arithmetic.h"
 #include "frontends/mdf/calls.h"
@@ -64,7 +64,7 @@ class Compiler {
     return b_("bitwise_not", {as_number(b_, x)});
   }
 
-  /// The negative of a constant is a constant, which an exponent or an index may have to be.
+  /// Folds the negation of a constant: exponents and indices may have to be constants.
   ValueId negated(ValueId x) {
     const Tensor* t = b_.graph().constant(x);
     if (t == nullptr || t->rank() != 0) return b_("neg", {x});
@@ -73,7 +73,7 @@ class Compiler {
     return b_("neg", {x});
   }
 
-  /// a < b < c is (a < b) and (b < c), each read once.
+  /// a < b < c is (a < b) and (b < c), with each operand computed once.
   ValueId comparison(const Expression& e) {
     const std::vector<ValueId> all = values(e.parts);
     ValueId holds = ValueId::none;
@@ -84,7 +84,7 @@ class Compiler {
     return holds;
   }
 
-  /// `and` and `or` give one of their operands, as Python's do; of truth values, the truth.
+  /// `and` and `or` select one of their operands, as in Python. Bool operands use logical ops.
   ValueId either_operand(const Expression& e, bool first_where_true) {
     const ValueId x = value(e.parts[0]), y = value(e.parts[1]);
     if (dtype_of(b_, x) == DType::boolean && dtype_of(b_, y) == DType::boolean)
@@ -92,7 +92,7 @@ class Compiler {
     return first_where_true ? choose(b_, x, x, y) : choose(b_, x, y, x);
   }
 
-  /// `f[1]` of a function with several outputs; none: it is no such.
+  /// An output of a function with several outputs, `f[1]`; none if the subscript is not one.
   ValueId output(const Expression& e) {
     const Expression &of = e.parts[0], &at = e.parts.size() > 1 ? e.parts[1] : e.parts[0];
     if (of.kind != Expression::Kind::name || at.kind != Expression::Kind::integer ||
@@ -135,7 +135,7 @@ class Compiler {
     return b_("gather", {x, index}, {{"axis", axis}});
   }
 
-  /// The integer that a bound of a slice is; it has to be a constant.
+  /// The bound of a slice, which must be an integer constant.
   std::int64_t bound(const Expression& e, std::int64_t otherwise) {
     if (e.kind == Expression::Kind::none) return otherwise;
     const Tensor* t = b_.graph().constant(value(e));

@@ -9,7 +9,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// Whether a rule certainly never holds.
+/// Whether a rule statically never holds.
 bool is_never(const Rule& r) {
   switch (r.kind) {
     case Rule::Kind::never: return true;
@@ -36,7 +36,7 @@ Rule default_end(const Graph& g) {
   return r;
 }
 
-/// An evaluation that waits for a node that never runs has no end.
+/// Throws Error(caller) if no evaluation can end, e.g. because it waits for a node that never runs.
 void check_ends(const Graph& g, const Rules& rules) {
   require(!is_never(rules.end) || !is_never(rules.sequence),
           "no evaluation would end: its termination is Never");

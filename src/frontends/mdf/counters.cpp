@@ -2,8 +2,8 @@
 
 namespace rondel::mdf {
 
-/// A set execution's counts begin anew with each pass; the sequence never ends, so that its counts
-/// are those of the whole life.
+/// Counts in the scale of a set execution are reset with each pass. A sequence never ends, so its
+/// counts are equal to those of `life`.
 TimeScale kept_scale(TimeScale s) {
   if (s == TimeScale::set_execution) return TimeScale::pass;
   return s == TimeScale::life ? TimeScale::sequence : s;

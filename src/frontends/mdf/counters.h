@@ -10,16 +10,16 @@ namespace rondel::mdf {
 
 using ir::ValueId;
 
-/// What the scheduler counts.
+/// The quantity of a counter of the scheduler.
 enum class Count : std::uint8_t {
   calls,           ///< of node `a` in time scale `b`
   usable,          ///< calls of node `a` since node `b` last ran
   just_ran,        ///< bool: node `a` ran in the last set that was executed
   set_executions,  ///< in time scale `b`
   passes,          ///< in time scale `b`
-  updates,
-  satisfied,  ///< how often the `n_when` number `a` has held
-  time,       ///< of the clock, in ticks
+  updates,         ///< since the beginning of the run
+  satisfied,       ///< how often `n_when` rule `a` has held
+  time,            ///< the clock, in ticks
 };
 
 struct Counter {
@@ -28,23 +28,23 @@ struct Counter {
   auto operator<=>(const Counter&) const = default;
 };
 
-/// The counters that the rules of a model read; no others are kept.
+/// The counters that the rules of a model read; other counters are not kept.
 class Counters {
  public:
   explicit Counters(const Rules&);
 
   const std::vector<Counter>& all() const { return all_; }
-  /// The number of a counter; none: nobody reads it.
+  /// The index of a counter; nothing if no rule reads it.
   std::optional<std::size_t> of(const Counter&) const;
-  /// i64, or bool.
+  /// i64, or bool for `just_ran`.
   static DType dtype(const Counter& c) {
     return c.count == Count::just_ran ? DType::boolean : DType::i64;
   }
-  /// How they begin.
+  /// The initial values of all counters.
   std::vector<ValueId> begin(ir::Builder&) const;
-  /// They after a time scale has begun anew.
+  /// Resets the counters of a time scale and of finer ones.
   void reset(ir::Builder&, TimeScale, std::vector<ValueId>& values) const;
-  /// Adds one, or `by`, where the counter is kept.
+  /// Adds `by` to a counter, if it is kept.
   void add(ir::Builder&, const Counter&, ValueId by, std::vector<ValueId>& values) const;
 
  private:
@@ -55,7 +55,7 @@ class Counters {
   std::map<Counter, std::size_t> numbers_;
 };
 
-/// A count in time scales finer than an evaluation is kept as one in it, except of a pass.
+/// The time scale that a count is kept in: `set_execution` as `pass`, `life` as `sequence`.
 TimeScale kept_scale(TimeScale);
 
 }  // namespace rondel::mdf

@@ -9,7 +9,7 @@
 
 namespace rondel::mdf {
 
-/// A JSON or YAML text as a tree. Maps keep the order of the text, because MDF gives it a meaning.
+/// A JSON or YAML text as a tree. Maps keep the order of the text, because it matters in MDF.
 struct Document {
   struct Null {
     bool operator==(const Null&) const = default;
@@ -20,20 +20,20 @@ struct Document {
 
   template <class T> const T* as() const { return std::get_if<T>(&value); }
   bool is_null() const { return as<Null>() != nullptr; }
-  /// The entry of a map; null where this is no map or has no such entry.
+  /// The entry of a map; null if this is not a map or has no such entry.
   const Document* find(std::string_view key) const;
-  /// "a list", "the text 'x'": for errors.
+  /// A description for errors: "a list", "the text 'x'".
   std::string kind() const;
 };
 
-/// Lists and maps may stand in each other this deep. Deeper ones are refused.
+/// The maximum nesting of lists and maps; deeper texts are rejected.
 inline constexpr std::size_t most_depth = 200;
 
-/// NaN, Infinity and -Infinity are numbers, as for Python's json. Throws Error(caller) with line
-/// and column where the text is not JSON; also for a key that stands twice in an object.
+/// Parses JSON. NaN, Infinity and -Infinity are numbers, as in Python's json module. Throws
+/// Error(caller), with line and column, for invalid JSON and for a duplicate key.
 Document parse_json(std::string_view text);
-/// The same for YAML. A plain scalar that reads as a number is one. Aliases are copied, up to ten
-/// million nodes.
+/// Parses YAML, with the same errors. `plain_scalar` types unquoted scalars. Aliases are copied;
+/// the result has at most ten million nodes.
 Document parse_yaml(std::string_view text);
 
 }  // namespace rondel::mdf

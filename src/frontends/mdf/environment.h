@@ -12,22 +12,23 @@ namespace rondel::mdf {
 
 using ir::ValueId;
 
-/// What the names of a node stand for while one of its expressions is compiled.
+/// The values of the names of a node while its expressions are compiled.
 class Environment {
  public:
   void set(const std::string& name, ValueId v) { entries_[name] = std::vector{v}; }
-  /// All outputs of a function, of which the name alone is the first, `name[1]` the second.
+  /// Sets all outputs of a function: `name` is the first one, `name[1]` the second.
   void set(const std::string& name, std::vector<ValueId> all) { entries_[name] = std::move(all); }
-  /// A name that may not be read, and why.
+  /// Marks a name as unreadable; `reason` is the error of a read.
   void forbid(const std::string& name, std::string reason) { entries_[name] = std::move(reason); }
-  /// Throws Error(caller) where the name is unknown or may not be read.
+  /// Throws Error(caller) if the name is unknown or unreadable.
   ValueId at(const std::string& name) const { return all(name)[0]; }
   const std::vector<ValueId>& all(const std::string& name) const;
   bool has(const std::string& name) const { return entries_.contains(name); }
-  /// What nodes are for, "node 'A', parameter 'v'": errors of a run name it and the expression.
+  /// The part of the model that is compiled, "node 'A', parameter 'v'". Runtime errors name it and
+  /// the expression.
   void place(std::string p) { place_ = std::move(p); }
   const std::string& place() const { return place_; }
-  /// Whether the name is known and may be read.
+  /// Whether the name is known and readable.
   bool readable(const std::string& name) const;
 
  private:
@@ -35,12 +36,13 @@ class Environment {
   std::map<std::string, std::variant<std::vector<ValueId>, std::string>, std::less<>> entries_;
 };
 
-/// An expression's value, written into the builder's region. Throws Error(caller) quoting the text.
+/// Compiles an expression into the builder's region and returns its value. Throws Error(caller),
+/// which quotes the text.
 ValueId compile(ir::Builder&, const std::string& text, const Environment&);
-/// The values of a list's elements; nothing where the text is no list in brackets.
+/// Compiles the elements of a list; nothing if the text is not a list in brackets.
 std::optional<std::vector<ValueId>> compile_list(ir::Builder&, const std::string& text,
                                                  const Environment&);
-/// Numbers, or a text that is a name or an expression.
+/// Compiles numbers, or a text that is a name or an expression.
 ValueId compile(ir::Builder&, const Spec&, const Environment&);
 
 }  // namespace rondel::mdf

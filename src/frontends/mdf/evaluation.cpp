@@ -8,7 +8,8 @@
 namespace rondel::mdf {
 namespace {
 
-ir::ValueId edge_value(ir::Builder& b, const Surroundings& s, const Edge& e, const Table& table) {
+ir::ValueId edge_value(ir::Builder& b, const EvaluationContext& s, const Edge& e,
+                       const Table& table) {
   const auto slot = s.layout.of(Role::output_port, e.sender, e.sender_port);
   const ValueId v = table.values[*slot];
   if (!e.weight.defined()) return v;
@@ -18,20 +19,20 @@ ir::ValueId edge_value(ir::Builder& b, const Surroundings& s, const Edge& e, con
   return is_one ? v : binary(b, "*", b.constant(e.weight), v);
 }
 
-/// The value of an input port, as edges fill it one after another.
+/// The value of an input port, which accumulates over its edges.
 class Port {
  public:
   Port(ir::Builder& b, const InputPort& port) : b_(b), port_(port) {}
 
-  /// A value from an edge whose sender may not have run yet.
+  /// Adds a value from an edge. The value counts only if its sender was executed.
   void receive(ValueId v, const Executed& sender) {
     if (sender.certain) {
-      value_ = set_.certain                  ? combined(v)
-               : set_.tells == ValueId::none ? v
-                                             : choose(b_, set_.tells, combined(v), v);
+      value_ = set_.certain                 ? combined(v)
+               : set_.flag == ValueId::none ? v
+                                            : choose(b_, set_.flag, combined(v), v);
       set_ = {true, ValueId::none};
-    } else if (sender.tells != ValueId::none) {
-      receive_perhaps(v, sender.tells);
+    } else if (sender.flag != ValueId::none) {
+      receive_if(v, sender.flag);
     }
   }
 
@@ -42,19 +43,19 @@ class Port {
 
   ValueId value(ValueId otherwise) const {
     if (set_.certain) return value_;
-    return set_.tells == ValueId::none ? otherwise : choose(b_, set_.tells, value_, otherwise);
+    return set_.flag == ValueId::none ? otherwise : choose(b_, set_.flag, value_, otherwise);
   }
 
  private:
-  void receive_perhaps(ValueId v, ValueId arrives) {
+  void receive_if(ValueId v, ValueId arrives) {
     if (set_.certain) {
       value_ = choose(b_, arrives, combined(v), value_);
-    } else if (set_.tells == ValueId::none) {
+    } else if (set_.flag == ValueId::none) {
       value_ = v;
-      set_.tells = arrives;
+      set_.flag = arrives;
     } else {
-      value_ = choose(b_, arrives, choose(b_, set_.tells, combined(v), v), value_);
-      set_.tells = b_("or", {set_.tells, arrives});
+      value_ = choose(b_, arrives, choose(b_, set_.flag, combined(v), v), value_);
+      set_.flag = b_("or", {set_.flag, arrives});
     }
   }
 
@@ -69,7 +70,7 @@ class Port {
   ir::Builder& b_;
   const InputPort& port_;
   ValueId value_ = ValueId::none;
-  Executed set_;  ///< whether anything has arrived
+  Executed set_;  ///< whether the port has received a value
 };
 
 ValueId default_of(ir::Builder& b, const InputPort& p) {
@@ -78,7 +79,7 @@ ValueId default_of(ir::Builder& b, const InputPort& p) {
   return b.constant(Tensor::zeros(DType::f64, p.shape));
 }
 
-ValueId port_value(ir::Builder& b, const Surroundings& s, std::size_t node, std::size_t at,
+ValueId port_value(ir::Builder& b, const EvaluationContext& s, std::size_t node, std::size_t at,
                    const Table& table) {
   const InputPort& p = s.graph.nodes[node].inputs[at];
   b.source(where(s.graph.nodes[node]) + ", " + where(p));
@@ -87,7 +88,7 @@ ValueId port_value(ir::Builder& b, const Surroundings& s, std::size_t node, std:
   for (const Edge& e : s.graph.edges) {
     if (e.receiver != node || e.receiver_port != at) continue;
     const Executed& sender = table.executed[e.sender];
-    if (!sender.certain && sender.tells == ValueId::none) continue;
+    if (!sender.certain && sender.flag == ValueId::none) continue;
     try {
       port.receive(edge_value(b, s, e, table), sender);
     } catch (const Error& error) { throw error.within(fmt::format("edge '{}'", e.id)); }
@@ -97,11 +98,11 @@ ValueId port_value(ir::Builder& b, const Surroundings& s, std::size_t node, std:
 
 }  // namespace
 
-void execute_node(ir::Builder& b, const Surroundings& s, std::size_t node, Table& table) {
+void execute_node(ir::Builder& b, const EvaluationContext& s, std::size_t node, Table& table) {
   const Node& n = s.graph.nodes[node];
   StepInputs in{.ports = {},
                 .previous = {},
-                .executed = table.executed[node].tells,
+                .executed = table.executed[node].flag,
                 .first = s.first,
                 .dt = s.dt,
                 .replacements = s.replacements,
@@ -112,7 +113,7 @@ void execute_node(ir::Builder& b, const Surroundings& s, std::size_t node, Table
   } catch (const Error& e) { throw e.within(where(n)); }
   for (std::size_t k = 0; k < n.parameters.size(); ++k) {
     const auto slot = s.layout.of(Role::parameter, node, k);
-    const bool known = slot && table.executed[node].tells != ValueId::none;
+    const bool known = slot && table.executed[node].flag != ValueId::none;
     in.previous.push_back(known ? table.values[*slot] : ValueId::none);
   }
   const StepResults out = execute(b, n, in);

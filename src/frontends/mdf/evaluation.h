@@ -7,31 +7,33 @@
 
 namespace rondel::mdf {
 
-/// Whether a node was executed before: certainly, certainly not, or as a bool value tells.
+/// Whether a node was executed before: statically true (`certain`), statically false (`flag` is
+/// none), or given by the bool value `flag`.
 struct Executed {
   bool certain = false;
-  ValueId tells = ValueId::none;
+  ValueId flag = ValueId::none;
 };
 
-/// The values of a model at a point of an evaluation.
+/// The current values of a model while an evaluation is written.
 struct Table {
-  std::vector<ValueId> values;     ///< by slot; none: it has none yet
+  std::vector<ValueId> values;     ///< by slot; none if the slot has no value yet
   std::vector<Executed> executed;  ///< by node
 };
 
-/// What every execution within an evaluation sees.
-struct Surroundings {
+/// The inputs that all node executions of an evaluation share.
+struct EvaluationContext {
   const Graph& graph;
   const Layout& layout;
-  ValueId first;  ///< bool: the evaluation that begins states
+  ValueId first;  ///< bool: whether this evaluation resets integrated states
   ValueId dt;
-  /// Values given to input ports from outside, in place of their defaults.
+  /// External values of input ports, in place of their defaults.
   std::unordered_map<const InputPort*, ValueId> inputs;
   Replacements replacements;
   FunctionOptions functions;
 };
 
-/// Executes a node: edges into its ports, then the node; what it leaves behind is put in the table.
-void execute_node(ir::Builder&, const Surroundings&, std::size_t node, Table&);
+/// Writes the execution of a node: its ports from the edges, then the node. Updates the table with
+/// its results.
+void execute_node(ir::Builder&, const EvaluationContext&, std::size_t node, Table&);
 
 }  // namespace rondel::mdf

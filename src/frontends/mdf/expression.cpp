@@ -11,7 +11,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// Brackets may stand in each other this deep, operators be chained this often.
+/// The maximum nesting of brackets, and the maximum length of a chain of operators.
 constexpr int most_brackets = 200;
 constexpr std::size_t most_chained = 1000;
 
@@ -23,7 +23,7 @@ struct Token {
   std::size_t column = 1;
 };
 
-/// Blanks, punctuation and signs beyond ASCII, which Python takes in no name either.
+/// Blanks, punctuation and symbols beyond ASCII, which are not allowed in Python's names either.
 bool is_sign_beyond_ascii(std::string_view c) {
   using namespace std::string_view_literals;
   const bool latin = c >= "\u00a0"sv && c <= "\u00bf"sv && c != "\u00aa"sv && c != "\u00b5"sv &&
@@ -34,7 +34,7 @@ bool is_sign_beyond_ascii(std::string_view c) {
          (c >= "\u3000"sv && c <= "\u3004"sv);
 }
 
-/// The first character of a text, whole. A byte that begins none is one.
+/// The first UTF-8 character of a text. An invalid byte counts as a character.
 std::string_view first_character(std::string_view text) {
   return text.substr(0, std::max<std::size_t>(1, character_length(text)));
 }
@@ -44,7 +44,7 @@ bool begins_name(std::string_view c) {
   return std::isalpha(static_cast<unsigned char>(c[0])) != 0 || c == "_";
 }
 
-/// The length of the name, or of the rest of one, that a text begins with.
+/// The length of the name (or the rest of a name) at the beginning of a text.
 std::size_t name_length(std::string_view text) {
   std::size_t n = 0;
   while (n < text.size()) {
@@ -216,7 +216,7 @@ class Parser {
     return e;
   }
 
-  /// Operators that bind to the left, weakest first.
+  /// Left-associative operators, by precedence; level 0 binds weakest.
   Expression binary(std::size_t level) {
     static const std::vector<std::vector<std::string_view>> levels{
         {"|"}, {"^"}, {"&"}, {"+", "-"}, {"*", "/", "//", "%", "@"}};

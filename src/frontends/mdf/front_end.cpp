@@ -12,7 +12,7 @@ using frontends::ImportOptions;
 using frontends::Source;
 using frontends::Survey;
 
-/// Functions of the file, by name.
+/// The number of calls of each MDF function in the model.
 std::map<std::string, std::int64_t> count_functions(const Graph& g) {
   std::map<std::string, std::int64_t> counts;
   const auto count = [&](const std::string& function) {
@@ -54,7 +54,7 @@ Survey survey(const Source& s, const ImportOptions&) {
   return found;
 }
 
-/// A text with `graphs` in it, as each model has early on.
+/// Whether this is a text with the word `graphs`, which every model has near its beginning.
 bool begins_a_model(std::span<const std::byte> beginning) {
   const std::string_view text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
   return text.find('\0') == std::string_view::npos && text.find("graphs") != std::string_view::npos;

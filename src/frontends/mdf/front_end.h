@@ -3,8 +3,8 @@
 
 namespace rondel::mdf {
 
-/// Its row in the table of front ends: a model as a graph whose inputs `steps` and `dt` may be left
-/// out (0 steps, dt 1), and whose outputs are all output ports.
+/// The row of MDF in the table of front ends. A model becomes a graph whose inputs `steps` and `dt`
+/// are optional (defaults 0 and 1) and whose outputs are all output ports.
 const frontends::FrontEnd& front_end();
 
 }  // namespace rondel::mdf

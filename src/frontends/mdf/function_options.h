@@ -2,9 +2,10 @@
 
 namespace rondel::mdf {
 
-/// Options of how `onnx::` functions compute.
+/// Options for `onnx::` functions.
 struct FunctionOptions {
-  /// Inputs of f64 become f32, and the result f64 again, as modeci_mdf does; else they stay f64.
+  /// Computes in f32, as modeci_mdf does: f64 inputs are cast to f32, and results back to f64. If
+  /// false, f64 stays f64.
   bool single_precision = true;
 };
 

@@ -1,4 +1,4 @@
-// MDF's standard functions, each as the expression that it is.
+// MDF's standard functions, each defined by an expression.
 #include "frontends/mdf/functions.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@ namespace {
 
 struct Standard {
   std::string_view name;
-  std::string_view arguments;  ///< with blanks between
+  std::string_view arguments;  ///< separated by blanks
   std::string_view expression;
 };
 
@@ -35,7 +35,7 @@ constexpr std::array<Standard, 14> standard_functions{{
     {"Relu", "A", "A * (A > 0)"},
 }};
 
-/// Functions that MDF has and that are not computed here, and why.
+/// The reason why an MDF function is not implemented; empty for other names.
 std::string_view reason_against(std::string_view function) {
   if (function.starts_with("drift_diffusion_integrator"))
     return "modeci_mdf does not run it either";

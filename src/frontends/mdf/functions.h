@@ -8,9 +8,10 @@
 
 namespace rondel::mdf {
 
-/// A function of MDF by its name ("linear", "onnx::Relu") of these arguments, each of which may
-/// read the arguments before it and the names of the node. Throws Error: `caller` for a function or
-/// an argument that there is not, `unsupported` for one that is not run here.
+/// Compiles a call of an MDF function ("linear", "onnx::Relu") and returns all of its outputs. An
+/// argument can read the arguments before it and the names of the node. `ports`: the ids of the
+/// node's input ports. Throws Error: `caller` for an unknown function or argument, `unsupported`
+/// for a function that is not implemented.
 std::vector<ValueId> call_function(ir::Builder&, std::string_view function,
                                    std::span<const Argument>, const Environment&,
                                    std::span<const std::string> ports, const FunctionOptions&);

@@ -1,4 +1,4 @@
-// JSON as a Document, by nlohmann's parser.
+// Parses JSON to a Document with nlohmann's parser.
 #include "base/error.h"
 #include "frontends/mdf/document.h"
 
@@ -14,7 +14,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// What the parser reads a text by, which tells where it is.
+/// An iterator over the text that reports the parser's position in `*read`.
 class Reading {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -41,7 +41,7 @@ class Reading {
   const char** read_;
 };
 
-/// "line 1, column 2: " of the character at an offset.
+/// "line 1, column 2: ", the position of the character at an offset.
 std::string place_of(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, offset);
   const auto line = std::ranges::count(before, '\n') + 1;
@@ -50,13 +50,13 @@ std::string place_of(std::string_view text, std::size_t offset) {
   return fmt::format("line {}, column {}: ", line, column);
 }
 
-/// NaN or an infinity, which JSON does not have and Python's json writes.
+/// NaN or an infinity, which Python's json writes although JSON does not have it.
 struct NotFinite {
-  std::size_t end;  ///< of the 0 that stands in its place
+  std::size_t end;  ///< the end of the 0 that replaces it
   double value;
 };
 
-/// Puts a 0 and blanks in the place of each.
+/// Finds all of them in a text, and replaces each by a 0 and blanks.
 std::vector<NotFinite> take_not_finite(std::string& text) {
   std::vector<NotFinite> out;
   bool in_string = false;
@@ -109,7 +109,7 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override { return open({Document::List()}); }
   bool end_array() override { return close(); }
 
-  /// The parser's text has line and column: "[json...] parse error at line 1, column 2: ...".
+  /// Shortens the parser's message "[json...] parse error at line 1, column 2: ...".
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) override {
     std::string_view text = e.what();
     if (const auto at = text.find("line "); at != std::string_view::npos) text.remove_prefix(at);
@@ -118,14 +118,14 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   std::size_t characters_read() const { return static_cast<std::size_t>(read_ - text_.data()); }
-  /// The quote that opens the key whose end was just read; those inside of it are escaped.
+  /// The offset of the opening quote of the key that was just read; quotes inside it are escaped.
   std::size_t begin_of_key() const {
     std::size_t at = characters_read() - 1;
     do { at = text_.rfind('"', at - 1); } while (at > 0 && text_[at - 1] == '\\');
     return at;
   }
 
-  /// Where the next value goes.
+  /// The slot for the next value.
   Document* place() {
     if (open_.empty()) return &root_;
     if (auto* list = std::get_if<Document::List>(&open_.back()->value))
@@ -136,7 +136,8 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
     *place() = std::move(d);
     return true;
   }
-  /// The parser has read the number and at most one character more.
+  /// Adds a number, or the non-finite value that it replaces. The parser has read the number and at
+  /// most one character more.
   bool add_number(Document d) {
     if (not_finite_.empty() || characters_read() < not_finite_.front().end)
       return add(std::move(d));
@@ -161,10 +162,10 @@ class Events : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::string_view text_;
-  const char* read_;                       ///< what the parser has read ends here
-  std::span<const NotFinite> not_finite_;  ///< those that come
+  const char* read_;                       ///< the end of what the parser has read
+  std::span<const NotFinite> not_finite_;  ///< those that are still to come
   Document root_;
-  std::vector<Document*> open_;  ///< the containers around: none of them grows while one is in it
+  std::vector<Document*> open_;  ///< the open containers; stable, as only the last one grows
   std::vector<std::unordered_set<std::string>> keys_;
 };
 

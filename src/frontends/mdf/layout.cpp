@@ -9,7 +9,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// In the order in which a name is looked up: a parameter may be called as an output port is.
+/// In the order of name lookup: a parameter and an output port can have the same name.
 constexpr Role roles[] = {Role::output_port, Role::parameter, Role::function, Role::input_port};
 
 std::vector<std::string> ids_of(const Node& n, Role role) {
@@ -26,8 +26,8 @@ std::vector<std::string> ids_of(const Node& n, Role role) {
   return out;
 }
 
-/// Slots without types, by what may be recorded: "node.port". Where items of a node have one name,
-/// "parameter node.item" and "function node.item" tell them apart.
+/// Slots (without types) by recordable name: "node.port". The longer names "parameter node.item"
+/// and "function node.item" are for items of a node that share a name.
 class Names {
  public:
   explicit Names(const Graph& g) {
@@ -40,11 +40,11 @@ class Names {
     const auto it = slots_.find(name);
     return it == slots_.end() ? std::nullopt : std::optional(it->second);
   }
-  /// Those that are told apart by nothing but the name, in the order in which they are looked up.
+  /// The short names, in the order of name lookup.
   std::vector<std::string> all() && { return std::move(names_); }
 
  private:
-  /// Where several have a name, the first is meant.
+  /// If several items have a name, the first one takes it.
   void add(const Graph& g, Role role, const std::string& before,
            std::vector<std::string>* fresh = nullptr) {
     for (std::size_t n = 0; n < g.nodes.size(); ++n) {
@@ -61,7 +61,7 @@ class Names {
   std::vector<std::string> names_;
 };
 
-/// The parameter whose value an output port gives as it is.
+/// The parameter that is the value of an output port, if the value is just its name.
 std::optional<std::size_t> parameter_given(const Node& n, const OutputPort& p) {
   const auto* text = std::get_if<std::string>(&p.value);
   if (text == nullptr) return std::nullopt;

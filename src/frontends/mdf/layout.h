@@ -11,28 +11,30 @@
 
 namespace rondel::mdf {
 
-/// What a place in the table of a model's values holds.
+/// The kind of item that a slot of the value table belongs to.
 enum class Role : std::uint8_t { output_port, parameter, function, input_port };
 
+/// An entry of the value table, with its type.
 struct Slot {
   Role role;
-  std::size_t node = 0, at = 0;  ///< a node, and one of its ports, parameters or functions
+  std::size_t node = 0, at = 0;  ///< the node, and the index of its port, parameter or function
   DType dtype = DType::f64;
   Shape shape = {};
 };
 
-/// The values that an evaluation leaves behind: those that the next one may read and those that are
-/// recorded. An output port that gives a parameter as it is shares the parameter's slot.
+/// The table of values that an evaluation leaves behind: the values that the next evaluation can
+/// read, and the recorded values. An output port whose value is just a parameter shares the
+/// parameter's slot.
 class Layout {
  public:
-  /// Throws Error(caller) for a recorded name that there is not.
+  /// Slots have no types yet. Throws Error(caller) for an unknown or duplicate name in `record`.
   Layout(const Graph&, const std::vector<std::string>& record);
 
   std::vector<Slot> slots;
-  std::vector<std::size_t> recorded;  ///< slots, perhaps one for two names
-  std::vector<std::string> names;     ///< of the recorded ones
+  std::vector<std::size_t> recorded;  ///< slot indices; two names can share a slot
+  std::vector<std::string> names;     ///< of the recorded values
 
-  /// The slot of a value; none where neither the next evaluation nor a record reads it.
+  /// The slot of a value; nothing if the value is not in the table.
   std::optional<std::size_t> of(Role, std::size_t node, std::size_t at) const;
 
  private:
@@ -42,7 +44,8 @@ class Layout {
   std::map<std::tuple<Role, std::size_t, std::size_t>, std::size_t> numbers_;
 };
 
-/// What may be recorded: "node.port" for output ports, then parameters, functions and input ports.
+/// All names that can be recorded: "node.port" for output ports, then parameters, functions and
+/// input ports.
 std::vector<std::string> recordable(const Graph&);
 
 /// "A.y"

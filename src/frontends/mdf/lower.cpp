@@ -13,10 +13,10 @@
 namespace rondel::mdf {
 namespace {
 
-/// Rounds after which the type of a value that still changes is taken to change for ever.
+/// The maximum number of rounds of type inference; a type that still changes then is an error.
 constexpr int most_rounds = 12;
 
-/// The node and the parameter or input port that a name of `Given` means.
+/// The parameter or input port with a name of `Given`. Throws Error(caller) if there is none.
 template <class T>
 const T& find(const Graph& g, const std::string& name, std::vector<T> Node::*items,
               std::string_view what) {
@@ -29,7 +29,7 @@ const T& find(const Graph& g, const std::string& name, std::vector<T> Node::*ite
   fail("there is no {} '{}'; {}", what, name, known_names(name, names));
 }
 
-/// Of two shapes the one that both broadcast to; nothing where there is none.
+/// The common broadcast shape of two shapes; nothing if there is none.
 std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   const Shape &longer = a.size() >= b.size() ? a : b, &shorter = a.size() >= b.size() ? b : a;
   Shape out = longer;
@@ -42,7 +42,7 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   return out;
 }
 
-/// Writes a model as a graph, for types of its slots that are found by writing it.
+/// Lowers a model to a graph. The types of slots are inferred by lowering trial evaluations.
 class Lowering {
  public:
   Lowering(const Graph& g, const LowerOptions& o)
@@ -56,9 +56,9 @@ class Lowering {
     ir::Graph& g = out.graph;
     g.name = model_.id;
     ir::Builder b(g, ir::RegionId::root);
-    Outside outside = add_inputs(b);
-    if (options_.resumable) out.states = add_states(b, outside);
-    const Simulated results = swept_ ? sweep(b, outside) : simulate(b, outside);
+    GraphInputs graph_inputs = add_inputs(b);
+    if (options_.resumable) out.states = add_states(b, graph_inputs);
+    const Simulated results = swept_ ? sweep(b, graph_inputs) : simulate(b, graph_inputs);
     const auto give = [&](ValueId v, const std::string& name) {
       g.add_result(ir::RegionId::root, v);
       g.output_names.push_back(name);
@@ -71,20 +71,20 @@ class Lowering {
     return out;
   }
 
-  /// The types of all slots, found.
+  /// The layout, after type inference.
   const Layout& typed_layout() {
     find_types();
     return layout_;
   }
 
  private:
-  /// Values that the graph is given, by the order of the options.
-  struct Outside {
+  /// The inputs of the graph, in the order of the options.
+  struct GraphInputs {
     ValueId evaluations, dt;
-    ValueId evaluated = ValueId::none;  ///< evaluations that were made before; none: no
-    ValueId timeless = ValueId::none;   ///< whether no time passes in the first one; none: no
+    ValueId evaluated = ValueId::none;  ///< number of earlier evaluations; none: 0
+    ValueId timeless = ValueId::none;   ///< whether the first one takes no time; none: false
     std::vector<ValueId> inputs, initial, set;
-    std::vector<ValueId> states;  ///< what they left behind; empty: nothing
+    std::vector<ValueId> states;  ///< states after earlier evaluations, if resumable
   };
   struct Simulated {
     std::vector<ValueId> records, states;
@@ -94,15 +94,15 @@ class Lowering {
   bool widen(const std::vector<ValueId>&, const ir::Builder&);
   ValueId add_input(ir::Builder&, const Given&, std::string_view kind,
                     std::vector<ir::Extent> rows);
-  Outside add_inputs(ir::Builder&);
-  std::vector<CarriedState> add_states(ir::Builder&, Outside&);
-  Simulated sweep(ir::Builder&, const Outside&);
-  Simulated simulate(ir::Builder&, const Outside&);
-  Surroundings surroundings(const Outside&, ValueId first) const;
-  std::vector<ValueId> evaluate_all(ir::Builder&, const Surroundings&, std::vector<ValueId> before,
-                                    ValueId executed) const;
+  GraphInputs add_inputs(ir::Builder&);
+  std::vector<CarriedState> add_states(ir::Builder&, GraphInputs&);
+  Simulated sweep(ir::Builder&, const GraphInputs&);
+  Simulated simulate(ir::Builder&, const GraphInputs&);
+  EvaluationContext context(const GraphInputs&, ValueId first) const;
+  std::vector<ValueId> evaluate_all(ir::Builder&, const EvaluationContext&,
+                                    std::vector<ValueId> before, ValueId executed) const;
   Scheduler::State begin(ir::Builder&) const;
-  Scheduler::State evaluate(ir::Builder&, const Surroundings&, Scheduler::State,
+  Scheduler::State evaluate(ir::Builder&, const EvaluationContext&, Scheduler::State,
                             ValueId executed) const;
   ValueId begin(ir::Builder&, const Slot&) const;
 
@@ -110,43 +110,43 @@ class Lowering {
   const LowerOptions& options_;
   Layout layout_;
   std::vector<std::vector<std::size_t>> sets_;
-  std::optional<Scheduler> scheduler_;  ///< where the model has conditions
+  std::optional<Scheduler> scheduler_;  ///< if the model has conditions
   bool swept_ = false;
 };
 
-/// What a slot holds before its node is executed.
+/// The value of a slot before its node is executed.
 ValueId Lowering::begin(ir::Builder& b, const Slot& s) const {
   return fitted(b, b.constant(nothing(s.dtype, {})), s.dtype, s.shape);
 }
 
-Surroundings Lowering::surroundings(const Outside& outside, ValueId first) const {
-  Surroundings s{.graph = model_,
-                 .layout = layout_,
-                 .first = first,
-                 .dt = outside.dt,
-                 .inputs = {},
-                 .replacements = {},
-                 .functions = options_.functions};
-  for (std::size_t k = 0; k < outside.inputs.size(); ++k)
+EvaluationContext Lowering::context(const GraphInputs& graph_inputs, ValueId first) const {
+  EvaluationContext s{.graph = model_,
+                      .layout = layout_,
+                      .first = first,
+                      .dt = graph_inputs.dt,
+                      .inputs = {},
+                      .replacements = {},
+                      .functions = options_.functions};
+  for (std::size_t k = 0; k < graph_inputs.inputs.size(); ++k)
     s.inputs[&find(model_, options_.inputs[k].name, &Node::inputs, "input port")] =
-        outside.inputs[k];
-  for (std::size_t k = 0; k < outside.initial.size(); ++k) {
+        graph_inputs.inputs[k];
+  for (std::size_t k = 0; k < graph_inputs.initial.size(); ++k) {
     const Parameter& p = find(model_, options_.initial[k].name, &Node::parameters, "parameter");
     require(is_stateful(p),
             "initial: parameter '{}' has no state: it has neither a "
             "default_initial_value nor a value that reads itself; set it instead",
             options_.initial[k].name);
-    s.replacements.initials[&p] = outside.initial[k];
+    s.replacements.initials[&p] = graph_inputs.initial[k];
   }
-  for (std::size_t k = 0; k < outside.set.size(); ++k)
+  for (std::size_t k = 0; k < graph_inputs.set.size(); ++k)
     s.replacements.values[&find(model_, options_.set[k].name, &Node::parameters, "parameter")] =
-        outside.set[k];
+        graph_inputs.set[k];
   return s;
 }
 
-/// Every node once, in order: what an evaluation is without conditions, and what tells the types of
-/// slots with them.
-std::vector<ValueId> Lowering::evaluate_all(ir::Builder& b, const Surroundings& s,
+/// Executes every node once, in order. This is an evaluation without conditions, and the trial
+/// evaluation for type inference in any case.
+std::vector<ValueId> Lowering::evaluate_all(ir::Builder& b, const EvaluationContext& s,
                                             std::vector<ValueId> before, ValueId executed) const {
   const Executed perhaps{false, executed};
   Table table{std::move(before), std::vector<Executed>(model_.nodes.size(), perhaps)};
@@ -158,7 +158,7 @@ std::vector<ValueId> Lowering::evaluate_all(ir::Builder& b, const Surroundings& 
   return table.values;
 }
 
-/// What the first evaluation finds.
+/// The state before the first evaluation.
 Scheduler::State Lowering::begin(ir::Builder& b) const {
   Scheduler::State state;
   for (const Slot& s : layout_.slots) state.values.push_back(begin(b, s));
@@ -168,8 +168,8 @@ Scheduler::State Lowering::begin(ir::Builder& b) const {
   return state;
 }
 
-Scheduler::State Lowering::evaluate(ir::Builder& b, const Surroundings& s, Scheduler::State before,
-                                    ValueId executed) const {
+Scheduler::State Lowering::evaluate(ir::Builder& b, const EvaluationContext& s,
+                                    Scheduler::State before, ValueId executed) const {
   if (scheduler_) return scheduler_->evaluate(b, s, std::move(before));
   Scheduler::State after;
   after.values = evaluate_all(b, s, std::move(before.values), executed);
@@ -178,7 +178,7 @@ Scheduler::State Lowering::evaluate(ir::Builder& b, const Surroundings& s, Sched
   return after;
 }
 
-/// Takes the types of slots from values; true: one has changed.
+/// Widens the types of slots to hold these values; true if a type has changed.
 bool Lowering::widen(const std::vector<ValueId>& after, const ir::Builder& b) {
   bool changed = false;
   for (std::size_t k = 0; k < after.size(); ++k) {
@@ -196,19 +196,19 @@ bool Lowering::widen(const std::vector<ValueId>& after, const ir::Builder& b) {
   return changed;
 }
 
-/// Types of slots: those after a first evaluation, widened until they hold before and after a later
-/// one.
+/// Infers the types of slots: the types after a first evaluation, widened until they are a fixed
+/// point of a later one.
 void Lowering::find_types() {
   for (int round = 0; round < most_rounds; ++round) {
     ir::Graph scratch;
     ir::Builder b(scratch, ir::RegionId::root);
-    const Outside outside = add_inputs(b);
+    const GraphInputs graph_inputs = add_inputs(b);
     const ValueId first = scratch.add_param(ir::RegionId::root, ir::Type::scalar(DType::boolean),
                                             "first");
     std::vector<ValueId> before(layout_.slots.size(), ValueId::none);
     for (std::size_t k = 0; round > 0 && k < before.size(); ++k)
       before[k] = begin(b, layout_.slots[k]);
-    Outside point = outside;
+    GraphInputs point = graph_inputs;
     const auto one = [&](std::vector<ValueId>& values, const std::vector<Given>& given) {
       for (std::size_t k = 0; k < values.size(); ++k)
         if (given[k].rows) values[k] = b("gather", {values[k], b.scalar(std::int64_t{0})});
@@ -216,7 +216,7 @@ void Lowering::find_types() {
     one(point.inputs, options_.inputs);
     one(point.initial, options_.initial);
     one(point.set, options_.set);
-    const std::vector<ValueId> after = evaluate_all(b, surroundings(point, first), before,
+    const std::vector<ValueId> after = evaluate_all(b, context(point, first), before,
                                                     round > 0 ? first : ValueId::none);
     if (round == 0) {
       for (std::size_t k = 0; k < after.size(); ++k) {
@@ -242,7 +242,7 @@ ValueId Lowering::add_input(ir::Builder& b, const Given& given, std::string_view
   return v;
 }
 
-Lowering::Outside Lowering::add_inputs(ir::Builder& b) {
+Lowering::GraphInputs Lowering::add_inputs(ir::Builder& b) {
   ir::Graph& g = b.graph();
   const auto scalar = [&](const char* name, DType dtype, Tensor otherwise) {
     const ValueId v = g.add_param(ir::RegionId::root, ir::Type::scalar(dtype), name);
@@ -250,7 +250,7 @@ Lowering::Outside Lowering::add_inputs(ir::Builder& b) {
     g.defaults.emplace(v, std::move(otherwise));
     return v;
   };
-  Outside out;
+  GraphInputs out;
   if (options_.resumable) {
     out.evaluations = scalar(evaluations_name, DType::i64, Tensor::scalar<std::int64_t>(1));
     out.evaluated = scalar(evaluated_name, DType::i64, Tensor::scalar<std::int64_t>(0));
@@ -277,8 +277,8 @@ Lowering::Outside Lowering::add_inputs(ir::Builder& b) {
   return out;
 }
 
-/// The states of a resumable graph as its inputs.
-std::vector<CarriedState> Lowering::add_states(ir::Builder& b, Outside& outside) {
+/// Adds the carried states of a resumable graph as inputs.
+std::vector<CarriedState> Lowering::add_states(ir::Builder& b, GraphInputs& graph_inputs) {
   std::vector<CarriedState> states;
   for (const Slot& s : layout_.slots)
     states.push_back({"state " + where(model_, s), s.dtype, s.shape});
@@ -291,32 +291,33 @@ std::vector<CarriedState> Lowering::add_states(ir::Builder& b, Outside& outside)
     ir::Extents extents;
     if (swept_) extents.push_back(ir::Extent::named("points"));
     for (const std::int64_t e : s.shape) extents.push_back(ir::Extent(e));
-    outside.states.push_back(b.graph().add_param(
+    graph_inputs.states.push_back(b.graph().add_param(
         ir::RegionId::root, ir::Type::tensor(s.dtype, std::move(extents)), s.name));
     b.graph().input_names.push_back(s.name);
   }
   return states;
 }
 
-/// One simulation for each point, whose values are the elements of scans.
-Lowering::Simulated Lowering::sweep(ir::Builder& b, const Outside& outside) {
+/// A loop over the points of a sweep, with a simulation in its body. The values of a point are
+/// elements of scans.
+Lowering::Simulated Lowering::sweep(ir::Builder& b, const GraphInputs& graph_inputs) {
   ir::LoopParts parts;
   std::vector<ValueId> scans;
   const auto scan = [&](const std::vector<ValueId>& values, const std::vector<Given>& given) {
     for (std::size_t k = 0; k < values.size(); ++k)
       if (given[k].rows) scans.push_back(values[k]);
   };
-  scan(outside.initial, options_.initial);
-  scan(outside.set, options_.set);
-  scans.insert(scans.end(), outside.states.begin(), outside.states.end());
+  scan(graph_inputs.initial, options_.initial);
+  scan(graph_inputs.set, options_.set);
+  scans.insert(scans.end(), graph_inputs.states.begin(), graph_inputs.states.end());
   const std::size_t records = layout_.recorded.size();
   parts.scans = scans.size();
-  parts.stacks = records + outside.states.size();
+  parts.stacks = records + graph_inputs.states.size();
   parts.axis_out.assign(parts.stacks, 0);
   std::fill_n(parts.axis_out.begin(), records, 1);
   b.source("the sweep");
   const auto body = [&](ir::Builder& inner, std::span<const ValueId> params) {
-    Outside point = outside;
+    GraphInputs point = graph_inputs;
     std::size_t next = 2;
     const auto take = [&](std::vector<ValueId>& values, const std::vector<Given>& given) {
       for (std::size_t k = 0; k < values.size(); ++k)
@@ -334,40 +335,40 @@ Lowering::Simulated Lowering::sweep(ir::Builder& b, const Outside& outside) {
   const std::vector<ValueId> outputs = b.loop(parts, scans, body);
   const auto first_state = outputs.begin() + static_cast<std::ptrdiff_t>(records);
   return {{outputs.begin(), first_state},
-          {first_state, first_state + static_cast<std::ptrdiff_t>(outside.states.size())}};
+          {first_state, first_state + static_cast<std::ptrdiff_t>(graph_inputs.states.size())}};
 }
 
-/// The loop: an evaluation each trip.
-Lowering::Simulated Lowering::simulate(ir::Builder& b, const Outside& outside) {
+/// The loop over evaluations.
+Lowering::Simulated Lowering::simulate(ir::Builder& b, const GraphInputs& graph_inputs) {
   b.source("the simulation");
   Scheduler::State before = begin(b);
-  if (options_.resumable) before = before.like(outside.states);
+  if (options_.resumable) before = before.like(graph_inputs.states);
   ir::LoopParts parts;
   parts.has_trips = true;
   parts.states = before.size();
   parts.stacks = layout_.recorded.size();
-  std::vector<ValueId> inputs{outside.evaluations};
+  std::vector<ValueId> inputs{graph_inputs.evaluations};
   before.append_to(inputs);
-  for (std::size_t k = 0; k < outside.inputs.size(); ++k)
+  for (std::size_t k = 0; k < graph_inputs.inputs.size(); ++k)
     if (options_.inputs[k].rows) {
-      inputs.push_back(outside.inputs[k]);
+      inputs.push_back(graph_inputs.inputs[k]);
       ++parts.scans;
     }
   const auto body = [&](ir::Builder& inner, std::span<const ValueId> params) {
     for (std::size_t k = 0; k < layout_.slots.size(); ++k)
       inner.graph().value(params[2 + k]).name = name(model_, layout_.slots[k]);
-    Outside now = outside;
+    GraphInputs now = graph_inputs;
     std::size_t next = 2 + parts.states;
     for (std::size_t k = 0; k < now.inputs.size(); ++k)
       if (options_.inputs[k].rows) now.inputs[k] = params[next++];
     ValueId first = inner("equal", {params[0], inner.scalar(std::int64_t{0})});
     ValueId executed = inner("not", {first});
     if (options_.resumable) {
-      const ValueId made = inner("add", {params[0], outside.evaluated});
+      const ValueId made = inner("add", {params[0], graph_inputs.evaluated});
       executed = inner("not", {inner("equal", {made, inner.scalar(std::int64_t{0})})});
-      first = inner("or", {inner("not", {executed}), inner("and", {first, outside.timeless})});
+      first = inner("or", {inner("not", {executed}), inner("and", {first, graph_inputs.timeless})});
     }
-    const Scheduler::State after = evaluate(inner, surroundings(now, first),
+    const Scheduler::State after = evaluate(inner, context(now, first),
                                             before.like(params.subspan(2)), executed);
     std::vector<ValueId> results{params[1]};
     after.append_to(results);

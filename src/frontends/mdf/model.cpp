@@ -9,7 +9,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// Characters of a text that an error quotes.
+/// The maximum number of characters that an error quotes.
 constexpr std::size_t most_quoted = 100;
 
 bool share_half(std::string a, std::string b) {

@@ -9,17 +9,18 @@
 #include <variant>
 #include <vector>
 
-/// An MDF model as its file has it, with types. What it means is in lower.h and the files it names.
+/// The typed syntax tree of an MDF model. Its semantics are in node_step.h, scheduler.h and
+/// lower.h.
 namespace rondel::mdf {
 
-/// A graph of ONNX, which an argument may be: `{onnx: TEXT}`.
+/// An ONNX graph as an argument: `{onnx: TEXT}`.
 struct OnnxGraph {
   std::string bytes;               ///< a serialized GraphProto
-  std::vector<std::string> reads;  ///< names that it does not define
+  std::vector<std::string> reads;  ///< the free names of the graph
 };
 
-/// What stands where MDF takes a value: nothing, numbers, or a text (an expression, or a name).
-/// Arguments may be graphs.
+/// A value in a file: nothing, numbers, or a text (an expression or a name). Only arguments can be
+/// graphs.
 using Spec = std::variant<std::monostate, Tensor, std::string, OnnxGraph>;
 
 inline bool is_given(const Spec& s) { return s.index() != 0; }
@@ -30,7 +31,7 @@ struct Argument {
 };
 
 enum class Reduce : std::uint8_t { overwrite, add, multiply };
-/// As the file writes it.
+/// The name of a reduction in the file.
 std::string_view name(Reduce);
 
 struct InputPort {
@@ -45,14 +46,14 @@ struct OutputPort {
   Spec value = {};
 };
 
-/// `function` of `arguments`, or the expression `value`.
+/// A call of `function` with `arguments`, or the expression `value`, which can read `arguments`.
 struct Function {
   std::string id, function = {};
   std::vector<Argument> arguments = {};
   Spec value = {};
 };
 
-/// One of `tests` in order: where `test` holds, the parameter is `value`.
+/// If `test` holds, the parameter becomes `value`. Conditions are applied in order.
 struct ParameterCondition {
   std::string id;
   Spec test, value;
@@ -66,7 +67,7 @@ struct Parameter {
   Spec initial = {}, time_derivative = {};
   std::vector<ParameterCondition> conditions = {};
 
-  /// A value that is numbers, which nothing changes.
+  /// Whether the value is numbers that no condition changes.
   bool is_constant() const { return std::holds_alternative<Tensor>(value) && conditions.empty(); }
 };
 
@@ -80,12 +81,12 @@ struct Node {
 
 struct Edge {
   std::string id;
-  std::size_t sender = 0, sender_port = 0;      ///< a node, and one of its output ports
-  std::size_t receiver = 0, receiver_port = 0;  ///< a node, and one of its input ports
-  Tensor weight = {};                           ///< undefined: 1
+  std::size_t sender = 0, sender_port = 0;      ///< indices of a node and its output port
+  std::size_t receiver = 0, receiver_port = 0;  ///< indices of a node and its input port
+  Tensor weight = {};                           ///< undefined means 1
 };
 
-/// A condition of the scheduler as the file has it; schedule.h reads its arguments.
+/// A condition of the scheduler as in the file; read_condition.h interprets it.
 struct Condition {
   std::string type;
   Document arguments = {};
@@ -95,50 +96,52 @@ struct Graph {
   std::string id;
   std::vector<Node> nodes = {};
   std::vector<Edge> edges = {};
-  std::vector<std::optional<Condition>> conditions = {};            ///< of each node
+  std::vector<std::optional<Condition>> conditions = {};            ///< by node
   std::vector<std::pair<std::string, Condition>> termination = {};  ///< by time scale
 
-  /// The number of a node; nothing where there is none of that name.
+  /// The index of the node with this id, if there is one.
   std::optional<std::size_t> node(std::string_view id) const;
 };
 
-/// How errors name things: "node 'A'", "parameter 'level'".
+/// The frame of an error at this part: "node 'A'", "parameter 'level'".
 std::string where(const Node&);
 std::string where(const Parameter&);
 std::string where(const Function&);
 std::string where(const InputPort&);
 std::string where(const OutputPort&);
 
-/// The candidate that `wanted` may be a slip of: near, and at least half of its letters the same;
-/// empty where there is none.
+/// The candidate that `wanted` may be a misspelling of: the closest one that shares at least half
+/// of the letters. Empty if there is none.
 std::string near_name(std::string_view wanted, const std::vector<std::string>& candidates);
 
-/// A text in quotes, for errors; a long one is cut.
+/// A text in quotes, for errors; a long text is truncated.
 std::string in_quotes(std::string_view text);
 
-/// "did you mean 'x'?" or the names there are, to end an error about one that there is not.
+/// "did you mean 'x'?", or the list of valid names: the end of an error about an unknown name.
 std::string known_names(std::string_view wanted, const std::vector<std::string>& names);
 
-/// Numbers, lists of them (which must be as long as each other) and texts. Throws Error(caller).
+/// Reads a number, a nested list of numbers (which must be rectangular), or a text. Throws
+/// Error(caller).
 Spec read_spec(const Document&);
 
-/// An object of a file and the name it has: the key it stands under, or its `id`.
+/// An object of a file and its name, which is its key or its `id`.
 struct Entry {
   std::string id;
   const Document* body;
 };
 
-/// The objects under a key: a map by name, or a list of objects with an `id`. Throws Error(caller).
+/// The objects under a key: a map from names, or a list of objects with an `id`. Throws
+/// Error(caller).
 std::vector<Entry> entries(const Document& of, std::string_view key);
 
-/// The object with `graphs`: the document, or the one entry under the model's name. Throws
-/// Error(caller) where there is none.
+/// The object that contains `graphs`: the document itself, or its single entry, whose key is the
+/// model's name. Throws Error(caller) if there is none.
 const Document& model_in(const Document&);
 
-/// The same, or `{onnx: TEXT}`.
+/// As `read_spec`, but also accepts `{onnx: TEXT}`.
 Spec read_argument(const Document&);
 
-/// The first graph of a model. Throws Error(caller) naming the node, port or edge at fault.
+/// Reads the first graph of a model. Throws Error(caller) that names the faulty node, port or edge.
 Graph read_graph(const Document&);
 
 }  // namespace rondel::mdf

@@ -10,7 +10,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// The names that a value reads, where it is an expression.
+/// The names that a value reads; empty if it is not an expression.
 std::set<std::string> names_in(const Spec& spec) {
   const auto* text = std::get_if<std::string>(&spec);
   if (text == nullptr) return {};
@@ -26,7 +26,7 @@ std::set<std::string> functions_read(const Node& n, const Function& f) {
     if (const auto* graph = std::get_if<OnnxGraph>(&a.value))
       names.insert(graph->reads.begin(), graph->reads.end());
     if (const auto* text = std::get_if<std::string>(&a.value); text != nullptr) {
-      // An argument may be a word for an ONNX attribute, which reads nothing.
+      // The text can be a string attribute of an ONNX op, which reads no names.
       try {
         names.merge(names_in(parse_expression(*text)));
       } catch (const Error&) { continue; }
@@ -66,7 +66,7 @@ class Execution {
   }
 
  private:
-  /// `write()`, for what is at this place of the node.
+  /// Calls `write()`, with `place` as the source of its nodes and the frame of its errors.
   ValueId at(const std::string& place, const auto& write) {
     const std::string source = where(node_) + ", " + place;
     b_.source(source);
@@ -76,14 +76,15 @@ class Execution {
     } catch (const Error& e) { throw without(e, source).within(place); }
   }
 
-  /// An error that an op raised names the op's source, which `execute` says in its own way.
+  /// Removes the frame of the op's source from an error, because `at` and `execute` add frames for
+  /// the same place.
   static Error without(const Error& e, const std::string& source) {
     std::vector<ErrorFrame> frames = e.frames();
     std::erase_if(frames, [&](const ErrorFrame& f) { return f.source.starts_with(source); });
     return {e.blame(), e.message(), std::move(frames)};
   }
 
-  /// What replaces the parameter; none: nothing does.
+  /// The override of a parameter; none if there is none.
   static ValueId found(const std::unordered_map<const Parameter*, ValueId>& in,
                        const Parameter& p) {
     const auto it = in.find(&p);
@@ -95,14 +96,14 @@ class Execution {
     return is_given(p.initial) ? compile(b_, p.initial, names_) : b_.scalar(0.0);
   }
 
-  /// The value where the node was executed before, else what `first()` writes.
+  /// The previous value if the node was executed before, else the value that `first()` writes.
   ValueId previous_or(std::size_t k, const auto& first) {
     const ValueId before = in_.previous[k];
     const ValueId begun = first();
     return before == ValueId::none ? begun : choose(b_, in_.executed, before, begun);
   }
 
-  /// The value that functions, and parameters before this one's update, see.
+  /// Sets the value that functions, and parameters before this one, read.
   void read_previous(std::size_t k) {
     const Parameter& p = node_.parameters[k];
     const ValueId v = at(where(p), [&]() -> ValueId {
@@ -163,11 +164,13 @@ class Execution {
     if (is_given(p.value)) return {compile(b_, p.value, names_)};
     if (!p.function.empty()) return called(p.function, p.arguments);
     if (is_given(p.time_derivative)) return {integrated(p)};
-    // Only its conditions set it: modeci_mdf begins with 0 then, whatever the initial value.
+    // If only conditions set the parameter, it begins with 0 as in modeci_mdf, whatever its initial
+    // value.
     return {previous_or(k, [&] { return p.conditions.empty() ? initial(p) : b_.scalar(0.0); })};
   }
 
-  /// A step of Euler's method; the initial value where no time has passed or nothing was before.
+  /// A step of Euler's method; the initial value if no time has passed or the node was not executed
+  /// before.
   ValueId integrated(const Parameter& p) {
     const ValueId begun = initial(p);
     if (in_.executed == ValueId::none) return begun;
@@ -177,7 +180,8 @@ class Execution {
     return choose(b_, begins, begun, after);
   }
 
-  /// The time derivative. It matters from the second execution on, when everything has a value.
+  /// The time derivative. Its value is unused in the first execution, so parameters without a value
+  /// yet are read as their previous value.
   ValueId slope(const Parameter& p) {
     Environment names = names_;
     for (std::size_t k = 0; k < node_.parameters.size(); ++k)

@@ -8,39 +8,44 @@
 
 namespace rondel::mdf {
 
-/// Values that stand in place of what the file says of a parameter.
+/// Values that override the parameters of the file.
 struct Replacements {
-  std::unordered_map<const Parameter*, ValueId> values;  ///< what it is, instead of value, function
-                                                         ///< and time_derivative
-  std::unordered_map<const Parameter*, ValueId> initials;  ///< of default_initial_value
+  /// In place of value, function and time_derivative.
+  std::unordered_map<const Parameter*, ValueId> values;
+  /// In place of default_initial_value.
+  std::unordered_map<const Parameter*, ValueId> initials;
 };
 
-/// What one execution of a node reads.
+/// The inputs of one execution of a node.
 struct StepInputs {
-  std::vector<ValueId> ports;     ///< of each input port
-  std::vector<ValueId> previous;  ///< of each parameter after the node's last execution; `none`
-                                  ///< where this is certainly the first
-  ValueId executed;               ///< bool: whether the node was executed before; none: it was not
-  ValueId first;                  ///< bool: whether no time has passed, so that states begin anew
+  /// By input port.
+  std::vector<ValueId> ports;
+  /// By parameter: its value after the node's last execution; `none` if there certainly was none.
+  std::vector<ValueId> previous;
+  /// bool: whether the node was executed before; `none` if it certainly was not.
+  ValueId executed;
+  /// bool: whether no time has passed, so that integrated states are reset.
+  ValueId first;
   ValueId dt;
   const Replacements& replacements;
   const FunctionOptions& functions;
 };
 
-/// What it leaves behind, by position in the node.
+/// The results of one execution of a node, by position in the node.
 struct StepResults {
   std::vector<ValueId> functions, parameters, outputs;
 };
 
-/// One execution of a node, as modeci_mdf does it: functions see the parameters' previous values;
-/// the parameters are updated one after another, the later ones seeing the earlier ones' new
-/// values; then the output ports. Throws Error naming port, function or parameter.
+/// Writes one execution of a node, in the order of modeci_mdf. First the functions, which read the
+/// previous values of the parameters. Then the parameters in order; each reads the new values of
+/// the parameters before it. Last the output ports. Throws Error that names the port, function or
+/// parameter.
 StepResults execute(ir::Builder&, const Node&, const StepInputs&);
 
-/// The functions of a node in the order in which each finds those it reads.
+/// The functions of a node in topological order: each after the functions that it reads.
 std::vector<std::size_t> order_of_functions(const Node&);
 
-/// Whether a parameter begins with an initial value rather than with its first update.
+/// Whether a parameter is a state: it has an initial value before its first update.
 bool is_stateful(const Parameter&);
 
 }  // namespace rondel::mdf

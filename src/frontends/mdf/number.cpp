@@ -12,7 +12,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// The text without underscores; nothing where one does not stand between digits.
+/// Removes underscores; nothing if one is not between digits.
 std::optional<std::string> without_underscores(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -10,9 +10,9 @@ inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 using Number = std::variant<std::int64_t, double>;
 
-/// The number that a text is, as Python's int() and float() read decimal ones: blanks around it, a
-/// sign, underscores between digits, an exponent, "inf" and "nan". Nothing where it is none. An
-/// integer that int64 cannot hold becomes a double.
+/// Parses a decimal number as Python's int() and float() do: surrounding blanks, a sign,
+/// underscores between digits, an exponent, "inf" and "nan" are allowed. Nothing if the text is not
+/// a number. An integer that does not fit in int64 becomes a double.
 std::optional<Number> number_in(std::string_view text);
 
 }  // namespace rondel::mdf

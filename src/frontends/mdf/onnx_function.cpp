@@ -1,4 +1,4 @@
-// ONNX's ops as functions of MDF.
+// ONNX ops as MDF functions.
 #include "frontends/mdf/onnx_function.h"
 
 #include "base/error.h"
@@ -12,12 +12,12 @@
 namespace rondel::mdf {
 namespace {
 
-/// The opset by which modeci_mdf calls ops.
+/// The opset that modeci_mdf uses.
 constexpr int usual_opset = 15;
 
 using onnx::AttributeForm;
 
-/// Numbers and texts for an attribute, which are constants.
+/// Converts constant numbers and texts to the form of an attribute.
 class Attribute {
  public:
   Attribute(ir::Builder& b, std::string name, AttributeForm form)
@@ -63,7 +63,8 @@ class Attribute {
   AttributeForm form_;
 };
 
-/// A value as ONNX's runtime is given it: one dimension at least for a number of the file, and f32.
+/// Converts a value to an op's input as modeci_mdf does for the ONNX runtime: a scalar constant
+/// gets shape [1], and f64 becomes f32 if `single_precision`.
 ValueId input(ir::Builder& b, ValueId v, const FunctionOptions& o) {
   if (const Tensor* t = b.graph().constant(v); t != nullptr && t->rank() == 0)
     v = b.constant(t->reshaped({1}));
@@ -102,7 +103,7 @@ class OnnxCall {
   }
 
  private:
-  /// Later arguments may read a value under the argument's name.
+  /// Sets the input or attribute of an argument. Later arguments can read its value by name.
   void take(const Argument& a) {
     const auto attribute = op_.attributes.find(a.name);
     if (attribute != op_.attributes.end()) return take_attribute(a, attribute->second);
@@ -131,7 +132,7 @@ class OnnxCall {
     }
   }
 
-  /// What a graph reads and does not define are names of the node.
+  /// Sets a graph attribute; its free names are captured from the node.
   void take_graph(const Argument& a) {
     const auto* graph = std::get_if<OnnxGraph>(&a.value);
     require(graph != nullptr,
@@ -145,8 +146,8 @@ class OnnxCall {
     }
   }
 
-  /// Whether the argument stands for any number of inputs: the op's last one, or whatever it is
-  /// called where the op has no other.
+  /// Whether the argument is the op's variadic input: it has the name of the last input, or any
+  /// name if the op has no other input.
   bool is_variadic(const std::string& name) const {
     return op_.variadic && (op_.inputs.size() == 1 || name == op_.inputs.back());
   }
@@ -156,8 +157,8 @@ class OnnxCall {
     inputs_.insert(inputs_.end(), values.begin(), values.end());
   }
 
-  /// As ONNX takes an input. What counts trips may be a float, and what ends a loop or chooses a
-  /// branch a number.
+  /// Converts a value to input k. The inputs `M` (trip count) and `cond` of control flow ops accept
+  /// any numbers.
   ValueId converted(ValueId v, std::size_t k) {
     const bool controls = std::ranges::any_of(
         op_.attributes, [](const auto& a) { return a.second == AttributeForm::graph; });
@@ -167,7 +168,8 @@ class OnnxCall {
     return input(b_, v, options_);
   }
 
-  /// A constant stays one: a loop of a known number of trips has as many items.
+  /// Casts `M` or `cond`. Constants are folded, so that a loop with a constant trip count has
+  /// outputs of static shape.
   ValueId controlling(ValueId v, DType dtype) {
     const Tensor* t = b_.graph().constant(v);
     if (t == nullptr || t->size() != 1 || dtype_of(b_, v) == dtype)
@@ -186,7 +188,7 @@ class OnnxCall {
     inputs_[k] = v;
   }
 
-  /// Names of the node that are called as an input or attribute of the op stand for it.
+  /// Fills missing inputs and attributes from names of the node.
   void fill_from_names() {
     const std::size_t fixed = op_.inputs.size() - (op_.variadic ? 1 : 0);
     for (std::size_t k = 0; k < fixed; ++k) {

@@ -8,10 +8,10 @@
 
 namespace rondel::mdf {
 
-/// An op of ONNX by its name ("Relu"). Arguments, and where one is missing the names of the node,
-/// stand for the op's inputs and attributes by their names. A variadic op takes the values of a
-/// list "[x, y]", else its arguments, else the node's names in `ports`. Graphs are arguments of
-/// their own form, and read names of the node. All outputs of the op.
+/// Compiles an ONNX op ("Relu") and returns all of its outputs. Inputs and attributes are taken by
+/// name from the arguments, or else from the names of the node. A variadic input takes the elements
+/// of a list "[x, y]", else the arguments, else the node's `ports`. A graph attribute is an
+/// `OnnxGraph` argument, which can read names of the node.
 std::vector<ValueId> call_onnx(ir::Builder&, const std::string& op, std::span<const Argument>,
                                const Environment&, std::span<const std::string> ports,
                                const FunctionOptions&);

@@ -1,4 +1,4 @@
-// One condition of the file as a rule.
+// Reads a condition of the file as a rule.
 #include "frontends/mdf/read_condition.h"
 
 #include "base/error.h"
@@ -22,7 +22,7 @@ std::vector<std::string> node_names(const Graph& g) {
   return out;
 }
 
-/// "PASS", "TimeScale.PASS", in any case.
+/// Parses "PASS" or "TimeScale.PASS", case-insensitive.
 std::optional<TimeScale> time_scale_in(std::string text) {
   if (const auto point = text.rfind('.'); point != std::string::npos) text = text.substr(point + 1);
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -34,7 +34,7 @@ std::optional<TimeScale> time_scale_in(std::string text) {
   return static_cast<TimeScale>(it - names.begin());
 }
 
-/// Picoseconds of a unit, by the names of pint.
+/// The picoseconds in a unit, by the unit's name in pint.
 std::optional<double> unit_in(std::string_view name) {
   static const std::map<std::string, double, std::less<>> units{
       {"ps", 1},      {"picosecond", 1},    {"ns", 1e3},   {"nanosecond", 1e3},  {"us", 1e6},
@@ -47,7 +47,7 @@ std::optional<double> unit_in(std::string_view name) {
   return it->second;
 }
 
-/// Reads the arguments of one condition; what it does not ask for is an error.
+/// Reads the arguments of one condition; an argument that is not read is an error.
 class Reader {
  public:
   Reader(const Graph& g, std::size_t& n_whens, const Condition& c, bool has_owner)
@@ -107,13 +107,13 @@ class Reader {
     return *n;
   }
 
-  /// "dependency", which may be called "dependencies".
+  /// The node in "dependency" or, alternatively, in "dependencies".
   std::size_t dependency() {
     const Document* one = find("dependency");
     return node(one != nullptr ? *one : required("dependencies"));
   }
 
-  /// A list of nodes, or one; none: all.
+  /// A list of nodes, or a single node; all nodes if there is none.
   std::vector<std::size_t> dependencies() {
     const Document* d = find("dependencies");
     if (const Document* one = find("dependency"); d == nullptr) d = one;
@@ -141,7 +141,7 @@ class Reader {
     return *scale;
   }
 
-  /// A time in picoseconds: a number of `unit`, or a text with its own unit.
+  /// A time in picoseconds, from a number in `unit` or a text with its own unit.
   std::optional<std::int64_t> time(std::string_view key) {
     const Document* d = find(key);
     const Document* unit = find("unit");
@@ -227,7 +227,7 @@ class Reader {
     return r;
   }
 
-  /// Both: nothing of this kind has been in `scale` yet, and `when`.
+  /// Holds if the count of this kind in `scale` is 0 and `when` holds.
   static Rule start_of(Rule::Kind kind, TimeScale scale, Rule when) {
     Rule r{.kind = Rule::Kind::all};
     r.parts = {fixed(kind, Comparison::at, 0, scale), std::move(when)};

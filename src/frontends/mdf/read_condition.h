@@ -8,12 +8,12 @@
 
 namespace rondel::mdf {
 
-/// A condition with its arguments, and the conditions in it. `has_owner`: of a node, else of what
-/// ends an evaluation. `n_whens` counts the rules of that kind. Throws Error: `caller` for an
-/// unknown type, name or argument, `unsupported` for a condition that is not run here.
+/// Reads a condition, with the conditions nested in it. `has_owner`: it is the condition of a node,
+/// not a termination. `n_whens` is incremented for each `n_when` rule. Throws Error: `caller` for
+/// an unknown type, name or argument, `unsupported` for a condition that is not implemented.
 Rule read_rule(const Graph&, const Condition&, bool has_owner, std::size_t& n_whens);
 
-/// "PASS", "TimeScale.PASS", in any case; nothing for another name.
+/// Parses "PASS" or "TimeScale.PASS", case-insensitive; nothing for an unknown name.
 std::optional<TimeScale> time_scale_named(const std::string& name);
 
 }  // namespace rondel::mdf

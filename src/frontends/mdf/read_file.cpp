@@ -10,14 +10,15 @@
 namespace rondel::mdf {
 namespace {
 
-/// JSON begins with a brace; so may YAML, of which JSON is a part.
+/// Whether a text is parsed as JSON: by the file's extension, or, for bytes, if they begin with a
+/// brace.
 bool is_json(const frontends::Source& s, std::string_view text) {
   if (s.file) return s.file->extension() == ".json" || s.file->extension() == ".JSON";
   const auto first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{';
 }
 
-/// Names of a model are texts for Python and ONNX.
+/// Throws Error(caller) if a text is not UTF-8, as the names of a model must be in Python and ONNX.
 void check_characters(std::string_view text) {
   std::size_t line = 1, column = 1;
   for (std::size_t at = 0; at < text.size(); ++column) {

@@ -12,9 +12,9 @@ struct ModelFile {
   std::vector<Finding> findings;
 };
 
-/// The model of a file or of bytes: JSON where the file's name ends so or the bytes begin with a
-/// brace, else YAML. Throws Error(caller) with line and column, or naming the node, port or edge at
-/// fault.
+/// Reads a model from a file or from bytes. The format is JSON if the file's extension is .json, or
+/// the bytes begin with a brace; else YAML. Throws Error(caller) with line and column, or with the
+/// faulty node, port or edge.
 ModelFile read(const frontends::Source&);
 
 }  // namespace rondel::mdf

@@ -1,4 +1,4 @@
-// A Document as the typed model of model.h.
+// Converts a Document to the typed model of model.h.
 #include "base/error.h"
 #include "base/text.h"
 #include "frontends/mdf/model.h"
@@ -10,7 +10,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// `read()`, with where it is in the errors it throws.
+/// Calls `read()`, and adds `place` to the errors that it throws.
 auto within(const std::string& place, const auto& read) {
   try {
     return read();
@@ -31,7 +31,7 @@ std::string required_text(const Document& d, std::string_view key) {
   return text;
 }
 
-/// The entries under a key, each read by `read(id, body)`.
+/// Reads each entry under a key with `read(id, body)`.
 template <class T> std::vector<T> all(const Document& of, std::string_view key, auto&& read) {
   std::vector<T> out;
   for (const Entry& e : entries(of, key)) out.push_back(read(e.id, *e.body));
@@ -55,7 +55,7 @@ std::vector<Argument> arguments_of(const Document* d) {
   return out;
 }
 
-/// "(2, 3)", "[2]" or a list.
+/// The shape of a port: "(2, 3)", "[2]" or a list.
 Shape shape_of(const Document& d) {
   const Document* entry = d.find("shape");
   if (entry == nullptr || entry->is_null()) return {};
@@ -112,7 +112,7 @@ OutputPort output_port(const std::string& id, const Document& d) {
   });
 }
 
-/// `function` may be a map from the function to its arguments.
+/// Reads a function; `function` can be a map from the function's name to its arguments.
 Function function(const std::string& id, const Document& d) {
   Function f{.id = id};
   return within(where(f), [&] {
@@ -174,7 +174,7 @@ template <class T> std::vector<std::string> ids(const std::vector<T>& items) {
   return out;
 }
 
-/// The number of the item that an edge names.
+/// The index of the item that an edge names.
 template <class T>
 std::size_t find(const std::vector<T>& items, const Document& d, std::string_view key,
                  std::string_view what) {

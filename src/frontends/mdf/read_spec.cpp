@@ -1,4 +1,4 @@
-// Values of a file as tensors and texts.
+// Reads values of a file as tensors and texts.
 #include "base/error.h"
 #include "frontends/mdf/model.h"
 #include "frontends/mdf/number.h"
@@ -9,7 +9,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// The elements of nested lists: their shape, and whether any is more than a bool, an integer.
+/// The elements of nested lists, with their shape and the widest kind among them.
 struct Elements {
   Shape shape;
   std::vector<double> reals;
@@ -57,7 +57,7 @@ Tensor tensor_of(const Elements& e) {
       return Tensor::from<std::int64_t>(e.shape, std::span<const std::int64_t>(e.integers));
     default: break;
   }
-  // An empty list has no bools in it; NumPy calls it floats.
+  // An empty list is a float array, as in NumPy.
   if (e.integers.empty()) return Tensor::zeros(DType::f64, e.shape);
   Tensor out(DType::boolean, e.shape);
   for (std::size_t i = 0; i < e.integers.size(); ++i) out.data_as<bool>()[i] = e.integers[i] != 0;

@@ -8,31 +8,33 @@
 
 namespace rondel::mdf {
 
-/// The scheduler's units of time, finest first. An evaluation is an environment state update.
+/// The scheduler's time scales, finest first. `update` is MDF's environment state update, which is
+/// one evaluation of the model.
 enum class TimeScale : std::uint8_t { set_execution, pass, update, sequence, life };
 
-/// How a count is compared with `n`.
+/// How a count is compared with `n`. `every`: the count is a multiple of `n`.
 enum class Comparison : std::uint8_t { below, at, above, at_least, every };
 
+/// A condition of the scheduler, or a combination of conditions. `kind` says which members it uses.
 struct Rule {
   enum class Kind : std::uint8_t {
     always,
     never,
-    all,             ///< of `parts`
-    any,             ///< of `parts`
-    odd,             ///< an odd number of `parts` hold: of two, one and not the other
-    negation,        ///< of the one part
-    n_when,          ///< the one part, the first `n` times that it holds
-    interval,        ///< the clock against `repeat`, `start`, `end`
-    set_executions,  ///< their number in `scale` against `n`
-    passes,
-    updates,
-    sequences,
-    calls,          ///< of `nodes` together, in `scale`, against `n`
-    every_n_calls,  ///< `n` calls of the node since the owner last ran
-    just_ran,       ///< the node ran in the set before
-    all_have_run,   ///< all of `nodes` in `scale`
-    threshold,      ///< a value against `threshold`
+    all,             ///< all `parts` hold
+    any,             ///< any of `parts` holds
+    odd,             ///< an odd number of `parts` hold (xor)
+    negation,        ///< the single part does not hold
+    n_when,          ///< the single part holds, for the first `n` times only
+    interval,        ///< the clock is in the range given by `repeat`, `start` and `end`
+    set_executions,  ///< compares the number of set executions in `scale` with `n`
+    passes,          ///< compares the number of passes in `scale` with `n`
+    updates,         ///< compares the number of updates with `n`
+    sequences,       ///< compares the number of ended sequences, always 0, with `n`
+    calls,           ///< compares the total number of calls of `nodes` in `scale` with `n`
+    every_n_calls,   ///< the node was called `n` times since the owner last ran
+    just_ran,        ///< the node ran in the previous set execution
+    all_have_run,    ///< all `nodes` have run in `scale`
+    threshold,       ///< compares a value with `threshold`
   };
   Kind kind = Kind::always;
   std::vector<Rule> parts = {};
@@ -41,18 +43,18 @@ struct Rule {
   Comparison comparison = Comparison::at_least;
   TimeScale scale = TimeScale::update;
 
-  /// In picoseconds.
+  /// The parameters of `interval`, in picoseconds.
   std::optional<std::int64_t> repeat = {}, start = {}, end = {};
   bool start_inclusive = true, end_inclusive = true;
 
-  /// A value of `nodes[0]`, and the index of the element that is meant.
+  /// The value that `threshold` reads: item `item` of `nodes[0]`, at the element `indices`.
   Role role = Role::parameter;
   std::size_t item = 0;
   std::vector<std::int64_t> indices = {};
   std::string comparator = {};
   double threshold = 0, absolute_tolerance = 0, relative_tolerance = 0;
 
-  std::size_t number = 0;  ///< of an `n_when`, among all of them
+  std::size_t number = 0;  ///< the index of an `n_when` among all of them
 };
 
 }  // namespace rondel::mdf

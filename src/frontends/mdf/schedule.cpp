@@ -8,7 +8,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// A circle among nodes that all wait for another one of them: "a -> b -> a".
+/// Describes a cycle among the nodes that are not `done`: "a -> b -> a".
 std::string circle(const Graph& g, const std::vector<std::vector<std::size_t>>& waits,
                    const std::vector<bool>& done) {
   std::size_t at = static_cast<std::size_t>(std::ranges::find(done, false) - done.begin());

@@ -5,12 +5,12 @@
 
 namespace rondel::mdf {
 
-/// The nodes that an edge makes each node wait for. One into a port with a default value makes
-/// none, so that circles may be closed through it.
+/// For each node, the nodes that it depends on by edges. An edge into a port with a default value
+/// is not a dependency, so a cycle can be closed through it.
 std::vector<std::vector<std::size_t>> dependencies(const Graph&);
 
-/// The sets in which nodes are considered for running: each after those it waits for, in the order
-/// of the file within a set. Throws Error(caller) naming a circle.
+/// The topological levels of the nodes, which the scheduler considers in order. Within a set, nodes
+/// are in the order of the file. Throws Error(caller) that names a cycle.
 std::vector<std::vector<std::size_t>> consideration_sets(const Graph&);
 
 }  // namespace rondel::mdf

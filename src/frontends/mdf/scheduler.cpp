@@ -15,19 +15,19 @@ namespace {
 
 using ir::Builder;
 
-/// An evaluation that has not ended after so many passes is taken to have no end.
+/// The maximum number of passes; an evaluation that has not ended then is an error.
 constexpr std::int64_t most_passes = 1'000'000;
-/// The length of a set where no condition says one, in picoseconds.
+/// The default duration of a set, in picoseconds.
 constexpr std::int64_t default_interval = 1'000'000'000;
 
-/// Whether a rule makes the scheduler's clock of absolute time run; a negation does not.
+/// Whether a rule makes the scheduler use absolute time. A negated rule does not.
 bool is_absolute(const Rule& r) {
   if (r.kind == Rule::Kind::interval) return true;
   return (r.kind == Rule::Kind::all || r.kind == Rule::Kind::any) &&
          std::ranges::any_of(r.parts, is_absolute);
 }
 
-/// All intervals in a rule that makes the clock run.
+/// Collects the intervals of a rule that makes the scheduler use absolute time.
 void collect(const Rule& r, std::vector<const Rule*>& intervals) {
   if (r.kind == Rule::Kind::interval) intervals.push_back(&r);
   if (r.kind == Rule::Kind::all || r.kind == Rule::Kind::any)
@@ -35,8 +35,8 @@ void collect(const Rule& r, std::vector<const Rule*>& intervals) {
       if (is_absolute(part)) collect(part, intervals);
 }
 
-/// Whether checking a rule again in the same set may give something else or count something: where
-/// a node of the set may start another one of it.
+/// Whether a rule must be checked again within its set: a node of the set that runs can change its
+/// result, or the check itself counts.
 bool is_cascading(const Rule& r, const std::vector<std::size_t>& set) {
   if (r.kind == Rule::Kind::n_when) return true;
   const bool counts = r.kind == Rule::Kind::calls || r.kind == Rule::Kind::every_n_calls ||
@@ -47,7 +47,7 @@ bool is_cascading(const Rule& r, const std::vector<std::size_t>& set) {
   return std::ranges::any_of(r.parts, [&](const Rule& part) { return is_cascading(part, set); });
 }
 
-/// What an evaluation has waited for in vain.
+/// The termination rule that did not hold, for an error.
 std::string what_ends(const Graph& g) {
   if (g.termination.empty())
     return "it ends when all nodes have run, and some node's condition does not hold";
@@ -141,7 +141,7 @@ ValueId Scheduler::interval(Builder& b, const Rule& r, std::size_t owner, const 
   return holds;
 }
 
-ValueId Scheduler::threshold(Builder& b, const Surroundings& s, const Rule& r,
+ValueId Scheduler::threshold(Builder& b, const EvaluationContext& s, const Rule& r,
                              const State& state) const {
   const std::size_t node = r.nodes[0];
   const Node& n = graph_.nodes[node];
@@ -174,8 +174,8 @@ ValueId Scheduler::threshold(Builder& b, const Surroundings& s, const Rule& r,
   return r.comparator == "==" ? equal : no(b, equal);
 }
 
-/// Whether the rule holds; `guard` is whether it is asked at all, which an `n_when` counts.
-ValueId Scheduler::holds(Builder& b, const Surroundings& s, const Rule& r, std::size_t owner,
+/// Whether a rule holds. `guard`: whether the check takes place; an `n_when` counts only then.
+ValueId Scheduler::holds(Builder& b, const EvaluationContext& s, const Rule& r, std::size_t owner,
                          ValueId guard, State& state) const {
   const auto counter = [&](const Counter& c) { return state.counters[*counters_.of(c)]; };
   const auto scale = static_cast<std::size_t>(kept_scale(r.scale));
@@ -235,13 +235,13 @@ ValueId Scheduler::holds(Builder& b, const Surroundings& s, const Rule& r, std::
   broken_invariant("a rule of an unknown kind");
 }
 
-ValueId Scheduler::goes_on(Builder& b, const Surroundings& s, State& state) const {
+ValueId Scheduler::should_continue(Builder& b, const EvaluationContext& s, State& state) const {
   b.source("the termination conditions");
   const ValueId end = holds(b, s, rules_.end, 0, b.scalar(true), state);
   return no(b, either(b, end, holds(b, s, rules_.sequence, 0, b.scalar(true), state)));
 }
 
-/// The rounds of asking that can change anything in a set.
+/// The number of rounds of checks that a set needs.
 std::size_t Scheduler::rounds(const std::vector<std::size_t>& set) const {
   const bool again = std::ranges::any_of(
       set, [&](std::size_t n) { return is_cascading(rules_.nodes[n], set); });
@@ -260,8 +260,8 @@ void Scheduler::count_call(Builder& b, std::size_t node, ValueId runs, State& st
   }
 }
 
-/// Which nodes of a set run: each at most once; one that runs may start others of the set.
-Scheduler::Flags Scheduler::choose_nodes(Builder& b, const Surroundings& s, std::size_t set,
+/// Which nodes of a set run. Each runs at most once, and can make other nodes of the set run.
+Scheduler::Flags Scheduler::choose_nodes(Builder& b, const EvaluationContext& s, std::size_t set,
                                          ValueId live, State& state) const {
   const std::vector<std::size_t>& nodes = sets_[set];
   Flags runs(nodes.size(), ValueId::none);
@@ -282,8 +282,8 @@ Scheduler::Flags Scheduler::choose_nodes(Builder& b, const Surroundings& s, std:
   return runs;
 }
 
-/// The node in an `if`: its slots as they are, where it does not run.
-void Scheduler::run_node(Builder& b, const Surroundings& s, std::size_t node, ValueId runs,
+/// Runs a node in an `if`; its slots keep their values if it does not run.
+void Scheduler::run_node(Builder& b, const EvaluationContext& s, std::size_t node, ValueId runs,
                          State& state) const {
   std::vector<std::size_t> own;
   for (std::size_t k = 0; k < s.layout.slots.size(); ++k)
@@ -311,7 +311,7 @@ void Scheduler::run_node(Builder& b, const Surroundings& s, std::size_t node, Va
   state.executed[node] = either(b, state.executed[node], runs);
 }
 
-/// Counts that a set was executed. An empty one counts in absolute time alone.
+/// Counts a set execution if `counts` is true. `runs`: which nodes of the set ran.
 void Scheduler::set_executed(Builder& b, const std::vector<std::size_t>& set, const Flags& runs,
                              ValueId counts, State& state) const {
   for (std::size_t k = 0; k < counters_.all().size(); ++k) {
@@ -329,8 +329,9 @@ void Scheduler::set_executed(Builder& b, const std::vector<std::size_t>& set, co
   }
 }
 
-/// Considers a set; whether any of its nodes ran.
-ValueId Scheduler::run_set(Builder& b, const Surroundings& s, std::size_t set, ValueId live,
+/// Considers a set; returns whether any of its nodes ran. A set in which no node ran counts as
+/// executed in absolute time only.
+ValueId Scheduler::run_set(Builder& b, const EvaluationContext& s, std::size_t set, ValueId live,
                            State& state) const {
   const Flags runs = choose_nodes(b, s, set, live, state);
   ValueId any = runs[0];
@@ -340,26 +341,26 @@ ValueId Scheduler::run_set(Builder& b, const Surroundings& s, std::size_t set, V
   return any;
 }
 
-/// A pass over all sets; whether another one follows.
-ValueId Scheduler::pass(Builder& b, const Surroundings& s, State& state) const {
+/// A pass over all sets; returns whether another pass follows.
+ValueId Scheduler::pass(Builder& b, const EvaluationContext& s, State& state) const {
   counters_.reset(b, TimeScale::pass, state.counters);
   ValueId live = b.scalar(true), ran = b.scalar(false);
   for (std::size_t set = 0; set < sets_.size(); ++set) {
-    if (set > 0) live = both(b, live, goes_on(b, s, state));
+    if (set > 0) live = both(b, live, should_continue(b, s, state));
     ran = either(b, ran, run_set(b, s, set, live, state));
   }
   if (!in_time_) set_executed(b, {}, {}, no(b, ran), state);
   for (const TimeScale scale : {TimeScale::update, TimeScale::sequence})
     counters_.add(b, {Count::passes, 0, static_cast<std::size_t>(scale)}, b.scalar(std::int64_t{1}),
                   state.counters);
-  return goes_on(b, s, state);
+  return should_continue(b, s, state);
 }
 
-Scheduler::State Scheduler::evaluate(Builder& b, const Surroundings& s, State state) const {
+Scheduler::State Scheduler::evaluate(Builder& b, const EvaluationContext& s, State state) const {
   counters_.reset(b, TimeScale::update, state.counters);
   if (const auto time = counters_.of({Count::time}); time && in_time_)
     state.counters[*time] = b("max", {state.counters[*time], b.scalar(first_time_)});
-  const ValueId begins = goes_on(b, s, state);
+  const ValueId begins = should_continue(b, s, state);
   ir::LoopParts parts;
   parts.has_trips = parts.has_go = true;
   std::vector<ValueId> inputs{b.scalar(most_passes), begins, begins};

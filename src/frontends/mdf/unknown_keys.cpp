@@ -25,7 +25,7 @@ class Search {
     return fmt::format("{} '{}'", what, id);
   }
 
-  /// Besides `keys`, any object may have an id and remarks.
+  /// Checks the keys of an object. Besides `keys`, every object may have an id, metadata and notes.
   void check(const Document& d, const std::string& place, const Keys& keys) {
     const auto* map = d.as<Document::Map>();
     if (map == nullptr) return;
@@ -38,7 +38,7 @@ class Search {
     }
   }
 
-  /// Checks the objects under a key: each is a `what` in `place`.
+  /// Checks all objects under a key; `what` is their kind in the errors.
   void check_all(const Document& d, std::string_view key, const std::string& place,
                  std::string_view what, const Keys& keys) {
     for (const Entry& e : entries(d, key)) check(*e.body, place + ", " + named(what, e.id), keys);
@@ -77,8 +77,8 @@ class Search {
       for (const Entry& e : entries(d, key)) condition(*e.body, place + ", " + named(key, e.id));
   }
 
-  /// A condition and those among its arguments; what other arguments it has is checked where it is
-  /// read.
+  /// Checks a condition and the conditions among its arguments. Its other arguments are checked by
+  /// `read_rule`.
   void condition(const Document& d, const std::string& place) {
     check(d, place, {"type", "kwargs"});
     const Document* arguments = d.find("kwargs");

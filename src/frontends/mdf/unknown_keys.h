@@ -7,8 +7,8 @@
 
 namespace rondel::mdf {
 
-/// Warnings about the keys of a valid model that MDF does not have. Nothing reads them, so that a
-/// slip of the pen would lose what stands under one.
+/// Warnings about keys of a valid model that MDF does not define. Such a key is ignored, so a
+/// misspelled key would silently lose its value.
 std::vector<Finding> unknown_keys(const Document&);
 
 }  // namespace rondel::mdf

@@ -1,4 +1,4 @@
-// YAML as a Document, by yaml-cpp.
+// Parses YAML to a Document with yaml-cpp.
 #include "base/error.h"
 #include "frontends/mdf/document.h"
 #include "frontends/mdf/yaml_scalar.h"

@@ -11,7 +11,7 @@
 namespace rondel::mdf {
 namespace {
 
-/// Whether a text is one of these words: in lower case, in upper case, or with a capital.
+/// Whether a text is one of these words, in lower case, upper case or capitalized.
 template <std::size_t n>
 bool is_one_of(const std::string& text, const std::array<std::string_view, n>& words) {
   return std::ranges::any_of(words, [&](std::string_view word) {
@@ -34,8 +34,8 @@ int digit(char c) {
   return 99;
 }
 
-/// Digits of a base with underscores among them; nothing where anything else is. Numbers beyond 64
-/// bits are floats.
+/// Parses digits of a base, with underscores among them; nothing for other texts. In bases 2, 8 and
+/// 16, a number that does not fit in int64 becomes a double.
 std::optional<Number> digits_in(std::string_view text, int base) {
   std::int64_t whole = 0;
   double real = 0;
@@ -49,11 +49,11 @@ std::optional<Number> digits_in(std::string_view text, int base) {
     fits = fits && !__builtin_mul_overflow(whole, base, &whole) &&
            !__builtin_add_overflow(whole, d, &whole);
   }
-  if (!any || (!fits && base == 10)) return std::nullopt;  // `number_in` rounds those once
+  if (!any || (!fits && base == 10)) return std::nullopt;  // `number_in` rounds them once
   return fits ? Number(whole) : Number(real);
 }
 
-/// Hours, minutes and seconds: "1:30:15", of which the last may have a fraction.
+/// Parses a base-60 number "1:30:15", whose last part may have a fraction.
 std::optional<Number> sexagesimal(std::string_view text) {
   const std::vector<std::string> parts = split(text, ':');
   if (parts.size() < 2 || !is_digit(text[0])) return std::nullopt;
@@ -103,7 +103,7 @@ Document plain_scalar(const std::string& text) {
   if (is_one_of(text, Words{"false", "no", "off"})) return {false};
   const bool negative = text[0] == '-';
   const std::string size = text.substr(negative || text[0] == '+' ? 1 : 0);
-  // PyYAML knows .nan and .NaN, and of .inf that with a capital, too.
+  // PyYAML accepts .nan, .NaN and .NAN; and .inf, .Inf and .INF.
   if (text == ".nan" || text == ".NaN" || text == ".NAN")
     return {std::numeric_limits<double>::quiet_NaN()};
   if (is_one_of(size, std::array<std::string_view, 1>{".inf"}))

@@ -54,7 +54,8 @@ bool extents_differ(const ir::Type& a, const ir::Type& b) {
   return false;
 }
 
-/// Extents that are only known when running are checked then: recurrences are fixed states.
+/// Checks extents that are known now. The others are checked at run time, because recurrences
+/// become states of fixed shape.
 void check_recurrence(const LayerData& l) {
   require(l.input(1) != nullptr,
           "{} has no second input; give it the value of the next trip as input 1", describe(l));
@@ -74,7 +75,7 @@ void check_recurrence(const LayerData& l) {
              hint == nullptr ? "" : hint);
 }
 
-/// The recurrence of the loop that has the tensor as its next value; null: none.
+/// The recurrence of the loop whose next value is the tensor; null: none.
 const LayerData* recurrence_to(const ConstructData& loop, const TensorData* next) {
   for (const LayerData* l : loop.boundary)
     if (l->type == LayerType::kRECURRENCE && l->input(1) == next) return l;
@@ -118,7 +119,7 @@ void check_iterator(const LayerData& l, std::int64_t trips) {
              describe(*l.input(0)), to_text(whole), extent.value, trips);
 }
 
-/// What enters or leaves a construct is not cast on the way.
+/// A construct does not cast the values that enter or leave it.
 void check_output_types(const LayerData& l) {
   for (const auto& output : l.outputs) {
     const ir::Type& t = infer(*output).type;
@@ -134,7 +135,7 @@ void check_loop(const ConstructData& loop) {
   check_trip_limits(loop);
   for (const LayerData* l : loop.boundary) {
     if (l->type == LayerType::kRECURRENCE) check_recurrence(*l);
-    check_output_types(*l);  // and axes
+    check_output_types(*l);  // the type inference also checks the axes
     if (l->type == LayerType::kLOOP_OUTPUT) check_loop_output(*l);
   }
 }
@@ -164,7 +165,7 @@ void check_trips(const LoopLayers& layers, const ConstructData& loop) {
 }
 
 void check_constructs(const NetworkData& network) {
-  for (const auto& l : network.layers)  // types, and no path from a layer to itself
+  for (const auto& l : network.layers)  // checks types, and that no layer depends on itself
     for (const auto& output : l->outputs) infer(*output);
   for (const auto& loop : network.loops) check_loop(*loop);
   for (const auto& conditional : network.conditionals) check_conditional(*conditional);

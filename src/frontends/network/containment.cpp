@@ -69,7 +69,7 @@ void Containment::find_members(const ConstructData& c) {
   }
 }
 
-/// Values that enter a construct must come from outside.
+/// Values that enter a construct must be computed outside of it.
 void Containment::check_boundary(const ConstructData& c) const {
   for (const LayerData* l : c.boundary) {
     const auto outside = [&](std::size_t k, const char* what) {
@@ -155,7 +155,7 @@ void Containment::check_around(const LayerData& l, std::vector<const ConstructDa
              describe(*around[i]), describe(*around[j]), describe(l));
 }
 
-/// The layer by which what `inner` is computed from entered the construct.
+/// The boundary layer through which a value that `inner` depends on enters the construct.
 const LayerData& Containment::entrance(const ConstructData& c, const LayerData& inner) const {
   std::vector<const LayerData*> pending{&inner};
   std::set<const LayerData*> seen;
@@ -205,7 +205,7 @@ void Containment::check_feedback(const ConstructData& c) const {
     for (const auto& [user, k] : uses_[l.number]) {
       const ConstructData* of = user->construct;
       if (of != nullptr && inside(*of, c))
-        continue;  // an output of an enclosing construct, or its next trip
+        continue;  // an output of an enclosing construct, or a value for its next trip
       require(
           of != &c,
           "{} uses {}, which depends on an output of {} itself, and that comes when it has ended",

@@ -10,12 +10,12 @@ namespace rondel::network {
 
 /// A layer is inside a loop when it depends on an iterator or recurrence of the loop, and inside a
 /// conditional when it depends on an input layer of the conditional. The path must not pass through
-/// an output of the construct. A construct is inside another when one of its boundary layers is;
-/// then all of them are.
+/// an output of the construct. A construct is inside another as soon as one of its boundary layers
+/// is; then all its boundary layers are.
 class Containment {
  public:
-  /// Throws Error(caller) naming constructs, layers and the rule where the rules of loops are
-  /// broken (docs/loops.md, section 4).
+  /// Throws Error(caller) if the network breaks a rule of loops (docs/loops.md, section 4). The
+  /// error names the constructs, the layers and the rule.
   explicit Containment(const NetworkData&);
 
   bool inside(const ConstructData& construct, const LayerData& layer) const;
@@ -43,7 +43,7 @@ class Containment {
 
   const NetworkData& network_;
   std::vector<const ConstructData*> constructs_;
-  /// For each layer by number: (layer, input number) of those that use one of its outputs.
+  /// Indexed by layer number: (user, input number of the user) for each use of the layer's outputs.
   Uses uses_;
   std::map<const ConstructData*, std::vector<bool>> inside_;  ///< by layer number
   std::map<const ConstructData*, std::map<const ConstructData*, Crossing>> contains_;

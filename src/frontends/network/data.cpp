@@ -13,16 +13,16 @@ std::string quoted_or_number(const std::string& name, std::size_t number) {
   return name.empty() ? std::to_string(number) : "'" + name + "'";
 }
 
-/// Bits of a dtype below a byte, several of which share a byte of the caller's; else 0.
+/// The bits of a dtype that is packed in the caller's weights (smaller than a byte); else 0.
 int packed_bits(DType t) { return t != DType::string && file_bits(t) < 8 ? file_bits(t) : 0; }
 
-/// Low bits first; signed values are extended.
+/// Unpacks values, lowest bits first, into one byte each. Signed values are sign-extended.
 void unpack(const std::byte* from, std::int64_t count, DType t, std::uint8_t* to) {
   const int bits = packed_bits(t);
-  const int a_byte = 8 / bits;
+  const int per_byte = 8 / bits;
   const unsigned mask = (1U << bits) - 1, sign = 1U << (bits - 1);
   for (std::int64_t i = 0; i < count; ++i) {
-    unsigned v = std::to_integer<unsigned>(from[i / a_byte]) >> (bits * (i % a_byte)) & mask;
+    unsigned v = std::to_integer<unsigned>(from[i / per_byte]) >> (bits * (i % per_byte)) & mask;
     if (is_signed_integer(t) && (v & sign) != 0) v |= 0xFFU & ~mask;
     to[i] = static_cast<std::uint8_t>(v);
   }

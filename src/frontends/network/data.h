@@ -21,24 +21,25 @@ struct TensorData {
   LayerData* producer;   ///< null: an input of the network
   std::size_t position;  ///< output number
   std::string name;      ///< empty: none given
-  ir::Type declared;     ///< of an input of the network
+  ir::Type declared;     ///< inputs of the network only
   ITensor api;
-  mutable std::string name_buffer;  ///< getName points to it
+  mutable std::string name_buffer;  ///< the text that getName points to
 };
 
 struct LayerData {
   LayerData(NetworkData& in, LayerType t, std::size_t at) : network(in), type(t), number(at) {}
   NetworkData& network;
   LayerType type;
-  std::size_t number;  ///< in the order they were added
+  std::size_t number;  ///< layers are numbered in the order they were added
   std::string name;    ///< empty: none given
   std::string metadata;
   std::vector<TensorData*> inputs;  ///< null: not set
   std::vector<std::unique_ptr<TensorData>> outputs;
   ir::Attributes parameters;
-  std::vector<std::optional<DataType>> output_types;  ///< asked for by setOutputType
+  std::vector<std::optional<DataType>> output_types;  ///< set by setOutputType
   std::optional<DataType> precision;
-  ConstructData* construct = nullptr;  ///< whose boundary it is
+  /// The loop or conditional that this layer is a boundary layer of; null: none.
+  ConstructData* construct = nullptr;
   std::unique_ptr<ILayer> api;
   mutable std::string name_buffer;
 
@@ -51,20 +52,21 @@ struct ConstructData {
       : network(in), is_loop(loop), number(at) {}
   NetworkData& network;
   bool is_loop;
-  std::size_t number;  ///< among its kind
+  std::size_t number;  ///< loops and conditionals are numbered separately
   std::string name;    ///< empty: none given
   std::vector<LayerData*> boundary;
   std::unique_ptr<ILoop> loop;
   std::unique_ptr<IIfConditional> conditional;
 };
 
-/// What is inferred about a tensor before anything runs.
+/// The type and, if known, the value of a tensor, inferred before anything runs.
 struct Inferred {
   ir::Type type;
   std::optional<Tensor> value;
 };
 
-/// Cached inference results, in the order they were inferred: each depends only on earlier ones.
+/// Cached inference results, in the order they were inferred. Each result depends only on earlier
+/// results.
 class InferenceCache {
  public:
   const Inferred* find(const TensorData&) const;
@@ -88,15 +90,17 @@ struct NetworkData {
   std::vector<TensorData*> outputs;  ///< in the order they were marked
   std::vector<std::unique_ptr<ConstructData>> loops, conditionals;
   mutable InferenceCache inferred;
-  IBuilder* builder = nullptr;  ///< that made it
+  IBuilder* builder = nullptr;  ///< the builder that created the network; null: none
   NetworkDefinitionCreationFlags flags = 0;
   IErrorRecorder* error_recorder = nullptr;
 };
 
-/// A layer of a loop's while limit, which is tested with the values that the next trip would have.
+/// Whether the layer is a while limit of a loop: its condition is evaluated on the values that the
+/// next trip would have.
 bool is_while(const LayerData&);
 
-/// A copy of a user's text; `what` names it in errors.
+/// A copy of a user's text. A null pointer or a text that is too long is the caller's error, which
+/// calls the text `what`.
 std::string checked_text(const char* text, const std::string& what);
 
 /// How errors name things: "layer 'gate' (ElementWise)", "layer 3 (Constant)", "loop 'rows'",
@@ -121,14 +125,16 @@ L* add_layer(NetworkData& network, LayerType type, std::vector<TensorData*> inpu
   return made;
 }
 
-/// Invalidates inference results that depend on it.
+/// Invalidates all inference results that depend on the tensor or layer.
 void invalidate(const TensorData&);
 void invalidate(const LayerData&);
 
-/// The tensors of a list that users pass as a pointer; at least one, none null.
+/// The tensors of an array that a user passes as a pointer. An empty array and null elements are
+/// the caller's errors.
 std::vector<TensorData*> tensors_of(ITensor* const* tensors, std::int32_t count, const char* what);
 
-/// A layer's parameter, for setters and getters of the public API. Enumerations are integers.
+/// Access to a layer's parameters, for setters and getters of the public API. Enumerations are
+/// stored as integers.
 template <class E> void set_choice(const ILayer& layer, const char* name, E value) {
   layer.data().parameters.set(name, static_cast<std::int64_t>(value));
   invalidate(layer.data());
@@ -138,13 +144,14 @@ template <class E> E choice(const ILayer& layer, const char* name) {
 }
 void set_parameter(const ILayer&, const char* name, ir::Attribute);
 void set_dims(const ILayer&, const char* name, const Dims&);
-Dims dims(const ILayer&, const char* name);                  ///< nbDims is -1 where it is not set
-void set_weights(const ILayer&, const char* name, Weights);  ///< none of them: not set
-Weights weights(const ILayer&, const char* name);            ///< empty where they are not set
+Dims dims(const ILayer&, const char* name);                  ///< nbDims is -1 if it is not set
+void set_weights(const ILayer&, const char* name, Weights);  ///< a count of 0 unsets them
+Weights weights(const ILayer&, const char* name);            ///< empty if they are not set
 
 ir::Ints ints_of(const Dims&);  ///< checks the number of axes
 Dims dims_of(const ir::Ints&);
-/// A copy of the values, one element each (not packed). No shape: one axis.
+/// A copy of the weights. Dtypes of 2 and 4 bits are unpacked, one value per element. Without a
+/// shape the tensor has one axis.
 Tensor tensor_of(const Weights&, std::optional<Shape> shape = std::nullopt);
 
 }  // namespace rondel::network

@@ -12,7 +12,8 @@ ValueId Environment::at(const TensorData* t) const {
   return ValueId::none;
 }
 
-/// Values get the names of their tensors, else of their layers where these have one output.
+/// A value gets the name of its tensor. If the tensor has none, the value gets the name of its
+/// layer, if the layer has one output.
 void Emitter::define(Environment& env, const TensorData* t, ValueId v) {
   env.values[t] = v;
   std::string& name = g_.value(v).name;

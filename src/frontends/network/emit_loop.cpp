@@ -22,7 +22,7 @@ bool is_last_value(const LayerData& l) {
   return static_cast<LoopOutput>(l.parameters.i("output")) == LoopOutput::kLAST_VALUE;
 }
 
-/// The name, in errors of a run, of the value that enters or leaves a loop at this layer.
+/// The name, in run-time errors, of the value that enters or leaves a loop through this layer.
 std::string name_of(const LayerData& l) {
   const std::string& given = l.outputs[0]->name.empty() ? l.name : l.outputs[0]->name;
   return given.empty() ? describe_within_construct(l) : given;
@@ -35,7 +35,7 @@ ValueId as_i64(ir::Builder& b, ValueId v) {
   return b("cast", {v}, {{"to", ir::Type::scalar(DType::i64)}});
 }
 
-/// Whether a node may fail or costs much, so that running it conditionally is worth a branch.
+/// Whether a node may fail or is expensive, so that running it conditionally is worth a branch.
 bool worth_a_branch(const ir::Graph& g, ir::NodeId id) {
   const ir::Node& n = g.node(id);
   if (!n.regions.empty() || ir::can_fail(g, id)) return true;
@@ -61,7 +61,7 @@ class LoopEmitter {
 
  private:
   ValueId condition(Environment& at, std::span<const ValueId> recurrences, ValueId trip);
-  ValueId slice_of_condition(Environment& at, std::span<const ValueId> recurrences);
+  ValueId copy_condition(Environment& at, std::span<const ValueId> recurrences);
   bool reads_by_index(const LayerData& iterator) const;
   ValueId scanned(const LayerData& iterator);
   std::vector<ValueId> body(ir::Builder& b, std::span<const ValueId> params);
@@ -73,12 +73,12 @@ class LoopEmitter {
   const LoopLayers layers_;
   const Schedule& schedule_;
   std::vector<const LayerData*> stacks_;
-  std::vector<const LayerData*> scans_;  ///< the iterators that are scans of the loop
+  std::vector<const LayerData*> scans_;  ///< iterators that become scans (see reads_by_index)
   ValueId count_ = ValueId::none;        ///< i64
 };
 
-/// A copy of the layers that compute the while limit, for these values of the recurrences.
-ValueId LoopEmitter::slice_of_condition(Environment& at, std::span<const ValueId> recurrences) {
+/// Writes a copy of the layers that compute the while limit, for these values of the recurrences.
+ValueId LoopEmitter::copy_condition(Environment& at, std::span<const ValueId> recurrences) {
   Environment copy(at.b, &at);
   for (std::size_t s = 0; s < recurrences.size(); ++s)
     copy.values[layers_.recurrences[s]->outputs[0].get()] = recurrences[s];
@@ -87,15 +87,16 @@ ValueId LoopEmitter::slice_of_condition(Environment& at, std::span<const ValueId
   return copy.at(wanted);
 }
 
-/// The while limit's condition for trip `trip`. For a trip that the count rules out it is not
-/// computed where computing it could be noticed (worth_a_branch).
+/// Writes the while limit's condition for the trip after `trip` (none: for the first trip). If the
+/// condition may fail or is expensive (worth_a_branch), it is computed only if the count allows
+/// that trip.
 ValueId LoopEmitter::condition(Environment& at, std::span<const ValueId> recurrences,
                                ValueId trip) {
   ir::Graph& g = at.b.graph();
   const ir::NodeList& nodes = g.region(at.b.region()).nodes;
   const std::size_t before = nodes.size();
   at.b.source(describe(*layers_.go));
-  const ValueId plain = slice_of_condition(at, recurrences);
+  const ValueId plain = copy_condition(at, recurrences);
   std::vector<ir::NodeId> copied;
   for (auto n = nodes.rbegin(); nodes.size() - copied.size() > before; ++n) copied.push_back(*n);
   const bool guarded = count_ != ValueId::none && std::ranges::any_of(copied, [&](ir::NodeId n) {
@@ -111,7 +112,7 @@ ValueId LoopEmitter::condition(Environment& at, std::span<const ValueId> recurre
       more,
       [&](ir::Builder& b) {
         Environment inner(b, &at);
-        return std::vector<ValueId>{slice_of_condition(inner, recurrences)};
+        return std::vector<ValueId>{copy_condition(inner, recurrences)};
       },
       [](ir::Builder& b) { return std::vector<ValueId>{b.scalar<bool>(false)}; })[0];
 }
@@ -123,7 +124,8 @@ bool LoopEmitter::reads_by_index(const LayerData& l) const {
   return l.parameters.i("reverse") != 0 && layers_.count != nullptr && layers_.go != nullptr;
 }
 
-/// The tensor that the loop scans; for a reversed iterator with a count, its first `count` slices.
+/// The tensor that the loop scans. For a reversed iterator with a count, this is the first `count`
+/// slices of the iterator's tensor.
 ValueId LoopEmitter::scanned(const LayerData& l) {
   const ValueId whole = env_.at(l.input(0));
   if (l.parameters.i("reverse") == 0 || count_ == ValueId::none) return whole;

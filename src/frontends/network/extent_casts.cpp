@@ -11,7 +11,7 @@ namespace {
 using ir::Graph;
 using ir::NodeId;
 
-/// The casts of int64 to int32 in the whole graph.
+/// All casts from int64 to int32 in the graph.
 std::vector<NodeId> narrowing_casts(const Graph& g) {
   std::vector<NodeId> found;
   for (std::size_t r = 0; r < g.region_count(); ++r)
@@ -24,7 +24,7 @@ std::vector<NodeId> narrowing_casts(const Graph& g) {
   return found;
 }
 
-/// Whether all elements are extents, or numbers that int32 holds.
+/// Whether all elements are known to be extents, or numbers that int32 holds.
 bool are_extents(const ir::TypeEnvironment& k, ir::ValueId v) {
   const auto elements = k.elements.find(static_cast<std::int32_t>(v));
   return elements != k.elements.end() &&
@@ -38,7 +38,7 @@ bool are_extents(const ir::TypeEnvironment& k, ir::ValueId v) {
 
 void check_extent_casts(Graph& g) {
   std::vector<NodeId> casts = narrowing_casts(g);
-  // When one cast is of an extent, later casts may turn out to be as well.
+  // A checked cast keeps its result an extent, so further casts may turn out to be of extents.
   for (bool changed = true; changed && !casts.empty();) {
     ir::TypeEnvironment k = ir::named_type_environment(g);
     ir::infer_region(g, ir::RegionId::root, k);

@@ -3,9 +3,9 @@
 
 namespace rondel::network {
 
-/// Casts to int32 of what certainly are extents refuse, when they run, those from 2^31 on, which
-/// int32 does not hold: so that what TensorRT's users cast after they read it from a shape is an
-/// extent still. Other casts wrap.
+/// Replaces each cast from int64 to int32 whose operand certainly holds extents by a checked cast,
+/// which fails at run time if int32 does not hold the value. The result of a checked cast is still
+/// known to be an extent, as TensorRT's users need: they cast shapes to int32. Other casts wrap.
 void check_extent_casts(ir::Graph&);
 
 }  // namespace rondel::network

@@ -55,7 +55,8 @@ ir::Type iterator_type(const LayerData& l) {
   return ir::Type::tensor(whole.dtype(), std::move(extents));
 }
 
-/// The extent of a concatenation: its length, else the trips of a loop that makes exactly those.
+/// The extent of a concatenation along its axis: its length, else the loop's trip count; unknown if
+/// that has not been inferred.
 ir::Extent joined_extent(const LayerData& l) {
   const auto extent = l.input(1) != nullptr ? inferred_integer(l.input(1))
                                             : inferred_trips(*l.construct);
@@ -80,7 +81,7 @@ ir::Type conditional_output_type(const LayerData& l) {
   return *joined;
 }
 
-/// The types of an ordinary layer's outputs: its rule is applied in a graph of its own.
+/// The types of an ordinary layer's outputs. The layer's rule is applied in a temporary graph.
 std::vector<Inferred> infer_ordinary_layer(const LayerData& l) {
   ir::Graph g;
   ir::Builder b(g, ir::RegionId::root);
@@ -119,8 +120,8 @@ std::vector<Inferred> infer_layer(const LayerData& l) {
   }
 }
 
-/// Appends the layers between `made` and its user, the user included. A trip count is read through
-/// its limit layer.
+/// Appends the layers between `made` and `user`, including the producer of `user`. A trip count is
+/// read through its limit layer.
 void add_step(std::vector<std::string>& path, const TensorData& user, const TensorData& made) {
   const LayerData& l = *user.producer;
   if (std::ranges::find(l.inputs, &made) == l.inputs.end())
@@ -130,16 +131,17 @@ void add_step(std::vector<std::string>& path, const TensorData& user, const Tens
   path.push_back(describe(l));
 }
 
-/// The path as text; of a long path the first and the last few layers.
+/// The path as text. A long path is cut to its first and last layers.
 std::string path_text(const std::vector<std::string>& path) {
-  constexpr std::size_t name_buffer = 8;
-  if (path.size() <= name_buffer) return rondel::join(path, " -> ");
+  constexpr std::size_t max_shown = 8;
+  if (path.size() <= max_shown) return rondel::join(path, " -> ");
   const std::span all(path);
-  return fmt::format("{} -> {} more -> {}", rondel::join(all.first(name_buffer / 2), " -> "),
-                     path.size() - name_buffer, rondel::join(all.last(name_buffer / 2), " -> "));
+  return fmt::format("{} -> {} more -> {}", rondel::join(all.first(max_shown / 2), " -> "),
+                     path.size() - max_shown, rondel::join(all.last(max_shown / 2), " -> "));
 }
 
-/// `uses`: tensors, each computed from the next; the last one needs one of the others.
+/// `uses`: tensors, each computed from the next. The last tensor needs `needed_first`, which is in
+/// the list.
 [[noreturn]] void refuse_cycle(std::span<const TensorData* const> uses,
                                const TensorData& needed_first) {
   const auto first = std::ranges::find(uses, &needed_first);

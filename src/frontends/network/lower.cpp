@@ -49,7 +49,7 @@ ir::Graph lower(const INetworkDefinition& definition) {
     g.declared_outputs.emplace_back();
   }
   check_extent_casts(g);
-  ir::infer_types(g);  // layer by layer, what follows from extents was not known
+  ir::infer_types(g);  // finds more than the inference layer by layer: facts about extents
   return g;
 }
 

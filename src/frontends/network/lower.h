@@ -5,7 +5,8 @@
 
 namespace rondel::network {
 
-/// The network as a graph. Throws Error(caller) naming layers and loops where a rule is broken.
+/// The network as a graph. Throws Error(caller) if the network breaks a rule; the error names the
+/// layers and loops.
 ir::Graph lower(const INetworkDefinition&);
 
 }  // namespace rondel::network

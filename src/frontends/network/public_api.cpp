@@ -1,4 +1,4 @@
-// The public API of tensors, layers and networks, as far as it is the same for all kinds of layers.
+// The public API of tensors, layers and networks: the part that all kinds of layers share.
 #include "base/error.h"
 #include "frontends/network/data.h"
 #include "frontends/network/inference.h"
@@ -34,7 +34,7 @@ const char* name_buffer(std::string& buffer, std::string text) {
   return buffer.c_str();
 }
 
-/// Checks that the layer may have an input of this number.
+/// Checks that the layer may have an input with this index.
 std::size_t checked_input(const LayerData& l, std::int32_t index) {
   const std::int32_t most = kind(l.type).most_inputs;
   const auto there = most >= 0 ? static_cast<std::size_t>(most) : l.inputs.size();

@@ -1,4 +1,4 @@
-// The public API of the builder: makes networks, and notes settings that have no effect here.
+// The public API of the builder: creates networks, and reports settings that have no effect here.
 #include <rondel/network/builder.h>
 
 #include "base/error.h"
@@ -178,7 +178,7 @@ IBuilder::IBuilder(ILogger& logger) : IBuilder() { data_->logger = &logger; }
 IBuilder::~IBuilder() = default;
 
 INetworkDefinition* IBuilder::createNetworkV2(NetworkDefinitionCreationFlags flags) {
-  // Explicit batch and strong types are how networks are here; nothing else can be asked for.
+  // Networks always have explicit batch and strong types, so these two flags are granted.
   constexpr NetworkDefinitionCreationFlags granted = 0b11;
   if ((flags & ~granted) != 0)
     data_->note(fmt::format("network creation flags 0x{:x}", flags & ~granted),

@@ -62,8 +62,8 @@ std::vector<const LayerData*> Schedule::outputs(const ConstructData& c) const {
   return all;
 }
 
-/// Marks the layers that an output of the network needs; in loops only the recurrences and
-/// iterators that are read.
+/// Marks the layers that an output of the network needs. In loops, recurrences and iterators that
+/// are not read stay unmarked.
 void Schedule::find_live() {
   for (const TensorData* t : network_.outputs)
     if (t->producer != nullptr) mark_live(*t->producer);
@@ -146,8 +146,8 @@ std::vector<Schedule::Use> Schedule::uses_of(const Unit& u, const Scope* at) con
   return all;
 }
 
-/// Depth first, starting from the layers in the order they were added, to keep that order where
-/// possible.
+/// Sorts depth first, starting from the layers in the order they were added. This keeps that order
+/// where possible.
 void Schedule::find_order() {
   enum class State { unseen, begun, done };
   std::map<Unit, State> state;
@@ -181,7 +181,7 @@ void Schedule::find_order() {
   }
 }
 
-/// Users first, so that all uses of a unit have a scope when the unit gets its own.
+/// Visits users first, so that all uses of a unit have a scope when the unit is assigned one.
 void Schedule::assign_scopes() {
   for (const TensorData* t : network_.outputs) use(t, &root());
   for (const LayerData* l : assertions(nullptr)) use(l->input(0), &root());
@@ -222,7 +222,8 @@ void Schedule::find_needs() {
       if (!m) continue;
       const Scope* there = where_.at(*m);
       const Scope* at = used.in;
-      if (at == there && at != where_.at(u)) continue;  // the construct's own scope already has it
+      // A construct uses a value of its own body or branch: no use in the scope around it.
+      if (at == there && at != where_.at(u)) continue;
       Unit reader = u;
       for (; at != there; at = at->parent) reader = Unit{nullptr, at->construct};
       needs_[reader].insert(*m);

@@ -14,11 +14,11 @@ struct Unit {
   std::strong_ordering operator<=>(const Unit&) const = default;
 };
 
-/// A future region: the whole graph, a loop's body, or a branch.
+/// A region that will be written: the whole graph, a loop's body, or a branch.
 struct Scope {
   const Scope* parent = nullptr;
   const ConstructData* construct = nullptr;  ///< null: the whole graph
-  int branch = 0;                            ///< of a conditional: 0 when true, 1 when false
+  int branch = 0;                            ///< conditionals: 0 for true, 1 for false
   int depth = 0;
 };
 
@@ -27,7 +27,7 @@ struct LoopLayers {
   const LayerData* count = nullptr;
   const LayerData* go = nullptr;  ///< the while limit
   std::vector<const LayerData*> recurrences, iterators;
-  std::vector<const LayerData*> outputs;  ///< all live ones, last values too
+  std::vector<const LayerData*> outputs;  ///< concatenations and last values
 };
 
 /// A value is scheduled in the deepest scope that all its uses share. It is hoisted out of loops
@@ -41,10 +41,11 @@ class Schedule {
   const Scope& root() const { return *scopes_.front(); }
   const Scope& scope(const ConstructData&, int branch) const;
   const Scope& where(const Unit& u) const { return *where_.at(u); }
-  /// The units of exactly this scope that `wanted` needs, operands first.
+  /// The units that `wanted` needs and that are in this scope itself, not in a scope inside or
+  /// around it. Operands come before their users.
   std::vector<Unit> needed(const Scope&, std::span<const TensorData* const> wanted) const;
   LoopLayers loop(const ConstructData&) const;
-  /// The assertions in the body of a loop; null: those outside of loops.
+  /// The assertions in the body of a loop; with null, the assertions outside of all loops.
   const std::vector<const LayerData*>& assertions(const ConstructData* loop) const;
   /// The live output layers of a conditional.
   std::vector<const LayerData*> outputs(const ConstructData&) const;
@@ -78,14 +79,14 @@ class Schedule {
   std::map<Unit, std::set<Unit>> needs_;
 };
 
-/// The value behind a conditional's input layer; any other value itself.
+/// The value that a conditional's input layer passes through; any other value itself.
 const TensorData* resolve_conditional_input(const TensorData*);
 /// The unit that computes a value; none for inputs of the network, recurrences and iterators.
 std::optional<Unit> producing_unit(const TensorData*);
 
-/// Checks rules for a loop that is certain to run: enough elements to iterate over, and lengths
-/// that hold its trips, as far as these are known. In a branch or in another loop they are checked
-/// when the loop runs.
+/// Checks a loop that is certain to run, as far as its trip count and extents are known: iterators
+/// have a slice for each trip, and the lengths of concatenations are not below the trip count. A
+/// loop in a branch or in another loop may never run, so it is checked at run time only.
 void check_trips(const LoopLayers&, const ConstructData& loop);
 
 }  // namespace rondel::network

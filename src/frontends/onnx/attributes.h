@@ -6,8 +6,8 @@
 
 namespace rondel::onnx {
 
-/// An attribute's value; tensors are read by the loader. Graphs are not values: the importer of
-/// nodes handles them first. `what` names node and attribute.
+/// An attribute's value; the loader reads tensors. Graphs are not accepted: the importer handles
+/// them itself. `what` names node and attribute in errors.
 ir::Attribute attribute_of(const pb::AttributeProto&, TensorLoader&, const std::string& what);
 
 }  // namespace rondel::onnx

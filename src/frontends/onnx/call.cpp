@@ -1,4 +1,4 @@
-// From an ONNX node to a call that rules and the op table understand: attributes, signature, op.
+// Converts an ONNX node to a Call: attributes, signature; then to our ops.
 #include "base/text.h"
 #include "formats/onnx/types.h"
 #include "frontends/onnx/attributes.h"
@@ -14,7 +14,7 @@ namespace {
 
 using AP = pb::AttributeProto;
 
-/// Names without case and underscores: MatMul, matmul and mat_mul are one.
+/// The name in lower case and without underscores: MatMul and mat_mul become matmul.
 std::string folded(std::string_view name) {
   std::string out;
   for (const char c : name)
@@ -22,13 +22,13 @@ std::string folded(std::string_view name) {
   return out;
 }
 
-/// An op as errors call it: "op Foo of ai.onnx, version 13".
+/// The text for an op in errors: "op Foo of ai.onnx, version 13".
 std::string op_text(const pb::NodeProto& n, std::int64_t version) {
   return fmt::format("op {} of {}, version {}", n.op_type(), domain_text(normal_domain(n.domain())),
                      version);
 }
 
-/// The types an input takes, for errors: a few of them by name.
+/// The first few types that an input takes, for errors.
 std::string list_of(const pb::DataTypeSet& types) {
   constexpr std::size_t shown = 6;
   std::vector<std::string> names;
@@ -131,7 +131,7 @@ std::unordered_map<std::string, Binding> Importer::bindings(const pb::NodeProto&
               "attribute '{}' refers to '{}', which only functions may", a.name(),
               a.ref_attr_name());
       const auto it = frame.attributes.find(a.ref_attr_name());
-      if (it == frame.attributes.end()) continue;  // left out by the call: left out here
+      if (it == frame.attributes.end()) continue;  // the function's caller left it out
       b = it->second;
     }
     require(out.emplace(a.name(), b).second, "attribute '{}' is given twice", a.name());
@@ -142,7 +142,7 @@ std::unordered_map<std::string, Binding> Importer::bindings(const pb::NodeProto&
 void Importer::read_attributes(Call& c, const std::unordered_map<std::string, Binding>& bound) {
   const auto& known = c.schema.attributes();
   for (const auto& [name, b] : bound) {
-    if (name == "consumed_inputs") continue;  // said which inputs may be overwritten; never binding
+    if (name == "consumed_inputs") continue;  // an old hint: inputs that may be overwritten
     const auto attribute = known.find(name);
     if (attribute == known.end()) {
       std::vector<std::string> names;
@@ -168,7 +168,7 @@ void Importer::read_attributes(Call& c, const std::unordered_map<std::string, Bi
     require(!a.required || bound.contains(name), "attribute '{}' is missing", name);
     if (bound.contains(name) || !a.default_value.has_name() || a.type == AP::GRAPH) continue;
     const ir::Attribute value = attribute_of(a.default_value, tensor_loader_, name);
-    // Only what the newest version would not assume by itself is said.
+    // A default is written out only if the newest version has another default.
     if (now != nullptr) {
       const auto same = now->attributes().find(name);
       if (same != now->attributes().end() && same->second.default_value.has_name() &&
@@ -193,7 +193,7 @@ void Importer::check_signature(const Call& c) {
   for (std::size_t k = 0; k < static_cast<std::size_t>(given); ++k) {
     const auto& formal = schema.inputs()[std::min(k, schema.inputs().size() - 1)];
     if (!c.has(k)) {
-      // Resize-11 needs roi by its text; exporters leave it out where its mode does not read it.
+      // The text of Resize-11 requires roi; exporters leave it out if the mode does not read it.
       require(formal.GetOption() != pb::OpSchema::Single || c.op == "Resize",
               "input {} ('{}') is left out", k, formal.GetName());
       continue;

@@ -26,7 +26,7 @@ AttributeForm form_of(Type::AttributeType type) {
   }
 }
 
-/// The outputs that are there whatever the attributes say; at least one.
+/// The number of outputs that are not optional; at least one.
 std::size_t certain_outputs(const OpForm& op) {
   const pb::OpSchema* schema = find_schema(op.name, op.opset, "");
   const auto optional = std::ranges::count_if(schema->outputs(), [](const auto& output) {
@@ -35,10 +35,10 @@ std::size_t certain_outputs(const OpForm& op) {
   return std::max<std::size_t>(1, op.outputs.size() - static_cast<std::size_t>(optional));
 }
 
-/// Not a name that a graph in text form can have.
+/// The name of input k. No graph in text form can contain this name.
 std::string input_name(std::size_t k) { return fmt::format("#{}", k); }
 
-/// The value in the model: a constant as initializer, another as input.
+/// Adds a value to the graph: a constant as an initializer, any other value as an input.
 void add_value(pb::GraphProto& to, const std::string& name, const ir::Graph& g, ValueId v) {
   if (const Tensor* t = g.constant(v)) {
     *to.add_initializer() = tensor_proto(*t);
@@ -50,7 +50,7 @@ void add_value(pb::GraphProto& to, const std::string& name, const ir::Graph& g, 
   *input.mutable_type() = type_proto(g.value(v).type);
 }
 
-/// The names of the model's values, which its nodes are given.
+/// The inputs of the model that `model_of` builds, by name: the op's inputs and the captures.
 std::map<std::string, ValueId> values_of(std::span<const ValueId> inputs,
                                          const GraphArguments& graphs) {
   std::map<std::string, ValueId> values;
@@ -68,7 +68,7 @@ void add_graph(pb::NodeProto& to, const std::string& name, const GraphBytes& gra
   require(a.mutable_g()->ParseFromString(graph.bytes), "attribute '{}' holds no graph", name);
 }
 
-/// A model of the one node, whose inputs are typed as the values are.
+/// A model with one node, whose inputs have the types of the values.
 std::shared_ptr<pb::ModelProto> model_of(const ir::Graph& g, const OpForm& op,
                                          std::span<const ValueId> inputs,
                                          const ir::Attributes& attributes,
@@ -92,7 +92,8 @@ std::shared_ptr<pb::ModelProto> model_of(const ir::Graph& g, const OpForm& op,
   return model;
 }
 
-/// Outputs of an op with graphs: what its graph gives, but for the condition of a Loop.
+/// The number of outputs of an op with graphs: that of its first graph, without the condition of a
+/// Loop's body.
 std::size_t outputs_of(const OpForm& op, const GraphArguments& graphs) {
   pb::GraphProto g;
   const auto& [name, argument] = *graphs.begin();
@@ -101,7 +102,7 @@ std::size_t outputs_of(const OpForm& op, const GraphArguments& graphs) {
   return count - (op.name == "Loop" && count > 0 ? 1 : 0);
 }
 
-/// Copies the nodes of a graph of one op to where the builder writes.
+/// Copies the nodes of an imported graph to the builder's region; returns the copied results.
 std::vector<ValueId> inlined(ir::Builder& b, const ir::Graph& from,
                              const std::map<std::string, ValueId>& values) {
   ir::Cloner copy(from, b.graph());
@@ -147,7 +148,7 @@ std::vector<ValueId> call_op(ir::Builder& b, const OpForm& op, std::span<const V
   if (certain == op.outputs.size()) {
     results = inlined(b, graph_of(certain), values);
   } else {
-    // Whether an optional output may be asked for depends on attributes: the import knows.
+    // Attributes decide which optional outputs exist, and only the import can tell: it is tried.
     std::optional<ir::Graph> all;
     try {
       all = graph_of(op.outputs.size());

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-/// ONNX's ops as functions of other languages: an op becomes nodes of a graph under construction,
-/// by the rules by which a file is read.
+/// ONNX's ops as functions, for other front ends. A call adds nodes to a graph under construction,
+/// by the same rules as the import of a file.
 namespace rondel::onnx {
 
-/// What an attribute holds.
+/// The kind of an attribute's value.
 enum class AttributeForm : std::uint8_t {
   integer,
   real,
@@ -25,30 +25,30 @@ enum class AttributeForm : std::uint8_t {
   other
 };
 
-/// What an op of ONNX's own domain takes and gives, by the names of its schema.
+/// The signature of an op of ai.onnx, with the names of its schema.
 struct OpForm {
   std::string name;
-  int opset = 0;  ///< by which it is called
+  int opset = 0;  ///< the opset in which it is called
   std::vector<std::string> inputs, outputs;
-  bool variadic = false;  ///< any number of values stand for its last input
+  bool variadic = false;  ///< the last input takes any number of values
   std::map<std::string, AttributeForm> attributes;
 };
 
-/// An op as it is in an opset, or, where it came later, in the newest one. Nothing where there is
-/// none.
+/// The op in the given opset; if that opset does not have it (or deprecates it), in the newest one.
+/// Nothing if neither has it.
 std::optional<OpForm> op_form(const std::string& name, int opset);
 
-/// A graph as attribute, and the values of the names that it reads and does not define.
+/// A graph for an attribute, and the values of the names that it captures.
 struct GraphArgument {
   GraphBytes graph;
   std::map<std::string, ir::ValueId> captures;
 };
 using GraphArguments = std::map<std::string, GraphArgument>;
 
-/// The op of these values (`none`: left out), in the builder's region: all of its outputs, `none`
-/// for those that it does not have with these attributes; those of `Loop`, `Scan` and `If` are as
-/// many as their graphs give. Values that are constants of the graph
-/// may stand for axes, shapes and the like. Throws Error as an import does.
+/// Adds the op to the builder's region and returns all its outputs. An input that is `none` is left
+/// out; an output is `none` if the op does not have it with these attributes. The number of outputs
+/// of `Loop`, `Scan` and `If` follows from their graphs. Inputs that must be constants, such as
+/// axes, may be constants of the builder's graph. Throws Error as an import does.
 std::vector<ir::ValueId> call_op(ir::Builder&, const OpForm&, std::span<const ir::ValueId> inputs,
                                  const ir::Attributes&, const GraphArguments& = {});
 

@@ -9,7 +9,7 @@
 namespace rondel::onnx {
 namespace {
 
-/// Calls `visit(node, opsets)` for every node in the file, once.
+/// Calls `visit(node, opsets)` once for every node, nested graphs included.
 template <class Visit> void each_node(const Nodes& nodes, const Opsets& opsets, Visit& visit) {
   for (const pb::NodeProto& n : nodes) {
     visit(n, opsets);
@@ -70,8 +70,8 @@ class Support {
     return latest != nullptr && !latest->Deprecated() && function(*latest, now);
   }
 
-  /// Whether the op has a body in ONNX all of whose ops are had. One that depends on the types at
-  /// the node is taken to be; the import itself checks more.
+  /// Whether ONNX's schema has a function body for the op, whose ops are all supported. A body that
+  /// depends on the node's types is assumed to be supported; the import checks it.
   bool function(const pb::OpSchema& schema, std::int64_t version) {
     if (const pb::FunctionProto* f = schema.GetFunction(static_cast<int>(version))) {
       Opsets opsets;

@@ -7,10 +7,10 @@
 
 namespace rondel::onnx {
 
-/// Every op of the model (graphs of any depth, functions) that would not import, an error each:
-/// op, domain, version, how often it occurs and the first node. Checks names and versions only.
+/// One error for each op of the model (nested graphs and functions included) that would not import:
+/// op, domain, version, number of occurrences and the first node. Checks names and versions only.
 std::vector<Finding> missing_ops(const pb::ModelProto&);
-/// Whether one op would import, by its name and version only.
+/// Whether an op would import, by name and version only.
 bool is_supported(const std::string& op, const std::string& domain, std::int64_t version);
 
 }  // namespace rondel::onnx

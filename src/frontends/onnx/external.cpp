@@ -18,7 +18,7 @@
 namespace rondel::onnx {
 namespace {
 
-/// A file descriptor that closes itself.
+/// Owns a file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -51,7 +51,7 @@ std::vector<std::string> components(const std::string& location, const std::stri
   return parts;
 }
 
-/// Opens component by component, following no link: what openat2 does in one call.
+/// Opens a path component by component without following links, for kernels without openat2.
 int open_stepwise(int folder, const std::vector<std::string>& parts) {
   Descriptor here(::dup(folder));
   for (std::size_t i = 0; i < parts.size(); ++i) {

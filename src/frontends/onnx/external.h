@@ -10,7 +10,7 @@
 
 namespace rondel::onnx {
 
-/// A file, mapped read-only and private.
+/// A file mapped into memory, read-only and private.
 class MappedFile {
  public:
   MappedFile(int descriptor, std::size_t size);
@@ -25,17 +25,16 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// The one folder a model's external data may lie in. Locations are relative paths without `..`.
-/// In the model's own folder (`given` false) no component may be a symbolic link, and the file may
-/// have no second name (a hard link to something else). A folder that the caller gave may hold
-/// links.
+/// The only folder from which a model's external data is read. Locations are relative paths without
+/// `..`. In the model's own folder (`given` false) no component may be a symbolic link, and the
+/// file may not have a second hard link. A folder that the caller gave may contain links.
 class DataFolder {
  public:
   DataFolder() = default;
   DataFolder(std::filesystem::path folder, bool given)
       : folder_(std::move(folder)), given_(given) {}
 
-  /// Opens each file once. Throws Error(caller) naming `what`.
+  /// Maps the file; each file is opened once. Throws Error(caller) naming `what`.
   std::shared_ptr<MappedFile> open(const std::string& location, const std::string& what);
 
  private:

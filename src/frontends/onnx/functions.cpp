@@ -1,4 +1,4 @@
-// Functions: the model's own and those that ONNX defines ops by, expanded where they are called.
+// Expands functions where they are called: the model's functions, and function bodies of ONNX ops.
 #include "base/text.h"
 #include "formats/onnx/types.h"
 #include "frontends/onnx/attributes.h"
@@ -10,7 +10,7 @@ namespace {
 constexpr int deepest_call = 100;
 constexpr std::int64_t most_expansions = 10'000;
 
-/// "a -> b -> a" when `f` is being expanded already; else empty.
+/// "a -> b -> a" if `f` is being expanded already; else empty.
 std::string cycle(const Frame& frame, const pb::FunctionProto& f) {
   std::string path = f.name();
   for (const Frame* at = &frame; at != nullptr; at = at->caller) {
@@ -112,7 +112,7 @@ std::optional<std::vector<ValueId>> Importer::call_built_in(
     const Call& c, const pb::OpSchema& schema, std::int64_t opset,
     const std::vector<ValueId>& inputs, const ir::Attributes& attributes, std::size_t outputs) {
   if (!schema.HasFunction() && !schema.HasContextDependentFunction()) return std::nullopt;
-  // The node as the schema's builder sees it: attributes resolved, names by position.
+  // The node for the schema's body builder: attributes resolved, inputs named by position.
   pb::NodeProto& node = made_nodes_.emplace_back();
   node.set_op_type(schema.Name());
   node.set_domain(schema.domain());
@@ -140,8 +140,8 @@ std::optional<std::vector<ValueId>> Importer::call_built_in(
   frame.built_in = true;
   Scope* outer = nullptr;
   if (!c.graphs.empty()) {
-    // A graph handed to an op (SequenceMap's body) goes on seeing the names and attributes of the
-    // place where it was written.
+    // A graph that an op takes (SequenceMap's body) still sees the names and attributes of the
+    // scope in which it was written.
     const Binding& written = c.graphs.begin()->second;
     outer = written.scope;
     frame.attributes = written.frame->attributes;

@@ -20,7 +20,7 @@ pb::TypeProto type_named(const std::string& text) {
   } catch (const std::exception&) { fail("'{}' is no type of ONNX", text); }
 }
 
-/// The tensor whose shape a PortInfo tells.
+/// The tensor type that a PortInfo's shape belongs to; null: none.
 pb::TypeProto::Tensor* shaped(pb::TypeProto& t) {
   if (t.has_optional_type()) return shaped(*t.mutable_optional_type()->mutable_elem_type());
   return t.has_tensor_type() ? t.mutable_tensor_type() : nullptr;
@@ -147,7 +147,7 @@ std::vector<ir::Type> GraphWriter::node(
     impl_->importer.read(n, impl_->scope, impl_->frame);
   } catch (...) {
     for (const std::string& o : outputs) impl_->scope.names.erase(o);
-    // It is kept: the loader knows tensors by their addresses, which must not become another's.
+    // The node is kept: the loader caches tensors by address, so addresses must not be reused.
     impl_->refused.push_back(std::unique_ptr<pb::NodeProto>(nodes.ReleaseLast()));
     throw;
   }

@@ -13,8 +13,8 @@
 
 namespace rondel::onnx {
 
-/// A GraphProto that is read while it is made: each node is checked and typed as soon as it is
-/// added. See rondel::GraphWriter.
+/// Builds a GraphProto and imports it at the same time: each node is checked and its types are
+/// inferred as soon as it is added. See rondel::GraphWriter.
 class GraphWriter {
  public:
   GraphWriter(const std::string& name, int opset);
@@ -23,7 +23,7 @@ class GraphWriter {
   void input(const PortInfo&);
   void capture(const PortInfo&);
   void constant(const std::string& name, const Tensor&);
-  /// The types of the outputs; of kind none where one is left out.
+  /// Returns the types of the outputs; an output that is left out has a type of kind none.
   std::vector<ir::Type> node(const std::string& op, const std::string& name,
                              const std::vector<std::string>& inputs,
                              const std::vector<std::string>& outputs,
@@ -32,7 +32,7 @@ class GraphWriter {
 
   std::string graph_bytes() const;
   std::string model_bytes() const;
-  /// The graph as read; the writer is used up.
+  /// The imported graph. The writer must not be used afterwards.
   Imported imported();
 
  private:
@@ -40,17 +40,17 @@ class GraphWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A graph from ONNX's text form of one: "body (float x) => (float y) { y = Neg(x) }". Throws
+/// A graph from ONNX's text form: "body (float x) => (float y) { y = Neg(x) }". Throws
 /// Error(caller) with line and column.
 GraphBytes graph_of_text(const std::string&);
 
-/// The names that a serialized GraphProto reads and does not define.
+/// The free names of a serialized GraphProto: those that it reads and does not define.
 std::vector<std::string> free_names(const GraphBytes&);
 
-/// A serialized ModelProto of a graph, in an opset.
+/// A serialized ModelProto that contains the graph and imports the opset.
 std::string model_of_graph(const GraphBytes&, int opset);
 
-/// The graph of a model that imports this opset and nothing else; of other models nothing.
+/// The graph of a model, if the model imports this opset only and has no functions; else nothing.
 std::optional<GraphBytes> plain_body(std::span<const std::byte> model, int opset);
 
 }  // namespace rondel::onnx

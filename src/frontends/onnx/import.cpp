@@ -15,7 +15,7 @@ DataFolder folder_for(const ImportOptions& options, const std::filesystem::path*
   return {};
 }
 
-/// The model, and where its external data may be.
+/// The model, and the folder of its external data.
 struct Read {
   std::shared_ptr<pb::ModelProto> model;
   DataFolder folder;
@@ -36,7 +36,7 @@ Survey survey_source(const frontends::Source& s, const ImportOptions& options) {
   return survey(r.model, std::move(r.folder), options);
 }
 
-/// A protobuf is no text, and begins with the tag of a field: of a ModelProto, as it happens.
+/// Whether the bytes are not text and begin with the tag of a field of ModelProto.
 bool begins_a_model(std::span<const std::byte> beginning) {
   if (beginning.empty()) return false;
   const auto is_text = [](std::byte b) {
@@ -45,7 +45,7 @@ bool begins_a_model(std::span<const std::byte> beginning) {
   };
   if (std::ranges::all_of(beginning, is_text)) return false;
   const auto tag = static_cast<int>(beginning[0]);
-  if (tag > 0x7F) return true;  // of two bytes: a field of a high number
+  if (tag > 0x7F) return true;  // a tag of two bytes: a field with a high number
   using Model = pb::ModelProto;
   const int fields[] = {Model::kIrVersionFieldNumber,       Model::kProducerNameFieldNumber,
                         Model::kProducerVersionFieldNumber, Model::kDomainFieldNumber,

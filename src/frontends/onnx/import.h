@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <span>
 
-/// ONNX models become graphs. Everything that is ONNX's alone (opset versions, functions, tensor
-/// encodings, external data, naming) ends here.
+/// Import of ONNX models as graphs. Everything specific to ONNX (opset versions, functions, tensor
+/// encodings, external data, names) ends here.
 namespace rondel::onnx {
 
 using frontends::FileLoop;
@@ -20,7 +20,7 @@ Imported import_file(const std::filesystem::path&, const ImportOptions& = {});
 /// The same for a serialized ModelProto.
 Imported import_bytes(std::span<const std::byte>, const ImportOptions& = {});
 
-/// Its row in the table of front ends.
+/// The entry in the table of front ends.
 const frontends::FrontEnd& front_end();
 
 }  // namespace rondel::onnx

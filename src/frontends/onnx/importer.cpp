@@ -10,8 +10,8 @@
 namespace rondel::onnx {
 namespace {
 
-/// Graphs within graphs, through functions too. Protobuf bounds what a file can nest; functions
-/// could multiply it.
+/// The limit for nested graphs, functions included. Protobuf limits the nesting in a file, but
+/// functions could multiply it.
 constexpr int max_depth = 128;
 constexpr std::int64_t most_nodes = 2'000'000;
 
@@ -104,7 +104,7 @@ void Importer::root(const Frame& frame) {
   std::unordered_map<std::string, Tensor> given;
   for (pb::TensorProto& t : *model_->mutable_graph()->mutable_initializer()) {
     given.emplace(t.name(), tensor_loader_.tensor(t, "initializer '" + t.name() + "'"));
-    // The tensor loader keeps what it has read; weights are not held twice.
+    // The tensor loader keeps a copy; the original is freed so that weights are not held twice.
     if (t.has_raw_data()) delete t.release_raw_data();
   }
   for (const pb::SparseTensorProto& s : g.sparse_initializer())
@@ -137,7 +137,7 @@ void Importer::root(const Frame& frame) {
       continue;
     }
     const ir::Type declared = type_of(output.type(), "output '" + output.name() + "'");
-    // What an optional holds may be declared bare.
+    // An output that is an optional may be declared with the type of its element.
     const bool bare = type(v).is_optional() && !declared.is_optional();
     require(schema_text(declared) == schema_text(bare ? type(v).element() : type(v)),
             "output '{}' is declared {} but is {}", output.name(), ir::to_text(declared),
@@ -148,7 +148,7 @@ void Importer::root(const Frame& frame) {
 
 void Importer::initializers(const pb::GraphProto& g, Scope& scope) {
   const auto add = [&](const std::string& name, Tensor t) {
-    if (scope.names.contains(name)) return;  // an input of the same name: its default
+    if (scope.names.contains(name)) return;  // the default of an input with the same name
     define(scope, name, constant(std::move(t), "initializer '" + name + "'", scope.region));
   };
   for (const pb::TensorProto& t : g.initializer()) {
@@ -186,11 +186,11 @@ void Importer::read(const pb::NodeProto& n, Scope& scope, const Frame& frame) {
   try {
     node(n, scope, frame, source);
   } catch (const Error& e) {
-    // Where functions and bodies nest, the innermost node says enough.
+    // If functions and bodies are nested, the error names the innermost node only.
     if (!e.frames().empty()) throw;
     throw e.within(source);
   } catch (const std::bad_alloc&) { throw; } catch (const std::exception& e) {
-    // The onnx library's own exceptions, from building a function's body.
+    // An exception of the onnx library, thrown while it builds a function body.
     throw_error_at(Blame::caller, source, e.what());
   }
 }
@@ -274,7 +274,7 @@ std::vector<ValueId> Importer::add_native(const ir::OpDef& op, std::vector<Value
   return inferred(n, source);
 }
 
-/// The outputs of a node that has just been added.
+/// Infers the types of a node that has just been added; returns its outputs.
 std::vector<ValueId> Importer::inferred(ir::NodeId n, const std::string& source) {
   graph().node(n).source = source;
   known_.types.cover(graph().value_count());

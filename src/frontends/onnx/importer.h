@@ -24,7 +24,8 @@ struct Scope {
   const Nodes* nodes = nullptr;
   std::unordered_map<std::string, ValueId> names;
 
-  /// `ValueId::none` is a function's input that the call leaves out.
+  /// Null if the name is not defined. `ValueId::none` is a function's input that the call leaves
+  /// out.
   const ValueId* find(const std::string& name) const;
 };
 
@@ -37,21 +38,22 @@ struct Binding {
   const Frame* frame = nullptr;
 };
 
-/// The context in which the nodes of a body are read: the model's own graphs share one frame, each
+/// The context in which the nodes of a body are read. The model's own graphs share one frame; each
 /// expansion of a function has its own.
 struct Frame {
   const Frame* caller = nullptr;
   const pb::FunctionProto* function = nullptr;
   Opsets opsets;
-  std::unordered_map<std::string, Binding> attributes;  ///< what `ref_attr_name` refers to
-  std::string prefix;                                   ///< of node names
+  std::unordered_map<std::string, Binding> attributes;  ///< for `ref_attr_name`
+  std::string prefix;                                   ///< prepended to node names
   int depth = 0;
   bool built_in = false;
 };
 
 class Importer;
 
-/// One ONNX node during import, as rules see it: inputs are resolved, attributes converted.
+/// One ONNX node during import, in the form that rules work on: inputs are resolved, attributes
+/// converted.
 class Call {
  public:
   Importer& importer;
@@ -60,7 +62,7 @@ class Call {
   Scope& scope;
   const Frame& frame;
   std::string op, source;
-  std::vector<ValueId> inputs;  ///< `none` where left out; trailing ones are cut off
+  std::vector<ValueId> inputs;  ///< `none`: left out; trailing ones are removed
   ir::Attributes attributes;
   std::unordered_map<std::string, Binding> graphs;
   std::size_t outputs = 0;
@@ -68,9 +70,9 @@ class Call {
   int version() const { return schema.since_version(); }
   bool has(std::size_t k) const { return k < inputs.size() && inputs[k] != ValueId::none; }
   ValueId in(std::size_t k) const { return has(k) ? inputs[k] : ValueId::none; }
-  /// Puts `v` at input k, leaving out those between.
+  /// Sets input k to `v`. Missing inputs before it become `none`.
   void set_input(std::size_t k, ValueId v);
-  /// The attribute, taken from the node; nothing when it is absent.
+  /// Removes the attribute and returns its value; nothing if it is absent.
   std::optional<ir::Attribute> take(std::string_view name);
 
   const ir::Type& type(ValueId) const;
@@ -79,12 +81,12 @@ class Call {
   ValueId integers(const ir::Ints&) const;  ///< i64[n]
   ValueId integer(std::int64_t) const;      ///< i64[]
   ValueId number(DType, double) const;      ///< a scalar of the dtype
-  /// Outputs of an op in its newest ONNX form.
+  /// Adds an op in its newest ONNX form and returns its outputs.
   std::vector<ValueId> add(const std::string& op, std::vector<ValueId> inputs, ir::Attributes = {},
                            std::size_t outputs = 1) const;
-  /// Its first output.
+  /// The same, but returns the first output only.
   ValueId one(const std::string& op, std::vector<ValueId> inputs, ir::Attributes = {}) const;
-  /// The node with its current inputs and attributes, in its op's newest form.
+  /// Adds the node's own op in its newest form, with the current inputs and attributes.
   std::vector<ValueId> newest() const { return add(op, inputs, attributes, outputs); }
 };
 
@@ -94,7 +96,7 @@ class Importer {
   Importer(std::shared_ptr<pb::ModelProto>, DataFolder, const ImportOptions&);
   Imported run();
 
-  // For a graph that is read while it is made (graph_writer.h), instead of `run`: the header, then
+  // Instead of `run`, for a graph that is built while it is read (graph_writer.h): the header, then
   // nodes, then results.
   Frame begin();
   void read(const pb::NodeProto&, Scope&, const Frame&);
@@ -106,20 +108,20 @@ class Importer {
   const ir::Type& type(ValueId v) const { return known_.types[ir::index(v)]; }
   void warn(std::string where, std::string message);
   void note(std::string where, std::string message);
-  /// Nodes, values: an op of ours with inferred types.
+  /// Adds one of our ops and infers the types of its outputs.
   std::vector<ValueId> add_native(const ir::OpDef&, std::vector<ValueId> inputs, ir::Attributes,
                                   std::size_t outputs, const std::string& source, ir::RegionId);
-  /// An op in its newest ONNX form: natively or as its function body.
+  /// Adds an op in its newest ONNX form: as our op or as its function body.
   std::vector<ValueId> add(const Call&, const std::string& op, std::vector<ValueId> inputs,
                            ir::Attributes, std::size_t outputs);
-  /// The node as the function body that ONNX gives the op in the node's own version; nothing where
-  /// it gives none.
+  /// Adds the function body that ONNX's schema defines for the op in the node's own version;
+  /// nothing if the schema has none.
   std::optional<std::vector<ValueId>> own_body(const Call&);
   ValueId constant(Tensor, const std::string& source, ir::RegionId);
   ValueId param(ir::RegionId, ir::Type, const std::string& name);
-  /// Fills the scope's region with a graph whose inputs are bound already; its outputs.
+  /// Imports a graph with bound inputs into the scope's region. Returns the graph's outputs.
   std::vector<ValueId> body(const pb::GraphProto&, Scope&, const Frame&);
-  /// Adds a loop or an if, whose regions are filled, and infers what they give.
+  /// Adds a loop or an if with complete regions and infers the types of its outputs.
   std::vector<ValueId> add_loop(ir::LoopParts, std::vector<ValueId> inputs, ir::RegionId body,
                                 const std::string& source, ir::RegionId);
   std::vector<ValueId> add_if(ValueId condition, std::vector<ir::RegionId> branches,
@@ -167,20 +169,20 @@ class Importer {
   ir::TypeEnvironment known_;
   Opsets opsets_;
   std::unordered_map<std::string, const pb::FunctionProto*> functions_;
-  /// Bodies and nodes made while importing; the tensor loader caches tensors by
-  /// address, so these must stay.
+  /// Bodies and nodes created during the import. The tensor loader caches tensors by address, so
+  /// all of them are kept until the import ends.
   std::deque<pb::FunctionProto> made_bodies_;
   std::deque<pb::NodeProto> made_nodes_;
   std::int64_t expansions_ = 0, nodes_read_ = 0;
   int depth_ = 0;
 };
 
-/// Our op for an ONNX op of a standard domain, in any version; null: none.
+/// Our op with the name of an ONNX op of a standard domain; null: none.
 const ir::OpDef* native_op(const std::string& onnx_op);
-/// "domain/name/overload": how model-local functions are looked up.
+/// The key under which a model-local function is looked up.
 std::string function_key(const std::string& domain, const std::string& name,
                          const std::string& overload);
-/// ONNX ops as in the file, every graph and function body counted once.
+/// How often each ONNX op occurs in the file. Each graph and function body is counted once.
 std::map<std::string, std::int64_t> count_ops(const pb::ModelProto&);
 
 }  // namespace rondel::onnx

@@ -42,7 +42,7 @@ std::optional<OperatorValue> default_of(const Schema::Attribute& a, TensorLoader
       [](const auto& v) -> std::optional<OperatorValue> {
         using T = std::decay_t<decltype(v)>;
         if constexpr (std::is_constructible_v<OperatorValue, T>) return OperatorValue(v);
-        else return std::nullopt;  // types: no operator has one by default
+        else return std::nullopt;  // a type: no operator has one as a default
       },
       value);
 }

@@ -6,19 +6,20 @@
 
 namespace rondel::onnx {
 
-/// Converts an op of some versions to our ops. An op without a row has the meaning of the newest
-/// version in all versions; newer versions only have more types and attributes.
+/// Converts some versions of an op to our ops. An op without a rule has the same meaning in all
+/// versions; newer versions only have more types and attributes.
 struct Rule {
   std::string_view op;
-  int from, to;  ///< of the schema's own version (since_version), both included
+  int from, to;  ///< range of the schema's since_version, both included
   std::vector<ValueId> (*convert)(Call&);
-  /// The op of ours it needs, if that is not the one of its name; "-": none.
+  /// Our op that the rule needs. "": the op with the same name, or the op's function body. "-": no
+  /// op.
   std::string_view needs = {};
   std::string_view domain = {};  ///< "" is ai.onnx
 };
 inline constexpr int newest = 1 << 20;
 
-/// The rule for a version of an op; null where there is none.
+/// The rule for a version of an op; null if there is none.
 const Rule* find_rule(const std::string& domain, const std::string& op, int version);
 
 std::span<const Rule> constant_rules();

@@ -12,7 +12,7 @@ namespace {
 
 using Ports = google::protobuf::RepeatedPtrField<pb::ValueInfoProto>;
 
-/// The type that is declared; of kind none where none is, or none that we know.
+/// The declared type; kind none if there is none, or one that we do not support.
 ir::Type declared(const pb::ValueInfoProto& v) {
   if (!declares_type(v.type())) return {};
   try {
@@ -25,7 +25,7 @@ std::string typed(const pb::ValueInfoProto& v) {
   return t.kind() == ir::Type::Kind::none ? v.name() : v.name() + ": " + ir::to_text(t);
 }
 
-/// Items [from, to) of a list that may be shorter than it should be.
+/// Ports [from, to) as text. The list may be shorter than `to`, because nothing is checked yet.
 std::vector<std::string> typed(const Ports& all, int from, int to) {
   std::vector<std::string> texts;
   for (int i = std::max(from, 0); i < std::min(to, all.size()); ++i) texts.push_back(typed(all[i]));
@@ -86,7 +86,7 @@ Survey contents(const pb::ModelProto& model) {
   return s;
 }
 
-/// The ops that are missing; none where the opsets themselves are not known, which the import says.
+/// The missing ops; empty if the opsets are not known, which the import reports.
 std::vector<Finding> missing(const pb::ModelProto& model) {
   try {
     read_opsets(model.opset_import(), "the model");
@@ -106,7 +106,7 @@ Survey survey(const std::shared_ptr<pb::ModelProto>& model, DataFolder folder,
     s.findings.insert(s.findings.end(), imported.findings.begin(), imported.findings.end());
     if (!ops_missing) s.imported = std::move(imported);
   } catch (const Error& e) {
-    // An op that is missing ends the import too, and has been named.
+    // A missing op also ends the import; it has been reported above.
     if (!ops_missing)
       s.findings.push_back({Finding::Level::error, model->graph().name(), e.what()});
   }

@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "raw data is read as it lies");
 
 constexpr int most_axes = 64;
-/// A sparse tensor of few bytes can describe a large tensor; this limits the size when dense.
+/// A small sparse tensor can describe a huge dense one; this limits the dense size.
 constexpr std::int64_t most_dense_bytes = std::int64_t{1} << 31;
 constexpr std::size_t map_alignment = 64;
 
@@ -35,7 +35,7 @@ std::size_t count_of(const Shape& shape, std::string_view what) {
   return static_cast<std::size_t>(n);
 }
 
-/// Bytes that `n` elements take in a file.
+/// The size in bytes of `n` elements in a file.
 std::size_t file_bytes(DType t, std::size_t n, std::string_view what) {
   const std::int64_t bits = checked_mul(static_cast<std::int64_t>(n), file_bits(t), what);
   return static_cast<std::size_t>(bits / 8 + (bits % 8 != 0 ? 1 : 0));
@@ -43,8 +43,8 @@ std::size_t file_bytes(DType t, std::size_t n, std::string_view what) {
 
 bool packed_in_files(DType t) { return file_bits(t) < 8; }
 
-/// Spreads 4- and 2-bit values over a byte each, first element in the lowest bits; signed integers
-/// are extended.
+/// Unpacks 4- and 2-bit values to one byte each, lowest bits first. Signed integers are
+/// sign-extended.
 void unpack(DType t, const std::byte* in, std::size_t n, std::uint8_t* out) {
   const auto bits = static_cast<unsigned>(file_bits(t));
   const unsigned each = 8 / bits, mask = (1U << bits) - 1, sign = 1U << (bits - 1);
@@ -55,7 +55,7 @@ void unpack(DType t, const std::byte* in, std::size_t n, std::uint8_t* out) {
   }
 }
 
-/// Fills `t` from little-endian bytes, packed as files have them.
+/// Fills `t` from little-endian bytes in the packed layout of files.
 void fill_from_bytes(const Tensor& t, const std::byte* in, std::size_t bytes, std::size_t n) {
   if (n == 0) return;
   if (packed_in_files(t.dtype())) return unpack(t.dtype(), in, n, t.data_as<std::uint8_t>());
@@ -66,7 +66,7 @@ void fill_from_bytes(const Tensor& t, const std::byte* in, std::size_t bytes, st
   std::memcpy(t.data(), in, bytes);
 }
 
-/// The repeated field that holds elements of a dtype, and how many of its entries are there.
+/// The repeated field of a TensorProto that holds elements of a dtype.
 enum class Field { floats, int32s, strings, int64s, doubles, uint64s };
 Field field_of(DType t) {
   switch (t) {

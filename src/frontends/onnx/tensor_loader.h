@@ -9,10 +9,10 @@
 
 namespace rondel::onnx {
 
-/// Loads every tensor of a model: initializers, sparse ones, attributes in graphs of any depth and
-/// in functions, with their data inside or outside the file. Loaded tensors are dense and have
-/// exactly the elements of their shape; no file outside the model's folder is read. Throws
-/// Error(caller) naming `what`.
+/// Loads the tensors of a model: dense and sparse initializers, and attributes in nested graphs and
+/// functions, with their data inside or outside the file. Loaded tensors are dense, and their
+/// elements match their shape. No file outside the data folder is read. Throws Error(caller) naming
+/// `what`.
 class TensorLoader {
  public:
   explicit TensorLoader(DataFolder folder) : folder_(std::move(folder)) {}

@@ -1,4 +1,4 @@
-// Element by element: arithmetic of tensors, and of a tensor and an argument.
+// Element-wise arithmetic on tensors, and on a tensor and an argument.
 #include "frontends/deepx/rows.h"
 
 namespace rondel::deepx {

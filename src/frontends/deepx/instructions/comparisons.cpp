@@ -1,4 +1,4 @@
-// Element by element: comparisons, choices, bits and casts.
+// Element-wise comparisons, selection, bit operations and casts.
 #include "frontends/deepx/rows.h"
 
 namespace rondel::deepx {
@@ -6,12 +6,12 @@ namespace {
 
 using ir::ValueId;
 
-/// Whether a and b differ by at most the operand `k`, where it is given; else whether they are
-/// equal.
+/// Whether a and b differ by at most operand `k`; whether they are equal if operand `k` is
+/// omitted.
 ValueId equal(Call& c, ValueId a, ValueId b, std::size_t k) {
   if (!c.has(k)) return c("equal", {a, b});
   const ValueId distance = c("abs", {c("sub", {a, b})});
-  // Infinities of one sign are equal, and their difference is none.
+  // Infinities of one sign are equal, but their difference is NaN.
   return c("or", {c("less_or_equal", {distance, c.number(k)}), c("equal", {a, b})});
 }
 
@@ -35,7 +35,7 @@ ValueId is_not_equal(Call& c) { return c("not", {is_equal(c)}); }
 ValueId is_less(Call& c) { return c("less", {c.tensor(0), second(c)}); }
 ValueId is_greater(Call& c) { return c("greater", {c.tensor(0), second(c)}); }
 
-/// The element of the tensor whose number the case is.
+/// Selects each element from the tensor whose index is the element of `cases`.
 ValueId chosen(Call& c) {
   const std::vector<ValueId>& all = c.tensors(0);
   const ValueId which = c.tensor(1);

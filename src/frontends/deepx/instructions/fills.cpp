@@ -1,4 +1,4 @@
-// Values that come from arguments alone, and draws.
+// Tensors filled from arguments or random draws.
 #include "frontends/deepx/rows.h"
 
 #include "base/text.h"
@@ -21,7 +21,7 @@ ValueId copied_values(Call& c) {
   return c.reshaped(values, c.output_shape());
 }
 
-/// Floats narrower than float32 are computed in it, and rounded once.
+/// The dtype to compute in: floats narrower than float32 use float32 and are rounded once.
 DType wide(DType t) { return t == DType::f16 || t == DType::bf16 ? DType::f32 : t; }
 
 ValueId sequence(Call& c) {
@@ -33,7 +33,7 @@ ValueId sequence(Call& c) {
   return c.reshaped(c.cast(c("add", {steps, c.cast(c.number(0), t)}), c.dtype()), c.output_shape());
 }
 
-/// Numbers of the unit interval by a draw of this line.
+/// A random draw of this line from [0, 1).
 ValueId unit_draw(Call& c, DType t, std::size_t seed) {
   return c("uniform",
            {c.draw_key(seed), c.b.scalar(t, 0), c.b.scalar(t, 1), c.b.integers(c.output_shape())});
@@ -41,13 +41,13 @@ ValueId unit_draw(Call& c, DType t, std::size_t seed) {
 
 std::string text_of(const Slot& s) { return element_text(s.number, 0, ""); }
 
-/// Integers have equal chances as far as float64 tells numbers apart.
+/// Integers are drawn by way of float64, so they are uniform up to its rounding.
 ValueId drawn_evenly(Call& c) {
   const DType t = c.dtype();
   if (is_float(t)) {
     const ValueId low = c.number(0), high = c.number(1);
     const ValueId drawn = c("uniform", {c.draw_key(2), low, high, c.b.integers(c.output_shape())});
-    // Rounding may give the bound that is not in the interval.
+    // Rounding may give `high`, which is not in the interval.
     return c("where", {c("equal", {drawn, high}), low, drawn});
   }
   const ValueId low = c.cast(c.number(0), DType::f64), high = c.cast(c.number(1), DType::f64);

@@ -1,4 +1,4 @@
-// What names stand for, and what is shown and stored of it.
+// Instructions that define, delete, print, save and load names.
 #include "frontends/deepx/rows.h"
 
 namespace rondel::deepx {
@@ -8,7 +8,7 @@ OperandDef name(std::string_view n) { return {n, Category::name, Takes::any}; }
 OperandDef result_name(std::string_view n) { return {n, Category::name, Takes::same}; }
 OperandDef text(std::string_view n) { return {n, Category::text, Takes::any}; }
 
-/// A tensor is only deleted by its own instruction.
+/// Only `deltensor` may delete a tensor.
 void require_no_tensor(const Change& c, const Slot& s) {
   if (const Entry* e = c.find(s); e != nullptr && std::holds_alternative<TensorEntry>(*e))
     fail_at_position(s.written->at, "'{}' is a tensor", s.text);
@@ -66,13 +66,13 @@ void rename_tensor(Change& c) {
 void print(Change& c) {
   c.entry(c.input(0));
   const Slot& format = c.input(1);
-  c.ask({Effect::Kind::print, c.input(0).text, format.text, c.input(0).written->at,
-         format.written == nullptr ? Position() : format.written->at});
+  c.request({Effect::Kind::print, c.input(0).text, format.text, c.input(0).written->at,
+             format.written == nullptr ? Position() : format.written->at});
 }
 
-void ask_for_file(Change& c, Effect::Kind kind, const Slot& path, std::string name,
-                  const Position& at, Said said = {}) {
-  c.ask({kind, std::move(name), path.text, at, path.written->at, std::move(said)});
+void request_file(Change& c, Effect::Kind kind, const Slot& path, std::string name,
+                  const Position& at, TypeAnnotation annotation = {}) {
+  c.request({kind, std::move(name), path.text, at, path.written->at, std::move(annotation)});
 }
 
 const InstructionRows names{{
@@ -123,7 +123,7 @@ const InstructionRows names{{
      .change =
          [](Change& c) {
            const TensorOperand& t = c.input(0).tensors[0];
-           ask_for_file(c, Effect::Kind::save, c.input(1), t.name, t.at);
+           request_file(c, Effect::Kind::save, c.input(1), t.name, t.at);
          }},
     {.name = "load",
      .doc = "makes the tensor c, else one named as the file's stem, of what save has written",
@@ -132,9 +132,9 @@ const InstructionRows names{{
      .change =
          [](Change& c) {
            const Slot& to = c.output(0);
-           ask_for_file(c, Effect::Kind::load, c.input(0), to.text,
+           request_file(c, Effect::Kind::load, c.input(0), to.text,
                         to.written == nullptr ? c.input(0).written->at : to.written->at,
-                        c.said_of(to));
+                        c.annotation_of(to));
          }},
     {.name = "loadtensordata",
      .doc = "c = the elements in a file, of the type that c has",
@@ -144,7 +144,7 @@ const InstructionRows names{{
      .change =
          [](Change& c) {
            const TensorOperand& t = c.output(0).tensors[0];
-           ask_for_file(c, Effect::Kind::load_data, c.input(0), t.name, t.at);
+           request_file(c, Effect::Kind::load_data, c.input(0), t.name, t.at);
          }},
 }};
 

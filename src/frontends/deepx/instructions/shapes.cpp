@@ -1,4 +1,4 @@
-// Reductions, products, and elements in other places.
+// Reductions, matrix products, and data movement.
 #include "frontends/deepx/rows.h"
 
 #include "base/text.h"
@@ -10,7 +10,8 @@ namespace {
 
 using ir::ValueId;
 
-/// Over the dims of input 1 (all where it is empty), which are kept as 1 where input 2 says so.
+/// Reduces the dims in input 1, or all dims if it is empty. If input 2 is true, reduced dims stay
+/// as extent 1.
 Instruction reduction(std::string_view name, std::string_view op, std::string_view doc,
                       std::vector<std::string_view> spellings = {}) {
   return {.name = name,
@@ -52,7 +53,7 @@ ValueId with_order(Call& c) {
   return c("transpose", {c.tensor(0)}, {{"perm", order}});
 }
 
-/// ONNX's Expand would let the operand be larger than the shape.
+/// Checks more than ONNX's Expand, which lets the operand be larger than the shape.
 ValueId expanded(Call& c) {
   const Shape shape = shape_from(c.integers(1), c.dtype(), c.at(1)), own = c.shape(0);
   bool fits = own.size() <= shape.size();
@@ -70,7 +71,7 @@ ValueId repeated(Call& c) {
   const ir::Ints repeats = c.integers(1);
   if (repeats.size() != c.shape(0).size())
     fail_at_position(c.at(1), "{} repeats; a has {} dims", repeats.size(), c.shape(0).size());
-  // An extent that int64 does not hold is the greatest here: no memory holds that either.
+  // An extent that overflows int64 saturates; `shape_from` rejects it below.
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   ir::Ints shape;
   for (std::size_t d = 0; d < repeats.size(); ++d) {

@@ -7,8 +7,8 @@
 namespace rondel::network {
 namespace {
 
-/// alpha and beta of each activation where they are not set, in the order of ActivationType: what
-/// ONNX says, else 1. kCLIP has no bounds until they are set.
+/// Defaults of alpha and beta for each activation, in the order of ActivationType: those of ONNX,
+/// else 1. kCLIP has no bounds until they are set.
 constexpr double selu_alpha = 1.67326319217681884765625, selu_gamma = 1.05070102214813232421875;
 constexpr float unbounded = std::numeric_limits<float>::max();
 constexpr std::pair<double, double> defaults[] = {{1, 1},       {1, 1}, {1, 1},
@@ -33,7 +33,7 @@ ValueId clip(Lowering& l, ValueId x) {
   return l.b("clip", {x, least, most});
 }
 
-/// outer * op(inner * x), without the factors that are 1.
+/// outer * op(inner * x). Factors of 1 are left out.
 ValueId scaled(Lowering& l, double outer, const char* op, double inner, ValueId x) {
   if (inner != 1) x = l.b("mul", {x, l.b.scalar(l.dtype(x), inner)});
   x = l.b(op, {x});

@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-/// A node without outputs: it stays for what it checks (passes/remove_dead.h).
+/// The node has no outputs. It is not dead, because it checks its condition (passes/remove_dead.h).
 std::vector<ValueId> lower_assertion(Lowering& l) {
   require(l.dtype(l.in(0)) == DType::boolean, "the condition is {}; expected bools",
           to_text(l.type(l.in(0))));

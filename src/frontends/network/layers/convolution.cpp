@@ -7,7 +7,7 @@
 namespace rondel::network {
 namespace {
 
-/// [maps, channels of a group, kernel...]
+/// Input 1 or the weights, in the shape [maps, channels per group, kernel...].
 ValueId kernel(Lowering& l, const ir::Ints& size) {
   const std::int64_t maps = l.parameters().i("maps"), groups = l.parameters().i("groups");
   if (l.has(1)) {

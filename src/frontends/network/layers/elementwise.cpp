@@ -6,15 +6,15 @@
 namespace rondel::network {
 namespace {
 
-/// Whether all of a divisor's elements are known to be above zero, or all below.
+/// Whether all of a divisor's elements are known to be above zero (`above`) or below zero.
 bool has_sign(const Tensor* divisor, bool above) {
   return divisor != nullptr && std::ranges::all_of(ir::integers_of(*divisor), [&](std::int64_t v) {
            return above ? v > 0 : v < 0;
          });
 }
 
-/// Rounded down; our `div` of integers rounds towards zero, which is one more where what is left
-/// over has the other sign than the divisor.
+/// Division that rounds down. Our `div` of integers rounds towards zero, so its quotient is one
+/// more if the remainder and the divisor have different signs.
 ValueId floor_div(Lowering& l, ValueId a, ValueId b) {
   const DType t = l.dtype(a);
   const ValueId quotient = l.b("div", {a, b});

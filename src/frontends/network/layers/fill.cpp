@@ -5,7 +5,7 @@
 namespace rondel::network {
 namespace {
 
-/// The extents of the result: input 0, else the dimensions given.
+/// The extents of the result: input 0, else the parameter `dimensions`.
 ValueId extents(Lowering& l) {
   const ValueId given = l.has(0) ? l.integers(0, "extents")
                                  : l.b.integers(l.parameters().ints("dimensions"));
@@ -14,17 +14,17 @@ ValueId extents(Lowering& l) {
   return given;
 }
 
-/// Alpha or beta as given, not as an input.
+/// Alpha or beta as set by a number rather than an input.
 double parameter(const ir::Attributes& a, const std::string& name, double otherwise) {
   if (a.has(name + "_int")) return static_cast<double>(a.i(name + "_int", 0));
   return a.f(name, otherwise);
 }
 
-/// Alpha or beta in type `t`: the input, else the number given.
+/// Alpha or beta in dtype `t`: the input, else the number that was set.
 ValueId operand(Lowering& l, std::size_t input, const std::string& name, DType t,
                 double otherwise) {
   if (l.has(input)) return l.cast(l.in(input), t);
-  if (l.parameters().has(name + "_int"))  // which a double might not hold
+  if (l.parameters().has(name + "_int"))  // a double might not hold the integer
     return l.cast(l.b.scalar(l.parameters().i(name + "_int")), t);
   return l.b.scalar(t, parameter(l.parameters(), name, otherwise));
 }
@@ -33,8 +33,8 @@ void require_scalar(Lowering& l, ValueId v, const char* what) {
   require(l.rank(v) == 0, "{} is {}; expected a scalar", what, to_text(l.type(v)));
 }
 
-/// Whether the step along axis `a` is known to be none.
-bool stands_still(Lowering& l, std::int64_t a) {
+/// Whether the step along axis `a` is known to be 0.
+bool has_zero_step(Lowering& l, std::int64_t a) {
   if (!l.has(2)) return parameter(l.parameters(), "beta", 1) == 0;
   const Tensor* steps = l.constant_value(l.in(2));
   if (steps == nullptr || is_small_float(steps->dtype())) return false;
@@ -56,12 +56,12 @@ ValueId linspace(Lowering& l, DType t) {
           rank);
   ValueId y = operand(l, 1, "alpha", t, 0);
   require_scalar(l, y, "alpha");
-  bool still = false;
-  for (std::int64_t a = 0; a < rank; ++a) still = still || stands_still(l, a);
-  if (still || l.constant_value(shape) == nullptr)
-    y = b("expand", {y, shape});  // which refuses negative extents
+  bool any_zero_step = false;
+  for (std::int64_t a = 0; a < rank; ++a) any_zero_step = any_zero_step || has_zero_step(l, a);
+  if (any_zero_step || l.constant_value(shape) == nullptr)
+    y = b("expand", {y, shape});  // `expand` refuses negative extents
   for (std::int64_t a = 0; a < rank; ++a) {
-    if (stands_still(l, a)) continue;
+    if (has_zero_step(l, a)) continue;
     const ValueId n = b("gather", {shape, b.scalar(a)}, {{"axis", 0}});
     const ValueId zero = b.scalar(std::int64_t{0}), one = b.scalar(std::int64_t{1});
     const ValueId index = l.cast(b("range", {zero, n, one}), t);
@@ -75,9 +75,8 @@ ValueId linspace(Lowering& l, DType t) {
   return y;
 }
 
-/// Numbers that are drawn anew in each run with another seed and in each trip of a loop that the
-/// layer is inside of: uniform from alpha to beta, or normal with mean alpha and standard deviation
-/// beta.
+/// Random numbers: uniform from alpha to beta, or normal with mean alpha and standard deviation
+/// beta. They differ in each trip of a loop around the layer, and in runs with different seeds.
 ValueId random(Lowering& l, bool uniform, DType t) {
   require(is_float(t) && !is_small_float(t), "there are no random numbers of type {}", name(t));
   ir::Attributes a{{"dtype", ir::Type::scalar(t)}};
@@ -108,7 +107,7 @@ std::vector<ValueId> lower_fill(Lowering& l) {
 
 const KindEntry fill_layer{{LayerType::kFILL, "Fill", 3, lower_fill}};
 
-/// Alpha or beta is kept as what it was set to last, an integer or not.
+/// Alpha and beta are a double or an integer, whichever was set last.
 void set_number(const ILayer& layer, const std::string& name, double v) {
   layer.data().parameters.erase(name + "_int");
   set_parameter(layer, name.c_str(), v);

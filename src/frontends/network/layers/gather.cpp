@@ -20,8 +20,8 @@ ValueId transposed(Lowering& l, ValueId x, const ir::Ints& order) {
   return order == range(0, std::ssize(order)) ? x : l.b("transpose", {x}, {{"perm", order}});
 }
 
-/// The first `batch` axes of both go together; `axis` of the data is moved behind them, gathered
-/// from, and its place taken by the other axes of the indices.
+/// The first `batch` axes of data and indices are batch axes. `axis` of the data is moved directly
+/// behind them, for gather_nd. In the result, the other axes of the indices take its place.
 ValueId gather_batches(Lowering& l, ValueId data, ValueId indices, std::int64_t axis,
                        std::int64_t batch) {
   const std::int64_t rank = l.rank(data), added = l.rank(indices) - batch;
@@ -33,7 +33,7 @@ ValueId gather_batches(Lowering& l, ValueId data, ValueId indices, std::int64_t 
                     joined({range(0, batch), {axis}, range(batch, axis), range(axis + 1, rank)}));
   const ValueId tuples = l.b("unsqueeze", {l.integers(1, "indices"), l.b.integers({-1})});
   const ValueId y = l.b("gather_nd", {data, tuples}, {{"batch_dims", batch}});
-  const std::int64_t before = axis - batch;  // axes of the data that stand before the indices'
+  const std::int64_t before = axis - batch;  // axes of the data between the batch axes and `axis`
   return transposed(l, y,
                     joined({range(0, batch), range(batch + added, batch + added + before),
                             range(batch, batch + added), range(axis + added, rank - 1 + added)}));

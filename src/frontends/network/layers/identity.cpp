@@ -1,11 +1,12 @@
-// Identity and cast: the value, in its own type or another.
+// Identity and cast: the value in its own dtype or another.
 #include "base/error.h"
 #include "frontends/network/rule.h"
 
 namespace rondel::network {
 namespace {
 
-/// With an output type set this is the cast of older versions, which `apply_rule` adds.
+/// With an output type set, an identity layer is a cast (as in older versions of TensorRT), which
+/// `apply_rule` adds.
 std::vector<ValueId> lower_identity(Lowering& l) {
   return {l.layer.output_types[0] ? l.in(0) : l.b("identity", {l.in(0)})};
 }

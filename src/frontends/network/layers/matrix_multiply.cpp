@@ -11,7 +11,7 @@ const char* parameter_of(std::int32_t index) {
   return index == 0 ? "operation0" : "operation1";
 }
 
-/// Axes of the operand's matrices or vectors.
+/// The number of the operand's axes that are not batch axes.
 std::int64_t own_axes(MatrixOperation op) { return op == MatrixOperation::kVECTOR ? 1 : 2; }
 
 ValueId transposed(Lowering& l, ValueId x) {
@@ -36,7 +36,7 @@ std::vector<ValueId> lower_matrix_multiply(Lowering& l) {
           "operands {} and {} have {} and {} axes before their matrices or vectors; expected as "
           "many in both",
           to_text(l.type(x[0])), to_text(l.type(x[1])), batch, l.rank(x[1]) - own_axes(op[1]));
-  ir::Ints added;  // axes that make vectors of a batch matrices
+  ir::Ints added;  // axes of extent 1 that turn batched vectors into matrices
   for (std::int32_t k = 0; k < 2; ++k) {
     if (op[k] == MatrixOperation::kTRANSPOSE) x[k] = transposed(l, x[k]);
     if (op[k] != MatrixOperation::kVECTOR || batch == 0) continue;

@@ -21,7 +21,8 @@ ValueId normalized(Lowering& l, ValueId x, const ir::Ints& over, const Affine* a
   return affine == nullptr ? y : b("add", {b("mul", {y, affine->scale}), affine->bias});
 }
 
-/// Scale and bias have the input's axes, each with its extent or 1.
+/// Checks scale or bias: it has the input's axes, each with the input's extent or 1. Axis 1 may
+/// also have one element per group.
 void require_fits(Lowering& l, ValueId v, const char* what, std::int64_t groups) {
   const ir::Type &x = l.type(l.in(0)), &t = l.type(v);
   bool fits = l.rank(v) == x.rank();
@@ -34,7 +35,7 @@ void require_fits(Lowering& l, ValueId v, const char* what, std::int64_t groups)
           x.rank(), to_text(x));
 }
 
-/// Channels as two axes, groups and the channels of one.
+/// Splits the channels into two axes: groups, and channels per group.
 ValueId split(Lowering& l, ValueId x, std::int64_t groups) {
   const ir::Extent& channels = l.type(x).extent(1);
   const std::int64_t each = channels.known() ? channels.value / groups : -1;
@@ -45,8 +46,9 @@ ValueId split(Lowering& l, ValueId x, std::int64_t groups) {
   return l.b("reshape", {x, shape}, {{"allowzero", std::int64_t{each >= 0}}});
 }
 
-/// Whether scale and bias have one value a group (TensorRT's first version) or one a channel.
-bool one_a_group(Lowering& l, ValueId v, std::int64_t groups) {
+/// Whether a scale or bias has one value per group (TensorRT's first version of the layer) rather
+/// than one per channel.
+bool one_per_group(Lowering& l, ValueId v, std::int64_t groups) {
   const ir::Extent &n = l.type(v).extent(1), &channels = l.type(l.in(0)).extent(1);
   return l.parameters().i("v2") == 0 && n.known() && n.value == groups &&
          !(channels.known() && channels.value == groups);
@@ -63,8 +65,8 @@ ValueId by_groups(Lowering& l, ValueId x, const ir::Ints& axes, Affine affine,
   ir::Ints over;
   for (std::int64_t a = 2; a <= type.rank(); ++a) over.push_back(a);
   const ValueId shape = l.b("shape", {x});
-  const bool grouped = one_a_group(l, affine.scale, groups);
-  require(grouped == one_a_group(l, affine.bias, groups),
+  const bool grouped = one_per_group(l, affine.scale, groups);
+  require(grouped == one_per_group(l, affine.bias, groups),
           "scale is {} and bias {}; expected one value a group or one a channel in both",
           to_text(l.type(affine.scale)), to_text(l.type(affine.bias)));
   const ValueId two = l.b.integers({2});
@@ -84,7 +86,7 @@ std::vector<ValueId> lower_normalization(Lowering& l) {
   require(groups >= 1, "{} groups; expected 1 or more", groups);
   require_fits(l, l.in(1), "scale", groups);
   require_fits(l, l.in(2), "bias", groups);
-  // A type narrower than f64 is never what an f64 input is computed in.
+  // An f64 input is never computed in a narrower dtype.
   const DType t = own == DType::f64 ? own : dtype(l.choice<DataType>("compute_type"));
   require(is_float(t) && !is_small_float(t),
           "it computes in {}; expected a float of 16 bits and up", name(t));

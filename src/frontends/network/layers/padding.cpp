@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-/// As many of the last axes as the paddings say.
+/// Pads the last axes, as many as the padding parameters have values.
 std::vector<ValueId> lower_padding(Lowering& l) {
   ir::Ints pads = l.parameters().ints("pre_padding"), axes;
   const ir::Ints post = l.parameters().ints("post_padding");

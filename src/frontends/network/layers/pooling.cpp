@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-/// Where a window rounded up would lie in the padding alone it is left out, as ONNX has it.
+/// If rounding up adds a window that lies entirely in padding, that window is left out, as in ONNX.
 std::vector<ValueId> lower_pooling(Lowering& l) {
   const ir::Ints size = window_of(l, "window");
   ir::Attributes a = window_attributes(l, size);

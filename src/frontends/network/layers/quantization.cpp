@@ -11,7 +11,8 @@ bool single(const ir::Type& t) {
   return true;
 }
 
-/// The axis along which the scale has fewer elements, and how many of the input's share one.
+/// The axis along which the scale has fewer elements than the input, and the number of the input's
+/// elements that share one scale.
 ir::Attributes blocks(const ir::Type& x, const ir::Type& scale) {
   std::int64_t axis = x.rank() - 1, size = 1;
   for (std::int64_t a = 0; a < x.rank(); ++a) {

@@ -3,9 +3,10 @@
 
 namespace rondel::network {
 
-/// Quantize and Dequantize: attributes `axis` and `block_size` that follow from the scale's shape.
-/// One value is for the whole tensor; several in one axis are for the layer's axis; a scale with
-/// the input's axes is for blocks along the axis where it has fewer.
+/// The attributes `axis` and `block_size` of Quantize and Dequantize, from the scale's shape:
+/// - one value: none (per tensor);
+/// - a list of values: the layer's axis (per channel);
+/// - as many axes as the input: blocks along the axis in which the scale has fewer elements.
 ir::Attributes granularity(Lowering&);
 
 }  // namespace rondel::network

@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-/// The zero point may have any type of numbers: TensorRT's own examples give it as floats.
+/// The zero point may have any numeric dtype: TensorRT's own examples use floats.
 std::vector<ValueId> lower_quantize(Lowering& l) {
   const DType to = dtype(l.choice<DataType>("to"));
   ir::Attributes a = granularity(l);

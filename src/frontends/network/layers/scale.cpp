@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-/// The shape in which coefficients are broadcast to the input.
+/// The shape of the coefficients, which broadcasts to the input.
 ir::Ints coefficients(Lowering& l) {
   if (l.choice<ScaleMode>("mode") == ScaleMode::kUNIFORM) return {};
   const ir::Type& x = l.type(l.in(0));
@@ -26,7 +26,7 @@ ir::Ints coefficients(Lowering& l) {
   fail("there is no scale mode {}", l.parameters().i("mode"));
 }
 
-/// One of the coefficients in the input's type; none where no weights are given.
+/// The coefficient `name` in the input's dtype; none if it has no weights.
 ValueId coefficient(Lowering& l, const char* name, const ir::Ints& shape) {
   if (!l.parameters().has(name)) return ValueId::none;
   const ir::Type x = l.type(l.in(0));

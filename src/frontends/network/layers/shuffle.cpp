@@ -20,7 +20,7 @@ Permutation order(const ILayer& layer, const char* name) {
   return p;
 }
 
-/// The order as it was given: what it leaves out is the identity.
+/// The permutation without its unchanged last axes, as the user gave it.
 std::string text_of(ir::Ints order) {
   while (!order.empty() && order.back() == std::ssize(order) - 1) order.pop_back();
   return fmt::format("[{}]", fmt::join(order, ", "));
@@ -50,7 +50,7 @@ ValueId reshaped(Lowering& l, ValueId x) {
   return l.b("reshape", {x, to}, {{"allowzero", zero_is_zero}});
 }
 
-/// A shuffle that changes nothing gives its input.
+/// A shuffle without parameters returns its input.
 std::vector<ValueId> lower_shuffle(Lowering& l) {
   return {transposed(l, reshaped(l, transposed(l, l.in(0), "first")), "second")};
 }

@@ -11,21 +11,21 @@
 namespace rondel::network {
 namespace {
 
-/// One of start, size and stride, a value for each axis that is sliced.
+/// Start, size or stride: one value for each axis that is sliced.
 struct Part {
   ValueId value = ValueId::none;  ///< i64[axes]
   std::optional<ir::Ints> known;
 };
 
-/// y[i] = x[start + i * stride] along each axis. Where that certainly stays inside of x it is our
-/// `slice`, expanded along axes of stride 0, and under kSTRICT_BOUNDS else a `strict_slice`; whole
-/// repetitions are a `tile`; what other modes do beyond the bounds is done by index.
+/// y[i] = x[start + i * stride] along each axis. A slice that certainly stays within x becomes our
+/// `slice`, expanded along axes of stride 0. Whole repetitions of x become a `tile`. Other slices
+/// become a `strict_slice` under kSTRICT_BOUNDS, and gathers at computed positions in other modes.
 class SliceRule {
  public:
   explicit SliceRule(Lowering& l)
       : l_(l), b_(l.b), mode_(l.choice<SampleMode>("mode")), x_(l.in(0)), axes_(axes()),
         start_(part(1, "start", 0)), size_(part(2, "size", 0)), stride_(part(3, "stride", 1)) {}
-  /// The same rule, written elsewhere.
+  /// The same rule with another builder, for a branch.
   SliceRule(const SliceRule& rule, ir::Builder& b)
       : l_(rule.l_), b_(b), mode_(rule.mode_), x_(rule.x_), axes_(rule.axes_), start_(rule.start_),
         size_(rule.size_), stride_(rule.stride_) {}
@@ -109,7 +109,8 @@ Part SliceRule::part(std::size_t input, const char* name, std::int64_t otherwise
   return p;
 }
 
-/// Checks what is known when building. True where all of it is, and every element is one of x.
+/// Checks the parts that are constants. Returns whether all parts are constants and every element
+/// is certainly an element of x.
 bool SliceRule::stays_inside() const {
   const bool strict = mode_ == SampleMode::kSTRICT_BOUNDS;
   bool inside = all_known();
@@ -131,7 +132,7 @@ bool SliceRule::stays_inside() const {
   return inside;
 }
 
-/// True where x is repeated along some axes, any number of times, and taken whole along others.
+/// Whether the result is x repeated a whole number of times along each sliced axis.
 bool SliceRule::repeats_whole() const {
   if (mode_ != SampleMode::kWRAP || !all_known()) return false;
   for (std::size_t k = 0; k < axes_.size(); ++k) {
@@ -150,15 +151,15 @@ ValueId SliceRule::tiled() {
   return b_("tile", {x_, b_.integers(repeats)});
 }
 
-/// Of parts that are all known, and stay inside. Along an axis of stride 0 it is one element,
-/// expanded.
+/// A slice whose parts are constants and that stays within x. Along an axis of stride 0 one element
+/// is sliced and then expanded.
 ValueId SliceRule::sliced() {
   ir::Ints starts = *start_.known, ends, strides = *stride_.known;
   ir::Ints spread(static_cast<std::size_t>(l_.rank(x_)), 1);
   bool whole = true;
   for (std::size_t k = 0; k < axes_.size(); ++k) {
     std::int64_t size = (*size_.known)[k];
-    if (size == 0) starts[k] = 0;  // wherever it starts, and of whatever stride
+    if (size == 0) starts[k] = 0;  // start and stride of an empty slice do not matter
     if (size > 0 && strides[k] == 0)
       size = std::exchange(spread[static_cast<std::size_t>(axes_[k])], size);
     if (size <= 1) strides[k] = 1;
@@ -188,7 +189,8 @@ ValueId SliceRule::whole_size() {
   return b_("concat", extents, {{"axis", std::int64_t{0}}});
 }
 
-/// The size along axis k. An axis that is empty has nothing that modes could repeat.
+/// The size along axis k. An empty axis has no elements to repeat, so only a size of 0 is accepted
+/// there by the modes that repeat elements.
 ValueId SliceRule::size(std::size_t k) {
   const ValueId size = element(size_.value, k);
   const ir::Extent n = known_extent(k);
@@ -210,7 +212,7 @@ ValueId SliceRule::size(std::size_t k) {
   return b_("bounded", {size, most}, {{"least", std::int64_t{0}}, {"message", text("{}", "{}")}});
 }
 
-/// start + i * stride for each element along axis k.
+/// The positions along axis k, which may be out of bounds: start + i * stride.
 ValueId SliceRule::unbounded(std::size_t k) {
   const ValueId i = b_("range", {i64(0), size(k), i64(1)});
   return b_("add", {element(start_.value, k), b_("mul", {i, element(stride_.value, k)})});
@@ -239,7 +241,8 @@ ValueId SliceRule::gathered() {
   return y;
 }
 
-/// `y`, gathered at the nearest positions, where the position is one of x, else the fill value.
+/// `y` where the position is within x, else the fill value. `y` is x gathered at the positions
+/// clamped to the bounds.
 ValueId SliceRule::filled_around(ValueId y, ValueId fill) {
   for (std::size_t k = 0; k < axes_.size(); ++k) {
     const ValueId at = unbounded(k);
@@ -252,7 +255,7 @@ ValueId SliceRule::filled_around(ValueId y, ValueId fill) {
   return y;
 }
 
-/// An axis without elements has no nearest ones: all is fill then.
+/// An empty axis has no position to clamp to: then the result holds the fill value only.
 ValueId SliceRule::filled() {
   const ValueId fill = l_.has(4) ? l_.in(4) : b_.scalar(l_.dtype(x_), 0);
   require(l_.dtype(fill) == l_.dtype(x_), "it fills {} with {}; expected one type",

@@ -4,7 +4,7 @@
 namespace rondel::network {
 namespace {
 
-/// How many, as i64[1].
+/// K as i64[1].
 ValueId count(Lowering& l) {
   if (!l.has(1)) return l.b.integers({l.parameters().i("k")});
   return l.b("reshape", {l.integers(1, "how many"), l.b.integers({1})});

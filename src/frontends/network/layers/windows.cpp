@@ -5,7 +5,7 @@
 namespace rondel::network {
 namespace {
 
-/// A parameter with one value an axis of the window.
+/// A parameter with one value per axis of the window.
 ir::Ints per_axis(Lowering& l, const char* name, const char* what, std::size_t axes,
                   std::int64_t otherwise) {
   const ir::Ints given = l.parameters().ints(name, ir::Ints(axes, otherwise));

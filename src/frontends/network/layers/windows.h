@@ -1,17 +1,17 @@
 #pragma once
 #include "frontends/network/rule.h"
 
-/// What convolution and pooling share: windows that move over the axes behind batch and channels.
+/// Shared by convolution and pooling: windows that move over the axes after batch and channels.
 namespace rondel::network {
 
-/// The window's extents, a parameter; the input must have two axes more.
+/// The window's extents, read from a parameter. The input must have two axes more than the window.
 ir::Ints window_of(Lowering&, const char* parameter);
-/// Strides, dilations and padding as the ops take them: one value an axis of the window each.
+/// The attributes `strides`, `dilations` and `pads` or `auto_pad` of the ops. Parameters have one
+/// value per axis of the window.
 ir::Attributes window_attributes(Lowering&, const ir::Ints& window);
-/// What a parameter with one value an axis of the window is: as set, else `otherwise` everywhere.
+/// A parameter with one value per axis of the window; `otherwise` for each axis if it is not set.
 Dims window_dims(const ILayer&, const char* name, const char* window, std::int64_t otherwise);
-/// Pads behind so that no part of a stride is left over: kEXPLICIT_ROUND_UP for ops that round
-/// down.
+/// Implements kEXPLICIT_ROUND_UP with ops that round down: pads the end of each axis by stride - 1.
 void round_up(ir::Attributes&);
 
 }  // namespace rondel::network

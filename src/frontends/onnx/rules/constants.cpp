@@ -1,4 +1,4 @@
-// Constant, in all the ways a value can be written.
+// Constant: each of the attributes that can hold its value.
 #include "frontends/onnx/rules.h"
 
 namespace rondel::onnx {

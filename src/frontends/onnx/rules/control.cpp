@@ -39,7 +39,8 @@ std::optional<std::int64_t> declared_rank(const pb::ValueInfoProto& input) {
 
 namespace {
 
-/// The shape of the body's output number k, as its outputs declare it, else as value_info does.
+/// The declared shape of the body's output k: from its output list, else from value_info; null:
+/// none.
 const pb::TensorShapeProto* declared_shape(const pb::GraphProto& body, std::size_t k) {
   const auto shape_in = [](const pb::ValueInfoProto& v) {
     const auto& type = v.type();

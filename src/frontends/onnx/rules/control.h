@@ -3,38 +3,40 @@
 
 #include <string_view>
 
-/// What Loop, Scan and If share.
+/// Shared by the rules of Loop, Scan and If.
 namespace rondel::onnx {
 
-/// The graph in attribute `name`, whose inputs have been counted.
+/// A body or branch, with a checked number of inputs.
 struct BodyGraph {
   const pb::GraphProto& graph;
   Binding binding;
-  std::vector<const pb::ValueInfoProto*> inputs;  ///< those to be bound, in order
+  std::vector<const pb::ValueInfoProto*> inputs;  ///< the inputs that the op binds, in order
 };
 
-/// `inputs` is how many the op binds; inputs beyond them that have an initializer are constants.
+/// The graph in attribute `name`. `inputs` is the number of inputs that the op binds. If the graph
+/// has more inputs, those with an initializer are constants.
 BodyGraph body_graph(const Call&, const std::string& name, std::size_t inputs);
 
-/// A scope for the body's region, inside the place where the graph was written.
+/// A scope for the body's region, nested in the scope that the graph was written in.
 Scope body_scope(const BodyGraph&, ir::RegionId);
 
-/// Requires the declared element type of a body's input, where there is one, to be that of what it
-/// is bound to. Declared shapes are hints and not looked at.
+/// Requires that the declared element type of a body's input, if any, is that of the value bound to
+/// it. Declared shapes are hints and are not checked.
 void check_declared(const pb::ValueInfoProto& declared, const ir::Type& bound);
 
-/// Keeps what the body declares of its items, from its output number `first` on, beyond what was
-/// inferred of them (loops.md rule 3): a rank, extents given as numbers.
+/// Keeps declared types of the loop's items (loops.md, rule 3) that say more than the inferred
+/// types: a rank, or extents given as numbers. The items are the body's outputs from number `first`
+/// on.
 void keep_declared_items(const Call&, ir::NodeId loop, const BodyGraph&, std::size_t first);
 
-/// The rank a body declares for one of its inputs; nothing when it does not say.
+/// The rank that a body declares for one of its inputs; nothing if it declares none.
 std::optional<std::int64_t> declared_rank(const pb::ValueInfoProto&);
 
-/// `v` as a scalar: itself where it is known to have no axes, else reshaped. Anything but one
+/// `v` as a scalar: `v` itself if its rank is known to be 0, else reshaped. A value that is not one
 /// element of `dtype` is an error naming `what`.
 ValueId scalar_of(const Call&, ValueId v, DType dtype, std::string_view what, ir::RegionId);
 
-/// An op in its newest ONNX form in a region other than the node's own.
+/// Adds an op in its newest ONNX form to a region other than the node's own; returns its output.
 ValueId one_in(const Call&, ir::RegionId, const std::string& op, std::vector<ValueId> inputs,
                ir::Attributes = {});
 

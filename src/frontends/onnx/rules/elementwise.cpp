@@ -1,4 +1,5 @@
-// Arithmetic before NumPy broadcasting (opset 7), and element-wise ops whose attributes moved.
+// Arithmetic before NumPy broadcasting (opset 7), and element-wise ops whose attributes became
+// inputs or changed their form.
 #include "base/axis.h"
 #include "formats/onnx/proto.h"
 #include "formats/onnx/types.h"
@@ -11,7 +12,7 @@
 namespace rondel::onnx {
 namespace {
 
-/// `b` with axes of extent 1 behind its own, so that its axis 0 stands under axis `axis` of `a`.
+/// `b` with trailing axes of extent 1, so that its axis 0 is aligned with axis `axis` of `a`.
 ValueId aligned(const Call& c, ValueId a, ValueId b, std::int64_t axis) {
   const auto ra = c.rank(a), rb = c.rank(b);
   if (ra) axis = axis_from_front(axis, *ra);
@@ -34,7 +35,8 @@ ValueId aligned(const Call& c, ValueId a, ValueId b, std::int64_t axis) {
   return c.one("Reshape", {b, shape});
 }
 
-/// Add-1, Add-6 and their kin: `broadcast` says whether b is broadcast at all, `axis` where to.
+/// Add-1, Add-6 and similar ops: `broadcast` says whether b is broadcast, `axis` is the axis of a
+/// that axis 0 of b is aligned with.
 std::vector<ValueId> with_axis(Call& c) {
   const auto broadcast = c.take("broadcast"), axis = c.take("axis");
   const bool broadcasts = broadcast && std::get<std::int64_t>(*broadcast) != 0;
@@ -43,7 +45,7 @@ std::vector<ValueId> with_axis(Call& c) {
   return c.newest();
 }
 
-/// PRelu before 7: one slope, or one a channel (axis 1).
+/// PRelu before 7: one slope, or one per channel (axis 1).
 std::vector<ValueId> prelu_channels(Call& c) {
   const ir::Type& slope = c.type(c.in(1));
   const bool one = slope.has_rank() && slope.is_static() &&
@@ -53,7 +55,7 @@ std::vector<ValueId> prelu_channels(Call& c) {
   return c.newest();
 }
 
-/// Cast-1 names the type instead of numbering it.
+/// Cast-1 gives the type by name instead of by number.
 std::vector<ValueId> cast_by_name(Call& c) {
   const auto to = c.take("to");
   require(to.has_value(), "attribute 'to' is missing");

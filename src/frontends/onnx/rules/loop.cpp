@@ -1,4 +1,5 @@
-// Loop: M and cond are the loop's trips and go, carried values its states, the rest its items.
+// Loop: M and cond become the loop's `trips` and `go`; carried values become states, scan outputs
+// items.
 #include "frontends/onnx/rules/control.h"
 #include "ir/loop_editor.h"
 
@@ -7,7 +8,7 @@
 namespace rondel::onnx {
 namespace {
 
-/// A body input of the loop itself (i or go), in the rank that the body declares.
+/// The trip index or the condition, reshaped to the rank that the body declares for it.
 ValueId as_declared(const Call& c, ValueId v, const pb::ValueInfoProto& declared,
                     ir::RegionId body) {
   check_declared(declared, c.type(v));
@@ -26,7 +27,8 @@ bool is_true(const Tensor& t) {
          std::any_of(bytes, bytes + byte_size(t.dtype()), [](std::uint8_t b) { return b != 0; });
 }
 
-/// Whether the body's condition is certainly true: its own input handed on, or a true constant.
+/// Whether the body's condition `v` is certainly true if its input condition `go` is: it passes
+/// `go` on, or is a true constant.
 bool certainly_true(const ir::Graph& g, ValueId v, ValueId go) {
   while (v != go) {
     if (const Tensor* t = g.constant(v)) return is_true(*t);
@@ -47,7 +49,7 @@ bool same_dimension(const pb::TensorShapeProto::Dimension& a,
   return !a.dim_param().empty() && a.dim_param() == b.dim_param();
 }
 
-/// Whether the body declares that a state leaves with the extents it came with, each by a number or
+/// Whether the body declares the same extents for a state's input and output, each by a number or
 /// by the name of a dimension.
 bool declared_to_keep(const pb::ValueInfoProto& in, const pb::ValueInfoProto& out) {
   const auto &before = in.type().tensor_type(), &after = out.type().tensor_type();
@@ -55,7 +57,7 @@ bool declared_to_keep(const pb::ValueInfoProto& in, const pb::ValueInfoProto& ou
   return std::ranges::equal(before.shape().dim(), after.shape().dim(), same_dimension);
 }
 
-/// That a state is declared to keep its shape is kept where it says more than was inferred.
+/// Records which states are declared to keep their shape, if that was not inferred anyway.
 void keep_declared_states(const Call& c, ir::NodeId loop, const BodyGraph& body) {
   const ir::Node& node = c.importer.graph().node(loop);
   ir::LoopEditor editor(c.importer.graph(), loop);
@@ -136,7 +138,7 @@ std::vector<ValueId> import_loop(Call& c) {
           "text says; ONNX Runtime stops on it, and onnxscript writes `for ... break` so: true "
           "as the initial condition, or loop_cond=\"honour\", stops on it, too");
   }
-  // A condition that always holds would leave open how many items there are.
+  // A condition that is always true is dropped, so that the number of items is known.
   const Tensor* begins = c.has(1) ? g.constant(c.in(1)) : nullptr;
   if (begins != nullptr && is_true(*begins) && certainly_true(g, results[0], go)) {
     inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(parts.go_at()));

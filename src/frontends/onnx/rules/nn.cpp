@@ -1,4 +1,4 @@
-// Network layers whose flags changed.
+// Neural network ops whose attributes changed.
 #include "frontends/onnx/rules.h"
 
 namespace rondel::onnx {
@@ -8,8 +8,8 @@ bool named(const Call& c, std::size_t j) {
   return j < c.outputs && !c.node.output(static_cast<int>(j)).empty();
 }
 
-/// Dropout before 12. Those versions were used for inference (as ONNX's own converter and other
-/// runtimes take them): the input passes, and everything is kept.
+/// Dropout before 12 runs as inference, as in ONNX's own converter and other runtimes: the output
+/// is the input, and the mask is all true.
 std::vector<ValueId> dropout_inference(Call& c) {
   const auto test = c.take("is_test");
   if (c.version() < 7 && (!test || std::get<std::int64_t>(*test) == 0))
@@ -43,12 +43,12 @@ std::vector<ValueId> batch_normalization(Call& c) {
 }
 
 std::vector<ValueId> gemm_broadcast(Call& c) {
-  c.attributes.erase("broadcast");  // C is always broadcast now
+  c.attributes.erase("broadcast");  // C is always broadcast in newer versions
   return c.newest();
 }
 
 std::vector<ValueId> lstm_all_outputs(Call& c) {
-  c.attributes.erase("output_sequence");  // said which outputs are made; their names say it
+  c.attributes.erase("output_sequence");  // the names of the outputs tell which are computed
   return c.newest();
 }
 
@@ -57,7 +57,8 @@ std::vector<ValueId> roi_align_10(Call& c) {
   return c.newest();
 }
 
-/// GroupNormalization-18 has a scale and bias a group, not a channel: its own body says how.
+/// GroupNormalization-18 has a scale and bias per group, not per channel: its own function body is
+/// used.
 std::vector<ValueId> group_normalization_18(Call& c) {
   auto results = c.importer.own_body(c);
   invariant(results.has_value(), "GroupNormalization-18 has no body");

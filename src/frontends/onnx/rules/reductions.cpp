@@ -1,4 +1,4 @@
-// Reductions whose axes were an attribute, and softmax before it knew one axis.
+// Reductions whose axes were an attribute, and softmax when it worked on a matrix.
 #include "frontends/onnx/rules.h"
 
 namespace rondel::onnx {
@@ -11,8 +11,8 @@ std::vector<ValueId> reduce_axes(Call& c) {
   return c.newest();
 }
 
-/// Before 13 the input was seen as a matrix: the axes before `axis`, and those from it on, over
-/// which the op then went.
+/// Before 13 the input was flattened to a matrix: `axis` is the first axis that becomes part of the
+/// columns. The op works along axis 1 of that matrix.
 std::vector<ValueId> as_matrix(Call& c) {
   const auto axis = c.take("axis");
   const ValueId x = c.in(0);

@@ -1,11 +1,12 @@
-// Scan: states that keep their shapes, scans whose extents agree, stacks on any axis.
+// Scan: states that keep their shapes, scans of equal extents, stacks along any axis.
 #include "base/axis.h"
 #include "frontends/onnx/rules/control.h"
 
 namespace rondel::onnx {
 namespace {
 
-/// A list attribute with one entry for each of `count` things, absent meaning zeros.
+/// A list attribute with `count` entries; all zeros if it is absent. `of` names the entries in
+/// errors.
 ir::Ints entries(Call& c, const char* name, std::size_t count, const char* of) {
   const auto given = c.take(name);
   if (!given) return ir::Ints(count, 0);
@@ -29,7 +30,7 @@ ir::Ints axes(Call& c, const char* name, std::size_t count, const char* of) {
   return list;
 }
 
-/// How many of `inputs` are scanned.
+/// The attribute num_scan_inputs, checked against the number of inputs.
 std::size_t scan_count(Call& c, std::size_t inputs) {
   const auto count = std::get<std::int64_t>(c.take("num_scan_inputs").value());
   require(count >= 1 && static_cast<std::uint64_t>(count) <= inputs,
@@ -37,7 +38,7 @@ std::size_t scan_count(Call& c, std::size_t inputs) {
   return static_cast<std::size_t>(count);
 }
 
-/// The first scan, once it is certain that all of them have one extent along their axes.
+/// The first scan, after an assertion that all scans have equal extents along their axes.
 ValueId checked(const Call& c, std::span<const ValueId> scans, const ir::Ints& along,
                 std::span<const std::string> names) {
   if (scans.size() < 2) return scans[0];
@@ -68,7 +69,7 @@ void check_items(const Call& c, std::span<const ValueId> given) {
   }
 }
 
-/// `t` without its axis `axis`, for the element that a body sees.
+/// The type of a scan's element in the body: `t` without its axis `axis`.
 ir::Type element_type(const ir::Type& t, std::int64_t axis, std::string_view what) {
   if (!t.has_rank()) return ir::Type::unranked(t.dtype());
   const std::int64_t rank = t.rank();
@@ -78,7 +79,7 @@ ir::Type element_type(const ir::Type& t, std::int64_t axis, std::string_view wha
   return ir::Type::tensor(t.dtype(), std::move(extents));
 }
 
-/// Adds the loop of `parts` over `inputs` with the ONNX body, in `region_of`.
+/// Adds the loop of `parts` over `inputs` with the ONNX body, in region `where`.
 std::vector<ValueId> scan_loop(const Call& c, ir::LoopParts parts, const BodyGraph& body,
                                std::vector<ValueId> inputs, ir::RegionId where) {
   Importer& importer = c.importer;
@@ -104,8 +105,9 @@ std::vector<ValueId> scan_loop(const Call& c, ir::LoopParts parts, const BodyGra
   return outputs;
 }
 
-/// What the stacks of one sample's scan are declared as, which a batch of samples stacks again
-/// after its states.
+/// The declared items of the loop over the batch, from the loop over one sample: its states
+/// (nothing is declared), then its stacks, each with the declared item and an unknown extent in
+/// front.
 ir::TypeList declared_of_batch(const ir::LoopParts& sample) {
   ir::TypeList all(sample.states);
   for (const ir::Type& item : sample.declared) {
@@ -174,7 +176,7 @@ std::vector<ValueId> import_scan_8(Call& c) {
                               {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
   const ValueId longest = scalar_of(c, shape, DType::i64, "the sequence axis", c.scope.region);
 
-  // The outer loop scans everything along the batch.
+  // The outer loop scans all inputs along the batch axis.
   std::vector<ValueId> batched = given;
   if (has_lengths) {
     batched.push_back(importer.add_native(ir::op("checked_length"), {c.in(0), longest}, {}, 1,
@@ -212,7 +214,7 @@ std::vector<ValueId> import_scan_8(Call& c) {
   std::vector<ValueId> inputs(sample.begin(),
                               sample.begin() + static_cast<std::ptrdiff_t>(given.size()));
   if (has_lengths) {
-    // Each scan is cut to the sample's own length, so that a reversed one begins at its own end.
+    // Each scan is cut to the sample's length, so that a reversed scan begins at the sample's end.
     const auto list = [&](ir::Ints v) {
       return importer.constant(Tensor::from<std::int64_t>({static_cast<std::int64_t>(v.size())},
                                                           std::span<const std::int64_t>(v)),

@@ -35,8 +35,8 @@ std::vector<ValueId> slice_attributes(Call& c) {
   return c.newest();
 }
 
-/// Before 13 the lengths were an attribute (in 1, perhaps an input); before 18 the number of parts
-/// was that of the outputs.
+/// Before 13 the lengths were an attribute (in version 1 an attribute or an input). Before 18 the
+/// number of parts was the number of outputs.
 std::vector<ValueId> split(Call& c) {
   if (const auto lengths = take_ints(c, "split")) c.set_input(1, c.integers(*lengths));
   if (!c.has(1)) c.attributes.set("num_outputs", static_cast<std::int64_t>(c.outputs));
@@ -54,7 +54,7 @@ std::vector<ValueId> pad_attributes(Call& c) {
   return c.newest();
 }
 
-/// Tile-1 repeats `tiles` times along one axis, both scalars of a number type.
+/// Tile-1 repeats `tiles` times along one axis, `axis`. Both inputs are scalars of a numeric type.
 std::vector<ValueId> tile_one_axis(Call& c) {
   const auto whole = [&](std::size_t k) {
     return c.one("Cast", {c.in(k)}, {{"to", ir::Type::scalar(DType::i64)}});
@@ -85,7 +85,7 @@ std::vector<ValueId> scatter(Call& c) {
   return c.newest();
 }
 
-/// Upsample and Resize-10 place pixels asymmetrically and take the lower one.
+/// Upsample and Resize-10: asymmetric coordinates, rounded down to the nearest pixel.
 std::vector<ValueId> resize_with(Call& c, ValueId scales) {
   c.attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
   c.attributes.set("nearest_mode", std::string("floor"));
@@ -116,7 +116,7 @@ std::vector<ValueId> upsample(Call& c) {
 
 std::vector<ValueId> resize_10(Call& c) { return resize_with(c, c.in(1)); }
 
-/// Resize-11 and -13 give an empty `scales` where `sizes` counts.
+/// Resize-11 and -13 have an empty input `scales` if `sizes` is given.
 std::vector<ValueId> resize_empty_scales(Call& c) {
   const auto empty = [&](ValueId v) {
     const ir::Type& t = c.type(v);

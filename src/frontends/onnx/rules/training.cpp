@@ -1,4 +1,4 @@
-// ai.onnx.preview.training: what names values rather than reading them.
+// ai.onnx.preview.training: ops whose attributes refer to values by name.
 #include "base/text.h"
 #include "frontends/onnx/rules.h"
 

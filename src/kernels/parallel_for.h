@@ -7,9 +7,10 @@
 
 namespace rondel::kernels {
 
-/// Calls f(stop, unit, thread) for each of `units`, on `threads` threads, those of one thread in
-/// order. Throws Stopped as `stop` does, when all have ended.
-template <class F> void share_out(StopCheck& stop, int threads, std::int64_t units, const F& f) {
+/// A parallel loop: calls f(stop, unit, thread) for each unit in [0, units), on at most `threads`
+/// threads. Each thread takes a contiguous range of units, in order. Throws Stopped, after all
+/// threads have ended, if the run was stopped.
+template <class F> void parallel_for(StopCheck& stop, int threads, std::int64_t units, const F& f) {
   threads = static_cast<int>(std::min<std::int64_t>(threads, units));
   if (threads <= 1) {
     for (std::int64_t unit = 0; unit < units; ++unit) f(stop, unit, 0);

@@ -64,6 +64,11 @@ class Inference {
  private:
   Type& type(ValueId v) { return k_.types[index(v)]; }
 
+  /// A predicate: whether an integer depends on a trip index.
+  auto depends_on_trip() const {
+    return [this](const Integer& i) { return k_.trips.changes(i); };
+  }
+
   void forget(ValueId v) {
     if (v == ValueId::none) return;
     k_.values.erase(static_cast<std::int32_t>(v));
@@ -127,7 +132,7 @@ class Inference {
       const auto known = k_.elements.find(static_cast<std::int32_t>(v));
       elements.push_back(known == k_.elements.end() ? nullptr : &known->second);
     }
-    TypeContext context(node.attributes, types, values, elements, node.outputs.size());
+    TypeContext context(node.attributes, types, values, elements, node.outputs.size(), &k_.trips);
     try {
       node.op->type(context);
     } catch (const Error& e) {
@@ -135,10 +140,10 @@ class Inference {
     }
     for (std::size_t j = 0; j < node.outputs.size(); ++j)
       if (node.outputs[j] != ValueId::none)
-        type(node.outputs[j]) = named(context.outputs()[j], node.outputs[j]);
+        type(node.outputs[j]) = named(of_all_trips(context.outputs()[j]), node.outputs[j]);
     keep(node, context);
     const std::optional<Integers> conditions = context.conditions();
-    if (!conditions) k_.conditions.reset();
+    if (!conditions || std::ranges::any_of(*conditions, depends_on_trip())) k_.conditions.reset();
     else if (k_.conditions)
       k_.conditions->insert(k_.conditions->end(), conditions->begin(), conditions->end());
     if (evaluate_ && context.known().empty()) fold(n, values);
@@ -168,6 +173,16 @@ class Inference {
     for (const Integer& e : elements) numbers.push_back(*e.number);
     k_.values[v] = Tensor::from<std::int64_t>(t.static_shape(),
                                               std::span<const std::int64_t>(numbers));
+  }
+
+  /// The type with unknown extents for those that depend on a trip index. Such a symbol would stand
+  /// for another extent in each trip, but equal symbols are equal extents.
+  Type of_all_trips(const Type& t) const {
+    if (!t.is_tensor() || !t.has_rank() || std::ranges::none_of(t.extents(), depends_on_trip()))
+      return t;
+    Extents extents = t.extents();
+    std::ranges::replace_if(extents, depends_on_trip(), Extent());
+    return Type::tensor(t.dtype(), std::move(extents));
   }
 
   Type named(const Type& t, ValueId v) const {
@@ -251,6 +266,19 @@ class Inference {
     if (parts.has_go) need_scalar(n, node.inputs[parts.go_at()], DType::boolean, "the condition");
   }
 
+  /// Makes the trip index a symbol if its greatest value is known. Expressions do not wrap around,
+  /// so the bound keeps them equal to what the model computes in 64 bits.
+  void name_trip_index(NodeId n) {
+    constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
+    const Node& node = g_.node(n);
+    const Integer trips = most_trips_of(node, k_);
+    if ((!trips.known() && !trips.symbolic()) || trips.at_least(most)) return;
+    const ValueId param = g_.region(node.loop().body).params[0];
+    const Symbol symbol = Extent::own(fmt::format("trip{}", index(param))).symbol;
+    k_.trips.add(symbol, trips - 1);
+    k_.elements[static_cast<std::int32_t>(param)] = {Integer(symbol)};
+  }
+
   void loop(NodeId n) {
     check_loop(n);
     const Node& node = g_.node(n);
@@ -259,6 +287,7 @@ class Inference {
     type(body.params[0]) = Type::scalar(DType::i64);
     type(body.params[1]) = Type::scalar(DType::boolean);
     for (const ValueId p : body.params) forget(p);
+    name_trip_index(n);
     for (std::size_t s = 0; s < parts.states; ++s)
       type(body.params[2 + s]) = type(node.inputs[parts.states_at() + s]);
     for (std::size_t s = 0; s < parts.scans; ++s)
@@ -278,7 +307,8 @@ class Inference {
     for (std::size_t s = 0; s < parts.states; ++s) set_output(node, s, type(body.params[2 + s]));
     const Extent trips = trips_of(node, k_);
     for (std::size_t s = 0; s < parts.stacks; ++s) {
-      const Type stack = stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips);
+      const Type stack = of_all_trips(
+          stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips));
       const ValueId v = node.outputs[parts.states + s];
       set_output(node, parts.states + s, name_stacks_ ? named(stack, v) : stack);
     }
@@ -359,9 +389,12 @@ Integer TypeEnvironment::integer(ValueId v) const {
 }
 
 Extent trips_of(const Node& loop, const TypeEnvironment& k) {
+  return loop.loop().has_go ? Extent() : Extent(most_trips_of(loop, k));
+}
+
+Integer most_trips_of(const Node& loop, const TypeEnvironment& k) {
   const LoopParts& parts = loop.loop();
-  if (parts.has_go) return {};
-  if (parts.has_trips) return Extent(max(k.integer(loop.inputs[parts.trips_at()]), 0));
+  if (parts.has_trips) return max(k.integer(loop.inputs[parts.trips_at()]), 0);
   if (parts.scans == 0) return {};
   Integer least;
   for (std::size_t s = 0; s < parts.scans; ++s) {
@@ -371,7 +404,7 @@ Extent trips_of(const Node& loop, const TypeEnvironment& k) {
     const Extent& e = t.extent(axis_from_front(axis, t.rank()));
     least = s == 0 ? e : min(least, e);
   }
-  return Extent(least);
+  return least;
 }
 
 std::optional<RegionId> taken_branch(const Node& node, const TypeEnvironment& k) {

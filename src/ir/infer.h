@@ -33,6 +33,9 @@ struct TypeEnvironment {
   std::unordered_map<std::int32_t, Tensor> values;  ///< by ValueId: values known in advance
   /// By ValueId: the elements of short lists of integers, as far as they are known.
   std::unordered_map<std::int32_t, Integers> elements;
+  /// The trip indices of the loops that have been inferred. `elements` may depend on them; `types`
+  /// and `conditions` do not.
+  TripIndices trips;
   /// By ValueId: values that are certainly equal to another value.
   std::unordered_map<std::int32_t, ValueId> same;
   /// The results of all applied rules hold for all values of the symbols for which none of these
@@ -69,6 +72,8 @@ TypeEnvironment environment_around(const Graph&, NodeId);
 
 /// The trip count of a loop, if it is certain; else unknown.
 Extent trips_of(const Node& loop, const TypeEnvironment&);
+/// An upper bound on the number of trips; unknown if none is known.
+Integer most_trips_of(const Node& loop, const TypeEnvironment&);
 
 /// The branch that an `if` takes, if its condition is known.
 std::optional<RegionId> taken_branch(const Node&, const TypeEnvironment&);

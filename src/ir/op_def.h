@@ -1,6 +1,7 @@
 #pragma once
 #include "ir/attributes.h"
 #include "ir/lists.h"
+#include "ir/trip_indices.h"
 
 #include <functional>
 #include <memory>
@@ -31,9 +32,9 @@ class TypeContext {
  public:
   TypeContext(const Attributes& attributes, std::span<const Type* const> inputs,
               std::span<const Tensor* const> values, std::span<const Integers* const> elements,
-              std::size_t output_count)
+              std::size_t output_count, const TripIndices* trips = nullptr)
       : attributes_(attributes), inputs_(inputs), values_(values), elements_(elements),
-        outputs_(output_count) {}
+        outputs_(output_count), trips_(trips) {}
 
   const Attributes& attributes() const { return attributes_; }
   std::size_t input_count() const { return inputs_.size(); }
@@ -47,6 +48,10 @@ class TypeContext {
   /// What is known about the elements of input k, a short list of integers or one integer. Nothing
   /// if not even the number of elements is known.
   std::optional<Integers> elements(std::size_t k) const;
+  /// Whether the integer is at least 0 in every trip of the loops around the node.
+  bool never_negative(const Integer& i) const {
+    return i.at_least(0) || (trips_ != nullptr && trips_->never_negative(i));
+  }
 
   std::size_t output_count() const { return outputs_.size(); }
   void output(std::size_t j, Type t) { outputs_[j] = std::move(t); }
@@ -80,6 +85,7 @@ class TypeContext {
   std::span<const Tensor* const> values_;
   std::span<const Integers* const> elements_;
   std::vector<Type> outputs_;
+  const TripIndices* trips_;
   std::vector<std::pair<std::size_t, Tensor>> known_;
   std::vector<std::pair<std::size_t, Integers>> made_;
   std::vector<std::pair<std::size_t, std::size_t>> same_;

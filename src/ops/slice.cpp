@@ -102,11 +102,11 @@ constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max() / 2;
 
 /// The start or end `v` counted from the front and clamped to [least, most]. Unknown if the sign of
 /// `v` is unknown.
-ir::Integer from_front(const ir::Integer& v, const ir::Extent& extent, std::int64_t least,
-                       const ir::Integer& most) {
+ir::Integer from_front(const ir::TypeContext& c, const ir::Integer& v, const ir::Extent& extent,
+                       std::int64_t least, const ir::Integer& most) {
   if (v.at_least(furthest)) return most;
   if (v.at_most(-furthest)) return least;
-  if (v.at_least(0)) return min(v, most);
+  if (c.never_negative(v)) return c.never_negative(most - v) ? v : min(v, most);
   return v.at_most(-1) ? max(v + extent, least) : ir::Integer();
 }
 
@@ -124,14 +124,15 @@ ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent
   if (step > 0) {
     // A start beyond the extent takes no element, just as a start at the extent: no clamp is
     // needed.
-    const ir::Integer first = start.at_least(0) && !start.at_least(furthest)
+    const ir::Integer first = c.never_negative(start) && !start.at_least(furthest)
                                   ? start
-                                  : from_front(start, extent, 0, extent);
-    return ir::Extent(ceil_div(max(from_front(end, extent, 0, extent) - first, 0), step));
+                                  : from_front(c, start, extent, 0, extent);
+    return ir::Extent(ceil_div(max(from_front(c, end, extent, 0, extent) - first, 0), step));
   }
   const ir::Integer last = ir::Integer(extent) - 1;
-  return ir::Extent(ceil_div(
-      max(from_front(start, extent, -1, last) - from_front(end, extent, -1, last), 0), -step));
+  const ir::Integer distance = from_front(c, start, extent, -1, last) -
+                               from_front(c, end, extent, -1, last);
+  return ir::Extent(ceil_div(max(distance, 0), -step));
 }
 
 /// Whether the rule accepts any values of the starts and ends. Throws if their numbers are wrong.

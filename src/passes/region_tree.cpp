@@ -41,7 +41,9 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
 // Facts that follow from the class.
 
 void RegionTree::infer() {
-  for (const ir::Extents& list : class_.elements) name_class(list);
+  // The program cannot read the loop's own trip count.
+  const std::size_t inputs = g_.node(top_).inputs.size();
+  for (std::size_t k = inputs; k < class_.elements.size(); ++k) name_class(class_.elements[k]);
   for (const ir::Type& t : class_.types)
     if (t.is_tensor() && t.has_rank()) name_class(t.extents());
   k_ = ir::type_environment(g_);
@@ -290,8 +292,8 @@ void RegionTree::visit_if(NodeId n) {
   }
 }
 
-/// Operands that types depend on must have known values, or be extents of the class, which are
-/// checked before each run.
+/// Operands that types depend on must have known values, or be computed from extents of the class,
+/// which are checked before each run, and from trip indices: inferred types hold in all trips.
 void RegionTree::check_values(NodeId n) {
   const ir::Node& node = g_.node(n);
   const auto among = [](const std::vector<std::size_t>& list, std::size_t k) {
@@ -302,15 +304,18 @@ void RegionTree::check_values(NodeId n) {
     if (v == ValueId::none || k_.value(v) != nullptr) continue;
     const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
     if (reading != nullptr && among(reading->reads, k)) continue;
-    if (among(node.op->program_values, k) || !is_extents(v))
+    if (among(node.op->program_values, k) || !follows_from_extents(v))
       refuse("{} depends on the value of an input", ir::where(g_, n));
   }
 }
 
-bool RegionTree::is_extents(ValueId v) const {
+bool RegionTree::follows_from_extents(ValueId v) const {
   const auto list = k_.elements.find(static_cast<std::int32_t>(v));
+  const auto has = [&](ir::Symbol name) {
+    return class_names_.contains(name) || k_.trips.contains(name);
+  };
   return list != k_.elements.end() &&
-         std::ranges::all_of(list->second, [&](const auto& e) { return extent_known(e); });
+         std::ranges::all_of(list->second, [&](const auto& e) { return can_express(e, has); });
 }
 
 void RegionTree::check_type(ValueId v) {

@@ -112,7 +112,7 @@ class RegionTree {
   void check_element(ir::ValueId, const char* what);
   void visit_stack(ir::NodeId, const ir::LoopParts&, std::size_t k);
   void check_values(ir::NodeId);
-  bool is_extents(ir::ValueId) const;
+  bool follows_from_extents(ir::ValueId) const;
   bool extent_known(const ir::Integer& e) const;
   void check_type(ir::ValueId);
   void check_extents(ir::ValueId);

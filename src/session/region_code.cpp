@@ -39,7 +39,10 @@ ir::Extents extents_in(const ir::Graph& g, ValueId v) {
   visit(visit, v);
   for (const ir::NodeId n : makers) ir::infer_node(g, n, k);
   const auto found = k.elements.find(static_cast<std::int32_t>(v));
-  if (found == k.elements.end()) return {};
+  if (found == k.elements.end()) {
+    const ir::Type& t = g.value(v).type;
+    return ir::Extents(t.rank() == 0 ? 1 : static_cast<std::size_t>(t.extent(0).value));
+  }
   return {found->second.begin(), found->second.end()};
 }
 
@@ -64,19 +67,28 @@ void want(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
   }
 }
 
-/// The captures that are short lists of i64 and that types inside the regions depend on.
+/// One integer, or a list of few integers, in i64.
+bool is_short_list(const ir::Type& t) {
+  if (!t.is_tensor() || t.dtype() != DType::i64 || !t.has_rank()) return false;
+  return t.rank() == 0 || (t.rank() == 1 && t.extent(0).known() && t.extent(0).value <= 64);
+}
+
+/// The captures that are short lists and that types inside the regions depend on. The trip count of
+/// the loop is one more if types depend on the trip index.
 std::vector<passes::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
                                              std::span<const ValueId> outer) {
+  const ir::Node& node = g.node(n);
   std::set<ValueId> wanted;
-  for (const ir::RegionId r : g.node(n).regions) want(g, r, wanted);
+  for (const ir::RegionId r : node.regions) want(g, r, wanted);
+  std::vector<std::size_t> found;
+  if (node.is_loop() && node.loop().has_trips &&
+      wanted.contains(g.region(node.loop().body).params[0]))
+    found.push_back(node.loop().trips_at());
+  for (std::size_t k = node.inputs.size(); k < outer.size(); ++k)
+    if (wanted.contains(outer[k])) found.push_back(k);
   std::vector<passes::ExtentList> lists;
-  for (std::size_t k = g.node(n).inputs.size(); k < outer.size(); ++k) {
-    const ir::Type& t = g.value(outer[k]).type;
-    const bool short_list = t.is_tensor() && t.dtype() == DType::i64 && t.has_rank() &&
-                            (t.rank() == 0 ||
-                             (t.rank() == 1 && t.extent(0).known() && t.extent(0).value <= 64));
-    if (wanted.contains(outer[k]) && short_list) lists.push_back({k, extents_in(g, outer[k])});
-  }
+  for (const std::size_t k : found)
+    if (is_short_list(g.value(outer[k]).type)) lists.push_back({k, extents_in(g, outer[k])});
   return lists;
 }
 

@@ -1,0 +1,131 @@
+"""Slices whose bounds follow from the trip index run inside native loops: `x[:, t:t + 1]` is what exporters write for a step of a sequence."""
+
+import numpy as np
+import pytest
+import rondel
+from models import f32, in_onnxruntime, model, run, scalar, session
+
+NATIVELY = "natively, as a whole"
+
+
+def loop_over(slice_of_trip, trips, shape="B,T,C"):
+    """A loop that adds `z`, which the nodes of `slice_of_trip` compute from x and the trip index i, to its state."""
+    return f"""
+main (float[{shape}] x, float[B,C] s, int64 n) => (float[B,C] last, float[K,B,C] all)
+<int64 second = {{1}}, int64[1] first = {{0}}, int64[1] one = {{1}}, int64[1] two = {{2}}, int64[1] minus = {{-1}}> {{
+  yes = Constant <value = bool {{1}}> ()
+  sizes = Shape (x)
+  T1 = Gather (sizes, second)
+  last, all = Loop ({trips}, yes, s) <body = step (int64 i, bool go, v) => (bool on, w, item) {{
+    on = Identity (go)
+    i1 = Unsqueeze (i, first)
+    {slice_of_trip}
+    w = Add (v, z)
+    item = Identity (w)
+  }}>
+}}"""
+
+
+FORWARD = "end = Add (i1, one)  row = Slice (x, i1, end, one)  z = Squeeze (row, one)"
+BACKWARD = """rest = Sub (T1, i)  end = Unsqueeze (rest, first)  start = Sub (end, one)
+    row = Slice (x, start, end, one)  z = Squeeze (row, one)"""
+WINDOW = "end = Add (i1, two)  rows = Slice (x, i1, end, one)  z = ReduceSum <keepdims = 0> (rows, one)"
+PAIR = "start = Mul (i1, two)  end = Add (start, two)  rows = Slice (x, start, end, one)  z = ReduceMax <keepdims = 0> (rows, one)"
+AGAIN = "again = Mod (i1, two)  end = Add (again, one)  row = Slice (x, again, end, one)  z = Squeeze (row, one)"
+INNER = """half = Constant <value = float {0.5}> ()
+    start = Mul <> (v, half)
+    z = Loop (T1, go, start) <body = inner (int64 j, bool go2, a) => (bool on2, b) {
+      on2 = Identity (go2)
+      j1 = Unsqueeze (j, first)
+      end = Add (j1, one)
+      row = Slice (x, j1, end, one)
+      flat = Squeeze (row, one)
+      b = Sub (flat, a)
+    }>"""
+CASES = {  # the nodes, the trip count, n
+    "all of a sequence": (FORWARD, "T1", 6),
+    "all, with a count of its own": (FORWARD, "n", 6),
+    "the first few": (FORWARD, "n", 4),
+    "backwards": (BACKWARD, "T1", 6),
+    "the last few, backwards": (BACKWARD, "n", 4),
+    "windows that overlap": (WINDOW, "n", 5),
+    "windows side by side": (PAIR, "n", 3),
+    "a few, in turns": (AGAIN, "n", 9),
+    "in an inner loop": (INNER, "n", 3),
+}
+
+
+def feeds(n, b=2, t=6, c=3):
+    rng = np.random.default_rng(n)
+    return {"x": rng.normal(size=(b, t, c)).astype(np.float32), "s": np.ones((b, c), np.float32), "n": scalar(n)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_loop_runs_natively(name):
+    nodes, trips, n = CASES[name]
+    text = loop_over(nodes, trips)
+    for got, want in zip(run(text, feeds(n)), in_onnxruntime(model(text).SerializeToString(), feeds(n)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+    ours = session(text)
+    for _ in range(2):
+        ours.run(None, feeds(n))
+    assert set(ours.how_it_ran().values()) == {NATIVELY}
+
+
+def test_it_is_known_before_running_where_the_count_is_the_extent():
+    for trips, shape in (("T1", "B,T,C"), ("T1", "2,6,3")):
+        assert [loop.execution for loop in rondel.inspect(model(loop_over(FORWARD, trips, shape))).loops] == [NATIVELY]
+    (loop,) = rondel.inspect(model(loop_over(FORWARD, "n"))).loops
+    assert loop.execution == NATIVELY + ", where extents that are not declared agree"
+
+
+def test_one_code_serves_all_lengths_of_a_sequence():
+    ours = session(loop_over(FORWARD, "n"))
+    for t in (6, 5, 9, 17):
+        last, all_ = ours.run(None, feeds(t, t=t))
+        np.testing.assert_allclose(last, 1 + feeds(t, t=t)["x"].sum(axis=1), rtol=1e-5)
+        assert all_.shape == (t, 2, 3) and set(ours.how_it_ran().values()) == {NATIVELY}
+
+
+@pytest.mark.parametrize("jit", ["0", "1", "2"])
+def test_a_window_past_the_end_is_cut_off(jit, monkeypatch):
+    """The last trips' slices are shorter, so the loop runs step by step."""
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    text = loop_over(WINDOW, "n")
+    got, want = session(text).run(None, feeds(6)), in_onnxruntime(model(text).SerializeToString(), feeds(6))
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+@pytest.mark.parametrize("jit", ["0", "1", "2"])
+def test_a_step_past_the_end_is_an_error(jit, monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    ours = session(loop_over(FORWARD, "n"))
+    ours.run(None, feeds(6))
+    with pytest.raises(rondel.CallerError, match=r"trip 6: node 'z' \(Squeeze\): axis 1 has extent 0"):
+        ours.run(None, feeds(7))
+    last, _ = ours.run(None, feeds(5))
+    np.testing.assert_allclose(last, 1 + feeds(5)["x"][:, :5].sum(axis=1), rtol=1e-5)
+
+
+def test_slices_that_grow_with_the_trip_are_not_taken_for_equal():
+    """Extents that change from trip to trip leave the loop as unknown ones."""
+    text = """
+main (float[N] x, int64 n) => (float[K] sums, float[M] last)
+<int64[1] first = {0}, int64[1] one = {1}> {
+  yes = Constant <value = bool {1}> ()
+  none = Constant <value_floats = [0.0]> ()
+  last, sums = Loop (n, yes, none) <body = step (int64 i, bool go, v) => (bool on, w, sum) {
+    on = Identity (go)
+    i1 = Unsqueeze (i, first)
+    end = Add (i1, one)
+    w = Slice (x, first, end, first)
+    sum = ReduceSum <keepdims = 0> (w)
+  }>
+}"""
+    sums, last = run(text, {"x": f32(1, 2, 3, 4), "n": scalar(3)})
+    assert list(sums) == [1, 3, 6] and list(last) == [1, 2, 3]
+    stacked = text.replace("float[K] sums", "float[K,M] sums").replace("sum = ReduceSum <keepdims = 0> (w)", "sum = Identity (w)")
+    with pytest.raises(rondel.CallerError, match="trip 1"):
+        session(stacked).run(None, {"x": f32(1, 2, 3, 4), "n": scalar(3)})
+    assert session(stacked).run(["sums"], {"x": f32(1, 2), "n": scalar(1)})[0].shape == (1, 1)

@@ -102,6 +102,32 @@ TEST(Extents, OfSlices) {
           "f32[M - max(M - N, 0)]"}});
 }
 
+/// The type of the stack of one slice per trip: x[start:end] in trip i of `trips` trips.
+std::string stack_of_slices(const std::string& trips, const std::string& start,
+                            const std::string& end) {
+  return type_of_y("%x: f32[N, 3], %m: i64[]",
+                   "%s = shape(%x) %z = constant value=i64[] {0} %n = gather(%s, %z) axis=0"
+                   " %a = constant value=i64[1] {0} %one = constant value=i64[1] {1}"
+                   " %two = constant value=i64[1] {2} %three = constant value=i64[] {3}"
+                   " %y, %l = loop trips=" +
+                       trips +
+                       " { body(%i, %go) { %j = unsqueeze(%i, %a) %back = sub(%n, %j)"
+                       " %next = add(%j, %one) %skip = add(%j, %two) %twice = mul(%j, %two)"
+                       " %pair = add(%twice, %two) %before = sub(%back, %one)"
+                       " %e = slice(%x, " +
+                       start + ", " + end + ", %a) yield go=%go items=(%e) } }");
+}
+
+TEST(Extents, OfSlicesByTheTripIndex) {
+  EXPECT_EQ(stack_of_slices("%n", "%j", "%next"), "f32[N, 1, 3]");
+  EXPECT_EQ(stack_of_slices("%n", "%before", "%back"), "f32[N, 1, 3]");
+  EXPECT_EQ(stack_of_slices("%three", "%j", "%next"), "f32[3, ?, 3]") << "N may be less than 3";
+  EXPECT_EQ(stack_of_slices("%n", "%j", "%skip"), "f32[N, ?, 3]") << "shorter in the last trip";
+  EXPECT_EQ(stack_of_slices("%n", "%twice", "%pair"), "f32[N, ?, 3]");
+  EXPECT_EQ(stack_of_slices("%n", "%a", "%next"), "f32[N, ?, 3]") << "grows from trip to trip";
+  EXPECT_EQ(stack_of_slices("%m", "%j", "%next"), "f32[?, ?, 3]") << "any number of trips";
+}
+
 TEST(Extents, Reshaped) {
   const auto reshape = [](const char* shape) {
     return fmt::format("%s = constant value=i64{} %y = reshape(%x, %s)", shape);

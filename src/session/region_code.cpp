@@ -78,6 +78,8 @@ bool is_short_list(const ir::Type& t) {
 std::vector<passes::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
                                              std::span<const ValueId> outer) {
   const ir::Node& node = g.node(n);
+  const auto is_tensor = [&](ValueId v) { return g.value(v).type.is_tensor(); };
+  if (!std::ranges::all_of(outer, is_tensor)) return {};  // never runs natively
   std::set<ValueId> wanted;
   for (const ir::RegionId r : node.regions) want(g, r, wanted);
   std::vector<std::size_t> found;
@@ -180,12 +182,15 @@ class RegionCodeCache {
 
   std::optional<NativeSource::Answer> get(std::span<const Value> all) {
     Lookup found = find(all);
-    if (b_.log) b_.log->set(b_.graph->node(node_).source, found.how);
+    if (b_.log && !found.how.empty()) b_.log->set(b_.graph->node(node_).source, found.how);
     return found.answer;
   }
 
  private:
   static constexpr std::size_t condition = 0;  ///< the first input of an `if`
+  /// After so many classes without code, and none with code, no further class is tried: lowering a
+  /// large body in vain takes milliseconds.
+  static constexpr std::size_t most_refused = 16;
   bool is_loop() const { return b_.graph->node(node_).is_loop(); }
 
   /// The code of a class.
@@ -197,12 +202,13 @@ class RegionCodeCache {
 
   struct Lookup {
     std::optional<NativeSource::Answer> answer;
-    std::string how;  ///< how it runs, in words
+    std::string how;  ///< how it runs, in words; empty: as before
   };
 
   Lookup find(std::span<const Value> all) {
     for (const Value& v : all)
       if (!v.is_tensor()) return refused("a sequence or an optional is read in it");
+    if (!has_code_ && refused_ >= most_refused) return {NativeSource::Answer{}, ""};
     const Fit fit = fit_of(all);
     if (fit == Fit::none) return refused("an op's rule does not hold for these shapes");
     const passes::ShapeClass c = passes::classify(all, declared_, {}, lists_);
@@ -286,9 +292,9 @@ class RegionCodeCache {
     return entries_.get(c.key, [&] {
       const auto lowered = passes::lower_control(*b_.graph, node_, c, b_.lowering);
       if (!lowered.program)
-        return step_by_step(fmt::format("{}", fmt::join(lowered.reasons, "; ")));
+        return refused_class(fmt::format("{}", fmt::join(lowered.reasons, "; ")));
       auto types = TypesOfRegion::make(lowered, c);
-      if (!types) return step_by_step("extents inside do not follow from those of its inputs");
+      if (!types) return refused_class("extents inside do not follow from those of its inputs");
       auto code = std::make_shared<RegionCode>();
       code->code = b_.compiler->make(lowered.program);
       for (const auto& binding : lowered.bindings)
@@ -298,11 +304,13 @@ class RegionCodeCache {
       code->types = types;
       for (const std::size_t k : value_inputs())
         if (c.values[k].defined() || !c.elements[k].empty()) code->value_inputs.push_back(k);
+      has_code_ = true;
       return Entry{std::move(code), std::move(types), how_it_runs(*lowered.program)};
     });
   }
 
-  static Entry step_by_step(std::string_view reason) {
+  Entry refused_class(std::string_view reason) {
+    ++refused_;
     return {nullptr, nullptr, fmt::format("step by step: {}", reason)};
   }
 
@@ -315,6 +323,8 @@ class RegionCodeCache {
   LruCache<Entry> entries_;
   LruCache<bool> seen_;  ///< exact shapes that occurred and whose class has no code
   std::atomic<bool> seen_any_ = false;
+  std::atomic<bool> has_code_ = false;    ///< of any class
+  std::atomic<std::size_t> refused_ = 0;  ///< classes without code
 };
 
 /// The extents with the same symbol for all unknown ones.

@@ -1,12 +1,16 @@
 """Shared set-up of the tests in this folder: the summaries at the end of a run."""
 
 import os
+import signal
 
 import backend_report
 import export_report
 import native_report
 import pytest
 
+# A shell without job control starts background commands with SIGINT ignored; tests of Ctrl-C need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("RONDEL_VERIFY", "1")  # graphs are verified after every pass
 
 

@@ -95,6 +95,17 @@ def test_a_window_past_the_end_is_cut_off(jit, monkeypatch):
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
+def test_many_lengths_without_native_code():
+    """After some lengths in vain, no further code is tried; the reason stays known."""
+    ours = session(loop_over(WINDOW, "n"))
+    for t in range(2, 40):
+        fed = feeds(t, t=t)
+        last, _ = ours.run(None, fed)
+        np.testing.assert_allclose(last, 1 + 2 * fed["x"].sum(axis=1) - fed["x"][:, 0], rtol=1e-4, atol=1e-5)
+        (how,) = ours.how_it_ran().values()
+        assert how.startswith("step by step: ") and "not known before the loop" in how
+
+
 @pytest.mark.parametrize("jit", ["0", "1", "2"])
 def test_a_step_past_the_end_is_an_error(jit, monkeypatch):
     monkeypatch.setenv("RONDEL_JIT", jit)
@@ -127,3 +138,61 @@ main (float[N] x, int64 n) => (float[K] sums, float[M] last)
     with pytest.raises(rondel.CallerError, match="trip 1"):
         session(stacked).run(None, {"x": f32(1, 2, 3, 4), "n": scalar(3)})
     assert session(stacked).run(["sums"], {"x": f32(1, 2), "n": scalar(1)})[0].shape == (1, 1)
+
+
+def random_slices(seed):
+    """Two nested loops that add up x[start:end] for bounds p + q * i + r * j: the model, its feeds, and its result."""
+    rng = np.random.default_rng(seed)
+    size, outer, inner = rng.integers(1, 9), rng.integers(0, 5), rng.integers(0, 5)
+    start = [int(rng.integers(-2, 4)), int(rng.integers(-1, 3)), int(rng.integers(-1, 3))]
+    width = [int(rng.integers(0, 4)), *(int(rng.choice([0, 0, 0, 1, -1])) for _ in range(2))]
+    counts = {"fed": ("n", "m"), "the extent": ("T", "m"), "written": ("outer", "inner"), "the outer index": ("n", "i")}
+    kind = rng.choice(list(counts))
+    outer, inner = (size if kind == "the extent" else outer), inner
+    step = int(rng.choice([1, 1, 1, 2, -1]))
+    text = f"""
+main (float[N] x, int64 n, int64 m) => (float sum)
+<int64 outer = {{{outer}}}, int64 inner = {{{inner}}}, float zero = {{0}}, int64[1] first = {{0}}, int64[1] step = {{{step}}},
+ {", ".join(f"int64[1] {name}{k} = {{{v}}}" for name, list_ in (("s", start), ("w", width)) for k, v in enumerate(list_))}> {{
+  yes = Constant <value = bool {{1}}> ()
+  T = Size (x)
+  sum = Loop ({counts[kind][0]}, yes, zero) <body = outside (int64 i, bool go, a) => (bool on, b) {{
+    on = Identity (go)
+    i1 = Unsqueeze (i, first)
+    b = Loop ({counts[kind][1]}, go, a) <body = inside (int64 j, bool go2, c) => (bool on2, d) {{
+      on2 = Identity (go2)
+      j1 = Unsqueeze (j, first)
+      {affine("start", "s")}
+      {affine("width", "w")}
+      end = Add (start, width)
+      part = Slice (x, start, end, first, step)
+      more = ReduceSum <keepdims = 0> (part)
+      d = Add (c, more)
+    }}>
+  }}>
+}}"""
+    x = rng.integers(-9, 10, size).astype(np.float32)
+    want = 0
+    for i in range(outer):
+        for j in range(i if kind == "the outer index" else inner):
+            begin = start[0] + start[1] * i + start[2] * j
+            want += x[begin : begin + width[0] + width[1] * i + width[2] * j : step].sum()
+    return text, {"x": x, "n": scalar(outer), "m": scalar(inner)}, want
+
+
+def affine(name, of):
+    return f"{name}_i = Mul ({of}1, i1)  {name}_j = Mul ({of}2, j1)  {name}_t = Add ({name}_i, {name}_j)  {name} = Add ({name}_t, {of}0)"
+
+
+@pytest.mark.parametrize("jit", ["0", "1", "2"])
+def test_random_bounds(jit, monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    natively = 0
+    for seed in range(150):
+        text, fed, want = random_slices(seed)
+        ours = session(text)
+        for _ in range(2):
+            (got,) = ours.run(None, fed)
+            assert got == want, f"seed {seed}: {got}, expected {want}\n{text}"
+        natively += NATIVELY in ours.how_it_ran().values()
+    assert jit == "0" or natively > 30

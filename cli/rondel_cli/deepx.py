@@ -22,7 +22,7 @@ def add_to(commands):
     parser = commands.add_parser(
         "deepx",
         help="run a program of deepx instructions",
-        description="Runs a program of deepx instructions, one a line (docs/deepx.md), and prints what its lines `print`. "
+        description="Runs a program of deepx instructions, one per line (docs/deepx.md), and prints what its lines `print`. "
         "Without FILE, on a terminal, it is a prompt.",
         epilog="examples:\n"
         "  rondel deepx train.deepx                         run a file\n"

@@ -29,7 +29,7 @@ class Prompt:
 
     def run(self):
         """Runs until the end of input. Returns the program: the lines that did not fail."""
-        print("deepx instructions, one a line; help says what there is")
+        print("deepx instructions, one per line; help lists them")
         with _LineEditor(self.completions):
             while (text := self._next()) is not None and self._act(text):
                 pass

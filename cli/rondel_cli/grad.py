@@ -21,7 +21,7 @@ def add_to(commands):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_options(parser)
-    parser.add_argument("--wrt", required=True, type=_names, metavar="NAMES", help="inputs or initializers, with commas between")
+    parser.add_argument("--wrt", required=True, type=_names, metavar="NAMES", help="inputs or initializers, separated by commas")
     parser.add_argument("-o", "--output", required=True, metavar="OUT.onnx", help="the file to write")
     parser.add_argument("--outputs", type=_names, metavar="NAMES", help="what is differentiated (all scalar float outputs)")
     parser.add_argument("--seed", type=_names, metavar="NAMES", help="new inputs: the factors of the outputs' elements (ones)")

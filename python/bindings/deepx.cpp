@@ -23,7 +23,7 @@ using PythonError = nb::python_error;
 class HeldGil {
  public:
   HeldGil() {
-    if (interpreter_ended()) throw Error(Blame::cancelled, "the interpreter is at its end");
+    if (interpreter_ended()) throw Error(Blame::cancelled, "the interpreter is shutting down");
     held_.emplace();
   }
 

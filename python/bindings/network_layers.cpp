@@ -39,7 +39,7 @@ void bind_arithmetic(nb::module_& m) {
   using Scale = IScaleLayer;
   layer<Scale>(m, "IScaleLayer")
       .attribute("mode", &Scale::getMode, &Scale::setMode,
-                 "How many numbers there are: one, one a channel, or one an element.")
+                 "How many numbers there are: one, one per channel, or one per element.")
       .attribute("shift", &Scale::getShift, &Scale::setShift,
                  "What is added, as an array; empty: 0.")
       .attribute("scale", &Scale::getScale, &Scale::setScale, "Factors, as an array; empty: 1.")
@@ -66,8 +66,7 @@ void bind_products_and_reductions(nb::module_& m) {
                  "As in NumPy: 'ij,jk->ik'.");
   using Reduce = IReduceLayer;
   layer<Reduce>(m, "IReduceLayer")
-      .attribute("op", &Reduce::getOperation, &Reduce::setOperation,
-                 "How elements are brought together.")
+      .attribute("op", &Reduce::getOperation, &Reduce::setOperation, "The reduction.")
       .attribute("axes", &Reduce::getReduceAxes, &Reduce::setReduceAxes,
                  "Bit k set: axis k is reduced.")
       .attribute("keep_dims", &Reduce::getKeepDimensions, &Reduce::setKeepDimensions,

@@ -158,12 +158,12 @@ void bind_operations(nb::module_& m) {
        {"ISNAN", U::kISNAN}});
   using R = ReduceOperation;
   bind_enum<R>(
-      m, "ReduceOperation", "How elements are brought together.",
+      m, "ReduceOperation", "The reduction.",
       {{"SUM", R::kSUM}, {"PROD", R::kPROD}, {"MAX", R::kMAX}, {"MIN", R::kMIN}, {"AVG", R::kAVG}});
   bind_enum<CumulativeOperation>(m, "CumulativeOperation", "What is accumulated.",
                                  {{"SUM", CumulativeOperation::kSUM}});
   using M = MatrixOperation;
-  bind_enum<M>(m, "MatrixOperation", "What an operand of a product is taken as.",
+  bind_enum<M>(m, "MatrixOperation", "How an operand of a product is used.",
                {{"NONE", M::kNONE, "matrices, in the last two axes"},
                 {"TRANSPOSE", M::kTRANSPOSE, "matrices, transposed"},
                 {"VECTOR", M::kVECTOR, "vectors, in the last axis"}});
@@ -184,7 +184,7 @@ void bind_modes(nb::module_& m) {
                          {{"ELEMENT", ScatterMode::kELEMENT}, {"ND", ScatterMode::kND}});
   using P = PoolingType;
   bind_enum<P>(
-      m, "PoolingType", "What is taken of a window.",
+      m, "PoolingType", "The function of a window.",
       {{"MAX", P::kMAX}, {"AVERAGE", P::kAVERAGE}, {"MAX_AVERAGE_BLEND", P::kMAX_AVERAGE_BLEND}});
   using D = PaddingMode;
   bind_enum<D>(m, "PaddingMode", "How padding is found, and how extents are rounded.",
@@ -195,8 +195,8 @@ void bind_modes(nb::module_& m) {
   using C = ScaleMode;
   bind_enum<C>(m, "ScaleMode", "How many numbers there are.",
                {{"UNIFORM", C::kUNIFORM, "one"},
-                {"CHANNEL", C::kCHANNEL, "one a channel"},
-                {"ELEMENTWISE", C::kELEMENTWISE, "one an element"}});
+                {"CHANNEL", C::kCHANNEL, "one per channel"},
+                {"ELEMENTWISE", C::kELEMENTWISE, "one per element"}});
   using S = SampleMode;
   bind_enum<S>(m, "SampleMode", "What is read outside of a tensor.",
                {{"STRICT_BOUNDS", S::kSTRICT_BOUNDS, "nothing: it is an error"},

@@ -123,7 +123,7 @@ void numbers_to_text(UnsizedCall& call) {
     case DType::i64: return to_text<std::int64_t>(call);
     case DType::u64: return to_text<std::uint64_t>(call);
     case DType::boolean: return to_text<bool>(call);
-    default: invariant(false, "{} has no text of its own", name(call.tensor(0).dtype()));
+    default: invariant(false, "there is no text form of {}", name(call.tensor(0).dtype()));
   }
 }
 
@@ -134,7 +134,7 @@ void text_to_numbers(UnsizedCall& call, DType to) {
     case DType::i64: return from_text<std::int64_t>(call);
     case DType::u64: return from_text<std::uint64_t>(call);
     case DType::boolean: return from_text<bool>(call);
-    default: invariant(false, "{} has no text of its own", name(to));
+    default: invariant(false, "there is no text form of {}", name(to));
   }
 }
 

@@ -185,9 +185,9 @@ template <class T> struct Selected {
 template <class T, template <class> class Method> class TopKOf final : public SizedKernel {
  public:
   TopKOf(const TopK& spec, std::size_t rank)
-      : SizedKernel(
-            2, 2,
-            {"k is {}; expected {}, as many as the results hold", "k is {} of only {} elements"}),
+      : SizedKernel(2, 2,
+                    {"k is {}; expected {}, as many as the results hold",
+                     "k is {}, but the axis has only {} elements"}),
         axis_(
             static_cast<std::size_t>(axis_from_front(spec.axis, static_cast<std::int64_t>(rank)))),
         rank_(rank), largest_(spec.largest) {}

@@ -14,7 +14,7 @@ struct Padding {
 Padding padding_of(const ir::Ints& pads, const std::optional<ir::Ints>& axes, std::int64_t rank) {
   Padding m{ir::Ints(static_cast<std::size_t>(rank)), ir::Ints(static_cast<std::size_t>(rank))};
   const std::size_t n = axes ? axes->size() : static_cast<std::size_t>(rank);
-  require(pads.size() == 2 * n, "{} pads for {} axes; expected two an axis", pads.size(), n);
+  require(pads.size() == 2 * n, "{} pads for {} axes; expected two per axis", pads.size(), n);
   for (std::size_t i = 0; i < n; ++i) {
     const auto a = axes ? static_cast<std::size_t>(normal_axis((*axes)[i], rank)) : i;
     m.before[a] = pads[i];

@@ -83,8 +83,8 @@ void require_granularity(const ir::TypeContext& c) {
     return require_blocks(x, scale, axis, block);
   require(
       scale.rank() == 1 && x.rank() > 0,
-      "a scale of type {} does not fit {}; expected a scalar, one scale an index of axis {}, or "
-      "(with block_size) one a block",
+      "a scale of type {} does not fit {}; expected a scalar, one scale per index of axis {}, or "
+      "(with block_size) one per block",
       to_text(scale), to_text(x), axis);
   require_per_axis(x, scale, axis);
 }

@@ -231,7 +231,7 @@ std::vector<ValueId> recurrent_loops(Builder& b, const Node& original, const Rec
   const Type& weights = b.graph().value(node.inputs[2]).type;
   if (node.attributes.i("hidden_size") == 0) {
     if (!weights.has_rank() || !weights.extent(2).known())
-      unsupported("hidden_size is not given, nor the extents of R known");
+      unsupported("hidden_size is not given, and the extents of R are not known");
     node.attributes.set("hidden_size", weights.extent(2).value);
   }
   const std::size_t directions = directions_of(node.attributes);

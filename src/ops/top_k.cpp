@@ -20,8 +20,8 @@ void top_k_rule(ir::TypeContext& c) {
     ir::Extent& extent = out[static_cast<std::size_t>(axis)];
     if (const auto k = c.integers(1)) {
       require(k->front() >= 0, "k is {}; expected 0 or more", k->front());
-      require(!extent.known() || k->front() <= extent.value, "k is {} of only {} elements",
-              k->front(), extent.value);
+      require(!extent.known() || k->front() <= extent.value,
+              "k is {}, but the axis has only {} elements", k->front(), extent.value);
       conditions.not_negative(ir::Integer(extent) - k->front());
       extent = k->front();
     } else {

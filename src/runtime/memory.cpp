@@ -239,7 +239,7 @@ Tensor Memory::allocate(DType dtype, Shape shape) {
   }
   if (block == nullptr) {
     pool_->unclaim(class_bytes(c));
-    throw_error(Blame::limit, fmt::format("the system has no {} bytes left", bytes));
+    throw_error(Blame::limit, fmt::format("the system cannot allocate {} bytes", bytes));
   }
   std::shared_ptr<void> owner(block, BlockOwner{pool_, c});
   Shape strides = row_major_strides(shape);

@@ -35,7 +35,7 @@ struct Stack::Reserved {
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (base != MAP_FAILED) return;
     }
-    throw_error(Blame::limit, "the system gives no address space for a loop's stack");
+    throw_error(Blame::limit, "the system cannot reserve address space for a loop's stack");
   }
   ~Reserved() {
     memory.unclaim(claimed);

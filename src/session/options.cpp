@@ -11,7 +11,7 @@ const SessionOptions& checked(const SessionOptions& o) {
           "SessionOptions.loop_cond is '{}'; expected 'spec' or 'honour'", o.loop_cond);
   require(o.max_trips >= 0, "SessionOptions.max_trips is {}; expected 0 or more", o.max_trips);
   require(o.intra_op_num_threads >= 0,
-          "SessionOptions.intra_op_num_threads is {}; expected 0 (one a core) or more",
+          "SessionOptions.intra_op_num_threads is {}; expected 0 (one per core) or more",
           o.intra_op_num_threads);
   return o;
 }

@@ -21,7 +21,7 @@ const std::set<std::string_view> not_exportable{"assertion"};
 TEST(EncodeNode, EveryOpHasAWayOut) {
   for (const ir::OpDef* op : ir::all_ops())
     EXPECT_NE(can_be_exported(*op), not_exportable.contains(op->name))
-        << op->name << " has no ONNX op of its name; say it in legalize.cpp";
+        << op->name << " has no ONNX op of its name; say it in decompositions.cpp";
 }
 
 /// An old version that the importer reads by a rule has a version encoding in the exporter.

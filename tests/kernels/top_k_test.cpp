@@ -73,7 +73,7 @@ TEST(TopK, SaysWhatIsWrongWithK) {
     };
     EXPECT_EQ(said(2, 2), "");
     EXPECT_EQ(said(3, 2), "k is 3; expected 2, as many as the results hold");
-    EXPECT_EQ(said(5, 5), "k is 5 of only 3 elements");
+    EXPECT_EQ(said(5, 5), "k is 5, but the axis has only 3 elements");
   }
 }
 

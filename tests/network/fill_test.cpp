@@ -146,7 +146,7 @@ TEST(Fill, errors_name_the_layer) {
         {});
   };
   EXPECT_THAT(error(Dims2{2, 2}, FillOperation::kLINSPACE, DataType::kFLOAT),
-              HasSubstr("layer 'f' (Fill): beta is f32[] for 2 axes; expected a step an axis"));
+              HasSubstr("layer 'f' (Fill): beta is f32[] for 2 axes; expected one step per axis"));
   EXPECT_THAT(error(Dims2{2, 2}, FillOperation::kRANDOM_NORMAL, DataType::kINT32),
               HasSubstr("layer 'f' (Fill): there are no random numbers of type i32"));
   const auto build = [](INetworkDefinition& n, const Inputs& in) {

@@ -150,7 +150,7 @@ TEST(TopK, values_in_order_and_their_indices) {
   EXPECT_THAT(error_of(top(TopKOperation::kMAX, 0b100, 1, DataType::kINT32), {x}),
               HasSubstr("axes 0x4 has bit 2 set, for axis 2, and the tensor has 2 axes"));
   EXPECT_THAT(error_of(top(TopKOperation::kMAX, 0b10, 5, DataType::kINT32), {x}),
-              HasSubstr("layer 'top' (TopK): k is 5 of only 4 elements"));
+              HasSubstr("layer 'top' (TopK): k is 5, but the axis has only 4 elements"));
 }
 
 TEST(SoftMax, goes_along_the_third_axis_from_the_end_unless_one_is_set) {

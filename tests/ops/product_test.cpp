@@ -119,7 +119,7 @@ TEST(TopK, Orders) {
     top_k x=[1, nan, 2] k=i64[2] -> [nan, 2] & i64[1, 2]
     top_k x=f16[1, 3] k=i64[1] -> f16[3] & i64[1]
     top_k x=[1, 2] k=i64[0] -> f32(0) & i64(0)
-    top_k x=[1, 2] k=i64[3] -> error: k is 3 of only 2 elements
+    top_k x=[1, 2] k=i64[3] -> error: k is 3, but the axis has only 2 elements
   )");
 }
 

@@ -63,7 +63,7 @@ TEST(Quantize, AxesAndBlocks) {
 TEST(Quantize, Errors) {
   check_ops(R"(
     quantize_linear x=(2,3) scale=[1, 2]; axis=1 -> error: the scale has extent 2 on axis 0; expected 3, or one for the whole tensor
-    quantize_linear x=(2,3) scale=(2,3); axis=1 -> error: expected a scalar, one scale an index of axis 1, or (with block_size) one a block
+    quantize_linear x=(2,3) scale=(2,3); axis=1 -> error: expected a scalar, one scale per index of axis 1, or (with block_size) one per block
     quantize_linear x=(2,4) scale=(2,3); axis=1 block_size=2 -> error: the scale has extent 3 on axis 1; expected 2 blocks
     quantize_linear x=(2,4) scale=(3,2); axis=1 block_size=2 -> error: the scale has extent 3 on axis 0; expected 2
     quantize_linear x=(2,3) scale=[1, 2, 3]; axis=2 -> error: axis 2 is outside [-2, 2) of a tensor of rank 2

@@ -241,7 +241,7 @@ std::optional<Statement> Parser::statement(std::size_t depth, const Position& he
       s.at = line.tokens[0].at;
       if (depth == most_depth) {
         skip_block();
-        fail_at_position(s.at, "more than {} blocks in each other", most_depth);
+        fail_at_position(s.at, "more than {} nested blocks", most_depth);
       }
       fill_block(s, depth + 1);
     }

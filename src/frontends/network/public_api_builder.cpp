@@ -170,7 +170,7 @@ void IBuilderConfig::setInt8Calibrator(IInt8Calibrator* calibrator) {
 }
 void IBuilderConfig::setProgressMonitor(IProgressMonitor* monitor) {
   now_.monitor = monitor;
-  builder_->note("a progress monitor", "a build takes no time worth the showing");
+  builder_->note("a progress monitor", "a build is too short to show progress");
 }
 
 IBuilder::IBuilder() : data_(std::make_unique<BuilderData>()) {}

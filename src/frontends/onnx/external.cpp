@@ -89,8 +89,8 @@ MappedFile::~MappedFile() {
 
 std::shared_ptr<MappedFile> DataFolder::open(const std::string& location, const std::string& what) {
   require(folder_.has_value(),
-          "{} has external data in '{}'; for a model given as bytes say where: external_data_dir",
-          what, location);
+          "{} has external data in '{}'; for a model given as bytes, set external_data_dir", what,
+          location);
   const std::vector<std::string> parts = components(location, what);
   const std::string path = join(parts, "/");
   if (const auto known = files_.find(path); known != files_.end()) return known->second;

@@ -52,7 +52,7 @@ ValueId linspace(Lowering& l, DType t) {
   const bool steps = of_beta.has_rank() && of_beta.rank() == 1 &&
                      (!of_beta.extent(0).known() || of_beta.extent(0).value == rank);
   const bool one_step = of_beta.has_rank() && of_beta.rank() == 0 && rank == 1;
-  require(steps || one_step, "beta is {} for {} axes; expected a step an axis", to_text(of_beta),
+  require(steps || one_step, "beta is {} for {} axes; expected one step per axis", to_text(of_beta),
           rank);
   ValueId y = operand(l, 1, "alpha", t, 0);
   require_scalar(l, y, "alpha");

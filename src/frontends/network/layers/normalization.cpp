@@ -67,7 +67,7 @@ ValueId by_groups(Lowering& l, ValueId x, const ir::Ints& axes, Affine affine,
   const ValueId shape = l.b("shape", {x});
   const bool grouped = one_per_group(l, affine.scale, groups);
   require(grouped == one_per_group(l, affine.bias, groups),
-          "scale is {} and bias {}; expected one value a group or one a channel in both",
+          "scale is {} and bias {}; expected one value per group or one per channel in both",
           to_text(l.type(affine.scale)), to_text(l.type(affine.bias)));
   const ValueId two = l.b.integers({2});
   if (grouped)

@@ -100,7 +100,8 @@ def test_many_lengths_without_native_code():
     ours = session(loop_over(WINDOW, "n"))
     for t in range(2, 40):
         fed = feeds(t, t=t)
-        last, _ = ours.run(None, fed)
+        for _ in range(2):  # code for exact shapes is made when they come again
+            last, _ = ours.run(None, fed)
         np.testing.assert_allclose(last, 1 + 2 * fed["x"].sum(axis=1) - fed["x"][:, 0], rtol=1e-4, atol=1e-5)
         (how,) = ours.how_it_ran().values()
         assert how.startswith("step by step: ") and "not known before the loop" in how

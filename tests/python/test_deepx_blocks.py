@@ -157,7 +157,7 @@ def test_blocks_as_deep_as_they_may_be():
     session.run("loop 1 {\n" * deep + "add t t->t\n" + "}\n" * deep)
     assert session["t"] == 2
     failures = session.run("loop 1 {\n" * 5000 + "add t t->t\n" + "}\n" * 5000 + "add t t->t", keep_going=True)
-    assert len(failures) == 1 and "more than 64 blocks" in str(failures[0])
+    assert len(failures) == 1 and "more than 64 nested blocks" in str(failures[0])
     assert session["t"] == 4
 
 

@@ -63,10 +63,16 @@ class ItemTypes {
     std::vector<Value> all(inputs.begin(), inputs.end());
     all.insert(all.end(), captures.begin(), captures.end());
     if (!std::ranges::all_of(all, [](const Value& v) { return v.is_tensor(); })) return infer(all);
-    return *known_.get(exact_key(all, {}), [&] { return infer(all); });
+    return *known_.get(exact_key(all, value_inputs()), [&] { return infer(all); });
   }
 
  private:
+  /// The trip count: slices by the trip index have extents that depend on it.
+  std::vector<std::size_t> value_inputs() const {
+    const LoopParts& parts = graph_->node(node_).loop();
+    return parts.has_trips ? std::vector{parts.trips_at()} : std::vector<std::size_t>();
+  }
+
   /// Type errors in the body are no errors if no trip is made: inference is then repeated without
   /// trusting annotations, and falls back to the declared types.
   std::vector<LoopStep::ItemType> infer(std::span<const Value> all) const {
@@ -76,6 +82,8 @@ class ItemTypes {
       for (std::size_t i = 0; i < all.size(); ++i)
         if (all[i].is_tensor() || all[i].is_sequence())
           k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
+      for (const std::size_t i : value_inputs())
+        k.values[static_cast<std::int32_t>(outer_[i])] = all[i].tensor();
       try {
         ir::infer_node(*graph_, node_, k);
         return items(k);
@@ -112,7 +120,8 @@ class ItemTypes {
   const std::shared_ptr<const ir::Graph> graph_;
   const ir::NodeId node_;
   const std::vector<ValueId> outer_;
-  LruCache<std::vector<LoopStep::ItemType>> known_;  ///< by the extents of all outer values
+  /// By the extents of all outer values, and the trip count.
+  LruCache<std::vector<LoopStep::ItemType>> known_;
 };
 
 }  // namespace

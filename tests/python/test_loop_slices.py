@@ -197,3 +197,46 @@ def test_random_bounds(jit, monkeypatch):
             assert got == want, f"seed {seed}: {got}, expected {want}\n{text}"
         natively += NATIVELY in ours.how_it_ran().values()
     assert jit == "0" or natively > 30
+
+
+STACKS = """
+main (float[B,T,C] x, int64 n, bool cond) => (int64[M,4] inside, int64[4] outside)
+<int64 second = {1}, int64[1] first = {0}, int64[1] one = {1}, int64[1] width = {WIDTH}> {
+  yes = Constant <value = bool {1}> ()
+  sizes = Shape (x)
+  T1 = Gather (sizes, second)
+  rows = Loop (T1, cond) <body = top (int64 i, bool go) => (bool on, row) {
+    on = Identity (go)  i1 = Unsqueeze (i, first)  end = Add (i1, width)  row = Slice (x, i1, end, one)
+  }>
+  outside = Shape (rows)
+  inside = Loop (n, yes) <body = step (int64 i, bool go) => (bool on, sizes_of_stack) {
+    on = Identity (go)
+    stack = Loop (T1, cond) <body = inner (int64 j, bool go2) => (bool on2, part) {
+      on2 = Identity (go2)  j1 = Unsqueeze (j, first)  end2 = Add (j1, width)  part = Slice (x, j1, end2, one)
+    }>
+    sizes_of_stack = Shape (stack)
+  }>
+}"""
+
+
+@pytest.mark.parametrize("length, cond, want", [(0, True, [0, 2, 1, 3]), (4, False, [0, 2, 1, 3]), (4, True, [4, 2, 1, 3])])
+def test_stacks_of_no_trip_have_the_same_extents_natively_and_step_by_step(length, cond, want, monkeypatch):
+    fed = {"x": np.zeros((2, length, 3), np.float32), "n": scalar(2), "cond": scalar(cond, np.bool_)}
+    for jit in ("0", "1", "2"):
+        monkeypatch.setenv("RONDEL_JIT", jit)
+        ours = session(STACKS.replace("WIDTH", "1"))
+        for _ in range(2):
+            inside, outside = ours.run(None, fed)
+            assert inside.tolist() == [want, want] and outside.tolist() == want, jit
+
+
+@pytest.mark.parametrize("length, cond", [(0, True), (1, False), (4, False)])
+def test_stacks_of_no_trip_of_windows(length, cond, monkeypatch):
+    """Whether a window stays within x depends on the trip count, also if no trip is made."""
+    fed = {"x": np.zeros((2, length, 3), np.float32), "n": scalar(2), "cond": scalar(cond, np.bool_)}
+    results = []
+    for jit in ("0", "1", "2"):
+        monkeypatch.setenv("RONDEL_JIT", jit)
+        ours = session(STACKS.replace("WIDTH", "2"))
+        results += [[y.tolist() for y in ours.run(None, fed)] for _ in range(3)]
+    assert all(r == results[0] for r in results), results

@@ -12,6 +12,7 @@ NAMES = (
     "conv_loop",
     "top_k_loop",
     "softmax_loop",
+    "slice_loop",
     "lstm_scan",
     "lstm_op",
     "knn_scan",

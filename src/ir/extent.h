@@ -76,6 +76,10 @@ struct Integer {
 };
 using Integers = std::vector<Integer>;
 
+/// A larger integer in a list, and a larger trip index, is a number, not a symbol: what a model
+/// computes from it may wrap around, while expressions over symbols hold for unbounded integers.
+inline constexpr std::int64_t largest_listed = (std::int64_t{1} << 31) - 1;
+
 /// One extent of a tensor type: known, a symbol (equal symbols are equal extents), or unknown. An
 /// extent is never negative: its expression is valid in every run that passes the checks of the
 /// ops.

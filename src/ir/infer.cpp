@@ -158,7 +158,11 @@ class Inference {
     };
     const auto is_known = [](const Integer& e) { return e.known() || e.symbolic(); };
     each(said.known(), [&](auto v, const Tensor& t) { k_.values[v] = t; });
-    each(said.made_elements(), [&](auto v, const Integers& e) {
+    each(said.made_elements(), [&](auto v, Integers e) {
+      // Arithmetic in 64 bits wraps around, expressions do not.
+      std::ranges::replace_if(
+          e, [&](const Integer& i) { return k_.trips.changes(i) && !TripIndices::fits(i); },
+          Integer());
       if (std::ranges::any_of(e, is_known)) k_.elements[v] = e;
       if (std::ranges::all_of(e, &Integer::known)) keep_list(v, e);
     });
@@ -266,13 +270,11 @@ class Inference {
     if (parts.has_go) need_scalar(n, node.inputs[parts.go_at()], DType::boolean, "the condition");
   }
 
-  /// Makes the trip index a symbol if its greatest value is known. Expressions do not wrap around,
-  /// so the bound keeps them equal to what the model computes in 64 bits.
+  /// Makes the trip index a symbol if an upper bound is known, as a number or a symbol.
   void name_trip_index(NodeId n) {
-    constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
     const Node& node = g_.node(n);
     const Integer trips = most_trips_of(node, k_);
-    if ((!trips.known() && !trips.symbolic()) || trips.at_least(most)) return;
+    if ((!trips.known() && !trips.symbolic()) || trips.at_least(largest_listed)) return;
     const ValueId param = g_.region(node.loop().body).params[0];
     const Symbol symbol = Extent::own(fmt::format("trip{}", index(param))).symbol;
     k_.trips.add(symbol, trips - 1);
@@ -389,12 +391,12 @@ Integer TypeEnvironment::integer(ValueId v) const {
 }
 
 Extent trips_of(const Node& loop, const TypeEnvironment& k) {
-  return loop.loop().has_go ? Extent() : Extent(most_trips_of(loop, k));
+  return loop.loop().has_go ? Extent() : Extent(max(most_trips_of(loop, k), 0));
 }
 
 Integer most_trips_of(const Node& loop, const TypeEnvironment& k) {
   const LoopParts& parts = loop.loop();
-  if (parts.has_trips) return max(k.integer(loop.inputs[parts.trips_at()]), 0);
+  if (parts.has_trips) return k.integer(loop.inputs[parts.trips_at()]);
   if (parts.scans == 0) return {};
   Integer least;
   for (std::size_t s = 0; s < parts.scans; ++s) {

@@ -72,7 +72,7 @@ TypeEnvironment environment_around(const Graph&, NodeId);
 
 /// The trip count of a loop, if it is certain; else unknown.
 Extent trips_of(const Node& loop, const TypeEnvironment&);
-/// An upper bound on the number of trips; unknown if none is known.
+/// An upper bound on the number of trips; unknown if none is known. Negative: no trip is made.
 Integer most_trips_of(const Node& loop, const TypeEnvironment&);
 
 /// The branch that an `if` takes, if its condition is known.

@@ -3,6 +3,7 @@
 #include "ir/expression.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rondel::ir {
 namespace {
@@ -20,6 +21,16 @@ struct Substitution {
   static Integer quotient(const Integer& x, const Integer& y, const Expression&) {
     return floor_div(x, y);
   }
+};
+
+/// An upper bound on the absolute value of an expression.
+struct Magnitude {
+  static double number(std::int64_t v) { return std::abs(static_cast<double>(v)); }
+  static double name(Symbol) { return static_cast<double>(largest_listed); }
+  static double add(double x, double y) { return x + y; }
+  static double multiply(double x, double y) { return x * y; }
+  static double maximum(double x, double y) { return std::max(x, y); }
+  static double quotient(double x, double, const Expression&) { return x; }
 };
 
 bool has_name(Symbol s, Symbol name) {
@@ -61,6 +72,12 @@ bool TripIndices::changes(const Integer& i) const {
          std::ranges::any_of(i.symbol.names(), [&](Symbol name) { return contains(name); });
 }
 
+bool TripIndices::fits(const Integer& i) {
+  constexpr double most = 0x1p62;
+  Magnitude magnitude;
+  return (i.known() || i.symbolic()) && compute(i, magnitude) < most;
+}
+
 /// An expression that falls as a trip index rises is least in the last trip. One that rises is
 /// least in the first trip, which `at_least` covers, because names are 0 or more.
 bool TripIndices::never_negative(const Integer& i) const {
@@ -70,7 +87,7 @@ bool TripIndices::never_negative(const Integer& i) const {
     const auto last = last_.find(name);
     if (last == last_.end() || direction(i.symbol.expression(), name) != Direction::falls) continue;
     Substitution in_last_trip{name, last->second};
-    return never_negative(compute(i, in_last_trip));
+    if (never_negative(compute(i, in_last_trip))) return true;
   }
   return false;
 }

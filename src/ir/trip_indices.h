@@ -9,11 +9,15 @@ namespace rondel::ir {
 /// bounds of a slice, is then an expression, and its least value over all trips can be found.
 class TripIndices {
  public:
-  /// `index` counts from 0 to `last`, which may depend on the indices of outer loops.
+  /// `index` counts from 0 to `last`, which may depend on the indices of outer loops. It is -1 if
+  /// the loop makes no trip; what holds in every trip then holds of none.
   void add(Symbol index, const Integer& last);
   bool contains(Symbol name) const { return last_.contains(name); }
   /// Whether the integer depends on a trip index.
   bool changes(const Integer&) const;
+  /// Whether arithmetic in 64 bits gives this integer: whether it is small enough not to wrap
+  /// around if no name in it exceeds `largest_listed`.
+  static bool fits(const Integer&);
   /// Whether the integer is at least 0 in every trip, for all values of the other names in it.
   /// False if this cannot be shown.
   bool never_negative(const Integer&) const;

@@ -234,11 +234,16 @@ Ex sliced_element(Emitter& e, std::size_t, const Indices& out) {
     const auto a = static_cast<std::size_t>(b.axes[i]);
     const Ex extent = e.extent(0, b.axes[i]);
     const Ex given = known_or_read(e, 1, i);
-    const Ex low = p.index(b.steps[i] > 0 ? 0 : -1);
-    const Ex high = b.steps[i] > 0 ? extent : extent - 1;
-    const Ex counted = p.known(given).value_or(-1) >= 0
+    const bool forward = b.steps[i] > 0;
+    const bool known = p.known(given).value_or(-1) >= 0;
+    Ex low = p.index(forward ? 0 : -1), high = forward ? extent : extent - 1;
+    const Ex counted = known
                            ? given
                            : select(given < 0, select(given < -extent, low, given + extent), given);
+    // No element outside of x is read, whatever the start.
+    const Ex span = (e.output_extent(0, b.axes[i]) - 1) * b.steps[i];
+    if (!known && forward) high = extent - 1 - span;
+    if (!known && !forward) low = -span;
     const Ex start = scalar::max(low, scalar::min(counted, high));
     in[a] = start + out[a] * b.steps[i];
   }

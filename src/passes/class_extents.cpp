@@ -61,7 +61,7 @@ bool ClassExtents::read(std::span<const Tensor* const> inputs, Shape& symbols) c
     if (const auto& elements = inputs_[k].elements; !elements.empty())
       if (!inputs[k]->contiguous() ||
           !read_symbols(elements, {inputs[k]->data_as<std::int64_t>(), elements.size()},
-                        largest_listed, symbols))
+                        ir::largest_listed, symbols))
         return false;
   return true;
 }

@@ -45,7 +45,7 @@ class Symbols {
 /// The extent of a list's element; unknown if the element is negative.
 ir::Extent element_extent(std::int64_t value, const ir::Extent* declared, Symbols& symbols) {
   if (value < 0) return {};
-  return value > largest_listed ? ir::Extent(value) : symbols.of(value, declared);
+  return value > ir::largest_listed ? ir::Extent(value) : symbols.of(value, declared);
 }
 
 /// Encodes a class as integers. Symbols are numbered in order of first use.

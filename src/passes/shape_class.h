@@ -7,11 +7,6 @@
 
 namespace rondel::passes {
 
-/// An element of a list that is larger than this is a number of the class, not a symbol: integers
-/// that a model computes from it may wrap around, but expressions over symbols assume that they do
-/// not.
-inline constexpr std::int64_t largest_listed = (std::int64_t{1} << 31) - 1;
-
 /// An input whose elements are extents, and these extents as the model declares them.
 struct ExtentList {
   std::size_t input;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <set>
 
 namespace rondel::session {
@@ -188,8 +189,8 @@ class RegionCodeCache {
 
  private:
   static constexpr std::size_t condition = 0;  ///< the first input of an `if`
-  /// After so many classes without code, and none with code, no further class is tried: lowering a
-  /// large body in vain takes milliseconds.
+  /// After so many classes without code, and none with code, only some of the further shapes are
+  /// tried: lowering a large body in vain takes milliseconds.
   static constexpr std::size_t most_refused = 16;
   bool is_loop() const { return b_.graph->node(node_).is_loop(); }
 
@@ -205,10 +206,15 @@ class RegionCodeCache {
     std::string how;  ///< how it runs, in words; empty: as before
   };
 
+  /// Each power of two of the shapes that come is tried all the same.
+  bool is_hopeless() {
+    return !has_code_ && refused_ >= most_refused && !std::has_single_bit(++skipped_);
+  }
+
   Lookup find(std::span<const Value> all) {
     for (const Value& v : all)
       if (!v.is_tensor()) return refused("a sequence or an optional is read in it");
-    if (!has_code_ && refused_ >= most_refused) return {NativeSource::Answer{}, ""};
+    if (is_hopeless()) return {NativeSource::Answer{}, ""};
     const Fit fit = fit_of(all);
     if (fit == Fit::none) return refused("an op's rule does not hold for these shapes");
     const passes::ShapeClass c = passes::classify(all, declared_, {}, lists_);
@@ -325,6 +331,7 @@ class RegionCodeCache {
   std::atomic<bool> seen_any_ = false;
   std::atomic<bool> has_code_ = false;    ///< of any class
   std::atomic<std::size_t> refused_ = 0;  ///< classes without code
+  std::atomic<std::size_t> skipped_ = 0;  ///< shapes since then
 };
 
 /// The extents with the same symbol for all unknown ones.

@@ -36,6 +36,27 @@ TEST_F(TripIndicesTest, the_last_index_of_an_inner_loop_may_be_an_outer_index) {
   EXPECT_FALSE(trips.never_negative(t - 1 - i - j));
 }
 
+TEST_F(TripIndicesTest, an_inner_loop_may_make_fewer_trips_in_each_trip_of_an_outer_loop) {
+  TripIndices triangle;
+  triangle.add(i.symbol, t - 1);
+  triangle.add(j.symbol, t - i - 1);
+  EXPECT_TRUE(triangle.never_negative(t - 1 - i - j));
+  EXPECT_TRUE(triangle.never_negative(t - 1 - j));
+  EXPECT_FALSE(triangle.never_negative(t - 2 - i - j));
+  TripIndices other_names;
+  other_names.add(j.symbol, t - 1);
+  other_names.add(i.symbol, t - j - 1);
+  EXPECT_TRUE(other_names.never_negative(t - 1 - i - j));
+}
+
+TEST_F(TripIndicesTest, an_expression_fits_if_its_arithmetic_does_not_wrap_around) {
+  constexpr std::int64_t large = std::int64_t{1} << 62;
+  EXPECT_TRUE(TripIndices::fits(i + t * 2 - 5) && TripIndices::fits(large / 2));
+  EXPECT_TRUE(TripIndices::fits(max(i - 3, 0)) && TripIndices::fits(floor_div(i, 7)));
+  EXPECT_FALSE(TripIndices::fits(i * large) || TripIndices::fits(i * t * n));
+  EXPECT_FALSE(TripIndices::fits(i + large) || TripIndices::fits(Integer()));
+}
+
 TEST_F(TripIndicesTest, an_index_may_have_factors) {
   EXPECT_TRUE(trips.never_negative(Integer(3) * t - 3 - Integer(3) * i));
   EXPECT_TRUE(trips.never_negative(n * t - n - n * i));

@@ -114,6 +114,10 @@ std::string stack_of_slices(const std::string& trips, const std::string& start,
                        " { body(%i, %go) { %j = unsqueeze(%i, %a) %back = sub(%n, %j)"
                        " %next = add(%j, %one) %skip = add(%j, %two) %twice = mul(%j, %two)"
                        " %pair = add(%twice, %two) %before = sub(%back, %one)"
+                       " %large = constant value=i64[1] {4611686018427387904}"
+                       " %wraps = mul(%j, %large) %positive = max(%wraps, %a)"
+                       " %zero = sub(%positive, %wraps) %begin = add(%j, %zero)"
+                       " %after = add(%begin, %one)"
                        " %e = slice(%x, " +
                        start + ", " + end + ", %a) yield go=%go items=(%e) } }");
 }
@@ -126,6 +130,7 @@ TEST(Extents, OfSlicesByTheTripIndex) {
   EXPECT_EQ(stack_of_slices("%n", "%twice", "%pair"), "f32[N, ?, 3]");
   EXPECT_EQ(stack_of_slices("%n", "%a", "%next"), "f32[N, ?, 3]") << "grows from trip to trip";
   EXPECT_EQ(stack_of_slices("%m", "%j", "%next"), "f32[?, ?, 3]") << "any number of trips";
+  EXPECT_EQ(stack_of_slices("%n", "%begin", "%after"), "f32[N, ?, 3]") << "wraps around in trip 2";
 }
 
 TEST(Extents, Reshaped) {

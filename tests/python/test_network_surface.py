@@ -149,6 +149,16 @@ def test_help_says_what_an_attribute_is(name):
     assert texts and not [text for text in texts if not text or text == trt.arguments.Attribute.__doc__ or text not in told]
 
 
+def test_classes_of_layers_may_be_derived():
+    class Mine(trt.IShuffleLayer):
+        pass
+
+    class Other(trt.ITensor):
+        pass
+
+    assert Mine.first_transpose is trt.IShuffleLayer.first_transpose and Other.shape is trt.ITensor.shape
+
+
 def test_python_has_what_the_headers_of_the_layers_set_and_get():
     root = pathlib.Path(__file__).parents[2]
     declared = "".join((root / "include/rondel/network" / name).read_text() for name in ("layer.h", "layers.h", "loop.h"))

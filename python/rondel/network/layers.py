@@ -19,9 +19,11 @@ class Handle:
 
     __slots__ = ("_network", "_raw")
 
-    def __init_subclass__(cls):
-        _CLASSES[cls.__name__] = cls
-        add_attributes(cls, getattr(engine, cls.__name__))
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith(__package__):  # not a class that a user derives
+            _CLASSES[cls.__name__] = cls
+            add_attributes(cls, getattr(engine, cls.__name__))
 
     def __init__(self, network, raw):
         self._network = network

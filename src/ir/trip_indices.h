@@ -9,8 +9,8 @@ namespace rondel::ir {
 /// bounds of a slice, is then an expression, and its least value over all trips can be found.
 class TripIndices {
  public:
-  /// `index` counts from 0 to `last`, which may depend on the indices of outer loops. It is -1 if
-  /// the loop makes no trip; what holds in every trip then holds of none.
+  /// `index` counts from 0 to `last`, which may depend on the indices of outer loops. If the loop
+  /// makes no trip, `last` is negative, and every statement about all trips is true.
   void add(Symbol index, const Integer& last);
   bool contains(Symbol name) const { return last_.contains(name); }
   /// Whether the integer depends on a trip index.

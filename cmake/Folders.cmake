@@ -52,7 +52,7 @@ endfunction()
 # on whose files register themselves when they are loaded; the linker would drop these objects from a
 # static library.
 function(rondel_registered target folder)
-  if(folder MATCHES "^(ops|onnx|mdf|network|deepx|exporters|passes|session)$" AND TARGET rondel_ops)
+  if(folder MATCHES "^(ops|onnx|mdf|network|deepx|exporters|passes|gradients|lowering|compile|session)$" AND TARGET rondel_ops)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:rondel_ops>)
   endif()
   if(folder MATCHES "^(onnx|mdf|session)$" AND TARGET rondel_onnx)

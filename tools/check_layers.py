@@ -28,8 +28,11 @@ LAYERS = {
     "frontends/mdf": {"frontends", "frontends/onnx", "base", "ir", "scalar", "kernels", "ops"},
     "exporters/onnx": {"base", "ir", "scalar", "kernels", "ops", "formats/onnx"},
     "passes": {"base", "ir", "scalar", "kernels", "ops"},
+    "gradients": {"base", "ir", "scalar", "kernels", "ops", "passes"},
+    "lowering": {"base", "ir", "scalar", "kernels", "ops"},
     "codegen": {"base", "scalar"},
     "runtime": {"base", "scalar", "kernels"},
+    "compile": {"base", "ir", "scalar", "kernels", "ops", "passes", "lowering", "codegen", "runtime"},
 }
 LAYERS["session"] = set(LAYERS)
 
@@ -57,9 +60,9 @@ CYCLES = [
     ["src/frontends/onnx/check", "src/frontends/onnx/import", "src/frontends/onnx/importer", "src/frontends/onnx/rules",
      "src/frontends/onnx/survey"],
     ["src/ir/*"],
-    ["src/passes/extract", "src/passes/group"],
+    ["src/lowering/extract", "src/lowering/group"],
     ["src/scalar/op_facts", "src/scalar/program"],
-    ["src/session/loop_builder", "src/session/plan_builder"],
+    ["src/compile/loop_builder", "src/compile/plan_builder"],
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

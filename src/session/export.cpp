@@ -1,12 +1,12 @@
 #include "exporters/onnx/export.h"
 
 #include "base/text.h"
+#include "compile/plan_builder.h"
 #include "passes/simplify_scans.h"
 #include "session/export_source.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
 #include "session/options.h"
-#include "session/plan_builder.h"
 
 #include <rondel/exporter.h>
 
@@ -66,7 +66,7 @@ ExportSource as_read(ir::Graph g) {
 
 ExportSource to_write(frontends::Imported& imported, const ExportOptions& o) {
   session::report_warnings(o.reading, imported.findings);
-  return o.compiled ? with_seed(session::compile_graph(std::move(imported.graph), o.reading))
+  return o.compiled ? with_seed(compile::compile_graph(std::move(imported.graph), o.reading))
                     : as_read(std::move(imported.graph));
 }
 

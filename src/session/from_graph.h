@@ -1,10 +1,10 @@
 #pragma once
 #include <rondel/session.h>
 
+#include "compile/tiered_compiler.h"
 #include "ir/graph.h"
 #include "runtime/memory.h"
 #include "session/front_ends.h"
-#include "session/tiered_compiler.h"
 
 #include <memory>
 #include <span>
@@ -16,7 +16,7 @@ namespace rondel::session {
 /// of equal programs.
 struct SharedResources {
   runtime::Memory memory;
-  std::shared_ptr<TieredCompiler> compiler;
+  std::shared_ptr<compile::TieredCompiler> compiler;
 };
 /// New resources for these options.
 SharedResources resources_for(const SessionOptions&);

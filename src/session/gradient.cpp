@@ -1,17 +1,17 @@
-#include "passes/gradient.h"
+#include "gradients/gradient.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "compile/plan_builder.h"
+#include "gradients/checkpoint_loops.h"
+#include "gradients/influence.h"
+#include "gradients/stop_gradients.h"
 #include "ir/builder.h"
-#include "passes/checkpoint_loops.h"
 #include "passes/hoist_invariants.h"
-#include "passes/influence.h"
-#include "passes/stop_gradients.h"
 #include "session/constants_as_inputs.h"
 #include "session/export_source.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
 #include "session/options.h"
-#include "session/plan_builder.h"
 
 #include <rondel/gradient.h>
 
@@ -22,10 +22,10 @@
 namespace rondel {
 namespace {
 
+using compile::canonicalize;
 using ir::Graph;
 using ir::ValueId;
 using session::add_input;
-using session::canonicalize;
 using session::erase_input;
 
 std::string quoted(const std::vector<std::string>& names) {
@@ -165,11 +165,11 @@ std::vector<ValueId> values_named(const Graph& g, const std::string& name) {
 void stop_gradients(Graph& g, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     std::vector<ValueId> values = values_named(g, name);
-    std::erase_if(values, [&g](ValueId v) { return !passes::has_adjoint(g, v); });
+    std::erase_if(values, [&g](ValueId v) { return !gradients::has_adjoint(g, v); });
     for (const ValueId v : values)
       require(g.value(v).type.is_tensor(), "stop_gradient names '{}', {}; expected a tensor", name,
               ir::to_text(g.value(v).type));
-    passes::stop_gradients(g, values);
+    gradients::stop_gradients(g, values);
   }
 }
 
@@ -198,7 +198,7 @@ void prepare(Graph& g) {
   if (passes::hoist_invariants(g)) canonicalize(g);
 }
 
-/// Nullopt for "none"; otherwise the argument `trips` of `passes::checkpoint_loops`.
+/// Nullopt for "none"; otherwise the argument `trips` of `gradients::checkpoint_loops`.
 std::optional<std::optional<std::int64_t>> segments(const std::string& checkpoint) {
   if (checkpoint == "none") return std::nullopt;
   if (checkpoint == "sqrt") return std::optional<std::int64_t>();
@@ -215,13 +215,14 @@ Graph with_gradient(Graph g, const GradientOptions& o) {
   Variables variables(g, o.wrt);
   stop_gradients(g, o.stop_gradient);
   prepare(g);
-  if (checkpoint && passes::checkpoint_loops(g, *checkpoint, variables.values())) canonicalize(g);
-  passes::GradientRequest request;
+  if (checkpoint && gradients::checkpoint_loops(g, *checkpoint, variables.values()))
+    canonicalize(g);
+  gradients::GradientRequest request;
   request.wrt = variables.values();
   request.targets = outputs_differentiated(g, o);
   request.seed = seeds(g, request.targets, o);
-  add_outputs(g, passes::add_gradient(g, request), o.wrt, o.prefix);
-  passes::remove_gradient_stops(g);
+  add_outputs(g, gradients::add_gradient(g, request), o.wrt, o.prefix);
+  gradients::remove_gradient_stops(g);
   canonicalize(g);
   variables.restore();
   return g;
@@ -251,19 +252,19 @@ Graph with_tangents(Graph g, const TangentOptions& o) {
     require_new(g, name, o.prefix);
     directions.push_back(add_input(g, g.value(variables.values()[k]).type, name));
   }
-  passes::GradientRequest reverse;
+  gradients::GradientRequest reverse;
   reverse.wrt = variables.values();
   reverse.targets = outputs_named(g, names);
   for (const ValueId v : reverse.targets) reverse.seed.push_back(add_input_like_output(g, v, ""));
   const std::size_t own = g.root().results.size();
-  for (const ValueId v : passes::add_gradient(g, reverse)) g.add_result({}, v);
+  for (const ValueId v : gradients::add_gradient(g, reverse)) g.add_result({}, v);
   canonicalize(g);
-  passes::GradientRequest forward;
+  gradients::GradientRequest forward;
   forward.wrt = reverse.seed;
   forward.seed = directions;
   std::vector<ValueId> results(g.root().results.begin(), g.root().results.end());
   forward.targets.assign(results.begin() + static_cast<std::ptrdiff_t>(own), results.end());
-  const std::vector<ValueId> tangents = passes::add_gradient(g, forward);
+  const std::vector<ValueId> tangents = gradients::add_gradient(g, forward);
   results.resize(own);
   g.set_results({}, results);
   add_outputs(g, tangents, names, o.prefix);
@@ -272,7 +273,7 @@ Graph with_tangents(Graph g, const TangentOptions& o) {
     g.replace_uses(reverse.seed[k], output_named(g, names[k]));
     erase_input(g, reverse.seed[k]);
   }
-  passes::remove_gradient_stops(g);
+  gradients::remove_gradient_stops(g);
   canonicalize(g);
   variables.restore();
   return g;

@@ -1,13 +1,13 @@
 #include "session/gradient_nodes.h"
 
 #include "base/error.h"
+#include "compile/plan_builder.h"
+#include "gradients/gradient.h"
+#include "gradients/influence.h"
+#include "gradients/stop_gradients.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
-#include "passes/gradient.h"
-#include "passes/influence.h"
-#include "passes/stop_gradients.h"
 #include "session/constants_as_inputs.h"
-#include "session/plan_builder.h"
 
 #include <algorithm>
 #include <set>
@@ -74,8 +74,8 @@ std::vector<ValueId> constant_variables(const Graph& g) {
 /// Stops the gradient at the variables that are held constant; returns y, which may have changed.
 ValueId stop_at_held(Graph& g, const Request& r, NodeId n) {
   for (std::size_t k = r.xs(); k < r.variables().size(); ++k)
-    if (passes::has_adjoint(g, r.variables()[k]))
-      passes::stop_gradients(g, r.variables().subspan(k, 1));
+    if (gradients::has_adjoint(g, r.variables()[k]))
+      gradients::stop_gradients(g, r.variables().subspan(k, 1));
   return g.node(n).inputs[0];
 }
 
@@ -87,7 +87,7 @@ ValueId moved_to_values(ir::Builder& b, const Request& r, NodeId n, std::vector<
   ir::Cloner clone(g, g);
   std::set<ValueId> moved;
   for (std::size_t k = 0; k < r.values().size(); ++k) {
-    const bool stops = r.is_held(k) && passes::has_adjoint(g, r.values()[k]);
+    const bool stops = r.is_held(k) && gradients::has_adjoint(g, r.values()[k]);
     values.push_back(b(stops ? "stop_gradient" : "identity", {r.values()[k]}));
     clone.map(r.variables()[k], values.back());
     moved.insert(r.variables()[k]);
@@ -121,7 +121,7 @@ void write_gradient(Graph& g, NodeId n) {
              "is known without running; a variable is an input, an initializer of the model, or "
              "depends on inputs");
   }
-  passes::GradientRequest request;
+  gradients::GradientRequest request;
   request.region = region;
   request.before = n;
   std::vector<ValueId> variables(r.variables().begin(), r.variables().end());
@@ -136,7 +136,7 @@ void write_gradient(Graph& g, NodeId n) {
   }
   variables.resize(r.xs());
   request.wrt = variables;
-  const std::vector<ValueId> adjoints = passes::add_gradient(g, request);
+  const std::vector<ValueId> adjoints = gradients::add_gradient(g, request);
   for (std::size_t j = 0; j < g.node(n).outputs.size(); ++j) {
     const ValueId given = g.node(n).outputs[j];
     if (given == ValueId::none) continue;
@@ -144,7 +144,7 @@ void write_gradient(Graph& g, NodeId n) {
     g.replace_uses(given, adjoints[j]);
   }
   g.erase_node(n);
-  passes::remove_gradient_stops(g);
+  gradients::remove_gradient_stops(g);
 }
 
 }  // namespace
@@ -154,11 +154,11 @@ void write_gradients(Graph& g) {
   ConstantsAsInputs constants(g);
   for (const ValueId v : constant_variables(g)) constants.stand_in(v);
   for (NodeId n = first_gradient(g); n != NodeId::none; n = first_gradient(g)) {
-    canonicalize(g);
+    compile::canonicalize(g);
     // Canonicalization may have removed unread gradient nodes.
     if (n = first_gradient(g); n != NodeId::none) write_gradient(g, n);
   }
-  canonicalize(g);
+  compile::canonicalize(g);
   constants.restore();
 }
 

@@ -1,9 +1,9 @@
 #include "base/error.h"
+#include "compile/plan_builder.h"
+#include "compile/region_code.h"
 #include "ir/graph.h"
 #include "session/front_ends.h"
-#include "session/plan_builder.h"
 #include "session/ports.h"
-#include "session/region_code.h"
 
 #include <rondel/session.h>
 
@@ -60,11 +60,11 @@ void find_control(const ir::Graph& g, ir::RegionId r, int depth, ModelReport& fo
 }
 
 /// Finds how each loop and `if` of the compiled graph runs, by the source of its node.
-void find_executions(const ir::Graph& g, ir::RegionId r, const passes::LoweringOptions& options,
+void find_executions(const ir::Graph& g, ir::RegionId r, const lowering::LoweringOptions& options,
                      std::map<std::string, std::string>& found) {
   for (const ir::NodeId n : g.region(r).nodes) {
     const ir::Node& node = g.node(n);
-    if (!node.regions.empty()) found.emplace(node.source, session::how_it_runs(g, n, options));
+    if (!node.regions.empty()) found.emplace(node.source, compile::how_it_runs(g, n, options));
     for (const ir::RegionId inner : node.regions) find_executions(g, inner, options, found);
   }
 }
@@ -73,9 +73,9 @@ void report_executions(ModelReport& r, ir::Graph graph, const SessionOptions& o)
   if (r.loops.empty() && r.branches.empty()) return;
   std::map<std::string, std::string> found;
   try {
-    const ir::Graph compiled = session::compile_graph(std::move(graph), o);
+    const ir::Graph compiled = compile::compile_graph(std::move(graph), o);
     find_executions(compiled, ir::RegionId::root,
-                    {.fuse = o.graph_optimization_level > 0, .evaluate = session::make_evaluator()},
+                    {.fuse = o.graph_optimization_level > 0, .evaluate = compile::make_evaluator()},
                     found);
   } catch (const Error& e) {
     // A graph that cannot be compiled cannot run either.

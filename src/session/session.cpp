@@ -2,14 +2,14 @@
 
 #include "base/cancellation.h"
 #include "base/error.h"
+#include "compile/plan_builder.h"
+#include "compile/tiered_compiler.h"
 #include "ir/text.h"
 #include "session/carried.h"
 #include "session/from_graph.h"
 #include "session/front_ends.h"
 #include "session/options.h"
-#include "session/plan_builder.h"
 #include "session/ports.h"
-#include "session/tiered_compiler.h"
 #include "session/watchdog.h"
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 namespace rondel {
 namespace {
 
-using session::Execution;
+using compile::Execution;
 
 Execution execution_of(const SessionOptions& o) {
-  return o.jit ? session::execution_from_environment(Execution::tiered) : Execution::interpreter;
+  return o.jit ? compile::execution_from_environment(Execution::tiered) : Execution::interpreter;
 }
 
 /// The same graph with a new symbol for each unknown extent of each input, for inputs whose extents
@@ -106,15 +106,15 @@ struct Session::Impl {
   runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
     const bool interpreting = compiler->execution() == Execution::interpreter;
     const bool optimise = options.graph_optimization_level > 0;
-    session::BuildContext b;
-    b.graph = std::make_shared<const ir::Graph>(session::compile_graph(std::move(g), options));
+    compile::BuildContext b;
+    b.graph = std::make_shared<const ir::Graph>(compile::compile_graph(std::move(g), options));
     b.compiler = compiler;
     b.lowering = {.fuse = optimise,
                   .fast_kernels = !interpreting && !options.strict,
-                  .evaluate = session::make_evaluator()};
+                  .evaluate = compile::make_evaluator()};
     b.log = log;
     if (kept != nullptr) *kept = b.graph;
-    return session::build_plan(b, ir::RegionId::root);
+    return compile::build_plan(b, ir::RegionId::root);
   }
 
   /// The values of the inputs in order, checked. `carried`: values of the inputs that are not fed.
@@ -249,8 +249,8 @@ struct Session::Impl {
   ir::Graph graph;                       ///< as imported
   std::vector<std::string> input_names;  ///< of inputs that are fed by name
   std::shared_ptr<const ir::Graph> compiled;
-  std::shared_ptr<session::TieredCompiler> compiler;
-  std::shared_ptr<session::ExecutionLog> log = std::make_shared<session::ExecutionLog>();
+  std::shared_ptr<compile::TieredCompiler> compiler;
+  std::shared_ptr<compile::ExecutionLog> log = std::make_shared<compile::ExecutionLog>();
   runtime::Memory memory;
   runtime::Plan plan;
   mutable std::timed_mutex relaxed_plan_mutex;
@@ -282,7 +282,8 @@ Session session::FromGraph::make(ir::Graph graph, ModelInfo info, const SessionO
 }
 
 session::SharedResources session::resources_for(const SessionOptions& o) {
-  return {runtime::Memory(o.max_memory_bytes), std::make_shared<TieredCompiler>(execution_of(o))};
+  return {runtime::Memory(o.max_memory_bytes),
+          std::make_shared<compile::TieredCompiler>(execution_of(o))};
 }
 
 std::vector<Value> session::FromGraph::run(const Session& s, std::vector<Value> inputs,

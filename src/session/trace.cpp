@@ -1,9 +1,9 @@
 #include "base/error.h"
 #include "base/text.h"
+#include "compile/plan_builder.h"
 #include "ir/text.h"
 #include "passes/pipeline.h"
 #include "session/front_ends.h"
-#include "session/plan_builder.h"
 
 #include <rondel/session.h>
 
@@ -43,7 +43,7 @@ std::vector<PassRun> trace(const auto& model, const SessionOptions& o, const std
                     std::string(r.pass->doc), r.round, r.changed, r.seconds,
                     count_nodes(g, ir::RegionId::root), told ? ir::to_text(g) : ""});
   };
-  session::compile_graph(session::read_model(model, o).graph, o, note);
+  compile::compile_graph(session::read_model(model, o).graph, o, note);
   return runs;
 }
 

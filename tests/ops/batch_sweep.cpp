@@ -79,7 +79,7 @@ std::optional<std::vector<Value>> at_once(const OpCase& c, const Chosen& chosen,
   if (y.empty()) return std::nullopt;
   EXPECT_EQ(y.size(), outputs) << c.op;
   g.set_results(ir::RegionId::root, y);
-  return run_graph(std::move(one.graph), one.feeds, session::Execution::interpreter);
+  return run_graph(std::move(one.graph), one.feeds, compile::Execution::interpreter);
 }
 
 bool is_batchable(const ir::OpDef& op) { return op.batch || ops::is_elementwise(op); }

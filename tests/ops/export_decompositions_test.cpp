@@ -14,7 +14,7 @@
 namespace rondel::test {
 namespace {
 
-using session::Execution;
+using compile::Execution;
 using Results = std::optional<std::vector<Value>>;
 
 /// The results of a run; nothing if the run ends with an error.

@@ -13,7 +13,7 @@
 namespace rondel::test {
 namespace {
 
-using session::Execution;
+using compile::Execution;
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())

@@ -16,7 +16,7 @@
 namespace rondel::test {
 namespace {
 
-using session::Execution;
+using compile::Execution;
 
 template <class C> Tensor complex_from(DType t, const Tensor& reals) {
   Tensor y(t, reals.shape());

@@ -2,9 +2,9 @@
 
 #include "base/float_formats.h"
 #include "base/text.h"
+#include "compile/plan_builder.h"
 #include "ops/compose.h"
 #include "passes/pipeline.h"
-#include "session/plan_builder.h"
 
 #include <cmath>
 #include <cstring>
@@ -65,18 +65,18 @@ OpGraph op_graph(const OpCase& c, std::size_t outputs, KnownTypes known) {
 
 ir::Graph compiled(ir::Graph g) {
   passes::PassOptions options;
-  options.evaluate = session::make_evaluator();
+  options.evaluate = compile::make_evaluator();
   passes::run_pipelines(g, options, {.verify = true});
   return g;
 }
 
-std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, session::Execution how) {
+std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, compile::Execution how) {
   g = compiled(std::move(g));
-  session::BuildContext context;
+  compile::BuildContext context;
   context.graph = std::make_shared<const ir::Graph>(std::move(g));
-  context.compiler = std::make_shared<session::TieredCompiler>(how);
+  context.compiler = std::make_shared<compile::TieredCompiler>(how);
   context.lowering.fast_kernels = false;
-  const runtime::Plan plan = build_plan(context, ir::RegionId::root);
+  const runtime::Plan plan = compile::build_plan(context, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   runtime::FrameLease frame(plan, run);

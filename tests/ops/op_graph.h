@@ -1,7 +1,7 @@
 #pragma once
+#include "compile/tiered_compiler.h"
 #include "ir/graph.h"
 #include "ops/op_test.h"
-#include "session/tiered_compiler.h"
 
 /// Builds the graph of a test case, which has one node, and runs graphs.
 namespace rondel::test {
@@ -22,7 +22,7 @@ OpGraph op_graph(const OpCase&, std::size_t outputs, KnownTypes);
 ir::Graph compiled(ir::Graph);
 
 /// Runs the passes and the graph.
-std::vector<Value> run_graph(ir::Graph, const std::vector<Value>& feeds, session::Execution);
+std::vector<Value> run_graph(ir::Graph, const std::vector<Value>& feeds, compile::Execution);
 
 /// Whether two tensors have the same dtype, shape and bits. All NaNs of at least 16 bits count as
 /// equal, because the sign of 0/0 differs between constant folding and execution.

@@ -18,7 +18,7 @@
 namespace rondel::test {
 namespace {
 
-using session::Execution;
+using compile::Execution;
 
 std::vector<Value> execute(const OpCase& c, std::size_t outputs, KnownTypes known, Execution how) {
   OpGraph one = op_graph(c, outputs, known);

@@ -1,7 +1,7 @@
 #include "base/error.h"
+#include "compile/plan_builder.h"
 #include "ir/builder.h"
 #include "passes/pipeline.h"
-#include "session/plan_builder.h"
 
 #include <gtest/gtest.h>
 
@@ -39,13 +39,13 @@ ir::Graph counting() {
 }
 
 /// The final x, or the error message.
-std::string run(Execution how, std::int64_t trips, const Tensor& x, const Tensor& limit) {
+std::string run(compile::Execution how, std::int64_t trips, const Tensor& x, const Tensor& limit) {
   ir::Graph g = counting();
   passes::run_pipelines(g, {}, {.verify = true});
-  BuildContext context;
+  compile::BuildContext context;
   context.graph = std::make_shared<const ir::Graph>(std::move(g));
-  context.compiler = std::make_shared<TieredCompiler>(how);
-  const runtime::Plan plan = build_plan(context, ir::RegionId::root);
+  context.compiler = std::make_shared<compile::TieredCompiler>(how);
+  const runtime::Plan plan = compile::build_plan(context, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   const runtime::FrameLease frame(plan, run);
@@ -61,7 +61,8 @@ std::string run(Execution how, std::int64_t trips, const Tensor& x, const Tensor
 TEST(Assertion, StaysThoughNothingReadsItAndNamesTheTrip) {
   const Tensor x = Tensor::from<float>({2}, {0, 1}), limit = Tensor::from<float>({2}, {9, 4});
   const Tensor low = Tensor::from<float>({1}, {1});
-  for (const Execution how : {Execution::interpreter, Execution::compiled}) {
+  for (const compile::Execution how :
+       {compile::Execution::interpreter, compile::Execution::compiled}) {
     EXPECT_EQ(run(how, 3, x, limit), "3.000000");
     EXPECT_EQ(run(how, 4, x, limit), "node 'count', trip 3: node 'inside': too large");
     EXPECT_EQ(run(how, 0, x, low), "node 'before': too large");

@@ -1,4 +1,4 @@
-#include "session/graph_key.h"
+#include "session/deepx/graph_key.h"
 
 #include "ir/text.h"
 

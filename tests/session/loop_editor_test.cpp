@@ -1,9 +1,9 @@
 // Edits of a loop that keep its meaning do not change its results.
 #include "ir/loop_editor.h"
 
+#include "compile/plan_builder.h"
 #include "ir/builder.h"
 #include "ir/text.h"
-#include "session/plan_builder.h"
 
 #include <gmock/gmock.h>
 
@@ -37,10 +37,10 @@ Graph sample() {
 
 /// All results, one after the other.
 std::vector<float> results_of(Graph g) {
-  BuildContext context;
+  compile::BuildContext context;
   context.graph = std::make_shared<const Graph>(std::move(g));
-  context.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
-  const runtime::Plan plan = build_plan(context, ir::RegionId::root);
+  context.compiler = std::make_shared<compile::TieredCompiler>(compile::Execution::interpreter);
+  const runtime::Plan plan = compile::build_plan(context, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   const runtime::FrameLease frame(plan, run);

@@ -1,6 +1,6 @@
 // Gradients of loops that only front ends other than ONNX make, against central differences.
+#include "gradients/gradient.h"
 #include "ir/text.h"
-#include "passes/gradient.h"
 #include "passes/pipeline.h"
 #include "session/from_graph.h"
 
@@ -47,12 +47,12 @@ double sum_of_squares(const std::vector<Tensor>& results) {
 ir::Graph gradient_of(const std::string& text) {
   ir::Graph g = ir::parse(text);
   passes::run(passes::canonicalize(), g, {});
-  passes::GradientRequest request;
+  gradients::GradientRequest request;
   request.targets = g.root().results;
   request.seed = g.root().results;
   for (const ir::ValueId v : g.root().params)
     if (is_float(g.value(v).type.dtype())) request.wrt.push_back(v);
-  g.set_results({}, passes::add_gradient(g, request));
+  g.set_results({}, gradients::add_gradient(g, request));
   ir::verify(g);
   return g;
 }

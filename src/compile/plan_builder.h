@@ -1,0 +1,32 @@
+#pragma once
+#include "compile/build_context.h"
+#include "ir/graph.h"
+#include "ir/infer.h"
+#include "passes/pipeline.h"
+#include "runtime/plan.h"
+
+#include <rondel/session.h>
+
+#include <functional>
+#include <memory>
+
+namespace rondel::compile {
+
+/// Runs all passes over an imported graph; plans are built from the result. The graph is verified
+/// after each pass in debug builds and if the environment has RONDEL_VERIFY=1. `after` is called
+/// after each pass.
+ir::Graph compile_graph(
+    ir::Graph, const SessionOptions&,
+    const std::function<void(const passes::PassRun&, const ir::Graph&)>& after = nullptr);
+
+/// The plan of a region: its nodes as steps. `outer`: the slot of a captured value in the plan of
+/// the enclosing region.
+runtime::Plan build_plan(const BuildContext&, ir::RegionId,
+                         const std::function<runtime::Slot(ir::ValueId)>& outer = nullptr);
+
+/// An evaluator that runs single nodes in the interpreter.
+ir::Evaluator make_evaluator();
+/// Brings a graph into canonical form; the interpreter folds constants.
+void canonicalize(ir::Graph&);
+
+}  // namespace rondel::compile

@@ -1,0 +1,383 @@
+#include "compile/region_code.h"
+
+#include "base/error.h"
+#include "base/lru_cache.h"
+#include "codegen/compiler.h"
+#include "compile/exact_key.h"
+#include "lowering/class_extents.h"
+#include "lowering/lower.h"
+#include "lowering/shape_class.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <set>
+
+namespace rondel::compile {
+namespace {
+
+using ir::LoopParts;
+using ir::ValueId;
+using runtime::NativeSource;
+using runtime::RegionCode;
+
+/// The extents that the elements of a list of integers `v` are, found through shape ops, gathers
+/// and concatenations; empty if they are not known.
+ir::Extents extents_in(const ir::Graph& g, ValueId v) {
+  ir::TypeEnvironment k = ir::type_environment(g);
+  std::vector<ir::NodeId> makers;
+  const auto visit = [&](const auto& self, ValueId at) -> void {
+    const ir::NodeId n = g.value(at).producer;
+    const ir::Type& t = g.value(at).type;
+    const bool list = t.is_tensor() && is_integer(t.dtype()) && t.has_rank() && t.rank() <= 1;
+    if (n == ir::NodeId::none || !list || !g.node(n).regions.empty() ||
+        std::ranges::count(makers, n) > 0)
+      return;
+    for (const ValueId from : g.node(n).inputs)
+      if (from != ValueId::none) self(self, from);
+    makers.push_back(n);
+  };
+  visit(visit, v);
+  for (const ir::NodeId n : makers) ir::infer_node(g, n, k);
+  const auto found = k.elements.find(static_cast<std::int32_t>(v));
+  if (found == k.elements.end()) {
+    const ir::Type& t = g.value(v).type;
+    return ir::Extents(t.rank() == 0 ? 1 : static_cast<std::size_t>(t.extent(0).value));
+  }
+  return {found->second.begin(), found->second.end()};
+}
+
+/// Adds the values that types in region `r` and its nested regions depend on.
+void want(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
+  const auto is_wanted = [&](ValueId v) { return wanted.contains(v); };
+  const auto& nodes = g.region(r).nodes;
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    const ir::Node& node = g.node(*it);
+    for (const std::size_t k : node.op->value_inputs)
+      if (k < node.inputs.size()) wanted.insert(node.inputs[k]);
+    if (node.is_loop() && node.loop().stacks > 0 && node.loop().has_trips)
+      wanted.insert(node.inputs[node.loop().trips_at()]);
+    bool through = std::ranges::any_of(node.outputs, is_wanted);
+    for (const ir::RegionId inner : node.regions) {
+      const ir::Region& region = g.region(inner);
+      if (through) wanted.insert(region.results.begin(), region.results.end());
+      want(g, inner, wanted);
+      through = through || std::ranges::any_of(region.params, is_wanted);
+    }
+    if (through) wanted.insert(node.inputs.begin(), node.inputs.end());
+  }
+}
+
+/// One integer, or a list of few integers, in i64.
+bool is_short_list(const ir::Type& t) {
+  if (!t.is_tensor() || t.dtype() != DType::i64 || !t.has_rank()) return false;
+  return t.rank() == 0 || (t.rank() == 1 && t.extent(0).known() && t.extent(0).value <= 64);
+}
+
+/// The captures that are short lists and that types inside the regions depend on. The trip count of
+/// the loop is one more if types depend on the trip index.
+std::vector<lowering::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
+                                               std::span<const ValueId> outer) {
+  const ir::Node& node = g.node(n);
+  const auto is_tensor = [&](ValueId v) { return g.value(v).type.is_tensor(); };
+  if (!std::ranges::all_of(outer, is_tensor)) return {};  // never runs natively
+  std::set<ValueId> wanted;
+  for (const ir::RegionId r : node.regions) want(g, r, wanted);
+  std::vector<std::size_t> found;
+  if (node.is_loop() && node.loop().has_trips &&
+      wanted.contains(g.region(node.loop().body).params[0]))
+    found.push_back(node.loop().trips_at());
+  for (std::size_t k = node.inputs.size(); k < outer.size(); ++k)
+    if (wanted.contains(outer[k])) found.push_back(k);
+  std::vector<lowering::ExtentList> lists;
+  for (const std::size_t k : found)
+    if (is_short_list(g.value(outer[k]).type)) lists.push_back({k, extents_in(g, outer[k])});
+  return lists;
+}
+
+std::string how_it_runs(const scalar::Program& p) {
+  const std::string refusal = codegen::Compiler::refusal(p);
+  return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
+}
+
+/// The types of the bindings of a region's program, computed for the inputs of its class. The
+/// operands of kernels follow the bindings, because the sizes of workspaces depend on them.
+class TypesOfRegion : public runtime::ClassTypes {
+ public:
+  /// Null if an extent does not follow from the class.
+  static std::shared_ptr<const TypesOfRegion> make(const lowering::LoweredRegion& lowered,
+                                                   const lowering::ShapeClass& c) {
+    std::vector<ir::Type> types;
+    for (const auto& binding : lowered.bindings) types.push_back(binding.type);
+    std::vector<Workspace> workspaces;
+    for (std::size_t b = 0; b < lowered.bindings.size(); ++b) {
+      const lowering::KernelWorkspace& w = lowered.bindings[b].workspace;
+      if (!w.kernel) continue;
+      workspaces.push_back({b, w.kernel, types.size(), {}});
+      for (const auto& operand : w.operands) {
+        workspaces.back().operands.push_back({operand.type.is_tensor(), {}, operand.row_major});
+        types.push_back(operand.type);
+      }
+    }
+    auto extents = lowering::ClassExtents::make(c, lowered.conditions, types);
+    if (!extents) return nullptr;
+    return std::shared_ptr<const TypesOfRegion>(
+        new TypesOfRegion(*std::move(extents), std::move(workspaces)));
+  }
+
+  bool evaluate(std::span<const Tensor* const> inputs, runtime::OutputTypes& types) const override {
+    return evaluate(inputs, types, lowering::ClassExtents::Rules::unchecked);
+  }
+  bool evaluate(std::span<const Tensor* const> inputs, runtime::OutputTypes& types,
+                lowering::ClassExtents::Rules rules) const {
+    if (!extents_.evaluate(inputs, types, rules) || !std::ranges::all_of(types, has_a_size))
+      return false;
+    for (const Workspace& w : workspaces_) {
+      std::vector<kernels::Operand> operands = w.operands;
+      for (std::size_t k = 0; k < operands.size(); ++k)
+        operands[k].extents = types[w.first_type + k].second;
+      types[w.binding] = {DType::u8, {w.kernel->workspace(operands)}};
+    }
+    return true;
+  }
+
+ private:
+  /// Whether the size in bytes fits in 64 bits. If not, the node runs step by step, and the error
+  /// names the node that makes the value.
+  static bool has_a_size(const std::pair<DType, Shape>& type) {
+    std::int64_t bytes = static_cast<std::int64_t>(byte_size(type.first));
+    for (const std::int64_t extent : type.second)
+      if (__builtin_mul_overflow(bytes, extent, &bytes)) return false;
+    return true;
+  }
+
+  struct Workspace {
+    std::size_t binding;
+    std::shared_ptr<const kernels::SizedKernel> kernel;
+    std::size_t first_type;  ///< the number of the first operand's type
+    std::vector<kernels::Operand> operands;
+  };
+  TypesOfRegion(lowering::ClassExtents extents, std::vector<Workspace> workspaces)
+      : extents_(std::move(extents)), workspaces_(std::move(workspaces)) {}
+
+  lowering::ClassExtents extents_;
+  std::vector<Workspace> workspaces_;
+};
+
+/// Native code of one loop or `if`, by shape class or else by exact shapes.
+class RegionCodeCache {
+ public:
+  RegionCodeCache(const BuildContext& b, ir::NodeId n)
+      : b_(b), node_(n), outer_(lowering::outer_values(*b.graph, n)),
+        lists_(extent_lists(*b.graph, n, outer_)) {
+    for (const ValueId v : outer_) declared_.push_back(b.graph->value(v).type);
+  }
+
+  /// The outer values whose elements matter, not only their shapes.
+  std::vector<std::size_t> value_inputs() const {
+    std::vector<std::size_t> inputs;
+    if (!is_loop()) inputs.push_back(condition);
+    for (const lowering::ExtentList& list : lists_) inputs.push_back(list.input);
+    return inputs;
+  }
+
+  std::optional<NativeSource::Answer> get(std::span<const Value> all) {
+    Lookup found = find(all);
+    if (b_.log && !found.how.empty()) b_.log->set(b_.graph->node(node_).source, found.how);
+    return found.answer;
+  }
+
+ private:
+  static constexpr std::size_t condition = 0;  ///< the first input of an `if`
+  /// After so many classes without code, and none with code, only some of the further shapes are
+  /// tried: lowering a large body in vain takes milliseconds.
+  static constexpr std::size_t most_refused = 16;
+  bool is_loop() const { return b_.graph->node(node_).is_loop(); }
+
+  /// The code of a class.
+  struct Entry {
+    std::shared_ptr<const RegionCode> code;  ///< null: the node runs step by step
+    std::shared_ptr<const TypesOfRegion> types;
+    std::string how;  ///< how it runs, in words
+  };
+
+  struct Lookup {
+    std::optional<NativeSource::Answer> answer;
+    std::string how;  ///< how it runs, in words; empty: as before
+  };
+
+  /// Each power of two of the shapes that come is tried all the same.
+  bool is_hopeless() {
+    return !has_code_ && refused_ >= most_refused && !std::has_single_bit(++skipped_);
+  }
+
+  Lookup find(std::span<const Value> all) {
+    for (const Value& v : all)
+      if (!v.is_tensor()) return refused("a sequence or an optional is read in it");
+    if (is_hopeless()) return {NativeSource::Answer{}, ""};
+    const Fit fit = fit_of(all);
+    if (fit == Fit::none) return refused("an op's rule does not hold for these shapes");
+    const lowering::ShapeClass c = lowering::classify(all, declared_, {}, lists_);
+    if (fit == Fit::whole)
+      if (const auto entry = entry_for(c); entry->code) return bound(*entry, all);
+    // Extents and conditions computed inside may be known for exact shapes only.
+    const lowering::ShapeClass exact = exact_class(all);
+    if (is_worth_code(exact)) return bound(*entry_for(exact), all);
+    return {std::nullopt, "step by step: these very shapes have come only once"};
+  }
+
+  static Lookup refused(std::string_view reason) {
+    return {NativeSource::Answer{}, fmt::format("step by step: {}", reason)};
+  }
+
+  /// The answer for inputs of the entry's class, for which all ops' type rules hold.
+  static Lookup bound(const Entry& entry, std::span<const Value> all) {
+    if (!entry.code) return {NativeSource::Answer{}, entry.how};
+    std::vector<const Tensor*> tensors;
+    for (const Value& v : all) tensors.push_back(&v.tensor());
+    NativeSource::Answer found{entry.code};
+    if (!entry.types->evaluate(tensors, found.types, lowering::ClassExtents::Rules::checked))
+      return refused("its extents overflow");
+    return {std::move(found), entry.how};
+  }
+
+  lowering::ShapeClass exact_class(std::span<const Value> all) const {
+    std::vector<ir::Type> types;
+    for (const Value& v : all) types.push_back(ir::Type::of(v));
+    std::vector<lowering::ExtentList> lists = lists_;
+    for (lowering::ExtentList& list : lists) {
+      const ir::Ints values = ir::integers_of(all[list.input].tensor());
+      list.declared.assign(values.begin(), values.end());
+    }
+    std::vector<std::size_t> values;
+    if (!is_loop()) values.push_back(condition);
+    return lowering::classify(all, types, values, lists);
+  }
+
+  /// Whether to compile code for exact shapes: for the first exact shapes, and for shapes that
+  /// occur again. If each run has new shapes, such code would never be used twice.
+  bool is_worth_code(const lowering::ShapeClass& exact) {
+    bool again = true;
+    seen_.get(exact.key, [&] {
+      again = false;
+      return true;
+    });
+    return again || !seen_any_.exchange(true);
+  }
+
+  /// The part of the node for which the ops' type rules hold with these inputs: the whole node, or
+  /// all but branches that are not taken. Code for a class requires that they hold for the whole
+  /// node. If they do not hold, the node runs step by step, and the error names the failing node.
+  enum class Fit { whole, taken_branches, none };
+
+  Fit fit_of(std::span<const Value> all) {
+    return *fits_.get(exact_key(all, value_inputs()), [&] {
+      ir::TypeEnvironment k = ir::type_environment(*b_.graph);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
+      for (const lowering::ExtentList& list : lists_)
+        k.values[static_cast<std::int32_t>(outer_[list.input])] = all[list.input].tensor();
+      if (rules_hold(k, nullptr)) return Fit::whole;
+      if (!is_loop())
+        k.values[static_cast<std::int32_t>(outer_[condition])] = all[condition].tensor();
+      return rules_hold(k, b_.lowering.evaluate) ? Fit::taken_branches : Fit::none;
+    });
+  }
+
+  bool rules_hold(ir::TypeEnvironment k, const ir::Evaluator& evaluate) const {
+    try {
+      ir::infer_node(*b_.graph, node_, k, evaluate);
+    } catch (const Error& e) {
+      if (e.blame() == Blame::internal || ends_run(e)) throw;
+      return false;
+    }
+    return true;
+  }
+
+  std::shared_ptr<const Entry> entry_for(const lowering::ShapeClass& c) {
+    return entries_.get(c.key, [&] {
+      const auto lowered = lowering::lower_control(*b_.graph, node_, c, b_.lowering);
+      if (!lowered.program)
+        return refused_class(fmt::format("{}", fmt::join(lowered.reasons, "; ")));
+      auto types = TypesOfRegion::make(lowered, c);
+      if (!types) return refused_class("extents inside do not follow from those of its inputs");
+      auto code = std::make_shared<RegionCode>();
+      code->code = b_.compiler->make(lowered.program);
+      for (const auto& binding : lowered.bindings)
+        code->bindings.push_back({binding.kind, binding.index, binding.constant,
+                                  static_cast<std::size_t>(binding.lifetime.first),
+                                  static_cast<std::size_t>(binding.lifetime.last)});
+      code->types = types;
+      for (const std::size_t k : value_inputs())
+        if (c.values[k].defined() || !c.elements[k].empty()) code->value_inputs.push_back(k);
+      has_code_ = true;
+      return Entry{std::move(code), std::move(types), how_it_runs(*lowered.program)};
+    });
+  }
+
+  Entry refused_class(std::string_view reason) {
+    ++refused_;
+    return {nullptr, nullptr, fmt::format("step by step: {}", reason)};
+  }
+
+  const BuildContext b_;
+  const ir::NodeId node_;
+  const std::vector<ValueId> outer_;               ///< inputs, then captures except constants
+  const std::vector<lowering::ExtentList> lists_;  ///< the outer values that are lists of extents
+  std::vector<ir::Type> declared_;
+  LruCache<Fit> fits_;  ///< by the extents of all outer values
+  LruCache<Entry> entries_;
+  LruCache<bool> seen_;  ///< exact shapes that occurred and whose class has no code
+  std::atomic<bool> seen_any_ = false;
+  std::atomic<bool> has_code_ = false;    ///< of any class
+  std::atomic<std::size_t> refused_ = 0;  ///< classes without code
+  std::atomic<std::size_t> skipped_ = 0;  ///< shapes since then
+};
+
+/// The extents with the same symbol for all unknown ones.
+ir::Extents all_one(ir::Extents extents) {
+  for (ir::Extent& e : extents)
+    if (!e.known()) e = ir::Extent::own("any");
+  return extents;
+}
+
+std::vector<ir::Type> all_one_extent(std::vector<ir::Type> types) {
+  for (ir::Type& t : types) t = ir::Type::tensor(t.dtype(), all_one(t.extents()));
+  return types;
+}
+
+}  // namespace
+
+NativeSource native_source(const BuildContext& b, ir::NodeId n) {
+  if (b.compiler->execution() == Execution::interpreter) return {};
+  auto code = std::make_shared<RegionCodeCache>(b, n);
+  return {[code](std::span<const Value> outer) { return code->get(outer); }, code->value_inputs()};
+}
+
+std::string how_it_runs(const ir::Graph& g, ir::NodeId n,
+                        const lowering::LoweringOptions& options) {
+  std::vector<ir::Type> declared;
+  bool exact = true;
+  for (const ValueId v : lowering::outer_values(g, n)) {
+    const ir::Type& t = g.value(v).type;
+    if (!t.is_tensor()) return fmt::format("step by step: '{}' is {}", g.value(v).name, to_text(t));
+    if (!t.has_rank())
+      return fmt::format("as the rank of '{}' allows, which is not declared", g.value(v).name);
+    exact = exact && t.is_static();
+    declared.push_back(t);
+  }
+  auto lists = extent_lists(g, n, lowering::outer_values(g, n));
+  const auto lowered = lowering::lower_control(g, n, lowering::class_of(declared, lists), options);
+  if (lowered.program) return how_it_runs(*lowered.program);
+  if (exact) return "step by step: " + fmt::format("{}", fmt::join(lowered.reasons, "; "));
+  // Extents that broadcast, or that a state must keep, are equal in most runs: try that.
+  for (lowering::ExtentList& list : lists) list.declared = all_one(list.declared);
+  const auto agreeing = lowering::lower_control(
+      g, n, lowering::class_of(all_one_extent(declared), lists), options);
+  if (!agreeing.program)
+    return "step by step, for shapes as declared: " +
+           fmt::format("{}", fmt::join(lowered.reasons, "; "));
+  return how_it_runs(*agreeing.program) + ", where extents that are not declared agree";
+}
+
+}  // namespace rondel::compile

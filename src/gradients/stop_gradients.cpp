@@ -1,0 +1,42 @@
+#include "gradients/stop_gradients.h"
+
+#include "ir/builder.h"
+
+namespace rondel::gradients {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::ValueId;
+
+void stop_gradient(Graph& g, ValueId v) {
+  const ir::ValueInfo info = g.value(v);
+  ir::Builder b(g, info.region);
+  if (info.producer == NodeId::none) {
+    b.insert_first();
+  } else {
+    b.source(g.node(info.producer).source);
+    b.insert_after(info.producer);
+  }
+  const ValueId stopped = b("stop_gradient", {v});
+  g.replace_uses(v, stopped);
+  g.set_input(g.value(stopped).producer, 0, v);
+}
+
+}  // namespace
+
+void stop_gradients(Graph& g, std::span<const ValueId> values) {
+  for (const ValueId v : values) stop_gradient(g, v);
+}
+
+void remove_gradient_stops(Graph& g) {
+  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
+    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
+      const ir::Node& node = g.node(n);
+      if (node.op->name != "stop_gradient") continue;
+      g.replace_uses(node.outputs[0], node.inputs[0]);
+      g.erase_node(n);
+    }
+}
+
+}  // namespace rondel::gradients

@@ -1,0 +1,85 @@
+#pragma once
+#include "ir/graph.h"
+#include "lowering/shape_class.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace rondel::lowering {
+
+/// Types as expressions over the extents of a shape class, and the test whether inputs belong to
+/// the class. Shapes that change from step to step are computed from these expressions, because
+/// classifying the inputs and inferring types again would take as long as a small step. Immutable
+/// and thread-safe.
+class ClassExtents {
+ public:
+  /// `conditions`: if none of them is negative for the extents of some inputs, the ops' type rules
+  /// hold for these inputs; nullopt: no such conditions are known. `types`: each is no tensor type,
+  /// or its extents are expressions over the extents of the class; otherwise returns nullopt.
+  static std::optional<ClassExtents> make(const ShapeClass&,
+                                          const std::optional<ir::Integers>& conditions,
+                                          std::span<const ir::Type> types);
+
+  /// Whether `evaluate` can prove for some inputs that the ops' type rules hold.
+  bool has_conditions() const { return conditions_.has_value(); }
+  /// Whether the ops' type rules have been checked for the inputs already.
+  enum class Rules : std::uint8_t { unchecked, checked };
+  /// `inputs`: null for an input that is no tensor. `types` gets one entry per type given to
+  /// `make`; the entry of a type that is no tensor type is a u8 scalar. Returns false if the inputs
+  /// are not in the class, or if type inference must run because the ops may reject these extents.
+  bool evaluate(std::span<const Tensor* const> inputs, std::vector<std::pair<DType, Shape>>& types,
+                Rules = Rules::unchecked) const;
+
+ private:
+  /// An extent of an input: a number, or a symbol, which is equal on all its axes.
+  struct Axis {
+    std::int64_t number;
+    std::ptrdiff_t symbol;  ///< index in `symbols_`; -1: the extent is `number`
+  };
+  struct Input {
+    DType dtype;
+    bool contiguous;
+    std::vector<Axis> axes;
+    Tensor value;                ///< defined if the class fixes the value
+    std::vector<Axis> elements;  ///< of a list of extents; -1 stands for any negative number
+  };
+  struct Computed {
+    ir::Integer integer;
+    std::ptrdiff_t symbol;  ///< index in `symbols_`; -1: evaluate `integer`
+  };
+  struct Result {
+    DType dtype = DType::u8;
+    std::vector<Computed> extents = {};
+  };
+
+  ClassExtents() = default;
+  std::vector<Axis> numbered(const ir::Extents&);
+  bool add_inputs(const ShapeClass&);
+  bool add_conditions(const std::optional<ir::Integers>&);
+  bool add_result(const ir::Type&);
+  std::optional<Computed> computed(const ir::Integer&) const;
+  std::ptrdiff_t number_of(ir::Symbol) const;
+  /// Appends the extents of symbols that occur for the first time; each may be at most `most`.
+  /// Returns false if `extents` do not match the axes.
+  static bool read_symbols(std::span<const Axis>, std::span<const std::int64_t> extents,
+                           std::int64_t most, Shape& symbols);
+  static bool fits(const Input&, const Tensor*);
+  bool read(std::span<const Tensor* const> inputs, Shape& symbols) const;
+  bool rules_hold(const Shape& symbols) const;
+  std::optional<std::int64_t> value_of(const Computed&, const Shape& symbols) const;
+
+  std::vector<ir::Symbol> symbols_;  ///< in the order of their first axes
+  std::vector<Input> inputs_;
+  std::vector<Result> results_;
+  std::optional<std::vector<Computed>> conditions_;
+};
+
+/// The extents of a group's results. Returns nullopt if a result's extent is not an expression over
+/// the extents of the class, or if a type rule may reject some inputs of the class for a reason
+/// that no condition expresses. Types are then inferred for each set of inputs.
+std::optional<ClassExtents> output_extents(const ir::Graph& group, const ShapeClass&);
+
+}  // namespace rondel::lowering

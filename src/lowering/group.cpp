@@ -1,0 +1,159 @@
+#include "lowering/group.h"
+
+#include "base/cancellation.h"
+#include "lowering/extract.h"
+#include "ops/meaning.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace rondel::lowering {
+namespace {
+
+using ir::Graph;
+using ir::NodeId;
+using ir::ValueId;
+
+/// Whether each element of the node's output is computed independently, from its index only.
+bool by_element(const ir::Node& n) {
+  return ops::meaning_as<ops::ElementWise>(*n.op) != nullptr ||
+         (ops::meaning_as<ops::Elements>(*n.op) != nullptr && n.outputs.size() == 1 &&
+          ops::meaning_as<ops::ViewMeaning>(*n.op) == nullptr);
+}
+
+bool is_program(const ir::Node& n) {
+  return ops::meaning_as<ops::ElementWise>(*n.op) != nullptr ||
+         ops::meaning_as<ops::Elements>(*n.op) != nullptr ||
+         ops::meaning_as<ops::LoopNest>(*n.op) != nullptr;
+}
+
+class Grouper {
+ public:
+  Grouper(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse)
+      : g_(g), region_(r), types_(types), fuse_(fuse) {}
+
+  std::vector<Group> run() {
+    for (const NodeId n : g_.region(region_).nodes) {
+      if (!g_.node(n).outputs.empty() && g_.constant(g_.node(n).outputs[0]) != nullptr) continue;
+      place(n);
+    }
+    for (std::size_t i = 0; i < groups_.size(); ++i) complete(groups_[i]);
+    return std::move(groups_);
+  }
+
+ private:
+  void place(NodeId n) {
+    check_cancellation();
+    const ir::Node& node = g_.node(n);
+    std::optional<std::size_t> joined = fuse_ ? host(node) : std::nullopt;
+    if (!joined) {
+      joined = groups_.size();
+      groups_.push_back({.program = is_program(node)});
+    }
+    groups_[*joined].nodes.push_back(n);
+    for (const ValueId v : node.outputs)
+      if (v != ValueId::none) group_of_[v] = *joined;
+  }
+
+  /// The group that a node can join: the latest group that computes one of the node's inputs, if it
+  /// has the same index space. An op that may read elements at other indices joins only if it reads
+  /// no value of the group.
+  std::optional<std::size_t> host(const ir::Node& node) {
+    if (!by_element(node)) return std::nullopt;
+    std::optional<std::size_t> last;
+    for (const ValueId v : reads(node)) {
+      const auto it = group_of_.find(v);
+      if (it != group_of_.end()) last = std::max(last.value_or(0), it->second);
+    }
+    if (!last) return std::nullopt;
+    const Group& group = groups_[*last];
+    const ir::Node& first = g_.node(group.nodes[0]);
+    if (!by_element(first) || !same_space(first, node)) return std::nullopt;
+    const bool elementwise = ops::is_elementwise(*node.op);
+    for (const ValueId v : node.inputs) {
+      const auto it = v == ValueId::none ? group_of_.end() : group_of_.find(v);
+      if (it == group_of_.end() || it->second != *last) continue;
+      if (!elementwise || !same_extents(type(v), type(node.outputs[0]))) return std::nullopt;
+    }
+    return last;
+  }
+
+  std::vector<ValueId> reads(const ir::Node& node) {
+    std::vector<ValueId> all = node.inputs;
+    for (const ir::RegionId r : node.regions) {
+      const auto inner = g_.captures(r);
+      all.insert(all.end(), inner.begin(), inner.end());
+    }
+    return all;
+  }
+
+  const ir::Type& type(ValueId v) const { return types_[ir::index(v)]; }
+  static bool same_extents(const ir::Type& a, const ir::Type& b) {
+    if (!a.is_tensor() || !b.is_tensor() || !a.has_rank() || !b.has_rank()) return false;
+    return a.extents() == b.extents();
+  }
+  bool same_space(const ir::Node& a, const ir::Node& b) const {
+    return same_extents(type(a.outputs[0]), type(b.outputs[0]));
+  }
+
+  void complete(Group& group) {
+    std::set<ValueId> made, seen;
+    for (const NodeId n : group.nodes)
+      for (const ValueId v : g_.node(n).outputs) made.insert(v);
+    for (const NodeId n : group.nodes) {
+      const ir::Node& node = g_.node(n);
+      for (const ValueId v : node.inputs)
+        if (v != ValueId::none && !made.contains(v) && !held(group, v) && seen.insert(v).second)
+          group.inputs.push_back(v);
+      for (const std::size_t k : node.op->value_inputs) {
+        if (k >= node.inputs.size() || node.inputs[k] == ValueId::none) continue;
+        const auto found = std::find(group.inputs.begin(), group.inputs.end(), node.inputs[k]);
+        if (found == group.inputs.end()) continue;
+        const auto at = static_cast<std::size_t>(found - group.inputs.begin());
+        group.value_inputs.push_back(at);
+        if (std::ranges::count(node.op->program_values, k) > 0) group.program_values.push_back(at);
+      }
+    }
+    const std::set<ValueId> outside = read_outside(group);
+    for (const NodeId n : group.nodes)
+      for (const ValueId v : g_.node(n).outputs)
+        if (v != ValueId::none && (outside.contains(v) || group.nodes.size() == 1))
+          group.outputs.push_back(v);
+  }
+
+  /// Whether the group's program embeds the constant. An op that is a loop nest may need constants
+  /// in buffers.
+  bool held(const Group& group, ValueId v) const {
+    return group.program && is_small_constant(g_, v) &&
+           ops::meaning_as<ops::LoopNest>(*g_.node(group.nodes[0]).op) == nullptr;
+  }
+
+  /// Values of the group that are results or are read outside of it.
+  std::set<ValueId> read_outside(const Group& group) const {
+    const std::set<NodeId> inside(group.nodes.begin(), group.nodes.end());
+    std::set<ValueId> found;
+    for (const NodeId n : group.nodes)
+      for (const ValueId v : g_.node(n).outputs)
+        if (v != ValueId::none && std::ranges::any_of(g_.value(v).uses, [&](const ir::Use& use) {
+              return !inside.contains(use.node);
+            }))
+          found.insert(v);
+    return found;
+  }
+
+  const Graph& g_;
+  const ir::RegionId region_;
+  const ir::Types& types_;
+  const bool fuse_;
+  std::vector<Group> groups_;
+  std::map<ValueId, std::size_t> group_of_;
+};
+
+}  // namespace
+
+std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse) {
+  return Grouper(g, r, types, fuse).run();
+}
+
+}  // namespace rondel::lowering

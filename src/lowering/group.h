@@ -1,0 +1,25 @@
+#pragma once
+#include "ir/infer.h"
+
+#include <vector>
+
+namespace rondel::lowering {
+
+/// Nodes of a region that become one step.
+struct Group {
+  std::vector<ir::NodeId> nodes = {};
+  /// Values from outside the group, each once, in order of first use.
+  std::vector<ir::ValueId> inputs = {};
+  std::vector<ir::ValueId> outputs = {};  ///< read outside the group, in order of definition
+  bool program = false;  ///< one scalar program; otherwise a single node of another kind
+  /// Indices of the inputs whose values the types depend on, and of those whose values the program
+  /// depends on, too.
+  std::vector<std::size_t> value_inputs = {}, program_values = {};
+};
+
+/// Partitions the nodes of a region into groups, in an order in which they can run. Element-wise
+/// nodes over one index space share a group, so that the values between them stay in registers; if
+/// `fuse` is false, every node is a group of its own. `constant` nodes are in no group.
+std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, bool fuse);
+
+}  // namespace rondel::lowering

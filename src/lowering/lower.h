@@ -1,0 +1,73 @@
+#pragma once
+#include "ir/infer.h"
+#include "kernels/kernel.h"
+#include "lowering/group.h"
+#include "lowering/shape_class.h"
+#include "scalar/loop_binding.h"
+#include "scalar/program.h"
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace rondel::lowering {
+
+/// The scalar program of a group, given as the graph that `extract` made of it, for one shape class
+/// of the graph's parameters. The program's buffers are the parameters of the graph, then its
+/// results. `dying`: parameters that nothing reads after the group; a result may be written over
+/// such a parameter of the same type (`may_alias`).
+std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const ShapeClass&,
+                                                   std::span<const std::size_t> dying);
+
+/// Whether the ranks of all values in the group follow from the class.
+bool ranks_known(const ir::Graph& group, const ShapeClass&);
+
+/// How programs are made.
+struct LoweringOptions {
+  bool fuse = true;          ///< element-wise nodes share loops
+  bool fast_kernels = true;  ///< false: reference kernels only
+  /// Folds values that follow from a class, for example conditions of `if`s; none: only values
+  /// computed from extents are folded.
+  ir::Evaluator evaluate = {};
+};
+
+/// The workspace of a kernel that a program calls. Its size is computed from the extents of each
+/// run.
+struct KernelWorkspace {
+  struct Operand {
+    ir::Type type;  ///< extents are numbers and symbols of the class; none: operand left out
+    bool row_major = true;
+  };
+  std::shared_ptr<const kernels::SizedKernel> kernel;
+  std::vector<Operand> operands;  ///< inputs, then outputs
+};
+
+/// The values that a loop or an `if` reads from outside: its inputs, then its captures except
+/// constants.
+std::vector<ir::ValueId> outer_values(const ir::Graph&, ir::NodeId);
+
+/// The scalar program of a whole loop or `if`, with all nested regions, for one shape class of its
+/// outer values.
+struct LoweredRegion {
+  /// Parameters: the first trip to run, the end of the trips to run, the trip count if it is known
+  /// before the loop (else 0), the budget of trips. An `if` reads the budget only.
+  std::shared_ptr<const scalar::Program> program;  ///< null: see `reasons`
+  std::vector<std::string> reasons;  ///< why there is no program and the node runs step by step
+  /// The role of a buffer of the program; extents of types are numbers and symbols of the class.
+  struct Binding {
+    scalar::LoopBinding kind;
+    std::size_t index = 0;
+    ir::Type type;                      ///< of a state, an item, a result or a temporary
+    KernelWorkspace workspace;          ///< of a temporary that is a kernel's workspace
+    Tensor constant;                    ///< a constant of the model that is read from memory
+    scalar::Buffer::Lifetime lifetime;  ///< of a temporary
+  };
+  std::vector<Binding> bindings;
+  /// If none of these is negative for the extents of some inputs, all ops' type rules hold for
+  /// these inputs; nullopt: the rules must be checked for each set of inputs.
+  std::optional<ir::Integers> conditions = {};
+};
+LoweredRegion lower_control(const ir::Graph&, ir::NodeId, const ShapeClass&,
+                            const LoweringOptions&);
+
+}  // namespace rondel::lowering

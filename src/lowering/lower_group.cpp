@@ -1,0 +1,98 @@
+#include "base/error.h"
+#include "lowering/extract.h"
+#include "lowering/lower.h"
+#include "lowering/lower_nodes.h"
+#include "ops/meaning.h"
+
+#include <algorithm>
+
+namespace rondel::lowering {
+namespace {
+
+using ir::ValueId;
+
+std::vector<std::int64_t> known_extents(const ir::Type& t) {
+  if (!t.is_tensor() || !t.has_rank())
+    broken_invariant("a program is written for a value of type {}", to_text(t));
+  std::vector<std::int64_t> extents;
+  for (const ir::Extent& e : t.extents()) extents.push_back(e.value);
+  return extents;
+}
+
+/// Whether each element of a parameter is only read to compute elements at the same index.
+bool read_at_own_index(const ir::Graph& g, const ir::TypeEnvironment& k, ValueId param) {
+  const auto type = [&k](ValueId v) -> const ir::Type& { return k.types[ir::index(v)]; };
+  return std::ranges::all_of(g.value(param).uses, [&](const ir::Use& use) {
+    if (use.node == ir::NodeId::none) return false;
+    const ir::Node& reader = g.node(use.node);
+    return ops::is_elementwise(*reader.op) &&
+           type(reader.outputs[0]).extents() == type(param).extents();
+  });
+}
+
+/// For each result, the number of the parameter that it is written over; -1 for none. Programs of
+/// element-wise nodes load all operands of an index before they store the results.
+std::vector<std::int32_t> written_over(const ir::Graph& g, const ir::TypeEnvironment& k,
+                                       const ShapeClass& c, std::span<const std::size_t> dying) {
+  std::vector<std::int32_t> over(g.root().results.size(), -1);
+  std::vector<std::size_t> free;
+  for (const std::size_t p : dying)
+    if (c.contiguous[p] && read_at_own_index(g, k, g.root().params[p])) free.push_back(p);
+  for (std::size_t j = 0; j < over.size(); ++j) {
+    const ValueId result = g.root().results[j];
+    if (!ops::is_elementwise(*g.node(g.value(result).producer).op)) continue;
+    const auto same = std::ranges::find_if(free, [&](std::size_t p) {
+      return k.types[ir::index(g.root().params[p])] == k.types[ir::index(result)];
+    });
+    if (same == free.end()) continue;
+    over[j] = static_cast<std::int32_t>(*same);
+    free.erase(same);
+  }
+  return over;
+}
+
+}  // namespace
+
+bool ranks_known(const ir::Graph& g, const ShapeClass& c) {
+  const ir::TypeEnvironment k = type_environment_for(g, c);
+  for (const ir::NodeId n : g.root().nodes)
+    for (const ValueId v : g.node(n).outputs)
+      if (v != ValueId::none && !k.types[ir::index(v)].has_rank()) return false;
+  return true;
+}
+
+std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const ShapeClass& c,
+                                                   std::span<const std::size_t> dying) {
+  const ir::TypeEnvironment environment = type_environment_for(g, c);
+  std::vector<ir::NodeId> nodes;
+  for (const ir::NodeId n : g.root().nodes)
+    if (g.node(n).outputs.empty() || g.constant(g.node(n).outputs[0]) == nullptr)
+      nodes.push_back(n);
+
+  scalar::Builder b(g.node(nodes.back()).source);
+  LoweringScope scope{g, environment, b, {}, {}};
+  std::vector<std::int32_t> buffers;
+  for (std::size_t i = 0; i < g.root().params.size(); ++i)
+    buffers.push_back(b.buffer({g.value(g.root().params[i]).name, c.types[i].dtype(),
+                                scalar::Access::in, known_extents(c.types[i]), c.contiguous[i]}));
+  const std::vector<std::int32_t> over = written_over(g, environment, c, dying);
+  for (std::size_t j = 0; j < over.size(); ++j) {
+    const ValueId v = g.root().results[j];
+    const ir::Type& t = environment.types[ir::index(v)];
+    buffers.push_back(b.buffer(
+        {g.value(v).name, t.dtype(), scalar::Access::out, known_extents(t), true, over[j]}));
+  }
+  std::size_t next = 0;
+  for (const ValueId v : g.root().params)
+    scope.operands.emplace(v, whole_buffer(b, buffers[next++]));
+  for (const ValueId v : g.root().results) scope.sinks.emplace(v, whole_sink(b, buffers[next++]));
+  for (const ir::NodeId n : nodes)
+    for (const ValueId v : g.node(n).inputs)
+      if (v != ValueId::none && !scope.operands.contains(v) && is_small_constant(g, v))
+        scope.operands.emplace(
+            v, one_element(b, constant_element(b, *g.constant(v)), g.constant(v)->rank()));
+  lower_nodes(scope, nodes);
+  return b.finish();
+}
+
+}  // namespace rondel::lowering

@@ -1,0 +1,51 @@
+#pragma once
+#include "ir/infer.h"
+#include "ops/meaning.h"
+#include "scalar/builder.h"
+
+#include <functional>
+#include <map>
+#include <vector>
+
+/// Lowering of nodes to loop nests, used by the lowering of groups and of loops.
+namespace rondel::lowering {
+
+/// A value that is read: how a program loads its elements.
+struct Operand {
+  std::function<scalar::Ex(const scalar::Indices&)> load;
+  /// The part of a buffer that holds exactly the value, if there is one.
+  ops::BufferPart part;
+  std::vector<scalar::Ex> extents;
+};
+
+/// A value that is written: how a program stores its elements. A value that is both a next state
+/// and an item of a stack is stored to several places.
+struct Sink {
+  std::vector<std::function<void(const scalar::Indices&, scalar::Ex)>> stores;
+  ops::BufferPart part;  ///< the part of a buffer that gets all elements, if there is one
+  std::vector<scalar::Ex> extents;
+};
+
+/// The context of lowering nodes.
+struct LoweringScope {
+  const ir::Graph& graph;
+  const ir::TypeEnvironment& environment;
+  scalar::Builder& builder;
+  std::map<ir::ValueId, Operand> operands;
+  std::map<ir::ValueId, Sink> sinks;
+};
+
+/// A value whose only element is `element`.
+Operand one_element(scalar::Builder&, scalar::Ex element, std::int64_t rank);
+/// The elements of a buffer.
+Operand whole_buffer(scalar::Builder&, std::int32_t buffer);
+Sink whole_sink(scalar::Builder&, std::int32_t buffer);
+/// The only element of a small constant.
+scalar::Ex constant_element(scalar::Builder&, const Tensor&);
+
+/// Emits a group of nodes: one loop nest over their index space, or the loop nest that defines the
+/// op of a single node. Every value from outside the group must have an operand, every value read
+/// outside the group a sink.
+void lower_nodes(LoweringScope&, std::span<const ir::NodeId>);
+
+}  // namespace rondel::lowering

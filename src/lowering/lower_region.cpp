@@ -1,0 +1,462 @@
+#include "lowering/lower_region.h"
+
+#include "base/cancellation.h"
+#include "base/error.h"
+#include "lowering/extent_expression.h"
+#include "lowering/extract.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace rondel::lowering {
+
+using ir::LoopParts;
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+using scalar::Ex;
+using scalar::Indices;
+
+RegionLowering::RegionLowering(const RegionTree& tree, const StoragePlan& plan, scalar::Builder& b)
+    : tree_(tree), plan_(plan), b_(b),
+      environment_(tree.environment()), scope_{tree.graph(), environment_, b, {}, {}},
+      buffers_(plan.all().size(), -1) {}
+
+// Regions and groups.
+
+void RegionLowering::groups(RegionId r, const LoopContext* around, Ex t) {
+  for (const Group& g : tree_.groups(r)) {
+    check_cancellation();
+    group(g, around, t);
+  }
+  for (const ValueId v : tree_.graph().region(r).results) define_constant(v);
+}
+
+/// `around`: the loop whose body contains the group directly; null if there is none.
+void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
+  for (const NodeId n : g.nodes)
+    for (const ValueId v : tree_.graph().node(n).inputs) define_constant(v);
+  const ir::Node& node = tree_.graph().node(g.nodes[0]);
+  if (!node.regions.empty()) return node.is_loop() ? loop(g.nodes[0]) : branch(g.nodes[0]);
+  const bool whole = ops::writes_buffers(*node.op);
+  for (const ValueId v : g.outputs)
+    scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
+  if (whole) on_buffers(g);
+  else lower_nodes(scope_, g.nodes);
+}
+
+/// A loop nest or a kernel stores to buffers only, and may read whole buffers: operands in
+/// registers are stored to local buffers before, and results of one element are loaded afterwards.
+void RegionLowering::on_buffers(const Group& g) {
+  const ir::Node& node = tree_.graph().node(g.nodes[0]);
+  std::map<ValueId, Operand> replaced;
+  if (ops::reads_buffers(*node.op)) {
+    for (const ValueId v : node.inputs) {
+      if (v == ValueId::none || scope_.operands.at(v).part.buffer >= 0) continue;
+      invariant(tree_.is_one_element(v), "'{}' is in no buffer", tree_.graph().value(v).name);
+      const std::int32_t array = b_.local("element", type(v).dtype(), type(v).static_shape());
+      b_.store(array, zeros(v), element(v));
+      replaced.emplace(v, scope_.operands.at(v));
+      define(v, whole_buffer(b_, array));
+    }
+  }
+  if (g.program) lower_nodes(scope_, g.nodes);
+  else call(g.nodes[0]);
+  for (auto& [v, before] : replaced) define(v, std::move(before));
+  for (const ValueId v : g.outputs)
+    if (tree_.is_one_element(v)) define(v, in_register(v, element(v)));
+}
+
+/// Emits the call of a kernel on parts of buffers.
+void RegionLowering::call(NodeId n) {
+  const ir::Node& node = tree_.graph().node(n);
+  const auto& kernel = std::ranges::find(tree_.kernels(), n, &RegionTree::KernelNode::node)->kernel;
+  scalar::Call call;
+  call.name = std::string(node.op->name);
+  for (const auto& [key, value] : node.attributes)
+    call.name += " " + key + "=" + ir::to_text(value);
+  call.function = kernels::SizedKernel::call;
+  call.attributes = kernel;
+  std::vector<Ex> leading;
+  const auto add = [&](const std::vector<ValueId>& values, std::size_t count, const auto& part_of) {
+    for (std::size_t k = 0; k < count; ++k) {
+      const bool given = k < values.size() && values[k] != ValueId::none;
+      const ops::BufferPart part = given ? part_of(values[k]) : ops::BufferPart();
+      call.views.push_back({part.buffer, static_cast<std::int32_t>(part.leading.size())});
+      leading.insert(leading.end(), part.leading.begin(), part.leading.end());
+    }
+  };
+  add(node.inputs, kernel->inputs(), [&](ValueId v) { return scope_.operands.at(v).part; });
+  add(node.outputs, kernel->outputs(), [&](ValueId v) { return scope_.sinks.at(v).part; });
+  call.views.push_back({workspaces_.at(n), 0});
+  b_.enter(ir::where(tree_.graph(), n));
+  b_.call(std::move(call), leading, kernel->failures());
+  b_.leave();
+}
+
+/// The sink of a value that a group computes: a register, or its storage and the stacks that it is
+/// an item of.
+Sink RegionLowering::sink_for(ValueId v, const LoopContext* around, Ex t, bool in_registers) {
+  Sink sink;
+  sink.extents = extents_of(v);
+  if (tree_.is_one_element(v) && in_registers) {
+    sink.stores.push_back([this, v](const Indices&, Ex x) { define(v, in_register(v, x)); });
+    return sink;
+  }
+  if (const auto storage = plan_.storage_of(v)) {
+    const std::int32_t to = buffer(*storage);
+    sink.part = {to};
+    sink.stores.push_back([this, to](const Indices& i, Ex x) { b_.store(to, i, x); });
+    define(v, in_buffer(v, to));
+  }
+  if (around == nullptr) return sink;
+  for (std::size_t k = 0; k < around->parts.stacks; ++k)
+    if (tree_.graph().region(around->parts.body).results[1 + around->parts.states + k] == v)
+      sink.stores.push_back(
+          [this, around, k, t](const Indices& i, Ex x) { store_item(*around, k, i, t, x); });
+  return sink;
+}
+
+void RegionLowering::branch(NodeId n) {
+  const ir::Node& node = tree_.graph().node(n);
+  const auto in_memory = [&](std::size_t j) {
+    return plan_.storage_of(node.outputs[j]).has_value();
+  };
+  const auto in_registers = [&](std::size_t j) {
+    return node.outputs[j] != ValueId::none && tree_.is_one_element(node.outputs[j]);
+  };
+  const auto take = [&](RegionId r) {
+    groups(r, nullptr, {});
+    const auto& results = tree_.graph().region(r).results;
+    std::vector<Ex> yields;
+    for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+      if (in_registers(j)) yields.push_back(element(results[j]));
+      else if (node.outputs[j] != ValueId::none && in_memory(j) &&
+               plan_.storage_of(results[j]) != plan_.storage_of(node.outputs[j]))
+        copy(scope_.operands.at(results[j]), buffer(*plan_.storage_of(node.outputs[j])));
+    }
+    return yields;
+  };
+  const std::vector<RegionId> regions = tree_.regions(n);
+  const auto choose = [&] {
+    return b_.if_(
+        element(node.inputs[0]), [&] { return take(regions[0]); },
+        [&] { return take(regions[1]); });
+  };
+  const std::vector<Ex> merged = regions.size() == 1 ? take(regions[0]) : choose();
+  std::size_t next = 0;
+  for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+    const ValueId v = node.outputs[j];
+    if (in_registers(j)) define(v, in_register(v, merged[next++]));
+    else if (v != ValueId::none && in_memory(j))
+      define(v, in_buffer(v, buffer(*plan_.storage_of(v))));
+  }
+}
+
+// One trip of a loop.
+
+std::vector<Ex> RegionLowering::trip(const LoopContext& l, Ex t, std::span<const Ex> carried) {
+  const ir::Region& body = tree_.graph().region(l.parts.body);
+  b_.enter(ir::where(tree_.graph(), l.node), t);
+  define_params(l, t, carried);
+  groups(l.parts.body, &l, t);
+  store_items(l, t);
+  std::vector<Ex> next{element(body.results[0])};
+  next.push_back(next[0]);
+  for (std::size_t s = 0; s < l.parts.states; ++s)
+    if (tree_.is_one_element(body.params[2 + s])) next.push_back(element(body.results[1 + s]));
+  move_states(l);
+  b_.leave();
+  return next;
+}
+
+void RegionLowering::define_params(const LoopContext& l, Ex t, std::span<const Ex> carried) {
+  const ir::Region& body = tree_.graph().region(l.parts.body);
+  define(body.params[0], in_register(body.params[0], t));
+  define(body.params[1], in_register(body.params[1], carried[0]));
+  std::size_t next = 1;
+  for (std::size_t s = 0; s < l.parts.states; ++s) {
+    const ValueId v = body.params[2 + s];
+    define(v, tree_.is_one_element(v) ? in_register(v, carried[next++])
+                                      : in_buffer(v, buffer(plan_.state(l.node, s))));
+  }
+  for (std::size_t s = 0; s < l.parts.scans; ++s) define_scan_element(l, s, t);
+}
+
+void RegionLowering::define_scan_element(const LoopContext& l, std::size_t s, Ex t) {
+  const ValueId v = tree_.graph().region(l.parts.body).params[2 + l.parts.states + s];
+  const Operand whole = scope_.operands.at(
+      tree_.graph().node(l.node).inputs[l.parts.scans_at() + s]);
+  const auto rank = static_cast<std::int64_t>(whole.extents.size());
+  const std::int64_t axis = l.parts.axis_in[s] + (l.parts.axis_in[s] < 0 ? rank : 0);
+  const Ex extent = whole.extents[static_cast<std::size_t>(axis)];
+  const std::string has = "scan '" + tree_.graph().value(v).name + "' has extent {}: trip {}";
+  if (l.parts.has_go) b_.check(t < extent, has + " reads past it", {extent, t});
+  else if (l.parts.has_trips)
+    b_.check(t < extent, has + " of a count of {} reads past it", {extent, t, l.trips});
+  const Ex position = l.parts.reverse_in[s] != 0 ? extent - 1 - t : t;
+  Operand element{[whole, axis, position](const Indices& i) {
+                    Indices at = i;
+                    at.insert(at.begin() + axis, position);
+                    return whole.load(at);
+                  },
+                  {},
+                  extents_of(v)};
+  if (axis == 0 && whole.part.buffer >= 0) {
+    element.part = whole.part;
+    element.part.leading.push_back(position);
+  }
+  if (const auto block = plan_.copy(v)) {
+    copy(element, buffer(*block));
+    element = in_buffer(v, buffer(*block));
+  }
+  define(v, std::move(element));
+}
+
+void RegionLowering::store_items(const LoopContext& l, Ex t) {
+  const ir::Region& body = tree_.graph().region(l.parts.body);
+  for (std::size_t k = 0; k < l.parts.stacks; ++k) {
+    const ValueId v = body.results[1 + l.parts.states + k];
+    if (stored_by_maker(v, l.parts.body)) continue;
+    const Operand from = scope_.operands.at(v);
+    b_.for_all(extents_of(v), [&](const Indices& i) { store_item(l, k, i, t, from.load(i)); });
+  }
+}
+
+/// Whether the group that computes a value also stores it to the stacks, as `sink_for` arranges.
+bool RegionLowering::stored_by_maker(ValueId v, RegionId body) const {
+  const auto made = tree_.maker(v);
+  if (!made || made->region != body || tree_.is_one_element(v)) return false;
+  const Group& g = tree_.groups(body)[made->index];
+  return g.program && !ops::writes_buffers(*tree_.graph().node(g.nodes[0]).op);
+}
+
+void RegionLowering::store_item(const LoopContext& l, std::size_t k, const Indices& i, Ex t, Ex x) {
+  const StackBuffer& stack = l.stacks[k];
+  if (stack.buffer < 0) return;
+  Indices at = i;
+  at.insert(at.begin() + stack.axis, stack.reversed ? stack.rows - 1 - t : t);
+  const auto put = [&] { b_.store(stack.buffer, at, x); };
+  if (stack.limit) b_.if_(t < stack.limit, put);
+  else put();
+}
+
+/// Copies next states that are not yet in the storage of their states, as one parallel move.
+void RegionLowering::move_states(const LoopContext& l) {
+  const ir::Region& body = tree_.graph().region(l.parts.body);
+  const auto states = std::span(body.params).subspan(2, l.parts.states);
+  const auto is_state = [&](ValueId v) { return std::ranges::count(states, v) > 0; };
+  std::vector<std::size_t> moved;
+  for (std::size_t s = 0; s < l.parts.states; ++s) {
+    const ValueId next = body.results[1 + s], param = body.params[2 + s];
+    const bool there = next == param || plan_.storage_of(next) == plan_.storage_of(param);
+    if (!tree_.is_one_element(param) && !there) moved.push_back(s);
+  }
+  for (const std::size_t s : moved)
+    if (const auto block = plan_.copy(body.results[1 + s]); block && is_state(body.results[1 + s]))
+      copy(scope_.operands.at(body.results[1 + s]), buffer(*block));
+  for (const std::size_t s : moved) {
+    const ValueId next = body.results[1 + s];
+    const auto block = plan_.copy(next);
+    copy(block ? in_buffer(next, buffer(*block)) : scope_.operands.at(next),
+         buffer(plan_.state(l.node, s)));
+  }
+}
+
+// An inner loop.
+
+void RegionLowering::loop(NodeId n) {
+  const ir::Node& node = tree_.graph().node(n);
+  LoopContext l(tree_.graph(), n);
+  const Ex most = most_trips(l);
+  if (tree_.trip_count_known(n)) l.trips = most;
+  for (std::size_t k = 0; k < l.parts.stacks; ++k) l.stacks.push_back(begin_stack(l, k));
+  begin_states(l);
+
+  if (b_.known(most)) check_budget(l, budget_ < most);
+  const std::vector<Ex> finals = run_loop(l, most);
+  const Ex made = l.trips ? l.trips : finals.back();
+  if (!b_.known(most))
+    check_budget(l, l.trips ? budget_ < most : finals[0] & (made < most) & (budget_ <= made));
+  std::size_t next = 1;
+  for (std::size_t s = 0; s < l.parts.states; ++s) {
+    const ValueId v = node.outputs[s], param = tree_.graph().region(l.parts.body).params[2 + s];
+    const bool single = tree_.is_one_element(param);
+    if (v != ValueId::none && single) define(v, in_register(v, finals[next]));
+    else if (v != ValueId::none) define(v, in_buffer(v, buffer(plan_.state(n, s))));
+    if (single) ++next;
+  }
+  for (std::size_t k = 0; k < l.parts.stacks; ++k) finish_stack(l, k, made);
+  const ValueId count = node.outputs[l.parts.states + l.parts.stacks];
+  if (count != ValueId::none) define(count, in_register(count, made));
+}
+
+/// The upper bound of the trip count that the loop's inputs give.
+Ex RegionLowering::most_trips(const LoopContext& l) {
+  const ir::Node& node = tree_.graph().node(l.node);
+  if (l.parts.has_trips) return scalar::max(element(node.inputs[l.parts.trips_at()]), b_.index(0));
+  Ex least;
+  for (std::size_t s = 0; !l.parts.has_go && s < l.parts.scans; ++s) {
+    const auto& extents = scope_.operands.at(node.inputs[l.parts.scans_at() + s]).extents;
+    const auto rank = static_cast<std::int64_t>(extents.size());
+    const std::int64_t axis = l.parts.axis_in[s] + (l.parts.axis_in[s] < 0 ? rank : 0);
+    const Ex extent = extents[static_cast<std::size_t>(axis)];
+    least = least ? scalar::min(least, extent) : extent;
+  }
+  return least ? least : b_.index(std::numeric_limits<std::int64_t>::max());
+}
+
+void RegionLowering::begin_states(const LoopContext& l) {
+  const ir::Node& node = tree_.graph().node(l.node);
+  for (std::size_t s = 0; s < l.parts.states; ++s) {
+    const ValueId initial = node.inputs[l.parts.states_at() + s];
+    if (tree_.is_one_element(initial)) continue;
+    const StorageId to = plan_.state(l.node, s);
+    if (plan_.storage_of(initial) != to) copy(scope_.operands.at(initial), buffer(to));
+  }
+}
+
+/// Emits the trips. Returns [go, final states in registers..., trips made].
+std::vector<Ex> RegionLowering::run_loop(const LoopContext& l, Ex most) {
+  const ir::Node& node = tree_.graph().node(l.node);
+  std::vector<Ex> inits{l.parts.has_go ? element(node.inputs[l.parts.go_at()])
+                                       : b_.constant_bits(DType::boolean, 1)};
+  for (std::size_t s = 0; s < l.parts.states; ++s) {
+    const ValueId initial = node.inputs[l.parts.states_at() + s];
+    if (tree_.is_one_element(initial)) inits.push_back(element(initial));
+  }
+  const Ex hi = b_.known(most) ? most : scalar::min(most, budget_);
+  if (!l.parts.has_go) {
+    std::vector<Ex> finals = b_.for_(b_.index(0), hi, inits, [&](Ex t, auto carried) {
+      std::vector<Ex> next = trip(l, t, carried);
+      next.erase(next.begin());
+      return next;
+    });
+    finals.push_back(hi);
+    return finals;
+  }
+  // If `go` is false at first, no trip runs.
+  const Ex end = scalar::select(inits[0], hi, b_.index(0));
+  return b_.for_while(b_.index(0), end, inits,
+                      [&](Ex t, auto carried) { return trip(l, t, carried); });
+}
+
+/// Emits the check that the budget of trips suffices: `over` is true if it does not. A constant
+/// trip count is checked before the first trip, any other after the last one.
+void RegionLowering::check_budget(const LoopContext& l, Ex over) {
+  b_.enter(ir::where(tree_.graph(), l.node), budget_);
+  b_.check(b_.unary(scalar::Op::bnot, over), "the budget of {} trips is used up; raise max_trips",
+           {budget_}, Blame::limit);
+  b_.leave();
+}
+
+StackBuffer RegionLowering::begin_stack(const LoopContext& l, std::size_t k) {
+  const ir::Node& node = tree_.graph().node(l.node);
+  const ValueId v = node.outputs[l.parts.states + k];
+  StackBuffer stack;
+  if (v == ValueId::none || !plan_.storage_of(v)) return stack;
+  stack.buffer = buffer(*plan_.storage_of(v));
+  stack.axis = l.parts.axis_out[k] + (l.parts.axis_out[k] < 0 ? type(v).rank() : 0);
+  stack.reversed = l.parts.reverse_out[k] != 0;
+  const Ex room = b_.extent(stack.buffer, stack.axis);
+  stack.rows = l.trips ? l.trips : room;
+  if (!l.parts.has_extent(k)) return stack;
+  if (l.trips) check_length(l, v, room, l.trips, "makes");
+  else stack.limit = room;
+  return stack;
+}
+
+void RegionLowering::check_length(const LoopContext& l, ValueId stack, Ex room, Ex trips,
+                                  const char* makes) {
+  b_.enter(ir::where(tree_.graph(), l.node));
+  b_.check(trips <= room,
+           fmt::format("the length of output '{}' is {{}}, but the loop {} {{}} trips",
+                       tree_.graph().value(stack).name, makes),
+           {room, trips});
+  b_.leave();
+}
+
+/// Defines the stack as an operand: its whole buffer, or the part that was filled.
+void RegionLowering::finish_stack(const LoopContext& l, std::size_t k, Ex made) {
+  const ir::Node& node = tree_.graph().node(l.node);
+  const ValueId v = node.outputs[l.parts.states + k];
+  const StackBuffer& stack = l.stacks[k];
+  if (stack.buffer < 0) return;
+  const auto axis = static_cast<std::size_t>(stack.axis);
+  const ir::Extent& extent = type(v).extent(stack.axis);
+  if (extent.symbolic() && !extents_.contains(extent.symbol)) extents_[extent.symbol] = made;
+  std::vector<Ex> extents = extents_of(v);
+  if (l.parts.has_extent(k)) {
+    const Ex room = extents[axis];
+    if (stack.limit) check_length(l, v, room, made, "made");
+    const Ex zero = b_.constant_bits(type(v).dtype(), 0);
+    std::vector<Ex> tail = extents;
+    tail[axis] = room - made;
+    b_.for_all(tail, [&](Indices i) {
+      i[axis] = i[axis] + made;
+      b_.store(stack.buffer, i, zero);
+    });
+  }
+  // A reversed stack is filled from its end: the rows before the last item are unused.
+  const Ex skipped = stack.reversed && !l.trips ? stack.rows - made : b_.index(0);
+  Operand whole{[this, buffer = stack.buffer, axis, skipped](Indices i) {
+                  i[axis] = i[axis] + skipped;
+                  return b_.load(buffer, i);
+                },
+                {},
+                std::move(extents)};
+  if (tree_.extents_known(v)) whole.part = {stack.buffer};
+  define(v, std::move(whole));
+}
+
+// Small pieces.
+
+void RegionLowering::define(ValueId v, Operand operand) {
+  scope_.operands.insert_or_assign(v, std::move(operand));
+}
+
+/// Embeds a small constant in the program.
+void RegionLowering::define_constant(ValueId v) {
+  if (v == ValueId::none || scope_.operands.contains(v)) return;
+  const Tensor* t = tree_.graph().constant(v);
+  if (t == nullptr || !is_small_constant(tree_.graph(), v)) return;
+  environment_.types[ir::index(v)] = ir::Type::tensor(t->dtype(), t->shape());
+  define(v, one_element(b_, constant_element(b_, *t), t->rank()));
+}
+
+Operand RegionLowering::in_register(ValueId v, Ex x) { return one_element(b_, x, type(v).rank()); }
+
+Operand RegionLowering::in_buffer(ValueId v, std::int32_t buffer) {
+  Operand operand{
+      [this, buffer](const Indices& i) { return b_.load(buffer, i); }, {}, extents_of(v)};
+  if (tree_.extents_known(v)) operand.part = {buffer};
+  return operand;
+}
+
+Indices RegionLowering::zeros(ValueId v) {
+  return Indices(static_cast<std::size_t>(type(v).rank()), b_.index(0));
+}
+
+Ex RegionLowering::element(ValueId v) {
+  const Operand& operand = scope_.operands.at(v);
+  return operand.load(Indices(operand.extents.size(), b_.index(0)));
+}
+
+std::vector<Ex> RegionLowering::extents_of(ValueId v) {
+  std::vector<Ex> extents;
+  for (const ir::Extent& e : type(v).extents()) extents.push_back(extent(e));
+  return extents;
+}
+
+Ex RegionLowering::extent(const ir::Extent& e) {
+  if (const auto at = extents_.find(e.symbol); e.symbolic() && at != extents_.end())
+    return at->second;
+  return extent_expression(b_, e, [&](ir::Symbol name) { return extents_.at(name); });
+}
+
+void RegionLowering::copy(const Operand& from, std::int32_t to) {
+  b_.for_all(from.extents, [&](const Indices& i) { b_.store(to, i, from.load(i)); });
+}
+
+}  // namespace rondel::lowering

@@ -1,0 +1,98 @@
+#pragma once
+#include "lowering/lower_nodes.h"
+#include "lowering/region_tree.h"
+#include "lowering/storage_plan.h"
+
+namespace rondel::lowering {
+
+/// The buffer that stacks a loop's items.
+struct StackBuffer {
+  std::int32_t buffer = -1;  ///< -1: nothing reads the stack
+  std::int64_t axis = 0;
+  bool reversed = false;
+  scalar::Ex rows = {};   ///< a reversed stack's first item goes to the last of these rows
+  scalar::Ex limit = {};  ///< items from this index on are not stored; the loop reports an error
+};
+
+/// A loop that is being lowered.
+struct LoopContext {
+  LoopContext(const ir::Graph& g, ir::NodeId n) : node(n), parts(g.node(n)) {}
+  ir::NodeId node;
+  ir::LoopParts parts;
+  std::vector<StackBuffer> stacks;
+  scalar::Ex trips;  ///< the trip count; empty if it is not known before the loop
+};
+
+/// Emits the nodes of a tree of regions, region by region: groups as loop nests, `if`s with both
+/// branches, inner loops with their bodies. Before lowering, the caller declares the buffers, gives
+/// each storage of the plan its buffer (`set_buffer`), and defines every value from outside as an
+/// operand and every symbol of the class in `extents`.
+class RegionLowering {
+ public:
+  RegionLowering(const RegionTree&, const StoragePlan&, scalar::Builder&);
+
+  LoweringScope& scope() { return scope_; }
+  /// Extents by symbol: those of the class, and those of inner stacks known only within a trip.
+  std::map<ir::Symbol, scalar::Ex>& extents() { return extents_; }
+  scalar::Ex extent(const ir::Extent&);
+  void set_buffer(StorageId id, std::int32_t buffer) { buffers_[id] = buffer; }
+  std::int32_t buffer(StorageId id) const { return buffers_[id]; }
+  void set_workspace(ir::NodeId kernel, std::int32_t buffer) { workspaces_[kernel] = buffer; }
+  void set_budget(scalar::Ex trips) { budget_ = trips; }
+
+  /// Emits trip `t` of a loop. `carried` is [go, states in registers...]; returns [whether the loop
+  /// continues, go, next states in registers...].
+  std::vector<scalar::Ex> trip(const LoopContext&, scalar::Ex t,
+                               std::span<const scalar::Ex> carried);
+  /// Emits an `if` and defines its outputs as operands.
+  void branch(ir::NodeId);
+
+  std::vector<scalar::Ex> extents_of(ir::ValueId);
+  /// The only element of a value.
+  scalar::Ex element(ir::ValueId);
+  void copy(const Operand& from, std::int32_t to);
+  void define(ir::ValueId, Operand);
+
+ private:
+  void groups(ir::RegionId, const LoopContext* around, scalar::Ex t);
+  void group(const Group&, const LoopContext* around, scalar::Ex t);
+  void on_buffers(const Group&);
+  void call(ir::NodeId);
+  void loop(ir::NodeId);
+  Sink sink_for(ir::ValueId, const LoopContext* around, scalar::Ex t, bool in_registers);
+  void define_params(const LoopContext&, scalar::Ex t, std::span<const scalar::Ex> carried);
+  void define_scan_element(const LoopContext&, std::size_t s, scalar::Ex t);
+  void define_constant(ir::ValueId);
+  bool stored_by_maker(ir::ValueId item, ir::RegionId body) const;
+  void store_items(const LoopContext&, scalar::Ex t);
+  void store_item(const LoopContext&, std::size_t k, const scalar::Indices&, scalar::Ex t,
+                  scalar::Ex value);
+  void move_states(const LoopContext&);
+
+  // Parts of an inner loop.
+  std::vector<scalar::Ex> run_loop(const LoopContext&, scalar::Ex most);
+  void begin_states(const LoopContext&);
+  scalar::Ex most_trips(const LoopContext&);
+  StackBuffer begin_stack(const LoopContext&, std::size_t k);
+  void finish_stack(const LoopContext&, std::size_t k, scalar::Ex made);
+  void check_length(const LoopContext&, ir::ValueId stack, scalar::Ex room, scalar::Ex trips,
+                    const char* makes);
+  void check_budget(const LoopContext&, scalar::Ex over);
+
+  Operand in_register(ir::ValueId v, scalar::Ex x);
+  Operand in_buffer(ir::ValueId v, std::int32_t buffer);
+  scalar::Indices zeros(ir::ValueId);
+  const ir::Type& type(ir::ValueId v) const { return tree_.type(v); }
+
+  const RegionTree& tree_;
+  const StoragePlan& plan_;
+  scalar::Builder& b_;
+  ir::TypeEnvironment environment_;  ///< the tree's, with the types of constants that are read
+  LoweringScope scope_;
+  std::vector<std::int32_t> buffers_;              ///< by storage
+  std::map<ir::NodeId, std::int32_t> workspaces_;  ///< of kernels
+  std::map<ir::Symbol, scalar::Ex> extents_;
+  scalar::Ex budget_;
+};
+
+}  // namespace rondel::lowering

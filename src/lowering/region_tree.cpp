@@ -1,0 +1,374 @@
+#include "lowering/region_tree.h"
+
+#include "base/axis.h"
+#include "base/cancellation.h"
+#include "base/error.h"
+#include "lowering/extent_expression.h"
+#include "lowering/extract.h"
+#include "ops/reading_view.h"
+
+#include <algorithm>
+
+namespace rondel::lowering {
+
+using ir::LoopParts;
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+
+/// A larger `if` gains nothing from being one function: the overhead of its steps is small compared
+/// to their work, and equal steps share their code.
+constexpr std::size_t most_nodes_of_if = 256;
+
+template <class... Args> void RegionTree::refuse(fmt::format_string<Args...> text, Args&&... args) {
+  std::string reason = fmt::format(text, std::forward<Args>(args)...);
+  if (std::ranges::count(reasons_, reason) == 0) reasons_.push_back(std::move(reason));
+}
+
+RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
+                       const LoweringOptions& options)
+    : g_(g), top_(top), class_(c), options_(options) {
+  infer();
+  if (!reasons_.empty()) return;
+  for (const ValueId v : captures_) check_type(v);
+  const ir::Node& node = g_.node(top_);
+  if (node.is_loop()) visit_loop(top_);
+  for (const RegionId r : regions(top_)) visit(r, std::nullopt);
+  if (!node.is_loop()) visit_top_if();
+  if (reasons_.empty()) prepare_kernels();
+}
+
+// Facts that follow from the class.
+
+void RegionTree::infer() {
+  // The program cannot read the loop's own trip count.
+  const std::size_t inputs = g_.node(top_).inputs.size();
+  for (std::size_t k = inputs; k < class_.elements.size(); ++k) name_class(class_.elements[k]);
+  for (const ir::Type& t : class_.types)
+    if (t.is_tensor() && t.has_rank()) name_class(t.extents());
+  k_ = ir::type_environment(g_);
+  k_.name_unknowns = true;
+  const std::vector<ValueId> outer = outer_values(g_, top_);
+  for (std::size_t k = 0; k < outer.size(); ++k) {
+    k_.types[ir::index(outer[k])] = class_.types[k];
+    set_known_values(outer[k], k);
+  }
+  captures_.assign(outer.begin() + std::ssize(g_.node(top_).inputs), outer.end());
+  try {
+    ir::infer_node(g_, top_, k_, options_.evaluate);
+  } catch (const Error& e) {
+    // The node runs step by step then, which reports the error again, with its trip.
+    if (e.blame() == Blame::internal || ends_run(e)) throw;
+    refuse("{}", e.what());
+  }
+}
+
+void RegionTree::name_class(const ir::Extents& extents) {
+  for (const ir::Extent& e : extents)
+    if (e.symbolic()) class_names_.insert(e.symbol);
+}
+
+/// `v`: the outer value that is input `k` of the class.
+void RegionTree::set_known_values(ValueId v, std::size_t k) {
+  if (class_.values[k].defined()) k_.values[static_cast<std::int32_t>(v)] = class_.values[k];
+  const ir::Extents& elements = class_.elements[k];
+  if (elements.empty()) return;
+  k_.elements[static_cast<std::int32_t>(v)] = {elements.begin(), elements.end()};
+  if (!std::ranges::all_of(elements, &ir::Extent::known)) return;
+  ir::Ints numbers;
+  for (const ir::Extent& e : elements) numbers.push_back(e.value);
+  const Shape shape = type(v).rank() == 0 ? Shape{} : Shape{std::ssize(numbers)};
+  k_.values[static_cast<std::int32_t>(v)] = Tensor::from<std::int64_t>(
+      shape, std::span<const std::int64_t>(numbers));
+}
+
+bool RegionTree::extent_known(const ir::Integer& e) const {
+  return can_express(e, [&](ir::Symbol name) { return class_names_.contains(name); });
+}
+
+bool RegionTree::extents_known(ValueId v) const {
+  return std::ranges::all_of(type(v).extents(), [&](const auto& e) { return extent_known(e); });
+}
+
+ir::Type RegionTree::memory_type(ValueId v) const {
+  ir::Extents extents = type(v).extents();
+  for (ir::Extent& e : extents)
+    if (const auto bound = bounds_.find(e.symbol); bound != bounds_.end()) e = bound->second;
+  return ir::Type::tensor(type(v).dtype(), std::move(extents));
+}
+
+bool RegionTree::is_one_element(ValueId v) const {
+  return std::ranges::all_of(type(v).extents(),
+                             [](const ir::Extent& e) { return e.known() && e.value == 1; });
+}
+
+bool RegionTree::row_major(ValueId v) const {
+  if (const Tensor* t = g_.constant(v)) return t->contiguous();
+  if (maker(v)) return true;
+  if (const auto at = std::ranges::find(captures_, v); at != captures_.end())
+    return class_
+        .contiguous[g_.node(top_).inputs.size() + static_cast<std::size_t>(at - captures_.begin())];
+  const ir::Region& body = g_.region(g_.value(v).region);
+  const ir::Node& loop = g_.node(body.parent);
+  const LoopParts parts(loop);
+  const auto param = static_cast<std::size_t>(std::ranges::find(body.params, v) -
+                                              body.params.begin());
+  if (param < 2) return true;
+  if (param < 2 + parts.states)
+    return body.parent != top_ || !is_invariant(parts, param - 2) ||
+           class_.contiguous[parts.states_at() + param - 2];
+  const std::size_t scan = param - 2 - parts.states;
+  if (axis_from_front(parts.axis_in[scan], type(v).rank() + 1) != 0) return true;  // a copy
+  const std::size_t input = parts.scans_at() + scan;
+  return body.parent == top_ ? class_.contiguous[input] : row_major(loop.inputs[input]);
+}
+
+bool RegionTree::is_invariant(const LoopParts& parts, std::size_t s) const {
+  const ir::Region& body = g_.region(parts.body);
+  return body.results[1 + s] == body.params[2 + s];
+}
+
+bool RegionTree::trip_count_known(NodeId loop) const {
+  const LoopParts parts(g_.node(loop));
+  return !parts.has_go && (parts.has_trips || parts.scans > 0);
+}
+
+ir::Extent RegionTree::most_trips(NodeId loop) const {
+  const ir::Node& node = g_.node(loop);
+  const LoopParts parts(node);
+  if (const ir::Extent exact = ir::trips_of(node, k_); extent_known(exact)) return exact;
+  if (parts.has_trips) {
+    const ir::Extent most(k_.integer(node.inputs[parts.trips_at()]));
+    if (extent_known(most)) return most;
+  }
+  for (std::size_t s = 0; s < parts.scans; ++s) {
+    const ir::Type& t = type(node.inputs[parts.scans_at() + s]);
+    const ir::Extent& extent = t.extent(axis_from_front(parts.axis_in[s], t.rank()));
+    if (extent_known(extent)) return extent;  // a trip beyond it is an error
+  }
+  return {};
+}
+
+// The walk over the regions.
+
+void RegionTree::visit(RegionId r, std::optional<Position> holder) {
+  RegionInfo& here = regions_[r];
+  here.holder = holder;
+  here.groups = group_nodes(g_, r, k_.types, options_.fuse);
+  for (const ValueId v : g_.region(r).params) check_type(v);
+  for (std::size_t i = 0; i < here.groups.size(); ++i) {
+    here.begins.push_back(moment_++);
+    visit_group(here.groups[i], {r, i});
+    here.ends.push_back(moment_++);
+  }
+  here.begins.push_back(moment_);
+  here.ends.push_back(moment_++);
+  const auto& results = g_.region(r).results;
+  for (std::size_t j = 0; j < results.size(); ++j)
+    read(results[j], {r, here.groups.size()}, NodeId::none, j);
+}
+
+void RegionTree::visit_group(const Group& group, Position at) {
+  check_cancellation();
+  for (const NodeId n : group.nodes) {
+    const ir::Node& node = g_.node(n);
+    for (std::size_t k = 0; k < node.inputs.size(); ++k)
+      if (node.inputs[k] != ValueId::none) read(node.inputs[k], at, n, k);
+    for (const ValueId v : node.outputs)
+      if (v != ValueId::none) makers_.emplace(v, at);
+  }
+  const NodeId first = group.nodes[0];
+  const ir::Node& node = g_.node(first);
+  if (!group.program && node.regions.empty()) visit_kernel(first, at);
+  if (node.is_loop()) visit_loop(first);
+  for (const RegionId inner : regions(first)) visit(inner, at);
+  if (!node.regions.empty() && !node.is_loop()) visit_if(first);
+  for (const NodeId n : group.nodes) {
+    check_values(n);
+    for (const ValueId v : g_.node(n).outputs)
+      if (v != ValueId::none) check_type(v);
+  }
+  for (const ValueId v : group.outputs)
+    if (!node.is_loop()) check_extents(v);
+  for (const ValueId v : node.inputs)
+    if (ops::reads_buffers(*node.op) && v != ValueId::none && type(v).is_tensor() &&
+        type(v).has_rank() && !extents_known(v))
+      refuse("{} needs the extents of '{}' before it runs", ir::where(g_, first), g_.value(v).name);
+}
+
+void RegionTree::visit_kernel(NodeId n, Position at) {
+  if (ops::meaning_as<ops::SizedKernelMeaning>(*g_.node(n).op) != nullptr)
+    return kernels_.push_back({n, at, nullptr});
+  refuse("{} makes values whose sizes are not known before it runs", ir::where(g_, n));
+}
+
+void RegionTree::prepare_kernels() {
+  for (KernelNode& k : kernels_) {
+    const ir::Node& node = g_.node(k.node);
+    for (const ValueId v : node.outputs)
+      if (v != ValueId::none && !extents_known(v))
+        refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
+               to_text(type(v)));
+    std::vector<ir::Type> inputs;
+    for (const ValueId v : node.inputs) inputs.push_back(v == ValueId::none ? ir::Type() : type(v));
+    k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)->prepare(node, inputs,
+                                                                           options_.fast_kernels);
+  }
+}
+
+void RegionTree::visit_loop(NodeId n) {
+  const ir::Node& node = g_.node(n);
+  const LoopParts parts(node);
+  const ir::Region& body = g_.region(parts.body);
+  for (std::size_t s = 0; s < parts.states; ++s) {
+    const ValueId state = body.params[2 + s];
+    if (!(type(state) == type(node.inputs[parts.states_at() + s])) ||
+        !(type(body.results[1 + s]) == type(state)))
+      refuse("state '{}' changes its shape", g_.value(state).name);
+    else check_extents(state);
+  }
+  for (std::size_t k = 0; k < parts.stacks; ++k) visit_stack(n, parts, k);
+  check_element(body.results[0], "the body's condition");
+  if (n == top_) return;  // the runtime checks the top node's inputs
+  if (parts.has_trips) check_element(node.inputs[parts.trips_at()], "the trip count");
+  if (parts.has_go) check_element(node.inputs[parts.go_at()], "the condition");
+  for (std::size_t k = 0; k < parts.stacks; ++k)
+    if (parts.has_extent(k)) check_element(node.inputs[parts.extent_at(k)], "a stack's extent");
+}
+
+/// Refuses a value that is not known to have one element, because programs read that element.
+void RegionTree::check_element(ValueId v, const char* what) {
+  if (g_.constant(v) == nullptr && type(v).is_tensor() && !is_one_element(v))
+    refuse("{} ('{}') is {}, which is not known to be one element", what, g_.value(v).name,
+           to_text(type(v)));
+}
+
+void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
+  const ir::Node& node = g_.node(n);
+  const ValueId item = g_.region(parts.body).results[1 + parts.states + k];
+  const ValueId stack = node.outputs[parts.states + k];
+  check_type(item);
+  if (!type(item).is_tensor() || !type(item).has_rank()) return;
+  if (extents_known(item)) check_extents(item);
+  else
+    refuse("the extents of item '{}' ({}) are not known before the loop", g_.value(item).name,
+           to_text(type(item)));
+  if (n == top_ || stack == ValueId::none) return;
+  const ir::Extent trips = most_trips(n);
+  const std::int64_t axis = parts.axis_out[k] + (parts.axis_out[k] < 0 ? type(stack).rank() : 0);
+  const ir::Extent& extent = type(stack).extent(axis);
+  if (extent_known(extent)) {
+    if (!trip_count_known(n) && parts.has_extent(k) && parts.reverse_out[k] != 0)
+      refuse("output '{}' is stacked backwards, has a length, and its loop may end before",
+             g_.value(stack).name);
+    return;
+  }
+  if (parts.has_extent(k) || !extent_known(trips))
+    refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,
+           ir::where(g_, n));
+  else bounds_[extent.symbol] = trips;
+}
+
+void RegionTree::visit_top_if() {
+  visit_if(top_);
+  std::size_t nodes = 0;
+  for (const auto& [r, region] : regions_)
+    for (const Group& group : region.groups) nodes += group.nodes.size();
+  if (nodes > most_nodes_of_if) refuse("it has more than {} nodes", most_nodes_of_if);
+}
+
+void RegionTree::visit_if(NodeId n) {
+  const ir::Node& node = g_.node(n);
+  if (n != top_) check_element(node.inputs[0], "the condition");
+  for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+    if (node.outputs[j] == ValueId::none) continue;
+    for (const RegionId r : regions(n))
+      if (const ValueId v = g_.region(r).results[j]; !(type(v) == type(node.outputs[j])))
+        return refuse("the branches of {} give output '{}' as {} and {}", ir::where(g_, n),
+                      g_.value(node.outputs[j]).name,
+                      to_text(type(g_.region(node.regions[0]).results[j])),
+                      to_text(type(g_.region(node.regions[1]).results[j])));
+    check_extents(node.outputs[j]);
+  }
+}
+
+/// Operands that types depend on must have known values, or be computed from extents of the class,
+/// which are checked before each run, and from trip indices: inferred types hold in all trips.
+void RegionTree::check_values(NodeId n) {
+  const ir::Node& node = g_.node(n);
+  const auto among = [](const std::vector<std::size_t>& list, std::size_t k) {
+    return std::ranges::count(list, k) > 0;
+  };
+  for (const std::size_t k : node.op->value_inputs) {
+    const ValueId v = k < node.inputs.size() ? node.inputs[k] : ValueId::none;
+    if (v == ValueId::none || k_.value(v) != nullptr) continue;
+    const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
+    if (reading != nullptr && among(reading->reads, k)) continue;
+    if (among(node.op->program_values, k) || !follows_from_extents(v))
+      refuse("{} depends on the value of an input", ir::where(g_, n));
+  }
+}
+
+bool RegionTree::follows_from_extents(ValueId v) const {
+  const auto list = k_.elements.find(static_cast<std::int32_t>(v));
+  const auto has = [&](ir::Symbol name) {
+    return class_names_.contains(name) || k_.trips.contains(name);
+  };
+  return list != k_.elements.end() &&
+         std::ranges::all_of(list->second, [&](const auto& e) { return can_express(e, has); });
+}
+
+void RegionTree::check_type(ValueId v) {
+  const ir::Type& t = type(v);
+  if (!t.is_tensor() || !t.has_rank() || t.dtype() == DType::string || t.dtype() == DType::c128)
+    refuse("'{}' is {}", g_.value(v).name, to_text(t));
+}
+
+void RegionTree::check_extents(ValueId v) {
+  const ir::Type& t = type(v);
+  if (!t.is_tensor() || !t.has_rank()) return;
+  for (const ir::Extent& e : t.extents()) {
+    if (extent_known(e)) {
+      if (e.symbolic() && !e.symbol.is_name()) expressions_.insert(e.symbol);
+    } else if (!bounds_.contains(e.symbol)) {
+      return refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
+                    to_text(t));
+    }
+  }
+}
+
+void RegionTree::read(ValueId v, Position at, NodeId node, std::size_t number) {
+  reads_[v].push_back({at, node, number});
+  const Tensor* t = g_.constant(v);
+  if (t == nullptr || is_small_constant(g_, v) || std::ranges::count(constants_, v) > 0) return;
+  constants_.push_back(v);
+  k_.types[ir::index(v)] = ir::Type::tensor(t->dtype(), t->shape());
+  check_type(v);
+}
+
+// Queries.
+
+std::vector<RegionId> RegionTree::regions(NodeId n) const {
+  const ir::Node& node = g_.node(n);
+  if (node.is_loop() || node.regions.empty()) return node.regions;
+  const std::optional<RegionId> taken = ir::taken_branch(node, k_);
+  return taken ? std::vector{*taken} : node.regions;
+}
+
+std::optional<Position> RegionTree::maker(ValueId v) const {
+  const auto it = makers_.find(v);
+  return it == makers_.end() ? std::nullopt : std::optional(it->second);
+}
+
+const std::vector<Read>& RegionTree::reads(ValueId v) const {
+  static const std::vector<Read> none;
+  const auto it = reads_.find(v);
+  return it == reads_.end() ? none : it->second;
+}
+
+bool RegionTree::is_loop_body(RegionId r) const { return g_.node(g_.region(r).parent).is_loop(); }
+std::optional<Position> RegionTree::holder(RegionId r) const { return info(r).holder; }
+std::int32_t RegionTree::begins(Position p) const { return info(p.region).begins.at(p.index); }
+std::int32_t RegionTree::ends(Position p) const { return info(p.region).ends.at(p.index); }
+
+}  // namespace rondel::lowering

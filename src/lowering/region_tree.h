@@ -1,0 +1,138 @@
+#pragma once
+#include "base/error.h"
+#include "ir/infer.h"
+#include "kernels/kernel.h"
+#include "lowering/group.h"
+#include "lowering/lower.h"
+#include "lowering/shape_class.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rondel::lowering {
+
+/// A position in a region: the index of a group or, past the last group, the end of the region,
+/// where its results are read.
+struct Position {
+  ir::RegionId region;
+  std::size_t index = 0;
+  bool operator==(const Position&) const = default;
+};
+
+/// One reader of a value.
+struct Read {
+  Position at;
+  ir::NodeId node = ir::NodeId::none;  ///< none: the value is a result of the region
+  std::size_t number = 0;              ///< of the node's input or the region's result
+};
+
+/// A loop or an `if` with all nested regions, analysed for one shape class: types, groups in order,
+/// the producer and the readers of each value, and all reasons why the node has no program.
+class RegionTree {
+ public:
+  /// `c`: the shape class of `outer_values(g, top)`.
+  RegionTree(const ir::Graph& g, ir::NodeId top, const ShapeClass& c, const LoweringOptions&);
+
+  const ir::Graph& graph() const { return g_; }
+  ir::NodeId top() const { return top_; }
+  const ShapeClass& shape_class() const { return class_; }
+  /// The conditions under which all ops' type rules hold for the class (`ir::TypeEnvironment`).
+  const std::optional<ir::Integers>& conditions() const { return k_.conditions; }
+  const ir::TypeEnvironment& environment() const { return k_; }
+  const ir::Type& type(ir::ValueId v) const { return k_.types[ir::index(v)]; }
+  /// The values from outside that the node reads in addition to its inputs, without constants.
+  const std::vector<ir::ValueId>& captures() const { return captures_; }
+  /// The constants of the model that are read and are too large for a register, each once.
+  const std::vector<ir::ValueId>& constants() const { return constants_; }
+  /// The regions of a node that may run: without a branch that the class rules out.
+  std::vector<ir::RegionId> regions(ir::NodeId) const;
+  const std::vector<Group>& groups(ir::RegionId r) const { return info(r).groups; }
+  /// A node that the program calls a kernel for. The list is in program order.
+  struct KernelNode {
+    ir::NodeId node;
+    Position at;
+    std::shared_ptr<const kernels::SizedKernel> kernel;
+  };
+  const std::vector<KernelNode>& kernels() const { return kernels_; }
+  /// Why the tree cannot be lowered, without duplicates; empty if it can.
+  const std::vector<std::string>& reasons() const { return reasons_; }
+
+  /// Whether the value certainly has one element, which is kept in a register.
+  bool is_one_element(ir::ValueId) const;
+  /// The extents in the tree that are computed from symbols of the class.
+  const std::set<ir::Symbol>& expressions() const { return expressions_; }
+  /// Whether the value's extents are numbers or expressions over symbols of the class.
+  bool extents_known(ir::ValueId) const;
+  /// Whether the value certainly is row-major when it is read.
+  bool row_major(ir::ValueId) const;
+  /// The type of the memory that holds the value: extents that are known only within a trip are
+  /// replaced by their upper bounds.
+  ir::Type memory_type(ir::ValueId) const;
+  /// An upper bound of the trip count that is a number or an expression over symbols of the class;
+  /// unknown if there is none.
+  ir::Extent most_trips(ir::NodeId loop) const;
+  /// Whether no trip changes state `s` of the loop.
+  bool is_invariant(const ir::LoopParts&, std::size_t s) const;
+  /// Whether the trip count is known before the first trip.
+  bool trip_count_known(ir::NodeId loop) const;
+
+  /// The group that computes a value; nullopt for values from outside, parameters and constants.
+  std::optional<Position> maker(ir::ValueId) const;
+  const std::vector<Read>& reads(ir::ValueId) const;
+  bool is_loop_body(ir::RegionId) const;
+  /// The position of the node that the region belongs to; nullopt for regions of the top node.
+  std::optional<Position> holder(ir::RegionId) const;
+
+  /// The first and the last program point of a position, numbered in program order. The last point
+  /// of a loop follows those of everything in the loop.
+  std::int32_t begins(Position) const;
+  std::int32_t ends(Position) const;
+
+ private:
+  struct RegionInfo {
+    std::vector<Group> groups;
+    std::vector<std::int32_t> begins, ends;  ///< by group; last: of the region's end
+    std::optional<Position> holder;
+  };
+  const RegionInfo& info(ir::RegionId r) const { return regions_.at(r); }
+  template <class... Args> void refuse(fmt::format_string<Args...> text, Args&&... args);
+  void infer();
+  void name_class(const ir::Extents&);
+  void set_known_values(ir::ValueId, std::size_t k);
+  void visit(ir::RegionId, std::optional<Position> holder);
+  void visit_group(const Group&, Position);
+  void visit_kernel(ir::NodeId, Position);
+  void prepare_kernels();
+  void visit_loop(ir::NodeId);
+  void visit_top_if();
+  void visit_if(ir::NodeId);
+  void check_element(ir::ValueId, const char* what);
+  void visit_stack(ir::NodeId, const ir::LoopParts&, std::size_t k);
+  void check_values(ir::NodeId);
+  bool follows_from_extents(ir::ValueId) const;
+  bool extent_known(const ir::Integer& e) const;
+  void check_type(ir::ValueId);
+  void check_extents(ir::ValueId);
+  void read(ir::ValueId v, Position at, ir::NodeId node, std::size_t number);
+
+  const ir::Graph& g_;
+  const ir::NodeId top_;
+  const ShapeClass& class_;
+  const LoweringOptions options_;
+  ir::TypeEnvironment k_;
+  std::vector<ir::ValueId> captures_, constants_;
+  std::vector<KernelNode> kernels_;
+  std::map<ir::RegionId, RegionInfo> regions_;
+  std::map<ir::ValueId, Position> makers_;
+  std::map<ir::ValueId, std::vector<Read>> reads_;
+  std::set<ir::Symbol> class_names_;
+  std::set<ir::Symbol> expressions_;
+  std::map<ir::Symbol, ir::Extent> bounds_;  ///< of extents known only within a trip, by symbol
+  std::vector<std::string> reasons_;
+  std::int32_t moment_ = 0;
+};
+
+}  // namespace rondel::lowering

@@ -1,0 +1,45 @@
+#pragma once
+#include "ir/infer.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rondel::lowering {
+
+/// An input whose elements are extents, and these extents as the model declares them.
+struct ExtentList {
+  std::size_t input;
+  ir::Extents declared;
+};
+
+/// A shape class is what code is specialised for. For each input, it has the dtype, the rank, which
+/// extents are constants of the model or 1, which of the other extents are equal to each other,
+/// whether the input is row-major, and its value if the code depends on the value. The code reads
+/// other extents at run time.
+struct ShapeClass {
+  std::vector<ir::Type> types;   ///< by input; extents are numbers or symbols $s0, $s1, ...
+  std::vector<bool> contiguous;  ///< by input
+  std::vector<Tensor> values;    ///< by input; undefined if the code does not depend on the value
+  /// By input: the elements of a list of extents, each treated like an extent of a tensor; negative
+  /// elements are unknown. Empty for all other inputs.
+  std::vector<ir::Extents> elements;
+  /// Equal keys mean equal classes, in every process.
+  std::vector<std::int64_t> key;
+};
+
+/// The shape class of some inputs. `declared`: the model's type of each input, whose known extents
+/// are constants of the class. `value_inputs`: the inputs whose values are part of the class.
+ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> declared,
+                    std::span<const std::size_t> value_inputs,
+                    std::span<const ExtentList> lists = {});
+
+/// The inferred types of a group's values, valid for all inputs of a class. Extents that are no
+/// expressions over symbols of the class get symbols of their own.
+ir::TypeEnvironment type_environment_for(const ir::Graph& group, const ShapeClass&);
+
+/// The shape class that the declared types describe; the types must have ranks. Unknown extents are
+/// symbols; extents for which the model uses the same name have the same symbol.
+ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentList> lists = {});
+
+}  // namespace rondel::lowering

@@ -1,0 +1,261 @@
+#include "lowering/storage_plan.h"
+
+#include "base/error.h"
+#include "ops/meaning.h"
+
+#include <algorithm>
+
+namespace rondel::lowering {
+namespace {
+
+using ir::LoopParts;
+using ir::NodeId;
+using ir::RegionId;
+using ir::ValueId;
+
+}  // namespace
+
+StoragePlan::StoragePlan(const RegionTree& tree) : t_(tree) {
+  const ir::Node& node = t_.graph().node(t_.top());
+  if (node.is_loop()) plan_loop(t_.top(), std::nullopt);
+  else plan_results(node);
+}
+
+/// Plans the results of the top node, an `if`.
+void StoragePlan::plan_results(const ir::Node& node) {
+  std::vector<Preference> results;
+  for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+    const ValueId v = node.outputs[j];
+    if (v == ValueId::none || t_.is_one_element(v)) continue;
+    storage_of_[v] = add(t_.memory_type(v), {}, true);
+    results.push_back({j, storage_of_[v], ValueId::none});
+  }
+  for (const RegionId r : t_.regions(t_.top())) plan_region(r, results);
+}
+
+StorageId StoragePlan::add(const ir::Type& type, scalar::Buffer::Lifetime lifetime, bool given) {
+  storages_.push_back({type, given, lifetime});
+  return storages_.size() - 1;
+}
+
+// Assignment of storage.
+
+/// `at` is nullopt for the top node, whose states are in the caller's memory.
+void StoragePlan::plan_loop(NodeId n, std::optional<Position> at) {
+  const ir::Node& node = t_.graph().node(n);
+  const LoopParts parts(node);
+  const ir::Region& body = t_.graph().region(parts.body);
+  std::vector<Preference> preferences;
+  for (std::size_t s = 0; s < parts.states; ++s) {
+    const ValueId param = body.params[2 + s], final = node.outputs[s];
+    if (t_.is_one_element(param)) continue;
+    if (!at) {
+      states_[{n, s}] = add(t_.memory_type(param), {}, true);
+    } else if (final != ValueId::none && storage_of_.contains(final)) {
+      states_[{n, s}] = storage_of_[final];
+    } else {
+      states_[{n, s}] = add(t_.memory_type(param), {t_.begins(*at), t_.ends(*at)});
+    }
+    storage_of_[param] = states_[{n, s}];
+    if (body.results[1 + s] != param) preferences.push_back({1 + s, storage_of_[param], param});
+  }
+  plan_region(parts.body, preferences);
+  plan_copies(n);
+}
+
+void StoragePlan::plan_region(RegionId r, const std::vector<Preference>& of_results) {
+  Preferences preferences;
+  for (const Preference& w : of_results)
+    prefer(preferences, t_.graph().region(r).results[w.result], r, w);
+  const auto& groups = t_.groups(r);
+  for (std::size_t i = 0; i < groups.size(); ++i) plan_group(groups[i], {r, i}, preferences);
+}
+
+/// Prefers the same storage for a value and, recursively, for the values that it may be written
+/// over.
+void StoragePlan::prefer(Preferences& preferences, ValueId v, RegionId r, const Preference& w) {
+  const auto made = t_.maker(v);
+  if (!made || made->region != r || !preferences.emplace(v, w).second) return;
+  for (const ValueId from : t_.groups(r)[made->index].inputs)
+    if (t_.graph().value(from).region == r && t_.memory_type(from) == storages_[w.target].type &&
+        may_overwrite(from, *made, v))
+      prefer(preferences, from, r, w);
+}
+
+void StoragePlan::plan_group(const Group& group, Position at, Preferences& preferences) {
+  const ir::Node& node = t_.graph().node(group.nodes[0]);
+  std::vector<Preference> of_branches;
+  for (const ValueId v : group.outputs) {
+    if (!in_memory(v, at)) continue;
+    const bool followed = assign(v, at, preferences);
+    const auto output = static_cast<std::size_t>(std::ranges::find(node.outputs, v) -
+                                                 node.outputs.begin());
+    of_branches.push_back(
+        {output, storage_of_.at(v), followed ? preferences.at(v).old : ValueId::none});
+    for (auto& [_, other] : preferences)
+      if (other.target == storage_of_.at(v)) other.old = v;  // the value held from now on
+  }
+  if (node.regions.empty()) return;
+  if (node.is_loop()) return plan_loop(group.nodes[0], at);
+  for (const RegionId r : t_.regions(group.nodes[0])) plan_region(r, of_branches);
+}
+
+bool StoragePlan::in_memory(ValueId v, Position made) const {
+  const Group& group = t_.groups(made.region)[made.index];
+  const ir::Node& node = t_.graph().node(group.nodes[0]);
+  if (!node.regions.empty() && t_.reads(v).empty()) return false;
+  if (node.is_loop()) {
+    const LoopParts parts(node);
+    const auto output = static_cast<std::size_t>(std::ranges::find(node.outputs, v) -
+                                                 node.outputs.begin());
+    if (output == parts.states + parts.stacks) return false;  // the number of trips
+    if (output >= parts.states) return true;                  // a stack
+  }
+  if (ops::writes_buffers(*node.op)) return true;
+  return !t_.is_one_element(v) && !only_item(v, made);
+}
+
+/// Whether the value is computed element by element in a loop's body, and only its group and the
+/// loop's stacks read it.
+bool StoragePlan::only_item(ValueId v, Position made) const {
+  const Group& group = t_.groups(made.region)[made.index];
+  if (!group.program || !t_.is_loop_body(made.region)) return false;
+  const ir::Node& loop = t_.graph().node(t_.graph().region(made.region).parent);
+  const std::size_t first_item = 1 + LoopParts(loop).states;
+  return std::ranges::all_of(t_.reads(v), [&](const Read& read) {
+    if (read.node != NodeId::none) return read.at == made;
+    return read.at.region == made.region && read.number >= first_item;
+  });
+}
+
+/// Returns whether the value got the preferred storage.
+bool StoragePlan::assign(ValueId v, Position made, const Preferences& preferences) {
+  const auto preferred = preferences.find(v);
+  const bool followed = preferred != preferences.end() &&
+                        may_overwrite(preferred->second.old, made, v);
+  storage_of_[v] = followed ? preferred->second.target
+                            : add(t_.memory_type(v), {t_.begins(made), t_.ends(made)});
+  extend_lifetime(storage_of_[v], v, made);
+  return followed;
+}
+
+void StoragePlan::extend_lifetime(StorageId id, ValueId v, Position made) {
+  scalar::Buffer::Lifetime& life = storages_[id].lifetime;
+  life.first = std::min(life.first, t_.begins(made));
+  life.last = std::max({life.last, t_.ends(made), last_read(v, made.region)});
+}
+
+/// The last program point at which the value is live. A value that a loop reads from outside is
+/// live until the end of the loop.
+std::int32_t StoragePlan::last_read(ValueId v, RegionId defined) const {
+  std::int32_t last = 0;
+  for (const Read& read : t_.reads(v)) {
+    last = std::max(last, t_.ends(read.at));
+    for (RegionId r = read.at.region; r != defined;) {
+      const auto holder = t_.holder(r);
+      if (!holder) break;
+      if (t_.is_loop_body(r)) last = std::max(last, t_.ends(*holder));
+      r = holder->region;
+    }
+  }
+  return last;
+}
+
+// What may be overwritten.
+
+/// Whether `by`, which `writer` computes, may be written over `old`: nothing reads `old` after the
+/// first element of `by` is written, except an op that reads each element before it writes it.
+bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const {
+  if (old == ValueId::none) return true;
+  const RegionId defined = t_.graph().value(old).region;
+  const auto path_of = [&](Position p) {  // from `defined` inwards
+    std::vector<Position> path{p};
+    while (path.back().region != defined) path.push_back(*t_.holder(path.back().region));
+    std::ranges::reverse(path);
+    return path;
+  };
+  const std::vector<Position> writes = path_of(writer);
+  const bool repeated = std::any_of(writes.begin() + 1, writes.end(),
+                                    [&](const Position& p) { return t_.is_loop_body(p.region); });
+  if (repeated) return false;
+  const Group& group = t_.groups(writer.region)[writer.index];
+  const bool control = !t_.graph().node(group.nodes[0]).regions.empty();
+  return std::ranges::all_of(t_.reads(old), [&](const Read& read) {
+    if (handed_on_unchanged(old, read, by)) return true;
+    const std::vector<Position> reads = path_of(read.at);
+    std::size_t i = 0;
+    while (i < writes.size() && i < reads.size() && writes[i] == reads[i]) ++i;
+    if (i < writes.size() && i < reads.size())
+      // Only one branch of an `if` runs.
+      return writes[i].region != reads[i].region || writes[i].index > reads[i].index;
+    if (i == reads.size() && i < writes.size()) return true;  // the condition of an `if` around
+    if (i < reads.size()) {                                   // inside the node that writes
+      const bool loop = t_.is_loop_body(reads[i].region);
+      const bool at_end = read.node == NodeId::none && i + 1 == reads.size();
+      return !loop && !at_end;  // the plan of a branch checks its own reads, except of its results
+    }
+    if (control || read.node == NodeId::none) return false;
+    const ir::Node& reader = t_.graph().node(read.node);
+    return ops::may_write_over(*reader.op, read.number) &&
+           t_.type(reader.outputs[0]).extents() == t_.type(old).extents();
+  });
+}
+
+/// Whether the reader forwards `old` as `by` itself: a branch's result that becomes the output of
+/// the `if`, or an initial state that becomes the final state.
+bool StoragePlan::handed_on_unchanged(ValueId old, const Read& read, ValueId by) const {
+  const ir::Graph& g = t_.graph();
+  const auto is_output = [&](const ir::Node& node, std::size_t j) {
+    return j < node.outputs.size() && node.outputs[j] == by;
+  };
+  if (read.node == NodeId::none) {
+    if (t_.is_loop_body(read.at.region)) return false;
+    return is_output(g.node(g.region(read.at.region).parent), read.number);
+  }
+  const ir::Node& node = g.node(read.node);
+  if (!node.is_loop()) return false;
+  const LoopParts parts(node);
+  if (read.number < parts.states_at() || read.number >= parts.scans_at()) return false;
+  return node.inputs[read.number] == old && is_output(node, read.number - parts.states_at());
+}
+
+/// Plans copies: of states that are also the next states of other states, because their storage may
+/// be overwritten by another move, and of elements of scans that are not contiguous but read by an
+/// op that needs a buffer.
+void StoragePlan::plan_copies(NodeId n) {
+  const ir::Node& node = t_.graph().node(n);
+  const LoopParts parts(node);
+  const ir::Region& body = t_.graph().region(parts.body);
+  const Position end{parts.body, t_.groups(parts.body).size()};
+  for (std::size_t s = 0; s < parts.states; ++s) {
+    const ValueId next = body.results[1 + s], param = body.params[2 + s];
+    const auto others = std::span(body.params).subspan(2, parts.states);
+    if (next == param || t_.is_one_element(param) || std::ranges::count(others, next) == 0 ||
+        copies_.contains(next))
+      continue;
+    copies_[next] = add(t_.memory_type(next), {t_.begins(end), t_.ends(end)});
+  }
+  for (std::size_t s = 0; s < parts.scans; ++s) {
+    const ValueId element = body.params[2 + parts.states + s];
+    const bool as_buffer = std::ranges::any_of(t_.reads(element), [&](const Read& read) {
+      return read.node != NodeId::none && ops::reads_buffers(*t_.graph().node(read.node).op);
+    });
+    const std::int64_t rank = t_.type(element).rank() + 1;
+    const bool in_rows = parts.axis_in[s] == 0 || parts.axis_in[s] == -rank;
+    if (!as_buffer || t_.is_one_element(element) || in_rows) continue;
+    copies_[element] = add(t_.memory_type(element),
+                           {t_.begins({parts.body, 0}), last_read(element, parts.body)});
+  }
+}
+
+std::optional<StorageId> StoragePlan::storage_of(ValueId v) const {
+  const auto it = storage_of_.find(v);
+  return it == storage_of_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<StorageId> StoragePlan::copy(ValueId v) const {
+  const auto it = copies_.find(v);
+  return it == copies_.end() ? std::nullopt : std::optional(it->second);
+}
+
+}  // namespace rondel::lowering

@@ -1,0 +1,63 @@
+#pragma once
+#include "lowering/region_tree.h"
+#include "scalar/program.h"
+
+namespace rondel::lowering {
+
+/// A block of memory that values of a region tree share, one after the other.
+struct Storage {
+  ir::Type type;       ///< extents are numbers and symbols of the class
+  bool given = false;  ///< memory of the caller, for a state or a result of the top node
+  scalar::Buffer::Lifetime lifetime;
+};
+using StorageId = std::size_t;
+
+/// Assigns storage to all values of a region tree that are not kept in registers. A next state
+/// shares the storage of the state, a branch's result that of the `if`'s output, and an inner
+/// loop's state that of its final value, if nothing reads the old value any more. Lifetimes are in
+/// the program points of the tree.
+class StoragePlan {
+ public:
+  explicit StoragePlan(const RegionTree&);
+
+  const std::vector<Storage>& all() const { return storages_; }
+  /// The storage that a node writes a value to, or that holds a state. Nullopt for values in
+  /// registers, values from outside, elements of scans, and items that are only stacked.
+  std::optional<StorageId> storage_of(ir::ValueId) const;
+  /// The storage of state `s` of a loop; requires that the state is not in a register.
+  StorageId state(ir::NodeId loop, std::size_t s) const { return states_.at({loop, s}); }
+  /// The storage of a copy of a value: of a state while the next states are moved, or of an element
+  /// of a scan that an op needs contiguous.
+  std::optional<StorageId> copy(ir::ValueId) const;
+
+ private:
+  /// A request to write a result of a region, or a value that the result may be written over, to
+  /// `target`, which holds `old` (none: nothing).
+  struct Preference {
+    std::size_t result;
+    StorageId target;
+    ir::ValueId old;
+  };
+  void plan_loop(ir::NodeId, std::optional<Position>);
+  void plan_results(const ir::Node&);
+  using Preferences = std::map<ir::ValueId, Preference>;
+  void plan_region(ir::RegionId, const std::vector<Preference>&);
+  void prefer(Preferences&, ir::ValueId, ir::RegionId, const Preference&);
+  void plan_group(const Group&, Position, Preferences&);
+  bool assign(ir::ValueId, Position made, const Preferences&);
+  void plan_copies(ir::NodeId loop);
+  bool only_item(ir::ValueId, Position made) const;
+  bool may_overwrite(ir::ValueId old, Position writer, ir::ValueId by) const;
+  bool handed_on_unchanged(ir::ValueId old, const Read&, ir::ValueId by) const;
+  StorageId add(const ir::Type&, scalar::Buffer::Lifetime, bool given = false);
+  void extend_lifetime(StorageId, ir::ValueId, Position made);
+  std::int32_t last_read(ir::ValueId, ir::RegionId defined) const;
+  bool in_memory(ir::ValueId, Position made) const;
+
+  const RegionTree& t_;
+  std::vector<Storage> storages_;
+  std::map<ir::ValueId, StorageId> storage_of_, copies_;
+  std::map<std::pair<ir::NodeId, std::size_t>, StorageId> states_;
+};
+
+}  // namespace rondel::lowering

@@ -1,0 +1,166 @@
+#include "compile/tiered_compiler.h"
+
+#include "scalar/builder.h"
+#include "scalar/run.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace rondel::compile {
+namespace {
+
+using scalar::Ex;
+
+/// y[i] = x[i] + by for i in [0, n); requires x[i] >= 0.
+std::shared_ptr<const scalar::Program> adding(const std::string& name, double by,
+                                              std::int64_t n = 4) {
+  scalar::Builder b(name);
+  const auto x = b.buffer({name + " x", DType::f32, scalar::Access::in, {n}});
+  const auto y = b.buffer({name + " y", DType::f32, scalar::Access::out, {n}});
+  b.for_each(b.index(0), b.index(n), [&](Ex i) {
+    const Ex element = b.load(x, {i});
+    b.check(b.constant(DType::f32, 0.0) <= element, name + ": element {} is negative", {i});
+    b.store(y, {i}, element + b.constant(DType::f32, by));
+  });
+  return b.finish();
+}
+
+struct Ran {
+  scalar::Status status;
+  Tensor y;
+  std::string failure;
+};
+
+Ran run(const scalar::Executable& code, std::vector<float> elements = {0, 1, 2, 3}) {
+  const auto n = static_cast<std::int64_t>(elements.size());
+  const Tensor x = Tensor::from<float>({n}, std::span<const float>(elements));
+  Ran ran{0, Tensor::zeros(DType::f32, {n}), {}};
+  scalar::Context context;
+  ran.status = scalar::run(code, context, {x, ran.y});
+  if (ran.status > 0) ran.failure = scalar::failure(code.program(), context, ran.status).what();
+  return ran;
+}
+
+class CodeOf : public ::testing::TestWithParam<Execution> {};
+INSTANTIATE_TEST_SUITE_P(Executions, CodeOf,
+                         ::testing::Values(Execution::tiered, Execution::compiled));
+
+TEST_P(CodeOf, programs_that_do_the_same_fail_in_their_own_words) {
+  TieredCompiler compiler(GetParam());
+  const auto a = compiler.make(adding("one", 1)), b = compiler.make(adding("another", 1));
+  for (const auto& [made, name] : {std::pair(a, "one"), std::pair(b, "another")}) {
+    EXPECT_EQ(made->program().name, name);
+    EXPECT_EQ(run(*made).y.data_as<float>()[3], 4);
+    EXPECT_EQ(run(*made, {0, 1, -2, 3}).failure, std::string(name) + ": element 2 is negative");
+  }
+}
+
+TEST_P(CodeOf, programs_that_do_something_else_have_code_of_their_own) {
+  TieredCompiler compiler(GetParam());
+  const auto a = compiler.make(adding("p", 1)), b = compiler.make(adding("p", 2)),
+             c = compiler.make(adding("p", 1, 5));
+  EXPECT_EQ(run(*a).y.data_as<float>()[3], 4);
+  EXPECT_EQ(run(*b).y.data_as<float>()[3], 5);
+  EXPECT_EQ(run(*c, {0, 1, 2, 3, 4}).y.data_as<float>()[4], 5);
+}
+
+TEST(TieredCompiler, what_one_program_has_got_compiled_all_that_do_the_same_have) {
+  TieredCompiler compiler(Execution::tiered);
+  const auto a = compiler.make(adding("one", 1));
+  EXPECT_FALSE(a->native());
+  for (int waited = 0; waited < 10'000 && !a->native(); ++waited) {
+    for (int k = 0; k < 1'000; ++k) run(*a);  // until it is hot
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(a->native());
+  EXPECT_TRUE(compiler.make(adding("another", 1))->native());
+  EXPECT_FALSE(compiler.make(adding("another", 2))->native());
+}
+
+/// A program that takes LLVM a second or more to compile: one long chain for each element.
+std::shared_ptr<const scalar::Program> long_program() {
+  scalar::Builder b("long");
+  const auto x = b.buffer({"x", DType::f32, scalar::Access::in, {64}});
+  const auto y = b.buffer({"y", DType::f32, scalar::Access::out, {64}});
+  b.for_each(b.index(0), b.index(64), [&](Ex i) {
+    const Ex element = b.load(x, {i});
+    Ex sum = element;
+    for (int k = 0; k < 5'000; ++k) sum = (sum + element) / (element * element + sum);
+    b.store(y, {i}, sum);
+  });
+  return b.finish();
+}
+
+TEST(TieredCompiler, one_that_goes_does_not_wait_for_what_is_being_compiled) {
+  auto compiler = std::make_unique<TieredCompiler>(Execution::tiered);
+  const auto program = compiler->make(long_program());
+  const std::vector<float> elements(64, 1.0F);
+  // Until it is hot, and no longer: a sanitizer slows the interpreter, but not LLVM.
+  const auto first = std::chrono::steady_clock::now();
+  do run(*program, elements);
+  while (std::chrono::steady_clock::now() - first < std::chrono::milliseconds(20));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_FALSE(program->native());
+  const auto begin = std::chrono::steady_clock::now();
+  compiler.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
+  EXPECT_EQ(run(*program, elements).y.data_as<float>()[0],
+            run(*program, elements).y.data_as<float>()[63]);
+}
+
+TEST(TieredCompiler, nothing_is_kept_of_programs_that_nobody_has) {
+  TieredCompiler compiler(Execution::compiled);
+  const std::weak_ptr<const scalar::Executable> made = compiler.make(adding("one", 1));
+  EXPECT_TRUE(made.expired());
+  for (int k = 0; k < 200; ++k)
+    EXPECT_EQ(run(*compiler.make(adding("p", k % 7))).y.data_as<float>()[0], k % 7);
+}
+
+/// A program that takes long to compile: y[0] is x[0] after `trips` times `length` different steps.
+std::shared_ptr<const scalar::Program> long_program(int length) {
+  scalar::Builder b("long");
+  const auto x = b.buffer({"x", DType::f64, scalar::Access::in, {1}});
+  const auto y = b.buffer({"y", DType::f64, scalar::Access::out, {1}});
+  const Ex trips = b.param();
+  const auto last = b.for_(b.index(0), trips, {b.load(x, {b.index(0)})},
+                           [&](Ex, std::span<const Ex> carried) {
+                             Ex v = carried[0];
+                             for (int k = 0; k < length; ++k)
+                               v = sqrt(v * v + b.constant(DType::f64, 1.0 + k)) - v / (v + 1);
+                             return std::vector<Ex>{v};
+                           });
+  b.store(y, {b.index(0)}, last[0]);
+  return b.finish();
+}
+
+std::size_t compiling_threads() {
+  std::size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    count += name == "rondel-compile" ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(TieredCompiler, a_large_run_waits_for_what_is_being_compiled_already) {
+  const std::size_t before = compiling_threads();
+  TieredCompiler compiler(Execution::tiered);
+  const auto code = compiler.make(long_program(3000));
+  const auto run_for = [&](std::int64_t trips) {
+    const Tensor x = Tensor::from<double>({1}, {1.0}), y = Tensor::zeros(DType::f64, {1});
+    scalar::Context context;
+    scalar::run(*code, context, {x, y}, {trips});
+  };
+  while (compiling_threads() == before && !code->native()) run_for(10);  // until it is hot
+  run_for(2'000);
+  EXPECT_TRUE(code->native());
+  EXPECT_LE(compiling_threads(), before + 1);
+}
+
+}  // namespace
+}  // namespace rondel::compile

@@ -1,0 +1,277 @@
+// The memory that the program of a whole loop or `if` uses, and why some nodes have no program.
+#include "lowering/lower.h"
+
+#include "ir/text.h"
+
+#include <gmock/gmock.h>
+
+#include <optional>
+
+namespace rondel::lowering {
+namespace {
+
+using Kind = scalar::LoopBinding;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// An evaluator that knows which extents are 1.
+std::vector<Value> comparisons_only(const ir::Graph& g, ir::NodeId n,
+                                    std::span<const Tensor* const> inputs) {
+  if (g.node(n).op->name != "equal") return {Value()};
+  return {
+      Tensor::scalar(*inputs[0]->data_as<std::int64_t>() == *inputs[1]->data_as<std::int64_t>())};
+}
+
+/// What a test adds to the declared types of a class.
+struct Known {
+  std::optional<bool> condition = {};  ///< of an `if`
+  std::optional<ir::Type> x = {};      ///< the type of the value named x
+};
+
+/// Lowers the first node with regions in a graph for all shapes of its declared types.
+LoweredRegion lowered(const std::string& text, const Known& known = {}) {
+  const ir::Graph g = ir::parse(text);
+  for (const ir::NodeId n : g.root().nodes) {
+    const ir::Node& node = g.node(n);
+    if (node.regions.empty()) continue;
+    std::vector<ir::ValueId> outer = node.inputs;
+    for (const ir::RegionId r : node.regions)
+      for (const ir::ValueId v : g.captures(r))
+        if (g.constant(v) == nullptr && std::ranges::find(outer, v) == outer.end())
+          outer.push_back(v);
+    std::vector<ir::Type> types;
+    for (const ir::ValueId v : outer)
+      types.push_back(known.x && g.value(v).name == "x" ? *known.x : g.value(v).type);
+    ShapeClass c = class_of(types);
+    if (known.condition) c.values[0] = Tensor::scalar(*known.condition);
+    return lower_control(g, n, c, {.evaluate = comparisons_only});
+  }
+  throw std::logic_error("no node with regions");
+}
+
+/// The types of the temporaries, in order.
+std::vector<std::string> temporaries(const LoweredRegion& l) {
+  std::vector<std::string> types;
+  for (const LoweredRegion::Binding& b : l.bindings)
+    if (b.kind == Kind::temporary && !b.workspace.kernel) types.push_back(to_text(b.type));
+  return types;
+}
+
+std::size_t count(const LoweredRegion& l, Kind kind) {
+  return static_cast<std::size_t>(
+      std::ranges::count(l.bindings, kind, &LoweredRegion::Binding::kind));
+}
+
+std::string loop_of(const std::string& body) {
+  return R"(graph "g" (%x0: f32[N], %n: i64[], %w: f32[N, N]) {
+    %x, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+      )" +
+         body + R"(
+      yield go=%go states=(%next)
+    } }
+    yield %x })";
+}
+
+TEST(LowerControl, ANextStateOfItsOwnElementsIsWrittenInPlace) {
+  const LoweredRegion l = lowered(loop_of("%a = neg(%x) %next = exp(%a)"));
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_THAT(temporaries(l), ElementsAre());
+  EXPECT_EQ(count(l, Kind::state), 1U);
+}
+
+TEST(LowerControl, ANextStateOfOtherElementsIsMadeBeside) {
+  const LoweredRegion l = lowered(loop_of("%next = mat_mul(%w, %x)"));
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_THAT(temporaries(l), ElementsAre("f32[$s0]"));
+}
+
+TEST(LowerControl, ValuesOneAfterTheOtherMayShareMemory) {
+  const LoweredRegion l = lowered(loop_of(R"(%a = mat_mul(%w, %x)
+      %b = mat_mul(%w, %a)
+      %c = mat_mul(%w, %b)
+      %d = mat_mul(%w, %c)
+      %next = neg(%d))"));
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  std::vector<scalar::Buffer::Lifetime> alive;
+  for (const LoweredRegion::Binding& b : l.bindings)
+    if (b.kind == Kind::temporary) alive.push_back(b.lifetime);
+  ASSERT_GE(alive.size(), 3U);
+  EXPECT_FALSE(alive.front().meets(alive.back()));
+}
+
+/// A loop with one state of the type of %x0; each trip updates it at indices %p with %u.
+LoweredRegion updated(const std::string& type, const std::string& body) {
+  return lowered("graph \"g\" (%x0: " + type +
+                 R"(, %n: i64[], %p: i64[K], %q: i64[K, 1], %u: f32[K],
+      %all: i64[N], %c: f32[C], %w: f32[N]) {
+    %x, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+      %last = constant value=i64[] {-1}
+      )" + body + R"(
+      yield go=%go states=(%next)
+    } }
+    yield %x })");
+}
+
+struct Written {
+  const char *type, *body;
+  std::vector<std::string> beside;  ///< the temporaries in addition to the state
+};
+
+TEST(LowerControl, AnOpWritesOverAnInputThatItSaysItMay) {
+  const Written cases[] = {
+      {"f32[N]", "%next = scatter_elements(%x, %p, %u) axis=0", {}},
+      {"f32[N]", "%next = scatter_nd(%x, %q, %u)", {}},
+      {"f32[N]", "%next = cum_sum(%x, %last)", {}},
+      {"f32[M, N]", "%next = hardmax(%x)", {}},
+      {"f32[M, N]", "%next = trilu(%x)", {}},
+      {"f32[M, C, N]", "%next = channel_normalization(%x, %c, %c, %c, %c)", {}},
+      {"f32[M, C, N]", "%next = instance_normalization(%x, %c, %c)", {}},
+      // The updates are elements of the state, which may be overwritten before they are read.
+      {"f32[N]", "%next = scatter_elements(%x, %all, %x) axis=0", {"f32[$s0]"}},
+      {"f32[M, M]", "%next = transpose(%x)", {"f32[$s0, $s0]"}},
+  };
+  for (const Written& w : cases) {
+    const LoweredRegion l = updated(w.type, w.body);
+    ASSERT_TRUE(l.program) << w.body << testing::PrintToString(l.reasons);
+    EXPECT_EQ(temporaries(l), w.beside) << w.body;
+  }
+}
+
+TEST(LowerControl, AnUpdateInPlaceCopiesNothing) {
+  const LoweredRegion l = updated("f32[N]", "%next = scatter_elements(%x, %p, %u) axis=0");
+  ASSERT_TRUE(l.program);
+  EXPECT_EQ(std::ranges::count(l.program->code, scalar::Op::for_, &scalar::Inst::op), 2)
+      << to_text(*l.program);
+}
+
+TEST(LowerControl, WhatANextStateIsMadeOfInPlaceIsThereBefore) {
+  const Written cases[] = {
+      {"f32[N]",
+       R"(%a = scatter_elements(%x, %p, %u) axis=0
+        %next = scatter_nd(%a, %q, %u))",
+       {}},
+      {"f32[N]",
+       R"(%a = scatter_elements(%x, %p, %u) axis=0
+        %s = gather(%a, %p)
+        %next = scatter_elements(%a, %p, %s) axis=0)",
+       {"f32[$s1]"}},
+      {"f32[N]",
+       R"(%a = exp(%x)
+        %s = reduce_sum(%a) keepdims=0
+        %next = div(%a, %s))",
+       {}},
+      // The state is read again after the first update.
+      {"f32[N]",
+       R"(%a = scatter_elements(%x, %p, %u) axis=0
+        %s = gather(%x, %p)
+        %next = scatter_elements(%a, %p, %s) axis=0)",
+       {"f32[$s0]", "f32[$s1]"}},
+      // A value from which the next state is not computed in place needs memory of its own.
+      {"f32[M, M]",
+       R"(%a = cum_sum(%x, %last)
+        %next = mat_mul(%a, %a))",
+       {"f32[$s0, $s0]"}},
+      // Of two values that the next state may overwrite, only one shares its memory.
+      {"f32[N]",
+       R"(%a = cum_sum(%x, %last)
+        %b = cum_sum(%w, %last)
+        %next = add(%a, %b))",
+       {"f32[$s0]"}},
+      // A value of another type.
+      {"f32[N]",
+       R"(%a = convert(%x) to=type f16[]
+        %s = reduce_sum(%a) keepdims=0
+        %b = div(%a, %s)
+        %next = convert(%b) to=type f32[])",
+       {"f16[$s0]"}},
+  };
+  for (const Written& w : cases) {
+    const LoweredRegion l = updated(w.type, w.body);
+    ASSERT_TRUE(l.program) << w.body << testing::PrintToString(l.reasons);
+    EXPECT_EQ(temporaries(l), w.beside) << w.body;
+  }
+}
+
+TEST(LowerControl, AStateThatNoTripChangesIsRead) {
+  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %w0: f32[N], %n: i64[]) {
+    %x, %w, _ = loop trips=%n states=(%x0, %w0) { body(%i, %go, %x, %w) {
+      %next = mul(%x, %w)
+      yield go=%go states=(%next, %w)
+    } }
+    yield %x, %w })");
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_EQ(count(l, Kind::invariant), 1U);
+  EXPECT_EQ(count(l, Kind::state), 1U);
+}
+
+TEST(LowerControl, AKernelHasItsWorkspaceFromOutside) {
+  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[1, C, L], %n: i64[]) {
+    %x, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+      %next = max_pool(%x) kernel_shape=[3] pads=[1, 1]
+      yield go=%go states=(%next)
+    } }
+    yield %x })");
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_EQ(std::ranges::count_if(l.bindings,
+                                  [](const auto& b) { return b.workspace.kernel != nullptr; }),
+            1);
+  EXPECT_EQ(l.program->calls.size(), 1U);
+}
+
+TEST(LowerControl, BothBranchesWriteTheResult) {
+  const LoweredRegion l = lowered(R"(graph "g" (%c: bool[], %x: f32[N], %w: f32[N, N]) {
+    %y = if(%c) { then { %a = neg(%x) yield %a } else { %b = mat_mul(%w, %x) yield %b } }
+    yield %y })");
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_EQ(count(l, Kind::result), 1U);
+  EXPECT_THAT(temporaries(l), ElementsAre());
+}
+
+/// An axis is squeezed if its extent is 1, in the form that exporters write.
+const char* squeezed = R"g(graph "g" (%c: bool[], %x: f32[2, A]) {
+    %y = if(%c) { then {
+      %s = shape(%x)
+      %second = constant value=i64[] {1}
+      %e = gather(%s, %second)
+      %one = constant value=i64[] {1}
+      %is_one = equal(%e, %one)
+      %axes = constant value=i64[1] {1}
+      %z = if(%is_one) { then { %q = squeeze(%x, %axes) yield %q } else { yield %x } }
+      %r = neg(%z)
+      yield %r
+    } else { %w = exp(%x) yield %w } }
+    yield %y })g";
+
+TEST(LowerControl, ABranchThatExtentsLeaveOutIsNotLowered) {
+  EXPECT_FALSE(lowered(squeezed).program);
+  EXPECT_TRUE(lowered(squeezed, {.x = ir::Type::tensor(DType::f32, {2, 3})}).program);
+  const ir::Type narrow = ir::Type::tensor(DType::f32, {2, 1});
+  EXPECT_FALSE(lowered(squeezed, {.x = narrow}).program);  // the other branch keeps the axis
+  EXPECT_TRUE(lowered(squeezed, {.condition = true, .x = narrow}).program);
+}
+
+TEST(LowerControl, ForAKnownConditionTheBranchTakenIsAll) {
+  const std::string text = R"g(graph "g" (%c: bool[], %x: f32[N], %w: f32[N, N]) {
+    %y = if(%c) { then { %a = neg(%x) yield %a } else { %b = mat_mul(%w, %x) yield %b } }
+    yield %y })g";
+  const LoweredRegion negated = lowered(text, {.condition = true}),
+                      multiplied = lowered(text, {.condition = false});
+  ASSERT_TRUE(negated.program && multiplied.program);
+  EXPECT_TRUE(negated.program->contracts.empty());
+  EXPECT_EQ(multiplied.program->contracts.size(), 1U);
+}
+
+TEST(LowerControl, EveryReasonIsTold) {
+  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %y0: f32[M], %n: i64[]) {
+    %x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %x: f32[?], %y: f32[?]) {
+      %a = concat(%x, %x) axis=0
+      %b = concat(%y, %y) axis=0
+      yield go=%go states=(%a, %b)
+    } }
+    yield %x, %y })");
+  EXPECT_FALSE(l.program);
+  EXPECT_THAT(l.reasons, testing::IsSupersetOf({HasSubstr("'x'"), HasSubstr("'y'")}));
+}
+
+}  // namespace
+}  // namespace rondel::lowering

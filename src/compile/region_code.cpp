@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <functional>
+#include <numeric>
 #include <set>
 
 namespace rondel::compile {
@@ -68,11 +70,8 @@ void want(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
   }
 }
 
-/// One integer, or a list of few integers, in i64.
-bool is_short_list(const ir::Type& t) {
-  if (!t.is_tensor() || t.dtype() != DType::i64 || !t.has_rank()) return false;
-  return t.rank() == 0 || (t.rank() == 1 && t.extent(0).known() && t.extent(0).value <= 64);
-}
+/// The longest list of extents that is part of a region's class.
+constexpr std::int64_t longest_list_of_region = 64;
 
 /// The captures that are short lists and that types inside the regions depend on. The trip count of
 /// the loop is one more if types depend on the trip index.
@@ -91,7 +90,8 @@ std::vector<lowering::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
     if (wanted.contains(outer[k])) found.push_back(k);
   std::vector<lowering::ExtentList> lists;
   for (const std::size_t k : found)
-    if (is_short_list(g.value(outer[k]).type)) lists.push_back({k, extents_in(g, outer[k])});
+    if (lowering::is_short_list(g.value(outer[k]).type, longest_list_of_region))
+      lists.push_back({k, extents_in(g, outer[k])});
   return lists;
 }
 
@@ -110,7 +110,9 @@ class TypesOfRegion : public runtime::ClassTypes {
     std::vector<ir::Type> types;
     for (const auto& binding : lowered.bindings) types.push_back(binding.type);
     std::vector<Workspace> workspaces;
+    std::vector<std::size_t> bounded;
     for (std::size_t b = 0; b < lowered.bindings.size(); ++b) {
+      if (lowered.bindings[b].bounded) bounded.push_back(b);
       const lowering::KernelWorkspace& w = lowered.bindings[b].workspace;
       if (!w.kernel) continue;
       workspaces.push_back({b, w.kernel, types.size(), {}});
@@ -122,7 +124,7 @@ class TypesOfRegion : public runtime::ClassTypes {
     auto extents = lowering::ClassExtents::make(c, lowered.conditions, types);
     if (!extents) return nullptr;
     return std::shared_ptr<const TypesOfRegion>(
-        new TypesOfRegion(*std::move(extents), std::move(workspaces)));
+        new TypesOfRegion(*std::move(extents), std::move(workspaces), std::move(bounded)));
   }
 
   bool evaluate(std::span<const Tensor* const> inputs, runtime::OutputTypes& types) const override {
@@ -130,7 +132,8 @@ class TypesOfRegion : public runtime::ClassTypes {
   }
   bool evaluate(std::span<const Tensor* const> inputs, runtime::OutputTypes& types,
                 lowering::ClassExtents::Rules rules) const {
-    if (!extents_.evaluate(inputs, types, rules) || !std::ranges::all_of(types, has_a_size))
+    if (!extents_.evaluate(inputs, types, rules) || !std::ranges::all_of(types, has_a_size) ||
+        reserved(types) > most_reserved)
       return false;
     for (const Workspace& w : workspaces_) {
       std::vector<kernels::Operand> operands = w.operands;
@@ -151,17 +154,34 @@ class TypesOfRegion : public runtime::ClassTypes {
     return true;
   }
 
+  /// The bytes of temporaries whose sizes are upper bounds.
+  double reserved(const runtime::OutputTypes& types) const {
+    double bytes = 0;
+    for (const std::size_t b : bounded_) {
+      const auto& [dtype, shape] = types[b];
+      bytes += std::accumulate(shape.begin(), shape.end(), static_cast<double>(byte_size(dtype)),
+                               std::multiplies<>());
+    }
+    return bytes;
+  }
+  /// The most memory that is reserved for stacks of inner loops that may end early. Nothing larger
+  /// is allocated from a bound: such loops run step by step, and their stacks grow.
+  static constexpr double most_reserved = 64 << 20;
+
   struct Workspace {
     std::size_t binding;
     std::shared_ptr<const kernels::SizedKernel> kernel;
     std::size_t first_type;  ///< the number of the first operand's type
     std::vector<kernels::Operand> operands;
   };
-  TypesOfRegion(lowering::ClassExtents extents, std::vector<Workspace> workspaces)
-      : extents_(std::move(extents)), workspaces_(std::move(workspaces)) {}
+  TypesOfRegion(lowering::ClassExtents extents, std::vector<Workspace> workspaces,
+                std::vector<std::size_t> bounded)
+      : extents_(std::move(extents)), workspaces_(std::move(workspaces)),
+        bounded_(std::move(bounded)) {}
 
   lowering::ClassExtents extents_;
   std::vector<Workspace> workspaces_;
+  std::vector<std::size_t> bounded_;  ///< bindings
 };
 
 /// Native code of one loop or `if`, by shape class or else by exact shapes.
@@ -237,7 +257,8 @@ class RegionCodeCache {
     for (const Value& v : all) tensors.push_back(&v.tensor());
     NativeSource::Answer found{entry.code};
     if (!entry.types->evaluate(tensors, found.types, lowering::ClassExtents::Rules::checked))
-      return refused("its extents overflow");
+      return refused(
+          "its sizes are too large, or inner loops that may end early could need too much");
     return {std::move(found), entry.how};
   }
 

@@ -116,11 +116,8 @@ struct GroupCode {
   LruCache<std::shared_ptr<const scalar::Executable>> by_class_, by_shapes_;
 };
 
-bool is_short_list(const ir::Type& t) {
-  constexpr std::int64_t most = 8;
-  if (!t.is_tensor() || t.dtype() != DType::i64 || !t.has_rank() || t.rank() > 1) return false;
-  return t.rank() == 0 || (t.extent(0).known() && t.extent(0).value <= most);
-}
+/// The longest list of extents that is part of a group's class.
+constexpr std::int64_t longest_list = 8;
 
 /// Finds the short lists of integers that only types depend on: their values need not be part of
 /// the class. A view has no program that depends on a value.
@@ -129,7 +126,7 @@ void set_lists(GroupCode& group, bool is_view) {
     return std::ranges::count(group.program_values, k) > 0;
   };
   for (const std::size_t k : group.value_inputs)
-    if (is_short_list(group.declared[k]) && (is_view || !program_values(k)))
+    if (lowering::is_short_list(group.declared[k], longest_list) && (is_view || !program_values(k)))
       group.lists.push_back({k, {}});
     else if (program_values(k)) group.type_values.push_back(k);
 }
@@ -214,7 +211,8 @@ struct KernelNode {
           value_inputs.push_back(p);
     }
     for (const std::size_t p : value_inputs)
-      if (is_short_list(g.value(group.inputs[p]).type)) lists.push_back({p, {}});
+      if (lowering::is_short_list(g.value(group.inputs[p]).type, longest_list))
+        lists.push_back({p, {}});
       else other_values.push_back(p);
   }
 

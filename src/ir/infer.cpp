@@ -143,6 +143,7 @@ class Inference {
         type(node.outputs[j]) = named(of_all_trips(context.outputs()[j]), node.outputs[j]);
     keep(node, context);
     const std::optional<Integers> conditions = context.conditions();
+    if (k_.name_unknowns) k_.node_conditions[static_cast<std::int32_t>(n)] = conditions;
     if (!conditions || std::ranges::any_of(*conditions, depends_on_trip())) k_.conditions.reset();
     else if (k_.conditions)
       k_.conditions->insert(k_.conditions->end(), conditions->begin(), conditions->end());

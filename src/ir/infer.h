@@ -41,6 +41,8 @@ struct TypeEnvironment {
   /// The results of all applied rules hold for all values of the symbols for which none of these
   /// integers is negative (`TypeContext::holds_while`). Nothing if some rule stated no conditions.
   std::optional<Integers> conditions = Integers();
+  /// By NodeId, if `name_unknowns`: the same of the node's own rule.
+  std::unordered_map<std::int32_t, std::optional<Integers>> node_conditions;
   /// If set, inference gives each unknown extent of an op's result a symbol of its own, so that
   /// equal extents downstream are recognized.
   bool name_unknowns = false;

@@ -57,10 +57,11 @@ struct LoweredRegion {
   struct Binding {
     scalar::LoopBinding kind;
     std::size_t index = 0;
-    ir::Type type;                      ///< of a state, an item, a result or a temporary
-    KernelWorkspace workspace;          ///< of a temporary that is a kernel's workspace
-    Tensor constant;                    ///< a constant of the model that is read from memory
-    scalar::Buffer::Lifetime lifetime;  ///< of a temporary
+    ir::Type type = {};                      ///< of a state, an item, a result or a temporary
+    KernelWorkspace workspace = {};          ///< of a temporary that is a kernel's workspace
+    bool bounded = false;                    ///< of a temporary: `type` is an upper bound
+    Tensor constant = {};                    ///< a constant of the model that is read from memory
+    scalar::Buffer::Lifetime lifetime = {};  ///< of a temporary
   };
   std::vector<Binding> bindings;
   /// If none of these is negative for the extents of some inputs, all ops' type rules hold for

@@ -54,7 +54,7 @@ class ControlLowering {
                     Access access, bool contiguous = true) {
     std::vector<std::int64_t> extents;
     for (const ir::Extent& e : t.extents()) extents.push_back(e.value);
-    out_.bindings.push_back({kind, index, {}, {}, {}, {}});
+    out_.bindings.push_back({.kind = kind, .index = index});
     const std::int32_t id = b_.buffer(
         {std::move(name), t.dtype(), access, std::move(extents), contiguous});
     for (std::int64_t a = 0; a < t.rank(); ++a)
@@ -147,7 +147,8 @@ class ControlLowering {
       if (s.given || is_local(s.type)) continue;
       std::vector<std::int64_t> extents;
       for (const ir::Extent& e : s.type.extents()) extents.push_back(e.value);
-      out_.bindings.push_back({Kind::temporary, 0, s.type, {}, {}, s.lifetime});
+      out_.bindings.push_back(
+          {.kind = Kind::temporary, .type = s.type, .bounded = s.bounded, .lifetime = s.lifetime});
       lowering_.set_buffer(id, b_.buffer({numbered("t", id), s.type.dtype(), Access::inout,
                                           std::move(extents), true, -1, s.lifetime}));
     }
@@ -167,7 +168,8 @@ class ControlLowering {
       add(node.inputs, k.kernel->inputs(), true);
       add(node.outputs, k.kernel->outputs(), false);
       const scalar::Buffer::Lifetime lifetime{tree_.begins(k.at), tree_.ends(k.at)};
-      out_.bindings.push_back({Kind::temporary, 0, {}, std::move(workspace), {}, lifetime});
+      out_.bindings.push_back(
+          {.kind = Kind::temporary, .workspace = std::move(workspace), .lifetime = lifetime});
       lowering_.set_workspace(
           k.node, b_.buffer({"workspace", DType::u8, Access::inout, {-1}, true, -1, lifetime}));
     }

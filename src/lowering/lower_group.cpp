@@ -70,7 +70,7 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
       nodes.push_back(n);
 
   scalar::Builder b(g.node(nodes.back()).source);
-  LoweringScope scope{g, environment, b, {}, {}};
+  LoweringScope scope{g, environment, c.names(), b, {}, {}};
   std::vector<std::int32_t> buffers;
   for (std::size_t i = 0; i < g.root().params.size(); ++i)
     buffers.push_back(b.buffer({g.value(g.root().params[i]).name, c.types[i].dtype(),

@@ -61,6 +61,7 @@ class NodeEmitter : public ops::Emitter {
     invariant(part.buffer >= 0, "output {} of {} is not in a buffer", j, node_.op->name);
     return part;
   }
+  bool never_one(ir::Symbol name) const override { return s_.never_one.contains(name); }
   bool in_place(std::size_t j, std::size_t k) const override {
     if (node_.outputs.at(j) == ValueId::none) return false;
     const ops::BufferPart &from = operand(k).part, &to = sink(j).part;

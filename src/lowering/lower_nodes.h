@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 /// Lowering of nodes to loop nests, used by the lowering of groups and of loops.
@@ -30,6 +31,7 @@ struct Sink {
 struct LoweringScope {
   const ir::Graph& graph;
   const ir::TypeEnvironment& environment;
+  std::set<ir::Symbol> never_one;  ///< names of extents that are not 1: those of the shape class
   scalar::Builder& builder;
   std::map<ir::ValueId, Operand> operands;
   std::map<ir::ValueId, Sink> sinks;

@@ -19,8 +19,8 @@ using scalar::Ex;
 using scalar::Indices;
 
 RegionLowering::RegionLowering(const RegionTree& tree, const StoragePlan& plan, scalar::Builder& b)
-    : tree_(tree), plan_(plan), b_(b),
-      environment_(tree.environment()), scope_{tree.graph(), environment_, b, {}, {}},
+    : tree_(tree), plan_(plan), b_(b), environment_(tree.environment()),
+      scope_{tree.graph(), environment_, tree.shape_class().names(), b, {}, {}},
       buffers_(plan.all().size(), -1) {}
 
 // Regions and groups.
@@ -39,11 +39,38 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
     for (const ValueId v : tree_.graph().node(n).inputs) define_constant(v);
   const ir::Node& node = tree_.graph().node(g.nodes[0]);
   if (!node.regions.empty()) return node.is_loop() ? loop(g.nodes[0]) : branch(g.nodes[0]);
+  for (const NodeId n : g.nodes) check_rule(n);
   const bool whole = ops::writes_buffers(*node.op);
   for (const ValueId v : g.outputs)
     scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
   if (whole) on_buffers(g);
   else lower_nodes(scope_, g.nodes);
+}
+
+/// Emits the check that a node's rule accepts the extents that have become known by now. The
+/// message shows the types of the operands.
+void RegionLowering::check_rule(NodeId n) {
+  const ir::Integers& conditions = tree_.conditions_inside(n);
+  if (conditions.empty()) return;
+  const ir::Node& node = tree_.graph().node(n);
+  std::string text = "extents that do not fit:";
+  std::vector<Ex> shown;
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    const ValueId v = node.inputs[k];
+    if (v == ValueId::none) continue;
+    const auto& defs = node.op->inputs;
+    text += fmt::format(" {}={}[", defs[std::min(k, defs.size() - 1)].name, name(type(v).dtype()));
+    for (std::int64_t a = 0; a < type(v).rank(); ++a) {
+      const ir::Extent& e = type(v).extent(a);
+      const bool show = !e.known() && shown.size() < most_shown / 2;
+      text += fmt::format("{}{}", a > 0 ? "," : "", show ? "{}" : to_text(ir::Integer(e)));
+      if (show) shown.push_back(extent(e));
+    }
+    text += "]";
+  }
+  b_.enter(ir::where(tree_.graph(), n));
+  for (const ir::Integer& condition : conditions) b_.check(integer(condition) >= 0, text, shown);
+  b_.leave();
 }
 
 /// A loop nest or a kernel stores to buffers only, and may read whole buffers: operands in
@@ -452,7 +479,11 @@ std::vector<Ex> RegionLowering::extents_of(ValueId v) {
 Ex RegionLowering::extent(const ir::Extent& e) {
   if (const auto at = extents_.find(e.symbol); e.symbolic() && at != extents_.end())
     return at->second;
-  return extent_expression(b_, e, [&](ir::Symbol name) { return extents_.at(name); });
+  return integer(e);
+}
+
+Ex RegionLowering::integer(const ir::Integer& i) {
+  return extent_expression(b_, i, [&](ir::Symbol name) { return extents_.at(name); });
 }
 
 void RegionLowering::copy(const Operand& from, std::int32_t to) {

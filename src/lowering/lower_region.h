@@ -35,6 +35,7 @@ class RegionLowering {
   /// Extents by symbol: those of the class, and those of inner stacks known only within a trip.
   std::map<ir::Symbol, scalar::Ex>& extents() { return extents_; }
   scalar::Ex extent(const ir::Extent&);
+  scalar::Ex integer(const ir::Integer&);
   void set_buffer(StorageId id, std::int32_t buffer) { buffers_[id] = buffer; }
   std::int32_t buffer(StorageId id) const { return buffers_[id]; }
   void set_workspace(ir::NodeId kernel, std::int32_t buffer) { workspaces_[kernel] = buffer; }
@@ -56,6 +57,7 @@ class RegionLowering {
  private:
   void groups(ir::RegionId, const LoopContext* around, scalar::Ex t);
   void group(const Group&, const LoopContext* around, scalar::Ex t);
+  void check_rule(ir::NodeId);
   void on_buffers(const Group&);
   void call(ir::NodeId);
   void loop(ir::NodeId);

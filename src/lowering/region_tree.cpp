@@ -19,6 +19,9 @@ using ir::ValueId;
 /// A larger `if` gains nothing from being one function: the overhead of its steps is small compared
 /// to their work, and equal steps share their code.
 constexpr std::size_t most_nodes_of_if = 256;
+/// A larger bound of the rows of a stack is none: exporters write loops without a count with the
+/// largest integer as their count.
+constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 2;
 
 template <class... Args> void RegionTree::refuse(fmt::format_string<Args...> text, Args&&... args) {
   std::string reason = fmt::format(text, std::forward<Args>(args)...);
@@ -185,6 +188,7 @@ void RegionTree::visit_group(const Group& group, Position at) {
   if (!node.regions.empty() && !node.is_loop()) visit_if(first);
   for (const NodeId n : group.nodes) {
     check_values(n);
+    check_rule(n);
     for (const ValueId v : g_.node(n).outputs)
       if (v != ValueId::none) check_type(v);
   }
@@ -261,12 +265,13 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
     if (!trip_count_known(n) && parts.has_extent(k) && parts.reverse_out[k] != 0)
       refuse("output '{}' is stacked backwards, has a length, and its loop may end before",
              g_.value(stack).name);
-    return;
+    return check_size(stack);
   }
-  if (parts.has_extent(k) || !extent_known(trips))
-    refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,
-           ir::where(g_, n));
-  else bounds_[extent.symbol] = trips;
+  if (parts.has_extent(k) || !extent_known(trips) || trips.value > most_rows)
+    return refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,
+                  ir::where(g_, n));
+  bounds_[extent.symbol] = trips;
+  check_size(stack);
 }
 
 void RegionTree::visit_top_if() {
@@ -309,6 +314,28 @@ void RegionTree::check_values(NodeId n) {
   }
 }
 
+/// The rule of a node was applied to the extents of the class before the run. What it requires of
+/// extents that become known inside, the program checks; a rule that cannot say it is refused.
+void RegionTree::check_rule(NodeId n) {
+  const ir::Node& node = g_.node(n);
+  const auto is_late = [&](ValueId v) {
+    return v != ValueId::none && type(v).is_tensor() && type(v).has_rank() && !extents_known(v);
+  };
+  if (!node.regions.empty() ||
+      (std::ranges::none_of(node.inputs, is_late) && std::ranges::none_of(node.outputs, is_late)))
+    return;
+  const auto in_class = [&](ir::Symbol name) { return class_names_.contains(name); };
+  const auto has = [&](ir::Symbol name) { return in_class(name) || bounds_.contains(name); };
+  const std::optional<ir::Integers>& conditions = k_.node_conditions.at(
+      static_cast<std::int32_t>(n));
+  if (!conditions ||
+      !std::ranges::all_of(*conditions, [&](const ir::Integer& i) { return can_express(i, has); }))
+    return refuse("whether {} accepts its operands depends on extents that become known inside",
+                  ir::where(g_, n));
+  for (const ir::Integer& i : *conditions)
+    if (!i.at_least(0) && !can_express(i, in_class)) conditions_inside_[n].push_back(i);
+}
+
 bool RegionTree::follows_from_extents(ValueId v) const {
   const auto list = k_.elements.find(static_cast<std::int32_t>(v));
   const auto has = [&](ir::Symbol name) {
@@ -335,6 +362,17 @@ void RegionTree::check_extents(ValueId v) {
                     to_text(t));
     }
   }
+  check_size(v);
+}
+
+/// Sizes that follow from symbols are checked when they are computed, before each run.
+void RegionTree::check_size(ValueId v) {
+  const ir::Type t = memory_type(v);
+  auto bytes = static_cast<std::int64_t>(byte_size(t.dtype()));
+  for (const ir::Extent& e : t.extents())
+    if (__builtin_mul_overflow(bytes, e.known() ? e.value : 1, &bytes))
+      return refuse("the size of '{}' ({}) does not fit into 64 bits", g_.value(v).name,
+                    to_text(t));
 }
 
 void RegionTree::read(ValueId v, Position at, NodeId node, std::size_t number) {
@@ -353,6 +391,22 @@ std::vector<RegionId> RegionTree::regions(NodeId n) const {
   if (node.is_loop() || node.regions.empty()) return node.regions;
   const std::optional<RegionId> taken = ir::taken_branch(node, k_);
   return taken ? std::vector{*taken} : node.regions;
+}
+
+std::optional<ir::Integers> RegionTree::conditions() const {
+  std::optional<ir::Integers> all = k_.conditions;
+  const auto is_late = [&](ir::Symbol name) { return bounds_.contains(name); };
+  if (all)
+    std::erase_if(*all, [&](const ir::Integer& i) {
+      return i.symbolic() && std::ranges::any_of(i.symbol.names(), is_late);
+    });
+  return all;
+}
+
+const ir::Integers& RegionTree::conditions_inside(NodeId n) const {
+  static const ir::Integers none;
+  const auto it = conditions_inside_.find(n);
+  return it == conditions_inside_.end() ? none : it->second;
 }
 
 std::optional<Position> RegionTree::maker(ValueId v) const {

@@ -39,8 +39,9 @@ class RegionTree {
   const ir::Graph& graph() const { return g_; }
   ir::NodeId top() const { return top_; }
   const ShapeClass& shape_class() const { return class_; }
-  /// The conditions under which all ops' type rules hold for the class (`ir::TypeEnvironment`).
-  const std::optional<ir::Integers>& conditions() const { return k_.conditions; }
+  /// The conditions on the extents of the class under which all ops' type rules hold
+  /// (`ir::TypeEnvironment`), but for `conditions_inside`.
+  std::optional<ir::Integers> conditions() const;
   const ir::TypeEnvironment& environment() const { return k_; }
   const ir::Type& type(ir::ValueId v) const { return k_.types[ir::index(v)]; }
   /// The values from outside that the node reads in addition to its inputs, without constants.
@@ -59,6 +60,10 @@ class RegionTree {
   const std::vector<KernelNode>& kernels() const { return kernels_; }
   /// Why the tree cannot be lowered, without duplicates; empty if it can.
   const std::vector<std::string>& reasons() const { return reasons_; }
+
+  /// The integers that must not be negative when a node runs: the conditions of its rule that
+  /// depend on extents that become known only inside the tree.
+  const ir::Integers& conditions_inside(ir::NodeId) const;
 
   /// Whether the value certainly has one element, which is kept in a register.
   bool is_one_element(ir::ValueId) const;
@@ -112,10 +117,12 @@ class RegionTree {
   void check_element(ir::ValueId, const char* what);
   void visit_stack(ir::NodeId, const ir::LoopParts&, std::size_t k);
   void check_values(ir::NodeId);
+  void check_rule(ir::NodeId);
   bool follows_from_extents(ir::ValueId) const;
   bool extent_known(const ir::Integer& e) const;
   void check_type(ir::ValueId);
   void check_extents(ir::ValueId);
+  void check_size(ir::ValueId);
   void read(ir::ValueId v, Position at, ir::NodeId node, std::size_t number);
 
   const ir::Graph& g_;
@@ -130,6 +137,7 @@ class RegionTree {
   std::map<ir::ValueId, std::vector<Read>> reads_;
   std::set<ir::Symbol> class_names_;
   std::set<ir::Symbol> expressions_;
+  std::map<ir::NodeId, ir::Integers> conditions_inside_;
   std::map<ir::Symbol, ir::Extent> bounds_;  ///< of extents known only within a trip, by symbol
   std::vector<std::string> reasons_;
   std::int32_t moment_ = 0;

@@ -100,6 +100,23 @@ class KeyWriter {
 
 }  // namespace
 
+std::set<ir::Symbol> ShapeClass::names() const {
+  std::set<ir::Symbol> all;
+  const auto add = [&](const ir::Extents& extents) {
+    for (const ir::Extent& e : extents)
+      if (e.symbolic()) all.insert(e.symbol);
+  };
+  for (const ir::Type& t : types)
+    if (t.is_tensor() && t.has_rank()) add(t.extents());
+  for (const ir::Extents& list : elements) add(list);
+  return all;
+}
+
+bool is_short_list(const ir::Type& t, std::int64_t most) {
+  if (!t.is_tensor() || t.dtype() != DType::i64 || !t.has_rank() || t.rank() > 1) return false;
+  return t.rank() == 0 || (t.extent(0).known() && t.extent(0).value <= most);
+}
+
 ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> declared,
                     std::span<const std::size_t> value_inputs, std::span<const ExtentList> lists) {
   ShapeClass c;

@@ -2,6 +2,7 @@
 #include "ir/infer.h"
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,8 @@ struct ExtentList {
   std::size_t input;
   ir::Extents declared;
 };
+/// Whether a value of this type may be such an input: one i64, or a list of at most `most`.
+bool is_short_list(const ir::Type&, std::int64_t most);
 
 /// A shape class is what code is specialised for. For each input, it has the dtype, the rank, which
 /// extents are constants of the model or 1, which of the other extents are equal to each other,
@@ -26,6 +29,9 @@ struct ShapeClass {
   std::vector<ir::Extents> elements;
   /// Equal keys mean equal classes, in every process.
   std::vector<std::int64_t> key;
+
+  /// The names of the extents that are symbols. None of them is 1.
+  std::set<ir::Symbol> names() const;
 };
 
 /// The shape class of some inputs. `declared`: the model's type of each input, whose known extents

@@ -27,14 +27,14 @@ void StoragePlan::plan_results(const ir::Node& node) {
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     const ValueId v = node.outputs[j];
     if (v == ValueId::none || t_.is_one_element(v)) continue;
-    storage_of_[v] = add(t_.memory_type(v), {}, true);
+    storage_of_[v] = add(v, {}, true);
     results.push_back({j, storage_of_[v], ValueId::none});
   }
   for (const RegionId r : t_.regions(t_.top())) plan_region(r, results);
 }
 
-StorageId StoragePlan::add(const ir::Type& type, scalar::Buffer::Lifetime lifetime, bool given) {
-  storages_.push_back({type, given, lifetime});
+StorageId StoragePlan::add(ValueId v, scalar::Buffer::Lifetime lifetime, bool given) {
+  storages_.push_back({t_.memory_type(v), given, !t_.extents_known(v), lifetime});
   return storages_.size() - 1;
 }
 
@@ -50,11 +50,11 @@ void StoragePlan::plan_loop(NodeId n, std::optional<Position> at) {
     const ValueId param = body.params[2 + s], final = node.outputs[s];
     if (t_.is_one_element(param)) continue;
     if (!at) {
-      states_[{n, s}] = add(t_.memory_type(param), {}, true);
+      states_[{n, s}] = add(param, {}, true);
     } else if (final != ValueId::none && storage_of_.contains(final)) {
       states_[{n, s}] = storage_of_[final];
     } else {
-      states_[{n, s}] = add(t_.memory_type(param), {t_.begins(*at), t_.ends(*at)});
+      states_[{n, s}] = add(param, {t_.begins(*at), t_.ends(*at)});
     }
     storage_of_[param] = states_[{n, s}];
     if (body.results[1 + s] != param) preferences.push_back({1 + s, storage_of_[param], param});
@@ -133,8 +133,7 @@ bool StoragePlan::assign(ValueId v, Position made, const Preferences& preference
   const auto preferred = preferences.find(v);
   const bool followed = preferred != preferences.end() &&
                         may_overwrite(preferred->second.old, made, v);
-  storage_of_[v] = followed ? preferred->second.target
-                            : add(t_.memory_type(v), {t_.begins(made), t_.ends(made)});
+  storage_of_[v] = followed ? preferred->second.target : add(v, {t_.begins(made), t_.ends(made)});
   extend_lifetime(storage_of_[v], v, made);
   return followed;
 }
@@ -233,7 +232,7 @@ void StoragePlan::plan_copies(NodeId n) {
     if (next == param || t_.is_one_element(param) || std::ranges::count(others, next) == 0 ||
         copies_.contains(next))
       continue;
-    copies_[next] = add(t_.memory_type(next), {t_.begins(end), t_.ends(end)});
+    copies_[next] = add(next, {t_.begins(end), t_.ends(end)});
   }
   for (std::size_t s = 0; s < parts.scans; ++s) {
     const ValueId element = body.params[2 + parts.states + s];
@@ -243,8 +242,7 @@ void StoragePlan::plan_copies(NodeId n) {
     const std::int64_t rank = t_.type(element).rank() + 1;
     const bool in_rows = parts.axis_in[s] == 0 || parts.axis_in[s] == -rank;
     if (!as_buffer || t_.is_one_element(element) || in_rows) continue;
-    copies_[element] = add(t_.memory_type(element),
-                           {t_.begins({parts.body, 0}), last_read(element, parts.body)});
+    copies_[element] = add(element, {t_.begins({parts.body, 0}), last_read(element, parts.body)});
   }
 }
 

@@ -6,8 +6,9 @@ namespace rondel::lowering {
 
 /// A block of memory that values of a region tree share, one after the other.
 struct Storage {
-  ir::Type type;       ///< extents are numbers and symbols of the class
-  bool given = false;  ///< memory of the caller, for a state or a result of the top node
+  ir::Type type;         ///< extents are numbers and symbols of the class
+  bool given = false;    ///< memory of the caller, for a state or a result of the top node
+  bool bounded = false;  ///< `type` is an upper bound: what it holds has extents known only inside
   scalar::Buffer::Lifetime lifetime;
 };
 using StorageId = std::size_t;
@@ -49,7 +50,8 @@ class StoragePlan {
   bool only_item(ir::ValueId, Position made) const;
   bool may_overwrite(ir::ValueId old, Position writer, ir::ValueId by) const;
   bool handed_on_unchanged(ir::ValueId old, const Read&, ir::ValueId by) const;
-  StorageId add(const ir::Type&, scalar::Buffer::Lifetime, bool given = false);
+  /// New storage with room for a value.
+  StorageId add(ir::ValueId, scalar::Buffer::Lifetime, bool given = false);
   void extend_lifetime(StorageId, ir::ValueId, Position made);
   std::int32_t last_read(ir::ValueId, ir::RegionId defined) const;
   bool in_memory(ir::ValueId, Position made) const;

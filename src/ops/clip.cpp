@@ -39,7 +39,7 @@ void clip_rule(ir::TypeContext& c) {
   for (std::size_t k : {1U, 2U})
     if (c.has(k)) bounds.push_back(&c.input(k));
   const bool ranked = std::ranges::all_of(bounds, &ir::Type::has_rank) && c.input(0).has_rank();
-  if (ranked) holds_if_certain(c, bounds, c.input(0).extents());
+  if (ranked) holds_if_broadcasts(c, bounds, c.input(0).extents());
 }
 
 const ir::OpEntry clip{{

@@ -44,31 +44,29 @@ class Sum {
     for (std::size_t k = 0; k < x_.operands.size(); ++k) {
       Indices at;
       for (std::size_t a = 0; a < x_.operands[k].size(); ++a)
-        at.push_back(single(k, a) ? e_.builder().index(0) : index_.at(x_.operands[k][a]));
+        at.push_back(
+            e_.broadcast(k, static_cast<std::int64_t>(a), {}, index_.at(x_.operands[k][a])));
       all.push_back(widened(e_.load(k, at)));
     }
     return all;
   }
 
  private:
-  bool single(std::size_t k, std::size_t a) const {
-    const ir::Extent& e = e_.input(k).extent(static_cast<std::int64_t>(a));
-    const bool computed = e.symbolic() && !e.symbol.is_name() && !ir::Integer(e).at_least(2);
-    if (computed) unsupported("extent {} may come to be 1", to_text(ir::Integer(e)));
-    return e.value == 1;
-  }
   /// Records the label of axis a of operand k. Axes of a summed label may have extent 1; the extent
   /// of the label is that of its other axes.
   void add_label(std::size_t k, std::size_t a) {
     const int label = x_.operands[k][a];
     if (index_.contains(label) && std::ranges::count(summed_, label) == 0) return;
-    const auto at = std::ranges::find(summed_, label) - summed_.begin();
-    if (at == std::ssize(summed_)) {
+    const auto axis = static_cast<std::int64_t>(a);
+    const auto at = static_cast<std::size_t>(std::ranges::find(summed_, label) - summed_.begin());
+    if (at == summed_.size()) {
       summed_.push_back(label);
-      extents_.push_back(e_.extent(k, static_cast<std::int64_t>(a)));
+      extents_.push_back(e_.extent(k, axis));
       index_[label] = e_.builder().index(0);
-    } else if (!single(k, a)) {
-      extents_[static_cast<std::size_t>(at)] = e_.extent(k, static_cast<std::int64_t>(a));
+    } else if (!e_.may_be_one(k, axis)) {
+      extents_[at] = e_.extent(k, axis);
+    } else if (!(e_.input(k).extent(axis) == 1)) {
+      extents_[at] = select(extents_[at] == 1, e_.extent(k, axis), extents_[at]);
     }
   }
 

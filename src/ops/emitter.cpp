@@ -4,10 +4,15 @@ namespace rondel::ops {
 
 Ex Emitter::broadcast(std::size_t k, std::int64_t axis, const ir::Extent& result, Ex at) {
   const ir::Extent& e = input(k).extent(axis);
-  if (e.known()) return e.value == 1 ? builder().index(0) : at;
-  // A symbol of a shape class is never 1; an expression over symbols may be.
-  if (!e.symbolic() || e.symbol.is_name() || e == result || ir::Integer(e).at_least(2)) return at;
-  return select(extent(k, axis) == 1, builder().index(0), at);
+  if (e == result && !(e == 1)) return at;
+  if (e == 1) return builder().index(0);
+  return may_be_one(k, axis) ? select(extent(k, axis) == 1, builder().index(0), at) : at;
+}
+
+bool Emitter::may_be_one(std::size_t k, std::int64_t axis) const {
+  const ir::Extent& e = input(k).extent(axis);
+  if (e.known()) return e.value == 1;
+  return !e.symbolic() || !(never_one(e.symbol) || ir::Integer(e).at_least(2));
 }
 
 Indices Emitter::broadcast(std::size_t k, const Indices& out) {

@@ -22,7 +22,8 @@ void expand_rule(ir::TypeContext& c) {
   const auto extents = broadcast_extents(x.extents(), wanted.extents());
   if (!extents) return c.output(0, ir::Type::unranked(x.dtype()));
   const ir::Type* both[] = {&x, &wanted};
-  if (certainly_broadcasts(both, *extents)) conditions.state(c);
+  conditions.broadcasts(both, *extents);
+  conditions.state(c);
   c.output(0, ir::Type::tensor(x.dtype(), *extents));
 }
 

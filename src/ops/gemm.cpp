@@ -49,7 +49,7 @@ void gemm_rule(ir::TypeContext& c) {
   if (!(a.extent(1 - ta) == b.extent(tb))) return;
   std::vector<const Type*> addend;
   if (c.has(2)) addend.push_back(&c.input(2));
-  holds_if_certain(c, addend, {m, n});
+  holds_if_broadcasts(c, addend, {m, n});
 }
 
 const ir::OpEntry gemm{{

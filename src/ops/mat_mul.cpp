@@ -26,7 +26,7 @@ Extent column(const Type& t, const Operand& o) {
   return t.extent(o.batch + (o.vector || o.transposed ? 0 : 1));
 }
 
-/// States `holds_while()` if the batch axes can certainly be broadcast.
+/// States that the rule holds while the batch axes can be broadcast.
 void holds_if_batch_is_certain(ir::TypeContext& c, const Type& a, const Operand& left,
                                const Type& b, const Operand& right, const Extents& out) {
   const auto batch = [](const Type& t, const Operand& o) {
@@ -34,7 +34,7 @@ void holds_if_batch_is_certain(ir::TypeContext& c, const Type& a, const Operand&
   };
   const Type x = batch(a, left), y = batch(b, right);
   const Type* both[] = {&x, &y};
-  holds_if_certain(c, both, out);
+  holds_if_broadcasts(c, both, out);
 }
 
 void mat_mul_rule(ir::TypeContext& c) {

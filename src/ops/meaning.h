@@ -50,6 +50,9 @@ class Emitter {
   virtual void store(std::size_t j, const Indices&, Ex value) = 0;
   virtual BufferPart input_buffer(std::size_t k) = 0;
   virtual BufferPart output_buffer(std::size_t j) = 0;
+  /// Whether the extent with this name is certainly not 1: a symbol of the shape class. An extent
+  /// that becomes known only when the program runs may be 1, and so may an expression.
+  virtual bool never_one(ir::Symbol) const = 0;
   /// Whether output j shares its buffer with input k, so that the buffer holds the elements of the
   /// input at first.
   virtual bool in_place(std::size_t j, std::size_t k) const = 0;
@@ -57,6 +60,8 @@ class Emitter {
   /// The index along `axis` of input k for index `at` of the result's axis, of extent `result`, to
   /// which it is broadcast: 0 if the extent of the input is 1, else `at`.
   Ex broadcast(std::size_t k, std::int64_t axis, const ir::Extent& result, Ex at);
+  /// Whether the extent of input k on `axis` is 1 in some run of this program.
+  bool may_be_one(std::size_t k, std::int64_t axis) const;
   /// The index into input k for element `out` of an output that input k is broadcast to. Trailing
   /// axes are aligned, and the index along an axis of extent 1 is 0.
   Indices broadcast(std::size_t k, const Indices& out);

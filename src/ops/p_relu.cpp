@@ -11,7 +11,7 @@ void p_relu_rule(ir::TypeContext& c) {
   const ir::Type *x = &c.input(0), *slope = &c.input(1);
   if (x->has_rank() && slope->has_rank()) {
     broadcast_onto(x->extents(), slope->extents());
-    holds_if_certain(c, {&slope, 1}, x->extents());
+    holds_if_broadcasts(c, {&slope, 1}, x->extents());
   }
   c.output(0, *x);
 }

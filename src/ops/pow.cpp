@@ -19,7 +19,7 @@ void pow_rule(ir::TypeContext& c) {
   const ir::Type* both[] = {&c.input(0), &c.input(1)};
   auto extents = broadcast_extents(both);
   const DType t = c.input(0).dtype();
-  if (extents) holds_if_certain(c, both, *extents);
+  if (extents) holds_if_broadcasts(c, both, *extents);
   c.output(0, extents ? ir::Type::tensor(t, *extents) : ir::Type::unranked(t));
 }
 

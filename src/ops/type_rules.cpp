@@ -39,7 +39,7 @@ std::vector<const Type*> uniform_inputs(const TypeContext& c) {
 void broadcast_to(TypeContext& c, DType t, std::span<const Type* const> inputs) {
   auto extents = broadcast_extents(inputs);
   if (!extents) return c.output(0, Type::unranked(t));
-  holds_if_certain(c, inputs, *extents);
+  holds_if_broadcasts(c, inputs, *extents);
   c.output(0, Type::tensor(t, std::move(*extents)));
 }
 
@@ -155,18 +155,20 @@ TypeRule integers_only(TypeRule rule) {
   return with_dtype_list({integer_dtypes().begin(), integer_dtypes().end()}, std::move(rule));
 }
 
-bool certainly_broadcasts(std::span<const Type* const> types, const Extents& result) {
+void Conditions::broadcasts(std::span<const Type* const> types, const Extents& result) {
   for (const Type* t : types)
     for (std::int64_t a = 0; a < t->rank(); ++a) {
-      const Extent &e = t->extent(a),
-                   &to = result[result.size() - t->extents().size() + static_cast<std::size_t>(a)];
-      if (!(e == 1) && !(e == to)) return false;
+      const Integer e = t->extent(a),
+                    to = result[result.size() - t->extents().size() + static_cast<std::size_t>(a)];
+      if (!(e == 1) && !(e == to)) equal((e - 1) * (e - to), 0);
     }
-  return true;
 }
 
-void holds_if_certain(TypeContext& c, std::span<const Type* const> types, const Extents& result) {
-  if (certainly_broadcasts(types, result)) c.holds_while();
+void holds_if_broadcasts(TypeContext& c, std::span<const Type* const> types,
+                         const Extents& result) {
+  Conditions conditions;
+  conditions.broadcasts(types, result);
+  conditions.state(c);
 }
 
 void Conditions::equal(const Integer& a, const Integer& b) {

@@ -30,17 +30,17 @@ ir::TypeRule numbers_only(ir::TypeRule rule);  ///< integers, and floats of at l
 ir::TypeRule bools_only(ir::TypeRule rule);
 ir::TypeRule integers_only(ir::TypeRule rule);
 
-/// Whether each extent of these types is certainly 1, or equal to the extent of `result` that it is
-/// broadcast to.
-bool certainly_broadcasts(std::span<const ir::Type* const>, const ir::Extents& result);
-/// If `certainly_broadcasts`, states `holds_while()`: the rule accepts any values of the symbols.
-void holds_if_certain(ir::TypeContext&, std::span<const ir::Type* const>,
-                      const ir::Extents& result);
+/// States that the rule holds while each extent of these types is 1, or equal to the extent of
+/// `result` that it is broadcast to.
+void holds_if_broadcasts(ir::TypeContext&, std::span<const ir::Type* const>,
+                         const ir::Extents& result);
 /// Collects the conditions for `holds_while()` under which a type rule accepts its inputs.
 class Conditions {
  public:
   void not_negative(const ir::Integer& i) { integers_.push_back(i); }
   void equal(const ir::Integer& a, const ir::Integer& b);
+  /// Each extent of these types is 1, or equal to the extent of `result` that it is broadcast to.
+  void broadcasts(std::span<const ir::Type* const>, const ir::Extents& result);
   /// A condition cannot be expressed, so `state` will state nothing.
   void unknown() { integers_.emplace_back(); }
   /// States the conditions if all of them are known.

@@ -11,7 +11,7 @@ void where_rule(ir::TypeContext& c) {
   const ir::Type* all[] = {&c.input(0), &c.input(1), &c.input(2)};
   auto extents = broadcast_extents(all);
   const DType t = c.input(1).dtype();
-  if (extents) holds_if_certain(c, all, *extents);
+  if (extents) holds_if_broadcasts(c, all, *extents);
   c.output(0, extents ? ir::Type::tensor(t, *extents) : ir::Type::unranked(t));
 }
 

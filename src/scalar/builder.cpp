@@ -272,7 +272,7 @@ Ex Builder::bitcast(DType to, Ex x) {
   return {this, emit({.op = Op::bitcast, .type = to, .from = from}, {&x, 1}, to)};
 }
 
-void Builder::check(Ex condition, std::string text, std::initializer_list<Ex> shown, Blame blame) {
+void Builder::check(Ex condition, std::string text, std::span<const Ex> shown, Blame blame) {
   if (known(condition) == 1) return;
   std::vector<Ex> operands{condition};
   const std::int32_t site = add_site(std::move(text), blame, shown.size(), operands);

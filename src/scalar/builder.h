@@ -69,6 +69,10 @@ class Builder {
   /// `text` is the error message if `condition` is false; each "{}" in it is replaced by one of
   /// `shown` (i64), in order.
   void check(Ex condition, std::string text, std::initializer_list<Ex> shown = {},
+             Blame blame = Blame::caller) {
+    check(condition, std::move(text), std::span(shown.begin(), shown.size()), blame);
+  }
+  void check(Ex condition, std::string text, std::span<const Ex> shown,
              Blame blame = Blame::caller);
 
   /// Opens a frame for the errors of all checks until `leave`: a node and, if it is a loop, its

@@ -21,7 +21,7 @@ void join_elements(ir::TypeContext& c) {
 void concat_rule(ir::TypeContext& c) {
   require(c.input_count() > 0, "there is nothing to join");
   const DType dtype = c.input(0).dtype();
-  bool certain = true;
+  Conditions conditions;
   std::optional<ir::Extents> joined;
   for (std::size_t k = 0; k < c.input_count(); ++k) {
     require_tensor(c, k);
@@ -46,13 +46,13 @@ void concat_rule(ir::TypeContext& c) {
       require(!e.known() || !more.known() || e.value == more.value,
               "extents {} and {} of axis {} differ; only axis {} is joined", e.value, more.value, a,
               axis);
-      certain = certain && e == more;
+      conditions.equal(e, more);
       if (!e.known() && (more.known() || !e.symbolic())) e = more;
     }
   }
   c.output(0, ir::Type::tensor(dtype, *joined));
   join_elements(c);
-  if (certain) c.holds_while();
+  conditions.state(c);
 }
 
 void concat_nest(Emitter& e) {

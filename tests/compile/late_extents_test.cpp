@@ -1,0 +1,104 @@
+// Extents that become known only inside of a loop: the rows of an inner stack that a condition
+// ends.
+#include "base/error.h"
+#include "compile/plan_builder.h"
+#include "ir/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace rondel::compile {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Each of two trips stacks the first `rows` rows of x, as far as `most` allows, and reads the
+/// stack with x.
+ir::Graph stacking(const std::string& reader) {
+  return ir::parse(R"g(graph "g" (%x: f32[2, 1], %most: i64[], %rows: i64[]) {
+    %two: i64[] = constant value=i64[] {2}
+    %one: i64[] = constant value=i64[] {1}
+    %zero: i64[] = constant value=i64[] {0}
+    %out, %#0 = loop trips=%two {  // from "node 'outer'"
+      body(%i: i64[], %go: bool[]) {
+        %first = less(%zero, %rows)
+        %s, %#1 = loop trips=%most go=%first {  // from "node 'inner'"
+          body(%t: i64[], %d: bool[]) {
+            %k = mod(%t, %two)
+            %row = gather(%x, %k)
+            %made = add(%t, %one)
+            %more = less(%made, %rows)
+            yield go=%more items=(%row)
+          }
+        }
+        %y = )g" + reader +
+                   R"g(  // from "node 'y'"
+        yield go=%go items=(%y)
+      }
+    }
+    yield %out
+  })g");
+}
+
+struct Outcome {
+  std::vector<float> elements;
+  std::string error;
+  std::string how;  ///< how the outer loop ran
+};
+
+Outcome run(const ir::Graph& g, Execution execution, std::int64_t most, std::int64_t rows) {
+  BuildContext context;
+  context.graph = std::make_shared<const ir::Graph>(ir::parse(ir::to_text(g)));
+  context.compiler = std::make_shared<TieredCompiler>(execution);
+  context.log = std::make_shared<ExecutionLog>();
+  const runtime::Plan plan = build_plan(context, ir::RegionId::root);
+  runtime::Memory memory(std::numeric_limits<std::size_t>::max());
+  runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
+  const runtime::FrameLease frame(plan, run);
+  frame->set(plan.params[0], Tensor::from<float>({2, 1}, {3, 5}));
+  frame->set(plan.params[1], Tensor::scalar(most));
+  frame->set(plan.params[2], Tensor::scalar(rows));
+  Outcome made;
+  try {
+    frame->execute();
+    const Tensor out = (*frame)[plan.results[0]].tensor().copy();
+    made.elements.assign(out.data_as<float>(), out.data_as<float>() + out.size());
+  } catch (const Error& e) { made.error = e.what(); }
+  if (const auto how = context.log->all(); how.contains("node 'outer'"))
+    made.how = how.at("node 'outer'");
+  return made;
+}
+
+TEST(LateExtents, MayBeOneWhichIsBroadcast) {
+  const ir::Graph g = stacking("mul(%s, %x)");
+  for (const Execution how : {Execution::interpreter, Execution::tiered, Execution::compiled}) {
+    EXPECT_THAT(run(g, how, 9, 2).elements, ElementsAre(9, 25, 9, 25));
+    EXPECT_THAT(run(g, how, 9, 1).elements, ElementsAre(9, 15, 9, 15));
+  }
+  EXPECT_EQ(run(g, Execution::compiled, 9, 1).how, "natively, as a whole");
+}
+
+TEST(LateExtents, AreCheckedByTheRuleOfTheReader) {
+  for (const char* reader : {"mul(%s, %x)", "concat(%s, %x) axis=1"})
+    for (const Execution how : {Execution::interpreter, Execution::tiered, Execution::compiled})
+      for (const std::int64_t rows : {0, 3}) {
+        const Outcome made = run(stacking(reader), how, 9, rows);
+        EXPECT_THAT(made.error, HasSubstr("node 'y'")) << reader << " of " << rows << " rows";
+        EXPECT_THAT(made.error, HasSubstr(std::to_string(rows))) << reader;
+      }
+}
+
+TEST(LateExtents, ACountThatIsNoSizeReservesNothing) {
+  for (const std::int64_t most :
+       {std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 40, std::int64_t{1} << 30}) {
+    const Outcome made = run(stacking("mul(%s, %x)"), Execution::compiled, most, 2);
+    EXPECT_THAT(made.elements, ElementsAre(9, 25, 9, 25)) << "a count of " << most << made.error;
+    EXPECT_THAT(made.how, HasSubstr("step by step")) << "a count of " << most;
+  }
+}
+
+}  // namespace
+}  // namespace rondel::compile

@@ -19,9 +19,6 @@ using ir::ValueId;
 /// A larger `if` gains nothing from being one function: the overhead of its steps is small compared
 /// to their work, and equal steps share their code.
 constexpr std::size_t most_nodes_of_if = 256;
-/// A larger bound of the rows of a stack is none: exporters write loops without a count with the
-/// largest integer as their count.
-constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 2;
 
 template <class... Args> void RegionTree::refuse(fmt::format_string<Args...> text, Args&&... args) {
   std::string reason = fmt::format(text, std::forward<Args>(args)...);
@@ -267,7 +264,7 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
              g_.value(stack).name);
     return check_size(stack);
   }
-  if (parts.has_extent(k) || !extent_known(trips) || trips.value > most_rows)
+  if (parts.has_extent(k) || !extent_known(trips))
     return refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,
                   ir::where(g_, n));
   bounds_[extent.symbol] = trips;

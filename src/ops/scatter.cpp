@@ -105,6 +105,15 @@ class ScatterGradient {
   ValueId zero_ = ValueId::none, one_ = ValueId::none;
 };
 
+/// Of bools, as in NumPy, the sum and the maximum are `or`, the product and the minimum are `and`.
+Ex reduced(const std::string& how, bool of_bools, Ex old, Ex update) {
+  const bool up = how == "add" || how == "max";
+  if (of_bools) return up ? old | update : old & update;
+  if (how == "add") return old + update;
+  if (how == "mul") return old * update;
+  return up ? scalar::max(old, update) : scalar::min(old, update);
+}
+
 }  // namespace
 
 void copy_to_output(Emitter& e) {
@@ -119,16 +128,16 @@ void put_update(Emitter& e, const Indices& at, Ex update) {
   Indices index = to.leading;
   index.insert(index.end(), at.begin(), at.end());
   const Ex old = e.builder().load(to.buffer, index);
-  if (how == "add") e.store(0, at, old + update);
-  if (how == "mul") e.store(0, at, old * update);
-  if (how == "min") e.store(0, at, scalar::min(old, update));
-  if (how == "max") e.store(0, at, scalar::max(old, update));
+  e.store(0, at, reduced(how, e.output_dtype() == DType::boolean, old, update));
 }
 
 void require_reduction(const ir::TypeContext& c) {
   const std::string how = c.attributes().s("reduction", "none");
   require(how == "none" || how == "add" || how == "mul" || how == "min" || how == "max",
           "reduction is '{}'; expected none, add, mul, min or max", how);
+  const DType t = c.input(0).dtype();
+  require(how == "none" || (t != DType::string && !is_complex(t)),
+          "reduction '{}' of {}; expected numbers or bools", how, name(t));
 }
 
 ir::GradientRule scatter_gradient(std::string_view gather) {

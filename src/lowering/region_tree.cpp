@@ -237,6 +237,15 @@ void RegionTree::visit_loop(NodeId n) {
     if (parts.has_extent(k)) check_element(node.inputs[parts.extent_at(k)], "a stack's extent");
 }
 
+/// Whether a stack of no trip has the rank that is inferred here. Its rank never depends on the
+/// run: it follows from the model, or is declared (docs/loops.md, rule 3).
+bool RegionTree::rank_of_empty_stack_known(const LoopParts& parts, std::size_t k) const {
+  const ValueId item = g_.region(parts.body).results[1 + parts.states + k];
+  const ir::Type& declared = parts.declared[k];
+  return g_.value(item).type.has_rank() ||
+         (declared.is_tensor() && declared.has_rank() && declared.rank() == type(item).rank());
+}
+
 /// Refuses a value that is not known to have one element, because programs read that element.
 void RegionTree::check_element(ValueId v, const char* what) {
   if (g_.constant(v) == nullptr && type(v).is_tensor() && !is_one_element(v))
@@ -255,6 +264,9 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
     refuse("the extents of item '{}' ({}) are not known before the loop", g_.value(item).name,
            to_text(type(item)));
   if (n == top_ || stack == ValueId::none) return;
+  if (!ir::Integer(ir::trips_of(node, k_)).at_least(1) && !rank_of_empty_stack_known(parts, k))
+    refuse("the rank of output '{}' is not declared, and {} may make no trip", g_.value(stack).name,
+           ir::where(g_, n));
   const ir::Extent trips = most_trips(n);
   const std::int64_t axis = parts.axis_out[k] + (parts.axis_out[k] < 0 ? type(stack).rank() : 0);
   const ir::Extent& extent = type(stack).extent(axis);

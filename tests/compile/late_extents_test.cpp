@@ -44,6 +44,7 @@ ir::Graph stacking(const std::string& reader) {
 }
 
 struct Outcome {
+  Shape shape;
   std::vector<float> elements;
   std::string error;
   std::string how;  ///< how the outer loop ran
@@ -65,6 +66,7 @@ Outcome run(const ir::Graph& g, Execution execution, std::int64_t most, std::int
   try {
     frame->execute();
     const Tensor out = (*frame)[plan.results[0]].tensor().copy();
+    made.shape = out.shape();
     made.elements.assign(out.data_as<float>(), out.data_as<float>() + out.size());
   } catch (const Error& e) { made.error = e.what(); }
   if (const auto how = context.log->all(); how.contains("node 'outer'"))
@@ -97,6 +99,27 @@ TEST(LateExtents, ACountThatIsNoSizeReservesNothing) {
     const Outcome made = run(stacking("mul(%s, %x)"), Execution::compiled, most, 2);
     EXPECT_THAT(made.elements, ElementsAre(9, 25, 9, 25)) << "a count of " << most << made.error;
     EXPECT_THAT(made.how, HasSubstr("step by step")) << "a count of " << most;
+  }
+}
+
+TEST(LateExtents, AnEmptyStackHasTheRankThatTheModelTells) {
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[...], %most: i64[], %rows: i64[]) {
+    %out, %#0 = loop trips=%most {  // from "node 'outer'"
+      body(%i: i64[], %go: bool[]) {
+        %s, %#1 = loop trips=%rows {  // from "node 'inner'"
+          body(%j: i64[], %on: bool[]) {
+            %y = neg(%x)
+            yield go=%on items=(%y)
+          }
+        }
+        yield go=%go items=(%s)
+      }
+    }
+    yield %out
+  })g");
+  for (const Execution how : {Execution::interpreter, Execution::tiered, Execution::compiled}) {
+    EXPECT_THAT(run(g, how, 2, 0).shape, ElementsAre(2, 0));
+    EXPECT_THAT(run(g, how, 2, 3).shape, ElementsAre(2, 3, 2, 1));
   }
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import rondel
+from models import model
 from onnx import TensorProto, helper
 
 PROGRAMS = 300
@@ -126,3 +127,24 @@ def test_random_loops_of_no_trip_give_what_is_inferred_else_declared(part):
         got = [[list(x.shape) for x in results[1:]] for results in (mine, written, theirs)]
         want = [[expected(kind, declared, with_feeds) for kind, declared in stacked] for with_feeds in (True, True, False)]
         assert got == want, f"RONDEL_SEED={SEED}, program {k}: {got} instead of {want}\n{made}"
+
+
+# The inner loop stacks x, whose rank only the run tells.
+EMPTY_INSIDE = """
+g (float[] x, int64 n, int64 k) => (float[] out) {
+  yes = Constant <value = bool {1}> ()
+  out = Loop (n, yes) <body = outer (int64 i, bool go) => (bool on, float[] rows) {
+    on = Identity (go)
+    rows = Loop (k, yes) <body = inner (int64 j, bool go2) => (bool on2, DECLARED item) { on2 = Identity (go2)  item = Neg (x) }>
+  }>
+}"""
+
+
+@pytest.mark.parametrize("declared, empty", [("float[]", (2, 0)), ("float[r,c]", (2, 0, 3, 1))])
+def test_the_rank_of_an_inner_stack_of_no_trip_is_the_same_natively(declared, empty, monkeypatch):
+    for jit in "012":
+        monkeypatch.setenv("RONDEL_JIT", jit)
+        session = rondel.InferenceSession(model(EMPTY_INSIDE.replace("DECLARED", declared)))
+        for trips, shape in [(0, empty), (2, (2, 2, 3, 1))]:
+            feeds = {"x": np.ones((3, 1), np.float32), "n": np.array(2), "k": np.array(trips)}
+            assert session.run(None, feeds)[0].shape == shape

@@ -241,6 +241,8 @@ class PlanBuilder {
   std::map<ir::Symbol, std::size_t> numbers_;  ///< of the symbols that sizes need
 };
 
+}  // namespace
+
 bool verifies() {
 #ifdef NDEBUG
   const char* asked = std::getenv("RONDEL_VERIFY");
@@ -249,8 +251,6 @@ bool verifies() {
   return true;
 #endif
 }
-
-}  // namespace
 
 ir::Graph compile_graph(
     ir::Graph g, const SessionOptions& options,

@@ -2,6 +2,7 @@
 #include "lowering/extract.h"
 #include "lowering/lower.h"
 #include "lowering/lower_region.h"
+#include "lowering/verify_storage.h"
 
 #include <algorithm>
 
@@ -17,13 +18,19 @@ using Kind = scalar::LoopBinding;
 /// Temporaries of known extents up to this size are local arrays of the program.
 constexpr std::int64_t most_local_bytes = 4096;
 
+#ifdef NDEBUG
+constexpr bool debugging = false;
+#else
+constexpr bool debugging = true;
+#endif
+
 /// Lowers the top node of a tree: declares the program's parameters, emits the code before the
 /// node, and runs the trips from `from_` to `to_`. `RegionLowering` lowers everything inside the
 /// node.
 class ControlLowering {
  public:
-  explicit ControlLowering(const RegionTree& tree)
-      : tree_(tree), g_(tree.graph()), node_(g_.node(tree.top())), plan_(tree),
+  ControlLowering(const RegionTree& tree, const StoragePlan& plan)
+      : tree_(tree), g_(tree.graph()), node_(g_.node(tree.top())), plan_(plan),
         b_(ir::where(g_, tree.top())), lowering_(tree, plan_, b_) {}
 
   LoweredRegion run() {
@@ -262,7 +269,7 @@ class ControlLowering {
   const RegionTree& tree_;
   const ir::Graph& g_;
   const ir::Node& node_;
-  const StoragePlan plan_;
+  const StoragePlan& plan_;
   scalar::Builder b_;
   RegionLowering lowering_;
   LoweredRegion out_;
@@ -291,7 +298,9 @@ LoweredRegion lower_control(const ir::Graph& g, ir::NodeId n, const ShapeClass& 
                             const LoweringOptions& options) {
   const RegionTree tree(g, n, c, options);
   if (!tree.reasons().empty()) return {nullptr, tree.reasons(), {}};
-  return ControlLowering(tree).run();
+  const StoragePlan plan(tree);
+  if (options.verify || debugging) verify_storage(tree, plan);
+  return ControlLowering(tree, plan).run();
 }
 
 }  // namespace rondel::lowering

@@ -13,23 +13,33 @@ struct Storage {
 };
 using StorageId = std::size_t;
 
+/// Where the values of a region tree are stored.
+class StorageMap {
+ public:
+  virtual ~StorageMap() = default;
+  virtual const std::vector<Storage>& all() const = 0;
+  /// The storage that a node writes a value to, or that holds a state. Nullopt for values in
+  /// registers, values from outside, elements of scans, and items that are only stacked.
+  virtual std::optional<StorageId> storage_of(ir::ValueId) const = 0;
+  /// The storage of state `s` of a loop; requires that the state is not in a register.
+  virtual StorageId state(ir::NodeId loop, std::size_t s) const = 0;
+  /// The storage of a copy of a value: of a state while the next states are moved, or of an element
+  /// of a scan that an op needs contiguous.
+  virtual std::optional<StorageId> copy(ir::ValueId) const = 0;
+};
+
 /// Assigns storage to all values of a region tree that are not kept in registers. A next state
 /// shares the storage of the state, a branch's result that of the `if`'s output, and an inner
 /// loop's state that of its final value, if nothing reads the old value any more. Lifetimes are in
 /// the program points of the tree.
-class StoragePlan {
+class StoragePlan : public StorageMap {
  public:
   explicit StoragePlan(const RegionTree&);
 
-  const std::vector<Storage>& all() const { return storages_; }
-  /// The storage that a node writes a value to, or that holds a state. Nullopt for values in
-  /// registers, values from outside, elements of scans, and items that are only stacked.
-  std::optional<StorageId> storage_of(ir::ValueId) const;
-  /// The storage of state `s` of a loop; requires that the state is not in a register.
-  StorageId state(ir::NodeId loop, std::size_t s) const { return states_.at({loop, s}); }
-  /// The storage of a copy of a value: of a state while the next states are moved, or of an element
-  /// of a scan that an op needs contiguous.
-  std::optional<StorageId> copy(ir::ValueId) const;
+  const std::vector<Storage>& all() const override { return storages_; }
+  std::optional<StorageId> storage_of(ir::ValueId) const override;
+  StorageId state(ir::NodeId loop, std::size_t s) const override { return states_.at({loop, s}); }
+  std::optional<StorageId> copy(ir::ValueId) const override;
 
  private:
   /// A request to write a result of a region, or a value that the result may be written over, to

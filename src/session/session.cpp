@@ -111,7 +111,8 @@ struct Session::Impl {
     b.compiler = compiler;
     b.lowering = {.fuse = optimise,
                   .fast_kernels = !interpreting && !options.strict,
-                  .evaluate = compile::make_evaluator()};
+                  .evaluate = compile::make_evaluator(),
+                  .verify = compile::verifies()};
     b.log = log;
     if (kept != nullptr) *kept = b.graph;
     return compile::build_plan(b, ir::RegionId::root);

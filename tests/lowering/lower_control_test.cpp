@@ -44,7 +44,7 @@ LoweredRegion lowered(const std::string& text, const Known& known = {}) {
       types.push_back(known.x && g.value(v).name == "x" ? *known.x : g.value(v).type);
     ShapeClass c = class_of(types);
     if (known.condition) c.values[0] = Tensor::scalar(*known.condition);
-    return lower_control(g, n, c, {.evaluate = comparisons_only});
+    return lower_control(g, n, c, {.evaluate = comparisons_only, .verify = true});
   }
   throw std::logic_error("no node with regions");
 }

@@ -76,6 +76,7 @@ std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, compi
   context.graph = std::make_shared<const ir::Graph>(std::move(g));
   context.compiler = std::make_shared<compile::TieredCompiler>(how);
   context.lowering.fast_kernels = false;
+  context.lowering.verify = true;
   const runtime::Plan plan = compile::build_plan(context, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max());
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};

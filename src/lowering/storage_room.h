@@ -1,0 +1,34 @@
+#pragma once
+#include "lowering/storage_plan.h"
+
+#include <map>
+
+namespace rondel::lowering {
+
+/// Proves for all inputs of a shape class that storage has room for values. The bounds of extents
+/// that become known only inside of the tree are derived here from the definition of loops.
+class StorageRoom {
+ public:
+  explicit StorageRoom(const RegionTree& t) : t_(t), class_names_(t.shape_class().names()) {}
+
+  /// Whether each extent is a number or an expression over symbols of the class.
+  bool is_known(const ir::Type&) const;
+  /// Whether the value, with any extents that it can have, fits into memory of type `room`.
+  bool fits(ir::ValueId, const ir::Type& room) const;
+  /// Whether the memory has exactly the extents of the value, so that an op can work on it as on a
+  /// whole tensor.
+  bool is_exact(ir::ValueId v, const ir::Type& room) const { return t_.type(v) == room; }
+  /// Notes what bounds the lengths of a loop's stacks.
+  void visit(ir::NodeId loop);
+
+ private:
+  bool covers(const ir::Integer& room, const ir::Integer& needed) const;
+  std::vector<ir::Integer> most_trips(const ir::Node&, const ir::LoopParts&) const;
+
+  const RegionTree& t_;
+  const std::set<ir::Symbol> class_names_;
+  /// By symbol: integers that are each at least the extent.
+  std::map<ir::Symbol, std::vector<ir::Integer>> bounds_;
+};
+
+}  // namespace rondel::lowering

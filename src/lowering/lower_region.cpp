@@ -280,12 +280,16 @@ void RegionLowering::move_states(const LoopContext& l) {
     const bool there = next == param || plan_.storage_of(next) == plan_.storage_of(param);
     if (!tree_.is_one_element(param) && !there) moved.push_back(s);
   }
+  // A state of an outer loop may have a copy too, but only while that loop moves its states.
+  const auto aside = [&](std::size_t s) {
+    const ValueId next = body.results[1 + s];
+    return is_state(next) ? plan_.copy(next) : std::nullopt;
+  };
   for (const std::size_t s : moved)
-    if (const auto block = plan_.copy(body.results[1 + s]); block && is_state(body.results[1 + s]))
-      copy(scope_.operands.at(body.results[1 + s]), buffer(*block));
+    if (const auto block = aside(s)) copy(scope_.operands.at(body.results[1 + s]), buffer(*block));
   for (const std::size_t s : moved) {
     const ValueId next = body.results[1 + s];
-    const auto block = plan_.copy(next);
+    const auto block = aside(s);
     copy(block ? in_buffer(next, buffer(*block)) : scope_.operands.at(next),
          buffer(plan_.state(l.node, s)));
   }

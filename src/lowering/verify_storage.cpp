@@ -192,8 +192,8 @@ class StorageVerifier {
       if (!memory_.lives(id, whole)) memory_.contents().lose(id);
   }
 
-  /// Proves one trip, after which everything is as at its beginning. Leaves the contents as they are
-  /// before any trip, which holds after all trips, too.
+  /// Proves one trip, after which everything is as at its beginning. Leaves the contents as they
+  /// are before any trip, which holds after all trips, too.
   void trips(NodeId n, const LoopParts& parts) {
     const MemoryContents outside = memory_.contents();
     const ir::Region& body = g_.region(parts.body);
@@ -249,19 +249,18 @@ class StorageVerifier {
         moved.push_back(s);
     }
     const auto states = std::span(body.params).subspan(2, parts.states);
+    const auto aside = [&](ValueId next) {
+      return std::ranges::count(states, next) > 0 ? plan_.copy(next) : std::nullopt;
+    };
+    for (const std::size_t s : moved)
+      if (const ValueId next = body.results[1 + s]; aside(next))
+        memory_.copy(next, *aside(next), at);
     for (const std::size_t s : moved) {
       const ValueId next = body.results[1 + s];
-      if (const auto aside = plan_.copy(next); aside && std::ranges::count(states, next) > 0)
-        memory_.copy(next, *aside, at);
-    }
-    for (const std::size_t s : moved) {
-      const ValueId next = body.results[1 + s];
-      if (const auto aside = plan_.copy(next)) {
-        memory_.check_held(next, *aside, at);
-        memory_.copy_from(*aside, next, plan_.state(n, s), at);
-      } else {
-        memory_.copy(next, plan_.state(n, s), at);
-      }
+      const auto block = aside(next);
+      if (block) memory_.check_held(next, *block, at);
+      if (block) memory_.copy_from(*block, next, plan_.state(n, s), at);
+      else memory_.copy(next, plan_.state(n, s), at);
     }
   }
 

@@ -32,15 +32,9 @@ struct Known {
 LoweredRegion lowered(const std::string& text, const Known& known = {}) {
   const ir::Graph g = ir::parse(text);
   for (const ir::NodeId n : g.root().nodes) {
-    const ir::Node& node = g.node(n);
-    if (node.regions.empty()) continue;
-    std::vector<ir::ValueId> outer = node.inputs;
-    for (const ir::RegionId r : node.regions)
-      for (const ir::ValueId v : g.captures(r))
-        if (g.constant(v) == nullptr && std::ranges::find(outer, v) == outer.end())
-          outer.push_back(v);
+    if (g.node(n).regions.empty()) continue;
     std::vector<ir::Type> types;
-    for (const ir::ValueId v : outer)
+    for (const ir::ValueId v : outer_values(g, n))
       types.push_back(known.x && g.value(v).name == "x" ? *known.x : g.value(v).type);
     ShapeClass c = class_of(types);
     if (known.condition) c.values[0] = Tensor::scalar(*known.condition);
@@ -190,6 +184,23 @@ TEST(LowerControl, WhatANextStateIsMadeOfInPlaceIsThereBefore) {
     ASSERT_TRUE(l.program) << w.body << testing::PrintToString(l.reasons);
     EXPECT_EQ(temporaries(l), w.beside) << w.body;
   }
+}
+
+TEST(LowerControl, ACopyOfAStateIsReadOnlyByTheLoopThatMovesIt) {
+  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %y0: f32[N], %n: i64[]) {
+    %x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %x, %y) {
+      %f, _ = loop trips=%n states=(%y) { body(%j, %g, %s) { yield go=%g states=(%x) } }
+      yield go=%go states=(%f, %x)
+    } }
+    yield %x, %y })");
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_THAT(temporaries(l), ElementsAre("f32[$s0]", "f32[$s0]"));
+  const std::string text = to_text(*l.program);
+  std::size_t reads = 0;
+  for (std::size_t at = text.find("load t3"); at != std::string::npos;
+       at = text.find("load t3", at + 1))
+    ++reads;
+  EXPECT_EQ(reads, 1U) << text;
 }
 
 TEST(LowerControl, AStateThatNoTripChangesIsRead) {

@@ -269,6 +269,21 @@ main (bool c, int64 n, float[C] s) => (float[C] r) {{
     else_branch = plain () => (float[C] b) {{ b = Neg (s) }}>
 }}"""
 
+# The outer loop moves `x`, with a copy; the inner loop hands it on before.
+OUTER_STATE_INSIDE = f"""
+main (int64 n, float[C] p, float[C] q) => (float[C] a, float[C] b) {{
+  {YES}
+  a, b = Loop (n, yes, p, q) <body = outer (int64 i, bool go, float[C] x, float[C] y) => (bool on, float[C] f, float[C] x2) {{
+    on = Identity (go)
+    two = Constant <value = int64 {{2}}> ()
+    f = Loop (two, go, y) <body = inner (int64 j, bool go2, float[C] s) => (bool on2, float[C] x3) {{
+      on2 = Identity (go2)
+      x3 = Identity (x)
+    }}>
+    x2 = Identity (x)
+  }}>
+}}"""
+
 
 def random(*shape):
     return np.random.default_rng(len(shape) * 100 + sum(shape)).standard_normal(shape).astype(np.float32)
@@ -295,6 +310,7 @@ CASES = {
     "a state that no trip changes": (UNCHANGED_STATE, {"n": scalar(4, np.int64), "x": small_integers(2, 3, 20), "k": small_integers(3, 3, 5)}),
     "an if in a loop in an if": (IF_LOOP_IF, {"c": scalar(True, np.bool_), "n": scalar(9, np.int64), "s": random(5)}),
     "the other branch": (IF_LOOP_IF, {"c": scalar(False, np.bool_), "n": scalar(9, np.int64), "s": random(5)}),
+    "an outer state in an inner loop": (OUTER_STATE_INSIDE, {"n": scalar(3, np.int64), "p": random(7), "q": random(7)}),
     "a beam search": (BEAMS, {"most": scalar(40, np.int64), "table": random(4, 50), "eos": scalar(7, np.int64)}),
 }
 

@@ -62,6 +62,7 @@ void emit(FunctionBuilder& fb, const Inst& inst) {
     case Op::check: return emit_check(fb, inst);
     case Op::call: return emit_call(fb, inst);
     case Op::contract: return emit_contract(fb, inst);
+    case Op::fresh: return;
     default: return fb.define(inst, 0, arithmetic(fb, inst));
   }
 }

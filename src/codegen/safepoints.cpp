@@ -31,7 +31,8 @@ Units own_units(const Inst& i) {
   switch (i.op) {
     case Op::constant:
     case Op::param:
-    case Op::extent: return 0;
+    case Op::extent:
+    case Op::fresh: return 0;
     case Op::load:
     case Op::store: return 4;
     case Op::div:

@@ -5,8 +5,10 @@
 #include "base/fork.h"
 #include "base/named_thread.h"
 #include "codegen/compiler.h"
+#include "compile/check_mode.h"
 #include "compile/work_estimate.h"
 #include "scalar/same_code.h"
+#include "scalar/with_checks.h"
 
 #include <algorithm>
 #include <atomic>
@@ -375,14 +377,20 @@ Execution execution_from_environment(Execution otherwise) {
   fail("RONDEL_JIT is '{}'; expected 0 (interpreter), 1 (tiered) or 2 (compiled at once)", value);
 }
 
-TieredCompiler::TieredCompiler(Execution execution)
-    : execution_(execution), cache_(std::make_unique<CodeCache>()) {
+TieredCompiler::TieredCompiler(Execution execution, bool checked)
+    : execution_(execution), checked_(checked), cache_(std::make_unique<CodeCache>()) {
   if (execution != Execution::interpreter)
     background_compiler_ = std::make_shared<BackgroundCompiler>();
 }
 TieredCompiler::~TieredCompiler() = default;
 
 std::shared_ptr<const scalar::Executable> TieredCompiler::make(
+    std::shared_ptr<const scalar::Program> p) {
+  return checked_ ? checking_views(make_unchecked(scalar::with_checks(*p)))
+                  : make_unchecked(std::move(p));
+}
+
+std::shared_ptr<const scalar::Executable> TieredCompiler::make_unchecked(
     std::shared_ptr<const scalar::Program> p) {
   if (execution_ == Execution::interpreter || !codegen::Compiler::refusal(*p).empty())
     return scalar::interpret(std::move(p));

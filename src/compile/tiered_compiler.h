@@ -23,7 +23,8 @@ Execution execution_from_environment(Execution otherwise);
 /// compiled once. Thread-safe.
 class TieredCompiler {
  public:
-  explicit TieredCompiler(Execution);
+  /// `checked`: check mode; all programs are made with checks.
+  explicit TieredCompiler(Execution, bool checked = false);
   ~TieredCompiler();
   Execution execution() const { return execution_; }
   std::shared_ptr<const scalar::Executable> make(std::shared_ptr<const scalar::Program>);
@@ -31,9 +32,11 @@ class TieredCompiler {
  private:
   class BackgroundCompiler;
   class CodeCache;
+  std::shared_ptr<const scalar::Executable> make_unchecked(std::shared_ptr<const scalar::Program>);
   std::shared_ptr<TieredExecutable> tiered(std::shared_ptr<const scalar::Program>);
 
   Execution execution_;
+  bool checked_;
   std::shared_ptr<BackgroundCompiler> background_compiler_;
   std::unique_ptr<CodeCache> cache_;
 };

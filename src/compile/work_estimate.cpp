@@ -26,7 +26,7 @@ class WorkEstimate {
         at = static_cast<std::size_t>(i.jump);
       } else if (i.op == Op::contract) {
         total += products(p_.contracts[static_cast<std::size_t>(i.id)]);
-      } else {
+      } else if (i.op != Op::fresh) {
         total += 1;
         if (i.result_count == 1) known_[reg(p_.results(i)[0])] = value(i);
       }

@@ -258,6 +258,8 @@ class ControlLowering {
   }
 
   void write_if() {
+    for (const std::int32_t result : results_)
+      if (result >= 0) b_.fresh(result);
     lowering_.branch(tree_.top());
     for (std::size_t j = 0; j < node_.outputs.size(); ++j)
       if (results_[j] >= 0 && tree_.is_one_element(node_.outputs[j]))

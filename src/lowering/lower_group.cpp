@@ -91,6 +91,8 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
       if (v != ValueId::none && !scope.operands.contains(v) && is_small_constant(g, v))
         scope.operands.emplace(
             v, one_element(b, constant_element(b, *g.constant(v)), g.constant(v)->rank()));
+  for (std::size_t j = 0; j < over.size(); ++j)
+    if (over[j] < 0) b.fresh(buffers[g.root().params.size() + j]);
   lower_nodes(scope, nodes);
   return b.finish();
 }

@@ -21,16 +21,27 @@ using scalar::Indices;
 RegionLowering::RegionLowering(const RegionTree& tree, const StoragePlan& plan, scalar::Builder& b)
     : tree_(tree), plan_(plan), b_(b), environment_(tree.environment()),
       scope_{tree.graph(), environment_, tree.shape_class().names(), b, {}, {}},
-      buffers_(plan.all().size(), -1) {}
+      buffers_(plan.all().size(), -1) {
+  for (StorageId id = 0; id < plan.all().size(); ++id)
+    if (!plan.all()[id].given) beginning_.emplace(plan.all()[id].lifetime.first, id);
+}
 
 // Regions and groups.
 
 void RegionLowering::groups(RegionId r, const LoopContext* around, Ex t) {
-  for (const Group& g : tree_.groups(r)) {
+  const std::vector<Group>& groups = tree_.groups(r);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
     check_cancellation();
-    group(g, around, t);
+    // In a trip, the lifetimes of its first position have begun with the elements of scans.
+    if (around == nullptr || i > 0) begin_lifetimes({r, i});
+    group(groups[i], around, t);
   }
   for (const ValueId v : tree_.graph().region(r).results) define_constant(v);
+}
+
+void RegionLowering::begin_lifetimes(Position at) {
+  const auto [first, end] = beginning_.equal_range(tree_.begins(at));
+  for (auto it = first; it != end; ++it) b_.fresh(buffer(it->second));
 }
 
 /// `around`: the loop whose body contains the group directly; null if there is none.
@@ -114,6 +125,7 @@ void RegionLowering::call(NodeId n) {
       leading.insert(leading.end(), part.leading.begin(), part.leading.end());
     }
   };
+  call.first_written = kernel->inputs();
   add(node.inputs, kernel->inputs(), [&](ValueId v) { return scope_.operands.at(v).part; });
   add(node.outputs, kernel->outputs(), [&](ValueId v) { return scope_.sinks.at(v).part; });
   call.views.push_back({workspaces_.at(n), 0});
@@ -186,6 +198,7 @@ void RegionLowering::branch(NodeId n) {
 std::vector<Ex> RegionLowering::trip(const LoopContext& l, Ex t, std::span<const Ex> carried) {
   const ir::Region& body = tree_.graph().region(l.parts.body);
   b_.enter(ir::where(tree_.graph(), l.node), t);
+  begin_lifetimes({l.parts.body, 0});
   define_params(l, t, carried);
   groups(l.parts.body, &l, t);
   store_items(l, t);
@@ -193,6 +206,8 @@ std::vector<Ex> RegionLowering::trip(const LoopContext& l, Ex t, std::span<const
   next.push_back(next[0]);
   for (std::size_t s = 0; s < l.parts.states; ++s)
     if (tree_.is_one_element(body.params[2 + s])) next.push_back(element(body.results[1 + s]));
+  if (const std::size_t end = tree_.groups(l.parts.body).size(); end > 0)
+    begin_lifetimes({l.parts.body, end});
   move_states(l);
   b_.leave();
   return next;

@@ -52,6 +52,8 @@ class RegionLowering {
   /// The only element of a value.
   scalar::Ex element(ir::ValueId);
   void copy(const Operand& from, std::int32_t to);
+  /// Emits `fresh` for the storages whose lifetimes begin at a position.
+  void begin_lifetimes(Position);
   void define(ir::ValueId, Operand);
 
  private:
@@ -91,8 +93,9 @@ class RegionLowering {
   scalar::Builder& b_;
   ir::TypeEnvironment environment_;  ///< the tree's, with the types of constants that are read
   LoweringScope scope_;
-  std::vector<std::int32_t> buffers_;              ///< by storage
-  std::map<ir::NodeId, std::int32_t> workspaces_;  ///< of kernels
+  std::multimap<std::int32_t, StorageId> beginning_;  ///< storages by the start of their lifetime
+  std::vector<std::int32_t> buffers_;                 ///< by storage
+  std::map<ir::NodeId, std::int32_t> workspaces_;     ///< of kernels
   std::map<ir::Symbol, scalar::Ex> extents_;
   scalar::Ex budget_;
 };

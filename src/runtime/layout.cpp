@@ -1,5 +1,7 @@
 #include "runtime/layout.h"
 
+#include "base/error.h"
+
 #include <algorithm>
 
 namespace rondel::runtime {
@@ -49,6 +51,33 @@ void assign_offsets(const Layout& layout, std::span<const std::int64_t> extents,
     offsets.by_slot[static_cast<std::size_t>(piece.slot)] = {here.offset, bytes};
     offsets.total = std::max(offsets.total, here.offset + bytes);
   }
+}
+
+void verify_offsets(const Layout& layout, std::span<const std::int64_t> extents,
+                    const ArenaOffsets& offsets) {
+  struct Placed {
+    std::int64_t begin, end;
+    const Layout::Piece* piece;
+  };
+  std::vector<Placed> placed;
+  for (const Layout::Piece& piece : layout.pieces) {
+    const std::int64_t begin = offsets.by_slot[static_cast<std::size_t>(piece.slot)].offset;
+    std::int64_t bytes = piece.bytes;
+    if (begin < 0) continue;
+    for (const std::size_t s : piece.symbols) bytes *= extents[s];
+    if (bytes == 0) continue;
+    invariant(begin + bytes <= offsets.total, "slot {} ends at byte {} of an arena of {}",
+              piece.slot, begin + bytes, offsets.total);
+    placed.push_back({begin, begin + bytes, &piece});
+  }
+  std::ranges::sort(placed, {}, &Placed::begin);
+  for (std::size_t x = 0; x < placed.size(); ++x)
+    for (std::size_t y = x + 1; y < placed.size() && placed[y].begin < placed[x].end; ++y) {
+      const Layout::Piece &a = *placed[x].piece, &b = *placed[y].piece;
+      invariant(a.last < b.first || b.last < a.first,
+                "slots {} and {} are alive at the same step and overlap in the arena", a.slot,
+                b.slot);
+    }
 }
 
 }  // namespace rondel::runtime

@@ -49,7 +49,10 @@ struct ArenaOffsets {
 /// for any memory is not placed in the arena.
 ArenaOffsets assign_offsets(const Layout&, std::span<const std::int64_t> extents,
                             std::size_t slot_count);
-/// The same, reusing the memory of an existing result.
+/// Throws Error(internal) unless each piece is within the arena and overlaps no other piece that is
+/// alive at the same step. Shares no code with `assign_offsets`.
+void verify_offsets(const Layout&, std::span<const std::int64_t> extents, const ArenaOffsets&);
+/// `assign_offsets`, reusing the memory of an existing result.
 void assign_offsets(const Layout&, std::span<const std::int64_t> extents, std::size_t slot_count,
                     ArenaOffsets&);
 

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/copy.h"
 #include "base/error.h"
+#include "base/poison.h"
 #include "base/release.h"
 
 #include <algorithm>
@@ -17,6 +18,8 @@ namespace rondel::runtime {
 namespace {
 
 constexpr std::size_t smallest = 64;
+/// The readable bytes behind each block in check mode.
+constexpr std::size_t behind = 64;
 /// The most bytes that the pool keeps for later runs.
 constexpr std::size_t most_kept = std::size_t{256} << 20;
 /// So many strings take long to release, so that this is done in the background.
@@ -40,7 +43,7 @@ std::size_t class_bytes(std::size_t c) {
 }  // namespace
 
 struct Memory::Pool {
-  explicit Pool(std::size_t b) : budget(b), free(class_count) {}
+  Pool(std::size_t b, bool c) : budget(b), checked(c), free(class_count) {}
   ~Pool() {
     for (std::size_t c = 0; c < class_count; ++c)
       for (void* block : free[c]) give_back_block(block, class_bytes(c));
@@ -85,6 +88,7 @@ struct Memory::Pool {
   }
 
   const std::size_t budget;
+  const bool checked;
   std::atomic<std::size_t> used{0};
   std::mutex mutex;
   std::vector<std::vector<void*>> free;
@@ -195,7 +199,9 @@ struct Memory::BlockOwner {
   void operator()(void* block) const { pool->give_back(block, size_class); }
 };
 
-Memory::Memory(std::size_t budget) : pool_(std::make_shared<Pool>(budget)) {}
+Memory::Memory(std::size_t budget, bool checked) : pool_(std::make_shared<Pool>(budget, checked)) {}
+
+bool Memory::checked() const { return pool_->checked; }
 
 Tensor Memory::allocate_strings(Shape shape, std::size_t bytes) {
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(element_count(shape), 1));
@@ -226,7 +232,7 @@ void Memory::count_written_text(const Tensor& t) {
 Tensor Memory::allocate(DType dtype, Shape shape) {
   const std::size_t bytes = bytes_of(dtype, shape);
   if (dtype == DType::string) return allocate_strings(std::move(shape), bytes);
-  const std::size_t c = size_class(bytes);
+  const std::size_t c = size_class(pool_->checked ? bytes + behind : bytes);
   if (c >= class_count)
     throw_error(Blame::limit, fmt::format("{} bytes are more than any memory holds", bytes));
   pool_->claim(class_bytes(c));
@@ -242,6 +248,7 @@ Tensor Memory::allocate(DType dtype, Shape shape) {
     throw_error(Blame::limit, fmt::format("the system cannot allocate {} bytes", bytes));
   }
   std::shared_ptr<void> owner(block, BlockOwner{pool_, c});
+  if (pool_->checked) poison(dtype, block, bytes);
   Shape strides = row_major_strides(shape);
   return Tensor(dtype, std::move(shape), std::move(strides), block, std::move(owner));
 }

@@ -12,7 +12,10 @@ namespace rondel::runtime {
 /// cancellation (base/cancellation.h).
 class Memory {
  public:
-  explicit Memory(std::size_t budget_bytes);
+  /// `checked`: check mode. Blocks are poisoned when they are allocated (base/poison.h), and some
+  /// bytes behind each of them are readable.
+  explicit Memory(std::size_t budget_bytes, bool checked = false);
+  bool checked() const;
 
   /// A row-major tensor with unspecified contents (strings: empty). Throws Error(limit) if the size
   /// exceeds the budget, or if the system has not enough memory.

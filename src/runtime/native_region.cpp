@@ -22,7 +22,8 @@ constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
 RegionBuffers::RegionBuffers(std::shared_ptr<const RegionCode> code, Run& run)
-    : code_(std::move(code)), threads_(run.threads), views_(code_->bindings.size()) {
+    : code_(std::move(code)), threads_(run.threads), checked_(run.memory.checked()),
+      views_(code_->bindings.size()) {
   for (std::size_t b = 0; b < code_->bindings.size(); ++b) {
     const RegionCode::Binding& binding = code_->bindings[b];
     if (binding.kind == Kind::constant) point_at(b, binding.constant);
@@ -56,6 +57,7 @@ void RegionBuffers::assign_offsets() {
     layout_.pieces.push_back({static_cast<Slot>(i), o.first, o.last, bytes, {}});
   }
   runtime::assign_offsets(layout_, {}, owned_.size(), offsets_);
+  if (checked_) verify_offsets(layout_, {}, offsets_);
 }
 
 void RegionBuffers::bind(Run& run) {

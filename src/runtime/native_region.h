@@ -92,6 +92,7 @@ class RegionBuffers {
 
   std::shared_ptr<const RegionCode> code_;
   const int threads_;
+  const bool checked_;  ///< check mode
   std::vector<Owned> owned_;
   Layout layout_;         ///< layout of `owned_` in the arena
   ArenaOffsets offsets_;  ///< offsets of `owned_` in the arena

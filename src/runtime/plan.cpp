@@ -89,6 +89,7 @@ void Frame::assign_arena_offsets() {
   } else {
     if (cached_offsets_.size() == most) cached_offsets_.pop_back();
     ArenaOffsets offsets = assign_offsets(plan_.layout, extents_, plan_.slot_count);
+    if (run_->memory.checked()) verify_offsets(plan_.layout, extents_, offsets);
     cached_offsets_.insert(cached_offsets_.begin(),
                            std::make_unique<CachedOffsets>(extents_, std::move(offsets)));
   }

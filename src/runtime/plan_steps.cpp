@@ -1,7 +1,9 @@
 #include "base/error.h"
+#include "base/poison.h"
 #include "kernels/stop_check.h"
 #include "kernels/threads.h"
 #include "runtime/plan.h"
+#include "scalar/guards.h"
 
 #include <algorithm>
 
@@ -258,6 +260,18 @@ PreparedKernel prepare(const KernelStep& step, KernelState& state, Frame& frame)
   return p;
 }
 
+/// Check mode: runs the kernel between guards.
+scalar::Status run_guarded(const KernelStep& step, const PreparedKernel& p,
+                           scalar::Context& context) {
+  scalar::GuardedKernel guarded{step.source, kernels::SizedKernel::call, p.kernel, {}};
+  for (std::size_t j = 0; j < step.outputs.size(); ++j)
+    if (step.outputs[j] >= 0)
+      guarded.outputs.push_back({p.kernel->inputs() + j, p.outputs[j].dtype,
+                                 static_cast<std::int64_t>(p.outputs[j].shape.size())});
+  guarded.outputs.push_back({p.operands.size() - 1, DType::u8, 1});  // the workspace
+  return guarded.run(context, p.operands);
+}
+
 PreparedKernel& remember(const KernelStep& step, KernelState& state, Frame& frame) {
   PreparedKernel p = prepare(step, state, frame);
   auto& entry = state.cache.reuse();
@@ -335,7 +349,9 @@ void KernelStep::run(Frame& frame, StepState* cache) const {
   }
   scalar::Context& context = state.context;
   context.stop = &frame.run().stop;
-  const scalar::Status status = kernels::SizedKernel::call(context, p->operands, &kernel);
+  const scalar::Status status = frame.run().memory.checked()
+                                    ? run_guarded(*this, *p, context)
+                                    : kernels::SizedKernel::call(context, p->operands, &kernel);
   if (status == scalar::done) return;
   frame.run().check_stop();
   fail_at(source, "{}",
@@ -364,7 +380,9 @@ void UnsizedKernelStep::run(Frame& frame, StepState* cache) const {
   state.results.assign(outputs.size(), Value());
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (outputs[j] < 0 || !(*types)[j]) continue;
-    frame.output(outputs[j], *(*types)[j]);
+    const Tensor& output = frame.output(outputs[j], *(*types)[j]);
+    if (frame.run().memory.checked())
+      poison(output.dtype(), output.data(), static_cast<std::size_t>((*types)[j]->bytes));
     state.results[j] = frame.content(outputs[j]).take();
   }
   std::vector<Tensor> texts;

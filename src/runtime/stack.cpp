@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/copy.h"
 #include "base/error.h"
+#include "base/poison.h"
 #include "base/release.h"
 
 #include <sys/mman.h>
@@ -103,6 +104,8 @@ Shape Stack::whole_shape(std::int64_t extent) const {
 void Stack::make_whole(std::int64_t extent, bool zeros) {
   const Tensor& whole = run_->renew(whole_, dtype_, whole_shape(extent));
   if (zeros && dtype_ != DType::string) run_->clear(whole);
+  else if (run_->memory.checked())
+    poison(dtype_, whole.data(), static_cast<std::size_t>(whole.size()) * byte_size(dtype_));
 }
 
 void Stack::begin_items(DType dtype, const Shape& item) {
@@ -116,6 +119,7 @@ void Stack::begin_items(DType dtype, const Shape& item) {
   } else if (dtype != DType::string) {
     whole_shape(0);
     if (!reserved_) reserved_ = std::make_shared<Reserved>(run_->memory);
+    poison_rows(0);
   }
   const bool leading = axis_ == 0 || axis_ == -std::ssize(item) - 1;
   const bool small = dtype != DType::string &&
@@ -170,7 +174,15 @@ void Stack::reserve_rows(std::int64_t rows) {
     throw_error(Blame::limit,
                 fmt::format("item '{}': {} of {} bytes are more than any memory holds", names_.item,
                             rows, row_bytes_));
+  const std::size_t before = reserved_->claimed;
   reserved_->need(static_cast<std::size_t>(bytes));
+  poison_rows(before);
+}
+
+/// Check mode: poisons the usable address space from byte `from` on.
+void Stack::poison_rows(std::size_t from) const {
+  if (run_->memory.checked() && from < reserved_->claimed)
+    poison(dtype_, static_cast<char*>(reserved_->base) + from, reserved_->claimed - from);
 }
 
 Tensor Stack::prepare(DType dtype, const Shape& item, std::int64_t to) {

@@ -45,6 +45,7 @@ class Stack {
   void release_strings();
   void write(const Tensor& to, const Tensor& item) const;
   void reserve_rows(std::int64_t rows);
+  void poison_rows(std::size_t from) const;
   /// Copies the first n rows to their positions in the finished tensor.
   void put_rows(const Tensor& whole, std::int64_t n) const;
   /// The part of the finished tensor for item t of n.

@@ -114,7 +114,9 @@ std::int32_t Builder::buffer(Buffer b) {
 std::int32_t Builder::local(std::string name, DType dtype, std::vector<std::int64_t> extents) {
   program_->buffers.push_back(
       {std::move(name), dtype, Access::local, std::move(extents), true, -1});
-  return static_cast<std::int32_t>(program_->buffers.size()) - 1;
+  const auto id = static_cast<std::int32_t>(program_->buffers.size()) - 1;
+  fresh(id);
+  return id;
 }
 
 const Buffer& Builder::buffer(std::int32_t id) const {
@@ -175,6 +177,10 @@ void Builder::store(std::int32_t id, const Indices& indices, Ex value) {
   Indices operands = indices;
   operands.push_back(value);
   emit_many({.op = Op::store, .type = t, .id = id}, operands, {});
+}
+
+void Builder::fresh(std::int32_t id) {
+  emit_many({.op = Op::fresh, .type = buffer(id).dtype, .id = id}, {}, {});
 }
 
 // ------------------------------------------------------------------ arithmetic

@@ -40,6 +40,7 @@ class Builder {
   explicit Builder(std::string name);
 
   std::int32_t buffer(Buffer);  ///< a parameter; parameters come before locals
+  /// A local array; its lifetime begins here, in each trip of the enclosing loops.
   std::int32_t local(std::string name, DType, std::vector<std::int64_t> extents);
   Ex param();  ///< the next i64 parameter
   const Buffer& buffer(std::int32_t id) const;
@@ -55,6 +56,8 @@ class Builder {
 
   Ex load(std::int32_t buffer, const Indices&);
   void store(std::int32_t buffer, const Indices&, Ex value);
+  /// A lifetime of the buffer begins: its contents are undefined from here on.
+  void fresh(std::int32_t buffer);
 
   Ex unary(Op, Ex);
   Ex binary(Op, Ex, Ex);  ///< also comparisons

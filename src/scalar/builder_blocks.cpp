@@ -36,6 +36,7 @@ bool has_effect(Op op) {
     case Op::check:
     case Op::call:
     case Op::contract:
+    case Op::fresh:
     case Op::for_:
     case Op::end_for:
     case Op::if_:

@@ -14,7 +14,7 @@ namespace {
 std::uint32_t slot(Reg r) { return static_cast<std::uint32_t>(r) * slot_size; }
 
 /// A decoded program: constants become the initial contents of their slots, every other instruction
-/// becomes a step.
+/// except `fresh` becomes a step.
 struct Decoded {
   struct Constant {
     std::uint32_t slot;
@@ -35,7 +35,7 @@ class Decoder {
     std::size_t count = 0;
     for (std::size_t at = 0; at < p_.code.size(); ++at) {
       step_of_[at] = count;
-      if (p_.code[at].op != Op::constant) ++count;
+      if (has_step(p_.code[at])) ++count;
     }
     step_of_.back() = count;
     out_.steps.resize(count + 1);
@@ -47,8 +47,11 @@ class Decoder {
   }
 
  private:
+  static bool has_step(const Inst& i) { return i.op != Op::constant && i.op != Op::fresh; }
+
   void decode(std::size_t at) {
     const Inst& i = p_.code[at];
+    if (i.op == Op::fresh) return;
     const auto operands = p_.operands(i), results = p_.results(i);
     if (i.op == Op::constant) {
       static const std::string empty;

@@ -72,7 +72,8 @@ class Printer {
       case Op::param: return fmt::format(" {}", i.id);
       case Op::extent: return fmt::format(" {} axis {}", buffer_name(i.id), i.imm);
       case Op::load:
-      case Op::store: return fmt::format(" {}", buffer_name(i.id));
+      case Op::store:
+      case Op::fresh: return fmt::format(" {}", buffer_name(i.id));
       case Op::cast:
       case Op::bitcast: return fmt::format(" {} <- {}", name(i.type), name(i.from));
       case Op::for_:

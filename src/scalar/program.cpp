@@ -10,11 +10,11 @@ namespace rondel::scalar {
 namespace {
 
 constexpr std::array<std::string_view, op_count> names{
-    "constant", "param",  "extent", "add",     "sub",  "mul",     "div",        "rem",
-    "neg",      "fma",    "sqrt",   "floor",   "ceil", "trunc",   "round_even", "and",
-    "or",       "xor",    "not",    "shl",     "shr",  "eq",      "ne",         "lt",
-    "le",       "select", "cast",   "bitcast", "load", "store",   "for",        "end_for",
-    "if",       "else",   "end_if", "check",   "call", "contract"};
+    "constant", "param",  "extent", "add",     "sub",  "mul",      "div",        "rem",
+    "neg",      "fma",    "sqrt",   "floor",   "ceil", "trunc",    "round_even", "and",
+    "or",       "xor",    "not",    "shl",     "shr",  "eq",       "ne",         "lt",
+    "le",       "select", "cast",   "bitcast", "load", "store",    "for",        "end_for",
+    "if",       "else",   "end_if", "check",   "call", "contract", "fresh"};
 
 std::int64_t aligned(std::int64_t bytes) { return checked_add(bytes, 63) / 64 * 64; }
 

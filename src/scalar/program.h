@@ -72,8 +72,11 @@ enum class Op : std::uint8_t {
   /// frames of its sites show. If the kernel fails, they are shown before its own values.
   call,
   contract,  ///< contracts[id]; operands: the leading indices of a, b, c, in order
+  /// A lifetime begins: the contents of buffer `id` are undefined from here on. No code; check mode
+  /// overwrites the buffer (`with_checks`).
+  fresh,
 };
-inline constexpr int op_count = static_cast<int>(Op::contract) + 1;
+inline constexpr int op_count = static_cast<int>(Op::fresh) + 1;
 
 std::string_view name(Op);
 
@@ -142,6 +145,9 @@ struct Call {
   /// Index of the function's first site in the program: a status s > 0 of the function becomes the
   /// program's status first_site + s.
   std::int32_t first_site = 0;
+  /// Index of the first view that the function writes. It writes all views from there on, which
+  /// are row-major, and reads none of their old elements. `most_views`: this is not known.
+  std::size_t first_written = most_views;
 };
 
 /// c[.., m, n] = sum over k ascending of a[.., m, k] * b[.., k, n]: one accumulator per element,

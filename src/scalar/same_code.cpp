@@ -14,7 +14,7 @@ bool same(const Buffer& a, const Buffer& b) {
 
 bool same(const Call& a, const Call& b) {
   return a.name == b.name && a.function == b.function && a.attributes == b.attributes &&
-         a.views == b.views && a.first_site == b.first_site;
+         a.views == b.views && a.first_site == b.first_site && a.first_written == b.first_written;
 }
 
 /// Computes two 64-bit hashes of the same data with different constants.
@@ -40,7 +40,7 @@ class KeyWriter {
     add(i.operand_begin), add(i.operand_count), add(i.result_begin), add(i.result_count);
   }
   void add(const Call::Operand& o) { add(o.buffer), add(o.leading); }
-  void add(const Call& c) { add(c.name), add(c.views), add(c.first_site); }
+  void add(const Call& c) { add(c.name), add(c.views), add(c.first_site), add(c.first_written); }
   void add(const Contract& c) {
     add(c.a), add(c.b), add(c.c), add(c.a_leading), add(c.b_leading), add(c.c_leading);
     add(c.a_transposed), add(c.b_transposed), add(c.a_vector), add(c.b_vector), add(c.fused);

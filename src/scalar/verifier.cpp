@@ -121,6 +121,7 @@ class Verifier {
       case Op::check: check(i); break;
       case Op::call: call(i); break;
       case Op::contract: contract(i); break;
+      case Op::fresh: fresh(i); break;
       default: arithmetic(i);
     }
     for (const Reg r : p_.results(i)) {
@@ -310,6 +311,11 @@ class Verifier {
     hold(!(c.a_vector && c.a_transposed) && !(c.b_vector && c.b_transposed), "a transposed vector");
     hold(buffer(c.c).access != Access::in, "{} is only read", buffer(c.c).name);
     contract_types(buffer(c.a).dtype, buffer(c.b).dtype, buffer(c.c).dtype);
+  }
+
+  void fresh(const Inst& i) const {
+    counts(i, 0, 0);
+    hold(buffer(i.id).access != Access::in, "{} is only read", buffer(i.id).name);
   }
 
   void trailing(std::int32_t id, std::int32_t leading, std::int64_t rank) const {

@@ -2,6 +2,7 @@
 
 #include "base/cancellation.h"
 #include "base/error.h"
+#include "compile/check_mode.h"
 #include "compile/plan_builder.h"
 #include "compile/tiered_compiler.h"
 #include "ir/text.h"
@@ -283,8 +284,9 @@ Session session::FromGraph::make(ir::Graph graph, ModelInfo info, const SessionO
 }
 
 session::SharedResources session::resources_for(const SessionOptions& o) {
-  return {runtime::Memory(o.max_memory_bytes),
-          std::make_shared<compile::TieredCompiler>(execution_of(o))};
+  const bool checked = compile::check_mode_from_environment();
+  return {runtime::Memory(o.max_memory_bytes, checked),
+          std::make_shared<compile::TieredCompiler>(execution_of(o), checked)};
 }
 
 std::vector<Value> session::FromGraph::run(const Session& s, std::vector<Value> inputs,

@@ -1,0 +1,42 @@
+#include "compile/check_mode.h"
+
+#include "base/error.h"
+#include "scalar/with_checks.h"
+
+#include <cstdlib>
+
+namespace rondel::compile {
+namespace {
+
+class CheckingExecutable : public scalar::Executable {
+ public:
+  explicit CheckingExecutable(std::shared_ptr<const scalar::Executable> code)
+      : code_(std::move(code)) {}
+  scalar::Status run(scalar::Context& c, const scalar::View* v,
+                     const std::int64_t* params) const override {
+    scalar::check_views(program(), v);
+    return code_->run(c, v, params);
+  }
+  const scalar::Program& program() const override { return code_->program(); }
+  bool native() const override { return code_->native(); }
+
+ private:
+  const std::shared_ptr<const scalar::Executable> code_;
+};
+
+}  // namespace
+
+bool check_mode_from_environment() {
+  const char* text = std::getenv("RONDEL_CHECK");
+  const std::string value = text == nullptr ? "" : text;
+  require(value.empty() || value == "0" || value == "1",
+          "RONDEL_CHECK is '{}'; expected 0 or 1 (check mode)", value);
+  return value == "1";
+}
+
+std::shared_ptr<const scalar::Executable> checking_views(
+    std::shared_ptr<const scalar::Executable> code) {
+  return std::make_shared<CheckingExecutable>(std::move(code));
+}
+
+}  // namespace rondel::compile

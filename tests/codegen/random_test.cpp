@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compiler.h"
+#include "scalar/guards.h"
 #include "scalar/random_program.h"
+#include "scalar/with_checks.h"
 
 #include <cstdlib>
 
@@ -30,6 +32,11 @@ TEST(Random, ProgramsGiveTheInterpretersBits) {
       EXPECT_EQ(scalar::difference(random, expected, actual), "")
           << (tier == Compiler::Tier::quick ? "quick" : "optimised") << ", seed " << seed;
     }
+    // With checks, the tiers take turns: compiling takes most of the time of this test.
+    const auto tier = seed % 2 == 0 ? Compiler::Tier::quick : Compiler::Tier::optimised;
+    const auto checked = compiler.compile(scalar::with_checks(*random.program), tier);
+    const auto actual = scalar::run_copies(*checked, random, scalar::tail_bytes);
+    EXPECT_EQ(scalar::difference(random, expected, actual), "") << "with checks, seed " << seed;
   }
   EXPECT_GE(compiled * 10, count * 9) << "too many refusals for the test to mean much";
 }

@@ -31,8 +31,9 @@ struct Outcome {
   std::vector<Tensor> tensors;
 };
 
-/// Runs on copies of the tensors (with their strides).
-Outcome run_copies(const Executable&, const RandomProgram&);
+/// Runs on copies of the tensors (with their strides). `behind`: elements of memory behind each
+/// copy.
+Outcome run_copies(const Executable&, const RandomProgram&, std::int64_t behind = 0);
 
 /// Empty if equal, where all NaNs are equal; else the first difference, with the seed. For failed
 /// runs, only status and shown values are compared.

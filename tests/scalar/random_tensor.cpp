@@ -88,19 +88,21 @@ std::vector<char*> addresses(const Tensor& t) {
   return out;
 }
 
-/// A tensor with this shape and these strides, in a block of exactly the size it needs.
-Tensor with_strides(DType dtype, const Shape& shape, const Shape& strides) {
+/// A tensor with this shape and these strides, in a block of exactly the size it needs and `behind`
+/// more elements.
+Tensor with_strides(DType dtype, const Shape& shape, const Shape& strides,
+                    std::int64_t behind = 0) {
   std::int64_t low = 0, high = 0;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis] == 0) continue;
     const std::int64_t reach = (shape[axis] - 1) * strides[axis];
     (reach < 0 ? low : high) += reach;
   }
-  return Tensor::zeros(dtype, {high - low + 1}).strided(-low, shape, strides);
+  return Tensor::zeros(dtype, {high - low + 1 + behind}).strided(-low, shape, strides);
 }
 
-Tensor copy_with_strides(const Tensor& t) {
-  Tensor copy = with_strides(t.dtype(), t.shape(), t.strides());
+Tensor copy_with_strides(const Tensor& t, std::int64_t behind) {
+  Tensor copy = with_strides(t.dtype(), t.shape(), t.strides(), behind);
   const auto from = addresses(t), to = addresses(copy);
   for (std::size_t i = 0; i < from.size(); ++i) std::memcpy(to[i], from[i], byte_size(t.dtype()));
   return copy;
@@ -124,9 +126,9 @@ Tensor random_tensor(std::uint64_t seed, DType dtype, Shape shape, int layout) {
   return t;
 }
 
-Outcome run_copies(const Executable& executable, const RandomProgram& random) {
+Outcome run_copies(const Executable& executable, const RandomProgram& random, std::int64_t behind) {
   Outcome outcome;
-  for (const Tensor& t : random.tensors) outcome.tensors.push_back(copy_with_strides(t));
+  for (const Tensor& t : random.tensors) outcome.tensors.push_back(copy_with_strides(t, behind));
   if (random.shared >= 0) {
     const auto k = static_cast<std::size_t>(random.shared);
     outcome.tensors[k] = outcome.tensors[k - 1];

@@ -5,6 +5,7 @@
 #include "codegen/compiler.h"
 #include "scalar/builder.h"
 #include "scalar/run.h"
+#include "scalar/with_checks.h"
 
 #include <cstring>
 #include <random>
@@ -87,21 +88,26 @@ inline Outcome outcome(const scalar::Executable& executable, const std::vector<T
   return result;
 }
 
-/// Expects that both tiers do the same as the interpreter. Returns the interpreter's status.
+/// Expects that both tiers, and the optimised tier with checks, do the same as the interpreter.
+/// Returns the interpreter's status.
 inline scalar::Status agree(const std::shared_ptr<const scalar::Program>& program,
                             const std::vector<Tensor>& tensors,
                             const std::vector<std::int64_t>& params = {},
                             std::atomic<std::int32_t>* stop = nullptr) {
   const Outcome expected = outcome(*scalar::interpret(program), tensors, params, stop);
-  for (const auto tier : {Compiler::Tier::quick, Compiler::Tier::optimised}) {
-    const Outcome actual = outcome(*compiler().compile(program, tier), tensors, params, stop);
-    EXPECT_EQ(expected.status, actual.status) << program->name << ", " << name(tier);
-    EXPECT_EQ(expected.shown, actual.shown) << program->name << ", " << name(tier);
-    if (expected.status == scalar::stopped) continue;  // what was written is unspecified
+  const auto compare = [&](const std::shared_ptr<const scalar::Program>& p, Compiler::Tier tier,
+                           const std::string& what) {
+    const Outcome actual = outcome(*compiler().compile(p, tier), tensors, params, stop);
+    EXPECT_EQ(expected.status, actual.status) << program->name << ", " << what;
+    EXPECT_EQ(expected.shown, actual.shown) << program->name << ", " << what;
+    if (expected.status == scalar::stopped) return;  // what was written is unspecified
     for (std::size_t i = 0; i < tensors.size(); ++i)
       expect_equal(expected.tensors[i], actual.tensors[i],
-                   fmt::format("{}, {}, {}", program->name, name(tier), program->buffers[i].name));
-  }
+                   fmt::format("{}, {}, {}", program->name, what, program->buffers[i].name));
+  };
+  for (const auto tier : {Compiler::Tier::quick, Compiler::Tier::optimised})
+    compare(program, tier, name(tier));
+  compare(scalar::with_checks(*program), Compiler::Tier::optimised, "with checks");
   return expected.status;
 }
 

@@ -70,15 +70,16 @@ ir::Graph compiled(ir::Graph g) {
   return g;
 }
 
-std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, compile::Execution how) {
+std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, compile::Execution how,
+                             bool check_mode) {
   g = compiled(std::move(g));
   compile::BuildContext context;
   context.graph = std::make_shared<const ir::Graph>(std::move(g));
-  context.compiler = std::make_shared<compile::TieredCompiler>(how);
+  context.compiler = std::make_shared<compile::TieredCompiler>(how, check_mode);
   context.lowering.fast_kernels = false;
   context.lowering.verify = true;
   const runtime::Plan plan = compile::build_plan(context, ir::RegionId::root);
-  runtime::Memory memory(std::numeric_limits<std::size_t>::max());
+  runtime::Memory memory(std::numeric_limits<std::size_t>::max(), check_mode);
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   runtime::FrameLease frame(plan, run);
   for (std::size_t k = 0; k < feeds.size(); ++k) frame->set(plan.params[k], feeds[k]);

@@ -22,7 +22,8 @@ OpGraph op_graph(const OpCase&, std::size_t outputs, KnownTypes);
 ir::Graph compiled(ir::Graph);
 
 /// Runs the passes and the graph.
-std::vector<Value> run_graph(ir::Graph, const std::vector<Value>& feeds, compile::Execution);
+std::vector<Value> run_graph(ir::Graph, const std::vector<Value>& feeds, compile::Execution,
+                             bool check_mode = false);
 
 /// Whether two tensors have the same dtype, shape and bits. All NaNs of at least 16 bits count as
 /// equal, because the sign of 0/0 differs between constant folding and execution.

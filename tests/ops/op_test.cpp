@@ -20,9 +20,10 @@ namespace {
 
 using compile::Execution;
 
-std::vector<Value> execute(const OpCase& c, std::size_t outputs, KnownTypes known, Execution how) {
+std::vector<Value> execute(const OpCase& c, std::size_t outputs, KnownTypes known, Execution how,
+                           bool check_mode = false) {
   OpGraph one = op_graph(c, outputs, known);
-  return run_graph(std::move(one.graph), one.feeds, how);
+  return run_graph(std::move(one.graph), one.feeds, how, check_mode);
 }
 
 /// Reads the notation that op_test.h defines.
@@ -181,12 +182,14 @@ struct Way {
   KnownTypes known;
   Execution how;
   const char* text;
+  bool check_mode = false;
 };
 constexpr Way ways[] = {
     {KnownTypes::all, Execution::interpreter, "exact types, interpreted"},
     {KnownTypes::all, Execution::compiled, "exact types, compiled"},
     {KnownTypes::ranks, Execution::interpreter, "unknown extents, interpreted"},
     {KnownTypes::ranks, Execution::compiled, "unknown extents, compiled"},
+    {KnownTypes::ranks, Execution::compiled, "unknown extents, compiled, check mode", true},
     {KnownTypes::nothing, Execution::interpreter, "unknown ranks, interpreted"},
     {KnownTypes::nothing, Execution::compiled, "unknown ranks, compiled"},
 };
@@ -194,7 +197,7 @@ constexpr Way ways[] = {
 void check_error(const OpCase& c, const std::string& expected, const std::string& line) {
   for (const Way& way : ways) {
     try {
-      execute(c, 1, way.known, way.how);
+      execute(c, 1, way.known, way.how, way.check_mode);
       ADD_FAILURE() << line << "\n  " << way.text << ": no error";
     } catch (const Error& e) {
       EXPECT_NE(std::string(e.what()).find(expected), std::string::npos)
@@ -208,7 +211,7 @@ void check_results(const OpCase& c, const std::vector<Tensor>& want, const std::
   std::vector<Value> first;
   for (const Way& way : ways) {
     try {
-      const std::vector<Value> got = execute(c, want.size(), way.known, way.how);
+      const std::vector<Value> got = execute(c, want.size(), way.known, way.how, way.check_mode);
       if (first.empty()) first = got;
       for (std::size_t j = 0; j < want.size(); ++j) {
         const Tensor& t = got[j].tensor();

@@ -49,11 +49,13 @@ def session(source, opset: int = 21, options=None, domains=None):
 
 
 def run(source, feeds=None, opset: int = 21, options=None, run_options=None, domains=None):
-    """All outputs. If the test sets no options, the interpreter must give the same bits, and so must the exported model."""
+    """All outputs. If the test sets no options, check mode, the interpreter and the exported model must give the same bits."""
     if isinstance(source, str) and "=>" in source:
         source = model(source, opset, domains=domains)
     outputs = session(source, opset, options, domains).run(None, feeds or {}, run_options)
     if options is None and run_options is None:
+        with check_mode():
+            agree(outputs, session(source).run(None, feeds or {}))
         agree(outputs, session(source, options=interpreter()).run(None, feeds or {}))
         agree(outputs, session(rondel.export(source), options=interpreter()).run(None, feeds or {}))
     return outputs
@@ -71,6 +73,14 @@ def in_onnxruntime(written, feeds):
         assert re.search(r"NOT_IMPLEMENTED|not implemented|NotImplemented|not currently registered or supported", str(error)), error
         return None
     return s.run(None, feeds)
+
+
+@contextlib.contextmanager
+def check_mode():
+    """Sessions made within check themselves: every index, and reads of what nothing wrote."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RONDEL_CHECK", "1")
+        yield
 
 
 def interpreter():

@@ -21,8 +21,10 @@ class Copy : public kernels::SizedKernel {
     EXPECT_EQ(views[1].data, nullptr) << "left out";
     EXPECT_GE(views[3].extents[0], 4 * views[0].extents[0]) << "the workspace";
     std::copy_n(x, views[0].extents[0], static_cast<float*>(views[2].data));
+    if (too_much) static_cast<float*>(views[2].data)[views[2].extents[0]] = 0;
     return 0;
   }
+  bool too_much = false;
 };
 
 /// The class of vectors with at least two elements.
@@ -46,7 +48,7 @@ class KernelStepTest : public testing::Test {
       ++asked_;
       const Shape& shape = inputs[0].tensor().shape();
       return {{{DType::f32, Shape{}}, {DType::f32, shape}},
-              std::make_shared<Copy>(),
+              copy_,
               shape[0] < 2 ? nullptr : std::make_shared<Vectors>()};
     };
     plan_.slot_count = 2;
@@ -56,8 +58,8 @@ class KernelStepTest : public testing::Test {
     plan_.steps.push_back(std::move(step));
   }
 
-  int asked_after(std::int64_t extent) {
-    Memory memory(std::numeric_limits<std::size_t>::max());
+  int asked_after(std::int64_t extent, bool check_mode = false) {
+    Memory memory(std::numeric_limits<std::size_t>::max(), check_mode);
     runtime::Run run{memory, 1};  // testing::Test has a Run of its own
     const FrameLease frame(plan_, run);
     const Tensor x = Tensor::zeros(DType::f32, {extent});
@@ -71,6 +73,7 @@ class KernelStepTest : public testing::Test {
   }
 
   int asked_ = 0;
+  const std::shared_ptr<Copy> copy_ = std::make_shared<Copy>();
   Plan plan_;
 };
 
@@ -81,6 +84,18 @@ TEST_F(KernelStepTest, IsPreparedOnceAClass) {
   EXPECT_EQ(asked_after(1), 2);
   for (std::int64_t n = 2; n < 40; ++n) EXPECT_EQ(asked_after(n), 2) << n;
   EXPECT_EQ(asked_after(1), 3) << "of no class, and not seen for long";
+}
+
+TEST_F(KernelStepTest, RunsBetweenGuardsInCheckMode) {
+  asked_after(5, true);
+  copy_->too_much = true;
+  try {
+    asked_after(6, true);
+    ADD_FAILURE() << "the write past the output is not found";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.blame(), Blame::internal);
+    EXPECT_NE(std::string(e.what()).find("wrote outside of its output"), std::string::npos);
+  }
 }
 
 }  // namespace

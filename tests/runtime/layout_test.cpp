@@ -1,5 +1,7 @@
 #include "runtime/layout.h"
 
+#include "base/error.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,6 +53,24 @@ TEST(Layout, AChainIsAssignedInLinearTime) {
 
 TEST(Layout, SlotsThatNobodyListedHaveNoPlace) {
   EXPECT_EQ(assign_offsets({}, {}, 2).by_slot[1].offset, -1);
+}
+
+std::string layout_fault(const Layout& layout, const ArenaOffsets& offsets) {
+  try {
+    verify_offsets(layout, {}, offsets);
+  } catch (const Error& e) { return e.what(); }
+  return "";
+}
+
+TEST(Layout, TheVerifierFindsPiecesThatOverlapWhileTheyLive) {
+  const Layout chain{{}, {piece(0, 0, 1, 256), piece(1, 1, 2, 256), piece(2, 2, 3, 256)}};
+  ArenaOffsets offsets = assign_offsets(chain, {}, 3);
+  EXPECT_EQ(layout_fault(chain, offsets), "");
+  offsets.by_slot[1].offset = 192;
+  EXPECT_NE(layout_fault(chain, offsets).find("overlap in the arena"), std::string::npos);
+  offsets.by_slot[1].offset = 320;
+  EXPECT_NE(layout_fault(chain, offsets).find("ends at byte 576 of an arena of 512"),
+            std::string::npos);
 }
 
 TEST(Layout, RandomPiecesNeverOverlapWhileTheyLive) {

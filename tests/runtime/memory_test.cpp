@@ -28,6 +28,28 @@ TEST(Memory, WhatNoMemoryHoldsIsALimit) {
   EXPECT_EQ(memory.in_use(), 0U);
 }
 
+TEST(Memory, InCheckModeBlocksShowThatNothingWroteThem) {
+  Memory memory(std::size_t{1} << 30, true);
+  for (int again = 0; again < 2; ++again) {  // the second block is pooled
+    const Tensor t = memory.allocate(DType::i32, {5}), x = memory.allocate(DType::f16, {3});
+    EXPECT_EQ(t.data_as<std::uint32_t>()[4], 0xa5a5a5a5U);
+    EXPECT_EQ(x.data_as<std::uint16_t>()[2], 0x7fa5) << "a NaN";
+    t.data_as<std::uint32_t>()[4] = 1;
+  }
+  EXPECT_FALSE(Memory(1).checked());
+}
+
+TEST(Memory, InCheckModeRowsOfAGrowingStackShowThatNothingWroteThem) {
+  Memory memory(std::size_t{1} << 30, true);
+  Run run{memory, 1000};
+  Stack stack({"item", "whole"}, 0, false);
+  stack.begin(run, {}, {});
+  const Tensor rows = stack.prepare(DType::i64, {2}, 3);
+  EXPECT_EQ(rows.data_as<std::uint64_t>()[5], 0xa5a5a5a5a5a5a5a5U);
+  const Tensor more = stack.prepare(DType::i64, {2}, 100000);
+  EXPECT_EQ(more.data_as<std::uint64_t>()[199999], 0xa5a5a5a5a5a5a5a5U);
+}
+
 TEST(Memory, StringsThatCannotBeMadeClaimNothing) {
   Memory memory(std::size_t(-1));
   // The budget allows this size, but no allocator can provide it.

@@ -41,7 +41,7 @@ TEST(Memory, InCheckModeBlocksShowThatNothingWroteThem) {
 
 TEST(Memory, InCheckModeRowsOfAGrowingStackShowThatNothingWroteThem) {
   Memory memory(std::size_t{1} << 30, true);
-  Run run{memory, 1000};
+  runtime::Run run{memory, 1000};
   Stack stack({"item", "whole"}, 0, false);
   stack.begin(run, {}, {});
   const Tensor rows = stack.prepare(DType::i64, {2}, 3);

@@ -1,0 +1,1 @@
+"""Fuzzing of Rondel with random programs and damaged models; see README.md."""

@@ -1,0 +1,339 @@
+"""Families of control flow: Loop, Scan, If, and calls of functions of the model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .blocks import BOOL, I64, STRING, Block, Unfit, is_float
+from .moods import HUGE
+from .straight import partner
+
+
+def condition(g):
+    """A bool scalar from data."""
+    w, rng = g.writer, g.writer.random
+    form = rng.choice(["found", "less", "less", "any", "constant"])
+    if form == "found":
+        try:
+            return g.pick(lambda v: v.dtype == BOOL and v.rank == 0)
+        except Unfit:
+            form = "less"
+    if form == "less":
+        return g.emit(rng.choice(["Less", "Greater", "Equal"]), [g.scalar(), g.number(rng.randint(-2, 4))])
+    if form == "any":
+        a = g.pick(lambda v: v.dtype not in (BOOL, STRING) and v.sample.size < 200)
+        total = g.emit("ReduceMax", [a], {"keepdims": 0}, steady=True)
+        return g.emit(rng.choice(["Less", "Greater"]), [total, g.number(rng.choice([0, 1, 3]), a.dtype)])
+    return g.constant(np.array(w.chance(0.8)))
+
+
+def count(g):
+    """A trip count: from data, an extent, or a constant."""
+    w, rng = g.writer, g.writer.random
+    if w.chance(w.mood.from_data):
+        form = rng.choice(["found", "found", "mod", "extent", "size"])
+        if form == "found":
+            small = lambda v: v.dtype == I64 and v.rank == 0 and all(s is None or s.item() < 400 for s in v.samples)  # noqa: E731
+            return g.pick(lambda v: small(v) and v.varies == 0 if w.chance(0.5) else small(v))
+        if form == "mod":
+            return g.emit("Mod", [g.scalar(), g.number(rng.choice([2, 3, 5]))])
+        if form == "extent":
+            a = g.pick(lambda v: v.rank > 0)
+            return g.extent(a, rng.randrange(a.rank))
+        return g.emit("Size", [g.pick(lambda v: v.sample.size < 12)])
+    return g.number(rng.choice([*w.mood.counts, -1] if w.chance(0.1) else w.mood.counts))
+
+
+# ---- states -------------------------------------------------------------------------------------------------
+
+
+def _states(g, body, fixed):
+    """[(initial value, the body's input, how it may change)]: kept, extents, rank, or other for sequences and optionals."""
+    w, rng = g.writer, g.writer.random
+    made = []
+    for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3])):
+        if not fixed and w.chance(0.15):
+            try:
+                v = g.pick(kind=rng.choice(["seq", "seq", "opt", "optseq"]))
+                made.append((v, body.add_input(v.kind, v.dtype, v.samples, varies=body.depth, wobble=body.depth), "other"))
+                continue
+            except Unfit:
+                pass
+        how = "kept" if fixed else rng.choice(["kept"] * 6 + ["extents", "extents", "rank"])
+        v = g.pick(lambda v: how != "extents" or v.rank > 0)
+        facts = {"kept": {"wobble": v.wobble, "shape_id": v.shape_id}, "extents": {"wobble": body.depth}, "rank": {"wobble": body.depth, "unranked": True}}
+        made.append((v, body.add_input("tensor", v.dtype, v.samples, varies=body.depth, **facts[how]), how))
+    return made
+
+
+def _next(body, state, how):
+    """What a state is in the next trip."""
+    w = body.writer
+    for _ in range(3):
+        try:
+            return {"kept": _kept, "extents": _other_extents, "rank": _other_rank, "other": _other}[how](body, state)
+        except Unfit:
+            continue
+    return state
+
+
+def _kept(body, state):
+    w = body.writer
+
+    def same(v):
+        shape = v.shape == state.shape and (v.shape_id == state.shape_id or v.wobble == 0 == state.wobble)
+        return v.dtype == state.dtype and v is not state and shape
+
+    if w.chance(0.7):
+        return body.pick(lambda v: same(v) and v.level == body.level and v.varies == body.depth and v not in body.inputs)
+    if w.chance(0.4) or state.dtype in (BOOL, STRING):
+        return body.pick(same)
+    made = body.emit(w.random.choice(["Add", "Sub", "Max", "Mul"]), [state, partner(body, state)])
+    if made.shape != state.shape:
+        raise Unfit("another shape")
+    return body.bounded(made)
+
+
+def _other_extents(body, state):
+    w, rng = body.writer, body.writer.random
+    form = rng.choice(["found", "join", "join", "cut"])
+    if form == "found":
+        return body.pick(lambda v: v.dtype == state.dtype and v.rank == state.rank)
+    if form == "cut":
+        return body.emit("Slice", [state, body.list(1), body.list(2**31), body.list(rng.randrange(state.rank))])
+    axis = rng.randrange(state.rank)
+
+    def fits(v):
+        return v.dtype == state.dtype and v.rank == state.rank and all(k == axis or e == state.shape[k] for k, e in enumerate(v.shape))
+
+    parts = [state, body.pick(fits if w.chance(0.8) else lambda v: v is state)]
+    rng.shuffle(parts)
+    return body.emit("Concat", parts, {"axis": axis})
+
+
+def _other_rank(body, state):
+    w, rng = body.writer, body.writer.random
+    form = rng.choice(["found", "found", "unsqueeze", "sum", "flat"])
+    if form == "found":
+        return body.pick(lambda v: v.dtype == state.dtype, unranked=True)
+    if form == "unsqueeze":
+        return body.emit("Unsqueeze", [state, body.list(0)])
+    if form == "flat":
+        return body.emit("Reshape", [state, body.list(-1)])
+    return body.bounded(body.emit("ReduceSum", [state], {"keepdims": 0}, steady=w.chance(1)))
+
+
+def _other(body, state):
+    w = body.writer
+    if w.chance(0.3):
+        return body.pick(lambda v: v.dtype == state.dtype and v is not state, kind=state.kind)
+    if state.kind == "seq":
+        if w.chance(0.2):
+            return body.emit("SequenceErase", [state], kind="seq", dtype=state.dtype)
+        tensor = body.pick(lambda v: v.dtype == state.dtype, unranked=True)
+        return body.emit("SequenceInsert", [state, tensor], kind="seq", dtype=state.dtype)
+    inner = body.pick(lambda v: v.dtype == state.dtype, kind="tensor" if state.kind == "opt" else "seq")
+    return body.emit("Optional", [inner], kind=state.kind, dtype=state.dtype)
+
+
+def _items(body, least):
+    """The values that are stacked."""
+    w, rng = body.writer, body.writer.random
+    made = []
+    for _ in range(max(least, rng.choice([0, 1, 1, 1, 2]))):
+        steady = lambda v: v.wobble < body.depth or w.risky()  # noqa: E731
+        if w.chance(0.7):
+            try:
+                made.append(body.pick(lambda v: steady(v) and v.level == body.level and v not in body.inputs))
+                continue
+            except Unfit:
+                pass
+        made.append(body.pick(steady))
+    return made
+
+
+def _results(g, op, inputs, attributes, facts, likes):
+    """Emits the node; now and then one of several results is left out."""
+    made = g.emit(op, inputs, attributes, outputs=len(facts), facts=facts)
+    made = made if isinstance(made, list) else [made]
+    for value, like in zip(made, likes, strict=True):
+        if like is not None:
+            value.shape_id = like.shape_id
+    if len(made) > 1 and g.writer.chance(0.05):
+        left_out = g.writer.random.choice(made)
+        g.values.remove(left_out)
+        node = g.nodes[-1]
+        node.outputs = [n if n != left_out.name else "" for n in node.outputs]
+    return made
+
+
+# ---- loops --------------------------------------------------------------------------------------------------
+
+
+def loop(g):
+    w, rng = g.writer, g.writer.random
+    form = rng.choice(["count", "count", "count", "both", "both", "while", "huge", "ignored"])
+    trips = None if form == "while" else g.number(HUGE) if form == "huge" else count(g)
+    if trips is not None and w.chance(0.04):
+        trips = g.one(trips)
+    first = {"count": lambda: None if w.chance(0.4) else g.constant(np.array(True)) if w.chance(0.4) else condition(g), "ignored": lambda: None}
+    go = first.get(form, lambda: None if w.chance(0.1) and form != "huge" and form != "while" else condition(g))()
+    if go is not None and w.chance(0.03):
+        go = g.one(go)
+
+    body = Block(w, g, loop=True)
+    sets = w.mood.feed_sets
+    index = body.add_input("tensor", I64, [np.array(0, np.int64)] * sets, varies=body.depth)
+    going = body.add_input("tensor", BOOL, [np.array(True)] * sets, varies=body.depth)
+    states = _states(g, body, fixed=False)
+    body.fill(rng.randint(1, w.mood.body))
+    if form == "count":
+        more = body.emit("Identity", [going]) if w.chance(0.7) else body.constant(np.array(True))
+        stops = 0
+    elif form in ("while", "huge"):
+        more = body.emit("Less", [index, body.number(rng.randint(0, 4)) if w.chance(0.6) else _limit(body)])
+        if w.chance(0.4):
+            more = body.emit("And", [more, condition(body)])
+        stops = body.depth
+    else:
+        more = condition(body)
+        stops = body.depth
+    following = [_next(body, state, how) for _, state, how in states]
+    items = _items(body, 0 if states else 1)
+    graph = body.finish("loop", [more, *following, *items])
+
+    given = [v for v in (trips, go, *(v for v, _, _ in states)) if v is not None]
+    varies = max([min(body.reads, g.depth), *(v.varies for v in given)])
+    ends = varies if stops else max([v.varies for v in (trips, go) if v is not None], default=0)
+    facts = [_final(initial, how, varies) for initial, _, how in states]
+    facts += [{"dtype": v.dtype, "varies": varies, "wobble": max(ends, v.wobble if v.wobble < body.depth else varies), "unranked": v.unranked} for v in items]
+    likes = [v if how == "kept" else None for v, _, how in states] + [None] * len(items)
+    _results(g, "Loop", [trips, go, *(v for v, _, _ in states)], {"body": graph}, facts, likes)
+
+
+def _limit(body):
+    """A small number from outside of the body."""
+    return body.pick(lambda v: v.dtype == I64 and v.rank == 0 and v.level < body.level and all(s is None or s.item() < 300 for s in v.samples))
+
+
+def _final(initial, how, varies):
+    facts = {"kind": initial.kind, "dtype": initial.dtype, "varies": varies}
+    facts["wobble"] = initial.wobble if how == "kept" else varies
+    facts["unranked"] = how == "rank" and varies > 0
+    return facts
+
+
+def scan(g):
+    w, rng = g.writer, g.writer.random
+    first = g.pick(lambda v: v.rank > 0 and max(v.shape) < 400)
+    place = rng.randrange(first.rank)
+    lengths = [s.shape[place] if s is not None else None for s in first.samples]
+
+    def axes(v):
+        """The axes of v that have the length of the first scan in every run."""
+        rank = v.rank
+        return [k for k in range(rank) if all(v.samples[i].ndim == rank and v.samples[i].shape[k] == lengths[i] for i in w.alive)]
+
+    body = Block(w, g, loop=True)
+    states = _states(g, body, fixed=True)
+    scans, axes_in = [], []
+    for j in range(rng.choice([1, 1, 2, 3])):
+        x, axis = (first, place) if j == 0 else (None, None)
+        if x is None:
+            x = g.pick(lambda v: v.rank > 0 and bool(axes(v)) and g.steady_with(first)(v))
+            axis = rng.choice(axes(x))
+        samples = [_element(s, axis) if k in w.alive else None for k, s in enumerate(x.samples)]
+        body.add_input("tensor", x.dtype, samples, varies=body.depth, wobble=x.wobble)
+        scans.append(x)
+        axes_in.append(axis - rng.choice([0, x.rank]))
+    body.fill(rng.randint(1, w.mood.body))
+    following = [_next(body, state, how) for _, state, how in states]
+    items = _items(body, 0 if states else 1)
+    graph = body.finish("scan", [*following, *items])
+
+    given = [*(v for v, _, _ in states), *scans]
+    varies = max([min(body.reads, g.depth), *(v.varies for v in given)])
+    facts = [_final(v, how, varies) for v, _, how in states]
+    attributes = {"num_scan_inputs": len(scans), "body": graph, "scan_input_axes": axes_in, "scan_input_directions": [rng.randint(0, 1) for _ in scans]}
+    if items:
+        attributes["scan_output_axes"] = [rng.randint(-v.rank - 1, v.rank) for v in items]
+        attributes["scan_output_directions"] = [rng.randint(0, 1) for _ in items]
+    for v in items:
+        facts.append({"dtype": v.dtype, "varies": varies, "wobble": max(first.wobble, v.wobble if v.wobble < body.depth else varies), "unranked": v.unranked})
+    likes = [v for v, _, _ in states] + [None] * len(items)
+    _results(g, "Scan", given, attributes, facts, likes)
+
+
+def _element(x, axis):
+    """The first slice; zeros if there is none."""
+    if x.shape[axis]:
+        return np.asarray(np.take(x, 0, axis))
+    return np.zeros(np.delete(x.shape, axis), x.dtype)
+
+
+# ---- If, functions ------------------------------------------------------------------------------------------
+
+
+def if_(g):
+    w, rng = g.writer, g.writer.random
+    chosen = condition(g)
+    if w.chance(0.03):
+        chosen = g.one(chosen)
+    form = rng.choice(["same", "same", "extents", "rank"])
+    blocks = [Block(w, g) for _ in range(2)]
+    for block in blocks:
+        block.fill(rng.randint(1, max(1, w.mood.body - 1)))
+    pairs = []
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        kind = rng.choice(["tensor"] * 9 + ["seq", "opt"])
+        a = blocks[0].pick(kind=kind, unranked=form == "rank")
+
+        def fits(v, a=a):
+            if kind != "tensor" or form == "rank":
+                return v.dtype == a.dtype
+            same = v.shape == a.shape and (v.shape_id == a.shape_id or v.wobble == 0 == a.wobble)
+            return v.dtype == a.dtype and (same if form == "same" else v.rank == a.rank)
+
+        own = lambda v: fits(v) and v.level == blocks[1].level  # noqa: E731, B023
+        try:
+            pairs.append((a, blocks[1].pick(own if w.chance(0.6) else fits, kind=kind, unranked=form == "rank")))
+        except Unfit:
+            pairs.append((a, blocks[1].pick(fits, kind=kind, unranked=form == "rank")))
+    facts, likes = [], []
+    for a, b in pairs:
+        steady = a.kind == "tensor" and a.shape == b.shape and (a.wobble == 0 == b.wobble or a.shape_id == b.shape_id)
+        wobble = max(a.wobble, b.wobble, 0 if steady else chosen.varies)
+        other_rank = a.kind == "tensor" and a.rank != b.rank and chosen.varies > 0
+        facts.append({
+            "kind": a.kind, "dtype": a.dtype, "varies": max(chosen.varies, a.varies, b.varies), "wobble": wobble,
+            "unranked": a.unranked or b.unranked or other_rank,
+        })  # fmt: skip
+        likes.append(a if a.kind == "tensor" and a.shape_id == b.shape_id else None)
+    graphs = [block.finish("branch", [pair[k] for pair in pairs]) for k, block in enumerate(blocks)]
+    _results(g, "If", [chosen], {"then_branch": graphs[0], "else_branch": graphs[1]}, facts, likes)
+
+
+def function(g):
+    """A call of a new function, or of one that the program has."""
+    w, rng = g.writer, g.writer.random
+    if w.functions and w.chance(0.4):
+        name, body = rng.choice(list(w.functions.items()))
+        arguments = [g.pick(lambda v, p=p: v.dtype == p.dtype and v.rank == p.rank, kind=p.kind) for p in body.input_values]
+    else:
+        arguments = [g.pick(kind="tensor") for _ in range(rng.randint(1, 3))]
+        block = Block(w, g, isolated=True)
+        for v in arguments:
+            block.add_input(v.kind, v.dtype, v.samples, varies=v.varies, wobble=v.wobble, shape_id=v.shape_id)
+        block.fill(rng.randint(1, 4))
+        results = [block.pick(lambda v: v not in block.inputs and v.level == block.level) for _ in range(rng.choice([1, 1, 2]))]
+        body = block.finish("f", results)
+        name = ("local", body.name)
+        if body.constants:
+            raise Unfit("a function has no initializers")
+        w.functions[name] = body
+    facts = [{"kind": v.kind, "dtype": v.dtype, "varies": max(a.varies for a in arguments), "wobble": max(v.wobble, *(a.varies for a in arguments))} for v in body.output_values]
+    g.emit(name[1], arguments, outputs=len(facts), domain="local", facts=facts)
+
+
+FAMILIES = {"loop": loop, "scan": scan, "if": if_, "function": function}
+__all__ = ["FAMILIES", "is_float"]

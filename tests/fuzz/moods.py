@@ -1,0 +1,76 @@
+"""What a program is made of: each seed draws its own, uneven weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .values import BFLOAT16, BOOL, F32, I64, STRING
+
+HUGE = 2**63 - 1
+OTHER_DTYPES = [
+    np.dtype(np.float64), np.dtype(np.float16), BFLOAT16, np.dtype(np.int32), np.dtype(np.int32), np.dtype(np.int16), np.dtype(np.int8), np.dtype(np.uint8),
+    np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64), STRING,
+]  # fmt: skip
+
+
+@dataclass
+class Mood:
+    """The weights of one seed.
+
+    weights: of each family of ops. control: the chance that the next node is a loop or an If. dtypes: of inputs and constants.
+    extents, counts: what extents and trip counts are drawn from. feed_sets: sets of feeds for the program.
+    risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
+    declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
+    """
+
+    weights: dict
+    control: float
+    depth: int
+    length: int
+    body: int
+    dtypes: list
+    opset: int
+    extents: list
+    counts: list
+    feed_sets: int
+    risk: float
+    exact: bool
+    declared: list
+    special: float
+    bounded: float
+    from_data: float
+
+
+def mood(rng, families):
+    """The mood of a seed. families: the names of all families of ops."""
+    weights = {name: rng.choice([0, 0.3, 1, 1, 1, 3, 10]) for name in families}
+    for name in ("loop", "if"):
+        weights[name] = max(weights[name], 0.5)
+    extents = [1, 2, 3, 4]
+    if rng.random() < 0.7:
+        extents += rng.choices([0, 1, 1, 2, 5, 7], k=3)
+    if rng.random() < 0.2:
+        extents += rng.choices([8, 16, 17, 33, 64, 130], k=2)
+    counts = rng.choices([0, 1, 1, 2, 3, 5], k=4)
+    if rng.random() < 0.12:
+        counts += [rng.choice([9, 17, 40, 150, 300])]
+    return Mood(
+        weights=weights,
+        control=rng.choice([0.2, 0.35, 0.5, 0.7]),
+        depth=rng.choice([1, 2, 2, 3, 3, 4]),
+        length=rng.choice([2, 3, 4, 5, 6, 8, 10, 14]),
+        body=rng.choice([1, 2, 3, 4, 5]),
+        dtypes=rng.choices([F32, F32, I64, BOOL], k=3) + rng.choices(OTHER_DTYPES, k=rng.choice([0, 0, 1, 2, 4])),
+        opset=rng.choice([16, 17, 18, 19, 20, 21, 22, 23]),
+        extents=extents,
+        counts=counts,
+        feed_sets=rng.choice([1, 2, 2, 3]),
+        risk=rng.choice([0.02, 0.05, 0.15, 0.3]),
+        exact=rng.random() < 0.93,
+        declared=rng.choice([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [3, 2, 2, 1], [1, 1, 1, 0], [8, 1, 1, 0]]),
+        special=rng.choice([0, 0, 0, 0.05, 0.2]),
+        bounded=rng.choice([0.5, 0.8, 0.95]),
+        from_data=rng.choice([0.2, 0.5, 0.8]),
+    )

@@ -1,0 +1,143 @@
+"""A program of a seed: a model, sets of feeds, and what the oracle gives for each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import machine
+import numpy as np
+
+from . import control, declaring, moving, straight
+from .blocks import BOOL, I64, STRING, Block, Unfit, Writer
+from .values import ELEMENT_TYPES
+
+FAMILIES = {**straight.FAMILIES, **moving.FAMILIES, **control.FAMILIES}
+MOST_STEPS, LARGEST = 60_000, 1 << 16  #: nodes of one run, elements of one tensor
+
+
+@dataclass
+class Case:
+    """Feeds, and the outputs that the oracle gives for them.
+
+    want: None if the oracle refuses the feeds. sure: whether every shape in the run is certain (see machine/zero_trips.py).
+    """
+
+    feeds: dict
+    want: list | None
+    sure: bool = True
+
+
+@dataclass
+class Program:
+    """exact: whether results are compared with the oracle's bit for bit; else only among the ways to run it."""
+
+    seed: int | str
+    model: object
+    cases: list = field(default_factory=list)
+    exact: bool = True
+
+    @property
+    def outputs(self):
+        return [o.name for o in self.model.graph.output]
+
+
+class Rejected(Exception):
+    """The program of a seed does not run on the oracle."""
+
+
+def program(seed):
+    """The program of a seed. Raises Rejected if it is thrown away."""
+    writer = Writer(seed, FAMILIES)
+    root = Block(writer)
+    inputs = _inputs(writer, root)
+    root.fill(writer.mood.length)
+    for _ in range(3):
+        if not any(node.op in control.FAMILIES or node.op in ("Loop", "Scan", "If") for node in root.nodes):
+            _attempt(root, writer.random.choice([control.loop, control.loop, control.scan, control.if_]))
+            root.fill(2)
+    feeds = _feeds(writer, inputs)
+    body = root.finish("main", _outputs(writer, root))
+    model = declaring.declared_model(writer, body, [feeds[k] for k in writer.alive])
+    return assembled(seed, model, feeds, writer.mood.exact)
+
+
+def _attempt(root, family):
+    try:
+        family(root)
+    except Unfit:
+        pass
+
+
+def assembled(seed, model, feeds, exact=True):
+    """The program of a model: with the oracle's results for each set of feeds, of which the first must run."""
+    graph, functions = machine.read_model(model)
+    made = Program(seed, model, exact=exact)
+    for given in feeds:
+        runner = machine.Machine(functions, exact=exact, most=MOST_STEPS, largest=LARGEST)
+        try:
+            want = runner.run(graph, given)
+        except (machine.TooLong, machine.Inexact):
+            continue
+        except machine.WrongProgram as error:
+            if not made.cases:
+                raise Rejected(str(error)) from error
+            made.cases.append(Case(given, None))
+            continue
+        made.cases.append(Case(given, want, not runner.ambiguous))
+    if not made.cases:
+        raise Rejected("it takes too long")
+    return made
+
+
+def _inputs(writer, root):
+    """The inputs, most of them with extents that differ between the sets of feeds: [(value, extents or None, default)]."""
+    rng, mood = writer.random, writer.mood
+    sets = mood.feed_sets
+    writer.symbols = {name: [rng.choice(mood.extents)] for name in ("N", "M", "K")}
+    for extents in writer.symbols.values():
+        extents += [extents[0] if writer.chance(0.4) else rng.choice(mood.extents) for _ in range(sets - 1)]
+    made = []
+    for dtype in [*rng.choices(mood.dtypes, k=rng.randint(2, 5)), mood.dtypes[0]]:
+        dims = [rng.choice([*writer.symbols, rng.choice(mood.extents)]) for _ in range(rng.choice([0, 1, 1, 2, 2, 3]))]
+        samples = [writer.array(dtype, [writer.symbols[d][k] if isinstance(d, str) else d for d in dims]) for k in range(sets)]
+        made.append((root.add_input("tensor", dtype, samples), dims))
+    for dtype in (I64, I64, BOOL):
+        values = [rng.choice(mood.counts) if dtype == I64 else writer.chance(0.8) for _ in range(sets)]
+        if writer.chance(0.5):
+            values = values[:1] * sets
+        made.append((root.add_input("tensor", dtype, [np.array(v, dtype) for v in values]), []))
+    if writer.chance(0.1):
+        dtype = rng.choice([d for d in mood.dtypes])
+        samples = [[writer.array(dtype, writer.shape()) for _ in range(rng.randint(0, 3))] for _ in range(sets)]
+        made.append((root.add_input("seq", dtype, samples), None))
+    return made
+
+
+def _feeds(writer, inputs):
+    """The feeds of each set. Some inputs get a default, which is an initializer, and are left out of some sets."""
+    sets = [{} for _ in range(writer.mood.feed_sets)]
+    writer.dims = {v.name: dims for v, dims in inputs}
+    for v, dims in inputs:
+        default = v.kind == "tensor" and v.dtype != STRING and dims is not None and not any(isinstance(d, str) for d in dims) and writer.chance(0.06)
+        if default:
+            writer.root.constants[v.name] = v.samples[0]
+            writer.defaults.add(v.name)
+        for k, feeds in enumerate(sets):
+            same = default and np.array_equal(v.samples[k], v.samples[0]) and v.samples[k].tobytes() == v.samples[0].tobytes()
+            if not (same and writer.chance(0.7)):
+                feeds[v.name] = v.samples[k]
+    return sets
+
+
+def _outputs(writer, root):
+    """A few results, the later ones rather than the earlier ones."""
+    made = [v for v in root.values if v.name.startswith("v") and v.level == 0]
+    if not made:
+        raise Rejected("nothing was written")
+    rng = writer.random
+    chosen = made[-rng.choice([1, 2, 4, 6]) :]
+    chosen += [v for v in made[: -len(chosen)] if rng.random() < 0.15]
+    return chosen
+
+
+__all__ = ["ELEMENT_TYPES", "FAMILIES", "Case", "Program", "Rejected", "assembled", "program"]

@@ -1,0 +1,90 @@
+"""Values of a program that is being written, with what each of them is in a real run.
+
+A program is written together with its feeds: each node runs on the oracle when it is added, so that the writer knows the value
+of each name for each set of feeds (in a loop's body: for the first trip). A node that cannot run is not added.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import machine
+import ml_dtypes
+import numpy as np
+from onnx import TensorProto
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+STRING = np.dtype(object)
+ELEMENT_TYPES = {
+    np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float64): TensorProto.DOUBLE, np.dtype(np.float16): TensorProto.FLOAT16,
+    BFLOAT16: TensorProto.BFLOAT16, STRING: TensorProto.STRING, np.dtype(bool): TensorProto.BOOL,
+    np.dtype(np.int8): TensorProto.INT8, np.dtype(np.int16): TensorProto.INT16, np.dtype(np.int32): TensorProto.INT32,
+    np.dtype(np.int64): TensorProto.INT64, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.uint16): TensorProto.UINT16,
+    np.dtype(np.uint32): TensorProto.UINT32, np.dtype(np.uint64): TensorProto.UINT64,
+}  # fmt: skip
+_WORDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", STRING: "string", BFLOAT16: "bfloat16"}
+F32, I64, BOOL = np.dtype(np.float32), np.dtype(np.int64), np.dtype(bool)
+_FORMS = {"tensor": "{}", "seq": "seq({})", "opt": "optional({})", "optseq": "optional(seq({}))"}
+
+
+class Unfit(Exception):
+    """What was about to be written cannot run, or is not allowed by the standard."""
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """A name and what the writer knows of it.
+
+    kind: tensor, seq, opt (of a tensor), optseq (of a sequence).
+    samples: the value in the run of each set of feeds; for sets that were given up, None.
+    level: of the graph it belongs to. varies, wobble: the innermost loop whose trips change its elements, its shape (0: none).
+    shape_id: values with the same number have the same shape in every trip. unranked: the rank may change, too.
+    """
+
+    name: str
+    kind: str
+    dtype: np.dtype
+    samples: list
+    level: int
+    varies: int = 0
+    wobble: int = 0
+    shape_id: int = field(default_factory=itertools.count().__next__)
+    unranked: bool = False
+
+    @property
+    def sample(self):
+        return self.samples[0]
+
+    @property
+    def shape(self):
+        return self.samples[0].shape
+
+    @property
+    def rank(self):
+        return self.samples[0].ndim
+
+    @property
+    def type_text(self):
+        """The type as ONNX's schemas write it."""
+        return _FORMS[self.kind].format(f"tensor({_WORDS.get(self.dtype, self.dtype.name)})")
+
+
+class Body(machine.Graph):
+    """A graph with the values of its inputs and outputs, so that their types can be written."""
+
+    def __init__(self, name, inputs, outputs, nodes, constants=None):
+        declared = [(v.dtype, list(v.shape)) if v.kind == "tensor" else (None, None) for v in outputs]
+        super().__init__([v.name for v in inputs], [v.name for v in outputs], nodes, constants, declared, name)
+        self.input_values, self.output_values = inputs, outputs
+        made = {*self.inputs, *self.constants, *(o for n in nodes for o in n.outputs)}
+        self.captured = {name for n in nodes for name in reads(n)} - made  # no name is given twice in a program
+
+
+def reads(node):
+    """The names that a node reads, those of its bodies' captures included."""
+    names = set(node.inputs)
+    for value in node.attributes.values():
+        if isinstance(value, Body):
+            names |= value.captured
+    return names - {""}

@@ -1,0 +1,242 @@
+"""All ways to run a program that a user reaches, each compared with the oracle and with the interpreter.
+
+Between Rondel's own ways results must agree bit for bit; with the oracle they must be equal (the sign of a zero is left open by Max and
+Min). A set of feeds that the oracle refuses may be refused, or run: a failure in a value that nobody needs need not be reported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import threading
+import warnings
+from dataclasses import dataclass
+
+import rondel
+
+from .comparing import difference
+
+DEADLINE = 20.0  #: seconds of one run, which takes milliseconds
+
+
+@dataclass
+class Fault:
+    """A way that is wrong: for which case, what the difference is, and a text that faults of the same kind share."""
+
+    way: str
+    case: int
+    what: str
+    output: str = ""
+
+    @property
+    def kind(self):
+        """What faults of the same cause probably share."""
+        words = self.what.split(" instead of ")[0] if not self.refusal else self.what
+        if not self.refusal:
+            words = "shape" if words.startswith("shape") else "dtype" if words.startswith("dtype") else "values"
+        words = re.sub(r"'[^']*'|\"[^\"]*\"", "'_'", words)
+        words = re.sub(r"\[[^\]]*\]", "[_]", words)
+        words = re.sub(r"-?\d+", "0", words)
+        return f"{self.way}: {words[:160]}"
+
+    @property
+    def refusal(self):
+        return "Error: " in self.what or "Exceeded: " in self.what
+
+    def __str__(self):
+        place = f"output {self.output}: " if self.output else ""
+        return f"{self.way}, feeds {self.case}: {place}{self.what}"
+
+
+class Found(Exception):
+    """A fault was found."""
+
+    def __init__(self, fault):
+        super().__init__(str(fault))
+        self.fault = fault
+
+
+def check(program, ways=None):
+    """Runs the program in these ways, by default in all; gives the first fault, or None."""
+    runs = Runs(program)
+    try:
+        for way in ways or WAYS:
+            WAYS[way](runs, way)
+    except Found as found:
+        return found.fault
+    return None
+
+
+class Runs:
+    """The program, its bytes, and the results of the interpreter."""
+
+    def __init__(self, program):
+        self.program = program
+        self.bytes = program.model.SerializeToString()
+        self.random = random.Random(f"ways {program.seed}")
+        self.interpreted = {}
+
+    def session(self, way, jit, check=False, model=None, **fields):
+        """A session of the model. jit: as RONDEL_JIT says it; check: of every native run."""
+        options = rondel.SessionOptions()
+        for name, value in fields.items():
+            setattr(options, name, value)
+        with environment(RONDEL_JIT=str(jit), RONDEL_CHECK="1" if check else None), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return rondel.InferenceSession(model or self.bytes, options)
+            except rondel.Error as error:
+                self.refused(way, 0, error, bool(fields))
+
+    def refused(self, way, case, error, limited=False):
+        """An error is a fault, unless the oracle refuses the case, too, or the session has limits."""
+        internal = isinstance(error, rondel.InternalError)
+        if not internal and limited and isinstance(error, rondel.LimitExceeded):
+            return
+        if not internal and self.program.cases[case].want is None and not isinstance(error, rondel.DeadlineExceeded):
+            return
+        raise Found(Fault(way, case, f"{type(error).__name__}: {error}"))
+
+    def run(self, session, way, case, limited=False):
+        """Runs one case and compares it."""
+        options = rondel.RunOptions()
+        options.deadline = DEADLINE
+        try:
+            got = session.run(None, self.program.cases[case].feeds, options)
+        except rondel.Error as error:
+            self.refused(way, case, error, limited)
+            return
+        self.compare(way, case, got)
+
+    def compare(self, way, case, got):
+        found, against = None, self.program.cases[case]
+        names = self.program.outputs
+        if self.program.exact and against.want is not None and against.sure:
+            found = difference(got, against.want, bitwise=False)
+        if not found and case in self.interpreted:
+            found = difference(got, self.interpreted[case], bitwise=True)
+        if found:
+            raise Found(Fault(way, case, found[1], names[found[0]]))
+        if way == "interpreted":
+            self.interpreted[case] = got
+
+
+@contextlib.contextmanager
+def environment(**values):
+    """Environment variables for the block; None unsets one."""
+    before = {name: os.environ.get(name) for name in values}
+    _set(values)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(values):
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+# ---- the ways -----------------------------------------------------------------------------------------------
+
+
+def _cases(runs, way, session, limited=False):
+    """Each case, then the first one again: after runs with other shapes."""
+    if session is None:
+        return
+    for case in [*range(len(runs.program.cases)), 0]:
+        runs.run(session, way, case, limited)
+
+
+def _interpreted(runs, way):
+    _cases(runs, way, runs.session(way, 0))
+
+
+def _native(runs, way):
+    _cases(runs, way, runs.session(way, 2))
+
+
+def _first(runs, way):
+    """The first run of a session, for each case but the one that `native` began with."""
+    for case in range(1, len(runs.program.cases)):
+        runs.run(runs.session(way, 2), way, case)
+
+
+def _warm(runs, way):
+    session = runs.session(way, 2)
+    for case in range(len(runs.program.cases)):
+        for _ in range(3):
+            runs.run(session, way, case)
+
+
+def _tiered(runs, way):
+    session = runs.session(way, 1)
+    for _ in range(3):
+        _cases(runs, way, session)
+
+
+def _threads(runs, way):
+    """Two threads, each with all cases in another order."""
+    session = runs.session(way, 2)
+    cases = list(range(len(runs.program.cases)))
+    found, start = [], threading.Barrier(2)
+
+    def work(order):
+        start.wait()
+        try:
+            for case in order * 2:
+                runs.run(session, way, case)
+        except Found as error:
+            found.append(error)
+
+    workers = [threading.Thread(target=work, args=(order,)) for order in (cases, cases[::-1])]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    if found:
+        raise found[0]
+
+
+def _memory(runs, way):
+    """Under budgets from far too small to large enough: the right result, or LimitExceeded; afterwards as before."""
+    for budget in sorted(runs.random.sample([0, 64, 500, 2000, 8000, 40_000, 200_000, 1_000_000], 3)):
+        _cases(runs, way, runs.session(way, 2, max_memory_bytes=budget), limited=True)
+
+
+def _trips(runs, way):
+    """Under a budget of trips."""
+    for most in (runs.random.choice([0, 1, 2]), 100_000):
+        _cases(runs, way, runs.session(way, 2, max_trips=most), limited=True)
+
+
+def _exported(runs, way):
+    """Written as ONNX and read back, once as it was read and once compiled."""
+    for compiled in (False, True) if runs.random.random() < 0.3 else (False,):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                written = rondel.export(runs.bytes, compiled=compiled)
+            except rondel.Error as error:
+                runs.refused(way, 0, error)
+                continue
+        _cases(runs, way, runs.session(way, runs.random.choice([0, 2]), model=written))
+
+
+def _checked(runs, way):
+    _cases(runs, way, runs.session(way, 2, check=True))
+
+
+def _unoptimised(runs, way):
+    _cases(runs, way, runs.session(way, runs.random.choice([0, 2]), graph_optimization_level=runs.random.choice([0, 1])))
+
+
+WAYS = {
+    "interpreted": _interpreted, "native": _native, "first": _first, "warm": _warm, "tiered": _tiered, "threads": _threads, "memory": _memory,
+    "trips": _trips, "exported": _exported, "checked": _checked, "unoptimised": _unoptimised,
+}  # fmt: skip

@@ -1,0 +1,100 @@
+"""The shapes of stacks without trips (docs/loops.md, rule 3): as inferred, else as declared, else 0.
+
+What is inferred for an item follows from the shapes of all that goes in, but not from values. The body is run once with
+stand-ins: values of the right shapes, of which it is noted whether their elements are known. A result whose shape depends
+on unknown elements has no certain shape. If its declaration does not have all extents either, the machine notes that this run
+is `ambiguous`: how much is inferred is then a matter of how well.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .faults import WrongProgram
+from .ops import OPS
+
+# Inputs whose elements say the shape of the result; None: all of them.
+SHAPED_BY = {
+    "Reshape": [1], "Expand": [1], "Tile": [1], "ConstantOfShape": [0], "Range": [0, 1, 2], "OneHot": [1], "Pad": [1, 3], "Slice": [1, 2, 3, 4],
+    "TopK": [1], "NonZero": [0], "Compress": [1], "Unique": [0], "Squeeze": [1], "Unsqueeze": [1], "Split": [1],
+    "ReduceSum": [1], "ReduceMax": [1], "ReduceMin": [1], "ReduceMean": [1], "ReduceProd": [1], "ReduceL1": [1], "ReduceSumSquare": [1],
+}  # fmt: skip
+
+
+class Uncertain(Exception):
+    """The shape of a value depends on elements that are not known."""
+
+
+class Certain:
+    """A stand-in: a value of the right shape; `known`: its elements are the right ones, too."""
+
+    __slots__ = ("known", "value")
+
+    def __init__(self, value, known):
+        self.value, self.known = value, known
+
+
+def stacks(machine, body, scope, arguments, skipped, states, axes):
+    """The empty stacks of a loop that makes no trip. skipped: outputs of the body before its states."""
+    names = {}
+    for name, value in zip(body.inputs, arguments, strict=True):
+        names[name] = None if isinstance(value, list) or value is None else Certain(value, False)
+    _run(body, scope, names)
+    for k in range(states):
+        before, after = names.get(body.inputs[len(body.inputs) - len(arguments) + (2 if skipped else 0) + k]), names.get(body.outputs[skipped + k])
+        if before is not None and (after is None or after.value.shape != before.value.shape):
+            names = dict.fromkeys(names)  # a state that may change its shape: nothing is certain
+    made = []
+    for k, axis in enumerate(axes):
+        position = skipped + states + k
+        found, (dtype, shape) = _look(names, scope, body.outputs[position]), body.declared[position]
+        if found is not None:
+            dtype, shape = found.value.dtype, found.value.shape
+        elif shape is None or None in shape:
+            machine.ambiguous.append(body)
+            shape = [] if shape is None else [e or 0 for e in shape]
+        if dtype is None:
+            raise WrongProgram("a stack without trips of an unknown dtype")
+        extents = list(shape)
+        extents.insert(axis if axis >= 0 else axis + len(extents) + 1, 0)
+        made.append(np.zeros(extents, dtype))
+    return made
+
+
+def _look(names, scope, name):
+    """The stand-in of a name: of the body, or of what it captures."""
+    if name in names:
+        return names[name]
+    try:
+        value = scope[name]
+    except KeyError:
+        return None
+    return None if isinstance(value, list) or value is None else Certain(value, False)
+
+
+def _run(graph, scope, names):
+    """Adds the stand-ins of all nodes of a graph."""
+    names.update({name: Certain(value, True) for name, value in graph.known.items()})
+    for node in graph.steps:
+        inputs = [_look(names, scope, name) if name else Certain(None, True) for name in node.inputs]
+        made = _node(node, inputs) if None not in inputs else None
+        for k, name in enumerate(node.outputs):
+            names[name] = made[k] if made else None
+
+
+def _node(node, inputs):
+    """The stand-ins of the results of a node; None if their shapes are not certain."""
+    if node.domain or node.op not in OPS or node.op.startswith(("Sequence", "Optional", "SplitTo", "ConcatFrom")):
+        return None
+    if not all(inputs[k].known for k in SHAPED_BY.get(node.op, []) if k < len(inputs)):
+        return None
+    known = all(x.known for x in inputs) or node.op in ("Shape", "Size")
+    values = [x.value if x.known or x.value is None else np.zeros_like(x.value) for x in inputs]
+    if node.op in ("Div", "Mod") and not inputs[1].known:
+        values[1] = np.ones_like(values[1])
+    try:
+        made = OPS[node.op]({**node.attributes, "outputs": len(node.outputs)}, *values)
+    except Exception:  # whatever cannot run with stand-ins
+        return None
+    made = made if isinstance(made, list) else [made]
+    return [Certain(np.asarray(x), known) for x in made]

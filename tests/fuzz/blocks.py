@@ -186,8 +186,10 @@ class Block:
             value_kind = kind or ("seq" if isinstance(samples[0], list) else "tensor")
             own = {"kind": value_kind, "varies": varies, "wobble": wobble}
             own["dtype"] = dtype or (samples[0].dtype if isinstance(samples[0], np.ndarray) else None)
-            own["unranked"] = any(v is not None and v.unranked for v in inputs) and not steady
+            ranks = {s.ndim for s in samples if isinstance(s, np.ndarray)}
+            own["unranked"] = (any(v is not None and v.unranked for v in inputs) and not steady) or len(ranks) > 1
             own.update(facts[j] if facts else {})
+            own["unranked"] |= len(ranks) > 1
             value = Value(name, samples=samples, level=self.level, **own)
             if like is not None:
                 value.shape_id = like.shape_id

@@ -59,7 +59,7 @@ class _Declarations:
     """The declared shape of each place: a list of numbers, names and None; or None for no shape at all."""
 
     def __init__(self, writer, seen):
-        self.writer, self.seen, self.places = writer, seen, {}
+        self.writer, self.seen, self.places, self.samples = writer, seen, {}, {}
         self.names = 0
 
     def shape(self, place, value, dims=None):
@@ -71,8 +71,8 @@ class _Declarations:
     def _drawn(self, place, value, dims):
         rng = self.writer.random
         how = rng.choices(["numbers", "names", "unknown", "none"], self.writer.mood.declared)[0]
-        shapes = self.seen.shapes.get(place) or {value.shape}
-        if len({len(s) for s in shapes}) > 1 or (value.unranked and rng.random() < 0.9) or how == "none":
+        shapes = self._shapes(place)
+        if len({len(s) for s in shapes}) > 1 or (value.unranked and dims is None) or how == "none":
             return None
         extents = [{s[k] for s in shapes} for k in range(len(next(iter(shapes))))]
         fixed = [e.pop() if len(e) == 1 else None for e in extents]
@@ -85,6 +85,10 @@ class _Declarations:
         named = dims or [None] * len(fixed)
         return [e if e is not None else d if isinstance(d, str) and rng.random() < 0.5 else None for e, d in zip(fixed, named, strict=True)]
 
+    def _shapes(self, place):
+        """The shapes that were seen, and those of a first trip, which a loop without trips does not make."""
+        return self.seen.shapes.get(place, set()) | self.samples.get(place, set())
+
     def _name(self):
         self.names += 1
         return f"d{self.names}"
@@ -93,7 +97,7 @@ class _Declarations:
         """Declares all extents of the outputs of a body as far as they are certain; False if something changed."""
         done = True
         for place in [p for p in self.places if p[0] == name and p[1] == "out"]:
-            shapes = self.seen.shapes.get(place) or self.samples.get(place, set())
+            shapes = self._shapes(place)
             if len(shapes) == 1 and self.places[place] != list(next(iter(shapes))):
                 self.places[place] = list(next(iter(shapes)))
                 done = False
@@ -113,10 +117,6 @@ class _Declarations:
             changed |= right != said
             self.places[place] = right
         return changed
-
-    @property
-    def samples(self):
-        return self.__dict__.setdefault("_samples", {})
 
 
 # ---- writing ------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _graph(body, chosen, dims=None):
 def _info(value, place, chosen, dims):
     element = ELEMENT_TYPES[value.dtype]
     if value.kind == "tensor":
-        chosen.samples.setdefault(place, {value.shape})
+        chosen.samples.setdefault(place, {value.samples[k].shape for k in chosen.writer.alive})
         return helper.make_tensor_value_info(value.name, element, chosen.shape(place, value, dims))
     kind = helper.make_tensor_type_proto(element, None)
     if value.kind in ("seq", "optseq"):

@@ -32,6 +32,7 @@ class Graph:
     def __init__(self, inputs, outputs, nodes, constants=None, declared=None, name=""):
         self.inputs, self.outputs, self.nodes, self.name = inputs, outputs, nodes, name
         self.constants = constants or {}
+        self.unranked = False  # of a whole model: whether some rank may be unknown until it runs
         self.steps = [n for n in nodes if n.op != "Constant"]
         self.known = {**self.constants, **{n.outputs[0]: OPS["Constant"](n.attributes) for n in nodes if n.op == "Constant"}}
         self.declared = declared or [(None, None)] * len(outputs)
@@ -61,7 +62,9 @@ class Scope:
 def read_model(model):
     """The graph of a ModelProto, and its functions by (domain, name)."""
     functions = {(f.domain, f.name): _read_function(f) for f in model.functions}
-    return read_graph(model.graph), functions
+    graph = read_graph(model.graph)
+    graph.unranked = zero_trips.may_lack_ranks(model)
+    return graph, functions
 
 
 def read_graph(proto):
@@ -121,10 +124,11 @@ class Machine:
     def __init__(self, functions=None, exact=False, most=None, largest=None, watch=None):
         self.functions = functions or {}
         self.exact, self.left, self.largest, self.watch = exact, most, largest, watch
-        self.ambiguous = []
+        self.ambiguous, self.unranked = [], False
 
     def run(self, graph, feeds):
         """The outputs of a whole graph. Raises WrongProgram if a node cannot run."""
+        self.unranked = graph.unranked
         with np.errstate(all="ignore"):
             return self.call(graph, None, None, dict(feeds))
 
@@ -168,9 +172,11 @@ class Machine:
             raise WrongProgram(f"{node.op}: {error}") from error
         if node.op in MANY:
             return made
+        if not isinstance(made, (np.ndarray, list)) and made is not None:
+            made = np.asarray(made, object if isinstance(made, str) else None)
         if self.largest is not None and not isinstance(made, list) and made is not None and made.size > self.largest:
             raise TooLong(f"{node.op}: too many elements")
-        return [np.asarray(made) if isinstance(made, np.generic) else made]
+        return [made]
 
 
 MANY = {"Split", "TopK", "Unique", "MaxPool"}

@@ -21,8 +21,25 @@ SHAPED_BY = {
 }  # fmt: skip
 
 
-class Uncertain(Exception):
-    """The shape of a value depends on elements that are not known."""
+RANKS_FROM_VALUES = {"SequenceAt", "ConcatFromSequence", "OptionalGetElement", "If", "Reshape", "Expand", "ConstantOfShape", "Tile"}
+
+
+def may_lack_ranks(model):
+    """Whether the rank of some value may be unknown until the model runs; only ranks that the model tells are inferred."""
+    inputs = [i.type.tensor_type for i in model.graph.input if i.type.HasField("tensor_type")]
+    if any(not t.HasField("shape") for t in inputs):
+        return True
+
+    def within(nodes):
+        for node in nodes:
+            if node.op_type in RANKS_FROM_VALUES or node.domain or (node.op_type == "Squeeze" and len(node.input) < 2):
+                return True
+            bodies = [a.g for a in node.attribute if a.HasField("g")]
+            if any(not i.type.tensor_type.HasField("shape") for body in bodies for i in body.input) or any(within(body.node) for body in bodies):
+                return True
+        return False
+
+    return within(model.graph.node)
 
 
 class Certain:
@@ -36,22 +53,28 @@ class Certain:
 
 def stacks(machine, body, scope, arguments, skipped, states, axes):
     """The empty stacks of a loop that makes no trip. skipped: outputs of the body before its states."""
-    names = {}
-    for name, value in zip(body.inputs, arguments, strict=True):
-        names[name] = None if isinstance(value, list) or value is None else Certain(value, False)
-    _run(body, scope, names)
-    for k in range(states):
-        before, after = names.get(body.inputs[len(body.inputs) - len(arguments) + (2 if skipped else 0) + k]), names.get(body.outputs[skipped + k])
-        if before is not None and (after is None or after.value.shape != before.value.shape):
-            names = dict.fromkeys(names)  # a state that may change its shape: nothing is certain
+    given = dict(zip(body.inputs, arguments, strict=True))
+    names = _certain(body, scope, given)
+    first = len(arguments) - states if skipped else 0  # of the states among the inputs
+    while True:
+        changing = [
+            name for k, name in enumerate(body.inputs[first : first + states])
+            if names[name] is not None and not _same(names[name], _look(names, scope, body.outputs[skipped + k]))
+        ]  # fmt: skip
+        if not changing:
+            break
+        given.update(dict.fromkeys(changing))  # these may change their shape
+        names = _certain(body, scope, given)
     made = []
     for k, axis in enumerate(axes):
         position = skipped + states + k
         found, (dtype, shape) = _look(names, scope, body.outputs[position]), body.declared[position]
-        if found is not None:
+        complete = shape is not None and None not in shape
+        if found is not None and (not machine.unranked or complete):
             dtype, shape = found.value.dtype, found.value.shape
         elif shape is None or None in shape:
             machine.ambiguous.append(body)
+            dtype = dtype or (found.value.dtype if found else None)
             shape = [] if shape is None else [e or 0 for e in shape]
         if dtype is None:
             raise WrongProgram("a stack without trips of an unknown dtype")
@@ -59,6 +82,17 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
         extents.insert(axis if axis >= 0 else axis + len(extents) + 1, 0)
         made.append(np.zeros(extents, dtype))
     return made
+
+
+def _certain(body, scope, given):
+    """The stand-ins of all names of a body."""
+    names = {name: None if isinstance(x, list) or x is None else Certain(x, False) for name, x in given.items()}
+    _run(body, scope, names)
+    return names
+
+
+def _same(a, b):
+    return b is not None and a.value.shape == b.value.shape
 
 
 def _look(names, scope, name):

@@ -31,6 +31,7 @@ class Writer:
         self.alive = list(range(self.mood.feed_sets))
         self.functions = {}  # name -> Body
         self.root = None
+        self.focus = None  # a value that the next node should read
         self.defaults = set()  # names of inputs that have an initializer
 
     def fresh(self, prefix="v"):
@@ -115,6 +116,13 @@ class Block:
         found = [v for v in self.visible() if v.kind == kind and (unranked or not v.unranked) and test(v)]
         if not found:
             raise Unfit("no operand")
+        focus = self.writer.focus
+        if focus is not None and focus in found and rng.random() < 0.8:
+            self.writer.focus = None
+            return focus
+        unread = [v for v in found[:60] if not v.read and v.level == self.level]
+        if unread and rng.random() < self.writer.mood.tidy:
+            return rng.choice(unread)
         recent = [v for v in found[:40] if v.level == self.level]
         if recent and rng.random() < 0.5:
             return rng.choice(recent[-5:])
@@ -172,8 +180,7 @@ class Block:
         results = [None] * writer.mood.feed_sets
         for k in list(writer.alive):
             try:
-                with np.errstate(all="ignore"):
-                    results[k] = writer.results(node, self.scopes[k])
+                results[k] = writer.results(node, self.scopes[k])
             except machine.WrongProgram as error:
                 if k == 0 or not writer.risky():
                     raise Unfit(f"{op}: {error}") from error
@@ -200,6 +207,7 @@ class Block:
     def _facts(self, op, inputs, steady):
         given = [v for v in inputs if v is not None]
         for v in given:
+            v.read = True
             block = self
             while block is not None and block.level > v.level:
                 block.reads = max(block.reads, v.varies)
@@ -264,17 +272,33 @@ class Block:
         for _ in range(length):
             share = mood.control * (1.0 if top else 0.5)
             inner = self.level < 6 and self.depth < mood.depth and writer.chance(share)
-            chosen = control if inner else straight
-            weights = [mood.weights[name] for name in chosen]
-            if not any(weights):
-                weights = [1] * len(chosen)
-            for _ in range(4):
-                family = writer.random.choices(chosen, weights)[0]
-                try:
-                    writer.families[family](self)
-                    break
-                except Unfit:
-                    continue
+            before = len(self.values)
+            self._add(control if inner else straight)
+            if inner:
+                self._read_results(self.values[before:], straight)
+
+    def _add(self, names):
+        """Adds what one of these families writes."""
+        writer = self.writer
+        weights = [writer.mood.weights[name] for name in names]
+        for _ in range(4):
+            family = writer.random.choices(names, weights if any(weights) else None)[0]
+            try:
+                writer.families[family](self)
+                return
+            except Unfit:
+                continue
+
+    def _read_results(self, results, straight):
+        """Adds nodes that read what a loop or an If has just given."""
+        writer = self.writer
+        for value in results[-3:]:
+            if writer.chance(writer.mood.tidy) and not value.read:
+                writer.focus = value
+                for _ in range(2):
+                    if writer.focus is not None:
+                        self._add(straight)
+                writer.focus = None
 
     # ---- frequent forms -------------------------------------------------------------------------------------
 

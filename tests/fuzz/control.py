@@ -144,7 +144,8 @@ def _items(body, least):
         steady = lambda v: v.wobble < body.depth or w.risky()  # noqa: E731
         if w.chance(0.7):
             try:
-                made.append(body.pick(lambda v: steady(v) and v.level == body.level and v not in body.inputs))
+                fresh = w.chance(w.mood.tidy)
+                made.append(body.pick(lambda v: steady(v) and v.level == body.level and v not in body.inputs and not (fresh and v.read)))
                 continue
             except Unfit:
                 pass

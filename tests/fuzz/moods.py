@@ -13,6 +13,17 @@ OTHER_DTYPES = [
     np.dtype(np.float64), np.dtype(np.float16), BFLOAT16, np.dtype(np.int32), np.dtype(np.int32), np.dtype(np.int16), np.dtype(np.int8), np.dtype(np.uint8),
     np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64), STRING,
 ]  # fmt: skip
+OFTEN = {
+    "arithmetic": 5, "reduce": 3, "matmul": 2, "fused": 2, "slices": 2, "gather": 2, "concat": 2, "where": 2, "reshape": 1.5, "loop": 2, "scan": 1.5,
+}  # fmt: skip
+THEMES = [
+    ["sequence", "sequence_step", "sequence_read", "optional"],
+    ["matmul", "gemm", "einsum", "windowed", "reduce"],
+    ["found", "best", "ranges", "slices", "filled", "expand"],
+    ["reshape", "transpose", "ones", "concat", "split"],
+    ["gather", "gather_elements", "points", "one_hot"],
+    ["arithmetic", "fused", "reduce", "where", "compare"],
+]  #: families that are frequent together
 
 
 @dataclass
@@ -20,7 +31,7 @@ class Mood:
     """The weights of one seed.
 
     weights: of each family of ops. control: the chance that the next node is a loop or an If. dtypes: of inputs and constants.
-    extents, counts: what extents and trip counts are drawn from. feed_sets: sets of feeds for the program.
+    tidy: the chance that a node reads what no other node has read. extents, counts: what extents and trip counts are drawn from. feed_sets: sets of feeds for the program.
     risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
     declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
     """
@@ -41,11 +52,15 @@ class Mood:
     special: float
     bounded: float
     from_data: float
+    tidy: float
 
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    weights = {name: rng.choice([0, 0.3, 1, 1, 1, 3, 10]) for name in families}
+    weights = {name: rng.choice([0, 0.3, 1, 1, 1, 3, 8]) * OFTEN.get(name, 1) for name in families}
+    for theme in THEMES:
+        if rng.random() < 0.15:
+            weights.update({name: 10 * OFTEN.get(name, 1) for name in theme})
     for name in ("loop", "if"):
         weights[name] = max(weights[name], 0.5)
     extents = [1, 2, 3, 4]
@@ -53,7 +68,11 @@ def mood(rng, families):
         extents += rng.choices([0, 1, 1, 2, 5, 7], k=3)
     if rng.random() < 0.2:
         extents += rng.choices([8, 16, 17, 33, 64, 130], k=2)
+    if rng.random() < 0.3:
+        extents = [1, 1, rng.choice([2, 3, 5])]
     counts = rng.choices([0, 1, 1, 2, 3, 5], k=4)
+    if rng.random() < 0.2:
+        counts = [1, 1, rng.choice([2, 3])]
     if rng.random() < 0.12:
         counts += [rng.choice([9, 17, 40, 150, 300])]
     return Mood(
@@ -73,4 +92,5 @@ def mood(rng, families):
         special=rng.choice([0, 0, 0, 0.05, 0.2]),
         bounded=rng.choice([0.5, 0.8, 0.95]),
         from_data=rng.choice([0.2, 0.5, 0.8]),
+        tidy=rng.choice([0.2, 0.5, 0.8]),
     )

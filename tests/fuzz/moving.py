@@ -104,7 +104,7 @@ def gather_elements(g):
     if w.chance(0.5):
         g.emit("GatherElements", [a, indices], {"axis": axis})
     else:
-        reduction = w.random.choice(["none", "add", "mul"] + (["max", "min"] if w.mood.opset >= 18 else []))
+        reduction = w.random.choice(["none", "add", "mul"] + (["max", "min"] if w.mood.opset >= 18 else [])) if float_or_int(a) else "none"
         updates = g.constant(w.array(a.dtype, extents))
         g.emit("ScatterElements", [a, indices, updates], {"axis": axis, "reduction": reduction})
 
@@ -231,7 +231,7 @@ def filled(g):
     """ConstantOfShape, of the shape of another value or of extents from data."""
     w = g.writer
     shape = g.emit("Shape", [g.pick()]) if w.chance(0.6) else g.one(g.emit("Mod", [g.scalar(), g.number(4)]))
-    g.emit("ConstantOfShape", [shape], {"value": w.array(w.random.choice(w.mood.dtypes), (1,))} if w.chance(0.8) else None)
+    g.emit("ConstantOfShape", [shape], {"value": w.array(w.random.choice([d for d in w.mood.dtypes if d != STRING]), (1,))} if w.chance(0.8) else None)
 
 
 def ranges(g):

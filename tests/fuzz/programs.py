@@ -47,6 +47,11 @@ class Rejected(Exception):
 
 def program(seed):
     """The program of a seed. Raises Rejected if it is thrown away."""
+    with np.errstate(all="ignore"):
+        return _program(seed)
+
+
+def _program(seed):
     writer = Writer(seed, FAMILIES)
     root = Block(writer)
     inputs = _inputs(writer, root)
@@ -58,7 +63,7 @@ def program(seed):
     feeds = _feeds(writer, inputs)
     body = root.finish("main", _outputs(writer, root))
     model = declaring.declared_model(writer, body, [feeds[k] for k in writer.alive])
-    return assembled(seed, model, feeds, writer.mood.exact)
+    return assembled(seed, model, feeds, writer.mood.exact, writer.alive)
 
 
 def _attempt(root, family):
@@ -68,11 +73,17 @@ def _attempt(root, family):
         pass
 
 
-def assembled(seed, model, feeds, exact=True):
-    """The program of a model: with the oracle's results for each set of feeds, of which the first must run."""
+def assembled(seed, model, feeds, exact=True, alive=None):
+    """The program of a model: with the oracle's results for each set of feeds, of which the first must run.
+
+    alive: the numbers of the sets for which the model's declarations are true, by default all; for others nothing is expected.
+    """
     graph, functions = machine.read_model(model)
     made = Program(seed, model, exact=exact)
-    for given in feeds:
+    for k, given in enumerate(feeds):
+        if alive is not None and k not in alive:
+            made.cases.append(Case(given, None))
+            continue
         runner = machine.Machine(functions, exact=exact, most=MOST_STEPS, largest=LARGEST)
         try:
             want = runner.run(graph, given)
@@ -136,7 +147,7 @@ def _outputs(writer, root):
         raise Rejected("nothing was written")
     rng = writer.random
     chosen = made[-rng.choice([1, 2, 4, 6]) :]
-    chosen += [v for v in made[: -len(chosen)] if rng.random() < 0.15]
+    chosen += [v for v in made[: -len(chosen)] if rng.random() < (0.1 if v.read else 0.6)]
     return chosen
 
 

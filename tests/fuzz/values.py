@@ -26,6 +26,7 @@ ELEMENT_TYPES = {
 _WORDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", STRING: "string", BFLOAT16: "bfloat16"}
 F32, I64, BOOL = np.dtype(np.float32), np.dtype(np.int64), np.dtype(bool)
 _FORMS = {"tensor": "{}", "seq": "seq({})", "opt": "optional({})", "optseq": "optional(seq({}))"}
+_TYPES = {(kind, d): form.format(f"tensor({_WORDS.get(d, d.name)})") for kind, form in _FORMS.items() for d in ELEMENT_TYPES}
 
 
 class Unfit(Exception):
@@ -39,7 +40,7 @@ class Value:
     kind: tensor, seq, opt (of a tensor), optseq (of a sequence).
     samples: the value in the run of each set of feeds; for sets that were given up, None.
     level: of the graph it belongs to. varies, wobble: the innermost loop whose trips change its elements, its shape (0: none).
-    shape_id: values with the same number have the same shape in every trip. unranked: the rank may change, too.
+    shape_id: values with the same number have the same shape in every trip. unranked: the rank may change, too. read: some node reads it.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Value:
     wobble: int = 0
     shape_id: int = field(default_factory=itertools.count().__next__)
     unranked: bool = False
+    read: bool = False
 
     @property
     def sample(self):
@@ -67,7 +69,7 @@ class Value:
     @property
     def type_text(self):
         """The type as ONNX's schemas write it."""
-        return _FORMS[self.kind].format(f"tensor({_WORDS.get(self.dtype, self.dtype.name)})")
+        return _TYPES[self.kind, self.dtype]
 
 
 class Body(machine.Graph):

@@ -1,0 +1,132 @@
+"""Shrinks a program with a fault to the smallest one that has a fault of the same kind."""
+
+from __future__ import annotations
+
+import time
+
+import machine
+import onnx
+
+from . import pool, shrinking, ways
+from .programs import Rejected, assembled
+from .shrinking import graphs
+
+
+def fault_of(model, feeds, exact, some_ways, seed):
+    """(kind of the fault, its text), or None. The model must pass onnx's checker, but for unknown ranks, and run on the oracle."""
+    try:
+        program = assembled(seed, model, feeds, exact)
+    except Rejected:
+        return None
+    except Exception:  # an edit that makes no sense
+        return None
+    fault = ways.check(program, some_ways)
+    return None if fault is None else (fault.kind, str(fault))
+
+
+def reduced(program, fault, seconds=60.0, same=None, log=lambda text: None):
+    """A model and feeds that are no larger, with a fault of the same kind.
+
+    same: whether the result of `fault_of` is the fault; by default, whether its kind is that of `fault`.
+    """
+    chosen = ["interpreted"] if fault.way == "interpreted" else ["interpreted", fault.way]
+    if fault.way in ("warm", "threads"):
+        chosen = ["interpreted", fault.way]
+    same = same or (lambda found: found is not None and found[0] == fault.kind)
+    end = time.monotonic() + seconds
+
+    def fails(model, feeds):
+        state, found = pool.isolated(fault_of, model, feeds, program.exact, chosen, program.seed)
+        if state != "did":
+            found = (state, found)
+        return same(found)
+
+    model, feeds = _copy(program.model), [dict(c.feeds) for c in program.cases]
+    if not fails(model, feeds):
+        return model, feeds, False
+    failed_since = 0  # edits that were tried since the last one that was kept
+    k = 0
+    while time.monotonic() < end:
+        todo = list(shrinking.edits(model, feeds, _seen(model, feeds)))
+        if failed_since >= len(todo):
+            break
+        least = shrinking.cost(model, feeds)
+        for _ in range(len(todo)):
+            smaller = _applied(todo[k % len(todo)], model, feeds)
+            if smaller and shrinking.cost(*smaller) <= least and fails(*smaller):
+                model, feeds = smaller
+                failed_since = 0
+                log(f"{least[0]} nodes, {least[1]} bytes")
+                break
+            k, failed_since = k + 1, failed_since + 1
+            if failed_since >= len(todo) or time.monotonic() > end:
+                break
+    return model, feeds, True
+
+
+def _copy(model):
+    return onnx.ModelProto.FromString(model.SerializeToString())
+
+
+def _applied(edit, model, feeds):
+    """The smaller model and feeds; None if the edit changes nothing or makes no sense."""
+    copy, given = _copy(model), [dict(f) for f in feeds]
+    try:
+        edit(copy, given)
+        _tidied(copy, given)
+    except Exception:
+        return None
+    return copy, given
+
+
+def _tidied(model, feeds):
+    """Removes what nothing reads: nodes, initializers, inputs."""
+    while True:
+        read = {name for graph in graphs(model) for node in graph.node for name in node.input}
+        read |= {output.name for graph in graphs(model) for output in graph.output}
+        changed = False
+        for graph in graphs(model):
+            for k in reversed(range(len(graph.node))):
+                if read.isdisjoint(o for o in graph.node[k].output if o):
+                    del graph.node[k]
+                    changed = True
+            for k in reversed(range(len(graph.initializer))):
+                if graph.initializer[k].name not in read:
+                    del graph.initializer[k]
+        if not changed:
+            break
+    for k in reversed(range(len(model.graph.input))):
+        name = model.graph.input[k].name
+        if name not in read:
+            del model.graph.input[k]
+            for given in feeds:
+                given.pop(name, None)
+
+
+class _Watched(machine.Machine):
+    """Notes the first value of each name."""
+
+    def __init__(self, functions, names):
+        super().__init__(functions, most=60_000, largest=1 << 16)
+        self.names = names
+
+    def call(self, graph, outer, arguments, named=None):
+        for name, value in (named or dict(zip(graph.inputs, arguments, strict=True))).items():
+            self.names.setdefault(name, value)
+        return super().call(graph, outer, arguments, named)
+
+    def step(self, node, scope):
+        super().step(node, scope)
+        for name in node.outputs:
+            if name:
+                self.names.setdefault(name, scope.values[name])
+
+
+def _seen(model, feeds):
+    names = {}
+    try:
+        graph, functions = machine.read_model(model)
+        _Watched(functions, names).run(graph, feeds[0])
+    except Exception:  # what was seen until then is enough
+        pass
+    return names

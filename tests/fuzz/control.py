@@ -268,7 +268,7 @@ def scan(g):
 def _element(x, axis):
     """The first slice; zeros if there is none."""
     if x.shape[axis]:
-        return np.asarray(np.take(x, 0, axis))
+        return np.asarray(np.take(x, 0, axis), x.dtype)
     return np.zeros(np.delete(x.shape, axis), x.dtype)
 
 

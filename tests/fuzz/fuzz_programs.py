@@ -109,11 +109,12 @@ def _times(times, progress):
 
 def _reduce(number, seed, chosen, seconds, progress):
     """Makes the program of a seed smaller, and prints it."""
-    state, found = pool.isolated(_fault, seed, chosen)
+    aside = pool.Aside(_fault)
+    state, found = aside(seed, chosen)
     with contextlib.suppress(Rejected):
         made = program(seed)
         if state != "did":  # it crashes or hangs: find the way
-            fault = next((ways.Fault(way, 0, state) for way in chosen if pool.isolated(_fault, seed, ["interpreted", way])[0] == state), None)
+            fault = next((ways.Fault(way, 0, state) for way in chosen if aside(seed, ["interpreted", way])[0] == state), None)
             same = lambda outcome: outcome is not None and outcome[0] == state  # noqa: E731
         else:
             fault, same = found, None
@@ -124,7 +125,7 @@ def _reduce(number, seed, chosen, seconds, progress):
         if not again:
             progress.line(f"seed {seed} did not fail again; it may depend on time or on threads")
         wants = [case.want for case in reducing.assembled(seed, model, feeds, made.exact).cases]
-        state, now = pool.isolated(reducing.fault_of, model, feeds, made.exact, ["interpreted", fault.way], seed)
+        state, now = pool.Aside(reducing.fault_of)(model.SerializeToString(), feeds, made.exact, ["interpreted", fault.way], seed)
         text = reporting.report(now[1] if state == "did" and now else fault, model, feeds, wants, seed)
         FOLDER.mkdir(parents=True, exist_ok=True)
         path = FOLDER / f"program_{number}_{seed}.txt"

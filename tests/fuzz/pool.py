@@ -127,26 +127,51 @@ def _ending(code):
     return f"the process ended with {code}"
 
 
-def isolated(function, *arguments, seconds=60.0):
-    """The result of a function that runs in a process of its own; ("crashed", words) or ("hung", words) if it gives none."""
-    ours, theirs = multiprocessing.Pipe(duplex=False)
+class Aside:
+    """Calls a function in a process beside this one, which is started again if it dies."""
 
-    def work():
-        ours.close()
+    def __init__(self, function, seconds=60.0):
+        self.function, self.seconds = function, seconds
+        self.process = self.pipe = None
+
+    def __call__(self, *arguments):
+        """("did", result), ("crashed", words), ("hung", words) or ("broke", traceback)."""
+        if self.process is None:
+            self._start()
+        self.pipe.send(arguments)
+        try:
+            if self.pipe.poll(self.seconds):
+                return self.pipe.recv()
+            self.close()
+            return "hung", f"nothing for {self.seconds:.0f} seconds"
+        except (EOFError, ConnectionResetError):
+            self.process.join()
+            words = _ending(self.process.exitcode)
+            self.close()
+            return "crashed", words
+
+    def _start(self):
+        self.pipe, theirs = multiprocessing.Pipe()
+        self.process = multiprocessing.get_context("fork").Process(target=self._serve, args=(theirs, self.pipe), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def _serve(self, pipe, other_end):
+        other_end.close()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        theirs.send(("did", function(*arguments)))
+        try:
+            while True:
+                arguments = pipe.recv()
+                try:
+                    pipe.send(("did", self.function(*arguments)))
+                except Exception:
+                    pipe.send(("broke", traceback.format_exc()))
+        except (EOFError, BrokenPipeError):
+            pass
 
-    process = multiprocessing.get_context("fork").Process(target=work, daemon=True)
-    process.start()
-    theirs.close()
-    try:
-        if not ours.poll(seconds):
-            return "hung", f"nothing for {seconds:.0f} seconds"
-        return ours.recv()
-    except (EOFError, ConnectionResetError):
-        process.join()
-        return "crashed", _ending(process.exitcode)
-    finally:
-        process.kill()
-        process.join()
-        ours.close()
+    def close(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.pipe.close()
+        self.process = self.pipe = None

@@ -12,16 +12,21 @@ from .programs import Rejected, assembled
 from .shrinking import graphs
 
 
-def fault_of(model, feeds, exact, some_ways, seed):
-    """(kind of the fault, its text), or None. The model must pass onnx's checker, but for unknown ranks, and run on the oracle."""
+def fault_of(data, feeds, exact, some_ways, seed):
+    """(kind of the fault of a model, its text), or None; or None if the model does not run on the oracle."""
+    program = runnable(onnx.ModelProto.FromString(data), feeds, exact, seed)
+    fault = None if program is None else ways.check(program, some_ways)
+    return None if fault is None else (fault.kind, str(fault))
+
+
+def runnable(model, feeds, exact, seed):
+    """The program of a model, or None if it does not run on the oracle."""
     try:
-        program = assembled(seed, model, feeds, exact)
+        return assembled(seed, model, feeds, exact)
     except Rejected:
         return None
     except Exception:  # an edit that makes no sense
         return None
-    fault = ways.check(program, some_ways)
-    return None if fault is None else (fault.kind, str(fault))
 
 
 def reduced(program, fault, seconds=60.0, same=None, log=lambda text: None):
@@ -35,15 +40,24 @@ def reduced(program, fault, seconds=60.0, same=None, log=lambda text: None):
     same = same or (lambda found: found is not None and found[0] == fault.kind)
     end = time.monotonic() + seconds
 
+    aside = pool.Aside(fault_of)
+
     def fails(model, feeds):
-        state, found = pool.isolated(fault_of, model, feeds, program.exact, chosen, program.seed)
-        if state != "did":
-            found = (state, found)
-        return same(found)
+        if runnable(model, feeds, program.exact, program.seed) is None:
+            return False
+        state, found = aside(model.SerializeToString(), feeds, program.exact, chosen, program.seed)
+        return same(found if state == "did" else (state, found))
 
     model, feeds = _copy(program.model), [dict(c.feeds) for c in program.cases]
-    if not fails(model, feeds):
-        return model, feeds, False
+    try:
+        if not fails(model, feeds):
+            return model, feeds, False
+        return *_smallest(model, feeds, fails, end, log), True
+    finally:
+        aside.close()
+
+
+def _smallest(model, feeds, fails, end, log):
     failed_since = 0  # edits that were tried since the last one that was kept
     k = 0
     while time.monotonic() < end:
@@ -61,7 +75,7 @@ def reduced(program, fault, seconds=60.0, same=None, log=lambda text: None):
             k, failed_since = k + 1, failed_since + 1
             if failed_since >= len(todo) or time.monotonic() > end:
                 break
-    return model, feeds, True
+    return model, feeds
 
 
 def _copy(model):
@@ -95,6 +109,10 @@ def _tidied(model, feeds):
                     del graph.initializer[k]
         if not changed:
             break
+    called = {node.op_type for graph in graphs(model) for node in graph.node} | {node.op_type for f in model.functions for node in f.node}
+    for k in reversed(range(len(model.functions))):
+        if model.functions[k].name not in called:
+            del model.functions[k]
     for k in reversed(range(len(model.graph.input))):
         name = model.graph.input[k].name
         if name not in read:

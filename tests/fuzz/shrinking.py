@@ -33,6 +33,7 @@ def attribute(node, name, default):
 def edits(model, feeds, seen):
     """All edits, those that may remove most first."""
     yield from _whole(model, feeds)
+    yield from _other_outputs(model, seen)
     places = [(g, n) for g, graph in enumerate(graphs(model)) for n in range(len(graph.node))]
     for g, n in reversed(places):
         node = graphs(model)[g].node[n]
@@ -80,6 +81,21 @@ def _whole(model, feeds):
             yield lambda m, f, k=k: m.graph.output.__delitem__(slice(k, k + 1))
     if model.opset_import[0].version != 21:
         yield _opset
+
+
+def _other_outputs(model, seen):
+    """Another value as the only output, the earlier ones first."""
+    given = {o.name for o in model.graph.output}
+    for name in [o for node in model.graph.node if node.op_type != "Constant" for o in node.output if o]:
+        value = seen.get(name)
+        if isinstance(value, np.ndarray) and len(given | {name}) > 1:
+            kind = helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), [None] * value.ndim)
+
+            def edit(model, feeds, kind=kind):
+                del model.graph.output[:]
+                model.graph.output.append(kind)
+
+            yield edit
 
 
 def _inlined_functions(model, feeds):

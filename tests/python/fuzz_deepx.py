@@ -1,6 +1,6 @@
 """A fuzzer of deepx: mutated programs at the server's handler and at the parser.
 
-    ./dev fuzz [SECONDS] [--seed N]      (60 seconds, a seed that is printed)
+    ./dev fuzz deepx [SECONDS] [--seed N]      (60 seconds, a seed that is printed)
     .venv/bin/python tests/python/fuzz_deepx.py --replay build/fuzz/round.jsonl
 
 The corpus begins with lines of the tests and examples. An input whose answer has a new form is added to the corpus, so the search
@@ -173,7 +173,7 @@ def supervise(seed, seconds):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="./dev fuzz", description="Fuzzes the deepx parser and server.")
+    parser = argparse.ArgumentParser(prog="./dev fuzz deepx", description="Fuzzes the deepx parser and server.")
     parser.add_argument("seconds", nargs="?", type=float, default=60)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--replay", metavar="FILE", help="run a round again")

@@ -168,14 +168,14 @@ class Machine:
             made = OPS[node.op]({**node.attributes, "outputs": len(node.outputs)}, *inputs)
         except WrongProgram:
             raise
-        except (ValueError, IndexError, TypeError, OverflowError, AssertionError, np.exceptions.AxisError, ZeroDivisionError) as error:
+        except (ValueError, IndexError, TypeError, ArithmeticError, AssertionError, RuntimeError) as error:
             raise WrongProgram(f"{node.op}: {error}") from error
         if node.op in MANY:
             return made
         if not isinstance(made, (np.ndarray, list)) and made is not None:
             made = np.asarray(made, object if isinstance(made, str) else None)
-        if self.largest is not None and not isinstance(made, list) and made is not None and made.size > self.largest:
-            raise TooLong(f"{node.op}: too many elements")
+        if self.largest is not None and not isinstance(made, list) and made is not None and (made.size > self.largest or made.ndim > 12):
+            raise TooLong(f"{node.op}: too many elements or axes")
         return [made]
 
 
@@ -226,7 +226,7 @@ def _scan(machine, scope, attributes, inputs):
     stacks, shapes = [[] for _ in range(results_count)], [x.shape for x in states]
     for trip in range(length):
         elements = [
-            np.asarray(np.take(x, length - 1 - trip if back else trip, axis))
+            np.asarray(np.take(x, length - 1 - trip if back else trip, axis), x.dtype)
             for x, axis, back in zip(scans, axes_in, back_in, strict=True)
         ]
         results = machine.call(body, scope, [*states, *elements])

@@ -229,6 +229,8 @@ def _exported(runs, way):
             warnings.simplefilter("ignore")
             try:
                 written = rondel.export(runs.bytes, compiled=compiled)
+            except rondel.UnsupportedError:
+                continue  # the standard cannot express it
             except rondel.Error as error:
                 runs.refused(way, 0, error)
                 continue

@@ -209,11 +209,14 @@ class LlvmThreads : ForkAware {
 /// empty queue and threads of its own.
 class TieredCompiler::BackgroundCompiler : ForkAware {
  public:
+  using Tier = codegen::Compiler::Tier;
+
+  explicit BackgroundCompiler(Tier tier) : tier_(tier) {}
   ~BackgroundCompiler() override { workers_->end(); }
   void after_fork_in_child() override {
     // The parent's object is leaked: its locks may be held by threads that do not exist here.
     new std::shared_ptr<Workers>(std::move(workers_));
-    workers_ = std::make_shared<Workers>(compiler_);
+    workers_ = std::make_shared<Workers>(compiler_, tier_);
   }
 
   void enqueue(std::weak_ptr<TieredExecutable> program) { workers_->add({std::move(program)}); }
@@ -251,7 +254,7 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
 
   class Workers : public std::enable_shared_from_this<Workers> {
    public:
-    explicit Workers(Compiler compiler) : compiler_(std::move(compiler)) {}
+    Workers(Compiler compiler, Tier tier) : compiler_(std::move(compiler)), tier_(tier) {}
 
     /// Busy threads stop at LLVM's next pass, idle threads at once.
     void end() {
@@ -346,14 +349,14 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
         return !ending_.load(std::memory_order_relaxed);
       };
       try {
-        auto better = compiler_->compile(program.shared_program(),
-                                         codegen::Compiler::Tier::optimised, wanted);
+        auto better = compiler_->compile(program.shared_program(), tier_, wanted);
         if (better) program.replace(std::move(better));
       } catch (const std::exception&) { return std::current_exception(); }
       return nullptr;
     }
 
     const Compiler compiler_;
+    const Tier tier_;
     std::mutex mutex_;
     std::condition_variable wake_, finished_;
     std::deque<Job> queue_;
@@ -362,8 +365,9 @@ class TieredCompiler::BackgroundCompiler : ForkAware {
     std::atomic<bool> ending_{false};
   };
 
+  const Tier tier_;
   Compiler compiler_ = std::make_shared<const codegen::Compiler>();
-  std::shared_ptr<Workers> workers_ = std::make_shared<Workers>(compiler_);
+  std::shared_ptr<Workers> workers_ = std::make_shared<Workers>(compiler_, tier_);
   ForkRegistration registration_{*this};
 };
 
@@ -374,13 +378,18 @@ Execution execution_from_environment(Execution otherwise) {
   if (value == "0") return Execution::interpreter;
   if (value == "1") return Execution::tiered;
   if (value == "2") return Execution::compiled;
-  fail("RONDEL_JIT is '{}'; expected 0 (interpreter), 1 (tiered) or 2 (compiled at once)", value);
+  if (value == "quick") return Execution::quick;
+  fail("RONDEL_JIT is '{}'; expected 0 (interpreter), 1 (tiered), 2 (compiled at once) or quick "
+       "(compiled at once, without optimisations)",
+       value);
 }
 
 TieredCompiler::TieredCompiler(Execution execution, bool checked)
     : execution_(execution), checked_(checked), cache_(std::make_unique<CodeCache>()) {
   if (execution != Execution::interpreter)
-    background_compiler_ = std::make_shared<BackgroundCompiler>();
+    background_compiler_ = std::make_shared<BackgroundCompiler>(
+        execution == Execution::quick ? codegen::Compiler::Tier::quick
+                                      : codegen::Compiler::Tier::optimised);
 }
 TieredCompiler::~TieredCompiler() = default;
 
@@ -395,7 +404,7 @@ std::shared_ptr<const scalar::Executable> TieredCompiler::make_unchecked(
   if (execution_ == Execution::interpreter || !codegen::Compiler::refusal(*p).empty())
     return scalar::interpret(std::move(p));
   std::shared_ptr<TieredExecutable> code = cache_->get(*p, [&] { return tiered(p); });
-  if (execution_ == Execution::compiled && !code->native()) background_compiler_->compile_now(code);
+  if (execution_ != Execution::tiered && !code->native()) background_compiler_->compile_now(code);
   if (code->shared_program() == p) return code;
   return std::make_shared<SharedCodeExecutable>(std::move(p), std::move(code));
 }

@@ -12,10 +12,11 @@ enum class Execution {
   interpreter,  ///< interpreted only
   tiered,       ///< interpreted at first; hot programs are compiled in the background
   compiled,     ///< compiled at once (programs that cannot be compiled are interpreted)
+  quick,        ///< compiled at once without optimisations: for tests of many programs
 };
 
-/// The execution that the environment variable RONDEL_JIT selects: 0 (interpreter), 1 (tiered) or 2
-/// (compiled at once); `otherwise` if it is not set.
+/// The execution that the environment variable RONDEL_JIT selects: 0 (interpreter), 1 (tiered), 2
+/// (compiled at once) or quick; `otherwise` if it is not set.
 Execution execution_from_environment(Execution otherwise);
 
 /// Makes programs executable: interpreted at first, compiled once they are hot. All tiers give the

@@ -117,7 +117,7 @@ class Block:
         if not found:
             raise Unfit("no operand")
         focus = self.writer.focus
-        if focus is not None and focus in found and rng.random() < 0.8:
+        if focus is not None and focus in found and rng.random() < 0.9:
             self.writer.focus = None
             return focus
         unread = [v for v in found[:60] if not v.read and v.level == self.level]
@@ -269,8 +269,8 @@ class Block:
         control = ["loop", "loop", "scan", "if"]
         straight = [name for name in writer.families if name not in control]
         top = self.depth == 0 and self.level == 0
-        for _ in range(length):
-            share = mood.control * (1.0 if top else 0.5)
+        for k in range(length):
+            share = mood.control if top else max(mood.control / 2, mood.nested if k == 0 and self.depth else 0)
             inner = self.level < 6 and self.depth < mood.depth and writer.chance(share)
             before = len(self.values)
             self._add(control if inner else straight)
@@ -293,12 +293,13 @@ class Block:
         """Adds nodes that read what a loop or an If has just given."""
         writer = self.writer
         for value in results[-3:]:
-            if writer.chance(writer.mood.tidy) and not value.read:
-                writer.focus = value
-                for _ in range(2):
-                    if writer.focus is not None:
-                        self._add(straight)
-                writer.focus = None
+            if value.read or not writer.chance(max(0.8, writer.mood.tidy)):
+                continue
+            writer.focus = value
+            for _ in range(5):
+                if writer.focus is not None:
+                    self._add([writer.random.choice(moods.READERS)] if writer.chance(0.5) else straight)
+            writer.focus = None
 
     # ---- frequent forms -------------------------------------------------------------------------------------
 

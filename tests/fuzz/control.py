@@ -140,11 +140,11 @@ def _items(body, least):
     """The values that are stacked."""
     w, rng = body.writer, body.writer.random
     made = []
-    for _ in range(max(least, rng.choice([0, 1, 1, 1, 2]))):
+    for _ in range(max(least, rng.choice([0, 1, 1, 1, 2, 3]))):
         steady = lambda v: v.wobble < body.depth or w.risky()  # noqa: E731
         if w.chance(0.7):
             try:
-                fresh = w.chance(w.mood.tidy)
+                fresh = w.chance(max(0.7, w.mood.tidy))
                 made.append(body.pick(lambda v: steady(v) and v.level == body.level and v not in body.inputs and not (fresh and v.read)))
                 continue
             except Unfit:

@@ -16,6 +16,7 @@ OTHER_DTYPES = [
 OFTEN = {
     "arithmetic": 5, "reduce": 3, "matmul": 2, "fused": 2, "slices": 2, "gather": 2, "concat": 2, "where": 2, "reshape": 1.5, "loop": 2, "scan": 1.5,
 }  # fmt: skip
+READERS = ["arithmetic", "arithmetic", "fused", "where", "compare", "matmul", "concat", "reduce", "slices"]  #: of what a loop has just given
 THEMES = [
     ["sequence", "sequence_step", "sequence_read", "optional"],
     ["matmul", "gemm", "einsum", "windowed", "reduce"],
@@ -30,7 +31,8 @@ THEMES = [
 class Mood:
     """The weights of one seed.
 
-    weights: of each family of ops. control: the chance that the next node is a loop or an If. dtypes: of inputs and constants.
+    weights: of each family of ops. control: the chance that the next node is a loop or an If. nested: the chance that the body of a
+    loop begins with one. dtypes: of inputs and constants.
     tidy: the chance that a node reads what no other node has read. extents, counts: what extents and trip counts are drawn from. feed_sets: sets of feeds for the program.
     risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
     declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
@@ -38,6 +40,7 @@ class Mood:
 
     weights: dict
     control: float
+    nested: float
     depth: int
     length: int
     body: int
@@ -78,9 +81,10 @@ def mood(rng, families):
     return Mood(
         weights=weights,
         control=rng.choice([0.2, 0.35, 0.5, 0.7]),
+        nested=rng.choice([0, 0.5, 1, 1]),
         depth=rng.choice([1, 2, 2, 3, 3, 4]),
-        length=rng.choice([2, 3, 4, 5, 6, 8, 10, 14]),
-        body=rng.choice([1, 2, 3, 4, 5]),
+        length=rng.choice([1, 1, 2, 2, 3, 4, 8]),
+        body=rng.choice([1, 1, 2, 2, 3, 5]),
         dtypes=rng.choices([F32, F32, I64, BOOL], k=3) + rng.choices(OTHER_DTYPES, k=rng.choice([0, 0, 1, 2, 4])),
         opset=rng.choice([16, 17, 18, 19, 20, 21, 22, 23]),
         extents=extents,

@@ -22,6 +22,9 @@ def partner(g, a, dtype=None, larger=False):
     w, rng = g.writer, g.writer.random
     dtype = dtype or a.dtype
     steady = g.steady_with(a)
+    ones = [k for k, e in enumerate(a.shape) if e == 1]
+    if ones and not a.unranked and w.chance(0.4):
+        return _stretching(g, a, ones, dtype)
     try:
         if w.chance(0.4):
             return g.pick(lambda v: v.dtype == dtype and v.shape != a.shape and _goes_with(a, v) and steady(v), unranked=a.unranked)
@@ -35,6 +38,19 @@ def partner(g, a, dtype=None, larger=False):
     if w.chance(0.1) and not a.unranked:
         shape = [rng.choice([1, 2]), *(1 for _ in a.shape)]
     return g.constant(w.array(dtype, shape))
+
+
+def _stretching(g, a, ones, dtype):
+    """A value that has more than one element where `a` has one, which may be so only in this run."""
+    w, rng = g.writer, g.writer.random
+    try:
+        if w.chance(0.6):
+            larger = lambda v: any(e > 1 for e in v.shape[v.rank - a.rank + ones[0] :][:1]) if v.rank >= a.rank else False  # noqa: E731
+            return g.pick(lambda v: v.dtype == dtype and larger(v) and _goes_with(a, v) and g.steady_with(a)(v))
+    except Unfit:
+        pass
+    first = rng.choice([0, ones[0]])
+    return g.constant(w.array(dtype, [rng.choice([1, 2, 3]) if e == 1 else e if a.wobble == 0 else 1 for e in a.shape[first:]]))
 
 
 def _like(a, b):

@@ -187,11 +187,13 @@ class Block:
                 writer.alive.remove(k)
         self.nodes.append(node)
         varies, wobble = self._facts(op, inputs, steady)
+        work = 1 + max((v.work for v in inputs if v is not None), default=0)
+        work += sum(2 * len(body.nodes) for body in node.attributes.values() if isinstance(body, Body))
         made = []
         for j, name in enumerate(names):
             samples = [r[j] if r is not None else None for r in results]
             value_kind = kind or ("seq" if isinstance(samples[0], list) else "tensor")
-            own = {"kind": value_kind, "varies": varies, "wobble": wobble}
+            own = {"kind": value_kind, "varies": varies, "wobble": wobble, "work": work}
             own["dtype"] = dtype or (samples[0].dtype if isinstance(samples[0], np.ndarray) else None)
             ranks = {s.ndim for s in samples if isinstance(s, np.ndarray)}
             own["unranked"] = (any(v is not None and v.unranked for v in inputs) and not steady) or len(ranks) > 1

@@ -137,15 +137,19 @@ def _other(body, state):
 
 
 def _items(body, least):
-    """The values that are stacked."""
+    """The values that are stacked: most of them are what nothing else reads, so that little of the body is for nothing."""
     w, rng = body.writer, body.writer.random
     made = []
-    for _ in range(max(least, rng.choice([0, 1, 1, 1, 2, 3]))):
+    for _ in range(max(least, rng.choice([0, 1, 1, 2, 2, 3]))):
         steady = lambda v: v.wobble < body.depth or w.risky()  # noqa: E731
+        own = lambda v: steady(v) and v.level == body.level and v not in body.inputs  # noqa: E731
+        unread = [v for v in body.values if not (v.read or v.unranked or v.kind != "tensor") and own(v) and v not in made]
+        if unread and w.chance(0.85):
+            made.append(rng.choices(unread, [(1 + v.work) ** 2 for v in unread])[0])
+            continue
         if w.chance(0.7):
             try:
-                fresh = w.chance(max(0.7, w.mood.tidy))
-                made.append(body.pick(lambda v: steady(v) and v.level == body.level and v not in body.inputs and not (fresh and v.read)))
+                made.append(body.pick(own))
                 continue
             except Unfit:
                 pass

@@ -41,6 +41,7 @@ class Value:
     samples: the value in the run of each set of feeds; for sets that were given up, None.
     level: of the graph it belongs to. varies, wobble: the innermost loop whose trips change its elements, its shape (0: none).
     shape_id: values with the same number have the same shape in every trip. unranked: the rank may change, too. read: some node reads it.
+    work: nodes that it depends on, those of bodies included, on the way that has most of them.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Value:
     shape_id: int = field(default_factory=itertools.count().__next__)
     unranked: bool = False
     read: bool = False
+    work: int = 0
 
     @property
     def sample(self):

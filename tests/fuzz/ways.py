@@ -237,8 +237,12 @@ def _exported(runs, way):
         _cases(runs, way, runs.session(way, runs.random.choice([0, 2]), model=written))
 
 
+def _quick(runs, way):
+    _cases(runs, way, runs.session(way, "quick"))
+
+
 def _checked(runs, way):
-    _cases(runs, way, runs.session(way, 2, check=True))
+    _cases(runs, way, runs.session(way, "quick", check=True))
 
 
 def _unoptimised(runs, way):
@@ -246,6 +250,6 @@ def _unoptimised(runs, way):
 
 
 WAYS = {
-    "interpreted": _interpreted, "native": _native, "first": _first, "warm": _warm, "tiered": _tiered, "threads": _threads, "memory": _memory,
+    "interpreted": _interpreted, "quick": _quick, "native": _native, "first": _first, "warm": _warm, "tiered": _tiered, "threads": _threads, "memory": _memory,
     "trips": _trips, "exported": _exported, "checked": _checked, "unoptimised": _unoptimised,
 }  # fmt: skip

@@ -60,6 +60,24 @@ class Mood:
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
+    return _nests(rng, families) if rng.random() < 0.3 else _anything(rng, families)
+
+
+def _nests(rng, families):
+    """Little but loops in loops, with counts from data that are mostly 1, whose results are read by frequent ops."""
+    made = _anything(rng, families)
+    frequent = {*READERS, "gather", "shapes", "reshape"}
+    made.weights = {name: (OFTEN.get(name, 1) if name in frequent else 0.05) for name in families}
+    made.weights.update({"loop": 4, "scan": 1, "if": 0.5})
+    made.control, made.nested, made.depth = 1, 1, rng.choice([2, 2, 3, 4])
+    made.length, made.body = rng.choice([1, 1, 2]), rng.choice([1, 1, 2])
+    made.extents, made.counts = [1, 2, 3, 3], rng.choice([[1, 1, 1, 3], [1, 1, 0, 2], [1, 2, 3, 5]])
+    made.dtypes = rng.choices([F32, F32, I64], k=3)
+    made.from_data, made.tidy = 0.95, 0.8
+    return made
+
+
+def _anything(rng, families):
     weights = {name: rng.choice([0, 0.3, 1, 1, 1, 3, 8]) * OFTEN.get(name, 1) for name in families}
     for theme in THEMES:
         if rng.random() < 0.15:

@@ -172,7 +172,7 @@ def _first(runs, way):
     """The first run of a session, for a case other than the one that `native` began with."""
     others = range(1, len(runs.program.cases))
     if others:
-        runs.run(runs.session(way, 2), way, runs.random.choice(others))
+        runs.run(runs.session(way, "quick"), way, runs.random.choice(others))
 
 
 def _warm(runs, way):
@@ -213,13 +213,13 @@ def _threads(runs, way):
 def _memory(runs, way):
     """Under budgets from far too small to large enough: the right result, or LimitExceeded; afterwards as before."""
     budgets = [0, 64, 500, 1000, 2000, 4000, 8000, 20_000, 100_000, 1_000_000]
-    for jit in (0, 0, 2):
+    for jit in (0, 0, "quick"):
         _cases(runs, way, runs.session(way, jit, max_memory_bytes=runs.random.choice(budgets)), limited=True)
 
 
 def _trips(runs, way):
     """Under a budget of trips."""
-    _cases(runs, way, runs.session(way, runs.random.choice([0, 2]), max_trips=runs.random.choice([0, 1, 2, 5, 1000])), limited=True)
+    _cases(runs, way, runs.session(way, runs.random.choice([0, "quick"]), max_trips=runs.random.choice([0, 1, 2, 5, 1000])), limited=True)
 
 
 def _exported(runs, way):
@@ -234,7 +234,7 @@ def _exported(runs, way):
             except rondel.Error as error:
                 runs.refused(way, 0, error)
                 continue
-        _cases(runs, way, runs.session(way, runs.random.choice([0, 2]), model=written))
+        _cases(runs, way, runs.session(way, runs.random.choice([0, "quick"]), model=written))
 
 
 def _quick(runs, way):
@@ -246,7 +246,7 @@ def _checked(runs, way):
 
 
 def _unoptimised(runs, way):
-    _cases(runs, way, runs.session(way, runs.random.choice([0, 2]), graph_optimization_level=runs.random.choice([0, 1])))
+    _cases(runs, way, runs.session(way, runs.random.choice([0, "quick"]), graph_optimization_level=runs.random.choice([0, 1])))
 
 
 WAYS = {

@@ -65,6 +65,16 @@ DType Type::dtype() const {
   return element_->dtype();
 }
 
+const Extents& Type::extents() const {
+  invariant(shape_.has_value(), "a type without a rank is asked for its extents");
+  return *shape_;
+}
+
+const Extent& Type::extent(std::int64_t axis) const {
+  invariant(axis >= 0 && axis < rank(), "a type of rank {} has no axis {}", rank(), axis);
+  return extents()[static_cast<std::size_t>(axis)];
+}
+
 bool Type::is_static() const {
   if (!is_tensor() || !shape_) return false;
   for (const Extent& e : *shape_)

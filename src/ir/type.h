@@ -33,11 +33,9 @@ class Type {
   /// The dtype of a tensor, or of the tensors in a sequence or an optional.
   DType dtype() const;
   bool has_rank() const { return shape_.has_value(); }
-  std::int64_t rank() const { return static_cast<std::int64_t>(shape_->size()); }
-  const Extents& extents() const { return *shape_; }
-  const Extent& extent(std::int64_t axis) const {
-    return (*shape_)[static_cast<std::size_t>(axis)];
-  }
+  std::int64_t rank() const { return static_cast<std::int64_t>(extents().size()); }
+  const Extents& extents() const;
+  const Extent& extent(std::int64_t axis) const;
   /// All extents known.
   bool is_static() const;
   /// A tensor type without an extent that is known to differ from 1.

@@ -143,6 +143,7 @@ ir::Extent RegionTree::most_trips(NodeId loop) const {
   }
   for (std::size_t s = 0; s < parts.scans; ++s) {
     const ir::Type& t = type(node.inputs[parts.scans_at() + s]);
+    if (!t.is_tensor() || !t.has_rank()) continue;  // refused where the body reads it
     const ir::Extent& extent = t.extent(axis_from_front(parts.axis_in[s], t.rank()));
     if (extent_known(extent)) return extent;  // a trip beyond it is an error
   }
@@ -259,11 +260,12 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
   const ValueId stack = node.outputs[parts.states + k];
   check_type(item);
   if (!type(item).is_tensor() || !type(item).has_rank()) return;
+  if (stack != ValueId::none) check_type(stack);
   if (extents_known(item)) check_extents(item);
   else
     refuse("the extents of item '{}' ({}) are not known before the loop", g_.value(item).name,
            to_text(type(item)));
-  if (n == top_ || stack == ValueId::none) return;
+  if (n == top_ || stack == ValueId::none || !type(stack).has_rank()) return;
   if (!ir::Integer(ir::trips_of(node, k_)).at_least(1) && !rank_of_empty_stack_known(parts, k))
     refuse("the rank of output '{}' is not declared, and {} may make no trip", g_.value(stack).name,
            ir::where(g_, n));

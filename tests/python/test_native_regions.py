@@ -330,6 +330,29 @@ def test_a_region_runs_as_one_function(name, monkeypatch):
     assert len(report.loops) == text.count("body =") and len(report.branches) == text.count("then_branch =")
 
 
+# The state's rank changes, so the loops run step by step; the scan's items have extents all the same.
+UNRANKED_SCAN = f"""
+main (float[3] x, int64 n, int64 k) => (y) {{
+  {YES}
+  y = Loop (n, yes) <body = outer (int64 i, bool go) => (bool on, z) {{
+    on = Identity (go)
+    s = Loop (k, yes, x) <body = deeper (int64 j, bool go2, a) => (bool on2, b) {{
+      on2 = Identity (go2)
+      zero = Constant <value = int64[1] {{0}}> ()
+      b = Unsqueeze (a, zero)
+    }}>
+    one = Constant <value = float {{1.0}}> ()
+    z = Scan <num_scan_inputs = 1, scan_input_axes = [-1], body = each (e) => (f) {{ f = Identity (one) }}> (s)
+  }}>
+}}"""
+
+
+def test_a_scan_of_what_has_no_rank_runs_step_by_step(monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", "2")
+    (y,) = run(UNRANKED_SCAN, {"x": f32(1, 2, 3), "n": scalar(2, np.int64), "k": scalar(1, np.int64)})
+    assert y.tolist() == [[1, 1, 1], [1, 1, 1]]
+
+
 # `squeeze` as exporters write it: an axis is removed if its extent is 1. Each branch is valid for other shapes only.
 SQUEEZED = f"""
 main (bool first, float[A,B,C] x, int64 n) => (y) {{

@@ -71,6 +71,8 @@ class Writer:
         """The outputs of a node in one run; WrongProgram if it cannot run."""
         runner = machine.Machine(self.functions, exact=self.mood.exact, most=MOST_STEPS, largest=LARGEST)
         made = runner.results(node, [scope[name] if name else None for name in node.inputs], scope)
+        if runner.ambiguous and not self.risky():
+            raise machine.WrongProgram("a shape is not certain")
         for value in made:
             elements = value if isinstance(value, list) else [value]
             if sum(x.size for x in elements if x is not None) > LARGEST:

@@ -74,11 +74,19 @@ class Value:
         return _TYPES[self.kind, self.dtype]
 
 
+def _common(value):
+    """The extents that a tensor has in the runs of all sets of feeds, None for others; None if there are several ranks."""
+    shapes = {s.shape for s in value.samples if s is not None}
+    if len({len(s) for s in shapes}) > 1:
+        return None
+    return [e.pop() if len(e) == 1 else None for e in map(set, zip(*shapes, strict=True))]
+
+
 class Body(machine.Graph):
     """A graph with the values of its inputs and outputs, so that their types can be written."""
 
     def __init__(self, name, inputs, outputs, nodes, constants=None):
-        declared = [(v.dtype, list(v.shape)) if v.kind == "tensor" else (None, None) for v in outputs]
+        declared = [(v.dtype, _common(v)) if v.kind == "tensor" else (None, None) for v in outputs]
         super().__init__([v.name for v in inputs], [v.name for v in outputs], nodes, constants, declared, name)
         self.input_values, self.output_values = inputs, outputs
         made = {*self.inputs, *self.constants, *(o for n in nodes for o in n.outputs)}

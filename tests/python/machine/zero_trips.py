@@ -2,8 +2,8 @@
 
 What is inferred for an item follows from the shapes of all that goes in, but not from values. The body is run once with
 stand-ins: values of the right shapes, of which it is noted whether their elements are known. A result whose shape depends
-on unknown elements, or follows from a loop inside, has no certain shape. Then the machine notes that this run is `ambiguous`: how
-much is inferred is a matter of how well, and what is declared may be untrue of a body that never runs.
+on unknown elements has no certain shape. If its declaration does not have all extents either, the machine notes that this run
+is `ambiguous`: how much is inferred is then a matter of how well.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
         complete = shape is not None and None not in shape
         if found is not None and (not machine.unranked or complete):
             dtype, shape = found.value.dtype, found.value.shape
-        else:
+        elif shape is None or None in shape:
             machine.ambiguous.append(body)
             dtype = dtype or (found.value.dtype if found else None)
             shape = [] if shape is None else [e or 0 for e in shape]

@@ -43,6 +43,9 @@ ir::Graph stacking(const std::string& reader) {
   })g");
 }
 
+constexpr Execution all_ways[] = {Execution::interpreter, Execution::tiered, Execution::compiled,
+                                  Execution::quick};
+
 struct Outcome {
   Shape shape;
   std::vector<float> elements;
@@ -50,13 +53,15 @@ struct Outcome {
   std::string how;  ///< how the outer loop ran
 };
 
+/// Runs natively in check mode if `execution` is quick.
 Outcome run(const ir::Graph& g, Execution execution, std::int64_t most, std::int64_t rows) {
+  const bool check_mode = execution == Execution::quick;
   BuildContext context;
   context.graph = std::make_shared<const ir::Graph>(ir::parse(ir::to_text(g)));
-  context.compiler = std::make_shared<TieredCompiler>(execution);
+  context.compiler = std::make_shared<TieredCompiler>(execution, check_mode);
   context.log = std::make_shared<ExecutionLog>();
   const runtime::Plan plan = build_plan(context, ir::RegionId::root);
-  runtime::Memory memory(std::numeric_limits<std::size_t>::max());
+  runtime::Memory memory(std::numeric_limits<std::size_t>::max(), check_mode);
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
   const runtime::FrameLease frame(plan, run);
   frame->set(plan.params[0], Tensor::from<float>({2, 1}, {3, 5}));
@@ -76,7 +81,7 @@ Outcome run(const ir::Graph& g, Execution execution, std::int64_t most, std::int
 
 TEST(LateExtents, MayBeOneWhichIsBroadcast) {
   const ir::Graph g = stacking("mul(%s, %x)");
-  for (const Execution how : {Execution::interpreter, Execution::tiered, Execution::compiled}) {
+  for (const Execution how : all_ways) {
     EXPECT_THAT(run(g, how, 9, 2).elements, ElementsAre(9, 25, 9, 25));
     EXPECT_THAT(run(g, how, 9, 1).elements, ElementsAre(9, 15, 9, 15));
   }
@@ -85,7 +90,7 @@ TEST(LateExtents, MayBeOneWhichIsBroadcast) {
 
 TEST(LateExtents, AreCheckedByTheRuleOfTheReader) {
   for (const char* reader : {"mul(%s, %x)", "concat(%s, %x) axis=1"})
-    for (const Execution how : {Execution::interpreter, Execution::tiered, Execution::compiled})
+    for (const Execution how : all_ways)
       for (const std::int64_t rows : {0, 3}) {
         const Outcome made = run(stacking(reader), how, 9, rows);
         EXPECT_THAT(made.error, HasSubstr("node 'y'")) << reader << " of " << rows << " rows";
@@ -117,7 +122,7 @@ TEST(LateExtents, AnEmptyStackHasTheRankThatTheModelTells) {
     }
     yield %out
   })g");
-  for (const Execution how : {Execution::interpreter, Execution::tiered, Execution::compiled}) {
+  for (const Execution how : all_ways) {
     EXPECT_THAT(run(g, how, 2, 0).shape, ElementsAre(2, 0));
     EXPECT_THAT(run(g, how, 2, 3).shape, ElementsAre(2, 3, 2, 1));
   }

@@ -77,9 +77,10 @@ def in_onnxruntime(written, feeds):
 
 @contextlib.contextmanager
 def check_mode():
-    """Sessions made within check themselves: every index, and reads of what nothing wrote."""
+    """Sessions made within run natively and check themselves: every index, and reads of what nothing wrote."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RONDEL_CHECK", "1")
+        patch.setenv("RONDEL_JIT", "quick")
         yield
 
 

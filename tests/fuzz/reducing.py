@@ -67,7 +67,7 @@ def _smallest(model, feeds, fails, end, log):
         least = shrinking.cost(model, feeds)
         for _ in range(len(todo)):
             smaller = _applied(todo[k % len(todo)], model, feeds)
-            if smaller and shrinking.cost(*smaller) <= least and fails(*smaller):
+            if smaller and shrinking.cost(*smaller) < least and fails(*smaller):
                 model, feeds = smaller
                 failed_since = 0
                 log(f"{least[0]} nodes, {least[1]} bytes")

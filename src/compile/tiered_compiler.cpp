@@ -379,9 +379,10 @@ Execution execution_from_environment(Execution otherwise) {
   if (value == "1") return Execution::tiered;
   if (value == "2") return Execution::compiled;
   if (value == "quick") return Execution::quick;
-  fail("RONDEL_JIT is '{}'; expected 0 (interpreter), 1 (tiered), 2 (compiled at once) or quick "
-       "(compiled at once, without optimisations)",
-       value);
+  fail(
+      "RONDEL_JIT is '{}'; expected 0 (interpreter), 1 (tiered), 2 (compiled at once) or quick "
+      "(compiled at once, without optimisations)",
+      value);
 }
 
 TieredCompiler::TieredCompiler(Execution execution, bool checked)

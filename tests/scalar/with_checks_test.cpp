@@ -144,6 +144,25 @@ TEST(WithChecks, finds_a_product_of_wrong_extents) {
   EXPECT_NE(fault(product(), {c, c, c}).find("the depth of a are 3, of b 2"), std::string::npos);
 }
 
+TEST(WithChecks, finds_what_is_written_behind_an_array) {
+  const auto program = shifted();  // y is buffer 1
+  const Tensor saved = Tensor::zeros(DType::u8, {tail_bytes});
+  const Tensor memory = numbers(std::vector<float>(3 + tail_bytes), {3 + tail_bytes});
+  const std::int64_t three = 3, one = 1;
+  const std::vector<View> views = {{memory.data(), &three, &one},
+                                   {saved.data(), saved.shape().data(), &one}};
+  const auto status = [&](const Call& call) {
+    Context context;
+    return call.function(context, views, call.attributes.get());
+  };
+  EXPECT_EQ(status(saving_tail(*program, {1}, 0)), done);
+  EXPECT_EQ(status(comparing_tail(*program, {1}, 0)), done);
+  memory.data_as<float>()[2] = 7;
+  EXPECT_EQ(status(comparing_tail(*program, {1}, 0)), done) << "inside of the array";
+  memory.data_as<float>()[3] = 7;
+  EXPECT_EQ(status(comparing_tail(*program, {1}, 0)), 1);
+}
+
 /// A kernel that writes `n` elements to its output, whatever the extent of that.
 template <int n> Status write(Context&, std::span<const View> views, const void*) {
   for (int i = 0; i < n; ++i) static_cast<float*>(views[0].data)[i] = 9;

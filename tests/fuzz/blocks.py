@@ -11,7 +11,7 @@ import onnx.defs
 from machine.zero_trips import SHAPED_BY
 
 from . import moods
-from .values import BOOL, F32, I64, STRING, Body, Unfit, Value, reads
+from .values import BOOL, I64, STRING, Body, Unfit, Value, reads
 
 
 MOST_STEPS = 2500  #: nodes that one added node may run
@@ -364,6 +364,3 @@ def float_or_int(v):
 
 def is_float(v):
     return v.dtype.kind not in "iub" and v.dtype != STRING
-
-
-__all__ = ["BOOL", "F32", "I64", "STRING", "Block", "Unfit", "Writer", "float_or_int", "is_float"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .blocks import BOOL, I64, STRING, Block, Unfit, is_float
+from .blocks import Block
 from .moods import HUGE
 from .straight import partner
+from .values import BOOL, I64, STRING, Unfit
 
 
 def condition(g):
@@ -68,7 +69,6 @@ def _states(g, body, fixed):
 
 def _next(body, state, how):
     """What a state is in the next trip."""
-    w = body.writer
     for _ in range(3):
         try:
             return {"kept": _kept, "extents": _other_extents, "rank": _other_rank, "other": _other}[how](body, state)
@@ -341,4 +341,3 @@ def function(g):
 
 
 FAMILIES = {"loop": loop, "scan": scan, "if": if_, "function": function}
-__all__ = ["FAMILIES", "is_float"]

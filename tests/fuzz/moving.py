@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .blocks import BOOL, I64, STRING, Unfit, float_or_int
-from .values import ELEMENT_TYPES
+from .blocks import float_or_int
+from .values import ELEMENT_TYPES, I64, STRING, Unfit
 
 
 def ranked(least=1):
@@ -23,7 +23,7 @@ def transpose(g):
 
 
 def reshape(g):
-    w, rng = g.writer, g.writer.random
+    rng = g.writer.random
     form = rng.choice(["flat", "keep", "computed", "fixed", "like"])
     if form == "flat":
         a = g.pick(unranked=True)
@@ -146,7 +146,7 @@ def points(g):
 
 
 def concat(g):
-    w, rng = g.writer, g.writer.random
+    rng = g.writer.random
     a = g.pick(ranked())
     axis = _axis(g, a)
     at = axis % a.rank
@@ -261,7 +261,7 @@ def triangle(g):
 
 def found(g):
     """Ops whose output sizes depend on values."""
-    w, rng = g.writer, g.writer.random
+    rng = g.writer.random
     form = rng.choice(["NonZero", "Unique"])
     if form == "NonZero":
         g.emit("NonZero", [g.pick(lambda v: v.dtype != STRING)])
@@ -350,7 +350,7 @@ def sequence_read(g):
 
 def optional(g):
     """Optionals made, asked and opened."""
-    w, rng = g.writer, g.writer.random
+    rng = g.writer.random
     form = rng.choice(["make", "has", "get"])
     if form == "make":
         kind = rng.choice(["tensor", "tensor", "seq"])

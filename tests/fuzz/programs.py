@@ -8,8 +8,8 @@ import machine
 import numpy as np
 
 from . import control, declaring, moving, straight
-from .blocks import BOOL, I64, STRING, Block, Unfit, Writer
-from .values import ELEMENT_TYPES
+from .blocks import Block, Writer
+from .values import BOOL, I64, STRING, Unfit
 
 FAMILIES = {**straight.FAMILIES, **moving.FAMILIES, **control.FAMILIES}
 MOST_STEPS, LARGEST = 60_000, 1 << 16  #: nodes of one run, elements of one tensor
@@ -149,6 +149,3 @@ def _outputs(writer, root):
     chosen = made[-rng.choice([1, 2, 4, 6]) :]
     chosen += [v for v in made[: -len(chosen)] if rng.random() < (0.1 if v.read else 0.6)]
     return chosen
-
-
-__all__ = ["ELEMENT_TYPES", "FAMILIES", "Case", "Program", "Rejected", "assembled", "program"]

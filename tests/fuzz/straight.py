@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .blocks import BOOL, F32, I64, STRING, Unfit, float_or_int, is_float
-from .values import ELEMENT_TYPES
+from .blocks import float_or_int, is_float
+from .values import BOOL, ELEMENT_TYPES, F32, I64, STRING, Unfit
 
 DTYPES = [d for d in ELEMENT_TYPES if d != STRING]
 
@@ -303,4 +303,3 @@ FAMILIES = {
     "bits": bits, "where": where, "clip": clip, "cast": cast, "variadic": variadic, "power": power, "tests": tests, "reduce": reduce, "arg": arg,
     "cumulative": cumulative, "matmul": matmul, "gemm": gemm, "einsum": einsum, "windowed": windowed,
 }  # fmt: skip
-__all__ = ["FAMILIES", "I64", "partner"]

@@ -104,7 +104,7 @@ def gather_elements(g):
     if w.chance(0.5):
         g.emit("GatherElements", [a, indices], {"axis": axis})
     else:
-        reduction = w.random.choice(["none", "add", "mul"] + (["max", "min"] if w.mood.opset >= 18 else [])) if float_or_int(a) else "none"
+        reduction = w.random.choice(["none", "add", "mul"] + (["max", "min"] if w.mood.opset >= 18 else [])) if a.dtype != STRING else "none"
         updates = g.constant(w.array(a.dtype, extents))
         g.emit("ScatterElements", [a, indices, updates], {"axis": axis, "reduction": reduction})
 
@@ -141,7 +141,7 @@ def points(g):
             updates = g.emit("Identity", [taken], like=taken)
         else:
             updates = g.constant(w.array(a.dtype, wanted))
-    reduction = rng.choice(["none", "none", "add", "mul"]) if float_or_int(a) else "none"
+    reduction = rng.choice(["none", "none", "add", "mul"]) if a.dtype != STRING else "none"
     g.emit("ScatterND", [a, row, updates], {"reduction": reduction} if reduction != "none" else None, like=a)
 
 

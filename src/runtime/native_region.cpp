@@ -220,7 +220,7 @@ void NativeIf::run(Frame& frame) {
   buffers_.bind(run);
   for (const Input& in : inputs_) buffers_.point_at(in.binding, frame[in.slot].tensor());
   for (const Result& out : results_)
-    buffers_.point_at(out.binding, frame.output(out.slot, out.type));
+    buffers_.point_at(out.binding, frame.fresh_output(out.slot, out.type));
   const std::int64_t params[] = {0, 0, 0, run.max_trips};
   buffers_.run(run, params);
   buffers_.drop_large_memory();

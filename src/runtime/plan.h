@@ -1,4 +1,5 @@
 #pragma once
+#include "base/poison.h"
 #include "kernels/kernel.h"
 #include "kernels/unsized_kernel.h"
 #include "runtime/content.h"
@@ -108,7 +109,7 @@ class Frame {
   Run& run() const { return *run_; }
   const Plan& plan() const { return plan_; }
   bool entered_again() const { return entered_again_; }
-  void begin(Run& run) { run_ = &run; }
+  void begin(Run& run) { run_ = &run, poisons_ = run.memory.checked(); }
   /// Returns a writable tensor of this type in `slot`. Its memory is the first of these that is
   /// possible: the tensor in the slot, if it has no other owner; the slot's range of the arena; a
   /// spare block; a new block.
@@ -117,6 +118,13 @@ class Frame {
     if (c.may_be_written(type.form)) [[likely]]
       return *c.tensor();
     return make_output(slot, type);
+  }
+  /// The same for a tensor whose elements are all to be written: in check mode it is poisoned.
+  const Tensor& fresh_output(Slot slot, const OutputForm& type) {
+    const Tensor& made = output(slot, type);
+    if (poisons_) [[unlikely]]
+      poison(type.dtype, made.data(), static_cast<std::size_t>(type.bytes));
+    return made;
   }
   /// The same for a slot that has no range in the arena.
   const Tensor& renew(Slot slot, const OutputForm& type) {
@@ -169,6 +177,7 @@ class Frame {
   const Plan& plan_;
   const bool entered_again_;
   Run* run_ = nullptr;
+  bool poisons_ = false;
   std::vector<Content*> slots_;  ///< each points into `owned_`, or is borrowed
   /// Held by pointer, so that contents can be swapped between frames without moving the values.
   std::vector<std::unique_ptr<Content>> owned_;

@@ -302,9 +302,12 @@ void ProgramStep::run(Frame& frame, StepState* cache) const {
     if (s >= 0) (operand++)->data = frame.content(s).tensor()->data();
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (outputs[j] < 0) continue;
-    if (p->over[j] >= 0)
+    if (p->over[j] >= 0) {
       hand_over(frame, inputs[static_cast<std::size_t>(p->over[j])], outputs[j], p->outputs[j]);
-    (operand++)->data = frame.output(outputs[j], p->outputs[j]).data();
+      (operand++)->data = frame.output(outputs[j], p->outputs[j]).data();
+    } else {
+      (operand++)->data = frame.fresh_output(outputs[j], p->outputs[j]).data();
+    }
   }
   const auto& [code, workspace_bytes] = p->code;
   if (!code) return;
@@ -341,7 +344,7 @@ void KernelStep::run(Frame& frame, StepState* cache) const {
     if (inputs[k] >= 0) p->operands[k].data = frame[inputs[k]].tensor().data();
   for (std::size_t j = 0; j < outputs.size(); ++j)
     if (outputs[j] >= 0)
-      p->operands[kernel.inputs() + j].data = frame.output(outputs[j], p->outputs[j]).data();
+      p->operands[kernel.inputs() + j].data = frame.fresh_output(outputs[j], p->outputs[j]).data();
   if (p->workspace_bytes > 0) {
     grow_workspace(state.workspace, p->workspace_bytes, frame.run());
     p->operands.back() = {state.workspace.data(), state.workspace.shape().data(),
@@ -380,7 +383,7 @@ void UnsizedKernelStep::run(Frame& frame, StepState* cache) const {
   state.results.assign(outputs.size(), Value());
   for (std::size_t j = 0; j < outputs.size(); ++j) {
     if (outputs[j] < 0 || !(*types)[j]) continue;
-    const Tensor& output = frame.output(outputs[j], *(*types)[j]);
+    const Tensor& output = frame.fresh_output(outputs[j], *(*types)[j]);
     if (frame.run().memory.checked())
       poison(output.dtype(), output.data(), static_cast<std::size_t>((*types)[j]->bytes));
     state.results[j] = frame.content(outputs[j]).take();

@@ -27,7 +27,7 @@ struct GuardedKernel {
 /// is.
 Call guarded(const Program&, const Call&);
 
-/// A call that poisons a buffer, and fails never.
+/// A call that poisons a buffer. It never fails, but may be stopped.
 Call poisoning(const Program&, std::int32_t buffer);
 
 /// The bytes behind an array that `saving_tail` saves.

@@ -120,7 +120,7 @@ def _other_rank(body, state):
         return body.emit("Unsqueeze", [state, body.list(0)])
     if form == "flat":
         return body.emit("Reshape", [state, body.list(-1)])
-    return body.bounded(body.emit("ReduceSum", [state], {"keepdims": 0}, steady=w.chance(1)))
+    return body.bounded(body.emit("ReduceSum", [state], {"keepdims": 0}, steady=True))
 
 
 def _other(body, state):

@@ -14,7 +14,7 @@ from .progress import Progress
 from .programs import Rejected, program
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "build" / "fuzz"
-NATIVELY = ["native"]
+NATIVELY = ["interpreted", "native"]
 KEPT = 3  #: examples of a kind of fault that are listed
 
 ABOUT = """Random programs of nested Loop, Scan and If, each in all ways to run it, beside an oracle that shares no code with Rondel.
@@ -109,9 +109,8 @@ def _times(times, progress):
 
 def _reduce(number, seed, chosen, seconds, progress):
     """Makes the program of a seed smaller, and prints it."""
-    aside = pool.Aside(_fault)
-    state, found = aside(seed, chosen)
-    with contextlib.suppress(Rejected):
+    with contextlib.closing(pool.Aside(_fault)) as aside, contextlib.suppress(Rejected):
+        state, found = aside(seed, chosen)
         made = program(seed)
         if state != "did":  # it crashes or hangs: find the way
             fault = next((ways.Fault(way, 0, state) for way in chosen if aside(seed, ["interpreted", way])[0] == state), None)
@@ -125,7 +124,8 @@ def _reduce(number, seed, chosen, seconds, progress):
         if not again:
             progress.line(f"seed {seed} did not fail again; it may depend on time or on threads")
         wants = [case.want for case in reducing.assembled(seed, model, feeds, made.exact).cases]
-        state, now = pool.Aside(reducing.fault_of)(model.SerializeToString(), feeds, made.exact, ["interpreted", fault.way], seed)
+        with contextlib.closing(pool.Aside(reducing.fault_of)) as last:
+            state, now = last(model.SerializeToString(), feeds, made.exact, ["interpreted", fault.way], seed)
         text = reporting.report(now[1] if state == "did" and now else fault, model, feeds, wants, seed)
         FOLDER.mkdir(parents=True, exist_ok=True)
         path = FOLDER / f"program_{number}_{seed}.txt"

@@ -16,8 +16,7 @@ AT_ONCE = 20  #: tasks that a worker gets at once
 class Worker:
     """A process that runs tasks: it says each number before it begins it."""
 
-    def __init__(self, work, first, step):
-        self.numbers = range(first, first, step)
+    def __init__(self, work):
         self.at, self.since = None, time.monotonic()
         ours, theirs = multiprocessing.Pipe()
         self.pipe = ours
@@ -27,6 +26,7 @@ class Worker:
 
     def give(self, numbers):
         self.pipe.send(list(numbers))
+        self.at = numbers[0]
         self.since = time.monotonic()
 
     def end(self):
@@ -61,7 +61,7 @@ def run(work, first, count, seconds, jobs):
     end = None if seconds is None else time.monotonic() + seconds
     last = None if count is None else first + count
     following = first
-    workers = [Worker(work, first, 1) for _ in range(jobs)]
+    workers = [Worker(work) for _ in range(jobs)]
     pending = {id(w): [] for w in workers}
 
     def over():
@@ -82,7 +82,7 @@ def run(work, first, count, seconds, jobs):
         worker = workers[k]
         rest = [n for n in pending.pop(id(worker)) if n > worker.at]
         worker.end()
-        workers[k] = Worker(work, first, 1)
+        workers[k] = Worker(work)
         pending[id(workers[k])] = rest
         if rest and not (end is not None and time.monotonic() >= end):
             workers[k].give(rest)

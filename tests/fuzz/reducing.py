@@ -35,8 +35,6 @@ def reduced(program, fault, seconds=60.0, same=None, log=lambda text: None):
     same: whether the result of `fault_of` is the fault; by default, whether its kind is that of `fault`.
     """
     chosen = ["interpreted"] if fault.way == "interpreted" else ["interpreted", fault.way]
-    if fault.way in ("warm", "threads"):
-        chosen = ["interpreted", fault.way]
     same = same or (lambda found: found is not None and found[0] == fault.kind)
     end = time.monotonic() + seconds
 

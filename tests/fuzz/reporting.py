@@ -20,7 +20,7 @@ def literal(value):
     return f"np.array({listed.replace('nan', 'np.nan').replace('inf', 'np.inf')}, {dtype})"
 
 
-def header_and_graph(model):
+def graph_text(model):
     """The graph as ONNX text, without the header."""
     text = onnx.printer.to_text(model)
     return text[text.index(">") + 1 :].strip()
@@ -32,7 +32,7 @@ def feeds_text(feeds):
 
 def test(name, model, feeds, wants):
     """A test: each set of feeds in turn, in the interpreter and natively."""
-    lines = [f"def test_{name}(monkeypatch):", f'    made = model("""{header_and_graph(model)}""", opset={model.opset_import[0].version})']
+    lines = [f"def test_{name}(monkeypatch):", f'    made = model("""{graph_text(model)}""", opset={model.opset_import[0].version})']
     lines += ['    for jit in ("0", "2"):', '        monkeypatch.setenv("RONDEL_JIT", jit)', "        s = session(made)"]
     for given, want in zip(feeds, wants, strict=True):
         if want is None:

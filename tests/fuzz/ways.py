@@ -98,12 +98,12 @@ class Runs:
                 self.refused(way, 0, error, bool(fields))
 
     def refused(self, way, case, error, limited=False):
-        """An error is a fault, unless the oracle refuses the case, too, or the session has limits."""
+        """An error is a fault, unless the oracle refuses the case or is not certain of it (and the interpreter runs it no better), or the session has limits."""
         internal = isinstance(error, rondel.InternalError)
         if not internal and limited and isinstance(error, rondel.LimitExceeded):
             return
         against = self.program.cases[case]
-        if not internal and (against.want is None or not against.sure):
+        if not internal and case not in self.interpreted and (against.want is None or not against.sure):
             return
         raise Found(Fault(way, case, f"{type(error).__name__}: {error}"))
 
@@ -189,8 +189,10 @@ def _tiered(runs, way):
 
 
 def _threads(runs, way):
-    """Two threads, each with all cases in another order."""
-    session = runs.native
+    """Two threads that share a new session, each with all cases in another order."""
+    session = runs.session(way, runs.random.choice([1, "quick"]))
+    if session is None:
+        return
     cases = list(range(len(runs.program.cases)))
     found, start = [], threading.Barrier(2)
 
@@ -199,7 +201,7 @@ def _threads(runs, way):
         try:
             for case in order * 2:
                 runs.run(session, way, case)
-        except Found as error:
+        except BaseException as error:  # raised again by the thread that waits
             found.append(error)
 
     workers = [threading.Thread(target=work, args=(order,)) for order in (cases, cases[::-1])]

@@ -56,15 +56,19 @@ def reduced(program, fault, seconds=60.0, same=None, log=lambda text: None):
 
 
 def _smallest(model, feeds, fails, end, log):
+    # Nodes that nothing reads go with each edit, unless the fault lies in one of them.
+    tidy = fails(*_applied(lambda copy, given: None, model, feeds, True))
     failed_since = 0  # edits that were tried since the last one that was kept
     k = 0
     while time.monotonic() < end:
         todo = list(shrinking.edits(model, feeds, _seen(model, feeds)))
+        if not tidy:
+            todo += shrinking.removals(model)
         if failed_since >= len(todo):
             break
         least = shrinking.cost(model, feeds)
         for _ in range(len(todo)):
-            smaller = _applied(todo[k % len(todo)], model, feeds)
+            smaller = _applied(todo[k % len(todo)], model, feeds, tidy)
             if smaller and shrinking.cost(*smaller) < least and fails(*smaller):
                 model, feeds = smaller
                 failed_since = 0
@@ -80,25 +84,25 @@ def _copy(model):
     return onnx.ModelProto.FromString(model.SerializeToString())
 
 
-def _applied(edit, model, feeds):
+def _applied(edit, model, feeds, tidy):
     """The smaller model and feeds; None if the edit changes nothing or makes no sense."""
     copy, given = _copy(model), [dict(f) for f in feeds]
     try:
         edit(copy, given)
-        _tidied(copy, given)
+        _tidied(copy, given, tidy)
     except Exception:
         return None
     return copy, given
 
 
-def _tidied(model, feeds):
-    """Removes what nothing reads: nodes, initializers, inputs."""
+def _tidied(model, feeds, nodes_too):
+    """Removes initializers and inputs that nothing reads, and maybe nodes."""
     while True:
         read = {name for graph in graphs(model) for node in graph.node for name in node.input}
         read |= {output.name for graph in graphs(model) for output in graph.output}
         changed = False
         for graph in graphs(model):
-            for k in reversed(range(len(graph.node))):
+            for k in reversed(range(len(graph.node))) if nodes_too else ():
                 if read.isdisjoint(o for o in graph.node[k].output if o):
                     del graph.node[k]
                     changed = True

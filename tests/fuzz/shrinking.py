@@ -59,6 +59,13 @@ def edits(model, feeds, seen):
             yield from _initializer_edits(g, k, numpy_helper.to_array(t))
 
 
+def removals(model):
+    """One edit for each node: it goes, which makes sense if nothing reads it."""
+    for g, graph in enumerate(graphs(model)):
+        for n in range(len(graph.node)):
+            yield lambda copy, given, g=g, n=n: graphs(copy)[g].node.pop(n)
+
+
 def cost(model, feeds):
     """What is made smaller, the most important first: nodes, bytes, elements of the feeds."""
     nodes = [n for graph in graphs(model) for n in graph.node]

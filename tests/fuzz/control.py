@@ -178,7 +178,7 @@ def _results(g, op, inputs, attributes, facts, likes):
 def loop(g):
     w, rng = g.writer, g.writer.random
     form = rng.choice(["count", "count", "count", "both", "both", "while", "huge", "ignored"])
-    trips = None if form == "while" else g.number(HUGE) if form == "huge" else count(g)
+    trips = None if form == "while" else _limit_of_all(g) if form == "huge" else count(g)
     if trips is not None and w.chance(0.04):
         trips = g.one(trips)
     first = {"count": lambda: None if w.chance(0.4) else g.constant(np.array(True)) if w.chance(0.4) else condition(g), "ignored": lambda: None}
@@ -214,6 +214,14 @@ def loop(g):
     facts += [{"dtype": v.dtype, "varies": varies, "wobble": max(ends, v.wobble if v.wobble < body.depth else varies), "unranked": v.unranked} for v in items]
     likes = [v if how == "kept" else None for v, _, how in states] + [None] * len(items)
     _results(g, "Loop", [trips, go, *(v for v, _, _ in states)], {"body": graph}, facts, likes)
+
+
+def _limit_of_all(g):
+    """A trip count that is no size, as exporters write it: from data if the program has one."""
+    try:
+        return g.pick(kind="limit")
+    except Unfit:
+        return g.number(HUGE)
 
 
 def _limit(body):

@@ -150,7 +150,7 @@ def _graph(body, chosen, dims=None):
 
 def _info(value, place, chosen, dims):
     element = ELEMENT_TYPES[value.dtype]
-    if value.kind == "tensor":
+    if value.kind in ("tensor", "limit"):
         chosen.samples.setdefault(place, {value.samples[k].shape for k in chosen.writer.alive})
         return helper.make_tensor_value_info(value.name, element, chosen.shape(place, value, dims))
     kind = helper.make_tensor_type_proto(element, None)

@@ -25,7 +25,7 @@ ELEMENT_TYPES = {
 }  # fmt: skip
 _WORDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", STRING: "string", BFLOAT16: "bfloat16"}
 F32, I64, BOOL = np.dtype(np.float32), np.dtype(np.int64), np.dtype(bool)
-_FORMS = {"tensor": "{}", "seq": "seq({})", "opt": "optional({})", "optseq": "optional(seq({}))"}
+_FORMS = {"tensor": "{}", "limit": "{}", "seq": "seq({})", "opt": "optional({})", "optseq": "optional(seq({}))"}
 _TYPES = {(kind, d): form.format(f"tensor({_WORDS.get(d, d.name)})") for kind, form in _FORMS.items() for d in ELEMENT_TYPES}
 
 
@@ -37,7 +37,7 @@ class Unfit(Exception):
 class Value:
     """A name and what the writer knows of it.
 
-    kind: tensor, seq, opt (of a tensor), optseq (of a sequence).
+    kind: tensor, seq, opt (of a tensor), optseq (of a sequence), limit (a trip count that is no size: only loops that a condition ends read it).
     samples: the value in the run of each set of feeds; for sets that were given up, None.
     level: of the graph it belongs to. varies, wobble: the innermost loop whose trips change its elements, its shape (0: none).
     shape_id: values with the same number have the same shape in every trip. unranked: the rank may change, too. read: some node reads it.

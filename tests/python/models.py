@@ -75,12 +75,20 @@ def in_onnxruntime(written, feeds):
     return s.run(None, feeds)
 
 
+WAYS = ["0", "1", "2", "checked"]  #: of running: RONDEL_JIT, or natively in check mode
+
+
+def run_as(monkeypatch, way):
+    """Sessions made from now on run in this way."""
+    monkeypatch.setenv("RONDEL_JIT", "quick" if way == "checked" else way)
+    monkeypatch.setenv("RONDEL_CHECK", "1" if way == "checked" else "0")
+
+
 @contextlib.contextmanager
 def check_mode():
     """Sessions made within run natively and check themselves: every index, and reads of what nothing wrote."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RONDEL_CHECK", "1")
-        patch.setenv("RONDEL_JIT", "quick")
+        run_as(patch, "checked")
         yield
 
 

@@ -14,6 +14,7 @@ from models import (
     INT64_MAX,
     LOOP_VERSIONS,
     TRUE,
+    WAYS,
     f32,
     i64,
     interpreter,
@@ -21,6 +22,7 @@ from models import (
     options,
     refused,
     run,
+    run_as,
     run_options,
     same,
     scalar,
@@ -629,10 +631,10 @@ def test_state_dtype_change_is_refused():
         session(text)
 
 
-@pytest.mark.parametrize("jit", ["0", "1", "2"])
+@pytest.mark.parametrize("jit", WAYS)
 def test_a_state_of_one_element_that_a_product_reads(jit, monkeypatch):
     # The product reads the state from memory, but its next value is computed in a register.
-    monkeypatch.setenv("RONDEL_JIT", jit)
+    run_as(monkeypatch, jit)
     text = """
     main (int64 m, float[1, 1] x) => (float[1, 1] y) {
       y = Loop (m, , x) <body: graph = body (int64 i, bool go, float[1, 1] a) => (bool more, float[1, 1] b) {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import rondel
-from models import f32, in_onnxruntime, model, run, scalar, session
+from models import WAYS, f32, in_onnxruntime, model, run, run_as, scalar, session
 
 NATIVELY = "natively, as a whole"
 
@@ -97,10 +97,10 @@ def test_one_code_serves_all_lengths_of_a_sequence():
         assert all_.shape == (t, 2, 3) and set(ours.how_it_ran().values()) == {NATIVELY}
 
 
-@pytest.mark.parametrize("jit", ["0", "1", "2"])
+@pytest.mark.parametrize("jit", WAYS)
 def test_a_window_past_the_end_is_cut_off(jit, monkeypatch):
     """The last trips' slices are shorter, so the loop runs step by step."""
-    monkeypatch.setenv("RONDEL_JIT", jit)
+    run_as(monkeypatch, jit)
     text = loop_over(WINDOW, "n")
     got, want = session(text).run(None, feeds(6)), in_onnxruntime(model(text).SerializeToString(), feeds(6))
     for a, b in zip(got, want, strict=True):
@@ -119,9 +119,9 @@ def test_many_lengths_without_native_code():
         assert how.startswith("step by step: ") and ("not known before the loop" in how or "come only once" in how)
 
 
-@pytest.mark.parametrize("jit", ["0", "1", "2"])
+@pytest.mark.parametrize("jit", WAYS)
 def test_a_step_past_the_end_is_an_error(jit, monkeypatch):
-    monkeypatch.setenv("RONDEL_JIT", jit)
+    run_as(monkeypatch, jit)
     ours = session(loop_over(FORWARD, "n"))
     ours.run(None, feeds(6))
     with pytest.raises(rondel.CallerError, match=r"trip 6: node 'z' \(Squeeze\): axis 1 has extent 0"):
@@ -197,9 +197,9 @@ def affine(name, of):
     return f"{name}_i = Mul ({of}1, i1)  {name}_j = Mul ({of}2, j1)  {name}_t = Add ({name}_i, {name}_j)  {name} = Add ({name}_t, {of}0)"
 
 
-@pytest.mark.parametrize("jit", ["0", "1", "2"])
+@pytest.mark.parametrize("jit", WAYS)
 def test_random_bounds(jit, monkeypatch):
-    monkeypatch.setenv("RONDEL_JIT", jit)
+    run_as(monkeypatch, jit)
     natively = 0
     for seed in range(150):
         text, fed, want = random_slices(seed)
@@ -234,8 +234,8 @@ main (float[B,T,C] x, int64 n, bool cond) => (int64[M,4] inside, int64[4] outsid
 @pytest.mark.parametrize("length, cond, want", [(0, True, [0, 2, 1, 3]), (4, False, [0, 2, 1, 3]), (4, True, [4, 2, 1, 3])])
 def test_stacks_of_no_trip_have_the_same_extents_natively_and_step_by_step(length, cond, want, monkeypatch):
     fed = {"x": np.zeros((2, length, 3), np.float32), "n": scalar(2), "cond": scalar(cond, np.bool_)}
-    for jit in ("0", "1", "2"):
-        monkeypatch.setenv("RONDEL_JIT", jit)
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
         ours = session(STACKS.replace("WIDTH", "1"))
         for _ in range(2):
             inside, outside = ours.run(None, fed)
@@ -247,8 +247,8 @@ def test_stacks_of_no_trip_of_windows(length, cond, monkeypatch):
     """Whether a window stays within x depends on the trip count, also if no trip is made."""
     fed = {"x": np.zeros((2, length, 3), np.float32), "n": scalar(2), "cond": scalar(cond, np.bool_)}
     results = []
-    for jit in ("0", "1", "2"):
-        monkeypatch.setenv("RONDEL_JIT", jit)
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
         ours = session(STACKS.replace("WIDTH", "2"))
         results += [[y.tolist() for y in ours.run(None, fed)] for _ in range(3)]
     assert all(r == results[0] for r in results), results
@@ -265,8 +265,8 @@ def test_arithmetic_that_wraps_around_proves_nothing(nodes, monkeypatch):
     buffer = np.arange(2 * 40 * 3, dtype=np.float32).reshape(2, 40, 3)
     fed = {"x": buffer[:, :4], "s": np.ones((2, 3), np.float32), "n": scalar(4)}
     told = set()
-    for jit in ("0", "1", "2"):
-        monkeypatch.setenv("RONDEL_JIT", jit)
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
         ours = session(text)
         for _ in range(3):
             try:

@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 import rondel
-from models import f32, i64, in_onnxruntime, model, run, scalar, session
+from models import WAYS, f32, i64, in_onnxruntime, model, run, run_as, scalar, session
 
 YES = "yes = Constant <value = bool {1}> ()"
 
@@ -319,8 +319,8 @@ CASES = {
 def test_a_region_runs_as_one_function(name, monkeypatch):
     text, feeds = CASES[name]
     results = []
-    for jit in ("0", "1", "2"):
-        monkeypatch.setenv("RONDEL_JIT", jit)
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
         results.append(run(text, feeds))
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
@@ -372,8 +372,8 @@ main (bool first, float[A,B,C] x, int64 n) => (y) {{
 def test_branches_that_shapes_leave_out_stay_out_of_native_code(monkeypatch):
     asked = [(True, (2, 1, 3)), (True, (2, 4, 3)), (True, (2, 4, 3)), (False, (2, 4, 1)), (False, (2, 4, 1)), (True, (2, 1, 3))]
     results = []
-    for jit in ("0", "1", "2"):
-        monkeypatch.setenv("RONDEL_JIT", jit)
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
         s = session(SQUEEZED)
         results.append([s.run(None, {"first": scalar(c, np.bool_), "x": random(*e), "n": i64(3)[0]})[0] for c, e in asked])
         assert set(s.how_it_ran().values()) == (set() if jit == "0" else {"natively, as a whole"})
@@ -482,7 +482,7 @@ def test_an_error_names_the_nest_of_nodes_and_trips(monkeypatch):
     feeds = {"n": scalar(5, np.int64), "at": i64(0, 1, 2), "x": f32(1, 2, 3, 4)}
     said = []
     for jit in ("0", "2"):
-        monkeypatch.setenv("RONDEL_JIT", jit)
+        run_as(monkeypatch, jit)
         said.append(message_of(FAILING, feeds))
     assert said[0] == said[1]
     assert "(Loop), trip 2: " in said[0][1] and "(Scan), trip 2: " in said[0][1] and "(Gather)" in said[0][1]
@@ -494,7 +494,7 @@ def test_a_budget_of_trips_holds_for_inner_loops(monkeypatch):
     feeds = {"counts": i64(3, 60, 2, 5), "xs": random(4, 6), "s": random(6)}
     said = []
     for jit in ("0", "2"):
-        monkeypatch.setenv("RONDEL_JIT", jit)
+        run_as(monkeypatch, jit)
         said.append(message_of(LOOP_IN_SCAN, feeds, options))
     assert said[0] == said[1]
     assert said[0][0] is rondel.LimitExceeded and "trip 50: the budget of 50 trips" in said[0][1]
@@ -504,8 +504,8 @@ def test_a_deadline_ends_an_inner_loop_that_never_ends(monkeypatch):
     endless = COLLATZ.replace("done = Equal (w, one)", "done = Equal (w, zero)").replace('Loop ("", yes', "Loop (most, yes").replace(
         YES, YES + "\n  most = Constant <value = int64 {9000000000000000000}> ()"
     )
-    for jit in ("0", "1", "2"):
-        monkeypatch.setenv("RONDEL_JIT", jit)
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
         limits = rondel.RunOptions()
         limits.deadline = 0.05
         with pytest.raises(rondel.DeadlineExceeded):

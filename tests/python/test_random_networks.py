@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from models import WAYS, run_as
 from networks import random_network
 
 import rondel
@@ -31,7 +32,7 @@ def differs(got, want):
 
 
 def run_here(network, feeds, jit, monkeypatch):
-    monkeypatch.setenv("RONDEL_JIT", jit)
+    run_as(monkeypatch, jit)
     limits = rondel.RunOptions()
     limits.deadline = 60.0
     return network.build_session().run(None, feeds, limits)
@@ -55,7 +56,7 @@ def fault(seed, monkeypatch):
     COVERED.update(weaver.covered)
     want = lazy_sequences.evaluate(network, feeds)
     found = {}
-    for jit in "012":
+    for jit in WAYS:
         try:
             found[f"RONDEL_JIT={jit}"] = run_here(network, feeds, jit, monkeypatch)
         except rondel.Error as error:

@@ -9,6 +9,7 @@ import onnx.parser
 import pytest
 
 import rondel
+from models import run_as
 
 F = np.float32
 
@@ -78,7 +79,7 @@ def outcome(session, feeds):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("jit", ["1", "2"])
+@pytest.mark.parametrize("jit", ["1", "2", "checked"])
 def test_a_body_whose_operands_do_not_go_together(name, jit, monkeypatch):
     body, good, bad = CASES[name]
     by_steps = rondel.SessionOptions()
@@ -87,7 +88,7 @@ def test_a_body_whose_operands_do_not_go_together(name, jit, monkeypatch):
     expected, refusal = outcome(oracle, good), outcome(oracle, bad)
     assert isinstance(expected, list), expected
     assert refusal[0] is rondel.CallerError, refusal
-    monkeypatch.setenv("RONDEL_JIT", jit)
+    run_as(monkeypatch, jit)
     session = session_of(body, good, bad, rondel.SessionOptions())
     assert outcome(session, bad) == refusal
     assert outcome(session, good) == expected

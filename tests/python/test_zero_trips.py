@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import rondel
-from models import model
+from models import WAYS, model, run_as
 from onnx import TensorProto, helper
 
 PROGRAMS = 300
@@ -142,8 +142,8 @@ g (float[] x, int64 n, int64 k) => (float[] out) {
 
 @pytest.mark.parametrize("declared, empty", [("float[]", (2, 0)), ("float[r,c]", (2, 0, 3, 1))])
 def test_the_rank_of_an_inner_stack_of_no_trip_is_the_same_natively(declared, empty, monkeypatch):
-    for jit in "012":
-        monkeypatch.setenv("RONDEL_JIT", jit)
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
         session = rondel.InferenceSession(model(EMPTY_INSIDE.replace("DECLARED", declared)))
         for trips, shape in [(0, empty), (2, (2, 2, 3, 1))]:
             feeds = {"x": np.ones((3, 1), np.float32), "n": np.array(2), "k": np.array(trips)}

@@ -402,8 +402,8 @@ Integer most_trips_of(const Node& loop, const TypeEnvironment& k) {
   Integer least;
   for (std::size_t s = 0; s < parts.scans; ++s) {
     const Type& t = k.types[index(loop.inputs[parts.scans_at() + s])];
-    if (!t.has_rank()) return {};
     const std::int64_t axis = parts.axis_in[s];
+    if (!t.has_rank() || !has_axis(axis, t.rank())) return {};
     const Extent& e = t.extent(axis_from_front(axis, t.rank()));
     least = s == 0 ? e : min(least, e);
   }

@@ -57,25 +57,26 @@ def reduced(program, fault, seconds=60.0, same=None, log=lambda text: None):
 
 def _smallest(model, feeds, fails, end, log):
     # Nodes that nothing reads go with each edit, unless the fault lies in one of them.
-    tidy = fails(*_applied(lambda copy, given: None, model, feeds, True))
+    tidied = _applied(lambda copy, given: None, model, feeds, True)
+    tidy = tidied is not None and fails(*tidied)
     failed_since = 0  # edits that were tried since the last one that was kept
     k = 0
     while time.monotonic() < end:
-        todo = list(shrinking.edits(model, feeds, _seen(model, feeds)))
+        edits = list(shrinking.edits(model, feeds, _seen(model, feeds)))
         if not tidy:
-            todo += shrinking.removals(model)
-        if failed_since >= len(todo):
+            edits += shrinking.removals(model)
+        if failed_since >= len(edits):
             break
         least = shrinking.cost(model, feeds)
-        for _ in range(len(todo)):
-            smaller = _applied(todo[k % len(todo)], model, feeds, tidy)
+        for _ in range(len(edits)):
+            smaller = _applied(edits[k % len(edits)], model, feeds, tidy)
             if smaller and shrinking.cost(*smaller) < least and fails(*smaller):
                 model, feeds = smaller
                 failed_since = 0
                 log(f"{least[0]} nodes, {least[1]} bytes")
                 break
             k, failed_since = k + 1, failed_since + 1
-            if failed_since >= len(todo) or time.monotonic() > end:
+            if failed_since >= len(edits) or time.monotonic() > end:
                 break
     return model, feeds
 

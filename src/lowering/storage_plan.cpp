@@ -1,5 +1,6 @@
 #include "lowering/storage_plan.h"
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "ops/meaning.h"
 
@@ -234,16 +235,40 @@ void StoragePlan::plan_copies(NodeId n) {
       continue;
     copies_[next] = add(next, {t_.begins(end), t_.ends(end)});
   }
-  for (std::size_t s = 0; s < parts.scans; ++s) {
-    const ValueId element = body.params[2 + parts.states + s];
-    const bool as_buffer = std::ranges::any_of(t_.reads(element), [&](const Read& read) {
-      return read.node != NodeId::none && ops::reads_buffers(*t_.graph().node(read.node).op);
-    });
-    const std::int64_t rank = t_.type(element).rank() + 1;
-    const bool in_rows = parts.axis_in[s] == 0 || parts.axis_in[s] == -rank;
-    if (!as_buffer || t_.is_one_element(element) || in_rows) continue;
-    copies_[element] = add(element, {t_.begins({parts.body, 0}), last_read(element, parts.body)});
-  }
+  for (std::size_t s = 0; s < parts.scans; ++s)
+    if (const ValueId element = body.params[2 + parts.states + s]; needs_copy(element))
+      copies_[element] = add(element, {t_.begins({parts.body, 0}), last_read(element, parts.body)});
+}
+
+/// Whether an op needs the element of a scan in a buffer, and it does not lie in one.
+bool StoragePlan::needs_copy(ValueId element) const {
+  const bool as_buffer = std::ranges::any_of(t_.reads(element), [&](const Read& read) {
+    return read.node != NodeId::none && ops::reads_buffers(*t_.graph().node(read.node).op);
+  });
+  return as_buffer && !t_.is_one_element(element) && !is_row(element);
+}
+
+/// Whether the element of a scan is part of a buffer: a row of a scan that lies in one.
+bool StoragePlan::is_row(ValueId element) const {
+  const NodeId loop = t_.graph().region(t_.graph().value(element).region).parent;
+  const LoopParts parts(t_.graph().node(loop));
+  const std::size_t s = *scan_of(element);
+  const ValueId scanned = t_.graph().node(loop).inputs[parts.scans_at() + s];
+  return axis_from_front(parts.axis_in[s], t_.type(element).rank() + 1) == 0 &&
+         (loop == t_.top() || !scan_of(scanned) || is_row(scanned) || needs_copy(scanned));
+}
+
+/// Which scan of its loop a value is an element of; nullopt if it is none, or comes from outside.
+std::optional<std::size_t> StoragePlan::scan_of(ValueId v) const {
+  const ir::Region& r = t_.graph().region(t_.graph().value(v).region);
+  if (r.parent == NodeId::none || !t_.is_loop_body(t_.graph().value(v).region) ||
+      std::ranges::count(t_.captures(), v) > 0)
+    return std::nullopt;
+  const LoopParts parts(t_.graph().node(r.parent));
+  const auto elements = std::span(r.params).subspan(2 + parts.states);
+  const auto at = std::ranges::find(elements, v);
+  if (at == elements.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - elements.begin());
 }
 
 std::optional<StorageId> StoragePlan::storage_of(ValueId v) const {

@@ -33,7 +33,8 @@ class Mood:
 
     weights: of each family of ops. control: the chance that the next node is a loop or an If. nested: the chance that the body of a
     loop begins with one. dtypes: of inputs and constants.
-    tidy: the chance that a node reads what no other node has read. extents, counts: what extents and trip counts are drawn from. feed_sets: sets of feeds for the program.
+    tidy: the chance that a node reads what no other node has read. extents, counts: what extents and trip counts are drawn from.
+    feed_sets: sets of feeds that the program is written with. other_sets: further ones, made when it is finished.
     risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
     declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
     """
@@ -49,6 +50,7 @@ class Mood:
     extents: list
     counts: list
     feed_sets: int
+    other_sets: int
     risk: float
     exact: bool
     declared: list
@@ -107,7 +109,8 @@ def _anything(rng, families):
         opset=rng.choice([16, 17, 18, 19, 20, 21, 22, 23]),
         extents=extents,
         counts=counts,
-        feed_sets=rng.choice([1, 2, 2, 3]),
+        feed_sets=rng.choice([1, 1, 2, 2]),
+        other_sets=rng.choice([0, 1, 1]),
         risk=rng.choice([0.02, 0.05, 0.15, 0.3]),
         exact=rng.random() < 0.93,
         declared=rng.choice([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [3, 2, 2, 1], [1, 1, 1, 0], [8, 1, 1, 0]]),

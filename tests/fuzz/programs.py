@@ -16,14 +16,21 @@ FAMILIES = {**straight.FAMILIES, **moving.FAMILIES, **control.FAMILIES}
 MOST_STEPS, LARGEST = 60_000, 1 << 16  #: nodes of one run, elements of one tensor
 
 
+class Feeds(dict):
+    """The inputs of one run by name. other: whether the program was not written with them."""
+
+    other = False
+
+
 @dataclass
 class Case:
     """Feeds, and the outputs that the oracle gives for them.
 
-    want: None if the oracle refuses the feeds. sure: whether every shape in the run is certain (see machine/zero_trips.py).
+    want: None if the oracle refuses the feeds. sure: whether every shape in the run is certain (see machine/zero_trips.py). What a file
+    declares of an item is true for the feeds that the program was written with; for others it may be wrong where there is no trip.
     """
 
-    feeds: dict
+    feeds: Feeds
     want: list | None
     sure: bool = True
 
@@ -63,8 +70,10 @@ def _program(seed):
             root.fill(2)
     feeds = _feeds(writer, inputs)
     body = root.finish("main", _outputs(writer, root))
-    model = declaring.declared_model(writer, body, [feeds[k] for k in writer.alive])
-    return assembled(seed, model, feeds, writer.mood.exact, writer.alive)
+    alive = [*writer.alive, *range(len(feeds), len(feeds) + writer.mood.other_sets)]
+    feeds += [_other_feeds(writer, inputs, feeds[0]) for _ in range(writer.mood.other_sets)]
+    model = declaring.declared_model(writer, body, [feeds[k] for k in alive])
+    return assembled(seed, model, feeds, writer.mood.exact, alive)
 
 
 def _attempt(root, family):
@@ -95,7 +104,7 @@ def assembled(seed, model, feeds, exact=True, alive=None):
                 raise Rejected(str(error)) from error
             made.cases.append(Case(given, None))
             continue
-        made.cases.append(Case(given, want, not runner.ambiguous))
+        made.cases.append(Case(given, want, not runner.ambiguous and not (given.other and runner.presumed)))
     if not made.cases:
         raise Rejected("it takes too long")
     return made
@@ -129,7 +138,7 @@ def _inputs(writer, root):
 
 def _feeds(writer, inputs):
     """The feeds of each set. Some inputs get a default, which is an initializer, and are left out of some sets."""
-    sets = [{} for _ in range(writer.mood.feed_sets)]
+    sets = [Feeds() for _ in range(writer.mood.feed_sets)]
     writer.dims = {v.name: dims for v, dims in inputs}
     for v, dims in inputs:
         default = v.kind == "tensor" and v.dtype != STRING and dims is not None and not any(isinstance(d, str) for d in dims) and writer.chance(0.06)
@@ -141,6 +150,25 @@ def _feeds(writer, inputs):
             if not (same and writer.chance(0.7)):
                 feeds[v.name] = v.samples[k]
     return sets
+
+
+def _other_feeds(writer, inputs, feeds):
+    """Feeds that no node was tried with, so that rules may fail anywhere: other counts and conditions, or other extents and elements."""
+    rng, mood = writer.random, writer.mood
+    extents = {name: values[0] if writer.chance(0.5) else rng.choice(mood.extents) for name, values in writer.symbols.items()}
+    resized = writer.chance(0.4)
+    made = Feeds()
+    made.other = True
+    for v, dims in inputs:
+        if v.name not in feeds:
+            continue
+        value = feeds[v.name]
+        if v.kind == "tensor" and dims == [] and v.dtype in (I64, BOOL):
+            value = np.array(rng.choice([*mood.counts, 0, 1, 2, 3]) if v.dtype == I64 else writer.chance(0.8), v.dtype)
+        elif v.kind == "tensor" and dims and resized:
+            value = writer.array(v.dtype, [extents[d] if isinstance(d, str) else d for d in dims])
+        made[v.name] = value
+    return made
 
 
 def _outputs(writer, root):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 
 import machine
@@ -46,7 +47,7 @@ def reduced(program, fault, seconds=60.0, same=None, log=lambda text: None):
         state, found = aside(model.SerializeToString(), feeds, program.exact, chosen, program.seed)
         return same(found if state == "did" else (state, found))
 
-    model, feeds = _copy(program.model), [dict(c.feeds) for c in program.cases]
+    model, feeds = _copy(program.model), [copy.copy(c.feeds) for c in program.cases]
     try:
         if not fails(model, feeds):
             return model, feeds, False
@@ -87,13 +88,13 @@ def _copy(model):
 
 def _applied(edit, model, feeds, tidy):
     """The smaller model and feeds; None if the edit changes nothing or makes no sense."""
-    copy, given = _copy(model), [dict(f) for f in feeds]
+    smaller, given = _copy(model), [copy.copy(f) for f in feeds]
     try:
-        edit(copy, given)
-        _tidied(copy, given, tidy)
+        edit(smaller, given)
+        _tidied(smaller, given, tidy)
     except Exception:
         return None
-    return copy, given
+    return smaller, given
 
 
 def _tidied(model, feeds, nodes_too):

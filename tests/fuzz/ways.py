@@ -1,7 +1,8 @@
 """All ways to run a program that a user reaches, each compared with the oracle and with the interpreter.
 
 Between Rondel's own ways results must agree bit for bit; with the oracle they must be equal (the sign of a zero is left open by Max and
-Min). A set of feeds that the oracle refuses may be refused, or run: a failure in a value that nobody needs need not be reported.
+Min). A set of feeds that the oracle refuses may be refused, or run: a failure in a value that nobody needs need not be reported. What the
+interpreter refuses, native code refuses, too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import rondel
 from .comparing import difference
 
 DEADLINE = 20.0  #: seconds of one run, which takes milliseconds
+SAME_GRAPH = {"quick", "native", "first", "warm", "tiered", "threads", "checked"}  #: ways that run the graph that the interpreter runs
 SOON = 1.0  #: the same for feeds that the oracle refuses: another loop may run first, and never end
 
 
@@ -79,6 +81,7 @@ class Runs:
         self.bytes = program.model.SerializeToString()
         self.random = random.Random(f"ways {program.seed}")
         self.interpreted = {}
+        self.refusals = {}  # of the interpreter
 
     @cached_property
     def native(self):
@@ -115,7 +118,11 @@ class Runs:
             got = session.run(None, self.program.cases[case].feeds, options)
         except rondel.Error as error:
             self.refused(way, case, error, limited)
+            if way == "interpreted":
+                self.refusals[case] = f"{type(error).__name__}: {error}"
             return
+        if case in self.refusals and way in SAME_GRAPH:
+            raise Found(Fault(way, case, f"it runs, where the interpreter refuses: {self.refusals[case]}"))
         self.compare(way, case, got)
 
     def compare(self, way, case, got):

@@ -229,6 +229,22 @@ TEST(LowerControl, AKernelHasItsWorkspaceFromOutside) {
   EXPECT_EQ(l.program->calls.size(), 1U);
 }
 
+// The slice on axis 2 is a view of the scan; its rows do not lie one after the other.
+TEST(LowerControl, RowsOfASliceAreCopiedForAProduct) {
+  const LoweredRegion l = lowered(R"(graph "g" (%xs: f32[A, B, C], %s: f32[]) {
+    %r, _ = loop scans=(%xs) states=(%s) axis_in=[2] { body(%i, %go, %v, %x) {
+      %u, _ = loop scans=(%x) states=(%v) { body(%j, %on, %a, %p) {
+        %d = mat_mul(%p, %p)
+        %b = add(%a, %d)
+        yield go=%on states=(%b)
+      } }
+      yield go=%go states=(%u)
+    } }
+    yield %r })");
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_THAT(temporaries(l), ElementsAre("f32[$s1]"));
+}
+
 TEST(LowerControl, BothBranchesWriteTheResult) {
   const LoweredRegion l = lowered(R"(graph "g" (%c: bool[], %x: f32[N], %w: f32[N, N]) {
     %y = if(%c) { then { %a = neg(%x) yield %a } else { %b = mat_mul(%w, %x) yield %b } }

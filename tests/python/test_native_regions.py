@@ -269,6 +269,17 @@ main (bool c, int64 n, float[C] s) => (float[C] r) {{
     else_branch = plain () => (float[C] b) {{ b = Neg (s) }}>
 }}"""
 
+# The rows of a slice on another axis lie in no buffer, where a product wants them.
+ROWS_OF_A_SLICE = """
+main (float[A,B,C] xs, float s) => (float r) {
+  r = Scan <num_scan_inputs = 1, scan_input_axes = [-1], body = outer (float v, float[A,B] x) => (float w) {
+    w = Scan <num_scan_inputs = 2, body = inner (float a, float[B] p, float[B] q) => (float b) {
+      d = MatMul (p, q)
+      b = Add (a, d)
+    }> (v, x, x)
+  }> (s, xs)
+}"""
+
 # The outer loop moves `x`, with a copy; the inner loop hands it on before.
 OUTER_STATE_INSIDE = f"""
 main (int64 n, float[C] p, float[C] q) => (float[C] a, float[C] b) {{
@@ -304,6 +315,7 @@ CASES = {
     "an inner stack of some items": (INNER_STACK, {"n": scalar(9, np.int64), "s": random(70)}),
     "power iteration": (POWER, {"n": scalar(9, np.int64), "A": random(17, 17), "x": random(17, 1)}),
     "products of scans": (PRODUCTS_OF_SCANS, {"xs": random(5, 9), "zs": random(9, 5), "W": random(9, 9), "s": random(9)}),
+    "rows of a slice": (ROWS_OF_A_SLICE, {"xs": small_integers(3, 4, 5), "s": scalar(1, np.float32)}),
     "pooling": (POOLING, {"n": scalar(4, np.int64), "x": random(2, 3, 9, 8)}),
     "pooling of what is scanned": (POOLED_SCAN, {"xs": random(2, 3, 5, 7), "s": random(2, 3, 7)}),
     "convolution": (CONVOLUTION, {"n": scalar(4, np.int64), "x": small_integers(2, 3, 6, 8), "k": small_integers(3, 3, 3, 3), "b": small_integers(3)}),

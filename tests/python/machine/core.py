@@ -118,13 +118,14 @@ class Machine:
     most: nodes that may run before TooLong is raised. largest: elements that a tensor may have, likewise.
     watch: called with (graph, arguments, results) after each run of a graph.
 
-    ambiguous: the bodies of loops without trips that have a stack whose shape is not certain; see zero_trips.py.
+    ambiguous: the bodies of loops without trips that have a stack whose shape is not certain; presumed: those whose shape only the
+    declaration tells, which may be wrong. See zero_trips.py.
     """
 
     def __init__(self, functions=None, exact=False, most=None, largest=None, watch=None):
         self.functions = functions or {}
         self.exact, self.left, self.largest, self.watch = exact, most, largest, watch
-        self.ambiguous, self.unranked = [], False
+        self.ambiguous, self.presumed, self.unranked = [], [], False
 
     def run(self, graph, feeds):
         """The outputs of a whole graph. Raises WrongProgram if a node cannot run."""

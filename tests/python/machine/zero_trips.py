@@ -76,6 +76,8 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
             machine.ambiguous.append(body)
             dtype = dtype or (found.value.dtype if found else None)
             shape = [] if shape is None else [e or 0 for e in shape]
+        elif found is None:
+            machine.presumed.append(body)
         if dtype is None:
             raise WrongProgram("a stack without trips of an unknown dtype")
         extents = list(shape)

@@ -29,7 +29,7 @@ struct LoweringOptions {
   /// Folds values that follow from a class, for example conditions of `if`s; none: only values
   /// computed from extents are folded.
   ir::Evaluator evaluate = {};
-  bool verify = false;  ///< storage plans are verified, which debug builds always do
+  bool verify = false;  ///< whether to verify storage plans
 };
 
 /// The workspace of a kernel that a program calls. Its size is computed from the extents of each

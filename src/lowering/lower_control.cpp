@@ -18,12 +18,6 @@ using Kind = scalar::LoopBinding;
 /// Temporaries of known extents up to this size are local arrays of the program.
 constexpr std::int64_t most_local_bytes = 4096;
 
-#ifdef NDEBUG
-constexpr bool debugging = false;
-#else
-constexpr bool debugging = true;
-#endif
-
 /// Lowers the top node of a tree: declares the program's parameters, emits the code before the
 /// node, and runs the trips from `from_` to `to_`. `RegionLowering` lowers everything inside the
 /// node.
@@ -301,7 +295,7 @@ LoweredRegion lower_control(const ir::Graph& g, ir::NodeId n, const ShapeClass& 
   const RegionTree tree(g, n, c, options);
   if (!tree.reasons().empty()) return {nullptr, tree.reasons(), {}};
   const StoragePlan plan(tree);
-  if (options.verify || debugging) verify_storage(tree, plan);
+  if (options.verify) verify_storage(tree, plan);
   return ControlLowering(tree, plan).run();
 }
 

@@ -20,7 +20,7 @@ using scalar::Indices;
 
 RegionLowering::RegionLowering(const RegionTree& tree, const StoragePlan& plan, scalar::Builder& b)
     : tree_(tree), plan_(plan), b_(b), environment_(tree.environment()),
-      scope_{tree.graph(), environment_, tree.shape_class().names(), b, {}, {}},
+      scope_{tree.graph(), environment_, tree.class_names(), b, {}, {}},
       buffers_(plan.all().size(), -1) {
   for (StorageId id = 0; id < plan.all().size(); ++id)
     if (!plan.all()[id].given) beginning_.emplace(plan.all()[id].lifetime.first, id);

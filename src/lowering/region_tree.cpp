@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "lowering/extent_expression.h"
 #include "lowering/extract.h"
-#include "ops/reading_view.h"
 
 #include <algorithm>
 
@@ -19,11 +18,6 @@ using ir::ValueId;
 /// A larger `if` gains nothing from being one function: the overhead of its steps is small compared
 /// to their work, and equal steps share their code.
 constexpr std::size_t most_nodes_of_if = 256;
-
-template <class... Args> void RegionTree::refuse(fmt::format_string<Args...> text, Args&&... args) {
-  std::string reason = fmt::format(text, std::forward<Args>(args)...);
-  if (std::ranges::count(reasons_, reason) == 0) reasons_.push_back(std::move(reason));
-}
 
 RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
                        const LoweringOptions& options)
@@ -42,10 +36,7 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
 
 void RegionTree::infer() {
   // The program cannot read the loop's own trip count.
-  const std::size_t inputs = g_.node(top_).inputs.size();
-  for (std::size_t k = inputs; k < class_.elements.size(); ++k) name_class(class_.elements[k]);
-  for (const ir::Type& t : class_.types)
-    if (t.is_tensor() && t.has_rank()) name_class(t.extents());
+  class_names_ = class_.names(g_.node(top_).inputs.size());
   k_ = ir::type_environment(g_);
   k_.name_unknowns = true;
   const std::vector<ValueId> outer = outer_values(g_, top_);
@@ -61,11 +52,6 @@ void RegionTree::infer() {
     if (e.blame() == Blame::internal || ends_run(e)) throw;
     refuse("{}", e.what());
   }
-}
-
-void RegionTree::name_class(const ir::Extents& extents) {
-  for (const ir::Extent& e : extents)
-    if (e.symbolic()) class_names_.insert(e.symbol);
 }
 
 /// `v`: the outer value that is input `k` of the class.
@@ -238,22 +224,6 @@ void RegionTree::visit_loop(NodeId n) {
     if (parts.has_extent(k)) check_element(node.inputs[parts.extent_at(k)], "a stack's extent");
 }
 
-/// Whether a stack of no trip has the rank that is inferred here. Its rank never depends on the
-/// run: it follows from the model, or is declared (docs/loops.md, rule 3).
-bool RegionTree::rank_of_empty_stack_known(const LoopParts& parts, std::size_t k) const {
-  const ValueId item = g_.region(parts.body).results[1 + parts.states + k];
-  const ir::Type& declared = parts.declared[k];
-  return g_.value(item).type.has_rank() ||
-         (declared.is_tensor() && declared.has_rank() && declared.rank() == type(item).rank());
-}
-
-/// Refuses a value that is not known to have one element, because programs read that element.
-void RegionTree::check_element(ValueId v, const char* what) {
-  if (g_.constant(v) == nullptr && type(v).is_tensor() && !is_one_element(v))
-    refuse("{} ('{}') is {}, which is not known to be one element", what, g_.value(v).name,
-           to_text(type(v)));
-}
-
 void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
   const ir::Node& node = g_.node(n);
   const ValueId item = g_.region(parts.body).results[1 + parts.states + k];
@@ -308,84 +278,6 @@ void RegionTree::visit_if(NodeId n) {
   }
 }
 
-/// Operands that types depend on must have known values, or be computed from extents of the class,
-/// which are checked before each run, and from trip indices: inferred types hold in all trips.
-void RegionTree::check_values(NodeId n) {
-  const ir::Node& node = g_.node(n);
-  const auto among = [](const std::vector<std::size_t>& list, std::size_t k) {
-    return std::ranges::count(list, k) > 0;
-  };
-  for (const std::size_t k : node.op->value_inputs) {
-    const ValueId v = k < node.inputs.size() ? node.inputs[k] : ValueId::none;
-    if (v == ValueId::none || k_.value(v) != nullptr) continue;
-    const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
-    if (reading != nullptr && among(reading->reads, k)) continue;
-    if (among(node.op->program_values, k) || !follows_from_extents(v))
-      refuse("{} depends on the value of an input", ir::where(g_, n));
-  }
-}
-
-/// The rule of a node was applied to the extents of the class before the run. What it requires of
-/// extents that become known inside, the program checks; a rule that cannot say it is refused.
-void RegionTree::check_rule(NodeId n) {
-  const ir::Node& node = g_.node(n);
-  const auto is_late = [&](ValueId v) {
-    return v != ValueId::none && type(v).is_tensor() && type(v).has_rank() && !extents_known(v);
-  };
-  if (!node.regions.empty() ||
-      (std::ranges::none_of(node.inputs, is_late) && std::ranges::none_of(node.outputs, is_late)))
-    return;
-  const auto in_class = [&](ir::Symbol name) { return class_names_.contains(name); };
-  const auto has = [&](ir::Symbol name) { return in_class(name) || bounds_.contains(name); };
-  const std::optional<ir::Integers>& conditions = k_.node_conditions.at(
-      static_cast<std::int32_t>(n));
-  if (!conditions ||
-      !std::ranges::all_of(*conditions, [&](const ir::Integer& i) { return can_express(i, has); }))
-    return refuse("whether {} accepts its operands depends on extents that become known inside",
-                  ir::where(g_, n));
-  for (const ir::Integer& i : *conditions)
-    if (!i.at_least(0) && !can_express(i, in_class)) conditions_inside_[n].push_back(i);
-}
-
-bool RegionTree::follows_from_extents(ValueId v) const {
-  const auto list = k_.elements.find(static_cast<std::int32_t>(v));
-  const auto has = [&](ir::Symbol name) {
-    return class_names_.contains(name) || k_.trips.contains(name);
-  };
-  return list != k_.elements.end() &&
-         std::ranges::all_of(list->second, [&](const auto& e) { return can_express(e, has); });
-}
-
-void RegionTree::check_type(ValueId v) {
-  const ir::Type& t = type(v);
-  if (!t.is_tensor() || !t.has_rank() || t.dtype() == DType::string || t.dtype() == DType::c128)
-    refuse("'{}' is {}", g_.value(v).name, to_text(t));
-}
-
-void RegionTree::check_extents(ValueId v) {
-  const ir::Type& t = type(v);
-  if (!t.is_tensor() || !t.has_rank()) return;
-  for (const ir::Extent& e : t.extents()) {
-    if (extent_known(e)) {
-      if (e.symbolic() && !e.symbol.is_name()) expressions_.insert(e.symbol);
-    } else if (!bounds_.contains(e.symbol)) {
-      return refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
-                    to_text(t));
-    }
-  }
-  check_size(v);
-}
-
-/// Sizes that follow from symbols are checked when they are computed, before each run.
-void RegionTree::check_size(ValueId v) {
-  const ir::Type t = memory_type(v);
-  auto bytes = static_cast<std::int64_t>(byte_size(t.dtype()));
-  for (const ir::Extent& e : t.extents())
-    if (__builtin_mul_overflow(bytes, e.known() ? e.value : 1, &bytes))
-      return refuse("the size of '{}' ({}) does not fit into 64 bits", g_.value(v).name,
-                    to_text(t));
-}
-
 void RegionTree::read(ValueId v, Position at, NodeId node, std::size_t number) {
   reads_[v].push_back({at, node, number});
   const Tensor* t = g_.constant(v);
@@ -402,22 +294,6 @@ std::vector<RegionId> RegionTree::regions(NodeId n) const {
   if (node.is_loop() || node.regions.empty()) return node.regions;
   const std::optional<RegionId> taken = ir::taken_branch(node, k_);
   return taken ? std::vector{*taken} : node.regions;
-}
-
-std::optional<ir::Integers> RegionTree::conditions() const {
-  std::optional<ir::Integers> all = k_.conditions;
-  const auto is_late = [&](ir::Symbol name) { return bounds_.contains(name); };
-  if (all)
-    std::erase_if(*all, [&](const ir::Integer& i) {
-      return i.symbolic() && std::ranges::any_of(i.symbol.names(), is_late);
-    });
-  return all;
-}
-
-const ir::Integers& RegionTree::conditions_inside(NodeId n) const {
-  static const ir::Integers none;
-  const auto it = conditions_inside_.find(n);
-  return it == conditions_inside_.end() ? none : it->second;
 }
 
 std::optional<Position> RegionTree::maker(ValueId v) const {

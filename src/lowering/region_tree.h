@@ -39,6 +39,8 @@ class RegionTree {
   const ir::Graph& graph() const { return g_; }
   ir::NodeId top() const { return top_; }
   const ShapeClass& shape_class() const { return class_; }
+  /// The names of the class that the program can read.
+  const std::set<ir::Symbol>& class_names() const { return class_names_; }
   /// The conditions on the extents of the class under which all ops' type rules hold
   /// (`ir::TypeEnvironment`), but for `conditions_inside`.
   std::optional<ir::Integers> conditions() const;
@@ -103,9 +105,11 @@ class RegionTree {
     std::optional<Position> holder;
   };
   const RegionInfo& info(ir::RegionId r) const { return regions_.at(r); }
-  template <class... Args> void refuse(fmt::format_string<Args...> text, Args&&... args);
+  template <class... Args> void refuse(fmt::format_string<Args...> text, Args&&... args) {
+    add_reason(fmt::format(text, std::forward<Args>(args)...));
+  }
+  void add_reason(std::string);
   void infer();
-  void name_class(const ir::Extents&);
   void set_known_values(ir::ValueId, std::size_t k);
   void visit(ir::RegionId, std::optional<Position> holder);
   void visit_group(const Group&, Position);

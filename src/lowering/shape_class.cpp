@@ -100,7 +100,7 @@ class KeyWriter {
 
 }  // namespace
 
-std::set<ir::Symbol> ShapeClass::names() const {
+std::set<ir::Symbol> ShapeClass::names(std::size_t first_list) const {
   std::set<ir::Symbol> all;
   const auto add = [&](const ir::Extents& extents) {
     for (const ir::Extent& e : extents)
@@ -108,7 +108,7 @@ std::set<ir::Symbol> ShapeClass::names() const {
   };
   for (const ir::Type& t : types)
     if (t.is_tensor() && t.has_rank()) add(t.extents());
-  for (const ir::Extents& list : elements) add(list);
+  for (std::size_t k = first_list; k < elements.size(); ++k) add(elements[k]);
   return all;
 }
 

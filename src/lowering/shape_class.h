@@ -30,8 +30,9 @@ struct ShapeClass {
   /// Equal keys mean equal classes, in every process.
   std::vector<std::int64_t> key;
 
-  /// The names of the extents that are symbols. None of them is 1.
-  std::set<ir::Symbol> names() const;
+  /// The names of the extents that are symbols, and of elements of the inputs from `first_list` on.
+  /// None of them is 1.
+  std::set<ir::Symbol> names(std::size_t first_list = 0) const;
 };
 
 /// The shape class of some inputs. `declared`: the model's type of each input, whose known extents

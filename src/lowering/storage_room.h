@@ -9,7 +9,7 @@ namespace rondel::lowering {
 /// that become known only inside of the tree are derived here from the definition of loops.
 class StorageRoom {
  public:
-  explicit StorageRoom(const RegionTree& t) : t_(t), class_names_(t.shape_class().names()) {}
+  explicit StorageRoom(const RegionTree& t) : t_(t), class_names_(t.class_names()) {}
 
   /// Whether each extent is a number or an expression over symbols of the class.
   bool is_known(const ir::Type&) const;

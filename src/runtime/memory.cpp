@@ -18,7 +18,7 @@ namespace rondel::runtime {
 namespace {
 
 constexpr std::size_t smallest = 64;
-/// The readable bytes behind each block in check mode.
+/// The bytes behind each block that may be read in check mode.
 constexpr std::size_t behind = 64;
 /// The most bytes that the pool keeps for later runs.
 constexpr std::size_t most_kept = std::size_t{256} << 20;

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from .blocks import Block
+from .blocks import LARGEST, Block
 from .moods import HUGE
 from .straight import partner
 from .values import BOOL, I64, STRING, Unfit
@@ -281,7 +283,10 @@ def _element(x, axis):
     """The first slice; zeros if there is none."""
     if x.shape[axis]:
         return np.asarray(np.take(x, 0, axis), x.dtype)
-    return np.zeros(np.delete(x.shape, axis), x.dtype)
+    shape = [int(e) for e in np.delete(x.shape, axis)]
+    if math.prod(shape) > LARGEST:
+        raise Unfit
+    return np.zeros(shape, x.dtype)
 
 
 # ---- If, functions ------------------------------------------------------------------------------------------

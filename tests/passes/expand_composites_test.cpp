@@ -34,6 +34,20 @@ TEST(ExpandComposites, InsideOfLoopsAndBranches) {
     yield %y })g");
 }
 
+// A product of whatever ranks says less than a product of matrices.
+TEST(ExpandComposites, TheRankOfAnItemStaysKnown) {
+  expect_rewrite(expand_composites, R"g(graph "g" (%n: i64[], %a: f32[...], %b: f32[2, 3]) {
+    %y, _ = loop trips=%n { body(%i, %go) {
+      %p = gemm(%a, %b)
+      yield go=%go items=(%p) } }
+    yield %y })g",
+                 R"g(graph "g" (%n: i64[], %a: f32[...], %b: f32[2, 3]) {
+    %y: f32[?, ?, 3], _ = loop trips=%n declared=[f32[?, 3]] { body(%i, %go) {
+      %p = mat_mul(%a, %b)
+      yield go=%go items=(%p) } }
+    yield %y })g");
+}
+
 TEST(ExpandComposites, WhatAddsNothingLeavesNothing) {
   expect_rewrite(expand_composites, R"g(graph "g" (%x: f32[2]) {
     %a = identity(%x)

@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import rondel
-from models import WAYS, model, run_as
+from models import WAYS, model, run_as, session
 from onnx import TensorProto, helper
 
 PROGRAMS = 300
@@ -148,3 +148,36 @@ def test_the_rank_of_an_inner_stack_of_no_trip_is_the_same_natively(declared, em
         for trips, shape in [(0, empty), (2, (2, 2, 3, 1))]:
             feeds = {"x": np.ones((3, 1), np.float32), "n": np.array(2), "k": np.array(trips)}
             assert session.run(None, feeds)[0].shape == shape
+
+
+def test_an_item_keeps_the_rank_that_the_model_tells_when_its_op_is_expanded():
+    """Gemm becomes a product of whatever ranks: of what has no rank, nothing is known of it."""
+    made = model("""main (float x, int64 n) => (float[?,?,?] y) {
+  cond = Constant <value = bool {1}> ()
+  y = Loop (n, cond) <body = b (int64 i, bool go) => (bool on, float[3,3] p) { on = Identity (go)  p = Gemm (x, x) }>
+}""")
+    made.graph.input[0].type.tensor_type.ClearField("shape")
+    (y,) = session(made).run(None, {"x": np.zeros((1, 2), np.float32), "n": np.array(0)})
+    assert y.shape == (0, 3, 3)
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_an_extent_that_a_captured_count_tells_is_the_same_natively(count, monkeypatch):
+    """The rows of `s` follow from k, which the loop that makes no trip captures."""
+    made = model("""main (int64 k, float x) => (float[?,?,?] y) {
+  yes = Constant <value = bool {1}> ()
+  none = Constant <value = int64 {0}> ()
+  three = Constant <value = int64 {3}> ()
+  y = Loop (three, yes) <body = outer (int64 h, bool go) => (bool on, float[?,?] z) {
+    on = Identity (go)
+    z = Loop (none, yes) <body = empty (int64 i, bool go2) => (bool on2, float[?] t) {
+      on2 = Identity (go2)
+      s = Loop (k, yes) <body = rows (int64 j, bool go3) => (bool on3, float r) { on3 = Identity (go3)  r = Identity (x) }>
+      t = Add (s, s)
+    }>
+  }>
+}""")
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        (y,) = session(made).run(None, {"k": np.array(count), "x": np.float32(1)})
+        assert y.shape == (3, 0, count)

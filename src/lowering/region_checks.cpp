@@ -1,0 +1,132 @@
+// What keeps a tree from being lowered: values and extents that are not known in time, and rules of
+// ops that depend on them.
+#include "base/error.h"
+#include "lowering/extent_expression.h"
+#include "lowering/region_tree.h"
+#include "ops/reading_view.h"
+
+#include <algorithm>
+
+namespace rondel::lowering {
+
+using ir::LoopParts;
+using ir::NodeId;
+using ir::ValueId;
+
+void RegionTree::add_reason(std::string reason) {
+  if (std::ranges::count(reasons_, reason) == 0) reasons_.push_back(std::move(reason));
+}
+
+/// Refuses a value that is not known to have one element, because programs read that element.
+void RegionTree::check_element(ValueId v, const char* what) {
+  if (g_.constant(v) == nullptr && type(v).is_tensor() && !is_one_element(v))
+    refuse("{} ('{}') is {}, which is not known to be one element", what, g_.value(v).name,
+           to_text(type(v)));
+}
+
+/// Whether a stack of no trip has the rank that is inferred here. Its rank never depends on the
+/// run: it follows from the model, or is declared (docs/loops.md, rule 3).
+bool RegionTree::rank_of_empty_stack_known(const LoopParts& parts, std::size_t k) const {
+  const ValueId item = g_.region(parts.body).results[1 + parts.states + k];
+  const ir::Type& declared = parts.declared[k];
+  return g_.value(item).type.has_rank() ||
+         (declared.is_tensor() && declared.has_rank() && declared.rank() == type(item).rank());
+}
+
+/// Operands that types depend on must have known values, or be computed from extents of the class,
+/// which are checked before each run, and from trip indices: inferred types hold in all trips.
+void RegionTree::check_values(NodeId n) {
+  const ir::Node& node = g_.node(n);
+  const auto among = [](const std::vector<std::size_t>& list, std::size_t k) {
+    return std::ranges::count(list, k) > 0;
+  };
+  for (const std::size_t k : node.op->value_inputs) {
+    const ValueId v = k < node.inputs.size() ? node.inputs[k] : ValueId::none;
+    if (v == ValueId::none || k_.value(v) != nullptr) continue;
+    const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
+    if (reading != nullptr && among(reading->reads, k)) continue;
+    if (among(node.op->program_values, k) || !follows_from_extents(v))
+      refuse("{} depends on the value of an input", ir::where(g_, n));
+  }
+}
+
+/// The rule of a node was applied to the extents of the class before the run. What it requires of
+/// extents that become known inside, the program checks; a rule that cannot say it is refused.
+void RegionTree::check_rule(NodeId n) {
+  const ir::Node& node = g_.node(n);
+  const auto is_late = [&](ValueId v) {
+    return v != ValueId::none && type(v).is_tensor() && type(v).has_rank() && !extents_known(v);
+  };
+  if (!node.regions.empty() ||
+      (std::ranges::none_of(node.inputs, is_late) && std::ranges::none_of(node.outputs, is_late)))
+    return;
+  const auto in_class = [&](ir::Symbol name) { return class_names_.contains(name); };
+  const auto has = [&](ir::Symbol name) { return in_class(name) || bounds_.contains(name); };
+  const std::optional<ir::Integers>& conditions = k_.node_conditions.at(
+      static_cast<std::int32_t>(n));
+  if (!conditions ||
+      !std::ranges::all_of(*conditions, [&](const ir::Integer& i) { return can_express(i, has); }))
+    return refuse("whether {} accepts its operands depends on extents that become known inside",
+                  ir::where(g_, n));
+  for (const ir::Integer& i : *conditions)
+    if (!i.at_least(0) && !can_express(i, in_class)) conditions_inside_[n].push_back(i);
+}
+
+bool RegionTree::follows_from_extents(ValueId v) const {
+  const auto list = k_.elements.find(static_cast<std::int32_t>(v));
+  const auto has = [&](ir::Symbol name) {
+    return class_names_.contains(name) || k_.trips.contains(name);
+  };
+  return list != k_.elements.end() &&
+         std::ranges::all_of(list->second, [&](const auto& e) { return can_express(e, has); });
+}
+
+void RegionTree::check_type(ValueId v) {
+  const ir::Type& t = type(v);
+  if (!t.is_tensor() || !t.has_rank() || t.dtype() == DType::string || t.dtype() == DType::c128)
+    refuse("'{}' is {}", g_.value(v).name, to_text(t));
+}
+
+void RegionTree::check_extents(ValueId v) {
+  const ir::Type& t = type(v);
+  if (!t.is_tensor() || !t.has_rank()) return;
+  for (const ir::Extent& e : t.extents()) {
+    if (extent_known(e)) {
+      if (e.symbolic() && !e.symbol.is_name()) expressions_.insert(e.symbol);
+    } else if (!bounds_.contains(e.symbol)) {
+      return refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
+                    to_text(t));
+    }
+  }
+  check_size(v);
+}
+
+/// Sizes that follow from symbols are checked when they are computed, before each run.
+void RegionTree::check_size(ValueId v) {
+  const ir::Type t = memory_type(v);
+  auto bytes = static_cast<std::int64_t>(byte_size(t.dtype()));
+  for (const ir::Extent& e : t.extents())
+    if (__builtin_mul_overflow(bytes, e.known() ? e.value : 1, &bytes))
+      return refuse("the size of '{}' ({}) does not fit into 64 bits", g_.value(v).name,
+                    to_text(t));
+}
+
+// What the rules of ops require.
+
+std::optional<ir::Integers> RegionTree::conditions() const {
+  std::optional<ir::Integers> all = k_.conditions;
+  const auto is_late = [&](ir::Symbol name) { return bounds_.contains(name); };
+  if (all)
+    std::erase_if(*all, [&](const ir::Integer& i) {
+      return i.symbolic() && std::ranges::any_of(i.symbol.names(), is_late);
+    });
+  return all;
+}
+
+const ir::Integers& RegionTree::conditions_inside(NodeId n) const {
+  static const ir::Integers none;
+  const auto it = conditions_inside_.find(n);
+  return it == conditions_inside_.end() ? none : it->second;
+}
+
+}  // namespace rondel::lowering

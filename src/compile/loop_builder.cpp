@@ -56,22 +56,23 @@ runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
 class ItemTypes {
  public:
   ItemTypes(std::shared_ptr<const ir::Graph> g, ir::NodeId n)
-      : graph_(std::move(g)), node_(n), outer_(lowering::outer_values(*graph_, n)),
-        lists_(extent_inputs(*graph_, n, outer_)) {
-    const LoopParts& parts = graph_->node(node_).loop();
-    if (parts.has_trips && std::ranges::count(lists_, parts.trips_at()) == 0)
-      lists_.push_back(parts.trips_at());
-  }
+      : graph_(std::move(g)), node_(n), outer_(lowering::outer_values(*graph_, n)) {}
 
   std::vector<LoopStep::ItemType> get(std::span<const Value> inputs,
                                       std::span<const Value> captures) {
     std::vector<Value> all(inputs.begin(), inputs.end());
     all.insert(all.end(), captures.begin(), captures.end());
     if (!std::ranges::all_of(all, [](const Value& v) { return v.is_tensor(); })) return infer(all);
-    return *known_.get(exact_key(all, lists_), [&] { return infer(all); });
+    return *known_.get(exact_key(all, value_inputs()), [&] { return infer(all); });
   }
 
  private:
+  /// The trip count: slices by the trip index have extents that depend on it.
+  std::vector<std::size_t> value_inputs() const {
+    const LoopParts& parts = graph_->node(node_).loop();
+    return parts.has_trips ? std::vector{parts.trips_at()} : std::vector<std::size_t>();
+  }
+
   /// Type errors in the body are no errors if no trip is made: inference is then repeated without
   /// trusting annotations, and falls back to the declared types.
   std::vector<LoopStep::ItemType> infer(std::span<const Value> all) const {
@@ -81,7 +82,7 @@ class ItemTypes {
       for (std::size_t i = 0; i < all.size(); ++i)
         if (all[i].is_tensor() || all[i].is_sequence())
           k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
-      for (const std::size_t i : lists_)
+      for (const std::size_t i : value_inputs())
         k.values[static_cast<std::int32_t>(outer_[i])] = all[i].tensor();
       try {
         ir::infer_node(*graph_, node_, k);
@@ -119,9 +120,7 @@ class ItemTypes {
   const std::shared_ptr<const ir::Graph> graph_;
   const ir::NodeId node_;
   const std::vector<ValueId> outer_;
-  std::vector<std::size_t>
-      lists_;  ///< the outer values whose elements are known: types depend on them
-  /// By the extents of all outer values, and the elements of lists.
+  /// By the extents of all outer values, and the trip count.
   LruCache<std::vector<LoopStep::ItemType>> known_;
 };
 

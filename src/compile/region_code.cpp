@@ -73,31 +73,24 @@ void want(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
 /// The longest list of extents that is part of a region's class.
 constexpr std::int64_t longest_list_of_region = 64;
 
-/// The parameter of a loop's body that an input of the loop begins: for the trip count, the trip
-/// index; none for a scan.
-ValueId param_of(const ir::Graph& g, const ir::Node& loop, std::size_t input) {
-  const LoopParts parts(loop);
-  const auto& params = g.region(parts.body).params;
-  if (parts.has_trips && input == parts.trips_at()) return params[0];
-  const bool state = input >= parts.states_at() && input < parts.states_at() + parts.states;
-  return state ? params[2 + input - parts.states_at()] : ValueId::none;
-}
-
-bool is_trip_count(const ir::Node& node, std::size_t input) {
-  return node.is_loop() && node.loop().has_trips && input == node.loop().trips_at();
-}
-
-/// The lists of the class: captures, and the trip count of the loop if types depend on the trip
-/// index.
+/// The captures that are short lists and that types inside the regions depend on. The trip count of
+/// the loop is one more if types depend on the trip index.
 std::vector<lowering::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
                                                std::span<const ValueId> outer) {
   const ir::Node& node = g.node(n);
   const auto is_tensor = [&](ValueId v) { return g.value(v).type.is_tensor(); };
   if (!std::ranges::all_of(outer, is_tensor)) return {};  // never runs natively
-  const std::vector<std::size_t> wanted = extent_inputs(g, n, outer);
+  std::set<ValueId> wanted;
+  for (const ir::RegionId r : node.regions) want(g, r, wanted);
+  std::vector<std::size_t> found;
+  if (node.is_loop() && node.loop().has_trips &&
+      wanted.contains(g.region(node.loop().body).params[0]))
+    found.push_back(node.loop().trips_at());
+  for (std::size_t k = node.inputs.size(); k < outer.size(); ++k)
+    if (wanted.contains(outer[k])) found.push_back(k);
   std::vector<lowering::ExtentList> lists;
-  for (const std::size_t k : wanted)
-    if (k >= node.inputs.size() || is_trip_count(node, k))
+  for (const std::size_t k : found)
+    if (lowering::is_short_list(g.value(outer[k]).type, longest_list_of_region))
       lists.push_back({k, extents_in(g, outer[k])});
   return lists;
 }
@@ -375,25 +368,6 @@ std::vector<ir::Type> all_one_extent(std::vector<ir::Type> types) {
 }
 
 }  // namespace
-
-std::vector<std::size_t> extent_inputs(const ir::Graph& g, ir::NodeId n,
-                                       std::span<const ValueId> outer) {
-  const ir::Node& node = g.node(n);
-  std::set<ValueId> wanted;
-  for (const ir::RegionId r : node.regions) want(g, r, wanted);
-  std::vector<std::size_t> found;
-  for (std::size_t k = 0; k < outer.size(); ++k) {
-    if (outer[k] == ValueId::none ||
-        !lowering::is_short_list(g.value(outer[k]).type, longest_list_of_region))
-      continue;
-    const bool input = k < node.inputs.size();
-    const ValueId inside = !input           ? outer[k]
-                           : node.is_loop() ? param_of(g, node, k)
-                                            : ValueId::none;
-    if (wanted.contains(inside)) found.push_back(k);
-  }
-  return found;
-}
 
 NativeSource native_source(const BuildContext& b, ir::NodeId n) {
   if (b.compiler->execution() == Execution::interpreter) return {};

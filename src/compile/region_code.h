@@ -8,12 +8,6 @@ namespace rondel::compile {
 /// code can never be made.
 runtime::NativeSource native_source(const BuildContext&, ir::NodeId);
 
-/// Which of the outer values of a loop or an `if` (`lowering::outer_values`) are short lists of
-/// integers that types inside of it depend on. A loop's trip count is one if types depend on the
-/// trip index.
-std::vector<std::size_t> extent_inputs(const ir::Graph&, ir::NodeId,
-                                       std::span<const ir::ValueId> outer);
-
 /// How a loop or an `if` will run, in words, for inputs of the declared types.
 std::string how_it_runs(const ir::Graph&, ir::NodeId, const lowering::LoweringOptions&);
 

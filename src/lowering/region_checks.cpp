@@ -24,13 +24,51 @@ void RegionTree::check_element(ValueId v, const char* what) {
            to_text(type(v)));
 }
 
-/// Whether a stack of no trip has the rank that is inferred here. Its rank never depends on the
-/// run: it follows from the model, or is declared (docs/loops.md, rule 3).
-bool RegionTree::rank_of_empty_stack_known(const LoopParts& parts, std::size_t k) const {
+/// The items of a loop, inferred as for a loop that makes no trip: from the types of all that goes
+/// in, but from no values except its trip count (docs/loops.md, rule 3). Nothing is known of items
+/// if a rule does not hold.
+std::vector<ir::Type> RegionTree::items_without_trips(NodeId n) const {
+  const ir::Node& node = g_.node(n);
+  const LoopParts parts(node);
+  std::vector<ir::Type> items(parts.stacks);
+  for (const bool trust_annotations : {true, false}) {
+    ir::TypeEnvironment k = ir::type_environment(g_);
+    k.trust_annotations = trust_annotations;
+    for (const ValueId v : outer_values(g_, n)) k.types[ir::index(v)] = type(v);
+    if (parts.has_trips) {
+      const auto trips = static_cast<std::int32_t>(node.inputs[parts.trips_at()]);
+      if (const auto list = k_.elements.find(trips); list != k_.elements.end())
+        k.elements[trips] = list->second;
+    }
+    try {
+      ir::infer_node(g_, n, k, options_.evaluate);
+    } catch (const Error& e) {
+      if (e.blame() == Blame::internal || ends_run(e)) throw;
+      continue;
+    }
+    for (std::size_t s = 0; s < parts.stacks; ++s)
+      items[s] = k.types[ir::index(g_.region(parts.body).results[1 + parts.states + s])];
+    break;
+  }
+  return items;
+}
+
+/// Whether a stack has the same type without trips as with some. Its rank never depends on the run:
+/// it follows from the model, or is declared.
+bool RegionTree::empty_stack_known(const LoopParts& parts, std::size_t k,
+                                   const ir::Type& without_trips) const {
   const ValueId item = g_.region(parts.body).results[1 + parts.states + k];
   const ir::Type& declared = parts.declared[k];
-  return g_.value(item).type.has_rank() ||
-         (declared.is_tensor() && declared.has_rank() && declared.rank() == type(item).rank());
+  const std::int64_t rank = type(item).rank();
+  const auto has_rank = [&](const ir::Type& t) {
+    return t.is_tensor() && t.has_rank() && t.rank() == rank;
+  };
+  if (!g_.value(item).type.has_rank() && !has_rank(declared)) return false;
+  if (!has_rank(without_trips)) return false;
+  for (std::int64_t a = 0; a < rank; ++a)
+    if (extent_known(type(item).extent(a)) && !(type(item).extent(a) == without_trips.extent(a)))
+      return false;
+  return true;
 }
 
 /// Operands that types depend on must have known values, or be computed from extents of the class,

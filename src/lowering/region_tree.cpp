@@ -215,7 +215,11 @@ void RegionTree::visit_loop(NodeId n) {
       refuse("state '{}' changes its shape", g_.value(state).name);
     else check_extents(state);
   }
-  for (std::size_t k = 0; k < parts.stacks; ++k) visit_stack(n, parts, k);
+  const bool may_be_empty = n != top_ && !ir::Integer(ir::trips_of(node, k_)).at_least(1);
+  const std::vector<ir::Type> empty = may_be_empty ? items_without_trips(n)
+                                                   : std::vector<ir::Type>();
+  for (std::size_t k = 0; k < parts.stacks; ++k)
+    visit_stack(n, parts, k, may_be_empty ? &empty[k] : nullptr);
   check_element(body.results[0], "the body's condition");
   if (n == top_) return;  // the runtime checks the top node's inputs
   if (parts.has_trips) check_element(node.inputs[parts.trips_at()], "the trip count");
@@ -224,7 +228,9 @@ void RegionTree::visit_loop(NodeId n) {
     if (parts.has_extent(k)) check_element(node.inputs[parts.extent_at(k)], "a stack's extent");
 }
 
-void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
+/// `without_trips`: the type of the item if the loop makes no trip; null if it certainly makes one.
+void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k,
+                             const ir::Type* without_trips) {
   const ir::Node& node = g_.node(n);
   const ValueId item = g_.region(parts.body).results[1 + parts.states + k];
   const ValueId stack = node.outputs[parts.states + k];
@@ -236,9 +242,9 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k) {
     refuse("the extents of item '{}' ({}) are not known before the loop", g_.value(item).name,
            to_text(type(item)));
   if (n == top_ || stack == ValueId::none || !type(stack).has_rank()) return;
-  if (!ir::Integer(ir::trips_of(node, k_)).at_least(1) && !rank_of_empty_stack_known(parts, k))
-    refuse("the rank of output '{}' is not declared, and {} may make no trip", g_.value(stack).name,
-           ir::where(g_, n));
+  if (without_trips != nullptr && !empty_stack_known(parts, k, *without_trips))
+    refuse("{} may make no trip, and output '{}' may then have another shape", ir::where(g_, n),
+           g_.value(stack).name);
   const ir::Extent trips = most_trips(n);
   const std::int64_t axis = parts.axis_out[k] + (parts.axis_out[k] < 0 ? type(stack).rank() : 0);
   const ir::Extent& extent = type(stack).extent(axis);

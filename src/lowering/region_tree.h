@@ -119,8 +119,9 @@ class RegionTree {
   void visit_top_if();
   void visit_if(ir::NodeId);
   void check_element(ir::ValueId, const char* what);
-  void visit_stack(ir::NodeId, const ir::LoopParts&, std::size_t k);
-  bool rank_of_empty_stack_known(const ir::LoopParts&, std::size_t k) const;
+  void visit_stack(ir::NodeId, const ir::LoopParts&, std::size_t k, const ir::Type* without_trips);
+  std::vector<ir::Type> items_without_trips(ir::NodeId loop) const;
+  bool empty_stack_known(const ir::LoopParts&, std::size_t k, const ir::Type& without_trips) const;
   void check_values(ir::NodeId);
   void check_rule(ir::NodeId);
   bool follows_from_extents(ir::ValueId) const;

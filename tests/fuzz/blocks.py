@@ -11,7 +11,7 @@ import onnx.defs
 from machine.zero_trips import SHAPED_BY
 
 from . import moods
-from .values import BOOL, I64, STRING, Body, Unfit, Value, reads
+from .values import BOOL, I64, STORED, STRING, Body, Unfit, Value, reads, type_text
 
 
 MOST_STEPS = 2500  #: nodes that one added node may run
@@ -56,6 +56,8 @@ class Writer:
         numbers = np.array([rng.randint(-4, 4) for _ in range(count)], np.int64).reshape(shape)
         if dtype == BOOL:
             return np.asarray(numbers > 0)
+        if dtype in STORED:
+            return np.asarray(np.abs(numbers) if dtype.name.startswith("uint") else numbers).astype(dtype)
         if dtype.kind in "iu":
             if self.chance(self.mood.special):
                 limits = np.iinfo(dtype)
@@ -82,7 +84,7 @@ class Writer:
 
 @cache
 def _schema(op, opset):
-    """(types of each input, parameter of each input, whether the last one repeats, whether it may mix types)."""
+    """((types, parameter) of each input, whether the last one repeats, names of the attributes, types of the last output)."""
     try:
         schema = onnx.defs.get_schema(op, opset, "")
     except onnx.defs.SchemaError:
@@ -90,7 +92,8 @@ def _schema(op, opset):
     allowed = {c.type_param_str: frozenset(c.allowed_type_strs) for c in schema.type_constraints}
     inputs = [(allowed.get(i.type_str, frozenset([i.type_str])), i.type_str) for i in schema.inputs]
     repeats = bool(schema.inputs) and schema.inputs[-1].option == onnx.defs.OpSchema.FormalParameterOption.Variadic
-    return inputs, repeats, frozenset(schema.attributes)
+    given = allowed.get(schema.outputs[-1].type_str, frozenset([schema.outputs[-1].type_str]))
+    return inputs, repeats, frozenset(schema.attributes), given
 
 
 class Block:
@@ -187,6 +190,8 @@ class Block:
                 if k == 0 or not writer.risky():
                     raise Unfit(f"{op}: {error}") from error
                 writer.alive.remove(k)
+        if op in _MIXED:
+            self._check_results(op, results[0])
         self.nodes.append(node)
         varies, wobble = self._facts(op, inputs, steady)
         work = 1 + max((v.work for v in inputs if v is not None), default=0)
@@ -227,7 +232,7 @@ class Block:
         schema = _schema(op, self.writer.mood.opset)
         if schema is None:
             raise Unfit(f"{op} is of a later version")
-        formal, repeats, known = schema
+        formal, repeats, known, _ = schema
         bound = {}
         for k, value in enumerate(inputs):
             if k >= len(formal) and not repeats:
@@ -242,6 +247,13 @@ class Block:
                 raise Unfit(f"{op}: mixed types")
         if not known.issuperset(attributes):
             raise Unfit(f"{op}: an attribute of another version")
+
+    def _check_results(self, op, results):
+        """Raises Unfit if a loop or an If of the mood's version gives no such types."""
+        given = _schema(op, self.writer.mood.opset)[3]
+        for x in results:
+            if isinstance(x, np.ndarray) and type_text("tensor", x.dtype) not in given:
+                raise Unfit(f"{op} gives no {x.dtype}")
 
     def finish(self, name, outputs):
         """The graph, its outputs each under a name of its own; captures and inputs go through an Identity."""

@@ -60,6 +60,7 @@ class _Declarations:
 
     def __init__(self, writer, seen):
         self.writer, self.seen, self.places, self.samples = writer, seen, {}, {}
+        self.uncertain = set()  # places that no run has reached, where other trips may have other shapes
         self.names = 0
 
     def shape(self, place, value, dims=None):
@@ -75,7 +76,7 @@ class _Declarations:
         if len({len(s) for s in shapes}) > 1 or (value.unranked and dims is None) or how == "none":
             return None
         extents = [{s[k] for s in shapes} for k in range(len(next(iter(shapes))))]
-        fixed = [e.pop() if len(e) == 1 else None for e in extents]
+        fixed = [e.pop() if len(e) == 1 and place not in self.uncertain else None for e in extents]
         if dims is not None:
             fixed = [d if isinstance(d, int) else None for d in dims]
         if how == "unknown":
@@ -98,7 +99,7 @@ class _Declarations:
         done = True
         for place in [p for p in self.places if p[0] == name and p[1] == "out"]:
             shapes = self._shapes(place)
-            if len(shapes) == 1 and self.places[place] != list(next(iter(shapes))):
+            if len(shapes) == 1 and place not in self.uncertain and self.places[place] != list(next(iter(shapes))):
                 self.places[place] = list(next(iter(shapes)))
                 done = False
         return done
@@ -152,6 +153,8 @@ def _info(value, place, chosen, dims):
     element = ELEMENT_TYPES[value.dtype]
     if value.kind in ("tensor", "limit"):
         chosen.samples.setdefault(place, {value.samples[k].shape for k in chosen.writer.alive})
+        if value.wobble and place not in chosen.seen.shapes:
+            chosen.uncertain.add(place)
         return helper.make_tensor_value_info(value.name, element, chosen.shape(place, value, dims))
     kind = helper.make_tensor_type_proto(element, None)
     if value.kind in ("seq", "optseq"):

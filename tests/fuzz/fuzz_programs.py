@@ -16,6 +16,8 @@ from .programs import Rejected, program
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "build" / "fuzz"
 NATIVELY = ["interpreted", "native"]
 KEPT = 3  #: examples of a kind of fault that are listed
+FEEDS = {"compared": "compared with the oracle", "not certain": "among the ways alone", "refused": "refused by the oracle"}
+LEAST_COMPARED = 0.7
 
 ABOUT = """Random programs of nested Loop, Scan and If, each in all ways to run it, beside an oracle that shares no code with Rondel.
 A fault is a wrong or missing result, a crash, a hang or an InternalError. Faults are grouped by kind, and the smallest program of
@@ -39,11 +41,12 @@ def main(arguments=None):
     print(f"seed {first}", flush=True)
 
     progress = Progress()
-    found, times = {}, Counter()
+    found, times, seen = {}, Counter(), Counter()
     for seed, state, result in pool.run(lambda seed: attempt(seed, chosen), first, options.count, seconds, options.jobs):
         if state == "did":
-            fault, spent = result
+            fault, spent, kinds = result
             times.update(spent)
+            seen.update(kinds)
             progress.count(passed=fault is None, thrown_away=fault == "thrown away")
             if fault is None or fault == "thrown away":
                 progress.show()
@@ -57,13 +60,18 @@ def main(arguments=None):
         found.setdefault(kind, []).append((size, seed, text))
         progress.show()
     progress.line(_times(times, progress))
+    progress.line(_shares(seen))
     for kind, examples in sorted(found.items(), key=lambda item: -len(item[1])):
         listed = ", ".join(str(seed) for _, seed, _ in sorted(examples)[:KEPT])
         progress.line(f"{len(examples)} of this kind (seeds {listed}): {kind}")
     if not options.keep_size:
         for k, examples in enumerate(found.values()):
             _reduce(k, min(examples)[1], chosen, options.reduce_seconds, progress)
-    return progress.close()
+    failed = progress.close()
+    if sum(seen[kind] for kind in FEEDS) > 100 and seen["compared"] < LEAST_COMPARED * sum(seen[kind] for kind in FEEDS):
+        progress.line("too few results are compared with the oracle: the generator must change")
+        return 1
+    return failed
 
 
 def _parsed(arguments):
@@ -83,28 +91,36 @@ def _parsed(arguments):
 
 
 def attempt(seed, chosen):
-    """(None, "thrown away" or (kind, size, text) of a fault; seconds by what they were spent on)."""
+    """(None, "thrown away" or (kind, size, text) of a fault; seconds by what they were spent on; sets of feeds by what the oracle says)."""
     spent, begun = Counter(), time.monotonic()
     try:
         made = program(seed)
     except Rejected:
-        return "thrown away", Counter({"writing": time.monotonic() - begun})
+        return "thrown away", Counter({"writing": time.monotonic() - begun}), Counter()
     spent["writing"] = time.monotonic() - begun
+    kinds = Counter("refused" if case.want is None else "compared" if case.sure and made.exact else "not certain" for case in made.cases)
     runs = ways.Runs(made)
     for way in chosen:
         begun = time.monotonic()
         try:
             ways.WAYS[way](runs, way)
         except ways.Found as found:
-            return (found.fault.kind, len(runs.bytes), str(found.fault)), spent
+            return (found.fault.kind, len(runs.bytes), str(found.fault)), spent, kinds
         finally:
             spent[way] += time.monotonic() - begun
-    return None, spent
+    kinds["not exportable"] = runs.not_exportable
+    return None, spent, kinds
 
 
 def _times(times, progress):
     done = max(1, progress.total)
     return "milliseconds for one program: " + ", ".join(f"{name} {1000 * spent / done:.1f}" for name, spent in times.items())
+
+
+def _shares(seen):
+    total = max(1, sum(seen[kind] for kind in FEEDS))
+    text = ", ".join(f"{100 * seen[kind] / total:.1f} % {words}" for kind, words in FEEDS.items())
+    return f"{total} sets of feeds: {text}; {seen['not exportable']} programs that the standard cannot express"
 
 
 def _reduce(number, seed, chosen, seconds, progress):
@@ -126,7 +142,7 @@ def _reduce(number, seed, chosen, seconds, progress):
         wants = [case.want for case in reducing.assembled(seed, model, feeds, made.exact).cases]
         with contextlib.closing(pool.Aside(reducing.fault_of)) as last:
             state, now = last(model.SerializeToString(), feeds, made.exact, ["interpreted", fault.way], seed)
-        text = reporting.report(now[1] if state == "did" and now else fault, model, feeds, wants, seed)
+        text = reporting.report(now[1] if state == "did" and now else fault, fault.way, model, feeds, wants, seed)
         FOLDER.mkdir(parents=True, exist_ok=True)
         path = FOLDER / f"program_{number}_{seed}.txt"
         path.write_text(text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .values import BFLOAT16, BOOL, F32, I64, STRING
+from .values import BFLOAT16, BOOL, F32, I64, STORED, STRING
 
 HUGE = 2**63 - 1
 OTHER_DTYPES = [
@@ -105,8 +105,10 @@ def _anything(rng, families):
         depth=rng.choice([1, 2, 2, 3, 3, 4]),
         length=rng.choice([1, 1, 2, 2, 3, 4, 8]),
         body=rng.choice([1, 1, 2, 2, 3, 5]),
-        dtypes=rng.choices([F32, F32, I64, BOOL], k=3) + rng.choices(OTHER_DTYPES, k=rng.choice([0, 0, 1, 2, 4])),
-        opset=rng.choice([16, 17, 18, 19, 20, 21, 22, 23]),
+        dtypes=rng.choices([F32, F32, I64, BOOL], k=3)
+        + rng.choices(OTHER_DTYPES, k=rng.choice([0, 0, 1, 2, 4]))
+        + rng.choices(list(STORED), k=rng.choice([0, 0, 0, 0, 0, 1, 3])),
+        opset=rng.choice([16, 17, 18, 19, 20, 21, 22, 23, 24, 25]),
         extents=extents,
         counts=counts,
         feed_sets=rng.choice([1, 1, 2, 2]),

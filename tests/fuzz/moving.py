@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .blocks import float_or_int
-from .values import ELEMENT_TYPES, I64, STRING, Unfit
+from .values import ELEMENT_TYPES, I64, STORED, STRING, Unfit
 
 
 def ranked(least=1):
@@ -104,7 +104,7 @@ def gather_elements(g):
     if w.chance(0.5):
         g.emit("GatherElements", [a, indices], {"axis": axis})
     else:
-        reduction = w.random.choice(["none", "add", "mul"] + (["max", "min"] if w.mood.opset >= 18 else [])) if a.dtype != STRING else "none"
+        reduction = w.random.choice(["none", "add", "mul"] + (["max", "min"] if w.mood.opset >= 18 else [])) if a.dtype != STRING and a.dtype not in STORED else "none"
         updates = g.constant(w.array(a.dtype, extents))
         g.emit("ScatterElements", [a, indices, updates], {"axis": axis, "reduction": reduction})
 
@@ -141,7 +141,7 @@ def points(g):
             updates = g.emit("Identity", [taken], like=taken)
         else:
             updates = g.constant(w.array(a.dtype, wanted))
-    reduction = rng.choice(["none", "none", "add", "mul"]) if a.dtype != STRING else "none"
+    reduction = rng.choice(["none", "none", "add", "mul"]) if a.dtype != STRING and a.dtype not in STORED else "none"
     g.emit("ScatterND", [a, row, updates], {"reduction": reduction} if reduction != "none" else None, like=a)
 
 
@@ -231,7 +231,7 @@ def filled(g):
     """ConstantOfShape, of the shape of another value or of extents from data."""
     w = g.writer
     shape = g.emit("Shape", [g.pick()]) if w.chance(0.6) else g.one(g.emit("Mod", [g.scalar(), g.number(4)]))
-    g.emit("ConstantOfShape", [shape], {"value": w.array(w.random.choice([d for d in w.mood.dtypes if d != STRING]), (1,))} if w.chance(0.8) else None)
+    g.emit("ConstantOfShape", [shape], {"value": w.array(w.random.choice([d for d in w.mood.dtypes if d != STRING and d not in STORED]), (1,))} if w.chance(0.8) else None)
 
 
 def ranges(g):

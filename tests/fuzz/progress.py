@@ -47,7 +47,7 @@ class Progress:
         self.out.flush()
 
     def close(self):
-        """The closing line; the exit code."""
+        """The closing line; the exit code, 1 if something failed or nothing passed."""
         thrown = f", {self.thrown} thrown away" if self.thrown else ""
         self.line(f"{self.passed} passed, {self.failed} failed{thrown}")
-        return 1 if self.failed else 0
+        return 1 if self.failed or not self.passed else 0

@@ -157,11 +157,12 @@ def cast(g):
     a, w = g.pick(lambda v: v.dtype != STRING, unranked=True), g.writer
     to = w.random.choice([F32, I64, BOOL, *w.mood.dtypes, w.random.choice(DTYPES)])
     if w.chance(0.1):
-        like = g.pick(lambda v: v.dtype != STRING)
-        g.emit("CastLike", [a, like], like=a)
-    elif to != STRING:
+        to = g.pick(lambda v: v.dtype != STRING)
+        if np.complex64 not in (a.dtype, to.dtype):
+            g.emit("CastLike", [a, to], like=a)
+    elif to != STRING and np.complex64 not in (a.dtype, to):
         g.emit("Cast", [a], {"to": ELEMENT_TYPES[to]}, like=a)
-    elif a.dtype.kind in "iu":
+    elif to == STRING and a.dtype.kind in "iu":
         g.emit("Cast", [a], {"to": ELEMENT_TYPES[to]}, like=a)
 
 

@@ -15,18 +15,29 @@ import numpy as np
 from onnx import TensorProto
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+#: dtypes that ops move and carry; only casts compute with most of them
+STORED = {
+    np.dtype(ml_dtypes.float8_e4m3fn): (TensorProto.FLOAT8E4M3FN, "float8e4m3fn"), np.dtype(ml_dtypes.float8_e5m2): (TensorProto.FLOAT8E5M2, "float8e5m2"),
+    np.dtype(ml_dtypes.float8_e4m3fnuz): (TensorProto.FLOAT8E4M3FNUZ, "float8e4m3fnuz"), np.dtype(ml_dtypes.int4): (TensorProto.INT4, "int4"),
+    np.dtype(ml_dtypes.uint4): (TensorProto.UINT4, "uint4"), np.dtype(np.complex64): (TensorProto.COMPLEX64, "complex64"),
+}  # fmt: skip
 STRING = np.dtype(object)
 ELEMENT_TYPES = {
     np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float64): TensorProto.DOUBLE, np.dtype(np.float16): TensorProto.FLOAT16,
     BFLOAT16: TensorProto.BFLOAT16, STRING: TensorProto.STRING, np.dtype(bool): TensorProto.BOOL,
     np.dtype(np.int8): TensorProto.INT8, np.dtype(np.int16): TensorProto.INT16, np.dtype(np.int32): TensorProto.INT32,
     np.dtype(np.int64): TensorProto.INT64, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.uint16): TensorProto.UINT16,
-    np.dtype(np.uint32): TensorProto.UINT32, np.dtype(np.uint64): TensorProto.UINT64,
+    np.dtype(np.uint32): TensorProto.UINT32, np.dtype(np.uint64): TensorProto.UINT64, **{d: number for d, (number, _) in STORED.items()},
 }  # fmt: skip
-_WORDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", STRING: "string", BFLOAT16: "bfloat16"}
+_WORDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", STRING: "string", BFLOAT16: "bfloat16", **{d: word for d, (_, word) in STORED.items()}}
 F32, I64, BOOL = np.dtype(np.float32), np.dtype(np.int64), np.dtype(bool)
 _FORMS = {"tensor": "{}", "limit": "{}", "seq": "seq({})", "opt": "optional({})", "optseq": "optional(seq({}))"}
 _TYPES = {(kind, d): form.format(f"tensor({_WORDS.get(d, d.name)})") for kind, form in _FORMS.items() for d in ELEMENT_TYPES}
+
+
+def type_text(kind, dtype):
+    """A type as ONNX's schemas write it."""
+    return _TYPES[kind, dtype]
 
 
 class Unfit(Exception):
@@ -71,7 +82,7 @@ class Value:
     @property
     def type_text(self):
         """The type as ONNX's schemas write it."""
-        return _TYPES[self.kind, self.dtype]
+        return type_text(self.kind, self.dtype)
 
 
 def _common(value):

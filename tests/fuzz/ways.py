@@ -21,7 +21,7 @@ import rondel
 from .comparing import difference
 
 DEADLINE = 20.0  #: seconds of one run, which takes milliseconds
-SAME_GRAPH = {"quick", "native", "first", "warm", "tiered", "threads", "checked"}  #: ways that run the graph that the interpreter runs
+SAME_GRAPH = {"quick", "native", "warm", "tiered", "threads", "checked"}  #: ways that run the graph that the interpreter runs
 SOON = 1.0  #: the same for feeds that the oracle refuses: another loop may run first, and never end
 
 
@@ -82,11 +82,12 @@ class Runs:
         self.random = random.Random(f"ways {program.seed}")
         self.interpreted = {}
         self.refusals = {}  # of the interpreter
+        self.not_exportable = 0
 
     @cached_property
-    def native(self):
-        """A session that compiles at once, with code that several ways share."""
-        return self.session("native", 2)
+    def quick(self):
+        """A session that compiles at once without LLVM's optimisations, whose code several ways share."""
+        return self.session("quick", "quick")
 
     def session(self, way, jit, check=False, model=None, **fields):
         """A session of the model. jit: as RONDEL_JIT says it; check: of every native run."""
@@ -161,32 +162,31 @@ def _set(values):
 
 
 def _cases(runs, way, session, limited=False):
-    """Each case, then the first one again: after runs with other shapes."""
+    """Each case, beginning with a random one, then that one again: after runs with other shapes."""
     if session is None:
         return
-    for case in [*range(len(runs.program.cases)), 0]:
-        runs.run(session, way, case, limited)
+    count = len(runs.program.cases)
+    first = 0 if way == "interpreted" else runs.random.randrange(count)
+    for case in range(first, first + count + 1):
+        runs.run(session, way, case % count, limited)
 
 
 def _interpreted(runs, way):
     _cases(runs, way, runs.session(way, 0))
 
 
+def _quick(runs, way):
+    _cases(runs, way, runs.quick)
+
+
 def _native(runs, way):
-    _cases(runs, way, runs.native)
-
-
-def _first(runs, way):
-    """The first run of a session, for a case other than the one that `native` began with."""
-    others = range(1, len(runs.program.cases))
-    if others:
-        runs.run(runs.session(way, "quick"), way, runs.random.choice(others))
+    _cases(runs, way, runs.session(way, 2))
 
 
 def _warm(runs, way):
-    for case in range(len(runs.program.cases)):
+    for case in range(len(runs.program.cases)) if runs.quick else ():
         for _ in range(3):
-            runs.run(runs.native, way, case)
+            runs.run(runs.quick, way, case)
 
 
 def _tiered(runs, way):
@@ -223,7 +223,7 @@ def _threads(runs, way):
 def _memory(runs, way):
     """Under budgets from far too small to large enough: the right result, or LimitExceeded; afterwards as before."""
     budgets = [0, 64, 500, 1000, 2000, 4000, 8000, 20_000, 100_000, 1_000_000]
-    for jit in (0, 0, "quick"):
+    for jit in (0, "quick"):
         _cases(runs, way, runs.session(way, jit, max_memory_bytes=runs.random.choice(budgets)), limited=True)
 
 
@@ -240,15 +240,12 @@ def _exported(runs, way):
             try:
                 written = rondel.export(runs.bytes, compiled=compiled)
             except rondel.UnsupportedError:
-                continue  # the standard cannot express it
+                runs.not_exportable = 1  # the standard cannot express it
+                continue
             except rondel.Error as error:
                 runs.refused(way, 0, error)
                 continue
         _cases(runs, way, runs.session(way, runs.random.choice([0, "quick"]), model=written))
-
-
-def _quick(runs, way):
-    _cases(runs, way, runs.session(way, "quick"))
 
 
 def _checked(runs, way):
@@ -260,6 +257,6 @@ def _unoptimised(runs, way):
 
 
 WAYS = {
-    "interpreted": _interpreted, "quick": _quick, "native": _native, "first": _first, "warm": _warm, "tiered": _tiered, "threads": _threads, "memory": _memory,
+    "interpreted": _interpreted, "quick": _quick, "warm": _warm, "native": _native, "tiered": _tiered, "threads": _threads, "memory": _memory,
     "trips": _trips, "exported": _exported, "checked": _checked, "unoptimised": _unoptimised,
 }  # fmt: skip

@@ -32,7 +32,7 @@ def text_of(seed):
 def test_programs_in_all_ways(first):
     faults = []
     for seed in range(first, first + CHUNK):
-        outcome, _ = fuzz_programs.attempt(seed, list(ways.WAYS))
+        outcome, *_ = fuzz_programs.attempt(seed, list(ways.WAYS))
         if outcome is not None and outcome != "thrown away":
             faults.append(f"seed {seed}: {outcome[2]}")
     if faults:
@@ -97,6 +97,6 @@ def test_a_planted_fault_is_found_and_made_small(monkeypatch):
     assert again
     nodes = [node.op_type for graph in graphs(model) for node in graph.node if node.op_type != "Constant"]
     assert "Concat" in inner_ops(model) and len(nodes) <= 6, onnx.printer.to_text(model)
-    text = reporting.report(fault, model, feeds, [case.want for case in assembled(seed, model, feeds).cases], seed)
+    text = reporting.report(fault, fault.way, model, feeds, [case.want for case in assembled(seed, model, feeds).cases], seed)
     assert f"def test_seed_{seed}(monkeypatch):" in text
     compile(text[text.index("def test_") :], "pasted", "exec")

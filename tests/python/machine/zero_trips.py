@@ -125,7 +125,7 @@ def _node(node, inputs):
     if not all(inputs[k].known for k in SHAPED_BY.get(node.op, []) if k < len(inputs)):
         return None
     known = all(x.known for x in inputs) or node.op in ("Shape", "Size")
-    values = [x.value if x.known or x.value is None else np.zeros_like(x.value) for x in inputs]
+    values = [x.value if x.known or x.value is None else _blank(x.value) for x in inputs]
     if node.op in ("Div", "Mod") and not inputs[1].known:
         values[1] = np.ones_like(values[1])
     try:
@@ -133,4 +133,8 @@ def _node(node, inputs):
     except Exception:  # whatever cannot run with stand-ins
         return None
     made = made if isinstance(made, list) else [made]
-    return [Certain(np.asarray(x), known) for x in made]
+    return [Certain(np.asarray(x, object if isinstance(x, str) else None), known) for x in made]
+
+
+def _blank(x):
+    return np.full(x.shape, "", object) if x.dtype == object else np.zeros_like(x)

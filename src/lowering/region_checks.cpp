@@ -90,6 +90,9 @@ void RegionTree::check_values(NodeId n) {
 
 /// The rule of a node was applied to the extents of the class before the run. What it requires of
 /// extents that become known inside, the program checks; a rule that cannot say it is refused.
+/// Rules of nodes inside of a loop or an `if` are visited on their own, and what the loop or `if`
+/// itself requires of its operands (`visit_loop`, `visit_if`) must be known before the program
+/// runs.
 void RegionTree::check_rule(NodeId n) {
   const ir::Node& node = g_.node(n);
   const auto is_late = [&](ValueId v) {

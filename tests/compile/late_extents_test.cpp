@@ -128,5 +128,33 @@ TEST(LateExtents, AnEmptyStackHasTheRankThatTheModelTells) {
   }
 }
 
+// `rows` tells the extent of %s, but types do not: it is 0 where the middle loop makes no trip.
+TEST(LateExtents, ValuesDoNotTellTheShapeOfAnEmptyStack) {
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[2, 1], %most: i64[], %rows: i64[]) {
+    %two: i64[] = constant value=i64[] {2}
+    %out, %#0 = loop trips=%two {  // from "node 'outer'"
+      body(%i: i64[], %go: bool[]) {
+        %t, %#1 = loop trips=%most {  // from "node 'middle'"
+          body(%j: i64[], %on: bool[]) {
+            %s, %#2 = loop trips=%rows {  // from "node 'inner'"
+              body(%k: i64[], %more: bool[]) {
+                %y = neg(%x)
+                yield go=%more items=(%y)
+              }
+            }
+            yield go=%on items=(%s)
+          }
+        }
+        yield go=%go items=(%t)
+      }
+    }
+    yield %out
+  })g");
+  for (const Execution how : all_ways) {
+    EXPECT_THAT(run(g, how, 0, 3).shape, ElementsAre(2, 0, 0, 2, 1));
+    EXPECT_THAT(run(g, how, 2, 3).shape, ElementsAre(2, 2, 3, 2, 1));
+  }
+}
+
 }  // namespace
 }  // namespace rondel::compile

@@ -20,8 +20,9 @@ namespace {
 constexpr std::size_t most_reserved = std::size_t{1} << 38;
 /// A finished stack smaller than this is copied, so that the address space can be reused.
 constexpr std::int64_t least_kept_mapped = std::int64_t{1} << 20;
-/// Reserved address space is unmapped when its loop ends if more of it than this is used.
-constexpr std::size_t most_kept_rows = std::size_t{64} << 10;
+/// Rows begin in a block of the run's memory of the least size, and move to a larger one up to the
+/// most; more rows are appended in reserved address space.
+constexpr std::size_t least_block = std::size_t{1} << 10, most_block = std::size_t{64} << 10;
 /// So many items of strings take long to release, so that this is done in the background.
 constexpr std::size_t many_strings = 1024;
 constexpr std::size_t claim_step = std::size_t{64} << 10;
@@ -81,6 +82,7 @@ void Stack::begin(Run& run, std::optional<std::int64_t> extent, std::optional<st
 
 void Stack::release() {
   whole_ = Value();
+  block_ = Tensor();
   reserved_ = nullptr;
   release_strings();
 }
@@ -118,14 +120,14 @@ void Stack::begin_items(DType dtype, const Shape& item) {
     make_whole(extent, extent > *trips_);
   } else if (dtype != DType::string) {
     whole_shape(0);
-    if (!reserved_) reserved_ = std::make_shared<Reserved>(run_->memory);
-    poison_rows(0);
+    if (room() == 0) grow(1);
+    else poison_rows(0);
   }
   const bool leading = axis_ == 0 || axis_ == -std::ssize(item) - 1;
   const bool small = dtype != DType::string &&
                      static_cast<std::size_t>(row_bytes_) <= copied_at_once;
   rows_ = nullptr;
-  if (small && !trips_) rows_ = static_cast<char*>(reserved_->base);
+  if (small && !trips_) rows_ = base();
   if (small && trips_ && leading) rows_ = whole_.tensor().data_as<char>();
 }
 
@@ -164,8 +166,8 @@ void Stack::put(std::int64_t t, const Tensor& item) {
     std::memcpy(rows_ + row * row_bytes_, item.data(), static_cast<std::size_t>(row_bytes_));
   else if (trips_) write(destination(whole_.tensor(), t, *trips_), item);
   else
-    run_->assign(item, Tensor(dtype_, item_, row_major_strides(item_),
-                              static_cast<char*>(reserved_->base) + row * row_bytes_, nullptr));
+    run_->assign(
+        item, Tensor(dtype_, item_, row_major_strides(item_), base() + row * row_bytes_, nullptr));
 }
 
 void Stack::reserve_rows(std::int64_t rows) {
@@ -174,25 +176,57 @@ void Stack::reserve_rows(std::int64_t rows) {
     throw_error(Blame::limit,
                 fmt::format("item '{}': {} of {} bytes are more than any memory holds", names_.item,
                             rows, row_bytes_));
-  const std::size_t before = reserved_->claimed;
-  reserved_->need(static_cast<std::size_t>(bytes));
+  if (static_cast<std::size_t>(bytes) > room()) grow(static_cast<std::size_t>(bytes));
+}
+
+char* Stack::base() const {
+  return reserved_ ? static_cast<char*>(reserved_->base) : block_.data_as<char>();
+}
+
+std::size_t Stack::room() const {
+  if (reserved_) return reserved_->claimed;
+  return block_.defined() ? static_cast<std::size_t>(block_.size()) : 0;
+}
+
+/// Makes room for so many bytes of rows.
+void Stack::grow(std::size_t bytes) {
+  const std::size_t before = room();
+  if (reserved_) {
+    reserved_->need(bytes);
+  } else {
+    const Tensor old = std::exchange(block_, Tensor());
+    if (bytes <= most_block) {
+      const std::size_t size = std::clamp(2 * bytes, least_block, most_block);
+      block_ = run_->memory.allocate(DType::u8, {static_cast<std::int64_t>(size)});
+    } else {
+      reserved_ = std::make_shared<Reserved>(run_->memory);
+      reserved_->need(bytes);
+    }
+    if (before > 0) std::memcpy(base(), old.data(), before);
+  }
+  if (rows_ != nullptr) rows_ = base();
   poison_rows(before);
 }
 
-/// Check mode: poisons the usable address space from byte `from` on.
+/// Check mode: poisons the room from byte `from` on.
 void Stack::poison_rows(std::size_t from) const {
-  if (run_->memory.checked() && from < reserved_->claimed)
-    poison(dtype_, static_cast<char*>(reserved_->base) + from, reserved_->claimed - from);
+  if (run_->memory.checked() && from < room()) poison(dtype_, base() + from, room() - from);
+}
+
+/// The first n rows.
+Tensor Stack::rows(std::int64_t n) const {
+  Shape shape = item_;
+  shape.insert(shape.begin(), n);
+  Shape strides = row_major_strides(shape);
+  return Tensor(dtype_, std::move(shape), std::move(strides), base(),
+                reserved_ ? std::shared_ptr<void>(reserved_) : block_.owner());
 }
 
 Tensor Stack::prepare(DType dtype, const Shape& item, std::int64_t to) {
   if (!begun_) begin_items(dtype, item);
   if (trips_) return whole_.tensor();
   reserve_rows(to);
-  Shape shape = item_;
-  shape.insert(shape.begin(), to);
-  Shape strides = row_major_strides(shape);
-  return Tensor(dtype_, std::move(shape), std::move(strides), reserved_->base, reserved_);
+  return rows(to);
 }
 
 Value Stack::finish(std::int64_t n) {
@@ -201,10 +235,9 @@ Value Stack::finish(std::int64_t n) {
   const bool in_order = extent == n && !reversed_ && axis_ == 0 &&
                         n * row_bytes_ >= least_kept_mapped;
   if (dtype_ != DType::string && in_order) {
-    Shape shape = whole_shape(n);
-    Shape strides = row_major_strides(shape);
-    void* const rows = reserved_->base;
-    return Tensor(dtype_, std::move(shape), std::move(strides), rows, std::move(reserved_));
+    Tensor whole = rows(n);
+    reserved_ = nullptr;
+    return whole;
   }
   make_whole(extent, extent > n);
   const Tensor& whole = whole_.tensor();
@@ -214,19 +247,18 @@ Value Stack::finish(std::int64_t n) {
     write(destination(whole, t, n), strings_[static_cast<std::size_t>(t)]);
   }
   release_strings();
-  if (reserved_ && reserved_->claimed > most_kept_rows) reserved_ = nullptr;
+  reserved_ = nullptr;
   return std::exchange(whole_, {});
 }
 
 void Stack::put_rows(const Tensor& whole, std::int64_t n) const {
-  Shape rows = item_, to = whole.strides();
-  rows.insert(rows.begin(), n);
+  Shape shape = item_, to = whole.strides();
+  shape.insert(shape.begin(), n);
   const auto axis = to.begin() + axis_from_front(axis_, whole.rank());
   const std::int64_t step = *axis;
   to.erase(axis);
   to.insert(to.begin(), reversed_ ? -step : step);
-  const Tensor written(dtype_, rows, row_major_strides(rows), reserved_->base, reserved_);
-  run_->assign(written, whole.strided(reversed_ ? (n - 1) * step : 0, rows, std::move(to)));
+  run_->assign(rows(n), whole.strided(reversed_ ? (n - 1) * step : 0, shape, std::move(to)));
 }
 
 }  // namespace rondel::runtime

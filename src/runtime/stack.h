@@ -13,8 +13,9 @@ struct StackNames {
 
 /// The items of a loop, joined along a new axis. If the trip count is known in advance, the result
 /// is allocated once and items are written in place, on any axis, in either direction. Otherwise
-/// items are appended as rows in reserved address space, which never moves, and copied to their
-/// final positions at the end. One object serves all runs of its loop.
+/// items are appended as rows, few of them in a block of the run's memory, more in reserved address
+/// space, which never moves, and copied to their final positions at the end. One object serves all
+/// runs of its loop.
 class Stack {
  public:
   /// `axis` is an axis of the joined tensor; negative axes count from its end.
@@ -45,7 +46,11 @@ class Stack {
   void release_strings();
   void write(const Tensor& to, const Tensor& item) const;
   void reserve_rows(std::int64_t rows);
+  char* base() const;
+  std::size_t room() const;
+  void grow(std::size_t bytes);
   void poison_rows(std::size_t from) const;
+  Tensor rows(std::int64_t n) const;
   /// Copies the first n rows to their positions in the finished tensor.
   void put_rows(const Tensor& whole, std::int64_t n) const;
   /// The part of the finished tensor for item t of n.
@@ -65,7 +70,8 @@ class Stack {
   std::int64_t row_bytes_ = 0;
   char* rows_ = nullptr;                ///< destination of small row-major items, copied as bytes
   Value whole_;                         ///< the result, if the trip count is known
-  std::shared_ptr<Reserved> reserved_;  ///< the appended rows otherwise; kept between runs
+  Tensor block_;                        ///< the appended rows while they are few; kept between runs
+  std::shared_ptr<Reserved> reserved_;  ///< the appended rows when they are more
   std::vector<Tensor> strings_;         ///< appended items of strings, not copyable as bytes
 };
 

@@ -258,7 +258,9 @@ def scan(g):
             x = g.pick(lambda v: v.rank > 0 and bool(axes(v)) and g.steady_with(first)(v))
             axis = rng.choice(axes(x))
         samples = [_element(s, axis) if k in w.alive else None for k, s in enumerate(x.samples)]
-        body.add_input("tensor", x.dtype, samples, varies=body.depth, wobble=x.wobble)
+        element = body.add_input("tensor", x.dtype, samples, varies=body.depth, wobble=x.wobble)
+        if element.rank and w.chance(0.6):
+            w.focus = element
         scans.append(x)
         axes_in.append(axis - rng.choice([0, x.rank]))
     body.fill(rng.randint(1, w.mood.body))

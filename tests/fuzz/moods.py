@@ -70,7 +70,7 @@ def _nests(rng, families):
     made = _anything(rng, families)
     frequent = {*READERS, "gather", "shapes", "reshape"}
     made.weights = {name: (OFTEN.get(name, 1) if name in frequent else 0.05) for name in families}
-    made.weights.update({"loop": 4, "scan": 1, "if": 0.5})
+    made.weights.update(rng.choice([{"loop": 4, "scan": 1, "if": 0.5}, {"loop": 4, "scan": 1, "if": 0.5}, {"loop": 1, "scan": 4, "matmul": 20}]))
     made.control, made.nested, made.depth = 1, 1, rng.choice([2, 2, 3, 4])
     made.length, made.body = rng.choice([1, 1, 2]), rng.choice([1, 1, 2])
     made.extents, made.counts = [1, 2, 3, 3], rng.choice([[1, 1, 1, 3], [1, 1, 0, 2], [1, 2, 3, 5]])

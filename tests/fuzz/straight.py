@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .blocks import float_or_int, is_float
-from .values import BOOL, ELEMENT_TYPES, F32, I64, STRING, Unfit
+from .values import BOOL, ELEMENT_TYPES, F32, I64, STORED, STRING, Unfit
 
 DTYPES = [d for d in ELEMENT_TYPES if d != STRING]
 
@@ -157,10 +157,10 @@ def cast(g):
     a, w = g.pick(lambda v: v.dtype != STRING, unranked=True), g.writer
     to = w.random.choice([F32, I64, BOOL, *w.mood.dtypes, w.random.choice(DTYPES)])
     if w.chance(0.1):
-        to = g.pick(lambda v: v.dtype != STRING)
-        if np.complex64 not in (a.dtype, to.dtype):
-            g.emit("CastLike", [a, to], like=a)
-    elif to != STRING and np.complex64 not in (a.dtype, to):
+        like = g.pick(lambda v: v.dtype != STRING and v.dtype not in STORED)
+        if a.dtype != np.complex64:
+            g.emit("CastLike", [a, like], like=a)
+    elif to != STRING and to not in STORED and a.dtype != np.complex64:
         g.emit("Cast", [a], {"to": ELEMENT_TYPES[to]}, like=a)
     elif to == STRING and a.dtype.kind in "iu":
         g.emit("Cast", [a], {"to": ELEMENT_TYPES[to]}, like=a)

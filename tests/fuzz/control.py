@@ -33,10 +33,12 @@ def condition(g):
 def count(g):
     """A trip count: from data, an extent, or a constant."""
     w, rng = g.writer, g.writer.random
+    small = lambda v: v.dtype == I64 and v.rank == 0 and all(s is None or s.item() < 400 for s in v.samples)  # noqa: E731
+    if w.chance(w.mood.from_inputs):
+        return g.pick(lambda v: small(v) and v.level == 0)
     if w.chance(w.mood.from_data):
         form = rng.choice(["found", "found", "mod", "extent", "size"])
         if form == "found":
-            small = lambda v: v.dtype == I64 and v.rank == 0 and all(s is None or s.item() < 400 for s in v.samples)  # noqa: E731
             return g.pick(lambda v: small(v) and v.varies == 0 if w.chance(0.5) else small(v))
         if form == "mod":
             return g.emit("Mod", [g.scalar(), g.number(rng.choice([2, 3, 5]))])
@@ -62,7 +64,7 @@ def _states(g, body, fixed):
                 continue
             except Unfit:
                 pass
-        how = "kept" if fixed else rng.choice(["kept"] * 6 + ["extents", "extents", "rank"])
+        how = rng.choice(["extents", "extents", "rank"]) if not fixed and w.chance(w.mood.changing) else "kept"
         v = g.pick(lambda v: how != "extents" or v.rank > 0)
         facts = {"kept": {"wobble": v.wobble, "shape_id": v.shape_id}, "extents": {"wobble": body.depth}, "rank": {"wobble": body.depth, "unranked": True}}
         made.append((v, body.add_input("tensor", v.dtype, v.samples, varies=body.depth, **facts[how]), how))
@@ -179,7 +181,7 @@ def _results(g, op, inputs, attributes, facts, likes):
 
 def loop(g):
     w, rng = g.writer, g.writer.random
-    form = rng.choice(["count", "count", "count", "both", "both", "while", "huge", "ignored"])
+    form = rng.choice(w.mood.endings)
     trips = None if form == "while" else _limit_of_all(g) if form == "huge" else count(g)
     if trips is not None and w.chance(0.04):
         trips = g.one(trips)

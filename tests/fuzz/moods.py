@@ -17,6 +17,7 @@ OFTEN = {
     "arithmetic": 5, "reduce": 3, "matmul": 2, "fused": 2, "slices": 2, "gather": 2, "concat": 2, "where": 2, "reshape": 1.5, "loop": 2, "scan": 1.5,
 }  # fmt: skip
 READERS = ["arithmetic", "arithmetic", "fused", "where", "compare", "matmul", "concat", "reduce", "slices"]  #: of what a loop has just given
+ENDINGS = ["count", "count", "count", "both", "both", "while", "huge", "ignored"]
 THEMES = [
     ["sequence", "sequence_step", "sequence_read", "optional"],
     ["matmul", "gemm", "einsum", "windowed", "reduce"],
@@ -36,6 +37,8 @@ class Mood:
     tidy: the chance that a node reads what no other node has read. extents, counts: what extents and trip counts are drawn from.
     feed_sets: sets of feeds that the program is written with. other_sets: further ones, made when it is finished.
     risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
+    endings: what ends a loop. from_data, from_inputs: the chance that a count comes from data, and from outside of all loops.
+    changing: the chance that a state changes its extents or rank. stretched: that an extent of 1 is broadcast.
     declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
     """
 
@@ -57,12 +60,17 @@ class Mood:
     special: float
     bounded: float
     from_data: float
+    from_inputs: float
     tidy: float
+    endings: list
+    changing: float
+    stretched: float
 
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    return _nests(rng, families) if rng.random() < 0.3 else _anything(rng, families)
+    kind = rng.choices([_anything, _nests, _ended], [3, 2, 5])[0]
+    return kind(rng, families)
 
 
 def _nests(rng, families):
@@ -75,7 +83,20 @@ def _nests(rng, families):
     made.length, made.body = rng.choice([1, 1, 2]), rng.choice([1, 1, 2])
     made.extents, made.counts = [1, 2, 3, 3], rng.choice([[1, 1, 1, 3], [1, 1, 0, 2], [1, 2, 3, 5]])
     made.dtypes = rng.choices([F32, F32, I64], k=3)
-    made.from_data, made.tidy = 0.95, 0.8
+    made.from_data, made.from_inputs, made.tidy = 0.95, 0.3, 0.8
+    return made
+
+
+def _ended(rng, families):
+    """Small programs: an inner loop that data end, mostly after one trip, whose stack one op reads beside what has more rows."""
+    made = _nests(rng, families)
+    made.weights.update({name: 0.05 for name in families})
+    made.weights.update({name: OFTEN.get(name, 1) for name in READERS} | {"loop": 4, "scan": 0.5})
+    made.depth, made.length, made.body = 2, 1, 1
+    made.extents, made.counts = [1, 3, 3, 3], [1, 1, 1, 2, 3]
+    made.dtypes, made.feed_sets, made.other_sets = [F32, I64], 1, 2
+    made.endings, made.from_inputs, made.tidy = ["both", "both", "both", "count"], 0.8, 0.9
+    made.changing, made.stretched = 0.05, 0.9
     return made
 
 
@@ -119,5 +140,9 @@ def _anything(rng, families):
         special=rng.choice([0, 0, 0, 0.05, 0.2]),
         bounded=rng.choice([0.5, 0.8, 0.95]),
         from_data=rng.choice([0.2, 0.5, 0.8]),
+        from_inputs=rng.choice([0, 0, 0.3]),
         tidy=rng.choice([0.2, 0.5, 0.8]),
+        endings=ENDINGS,
+        changing=rng.choice([0.1, 0.35, 0.5]),
+        stretched=rng.choice([0.2, 0.4, 0.8]),
     )

@@ -23,7 +23,7 @@ def partner(g, a, dtype=None, larger=False):
     dtype = dtype or a.dtype
     steady = g.steady_with(a)
     ones = [k for k, e in enumerate(a.shape) if e == 1]
-    if ones and not a.unranked and w.chance(0.4):
+    if ones and not a.unranked and w.chance(w.mood.stretched):
         return _stretching(g, a, ones, dtype)
     try:
         if w.chance(0.4):

@@ -5,7 +5,7 @@ import os
 import random
 
 import numpy as np
-
+from models import check_mode
 from rondel import deepx
 
 COUNT = int(os.environ.get("RONDEL_DEEPX", "60"))
@@ -121,6 +121,8 @@ def test_programs_give_the_same_however_they_run():
             same(at_once, result(program.session(), statements(text)))
             same(at_once, result(program.session(jit=False), [text]))
             same(at_once, result(program.session(), [deepx.formatted(text)]))
+            with check_mode():
+                same(at_once, result(program.session(), [text]))
 
 
 def test_a_block_gives_what_its_lines_give():

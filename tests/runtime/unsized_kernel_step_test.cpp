@@ -4,7 +4,7 @@
 
 #include <limits>
 
-/// When the step of an unsized kernel calls `check` again.
+/// When the step of an unsized kernel calls `check` again, and what its outputs hold before.
 namespace rondel::runtime {
 namespace {
 
@@ -68,6 +68,19 @@ TEST_F(UnsizedKernelStepTest, TypesDoNotDependOnWhatASequenceHolds) {
   EXPECT_EQ(asked_after(Sequence{DType::f32, std::make_shared<std::vector<Tensor>>(3)}), 1);
   EXPECT_EQ(asked_after(Tensor::scalar(1.0F)), 2);
   EXPECT_EQ(asked_after(Sequence{}), 2);
+}
+
+TEST_F(UnsizedKernelStepTest, InCheckModeItShowsThatTheKernelWroteNothing) {
+  Memory memory(std::numeric_limits<std::size_t>::max(), true);
+  runtime::Run run{memory, 1};
+  const FrameLease frame(plan_, run);
+  for (int again = 0; again < 2; ++again) {
+    frame->set(0, Tensor::scalar(1.0F));
+    frame->execute();
+    auto* const y = (*frame)[1].tensor().data_as<std::uint64_t>();
+    EXPECT_EQ(*y, 0xa5a5a5a5a5a5a5a5U);
+    *y = 1;
+  }
 }
 
 }  // namespace

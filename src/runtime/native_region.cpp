@@ -13,8 +13,8 @@ namespace {
 
 using Kind = scalar::LoopBinding;
 
-/// Trips of the first chunk; each later chunk is twice as long. Between chunks, growing stacks get
-/// more rows, and native code replaces interpreted code as soon as it is compiled.
+/// The fewest trips of the first chunk; each later chunk is twice as long. Between chunks, growing
+/// stacks get more rows, and native code replaces interpreted code as soon as it is compiled.
 constexpr std::int64_t first_chunk = 4;
 /// The end of the lifetime of a buffer that is alive until the region returns.
 constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
@@ -167,7 +167,8 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
       stacks_, [&](const ItemStack& s) { return !stacks[s.stack].certain(); });
   const scalar::Executable& code = *buffers_.code()->code;
   std::int64_t from = 0;
-  for (std::int64_t chunk = first_chunk; from < most && (!start.conditional || go_ != 0);
+  for (std::int64_t chunk = code.native() ? rows_at_first(stacks) : first_chunk;
+       from < most && (!start.conditional || go_ != 0);
        chunk = chunk > most / 2 ? most : chunk * 2) {
     run.check_stop();
     const bool whole = code.native() && !growing;
@@ -184,6 +185,14 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
   buffers_.drop_large_memory();
   forward_invariants(frame);
   return {from, !start.conditional || go_ != 0};
+}
+
+/// The trips whose items each growing stack has room for at first.
+std::int64_t NativeLoop::rows_at_first(std::span<const Stack> stacks) const {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const ItemStack& s : stacks_)
+    if (!stacks[s.stack].certain()) least = std::min(least, Stack::rows_at_first(s.dtype, s.item));
+  return std::max(least, first_chunk);
 }
 
 void NativeLoop::forward_invariants(Frame& frame) const {

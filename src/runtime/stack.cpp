@@ -229,6 +229,11 @@ Tensor Stack::prepare(DType dtype, const Shape& item, std::int64_t to) {
   return rows(to);
 }
 
+std::int64_t Stack::rows_at_first(DType dtype, const Shape& item) {
+  const std::int64_t bytes = element_count(item) * static_cast<std::int64_t>(byte_size(dtype));
+  return static_cast<std::int64_t>(least_block) / std::max<std::int64_t>(bytes, 1);
+}
+
 Value Stack::finish(std::int64_t n) {
   if (trips_) return std::exchange(whole_, {});
   const std::int64_t extent = extent_for(n);

@@ -33,6 +33,8 @@ class Stack {
   /// For native loops: makes rows [0, to) writable. Returns the buffer for them: the result itself
   /// if the trip count is known, else a tensor [to, item...].
   Tensor prepare(DType, const Shape& item, std::int64_t to);
+  /// How many rows of a growing stack fit into its first block.
+  static std::int64_t rows_at_first(DType, const Shape& item);
   /// Whether the trip count is known.
   bool certain() const { return trips_.has_value(); }
   /// The joined tensor after n trips. Requires that an item was added or `prepare` was called.

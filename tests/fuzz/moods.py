@@ -69,7 +69,7 @@ class Mood:
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended], [3, 2, 5])[0]
+    kind = rng.choices([_anything, _nests, _ended], [3, 1, 6])[0]
     return kind(rng, families)
 
 
@@ -95,7 +95,8 @@ def _ended(rng, families):
     made.depth, made.length, made.body = 2, 1, 1
     made.extents, made.counts = [1, 3, 3, 3], [1, 1, 1, 2, 3]
     made.dtypes, made.feed_sets, made.other_sets = [F32, I64], 1, 2
-    made.endings, made.from_inputs, made.tidy = ["both", "both", "both", "count"], 0.8, 0.9
+    made.endings, made.from_inputs, made.tidy = ["both", "both", "both", "huge", "count"], 0.8, 0.9
+    made.declared = rng.choice([[0, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]])
     made.changing, made.stretched = 0.05, 0.9
     return made
 

@@ -73,25 +73,22 @@ class ItemTypes {
     return parts.has_trips ? std::vector{parts.trips_at()} : std::vector<std::size_t>();
   }
 
-  /// Type errors in the body are no errors if no trip is made: inference is then repeated without
-  /// trusting annotations, and falls back to the declared types.
+  /// Falls back to the types of the model where the loop's own operands do not go together.
   std::vector<LoopStep::ItemType> infer(std::span<const Value> all) const {
-    for (const bool trust_annotations : {true, false}) {
-      ir::TypeEnvironment k = ir::type_environment(*graph_);
-      k.trust_annotations = trust_annotations;
-      for (std::size_t i = 0; i < all.size(); ++i)
-        if (all[i].is_tensor() || all[i].is_sequence())
-          k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
-      for (const std::size_t i : value_inputs())
-        k.values[static_cast<std::int32_t>(outer_[i])] = all[i].tensor();
-      try {
-        ir::infer_node(*graph_, node_, k);
-        return items(k);
-      } catch (const Error& e) {
-        if (e.blame() == Blame::internal || ends_run(e)) throw;
-      }
+    ir::TypeEnvironment k = ir::type_environment(*graph_);
+    k.without_trips = true;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].is_tensor() || all[i].is_sequence())
+        k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
+    for (const std::size_t i : value_inputs())
+      k.values[static_cast<std::int32_t>(outer_[i])] = all[i].tensor();
+    try {
+      ir::infer_node(*graph_, node_, k);
+    } catch (const Error& e) {
+      if (e.blame() == Blame::internal || ends_run(e)) throw;
+      return items(ir::type_environment(*graph_));
     }
-    return items(ir::type_environment(*graph_));
+    return items(k);
   }
 
   std::vector<LoopStep::ItemType> items(const ir::TypeEnvironment& k) const {

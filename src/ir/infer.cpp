@@ -30,7 +30,18 @@ class Inference {
   /// `infer_region` does not need these names.
   void name_stacks() { name_stacks_ = true; }
 
+  /// A node of a region. One that will not run and whose rule does not hold says nothing.
   void node(NodeId n) {
+    try {
+      infer(n);
+    } catch (const Error& e) {
+      if (!k_.without_trips || e.blame() == Blame::internal || ends_run(e)) throw;
+      for (const ValueId v : g_.node(n).outputs)
+        if (v != ValueId::none) type(v) = g_.value(v).type;
+    }
+  }
+
+  void infer(NodeId n) {
     check_cancellation();
     if (++rules_ > most_rules + most_rules_per_node * g_.node_count())
       throw_error_at(Blame::limit, where(g_, n),
@@ -326,7 +337,8 @@ class Inference {
       Type& state = type(body.params[2 + s]);
       const Type& next = type(body.results[1 + s]);
       const std::optional<Type> both = join(state, next);
-      const bool kept = parts.fixed[s] != 0 || (k_.trust_annotations && parts.keeps[s] != 0);
+      bool kept = parts.fixed[s] != 0 || (k_.without_trips && parts.keeps[s] != 0);
+      if (k_.without_trips && !fits(next, state)) kept = false;  // no trip is there to refuse it
       if (!both || (kept && !fits(next, state)))
         fail_at(n, "state {} ('{}') begins as {} and becomes {}; a state keeps its {}", s,
                 g_.value(body.params[2 + s]).name, to_text(state), to_text(next),
@@ -478,7 +490,7 @@ void infer_region(const Graph& g, RegionId r, TypeEnvironment& k, const Evaluato
 void infer_node(const Graph& g, NodeId n, TypeEnvironment& k, const Evaluator& evaluate) {
   Inference inference(g, k, evaluate);
   inference.name_stacks();
-  inference.node(n);
+  inference.infer(n);
 }
 
 bool infer_from_regions(const Graph& g, NodeId n, TypeEnvironment& k) {

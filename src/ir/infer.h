@@ -46,9 +46,10 @@ struct TypeEnvironment {
   /// If set, inference gives each unknown extent of an op's result a symbol of its own, so that
   /// equal extents downstream are recognized.
   bool name_unknowns = false;
-  /// If set, inference trusts the model's annotations of states (`keeps`). Only for loops without
-  /// trips, whose body never runs.
-  bool trust_annotations = false;
+  /// If set, the loop makes no trip (docs/loops.md, rule 3): inference trusts the model's
+  /// annotations of states (`keeps`), and a rule that does not hold is no error: the graph's own
+  /// types of the outputs are all that is known.
+  bool without_trips = false;
   const Tensor* value(ValueId v) const {
     auto it = values.find(static_cast<std::int32_t>(v));
     return it == values.end() ? nullptr : &it->second;

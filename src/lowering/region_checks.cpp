@@ -25,31 +25,28 @@ void RegionTree::check_element(ValueId v, const char* what) {
 }
 
 /// The items of a loop, inferred as for a loop that makes no trip: from the types of all that goes
-/// in, but from no values except its trip count (docs/loops.md, rule 3). Nothing is known of items
-/// if a rule does not hold.
+/// in, but from no values except its trip count (docs/loops.md, rule 3). Nothing is known of them
+/// if the loop's operands do not go together.
 std::vector<ir::Type> RegionTree::items_without_trips(NodeId n) const {
   const ir::Node& node = g_.node(n);
   const LoopParts parts(node);
-  std::vector<ir::Type> items(parts.stacks);
-  for (const bool trust_annotations : {true, false}) {
-    ir::TypeEnvironment k = ir::type_environment(g_);
-    k.trust_annotations = trust_annotations;
-    for (const ValueId v : outer_values(g_, n)) k.types[ir::index(v)] = type(v);
-    if (parts.has_trips) {
-      const auto trips = static_cast<std::int32_t>(node.inputs[parts.trips_at()]);
-      if (const auto list = k_.elements.find(trips); list != k_.elements.end())
-        k.elements[trips] = list->second;
-    }
-    try {
-      ir::infer_node(g_, n, k, options_.evaluate);
-    } catch (const Error& e) {
-      if (e.blame() == Blame::internal || ends_run(e)) throw;
-      continue;
-    }
-    for (std::size_t s = 0; s < parts.stacks; ++s)
-      items[s] = k.types[ir::index(g_.region(parts.body).results[1 + parts.states + s])];
-    break;
+  ir::TypeEnvironment k = ir::type_environment(g_);
+  k.without_trips = true;
+  for (const ValueId v : outer_values(g_, n)) k.types[ir::index(v)] = type(v);
+  if (parts.has_trips) {
+    const auto trips = static_cast<std::int32_t>(node.inputs[parts.trips_at()]);
+    if (const auto list = k_.elements.find(trips); list != k_.elements.end())
+      k.elements[trips] = list->second;
   }
+  std::vector<ir::Type> items(parts.stacks);
+  try {
+    ir::infer_node(g_, n, k, options_.evaluate);
+  } catch (const Error& e) {
+    if (e.blame() == Blame::internal || ends_run(e)) throw;
+    return items;
+  }
+  for (std::size_t s = 0; s < parts.stacks; ++s)
+    items[s] = k.types[ir::index(g_.region(parts.body).results[1 + parts.states + s])];
   return items;
 }
 

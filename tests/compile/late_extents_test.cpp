@@ -156,5 +156,27 @@ TEST(LateExtents, ValuesDoNotTellTheShapeOfAnEmptyStack) {
   }
 }
 
+// The product could not run; what else is stacked has its shape all the same.
+TEST(LateExtents, ANodeThatCouldNotRunDoesNotHideTheShapesOfOthers) {
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[?, ?], %most: i64[], %rows: i64[]) {
+    %two: i64[] = constant value=i64[] {2}
+    %out, %#0 = loop trips=%two {  // from "node 'outer'"
+      body(%i: i64[], %go: bool[]) {
+        %p, %s, %#1 = loop trips=%most {  // from "node 'inner'"
+          body(%j: i64[], %on: bool[]) {
+            %product = mat_mul(%x, %x)
+            %y = neg(%x)
+            yield go=%on items=(%product, %y)
+          }
+        }
+        yield go=%go items=(%s)
+      }
+    }
+    yield %out
+  })g");
+  for (const Execution how : all_ways)
+    EXPECT_THAT(run(g, how, 0, 0).shape, ElementsAre(2, 0, 2, 1));
+}
+
 }  // namespace
 }  // namespace rondel::compile

@@ -56,7 +56,7 @@ def _states(g, body, fixed):
     """[(initial value, the body's input, how it may change)]: kept, extents, rank, or other for sequences and optionals."""
     w, rng = g.writer, g.writer.random
     made = []
-    for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3])):
+    for _ in range(rng.choice(w.mood.states)):
         if not fixed and w.chance(0.15):
             try:
                 v = g.pick(kind=rng.choice(["seq", "seq", "opt", "optseq"]))
@@ -88,9 +88,11 @@ def _kept(body, state):
         shape = v.shape == state.shape and (v.shape_id == state.shape_id or v.wobble == 0 == state.wobble)
         return v.dtype == state.dtype and v is not state and shape
 
-    if w.chance(0.7):
+    if w.chance(w.mood.moved):
+        return body.pick(same)
+    if w.chance(0.8):
         return body.pick(lambda v: same(v) and v.level == body.level and v.varies == body.depth and v not in body.inputs)
-    if w.chance(0.4) or state.dtype in (BOOL, STRING):
+    if state.dtype in (BOOL, STRING):
         return body.pick(same)
     made = body.emit(w.random.choice(["Add", "Sub", "Max", "Mul"]), [state, partner(body, state)])
     if made.shape != state.shape:

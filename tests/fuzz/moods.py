@@ -35,10 +35,12 @@ class Mood:
     weights: of each family of ops. control: the chance that the next node is a loop or an If. nested: the chance that the body of a
     loop begins with one. dtypes: of inputs and constants.
     tidy: the chance that a node reads what no other node has read. extents, counts: what extents and trip counts are drawn from.
-    feed_sets: sets of feeds that the program is written with. other_sets: further ones, made when it is finished.
+    feed_sets: sets of feeds that the program is written with. other_sets: further ones, made when it is finished, with counts
+    from other_counts.
     risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
     endings: what ends a loop. from_data, from_inputs: the chance that a count comes from data, and from outside of all loops.
-    changing: the chance that a state changes its extents or rank. stretched: that an extent of 1 is broadcast.
+    states: how many a loop has. changing: the chance that a state changes its extents or rank. moved: that its next value is an older one,
+    such as another state. stretched: that an extent of 1 is broadcast.
     declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
     """
 
@@ -52,6 +54,7 @@ class Mood:
     opset: int
     extents: list
     counts: list
+    other_counts: list
     feed_sets: int
     other_sets: int
     risk: float
@@ -63,13 +66,15 @@ class Mood:
     from_inputs: float
     tidy: float
     endings: list
+    states: list
     changing: float
+    moved: float
     stretched: float
 
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended], [3, 1, 6])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _moved], [3, 1, 3, 2, 1])[0]
     return kind(rng, families)
 
 
@@ -98,6 +103,26 @@ def _ended(rng, families):
     made.endings, made.from_inputs, made.tidy = ["both", "both", "both", "huge", "count"], 0.8, 0.9
     made.declared = rng.choice([[0, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]])
     made.changing, made.stretched = 0.05, 0.9
+    return made
+
+
+def _empty(rng, families):
+    """Small programs: loops that make no trip within loops that do, and readers of the shapes of their stacks."""
+    made = _ended(rng, families)
+    made.weights.update({"gemm": 4, "shapes": 2, "scan": 1})
+    made.depth, made.body = rng.choice([2, 3]), rng.choice([1, 1, 2])
+    made.extents, made.counts, made.other_counts = [1, 2, 3], [1, 1, 2], [0, 0, 0, 1, 2]
+    made.endings, made.stretched, made.risk = ["count", "count", "both"], 0.4, 0.5
+    return made
+
+
+def _moved(rng, families):
+    """Small programs: states of one type that loops in loops hand to each other."""
+    made = _ended(rng, families)
+    made.weights.update({name: 0.05 for name in families} | {"loop": 4, "arithmetic": 1})
+    made.depth = rng.choice([2, 2, 3])
+    made.extents, made.counts, made.dtypes = [3, 3, 3, 1], [1, 2, 3], [F32]
+    made.endings, made.states, made.moved = ["count", "both"], [2, 2, 3], 0.8
     return made
 
 
@@ -133,6 +158,7 @@ def _anything(rng, families):
         opset=rng.choice([16, 17, 18, 19, 20, 21, 22, 23, 24, 25]),
         extents=extents,
         counts=counts,
+        other_counts=[0, 1, 2, 3],
         feed_sets=rng.choice([1, 1, 2, 2]),
         other_sets=rng.choice([0, 1, 1]),
         risk=rng.choice([0.02, 0.05, 0.15, 0.3]),
@@ -144,6 +170,8 @@ def _anything(rng, families):
         from_inputs=rng.choice([0, 0, 0.3]),
         tidy=rng.choice([0.2, 0.5, 0.8]),
         endings=ENDINGS,
+        states=[0, 1, 1, 1, 2, 2, 3],
+        moved=rng.choice([0.1, 0.3]),
         changing=rng.choice([0.1, 0.35, 0.5]),
         stretched=rng.choice([0.2, 0.4, 0.8]),
     )

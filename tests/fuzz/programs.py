@@ -164,7 +164,7 @@ def _other_feeds(writer, inputs, feeds):
             continue
         value = feeds[v.name]
         if v.kind == "tensor" and dims == [] and v.dtype in (I64, BOOL):
-            others = [n for n in sorted({*mood.counts, 0, 1, 2, 3}) if n != value]
+            others = [n for n in mood.other_counts if n != value]
             value = np.array(rng.choice(others) if v.dtype == I64 else writer.chance(0.8), v.dtype)
         elif v.kind == "tensor" and dims and resized:
             value = writer.array(v.dtype, [extents[d] if isinstance(d, str) else d for d in dims])

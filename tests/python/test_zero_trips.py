@@ -181,3 +181,17 @@ def test_an_extent_that_a_captured_count_would_tell_is_the_same_natively(count, 
         run_as(monkeypatch, jit)
         (y,) = session(made).run(None, {"k": np.array(count), "x": np.float32(1)})
         assert y.shape == (3, 0, 0)
+
+
+def test_a_node_that_could_not_run_says_nothing_but_others_do(monkeypatch):
+    made = model("""main (float[?] x, float[?,?] z, bool no) => (float[?,?] y, float[?,?,?] w) {
+  y, w = Loop ("", no) <body = b (int64 i, bool go) => (bool on, float[?] item, float[?,?] product) {
+    on = Identity (go)
+    item = Identity (x)
+    product = MatMul (z, z)
+  }>
+}""")
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        y, w = session(made).run(None, {"x": np.ones(2, np.float32), "z": np.ones((1, 3), np.float32), "no": np.array(False)})
+        assert y.shape == (0, 2) and w.shape == (0, 0, 0)

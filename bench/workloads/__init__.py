@@ -13,6 +13,7 @@ NAMES = (
     "top_k_loop",
     "softmax_loop",
     "slice_loop",
+    "short_loop",
     "lstm_scan",
     "lstm_op",
     "knn_scan",

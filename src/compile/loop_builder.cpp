@@ -6,6 +6,7 @@
 #include "compile/exact_key.h"
 #include "compile/plan_builder.h"
 #include "compile/region_code.h"
+#include "lowering/empty_stacks.h"
 
 #include <algorithm>
 
@@ -55,8 +56,9 @@ runtime::LoopSpec spec_of(const ir::Graph& g, const ir::Node& node) {
 /// The types of the items that a loop would stack if it made a trip, for given inputs. Thread-safe.
 class ItemTypes {
  public:
-  ItemTypes(std::shared_ptr<const ir::Graph> g, ir::NodeId n)
-      : graph_(std::move(g)), node_(n), outer_(lowering::outer_values(*graph_, n)) {}
+  ItemTypes(std::shared_ptr<const ir::Graph> g, ir::NodeId n, ir::Evaluator evaluate)
+      : graph_(std::move(g)), node_(n), outer_(lowering::outer_values(*graph_, n)),
+        evaluate_(std::move(evaluate)) {}
 
   std::vector<LoopStep::ItemType> get(std::span<const Value> inputs,
                                       std::span<const Value> captures) {
@@ -73,31 +75,20 @@ class ItemTypes {
     return parts.has_trips ? std::vector{parts.trips_at()} : std::vector<std::size_t>();
   }
 
-  /// Falls back to the types of the model where the loop's own operands do not go together.
   std::vector<LoopStep::ItemType> infer(std::span<const Value> all) const {
-    ir::TypeEnvironment k = ir::type_environment(*graph_);
-    k.without_trips = true;
+    ir::TypeEnvironment k = ir::environment_around(*graph_, node_);
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i].is_tensor() || all[i].is_sequence())
         k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
     for (const std::size_t i : value_inputs())
       k.values[static_cast<std::int32_t>(outer_[i])] = all[i].tensor();
-    try {
-      ir::infer_node(*graph_, node_, k);
-    } catch (const Error& e) {
-      if (e.blame() == Blame::internal || ends_run(e)) throw;
-      return items(ir::type_environment(*graph_));
-    }
-    return items(k);
-  }
-
-  std::vector<LoopStep::ItemType> items(const ir::TypeEnvironment& k) const {
+    const std::vector<ir::Type> items = lowering::items_without_trips(*graph_, node_, k, evaluate_);
     const LoopParts parts(graph_->node(node_));
     std::vector<LoopStep::ItemType> types;
     for (std::size_t s = 0; s < parts.stacks; ++s) {
       const ValueId item = graph_->region(parts.body).results[1 + parts.states + s];
-      types.push_back(item_type(k.types[ir::index(item)], graph_->value(item).type.has_rank(),
-                                parts.declared[s], parts.axis_out[s]));
+      types.push_back(item_type(items[s], graph_->value(item).type.has_rank(), parts.declared[s],
+                                parts.axis_out[s]));
     }
     return types;
   }
@@ -117,6 +108,7 @@ class ItemTypes {
   const std::shared_ptr<const ir::Graph> graph_;
   const ir::NodeId node_;
   const std::vector<ValueId> outer_;
+  const ir::Evaluator evaluate_;
   /// By the extents of all outer values, and the trip count.
   LruCache<std::vector<LoopStep::ItemType>> known_;
 };
@@ -129,7 +121,7 @@ std::unique_ptr<runtime::Step> loop_step(const BuildContext& b, ir::NodeId n,
   auto step = std::make_unique<LoopStep>();
   step->spec = spec_of(*b.graph, node);
   step->body = build_plan(b, node.regions[0], outer);
-  auto items = std::make_shared<ItemTypes>(b.graph, n);
+  auto items = std::make_shared<ItemTypes>(b.graph, n, b.lowering.evaluate);
   step->item_types = [items](std::span<const Value> inputs, std::span<const Value> captures) {
     return items->get(inputs, captures);
   };

@@ -36,8 +36,10 @@ class Inference {
       infer(n);
     } catch (const Error& e) {
       if (!k_.without_trips || e.blame() == Blame::internal || ends_run(e)) throw;
-      for (const ValueId v : g_.node(n).outputs)
+      for (const ValueId v : g_.node(n).outputs) {
+        forget(v);
         if (v != ValueId::none) type(v) = g_.value(v).type;
+      }
     }
   }
 
@@ -337,8 +339,8 @@ class Inference {
       Type& state = type(body.params[2 + s]);
       const Type& next = type(body.results[1 + s]);
       const std::optional<Type> both = join(state, next);
-      bool kept = parts.fixed[s] != 0 || (k_.without_trips && parts.keeps[s] != 0);
-      if (k_.without_trips && !fits(next, state)) kept = false;  // no trip is there to refuse it
+      const bool keeps = parts.fixed[s] != 0 || (k_.without_trips && parts.keeps[s] != 0);
+      const bool kept = keeps && !(k_.without_trips && !fits(next, state));  // nothing refuses it
       if (!both || (kept && !fits(next, state)))
         fail_at(n, "state {} ('{}') begins as {} and becomes {}; a state keeps its {}", s,
                 g_.value(body.params[2 + s]).name, to_text(state), to_text(next),

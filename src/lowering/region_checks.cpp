@@ -24,34 +24,8 @@ void RegionTree::check_element(ValueId v, const char* what) {
            to_text(type(v)));
 }
 
-/// The items of a loop, inferred as for a loop that makes no trip: from the types of all that goes
-/// in, but from no values except its trip count (docs/loops.md, rule 3). Nothing is known of them
-/// if the loop's operands do not go together.
-std::vector<ir::Type> RegionTree::items_without_trips(NodeId n) const {
-  const ir::Node& node = g_.node(n);
-  const LoopParts parts(node);
-  ir::TypeEnvironment k = ir::type_environment(g_);
-  k.without_trips = true;
-  for (const ValueId v : outer_values(g_, n)) k.types[ir::index(v)] = type(v);
-  if (parts.has_trips) {
-    const auto trips = static_cast<std::int32_t>(node.inputs[parts.trips_at()]);
-    if (const auto list = k_.elements.find(trips); list != k_.elements.end())
-      k.elements[trips] = list->second;
-  }
-  std::vector<ir::Type> items(parts.stacks);
-  try {
-    ir::infer_node(g_, n, k, options_.evaluate);
-  } catch (const Error& e) {
-    if (e.blame() == Blame::internal || ends_run(e)) throw;
-    return items;
-  }
-  for (std::size_t s = 0; s < parts.stacks; ++s)
-    items[s] = k.types[ir::index(g_.region(parts.body).results[1 + parts.states + s])];
-  return items;
-}
-
-/// Whether a stack has the same type without trips as with some. Its rank never depends on the run:
-/// it follows from the model, or is declared.
+/// Whether a stack has the same type without trips as with some (docs/loops.md, rule 3): its rank
+/// follows from the model or is declared, its extents from types alone.
 bool RegionTree::empty_stack_known(const LoopParts& parts, std::size_t k,
                                    const ir::Type& without_trips) const {
   const ValueId item = g_.region(parts.body).results[1 + parts.states + k];
@@ -66,6 +40,29 @@ bool RegionTree::empty_stack_known(const LoopParts& parts, std::size_t k,
     if (extent_known(type(item).extent(a)) && !(type(item).extent(a) == without_trips.extent(a)))
       return false;
   return true;
+}
+
+/// Rules in the body of a loop that may make no trip are checked when a trip runs. Where one
+/// depends on extents that become known before the loop, but inside of the tree, it may not hold,
+/// and an empty stack then has another shape. `before`: the conditions and late extents before the
+/// body.
+void RegionTree::check_rules_of_empty(NodeId loop, const Late& before) {
+  const auto is_late = [&](ir::Symbol name) { return before.extents.contains(name); };
+  for (const auto& [n, conditions] : conditions_inside_)
+    if (!before.nodes.contains(n))
+      for (const ir::Integer& i : conditions)
+        if (i.symbolic() && std::ranges::any_of(i.symbol.names(), is_late))
+          return refuse(
+              "{} may make no trip, and a stack's shape then depends on whether {} would "
+              "accept its operands",
+              ir::where(g_, loop), ir::where(g_, n));
+}
+
+RegionTree::Late RegionTree::late() const {
+  Late all;
+  for (const auto& [symbol, bound] : bounds_) all.extents.insert(symbol);
+  for (const auto& [n, conditions] : conditions_inside_) all.nodes.insert(n);
+  return all;
 }
 
 /// Operands that types depend on must have known values, or be computed from extents of the class,

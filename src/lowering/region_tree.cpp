@@ -3,6 +3,7 @@
 #include "base/axis.h"
 #include "base/cancellation.h"
 #include "base/error.h"
+#include "lowering/empty_stacks.h"
 #include "lowering/extent_expression.h"
 #include "lowering/extract.h"
 
@@ -168,7 +169,9 @@ void RegionTree::visit_group(const Group& group, Position at) {
   const ir::Node& node = g_.node(first);
   if (!group.program && node.regions.empty()) visit_kernel(first, at);
   if (node.is_loop()) visit_loop(first);
+  const Late before = late();
   for (const RegionId inner : regions(first)) visit(inner, at);
+  if (node.is_loop() && may_stack_nothing(first)) check_rules_of_empty(first, before);
   if (!node.regions.empty() && !node.is_loop()) visit_if(first);
   for (const NodeId n : group.nodes) {
     check_values(n);
@@ -215,9 +218,10 @@ void RegionTree::visit_loop(NodeId n) {
       refuse("state '{}' changes its shape", g_.value(state).name);
     else check_extents(state);
   }
-  const bool may_be_empty = n != top_ && !ir::Integer(ir::trips_of(node, k_)).at_least(1);
-  const std::vector<ir::Type> empty = may_be_empty ? items_without_trips(n)
-                                                   : std::vector<ir::Type>();
+  const bool may_be_empty = n != top_ && may_stack_nothing(n);
+  const std::vector<ir::Type> empty = may_be_empty
+                                          ? items_without_trips(g_, n, k_, options_.evaluate)
+                                          : std::vector<ir::Type>();
   for (std::size_t k = 0; k < parts.stacks; ++k)
     visit_stack(n, parts, k, may_be_empty ? &empty[k] : nullptr);
   check_element(body.results[0], "the body's condition");
@@ -226,6 +230,12 @@ void RegionTree::visit_loop(NodeId n) {
   if (parts.has_go) check_element(node.inputs[parts.go_at()], "the condition");
   for (std::size_t k = 0; k < parts.stacks; ++k)
     if (parts.has_extent(k)) check_element(node.inputs[parts.extent_at(k)], "a stack's extent");
+}
+
+/// Whether a loop has stacks and may make no trip.
+bool RegionTree::may_stack_nothing(NodeId n) const {
+  const ir::Node& node = g_.node(n);
+  return LoopParts(node).stacks > 0 && !ir::Integer(ir::trips_of(node, k_)).at_least(1);
 }
 
 /// `without_trips`: the type of the item if the loop makes no trip; null if it certainly makes one.

@@ -104,6 +104,11 @@ class RegionTree {
     std::vector<std::int32_t> begins, ends;  ///< by group; last: of the region's end
     std::optional<Position> holder;
   };
+  /// What is known only within a trip: extents, and nodes whose rules depend on some.
+  struct Late {
+    std::set<ir::Symbol> extents;
+    std::set<ir::NodeId> nodes;
+  };
   const RegionInfo& info(ir::RegionId r) const { return regions_.at(r); }
   template <class... Args> void refuse(fmt::format_string<Args...> text, Args&&... args) {
     add_reason(fmt::format(text, std::forward<Args>(args)...));
@@ -120,10 +125,12 @@ class RegionTree {
   void visit_if(ir::NodeId);
   void check_element(ir::ValueId, const char* what);
   void visit_stack(ir::NodeId, const ir::LoopParts&, std::size_t k, const ir::Type* without_trips);
-  std::vector<ir::Type> items_without_trips(ir::NodeId loop) const;
+  bool may_stack_nothing(ir::NodeId loop) const;
   bool empty_stack_known(const ir::LoopParts&, std::size_t k, const ir::Type& without_trips) const;
   void check_values(ir::NodeId);
   void check_rule(ir::NodeId);
+  void check_rules_of_empty(ir::NodeId loop, const Late& before);
+  Late late() const;
   bool follows_from_extents(ir::ValueId) const;
   bool extent_known(const ir::Integer& e) const;
   void check_type(ir::ValueId);

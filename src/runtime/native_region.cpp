@@ -167,7 +167,7 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
       stacks_, [&](const ItemStack& s) { return !stacks[s.stack].certain(); });
   const scalar::Executable& code = *buffers_.code()->code;
   std::int64_t from = 0;
-  for (std::int64_t chunk = code.native() ? rows_at_first(stacks) : first_chunk;
+  for (std::int64_t chunk = code.native() ? trips_of_first_chunk(stacks) : first_chunk;
        from < most && (!start.conditional || go_ != 0);
        chunk = chunk > most / 2 ? most : chunk * 2) {
     run.check_stop();
@@ -187,8 +187,8 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
   return {from, !start.conditional || go_ != 0};
 }
 
-/// The trips whose items each growing stack has room for at first.
-std::int64_t NativeLoop::rows_at_first(std::span<const Stack> stacks) const {
+/// As many trips as each growing stack has room for at first, but at least `first_chunk`.
+std::int64_t NativeLoop::trips_of_first_chunk(std::span<const Stack> stacks) const {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const ItemStack& s : stacks_)
     if (!stacks[s.stack].certain()) least = std::min(least, Stack::rows_at_first(s.dtype, s.item));

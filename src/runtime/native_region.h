@@ -145,7 +145,7 @@ class NativeLoop {
   };
   void bind(Frame&, const LoopStart&);
   void forward_invariants(Frame&) const;
-  std::int64_t rows_at_first(std::span<const Stack> stacks) const;
+  std::int64_t trips_of_first_chunk(std::span<const Stack> stacks) const;
 
   RegionBuffers buffers_;
   std::vector<Input> inputs_;

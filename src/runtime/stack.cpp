@@ -18,7 +18,8 @@ namespace {
 
 /// Address space that a growing stack reserves. Memory is used only for rows that are written.
 constexpr std::size_t most_reserved = std::size_t{1} << 38;
-/// A finished stack smaller than this is copied, so that the address space can be reused.
+/// A finished stack smaller than this is copied, so that a result holds no more memory than it
+/// needs.
 constexpr std::int64_t least_kept_mapped = std::int64_t{1} << 20;
 /// Rows begin in a block of the run's memory of the least size, and move to a larger one up to the
 /// most; more rows are appended in reserved address space.

@@ -120,7 +120,7 @@ class Runs:
             got = session.run(None, self.program.cases[case].feeds, options)
         except rondel.Error as error:
             self.refused(way, case, error, limited)
-            if way == "interpreted":
+            if way == "interpreted" and not isinstance(error, (rondel.LimitExceeded, rondel.DeadlineExceeded)):
                 self.refusals[case] = f"{type(error).__name__}: {error}"
             return
         if case in self.refusals and way in SAME_GRAPH:

@@ -280,21 +280,6 @@ main (float[A,B,C] xs, float s) => (float r) {
   }> (s, xs)
 }"""
 
-# Inner trips follow from the outer trip index; the inner stack may be empty.
-TRIANGLE_STACKED = f"""
-main (int64 n, float[T,C] x, float s) => (float last) {{
-  {YES}
-  last = Loop (n, yes, s) <body = outer (int64 i, bool go, float a) => (bool on, float b) {{
-    on = Identity (go)
-    rows = Loop (i, go) <body = inner (int64 j, bool go2) => (bool on2, float[C] row) {{
-      on2 = Identity (go2)
-      row = Gather <axis = 0> (x, j)
-    }}>
-    total = ReduceSum <keepdims = 0> (rows)
-    b = Add (a, total)
-  }}>
-}}"""
-
 # The outer loop moves `x`, with a copy; the inner loop hands it on before.
 OUTER_STATE_INSIDE = f"""
 main (int64 n, float[C] p, float[C] q) => (float[C] a, float[C] b) {{
@@ -330,7 +315,6 @@ CASES = {
     "an inner stack of some items": (INNER_STACK, {"n": scalar(9, np.int64), "s": random(70)}),
     "power iteration": (POWER, {"n": scalar(9, np.int64), "A": random(17, 17), "x": random(17, 1)}),
     "products of scans": (PRODUCTS_OF_SCANS, {"xs": random(5, 9), "zs": random(9, 5), "W": random(9, 9), "s": random(9)}),
-    "a triangle of stacks": (TRIANGLE_STACKED, {"n": scalar(4, np.int64), "x": small_integers(5, 3), "s": scalar(1, np.float32)}),
     "rows of a slice": (ROWS_OF_A_SLICE, {"xs": small_integers(3, 4, 5), "s": scalar(1, np.float32)}),
     "pooling": (POOLING, {"n": scalar(4, np.int64), "x": random(2, 3, 9, 8)}),
     "pooling of what is scanned": (POOLED_SCAN, {"xs": random(2, 3, 5, 7), "s": random(2, 3, 7)}),

@@ -377,6 +377,15 @@ def test_an_output_that_nobody_reads(op):
 # ---- networks -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_output_that_is_listed_twice_is_written_once(compiled):
+    made = model("main (float[2] x) => (float[2] z, float[2] y) { z = Neg (x)  y = Identity (z) }")
+    made.graph.output.append(made.graph.output[1])
+    written = rondel.export(made, compiled=compiled)
+    for values in (session(written).run(None, {"x": f32(1, 2)}), in_onnxruntime(written, {"x": f32(1, 2)})):
+        assert [v.tolist() for v in values] == [[-1, -2]] * 3
+
+
 def test_a_network_is_saved_as_onnx(tmp_path):
     """The sum of the columns of x from last to first, and the partial sums."""
     net = Net()

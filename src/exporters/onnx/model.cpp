@@ -18,6 +18,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -141,11 +143,13 @@ class Writer {
     model_.initializers.push_back(t);
   }
 
+  /// A file may list an output twice; its value is then written once.
   void outputs(pb::GraphProto& out) {
+    std::set<std::pair<std::string, ValueId>> written;
     for (std::size_t j = 0; j < g_.root().results.size(); ++j) {
       const ValueId v = g_.root().results[j];
       const std::string& wanted = g_.output_names[j];
-      if (name(v) != wanted) copy(out, v, wanted);
+      if (written.emplace(wanted, v).second && name(v) != wanted) copy(out, v, wanted);
       const ir::Type& actual = g_.value(v).type;
       const bool declared = j < g_.declared_outputs.size() &&
                             g_.declared_outputs[j].kind() == actual.kind();

@@ -18,8 +18,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -89,15 +87,18 @@ class Writer {
     imported_.insert(domain);
   }
 
-  /// Names inputs and outputs first, so that no other value takes their names.
+  /// Names inputs and outputs first, so that no other value takes their names. An output may be
+  /// listed twice: the first value of the name is written for both.
   void name_ports() {
     const ir::Region& root = g_.root();
     for (const std::string& name : g_.input_names) names_.reserve(name);
     for (const std::string& name : g_.output_names) names_.reserve(name);
     for (std::size_t i = 0; i < root.params.size(); ++i)
       named_[ir::index(root.params[i])] = g_.input_names[i];
+    std::unordered_set<std::string> listed;
     for (std::size_t j = 0; j < root.results.size(); ++j) {
       const ValueId v = root.results[j];
+      if (!listed.insert(g_.output_names[j]).second) continue;
       if (made_by_node(v, RegionId::root) && named_[ir::index(v)].empty())
         named_[ir::index(v)] = g_.output_names[j];
     }
@@ -143,13 +144,12 @@ class Writer {
     model_.initializers.push_back(t);
   }
 
-  /// A file may list an output twice; its value is then written once.
   void outputs(pb::GraphProto& out) {
-    std::set<std::pair<std::string, ValueId>> written;
+    std::unordered_set<std::string> written;
     for (std::size_t j = 0; j < g_.root().results.size(); ++j) {
       const ValueId v = g_.root().results[j];
       const std::string& wanted = g_.output_names[j];
-      if (written.emplace(wanted, v).second && name(v) != wanted) copy(out, v, wanted);
+      if (written.insert(wanted).second && name(v) != wanted) copy(out, v, wanted);
       const ir::Type& actual = g_.value(v).type;
       const bool declared = j < g_.declared_outputs.size() &&
                             g_.declared_outputs[j].kind() == actual.kind();

@@ -16,9 +16,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Each of two trips stacks the first `rows` rows of x, as far as `most` allows, and reads the
-/// stack with x.
-ir::Graph stacking(const std::string& reader) {
-  return ir::parse(R"g(graph "g" (%x: f32[2, 1], %most: i64[], %rows: i64[]) {
+/// stack with x. `before`: nodes between the inner loop and the reader.
+ir::Graph stacking(const std::string& reader, const std::string& before = "",
+                   const std::string& x = "f32[2, 1]") {
+  return ir::parse(R"g(graph "g" (%x: )g" + x + R"g(, %most: i64[], %rows: i64[]) {
     %two: i64[] = constant value=i64[] {2}
     %one: i64[] = constant value=i64[] {1}
     %zero: i64[] = constant value=i64[] {0}
@@ -34,7 +35,8 @@ ir::Graph stacking(const std::string& reader) {
             yield go=%more items=(%row)
           }
         }
-        %y = )g" + reader +
+        )g" + before +
+                   " %y = " + reader +
                    R"g(  // from "node 'y'"
         yield go=%go items=(%y)
       }
@@ -159,34 +161,14 @@ TEST(LateExtents, ValuesDoNotTellTheShapeOfAnEmptyStack) {
 // What the product requires of the rows of %s is not known before the outer loop runs, and no trip
 // of the empty loop asks: as the operands do not go together, the model's types say its shape.
 TEST(LateExtents, ARuleThatNoTripAsksDoesNotTellTheShapeOfAnEmptyStack) {
-  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[?, ?], %most: i64[], %rows: i64[]) {
-    %two: i64[] = constant value=i64[] {2}
-    %one: i64[] = constant value=i64[] {1}
-    %zero: i64[] = constant value=i64[] {0}
-    %out, %#0 = loop trips=%two {  // from "node 'outer'"
-      body(%i: i64[], %go: bool[]) {
-        %first = less(%zero, %rows)
-        %none = sub(%most, %most)
-        %s, %#1 = loop trips=%most go=%first {  // from "node 'inner'"
-          body(%t: i64[], %d: bool[]) {
-            %k = mod(%t, %two)
-            %row = gather(%x, %k)
-            %made = add(%t, %one)
-            %more = less(%made, %rows)
-            yield go=%more items=(%row)
-          }
-        }
+  const ir::Graph g = stacking("neg(%e)", R"(%none = sub(%most, %most)
         %e, %#2 = loop trips=%none {  // from "node 'empty'"
           body(%j: i64[], %on: bool[]) {
             %p = mul(%s, %x)
             yield go=%on items=(%p)
           }
-        }
-        yield go=%go items=(%e)
-      }
-    }
-    yield %out
-  })g");
+        })",
+                               "f32[?, ?]");
   for (const Execution how : all_ways) {
     EXPECT_THAT(run(g, how, 9, 3).shape, ElementsAre(2, 0, 0, 0));
     EXPECT_THAT(run(g, how, 9, 1).shape, ElementsAre(2, 0, 2, 1));

@@ -236,16 +236,17 @@ void StoragePlan::plan_copies(NodeId n) {
     copies_[next] = add(next, {t_.begins(end), t_.ends(end)});
   }
   for (std::size_t s = 0; s < parts.scans; ++s)
-    if (const ValueId element = body.params[2 + parts.states + s]; needs_copy(element))
+    if (const ValueId element = body.params[2 + parts.states + s];
+        needs_buffer(element) && !is_row(element))
       copies_[element] = add(element, {t_.begins({parts.body, 0}), last_read(element, parts.body)});
 }
 
-/// Whether an op needs the element of a scan in a buffer, and it does not lie in one.
-bool StoragePlan::needs_copy(ValueId element) const {
-  const bool as_buffer = std::ranges::any_of(t_.reads(element), [&](const Read& read) {
-    return read.node != NodeId::none && ops::reads_buffers(*t_.graph().node(read.node).op);
-  });
-  return as_buffer && !t_.is_one_element(element) && !is_row(element);
+/// Whether an op needs the element of a scan in a buffer.
+bool StoragePlan::needs_buffer(ValueId element) const {
+  return !t_.is_one_element(element) &&
+         std::ranges::any_of(t_.reads(element), [&](const Read& read) {
+           return read.node != NodeId::none && ops::reads_buffers(*t_.graph().node(read.node).op);
+         });
 }
 
 /// Whether the element of a scan is part of a buffer: a row of a scan that lies in one.
@@ -255,7 +256,7 @@ bool StoragePlan::is_row(ValueId element) const {
   const std::size_t s = *scan_of(element);
   const ValueId scanned = t_.graph().node(loop).inputs[parts.scans_at() + s];
   return axis_from_front(parts.axis_in[s], t_.type(element).rank() + 1) == 0 &&
-         (loop == t_.top() || !scan_of(scanned) || is_row(scanned) || needs_copy(scanned));
+         (loop == t_.top() || !scan_of(scanned) || needs_buffer(scanned) || is_row(scanned));
 }
 
 /// Which scan of its loop a value is an element of; nullopt if it is none, or comes from outside.

@@ -57,7 +57,7 @@ class StoragePlan : public StorageMap {
   void plan_group(const Group&, Position, Preferences&);
   bool assign(ir::ValueId, Position made, const Preferences&);
   void plan_copies(ir::NodeId loop);
-  bool needs_copy(ir::ValueId element) const;
+  bool needs_buffer(ir::ValueId element) const;
   bool is_row(ir::ValueId element) const;
   std::optional<std::size_t> scan_of(ir::ValueId) const;
   bool only_item(ir::ValueId, Position made) const;

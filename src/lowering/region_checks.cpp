@@ -1,5 +1,5 @@
 // What keeps a tree from being lowered: values and extents that are not known in time, and rules of
-// ops that depend on them.
+// ops that depend on them; and which rules the program checks instead.
 #include "base/error.h"
 #include "lowering/extent_expression.h"
 #include "lowering/region_tree.h"

@@ -169,9 +169,10 @@ void RegionTree::visit_group(const Group& group, Position at) {
   const ir::Node& node = g_.node(first);
   if (!group.program && node.regions.empty()) visit_kernel(first, at);
   if (node.is_loop()) visit_loop(first);
-  const Late before = late();
+  const bool may_be_empty = node.is_loop() && may_stack_nothing(first);
+  const Late before = may_be_empty ? late() : Late();
   for (const RegionId inner : regions(first)) visit(inner, at);
-  if (node.is_loop() && may_stack_nothing(first)) check_rules_of_empty(first, before);
+  if (may_be_empty) check_rules_of_empty(first, before);
   if (!node.regions.empty() && !node.is_loop()) visit_if(first);
   for (const NodeId n : group.nodes) {
     check_values(n);

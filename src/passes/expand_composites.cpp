@@ -26,7 +26,7 @@ struct Item {
   ir::Type type;
 };
 
-/// The items of all loops that have a rank.
+/// The items, of all loops, whose rank is known.
 std::vector<Item> items_of(const ir::Graph& g) {
   std::vector<Item> items;
   for (std::size_t i = 0; i < g.node_count(); ++i) {
@@ -42,8 +42,8 @@ std::vector<Item> items_of(const ir::Graph& g) {
   return items;
 }
 
-/// The rank of a stack without trips follows from the model as it was written (docs/loops.md,
-/// rule 3).
+/// Declares the ranks and extents of items as they were inferred: the rank of a stack without trips
+/// follows from the model as it was written (docs/loops.md, rule 3).
 void declare(ir::Graph& g, const std::vector<Item>& items) {
   for (const Item& item : items) {
     ir::LoopEditor editor(g, item.loop);

@@ -1,10 +1,13 @@
 #pragma once
+#include "codegen/compiler.h"
 #include "scalar/program.h"
 
 #include <memory>
 
 namespace rondel::compile {
 
+class BackgroundCompiler;
+class CodeCache;
 class TieredExecutable;
 
 /// How programs are executed.
@@ -19,27 +22,45 @@ enum class Execution {
 /// (compiled at once) or quick; `otherwise` if it is not set.
 Execution execution_from_environment(Execution otherwise);
 
+/// Code that compilers share, of one tier: equal programs have one executable, whose run times are
+/// added up and which is compiled once. Thread-safe.
+class SharedCode {
+ public:
+  using Tier = codegen::Compiler::Tier;
+  /// The code of all sessions of this process. Never destroyed.
+  static SharedCode& of_process(Tier);
+
+  explicit SharedCode(Tier);
+  ~SharedCode();
+  std::shared_ptr<TieredExecutable> get(const std::shared_ptr<const scalar::Program>&);
+  /// Returns when the program has native code. Throws the compiler's error, or the cancellation of
+  /// the run that this thread prepares.
+  void compile_now(const std::shared_ptr<TieredExecutable>&);
+
+ private:
+  std::shared_ptr<TieredExecutable> tiered(std::shared_ptr<const scalar::Program>);
+
+  std::shared_ptr<CodeCache> cache_;
+  std::shared_ptr<BackgroundCompiler> background_compiler_;
+};
+
 /// Makes programs executable: interpreted at first, compiled once they are hot. All tiers give the
-/// same bits. Equal programs share one executable: their run times are added up, and they are
-/// compiled once. Thread-safe.
+/// same bits. Thread-safe.
 class TieredCompiler {
  public:
   /// `checked`: check mode; all programs are made with checks.
   explicit TieredCompiler(Execution, bool checked = false);
-  ~TieredCompiler();
+  /// With code that others do not share: for tests.
+  TieredCompiler(Execution, SharedCode&);
   Execution execution() const { return execution_; }
   std::shared_ptr<const scalar::Executable> make(std::shared_ptr<const scalar::Program>);
 
  private:
-  class BackgroundCompiler;
-  class CodeCache;
   std::shared_ptr<const scalar::Executable> make_unchecked(std::shared_ptr<const scalar::Program>);
-  std::shared_ptr<TieredExecutable> tiered(std::shared_ptr<const scalar::Program>);
 
   Execution execution_;
-  bool checked_;
-  std::shared_ptr<BackgroundCompiler> background_compiler_;
-  std::unique_ptr<CodeCache> cache_;
+  bool checked_ = false;
+  SharedCode* code_ = nullptr;  ///< null: interpreter
 };
 
 }  // namespace rondel::compile

@@ -1,5 +1,6 @@
 #include "compile/tiered_compiler.h"
 
+#include "compile/code_cache.h"
 #include "scalar/builder.h"
 #include "scalar/run.h"
 
@@ -69,7 +70,8 @@ TEST_P(CodeOf, programs_that_do_something_else_have_code_of_their_own) {
 }
 
 TEST(TieredCompiler, what_one_program_has_got_compiled_all_that_do_the_same_have) {
-  TieredCompiler compiler(Execution::tiered);
+  SharedCode code(SharedCode::Tier::optimised);
+  TieredCompiler compiler(Execution::tiered, code), other(Execution::tiered, code);
   const auto a = compiler.make(adding("one", 1));
   EXPECT_FALSE(a->native());
   for (int waited = 0; waited < 10'000 && !a->native(); ++waited) {
@@ -78,6 +80,7 @@ TEST(TieredCompiler, what_one_program_has_got_compiled_all_that_do_the_same_have
   }
   EXPECT_TRUE(a->native());
   EXPECT_TRUE(compiler.make(adding("another", 1))->native());
+  EXPECT_TRUE(other.make(adding("another", 1))->native());
   EXPECT_FALSE(compiler.make(adding("another", 2))->native());
 }
 
@@ -96,8 +99,8 @@ std::shared_ptr<const scalar::Program> long_program() {
 }
 
 TEST(TieredCompiler, one_that_goes_does_not_wait_for_what_is_being_compiled) {
-  auto compiler = std::make_unique<TieredCompiler>(Execution::tiered);
-  const auto program = compiler->make(long_program());
+  auto code = std::make_unique<SharedCode>(SharedCode::Tier::optimised);
+  const auto program = TieredCompiler(Execution::tiered, *code).make(long_program());
   const std::vector<float> elements(64, 1.0F);
   // Until it is hot, and no longer: a sanitizer slows the interpreter, but not LLVM.
   const auto first = std::chrono::steady_clock::now();
@@ -106,18 +109,39 @@ TEST(TieredCompiler, one_that_goes_does_not_wait_for_what_is_being_compiled) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   ASSERT_FALSE(program->native());
   const auto begin = std::chrono::steady_clock::now();
-  compiler.reset();
+  code.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
   EXPECT_EQ(run(*program, elements).y.data_as<float>()[0],
             run(*program, elements).y.data_as<float>()[63]);
 }
 
-TEST(TieredCompiler, nothing_is_kept_of_programs_that_nobody_has) {
-  TieredCompiler compiler(Execution::compiled);
+TEST(TieredCompiler, code_that_nobody_uses_is_kept_and_used_again) {
+  SharedCode code(SharedCode::Tier::quick);
+  TieredCompiler compiler(Execution::quick, code);
   const std::weak_ptr<const scalar::Executable> made = compiler.make(adding("one", 1));
+  EXPECT_FALSE(made.expired());
+  const auto again = TieredCompiler(Execution::quick, code).make(adding("another", 1));
+  EXPECT_TRUE(again->native());
+  EXPECT_EQ(run(*made.lock()).y.data_as<float>()[0], 1);
+}
+
+TEST(TieredCompiler, what_is_kept_of_programs_that_nobody_has_is_bounded) {
+  SharedCode code(SharedCode::Tier::quick);
+  TieredCompiler compiler(Execution::quick, code);
+  const std::weak_ptr<const scalar::Executable> first = compiler.make(adding("one", 1000));
+  for (std::size_t k = 0; k < CodeCache::most_unused; ++k) {
+    EXPECT_FALSE(first.expired());
+    const auto by = static_cast<double>(k);
+    EXPECT_EQ(run(*compiler.make(adding("p", by))).y.data_as<float>()[0], static_cast<float>(by));
+  }
+  EXPECT_TRUE(first.expired());
+}
+
+TEST(TieredCompiler, what_was_interpreted_only_is_not_kept) {
+  SharedCode code(SharedCode::Tier::optimised);
+  const std::weak_ptr<const scalar::Executable> made =
+      TieredCompiler(Execution::tiered, code).make(adding("one", 1));
   EXPECT_TRUE(made.expired());
-  for (int k = 0; k < 200; ++k)
-    EXPECT_EQ(run(*compiler.make(adding("p", k % 7))).y.data_as<float>()[0], k % 7);
 }
 
 /// A program that takes long to compile: y[0] is x[0] after `trips` times `length` different steps.
@@ -149,7 +173,8 @@ std::size_t compiling_threads() {
 
 TEST(TieredCompiler, a_large_run_waits_for_what_is_being_compiled_already) {
   const std::size_t before = compiling_threads();
-  TieredCompiler compiler(Execution::tiered);
+  SharedCode shared(SharedCode::Tier::optimised);
+  TieredCompiler compiler(Execution::tiered, shared);
   const auto code = compiler.make(long_program(3000));
   const auto run_for = [&](std::int64_t trips) {
     const Tensor x = Tensor::from<double>({1}, {1.0}), y = Tensor::zeros(DType::f64, {1});

@@ -94,3 +94,35 @@ def test_a_process_may_fork_while_the_code_of_a_session_that_ended_is_compiled()
         os._exit(0)
     assert os.waitpid(pid, 0)[1] == 0
     """)
+
+
+def test_a_process_may_fork_while_other_threads_share_native_code_and_drop_it():
+    """Children compile, too: the code of the process is theirs, and no lock of it was held when they began."""
+    process("""
+    import os
+    os.environ["RONDEL_JIT"] = "quick"
+
+    def scaled(by):
+        text = f'''<ir_version: 10, opset_import: ["" : 21]>
+            scaled (int64 n, float x) => (float y) <float by = {{{by}}}> {{
+              y = Loop (n, "", x) <body = step (int64 i, bool go, v) => (bool on, w) {{ on = Identity (go)  w = Mul (v, by) }}>
+            }}'''
+        session = rondel.InferenceSession(onnx.parser.parse_model(text))
+        [y] = session.run(None, {"n": np.array(2), "x": np.array(1, np.float32)})
+        assert y == by**2, (y, by)
+
+    def act(k):
+        by = k
+        while True:
+            scaled(by % 300 + 1)
+            by += 8
+
+    in_threads(act)
+    for k in range(20):
+        pid = os.fork()
+        if pid == 0:
+            scaled(400 + k)
+            scaled(1)
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0, k
+    """)

@@ -1,0 +1,187 @@
+#include "compile/background_compiler.h"
+
+#include "base/cancellation.h"
+#include "base/named_thread.h"
+#include "compile/llvm_threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace rondel::compile {
+namespace {
+
+/// The compiler of this process. Never destroyed: code may outlive all sessions.
+const codegen::Compiler& compiler() {
+  static const auto* one = new codegen::Compiler;
+  return *one;
+}
+
+}  // namespace
+
+/// The queue and its threads, which may outlive the BackgroundCompiler.
+class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers> {
+  struct Outcome {
+    bool done = false;
+    std::exception_ptr wrong;
+  };
+
+  struct Job {
+    Program program;
+    std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
+    bool is_of(const Program& p) const {
+      return !program.owner_before(p) && !p.owner_before(program);
+    }
+  };
+
+ public:
+  Workers(Tier tier, std::shared_ptr<CodeCache> compiled)
+      : tier_(tier), compiled_(std::move(compiled)) {}
+
+  /// Busy threads stop at LLVM's next pass, idle threads at once.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    queue_.clear();
+    wake_.notify_all();
+  }
+
+  void add(Program program) {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back({std::move(program)});
+    start_worker(1);
+  }
+
+  std::exception_ptr wait(const Program& program, const std::function<bool()>& ending) {
+    std::unique_lock lock(mutex_);
+    const std::shared_ptr<Outcome> outcome = outcome_soon(program);
+    while (!outcome->done && !ending()) finished_.wait_for(lock, std::chrono::microseconds(500));
+    return outcome->wrong;
+  }
+
+ private:
+  /// The outcome of the job that compiles the program now or is put first in the queue. Requires
+  /// the mutex.
+  std::shared_ptr<Outcome> outcome_soon(const Program& program) {
+    const auto of_program = [&](const Job& job) { return job.is_of(program); };
+    const auto now = std::ranges::find_if(under_way_, of_program);
+    if (now != under_way_.end()) return now->outcome;
+    Job job{program};
+    if (const auto it = std::ranges::find_if(queue_, of_program); it != queue_.end()) {
+      job = std::move(*it);
+      queue_.erase(it);
+    }
+    queue_.push_front(job);
+    start_worker(std::max(1u, std::thread::hardware_concurrency()));
+    return job.outcome;
+  }
+
+  /// Wakes a thread for a new job; starts one if none is free and there are fewer than `most`.
+  /// Requires the mutex.
+  void start_worker(std::size_t most) {
+    if (queue_.size() > free_ && threads_ < most) {
+      named_thread("rondel-compile", [self = shared_from_this()] { self->work(); }).detach();
+      ++threads_;
+      ++free_;
+    }
+    wake_.notify_one();
+  }
+
+  void work() {
+    while (const std::optional<Job> job = next()) {
+      std::exception_ptr wrong;
+      if (const std::shared_ptr<TieredExecutable> program = job->program.lock())
+        wrong = compile(program);
+      finish(*job, wrong);
+    }
+  }
+
+  std::optional<Job> next() {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
+    --free_;
+    if (ending_) return std::nullopt;
+    Job job = std::move(queue_.front());
+    queue_.pop_front();
+    under_way_.push_back(job);
+    return job;
+  }
+
+  void finish(const Job& job, std::exception_ptr wrong) {
+    const std::lock_guard lock(mutex_);
+    *job.outcome = {true, std::move(wrong)};
+    std::erase_if(under_way_, [&](const Job& j) { return j.outcome == job.outcome; });
+    ++free_;
+    finished_.notify_all();
+  }
+
+  /// A program that cannot be compiled stays interpreted: the results are the same.
+  std::exception_ptr compile(const std::shared_ptr<TieredExecutable>& program) {
+    if (program->native()) return nullptr;
+    const auto wanted = [&] {
+      LlvmThreads::threads().pass();
+      return !ending_.load(std::memory_order_relaxed) && program.use_count() > 1;
+    };
+    std::unique_ptr<scalar::Executable> native;
+    std::exception_ptr wrong;
+    LlvmThreads::threads().run([&] {
+      try {
+        native = compiler().compile(program->shared_program(), tier_, wanted);
+      } catch (const std::exception&) { wrong = std::current_exception(); }
+    });
+    if (native) {
+      program->replace(std::move(native));
+      compiled_->keep(program);
+    } else if (!wrong) {
+      program->cancelled();
+    }
+    return wrong;
+  }
+
+  const Tier tier_;
+  const std::shared_ptr<CodeCache> compiled_;
+  std::mutex mutex_;
+  std::condition_variable wake_, finished_;
+  std::deque<Job> queue_;
+  std::vector<Job> under_way_;
+  std::size_t threads_ = 0, free_ = 0;  ///< free: waiting for a job, or about to wait
+  std::atomic<bool> ending_{false};
+};
+
+BackgroundCompiler::BackgroundCompiler(Tier tier, std::shared_ptr<CodeCache> compiled)
+    : tier_(tier), compiled_(std::move(compiled)),
+      workers_(std::make_shared<Workers>(tier_, compiled_)) {}
+
+BackgroundCompiler::~BackgroundCompiler() { workers_->end(); }
+
+void BackgroundCompiler::after_fork_in_child() {
+  // The parent's object is leaked: its locks may be held by threads that do not exist here.
+  new std::shared_ptr<Workers>(std::move(workers_));
+  workers_ = std::make_shared<Workers>(tier_, compiled_);
+}
+
+void BackgroundCompiler::enqueue(Program program) { workers_->add(std::move(program)); }
+
+void BackgroundCompiler::compile_now(const Program& program, const scalar::Context& run) {
+  workers_->wait(program, [&run] {
+    return run.stop != nullptr && run.stop->load(std::memory_order_relaxed) != 0;
+  });
+}
+
+void BackgroundCompiler::compile_now(const Program& program) {
+  const std::exception_ptr wrong = workers_->wait(program, [] {
+    check_cancellation();
+    return false;
+  });
+  if (wrong) std::rethrow_exception(wrong);
+}
+
+}  // namespace rondel::compile

@@ -1,0 +1,40 @@
+#pragma once
+#include "base/fork.h"
+#include "codegen/compiler.h"
+#include "compile/code_cache.h"
+
+#include <memory>
+
+namespace rondel::compile {
+
+/// Compiling threads: one for hot programs, more if runs wait for programs. Compilation continues
+/// if a run stops waiting, and is cancelled at LLVM's next pass when nobody uses the program any
+/// more. When this object is destroyed, nothing waits for the threads, and they drop their work in
+/// the same way. The child of a fork starts with an empty queue and threads of its own.
+class BackgroundCompiler : ForkAware {
+ public:
+  using Tier = codegen::Compiler::Tier;
+  using Program = std::weak_ptr<TieredExecutable>;
+
+  /// What has been compiled is kept in `compiled`.
+  BackgroundCompiler(Tier, std::shared_ptr<CodeCache> compiled);
+  ~BackgroundCompiler() override;
+
+  void enqueue(Program);
+  /// Returns when the program has been compiled, cannot be compiled, or the run must end.
+  void compile_now(const Program&, const scalar::Context& run);
+  /// The same for the run that this thread prepares. Throws the compiler's error, or the
+  /// cancellation of the run.
+  void compile_now(const Program&);
+
+ private:
+  class Workers;
+  void after_fork_in_child() override;
+
+  Tier tier_;
+  std::shared_ptr<CodeCache> compiled_;
+  std::shared_ptr<Workers> workers_;
+  ForkRegistration registration_{*this};
+};
+
+}  // namespace rondel::compile

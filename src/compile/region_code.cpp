@@ -44,7 +44,8 @@ ir::Extents extents_in(const ir::Graph& g, ValueId v) {
   const auto found = k.elements.find(static_cast<std::int32_t>(v));
   if (found == k.elements.end()) {
     const ir::Type& t = g.value(v).type;
-    return ir::Extents(t.rank() == 0 ? 1 : static_cast<std::size_t>(t.extent(0).value));
+    const bool one = !t.has_rank() || t.rank() == 0;
+    return ir::Extents(one ? 1 : static_cast<std::size_t>(t.extent(0).value));
   }
   return {found->second.begin(), found->second.end()};
 }
@@ -70,11 +71,23 @@ void want(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
   }
 }
 
+/// Adds the integers without a declared rank of which region `r` and its nested regions require one
+/// element.
+void want_one_element(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
+  for (const ir::NodeId n : g.region(r).nodes) {
+    const ir::Node& node = g.node(n);
+    for (const ir::RegionId inner : node.regions) want_one_element(g, inner, wanted);
+    if (node.op->name != "one_element") continue;
+    const ir::Type& t = g.value(node.inputs[0]).type;
+    if (t.is_tensor() && t.dtype() == DType::i64 && !t.has_rank()) wanted.insert(node.inputs[0]);
+  }
+}
+
 /// The longest list of extents that is part of a region's class.
 constexpr std::int64_t longest_list_of_region = 64;
 
-/// The captures that are short lists and that types inside the regions depend on. The trip count of
-/// the loop is one more if types depend on the trip index.
+/// The captures that are short lists, or of which one element is required, and that types inside the
+/// regions depend on. The trip count of the loop is one more if types depend on the trip index.
 std::vector<lowering::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
                                                std::span<const ValueId> outer) {
   const ir::Node& node = g.node(n);
@@ -88,9 +101,12 @@ std::vector<lowering::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
     found.push_back(node.loop().trips_at());
   for (std::size_t k = node.inputs.size(); k < outer.size(); ++k)
     if (wanted.contains(outer[k])) found.push_back(k);
+  std::set<ValueId> one_element;
+  for (const ir::RegionId r : node.regions) want_one_element(g, r, one_element);
   std::vector<lowering::ExtentList> lists;
   for (const std::size_t k : found)
-    if (lowering::is_short_list(g.value(outer[k]).type, longest_list_of_region))
+    if (lowering::is_short_list(g.value(outer[k]).type, longest_list_of_region) ||
+        one_element.contains(outer[k]))
       lists.push_back({k, extents_in(g, outer[k])});
   return lists;
 }
@@ -237,7 +253,7 @@ class RegionCodeCache {
     if (is_hopeless()) return {NativeSource::Answer{}, ""};
     const Fit fit = fit_of(all);
     if (fit == Fit::none) return refused("an op's rule does not hold for these shapes");
-    const lowering::ShapeClass c = lowering::classify(all, declared_, {}, lists_);
+    const lowering::ShapeClass c = lowering::classify(all, declared_, {}, lists_in(all));
     if (fit == Fit::whole)
       if (const auto entry = entry_for(c); entry->code) return bound(*entry, all);
     // Extents and conditions computed inside may be known for exact shapes only.
@@ -262,10 +278,19 @@ class RegionCodeCache {
     return {std::move(found), entry.how};
   }
 
+  /// The lists among these inputs. Where the rank is not declared, one element is a list of one.
+  std::vector<lowering::ExtentList> lists_in(std::span<const Value> all) const {
+    std::vector<lowering::ExtentList> lists = lists_;
+    std::erase_if(lists, [&](const lowering::ExtentList& list) {
+      return !declared_[list.input].has_rank() && all[list.input].tensor().size() != 1;
+    });
+    return lists;
+  }
+
   lowering::ShapeClass exact_class(std::span<const Value> all) const {
     std::vector<ir::Type> types;
     for (const Value& v : all) types.push_back(ir::Type::of(v));
-    std::vector<lowering::ExtentList> lists = lists_;
+    std::vector<lowering::ExtentList> lists = lists_in(all);
     for (lowering::ExtentList& list : lists) {
       const ir::Ints values = ir::integers_of(all[list.input].tensor());
       list.declared.assign(values.begin(), values.end());

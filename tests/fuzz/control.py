@@ -181,24 +181,34 @@ def _results(g, op, inputs, attributes, facts, likes):
 # ---- loops --------------------------------------------------------------------------------------------------
 
 
-def loop(g):
+def _ending(g):
+    """What ends a loop: a word of `Mood.endings`, or sure for one that makes trips whatever the feeds are; the trip count and the first condition, or None."""
     w, rng = g.writer, g.writer.random
+    if g.depth == 0 and w.chance(w.mood.sure):
+        return "sure", g.number(rng.choice([2, 2, 3])), None
     form = rng.choice(w.mood.endings)
     trips = None if form == "while" else _limit_of_all(g) if form == "huge" else count(g)
     if trips is not None and w.chance(0.04):
         trips = g.one(trips)
-    first = {"count": lambda: None if w.chance(0.4) else g.constant(np.array(True)) if w.chance(0.4) else condition(g), "ignored": lambda: None}
-    go = first.get(form, lambda: None if w.chance(0.1) and form != "huge" and form != "while" else condition(g))()
-    if go is not None and w.chance(0.03):
-        go = g.one(go)
+    if form == "ignored":
+        return form, trips, None
+    if form == "count":
+        go = None if w.chance(0.4) else g.constant(np.array(True)) if w.chance(0.4) else condition(g)
+    else:
+        go = None if w.chance(0.1) and form == "both" else condition(g)
+    return form, trips, g.one(go) if go is not None and w.chance(0.03) else go
 
+
+def loop(g):
+    w, rng = g.writer, g.writer.random
+    form, trips, go = _ending(g)
     body = Block(w, g, loop=True)
     sets = w.mood.feed_sets
     index = body.add_input("tensor", I64, [np.array(0, np.int64)] * sets, varies=body.depth)
     going = body.add_input("tensor", BOOL, [np.array(True)] * sets, varies=body.depth)
     states = _states(g, body, fixed=False)
     body.fill(rng.randint(1, w.mood.body))
-    if form == "count":
+    if form in ("count", "sure"):
         more = body.emit("Identity", [going]) if w.chance(0.7) else body.constant(np.array(True))
         stops = 0
     elif form in ("while", "huge"):

@@ -38,7 +38,7 @@ class Mood:
     feed_sets: sets of feeds that the program is written with. other_sets: further ones, made when it is finished, with counts
     from other_counts.
     risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
-    endings: what ends a loop. from_data, from_inputs: the chance that a count comes from data, and from outside of all loops.
+    endings: what ends a loop. sure: the chance that an outermost loop makes two or three trips whatever the feeds are. from_data, from_inputs: the chance that a count comes from data, and from outside of all loops.
     states: how many a loop has. changing: the chance that a state changes its extents or rank. moved: that its next value is an older one,
     such as another state. stretched: that an extent of 1 is broadcast.
     declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
@@ -64,6 +64,7 @@ class Mood:
     bounded: float
     from_data: float
     from_inputs: float
+    sure: float
     tidy: float
     endings: list
     states: list
@@ -110,9 +111,12 @@ def _empty(rng, families):
     """Small programs: loops that make no trip within loops that do, and readers of the shapes of their stacks."""
     made = _ended(rng, families)
     made.weights.update({"gemm": 4, "shapes": 2, "scan": 1})
-    made.depth, made.body = rng.choice([2, 3]), rng.choice([1, 1, 2])
+    made.depth, made.body = rng.choice([2, 2, 3]), rng.choice([1, 1, 1, 2])
+    made.states, made.changing = [0, 0, 1], 0
     made.extents, made.counts, made.other_counts = [1, 2, 3], [1, 1, 2], [0, 0, 0, 1, 2]
-    made.endings, made.stretched, made.risk = ["count", "count", "both"], 0.4, 0.5
+    made.endings, made.from_inputs = [*["count"] * 5, "both"], 1
+    made.declared = rng.choice([[0, 0, 0, 1], [0, 0, 0, 1], made.declared])
+    made.stretched, made.risk, made.sure = 0.4, 0.5, 0.9
     return made
 
 
@@ -168,6 +172,7 @@ def _anything(rng, families):
         bounded=rng.choice([0.5, 0.8, 0.95]),
         from_data=rng.choice([0.2, 0.5, 0.8]),
         from_inputs=rng.choice([0, 0, 0.3]),
+        sure=0,
         tidy=rng.choice([0.2, 0.5, 0.8]),
         endings=ENDINGS,
         states=[0, 1, 1, 1, 2, 2, 3],

@@ -164,13 +164,13 @@ def _set(values):
 # ---- the ways -----------------------------------------------------------------------------------------------
 
 
-def _cases(runs, way, session, limited=False):
+def _cases(runs, way, session, limited=False, rounds=1):
     """Each case, beginning with a random one, then that one again: after runs with other shapes."""
     if session is None:
         return
     count = len(runs.program.cases)
     first = 0 if way == "interpreted" else runs.random.randrange(count)
-    for case in range(first, first + count + 1):
+    for case in range(first, first + rounds * count + 1):
         runs.run(session, way, case % count, limited)
 
 
@@ -179,7 +179,7 @@ def _interpreted(runs, way):
 
 
 def _quick(runs, way):
-    _cases(runs, way, runs.quick)
+    _cases(runs, way, runs.quick, rounds=2)  # exact shapes are compiled when they come again
 
 
 def _native(runs, way):

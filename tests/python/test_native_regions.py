@@ -381,6 +381,25 @@ main (bool first, float[A,B,C] x, int64 n) => (y) {{
 }}"""
 
 
+def test_a_count_whose_rank_is_not_declared_bounds_the_stacks_of_inner_loops(monkeypatch):
+    text = """
+    main (float[2] x, int64[] rows) => (float[] out) <int64 two = {2}> {
+      out = Loop (two, "") <body = outer (int64 i, bool c) => (bool c2, float[] s) {
+        c2 = Identity (c)
+        s = Loop (rows, "") <body = inner (int64 j, bool d) => (bool d2, float[2] r) { d2 = Identity (d)  r = Neg (x) }>
+      }>
+    }"""
+    for jit in ("0", "2", "quick"):
+        run_as(monkeypatch, jit)
+        made = session(text)
+        for rows in (np.array(3), np.array([3]), np.array(5), np.array(0), np.array(1)):
+            [out] = made.run(None, {"x": f32(1, 2), "rows": rows})
+            assert out.shape == (2, rows.item(), 2) and (out == [-1, -2]).all()
+            assert jit == "0" or "natively" in str(made.how_it_ran())
+        with pytest.raises(rondel.CallerError, match="expected one element of i64"):
+            made.run(None, {"x": f32(1, 2), "rows": i64(*range(100))})
+
+
 def test_branches_that_shapes_leave_out_stay_out_of_native_code(monkeypatch):
     asked = [(True, (2, 1, 3)), (True, (2, 4, 3)), (True, (2, 4, 3)), (False, (2, 4, 1)), (False, (2, 4, 1)), (True, (2, 1, 3))]
     results = []

@@ -120,7 +120,7 @@ def _cast(attributes, x):
     from .elementwise import dtype_of
 
     to = np.dtype(dtype_of(attributes["to"]))
-    if _float(x) and to.kind in "iu":
+    if x.dtype.name.startswith(("float", "bfloat")) and to.kind in "iu":
         wide = x.astype(np.float64)
         limits = np.iinfo(to)
         if not np.all(np.isfinite(wide)) or not np.all((np.trunc(wide) >= limits.min) & (np.trunc(wide) <= min(limits.max, 2**62))):

@@ -101,7 +101,7 @@ def _ended(rng, families):
     made.depth, made.length, made.body = 2, 1, 1
     made.extents, made.counts = [1, 3, 3, 3], [1, 1, 1, 2, 3]
     made.dtypes, made.feed_sets, made.other_sets = [F32, I64], 1, 2
-    made.endings, made.from_inputs, made.tidy = ["both", "both", "both", "huge", "count"], 0.8, 0.9
+    made.endings, made.from_inputs, made.tidy = ["both", "both", "both", "huge", "huge", "count"], 0.8, 0.9
     made.declared = rng.choice([[0, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0]])
     made.changing, made.stretched = 0.05, 0.9
     return made
@@ -110,7 +110,7 @@ def _ended(rng, families):
 def _empty(rng, families):
     """Small programs: loops that make no trip within loops that do, and readers of the shapes of their stacks."""
     made = _ended(rng, families)
-    made.weights.update({"gemm": 4, "shapes": 2, "scan": 1})
+    made.weights.update({"gemm": rng.choice([0, 4, 40]), "shapes": 2, "scan": 1})
     made.depth, made.body = rng.choice([2, 2, 3]), rng.choice([1, 1, 1, 2])
     made.states, made.changing = [0, 0, 1], 0
     made.extents, made.counts, made.other_counts = [1, 2, 3], [1, 1, 2], [0, 0, 0, 1, 2]

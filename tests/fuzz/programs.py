@@ -128,7 +128,7 @@ def _inputs(writer, root):
             values = values[:1] * sets
         made.append((root.add_input("tensor", dtype, [np.array(v, dtype) for v in values]), []))
     if writer.chance(0.3):
-        made.append((root.add_input("limit", I64, [np.array(rng.choice([HUGE, HUGE, 2**62, 2**40, -1]), np.int64) for _ in range(sets)]), []))
+        made.append((root.add_input("limit", I64, [np.array(rng.choice([HUGE, HUGE, 2**62, 2**50, 2**40, -1]), np.int64) for _ in range(sets)]), []))
     if writer.chance(0.1):
         dtype = rng.choice([d for d in mood.dtypes])
         samples = [[writer.array(dtype, writer.shape()) for _ in range(rng.randint(0, 3))] for _ in range(sets)]

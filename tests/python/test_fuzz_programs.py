@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 
+import machine
 import numpy as np
 import onnx.checker
 import pytest
@@ -100,3 +101,13 @@ def test_a_planted_fault_is_found_and_made_small(monkeypatch):
     text = reporting.report(fault, fault.way, model, feeds, [case.want for case in assembled(seed, model, feeds).cases], seed)
     assert f"def test_seed_{seed}(monkeypatch):" in text
     compile(text[text.index("def test_") :], "pasted", "exec")
+
+
+def test_the_oracle_ends_a_loop_without_nodes():
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+    g (float x) => (float y) <int64 most = {1125899906842624}> {
+      y = Loop (most, "", x) <body = b (int64 i, bool go, float v) => (bool go, float v) {}>
+    }"""
+    graph, functions = machine.read_model(onnx.parser.parse_model(text))
+    with pytest.raises(machine.TooLong):
+        machine.Machine(functions, most=1000).run(graph, {"x": np.float32(1)})

@@ -115,7 +115,7 @@ class Machine:
     """Runs graphs.
 
     exact: arithmetic whose bits could depend on the order of evaluation raises Inexact.
-    most: nodes that may run before TooLong is raised. largest: elements that a tensor may have, likewise.
+    most: nodes and graphs that may run before TooLong is raised. largest: elements that a tensor may have, likewise.
     watch: called with (graph, arguments, results) after each run of a graph.
 
     ambiguous: the bodies of loops without trips that have a stack whose shape is not certain; presumed: those whose shape only the
@@ -135,6 +135,7 @@ class Machine:
 
     def call(self, graph, outer, arguments, named=None):
         """Runs a graph within a scope, its inputs given by position or by name."""
+        self.spend()  # a body without nodes ends, too
         values = dict(graph.known)
         values.update(named if named is not None else zip(graph.inputs, arguments, strict=True))
         scope = Scope(outer, values)
@@ -147,14 +148,18 @@ class Machine:
 
     def step(self, node, scope):
         """Runs one node."""
-        if self.left is not None:
-            self.left -= 1
-            if self.left < 0:
-                raise TooLong("too many nodes")
+        self.spend()
         inputs = [scope[name] if name else None for name in node.inputs]
         for name, value in zip(node.outputs, self.results(node, inputs, scope), strict=False):
             if name:
                 scope.values[name] = value
+
+    def spend(self):
+        """One node or graph more."""
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                raise TooLong("too many nodes")
 
     def results(self, node, inputs, scope):
         """The outputs of one node as a list."""

@@ -86,8 +86,8 @@ void want_one_element(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wan
 /// The longest list of extents that is part of a region's class.
 constexpr std::int64_t longest_list_of_region = 64;
 
-/// The captures that are short lists, or of which one element is required, and that types inside the
-/// regions depend on. The trip count of the loop is one more if types depend on the trip index.
+/// The captures that are short lists, or of which one element is required, and that types inside
+/// the regions depend on. The trip count of the loop is one more if types depend on the trip index.
 std::vector<lowering::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
                                                std::span<const ValueId> outer) {
   const ir::Node& node = g.node(n);

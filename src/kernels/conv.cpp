@@ -4,6 +4,8 @@
 #include "kernels/narrow_floats.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace rondel::kernels {
 namespace {
@@ -64,7 +66,9 @@ template <class T> struct Plain {
     for (std::int64_t k = 0; k < c.window_size; ++k) {
       for (std::size_t a = 0; a < c.axes.size(); ++a)
         offsets[a] = position[a] * c.axes[a].window.dilation - c.axes[a].window.begin;
-      add_axis(stop, c, 0, x, static_cast<Acc>(w[k]), 0, 0);
+      const auto weight = static_cast<Acc>(w[k]);
+      add_axis(stop, c, 0, x, weight, 0, 0);
+      if (!std::isfinite(weight)) add_padding(stop, c, 0, 0);
       for (std::size_t a = c.axes.size(); a-- > 0;) {
         if (++position[a] < c.axes[a].window.kernel) break;
         position[a] = 0;
@@ -89,6 +93,23 @@ template <class T> struct Plain {
       for (std::int64_t o = from; o < to; ++o)
         sum[out_row + o] += weight * static_cast<Acc>(x[in_row + o * stride]);
       stop.add_work(to - from);
+    }
+  }
+
+  /// Where the element is padding, a weight that is not finite times 0 is NaN.
+  void add_padding(StopCheck& stop, const Convolution<T>& c, std::size_t a, std::int64_t out_base) {
+    const Axis& axis = c.axes[a];
+    const Inside in = inside(offsets[a], axis.window.stride, axis.in, axis.out);
+    std::int64_t rest = 1;
+    for (std::size_t later = a + 1; later < c.axes.size(); ++later) rest *= c.axes[later].out;
+    for (std::int64_t o = 0; o < axis.out; ++o) {
+      const std::int64_t at = out_base * axis.out + o;
+      if (o < in.from || o >= in.to) {
+        std::fill_n(sum + at * rest, rest, std::numeric_limits<Acc>::quiet_NaN());
+        stop.add_work(rest);
+      } else if (a + 1 < c.axes.size()) {
+        add_padding(stop, c, a + 1, at);
+      }
     }
   }
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 /// The fast convolution is compared with the reference, on random shapes.
@@ -93,6 +94,23 @@ TEST(Conv, FastAgreesWithPlain) {
   for (unsigned seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     check_fast(random_case(seed, seed % 4 == 0 ? 90 : 9));
+  }
+}
+
+/// Padding is zeros, and a weight that is not finite times zero is NaN.
+TEST(Conv, WeightsThatAreNotFiniteMeetThePadding) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const Case c = random_case(seed, 9);
+    const Tensor& w = c.inputs[1];
+    w.data_as<float>()[seed % w.size()] = seed % 2 == 0 ? std::numeric_limits<float>::infinity()
+                                                        : std::numeric_limits<float>::quiet_NaN();
+    const Tensor want(DType::f32, c.y), got(DType::f32, c.y);
+    run(*conv(c.spec, DType::f32, c.inputs[0].shape().size()), c.inputs, {want});
+    run(*fast_conv(c.spec, c.inputs[0].shape().size()), c.inputs, {got});
+    for (std::int64_t i = 0; i < got.size(); ++i)
+      ASSERT_EQ(std::isnan(got.data_as<float>()[i]), std::isnan(want.data_as<float>()[i]))
+          << "element " << i;
   }
 }
 

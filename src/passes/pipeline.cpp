@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ir/text.h"
+#include "passes/batch_before_loop.h"
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_multiply_add.h"
@@ -50,6 +51,8 @@ const Pass optimizations[] = {
      [](ir::Graph& g, const PassOptions&) { return orient_products(g); }},
     {"hoist_invariants", "what a loop computes from what it does not change is computed before it",
      [](ir::Graph& g, const PassOptions&) { return hoist_invariants(g); }},
+    {"batch_before_loop", "products of what a loop scans are computed for all trips before it",
+     [](ir::Graph& g, const PassOptions&) { return batch_before_loop(g); }},
     {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };

@@ -75,7 +75,7 @@ class Mood:
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _moved], [3, 1, 3, 2, 1])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected], [6, 2, 6, 4, 2, 1])[0]
     return kind(rng, families)
 
 
@@ -84,7 +84,8 @@ def _nests(rng, families):
     made = _anything(rng, families)
     frequent = {*READERS, "gather", "shapes", "reshape"}
     made.weights = {name: (OFTEN.get(name, 1) if name in frequent else 0.05) for name in families}
-    made.weights.update(rng.choice([{"loop": 4, "scan": 1, "if": 0.5}, {"loop": 4, "scan": 1, "if": 0.5}, {"loop": 1, "scan": 4, "matmul": 20}]))
+    scans = rng.random() < 0.3  # of rows, which are multiplied by weights
+    made.weights.update({"loop": 1, "scan": 4, "matmul": 20} if scans else {"loop": 4, "scan": 1, "if": 0.5})
     made.control, made.nested, made.depth = 1, 1, rng.choice([2, 2, 3, 4])
     made.length, made.body = rng.choice([1, 1, 2]), rng.choice([1, 1, 2])
     made.extents, made.counts = [1, 2, 3, 3], rng.choice([[1, 1, 1, 3], [1, 1, 0, 2], [1, 2, 3, 5]])
@@ -127,6 +128,17 @@ def _moved(rng, families):
     made.depth = rng.choice([2, 2, 3])
     made.extents, made.counts, made.dtypes = [3, 3, 3, 1], [1, 2, 3], [F32]
     made.endings, made.states, made.moved = ["count", "both"], [2, 2, 3], 0.8
+    return made
+
+
+def _projected(rng, families):
+    """Small programs: scans of rows, in any direction, which the body multiplies by weights."""
+    made = _moved(rng, families)
+    made.weights.update({name: 0.05 for name in families} | {"scan": 3, "matmul": 5, "arithmetic": 1})
+    made.depth, made.body, made.from_data = rng.choice([1, 1, 2]), rng.choice([1, 2, 3]), 0.2
+    made.extents, made.dtypes = [2, 16, 16, 17], [F32, F32, np.dtype(np.float64), I64]
+    made.states, made.moved, made.stretched = [0, 1, 1], 0.2, 0.1
+    made.declared = rng.choice([[1, 0, 0, 0], [3, 2, 1, 0]])
     return made
 
 

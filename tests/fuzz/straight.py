@@ -239,11 +239,14 @@ def matmul(g):
     a = g.pick(lambda v: float_or_int(v) and v.rank > 0)
     steady = g.steady_with(a)
     try:
+        if w.chance(0.2) and not a.wobble:
+            raise Unfit("weights")
         b = g.pick(lambda v: v.dtype == a.dtype and _matmul_fits(a, v) and steady(v))
     except Unfit:
         if a.wobble:
             raise
-        extents = [a.shape[-1]] if w.chance(0.3) else [a.shape[-1], rng.choice([1, 2, 3])]
+        columns = [1, 2, 3] if a.shape[-1] < 8 else [3, 32, 32]
+        extents = [a.shape[-1]] if w.chance(0.3) else [a.shape[-1], rng.choice(columns)]
         b = g.constant(w.array(a.dtype, extents))
     g.bounded(g.emit("MatMul", [a, b]))
 

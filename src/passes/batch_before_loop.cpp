@@ -1,0 +1,251 @@
+#include "passes/batch_before_loop.h"
+
+#include "base/axis.h"
+#include "base/cancellation.h"
+#include "ir/builder.h"
+#include "ir/clone.h"
+#include "ir/loop_editor.h"
+#include "ops/batching.h"
+#include "passes/loop_body.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Batch;
+using ir::Graph;
+using ir::LoopParts;
+using ir::Node;
+using ir::NodeId;
+using ir::Type;
+using ir::ValueId;
+
+constexpr std::int64_t least_weights = 256;
+constexpr double most_bytes = 64 << 20;
+constexpr double most_growth = 16;
+
+/// The elements of a tensor: a number times extents that are not numbers.
+struct Size {
+  double number = 1;
+  std::vector<std::string> symbols;  ///< sorted
+
+  static std::optional<Size> of(const Type& t) {
+    if (!t.is_tensor() || !t.has_rank()) return std::nullopt;
+    Size size;
+    for (const ir::Extent& e : t.extents()) {
+      if (e.known()) size.number *= static_cast<double>(e.value);
+      else if (e.symbolic()) size.symbols.push_back(to_text(e));
+      else return std::nullopt;
+    }
+    std::ranges::sort(size.symbols);
+    return size;
+  }
+};
+
+bool is_in_loop(const Graph& g, ir::RegionId r) {
+  for (NodeId n = g.region(r).parent; n != NodeId::none; n = g.region(g.node(n).region).parent)
+    if (g.node(n).is_loop()) return true;
+  return false;
+}
+
+/// Moves products out of one loop.
+class BeforeLoop {
+ public:
+  BeforeLoop(Graph& g, NodeId n)
+      : g_(g), n_(n), loop_(g, n), types_(types_in(g, n)), outside_(g, g.node(n).region),
+        copy_(g, g) {
+    outside_.insert_before(n);
+  }
+
+  bool run() {
+    bool changed = false;
+    const std::vector<NodeId> nodes(body().nodes.begin(), body().nodes.end());
+    for (const NodeId n : nodes)
+      if (is_worth_it(n)) changed = move(n) || changed;
+    if (!changed) return false;
+    erase_unread(g_, parts().body);
+    for (std::size_t k = parts().scans; k-- > 0;)
+      if (parts().scans > 1 && !g_.is_read(element(k))) loop_.remove_scan(k);
+    return true;
+  }
+
+  static bool is_ended_by_scans(const LoopParts& parts) {
+    return parts.scans > 0 && !parts.has_trips && !parts.has_go;
+  }
+
+ private:
+  const LoopParts& parts() const { return loop_.parts(); }
+  const ir::Region& body() const { return g_.region(parts().body); }
+  ValueId element(std::size_t scan) const { return body().params[2 + parts().states + scan]; }
+  bool is_outside(ValueId v) const { return !g_.encloses(parts().body, g_.value(v).region); }
+  const Type& type(ValueId v) const { return types_.types[ir::index(v)]; }
+
+  // Whether one call can compute the values of all trips.
+
+  /// Whether `v` only depends on elements of scans and on values from outside, through nodes that
+  /// one call can compute for all trips: the direction of the scans. Nullopt if not, or if `v` is
+  /// the same in all trips.
+  std::optional<bool> reversed(ValueId v) {
+    const auto [at, fresh] = reversed_.try_emplace(v);
+    if (!fresh) return at->second;
+    const std::optional<bool> found = reversed_of(v);
+    return reversed_[v] = found;
+  }
+  std::optional<bool> reversed_of(ValueId v) {
+    if (is_outside(v) || !keeps_shape(types_, v)) return std::nullopt;
+    for (std::size_t k = 0; k < parts().scans; ++k)
+      if (element(k) == v) return parts().reverse_in[k] != 0;
+    const NodeId n = g_.value(v).producer;
+    return n == NodeId::none ? std::nullopt : reversed_of(n);
+  }
+  std::optional<bool> reversed_of(NodeId n) {
+    const Node& node = g_.node(n);
+    if (!node.regions.empty() || node.op->random || !cannot_fail(g_, n)) return std::nullopt;
+    std::optional<bool> found;
+    for (const ValueId v : node.inputs) {
+      if (v == ValueId::none || is_outside(v) || g_.constant(v) != nullptr) continue;
+      const std::optional<bool> here = reversed(v);
+      if (!here || (found && *found != *here)) return std::nullopt;
+      found = here;
+    }
+    return found;
+  }
+
+  bool is_worth_it(NodeId n) {
+    const Node& node = g_.node(n);
+    if (!is_costly(node) || node.outputs.size() != 1 || !reversed(node.outputs[0])) return false;
+    ValueId varying = ValueId::none;
+    bool weights = false;
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const ValueId v = node.inputs[k];
+      if (v == ValueId::none) continue;
+      if (reversed(v)) {
+        // A matrix from the left would be multiplied trip by trip all the same.
+        if (varying != ValueId::none || (k > 0 && type(v).rank() > 1)) return false;
+        varying = v;
+      } else if (const auto size = Size::of(g_.value(v).type)) {
+        weights = weights || (size->symbols.empty() && size->number >= least_weights);
+      }
+    }
+    return weights && varying != ValueId::none && is_bounded(node.outputs[0], varying);
+  }
+
+  /// Whether the results of all trips take little memory, in all or beside their operand.
+  bool is_bounded(ValueId result, ValueId operand) const {
+    const auto after = Size::of(type(result)), before = Size::of(type(operand));
+    if (!after || !before) return false;
+    const auto bytes = static_cast<double>(byte_size(type(result).dtype()));
+    const ir::Extent trips = extent_of_scan();
+    if (trips.known() && after->symbols.empty() &&
+        after->number * bytes * static_cast<double>(trips.value) <= most_bytes)
+      return true;
+    return after->symbols == before->symbols &&
+           after->number <= most_growth * std::max(1.0, before->number);
+  }
+  ir::Extent extent_of_scan() const {
+    const Type& t = g_.value(loop_.scanned(0)).type;
+    if (!t.is_tensor() || !t.has_rank()) return {};
+    return t.extent(axis_from_front(parts().axis_in[0], t.rank()));
+  }
+
+  // The calls before the loop.
+
+  bool move(NodeId n) {
+    const ValueId v = g_.node(n).outputs[0];
+    const std::size_t before = g_.node_count();
+    outside_.source(g_.node(n).source);
+    const ValueId all = stack_of(v);
+    if (all == ValueId::none) {
+      for (std::size_t made = g_.node_count(); made-- > before;)
+        g_.erase_node(static_cast<NodeId>(made));
+      return false;
+    }
+    state_type(all, g_.value(v).type);
+    const bool reverse = *reversed(v);
+    const ValueId one = loop_.add_scan(all, 0, reverse, g_.value(v).type, g_.value(v).name);
+    types_.types.cover(g_.value_count());
+    types_.types[ir::index(one)] = type(v);
+    reversed_[one] = reverse;
+    stacks_[one] = all;
+    g_.replace_uses(v, one);
+    return true;
+  }
+
+  /// Reshapes do not know their extents, but the loop does.
+  void state_type(ValueId all, const Type& of_one) {
+    if (!of_one.is_tensor() || !of_one.has_rank()) return;
+    ir::Extents extents = of_one.extents();
+    extents.insert(extents.begin(), extent_of_scan());
+    Type& t = g_.value(all).type;
+    t = ir::completed(t, Type::tensor(t.dtype(), std::move(extents)));
+  }
+
+  /// The values that `v` has in the trips, along a new first axis; none if there is no batch rule.
+  ValueId stack_of(ValueId v) {
+    if (const auto it = stacks_.find(v); it != stacks_.end()) return it->second;
+    for (std::size_t k = 0; k < parts().scans; ++k)
+      if (element(k) == v) return scan_axis_first(k);
+    const Node& node = g_.node(g_.value(v).producer);
+    std::vector<Batch> operands;
+    for (const ValueId x : std::vector<ValueId>(node.inputs)) {
+      const bool stacked = x != ValueId::none && reversed(x).has_value();
+      operands.push_back({stacked ? stack_of(x) : outer(x), stacked});
+      if (stacked && operands.back().value == ValueId::none) return ValueId::none;
+    }
+    const std::vector<ValueId> y = ops::batched(outside_, node, operands);
+    return y.empty() ? ValueId::none : y[static_cast<std::size_t>(g_.value(v).position)];
+  }
+
+  ValueId scan_axis_first(std::size_t k) {
+    const ValueId x = loop_.scanned(k);
+    const std::int64_t rank = type(element(k)).rank() + 1;
+    const std::int64_t axis = axis_from_front(parts().axis_in[k], rank);
+    if (axis == 0) return x;
+    ir::Ints perm(static_cast<std::size_t>(rank));
+    std::iota(perm.begin(), perm.end(), 0);
+    std::rotate(perm.begin(), perm.begin() + axis, perm.begin() + axis + 1);
+    return outside_("transpose", {x}, {{"perm", perm}});
+  }
+
+  /// A value from outside, or a copy of a constant of the body.
+  ValueId outer(ValueId v) {
+    if (v == ValueId::none || is_outside(v)) return v;
+    if (copy_(v) == v) copy_.node(g_.value(v).producer, outside_.region(), n_);
+    return copy_(v);
+  }
+
+  Graph& g_;
+  const NodeId n_;
+  ir::LoopEditor loop_;
+  ir::TypeEnvironment types_;
+  ir::Builder outside_;
+  ir::Cloner copy_;
+  std::unordered_map<ValueId, std::optional<bool>> reversed_;
+  std::unordered_map<ValueId, ValueId> stacks_;
+};
+
+/// Whether the loop is in no other loop, or has extents that are all numbers.
+bool is_known_before(const Graph& g, NodeId n) {
+  const Node& node = g.node(n);
+  if (!is_in_loop(g, node.region)) return true;
+  return std::ranges::all_of(
+      node.inputs, [&](ValueId v) { return v == ValueId::none || g.value(v).type.is_static(); });
+}
+
+}  // namespace
+
+bool batch_before_loop(Graph& g) {
+  bool changed = false;
+  for (const NodeId n : loops_inside_out(g)) {
+    check_cancellation();
+    if (BeforeLoop::is_ended_by_scans(g.node(n).loop()) && is_known_before(g, n))
+      changed = BeforeLoop(g, n).run() || changed;
+  }
+  return changed;
+}
+
+}  // namespace rondel::passes

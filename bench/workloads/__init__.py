@@ -14,6 +14,7 @@ NAMES = (
     "softmax_loop",
     "slice_loop",
     "short_loop",
+    "growing_log",
     "lstm_scan",
     "lstm_op",
     "knn_scan",

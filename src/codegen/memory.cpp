@@ -51,7 +51,10 @@ void bind_extents(FunctionBuilder& fb, BoundBuffer& b) {
 void bind_strides(FunctionBuilder& fb, BoundBuffer& b) {
   if (b.buffer->contiguous) return contiguous_strides(fb, b);
   for (std::size_t axis = 0; axis < b.extents.size(); ++axis)
-    b.strides.push_back(load_word(fb, fb.build.getInt64Ty(), b.strides_array, 8 * axis, "stride"));
+    b.strides.push_back(
+        b.buffer->dense_rows && axis + 1 == b.extents.size()
+            ? fb.i64(1)
+            : load_word(fb, fb.build.getInt64Ty(), b.strides_array, 8 * axis, "stride"));
 }
 
 void bind_parameter(FunctionBuilder& fb, BoundBuffer& b, Value* views, std::size_t number) {

@@ -6,7 +6,9 @@
 #include "compile/steps.h"
 #include "lowering/extract.h"
 #include "lowering/group.h"
+#include "ops/concat.h"
 #include "ops/meaning.h"
+#include "runtime/append.h"
 #include "runtime/branch.h"
 
 #include <algorithm>
@@ -69,7 +71,10 @@ class PlanBuilder {
     const ir::Node& node = g_.node(group.nodes[0]);
     std::unique_ptr<runtime::Step> step;
     std::span<const ValueId> inputs = node.inputs, outputs = node.outputs;
-    if (group.program) {
+    const bool appends = continues_state(group);
+    if (appends) {
+      step = append_step(group);
+    } else if (group.program) {
       step = program_step(b_, lowering::extract(g_, group), group);
       inputs = group.inputs;
       outputs = group.outputs;
@@ -81,8 +86,41 @@ class PlanBuilder {
     step->source = ir::where(g_, group.nodes.back());
     step->inputs = slots(inputs);
     step->outputs = slots(outputs);
-    makers_.push_back(group.program || ops::meaning_as<ops::KernelMeaning>(*node.op) != nullptr);
+    makers_.push_back((group.program && !appends) ||
+                      ops::meaning_as<ops::KernelMeaning>(*node.op) != nullptr);
     plan_.steps.push_back(std::move(step));
+  }
+
+  /// Whether the group joins a state of the loop around it, or a part of the state, with what makes
+  /// its next value.
+  bool continues_state(const lowering::Group& group) const {
+    const ir::Node& node = g_.node(group.nodes[0]);
+    const NodeId loop = g_.region(region_).parent;
+    if (group.nodes.size() > 1 || !ops::joined_axis(node) || loop == NodeId::none ||
+        !g_.node(loop).is_loop())
+      return false;
+    ValueId from = node.inputs[0];
+    for (NodeId n; (n = g_.value(from).producer) != NodeId::none;) {
+      if (ops::meaning_as<ops::ViewMeaning>(*g_.node(n).op) == nullptr) return false;
+      from = g_.node(n).inputs[0];
+    }
+    const ir::Region& body = g_.region(region_);
+    const auto states = static_cast<std::ptrdiff_t>(g_.node(loop).loop().states);
+    const auto is_in = [states](const std::vector<ValueId>& all, std::ptrdiff_t at, ValueId v) {
+      return std::find(all.begin() + at, all.begin() + at + states, v) != all.begin() + at + states;
+    };
+    return is_in(body.params, 2, from) && is_in(body.results, 1, node.outputs[0]);
+  }
+
+  std::unique_ptr<runtime::Step> append_step(const lowering::Group& group) {
+    const ir::Node& node = g_.node(group.nodes[0]);
+    auto step = std::make_unique<runtime::AppendStep>();
+    step->axis = *ops::joined_axis(node);
+    step->join = program_step(b_, lowering::extract(g_, group), group);
+    step->join->source = ir::where(g_, group.nodes[0]);
+    step->join->inputs = slots(group.inputs);
+    step->join->outputs = slots(group.outputs);
+    return step;
   }
 
   std::unique_ptr<runtime::Step> loop(NodeId n) {

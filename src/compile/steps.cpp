@@ -359,8 +359,8 @@ ir::TypeEnvironment exact_type_environment(const ir::Graph& g, std::span<const V
   return k;
 }
 
-std::unique_ptr<runtime::Step> program_step(const BuildContext& b, ir::Graph graph,
-                                            const lowering::Group& group) {
+std::unique_ptr<runtime::ProgramStep> program_step(const BuildContext& b, ir::Graph graph,
+                                                   const lowering::Group& group) {
   auto kept = std::make_shared<GroupCode>();
   for (const ValueId v : graph.root().params) kept->declared.push_back(graph.value(v).type);
   kept->graph = std::move(graph);

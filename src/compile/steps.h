@@ -10,7 +10,8 @@ namespace rondel::compile {
 
 /// The step of a group, given as the graph that `lowering::extract` made of it: types, shape class,
 /// program, code.
-std::unique_ptr<runtime::Step> program_step(const BuildContext&, ir::Graph, const lowering::Group&);
+std::unique_ptr<runtime::ProgramStep> program_step(const BuildContext&, ir::Graph,
+                                                   const lowering::Group&);
 
 /// The step of a node whose meaning is a kernel.
 std::unique_ptr<runtime::Step> kernel_step(const BuildContext&, const ir::Graph&, ir::NodeId);

@@ -1,5 +1,6 @@
 #include "lowering/class_extents.h"
 
+#include "base/dense_rows.h"
 #include "ir/infer.h"
 
 #include <algorithm>
@@ -40,7 +41,7 @@ bool ClassExtents::read_symbols(std::span<const Axis> axes, std::span<const std:
 
 bool ClassExtents::fits(const Input& input, const Tensor* t) {
   return t != nullptr && t->dtype() == input.dtype && t->shape().size() == input.axes.size() &&
-         t->contiguous() == input.contiguous &&
+         t->contiguous() == input.contiguous && has_dense_rows(*t) == input.dense_rows &&
          (!input.value.defined() || same_bytes(*t, input.value));
 }
 
@@ -110,8 +111,12 @@ std::vector<ClassExtents::Axis> ClassExtents::numbered(const ir::Extents& extent
 bool ClassExtents::add_inputs(const ShapeClass& c) {
   for (std::size_t k = 0; k < c.types.size(); ++k) {
     if (!c.types[k].is_tensor()) return false;
-    inputs_.push_back(
-        {c.types[k].dtype(), c.contiguous[k], numbered(c.types[k].extents()), c.values[k], {}});
+    inputs_.push_back({c.types[k].dtype(),
+                       c.contiguous[k],
+                       c.dense_rows[k],
+                       numbered(c.types[k].extents()),
+                       c.values[k],
+                       {}});
   }
   for (std::size_t k = 0; k < c.elements.size(); ++k) inputs_[k].elements = numbered(c.elements[k]);
   return true;

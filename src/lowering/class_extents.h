@@ -41,7 +41,7 @@ class ClassExtents {
   };
   struct Input {
     DType dtype;
-    bool contiguous;
+    bool contiguous, dense_rows;
     std::vector<Axis> axes;
     Tensor value;                ///< defined if the class fixes the value
     std::vector<Axis> elements;  ///< of a list of extents; -1 stands for any negative number

@@ -73,8 +73,12 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
   LoweringScope scope{g, environment, c.names(), b, {}, {}};
   std::vector<std::int32_t> buffers;
   for (std::size_t i = 0; i < g.root().params.size(); ++i)
-    buffers.push_back(b.buffer({g.value(g.root().params[i]).name, c.types[i].dtype(),
-                                scalar::Access::in, known_extents(c.types[i]), c.contiguous[i]}));
+    buffers.push_back(b.buffer({.name = g.value(g.root().params[i]).name,
+                                .dtype = c.types[i].dtype(),
+                                .access = scalar::Access::in,
+                                .extents = known_extents(c.types[i]),
+                                .contiguous = c.contiguous[i],
+                                .dense_rows = c.dense_rows[i]}));
   const std::vector<std::int32_t> over = written_over(g, environment, c, dying);
   for (std::size_t j = 0; j < over.size(); ++j) {
     const ValueId v = g.root().results[j];

@@ -1,5 +1,7 @@
 #include "lowering/shape_class.h"
 
+#include "base/dense_rows.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,7 +57,7 @@ class KeyWriter {
     for (std::size_t k = 0; k < c.types.size(); ++k) {
       add(c.types[k].is_tensor() ? static_cast<std::int64_t>(c.types[k].dtype()) : -1);
       if (!c.types[k].is_tensor()) continue;
-      add(c.contiguous[k] ? 1 : 0);
+      add(c.contiguous[k] ? 1 : c.dense_rows[k] ? 2 : 0);
       add(c.types[k].extents());
       add(c.elements[k]);
       add(c.values[k]);
@@ -127,6 +129,7 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
     if (!inputs[k].is_tensor()) {
       c.types.emplace_back();
       c.contiguous.push_back(true);
+      c.dense_rows.push_back(false);
       continue;
     }
     const Tensor& t = inputs[k].tensor();
@@ -138,6 +141,7 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
                                    ranked ? &declared[k].extent(a) : nullptr));
     c.types.push_back(ir::Type::tensor(t.dtype(), std::move(extents)));
     c.contiguous.push_back(t.contiguous());
+    c.dense_rows.push_back(has_dense_rows(t));
   }
   for (const std::size_t k : value_inputs) {
     if (k >= inputs.size() || !inputs[k].is_tensor()) continue;
@@ -173,6 +177,7 @@ ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentLi
   c.values.resize(declared.size());
   c.elements.resize(declared.size());
   c.contiguous.assign(declared.size(), true);
+  c.dense_rows.assign(declared.size(), false);
   std::map<ir::Symbol, std::size_t> named;
   std::size_t next = 0;
   const auto as_symbols = [&](ir::Extents extents) {

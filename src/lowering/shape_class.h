@@ -23,6 +23,7 @@ bool is_short_list(const ir::Type&, std::int64_t most);
 struct ShapeClass {
   std::vector<ir::Type> types;   ///< by input; extents are numbers or symbols $s0, $s1, ...
   std::vector<bool> contiguous;  ///< by input
+  std::vector<bool> dense_rows;  ///< by input: not contiguous, but the last axis has stride 1
   std::vector<Tensor> values;    ///< by input; undefined if the code does not depend on the value
   /// By input: the elements of a list of extents, each treated like an extent of a tensor; negative
   /// elements are unknown. Empty for all other inputs.

@@ -1,3 +1,5 @@
+#include "ops/concat.h"
+
 #include "base/checked.h"
 #include "ops/batching.h"
 #include "ops/gradients.h"
@@ -103,4 +105,10 @@ const ir::OpEntry concat{{
 }};
 
 }  // namespace
+
+std::optional<std::int64_t> joined_axis(const ir::Node& n) {
+  if (n.op->name != "concat") return std::nullopt;
+  return n.attributes.i("axis");
+}
+
 }  // namespace rondel::ops

@@ -1,5 +1,7 @@
 #include "runtime/prepared.h"
 
+#include "base/dense_rows.h"
+
 #include <cstring>
 
 namespace rondel::runtime {
@@ -23,6 +25,7 @@ void InputKeys::set(Key& key, Content& c) {
   if (c.form() == 0) c.number_form();
   key.form = c.form();
   key.contiguous = t->contiguous();
+  key.dense_rows = has_dense_rows(*t);
   key.shape = t->shape();
   key.strides = t->strides();
 }
@@ -44,7 +47,8 @@ bool InputKeys::fits(Key& key, Content& c) const {
     if (t->shape() != key.shape) return false;
     if (t->strides() != key.strides) {
       if (compared_strides_ == Strides::all) return false;
-      if (compared_strides_ == Strides::contiguity && t->contiguous() != key.contiguous)
+      if (compared_strides_ == Strides::contiguity &&
+          (t->contiguous() != key.contiguous || has_dense_rows(*t) != key.dense_rows))
         return false;
       key.strides = t->strides();
     }

@@ -11,7 +11,11 @@
 namespace rondel::runtime {
 
 /// The properties of its inputs' strides that a step depends on.
-enum class Strides : std::uint8_t { none, contiguity, all };
+enum class Strides : std::uint8_t {
+  none,
+  contiguity,  ///< row-major, or else whether the last axis has stride 1
+  all
+};
 
 /// A cache key made from a step's inputs: their shapes, the properties of their strides that the
 /// step depends on, and the elements of its `value_inputs`. An input that is not a tensor matches
@@ -82,7 +86,7 @@ class InputKeys {
  private:
   struct Key {
     Form form = not_a_tensor;  ///< form id of the input that matched last
-    bool tensor = false, contiguous = true, by_elements = false;
+    bool tensor = false, contiguous = true, dense_rows = false, by_elements = false;
     Shape shape, strides;
     Tensor elements;
   };

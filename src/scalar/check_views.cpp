@@ -22,7 +22,12 @@ void check_extents(const Program& p, const Buffer& b, const View& v) {
               b.name, extent, b.extents[axis]);
     step *= extent;
   }
-  if (!b.contiguous || step == 0) return;
+  if (step == 0) return;
+  if (b.dense_rows)
+    invariant(v.extents[b.extents.size() - 1] == 1 || v.strides[b.extents.size() - 1] == 1,
+              "scalar program {}: {} is declared to have dense rows; their stride is {}", p.name,
+              b.name, v.strides[b.extents.size() - 1]);
+  if (!b.contiguous) return;
   step = 1;
   for (std::size_t axis = b.extents.size(); axis-- > 0;) {
     invariant(v.extents[axis] == 1 || v.strides[axis] == step,

@@ -50,7 +50,7 @@ class Printer {
   void buffer(const Buffer& b) {
     out_ += fmt::format("{} {}: {}[{}]", access_name(b.access), b.name, name(b.dtype),
                         extents_text(b));
-    if (!b.contiguous) out_ += " strided";
+    if (!b.contiguous) out_ += b.dense_rows ? " strided rows" : " strided";
     if (b.may_alias >= 0) out_ += fmt::format(" over {}", buffer_name(b.may_alias));
     out_ += '\n';
   }

@@ -121,6 +121,7 @@ struct Buffer {
     bool operator==(const Lifetime&) const = default;
   };
   std::optional<Lifetime> lifetime = {};
+  bool dense_rows = false;  ///< not contiguous, but the stride of the last axis is 1
   std::int64_t rank() const { return static_cast<std::int64_t>(extents.size()); }
 };
 

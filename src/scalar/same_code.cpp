@@ -9,7 +9,8 @@ namespace {
 
 bool same(const Buffer& a, const Buffer& b) {
   return a.dtype == b.dtype && a.access == b.access && a.extents == b.extents &&
-         a.contiguous == b.contiguous && a.may_alias == b.may_alias && a.lifetime == b.lifetime;
+         a.contiguous == b.contiguous && a.dense_rows == b.dense_rows &&
+         a.may_alias == b.may_alias && a.lifetime == b.lifetime;
 }
 
 bool same(const Call& a, const Call& b) {
@@ -33,7 +34,8 @@ class KeyWriter {
     for (const T& part : parts) add(part);
   }
   void add(const Buffer& b) {
-    add(b.dtype), add(b.access), add(b.extents), add(b.contiguous), add(b.may_alias);
+    add(b.dtype), add(b.access), add(b.extents), add(b.contiguous), add(b.dense_rows);
+    add(b.may_alias);
   }
   void add(const Inst& i) {
     add(i.op), add(i.type), add(i.from), add(i.flags), add(i.id), add(i.jump), add(i.imm);

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 import rondel
-from models import f32, in_onnxruntime, interpreter, same
+from models import WAYS, f32, i64, in_onnxruntime, interpreter, run_as, same, session
 from nets import F32, I32, I64, Net
 from rondel.network import FillOperation, SampleMode
 
@@ -241,6 +241,25 @@ def gated(batch):
 
     net.last(loop, net.recurrence(loop, h0, step))
     return net
+
+
+def test_rows_of_slices_may_be_dense_or_not_in_turn(monkeypatch):
+    """One step reads whole tensors, rows that are dense, and rows that are not, also reversed and broadcast."""
+    text = """main (float[4, 9] x, int64[2] from, int64[2] to, int64[2] step) => (float[?, ?] y, float[?] z) <int64[2] axes = {0, 1}, int64[1] last = {1}> {
+      v = Slice (x, from, to, axes, step)
+      y = Mul (v, v)
+      z = ReduceSum <keepdims = 0> (v, last)
+    }"""
+    x = np.arange(36, dtype=np.float32).reshape(4, 9)
+    parts = [((0, 0), (4, 9), (1, 1)), ((0, 1), (4, 6), (1, 1)), ((0, 0), (4, 9), (1, 2)), ((1, 2), (3, 7), (1, 1)), ((0, 8), (4, 3), (1, -1))]
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        s = session(text)
+        for begin, end, step in [*parts, *parts[::-1], *parts]:
+            y, z = s.run(None, {"x": x, "from": i64(*begin), "to": i64(*end), "step": i64(*step)})
+            v = x[begin[0] : end[0] : step[0], begin[1] : end[1] : step[1]]
+            np.testing.assert_array_equal(y, v * v)
+            np.testing.assert_array_equal(z, v.sum(1))
 
 
 def test_a_loop_that_slices_to_its_batch_runs_natively():

@@ -73,14 +73,16 @@ TEST(InputKeys, LearnTheNumberOfAFormThatFits) {
 TEST(InputKeys, ShowTheStridesThatFittedLast) {
   Contents frame;
   const std::vector<Slot> slots{0};
-  frame.all[0].set(zeros({2, 6}).strided(0, {2, 3}, {6, 1}));
+  frame.all[0].set(zeros({2, 6}).strided(0, {2, 3}, {5, 1}));
   InputKeys keys(frame, slots, {}, Strides::contiguity);
-  frame.all[0].set(zeros({2, 6}).strided(0, {2, 3}, {6, 2}));
-  EXPECT_TRUE(keys.fit(frame, slots));
-  EXPECT_EQ(keys.strides(0), (Shape{6, 2}));
-  InputKeys all(frame, slots, {}, Strides::all);
   frame.all[0].set(zeros({2, 6}).strided(0, {2, 3}, {6, 1}));
+  EXPECT_TRUE(keys.fit(frame, slots));
+  EXPECT_EQ(keys.strides(0), (Shape{6, 1}));
+  InputKeys all(frame, slots, {}, Strides::all);
+  frame.all[0].set(zeros({2, 6}).strided(0, {2, 3}, {5, 1}));
   EXPECT_FALSE(all.fit(frame, slots));
+  frame.all[0].set(zeros({2, 6}).strided(0, {2, 3}, {6, 2}));
+  EXPECT_FALSE(keys.fit(frame, slots)) << "rows that are not dense";
   frame.all[0].set(zeros({2, 3}));
   EXPECT_FALSE(keys.fit(frame, slots)) << "row-major now";
 }

@@ -31,7 +31,9 @@ class Generator : RandomExpressions {
     for (auto& e : extents)
       if (chance(2)) e = -1;
     const std::string name = "p" + std::to_string(out_.tensors.size());
-    const auto id = b_.buffer({name, t, access, extents, layout == 0, may_alias});
+    scalar::Buffer buffer{name, t, access, extents, layout == 0, may_alias};
+    buffer.dense_rows = layout == dense_rows && !extents.empty();
+    const auto id = b_.buffer(std::move(buffer));
     arrays_.push_back({id, t, shape, access});
     out_.tensors.push_back(random_tensor(rng_(), t, std::move(shape), layout));
   }
@@ -39,7 +41,7 @@ class Generator : RandomExpressions {
   void parameter(Access access) {
     Shape shape;
     for (int rank = one_of(0, 3); rank > 0; --rank) shape.push_back(one_of(1, 9));
-    const int layout = chance(2) ? 0 : one_of(0, access == Access::in ? 4 : 3);
+    const int layout = chance(2) ? 0 : one_of(0, access == Access::in ? 5 : 3);
     bind(access, any_type(), std::move(shape), layout);
   }
 

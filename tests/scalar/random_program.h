@@ -39,8 +39,10 @@ Outcome run_copies(const Executable&, const RandomProgram&, std::int64_t behind 
 /// runs, only status and shown values are compared.
 std::string difference(const RandomProgram&, const Outcome& a, const Outcome& b);
 
-/// A strided tensor of random contents, edge values among them. `layout` 0 is row-major; 1 to 4 are
-/// transposed, with gaps, reversed, and broadcast on the first axis.
+/// A strided tensor of random contents, edge values among them. `layout` 0 is row-major; 1 to 5 are
+/// transposed, with gaps, reversed, broadcast on the first axis, and with gaps between rows only.
 Tensor random_tensor(std::uint64_t seed, DType, Shape, int layout);
+/// The last of these layouts.
+inline constexpr int dense_rows = 5;
 
 }  // namespace rondel::scalar

@@ -118,6 +118,8 @@ Tensor random_tensor(std::uint64_t seed, DType dtype, Shape shape, int layout) {
     for (auto& s : strides) s *= 3;
   if (layout == 3 && !strides.empty()) strides.back() = -strides.back();
   if (layout == 4 && !strides.empty()) strides.front() = 0;
+  if (layout == dense_rows)
+    for (std::size_t axis = 0; axis + 1 < strides.size(); ++axis) strides[axis] *= 3;
   Tensor t = with_strides(dtype, shape, strides);
   for (char* at : addresses(t)) {
     const std::uint64_t words[2] = {random_bits(rng, dtype), random_bits(rng, dtype)};

@@ -238,6 +238,21 @@ TEST(CheckViews, finds_strides_that_are_not_row_major) {
             std::string::npos);
 }
 
+TEST(CheckViews, finds_rows_that_are_not_dense) {
+  Builder b("rows");
+  b.buffer({.name = "x",
+            .dtype = DType::f32,
+            .access = Access::in,
+            .extents = {2, 3},
+            .contiguous = false,
+            .dense_rows = true});
+  const auto program = b.finish();
+  const Tensor x = numbers(std::vector<float>(12), {2, 6});
+  EXPECT_EQ(views_fault(*program, {x.strided(0, {2, 3}, {6, 1})}), "");
+  EXPECT_NE(views_fault(*program, {x.strided(0, {2, 3}, {6, 2})}).find("dense rows"),
+            std::string::npos);
+}
+
 TEST(CheckViews, finds_buffers_that_overlap) {
   const auto sharing = [](std::int32_t may_alias, std::int32_t second) {
     Builder b("two");

@@ -130,19 +130,15 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
       LlvmThreads::threads().pass();
       return !ending_.load(std::memory_order_relaxed) && program.use_count() > 1;
     };
-    std::unique_ptr<scalar::Executable> native;
     std::exception_ptr wrong;
     LlvmThreads::threads().run([&] {
       try {
-        native = compiler().compile(program->shared_program(), tier_, wanted);
+        if (auto native = compiler().compile(program->shared_program(), tier_, wanted))
+          program->replace(std::move(native));
+        else program->cancelled();
       } catch (const std::exception&) { wrong = std::current_exception(); }
     });
-    if (native) {
-      program->replace(std::move(native));
-      compiled_->keep(program);
-    } else if (!wrong) {
-      program->cancelled();
-    }
+    if (program->native()) compiled_->keep(program);
     return wrong;
   }
 

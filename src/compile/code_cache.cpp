@@ -38,9 +38,15 @@ CodeCache::Made CodeCache::find(const scalar::CodeKey& key, const scalar::Progra
 void CodeCache::keep_locked(const Made& made, std::vector<Made>& dropped) {
   if (const auto it = std::ranges::find(kept_, made); it != kept_.end()) kept_.erase(it);
   kept_.push_front(made);
-  if (kept_.size() <= most_unused) return;
+  if (kept_.size() <= most_kept) return;
   dropped.push_back(std::move(kept_.back()));
   kept_.pop_back();
+}
+
+void CodeCache::after_fork_in_child() {
+  for (const auto& [key, entry] : made_)
+    if (const Made made = entry.lock(); made && !made->native()) made->cancelled();
+  mutex_.unlock();
 }
 
 void CodeCache::forget_unused() {

@@ -11,11 +11,11 @@
 
 namespace rondel::compile {
 
-/// Executables by the code of their programs: all that are in use, and the last `most_unused` that
-/// had native code when they were asked for or compiled. Thread-safe, also across forks.
+/// Executables by the code of their programs: all that are in use, and the last `most_kept` that
+/// were asked for or compiled, if they have native code. Thread-safe, also across forks.
 class CodeCache : ForkAware {
  public:
-  static constexpr std::size_t most_unused = 256;
+  static constexpr std::size_t most_kept = 256;
   using Made = std::shared_ptr<TieredExecutable>;
 
   /// The executable of an equal program, or `make()`.
@@ -30,7 +30,8 @@ class CodeCache : ForkAware {
 
   void before_fork() override { mutex_.lock(); }
   void after_fork_in_parent() override { mutex_.unlock(); }
-  void after_fork_in_child() override { mutex_.unlock(); }
+  /// What was being compiled or waited for it in the parent is asked for again.
+  void after_fork_in_child() override;
 
   std::mutex mutex_;  ///< no executable is destroyed under it: that may wait for a fork
   std::multimap<scalar::CodeKey, std::weak_ptr<TieredExecutable>> made_;

@@ -7,6 +7,7 @@
 #include "lowering/class_extents.h"
 #include "lowering/lower.h"
 #include "lowering/shape_class.h"
+#include "ops/one_element.h"
 
 #include <algorithm>
 #include <atomic>
@@ -77,7 +78,7 @@ void want_one_element(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wan
   for (const ir::NodeId n : g.region(r).nodes) {
     const ir::Node& node = g.node(n);
     for (const ir::RegionId inner : node.regions) want_one_element(g, inner, wanted);
-    if (node.op->name != "one_element") continue;
+    if (!ops::requires_one_element(node)) continue;
     const ir::Type& t = g.value(node.inputs[0]).type;
     if (t.is_tensor() && t.dtype() == DType::i64 && !t.has_rank()) wanted.insert(node.inputs[0]);
   }

@@ -31,6 +31,9 @@ SharedCode& SharedCode::of_process(Tier tier) {
   return tier == Tier::quick ? *quick : *optimised;
 }
 
+/// Made when the library is loaded: a fork must not find them half made.
+[[maybe_unused]] const SharedCode& made_early = SharedCode::of_process(SharedCode::Tier::quick);
+
 SharedCode::SharedCode(Tier tier)
     : cache_(std::make_shared<CodeCache>()),
       background_compiler_(std::make_shared<BackgroundCompiler>(tier, cache_)) {}

@@ -6,6 +6,8 @@
 #include "kernels/window_row.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 /// Convolution as matrix products (im2col): y is w times a matrix with one row per element of the
 /// window and one column per output position ("place"). Only panels of some columns of this matrix
@@ -325,10 +327,31 @@ class Im2col {
 
   void all_rows(StopCheck& stop, const Conv32& c) const {
     const std::int64_t rows = c.out_size / c.out_row;
+    const bool finite = std::all_of(c.w, c.w + c.groups * c.maps * elements_,
+                                    [](float w) { return std::isfinite(w); });
     parallel_for(stop, threads_, c.images * c.groups * rows,
                  [&](StopCheck& own, std::int64_t unit, int) {
-                   one_row(own, c, group_at(c, unit / rows), unit % rows);
+                   const Group group = group_at(c, unit / rows);
+                   one_row(own, c, group, unit % rows);
+                   if (!finite) add_padding(own, c, group, unit % rows);
                  });
+  }
+
+  /// Where an element is padding, a weight that is not finite times 0 is NaN.
+  void add_padding(StopCheck& stop, const Conv32& c, const Group& g, std::int64_t r) const {
+    const auto& [window, in, out] = c.axes.back();
+    for (std::int64_t m = 0; m < c.maps; ++m) {
+      float* y = g.y + m * c.out_size + r * out;
+      for (std::int64_t k = 0; k < elements_; ++k) {
+        if (std::isfinite(g.w[m * elements_ + k])) continue;
+        const bool padded = row_of_x(c, g.x, r, k / window.kernel) == nullptr;
+        const std::int64_t offset = k % window.kernel * window.dilation - window.begin;
+        const Inside read = padded ? Inside{out, out} : inside(offset, window.stride, in, out);
+        std::fill(y, y + read.from, std::numeric_limits<float>::quiet_NaN());
+        std::fill(y + read.to, y + out, std::numeric_limits<float>::quiet_NaN());
+        stop.add_work(out);
+      }
+    }
   }
 
   /// Row r of every output channel of y, in blocks of columns and of elements of a window row.

@@ -52,12 +52,13 @@ class ControlLowering {
   // Parameters.
 
   std::int32_t bind(Kind kind, std::size_t index, std::string name, const ir::Type& t,
-                    Access access, bool contiguous = true) {
+                    Access access, bool contiguous = true, bool dense_rows = false) {
     std::vector<std::int64_t> extents;
     for (const ir::Extent& e : t.extents()) extents.push_back(e.value);
     out_.bindings.push_back({.kind = kind, .index = index});
-    const std::int32_t id = b_.buffer(
-        {std::move(name), t.dtype(), access, std::move(extents), contiguous});
+    scalar::Buffer buffer{std::move(name), t.dtype(), access, std::move(extents), contiguous};
+    buffer.dense_rows = dense_rows;
+    const std::int32_t id = b_.buffer(std::move(buffer));
     for (std::int64_t a = 0; a < t.rank(); ++a)
       if (t.extent(a).symbolic() && t.extent(a).symbol.is_name())
         symbol_at_.try_emplace(t.extent(a).symbol, id, a);
@@ -125,10 +126,12 @@ class ControlLowering {
 
   void declare_captures() {
     const auto& c = tree_.shape_class();
-    for (std::size_t k = 0; k < tree_.captures().size(); ++k)
+    for (std::size_t k = 0; k < tree_.captures().size(); ++k) {
+      const std::size_t at = node_.inputs.size() + k;
       outer_.emplace_back(tree_.captures()[k], bind(Kind::capture, k, numbered("capture", k),
                                                     tree_.type(tree_.captures()[k]), Access::in,
-                                                    c.contiguous[node_.inputs.size() + k]));
+                                                    c.contiguous[at], c.dense_rows[at]));
+    }
   }
 
   /// Declares buffers for constants that are too large to be embedded in the program.

@@ -1,3 +1,5 @@
+#include "ops/one_element.h"
+
 #include "base/error.h"
 #include "ops/gradients.h"
 #include "ops/positions.h"
@@ -28,4 +30,7 @@ const ir::OpEntry one_element{{
 }};
 
 }  // namespace
+
+bool requires_one_element(const ir::Node& n) { return n.op->name == "one_element"; }
+
 }  // namespace rondel::ops

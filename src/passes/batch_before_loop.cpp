@@ -57,7 +57,7 @@ class BeforeLoop {
  public:
   BeforeLoop(Graph& g, NodeId n)
       : g_(g), n_(n), loop_(g, n), types_(types_in(g, n)), outside_(g, g.node(n).region),
-        copy_(g, g) {
+        copy_(std::in_place, g, g) {
     outside_.insert_before(n);
   }
 
@@ -68,8 +68,9 @@ class BeforeLoop {
       if (is_worth_it(n)) changed = move(n) || changed;
     if (!changed) return false;
     erase_unread(g_, parts().body);
-    for (std::size_t k = parts().scans; k-- > 0;)
-      if (parts().scans > 1 && !g_.is_read(element(k))) loop_.remove_scan(k);
+    // The scans that products were made of have the extents of those that replace them.
+    for (const ValueId v : sources_)
+      if (!g_.is_read(v)) loop_.remove_scan(scan_of(v));
     return true;
   }
 
@@ -84,32 +85,41 @@ class BeforeLoop {
   bool is_outside(ValueId v) const { return !g_.encloses(parts().body, g_.value(v).region); }
   const Type& type(ValueId v) const { return types_.types[ir::index(v)]; }
 
+  /// The number of the scan whose element `v` is.
+  std::size_t scan_of(ValueId v) const {
+    return static_cast<std::size_t>(std::ranges::find(body().params, v) - body().params.begin()) -
+           2 - parts().states;
+  }
+
   // Whether one call can compute the values of all trips.
 
-  /// Whether `v` only depends on elements of scans and on values from outside, through nodes that
-  /// one call can compute for all trips: the direction of the scans. Nullopt if not, or if `v` is
-  /// the same in all trips.
-  std::optional<bool> reversed(ValueId v) {
-    const auto [at, fresh] = reversed_.try_emplace(v);
+  /// The element of a scan on which alone `v` depends, besides values from outside, through nodes
+  /// that one call can compute for all trips. None if there is no such element, or if the values
+  /// of all trips take much more memory than the scan.
+  ValueId source(ValueId v) {
+    if (v == ValueId::none) return v;
+    const auto [at, fresh] = source_.try_emplace(v, ValueId::none);
     if (!fresh) return at->second;
-    const std::optional<bool> found = reversed_of(v);
-    return reversed_[v] = found;
+    const ValueId found = source_of(v);
+    return source_[v] = found;
   }
-  std::optional<bool> reversed_of(ValueId v) {
-    if (is_outside(v) || !keeps_shape(types_, v)) return std::nullopt;
+  ValueId source_of(ValueId v) {
+    if (is_outside(v) || !keeps_shape(types_, v)) return ValueId::none;
     for (std::size_t k = 0; k < parts().scans; ++k)
-      if (element(k) == v) return parts().reverse_in[k] != 0;
+      if (element(k) == v) return v;
     const NodeId n = g_.value(v).producer;
-    return n == NodeId::none ? std::nullopt : reversed_of(n);
+    const ValueId from = n == NodeId::none ? ValueId::none : source_of(n);
+    return from != ValueId::none && is_bounded(v, from) ? from : ValueId::none;
   }
-  std::optional<bool> reversed_of(NodeId n) {
+  /// Two scans may have different extents, of which the loop makes the least number of trips.
+  ValueId source_of(NodeId n) {
     const Node& node = g_.node(n);
-    if (!node.regions.empty() || node.op->random || !cannot_fail(g_, n)) return std::nullopt;
-    std::optional<bool> found;
+    if (!node.regions.empty() || node.op->random || !cannot_fail(g_, n)) return ValueId::none;
+    ValueId found = ValueId::none;
     for (const ValueId v : node.inputs) {
       if (v == ValueId::none || is_outside(v) || g_.constant(v) != nullptr) continue;
-      const std::optional<bool> here = reversed(v);
-      if (!here || (found && *found != *here)) return std::nullopt;
+      const ValueId here = source(v);
+      if (here == ValueId::none || (found != ValueId::none && found != here)) return ValueId::none;
       found = here;
     }
     return found;
@@ -117,13 +127,15 @@ class BeforeLoop {
 
   bool is_worth_it(NodeId n) {
     const Node& node = g_.node(n);
-    if (!is_costly(node) || node.outputs.size() != 1 || !reversed(node.outputs[0])) return false;
+    if (!is_costly(node) || node.outputs.size() != 1 || !g_.is_read(node.outputs[0]) ||
+        source(node.outputs[0]) == ValueId::none)
+      return false;
     ValueId varying = ValueId::none;
     bool weights = false;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const ValueId v = node.inputs[k];
       if (v == ValueId::none) continue;
-      if (reversed(v)) {
+      if (source(v) != ValueId::none) {
         // A matrix from the left would be multiplied trip by trip all the same.
         if (varying != ValueId::none || (k > 0 && type(v).rank() > 1)) return false;
         varying = v;
@@ -131,25 +143,25 @@ class BeforeLoop {
         weights = weights || (size->symbols.empty() && size->number >= least_weights);
       }
     }
-    return weights && varying != ValueId::none && is_bounded(node.outputs[0], varying);
+    return weights && varying != ValueId::none;
   }
 
-  /// Whether the results of all trips take little memory, in all or beside their operand.
-  bool is_bounded(ValueId result, ValueId operand) const {
-    const auto after = Size::of(type(result)), before = Size::of(type(operand));
+  /// Whether the values of all trips take little memory, in all or beside the scan.
+  bool is_bounded(ValueId v, ValueId from) const {
+    const auto after = Size::of(type(v)), before = Size::of(type(from));
     if (!after || !before) return false;
-    const auto bytes = static_cast<double>(byte_size(type(result).dtype()));
-    const ir::Extent trips = extent_of_scan();
+    const auto bytes = static_cast<double>(byte_size(type(v).dtype()));
+    const ir::Extent trips = extent_of_scan(scan_of(from));
     if (trips.known() && after->symbols.empty() &&
         after->number * bytes * static_cast<double>(trips.value) <= most_bytes)
       return true;
     return after->symbols == before->symbols &&
            after->number <= most_growth * std::max(1.0, before->number);
   }
-  ir::Extent extent_of_scan() const {
-    const Type& t = g_.value(loop_.scanned(0)).type;
+  ir::Extent extent_of_scan(std::size_t k) const {
+    const Type& t = g_.value(loop_.scanned(k)).type;
     if (!t.is_tensor() || !t.has_rank()) return {};
-    return t.extent(axis_from_front(parts().axis_in[0], t.rank()));
+    return t.extent(axis_from_front(parts().axis_in[k], t.rank()));
   }
 
   // The calls before the loop.
@@ -162,37 +174,39 @@ class BeforeLoop {
     if (all == ValueId::none) {
       for (std::size_t made = g_.node_count(); made-- > before;)
         g_.erase_node(static_cast<NodeId>(made));
+      copy_.emplace(g_, g_);  // constants that were copied are erased, too
       return false;
     }
-    state_type(all, g_.value(v).type);
-    const bool reverse = *reversed(v);
+    const ValueId from = source(v);
+    state_type(all, g_.value(v).type, scan_of(from));
+    const bool reverse = parts().reverse_in[scan_of(from)] != 0;
     const ValueId one = loop_.add_scan(all, 0, reverse, g_.value(v).type, g_.value(v).name);
     types_.types.cover(g_.value_count());
     types_.types[ir::index(one)] = type(v);
-    reversed_[one] = reverse;
-    stacks_[one] = all;
+    source_[one] = from;  // a chain of products is bounded as a whole
+    if (std::ranges::count(sources_, from) == 0) sources_.push_back(from);
+    sources_.push_back(one);
     g_.replace_uses(v, one);
     return true;
   }
 
   /// Reshapes do not know their extents, but the loop does.
-  void state_type(ValueId all, const Type& of_one) {
+  void state_type(ValueId all, const Type& of_one, std::size_t scan) {
     if (!of_one.is_tensor() || !of_one.has_rank()) return;
     ir::Extents extents = of_one.extents();
-    extents.insert(extents.begin(), extent_of_scan());
+    extents.insert(extents.begin(), extent_of_scan(scan));
     Type& t = g_.value(all).type;
     t = ir::completed(t, Type::tensor(t.dtype(), std::move(extents)));
   }
 
   /// The values that `v` has in the trips, along a new first axis; none if there is no batch rule.
   ValueId stack_of(ValueId v) {
-    if (const auto it = stacks_.find(v); it != stacks_.end()) return it->second;
     for (std::size_t k = 0; k < parts().scans; ++k)
       if (element(k) == v) return scan_axis_first(k);
     const Node& node = g_.node(g_.value(v).producer);
     std::vector<Batch> operands;
     for (const ValueId x : std::vector<ValueId>(node.inputs)) {
-      const bool stacked = x != ValueId::none && reversed(x).has_value();
+      const bool stacked = source(x) != ValueId::none;
       operands.push_back({stacked ? stack_of(x) : outer(x), stacked});
       if (stacked && operands.back().value == ValueId::none) return ValueId::none;
     }
@@ -214,8 +228,8 @@ class BeforeLoop {
   /// A value from outside, or a copy of a constant of the body.
   ValueId outer(ValueId v) {
     if (v == ValueId::none || is_outside(v)) return v;
-    if (copy_(v) == v) copy_.node(g_.value(v).producer, outside_.region(), n_);
-    return copy_(v);
+    if ((*copy_)(v) == v) copy_->node(g_.value(v).producer, outside_.region(), n_);
+    return (*copy_)(v);
   }
 
   Graph& g_;
@@ -223,9 +237,9 @@ class BeforeLoop {
   ir::LoopEditor loop_;
   ir::TypeEnvironment types_;
   ir::Builder outside_;
-  ir::Cloner copy_;
-  std::unordered_map<ValueId, std::optional<bool>> reversed_;
-  std::unordered_map<ValueId, ValueId> stacks_;
+  std::optional<ir::Cloner> copy_;
+  std::unordered_map<ValueId, ValueId> source_;
+  std::vector<ValueId> sources_;  ///< elements that products were made of, and their elements
 };
 
 /// Whether the loop is in no other loop, or has extents that are all numbers.

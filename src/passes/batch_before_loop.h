@@ -5,12 +5,12 @@ namespace rondel::passes {
 
 /// Products with weights of what a loop only scans: one call for all trips, before the loop, reads
 /// the weights once. The loop scans its results instead. A node moves if all of these hold:
-///  - The scans alone end the loop, so each element is used.
+///  - The scans alone end the loop.
 ///  - The node is costly, has a batch rule, draws no random numbers and cannot fail.
-///  - It multiplies a value that only depends on elements of scans by a tensor from outside the
-///    loop that has `least_weights` elements or more.
-///  - The results of all trips are bounded: `most_bytes`, or `most_growth` times the bytes of the
-///    stack that they are computed from.
+///  - It multiplies a value that only depends on the elements of one scan by a tensor from outside
+///    the loop that has `least_weights` elements or more.
+///  - The results of all trips, and the values on the way to them, are bounded: `most_bytes`, or
+///    `most_growth` times the elements of the scan.
 ///  - The loop is in no other loop, unless its extents are numbers: no extent becomes known late.
 /// Results have the same bits: a product adds in the same order for one row and for many.
 bool batch_before_loop(ir::Graph&);

@@ -42,11 +42,13 @@ Tensor part_of(const GrowingBlock& block, std::int64_t from, std::int64_t extent
                             block.room.strides());
 }
 
-/// The value from `from` to `end` along the axis of the block.
-Tensor value_in(const std::shared_ptr<GrowingBlock>& block, std::int64_t from, std::int64_t end) {
-  const Tensor part = part_of(*block, from, end - from);
+/// The value from `from` to `end` along the axis of the block. All values in a block have the same
+/// owner, so that its count tells whether they share the block.
+Tensor value_in(const GrowingBlock& block, std::int64_t from, std::int64_t end,
+                std::shared_ptr<void> owner) {
+  const Tensor part = part_of(block, from, end - from);
   return {part.dtype(), part.shape(), row_major_strides(part.shape()), part.data(),
-          std::shared_ptr<void>(block->room.data(), GrowingOwner{block})};
+          std::move(owner)};
 }
 
 /// Where the value begins along the axis of its block, if it ends where the block is filled.
@@ -72,6 +74,7 @@ struct AppendState : StepState {
   int in_vain = 0;
   void release() override {
     if (join) join->release();
+    in_vain = 0;
   }
 };
 
@@ -128,7 +131,7 @@ class Append {
     if (block->room.shape()[axis_] - filled < added_) return false;
     if (!block->used.compare_exchange_strong(filled, filled + added_, std::memory_order_acq_rel))
       return false;
-    write(block, *start, filled);
+    write(*block, *start, filled, first().owner());
     return true;
   }
 
@@ -137,7 +140,7 @@ class Append {
     Shape shape = first().shape();
     std::int64_t& capacity = shape[axis_];
     if (__builtin_add_overflow(capacity, added_, &capacity)) return false;
-    const std::int64_t room = std::max(capacity / 2, std::min(8 * added_, capacity));
+    const std::int64_t room = std::max(capacity / 2, 8 * std::min(added_, capacity / 8));
     if (__builtin_add_overflow(capacity, room, &capacity)) return false;
     const std::int64_t old = first().shape()[axis_];
     std::shared_ptr<GrowingBlock> block;
@@ -149,18 +152,19 @@ class Append {
       return false;  // a block without room may fit
     }
     frame_.run().assign(first(), part_of(*block, 0, old));
-    write(block, 0, old);
+    write(*block, 0, old, std::shared_ptr<void>(block->room.data(), GrowingOwner{block}));
     return true;
   }
 
   /// Writes the inputs but the first from `at` on, and sets the output.
-  void write(const std::shared_ptr<GrowingBlock>& block, std::int64_t start, std::int64_t at) {
+  void write(const GrowingBlock& block, std::int64_t start, std::int64_t at,
+             std::shared_ptr<void> owner) {
     for (std::size_t k = 1; k < tensors_.size(); ++k) {
       const std::int64_t extent = tensors_[k]->shape()[axis_];
-      frame_.run().assign(*tensors_[k], part_of(*block, at, extent));
+      frame_.run().assign(*tensors_[k], part_of(block, at, extent));
       at += extent;
     }
-    frame_.set(step_.outputs[0], value_in(block, start, at));
+    frame_.set(step_.outputs[0], value_in(block, start, at, std::move(owner)));
   }
 
   const AppendStep& step_;

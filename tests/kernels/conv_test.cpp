@@ -101,7 +101,7 @@ TEST(Conv, FastAgreesWithPlain) {
 TEST(Conv, WeightsThatAreNotFiniteMeetThePadding) {
   for (unsigned seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    const Case c = random_case(seed, 9);
+    const Case c = random_case(seed, seed % 4 == 0 ? 90 : 9);
     const Tensor& w = c.inputs[1];
     w.data_as<float>()[seed % w.size()] = seed % 2 == 0 ? std::numeric_limits<float>::infinity()
                                                         : std::numeric_limits<float>::quiet_NaN();

@@ -103,8 +103,20 @@ def test_older_values_are_kept_in_a_list(monkeypatch):
     np.testing.assert_array_equal(joined, np.concatenate([X] * 21))
 
 
-def test_results_are_the_callers(monkeypatch):
-    """They may be changed and fed again, and do not change with later runs."""
+def test_results_share_no_memory(monkeypatch):
+    """The last value and the one before it are outputs; a caller may write into either."""
+    made = loop("float[] s, float[] x", {"v": "s", "before": "s"}, {"last": "w", "older": "v"}, "w = Concat <axis = 0> (v, x)")
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        s = session(made)
+        last, older = s.run(None, {"n": np.array(9), "s": X, "x": X})
+        last[:] = -1
+        np.testing.assert_array_equal(older, np.concatenate([X] * 9))
+        older[:] = -2
+        assert (last == -1).all()
+
+
+def test_results_are_fed_again(monkeypatch):
     run_as(monkeypatch, "0")
     s = session(loop("float[] s, float[] x", {"v": "s"}, {"last": "w"}, "w = Concat <axis = 0> (v, x)"))
     [first] = s.run(None, {"n": np.array(3), "s": X, "x": X})

@@ -88,18 +88,22 @@ TEST(GrowingStates, OnlyTheEndOfTheNewestValueIsContinued) {
 }
 
 TEST(GrowingStates, RowsOfAMatrixAreJoinedInABlockOfTheirSize) {
-  const std::vector<Tensor> made = run(R"g(graph "g" (%x: f32[2, 1], %n: i64[]) {
-    %all, %#0 = loop trips=%n states=(%x) {
-      body(%i: i64[], %go: bool[], %s: f32[2, ?]) {
-        %t: f32[2, ?] = concat(%s, %x) axis=1
-        yield go=%go states=(%t)
+  for (const std::int64_t n : {1, 2, 3}) {
+    const std::vector<Tensor> made = run(R"g(graph "g" (%x: f32[2, 1], %n: i64[]) {
+      %all, %#0 = loop trips=%n states=(%x) {
+        body(%i: i64[], %go: bool[], %s: f32[2, ?]) {
+          %t: f32[2, ?] = concat(%s, %x) axis=1
+          yield go=%go states=(%t)
+        }
       }
-    }
-    yield %all
-  })g",
-                                       Tensor::from<float>({2, 1}, {1, 2}), 2);
-  EXPECT_TRUE(made[0].contiguous());
-  EXPECT_THAT(elements(made[0]), ElementsAre(1, 1, 1, 2, 2, 2));
+      yield %all
+    })g",
+                                         Tensor::from<float>({2, 1}, {1, 2}), n);
+    std::vector<float> want(static_cast<std::size_t>(n + 1), 1);
+    want.insert(want.end(), static_cast<std::size_t>(n + 1), 2);
+    EXPECT_TRUE(made[0].contiguous());
+    EXPECT_EQ(elements(made[0]), want) << n << " trips";
+  }
 }
 
 }  // namespace

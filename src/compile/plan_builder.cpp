@@ -105,11 +105,9 @@ class PlanBuilder {
       from = g_.node(n).inputs[0];
     }
     const ir::Region& body = g_.region(region_);
-    const auto states = static_cast<std::ptrdiff_t>(g_.node(loop).loop().states);
-    const auto is_in = [states](const std::vector<ValueId>& all, std::ptrdiff_t at, ValueId v) {
-      return std::find(all.begin() + at, all.begin() + at + states, v) != all.begin() + at + states;
-    };
-    return is_in(body.params, 2, from) && is_in(body.results, 1, node.outputs[0]);
+    const std::size_t states = g_.node(loop).loop().states;
+    return std::ranges::count(std::span(body.params).subspan(2, states), from) > 0 &&
+           std::ranges::count(std::span(body.results).subspan(1, states), node.outputs[0]) > 0;
   }
 
   std::unique_ptr<runtime::Step> append_step(const lowering::Group& group) {

@@ -178,7 +178,7 @@ class BeforeLoop {
       return false;
     }
     const ValueId from = source(v);
-    state_type(all, g_.value(v).type, scan_of(from));
+    complete_type(all, g_.value(v).type, scan_of(from));
     const bool reverse = parts().reverse_in[scan_of(from)] != 0;
     const ValueId one = loop_.add_scan(all, 0, reverse, g_.value(v).type, g_.value(v).name);
     types_.types.cover(g_.value_count());
@@ -191,7 +191,7 @@ class BeforeLoop {
   }
 
   /// Reshapes do not know their extents, but the loop does.
-  void state_type(ValueId all, const Type& of_one, std::size_t scan) {
+  void complete_type(ValueId all, const Type& of_one, std::size_t scan) {
     if (!of_one.is_tensor() || !of_one.has_rank()) return;
     ir::Extents extents = of_one.extents();
     extents.insert(extents.begin(), extent_of_scan(scan));

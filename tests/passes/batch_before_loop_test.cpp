@@ -137,9 +137,9 @@ TEST(BatchBeforeLoop, ValuesOnTheWayTakeLittleMemory) {
                        "mat_mul(%r, %w)", "%r: f32[9000] = add(%e, %b)");
 }
 
-TEST(BatchBeforeLoop, InnerLoopsOfKnownExtentsAreRewritten) {
-  expect_rewrite(batch_before_loop,
-                 R"g(graph "g" (%x: f32[5, 8], %w: f32[8, 32], %h: f32[32], %n: i64[]) {
+/// A scan of `x` in another loop, whose body multiplies the elements by weights.
+std::string inner_scan_of(const std::string& x) {
+  return R"g(graph "g" (%x: )g" + x + R"g(, %w: f32[8, 32], %h: f32[32], %n: i64[]) {
     %y, _ = loop trips=%n states=(%h) {
       body(%j, %on, %s: f32[32]) {
         %last, _ = loop states=(%s) scans=(%x) {
@@ -148,7 +148,11 @@ TEST(BatchBeforeLoop, InnerLoopsOfKnownExtentsAreRewritten) {
             %v = add(%u, %p)
             yield go=%go states=(%v) } }
         yield go=%on states=(%last) } }
-    yield %y })g",
+    yield %y })g";
+}
+
+TEST(BatchBeforeLoop, InnerLoopsOfKnownExtentsAreRewritten) {
+  expect_rewrite(batch_before_loop, inner_scan_of("f32[5, 8]"),
                  R"g(graph "g" (%x: f32[5, 8], %w: f32[8, 32], %h: f32[32], %n: i64[]) {
     %y, _ = loop trips=%n states=(%h) {
       body(%j, %on, %s: f32[32]) {
@@ -159,6 +163,10 @@ TEST(BatchBeforeLoop, InnerLoopsOfKnownExtentsAreRewritten) {
             yield go=%go states=(%v) } }
         yield go=%on states=(%last) } }
     yield %y })g");
+}
+
+TEST(BatchBeforeLoop, InnerLoopsOfUnknownExtentsStay) {
+  expect_untouched(batch_before_loop, inner_scan_of("f32[t, 8]"));
 }
 
 // A trip count or a condition may end a loop before the scan does.
@@ -194,20 +202,6 @@ TEST(BatchBeforeLoop, MatricesFromTheLeftStay) {
 
 TEST(BatchBeforeLoop, ResultsThatTakeMuchMoreMemoryThanTheScanStay) {
   expect_product_stays("%x: f32[t, 2], %w: f32[2, 128], %h: f32[1]", "mat_mul(%e, %w)");
-}
-
-TEST(BatchBeforeLoop, InnerLoopsOfUnknownExtentsStay) {
-  expect_untouched(batch_before_loop,
-                   R"g(graph "g" (%x: f32[t, 8], %w: f32[8, 32], %h: f32[32], %n: i64[]) {
-    %y, _ = loop trips=%n states=(%h) {
-      body(%j, %on, %s) {
-        %last, _ = loop states=(%s) scans=(%x) {
-          body(%i, %go, %u, %e) {
-            %p: f32[32] = mat_mul(%e, %w)
-            %v = add(%u, %p)
-            yield go=%go states=(%v) } }
-        yield go=%on states=(%last) } }
-    yield %y })g");
 }
 
 }  // namespace

@@ -178,6 +178,12 @@ Product describe(FunctionBuilder& fb, const Inst& inst, const scalar::Contract& 
   p.out_row_stride = c.a_vector ? fb.i64(1) : out.strides[static_cast<std::size_t>(c.c_leading)];
   p.out_column_stride = c.b_vector ? fb.i64(1) : out.strides.back();
   p.depth = a.extents[scalar::depth_axis(c, a.extents.size())];
+  if (c.sized) {
+    const auto sizes = fb.program.operands(inst).last(3);
+    if (!c.a_vector) p.rows.count = fb.reg(sizes[0]);
+    if (!c.b_vector) p.columns.count = fb.reg(sizes[1]);
+    p.depth = fb.reg(sizes[2]);
+  }
   const DType t = out.buffer->dtype;
   p.sum = t == DType::f16 || t == DType::bf16 ? DType::f32 : t;
   p.fused = c.fused;

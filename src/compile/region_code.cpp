@@ -119,7 +119,7 @@ std::string how_it_runs(const scalar::Program& p) {
 
 /// The types of the bindings of a region's program, computed for the inputs of its class. The
 /// operands of kernels follow the bindings, because the sizes of workspaces depend on them.
-class TypesOfRegion : public runtime::ClassTypes {
+class TypesOfRegion : public runtime::RegionTypes {
  public:
   /// Null if an extent does not follow from the class.
   static std::shared_ptr<const TypesOfRegion> make(const lowering::LoweredRegion& lowered,
@@ -138,7 +138,8 @@ class TypesOfRegion : public runtime::ClassTypes {
         types.push_back(operand.type);
       }
     }
-    auto extents = lowering::ClassExtents::make(c, lowered.conditions, types);
+    auto extents = lowering::ClassExtents::make(c, lowered.conditions, types,
+                                                lowering::trips_with_room());
     if (!extents) return nullptr;
     return std::shared_ptr<const TypesOfRegion>(
         new TypesOfRegion(*std::move(extents), std::move(workspaces), std::move(bounded)));
@@ -152,16 +153,28 @@ class TypesOfRegion : public runtime::ClassTypes {
     if (!extents_.evaluate(inputs, types, rules) || !std::ranges::all_of(types, has_a_size) ||
         reserved(types) > most_reserved)
       return false;
+    set_workspaces(types);
+    return true;
+  }
+  void evaluate_with_room(std::span<const Tensor* const> inputs, std::int64_t trips,
+                          runtime::OutputTypes& types) const override {
+    using Rules = lowering::ClassExtents::Rules;
+    if (!extents_.evaluate(inputs, types, Rules::checked, trips) ||
+        !std::ranges::all_of(types, has_a_size))
+      throw Error(Blame::limit, fmt::format("the states of {} trips do not fit into memory", trips));
+    set_workspaces(types);
+  }
+
+ private:
+  void set_workspaces(runtime::OutputTypes& types) const {
     for (const Workspace& w : workspaces_) {
       std::vector<kernels::Operand> operands = w.operands;
       for (std::size_t k = 0; k < operands.size(); ++k)
         operands[k].extents = types[w.first_type + k].second;
       types[w.binding] = {DType::u8, {w.kernel->workspace(operands)}};
     }
-    return true;
   }
 
- private:
   /// Whether the size in bytes fits in 64 bits. If not, the node runs step by step, and the error
   /// names the node that makes the value.
   static bool has_a_size(const std::pair<DType, Shape>& type) {
@@ -351,7 +364,7 @@ class RegionCodeCache {
       auto code = std::make_shared<RegionCode>();
       code->code = b_.compiler->make(lowered.program);
       for (const auto& binding : lowered.bindings)
-        code->bindings.push_back({binding.kind, binding.index, binding.constant,
+        code->bindings.push_back({binding.kind, binding.index, binding.constant, binding.axes,
                                   static_cast<std::size_t>(binding.lifetime.first),
                                   static_cast<std::size_t>(binding.lifetime.last)});
       code->types = types;

@@ -3,6 +3,7 @@
 #include "base/axis.h"
 #include "base/cancellation.h"
 #include "base/error.h"
+#include "ir/changing_extents.h"
 
 #include <algorithm>
 
@@ -70,7 +71,7 @@ class Inference {
       const std::optional<Type> both = join(state, type(body.results[1 + s]));
       if (!both || !(*both == state)) return false;
     }
-    finish_loop(n);
+    finish_loop(n, {});
     return true;
   }
 
@@ -309,22 +310,26 @@ class Inference {
     for (std::size_t s = 0; s < parts.scans; ++s)
       type(body.params[2 + parts.states + s]) = element_of(
           n, type(node.inputs[parts.scans_at() + s]), parts.axis_in[s], s);
+    ChangingExtents changing;
     do region(parts.body);
-    while (widen_states(n, parts));
-    finish_loop(n);
+    while (widen_states(n, parts, changing));
+    finish_loop(n, changing);
   }
 
   /// Sets the types of a loop's results from the types of its body.
-  void finish_loop(NodeId n) {
+  void finish_loop(NodeId n, const ChangingExtents& changing) {
     const Node& node = g_.node(n);
     const LoopParts& parts = node.loop();
     const Region& body = g_.region(parts.body);
     need_scalar(n, body.results[0], DType::boolean, "the body's condition");
-    for (std::size_t s = 0; s < parts.states; ++s) set_output(node, s, type(body.params[2 + s]));
+    for (std::size_t s = 0; s < parts.states; ++s) {
+      const Type& state = type(body.params[2 + s]);
+      set_output(node, s, name_stacks_ ? changing.after(state) : changing.outside(state));
+    }
     const Extent trips = trips_of(node, k_);
     for (std::size_t s = 0; s < parts.stacks; ++s) {
-      const Type stack = of_all_trips(
-          stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips));
+      const Type stack = of_all_trips(changing.outside(
+          stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips)));
       const ValueId v = node.outputs[parts.states + s];
       set_output(node, parts.states + s, name_stacks_ ? named(stack, v) : stack);
     }
@@ -332,23 +337,28 @@ class Inference {
   }
 
   /// Joins the type of each state with the type of its next value; true if a state was widened.
-  bool widen_states(NodeId n, const LoopParts& parts) {
+  bool widen_states(NodeId n, const LoopParts& parts, ChangingExtents& changing) {
     const Region& body = g_.region(parts.body);
     bool wider = false;
     for (std::size_t s = 0; s < parts.states; ++s) {
       Type& state = type(body.params[2 + s]);
       const Type& next = type(body.results[1 + s]);
-      const std::optional<Type> both = join(state, next);
+      std::optional<Type> both = join(state, next);
       const bool keeps = parts.fixed[s] != 0 || (k_.without_trips && parts.keeps[s] != 0);
       const bool kept = keeps && !(k_.without_trips && !fits(next, state));  // nothing refuses it
       if (!both || (kept && !fits(next, state)))
         fail_at(n, "state {} ('{}') begins as {} and becomes {}; a state keeps its {}", s,
                 g_.value(body.params[2 + s]).name, to_text(state), to_text(next),
                 both ? "shape here" : "type");
-      if (kept || *both == state) continue;
+      if (kept) continue;
+      if (k_.name_unknowns)
+        both = changing.named(body.params[2 + s], type(g_.node(n).inputs[parts.states_at() + s]),
+                              state, next, *both);
+      if (*both == state) continue;
       state = *both;
       wider = true;
     }
+    changing.next_round();
     return wider;
   }
 

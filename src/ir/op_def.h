@@ -165,6 +165,10 @@ struct OpDef {
   /// Inputs that the only output may overwrite in place if the types are equal: the program does
   /// not read an element of such an input after it has written the same element of the output.
   std::vector<std::size_t> in_place = {};
+  /// The input that the only output extends: its elements are those of the output at the same
+  /// indices. If both share a buffer that has room for the output, the program leaves them as they
+  /// are, and writes the other elements.
+  std::optional<std::size_t> extends = {};
   BatchRule batch = {};
   BatchRule batched_sum = {};  ///< computes the sum of the node's results over all elements
   GradientRule gradient = {};  ///< empty: the op has no gradient rule

@@ -61,6 +61,11 @@ void CheckedMemory::put(ValueId v, StorageId to, Points at) {
   contents_.write(to, v);
 }
 
+void CheckedMemory::extend(ValueId v, StorageId id, Points at) {
+  check_writable(v, id, at);
+  contents_.name(id, v);
+}
+
 void CheckedMemory::copy(ValueId v, StorageId to, Points at) {
   const Source from = read(v, at);
   if (from.kind == Source::memory && from.whole) copy_from(from.storage, v, to, at);
@@ -69,7 +74,11 @@ void CheckedMemory::copy(ValueId v, StorageId to, Points at) {
 
 void CheckedMemory::copy_from(StorageId from, ValueId v, StorageId to, Points at) {
   check_writable(v, to, at);
-  contents_.copy(from, to, v);
+  // What is longer is not copied as a whole.
+  std::set<ValueId> whole;
+  for (const ValueId other : contents_.names(from))
+    if (tree_.type(other) == tree_.type(v)) whole.insert(other);
+  contents_.copy(from, to, v, whole);
 }
 
 // Checks.

@@ -43,6 +43,8 @@ class CheckedMemory {
   void read_from(const Source&, ir::ValueId, Points) const;
   /// Writes a value that is computed.
   void put(ir::ValueId, StorageId to, Points);
+  /// Writes what follows the value that `v` extends, and leaves that value as it is.
+  void extend(ir::ValueId v, StorageId, Points);
   void copy(ir::ValueId, StorageId to, Points);
   void copy_from(StorageId from, ir::ValueId, StorageId to, Points);
 

@@ -75,9 +75,12 @@ bool ClassExtents::rules_hold(const Shape& symbols) const {
 }
 
 bool ClassExtents::evaluate(std::span<const Tensor* const> inputs,
-                            std::vector<std::pair<DType, Shape>>& types, Rules rules) const {
+                            std::vector<std::pair<DType, Shape>>& types, Rules rules,
+                            std::int64_t given) const {
   Shape symbols;
-  if (!read(inputs, symbols) || (rules == Rules::unchecked && !rules_hold(symbols))) return false;
+  if (!read(inputs, symbols)) return false;
+  if (has_given_) symbols.push_back(given);
+  if (rules == Rules::unchecked && !rules_hold(symbols)) return false;
   types.resize(results_.size());
   for (std::size_t j = 0; j < results_.size(); ++j) {
     auto& [dtype, shape] = types[j];
@@ -160,9 +163,12 @@ std::optional<ClassExtents::Computed> ClassExtents::computed(const ir::Integer& 
 
 std::optional<ClassExtents> ClassExtents::make(const ShapeClass& c,
                                                const std::optional<ir::Integers>& conditions,
-                                               std::span<const ir::Type> types) {
+                                               std::span<const ir::Type> types,
+                                               std::optional<ir::Symbol> given) {
   ClassExtents made;
   if (!made.add_inputs(c)) return std::nullopt;
+  if (given) made.symbols_.push_back(*given);
+  made.has_given_ = given.has_value();
   if (!made.add_conditions(conditions)) made.conditions_.reset();
   for (const ir::Type& t : types)
     if (!made.add_result(t)) return std::nullopt;

@@ -18,10 +18,12 @@ class ClassExtents {
  public:
   /// `conditions`: if none of them is negative for the extents of some inputs, the ops' type rules
   /// hold for these inputs; nullopt: no such conditions are known. `types`: each is no tensor type,
-  /// or its extents are expressions over the extents of the class; otherwise returns nullopt.
+  /// or its extents are expressions over the extents of the class and `given`, a name whose value
+  /// `evaluate` is told; otherwise returns nullopt.
   static std::optional<ClassExtents> make(const ShapeClass&,
                                           const std::optional<ir::Integers>& conditions,
-                                          std::span<const ir::Type> types);
+                                          std::span<const ir::Type> types,
+                                          std::optional<ir::Symbol> given = {});
 
   /// Whether `evaluate` can prove for some inputs that the ops' type rules hold.
   bool has_conditions() const { return conditions_.has_value(); }
@@ -31,7 +33,7 @@ class ClassExtents {
   /// `make`; the entry of a type that is no tensor type is a u8 scalar. Returns false if the inputs
   /// are not in the class, or if type inference must run because the ops may reject these extents.
   bool evaluate(std::span<const Tensor* const> inputs, std::vector<std::pair<DType, Shape>>& types,
-                Rules = Rules::unchecked) const;
+                Rules = Rules::unchecked, std::int64_t given = 0) const;
 
  private:
   /// An extent of an input: a number, or a symbol, which is equal on all its axes.
@@ -71,7 +73,8 @@ class ClassExtents {
   bool rules_hold(const Shape& symbols) const;
   std::optional<std::int64_t> value_of(const Computed&, const Shape& symbols) const;
 
-  std::vector<ir::Symbol> symbols_;  ///< in the order of their first axes
+  std::vector<ir::Symbol> symbols_;  ///< in the order of their first axes; last: the given one
+  bool has_given_ = false;
   std::vector<Input> inputs_;
   std::vector<Result> results_;
   std::optional<std::vector<Computed>> conditions_;

@@ -22,6 +22,10 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const
 /// Whether the ranks of all values in the group follow from the class.
 bool ranks_known(const ir::Graph& group, const ShapeClass&);
 
+/// The number of trips, from the first one on, that a loop's states have room for if their extents
+/// differ from trip to trip: a name in the types of memory.
+ir::Symbol trips_with_room();
+
 /// How programs are made.
 struct LoweringOptions {
   bool fuse = true;          ///< element-wise nodes share loops
@@ -54,11 +58,14 @@ struct LoweredRegion {
   /// before the loop (else 0), the budget of trips. An `if` reads the budget only.
   std::shared_ptr<const scalar::Program> program;  ///< null: see `reasons`
   std::vector<std::string> reasons;  ///< why there is no program and the node runs step by step
-  /// The role of a buffer of the program; extents of types are numbers and symbols of the class.
+  /// The role of a buffer of the program; extents of types are numbers, symbols of the class, and
+  /// `trips_with_room`.
   struct Binding {
     scalar::LoopBinding kind;
     std::size_t index = 0;
     ir::Type type = {};                      ///< of a state, an item, a result or a temporary
+    /// Of a changing extent: the states and axes that have it.
+    std::vector<std::pair<std::size_t, std::int64_t>> axes = {};
     KernelWorkspace workspace = {};          ///< of a temporary that is a kernel's workspace
     bool bounded = false;                    ///< of a temporary: `type` is an upper bound
     Tensor constant = {};                    ///< a constant of the model that is read from memory

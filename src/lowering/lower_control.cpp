@@ -75,11 +75,17 @@ class ControlLowering {
       const ValueId v = body.params[2 + s];
       const bool invariant = tree_.is_invariant(parts, s);
       states_.push_back(bind(invariant ? Kind::invariant : Kind::state, s, numbered("state", s),
-                             tree_.type(v), invariant ? Access::in : Access::inout,
+                             type_of_state(v, s), invariant ? Access::in : Access::inout,
                              !invariant || tree_.shape_class().contiguous[parts.states_at() + s]));
-      out_.bindings.back().type = tree_.type(v);
+      out_.bindings.back().type = tree_.memory_type(v);
       if (!tree_.is_one_element(v))
         lowering_.set_buffer(plan_.state(tree_.top(), s), states_.back());
+    }
+    const auto& changing = tree_.changing_extents(tree_.top());
+    for (std::size_t k = 0; k < changing.size(); ++k) {
+      changing_.push_back(bind(Kind::extent, k, numbered("extent", k),
+                               ir::Type::scalar(DType::i64), Access::inout));
+      out_.bindings.back().axes = changing[k].axes;
     }
     go_ = bind(Kind::go, 0, "go", ir::Type::scalar(DType::boolean), Access::inout);
     stopped_ = bind(Kind::stopped, 0, "stopped", ir::Type::scalar(DType::i64), Access::out);
@@ -90,6 +96,15 @@ class ControlLowering {
                                                  Access::in, c.contiguous[at]));
     }
     for (std::size_t k = 0; k < parts.stacks; ++k) declare_stack(parts, k);
+  }
+
+  /// The type of a state without the extents that change: its buffer has room for more.
+  ir::Type type_of_state(ValueId v, std::size_t s) const {
+    ir::Extents extents = tree_.type(v).extents();
+    for (const auto& changing : tree_.changing_extents(tree_.top()))
+      for (const auto& [state, axis] : changing.axes)
+        if (state == s) extents[static_cast<std::size_t>(axis)] = {};
+    return ir::Type::tensor(tree_.type(v).dtype(), std::move(extents));
   }
 
   /// If the trip count is known before the loop, the buffer is the whole result; otherwise its rows
@@ -236,6 +251,7 @@ class ControlLowering {
     std::vector<Ex> inits{b_.load(go_, {})};
     for (std::size_t s = 0; s < loop.parts.states; ++s)
       if (in_register(s)) inits.push_back(b_.load(states_[s], zeros_of(body.params[2 + s])));
+    for (const std::int32_t extent : changing_) inits.push_back(b_.load(extent, {}));
     const auto trip = [&](Ex t, std::span<const Ex> carried) {
       std::vector<Ex> next = lowering_.trip(loop, t, carried);
       if (!loop.parts.has_go) next.erase(next.begin());
@@ -251,6 +267,7 @@ class ControlLowering {
         if (tree_.is_invariant(loop.parts, s)) continue;
         b_.store(states_[s], zeros_of(body.params[2 + s]), last);
       }
+    for (const std::int32_t extent : changing_) b_.store(extent, {}, finals[next++]);
     b_.store(stopped_, {}, loop.parts.has_go ? finals[next] : to_);
   }
 
@@ -275,6 +292,7 @@ class ControlLowering {
   std::vector<std::pair<ValueId, std::int32_t>> outer_;  ///< values from outside and their buffers
   std::vector<std::int32_t> states_, results_;
   std::vector<StackBuffer> stacks_;
+  std::vector<std::int32_t> changing_;  ///< buffers of extents of states
   std::int32_t go_ = -1, stopped_ = -1;
   std::map<ir::Symbol, std::pair<std::int32_t, std::int64_t>> symbol_at_;
   Ex from_, to_, trips_;

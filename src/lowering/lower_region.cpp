@@ -145,7 +145,7 @@ Sink RegionLowering::sink_for(ValueId v, const LoopContext* around, Ex t, bool i
   }
   if (const auto storage = plan_.storage_of(v)) {
     const std::int32_t to = buffer(*storage);
-    sink.part = {to};
+    sink.part = {to, {}, tree_.extents_known(v)};
     sink.stores.push_back([this, to](const Indices& i, Ex x) { b_.store(to, i, x); });
     define(v, in_buffer(v, to));
   }
@@ -206,6 +206,8 @@ std::vector<Ex> RegionLowering::trip(const LoopContext& l, Ex t, std::span<const
   next.push_back(next[0]);
   for (std::size_t s = 0; s < l.parts.states; ++s)
     if (tree_.is_one_element(body.params[2 + s])) next.push_back(element(body.results[1 + s]));
+  for (const auto& changing : tree_.changing_extents(l.node))
+    next.push_back(extent(changing.next));
   if (const std::size_t end = tree_.groups(l.parts.body).size(); end > 0)
     begin_lifetimes({l.parts.body, end});
   move_states(l);
@@ -217,6 +219,9 @@ void RegionLowering::define_params(const LoopContext& l, Ex t, std::span<const E
   const ir::Region& body = tree_.graph().region(l.parts.body);
   define(body.params[0], in_register(body.params[0], t));
   define(body.params[1], in_register(body.params[1], carried[0]));
+  const auto& changing = tree_.changing_extents(l.node);
+  for (std::size_t k = 0; k < changing.size(); ++k)
+    extents_[changing[k].now] = carried[1 + states_in_registers(l) + k];
   std::size_t next = 1;
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId v = body.params[2 + s];
@@ -325,6 +330,11 @@ void RegionLowering::loop(NodeId n) {
   const Ex made = l.trips ? l.trips : finals.back();
   if (!b_.known(most))
     check_budget(l, l.trips ? budget_ < most : finals[0] & (made < most) & (budget_ <= made));
+  const auto& changing = tree_.changing_extents(n);
+  for (std::size_t k = 0; k < changing.size(); ++k)
+    for (const auto& [s, axis] : changing[k].axes)
+      if (const ValueId v = node.outputs[s]; v != ValueId::none)
+        extents_[type(v).extent(axis).symbol] = finals[1 + states_in_registers(l) + k];
   std::size_t next = 1;
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId v = node.outputs[s], param = tree_.graph().region(l.parts.body).params[2 + s];
@@ -357,21 +367,24 @@ void RegionLowering::begin_states(const LoopContext& l) {
   const ir::Node& node = tree_.graph().node(l.node);
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId initial = node.inputs[l.parts.states_at() + s];
-    if (tree_.is_one_element(initial)) continue;
+    if (tree_.is_one_element(tree_.graph().region(l.parts.body).params[2 + s])) continue;
     const StorageId to = plan_.state(l.node, s);
     if (plan_.storage_of(initial) != to) copy(scope_.operands.at(initial), buffer(to));
   }
 }
 
-/// Emits the trips. Returns [go, final states in registers..., trips made].
+/// Emits the trips. Returns [go, final states in registers..., changing extents..., trips made].
 std::vector<Ex> RegionLowering::run_loop(const LoopContext& l, Ex most) {
   const ir::Node& node = tree_.graph().node(l.node);
   std::vector<Ex> inits{l.parts.has_go ? element(node.inputs[l.parts.go_at()])
                                        : b_.constant_bits(DType::boolean, 1)};
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId initial = node.inputs[l.parts.states_at() + s];
-    if (tree_.is_one_element(initial)) inits.push_back(element(initial));
+    if (tree_.is_one_element(tree_.graph().region(l.parts.body).params[2 + s]))
+      inits.push_back(element(initial));
   }
+  for (const auto& changing : tree_.changing_extents(l.node))
+    inits.push_back(extent(changing.first));
   const Ex hi = b_.known(most) ? most : scalar::min(most, budget_);
   if (!l.parts.has_go) {
     std::vector<Ex> finals = b_.for_(b_.index(0), hi, inits, [&](Ex t, auto carried) {
@@ -431,7 +444,8 @@ void RegionLowering::finish_stack(const LoopContext& l, std::size_t k, Ex made) 
   if (stack.buffer < 0) return;
   const auto axis = static_cast<std::size_t>(stack.axis);
   const ir::Extent& extent = type(v).extent(stack.axis);
-  if (extent.symbolic() && !extents_.contains(extent.symbol)) extents_[extent.symbol] = made;
+  if (extent.symbolic() && extent.symbol.is_name() && !extents_.contains(extent.symbol))
+    extents_[extent.symbol] = made;
   std::vector<Ex> extents = extents_of(v);
   if (l.parts.has_extent(k)) {
     const Ex room = extents[axis];
@@ -452,11 +466,18 @@ void RegionLowering::finish_stack(const LoopContext& l, std::size_t k, Ex made) 
                 },
                 {},
                 std::move(extents)};
-  if (tree_.extents_known(v)) whole.part = {stack.buffer};
+  if (tree_.begins_with_buffer(v)) whole.part = {stack.buffer, {}, tree_.extents_known(v)};
   define(v, std::move(whole));
 }
 
 // Small pieces.
+
+std::size_t RegionLowering::states_in_registers(const LoopContext& l) const {
+  const auto states = std::span(tree_.graph().region(l.parts.body).params)
+                          .subspan(2, l.parts.states);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(states, [&](ValueId v) { return tree_.is_one_element(v); }));
+}
 
 void RegionLowering::define(ValueId v, Operand operand) {
   scope_.operands.insert_or_assign(v, std::move(operand));
@@ -476,7 +497,7 @@ Operand RegionLowering::in_register(ValueId v, Ex x) { return one_element(b_, x,
 Operand RegionLowering::in_buffer(ValueId v, std::int32_t buffer) {
   Operand operand{
       [this, buffer](const Indices& i) { return b_.load(buffer, i); }, {}, extents_of(v)};
-  if (tree_.extents_known(v)) operand.part = {buffer};
+  operand.part = {buffer, {}, tree_.extents_known(v)};
   return operand;
 }
 

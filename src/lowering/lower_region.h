@@ -41,8 +41,8 @@ class RegionLowering {
   void set_workspace(ir::NodeId kernel, std::int32_t buffer) { workspaces_[kernel] = buffer; }
   void set_budget(scalar::Ex trips) { budget_ = trips; }
 
-  /// Emits trip `t` of a loop. `carried` is [go, states in registers...]; returns [whether the loop
-  /// continues, go, next states in registers...].
+  /// Emits trip `t` of a loop. `carried` is [go, states in registers..., changing extents...];
+  /// returns [whether the loop continues, then the next of these].
   std::vector<scalar::Ex> trip(const LoopContext&, scalar::Ex t,
                                std::span<const scalar::Ex> carried);
   /// Emits an `if` and defines its outputs as operands.
@@ -83,6 +83,7 @@ class RegionLowering {
                     const char* makes);
   void check_budget(const LoopContext&, scalar::Ex over);
 
+  std::size_t states_in_registers(const LoopContext&) const;
   Operand in_register(ir::ValueId v, scalar::Ex x);
   Operand in_buffer(ir::ValueId v, std::int32_t buffer);
   scalar::Indices zeros(ir::ValueId);

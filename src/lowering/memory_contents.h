@@ -1,6 +1,8 @@
 #pragma once
 #include "lowering/storage_plan.h"
 
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,9 @@ class MemoryContents {
   bool holds(StorageId, ir::ValueId) const;
   /// Replaces what the storage holds.
   void write(StorageId, ir::ValueId);
-  /// The same with the value that `from` holds, under all its names and the name `v`.
-  void copy(StorageId from, StorageId to, ir::ValueId v);
+  /// The same with the value `v`, and those of its names in `from` that are in `whole`.
+  void copy(StorageId from, StorageId to, ir::ValueId v, const std::set<ir::ValueId>& whole);
+  std::span<const ir::ValueId> names(StorageId id) const { return cells_[id].names; }
   /// Gives what the storage holds another name.
   void name(StorageId, ir::ValueId);
   /// Nothing certain is there any more: `by` may have been written to it.

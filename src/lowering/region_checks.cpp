@@ -60,7 +60,7 @@ void RegionTree::check_rules_of_empty(NodeId loop, const Late& before) {
 
 RegionTree::Late RegionTree::late() const {
   Late all;
-  for (const auto& [symbol, bound] : bounds_) all.extents.insert(symbol);
+  all.extents = bounds_.all();
   for (const auto& [n, conditions] : conditions_inside_) all.nodes.insert(n);
   return all;
 }
@@ -92,13 +92,14 @@ void RegionTree::check_rule(NodeId n) {
   const auto is_late = [&](ValueId v) {
     return v != ValueId::none && type(v).is_tensor() && type(v).has_rank() && !extents_known(v);
   };
-  if (!node.regions.empty() ||
-      (std::ranges::none_of(node.inputs, is_late) && std::ranges::none_of(node.outputs, is_late)))
-    return;
+  if (!node.regions.empty()) return;
   const auto in_class = [&](ir::Symbol name) { return class_names_.contains(name); };
   const auto has = [&](ir::Symbol name) { return in_class(name) || bounds_.contains(name); };
   const std::optional<ir::Integers>& conditions = k_.node_conditions.at(
       static_cast<std::int32_t>(n));
+  if (std::ranges::none_of(node.inputs, is_late) && std::ranges::none_of(node.outputs, is_late) &&
+      !(conditions && depends_on_late(*conditions)))
+    return;
   if (!conditions ||
       !std::ranges::all_of(*conditions, [&](const ir::Integer& i) { return can_express(i, has); }))
     return refuse("whether {} accepts its operands depends on extents that become known inside",
@@ -107,10 +108,17 @@ void RegionTree::check_rule(NodeId n) {
     if (!i.at_least(0) && !can_express(i, in_class)) conditions_inside_[n].push_back(i);
 }
 
+bool RegionTree::depends_on_late(const ir::Integers& list) const {
+  const auto is_late = [&](ir::Symbol name) { return bounds_.contains(name); };
+  return std::ranges::any_of(list, [&](const ir::Integer& i) {
+    return i.symbolic() && std::ranges::any_of(i.symbol.names(), is_late);
+  });
+}
+
 bool RegionTree::follows_from_extents(ValueId v) const {
   const auto list = k_.elements.find(static_cast<std::int32_t>(v));
   const auto has = [&](ir::Symbol name) {
-    return class_names_.contains(name) || k_.trips.contains(name);
+    return class_names_.contains(name) || k_.trips.contains(name) || bounds_.contains(name);
   };
   return list != k_.elements.end() &&
          std::ranges::all_of(list->second, [&](const auto& e) { return can_express(e, has); });
@@ -128,7 +136,7 @@ void RegionTree::check_extents(ValueId v) {
   for (const ir::Extent& e : t.extents()) {
     if (extent_known(e)) {
       if (e.symbolic() && !e.symbol.is_name()) expressions_.insert(e.symbol);
-    } else if (!bounds_.contains(e.symbol)) {
+    } else if (const ir::Extent bound = bounds_.most(e); !bound.known() && !bound.symbolic()) {
       return refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
                     to_text(t));
     }

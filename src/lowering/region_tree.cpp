@@ -36,8 +36,6 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
 // Facts that follow from the class.
 
 void RegionTree::infer() {
-  // The program cannot read the loop's own trip count.
-  class_names_ = class_.names(g_.node(top_).inputs.size());
   k_ = ir::type_environment(g_);
   k_.name_unknowns = true;
   const std::vector<ValueId> outer = outer_values(g_, top_);
@@ -53,6 +51,39 @@ void RegionTree::infer() {
     if (e.blame() == Blame::internal || ends_run(e)) throw;
     refuse("{}", e.what());
   }
+  find_names();
+}
+
+/// The program can read neither the loop's own trip count nor the initial extents of states that
+/// change them.
+void RegionTree::find_names() {
+  const ir::Node& node = g_.node(top_);
+  memory_names_ = class_.names(node.inputs.size());
+  memory_names_.insert(trips_with_room());
+  bounds_ = ExtentBounds(memory_names_);
+  const auto changes = [&](std::size_t input, std::size_t axis) {
+    if (!node.is_loop()) return false;
+    const LoopParts parts(node);
+    if (input < parts.states_at() || input >= parts.scans_at()) return false;
+    const ir::Type& state = type(g_.region(parts.body).params[2 + input - parts.states_at()]);
+    return state.has_rank() && axis < state.extents().size() &&
+           !(state.extents()[axis] == class_.types[input].extents()[axis]);
+  };
+  const auto add = [&](const ir::Extent& e) {
+    if (e.symbolic()) class_names_.insert(e.symbol);
+  };
+  for (std::size_t k = 0; k < class_.types.size(); ++k) {
+    const ir::Type& t = class_.types[k];
+    for (std::size_t a = 0; t.is_tensor() && t.has_rank() && a < t.extents().size(); ++a)
+      if (!changes(k, a)) add(t.extents()[a]);
+    if (k >= node.inputs.size())
+      for (const ir::Extent& e : class_.elements[k]) add(e);
+  }
+}
+
+ir::Symbol trips_with_room() {
+  static const ir::Symbol name = ir::Symbol::own("room");
+  return name;
 }
 
 /// `v`: the outer value that is input `k` of the class.
@@ -79,9 +110,24 @@ bool RegionTree::extents_known(ValueId v) const {
 
 ir::Type RegionTree::memory_type(ValueId v) const {
   ir::Extents extents = type(v).extents();
-  for (ir::Extent& e : extents)
-    if (const auto bound = bounds_.find(e.symbol); bound != bounds_.end()) e = bound->second;
+  for (ir::Extent& e : extents) e = bounds_.most(e);
   return ir::Type::tensor(type(v).dtype(), std::move(extents));
+}
+
+bool RegionTree::begins_with_buffer(ValueId v) const {
+  const ir::ValueInfo& info = g_.value(v);
+  if (info.producer == NodeId::none || !g_.node(info.producer).is_loop()) return true;
+  const LoopParts parts(g_.node(info.producer));
+  const auto output = static_cast<std::size_t>(info.position);
+  const bool stack = output >= parts.states && output < parts.states + parts.stacks;
+  return !stack || parts.reverse_out[output - parts.states] == 0 ||
+         trip_count_known(info.producer);
+}
+
+const std::vector<RegionTree::ChangingExtent>& RegionTree::changing_extents(NodeId loop) const {
+  static const std::vector<ChangingExtent> none;
+  const auto it = changing_.find(loop);
+  return it == changing_.end() ? none : it->second;
 }
 
 bool RegionTree::is_one_element(ValueId v) const {
@@ -123,16 +169,17 @@ bool RegionTree::trip_count_known(NodeId loop) const {
 ir::Extent RegionTree::most_trips(NodeId loop) const {
   const ir::Node& node = g_.node(loop);
   const LoopParts parts(node);
-  if (const ir::Extent exact = ir::trips_of(node, k_); extent_known(exact)) return exact;
-  if (parts.has_trips) {
-    const ir::Extent most(k_.integer(node.inputs[parts.trips_at()]));
-    if (extent_known(most)) return most;
-  }
+  const auto is_bounded = [](const ir::Extent& e) { return e.known() || e.symbolic(); };
+  if (const ir::Extent exact = bounds_.most(ir::trips_of(node, k_)); is_bounded(exact)) return exact;
+  if (parts.has_trips)
+    if (const ir::Extent e = bounds_.most(ir::Extent(k_.integer(node.inputs[parts.trips_at()])));
+        is_bounded(e))
+      return e;
   for (std::size_t s = 0; s < parts.scans; ++s) {
     const ir::Type& t = type(node.inputs[parts.scans_at() + s]);
     if (!t.is_tensor() || !t.has_rank()) continue;  // refused where the body reads it
-    const ir::Extent& extent = t.extent(axis_from_front(parts.axis_in[s], t.rank()));
-    if (extent_known(extent)) return extent;  // a trip beyond it is an error
+    const ir::Extent extent = bounds_.most(t.extent(axis_from_front(parts.axis_in[s], t.rank())));
+    if (is_bounded(extent)) return extent;  // a trip beyond it is an error
   }
   return {};
 }
@@ -182,9 +229,10 @@ void RegionTree::visit_group(const Group& group, Position at) {
   }
   for (const ValueId v : group.outputs)
     if (!node.is_loop()) check_extents(v);
+  const bool kernel = !group.program && node.regions.empty();
   for (const ValueId v : node.inputs)
     if (ops::reads_buffers(*node.op) && v != ValueId::none && type(v).is_tensor() &&
-        type(v).has_rank() && !extents_known(v))
+        type(v).has_rank() && !extents_known(v) && (kernel || !begins_with_buffer(v)))
       refuse("{} needs the extents of '{}' before it runs", ir::where(g_, first), g_.value(v).name);
 }
 
@@ -212,13 +260,7 @@ void RegionTree::visit_loop(NodeId n) {
   const ir::Node& node = g_.node(n);
   const LoopParts parts(node);
   const ir::Region& body = g_.region(parts.body);
-  for (std::size_t s = 0; s < parts.states; ++s) {
-    const ValueId state = body.params[2 + s];
-    if (!(type(state) == type(node.inputs[parts.states_at() + s])) ||
-        !(type(body.results[1 + s]) == type(state)))
-      refuse("state '{}' changes its shape", g_.value(state).name);
-    else check_extents(state);
-  }
+  for (std::size_t s = 0; s < parts.states; ++s) visit_state(n, parts, s);
   const bool may_be_empty = n != top_ && may_stack_nothing(n);
   const std::vector<ir::Type> empty = may_be_empty
                                           ? items_without_trips(g_, n, k_, options_.evaluate)
@@ -231,6 +273,54 @@ void RegionTree::visit_loop(NodeId n) {
   if (parts.has_go) check_element(node.inputs[parts.go_at()], "the condition");
   for (std::size_t k = 0; k < parts.stacks; ++k)
     if (parts.has_extent(k)) check_element(node.inputs[parts.extent_at(k)], "a stack's extent");
+}
+
+void RegionTree::visit_state(NodeId n, const LoopParts& parts, std::size_t s) {
+  const ValueId state = g_.region(parts.body).params[2 + s];
+  const ir::Type &t = type(state), &first = type(g_.node(n).inputs[parts.states_at() + s]),
+                 &next = type(g_.region(parts.body).results[1 + s]);
+  const auto keeps_rank = [&](const ir::Type& o) {
+    return o.is_tensor() && o.has_rank() && o.dtype() == t.dtype() && o.rank() == t.rank();
+  };
+  if (!t.is_tensor() || !t.has_rank()) return;  // refused where the body reads it
+  if (!keeps_rank(first) || !keeps_rank(next))
+    return refuse("state '{}' changes its rank", g_.value(state).name);
+  for (std::int64_t a = 0; a < t.rank(); ++a)
+    if ((!(t.extent(a) == first.extent(a)) || !(t.extent(a) == next.extent(a))) &&
+        !visit_changing_extent(n, parts, s, a))
+      return refuse("state '{}' begins as {} and becomes {}, and nothing bounds it",
+                    g_.value(state).name, to_text(first), to_text(next));
+  check_extents(state);
+}
+
+/// Notes an extent that differs from trip to trip. Returns false if its growth is not known: the
+/// extent must grow by as much in each trip, or be bounded by itself.
+bool RegionTree::visit_changing_extent(NodeId n, const LoopParts& parts, std::size_t s,
+                                       std::int64_t axis) {
+  const ir::Node& node = g_.node(n);
+  const ir::Region& body = g_.region(parts.body);
+  const ir::Extent now = type(body.params[2 + s]).extent(axis);
+  const ir::Extent first = type(node.inputs[parts.states_at() + s]).extent(axis);
+  const ir::Extent next = type(body.results[1 + s]).extent(axis);
+  if (!now.symbolic() || !now.symbol.is_name() || class_names_.contains(now.symbol)) return false;
+  auto& all = changing_[n];
+  auto at = std::ranges::find(all, now.symbol, &ChangingExtent::now);
+  if (at == all.end()) {
+    const ir::Integer begin = bounds_.most(first), grown = ir::Integer(next) - now;
+    const ir::Integer trips = n == top_ ? ir::Integer(trips_with_room())
+                                        : ir::Integer(most_trips(n));
+    const ir::Extent bound(extent_known(grown) ? begin + ir::max(grown, 0) * trips
+                                               : ir::max(begin, bounds_.most(next)));
+    if (!bound.known() && !bound.symbolic()) return false;
+    bounds_.add(now.symbol, bound);
+    bounds_.add_next(next, bound);
+    all.push_back({now.symbol, first, next, bound, {}});
+    at = all.end() - 1;
+  }
+  at->axes.emplace_back(s, axis);
+  if (const ValueId final = node.outputs[s]; final != ValueId::none && n != top_)
+    bounds_.add(type(final).extent(axis).symbol, at->most);
+  return true;
 }
 
 /// Whether a loop has stacks and may make no trip.
@@ -265,10 +355,12 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k,
              g_.value(stack).name);
     return check_size(stack);
   }
-  if (parts.has_extent(k) || !extent_known(trips))
+  if (const ir::Extent bound = bounds_.most(extent); bound.known() || bound.symbolic())
+    return check_size(stack);
+  if (parts.has_extent(k) || (!trips.known() && !trips.symbolic()))
     return refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,
                   ir::where(g_, n));
-  bounds_[extent.symbol] = trips;
+  bounds_.add(extent.symbol, trips);
   check_size(stack);
 }
 

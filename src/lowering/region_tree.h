@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "ir/infer.h"
 #include "kernels/kernel.h"
+#include "lowering/extent_bounds.h"
 #include "lowering/group.h"
 #include "lowering/lower.h"
 #include "lowering/shape_class.h"
@@ -67,6 +68,15 @@ class RegionTree {
   /// depend on extents that become known only inside the tree.
   const ir::Integers& conditions_inside(ir::NodeId) const;
 
+  /// An extent of states that may differ from trip to trip.
+  struct ChangingExtent {
+    ir::Symbol now;                      ///< the extent in the current trip
+    ir::Extent first, next, most;        ///< most: an upper bound for all trips
+    std::vector<std::pair<std::size_t, std::int64_t>> axes;  ///< the states and axes that have it
+  };
+  /// Those of a loop, each once.
+  const std::vector<ChangingExtent>& changing_extents(ir::NodeId loop) const;
+
   /// Whether the value certainly has one element, which is kept in a register.
   bool is_one_element(ir::ValueId) const;
   /// The extents in the tree that are computed from symbols of the class.
@@ -76,8 +86,13 @@ class RegionTree {
   /// Whether the value certainly is row-major when it is read.
   bool row_major(ir::ValueId) const;
   /// The type of the memory that holds the value: extents that are known only within a trip are
-  /// replaced by their upper bounds.
+  /// replaced by their upper bounds. The extents are expressions over `memory_names`.
   ir::Type memory_type(ir::ValueId) const;
+  /// The names of the class, and `trips_with_room`.
+  const std::set<ir::Symbol>& memory_names() const { return memory_names_; }
+  /// Whether the value is in a buffer from its beginning on, when it is read. A stack that is filled
+  /// backwards by a loop that may end early is not.
+  bool begins_with_buffer(ir::ValueId) const;
   /// An upper bound of the trip count that is a number or an expression over symbols of the class;
   /// unknown if there is none.
   ir::Extent most_trips(ir::NodeId loop) const;
@@ -115,12 +130,15 @@ class RegionTree {
   }
   void add_reason(std::string);
   void infer();
+  void find_names();
   void set_known_values(ir::ValueId, std::size_t k);
   void visit(ir::RegionId, std::optional<Position> holder);
   void visit_group(const Group&, Position);
   void visit_kernel(ir::NodeId, Position);
   void prepare_kernels();
   void visit_loop(ir::NodeId);
+  void visit_state(ir::NodeId, const ir::LoopParts&, std::size_t s);
+  bool visit_changing_extent(ir::NodeId, const ir::LoopParts&, std::size_t s, std::int64_t axis);
   void visit_top_if();
   void visit_if(ir::NodeId);
   void check_element(ir::ValueId, const char* what);
@@ -131,6 +149,7 @@ class RegionTree {
   void check_rule(ir::NodeId);
   void check_rules_of_empty(ir::NodeId loop, const Late& before);
   Late late() const;
+  bool depends_on_late(const ir::Integers&) const;
   bool follows_from_extents(ir::ValueId) const;
   bool extent_known(const ir::Integer& e) const;
   void check_type(ir::ValueId);
@@ -148,10 +167,11 @@ class RegionTree {
   std::map<ir::RegionId, RegionInfo> regions_;
   std::map<ir::ValueId, Position> makers_;
   std::map<ir::ValueId, std::vector<Read>> reads_;
-  std::set<ir::Symbol> class_names_;
+  std::set<ir::Symbol> class_names_, memory_names_;
+  std::map<ir::NodeId, std::vector<ChangingExtent>> changing_;
   std::set<ir::Symbol> expressions_;
   std::map<ir::NodeId, ir::Integers> conditions_inside_;
-  std::map<ir::Symbol, ir::Extent> bounds_;  ///< of extents known only within a trip, by symbol
+  ExtentBounds bounds_;  ///< of extents known only within a trip
   std::vector<std::string> reasons_;
   std::int32_t moment_ = 0;
 };

@@ -133,7 +133,9 @@ bool StoragePlan::only_item(ValueId v, Position made) const {
 bool StoragePlan::assign(ValueId v, Position made, const Preferences& preferences) {
   const auto preferred = preferences.find(v);
   const bool followed = preferred != preferences.end() &&
+                        storages_[preferred->second.target].type == t_.memory_type(v) &&
                         may_overwrite(preferred->second.old, made, v);
+  if (followed && extends(made, preferred->second.old)) beginning_[v] = preferred->second.old;
   storage_of_[v] = followed ? preferred->second.target : add(v, {t_.begins(made), t_.ends(made)});
   extend_lifetime(storage_of_[v], v, made);
   return followed;
@@ -167,6 +169,9 @@ std::int32_t StoragePlan::last_read(ValueId v, RegionId defined) const {
 /// first element of `by` is written, except an op that reads each element before it writes it.
 bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const {
   if (old == ValueId::none) return true;
+  if (const auto at = beginning_.find(old);
+      at != beginning_.end() && !may_overwrite(at->second, writer, by))
+    return false;
   const RegionId defined = t_.graph().value(old).region;
   const auto path_of = [&](Position p) {  // from `defined` inwards
     std::vector<Position> path{p};
@@ -178,6 +183,7 @@ bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const 
   const bool repeated = std::any_of(writes.begin() + 1, writes.end(),
                                     [&](const Position& p) { return t_.is_loop_body(p.region); });
   if (repeated) return false;
+  if (extends(writer, old)) return true;
   const Group& group = t_.groups(writer.region)[writer.index];
   const bool control = !t_.graph().node(group.nodes[0]).regions.empty();
   return std::ranges::all_of(t_.reads(old), [&](const Read& read) {
@@ -199,6 +205,12 @@ bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const 
     return ops::may_write_over(*reader.op, read.number) &&
            t_.type(reader.outputs[0]).extents() == t_.type(old).extents();
   });
+}
+
+/// Whether the writer extends `old`, and leaves it as it is.
+bool StoragePlan::extends(Position writer, ValueId old) const {
+  const ir::Node& node = t_.graph().node(t_.groups(writer.region)[writer.index].nodes[0]);
+  return node.op->extends && node.inputs[*node.op->extends] == old;
 }
 
 /// Whether the reader forwards `old` as `by` itself: a branch's result that becomes the output of
@@ -256,6 +268,7 @@ bool StoragePlan::is_row(ValueId element) const {
   const std::size_t s = *scan_of(element);
   const ValueId scanned = t_.graph().node(loop).inputs[parts.scans_at() + s];
   return axis_from_front(parts.axis_in[s], t_.type(element).rank() + 1) == 0 &&
+         t_.begins_with_buffer(scanned) &&
          (loop == t_.top() || !scan_of(scanned) || needs_buffer(scanned) || is_row(scanned));
 }
 

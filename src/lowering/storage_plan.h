@@ -62,6 +62,7 @@ class StoragePlan : public StorageMap {
   std::optional<std::size_t> scan_of(ir::ValueId) const;
   bool only_item(ir::ValueId, Position made) const;
   bool may_overwrite(ir::ValueId old, Position writer, ir::ValueId by) const;
+  bool extends(Position writer, ir::ValueId old) const;
   bool handed_on_unchanged(ir::ValueId old, const Read&, ir::ValueId by) const;
   /// New storage with room for a value.
   StorageId add(ir::ValueId, scalar::Buffer::Lifetime, bool given = false);
@@ -72,6 +73,7 @@ class StoragePlan : public StorageMap {
   const RegionTree& t_;
   std::vector<Storage> storages_;
   std::map<ir::ValueId, StorageId> storage_of_, copies_;
+  std::map<ir::ValueId, ir::ValueId> beginning_;  ///< by value: what it extends in its storage
   std::map<std::pair<ir::NodeId, std::size_t>, StorageId> states_;
 };
 

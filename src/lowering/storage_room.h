@@ -11,24 +11,29 @@ class StorageRoom {
  public:
   explicit StorageRoom(const RegionTree& t) : t_(t), class_names_(t.class_names()) {}
 
-  /// Whether each extent is a number or an expression over symbols of the class.
+  /// Whether each extent is a number or an expression over names that are known before the run.
   bool is_known(const ir::Type&) const;
   /// Whether the value, with any extents that it can have, fits into memory of type `room`.
   bool fits(ir::ValueId, const ir::Type& room) const;
   /// Whether the memory has exactly the extents of the value, so that an op can work on it as on a
   /// whole tensor.
   bool is_exact(ir::ValueId v, const ir::Type& room) const { return t_.type(v) == room; }
-  /// Notes what bounds the lengths of a loop's stacks.
+  /// Notes what bounds the lengths of a loop's stacks, and the extents of its states.
   void visit(ir::NodeId loop);
 
  private:
-  bool covers(const ir::Integer& room, const ir::Integer& needed) const;
+  /// `steps`: how many bounds may be put in the place of names, one after the other.
+  bool covers(const ir::Integer& room, const ir::Integer& needed, int steps = 6) const;
+  void visit_states(ir::NodeId loop, const ir::LoopParts&);
   std::vector<ir::Integer> most_trips(const ir::Node&, const ir::LoopParts&) const;
 
   const RegionTree& t_;
   const std::set<ir::Symbol> class_names_;
-  /// By symbol: integers that are each at least the extent.
-  std::map<ir::Symbol, std::vector<ir::Integer>> bounds_;
+  /// By symbol: bounds, each a list of integers, the largest of which is at least the extent.
+  std::map<ir::Symbol, std::vector<ir::Integers>> bounds_;
+  /// Whether one of the name's bounds, added to `rest`, is in the room.
+  bool covers_bound(const ir::Integer& room, ir::Symbol name, const ir::Integer& rest,
+                    int steps) const;
 };
 
 }  // namespace rondel::lowering

@@ -81,8 +81,9 @@ class StorageVerifier {
       if (!results.insert(*storage).second)
         memory_.fault("'{}' and another result are both in storage {}", memory_.name(v), *storage);
       for (const Operand& operand : operands) check_over(operand, v, *storage);
-      memory_.put(v, *storage, at);
-      if (ops::reads_buffers(op)) memory_.check_exact(v, *storage);
+      if (extends_in_place(op, operands, *storage)) memory_.extend(v, *storage, at);
+      else memory_.put(v, *storage, at);
+      if (takes_whole_storages(op)) memory_.check_exact(v, *storage);
     }
     if (loop == nullptr) return;
     for (std::size_t k = 0; k < loop->stacks; ++k)
@@ -98,12 +99,26 @@ class StorageVerifier {
         if (v == ValueId::none || is_made_by(group, v)) continue;
         const Source from = memory_.read(v, at);
         if (from.kind != Source::memory) continue;
-        if (ops::reads_buffers(*node.op) && !tree_.is_one_element(v))
+        if (takes_whole_storages(*node.op) && !tree_.is_one_element(v))
           memory_.check_exact(from.held, from.storage);
         operands.push_back({n, k, from});
       }
     }
     return operands;
+  }
+
+  /// Kernels do; products are told the extents of their operands.
+  static bool takes_whole_storages(const ir::OpDef& op) {
+    return ops::meaning_as<ops::SizedKernelMeaning>(op) != nullptr;
+  }
+
+  /// Whether the program of the op finds the input that it extends in the storage of its result.
+  static bool extends_in_place(const ir::OpDef& op, const std::vector<Operand>& operands,
+                               StorageId storage) {
+    return op.extends && std::ranges::any_of(operands, [&](const Operand& operand) {
+             return operand.number == *op.extends && operand.source.storage == storage &&
+                    operand.source.whole;
+           });
   }
 
   bool is_made_by(const Group& group, ValueId v) const {
@@ -115,6 +130,10 @@ class StorageVerifier {
   void check_over(const Operand& operand, ValueId result, StorageId storage) {
     if (operand.source.storage != storage) return;
     const ir::Node& node = g_.node(operand.node);
+    // What follows the operand is written, and nothing of the operand.
+    if (node.op->extends && node.inputs[operand.number] == node.inputs[*node.op->extends] &&
+        operand.source.whole)
+      return;
     const ValueId v = node.inputs[operand.number];
     const ir::Type &from = tree_.type(v), &to = tree_.type(result);
     bool in_order = false;
@@ -144,6 +163,7 @@ class StorageVerifier {
       if (!states_of_top_.insert(id).second)
         memory_.fault("'{}' and another state are both in storage {}", memory_.name(param), id);
     }
+    memory_.room().visit(n);
     trips(n, parts);
   }
 
@@ -175,11 +195,14 @@ class StorageVerifier {
   void begin_states(NodeId n, const LoopParts& parts, Points at) {
     const ir::Node& node = g_.node(n);
     const auto initial = [&](std::size_t s) { return node.inputs[parts.states_at() + s]; };
+    const auto in_register = [&](std::size_t s) {
+      return tree_.is_one_element(g_.region(parts.body).params[2 + s]);
+    };
     for (std::size_t s = 0; s < parts.states; ++s)
-      if (!tree_.is_one_element(initial(s)) && plan_.storage_of(initial(s)) != plan_.state(n, s))
+      if (!in_register(s) && plan_.storage_of(initial(s)) != plan_.state(n, s))
         memory_.copy(initial(s), plan_.state(n, s), at);
     for (std::size_t s = 0; s < parts.states; ++s)
-      if (tree_.is_one_element(initial(s))) memory_.read(initial(s), at);
+      if (in_register(s)) memory_.read(initial(s), at);
       else memory_.check_held(initial(s), plan_.state(n, s), at);
   }
 

@@ -62,11 +62,13 @@ void concat_nest(Emitter& e) {
   Ex offset = e.builder().index(0);
   for (std::size_t k = 0; k < e.input_count(); ++k) {
     const Indices extents = extents_of(e, k);
-    e.builder().for_all(extents, [&](const Indices& in) {
-      Indices out = in;
-      out[axis] = in[axis] + offset;
-      e.store(0, out, e.load(k, in));
-    });
+    const bool there = k == 0 && e.in_place(0, 0);  // as the beginning of the result
+    if (!there)
+      e.builder().for_all(extents, [&](const Indices& in) {
+        Indices out = in;
+        out[axis] = in[axis] + offset;
+        e.store(0, out, e.load(k, in));
+      });
     offset = offset + extents[axis];
   }
 }
@@ -100,6 +102,7 @@ const ir::OpEntry concat{{
     .required = {"axis"},
     .type = concat_rule,
     .meaning = nest(concat_nest),
+    .extends = 0,
     .batch = batched_concat,
     .gradient = concat_gradient,
 }};

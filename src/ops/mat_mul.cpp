@@ -76,6 +76,15 @@ bool multiplies_rows(const Type& a, const Operand& left, const Operand& right) {
   return rows.known() && rows.value == 1 && !right.vector && right.batch == 0;
 }
 
+/// The rows and columns of each matrix of the result, and the depth of the product.
+std::vector<Ex> sizes_of_product(Emitter& e, const Operand& left, const Operand& right) {
+  const auto one = [&] { return e.builder().index(1); };
+  const std::int64_t depth = left.transposed ? left.batch : e.rank(0) - 1;
+  return {left.vector ? one() : e.extent(0, left.transposed ? e.rank(0) - 1 : left.batch),
+          right.vector ? one() : e.extent(1, right.batch + (right.transposed ? 0 : 1)),
+          e.extent(0, depth)};
+}
+
 void write_product(Emitter& e) {
   Operand left(e.input(0), e.attributes(), "transpose_a");
   const Operand right(e.input(1), e.attributes(), "transpose_b");
@@ -96,7 +105,9 @@ void write_product(Emitter& e) {
   product.b_transposed = right.transposed;
   product.a_vector = left.vector;
   product.b_vector = right.vector;
-  std::vector<Ex> extents;
+  product.sized = !a.whole || !b.whole || !c.whole;
+  std::vector<Ex> extents, sizes;
+  if (product.sized) sizes = sizes_of_product(e, left, right);
   for (std::int64_t axis = 0; axis < batch; ++axis) extents.push_back(e.output_extent(0, axis));
   e.builder().for_all(extents, [&](const Indices& out) {
     Indices leading = a.leading;
@@ -105,6 +116,7 @@ void write_product(Emitter& e) {
     append_batch(e, 1, right.batch, out, leading);
     leading.insert(leading.end(), c.leading.begin(), c.leading.end());
     leading.insert(leading.end(), out.begin(), out.end());
+    leading.insert(leading.end(), sizes.begin(), sizes.end());
     e.builder().contract(product, leading);
   });
 }

@@ -17,10 +17,12 @@ namespace rondel::ops {
 using scalar::Ex;
 using scalar::Indices;
 
-/// A part of a buffer: the leading axes have fixed indices, the other axes are complete.
+/// A part of a buffer: the leading axes have fixed indices; of each other axis, it has the first
+/// elements.
 struct BufferPart {
   std::int32_t buffer = -1;  ///< -1: none
   Indices leading = {};
+  bool whole = true;  ///< the other axes are complete; else the buffer may have room for more
 };
 
 /// What a meaning uses to write a scalar program: the operands as elements or as buffers, their

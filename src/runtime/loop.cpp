@@ -29,7 +29,6 @@ Error out_of_trips(const Run& run) {
 
 struct LoopState : StepState {
   LoopSlots slots;
-  std::vector<Slot> outer;  ///< inputs, followed by captures
   LoopStart start;
   std::vector<Stack> stacks;
   NativeCache<NativeLoop> natives;
@@ -51,10 +50,10 @@ std::unique_ptr<StepState> LoopStep::make_state() const {
     state->slots.finals.push_back(outputs[j]);
   }
   for (std::size_t j = 0; j < spec.scans; ++j) state->slots.scans.push_back(inputs[at++]);
-  state->outer = inputs;
+  state->slots.outer = inputs;
   for (const auto& [theirs, ours] : body.captures) {
     state->slots.captures.push_back(theirs);
-    state->outer.push_back(theirs);
+    state->slots.outer.push_back(theirs);
   }
   for (std::size_t k = 0; k < spec.stacks; ++k)
     state->stacks.emplace_back(StackNames{spec.item_names[k], spec.stack_names[k]},
@@ -212,7 +211,7 @@ void LoopStep::run(Frame& frame, StepState* remembered) const {
     for (std::size_t k = 0; k < spec.stacks; ++k)
       state.stacks[k].begin(frame.run(), s.extents[k], s.certain ? s.trips : std::nullopt,
                             stack_slot(k) < 0 ? Value() : frame.content(stack_slot(k)).take());
-    NativeLoop* const whole = native.find(state.natives, state.outer, state.slots, frame);
+    NativeLoop* const whole = native.find(state.natives, state.slots.outer, state.slots, frame);
     n = whole != nullptr ? run_native(frame, state, *whole) : run_steps(frame, state);
     for (std::size_t k = 0; k < spec.stacks; ++k) try {
         Value joined = state.stacks[k].finish(n);

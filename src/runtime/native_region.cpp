@@ -19,6 +19,21 @@ constexpr std::int64_t first_chunk = 4;
 /// The end of the lifetime of a buffer that is alive until the region returns.
 constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
 
+/// While states grow, the memory for them and what is made of them begins with so many trips, unless
+/// the loop certainly makes more, or all its trips need no more than so many bytes.
+constexpr std::int64_t first_trips = 32;
+constexpr std::int64_t small_growth = 1 << 20;
+
+/// The changing extents of a state: the number of the extent, and the axis that has it.
+std::vector<std::pair<std::size_t, std::size_t>> changing_axes(
+    const std::vector<RegionCode::Binding>& bindings, std::size_t state) {
+  std::vector<std::pair<std::size_t, std::size_t>> found;
+  for (const RegionCode::Binding& b : bindings)
+    for (const auto& [s, axis] : b.axes)
+      if (s == state) found.emplace_back(b.index, static_cast<std::size_t>(axis));
+  return found;
+}
+
 }  // namespace
 
 RegionBuffers::RegionBuffers(std::shared_ptr<const RegionCode> code, Run& run)
@@ -102,15 +117,20 @@ void RegionBuffers::release() {
 // Loops.
 
 NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& slots, Run& run)
-    : buffers_(std::move(code), run) {
+    : buffers_(std::move(code), run), outer_(slots.outer) {
   const auto& bindings = buffers_.code()->bindings;
+  extents_.resize(static_cast<std::size_t>(
+      std::ranges::count(bindings, Kind::extent, &RegionCode::Binding::kind)));
   for (std::size_t b = 0; b < bindings.size(); ++b) {
     const std::size_t i = bindings[b].index;
     switch (bindings[b].kind) {
       case Kind::state:
         states_.push_back({b, slots.states[i], slots.finals[i]});
-        if (slots.finals[i] < 0) states_.back().own = buffers_.add_owned(b);
+        for (const auto& [extent, axis] : changing_axes(bindings, i))
+          states_.back().changing.emplace_back(axis, extent);
+        if (slots.finals[i] < 0 && !extents_change()) states_.back().own = buffers_.add_owned(b);
         break;
+      case Kind::extent: buffers_.point_at(b, &extents_[i]); break;
       case Kind::invariant:
         inputs_.push_back({b, slots.states[i]});
         invariants_.push_back({slots.states[i], slots.finals[i]});
@@ -134,18 +154,22 @@ void NativeLoop::set_types(const OutputTypes& types, Frame& frame) {
     s.row_major = frame[s.initial].tensor().contiguous();
   }
   for (ItemStack& s : stacks_) std::tie(s.dtype, s.item) = types[s.binding];
+  room_ = 0;
   buffers_.set_types(types);
 }
 
 void NativeLoop::release() {
   for (ItemStack& s : stacks_) s.rows = Tensor();
+  for (State& s : states_) s.block = Tensor();
   buffers_.release();
 }
 
 void NativeLoop::bind(Frame& frame, const LoopStart& start) {
   Run& run = frame.run();
-  buffers_.bind(run);
   for (const Input& in : inputs_) buffers_.point_at(in.binding, frame[in.slot].tensor());
+  go_ = start.go ? 1 : 0;
+  if (extents_change()) return;
+  buffers_.bind(run);
   for (const State& s : states_) {
     const Tensor& own = s.final < 0 ? buffers_.owned(s.own) : frame.output(s.final, s.type);
     const Tensor& initial = frame[s.initial].tensor();
@@ -155,7 +179,62 @@ void NativeLoop::bind(Frame& frame, const LoopStart& start) {
     else run.assign(initial, own);
     buffers_.point_at(s.binding, own);
   }
-  go_ = start.go ? 1 : 0;
+}
+
+// States that change their extents. Each has a block with room for some trips; their extents are
+// kept beside. Temporaries have room for as many trips.
+
+/// How many trips to make room for at first.
+std::int64_t NativeLoop::first_room(Frame& frame, const LoopStart& start, std::int64_t most) {
+  if (start.certain || most <= first_trips) return most;
+  const auto bytes = [&](std::int64_t trips) {
+    buffers_.code()->types->evaluate_with_room(tensors_, trips, types_);
+    double all = 0;
+    for (const State& s : states_)
+      all += static_cast<double>(element_count(types_[s.binding].second)) *
+             static_cast<double>(byte_size(types_[s.binding].first));
+    return all;
+  };
+  read_tensors(frame, outer_, tensors_);
+  const double growth = (bytes(first_trips) - bytes(0)) / first_trips;
+  return growth * static_cast<double>(most) <= small_growth ? most : first_trips;
+}
+
+/// Gives the states and temporaries room for `trips` trips from the first one on. Before the first
+/// trip, the states are the initial values.
+void NativeLoop::make_room(Frame& frame, std::int64_t trips) {
+  Run& run = frame.run();
+  read_tensors(frame, outer_, tensors_);
+  buffers_.code()->types->evaluate_with_room(tensors_, trips, types_);
+  if (trips != room_) buffers_.set_types(types_);
+  room_ = trips;
+  buffers_.bind(run);
+  for (State& s : states_) {
+    const auto& [dtype, shape] = types_[s.binding];
+    const bool begun = s.block.defined();
+    if (begun && s.block.shape() == shape) continue;
+    const Tensor& initial = frame[s.initial].tensor();
+    for (const auto& [axis, number] : s.changing)
+      if (!begun) extents_[number] = initial.shape()[axis];
+    const Tensor block = run.memory.allocate(dtype, shape);
+    run.assign(begun ? part_of(s, s.block) : initial, part_of(s, block));
+    s.block = block;
+    buffers_.point_at(s.binding, s.block);
+  }
+}
+
+/// The part of a block that the state takes now.
+Tensor NativeLoop::part_of(const State& s, const Tensor& block) const {
+  Shape shape = block.shape();
+  for (const auto& [axis, number] : s.changing) shape[axis] = extents_[number];
+  return block.strided(0, std::move(shape), block.strides());
+}
+
+void NativeLoop::hand_on_states(Frame& frame) {
+  for (State& s : states_) {
+    if (s.final >= 0) frame.set(s.final, part_of(s, s.block));
+    s.block = Tensor();
+  }
 }
 
 NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::span<Stack> stacks) {
@@ -166,13 +245,17 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
   const bool growing = std::ranges::any_of(
       stacks_, [&](const ItemStack& s) { return !stacks[s.stack].certain(); });
   const scalar::Executable& code = *buffers_.code()->code;
+  if (extents_change()) make_room(frame, first_room(frame, start, most));
   std::int64_t from = 0;
   for (std::int64_t chunk = code.native() ? trips_of_first_chunk(stacks) : first_chunk;
        from < most && (!start.conditional || go_ != 0);
        chunk = chunk > most / 2 ? most : chunk * 2) {
     run.check_stop();
     const bool whole = code.native() && !growing;
-    const std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
+    std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
+    if (extents_change() && from == room_)
+      make_room(frame, room_ > most / 2 ? most : 2 * room_);
+    if (extents_change()) to = std::min(to, room_);
     for (ItemStack& s : stacks_) {
       s.rows = stacks[s.stack].prepare(s.dtype, s.item, to);
       buffers_.point_at(s.binding, s.rows);
@@ -182,6 +265,7 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
     from = stopped_;
   }
   for (ItemStack& s : stacks_) s.rows = Tensor();
+  if (extents_change()) hand_on_states(frame);
   buffers_.drop_large_memory();
   forward_invariants(frame);
   return {from, !start.conditional || go_ != 0};

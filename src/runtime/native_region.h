@@ -22,6 +22,7 @@ struct LoopStart {
 
 /// A loop's slots in the enclosing frame.
 struct LoopSlots {
+  std::vector<Slot> outer;  ///< inputs, followed by captures
   std::vector<Slot> states, scans, captures;
   std::vector<Slot> finals;  ///< -1: the final value is not read
 };
@@ -29,6 +30,15 @@ struct LoopSlots {
 /// The slots of an `if` in the enclosing frame.
 struct IfSlots {
   std::vector<Slot> inputs, captures, outputs;
+};
+
+/// The types of the bound buffers of a region, for members of a shape class.
+class RegionTypes : public ClassTypes {
+ public:
+  /// The same if a loop's states, which change their extents, have room for the first `trips` trips.
+  /// Throws Error(limit) if a size is too large.
+  virtual void evaluate_with_room(std::span<const Tensor* const> inputs, std::int64_t trips,
+                                  OutputTypes&) const = 0;
 };
 
 /// A whole loop or `if` as one program for a shape class of inputs, and the binding of each buffer
@@ -39,6 +49,8 @@ struct RegionCode {
     scalar::LoopBinding kind;
     std::size_t index = 0;  ///< index among the bindings of this kind
     Tensor constant;
+    /// Of an extent: the states and axes that have it.
+    std::vector<std::pair<std::size_t, std::int64_t>> axes = {};
     /// The lifetime of a temporary, on a time scale of the program's own. Temporaries with disjoint
     /// lifetimes share memory.
     std::size_t first = 0, last = std::numeric_limits<std::size_t>::max();
@@ -47,7 +59,7 @@ struct RegionCode {
   std::vector<Binding> bindings;  ///< one per buffer parameter, in order
   /// Gives the types of the bound buffers for members of the shape class: one type per binding,
   /// perhaps followed by more. Only the types of states, temporaries, items and results are used.
-  std::shared_ptr<const ClassTypes> types;
+  std::shared_ptr<const RegionTypes> types;
   std::vector<std::size_t> value_inputs;  ///< inputs whose values are a part of the class
 };
 
@@ -133,6 +145,8 @@ class NativeLoop {
     std::size_t own = 0;  ///< index of its owned buffer, if the final value is not read
     OutputForm type = {};
     bool row_major = false;  ///< the initial value is row-major
+    std::vector<std::pair<std::size_t, std::size_t>> changing = {};  ///< axes, and their extents
+    Tensor block = {};  ///< the state, if the extents of some state change
   };
   struct Invariant {
     Slot initial, final;
@@ -144,6 +158,11 @@ class NativeLoop {
     Tensor rows = {};  ///< the rows that the program may write now
   };
   void bind(Frame&, const LoopStart&);
+  void make_room(Frame&, std::int64_t trips);
+  std::int64_t first_room(Frame&, const LoopStart&, std::int64_t most);
+  void hand_on_states(Frame&);
+  Tensor part_of(const State&, const Tensor& block) const;
+  bool extents_change() const { return !extents_.empty(); }
   void forward_invariants(Frame&) const;
   std::int64_t trips_of_first_chunk(std::span<const Stack> stacks) const;
 
@@ -152,6 +171,11 @@ class NativeLoop {
   std::vector<State> states_;
   std::vector<Invariant> invariants_;
   std::vector<ItemStack> stacks_;
+  std::vector<Slot> outer_;
+  std::vector<std::int64_t> extents_;  ///< those of states that change, in the current trip
+  std::int64_t room_ = 0;              ///< the number of trips that the states have room for
+  std::vector<const Tensor*> tensors_;  ///< scratch
+  OutputTypes types_;                   ///< likewise
   std::uint8_t go_ = 0;
   std::int64_t stopped_ = 0;
 };

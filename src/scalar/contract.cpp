@@ -199,6 +199,17 @@ Matrix matrix(const Program& program, const Factor& side, const View* views,
   return m;
 }
 
+/// `sizes`: m, n and k.
+void set_sizes(Product& p, const Contract& c, const std::int64_t* sizes) {
+  const auto set = [](std::int64_t& extent, std::int64_t size) {
+    invariant(size >= 0 && size <= extent, "a product takes {} of an extent of {}", size, extent);
+    extent = size;
+  };
+  if (!c.a_vector) set(p.a.rows, sizes[0]), set(p.c.rows, sizes[0]);
+  if (!c.b_vector) set(p.b.columns, sizes[1]), set(p.c.columns, sizes[1]);
+  set(p.a.columns, sizes[2]), set(p.b.rows, sizes[2]);
+}
+
 }  // namespace
 
 bool contract(const Matrix& a, const Matrix& b, const Matrix& c, bool fused, Stop stop) {
@@ -244,6 +255,7 @@ Product operands_of(const Program& program, const Contract& c, const View* views
     p.c.columns = view.extents[result.rank() - 1];
     p.c.column_stride = view.strides[result.rank() - 1];
   }
+  if (c.sized) set_sizes(p, c, leading + c.leading());
   return p;
 }
 

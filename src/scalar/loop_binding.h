@@ -10,6 +10,8 @@ namespace rondel::scalar {
 enum class LoopBinding : std::uint8_t {
   state,      ///< a carried state: its value before the first trip, then after the last
   invariant,  ///< a state that no trip changes
+  extent,     ///< i64[]: an extent of states that differs from trip to trip; buffers of such states
+              ///< have room for more on that axis
   go,         ///< bool[]: the condition that the body gave last
   stopped,    ///< i64[]: the index after that of the last trip
   capture,    ///< a value of the enclosing region

@@ -106,7 +106,7 @@ class Printer {
     return fmt::format(" {}/{} = {} * {}{}", buffer_name(c.c), c.c_leading,
                        side(c.a, c.a_leading, c.a_transposed, c.a_vector),
                        side(c.b, c.b_leading, c.b_transposed, c.b_vector),
-                       c.fused ? "" : " unfused");
+                       std::string(c.fused ? "" : " unfused") + (c.sized ? " sized" : ""));
   }
 
   void line(const Inst& i) {

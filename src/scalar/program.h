@@ -71,7 +71,7 @@ enum class Op : std::uint8_t {
   /// calls[id]; operands: the leading indices of its views, in order, then the trips that the
   /// frames of its sites show. If the kernel fails, they are shown before its own values.
   call,
-  contract,  ///< contracts[id]; operands: the leading indices of a, b, c, in order
+  contract,  ///< contracts[id]; operands: the leading indices of a, b, c, in order; if sized, m, n, k
   /// A lifetime begins: the contents of buffer `id` are undefined from here on. No code; check mode
   /// overwrites the buffer (`with_checks`).
   fresh,
@@ -162,6 +162,10 @@ struct Contract {
   bool a_transposed = false, b_transposed = false;           ///< a is [k, m]; b is [n, k]
   bool a_vector = false, b_vector = false;  ///< a is [k] (c has no m); b is [k] (c has no n)
   bool fused = true;
+  /// m, n and k are operands, because the buffers have room for more. Else they are the extents of
+  /// the buffers. A vector has no m or n; the operand is then not read.
+  bool sized = false;
+  std::int32_t leading() const { return a_leading + b_leading + c_leading; }
   bool operator==(const Contract&) const = default;
 };
 

@@ -46,6 +46,7 @@ class KeyWriter {
   void add(const Contract& c) {
     add(c.a), add(c.b), add(c.c), add(c.a_leading), add(c.b_leading), add(c.c_leading);
     add(c.a_transposed), add(c.b_transposed), add(c.a_vector), add(c.b_vector), add(c.fused);
+    add(c.sized);
   }
   CodeKey key() const { return {high_, low_}; }
 

@@ -303,8 +303,9 @@ class Verifier {
     const Contract& c = p_.contracts[static_cast<std::size_t>(i.id)];
     const std::int64_t leading = lead(c.a, c.a_leading) + lead(c.b, c.b_leading) +
                                  lead(c.c, c.c_leading);
-    counts(i, static_cast<std::size_t>(leading), 0);
-    indices(i, leading);
+    const std::int64_t integers = leading + (c.sized ? 3 : 0);
+    counts(i, static_cast<std::size_t>(integers), 0);
+    indices(i, integers);
     trailing(c.a, c.a_leading, c.a_vector ? 1 : 2);
     trailing(c.b, c.b_leading, c.b_vector ? 1 : 2);
     trailing(c.c, c.c_leading, (c.a_vector ? 0 : 1) + (c.b_vector ? 0 : 1));

@@ -148,11 +148,12 @@ class Checker {
     const Contract& c = p_.contracts[static_cast<std::size_t>(i.id)];
     const auto operands = p_.operands(i);
     const auto a = static_cast<std::size_t>(c.a_leading), b = static_cast<std::size_t>(c.b_leading);
-    const auto of_c = operands.subspan(a + b);
+    const auto of_c = operands.subspan(a + b, static_cast<std::size_t>(c.c_leading));
     check_indices(c.a, operands.first(a));
     check_indices(c.b, operands.subspan(a, b));
     check_indices(c.c, of_c);
-    check_extents(c);
+    if (c.sized) check_sizes(c, operands.last(3));
+    else check_extents(c);
     // Behind a local array there may be memory that the product's own code uses.
     const bool guard = buffer(c.c).access != Access::local;
     const Call::Operand part{c.c, c.c_leading};
@@ -174,6 +175,29 @@ class Checker {
       check_equal("rows", c.a, c.a_transposed ? last(c.a) : c.a_leading, c.c, c.c_leading);
     if (!c.b_vector)
       check_equal("columns", c.b, c.b_transposed ? c.b_leading : last(c.b), c.c, last(c.c));
+  }
+
+  /// Emits the checks that the buffers have room for m, n and k.
+  void check_sizes(const Contract& c, std::span<const Reg> sizes) {
+    const auto last = [&](std::int32_t id) { return buffer(id).rank() - 1; };
+    if (!c.a_vector) {
+      check_room(c.a, c.a_transposed ? last(c.a) : c.a_leading, sizes[0]);
+      check_room(c.c, c.c_leading, sizes[0]);
+    }
+    if (!c.b_vector) {
+      check_room(c.b, c.b_transposed ? c.b_leading : last(c.b), sizes[1]);
+      check_room(c.c, last(c.c), sizes[1]);
+    }
+    check_room(c.a, static_cast<std::int64_t>(depth_axis(c, buffer(c.a).extents.size())), sizes[2]);
+    check_room(c.b, c.b_transposed ? last(c.b) : c.b_leading, sizes[2]);
+  }
+
+  void check_room(std::int32_t id, std::int64_t axis, Reg size) {
+    const Reg room = extent(id, axis);
+    check(emit({.op = Op::le, .type = DType::u64}, {as_unsigned(size), unsigned_extent(id, axis)},
+               DType::boolean),
+          fmt::format("a product takes {{}} on axis {} of {}, extent {{}}", axis, buffer(id).name),
+          {size, room});
   }
 
   void check_equal(const char* what, std::int32_t one, std::int64_t one_axis, std::int32_t other,

@@ -1,0 +1,52 @@
+#include "ir/changing_extents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rondel::ir {
+
+Type ChangingExtents::named(ValueId state, const Type& initial, const Type& known, const Type& next,
+                            const Type& both) {
+  const auto has_rank = [&](const Type& t) {
+    return t.is_tensor() && t.has_rank() && t.rank() == both.rank();
+  };
+  if (!both.is_tensor() || !both.has_rank() || !has_rank(initial) || !has_rank(known) ||
+      !has_rank(next))
+    return both;
+  Extents extents = both.extents();
+  for (std::int64_t a = 0; a < both.rank(); ++a) {
+    Extent& e = extents[static_cast<std::size_t>(a)];
+    if (e.known() || e.symbolic()) continue;
+    const auto own = Extent::own(fmt::format("v{}.{}", index(state), a));
+    const Extent &first = initial.extent(a), &after = next.extent(a);
+    const auto is_certain = [](const Extent& x) { return x.known() || x.symbolic(); };
+    if (!is_certain(first) || !is_certain(after)) e = own;
+    else
+      e = first_of_key_
+              .try_emplace({to_text(first), to_text(after), to_text(known.extent(a))}, own)
+              .first->second;
+    names_.insert(e.symbol);
+  }
+  return Type::tensor(both.dtype(), std::move(extents));
+}
+
+Type ChangingExtents::outside(const Type& t) const {
+  if (names_.empty() || !t.is_tensor() || !t.has_rank()) return t;
+  Extents extents = t.extents();
+  const auto is_inside = [&](Symbol s) { return names_.contains(s); };
+  for (Extent& e : extents)
+    if (e.symbolic() && std::ranges::any_of(e.symbol.names(), is_inside)) e = Extent();
+  return Type::tensor(t.dtype(), std::move(extents));
+}
+
+Type ChangingExtents::after(const Type& state) const {
+  if (names_.empty() || !state.is_tensor() || !state.has_rank()) return state;
+  Extents extents = state.extents();
+  for (Extent& e : extents)
+    if (e.symbolic() && names_.contains(e.symbol))
+      e = Extent::own(e.symbol.name() + ".last");
+  return outside(Type::tensor(state.dtype(), std::move(extents)));
+}
+
+}  // namespace rondel::ir

@@ -83,7 +83,7 @@ class StorageVerifier {
       for (const Operand& operand : operands) check_over(operand, v, *storage);
       if (extends_in_place(op, operands, *storage)) memory_.extend(v, *storage, at);
       else memory_.put(v, *storage, at);
-      if (takes_whole_storages(op)) memory_.check_exact(v, *storage);
+      if (takes_whole_storage(op, v)) memory_.check_exact(v, *storage);
     }
     if (loop == nullptr) return;
     for (std::size_t k = 0; k < loop->stacks; ++k)
@@ -99,7 +99,7 @@ class StorageVerifier {
         if (v == ValueId::none || is_made_by(group, v)) continue;
         const Source from = memory_.read(v, at);
         if (from.kind != Source::memory) continue;
-        if (takes_whole_storages(*node.op) && !tree_.is_one_element(v))
+        if (takes_whole_storage(*node.op, v) && !tree_.is_one_element(v))
           memory_.check_exact(from.held, from.storage);
         operands.push_back({n, k, from});
       }
@@ -107,9 +107,11 @@ class StorageVerifier {
     return operands;
   }
 
-  /// Kernels do; products are told the extents of their operands.
-  static bool takes_whole_storages(const ir::OpDef& op) {
-    return ops::meaning_as<ops::SizedKernelMeaning>(op) != nullptr;
+  /// Whether the op takes the extents of a value from its storage. Only a product is told those that
+  /// become known inside.
+  bool takes_whole_storage(const ir::OpDef& op, ValueId v) const {
+    const bool kernel = ops::meaning_as<ops::SizedKernelMeaning>(op) != nullptr;
+    return ops::reads_buffers(op) && (kernel || tree_.extents_known(v));
   }
 
   /// Whether the program of the op finds the input that it extends in the storage of its result.

@@ -15,12 +15,11 @@ Ex log_sum_exp(Emitter& e, std::size_t, const Indices& out) {
   const DType t = is_integer(own) ? DType::f64 : own;
   const Fold greatest{.neutral = scalar::lowest, .combine = [](Ex p, Ex q) { return max(p, q); }};
   const Fold sum{.neutral = zero, .combine = plus};
-  const auto element = [&](Ex i) { return narrowed(t, x(i)); };
-  const Ex top = fold(b, greatest, x.count(), t, element);
+  const Ex top = fold(b, greatest, x, t, [&](Ex raw) { return narrowed(t, raw); });
   const Ex finite = abs(top) < std::numeric_limits<double>::infinity();
   const Ex shift = select(finite, top, 0);
-  const Ex total = fold(b, sum, x.count(), t,
-                        [&](Ex i) { return scalar::exp(element(i) - shift); });
+  const Ex total = fold(b, sum, x, t,
+                        [&](Ex raw) { return scalar::exp(narrowed(t, raw) - shift); });
   return narrowed(e.output_dtype(), scalar::log(total) + shift);
 }
 

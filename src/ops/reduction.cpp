@@ -109,10 +109,26 @@ ReducedElements::ReducedElements(Emitter& e, const Indices& out) : e_(e) {
   }
 }
 
-Ex ReducedElements::raw(Ex i) const {
+std::vector<Ex> ReducedElements::extents() const {
   std::vector<Ex> extents;
   for (const std::int64_t axis : axes_) extents.push_back(e_.extent(0, axis));
-  const Indices reduced = unravel(i, extents);
+  return extents;
+}
+
+bool ReducedElements::in_rows() const {
+  constexpr std::int64_t shortest_row = 16;
+  if (axes_.size() < 2) return false;
+  const auto known = [&](Ex x) { return e_.builder().known(x); };
+  const Ex columns = e_.extent(0, axes_.back());
+  return known(columns).value_or(shortest_row) >= shortest_row &&
+         known(count_).value_or(scalar::Builder::most_lanes) >= scalar::Builder::most_lanes;
+}
+
+Ex ReducedElements::raw(Ex i) const { return load(unravel(i, extents())); }
+
+Ex ReducedElements::at(const Indices& reduced) const { return widened(load(reduced)); }
+
+Ex ReducedElements::load(const Indices& reduced) const {
   Indices index = index_;
   for (std::size_t k = 0; k < axes_.size(); ++k)
     index[static_cast<std::size_t>(axes_[k])] = reduced[k];
@@ -128,13 +144,23 @@ Ex fold(scalar::Builder& b, const Fold& f, Ex count, DType t,
       })[0];
 }
 
+Ex fold(scalar::Builder& b, const Fold& f, const ReducedElements& x, DType t,
+        const std::function<Ex(Ex)>& map) {
+  if (!x.in_rows()) return fold(b, f, x.count(), t, [&](Ex i) { return map(x(i)); });
+  return b.reduce_rows(
+      x.extents(), {f.neutral(b, t)},
+      [&](const Indices& i) { return std::vector<Ex>{map(x.at(i))}; },
+      [&](std::span<const Ex> p, std::span<const Ex> q) {
+        return std::vector<Ex>{f.combine(p[0], q[0])};
+      })[0];
+}
+
 std::shared_ptr<const ir::Meaning> reduction(Fold f) {
   return elements([f = std::move(f)](Emitter& e, std::size_t, const Indices& out) {
     const ReducedElements x(e, out);
     const DType own = scalar::compute_type(e.dtype(0));
     const DType t = f.in_floats && is_integer(own) ? DType::f64 : own;
-    const auto element = [&](Ex i) { return f.map(narrowed(t, x(i))); };
-    const Ex total = fold(e.builder(), f, x.count(), t, element);
+    const Ex total = fold(e.builder(), f, x, t, [&](Ex raw) { return f.map(narrowed(t, raw)); });
     return narrowed(e.output_dtype(), f.finish(total, x.count()));
   });
 }

@@ -20,12 +20,20 @@ class ReducedElements {
  public:
   ReducedElements(Emitter&, const Indices& out);
   Ex count() const { return count_; }
+  /// The extents of the reduced axes.
+  std::vector<Ex> extents() const;
+  /// Whether the elements are best visited row by row, with the indices of nested loops.
+  bool in_rows() const;
   /// Element i, converted to the type that its arithmetic uses (`widened`).
   Ex operator()(Ex i) const { return widened(raw(i)); }
   /// Element i in its own type.
   Ex raw(Ex i) const;
+  /// The element with these indices on the reduced axes, like `operator()`.
+  Ex at(const Indices& reduced) const;
 
  private:
+  Ex load(const Indices& reduced) const;
+
   Emitter& e_;
   Indices index_;  // empty at the reduced axes
   ir::Ints axes_;
@@ -45,6 +53,10 @@ struct Fold {
 std::shared_ptr<const ir::Meaning> reduction(Fold);
 /// The fold over element(0), ..., element(count - 1).
 Ex fold(scalar::Builder&, const Fold&, Ex count, DType, const std::function<Ex(Ex i)>& element);
+
+/// The fold over `map` of the reduced elements.
+Ex fold(scalar::Builder&, const Fold&, const ReducedElements&, DType,
+        const std::function<Ex(Ex x)>& map);
 
 /// The neutral element of a sum, and addition.
 Ex zero(scalar::Builder&, DType);

@@ -113,6 +113,15 @@ class Builder {
       Ex n, const std::vector<Ex>& neutral, const std::function<std::vector<Ex>(Ex i)>& element,
       const std::function<std::vector<Ex>(std::span<const Ex> a, std::span<const Ex> b)>& combine);
 
+  /// The same for the elements of an index space in row-major order, without computing their
+  /// indices from a position: for spaces of two or more axes whose rows are not very short. The bits
+  /// are those of `reduce` if the space has 64 elements or more.
+  std::vector<Ex> reduce_rows(
+      const std::vector<Ex>& extents, const std::vector<Ex>& neutral,
+      const std::function<std::vector<Ex>(const Indices&)>& element,
+      const std::function<std::vector<Ex>(std::span<const Ex> a, std::span<const Ex> b)>& combine);
+  static constexpr std::int64_t most_lanes = 64;
+
   /// Returns the finished program, verified. The builder must not be used afterwards.
   std::shared_ptr<const Program> finish();
 

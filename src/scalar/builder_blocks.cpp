@@ -191,45 +191,117 @@ void Builder::for_all(const std::vector<Ex>& extents,
   nest();
 }
 
+namespace {
+
+/// The lanes of a reduction, in local arrays of the program: one array for each value that is
+/// carried.
+class Lanes {
+ public:
+  using Combine = std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>;
+  Lanes(Builder& b, std::int64_t count, const std::vector<Ex>& neutral, const Combine& combine)
+      : b_(b), count_(count), combine_(combine) {
+    for (const Ex& x : neutral) arrays_.push_back(b.local("lanes", x.type(), {count}));
+    b.for_each(b.index(0), b.index(count), [&](Ex lane) { put(lane, neutral); });
+  }
+
+  /// Combines the lanes from `first` on with element(0), ..., element(count - 1), one each.
+  void take(Ex first, Ex count, const std::function<std::vector<Ex>(Ex)>& element) {
+    b_.for_each(b_.index(0), count, [&](Ex i) {
+      const Ex lane = first + i;
+      put(lane, combine_(get(lane), element(i)));
+    });
+  }
+
+  /// Combines all lanes.
+  std::vector<Ex> total() {
+    for (std::int64_t width = count_ / 2; width > 0; width /= 2)
+      b_.for_each(b_.index(0), b_.index(width), [&](Ex lane) {
+        const std::vector<Ex> low = get(lane), high = get(lane + width);
+        put(lane, combine_(low, high));
+      });
+    return get(b_.index(0));
+  }
+
+ private:
+  std::vector<Ex> get(Ex lane) {
+    std::vector<Ex> values;
+    for (const std::int32_t array : arrays_) values.push_back(b_.load(array, {lane}));
+    return values;
+  }
+  void put(Ex lane, std::span<const Ex> values) {
+    invariant(values.size() == arrays_.size(), "{} values in a reduction of {}", values.size(),
+              arrays_.size());
+    for (std::size_t k = 0; k < arrays_.size(); ++k) b_.store(arrays_[k], {lane}, values[k]);
+  }
+
+  Builder& b_;
+  const std::int64_t count_;
+  const Combine& combine_;
+  std::vector<std::int32_t> arrays_;
+};
+
+}  // namespace
+
 std::vector<Ex> Builder::reduce(
     Ex n, const std::vector<Ex>& neutral, const std::function<std::vector<Ex>(Ex)>& element,
     const std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>& combine) {
-  constexpr std::int64_t most_lanes = 64, in_registers = 16;
+  constexpr std::int64_t in_registers = 16;
   const std::int64_t elements = known(n).value_or(most_lanes);
   if (elements <= in_registers) return reduce_unrolled(*this, elements, neutral, element, combine);
-  const std::int64_t lanes = elements < most_lanes ? static_cast<std::int64_t>(std::bit_ceil(
+  const std::int64_t count = elements < most_lanes ? static_cast<std::int64_t>(std::bit_ceil(
                                                          static_cast<std::uint64_t>(elements)))
                                                    : most_lanes;
-  std::vector<std::int32_t> arrays;
-  for (const Ex& x : neutral) arrays.push_back(local("lanes", x.type(), {lanes}));
-  const auto get = [&](Ex lane) {
-    std::vector<Ex> values;
-    for (const std::int32_t array : arrays) values.push_back(load(array, {lane}));
-    return values;
+  Lanes lanes(*this, count, neutral, combine);
+  const auto take = [&](Ex base, Ex some) {
+    lanes.take(index(0), some, [&](Ex i) { return element(base + i); });
   };
-  const auto put = [&](Ex lane, std::span<const Ex> values) {
-    invariant(values.size() == arrays.size(), "program {}: {} values in a reduction of {}",
-              program_->name, values.size(), arrays.size());
-    for (std::size_t k = 0; k < arrays.size(); ++k) store(arrays[k], {lane}, values[k]);
-  };
-  const auto take = [&](Ex base, Ex count) {
-    for_each(index(0), count, [&](Ex lane) {
-      const std::vector<Ex> so_far = get(lane);
-      put(lane, combine(so_far, element(base + lane)));
-    });
-  };
-  for_each(index(0), index(lanes), [&](Ex lane) { put(lane, neutral); });
-  const Ex rounds = n / lanes;
+  const Ex rounds = n / count;
   for_each(
-      index(0), rounds, [&](Ex round) { take(round * lanes, index(lanes)); }, 0);
-  take(rounds * lanes, n - rounds * lanes);
-  for (std::int64_t width = lanes / 2; width > 0; width /= 2) {
-    for_each(index(0), index(width), [&](Ex lane) {
-      const std::vector<Ex> low = get(lane), high = get(lane + width);
-      put(lane, combine(low, high));
+      index(0), rounds, [&](Ex round) { take(round * count, index(count)); }, 0);
+  take(rounds * count, n - rounds * count);
+  return lanes.total();
+}
+
+std::vector<Ex> Builder::reduce_rows(
+    const std::vector<Ex>& extents, const std::vector<Ex>& neutral,
+    const std::function<std::vector<Ex>(const Indices&)>& element,
+    const std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>& combine) {
+  Lanes lanes(*this, most_lanes, neutral, combine);
+  const Ex columns = extents.back();
+  Indices at;
+  const auto take = [&](Ex first, Ex column, Ex some) {
+    lanes.take(first, some, [&](Ex i) {
+      at.push_back(column + i);
+      std::vector<Ex> values = element(at);
+      at.pop_back();
+      return values;
     });
-  }
-  return get(index(0));
+  };
+  /// Takes a row whose first element goes to lane `first`; returns the lane after its last one.
+  const auto row = [&](Ex first) {
+    const Ex begun = known(columns) && *known(columns) % most_lanes == 0
+                         ? index(0)
+                         : min(columns, most_lanes - first);
+    take(first, index(0), begun);
+    const Ex rounds = (columns - begun) / most_lanes;
+    for_each(
+        index(0), rounds,
+        [&](Ex round) { take(index(0), begun + round * most_lanes, index(most_lanes)); }, 0);
+    const Ex taken = begun + rounds * most_lanes;
+    take(index(0), taken, columns - taken);
+    return (first + columns) % most_lanes;
+  };
+  const std::function<Ex(Ex)> nest = [&](Ex first) {
+    if (at.size() + 1 == extents.size()) return row(first);
+    return for_(index(0), extents[at.size()], {first}, [&](Ex i, std::span<const Ex> carried) {
+      at.push_back(i);
+      const Ex next = nest(carried[0]);
+      at.pop_back();
+      return std::vector<Ex>{next};
+    })[0];
+  };
+  nest(index(0));
+  return lanes.total();
 }
 
 std::shared_ptr<const Program> Builder::finish() {

@@ -51,6 +51,15 @@ ir::Extents extents_in(const ir::Graph& g, ValueId v) {
   return {found->second.begin(), found->second.end()};
 }
 
+/// Whether the extents of some state are not known in all trips.
+bool may_grow(const ir::Graph& g, const ir::Node& loop) {
+  const auto states = std::span(g.region(loop.loop().body).params).subspan(2, loop.loop().states);
+  return std::ranges::any_of(states, [&](ValueId v) {
+    const ir::Type& t = g.value(v).type;
+    return t.is_tensor() && !t.is_static();
+  });
+}
+
 /// Adds the values that types in region `r` and its nested regions depend on.
 void want(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
   const auto is_wanted = [&](ValueId v) { return wanted.contains(v); };
@@ -59,7 +68,7 @@ void want(const ir::Graph& g, ir::RegionId r, std::set<ValueId>& wanted) {
     const ir::Node& node = g.node(*it);
     for (const std::size_t k : node.op->value_inputs)
       if (k < node.inputs.size()) wanted.insert(node.inputs[k]);
-    if (node.is_loop() && node.loop().stacks > 0 && node.loop().has_trips)
+    if (node.is_loop() && node.loop().has_trips && (node.loop().stacks > 0 || may_grow(g, node)))
       wanted.insert(node.inputs[node.loop().trips_at()]);
     bool through = std::ranges::any_of(node.outputs, is_wanted);
     for (const ir::RegionId inner : node.regions) {
@@ -161,7 +170,8 @@ class TypesOfRegion : public runtime::RegionTypes {
     using Rules = lowering::ClassExtents::Rules;
     if (!extents_.evaluate(inputs, types, Rules::checked, trips) ||
         !std::ranges::all_of(types, has_a_size))
-      throw Error(Blame::limit, fmt::format("the states of {} trips do not fit into memory", trips));
+      throw Error(Blame::limit,
+                  fmt::format("the states of {} trips do not fit into memory", trips));
     set_workspaces(types);
   }
 

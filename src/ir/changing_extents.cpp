@@ -23,8 +23,7 @@ Type ChangingExtents::named(ValueId state, const Type& initial, const Type& know
     const auto is_certain = [](const Extent& x) { return x.known() || x.symbolic(); };
     if (!is_certain(first) || !is_certain(after)) e = own;
     else
-      e = first_of_key_
-              .try_emplace({to_text(first), to_text(after), to_text(known.extent(a))}, own)
+      e = first_of_key_.try_emplace({to_text(first), to_text(after), to_text(known.extent(a))}, own)
               .first->second;
     names_.insert(e.symbol);
   }
@@ -44,8 +43,7 @@ Type ChangingExtents::after(const Type& state) const {
   if (names_.empty() || !state.is_tensor() || !state.has_rank()) return state;
   Extents extents = state.extents();
   for (Extent& e : extents)
-    if (e.symbolic() && names_.contains(e.symbol))
-      e = Extent::own(e.symbol.name() + ".last");
+    if (e.symbolic() && names_.contains(e.symbol)) e = Extent::own(e.symbol.name() + ".last");
   return outside(Type::tensor(state.dtype(), std::move(extents)));
 }
 

@@ -9,8 +9,8 @@ namespace rondel::ir {
 
 /// Names for the extents of a loop's states that differ from trip to trip, while the body is
 /// inferred until the types of the states hold. A name is the extent in the current trip. Two
-/// extents share a name while they begin equal and, if they are equal before a trip, are equal after
-/// it: by induction they are equal in each trip.
+/// extents share a name while they begin equal and, if they are equal before a trip, are equal
+/// after it: by induction they are equal in each trip.
 class ChangingExtents {
  public:
   /// `both`: the join of the types of a state, as it is known so far, and of its next value.

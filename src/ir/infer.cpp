@@ -328,8 +328,8 @@ class Inference {
     }
     const Extent trips = trips_of(node, k_);
     for (std::size_t s = 0; s < parts.stacks; ++s) {
-      const Type stack = of_all_trips(changing.outside(
-          stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips)));
+      const Type stack = of_all_trips(
+          changing.outside(stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips)));
       const ValueId v = node.outputs[parts.states + s];
       set_output(node, parts.states + s, name_stacks_ ? named(stack, v) : stack);
     }
@@ -389,8 +389,37 @@ class Inference {
       const std::optional<Type> both = join(a, b);
       if (!both)
         fail_at(n, "output {} is {} in one branch and {} in the other", j, to_text(a), to_text(b));
-      set_output(node, j, *both);
+      set_output(node, j, k_.name_unknowns ? either(node, j, a, b, *both) : *both);
     }
+  }
+
+  /// The joined type of output j with names for extents that are not the same in both branches.
+  /// Outputs with the same two extents get the same name.
+  Type either(const Node& node, std::size_t j, const Type& a, const Type& b, const Type& both) {
+    if (!both.is_tensor() || !both.has_rank() || node.outputs[j] == ValueId::none) return both;
+    Extents extents = both.extents();
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      if (extents[axis].known() || extents[axis].symbolic()) continue;
+      const std::pair pair{a.extents()[axis], b.extents()[axis]};
+      for (std::size_t before = 0; before < j && !extents[axis].symbolic(); ++before)
+        if (node.outputs[before] != ValueId::none)
+          extents[axis] = same_pair(type(node.outputs[before]), pair);
+      if (extents[axis].symbolic()) continue;
+      extents[axis] = Extent::own(fmt::format("v{}.{}", index(node.outputs[j]), axis));
+      k_.either[extents[axis].symbol] = pair;
+    }
+    return Type::tensor(both.dtype(), std::move(extents));
+  }
+
+  /// The extent of a type that is one of these two; unknown if there is none.
+  Extent same_pair(const Type& t, const std::pair<Extent, Extent>& pair) const {
+    if (!t.is_tensor() || !t.has_rank()) return {};
+    for (const Extent& e : t.extents())
+      if (const auto at = k_.either.find(e.symbol); at != k_.either.end() &&
+                                                    at->second.first == pair.first &&
+                                                    at->second.second == pair.second)
+        return e;
+    return {};
   }
 
   void set_output(const Node& node, std::size_t j, const Type& t) {

@@ -38,6 +38,8 @@ struct TypeEnvironment {
   TripIndices trips;
   /// By ValueId: values that are certainly equal to another value.
   std::unordered_map<std::int32_t, ValueId> same;
+  /// By name: the extents of which it is one, because an `if` gives them in its branches.
+  std::unordered_map<Symbol, std::pair<Extent, Extent>> either;
   /// The results of all applied rules hold for all values of the symbols for which none of these
   /// integers is negative (`TypeContext::holds_while`). Nothing if some rule stated no conditions.
   std::optional<Integers> conditions = Integers();

@@ -1,46 +1,13 @@
 #include "lowering/extent_bounds.h"
 
-#include "ir/expression.h"
+#include "ir/range.h"
 
 #include <algorithm>
 
 namespace rondel::lowering {
-namespace {
-
 using ir::Integer;
+using ir::Range;
 using ir::Symbol;
-
-/// Integers between which a value certainly is; unknown if there is no such bound.
-struct Range {
-  Integer least, most;
-};
-
-/// Computes ranges of expressions from those of names.
-struct RangeArithmetic {
-  const std::map<Symbol, ir::Extent>& bounds;
-
-  static Range number(std::int64_t v) { return {v, v}; }
-  Range name(Symbol s) const {
-    const auto at = bounds.find(s);
-    return at == bounds.end() ? Range{Integer(s), Integer(s)} : Range{0, at->second};
-  }
-  static Range add(const Range& x, const Range& y) { return {x.least + y.least, x.most + y.most}; }
-  static Range multiply(const Range& x, const Range& y) {
-    if (x.least.at_least(0) && y.least.at_least(0)) return {x.least * y.least, x.most * y.most};
-    if (x.most.known() && x.most == x.least && !x.most.at_least(0))
-      return {y.most * x.least, y.least * x.least};
-    return {};
-  }
-  static Range maximum(const Range& x, const Range& y) {
-    return {ir::max(x.least, y.least), ir::max(x.most, y.most)};
-  }
-  static Range quotient(const Range& x, const Range& y, const ir::Expression&) {
-    if (!x.least.at_least(0) || !y.least.at_least(1)) return {};
-    return {ir::floor_div(x.least, y.most), ir::floor_div(x.most, y.least)};
-  }
-};
-
-}  // namespace
 
 std::set<Symbol> ExtentBounds::all() const {
   std::set<Symbol> symbols;
@@ -54,14 +21,26 @@ bool ExtentBounds::is_known(const Integer& i) const {
                        }));
 }
 
+std::optional<Range> ExtentBounds::range_of(Symbol name) const {
+  const auto at = bounds_.find(name);
+  return at == bounds_.end() ? std::nullopt : std::optional(Range{0, at->second});
+}
+
+Integer ExtentBounds::most_growth(const ir::Extent& next, Symbol now) const {
+  const Integer most = ir::greatest(Integer(next) - Integer(now), [&](Symbol name) {
+    return name == now ? Range{0, {}} : range_of(name);
+  });
+  return is_known(most) ? most : Integer();
+}
+
 ir::Extent ExtentBounds::most(const ir::Extent& e) const {
   if (is_known(e)) return e;
   if (!e.symbolic()) return {};
   if (const auto at = bounds_.find(e.symbol); at != bounds_.end()) return at->second;
-  for (const auto& [next, bound] : next_)
-    if ((Integer(next) - e).at_least(0)) return bound;
-  RangeArithmetic arithmetic{bounds_};
-  const Integer most = compute(Integer(e), arithmetic).most;
+  for (const State& s : states_)
+    if (std::ranges::count(e.symbol.names(), s.now) > 0 && (Integer(s.next) - e).at_least(0))
+      return s.bound;
+  const Integer most = ir::greatest(e, [&](Symbol name) { return range_of(name); });
   return is_known(most) ? ir::Extent(most) : ir::Extent();
 }
 

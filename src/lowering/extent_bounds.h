@@ -1,5 +1,5 @@
 #pragma once
-#include "ir/extent.h"
+#include "ir/range.h"
 
 #include <map>
 #include <set>
@@ -15,24 +15,33 @@ class ExtentBounds {
   explicit ExtentBounds(std::set<ir::Symbol> names = {}) : names_(std::move(names)) {}
 
   void add(ir::Symbol extent, const ir::Extent& bound) { bounds_[extent] = bound; }
-  /// The extent of a state after each trip has this bound. Smaller extents get the same bound, so
-  /// that values on the way to the next state can share the memory of the state.
-  void add_next(const ir::Extent& next, const ir::Extent& bound) {
-    next_.emplace_back(next, bound);
+  /// `now`, an extent of a state, is `next` after a trip, and has this bound. Extents between them
+  /// get the same bound, so that values on the way to the next state can share the memory of the
+  /// state.
+  void add_state(ir::Symbol now, const ir::Extent& next, const ir::Extent& bound) {
+    states_.push_back({now, next, bound});
+    add(now, bound);
   }
 
   /// Whether the name has a bound: whether it becomes known inside.
   bool contains(ir::Symbol name) const { return bounds_.contains(name); }
   std::set<ir::Symbol> all() const;
+  /// An upper bound of `next - now`, whatever `now` is; unknown if there is none.
+  ir::Integer most_growth(const ir::Extent& next, ir::Symbol now) const;
   /// An upper bound; the extent itself if it is known before, unknown if there is no bound.
   ir::Extent most(const ir::Extent&) const;
 
  private:
   bool is_known(const ir::Integer&) const;
+  std::optional<ir::Range> range_of(ir::Symbol) const;
 
   std::set<ir::Symbol> names_;
   std::map<ir::Symbol, ir::Extent> bounds_;
-  std::vector<std::pair<ir::Extent, ir::Extent>> next_;
+  struct State {
+    ir::Symbol now;
+    ir::Extent next, bound;
+  };
+  std::vector<State> states_;
 };
 
 }  // namespace rondel::lowering

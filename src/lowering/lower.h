@@ -63,7 +63,7 @@ struct LoweredRegion {
   struct Binding {
     scalar::LoopBinding kind;
     std::size_t index = 0;
-    ir::Type type = {};                      ///< of a state, an item, a result or a temporary
+    ir::Type type = {};  ///< of a state, an item, a result or a temporary
     /// Of a changing extent: the states and axes that have it.
     std::vector<std::pair<std::size_t, std::int64_t>> axes = {};
     KernelWorkspace workspace = {};          ///< of a temporary that is a kernel's workspace

@@ -83,8 +83,8 @@ class ControlLowering {
     }
     const auto& changing = tree_.changing_extents(tree_.top());
     for (std::size_t k = 0; k < changing.size(); ++k) {
-      changing_.push_back(bind(Kind::extent, k, numbered("extent", k),
-                               ir::Type::scalar(DType::i64), Access::inout));
+      changing_.push_back(bind(Kind::extent, k, numbered("extent", k), ir::Type::scalar(DType::i64),
+                               Access::inout));
       out_.bindings.back().axes = changing[k].axes;
     }
     go_ = bind(Kind::go, 0, "go", ir::Type::scalar(DType::boolean), Access::inout);

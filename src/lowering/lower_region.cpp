@@ -165,6 +165,7 @@ void RegionLowering::branch(NodeId n) {
   const auto in_registers = [&](std::size_t j) {
     return node.outputs[j] != ValueId::none && tree_.is_one_element(node.outputs[j]);
   };
+  const std::vector<std::pair<std::size_t, std::int64_t>> either = extents_of_either(n);
   const auto take = [&](RegionId r) {
     groups(r, nullptr, {});
     const auto& results = tree_.graph().region(r).results;
@@ -175,6 +176,7 @@ void RegionLowering::branch(NodeId n) {
                plan_.storage_of(results[j]) != plan_.storage_of(node.outputs[j]))
         copy(scope_.operands.at(results[j]), buffer(*plan_.storage_of(node.outputs[j])));
     }
+    for (const auto& [j, axis] : either) yields.push_back(extent(type(results[j]).extent(axis)));
     return yields;
   };
   const std::vector<RegionId> regions = tree_.regions(n);
@@ -184,6 +186,9 @@ void RegionLowering::branch(NodeId n) {
         [&] { return take(regions[1]); });
   };
   const std::vector<Ex> merged = regions.size() == 1 ? take(regions[0]) : choose();
+  for (std::size_t k = 0; k < either.size(); ++k)
+    extents_[type(node.outputs[either[k].first]).extent(either[k].second).symbol] =
+        merged[merged.size() - either.size() + k];
   std::size_t next = 0;
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     const ValueId v = node.outputs[j];
@@ -191,6 +196,26 @@ void RegionLowering::branch(NodeId n) {
     else if (v != ValueId::none && in_memory(j))
       define(v, in_buffer(v, buffer(*plan_.storage_of(v))));
   }
+}
+
+/// The outputs of an `if` and their axes whose extents are not the same in both branches, one for
+/// each name.
+std::vector<std::pair<std::size_t, std::int64_t>> RegionLowering::extents_of_either(NodeId n) {
+  const ir::Node& node = tree_.graph().node(n);
+  const std::vector<RegionId> regions = tree_.regions(n);
+  std::vector<std::pair<std::size_t, std::int64_t>> found;
+  std::set<ir::Symbol> named;
+  for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+    if (node.outputs[j] == ValueId::none) continue;
+    const ir::Type& out = type(node.outputs[j]);
+    for (std::int64_t a = 0; a < out.rank(); ++a) {
+      const bool same = std::ranges::all_of(regions, [&](RegionId r) {
+        return type(tree_.graph().region(r).results[j]).extent(a) == out.extent(a);
+      });
+      if (!same && named.insert(out.extent(a).symbol).second) found.emplace_back(j, a);
+    }
+  }
+  return found;
 }
 
 // One trip of a loop.
@@ -206,8 +231,7 @@ std::vector<Ex> RegionLowering::trip(const LoopContext& l, Ex t, std::span<const
   next.push_back(next[0]);
   for (std::size_t s = 0; s < l.parts.states; ++s)
     if (tree_.is_one_element(body.params[2 + s])) next.push_back(element(body.results[1 + s]));
-  for (const auto& changing : tree_.changing_extents(l.node))
-    next.push_back(extent(changing.next));
+  for (const auto& changing : tree_.changing_extents(l.node)) next.push_back(extent(changing.next));
   if (const std::size_t end = tree_.groups(l.parts.body).size(); end > 0)
     begin_lifetimes({l.parts.body, end});
   move_states(l);
@@ -473,8 +497,8 @@ void RegionLowering::finish_stack(const LoopContext& l, std::size_t k, Ex made) 
 // Small pieces.
 
 std::size_t RegionLowering::states_in_registers(const LoopContext& l) const {
-  const auto states = std::span(tree_.graph().region(l.parts.body).params)
-                          .subspan(2, l.parts.states);
+  const auto states =
+      std::span(tree_.graph().region(l.parts.body).params).subspan(2, l.parts.states);
   return static_cast<std::size_t>(
       std::ranges::count_if(states, [&](ValueId v) { return tree_.is_one_element(v); }));
 }

@@ -83,6 +83,7 @@ class RegionLowering {
                     const char* makes);
   void check_budget(const LoopContext&, scalar::Ex over);
 
+  std::vector<std::pair<std::size_t, std::int64_t>> extents_of_either(ir::NodeId);
   std::size_t states_in_registers(const LoopContext&) const;
   Operand in_register(ir::ValueId v, scalar::Ex x);
   Operand in_buffer(ir::ValueId v, std::int32_t buffer);

@@ -12,8 +12,7 @@ bool MemoryContents::holds(StorageId id, ValueId v) const {
 
 void MemoryContents::write(StorageId id, ValueId v) { cells_[id] = {{v}}; }
 
-void MemoryContents::copy(StorageId from, StorageId to, ValueId v,
-                          const std::set<ValueId>& whole) {
+void MemoryContents::copy(StorageId from, StorageId to, ValueId v, const std::set<ValueId>& whole) {
   std::vector<ValueId> names = cells_[from].names;
   std::erase_if(names, [&](ValueId other) { return !whole.contains(other); });
   cells_[to] = {std::move(names)};

@@ -120,8 +120,7 @@ bool RegionTree::begins_with_buffer(ValueId v) const {
   const LoopParts parts(g_.node(info.producer));
   const auto output = static_cast<std::size_t>(info.position);
   const bool stack = output >= parts.states && output < parts.states + parts.stacks;
-  return !stack || parts.reverse_out[output - parts.states] == 0 ||
-         trip_count_known(info.producer);
+  return !stack || parts.reverse_out[output - parts.states] == 0 || trip_count_known(info.producer);
 }
 
 const std::vector<RegionTree::ChangingExtent>& RegionTree::changing_extents(NodeId loop) const {
@@ -170,7 +169,8 @@ ir::Extent RegionTree::most_trips(NodeId loop) const {
   const ir::Node& node = g_.node(loop);
   const LoopParts parts(node);
   const auto is_bounded = [](const ir::Extent& e) { return e.known() || e.symbolic(); };
-  if (const ir::Extent exact = bounds_.most(ir::trips_of(node, k_)); is_bounded(exact)) return exact;
+  if (const ir::Extent exact = bounds_.most(ir::trips_of(node, k_)); is_bounded(exact))
+    return exact;
   if (parts.has_trips)
     if (const ir::Extent e = bounds_.most(ir::Extent(k_.integer(node.inputs[parts.trips_at()])));
         is_bounded(e))
@@ -306,14 +306,10 @@ bool RegionTree::visit_changing_extent(NodeId n, const LoopParts& parts, std::si
   auto& all = changing_[n];
   auto at = std::ranges::find(all, now.symbol, &ChangingExtent::now);
   if (at == all.end()) {
-    const ir::Integer begin = bounds_.most(first), grown = ir::Integer(next) - now;
-    const ir::Integer trips = n == top_ ? ir::Integer(trips_with_room())
-                                        : ir::Integer(most_trips(n));
-    const ir::Extent bound(extent_known(grown) ? begin + ir::max(grown, 0) * trips
-                                               : ir::max(begin, bounds_.most(next)));
+    const std::vector<ir::Extent> each = alternatives(next);
+    const ir::Extent bound = bound_of_states(n, now.symbol, first, each);
     if (!bound.known() && !bound.symbolic()) return false;
-    bounds_.add(now.symbol, bound);
-    bounds_.add_next(next, bound);
+    for (const ir::Extent& e : each) bounds_.add_state(now.symbol, e, bound);
     all.push_back({now.symbol, first, next, bound, {}});
     at = all.end() - 1;
   }
@@ -321,6 +317,37 @@ bool RegionTree::visit_changing_extent(NodeId n, const LoopParts& parts, std::si
   if (const ValueId final = node.outputs[s]; final != ValueId::none && n != top_)
     bounds_.add(type(final).extent(axis).symbol, at->most);
   return true;
+}
+
+/// The extents that `e` is one of.
+std::vector<ir::Extent> RegionTree::alternatives(const ir::Extent& e) const {
+  const auto at = k_.either.find(e.symbol);
+  if (!e.symbolic() || at == k_.either.end()) return {e};
+  std::vector<ir::Extent> all = alternatives(at->second.first);
+  for (const ir::Extent& other : alternatives(at->second.second)) all.push_back(other);
+  return all;
+}
+
+static bool depends_on(const ir::Extent& e, ir::Symbol name) {
+  return e.symbolic() && std::ranges::count(e.symbol.names(), name) > 0;
+}
+
+/// An upper bound of an extent of states in all trips and after them: it never exceeds its first
+/// value, or grows by a limited number in each trip, or is bounded by itself. `next`: what it may
+/// be after a trip.
+ir::Extent RegionTree::bound_of_states(NodeId loop, ir::Symbol now, const ir::Extent& first,
+                                       std::span<const ir::Extent> next) const {
+  const ir::Integer trips = loop == top_ ? ir::Integer(trips_with_room())
+                                         : ir::Integer(most_trips(loop));
+  const ir::Integer begin = bounds_.most(first), kept = ir::max(ir::Integer(now), 1);
+  ir::Integer most = begin, growth = 0;
+  for (const ir::Extent& e : next) {
+    if ((ir::Integer(now) - e).at_least(0)) continue;
+    if (!depends_on(e, now)) most = ir::max(most, bounds_.most(e));
+    else if ((kept - e).at_least(0)) most = ir::max(most, 1);
+    else growth = ir::max(growth, bounds_.most_growth(e, now));
+  }
+  return ir::Extent(most + growth * trips);
 }
 
 /// Whether a loop has stacks and may make no trip.
@@ -377,14 +404,36 @@ void RegionTree::visit_if(NodeId n) {
   if (n != top_) check_element(node.inputs[0], "the condition");
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     if (node.outputs[j] == ValueId::none) continue;
-    for (const RegionId r : regions(n))
-      if (const ValueId v = g_.region(r).results[j]; !(type(v) == type(node.outputs[j])))
-        return refuse("the branches of {} give output '{}' as {} and {}", ir::where(g_, n),
-                      g_.value(node.outputs[j]).name,
-                      to_text(type(g_.region(node.regions[0]).results[j])),
-                      to_text(type(g_.region(node.regions[1]).results[j])));
+    if (!visit_result(n, j))
+      return refuse("the branches of {} give output '{}' as {} and {}", ir::where(g_, n),
+                    g_.value(node.outputs[j]).name,
+                    to_text(type(g_.region(node.regions[0]).results[j])),
+                    to_text(type(g_.region(node.regions[1]).results[j])));
     check_extents(node.outputs[j]);
   }
+}
+
+/// Whether a result of an `if` has extents that are known after it, or are one of two that are
+/// known in its branches.
+bool RegionTree::visit_result(NodeId n, std::size_t j) {
+  const ir::Type& out = type(g_.node(n).outputs[j]);
+  for (const RegionId r : regions(n)) {
+    const ir::Type& t = type(g_.region(r).results[j]);
+    if (t == out) continue;
+    if (n == top_ || !t.is_tensor() || !out.is_tensor() || t.dtype() != out.dtype() ||
+        !t.has_rank() || !out.has_rank() || t.rank() != out.rank())
+      return false;
+    for (std::int64_t a = 0; a < out.rank(); ++a) {
+      if (t.extent(a) == out.extent(a)) continue;
+      const auto pair = k_.either.find(out.extent(a).symbol);
+      if (!out.extent(a).symbolic() || pair == k_.either.end()) return false;
+      const ir::Extent bound(ir::max(ir::Integer(bounds_.most(pair->second.first)),
+                                     ir::Integer(bounds_.most(pair->second.second))));
+      if (!bound.known() && !bound.symbolic()) return false;
+      bounds_.add(out.extent(a).symbol, bound);
+    }
+  }
+  return true;
 }
 
 void RegionTree::read(ValueId v, Position at, NodeId node, std::size_t number) {

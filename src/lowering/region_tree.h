@@ -70,8 +70,8 @@ class RegionTree {
 
   /// An extent of states that may differ from trip to trip.
   struct ChangingExtent {
-    ir::Symbol now;                      ///< the extent in the current trip
-    ir::Extent first, next, most;        ///< most: an upper bound for all trips
+    ir::Symbol now;                                          ///< the extent in the current trip
+    ir::Extent first, next, most;                            ///< most: an upper bound for all trips
     std::vector<std::pair<std::size_t, std::int64_t>> axes;  ///< the states and axes that have it
   };
   /// Those of a loop, each once.
@@ -90,8 +90,8 @@ class RegionTree {
   ir::Type memory_type(ir::ValueId) const;
   /// The names of the class, and `trips_with_room`.
   const std::set<ir::Symbol>& memory_names() const { return memory_names_; }
-  /// Whether the value is in a buffer from its beginning on, when it is read. A stack that is filled
-  /// backwards by a loop that may end early is not.
+  /// Whether the value is in a buffer from its beginning on, when it is read. A stack that is
+  /// filled backwards by a loop that may end early is not.
   bool begins_with_buffer(ir::ValueId) const;
   /// An upper bound of the trip count that is a number or an expression over symbols of the class;
   /// unknown if there is none.
@@ -139,6 +139,10 @@ class RegionTree {
   void visit_loop(ir::NodeId);
   void visit_state(ir::NodeId, const ir::LoopParts&, std::size_t s);
   bool visit_changing_extent(ir::NodeId, const ir::LoopParts&, std::size_t s, std::int64_t axis);
+  ir::Extent bound_of_states(ir::NodeId loop, ir::Symbol now, const ir::Extent& first,
+                             std::span<const ir::Extent> next) const;
+  std::vector<ir::Extent> alternatives(const ir::Extent&) const;
+  bool visit_result(ir::NodeId, std::size_t j);
   void visit_top_if();
   void visit_if(ir::NodeId);
   void check_element(ir::ValueId, const char* what);

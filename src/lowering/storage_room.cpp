@@ -1,6 +1,7 @@
 #include "lowering/storage_room.h"
 
 #include "base/axis.h"
+#include "ir/range.h"
 
 #include <algorithm>
 
@@ -29,47 +30,86 @@ bool StorageRoom::fits(ValueId v, const ir::Type& room) const {
 bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) const {
   if ((room - needed).at_least(0)) return true;
   if (!needed.symbolic() || steps == 0) return false;
-  if (bounds_.contains(needed.symbol)) return covers_bound(room, needed.symbol, 0, steps - 1);
-  // One name in a sum has its largest value; what is left must not depend on the name.
   return std::ranges::any_of(needed.symbol.names(), [&](ir::Symbol name) {
-    const Integer rest = needed - Integer(name);
-    const bool depends = rest.symbolic() && std::ranges::count(rest.symbol.names(), name) > 0;
-    return bounds_.contains(name) && (rest.known() || rest.symbolic()) && !depends &&
-           covers_bound(room, name, rest, steps - 1);
+    if (bounds_of(name).empty()) return false;
+    const Integer most = (Integer(name) - needed).at_least(0) ? Integer(name) : needed;
+    return covers_bound(room, most, name, steps - 1);
   });
 }
 
-bool StorageRoom::covers_bound(const Integer& room, ir::Symbol name, const Integer& rest,
+/// The bounds of a name; of one that an `if` gives, the extents in its branches.
+std::vector<ir::Integers> StorageRoom::bounds_of(ir::Symbol name) const {
+  const auto& either = t_.environment().either;
+  if (const auto at = either.find(name); at != either.end())
+    return {{at->second.first, at->second.second}};
+  const auto at = bounds_.find(name);
+  return at == bounds_.end() ? std::vector<ir::Integers>() : at->second;
+}
+
+/// Whether the room suffices when the name has one of its bounds.
+bool StorageRoom::covers_bound(const Integer& room, const Integer& needed, ir::Symbol name,
                                int steps) const {
-  return std::ranges::any_of(bounds_.at(name), [&](const ir::Integers& largest_of) {
-    return std::ranges::all_of(
-        largest_of, [&](const Integer& most) { return covers(room, most + rest, steps); });
+  return std::ranges::any_of(bounds_of(name), [&](const ir::Integers& largest_of) {
+    return std::ranges::all_of(largest_of, [&](const Integer& most) {
+      const Integer greatest = ir::greatest(needed, [&](ir::Symbol other) {
+        return other == name ? std::optional(ir::Range{0, most}) : std::nullopt;
+      });
+      return covers(room, greatest, steps);
+    });
   });
 }
 
-/// An extent of a state that grows by the same in each trip has grown by that in each trip before.
 void StorageRoom::visit_states(ir::NodeId n, const LoopParts& parts) {
   const ir::Node& node = t_.graph().node(n);
   const ir::Region& body = t_.graph().region(parts.body);
   for (std::size_t s = 0; s < parts.states; ++s) {
-    const ir::Type& state = t_.type(body.params[2 + s]);
-    const ValueId initial = node.inputs[parts.states_at() + s], final = node.outputs[s];
-    for (std::int64_t a = 0; a < state.rank(); ++a) {
-      const Integer now = state.extent(a), first = t_.type(initial).extent(a),
-                    next = t_.type(body.results[1 + s]).extent(a);
-      if (now == first && now == next) continue;
-      const Integer growth = ir::max(next - now, 0);
-      std::vector<ir::Integers> before{{first, next}}, after{{first, next}};
-      for (const Integer& trips : n == t_.top() ? std::vector{Integer(trips_with_room())}
-                                                : most_trips(node, parts)) {
-        before.push_back({first + growth * (trips - 1)});
-        after.push_back({first + growth * trips});
-      }
-      bounds_[now.symbol] = std::move(before);
-      if (final != ValueId::none && n != t_.top())
-        bounds_[t_.type(final).extent(a).symbol] = std::move(after);
-    }
+    const ir::Type &state = t_.type(body.params[2 + s]),
+                   &initial = t_.type(node.inputs[parts.states_at() + s]),
+                   &next = t_.type(body.results[1 + s]);
+    const ValueId final = node.outputs[s];
+    for (std::int64_t a = 0; a < state.rank(); ++a)
+      if (!(state.extent(a) == initial.extent(a)) || !(state.extent(a) == next.extent(a)))
+        visit_state(n, parts, state.extent(a), initial.extent(a), next.extent(a),
+                    final == ValueId::none ? ir::Symbol() : t_.type(final).extent(a).symbol);
   }
+}
+
+/// Notes what bounds an extent of a state. By induction it is at most the largest of its first
+/// value and of next values that do not depend on it, plus the growth of all trips before. `last`:
+/// the name of the extent after the loop.
+void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Extent& now,
+                              const ir::Extent& first, const ir::Extent& next, ir::Symbol last) {
+  ir::Integers least{first};
+  Integer growth = 0;
+  std::vector<ir::Extent> open{next};
+  while (!open.empty()) {
+    const ir::Extent e = open.back();
+    open.pop_back();
+    const auto either = t_.environment().either.find(e.symbol);
+    const Integer grown = ir::greatest(Integer(e) - now, [&](ir::Symbol name) {
+      return name == now.symbol ? std::optional(ir::Range{0, {}}) : std::nullopt;
+    });
+    if ((Integer(now) - e).at_least(0)) continue;
+    if (e.symbolic() && either != t_.environment().either.end())
+      open.insert(open.end(), {either->second.first, either->second.second});
+    else if (!e.symbolic() || std::ranges::count(e.symbol.names(), now.symbol) == 0)
+      least.emplace_back(e);
+    else if ((ir::max(Integer(now), 1) - e).at_least(0)) least.emplace_back(1);
+    else growth = ir::max(growth, grown);
+  }
+  const auto after = [&](const Integer& trips) {
+    ir::Integers all;
+    for (const Integer& i : least) all.push_back(i + growth * trips);
+    return all;
+  };
+  bounds_[now.symbol].clear();
+  for (const Integer& trips : n == t_.top() ? std::vector{Integer(trips_with_room())}
+                                            : most_trips(t_.graph().node(n), parts)) {
+    bounds_[now.symbol].push_back(after(growth == Integer(0) ? trips : trips - 1));
+    if (last && n != t_.top()) bounds_[last].push_back(after(trips));
+  }
+  if (growth == Integer(0)) bounds_[now.symbol].push_back(least);
+  if (growth == Integer(0) && last && n != t_.top()) bounds_[last].push_back(least);
 }
 
 void StorageRoom::visit(ir::NodeId n) {

@@ -24,16 +24,18 @@ class StorageRoom {
  private:
   /// `steps`: how many bounds may be put in the place of names, one after the other.
   bool covers(const ir::Integer& room, const ir::Integer& needed, int steps = 6) const;
+  bool covers_bound(const ir::Integer& room, const ir::Integer& needed, ir::Symbol name,
+                    int steps) const;
   void visit_states(ir::NodeId loop, const ir::LoopParts&);
+  void visit_state(ir::NodeId loop, const ir::LoopParts&, const ir::Extent& now,
+                   const ir::Extent& first, const ir::Extent& next, ir::Symbol last);
+  std::vector<ir::Integers> bounds_of(ir::Symbol) const;
   std::vector<ir::Integer> most_trips(const ir::Node&, const ir::LoopParts&) const;
 
   const RegionTree& t_;
   const std::set<ir::Symbol> class_names_;
   /// By symbol: bounds, each a list of integers, the largest of which is at least the extent.
   std::map<ir::Symbol, std::vector<ir::Integers>> bounds_;
-  /// Whether one of the name's bounds, added to `rest`, is in the room.
-  bool covers_bound(const ir::Integer& room, ir::Symbol name, const ir::Integer& rest,
-                    int steps) const;
 };
 
 }  // namespace rondel::lowering

@@ -107,8 +107,8 @@ class StorageVerifier {
     return operands;
   }
 
-  /// Whether the op takes the extents of a value from its storage. Only a product is told those that
-  /// become known inside.
+  /// Whether the op takes the extents of a value from its storage. Only a product is told those
+  /// that become known inside.
   bool takes_whole_storage(const ir::OpDef& op, ValueId v) const {
     const bool kernel = ops::meaning_as<ops::SizedKernelMeaning>(op) != nullptr;
     return ops::reads_buffers(op) && (kernel || tree_.extents_known(v));

@@ -19,8 +19,8 @@ constexpr std::int64_t first_chunk = 4;
 /// The end of the lifetime of a buffer that is alive until the region returns.
 constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
 
-/// While states grow, the memory for them and what is made of them begins with so many trips, unless
-/// the loop certainly makes more, or all its trips need no more than so many bytes.
+/// While states grow, the memory for them and what is made of them begins with so many trips,
+/// unless the loop certainly makes more, or all its trips need no more than so many bytes.
 constexpr std::int64_t first_trips = 32;
 constexpr std::int64_t small_growth = 1 << 20;
 
@@ -253,8 +253,7 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
     run.check_stop();
     const bool whole = code.native() && !growing;
     std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
-    if (extents_change() && from == room_)
-      make_room(frame, room_ > most / 2 ? most : 2 * room_);
+    if (extents_change() && from == room_) make_room(frame, room_ > most / 2 ? most : 2 * room_);
     if (extents_change()) to = std::min(to, room_);
     for (ItemStack& s : stacks_) {
       s.rows = stacks[s.stack].prepare(s.dtype, s.item, to);

@@ -35,8 +35,8 @@ struct IfSlots {
 /// The types of the bound buffers of a region, for members of a shape class.
 class RegionTypes : public ClassTypes {
  public:
-  /// The same if a loop's states, which change their extents, have room for the first `trips` trips.
-  /// Throws Error(limit) if a size is too large.
+  /// The same if a loop's states, which change their extents, have room for the first `trips`
+  /// trips. Throws Error(limit) if a size is too large.
   virtual void evaluate_with_room(std::span<const Tensor* const> inputs, std::int64_t trips,
                                   OutputTypes&) const = 0;
 };
@@ -172,8 +172,8 @@ class NativeLoop {
   std::vector<Invariant> invariants_;
   std::vector<ItemStack> stacks_;
   std::vector<Slot> outer_;
-  std::vector<std::int64_t> extents_;  ///< those of states that change, in the current trip
-  std::int64_t room_ = 0;              ///< the number of trips that the states have room for
+  std::vector<std::int64_t> extents_;   ///< those of states that change, in the current trip
+  std::int64_t room_ = 0;               ///< the number of trips that the states have room for
   std::vector<const Tensor*> tensors_;  ///< scratch
   OutputTypes types_;                   ///< likewise
   std::uint8_t go_ = 0;

@@ -114,8 +114,8 @@ class Builder {
       const std::function<std::vector<Ex>(std::span<const Ex> a, std::span<const Ex> b)>& combine);
 
   /// The same for the elements of an index space in row-major order, without computing their
-  /// indices from a position: for spaces of two or more axes whose rows are not very short. The bits
-  /// are those of `reduce` if the space has 64 elements or more.
+  /// indices from a position: for spaces of two or more axes whose rows are not very short. The
+  /// bits are those of `reduce` if the space has 64 elements or more.
   std::vector<Ex> reduce_rows(
       const std::vector<Ex>& extents, const std::vector<Ex>& neutral,
       const std::function<std::vector<Ex>(const Indices&)>& element,

@@ -71,7 +71,8 @@ enum class Op : std::uint8_t {
   /// calls[id]; operands: the leading indices of its views, in order, then the trips that the
   /// frames of its sites show. If the kernel fails, they are shown before its own values.
   call,
-  contract,  ///< contracts[id]; operands: the leading indices of a, b, c, in order; if sized, m, n, k
+  contract,  ///< contracts[id]; operands: the leading indices of a, b, c, in order; if sized, m, n,
+             ///< k
   /// A lifetime begins: the contents of buffer `id` are undefined from here on. No code; check mode
   /// overwrites the buffer (`with_checks`).
   fresh,

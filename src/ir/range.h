@@ -1,0 +1,16 @@
+#pragma once
+#include "ir/extent.h"
+
+namespace rondel::ir {
+
+/// Integers between which a value certainly is; unknown where there is no bound.
+struct Range {
+  Integer least, most;
+};
+/// The range of a name; nothing for a name that stands for itself.
+using RangeOfName = std::function<std::optional<Range>(Symbol)>;
+
+/// The greatest value of an expression whose names have these ranges; unknown if there is no bound.
+Integer greatest(const Integer&, const RangeOfName&);
+
+}  // namespace rondel::ir

@@ -8,6 +8,7 @@
 #include "passes/fuse_multiply_add.h"
 #include "passes/hoist_invariants.h"
 #include "passes/key_random_ops.h"
+#include "passes/lists_to_tensors.h"
 #include "passes/orient_products.h"
 #include "passes/predictive_commoning.h"
 #include "passes/remove_dead.h"
@@ -39,6 +40,8 @@ const Pass canonical[] = {
 };
 
 const Pass optimizations[] = {
+    {"lists_to_tensors", "what is read of a list is read of the tensor that its items make",
+     [](ir::Graph& g, const PassOptions&) { return lists_to_tensors(g); }},
     {"remove_dead_states", "states that only make their own next values are left out",
      [](ir::Graph& g, const PassOptions&) { return remove_dead_states(g); }},
     {"predictive_commoning", "values that the trip before has computed become states",

@@ -1,0 +1,332 @@
+#include "passes/lists_to_tensors.h"
+
+#include "base/axis.h"
+#include "ir/builder.h"
+#include "ir/loop_editor.h"
+#include "passes/loop_body.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Builder;
+using ir::Graph;
+using ir::LoopParts;
+using ir::Node;
+using ir::NodeId;
+using ir::Type;
+using ir::ValueId;
+
+bool is(const Graph& g, NodeId n, std::string_view op) {
+  return n != NodeId::none && g.node(n).op->name == op;
+}
+
+/// Replaces a node by the value that it computes.
+void replace(Graph& g, NodeId n, ValueId by) {
+  const ValueId old = g.node(n).outputs[0];
+  if (g.value(by).name.empty()) g.value(by).name = g.value(old).name;
+  g.replace_uses(old, by);
+  g.erase_node(n);
+}
+
+/// What a node reads of a list.
+enum class Reading : std::uint8_t { item, length, stacked, joined, other };
+Reading reading_of(const Node& n) {
+  if (n.op->name == "sequence_at") return Reading::item;
+  if (n.op->name == "sequence_length") return Reading::length;
+  if (n.op->name != "concat_from_sequence") return Reading::other;
+  return n.attributes.flag("new_axis") ? Reading::stacked : Reading::joined;
+}
+
+/// Whether a value is an index that `gather` takes, and that adds no axis to what it takes.
+bool is_index(const Type& t) {
+  return t.is_tensor() && t.has_rank() && t.rank() == 0 &&
+         (t.dtype() == DType::i64 || t.dtype() == DType::i32);
+}
+
+/// A list whose tensors are slices of one tensor, of extent 1 along `axis`.
+struct Slices {
+  ValueId whole = ValueId::none;
+  std::int64_t axis = 0;
+  bool keeps_axis = false;  ///< the tensors of the list have the axis, too
+
+  std::int64_t rank_of_item(const Type& whole_type) const {
+    return whole_type.rank() - (keeps_axis ? 0 : 1);
+  }
+};
+
+/// Writes what a node reads of slices.
+class SlicesReader {
+ public:
+  SlicesReader(Graph& g, NodeId n, const Slices& list)
+      : node_(g.node(n)), b_(g, g.node(n).region), list_(list) {
+    b_.insert_before(n);
+    b_.source(node_.source);
+  }
+
+  /// Whether `of` can be read in this way. `item`: the type of each tensor of the list.
+  static bool can_read(const Graph& g, NodeId n, const Type& item, bool keeps_axis) {
+    const Node& node = g.node(n);
+    switch (reading_of(node)) {
+      case Reading::item: return is_index(g.value(node.inputs[1]).type);
+      case Reading::length: return true;
+      case Reading::stacked: return !keeps_axis && has_axis(axis_of(node), item.rank() + 1);
+      case Reading::joined:
+        return has_axis(axis_of(node), item.rank()) &&
+               item.extent(axis_from_front(axis_of(node), item.rank())).known();
+      case Reading::other: break;
+    }
+    return false;
+  }
+  static std::int64_t axis_of(const Node& n) { return n.attributes.i("axis"); }
+
+  ValueId read() {
+    switch (reading_of(node_)) {
+      case Reading::item: return item();
+      case Reading::length: return length();
+      case Reading::stacked:
+        check_not_empty();
+        return moved(axis_from_front(axis_of(node_), type().rank()));
+      default: check_not_empty(); return joined();
+    }
+  }
+
+ private:
+  const Type& type() const { return b_.graph().value(list_.whole).type; }
+
+  ValueId item() {
+    const ValueId taken = b_("gather", {list_.whole, node_.inputs[1]}, {{"axis", list_.axis}});
+    return list_.keeps_axis ? b_("unsqueeze", {taken, b_.integers({list_.axis})}) : taken;
+  }
+
+  ValueId length() {
+    return b_("gather", {b_("shape", {list_.whole}), b_.scalar(list_.axis)}, {{"axis", 0}});
+  }
+
+  void check_not_empty() {
+    if (ir::Integer(type().extent(list_.axis)).at_least(1)) return;
+    const ValueId some = b_("greater", {length(), b_.scalar(std::int64_t{0})});
+    b_.add("assertion", {some}, {{"message", "the sequence is empty; there is nothing to join"}},
+           0);
+  }
+
+  /// The whole with the axis of the slices at another position.
+  ValueId moved(std::int64_t to) {
+    if (to == list_.axis) return list_.whole;
+    ir::Ints order(static_cast<std::size_t>(type().rank()));
+    std::iota(order.begin(), order.end(), 0);
+    order.erase(order.begin() + list_.axis);
+    order.insert(order.begin() + to, list_.axis);
+    return b_("transpose", {list_.whole}, {{"perm", order}});
+  }
+
+  /// The items one after the other along an axis of theirs: that axis follows the axis of the
+  /// slices, and both become one.
+  ValueId joined() {
+    const std::int64_t at = axis_from_front(axis_of(node_), list_.rank_of_item(type()));
+    if (list_.keeps_axis && at == list_.axis) return list_.whole;
+    const ValueId whole = list_.keeps_axis ? apart(at) : moved(at);
+    const ir::Extent each = b_.graph().value(whole).type.extent(at + 1);
+    if (each.value == 1) return b_("squeeze", {whole, b_.integers({at + 1})});
+    const ValueId shape = b_("shape", {whole});
+    const ValueId extent = b_("mul", {b_("gather", {shape, b_.integers({at})}, {{"axis", 0}}),
+                                      b_.integers({each.value})});
+    const ValueId merged = b_("concat",
+                              {b_("shape", {whole}, {{"start", 0}, {"end", at}}), extent,
+                               b_("shape", {whole}, {{"start", at + 2}})},
+                              {{"axis", 0}});
+    return b_("reshape", {whole, merged}, {{"allowzero", 1}});
+  }
+
+  /// The whole with the slices along a new axis, and extent 1 where they were.
+  ValueId apart(std::int64_t to) {
+    const ValueId kept = b_("unsqueeze", {list_.whole, b_.integers({list_.axis + 1})});
+    list_ = {kept, list_.axis, false};
+    return moved(to);
+  }
+
+  const Node& node_;
+  Builder b_;
+  Slices list_;
+};
+
+/// Lists that are made outside of loops: slices, or named tensors.
+class ListReads {
+ public:
+  explicit ListReads(Graph& g) : g_(g) {}
+
+  bool run(ir::RegionId r) {
+    bool changed = false;
+    const std::vector<NodeId> nodes(g_.region(r).nodes.begin(), g_.region(r).nodes.end());
+    for (const NodeId n : nodes) {
+      for (const ir::RegionId inner : std::vector<ir::RegionId>(g_.node(n).regions))
+        changed = run(inner) || changed;
+      if (reading_of(g_.node(n)) != Reading::other) changed = read(n) || changed;
+    }
+    return changed;
+  }
+
+  /// The tensors of a list that is made of named ones; nothing if the list is made in another way.
+  static std::optional<std::vector<ValueId>> named_items(const Graph& g, ValueId list) {
+    const NodeId n = g.value(list).producer;
+    if (is(g, n, "sequence_empty")) return std::vector<ValueId>();
+    if (is(g, n, "sequence_construct"))
+      return std::vector<ValueId>(g.node(n).inputs.begin(), g.node(n).inputs.end());
+    if (!is(g, n, "sequence_insert") || has_position(g.node(n))) return std::nullopt;
+    auto items = named_items(g, g.node(n).inputs[0]);
+    if (items) items->push_back(g.node(n).inputs[1]);
+    return items;
+  }
+  static bool has_position(const Node& insert) {
+    return insert.inputs.size() > 2 && insert.inputs[2] != ValueId::none;
+  }
+
+ private:
+  bool read(NodeId n) {
+    const ValueId list = g_.node(n).inputs[0];
+    if (const auto slices = slices_of(list))
+      if (const Type& t = g_.value(list).type;
+          t.element().has_rank() && SlicesReader::can_read(g_, n, t.element(), slices->keeps_axis))
+        return replace_by(n, SlicesReader(g_, n, *slices).read());
+    const auto items = named_items(g_, list);
+    return items && !items->empty() && replace_by(n, read_of(n, *items));
+  }
+
+  bool replace_by(NodeId n, ValueId by) {
+    if (by == ValueId::none) return false;
+    replace(g_, n, by);
+    return true;
+  }
+
+  std::optional<Slices> slices_of(ValueId list) const {
+    const NodeId n = g_.value(list).producer;
+    if (!is(g_, n, "split_to_sequence")) return std::nullopt;
+    const Node& node = g_.node(n);
+    const ValueId whole = node.inputs[0];
+    const bool in_parts = node.inputs.size() > 1 && node.inputs[1] != ValueId::none;
+    if (in_parts || !g_.value(whole).type.has_rank()) return std::nullopt;
+    const std::int64_t rank = g_.value(whole).type.rank(), axis = SlicesReader::axis_of(node);
+    if (!has_axis(axis, rank)) return std::nullopt;
+    return Slices{whole, axis_from_front(axis, rank), node.attributes.flag("keepdims", true)};
+  }
+
+  /// What a node reads of named tensors; none if it must read the list.
+  ValueId read_of(NodeId n, const std::vector<ValueId>& items) {
+    const Node& node = g_.node(n);
+    Builder b(g_, node.region);
+    b.insert_before(n);
+    b.source(node.source);
+    const auto count = static_cast<std::int64_t>(items.size());
+    switch (reading_of(node)) {
+      case Reading::length: return b.scalar(count);
+      case Reading::item: {
+        const Tensor* at = g_.constant(node.inputs[1]);
+        if (at == nullptr || at->size() != 1) return ValueId::none;
+        const std::int64_t i = ir::integers_of(*at)[0];
+        return has_axis(i, count) ? items[static_cast<std::size_t>(axis_from_front(i, count))]
+                                  : ValueId::none;
+      }
+      case Reading::joined: return b("concat", items, {{"axis", SlicesReader::axis_of(node)}});
+      default: return ValueId::none;
+    }
+  }
+
+  Graph& g_;
+};
+
+/// Lists that loops fill.
+class FilledLists {
+ public:
+  FilledLists(Graph& g, NodeId n) : g_(g), n_(n), loop_(g, n) {}
+
+  bool run() {
+    bool changed = false;
+    for (std::size_t s = loop_.parts().states; s-- > 0;)
+      if (begins_empty(s) && gets_one_item(s)) changed = to_stack(s) || changed;
+    return changed;
+  }
+
+ private:
+  const ir::Region& body() const { return g_.region(loop_.parts().body); }
+  ValueId param(std::size_t s) const { return body().params[2 + s]; }
+  ValueId final(std::size_t s) const { return g_.node(n_).outputs[s]; }
+
+  bool begins_empty(std::size_t s) const {
+    const auto items = ListReads::named_items(g_,
+                                              g_.node(n_).inputs[loop_.parts().states_at() + s]);
+    return items && items->empty();
+  }
+
+  /// Whether each trip appends one tensor to the list, and nothing else reads the list in the loop.
+  bool gets_one_item(std::size_t s) const {
+    const ValueId next = body().results[1 + s];
+    const NodeId insert = g_.value(next).producer;
+    return is(g_, insert, "sequence_insert") && g_.node(insert).region == loop_.parts().body &&
+           g_.node(insert).inputs[0] == param(s) && !ListReads::has_position(g_.node(insert)) &&
+           g_.value(param(s)).uses.size() == 1 && g_.value(next).uses.size() == 1;
+  }
+
+  bool to_stack(std::size_t s) {
+    if (!g_.is_read(final(s))) return false;
+    const NodeId insert = g_.value(body().results[1 + s]).producer;
+    const ValueId item = g_.node(insert).inputs[1];
+    const ir::TypeEnvironment types = types_in(g_, n_);
+    const Type type = types.types[ir::index(item)];
+    if (!type.is_tensor() || !type.has_rank()) return false;
+    std::vector<NodeId> readers;
+    for (const ir::Use& use : g_.value(final(s)).uses) {
+      if (use.node == NodeId::none || !SlicesReader::can_read(g_, use.node, type, false))
+        return false;
+      readers.push_back(use.node);
+    }
+    // Tensors of unlike shapes make a list, but no stack. To join them fails all the same.
+    if (!keeps_shape(types, item) && !std::ranges::all_of(readers, [&](NodeId n) {
+          const Reading reading = reading_of(g_.node(n));
+          return g_.node(n).region == g_.node(n_).region &&
+                 (reading == Reading::stacked || reading == Reading::joined);
+        }))
+      return false;
+    const std::int64_t axis = best_axis(readers, type.rank());
+    ir::Extents extents = type.extents();
+    for (ir::Extent& e : extents)
+      if (!e.known()) e = {};
+    const ir::Extent trips = ir::trips_of(g_.node(n_), types);
+    extents.insert(extents.begin() + axis, trips.known() ? trips : ir::Extent());
+    const ValueId stack = loop_.add_stack(item, axis, false, ValueId::none,
+                                          Type::tensor(type.dtype(), std::move(extents)),
+                                          g_.value(final(s)).name);
+    for (const NodeId n : readers) replace(g_, n, SlicesReader(g_, n, {stack, axis, false}).read());
+    loop_.set_next(s, param(s));
+    g_.erase_node(insert);
+    loop_.remove_state(s);
+    return true;
+  }
+
+  /// The axis along which the first reader that joins the list wants it.
+  std::int64_t best_axis(const std::vector<NodeId>& readers, std::int64_t rank) const {
+    for (const NodeId n : readers) {
+      const Reading reading = reading_of(g_.node(n));
+      if (reading != Reading::stacked && reading != Reading::joined) continue;
+      return axis_from_front(SlicesReader::axis_of(g_.node(n)),
+                             rank + (reading == Reading::stacked ? 1 : 0));
+    }
+    return 0;
+  }
+
+  Graph& g_;
+  const NodeId n_;
+  ir::LoopEditor loop_;
+};
+
+}  // namespace
+
+bool lists_to_tensors(Graph& g) {
+  bool changed = false;
+  for (const NodeId n : loops_inside_out(g)) changed = FilledLists(g, n).run() || changed;
+  return ListReads(g).run(ir::RegionId::root) || changed;
+}
+
+}  // namespace rondel::passes

@@ -30,12 +30,69 @@ struct RangeArithmetic {
   }
 };
 
+bool is_certain(const Integer& i) { return i.known() || i.symbolic(); }
+
+/// A term max(a, 0) or -max(a, 0) of a sum.
+struct Excess {
+  Integer a, rest;  ///< the sum without the term
+  bool positive;
+};
+/// A positive one, if there is one: taking it apart loses nothing.
+std::optional<Excess> excess_in(const Integer& e) {
+  if (!e.symbolic()) return std::nullopt;
+  const Expression& x = e.symbol.expression();
+  if (x.kind == Expression::Kind::excess) return Excess{x.a, 0, true};
+  std::optional<Excess> found;
+  for (const Term& t : x.terms) {
+    const bool positive = t.coefficient == 1;
+    if (t.factors.size() != 1 || (found && !positive) || (!positive && t.coefficient != -1))
+      continue;
+    const Expression& factor = t.factors[0].expression();
+    if (factor.kind != Expression::Kind::excess) continue;
+    found = Excess{factor.a, e - Integer(t.coefficient) * Integer(t.factors[0]), positive};
+    if (positive) return found;
+  }
+  return found;
+}
+
+/// `cases`: how many excesses may still be taken apart. rest + max(a, 0) is the greater of rest + a
+/// and rest; rest - max(a, 0) is at most rest - a and at most rest.
+Integer greatest(const Integer& e, const RangeOfName& range_of, int cases) {
+  if (!is_certain(e)) return {};
+  if (const auto excess = excess_in(e); excess && cases > 0) {
+    const Integer with = excess->positive ? excess->rest + excess->a : excess->rest - excess->a;
+    const Integer one = greatest(with, range_of, cases - 1),
+                  other = greatest(excess->rest, range_of, cases - 1);
+    if (excess->positive && is_certain(one) && is_certain(other)) return max(one, other);
+    if (!excess->positive && is_certain(one) && is_certain(other)) return min(one, other);
+    if (!excess->positive && (is_certain(one) || is_certain(other)))
+      return is_certain(one) ? one : other;
+  }
+  RangeArithmetic arithmetic{range_of};
+  return compute(e, arithmetic).most;
+}
+
+bool never_positive(const Integer& e, const RangeOfName& range_of, int cases) {
+  if (e.at_most(0)) return true;
+  if (const auto excess = excess_in(e); excess && cases > 0) {
+    const Integer with = excess->positive ? excess->rest + excess->a : excess->rest - excess->a;
+    const bool rest = never_positive(excess->rest, range_of, cases - 1);
+    if (excess->positive ? !rest : rest) return rest;
+    return never_positive(with, range_of, cases - 1);
+  }
+  return greatest(e, range_of, 0).at_most(0);
+}
+
+constexpr int most_cases = 5;
+
 }  // namespace
 
 Integer greatest(const Integer& e, const RangeOfName& range_of) {
-  if (!e.known() && !e.symbolic()) return {};
-  RangeArithmetic arithmetic{range_of};
-  return compute(e, arithmetic).most;
+  return greatest(e, range_of, most_cases);
+}
+
+bool never_positive(const Integer& e, const RangeOfName& range_of) {
+  return never_positive(e, range_of, most_cases);
 }
 
 }  // namespace rondel::ir

@@ -12,5 +12,7 @@ using RangeOfName = std::function<std::optional<Range>(Symbol)>;
 
 /// The greatest value of an expression whose names have these ranges; unknown if there is no bound.
 Integer greatest(const Integer&, const RangeOfName&);
+/// Whether the expression certainly is at most 0.
+bool never_positive(const Integer&, const RangeOfName&);
 
 }  // namespace rondel::ir

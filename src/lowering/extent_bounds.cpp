@@ -33,6 +33,12 @@ Integer ExtentBounds::most_growth(const ir::Extent& next, Symbol now) const {
   return is_known(most) ? most : Integer();
 }
 
+bool ExtentBounds::is_kept(const ir::Extent& next, Symbol now) const {
+  return ir::never_positive(Integer(next) - ir::max(Integer(now), 1), [&](Symbol name) {
+    return name == now ? Range{0, {}} : range_of(name);
+  });
+}
+
 ir::Extent ExtentBounds::most(const ir::Extent& e) const {
   if (is_known(e)) return e;
   if (!e.symbolic()) return {};

@@ -28,6 +28,8 @@ class ExtentBounds {
   std::set<ir::Symbol> all() const;
   /// An upper bound of `next - now`, whatever `now` is; unknown if there is none.
   ir::Integer most_growth(const ir::Extent& next, ir::Symbol now) const;
+  /// Whether `next` exceeds neither `now` nor 1.
+  bool is_kept(const ir::Extent& next, ir::Symbol now) const;
   /// An upper bound; the extent itself if it is known before, unknown if there is no bound.
   ir::Extent most(const ir::Extent&) const;
 

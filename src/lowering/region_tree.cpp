@@ -339,12 +339,12 @@ ir::Extent RegionTree::bound_of_states(NodeId loop, ir::Symbol now, const ir::Ex
                                        std::span<const ir::Extent> next) const {
   const ir::Integer trips = loop == top_ ? ir::Integer(trips_with_room())
                                          : ir::Integer(most_trips(loop));
-  const ir::Integer begin = bounds_.most(first), kept = ir::max(ir::Integer(now), 1);
+  const ir::Integer begin = bounds_.most(first);
   ir::Integer most = begin, growth = 0;
   for (const ir::Extent& e : next) {
     if ((ir::Integer(now) - e).at_least(0)) continue;
     if (!depends_on(e, now)) most = ir::max(most, bounds_.most(e));
-    else if ((kept - e).at_least(0)) most = ir::max(most, 1);
+    else if (bounds_.is_kept(e, now)) most = ir::max(most, 1);
     else growth = ir::max(growth, bounds_.most_growth(e, now));
   }
   return ir::Extent(most + growth * trips);

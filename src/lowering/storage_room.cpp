@@ -28,12 +28,13 @@ bool StorageRoom::fits(ValueId v, const ir::Type& room) const {
 }
 
 bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) const {
-  if ((room - needed).at_least(0)) return true;
+  if (ir::never_positive(needed - room, [](ir::Symbol) { return std::nullopt; })) return true;
   if (!needed.symbolic() || steps == 0) return false;
   return std::ranges::any_of(needed.symbol.names(), [&](ir::Symbol name) {
     if (bounds_of(name).empty()) return false;
-    const Integer most = (Integer(name) - needed).at_least(0) ? Integer(name) : needed;
-    return covers_bound(room, most, name, steps - 1);
+    if (covers_bound(room, needed, name, steps - 1)) return true;
+    const bool less = needed != Integer(name) && (Integer(name) - needed).at_least(0);
+    return less && covers_bound(room, Integer(name), name, steps - 1);
   });
 }
 
@@ -86,16 +87,17 @@ void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Ex
     const ir::Extent e = open.back();
     open.pop_back();
     const auto either = t_.environment().either.find(e.symbol);
-    const Integer grown = ir::greatest(Integer(e) - now, [&](ir::Symbol name) {
+    const auto whatever_is_now = [&](ir::Symbol name) {
       return name == now.symbol ? std::optional(ir::Range{0, {}}) : std::nullopt;
-    });
+    };
     if ((Integer(now) - e).at_least(0)) continue;
     if (e.symbolic() && either != t_.environment().either.end())
       open.insert(open.end(), {either->second.first, either->second.second});
     else if (!e.symbolic() || std::ranges::count(e.symbol.names(), now.symbol) == 0)
       least.emplace_back(e);
-    else if ((ir::max(Integer(now), 1) - e).at_least(0)) least.emplace_back(1);
-    else growth = ir::max(growth, grown);
+    else if (ir::never_positive(Integer(e) - ir::max(Integer(now), 1), whatever_is_now))
+      least.emplace_back(1);
+    else growth = ir::max(growth, ir::greatest(Integer(e) - now, whatever_is_now));
   }
   const auto after = [&](const Integer& trips) {
     ir::Integers all;

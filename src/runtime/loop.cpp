@@ -49,6 +49,7 @@ std::unique_ptr<StepState> LoopStep::make_state() const {
     state->slots.states.push_back(inputs[at++]);
     state->slots.finals.push_back(outputs[j]);
   }
+  state->slots.state_names = spec.state_names;
   for (std::size_t j = 0; j < spec.scans; ++j) state->slots.scans.push_back(inputs[at++]);
   state->slots.outer = inputs;
   for (const auto& [theirs, ours] : body.captures) {

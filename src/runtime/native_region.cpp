@@ -34,6 +34,17 @@ std::vector<std::pair<std::size_t, std::size_t>> changing_axes(
   return found;
 }
 
+Tensor allocate_state(Run& run, const std::string& name, DType dtype, const Shape& shape) {
+  try {
+    return run.memory.allocate(dtype, shape);
+  } catch (const Error& e) {
+    throw Error(
+        e.blame(),
+        fmt::format("state '{}' needs room for {}: {}", name, to_text(dtype, shape), e.message()),
+        e.frames());
+  }
+}
+
 }  // namespace
 
 RegionBuffers::RegionBuffers(std::shared_ptr<const RegionCode> code, Run& run)
@@ -126,6 +137,7 @@ NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& 
     switch (bindings[b].kind) {
       case Kind::state:
         states_.push_back({b, slots.states[i], slots.finals[i]});
+        states_.back().name = slots.state_names[i];
         for (const auto& [extent, axis] : changing_axes(bindings, i))
           states_.back().changing.emplace_back(axis, extent);
         if (slots.finals[i] < 0 && !extents_change()) states_.back().own = buffers_.add_owned(b);
@@ -216,7 +228,7 @@ void NativeLoop::make_room(Frame& frame, std::int64_t trips) {
     const Tensor& initial = frame[s.initial].tensor();
     for (const auto& [axis, number] : s.changing)
       if (!begun) extents_[number] = initial.shape()[axis];
-    const Tensor block = run.memory.allocate(dtype, shape);
+    const Tensor block = allocate_state(run, s.name, dtype, shape);
     run.assign(begun ? part_of(s, s.block) : initial, part_of(s, block));
     s.block = block;
     buffers_.point_at(s.binding, s.block);

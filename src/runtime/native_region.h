@@ -25,6 +25,7 @@ struct LoopSlots {
   std::vector<Slot> outer;  ///< inputs, followed by captures
   std::vector<Slot> states, scans, captures;
   std::vector<Slot> finals;  ///< -1: the final value is not read
+  std::vector<std::string> state_names;
 };
 
 /// The slots of an `if` in the enclosing frame.
@@ -147,6 +148,7 @@ class NativeLoop {
     bool row_major = false;  ///< the initial value is row-major
     std::vector<std::pair<std::size_t, std::size_t>> changing = {};  ///< axes, and their extents
     Tensor block = {};  ///< the state, if the extents of some state change
+    std::string name = {};
   };
   struct Invariant {
     Slot initial, final;

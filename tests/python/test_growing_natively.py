@@ -1,0 +1,109 @@
+"""Loops whose states change their extents, as one native program: beside an oracle, in all ways, and without a fault in check mode."""
+
+import machine
+import numpy as np
+import pytest
+import rondel
+from models import WAYS, model, run_as, session
+
+X = np.arange(6, dtype=np.float32).reshape(1, 6) - 2
+
+
+def rows(*counts):
+    return [np.arange(6 * k, dtype=np.float32).reshape(k, 6) - 3 for k in counts]
+
+
+def one_loop(body, go='""', more=""):
+    return f"""main (int64 n, float[T,6] s, float[1,6] x, float most) => (float[S,6] last, float[K] out)
+      <bool yes = {{1}}, int64[1] one = {{1}}, int64[1] many = {{1000}}, int64[1] first = {{0}}, int64 zero = {{0}}, int64 two = {{2}}> {{
+      {more}
+      last, out = Loop (n, {go}, s) <body = b (int64 i, bool go, float[V,6] v) => (bool on, float[W,6] w, float r) {{
+        {body}
+      }}>
+    }}"""
+
+
+ENDLESS = "on = Identity (go)  "
+LOOPS = {
+    "a row": one_loop(ENDLESS + "w = Concat <axis = 0> (v, x)  r = ReduceSum <keepdims = 0> (v)"),
+    "two rows, one by one": one_loop(ENDLESS + "a = Concat <axis = 0> (v, x)  w = Concat <axis = 0> (a, x)  p = ReduceSum <keepdims = 0> (a)  q = ReduceMin <keepdims = 0> (w)  r = Add (p, q)"),
+    "itself is read after it has grown": one_loop(ENDLESS + "w = Concat <axis = 0> (v, x)  y = Add (v, x)  r = ReduceSum <keepdims = 0> (y)"),
+    "changed after it has grown": one_loop(ENDLESS + "a = Concat <axis = 0> (v, x)  w = Abs (a)  r = ReduceSum <keepdims = 0> (a)"),
+    "changed, and read after that": one_loop(ENDLESS + "a = Concat <axis = 0> (v, x)  w = Neg (a)  p = ReduceSum <keepdims = 0> (v)  q = ReduceSum <keepdims = 0> (w)  r = Sub (p, q)"),
+    "before its beginning": one_loop(ENDLESS + "w = Concat <axis = 0> (x, v)  r = ReduceSum <keepdims = 0> (w)"),
+    "two continuations": one_loop(ENDLESS + "y = Neg (x)  w = Concat <axis = 0> (v, x)  u = Concat <axis = 0> (v, y)  r = ReduceSum <keepdims = 0> (u)"),
+    "a window": one_loop(ENDLESS + "a = Slice (v, one, many, first)  w = Concat <axis = 0> (a, x)  r = ReduceSum <keepdims = 0> (w)"),
+    "less and less": one_loop(ENDLESS + "w = Slice (v, one, many, first)  r = ReduceSum <keepdims = 0> (w)"),
+    "every other trip": one_loop(ENDLESS + """m = Mod (i, two)  is = Equal (m, zero)
+        w = If (is) <then_branch = t () => (float[P,6] p) { p = Concat <axis = 0> (v, x) }, else_branch = e () => (float[Q,6] q) { q = Identity (v) }>
+        r = ReduceSum <keepdims = 0> (w)"""),
+    "data end it": one_loop("w = Concat <axis = 0> (v, x)  r = ReduceSum <keepdims = 0> (w)  on = Less (r, most)", go="yes"),
+    "its extent is read": one_loop(ENDLESS + "k = Shape (v)  f = Cast <to = 1> (k)  r = ReduceSum <keepdims = 0> (f)  w = Concat <axis = 0> (v, x)"),
+    "an inner loop scans it": one_loop(ENDLESS + """w = Concat <axis = 0> (v, x)  z = ReduceSum <keepdims = 0> (x)
+        r = Scan <num_scan_inputs = 1, body = add (float a, float[6] row) => (float c) { t = ReduceMax <keepdims = 0> (row)  c = Add (a, t) }> (z, w)"""),
+    "an inner loop grows it": one_loop(ENDLESS + """w = Loop (two, "", v) <body = inner (int64 j, bool d, float[F,6] f) => (bool e, float[G,6] g) { e = Identity (d)  g = Concat <axis = 0> (f, x) }>
+        r = ReduceSum <keepdims = 0> (w)"""),
+    "an inner loop grows another": one_loop(ENDLESS + """u = Loop (two, "", x) <body = inner (int64 j, bool d, float[F,6] f) => (bool e, float[G,6] g) { e = Identity (d)  g = Concat <axis = 0> (f, x) }>
+        r = ReduceSum <keepdims = 0> (u)  w = Concat <axis = 0> (v, x)"""),
+    "a product reads it": one_loop(ENDLESS + "w = Concat <axis = 0> (v, x)  t = Transpose (w)  p = MatMul (x, t)  q = Softmax (p)  o = MatMul (q, w)  r = ReduceSum <keepdims = 0> (o)"),
+    "a product before it grows": one_loop(ENDLESS + "t = Transpose (v)  p = MatMul (t, v)  r = ReduceSum <keepdims = 0> (p)  w = Concat <axis = 0> (v, x)"),
+    "broadcast at one row": one_loop(ENDLESS + "w = Concat <axis = 0> (v, x)  m = ReduceMax <keepdims = 1> (w, first)  y = Sub (w, m)  e = Exp (y)  r = ReduceMax <keepdims = 0> (e)"),
+}
+# What nothing bounds runs step by step.
+STEP_BY_STEP = {"an inner loop grows it"}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_states_that_change_their_extents(loop, monkeypatch):
+    made = model(LOOPS[loop])
+    sessions = {}
+    for jit in WAYS:
+        for check in ("0", "1"):
+            run_as(monkeypatch, jit)
+            monkeypatch.setenv("RONDEL_CHECK", check)
+            monkeypatch.setenv("RONDEL_VERIFY", "1")
+            sessions[jit, check] = session(made)
+    for (start,), trips in [(rows(0), 3), (rows(1), 1), (rows(1), 2), (rows(5), 4), (rows(2), 70), (rows(0), 130), (rows(3), 1)]:
+        feeds = {"n": np.array(trips), "s": start, "x": X, "most": np.float32(80)}
+        want = machine.run_model(made, feeds)
+        for way, s in sessions.items():
+            for got, expected in zip(s.run(None, feeds), want, strict=True):
+                assert got.shape == expected.shape, way
+                np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4, err_msg=str(way))
+    assert (sessions["2", "0"].how_it_ran()["node 'last' (Loop)"] == "natively, as a whole") == (loop not in STEP_BY_STEP)
+
+
+ATTENTION = """main (float[1,H,T,D] k0, float[1,H,T,D] v0, float[1,H,1,D] q, int64 n) => (float[1,H,A,D] k, float[1,H,B,D] v, float[N,1,H,1,D] out) {
+  k, v, out = Loop (n, "", k0, v0) <body = b (int64 i, bool c, float[1,H,K,D] kk, float[1,H,V,D] vv) => (bool c2, float[1,H,L,D] k2, float[1,H,W,D] v2, float[1,H,1,D] o) {
+    c2 = Identity (c)  f = Cast <to = 1> (i)  x = Mul (q, f)  k2 = Concat <axis = 2> (kk, x)  v2 = Concat <axis = 2> (vv, q)
+    kt = Transpose <perm = [0,1,3,2]> (k2)  s = MatMul (q, kt)  p = Softmax (s)  o = MatMul (p, v2) }>
+}"""
+
+
+@pytest.mark.parametrize(("heads", "width"), [(1, 1), (2, 5), (3, 16)])
+def test_attention_over_caches_that_grow(heads, width, monkeypatch):
+    made = model(ATTENTION)
+    rng = np.random.default_rng(heads)
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        s = session(made)
+        for begun, trips in [(0, 5), (1, 1), (4, 100), (0, 1), (1, 40)]:
+            k0, v0 = (rng.standard_normal((1, heads, begun, width)).astype(np.float32) for _ in range(2))
+            feeds = {"k0": k0, "v0": v0, "q": rng.standard_normal((1, heads, 1, width)).astype(np.float32), "n": np.array(trips)}
+            for got, want in zip(s.run(None, feeds), machine.run_model(made, feeds), strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+        if jit != "0":
+            assert s.how_it_ran()["node 'k' (Loop)"] == "natively, as a whole"
+
+
+def test_a_state_that_outgrows_the_memory_is_named(monkeypatch):
+    run_as(monkeypatch, "2")
+    made = model(LOOPS["data end it"])
+    feeds = {"n": np.array(1 << 40), "s": np.zeros((0, 6), np.float32), "x": np.zeros((1, 6), np.float32), "most": np.float32(1)}
+    options = rondel.SessionOptions()
+    options.max_memory_bytes = 1 << 20
+    s = rondel.InferenceSession(made, options)
+    with pytest.raises(rondel.LimitExceeded, match=r"node 'last' \(Loop\).*state 'v' needs room for f32\[\d+,6\]"):
+        s.run(None, feeds)
+    got = s.run(None, feeds | {"n": np.array(3)})[0]
+    assert got.shape == (3, 6)

@@ -15,6 +15,7 @@ NAMES = (
     "slice_loop",
     "short_loop",
     "growing_log",
+    "growing_cache",
     "lstm_scan",
     "lstm_op",
     "knn_scan",

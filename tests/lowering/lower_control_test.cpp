@@ -288,6 +288,44 @@ TEST(LowerControl, ForAKnownConditionTheBranchTakenIsAll) {
   EXPECT_EQ(multiplied.program->contracts.size(), 1U);
 }
 
+// The state has room for more rows, and its extent is kept beside. A row is written behind it.
+TEST(LowerControl, AGrowingStateIsExtendedInPlace) {
+  const LoweredRegion l = lowered(R"g(graph "g" (%s0: f32[N, 3], %n: i64[], %row: f32[1, 3]) {
+    %s, %sums, _ = loop trips=%n states=(%s0) { body(%i, %go, %v: f32[?, 3]) {
+      %t = concat(%v, %row) axis=0
+      %sum = reduce_sum(%v) keepdims=0
+      yield go=%go states=(%t) items=(%sum)
+    } }
+    yield %s, %sums })g");
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_THAT(temporaries(l), ElementsAre());
+  EXPECT_EQ(count(l, Kind::extent), 1U);
+  EXPECT_EQ(to_text(l.bindings[0].type), "f32[$room + $s0, 3]");
+  const std::string text = scalar::to_text(*l.program);
+  std::size_t stores = 0;
+  for (std::size_t at = text.find("store state0"); at != std::string::npos;
+       at = text.find("store state0", at + 1))
+    ++stores;
+  EXPECT_EQ(stores, 1U) << text;
+}
+
+// What an inner loop grows has room for all its trips.
+TEST(LowerControl, AStateThatAnInnerLoopGrowsIsBoundedByItsTrips) {
+  const LoweredRegion l = lowered(R"g(graph "g" (%n: i64[], %row: f32[2, N]) {
+    %four = constant value=i64[] {4}
+    %sums, _ = loop trips=%n { body(%i, %go) {
+      %all, _ = loop trips=%four states=(%row) { body(%j, %on, %v: f32[?, N]) {
+        %t = concat(%row, %v) axis=0
+        yield go=%on states=(%t)
+      } }
+      %sum = reduce_sum(%all) keepdims=0
+      yield go=%go items=(%sum)
+    } }
+    yield %sums })g");
+  ASSERT_TRUE(l.program) << testing::PrintToString(l.reasons);
+  EXPECT_THAT(temporaries(l), testing::Each("f32[10, $s0]"));
+}
+
 TEST(LowerControl, EveryReasonIsTold) {
   const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %y0: f32[M], %n: i64[]) {
     %x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %x: f32[?], %y: f32[?]) {

@@ -276,6 +276,32 @@ TEST(Blocks, reductions_follow_the_tree) {
   }
 }
 
+TEST(Blocks, reductions_of_rows_follow_the_same_tree) {
+  for (const bool known : {false, true})
+    for (const Shape& shape : {Shape{3, 64}, Shape{9, 20}, Shape{2, 3, 130}, Shape{70, 1},
+                               Shape{0, 5}, Shape{3, 0}, Shape{4, 128}, Shape{3, 17}}) {
+      Builder b("sum");
+      const auto x = b.buffer(
+          {"x", DType::f32, Access::in, known ? shape : Shape(shape.size(), -1)});
+      const auto y = b.buffer(out(DType::f32, {}));
+      std::vector<Ex> extents;
+      for (std::size_t a = 0; a < shape.size(); ++a)
+        extents.push_back(b.extent(x, static_cast<std::int64_t>(a)));
+      const auto sum = b.reduce_rows(
+          extents, {b.constant(DType::f32, 0.0)},
+          [&](const Indices& i) { return std::vector<Ex>{b.load(x, i)}; },
+          [](auto p, auto q) { return std::vector<Ex>{p[0] + q[0]}; });
+      b.store(y, {}, sum[0]);
+      std::vector<float> values;
+      for (std::int64_t i = 0; i < element_count(shape); ++i)
+        values.push_back(std::ldexp(1.0f, static_cast<int>(i * 7 % 40) - 20) *
+                         (i % 3 ? 1.1f : -0.7f));
+      const Tensor t = Tensor::from<float>(shape, values), total(DType::f32, {});
+      ASSERT_EQ(interpreted(b.finish(), {t, total}), done);
+      EXPECT_EQ(total.data_as<float>()[0], tree_sum(values)) << to_text(DType::f32, shape);
+    }
+}
+
 TEST(Blocks, reductions_carry_several_values) {
   Builder b("argmax");
   const auto x = b.buffer({"x", DType::f32, Access::in, {-1}});

@@ -98,6 +98,26 @@ TEST(Contract, takes_vectors_and_leading_indices) {
   EXPECT_EQ(product(both, a, a, DType::f32, {}, {0, 1}).data_as<float>()[0], 32);
 }
 
+// m, n and k are given, and the buffers have room for more.
+TEST(Contract, takes_a_part_of_its_buffers) {
+  const std::int64_t m = 3, n = 18, k = 5;
+  const Tensor a = Tensor::from<float>({2, 7, 9}, random_floats(2 * 7 * 9, 1));
+  const Tensor b = Tensor::from<float>({20, 6}, random_floats(20 * 6, 2));
+  for (const bool transposed : {false, true}) {
+    const Tensor stored = transposed ? b : Tensor::from<float>({6, 20}, random_floats(6 * 20, 3));
+    const Tensor c = product({.a_leading = 1, .b_transposed = transposed, .sized = true}, a, stored,
+                             DType::f32, {4, 19}, {1, m, n, k});
+    const std::int64_t column = transposed ? 6 : 1, depth = transposed ? 1 : 20;
+    for (std::int64_t i = 0; i < 4; ++i)
+      for (std::int64_t j = 0; j < 19; ++j)
+        EXPECT_EQ(c.data_as<float>()[19 * i + j],
+                  i < m && j < n ? dot<true>(a.data_as<float>() + 7 * 9 + 9 * i, 1,
+                                             stored.data_as<float>() + column * j, depth, k)
+                                 : 0)
+            << i << ", " << j;
+  }
+}
+
 TEST(Contract, skips_axes_between_rows_and_columns) {
   const Tensor a = Tensor::from<float>({2, 1, 1, 3}, {1, 2, 3, 4, 5, 6}),
                b = Tensor::from<float>({3, 2}, {1, 2, 3, 4, 5, 6});

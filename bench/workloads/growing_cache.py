@@ -1,0 +1,37 @@
+"""The caches of an attention layer: K and V grow by one row of each head in each trip, and a query reads them."""
+
+import numpy as np
+from onnx import parser
+
+from harness import Workload
+
+TRIPS, HEADS, WIDTH = 1024, 8, 64
+MODEL = """
+<ir_version: 10, opset_import: ["" : 21]>
+decode (int64 n, float[1,H,0,D] k0, float[1,H,0,D] v0, float[1,H,1,D] query) => (float[1,H,T,D] keys, float[T,1,H,1,D] read) {
+  keys, values, read = Loop (n, "", k0, v0) <body = step
+      (int64 i, bool go, float[1,H,past,D] k, float[1,H,past,D] v) => (bool on, float[1,H,now,D] k1, float[1,H,now,D] v1, float[1,H,1,D] out) {
+    on = Identity (go)
+    trip = Cast <to = 1> (i)
+    row = Mul (query, trip)
+    k1 = Concat <axis = 2> (k, row)
+    v1 = Concat <axis = 2> (v, query)
+    transposed = Transpose <perm = [0, 1, 3, 2]> (k1)
+    scores = MatMul (query, transposed)
+    weights = Softmax (scores)
+    out = MatMul (weights, v1)
+  }>
+}
+"""
+
+
+def workload():
+    empty = np.zeros((1, HEADS, 0, WIDTH), np.float32)
+    query = np.random.default_rng(0).standard_normal((1, HEADS, 1, WIDTH)).astype(np.float32) / 8
+    return Workload(
+        name="growing_cache",
+        doc="K and V f32[1,8,t,64] grown by Concat, and the attention of a query",
+        model=parser.parse_model(MODEL).SerializeToString(),
+        feeds={"n": np.array(TRIPS), "k0": empty, "v0": empty, "query": query},
+        trips=TRIPS,
+    )

@@ -165,14 +165,14 @@ class TypesOfRegion : public runtime::RegionTypes {
     set_workspaces(types);
     return true;
   }
-  void evaluate_with_room(std::span<const Tensor* const> inputs, std::int64_t trips,
+  bool evaluate_with_room(std::span<const Tensor* const> inputs, std::int64_t trips,
                           runtime::OutputTypes& types) const override {
     using Rules = lowering::ClassExtents::Rules;
     if (!extents_.evaluate(inputs, types, Rules::checked, trips) ||
         !std::ranges::all_of(types, has_a_size))
-      throw Error(Blame::limit,
-                  fmt::format("the states of {} trips do not fit into memory", trips));
+      return false;
     set_workspaces(types);
+    return true;
   }
 
  private:

@@ -17,11 +17,10 @@ Type ChangingExtents::named(ValueId state, const Type& initial, const Type& know
   Extents extents = both.extents();
   for (std::int64_t a = 0; a < both.rank(); ++a) {
     Extent& e = extents[static_cast<std::size_t>(a)];
-    if (e.known() || e.symbolic()) continue;
+    if (e.known_or_symbolic()) continue;
     const auto own = Extent::own(fmt::format("v{}.{}", index(state), a));
     const Extent &first = initial.extent(a), &after = next.extent(a);
-    const auto is_certain = [](const Extent& x) { return x.known() || x.symbolic(); };
-    if (!is_certain(first) || !is_certain(after)) e = own;
+    if (!first.known_or_symbolic() || !after.known_or_symbolic()) e = own;
     else
       e = first_of_key_.try_emplace({to_text(first), to_text(after), to_text(known.extent(a))}, own)
               .first->second;

@@ -65,6 +65,7 @@ struct Integer {
   explicit Integer(Symbol s) : symbol(s) {}
   bool known() const { return number.has_value(); }
   bool symbolic() const { return static_cast<bool>(symbol); }
+  bool known_or_symbolic() const { return known() || symbolic(); }
   /// Whether the value is at least `v` for all values of the names in it (each 0 or more). False if
   /// that cannot be shown.
   bool at_least(std::int64_t v) const;
@@ -98,6 +99,7 @@ struct Extent {
   static Extent own(std::string_view name) { return Extent(Symbol::own(name)); }
   bool known() const { return value >= 0; }
   bool symbolic() const { return static_cast<bool>(symbol); }
+  bool known_or_symbolic() const { return known() || symbolic(); }
   /// Certainly equal: the same number or the same symbol.
   bool operator==(const Extent& o) const {
     return value == o.value && symbol == o.symbol && (known() || symbolic());

@@ -384,42 +384,38 @@ class Inference {
   void join_branches(NodeId n) {
     const Node& node = g_.node(n);
     const Region &then = g_.region(node.regions.at(0)), &otherwise = g_.region(node.regions.at(1));
+    std::vector<Symbol> made;
     for (std::size_t j = 0; j < node.outputs.size(); ++j) {
       const Type &a = type(then.results.at(j)), &b = type(otherwise.results.at(j));
       const std::optional<Type> both = join(a, b);
       if (!both)
         fail_at(n, "output {} is {} in one branch and {} in the other", j, to_text(a), to_text(b));
-      set_output(node, j, k_.name_unknowns ? either(node, j, a, b, *both) : *both);
+      set_output(node, j, k_.name_unknowns ? either(node.outputs[j], a, b, *both, made) : *both);
     }
   }
 
-  /// The joined type of output j with names for extents that are not the same in both branches.
-  /// Outputs with the same two extents get the same name.
-  Type either(const Node& node, std::size_t j, const Type& a, const Type& b, const Type& both) {
-    if (!both.is_tensor() || !both.has_rank() || node.outputs[j] == ValueId::none) return both;
+  /// The joined type of an output of an `if`, with names for extents that are not the same in both
+  /// branches. `made`: the names of this `if` so far; the same two extents get the same name.
+  Type either(ValueId output, const Type& a, const Type& b, const Type& both,
+              std::vector<Symbol>& made) {
+    if (!both.is_tensor() || !both.has_rank() || output == ValueId::none) return both;
     Extents extents = both.extents();
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-      if (extents[axis].known() || extents[axis].symbolic()) continue;
+      if (extents[axis].known_or_symbolic()) continue;
       const std::pair pair{a.extents()[axis], b.extents()[axis]};
-      for (std::size_t before = 0; before < j && !extents[axis].symbolic(); ++before)
-        if (node.outputs[before] != ValueId::none)
-          extents[axis] = same_pair(type(node.outputs[before]), pair);
-      if (extents[axis].symbolic()) continue;
-      extents[axis] = Extent::own(fmt::format("v{}.{}", index(node.outputs[j]), axis));
+      const auto same = std::ranges::find_if(made, [&](Symbol name) {
+        const auto& [first, second] = k_.either.at(name);
+        return first == pair.first && second == pair.second;
+      });
+      if (same != made.end()) {
+        extents[axis] = Extent(*same);
+        continue;
+      }
+      extents[axis] = Extent::own(fmt::format("v{}.{}", index(output), axis));
       k_.either[extents[axis].symbol] = pair;
+      made.push_back(extents[axis].symbol);
     }
     return Type::tensor(both.dtype(), std::move(extents));
-  }
-
-  /// The extent of a type that is one of these two; unknown if there is none.
-  Extent same_pair(const Type& t, const std::pair<Extent, Extent>& pair) const {
-    if (!t.is_tensor() || !t.has_rank()) return {};
-    for (const Extent& e : t.extents())
-      if (const auto at = k_.either.find(e.symbol); at != k_.either.end() &&
-                                                    at->second.first == pair.first &&
-                                                    at->second.second == pair.second)
-        return e;
-    return {};
   }
 
   void set_output(const Node& node, std::size_t j, const Type& t) {

@@ -21,16 +21,13 @@ struct RangeArithmetic {
     return {};
   }
   static Range maximum(const Range& x, const Range& y) {
-    return {x.least.known() || x.least.symbolic() ? max(x.least, y.least) : y.least,
-            max(x.most, y.most)};
+    return {x.least.known_or_symbolic() ? max(x.least, y.least) : y.least, max(x.most, y.most)};
   }
   static Range quotient(const Range& x, const Range& y, const Expression&) {
     if (!x.least.at_least(0) || !y.least.at_least(1)) return {};
     return {0, floor_div(x.most, y.least)};
   }
 };
-
-bool is_certain(const Integer& i) { return i.known() || i.symbolic(); }
 
 /// A term max(a, 0) or -max(a, 0) of a sum.
 struct Excess {
@@ -58,15 +55,17 @@ std::optional<Excess> excess_in(const Integer& e) {
 /// `cases`: how many excesses may still be taken apart. rest + max(a, 0) is the greater of rest + a
 /// and rest; rest - max(a, 0) is at most rest - a and at most rest.
 Integer greatest(const Integer& e, const RangeOfName& range_of, int cases) {
-  if (!is_certain(e)) return {};
+  if (!e.known_or_symbolic()) return {};
   if (const auto excess = excess_in(e); excess && cases > 0) {
     const Integer with = excess->positive ? excess->rest + excess->a : excess->rest - excess->a;
     const Integer one = greatest(with, range_of, cases - 1),
                   other = greatest(excess->rest, range_of, cases - 1);
-    if (excess->positive && is_certain(one) && is_certain(other)) return max(one, other);
-    if (!excess->positive && is_certain(one) && is_certain(other)) return min(one, other);
-    if (!excess->positive && (is_certain(one) || is_certain(other)))
-      return is_certain(one) ? one : other;
+    if (excess->positive && one.known_or_symbolic() && other.known_or_symbolic())
+      return max(one, other);
+    if (!excess->positive && one.known_or_symbolic() && other.known_or_symbolic())
+      return min(one, other);
+    if (!excess->positive && (one.known_or_symbolic() || other.known_or_symbolic()))
+      return one.known_or_symbolic() ? one : other;
   }
   RangeArithmetic arithmetic{range_of};
   return compute(e, arithmetic).most;

@@ -61,9 +61,16 @@ void CheckedMemory::put(ValueId v, StorageId to, Points at) {
   contents_.write(to, v);
 }
 
-void CheckedMemory::extend(ValueId v, StorageId id, Points at) {
+void CheckedMemory::extend(ValueId v, ValueId beginning, StorageId id, Points at) {
   check_writable(v, id, at);
-  contents_.name(id, v);
+  std::set<ValueId> kept;
+  for (ValueId b = beginning;; b = beginnings_.at(b)) {
+    for (const ValueId other : contents_.names(id))
+      if (tree_.type(other) == tree_.type(b)) kept.insert(other);
+    if (!beginnings_.contains(b)) break;
+  }
+  beginnings_[v] = beginning;
+  contents_.copy(id, id, v, kept);
 }
 
 void CheckedMemory::copy(ValueId v, StorageId to, Points at) {

@@ -43,8 +43,8 @@ class CheckedMemory {
   void read_from(const Source&, ir::ValueId, Points) const;
   /// Writes a value that is computed.
   void put(ir::ValueId, StorageId to, Points);
-  /// Writes what follows the value that `v` extends, and leaves that value as it is.
-  void extend(ir::ValueId v, StorageId, Points);
+  /// Writes `v`, which extends `beginning`, behind it. What was behind it before is lost.
+  void extend(ir::ValueId v, ir::ValueId beginning, StorageId, Points);
   void copy(ir::ValueId, StorageId to, Points);
   void copy_from(StorageId from, ir::ValueId, StorageId to, Points);
 
@@ -75,6 +75,7 @@ class CheckedMemory {
   ir::NodeId node_;
   std::set<ir::RegionId> inside_;
   std::set<StorageId> only_read_;
+  std::map<ir::ValueId, ir::ValueId> beginnings_;  ///< by value that was written by `extend`
 };
 
 }  // namespace rondel::lowering

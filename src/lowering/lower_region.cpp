@@ -109,13 +109,16 @@ void RegionLowering::on_buffers(const Group& g) {
 /// Emits the call of a kernel on parts of buffers.
 void RegionLowering::call(NodeId n) {
   const ir::Node& node = tree_.graph().node(n);
-  const auto& kernel = std::ranges::find(tree_.kernels(), n, &RegionTree::KernelNode::node)->kernel;
+  const RegionTree::KernelNode& prepared = *std::ranges::find(tree_.kernels(), n,
+                                                              &RegionTree::KernelNode::node);
+  const auto& kernel = prepared.kernel;
   scalar::Call call;
   call.name = std::string(node.op->name);
   for (const auto& [key, value] : node.attributes)
     call.name += " " + key + "=" + ir::to_text(value);
   call.function = kernels::SizedKernel::call;
   call.attributes = kernel;
+  call.content = prepared.content;
   std::vector<Ex> leading;
   const auto add = [&](const std::vector<ValueId>& values, std::size_t count, const auto& part_of) {
     for (std::size_t k = 0; k < count; ++k) {

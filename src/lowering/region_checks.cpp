@@ -136,7 +136,7 @@ void RegionTree::check_extents(ValueId v) {
   for (const ir::Extent& e : t.extents()) {
     if (extent_known(e)) {
       if (e.symbolic() && !e.symbol.is_name()) expressions_.insert(e.symbol);
-    } else if (const ir::Extent bound = bounds_.most(e); !bound.known() && !bound.symbolic()) {
+    } else if (const ir::Extent bound = bounds_.most(e); !bound.known_or_symbolic()) {
       return refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
                     to_text(t));
     }

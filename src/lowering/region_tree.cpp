@@ -16,6 +16,14 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
+namespace {
+
+bool depends_on(const ir::Extent& e, ir::Symbol name) {
+  return e.symbolic() && std::ranges::count(e.symbol.names(), name) > 0;
+}
+
+}  // namespace
+
 /// A larger `if` gains nothing from being one function: the overhead of its steps is small compared
 /// to their work, and equal steps share their code.
 constexpr std::size_t most_nodes_of_if = 256;
@@ -168,18 +176,17 @@ bool RegionTree::trip_count_known(NodeId loop) const {
 ir::Extent RegionTree::most_trips(NodeId loop) const {
   const ir::Node& node = g_.node(loop);
   const LoopParts parts(node);
-  const auto is_bounded = [](const ir::Extent& e) { return e.known() || e.symbolic(); };
-  if (const ir::Extent exact = bounds_.most(ir::trips_of(node, k_)); is_bounded(exact))
+  if (const ir::Extent exact = bounds_.most(ir::trips_of(node, k_)); exact.known_or_symbolic())
     return exact;
   if (parts.has_trips)
     if (const ir::Extent e = bounds_.most(ir::Extent(k_.integer(node.inputs[parts.trips_at()])));
-        is_bounded(e))
+        e.known_or_symbolic())
       return e;
   for (std::size_t s = 0; s < parts.scans; ++s) {
     const ir::Type& t = type(node.inputs[parts.scans_at() + s]);
     if (!t.is_tensor() || !t.has_rank()) continue;  // refused where the body reads it
     const ir::Extent extent = bounds_.most(t.extent(axis_from_front(parts.axis_in[s], t.rank())));
-    if (is_bounded(extent)) return extent;  // a trip beyond it is an error
+    if (extent.known_or_symbolic()) return extent;  // a trip beyond it is an error
   }
   return {};
 }
@@ -238,7 +245,7 @@ void RegionTree::visit_group(const Group& group, Position at) {
 
 void RegionTree::visit_kernel(NodeId n, Position at) {
   if (ops::meaning_as<ops::SizedKernelMeaning>(*g_.node(n).op) != nullptr)
-    return kernels_.push_back({n, at, nullptr});
+    return kernels_.push_back({n, at, nullptr, {}});
   refuse("{} makes values whose sizes are not known before it runs", ir::where(g_, n));
 }
 
@@ -251,6 +258,10 @@ void RegionTree::prepare_kernels() {
                to_text(type(v)));
     std::vector<ir::Type> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(v == ValueId::none ? ir::Type() : type(v));
+    k.content = fmt::format("{} {}", node.op->name, options_.fast_kernels ? "fast" : "reference");
+    for (const auto& [key, value] : node.attributes)
+      k.content += fmt::format(" {}={}", key, ir::to_text(value));
+    for (const ir::Type& t : inputs) k.content += " " + to_text(t);
     k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)->prepare(node, inputs,
                                                                            options_.fast_kernels);
   }
@@ -293,8 +304,7 @@ void RegionTree::visit_state(NodeId n, const LoopParts& parts, std::size_t s) {
   check_extents(state);
 }
 
-/// Notes an extent that differs from trip to trip. Returns false if its growth is not known: the
-/// extent must grow by as much in each trip, or be bounded by itself.
+/// Notes an extent that differs from trip to trip. Returns false if it has no bound.
 bool RegionTree::visit_changing_extent(NodeId n, const LoopParts& parts, std::size_t s,
                                        std::int64_t axis) {
   const ir::Node& node = g_.node(n);
@@ -308,7 +318,7 @@ bool RegionTree::visit_changing_extent(NodeId n, const LoopParts& parts, std::si
   if (at == all.end()) {
     const std::vector<ir::Extent> each = alternatives(next);
     const ir::Extent bound = bound_of_states(n, now.symbol, first, each);
-    if (!bound.known() && !bound.symbolic()) return false;
+    if (!bound.known_or_symbolic()) return false;
     for (const ir::Extent& e : each) bounds_.add_state(now.symbol, e, bound);
     all.push_back({now.symbol, first, next, bound, {}});
     at = all.end() - 1;
@@ -326,10 +336,6 @@ std::vector<ir::Extent> RegionTree::alternatives(const ir::Extent& e) const {
   std::vector<ir::Extent> all = alternatives(at->second.first);
   for (const ir::Extent& other : alternatives(at->second.second)) all.push_back(other);
   return all;
-}
-
-static bool depends_on(const ir::Extent& e, ir::Symbol name) {
-  return e.symbolic() && std::ranges::count(e.symbol.names(), name) > 0;
 }
 
 /// An upper bound of an extent of states in all trips and after them: it never exceeds its first
@@ -382,9 +388,9 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k,
              g_.value(stack).name);
     return check_size(stack);
   }
-  if (const ir::Extent bound = bounds_.most(extent); bound.known() || bound.symbolic())
+  if (const ir::Extent bound = bounds_.most(extent); bound.known_or_symbolic())
     return check_size(stack);
-  if (parts.has_extent(k) || (!trips.known() && !trips.symbolic()))
+  if (parts.has_extent(k) || !trips.known_or_symbolic())
     return refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,
                   ir::where(g_, n));
   bounds_.add(extent.symbol, trips);
@@ -429,7 +435,7 @@ bool RegionTree::visit_result(NodeId n, std::size_t j) {
       if (!out.extent(a).symbolic() || pair == k_.either.end()) return false;
       const ir::Extent bound(ir::max(ir::Integer(bounds_.most(pair->second.first)),
                                      ir::Integer(bounds_.most(pair->second.second))));
-      if (!bound.known() && !bound.symbolic()) return false;
+      if (!bound.known_or_symbolic()) return false;
       bounds_.add(out.extent(a).symbol, bound);
     }
   }

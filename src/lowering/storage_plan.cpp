@@ -135,9 +135,11 @@ bool StoragePlan::assign(ValueId v, Position made, const Preferences& preference
   const bool followed = preferred != preferences.end() &&
                         storages_[preferred->second.target].type == t_.memory_type(v) &&
                         may_overwrite(preferred->second.old, made, v);
-  if (followed && extends(made, preferred->second.old)) beginning_[v] = preferred->second.old;
   storage_of_[v] = followed ? preferred->second.target : add(v, {t_.begins(made), t_.ends(made)});
   extend_lifetime(storage_of_[v], v, made);
+  const ir::Node& node = t_.graph().node(t_.groups(made.region)[made.index].nodes[0]);
+  if (node.op->extends && storage_of(node.inputs[*node.op->extends]) == storage_of_[v])
+    beginning_[v] = node.inputs[*node.op->extends];
   return followed;
 }
 

@@ -81,7 +81,8 @@ class StorageVerifier {
       if (!results.insert(*storage).second)
         memory_.fault("'{}' and another result are both in storage {}", memory_.name(v), *storage);
       for (const Operand& operand : operands) check_over(operand, v, *storage);
-      if (extends_in_place(op, operands, *storage)) memory_.extend(v, *storage, at);
+      if (extends_in_place(op, operands, *storage))
+        memory_.extend(v, g_.node(group.nodes[0]).inputs[*op.extends], *storage, at);
       else memory_.put(v, *storage, at);
       if (takes_whole_storage(op, v)) memory_.check_exact(v, *storage);
     }

@@ -67,7 +67,7 @@ class SlicesReader {
     b_.source(node_.source);
   }
 
-  /// Whether `of` can be read in this way. `item`: the type of each tensor of the list.
+  /// Whether node `n` can read a list in this way. `item`: the type of each tensor of the list.
   static bool can_read(const Graph& g, NodeId n, const Type& item, bool keeps_axis) {
     const Node& node = g.node(n);
     switch (reading_of(node)) {

@@ -19,10 +19,10 @@ constexpr std::int64_t first_chunk = 4;
 /// The end of the lifetime of a buffer that is alive until the region returns.
 constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
 
-/// While states grow, the memory for them and what is made of them begins with so many trips,
-/// unless the loop certainly makes more, or all its trips need no more than so many bytes.
+/// While states grow, there is room for so many trips at first, unless the trip count is known, but
+/// not for more than need so many bytes.
 constexpr std::int64_t first_trips = 32;
-constexpr std::int64_t small_growth = 1 << 20;
+constexpr double small_growth = 1 << 20;
 
 /// The changing extents of a state: the number of the extent, and the axis that has it.
 std::vector<std::pair<std::size_t, std::size_t>> changing_axes(
@@ -180,7 +180,10 @@ void NativeLoop::bind(Frame& frame, const LoopStart& start) {
   Run& run = frame.run();
   for (const Input& in : inputs_) buffers_.point_at(in.binding, frame[in.slot].tensor());
   go_ = start.go ? 1 : 0;
-  if (extents_change()) return;
+  if (extents_change()) {
+    for (State& s : states_) s.block = Tensor();  // of a run that failed
+    return;
+  }
   buffers_.bind(run);
   for (const State& s : states_) {
     const Tensor& own = s.final < 0 ? buffers_.owned(s.own) : frame.output(s.final, s.type);
@@ -196,20 +199,34 @@ void NativeLoop::bind(Frame& frame, const LoopStart& start) {
 // States that change their extents. Each has a block with room for some trips; their extents are
 // kept beside. Temporaries have room for as many trips.
 
-/// How many trips to make room for at first.
+/// How many trips to make room for at first: all, if the loop certainly makes them or they need
+/// little memory.
 std::int64_t NativeLoop::first_room(Frame& frame, const LoopStart& start, std::int64_t most) {
-  if (start.certain || most <= first_trips) return most;
-  const auto bytes = [&](std::int64_t trips) {
-    buffers_.code()->types->evaluate_with_room(tensors_, trips, types_);
-    double all = 0;
-    for (const State& s : states_)
-      all += static_cast<double>(element_count(types_[s.binding].second)) *
-             static_cast<double>(byte_size(types_[s.binding].first));
-    return all;
+  if (start.certain) return most;
+  const double least = bytes_for(frame, 1).value_or(0);
+  const auto is_small = [&](std::int64_t trips) {
+    const auto bytes = bytes_for(frame, trips);
+    return bytes && *bytes - least <= small_growth;
   };
+  if (is_small(most)) return most;
+  std::int64_t trips = std::min(first_trips, most);
+  while (trips > 1 && !is_small(trips)) trips /= 2;
+  return trips;
+}
+
+/// The bytes of states and temporaries with room for `trips` trips; nullopt if they are too many.
+std::optional<double> NativeLoop::bytes_for(Frame& frame, std::int64_t trips) {
   read_tensors(frame, outer_, tensors_);
-  const double growth = (bytes(first_trips) - bytes(0)) / first_trips;
-  return growth * static_cast<double>(most) <= small_growth ? most : first_trips;
+  if (!buffers_.code()->types->evaluate_with_room(tensors_, trips, types_)) return std::nullopt;
+  double all = 0;
+  const auto& bindings = buffers_.code()->bindings;
+  for (std::size_t b = 0; b < bindings.size(); ++b) {
+    if (bindings[b].kind != Kind::state && bindings[b].kind != Kind::temporary) continue;
+    double bytes = static_cast<double>(byte_size(types_[b].first));
+    for (const std::int64_t extent : types_[b].second) bytes *= static_cast<double>(extent);
+    all += bytes;
+  }
+  return all;
 }
 
 /// Gives the states and temporaries room for `trips` trips from the first one on. Before the first
@@ -217,9 +234,12 @@ std::int64_t NativeLoop::first_room(Frame& frame, const LoopStart& start, std::i
 void NativeLoop::make_room(Frame& frame, std::int64_t trips) {
   Run& run = frame.run();
   read_tensors(frame, outer_, tensors_);
-  buffers_.code()->types->evaluate_with_room(tensors_, trips, types_);
-  if (trips != room_) buffers_.set_types(types_);
-  room_ = trips;
+  if (!buffers_.code()->types->evaluate_with_room(tensors_, trips, types_))
+    throw Error(Blame::limit, fmt::format("the states of {} trips do not fit into memory", trips));
+  if (trips != room_) {
+    room_ = -1;
+    buffers_.set_types(types_);
+  }
   buffers_.bind(run);
   for (State& s : states_) {
     const auto& [dtype, shape] = types_[s.binding];
@@ -232,6 +252,20 @@ void NativeLoop::make_room(Frame& frame, std::int64_t trips) {
     run.assign(begun ? part_of(s, s.block) : initial, part_of(s, block));
     s.block = block;
     buffers_.point_at(s.binding, s.block);
+  }
+  room_ = trips;
+}
+
+/// Makes room for twice the trips, or, where memory does not suffice, for fewer more.
+void NativeLoop::make_more_room(Frame& frame, std::int64_t most) {
+  const std::int64_t made = room_;
+  for (const std::int64_t more : {made, made / 4, std::int64_t{1}}) {
+    if (more == 0) continue;
+    try {
+      return make_room(frame, more > most - made ? most : made + more);
+    } catch (const Error& e) {
+      if (e.blame() != Blame::limit || more == 1) throw;
+    }
   }
 }
 
@@ -265,7 +299,7 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
     run.check_stop();
     const bool whole = code.native() && !growing;
     std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
-    if (extents_change() && from == room_) make_room(frame, room_ > most / 2 ? most : 2 * room_);
+    if (extents_change() && from == room_) make_more_room(frame, most);
     if (extents_change()) to = std::min(to, room_);
     for (ItemStack& s : stacks_) {
       s.rows = stacks[s.stack].prepare(s.dtype, s.item, to);

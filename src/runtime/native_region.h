@@ -37,8 +37,8 @@ struct IfSlots {
 class RegionTypes : public ClassTypes {
  public:
   /// The same if a loop's states, which change their extents, have room for the first `trips`
-  /// trips. Throws Error(limit) if a size is too large.
-  virtual void evaluate_with_room(std::span<const Tensor* const> inputs, std::int64_t trips,
+  /// trips. Returns false if a size is too large.
+  virtual bool evaluate_with_room(std::span<const Tensor* const> inputs, std::int64_t trips,
                                   OutputTypes&) const = 0;
 };
 
@@ -160,8 +160,10 @@ class NativeLoop {
     Tensor rows = {};  ///< the rows that the program may write now
   };
   void bind(Frame&, const LoopStart&);
-  void make_room(Frame&, std::int64_t trips);
   std::int64_t first_room(Frame&, const LoopStart&, std::int64_t most);
+  std::optional<double> bytes_for(Frame&, std::int64_t trips);
+  void make_room(Frame&, std::int64_t trips);
+  void make_more_room(Frame&, std::int64_t most);
   void hand_on_states(Frame&);
   Tensor part_of(const State&, const Tensor& block) const;
   bool extents_change() const { return !extents_.empty(); }

@@ -205,9 +205,16 @@ void set_sizes(Product& p, const Contract& c, const std::int64_t* sizes) {
     invariant(size >= 0 && size <= extent, "a product takes {} of an extent of {}", size, extent);
     extent = size;
   };
-  if (!c.a_vector) set(p.a.rows, sizes[0]), set(p.c.rows, sizes[0]);
-  if (!c.b_vector) set(p.b.columns, sizes[1]), set(p.c.columns, sizes[1]);
-  set(p.a.columns, sizes[2]), set(p.b.rows, sizes[2]);
+  if (!c.a_vector) {
+    set(p.a.rows, sizes[0]);
+    set(p.c.rows, sizes[0]);
+  }
+  if (!c.b_vector) {
+    set(p.b.columns, sizes[1]);
+    set(p.c.columns, sizes[1]);
+  }
+  set(p.a.columns, sizes[2]);
+  set(p.b.rows, sizes[2]);
 }
 
 }  // namespace

@@ -137,6 +137,9 @@ struct Call {
   std::string name;
   KernelFn function = nullptr;
   std::shared_ptr<const void> attributes;
+  /// The attributes as text: calls of the same function with the same text do the same. Empty: only
+  /// calls with the same attributes do.
+  std::string content = {};
   struct Operand {
     std::int32_t buffer;       ///< -1: the operand is left out; its address is null
     std::int32_t leading = 0;  ///< number of leading axes fixed by operands

@@ -14,8 +14,10 @@ bool same(const Buffer& a, const Buffer& b) {
 }
 
 bool same(const Call& a, const Call& b) {
-  return a.name == b.name && a.function == b.function && a.attributes == b.attributes &&
-         a.views == b.views && a.first_site == b.first_site && a.first_written == b.first_written;
+  const bool same_attributes = a.attributes == b.attributes ||
+                               (!a.content.empty() && a.content == b.content);
+  return a.name == b.name && a.function == b.function && same_attributes && a.views == b.views &&
+         a.first_site == b.first_site && a.first_written == b.first_written;
 }
 
 /// Computes two 64-bit hashes of the same data with different constants.

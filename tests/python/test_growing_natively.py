@@ -107,3 +107,74 @@ def test_a_state_that_outgrows_the_memory_is_named(monkeypatch):
         s.run(None, feeds)
     got = s.run(None, feeds | {"n": np.array(3)})[0]
     assert got.shape == (3, 6)
+
+
+def test_a_run_that_fails_leaves_nothing_to_the_next(monkeypatch):
+    """In an outer loop that runs step by step, the inner loop is entered again after a run that failed in it."""
+    made = model("""main (int64 n, float[T,6] s, float[1,6] x, int64 bad) => (float[S,6] last) {
+      last = Loop (n, "", s) <body = b (int64 i, bool go, float[V,6] v) => (bool on, float[W,6] w) {
+        on = Identity (go)  j = Sub (bad, i)  k = Abs (j)  m = Neg (k)  row = Gather <axis = 0> (v, m)  y = ReduceSum <keepdims = 0> (row)
+        z = Mul (x, y)  w = Concat <axis = 0> (v, z) }>
+    }""")
+    good = {"n": np.array(5), "s": rows(4)[0], "x": X, "bad": np.array(4)}
+    want = machine.run_model(made, good)[0]
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        s = session(made)
+        for _ in range(3):
+            with pytest.raises(rondel.CallerError):
+                s.run(None, good | {"bad": np.array(-9)})
+            np.testing.assert_allclose(s.run(None, good)[0], want, rtol=1e-5)
+
+
+def test_two_ifs_with_branches_of_the_same_extents(monkeypatch):
+    """The second `If` chooses anew: its results are not as long as those of the first."""
+    made = model("""main (int64 n, bool p, bool q, float[2] a, float[5] b) => (float[K] sums, float[L] others)
+      <bool yes = {1}> {
+      sums, others = Loop (n, yes) <body = body (int64 i, bool go) => (bool on, float s, float o) {
+        on = Identity (go)
+        x = If (p) <then_branch = t1 () => (float[M] x1) { x1 = Neg (a) }, else_branch = e1 () => (float[N] x2) { x2 = Neg (b) }>
+        y, z = If (q) <then_branch = t2 () => (float[P] y1, float[Q] z1) { y1 = Abs (x)  z1 = Identity (a) },
+                       else_branch = e2 () => (float[R] y2, float[S] z2) { y2 = Neg (x)  z2 = Identity (b) }>
+        s = ReduceSum <keepdims = 0> (y)
+        o = ReduceSum <keepdims = 0> (z) }>
+    }""")
+    a, b = np.array([1, 2], np.float32), np.array([3, 4, 5, 6, 7], np.float32)
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        s = session(made)
+        for p in (True, False):
+            for q in (True, False):
+                feeds = {"n": np.array(3), "p": np.array(p), "q": np.array(q), "a": a, "b": b}
+                for _ in range(2):
+                    for got, want in zip(s.run(None, feeds), machine.run_model(made, feeds), strict=True):
+                        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("shape", [(0, 1, 64), (1, 0, 0)])
+def test_states_without_elements(shape, monkeypatch):
+    made = model("""main (float[A,B,C] s, int64 most) => (float[A,D,C] last, int64 trips) <bool yes = {1}, int64 one = {1}, int64 zero = {0}> {
+      last, trips = Loop ("", yes, s, zero) <body = b (int64 i, bool go, float[A,V,C] v, int64 k) => (bool on, float[A,W,C] w, int64 k1) {
+        w = Concat <axis = 1> (v, s)  k1 = Add (k, one)  on = Less (k1, most) }>
+    }""")
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        last, trips = session(made).run(None, {"s": np.zeros(shape, np.float32), "most": np.array(100)})
+        assert last.shape == (shape[0], shape[1] * 101, shape[2]) and trips == 100
+
+
+def test_few_trips_of_large_rows_need_little_memory(monkeypatch):
+    """A loop that data end after two trips gets room for little more than these."""
+    made = model("""main (float[A] s, int64 most) => (float[D] last) <bool yes = {1}, int64 one = {1}, int64 zero = {0}> {
+      last, trips = Loop ("", yes, s, zero) <body = b (int64 i, bool go, float[V] v, int64 k) => (bool on, float[W] w, int64 k1) {
+        w = Concat <axis = 0> (v, s)  k1 = Add (k, one)  on = Less (k1, most) }>
+    }""")
+    row = np.ones(1 << 20, np.float32)
+    options = rondel.SessionOptions()
+    options.max_memory_bytes = 64 << 20
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        s = rondel.InferenceSession(made, options)
+        for trips in (1, 2, 3):
+            (last,) = s.run(None, {"s": row, "most": np.array(trips)})
+            assert last.shape == (row.size * (trips + 1),) and (last == 1).all()

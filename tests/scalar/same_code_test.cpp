@@ -29,6 +29,20 @@ TEST(SameCode, other_programs_are_different) {
     EXPECT_FALSE(same_code(random(seed), random(seed + 1))) << "seed " << seed;
 }
 
+TEST(SameCode, kernels_made_of_the_same_are_no_difference) {
+  Program a = random(1);
+  a.calls.push_back(
+      {.name = "conv", .attributes = std::make_shared<int>(1), .content = "conv 3x3"});
+  Program b = a;
+  b.calls.back().attributes = std::make_shared<int>(1);
+  EXPECT_TRUE(same_code(a, b));
+  EXPECT_EQ(code_key(a), code_key(b));
+  b.calls.back().content = "conv 5x5";
+  EXPECT_FALSE(same_code(a, b));
+  a.calls.back().content = b.calls.back().content = "";
+  EXPECT_FALSE(same_code(a, b));
+}
+
 TEST(SameCode, every_part_counts) {
   const std::function<void(Program&)> changes[] = {
       [](Program& p) { ++p.param_count; },

@@ -51,13 +51,14 @@ ir::Extents extents_in(const ir::Graph& g, ValueId v) {
   return {found->second.begin(), found->second.end()};
 }
 
-/// Whether the extents of some state are not known in all trips.
+/// Whether some state may have another shape than at first.
 bool may_grow(const ir::Graph& g, const ir::Node& loop) {
-  const auto states = std::span(g.region(loop.loop().body).params).subspan(2, loop.loop().states);
-  return std::ranges::any_of(states, [&](ValueId v) {
-    const ir::Type& t = g.value(v).type;
-    return t.is_tensor() && !t.is_static();
-  });
+  const ir::LoopParts& parts = loop.loop();
+  for (std::size_t s = 0; s < parts.states; ++s)
+    if (const ir::Type& t = g.value(g.region(parts.body).params[2 + s]).type;
+        t.is_tensor() && !(t == g.value(loop.inputs[parts.states_at() + s]).type))
+      return true;
+  return false;
 }
 
 /// Adds the values that types in region `r` and its nested regions depend on.

@@ -1,3 +1,4 @@
+#include "ir/infer.h"
 #include "base/error.h"
 #include "ir/errors.h"
 #include "ir/text.h"
@@ -80,6 +81,50 @@ TEST(Infer, TripsAndConditionsAreScalars) {
   EXPECT_THAT(parse_error(R"g(graph "g" (%t: i32[]) {
     %n = loop trips=%t { body(%i, %go) { yield go=%go } } yield %n })g"),
               HasSubstr("the trip count is i32[]; expected one element of i64"));
+}
+
+/// The type of the value with this name, if unknown extents have names.
+Type named_type(const Graph& g, std::string_view name) {
+  TypeEnvironment k = named_type_environment(g);
+  infer_region(g, RegionId::root, k);
+  for (std::size_t v = 0; v < g.value_count(); ++v)
+    if (g.value(static_cast<ValueId>(v)).name == name) return k.types[v];
+  ADD_FAILURE() << "no value " << name;
+  return {};
+}
+
+TEST(Infer, ExtentsOfStatesHaveNamesInTheirLoopOnly) {
+  const Graph g = parse(R"g(graph "g" (%n: i64[], %s: f32[N], %r: f32[2]) {
+    %a, %b, %c, _ = loop trips=%n states=(%s, %s, %s) {
+      body(%i, %go, %x: f32[?], %y: f32[?], %z: f32[?]) {
+        %x1 = concat(%x, %r) axis=0
+        %y1 = concat(%r, %y) axis=0
+        %z1 = concat(%z, %r, %r) axis=0
+        yield go=%go states=(%x1, %y1, %z1)
+      }
+    }
+    yield %a, %b, %c
+  })g");
+  const Extent x = named_type(g, "x").extent(0), z = named_type(g, "z").extent(0);
+  ASSERT_TRUE(x.symbolic());
+  EXPECT_EQ(named_type(g, "y").extent(0), x) << "both begin alike and grow alike";
+  EXPECT_FALSE(z == x);
+  EXPECT_EQ(to_text(named_type(g, "z1").extent(0)), to_text(z) + " + 4");
+  EXPECT_FALSE(named_type(g, "a").extent(0).known_or_symbolic()) << "the loop is over";
+}
+
+/// Two `if`s choose on their own.
+TEST(Infer, ExtentsOfBranchesHaveNamesOfTheirIf) {
+  const Graph g = parse(R"g(graph "g" (%p: bool[], %q: bool[], %s: f32[2], %t: f32[5]) {
+    %a, %b = if(%p) { then { yield %s, %s } else { yield %t, %t } }
+    %c, %d = if(%q) { then { yield %a, %s } else { yield %a, %t } }
+    yield %a, %b, %c, %d
+  })g");
+  const Extent a = named_type(g, "a").extent(0);
+  ASSERT_TRUE(a.symbolic());
+  EXPECT_EQ(named_type(g, "b").extent(0), a);
+  EXPECT_EQ(named_type(g, "c").extent(0), a);
+  EXPECT_FALSE(named_type(g, "d").extent(0) == a);
 }
 
 }  // namespace

@@ -137,9 +137,6 @@ struct Call {
   std::string name;
   KernelFn function = nullptr;
   std::shared_ptr<const void> attributes;
-  /// The attributes as text: calls of the same function with the same text do the same. Empty: only
-  /// calls with the same attributes do.
-  std::string content = {};
   struct Operand {
     std::int32_t buffer;       ///< -1: the operand is left out; its address is null
     std::int32_t leading = 0;  ///< number of leading axes fixed by operands
@@ -153,6 +150,9 @@ struct Call {
   /// Index of the first view that the function writes. It writes all views from there on, which
   /// are row-major, and reads none of their old elements. `most_views`: this is not known.
   std::size_t first_written = most_views;
+  /// The attributes as text: calls of the same function with the same text do the same. Empty: only
+  /// calls with the same attributes do.
+  std::string content = {};
 };
 
 /// c[.., m, n] = sum over k ascending of a[.., m, k] * b[.., k, n]: one accumulator per element,

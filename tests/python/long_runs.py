@@ -70,10 +70,10 @@ CASES = {
     "numbers to text": ("g (float[n] x) => (string[n] y) { y = Cast <to = 8> (x) }",
                         lambda: {"x": np.random.default_rng(1).random(3_000_000, np.float32)}),
     "items of a sequence": (
-        """g (float[n,m] x) => (float[p,q] y) {
-        s = SplitToSequence <axis = 0> (x) a = ConcatFromSequence <axis = 0> (s)
-        t = SplitToSequence <axis = 0> (a) b = ConcatFromSequence <axis = 0> (t)
-        u = SplitToSequence <axis = 0> (b) y = ConcatFromSequence <axis = 0> (u) }""",
+        """g (float[n,m] x) => (float[p,q] y) { one = Constant <value_int = 1> ()
+        s = SplitToSequence <axis = 0> (x, one) a = ConcatFromSequence <axis = 0> (s)
+        t = SplitToSequence <axis = 0> (a, one) b = ConcatFromSequence <axis = 0> (t)
+        u = SplitToSequence <axis = 0> (b, one) y = ConcatFromSequence <axis = 0> (u) }""",
         lambda: {"x": f32(1_000_000, 1)}),
     "items read from a sequence": (
         """g (float[n,m] x, float[k,m] first) => (float[k,m] y) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,7 @@ class Symbol {
   const std::string& text() const;
   /// The names in this symbol, each once, sorted.
   std::span<const Symbol> names() const;
+  bool has_name(Symbol name) const { return std::ranges::count(names(), name) > 0; }
 
   bool operator==(const Symbol&) const = default;
   std::strong_ordering operator<=>(const Symbol& o) const {

@@ -33,10 +33,6 @@ struct Magnitude {
   static double quotient(double x, double, const Expression&) { return x; }
 };
 
-bool has_name(Symbol s, Symbol name) {
-  return std::ranges::find(s.names(), name) != s.names().end();
-}
-
 enum class Direction : std::uint8_t { unknown, rises, falls };
 
 /// Whether a term rises or falls as `name`, a factor of it, rises.
@@ -44,7 +40,7 @@ Direction direction(const Term& term, Symbol name) {
   std::size_t times = 0;
   for (const Symbol factor : term.factors) {
     if (factor == name) ++times;
-    else if (has_name(factor, name) || !Integer(factor).at_least(0)) return Direction::unknown;
+    else if (factor.has_name(name) || !Integer(factor).at_least(0)) return Direction::unknown;
   }
   if (times != 1) return Direction::unknown;
   return term.coefficient > 0 ? Direction::rises : Direction::falls;
@@ -55,7 +51,7 @@ Direction direction(const Expression& e, Symbol name) {
   if (e.kind != Expression::Kind::sum) return Direction::unknown;
   std::optional<Direction> all;
   for (const Term& term : e.terms) {
-    if (std::ranges::none_of(term.factors, [&](Symbol f) { return has_name(f, name); })) continue;
+    if (std::ranges::none_of(term.factors, [&](Symbol f) { return f.has_name(name); })) continue;
     const Direction one = direction(term, name);
     if (all.value_or(one) != one) return Direction::unknown;
     all = one;

@@ -1,10 +1,9 @@
 #include "lowering/extent_bounds.h"
 
-#include "ir/range.h"
-
-#include <algorithm>
+#include "lowering/extent_expression.h"
 
 namespace rondel::lowering {
+
 using ir::Integer;
 using ir::Range;
 using ir::Symbol;
@@ -16,9 +15,7 @@ std::set<Symbol> ExtentBounds::all() const {
 }
 
 bool ExtentBounds::is_known(const Integer& i) const {
-  return i.known() || (i.symbolic() && std::ranges::all_of(i.symbol.names(), [&](Symbol name) {
-                         return names_.contains(name);
-                       }));
+  return can_express(i, [&](Symbol name) { return names_.contains(name); });
 }
 
 std::optional<Range> ExtentBounds::range_of(Symbol name) const {
@@ -44,8 +41,7 @@ ir::Extent ExtentBounds::most(const ir::Extent& e) const {
   if (!e.symbolic()) return {};
   if (const auto at = bounds_.find(e.symbol); at != bounds_.end()) return at->second;
   for (const State& s : states_)
-    if (std::ranges::count(e.symbol.names(), s.now) > 0 && (Integer(s.next) - e).at_least(0))
-      return s.bound;
+    if (e.symbol.has_name(s.now) && (Integer(s.next) - e).at_least(0)) return s.bound;
   const Integer most = ir::greatest(e, [&](Symbol name) { return range_of(name); });
   return is_known(most) ? ir::Extent(most) : ir::Extent();
 }

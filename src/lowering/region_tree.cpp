@@ -16,14 +16,6 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-namespace {
-
-bool depends_on(const ir::Extent& e, ir::Symbol name) {
-  return e.symbolic() && std::ranges::count(e.symbol.names(), name) > 0;
-}
-
-}  // namespace
-
 /// A larger `if` gains nothing from being one function: the overhead of its steps is small compared
 /// to their work, and equal steps share their code.
 constexpr std::size_t most_nodes_of_if = 256;
@@ -258,9 +250,7 @@ void RegionTree::prepare_kernels() {
                to_text(type(v)));
     std::vector<ir::Type> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(v == ValueId::none ? ir::Type() : type(v));
-    k.content = fmt::format("{} {}", node.op->name, options_.fast_kernels ? "fast" : "reference");
-    for (const auto& [key, value] : node.attributes)
-      k.content += fmt::format(" {}={}", key, ir::to_text(value));
+    k.content = options_.fast_kernels ? "fast" : "reference";
     for (const ir::Type& t : inputs) k.content += " " + to_text(t);
     k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)->prepare(node, inputs,
                                                                            options_.fast_kernels);
@@ -349,7 +339,7 @@ ir::Extent RegionTree::bound_of_states(NodeId loop, ir::Symbol now, const ir::Ex
   ir::Integer most = begin, growth = 0;
   for (const ir::Extent& e : next) {
     if ((ir::Integer(now) - e).at_least(0)) continue;
-    if (!depends_on(e, now)) most = ir::max(most, bounds_.most(e));
+    if (!e.symbolic() || !e.symbol.has_name(now)) most = ir::max(most, bounds_.most(e));
     else if (bounds_.is_kept(e, now)) most = ir::max(most, 1);
     else growth = ir::max(growth, bounds_.most_growth(e, now));
   }

@@ -59,7 +59,7 @@ class RegionTree {
     ir::NodeId node;
     Position at;
     std::shared_ptr<const kernels::SizedKernel> kernel;
-    std::string content = {};  ///< all that the kernel was made of, as text
+    std::string content = {};  ///< what the kernel was made of besides op and attributes
   };
   const std::vector<KernelNode>& kernels() const { return kernels_; }
   /// Why the tree cannot be lowered, without duplicates; empty if it can.

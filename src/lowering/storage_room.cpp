@@ -93,8 +93,7 @@ void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Ex
     if ((Integer(now) - e).at_least(0)) continue;
     if (e.symbolic() && either != t_.environment().either.end())
       open.insert(open.end(), {either->second.first, either->second.second});
-    else if (!e.symbolic() || std::ranges::count(e.symbol.names(), now.symbol) == 0)
-      least.emplace_back(e);
+    else if (!e.symbolic() || !e.symbol.has_name(now.symbol)) least.emplace_back(e);
     else if (ir::never_positive(Integer(e) - ir::max(Integer(now), 1), whatever_is_now))
       least.emplace_back(1);
     else growth = ir::max(growth, ir::greatest(Integer(e) - now, whatever_is_now));

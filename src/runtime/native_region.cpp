@@ -182,6 +182,7 @@ void NativeLoop::bind(Frame& frame, const LoopStart& start) {
   go_ = start.go ? 1 : 0;
   if (extents_change()) {
     for (State& s : states_) s.block = Tensor();  // of a run that failed
+    read_tensors(frame, outer_, tensors_);
     return;
   }
   buffers_.bind(run);
@@ -201,11 +202,11 @@ void NativeLoop::bind(Frame& frame, const LoopStart& start) {
 
 /// How many trips to make room for at first: all, if the loop certainly makes them or they need
 /// little memory.
-std::int64_t NativeLoop::first_room(Frame& frame, const LoopStart& start, std::int64_t most) {
+std::int64_t NativeLoop::first_room(const LoopStart& start, std::int64_t most) {
   if (start.certain) return most;
-  const double least = bytes_for(frame, 1).value_or(0);
+  const double least = bytes_for(1).value_or(0);
   const auto is_small = [&](std::int64_t trips) {
-    const auto bytes = bytes_for(frame, trips);
+    const auto bytes = bytes_for(trips);
     return bytes && *bytes - least <= small_growth;
   };
   if (is_small(most)) return most;
@@ -215,8 +216,7 @@ std::int64_t NativeLoop::first_room(Frame& frame, const LoopStart& start, std::i
 }
 
 /// The bytes of states and temporaries with room for `trips` trips; nullopt if they are too many.
-std::optional<double> NativeLoop::bytes_for(Frame& frame, std::int64_t trips) {
-  read_tensors(frame, outer_, tensors_);
+std::optional<double> NativeLoop::bytes_for(std::int64_t trips) {
   if (!buffers_.code()->types->evaluate_with_room(tensors_, trips, types_)) return std::nullopt;
   double all = 0;
   const auto& bindings = buffers_.code()->bindings;
@@ -233,7 +233,6 @@ std::optional<double> NativeLoop::bytes_for(Frame& frame, std::int64_t trips) {
 /// trip, the states are the initial values.
 void NativeLoop::make_room(Frame& frame, std::int64_t trips) {
   Run& run = frame.run();
-  read_tensors(frame, outer_, tensors_);
   if (!buffers_.code()->types->evaluate_with_room(tensors_, trips, types_))
     throw Error(Blame::limit, fmt::format("the states of {} trips do not fit into memory", trips));
   if (trips != room_) {
@@ -291,7 +290,7 @@ NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::s
   const bool growing = std::ranges::any_of(
       stacks_, [&](const ItemStack& s) { return !stacks[s.stack].certain(); });
   const scalar::Executable& code = *buffers_.code()->code;
-  if (extents_change()) make_room(frame, first_room(frame, start, most));
+  if (extents_change()) make_room(frame, first_room(start, most));
   std::int64_t from = 0;
   for (std::int64_t chunk = code.native() ? trips_of_first_chunk(stacks) : first_chunk;
        from < most && (!start.conditional || go_ != 0);

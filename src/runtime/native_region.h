@@ -160,8 +160,8 @@ class NativeLoop {
     Tensor rows = {};  ///< the rows that the program may write now
   };
   void bind(Frame&, const LoopStart&);
-  std::int64_t first_room(Frame&, const LoopStart&, std::int64_t most);
-  std::optional<double> bytes_for(Frame&, std::int64_t trips);
+  std::int64_t first_room(const LoopStart&, std::int64_t most);
+  std::optional<double> bytes_for(std::int64_t trips);
   void make_room(Frame&, std::int64_t trips);
   void make_more_room(Frame&, std::int64_t most);
   void hand_on_states(Frame&);
@@ -178,8 +178,8 @@ class NativeLoop {
   std::vector<Slot> outer_;
   std::vector<std::int64_t> extents_;   ///< those of states that change, in the current trip
   std::int64_t room_ = 0;               ///< the number of trips that the states have room for
-  std::vector<const Tensor*> tensors_;  ///< scratch
-  OutputTypes types_;                   ///< likewise
+  std::vector<const Tensor*> tensors_;  ///< the outer values, while states grow
+  OutputTypes types_;                   ///< scratch
   std::uint8_t go_ = 0;
   std::int64_t stopped_ = 0;
 };

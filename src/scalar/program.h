@@ -150,8 +150,8 @@ struct Call {
   /// Index of the first view that the function writes. It writes all views from there on, which
   /// are row-major, and reads none of their old elements. `most_views`: this is not known.
   std::size_t first_written = most_views;
-  /// The attributes as text: calls of the same function with the same text do the same. Empty: only
-  /// calls with the same attributes do.
+  /// What the attributes were made of, as text: calls of the same name, function and text do the
+  /// same. Empty: only calls with the same attributes do.
   std::string content = {};
 };
 

@@ -30,7 +30,12 @@ bool StorageRoom::fits(ValueId v, const ir::Type& room) const {
 bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) const {
   if (ir::never_positive(needed - room, [](ir::Symbol) { return std::nullopt; })) return true;
   if (!needed.symbolic() || steps == 0) return false;
-  return std::ranges::any_of(needed.symbol.names(), [&](ir::Symbol name) {
+  const bool covers_next = std::ranges::any_of(next_bounds_, [&](const auto& next) {
+    return next.first == needed && std::ranges::all_of(next.second, [&](const Integer& most) {
+             return covers(room, most, steps - 1);
+           });
+  });
+  return covers_next || std::ranges::any_of(needed.symbol.names(), [&](ir::Symbol name) {
     if (bounds_of(name).empty()) return false;
     if (covers_bound(room, needed, name, steps - 1)) return true;
     const bool less = needed != Integer(name) && (Integer(name) - needed).at_least(0);
@@ -80,12 +85,13 @@ void StorageRoom::visit_states(ir::NodeId n, const LoopParts& parts) {
 /// the name of the extent after the loop.
 void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Extent& now,
                               const ir::Extent& first, const ir::Extent& next, ir::Symbol last) {
-  ir::Integers least{first};
+  ir::Integers least{first}, nexts;
   Integer growth = 0;
   std::vector<ir::Extent> open{next};
   while (!open.empty()) {
     const ir::Extent e = open.back();
     open.pop_back();
+    nexts.emplace_back(e);
     const auto either = t_.environment().either.find(e.symbol);
     const auto whatever_is_now = [&](ir::Symbol name) {
       return name == now.symbol ? std::optional(ir::Range{0, {}}) : std::nullopt;
@@ -108,6 +114,7 @@ void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Ex
                                             : most_trips(t_.graph().node(n), parts)) {
     bounds_[now.symbol].push_back(after(growth == Integer(0) ? trips : trips - 1));
     if (last && n != t_.top()) bounds_[last].push_back(after(trips));
+    for (const Integer& e : nexts) next_bounds_.emplace_back(e, after(trips));
   }
   if (growth == Integer(0)) bounds_[now.symbol].push_back(least);
   if (growth == Integer(0) && last && n != t_.top()) bounds_[last].push_back(least);

@@ -36,6 +36,8 @@ class StorageRoom {
   const std::set<ir::Symbol> class_names_;
   /// By symbol: bounds, each a list of integers, the largest of which is at least the extent.
   std::map<ir::Symbol, std::vector<ir::Integers>> bounds_;
+  /// Extents of next values of states, with bounds of the same form.
+  std::vector<std::pair<ir::Integer, ir::Integers>> next_bounds_;
 };
 
 }  // namespace rondel::lowering

@@ -23,14 +23,14 @@ std::int64_t size_of(const Layout::Piece& piece, std::span<const std::int64_t> e
 }  // namespace
 
 ArenaOffsets assign_offsets(const Layout& layout, std::span<const std::int64_t> extents,
-                            std::size_t slot_count) {
+                            std::size_t slot_count, std::size_t behind) {
   ArenaOffsets offsets;
-  assign_offsets(layout, extents, slot_count, offsets);
+  assign_offsets(layout, extents, slot_count, behind, offsets);
   return offsets;
 }
 
 void assign_offsets(const Layout& layout, std::span<const std::int64_t> extents,
-                    std::size_t slot_count, ArenaOffsets& offsets) {
+                    std::size_t slot_count, std::size_t behind, ArenaOffsets& offsets) {
   using Assigned = ArenaOffsets::Assigned;
   offsets.by_slot.assign(slot_count, {});
   offsets.total = 0;
@@ -38,8 +38,9 @@ void assign_offsets(const Layout& layout, std::span<const std::int64_t> extents,
   living.clear();
   const bool in_order = std::ranges::is_sorted(layout.pieces, {}, &Layout::Piece::first);
   for (const Layout::Piece& piece : layout.pieces) {
-    const std::int64_t bytes = size_of(piece, extents);
-    if (bytes < 0) continue;
+    const std::int64_t own = size_of(piece, extents);
+    if (own < 0) continue;
+    const std::int64_t bytes = own + static_cast<std::int64_t>(behind);
     if (in_order) std::erase_if(living, [&](const Assigned& p) { return p.last < piece.first; });
     Assigned here{piece.first, piece.last, 0, bytes};
     for (const Assigned& p : living)
@@ -48,7 +49,7 @@ void assign_offsets(const Layout& layout, std::span<const std::int64_t> extents,
         here.offset = p.offset + p.bytes;
     if (here.offset > most_bytes) continue;
     living.insert(std::ranges::upper_bound(living, here.offset, {}, &Assigned::offset), here);
-    offsets.by_slot[static_cast<std::size_t>(piece.slot)] = {here.offset, bytes};
+    offsets.by_slot[static_cast<std::size_t>(piece.slot)] = {here.offset, own};
     offsets.total = std::max(offsets.total, here.offset + bytes);
   }
 }

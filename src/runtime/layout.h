@@ -45,15 +45,15 @@ struct ArenaOffsets {
 
 /// Assigns offsets by first fit, in the order of the pieces. If the pieces are sorted by `first`, a
 /// piece costs time proportional to the number of pieces alive at that step. Pieces that are alive
-/// at the same step do not overlap. Offsets are multiples of 64 bytes. A piece that is too large
-/// for any memory is not placed in the arena.
+/// at the same step do not overlap, and `behind` bytes lie behind each. Offsets are multiples of 64
+/// bytes. A piece that is too large for any memory is not placed in the arena.
 ArenaOffsets assign_offsets(const Layout&, std::span<const std::int64_t> extents,
-                            std::size_t slot_count);
+                            std::size_t slot_count, std::size_t behind = 0);
+/// The same, reusing the memory of an existing result.
+void assign_offsets(const Layout&, std::span<const std::int64_t> extents, std::size_t slot_count,
+                    std::size_t behind, ArenaOffsets&);
 /// Throws Error(internal) unless each piece is within the arena and overlaps no other piece that is
 /// alive at the same step. Shares no code with `assign_offsets`.
 void verify_offsets(const Layout&, std::span<const std::int64_t> extents, const ArenaOffsets&);
-/// `assign_offsets`, reusing the memory of an existing result.
-void assign_offsets(const Layout&, std::span<const std::int64_t> extents, std::size_t slot_count,
-                    ArenaOffsets&);
 
 }  // namespace rondel::runtime

@@ -18,8 +18,6 @@ namespace rondel::runtime {
 namespace {
 
 constexpr std::size_t smallest = 64;
-/// The bytes behind each block that may be read in check mode.
-constexpr std::size_t behind = 64;
 /// The most bytes that the pool keeps for later runs.
 constexpr std::size_t most_kept = std::size_t{256} << 20;
 /// So many strings take long to release, so that this is done in the background.
@@ -59,6 +57,7 @@ struct Memory::Pool {
                                 budget, bytes, now));
     } while (!used.compare_exchange_weak(now, now + bytes, std::memory_order_relaxed));
   }
+  std::size_t bytes_behind() const { return checked ? 64 : 0; }
   void unclaim(std::size_t bytes) { used.fetch_sub(bytes, std::memory_order_relaxed); }
 
   void* take(std::size_t c) {
@@ -202,6 +201,7 @@ struct Memory::BlockOwner {
 Memory::Memory(std::size_t budget, bool checked) : pool_(std::make_shared<Pool>(budget, checked)) {}
 
 bool Memory::checked() const { return pool_->checked; }
+std::size_t Memory::bytes_behind() const { return pool_->bytes_behind(); }
 
 Tensor Memory::allocate_strings(Shape shape, std::size_t bytes) {
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(element_count(shape), 1));
@@ -232,7 +232,7 @@ void Memory::count_written_text(const Tensor& t) {
 Tensor Memory::allocate(DType dtype, Shape shape) {
   const std::size_t bytes = bytes_of(dtype, shape);
   if (dtype == DType::string) return allocate_strings(std::move(shape), bytes);
-  const std::size_t c = size_class(pool_->checked ? bytes + behind : bytes);
+  const std::size_t c = size_class(bytes + bytes_behind());
   if (c >= class_count)
     throw_error(Blame::limit, fmt::format("{} bytes are more than any memory holds", bytes));
   pool_->claim(class_bytes(c));
@@ -262,7 +262,7 @@ std::size_t Memory::bytes_if_alone(const Tensor& t) {
   const auto* owner = std::get_deleter<BlockOwner>(t.owner());
   // A former owner may have read the block on another thread.
   std::atomic_thread_fence(std::memory_order_acquire);
-  return owner == nullptr ? 0 : class_bytes(owner->size_class);
+  return owner == nullptr ? 0 : class_bytes(owner->size_class) - owner->pool->bytes_behind();
 }
 
 }  // namespace rondel::runtime

@@ -48,7 +48,7 @@ Tensor allocate_state(Run& run, const std::string& name, DType dtype, const Shap
 }  // namespace
 
 RegionBuffers::RegionBuffers(std::shared_ptr<const RegionCode> code, Run& run)
-    : code_(std::move(code)), threads_(run.threads), checked_(run.memory.checked()),
+    : code_(std::move(code)), threads_(run.threads), checked_(run.memory.checked()), behind_(run.memory.bytes_behind()),
       views_(code_->bindings.size()) {
   for (std::size_t b = 0; b < code_->bindings.size(); ++b) {
     const RegionCode::Binding& binding = code_->bindings[b];
@@ -82,7 +82,7 @@ void RegionBuffers::assign_offsets() {
                                            static_cast<std::int64_t>(byte_size(o.dtype)));
     layout_.pieces.push_back({static_cast<Slot>(i), o.first, o.last, bytes, {}});
   }
-  runtime::assign_offsets(layout_, {}, owned_.size(), offsets_);
+  runtime::assign_offsets(layout_, {}, owned_.size(), behind_, offsets_);
   if (checked_) verify_offsets(layout_, {}, offsets_);
 }
 

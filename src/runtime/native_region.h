@@ -105,7 +105,8 @@ class RegionBuffers {
 
   std::shared_ptr<const RegionCode> code_;
   const int threads_;
-  const bool checked_;  ///< check mode
+  const bool checked_;        ///< check mode
+  const std::size_t behind_;  ///< bytes behind each value in the arena
   std::vector<Owned> owned_;
   Layout layout_;         ///< layout of `owned_` in the arena
   ArenaOffsets offsets_;  ///< offsets of `owned_` in the arena

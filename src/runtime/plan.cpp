@@ -88,7 +88,8 @@ void Frame::assign_arena_offsets() {
     std::rotate(cached_offsets_.begin(), known, known + 1);
   } else {
     if (cached_offsets_.size() == most) cached_offsets_.pop_back();
-    ArenaOffsets offsets = assign_offsets(plan_.layout, extents_, plan_.slot_count);
+    ArenaOffsets offsets = assign_offsets(plan_.layout, extents_, plan_.slot_count,
+                                          run_->memory.bytes_behind());
     if (run_->memory.checked()) verify_offsets(plan_.layout, extents_, offsets);
     cached_offsets_.insert(cached_offsets_.begin(),
                            std::make_unique<CachedOffsets>(extents_, std::move(offsets)));

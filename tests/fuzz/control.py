@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .blocks import LARGEST, Block
+from .growing import Growth
 from .moods import HUGE
 from .straight import partner
 from .values import BOOL, I64, STRING, Unfit
@@ -53,10 +54,17 @@ def count(g):
 
 
 def _states(g, body, fixed):
-    """[(initial value, the body's input, how it may change)]: kept, extents, rank, or other for sequences and optionals."""
+    """[(initial value, the body's input, how it may change)]: kept, extents, rank, a Growth, or other for sequences and optionals."""
     w, rng = g.writer, g.writer.random
     made = []
     for _ in range(rng.choice(w.mood.states)):
+        if not fixed and w.chance(w.mood.growing):
+            try:
+                growth = Growth(g, body)
+                made += [(initial, state, growth) for initial, state in zip(growth.initials, growth.states, strict=True)]
+                continue
+            except Unfit:
+                pass
         if not fixed and w.chance(0.15):
             try:
                 v = g.pick(kind=rng.choice(["seq", "seq", "opt", "optseq"]))
@@ -73,6 +81,8 @@ def _states(g, body, fixed):
 
 def _next(body, state, how):
     """What a state is in the next trip."""
+    if isinstance(how, Growth):
+        return how.next_of(body, state)
     for _ in range(3):
         try:
             return {"kept": _kept, "extents": _other_extents, "rank": _other_rank, "other": _other}[how](body, state)
@@ -169,7 +179,7 @@ def _results(g, op, inputs, attributes, facts, likes):
     made = made if isinstance(made, list) else [made]
     for value, like in zip(made, likes, strict=True):
         if like is not None:
-            value.shape_id = like.shape_id
+            value.shape_id, value.grows_on = like.shape_id, like.grows_on
     if len(made) > 1 and g.writer.chance(0.05):
         left_out = g.writer.random.choice(made)
         g.values.remove(left_out)
@@ -207,6 +217,9 @@ def loop(g):
     index = body.add_input("tensor", I64, [np.array(0, np.int64)] * sets, varies=body.depth)
     going = body.add_input("tensor", BOOL, [np.array(True)] * sets, varies=body.depth)
     states = _states(g, body, fixed=False)
+    for growth in {id(how): how for _, _, how in states if isinstance(how, Growth)}.values():
+        if w.chance(0.7):
+            growth.step(body)
     body.fill(rng.randint(1, w.mood.body))
     if form in ("count", "sure"):
         more = body.emit("Identity", [going]) if w.chance(0.7) else body.constant(np.array(True))
@@ -228,7 +241,7 @@ def loop(g):
     ends = varies if stops else max([v.varies for v in (trips, go) if v is not None], default=0)
     facts = [_final(initial, how, varies) for initial, _, how in states]
     facts += [{"dtype": v.dtype, "varies": varies, "wobble": max(ends, v.wobble if v.wobble < body.depth else varies), "unranked": v.unranked} for v in items]
-    likes = [v if how == "kept" else None for v, _, how in states] + [None] * len(items)
+    likes = [v if how == "kept" else how if isinstance(how, Growth) else None for v, _, how in states] + [None] * len(items)
     _results(g, "Loop", [trips, go, *(v for v, _, _ in states)], {"body": graph}, facts, likes)
 
 

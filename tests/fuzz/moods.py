@@ -39,8 +39,9 @@ class Mood:
     from other_counts.
     risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
     endings: what ends a loop. sure: the chance that an outermost loop makes two or three trips whatever the feeds are. from_data, from_inputs: the chance that a count comes from data, and from outside of all loops.
-    states: how many a loop has. changing: the chance that a state changes its extents or rank. moved: that its next value is an older one,
-    such as another state. stretched: that an extent of 1 is broadcast.
+    states: how many a loop has. changing: the chance that a state changes its extents or rank. growing: that a state of a loop, or two alike,
+    only change one extent, by rows that are joined or left out. moved: that its next value is an older one, such as another state.
+    stretched: that an extent of 1 is broadcast.
     declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
     """
 
@@ -69,13 +70,14 @@ class Mood:
     endings: list
     states: list
     changing: float
+    growing: float
     moved: float
     stretched: float
 
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected], [6, 2, 6, 4, 2, 1])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing], [6, 2, 6, 4, 2, 1, 5])[0]
     return kind(rng, families)
 
 
@@ -142,6 +144,22 @@ def _projected(rng, families):
     return made
 
 
+def _growing(rng, families):
+    """Small programs: states that get a row more or less in each trip, alone or two alike, and what reads them: products, slices, lengths."""
+    made = _ended(rng, families)
+    made.weights.update({name: 0.05 for name in families})
+    made.weights.update({"loop": 5, "if": 1, "cache": 10, "arithmetic": 1, "reduce": 1, "slices": 1, "concat": 1, "gather": 1, "shapes": 0.5})
+    made.depth, made.length, made.body = rng.choice([1, 1, 2]), rng.choice([1, 1, 2]), rng.choice([1, 2, 3, 4])
+    made.extents = rng.choice([[0, 1, 1, 2, 3], [1, 2, 3], [1, 1, 4, 16]])
+    made.counts = rng.choice([[1, 2, 3, 5], [1, 1, 1, 2, 0], [3, 9, 40, 70]])
+    made.other_counts, made.dtypes = rng.choice([[1, 2, 7, 33], [0, 1, 3]]), [F32, *rng.choices([F32, F32, I64, np.dtype(np.float64), np.dtype(np.float16), BOOL], k=2)]
+    made.endings = ["count", "count", "count", "both", "while", "huge"]
+    made.states, made.growing, made.changing, made.exact = [1, 1, 2], 0.85, 0.1, rng.random() < 0.8
+    made.declared = rng.choice([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [4, 4, 4, 1]])
+    made.stretched, made.from_data = 0.3, 0.6
+    return made
+
+
 def _anything(rng, families):
     weights = {name: rng.choice([0, 0.3, 1, 1, 1, 3, 8]) * OFTEN.get(name, 1) for name in families}
     for theme in THEMES:
@@ -190,5 +208,6 @@ def _anything(rng, families):
         states=[0, 1, 1, 1, 2, 2, 3],
         moved=rng.choice([0.1, 0.3]),
         changing=rng.choice([0.1, 0.35, 0.5]),
+        growing=rng.choice([0, 0.1, 0.3]),
         stretched=rng.choice([0.2, 0.4, 0.8]),
     )

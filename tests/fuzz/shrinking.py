@@ -6,6 +6,7 @@ since copies have the same order. `seen` has a value of each name, from the orac
 
 from __future__ import annotations
 
+import itertools
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
@@ -127,7 +128,8 @@ def _opset(model, feeds):
 
 def _fresh(graph):
     """A name for another output of a body."""
-    return f"{graph.name}_{len(graph.node)}"
+    taken = {name for node in graph.node for name in node.output}
+    return next(name for k in itertools.count() if (name := f"{graph.name}_{k}") not in taken)
 
 
 def rename(graph, old, new):

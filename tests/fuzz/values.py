@@ -53,6 +53,7 @@ class Value:
     level: of the graph it belongs to. varies, wobble: the innermost loop whose trips change its elements, its shape (0: none).
     shape_id: values with the same number have the same shape in every trip. unranked: the rank may change, too. read: some node reads it.
     work: nodes that it depends on, those of bodies included, on the way that has most of them.
+    grows_on: the only axis whose extent may change, if that is known of a value that wobbles.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Value:
     unranked: bool = False
     read: bool = False
     work: int = 0
+    grows_on: int | None = None
 
     @property
     def sample(self):
@@ -74,6 +76,11 @@ class Value:
     @property
     def shape(self):
         return self.samples[0].shape
+
+    @property
+    def shapes(self):
+        """The shapes in the runs of all sets of feeds."""
+        return [s.shape if s is not None else None for s in self.samples]
 
     @property
     def rank(self):

@@ -91,6 +91,9 @@ def test_a_planted_fault_is_found_and_made_small(monkeypatch):
             made = program(seed)
         except Rejected:
             continue
+        counts = [x for case in made.cases for x in case.feeds.values() if isinstance(x, np.ndarray) and x.dtype == np.int64]
+        if any((x == 0).any() for x in counts):
+            continue  # of what makes no trip, nothing is seen, and less can be left out
         fault = ways.check(made, chosen)
         if fault is not None:
             break

@@ -96,6 +96,21 @@ def test_attention_over_caches_that_grow(heads, width, monkeypatch):
             assert s.how_it_ran()["node 'k' (Loop)"] == "natively, as a whole"
 
 
+def test_the_last_rows_of_a_state_and_of_rows_of_any_number(monkeypatch):
+    """The extent of the next value is bounded by more than what it grows by."""
+    made = model("""main (float[A] s, float[B] x, int64 n) => (float[C] last) <int64[1] three = {-3}, int64[1] many = {2147483648}, int64[1] first = {0}> {
+      last = Loop (n, "", s) <body = b (int64 i, bool go, float[V] v) => (bool on, float[W] w) {
+        on = Identity (go)  a = Concat <axis = 0> (v, x)  w = Slice (a, three, many, first) }>
+    }""")
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        s = session(made)
+        for begun, joined, trips in [(0, 0, 2), (0, 1, 5), (5, 2, 3), (1, 4, 1), (2, 0, 0), (5, 1, 3)]:
+            feeds = {"s": np.arange(begun, dtype=np.float32), "x": -np.arange(1, joined + 1, dtype=np.float32), "n": np.array(trips)}
+            for _ in range(2):
+                np.testing.assert_array_equal(s.run(None, feeds)[0], machine.run_model(made, feeds)[0])
+
+
 def test_a_state_that_outgrows_the_memory_is_named(monkeypatch):
     run_as(monkeypatch, "2")
     made = model(LOOPS["data end it"])

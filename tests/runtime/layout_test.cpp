@@ -34,6 +34,14 @@ TEST(Layout, SizesFollowExtents) {
   EXPECT_EQ(offsets.by_slot[2].offset, 256000);
 }
 
+TEST(Layout, BytesLieBehindEachValue) {
+  const Layout pair{{}, {piece(0, 0, 2, 100), piece(1, 1, 2, 64)}};
+  const ArenaOffsets offsets = assign_offsets(pair, {}, 2, 64);
+  EXPECT_EQ(offsets.by_slot[0].bytes, 128) << "what the value may take";
+  EXPECT_EQ(offsets.by_slot[1].offset, 192);
+  EXPECT_EQ(offsets.total, 320);
+}
+
 TEST(Layout, AnEmptyValueHasAPlaceAndAnImpossibleOneHasNone) {
   const Layout layout{{{0, 0}}, {piece(1, 0, 1, 4, {0}), piece(2, 0, 1, 4, {0, 0})}};
   const std::vector<std::int64_t> empty{0}, huge{std::int64_t{1} << 40};

@@ -39,6 +39,15 @@ TEST(Memory, InCheckModeBlocksShowThatNothingWroteThem) {
   EXPECT_FALSE(Memory(1).checked());
 }
 
+TEST(Memory, InCheckModeALongerValueLeavesTheBytesBehindItsBlock) {
+  Memory memory(std::size_t{1} << 30, true);
+  const Tensor t = memory.allocate(DType::u8, {100});
+  const std::size_t room = Memory::bytes_if_alone(t);
+  EXPECT_GE(room, 100U);
+  EXPECT_GE(memory.in_use(), room + memory.bytes_behind());
+  EXPECT_EQ(Memory(1).bytes_behind(), 0U);
+}
+
 TEST(Memory, InCheckModeRowsOfAGrowingStackShowThatNothingWroteThem) {
   Memory memory(std::size_t{1} << 30, true);
   runtime::Run run{memory, 1000};

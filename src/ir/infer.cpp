@@ -4,8 +4,10 @@
 #include "base/cancellation.h"
 #include "base/error.h"
 #include "ir/changing_extents.h"
+#include "ir/range.h"
 
 #include <algorithm>
+#include <map>
 
 namespace rondel::ir {
 namespace {
@@ -146,7 +148,8 @@ class Inference {
       const auto known = k_.elements.find(static_cast<std::int32_t>(v));
       elements.push_back(known == k_.elements.end() ? nullptr : &known->second);
     }
-    TypeContext context(node.attributes, types, values, elements, node.outputs.size(), &k_.trips);
+    TypeContext context(node.attributes, types, values, elements, node.outputs.size(), &k_.trips,
+                        k_.measure ? position_names(node) : PositionNames());
     try {
       node.op->type(context);
     } catch (const Error& e) {
@@ -158,7 +161,8 @@ class Inference {
     keep(node, context);
     const std::optional<Integers> conditions = context.conditions();
     if (k_.name_unknowns) k_.node_conditions[static_cast<std::int32_t>(n)] = conditions;
-    if (!conditions || std::ranges::any_of(*conditions, depends_on_trip())) k_.conditions.reset();
+    if (!conditions || (!k_.measure && std::ranges::any_of(*conditions, depends_on_trip())))
+      k_.conditions.reset();
     else if (k_.conditions)
       k_.conditions->insert(k_.conditions->end(), conditions->begin(), conditions->end());
     if (evaluate_ && context.known().empty()) fold(n, values);
@@ -194,14 +198,32 @@ class Inference {
                                               std::span<const std::int64_t>(numbers));
   }
 
-  /// The type with unknown extents for those that depend on a trip index. Such a symbol would stand
-  /// for another extent in each trip, but equal symbols are equal extents.
-  Type of_all_trips(const Type& t) const {
+  /// The type with unknown or named extents for those that depend on a trip index. Such a symbol
+  /// would stand for another extent in each trip, but equal symbols are equal extents.
+  Type of_all_trips(const Type& t) {
     if (!t.is_tensor() || !t.has_rank() || std::ranges::none_of(t.extents(), depends_on_trip()))
       return t;
     Extents extents = t.extents();
-    std::ranges::replace_if(extents, depends_on_trip(), Extent());
+    for (Extent& e : extents)
+      if (depends_on_trip()(e))
+        e = k_.measure ? Extent(measured(Integer(e).symbol.text(), {e})) : Extent();
     return Type::tensor(t.dtype(), std::move(extents));
+  }
+
+  PositionNames position_names(const Node& node) {
+    return [&](std::size_t k, std::size_t i, const Extent& axis) {
+      const ValueId list = node.inputs[k];
+      const std::string key = fmt::format("{} {} {}", index(list), i, to_text(Integer(axis)));
+      return Integer(measured(key, {{}, list, i, axis}));
+    };
+  }
+
+  /// The name of what is measured in this way; equal keys get the same name.
+  Symbol measured(const std::string& key, const Measure& how) {
+    const auto [at, made] = measured_.try_emplace(key);
+    if (made) at->second = Symbol::own(fmt::format("m{}", k_.measures.size()));
+    k_.measures.try_emplace(at->second, how);
+    return at->second;
   }
 
   Type named(const Type& t, ValueId v) const {
@@ -425,6 +447,7 @@ class Inference {
   const Graph& g_;
   TypeEnvironment& k_;
   const Evaluator& evaluate_;
+  std::map<std::string, Symbol> measured_;  ///< names by what is measured
   std::size_t rules_ = 0;
   bool name_stacks_ = false;
 };
@@ -438,6 +461,15 @@ Integer TypeEnvironment::integer(ValueId v) const {
   }
   const auto known = elements.find(static_cast<std::int32_t>(v));
   return known != elements.end() && known->second.size() == 1 ? known->second[0] : Integer();
+}
+
+Integer TypeEnvironment::without_measures(const Integer& i) const {
+  const auto is_measured = [&](Symbol name) { return measures.contains(name); };
+  if (!i.symbolic() || std::ranges::none_of(i.symbol.names(), is_measured)) return i;
+  const Integer most = greatest(i, [&](Symbol name) {
+    return is_measured(name) ? std::optional(Range{0, measures.at(name).most()}) : std::nullopt;
+  });
+  return most.known_or_symbolic() ? without_measures(most) : i;
 }
 
 Extent trips_of(const Node& loop, const TypeEnvironment& k) {

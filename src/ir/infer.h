@@ -26,6 +26,18 @@ class Types {
   std::unordered_map<std::size_t, Type> sparse_;
 };
 
+/// How a program finds the integer that a name stands for when it runs: as an expression over names
+/// and trip indices, or as a position on an axis (`TypeContext::position`). The name has this
+/// meaning where the graph says it, in the current trip.
+struct Measure {
+  Integer expression;  ///< unknown for a position
+  ValueId list = ValueId::none;
+  std::size_t element = 0;
+  Extent axis = {};
+  /// An upper bound, as an expression over names and trip indices.
+  Integer most() const { return list == ValueId::none ? expression : Integer(axis); }
+};
+
 /// What inference knows about a graph's values. It is kept outside of the graph, so that one graph
 /// can be analysed for many shape classes.
 struct TypeEnvironment {
@@ -48,6 +60,12 @@ struct TypeEnvironment {
   /// If set, inference gives each unknown extent of an op's result a symbol of its own, so that
   /// equal extents downstream are recognized.
   bool name_unknowns = false;
+  /// If set as well, extents that depend on a trip index or on data get names that `measures` tells
+  /// how to find, as far as rules can say it.
+  bool measure = false;
+  std::unordered_map<Symbol, Measure> measures;
+  /// An upper bound without names that are measured, if there is one; else the integer itself.
+  Integer without_measures(const Integer&) const;
   /// If set, the loop makes no trip (docs/loops.md, rule 3): inference trusts the model's
   /// annotations of states (`keeps`), and a rule that does not hold is no error: the graph's own
   /// types of the outputs are all that is known.

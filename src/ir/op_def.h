@@ -24,6 +24,9 @@ class Meaning {
 /// The elements of a list of integers (any integer dtype, rank 0 or 1).
 Ints integers_of(const Tensor&);
 
+/// Gives a name to a position that the program finds when it runs (`TypeContext::position`).
+using PositionNames = std::function<Integer(std::size_t k, std::size_t i, const Extent&)>;
+
 /// The context of a type rule: the facts that the rule reads, and the facts that it states. At
 /// compile time, types may be partial and most values unknown. Before a step runs, the same rule is
 /// applied to exact types and all `value_inputs`, so no step runs on operands that its rule
@@ -32,9 +35,10 @@ class TypeContext {
  public:
   TypeContext(const Attributes& attributes, std::span<const Type* const> inputs,
               std::span<const Tensor* const> values, std::span<const Integers* const> elements,
-              std::size_t output_count, const TripIndices* trips = nullptr)
+              std::size_t output_count, const TripIndices* trips = nullptr,
+              PositionNames names = {})
       : attributes_(attributes), inputs_(inputs), values_(values), elements_(elements),
-        outputs_(output_count), trips_(trips) {}
+        outputs_(output_count), trips_(trips), names_(std::move(names)) {}
 
   const Attributes& attributes() const { return attributes_; }
   std::size_t input_count() const { return inputs_.size(); }
@@ -51,6 +55,12 @@ class TypeContext {
   /// Whether the integer is at least 0 in every trip of the loops around the node.
   bool never_negative(const Integer& i) const {
     return i.at_least(0) || (trips_ != nullptr && trips_->never_negative(i));
+  }
+  /// Element i of input k as a position on an axis of this extent: counted from the end if it is
+  /// negative, and clamped to the axis and its end. A name if only the program that runs can find
+  /// it; unknown where nothing gives names.
+  Integer position(std::size_t k, std::size_t i, const Extent& extent) const {
+    return names_ && extent.known_or_symbolic() ? names_(k, i, extent) : Integer();
   }
 
   std::size_t output_count() const { return outputs_.size(); }
@@ -86,6 +96,7 @@ class TypeContext {
   std::span<const Integers* const> elements_;
   std::vector<Type> outputs_;
   const TripIndices* trips_;
+  PositionNames names_;
   std::vector<std::pair<std::size_t, Tensor>> known_;
   std::vector<std::pair<std::size_t, Integers>> made_;
   std::vector<std::pair<std::size_t, std::size_t>> same_;

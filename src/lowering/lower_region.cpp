@@ -50,12 +50,34 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
     for (const ValueId v : tree_.graph().node(n).inputs) define_constant(v);
   const ir::Node& node = tree_.graph().node(g.nodes[0]);
   if (!node.regions.empty()) return node.is_loop() ? loop(g.nodes[0]) : branch(g.nodes[0]);
+  for (const NodeId n : g.nodes)
+    for (const ir::Symbol name : tree_.measures(n)) measure(name);
   for (const NodeId n : g.nodes) check_rule(n);
   const bool whole = ops::writes_buffers(*node.op);
   for (const ValueId v : g.outputs)
     scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
   if (whole) on_buffers(g);
   else lower_nodes(scope_, g.nodes);
+}
+
+/// Emits the computation of a name that is found when the program runs, if that has not been done.
+void RegionLowering::measure(ir::Symbol name) {
+  const auto how = environment_.measures.find(name);
+  if (how == environment_.measures.end() || extents_.contains(name)) return;
+  const ir::Measure& m = how->second;
+  const ir::Integer from = m.most();
+  for (const ir::Symbol other : from.symbolic() ? from.symbol.names() : std::span<const ir::Symbol>())
+    measure(other);
+  if (m.list == ValueId::none) {
+    extents_[name] = integer(m.expression);
+    return;
+  }
+  define_constant(m.list);
+  const Operand& list = scope_.operands.at(m.list);
+  const Indices at(list.extents.size(), b_.index(static_cast<std::int64_t>(m.element)));
+  const Ex given = cast(DType::i64, list.load(at)), axis = extent(m.axis);
+  const Ex counted = select(given < 0, given + axis, given);
+  extents_[name] = scalar::max(b_.index(0), scalar::min(counted, axis));
 }
 
 /// Emits the check that a node's rule accepts the extents that have become known by now. The
@@ -169,7 +191,9 @@ void RegionLowering::branch(NodeId n) {
     return node.outputs[j] != ValueId::none && tree_.is_one_element(node.outputs[j]);
   };
   const std::vector<std::pair<std::size_t, std::int64_t>> either = extents_of_either(n);
+  const std::vector<RegionId> regions = tree_.regions(n);
   const auto take = [&](RegionId r) {
+    const auto outer = extents_;
     groups(r, nullptr, {});
     const auto& results = tree_.graph().region(r).results;
     std::vector<Ex> yields;
@@ -180,9 +204,9 @@ void RegionLowering::branch(NodeId n) {
         copy(scope_.operands.at(results[j]), buffer(*plan_.storage_of(node.outputs[j])));
     }
     for (const auto& [j, axis] : either) yields.push_back(extent(type(results[j]).extent(axis)));
+    if (regions.size() > 1) extents_ = outer;  // what was found in a branch is known there only
     return yields;
   };
-  const std::vector<RegionId> regions = tree_.regions(n);
   const auto choose = [&] {
     return b_.if_(
         element(node.inputs[0]), [&] { return take(regions[0]); },
@@ -225,6 +249,7 @@ std::vector<std::pair<std::size_t, std::int64_t>> RegionLowering::extents_of_eit
 
 std::vector<Ex> RegionLowering::trip(const LoopContext& l, Ex t, std::span<const Ex> carried) {
   const ir::Region& body = tree_.graph().region(l.parts.body);
+  const auto outer = extents_;
   b_.enter(ir::where(tree_.graph(), l.node), t);
   begin_lifetimes({l.parts.body, 0});
   define_params(l, t, carried);
@@ -239,12 +264,15 @@ std::vector<Ex> RegionLowering::trip(const LoopContext& l, Ex t, std::span<const
     begin_lifetimes({l.parts.body, end});
   move_states(l);
   b_.leave();
+  extents_ = outer;  // what was found in the trip is known there only
   return next;
 }
 
 void RegionLowering::define_params(const LoopContext& l, Ex t, std::span<const Ex> carried) {
   const ir::Region& body = tree_.graph().region(l.parts.body);
   define(body.params[0], in_register(body.params[0], t));
+  if (const ir::Integer index = environment_.integer(body.params[0]); index.symbolic())
+    extents_[index.symbol] = t;
   define(body.params[1], in_register(body.params[1], carried[0]));
   const auto& changing = tree_.changing_extents(l.node);
   for (std::size_t k = 0; k < changing.size(); ++k)

@@ -59,6 +59,7 @@ class RegionLowering {
  private:
   void groups(ir::RegionId, const LoopContext* around, scalar::Ex t);
   void group(const Group&, const LoopContext* around, scalar::Ex t);
+  void measure(ir::Symbol name);
   void check_rule(ir::NodeId);
   void on_buffers(const Group&);
   void call(ir::NodeId);

@@ -66,7 +66,8 @@ RegionTree::Late RegionTree::late() const {
 }
 
 /// Operands that types depend on must have known values, or be computed from extents of the class,
-/// which are checked before each run, and from trip indices: inferred types hold in all trips.
+/// which are checked before each run, and from trip indices: inferred types hold in all trips. Or
+/// the program finds the extents that depend on their values.
 void RegionTree::check_values(NodeId n) {
   const ir::Node& node = g_.node(n);
   const auto among = [](const std::vector<std::size_t>& list, std::size_t k) {
@@ -77,9 +78,22 @@ void RegionTree::check_values(NodeId n) {
     if (v == ValueId::none || k_.value(v) != nullptr) continue;
     const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
     if (reading != nullptr && among(reading->reads, k)) continue;
-    if (among(node.op->program_values, k) || !follows_from_extents(v))
+    if (among(node.op->program_values, k) || !(follows_from_extents(v) || extents_found(n)))
       refuse("{} depends on the value of an input", ir::where(g_, n));
   }
+}
+
+/// Whether the node's rule accepts any values, and says how extents follow from them.
+bool RegionTree::extents_found(NodeId n) const {
+  const auto has = [&](ir::Symbol name) {
+    return class_names_.contains(name) || bounds_.contains(name);
+  };
+  return k_.node_conditions.at(static_cast<std::int32_t>(n)) &&
+         std::ranges::all_of(g_.node(n).outputs, [&](ValueId v) {
+           return v == ValueId::none ||
+                  std::ranges::all_of(type(v).extents(),
+                                      [&](const auto& e) { return can_express(e, has); });
+         });
 }
 
 /// The rule of a node was applied to the extents of the class before the run. What it requires of

@@ -27,6 +27,8 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
   if (!reasons_.empty()) return;
   for (const ValueId v : captures_) check_type(v);
   const ir::Node& node = g_.node(top_);
+  note_measures(top_);
+  for (const RegionId r : regions(top_)) note_measures(r);
   if (node.is_loop()) visit_loop(top_);
   for (const RegionId r : regions(top_)) visit(r, std::nullopt);
   if (!node.is_loop()) visit_top_if();
@@ -37,7 +39,7 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
 
 void RegionTree::infer() {
   k_ = ir::type_environment(g_);
-  k_.name_unknowns = true;
+  k_.name_unknowns = k_.measure = true;
   const std::vector<ValueId> outer = outer_values(g_, top_);
   for (std::size_t k = 0; k < outer.size(); ++k) {
     k_.types[ir::index(outer[k])] = class_.types[k];
@@ -60,6 +62,9 @@ void RegionTree::find_names() {
   const ir::Node& node = g_.node(top_);
   memory_names_ = class_.names(node.inputs.size());
   memory_names_.insert(trips_with_room());
+  if (node.is_loop())
+    if (const ir::Integer trips = ir::most_trips_of(node, k_); trips.symbolic())
+      memory_names_.insert(trips.symbol.names().begin(), trips.symbol.names().end());
   bounds_ = ExtentBounds(memory_names_);
   const auto changes = [&](std::size_t input, std::size_t axis) {
     if (!node.is_loop()) return false;
@@ -213,6 +218,7 @@ void RegionTree::visit_group(const Group& group, Position at) {
   }
   const NodeId first = group.nodes[0];
   const ir::Node& node = g_.node(first);
+  for (const NodeId n : group.nodes) note_measures(n);
   if (!group.program && node.regions.empty()) visit_kernel(first, at);
   if (node.is_loop()) visit_loop(first);
   const bool may_be_empty = node.is_loop() && may_stack_nothing(first);
@@ -255,6 +261,52 @@ void RegionTree::prepare_kernels() {
     k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)->prepare(node, inputs,
                                                                            options_.fast_kernels);
   }
+}
+
+// Names that the program finds when it runs.
+
+/// Notes bounds of the names in the types and conditions of a node, as far as they have some.
+void RegionTree::note_measures(NodeId n) {
+  const ir::Node& node = g_.node(n);
+  if (node.is_loop()) {
+    const ValueId index = g_.region(node.regions[0]).params[0];
+    const ir::Integer trip = k_.integer(index);
+    const ir::Extent most = n == top_ ? ir::Extent(ir::most_trips_of(node, k_)) : most_trips(n);
+    if (trip.symbolic() && most.known_or_symbolic()) bounds_.add(trip.symbol, most);
+  }
+  for (const ir::Symbol name : measures(n)) note_measures(ir::Integer(name));
+}
+
+void RegionTree::note_measures(RegionId r) {
+  for (const NodeId n : g_.region(r).nodes) {
+    note_measures(n);
+    for (const RegionId inner : regions(n)) note_measures(inner);
+  }
+}
+
+void RegionTree::note_measures(const ir::Integer& i) {
+  for (const ir::Symbol name : i.symbolic() ? i.symbol.names() : std::span<const ir::Symbol>()) {
+    const auto how = k_.measures.find(name);
+    if (how == k_.measures.end() || bounds_.contains(name)) continue;
+    note_measures(how->second.most());
+    const ir::Extent most = bounds_.most(ir::Extent(how->second.most()));
+    if (most.known_or_symbolic()) bounds_.add(name, most);
+  }
+}
+
+std::vector<ir::Symbol> RegionTree::measures(NodeId n) const {
+  std::set<ir::Symbol> found;
+  const auto add = [&](const ir::Integer& i) {
+    for (const ir::Symbol name : i.symbolic() ? i.symbol.names() : std::span<const ir::Symbol>())
+      if (k_.measures.contains(name)) found.insert(name);
+  };
+  for (const ValueId v : g_.node(n).outputs)
+    if (v != ValueId::none && type(v).is_tensor() && type(v).has_rank())
+      for (const ir::Extent& e : type(v).extents()) add(e);
+  if (const auto at = k_.node_conditions.find(static_cast<std::int32_t>(n));
+      at != k_.node_conditions.end() && at->second)
+    for (const ir::Integer& i : *at->second) add(i);
+  return {found.begin(), found.end()};
 }
 
 void RegionTree::visit_loop(NodeId n) {
@@ -319,10 +371,11 @@ bool RegionTree::visit_changing_extent(NodeId n, const LoopParts& parts, std::si
   return true;
 }
 
-/// The extents that `e` is one of.
+/// Extents of which `e` is at most one: those in the branches of an `if`; what bounds a position.
 std::vector<ir::Extent> RegionTree::alternatives(const ir::Extent& e) const {
   const auto at = k_.either.find(e.symbol);
-  if (!e.symbolic() || at == k_.either.end()) return {e};
+  if (!e.symbolic()) return {e};
+  if (at == k_.either.end()) return {ir::Extent(k_.without_measures(e))};
   std::vector<ir::Extent> all = alternatives(at->second.first);
   for (const ir::Extent& other : alternatives(at->second.second)) all.push_back(other);
   return all;
@@ -378,7 +431,8 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k,
              g_.value(stack).name);
     return check_size(stack);
   }
-  if (const ir::Extent bound = bounds_.most(extent); bound.known_or_symbolic())
+  if (const ir::Extent bound = bounds_.most(extent);
+      bound.known_or_symbolic() && !parts.has_extent(k))
     return check_size(stack);
   if (parts.has_extent(k) || !trips.known_or_symbolic())
     return refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,

@@ -69,6 +69,10 @@ class RegionTree {
   /// depend on extents that become known only inside the tree.
   const ir::Integers& conditions_inside(ir::NodeId) const;
 
+  /// The names in the extents of the node's results, and in the conditions of its rule, that the
+  /// program finds before the node runs (`ir::Measure`).
+  std::vector<ir::Symbol> measures(ir::NodeId) const;
+
   /// An extent of states that may differ from trip to trip.
   struct ChangingExtent {
     ir::Symbol now;                                          ///< the extent in the current trip
@@ -89,7 +93,8 @@ class RegionTree {
   /// The type of the memory that holds the value: extents that are known only within a trip are
   /// replaced by their upper bounds. The extents are expressions over `memory_names`.
   ir::Type memory_type(ir::ValueId) const;
-  /// The names of the class, and `trips_with_room`.
+  /// The names of the class, those of the top loop's trip count among them, and
+  /// `trips_with_room`.
   const std::set<ir::Symbol>& memory_names() const { return memory_names_; }
   /// Whether the value is in a buffer from its beginning on, when it is read. A stack that is
   /// filled backwards by a loop that may end early is not.
@@ -137,6 +142,9 @@ class RegionTree {
   void visit_group(const Group&, Position);
   void visit_kernel(ir::NodeId, Position);
   void prepare_kernels();
+  void note_measures(ir::NodeId);
+  void note_measures(ir::RegionId);
+  void note_measures(const ir::Integer&);
   void visit_loop(ir::NodeId);
   void visit_state(ir::NodeId, const ir::LoopParts&, std::size_t s);
   bool visit_changing_extent(ir::NodeId, const ir::LoopParts&, std::size_t s, std::int64_t axis);
@@ -156,6 +164,7 @@ class RegionTree {
   Late late() const;
   bool depends_on_late(const ir::Integers&) const;
   bool follows_from_extents(ir::ValueId) const;
+  bool extents_found(ir::NodeId) const;
   bool extent_known(const ir::Integer& e) const;
   void check_type(ir::ValueId);
   void check_extents(ir::ValueId);

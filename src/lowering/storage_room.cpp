@@ -43,8 +43,11 @@ bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) 
   });
 }
 
-/// The bounds of a name; of one that an `if` gives, the extents in its branches.
+/// The bounds of a name; of one that an `if` gives, the extents in its branches; of one that is
+/// found in the current trip, what it is or cannot exceed.
 std::vector<ir::Integers> StorageRoom::bounds_of(ir::Symbol name) const {
+  const auto& measures = t_.environment().measures;
+  if (const auto at = measures.find(name); at != measures.end()) return {{at->second.most()}};
   const auto& either = t_.environment().either;
   if (const auto at = either.find(name); at != either.end())
     return {{at->second.first, at->second.second}};
@@ -93,6 +96,10 @@ void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Ex
     open.pop_back();
     nexts.emplace_back(e);
     const auto either = t_.environment().either.find(e.symbol);
+    if (const Integer most = t_.environment().without_measures(e); !(most == Integer(e))) {
+      open.emplace_back(most);
+      continue;
+    }
     const auto whatever_is_now = [&](ir::Symbol name) {
       return name == now.symbol ? std::optional(ir::Range{0, {}}) : std::nullopt;
     };
@@ -123,6 +130,11 @@ void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Ex
 void StorageRoom::visit(ir::NodeId n) {
   const ir::Node& node = t_.graph().node(n);
   const LoopParts parts(node);
+  const Integer index = t_.environment().integer(t_.graph().region(parts.body).params[0]);
+  if (index.symbolic()) {
+    std::vector<ir::Integers>& bounds = bounds_[index.symbol];
+    for (const Integer& most : most_trips(node, parts)) bounds.push_back({most});
+  }
   visit_states(n, parts);
   for (std::size_t k = 0; k < parts.stacks && n != t_.top(); ++k) {
     const ValueId v = node.outputs[parts.states + k];

@@ -110,6 +110,13 @@ ir::Integer from_front(const ir::TypeContext& c, const ir::Integer& v, const ir:
   return v.at_most(-1) ? max(v + extent, least) : ir::Integer();
 }
 
+/// Element k of input `of`, a start or an end, on an axis that is walked forwards.
+ir::Integer position(const ir::TypeContext& c, std::size_t of, std::size_t k,
+                     const ir::Extent& extent) {
+  const ir::Integer known = from_front(c, (*c.elements(of))[k], extent, 0, extent);
+  return known.known_or_symbolic() ? known : c.position(of, k, extent);
+}
+
 /// The number of elements taken along the k-th listed axis, as far as the operands are known.
 ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent& extent) {
   const auto starts = c.elements(1), ends = c.elements(2);
@@ -126,8 +133,8 @@ ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent
     // needed.
     const ir::Integer first = c.never_negative(start) && !start.at_least(furthest)
                                   ? start
-                                  : from_front(c, start, extent, 0, extent);
-    return ir::Extent(ceil_div(max(from_front(c, end, extent, 0, extent) - first, 0), step));
+                                  : position(c, 1, k, extent);
+    return ir::Extent(ceil_div(max(position(c, 2, k, extent) - first, 0), step));
   }
   const ir::Integer last = ir::Integer(extent) - 1;
   const ir::Integer distance = from_front(c, start, extent, -1, last) -

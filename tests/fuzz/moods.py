@@ -154,7 +154,7 @@ def _growing(rng, families):
     made.counts = rng.choice([[1, 2, 3, 5], [1, 1, 1, 2, 0], [3, 9, 40, 70]])
     made.other_counts, made.dtypes = rng.choice([[1, 2, 7, 33], [0, 1, 3]]), [F32, *rng.choices([F32, F32, I64, np.dtype(np.float64), np.dtype(np.float16), BOOL], k=2)]
     made.endings = ["count", "count", "count", "both", "while", "huge"]
-    made.states, made.growing, made.changing, made.exact = [1, 1, 2], 0.85, 0.1, rng.random() < 0.8
+    made.states, made.growing, made.changing, made.exact = [1, 1, 2], 0.85, 0.1, rng.random() < 0.9
     made.declared = rng.choice([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [4, 4, 4, 1]])
     made.stretched, made.from_data = 0.3, 0.6
     return made

@@ -1,0 +1,86 @@
+"""Loops whose values have extents from trip indices or from data, as one native program: beside an oracle, in all ways, and in check mode."""
+
+import machine
+import numpy as np
+import pytest
+from models import WAYS, model, run_as, session
+
+
+def one_loop(body):
+    return f"""main (int64 n, float[T,3] x, int64[K] d, float[T,3] s) => (float[S,3] last, float[R] out)
+      <int64 zero = {{0}}, int64 one = {{1}}, int64 two = {{2}}, int64[1] first = {{0}}, int64[1] step = {{2}}, int64[1] back = {{-1}}, int64[1] many = {{1000}},
+       int64[1] axis = {{0}}> {{
+      last, out = Loop (n, "", s) <body = b (int64 i, bool go, float[V,3] v) => (bool on, float[W,3] w, float r) {{
+        on = Identity (go)  k = Gather (d, i)  kk = Unsqueeze (k, axis)  ii = Unsqueeze (i, axis)  f = Cast <to = 1> (k)
+        {body}
+      }}>
+    }}"""
+
+
+SUM = "r = ReduceSum <keepdims = 0> (y)"
+KEPT = "g = ReduceMax <keepdims = 0> (x)  h = Mul (f, g)  w = Add (v, h)"
+LOOPS = {
+    "up to the trip": one_loop(f"y = Slice (x, first, ii, axis)  {SUM}  {KEPT}"),
+    "from the trip on": one_loop(f"y = Slice (x, ii, many, axis)  {SUM}  {KEPT}"),
+    "up to data": one_loop(f"y = Slice (x, first, kk, axis)  {SUM}  {KEPT}"),
+    "from data on": one_loop(f"y = Slice (x, kk, many, axis)  {SUM}  {KEPT}"),
+    "from data to data": one_loop(f"m = Neg (kk)  y = Slice (x, kk, m, axis)  {SUM}  {KEPT}"),
+    "each second row": one_loop(f"y = Slice (x, first, kk, axis, step)  {SUM}  {KEPT}"),
+    "backwards": one_loop(f"y = Slice (x, kk, first, axis, back)  {SUM}  {KEPT}"),
+    "two axes": one_loop(f"a2 = Concat <axis = 0> (first, first)  e2 = Concat <axis = 0> (kk, ii)  y = Slice (x, a2, e2)  {SUM}  {KEPT}"),
+    "of the state": one_loop(f"y = Slice (v, first, kk, axis)  {SUM}  {KEPT}"),
+    "the state loses rows": one_loop("y = Slice (v, first, kk, axis)  r = ReduceSum <keepdims = 0> (v)  w = Identity (y)"),
+    "the state is rows of an input": one_loop("w = Slice (x, first, kk, axis)  r = ReduceSum <keepdims = 0> (v)"),
+    "of a slice": one_loop(f"a = Slice (x, ii, many, axis)  y = Slice (a, first, kk, axis)  {SUM}  {KEPT}"),
+    "two alike": one_loop(f"a = Slice (x, first, kk, axis)  b = Slice (v, first, kk, axis)  y = Mul (a, b)  {SUM}  {KEPT}"),
+    "products": one_loop(f"a = Slice (x, first, kk, axis)  b = Slice (v, first, kk, axis)  t = Transpose (b)  p = MatMul (x, t)  q = Relu (p)  y = MatMul (q, a)  {SUM}  {KEPT}"),
+    "a row is broadcast": one_loop(f"a = Slice (x, first, kk, axis)  c = ReduceMean <keepdims = 1> (v)  y = Mul (a, c)  {SUM}  {KEPT}"),
+    "its extent is read": one_loop(f"a = Slice (x, first, kk, axis)  b = Shape (a)  y = Cast <to = 1> (b)  {SUM}  {KEPT}"),
+    "joined": one_loop(f"a = Slice (x, first, kk, axis)  y = Concat <axis = 0> (a, v)  {SUM}  {KEPT}"),
+    "an inner loop scans it": one_loop(f"""a = Slice (x, first, kk, axis)  z = Sub (f, f)
+        r = Scan <num_scan_inputs = 1, body = add (float b, float[3] row) => (float c) {{ t = ReduceMax <keepdims = 0> (row)  c = Add (b, t) }}> (z, a)  {KEPT}"""),
+    "in an inner loop": one_loop(f"""z = Sub (f, f)
+        r = Loop (two, "", z) <body = inner (int64 j, bool e, float b) => (bool e2, float c) {{ e2 = Identity (e)  m = Add (k, j)  mm = Unsqueeze (m, axis)
+          a = Slice (x, first, mm, axis)  t = ReduceSum <keepdims = 0> (a)  c = Add (b, t) }}>  {KEPT}"""),
+    "in a branch": one_loop(f"""is = Greater (k, one)
+        y = If (is) <then_branch = t () => (float[P,3] p) {{ p = Slice (x, first, kk, axis) }}, else_branch = e () => (float[Q,3] q) {{ q = Slice (x, ii, many, axis) }}>  {SUM}  {KEPT}"""),
+    "before and in a branch": one_loop(f"""is = Greater (k, one)  a = Slice (x, first, kk, axis)
+        y = If (is) <then_branch = t () => (float[P,3] p) {{ o = Slice (v, first, kk, axis)  p = Mul (a, o) }}, else_branch = e () => (float[Q,3] q) {{ q = Neg (a) }}>
+        b = Slice (v, first, kk, axis)  c = Concat <axis = 0> (y, b)  r = ReduceSum <keepdims = 0> (c)  {KEPT}"""),
+    "in a branch, and after it": one_loop(f"""is = Greater (k, one)
+        y = If (is) <then_branch = t () => (float p) {{ o = Slice (x, first, kk, axis)  p = ReduceSum <keepdims = 0> (o) }}, else_branch = e () => (float q) {{ q = Neg (f) }}>
+        b = Slice (x, first, kk, axis)  c = ReduceSum <keepdims = 0> (b)  r = Sub (c, y)  {KEPT}"""),
+    "rows of all trips are stacked": one_loop(f"m = Add (ii, step)  y = Slice (x, ii, m, axis)  {SUM}  {KEPT}"),
+    "positions up to the trip": one_loop(f"j = Range (zero, i, one)  y = Cast <to = 1> (j)  {SUM}  {KEPT}"),
+}
+
+# A slice that is walked backwards has no name for its positions.
+STEP_BY_STEP = {"backwards"}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_slices_by_trips_and_data(loop, monkeypatch):
+    made = model(LOOPS[loop])
+    sessions = {}
+    for jit in WAYS:
+        for check in ("0", "1"):
+            run_as(monkeypatch, jit)
+            monkeypatch.setenv("RONDEL_CHECK", check)
+            monkeypatch.setenv("RONDEL_VERIFY", "1")
+            sessions[jit, check] = session(made)
+    rng = np.random.default_rng(3)
+    ends = [0, 1, 2, 5, -1, -3, 7, -(2**63), 2**63 - 1, 3, 4, -100, 100, 1, 1, 0] * 3
+    for rows, trips in [(4, 6), (1, 1), (0, 3), (1, 20), (5, 48), (5, 0), (4, 6)]:
+        x, s = (rng.integers(-4, 5, (rows, 3)).astype(np.float32) for _ in range(2))
+        feeds = {"n": np.array(trips), "x": x, "d": np.array(ends), "s": s}
+        try:
+            want = machine.run_model(made, feeds)
+        except machine.WrongProgram:
+            continue
+        for way, run in sessions.items():
+            for _ in range(2):
+                for got, expected in zip(run.run(None, feeds), want, strict=True):
+                    assert got.shape == expected.shape, way
+                    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4, err_msg=str(way))
+    how = sessions["2", "0"].how_it_ran()["node 'last' (Loop)"]
+    assert (how == "natively, as a whole") == (loop not in STEP_BY_STEP), how

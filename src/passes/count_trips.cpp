@@ -21,6 +21,9 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
+/// Values of a body that are asked whether they change; a condition with more is left alone.
+constexpr std::size_t most_values = 1000;
+
 enum class Relation : std::uint8_t { less, less_or_equal, greater, greater_or_equal, differs };
 
 Relation mirrored(Relation r) {
@@ -161,8 +164,9 @@ class Counter {
   /// Whether the value can be computed before the loop.
   bool is_invariant(ValueId v) {
     if (v == ValueId::none || is_outside(v) || g_.constant(v) != nullptr) return true;
-    const auto [at, fresh] = invariant_.try_emplace(v, false);
-    if (!fresh) return at->second;
+    if (const auto at = invariant_.find(v); at != invariant_.end()) return at->second;
+    if (invariant_.size() == most_values) return false;
+    invariant_[v] = false;
     const NodeId n = g_.value(v).producer;
     if (n == NodeId::none || g_.value(v).region != parts().body) return false;
     const Node& node = g_.node(n);

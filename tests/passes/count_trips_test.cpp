@@ -203,6 +203,12 @@ TEST(CountTrips, Down) {
 }
 
 TEST(CountTrips, StepsOfMoreThanOne) {
+  const auto narrow = [](const std::string& bound) {
+    return loop("%s2 = constant value=i8[] {2} %last = constant value=i8[] {" + bound + "}",
+                "go=%yes", "%k = convert(%i) to=type i8[] %j = mul(%k, %s2) %on = less(%j, %last)");
+  };
+  expect_count(narrow("126"), "%#0 = constant value=i64[] {64}", "trips=%#0");
+  expect_stays(narrow("127"));  // 126 is followed by -128
   const std::string step = "%two = constant value=i64[] {2} %nine = constant value=i64[] {9} ";
   expect_count(loop(step, "go=%yes", "%k = mul(%i, %two) %j = add(%k, %two) %on = less(%j, %nine)"),
                "%#0 = constant value=i64[] {5}", "trips=%#0");
@@ -215,12 +221,13 @@ TEST(CountTrips, StepsOfMoreThanOne) {
 TEST(CountTrips, WhatStays) {
   for (
       const std::string body :
-      {"%j = sub(%zero, %i) %on = less(%j, %n)",  // away from the bound
-       "%on = greater(%i, %n)",                   //
-       "%on = less(%m, %n)",                      // does not depend on the trip
-       "%on = equal(%i, %n)",                     //
-       "%k = mul(%i, %i) %on = less(%k, %n)",     // not linear
-       "%k = sub(%n, %i) %on = less(%i, %k)",     // both sides change
+      {"%j = sub(%zero, %i) %on = less(%j, %n)",                  // away from the bound
+       "%on = greater(%i, %n)",                                   //
+       "%on = less(%m, %n)",                                      // does not depend on the trip
+       "%on = equal(%i, %n)",                                     //
+       "%j = add(%i, %one) %k = mul(%j, %j) %on = less(%k, %n)",  //
+       "%k = mul(%i, %i) %on = less(%k, %n)",                     // not linear
+       "%k = sub(%n, %i) %on = less(%i, %k)",                     // both sides change
        "%f = cast(%i) to=type f32[] %g = cast(%n) to=type f32[] %on = less(%f, %g)",
        "%u = convert(%i) to=type u64[] %w = convert(%n) to=type u64[] %on = less(%u, %w)",
        "%z1 = unsqueeze(%r, %v) %q = shape(%z1) %w = gather(%q, %zero) %on = less(%i, %w)",  // may

@@ -151,3 +151,43 @@ def test_trips_are_those_of_the_loop(seed, monkeypatch):
             assert (int(got[0].item()), int(got[1])) == (last, trips), given
             assert got[0].dtype == case.dtype
             np.testing.assert_array_equal(got[2], np.array(items, np.float32))
+
+
+# How exporters write `while i < n`: the main graph's nodes up to the loop, and the loop.
+SPELLINGS = {
+    "TorchScript": """
+        begin = Less (zero, n)
+        i, y = Loop (most, begin, zero, x) <body = b (int64 t, bool go, int64 i, float[2] s) => (bool on, int64 j, float[2] r) {
+          j = Add (i, one)  r = Add (s, s)  on = Less (j, n) }>""",
+    "TensorFlow": """
+        n32 = Cast <to = 6> (n)  a = Less (zero32, n32)  b = Less (zero32, large)  begin = And (b, a)
+        c1, i1, y, n1, m1 = Loop ("", begin, zero32, zero32, x, n32, large) <
+          body = b (int64 t, bool go, int32 c, int32 i, float[2] s, int32 m, int32 l) => (bool on, int32 c2, int32 j, float[2] r, int32 m2, int32 l2) {
+            c2 = Add (c, one32)  j = Add (i, one32)  r = Add (s, s)  m2 = Identity (m)  l2 = Identity (l)
+            p = Less (j, m)  q = Less (c2, l)  on = And (q, p) }>""",
+    "onnxscript": """
+        begin = Less (zero, n)
+        y = Loop ("", begin, x) <body = b (int64 t, bool go, float[2] s) => (bool on, float[2] r) {
+          r = Add (s, s)  j = Add (t, one)  stop = GreaterOrEqual (j, n)  on = Not (stop) }>""",
+    "torch while_loop": """
+        n1 = Unsqueeze (n, axis)  i0 = Unsqueeze (zero, axis)  less = Less (i0, n1)  begin = Squeeze (less, axis)
+        i, y = Loop ("", begin, i0, x) <body = b (int64 t, bool go, int64[1] i, float[2] s) => (bool on, int64[1] j, float[2] r) {
+          j = Add (i, one)  r = Add (s, s)  less2 = Less (j, n1)  on = Squeeze (less2, axis) }>""",
+}
+
+
+@pytest.mark.parametrize("exporter", SPELLINGS)
+def test_spellings_of_exporters(exporter, monkeypatch):
+    source = model(f"""main (int64 n, float[2] x) => (float[2] y) <
+        int64 zero = {{0}}, int64 one = {{1}}, int64 most = {{9223372036854775807}}, int32 zero32 = {{0}}, int32 one32 = {{1}}, int32 large = {{1000}},
+        int64[1] axis = {{0}}> {{ {SPELLINGS[exporter]} }}""")
+    compiled = onnx.load_from_string(rondel.export(source, compiled=True))
+    (loop,) = [node for node in compiled.graph.node if node.op_type == "Loop"]
+    assert loop.input[0] and not loop.input[1], "a trip count and no condition"
+    assert len(loop.output) == 1, "no counter is carried"
+    for way in ("0", "quick"):
+        run_as(monkeypatch, way)
+        session = rondel.InferenceSession(source)
+        for n in (3, 0, 1, -2, 9):
+            (y,) = session.run(None, {"n": np.array(n), "x": np.array([1, 2], np.float32)})
+            np.testing.assert_array_equal(y, np.array([1, 2], np.float32) * 2 ** max(n, 0))

@@ -14,8 +14,9 @@ namespace rondel::passes {
 ///    both: a count that is known before the outer loop stays known.
 /// The rest of the condition stays. If there is none, the loop needs no condition: the initial one
 /// is true, or makes the same comparison for the trip before the first, or the count is 0 where it
-/// is false. (In another loop it stays then, and the body hands it on.) States must have been simplified (`simplify_states`), and types inferred. Values that are
-/// unread afterwards are left for `remove_dead`.
+/// is false. (In another loop it stays then, and the body hands it on.) States must have been
+/// simplified (`simplify_states`), and types inferred. Values that are unread afterwards are left
+/// for `remove_dead`.
 bool count_trips(ir::Graph&);
 
 }  // namespace rondel::passes

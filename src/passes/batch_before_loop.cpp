@@ -46,12 +46,6 @@ struct Size {
   }
 };
 
-bool is_in_loop(const Graph& g, ir::RegionId r) {
-  for (NodeId n = g.region(r).parent; n != NodeId::none; n = g.region(g.node(n).region).parent)
-    if (g.node(n).is_loop()) return true;
-  return false;
-}
-
 /// Moves products out of one loop.
 class BeforeLoop {
  public:

@@ -22,6 +22,13 @@ std::vector<ir::NodeId> loops_inside_out(const ir::Graph& g) {
   return loops;
 }
 
+bool is_in_loop(const ir::Graph& g, ir::RegionId r) {
+  for (ir::NodeId n = g.region(r).parent; n != ir::NodeId::none;
+       n = g.region(g.node(n).region).parent)
+    if (g.node(n).is_loop()) return true;
+  return false;
+}
+
 ir::TypeEnvironment types_in(const ir::Graph& g, ir::NodeId loop) {
   ir::TypeEnvironment k = ir::environment_around(g, loop);
   ir::infer_node(g, loop, k);

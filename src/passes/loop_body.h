@@ -8,6 +8,8 @@ namespace rondel::passes {
 
 /// All loops of the graph, inner loops before the loops around them.
 std::vector<ir::NodeId> loops_inside_out(const ir::Graph&);
+/// Whether the region is in the body of a loop, or is one.
+bool is_in_loop(const ir::Graph&, ir::RegionId);
 
 /// The types and values of a loop's body as the ops' type rules infer them. Types that the model
 /// declares are ignored: an extent's name in a body may stand for another number in each trip.

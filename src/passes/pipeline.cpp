@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "ir/text.h"
 #include "passes/batch_before_loop.h"
+#include "passes/count_trips.h"
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_multiply_add.h"
@@ -14,6 +15,7 @@
 #include "passes/remove_dead.h"
 #include "passes/remove_dead_states.h"
 #include "passes/simplify_scans.h"
+#include "passes/simplify_states.h"
 
 #include <array>
 #include <chrono>
@@ -33,6 +35,10 @@ const Pass canonical[] = {
      [](ir::Graph& g, const PassOptions&) { return forward_identities(g); }},
     {"fold_constants", "values that are known without running become constants",
      [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }},
+    {"simplify_states", "states whose values are known without carrying them are left out",
+     [](ir::Graph& g, const PassOptions&) { return simplify_states(g); }},
+    {"count_trips", "conditions that only count become trip counts",
+     [](ir::Graph& g, const PassOptions&) { return count_trips(g); }},
     {"simplify_scans", "counts and extents that a loop has anyway are left out",
      [](ir::Graph& g, const PassOptions&) { return simplify_scans(g); }},
     {"remove_dead", "unread nodes are removed",

@@ -1,7 +1,7 @@
 #include "passes/predictive_commoning.h"
 
-#include "base/text.h"
 #include "ir/loop_editor.h"
+#include "passes/expressions.h"
 #include "passes/loop_body.h"
 
 #include <algorithm>
@@ -21,49 +21,22 @@ using ir::RegionId;
 using ir::ValueId;
 using Values = std::vector<ValueId>;
 
-/// Whether the node is a pure function of its operands: equal operands give equal results.
-bool is_expression(const Node& n) {
-  if (n.op->name == "constant" || n.op->random || !n.regions.empty() || n.outputs.empty())
-    return false;
-  for (const auto& [_, value] : n.attributes)
-    if (std::holds_alternative<Tensor>(value)) return false;
-  return true;
-}
-
 /// A map from expressions to the nodes that compute them.
 class Expressions {
  public:
   Expressions(const Graph& g, const std::vector<NodeId>& nodes) : g_(g) {
     for (const NodeId n : nodes)
-      if (is_expression(g.node(n))) nodes_.try_emplace(key(g.node(n), g.node(n).inputs), n);
+      if (is_expression(g.node(n)))
+        nodes_.try_emplace(expression_key(g, g.node(n), g.node(n).inputs), n);
   }
 
   /// The node that applies the op of `like`, with the same attributes, to `inputs`.
   const Node* find(const Node& like, const Values& inputs) const {
-    const auto it = nodes_.find(key(like, inputs));
+    const auto it = nodes_.find(expression_key(g_, like, inputs));
     return it == nodes_.end() ? nullptr : &g_.node(it->second);
   }
 
  private:
-  std::string key(const Node& n, const Values& inputs) const {
-    std::string text = fmt::format("{} {}", n.op->name, n.outputs.size());
-    for (const auto& [name, value] : n.attributes)
-      text += fmt::format(" {}={}", name, ir::to_text(value));
-    for (const ValueId v : inputs) text += " " + operand(v);
-    return text;
-  }
-
-  /// Small constants are compared by value, because each region may have its own copy.
-  std::string operand(ValueId v) const {
-    const Tensor* t = v == ValueId::none ? nullptr : g_.constant(v);
-    if (t == nullptr || t->dtype() == DType::string || t->size() > 16)
-      return std::to_string(static_cast<std::int32_t>(v));
-    const Tensor packed = t->packed();
-    return to_text(ir::Type::of(packed)) +
-           std::string(packed.data_as<char>(),
-                       static_cast<std::size_t>(packed.size()) * byte_size(packed.dtype()));
-  }
-
   const Graph& g_;
   std::unordered_map<std::string, NodeId> nodes_;
 };

@@ -58,9 +58,9 @@ g (float[4,3] x, int64 n, int64 most, int64 rows) => (float[] out) <
     float[3] x0 = {1, 2, 3}> {
   out = Loop (n, "") <body = outer (int64 i, bool go) => (bool go2, float[] y) {
     go2 = Identity (go)
-    first = Less (j, rows)
+    first = Less (j, rows)  end = Cast <to = 1> (rows)
     s = Loop (most, first) <body = inner (int64 t, bool d) => (bool d2, float[3] r) {
-      k = Mod (t, j4)  r = Gather <axis = 0> (x, k)  t1 = Add (t, j1)  d2 = Less (t1, rows)
+      k = Mod (t, j4)  r = Gather <axis = 0> (x, k)  t1 = Add (t, j1)  t2 = Cast <to = 1> (t1)  d2 = Less (t2, end)
     }>
     READER
   }>

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ir/text.h"
+#include "passes/batch_after_loop.h"
 #include "passes/batch_before_loop.h"
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
@@ -56,6 +57,8 @@ const Pass optimizations[] = {
      [](ir::Graph& g, const PassOptions&) { return hoist_invariants(g); }},
     {"batch_before_loop", "products of what a loop scans are computed for all trips before it",
      [](ir::Graph& g, const PassOptions&) { return batch_before_loop(g); }},
+    {"batch_after_loop", "products that a loop only stacks are computed for all trips after it",
+     [](ir::Graph& g, const PassOptions&) { return batch_after_loop(g); }},
     {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };

@@ -204,8 +204,7 @@ class AfterLoop {
   /// then inferred; where shapes in the body contradict each other, extents that are not numbers
   /// may remain unknown.
   bool agrees_without_trips(const Group& group) const {
-    const auto holds = [](const ir::Integer& condition) { return condition.at_least(0); };
-    if (types_.conditions && std::ranges::all_of(*types_.conditions, holds)) return true;
+    if (shapes_agree(types_)) return true;
     std::unordered_set<std::string> seen;
     for (const auto* values : {&group.operands, &group.outer})
       for (const ValueId v : *values) {

@@ -25,13 +25,6 @@ std::optional<TensorSize> TensorSize::of(const ir::Type& t) {
   return size;
 }
 
-bool is_in_loop(const ir::Graph& g, ir::RegionId r) {
-  using ir::NodeId;
-  for (NodeId n = g.region(r).parent; n != NodeId::none; n = g.region(g.node(n).region).parent)
-    if (g.node(n).is_loop()) return true;
-  return false;
-}
-
 bool is_known_before(const ir::Graph& g, ir::NodeId n) {
   const ir::Node& loop = g.node(n);
   return !is_in_loop(g, loop.region) || std::ranges::all_of(loop.inputs, [&](ir::ValueId v) {

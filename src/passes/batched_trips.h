@@ -25,7 +25,6 @@ struct TensorSize {
   static std::optional<TensorSize> of(const ir::Type&);
 };
 
-bool is_in_loop(const ir::Graph&, ir::RegionId);
 /// Whether the loop is in no other loop, or has inputs whose extents are all numbers.
 bool is_known_before(const ir::Graph&, ir::NodeId loop);
 

@@ -9,11 +9,15 @@ namespace rondel::passes {
 /// All loops of the graph, inner loops before the loops around them.
 std::vector<ir::NodeId> loops_inside_out(const ir::Graph&);
 
+bool is_in_loop(const ir::Graph&, ir::RegionId);
+
 /// The types and values of a loop's body as the ops' type rules infer them. Types that the model
 /// declares are ignored: an extent's name in a body may stand for another number in each trip.
 ir::TypeEnvironment types_in(const ir::Graph&, ir::NodeId loop);
 /// Whether a value of the body certainly has the same shape in each trip.
 bool keeps_shape(const ir::TypeEnvironment&, ir::ValueId);
+/// Whether no rule that was inferred can fail, whatever the extents are that are no numbers.
+bool shapes_agree(const ir::TypeEnvironment&);
 /// Whether computing a node once for many trips saves much: a product, a convolution, a kernel.
 bool is_costly(const ir::Node&);
 

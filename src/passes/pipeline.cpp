@@ -15,6 +15,7 @@
 #include "passes/remove_dead.h"
 #include "passes/remove_dead_states.h"
 #include "passes/simplify_scans.h"
+#include "passes/unswitch_loops.h"
 
 #include <array>
 #include <chrono>
@@ -43,6 +44,8 @@ const Pass canonical[] = {
 const Pass optimizations[] = {
     {"lists_to_tensors", "what is read of a list is read of the tensor that its items make",
      [](ir::Graph& g, const PassOptions&) { return lists_to_tensors(g); }},
+    {"unswitch_loops", "what a loop decides in each trip alike is decided before it",
+     [](ir::Graph& g, const PassOptions&) { return unswitch_loops(g); }},
     {"remove_dead_states", "states that only make their own next values are left out",
      [](ir::Graph& g, const PassOptions&) { return remove_dead_states(g); }},
     {"predictive_commoning", "values that the trip before has computed become states",

@@ -353,6 +353,10 @@ class StorageVerifier {
       else after = memory_.contents();
     }
     memory_.contents() = *after;
+    // Not before: what bounds an extent of an output is in both branches.
+    for (const ValueId v : g_.node(n).outputs)
+      if (v != ValueId::none && !tree_.is_one_element(v))
+        if (const auto storage = plan_.storage_of(v)) memory_.check_room(v, *storage);
   }
 
   /// The results of a branch that are not where the outputs are get there one after the other.
@@ -373,7 +377,6 @@ class StorageVerifier {
       if (!in_memory(outputs[j])) continue;
       const StorageId storage = *plan_.storage_of(outputs[j]);
       memory_.check_held(results[j], storage, at);
-      memory_.check_room(outputs[j], storage);
       memory_.contents().name(storage, outputs[j]);
     }
   }

@@ -56,6 +56,12 @@ ValueId with_unit_axes(Builder& b, ValueId v, std::int64_t axis, std::int64_t co
   return b("unsqueeze", {v, b.integers(axes)});
 }
 
+ValueId reshaped_to(Builder& b, ValueId x, const ir::Type& wanted,
+                    const std::function<ValueId()>& shape) {
+  const ValueId list = wanted.is_static() ? b.integers(wanted.static_shape()) : shape();
+  return b("reshape", {x, list}, {{"allowzero", 1}});
+}
+
 Outputs same_call(Builder& b, const Node& node, std::vector<ValueId> inputs,
                   ir::Attributes attributes) {
   return b.add(node.op->name, std::move(inputs), std::move(attributes), node.outputs.size());

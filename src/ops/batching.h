@@ -1,6 +1,8 @@
 #pragma once
 #include "ops/meaning.h"
 
+#include <functional>
+
 /// Batch rules: they replace one call for each element of some stacks by one call on the stacks.
 /// Element-wise ops need no rule; other ops have a rule, often one of those in this file.
 namespace rondel::ops {
@@ -30,6 +32,9 @@ std::optional<ir::ValueId> axes_from_end(ir::Builder&, ir::ValueId axes, std::in
 bool stacked_first(std::span<const ir::Batch>);
 /// The value with `count` axes of extent 1 inserted at `axis`.
 ir::ValueId with_unit_axes(ir::Builder&, ir::ValueId, std::int64_t axis, std::int64_t count);
+/// The tensor in the shape of type `wanted`; `shape` gives it where `wanted` has unknown extents.
+ir::ValueId reshaped_to(ir::Builder&, ir::ValueId, const ir::Type& wanted,
+                        const std::function<ir::ValueId()>& shape);
 /// A call of the node's op with other operands and attributes.
 std::vector<ir::ValueId> same_call(ir::Builder&, const ir::Node&, std::vector<ir::ValueId> inputs,
                                    ir::Attributes);

@@ -131,10 +131,14 @@ std::vector<ir::ValueId> product_of_rows(ir::Builder& b, const ir::Node& node, i
                                          ir::ValueId y) {
   const ir::ValueId rows = with_rows_merged(b, x);
   const ir::ValueId product = same_call(b, node, {rows, y}, node.attributes)[0];
-  const ir::ValueId leading = b("shape", {x}, {{"end", -1}});
-  const ir::ValueId columns = b("shape", {product}, {{"start", -1}});
-  const ir::ValueId shape = b("concat", {leading, columns}, {{"axis", 0}});
-  return {b("reshape", {product, shape}, {{"allowzero", 1}})};
+  const Type& made = b.graph().value(product).type;
+  Extents extents = b.graph().value(x).type.extents();
+  extents.back() = made.extent(1);
+  return {reshaped_to(b, product, Type::tensor(made.dtype(), std::move(extents)), [&] {
+    const ir::ValueId leading = b("shape", {x}, {{"end", -1}});
+    const ir::ValueId columns = b("shape", {product}, {{"start", -1}});
+    return b("concat", {leading, columns}, {{"axis", 0}});
+  })};
 }
 
 /// The batch rule. A matrix times a stack of vectors is one product of two matrices, and so is a

@@ -2,14 +2,12 @@
 
 #include "base/axis.h"
 #include "base/cancellation.h"
-#include "ir/builder.h"
-#include "ir/clone.h"
 #include "ir/loop_editor.h"
 #include "ops/batching.h"
+#include "passes/batched_trips.h"
 #include "passes/loop_body.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <unordered_map>
 
@@ -24,27 +22,7 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
-constexpr std::int64_t least_weights = 256;
 constexpr double most_bytes = 64 << 20;
-constexpr double most_growth = 16;
-
-/// The elements of a tensor: a number times extents that are not numbers.
-struct Size {
-  double number = 1;
-  std::vector<std::string> symbols;  ///< sorted
-
-  static std::optional<Size> of(const Type& t) {
-    if (!t.is_tensor() || !t.has_rank()) return std::nullopt;
-    Size size;
-    for (const ir::Extent& e : t.extents()) {
-      if (e.known()) size.number *= static_cast<double>(e.value);
-      else if (e.symbolic()) size.symbols.push_back(to_text(e));
-      else return std::nullopt;
-    }
-    std::ranges::sort(size.symbols);
-    return size;
-  }
-};
 
 /// Moves products out of one loop.
 class BeforeLoop {
@@ -121,36 +99,21 @@ class BeforeLoop {
 
   bool is_worth_it(NodeId n) {
     const Node& node = g_.node(n);
-    if (!is_costly(node) || node.outputs.size() != 1 || !g_.is_read(node.outputs[0]) ||
-        source(node.outputs[0]) == ValueId::none)
-      return false;
-    ValueId varying = ValueId::none;
-    bool weights = false;
-    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-      const ValueId v = node.inputs[k];
-      if (v == ValueId::none) continue;
-      if (source(v) != ValueId::none) {
-        // A matrix from the left would be multiplied trip by trip all the same.
-        if (varying != ValueId::none || (k > 0 && type(v).rank() > 1)) return false;
-        varying = v;
-      } else if (const auto size = Size::of(g_.value(v).type)) {
-        weights = weights || (size->symbols.empty() && size->number >= least_weights);
-      }
-    }
-    return weights && varying != ValueId::none;
+    return multiplies_by_weights(g_, node, types_,
+                                 [&](ValueId v) { return source(v) != ValueId::none; }) &&
+           g_.is_read(node.outputs[0]) && source(node.outputs[0]) != ValueId::none;
   }
 
   /// Whether the values of all trips take little memory, in all or beside the scan.
   bool is_bounded(ValueId v, ValueId from) const {
-    const auto after = Size::of(type(v)), before = Size::of(type(from));
+    const auto after = TensorSize::of(type(v)), before = TensorSize::of(type(from));
     if (!after || !before) return false;
-    const auto bytes = static_cast<double>(byte_size(type(v).dtype()));
     const ir::Extent trips = extent_of_scan(scan_of(from));
     if (trips.known() && after->symbols.empty() &&
-        after->number * bytes * static_cast<double>(trips.value) <= most_bytes)
+        after->bytes * static_cast<double>(trips.value) <= most_bytes)
       return true;
     return after->symbols == before->symbols &&
-           after->number <= most_growth * std::max(1.0, before->number);
+           after->elements <= most_growth * std::max(1.0, before->elements);
   }
   ir::Extent extent_of_scan(std::size_t k) const {
     const Type& t = g_.value(loop_.scanned(k)).type;
@@ -166,13 +129,12 @@ class BeforeLoop {
     outside_.source(g_.node(n).source);
     const ValueId all = stack_of(v);
     if (all == ValueId::none) {
-      for (std::size_t made = g_.node_count(); made-- > before;)
-        g_.erase_node(static_cast<NodeId>(made));
+      erase_nodes_since(g_, before);
       copy_.emplace(g_, g_);  // constants that were copied are erased, too
       return false;
     }
     const ValueId from = source(v);
-    complete_type(all, g_.value(v).type, scan_of(from));
+    complete_type(g_, all, g_.value(v).type, extent_of_scan(scan_of(from)));
     const bool reverse = parts().reverse_in[scan_of(from)] != 0;
     const ValueId one = loop_.add_scan(all, 0, reverse, g_.value(v).type, g_.value(v).name);
     types_.types.cover(g_.value_count());
@@ -182,15 +144,6 @@ class BeforeLoop {
     sources_.push_back(one);
     g_.replace_uses(v, one);
     return true;
-  }
-
-  /// Reshapes do not know their extents, but the loop does.
-  void complete_type(ValueId all, const Type& of_one, std::size_t scan) {
-    if (!of_one.is_tensor() || !of_one.has_rank()) return;
-    ir::Extents extents = of_one.extents();
-    extents.insert(extents.begin(), extent_of_scan(scan));
-    Type& t = g_.value(all).type;
-    t = ir::completed(t, Type::tensor(t.dtype(), std::move(extents)));
   }
 
   /// The values that `v` has in the trips, along a new first axis; none if there is no batch rule.
@@ -212,11 +165,7 @@ class BeforeLoop {
     const ValueId x = loop_.scanned(k);
     const std::int64_t rank = type(element(k)).rank() + 1;
     const std::int64_t axis = axis_from_front(parts().axis_in[k], rank);
-    if (axis == 0) return x;
-    ir::Ints perm(static_cast<std::size_t>(rank));
-    std::iota(perm.begin(), perm.end(), 0);
-    std::rotate(perm.begin(), perm.begin() + axis, perm.begin() + axis + 1);
-    return outside_("transpose", {x}, {{"perm", perm}});
+    return with_axis_moved(outside_, x, axis, 0);
   }
 
   /// A value from outside, or a copy of a constant of the body.
@@ -235,14 +184,6 @@ class BeforeLoop {
   std::unordered_map<ValueId, ValueId> source_;
   std::vector<ValueId> sources_;  ///< elements that products were made of, and their elements
 };
-
-/// Whether the loop is in no other loop, or has extents that are all numbers.
-bool is_known_before(const Graph& g, NodeId n) {
-  const Node& node = g.node(n);
-  if (!is_in_loop(g, node.region)) return true;
-  return std::ranges::all_of(
-      node.inputs, [&](ValueId v) { return v == ValueId::none || g.value(v).type.is_static(); });
-}
 
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace rondel::passes {
 ///  - The scans alone end the loop.
 ///  - The node is costly, has a batch rule, draws no random numbers and cannot fail.
 ///  - It multiplies a value that only depends on the elements of one scan by a tensor from outside
-///    the loop that has `least_weights` elements or more.
+///    the loop that has 256 elements or more.
 ///  - The results of all trips, and the values on the way to them, are bounded: `most_bytes`, or
 ///    `most_growth` times the elements of the scan.
 ///  - The loop is in no other loop, unless its extents are numbers: no extent becomes known late.

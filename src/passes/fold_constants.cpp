@@ -35,11 +35,7 @@ bool take_branch(Graph& g, NodeId n, const ir::TypeEnvironment& k) {
   if (node.is_loop()) return false;
   const std::optional<RegionId> taken = ir::taken_branch(node, k);
   if (!taken) return false;
-  g.move_nodes(*taken, n);
-  for (std::size_t j = 0; j < node.outputs.size(); ++j)
-    if (node.outputs[j] != ValueId::none)
-      g.replace_uses(node.outputs[j], g.region(*taken).results[j]);
-  g.erase_node(n);
+  replace_by_branch(g, n, *taken);
   return true;
 }
 
@@ -68,6 +64,14 @@ bool fold_constants(Graph& g, const ir::Evaluator& evaluate) {
     type = k.types[v];
   }
   return fold_region(g, RegionId::root, k) || changed;
+}
+
+void replace_by_branch(Graph& g, NodeId n, RegionId taken) {
+  g.move_nodes(taken, n);
+  const std::vector<ValueId> outputs = g.node(n).outputs;
+  for (std::size_t j = 0; j < outputs.size(); ++j)
+    if (outputs[j] != ValueId::none) g.replace_uses(outputs[j], g.region(taken).results[j]);
+  g.erase_node(n);
 }
 
 }  // namespace rondel::passes

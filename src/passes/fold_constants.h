@@ -8,4 +8,7 @@ namespace rondel::passes {
 /// the branch taken.
 bool fold_constants(ir::Graph&, const ir::Evaluator&);
 
+/// Replaces an `if` by the nodes of one of its branches.
+void replace_by_branch(ir::Graph&, ir::NodeId, ir::RegionId taken);
+
 }  // namespace rondel::passes

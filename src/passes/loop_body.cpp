@@ -23,8 +23,8 @@ std::vector<ir::NodeId> loops_inside_out(const ir::Graph& g) {
 }
 
 bool is_in_loop(const ir::Graph& g, ir::RegionId r) {
-  for (ir::NodeId n = g.region(r).parent; n != ir::NodeId::none;
-       n = g.region(g.node(n).region).parent)
+  using ir::NodeId;
+  for (NodeId n = g.region(r).parent; n != NodeId::none; n = g.region(g.node(n).region).parent)
     if (g.node(n).is_loop()) return true;
   return false;
 }
@@ -39,6 +39,11 @@ bool keeps_shape(const ir::TypeEnvironment& k, ir::ValueId v) {
   const ir::Type& t = k.types[ir::index(v)];
   return t.is_tensor() && t.has_rank() &&
          std::ranges::all_of(t.extents(), [](const auto& e) { return e.known() || e.symbolic(); });
+}
+
+bool shapes_agree(const ir::TypeEnvironment& k) {
+  const auto holds = [](const ir::Integer& condition) { return condition.at_least(0); };
+  return k.conditions && std::ranges::all_of(*k.conditions, holds);
 }
 
 bool is_costly(const ir::Node& n) {
@@ -57,8 +62,7 @@ bool cannot_fail(const ir::Graph& g, ir::NodeId n) {
   if (std::ranges::all_of(g.node(n).inputs, is_known)) return true;
   ir::TypeEnvironment k = ir::environment_around(g, n);
   ir::infer_node(g, n, k);
-  const auto holds = [](const ir::Integer& condition) { return condition.at_least(0); };
-  return k.conditions && std::ranges::all_of(*k.conditions, holds);
+  return shapes_agree(k);
 }
 
 void erase_unread(ir::Graph& g, ir::RegionId r) {

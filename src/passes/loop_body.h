@@ -16,6 +16,8 @@ bool is_in_loop(const ir::Graph&, ir::RegionId);
 ir::TypeEnvironment types_in(const ir::Graph&, ir::NodeId loop);
 /// Whether a value of the body certainly has the same shape in each trip.
 bool keeps_shape(const ir::TypeEnvironment&, ir::ValueId);
+/// Whether no rule that was inferred can fail, whatever the extents are that are no numbers.
+bool shapes_agree(const ir::TypeEnvironment&);
 /// Whether computing a node once for many trips saves much: a product, a convolution, a kernel.
 bool is_costly(const ir::Node&);
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ir/text.h"
+#include "passes/batch_after_loop.h"
 #include "passes/batch_before_loop.h"
 #include "passes/count_trips.h"
 #include "passes/expand_composites.h"
@@ -16,6 +17,7 @@
 #include "passes/remove_dead_states.h"
 #include "passes/simplify_scans.h"
 #include "passes/simplify_states.h"
+#include "passes/unswitch_loops.h"
 
 #include <array>
 #include <chrono>
@@ -48,6 +50,8 @@ const Pass canonical[] = {
 const Pass optimizations[] = {
     {"lists_to_tensors", "what is read of a list is read of the tensor that its items make",
      [](ir::Graph& g, const PassOptions&) { return lists_to_tensors(g); }},
+    {"unswitch_loops", "what a loop decides in each trip alike is decided before it",
+     [](ir::Graph& g, const PassOptions&) { return unswitch_loops(g); }},
     {"remove_dead_states", "states that only make their own next values are left out",
      [](ir::Graph& g, const PassOptions&) { return remove_dead_states(g); }},
     {"predictive_commoning", "values that the trip before has computed become states",
@@ -62,6 +66,8 @@ const Pass optimizations[] = {
      [](ir::Graph& g, const PassOptions&) { return hoist_invariants(g); }},
     {"batch_before_loop", "products of what a loop scans are computed for all trips before it",
      [](ir::Graph& g, const PassOptions&) { return batch_before_loop(g); }},
+    {"batch_after_loop", "products that a loop only stacks are computed for all trips after it",
+     [](ir::Graph& g, const PassOptions&) { return batch_after_loop(g); }},
     {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };

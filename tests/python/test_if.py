@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import rondel
-from models import FALSE, IF_VERSIONS, TRUE, f32, i64, refused, run, same, scalar, session, strings
+from models import FALSE, IF_VERSIONS, TRUE, check_mode, f32, i64, refused, run, same, scalar, session, strings
 
 CHOICE = """
 main (bool c, float[2] x) => (float[2] y, float[2] z) {
@@ -230,3 +230,27 @@ def test_a_type_before_its_version_is_refused(opset, type_text):
     version = max(v for v in IF_VERSIONS if v <= opset)
     with refused(rondel.CallerError, "if", (str(version), str(opset))):
         session(text, opset=opset)
+
+
+def test_stacks_of_loops_in_nested_branches():
+    """What bounds the extent of a result is in both branches, also where the program of one pair of conditions holds all of them."""
+
+    def loop(last, stack, op):
+        return f"""{last}, {stack} = Loop (n, go, x) <body = f (int64 i, bool b, float[2] s) => (bool on, float[2] t, float[2] y) {{
+            e = Add (i, one)  on = Less (e, end)  t = {op} (s)  y = Identity (t) }}>"""
+
+    text = f"""
+    main (float[2] x, bool c, bool d, int64 n, int64 end) => (float[2] last, float[?, 2] all) <int64 zero = {{0}}, int64 one = {{1}}> {{
+      go = Less (zero, end)
+      last, all = If (d) <
+        then_branch = a () => (float[2] l, float[?, 2] m) {{
+          l, m = If (c) <then_branch = v () => (float[2] p, float[?, 2] q) {{ {loop("p", "q", "Neg")} }},
+                         else_branch = w () => (float[2] u, float[?, 2] r) {{ {loop("u", "r", "Abs")} }}> }},
+        else_branch = b () => (float[2] h, float[?, 2] k) {{ {loop("h", "k", "Exp")} }}>
+    }}"""
+    with check_mode():
+        decider = session(text)
+        for end in (1, 2, 0, 4, 4, 4):
+            for c in (True, False):
+                feeds = {"x": f32(1, -2), "c": np.array(c), "d": np.array(True), "n": np.int64(4), "end": np.int64(end)}
+                same(decider.run(None, feeds)[1], np.stack([f32(1, -2) * (-1) ** (t + 1) if c else f32(1, 2) for t in range(end)] or [f32(0, 0)])[:end])

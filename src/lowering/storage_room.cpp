@@ -120,6 +120,7 @@ void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Ex
   for (const Integer& trips : n == t_.top() ? std::vector{Integer(trips_with_room())}
                                             : most_trips(t_.graph().node(n), parts)) {
     bounds_[now.symbol].push_back(after(growth == Integer(0) ? trips : trips - 1));
+    bounds_[now.symbol].push_back(after(trips));  // looser, but other bounds may be made of it
     if (last && n != t_.top()) bounds_[last].push_back(after(trips));
     for (const Integer& e : nexts) next_bounds_.emplace_back(e, after(trips));
   }

@@ -77,7 +77,7 @@ class Mood:
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing], [6, 2, 6, 4, 2, 1, 5])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced], [6, 2, 6, 4, 2, 1, 5, 3])[0]
     return kind(rng, families)
 
 
@@ -157,6 +157,15 @@ def _growing(rng, families):
     made.states, made.growing, made.changing, made.exact = [1, 1, 2], 0.85, 0.1, rng.random() < 0.9
     made.declared = rng.choice([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [4, 4, 4, 1]])
     made.stretched, made.from_data = 0.3, 0.6
+    return made
+
+
+def _sliced(rng, families):
+    """Small programs: parts of values that trips and data choose, and what reads them."""
+    made = _growing(rng, families)
+    made.weights.update({"slices": 15, "ranges": 1, "shapes": 1, "loop": 3, "scan": 1, "reduce": 2, "matmul": 1})
+    made.body, made.from_data = rng.choice([2, 3, 4, 6]), 0.9
+    made.states, made.growing = [0, 1, 1, 2], rng.choice([0, 0.3])
     return made
 
 

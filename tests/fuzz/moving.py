@@ -82,7 +82,13 @@ def slices(g):
     else:
         ends = g.one(g.scalar())
         starts = g.one(g.scalar()) if w.chance(0.5) else g.list(rng.choice([0, 1, -2]))
-        g.emit("Slice", [a, starts, ends, g.list(axis)])
+        bounds = [starts, ends, g.list(axis)]
+        made = g.emit("Slice", [a, *bounds])
+        if a.wobble == 0:
+            made.grows_on = axis % a.rank
+        if w.chance(0.4):  # another one of the same shape
+            same = lambda v: v is not a and (v.shape_id == a.shape_id or v.shapes == a.shapes and v.wobble == 0 == a.wobble)  # noqa: E731
+            g.emit("Slice", [g.pick(same), *bounds], like=made)
 
 
 def gather(g):

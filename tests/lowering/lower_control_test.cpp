@@ -326,6 +326,21 @@ TEST(LowerControl, AStateThatAnInnerLoopGrowsIsBoundedByItsTrips) {
   EXPECT_THAT(temporaries(l), testing::Each("f32[10, $s0]"));
 }
 
+// The extent of the next value is bounded by more than what it grows by.
+TEST(LowerControl, TheLastRowsOfAGrowingStateHaveRoom) {
+  const LoweredRegion l = lowered(R"g(graph "g" (%s0: f32[N], %n: i64[], %rows: f32[M]) {
+    %from = constant value=i64[1] {-3}
+    %to = constant value=i64[1] {2147483648}
+    %axis = constant value=i64[1] {0}
+    %s, _ = loop trips=%n states=(%s0) { body(%i, %go, %v: f32[?]) {
+      %all = concat(%v, %rows) axis=0
+      %last = slice(%all, %from, %to, %axis)
+      yield go=%go states=(%last)
+    } }
+    yield %s })g");
+  EXPECT_TRUE(l.program) << testing::PrintToString(l.reasons);
+}
+
 TEST(LowerControl, EveryReasonIsTold) {
   const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %y0: f32[M], %n: i64[]) {
     %x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %x: f32[?], %y: f32[?]) {

@@ -34,20 +34,20 @@ struct Excess {
   Integer a, rest;  ///< the sum without the term
   bool positive;
 };
-/// A positive one, if there is one: taking it apart loses nothing.
-std::optional<Excess> excess_in(const Integer& e) {
-  if (!e.symbolic()) return std::nullopt;
+/// All of them; a positive one alone, if there is one: taking it apart loses nothing.
+std::vector<Excess> excesses_in(const Integer& e) {
+  if (!e.symbolic()) return {};
   const Expression& x = e.symbol.expression();
-  if (x.kind == Expression::Kind::excess) return Excess{x.a, 0, true};
-  std::optional<Excess> found;
+  if (x.kind == Expression::Kind::excess) return {{x.a, 0, true}};
+  std::vector<Excess> found;
   for (const Term& t : x.terms) {
     const bool positive = t.coefficient == 1;
-    if (t.factors.size() != 1 || (found && !positive) || (!positive && t.coefficient != -1))
-      continue;
+    if (t.factors.size() != 1 || (!positive && t.coefficient != -1)) continue;
     const Expression& factor = t.factors[0].expression();
     if (factor.kind != Expression::Kind::excess) continue;
-    found = Excess{factor.a, e - Integer(t.coefficient) * Integer(t.factors[0]), positive};
-    if (positive) return found;
+    const Excess excess{factor.a, e - Integer(t.coefficient) * Integer(t.factors[0]), positive};
+    if (positive) return {excess};
+    found.push_back(excess);
   }
   return found;
 }
@@ -56,7 +56,8 @@ std::optional<Excess> excess_in(const Integer& e) {
 /// and rest; rest - max(a, 0) is at most rest - a and at most rest.
 Integer greatest(const Integer& e, const RangeOfName& range_of, int cases) {
   if (!e.known_or_symbolic()) return {};
-  if (const auto excess = excess_in(e); excess && cases > 0) {
+  if (const auto all = excesses_in(e); !all.empty() && cases > 0) {
+    const Excess* excess = &all[0];
     const Integer with = excess->positive ? excess->rest + excess->a : excess->rest - excess->a;
     const Integer one = greatest(with, range_of, cases - 1),
                   other = greatest(excess->rest, range_of, cases - 1);
@@ -73,16 +74,19 @@ Integer greatest(const Integer& e, const RangeOfName& range_of, int cases) {
 
 bool never_positive(const Integer& e, const RangeOfName& range_of, int cases) {
   if (e.at_most(0)) return true;
-  if (const auto excess = excess_in(e); excess && cases > 0) {
-    const Integer with = excess->positive ? excess->rest + excess->a : excess->rest - excess->a;
-    const bool rest = never_positive(excess->rest, range_of, cases - 1);
-    if (excess->positive ? !rest : rest) return rest;
-    return never_positive(with, range_of, cases - 1);
+  const std::vector<Excess> all = cases > 0 ? excesses_in(e) : std::vector<Excess>();
+  for (const Excess& x : all) {
+    const Integer with = x.positive ? x.rest + x.a : x.rest - x.a;
+    const int fewer = cases - static_cast<int>(all.size());  // so that the work stays small
+    const bool rest = never_positive(x.rest, range_of, fewer);
+    if (x.positive) return rest && never_positive(with, range_of, fewer);
+    if (rest || never_positive(with, range_of, fewer)) return true;
   }
+  if (!all.empty()) return false;
   return greatest(e, range_of, 0).at_most(0);
 }
 
-constexpr int most_cases = 5;
+constexpr int most_cases = 6;
 
 }  // namespace
 

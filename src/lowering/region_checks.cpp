@@ -118,8 +118,19 @@ void RegionTree::check_rule(NodeId n) {
       !std::ranges::all_of(*conditions, [&](const ir::Integer& i) { return can_express(i, has); }))
     return refuse("whether {} accepts its operands depends on extents that become known inside",
                   ir::where(g_, n));
-  for (const ir::Integer& i : *conditions)
-    if (!i.at_least(0) && !can_express(i, in_class)) conditions_inside_[n].push_back(i);
+  for (const ir::Integer& i : *conditions) {
+    if (k_.trips.never_negative(i) || can_express(i, in_class)) continue;
+    if (depends_on_measures(i))
+      return refuse("whether {} accepts its operands depends on the trip or on data",
+                    ir::where(g_, n));
+    conditions_inside_[n].push_back(i);
+  }
+}
+
+/// Where trips or data decide whether a rule holds, the node's own error tells more than a check
+/// of extents could.
+bool RegionTree::depends_on_measures(const ir::Integer& i) const {
+  return k_.trips.changes(i) || !(k_.without_measures(i) == i);
 }
 
 bool RegionTree::depends_on_late(const ir::Integers& list) const {

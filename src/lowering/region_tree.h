@@ -163,6 +163,7 @@ class RegionTree {
   void check_rules_of_empty(ir::NodeId loop, const Late& before);
   Late late() const;
   bool depends_on_late(const ir::Integers&) const;
+  bool depends_on_measures(const ir::Integer&) const;
   bool follows_from_extents(ir::ValueId) const;
   bool extents_found(ir::NodeId) const;
   bool extent_known(const ir::Integer& e) const;

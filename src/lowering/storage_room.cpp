@@ -35,7 +35,15 @@ bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) 
              return covers(room, most, steps - 1);
            });
   });
-  return covers_next || std::ranges::any_of(needed.symbol.names(), [&](ir::Symbol name) {
+  if (covers_next) return true;
+  // Bounds of several names may cancel each other only if they are put in together.
+  const Integer together = ir::greatest(needed, [&](ir::Symbol name) {
+    const std::vector<ir::Integers> bounds = bounds_of(name);
+    return bounds.empty() || bounds[0].size() != 1 ? std::nullopt
+                                                   : std::optional(ir::Range{0, bounds[0][0]});
+  });
+  if (!(together == needed) && covers(room, together, steps - 1)) return true;
+  return std::ranges::any_of(needed.symbol.names(), [&](ir::Symbol name) {
     if (bounds_of(name).empty()) return false;
     if (covers_bound(room, needed, name, steps - 1)) return true;
     const bool less = needed != Integer(name) && (Integer(name) - needed).at_least(0);
@@ -119,8 +127,8 @@ void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Ex
   bounds_[now.symbol].clear();
   for (const Integer& trips : n == t_.top() ? std::vector{Integer(trips_with_room())}
                                             : most_trips(t_.graph().node(n), parts)) {
-    bounds_[now.symbol].push_back(after(growth == Integer(0) ? trips : trips - 1));
     bounds_[now.symbol].push_back(after(trips));  // looser, but other bounds may be made of it
+    bounds_[now.symbol].push_back(after(growth == Integer(0) ? trips : trips - 1));
     if (last && n != t_.top()) bounds_[last].push_back(after(trips));
     for (const Integer& e : nexts) next_bounds_.emplace_back(e, after(trips));
   }

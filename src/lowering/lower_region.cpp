@@ -66,7 +66,8 @@ void RegionLowering::measure(ir::Symbol name) {
   if (how == environment_.measures.end() || extents_.contains(name)) return;
   const ir::Measure& m = how->second;
   const ir::Integer from = m.most();
-  for (const ir::Symbol other : from.symbolic() ? from.symbol.names() : std::span<const ir::Symbol>())
+  for (const ir::Symbol other :
+       from.symbolic() ? from.symbol.names() : std::span<const ir::Symbol>())
     measure(other);
   if (m.list == ValueId::none) {
     extents_[name] = integer(m.expression);

@@ -90,9 +90,9 @@ bool RegionTree::extents_found(NodeId n) const {
   };
   return k_.node_conditions.at(static_cast<std::int32_t>(n)) &&
          std::ranges::all_of(g_.node(n).outputs, [&](ValueId v) {
-           return v == ValueId::none ||
-                  std::ranges::all_of(type(v).extents(),
-                                      [&](const auto& e) { return can_express(e, has); });
+           return v == ValueId::none || std::ranges::all_of(type(v).extents(), [&](const auto& e) {
+                    return can_express(e, has);
+                  });
          });
 }
 

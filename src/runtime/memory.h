@@ -16,8 +16,8 @@ class Memory {
   /// bytes behind each of them are readable.
   explicit Memory(std::size_t budget_bytes, bool checked = false);
   bool checked() const;
-  /// The bytes behind each value that may be read: in check mode, products are seen to leave them as
-  /// they are; else 0. A multiple of 64.
+  /// The bytes behind each value that may be read: in check mode, products are seen to leave them
+  /// as they are; else 0. A multiple of 64.
   std::size_t bytes_behind() const;
 
   /// A row-major tensor with unspecified contents (strings: empty). Throws Error(limit) if the size
@@ -35,9 +35,9 @@ class Memory {
   void unclaim(std::size_t bytes);
   /// Bytes in use now.
   std::size_t in_use() const;
-  /// The size in bytes, without those behind it, of the block that begins at the tensor's address, if
-  /// the block comes from a `Memory` and has no other owner, so that it may be overwritten; else 0.
-  /// Always 0 for strings.
+  /// The size in bytes, without those behind it, of the block that begins at the tensor's address,
+  /// if the block comes from a `Memory` and has no other owner, so that it may be overwritten; else
+  /// 0. Always 0 for strings.
   static std::size_t bytes_if_alone(const Tensor&);
 
  private:

@@ -48,8 +48,8 @@ Tensor allocate_state(Run& run, const std::string& name, DType dtype, const Shap
 }  // namespace
 
 RegionBuffers::RegionBuffers(std::shared_ptr<const RegionCode> code, Run& run)
-    : code_(std::move(code)), threads_(run.threads), checked_(run.memory.checked()), behind_(run.memory.bytes_behind()),
-      views_(code_->bindings.size()) {
+    : code_(std::move(code)), threads_(run.threads), checked_(run.memory.checked()),
+      behind_(run.memory.bytes_behind()), views_(code_->bindings.size()) {
   for (std::size_t b = 0; b < code_->bindings.size(); ++b) {
     const RegionCode::Binding& binding = code_->bindings[b];
     if (binding.kind == Kind::constant) point_at(b, binding.constant);

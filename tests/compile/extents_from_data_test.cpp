@@ -23,7 +23,8 @@ ir::Graph loop_of(const std::string& body) {
         %k = gather(%d, %i)
         %end = unsqueeze(%k, %zero)
         %trip = unsqueeze(%i, %zero)
-        )g" + body + R"g(
+        )g" + body +
+                   R"g(
         yield go=%go items=(%y)
       }
     }
@@ -49,8 +50,7 @@ Outcome run(const ir::Graph& g, std::int64_t extent, Execution execution = Execu
   std::vector<float> x;
   for (float digit = 1; std::ssize(x) < extent; digit *= 10) x.push_back(digit);
   frame->set(plan.params[0], Tensor::from<float>({extent}, std::span<const float>(x)));
-  frame->set(plan.params[1],
-             Tensor::from<std::int64_t>({5}, {2, -1, -9, 7, 0}));
+  frame->set(plan.params[1], Tensor::from<std::int64_t>({5}, {2, -1, -9, 7, 0}));
   frame->execute();
   const Tensor out = (*frame)[plan.results[0]].tensor().copy();
   Outcome made{{out.data_as<float>(), out.data_as<float>() + out.size()}, ""};

@@ -52,12 +52,21 @@ std::vector<Excess> excesses_in(const Integer& e) {
   return found;
 }
 
+/// Whether some name in the integer does not stand for itself.
+bool has_range(const Integer& i, const RangeOfName& range_of) {
+  return i.symbolic() && std::ranges::any_of(i.symbol.names(), [&](Symbol name) {
+           return range_of(name).has_value();
+         });
+}
+
 /// `cases`: how many excesses may still be taken apart. rest + max(a, 0) is the greater of rest + a
 /// and rest; rest - max(a, 0) is at most rest - a and at most rest.
 Integer greatest(const Integer& e, const RangeOfName& range_of, int cases) {
   if (!e.known_or_symbolic()) return {};
-  if (const auto all = excesses_in(e); !all.empty() && cases > 0) {
-    const Excess* excess = &all[0];
+  const std::vector<Excess> all = cases > 0 ? excesses_in(e) : std::vector<Excess>();
+  const auto excess = std::ranges::find_if(
+      all, [&](const Excess& x) { return has_range(x.a, range_of); });
+  if (excess != all.end()) {
     const Integer with = excess->positive ? excess->rest + excess->a : excess->rest - excess->a;
     const Integer one = greatest(with, range_of, cases - 1),
                   other = greatest(excess->rest, range_of, cases - 1);

@@ -49,9 +49,10 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
   for (const NodeId n : g.nodes)
     for (const ValueId v : tree_.graph().node(n).inputs) define_constant(v);
   const ir::Node& node = tree_.graph().node(g.nodes[0]);
-  if (!node.regions.empty()) return node.is_loop() ? loop(g.nodes[0]) : branch(g.nodes[0]);
+  if (!node.regions.empty() && !node.is_loop()) return branch(g.nodes[0]);
   for (const NodeId n : g.nodes)
     for (const ir::Symbol name : tree_.measures(n)) measure(name);
+  if (node.is_loop()) return loop(g.nodes[0]);
   for (const NodeId n : g.nodes) check_rule(n);
   const bool whole = ops::writes_buffers(*node.op);
   for (const ValueId v : g.outputs)
@@ -474,7 +475,8 @@ StackBuffer RegionLowering::begin_stack(const LoopContext& l, std::size_t k) {
   stack.buffer = buffer(*plan_.storage_of(v));
   stack.axis = l.parts.axis_out[k] + (l.parts.axis_out[k] < 0 ? type(v).rank() : 0);
   stack.reversed = l.parts.reverse_out[k] != 0;
-  const Ex room = b_.extent(stack.buffer, stack.axis);
+  const Ex room = l.parts.has_extent(k) ? extent(type(v).extent(stack.axis))
+                                        : b_.extent(stack.buffer, stack.axis);
   stack.rows = l.trips ? l.trips : room;
   if (!l.parts.has_extent(k)) return stack;
   if (l.trips) check_length(l, v, room, l.trips, "makes");

@@ -425,15 +425,13 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k,
   const ir::Extent trips = most_trips(n);
   const std::int64_t axis = parts.axis_out[k] + (parts.axis_out[k] < 0 ? type(stack).rank() : 0);
   const ir::Extent& extent = type(stack).extent(axis);
-  if (extent_known(extent)) {
+  const bool bounded = bounds_.most(extent).known_or_symbolic();
+  if (extent_known(extent) || bounded) {
     if (!trip_count_known(n) && parts.has_extent(k) && parts.reverse_out[k] != 0)
       refuse("output '{}' is stacked backwards, has a length, and its loop may end before",
              g_.value(stack).name);
     return check_size(stack);
   }
-  if (const ir::Extent bound = bounds_.most(extent);
-      bound.known_or_symbolic() && !parts.has_extent(k))
-    return check_size(stack);
   if (parts.has_extent(k) || !trips.known_or_symbolic())
     return refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,
                   ir::where(g_, n));

@@ -37,11 +37,7 @@ bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) 
   });
   if (covers_next) return true;
   // Bounds of several names may cancel each other only if they are put in together.
-  const Integer together = ir::greatest(needed, [&](ir::Symbol name) {
-    const std::vector<ir::Integers> bounds = bounds_of(name);
-    return bounds.empty() || bounds[0].size() != 1 ? std::nullopt
-                                                   : std::optional(ir::Range{0, bounds[0][0]});
-  });
+  const Integer together = put_in_bounds(needed);
   if (!(together == needed) && covers(room, together, steps - 1)) return true;
   return std::ranges::any_of(needed.symbol.names(), [&](ir::Symbol name) {
     if (bounds_of(name).empty()) return false;
@@ -51,11 +47,24 @@ bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) 
   });
 }
 
+/// An upper bound of an integer with a bound in the place of each name that has one.
+Integer StorageRoom::put_in_bounds(const Integer& i) const {
+  const Integer most = ir::greatest(i, [&](ir::Symbol name) {
+    const std::vector<ir::Integers> bounds = bounds_of(name);
+    return bounds.empty() || bounds[0].size() != 1 ? std::nullopt
+                                                   : std::optional(ir::Range{0, bounds[0][0]});
+  });
+  return most.known_or_symbolic() ? most : i;
+}
+
 /// The bounds of a name; of one that an `if` gives, the extents in its branches; of one that is
 /// found in the current trip, what it is or cannot exceed.
 std::vector<ir::Integers> StorageRoom::bounds_of(ir::Symbol name) const {
   const auto& measures = t_.environment().measures;
-  if (const auto at = measures.find(name); at != measures.end()) return {{at->second.most()}};
+  if (const auto at = measures.find(name); at != measures.end()) {
+    const Integer most = at->second.most();
+    return {{put_in_bounds(most)}, {most}};
+  }
   const auto& either = t_.environment().either;
   if (const auto at = either.find(name); at != either.end())
     return {{at->second.first, at->second.second}};

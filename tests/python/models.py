@@ -84,6 +84,18 @@ def run_as(monkeypatch, way):
     monkeypatch.setenv("RONDEL_CHECK", "1" if way == "checked" else "0")
 
 
+def in_all_ways(made, monkeypatch):
+    """Sessions of one model by (way, check mode), whose storage plans are proved."""
+    monkeypatch.setenv("RONDEL_VERIFY", "1")
+    sessions = {}
+    for jit in WAYS:
+        for check in ("0", "1"):
+            run_as(monkeypatch, jit)
+            monkeypatch.setenv("RONDEL_CHECK", check)
+            sessions[jit, check] = session(made)
+    return sessions
+
+
 @contextlib.contextmanager
 def check_mode():
     """Sessions made within run natively and check themselves: every index, and reads of what nothing wrote."""

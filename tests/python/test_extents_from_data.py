@@ -3,7 +3,7 @@
 import machine
 import numpy as np
 import pytest
-from models import WAYS, model, run_as, session
+from models import in_all_ways, model
 
 
 def one_loop(body):
@@ -61,13 +61,7 @@ STEP_BY_STEP = {"backwards"}
 @pytest.mark.parametrize("loop", LOOPS)
 def test_slices_by_trips_and_data(loop, monkeypatch):
     made = model(LOOPS[loop])
-    sessions = {}
-    for jit in WAYS:
-        for check in ("0", "1"):
-            run_as(monkeypatch, jit)
-            monkeypatch.setenv("RONDEL_CHECK", check)
-            monkeypatch.setenv("RONDEL_VERIFY", "1")
-            sessions[jit, check] = session(made)
+    sessions = in_all_ways(made, monkeypatch)
     rng = np.random.default_rng(3)
     ends = [0, 1, 2, 5, -1, -3, 7, -(2**63), 2**63 - 1, 3, 4, -100, 100, 1, 1, 0] * 3
     for rows, trips in [(4, 6), (1, 1), (0, 3), (1, 20), (5, 48), (5, 0), (4, 6)]:

@@ -4,7 +4,7 @@ import machine
 import numpy as np
 import pytest
 import rondel
-from models import WAYS, model, run_as, session
+from models import WAYS, in_all_ways, model, run_as, session
 
 X = np.arange(6, dtype=np.float32).reshape(1, 6) - 2
 
@@ -56,13 +56,7 @@ STEP_BY_STEP = {"an inner loop grows it"}
 @pytest.mark.parametrize("loop", LOOPS)
 def test_states_that_change_their_extents(loop, monkeypatch):
     made = model(LOOPS[loop])
-    sessions = {}
-    for jit in WAYS:
-        for check in ("0", "1"):
-            run_as(monkeypatch, jit)
-            monkeypatch.setenv("RONDEL_CHECK", check)
-            monkeypatch.setenv("RONDEL_VERIFY", "1")
-            sessions[jit, check] = session(made)
+    sessions = in_all_ways(made, monkeypatch)
     for (start,), trips in [(rows(0), 3), (rows(1), 1), (rows(1), 2), (rows(5), 4), (rows(2), 70), (rows(0), 130), (rows(3), 1)]:
         feeds = {"n": np.array(trips), "s": start, "x": X, "most": np.float32(80)}
         want = machine.run_model(made, feeds)

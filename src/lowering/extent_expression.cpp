@@ -35,6 +35,10 @@ struct ProgramArithmetic {
 
 }  // namespace
 
+std::span<const ir::Symbol> names_in(const ir::Integer& i) {
+  return i.symbolic() ? i.symbol.names() : std::span<const ir::Symbol>();
+}
+
 bool can_express(const ir::Integer& i, const std::function<bool(ir::Symbol)>& has) {
   return i.known() || (i.symbolic() && std::ranges::all_of(i.symbol.names(), has));
 }

@@ -10,6 +10,9 @@ namespace rondel::lowering {
 /// none.
 using ExOfName = std::function<scalar::Ex(ir::Symbol)>;
 
+/// The names in an integer; none if it is a number or unknown.
+std::span<const ir::Symbol> names_in(const ir::Integer&);
+
 /// Whether an integer is a number or an expression over symbols that the program has.
 bool can_express(const ir::Integer&, const std::function<bool(ir::Symbol)>& has);
 

@@ -66,10 +66,7 @@ void RegionLowering::measure(ir::Symbol name) {
   const auto how = environment_.measures.find(name);
   if (how == environment_.measures.end() || extents_.contains(name)) return;
   const ir::Measure& m = how->second;
-  const ir::Integer from = m.most();
-  for (const ir::Symbol other :
-       from.symbolic() ? from.symbol.names() : std::span<const ir::Symbol>())
-    measure(other);
+  for (const ir::Symbol other : names_in(m.most())) measure(other);
   if (m.list == ValueId::none) {
     extents_[name] = integer(m.expression);
     return;

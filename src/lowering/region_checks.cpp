@@ -51,7 +51,7 @@ void RegionTree::check_rules_of_empty(NodeId loop, const Late& before) {
   for (const auto& [n, conditions] : conditions_inside_)
     if (!before.nodes.contains(n))
       for (const ir::Integer& i : conditions)
-        if (i.symbolic() && std::ranges::any_of(i.symbol.names(), is_late))
+        if (std::ranges::any_of(names_in(i), is_late))
           return refuse(
               "{} may make no trip, and a stack's shape then depends on whether {} would "
               "accept its operands",
@@ -85,9 +85,7 @@ void RegionTree::check_values(NodeId n) {
 
 /// Whether the node's rule accepts any values, and says how extents follow from them.
 bool RegionTree::extents_found(NodeId n) const {
-  const auto has = [&](ir::Symbol name) {
-    return class_names_.contains(name) || bounds_.contains(name);
-  };
+  const auto has = [&](ir::Symbol name) { return is_found(name); };
   return k_.node_conditions.at(static_cast<std::int32_t>(n)) &&
          std::ranges::all_of(g_.node(n).outputs, [&](ValueId v) {
            return v == ValueId::none || std::ranges::all_of(type(v).extents(), [&](const auto& e) {
@@ -108,7 +106,7 @@ void RegionTree::check_rule(NodeId n) {
   };
   if (!node.regions.empty()) return;
   const auto in_class = [&](ir::Symbol name) { return class_names_.contains(name); };
-  const auto has = [&](ir::Symbol name) { return in_class(name) || bounds_.contains(name); };
+  const auto has = [&](ir::Symbol name) { return is_found(name); };
   const std::optional<ir::Integers>& conditions = k_.node_conditions.at(
       static_cast<std::int32_t>(n));
   if (std::ranges::none_of(node.inputs, is_late) && std::ranges::none_of(node.outputs, is_late) &&
@@ -133,18 +131,22 @@ bool RegionTree::depends_on_measures(const ir::Integer& i) const {
   return k_.trips.changes(i) || !(k_.without_measures(i) == i);
 }
 
+/// Whether the program has the integer that a name stands for: before it runs, or with a bound.
+bool RegionTree::is_found(ir::Symbol name) const {
+  return class_names_.contains(name) || bounds_.contains(name);
+}
+
 bool RegionTree::depends_on_late(const ir::Integers& list) const {
-  const auto is_late = [&](ir::Symbol name) { return bounds_.contains(name); };
-  return std::ranges::any_of(list, [&](const ir::Integer& i) {
-    return i.symbolic() && std::ranges::any_of(i.symbol.names(), is_late);
-  });
+  const auto is_late = [&](ir::Symbol name) {
+    return bounds_.contains(name) || k_.trips.contains(name);
+  };
+  return std::ranges::any_of(
+      list, [&](const ir::Integer& i) { return std::ranges::any_of(names_in(i), is_late); });
 }
 
 bool RegionTree::follows_from_extents(ValueId v) const {
   const auto list = k_.elements.find(static_cast<std::int32_t>(v));
-  const auto has = [&](ir::Symbol name) {
-    return class_names_.contains(name) || k_.trips.contains(name) || bounds_.contains(name);
-  };
+  const auto has = [&](ir::Symbol name) { return is_found(name) || k_.trips.contains(name); };
   return list != k_.elements.end() &&
          std::ranges::all_of(list->second, [&](const auto& e) { return can_express(e, has); });
 }
@@ -185,9 +187,8 @@ std::optional<ir::Integers> RegionTree::conditions() const {
   std::optional<ir::Integers> all = k_.conditions;
   const auto is_late = [&](ir::Symbol name) { return bounds_.contains(name); };
   if (all)
-    std::erase_if(*all, [&](const ir::Integer& i) {
-      return i.symbolic() && std::ranges::any_of(i.symbol.names(), is_late);
-    });
+    std::erase_if(*all,
+                  [&](const ir::Integer& i) { return std::ranges::any_of(names_in(i), is_late); });
   return all;
 }
 

@@ -63,8 +63,7 @@ void RegionTree::find_names() {
   memory_names_ = class_.names(node.inputs.size());
   memory_names_.insert(trips_with_room());
   if (node.is_loop())
-    if (const ir::Integer trips = ir::most_trips_of(node, k_); trips.symbolic())
-      memory_names_.insert(trips.symbol.names().begin(), trips.symbol.names().end());
+    for (const ir::Symbol name : names_in(ir::most_trips_of(node, k_))) memory_names_.insert(name);
   bounds_ = ExtentBounds(memory_names_);
   const auto changes = [&](std::size_t input, std::size_t axis) {
     if (!node.is_loop()) return false;
@@ -285,7 +284,7 @@ void RegionTree::note_measures(RegionId r) {
 }
 
 void RegionTree::note_measures(const ir::Integer& i) {
-  for (const ir::Symbol name : i.symbolic() ? i.symbol.names() : std::span<const ir::Symbol>()) {
+  for (const ir::Symbol name : names_in(i)) {
     const auto how = k_.measures.find(name);
     if (how == k_.measures.end() || bounds_.contains(name)) continue;
     note_measures(how->second.most());
@@ -297,7 +296,7 @@ void RegionTree::note_measures(const ir::Integer& i) {
 std::vector<ir::Symbol> RegionTree::measures(NodeId n) const {
   std::set<ir::Symbol> found;
   const auto add = [&](const ir::Integer& i) {
-    for (const ir::Symbol name : i.symbolic() ? i.symbol.names() : std::span<const ir::Symbol>())
+    for (const ir::Symbol name : names_in(i))
       if (k_.measures.contains(name)) found.insert(name);
   };
   for (const ValueId v : g_.node(n).outputs)

@@ -162,6 +162,7 @@ class RegionTree {
   void check_rule(ir::NodeId);
   void check_rules_of_empty(ir::NodeId loop, const Late& before);
   Late late() const;
+  bool is_found(ir::Symbol) const;
   bool depends_on_late(const ir::Integers&) const;
   bool depends_on_measures(const ir::Integer&) const;
   bool follows_from_extents(ir::ValueId) const;

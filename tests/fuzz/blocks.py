@@ -365,6 +365,23 @@ class Block:
             extent = self.emit("Max", [extent, self.number(1)])
         return self.emit("Mod", [number, extent], like=number)
 
+    def condition(self):
+        """A bool scalar from data."""
+        w, rng = self.writer, self.writer.random
+        form = rng.choice(["found", "less", "less", "any", "constant"])
+        if form == "found":
+            try:
+                return self.pick(lambda v: v.dtype == BOOL and v.rank == 0)
+            except Unfit:
+                form = "less"
+        if form == "less":
+            return self.emit(rng.choice(["Less", "Greater", "Equal"]), [self.scalar(), self.number(rng.randint(-2, 4))])
+        if form == "any":
+            a = self.pick(lambda v: v.dtype not in (BOOL, STRING) and v.sample.size < 200)
+            total = self.emit("ReduceMax", [a], {"keepdims": 0}, steady=True)
+            return self.emit(rng.choice(["Less", "Greater"]), [total, self.number(rng.choice([0, 1, 3]), a.dtype)])
+        return self.constant(np.array(w.chance(0.8)))
+
     def one(self, scalar):
         """A scalar as a list of one element."""
         return self.emit("Unsqueeze", [scalar, self.list(0)], steady=True)

@@ -13,24 +13,6 @@ from .straight import partner
 from .values import BOOL, I64, STRING, Unfit
 
 
-def condition(g):
-    """A bool scalar from data."""
-    w, rng = g.writer, g.writer.random
-    form = rng.choice(["found", "less", "less", "any", "constant"])
-    if form == "found":
-        try:
-            return g.pick(lambda v: v.dtype == BOOL and v.rank == 0)
-        except Unfit:
-            form = "less"
-    if form == "less":
-        return g.emit(rng.choice(["Less", "Greater", "Equal"]), [g.scalar(), g.number(rng.randint(-2, 4))])
-    if form == "any":
-        a = g.pick(lambda v: v.dtype not in (BOOL, STRING) and v.sample.size < 200)
-        total = g.emit("ReduceMax", [a], {"keepdims": 0}, steady=True)
-        return g.emit(rng.choice(["Less", "Greater"]), [total, g.number(rng.choice([0, 1, 3]), a.dtype)])
-    return g.constant(np.array(w.chance(0.8)))
-
-
 def count(g):
     """A trip count: from data, an extent, or a constant."""
     w, rng = g.writer, g.writer.random
@@ -203,9 +185,9 @@ def _ending(g):
     if form == "ignored":
         return form, trips, None
     if form == "count":
-        go = None if w.chance(0.4) else g.constant(np.array(True)) if w.chance(0.4) else condition(g)
+        go = None if w.chance(0.4) else g.constant(np.array(True)) if w.chance(0.4) else g.condition()
     else:
-        go = None if w.chance(0.1) and form == "both" else condition(g)
+        go = None if w.chance(0.1) and form == "both" else g.condition()
     return form, trips, g.one(go) if go is not None and w.chance(0.03) else go
 
 
@@ -227,10 +209,10 @@ def loop(g):
     elif form in ("while", "huge"):
         more = body.emit("Less", [index, body.number(rng.randint(0, 4)) if w.chance(0.6) else _limit(body)])
         if w.chance(0.4):
-            more = body.emit("And", [more, condition(body)])
+            more = body.emit("And", [more, body.condition()])
         stops = body.depth
     else:
-        more = condition(body)
+        more = body.condition()
         stops = body.depth
     following = [_next(body, state, how) for _, state, how in states]
     items = _items(body, 0 if states else 1)
@@ -323,7 +305,7 @@ def _element(x, axis):
 
 def if_(g):
     w, rng = g.writer, g.writer.random
-    chosen = condition(g)
+    chosen = g.condition()
     if w.chance(0.03):
         chosen = g.one(chosen)
     form = rng.choice(["same", "same", "extents", "rank"])

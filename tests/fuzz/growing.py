@@ -79,9 +79,7 @@ class Growth:
 
     def _in_a_branch(self, g, rows):
         """A row is joined if a condition from data holds."""
-        from .control import condition
-
-        chosen = condition(g)
+        chosen = g.condition()
         blocks = [Block(g.writer, g) for _ in range(2)]
         joined = [blocks[0].emit("Concat", [s, r], {"axis": self.grows_on}) for s, r in zip(self.states, rows, strict=True)]
         kept = [blocks[1].emit("Identity", [s]) for s in self.states]

@@ -341,6 +341,21 @@ TEST(LowerControl, TheLastRowsOfAGrowingStateHaveRoom) {
   EXPECT_TRUE(l.program) << testing::PrintToString(l.reasons);
 }
 
+// A window that loses a row and gets two: its next extent is no sum of the extent and the growth.
+TEST(LowerControl, AWindowThatGrowsHasRoom) {
+  const LoweredRegion l = lowered(R"g(graph "g" (%s0: f32[1], %n: i64[], %rows: f32[2]) {
+    %from = constant value=i64[1] {1}
+    %to = constant value=i64[1] {2147483648}
+    %axis = constant value=i64[1] {0}
+    %s, _ = loop trips=%n states=(%s0) { body(%i, %go, %v: f32[?]) {
+      %rest = slice(%v, %from, %to, %axis)
+      %next = concat(%rest, %rows) axis=0
+      yield go=%go states=(%next)
+    } }
+    yield %s })g");
+  EXPECT_TRUE(l.program) << testing::PrintToString(l.reasons);
+}
+
 TEST(LowerControl, EveryReasonIsTold) {
   const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %y0: f32[M], %n: i64[]) {
     %x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %x: f32[?], %y: f32[?]) {

@@ -18,8 +18,6 @@ Ex triangle(Emitter& e, std::size_t, const Indices& index) {
 void trilu_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   const ir::Type& x = c.input(0);
-  require(x.dtype() != DType::string && byte_size(x.dtype()) <= 8,
-          "input 0 is {}; expected a number of at most 8 bytes or bool", name(x.dtype()));
   require(!x.has_rank() || x.rank() >= 2, "input 0 is {}; expected rank 2 or more", to_text(x));
   if (c.has(1)) {
     require_dtype(c, 1, DType::i64);

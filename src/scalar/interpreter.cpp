@@ -5,6 +5,7 @@
 #include "scalar/op_facts.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <new>
 
@@ -18,7 +19,7 @@ std::uint32_t slot(Reg r) { return static_cast<std::uint32_t>(r) * slot_size; }
 struct Decoded {
   struct Constant {
     std::uint32_t slot;
-    std::int64_t bits;
+    std::array<std::int64_t, 2> bits;  ///< of a whole slot
   };
   std::vector<Step> steps;
   std::vector<std::unique_ptr<StepDetail>> details;
@@ -57,7 +58,7 @@ class Decoder {
       static const std::string empty;
       const bool text = i.type == DType::string;
       out_.constants.push_back(
-          {slot(results[0]), text ? std::bit_cast<std::int64_t>(&empty) : i.imm});
+          {slot(results[0]), {text ? std::bit_cast<std::int64_t>(&empty) : i.imm, 0}});
       return;
     }
     Step& s = out_.steps[step_of_[at]];
@@ -205,7 +206,7 @@ class Interpreter final : public Executable {
     auto* bound = reinterpret_cast<BoundBuffer*>(at);
     bind(bound, reinterpret_cast<std::int64_t*>(at + buffers), workspace, views);
     for (const auto& c : decoded_.constants)
-      std::memcpy(registers + c.slot, &c.bits, sizeof(c.bits));
+      std::memcpy(registers + c.slot, c.bits.data(), slot_size);
     char* scratch = registers + program_->reg_types.size() * slot_size;
     static constexpr std::atomic<std::int32_t> never{0};
     Frame frame{registers,      scratch,  bound,

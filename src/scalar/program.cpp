@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "scalar/op_facts.h"
 
+#include <algorithm>
 #include <array>
 
 namespace rondel::scalar {
@@ -81,7 +82,6 @@ bool takes(Op op, DType t) {
     case Op::shr: return is_wide_integer(t);
     case Op::eq:
     case Op::ne: return is_cast_type(t) || is_complex(t) || t == DType::string;
-    case Op::constant: return t != DType::c128;
     case Op::param:
     case Op::extent:
     case Op::for_: return t == DType::i64;
@@ -126,11 +126,19 @@ bool is_binary(Op op) {
   }
 }
 
-Error failure(const Program& program, const Context& context, Status status) {
+namespace {
+
+const Site& failed_site(const Program& program, Status status) {
   const auto index = static_cast<std::size_t>(status) - 1;
   invariant(status > 0 && index < program.sites.size(), "{}: status {} is no failed check",
             program.name, status);
-  const Site& site = program.sites[index];
+  return program.sites[index];
+}
+
+}  // namespace
+
+Error failure(const Program& program, const Context& context, Status status) {
+  const Site& site = failed_site(program, status);
   std::size_t shown = 0;
   std::vector<ErrorFrame> frames;
   for (const Site::Frame& f : site.frames) {
@@ -139,6 +147,15 @@ Error failure(const Program& program, const Context& context, Status status) {
   }
   return {site.blame, site_text(site.text, std::span(context.shown).subspan(shown)),
           std::move(frames)};
+}
+
+std::optional<SizeNeeded> size_needed(const Program& program, const Context& context,
+                                      Status status) {
+  const Site& site = failed_site(program, status);
+  if (site.size < 0) return std::nullopt;
+  const auto trips = static_cast<std::size_t>(
+      std::ranges::count_if(site.frames, [](const Site::Frame& f) { return f.trip; }));
+  return SizeNeeded{static_cast<std::size_t>(site.size), context.shown.at(trips)};
 }
 
 }  // namespace rondel::scalar

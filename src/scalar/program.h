@@ -25,9 +25,12 @@ using Reg = std::int32_t;
 /// and compared; the builder emits their arithmetic as casts around arithmetic on these types.
 /// Integer arithmetic wraps.
 enum class Op : std::uint8_t {
-  constant,  ///< imm: the value's bits; for a string 0, which is the empty string
-  param,     ///< i64 parameter number `id`
-  extent,    ///< i64 extent of buffer `id` on axis `imm`
+  /// imm: the value's bits; for a string 0, which is the empty string; for c128 the bits of the
+  /// real
+  /// part, and the imaginary part is 0.
+  constant,
+  param,   ///< i64 parameter number `id`
+  extent,  ///< i64 extent of buffer `id` on axis `imm`
   add,
   sub,
   mul,
@@ -188,6 +191,9 @@ struct Site {
   std::string text;
   std::vector<Frame> frames = {};  ///< outermost first
   Blame blame = Blame::caller;
+  /// Not -1: nothing is wrong, but a size that the program was given is too small. Its number among
+  /// those sizes; the value shown is the size that is needed.
+  std::int32_t size = -1;
 };
 
 struct Program {
@@ -235,5 +241,13 @@ std::unique_ptr<Executable> interpret(std::shared_ptr<const Program>);
 
 /// The error for a status above 0: the message of the failed site, with its frames.
 Error failure(const Program&, const Context&, Status);
+
+/// A size that a program was given and that is too small (`Site::size`).
+struct SizeNeeded {
+  std::size_t number;
+  std::int64_t size;  ///< the size that is needed
+};
+/// What a status above 0 says of the sizes that the program was given; nullopt: it is an error.
+std::optional<SizeNeeded> size_needed(const Program&, const Context&, Status);
 
 }  // namespace rondel::scalar

@@ -57,7 +57,8 @@ class Writer:
         if dtype == BOOL:
             return np.asarray(numbers > 0)
         if dtype in STORED:
-            return np.asarray(np.abs(numbers) if dtype.name.startswith("uint") else numbers).astype(dtype)
+            unsigned = dtype.name.startswith("uint") or dtype.name == "float8_e8m0fnu"
+            return np.asarray(np.abs(numbers) if unsigned else numbers).astype(dtype)
         if dtype.kind in "iu":
             if self.chance(self.mood.special):
                 limits = np.iinfo(dtype)

@@ -78,7 +78,15 @@ class Mood:
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
     kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced], [6, 2, 6, 4, 2, 1, 5, 3])[0]
-    return kind(rng, families)
+    made = kind(rng, families)
+    if rng.random() < 0.15:
+        made.dtypes = [*made.dtypes, rng.choice([*OTHER_DTYPES, *_stored(made.opset)])]
+    return made
+
+
+def _stored(opset):
+    """The dtypes of STORED that ops of this opset move."""
+    return [dtype for dtype, (_, _, since) in STORED.items() if since <= opset]
 
 
 def _nests(rng, families):
@@ -170,6 +178,7 @@ def _sliced(rng, families):
 
 
 def _anything(rng, families):
+    opset = rng.choice([16, 17, 18, 19, 20, 21, 22, 23, 24, 25])
     weights = {name: rng.choice([0, 0.3, 1, 1, 1, 3, 8]) * OFTEN.get(name, 1) for name in families}
     for theme in THEMES:
         if rng.random() < 0.15:
@@ -197,8 +206,8 @@ def _anything(rng, families):
         body=rng.choice([1, 1, 2, 2, 3, 5]),
         dtypes=rng.choices([F32, F32, I64, BOOL], k=3)
         + rng.choices(OTHER_DTYPES, k=rng.choice([0, 0, 1, 2, 4]))
-        + rng.choices(list(STORED), k=rng.choice([0, 0, 0, 0, 0, 1, 3])),
-        opset=rng.choice([16, 17, 18, 19, 20, 21, 22, 23, 24, 25]),
+        + rng.choices(_stored(opset), k=rng.choice([0, 0, 0, 0, 0, 1, 3])),
+        opset=opset,
         extents=extents,
         counts=counts,
         other_counts=[0, 1, 2, 3],

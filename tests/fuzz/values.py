@@ -15,11 +15,16 @@ import numpy as np
 from onnx import TensorProto
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-#: dtypes that ops move and carry; only casts compute with most of them
+#: dtypes that ops move and carry; only casts compute with most of them: (number in a file, word in a schema, first opset that moves them)
 STORED = {
-    np.dtype(ml_dtypes.float8_e4m3fn): (TensorProto.FLOAT8E4M3FN, "float8e4m3fn"), np.dtype(ml_dtypes.float8_e5m2): (TensorProto.FLOAT8E5M2, "float8e5m2"),
-    np.dtype(ml_dtypes.float8_e4m3fnuz): (TensorProto.FLOAT8E4M3FNUZ, "float8e4m3fnuz"), np.dtype(ml_dtypes.int4): (TensorProto.INT4, "int4"),
-    np.dtype(ml_dtypes.uint4): (TensorProto.UINT4, "uint4"), np.dtype(np.complex64): (TensorProto.COMPLEX64, "complex64"),
+    np.dtype(ml_dtypes.float8_e4m3fn): (TensorProto.FLOAT8E4M3FN, "float8e4m3fn", 19),
+    np.dtype(ml_dtypes.float8_e5m2): (TensorProto.FLOAT8E5M2, "float8e5m2", 19),
+    np.dtype(ml_dtypes.float8_e4m3fnuz): (TensorProto.FLOAT8E4M3FNUZ, "float8e4m3fnuz", 19),
+    np.dtype(ml_dtypes.int4): (TensorProto.INT4, "int4", 21), np.dtype(ml_dtypes.uint4): (TensorProto.UINT4, "uint4", 21),
+    np.dtype(ml_dtypes.float4_e2m1fn): (TensorProto.FLOAT4E2M1, "float4e2m1", 23),
+    np.dtype(ml_dtypes.float8_e8m0fnu): (TensorProto.FLOAT8E8M0, "float8e8m0", 24),
+    np.dtype(ml_dtypes.int2): (TensorProto.INT2, "int2", 25), np.dtype(ml_dtypes.uint2): (TensorProto.UINT2, "uint2", 25),
+    np.dtype(np.complex64): (TensorProto.COMPLEX64, "complex64", 1), np.dtype(np.complex128): (TensorProto.COMPLEX128, "complex128", 1),
 }  # fmt: skip
 STRING = np.dtype(object)
 ELEMENT_TYPES = {
@@ -27,9 +32,9 @@ ELEMENT_TYPES = {
     BFLOAT16: TensorProto.BFLOAT16, STRING: TensorProto.STRING, np.dtype(bool): TensorProto.BOOL,
     np.dtype(np.int8): TensorProto.INT8, np.dtype(np.int16): TensorProto.INT16, np.dtype(np.int32): TensorProto.INT32,
     np.dtype(np.int64): TensorProto.INT64, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.uint16): TensorProto.UINT16,
-    np.dtype(np.uint32): TensorProto.UINT32, np.dtype(np.uint64): TensorProto.UINT64, **{d: number for d, (number, _) in STORED.items()},
+    np.dtype(np.uint32): TensorProto.UINT32, np.dtype(np.uint64): TensorProto.UINT64, **{d: number for d, (number, _, _) in STORED.items()},
 }  # fmt: skip
-_WORDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", STRING: "string", BFLOAT16: "bfloat16", **{d: word for d, (_, word) in STORED.items()}}
+_WORDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", STRING: "string", BFLOAT16: "bfloat16", **{d: word for d, (_, word, _) in STORED.items()}}
 F32, I64, BOOL = np.dtype(np.float32), np.dtype(np.int64), np.dtype(bool)
 _FORMS = {"tensor": "{}", "limit": "{}", "seq": "seq({})", "opt": "optional({})", "optseq": "optional(seq({}))"}
 _TYPES = {(kind, d): form.format(f"tensor({_WORDS.get(d, d.name)})") for kind, form in _FORMS.items() for d in ELEMENT_TYPES}

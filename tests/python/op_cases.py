@@ -447,6 +447,13 @@ def pad(rng, dtype, opset):
         yield [draw(rng, dtype, (2, 3)), i64(1, 2), draw(rng, dtype, (), 1, 3, False), i64(-1)], {}, 1
 
 
+def trilu(rng, dtype, opset):
+    for shape, k in (((3, 4), 0), ((2, 3, 3), 1), ((4, 2), -1), ((0, 3), 0)):
+        for upper in (0, 1):
+            yield [draw(rng, dtype, shape), np.array(k, np.int64)], {"upper": upper}, 1
+    yield [draw(rng, dtype, (3, 3))], {}, 1
+
+
 def range_(rng, dtype, opset):
     kind = dtype_of(dtype)
     for bounds in ((0, 5, 1), (1, 10, 3), (5, 5, 1), (5, 0, 1), (9, 0, -2)):
@@ -540,7 +547,8 @@ OPS = {
     "Gather": (EVERYTHING, gather, 0),
     "Expand": (EVERYTHING, expand, 0),
     "Tile": (EVERYTHING, tile, 0),
-    "Pad": (REALS + ["bool", "string"], pad, 0),
+    "Pad": (EVERYTHING, pad, 0),
+    "Trilu": ([d for d in EVERYTHING if d != "string"], trilu, 0),  # the reference evaluator writes the number 0 among strings
     "Range": (["float32", "float64", "int16", "int32", "int64"], range_, 1e-6),
     "NonZero": (["float32", "float64", "int32", "int64", "uint8", "bool"], nonzero, 0),
 }

@@ -148,8 +148,9 @@ class TypesOfRegion : public runtime::RegionTypes {
         types.push_back(operand.type);
       }
     }
-    auto extents = lowering::ClassExtents::make(c, lowered.conditions, types,
-                                                lowering::trips_with_room());
+    std::vector<ir::Symbol> given{lowering::trips_with_room()};
+    for (const lowering::GivenSize& size : lowered.sizes) given.push_back(size.name);
+    auto extents = lowering::ClassExtents::make(c, lowered.conditions, types, given);
     if (!extents) return nullptr;
     return std::shared_ptr<const TypesOfRegion>(
         new TypesOfRegion(*std::move(extents), std::move(workspaces), std::move(bounded)));
@@ -166,10 +167,10 @@ class TypesOfRegion : public runtime::RegionTypes {
     set_workspaces(types);
     return true;
   }
-  bool evaluate_with_room(std::span<const Tensor* const> inputs, std::int64_t trips,
+  bool evaluate_with_room(std::span<const Tensor* const> inputs, std::span<const std::int64_t> room,
                           runtime::OutputTypes& types) const override {
     using Rules = lowering::ClassExtents::Rules;
-    if (!extents_.evaluate(inputs, types, Rules::checked, trips) ||
+    if (!extents_.evaluate(inputs, types, Rules::checked, room) ||
         !std::ranges::all_of(types, has_a_size))
       return false;
     set_workspaces(types);
@@ -378,6 +379,7 @@ class RegionCodeCache {
         code->bindings.push_back({binding.kind, binding.index, binding.constant, binding.axes,
                                   static_cast<std::size_t>(binding.lifetime.first),
                                   static_cast<std::size_t>(binding.lifetime.last)});
+      for (const lowering::GivenSize& size : lowered.sizes) code->exact_sizes.push_back(size.exact);
       code->types = types;
       for (const std::size_t k : value_inputs())
         if (c.values[k].defined() || !c.elements[k].empty()) code->value_inputs.push_back(k);

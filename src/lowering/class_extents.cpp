@@ -76,10 +76,11 @@ bool ClassExtents::rules_hold(const Shape& symbols) const {
 
 bool ClassExtents::evaluate(std::span<const Tensor* const> inputs,
                             std::vector<std::pair<DType, Shape>>& types, Rules rules,
-                            std::int64_t given) const {
+                            std::span<const std::int64_t> given) const {
   Shape symbols;
   if (!read(inputs, symbols)) return false;
-  if (has_given_) symbols.push_back(given);
+  symbols.insert(symbols.end(), given.begin(), given.end());
+  symbols.resize(symbols_.size());
   if (rules == Rules::unchecked && !rules_hold(symbols)) return false;
   types.resize(results_.size());
   for (std::size_t j = 0; j < results_.size(); ++j) {
@@ -164,11 +165,10 @@ std::optional<ClassExtents::Computed> ClassExtents::computed(const ir::Integer& 
 std::optional<ClassExtents> ClassExtents::make(const ShapeClass& c,
                                                const std::optional<ir::Integers>& conditions,
                                                std::span<const ir::Type> types,
-                                               std::optional<ir::Symbol> given) {
+                                               std::span<const ir::Symbol> given) {
   ClassExtents made;
   if (!made.add_inputs(c)) return std::nullopt;
-  if (given) made.symbols_.push_back(*given);
-  made.has_given_ = given.has_value();
+  made.symbols_.insert(made.symbols_.end(), given.begin(), given.end());
   if (!made.add_conditions(conditions)) made.conditions_.reset();
   for (const ir::Type& t : types)
     if (!made.add_result(t)) return std::nullopt;

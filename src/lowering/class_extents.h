@@ -18,12 +18,12 @@ class ClassExtents {
  public:
   /// `conditions`: if none of them is negative for the extents of some inputs, the ops' type rules
   /// hold for these inputs; nullopt: no such conditions are known. `types`: each is no tensor type,
-  /// or its extents are expressions over the extents of the class and `given`, a name whose value
+  /// or its extents are expressions over the extents of the class and `given`, names whose values
   /// `evaluate` is told; otherwise returns nullopt.
   static std::optional<ClassExtents> make(const ShapeClass&,
                                           const std::optional<ir::Integers>& conditions,
                                           std::span<const ir::Type> types,
-                                          std::optional<ir::Symbol> given = {});
+                                          std::span<const ir::Symbol> given = {});
 
   /// Whether `evaluate` can prove for some inputs that the ops' type rules hold.
   bool has_conditions() const { return conditions_.has_value(); }
@@ -32,8 +32,9 @@ class ClassExtents {
   /// `inputs`: null for an input that is no tensor. `types` gets one entry per type given to
   /// `make`; the entry of a type that is no tensor type is a u8 scalar. Returns false if the inputs
   /// are not in the class, or if type inference must run because the ops may reject these extents.
+  /// `given`: the values of the names that are given; none: all are 0.
   bool evaluate(std::span<const Tensor* const> inputs, std::vector<std::pair<DType, Shape>>& types,
-                Rules = Rules::unchecked, std::int64_t given = 0) const;
+                Rules = Rules::unchecked, std::span<const std::int64_t> given = {}) const;
 
  private:
   /// An extent of an input: a number, or a symbol, which is equal on all its axes.
@@ -73,8 +74,7 @@ class ClassExtents {
   bool rules_hold(const Shape& symbols) const;
   std::optional<std::int64_t> value_of(const Computed&, const Shape& symbols) const;
 
-  std::vector<ir::Symbol> symbols_;  ///< in the order of their first axes; last: the given one
-  bool has_given_ = false;
+  std::vector<ir::Symbol> symbols_;  ///< in the order of their first axes; last: those given
   std::vector<Input> inputs_;
   std::vector<Result> results_;
   std::optional<std::vector<Computed>> conditions_;

@@ -14,6 +14,8 @@ class ExtentBounds {
   /// `names`: those whose values are known before.
   explicit ExtentBounds(std::set<ir::Symbol> names = {}) : names_(std::move(names)) {}
 
+  /// The name's value is known before, too.
+  void add_known(ir::Symbol name) { names_.insert(name); }
   void add(ir::Symbol extent, const ir::Extent& bound) { bounds_[extent] = bound; }
   /// `now`, an extent of a state, is `next` after a trip, and has this bound. Extents between them
   /// get the same bound, so that values on the way to the next state can share the memory of the

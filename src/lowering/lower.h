@@ -26,6 +26,12 @@ bool ranks_known(const ir::Graph& group, const ShapeClass&);
 /// differ from trip to trip: a name in the types of memory.
 ir::Symbol trips_with_room();
 
+/// A size that a region's program is given, because an extent becomes known only while it runs.
+struct GivenSize {
+  ir::Symbol name;     ///< in the types of memory
+  bool exact = false;  ///< the extent itself; else memory has room for as much
+};
+
 /// How programs are made.
 struct LoweringOptions {
   bool fuse = true;          ///< element-wise nodes share loops
@@ -55,11 +61,12 @@ std::vector<ir::ValueId> outer_values(const ir::Graph&, ir::NodeId);
 /// outer values.
 struct LoweredRegion {
   /// Parameters: the first trip to run, the end of the trips to run, the trip count if it is known
-  /// before the loop (else 0), the budget of trips. An `if` reads the budget only.
+  /// before the loop (else 0), the budget of trips, `sizes`. An `if` reads the budget only, and has
+  /// no sizes.
   std::shared_ptr<const scalar::Program> program;  ///< null: see `reasons`
   std::vector<std::string> reasons;  ///< why there is no program and the node runs step by step
-  /// The role of a buffer of the program; extents of types are numbers, symbols of the class, and
-  /// `trips_with_room`.
+  /// The role of a buffer of the program; extents of types are numbers, symbols of the class,
+  /// `trips_with_room`, and names of `sizes`.
   struct Binding {
     scalar::LoopBinding kind;
     std::size_t index = 0;
@@ -72,6 +79,7 @@ struct LoweredRegion {
     scalar::Buffer::Lifetime lifetime = {};  ///< of a temporary
   };
   std::vector<Binding> bindings;
+  std::vector<GivenSize> sizes = {};
   /// If none of these is negative for the extents of some inputs, all ops' type rules hold for
   /// these inputs; nullopt: the rules must be checked for each set of inputs.
   std::optional<ir::Integers> conditions = {};

@@ -39,6 +39,8 @@ class ControlLowering {
     to_ = b_.param();
     trips_ = b_.param();
     lowering_.set_budget(b_.param());
+    out_.sizes = tree_.sizes();
+    for (std::size_t k = 0; k < out_.sizes.size(); ++k) lowering_.set_size(k, b_.param());
     declare_locals();
     enter();
     if (loop) write_loop();
@@ -110,7 +112,7 @@ class ControlLowering {
   /// If the trip count is known before the loop, the buffer is the whole result; otherwise its rows
   /// are the items.
   void declare_stack(const ir::LoopParts& parts, std::size_t k) {
-    const ir::Type& item = tree_.type(g_.region(parts.body).results[1 + parts.states + k]);
+    const ir::Type item = tree_.item_type(k);
     const bool known = tree_.trip_count_known(tree_.top());
     StackBuffer stack;
     if (known) {
@@ -314,7 +316,7 @@ std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
 LoweredRegion lower_control(const ir::Graph& g, ir::NodeId n, const ShapeClass& c,
                             const LoweringOptions& options) {
   const RegionTree tree(g, n, c, options);
-  if (!tree.reasons().empty()) return {nullptr, tree.reasons(), {}};
+  if (!tree.reasons().empty()) return {nullptr, tree.reasons(), {}, {}, {}};
   const StoragePlan plan(tree);
   if (options.verify) verify_storage(tree, plan);
   return ControlLowering(tree, plan).run();

@@ -139,6 +139,15 @@ const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes)
 
 }  // namespace
 
+std::vector<Ex> found_extents(LoweringScope& s, NodeId n, std::size_t j) {
+  NodeEmitter emitter(s, n);
+  s.builder.enter(ir::where(s.graph, n));
+  std::vector<Ex> extents =
+      ops::meaning_as<ops::Elements>(*s.graph.node(n).op)->extents(emitter, j);
+  s.builder.leave();
+  return extents;
+}
+
 Operand one_element(scalar::Builder& b, Ex element, std::int64_t rank) {
   return {[element](const Indices&) { return element; },
           {},

@@ -45,6 +45,10 @@ Sink whole_sink(scalar::Builder&, std::int32_t buffer);
 /// The only element of a small constant.
 scalar::Ex constant_element(scalar::Builder&, const Tensor&);
 
+/// Emits the computation of the extents of output j from values of the node's inputs
+/// (`ops::Elements::extents`).
+std::vector<scalar::Ex> found_extents(LoweringScope&, ir::NodeId, std::size_t j);
+
 /// Emits a group of nodes: one loop nest over their index space, or the loop nest that defines the
 /// op of a single node. Every value from outside the group must have an operand, every value read
 /// outside the group a sink.

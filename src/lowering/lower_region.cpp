@@ -52,6 +52,7 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
   if (!node.regions.empty() && !node.is_loop()) return branch(g.nodes[0]);
   for (const NodeId n : g.nodes)
     for (const ir::Symbol name : tree_.measures(n)) measure(name);
+  for (const NodeId n : g.nodes) find_extents(n);
   if (node.is_loop()) return loop(g.nodes[0]);
   for (const NodeId n : g.nodes) check_rule(n);
   const bool whole = ops::writes_buffers(*node.op);
@@ -77,6 +78,44 @@ void RegionLowering::measure(ir::Symbol name) {
   const Ex given = cast(DType::i64, list.load(at)), axis = extent(m.axis);
   const Ex counted = select(given < 0, given + axis, given);
   extents_[name] = scalar::max(b_.index(0), scalar::min(counted, axis));
+}
+
+/// Emits the computation of extents that the node's program finds from values.
+void RegionLowering::find_extents(NodeId n) {
+  if (!tree_.finds_extents(n)) return;
+  const ir::Node& node = tree_.graph().node(n);
+  for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+    if (node.outputs[j] == ValueId::none) continue;
+    const std::vector<Ex> found = found_extents(scope_, n, j);
+    for (std::size_t a = 0; a < found.size(); ++a)
+      if (const ir::Extent& e = type(node.outputs[j]).extents()[a];
+          e.symbolic() && !extents_.contains(e.symbol))
+        extents_[e.symbol] = found[a];
+  }
+}
+
+// Sizes that the program is given.
+
+/// Emits the checks that a value of these extents fits into a storage, where only sizes that the
+/// program is given say so.
+void RegionLowering::check_room(std::span<const Ex> extents, StorageId to) {
+  const ir::Type& room = plan_.all()[to].type;
+  for (std::int64_t a = 0; a < room.rank(); ++a)
+    if (const auto size = tree_.size_in(room.extent(a))) {
+      const Ex needed = extents[static_cast<std::size_t>(a)];
+      b_.check_size(needed <= b_.extent(buffer(to), a), static_cast<std::int32_t>(*size), needed);
+    }
+}
+
+/// Emits the checks that an item of the top loop has the extents that its stack is laid out for.
+void RegionLowering::check_item(std::size_t stack, ValueId item) {
+  const ir::Type laid_out = tree_.item_type(stack);
+  for (std::int64_t a = 0; a < laid_out.rank(); ++a) {
+    const auto size = tree_.size_in(laid_out.extent(a));
+    if (!size || type(item).extent(a) == laid_out.extent(a)) continue;
+    const Ex found = extent(type(item).extent(a));
+    b_.check_size(found == extent(laid_out.extent(a)), static_cast<std::int32_t>(*size), found);
+  }
 }
 
 /// Emits the check that a node's rule accepts the extents that have become known by now. The
@@ -169,15 +208,19 @@ Sink RegionLowering::sink_for(ValueId v, const LoopContext* around, Ex t, bool i
   }
   if (const auto storage = plan_.storage_of(v)) {
     const std::int32_t to = buffer(*storage);
+    check_room(sink.extents, *storage);
     sink.part = {to, {}, tree_.extents_known(v)};
     sink.stores.push_back([this, to](const Indices& i, Ex x) { b_.store(to, i, x); });
     define(v, in_buffer(v, to));
   }
   if (around == nullptr) return sink;
-  for (std::size_t k = 0; k < around->parts.stacks; ++k)
-    if (tree_.graph().region(around->parts.body).results[1 + around->parts.states + k] == v)
-      sink.stores.push_back(
-          [this, around, k, t](const Indices& i, Ex x) { store_item(*around, k, i, t, x); });
+  for (std::size_t k = 0; k < around->parts.stacks; ++k) {
+    if (tree_.graph().region(around->parts.body).results[1 + around->parts.states + k] != v)
+      continue;
+    if (around->node == tree_.top()) check_item(k, v);
+    sink.stores.push_back(
+        [this, around, k, t](const Indices& i, Ex x) { store_item(*around, k, i, t, x); });
+  }
   return sink;
 }
 
@@ -200,7 +243,7 @@ void RegionLowering::branch(NodeId n) {
       if (in_registers(j)) yields.push_back(element(results[j]));
       else if (node.outputs[j] != ValueId::none && in_memory(j) &&
                plan_.storage_of(results[j]) != plan_.storage_of(node.outputs[j]))
-        copy(scope_.operands.at(results[j]), buffer(*plan_.storage_of(node.outputs[j])));
+        copy(scope_.operands.at(results[j]), *plan_.storage_of(node.outputs[j]));
     }
     for (const auto& [j, axis] : either) yields.push_back(extent(type(results[j]).extent(axis)));
     if (regions.size() > 1) extents_ = outer;  // what was found in a branch is known there only
@@ -250,6 +293,8 @@ std::vector<Ex> RegionLowering::trip(const LoopContext& l, Ex t, std::span<const
   const ir::Region& body = tree_.graph().region(l.parts.body);
   const auto outer = extents_;
   b_.enter(ir::where(tree_.graph(), l.node), t);
+  if (!l.trips)
+    for (const StackBuffer& stack : l.stacks) check_rows(stack, t + 1);
   begin_lifetimes({l.parts.body, 0});
   define_params(l, t, carried);
   groups(l.parts.body, &l, t);
@@ -309,7 +354,7 @@ void RegionLowering::define_scan_element(const LoopContext& l, std::size_t s, Ex
     element.part.leading.push_back(position);
   }
   if (const auto block = plan_.copy(v)) {
-    copy(element, buffer(*block));
+    copy(element, *block);
     element = in_buffer(v, buffer(*block));
   }
   define(v, std::move(element));
@@ -320,6 +365,7 @@ void RegionLowering::store_items(const LoopContext& l, Ex t) {
   for (std::size_t k = 0; k < l.parts.stacks; ++k) {
     const ValueId v = body.results[1 + l.parts.states + k];
     if (stored_by_maker(v, l.parts.body)) continue;
+    if (l.node == tree_.top()) check_item(k, v);
     const Operand from = scope_.operands.at(v);
     b_.for_all(extents_of(v), [&](const Indices& i) { store_item(l, k, i, t, from.load(i)); });
   }
@@ -360,12 +406,12 @@ void RegionLowering::move_states(const LoopContext& l) {
     return is_state(next) ? plan_.copy(next) : std::nullopt;
   };
   for (const std::size_t s : moved)
-    if (const auto block = aside(s)) copy(scope_.operands.at(body.results[1 + s]), buffer(*block));
+    if (const auto block = aside(s)) copy(scope_.operands.at(body.results[1 + s]), *block);
   for (const std::size_t s : moved) {
     const ValueId next = body.results[1 + s];
     const auto block = aside(s);
     copy(block ? in_buffer(next, buffer(*block)) : scope_.operands.at(next),
-         buffer(plan_.state(l.node, s)));
+         plan_.state(l.node, s));
   }
 }
 
@@ -423,7 +469,7 @@ void RegionLowering::begin_states(const LoopContext& l) {
     const ValueId initial = node.inputs[l.parts.states_at() + s];
     if (tree_.is_one_element(tree_.graph().region(l.parts.body).params[2 + s])) continue;
     const StorageId to = plan_.state(l.node, s);
-    if (plan_.storage_of(initial) != to) copy(scope_.operands.at(initial), buffer(to));
+    if (plan_.storage_of(initial) != to) copy(scope_.operands.at(initial), to);
   }
 }
 
@@ -472,6 +518,8 @@ StackBuffer RegionLowering::begin_stack(const LoopContext& l, std::size_t k) {
   stack.buffer = buffer(*plan_.storage_of(v));
   stack.axis = l.parts.axis_out[k] + (l.parts.axis_out[k] < 0 ? type(v).rank() : 0);
   stack.reversed = l.parts.reverse_out[k] != 0;
+  stack.size = tree_.size_in(plan_.all()[*plan_.storage_of(v)].type.extent(stack.axis));
+  if (l.trips) check_rows(stack, scalar::min(l.trips, budget_));
   const Ex room = l.parts.has_extent(k) ? extent(type(v).extent(stack.axis))
                                         : b_.extent(stack.buffer, stack.axis);
   stack.rows = l.trips ? l.trips : room;
@@ -479,6 +527,13 @@ StackBuffer RegionLowering::begin_stack(const LoopContext& l, std::size_t k) {
   if (l.trips) check_length(l, v, room, l.trips, "makes");
   else stack.limit = room;
   return stack;
+}
+
+/// Emits the check that a stack has room for so many rows, where only a given size says so.
+void RegionLowering::check_rows(const StackBuffer& stack, Ex rows) {
+  if (!stack.size) return;
+  b_.check_size(rows <= b_.extent(stack.buffer, stack.axis), static_cast<std::int32_t>(*stack.size),
+                rows);
 }
 
 void RegionLowering::check_length(const LoopContext& l, ValueId stack, Ex room, Ex trips,
@@ -581,8 +636,9 @@ Ex RegionLowering::integer(const ir::Integer& i) {
   return extent_expression(b_, i, [&](ir::Symbol name) { return extents_.at(name); });
 }
 
-void RegionLowering::copy(const Operand& from, std::int32_t to) {
-  b_.for_all(from.extents, [&](const Indices& i) { b_.store(to, i, from.load(i)); });
+void RegionLowering::copy(const Operand& from, StorageId to) {
+  check_room(from.extents, to);
+  b_.for_all(from.extents, [&](const Indices& i) { b_.store(buffer(to), i, from.load(i)); });
 }
 
 }  // namespace rondel::lowering

@@ -12,6 +12,8 @@ struct StackBuffer {
   bool reversed = false;
   scalar::Ex rows = {};   ///< a reversed stack's first item goes to the last of these rows
   scalar::Ex limit = {};  ///< items from this index on are not stored; the loop reports an error
+  /// The number of the size that the program is given for the rows, because nothing bounds them.
+  std::optional<std::size_t> size = {};
 };
 
 /// A loop that is being lowered.
@@ -40,6 +42,8 @@ class RegionLowering {
   std::int32_t buffer(StorageId id) const { return buffers_[id]; }
   void set_workspace(ir::NodeId kernel, std::int32_t buffer) { workspaces_[kernel] = buffer; }
   void set_budget(scalar::Ex trips) { budget_ = trips; }
+  /// `size`: the program's parameter for the k-th of the tree's sizes.
+  void set_size(std::size_t k, scalar::Ex size) { extents_[tree_.sizes()[k].name] = size; }
 
   /// Emits trip `t` of a loop. `carried` is [go, states in registers..., changing extents...];
   /// returns [whether the loop continues, then the next of these].
@@ -51,7 +55,7 @@ class RegionLowering {
   std::vector<scalar::Ex> extents_of(ir::ValueId);
   /// The only element of a value.
   scalar::Ex element(ir::ValueId);
-  void copy(const Operand& from, std::int32_t to);
+  void copy(const Operand& from, StorageId to);
   /// Emits `fresh` for the storages whose lifetimes begin at a position.
   void begin_lifetimes(Position);
   void define(ir::ValueId, Operand);
@@ -60,6 +64,9 @@ class RegionLowering {
   void groups(ir::RegionId, const LoopContext* around, scalar::Ex t);
   void group(const Group&, const LoopContext* around, scalar::Ex t);
   void measure(ir::Symbol name);
+  void find_extents(ir::NodeId);
+  void check_room(std::span<const scalar::Ex> extents, StorageId to);
+  void check_item(std::size_t stack, ir::ValueId item);
   void check_rule(ir::NodeId);
   void on_buffers(const Group&);
   void call(ir::NodeId);
@@ -80,6 +87,7 @@ class RegionLowering {
   scalar::Ex most_trips(const LoopContext&);
   StackBuffer begin_stack(const LoopContext&, std::size_t k);
   void finish_stack(const LoopContext&, std::size_t k, scalar::Ex made);
+  void check_rows(const StackBuffer&, scalar::Ex rows);
   void check_length(const LoopContext&, ir::ValueId stack, scalar::Ex room, scalar::Ex trips,
                     const char* makes);
   void check_budget(const LoopContext&, scalar::Ex over);

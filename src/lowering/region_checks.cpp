@@ -70,6 +70,7 @@ RegionTree::Late RegionTree::late() const {
 /// the program finds the extents that depend on their values.
 void RegionTree::check_values(NodeId n) {
   const ir::Node& node = g_.node(n);
+  if (finds_extents(n)) return;
   const auto among = [](const std::vector<std::size_t>& list, std::size_t k) {
     return std::ranges::count(list, k) > 0;
   };
@@ -104,7 +105,7 @@ void RegionTree::check_rule(NodeId n) {
   const auto is_late = [&](ValueId v) {
     return v != ValueId::none && type(v).is_tensor() && type(v).has_rank() && !extents_known(v);
   };
-  if (!node.regions.empty()) return;
+  if (!node.regions.empty() || finds_extents(n)) return;
   const auto in_class = [&](ir::Symbol name) { return class_names_.contains(name); };
   const auto has = [&](ir::Symbol name) { return is_found(name); };
   const std::optional<ir::Integers>& conditions = k_.node_conditions.at(

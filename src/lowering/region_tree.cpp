@@ -31,6 +31,7 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
   for (const RegionId r : regions(top_)) note_measures(r);
   if (node.is_loop()) visit_loop(top_);
   for (const RegionId r : regions(top_)) visit(r, std::nullopt);
+  if (node.is_loop()) visit_items();
   if (!node.is_loop()) visit_top_if();
   if (reasons_.empty()) prepare_kernels();
 }
@@ -226,6 +227,7 @@ void RegionTree::visit_group(const Group& group, Position at) {
   if (may_be_empty) check_rules_of_empty(first, before);
   if (!node.regions.empty() && !node.is_loop()) visit_if(first);
   for (const NodeId n : group.nodes) {
+    give_sizes(n);
     check_values(n);
     check_rule(n);
     for (const ValueId v : g_.node(n).outputs)
@@ -260,6 +262,64 @@ void RegionTree::prepare_kernels() {
     k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)->prepare(node, inputs,
                                                                            options_.fast_kernels);
   }
+}
+
+// Sizes that the program is given.
+
+/// Unknown in an `if` at the top: nothing in it runs again, and its loops run as wholes anyway.
+ir::Extent RegionTree::given_size(bool exact) {
+  if (!g_.node(top_).is_loop()) return {};
+  const ir::Symbol name = ir::Symbol::own(fmt::format("size{}", sizes_.size()));
+  sizes_.push_back({name, exact});
+  memory_names_.insert(name);
+  bounds_.add_known(name);
+  return ir::Extent(name);
+}
+
+std::optional<std::size_t> RegionTree::size_in(const ir::Extent& e) const {
+  for (std::size_t k = 0; k < sizes_.size(); ++k)
+    if (e.symbolic() && e.symbol.has_name(sizes_[k].name)) return k;
+  return std::nullopt;
+}
+
+/// Gives sizes to the extents of a node's results that only its program can find.
+void RegionTree::give_sizes(NodeId n) {
+  if (!ops::finds_extents(*g_.node(n).op)) return;
+  for (const ValueId v : g_.node(n).outputs) {
+    if (v == ValueId::none || !type(v).is_tensor() || !type(v).has_rank()) continue;
+    for (const ir::Extent& e : type(v).extents()) {
+      if (!e.symbolic() || !e.symbol.is_name() || is_found(e.symbol) ||
+          k_.measures.contains(e.symbol))
+        continue;
+      const ir::Extent size = given_size();
+      if (!size.known_or_symbolic()) return;
+      bounds_.add(e.symbol, size);
+      finding_.insert(n);
+    }
+  }
+}
+
+/// Gives sizes to the extents of the top loop's items that become known inside. All items of a
+/// stack have the same extents, or the loop fails; the caller lays out the stack before it runs.
+void RegionTree::visit_items() {
+  const LoopParts parts(g_.node(top_));
+  for (std::size_t k = 0; k < parts.stacks; ++k) {
+    const ValueId v = g_.region(parts.body).results[1 + parts.states + k];
+    const ir::Type& item = type(v);
+    if (!item.is_tensor() || !item.has_rank() || extents_known(v)) continue;
+    check_extents(v);
+    ir::Extents extents = item.extents();
+    for (ir::Extent& e : extents)
+      if (!extent_known(e)) e = given_size(true);
+    item_types_[k] = ir::Type::tensor(item.dtype(), std::move(extents));
+  }
+}
+
+ir::Type RegionTree::item_type(std::size_t stack) const {
+  const LoopParts parts(g_.node(top_));
+  const auto at = item_types_.find(stack);
+  return at != item_types_.end() ? at->second
+                                 : type(g_.region(parts.body).results[1 + parts.states + stack]);
 }
 
 // Names that the program finds when it runs.
@@ -345,7 +405,7 @@ void RegionTree::visit_state(NodeId n, const LoopParts& parts, std::size_t s) {
   check_extents(state);
 }
 
-/// Notes an extent that differs from trip to trip. Returns false if it has no bound.
+/// Notes an extent that differs from trip to trip. Returns false if the first one has no bound.
 bool RegionTree::visit_changing_extent(NodeId n, const LoopParts& parts, std::size_t s,
                                        std::int64_t axis) {
   const ir::Node& node = g_.node(n);
@@ -358,7 +418,12 @@ bool RegionTree::visit_changing_extent(NodeId n, const LoopParts& parts, std::si
   auto at = std::ranges::find(all, now.symbol, &ChangingExtent::now);
   if (at == all.end()) {
     const std::vector<ir::Extent> each = alternatives(next);
-    const ir::Extent bound = bound_of_states(n, now.symbol, first, each);
+    ir::Extent bound = bound_of_states(n, now.symbol, first, each);
+    // Of a loop that may end early, or for rows of a given size, far less than the bound may do.
+    const bool early = n != top_ && !trip_count_known(n);
+    if (!bound.known_or_symbolic() || size_in(bound) || early)
+      if (const ir::Extent size = given_size(); size.symbolic())
+        bound = ir::Extent(ir::max(ir::Integer(bounds_.most(first)), ir::Integer(size)));
     if (!bound.known_or_symbolic()) return false;
     for (const ir::Extent& e : each) bounds_.add_state(now.symbol, e, bound);
     all.push_back({now.symbol, first, next, bound, {}});
@@ -414,7 +479,7 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k,
   if (!type(item).is_tensor() || !type(item).has_rank()) return;
   if (stack != ValueId::none) check_type(stack);
   if (extents_known(item)) check_extents(item);
-  else
+  else if (n != top_)
     refuse("the extents of item '{}' ({}) are not known before the loop", g_.value(item).name,
            to_text(type(item)));
   if (n == top_ || stack == ValueId::none || !type(stack).has_rank()) return;
@@ -431,10 +496,13 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k,
              g_.value(stack).name);
     return check_size(stack);
   }
-  if (parts.has_extent(k) || !trips.known_or_symbolic())
+  ir::Extent bound = trips;
+  if (!bound.known_or_symbolic() || !trip_count_known(n))
+    if (const ir::Extent size = given_size(); size.symbolic()) bound = size;
+  if (parts.has_extent(k) || !bound.known_or_symbolic())
     return refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,
                   ir::where(g_, n));
-  bounds_.add(extent.symbol, trips);
+  bounds_.add(extent.symbol, bound);
   check_size(stack);
 }
 

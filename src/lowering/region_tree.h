@@ -73,6 +73,17 @@ class RegionTree {
   /// program finds before the node runs (`ir::Measure`).
   std::vector<ir::Symbol> measures(ir::NodeId) const;
 
+  /// The sizes that the program is given, because nothing bounds some extents before it runs.
+  const std::vector<GivenSize>& sizes() const { return sizes_; }
+  /// Whether the program computes extents of the node's results from values of its inputs, and
+  /// checks these values (`ops::Elements::extents`).
+  bool finds_extents(ir::NodeId n) const { return finding_.contains(n); }
+  /// The number of a size in an expression over names of memory; nullopt if there is none.
+  std::optional<std::size_t> size_in(const ir::Extent&) const;
+  /// The type of the items of a stack of the top loop, as the caller lays them out: extents that
+  /// become known inside are sizes that the program is given.
+  ir::Type item_type(std::size_t stack) const;
+
   /// An extent of states that may differ from trip to trip.
   struct ChangingExtent {
     ir::Symbol now;                                          ///< the extent in the current trip
@@ -93,8 +104,8 @@ class RegionTree {
   /// The type of the memory that holds the value: extents that are known only within a trip are
   /// replaced by their upper bounds. The extents are expressions over `memory_names`.
   ir::Type memory_type(ir::ValueId) const;
-  /// The names of the class, those of the top loop's trip count among them, and
-  /// `trips_with_room`.
+  /// The names of the class, those of the top loop's trip count among them, `trips_with_room`, and
+  /// those of `sizes`.
   const std::set<ir::Symbol>& memory_names() const { return memory_names_; }
   /// Whether the value is in a buffer from its beginning on, when it is read. A stack that is
   /// filled backwards by a loop that may end early is not.
@@ -142,6 +153,9 @@ class RegionTree {
   void visit_group(const Group&, Position);
   void visit_kernel(ir::NodeId, Position);
   void prepare_kernels();
+  ir::Extent given_size(bool exact = false);
+  void give_sizes(ir::NodeId);
+  void visit_items();
   void note_measures(ir::NodeId);
   void note_measures(ir::RegionId);
   void note_measures(const ir::Integer&);
@@ -188,6 +202,9 @@ class RegionTree {
   std::set<ir::Symbol> expressions_;
   std::map<ir::NodeId, ir::Integers> conditions_inside_;
   ExtentBounds bounds_;  ///< of extents known only within a trip
+  std::vector<GivenSize> sizes_;
+  std::set<ir::NodeId> finding_;  ///< nodes whose extents the program finds from values
+  std::map<std::size_t, ir::Type> item_types_;  ///< by stack of the top loop, if sizes are given
   std::vector<std::string> reasons_;
   std::int32_t moment_ = 0;
 };

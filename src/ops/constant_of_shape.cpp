@@ -38,13 +38,22 @@ void constant_of_shape_rule(ir::TypeContext& c) {
   }
 }
 
+std::vector<Ex> extents_of_values(Emitter& e, std::size_t) {
+  std::vector<Ex> extents;
+  for (std::int64_t a = 0; a < e.output(0).rank(); ++a) {
+    extents.push_back(e.load(0, {e.builder().index(a)}));
+    e.builder().check(extents.back() >= 0, "extent {} is negative", {extents.back()});
+  }
+  return extents;
+}
+
 const ir::OpEntry constant_of_shape{{
     .name = "constant_of_shape",
     .doc = "y has the shape that the input says; every element is `value`",
     .inputs = {{"shape"}},
     .attributes = {{"value", Tensor::zeros(DType::f32, {1})}},
     .type = constant_of_shape_rule,
-    .meaning = elements(filled),
+    .meaning = elements(filled, nullptr, extents_of_values),
     .value_inputs = {0},
     .gradient = zero_gradient,
 }};

@@ -38,6 +38,27 @@ std::optional<std::vector<Tensor>> expanded_view(const ir::Attributes&,
   return std::vector<Tensor>{x.strided(0, shapes[0], std::move(strides))};
 }
 
+std::vector<Ex> extents_of_values(Emitter& e, std::size_t) {
+  scalar::Builder& b = e.builder();
+  const std::int64_t rank = e.output(0).rank(), own = e.rank(0),
+                     listed = e.input(1).extent(0).value;
+  std::vector<Ex> extents;
+  for (std::int64_t from_last = rank; from_last > 0; --from_last) {
+    const Ex x = from_last <= own ? e.extent(0, own - from_last) : b.index(1);
+    const Ex wanted = from_last <= listed ? e.load(1, {b.index(listed - from_last)}) : b.index(1);
+    b.check(wanted >= 0, "the shape has a negative extent: {}", {wanted});
+    b.check((x == wanted) | (x == 1) | (wanted == 1),
+            "extents {} and {} of axis " + std::to_string(-from_last) + " do not broadcast",
+            {x, wanted});
+    extents.push_back(select(x == 1, wanted, x));
+  }
+  return extents;
+}
+
+Ex expanded_element(Emitter& e, std::size_t, const Indices& out) {
+  return e.load_broadcast(0, out);
+}
+
 std::vector<ir::ValueId> expand_gradient(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::ValueId> adjoints) {
   return {summed_to(b, adjoints[0], node.inputs[0]), ir::ValueId::none};
@@ -48,8 +69,7 @@ const ir::OpEntry expand{{
     .doc = "y = x broadcast with a shape",
     .inputs = {{"x"}, {"shape"}},
     .type = expand_rule,
-    .meaning = view(expanded_view, [](Emitter& e, std::size_t,
-                                      const Indices& out) { return e.load_broadcast(0, out); }),
+    .meaning = view(expanded_view, expanded_element, extents_of_values),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .gradient = expand_gradient,

@@ -88,9 +88,14 @@ struct Elements : ir::Meaning {
   using Fn = std::function<Ex(Emitter&, std::size_t j, const Indices&)>;
   /// Writes code (checks) that runs once, before all elements, and even if there are no elements.
   using Before = std::function<void(Emitter&)>;
-  explicit Elements(Fn f, Before b = nullptr) : fn(std::move(f)), before(std::move(b)) {}
+  /// Computes the extents of output j where they depend on values of inputs, and checks what the
+  /// op's rule requires of these values. May not ask for extents of outputs.
+  using Extents = std::function<std::vector<Ex>(Emitter&, std::size_t j)>;
+  explicit Elements(Fn f, Before b = nullptr, Extents e = nullptr)
+      : fn(std::move(f)), before(std::move(b)), extents(std::move(e)) {}
   Fn fn;
-  Before before;  ///< may be empty
+  Before before;    ///< may be empty
+  Extents extents;  ///< may be empty
 };
 
 /// A loop nest that stores the output elements itself (running sums, scatters, matrix products).
@@ -146,8 +151,8 @@ struct ViewMeaning : Elements {
   /// the shapes of the outputs.
   using Fn = std::function<std::optional<std::vector<Tensor>>(
       const ir::Attributes&, std::span<const Value> inputs, std::span<const Shape> shapes)>;
-  ViewMeaning(Fn v, Elements::Fn e, Before b = nullptr)
-      : Elements(std::move(e), std::move(b)), view(std::move(v)) {}
+  ViewMeaning(Fn v, Elements::Fn e, Before b = nullptr, Extents x = nullptr)
+      : Elements(std::move(e), std::move(b), std::move(x)), view(std::move(v)) {}
   Fn view;
 };
 
@@ -167,8 +172,9 @@ template <class F> std::shared_ptr<const ir::Meaning> elementwise(F f) {
     else return f(x[0], x[1], x[2], x[3]);
   });
 }
-inline auto elements(Elements::Fn f, Elements::Before before = nullptr) {
-  return std::make_shared<Elements>(std::move(f), std::move(before));
+inline auto elements(Elements::Fn f, Elements::Before before = nullptr,
+                     Elements::Extents extents = nullptr) {
+  return std::make_shared<Elements>(std::move(f), std::move(before), std::move(extents));
 }
 inline auto nest(LoopNest::Fn f) { return std::make_shared<LoopNest>(std::move(f)); }
 inline auto nest_on_buffers(LoopNest::Fn f) {
@@ -183,8 +189,8 @@ inline auto unsized_kernel(UnsizedKernelMeaning::Prepare reference,
                            UnsizedKernelMeaning::Prepare fast = nullptr) {
   return std::make_shared<UnsizedKernelMeaning>(std::move(reference), std::move(fast));
 }
-inline auto view(ViewMeaning::Fn v, Elements::Fn e) {
-  return std::make_shared<ViewMeaning>(std::move(v), std::move(e));
+inline auto view(ViewMeaning::Fn v, Elements::Fn e, ViewMeaning::Extents extents = nullptr) {
+  return std::make_shared<ViewMeaning>(std::move(v), std::move(e), nullptr, std::move(extents));
 }
 
 /// The meaning of an op if it is of kind K, else null.
@@ -192,6 +198,11 @@ template <class K> const K* meaning_as(const ir::OpDef& op) {
   return dynamic_cast<const K*>(op.meaning.get());
 }
 inline bool is_elementwise(const ir::OpDef& op) { return meaning_as<ElementWise>(op) != nullptr; }
+/// Whether a program of the op computes the extents of its outputs from values of inputs.
+inline bool finds_extents(const ir::OpDef& op) {
+  const auto* each = meaning_as<Elements>(op);
+  return each != nullptr && each->extents != nullptr;
+}
 /// Whether the output of the op may be written over input k if both have the same type.
 inline bool may_write_over(const ir::OpDef& op, std::size_t k) {
   return is_elementwise(op) || std::ranges::count(op.in_place, k) > 0;

@@ -72,6 +72,36 @@ void range_rule(ir::TypeContext& c) {
   c.holds_while();
 }
 
+/// `integer_count` in a program. Distances are unsigned, which no distance exceeds.
+Ex integer_count(Emitter& e) {
+  const Ex start = scalar_input(e, 0), limit = scalar_input(e, 1), delta = scalar_input(e, 2);
+  e.builder().check(delta != 0, "delta is 0; expected another number");
+  const Ex up = (delta > 0) & (start < limit), down = (delta < 0) & (limit < start);
+  const auto wide = [](Ex x) { return cast(DType::u64, x); };
+  const Ex distance = select(up, wide(limit) - wide(start), wide(start) - wide(limit));
+  const Ex step = select(delta > 0, wide(delta), 0 - wide(delta));
+  const Ex count = cast(DType::i64, (distance - 1) / step + 1);
+  e.builder().check(count >= 0 | ~(up | down), "more elements than any tensor has");
+  return select(up | down, count, 0);
+}
+
+/// `float_count` in a program.
+Ex float_count(Emitter& e) {
+  scalar::Builder& b = e.builder();
+  const auto number = [&](std::size_t k) { return cast(DType::f64, scalar_input(e, k)); };
+  const Ex start = number(0), limit = number(1), delta = number(2);
+  const Ex infinity = scalar::highest(b, DType::f64);
+  b.check((delta != 0) & ~is_nan(delta) & (abs(start) < infinity) & (abs(limit) < infinity),
+          "start or limit is not finite, or delta is 0 or NaN; expected finite numbers and a step");
+  const Ex count = ceil((limit - start) / delta);
+  b.check(count < 9.2e18, "the range has too many elements");
+  return select(count > 0, cast(DType::i64, count), 0);
+}
+
+std::vector<Ex> count_of_values(Emitter& e, std::size_t) {
+  return {is_integer(e.dtype(0)) ? integer_count(e) : float_count(e)};
+}
+
 Ex term(Emitter& e, std::size_t, const Indices& index) {
   const Ex start = widened(scalar_input(e, 0)), delta = widened(scalar_input(e, 2));
   return narrowed(e.dtype(0), start + cast(start.type(), index[0]) * delta);
@@ -93,7 +123,7 @@ const ir::OpEntry range_op{{
     .inputs = {{"start"}, {"limit"}, {"delta"}},
     .attributes = {{"stash_type", ir::Type::scalar(DType::f32)}},
     .type = range_rule,
-    .meaning = elements(term),
+    .meaning = elements(term, nullptr, count_of_values),
     .value_inputs = {0, 1, 2},
     .gradient = range_gradient,
 }};

@@ -3,6 +3,8 @@
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
+#include <limits>
+
 namespace rondel::ops {
 namespace {
 
@@ -39,6 +41,21 @@ Ex tiled(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+std::vector<Ex> extents_of_values(Emitter& e, std::size_t) {
+  scalar::Builder& b = e.builder();
+  std::vector<Ex> extents;
+  for (std::int64_t a = 0; a < e.rank(0); ++a) {
+    const Ex times = e.load(1, {b.index(a)}), extent = e.extent(0, a);
+    b.check(times >= 0, "axis " + std::to_string(a) + " is repeated {} times", {times});
+    b.check((extent == 0) | (times <= std::numeric_limits<std::int64_t>::max() /
+                                          scalar::max(extent, b.index(1))),
+            "axis " + std::to_string(a) + " of extent {} is repeated {} times: it is too long",
+            {extent, times});
+    extents.push_back(extent * times);
+  }
+  return extents;
+}
+
 /// Splits each axis into an axis of repetitions, which is summed, and the axis of x.
 std::vector<ir::ValueId> tile_gradient(ir::Builder& b, const ir::Node& node,
                                        std::span<const ir::ValueId> adjoints) {
@@ -69,7 +86,7 @@ const ir::OpEntry tile{{
     .doc = "y = x repeated along each axis",
     .inputs = {{"x"}, {"repeats"}},
     .type = tile_rule,
-    .meaning = elements(tiled),
+    .meaning = elements(tiled, nullptr, extents_of_values),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .gradient = tile_gradient,

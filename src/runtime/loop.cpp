@@ -169,12 +169,38 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
   return t;
 }
 
-std::int64_t LoopStep::run_native(Frame& frame, LoopState& state, NativeLoop& loop) const {
-  const NativeLoop::Outcome outcome = loop.run(frame, state.start, state.stacks);
+/// Nullopt: the loop must run step by step.
+std::optional<std::int64_t> LoopStep::run_native(Frame& frame, LoopState& state,
+                                                 NativeLoop& loop) const {
+  const std::optional<NativeLoop::Outcome> outcome = loop.run(frame, state.start, state.stacks);
+  if (!outcome) return std::nullopt;
   const std::optional<std::int64_t>& trips = state.start.trips;
-  if (outcome.go && outcome.trips >= frame.run().max_trips && (!trips || outcome.trips < *trips))
-    throw out_of_trips(frame.run()).within(source, outcome.trips);
-  return outcome.trips;
+  if (outcome->go && outcome->trips >= frame.run().max_trips && (!trips || outcome->trips < *trips))
+    throw out_of_trips(frame.run()).within(source, outcome->trips);
+  return outcome->trips;
+}
+
+void LoopStep::begin_stacks(Frame& frame, LoopState& state) const {
+  const LoopStart& s = state.start;
+  for (std::size_t k = 0; k < spec.stacks; ++k)
+    state.stacks[k].begin(frame.run(), s.extents[k], s.certain ? s.trips : std::nullopt,
+                          stack_slot(k) < 0 ? Value() : frame.content(stack_slot(k)).take());
+}
+
+/// Runs the loop, as a whole if it can. Returns the number of trips.
+std::int64_t LoopStep::run_trips(Frame& frame, LoopState& state) const {
+  begin_stacks(frame, state);
+  NativeLoop* const whole = native.find(state.natives, state.slots.outer, state.slots, frame);
+  if (whole == nullptr) return run_steps(frame, state);
+  if (const auto trips = run_native(frame, state, *whole)) return *trips;
+  begin_stacks(frame, state);
+  try {
+    return run_steps(frame, state);
+  } catch (const Error& e) {
+    // The error of the whole names a state rather than an allocation.
+    if (e.blame() == Blame::limit && whole->no_memory()) throw Error(*whole->no_memory());
+    throw;
+  }
 }
 
 /// The outputs for a trip count of zero: finals are the initial values; stacks have no items.
@@ -208,12 +234,7 @@ void LoopStep::run(Frame& frame, StepState* remembered) const {
   if (!s.go || (s.trips && *s.trips == 0)) {
     run_zero_trips(frame, s);
   } else {
-    const auto stack_slot = [&](std::size_t k) { return outputs[spec.states + k]; };
-    for (std::size_t k = 0; k < spec.stacks; ++k)
-      state.stacks[k].begin(frame.run(), s.extents[k], s.certain ? s.trips : std::nullopt,
-                            stack_slot(k) < 0 ? Value() : frame.content(stack_slot(k)).take());
-    NativeLoop* const whole = native.find(state.natives, state.slots.outer, state.slots, frame);
-    n = whole != nullptr ? run_native(frame, state, *whole) : run_steps(frame, state);
+    n = run_trips(frame, state);
     for (std::size_t k = 0; k < spec.stacks; ++k) try {
         Value joined = state.stacks[k].finish(n);
         if (stack_slot(k) >= 0) frame.set(stack_slot(k), std::move(joined));

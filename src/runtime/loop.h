@@ -38,7 +38,10 @@ class LoopStep : public Step {
 
  private:
   void start(Frame&, LoopStart&) const;
-  std::int64_t run_native(Frame&, LoopState&, NativeLoop&) const;
+  Slot stack_slot(std::size_t k) const { return outputs[spec.states + k]; }
+  void begin_stacks(Frame&, LoopState&) const;
+  std::int64_t run_trips(Frame&, LoopState&) const;
+  std::optional<std::int64_t> run_native(Frame&, LoopState&, NativeLoop&) const;
   std::int64_t run_steps(Frame&, LoopState&) const;
   void begin_trip(LoopState&, Frame& inner, Frame&, std::int64_t t) const;
   void end_trip(LoopState&, Frame& inner, Frame&, std::int64_t t) const;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 namespace rondel::runtime {
 namespace {
@@ -104,14 +105,16 @@ void RegionBuffers::bind(Run& run) {
   bound_ = true;
 }
 
-void RegionBuffers::run(Run& run, std::span<const std::int64_t> params) {
+std::optional<scalar::SizeNeeded> RegionBuffers::run(Run& run,
+                                                     std::span<const std::int64_t> params) {
   const scalar::Executable& code = *code_->code;
   std::optional<kernels::ThreadScope> threads;
   if (!code.program().calls.empty()) threads.emplace(threads_);
   context_.stop = &run.stop;
   const scalar::Status status = code.run(context_, views_.data(), params.data());
-  if (status == scalar::done) return;
+  if (status == scalar::done) return std::nullopt;
   run.check_stop();
+  if (const auto needed = scalar::size_needed(code.program(), context_, status)) return needed;
   throw scalar::failure(code.program(), context_, status);
 }
 
@@ -125,10 +128,27 @@ void RegionBuffers::release() {
   bound_ = false;
 }
 
+// Sizes.
+
+bool GivenSizes::give(scalar::SizeNeeded needed, bool generous) {
+  const std::size_t k = needed.number;
+  std::int64_t& size = sizes_[k];
+  if (!exact_[k]) {
+    const std::int64_t twice = size > std::numeric_limits<std::int64_t>::max() / 2 ? size
+                                                                                   : 2 * size;
+    size = generous ? std::max(needed.size, twice) : needed.size;
+    return true;
+  }
+  if (found_[k]) return false;
+  found_[k] = true;
+  size = needed.size;
+  return true;
+}
+
 // Loops.
 
 NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& slots, Run& run)
-    : buffers_(std::move(code), run), outer_(slots.outer) {
+    : buffers_(std::move(code), run), outer_(slots.outer), sizes_(*buffers_.code()) {
   const auto& bindings = buffers_.code()->bindings;
   extents_.resize(static_cast<std::size_t>(
       std::ranges::count(bindings, Kind::extent, &RegionCode::Binding::kind)));
@@ -140,7 +160,7 @@ NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& 
         states_.back().name = slots.state_names[i];
         for (const auto& [extent, axis] : changing_axes(bindings, i))
           states_.back().changing.emplace_back(axis, extent);
-        if (slots.finals[i] < 0 && !extents_change()) states_.back().own = buffers_.add_owned(b);
+        if (slots.finals[i] < 0 && !sizes_change()) states_.back().own = buffers_.add_owned(b);
         break;
       case Kind::extent: buffers_.point_at(b, &extents_[i]); break;
       case Kind::invariant:
@@ -167,21 +187,27 @@ void NativeLoop::set_types(const OutputTypes& types, Frame& frame) {
   }
   for (ItemStack& s : stacks_) std::tie(s.dtype, s.item) = types[s.binding];
   room_ = 0;
+  laid_out_.clear();
   buffers_.set_types(types);
 }
 
 void NativeLoop::release() {
   for (ItemStack& s : stacks_) s.rows = Tensor();
-  for (State& s : states_) s.block = Tensor();
+  drop_states();
   buffers_.release();
+}
+
+void NativeLoop::drop_states() {
+  for (State& s : states_) s.block = s.saved = Tensor();
 }
 
 void NativeLoop::bind(Frame& frame, const LoopStart& start) {
   Run& run = frame.run();
   for (const Input& in : inputs_) buffers_.point_at(in.binding, frame[in.slot].tensor());
   go_ = start.go ? 1 : 0;
-  if (extents_change()) {
-    for (State& s : states_) s.block = Tensor();  // of a run that failed
+  if (sizes_change()) {
+    drop_states();  // of a run that failed
+    sizes_.begin();
     read_tensors(frame, outer_, tensors_);
     return;
   }
@@ -197,8 +223,15 @@ void NativeLoop::bind(Frame& frame, const LoopStart& start) {
   }
 }
 
-// States that change their extents. Each has a block with room for some trips; their extents are
-// kept beside. Temporaries have room for as many trips.
+// Sizes that change while the loop runs. Each state has a block with room for some trips; extents
+// that change are kept beside. Temporaries have room for as many trips, and all have the sizes that
+// the program is given. Where one of these does not suffice, the trips that ran last run again.
+
+std::vector<std::int64_t> NativeLoop::room_for(std::int64_t trips) const {
+  std::vector<std::int64_t> room{trips};
+  room.insert(room.end(), sizes_.values().begin(), sizes_.values().end());
+  return room;
+}
 
 /// How many trips to make room for at first: all, if the loop certainly makes them or they need
 /// little memory.
@@ -217,7 +250,8 @@ std::int64_t NativeLoop::first_room(const LoopStart& start, std::int64_t most) {
 
 /// The bytes of states and temporaries with room for `trips` trips; nullopt if they are too many.
 std::optional<double> NativeLoop::bytes_for(std::int64_t trips) {
-  if (!buffers_.code()->types->evaluate_with_room(tensors_, trips, types_)) return std::nullopt;
+  if (!buffers_.code()->types->evaluate_with_room(tensors_, room_for(trips), types_))
+    return std::nullopt;
   double all = 0;
   const auto& bindings = buffers_.code()->bindings;
   for (std::size_t b = 0; b < bindings.size(); ++b) {
@@ -233,26 +267,61 @@ std::optional<double> NativeLoop::bytes_for(std::int64_t trips) {
 /// trip, the states are the initial values.
 void NativeLoop::make_room(Frame& frame, std::int64_t trips) {
   Run& run = frame.run();
-  if (!buffers_.code()->types->evaluate_with_room(tensors_, trips, types_))
+  std::vector<std::int64_t> room = room_for(trips);
+  if (!buffers_.code()->types->evaluate_with_room(tensors_, room, types_))
     throw Error(Blame::limit, fmt::format("the states of {} trips do not fit into memory", trips));
-  if (trips != room_) {
-    room_ = -1;
+  if (room != laid_out_) {
+    laid_out_.clear();
     buffers_.set_types(types_);
   }
   buffers_.bind(run);
+  for (ItemStack& s : stacks_) s.item = types_[s.binding].second;
   for (State& s : states_) {
     const auto& [dtype, shape] = types_[s.binding];
     const bool begun = s.block.defined();
-    if (begun && s.block.shape() == shape) continue;
-    const Tensor& initial = frame[s.initial].tensor();
-    for (const auto& [axis, number] : s.changing)
-      if (!begun) extents_[number] = initial.shape()[axis];
-    const Tensor block = allocate_state(run, s.name, dtype, shape);
-    run.assign(begun ? part_of(s, s.block) : initial, part_of(s, block));
-    s.block = block;
+    if (!begun || s.block.shape() != shape) {
+      const Tensor& initial = frame[s.initial].tensor();
+      for (const auto& [axis, number] : s.changing)
+        if (!begun) extents_[number] = initial.shape()[axis];
+      const Tensor block = allocate_state(run, s.name, dtype, shape);
+      run.assign(begun ? part_of(s, s.block) : initial, part_of(s, block));
+      s.block = block;
+    }
     buffers_.point_at(s.binding, s.block);
   }
   room_ = trips;
+  laid_out_ = std::move(room);
+}
+
+/// Keeps the states as they are before trips that may have to run again.
+void NativeLoop::save_states(Run& run) {
+  for (State& s : states_) {
+    const Tensor now = part_of(s, s.block);
+    if (!s.saved.defined() || s.saved.shape() != now.shape())
+      s.saved = allocate_state(run, s.name, now.dtype(), now.shape());
+    run.assign(now, s.saved);
+  }
+}
+
+/// Gives the program a size that it needs, and lays out everything anew, with the states as they
+/// were before the trips that ran last, which begin with trip `from`. Returns false if the loop
+/// must run step by step.
+bool NativeLoop::give_size(Frame& frame, scalar::SizeNeeded needed, std::span<Stack> stacks,
+                           std::int64_t from) {
+  if (from > 0 && sizes_.is_exact(needed.number)) return false;  // earlier items had the old size
+  const std::int64_t before = sizes_.values()[needed.number];
+  if (!sizes_.give(needed, true)) return false;
+  for (State& s : states_) s.block = std::exchange(s.saved, Tensor());
+  for (const ItemStack& s : stacks_)
+    if (from == 0) stacks[s.stack].drop_items();
+  try {
+    make_room(frame, room_);
+  } catch (const Error& e) {
+    if (e.blame() != Blame::limit || needed.size <= before) throw;
+    sizes_.give(needed, false);
+    make_room(frame, room_);
+  }
+  return true;
 }
 
 /// Makes room for twice the trips, or, where memory does not suffice, for fewer more.
@@ -278,41 +347,73 @@ Tensor NativeLoop::part_of(const State& s, const Tensor& block) const {
 void NativeLoop::hand_on_states(Frame& frame) {
   for (State& s : states_) {
     if (s.final >= 0) frame.set(s.final, part_of(s, s.block));
-    s.block = Tensor();
   }
+  drop_states();
 }
 
-NativeLoop::Outcome NativeLoop::run(Frame& frame, const LoopStart& start, std::span<Stack> stacks) {
-  Run& run = frame.run();
+std::optional<NativeLoop::Outcome> NativeLoop::run(Frame& frame, const LoopStart& start,
+                                                   std::span<Stack> stacks) {
   bind(frame, start);
+  const std::optional<std::int64_t> trips = run_trips(frame, start, stacks);
+  for (ItemStack& s : stacks_) s.rows = Tensor();
+  if (!trips) {
+    release();
+    return std::nullopt;
+  }
+  if (sizes_change()) hand_on_states(frame);
+  buffers_.drop_large_memory();
+  forward_invariants(frame);
+  return Outcome{*trips, !start.conditional || go_ != 0};
+}
+
+/// The number of trips made; nullopt if the loop must run step by step.
+std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart& start,
+                                                  std::span<Stack> stacks) {
+  Run& run = frame.run();
   const std::int64_t most = std::min(start.trips.value_or(std::numeric_limits<std::int64_t>::max()),
                                      run.max_trips);
   const bool growing = std::ranges::any_of(
       stacks_, [&](const ItemStack& s) { return !stacks[s.stack].certain(); });
   const scalar::Executable& code = *buffers_.code()->code;
-  if (extents_change()) make_room(frame, first_room(start, most));
+  const auto begin = [&] { make_room(frame, extents_change() ? first_room(start, most) : 0); };
+  if (sizes_change() && !lay_out(begin)) return std::nullopt;
   std::int64_t from = 0;
   for (std::int64_t chunk = code.native() ? trips_of_first_chunk(stacks) : first_chunk;
        from < most && (!start.conditional || go_ != 0);
        chunk = chunk > most / 2 ? most : chunk * 2) {
     run.check_stop();
+    if (extents_change() && from == room_ && !lay_out([&] { make_more_room(frame, most); }))
+      return std::nullopt;
+    if (!sizes_.empty() && from > 0 && !lay_out([&] { save_states(run); })) return std::nullopt;
     const bool whole = code.native() && !growing;
     std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
-    if (extents_change() && from == room_) make_more_room(frame, most);
     if (extents_change()) to = std::min(to, room_);
     for (ItemStack& s : stacks_) {
       s.rows = stacks[s.stack].prepare(s.dtype, s.item, to);
       buffers_.point_at(s.binding, s.rows);
     }
-    const std::int64_t params[] = {from, to, start.certain ? *start.trips : 0, run.max_trips};
-    buffers_.run(run, params);
-    from = stopped_;
+    params_.assign({from, to, start.certain ? *start.trips : 0, run.max_trips});
+    params_.insert(params_.end(), sizes_.values().begin(), sizes_.values().end());
+    const auto needed = buffers_.run(run, params_);
+    bool given = true;
+    if (!needed) from = stopped_;
+    else if (!lay_out([&] { given = give_size(frame, *needed, stacks, from); }) || !given)
+      return std::nullopt;
   }
-  for (ItemStack& s : stacks_) s.rows = Tensor();
-  if (extents_change()) hand_on_states(frame);
-  buffers_.drop_large_memory();
-  forward_invariants(frame);
-  return {from, !start.conditional || go_ != 0};
+  return from;
+}
+
+/// Calls a function that allocates. Returns false if memory does not suffice. Since all that is
+/// known of some sizes are bounds, fewer bytes may do step by step.
+bool NativeLoop::lay_out(const std::function<void()>& allocate) {
+  no_memory_.reset();
+  try {
+    allocate();
+  } catch (const Error& e) {
+    if (e.blame() != Blame::limit) throw;
+    no_memory_ = e;
+  }
+  return !no_memory_;
 }
 
 /// As many trips as each growing stack has room for at first, but at least `first_chunk`.

@@ -3,6 +3,7 @@
 #include "runtime/plan.h"
 #include "scalar/loop_binding.h"
 
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -36,10 +37,10 @@ struct IfSlots {
 /// The types of the bound buffers of a region, for members of a shape class.
 class RegionTypes : public ClassTypes {
  public:
-  /// The same if a loop's states, which change their extents, have room for the first `trips`
-  /// trips. Returns false if a size is too large.
-  virtual bool evaluate_with_room(std::span<const Tensor* const> inputs, std::int64_t trips,
-                                  OutputTypes&) const = 0;
+  /// The same if a loop's states, which change their extents, have room for the first `room[0]`
+  /// trips; the sizes that the program is given follow. Returns false if a size is too large.
+  virtual bool evaluate_with_room(std::span<const Tensor* const> inputs,
+                                  std::span<const std::int64_t> room, OutputTypes&) const = 0;
 };
 
 /// A whole loop or `if` as one program for a shape class of inputs, and the binding of each buffer
@@ -58,6 +59,9 @@ struct RegionCode {
   };
   std::shared_ptr<const scalar::Executable> code;
   std::vector<Binding> bindings;  ///< one per buffer parameter, in order
+  /// The sizes that the program of a loop is given: true where it must be the extent itself, which
+  /// is then the same in all trips; else there is room for as much.
+  std::vector<bool> exact_sizes = {};
   /// Gives the types of the bound buffers for members of the shape class: one type per binding,
   /// perhaps followed by more. Only the types of states, temporaries, items and results are used.
   std::shared_ptr<const RegionTypes> types;
@@ -88,7 +92,8 @@ class RegionBuffers {
   /// Allocates the owned buffers. Called before each run.
   void bind(Run&);
   /// Runs the program with these integer parameters. Throws the error of a check that fails.
-  void run(Run&, std::span<const std::int64_t> params);
+  /// Returns the size that did not suffice, if the program stopped because of one.
+  std::optional<scalar::SizeNeeded> run(Run&, std::span<const std::int64_t> params);
   /// Called after the region has run: frees memory that is too large to be kept.
   void drop_large_memory();
   void release();
@@ -116,6 +121,26 @@ class RegionBuffers {
   std::vector<scalar::View> views_;  ///< by binding
 };
 
+/// The sizes that a region's program is given. They are remembered from run to run.
+class GivenSizes {
+ public:
+  explicit GivenSizes(const RegionCode& code)
+      : exact_(code.exact_sizes), sizes_(exact_.size()), found_(exact_.size()) {}
+  bool empty() const { return sizes_.empty(); }
+  std::span<const std::int64_t> values() const { return sizes_; }
+  bool is_exact(std::size_t number) const { return exact_[number]; }
+  /// Called when a run of the region begins.
+  void begin() { found_.assign(exact_.size(), false); }
+  /// Gives at least the size that is needed, and twice as much as before if `generous`. Returns
+  /// false if it is to be exact and another size was needed before in this run.
+  bool give(scalar::SizeNeeded needed, bool generous);
+
+ private:
+  std::vector<bool> exact_;
+  std::vector<std::int64_t> sizes_;
+  std::vector<bool> found_;  ///< exact sizes that were needed in this run
+};
+
 /// A native loop with its buffers. Entering the loop reads the addresses of its inputs, copies the
 /// initial states, and runs. Only values that leave the loop are allocated; nothing is looked up.
 class NativeLoop {
@@ -132,8 +157,11 @@ class NativeLoop {
   };
   /// Writes finals to their slots of the frame, and items to `stacks`, for which `Stack::begin` has
   /// been called. The loop must have at least one trip. Stops when the run's trip budget is used
-  /// up.
-  Outcome run(Frame&, const LoopStart&, std::span<Stack> stacks);
+  /// up. Nullopt: the items of a stack differ, or memory does not suffice for what the program
+  /// needs (`no_memory`); nothing is written, and the loop must run step by step.
+  std::optional<Outcome> run(Frame&, const LoopStart&, std::span<Stack> stacks);
+  /// The error of the last run if there was not enough memory for states and temporaries.
+  const std::optional<Error>& no_memory() const { return no_memory_; }
   void release();
 
  private:
@@ -148,7 +176,8 @@ class NativeLoop {
     OutputForm type = {};
     bool row_major = false;  ///< the initial value is row-major
     std::vector<std::pair<std::size_t, std::size_t>> changing = {};  ///< axes, and their extents
-    Tensor block = {};  ///< the state, if the extents of some state change
+    Tensor block = {};  ///< the state, if its size may have to change
+    Tensor saved = {};  ///< its value before the trips that run now, if they may run again
     std::string name = {};
   };
   struct Invariant {
@@ -161,13 +190,21 @@ class NativeLoop {
     Tensor rows = {};  ///< the rows that the program may write now
   };
   void bind(Frame&, const LoopStart&);
+  std::optional<std::int64_t> run_trips(Frame&, const LoopStart&, std::span<Stack> stacks);
+  bool lay_out(const std::function<void()>& allocate);
   std::int64_t first_room(const LoopStart&, std::int64_t most);
+  std::vector<std::int64_t> room_for(std::int64_t trips) const;
   std::optional<double> bytes_for(std::int64_t trips);
   void make_room(Frame&, std::int64_t trips);
   void make_more_room(Frame&, std::int64_t most);
+  bool give_size(Frame&, scalar::SizeNeeded, std::span<Stack> stacks, std::int64_t from);
+  void save_states(Run&);
   void hand_on_states(Frame&);
+  void drop_states();
   Tensor part_of(const State&, const Tensor& block) const;
   bool extents_change() const { return !extents_.empty(); }
+  /// Whether sizes may change while the loop runs.
+  bool sizes_change() const { return extents_change() || !sizes_.empty(); }
   void forward_invariants(Frame&) const;
   std::int64_t trips_of_first_chunk(std::span<const Stack> stacks) const;
 
@@ -177,10 +214,14 @@ class NativeLoop {
   std::vector<Invariant> invariants_;
   std::vector<ItemStack> stacks_;
   std::vector<Slot> outer_;
-  std::vector<std::int64_t> extents_;   ///< those of states that change, in the current trip
-  std::int64_t room_ = 0;               ///< the number of trips that the states have room for
+  std::vector<std::int64_t> extents_;  ///< those of states that change, in the current trip
+  std::int64_t room_ = 0;              ///< the number of trips that the states have room for
+  GivenSizes sizes_;
+  std::vector<std::int64_t> laid_out_;  ///< the `room_for` that the buffers were made for
   std::vector<const Tensor*> tensors_;  ///< the outer values, while states grow
   OutputTypes types_;                   ///< scratch
+  std::vector<std::int64_t> params_;    ///< scratch
+  std::optional<Error> no_memory_;
   std::uint8_t go_ = 0;
   std::int64_t stopped_ = 0;
 };

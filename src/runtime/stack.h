@@ -33,6 +33,8 @@ class Stack {
   /// For native loops: makes rows [0, to) writable. Returns the buffer for them: the result itself
   /// if the trip count is known, else a tensor [to, item...].
   Tensor prepare(DType, const Shape& item, std::int64_t to);
+  /// Forgets the items: the trips run again, perhaps with items of other extents.
+  void drop_items() { begun_ = false; }
   /// How many rows of a growing stack fit into its first block.
   static std::int64_t rows_at_first(DType, const Shape& item);
   /// Whether the trip count is known.

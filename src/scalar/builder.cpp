@@ -286,6 +286,12 @@ void Builder::check(Ex condition, std::string text, std::span<const Ex> shown, B
   emit_many({.op = Op::check, .id = site}, operands, {});
 }
 
+void Builder::check_size(Ex suffices, std::int32_t size, Ex needed) {
+  if (known(suffices) == 1) return;
+  check(suffices, "more room is needed: {}", {needed}, Blame::limit);
+  program_->sites.back().size = size;
+}
+
 void Builder::enter(std::string source, std::optional<Ex> trip) {
   frames_.push_back({std::move(source), trip});
 }

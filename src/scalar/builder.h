@@ -78,6 +78,10 @@ class Builder {
   void check(Ex condition, std::string text, std::span<const Ex> shown,
              Blame blame = Blame::caller);
 
+  /// The program stops unless `suffices`: number `size` of the sizes that it was given is too
+  /// small, and `needed` (i64) would do.
+  void check_size(Ex suffices, std::int32_t size, Ex needed);
+
   /// Opens a frame for the errors of all checks until `leave`: a node and, if it is a loop, its
   /// current trip (i64). Frames nest.
   void enter(std::string source, std::optional<Ex> trip = {});

@@ -4,9 +4,11 @@
 namespace rondel::scalar {
 
 /// The role of a parameter buffer in the scalar program of a whole loop or `if`. Such a program has
-/// the integer parameters (from, to, n, budget). It runs the trips [from, to) and writes to
-/// `stopped` where it stopped. n is the trip count if it is certain, else 0. No inner loop makes
-/// more trips than the budget. The program of an `if` reads the budget only.
+/// the integer parameters (from, to, n, budget, sizes...). It runs the trips [from, to) and writes
+/// to `stopped` where it stopped. n is the trip count if it is certain, else 0. No inner loop makes
+/// more trips than the budget. The sizes are of values whose extents become known only while it
+/// runs: if one does not suffice, the program stops (`Site::size`), and its trips are run again
+/// with a larger one. The program of an `if` reads the budget only.
 enum class LoopBinding : std::uint8_t {
   state,      ///< a carried state: its value before the first trip, then after the last
   invariant,  ///< a state that no trip changes

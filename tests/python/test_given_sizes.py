@@ -1,0 +1,140 @@
+"""Loops with values that nothing bounds before they are made, as one native program: the trips run again with more room. Beside an oracle, in
+all ways, and in check mode."""
+
+import machine
+import numpy as np
+import pytest
+import rondel
+from models import in_all_ways, model
+
+
+def one_loop(body, out="float[R]", item="float"):
+    return f"""main (int64 n, float[T,3] x, int64[K] d, float[V] s) => (float[L] last, {out} out)
+      <int64 zero = {{0}}, int64 one = {{1}}, int64 two = {{2}}, int64 many = {{9223372036854775807}}, int64[1] three = {{3}}, int64[1] axis = {{0}},
+       float half = {{0.5}}, float nothing = {{0}}> {{
+      last, out = Loop (n, "", s) <body = b (int64 i, bool go, float[A] v) => (bool on, float[B] w, {item} r) {{
+        on = Identity (go)  k = Gather (d, i)  kk = Unsqueeze (k, axis)  f = Cast <to = 1> (k)
+        {body}
+      }}>
+    }}"""
+
+
+SUM = "t = Cast <to = 1> (y)  r = ReduceSum <keepdims = 0> (t)"
+KEPT = "w = Add (v, f)"
+UNTIL_K = """Loop (many, on, f) <body = inner (int64 j, bool c, float b) => (bool again, float next, float row) {
+          again = Less (j, k)  next = Add (b, f)  row = Sub (next, f) }>"""
+LOOPS = {
+    "positions up to data": one_loop(f"y = Range (zero, k, one)  {SUM}  {KEPT}"),
+    "positions between data, backwards": one_loop(f"m = Neg (one)  y = Range (k, zero, m)  {SUM}  {KEPT}"),
+    "each second position": one_loop(f"y = Range (one, k, two)  {SUM}  {KEPT}"),
+    "float positions": one_loop(f"y = Range (nothing, f, half)  {SUM}  {KEPT}"),
+    "zeros of data": one_loop(f"a = Concat <axis = 0> (kk, three)  z = ConstantOfShape (a)  y = Add (z, f)  {SUM}  {KEPT}"),
+    "expanded to data": one_loop(f"a = Concat <axis = 0> (kk, three)  m = ReduceMax <keepdims = 1> (x)  y = Expand (m, a)  {SUM}  {KEPT}"),
+    "repeated by data": one_loop(f"o = Unsqueeze (one, axis)  a = Concat <axis = 0> (kk, o)  y = Tile (x, a)  {SUM}  {KEPT}"),
+    "two sizes": one_loop("p = Range (zero, k, one)  a = Concat <axis = 0> (kk, kk)  q = ConstantOfShape (a)  c = Add (q, f)  e = ReduceSum <keepdims = 0> (p)  g = Cast <to = 1> (e)  h = ReduceSum <keepdims = 0> (c)  r = Add (g, h)  w = Add (v, f)"),
+    "the state doubles": one_loop("w = Concat <axis = 0> (v, v)  r = ReduceSum <keepdims = 0> (v)"),
+    "an inner loop's rows are appended": one_loop(f"e, rows = {UNTIL_K}  w = Concat <axis = 0> (v, rows)  r = ReduceSum <keepdims = 0> (v)"),
+    "an inner loop's rows are read": one_loop(f"e, y = {UNTIL_K}  {SUM}  {KEPT}"),
+    "an inner loop's rows twice": one_loop(f"e, q = {UNTIL_K}  m = Mul (q, q)  y = Concat <axis = 0> (m, v)  {SUM}  {KEPT}"),
+    "an inner state grows": one_loop("""a = Loop (many, on, v) <body = inner (int64 j, bool c, float[C] b) => (bool again, float[D] next) {
+          again = Less (j, k)  e = ReduceMax <keepdims = 1> (b)  next = Concat <axis = 0> (b, e) }>
+        r = ReduceSum <keepdims = 0> (a)  w = Add (v, f)"""),
+    "an inner state grows by positions": one_loop("""a = Loop (two, "", v) <body = inner (int64 j, bool c, float[C] b) => (bool again, float[D] next) {
+          again = Identity (c)  p = Range (zero, k, one)  q = Cast <to = 1> (p)  next = Concat <axis = 0> (q, b) }>
+        r = ReduceSum <keepdims = 0> (a)  w = Add (v, f)"""),
+    "in a branch": one_loop(f"""is = Greater (k, one)
+        y = If (is) <then_branch = t () => (int64[P] p) {{ p = Range (zero, k, one) }}, else_branch = e () => (int64[Q] q) {{ q = Range (k, two, one) }}>  {SUM}  {KEPT}"""),
+}  # fmt: skip
+ITEMS = {
+    "rows of an inner loop": one_loop(f"e, r = {UNTIL_K}  {KEPT}", "float[R,Q]", "float[Q]"),
+    "positions": one_loop(f"p = Range (zero, k, one)  r = Cast <to = 1> (p)  {KEPT}", "float[R,Q]", "float[Q]"),
+    "a table": one_loop(f"a = Concat <axis = 0> (kk, three)  z = ConstantOfShape (a)  r = Add (z, f)  {KEPT}", "float[R,Q,P]", "float[Q,P]"),
+}
+
+
+def feeds_of(rng, trips, data, length=3):
+    x, s = rng.integers(-4, 5, (2, 3)).astype(np.float32), rng.integers(-4, 5, (length,)).astype(np.float32)
+    return {"n": np.array(trips), "x": x, "d": np.array(data, np.int64), "s": s}
+
+
+def agree(sessions, made, feeds):
+    try:
+        want = machine.run_model(made, feeds)
+    except machine.WrongProgram:
+        for way, run in sessions.items():
+            with pytest.raises(rondel.CallerError):
+                run.run(None, feeds)
+                pytest.fail(f"{way} runs")
+        return False
+    for way, run in sessions.items():
+        for _ in range(2):
+            for got, expected in zip(run.run(None, feeds), want, strict=True):
+                assert got.shape == expected.shape, way
+                np.testing.assert_allclose(got, expected, rtol=1e-4, err_msg=str(way))
+    return True
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_values_that_nothing_bounds(loop, monkeypatch):
+    made = model(LOOPS[loop])
+    sessions = in_all_ways(made, monkeypatch)
+    rng = np.random.default_rng(5)
+    agreed = 0
+    for data in [[1, 2, 3, 2, 1], [0, 1, 40, 3, 9], [0, 0, 0, 0, 0], [3] * 9, [0, -3, 2, 1, 1], [200, 1, 300, 1, 2], [1]]:
+        agreed += agree(sessions, made, feeds_of(rng, min(len(data), 9), data))
+    assert agreed >= 5
+    assert sessions["2", "0"].how_it_ran()["node 'last' (Loop)"] == "natively, as a whole"
+
+
+@pytest.mark.parametrize("items", ITEMS)
+def test_items_whose_extents_become_known_inside(items, monkeypatch):
+    made = model(ITEMS[items])
+    sessions = in_all_ways(made, monkeypatch)
+    rng = np.random.default_rng(6)
+    for data in [[3] * 4, [2] * 40, [0, 0], [7], [3] * 4, [4, 4]]:
+        assert agree(sessions, made, feeds_of(rng, len(data), data))
+    assert sessions["2", "0"].how_it_ran()["node 'last' (Loop)"] == "natively, as a whole"
+    for data in [[3, 3, 2], [2, 3], [1] * 30 + [2]]:  # items must have one shape
+        assert not agree(sessions, made, feeds_of(rng, len(data), data))
+    assert agree(sessions, made, feeds_of(rng, 3, [5] * 3))
+
+
+@pytest.mark.parametrize(
+    ("loop", "data", "message"),
+    [
+        ("zeros of data", [2, -1], "extent -1 is negative"),
+        ("expanded to data", [2, -1], "the shape has a negative extent: -1"),
+        ("repeated by data", [2, -1], "axis 0 is repeated -1 times"),
+    ],
+)
+def test_errors_of_values(loop, data, message, monkeypatch):
+    made = model(LOOPS[loop])
+    feeds = feeds_of(np.random.default_rng(7), 2, data)
+    for run in in_all_ways(made, monkeypatch).values():
+        with pytest.raises(rondel.CallerError, match="trip 1.*" + message):
+            run.run(None, feeds)
+
+
+def test_memory_that_does_not_suffice_is_an_error(monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", "2")
+    made = model(LOOPS["the state doubles"])
+    options = rondel.SessionOptions()
+    options.max_memory_bytes = 100_000
+    session = rondel.InferenceSession(made, options)
+    rng = np.random.default_rng(8)
+    feeds = feeds_of(rng, 4, [1] * 40)
+    want = session.run(None, feeds)
+    with pytest.raises(rondel.LimitExceeded):
+        session.run(None, feeds_of(rng, 40, [1] * 40))
+    for got, expected in zip(session.run(None, feeds), want, strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_a_late_need_for_room_keeps_the_states(monkeypatch):
+    """States are written in place; the trips that run again begin with those from before."""
+    made = model(LOOPS["positions up to data"])
+    sessions = in_all_ways(made, monkeypatch)
+    rng = np.random.default_rng(9)
+    for length in (1, 5, 1000):
+        data = list(range(200)) + [5000] + [1] * 20
+        assert agree(sessions, made, feeds_of(rng, len(data), data, length))

@@ -266,9 +266,12 @@ void RegionTree::prepare_kernels() {
 
 // Sizes that the program is given.
 
-/// Unknown in an `if` at the top: nothing in it runs again, and its loops run as wholes anyway.
+/// Not in an `if` at the top: nothing in it runs again, and its loops run as wholes anyway.
+bool RegionTree::can_give_sizes() const { return g_.node(top_).is_loop(); }
+
+/// A new size; unknown if none can be given.
 ir::Extent RegionTree::given_size(bool exact) {
-  if (!g_.node(top_).is_loop()) return {};
+  if (!can_give_sizes()) return {};
   const ir::Symbol name = ir::Symbol::own(fmt::format("size{}", sizes_.size()));
   sizes_.push_back({name, exact});
   memory_names_.insert(name);
@@ -460,6 +463,8 @@ ir::Extent RegionTree::bound_of_states(NodeId loop, ir::Symbol now, const ir::Ex
     else if (bounds_.is_kept(e, now)) most = ir::max(most, 1);
     else growth = ir::max(growth, bounds_.most_growth(e, now));
   }
+  // A growth that is computed is less in some trips than in others: far less than the bound may do.
+  if (can_give_sizes() && growth.symbolic() && !growth.symbol.is_name()) return {};
   return ir::Extent(most + growth * trips);
 }
 

@@ -153,6 +153,7 @@ class RegionTree {
   void visit_group(const Group&, Position);
   void visit_kernel(ir::NodeId, Position);
   void prepare_kernels();
+  bool can_give_sizes() const;
   ir::Extent given_size(bool exact = false);
   void give_sizes(ir::NodeId);
   void visit_items();

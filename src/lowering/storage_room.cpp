@@ -30,6 +30,10 @@ bool StorageRoom::fits(ValueId v, const ir::Type& room) const {
 
 bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) const {
   if (ir::never_positive(needed - room, [](ir::Symbol) { return std::nullopt; })) return true;
+  const auto one_trip = [](ir::Symbol name) {  // there is always room for one
+    return name == trips_with_room() ? std::optional(ir::Range{1, {}}) : std::nullopt;
+  };
+  if (ir::never_positive(needed - room, one_trip)) return true;
   if (!needed.symbolic() || steps == 0) return false;
   const bool covers_next = std::ranges::any_of(next_bounds_, [&](const auto& next) {
     return next.first == needed && std::ranges::all_of(next.second, [&](const Integer& most) {

@@ -136,4 +136,11 @@ void CheckedMemory::check_exact(ValueId v, StorageId id) const {
           to_text(room));
 }
 
+void CheckedMemory::check_row(ValueId v, StorageId id) const {
+  const ir::Type& room = plan_.all()[id].type;
+  if (!room_.is_row(v, room))
+    fault("'{}' ({}) is used as a row, but storage {} is {}", name(v), to_text(tree_.type(v)), id,
+          to_text(room));
+}
+
 }  // namespace rondel::lowering

@@ -56,6 +56,8 @@ class CheckedMemory {
   void check_room(ir::ValueId, StorageId) const;
   /// Kernels and products take a whole storage for the value.
   void check_exact(ir::ValueId, StorageId) const;
+  /// The same for a row of a storage, whatever the number of rows.
+  void check_row(ir::ValueId, StorageId) const;
 
   const std::string& name(ir::ValueId v) const { return g_.value(v).name; }
   template <class... Args>

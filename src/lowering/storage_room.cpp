@@ -28,6 +28,15 @@ bool StorageRoom::fits(ValueId v, const ir::Type& room) const {
   return true;
 }
 
+bool StorageRoom::is_row(ValueId v, const ir::Type& room) const {
+  const ir::Type& t = t_.type(v);
+  const std::int64_t more = room.rank() - t.rank();
+  if (t.dtype() != room.dtype() || more < 0) return false;
+  for (std::int64_t a = 0; a < t.rank(); ++a)
+    if (!(t.extent(a) == room.extent(more + a))) return false;
+  return true;
+}
+
 bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) const {
   if (ir::never_positive(needed - room, [](ir::Symbol) { return std::nullopt; })) return true;
   const auto one_trip = [](ir::Symbol name) {  // there is always room for one

@@ -18,6 +18,8 @@ class StorageRoom {
   /// Whether the memory has exactly the extents of the value, so that an op can work on it as on a
   /// whole tensor.
   bool is_exact(ir::ValueId v, const ir::Type& room) const { return t_.type(v) == room; }
+  /// Whether the value has the extents of the last axes of the memory.
+  bool is_row(ir::ValueId v, const ir::Type& room) const;
   /// Notes what bounds the lengths of a loop's stacks, and the extents of its states.
   void visit(ir::NodeId loop);
 

@@ -100,8 +100,10 @@ class StorageVerifier {
         if (v == ValueId::none || is_made_by(group, v)) continue;
         const Source from = memory_.read(v, at);
         if (from.kind != Source::memory) continue;
-        if (takes_whole_storage(*node.op, v) && !tree_.is_one_element(v))
-          memory_.check_exact(from.held, from.storage);
+        if (takes_whole_storage(*node.op, v) && !tree_.is_one_element(v)) {
+          if (from.whole) memory_.check_exact(from.held, from.storage);
+          else memory_.check_row(v, from.storage);
+        }
         operands.push_back({n, k, from});
       }
     }

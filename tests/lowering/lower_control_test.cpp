@@ -97,7 +97,7 @@ TEST(LowerControl, ValuesOneAfterTheOtherMayShareMemory) {
 LoweredRegion updated(const std::string& type, const std::string& body) {
   return lowered("graph \"g\" (%x0: " + type +
                  R"(, %n: i64[], %p: i64[K], %q: i64[K, 1], %u: f32[K],
-      %all: i64[N], %c: f32[C], %w: f32[N]) {
+      %all: i64[N], %c: f32[C], %w: f32[N], %t: f32[M, T], %m: i64[M]) {
     %x, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
       %last = constant value=i64[] {-1}
       )" + body + R"(
@@ -115,6 +115,7 @@ TEST(LowerControl, AnOpWritesOverAnInputThatItSaysItMay) {
   const Written cases[] = {
       {"f32[N]", "%next = scatter_elements(%x, %p, %u) axis=0", {}},
       {"f32[N]", "%next = scatter_nd(%x, %q, %u)", {}},
+      {"f32[M, N]", "%next = tensor_scatter(%x, %t, %m) axis=1 mode=\"circular\"", {}},
       {"f32[N]", "%next = cum_sum(%x, %last)", {}},
       {"f32[M, N]", "%next = hardmax(%x)", {}},
       {"f32[M, N]", "%next = trilu(%x)", {}},

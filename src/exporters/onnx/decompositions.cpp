@@ -159,6 +159,33 @@ Values pad_every_axis(ir::Builder& b, const ir::Node& n) {
   return b.add("pad", inputs, n.attributes);
 }
 
+/// TensorScatter begins in opset 24. Positions that do not fit are replaced by an index beyond any
+/// extent.
+Values scatter_along_axis(ir::Builder& b, const ir::Node& n) {
+  const ir::Type x = b.graph().value(n.inputs[0]).type;
+  if (!x.has_rank()) return {};
+  const std::int64_t axis = axis_from_front(n.attributes.i("axis", -2), x.rank());
+  const auto along = [&](ValueId list, std::int64_t a) {
+    ir::Ints shape(static_cast<std::size_t>(x.rank()), 1);
+    shape[static_cast<std::size_t>(a)] = -1;
+    return b("reshape", {list, b.integers(shape)});
+  };
+  const auto extent = [&](ValueId v) { return b("gather", {b("shape", {v}), b.scalar(axis)}); };
+  const ValueId zero = b.scalar<std::int64_t>(0), one = b.scalar<std::int64_t>(1);
+  ValueId at = along(b("range", {zero, extent(n.inputs[1]), one}), axis);
+  if (ops::has_input(n, 2)) {
+    ValueId first = along(n.inputs[2], 0);
+    const bool circular = n.attributes.s("mode", "linear") == "circular";
+    const ValueId extent_or_one = b("max", {extent(n.inputs[0]), one});
+    if (circular) first = b("mod", {first, extent_or_one});
+    at = b("add", {first, at});
+    at = circular ? b("mod", {at, extent_or_one})
+                  : b("where", {b("less", {first, zero}), b.scalar(to_the_end), at});
+  }
+  at = b("expand", {at, b("shape", {n.inputs[1]})});
+  return {b("scatter_elements", {n.inputs[0], at, n.inputs[1]}, {{"axis", axis}})};
+}
+
 /// Swaps the last two axes; a vector stays as it is.
 ValueId matrix_transposed(ir::Builder& b, ValueId x) {
   const ir::Type t = b.graph().value(x).type;
@@ -235,6 +262,7 @@ constexpr Row rows[] = {
     {"bounded", look_up_first},
     {"strict_slice", gather_each_axis},
     {"array_feature_extractor", gather_last_axis},
+    {"tensor_scatter", scatter_along_axis},
     {"shape", slice_of_shape},
     {"split", split_by_lengths},
     {"pad", pad_every_axis},

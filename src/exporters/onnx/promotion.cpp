@@ -12,6 +12,7 @@ struct Row {
 };
 constexpr Row rows[] = {
     {"array_feature_extractor", Narrowing::exact},
+    {"compress", Narrowing::exact},
     {"concat", Narrowing::exact},
     {"equal", Narrowing::exact},
     {"expand", Narrowing::exact},
@@ -29,11 +30,13 @@ constexpr Row rows[] = {
     {"reduce_max", Narrowing::saturated},
     {"reduce_min", Narrowing::saturated},
     {"reshape", Narrowing::exact},
+    {"reverse_sequence", Narrowing::exact},
     {"scatter_elements", Narrowing::exact},
     {"scatter_nd", Narrowing::exact},
     {"slice", Narrowing::exact},
     {"split", Narrowing::exact},
     {"squeeze", Narrowing::exact},
+    {"tensor_scatter", Narrowing::exact},
     {"tile", Narrowing::exact},
     {"transpose", Narrowing::exact},
     {"trilu", Narrowing::exact},

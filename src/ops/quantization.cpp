@@ -100,6 +100,11 @@ void require_scale(const ir::TypeContext& c, std::size_t k) {
           "the scale is {}; expected a float of 16 bits and up, f8e8m0 or i32", name(t));
 }
 
+std::span<const DType> byte_dtypes() {
+  static constexpr DType both[] = {DType::i8, DType::u8};
+  return both;
+}
+
 DType arithmetic_type(DType t) { return is_float(t) && !is_small_float(t) ? t : DType::f32; }
 
 }  // namespace rondel::ops

@@ -25,6 +25,9 @@ bool is_quantized(DType);
 /// Requires that input k has a dtype that a scale can have.
 void require_scale(const ir::TypeContext&, std::size_t k);
 
+/// i8 and u8, which integer products take.
+std::span<const DType> byte_dtypes();
+
 /// The type for arithmetic on `t`: f32 if `t` is an integer or a float of at most 8 bits, else `t`.
 DType arithmetic_type(DType t);
 

@@ -143,11 +143,13 @@ void check_other_forms(const OpCase& c, const std::vector<Value>& want) {
 /// Ops that have no line, because their values are no tensors or are random, or because they need a
 /// known rank. tests/python/test_export.py exports models with these ops.
 constexpr std::string_view ops_without_line =
-    " assertion bernoulli concat_from_sequence constant global_average_pool global_max_pool "
-    "gradient group_normalization if lone_in_sequence loop multinomial optional "
+    " assertion bernoulli col2im concat_from_sequence constant conv_transpose "
+    "global_average_pool global_lp_pool global_max_pool "
+    "gradient grid_sample group_normalization if lone_in_sequence loop multinomial optional "
     "optional_get_element "
-    "optional_has_element "
-    "random_normal random_normal_like random_uniform random_uniform_like sequence_at "
+    "optional_has_element q_linear_conv q_linear_mat_mul "
+    "random_normal random_normal_like random_uniform random_uniform_like resize "
+    "sequence_at "
     "sequence_construct sequence_empty sequence_erase sequence_insert sequence_length "
     "split_to_sequence ";
 

@@ -1,5 +1,6 @@
 #include "ops/window_gradients.h"
 
+#include "ops/conv_transpose.h"
 #include "ops/gradients.h"
 #include "ops/windows.h"
 
@@ -250,6 +251,66 @@ std::vector<ValueId> conv_gradient(ir::Builder& b, const ir::Node& node,
   result[1] = kernel_adjoint(b, dy, read, windows, groups);
   if (!has_input(node, 2)) return result;
   Ints axes = spatial_axes(windows.size());
+  axes.push_back(0);
+  result[2] = b("reduce_sum", {dy, b.integers(axes)}, {{"keepdims", 0}});
+  return result;
+}
+
+namespace {
+
+/// The windows of the convolution whose adjoint a transposed convolution is.
+std::vector<WindowAxis> windows_of_transposed(ir::Builder& b, const ir::Node& node) {
+  const ir::Type x = b.graph().value(node.inputs[0]).type, w = b.graph().value(node.inputs[1]).type;
+  if (!x.has_rank() || !w.is_static())
+    unsupported(
+        "the gradient of a transposed convolution of {} with kernels {}; expected a known "
+        "rank and known extents",
+        to_text(x), to_text(w));
+  const std::int64_t spatial = w.rank() - 2;
+  std::vector<WindowAxis> windows;
+  for (std::int64_t a = 0; a < spatial; ++a) {
+    const ir::Extent& in = x.extent(a + 2);
+    const TransposedAxis t = transposed_axis(node.attributes, static_cast<std::size_t>(a),
+                                             static_cast<std::size_t>(spatial), w.extent(a + 2));
+    const auto begin = t.begin(in);
+    if (!begin)
+      unsupported(
+          "the gradient of a transposed convolution of {} with output_shape; expected known "
+          "extents",
+          to_text(x));
+    WindowAxis window{t.kernel, t.stride, t.dilation, *begin, 0};
+    std::int64_t end = t.pad_end - t.output_padding;
+    if (t.output_shape >= 0)
+      end = (in.value - 1) * t.stride + t.reach() - window.begin - t.output_shape;
+    else if (t.same) end = t.reach() - t.stride - window.begin;
+    window.end = std::max<std::int64_t>(end, 0);
+    windows.push_back(window);
+  }
+  return windows;
+}
+
+}  // namespace
+
+/// The adjoint of x is a convolution of the result's adjoint; the kernels have the adjoint that
+/// they have in that convolution if its result has the adjoint x.
+std::vector<ValueId> conv_transpose_gradient(ir::Builder& b, const ir::Node& node,
+                                             std::span<const ValueId> adjoints) {
+  const ValueId x = node.inputs[0], w = node.inputs[1], dy = adjoints[0];
+  const std::vector<WindowAxis> windows = windows_of_transposed(b, node);
+  const std::int64_t groups = node.attributes.i("group", 1);
+  std::vector<ValueId> result(node.inputs.size(), ValueId::none);
+  result[0] = b("conv", {dy, w},
+                {{"dilations", each<&WindowAxis::dilation>(windows)},
+                 {"strides", each<&WindowAxis::stride>(windows)},
+                 {"pads", pads_of(windows)},
+                 {"group", groups}});
+  Ints axes = spatial_axes(windows.size());
+  // More output padding than the last window reaches gives the convolution more windows.
+  if (!windows.empty())
+    result[0] = b("slice", {result[0], b.integers(Ints(windows.size(), 0)),
+                            b("shape", {x}, {{"start", 2}}), b.integers(axes)});
+  result[1] = kernel_adjoint(b, x, dy, windows, groups);
+  if (!has_input(node, 2)) return result;
   axes.push_back(0);
   result[2] = b("reduce_sum", {dy, b.integers(axes)}, {{"keepdims", 0}});
   return result;

@@ -9,6 +9,8 @@ namespace rondel::ops {
 
 std::vector<ir::ValueId> conv_gradient(ir::Builder&, const ir::Node&,
                                        std::span<const ir::ValueId> adjoints);
+std::vector<ir::ValueId> conv_transpose_gradient(ir::Builder&, const ir::Node&,
+                                                 std::span<const ir::ValueId> adjoints);
 /// The greatest element of each window, the first among equal ones, gets the adjoint of the window.
 std::vector<ir::ValueId> max_pool_gradient(ir::Builder&, const ir::Node&,
                                            std::span<const ir::ValueId> adjoints);

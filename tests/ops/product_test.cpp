@@ -110,6 +110,20 @@ TEST(Pool, Windows) {
   )");
 }
 
+TEST(Det, OfMatrices) {
+  check_ops(R"(
+    det x=[[1, 2], [3, 4]] -> -2
+    det x=[[[0, 1], [1, 0]], [[2, 4], [1, 2]]] -> [-1, 0]
+    det x=f64[[2, 0, 1], [1, 3, 2], [1, 1, 4]] -> f64 18
+    det x=f16[[1, 2], [3, 4]] -> f16 -2
+    det x=f32(3,0,0) -> [1, 1, 1]
+    det x=f32(0,2,2) -> f32(0)
+    det x=[[nan, 1], [1, 1]] -> nan
+    det x=f32(2,3) -> error: matrices of 2 rows and 3 columns; expected square matrices
+    det x=f32(2) -> error: expected square matrices in its last two axes
+  )");
+}
+
 TEST(TopK, Orders) {
   check_ops(R"(
     top_k x=[[0, 1, 2, 3], [4, 7, 6, 5]] k=i64[3] -> [[3, 2, 1], [7, 6, 5]] & i64[[3, 2, 1], [1, 2, 3]]

@@ -266,6 +266,37 @@ CASES = [
     Case("Dropout", (5, 4), None, np.array(True)),
     Case("Dropout", (5, 4)),
     Case("InstanceNormalization", (2, 3, 4, 2), (3,), (3,), epsilon=0.01),
+    Case("Compress", (3, 4), np.array([True, False, True]), axis=0),
+    Case("Compress", (2, 3), np.array([False, True, True, False, True])),
+    Case("ReverseSequence", (4, 3), i64(2, 0, 4), batch_axis=1, time_axis=0),
+    *[
+        Case("TensorScatter", (2, 5, 3), (2, 2, 3), at, opset=24, axis=1, mode=mode)
+        for at, mode in [(None, "linear"), (i64(3, 1), "linear"), (i64(4, 1), "circular")]
+    ],
+    Case("Det", (3, 3)),
+    Case("Det", (2, 2, 4, 4), opset=22),
+    Case("Det", np.array([[1.0, 2, 3], [2, 4, 6], [0, 1, 5]])),
+    Case("LRN", (2, 5, 3), size=3, alpha=0.5, beta=0.6, bias=1.5),
+    Case("LRN", (2, 4), size=4, alpha=0.7),
+    *[Case("GlobalLpPool", (2, 3, 4, 2), apart=[0], p=p) for p in (1, 2, 3)],
+    Case("Col2Im", (2, 8, 4), i64(3, 3), i64(2, 2), opset=18),
+    Case("Col2Im", (1, 6, 6), i64(4, 5), i64(3, 2), opset=18, strides=[2, 2], pads=[1, 1, 0, 1], dilations=[1, 2]),
+    Case("ConvTranspose", (2, 3, 4), (3, 2, 3)),
+    Case("ConvTranspose", (2, 2, 3, 4), (2, 3, 3, 2), (3,), strides=[2, 1], pads=[1, 0, 2, 1]),
+    Case("ConvTranspose", (1, 4, 3, 3), (4, 2, 2, 3), (4,), group=2, dilations=[2, 1], strides=[1, 2], output_padding=[0, 1]),
+    Case("ConvTranspose", (1, 2, 3, 3), (2, 2, 3, 3), auto_pad="SAME_UPPER", strides=[2, 2]),
+    Case("ConvTranspose", (1, 2, 3), (2, 2, 3), strides=[2], output_shape=[6]),
+    *[
+        Case("Resize", (1, 2, 4, 5), None, None, i64(1, 2, 6, 3), opset=19, mode=mode, **how)
+        for mode in ("nearest", "linear", "cubic")
+        for how in [{}, dict(coordinate_transformation_mode="align_corners")]
+    ],
+    Case("Resize", (1, 1, 6, 4), None, None, i64(1, 1, 3, 4), opset=19, mode="linear", antialias=1),
+    *[
+        Case("GridSample", (2, 2, 4, 5), (2, 3, 2, 2), opset=20, mode=mode, padding_mode=padding, align_corners=aligned)
+        for mode in ("linear", "nearest", "cubic")
+        for padding, aligned in [("zeros", 0), ("border", 1), ("reflection", 0)]
+    ],
     *[Case("Pad", (3, 4), i64(1, 2, 2, 1), mode=mode) for mode in ["reflect", "edge", "wrap"]],
     Case("Pad", (3, 4), i64(2, 0), None, i64(1), mode="reflect"),
 ]

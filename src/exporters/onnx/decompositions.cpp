@@ -283,6 +283,8 @@ constexpr Row rows[] = {
     {"scatter_nd", sequential_scatter},
     {"quantize_linear", quantize},
     {"dequantize_linear", dequantize},
+    {"neighbour_sum", add_neighbours},
+    {"sum_of_windows", scatter_windows},
     {"random_key", derive_random_key},
     {"uniform", uniform_draw},
     {"normal", normal_draw},

@@ -34,6 +34,10 @@ std::vector<ir::ValueId> max_pool_of_int64(ir::Builder&, const ir::Node&);
 // decompose_scatter.cpp
 std::vector<ir::ValueId> sequential_scatter(ir::Builder&, const ir::Node&);
 
+// decompose_windows.cpp
+std::vector<ir::ValueId> add_neighbours(ir::Builder&, const ir::Node&);
+std::vector<ir::ValueId> scatter_windows(ir::Builder&, const ir::Node&);
+
 // decompose_random.cpp
 std::vector<ir::ValueId> derive_random_key(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> uniform_draw(ir::Builder&, const ir::Node&);

@@ -469,6 +469,194 @@ def nonzero(rng, dtype, opset):
 
 
 # op -> (dtypes, cases, rtol for float32). rtol 0: bit for bit.
+def compress(rng, dtype, opset):
+    for shape, axis, count in (((3, 4), 0, 3), ((3, 4), 1, 2), ((2, 3, 4), None, 20), ((5,), None, 5), ((0, 3), 0, 0), ((2, 0), 1, 0)):
+        x, chosen = draw(rng, dtype, shape), draw(rng, "bool", (count,))
+        yield [x, chosen], {} if axis is None else {"axis": axis}, 1
+        yield [x, np.zeros_like(chosen)], {} if axis is None else {"axis": axis}, 1
+        if opset >= 11 and axis is not None:
+            yield [x, chosen], {"axis": axis - len(shape)}, 1
+
+
+def reverse_sequence(rng, dtype, opset):
+    for shape, batch, time in (((4, 3), 1, 0), ((3, 4), 0, 1), ((5, 2, 3), 1, 0), ((2, 5, 3), 0, 1), ((0, 2), 1, 0), ((2, 0), 1, 0)):
+        lengths = rng.integers(0, shape[time] + 1, shape[batch])
+        yield [draw(rng, dtype, shape), lengths], {"batch_axis": batch, "time_axis": time}, 1
+
+
+def tensor_scatter(rng, dtype, opset):
+    for shape, axis, count in (((2, 3, 4, 5), 2, 1), ((2, 3, 4, 5), 2, 3), ((3, 6, 2), 1, 6), ((2, 7), 1, 2), ((2, 4, 3), 2, 0)):
+        part = tuple(count if a == axis else n for a, n in enumerate(shape))
+        x, update = draw(rng, dtype, shape), draw(rng, dtype, part)
+        for mode in ("linear", "circular"):
+            attributes = {"axis": axis - (axis % 2) * len(shape), "mode": mode}
+            yield [x, update], attributes, 1
+            least = shape[axis] - count + 1 if mode == "linear" else 50
+            yield [x, update, rng.integers(0, least, shape[0])], attributes, 1
+
+
+def non_max_suppression(rng, dtype, opset):
+    def f32(value):
+        return np.array([value], np.float32)
+
+    for batch, classes, n in ((1, 1, 1), (2, 3, 7), (1, 2, 90), (1, 1, 0)):
+        boxes = rng.uniform(0, 1, (batch, n, 4)).astype(np.float32)
+        scores = np.round(rng.uniform(0, 1, (batch, classes, n)), 1).astype(np.float32)  # with ties
+        for centered in (0, 1):
+            attributes = {"center_point_box": centered}
+            yield [boxes, scores, i64(4), f32(0.5), f32(0.3)], attributes, 1
+            yield [boxes, scores, i64(n), f32(0.1)], attributes, 1
+            yield [boxes, scores, np.array(2**40, np.int64), None, np.array(0.5, np.float32)], attributes, 1
+        yield [boxes, scores], {}, 1
+
+
+BYTES = ["uint8", "int8"]
+
+
+def bytes_of(rng, kind, shape):
+    """Bytes whose products ONNX Runtime adds exactly: without VNNI it adds pairs of products of u8 and i8 in 16 bits."""
+    low, high = (0, 255) if kind == "uint8" else (-64, 63)
+    return rng.integers(low, high, shape, endpoint=True).astype(kind)
+
+
+def matmul_integer(rng, dtype, opset):
+    for a, b in (
+        ((2, 3), (3, 4)),
+        ((1, 64), (64, 100)),
+        ((2, 33), (33, 37)),
+        ((3, 7), (7, 33)),
+        ((4, 5), (5, 16)),
+        ((13, 130), (130, 50)),
+        ((2, 3, 5), (5, 4)),
+        ((2, 3, 5), (2, 5, 4)),
+        ((2, 1, 3, 5), (4, 5, 17)),
+        ((5,), (5, 3)),
+        ((3, 5), (5,)),
+        ((2, 0), (0, 3)),
+        ((0, 3), (3, 2)),
+    ):
+        for kind in BYTES:
+            x, y = bytes_of(rng, dtype, a), bytes_of(rng, kind, b)
+            yield [x, y], {}, 1
+            yield [x, y, bytes_of(rng, dtype, ()), bytes_of(rng, kind, ())], {}, 1
+            if len(b) == 2:
+                yield [x, y, None, bytes_of(rng, kind, b[1:])], {}, 1
+
+
+def conv_integer(rng, dtype, opset):
+    for x, w, attributes in (
+        ((1, 2, 7), (3, 2, 3), {}),
+        ((2, 2, 5, 6), (4, 2, 3, 3), {"pads": [1, 1, 1, 1]}),
+        ((1, 16, 9, 9), (20, 16, 1, 1), {}),
+        ((1, 4, 6, 6), (4, 2, 3, 2), {"group": 2, "strides": [2, 1]}),
+        ((1, 3, 8, 8), (3, 1, 3, 3), {"group": 3, "dilations": [2, 2]}),
+        ((1, 1, 5, 5), (1, 1, 2, 2), {"auto_pad": "SAME_UPPER", "strides": [2, 2]}),
+        ((1, 24, 20, 20), (9, 24, 3, 3), {"pads": [0, 1, 2, 1]}),
+    ):
+        for kind in BYTES:
+            a, b = bytes_of(rng, dtype, x), bytes_of(rng, kind, w)
+            yield [a, b], attributes, 1
+            yield [a, b, bytes_of(rng, dtype, ()), bytes_of(rng, kind, ())], attributes, 1
+            yield [a, b, None, bytes_of(rng, kind, w[:1])], attributes, 1
+
+
+def scale_of(rng, shape):
+    return rng.uniform(0.01, 0.1, shape).astype(np.float32)
+
+
+def q_linear_matmul(rng, dtype, opset):
+    for a, b in (((2, 3), (3, 4)), ((3, 70), (70, 33)), ((2, 3, 5), (2, 5, 4))):
+        for kind in BYTES:
+            for scales in ((), b[-1:]) if len(b) == 2 else ((),):
+                left = [bytes_of(rng, dtype, a), scale_of(rng, ()), bytes_of(rng, dtype, ())]
+                right = [bytes_of(rng, kind, b), scale_of(rng, scales), bytes_of(rng, kind, scales)]
+                yield [*left, *right, scale_of(rng, ()), bytes_of(rng, dtype, ())], {}, 1
+
+
+def q_linear_conv(rng, dtype, opset):
+    for x, w, attributes in (
+        ((1, 2, 5, 6), (4, 2, 3, 3), {"pads": [1, 1, 1, 1]}),
+        ((2, 4, 6, 6), (4, 2, 3, 2), {"group": 2, "strides": [2, 1]}),
+        ((1, 3, 8, 8), (3, 1, 3, 3), {"group": 3, "dilations": [2, 2]}),
+    ):
+        for scales in ((), w[:1]):
+            left = [bytes_of(rng, dtype, x), scale_of(rng, ()), bytes_of(rng, dtype, ())]
+            right = [bytes_of(rng, "int8", w), scale_of(rng, scales), np.zeros(scales, np.int8)]
+            result = [scale_of(rng, ()), bytes_of(rng, dtype, ())]
+            yield [*left, *right, *result], attributes, 1
+            yield [*left, *right, *result, rng.integers(-500, 500, w[:1]).astype(np.int32)], attributes, 1
+
+
+def conv_transpose(rng, dtype, opset):
+    for x, w, attributes in (
+        ((1, 2, 4), (2, 3, 3), {}),
+        ((2, 3, 4, 5), (3, 2, 3, 3), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+        ((1, 2, 3, 4), (2, 2, 3, 2), {"strides": [2, 3], "output_padding": [1, 2], "dilations": [2, 1]}),
+        ((1, 4, 3, 3), (4, 2, 2, 2), {"group": 2, "pads": [0, 1, 1, 0]}),
+        ((2, 3, 5, 5), (3, 1, 3, 3), {"group": 3, "strides": [2, 2]}),
+        ((1, 1, 3, 3), (1, 2, 3, 3), {"auto_pad": "SAME_UPPER", "strides": [2, 2]}),
+        ((1, 1, 3, 3), (1, 2, 3, 3), {"auto_pad": "SAME_LOWER", "strides": [2, 2]}),
+        ((1, 1, 3, 3), (1, 2, 3, 3), {"auto_pad": "VALID", "strides": [2, 1]}),
+        ((1, 1, 3, 3), (1, 2, 3, 3), {"output_shape": [10, 8], "strides": [3, 2], "output_padding": [1, 1]}),
+        ((1, 2, 2, 3, 2), (2, 2, 2, 2, 2), {"strides": [1, 2, 1]}),
+    ):
+        inputs = [draw(rng, dtype, x, special=False), draw(rng, dtype, w, special=False)]
+        yield inputs, attributes, 1
+        maps = w[1] * attributes.get("group", 1)
+        if maps == w[1] or dtype == "float32":  # the reference evaluator adds the bias of the first group to all
+            yield [*inputs, draw(rng, dtype, (maps,), special=False)], attributes, 1
+
+
+def resize(rng, dtype, opset):
+    f32 = lambda *values: np.array(values, np.float32)
+    modes = ["nearest"] if dtype not in ("float32", "float64") else ["nearest", "linear", "cubic"]
+    coordinates = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", *(["half_pixel_symmetric"] if opset >= 19 else [])]
+    for mode in modes:
+        x = draw(rng, dtype, (1, 2, 4, 5), special=False)
+        if opset == 10:
+            if mode != "cubic":
+                yield [x, f32(1, 1, 2, 3)], {"mode": mode}, 1
+            continue
+        for how in coordinates:
+            attributes = {"mode": mode, "coordinate_transformation_mode": how}
+            yield [x, None if opset > 11 else f32(), f32(1, 1, 2, 1.6)], attributes, 1
+            yield [x, None if opset > 11 else f32(), f32(1, 1, 0.5, 0.8)], attributes, 1
+            if opset >= 13:
+                yield [x, None, None, i64(1, 2, 7, 3)], attributes, 1
+            if mode == "nearest":
+                for nearest in ("round_prefer_ceil", "floor", "ceil"):
+                    yield [x, None if opset > 11 else f32(), f32(1, 1, 0.75, 2)], {**attributes, "nearest_mode": nearest}, 1
+            if mode == "cubic":
+                yield [x, None if opset > 11 else f32(), f32(1, 1, 1.5, 0.8)], {**attributes, "cubic_coeff_a": -0.5, "exclude_outside": 1}, 1
+        crop = {"mode": mode, "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 10.0}
+        yield [x, f32(0, 0, 0.2, 0.1, 1, 1, 1.3, 0.8), f32(1, 1, 2, 1.5) if opset < 13 else None, None if opset < 13 else i64(1, 2, 3, 4)], crop, 1
+        if opset >= 18:
+            yield [x, None, None, i64(6, 4)], {"mode": mode, "axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"}, 1
+            yield [x, None, None, i64(6, 4)], {"mode": mode, "axes": [3, -2], "keep_aspect_ratio_policy": "not_smaller"}, 1
+            yield [x, None, f32(0.5)], {"mode": mode, "axes": [2]}, 1
+
+
+def det(rng, dtype, opset):
+    for shape in ((1, 1), (3, 3), (2, 4, 4), (2, 0, 5, 5), (40, 40)):
+        yield [draw(rng, dtype, shape, -1, 1, special=False)], {}, 1
+
+
+def lrn(rng, dtype, opset):
+    for shape, size in (((2, 5, 3, 1), 3), ((1, 4, 2, 3), 5), ((2, 3, 2, 2), 1), ((1, 2, 2, 2), 9)):
+        yield [draw(rng, dtype, shape, special=False)], {"size": size, "alpha": 0.5, "beta": 0.75, "bias": 2.0}, 1
+
+
+def grid_sample(rng, dtype, opset):
+    names = ("linear", "nearest", "cubic") if opset >= 20 else ("bilinear", "nearest", "bicubic")
+    grids = [((2, 3, 4, 5), (2, 3, 2, 2)), ((1, 1, 3, 3), (1, 4, 4, 2)), ((1, 1, 1, 4), (1, 2, 3, 2))]
+    for mode in names:
+        for x, grid in [*grids, *([((1, 2, 3, 4, 2), (1, 2, 2, 3, 3))] if opset >= 20 and "cubic" not in mode else [])]:
+            for padding in ("zeros", "border", "reflection"):
+                for aligned in (0, 1):
+                    values = [draw(rng, dtype, x, special=False), rng.uniform(-1.6, 1.6, grid).astype(dtype_of(dtype))]
+                    yield values, {"mode": mode, "padding_mode": padding, "align_corners": aligned}, 1
+
+
 OPS = {
     "Add": (REALS, binary(), 0),
     "Sub": (REALS, binary(), 0),
@@ -551,4 +739,17 @@ OPS = {
     "Trilu": ([d for d in EVERYTHING if d != "string"], trilu, 0),  # the reference evaluator writes the number 0 among strings
     "Range": (["float32", "float64", "int16", "int32", "int64"], range_, 1e-6),
     "NonZero": (["float32", "float64", "int32", "int64", "uint8", "bool"], nonzero, 0),
+    "Compress": (EVERYTHING, compress, 0),
+    "ReverseSequence": (EVERYTHING, reverse_sequence, 0),
+    "TensorScatter": (EVERYTHING, tensor_scatter, 0),
+    "NonMaxSuppression": (["float32"], non_max_suppression, 0),
+    "MatMulInteger": (BYTES, matmul_integer, 0),
+    "ConvInteger": (BYTES, conv_integer, 0),
+    "QLinearMatMul": (BYTES, q_linear_matmul, 0),
+    "QLinearConv": (BYTES, q_linear_conv, 0),
+    "ConvTranspose": (["float32", "float64", "float16"], conv_transpose, 1e-4),
+    "Det": (["float32", "float64"], det, 1e-3),
+    "LRN": (["float32"], lrn, 1e-5),
+    "GridSample": (["float32", "float64"], grid_sample, 1e-3),
+    "Resize": ([*FLOATS, "int32", "uint8", "string", "bool"], resize, 1e-4),
 }

@@ -17,11 +17,12 @@ QUANTIZATION = "QuantizeLinear DequantizeLinear"
 
 RANDOM = "RandomUniform RandomUniformLike RandomNormal RandomNormalLike Bernoulli Multinomial"
 
-PRODUCTS = "MatMul Gemm Conv LSTM"
+PRODUCTS = "MatMul Gemm Conv ConvTranspose LSTM MatMulInteger ConvInteger QLinearMatMul QLinearConv Det LRN GlobalLpPool Col2Im"
 
 MOVEMENT = """
     Shape Size Reshape Squeeze Unsqueeze Flatten Transpose Concat Split Slice Gather Expand Tile Pad
-    Range Constant ConstantOfShape NonZero
+    Range Constant ConstantOfShape NonZero Compress ReverseSequence TensorScatter BitCast
+    Resize Upsample GridSample NonMaxSuppression
 """
 
 SEQUENCES = """

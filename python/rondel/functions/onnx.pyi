@@ -52,6 +52,9 @@ def batch_normalization(X: ArrayLike, scale: ArrayLike, B: ArrayLike, input_mean
 def bernoulli(input: ArrayLike, *, dtype: int | None = None, seed: float | None = None) -> ndarray:
     """Draws binary random numbers (0 or 1) from a Bernoulli distribution."""
 
+def bit_cast(input: ArrayLike, *, to: int) -> ndarray:
+    """Reinterprets the binary representation of a tensor as a different data type, specified by the 'to' attribute."""
+
 def bit_shift(X: ArrayLike, Y: ArrayLike, *, direction: str) -> ndarray:
     """Bitwise shift operator performs element-wise operation."""
 
@@ -91,6 +94,12 @@ def center_crop_pad(input_data: ArrayLike, shape: ArrayLike, *, axes: Sequence[i
 def clip(input: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> ndarray:
     """Clip operator limits the given input within an interval."""
 
+def col2_im(input: ArrayLike, image_shape: ArrayLike, block_shape: ArrayLike, *, dilations: Sequence[int] | None = None, pads: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> ndarray:
+    """The operator rearranges column blocks back into a multidimensional image"""
+
+def compress(input: ArrayLike, condition: ArrayLike, *, axis: int | None = None) -> ndarray:
+    """Selects slices from an input tensor along a given axis where condition evaluates to True for each axis index."""
+
 def concat(*inputs: ArrayLike, axis: int) -> ndarray:
     """Concatenate a list of tensors into a single tensor."""
 
@@ -105,6 +114,12 @@ def constant_of_shape(input: ArrayLike, *, value: ndarray | None = None) -> ndar
 
 def conv(X: ArrayLike, W: ArrayLike, B: ArrayLike | None = None, *, auto_pad: str = 'NOTSET', dilations: Sequence[int] | None = None, group: int = 1, kernel_shape: Sequence[int] | None = None, pads: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> ndarray:
     """The convolution operator consumes an input tensor and a filter, and computes the output."""
+
+def conv_integer(x: ArrayLike, w: ArrayLike, x_zero_point: ArrayLike | None = None, w_zero_point: ArrayLike | None = None, *, auto_pad: str = 'NOTSET', dilations: Sequence[int] | None = None, group: int = 1, kernel_shape: Sequence[int] | None = None, pads: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> ndarray:
+    """The integer convolution operator consumes an input tensor, its zero-point, a filter, and its zero-point, and ..."""
+
+def conv_transpose(X: ArrayLike, W: ArrayLike, B: ArrayLike | None = None, *, auto_pad: str = 'NOTSET', dilations: Sequence[int] | None = None, group: int = 1, kernel_shape: Sequence[int] | None = None, output_padding: Sequence[int] | None = None, output_shape: Sequence[int] | None = None, pads: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> ndarray:
+    """The convolution transpose operator consumes an input tensor and a filter, and computes the output."""
 
 def cos(input: ArrayLike) -> ndarray:
     """Calculates the cosine of the given input tensor, element-wise."""
@@ -123,6 +138,9 @@ def depth_to_space(input: ArrayLike, *, blocksize: int, mode: str = 'DCR') -> nd
 
 def dequantize_linear(x: ArrayLike, x_scale: ArrayLike, x_zero_point: ArrayLike | None = None, *, axis: int = 1, block_size: int = 0, output_dtype: int = 0) -> ndarray:
     """The linear dequantization operator."""
+
+def det(X: ArrayLike) -> ndarray:
+    """Det calculates determinant of a square matrix or batches of square matrices."""
 
 def div(A: ArrayLike, B: ArrayLike) -> ndarray:
     """Performs element-wise binary division (with Numpy-style broadcasting support)."""
@@ -178,6 +196,9 @@ def gemm(A: ArrayLike, B: ArrayLike, C: ArrayLike | None = None, *, alpha: float
 def global_average_pool(X: ArrayLike) -> ndarray:
     """GlobalAveragePool consumes an input tensor X and applies average pooling across the values in the same channel."""
 
+def global_lp_pool(X: ArrayLike, *, p: int = 2) -> ndarray:
+    """GlobalLpPool consumes an input tensor X and applies lp pool pooling across the values in the same channel."""
+
 def global_max_pool(X: ArrayLike) -> ndarray:
     """GlobalMaxPool consumes an input tensor X and applies max pooling across the values in the same channel."""
 
@@ -186,6 +207,9 @@ def greater(A: ArrayLike, B: ArrayLike) -> ndarray:
 
 def greater_or_equal(A: ArrayLike, B: ArrayLike) -> ndarray:
     """Returns the tensor resulted from performing the `greater_equal` logical operation elementwise on the input tensors ..."""
+
+def grid_sample(X: ArrayLike, grid: ArrayLike, *, align_corners: int = 0, mode: str = 'linear', padding_mode: str = 'zeros') -> ndarray:
+    """Given an input `X` and a flow-field `grid`, computes the output `Y` using `X` values and pixel locations from the ..."""
 
 def group_normalization(X: ArrayLike, scale: ArrayLike, bias: ArrayLike, *, epsilon: float = 1e-05, num_groups: int, stash_type: int = 1) -> ndarray:
     """A GroupNormalization function."""
@@ -250,10 +274,16 @@ def loop(M: ArrayLike | None, cond: ArrayLike | None, *v_initial: ArrayLike, bod
 def lp_normalization(input: ArrayLike, *, axis: int = -1, p: int = 2) -> ndarray:
     """Given a matrix, apply Lp-normalization along the provided axis."""
 
+def lrn(X: ArrayLike, *, alpha: float = 0.0001, beta: float = 0.75, bias: float = 1.0, size: int) -> ndarray:
+    """Local Response Normalization proposed in the [AlexNet paper](https://papers.nips.cc/paper/4824-imagenet- ..."""
+
 def lstm(X: ArrayLike, W: ArrayLike, R: ArrayLike, B: ArrayLike | None = None, sequence_lens: ArrayLike | None = None, initial_h: ArrayLike | None = None, initial_c: ArrayLike | None = None, P: ArrayLike | None = None, *, activation_alpha: Sequence[float] | None = None, activation_beta: Sequence[float] | None = None, activations: Sequence[str] | None = None, clip: float | None = None, direction: str = 'forward', hidden_size: int | None = None, input_forget: int = 0, layout: int = 0, outputs: int | None = None) -> ndarray | tuple[ndarray, ...]:
     """Computes an one-layer LSTM."""
 
 def mat_mul(A: ArrayLike, B: ArrayLike) -> ndarray:
+    """Matrix product that behaves like [numpy.matmul](https://numpy.org/doc/stable/reference/generated/numpy.matmul.html)."""
+
+def mat_mul_integer(A: ArrayLike, B: ArrayLike, a_zero_point: ArrayLike | None = None, b_zero_point: ArrayLike | None = None) -> ndarray:
     """Matrix product that behaves like [numpy.matmul](https://numpy.org/doc/stable/reference/generated/numpy.matmul.html)."""
 
 def max(*data_0: ArrayLike) -> ndarray:
@@ -289,6 +319,9 @@ def neg(X: ArrayLike) -> ndarray:
 def negative_log_likelihood_loss(input: ArrayLike, target: ArrayLike, weight: ArrayLike | None = None, *, ignore_index: int | None = None, reduction: str = 'mean') -> ndarray:
     """A NegativeLogLikelihoodLoss operator computes (weighted) negative log likelihood loss."""
 
+def non_max_suppression(boxes: ArrayLike, scores: ArrayLike, max_output_boxes_per_class: ArrayLike | None = None, iou_threshold: ArrayLike | None = None, score_threshold: ArrayLike | None = None, *, center_point_box: int = 0) -> ndarray:
+    """Filter out boxes that have high intersection-over-union (IOU) overlap with previously selected boxes."""
+
 def non_zero(X: ArrayLike) -> ndarray:
     """Returns the indices of the elements that are non-zero (in row-major order - by dimension)."""
 
@@ -318,6 +351,12 @@ def pad(data: ArrayLike, pads: ArrayLike, constant_value: ArrayLike | None = Non
 
 def pow(X: ArrayLike, Y: ArrayLike) -> ndarray:
     """Pow takes input data (Tensor<T>) and exponent Tensor, and produces one output data (Tensor<T>) where the function ..."""
+
+def q_linear_conv(x: ArrayLike, x_scale: ArrayLike, x_zero_point: ArrayLike, w: ArrayLike, w_scale: ArrayLike, w_zero_point: ArrayLike, y_scale: ArrayLike, y_zero_point: ArrayLike, B: ArrayLike | None = None, *, auto_pad: str = 'NOTSET', dilations: Sequence[int] | None = None, group: int = 1, kernel_shape: Sequence[int] | None = None, pads: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> ndarray:
+    """The convolution operator consumes a quantized input tensor, its scale and zero point, a quantized filter, its scale ..."""
+
+def q_linear_mat_mul(a: ArrayLike, a_scale: ArrayLike, a_zero_point: ArrayLike, b: ArrayLike, b_scale: ArrayLike, b_zero_point: ArrayLike, y_scale: ArrayLike, y_zero_point: ArrayLike) -> ndarray:
+    """Matrix product that behaves like [numpy.matmul](https://numpy.org/doc/stable/reference/generated/numpy.matmul.html)."""
 
 def quantize_linear(x: ArrayLike, y_scale: ArrayLike, y_zero_point: ArrayLike | None = None, *, axis: int = 1, block_size: int = 0, output_dtype: int = 0, precision: int = 0, saturate: int = 1) -> ndarray:
     """The linear quantization operator consumes a high-precision tensor, a scale, and a zero point to compute the low- ..."""
@@ -375,6 +414,12 @@ def relu(X: ArrayLike) -> ndarray:
 
 def reshape(data: ArrayLike, shape: ArrayLike, *, allowzero: int = 0) -> ndarray:
     """Reshape the input tensor similar to numpy.reshape."""
+
+def resize(X: ArrayLike, roi: ArrayLike | None = None, scales: ArrayLike | None = None, sizes: ArrayLike | None = None, *, antialias: int = 0, axes: Sequence[int] | None = None, coordinate_transformation_mode: str = 'half_pixel', cubic_coeff_a: float = -0.75, exclude_outside: int = 0, extrapolation_value: float = 0.0, keep_aspect_ratio_policy: str = 'stretch', mode: str = 'nearest', nearest_mode: str = 'round_prefer_floor') -> ndarray:
+    """Resize the input tensor."""
+
+def reverse_sequence(input: ArrayLike, sequence_lens: ArrayLike, *, batch_axis: int = 1, time_axis: int = 0) -> ndarray:
+    """Reverse batch of sequences having different lengths specified by `sequence_lens`."""
 
 def rms_normalization(X: ArrayLike, scale: ArrayLike, *, axis: int = -1, epsilon: float = 1e-05, stash_type: int = 1) -> ndarray:
     """This is RMS normalization defined in ONNX as function as described in the paper https://arxiv.org/pdf/1910.07467."""
@@ -490,6 +535,9 @@ def tan(input: ArrayLike) -> ndarray:
 def tanh(input: ArrayLike) -> ndarray:
     """Calculates the hyperbolic tangent of the given input tensor element-wise."""
 
+def tensor_scatter(past_cache: ArrayLike, update: ArrayLike, write_indices: ArrayLike | None = None, *, axis: int = -2, mode: str = 'linear') -> ndarray:
+    """TensorScatter is a generic tensor update operation, motivated by the requirements for KV cache updates for Attention ..."""
+
 def thresholded_relu(X: ArrayLike, *, alpha: float = 1.0) -> ndarray:
     """ThresholdedRelu takes one input data (Tensor<T>) and produces one output data (Tensor<T>) where the rectified linear ..."""
 
@@ -522,6 +570,7 @@ argmax = arg_max
 argmin = arg_min
 averagepool = average_pool
 batchnormalization = batch_normalization
+bitcast = bit_cast
 bitshift = bit_shift
 bitwiseand = bitwise_and
 bitwisenot = bitwise_not
@@ -531,8 +580,11 @@ blackmanwindow = blackman_window
 castlike = cast_like
 causalconvwithstate = causal_conv_with_state
 centercroppad = center_crop_pad
+col2im = col2_im
 concatfromsequence = concat_from_sequence
 constantofshape = constant_of_shape
+convinteger = conv_integer
+convtranspose = conv_transpose
 cumprod = cum_prod
 cumsum = cum_sum
 depthtospace = depth_to_space
@@ -542,8 +594,10 @@ eyelike = eye_like
 gatherelements = gather_elements
 gathernd = gather_nd
 globalaveragepool = global_average_pool
+globallppool = global_lp_pool
 globalmaxpool = global_max_pool
 greaterorequal = greater_or_equal
+gridsample = grid_sample
 groupnormalization = group_normalization
 hammingwindow = hamming_window
 hannwindow = hann_window
@@ -559,14 +613,18 @@ linearattention = linear_attention
 logsoftmax = log_softmax
 lpnormalization = lp_normalization
 matmul = mat_mul
+matmulinteger = mat_mul_integer
 maxpool = max_pool
 meanvariancenormalization = mean_variance_normalization
 negativeloglikelihoodloss = negative_log_likelihood_loss
+nonmaxsuppression = non_max_suppression
 nonzero = non_zero
 onehot = one_hot
 optionalgetelement = optional_get_element
 optionalhaselement = optional_has_element
 prelu = p_relu
+qlinearconv = q_linear_conv
+qlinearmatmul = q_linear_mat_mul
 quantizelinear = quantize_linear
 randomnormal = random_normal
 randomnormallike = random_normal_like
@@ -582,6 +640,7 @@ reducemin = reduce_min
 reduceprod = reduce_prod
 reducesum = reduce_sum
 reducesumsquare = reduce_sum_square
+reversesequence = reverse_sequence
 rmsnormalization = rms_normalization
 rotaryembedding = rotary_embedding
 scatterelements = scatter_elements
@@ -597,5 +656,6 @@ softmaxcrossentropyloss = softmax_cross_entropy_loss
 spacetodepth = space_to_depth
 splittosequence = split_to_sequence
 swiglu = swi_glu
+tensorscatter = tensor_scatter
 thresholdedrelu = thresholded_relu
 topk = top_k
